@@ -3,6 +3,7 @@ package realtime
 import (
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/fasthttp/websocket"
@@ -12,8 +13,8 @@ import (
 
 const busyRetry = time.Second
 
-// join puts the client into the watch set of what it watches from now on. The reply with the snapshot is sent in the
-// same step, so that no tick of the set can come before it. Busy: there are too many different sets.
+// join puts the client into the set of what it watches now, and sends the reply under the same lock, so that no tick
+// precedes the snapshot. Busy: there are too many sets.
 func (h *Hub) join(c *client, w watching, reply []byte) *app.Error {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
@@ -37,7 +38,7 @@ func (h *Hub) join(c *client, w watching, reply []byte) *app.Error {
 	return nil
 }
 
-// salesLocked lists the sales of the slots and the single ones, sorted, each once.
+// salesLocked lists the sales of the slots and the single ones, sorted and unique.
 func (h *Hub) salesLocked(slots, singles []app.ID) []app.ID {
 	sales := slices.Clone(singles)
 	for _, slot := range slots {
@@ -47,33 +48,26 @@ func (h *Hub) salesLocked(slots, singles []app.ID) []app.ID {
 	return slices.Compact(sales)
 }
 
-// watches reports whether the client watches the sale.
 func (h *Hub) watches(c *client, sale app.ID) bool {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
 	return c.set != nil && c.set.has(sale)
 }
 
-// unwatch takes the client out of its set, if it has one.
 func (h *Hub) unwatch(c *client) {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
 	h.leaveSetLocked(c, nil)
 }
 
-// leaveSetLocked takes the client out of its set and drops the set when it was the last one, unless it is about
-// to join that set again.
+// leaveSetLocked removes the client from its set, and the set if it is empty and not joined next.
 func (h *Hub) leaveSetLocked(c *client, next *watchSet) {
-	old := c.set
-	if old == nil {
-		return
-	}
-	if old.remove(c) == 0 && old != next {
+	if old := c.set; old != nil && old.remove(c) == 0 && old != next {
 		delete(h.sets, old.key)
 	}
 }
 
-// enrol notes what a snapshot said: which sales its slot has, and when the slot and the single sales close.
+// enrol records which sales the slot of a snapshot has, and when the slot and the single sales close.
 func (h *Hub) enrol(view *app.WatchView, singles []app.ID) {
 	var sales []app.ID
 	for i := range view.Sales {
@@ -93,7 +87,7 @@ func (h *Hub) enrol(view *app.WatchView, singles []app.ID) {
 	}
 }
 
-// maxRosters is how many slots are remembered before those that nobody watches any more are forgotten.
+// maxRosters is how many slots are kept before unwatched ones are dropped.
 const maxRosters = 128
 
 func (h *Hub) forgetRostersLocked(joining app.ID) {
@@ -111,7 +105,6 @@ func (h *Hub) forgetRostersLocked(joining app.ID) {
 	}
 }
 
-// allSets lists the watch sets.
 func (h *Hub) allSets() []*watchSet {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
@@ -138,9 +131,8 @@ func (h *Hub) WatchedBy() map[app.ID]int64 {
 	return counts
 }
 
-// Tick offers the newest counters of the watched sales: one encoded frame per watch set, however many clients watch
-// it, and none where nothing changed. It never waits for a client. Calls must not come more often
-// than ten times a second; that is the caller's rhythm.
+// Tick offers the newest counters of the watched sales: one encoded frame per watch set, and none where nothing
+// changed. It never waits for a client. The caller keeps to at most ten ticks a second.
 func (h *Hub) Tick(now app.Millis, counters []app.Counters) {
 	h.beatMu.Lock()
 	defer h.beatMu.Unlock()
@@ -156,7 +148,7 @@ func (h *Hub) Tick(now app.Millis, counters []app.Counters) {
 	h.metrics.ticks.Inc()
 }
 
-// SlotChanged tells everyone of a slot that has changed its phase or has appeared.
+// SlotChanged tells all clients of a new slot or phase.
 func (h *Hub) SlotChanged(s app.Slot) {
 	item := newsEntry{
 		subject: "slot:" + s.ID.String(),
@@ -169,7 +161,7 @@ func (h *Hub) SlotChanged(s app.Slot) {
 	}
 }
 
-// SaleChanged tells everyone who watches the sale or its slot. A new sale of a watched slot is watched from now on.
+// SaleChanged tells the clients that watch the sale or its slot. A new sale of a watched slot is watched from now on.
 func (h *Hub) SaleChanged(v app.SaleView) {
 	item := newsEntry{subject: "sale:" + v.ID.String(), sale: v.ID, frame: prepared(encode(saleEvent{"sale", v}))}
 	h.news.put(item)
@@ -185,7 +177,7 @@ func (h *Hub) SaleChanged(v app.SaleView) {
 	}
 }
 
-// Say gives the notice of operators to everyone on this node; one without a text takes back the one before.
+// Say sends the operators' notice to all clients; one without a text withdraws the previous one.
 func (h *Hub) Say(n app.Notice) {
 	frame := standingFrame(n)
 	for _, c := range h.everybody() {
@@ -194,7 +186,7 @@ func (h *Hub) Say(n app.Notice) {
 	}
 }
 
-// standingSubject is what the notice of operators is about: there is one at a time, and the newest counts.
+// standingSubject is the subject of the operators' notice: the newest counts.
 const standingSubject = "notice"
 
 func standingFrame(n app.Notice) *websocket.PreparedMessage {
@@ -205,7 +197,7 @@ func standingFrame(n app.Notice) *websocket.PreparedMessage {
 	return prepared(encode(noticeEvent{"notice", level, n.Text, n.Until, n.Texts}))
 }
 
-// sayStanding gives the notice that stands to somebody who has just come.
+// sayStanding sends the current notice to a new client.
 func (c *client) sayStanding() {
 	if c.hub.options.Standing == nil {
 		return
@@ -213,4 +205,48 @@ func (c *client) sayStanding() {
 	if n, ok := c.hub.options.Standing(); ok {
 		c.offerNews(standingSubject, standingFrame(n))
 	}
+}
+
+// recentNews keeps news of slots and sales for a while. A new watcher reads a snapshot and then joins a set; news in
+// between are offered to it again from here, the newest last.
+type recentNews struct {
+	mu      sync.Mutex
+	said    int64 // how many there were
+	entries []newsEntry
+}
+
+type newsEntry struct {
+	subject string
+	sale    app.ID // 0: about a slot, which concerns everyone
+	frame   *websocket.PreparedMessage
+	at      time.Time
+}
+
+// newsKept is longer than any snapshot takes.
+const newsKept = time.Minute
+
+func (d *recentNews) put(e newsEntry) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.said++
+	e.at = time.Now()
+	old := 0
+	for old < len(d.entries) && e.at.Sub(d.entries[old].at) > newsKept {
+		old++
+	}
+	d.entries = append(slices.Delete(d.entries, 0, old), e)
+}
+
+// mark returns the present end of the news.
+func (d *recentNews) mark() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.said
+}
+
+// since lists what came after the mark, the oldest first.
+func (d *recentNews) since(mark int64) []newsEntry {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.entries[max(0, len(d.entries)-int(d.said-mark)):])
 }

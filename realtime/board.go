@@ -3,17 +3,21 @@ package realtime
 import (
 	"maps"
 	"math"
+	"sync"
+
+	"github.com/fasthttp/websocket"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"stampede/app"
 )
 
-// board is the latest value of every watched sale, in the form in which it is sent. It belongs to the tick loop.
+// board holds the latest value of every watched sale, encoded. It belongs to the tick loop.
 type board struct {
 	lines map[app.ID]*line
 	no    int64 // number of the newest tick
 }
 
-// line is one sale on the board. text is replaced, never changed: frames under way may still hold it.
+// line is one sale. text is replaced, never changed: queued frames may still hold it.
 type line struct {
 	shown   app.Counters // the shown fields only
 	text    []byte
@@ -26,7 +30,7 @@ const forgetAfter = 600
 
 func newBoard() *board { return &board{lines: make(map[app.ID]*line)} }
 
-// update takes the newest counters as the next tick. Sales that are not loaded have no numbers and are left out.
+// update takes the newest counters as the next tick. Sales that are not loaded are left out.
 func (b *board) update(counters []app.Counters) {
 	b.no++
 	for i := range counters {
@@ -53,12 +57,7 @@ func (b *board) update(counters []app.Counters) {
 	}
 }
 
-// changedOf lists the lines of the sales that changed in the newest tick.
-func (b *board) changedOf(sales []app.ID) [][]byte { return b.linesSince(b.no, sales) }
-
-// allOf lists the lines of all the sales that are on the board.
-func (b *board) allOf(sales []app.ID) [][]byte { return b.linesSince(0, sales) }
-
+// linesSince lists the lines of the sales that changed in the tick or later.
 func (b *board) linesSince(tick int64, sales []app.ID) (lines [][]byte) {
 	for _, id := range sales {
 		if l := b.lines[id]; l != nil && l.changed >= tick {
@@ -68,10 +67,56 @@ func (b *board) linesSince(tick int64, sales []app.ID) (lines [][]byte) {
 	return lines
 }
 
-// tenth rounds to one decimal; what is not a number becomes 0, because JSON cannot say it.
+// tenth rounds to one decimal; NaN and infinities, which JSON lacks, become 0.
 func tenth(rate float64) float64 {
 	if math.IsNaN(rate) || math.IsInf(rate, 0) {
 		return 0
 	}
 	return math.Round(rate*10) / 10
+}
+
+// tick is one tick of one watch set, shared by all its members. The frame with the whole set is encoded on first use.
+type tick struct {
+	now     app.Millis
+	all     [][]byte
+	changes *websocket.PreparedMessage // nil when nothing changed
+	encoded prometheus.Counter
+
+	once  sync.Once
+	whole *websocket.PreparedMessage
+}
+
+// newTick makes a tick of the changed lines and those of the whole set.
+func newTick(now app.Millis, changed, all [][]byte, encoded prometheus.Counter) *tick {
+	t := &tick{now: now, all: all, encoded: encoded}
+	if len(changed) > 0 {
+		t.changes = t.prepare(changed)
+	}
+	if len(changed) == len(all) {
+		t.once.Do(func() { t.whole = t.changes })
+	}
+	return t
+}
+
+// frame returns the changes, or the whole set for a client that is new or skipped a tick.
+func (t *tick) frame(whole bool) *websocket.PreparedMessage {
+	if !whole {
+		return t.changes
+	}
+	t.once.Do(func() { t.whole = t.prepare(t.all) })
+	return t.whole
+}
+
+func (t *tick) prepare(lines [][]byte) *websocket.PreparedMessage {
+	t.encoded.Inc()
+	return prepared(tickFrame(t.now, lines))
+}
+
+// prepared makes a frame that is encoded once for all sockets.
+func prepared(text []byte) *websocket.PreparedMessage {
+	frame, err := websocket.NewPreparedMessage(websocket.TextMessage, text)
+	if err != nil {
+		panic("realtime: prepare frame: " + err.Error()) // writes to memory only
+	}
+	return frame
 }

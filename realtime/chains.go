@@ -6,8 +6,8 @@ import (
 	"stampede/app"
 )
 
-// chains records which messages of all partitions this node has received, and what that proves. It holds state only:
-// callers read Redis and the database and pass in the results, with the time since the hub began.
+// chains records which messages of all partitions this node has received, and what that proves. It only holds state:
+// callers read Redis and the database and pass the results, with the time since the hub began.
 //
 //	subscribed ─ ask ─ restart ─┬─ heard … ask ─ looked ─ proven …   as long as nothing is missing
 //	     ▲           ▲          │
@@ -65,15 +65,15 @@ func (c *chains) subscribed() {
 	c.breakOff("subscribed anew")
 }
 
-// ask goes before reading the ends of the chains: what comes from here on may be before or behind them.
+// ask precedes reading the ends of the chains: later messages may be before or behind them.
 func (c *chains) ask() {
 	for i := range c.parts {
 		c.parts[i].asked = c.parts[i].heard
 	}
 }
 
-// restart goes on from ends that were read after ask, because rows are going to be read. What broke between ask and
-// here was perhaps published later: then it is still broken, and rows have to be read once more.
+// restart continues from ends that were read after ask, because rows will be read. A gap since ask may have been
+// published after the end: then it remains, and rows are read once more.
 func (c *chains) restart(now time.Duration, ends []app.ChainEnd) {
 	for i := range c.parts {
 		if ends[i].Away {
@@ -154,8 +154,8 @@ func (c *chains) lastEnd(partition int) int64 {
 	return c.looks[len(c.looks)-1].ends[partition].Told
 }
 
-// proven answers the newest look whose ends have all been heard; false: there is no new one. It is asked after each
-// message and each look: one that is overdue was not reached in time, whatever has come since.
+// proven returns the newest look whose ends were all reached; false: none since. Call it after each message and look:
+// a look that is overdue breaks the chains, whatever has come since.
 func (c *chains) proven(now time.Duration) (newest look, ok bool) {
 	if len(c.looks) > 0 && now > c.looks[0].until {
 		c.breakOff(notReached)
@@ -170,7 +170,7 @@ func (c *chains) proven(now time.Duration) (newest look, ok bool) {
 	return look{}, false
 }
 
-// notReached is the one reason that says something about the subscription: it may be half dead.
+// notReached is the reason that may mean that the subscription is half dead.
 const notReached = "a message did not come in time"
 
 func (c *chains) reached(ends []app.ChainEnd) bool {

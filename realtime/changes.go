@@ -8,7 +8,7 @@ import (
 	"stampede/app"
 )
 
-// newListener returns a listener that receives the changes of all partitions.
+// newListener returns a listener for the changes of all partitions.
 func (h *Hub) newListener() *listener {
 	l := &listener{redis: h.options.Redis, made: h.subscribed, channels: make(map[string]func(string))}
 	for partition := range h.options.Partitions {
@@ -18,8 +18,8 @@ func (h *Hub) newListener() *listener {
 	return l
 }
 
-// hearMessage gives the changes of a message to their users' connections, and counts the message as heard after that:
-// what a proven instant covers is queued before it is shown to anybody.
+// hearMessage queues the changes of a message, then counts it as received: changes up to a proven instant are queued
+// before any client sees that instant.
 func (h *Hub) hearMessage(partition int, payload string) {
 	m, err := app.ParseMessage(payload)
 	if err == nil {
@@ -32,7 +32,7 @@ func (h *Hub) hearMessage(partition int, payload string) {
 	}
 }
 
-// deliver queues each change for its user's connections; one that cannot be read ends it.
+// deliver queues each change for its user's connections; it stops at one that cannot be read.
 func (h *Hub) deliver(m app.Message) error {
 	for change, err := range m.Changes() {
 		if err != nil {
@@ -53,8 +53,7 @@ func (h *Hub) deliver(m app.Message) error {
 	return nil
 }
 
-// push begins the span of a traced change that somebody here is told; it ends when the event is queued for each of
-// their sockets.
+// push begins the span of a traced change with connections here. It ends when the event is queued for all of them.
 func (h *Hub) push(change app.Change, devices []*client) *app.Span {
 	if change.Trace == nil || len(devices) == 0 {
 		return nil
@@ -64,12 +63,11 @@ func (h *Hub) push(change app.Change, devices []*client) *app.Span {
 	return push
 }
 
-// subscribed notes that messages come from here on; what came before is read from the rows.
+// subscribed notes that messages come from now on; rows are read for earlier ones.
 func (h *Hub) subscribed() { h.update((*chains).subscribed) }
 
-// firstTold reports which order, of which sale, the frame tells of for the first time: one that has got its row, and
-// waits to be paid.
-// The frame is one of OrderFrame, which no text of a person can break into: what has a quote is escaped.
+// firstTold returns the order and sale of a frame about a new pending row. OrderFrame escapes quotes, so no text of a
+// user can imitate its fields.
 func firstTold(frame string) (order, sale app.ID, first bool) {
 	_, rest, ok := strings.Cut(frame, `"order":{"id":"`)
 	if !ok {
@@ -85,7 +83,7 @@ func firstTold(frame string) (order, sale app.ID, first bool) {
 	}
 	if _, behind, found := strings.Cut(rest, `"sale":"`); found {
 		digits, _, _ = strings.Cut(behind, `"`)
-		sale, _ = app.ParseID(digits) // 0 is no sale that anybody counts
+		sale, _ = app.ParseID(digits)
 	}
 	return id, sale, true
 }

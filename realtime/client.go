@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,27 +14,23 @@ import (
 	"stampede/app"
 )
 
-// client is one connection. Its life:
-//
-//	serve (socket.go) ─ hello ─ ops and news … ─ depart (by anyone) or the peer leaves ─ release
-//
-// The reading goroutine is serve's own. Writing is done by drain, of which at most one runs at a time. Fields
-// below mu are guarded by it; it is never held over I/O.
+// client is one connection: serve (socket.go) ─ hello ─ ops, news, events ─ depart or the peer leaves ─ release.
+// serve reads; drain writes, at most one at a time. mu guards the fields below it and is never held over I/O.
 type client struct {
 	hub     *Hub
-	conn    *websocket.Conn // the inner connection: the web framework's wrapper is pooled and given to others
+	conn    *websocket.Conn // the inner one: the web framework's wrapper is pooled and reused
 	session string
 	addr    netip.Addr   // of the peer, as the web server knows it
 	run     func()       // drain as a value, so that starting it allocates nothing
-	aliveAt atomic.Int64 // when the peer last gave a sign of life, nanoseconds since the hub began
+	aliveAt atomic.Int64 // when the peer last sent anything, nanoseconds since the hub began
 
-	turn sync.Mutex // held from when an op begins until it is finished, perhaps by another goroutine
+	turn sync.Mutex // held while an op runs; perhaps unlocked by another goroutine
 
 	// Used by the reading goroutine alone.
 	pace       bucket
 	unreadable strikes
 	watching   watching
-	helloBy    time.Time // until then a hello must succeed
+	helloBy    time.Time // the deadline for a successful hello
 
 	mu       sync.Mutex
 	out      outbox
@@ -41,18 +38,18 @@ type client struct {
 	gone     bool // nothing is accepted any more
 	greeted  bool // hello was answered
 	identity app.Identity
-	hearing  *hearing // nil for nearly all, see there
+	hearing  *hearing // nil for nearly all
 
 	writers sync.WaitGroup // the running drain
 
 	// Used by the keeper alone.
 	pingedAt time.Duration // since the hub began
-	revoked  bool          // its token was, when the keeper last looked
+	revoked  bool          // its token was, at the last check
 
 	// Guarded by the hub's setsMu and the set's lock, see watchset.go.
 	set     *watchSet
 	index   int   // among the set's members
-	wholeAt int64 // the tick that is to be the whole set for this client
+	wholeAt int64 // the tick with the whole set for this client
 }
 
 func newClient(h *Hub, conn *websocket.Conn, addr netip.Addr) *client {
@@ -63,7 +60,7 @@ func newClient(h *Hub, conn *websocket.Conn, addr netip.Addr) *client {
 	return c
 }
 
-// send queues a frame that must not be lost. A client whose box is full is told to go.
+// send queues a frame that must not be lost. A client whose outbox is full is closed.
 func (c *client) send(frame []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +78,7 @@ func (c *client) sendLocked(frame []byte) {
 	c.kick()
 }
 
-// offerNews gives the newest word on a subject.
+// offerNews replaces waiting news of the same subject.
 func (c *client) offerNews(subject string, frame *websocket.PreparedMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,7 +92,7 @@ func (c *client) offerNews(subject string, frame *websocket.PreparedMessage) {
 	c.kick()
 }
 
-// offerTick gives the newest tick; whole asks for the whole watch set. It never waits and never allocates.
+// offerTick replaces a waiting tick; whole: with the whole watch set. It never waits and never allocates.
 func (c *client) offerTick(t *tick, whole bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,7 +105,6 @@ func (c *client) offerTick(t *tick, whole bool) {
 	c.kick()
 }
 
-// offerPing asks the peer for a sign of life.
 func (c *client) offerPing() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +114,7 @@ func (c *client) offerPing() {
 	}
 }
 
-// offerPong answers the peer's ping; of several the last one counts.
+// offerPong answers the peer's ping; the last of several counts.
 func (c *client) offerPong(payload string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,25 +124,24 @@ func (c *client) offerPong(payload string) {
 	}
 }
 
-// dropTick forgets a waiting tick of a watch set that the client has left.
+// dropTick drops the waiting tick of a watch set that the client has left.
 func (c *client) dropTick() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.out.dropTick()
 }
 
-// depart ends the connection with a reason, after what is queued. The first reason counts.
+// depart ends the connection after what is queued. The first reason counts.
 func (c *client) depart(code CloseCode) { c.departWithin(code, retryLatest) }
 
-// departWithin is depart with the latest instant at which the client should come back.
+// departWithin is depart with the longest pause before the client reconnects.
 func (c *client) departWithin(code CloseCode, latest time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.departLocked(code, latest)
 }
 
-// departAnswered is departWithin once no op is under way. It does not wait: a goroutine does, no longer
-// than an op may take.
+// departAnswered is departWithin after the running op. It does not wait itself.
 func (c *client) departAnswered(code CloseCode, latest time.Duration) {
 	depart := func() {
 		defer c.turn.Unlock()
@@ -169,29 +164,29 @@ func (c *client) departLocked(code CloseCode, latest time.Duration) {
 	c.hub.metrics.closed.WithLabelValues(code.String()).Inc()
 	c.out.closing, c.out.retry = code, code.retryAfter(latest)
 	if code == CloseSlow || code == CloseBlocked {
-		c.out.queue, c.out.queuedBytes = nil, 0 // it had its chance, or is to go; its rows have the personal events
+		c.out.queue, c.out.queuedBytes = nil, 0 // the rows have its personal events
 	}
-	// What is queued and the last word may take as long as a write may; the peer then has a moment to answer.
+	// The queue and the close frame may take one write timeout; then the peer has time to answer.
 	_ = c.conn.SetReadDeadline(time.Now().Add(2 * c.hub.options.WriteWithin))
 	c.kick()
 }
 
-// leaving reports whether the connection is being ended by us.
+// leaving reports whether the server is ending the connection.
 func (c *client) leaving() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.out.closing != 0
 }
 
-// alive notes a sign of life and answers when it came. Whoever gives none for too long is given up by the keeper: a
-// deadline that every frame moves would cost more than decoding the frame.
+// alive records and returns the time at which the peer sent something. The keeper detects silence: moving a deadline
+// with each frame would cost more than decoding the frame.
 func (c *client) alive() time.Time {
 	now := time.Now()
 	c.aliveAt.Store(int64(now.Sub(c.hub.began)))
 	return now
 }
 
-// kick starts the writer unless it runs. Callers hold mu.
+// kick starts the writer unless it runs. The caller holds mu.
 func (c *client) kick() {
 	if c.writing || c.gone {
 		return
@@ -239,7 +234,7 @@ func (c *client) write(p outgoing) error {
 	}
 }
 
-// sayGoodbye writes the last words and leaves the peer a moment for its own close frame.
+// sayGoodbye writes `bye` and the close frame, and gives the peer time for its own.
 func (c *client) sayGoodbye(code CloseCode, retry time.Duration, deadline time.Time) error {
 	bye := encode(byeEvent{"bye", code, retry.Milliseconds()})
 	if err := c.conn.WriteMessage(websocket.TextMessage, bye); err != nil {
@@ -255,7 +250,7 @@ func (c *client) sayGoodbye(code CloseCode, retry time.Duration, deadline time.T
 // partingWait is how long the peer has to answer a close frame before the connection is cut.
 const partingWait = time.Second
 
-// broken gives up a connection that cannot be written to; that ends its reader as well.
+// broken closes a connection after a failed write; that ends its reader as well.
 func (c *client) broken(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -268,7 +263,7 @@ func (c *client) broken(err error) {
 	_ = c.conn.Close()
 }
 
-// release ends the client for good: when it returns, nobody writes and the connection is closed.
+// release returns when nothing writes any more and the connection is closed.
 func (c *client) release() {
 	c.mu.Lock()
 	c.gone = true
@@ -277,15 +272,23 @@ func (c *client) release() {
 	_ = c.conn.Close()
 }
 
-// user answers whose connection it is and until when; 0 for nobody.
-func (c *client) user() (app.ID, app.Millis) {
-	who := c.who()
-	return who.User, who.Expires
-}
-
-// who is what the token said that was shown last.
+// who returns the identity of the last token; User is 0 without one.
 func (c *client) who() app.Identity {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.identity
+}
+
+// mostStarting is how many writers may wait for a processor while many clients are notified.
+const mostStarting = 256
+
+// tooManyStarting reports whether writers should begin before more are started: the stacks of a whole crowd would take
+// as much memory as its sockets.
+func (h *Hub) tooManyStarting() bool { return h.starting.Load() > mostStarting }
+
+// letWritersBegin waits until few writers have not begun. It waits for processors only, not for clients.
+func (h *Hub) letWritersBegin() {
+	for h.tooManyStarting() {
+		runtime.Gosched()
+	}
 }

@@ -80,7 +80,7 @@ func FuzzDecode(f *testing.F) {
 		if q, err := r.ordersQuery(); err == nil && (q.Limit < 1 || q.Limit > maxOrders) {
 			t.Fatalf("accepted %+v", q)
 		}
-		if ids, err := r.idList("sales"); err == nil && len(ids) > maxWatchedSales {
+		if _, ids, err := r.watched(); err == nil && len(ids) > maxWatchedSales {
 			t.Fatalf("accepted %d sales", len(ids))
 		}
 		if t0, err := r.roundTrip(); err == nil {

@@ -6,15 +6,15 @@
 //
 // The life of a change: its transaction stamps the row by the database's clock; after the COMMIT one message per batch
 // and partition goes to all nodes (package streams). A node subscribes once to all partitions (listener.go) and queues
-// each change for its user's connections (changes.go, personal.go). chains.go detects missing messages, by the next one
-// or by the ends of the chains (follow.go); then the rows of all connected users are read (rows.go). This proves an
-// instant of the database's clock: the cursor (cursor.go) of events. A hello with a cursor receives the rows stamped
-// since then, or up to a minute before (replay.go). Clients know a repeat by its rev.
+// each change for its user's connections (changes.go, personal.go). chains.go detects missing messages; then the rows
+// of all connected users are read (follow.go, rows.go). This proves an instant of the database's clock, the cursor of
+// events. A hello with a cursor receives the rows stamped since then, or up to a minute before (replay.go). Clients
+// recognise repeats by their rev.
 //
-// The life of a connection: Handler upgrades it; serve reads its frames in order and returns after the last writer.
-// hello joins the hub before it reads rows, so that nothing falls between (session.go); rows that the database cannot
-// give now follow as events. Only the client's outbox writes, one goroutine at a time (outbox.go). Nothing waits for a
-// slow client: its boxes are bounded, and when they overflow it is closed (closing.go).
+// The life of a connection: socket.go upgrades it and reads its frames in order. hello joins the hub before it reads
+// rows, so that nothing is missed in between (session.go); rows that cannot be read now follow as events. Only the
+// client's outbox writes, one goroutine at a time (outbox.go). A slow client delays nothing: when its outbox overflows,
+// it is closed (closing.go).
 //
-// The contract with client authors is PROTOCOL.md; testdata/protocol holds one golden frame of every kind.
+// PROTOCOL.md is the contract with client authors; testdata/protocol has a golden frame of every kind.
 package realtime

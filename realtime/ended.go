@@ -10,13 +10,13 @@ import (
 	"stampede/app"
 )
 
-// subject is a slot, with all its sales, or a single sale that somebody watches.
+// subject is a watched slot, with all its sales, or a watched single sale.
 type subject struct {
 	id   app.ID
 	slot bool
 }
 
-// noteLocked remembers when what is watched closes, as the snapshot says; an instant that it does not say is 0.
+// noteLocked records when watched subjects close, from a snapshot; 0: the snapshot does not tell.
 func (h *Hub) noteLocked(view *app.WatchView, singles []app.ID) {
 	if slot := (subject{view.Slot, true}); slot.id != 0 {
 		h.closes[slot] = closesAt(view, slot)
@@ -26,8 +26,7 @@ func (h *Hub) noteLocked(view *app.WatchView, singles []app.ID) {
 	}
 }
 
-// closesAt finds in a snapshot when the subject closes. A slot that is not among those of the day closes with its
-// sales.
+// closesAt returns when the subject closes. A slot that is not among those of the day closes with its sales.
 func closesAt(view *app.WatchView, s subject) (closes app.Millis) {
 	if s.slot {
 		for i := range view.Slots {
@@ -44,8 +43,8 @@ func closesAt(view *app.WatchView, s subject) (closes app.Millis) {
 	return closes
 }
 
-// stillWatched answers what of w is watched now: without what has left by itself, and, where it is too much, without
-// what closed longest ago, so that nobody who follows the current slot ever meets a limit.
+// stillWatched returns w without what was retired and, above the limits, without what closed longest ago, so that a
+// client that follows the current slot never reaches a limit.
 func (h *Hub) stillWatched(w watching) watching {
 	now := h.shop.Now()
 	h.setsMu.Lock()
@@ -61,7 +60,7 @@ func (h *Hub) stillWatched(w watching) watching {
 				return cmp.Compare(afterZero(closes(a)), afterZero(closes(b)))
 			})
 			if at := closes(oldest); at == 0 || at > now {
-				break // it is not over
+				break // not closed
 			}
 			ids = slices.DeleteFunc(ids, func(id app.ID) bool { return id == oldest })
 		}
@@ -70,11 +69,10 @@ func (h *Hub) stillWatched(w watching) watching {
 	return watching{slots: keep(w.slots, true, maxWatchedSlots), sales: keep(w.sales, false, maxWatchedSales)}
 }
 
-// afterZero puts an instant that nobody knows behind all others.
+// afterZero orders an unknown instant (0) behind all others.
 func afterZero(at app.Millis) uint64 { return uint64(at) - 1 }
 
-// retireOnce lets go of what has been closed for long. It asks the shop once more before: an operator may have
-// prolonged it.
+// retireOnce drops what closed long ago. It reads the closing time again first: an operator may have extended it.
 func (h *Hub) retireOnce(ctx context.Context) error {
 	var failed error
 	latest := h.shop.Now().Add(-h.options.EndedKept)
@@ -99,7 +97,7 @@ func (h *Hub) retireOnce(ctx context.Context) error {
 	return failed
 }
 
-// closedBy lists what had closed by then, as far as is known.
+// closedBy lists what had closed by then, as far as known.
 func (h *Hub) closedBy(latest app.Millis) (closed []subject) {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
@@ -111,7 +109,7 @@ func (h *Hub) closedBy(latest app.Millis) (closed []subject) {
 	return closed
 }
 
-// closesNow asks the shop when the subject closes; what is no longer there closed long ago.
+// closesNow reads when the subject closes; one that no longer exists closed long ago (0).
 func (h *Hub) closesNow(ctx context.Context, s subject) (app.Millis, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.options.OpWithin)
 	defer cancel()
@@ -127,8 +125,8 @@ func (h *Hub) closesNow(ctx context.Context, s subject) (app.Millis, error) {
 	return closesAt(&view, s), err
 }
 
-// letGo takes what is over out of all watch sets: ticks no longer name it. What a client has asked for forgets it with
-// the client's next watch or unwatch (stillWatched).
+// letGo removes retired subjects from all watch sets: ticks no longer contain them. The client's own list follows with
+// its next watch or unwatch (stillWatched).
 func (h *Hub) letGo(over []subject) {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()

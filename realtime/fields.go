@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 )
 
-// fields calls set for each member of a JSON object, with name and value as written, without copying. It reports
-// whether the text is one valid JSON object and nothing else. It runs for every op and is faster than encoding/json,
-// which handles only what is unusual: escapes, and numbers that are not whole.
+// fields calls set for each member of a JSON object, with name and value as written, not copied. It reports whether the
+// text is exactly one valid JSON object. It runs for every op and is faster than encoding/json, which handles only
+// escapes and numbers that are not whole.
 func fields(frame []byte, set func(name, value []byte)) bool {
 	s := scanner{text: frame}
 	if !s.next('{') {
@@ -35,7 +35,7 @@ func fields(frame []byte, set func(name, value []byte)) bool {
 	}
 }
 
-// scanner goes through a JSON text from its beginning to its end.
+// scanner reads a JSON text.
 type scanner struct {
 	text []byte
 	at   int
@@ -52,7 +52,7 @@ func (s *scanner) blanks() {
 	}
 }
 
-// next takes the character if it comes next, blanks aside.
+// next consumes blanks, and the character if it follows.
 func (s *scanner) next(c byte) bool {
 	s.blanks()
 	if s.at < len(s.text) && s.text[s.at] == c {
@@ -67,7 +67,7 @@ func (s *scanner) atEnd() bool {
 	return s.at == len(s.text)
 }
 
-// name takes the name of a member, without its quotes.
+// name consumes the name of a member, without its quotes.
 func (s *scanner) name() ([]byte, bool) {
 	s.blanks()
 	raw, plain, ok := s.quoted()
@@ -82,7 +82,7 @@ func (s *scanner) name() ([]byte, bool) {
 	return []byte(name), err == nil
 }
 
-// quoted takes a text with its quotes. It is plain when it has no escapes; else somebody has to look at them.
+// quoted consumes a string with its quotes. plain: it has no escapes, so it need not be checked further.
 func (s *scanner) quoted() (raw []byte, plain, ok bool) {
 	if s.at >= len(s.text) || s.text[s.at] != '"' {
 		return nil, false, false
@@ -91,8 +91,7 @@ func (s *scanner) quoted() (raw []byte, plain, ok bool) {
 	for i := s.at + 1; i < len(s.text); i++ {
 		switch c := s.text[i]; {
 		case c == '"':
-			raw = s.text[s.at : i+1]
-			s.at = i + 1
+			raw, s.at = s.text[s.at:i+1], i+1
 			return raw, plain, true
 		case c == '\\':
 			plain = false
@@ -104,7 +103,7 @@ func (s *scanner) quoted() (raw []byte, plain, ok bool) {
 	return nil, false, false
 }
 
-// value takes any value.
+// value consumes any value.
 func (s *scanner) value() ([]byte, bool) {
 	s.blanks()
 	if s.at >= len(s.text) {
@@ -125,15 +124,12 @@ func (s *scanner) value() ([]byte, bool) {
 			return nil, false
 		}
 		s.at += end
-		if whole(s.text[begin:s.at]) {
-			return s.text[begin:s.at], true
-		}
 	}
 	raw := s.text[begin:s.at]
-	return raw, json.Valid(raw)
+	return raw, whole(raw) || json.Valid(raw)
 }
 
-// nested goes to the end of an object or a list, whatever is in it.
+// nested consumes an object or a list, whatever is in it.
 func (s *scanner) nested() bool {
 	for depth := 0; s.at < len(s.text); {
 		switch s.text[s.at] {
@@ -155,7 +151,7 @@ func (s *scanner) nested() bool {
 	return false
 }
 
-// whole reports whether the text is a number of digits alone, as JSON has them: no zero in front.
+// whole reports whether the text is a JSON number of digits only.
 func whole(raw []byte) bool {
 	if len(raw) == 0 || raw[0] == '0' && len(raw) > 1 {
 		return false

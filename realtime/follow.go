@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
+	"strings"
 	"time"
 
 	"stampede/app"
@@ -13,12 +15,11 @@ import (
 // All changes stamped up to the node's proven instant, less Options.Overlap, are queued for every connection of this
 // node. The instant (of the database's clock) moves in two ways (F5):
 //
-//	look     clock, ends of the chains; when all messages up to the ends have been heard, the instant is proven
-//	resync   clock, ends of the chains, rows of all who are connected here; when they are queued, it is proven
+//	look     clock, ends of the chains; proven when all messages up to the ends were received
+//	resync   clock, ends of the chains, rows of all connected users; proven when they are queued
 //
 // A change is published within app.PublishWithin of its stamp or stamped again, so it was published before the ends
 // were read. The rest of the overlap covers message numbers that went back before the new epoch of Redis shows it.
-
 // provenInstant is a proven instant with its form on the wire.
 type provenInstant struct {
 	Cursor
@@ -32,8 +33,8 @@ const (
 	retryMost  = 2 * time.Second
 )
 
-// update changes what this node has heard, and does what follows from it: the proven instant moves to the newest look
-// whose messages have all been heard, and rows are read when messages may be lost.
+// update changes the chains and acts on the result: the proven instant moves to the newest proven look, and rows are
+// read if messages may be lost.
 func (h *Hub) update(change func(c *chains)) {
 	h.chainsMu.Lock()
 	defer h.chainsMu.Unlock()
@@ -49,10 +50,10 @@ func (h *Hub) update(change func(c *chains)) {
 	}
 }
 
-// breakOff notes that messages may be lost and has rows read.
+// breakOff has rows read because messages may be lost.
 func (h *Hub) breakOff(why string) { h.update(func(c *chains) { c.breakOff(why) }) }
 
-// broken answers why rows have to be read; "" when they need not.
+// broken returns why rows have to be read; "": they need not.
 func (h *Hub) broken() string {
 	h.chainsMu.Lock()
 	defer h.chainsMu.Unlock()
@@ -63,11 +64,11 @@ func (h *Hub) setProven(at Cursor, asked time.Duration) {
 	h.proven.Store(&provenInstant{at, at.String(), asked})
 }
 
-// follow looks at the ends of the chains, and reads rows whenever messages may be lost, until ctx ends.
+// follow checks the ends of the chains, and reads rows whenever messages may be lost, until ctx ends.
 func (h *Hub) follow(ctx context.Context) error {
 	beat := time.NewTicker(h.options.LookEvery)
 	defer beat.Stop()
-	failing := false // whether the last look did not succeed; said once
+	failing := false // logged once
 	for {
 		select {
 		case <-ctx.Done():
@@ -86,7 +87,7 @@ func (h *Hub) follow(ctx context.Context) error {
 	}
 }
 
-// look asks how far the messages have come.
+// look reads how far the messages have come.
 func (h *Hub) look(ctx context.Context) error {
 	before := h.proven.Load()
 	if before == nil || h.broken() != "" { // rows are read first
@@ -109,7 +110,7 @@ func (h *Hub) look(ctx context.Context) error {
 	return nil
 }
 
-// clock is the database's clock.
+// clock reads the database's clock.
 func (h *Hub) clock(ctx context.Context) (Cursor, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
 	defer cancel()
@@ -120,7 +121,7 @@ func (h *Hub) clock(ctx context.Context) (Cursor, error) {
 	return Cursor(at), nil
 }
 
-// chainEnds reads the ends of the chains. What comes from here on may be before or behind them.
+// chainEnds reads the ends of the chains; see chains.ask.
 func (h *Hub) chainEnds(ctx context.Context) ([]app.ChainEnd, error) {
 	h.update((*chains).ask)
 	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
@@ -153,9 +154,8 @@ func (h *Hub) resyncUntilWhole(ctx context.Context) error {
 
 var errOtherHistory = errors.New("the rows are of another history of the database")
 
-// resync reads the rows of all who are connected here that may have changed since the proven instant, and moves it.
-// Events in messages are delivered meanwhile, too; clients know a repeat by its rev. Until all rows are queued frames
-// carry the instant as it was.
+// resync reads the rows of all connected users that may have changed since the proven instant, and moves it once all
+// are queued. Messages are delivered meanwhile; clients recognise repeats by their rev.
 func (h *Hub) resync(ctx context.Context) error {
 	asked := h.elapsed()
 	at, err := h.clock(ctx)
@@ -170,7 +170,7 @@ func (h *Hub) resync(ctx context.Context) error {
 	}
 	since := h.rowsSince(at, asked)
 	if before := h.proven.Load(); before != nil && before.History != at.History {
-		h.histories.Add(1) // first: a hello under way finds out by it
+		h.histories.Add(1) // first: a running hello checks it
 		h.lastProven.Store(int64(before.asked))
 		h.proven.Store(nil)
 		h.leaveHistories(at.History)
@@ -184,7 +184,7 @@ func (h *Hub) resync(ctx context.Context) error {
 	return nil
 }
 
-// restart goes on from the ends of the chains as they are now.
+// restart continues from the present ends of the chains.
 func (h *Hub) restart(ctx context.Context, at Cursor, why string) error {
 	if why == notReached {
 		h.listener.renew()
@@ -199,8 +199,8 @@ func (h *Hub) restart(ctx context.Context, at Cursor, why string) error {
 	return nil
 }
 
-// rowsSince is from where on rows are read, by the clock that says at now: before the proven instant, also when that
-// clock has gone back or is another one meanwhile. On a node that has just begun nobody was connected before it did.
+// rowsSince returns since when rows are read, by the clock that shows at now: before the proven instant, also if the
+// clock went back or is another one. Before a new node began, nobody was connected to it.
 func (h *Hub) rowsSince(at Cursor, asked time.Duration) app.Millis {
 	proven := h.proven.Load()
 	if proven == nil {
@@ -213,11 +213,42 @@ func (h *Hub) rowsSince(at Cursor, asked time.Duration) app.Millis {
 	return since.Add(-h.options.Overlap)
 }
 
-// leaveHistories ends the connections whose clients know orders of another history of the database than the present
-// one.
+// leaveHistories ends the connections whose clients know orders of another history of the database.
 func (h *Hub) leaveHistories(present string) {
 	for _, c := range h.everybody() {
 		c.leaveHistory(present)
 		h.letWritersBegin()
 	}
 }
+
+// Cursor is how far a client knows its orders: an instant of the database's clock, in one history of the database. A
+// client that has read the rows changed since then, or a little earlier (Options.Overlap), has missed nothing. On the
+// wire it is `<ms>.<history>`, opaque to clients.
+type Cursor app.Instant
+
+// noCursor stands for an unknown instant. No database has its history, so the next hello resets the client.
+var noCursor = Cursor{History: "00000000"}
+
+const (
+	historyLength = 8  // hex digits
+	mostDigits    = 19 // of milliseconds
+)
+
+// ParseCursor accepts exactly what String writes: digits without sign or leading zeros, a dot, eight lower-case hex
+// digits.
+func ParseCursor(s string) (Cursor, error) {
+	at, history, ok := strings.Cut(s, ".")
+	ms, err := strconv.ParseInt(at, 10, 64)
+	c := Cursor{At: app.Millis(ms), History: history}
+	if !ok || err != nil || ms < 0 || len(at) > mostDigits || !isHistory(history) || c.String() != s {
+		return Cursor{}, fmt.Errorf("cursor %.44q: want milliseconds.history", s)
+	}
+	return c, nil
+}
+
+func isHistory(s string) bool {
+	return len(s) == historyLength && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// String is the form on the wire.
+func (c Cursor) String() string { return strconv.FormatInt(int64(c.At), 10) + "." + c.History }

@@ -362,17 +362,17 @@ func TestFieldsOfClientFrames(t *testing.T) {
 		t.Errorf("orders: %v (-want +got):\n%s", err, diff)
 	}
 	r = read("solve/work")
-	task, errTask := r.text("task")
-	answer, errAnswer := r.text("answer")
-	if errTask != nil || errAnswer != nil || task != goldWork || !app.Solves(task, answer, 16) {
-		t.Errorf("solve: %q does not solve %q, %v, %v", answer, task, errTask, errAnswer)
+	solve := fieldReader{request: &r}
+	task, answer := solve.text("task"), solve.text("answer")
+	if solve.err != nil || task != goldWork || !app.Solves(task, answer, 16) {
+		t.Errorf("solve: %q does not solve %q, %v", answer, task, solve.err)
 	}
 	r = read("time/round trip with a fraction")
 	if t0, err := r.roundTrip(); err != nil || t0 != "151234.5" {
 		t.Errorf("time: %v, %v", t0, err)
 	}
 	r = read("watch/sales")
-	if ids, err := r.idList("sales"); err != nil || len(ids) != 2 || ids[1] != goldSale2 {
+	if _, ids, err := r.watched(); err != nil || len(ids) != 2 || ids[1] != goldSale2 {
 		t.Errorf("watch: %v, %v", ids, err)
 	}
 }

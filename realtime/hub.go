@@ -24,37 +24,35 @@ type Options struct {
 	Shop    Shop
 	Metrics prometheus.Registerer // nil: counted but not published
 
-	// Messages of changes. Nodes that share a namespace hear each other; it must be the same for all nodes
-	// of one shop and differ between shops on one Redis server.
+	// Messages of changes. The namespace is the same for all nodes of one shop and differs between shops on one server.
 	Redis      redis.UniversalClient
 	Namespace  string
 	Partitions int
 	Orders     app.ChangedOrders // rows, when messages may be lost
 	Chains     app.Chains        // how far the messages have come
 
-	// Blocked reports whether the user (0: nobody knows who) or the address is kept out; nil: nobody is. When its
-	// answers change, call CloseBlocked.
+	// Blocked reports whether the user (0: unknown) or the address is blocked; nil: none is. When its answers change,
+	// call CloseBlocked.
 	Blocked func(user app.ID, addr netip.Addr) bool
 
-	// Standing is the notice that whoever comes is told; nil: there is none.
+	// Standing returns the notice for new clients; nil: there is none.
 	Standing func() (n app.Notice, ok bool)
 
-	// BoardHistory answers what the live board of operators showed before; nil: there is no such board. With one, call
+	// BoardHistory returns the earlier points of the operators' live board; nil: there is no board. With one, call
 	// ShowBoard once a second while BoardWatched.
 	BoardHistory func(ctx context.Context) []app.BoardPoint
 
-	// FirstTold hears of each order that is told for the first time to somebody on this node; nil: nobody does. It must
-	// be quick.
+	// FirstTold is called for each order that is first sent to a client of this node; may be nil. It must be quick.
 	FirstTold func(order, sale app.ID)
 
-	// MayBuy admits a press of Buy, or fails with RateLimited; nil: every one is admitted. It must be quick.
+	// MayBuy admits a buy or fails with RateLimited; nil: all are admitted. It must be quick.
 	MayBuy func(user app.ID, addr netip.Addr, sale app.ID) error
 
 	MaxClients int // connections of this node; 50,000
 	MaxPerUser int // connections of one user on this node; the oldest gives way; 10
 	MaxSets    int // different watch sets; 1,000
 
-	Tracer *app.Tracer // samples buys and follows them to the socket; nil: nobody does
+	Tracer *app.Tracer // samples buys and follows them to the socket; may be nil
 
 	OpsPerSecond float64 // ops of one connection, as a steady rate; 20
 	OpsBurst     int     // and in one go; 40
@@ -98,8 +96,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Hub is everybody who is connected to this node. It is the app.Audience of the ticker. Locks are taken in this
-// order: mu or setsMu (never both), a set's mu, a client's mu, and any other last. None is held over I/O.
+// Hub holds the connections of this node. It is the app.Audience of the ticker. Lock order: mu or setsMu (never both),
+// a set's mu, a client's mu, any other. None is held over I/O.
 type Hub struct {
 	options Options
 	shop    Shop
@@ -115,7 +113,7 @@ type Hub struct {
 	setsMu sync.Mutex
 	sets   map[string]*watchSet
 	roster map[app.ID][]app.ID    // sales of the slots that somebody watches
-	closes map[subject]app.Millis // when what somebody watches closes; what is not in it is watched no longer
+	closes map[subject]app.Millis // when watched subjects close; one that is absent is watched no longer
 	tickNo int64                  // of the newest tick
 
 	beatMu sync.Mutex // the tick loop
@@ -141,8 +139,7 @@ type Hub struct {
 	starting atomic.Int64 // writers that were started and have not begun
 }
 
-// NewHub makes a hub; Run must run for personal events to arrive and for hellos with a cursor to be told what they
-// missed.
+// NewHub makes a hub. Personal events, and hellos with a cursor, need Run.
 func NewHub(o Options) *Hub {
 	o = o.withDefaults()
 	h := &Hub{
@@ -159,8 +156,8 @@ func NewHub(o Options) *Hub {
 	return h
 }
 
-// Run hears of changes, reads the rows of those who may have missed some, looks after silent clients and lets go of
-// what is over, until ctx ends.
+// Run receives changes, reads rows of clients that may have missed some, and retires silent clients and closed
+// subjects, until ctx ends.
 func (h *Hub) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return h.listener.Run(ctx) })
@@ -176,13 +173,12 @@ func (h *Hub) Run(ctx context.Context) error {
 
 func (h *Hub) elapsed() time.Duration { return time.Since(h.began) }
 
-// errDraining means that this node takes no more connections.
-var errDraining = errors.New("draining")
+var (
+	errDraining = errors.New("draining")
+	errFull     = errors.New("full")
+)
 
-// errFull means that this node has as many connections as it may.
-var errFull = errors.New("full")
-
-// enter registers a connection. Every success is followed by exactly one leave.
+// enter registers a connection. Each success is followed by exactly one leave.
 func (h *Hub) enter(c *client) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -194,7 +190,7 @@ func (h *Hub) enter(c *client) error {
 	return nil
 }
 
-// open reports whether another connection would be taken now.
+// open fails if another connection would be refused now.
 func (h *Hub) open() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -222,7 +218,7 @@ func (h *Hub) leave(c *client) {
 	h.serving.Done()
 }
 
-// own registers whose connection it is. The user's oldest connection gives way to one too many.
+// own registers the connection's user. The user's oldest connection is closed for one too many.
 func (h *Hub) own(c *client, user app.ID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -234,7 +230,7 @@ func (h *Hub) own(c *client, user app.ID) {
 }
 
 func (h *Hub) disown(c *client) {
-	user, _ := c.user()
+	user := c.who().User
 	if user == 0 {
 		return
 	}

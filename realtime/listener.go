@@ -22,8 +22,8 @@ const (
 )
 
 // listener receives channels of Redis by one subscription. PubSub drops messages silently, so it calls made whenever a
-// subscription is complete; every message comes from then on. A silent connection is pinged, then given up. One that
-// only swallows messages looks alive here; the caller that finds messages missing calls renew.
+// subscription is complete. A silent connection is pinged, then replaced. One that drops messages looks alive here; a
+// caller that misses messages calls renew.
 type listener struct {
 	redis    redis.UniversalClient
 	channels map[string]func(payload string) // what to do with a message, by the channel's name
@@ -45,7 +45,7 @@ func (l *listener) Run(ctx context.Context) error {
 	}
 }
 
-// renew gives the subscription up; Run makes another one.
+// renew closes the subscription; Run makes another one.
 func (l *listener) renew() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,7 +60,7 @@ func (l *listener) set(sub *redis.PubSub) {
 	l.sub = sub
 }
 
-// listen makes a subscription and hears it until it breaks.
+// listen reads a subscription until it fails.
 func (l *listener) listen(ctx context.Context) error {
 	names := slices.Collect(maps.Keys(l.channels))
 	sub := l.redis.Subscribe(ctx, names...)

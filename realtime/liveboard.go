@@ -8,8 +8,8 @@ import (
 	"stampede/app"
 )
 
-// liveBoard is who looks at the board of operators on this node. The board is encoded once for all of them, and the
-// newest wins: whoever has not taken one gets the next in its place.
+// liveBoard is this node's watchers of the operators' board. It is encoded once for all; the newest replaces one that
+// was not sent yet.
 type liveBoard struct {
 	mu       sync.Mutex
 	watchers map[*client]struct{}
@@ -25,8 +25,7 @@ type boardReply struct {
 	History []app.BoardPoint `json:"history"`
 }
 
-// watchBoard begins or ends the feed of the live board, which is for operators. The history is told once; a board comes
-// every second from then on.
+// watchBoard starts or stops the feed of the live board for an operator: the history once, then a board every second.
 func (c *client) watchBoard(ctx *opContext, r *request) (any, error) {
 	if err := c.operator(); err != nil {
 		return nil, err
@@ -34,20 +33,19 @@ func (c *client) watchBoard(ctx *opContext, r *request) (any, error) {
 	if c.hub.options.BoardHistory == nil {
 		return nil, app.Fail(app.UnknownOp, "this node shows no board")
 	}
-	on, failed := r.flag("on")
-	if failed != nil {
-		return nil, failed
-	}
-	if !on {
+	switch string(r.raw("on")) {
+	case "true":
+		points := c.hub.options.BoardHistory(ctx)
+		c.hub.joinBoard(c, encode(reply{r.id, boardReply{c.hub.shop.Now(), points}}))
+		return sent, nil
+	case "false":
 		c.hub.leaveBoard(c)
 		return empty{}, nil
 	}
-	points := c.hub.options.BoardHistory(ctx)
-	c.hub.joinBoard(c, encode(reply{r.id, boardReply{c.hub.shop.Now(), points}}))
-	return sent, nil
+	return nil, app.Fail(app.BadRequest, "on must be true or false")
 }
 
-// operator reports whether the connection is one of somebody who looks after the shop, and whose token still holds.
+// operator fails unless the user is an operator with a valid token.
 func (c *client) operator() error {
 	if _, err := c.buyer(); err != nil {
 		return err
@@ -58,7 +56,7 @@ func (c *client) operator() error {
 	return nil
 }
 
-// joinBoard sends the reply in the same step, so that no board comes before it.
+// joinBoard sends the reply under the lock, so that no board precedes it.
 func (h *Hub) joinBoard(c *client, reply []byte) {
 	h.live.mu.Lock()
 	defer h.live.mu.Unlock()
@@ -66,21 +64,21 @@ func (h *Hub) joinBoard(c *client, reply []byte) {
 	h.live.watchers[c] = struct{}{}
 }
 
-// leaveBoard forgets the watcher. One that was given the board a moment ago may still get it.
+// leaveBoard removes the watcher. A board that is already on its way still arrives.
 func (h *Hub) leaveBoard(c *client) {
 	h.live.mu.Lock()
 	defer h.live.mu.Unlock()
 	delete(h.live.watchers, c)
 }
 
-// BoardWatched reports whether anybody on this node looks at the board.
+// BoardWatched reports whether the board has watchers on this node.
 func (h *Hub) BoardWatched() bool {
 	h.live.mu.Lock()
 	defer h.live.mu.Unlock()
 	return len(h.live.watchers) > 0
 }
 
-// ShowBoard offers the board to all who look at it and still may: who was an operator may be none any more.
+// ShowBoard offers the board to all watchers that are still operators.
 func (h *Hub) ShowBoard(b *app.Board) {
 	h.live.mu.Lock()
 	watchers := slices.Collect(maps.Keys(h.live.watchers))
@@ -96,7 +94,7 @@ func (h *Hub) ShowBoard(b *app.Board) {
 	}
 }
 
-// Sizes are how many connections this node has, and of how many users.
+// Sizes returns the numbers of connections and users of this node.
 func (h *Hub) Sizes() (sockets, users int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -29,14 +29,12 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 		return factory.NewCounter(prometheus.CounterOpts{Namespace: "stampede", Subsystem: "live", Name: name, Help: help})
 	}
 	vector := func(name, label, help string) *prometheus.CounterVec {
-		return factory.NewCounterVec(prometheus.CounterOpts{
-			Namespace: "stampede", Subsystem: "live", Name: name, Help: help,
-		}, []string{label})
+		opts := prometheus.CounterOpts{Namespace: "stampede", Subsystem: "live", Name: name, Help: help}
+		return factory.NewCounterVec(opts, []string{label})
 	}
 	gauge := func(name, help string, lock sync.Locker, size func() int) {
-		factory.NewGaugeFunc(prometheus.GaugeOpts{
-			Namespace: "stampede", Subsystem: "live", Name: name, Help: help,
-		}, func() float64 {
+		opts := prometheus.GaugeOpts{Namespace: "stampede", Subsystem: "live", Name: name, Help: help}
+		factory.NewGaugeFunc(opts, func() float64 {
 			lock.Lock()
 			defer lock.Unlock()
 			return float64(size())
@@ -60,7 +58,7 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 	return m
 }
 
-// refusedAs counts the ops that were refused with the code. Looking the counter up costs as much as writing the frame.
+// refusedAs counts ops refused with the code. A look-up costs as much as writing the frame, so soldOut is kept.
 func (m *metrics) refusedAs(code app.Code) prometheus.Counter {
 	if code == app.SoldOut {
 		return m.soldOut

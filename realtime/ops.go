@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,8 +13,7 @@ import (
 	"stampede/app"
 )
 
-// op carries out one kind of request. It answers what goes into `ok`, or sent when it has replied by itself, or later
-// when it goes on after it has returned and will finish the request.
+// op executes one kind of request. It returns the reply body, sent (already replied) or later (will call finish).
 type op func(c *client, ctx *opContext, r *request) (any, error)
 
 type remark string
@@ -43,8 +43,8 @@ var ops = map[string]op{
 // requests holds requests for reuse; nobody keeps one longer than its op.
 var requests = sync.Pool{New: func() any { return new(request) }}
 
-// handle answers one frame, perhaps after it has returned. Ops of one connection are carried out one after the other:
-// the next one waits here for its turn, and its time begins with that.
+// handle answers one frame, perhaps after it has returned. Ops of one connection run one at a time: the next one waits
+// here, and its time begins after that.
 func (c *client) handle(frame []byte) {
 	now := c.alive()
 	r := requests.Get().(*request)
@@ -57,7 +57,7 @@ func (c *client) handle(frame []byte) {
 	}
 	if wait, out := c.pace.spend(now); wait > 0 {
 		failed = app.Fail(app.RateLimited, "too many ops on this connection")
-		failed.RetryMS = (wait + time.Millisecond - 1).Milliseconds() // rounded up: not a moment too early
+		failed.RetryMS = (wait + time.Millisecond - 1).Milliseconds() // rounded up
 		if out {
 			defer c.depart(CloseTooFast)
 		}
@@ -78,19 +78,13 @@ func (c *client) handle(frame []byte) {
 		c.turn.Unlock()
 		return
 	}
-	c.answer(run, r, begins.Add(c.hub.options.OpWithin))
-}
-
-// answer runs the op, and finishes it unless it will do so itself.
-func (c *client) answer(run op, r *request, until time.Time) {
-	ctx := newOpContext(c, until, r)
-	ok, err := c.contain(run, ctx, r)
-	if ok != later {
+	ctx := newOpContext(c, begins.Add(c.hub.options.OpWithin), r)
+	if ok, err := c.contain(run, ctx, r); ok != later {
 		c.finish(ctx, ok, err)
 	}
 }
 
-// contain runs the op. A panic is a fault of ours like any other; its text stays here.
+// contain runs the op and turns a panic into an internal error.
 func (c *client) contain(run op, ctx *opContext, r *request) (ok any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -135,8 +129,8 @@ func (c *client) time(_ *opContext, r *request) (any, error) {
 	return roundTrip{T0: t0, Now: c.hub.shop.Now()}, nil
 }
 
-// watch adds a slot or sales to what is watched, and answers their snapshot. What changes between the snapshot and
-// the first tick is offered again from what was said lately, and with a tick of the whole set.
+// watch adds a slot or sales to the watch set and replies with their snapshot. Changes between the snapshot and the
+// first tick are offered again, from the recent news and with a tick of the whole set.
 func (c *client) watch(ctx *opContext, r *request) (any, error) {
 	slot, sales, failed := r.watched()
 	if failed != nil {
@@ -150,9 +144,8 @@ func (c *client) watch(ctx *opContext, r *request) (any, error) {
 	c.hub.enrol(&view, sales)
 	next := c.hub.stillWatched(c.watching.with(view.Slot, sales))
 	if len(next.slots) > maxWatchedSlots || len(next.sales) > maxWatchedSales {
-		return nil, app.Fail(app.RateLimited, fmt.Sprintf(
-			"at most %d slots and %d single sales may be watched; unwatch some first", maxWatchedSlots,
-			maxWatchedSales))
+		return nil, app.Fail(app.RateLimited, fmt.Sprintf("at most %d slots and %d single sales may be watched; "+
+			"unwatch some first", maxWatchedSlots, maxWatchedSales))
 	}
 	if view.Slots == nil {
 		view.Slots = []app.Slot{}
@@ -202,7 +195,7 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 	req.Span = c.hub.options.Tracer.Sample("socket", ctx.until.Add(-c.hub.options.OpWithin))
 	c.hub.shop.BuyThen(c.bound(ctx), user, req, func(receipt app.Receipt, err error) {
 		if err != nil {
-			c.finish(ctx, nil, err) // without the receipt, which would have to be copied to become an any
+			c.finish(ctx, nil, err) // not the receipt: converting it to any would copy it
 			return
 		}
 		c.finish(ctx, receipt, nil)
@@ -217,64 +210,63 @@ func (c *client) pass(ctx *opContext, r *request) (any, error) {
 }
 
 func (c *client) solve(ctx *opContext, r *request) (any, error) {
-	return c.atDesk(r, func(q app.PassQuestion) (_ app.PassAnswer, err error) {
-		var failed *app.Error
-		if q.Task, failed = r.text("task"); failed != nil {
-			return app.PassAnswer{}, failed
-		}
-		if q.Answer, failed = r.text("answer"); failed != nil {
-			return app.PassAnswer{}, failed
+	return c.atDesk(r, func(q app.PassQuestion) (app.PassAnswer, error) {
+		f := fieldReader{request: r}
+		if q.Task, q.Answer = f.text("task"), f.text("answer"); f.err != nil {
+			return app.PassAnswer{}, f.err
 		}
 		return c.hub.shop.SolvePass(c.bound(ctx), q)
 	})
 }
 
-// atDesk asks for a pass, as who this is.
+// atDesk asks for a pass on behalf of the user.
 func (c *client) atDesk(r *request, ask func(q app.PassQuestion) (app.PassAnswer, error)) (any, error) {
 	user, err := c.buyer()
 	if err != nil {
 		return nil, err
 	}
-	sale, failed := r.requiredID("sale")
-	if failed != nil {
-		return nil, failed
+	f := fieldReader{request: r}
+	q := app.PassQuestion{User: user, Sale: f.requiredID("sale"), From: c.addr}
+	if f.err != nil {
+		return nil, f.err
 	}
-	return ask(app.PassQuestion{User: user, Sale: sale, From: c.addr})
+	return ask(q)
 }
 
-// ofOrder makes an op about an order of who asks; whether it is theirs is for the flow to see.
-func ofOrder(do func(ctx *opContext, shop Shop, user, order app.ID, r *request) (any, error)) op {
+// ofOrder makes an op on an order of the user; the flow checks whose it is.
+func ofOrder(do func(ctx *opContext, shop Shop, user, order app.ID, f *fieldReader) (any, error)) op {
 	return func(c *client, ctx *opContext, r *request) (any, error) {
 		user, err := c.buyer()
 		if err != nil {
 			return nil, err
 		}
-		order, failed := r.requiredID("order")
-		if failed != nil {
-			return nil, failed
+		f := fieldReader{request: r}
+		order := f.requiredID("order")
+		if f.err != nil {
+			return nil, f.err
 		}
-		answer, err := do(ctx, c.hub.shop, user, order, r)
+		answer, err := do(ctx, c.hub.shop, user, order, &f)
 		return answer, app.Named(err, "order", order)
 	}
 }
 
-func cancel(ctx *opContext, shop Shop, user, order app.ID, _ *request) (any, error) {
+func cancel(ctx *opContext, shop Shop, user, order app.ID, _ *fieldReader) (any, error) {
 	state, err := shop.Cancel(ctx, user, order)
 	return stateReply{state}, err
 }
 
-func pay(ctx *opContext, shop Shop, user, order app.ID, r *request) (any, error) {
-	via, failed := r.text("via")
-	if failed != nil {
-		return nil, failed
+func pay(ctx *opContext, shop Shop, user, order app.ID, f *fieldReader) (any, error) {
+	via := f.text("via")
+	if f.err != nil {
+		return nil, f.err
 	}
 	return shop.Pay(ctx, user, order, app.PayVia(via))
 }
 
-func refund(ctx *opContext, shop Shop, user, order app.ID, r *request) (any, error) {
-	reason, failed := r.text("reason")
-	if failed != nil {
-		return nil, failed
+func refund(ctx *opContext, shop Shop, user, order app.ID, f *fieldReader) (any, error) {
+	reason := f.text("reason")
+	if f.err != nil {
+		return nil, f.err
 	}
 	state, err := shop.AskRefund(ctx, user, order, reason)
 	return stateReply{state}, err
@@ -300,26 +292,77 @@ func (c *client) orders(ctx *opContext, r *request) (any, error) {
 	return orderPage{Orders: orders, More: more}, nil
 }
 
-// seen is a mark that says how far the user has looked; it changes nothing of what is replayed.
+// seen accepts a mark of how far the user has looked; it does not affect replays.
 func (c *client) seen(_ *opContext, r *request) (any, error) {
 	if _, err := c.buyer(); err != nil {
 		return nil, err
 	}
-	cursor, failed := r.text("cursor")
-	if failed != nil {
-		return nil, failed
+	f := fieldReader{request: r}
+	if f.text("cursor") == "" {
+		f.fail("cursor is missing")
 	}
-	if cursor == "" {
-		return nil, app.Fail(app.BadRequest, "cursor is missing")
+	if f.err != nil {
+		return nil, f.err
 	}
 	return empty{}, nil
 }
 
-// clip keeps foreign text short in messages.
+// clip shortens text of clients for messages.
 func clip(s string) string {
 	const most = 32
 	if len(s) <= most {
 		return s
 	}
 	return s[:most] + "…"
+}
+
+// opContext is the context of one op, and what its reply needs of the request. Its deadline starts a timer only if it
+// is waited for: most ops only read the deadline, and a timer would cost as much as decoding their frame.
+type opContext struct {
+	of    *client
+	until time.Time
+	id    int64 // of the request
+	op    string
+
+	mu    sync.Mutex
+	clock context.Context // nil while nobody listens
+	stop  context.CancelFunc
+}
+
+// newOpContext makes the context of a client's request, which must be released.
+func newOpContext(of *client, until time.Time, r *request) *opContext {
+	return &opContext{of: of, until: until, id: r.id, op: r.op}
+}
+
+// Value returns the ids for log lines, and nothing else.
+func (w *opContext) Value(key any) any {
+	if w.of == nil || !app.IsLogIDs(key) {
+		return nil
+	}
+	return []any{"op", w.op, "request", w.id, "session", w.of.session}
+}
+
+func (w *opContext) Deadline() (time.Time, bool) { return w.until, true }
+
+func (w *opContext) Done() <-chan struct{} { return w.ticking().Done() }
+
+// Err uses the clock of Done, so that both agree.
+func (w *opContext) Err() error { return w.ticking().Err() }
+
+func (w *opContext) ticking() context.Context {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.clock == nil {
+		w.clock, w.stop = context.WithDeadline(context.Background(), w.until)
+	}
+	return w.clock
+}
+
+// release ends the context. Done and Err must not be called for the first time after it.
+func (w *opContext) release() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stop != nil {
+		w.stop()
+	}
 }

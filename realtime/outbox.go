@@ -13,8 +13,8 @@ const (
 	maxNews        = 256       // slots, sales and notices that have changed
 )
 
-// outbox holds what is to be written to one client. It is guarded by the client's mutex and emptied by the
-// client's writer, in this order: pong and ping, queue, news, tick, and at the end bye and the close frame.
+// outbox holds what waits for one client. The client's mutex guards it, and the client's writer empties it in this
+// order: pong and ping, queue, news, tick, and at the end bye and the close frame.
 //
 //	queue   replies and personal events, all of them in order; overflow means the client is too slow
 //	news    slot, sale, notice: newest wins per subject, bounded
@@ -38,7 +38,7 @@ type newsItem struct {
 	frame   *websocket.PreparedMessage
 }
 
-// push queues a frame that must not be dropped; false: the box is full.
+// push queues a frame that must not be dropped; false: full.
 func (o *outbox) push(frame []byte) bool {
 	if len(o.queue) >= maxQueued || o.queuedBytes+len(frame) > maxQueuedBytes {
 		return false
@@ -48,7 +48,7 @@ func (o *outbox) push(frame []byte) bool {
 	return true
 }
 
-// putNews replaces what is waiting on the same subject; false: the box is full.
+// putNews replaces waiting news of the same subject; false: full.
 func (o *outbox) putNews(subject string, frame *websocket.PreparedMessage) bool {
 	for i := range o.news {
 		if o.news[i].subject == subject {
@@ -73,7 +73,7 @@ func (o *outbox) putTick(t *tick, whole bool) bool {
 
 func (o *outbox) dropTick() { o.tick, o.wholeTick = nil, false }
 
-// outgoing is one thing to write; exactly one of its parts is set. It is a value, so that taking one allocates nothing.
+// outgoing is one thing to write; exactly one part is set. As a value it needs no allocation.
 type outgoing struct {
 	frame   []byte
 	shared  *websocket.PreparedMessage
@@ -112,7 +112,6 @@ func (o *outbox) next() (outgoing, bool) {
 	}
 }
 
-// shift takes the oldest frame of the queue.
 func (o *outbox) shift() []byte {
 	frame := takeFirst(&o.queue)
 	o.queuedBytes -= len(frame)

@@ -6,9 +6,8 @@ import (
 	"stampede/app"
 )
 
-// hearing is what is special about a connection's personal events. Nearly all connections have none: their frames carry
-// the node's proven instant, because this node has given them all that came since they said hello. It is guarded by the
-// client's mutex.
+// hearing is the special state of a connection's personal events. Nearly all have none: their frames carry the node's
+// proven instant, because this node has sent all events since their hello. The client's mutex guards it.
 type hearing struct {
 	greets bool     // hello is under way: events wait in held until it is answered
 	held   []string // frames without a cursor
@@ -16,7 +15,7 @@ type hearing struct {
 	owed   bool     // rows since from are yet to be read; until then no frame may carry a later instant
 }
 
-// tell queues an order event of a user, unless the connection is no longer that user's. The frame has no cursor yet.
+// tell queues an order event, without its cursor, unless the connection is no longer the user's.
 func (c *client) tell(user app.ID, frame string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,7 +31,7 @@ func (c *client) tell(user app.ID, frame string) {
 // holdLocked keeps an event until hello is answered.
 func (c *client) holdLocked(frame string) {
 	if len(c.hearing.held) >= maxQueued {
-		c.departLocked(CloseSlow, retryLatest) // it did not get any of them, and comes back with the cursor that it has
+		c.departLocked(CloseSlow, retryLatest) // it received none of them and returns with its old cursor
 		return
 	}
 	c.hearing.held = append(c.hearing.held, strings.Clone(frame)) // not the whole message with it
@@ -48,8 +47,8 @@ func (c *client) tellLocked(frame string) {
 	c.hub.metrics.events.Inc()
 }
 
-// cursorLocked is the cursor of the next personal event: up to there everything is queued before it. False: what the
-// client knows is of a history of the database that is over.
+// cursorLocked returns the cursor of the next personal event; all events up to it are queued before. False: the
+// client's orders are of an earlier history of the database.
 func (c *client) cursorLocked() (string, bool) {
 	proven := c.hub.proven.Load()
 	if p := c.hearing; p != nil {
@@ -64,8 +63,8 @@ func (c *client) cursorLocked() (string, bool) {
 	return proven.text, true
 }
 
-// settleLocked goes on from an instant at which the client knew everything: the node's proven instant takes over, as
-// soon as it is of the same history. Which of two is the present one, the next resync finds out.
+// settleLocked continues from an instant up to which the client knows everything. The node's proven instant takes over
+// once it is of the same history; the next resync finds out which history is the present one.
 func (c *client) settleLocked(at Cursor) {
 	c.hearing = nil
 	proven := c.hub.proven.Load()
@@ -77,8 +76,8 @@ func (c *client) settleLocked(at Cursor) {
 	}
 }
 
-// leaveHistory ends a connection whose client knows orders of another history of the database than the present one; its
-// cursor says so in its next hello. One whose rows are yet to be read is told when they are.
+// leaveHistory ends a connection whose client knows orders of another history; its next hello is reset. One that is
+// still owed rows continues: its replay decides.
 func (c *client) leaveHistory(present string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +90,7 @@ func (c *client) leaveHistory(present string) {
 	}
 }
 
-// withCursor puts the cursor behind the first field, `ev`, of an event.
+// withCursor inserts the cursor after the field `ev` of an event.
 func withCursor(event, cursor string) []byte {
 	first, rest, _ := strings.Cut(event, ",")
 	b := make([]byte, 0, len(event)+len(cursor)+len(`,"cursor":""`))

@@ -9,13 +9,13 @@ import (
 	"stampede/app"
 )
 
-// Subprotocol is what a client may name in the handshake; version is the same in the answer to hello.
+// Subprotocol is the one that clients may request; version is in the reply to hello.
 const (
 	Subprotocol = "stampede.v1"
 	version     = 1
 )
 
-// Limits of protocol version 1, told to client authors in PROTOCOL.md.
+// Limits of protocol version 1 (PROTOCOL.md).
 const (
 	maxFrame        = 4 << 10 // bytes of one client frame
 	maxWatchedSales = 20      // sales that a client may watch one by one
@@ -92,7 +92,7 @@ type noticeEvent struct {
 	Level string     `json:"level"`
 	Text  string     `json:"text"`            // "" without texts: what operators said is taken back
 	Until app.Millis `json:"until,omitempty"` // when it ends by itself
-	// Texts are the same in other languages. Text is for whoever reads none of them; empty: they are told nothing.
+	// Texts are translations by language. Text is for clients that read none of them; empty: they show nothing.
 	Texts map[string]string `json:"texts,omitempty"`
 }
 
@@ -102,7 +102,7 @@ type byeEvent struct {
 	RetryMS int64     `json:"retry_ms"`
 }
 
-// encode writes values of this file, which cannot fail: they hold nothing that JSON cannot say.
+// encode writes values of this package, which always have a JSON form.
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -111,7 +111,7 @@ func encode(v any) []byte {
 	return b
 }
 
-// replyFrame answers an op. What a buy is answered is written by hand: at a hot sale it is most of what a node encodes.
+// replyFrame answers an op. The reply to a buy is written by hand: at a hot sale it is most of what a node encodes.
 func replyFrame(id int64, ok any) []byte {
 	r, bought := ok.(app.Receipt)
 	if !bought || !plain(string(r.State)) {
@@ -148,7 +148,7 @@ func appendAll(b []byte, parts ...string) []byte {
 	return b
 }
 
-// plain reports whether JSON says the text as it is.
+// plain reports whether the text needs no escapes in JSON.
 func plain(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -209,4 +209,61 @@ func tickFrame(now app.Millis, lines [][]byte) []byte {
 		b = append(b, line...)
 	}
 	return append(b, "]}"...)
+}
+
+// OrderFrame is an order event without its cursor, in one line. It is written by hand, because each state of each order
+// is encoded; texts that need escapes go through encoding/json.
+func OrderFrame(o *app.Order) []byte {
+	if o.Address != nil && !plain(o.Address.Name+o.Address.Phone+o.Address.Text) ||
+		!plain(o.Key) || !plain(o.ProductName) || !plain(string(o.State)) || !plain(o.Reason) || !plain(o.TradeNo) ||
+		!plain(o.Tracking) {
+		return encode(struct {
+			Ev    string     `json:"ev"`
+			Key   string     `json:"key"`
+			Order *app.Order `json:"order"`
+		}{"order", o.Key, o})
+	}
+	b := make([]byte, 0, 448)
+	b = appendAll(b, `{"ev":"order","key":"`, o.Key, `","order":{"id":"`)
+	b = strconv.AppendInt(b, int64(o.ID), 10)
+	b = append(b, `","sale":"`...)
+	b = strconv.AppendInt(b, int64(o.Sale), 10)
+	b = appendAll(b, `","product_name":"`, o.ProductName, `"`)
+	b = appendNumber(b, "qty", int64(o.Qty))
+	b = appendNumber(b, "price_fen", o.PriceFen)
+	b = appendNumber(b, "amount_fen", o.AmountFen)
+	b = appendAll(b, `,"state":"`, string(o.State), `"`)
+	b = appendText(b, "reason", o.Reason)
+	b = appendNumber(b, "ticket", o.Ticket)
+	b = appendNumber(b, "rev", int64(o.Rev))
+	b = appendNumber(b, "created_at", int64(o.CreatedAt))
+	b = appendInstant(b, "pay_by", o.PayBy)
+	b = appendInstant(b, "paid_at", o.PaidAt)
+	b = appendInstant(b, "cancelled_at", o.CancelledAt)
+	b = appendText(b, "trade_no", o.TradeNo)
+	b = appendText(b, "tracking", o.Tracking)
+	if a := o.Address; a != nil {
+		b = appendAll(b, `,"address":{"name":"`, a.Name, `","phone":"`, a.Phone, `","text":"`, a.Text, `"}`)
+	}
+	return append(b, "}}"...)
+}
+
+func appendNumber(b []byte, name string, n int64) []byte {
+	b = appendAll(b, `,"`, name, `":`)
+	return strconv.AppendInt(b, n, 10)
+}
+
+// appendInstant and appendText leave out what is not set.
+func appendInstant(b []byte, name string, at app.Millis) []byte {
+	if at == 0 {
+		return b
+	}
+	return appendNumber(b, name, int64(at))
+}
+
+func appendText(b []byte, name, text string) []byte {
+	if text == "" {
+		return b
+	}
+	return appendAll(b, `,"`, name, `":"`, text, `"`)
 }

@@ -2,8 +2,8 @@ package realtime
 
 import "time"
 
-// bucket is a token bucket that may run into debt: an op that finds it empty is refused and counts all the same, and
-// who goes on until the debt is as large as the burst is out. It is not safe for concurrent use.
+// bucket is a token bucket that goes into debt: rejected ops count, and a debt as large as the burst ends the
+// connection. Not safe for concurrent use.
 type bucket struct {
 	tokens float64
 	burst  float64
@@ -15,8 +15,8 @@ func newBucket(perSecond float64, burst int, now time.Time) bucket {
 	return bucket{tokens: float64(burst), burst: float64(burst), rate: perSecond, at: now}
 }
 
-// spend takes one token. wait > 0: refused, after that much time the next one is served, since the debt is paid and a
-// whole token has come; out: the debt is as large as the burst.
+// spend takes one token. wait > 0: rejected; the next op is accepted after that. out: the debt is as large as the
+// burst.
 func (b *bucket) spend(now time.Time) (wait time.Duration, out bool) {
 	b.tokens = min(b.burst, b.tokens+now.Sub(b.at).Seconds()*b.rate)
 	b.at = now
@@ -27,7 +27,7 @@ func (b *bucket) spend(now time.Time) (wait time.Duration, out bool) {
 	return time.Duration((1 - b.tokens) / b.rate * float64(time.Second)), b.tokens <= -b.burst
 }
 
-// strikes counts offences within a minute from the first.
+// strikes counts offences within a minute from the first one.
 type strikes struct {
 	n     int
 	since time.Time
@@ -38,7 +38,7 @@ const (
 	strikeWindow = time.Minute
 )
 
-// strike counts one and reports whether that was one too many.
+// strike counts one and reports whether it was one too many.
 func (s *strikes) strike(now time.Time) (out bool) {
 	if now.Sub(s.since) > strikeWindow {
 		s.n, s.since = 0, now

@@ -4,28 +4,28 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync"
 
 	"stampede/app"
 )
 
-// readersAtOnce is how many reads for hellos are under way at once.
+// readersAtOnce is how many reads for hellos run at once.
 const readersAtOnce = 2
 
-// replayAsk is what one hello wants to know: what has changed for a user.
+// replayAsk is the request of one hello for a user's changes.
 type replayAsk struct {
-	ctx    context.Context // when it has ended nobody waits any more
+	ctx    context.Context // of the hello
 	query  app.ChangesQuery
-	answer chan missedRows // has room for the answer
+	answer chan missedRows // buffered: 1
 }
 
-// missedRows is what the rows say.
 type missedRows struct {
 	changes app.Changes
 	at      Cursor // when they were read
 	err     error
 }
 
-// ask waits for an answer, or for the end of ctx, or of the time that a read may take: then nothing is known.
+// ask waits for rows, at most ReadWithin.
 func (h *Hub) ask(ctx context.Context, query app.ChangesQuery) (missedRows, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
 	defer cancel()
@@ -39,7 +39,7 @@ func (h *Hub) ask(ctx context.Context, query app.ChangesQuery) (missedRows, erro
 	}
 }
 
-// answerHellos reads rows for hellos. Why it cannot, they hear.
+// answerHellos reads the rows of hellos in one statement and passes errors on to them.
 func (h *Hub) answerHellos(ctx context.Context, asks []*replayAsk) error {
 	asks = slices.DeleteFunc(asks, func(ask *replayAsk) bool { return ask.ctx.Err() != nil })
 	if len(asks) == 0 {
@@ -63,18 +63,18 @@ func (h *Hub) answerHellos(ctx context.Context, asks []*replayAsk) error {
 	return nil
 }
 
-// follows reports whether rows that were read at an instant tell all that a client with this cursor may have missed.
-// Not so when there are too many, when another history of the database answers, or when its clock has gone back since.
+// follows reports whether the rows contain all changes that a client with this cursor may have missed: there are not
+// too many, and neither the history of the database nor its clock is another one or has gone back.
 func (r *missedRows) follows(after Cursor) bool {
 	return !r.changes.More && r.at.History == after.History && r.at.At >= after.At
 }
 
-// querySince asks for what has changed since a cursor, and a little before.
+// querySince is the query for changes since a cursor less Overlap.
 func (h *Hub) querySince(user app.ID, after Cursor) app.ChangesQuery {
 	return app.ChangesQuery{User: user, Since: after.At.Add(-h.options.Overlap)}
 }
 
-// replayOwed reads the rows of connections that are owed them, as often as it takes.
+// replayOwed reads the rows that connections are owed until it succeeds.
 func (h *Hub) replayOwed(ctx context.Context, some []*client) error {
 	return again(ctx, func() error { return h.replaySome(ctx, some) })
 }
@@ -105,7 +105,7 @@ func (h *Hub) replaySome(ctx context.Context, some []*client) error {
 	return nil
 }
 
-// owes answers whose rows are yet to be read, and since when.
+// owes returns the user whose rows are still to be read, and since when.
 func (c *client) owes() (user app.ID, from Cursor, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,7 +115,7 @@ func (c *client) owes() (user app.ID, from Cursor, ok bool) {
 	return 0, Cursor{}, false
 }
 
-// replay queues what a connection has missed. One that cannot be told all is sent to hello, which says so.
+// replay queues missed changes, or sends the connection to hello if they are incomplete.
 func (c *client) replay(r missedRows, after Cursor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,4 +127,52 @@ func (c *client) replay(r missedRows, after Cursor) {
 		c.tellLocked(string(OrderFrame(&r.changes.Orders[i])))
 	}
 	c.settleLocked(r.at)
+}
+
+// queue collects requests for reads, oldest first: those that arrive during a read share the next one. A single request
+// is served at once, and thousands together do not cause a statement each.
+type queue[T any] struct {
+	mu      sync.Mutex
+	waiting []T
+	more    chan struct{} // a signal per reader fits
+}
+
+func newQueue[T any](readers int) *queue[T] { return &queue[T]{more: make(chan struct{}, readers)} }
+
+func (q *queue[T]) add(some ...T) {
+	q.mu.Lock()
+	q.waiting = append(q.waiting, some...)
+	q.mu.Unlock()
+	select {
+	case q.more <- struct{}{}:
+	default: // all readers are signalled
+	}
+}
+
+// next removes the requests for one read.
+func (q *queue[T]) next() []T {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := min(len(q.waiting), groupUsers)
+	some := q.waiting[:n:n]
+	if q.waiting = q.waiting[n:]; len(q.waiting) == 0 {
+		q.waiting = nil
+	}
+	return some
+}
+
+// serve reads for waiting requests, in groups, until ctx ends or read fails.
+func (q *queue[T]) serve(ctx context.Context, read func(ctx context.Context, some []T) error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-q.more:
+		}
+		for some := q.next(); len(some) > 0; some = q.next() {
+			if err := read(ctx, some); err != nil {
+				return err
+			}
+		}
+	}
 }

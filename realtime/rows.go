@@ -18,7 +18,7 @@ const (
 	mostChanges  = 100 // orders of a user that are told one by one; beyond that the client reads `orders`
 )
 
-// changed reads rows, and in which history of the database they are true.
+// changed reads rows and the history of the database that they belong to.
 func (h *Hub) changed(ctx context.Context, queries []app.ChangesQuery) ([]app.Changes, Cursor, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.options.OpWithin)
 	defer cancel()
@@ -32,8 +32,8 @@ func (h *Hub) changed(ctx context.Context, queries []app.ChangesQuery) ([]app.Ch
 	return changes, Cursor(at), nil
 }
 
-// tellRows queues what has changed since an instant for the users' connections, group by group. A group that cannot be
-// read is tried again until ctx ends; when another history of the database answers, that is an error.
+// tellRows queues changes since an instant for the users' connections, in groups. A group that cannot be read is
+// retried until ctx ends; another history of the database is an error.
 func (h *Hub) tellRows(ctx context.Context, users []app.ID, since app.Millis, history string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(groupsAtOnce)
@@ -45,7 +45,7 @@ func (h *Hub) tellRows(ctx context.Context, users []app.ID, since app.Millis, hi
 	return g.Wait()
 }
 
-// again tries until it succeeds, ctx ends, or another history answers; it pauses longer and longer.
+// again retries with growing pauses until success, the end of ctx, or another history.
 func again(ctx context.Context, do func() error) error {
 	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
 		err := do()
@@ -61,8 +61,7 @@ func again(ctx context.Context, do func() error) error {
 	}
 }
 
-// tellGroup reads the rows of some users, without those who have left meanwhile, and queues them. A user with too many
-// is sent to hello, which tells them to read `orders`.
+// tellGroup reads and queues the changes of the users that are still connected.
 func (h *Hub) tellGroup(ctx context.Context, users []app.ID, since app.Millis, history string) error {
 	queries := make([]app.ChangesQuery, 0, len(users))
 	for _, user := range users {
@@ -87,6 +86,7 @@ func (h *Hub) tellGroup(ctx context.Context, users []app.ID, since app.Millis, h
 	return nil
 }
 
+// tellChanges sends a user with too many changes to hello, whose reply tells the client to read `orders`.
 func (h *Hub) tellChanges(user app.ID, changes *app.Changes) {
 	devices := h.devices(user)
 	if changes.More {
@@ -103,7 +103,7 @@ func (h *Hub) tellChanges(user app.ID, changes *app.Changes) {
 	}
 }
 
-// connectedUsers lists the users who are connected here.
+// connectedUsers lists the users with a connection to this node.
 func (h *Hub) connectedUsers() []app.ID {
 	h.mu.Lock()
 	defer h.mu.Unlock()

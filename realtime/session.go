@@ -10,15 +10,13 @@ import (
 	"stampede/app"
 )
 
-// newSession names a connection in logs and in the answer to hello. It is no secret.
-func newSession() string {
-	return fmt.Sprintf("%016x", rand.Uint64())
-}
+// newSession names a connection in logs and in the reply to hello. It is not secret.
+func newSession() string { return fmt.Sprintf("%016x", rand.Uint64()) }
 
 // hello authenticates. The order of its steps makes personal events complete: a change published meanwhile waits or is
 // in the rows, and a reservation that becomes a row meanwhile has an event:
 //
-//	own (messages find this connection, and wait) → rows since the cursor → reservations → reply → what has waited
+//	own (events for this connection wait) → rows since the cursor → reservations → reply → events that waited
 func (c *client) hello(ctx *opContext, r *request) (any, error) {
 	if c.isGreeted() {
 		return nil, app.Fail(app.WrongState, "hello was said already")
@@ -31,8 +29,8 @@ func (c *client) hello(ctx *opContext, r *request) (any, error) {
 	return answer, err
 }
 
-// prolong gives a peer whose hello was refused the time for another one: what the answer took on our side does not
-// count, and after a fault of ours, which it is asked to wait for, all of its time begins anew.
+// prolong gives a peer whose hello was refused time for another one: our own processing time does not count, and after
+// Busy the whole time begins again.
 func (c *client) prolong(took time.Duration, refusal error) {
 	c.helloBy = c.helloBy.Add(took)
 	if app.AsError(refusal).Code == app.Busy {
@@ -40,19 +38,16 @@ func (c *client) prolong(took time.Duration, refusal error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.out.closing == 0 { // there is another deadline for who is being sent away
+	if c.out.closing == 0 { // closing has its own deadline
 		_ = c.conn.SetReadDeadline(c.helloBy)
 	}
 }
 
 func (c *client) introduce(ctx *opContext, r *request) (any, error) {
-	token, failed := r.text("token")
-	if failed != nil {
-		return nil, failed
-	}
-	cursor, failed := r.text("cursor")
-	if failed != nil {
-		return nil, failed
+	f := fieldReader{request: r}
+	token, cursor := f.text("token"), f.text("cursor")
+	if f.err != nil {
+		return nil, f.err
 	}
 	if token == "" {
 		c.greet(r.id, welcome{}, knowledge{})
@@ -76,15 +71,15 @@ func (c *client) introduce(ctx *opContext, r *request) (any, error) {
 	return sent, nil
 }
 
-// knowledge is what a client knows with the answer to hello: everything up to an instant, or, when rows are owed, what
-// it knew before.
+// knowledge is what a client knows after the reply to hello: everything up to at. If rows are owed, at is its old
+// cursor.
 type knowledge struct {
 	at        Cursor
 	owed      bool
 	histories uint32 // Hub.histories before anything was read
 }
 
-// snapshot reads what the user has missed and what waits for a row, in this order.
+// snapshot reads the missed changes, then the reservations without a row.
 func (c *client) snapshot(ctx context.Context, user app.ID, cursor string) (w welcome, k knowledge, err error) {
 	k.histories = c.hub.histories.Load()
 	if cursor == "" {
@@ -97,9 +92,9 @@ func (c *client) snapshot(ctx context.Context, user app.ID, cursor string) (w we
 	return w, k, err
 }
 
-// missed reads the orders that have changed since the cursor. Reset: the client must read everything, because the
-// cursor is invalid or belongs to another history, or too many orders have changed. Owed: the database did not answer
-// in time; the changes follow as events when it does.
+// missed reads the orders that have changed since the cursor. reset: the client must read everything, because the
+// cursor is invalid or of another history, or too many orders have changed. owed: the database did not answer in time;
+// the changes follow as events.
 func (h *Hub) missed(
 	ctx context.Context, user app.ID, cursor string,
 ) (frames []json.RawMessage, at Cursor, owed, reset bool) {
@@ -120,19 +115,19 @@ func (h *Hub) missed(
 	return frames, r.at, false, false
 }
 
-// fromNowOn is a cursor for a client that has to be told nothing of what was.
+// fromNowOn returns a cursor for a client that needs no earlier changes.
 func (h *Hub) fromNowOn(ctx context.Context) Cursor {
 	if proven := h.proven.Load(); proven != nil {
 		return proven.Cursor
 	}
-	at, err, _ := h.now.Do("", func() (any, error) { return h.clock(ctx) }) // thousands may come back together
+	at, err, _ := h.now.Do("", func() (any, error) { return h.clock(ctx) }) // thousands may reconnect together
 	if err != nil {
 		return noCursor
 	}
 	return at.(Cursor)
 }
 
-// greet sends the answer to hello; from here on news and personal events come.
+// greet sends the reply to hello; news and personal events follow.
 func (c *client) greet(id int64, w welcome, k knowledge) {
 	w.Now, w.Version, w.Session = c.hub.shop.Now(), version, c.session
 	if w.Missed == nil {
@@ -141,13 +136,13 @@ func (c *client) greet(id int64, w welcome, k knowledge) {
 	if w.Reservations == nil {
 		w.Reservations = []app.Reservation{}
 	}
-	defer c.sayStanding() // after the lock is given back
+	defer c.sayStanding() // after the unlock
 	frame := encode(reply{id, w})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.greeted = true
 	if c.out.closing == 0 {
-		_ = c.conn.SetReadDeadline(time.Time{}) // from here on the keeper listens for silence
+		_ = c.conn.SetReadDeadline(time.Time{}) // from now on the keeper detects silence
 	}
 	c.sendLocked(frame)
 	if c.identity.User != 0 {
@@ -155,9 +150,9 @@ func (c *client) greet(id int64, w welcome, k knowledge) {
 	}
 }
 
-// hearFromLocked lets personal events come: first those that have waited for the answer to hello.
+// hearFromLocked starts personal events, first those that waited for the reply to hello.
 func (c *client) hearFromLocked(k knowledge) {
-	if k.histories != c.hub.histories.Load() { // what was read may be of the history that has just ended
+	if k.histories != c.hub.histories.Load() { // the rows may be of the history that has just ended
 		c.departLocked(CloseResync, retryLatest)
 		return
 	}
@@ -191,16 +186,17 @@ func (c *client) identify(i app.Identity) {
 
 // renew prolongs the session with a newer token of the same user.
 func (c *client) renew(_ *opContext, r *request) (any, error) {
-	user, _ := c.user()
+	user := c.who().User
 	if user == 0 {
 		return nil, app.Fail(app.Unauthorized, "log in first: hello had no token")
 	}
-	token, failed := r.text("token")
-	if failed != nil {
-		return nil, failed
-	}
+	f := fieldReader{request: r}
+	token := f.text("token")
 	if token == "" {
-		return nil, app.Fail(app.BadRequest, "token is missing")
+		f.fail("token is missing")
+	}
+	if f.err != nil {
+		return nil, f.err
 	}
 	identity, err := c.hub.shop.Verify(token)
 	if err != nil {
@@ -215,7 +211,7 @@ func (c *client) renew(_ *opContext, r *request) (any, error) {
 	return renewed{identity.Expires}, nil
 }
 
-// buyer is whose connection it is, if the token still holds.
+// buyer returns the user of the connection, if the token is still valid.
 func (c *client) buyer() (app.ID, error) {
 	who := c.who()
 	switch {
@@ -229,11 +225,10 @@ func (c *client) buyer() (app.ID, error) {
 	return who.User, nil
 }
 
-// bound is the context of an operation of who is connected, see app.BoundTo.
+// bound is the context of an operation of the user, see app.BoundTo.
 func (c *client) bound(ctx *opContext) context.Context {
-	who := c.who()
-	if who.Sale == 0 {
-		return ctx
+	if who := c.who(); who.Sale != 0 {
+		return app.BoundTo(ctx, &who)
 	}
-	return app.BoundTo(ctx, &who)
+	return ctx
 }

@@ -25,14 +25,14 @@ const (
 	kernelQueue = 64 << 10 // bytes that the kernel may hold for a client that does not read
 )
 
-// Mount serves the socket at path; handlers in front (origin, limits by address) run first and may refuse. It sets
-// KeepHijackedConns on the app's server: otherwise Close does nothing and a silent peer cannot be cut off.
+// Mount serves the socket at path, behind the handlers in front, which may refuse. It sets KeepHijackedConns on the
+// server: otherwise Close does nothing and a silent peer cannot be disconnected.
 func (h *Hub) Mount(web *fiber.App, path string, front ...fiber.Handler) {
 	web.Server().KeepHijackedConns = true
 	web.Get(path, append(slices.Clone(front), h.door, h.upgrade())...)
 }
 
-// door refuses a handshake before it is upgraded: not a WebSocket, another subprotocol, draining, full.
+// door refuses a handshake: not a WebSocket, another subprotocol, draining, or full.
 func (h *Hub) door(c *fiber.Ctx) error {
 	if !contrib.IsWebSocketUpgrade(c) {
 		return fiber.ErrUpgradeRequired
@@ -53,7 +53,7 @@ func (h *Hub) door(c *fiber.Ctx) error {
 func (h *Hub) upgrade() fiber.Handler {
 	handler := func(wrapper *contrib.Conn) {
 		addr, forgotten := forgetHandshake(wrapper)
-		// When this returns, the wrapper goes back into a pool and is given to others; the inner one is ours.
+		// When this returns, the wrapper goes back into a pool; the inner connection is ours.
 		if forgotten && handedOver(wrapper.UnderlyingConn()) {
 			go h.serve(wrapper.Conn, addr)
 			return
@@ -75,7 +75,7 @@ func (h *Hub) upgrade() fiber.Handler {
 }
 
 // handedOver reports whether a socket may leave the handler of its handshake, which saves 1.5 KB per socket: the web
-// server reuses the request. If it had read more than the handshake, frames of one shopper would reach another; only a
+// server reuses the request. If it had read beyond the handshake, frames of one client would reach another; only a
 // connection that counts its reads can exclude that (see api.replayed).
 func handedOver(conn net.Conn) bool {
 	known, ok := bare(conn).(interface{ HandedOver() bool })
@@ -90,18 +90,17 @@ func bare(conn net.Conn) net.Conn {
 	return conn
 }
 
-// handshake is the name under which the wrapper brings along what it was opened by.
+// handshake is the key under which the wrapper carries an opened.
 const handshake = "handshake"
 
-// opened is a handshake and who said it.
+// opened is a handshake and its peer.
 type opened struct {
 	request *fasthttp.RequestCtx
 	addr    netip.Addr
 }
 
-// forgetHandshake releases request, response and the wrapper's copies of them, which pools would keep: 5 KB per socket.
-// They are replaced, not emptied, because the inner connection keeps a view into their text (its subprotocol). It
-// returns the address of the peer; forgotten reports whether they were released.
+// forgetHandshake releases request, response and the wrapper's copies, which pools would keep: 5 KB per socket. They
+// are replaced, not emptied, because the inner connection uses their text (its subprotocol).
 func forgetHandshake(wrapper *contrib.Conn) (addr netip.Addr, forgotten bool) {
 	by, ok := wrapper.Locals(handshake).(opened)
 	if ok {
@@ -114,21 +113,23 @@ func forgetHandshake(wrapper *contrib.Conn) (addr netip.Addr, forgotten bool) {
 
 var writeBuffers sync.Pool
 
-// swallow keeps the text of a panic on our side.
+// swallow logs a panic.
 func swallow(*contrib.Conn) {
 	if p := recover(); p != nil {
 		slog.Error("socket handler panicked", "panic", p, "stack", string(debug.Stack()))
 	}
 }
 
-// serve reads a connection's frames until it ends; drain waits for it from enter to leave. When it returns, nobody
-// uses the connection any more and it is closed.
+// serve reads a connection's frames until it ends; when it returns, the connection is closed and unused. Drain waits
+// for it from enter to leave.
 func (h *Hub) serve(conn *websocket.Conn, addr netip.Addr) {
 	defer swallow(nil)
-	limitKernelQueue(conn.UnderlyingConn())
+	if bounded, ok := bare(conn.UnderlyingConn()).(interface{ SetWriteBuffer(bytes int) error }); ok {
+		_ = bounded.SetWriteBuffer(kernelQueue)
+	}
 	c := newClient(h, conn, addr)
 	defer c.release()
-	if err := h.enter(c); err != nil { // between door and here the last place was taken
+	if err := h.enter(c); err != nil { // the last place was taken since door
 		code := CloseFull
 		if errors.Is(err, errDraining) {
 			code = CloseDrain
@@ -146,12 +147,11 @@ func (h *Hub) serve(conn *websocket.Conn, addr netip.Addr) {
 	c.readAll()
 }
 
-// apart is how many frames of a connection, its first ones, are handled on goroutines of their own. A goroutine keeps
-// the stack that it once needed, 16 KB after a hello, for as long as the socket lasts; most sockets say hello, watch,
-// and then only listen.
+// apart is how many first frames of a connection get a goroutine of their own. A goroutine keeps its largest stack, 16
+// KB after a hello, for the life of the socket; most sockets say hello, watch, and then only receive.
 const apart = 2
 
-// readAll handles frames until the connection ends. Once it is being ended by us, what still comes is thrown away.
+// readAll handles frames until the connection ends. Frames after our decision to end it are discarded.
 func (c *client) readAll() {
 	for n := 0; ; n++ {
 		kind, frame, err := c.conn.NextReader()
@@ -172,7 +172,7 @@ func (c *client) readAll() {
 	}
 }
 
-// frames holds buffers for reading; a connection has one only while a frame comes in.
+// frames holds read buffers; a connection has one only while it reads a frame.
 var frames = sync.Pool{New: func() any { return new([maxFrame + 1]byte) }}
 
 func (c *client) readFrame(r io.Reader, alone bool) error {
@@ -196,18 +196,17 @@ func (c *client) readFrame(r io.Reader, alone bool) error {
 	return nil
 }
 
-// readEnded tells a peer that did not say hello in time why it is cut off. There is a deadline until hello, and one
-// after the last word to a peer that is being sent away, which knows why.
+// readEnded ends a connection after a read error. A timeout means no hello in time, or no answer to our close frame.
 func (c *client) readEnded(err error) {
 	var timeout net.Error
 	if !errors.As(err, &timeout) || !timeout.Timeout() {
-		_ = c.conn.Close() // the peer is gone: a write under way need not wait
+		_ = c.conn.Close() // the peer is gone: do not wait for a write
 		return
 	}
 	c.depart(CloseNoHello)
 }
 
-// pinged answers the peer's ping through the outbox. Pings count like ops.
+// pinged answers a ping through the outbox. Pings count like ops.
 func (c *client) pinged(payload string) error {
 	if _, out := c.pace.spend(c.alive()); out {
 		c.depart(CloseTooFast)
@@ -215,11 +214,4 @@ func (c *client) pinged(payload string) error {
 	}
 	c.offerPong(payload)
 	return nil
-}
-
-// limitKernelQueue bounds what the kernel holds for a client that does not read.
-func limitKernelQueue(conn net.Conn) {
-	if bounded, ok := bare(conn).(interface{ SetWriteBuffer(bytes int) error }); ok {
-		_ = bounded.SetWriteBuffer(kernelQueue)
-	}
 }

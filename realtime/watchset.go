@@ -9,13 +9,13 @@ import (
 	"stampede/app"
 )
 
-// watching is what one client has asked to watch: slots with all their sales, and single sales.
+// watching is what one client watches: slots with all their sales, and single sales.
 type watching struct {
 	slots []app.ID
 	sales []app.ID
 }
 
-// with answers what is watched after a further watch.
+// with returns w after a further watch.
 func (w watching) with(slot app.ID, sales []app.ID) watching {
 	next := watching{slots: slices.Clone(w.slots), sales: slices.Clone(w.sales)}
 	if slot != 0 && !slices.Contains(next.slots, slot) {
@@ -29,7 +29,7 @@ func (w watching) with(slot app.ID, sales []app.ID) watching {
 	return next
 }
 
-// without answers what is left after an unwatch; naming nothing means everything.
+// without returns w after an unwatch; naming nothing removes everything.
 func (w watching) without(slot app.ID, sales []app.ID) watching {
 	if slot == 0 && len(sales) == 0 {
 		return watching{}
@@ -40,8 +40,8 @@ func (w watching) without(slot app.ID, sales []app.ID) watching {
 	}
 }
 
-// watchSet is a sorted list of sales with everybody who watches exactly these. A tick is encoded once per
-// set. A set lives as long as it has members.
+// watchSet is a sorted list of sales and the clients that watch exactly these; it is dropped with the last one. A tick
+// is encoded once per set.
 type watchSet struct {
 	key     string
 	singles []app.ID // watched one by one; guarded by the hub's setsMu, as writing slots is
@@ -59,25 +59,23 @@ type newcomer struct {
 	since  int64 // the tick that was the newest when it joined
 }
 
-// setKey identifies a set: the same slots and the same sales, both sorted.
+// setKey identifies a set by its slots and sales, both sorted.
 func setKey(slots, sales []app.ID) string {
 	var b strings.Builder
 	b.Grow(20 * (len(slots) + len(sales) + 1))
 	var digits [20]byte
-	for _, id := range slots {
-		b.Write(strconv.AppendInt(digits[:0], int64(id), 36))
-		b.WriteByte(',')
-	}
-	b.WriteByte('|')
-	for _, id := range sales {
-		b.Write(strconv.AppendInt(digits[:0], int64(id), 36))
-		b.WriteByte(',')
+	for _, ids := range [...][]app.ID{slots, sales} {
+		for _, id := range ids {
+			b.Write(strconv.AppendInt(digits[:0], int64(id), 36))
+			b.WriteByte(',')
+		}
+		b.WriteByte('|')
 	}
 	return b.String()
 }
 
-// add makes the client a member. A newcomer gets the whole set with the second tick from now: the first one may
-// come from a read that did not know what it watches.
+// add makes the client a member. It gets the whole set with the second tick from now: the first one may come from a
+// read that did not include its sales.
 func (s *watchSet) add(c *client, tickNo int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +84,7 @@ func (s *watchSet) add(c *client, tickNo int64) {
 	s.fresh = append(s.fresh, newcomer{c, tickNo})
 }
 
-// remove takes the client out and answers how many are left.
+// remove takes the client out and returns how many are left.
 func (s *watchSet) remove(c *client) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,18 +121,18 @@ func (s *watchSet) narrow(slots, singles, sales []app.ID) {
 	s.slots, s.singles, s.sales = slots, singles, sales
 }
 
-// beat offers the newest tick to the members: to all of them when something changed, else only to newcomers.
+// beat offers the newest tick to all members when something changed, else only to newcomers.
 func (s *watchSet) beat(b *board, now app.Millis, m *metrics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	changed := b.changedOf(s.sales)
+	changed := b.linesSince(b.no, s.sales)
 	due := s.dueNewcomers(b.no)
 	if len(changed) == 0 && len(due) == 0 {
 		return
 	}
-	all := b.allOf(s.sales)
+	all := b.linesSince(0, s.sales)
 	if len(all) == 0 {
-		return // nothing of this is in Redis yet; whatever appears there counts as changed
+		return // not in Redis yet; sales that appear there count as changed
 	}
 	t := newTick(now, changed, all, m.encodedTicks)
 	if len(changed) > 0 {
@@ -146,7 +144,7 @@ func (s *watchSet) beat(b *board, now app.Millis, m *metrics) {
 	}
 }
 
-// dueNewcomers takes out the newcomers who get the whole set with this tick, and marks them.
+// dueNewcomers removes and marks the newcomers that get the whole set with this tick.
 func (s *watchSet) dueNewcomers(no int64) []newcomer {
 	n := 0
 	for n < len(s.fresh) && s.fresh[n].since+2 <= no {
@@ -160,16 +158,14 @@ func (s *watchSet) dueNewcomers(no int64) []newcomer {
 	return due
 }
 
-// each calls fn for every member.
 func (s *watchSet) each(fn func(c *client)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.eachLocked(fn)
 }
 
-// eachLocked lets the lock go while the hub lets writers begin; members may come and go then. The place of one who
-// leaves is taken by the last one: from the end to the beginning nobody is left out, and at worst somebody hears the
-// same thing twice.
+// eachLocked calls fn for every member. It unlocks while writers begin, so members may come and go; the last one takes
+// the place of one that leaves. Going backwards therefore skips nobody; at worst a member is called twice.
 func (s *watchSet) eachLocked(fn func(c *client)) {
 	for i := len(s.members) - 1; i >= 0; i = min(i, len(s.members)) - 1 {
 		c := s.members[i]
@@ -182,14 +178,12 @@ func (s *watchSet) eachLocked(fn func(c *client)) {
 	}
 }
 
-// size answers what the set watches and how many do.
 func (s *watchSet) size() (sales []app.ID, members int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sales, len(s.members)
 }
 
-// has reports whether the set watches the sale.
 func (s *watchSet) has(sale app.ID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,9 +1,8 @@
 // Package streams is the state of the sales in Redis: the stock, the order log and the delay queue.
 //
 // A buy is decided by one Lua step (lua/reserve.lua) that the [Gate] runs for whatever waits for the same sale. What it
-// accepts is an entry of the partition's stream until a [Consumer] has seen it become a row. An unpaid order's
-// deadline is a member of a sorted set that the [Sweeper] empties. [Inventory] is everything else that flows ask of
-// Redis.
+// accepts is an entry of the partition's stream until a [Consumer] has seen it become a row. An unpaid order's deadline
+// is a member of a sorted set that the [Sweeper] empties. [Inventory] is everything else that flows ask of Redis.
 //
 // Where things live:
 //

@@ -197,9 +197,7 @@ type reader struct {
 }
 
 // reader makes a reader of the queue.
-func (q *queue) reader(
-	blocking redis.UniversalClient, group, consumer string, first, longest time.Duration,
-) reader {
+func (q *queue) reader(blocking redis.UniversalClient, group, consumer string, first, longest time.Duration) reader {
 	return reader{
 		queue: q, blocking: blocking, group: group, consumer: consumer, block: readBlock, first: first,
 		longest: longest, deleteIdle: consumerRetention, from: claimStart,

@@ -41,9 +41,7 @@ func (l *Inventory) Terms(ctx context.Context, sale app.SaleRef) (app.SaleTerms,
 }
 
 // TakeOut takes free units out of a sale for good, once for each act. See app.SaleKeeper.
-func (l *Inventory) TakeOut(
-	ctx context.Context, sale app.SaleRef, act, units int64,
-) (taken, epoch int64, err error) {
+func (l *Inventory) TakeOut(ctx context.Context, sale app.SaleRef, act, units int64) (taken, epoch int64, err error) {
 	if _, err := l.keys(sale.Partition); err != nil {
 		return 0, 0, err
 	}

@@ -57,9 +57,7 @@ func NewCaptchas(shelf *Shelf, now func() app.Millis) *Captchas {
 }
 
 // New draws one, or fails with Busy when this node has drawn too many. See app.Captcha.
-func (c *Captchas) New(
-	ctx context.Context, asker app.PictureAsker,
-) (id, image string, until app.Millis, err error) {
+func (c *Captchas) New(ctx context.Context, asker app.PictureAsker) (id, image string, until app.Millis, err error) {
 	if !c.admit(asker) {
 		return "", "", 0, app.FailBusy("too many pictures are asked for right now; please try again", captchaRetry)
 	}

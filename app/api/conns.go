@@ -10,15 +10,10 @@ import (
 )
 
 // LimitConns wraps a listener so that one address has at most n connections at a time, sockets included; one more is
-// closed at once, and so is any of an address that is blocked. IPv6 clients are counted by their /64.
-// Proxies bring everybody: their connections count for nobody, until one of them becomes the socket of a client
-// (countFor).
-func LimitConns(
-	l net.Listener, n int, proxies []netip.Prefix, blocked func(addr netip.Addr) bool,
-) net.Listener {
-	return &limitedListener{
-		Listener: l, most: n, proxies: proxies, blocked: blocked, open: make(map[netip.Addr]int),
-	}
+// closed at once, and so is any of an address that is blocked. IPv6 clients are counted by their /64. Proxies bring
+// everybody: their connections count for nobody, until one of them becomes the socket of a client (countFor).
+func LimitConns(l net.Listener, n int, proxies []netip.Prefix, blocked func(addr netip.Addr) bool) net.Listener {
+	return &limitedListener{Listener: l, most: n, proxies: proxies, blocked: blocked, open: make(map[netip.Addr]int)}
 }
 
 type limitedListener struct {

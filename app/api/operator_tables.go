@@ -27,9 +27,7 @@ func (a *api) exportSales(c *fiber.Ctx) error {
 }
 
 // sendTable answers a file that browsers save.
-func sendTable(
-	c *fiber.Ctx, within time.Duration, name string, write func(ctx context.Context) ([]byte, error),
-) error {
+func sendTable(c *fiber.Ctx, within time.Duration, name string, write func(ctx context.Context) ([]byte, error)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	file, err := write(ctx)
