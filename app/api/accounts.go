@@ -16,14 +16,11 @@ type (
 	emailAnswer struct {
 		Email string `json:"email"`
 	}
-	devicesAnswer struct {
-		Devices []app.MyDevice `json:"devices"`
-	}
-	// done is the answer of what has nothing to say.
+	// done is an empty answer.
 	done struct{}
 )
 
-// accountRoutes are those of people with an account, and of those who want one.
+// accountRoutes are for registering, logging in and managing an account.
 func (a *api) accountRoutes(v1 fiber.Router) {
 	auth := v1.Group("/auth", a.ownPages, a.paced)
 	auth.Get("/captcha", a.captcha)
@@ -48,7 +45,7 @@ func (a *api) accountRoutes(v1 fiber.Router) {
 	v1.Delete("/me/devices/:id", a.asWho(a.removeDevice))
 }
 
-// ownPages refuses what a page of somebody else has sent: browsers say so.
+// ownPages rejects requests of other sites' pages, which browsers mark.
 func (a *api) ownPages(c *fiber.Ctx) error {
 	switch site := c.Get("Sec-Fetch-Site"); site {
 	case "", "same-origin", "none":
@@ -65,7 +62,7 @@ func (a *api) paced(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// withBody makes the handler of a flow that needs to know what the body says, and nothing else.
+// withBody makes the handler of a flow that needs only the body.
 func withBody[B, T any](call func(ctx context.Context, body B) (T, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		var body B
@@ -76,7 +73,7 @@ func withBody[B, T any](call func(ctx context.Context, body B) (T, error)) fiber
 	}
 }
 
-// accepted makes the handler of what is answered in the same way whatever comes of it.
+// accepted makes a handler whose answer does not depend on the result.
 func accepted[B any](call func(ctx context.Context, body B) error) fiber.Handler {
 	handle := withBody(func(ctx context.Context, body B) (done, error) { return done{}, call(ctx, body) })
 	return func(c *fiber.Ctx) error {
@@ -85,7 +82,7 @@ func accepted[B any](call func(ctx context.Context, body B) error) fiber.Handler
 	}
 }
 
-// ofMine makes the handler of what somebody does with their own account. B is what the body says about it.
+// ofMine makes the handler of an operation on the caller's account. B is the body.
 func ofMine[B, T any](
 	call func(ctx context.Context, who app.Identity, body B) (T, error),
 ) func(c *fiber.Ctx, who app.Identity) error {
@@ -94,14 +91,14 @@ func ofMine[B, T any](
 	}
 }
 
-// captcha draws a picture, of which each address has its share.
+// captcha draws a picture; each address has its share.
 func (a *api) captcha(c *fiber.Ctx) error {
 	asker := app.PictureAsker{From: clientAddr(c.IP())}
 	return flow(c, func(ctx context.Context) (app.Picture, error) { return a.Accounts.Captcha(ctx, asker) })
 }
 
-// register takes a guest's token along, so that the guest keeps the orders; one that is no good is refused before
-// somebody finds out that they are gone.
+// register keeps the orders of a guest whose token is sent along; an invalid token is rejected, so that no orders are
+// lost silently.
 func (a *api) register(c *fiber.Ctx) error {
 	var guest app.Identity
 	if token := bearer(c); token != "" {
@@ -138,16 +135,85 @@ func (a *api) logIn(c *fiber.Ctx) error {
 }
 
 func (a *api) devices(c *fiber.Ctx, who app.Identity) error {
-	return flow(c, func(ctx context.Context) (devicesAnswer, error) {
-		devices, err := a.Accounts.MyDevices(ctx, who)
-		return devicesAnswer{list(devices)}, err
+	return flowList(c, "devices", func(ctx context.Context) ([]app.MyDevice, error) {
+		return a.Accounts.MyDevices(ctx, who)
 	})
 }
 
 func (a *api) removeDevice(c *fiber.Ctx, who app.Identity) error {
-	device, err := pathID(c)
-	if err != nil {
+	return byID(func(ctx context.Context, device app.ID) (done, error) {
+		return done{}, a.Accounts.RemoveDevice(ctx, who, device)
+	})(c)
+}
+
+// addressRoutes are the caller's own address book; guests have one, too.
+func (a *api) addressRoutes(v1 fiber.Router) {
+	v1.Get("/me/addresses", a.asUser(a.addresses))
+	v1.Post("/me/addresses", a.asUser(a.addAddress))
+	v1.Put("/me/addresses/:id", a.asUser(onMine(a.changeAddress)))
+	v1.Delete("/me/addresses/:id", a.asUser(a.removeAddress))
+}
+
+func (a *api) addresses(c *fiber.Ctx, user app.ID) error {
+	return flowList(c, "addresses", func(ctx context.Context) ([]app.SavedAddress, error) {
+		return a.Shop.Addresses(ctx, user)
+	})
+}
+
+func (a *api) addAddress(c *fiber.Ctx, user app.ID) error {
+	return withBody(func(ctx context.Context, entry app.SavedAddress) (app.SavedAddress, error) {
+		return a.Shop.AddAddress(ctx, user, entry)
+	})(c)
+}
+
+func (a *api) changeAddress(ctx context.Context, user, id app.ID, entry app.SavedAddress) (app.SavedAddress, error) {
+	entry.ID = id
+	return a.Shop.ChangeAddress(ctx, user, entry)
+}
+
+func (a *api) removeAddress(c *fiber.Ctx, user app.ID) error {
+	return byID(func(ctx context.Context, id app.ID) (done, error) {
+		return done{}, a.Shop.RemoveAddress(ctx, user, id)
+	})(c)
+}
+
+// PersonalData is what the shop stores of a person. Errors are as those of Shop.
+type PersonalData interface {
+	Export(ctx context.Context, who app.Identity) (app.Export, error)
+	// Delete erases it. An account proves itself by its password, a guest by the token alone.
+	Delete(ctx context.Context, who app.Identity, password string) error
+}
+
+type deleteBody struct {
+	Password string `json:"password"`
+}
+
+// dataRoutes are for accounts and guests.
+func (a *api) dataRoutes(v1 fiber.Router) {
+	v1.Get("/me/export", a.asWho(a.export))
+	v1.Post("/me/delete", a.asWho(a.deleteMe))
+}
+
+// export sends one document, which browsers save as a file.
+func (a *api) export(c *fiber.Ctx, who app.Identity) error {
+	c.Attachment("stampede-data.json")
+	return flow(c, func(ctx context.Context) (app.Export, error) { return a.Data.Export(ctx, who) })
+}
+
+// deleteMe counts like a log in: it could be used to try passwords.
+func (a *api) deleteMe(c *fiber.Ctx, who app.Identity) error {
+	if err := a.logins.take(c.IP()); err != nil {
 		return err
 	}
-	return flow(c, func(ctx context.Context) (done, error) { return done{}, a.Accounts.RemoveDevice(ctx, who, device) })
+	var b deleteBody
+	if err := decodeIfAny(c, &b); err != nil {
+		return err
+	}
+	return flow(c, func(ctx context.Context) (done, error) {
+		err := a.Data.Delete(ctx, who, b.Password)
+		if err == nil {
+			setRefresh(c, "")
+		}
+		return done{}, err
+	})
 }

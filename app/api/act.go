@@ -10,10 +10,10 @@ import (
 	"stampede/app"
 )
 
-// actKey is the header in which an operator names an act: the same act under the same name is done once.
+// actKey is the header with the key of an act: an act with the same key is done once.
 const actKey = "Idempotency-Key"
 
-// asActor passes on who acts, and under which key. It is the only place where routes make an app.Actor.
+// asActor passes on the actor and the key. It is the only place where routes make an app.Actor.
 func (a *api) asActor(handle func(c *fiber.Ctx, actor app.Actor) error) fiber.Handler {
 	return a.asOperator(func(c *fiber.Ctx, who app.Identity) error {
 		key := c.Get(actKey)
@@ -31,7 +31,7 @@ func (a *api) asActor(handle func(c *fiber.Ctx, actor app.Actor) error) fiber.Ha
 	})
 }
 
-// noteIn is the note in a JSON body: why the operator does this. It may be missing; files have none.
+// noteIn returns the note in a JSON body: why the operator does this. It is optional; files have none.
 func noteIn(c *fiber.Ctx) (string, error) {
 	var b noteBody
 	if body := raw(c); len(body) == 0 || body[0] != '{' {
@@ -41,7 +41,7 @@ func noteIn(c *fiber.Ctx) (string, error) {
 	return b.Note, err
 }
 
-// requestHash is of what is asked: method, address and body.
+// requestHash covers method, address and body.
 func requestHash(c *fiber.Ctx) string {
 	h := sha256.New()
 	h.Write([]byte(c.Method() + "\n" + c.OriginalURL() + "\n"))
@@ -49,7 +49,7 @@ func requestHash(c *fiber.Ctx) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// actWith makes the handler of an act that the body describes.
+// actWith makes the handler of an act with a body.
 func actWith[B, T any](
 	call func(ctx context.Context, actor app.Actor, body B) (T, error),
 ) func(c *fiber.Ctx, actor app.Actor) error {
@@ -58,7 +58,7 @@ func actWith[B, T any](
 	}
 }
 
-// actOn makes the handler of an act on the object in the address. B is what the body says about it.
+// actOn makes the handler of an act on the object in the address. B is the body.
 func actOn[B, T any](
 	call func(ctx context.Context, actor app.Actor, id app.ID, body B) (T, error),
 ) func(c *fiber.Ctx, actor app.Actor) error {

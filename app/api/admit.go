@@ -1,22 +1,23 @@
 package api
 
 import (
+	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"golang.org/x/time/rate"
 
 	"stampede/app"
 )
 
-// crowdedRetry is when an address with too many sockets should try again: some have left by then.
+// crowdedRetry is the pause for an address with too many sockets.
 const crowdedRetry = 5 * time.Second
 
-// admitSocket decides who may open a socket, and counts it for its address. Browsers say which page asks (Origin): it
-// must be one of ours, or any page could speak with a shopper's token in its storage. Programs send no Origin and may
-// pass.
+// admitSocket admits sockets and counts them for their address. The Origin that browsers send must be ours: otherwise
+// any page could act with a shopper's token. Programs send none and may pass.
 func (a *api) admitSocket(c *fiber.Ctx) error {
 	if !strings.EqualFold(c.Get(fiber.HeaderUpgrade), "websocket") {
 		return fiber.ErrUpgradeRequired
@@ -45,8 +46,8 @@ func (a *api) admitSocket(c *fiber.Ctx) error {
 	return err
 }
 
-// keepOut goes in front of all routes. A connection of a blocked address is closed before a word is said on it; this is
-// for those that come through a proxy, and for what was open before.
+// keepOut precedes all routes. It rejects blocked addresses behind proxies and on connections that were open before;
+// other connections of theirs are closed at once.
 func (a *api) keepOut(c *fiber.Ctx) error {
 	if a.Blocked(hostAddr(c.IP())) {
 		return app.Fail(app.Forbidden, "your address is blocked")
@@ -61,4 +62,31 @@ func (a *api) welcome(origin, host string) bool {
 	}
 	u, err := url.Parse(origin)
 	return err == nil && u.Host != "" && strings.EqualFold(u.Host, host)
+}
+
+// stranger warns of a peer whose forwarding headers are not trusted. If it is the shop's own proxy, all clients behind
+// it count as one address, and its limits lock buyers out.
+type stranger struct {
+	warn func(peer string)
+	once rate.Sometimes // any client can send such a header
+}
+
+func newStranger() *stranger {
+	return &stranger{warn: warnOfStranger, once: rate.Sometimes{First: 1, Interval: time.Hour}}
+}
+
+func warnOfStranger(peer string) {
+	slog.Warn("a request says for whom it was forwarded, and its sender is not named in STAMPEDE_TRUSTED_PROXIES. If "+
+		"that is your proxy, name it there: now everybody behind it counts as one address", "peer", peer)
+}
+
+// forwarded counts requests with untrusted forwarding headers and warns once an hour.
+func (a *api) forwarded(c *fiber.Ctx) error {
+	h := &c.Request().Header
+	said := len(h.Peek(realIP)) + len(h.Peek(fiber.HeaderXForwardedFor)) + len(h.Peek(fiber.HeaderForwarded))
+	if said > 0 && !c.IsProxyTrusted() {
+		a.Metrics.strangers.Inc()
+		a.stranger.once.Do(func() { a.stranger.warn(c.Context().RemoteIP().String()) })
+	}
+	return c.Next()
 }

@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"io/fs"
 	"net/netip"
 	"time"
@@ -21,48 +23,43 @@ const (
 	longestWait = 30
 )
 
-// Options are what the routes stand on.
+// Options are the dependencies and settings of the routes.
 type Options struct {
 	Shop     Shop
 	Guest    func(bearer string) (session any, err error) // nil: guest login is off
 	Accounts Accounts
 	Data     PersonalData
-	// Catalogue is what operators say about what is offered, Pictures what is shown of products.
+	// Catalogue is for operators, Pictures the pictures of products.
 	Catalogue Catalogue
 	Pictures  Pictures
-	// Readiness runs through the checklist of a sale.
+	// Readiness runs the checklist of a sale.
 	Readiness func(ctx context.Context, sale app.ID) (app.Readiness, error)
 	// Mount serves sockets at the path, behind the handlers in front.
-	Mount func(web *fiber.App, path string, front ...fiber.Handler)
-	Page  fs.FS // the built page; nil: it was not built
-	// Zone is by whose clocks files for people tell times.
-	Zone *time.Location
-	// AsyncAPI describes the socket, for /docs/asyncapi.yaml.
-	AsyncAPI []byte
+	Mount    func(web *fiber.App, path string, front ...fiber.Handler)
+	Page     fs.FS          // the built page; nil: it was not built
+	Zone     *time.Location // of times in files for people
+	AsyncAPI []byte         // for /docs/asyncapi.yaml
 
-	// Switches is how operators have turned them.
 	Switches func() app.Switches
-
 	// Blocked reports whether requests from the address are rejected.
 	Blocked func(addr netip.Addr) bool
 
-	Origins []string       // further origins that may open sockets
-	Proxies []netip.Prefix // whose X-Real-IP is believed
-	Logins  limits.Pace    // of one address
-	// Handshakes are those of one address, whatever comes of them.
-	Handshakes limits.Pace
-	Passes     limits.Pace // asked for, or solved, by one address
-	// MayBuy admits a press of Buy on a sale, or fails with RateLimited; shared with the sockets.
+	Origins    []string       // further origins that may open sockets
+	Proxies    []netip.Prefix // whose X-Real-IP is trusted
+	Logins     limits.Pace    // per address, as the next two
+	Handshakes limits.Pace    // accepted or not
+	Passes     limits.Pace    // requested or solved
+	// MayBuy admits a buy or fails with RateLimited; shared with the sockets.
 	MayBuy func(user app.ID, addr netip.Addr, sale app.ID) error
 	// NoBuy is called for each buy over HTTP that the switch for such buys rejects.
 	NoBuy  func(sale app.ID, err error)
-	Tracer *app.Tracer // samples buys; nil: nobody does
+	Tracer *app.Tracer // samples buys; may be nil
 	Counts Counts
 
-	// Board answers the live board of operators, with what it showed before.
+	// Board returns the live board of operators and its history.
 	Board func(ctx context.Context) app.BoardHistory
 
-	Closing <-chan struct{} // closed when the shop drains: no more sockets, long polls answer at once
+	Closing <-chan struct{} // closed when the shop drains: no more sockets, long polls return at once
 	Metrics *Metrics
 }
 
@@ -79,19 +76,17 @@ type api struct {
 	lists      *listCache
 }
 
-// apiPath is where the routes of version 1 begin.
-const apiPath = "/api/v1"
+const (
+	apiPath = "/api/v1"
+	realIP  = "X-Real-IP" // the header in which a trusted proxy names the client
+)
 
-// realIP is the header in which a trusted proxy says for whom it asks.
-const realIP = "X-Real-IP"
-
-// New makes the handler of everything but health. It can be served by several servers.
+// New makes the handler of everything but health. Several servers may use it.
 func New(o Options) fasthttp.RequestHandler { return newApp(o).Handler() }
 
 func newApp(o Options) *fiber.App {
 	a := &api{
-		Options: o, logins: newLimiter(o.Logins), handshakes: newLimiter(o.Handshakes),
-		passes:  newLimiter(o.Passes),
+		Options: o, logins: newLimiter(o.Logins), handshakes: newLimiter(o.Handshakes), passes: newLimiter(o.Passes),
 		pollers: make(chan struct{}, pollersAtOnce), stranger: newStranger(), lists: newListCache(),
 		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, noticesAtOnce),
 	}
@@ -108,7 +103,6 @@ func newApp(o Options) *fiber.App {
 	return f
 }
 
-// routes are all addresses there are.
 func (a *api) routes(f *fiber.App) {
 	a.Mount(f, socketPath, a.admitSocket)
 
@@ -145,7 +139,7 @@ func (a *api) routes(f *fiber.App) {
 	f.Get("/*", newPage(a.Page, a.AsyncAPI).serve)
 }
 
-// byID makes the handler of a flow that needs to know the id in the address, and nothing else.
+// byID makes the handler of a flow on the object in the address.
 func byID[T any](call func(ctx context.Context, id app.ID) (T, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		id, err := pathID(c)
@@ -156,7 +150,7 @@ func byID[T any](call func(ctx context.Context, id app.ID) (T, error)) fiber.Han
 	}
 }
 
-// onMine returns the handler of an operation on an object of the caller, whose ID is in the path. B is the body.
+// onMine makes the handler of an operation on an object of the caller, whose ID is in the path. B is the body.
 func onMine[B, T any](
 	call func(ctx context.Context, who, id app.ID, body B) (T, error),
 ) func(c *fiber.Ctx, who app.ID) error {
@@ -169,7 +163,7 @@ func onMine[B, T any](
 	}
 }
 
-// flow calls a flow with a bounded context and answers what it gives, or its error.
+// flow calls a flow with a bounded context and sends its result or its error.
 func flow[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
 	return flowWithin(c, flowTimeout, call)
 }
@@ -182,4 +176,32 @@ func flowWithin[T any](c *fiber.Ctx, within time.Duration, call func(ctx context
 		return err
 	}
 	return c.JSON(answer)
+}
+
+// flowList sends a list in an object, under its name, so that answers can get further fields.
+func flowList[T any](c *fiber.Ctx, name string, call func(ctx context.Context) ([]T, error)) error {
+	return flow(c, func(ctx context.Context) (map[string][]T, error) {
+		items, err := call(ctx)
+		return map[string][]T{name: list(items)}, err
+	})
+}
+
+// flowPage is flowList with `more`: whether the list goes on.
+func flowPage[T any](c *fiber.Ctx, name string, call func(ctx context.Context) ([]T, bool, error)) error {
+	return flow(c, func(ctx context.Context) (pageOf[T], error) {
+		items, more, err := call(ctx)
+		return pageOf[T]{name, items, more}, err
+	})
+}
+
+type pageOf[T any] struct {
+	name  string
+	items []T
+	more  bool
+}
+
+// MarshalJSON keeps the list in front.
+func (p pageOf[T]) MarshalJSON() ([]byte, error) {
+	items, err := json.Marshal(list(p.items))
+	return fmt.Appendf(nil, `{%q:%s,"more":%t}`, p.name, items, p.more), err
 }

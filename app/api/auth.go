@@ -8,7 +8,7 @@ import (
 	"stampede/app"
 )
 
-// bearer is the token of the Authorization header, or "".
+// bearer returns the token of the Authorization header, or "".
 func bearer(c *fiber.Ctx) string {
 	scheme, token, _ := strings.Cut(c.Get(fiber.HeaderAuthorization), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -17,12 +17,12 @@ func bearer(c *fiber.Ctx) string {
 	return strings.TrimSpace(token)
 }
 
-// asUser passes the verified user on to the handler.
+// asUser passes the verified user to the handler.
 func (a *api) asUser(handle func(c *fiber.Ctx, user app.ID) error) fiber.Handler {
 	return a.asWho(func(c *fiber.Ctx, who app.Identity) error { return handle(c, who.User) })
 }
 
-// asWho passes all that the verified token says on to the handler.
+// asWho passes the identity of the verified token to the handler.
 func (a *api) asWho(handle func(c *fiber.Ctx, who app.Identity) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		who, err := a.Shop.Verify(bearer(c))
@@ -33,8 +33,7 @@ func (a *api) asWho(handle func(c *fiber.Ctx, who app.Identity) error) fiber.Han
 	}
 }
 
-// guest lets someone in without an account. A token that is still valid keeps its user; one that is not is
-// unauthorized.
+// guest lets a client in without an account. A valid token keeps its user; an invalid one is unauthorized.
 func (a *api) guest(c *fiber.Ctx) error {
 	if a.Guest == nil {
 		return app.Fail(app.Forbidden, "this shop lets nobody in without an account")

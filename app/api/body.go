@@ -7,15 +7,15 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// A few bytes of a compressed body can stand for gigabytes: 809 bytes of brotli did for three. No client of this shop
-// compresses what it sends, and nothing here is longer than bodyLimit, so nothing is ever decoded: plain refuses what
-// says that it is encoded, before anybody looks at it, and handlers read raw bodies. deploy/tools/bodies keeps it so.
+// A few bytes of a compressed body can expand to gigabytes (809 bytes of brotli to three). No client of this shop
+// compresses bodies, so none is ever decoded: plain rejects encoded ones, and handlers read raw bodies.
+// deploy/tools/bodies enforces it.
 
-// raw is the body as it was sent, at most bodyLimit bytes; it is valid while the request is. Fiber's own ways to it
-// decode what Content-Encoding names, nested and without a limit.
+// raw returns the body as it was sent, at most bodyLimit bytes; it is valid during the request. Fiber's own methods
+// decode it without a limit.
 func raw(c *fiber.Ctx) []byte { return c.Request().Body() }
 
-// plain goes in front of all routes and answers 415 to a request whose body is encoded in any way.
+// plain precedes all routes and answers 415 to an encoded body.
 func plain(c *fiber.Ctx) error {
 	if encoded(&c.Request().Header) {
 		c.Set(fiber.HeaderAcceptEncoding, "identity")

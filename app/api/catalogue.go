@@ -11,26 +11,9 @@ import (
 	"stampede/app"
 )
 
-// Answers that are lists carry a name, so that they can grow.
-type (
-	timeAnswer struct {
-		Now app.Millis `json:"now"`
-	}
-	slotsAnswer struct {
-		Slots []app.Slot `json:"slots"`
-	}
-	salesAnswer struct {
-		Sales []app.SaleView `json:"sales"`
-		More  bool           `json:"more"`
-	}
-	productsAnswer struct {
-		Products []app.Product `json:"products"`
-		More     bool          `json:"more"`
-	}
-	categoriesAnswer struct {
-		Categories []app.Category `json:"categories"`
-	}
-)
+type timeAnswer struct {
+	Now app.Millis `json:"now"`
+}
 
 func (a *api) time(c *fiber.Ctx) error { return c.JSON(timeAnswer{a.Shop.Now()}) }
 
@@ -43,15 +26,12 @@ func (a *api) slots(c *fiber.Ctx) error {
 		}
 		day = &parsed
 	}
-	return flow(c, func(ctx context.Context) (slotsAnswer, error) {
-		slots, err := a.Shop.Slots(ctx, day)
-		return slotsAnswer{list(slots)}, err
-	})
+	return flowList(c, "slots", func(ctx context.Context) ([]app.Slot, error) { return a.Shop.Slots(ctx, day) })
 }
 
-func (a *api) salesOfSlot(ctx context.Context, slot app.ID) (salesAnswer, error) {
+func (a *api) salesOfSlot(ctx context.Context, slot app.ID) (pageOf[app.SaleView], error) {
 	sales, err := a.Shop.SalesOfSlot(ctx, slot)
-	return salesAnswer{Sales: list(sales)}, err
+	return pageOf[app.SaleView]{"sales", sales, false}, err
 }
 
 func (a *api) sales(c *fiber.Ctx) error {
@@ -63,9 +43,8 @@ func (a *api) sales(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return flow(c, func(ctx context.Context) (salesAnswer, error) {
-		sales, more, err := a.Shop.SalesByPhase(ctx, phase, page, size)
-		return salesAnswer{list(sales), more}, err
+	return flowPage(c, "sales", func(ctx context.Context) ([]app.SaleView, bool, error) {
+		return a.Shop.SalesByPhase(ctx, phase, page, size)
 	})
 }
 
@@ -78,20 +57,14 @@ func (a *api) products(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return flow(c, func(ctx context.Context) (productsAnswer, error) {
-		products, more, err := a.Shop.Products(ctx, category, page, size)
-		return productsAnswer{list(products), more}, err
+	return flowPage(c, "products", func(ctx context.Context) ([]app.Product, bool, error) {
+		return a.Shop.Products(ctx, category, page, size)
 	})
 }
 
-func (a *api) categories(c *fiber.Ctx) error {
-	return flow(c, func(ctx context.Context) (categoriesAnswer, error) {
-		categories, err := a.Shop.Categories(ctx)
-		return categoriesAnswer{list(categories)}, err
-	})
-}
+func (a *api) categories(c *fiber.Ctx) error { return flowList(c, "categories", a.Shop.Categories) }
 
-// pathID reads the id in the address; what is no id names nothing.
+// pathID reads the id in the address.
 func pathID(c *fiber.Ctx) (app.ID, error) {
 	id, err := app.ParseID(c.Params("id"))
 	if err != nil {
@@ -100,7 +73,7 @@ func pathID(c *fiber.Ctx) (app.ID, error) {
 	return id, nil
 }
 
-// queryID reads an id that may be left out: 0.
+// queryID reads an optional id; absent is 0.
 func queryID(c *fiber.Ctx, name string) (app.ID, error) {
 	text := c.Query(name)
 	if text == "" {
@@ -128,7 +101,7 @@ func paging(c *fiber.Ctx) (page, size int, err error) {
 	return page, size, err
 }
 
-// before reads where a list goes on, which begins with the newest, and how much of it is wanted.
+// before reads the beginning and the length of a list that is sorted newest first.
 func before(c *fiber.Ctx) (id app.ID, limit int, err error) {
 	if id, err = queryID(c, "before"); err != nil {
 		return 0, 0, err
@@ -149,7 +122,7 @@ func queryInt(c *fiber.Ctx, name string, otherwise, low, high int) (int, error) 
 	return n, nil
 }
 
-// list makes an empty list of none, so that clients never meet null.
+// list makes an empty list of nil, so that clients never receive null.
 func list[T any](items []T) []T {
 	if items == nil {
 		return []T{}

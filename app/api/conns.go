@@ -9,9 +9,9 @@ import (
 	"stampede/app"
 )
 
-// LimitConns wraps a listener so that one address has at most n connections at a time, sockets included; one more is
-// closed at once, and so is any of an address that is blocked. IPv6 clients are counted by their /64. Proxies bring
-// everybody: their connections count for nobody, until one of them becomes the socket of a client (countFor).
+// LimitConns wraps a listener so that one address has at most n connections, sockets included; further ones, and those
+// of blocked addresses, are closed at once. IPv6 clients are counted by their /64. Connections of proxies do not count
+// until they become the socket of a client (countFor).
 func LimitConns(l net.Listener, n int, proxies []netip.Prefix, blocked func(addr netip.Addr) bool) net.Listener {
 	return &limitedListener{Listener: l, most: n, proxies: proxies, blocked: blocked, open: make(map[netip.Addr]int)}
 }
@@ -26,7 +26,7 @@ type limitedListener struct {
 	open map[netip.Addr]int
 }
 
-// Accept answers the next connection whose address has not got too many.
+// Accept returns the next connection whose address is within its limit.
 func (l *limitedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -37,7 +37,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if addr, is := peerOf(conn); !is || l.trusts(addr) || !l.blocked(addr) && c.enter(app.CustomerAddr(addr)) {
 			return c, nil
 		}
-		_ = conn.Close() // nothing was said on it yet
+		_ = conn.Close()
 	}
 }
 
@@ -57,11 +57,11 @@ type limitedConn struct {
 	net.Conn
 	from *limitedListener
 
-	addr   netip.Addr // for whom it counts; zero: for nobody
+	addr   netip.Addr // for which it counts; zero: none
 	closed bool
 }
 
-// enter counts the connection for the address, unless that has too many.
+// enter counts the connection for the address, within the limit.
 func (c *limitedConn) enter(addr netip.Addr) bool {
 	l := c.from
 	l.mu.Lock()
@@ -74,7 +74,7 @@ func (c *limitedConn) enter(addr netip.Addr) bool {
 	return true
 }
 
-// leave counts the connection for nobody any more.
+// leave removes the connection from the count.
 func (c *limitedConn) leave(closed bool) {
 	l := c.from
 	l.mu.Lock()
@@ -98,9 +98,8 @@ func (c *limitedConn) Close() error {
 // SetWriteBuffer bounds what the kernel keeps for a peer that does not read, as on the connection itself.
 func (c *limitedConn) SetWriteBuffer(bytes int) error { return setWriteBuffer(c.Conn, bytes) }
 
-// countFor counts a connection that a proxy opened for the client whose socket it becomes, and reports whether there
-// is room. One that the client opened itself is counted already. undo removes it from the count again if it
-// does not become a socket.
+// countFor counts a proxy's connection for the client whose socket it becomes, and reports whether there is room. A
+// client's own connection is counted already. undo removes it again if it does not become a socket.
 func countFor(conn net.Conn, client netip.Addr) (undo func(), room bool) {
 	if again, ok := conn.(*replayed); ok {
 		conn = again.Conn

@@ -13,39 +13,29 @@ import (
 
 // status is the only table from code to HTTP status.
 var status = map[app.Code]int{
-	app.BadRequest:      fiber.StatusBadRequest,
-	app.Unauthorized:    fiber.StatusUnauthorized,
-	app.Forbidden:       fiber.StatusForbidden,
-	app.PassRequired:    fiber.StatusForbidden,
+	app.BadRequest: fiber.StatusBadRequest, app.Unauthorized: fiber.StatusUnauthorized,
+	app.Forbidden: fiber.StatusForbidden, app.PassRequired: fiber.StatusForbidden,
 	app.CaptchaRequired: fiber.StatusForbidden,
-	app.NotFound:        fiber.StatusNotFound,
-	app.UnknownOp:       fiber.StatusNotFound,
-	app.NotOpen:         fiber.StatusConflict,
-	app.Closed:          fiber.StatusConflict,
-	app.Paused:          fiber.StatusConflict,
-	app.SoldOut:         fiber.StatusConflict,
-	app.LimitReached:    fiber.StatusConflict,
-	app.DuplicateKey:    fiber.StatusConflict,
-	app.WrongState:      fiber.StatusConflict,
-	app.Conflict:        fiber.StatusConflict,
-	app.OrderExpired:    fiber.StatusConflict,
-	app.RateLimited:     fiber.StatusTooManyRequests,
-	app.Busy:            fiber.StatusServiceUnavailable,
-	app.Internal:        fiber.StatusInternalServerError,
+	app.NotFound:        fiber.StatusNotFound, app.UnknownOp: fiber.StatusNotFound,
+	app.NotOpen: fiber.StatusConflict, app.Closed: fiber.StatusConflict, app.Paused: fiber.StatusConflict,
+	app.SoldOut: fiber.StatusConflict, app.LimitReached: fiber.StatusConflict, app.DuplicateKey: fiber.StatusConflict,
+	app.WrongState: fiber.StatusConflict, app.Conflict: fiber.StatusConflict, app.OrderExpired: fiber.StatusConflict,
+	app.RateLimited: fiber.StatusTooManyRequests, app.Busy: fiber.StatusServiceUnavailable,
+	app.Internal: fiber.StatusInternalServerError,
 }
 
-// body is how every failure looks.
+// body is the body of every failure.
 type body struct {
 	Error failure `json:"error"`
 }
 
-// failure is an error over HTTP: also which request it answers, for whoever complains about it.
+// failure is an error with the id of its request.
 type failure struct {
 	*app.Error
 	Request string `json:"request"`
 }
 
-// fail answers an error. Fiber's own (no such route, wrong method, no upgrade) keep their status.
+// fail sends an error. Fiber's own (no such route, wrong method, no upgrade) keep their status.
 func fail(c *fiber.Ctx, err error) error {
 	var framework *fiber.Error
 	if errors.As(err, &framework) {
@@ -94,7 +84,8 @@ func wordFramework(e *fiber.Error) *app.Error {
 func guard(c *fiber.Ctx) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			slog.ErrorContext(logged(c), "handler panicked", "method", c.Method(), "path", c.Path(), "panic", r, "stack", string(debug.Stack()))
+			slog.ErrorContext(logged(c), "handler panicked", "method", c.Method(), "path", c.Path(), "panic", r,
+				"stack", string(debug.Stack()))
 			err = send(c, fiber.StatusInternalServerError, app.AsError(nil))
 		}
 	}()

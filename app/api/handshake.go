@@ -16,11 +16,9 @@ const (
 	handshakeBuffer = 512 // every socket keeps a buffer of this size
 )
 
-// moveHandshake gives the connection of a handshake to the server of sockets, and reports whether it did.
-//
-// A web server keeps the buffer that it read a request into for as long as the socket that came of it lasts, and that
-// buffer must hold whatever a browser sends along: 4 KB for each idle socket. So the handshake is said again, without
-// what nobody asks for, to a server with small buffers, and the large one is let go.
+// moveHandshake hands the connection of a handshake to the server of sockets, and reports whether it did. A web server
+// keeps its read buffer for the life of a socket: 4 KB for each idle socket, because browsers send long headers. So the
+// handshake is repeated without unused headers to a server with small buffers, and the large buffer is released.
 func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 	r := &ctx.Request.Header
 	if !ctx.IsGet() || !r.IsHTTP11() || len(ctx.Request.Body()) > 0 ||
@@ -46,14 +44,14 @@ func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 	return true
 }
 
-// heardOfHandshake are the headers that somebody behind the front asks for.
+// heardOfHandshake are the headers that are used later.
 var heardOfHandshake = []string{
 	fasthttp.HeaderHost, fasthttp.HeaderOrigin, fasthttp.HeaderConnection, fasthttp.HeaderUpgrade, realIP,
 	fasthttp.HeaderSecWebSocketVersion, fasthttp.HeaderSecWebSocketKey, fasthttp.HeaderSecWebSocketProtocol,
 	fiber.HeaderXRequestID,
 }
 
-// sayAgain is the request as the server of sockets gets it.
+// sayAgain returns the request for the server of sockets.
 func sayAgain(r *fasthttp.RequestHeader) []byte {
 	b := append([]byte("GET "), r.RequestURI()...)
 	b = append(b, " HTTP/1.1\r\n"...)
@@ -65,8 +63,8 @@ func sayAgain(r *fasthttp.RequestHeader) []byte {
 	return append(b, "\r\n"...)
 }
 
-// unread takes what the client sent right behind its handshake and the server has read already. The deadline that has
-// passed keeps it from waiting for more.
+// unread returns what the client sent behind its handshake and the server has read already. The past deadline prevents
+// waiting for more.
 func unread(c net.Conn) ([]byte, error) {
 	if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {
 		return nil, err
@@ -85,18 +83,17 @@ func unread(c net.Conn) ([]byte, error) {
 	}
 }
 
-// replayed is a connection whose reader receives the handshake again, then the bytes that the peer sent directly behind
-// it, then the rest of the connection.
+// replayed is a connection that first reads the handshake again, then the bytes behind it, then the connection itself.
 type replayed struct {
 	net.Conn
 	handshake []byte    // not yet read
 	behind    []byte    // not yet read
 	beyond    bool      // a Read went beyond the handshake
-	writeBy   time.Time // the deadline for writing; only the one who writes moves it
+	writeBy   time.Time // the write deadline; belongs to the writer
 }
 
-// Read never returns bytes behind the handshake together with its end, so that the buffer of a handshake's reader holds
-// nothing else.
+// Read never returns the end of the handshake and later bytes together, so that the buffer of a handshake's reader
+// holds nothing else.
 func (c *replayed) Read(p []byte) (int, error) {
 	if len(c.handshake) > 0 {
 		n := copy(p, c.handshake)
@@ -113,12 +110,11 @@ func (c *replayed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// HandedOver reports whether exactly the handshake was read: then the web server has buffered nothing else of the
-// connection.
+// HandedOver reports whether exactly the handshake was read, so that the web server has buffered nothing else.
 func (c *replayed) HandedOver() bool { return len(c.handshake) == 0 && !c.beyond }
 
-// SetWriteDeadline moves the deadline once a fifth of the time has passed, so that a write has at least four fifths of
-// it. Who writes frame after frame moves it with each, which costs a tenth of writing.
+// SetWriteDeadline moves the deadline after a fifth of the time, so a write has at least four fifths of it: moving it
+// with each frame costs a tenth of writing.
 func (c *replayed) SetWriteDeadline(t time.Time) error {
 	if left := time.Until(c.writeBy); left > 0 && !t.Before(c.writeBy) && t.Sub(c.writeBy) < left/4 {
 		return nil

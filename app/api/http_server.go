@@ -25,16 +25,15 @@ const (
 	drainRetry   = 2 * time.Second
 )
 
-// HTTPServer is the HTTP server. It listens from the first moment, so that whoever looks can see why the shop is
-// not open yet: until Open it answers health and, to everything else, busy.
+// HTTPServer is the HTTP server. It listens from the start: until Open it answers health, and busy to everything else.
 type HTTPServer struct {
-	// Ready says why this node should get no work now; nil when it should.
+	// Ready returns why this node should get no work now, or nil.
 	Ready func() error
 
 	server  *fasthttp.Server
 	sockets *fasthttp.Server // has handshakes handed over
 	handler atomic.Pointer[fasthttp.RequestHandler]
-	// isOperator reports whether a token is one of an operator's; nil: nobody's is. See AllowLong.
+	// isOperator reports whether a token is an operator's; nil: none is. See AllowLong.
 	isOperator atomic.Pointer[func(token string) bool]
 }
 
@@ -47,19 +46,18 @@ func NewHTTPServer(ready func() error) *HTTPServer {
 	return f
 }
 
-// newServer creates one of the two web servers. Neither may stream bodies and both must reduce their memory:
-// otherwise a server keeps reading through the request of a socket that left its handler, when another connection
-// uses that request (see replayed).
+// newServer creates one of the two web servers. Neither may stream bodies and both must reduce their memory: otherwise
+// a server keeps reading through the request of a socket that left its handler (see replayed).
 func newServer(handler fasthttp.RequestHandler, buffer int) *fasthttp.Server {
 	return &fasthttp.Server{
 		Handler: handler, ErrorHandler: unreadable, Name: "stampede",
 		ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxRequestBodySize: bodyLimit, ReadBufferSize: buffer,
 		NoDefaultServerHeader: true, NoDefaultDate: false, ReduceMemoryUsage: true, CloseOnShutdown: true,
-		// Sockets outlive their request; realtime closes them itself. Without this their Close would do nothing.
+		// Sockets outlive their request; without this, Close does nothing on them.
 		KeepHijackedConns: true,
 		Logger:            quiet{},
-		// Parsed ahead, forms cost more than their length, and their raw body is gone.
+		// Parsed forms cost more than their length and lose their raw body.
 		DisablePreParseMultipartForm: true,
 	}
 }
@@ -75,7 +73,7 @@ func (f *HTTPServer) Serve(l net.Listener) error {
 // Open hands everything but health to the handler.
 func (f *HTTPServer) Open(h fasthttp.RequestHandler) { f.handler.Store(&h) }
 
-// Shutdown stops listening and waits for the requests under way. Sockets are not its concern.
+// Shutdown stops listening and waits for running requests, but not for sockets.
 func (f *HTTPServer) Shutdown(ctx context.Context) error {
 	if err := f.server.ShutdownWithContext(ctx); err != nil {
 		return fmt.Errorf("shut down HTTP: %w", err)
@@ -87,7 +85,7 @@ func (f *HTTPServer) handle(ctx *fasthttp.RequestCtx) {
 	identify(ctx)
 	secure(ctx)
 	if encoded(&ctx.Request.Header) {
-		f.pass(ctx) // it is refused there, whatever it asks for
+		f.pass(ctx) // it is rejected there
 		return
 	}
 	switch string(ctx.Path()) {
@@ -109,10 +107,10 @@ func (f *HTTPServer) handle(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// handleHandshake answers on a connection that was handed over. Without an upgrade it ends: the next request on it may
-// be too large for the small buffer.
+// handleHandshake answers on a connection that was handed over, and ends it without an upgrade: the next request may be
+// too large for the small buffer.
 func (f *HTTPServer) handleHandshake(ctx *fasthttp.RequestCtx) {
-	identify(ctx) // again: it was said again with the id that it has
+	identify(ctx) // the repeated request has its id already
 	secure(ctx)
 	f.pass(ctx)
 	if !ctx.Hijacked() {
@@ -120,7 +118,7 @@ func (f *HTTPServer) handleHandshake(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// pass lets the shop answer, if it is open.
+// pass calls the shop's handler, if it is open.
 func (f *HTTPServer) pass(ctx *fasthttp.RequestCtx) {
 	if h := f.handler.Load(); h != nil {
 		(*h)(ctx)
@@ -157,7 +155,7 @@ func unreadable(ctx *fasthttp.RequestCtx, err error) {
 	refuse(ctx, code, app.Fail(app.BadRequest, "the request is too large or cannot be read"))
 }
 
-// quiet takes the server's remarks about single connections, which say nothing to an operator.
+// quiet logs the server's remarks about single connections at debug level.
 type quiet struct{}
 
 func (quiet) Printf(format string, args ...any) { slog.Debug("http: " + fmt.Sprintf(format, args...)) }

@@ -11,14 +11,13 @@ import (
 )
 
 const (
-	// listsFor is how old a list may be that is answered again while operators have said so.
+	// listsFor is the maximum age of a cached list.
 	listsFor = 3 * time.Second
-	// listsKept bounds the memory; beyond it lists are answered live.
+	// listsKept bounds the number of lists; further ones are not cached.
 	listsKept = 4096
 )
 
-// listCache keeps lists as they were answered, by who asked and for what. It is used only while the switch says so: a
-// shop under load answers from it instead of asking its stores.
+// listCache keeps answered lists by user and address. It is used only while the switch says so, to relieve the stores.
 type listCache struct {
 	mu    sync.Mutex
 	lists map[string]keptList
@@ -55,7 +54,7 @@ func (l *listCache) keep(key string, body []byte, now time.Time) {
 	}
 }
 
-// cached answers lists of shoppers from what was answered last, if operators have said so.
+// cached answers lists of shoppers from the cache, if operators have switched it on.
 func (a *api) cached(c *fiber.Ctx) error {
 	if c.Method() != fiber.MethodGet || a.Switches().Lists != app.ListsCached || !isList(c.Path()) {
 		return c.Next()

@@ -58,7 +58,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.strangers.Collect(ch)
 }
 
-// count goes around everything else. The route's pattern is the label, so that no client can make up new ones.
+// count wraps all handlers. The label is the route's pattern, so that clients cannot create labels.
 func (m *Metrics) count(c *fiber.Ctx) error {
 	began := time.Now()
 	err := c.Next()
@@ -72,7 +72,7 @@ func (m *Metrics) count(c *fiber.Ctx) error {
 	return err
 }
 
-// statusOf is the status that fail will answer.
+// statusOf returns the status that fail sends.
 func statusOf(err error) int {
 	var framework *fiber.Error
 	if errors.As(err, &framework) {

@@ -17,23 +17,21 @@ import (
 const (
 	// forgeriesPerMinute is how many forged notifications an address may send before it is suspect.
 	forgeriesPerMinute = 60
-	// suspectsPerSecond is how many notifications of suspect addresses are looked at, all of them together; beyond it,
-	// they cost no signature. They are not turned away for good: where a proxy is not named, the gateway has the
-	// forgers' address. So many signatures take about a hundredth of a processor.
+	// suspectsPerSecond is how many notifications of all suspect addresses are verified; that takes about a hundredth
+	// of a processor. They are not all rejected: behind an unnamed proxy the gateway has the forgers' address.
 	suspectsPerSecond = 100
-	// noticesAtOnce bounds the notifications under way: they must not take the database from those who buy. The gateway
-	// sends again what is turned away.
+	// noticesAtOnce bounds concurrent notifications, so that buys keep the database. The gateway repeats rejected ones.
 	noticesAtOnce = 16
 )
 
-// The two words that the gateway understands. Whatever is not exactly success, it sends again.
+// The replies that the gateway understands. It repeats a notification unless the reply is exactly success.
 const (
 	understood = "success"
 	sendAgain  = "failure"
 )
 
-// notified takes a payment notification. The body is parsed as it was sent: the signature is on its very fields. What
-// the outcome was is for the log and the metrics; the sender hears one of two words, always with status 200.
+// notified takes a payment notification. The raw body is parsed, because its fields are signed. The outcome goes to log
+// and metrics; the status is always 200.
 func (a *api) notified(c *fiber.Ctx) error {
 	if !a.Shop.TakesPayments() {
 		return fiber.ErrNotFound
@@ -47,7 +45,7 @@ func (a *api) notified(c *fiber.Ctx) error {
 	return c.SendString(sendAgain)
 }
 
-// takeNotice answers success, or why not: turned_away, unreadable, forged or failed.
+// takeNotice returns success, turned_away, unreadable, forged or failed.
 func (a *api) takeNotice(ip, body string) string {
 	if a.forgeries.spent(ip) && !a.suspects.Allow() {
 		return "turned_away"
@@ -78,10 +76,8 @@ func (a *api) takeNotice(ip, body string) string {
 	}
 }
 
-// newForgeries makes the limiter of forged notifications.
 func newForgeries() *limiter {
 	return newLimiter(limits.Pace{Rate: forgeriesPerMinute, Period: time.Minute, Burst: forgeriesPerMinute})
 }
 
-// newSuspects makes the one for all addresses that are beyond it.
 func newSuspects() *rate.Limiter { return rate.NewLimiter(suspectsPerSecond, suspectsPerSecond) }

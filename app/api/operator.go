@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -9,22 +10,14 @@ import (
 )
 
 type (
-	// operatorOrder is an order as operators see it: also whose it is.
+	// operatorOrder is an order as operators see it.
 	operatorOrder struct {
 		app.Order
 		User     app.ID        `json:"user"`
 		Refund   *app.Refund   `json:"refund,omitempty"`
 		Shipment *app.Shipment `json:"shipment,omitempty"`
 	}
-	operatorOrders struct {
-		Orders []operatorOrder `json:"orders"`
-		More   bool            `json:"more"`
-	}
-	refundsAnswer struct {
-		Refunds []app.Refund `json:"refunds"`
-		More    bool         `json:"more"`
-	}
-	// noteBody is what an operator writes to a decision; it may be left out.
+	// noteBody is an optional note on a decision.
 	noteBody struct {
 		Note string `json:"note"`
 	}
@@ -65,7 +58,7 @@ func (a *api) operatorRoutes(r fiber.Router) {
 	r.Get("/journal/verify", a.anyOperator(a.verifyJournal))
 }
 
-// asOperator passes the verified operator on to the handler.
+// asOperator passes the verified operator to the handler.
 func (a *api) asOperator(handle func(c *fiber.Ctx, who app.Identity) error) fiber.Handler {
 	return a.asWho(func(c *fiber.Ctx, who app.Identity) error {
 		if !who.Role.Operates() {
@@ -75,7 +68,7 @@ func (a *api) asOperator(handle func(c *fiber.Ctx, who app.Identity) error) fibe
 	})
 }
 
-// asAdmin passes on who acts, if that is an admin.
+// asAdmin passes on the actor, if it is an admin.
 func (a *api) asAdmin(handle func(c *fiber.Ctx, actor app.Actor) error) fiber.Handler {
 	return a.asActor(func(c *fiber.Ctx, actor app.Actor) error {
 		if actor.Role != app.Admin {
@@ -85,7 +78,7 @@ func (a *api) asAdmin(handle func(c *fiber.Ctx, actor app.Actor) error) fiber.Ha
 	})
 }
 
-// anyOperator is for what is the same whichever operator asks.
+// anyOperator is for answers that do not depend on the operator.
 func (a *api) anyOperator(handle fiber.Handler) fiber.Handler {
 	return a.asOperator(func(c *fiber.Ctx, _ app.Identity) error { return handle(c) })
 }
@@ -112,13 +105,12 @@ func (a *api) refunds(c *fiber.Ctx) error {
 	if q.Before, q.Limit, err = before(c); err != nil {
 		return err
 	}
-	return flow(c, func(ctx context.Context) (refundsAnswer, error) {
-		refunds, more, err := a.Shop.ListRefunds(ctx, q)
-		return refundsAnswer{list(refunds), more}, err
+	return flowPage(c, "refunds", func(ctx context.Context) ([]app.Refund, bool, error) {
+		return a.Shop.ListRefunds(ctx, q)
 	})
 }
 
-// decide makes the handler of a yes or a no.
+// decide makes the handler that approves or declines a refund.
 func (a *api) decide(yes bool) func(c *fiber.Ctx, actor app.Actor) error {
 	return actOn(func(ctx context.Context, actor app.Actor, order app.ID, b noteBody) (operatorOrder, error) {
 		decided, err := a.Shop.DecideRefund(ctx, actor, order, yes, b.Note)
@@ -128,4 +120,97 @@ func (a *api) decide(yes bool) func(c *fiber.Ctx, actor app.Actor) error {
 
 func (a *api) retryRefund(ctx context.Context, actor app.Actor, order app.ID, _ noteBody) (struct{}, error) {
 	return struct{}{}, a.Shop.RetryRefund(ctx, actor, order)
+}
+
+type noticeAnswer struct {
+	Notice *app.Notice `json:"notice,omitempty"`
+}
+
+func (a *api) standingNotice(c *fiber.Ctx) error {
+	return flow(c, func(ctx context.Context) (noticeAnswer, error) {
+		n, err := a.Shop.StandingNotice(ctx, a.Shop.Now())
+		return noticeAnswer{n}, err
+	})
+}
+
+func (a *api) takeBack(c *fiber.Ctx, actor app.Actor) error {
+	return flow(c, func(ctx context.Context) (app.Notice, error) { return a.Shop.TakeBack(ctx, actor) })
+}
+
+// journal lists the acts of operators.
+func (a *api) journal(c *fiber.Ctx) error {
+	before, limit, err := before(c)
+	if err != nil {
+		return err
+	}
+	since, err := queryID(c, "since")
+	if err != nil {
+		return err
+	}
+	q := app.JournalQuery{
+		Before: int64(before), Limit: limit, Object: c.Query("object"), Actor: c.Query("actor"), Kind: c.Query("kind"),
+		Since: app.Millis(since),
+	}
+	return flowPage(c, "entries", func(ctx context.Context) ([]app.JournalEntry, bool, error) {
+		return a.Shop.ListJournal(ctx, q)
+	})
+}
+
+// verifyJournal reads the whole journal.
+func (a *api) verifyJournal(c *fiber.Ctx) error {
+	head := c.Query("head")
+	return slowFlow(c, func(ctx context.Context) (app.JournalReport, error) { return a.Shop.VerifyJournal(ctx, head) })
+}
+
+// shipBody is a parcel.
+type shipBody struct {
+	Carrier  string `json:"carrier"`
+	Tracking string `json:"tracking"`
+	Replace  bool   `json:"replace"`
+}
+
+func (a *api) ship(ctx context.Context, actor app.Actor, order app.ID, b shipBody) (operatorOrder, error) {
+	parcel := app.Parcel{Order: order, Carrier: b.Carrier, Tracking: b.Tracking}
+	shipped, err := a.Shop.Ship(ctx, actor, parcel, b.Replace)
+	return operatorOrder{Order: shipped, User: shipped.User}, err
+}
+
+// shipManyBody is a CSV file in JSON.
+type shipManyBody struct {
+	CSV     string `json:"csv"`
+	Replace bool   `json:"replace"`
+	DryRun  bool   `json:"dry_run"`
+}
+
+func (a *api) shipMany(ctx context.Context, actor app.Actor, b shipManyBody) (app.ShipReport, error) {
+	report, err := a.Shop.ShipMany(ctx, actor, []byte(b.CSV), b.Replace, b.DryRun)
+	report.Lines = list(report.Lines)
+	return report, err
+}
+
+type newBlock struct {
+	Kind   app.BlockKind `json:"kind"`
+	Value  string        `json:"value"`
+	Reason string        `json:"reason"`
+	Until  app.Millis    `json:"until"` // 0: until it is removed
+}
+
+func (a *api) blocks(c *fiber.Ctx) error { return flowList(c, "blocks", a.Shop.ListBlocks) }
+
+func (a *api) addBlock(ctx context.Context, actor app.Actor, b newBlock) (app.Block, error) {
+	lasts := time.Duration(0)
+	if b.Until != 0 {
+		left := int64(b.Until) - int64(a.Shop.Now())
+		if left <= 0 || left > app.LongestBlock.Milliseconds() {
+			return app.Block{}, app.Fail(app.BadRequest,
+				"until must be within the next ten years, or left out for a block without an end")
+		}
+		lasts = time.Duration(left) * time.Millisecond
+	}
+	block := app.Block{Kind: b.Kind, Value: b.Value, Reason: b.Reason}
+	return a.Shop.AddBlock(ctx, actor, block, lasts)
+}
+
+func (a *api) removeBlock(ctx context.Context, actor app.Actor, id app.ID, _ noteBody) (struct{}, error) {
+	return struct{}{}, a.Shop.RemoveBlock(ctx, actor, int64(id))
 }

@@ -28,8 +28,8 @@ type (
 	}
 )
 
-// adminRoutes are rare and reach far: accounts, the back office's stream, the books of a day and the archive. What
-// cannot be taken back, or gives power, is for admins.
+// adminRoutes are rare and affect much: accounts, the back office's stream, reconciliation and the archive.
+// Irreversible acts, and those that give power, are for admins.
 func (a *api) adminRoutes(r fiber.Router) {
 	r.Post("/users/:id/role", a.asAdmin(actOn(a.setRole)))
 	r.Post("/users/:id/revoke", a.asAdmin(actOn(a.revokeUser)))
@@ -54,7 +54,7 @@ func (a *api) deleteUser(ctx context.Context, actor app.Actor, id app.ID, _ note
 	return struct{}{}, a.Shop.DeleteUser(ctx, actor, id)
 }
 
-// reconcileDay asks the gateway about up to some hundred orders, which takes seconds.
+// reconcileDay queries the gateway for up to some hundred orders, which takes seconds.
 func (a *api) reconcileDay(c *fiber.Ctx) error {
 	day, err := time.Parse(time.DateOnly, c.Query("day"))
 	if err != nil {

@@ -9,14 +9,12 @@ import (
 	"stampede/app"
 )
 
-// Catalogue is what the routes ask for with which operators say what is offered. What changes something is an act; dry:
-// it is tried only. Errors are as those of Shop.
+// Catalogue is what operators offer. Changes are acts; dry: only checked. Errors are as those of Shop.
 type Catalogue interface {
 	ProductRecords(ctx context.Context, q app.ProductsQuery) ([]app.ProductRecord, bool, error)
 	ProductRecord(ctx context.Context, id app.ID) (app.ProductRecord, error)
 	CreateProduct(ctx context.Context, actor app.Actor, dry bool, draft app.ProductDraft) (app.ProductRecord, error)
-	EditProduct(ctx context.Context, actor app.Actor, dry bool, id app.ID, edit app.ProductEdit) (app.ProductRecord,
-		error)
+	EditProduct(ctx context.Context, actor app.Actor, dry bool, id app.ID, e app.ProductEdit) (app.ProductRecord, error)
 	SetProductImages(
 		ctx context.Context, actor app.Actor, dry bool, id app.ID, version int64, images []app.Image,
 	) (app.ProductRecord, error)
@@ -26,12 +24,12 @@ type Catalogue interface {
 	CategoryRecord(ctx context.Context, id app.ID) (app.CategoryRecord, error)
 	CreateCategory(ctx context.Context, actor app.Actor, dry bool, name string) (app.CategoryRecord, error)
 	EditCategory(
-		ctx context.Context, actor app.Actor, dry bool, id app.ID, edit app.CategoryEdit,
+		ctx context.Context, actor app.Actor, dry bool, id app.ID, e app.CategoryEdit,
 	) (app.CategoryRecord, error)
 
-	// Days are the instants from the beginning of the first day of the shop's calendar to the end of the last one.
+	// Days returns the beginning of the first day of the shop's calendar and the end of the last one.
 	Days(from, to app.Day) (app.Millis, app.Millis, error)
-	// TimeZone is the name of the zone by whose clocks the shop's days begin.
+	// TimeZone is the name of the shop's time zone.
 	TimeZone() string
 	SlotCalendar(ctx context.Context, from, to app.Millis) ([]app.Slot, error)
 	CreateSlot(ctx context.Context, actor app.Actor, dry bool, draft app.SlotDraft) (app.Slot, error)
@@ -45,25 +43,14 @@ type Catalogue interface {
 	EditSale(ctx context.Context, actor app.Actor, dry bool, id app.ID, edit app.SaleEdit) (app.SaleRecord, error)
 
 	ExportProducts(ctx context.Context) ([]byte, error)
-	// ExportSales writes those of one slot, or (0) all.
+	// ExportSales writes the sales of a slot; 0: all.
 	ExportSales(ctx context.Context, slot app.ID) ([]byte, error)
 	ImportProducts(ctx context.Context, actor app.Actor, dry bool, file []byte) (app.ImportReport, error)
 	ImportSales(ctx context.Context, actor app.Actor, dry bool, file []byte) (app.ImportReport, error)
 }
 
 type (
-	saleRecords struct {
-		Sales []app.SaleRecord `json:"sales"`
-		More  bool             `json:"more"`
-	}
-	productRecords struct {
-		Products []app.ProductRecord `json:"products"`
-		More     bool                `json:"more"`
-	}
-	categoryRecords struct {
-		Categories []app.CategoryRecord `json:"categories"`
-	}
-	// productEdit is app.ProductEdit, in which null takes a product out of its category.
+	// productEdit is app.ProductEdit, in which null removes a product from its category.
 	productEdit struct {
 		app.ProductEdit
 		CategoryID optional[app.ID] `json:"category_id"`
@@ -75,10 +62,9 @@ type (
 	categoryBody struct {
 		Name string `json:"name"`
 	}
-	// calendarAnswer says also by which clocks it is to be read.
 	calendarAnswer struct {
-		slotsAnswer
-		Zone string `json:"zone"`
+		Slots []app.Slot `json:"slots"`
+		Zone  string     `json:"zone"`
 	}
 	templateBody struct {
 		app.SlotTemplate
@@ -86,10 +72,10 @@ type (
 	}
 )
 
-// optional is a member that may be left out, which is something else than null.
+// optional is a field that distinguishes absent (nil) from null.
 type optional[T any] struct{ value *T }
 
-// UnmarshalJSON is called for what is there: null is the zero value.
+// UnmarshalJSON is called if the field is present; null becomes the zero value.
 func (o *optional[T]) UnmarshalJSON(text []byte) error {
 	o.value = new(T)
 	if string(text) == "null" {
@@ -125,7 +111,7 @@ func (a *api) catalogueRoutes(r fiber.Router) {
 	r.Post("/import/sales", a.asActor(a.importFile(a.Catalogue.ImportSales)))
 }
 
-// dryRun reports whether something is to be tried only.
+// dryRun reports whether the act is only to be checked.
 func dryRun(c *fiber.Ctx) (bool, error) {
 	switch c.Query("dry_run") {
 	case "", "false":
@@ -136,7 +122,7 @@ func dryRun(c *fiber.Ctx) (bool, error) {
 	return false, app.Fail(app.BadRequest, "dry_run must be true or false")
 }
 
-// tryOrDo makes the handler of an act that makes something. B is what the body says about it.
+// tryOrDo makes the handler of an act that creates something. B is the body.
 func tryOrDo[B, T any](
 	call func(ctx context.Context, actor app.Actor, dry bool, body B) (T, error),
 ) func(c *fiber.Ctx, actor app.Actor) error {
@@ -149,24 +135,18 @@ func tryOrDo[B, T any](
 	}
 }
 
-// tryOrDoTo is tryOrDo for an act on the object in the address; it may go without a body.
+// tryOrDoTo is tryOrDo for an act on the object in the address; the body may be absent.
 func tryOrDoTo[B, T any](
 	call func(ctx context.Context, actor app.Actor, dry bool, id app.ID, body B) (T, error),
 ) func(c *fiber.Ctx, actor app.Actor) error {
 	return func(c *fiber.Ctx, actor app.Actor) error {
-		id, err := pathID(c)
-		if err != nil {
-			return err
-		}
 		dry, err := dryRun(c)
 		if err != nil {
 			return err
 		}
-		var body B
-		if err := decodeIfAny(c, &body); err != nil {
-			return err
-		}
-		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, actor, dry, id, body) })
+		return actOn(func(ctx context.Context, actor app.Actor, id app.ID, body B) (T, error) {
+			return call(ctx, actor, dry, id, body)
+		})(c, actor)
 	}
 }
 
@@ -179,9 +159,8 @@ func (a *api) productRecords(c *fiber.Ctx) error {
 	if q.Page, q.Size, err = paging(c); err != nil {
 		return err
 	}
-	return flow(c, func(ctx context.Context) (productRecords, error) {
-		page, more, err := a.Catalogue.ProductRecords(ctx, q)
-		return productRecords{list(page), more}, err
+	return flowPage(c, "products", func(ctx context.Context) ([]app.ProductRecord, bool, error) {
+		return a.Catalogue.ProductRecords(ctx, q)
 	})
 }
 
@@ -199,10 +178,7 @@ func (a *api) setProductImages(
 }
 
 func (a *api) categoryRecords(c *fiber.Ctx) error {
-	return flow(c, func(ctx context.Context) (categoryRecords, error) {
-		all, err := a.Catalogue.CategoryRecords(ctx)
-		return categoryRecords{list(all)}, err
-	})
+	return flowList(c, "categories", a.Catalogue.CategoryRecords)
 }
 
 func (a *api) createCategory(
@@ -211,7 +187,7 @@ func (a *api) createCategory(
 	return a.Catalogue.CreateCategory(ctx, actor, dry, b.Name)
 }
 
-// slotCalendar shows the slots of some days of the shop's calendar; without an end, of one.
+// slotCalendar shows the slots of some days of the shop's calendar; without `to`, of one day.
 func (a *api) slotCalendar(c *fiber.Ctx) error {
 	from, to := app.Day(c.Query("from")), app.Day(c.Query("to"))
 	if to == "" {
@@ -226,7 +202,7 @@ func (a *api) slotCalendar(c *fiber.Ctx) error {
 	}
 	return flow(c, func(ctx context.Context) (calendarAnswer, error) {
 		slots, err := a.Catalogue.SlotCalendar(ctx, begin, end)
-		return calendarAnswer{slotsAnswer{list(slots)}, a.Catalogue.TimeZone()}, err
+		return calendarAnswer{list(slots), a.Catalogue.TimeZone()}, err
 	})
 }
 
@@ -252,8 +228,7 @@ func (a *api) saleRecords(c *fiber.Ctx) error {
 	if q.Page, q.Size, err = paging(c); err != nil {
 		return err
 	}
-	return flow(c, func(ctx context.Context) (saleRecords, error) {
-		page, more, err := a.Catalogue.SaleRecords(ctx, q)
-		return saleRecords{list(page), more}, err
+	return flowPage(c, "sales", func(ctx context.Context) ([]app.SaleRecord, bool, error) {
+		return a.Catalogue.SaleRecords(ctx, q)
 	})
 }

@@ -8,27 +8,9 @@ import (
 	"stampede/app"
 )
 
-type (
-	deadAnswer struct {
-		Letters []app.DeadLetter `json:"letters"`
-		More    bool             `json:"more"`
-	}
-	parkedAnswer struct {
-		Postings []app.QuarantinedMessage `json:"postings"`
-		More     bool                     `json:"more"`
-	}
-	mailsAnswer struct {
-		Mails []app.QuarantinedEmail `json:"mails"`
-		More  bool                   `json:"more"`
-	}
-)
-
-// leftoverRoutes are about what the shop could not do by itself.
+// leftoverRoutes are about jobs that failed: dead letters, postings and e-mails.
 func (a *api) leftoverRoutes(r fiber.Router) {
-	r.Get("/dead", a.anyOperator(leftovers(func(ctx context.Context, most int) (deadAnswer, error) {
-		letters, more, err := a.Shop.ListDead(ctx, most)
-		return deadAnswer{list(letters), more}, err
-	})))
+	r.Get("/dead", a.anyOperator(leftovers("letters", a.Shop.ListDead)))
 	r.Get("/dead/:id", a.anyOperator(func(c *fiber.Ctx) error {
 		id := c.Params("id")
 		return flow(c, func(ctx context.Context) (app.DeadLetter, error) { return a.Shop.DeadLetter(ctx, id) })
@@ -38,32 +20,27 @@ func (a *api) leftoverRoutes(r fiber.Router) {
 		return operatorOrder{Order: order, User: order.User}, err
 	})))
 	r.Post("/dead/:id/drop", a.asActor(actOnEntry(silent(a.Shop.DropDead))))
-
-	r.Get("/parked", a.anyOperator(leftovers(func(ctx context.Context, most int) (parkedAnswer, error) {
-		postings, more, err := a.Shop.ListMessages(ctx, most)
-		return parkedAnswer{list(postings), more}, err
-	})))
+	r.Get("/parked", a.anyOperator(leftovers("postings", a.Shop.ListMessages)))
 	r.Post("/parked/:id/replay", a.asActor(actOnEntry(silent(a.Shop.ReplayMessage))))
 	r.Post("/parked/:id/drop", a.asActor(actOnEntry(silent(a.Shop.DropMessage))))
-
-	r.Get("/mails", a.anyOperator(leftovers(func(ctx context.Context, most int) (mailsAnswer, error) {
-		mails, more, err := a.Shop.ListEmails(ctx, most)
-		return mailsAnswer{list(mails), more}, err
-	})))
+	r.Get("/mails", a.anyOperator(leftovers("mails", a.Shop.ListEmails)))
 	r.Post("/mails/:id/retry", a.asActor(actOnEntry(silent(a.Shop.ReplayEmail))))
 	r.Post("/mails/:id/drop", a.asActor(actOnEntry(silent(a.Shop.DropEmail))))
 }
 
 // leftovers makes the handler of a list.
-func leftovers[T any](list func(ctx context.Context, most int) (T, error)) fiber.Handler {
+func leftovers[T any](name string, list func(ctx context.Context, most int) ([]T, bool, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		most, err := queryInt(c, "limit", defaultSize, 1, largestSize)
 		if err != nil {
 			return err
 		}
-		return flow(c, func(ctx context.Context) (T, error) { return list(ctx, most) })
+		return flowPage(c, name, func(ctx context.Context) ([]T, bool, error) { return list(ctx, most) })
 	}
 }
+
+// longestEntry is longer than the name of any entry of a stream.
+const longestEntry = 64
 
 // actOnEntry makes the handler of an act on an entry of a stream, which has a name instead of an id.
 func actOnEntry[T any](
@@ -78,10 +55,7 @@ func actOnEntry[T any](
 	}
 }
 
-// longestEntry is longer than the name of any entry.
-const longestEntry = 64
-
-// silent makes an act whose answer says no more than that it was done.
+// silent gives an act an empty answer.
 func silent(
 	act func(ctx context.Context, actor app.Actor, id string) error,
 ) func(ctx context.Context, actor app.Actor, id string) (struct{}, error) {

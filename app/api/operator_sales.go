@@ -7,7 +7,7 @@ import (
 )
 
 type (
-	// saleBody is what an operator says to an act on a sale: the version that was looked at, and why.
+	// saleBody names the version of the sale that the operator has seen, and why they act.
 	saleBody struct {
 		Version int64  `json:"version"`
 		Note    string `json:"note"`
@@ -35,12 +35,13 @@ type (
 
 func (b saleBody) act() (app.SaleAct, error) {
 	if b.Version < 1 {
-		return app.SaleAct{}, app.Fail(app.BadRequest, "version is missing: say which version of the sale you have looked at")
+		return app.SaleAct{}, app.Fail(app.BadRequest,
+			"version is missing: say which version of the sale you have looked at")
 	}
 	return app.SaleAct{Version: b.Version, Note: b.Note}, nil
 }
 
-// saleAct makes the call of an act that needs nothing but the sale.
+// saleAct makes an act that needs nothing but the sale.
 func saleAct(
 	do func(ctx context.Context, actor app.Actor, sale app.ID, a app.SaleAct) (app.OperatorSale, error),
 ) func(ctx context.Context, actor app.Actor, sale app.ID, b saleBody) (app.OperatorSale, error) {

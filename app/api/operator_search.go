@@ -19,10 +19,6 @@ type (
 		Lang      string        `json:"lang"`
 		CreatedAt app.Millis    `json:"created_at"`
 	}
-	operatorUsers struct {
-		Users []operatorUser `json:"users"`
-		More  bool           `json:"more"`
-	}
 	// userFile is what operators see of one user; of a guest there is no account.
 	userFile struct {
 		ID      app.ID               `json:"id"`
@@ -32,10 +28,6 @@ type (
 		Orders  []app.Order          `json:"orders"`
 		More    bool                 `json:"more"`
 		Blocks  []app.Block          `json:"blocks"`
-	}
-	paymentsAnswer struct {
-		Payments []app.Received `json:"payments"`
-		More     bool           `json:"more"`
 	}
 )
 
@@ -63,13 +55,13 @@ func (a *api) searchOrders(c *fiber.Ctx) error {
 		return err
 	}
 	text := c.Query("q")
-	return flow(c, func(ctx context.Context) (operatorOrders, error) {
+	return flowPage(c, "orders", func(ctx context.Context) ([]operatorOrder, bool, error) {
 		orders, more, err := a.Shop.SearchOrders(ctx, q, text)
 		out := make([]operatorOrder, len(orders))
 		for i, o := range orders {
 			out[i] = operatorOrder{Order: o, User: o.User}
 		}
-		return operatorOrders{out, more}, err
+		return out, more, err
 	})
 }
 
@@ -85,13 +77,13 @@ func (a *api) searchUsers(c *fiber.Ctx) error {
 		return err
 	}
 	text := c.Query("q")
-	return flow(c, func(ctx context.Context) (operatorUsers, error) {
+	return flowPage(c, "users", func(ctx context.Context) ([]operatorUser, bool, error) {
 		users, more, err := a.Shop.SearchUsers(ctx, q, text)
 		out := make([]operatorUser, len(users))
 		for i := range users {
 			out[i] = accountOf(&users[i])
 		}
-		return operatorUsers{out, more}, err
+		return out, more, err
 	})
 }
 
@@ -117,7 +109,7 @@ func (a *api) findUser(ctx context.Context, id app.ID) (userFile, error) {
 	return out, err
 }
 
-// longestTrade is the most that the number of a trade takes.
+// longestTrade bounds the number of a trade, in bytes.
 const longestTrade = 64
 
 func (a *api) searchPayments(c *fiber.Ctx) error {
@@ -134,8 +126,7 @@ func (a *api) searchPayments(c *fiber.Ctx) error {
 		return err
 	}
 	text := c.Query("q")
-	return flow(c, func(ctx context.Context) (paymentsAnswer, error) {
-		payments, more, err := a.Shop.SearchPayments(ctx, q, text)
-		return paymentsAnswer{list(payments), more}, err
+	return flowPage(c, "payments", func(ctx context.Context) ([]app.Received, bool, error) {
+		return a.Shop.SearchPayments(ctx, q, text)
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"stampede/app"
 )
 
-// tableTimeout bounds an import or an export: of ten thousand lines, each may be a statement.
+// tableTimeout bounds an import or an export: each of ten thousand lines may be a statement.
 const tableTimeout = 50 * time.Second
 
 func (a *api) exportProducts(c *fiber.Ctx) error {
@@ -26,7 +26,7 @@ func (a *api) exportSales(c *fiber.Ctx) error {
 	})
 }
 
-// sendTable answers a file that browsers save.
+// sendTable sends a file that browsers save.
 func sendTable(c *fiber.Ctx, within time.Duration, name string, write func(ctx context.Context) ([]byte, error)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -39,7 +39,7 @@ func sendTable(c *fiber.Ctx, within time.Duration, name string, write func(ctx c
 	return c.Send(file)
 }
 
-// saleReportCSV answers the report of a sale for spreadsheets.
+// saleReportCSV sends the report of a sale for spreadsheets.
 func (a *api) saleReportCSV(c *fiber.Ctx) error {
 	id, err := pathID(c)
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *api) saleReportCSV(c *fiber.Ctx) error {
 	})
 }
 
-// slowFlow is flow for what takes longer.
+// slowFlow is flow for slow operations.
 func slowFlow[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
 	return flowWithin(c, tableTimeout, call)
 }

@@ -17,21 +17,16 @@ import (
 )
 
 const (
-	// pollEvery is how often a long poll looks; the stores feel at most this.
+	// pollEvery is how often a long poll reads the order.
 	pollEvery = 500 * time.Millisecond
-	// pollersAtOnce bounds the long polls of a node; beyond it they answer at once.
+	// pollersAtOnce bounds the long polls of a node; more return at once.
 	pollersAtOnce = 512
 )
 
 type (
-	ordersAnswer struct {
-		Orders []app.Order `json:"orders"`
-		More   bool        `json:"more"`
-	}
 	stateAnswer struct {
 		State app.OrderState `json:"state"`
 	}
-	// buyBody is what a buy brings; the sale is in the address.
 	buyBody struct {
 		Qty     json.RawMessage `json:"qty"`
 		Key     string          `json:"key"`
@@ -46,7 +41,7 @@ type (
 	}
 )
 
-// errNoBuy is said to all, so nobody may change it.
+// errNoBuy is shared and never changed.
 var errNoBuy = app.Fail(app.Forbidden, "buying over HTTP is switched off for now; buy on the page, over its socket")
 
 func (a *api) buy(c *fiber.Ctx, who app.Identity) error {
@@ -78,19 +73,15 @@ func (a *api) buy(c *fiber.Ctx, who app.Identity) error {
 	})
 }
 
-// newState returns the handler of an operation without a body on an order of the caller, whose ID is in the path.
+// newState makes the handler of an operation without a body on an order of the caller, whose ID is in the path.
 func newState(
 	call func(ctx context.Context, user, order app.ID) (app.OrderState, error),
 ) func(c *fiber.Ctx, user app.ID) error {
 	return func(c *fiber.Ctx, user app.ID) error {
-		order, err := pathID(c)
-		if err != nil {
-			return err
-		}
-		return flow(c, func(ctx context.Context) (stateAnswer, error) {
+		return byID(func(ctx context.Context, order app.ID) (stateAnswer, error) {
 			state, err := call(ctx, user, order)
 			return stateAnswer{state}, err
-		})
+		})(c)
 	}
 }
 
@@ -103,9 +94,8 @@ func (a *api) orders(c *fiber.Ctx, user app.ID) error {
 	if q.Before, q.Limit, err = before(c); err != nil {
 		return err
 	}
-	return flow(c, func(ctx context.Context) (ordersAnswer, error) {
-		orders, more, err := a.Shop.OrdersOf(ctx, q)
-		return ordersAnswer{list(orders), more}, err
+	return flowPage(c, "orders", func(ctx context.Context) ([]app.Order, bool, error) {
+		return a.Shop.OrdersOf(ctx, q)
 	})
 }
 
@@ -118,8 +108,7 @@ func (a *api) refund(ctx context.Context, user, order app.ID, b refundBody) (sta
 	return stateAnswer{state}, err
 }
 
-// order answers an order of the user; with wait, as soon as it leaves the state that it has now, and at
-// the latest after so many seconds, with whatever it is then.
+// order returns an order of the user; with wait, when it leaves its present state or after so many seconds.
 func (a *api) order(c *fiber.Ctx, user app.ID) error {
 	id, err := pathID(c)
 	if err != nil {
@@ -138,7 +127,7 @@ func (a *api) order(c *fiber.Ctx, user app.ID) error {
 	})
 }
 
-// next looks until the order has left its state. A look that fails is left to the next one.
+// next polls until the order has left its state. Errors are ignored.
 func (a *api) next(user app.ID, order app.Order, within time.Duration) app.Order {
 	select {
 	case a.pollers <- struct{}{}:
@@ -181,8 +170,7 @@ func decode(text []byte, into any) error {
 	return nil
 }
 
-// quantity reads a whole number. One too large for any machine is as much above the limit as a smaller one, so
-// it is not an error here: the flow answers it.
+// quantity reads a whole number. One that does not fit into an int is clamped: the flow rejects it as above the limit.
 func quantity(raw json.RawMessage) (int, error) {
 	text := string(raw)
 	n, err := strconv.Atoi(text)
@@ -193,4 +181,38 @@ func quantity(raw json.RawMessage) (int, error) {
 		return math.MaxInt, nil
 	}
 	return 0, app.Fail(app.BadRequest, "qty must be a whole number of at least 1")
+}
+
+// solveBody is the answer to a task.
+type solveBody struct {
+	Task   string `json:"task"`
+	Answer string `json:"answer"`
+}
+
+// askPass returns a pass for the sale in the address, or the task before it. The body is ignored.
+func (a *api) askPass(c *fiber.Ctx, who app.Identity) error {
+	return a.atDesk(c, who, app.PassQuestion{}, a.Shop.AskPass)
+}
+
+// solvePass returns the pass for a solved task.
+func (a *api) solvePass(c *fiber.Ctx, who app.Identity) error {
+	var b solveBody
+	if err := decode(raw(c), &b); err != nil {
+		return err
+	}
+	return a.atDesk(c, who, app.PassQuestion{Task: b.Task, Answer: b.Answer}, a.Shop.SolvePass)
+}
+
+func (a *api) atDesk(
+	c *fiber.Ctx, who app.Identity, q app.PassQuestion,
+	ask func(ctx context.Context, q app.PassQuestion) (app.PassAnswer, error),
+) (err error) {
+	if err = a.passes.take(c.IP()); err != nil {
+		return err
+	}
+	if q.Sale, err = pathID(c); err != nil {
+		return err
+	}
+	q.User, q.From = who.User, hostAddr(c.IP())
+	return flow(c, func(ctx context.Context) (app.PassAnswer, error) { return ask(app.BoundTo(ctx, &who), q) })
 }

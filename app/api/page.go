@@ -28,8 +28,8 @@ const (
 	socketDocsPath = "docs/socket"
 )
 
-// page is the built page, the console and the documentation of the API, in memory. Each file is compressed once, on its
-// first request, so that compression does not delay the start of a node.
+// page is the built page, the console and the API documentation, in memory. Files are compressed on their first
+// request, so that a node starts quickly.
 type page struct{ files map[string]*file }
 
 type file struct {
@@ -52,7 +52,7 @@ func newPage(dist fs.FS, asyncAPI []byte) *page {
 	}
 	err := fs.WalkDir(dist, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && name != "." && strings.HasPrefix(d.Name(), ".") {
-			return fs.SkipDir // what the build says about itself
+			return fs.SkipDir // metadata of the build
 		}
 		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
 			return err
@@ -61,13 +61,13 @@ func newPage(dist fs.FS, asyncAPI []byte) *page {
 		p.files[address(name)] = newFile(name, content)
 		return err
 	})
-	if err != nil { // the files are in the binary, so this is a build that went wrong
+	if err != nil { // the files are in the binary: the build is broken
 		slog.Error("read the embedded page", "err", err)
 	}
 	return p
 }
 
-// address returns the path at which a file of the build is served. Documentation pages have addresses without .html.
+// address returns the path of a file of the build; documentation pages go without .html.
 func address(name string) string {
 	switch name {
 	case "docs/index.html":
@@ -78,7 +78,7 @@ func address(name string) string {
 	return name
 }
 
-// newYAML says text, which browsers show instead of saving it.
+// newYAML has the type text, which browsers show instead of saving it.
 func newYAML(content []byte) *file {
 	f := newFile("", content)
 	f.kind = "text/yaml; charset=utf-8"
@@ -104,7 +104,7 @@ func newFile(name string, content []byte) *file {
 	return f
 }
 
-// pack answers nil when compression saves nothing worth having.
+// pack returns nil when compression saves less than a tenth.
 func pack(content []byte) []byte {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is a valid one
@@ -142,4 +142,32 @@ func (p *page) serve(c *fiber.Ctx) error {
 		}
 	}
 	return c.Send(f.plain)
+}
+
+const (
+	consolePath   = "console"
+	consoleFile   = "console.html"
+	consoleAssets = consolePath + "/assets/"
+)
+
+// inConsole reports whether the path is a page of the operators' console, which routes by itself. Files of the build
+// are no pages.
+func inConsole(name string) bool {
+	return name == consolePath || strings.HasPrefix(name, consolePath+"/") && !strings.HasPrefix(name, consoleAssets)
+}
+
+// console returns the console under its own policy; nil: it was not built.
+func (p *page) console(c *fiber.Ctx) *file {
+	f := p.files[consoleFile]
+	if f != nil {
+		c.Set(fiber.HeaderContentSecurityPolicy, consolePolicy(c.Get(fiber.HeaderHost)))
+		c.Set("X-Robots-Tag", "noindex")
+	}
+	return f
+}
+
+// consolePolicy is the page's policy plus trusted types: only the framework's templates create HTML, because operators
+// may do anything and see texts of strangers.
+func consolePolicy(host string) string {
+	return policy(host) + "; require-trusted-types-for 'script'; trusted-types vue"
 }

@@ -1,19 +1,22 @@
 package api
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+
+	"stampede/app"
 )
 
-// longestRequestID bounds what a client or a proxy may call its request, in bytes.
+// longestRequestID bounds the request id of a client or a proxy, in bytes.
 const longestRequestID = 64
 
-// identify gives the request its id, by which it is found in the log: the one that it brought, if that is short and
-// clean, else a new one. From here on request and response both carry it.
+// identify gives the request its id for the log: a short and clean one that it brought, or a new one. Request and
+// response both carry it.
 func identify(ctx *fasthttp.RequestCtx) {
 	id := string(ctx.Request.Header.Peek(fiber.HeaderXRequestID))
 	if !cleanRequestID(id) {
@@ -23,7 +26,7 @@ func identify(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.Set(fiber.HeaderXRequestID, id)
 }
 
-// cleanRequestID reports whether the id can stand in a header, a log line and JSON as it is.
+// cleanRequestID reports whether the id needs no escapes in a header, a log line or JSON.
 func cleanRequestID(id string) bool {
 	return id != "" && len(id) <= longestRequestID && strings.IndexFunc(id, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
@@ -38,3 +41,20 @@ func newRequestID() string {
 
 // requestID is the id that identify gave the request.
 func requestID(c *fiber.Ctx) string { return c.GetRespHeader(fiber.HeaderXRequestID) }
+
+// logged returns a context whose log lines name the request, and the order or sale in its address. Both are copied,
+// because the request must not be used after its handler has returned.
+func logged(c *fiber.Ctx) context.Context {
+	ids := []any{"request", strings.Clone(requestID(c))}
+	parts := strings.Split(strings.TrimPrefix(c.Path(), apiPath), "/")
+	for i := range len(parts) - 1 {
+		id, err := app.ParseID(parts[i+1])
+		if name := named[parts[i]]; name != "" && err == nil {
+			ids = append(ids, name, id)
+		}
+	}
+	return app.WithLogIDs(context.Background(), ids...)
+}
+
+// named maps a word of an address to the kind of the id behind it.
+var named = map[string]string{"orders": "order", "refunds": "order", "sales": "sale"}

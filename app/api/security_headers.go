@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// secure sets the headers that keep a browser from being talked into something: only our own scripts, styles and
-// pictures, no framing, no guessing of types. Every answer has them, also one to what never became a request.
+// secure sets the security headers of every answer, also of one to an unreadable request: only our own scripts, styles
+// and pictures, no framing, no guessing of types.
 func secure(ctx *fasthttp.RequestCtx) {
 	h := &ctx.Response.Header
 	h.Set(fiber.HeaderContentSecurityPolicy, policy(string(ctx.Request.Header.Host())))

@@ -12,13 +12,13 @@ import (
 	"stampede/app"
 )
 
-// In a browser the refresh token is where no script can read it, and it is sent to nothing but the routes that take it,
-// from pages of this shop alone. Pages say that they are one by a header that no form can send (ownHeader). Apps keep
-// theirs themselves and say client "app" when they log in.
+// In a browser the refresh token is in a cookie that scripts cannot read and that is sent only to the routes that take
+// it. Pages of this shop identify themselves by a header that no form can send (ownHeader). Apps keep the token
+// themselves and log in with client "app".
 const (
 	refreshCookie = "stampede_refresh"
 	refreshPath   = "/api/v1/auth"
-	// cookieLife is at least as long as the token in it counts; that decides.
+	// cookieLife is at least as long as the token in it is valid.
 	cookieLife = 30 * 24 * time.Hour
 	ownHeader  = "X-Stampede"
 	appClient  = "app"
@@ -34,7 +34,7 @@ type (
 	}
 )
 
-// refresh answers the next tokens, in the way in which the present one came.
+// refresh returns the next tokens, in the way in which the present one came: body or cookie.
 func (a *api) refresh(c *fiber.Ctx) error {
 	var b refreshBody
 	if err := decodeIfAny(c, &b); err != nil {
@@ -59,7 +59,7 @@ func (a *api) refresh(c *fiber.Ctx) error {
 	})
 }
 
-// logOut ends the log in of the body's token, of the bearer, or of the cookie, in this order. The cookie goes with it.
+// logOut ends the log in of the body's token, the bearer or the cookie, in this order, and removes the cookie.
 func (a *api) logOut(c *fiber.Ctx) error {
 	var b logOutBody
 	if err := decodeIfAny(c, &b); err != nil {
@@ -90,7 +90,7 @@ func (a *api) logOut(c *fiber.Ctx) error {
 	})
 }
 
-// decodeIfAny is decode for a body that may be left out.
+// decodeIfAny is decode for an optional body.
 func decodeIfAny(c *fiber.Ctx, into any) error {
 	if len(raw(c)) == 0 {
 		return nil
@@ -98,7 +98,7 @@ func decodeIfAny(c *fiber.Ctx, into any) error {
 	return decode(raw(c), into)
 }
 
-// cookieOf answers the refresh token that the browser has sent by itself, if one of our pages asked it to.
+// cookieOf returns the refresh token of the cookie, if one of our pages sent the request.
 func cookieOf(c *fiber.Ctx) (string, error) {
 	token := c.Cookies(refreshCookie)
 	if token != "" && c.Get(ownHeader) != "1" {
@@ -107,7 +107,7 @@ func cookieOf(c *fiber.Ctx) (string, error) {
 	return token, nil
 }
 
-// handOver leaves the refresh token in the answer of an app, and puts a browser's into its cookie.
+// handOver leaves the refresh token in the answer to an app, and moves a browser's into its cookie.
 func handOver(c *fiber.Ctx, s app.Session, isApp bool) app.Session {
 	if isApp || s.Refresh == "" {
 		return s
@@ -129,7 +129,7 @@ func setRefresh(c *fiber.Ctx, token string) {
 	c.Cookie(&cookie)
 }
 
-// browserName makes a few words of how a browser calls itself. It is for people to recognise a device by.
+// browserName describes a browser in a few words, by which people recognise a device.
 func browserName(agent string) string {
 	name := firstIn(agent, [][2]string{
 		{"MicroMessenger", "WeChat"},
@@ -156,7 +156,7 @@ func browserName(agent string) string {
 	return name + ", " + system
 }
 
-// firstIn answers the word for the first mark that the text has.
+// firstIn returns the word of the first mark in the text.
 func firstIn(text string, words [][2]string) string {
 	for _, w := range words {
 		if strings.Contains(text, w[0]) {

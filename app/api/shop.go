@@ -8,11 +8,11 @@ import (
 	"stampede/app"
 )
 
-// Accounts is what the routes under /auth and /me ask for. Errors are as those of Shop.
+// Accounts is for the routes under /auth and /me. Errors are as those of Shop.
 type Accounts interface {
 	Captcha(ctx context.Context, asker app.PictureAsker) (app.Picture, error)
 	Register(ctx context.Context, r app.Registration) error
-	// Activate answers the e-mail that is proven now.
+	// Activate returns the e-mail that is proven now.
 	Activate(ctx context.Context, token string) (email string, err error)
 	LogIn(ctx context.Context, l app.LogIn) (app.Session, error)
 	Refresh(ctx context.Context, token string) (app.Session, error)
@@ -27,14 +27,14 @@ type Accounts interface {
 	RemoveDevice(ctx context.Context, who app.Identity, device app.ID) error
 }
 
-// Shop is what the routes ask of the flows. Errors are *app.Error for people, or anything else, which is
-// then logged and answered as internal.
+// Shop is what the routes need of the flows. An *app.Error is for people; any other error is logged and answered as
+// internal.
 type Shop interface {
-	// Verify says who a token belongs to: Unauthorized when it is not valid (any more).
+	// Verify checks a token: Unauthorized if it is not valid (any more).
 	Verify(token string) (app.Identity, error)
 
 	Now() app.Millis
-	// Slots lists the slots to be shown now; with a day, those of that day in the shop's zone.
+	// Slots lists the slots to show now, or those of a day in the shop's zone.
 	Slots(ctx context.Context, day *time.Time) ([]app.Slot, error)
 	SalesOfSlot(ctx context.Context, slot app.ID) ([]app.SaleView, error)
 	SalesByPhase(ctx context.Context, phase app.Phase, page, size int) ([]app.SaleView, bool, error)
@@ -44,39 +44,36 @@ type Shop interface {
 	Categories(ctx context.Context) ([]app.Category, error)
 
 	Buy(ctx context.Context, user app.ID, req app.BuyRequest) (app.Receipt, error)
-	// AskPass answers a pass for a sale, or the task that stands before it; SolvePass the pass for a solved task.
+	// AskPass returns a pass for a sale or the task before it; SolvePass the pass for a solved task.
 	AskPass(ctx context.Context, q app.PassQuestion) (app.PassAnswer, error)
 	SolvePass(ctx context.Context, q app.PassQuestion) (app.PassAnswer, error)
 	Cancel(ctx context.Context, user, order app.ID) (app.OrderState, error)
-	// TakesPayments reports whether anything can be paid here.
+	// TakesPayments reports whether orders can be paid here.
 	TakesPayments() bool
-	// Notified takes a payment notification of the gateway; an error that wraps app.ErrForged says that it is none.
+	// Notified takes a payment notification of the gateway; app.ErrForged: it is not authentic.
 	Notified(ctx context.Context, form url.Values) error
-	// Pay answers where the buyer pays a pending order, and until when.
+	// Pay returns where and until when a pending order is paid.
 	Pay(ctx context.Context, user, order app.ID, via app.PayVia) (app.Payable, error)
-	// AskRefund asks for the money of a paid order back, and answers the state that the order has then.
+	// AskRefund requests a refund of a paid order and returns its state.
 	AskRefund(ctx context.Context, user, order app.ID, reason string) (app.OrderState, error)
-	// ConfirmReceipt is the buyer's word that a shipped order has come.
+	// ConfirmReceipt is the buyer's confirmation that a shipped order arrived.
 	ConfirmReceipt(ctx context.Context, user, order app.ID) (app.OrderState, error)
 	Order(ctx context.Context, user, order app.ID) (app.Order, error)
 	OrdersOf(ctx context.Context, q app.OrdersQuery) ([]app.Order, bool, error)
 
 	// Addresses lists a user's address book, the default first.
 	Addresses(ctx context.Context, user app.ID) ([]app.SavedAddress, error)
-	// AddAddress enters an address, or answers the entry that has the same one.
+	// AddAddress enters an address, or returns the entry that has the same one. ChangeAddress replaces the entry a.ID.
 	AddAddress(ctx context.Context, user app.ID, a app.SavedAddress) (app.SavedAddress, error)
-	// ChangeAddress replaces what the entry a.ID says.
 	ChangeAddress(ctx context.Context, user app.ID, a app.SavedAddress) (app.SavedAddress, error)
-	// RemoveAddress takes an entry out.
 	RemoveAddress(ctx context.Context, user, id app.ID) error
 
-	// SearchOrders pages through everybody's orders, newest first; text is a number, an id or an e-mail.
+	// SearchOrders pages through all orders, newest first; text is a number, an id or an e-mail.
 	SearchOrders(ctx context.Context, q app.OrderSearch, text string) ([]app.Order, bool, error)
 	// SearchUsers pages through accounts; text is an id, a name, or the beginning of an e-mail.
 	SearchUsers(ctx context.Context, q app.UserSearch, text string) ([]app.User, bool, error)
 	// SearchPayments pages through payments, newest first; text is the number of a trade or of an order.
 	SearchPayments(ctx context.Context, q app.PaymentSearch, text string) ([]app.Received, bool, error)
-	// FindUser reads what is known of a user.
 	FindUser(ctx context.Context, id app.ID) (app.UserFile, error)
 
 	// SetRole, RevokeUser (logs out everywhere, returns the number of devices) and DeleteUser change an account.
@@ -84,7 +81,7 @@ type Shop interface {
 	RevokeUser(ctx context.Context, actor app.Actor, user app.ID) (int, error)
 	DeleteUser(ctx context.Context, actor app.Actor, user app.ID) error
 
-	// ReconcileDay compares a part of a day's payments with the gateway: the orders behind the one given.
+	// ReconcileDay compares a part of a day's payments, after the order given, with the gateway.
 	ReconcileDay(ctx context.Context, day time.Time, after app.ID) (app.ReconciliationReport, error)
 	// Repost sends to the back office once more what it received since the instant, and returns the number of entries.
 	Repost(ctx context.Context, actor app.Actor, since app.Millis) (int64, error)
@@ -93,10 +90,9 @@ type Shop interface {
 	ArchiveState(ctx context.Context) (app.ArchiveState, error)
 	DropArchive(ctx context.Context, actor app.Actor, before app.Month, dryRun bool) (app.ArchiveDrop, error)
 
-	// SaleReport says what became of a sale.
 	SaleReport(ctx context.Context, sale app.ID) (app.SaleReport, error)
 
-	// What could not be done lists at most so many, oldest first; entries have names.
+	// Failed jobs: lists of at most so many, oldest first; entries have names.
 	ListDead(ctx context.Context, most int) ([]app.DeadLetter, bool, error)
 	DeadLetter(ctx context.Context, id string) (app.DeadLetter, error)
 	ReplayDead(ctx context.Context, actor app.Actor, id string) (app.Order, error)
@@ -108,55 +104,53 @@ type Shop interface {
 	ReplayEmail(ctx context.Context, actor app.Actor, id string) error
 	DropEmail(ctx context.Context, actor app.Actor, id string) error
 
-	// AnyOrder reads an order, whosever it is, with its refund, if it has one.
+	// AnyOrder reads an order of any user, with its refund, if any.
 	AnyOrder(ctx context.Context, order app.ID) (app.Order, *app.Refund, error)
 	// ListRefunds pages through refunds, newest orders first.
 	ListRefunds(ctx context.Context, q app.RefundsQuery) ([]app.Refund, bool, error)
-	// DecideRefund is an operator's yes or no; a yes also refunds what nobody asked for.
+	// DecideRefund approves or declines a refund; an approval needs no request.
 	DecideRefund(ctx context.Context, actor app.Actor, order app.ID, yes bool, note string) (app.Order, error)
-	// RetryRefund has the gateway asked again for a refund that is stuck.
+	// RetryRefund sends a stuck refund to the gateway again.
 	RetryRefund(ctx context.Context, actor app.Actor, order app.ID) error
 
-	// PauseSale stops the buys of a sale, ResumeSale lets them in again, EndSale closes it now.
+	// PauseSale stops the buys of a sale, ResumeSale admits them again, EndSale closes it now.
 	PauseSale(ctx context.Context, actor app.Actor, sale app.ID, a app.SaleAct) (app.OperatorSale, error)
 	ResumeSale(ctx context.Context, actor app.Actor, sale app.ID, a app.SaleAct) (app.OperatorSale, error)
 	EndSale(ctx context.Context, actor app.Actor, sale app.ID, a app.SaleAct) (app.OperatorSale, error)
-	// AddStock puts further units on sale; WithdrawStock takes units out, at most what is free.
+	// AddStock adds units; WithdrawStock removes units, at most the free ones.
 	AddStock(ctx context.Context, actor app.Actor, sale app.ID, a app.SaleAct, units int64) (app.OperatorSale, error)
 	WithdrawStock(
 		ctx context.Context, actor app.Actor, sale app.ID, a app.SaleAct, units int64,
 	) (app.OperatorSale, app.StockAct, error)
 	// AddGuests returns tokens of new guests that are bound to the sale.
 	AddGuests(ctx context.Context, actor app.Actor, sale app.ID, n int) ([]string, error)
-	// SetSaleChallenge says what a sale asks of its buyers.
+	// SetSaleChallenge sets what a sale requires of its buyers.
 	SetSaleChallenge(
 		ctx context.Context, actor app.Actor, sale app.ID, a app.SaleAct, c app.Challenge,
 	) (app.OperatorSale, error)
 
-	// ListBlocks lists who is kept out now; AddBlock keeps somebody out for a time (0: until it is removed);
-	// RemoveBlock lets somebody in again.
+	// AddBlock blocks for a time; 0: until RemoveBlock.
 	ListBlocks(ctx context.Context) ([]app.Block, error)
 	AddBlock(ctx context.Context, actor app.Actor, b app.Block, lasts time.Duration) (app.Block, error)
 	RemoveBlock(ctx context.Context, actor app.Actor, id int64) error
 
-	// Switches is how they stand; EditSwitches turns some.
 	Switches(ctx context.Context) (app.Switches, error)
 	EditSwitches(ctx context.Context, actor app.Actor, e app.SwitchesEdit) (app.Switches, error)
-	// StandingNotice is what shoppers are told who come at the instant; nil: nothing.
+	// StandingNotice returns the notice for shoppers at the instant, or nil.
 	StandingNotice(ctx context.Context, now app.Millis) (*app.Notice, error)
-	// TellAll tells all shoppers something; TakeBack ends that.
+	// TellAll sends a notice to all shoppers; TakeBack ends it.
 	TellAll(ctx context.Context, actor app.Actor, n app.NewNotice) (app.Notice, error)
 	TakeBack(ctx context.Context, actor app.Actor) (app.Notice, error)
 
-	// Ship makes a paid order shipped; replace: one that is shipped gets another parcel.
+	// Ship marks a paid order as shipped; replace: a shipped one gets another parcel.
 	Ship(ctx context.Context, actor app.Actor, p app.Parcel, replace bool) (app.Order, error)
 	// ShipMany enters the parcels of a CSV file.
 	ShipMany(ctx context.Context, actor app.Actor, file []byte, replace, dryRun bool) (app.ShipReport, error)
-	// ShipmentOf reads the parcel of an order; nil: none was sent.
+	// ShipmentOf reads the parcel of an order, or nil.
 	ShipmentOf(ctx context.Context, order app.ID) (*app.Shipment, error)
 
-	// ListJournal pages through what operators have done, the newest first.
+	// ListJournal pages through the acts of operators, newest first.
 	ListJournal(ctx context.Context, q app.JournalQuery) ([]app.JournalEntry, bool, error)
-	// VerifyJournal walks along the journal; head, if there is one, must be in it.
+	// VerifyJournal checks the whole journal; a given head must be in it.
 	VerifyJournal(ctx context.Context, head string) (app.JournalReport, error)
 }

@@ -17,13 +17,10 @@ import (
 )
 
 const (
-	// uploadLimit is how long a file may be that an operator sends; a form around it may take a little more.
-	uploadLimit = 8 << 20
-	formMargin  = 16 << 10
-	// operatorLimit is how long other bodies of operators may be: descriptions are longer than what shoppers send.
-	operatorLimit = 512 << 10
-	// uploadTimeout is how long sending a file may take, and answering.
-	uploadTimeout = time.Minute
+	uploadLimit   = 8 << 20     // bytes of an operator's file
+	formMargin    = 16 << 10    // bytes of a form around it
+	operatorLimit = 512 << 10   // bytes of other bodies of operators, such as descriptions
+	uploadTimeout = time.Minute // for sending a file, and for the answer
 )
 
 const operatorPath = apiPath + "/operator/"
@@ -31,9 +28,8 @@ const operatorPath = apiPath + "/operator/"
 // uploadPaths are where files are taken.
 var uploadPaths = []string{operatorPath + "images", operatorPath + "import/"}
 
-// AllowLong says whose bodies may be longer than bodyLimit: those of tokens for which the function reports true, on the
-// routes of operators. It is asked before any of the body is read, so nobody else's takes memory. Until it is called,
-// nobody's may.
+// AllowLong permits bodies longer than bodyLimit on the routes of operators, for tokens for which the function reports
+// true. It is called before the body is read, so other bodies take no memory.
 func (f *HTTPServer) AllowLong(isOperator func(token string) bool) { f.isOperator.Store(&isOperator) }
 
 // configure sets the limits of a request once its header is known.
@@ -55,7 +51,7 @@ func (f *HTTPServer) configure(h *fasthttp.RequestHeader) (c fasthttp.RequestCon
 	return c
 }
 
-// sentFile is the file that was sent, and whether it is only to be tried.
+// sentFile returns the uploaded file and whether it is a dry run.
 func sentFile(c *fiber.Ctx) (dry bool, file []byte, err error) {
 	if dry, err = dryRun(c); err == nil {
 		file, err = fileOf(c)
@@ -63,8 +59,7 @@ func sentFile(c *fiber.Ctx) (dry bool, file []byte, err error) {
 	return dry, file, err
 }
 
-// fileOf is the file that was sent: the body itself, or the first file of a form. What it calls itself, its name and
-// its type are ignored.
+// fileOf returns the body, or the first file of a form. Its name and type are ignored.
 func fileOf(c *fiber.Ctx) ([]byte, error) {
 	body := raw(c)
 	kind, parameters, err := mime.ParseMediaType(c.Get(fiber.HeaderContentType))
@@ -82,7 +77,7 @@ func fileOf(c *fiber.Ctx) ([]byte, error) {
 	return body, nil
 }
 
-// firstFile walks through a form, which is in memory already and is copied no further than the limit of the body.
+// firstFile returns the first file of a form, which is in memory already.
 func firstFile(body []byte, boundary string) ([]byte, error) {
 	if boundary == "" {
 		return nil, app.Fail(app.BadRequest, "the form cannot be read: it has no boundary")
@@ -107,7 +102,7 @@ func firstFile(body []byte, boundary string) ([]byte, error) {
 	}
 }
 
-// uploadImage keeps a picture.
+// uploadImage stores a picture.
 func (a *api) uploadImage(c *fiber.Ctx, actor app.Actor) error {
 	dry, file, err := sentFile(c)
 	if err != nil {
@@ -116,4 +111,31 @@ func (a *api) uploadImage(c *fiber.Ctx, actor app.Actor) error {
 	return flow(c, func(ctx context.Context) (app.UploadedImage, error) {
 		return a.Catalogue.UploadImage(ctx, actor, dry, file)
 	})
+}
+
+// Pictures reads pictures of products.
+type Pictures interface {
+	// Picture reads a file by the last part of its address, or fails with NotFound.
+	Picture(ctx context.Context, name string) ([]byte, app.ImageKind, error)
+}
+
+var imageTypes = map[app.ImageKind]string{app.ImageJPEG: "image/jpeg", app.ImagePNG: "image/png"}
+
+// image sends a picture. It never changes, so browsers and proxies may keep it.
+func (a *api) image(c *fiber.Ctx) error {
+	name := c.Params("file")
+	ctx, cancel := context.WithTimeout(context.Background(), flowTimeout)
+	defer cancel()
+	content, kind, err := a.Pictures.Picture(ctx, name)
+	if err != nil {
+		return err
+	}
+	tag := `"` + name + `"`
+	c.Set(fiber.HeaderETag, tag)
+	c.Set(fiber.HeaderCacheControl, "public, max-age=31536000, immutable")
+	if c.Get(fiber.HeaderIfNoneMatch) == tag {
+		return c.SendStatus(fiber.StatusNotModified)
+	}
+	c.Set(fiber.HeaderContentType, imageTypes[kind])
+	return c.Send(content)
 }
