@@ -15,15 +15,13 @@ import (
 const (
 	activateLife = 24 * time.Hour
 	resetLife    = time.Hour
-	// emailsAnHour is the maximum of e-mails per address and hour that anonymous requests can cause.
+	// emailsAnHour is how many e-mails per address and hour anonymous requests can cause.
 	emailsAnHour = 5
-	// evenly is what the part of an answer takes that depends on whether an e-mail is known, either way: what follows
-	// for one that is known takes a tenth of it.
+	// evenly is the time of an answer that depends on whether an e-mail is known: ten times what a known one needs.
 	evenly = 250 * time.Millisecond
 )
 
-// Accounts is what people do with their accounts. Nothing here tells whether an e-mail is known: neither a text nor
-// how long the answer takes.
+// Accounts manages accounts. Neither texts nor response times disclose whether an e-mail is known.
 type Accounts struct {
 	Users    app.UserStore
 	Devices  app.DeviceStore
@@ -36,24 +34,24 @@ type Accounts struct {
 	Mint     func() (app.ID, error)
 	Now      func() app.Millis // the clock that all nodes share
 
-	// Public is the address of the page, without a slash at its end: links in mails lead there.
+	// Public is the address of the page for links in mails, without a slash at its end.
 	Public string
 }
 
-// Captcha draws a picture to be answered.
+// Captcha draws a picture.
 func (a *Accounts) Captcha(ctx context.Context, asker app.PictureAsker) (app.Picture, error) {
 	id, image, until, err := a.Captchas.New(ctx, asker)
 	return app.Picture{ID: id, Image: image, Expires: until}, err
 }
 
-// errWrong is one answer for what must not be told apart.
+// errWrong does not disclose which of the two is wrong.
 func errWrong() error { return app.Fail(app.Unauthorized, "the e-mail or the password is not right") }
 
 func errCaptcha() error {
 	return app.Fail(app.CaptchaRequired, "answer a picture first: get a new one from /api/v1/auth/captcha")
 }
 
-// solved checks what was read in a picture.
+// solved checks the answer to a picture.
 func (a *Accounts) solved(ctx context.Context, answer *app.CaptchaAnswer) error {
 	if answer == nil {
 		return errCaptcha()
@@ -64,10 +62,10 @@ func (a *Accounts) solved(ctx context.Context, answer *app.CaptchaAnswer) error 
 	return nil
 }
 
-// answerEvenly waits until the time since began is the same for everybody.
+// answerEvenly waits until a fixed time since began.
 func answerEvenly(ctx context.Context, began time.Time) { app.Sleep(ctx, evenly-time.Since(began)) }
 
-// mint makes an id, or says that it has to wait.
+// mint makes an id, or fails with Busy.
 func (a *Accounts) mint() (app.ID, error) {
 	id, err := a.Mint()
 	if err != nil {
@@ -85,7 +83,7 @@ func (a *Accounts) userOf(ctx context.Context, email string) (u app.User, known 
 	return u, err == nil, app.Unreadable("accounts", err)
 }
 
-// mail sends an e-mail, unless its reader has got too many.
+// mail sends an e-mail, unless its address got too many.
 func (a *Accounts) mail(ctx context.Context, l app.Email) error {
 	if a.Shelf.count(ctx, time.Hour, "mail:"+hashOf(l.To))[0] > emailsAnHour {
 		return nil
@@ -93,7 +91,7 @@ func (a *Accounts) mail(ctx context.Context, l app.Email) error {
 	return app.Unreadable("the way of mails", a.Mailer.Send(ctx, l))
 }
 
-// mailLink makes the e-mail with what a new secret proves.
+// mailLink mails the link of a new secret.
 func (a *Accounts) mailLink(ctx context.Context, u *app.User, kind app.MailTokenKind, secret string) error {
 	l := app.Email{Kind: app.EmailActivate, About: hashOf(secret), To: u.Email, Name: u.Name, Lang: u.Lang}
 	if kind == app.TokenReset {
@@ -103,7 +101,7 @@ func (a *Accounts) mailLink(ctx context.Context, u *app.User, kind app.MailToken
 	return a.mail(ctx, l)
 }
 
-// token makes a secret and what the store is to know of it.
+// token makes a secret and its stored form.
 func (a *Accounts) token(user app.ID, kind app.MailTokenKind) (string, app.MailToken) {
 	secret, life := newSecret(), activateLife
 	if kind == app.TokenReset {
@@ -112,7 +110,7 @@ func (a *Accounts) token(user app.ID, kind app.MailTokenKind) (string, app.MailT
 	return secret, app.MailToken{Hash: hashOf(secret), User: user, Kind: kind, ExpiresAt: a.Now().Add(life)}
 }
 
-// writeAgain sends a known user another link of a kind.
+// writeAgain mails a known user another link.
 func (a *Accounts) writeAgain(ctx context.Context, u *app.User, kind app.MailTokenKind) error {
 	secret, token := a.token(u.ID, kind)
 	if err := a.Users.AddMailToken(ctx, token); err != nil {
@@ -124,7 +122,7 @@ func (a *Accounts) writeAgain(ctx context.Context, u *app.User, kind app.MailTok
 // maxName is how long a name may be, in characters.
 const maxName = 40
 
-// ParseName takes what people want to be called.
+// ParseName checks a display name.
 func ParseName(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	switch {
@@ -138,7 +136,7 @@ func ParseName(s string) (string, error) {
 	return s, nil
 }
 
-// ParseLang takes the languages that mails and page speak.
+// ParseLang accepts the languages of mails and page.
 func ParseLang(s string) (string, error) {
 	if s == "en" || s == "zh" {
 		return s, nil

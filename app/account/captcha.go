@@ -22,22 +22,21 @@ import (
 const (
 	captchaLife   = 5 * time.Minute
 	captchaDigits = 6
-	// captchaShare is how much of a core a node gives to drawing, and captchaSaved how much may be saved up: about 300
-	// pictures at once, and 15 a second after that, also on a busy machine, where each takes longer.
+	// captchaShare is the part of a core for drawing, captchaSaved the largest saved budget: about 300 pictures at
+	// once, and 15 a second after that, also on a busy machine.
 	captchaShare = 0.05
 	captchaSaved = time.Second
 	captchaRetry = 2 * time.Second
-	// captchaPlenty is how much must be saved up for everybody to get a picture. With less those come first who have
-	// none that they could read, and an address has a share: accounts that ask for pictures and read none must not
-	// keep everybody else waiting.
+	// captchaPlenty is the budget above which every request is served. Below it, addresses have a share, and callers
+	// with unread pictures are rejected: they must not delay the others.
 	captchaPlenty = captchaSaved / 2
 )
 
 // captchaPace is the share of an address while pictures are short.
 var captchaPace = limits.Pace{Rate: 1, Period: time.Second, Burst: 20}
 
-// Captchas draws pictures that people read more easily than programs do, and checks what was read. Each may be answered
-// once, rightly or wrongly. It is the app.Captcha of log ins and of sales.
+// Captchas draws pictures of digits and checks the answers. Each may be answered once, rightly or wrongly. It is the
+// app.Captcha of log ins and of sales.
 type Captchas struct {
 	Shelf *Shelf
 	Now   func() app.Millis
@@ -56,7 +55,7 @@ func NewCaptchas(shelf *Shelf, now func() app.Millis) *Captchas {
 	}
 }
 
-// New draws one, or fails with Busy when this node has drawn too many. See app.Captcha.
+// New draws one, or fails with Busy if this node has drawn too many. See app.Captcha.
 func (c *Captchas) New(ctx context.Context, asker app.PictureAsker) (id, image string, until app.Millis, err error) {
 	if !c.admit(asker) {
 		return "", "", 0, app.FailBusy("too many pictures are asked for right now; please try again", captchaRetry)
@@ -74,8 +73,8 @@ func (c *Captchas) New(ctx context.Context, asker app.PictureAsker) (id, image s
 	return id, image, c.Now().Add(captchaLife), nil
 }
 
-// admit reports whether it is this asker's turn. What an address was given counts at all times, and keeps it waiting
-// only while pictures are short.
+// admit reports whether the asker gets a picture now. An address always counts, but is limited only while pictures are
+// short.
 func (c *Captchas) admit(asker app.PictureAsker) bool {
 	left := c.drawing.left()
 	if left < 0 {
@@ -85,8 +84,7 @@ func (c *Captchas) admit(asker app.PictureAsker) bool {
 	return left >= captchaPlenty || within && asker.Unread == 0
 }
 
-// Check reports whether the answer is that of the picture, which counts no more then, whatever the answer was. See
-// app.Captcha.
+// Check reports whether the answer is right, and uses up the picture. See app.Captcha.
 func (c *Captchas) Check(ctx context.Context, id, answer string) (bool, error) {
 	if len(id) != idLength || len(answer) > 64 {
 		return false, nil
@@ -100,7 +98,7 @@ const idLength = 26
 
 func captchaHash(id, answer string) string { return hashOf(id + ":" + answer) }
 
-// digits are drawn by the generator that nobody can foresee; where they stand in the picture is up to another one.
+// digits are unpredictable; their position in the picture need not be.
 func digits(n int) (string, error) {
 	var b strings.Builder
 	for range n {
@@ -113,7 +111,7 @@ func digits(n int) (string, error) {
 	return b.String(), nil
 }
 
-// draw makes a PNG as a data address.
+// draw returns a PNG as a data URL.
 func (c *Captchas) draw(answer string) (string, error) {
 	item, err := c.driver.DrawCaptcha(answer)
 	if err != nil {

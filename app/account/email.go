@@ -17,9 +17,8 @@ const (
 	maxLabel = 63
 )
 
-// ParseEmail checks an e-mail address and returns its stored form: lower case, the domain as the DNS has it. It rejects
-// what could be two addresses or a header, and everything beyond ASCII before the @, which not all mail servers take.
-// It does not contact the mail server.
+// ParseEmail checks an e-mail address and returns its stored form: lower case, the domain as in the DNS. It rejects
+// what could be two addresses or a header, and non-ASCII before the @, which not all mail servers accept.
 func ParseEmail(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	local, domain, found := strings.Cut(s, "@")
@@ -43,8 +42,8 @@ func ParseEmail(s string) (string, error) {
 	return strings.ToLower(s), nil
 }
 
-// registered is a domain in other scripts as the DNS has it (xn--…). Characters that nobody sees are refused, though
-// the standard would drop them: who typed them meant something else.
+// registered returns the DNS form (xn--…) of a domain in other scripts. Invisible characters are rejected, though the
+// standard drops them: the typist meant something else.
 func registered(domain string) (string, error) {
 	if strings.ContainsFunc(domain, unseen) {
 		return "", errUnseen
@@ -62,7 +61,7 @@ func ascii(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
 }
 
-// plainLocal takes dot-separated words of the characters that need no quotes.
+// plainLocal accepts dot-separated words without characters that need quotes.
 func plainLocal(s string) bool {
 	if len(s) > maxLocal {
 		return false
@@ -77,7 +76,7 @@ func plainLocal(s string) bool {
 
 const lettersAndDigits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-// plainDomain takes names with a dot that do not end in a number, and localhost; no addresses of machines.
+// plainDomain accepts names with a dot that do not end in a number, and localhost; no IP addresses.
 func plainDomain(s string) bool {
 	labels := strings.Split(s, ".")
 	for _, label := range labels {

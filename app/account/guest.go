@@ -8,30 +8,29 @@ import (
 	"stampede/app"
 )
 
-// GuestLife is how long a guest's token lives. A page renews it when half of that is over and stays the same guest.
+// GuestLife is how long a guest's token lives. The page renews it after half of that.
 const GuestLife = 12 * time.Hour
 
-// Guests lets people in without an account. Whoever loses the token loses what belongs to it.
+// Guests lets clients in without an account. Without the token a guest's orders are lost.
 type Guests struct {
 	Issuer *Issuer
 	Mint   func() (app.ID, error) // the next user id
 }
 
-// Session is what a client gets when it logs in.
+// Session is the reply to a guest's log in.
 type Session struct {
 	Access string `json:"access"`
 	User   User   `json:"user"`
 }
 
-// User is how a client knows itself.
+// User is a guest.
 type User struct {
 	ID   app.ID `json:"id"`
 	Name string `json:"name"`
 }
 
-// Enter creates a guest if no token is shown, and renews a valid guest's token. It never grants more than the role of a
-// shopper; an account's token must not outlive its log in. An ended or invalid token is Unauthorized: a new identity
-// would silently lose the orders.
+// Enter creates a guest if there is no token, and renews a valid guest's token; the role is always Shopper. Tokens of
+// accounts are not renewed here. An invalid token is Unauthorized: a new identity would silently lose the orders.
 func (g *Guests) Enter(bearer string) (Session, error) {
 	user, err := g.who(bearer)
 	if err != nil {
@@ -72,7 +71,7 @@ func (g *Guests) Bound(sale app.ID) (string, error) {
 	return g.Issuer.IssueBound(user.ID, user.Name, sale, GuestLife)
 }
 
-// guestName is friendly and tells nothing: four digits mixed from the id. Names may repeat, ids do not.
+// guestName has four digits mixed from the id. Names may repeat.
 func guestName(id app.ID) string {
 	return fmt.Sprintf("Guest %d", 1000+uint64(id)*0x9E3779B97F4A7C15>>32%9000)
 }

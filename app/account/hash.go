@@ -2,15 +2,18 @@ package account
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 
 	"golang.org/x/crypto/argon2"
 )
 
-// What a password costs: OWASP's first choice for argon2id, about 25 ms of one core.
+// The cost of a password: OWASP's first choice for argon2id, about 25 ms of one core.
 const (
 	hashMemory  = 19 << 10 // KiB
 	hashTime    = 2
@@ -38,13 +41,13 @@ func phc(salt, sum []byte) string {
 		b64.EncodeToString(salt) + "$" + b64.EncodeToString(sum)
 }
 
-// nobodysHash fits no password, and to find that out costs as much as with any other hash.
+// nobodysHash matches no password, at the same cost as any other hash.
 var nobodysHash = phc(make([]byte, saltBytes), make([]byte, hashBytes))
 
-// errHash means that what is stored is no hash of ours.
+// errHash means that the stored text is not a hash of ours.
 var errHash = errors.New("not an argon2id hash with a cost that is taken")
 
-// fits computes whether the password is that of the hash.
+// fits reports whether the password matches the hash.
 func fits(hash, password string) (bool, error) {
 	var version int
 	var memory, passes uint32
@@ -64,16 +67,33 @@ func fits(hash, password string) (bool, error) {
 }
 
 func saltAndSum(s string) (salt, sum []byte, err error) {
-	for i := range len(s) {
-		if s[i] != '$' {
-			continue
-		}
-		salt, errSalt := base64.RawStdEncoding.DecodeString(s[:i])
-		sum, errSum := base64.RawStdEncoding.DecodeString(s[i+1:])
-		if errSalt != nil || errSum != nil || len(salt) < saltBytes || len(sum) != hashBytes {
-			return nil, nil, errHash
-		}
-		return salt, sum, nil
+	first, second, _ := strings.Cut(s, "$")
+	salt, errSalt := base64.RawStdEncoding.DecodeString(first)
+	sum, errSum := base64.RawStdEncoding.DecodeString(second)
+	if errSalt != nil || errSum != nil || len(salt) < saltBytes || len(sum) != hashBytes {
+		return nil, nil, errHash
 	}
-	return nil, nil, errHash
+	return salt, sum, nil
+}
+
+// secretBytes is the length of secrets.
+const secretBytes = 32
+
+// newSecret makes the secret of a mailed link: 43 characters that URLs allow.
+func newSecret() string {
+	var b [secretBytes]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// hashOf is the stored form of a secret; random secrets need no salt and no cost.
+func hashOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// looksLikeSecret rejects other texts before the store is read.
+func looksLikeSecret(s string) bool {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	return err == nil && len(b) == secretBytes
 }

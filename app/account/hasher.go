@@ -9,28 +9,27 @@ import (
 )
 
 const (
-	// hashShare is how much of a core a node gives to passwords, whoever asks: a flood of log ins takes no more of it
-	// than that from the sale.
+	// hashShare is the part of a core for passwords: a flood of log ins takes no more than that from the sale.
 	hashShare = 0.15
-	// hashSaved is how much time may be saved up for the moment in which many come at once: about 20 passwords.
+	// hashSaved is the largest saved budget: about 20 passwords.
 	hashSaved = 500 * time.Millisecond
-	// hashQueue is how many may wait for their turn: they are served within about three seconds.
+	// hashQueue is how many may wait; they are served within about three seconds.
 	hashQueue = 16
 	hashRetry = 3 * time.Second
-	// pressedAfter is how long somebody must have been waiting without a break for log ins to be under pressure.
+	// pressedAfter is how long the queue must be non-empty for log ins to be under pressure.
 	pressedAfter = time.Second
 )
 
-// Hasher computes what passwords cost, one at a time and within a budget of processor time. Who finds its queue full is
-// sent away before anything is computed, looked up or counted.
+// Hasher computes password hashes, one at a time and within a budget of processor time. A caller that finds the queue
+// full is rejected before anything is computed, read or counted.
 type Hasher struct {
 	budget *budget
 	turn   chan struct{}
 	now    func() time.Time
 
 	mu      sync.Mutex
-	inside  int       // who computes and who waits
-	waiting time.Time // since when somebody waits without a break; zero: nobody does
+	inside  int       // callers that compute or wait
+	waiting time.Time // since when the queue has not been empty; zero: it is
 }
 
 // NewHasher makes the hasher of a node.
@@ -40,13 +39,12 @@ func newHasher(now func() time.Time) *Hasher {
 	return &Hasher{budget: newBudget(hashShare, hashSaved, now), turn: make(chan struct{}, 1), now: now}
 }
 
-// Enter takes a place in the queue, or fails with Busy. Whoever has one calls leave when done, and may compute
-// meanwhile.
+// Enter takes a place in the queue, or fails with Busy. leave gives it back.
 func (h *Hasher) Enter() (leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.inside > hashQueue {
-		return nil, app.FailBusy("many people are logging in right now; please try again", hashRetry)
+		return nil, errCrowded()
 	}
 	h.inside++
 	h.noteWaiting()
@@ -60,7 +58,7 @@ func (h *Hasher) leave() {
 	h.noteWaiting()
 }
 
-// noteWaiting keeps since when the queue has not been empty. Callers hold mu.
+// noteWaiting updates waiting. Callers hold mu.
 func (h *Hasher) noteWaiting() {
 	switch waits := h.inside > 1; {
 	case !waits:
@@ -70,7 +68,7 @@ func (h *Hasher) noteWaiting() {
 	}
 }
 
-// Pressed reports whether log ins have been waiting for each other for a while.
+// Pressed reports whether log ins have been queueing for a while.
 func (h *Hasher) Pressed() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,7 +81,7 @@ func (h *Hasher) Hash(ctx context.Context, password string) (hash string, err er
 	return hash, err
 }
 
-// Fits computes whether the password is that of the hash. "" is the hash of nobody, which takes as long.
+// Fits reports whether the password matches the hash. "" is the hash of an unknown user; it takes as long.
 func (h *Hasher) Fits(ctx context.Context, hash, password string) (fit bool, err error) {
 	if hash == "" {
 		hash = nobodysHash
@@ -95,15 +93,81 @@ func (h *Hasher) Fits(ctx context.Context, hash, password string) (fit bool, err
 	return fit, wrong
 }
 
+func errCrowded() error {
+	return app.FailBusy("many people are logging in right now; please try again", hashRetry)
+}
+
 func (h *Hasher) compute(ctx context.Context, work func()) error {
 	select {
 	case h.turn <- struct{}{}:
 		defer func() { <-h.turn }()
 	case <-ctx.Done():
-		return app.FailBusy("many people are logging in right now; please try again", hashRetry)
+		return errCrowded()
 	}
-	if err := h.budget.spend(ctx, work); err != nil {
-		return app.FailBusy("many people are logging in right now; please try again", hashRetry)
+	if h.budget.spend(ctx, work) != nil {
+		return errCrowded()
 	}
+	return nil
+}
+
+// budget bounds the processor time of expensive work: a bucket that refills with time. Work starts while the bucket is
+// not negative, and its measured time is subtracted afterwards.
+type budget struct {
+	share float64       // of a core
+	most  time.Duration // that is saved up
+	now   func() time.Time
+
+	mu    sync.Mutex
+	level time.Duration
+	at    time.Time
+}
+
+func newBudget(share float64, most time.Duration, now func() time.Time) *budget {
+	return &budget{share: share, most: most, now: now, level: most, at: now()}
+}
+
+// wait returns how long until the bucket is not negative.
+func (b *budget) wait() time.Duration {
+	left := b.left()
+	if left >= 0 {
+		return 0
+	}
+	return time.Duration(float64(-left)/b.share) + time.Millisecond
+}
+
+// left returns the level of the bucket.
+func (b *budget) left() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fill()
+	return b.level
+}
+
+// pay subtracts used time.
+func (b *budget) pay(used time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fill()
+	b.level -= used
+}
+
+// fill refills the bucket. Callers hold mu.
+func (b *budget) fill() {
+	now := b.now()
+	b.level = min(b.most, b.level+time.Duration(float64(now.Sub(b.at))*b.share))
+	b.at = now
+}
+
+// spend waits until work may start, runs it, and pays the time by the clock, so that a busy machine does less. Callers
+// run one at a time.
+func (b *budget) spend(ctx context.Context, work func()) error {
+	for pause := b.wait(); pause > 0; pause = b.wait() {
+		if !app.Sleep(ctx, pause) {
+			return ctx.Err()
+		}
+	}
+	began := b.now()
+	work()
+	b.pay(b.now().Sub(began))
 	return nil
 }

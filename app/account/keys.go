@@ -13,21 +13,21 @@ import (
 	"stampede/app"
 )
 
-// LongestLife is how long the tokens live that are given to people: those of guests. As long a key counts after the
-// next one has taken its place.
+// LongestLife is the longest life of users' tokens: those of guests. A key is accepted for as long after its successor
+// took over.
 const LongestLife = GuestLife
 
-// signingKey is one generation. Its fingerprint is the kid of its tokens, so that a token of another key is recognised
-// before any signature is computed. All of its tokens begin with the same header.
+// signingKey is one generation. Its fingerprint is the kid of its tokens, so that tokens of other keys are recognised
+// without computing a signature. All of its tokens begin with the same header.
 type signingKey struct {
 	generation int64
 	key        []byte
 	kid        string
-	header     string // as it stands in a token, with the dot behind it
+	header     string // encoded, with the dot
 }
 
-// keyring are the keys that count: the present one, the one before it for as long as its tokens live, and the next one,
-// which other nodes may have heard of first.
+// keyring are the accepted keys: the present one, the previous one while its tokens live, and the next one, which other
+// nodes may use already.
 type keyring struct {
 	app.KeyGeneration
 	keys []signingKey // the present one first
@@ -59,14 +59,14 @@ func newSigningKey(secret []byte, generation int64) signingKey {
 	return k
 }
 
-// token is what is signed with the key.
+// token is a token to sign with the key.
 func (k *signingKey) token(c jwt.Claims) *jwt.Token {
 	t := jwt.NewWithClaims(jwt.SigningMethodHS256, c)
 	t.Header["kid"] = k.kid
 	return t
 }
 
-// derive makes a key for one purpose of the secret.
+// derive derives a key for one purpose from the secret.
 func derive(secret []byte, purpose string) []byte {
 	key, err := hkdf.Key(sha256.New, secret, nil, purpose, MinKeyBytes)
 	if err != nil {
@@ -75,33 +75,32 @@ func derive(secret []byte, purpose string) []byte {
 	return key
 }
 
-// fingerprint names a key without telling anything of it.
+// fingerprint identifies a key without disclosing it.
 func fingerprint(key []byte) string {
 	sum := sha256.Sum256(append([]byte("stampede kid:"), key...))
 	return hex.EncodeToString(sum[:4])
 }
 
-// byKid answers the key with that fingerprint, if it counts at the instant now.
+// byKid returns the accepted key with that fingerprint, or nil.
 func (r *keyring) byKid(kid string, now app.Millis) *signingKey {
-	for i := range r.keys {
-		if r.keys[i].kid == kid && r.counts(r.keys[i].generation, now) {
-			return &r.keys[i]
-		}
-	}
-	return nil
+	return r.find(now, func(k *signingKey) bool { return k.kid == kid })
 }
 
-// byHeader answers the key whose tokens begin as this one does, if it counts at the instant now.
+// byHeader returns the accepted key whose tokens begin like this one, or nil.
 func (r *keyring) byHeader(token string, now app.Millis) *signingKey {
+	return r.find(now, func(k *signingKey) bool { return strings.HasPrefix(token, k.header) })
+}
+
+func (r *keyring) find(now app.Millis, is func(k *signingKey) bool) *signingKey {
 	for i := range r.keys {
-		if strings.HasPrefix(token, r.keys[i].header) && r.counts(r.keys[i].generation, now) {
-			return &r.keys[i]
+		if k := &r.keys[i]; is(k) && r.counts(k.generation, now) {
+			return k
 		}
 	}
 	return nil
 }
 
-// counts reports whether tokens of a generation still count.
+// counts reports whether tokens of a generation are accepted.
 func (r *keyring) counts(generation int64, now app.Millis) bool {
 	switch {
 	case generation < r.Oldest:

@@ -10,16 +10,14 @@ import (
 )
 
 const (
-	// After so many failures a log in needs a picture to be answered first: those of an e-mail, and those of an
-	// address, which an office may share.
+	// After so many failures of an e-mail or an address, which an office may share, a log in needs a picture.
 	emailFailures   = 3
 	addressFailures = 20
 	failuresWithin  = 15 * time.Minute
 	maxDeviceName   = 80
 )
 
-// LogIn opens a session. What a flood would have to be paid for comes as late as possible: first what the request
-// itself says, then a place in the queue, then Redis, the database, and the password's hash.
+// LogIn opens a session. Checks are ordered by cost: the request, a place in the queue, Redis, the database, the hash.
 func (a *Accounts) LogIn(ctx context.Context, l app.LogIn) (app.Session, error) {
 	email, err := ParseEmail(l.Email)
 	switch {
@@ -40,12 +38,13 @@ func (a *Accounts) LogIn(ctx context.Context, l app.LogIn) (app.Session, error) 
 		if err := a.writeAgain(ctx, &u, app.TokenActivate); err != nil {
 			return app.Session{}, err
 		}
-		return app.Session{}, app.Fail(app.Forbidden, "the e-mail is not proven yet: open the link in the mail that was sent now")
+		return app.Session{}, app.Fail(app.Forbidden,
+			"the e-mail is not proven yet: open the link in the mail that was sent now")
 	}
 	return a.open(ctx, &u, l.Device)
 }
 
-// prove answers the account whose e-mail and password were given.
+// prove returns the account with this e-mail and password.
 func (a *Accounts) prove(ctx context.Context, email string, l *app.LogIn) (app.User, error) {
 	leave, err := a.Hasher.Enter()
 	if err != nil {
@@ -63,7 +62,7 @@ func (a *Accounts) prove(ctx context.Context, email string, l *app.LogIn) (app.U
 	if err != nil {
 		return app.User{}, err
 	}
-	fit, err := a.Hasher.Fits(ctx, u.Password, l.Password) // for nobody's, too: it takes as long
+	fit, err := a.Hasher.Fits(ctx, u.Password, l.Password) // for unknown users, too: it takes as long
 	if err != nil {
 		return app.User{}, err
 	}
@@ -77,8 +76,8 @@ func (a *Accounts) prove(ctx context.Context, email string, l *app.LogIn) (app.U
 	return u, nil
 }
 
-// open makes a log in of an account and its first tokens. From now on those of the guest that it was do not count:
-// whoever has them would be let in without the password.
+// open makes a log in of an account and its first tokens. Tokens of the former guest are revoked: they would work
+// without the password.
 func (a *Accounts) open(ctx context.Context, u *app.User, name string) (app.Session, error) {
 	now := a.Now()
 	if err := a.Devices.Revoke(ctx, []app.ID{u.ID}, now.Add(LongestLife+leeway)); err != nil {
@@ -100,7 +99,7 @@ func (a *Accounts) open(ctx context.Context, u *app.User, name string) (app.Sess
 	return a.session(u, id, secret)
 }
 
-// deviceName is what can be shown of how a client calls itself.
+// deviceName returns the printable part of a client's name.
 func deviceName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {

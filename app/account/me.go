@@ -8,7 +8,7 @@ import (
 	"stampede/app"
 )
 
-// Me is what somebody sees of themselves.
+// Me returns the caller's own account.
 func (a *Accounts) Me(ctx context.Context, who app.Identity) (app.Me, error) {
 	if who.Device == 0 {
 		return app.Me{ID: who.User, Name: who.Name, Role: who.Role, Guest: true}, nil
@@ -20,7 +20,7 @@ func (a *Accounts) Me(ctx context.Context, who app.Identity) (app.Me, error) {
 	return app.Me{ID: u.ID, Name: u.Name, Role: u.Role, Email: u.Email, Lang: u.Lang, CreatedAt: u.CreatedAt}, nil
 }
 
-// account refuses guests.
+// account reads the caller's account; guests have none.
 func (a *Accounts) account(ctx context.Context, who *app.Identity) (app.User, error) {
 	if who.Device == 0 {
 		return app.User{}, app.Fail(app.Forbidden, "this is for people with an account: log in")
@@ -28,7 +28,7 @@ func (a *Accounts) account(ctx context.Context, who *app.Identity) (app.User, er
 	return a.activeUser(ctx, who.User)
 }
 
-// EditMe changes what somebody says about themselves. Tokens say the new name from the next one on.
+// EditMe changes name and language. Later tokens carry the new name.
 func (a *Accounts) EditMe(ctx context.Context, who app.Identity, e app.MeEdit) (app.Me, error) {
 	u, err := a.account(ctx, &who)
 	if err != nil {
@@ -51,8 +51,8 @@ func (a *Accounts) EditMe(ctx context.Context, who app.Identity, e app.MeEdit) (
 	return a.Me(ctx, who)
 }
 
-// ChangePassword sets a new password by the old one, and logs out everywhere else. Wrong ones count as failures to log
-// in: a stolen access token is no way to try passwords.
+// ChangePassword sets a new password and logs out everywhere else. Wrong old passwords count as failed log ins, so a
+// stolen access token cannot be used to try passwords.
 func (a *Accounts) ChangePassword(ctx context.Context, who app.Identity, c app.PasswordChange) error {
 	u, err := a.account(ctx, &who)
 	if err != nil {
@@ -83,7 +83,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, who app.Identity, c app.P
 	return app.Unreadable("accounts", err)
 }
 
-// Prove reports, by its error, whether the password is that of the account, for what an access token alone must not do.
+// Prove checks the account's password, for acts for which an access token is not enough.
 func (a *Accounts) Prove(ctx context.Context, u *app.User, password string) error {
 	leave, err := a.Hasher.Enter()
 	if err != nil {
@@ -93,7 +93,7 @@ func (a *Accounts) Prove(ctx context.Context, u *app.User, password string) erro
 	return a.proves(ctx, u, password)
 }
 
-// proves is Prove for who has a place in the hasher's queue.
+// proves is Prove for a caller with a place in the hasher's queue.
 func (a *Accounts) proves(ctx context.Context, u *app.User, password string) error {
 	key := "change:" + u.ID.String()
 	if a.Shelf.counts(ctx, key)[0] >= addressFailures {
@@ -108,7 +108,7 @@ func (a *Accounts) proves(ctx context.Context, u *app.User, password string) err
 	return err
 }
 
-// MyDevices lists the log ins of an account that count.
+// MyDevices lists the valid log ins of an account.
 func (a *Accounts) MyDevices(ctx context.Context, who app.Identity) ([]app.MyDevice, error) {
 	u, err := a.account(ctx, &who)
 	if err != nil {
@@ -128,7 +128,7 @@ func (a *Accounts) MyDevices(ctx context.Context, who app.Identity) ([]app.MyDev
 	return out, nil
 }
 
-// RemoveDevice logs one of an account's log ins out.
+// RemoveDevice ends a log in of the account.
 func (a *Accounts) RemoveDevice(ctx context.Context, who app.Identity, device app.ID) error {
 	u, err := a.account(ctx, &who)
 	if err != nil {

@@ -15,8 +15,7 @@ const (
 	maxPassword = 128
 )
 
-// typed is a password as it counts: with its letters composed (NFC), because keyboards differ in that. Nothing else is
-// changed: nothing is cut, folded or trimmed.
+// typed composes the letters of a password (NFC), because keyboards differ in that. Nothing is cut, folded or trimmed.
 func typed(password string) string { return norm.NFC.String(password) }
 
 // CheckPassword reports what is wrong with a new password.

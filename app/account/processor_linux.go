@@ -9,8 +9,7 @@ import (
 // rusageThread is RUSAGE_THREAD of getrusage(2), which package syscall does not name.
 const rusageThread = 1
 
-// processorTime runs work and answers how long a processor was busy with it. The time in which others had the processor
-// does not count.
+// processorTime runs work and returns the processor time that it took, without waiting.
 func processorTime(work func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -4,7 +4,7 @@ package account
 
 import "time"
 
-// processorTime runs work and answers how long it took: elsewhere than on Linux nobody tells threads apart.
+// processorTime runs work and returns the time that it took: thread times exist on Linux only.
 func processorTime(work func()) time.Duration {
 	began := time.Now()
 	work()

@@ -9,8 +9,8 @@ import (
 	"stampede/app"
 )
 
-// Register writes an account that counts once its e-mail is proven, and mails the link. A guest keeps the id and the
-// orders. A known e-mail address gets a message instead of the link; the response is the same.
+// Register adds an account that is active once its e-mail is proven, and mails the link. A guest keeps id and orders. A
+// known e-mail address gets a message instead of the link; the response is the same.
 func (a *Accounts) Register(ctx context.Context, r app.Registration) error {
 	email, err := ParseEmail(r.Email)
 	if err != nil {
@@ -53,8 +53,8 @@ func (a *Accounts) Register(ctx context.Context, r app.Registration) error {
 	return a.mailLink(ctx, &u, app.TokenActivate, secret)
 }
 
-// hashSolved computes the hash of a new password for somebody who has answered a picture. The place in the queue comes
-// first: who is sent away keeps the picture.
+// hashSolved hashes a new password after checking the picture. It enters the queue first, so that a rejected caller
+// keeps the picture.
 func (a *Accounts) hashSolved(ctx context.Context, answer *app.CaptchaAnswer, password string) (string, error) {
 	leave, err := a.Hasher.Enter()
 	if err != nil {
@@ -67,7 +67,7 @@ func (a *Accounts) hashSolved(ctx context.Context, answer *app.CaptchaAnswer, pa
 	return a.Hasher.Hash(ctx, password)
 }
 
-// idFor is the guest's id, if that has no account yet, else a new one.
+// idFor returns the guest's id if it has no account yet, else a new one.
 func (a *Accounts) idFor(ctx context.Context, guest *app.Identity) (app.ID, error) {
 	if guest.User == 0 || guest.Device != 0 || guest.Sale != 0 || guest.Role != app.Shopper {
 		return a.mint()
@@ -82,7 +82,7 @@ func (a *Accounts) idFor(ctx context.Context, guest *app.Identity) (app.ID, erro
 	return a.mint()
 }
 
-// tellTaken lets the owner of an e-mail know that somebody wanted to register with it.
+// tellTaken mails the owner of an e-mail address that it was used to register.
 func (a *Accounts) tellTaken(ctx context.Context, email string) error {
 	u, known, err := a.userOf(ctx, email)
 	if err != nil || !known {
@@ -95,8 +95,7 @@ func (a *Accounts) tellTaken(ctx context.Context, email string) error {
 	})
 }
 
-// Activate makes the account of a mailed link count, and answers its e-mail. It logs nobody in: a link may be opened by
-// a mail program, or by somebody who looks over a shoulder.
+// Activate activates the account of a mailed link and returns its e-mail. It does not log in: mail programs open links.
 func (a *Accounts) Activate(ctx context.Context, secret string) (string, error) {
 	if !looksLikeSecret(secret) {
 		return "", errLink()
@@ -105,8 +104,8 @@ func (a *Accounts) Activate(ctx context.Context, secret string) (string, error) 
 	return u.Email, linkError(err)
 }
 
-// Forgot mails a link that sets a new password, to the e-mail of an account; one that is not active yet gets the link
-// that makes it so. Nobody hears which it was, or whether it was one.
+// Forgot mails a link that sets a new password or, if the account is not active yet, one that activates it. The
+// response does not depend on the account.
 func (a *Accounts) Forgot(ctx context.Context, f app.Forgotten) error {
 	email, err := ParseEmail(f.Email)
 	if err != nil {
@@ -127,8 +126,7 @@ func (a *Accounts) Forgot(ctx context.Context, f app.Forgotten) error {
 	return a.writeAgain(ctx, &u, app.TokenReset)
 }
 
-// Reset sets the password of the account of a mailed link, and logs it out everywhere: whoever forgot it may not have
-// been the last to know it.
+// Reset sets the password of the account of a mailed link and logs it out everywhere.
 func (a *Accounts) Reset(ctx context.Context, n app.NewPassword) error {
 	if !looksLikeSecret(n.Token) {
 		return errLink()
@@ -161,4 +159,65 @@ func linkError(err error) error {
 		return errLink()
 	}
 	return app.Unreadable("accounts", err)
+}
+
+// NewUser is an account that an operator adds.
+type NewUser struct {
+	Email    string
+	Name     string // "": one is made up
+	Lang     string // "": en
+	Role     app.Role
+	Password string // "": a link by mail sets it
+}
+
+// Add adds an account that is active at once: the operator vouches for its e-mail. Without a password its owner is
+// mailed a link that sets one, after write has committed the account in its transaction.
+func (a *Accounts) Add(
+	ctx context.Context, n NewUser, write func(u *app.User, all func(ctx context.Context) error) error,
+) (app.User, error) {
+	u, err := n.user()
+	if err != nil {
+		return app.User{}, err
+	}
+	if n.Password != "" {
+		if err := CheckPassword(n.Password, u.Email); err != nil {
+			return app.User{}, err
+		}
+		u.Password = hashPassword(n.Password)
+	}
+	if u.ID, err = a.mint(); err != nil {
+		return app.User{}, err
+	}
+	u.Name = cmp.Or(u.Name, guestName(u.ID))
+	u.CreatedAt, u.ActivatedAt = a.Now(), a.Now()
+	secret, token := a.token(u.ID, app.TokenReset)
+	err = write(&u, func(ctx context.Context) error {
+		err := a.Users.AddUser(ctx, u)
+		if err == nil && n.Password == "" {
+			err = a.Users.AddMailToken(ctx, token)
+		}
+		return err
+	})
+	if errors.Is(err, app.ErrTaken) {
+		return app.User{}, app.Fail(app.Conflict, "that e-mail has an account already")
+	}
+	if err == nil && n.Password == "" {
+		err = a.mailLink(ctx, &u, app.TokenReset, secret)
+	}
+	return u, err
+}
+
+// user checks the input.
+func (n *NewUser) user() (u app.User, err error) {
+	u = app.User{Role: n.Role, State: app.UserActive}
+	if u.Email, err = ParseEmail(n.Email); err != nil {
+		return u, err
+	}
+	if u.Lang, err = ParseLang(cmp.Or(n.Lang, "en")); err != nil {
+		return u, err
+	}
+	if n.Name != "" {
+		u.Name, err = ParseName(n.Name)
+	}
+	return u, err
 }

@@ -2,24 +2,29 @@ package account
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"stampede/app"
 )
 
 const (
-	// refreshLife is how long a refresh token counts when nobody uses it.
+	// refreshLife is how long an unused refresh token is valid.
 	refreshLife = 30 * 24 * time.Hour
-	// sameAgain is how long the token before the present one is answered with the present one: its reply was lost, or
-	// two pages of a browser asked at the same moment. Later it is somebody else who has it.
+	// sameAgain is how long the previous token still gets the present one: its reply was lost, or two pages of a
+	// browser asked at the same time. Later uses mean theft.
 	sameAgain = 10 * time.Second
 )
 
 func (a *Accounts) refresher() refresher { return a.Issuer.refresher }
 
-// session is what a device gets.
+// session makes the reply to a device.
 func (a *Accounts) session(u *app.User, device app.ID, secret string) (app.Session, error) {
 	access, expires, err := a.Issuer.IssueTo(u, device)
 	return app.Session{
@@ -32,8 +37,8 @@ func errSession() error {
 	return app.Fail(app.Unauthorized, "this log in does not count any more: log in again")
 }
 
-// Refresh answers the next tokens of a log in. Each refresh token counts once; who shows one that was used before, and
-// not a moment ago, ends the log in: one of two who have it has stolen it, and nobody knows which.
+// Refresh returns the next tokens of a log in. Each refresh token counts once: if an older one is used later, one of
+// two owners has stolen it, and the log in ends.
 func (a *Accounts) Refresh(ctx context.Context, token string) (app.Session, error) {
 	id, secret, ok := a.refresher().read(token)
 	if !ok {
@@ -46,7 +51,7 @@ func (a *Accounts) Refresh(ctx context.Context, token string) (app.Session, erro
 	return a.session(&u, id, next)
 }
 
-// rotate replaces the secret of a device by the next one.
+// rotate replaces a device's secret by the next one.
 func (a *Accounts) rotate(ctx context.Context, id app.ID, secret string) (app.User, string, error) {
 	next := a.refresher().next(id, secret)
 	d, err := a.counting(ctx, id)
@@ -69,7 +74,7 @@ func (a *Accounts) rotate(ctx context.Context, id app.ID, secret string) (app.Us
 		if done {
 			return u, next, nil
 		}
-		if d, err = a.counting(ctx, id); err != nil { // somebody was faster, with the same token
+		if d, err = a.counting(ctx, id); err != nil { // another request with the same token was faster
 			return app.User{}, "", err
 		}
 	}
@@ -79,7 +84,7 @@ func (a *Accounts) rotate(ctx context.Context, id app.ID, secret string) (app.Us
 	return app.User{}, "", a.reused(ctx, &d)
 }
 
-// reused ends a log in whose old token has turned up.
+// reused ends a log in whose old token was used.
 func (a *Accounts) reused(ctx context.Context, d *app.Device) error {
 	slog.WarnContext(ctx, "an old refresh token was used again; its log in is ended", "user", d.User, "device", d.ID)
 	if err := a.Devices.RevokeDevice(ctx, d.User, d.ID); err != nil {
@@ -114,8 +119,8 @@ func (a *Accounts) activeUser(ctx context.Context, id app.ID) (app.User, error) 
 	return u, nil
 }
 
-// LogOut ends a log in, or all of its user's. A refresh token of any age ends its own; all are ended by one that
-// counts, or by an access token.
+// LogOut ends a log in, or all of its user's. A refresh token of any age ends its own; all are ended by a valid one or
+// an access token.
 func (a *Accounts) LogOut(ctx context.Context, o app.LogOut) error {
 	who := o.Who
 	if o.Refresh != "" {
@@ -125,7 +130,7 @@ func (a *Accounts) LogOut(ctx context.Context, o app.LogOut) error {
 		}
 		d, err := a.Devices.Device(ctx, id)
 		if errors.Is(err, app.ErrNoRow) || err == nil && d.RevokedAt != 0 {
-			return nil // it is logged out, as was asked for
+			return nil // already logged out
 		}
 		if err != nil {
 			return app.Unreadable("log ins", err)
@@ -150,17 +155,73 @@ func (a *Accounts) end(ctx context.Context, who *app.Identity, everywhere bool) 
 		_, err := a.Devices.RevokeDevices(ctx, who.User, 0)
 		return err
 	}
-	err := a.Devices.RevokeDevice(ctx, who.User, who.Device)
-	if errors.Is(err, app.ErrNoRow) {
-		return nil // its row is gone, long after it ended
+	if err := a.Devices.RevokeDevice(ctx, who.User, who.Device); !errors.Is(err, app.ErrNoRow) {
+		return err
 	}
-	return err
+	return nil // its row was deleted long after its end
 }
 
-// hearAtOnce makes this node know of what was revoked just now; others look within two seconds, and so does this one
-// if it does not work out.
+// hearAtOnce reads revocations now. On failure this node, like the others, reads them within two seconds.
 func (a *Accounts) hearAtOnce(ctx context.Context) {
 	if err := a.Watch.RunOnce(ctx); err != nil {
 		slog.DebugContext(ctx, "look for what was revoked", "err", err)
 	}
+}
+
+// A refresh token is <device>.<secret>. The secret has a random half and a seal by this server, which distinguishes a
+// device's old tokens from invented ones. The next secret is computed from the present one, so that a repeated request
+// gets the same answer (I6).
+type refresher struct{ key []byte }
+
+const (
+	halfBytes  = secretBytes / 2
+	maxRefresh = 64 // characters of a refresh token
+)
+
+// first makes the secret of a new device.
+func (r refresher) first(device app.ID) string {
+	var b [halfBytes]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return r.sealed(device, b[:])
+}
+
+// next computes the secret that comes after one.
+func (r refresher) next(device app.ID, secret string) string {
+	return r.sealed(device, r.mac("next", device, []byte(secret)))
+}
+
+// genuine reports whether this server has made the secret for the device, however long ago.
+func (r refresher) genuine(device app.ID, secret string) bool {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(secret)
+	return err == nil && len(b) == secretBytes && hmac.Equal(b[halfBytes:], r.mac("seal", device, b[:halfBytes]))
+}
+
+func (r refresher) sealed(device app.ID, half []byte) string {
+	return base64.RawURLEncoding.EncodeToString(append(half, r.mac("seal", device, half)...))
+}
+
+// mac is half as long as a secret.
+func (r refresher) mac(what string, device app.ID, text []byte) []byte {
+	h := hmac.New(sha256.New, r.key)
+	h.Write([]byte(what + ":" + device.String() + ":"))
+	h.Write(text)
+	return h.Sum(nil)[:halfBytes]
+}
+
+func refreshToken(device app.ID, secret string) string { return device.String() + "." + secret }
+
+// secretOf returns the part of a refresh token behind the device.
+func secretOf(token string) string {
+	_, secret, _ := strings.Cut(token, ".")
+	return secret
+}
+
+// read parses a refresh token; false: it is none.
+func (r refresher) read(token string) (device app.ID, secret string, ok bool) {
+	id, secret, found := strings.Cut(token, ".")
+	device, err := app.ParseID(id)
+	if !found || len(token) > maxRefresh || err != nil || !r.genuine(device, secret) {
+		return 0, "", false
+	}
+	return device, secret, true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -11,18 +12,16 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// What is counted and kept for a short while is in Redis, where all nodes see it:
+// Counts and short-lived texts are in Redis, where all nodes see them. While Redis is away each node keeps its own:
 //
 //	stampede:{login}:<what>:<whose>   string  a count, of failures or mails, with a TTL
 //	stampede:{captcha}:<id>           string  hash of the answer to a picture, with a TTL; taken once
-//
-// None of it is truth: while Redis is away each node keeps its own.
 const (
 	countPrefix   = "stampede:{login}:"
 	captchaPrefix = "stampede:{captcha}:"
 )
 
-// Shelf counts things and keeps texts for a while, in Redis or, when that does not answer, in the memory of this node.
+// Shelf counts events and keeps texts for a while, in Redis or, if that does not answer, in this node's memory.
 type Shelf struct {
 	redis  redis.UniversalClient // nil: memory alone
 	memory memoryShelf
@@ -34,10 +33,10 @@ func NewShelf(client redis.UniversalClient) *Shelf {
 	return &Shelf{redis: client, warned: rate.Sometimes{Interval: time.Minute}}
 }
 
-// shelfWithin bounds a call: somebody is waiting to log in.
+// shelfWithin bounds a call: a user is waiting.
 const shelfWithin = 500 * time.Millisecond
 
-// try runs a call on Redis and reports whether it answered.
+// try runs a call on Redis and reports whether it succeeded.
 func (s *Shelf) try(ctx context.Context, call func(ctx context.Context) error) bool {
 	if s.redis == nil {
 		return false
@@ -54,7 +53,7 @@ func (s *Shelf) try(ctx context.Context, call func(ctx context.Context) error) b
 	return false
 }
 
-// count adds one to each of the counts, which end a while after their first, and answers what they are then.
+// count increments each count, which ends a while after its first increment, and returns the new values.
 func (s *Shelf) count(ctx context.Context, within time.Duration, keys ...string) []int64 {
 	counts := make([]int64, len(keys))
 	answered := s.try(ctx, func(ctx context.Context) error {
@@ -62,8 +61,7 @@ func (s *Shelf) count(ctx context.Context, within time.Duration, keys ...string)
 		_, err := s.redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			for i, key := range keys {
 				cmds[i] = p.Incr(ctx, countPrefix+key)
-				// After INCR, in one transaction: a key that expires before it, or a crash or failover between the two,
-				// would otherwise leave a counter without a TTL.
+				// After INCR in one transaction: otherwise a crash or an expiry could leave a count without a TTL.
 				p.ExpireNX(ctx, countPrefix+key, within)
 			}
 			return nil
@@ -81,8 +79,7 @@ func (s *Shelf) count(ctx context.Context, within time.Duration, keys ...string)
 	return counts
 }
 
-// counts reads counts; what was not counted is 0. What this node has counted alone, while Redis rejected writes and
-// answered reads, counts as well.
+// counts reads counts, and adds those of this node alone, from times when Redis rejected writes.
 func (s *Shelf) counts(ctx context.Context, keys ...string) []int64 {
 	counts := make([]int64, len(keys))
 	s.try(ctx, func(ctx context.Context) error {
@@ -104,7 +101,7 @@ func (s *Shelf) counts(ctx context.Context, keys ...string) []int64 {
 	return counts
 }
 
-// forget lets a count begin anew.
+// forget resets a count.
 func (s *Shelf) forget(ctx context.Context, key string) {
 	s.memory.take(countPrefix + key)
 	s.try(ctx, func(ctx context.Context) error { return s.redis.Del(ctx, countPrefix+key).Err() })
@@ -120,7 +117,7 @@ func (s *Shelf) put(ctx context.Context, key, text string, within time.Duration)
 	}
 }
 
-// take answers a text that is kept, to one caller.
+// take returns and removes a text.
 func (s *Shelf) take(ctx context.Context, key string) (text string) {
 	s.try(ctx, func(ctx context.Context) (err error) {
 		text, err = s.redis.GetDel(ctx, captchaPrefix+key).Result()
@@ -132,10 +129,10 @@ func (s *Shelf) take(ctx context.Context, key string) (text string) {
 	return s.memory.take(captchaPrefix + key)
 }
 
-// memoryKept bounds a memory shelf; about 10 MB.
+// memoryKept bounds the entries of a memory shelf; about 10 MB.
 const memoryKept = 65_536
 
-// memoryShelf is the shelf of one node. What is on it for too long is forgotten when room is needed.
+// memoryShelf is the shelf of one node. Expired entries are dropped when room is needed.
 type memoryShelf struct {
 	mu    sync.Mutex
 	items map[string]*memoryItem
@@ -202,13 +199,9 @@ func (m *memoryShelf) add(key string, within time.Duration) *memoryItem {
 	return item
 }
 
-// shrink forgets what has ended and, under a flood, anything else until half is left.
+// shrink drops what has expired and, under a flood, anything else until half is left.
 func (m *memoryShelf) shrink() {
-	for key := range m.items {
-		if m.live(key) == nil {
-			delete(m.items, key)
-		}
-	}
+	maps.DeleteFunc(m.items, func(key string, _ *memoryItem) bool { return m.live(key) == nil })
 	for key := range m.items {
 		if len(m.items) <= memoryKept/2 {
 			return

@@ -15,11 +15,9 @@ const (
 	MinKeyBytes = 32
 	issuerName  = "stampede"
 	audience    = "stampede"
-	// leeway forgives nodes whose clocks differ a little.
-	leeway = 5 * time.Second
-	// maxToken bounds what is even looked at, in bytes; our own tokens are about 300.
-	maxToken = 2048
-	expired  = "the token has expired"
+	leeway      = 5 * time.Second // for clocks that differ
+	maxToken    = 2048            // bytes; our own tokens have about 300
+	expired     = "the token has expired"
 )
 
 // ParseRole accepts exactly the three roles.
@@ -32,8 +30,7 @@ func ParseRole(s string) (app.Role, error) {
 	return "", fmt.Errorf("role %q: want shopper, operator or admin", s)
 }
 
-// Issuer signs and verifies access tokens (HS256). Which keys count, and which subjects do not, is told to it from time
-// to time (see Watch); to look at that takes no lock.
+// Issuer signs and verifies access tokens (HS256). Watch updates keys and revocations; reading them takes no lock.
 type Issuer struct {
 	secret  []byte
 	now     func() time.Time
@@ -42,11 +39,10 @@ type Issuer struct {
 	keys    atomic.Pointer[keyring]
 	revoked atomic.Pointer[map[app.ID]app.Millis] // until when; never changed in place
 
-	refresher refresher // by a key that is never rotated: what is signed here is looked up in the database, too
+	refresher refresher // its key is never rotated: refresh tokens are looked up in the database, too
 }
 
-// NewIssuer refuses keys shorter than MinKeyBytes. now is the clock that all nodes share; nil means the wall clock of
-// this machine.
+// NewIssuer rejects keys shorter than MinKeyBytes. now is the clock that all nodes share; nil: the wall clock.
 func NewIssuer(key []byte, now func() time.Time) (*Issuer, error) {
 	if len(key) < MinKeyBytes {
 		return nil, fmt.Errorf("the signing key has %d bytes, at least %d are needed", len(key), MinKeyBytes)
@@ -70,7 +66,7 @@ func NewIssuer(key []byte, now func() time.Time) (*Issuer, error) {
 	return i, nil
 }
 
-// UseKeys says which generations of the key sign and count from now on.
+// UseKeys sets the generations of the key that sign and are accepted.
 func (i *Issuer) UseKeys(g app.KeyGeneration) {
 	if present := i.keys.Load(); present == nil || present.KeyGeneration != g {
 		i.keys.Store(newKeyring(i.secret, g))
@@ -85,18 +81,18 @@ type claims struct {
 	Sale   string   `json:"sale,omitempty"`
 }
 
-// Issue signs a token without a device, as guests have it, that lives for ttl.
+// Issue signs a guest's token, without a device, that lives for ttl.
 func (i *Issuer) Issue(user app.ID, name string, role app.Role, ttl time.Duration) (string, error) {
 	token, _, err := i.sign(user, claims{Name: name, Role: role}, ttl)
 	return token, err
 }
 
-// IssueTo signs an access token of an account for one of its devices, and answers when it ends.
+// IssueTo signs an access token for a device of an account, and returns when it ends.
 func (i *Issuer) IssueTo(u *app.User, device app.ID) (token string, expires app.Millis, err error) {
 	return i.sign(u.ID, claims{Name: u.Name, Role: u.Role, Device: device.String()}, app.AccessLife)
 }
 
-// IssueBound signs a guest's token that is good for one sale, see app.BoundTo.
+// IssueBound signs a guest's token for one sale, see app.BoundTo.
 func (i *Issuer) IssueBound(user app.ID, name string, sale app.ID, ttl time.Duration) (string, error) {
 	token, _, err := i.sign(user, claims{Name: name, Role: app.Shopper, Sale: sale.String()}, ttl)
 	return token, err
@@ -114,8 +110,7 @@ func (i *Issuer) sign(user app.ID, c claims, ttl time.Duration) (string, app.Mil
 	return signed, app.MillisOf(ends.Time), nil
 }
 
-// Verify reads a token. Every failure is Unauthorized; the sentence tells an expired token, which is worth
-// renewing, from one that is no good at all.
+// Verify reads a token. Every failure is Unauthorized; the text distinguishes expired tokens, which can be renewed.
 func (i *Issuer) Verify(token string) (app.Identity, error) {
 	if len(token) > maxToken {
 		return app.Identity{}, app.Fail(app.Unauthorized, "the token is too long")
@@ -130,7 +125,7 @@ func (i *Issuer) Verify(token string) (app.Identity, error) {
 	return who, nil
 }
 
-// Revoked reports whether a token that was good does not count any more, before its end.
+// Revoked reports whether a valid token was revoked before its end.
 func (i *Issuer) Revoked(who app.Identity) bool {
 	if _, revoked := (*i.revoked.Load())[who.Subject()]; revoked {
 		return true

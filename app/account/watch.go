@@ -13,14 +13,12 @@ import (
 const (
 	// WatchEvery is how often a node reads revocations.
 	WatchEvery = 2 * time.Second
-	// watchOverlap is how far back each look goes: a transaction that revokes stamps its rows before it is committed,
-	// and the database ends those that take longer than ten seconds.
+	// watchOverlap is how far back each read goes: transactions stamp rows before they commit, within ten seconds.
 	watchOverlap = 15 * time.Second
 	watchWithin  = 2 * time.Second
 )
 
-// Watch tells an issuer what was revoked and which keys count, as the database has it: with it every node knows within
-// two seconds, or a little more. While the database is away nobody can revoke anything either.
+// Watch keeps an issuer's revocations and keys up to date with the database, within about two seconds.
 type Watch struct {
 	Store  app.DeviceStore
 	Issuer *Issuer
@@ -29,12 +27,12 @@ type Watch struct {
 	since app.Millis // by the database's clock; 0: everything is to be read
 }
 
-// Run looks every two seconds until ctx ends.
+// Run reads every two seconds until ctx ends.
 func (w *Watch) Run(ctx context.Context) error {
 	return app.Repeat(ctx, WatchEvery, "look for revoked tokens", w.RunOnce)
 }
 
-// RunOnce looks for what is new. A node runs it before it serves anybody.
+// RunOnce reads what is new. A node runs it before it serves clients.
 func (w *Watch) RunOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, watchWithin)
 	defer cancel()
@@ -50,8 +48,8 @@ func (w *Watch) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// add replaces the issuer's set by one with the subjects and without what has ended at the instant now, if that
-// changes anything. Callers hold mu.
+// add replaces the issuer's set by one with the subjects and without expired ones, if that changes anything. Callers
+// hold mu.
 func (w *Watch) add(subjects []app.Revocation, now app.Millis) {
 	known := *w.Issuer.revoked.Load()
 	changed := false

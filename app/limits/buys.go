@@ -6,12 +6,10 @@ import (
 	"stampede/app"
 )
 
-// BuyPaces are how often Buy may be pressed, over sockets and HTTP together. Those of a user and an address are of one
-// node; that of all is of the whole shop.
+// BuyPaces limit buys, over sockets and HTTP together. User and address are limited per node, all buys per shop.
 type BuyPaces struct{ User, Addr, All Pace }
 
-// Buys bounds how often Buy may be pressed. It is in memory: a buy costs no round trip for it, and no allocation unless
-// it is refused.
+// Buys limits buys in memory: without a round trip, and without an allocation unless one is rejected.
 type Buys struct {
 	paces BuyPaces
 	users *Table[app.ID]
@@ -20,7 +18,7 @@ type Buys struct {
 	now   func() int64 // one reading of the clock for all three
 }
 
-// NewBuys makes the buckets of a node that is alone; SetNodes says that it is not.
+// NewBuys makes the buckets of a single node; see SetNodes.
 func NewBuys(p BuyPaces) *Buys {
 	b := &Buys{paces: p, users: NewTable[app.ID](p.User), addrs: NewTable[netip.Addr](p.Addr), now: sinceStart()}
 	if p.All.Rate > 0 {
@@ -29,12 +27,11 @@ func NewBuys(p BuyPaces) *Buys {
 	return b
 }
 
-// SetNodes says how many nodes share the pace of all.
+// SetNodes sets how many nodes share the pace of all buys.
 func (b *Buys) SetNodes(nodes int) { b.all.setPace(b.paces.All.Shared(nodes)) }
 
-// Take admits one press, or fails with RateLimited and the time until the next one counts. The narrowest comes first,
-// and what it admits is given back when a wider one refuses: a user who floods takes nothing from the others behind the
-// same address, and an address nothing from the shop.
+// Take admits a buy, or fails with RateLimited and the time until the next one is admitted. A wider limit that rejects
+// gives the narrower ones back: a user who floods takes nothing from the address, and an address nothing from the shop.
 func (b *Buys) Take(user app.ID, addr netip.Addr) error {
 	now := b.now()
 	if wait := b.users.takeAt(user, now); wait > 0 {

@@ -3,19 +3,20 @@ package limits
 import (
 	"hash/maphash"
 	"maps"
+	"math"
 	"sync"
 	"time"
+
+	"stampede/app"
 )
 
 const (
-	// shards keep processors from waiting for each other; a power of two.
-	shards = 16
-	// bucketsKept bounds the memory of a table: about 4 MB.
-	bucketsKept = 65_536
+	shards      = 16     // reduce contention; a power of two
+	bucketsKept = 65_536 // in a table: about 4 MB
 )
 
-// Table has a token bucket for each key, and forgets those that are full. A nil one lets everything pass. Under a flood
-// of keys it forgets others as well: their owners get a full bucket, and memory does not grow.
+// Table has a token bucket for each key and drops full ones. A nil table admits everything. Under a flood of keys it
+// drops others as well, whose owners get a full bucket: memory stays bounded.
 type Table[K comparable] struct {
 	steps steps
 	now   func() int64 // nanoseconds of a clock that never goes back
@@ -28,7 +29,7 @@ type shard[K comparable] struct {
 	buckets map[K]int64
 }
 
-// NewTable answers nil for a pace without a limit.
+// NewTable returns nil for a pace without a limit.
 func NewTable[K comparable](p Pace) *Table[K] {
 	if p.Rate <= 0 {
 		return nil
@@ -45,7 +46,7 @@ func sinceStart() func() int64 {
 	return func() int64 { return int64(time.Since(start)) }
 }
 
-// Take takes a token of the key, or answers how long to wait for one.
+// Take takes a token of the key, or returns how long to wait for one.
 func (t *Table[K]) Take(key K) (wait time.Duration) {
 	if t == nil {
 		return 0
@@ -60,7 +61,7 @@ func (t *Table[K]) takeAt(key K, now int64) (wait time.Duration) {
 	return t.takeBy(key, now, t.steps)
 }
 
-// takeBy is Take for a table whose keys have paces of their own.
+// takeBy is Take with a pace of the key's own.
 func (t *Table[K]) takeBy(key K, now int64, by steps) (wait time.Duration) {
 	s := t.of(key)
 	s.mu.Lock()
@@ -72,12 +73,11 @@ func (t *Table[K]) takeBy(key K, now int64, by steps) (wait time.Duration) {
 	return wait
 }
 
-// GiveBack undoes a Take: what it was for is refused by somebody else.
+// GiveBack undoes a Take.
 func (t *Table[K]) GiveBack(key K) {
-	if t == nil {
-		return
+	if t != nil {
+		t.giveBackBy(key, t.steps)
 	}
-	t.giveBackBy(key, t.steps)
 }
 
 func (t *Table[K]) giveBackBy(key K, by steps) {
@@ -89,7 +89,7 @@ func (t *Table[K]) giveBackBy(key K, by steps) {
 	}
 }
 
-// Wait is how long Take would refuse now; it takes nothing.
+// Wait returns how long Take would reject now; it takes nothing.
 func (t *Table[K]) Wait(key K) time.Duration {
 	if t == nil {
 		return 0
@@ -101,7 +101,7 @@ func (t *Table[K]) Wait(key K) time.Duration {
 	return wait
 }
 
-// Hold makes Take refuse for so long.
+// Hold makes Take reject for so long.
 func (t *Table[K]) Hold(key K, wait time.Duration) {
 	now := t.now()
 	s := t.of(key)
@@ -112,8 +112,8 @@ func (t *Table[K]) Hold(key K, wait time.Duration) {
 
 func (t *Table[K]) of(key K) *shard[K] { return &t.shard[maphash.Comparable(t.seed, key)%shards] }
 
-// set stores a bucket. If the shard is at its bound, it forgets buckets that are full again, and, under a flood of
-// keys, any others until half are left. Callers hold mu.
+// set stores a bucket. A full shard first drops full buckets and, under a flood, any others until half are left.
+// Callers hold mu.
 func (s *shard[K]) set(key K, bucket, now int64) {
 	if _, known := s.buckets[key]; !known && len(s.buckets) >= bucketsKept/shards {
 		s.shrink(now)
@@ -131,7 +131,7 @@ func (s *shard[K]) shrink(now int64) {
 	}
 }
 
-// bucket is a single token bucket whose pace may change while it is used. A nil one lets everything pass.
+// bucket is a single token bucket with a variable pace. A nil one admits everything.
 type bucket struct {
 	mu    sync.Mutex
 	steps steps
@@ -148,7 +148,7 @@ func (b *bucket) takeAt(now int64) (wait time.Duration) {
 	return wait
 }
 
-// setPace changes the pace from now on; what was taken stays taken.
+// setPace changes the pace; taken tokens stay taken.
 func (b *bucket) setPace(p Pace) {
 	if b == nil {
 		return
@@ -156,4 +156,49 @@ func (b *bucket) setPace(p Pace) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.steps = p.steps()
+}
+
+// Pace limits a rate: Burst at once, and after that Rate in each period.
+type Pace struct {
+	Rate   int // in each period; 0: no limit
+	Period time.Duration
+	Burst  int
+}
+
+// Shared returns one node's part of a shared pace.
+func (p Pace) Shared(nodes int) Pace {
+	if nodes <= 1 || p.Rate <= 0 {
+		return p
+	}
+	p.Burst = max(1, p.Burst/nodes)
+	p.Period *= time.Duration(nodes)
+	return p
+}
+
+// steps are a pace in nanoseconds. A bucket is one number: the instant at which it is full again (generic cell rate
+// algorithm), so a full one need not be stored.
+type steps struct {
+	every int64 // between two tokens
+	slack int64 // how far ahead of now a bucket may be when one more is taken
+}
+
+func (p Pace) steps() steps {
+	every := max(1, p.Period.Nanoseconds()/int64(p.Rate))
+	return steps{every: every, slack: every * int64(max(1, p.Burst)-1)}
+}
+
+// take returns the bucket after one token was taken, or the wait until one can be.
+func (s steps) take(bucket, now int64) (next int64, wait time.Duration) {
+	bucket = max(bucket, now)
+	if early := bucket - now - s.slack; early > 0 {
+		return bucket, time.Duration(early)
+	}
+	return bucket + s.every, 0
+}
+
+// Refused makes the error of a rejected call; the wait is rounded up to milliseconds.
+func Refused(message string, wait time.Duration) *app.Error {
+	e := app.Fail(app.RateLimited, message)
+	e.RetryMS = int64(math.Ceil(float64(wait) / float64(time.Millisecond)))
+	return e
 }

@@ -20,27 +20,24 @@ var windowText string
 var windowScript = redis.NewScript(windowText)
 
 const (
-	// countWithin is how long a request waits for its count; then the node counts by itself.
-	countWithin = 250 * time.Millisecond
-	// aloneFor is how long a node counts by itself after Redis has not answered: nobody waits for it in vain meanwhile.
-	aloneFor = time.Second
+	countWithin = 250 * time.Millisecond // for a count in Redis; then the node counts by itself
+	aloneFor    = time.Second            // how long it does so without trying Redis
 )
 
-// Class is a kind of requests that are counted together: at most so many in a window, of one user and of one address
-// (0: no limit).
+// Class is a kind of requests with common limits per window, of a user and of an address (0: no limit).
 type Class struct {
 	Name       string // in the key
 	User, Addr int
 }
 
-// subject is who is counted, for what.
+// subject is a user or an address, for a class.
 type subject struct {
 	class string
 	user  app.ID // 0: the address
 	addr  netip.Addr
 }
 
-// key has a tag of its own: nothing is counted together with it in one step.
+// key has its own tag: no two keys are used in one step.
 func (s *subject) key() string {
 	if s.user != 0 {
 		return "stampede:{w:u:" + s.user.String() + "}:" + s.class
@@ -49,20 +46,20 @@ func (s *subject) key() string {
 }
 
 // Windows are sliding windows that all nodes of a shop count together in Redis, in one pipeline per request. A rejected
-// caller is remembered and costs Redis nothing until its next request counts. While Redis (in a cluster: the server of
-// a count) is away, each node counts its share of the figures by itself.
+// caller is remembered and costs Redis nothing until its next request is accepted. While Redis (in a cluster: the
+// server of a count) is away, each node counts its share of the limits by itself.
 type Windows struct {
 	redis  redis.UniversalClient
 	length time.Duration
 	now    func() int64
 
-	refused *Table[subject] // who waits, until when
-	nodes   atomic.Int64    // that share the figures then
-	own     *Table[subject] // what it counts then: one bucket for each, see share
-	locally atomic.Int64    // how many requests were counted so
+	refused *Table[subject] // until when rejected subjects wait
+	nodes   atomic.Int64    // that share the limits without Redis
+	own     *Table[subject] // this node's own counts, see share
+	locally atomic.Int64    // requests counted by this node alone
 
 	mu    sync.Mutex
-	alone map[string]int64 // server → until then the node counts by itself what is counted there
+	alone map[string]int64 // server → until when the node counts its subjects by itself
 }
 
 // NewWindows makes windows of one length.
@@ -76,14 +73,14 @@ func NewWindows(client redis.UniversalClient, length time.Duration) *Windows {
 	return w
 }
 
-// SetNodes says how many nodes share the figures while Redis is away.
+// SetNodes sets how many nodes share the limits while Redis is away.
 func (w *Windows) SetNodes(nodes int) { w.nodes.Store(int64(max(1, nodes))) }
 
-// CountedAlone is how many requests the node has counted without Redis.
+// CountedAlone returns how many requests the node has counted without Redis.
 func (w *Windows) CountedAlone() int64 { return w.locally.Load() }
 
-// Take counts a request of the user (0: nobody knows who) from the address, or fails with RateLimited and the time
-// until one would count. Who is refused, by either count, owes nothing.
+// Take counts a request of the user (0: unknown) from the address, or fails with RateLimited and the time until one is
+// accepted. A rejected request is not counted.
 func (w *Windows) Take(ctx context.Context, c Class, user app.ID, addr netip.Addr) error {
 	who, most := w.subjects(c, user, app.CustomerAddr(addr))
 	for i := range who {
@@ -98,7 +95,7 @@ func (w *Windows) Take(ctx context.Context, c Class, user app.ID, addr netip.Add
 	return w.judge(ctx, who, most, waits, alone)
 }
 
-// subjects are those that are counted, the user before the address, and what each may.
+// subjects returns what is counted, the user before the address, and the limit of each.
 func (w *Windows) subjects(c Class, user app.ID, addr netip.Addr) (who []subject, most []int) {
 	if user != 0 && c.User > 0 {
 		who, most = append(who, subject{class: c.Name, user: user}), append(most, c.User)
@@ -109,8 +106,7 @@ func (w *Windows) subjects(c Class, user app.ID, addr netip.Addr) (who []subject
 	return who, most
 }
 
-// judge refuses if one of the counts does, and takes the other one back then. Those that Redis has not counted, this
-// node counts first.
+// judge rejects if one of the counts does, and then takes back the other. What Redis has not counted, this node counts.
 func (w *Windows) judge(
 	ctx context.Context, who []subject, most []int, waits []time.Duration, alone []bool,
 ) (failed error) {
@@ -142,7 +138,7 @@ func (w *Windows) judge(
 		w.own.giveBackBy(who[i], w.share(most[i]))
 	}
 	for _, i := range counted {
-		// If this is lost, one request too many is counted, for one window.
+		// If this is lost, one request too many is counted for one window.
 		_, _ = w.count(ctx, who[i:i+1], most[i:i+1], -1)
 	}
 	return failed
@@ -155,8 +151,8 @@ func refusedOf(s *subject, wait time.Duration) error {
 	return Refused("too many requests from your address", wait)
 }
 
-// count asks Redis, in one pipeline, and tells which subjects the node has to count by itself. Calls that came back
-// because a server does not know the script counted nothing: exactly they are made again, in full.
+// count counts in Redis, in one pipeline, and returns which subjects the node has to count by itself. Only calls that
+// failed because a server does not know the script, and counted nothing, are repeated in full.
 func (w *Windows) count(ctx context.Context, who []subject, most []int, n int) (waits []time.Duration, alone []bool) {
 	ctx, cancel := context.WithTimeout(ctx, countWithin)
 	defer cancel()
@@ -197,7 +193,7 @@ func (w *Windows) count(ctx context.Context, who []subject, most []int, n int) (
 	return waits, alone
 }
 
-// server is the one that counts the subject, as far as this node knows; "" where there is only one.
+// server is the address of the server that counts the subject, if known; "" without a cluster.
 func (w *Windows) server(ctx context.Context, s *subject) string {
 	cluster, ok := w.redis.(*redis.ClusterClient)
 	if !ok {
@@ -210,7 +206,7 @@ func (w *Windows) server(ctx context.Context, s *subject) string {
 	return primary.Options().Addr
 }
 
-// leaveAlone has nobody wait for the server for a while.
+// leaveAlone skips the server for a while.
 func (w *Windows) leaveAlone(server string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -223,9 +219,7 @@ func (w *Windows) isAlone(server string) bool {
 	return w.now() < w.alone[server]
 }
 
-// share is what one request takes from the bucket of a subject in the memory of this node: its share of the figure, in
-// a bucket that fills within one window.
+// share is what a request takes from a subject's own bucket: the node's share of the limit, refilled within one window.
 func (w *Windows) share(most int) steps {
-	pace := Pace{Rate: most, Period: w.length, Burst: most}.Shared(int(w.nodes.Load()))
-	return pace.steps()
+	return Pace{Rate: most, Period: w.length, Burst: most}.Shared(int(w.nodes.Load())).steps()
 }
