@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// tickPatience is how long the other primaries of a cluster are waited for once one has answered a read that
-	// people see move; readPatience is the same for reads whose gaps cost more than waiting does.
+	// How long the other primaries of a cluster are awaited after the first answer: tickPatience for reads that people
+	// see move, readPatience for reads whose gaps cost more than waiting.
 	tickPatience, readPatience = 100 * time.Millisecond, time.Second
-	// askedFor is how long a primary is asked that keeps silent, while nobody waits for it any more.
+	// askedFor bounds the call to a silent primary, after callers have stopped waiting.
 	askedFor = 2 * time.Second
 )
 
 var errSilent = fmt.Errorf("%w: its primary does not answer", app.ErrTransient)
 
-// servers knows which primary of a cluster holds which partition, and which of them keep silent.
+// servers maps partitions to the primaries of a cluster and records which of those are silent.
 type servers struct {
 	cluster *redis.ClusterClient // nil: one server holds all partitions
 	keys    []string             // one of each partition
 
 	mu   sync.Mutex
-	late map[string]map[*asked]bool // by server, the calls that nobody waits for any more and that have not ended
-	away map[int]bool               // partitions that did not answer when they were asked last
+	late map[string]map[*asked]bool // by server, the running calls that are no longer awaited
+	away map[int]bool               // partitions that did not answer the last read
 }
 
 // asked is a call; over when it has ended.
@@ -49,8 +49,7 @@ func newServers(client redis.UniversalClient, parts []partition) *servers {
 	return s
 }
 
-// groups are the partitions of each primary, by its address. It is what this node knows of the cluster: who asks the
-// wrong one is sent on.
+// groups returns the partitions of each primary, by address, as far as this node knows; Redis redirects wrong calls.
 func (s *servers) groups(ctx context.Context, partitions []int) (map[string][]int, error) {
 	groups := make(map[string][]int)
 	for _, p := range partitions {
@@ -64,8 +63,8 @@ func (s *servers) groups(ctx context.Context, partitions []int) (map[string][]in
 	return groups, nil
 }
 
-// begin notes a call; nil: the server is not asked, because it has left another one without an answer for as long as
-// this one would wait. So a silent server costs its callers one wait in askedFor, and few connections.
+// begin records a call; nil: the server has not answered an earlier call for as long as this one would wait, so it is
+// not called. A silent server thus costs one wait per askedFor, and few connections.
 func (s *servers) begin(server string, patience time.Duration) *asked {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,8 +97,8 @@ func (s *servers) end(server string, call *asked) {
 }
 
 // apart reads from the partitions in one call per server, in parallel. A server that fails or does not answer fails
-// only its own partitions (PartitionsAway), unless no server answers; read may also return a PartitionsAway for some.
-// The values of read must not be shared: a late one arrives when its caller is gone.
+// only its own partitions (PartitionsAway), unless no server answers; read may also return a PartitionsAway. The values
+// of read must not be shared: a late one arrives after its caller is gone.
 func apart[T any](
 	ctx context.Context, l *Inventory, partitions []int, patience time.Duration,
 	read func(ctx context.Context, some []int) (T, error),
@@ -175,7 +174,7 @@ func apart[T any](
 	return values, awayUnlessAll(failed, len(values) == 0)
 }
 
-// awayUnlessAll is the error of a read in which some partitions failed: one of theirs, if nobody has answered.
+// awayUnlessAll is the error of a read with failed partitions: that of the first one, if all failed.
 func awayUnlessAll(failed map[int]error, all bool) error {
 	switch {
 	case len(failed) == 0:
@@ -186,7 +185,7 @@ func awayUnlessAll(failed map[int]error, all bool) error {
 	return &app.PartitionsAway{Partitions: failed}
 }
 
-// note says once which partitions have stopped to answer, and which do again.
+// note logs once which partitions have stopped answering, and which answer again.
 func (s *servers) note(ctx context.Context, asked []int, failed map[int]error) {
 	if ctx.Err() != nil { // who asked has gone
 		return

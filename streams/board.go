@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	boardLife   = time.Minute                                  // of the figures, after the last node has said any
+	boardLife   = time.Minute                                  // of the figures, after the last update
 	historyLife = app.BoardPoints*app.PointEvery + time.Minute // of the history, after its last point
 	turnLife    = 4 * app.PointEvery
 )
 
-// SayFigures keeps what a node says now. See app.BoardStore.
+// SayFigures stores the present figures of a node. See app.BoardStore.
 func (l *Inventory) SayFigures(ctx context.Context, f app.NodeFigures, turn app.Millis) (first bool, err error) {
 	text, err := json.Marshal(f)
 	if err != nil {
@@ -37,13 +37,10 @@ func (l *Inventory) SayFigures(ctx context.Context, f app.NodeFigures, turn app.
 		}
 		return nil
 	})
-	if err != nil {
-		return false, fmt.Errorf("say the figures of node %d: %w", f.ID, transient(err))
-	}
-	return taken != nil && taken.Val(), nil
+	return taken != nil && taken.Val(), wrapped(transient(err), "say the figures of node %d", f.ID)
 }
 
-// Figures answers what all nodes have said.
+// Figures returns the figures of all nodes.
 func (l *Inventory) Figures(ctx context.Context) ([]app.NodeFigures, error) {
 	said, err := l.client.HGetAll(ctx, boardKey).Result()
 	if err != nil {
@@ -67,13 +64,10 @@ func (l *Inventory) AddPoint(ctx context.Context, p app.BoardPoint, gone []int) 
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("add a point to the board's history: %w", transient(err))
-	}
-	return nil
+	return wrapped(transient(err), "add a point to the board's history")
 }
 
-// Points answers the last points of the history, the oldest first.
+// Points returns the last points of the history, oldest first.
 func (l *Inventory) Points(ctx context.Context, last int) ([]app.BoardPoint, error) {
 	texts, err := l.client.LRange(ctx, boardHistory, int64(-last), -1).Result()
 	if err != nil {
@@ -98,7 +92,7 @@ func (l *Inventory) PartitionFigures(ctx context.Context) ([]app.PartitionFigure
 	return figures, nil
 }
 
-// parsed decodes the figures that the nodes have written, and leaves out unreadable ones.
+// parsed decodes figures and skips unreadable ones.
 func parsed[T any](ctx context.Context, texts iter.Seq[string]) []T {
 	all := []T{}
 	for text := range texts {
@@ -112,7 +106,7 @@ func parsed[T any](ctx context.Context, texts iter.Seq[string]) []T {
 	return all
 }
 
-// SaySaleFigures keeps what a process has counted of sales. See app.SaleFiguresStore.
+// SaySaleFigures stores the counts of a process about sales. See app.SaleFiguresStore.
 func (l *Inventory) SaySaleFigures(ctx context.Context, all []app.SaleFigures) error {
 	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range all {
@@ -126,13 +120,10 @@ func (l *Inventory) SaySaleFigures(ctx context.Context, all []app.SaleFigures) e
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("say what was counted of %d sales: %w", len(all), transient(err))
-	}
-	return nil
+	return wrapped(transient(err), "say what was counted of %d sales", len(all))
 }
 
-// SaleFigures answers what was counted of a sale. See app.SaleFiguresStore.
+// SaleFigures returns the counts of a sale. See app.SaleFiguresStore.
 func (l *Inventory) SaleFigures(ctx context.Context, sale app.ID) ([]app.SaleFigures, error) {
 	said, err := l.client.HGetAll(ctx, boardSale+sale.String()).Result()
 	if err != nil {

@@ -11,14 +11,13 @@ import (
 const (
 	// buyersPage is how many entries or buyers one call reads: about a millisecond of Redis.
 	buyersPage = 1000
-	// recentMost is how many entries of the stream are looked through for those of one sale. Beyond it, and that is
-	// another sale of the partition selling tens of thousands between two looks, reading everyone is not worse.
+	// recentMost is how many entries are searched for those of one sale; beyond it, reading all buyers costs no more.
 	recentMost = 20 * buyersPage
 )
 
-// Buyers lists who has had a reservation of the sale accepted since the mark, see app.Inventory. Each acceptance issues
-// the next ticket and one stream entry in one step, so the list is complete when the entry of every ticket was found.
-// If one is missing (trimmed, another epoch, too many in between), all buyers are read, page by page.
+// Buyers lists the users with an accepted reservation since the mark, see app.Inventory. Each acceptance issues the
+// next ticket and one stream entry in one step, so the list is complete if it has the entry of every ticket. If one is
+// missing (trimmed, another epoch, too many in between), all buyers are read in pages.
 func (l *Inventory) Buyers(ctx context.Context, sale app.SaleRef, since app.BuyersMark) (app.Buyers, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
@@ -27,21 +26,17 @@ func (l *Inventory) Buyers(ctx context.Context, sale app.SaleRef, since app.Buye
 	if since != (app.BuyersMark{}) {
 		recent, complete, err := l.recentBuyers(ctx, k, sale, since)
 		if err != nil {
-			return app.Buyers{}, fmt.Errorf("read who bought of sale %s since ticket %d: %w", sale.ID, since.Tickets,
-				err)
+			return app.Buyers{}, wrapped(err, "read who bought of sale %s since ticket %d", sale.ID, since.Tickets)
 		}
 		if complete {
 			return recent, nil
 		}
 	}
 	everyone, err := l.allBuyers(ctx, k, sale)
-	if err != nil {
-		return app.Buyers{}, fmt.Errorf("read the buyers of sale %s: %w", sale.ID, err)
-	}
-	return everyone, nil
+	return everyone, wrapped(err, "read the buyers of sale %s", sale.ID)
 }
 
-// recentBuyers looks through the stream behind the mark. complete reports whether nobody is missing.
+// recentBuyers reads the stream behind the mark. complete: no buyer is missing.
 func (l *Inventory) recentBuyers(
 	ctx context.Context, k *partitionKeys, sale app.SaleRef, since app.BuyersMark,
 ) (b app.Buyers, complete bool, err error) {
@@ -80,8 +75,8 @@ func (l *Inventory) recentBuyers(
 	}
 }
 
-// allBuyers walks through everyone. Nobody is taken out of the buyers of a sale as long as it lives, so whoever had
-// bought when the walk began is met in it; who buys meanwhile has an entry behind the mark.
+// allBuyers scans all buyers. They are never removed while the sale lives, so the scan finds all that had bought when
+// it began; later ones have an entry behind the mark.
 func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale app.SaleRef) (app.Buyers, error) {
 	numbers, err := l.numbers(ctx, k, sale)
 	if err != nil {
@@ -103,7 +98,7 @@ func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale app.Sa
 			}
 		}
 	}
-	// A recovery takes the buyers away and brings them back: what was read beside one is not everybody.
+	// A recovery removes and restores the buyers: a scan during one is incomplete.
 	after, err := l.numbers(ctx, k, sale)
 	if err != nil {
 		return app.Buyers{}, err
@@ -114,7 +109,7 @@ func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale app.Sa
 	return b, nil
 }
 
-// saleNumbers are a sale's numbers and what they are worth, in one instant.
+// saleNumbers are a sale's counters and their validity, at one instant.
 type saleNumbers struct {
 	app.Counters
 

@@ -13,17 +13,13 @@ import (
 )
 
 const (
-	// callBudget is how long a group is tried, from its first call on, before its outcome is called unknown.
-	callBudget = time.Second
-	// callTimeout is how long one call may take; a slow disk of Redis stays below it.
-	callTimeout = 600 * time.Millisecond
-	// firstPause is the pause after a failed call; it doubles.
-	firstPause = 20 * time.Millisecond
-	// maxCooldowns is how often a buy waits for units in cooldown before its caller is told.
-	maxCooldowns = 4
+	callBudget   = time.Second            // for all calls of a group; then its outcome is unknown
+	callTimeout  = 600 * time.Millisecond // for one call; a slow disk of Redis stays below it
+	firstPause   = 20 * time.Millisecond  // after a failed call; it doubles
+	maxCooldowns = 4                      // how often a buy waits for units in cooldown
 )
 
-// reserve runs the script for the group and answers everyone in it.
+// reserve runs the script for the group and answers all of its buys.
 func (q *saleQueue) reserve() {
 	q.beginSpans()
 	reply, err := q.callRetrying()
@@ -59,7 +55,7 @@ func (q *saleQueue) reserve() {
 	q.part.seen.add(q.epoch, q.sale.ID, last)
 }
 
-// fill lays out the arguments of reserve.lua. They point into the waiters, which stay where they are until answered.
+// fill prepares the arguments of reserve.lua. They point into the waiters, which are not moved until answered.
 func (q *saleQueue) fill() {
 	q.epoch = q.part.epoch.Load()
 	q.seq, q.last = q.part.seen.of(q.epoch, q.sale.ID)
@@ -86,8 +82,8 @@ func (q *saleQueue) fill() {
 	q.args = args
 }
 
-// fillPasses lays out the passes of the group and reports whether any are asked for. It is one argument for all, so
-// that the sales without passes, which are most, send nothing for them.
+// fillPasses prepares the passes of the group and reports whether any are required. They are one argument, so that the
+// many sales without passes send none.
 func (q *saleQueue) fillPasses() (asked bool) {
 	q.passes = q.passes[:0]
 	for _, w := range q.group {
@@ -102,9 +98,8 @@ func (q *saleQueue) fillPasses() (asked bool) {
 	return asked
 }
 
-// callRetrying repeats the same call until it is answered or the budget is used up: a lost reply does not tell whether
-// the buys were accepted, and the script finds those that were (I6). Each time it carries what this node has seen by
-// then.
+// callRetrying repeats the call until it is answered or the budget is used up. A lost reply does not tell whether the
+// buys were accepted; the script finds those that were (I6). Each call carries what this node has seen by then.
 func (q *saleQueue) callRetrying() ([]any, error) {
 	m := q.gate.inventory.metrics
 	m.groupSize.Observe(float64(len(q.group)))
@@ -117,7 +112,6 @@ func (q *saleQueue) callRetrying() ([]any, error) {
 			return reply, nil
 		}
 		m.gateFaults.Inc()
-		// A gate that closes does not wait for the whole budget.
 		if time.Since(begin)+pause >= callBudget || !app.Sleep(q.gate.ctx, pause) {
 			return nil, transient(err)
 		}
@@ -125,7 +119,7 @@ func (q *saleQueue) callRetrying() ([]any, error) {
 	}
 }
 
-// once makes the call. It does not end with the gate: whoever is in it was promised an answer.
+// once makes the call. It does not end with the gate: its buys get an answer.
 func (q *saleQueue) once() ([]any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
@@ -148,7 +142,7 @@ func (q *saleQueue) process(ctx context.Context) ([]any, error) {
 	return cmd.Slice()
 }
 
-// answer turns one verdict into a decision; a buy that met units in cooldown waits here and goes again.
+// answer turns a verdict into a decision; a buy that met units in cooldown waits and is sent again.
 func (q *saleQueue) answer(w *waiter, d app.GateAnswer, value any) {
 	d.Order = w.buy.Order
 	switch d.Verdict {
@@ -176,7 +170,7 @@ func (q *saleQueue) answer(w *waiter, d app.GateAnswer, value any) {
 	q.conclude(w, d, nil)
 }
 
-// conclude sets what a waiter is told, together with the others of the group.
+// conclude sets the answer of a waiter; the group is notified together.
 func (q *saleQueue) conclude(w *waiter, d app.GateAnswer, err error) {
 	w.answer, w.err = d, err
 	q.answered = append(q.answered, w)
@@ -189,7 +183,7 @@ func (q *saleQueue) cool(w *waiter, d time.Duration) {
 	q.cooling = append(q.cooling, w)
 }
 
-// turnAway answers a group whose whole call was turned away.
+// turnAway answers a group whose call was rejected as a whole.
 func (q *saleQueue) turnAway(code int64) {
 	l := q.gate.inventory
 	err := l.turnedAway(q.sale.Partition, code)
@@ -212,4 +206,81 @@ func (q *saleQueue) answerAll(d app.GateAnswer, err error) {
 		}
 		q.conclude(w, answer, err)
 	}
+}
+
+// beginSpans begins a span for each traced buy of the group: the script with all retries.
+func (q *saleQueue) beginSpans() {
+	for _, w := range q.group {
+		if w.buy.Span != nil {
+			w.span = w.buy.Span.Child("reserve.lua")
+			w.span.NoteNumber("buys", int64(len(q.group)))
+			w.span.NoteNumber("partition", int64(q.sale.Partition))
+		}
+	}
+}
+
+// finishSpans ends them. The decision is in the span of the buy.
+func (q *saleQueue) finishSpans(err error) {
+	for _, w := range q.group {
+		if w.span != nil {
+			w.span.Finish(err)
+			w.span = nil
+		}
+	}
+}
+
+// fillTraces prepares the traces of the group and reports whether there are any. They are one argument with the
+// positions of traced buys, because these are rare.
+func (q *saleQueue) fillTraces() (traced bool) {
+	for i, w := range q.group {
+		if w.span == nil {
+			continue
+		}
+		if !traced {
+			traced, q.traces = true, q.traces[:0]
+		}
+		q.traces = strconv.AppendInt(q.traces, int64(i)+1, 10)
+		q.traces = append(append(append(q.traces, '='), w.span.SpanRef.String()...), ' ')
+	}
+	return traced
+}
+
+// replicaTimeout bounds WAIT, below callTimeout: Redis then still reports the number of replicas.
+const replicaTimeout = 400 * time.Millisecond
+
+// errTooFew means that the buys are lost if the primary fails.
+var errTooFew = fmt.Errorf("%w: too few replicas have it", app.ErrTransient)
+
+// processReplicated makes a call on keys of one slot and succeeds only if enough replicas have it. Otherwise the
+// outcome is unknown and the call is repeated with its WAIT (I6). Both go to one server on one connection: in a
+// pipeline of the cluster's client a redirected call would lose its WAIT.
+func (l *Inventory) processReplicated(ctx context.Context, key string, call *redis.Cmd) ([]any, error) {
+	cluster, server := l.servers.cluster, l.client
+	if cluster != nil {
+		primary, err := cluster.MasterForKey(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		server = primary
+	}
+	var have *redis.Cmd
+	_, _ = server.Pipelined(ctx, func(p redis.Pipeliner) error {
+		_ = p.Process(ctx, call)
+		have = p.Do(ctx, "wait", l.replicas, replicaTimeout.Milliseconds())
+		return nil
+	})
+	reply, err := call.Slice()
+	if err != nil {
+		if cluster != nil {
+			cluster.ReloadState(ctx) // reads the slots again, in the background
+		}
+		return nil, err
+	}
+	switch n, err := have.Int64(); {
+	case err != nil:
+		return nil, fmt.Errorf("wait for replicas: %w", err)
+	case n < int64(l.replicas):
+		return nil, errTooFew
+	}
+	return reply, nil
 }

@@ -11,8 +11,8 @@ import (
 	"stampede/app"
 )
 
-// claimIdle takes over entries that have been idle for longer than any living consumer leaves them, and handles
-// them. The delivery counts do not rise by it: nobody failed.
+// claimIdle takes over and handles entries that have been idle for longer than a living consumer leaves them. Their
+// delivery counts do not rise.
 func (c *Consumer) claimIdle(ctx context.Context) error {
 	if time.Now().Before(c.claimAt) {
 		return nil
@@ -33,8 +33,8 @@ func (c *Consumer) claimIdle(ctx context.Context) error {
 	return c.process(ctx, entries)
 }
 
-// goneIdle is how long entries must be idle to be taken from a worker that says nothing any more: longer than a living
-// one leaves them (see process), so that one that works and cannot say so loses nothing to others.
+// goneIdle is the idle time after which entries of a silent worker are taken over: longer than a living one leaves them
+// (see process).
 func (c *Consumer) goneIdle() time.Duration {
 	if c.options.Workers == nil {
 		return c.options.ClaimIdle
@@ -42,8 +42,8 @@ func (c *Consumer) goneIdle() time.Duration {
 	return c.options.ClaimIdle / 2
 }
 
-// claim takes over the claimable entries of the next page that has any. It continues where the last call stopped and
-// begins again after the last page, so that idle entries that wait for a retry do not hide the ones behind them.
+// claim takes over entries of the next page that has any. It continues where the last call stopped, so that idle
+// entries that wait for a retry do not hide those behind them.
 func (c *Consumer) claim(ctx context.Context) ([]app.Entry, error) {
 	var ids []string
 	for more := true; more && len(ids) == 0; more = c.claimFrom != claimStart {
@@ -71,7 +71,7 @@ func (c *Consumer) claim(ctx context.Context) ([]app.Entry, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	// Redis checks the idle time once more: of two who claim at once, one gets the entry.
+	// Redis checks the idle time again: of two concurrent claims, one gets the entry.
 	ids, err := c.inventory.client.XClaimJustID(ctx, &redis.XClaimArgs{
 		Stream: c.keys.orders, Group: group, Consumer: c.name, MinIdle: c.goneIdle(), Messages: ids,
 	}).Result()
@@ -85,8 +85,7 @@ func (c *Consumer) claim(ctx context.Context) ([]app.Entry, error) {
 	return c.inventory.fetch(ctx, refs)
 }
 
-// renew keeps others from claiming entries that are still being worked on. A failure is left to the next time:
-// the worst that comes of it is that someone does the same once more.
+// renew prevents claims of entries in work. A failure is ignored: at worst another consumer repeats the work.
 func (c *Consumer) renew(ctx context.Context, entries []app.Entry) {
 	ids := make([]string, len(entries))
 	for i := range entries {

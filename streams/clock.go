@@ -11,12 +11,11 @@ import (
 	"stampede/app"
 )
 
-// clockPatience is how long the clocks of other primaries are waited for once one has told its time.
+// clockPatience is how long the clocks of other primaries are awaited after the first.
 const clockPatience = 20 * time.Millisecond
 
-// serverTime is Redis TIME (I10). In a cluster each primary has its own clock; the earliest is in the past for every
-// partition, while a later one may be in the future for some, which then publish nothing stamped by it (F2). It reads
-// from the primaries of the keys only, and does not wait for one that does not answer.
+// serverTime is Redis TIME (I10). In a cluster it is the earliest clock of the keys' primaries: a later one may be in
+// the future for a partition, which then publishes nothing stamped by it (F2). Unreachable primaries are not awaited.
 func serverTime(ctx context.Context, client redis.UniversalClient, keys ...string) (time.Time, error) {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {
@@ -45,8 +44,7 @@ func serverTime(ctx context.Context, client redis.UniversalClient, keys ...strin
 	return earliest(told, failed, len(primaries))
 }
 
-// primariesOf are the primaries that hold the keys, as far as this node knows: nobody is asked for it, and a server
-// that is away is found by its last address.
+// primariesOf returns the primaries of the keys, as far as this node knows, without a request.
 func primariesOf(ctx context.Context, cluster *redis.ClusterClient, keys []string) (map[string]*redis.Client, error) {
 	primaries := make(map[string]*redis.Client)
 	for _, key := range keys {
@@ -59,7 +57,7 @@ func primariesOf(ctx context.Context, cluster *redis.ClusterClient, keys []strin
 	return primaries, nil
 }
 
-// earliest waits for the first time of so many servers, and a moment for others; without any it is a failure.
+// earliest waits for the first time, and a moment for earlier ones; without any it fails.
 func earliest(told <-chan time.Time, failed <-chan error, servers int) (first time.Time, err error) {
 	var enough <-chan time.Time // nil until the first one is there
 	for ; servers > 0; servers-- {
@@ -82,8 +80,8 @@ func earliest(told <-chan time.Time, failed <-chan error, servers int) (first ti
 	return first, err
 }
 
-// ClockDifference is how far the clocks of a cluster's primaries are apart, as far as round trips allow to tell; 0
-// where there is one server. With an error it is that of those that have answered.
+// ClockDifference returns how far the clocks of a cluster's primaries differ, within round trips; 0 for a single
+// server. With an error it covers the primaries that answered.
 func ClockDifference(ctx context.Context, client redis.UniversalClient) (time.Duration, error) {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {
@@ -112,7 +110,7 @@ func ClockDifference(ctx context.Context, client redis.UniversalClient) (time.Du
 	return most - least, err
 }
 
-// Now is Redis TIME. Who asks says of an error that it was the time that could not be read.
+// Now is Redis TIME. Callers add to an error that it was the time that could not be read.
 func (l *Inventory) Now(ctx context.Context) (app.Millis, error) {
 	now, err := serverTime(ctx, l.client, l.servers.keys...)
 	if err != nil {

@@ -21,7 +21,7 @@ type ConsumerOptions struct {
 	ClaimIdle  time.Duration // entries idle for longer belong to a consumer that is gone. 10 s
 	Attempts   int           // failures of one entry on its own account until it is dead. 5
 	RetryPause time.Duration // pause before the second attempt at such an entry; it doubles. 100 ms
-	Workers    *Workers      // who else there is. nil: this consumer waits on its partition whatever others do
+	Workers    *Workers      // the others. nil: this consumer waits on its partition in any case
 }
 
 func (o ConsumerOptions) withDefaults() ConsumerOptions {
@@ -33,7 +33,7 @@ func (o ConsumerOptions) withDefaults() ConsumerOptions {
 	return o
 }
 
-// Consumer takes the entries of one partition to their handler. An entry is
+// Consumer passes the entries of a partition to their handler. An entry is
 //
 //	new ── read ─→ mine, pending ── handled, settled ─→ gone from the group
 //	                    │  ▲ transient fault: the batch again, its claim renewed
@@ -41,8 +41,8 @@ func (o ConsumerOptions) withDefaults() ConsumerOptions {
 //	                    ├─ failed alone too often: refused row, dead letter
 //	                    └─ its consumer is gone: another one claims it (claim.go)
 //
-// Any number of nodes may consume the same partition, each under its own name. One of them waits on it, the others look
-// in from time to time (workers.go).
+// Any number of nodes may consume a partition, each under its own name. One of them waits on it, the others check it
+// from time to time (workers.go).
 type Consumer struct {
 	inventory *Inventory
 	partition int
@@ -55,20 +55,20 @@ type Consumer struct {
 	history   string           // own pending entries up to here were read; "" when all were
 	later     map[string]retry // stream id → an entry that failed alone, or whose sale is stuck
 	claimAt   time.Time        // when to look for idle entries again
-	lookAt    time.Time        // when to look in again on a partition that another one waits on
+	lookAt    time.Time        // when to check a partition of another worker again
 	claimFrom string           // where the next claim continues
 }
 
-// retry is an entry that waits for its next attempt: it failed alone, and is tried alone, or its sale was stuck, and
-// it is tried with the others of whom that is true.
+// retry is an entry before its next attempt: it failed and is tried alone, or its sale was stuck and it is tried with
+// others of that kind.
 type retry struct {
 	entry app.Entry
 	at    time.Time
 	stuck bool
 }
 
-// NewConsumer makes the consumer of a partition. The name must be this node's alone, and the same after a restart if
-// that is possible: it finds its own pending entries at once then.
+// NewConsumer makes the consumer of a partition. The name is unique, and should be the same after a restart: then the
+// consumer finds its own pending entries at once.
 func NewConsumer(l *Inventory, partition int, name string, handler app.EntryHandler, o ConsumerOptions) *Consumer {
 	return &Consumer{
 		inventory: l, partition: partition, keys: &l.parts[partition].keys, name: name, handler: handler,
@@ -76,20 +76,20 @@ func NewConsumer(l *Inventory, partition int, name string, handler app.EntryHand
 	}
 }
 
-// Run consumes until ctx ends; the batch at hand is finished first, within five seconds. A consumer without pending
-// entries then leaves the group.
+// Run consumes until ctx ends; it finishes the running batch, within five seconds. A consumer without pending entries
+// leaves the group.
 func (c *Consumer) Run(ctx context.Context) error {
 	back := backoff{first: firstBack, longest: longestOff}
 	for ctx.Err() == nil {
 		if c.inventory.Epoch(c.partition) == 0 {
-			app.Sleep(ctx, firstBack) // the server has not looked at this partition yet
+			app.Sleep(ctx, firstBack) // the partition was not checked yet
 			continue
 		}
 		if err := c.runOnce(ctx); err != nil {
 			if ctx.Err() == nil {
 				slog.WarnContext(ctx, "consume", "partition", c.partition, "err", err)
 			}
-			// Nothing is lost: it is all pending under this consumer's name, and read again.
+			// All entries are still pending under this name, and read again.
 			c.history = "0"
 			clear(c.later)
 			app.Sleep(ctx, back.next())
@@ -105,7 +105,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return nil
 }
 
-// runOnce takes over what gone consumers left, tries again what failed, and handles one batch of what is new.
+// runOnce takes over entries of gone consumers, retries failed ones, and handles one new batch.
 func (c *Consumer) runOnce(ctx context.Context) error {
 	if err := c.claimIdle(ctx); err != nil {
 		return err
@@ -120,12 +120,11 @@ func (c *Consumer) runOnce(ctx context.Context) error {
 	return c.process(ctx, entries)
 }
 
-// read answers the next batch: first what is pending under this name from before, then what is new.
+// read returns the next batch: first this name's pending entries, then new ones.
 func (c *Consumer) read(ctx context.Context) ([]app.Entry, error) {
 	args := &redis.XReadGroupArgs{
-		Group: group, Consumer: c.name, Count: c.options.Batch, Block: c.patience(), Streams: []string{
-			c.keys.orders, ">",
-		},
+		Group: group, Consumer: c.name, Count: c.options.Batch, Block: c.patience(),
+		Streams: []string{c.keys.orders, ">"},
 	}
 	switch {
 	case c.history != "":
@@ -153,7 +152,7 @@ func (c *Consumer) read(ctx context.Context) ([]app.Entry, error) {
 		messages = streams[0].Messages
 	}
 	if int64(len(messages)) == c.options.Batch {
-		c.lookAt = time.Time{} // there is more than whoever waits on it can take
+		c.lookAt = time.Time{} // more than its worker can take
 	}
 	if c.history != "" {
 		c.history = ""
@@ -164,18 +163,17 @@ func (c *Consumer) read(ctx context.Context) ([]app.Entry, error) {
 	return c.parse(messages), nil
 }
 
-// patience is how long a read may wait: not beyond the next thing to do.
+// patience is how long a read may wait: until the next due action.
 func (c *Consumer) patience() time.Duration {
 	wait := c.options.Block
 	now := time.Now()
 	for _, r := range c.later {
 		wait = min(wait, r.at.Sub(now))
 	}
-	wait = min(wait, c.claimAt.Sub(now))
-	return max(wait, time.Millisecond)
+	return max(min(wait, c.claimAt.Sub(now)), time.Millisecond)
 }
 
-// parse reads entries, without those that wait for their next attempt.
+// parse decodes entries, except those that wait for their next attempt.
 func (c *Consumer) parse(messages []redis.XMessage) []app.Entry {
 	entries := make([]app.Entry, 0, len(messages))
 	for _, m := range messages {
@@ -186,9 +184,8 @@ func (c *Consumer) parse(messages []redis.XMessage) []app.Entry {
 	return entries
 }
 
-// ensureGroup makes the group where it is missing, from the very first entry on: what was settled before is
-// found settled. It does not make the stream. One that is absent was lost, and an empty one in its place would
-// hide that (I7).
+// ensureGroup makes a missing group, from the first entry on: settled entries are recognised. It does not make the
+// stream: an absent one was lost, and an empty one would hide that (I7).
 func (c *Consumer) ensureGroup(ctx context.Context) error {
 	err := c.inventory.client.XGroupCreate(ctx, c.keys.orders, group, "0").Err()
 	if err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
@@ -198,7 +195,7 @@ func (c *Consumer) ensureGroup(ctx context.Context) error {
 	return nil
 }
 
-// process takes entries to their end or to their next attempt. On an error all of them are pending as before.
+// process handles entries, to their end or their next attempt. On an error all of them are pending as before.
 func (c *Consumer) process(ctx context.Context, entries []app.Entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -228,7 +225,7 @@ func (c *Consumer) process(ctx context.Context, entries []app.Entry) error {
 	})
 }
 
-// unreadable finds the entries that cannot be read; they fail on their own account.
+// unreadable returns the entries that cannot be read; they fail alone.
 func unreadable(entries []app.Entry) map[string]error {
 	failed := make(map[string]error)
 	for i := range entries {
@@ -239,7 +236,7 @@ func unreadable(entries []app.Entry) map[string]error {
 	return failed
 }
 
-// without answers the entries that have not failed; nearly always that is all of them, and nothing is copied.
+// without returns the entries that have not failed; nearly always all of them, not copied.
 func without(entries []app.Entry, failed map[string]error) []app.Entry {
 	if len(failed) == 0 {
 		return entries
@@ -253,9 +250,8 @@ func without(entries []app.Entry, failed map[string]error) []app.Entry {
 	return rest
 }
 
-// fulfil retries on a batch until it is no longer a transient fault that keeps it from its end. The entries stay
-// pending and claimed meanwhile, and none of it counts against any of them. After quit has ended it does not begin
-// again.
+// fulfil retries a batch while it meets transient faults. Meanwhile its entries stay pending and claimed, and nothing
+// counts against them. It does not begin again after quit.
 func (c *Consumer) fulfil(ctx, quit context.Context, entries []app.Entry) ([]error, error) {
 	back := backoff{first: firstBack, longest: longestOff}
 	for len(entries) > 0 {
@@ -269,7 +265,7 @@ func (c *Consumer) fulfil(ctx, quit context.Context, entries []app.Entry) ([]err
 		c.inventory.metrics.retried.Inc()
 		if errors.Is(err, app.ErrStaleEpoch) {
 			c.inventory.onStale(c.partition)
-			return nil, err // the partition is made anew: look again at what is there
+			return nil, err // the partition was rebuilt
 		}
 		slog.WarnContext(ctx, "fulfil batch, will try again", "partition", c.partition, "entries", len(entries),
 			"entry", entries[0].StreamID, "order", entries[0].Order, "err", err)

@@ -1,6 +1,7 @@
 package streams
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -14,7 +15,7 @@ var counterFields = []string{
 	"stock", "held", "sold", "withdrawn", "initial", "added", "tickets", "done", "paused", "version", "stuck",
 }
 
-// counters reads the values of counterFields; a sale without stock is not in Redis.
+// counters decodes the values of counterFields; a sale without stock is not in Redis.
 func counters(sale app.ID, values []any) app.Counters {
 	c := app.Counters{Sale: sale}
 	if len(values) != len(counterFields) || values[0] == nil {
@@ -110,7 +111,7 @@ func (l *Inventory) countersOf(ctx context.Context, sales []app.SaleRef) ([]app.
 	return result, awayUnlessAll(failed, false)
 }
 
-// unreadOf are the partitions of which something could not be read; err is that of the pipeline.
+// unreadOf returns the partitions with failed reads; err is that of the pipeline.
 func (l *Inventory) unreadOf(
 	sales []app.SaleRef, cmds []*redis.SliceCmd, epochs map[int]*redis.SliceCmd, err error,
 ) map[int]error {
@@ -119,12 +120,42 @@ func (l *Inventory) unreadOf(
 	}
 	failed := make(map[int]error)
 	for i, sale := range sales {
-		if err := cmds[i].Err(); err != nil {
-			failed[sale.Partition] = transient(err)
-		}
-		if err := epochs[sale.Partition].Err(); err != nil {
+		if err := cmp.Or(epochs[sale.Partition].Err(), cmds[i].Err()); err != nil {
 			failed[sale.Partition] = transient(err)
 		}
 	}
 	return failed
+}
+
+// markFields are the fields of a mark: the counters and two more.
+var markFields = append(append([]string{}, counterFields...), "burnt", "moves")
+
+// Mark reads the numbers of a sale, and what changes with each of its holds, at one instant.
+func (l *Inventory) Mark(ctx context.Context, sale app.SaleRef) (app.HoldsMark, error) {
+	k, err := l.keys(sale.Partition)
+	if err != nil {
+		return app.HoldsMark{}, err
+	}
+	epoch := l.Epoch(sale.Partition)
+	values, err := l.client.HMGet(ctx, k.sale(sale.ID), markFields...).Result()
+	if err != nil {
+		return app.HoldsMark{}, fmt.Errorf("read the numbers of sale %s: %w", sale.ID, transient(err))
+	}
+	n := len(counterFields)
+	mark := app.HoldsMark{
+		Counters: counters(sale.ID, values[:n]), Burnt: number(text(values[n])), Moves: number(text(values[n+1])),
+	}
+	mark.Epoch = epoch
+	return mark, nil
+}
+
+// Correct sets the counters of a sale to the sums of its holds, and reports whether it did: not if one has changed
+// since the mark. ErrPermanent: the figures do not add up.
+func (l *Inventory) Correct(ctx context.Context, sale app.SaleRef, c app.Correction) (bool, error) {
+	reply, err := l.run(ctx, correctScript, sale.Partition, saleKeys(sale.ID), c.At.Epoch, c.At.Tickets, c.At.Moves,
+		c.At.Withdrawn, c.Held, c.Sold, c.Stock, restAfterEmpty.Milliseconds())
+	if err != nil {
+		return false, fmt.Errorf("correct sale %s: %w", sale.ID, err)
+	}
+	return integer(reply[1]) == 1, nil
 }

@@ -26,10 +26,7 @@ func (l *Inventory) DeadLetters(ctx context.Context) ([]app.DeadLetter, error) {
 	slices.SortStableFunc(letters, func(a, b app.DeadLetter) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Partition, b.Partition))
 	})
-	if err != nil {
-		return letters, fmt.Errorf("read dead letters: %w", err)
-	}
-	return letters, nil
+	return letters, wrapped(err, "read dead letters")
 }
 
 // deadLettersOf lists those of some partitions.
@@ -71,13 +68,10 @@ func (l *Inventory) RemoveDeadLetter(ctx context.Context, id string) (bool, erro
 		return false, nil // what cannot exist is gone
 	}
 	n, err := l.client.XDel(ctx, l.parts[partition].keys.dead, entry).Result()
-	if err != nil {
-		return false, fmt.Errorf("remove dead letter %s: %w", id, transient(err))
-	}
-	return n == 1, nil
+	return n == 1, wrapped(transient(err), "remove dead letter %s", id)
 }
 
-// letterID takes "3-1767225600000-0" apart. ErrNoRow: it names nothing that can exist.
+// letterID parses "3-1767225600000-0". ErrNoRow: no letter can have this id.
 func (l *Inventory) letterID(id string) (partition int, entry string, err error) {
 	head, entry, ok := strings.Cut(id, "-")
 	partition, err = strconv.Atoi(head)
@@ -90,10 +84,10 @@ func (l *Inventory) letterID(id string) (partition int, entry string, err error)
 
 func parseLetter(partition int, m redis.XMessage) app.DeadLetter {
 	field := func(name string) string { return text(m.Values[name]) }
-	entry := parseEntry(partition, m) // what cannot be read stays 0: the letter can be dropped, not replayed
+	entry := parseEntry(partition, m) // unreadable fields stay 0: the letter can be dropped, not replayed
 	letter := app.DeadLetter{
-		ID: strconv.Itoa(partition) + "-" +
-			m.ID, Partition: partition, Order: entry.Order, Sale: entry.Sale, User: entry.User,
+		ID: strconv.Itoa(partition) + "-" + m.ID, Partition: partition,
+		Order: entry.Order, Sale: entry.Sale, User: entry.User,
 		Reason: field("reason"), Deliveries: int(number(field("deliveries"))), At: app.Millis(number(field("at"))),
 		Fields: make(map[string]string, len(m.Values)+len(termNames)),
 	}

@@ -22,9 +22,9 @@ const (
 	longestOff = 2 * time.Second
 )
 
-// Sweeper takes the orders of one partition whose deadline has come to their handler. It takes them by raising
-// their score by a lease, which it renews while the handler works; what a sweeper that dies had taken comes
-// back by itself. Any number of nodes may sweep the same partition.
+// Sweeper passes the due orders of one partition to their handler. It takes them by raising their score by a lease,
+// which it renews while the handler works; orders of a dead sweeper come back by themselves. Any number of nodes may
+// sweep a partition.
 type Sweeper struct {
 	inventory *Inventory
 	partition int
@@ -38,9 +38,8 @@ func NewSweeper(l *Inventory, partition int, handler app.DeadlineHandler) *Sweep
 	return &Sweeper{inventory: l, partition: partition, handler: handler, lease: sweepLease}
 }
 
-// Run sweeps until ctx ends; the batches at hand are finished first. Telling the buyers takes several times as long as
-// ending their orders, and units must not wait for it: when more is due than one batch, up to sweepHelp helpers take
-// their share until nothing is, so that ten thousand orders can end while the first thousand are being told.
+// Run sweeps until ctx ends, and finishes running batches. Notifying buyers takes several times as long as ending their
+// orders, and units must not wait for it: when more is due than one batch, up to sweepHelp helpers handle further ones.
 func (s *Sweeper) Run(ctx context.Context) error {
 	var helpers sync.WaitGroup
 	defer helpers.Wait()
@@ -71,7 +70,7 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	return nil
 }
 
-// helpOut handles batches as long as more is due. It leaves pauses and complaints to Run.
+// helpOut handles batches while more is due. Run pauses and logs.
 func (s *Sweeper) helpOut(ctx context.Context) {
 	for ctx.Err() == nil {
 		if next, err := s.runOnce(ctx); err != nil || next > 0 {
@@ -80,7 +79,7 @@ func (s *Sweeper) helpOut(ctx context.Context) {
 	}
 }
 
-// runOnce handles one batch of what is due and answers how long nothing more will be, at most sweepStep.
+// runOnce handles one due batch and returns how long nothing more will be due, at most sweepStep.
 func (s *Sweeper) runOnce(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := finishing(ctx)
 	defer cancel()
@@ -98,7 +97,7 @@ func (s *Sweeper) runOnce(ctx context.Context) (time.Duration, error) {
 	return wait, s.drop(ctx, held, finished)
 }
 
-// leased is a batch that was taken; its name is the score it has now.
+// leased is a taken batch; its name is its present score.
 type leased struct {
 	orders []app.ID
 	mu     sync.Mutex
@@ -141,8 +140,7 @@ func (s *Sweeper) handle(ctx context.Context, held *leased) ([]app.ID, error) {
 	return finished, err
 }
 
-// renew carries the lease on. A failure is left to the next time: the worst that comes of a lost lease is that
-// another sweeper does the same once more.
+// renew extends the lease. A failure is ignored: at worst another sweeper repeats the work.
 func (s *Sweeper) renew(ctx context.Context, held *leased) {
 	key := s.inventory.parts[s.partition].keys.deadlines
 	args := append(make([]any, 0, 2+len(held.orders)), held.current(), s.lease.Milliseconds())
@@ -158,7 +156,7 @@ func (s *Sweeper) renew(ctx context.Context, held *leased) {
 	held.mu.Unlock()
 }
 
-// drop removes the orders that are finished, if they are still under this sweeper's lease.
+// drop removes finished orders that are still under this sweeper's lease.
 func (s *Sweeper) drop(ctx context.Context, held *leased, finished []app.ID) error {
 	if len(finished) == 0 {
 		return nil
@@ -179,9 +177,8 @@ func (s *Sweeper) drop(ctx context.Context, held *leased, finished []app.ID) err
 // scheduleChunk is how many deadlines one ZADD takes.
 const scheduleChunk = 1000
 
-// Schedule enters deadlines into the delay queue; one that is there already keeps its score, which may be a
-// sweeper's lease. It asks for no epoch: a deadline belongs to a row, whatever Redis has been through, and one
-// without a row is swept away.
+// Schedule adds deadlines to the delay queue; an existing one keeps its score, which may be a sweeper's lease. It needs
+// no epoch: a deadline belongs to a row, and one without a row is swept away.
 func (l *Inventory) Schedule(ctx context.Context, partition int, deadlines []app.Deadline) error {
 	k, err := l.keys(partition)
 	if err != nil {
@@ -200,8 +197,5 @@ func (l *Inventory) Schedule(ctx context.Context, partition int, deadlines []app
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("schedule %d deadlines of partition %d: %w", len(deadlines), partition, transient(err))
-	}
-	return nil
+	return wrapped(transient(err), "schedule %d deadlines of partition %d", len(deadlines), partition)
 }

@@ -52,8 +52,8 @@ func splitTerms(field string) (t terms, ok bool) {
 
 var errContentGone = errors.New("its content is no longer in the stream")
 
-// parseEntry reads a stream entry. What cannot be read is reported in Bad, with what could be read filled in, so
-// that the dead letter and the place of others come out right.
+// parseEntry reads a stream entry. Bad names the first unreadable field; the others are filled in, for the dead letter
+// and the places of other entries.
 func parseEntry(partition int, m redis.XMessage) app.Entry {
 	e := app.Entry{StreamID: m.ID, Partition: partition}
 	if m.Values == nil {
@@ -76,7 +76,7 @@ func parseEntry(partition int, m redis.XMessage) app.Entry {
 	return e
 }
 
-// entryID reads the id of a stream entry. false: it is none; a group that has read nothing may have "0".
+// entryID reads the id of a stream entry; false for others, such as the "0" of a group that has read nothing.
 func entryID(s string) (id app.EntryID, ok bool) {
 	ms, number, two := strings.Cut(s, "-")
 	at, errTime := strconv.ParseUint(ms, 10, 63)

@@ -14,8 +14,7 @@ import (
 // maxReason bounds the reason in a dead letter: errors of a database may quote whole statements.
 const maxReason = 500
 
-// fail counts the failures of entries on their own account and puts them off; who has failed too often becomes a dead
-// letter.
+// fail counts the failures of entries and puts them off; after too many an entry becomes a dead letter.
 func (c *Consumer) fail(ctx context.Context, epoch int64, entries []app.Entry, failed map[string]error) error {
 	for _, e := range entries {
 		verdict := failed[e.StreamID]
@@ -41,8 +40,8 @@ func (c *Consumer) fail(ctx context.Context, epoch int64, entries []app.Entry, f
 	return nil
 }
 
-// end gives a hopeless entry its refused row and moves it to the dead letters, in this order: what is answered
-// ends in a row (P2). When the row cannot be written now, the entry comes again.
+// end writes the refused row of an entry, then moves it to the dead letters: an answered buy ends in a row (P2). If the
+// row cannot be written now, the entry is retried.
 func (c *Consumer) end(ctx context.Context, epoch int64, e app.Entry, why error, failures int64) error {
 	err := c.handler.Refuse(ctx, e, app.ReasonDead)
 	if err != nil && !(e.Bad != nil && errors.Is(err, app.ErrPermanent)) {
@@ -74,7 +73,7 @@ func (c *Consumer) end(ctx context.Context, epoch int64, e app.Entry, why error,
 	return nil
 }
 
-// reasonOf is what an operator reads in the dead letter, at most maxReason bytes of it.
+// reasonOf is the reason in the dead letter, at most maxReason bytes.
 func reasonOf(why error) string {
 	reason := strings.ToValidUTF8(why.Error(), "?")
 	if len(reason) > maxReason {
@@ -83,7 +82,7 @@ func reasonOf(why error) string {
 	return reason
 }
 
-// cut keeps at most so many bytes of a text, between characters.
+// cut shortens a text to most bytes, between characters.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -91,15 +90,14 @@ func cut(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "")
 }
 
-// stuckPause is how long entries of a sale that was stuck are left alone; finding out that its row is locked takes the
-// database two seconds.
+// stuckPause is how long entries of a stuck sale wait; the database needs two seconds to find its row locked.
 const stuckPause = 500 * time.Millisecond
 
-// putOff keeps entries of a sale that is stuck for later, under this consumer's name and without counting anything:
-// the fault is transient, but others of the batch need not wait for its end.
+// putOff postpones entries of a stuck sale, pending and uncounted: the fault is transient, and others need not wait for
+// it.
 func (c *Consumer) putOff(ctx context.Context, entries []app.Entry, failed map[string]error) {
 	var stuck []app.Entry
-	again := time.Now().Add(stuckPause) // the same instant for all, so that they come again in one batch
+	again := time.Now().Add(stuckPause) // the same for all: one batch
 	for _, e := range entries {
 		if errors.Is(failed[e.StreamID], app.ErrTransient) {
 			stuck = append(stuck, e)
@@ -115,8 +113,7 @@ func (c *Consumer) putOff(ctx context.Context, entries []app.Entry, failed map[s
 	c.renew(ctx, stuck)
 }
 
-// retryFailed tries entries again when their pause is over: those that failed alone each by itself, those whose sale
-// was stuck in one batch.
+// retryFailed retries due entries: failed ones alone, those of stuck sales in one batch.
 func (c *Consumer) retryFailed(ctx context.Context) error {
 	now := time.Now()
 	var stuck []app.Entry

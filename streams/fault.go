@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -12,8 +13,8 @@ import (
 	"stampede/app"
 )
 
-// transient marks whatever Redis or the way to it failed with: the outcome is unknown or nothing happened, and
-// every call of this package is safe to repeat. What no waiting mends is marked as that.
+// transient marks an error of Redis or the way to it: the outcome is unknown or nothing happened, and every call of
+// this package may be repeated. Errors that waiting does not solve become ErrMisconfigured.
 func transient(err error) error {
 	switch {
 	case err == nil || errors.Is(err, app.ErrTransient):
@@ -24,8 +25,15 @@ func transient(err error) error {
 	return errors.Join(app.ErrTransient, err)
 }
 
-// refusals are the beginnings of what Redis answers for as long as nobody changes an account, a setting, or its
-// version.
+// wrapped prefixes an error with a message; nil stays nil.
+func wrapped(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf(format+": %w", append(args, err)...)
+}
+
+// refusals are prefixes of errors of Redis that persist until an account, a setting or its version changes.
 var refusals = []string{
 	"NOAUTH", "WRONGPASS", "NOPERM", "CROSSSLOT",
 	"ERR unknown command", "ERR unknown subcommand", "ERR ACL failure",
@@ -33,18 +41,14 @@ var refusals = []string{
 	"ERR This instance has cluster",
 }
 
-// permanent reports whether waiting does not mend the error.
+// permanent reports whether waiting does not solve the error.
 func permanent(err error) bool {
 	var answer redis.Error
 	var certificate *tls.CertificateVerificationError
 	if errors.As(err, &answer) {
-		for _, beginning := range refusals {
-			if strings.HasPrefix(answer.Error(), beginning) {
-				return true
-			}
-		}
 		// Of a script: "Unknown Redis command called from script", "Unknown command called from script" (Valkey).
-		return strings.Contains(answer.Error(), "command called from script")
+		return strings.Contains(answer.Error(), "command called from script") ||
+			slices.ContainsFunc(refusals, func(start string) bool { return strings.HasPrefix(answer.Error(), start) })
 	}
 	return errors.As(err, &certificate)
 }
@@ -60,12 +64,12 @@ func Reach(ctx context.Context, client redis.UniversalClient) error {
 	return wholeServer(ctx, client)
 }
 
-// errOneNode means that a plain address names a server that has a part of the keys.
+// errOneNode means that the address for one server names a node of a cluster.
 var errOneNode = fmt.Errorf("%w: this server is one node of a Redis cluster: give STAMPEDE_REDIS_URL the form "+
 	"redis-cluster://host:port,host:port with some nodes of it", app.ErrMisconfigured)
 
-// wholeServer fails where a client for one server was sent to one node of a cluster: keys are looked for in many
-// slots, and one is asked to go elsewhere. Whoever may not look (the rights of an account) hears of that from Needs.
+// wholeServer fails if the server holds only a part of the keys. It reads keys in many slots; missing rights are
+// reported by Needs.
 func wholeServer(ctx context.Context, client redis.UniversalClient) error {
 	const tries = 64
 	var looks []*redis.StringCmd
@@ -83,12 +87,12 @@ func wholeServer(ctx context.Context, client redis.UniversalClient) error {
 	return nil
 }
 
-// reachCluster fails where a server has no cluster, or one whose slots are not all served.
+// reachCluster fails if the server is not a node of a cluster with all slots served.
 func reachCluster(ctx context.Context, client redis.UniversalClient) error {
 	state, err := client.ClusterInfo(ctx).Result()
 	switch {
 	case redis.HasErrorPrefix(err, "NOPERM"):
-		return nil // what the program needs is tried by Needs
+		return nil // Needs checks the rights
 	case err != nil:
 		return fmt.Errorf("ask for the state of the cluster: %w", transient(err))
 	case !strings.Contains(state, "cluster_state:ok"):

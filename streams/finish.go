@@ -7,8 +7,8 @@ import (
 	"stampede/app"
 )
 
-// Finish is the one step out of new rows of a partition: one message, their deadlines, and the acknowledgement of their
-// entries, which moves the places of everybody behind them (I4). At most 1,000 of each: that is what a consumer reads.
+// Finish is the one step after new rows of a partition: one message, their deadlines, and the acknowledgement of their
+// entries, which moves the places of later ones (I4). At most 1,000 of each, as many as a consumer reads.
 func (l *Inventory) Finish(
 	ctx context.Context, partition int, asOf app.Millis, rows []*app.Order, entries []*app.Entry,
 ) error {
@@ -51,7 +51,7 @@ func (l *Inventory) Finish(
 	return nil
 }
 
-// traces are where the traces of the entries' orders go on; nil, as nearly always, when none is traced.
+// traces returns the traces of the entries' orders; nil, as nearly always, if none is traced.
 func traces(entries []*app.Entry) map[app.ID]app.SpanRef {
 	var found map[app.ID]app.SpanRef
 	for _, e := range entries {

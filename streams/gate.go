@@ -10,11 +10,9 @@ import (
 )
 
 const (
-	// maxGroup is how many buys one script call answers at most: beyond it the script keeps others waiting
-	// for longer than a round trip costs.
+	// maxGroup is how many buys one script call answers: more would block Redis for longer than a round trip.
 	maxGroup = 256
-	// maxQueue is how many buys of one sale may wait in this process; more are turned away as busy.
-	maxQueue = 32_768
+	maxQueue = 32_768 // waiting buys of one sale in this process; more are rejected as busy
 )
 
 var (
@@ -29,9 +27,8 @@ var (
 type Gate struct {
 	inventory *Inventory
 
-	// TurnsAway reports whether the sale is sold out and the user surely has nothing in it; nil: nobody knows. It is
-	// asked once more before a buy is sent: at the instant in which the last unit goes, thousands are waiting behind
-	// it.
+	// TurnsAway reports whether the sale is sold out and the user surely has nothing in it; may be nil. It is called
+	// again before a buy is sent: when the last unit goes, thousands are waiting.
 	TurnsAway func(sale, user app.ID) bool
 
 	mu     sync.Mutex
@@ -50,7 +47,7 @@ func NewGate(l *Inventory) *Gate {
 	return g
 }
 
-// Close lets calls under way finish, tells everyone else ErrTransient, and waits until all have been told and no
+// Close lets running calls finish and fails all other buys with ErrTransient. It returns when all are notified and no
 // goroutine of the gate is left.
 func (g *Gate) Close() {
 	g.mu.Lock()
@@ -60,8 +57,8 @@ func (g *Gate) Close() {
 	g.wg.Wait()
 }
 
-// Reserve answers a buy, see app.Gate. Whoever has not been sent by the instant given is let go at the latest when the
-// call under way is over (callBudget).
+// Reserve answers a buy, see app.Gate. A buy that was not sent by the instant fails, at the latest after the running
+// call (callBudget).
 func (g *Gate) Reserve(b app.Buy, until time.Time, then func(app.GateAnswer, error)) {
 	if b.Qty < 1 {
 		then(app.GateAnswer{}, fmt.Errorf("%w: quantity %d", app.ErrPermanent, b.Qty))
@@ -79,7 +76,7 @@ func (g *Gate) Reserve(b app.Buy, until time.Time, then func(app.GateAnswer, err
 	}
 }
 
-// join puts the waiter into its sale's queue and starts the queue if it is new.
+// join adds the waiter to its sale's queue and starts a new queue.
 func (g *Gate) join(w *waiter) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -100,7 +97,7 @@ func (g *Gate) join(w *waiter) error {
 	return nil
 }
 
-// tell starts telling people their answers. It does not wait, so it may be called with the gate locked.
+// tell notifies callers in the background, so it may be called with the gate locked.
 func (g *Gate) tell(answered []*waiter) {
 	if len(answered) == 0 {
 		return
@@ -112,8 +109,8 @@ func (g *Gate) tell(answered []*waiter) {
 	})
 }
 
-// waiter is one buy on its way through a queue, which answers it exactly once. Waiters are pooled, and the arguments of
-// the script point into them, so that a buy costs no garbage of its own.
+// waiter is a buy in a queue, which answers it exactly once. Waiters are pooled and the arguments of the script point
+// into them, so that a buy makes no garbage.
 type waiter struct {
 	buy       app.Buy
 	qty       int64
@@ -127,7 +124,7 @@ type waiter struct {
 
 var waiters = sync.Pool{New: func() any { return new(waiter) }}
 
-// tell ends the waiter: it must not be touched again.
+// tell answers and releases the waiter.
 func (w *waiter) tell() {
 	then, d, err := w.then, w.answer, w.err
 	*w = waiter{}

@@ -2,7 +2,6 @@ package streams
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -12,27 +11,24 @@ import (
 // holdsChunk is how many orders one call of return.lua or sell.lua takes: some ten milliseconds of Redis at most.
 const holdsChunk = 1000
 
-// Return gives units back. It answers which of them did something: a second return of the same (order, hold) does
-// nothing, nor does one for a sale that is not in Redis or for units that are sold.
+// Return gives units back and returns which holds changed: a second return of the same (order, hold), one for a sale
+// that is not in Redis, and one of sold units do nothing.
 func (l *Inventory) Return(ctx context.Context, returns []app.Return) ([]bool, error) {
 	each := func(i int) (app.SaleRef, []any) {
 		r := &returns[i]
 		return r.Sale, []any{int64(r.Order), r.Hold, int64(r.User), r.Burn}
 	}
 	done, err := l.onHolds(ctx, returnScript, len(returns), []any{restAfterEmpty.Milliseconds()}, each)
-	if err != nil {
-		return nil, fmt.Errorf("return units of %d orders: %w", len(returns), err)
-	}
-	return done, nil
+	return done, wrapped(err, "return units of %d orders", len(returns))
 }
 
-// Sell moves units from held to sold. It answers which of them did something: a second sale of the same (order, hold)
-// does nothing, nor does one for a sale that is not in Redis.
+// Sell moves units from held to sold and returns which holds changed: a second call for the same (order, hold), and one
+// for a sale that is not in Redis, do nothing.
 func (l *Inventory) Sell(ctx context.Context, sold []app.SoldHold) ([]bool, error) {
 	return l.onSold(ctx, sellScript, sold)
 }
 
-// Withdraw takes the units of refunded orders out of the sale for good. A repeated call does as little as one of Sell.
+// Withdraw removes the units of refunded orders from the sale. Repeated calls do nothing.
 func (l *Inventory) Withdraw(ctx context.Context, sold []app.SoldHold) ([]bool, error) {
 	return l.onSold(ctx, withdrawScript, sold)
 }
@@ -41,15 +37,12 @@ func (l *Inventory) onSold(ctx context.Context, s *script, sold []app.SoldHold) 
 	done, err := l.onHolds(ctx, s, len(sold), nil, func(i int) (app.SaleRef, []any) {
 		return sold[i].Sale, []any{int64(sold[i].Order), sold[i].Hold}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("%s units of %d orders: %w", s.name, len(sold), err)
-	}
-	return done, nil
+	return done, wrapped(err, "%s units of %d orders", s.name, len(sold))
 }
 
-// onHolds runs a script that changes n holds, one call per sale, in one pipeline per server. head is what the script
-// wants after the epoch, each what it wants per hold. The answer tells for which of them the script answered 1. A
-// partition that cannot be reached keeps the holds of others from nothing; the error names it.
+// onHolds runs a script on n holds, one call per sale, in one pipeline per server. head are its arguments after the
+// epoch, each those of a hold. It returns for which of them the script returned 1. An unreachable partition affects
+// only its own holds; the error names it.
 func (l *Inventory) onHolds(
 	ctx context.Context, s *script, n int, head []any, each func(i int) (app.SaleRef, []any),
 ) ([]bool, error) {
@@ -117,9 +110,8 @@ func (l *Inventory) onHolds(
 	return results, err
 }
 
-// Hold takes units for an existing order. It answers Reserved, Repeated (held under this number before),
-// OtherHash (a newer hold is open: this request is late), Limit, SoldOut, Resting (for too long), or why
-// the partition cannot tell: NotLoaded, Recovering.
+// Hold takes units for an existing order. It returns Reserved, Repeated (held under this number before), OtherHash (a
+// newer hold is open: this request is late), Limit, SoldOut, Cooldown (for too long), NotLoaded or Recovering.
 func (l *Inventory) Hold(ctx context.Context, h app.HoldRequest) (app.Verdict, error) {
 	k, err := l.keys(h.Sale.Partition)
 	if err != nil {

@@ -10,18 +10,17 @@ import (
 
 const (
 	lagEvery = time.Second
-	// lagCount is how many undelivered entries are counted one by one: some milliseconds of Redis.
-	lagCount = 1000
+	lagCount = 1000 // undelivered entries that are counted one by one: some milliseconds of Redis
 )
 
-// LagKeeper keeps XINFO GROUPS truthful for all partitions (P7). Redis 7.0 forgets how many entries a group has read
-// when it replays its append-only file; lag is nil or wrong from then on. The keeper sets it right within a second.
+// LagKeeper keeps XINFO GROUPS correct for all partitions (P7). After Redis 7.0 has replayed its append-only file, lag
+// is nil or wrong; the keeper corrects it within a second.
 type LagKeeper struct{ inventory *Inventory }
 
-// NewLagKeeper makes the keeper of all partitions.
+// NewLagKeeper makes the keeper for all partitions.
 func NewLagKeeper(l *Inventory) *LagKeeper { return &LagKeeper{inventory: l} }
 
-// Run looks once a second until ctx ends.
+// Run checks once a second until ctx ends.
 func (k *LagKeeper) Run(ctx context.Context) error {
 	return app.Repeat(ctx, lagEvery, "keep lag", func(ctx context.Context) error {
 		_, err := k.runOnce(ctx)
@@ -29,7 +28,7 @@ func (k *LagKeeper) Run(ctx context.Context) error {
 	})
 }
 
-// runOnce answers how many groups had to be set right.
+// runOnce returns how many groups were corrected.
 func (k *LagKeeper) runOnce(ctx context.Context) (fixed int, err error) {
 	l := k.inventory
 	groups, err := apart(ctx, l, l.all(), readPatience, func(ctx context.Context, some []int) (fixed int, err error) {

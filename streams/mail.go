@@ -17,11 +17,9 @@ const (
 	mailGroup = "mailers"
 	// OrderMailGroup is the group on the paid stream that writes e-mails about orders.
 	OrderMailGroup = "mail"
-	// mailOnce is how long an e-mail is known as appended: longer than e-mails about an order are written after it was
-	// paid.
+	// mailOnce is how long an e-mail is known as appended: longer than an order causes e-mails after it was paid.
 	mailOnce = 8 * 24 * time.Hour
-	// maxMails is how many e-mails may wait, about 60 MB of them: a mail server that is unreachable for days must not
-	// fill Redis.
+	// maxMails is how many e-mails may wait, about 60 MB: an unreachable mail server must not fill Redis.
 	maxMails = 100_000
 	// An e-mail is sent again after mailPause, then after pauses that double. It is quarantined after mailAttempts,
 	// about an hour after the first. An attempt takes less than mailPause.
@@ -50,7 +48,7 @@ var (
 	_ app.Quarantine[app.QuarantinedEmail] = (*MailStream)(nil)
 )
 
-// NewMailStream touches nothing in Redis yet.
+// NewMailStream does not access Redis.
 func NewMailStream(client redis.UniversalClient) *MailStream {
 	return &MailStream{limit: maxMails, queue: queue{
 		client: client, stream: mailKey, quarantine: mailDeadKey, mark: mailMark, list: "stampede mail list",

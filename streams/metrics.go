@@ -11,7 +11,7 @@ import (
 	"stampede/app"
 )
 
-// Metrics counts what happens in this process. It is a prometheus.Collector; register it once.
+// Metrics are the counters of this process, a prometheus.Collector. Register it once.
 type Metrics struct {
 	all []prometheus.Collector
 
@@ -69,9 +69,8 @@ func NewMetrics() *Metrics {
 		swept:       counter("deadlines_finished_total", "Orders that left the delay queue."),
 		trimmed:     counter("stream_trimmed_total", "Settled entries trimmed from the streams."),
 		lagFixed:    counter("stream_lag_fixed_total", "How often the read counter of a group had to be set right."),
-		lost: counter("reservations_lost_total",
-			"Answered reservations that were in no row and not in Redis any more when a "+
-				"partition was made anew, as far as this node had seen. The largest of all nodes is the best guess."),
+		lost: counter("reservations_lost_total", "Answered reservations that were in no row and not in Redis any more "+
+			"when a partition was made anew, as far as this node had seen. The largest of all nodes is the best guess."),
 	}
 	settled := prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Namespace: "stampede", Name: "entries_settled_total",
@@ -89,7 +88,7 @@ func NewMetrics() *Metrics {
 // Settled is how many entries this process has acknowledged after their row was committed.
 func (m *Metrics) Settled() int64 { return m.settled.Load() }
 
-// verdict is the counter of a verdict; an unknown one counts as "epoch" would: something to look into.
+// verdict returns the counter of a verdict; unknown ones count as "epoch", which is worth a look.
 func (m *Metrics) verdict(v app.Verdict) prometheus.Counter {
 	if v < 0 || int(v) >= len(m.byVerdict) || m.byVerdict[v] == nil {
 		v = app.VerdictEpoch
@@ -111,7 +110,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// StreamStats are the numbers of one partition as XINFO and XLEN tell them.
+// StreamStats are the numbers of one partition.
 type StreamStats struct {
 	Partition int
 	Lag       int64 // not yet delivered
@@ -122,7 +121,7 @@ type StreamStats struct {
 
 	Oldest time.Duration // age of the oldest entry that waits; 0: none does
 
-	Away    bool // it does not answer; the other numbers are nothing
+	Away    bool // it does not answer; the other numbers are unset
 	Rejects bool // it answers, and rejects writes
 }
 
@@ -134,7 +133,7 @@ type StreamCollector struct {
 	gauges    []*prometheus.Desc
 }
 
-// scrapeTimeout keeps a scrape from waiting for a Redis that does not answer; scrapers wait for a second or more.
+// scrapeTimeout bounds a scrape; scrapers wait for a second or more.
 const scrapeTimeout = 250 * time.Millisecond
 
 // NewStreamCollector makes a prometheus.Collector of the streams' state.

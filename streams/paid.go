@@ -15,7 +15,7 @@ import (
 
 const (
 	paidTrimEvery = 10 * time.Minute
-	// paidRetention is how long read entries stay, so that a reader can be put back by a week (XGROUP SETID).
+	// paidRetention is how long read entries stay, so that a reader can be reset by a week (XGROUP SETID).
 	paidRetention = 7 * 24 * time.Hour
 	// A posting is delivered again after paidPause, later after up to longestPaidPause. A delivery takes less.
 	paidPause, longestPaidPause = 15 * time.Second, time.Minute
@@ -26,8 +26,8 @@ const (
 )
 
 // PaidStream is the stream of paid and refunded orders for the shop's back office. It is independent of the partitions:
-// it is filled from the database, and read by any programs of the shop, each under a consumer group that it makes. An
-// entry has the fields
+// it is filled from the database, and read by any programs of the shop, each with its own consumer group. An entry has
+// the fields
 //
 //	order  decimal id      rev    decimal, grows with the order's state
 //	state  paid, refunded  body   JSON of app.OutboxMessage
@@ -43,7 +43,7 @@ var (
 	_ app.Quarantine[app.QuarantinedMessage] = (*PaidStream)(nil)
 )
 
-// NewPaidStream touches nothing in Redis yet.
+// NewPaidStream does not access Redis.
 func NewPaidStream(client redis.UniversalClient) *PaidStream {
 	return &PaidStream{retention: paidRetention, queue: queue{
 		client: client, stream: paidKey, quarantine: parkedKey, mark: paidMark,
@@ -154,10 +154,7 @@ func (s *PaidStream) trim(ctx context.Context) (int64, error) {
 		}
 	}
 	n, err := s.client.XTrimMinID(ctx, paidKey, bound).Result()
-	if err != nil {
-		return 0, fmt.Errorf("trim to %s: %w", bound, transient(err))
-	}
-	return n, nil
+	return n, wrapped(transient(err), "trim to %s", bound)
 }
 
 // earlier is the smaller of two stream ids.

@@ -10,11 +10,10 @@ import (
 	"stampede/app"
 )
 
-// publishChunk is how many changes one message has at most: it is as long as the calls that others wait behind.
+// publishChunk bounds the changes of one message, whose call others wait behind.
 const publishChunk = 500
 
-// Publish tells the nodes of rows of the partition, see app.Notifier. It asks for no epoch: rows are true whatever
-// Redis has been through.
+// Publish notifies the nodes of rows of the partition, see app.Notifier. It needs no epoch: rows are always true.
 func (l *Inventory) Publish(ctx context.Context, partition int, asOf app.Millis, rows []*app.Order) error {
 	k, err := l.keys(partition)
 	if err != nil {
@@ -39,7 +38,7 @@ func (l *Inventory) Publish(ctx context.Context, partition int, asOf app.Millis,
 	return nil
 }
 
-// lines are the changes of a message. traces has those of the rows that are traced.
+// lines encodes the changes of a message; traces has those of traced rows.
 func (l *Inventory) lines(rows []*app.Order, traces map[app.ID]app.SpanRef) []byte {
 	if len(rows) == 0 {
 		return []byte{}
@@ -55,7 +54,7 @@ func (l *Inventory) lines(rows []*app.Order, traces map[app.ID]app.SpanRef) []by
 	return b
 }
 
-// lineLength is about as long as the change of a new order.
+// lineLength is the approximate length of the change of a new order.
 const lineLength = 420
 
 // ChainEnds reads how far the messages of all partitions have come, in one call per server.

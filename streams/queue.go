@@ -81,10 +81,7 @@ func (q *queue) acknowledge(ctx context.Context, group, id string) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("acknowledge %s: %w", id, transient(err))
-	}
-	return nil
+	return wrapped(transient(err), "acknowledge %s", id)
 }
 
 // isolate moves a pending entry to the quarantine; false: it is no longer pending. It may be repeated.
@@ -129,10 +126,7 @@ func (q *queue) Drop(ctx context.Context, id string) (bool, error) {
 		return false, nil
 	}
 	n, err := q.client.XDel(ctx, q.quarantine, id).Result()
-	if err != nil {
-		return false, fmt.Errorf("drop quarantined message %s: %w", id, transient(err))
-	}
-	return n == 1, nil
+	return n == 1, wrapped(transient(err), "drop quarantined message %s", id)
 }
 
 // CountQuarantined returns the number of messages in the quarantine.
@@ -142,10 +136,7 @@ func (q *queue) CountQuarantined(ctx context.Context) (int64, error) {
 
 func (q *queue) length(ctx context.Context, stream string) (int64, error) {
 	n, err := q.client.XLen(ctx, stream).Result()
-	if err != nil {
-		return 0, fmt.Errorf("count %s: %w", stream, transient(err))
-	}
-	return n, nil
+	return n, wrapped(transient(err), "count %s", stream)
 }
 
 // readQuarantine returns all messages in the quarantine, oldest first.
@@ -156,10 +147,7 @@ func readQuarantine[M any](ctx context.Context, q *queue, parse func(redis.XMess
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", q.quarantine, err)
-	}
-	return all, nil
+	return all, wrapped(err, "read %s", q.quarantine)
 }
 
 // eachPage reads a whole stream, oldest first, in pages of size entries. It stops at the first error.
@@ -285,8 +273,5 @@ func (r *reader) pause(id string, attempts int64) time.Duration {
 func (r *reader) uncount(ctx context.Context, a attempt) error {
 	err := r.client.Do(ctx, "XCLAIM", r.stream, r.group, r.consumer, 0, a.ID,
 		"RETRYCOUNT", a.number-1, "JUSTID").Err()
-	if err != nil {
-		return fmt.Errorf("uncount an attempt at %s: %w", a.ID, transient(err))
-	}
-	return nil
+	return wrapped(transient(err), "uncount an attempt at %s", a.ID)
 }

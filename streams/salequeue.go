@@ -8,25 +8,25 @@ import (
 	"stampede/app"
 )
 
-// saleQueue is the queue of one sale, and the goroutine that makes its calls, one at a time. Its life: made by the
-// first buy, in the gate's map while anybody waits in it, back in the pool with the last. Two calls at once made no
-// difference that could be measured: Redis carries them out one after the other, and the groups get smaller.
+// saleQueue is the queue of one sale, with a goroutine that makes its calls one at a time. The first buy makes it, it
+// stays in the gate's map while buys wait, and it returns to the pool with the last. Two concurrent calls gained
+// nothing: Redis runs them one by one, and the groups get smaller.
 type saleQueue struct {
 	gate *Gate
 	sale app.SaleRef
-	wake chan struct{} // a buy has come; only a queue that rests listens
+	wake chan struct{} // a buy has come; wakes a sleeping queue
 
 	// Guarded by gate.mu.
 	waiting []*waiter
 
-	// The rest belongs to the queue's goroutine. The slices are reused from call to call and from sale to sale.
-	cooling   []*waiter // told to rest; they go again, before the queue, at coolUntil
+	// The rest belongs to the queue's goroutine. The slices are reused.
+	cooling   []*waiter // sent again, before the queue, at coolUntil
 	coolUntil time.Time
 	group     []*waiter
-	answered  []*waiter // of the group; they are told together
+	answered  []*waiter // of the group; notified together
 	args      []any
-	passes    []byte // the argument of a sale that asks for passes
-	traces    []byte // the last argument of a group in which somebody is traced
+	passes    []byte // the argument of a sale with passes
+	traces    []byte // the last argument of a group with traced buys
 	keys      [6]string
 	part      *partition
 	saleID    string
@@ -69,14 +69,14 @@ func (q *saleQueue) run() {
 	}
 }
 
-// tell hands over who was answered; whoever rests stays.
+// tell notifies answered buys; cooling ones stay.
 func (q *saleQueue) tell() {
 	q.gate.tell(q.answered)
-	q.answered = nil // the goroutine that tells them has it
+	q.answered = nil // its goroutine has it
 }
 
-// growGroup lets whoever is ready to run go first, as long as that makes the next group larger: the cost of a call,
-// its fsync above all, is shared by the group. Where nobody is ready it takes no time.
+// growGroup yields to runnable goroutines while that makes the next group larger: its buys share the cost of a call,
+// above all the fsync. If none is runnable, it takes no time.
 func (q *saleQueue) growGroup() {
 	for before := -1; ; {
 		q.gate.mu.Lock()
@@ -90,8 +90,8 @@ func (q *saleQueue) growGroup() {
 	}
 }
 
-// gather fills the next group. With nobody to ask for, it tells how long the resting ones still rest; with nobody
-// at all it ends the queue, which must not be touched again: more is false then.
+// gather fills the next group. If it is empty, rest is how long the cooling buys wait; without any buy the queue ends
+// and must not be used again (more is false).
 func (q *saleQueue) gather() (more bool, rest time.Duration) {
 	g := q.gate
 	g.mu.Lock()

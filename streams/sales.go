@@ -12,8 +12,7 @@ import (
 // holdsPage is how many holds a step of a scan reads, about.
 const holdsPage = 1000
 
-// Create writes a sale that was never loaded, unarmed; an existing one is left as it is (I7). The orders of the
-// state are not looked at: what was never loaded has none.
+// Create writes a sale that was never loaded, unarmed; an existing one is not changed (I7). Such a sale has no orders.
 func (l *Inventory) Create(ctx context.Context, epoch int64, s app.SaleState) error {
 	args := append([]any{epoch, s.Sale.Version}, saleFields(s)...)
 	_, err := l.run(ctx, createScript, s.Sale.Partition, saleKeys(s.Sale.ID), args...)
@@ -38,23 +37,23 @@ func saleFields(s app.SaleState) []any {
 	return fields
 }
 
-// outField begins the fields of a sale hash that say what withdrawals of operators have taken, by their numbers.
+// outField is the prefix of a sale's fields with the units that withdrawals have taken, by number.
 const outField = "out:"
 
-// Arm lets an existing sale sell. ErrLost: there is no such sale in Redis.
+// Arm starts an existing sale. ErrLost: it is not in Redis.
 func (l *Inventory) Arm(ctx context.Context, epoch int64, sale app.SaleRef) error {
 	_, err := l.run(ctx, armScript, sale.Partition, saleKeys(sale.ID), epoch)
 	return err
 }
 
-// Retire deletes the keys of a closed sale of which nothing is left; false when something is.
+// Retire deletes the keys of a closed sale; false: something of it is left.
 func (l *Inventory) Retire(ctx context.Context, sale app.SaleRef) (bool, error) {
 	keys := func(k *partitionKeys) []string { return append(saleKeys(sale.ID)(k), k.watching(sale.ID)) }
 	reply, err := l.run(ctx, retireScript, sale.Partition, keys, l.Epoch(sale.Partition))
 	return err == nil && integer(reply[0]) == codeDone, err
 }
 
-// Audit reads a sale in one script: its numbers, its buyers and its open holds in one instant.
+// Audit reads a sale's numbers, buyers and open holds at one instant.
 func (l *Inventory) Audit(ctx context.Context, sale app.SaleRef) (app.SaleAudit, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
@@ -96,7 +95,7 @@ func (l *Inventory) Audit(ctx context.Context, sale app.SaleRef) (app.SaleAudit,
 	return seen, nil
 }
 
-// Holds walks through the open holds of a sale; the next cursor is 0 at the end.
+// Holds scans the open holds of a sale; the next cursor is 0 at the end.
 func (l *Inventory) Holds(ctx context.Context, sale app.SaleRef, cursor uint64) ([]app.OpenHold, uint64, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
@@ -128,8 +127,51 @@ func parseHold(order, value string) (app.OpenHold, error) {
 	return app.OpenHold{Order: id, Hold: number(parts[0]), Qty: int(number(parts[1])), Sold: sold}, nil
 }
 
-// number reads a decimal that a script of this package has written; anything else is 0.
+// number reads a decimal that a script has written; anything else is 0.
 func number(s string) int64 {
 	n, _ := strconv.ParseInt(s, 10, 64)
 	return n
+}
+
+// SetTerms applies an operator's changes of a sale to buys. See app.SaleKeeper.
+func (l *Inventory) SetTerms(ctx context.Context, s *app.Sale) error {
+	_, err := l.run(ctx, termsScript, s.Partition, saleKeys(s.ID), l.Epoch(s.Partition),
+		s.Version, s.PriceFen, s.Limit, s.Cap,
+		int64(s.OpensAt), int64(s.ClosesAt), s.Paused, s.Added, restAfterEmpty.Milliseconds())
+	return wrapped(err, "set the terms of sale %s", s.ID)
+}
+
+// Terms reads the terms of a sale. See app.Inventory.
+func (l *Inventory) Terms(ctx context.Context, sale app.SaleRef) (app.SaleTerms, error) {
+	terms := app.SaleTerms{ID: sale.ID}
+	k, err := l.keys(sale.Partition)
+	if err != nil {
+		return terms, err
+	}
+	values, err := l.client.HMGet(ctx, k.sale(sale.ID), "version", "price", "limit", "cap", "opens", "closes", "paused",
+		"initial", "added").Result()
+	if err != nil {
+		return terms, fmt.Errorf("read the terms of sale %s: %w", sale.ID, transient(err))
+	}
+	if values[0] == nil {
+		return terms, fmt.Errorf("%w: sale %s is not in Redis", app.ErrLost, sale.ID)
+	}
+	n := func(i int) int64 { return number(text(values[i])) }
+	terms.Version, terms.PriceFen, terms.Limit, terms.Cap = n(0), n(1), int(n(2)), int(n(3))
+	terms.OpensAt, terms.ClosesAt, terms.Paused = app.Millis(n(4)), app.Millis(n(5)), n(6) == 1
+	terms.Initial, terms.Added = n(7), n(8)
+	return terms, nil
+}
+
+// TakeOut removes free units from a sale, once for each act. See app.SaleKeeper.
+func (l *Inventory) TakeOut(ctx context.Context, sale app.SaleRef, act, units int64) (taken, epoch int64, err error) {
+	if _, err := l.keys(sale.Partition); err != nil {
+		return 0, 0, err
+	}
+	epoch = l.Epoch(sale.Partition) // once: the script decides under the epoch that is returned
+	reply, err := l.run(ctx, takeOutScript, sale.Partition, saleKeys(sale.ID), epoch, act, units)
+	if err != nil {
+		return 0, 0, fmt.Errorf("take units out of sale %s: %w", sale.ID, err)
+	}
+	return integer(reply[1]), epoch, nil
 }

@@ -6,7 +6,7 @@ import (
 	"stampede/app"
 )
 
-// seen is what this node knows to have been accepted in one partition, in one epoch. Every call of reserve.lua carries
+// seen is what this node knows to have been accepted in a partition, in one epoch. Every call of reserve.lua carries
 // it: a Redis that lacks it has lost writes (I8). seq alone does not prove that, because later buys raise it again; the
 // last accepted order of each sale does.
 type seen struct {
@@ -22,7 +22,7 @@ type accepted struct {
 	user, order app.ID // 0: only the seq is known
 }
 
-// of answers what a call for the sale has to carry in this epoch.
+// of returns what a call for the sale carries in this epoch.
 func (s *seen) of(epoch int64, sale app.ID) (seq int64, last accepted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,7 +32,7 @@ func (s *seen) of(epoch int64, sale app.ID) (seq int64, last accepted) {
 	return s.seq, s.last[sale]
 }
 
-// add notes what Redis has just said of the sale.
+// add records a reply of Redis about the sale.
 func (s *seen) add(epoch int64, sale app.ID, r accepted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,8 +52,8 @@ func (s *seen) forget(epoch int64) {
 	s.epoch, s.seq, s.last = epoch, 0, make(map[app.ID]accepted)
 }
 
-// begin goes over to an epoch that began at the seq given, and answers how many of the reservations that this node has
-// seen before were neither in a row nor in what Redis still had.
+// begin switches to an epoch that began at the seq given, and returns how many reservations that this node has seen are
+// in neither rows nor Redis.
 func (s *seen) begin(epoch, at int64) (lost int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,7 @@ func (s *seen) begin(epoch, at int64) (lost int64) {
 	return lost
 }
 
-// highest is the highest seq, and of which epoch it is.
+// highest returns the epoch and its highest seq.
 func (s *seen) highest() (epoch, seq int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *seen) witnesses(epoch int64, partition int) (of []app.Witness) {
 	return of
 }
 
-// drop forgets a sale that is not in Redis any more.
+// drop removes a sale that is no longer in Redis.
 func (s *seen) drop(sale app.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

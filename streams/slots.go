@@ -28,8 +28,8 @@ func slotOf(tag string) int {
 }
 
 // tagsOf are the hash tags of the partitions: {0}, {1} … on one server. On a cluster the tag of p is the first of p.0,
-// p.1 … whose slot lies in the middle quarter of the p-th of as many equal ranges, so that primaries with equal shares
-// of the slots get equal shares of the partitions. The tags depend only on the number of partitions.
+// p.1 … whose slot lies in the middle quarter of the p-th of as many equal ranges, so that equal primaries get equal
+// numbers of partitions. The tags depend only on the number of partitions.
 func tagsOf(partitions int, cluster bool) []string {
 	tags := make([]string, partitions)
 	for p := range tags {
@@ -55,7 +55,7 @@ func IsCluster(client redis.UniversalClient) bool {
 	return cluster
 }
 
-// Placed is where the keys of a partition are.
+// Placed is the place of a partition's keys.
 type Placed struct {
 	Partition int    `json:"partition"`
 	Tag       string `json:"tag"` // between the braces of its keys
@@ -63,7 +63,7 @@ type Placed struct {
 	Primary   string `json:"primary"` // host:port
 }
 
-// Places lists where the partitions are in a cluster; nothing where there is one server.
+// Places lists the places of the partitions in a cluster; nil for a single server.
 func Places(ctx context.Context, client redis.UniversalClient, partitions int) ([]Placed, error) {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {

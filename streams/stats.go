@@ -10,12 +10,11 @@ import (
 	"stampede/app"
 )
 
-// probeLife is the TTL of the key by which a reading tries whether a partition accepts writes.
+// probeLife is the TTL of the key by which Stats tries a write.
 const probeLife = time.Second
 
-// Stats reads the streams' numbers of all partitions, and tries a write in each: Redis may answer reads while it
-// rejects writes (MISCONF after a failed save, OOM at maxmemory, a replica). Partitions that do not answer are marked
-// as away, without numbers.
+// Stats reads the numbers of all partitions' streams, and tries a write in each: Redis may answer reads while it
+// rejects writes (MISCONF, OOM, a replica). Unreachable partitions are marked as away.
 func (l *Inventory) Stats(ctx context.Context) ([]StreamStats, error) {
 	now, err := l.Now(ctx)
 	if err != nil {
@@ -38,7 +37,7 @@ func (l *Inventory) Stats(ctx context.Context) ([]StreamStats, error) {
 	return stats, nil
 }
 
-// all are the numbers of all partitions.
+// all lists all partitions.
 func (l *Inventory) all() []int {
 	all := make([]int, len(l.parts))
 	for p := range all {
@@ -74,7 +73,7 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now app.Milli
 	})
 	stats, unread, failed := make([]StreamStats, 0, len(partitions)), make(map[int]string), make(map[int]error)
 	for i, c := range cmds {
-		// A partition that is not there yet makes single commands fail; only the last one always answers.
+		// Commands on a partition that does not exist yet may fail, except the last one.
 		if err := c.deadlines.Err(); err != nil {
 			failed[partitions[i]] = transient(err)
 			continue
@@ -89,7 +88,7 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now app.Milli
 			}
 			s.Pending, s.Lag = g.Pending, g.Lag
 			if g.EntriesRead == 0 || g.Lag < 0 {
-				// XINFO does not know (just after a restart, or embedded); the scripts' own count does.
+				// unknown to XINFO (after a restart, or embedded)
 				s.Lag = max(0, number(c.waiting.Val())-g.Pending)
 			}
 			if s.Lag > 0 {
@@ -110,8 +109,7 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now app.Milli
 	return stats, awayUnlessAll(failed, false)
 }
 
-// withUnread finds the oldest entry of the streams that have such as nobody has been given, and of which nothing is in
-// hand that is older: behind the last that was delivered.
+// withUnread finds the oldest undelivered entry of streams without a pending one: the one behind the last delivered.
 func (l *Inventory) withUnread(ctx context.Context, stats []StreamStats, unread map[int]string, now app.Millis) error {
 	next := make(map[int]*redis.XMessageSliceCmd, len(unread))
 	for _, s := range stats {
@@ -139,8 +137,36 @@ func (l *Inventory) withUnread(ctx context.Context, stats []StreamStats, unread 
 	return nil
 }
 
-// age is how long ago an entry was added; at least a millisecond, because it waits.
+// age is the age of an entry, at least 1 ms.
 func age(now app.Millis, entry string) time.Duration {
 	id, _ := entryID(entry)
 	return max(time.Millisecond, now.Sub(app.Millis(id.Time)))
+}
+
+// Delivery returns how far the consumers of a partition are, at one instant. It fails while a new history of Redis is
+// not confirmed.
+func (l *Inventory) Delivery(ctx context.Context, partition int) (app.Delivery, error) {
+	k, err := l.keys(partition)
+	if err != nil {
+		return app.Delivery{}, err
+	}
+	reply, err := deliveryScript.run(ctx, l.client, []string{k.meta, k.orders})
+	if err != nil {
+		return app.Delivery{}, fmt.Errorf("look at the consumers of partition %d: %w", partition, err)
+	}
+	if code := integer(reply[0]); code != codeDone {
+		return app.Delivery{}, fmt.Errorf("%w: nobody has looked yet whether Redis has all of partition %d (code %d)",
+			app.ErrTransient, partition, code)
+	}
+	d := app.Delivery{Epoch: number(text(reply[1]))}
+	d.Newest, _ = entryID(text(reply[2]))
+	pending := text(reply[3])
+	delivered, _ := entryID(text(reply[4]))
+	switch {
+	case pending != "":
+		d.Open, _ = entryID(pending)
+	case delivered != d.Newest: // the next one, or one before it, is not delivered
+		d.Open = app.EntryID{Time: delivered.Time, Number: delivered.Number + 1}
+	}
+	return d, nil
 }

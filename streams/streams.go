@@ -14,35 +14,32 @@ import (
 	"stampede/app"
 )
 
-// restAfterEmpty is how long units rest that come back to an empty stock: longer than any sold-out flag that
-// a node may still have (app.FlagLife), so that nobody is accepted whom a valid flag does not know (I9).
+// restAfterEmpty is the cooldown of units that return to an empty stock: longer than any sold-out flag of a node
+// (app.FlagLife), so that no buy is accepted that a valid flag does not know (I9).
 const restAfterEmpty = app.FlagLife + 50*time.Millisecond
 
 // Options say on what the inventory works.
 type Options struct {
-	// Client is for everything that answers at once. Its MaxRetries must be -1: this package repeats calls itself,
-	// with the same identity, and a hidden repetition would only stretch its deadlines.
+	// Client is for calls that answer at once. Its MaxRetries must be -1: this package repeats calls itself, with the
+	// same identity and its own deadlines.
 	Client redis.UniversalClient
-	// BlockingClient is for the consumers' blocking reads, apart so that they never keep a buy waiting for a
-	// connection. Nil: Client.
+	// BlockingClient is for blocking reads, so that they never keep a connection from a buy. Nil: Client.
 	BlockingClient redis.UniversalClient
-	// Partitions is how many there are, ≥ 1. It is a property of the stored data.
+	// Partitions is at least 1, and a property of the stored data.
 	Partitions int
 	// Backlog is how many reservations of one partition may wait for the database. 0: 50,000.
 	Backlog int64
-	// Replicas is how many replicas have to have a buy before it is answered (WAIT). 0: the answer waits for none, and
-	// the failover to a replica may lose what was under way.
+	// Replicas is how many replicas must have a buy before it is answered (WAIT). With 0 a failover may lose buys.
 	Replicas int
-	// Namespace is part of the channels' names: the same for all nodes of one shop, different between shops on one
+	// Namespace is part of the channels' names: the same for all nodes of a shop, different between shops on one
 	// server.
 	Namespace string
-	// Frame encodes the order event that messages carry, without line breaks. Nil: the order as JSON.
+	// Frame encodes the order event in messages, without line breaks. Nil: the order as JSON.
 	Frame func(o *app.Order) []byte
-	// OnStale hears that the partition is not what this node believes: another epoch, being recovered, or gone.
-	// It is called often while that lasts and must return at once. Nil: nobody listens.
+	// OnStale is called while the partition is not what this node believes: another epoch, being recovered, or gone. It
+	// must return at once. May be nil.
 	OnStale func(partition int)
-	// Metrics counts what happens here. Nil: nobody looks.
-	Metrics *Metrics
+	Metrics *Metrics // may be nil
 }
 
 // Inventory is the state of the sales in Redis. It implements app.Inventory and app.DeadLetterBox, and is what a
@@ -114,13 +111,13 @@ func New(o Options) (*Inventory, error) {
 // Partitions is how many there are.
 func (l *Inventory) Partitions() int { return len(l.parts) }
 
-// SetEpoch says which epoch the scripts of this node carry for the partition from now on.
+// SetEpoch sets the epoch that this node's scripts carry for the partition.
 func (l *Inventory) SetEpoch(partition int, epoch int64) { l.parts[partition].epoch.Store(epoch) }
 
-// Epoch is the epoch that the scripts of this node carry for the partition; 0 means not known yet.
+// Epoch returns it; 0: not known yet.
 func (l *Inventory) Epoch(partition int) int64 { return l.parts[partition].epoch.Load() }
 
-// keys are the keys of a partition; a partition that does not exist is an error of the data.
+// keys returns the keys of a partition; ErrPermanent if it does not exist.
 func (l *Inventory) keys(partition int) (*partitionKeys, error) {
 	if partition < 0 || partition >= len(l.parts) {
 		return nil, fmt.Errorf("%w: partition %d of %d", app.ErrPermanent, partition, len(l.parts))

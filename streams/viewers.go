@@ -3,28 +3,25 @@ package streams
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"stampede/app"
 )
 
 const (
-	// viewersLife is how long a node's word on its watchers counts; nodes say it once a second.
-	viewersLife = 3 * time.Second
-	// viewersEvery is how often the sum over all nodes is read, at most.
-	viewersEvery = time.Second
-	// viewersForget is when the reading of a sale that nobody asks for is forgotten.
-	viewersForget = time.Minute
+	viewersLife   = 3 * time.Second // of a node's count, which is sent once a second
+	viewersEvery  = time.Second     // the sum over all nodes is read at most this often
+	viewersForget = time.Minute     // unused readings are dropped
 )
 
-// viewersReading is how many people watched a sale when it was last read.
+// viewersReading is the last reading of a sale's watchers.
 type viewersReading struct {
 	count int64
 	read  time.Time
 }
 
-// SetWatching says how many people watch which sale on this node; it counts for about three seconds, by the clock of
-// the server that holds the sale.
+// SetWatching stores how many people watch which sale on this node, for about three seconds.
 func (l *Inventory) SetWatching(ctx context.Context, node string, counts map[app.SaleRef]int64) error {
 	byPartition := make(map[int][]app.SaleRef)
 	var partitions []int
@@ -55,10 +52,10 @@ func (l *Inventory) SetWatching(ctx context.Context, node string, counts map[app
 	if err != nil && app.AwayOf(err) == nil {
 		return fmt.Errorf("say how many people watch %d sales: %w", len(counts), err)
 	}
-	return nil // of a partition that is away nobody sees a number
+	return nil // numbers of unreachable partitions are not shown
 }
 
-// viewersDue picks the sales whose crowd is to be read now, and notes that it is being read.
+// viewersDue returns and marks the sales whose watchers are to be read now.
 func (l *Inventory) viewersDue(sales []app.SaleRef, now time.Time) []app.SaleRef {
 	l.viewersMu.Lock()
 	defer l.viewersMu.Unlock()
@@ -71,17 +68,14 @@ func (l *Inventory) viewersDue(sales []app.SaleRef, now time.Time) []app.SaleRef
 		}
 	}
 	if len(due) > 0 {
-		for sale, r := range l.viewers {
-			if now.Sub(r.read) > viewersForget {
-				delete(l.viewers, sale)
-			}
-		}
+		maps.DeleteFunc(l.viewers, func(_ app.SaleRef, r viewersReading) bool {
+			return now.Sub(r.read) > viewersForget
+		})
 	}
 	return due
 }
 
-// readWatching reads how many people watch those of the sales whose turn it is, as one server has them. A failure is
-// left to the next time: until then the last number stands.
+// readWatching reads the watchers of due sales on one server. After a failure the last number stands.
 func (l *Inventory) readWatching(ctx context.Context, sales []app.SaleRef) {
 	due := l.viewersDue(sales, time.Now())
 	if len(due) == 0 {

@@ -14,16 +14,16 @@ import (
 	"stampede/app"
 )
 
-// waitingWithin is how long a look at what waits may take, for all who wait for it.
+// waitingWithin bounds a shared read.
 const waitingWithin = 5 * time.Second
 
-// waitingReads answers all who ask at the same time with one look: while one is under way others gather, and the next
-// look, which begins after they asked, is for all of them. So a lone user is answered at once, a reservation that was
-// there when its user asked is never hidden, and when thousands come back together, Redis is not asked once for each.
+// waitingReads shares reads: requests during a read wait for the next one, which begins after all of them. A single
+// user is answered at once, a reservation that existed at the request is never missed, and thousands of reconnects do
+// not cause a read each.
 type waitingReads struct {
 	mu    sync.Mutex
 	asks  []*waitingAsk
-	looks bool // a goroutine is looking
+	looks bool // a goroutine is reading
 }
 
 type waitingAsk struct {
@@ -33,8 +33,8 @@ type waitingAsk struct {
 	err      error
 }
 
-// Waiting lists the reservations of the user that are not settled yet, over all partitions. See app.Inventory for
-// partitions that do not answer.
+// Waiting lists the user's reservations that are not settled, over all partitions. See app.Inventory for unreachable
+// ones.
 func (l *Inventory) Waiting(ctx context.Context, user app.ID) ([]app.Reservation, error) {
 	ask := &waitingAsk{user: user, answered: make(chan struct{})}
 	reads := &l.reads
@@ -50,13 +50,10 @@ func (l *Inventory) Waiting(ctx context.Context, user app.ID) ([]app.Reservation
 	case <-ctx.Done():
 		return nil, fmt.Errorf("read waiting reservations of user %s: %w", user, transient(ctx.Err()))
 	}
-	if ask.err != nil {
-		return ask.found, fmt.Errorf("read waiting reservations of user %s: %w", user, ask.err)
-	}
-	return ask.found, nil
+	return ask.found, wrapped(ask.err, "read waiting reservations of user %s", user)
 }
 
-// answerWaiting looks until nobody asks any more.
+// answerWaiting reads until no request is left.
 func (l *Inventory) answerWaiting() {
 	for {
 		l.reads.mu.Lock()
@@ -73,13 +70,13 @@ func (l *Inventory) answerWaiting() {
 	}
 }
 
-// waitingAnswer is what a look has found for one who asked.
+// waitingAnswer is the result for one request.
 type waitingAnswer struct {
 	found []app.Reservation
-	err   error // what waits for him cannot be read
+	err   error
 }
 
-// lookForWaiting finds what waits for each of the users, on each server by itself.
+// lookForWaiting reads for all requests, on each server separately.
 func (l *Inventory) lookForWaiting(asks []*waitingAsk) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitingWithin)
 	defer cancel()
@@ -97,9 +94,8 @@ func (l *Inventory) lookForWaiting(asks []*waitingAsk) {
 	}
 }
 
-// waitingOf finds what waits in some partitions: Redis counts which sales have anything waiting, a user's record in
-// each names the entries, and those that are not settled are read. Each read uses the result of the one before: a named
-// entry is there, settled, or trimmed since.
+// waitingOf reads some partitions in steps: the sales with unsettled reservations, the entries in the users' records of
+// these sales, and those entries that are not settled. An entry may be settled or trimmed in between.
 func (l *Inventory) waitingOf(ctx context.Context, partitions []int, asks []*waitingAsk) ([]waitingAnswer, error) {
 	answers := make([]waitingAnswer, len(asks))
 	sales, err := l.unsettledSales(ctx, partitions)
@@ -117,7 +113,7 @@ func (l *Inventory) waitingOf(ctx context.Context, partitions []int, asks []*wai
 	return answers, l.readWaiting(ctx, left, answers)
 }
 
-// unsettledSales lists the sales of some partitions that have unsettled reservations of anybody.
+// unsettledSales lists the sales of some partitions with unsettled reservations.
 func (l *Inventory) unsettledSales(ctx context.Context, partitions []int) ([]app.SaleRef, error) {
 	lists := make([]*redis.StringSliceCmd, len(partitions))
 	_, err := l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -143,14 +139,14 @@ func (l *Inventory) unsettledSales(ctx context.Context, partitions []int) ([]app
 	return sales, nil
 }
 
-// waitingEntry is an entry that one of the users may be waiting for.
+// waitingEntry is an entry that may be unsettled.
 type waitingEntry struct {
 	entryRef
 
-	ask int // who, among those who asked
+	ask int // the index of the request
 }
 
-// usersPerRead is how many users' records of a sale one command reads.
+// usersPerRead is how many users' records one command reads.
 const usersPerRead = 500
 
 // waitingEntries lists the entries of the users' reservations in the sales, by partition.
@@ -159,7 +155,7 @@ func (l *Inventory) waitingEntries(
 ) (entries [][]waitingEntry, err error) {
 	type read struct {
 		sale app.SaleRef
-		from int // the first of the users among those who asked
+		from int // the index of the first request
 		cmd  *redis.SliceCmd
 	}
 	var reads []read
@@ -197,7 +193,7 @@ func (l *Inventory) waitingEntries(
 	return entries, nil
 }
 
-// entriesPerCall is how many entries one call asks about: less than a millisecond of Redis.
+// entriesPerCall is how many entries one call checks: less than a millisecond of Redis.
 const entriesPerCall = 500
 
 // unsettled lists those of the entries that are not settled.
@@ -228,8 +224,8 @@ func (l *Inventory) unsettled(ctx context.Context, entries [][]waitingEntry) (le
 	return left, nil
 }
 
-// readWaiting reads the entries, each for who asked. One that cannot be read is an error for its user alone; one that
-// is no longer there was settled and trimmed since.
+// readWaiting reads the entries. An unreadable one is an error for its user only; a missing one was settled and
+// trimmed.
 func (l *Inventory) readWaiting(ctx context.Context, entries []waitingEntry, answers []waitingAnswer) error {
 	refs := make([]entryRef, len(entries))
 	for i, w := range entries {
@@ -256,7 +252,7 @@ type entryRef struct {
 	id        string
 }
 
-// fetch reads entries, in their order; one that is no longer in the stream comes with errContentGone.
+// fetch reads entries, in order; one that is no longer in the stream has errContentGone.
 func (l *Inventory) fetch(ctx context.Context, refs []entryRef) ([]app.Entry, error) {
 	if len(refs) == 0 {
 		return nil, nil

@@ -8,11 +8,10 @@ import (
 	"stampede/app"
 )
 
-// drainTime is how long the work at hand may go on after a duty was told to end.
+// drainTime is how long running work may continue after the end of its context.
 const drainTime = 5 * time.Second
 
-// finishing is a context for the work at hand: it outlives ctx by drainTime, so that a clean shutdown leaves nothing
-// half done, and then ends as well.
+// finishing is a context that outlives ctx by drainTime, so that a clean shutdown leaves nothing half done.
 func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -23,7 +22,7 @@ func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	return work, func() { stop(); cancel() }
 }
 
-// meanwhile runs work and calls also from time to time until it is over. It returns when both have.
+// meanwhile runs work, and also from time to time until work ends. It returns when both have ended.
 func meanwhile(
 	ctx context.Context, every time.Duration, also func(context.Context), work func(context.Context) error,
 ) error {
@@ -39,13 +38,13 @@ func meanwhile(
 	return work(ctx)
 }
 
-// backoff is a growing pause with jitter, so that many who fail together do not come back together.
+// backoff is a growing pause with jitter, so that failures together are not retried together.
 type backoff struct {
 	first, longest time.Duration
 	now            time.Duration
 }
 
-// next is the pause to keep now: between half and all of a value that doubles each time.
+// next returns the pause: between half and all of a value that doubles each time.
 func (b *backoff) next() time.Duration {
 	b.now = min(max(b.first, b.now*2), b.longest)
 	return b.now/2 + rand.N(b.now/2+1)
