@@ -19,7 +19,6 @@ type (
 	archiveDrop   struct {
 		Before string `required:"" placeholder:"MONTH" help:"Delete the months before this one, like 2025-01 (UTC)."`
 		DryRun bool   `help:"Only show what would be deleted."`
-
 		operating
 	}
 )
@@ -37,28 +36,26 @@ func (c archiveStatus) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var s app.ArchiveState
 		err := api.get("/archive", nil, &s)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json(s)
-		}
-		fmt.Fprintf(e.out, "archived after %s, blanked after %s\n", s.ArchiveAfter, s.PersonalData)
-		fmt.Fprintf(e.out, "due: %d sales to move, %d to blank; %d sales have orders that are not settled\n", s.SalesToMove,
-			s.SalesToBlank, s.SalesKept)
-		if s.PaidLeft+s.ShippedLeft > 0 {
-			fmt.Fprintf(e.out, "of these stay %d paid orders that were not shipped, and %d that were not received: "+
-				"stampede order list --state paid\n", s.PaidLeft, s.ShippedLeft)
-		}
-		fmt.Fprintf(e.out, "in the archive: %d orders\n", s.Orders)
-		if len(s.Months) == 0 {
-			return nil
-		}
-		return table(e, 0, "month\torders\tsales\tpaid\trefunded", "%s\t%d\t%d\t%s\t%s", s.Months,
-			func(m app.ArchivedMonth) []any {
-				return []any{m.Month, m.Orders, m.Sales, app.FormatFen(m.PaidFen), app.FormatFen(m.RefundedFen)}
-			})
+		return e.show(c.JSON, err, s, func() error { return e.archiveTable(&s) })
 	})
+}
+
+func (e *env) archiveTable(s *app.ArchiveState) error {
+	fmt.Fprintf(e.out, "archived after %s, blanked after %s\n", s.ArchiveAfter, s.PersonalData)
+	fmt.Fprintf(e.out, "due: %d sales to move, %d to blank; %d sales have orders that are not settled\n", s.SalesToMove,
+		s.SalesToBlank, s.SalesKept)
+	if s.PaidLeft+s.ShippedLeft > 0 {
+		fmt.Fprintf(e.out, "of these stay %d paid orders that were not shipped, and %d that were not received: "+
+			"stampede order list --state paid\n", s.PaidLeft, s.ShippedLeft)
+	}
+	fmt.Fprintf(e.out, "in the archive: %d orders\n", s.Orders)
+	if len(s.Months) == 0 {
+		return nil
+	}
+	return table(e, 0, "month\torders\tsales\tpaid\trefunded", "%s\t%d\t%d\t%s\t%s", s.Months,
+		func(m app.ArchivedMonth) []any {
+			return []any{m.Month, m.Orders, m.Sales, app.FormatFen(m.PaidFen), app.FormatFen(m.RefundedFen)}
+		})
 }
 
 func (c archiveDrop) Run(e *env) error {

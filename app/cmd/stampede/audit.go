@@ -27,20 +27,13 @@ func (a *audit) Run(e *env) error {
 			only = []app.ID{a.Sale}
 		}
 		reports, err := t.Audit(e.ctx, only...)
-		if err != nil {
-			return err
-		}
 		failed := 0
 		for _, r := range reports {
 			if len(r.Failures) > 0 {
 				failed++
 			}
 		}
-		if a.JSON {
-			err = e.json(reports)
-		} else {
-			err = e.auditTable(reports, failed)
-		}
+		err = e.show(a.JSON, err, reports, func() error { return e.auditTable(reports, failed) })
 		if err == nil && failed > 0 {
 			err = errAudit
 		}

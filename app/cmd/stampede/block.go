@@ -21,13 +21,11 @@ type (
 		Network string        `xor:"whom" placeholder:"CIDR" help:"A network, at least /8, of IPv6 /16."`
 		Reason  string        `help:"For other operators; shoppers are not told."`
 		For     time.Duration `help:"How long, like 90s, 5m or 24h; without it until it is removed."`
-
 		operating
 	}
 	blockList   struct{ reading }
 	blockRemove struct {
 		ID int64 `arg:"" help:"As the list shows it."`
-
 		operating
 	}
 )
@@ -79,19 +77,14 @@ func (c *blockAdd) Run(e *env) error {
 
 func (c blockList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		var all struct {
-			Blocks []app.Block `json:"blocks"`
-		}
-		err := api.get("/blocks", nil, &all)
-		return list(e, c.JSON, err, all.Blocks, "nobody is blocked", "id\tkind\twhom\tsince\tuntil\tby\treason",
+		blocks, _, err := page[app.Block](api, "/blocks", "blocks", nil)
+		return list(e, c.JSON, err, blocks, "nobody is blocked", "id\tkind\twhom\tsince\tuntil\tby\treason",
 			"%d\t%s\t%s\t%s\t%s\t%s\t%s", func(b app.Block) []any {
 				until := "removed"
 				if b.Until != 0 {
 					until = e.wall(b.Until)
 				}
-				return []any{
-					b.ID, b.Kind, b.Value, e.wall(b.CreatedAt), until, b.CreatedBy, b.Reason,
-				}
+				return []any{b.ID, b.Kind, b.Value, e.wall(b.CreatedAt), until, b.CreatedBy, b.Reason}
 			})
 	})
 }

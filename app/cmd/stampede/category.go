@@ -45,13 +45,9 @@ func (c *categoryCreate) Run(e *env) error {
 
 func (c *categoryList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		var all struct {
-			Categories []app.CategoryRecord `json:"categories"`
-		}
-		err := api.get("/categories", nil, &all)
-		return list(e, c.JSON, err, all.Categories, "there are none", "id\tversion\tplace\tname\tproducts\tarchived",
-			"%s\t%d\t%d\t%s\t%d\t%v",
-			func(c app.CategoryRecord) []any {
+		all, _, err := page[app.CategoryRecord](api, "/categories", "categories", nil)
+		return list(e, c.JSON, err, all, "there are none", "id\tversion\tplace\tname\tproducts\tarchived",
+			"%s\t%d\t%d\t%s\t%d\t%v", func(c app.CategoryRecord) []any {
 				return []any{c.ID, c.Version, c.Position, c.Name, c.Products, c.ArchivedAt != 0}
 			})
 	})
@@ -71,13 +67,10 @@ func (e *env) editCategory(c changing, id app.ID, edit app.CategoryEdit) error {
 }
 
 func (c *categoryEdit) Run(e *env) error {
-	return e.editCategory(c.changing, c.ID, app.CategoryEdit{
-		Version: c.Version, Name: given(c.Name),
-		Position: c.Position,
-	})
+	edit := app.CategoryEdit{Version: c.Version, Name: given(c.Name), Position: c.Position}
+	return e.editCategory(c.changing, c.ID, edit)
 }
 
 func (c *categoryArchive) Run(e *env) error {
-	gone := !c.Restore
-	return e.editCategory(c.changing, c.ID, app.CategoryEdit{Version: c.Version, Archived: &gone})
+	return e.editCategory(c.changing, c.ID, app.CategoryEdit{Version: c.Version, Archived: new(!c.Restore)})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 
@@ -11,7 +12,6 @@ type challenge struct {
 	Sale app.ID `placeholder:"ID" help:"The sale."`
 	Kind string `placeholder:"KIND" help:"What it asks for from now on: none, pass, captcha or work."`
 	Bits int    `placeholder:"N" help:"How hard proofs of work are from now on, 1 to 26 bits; each more doubles the work."`
-
 	operating
 }
 
@@ -34,29 +34,21 @@ func (c *challenge) Run(e *env) error {
 	if c.Bits != 0 && (c.Bits < app.LeastWorkBits || c.Bits > app.MostWorkBits) {
 		return fmt.Errorf("%w: --bits is %d, want %d to %d", errUsage, c.Bits, app.LeastWorkBits, app.MostWorkBits)
 	}
-	kind := app.ChallengeNone
-	if c.Kind != "" {
-		var err error
-		if kind, err = app.ParseChallenge(c.Kind); err != nil {
-			return fmt.Errorf("%w: --kind is %q, want none, pass, captcha or work", errUsage, c.Kind)
-		}
+	kind, err := app.ParseChallenge(cmp.Or(c.Kind, string(app.ChallengeNone)))
+	if err != nil {
+		return fmt.Errorf("%w: --kind is %q, want none, pass, captcha or work", errUsage, c.Kind)
 	}
 	return e.operate(c.operating, func(api *client) error {
 		bits, err := c.set(api, kind)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json(struct {
-				Sale app.ID        `json:"sale,omitzero"`
-				Kind app.Challenge `json:"kind,omitempty"`
-				Bits int           `json:"bits"`
-			}{c.Sale, app.Challenge(c.Kind), bits})
-		case c.Sale != 0:
-			fmt.Fprintf(e.out, "sale %s asks for: %s\n", c.Sale, kind)
+		text := fmt.Sprintf("proofs of work have %d bits", bits)
+		if c.Sale != 0 {
+			text = fmt.Sprintf("sale %s asks for: %s\n%s", c.Sale, kind, text)
 		}
-		fmt.Fprintf(e.out, "proofs of work have %d bits\n", bits)
-		return nil
+		return e.result(c.JSON, err, struct {
+			Sale app.ID        `json:"sale,omitzero"`
+			Kind app.Challenge `json:"kind,omitempty"`
+			Bits int           `json:"bits"`
+		}{c.Sale, app.Challenge(c.Kind), bits}, "%s", text)
 	})
 }
 

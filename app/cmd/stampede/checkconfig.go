@@ -48,10 +48,9 @@ func (c checkconfig) Run(e *env) error {
 		return err
 	}
 	answer := checked{
-		Settings: config.Settings(), Warnings: []server.Problem{}, Lacks: []server.Lack{},
-		Weaknesses: []server.Weakness{},
+		Settings: config.Settings(), Warnings: append([]server.Problem{}, config.Warnings()...),
+		Lacks: []server.Lack{}, Weaknesses: []server.Weakness{},
 	}
-	answer.Warnings = append(answer.Warnings, config.Warnings()...)
 	if !c.Offline && !config.Embedded() {
 		err = e.withTools(func(t *server.Tools) error {
 			lacks, weak, err := t.Examine(e.ctx)

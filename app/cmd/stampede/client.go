@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -77,11 +78,7 @@ func (e *env) operate(o operating, do func(c *client) error) error {
 
 // client makes one without a token.
 func (e *env) client(server string) (*client, error) {
-	for _, otherwise := range []string{e.variable("STAMPEDE_URL"), defaultServer} {
-		if server == "" {
-			server = otherwise
-		}
-	}
+	server = cmp.Or(server, e.variable("STAMPEDE_URL"), defaultServer)
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
@@ -269,6 +266,18 @@ func (c *client) zone() (*time.Location, error) {
 	return time.LoadLocation(calendar.Zone)
 }
 
+// page reads the list called name in an answer, and whether there is more.
+func page[T any](c *client, path, name string, query url.Values) (items []T, more bool, err error) {
+	var answer map[string]json.RawMessage
+	if err := c.get(path, query, &answer); err != nil {
+		return nil, false, err
+	}
+	if err := json.Unmarshal(answer[name], &items); err != nil {
+		return nil, false, fmt.Errorf("read the answer of %s: %w", c.base, err)
+	}
+	return items, string(answer["more"]) == "true", nil
+}
+
 // pages reads up to limit items of the list called name in the answers. behind names the item after which the next page
 // begins; nil: pages have numbers.
 func pages[T any](
@@ -277,18 +286,14 @@ func pages[T any](
 	size := strconv.Itoa(min(limit, largestPage))
 	query.Set("limit", size)
 	query.Set("size", size)
-	for page := 1; len(all) < limit; page++ {
-		query.Set("page", strconv.Itoa(page))
-		var answer map[string]json.RawMessage
-		if err := c.get(path, query, &answer); err != nil {
+	for number := 1; len(all) < limit; number++ {
+		query.Set("page", strconv.Itoa(number))
+		items, more, err := page[T](c, path, name, query)
+		if err != nil {
 			return nil, err
 		}
-		var items []T
-		if err := json.Unmarshal(answer[name], &items); err != nil {
-			return nil, fmt.Errorf("read the answer of %s: %w", c.base, err)
-		}
 		all = append(all, items...)
-		if len(items) == 0 || string(answer["more"]) != "true" {
+		if len(items) == 0 || !more {
 			break
 		}
 		if behind != nil {

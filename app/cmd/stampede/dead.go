@@ -20,12 +20,10 @@ type (
 	}
 	deadReplay struct {
 		ID string `arg:"" help:"As the list shows it."`
-
 		acting
 	}
 	deadDrop struct {
 		ID string `arg:"" help:"As the list shows it."`
-
 		acting
 	}
 )
@@ -59,8 +57,7 @@ func (c deadReplay) Run(e *env) error {
 	return e.withActs(c.acting, func(t *server.Tools) error {
 		order, err := t.ReplayDead(e.ctx, c.ID)
 		if err == nil {
-			fmt.Fprintf(e.out, "order %s is %s again, to be paid by %s\n", order.ID, order.State,
-				e.wall(order.PayBy))
+			fmt.Fprintf(e.out, "order %s is %s again, to be paid by %s\n", order.ID, order.State, e.wall(order.PayBy))
 		}
 		return err
 	})

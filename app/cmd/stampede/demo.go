@@ -97,8 +97,8 @@ func (d *demoShop) environ(set []string, gateway *simulator) ([]string, error) {
 	}), err
 }
 
-// gatewayAddress is beside the shop, so that whoever reaches the one can reach the other. What is no address is for the
-// server to complain about.
+// gatewayAddress has the host of the shop, so that a client that reaches one reaches both. The server reports an
+// invalid address.
 func (d *demoShop) gatewayAddress() string {
 	host, _, err := net.SplitHostPort(d.Listen)
 	if err != nil {

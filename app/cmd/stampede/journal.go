@@ -23,12 +23,10 @@ type (
 		Kind   string    `placeholder:"KIND" help:"Only acts of a kind, like sale.pause."`
 		Since  time.Time `placeholder:"TIME" help:"Only from then on; RFC 3339, e.g. 2026-11-21T10:00:00+08:00."`
 		Limit  int       `default:"100" help:"At most so many, up to 1000."`
-
 		reading
 	}
 	journalVerify struct {
 		Head string `placeholder:"HEAD" help:"A head that was printed earlier: it must be in the journal."`
-
 		reading
 	}
 )
@@ -58,10 +56,8 @@ func (c *journalList) Run(e *env) error {
 		})
 		return list(e, c.JSON, err, entries, "nothing was done", "row\tat\twho\tfrom\twhat\tto\tbefore\tafter\tnote",
 			"%d\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\t%s", func(j app.JournalEntry) []any {
-				return []any{
-					j.Seq, e.wall(j.At), j.ActorName, j.Via, j.Source, j.Kind, j.Object,
-					short(j.Before), short(j.After), j.Note,
-				}
+				before, after := short(j.Before), short(j.After)
+				return []any{j.Seq, e.wall(j.At), j.ActorName, j.Via, j.Source, j.Kind, j.Object, before, after, j.Note}
 			})
 	})
 }
@@ -79,18 +75,14 @@ func (c journalVerify) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var report app.JournalReport
 		err := api.get("/journal/verify", url.Values{"head": {c.Head}}, &report)
+		text := fmt.Sprintf("%d rows fit; head %s", report.Rows, report.Head)
 		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			err = e.json(report)
-		case report.OK && report.Rows == 0:
-			fmt.Fprintln(e.out, "nothing was done yet")
-		case report.OK:
-			fmt.Fprintf(e.out, "%d rows fit; head %s\n", report.Rows, report.Head)
-		default:
-			fmt.Fprintf(e.out, "row %d does not fit: %s\n", report.At, report.Wrong)
+		case !report.OK:
+			text = fmt.Sprintf("row %d does not fit: %s", report.At, report.Wrong)
+		case report.Rows == 0:
+			text = "nothing was done yet"
 		}
+		err = e.result(c.JSON, err, report, "%s", text)
 		if err == nil && !report.OK {
 			err = errJournal
 		}

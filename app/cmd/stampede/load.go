@@ -94,14 +94,7 @@ func (c *loadCmd) Run(e *env) error {
 			Sources: c.Sources, PID: c.PID, Beside: beside, Own: c.IOwnThisHost, Wait: c.Wait,
 			Progress: terminal(e.err),
 		}, c.Scenarios...)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			err = e.json(results)
-		} else {
-			err = e.loadTable(results)
-		}
+		err = e.show(c.JSON, err, results, func() error { return e.loadTable(results) })
 		failed := func(r load.Result) bool { return len(r.Failures) > 0 }
 		if err == nil && slices.ContainsFunc(results, failed) {
 			err = errLoad
@@ -122,9 +115,8 @@ func (c *loadCmd) beside() ([]load.Process, error) {
 	for _, name := range slices.Sorted(maps.Keys(c.Beside)) {
 		pid := c.Beside[name]
 		if !besideName.MatchString(name) || name == "server" || name == "generator" || pid < 1 {
-			return nil,
-				fmt.Errorf("%w: --beside %s=%d: want a name of a-z, 0-9 and _ other than server and generator, and a process id",
-					errUsage, name, pid)
+			return nil, fmt.Errorf("%w: --beside %s=%d: want a name of a-z, 0-9 and _ other than server and generator, "+
+				"and a process id", errUsage, name, pid)
 		}
 		all = append(all, load.Process{Name: name, PID: pid})
 	}
@@ -145,9 +137,7 @@ func (e *env) loadTable(results []load.Result) error {
 	err := table(e, tabwriter.AlignRight, "scenario\tsockets\tops/s\tp50 ms\tp99 ms\tmax ms\torder p50\torder p99\t",
 		"%s\t%d\t%.0f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t", results, func(r load.Result) []any {
 			answer, order := cmp.Or(r.Latency, &load.Latency{}), cmp.Or(r.Order, &load.Latency{})
-			return []any{
-				r.Scenario, r.Sockets, r.PerSec, answer.P50, answer.P99, answer.Max, order.P50, order.P99,
-			}
+			return []any{r.Scenario, r.Sockets, r.PerSec, answer.P50, answer.P99, answer.Max, order.P50, order.P99}
 		})
 	if err != nil {
 		return err

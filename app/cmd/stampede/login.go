@@ -157,10 +157,8 @@ func (l *loginCmd) Run(e *env) error {
 		host = "unknown"
 	}
 	var s app.Session
-	err = c.auth("login", app.LogIn{
-		Email: l.Email, Password: password, Client: "app", Device: "stampede at " + host,
-	}, &s)
-	if err != nil {
+	logIn := app.LogIn{Email: l.Email, Password: password, Client: "app", Device: "stampede at " + host}
+	if err := c.auth("login", logIn, &s); err != nil {
 		return err
 	}
 	if err := c.saved.keep(c.base, session{s.Access, s.Refresh}); err != nil {

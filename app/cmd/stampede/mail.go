@@ -17,12 +17,10 @@ type (
 	mailRetry struct {
 		IDs []string `arg:"" optional:"" name:"id" help:"As the list shows them."`
 		All bool     `help:"All that are dead now."`
-
 		operating
 	}
 	mailDrop struct {
 		ID string `arg:"" help:"As the list shows it."`
-
 		operating
 	}
 )
@@ -37,13 +35,9 @@ func (mailCmd) Help() string {
 
 func (c mailList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		var all struct {
-			Mails []app.QuarantinedEmail `json:"mails"`
-			More  bool                   `json:"more"`
-		}
-		err := api.get("/mails", mostEntries, &all)
-		e.more(all.More)
-		return list(e, c.JSON, err, all.Mails, "no dead mails", "id\tat\tkind\tto\ttries\treason", "%s\t%s\t%s\t%s\t%d\t%s",
+		mails, more, err := page[app.QuarantinedEmail](api, "/mails", "mails", mostEntries)
+		e.more(more)
+		return list(e, c.JSON, err, mails, "no dead mails", "id\tat\tkind\tto\ttries\treason", "%s\t%s\t%s\t%s\t%d\t%s",
 			func(d app.QuarantinedEmail) []any {
 				return []any{d.ID, e.wall(d.At), d.Kind, d.To, d.Tries, d.Reason}
 			})

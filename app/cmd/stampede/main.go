@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"syscall"
 	"time"
@@ -22,12 +23,10 @@ var version = "unknown"
 
 // Exit codes, for scripts.
 const (
-	exitOK     = 0
-	exitFailed = 1 // something went wrong; the message says what
-	exitUsage  = 2 // wrong arguments or configuration
-	// the audit found a broken promise, load a missed bar, pay reconcile a difference, status an alarm,
-	// redo something that nobody can give back
-	exitAudit     = 3
+	exitOK        = 0
+	exitFailed    = 1 // something went wrong; the message says what
+	exitUsage     = 2 // wrong arguments or configuration
+	exitAudit     = 3 // a command found a problem and printed it, such as a broken promise or an alarm
 	exitNoVerdict = 4 // a rehearsal did not come to its end
 )
 
@@ -97,6 +96,13 @@ type commands struct {
 	Token       token       `cmd:"" help:"Sign an access token for a user."`
 	Checkconfig checkconfig `cmd:"" help:"Say what is wrong with the configuration and the stores."`
 	Version     versionCmd  `cmd:"" help:"Print the version."`
+}
+
+type versionCmd struct{}
+
+func (versionCmd) Run(e *env) error {
+	_, err := fmt.Fprintf(e.out, "stampede %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
 }
 
 const description = `Stampede is a flash-sale platform that people watch live.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -26,9 +27,7 @@ type (
 )
 
 // withTools opens the database for a command.
-func (e *env) withTools(do func(t *server.Tools) error) error {
-	return e.withToolsOf(app.Actor{}, do)
-}
+func (e *env) withTools(do func(t *server.Tools) error) error { return e.withToolsOf(app.Actor{}, do) }
 
 // withToolsOf is withTools for a command that changes something as the actor.
 func (e *env) withToolsOf(actor app.Actor, do func(t *server.Tools) error) (err error) {
@@ -41,11 +40,7 @@ func (e *env) withToolsOf(actor app.Actor, do func(t *server.Tools) error) (err 
 		return err
 	}
 	tools.Actor = actor
-	defer func() {
-		if closeErr := tools.Close(); err == nil {
-			err = closeErr
-		}
-	}()
+	defer func() { err = errors.Join(err, tools.Close()) }()
 	return do(tools)
 }
 

@@ -19,7 +19,6 @@ type (
 		Lang string        `help:"In which language, like zh: the same notice for those who read that. Without it, a new notice for everybody else."`
 		Warn bool          `help:"A warning, not just information."`
 		For  time.Duration `help:"How long whoever comes is told it, like 5m or 2h; without it, until it is ended."`
-
 		operating
 	}
 	noticeEnd struct{ operating }

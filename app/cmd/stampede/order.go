@@ -22,7 +22,6 @@ type (
 		State app.OrderState `placeholder:"STATE" help:"Only those in a state, like paid."`
 		Sale  app.ID         `placeholder:"ID" help:"Only those of a sale."`
 		Limit int            `default:"50" help:"At most so many, up to 1000."`
-
 		reading
 	}
 	orderShip struct {
@@ -30,14 +29,12 @@ type (
 		Carrier  string `required:"" placeholder:"NAME" help:"Who carries it, at most 24 characters."`
 		Tracking string `required:"" placeholder:"NUMBER" help:"The carrier's number."`
 		Replace  bool   `help:"In the place of the parcel that the order has."`
-
 		operating
 	}
 	orderShipMany struct {
 		File    string `arg:"" help:"Columns order, carrier, tracking; - reads standard input."`
 		DryRun  bool   `help:"Say what would happen, and change nothing."`
 		Replace bool   `help:"In the place of parcels that orders have."`
-
 		operating
 	}
 )
@@ -71,10 +68,8 @@ func (c *orderList) Run(e *env) error {
 		orders, err := pages(api, "/orders", "orders", query, c.Limit, func(o *anyOrder) string { return o.ID.String() })
 		return list(e, c.JSON, err, orders, "no orders", "order\tat\tsale\tuser\tunits\tyuan\tstate\treason\tparcel",
 			"%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s", func(o anyOrder) []any {
-				return []any{
-					o.ID, e.wall(o.CreatedAt), o.Sale, o.User, o.Qty, app.FormatFen(o.AmountFen),
-					o.State, o.Reason, o.Tracking,
-				}
+				at, yuan := e.wall(o.CreatedAt), app.FormatFen(o.AmountFen)
+				return []any{o.ID, at, o.Sale, o.User, o.Qty, yuan, o.State, o.Reason, o.Tracking}
 			})
 	})
 }
@@ -109,21 +104,17 @@ func (c *orderShipMany) Run(e *env) error {
 		body := map[string]any{"csv": string(text), "replace": c.Replace, "dry_run": c.DryRun}
 		var r app.ShipReport
 		err := api.act(http.MethodPost, "/ship", body, &r)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json(r)
-		}
-		for _, l := range r.Lines {
-			if l.Says != "" {
-				fmt.Fprintf(e.out, "line %d: %s: %s\n", l.Line, l.Result, l.Says)
+		return e.show(c.JSON, err, r, func() error {
+			for _, l := range r.Lines {
+				if l.Says != "" {
+					fmt.Fprintf(e.out, "line %d: %s: %s\n", l.Line, l.Result, l.Says)
+				}
 			}
-		}
-		fmt.Fprintf(e.out, "%d shipped, %d unchanged, %d failed\n", r.Shipped, r.Unchanged, r.Failed)
-		if c.DryRun {
-			fmt.Fprintln(e.out, "this was a dry run: nothing was changed")
-		}
-		return nil
+			fmt.Fprintf(e.out, "%d shipped, %d unchanged, %d failed\n", r.Shipped, r.Unchanged, r.Failed)
+			if c.DryRun {
+				fmt.Fprintln(e.out, "this was a dry run: nothing was changed")
+			}
+			return nil
+		})
 	})
 }

@@ -16,7 +16,6 @@ type pay struct {
 
 type payReconcile struct {
 	Day string `required:"" placeholder:"YYYY-MM-DD" help:"The day, in the shop's time zone (STAMPEDE_TIME_ZONE)."`
-
 	reading
 }
 
@@ -24,7 +23,6 @@ type payList struct {
 	Query string             `arg:"" optional:"" name:"query" help:"The number of a trade or of an order."`
 	State app.PaymentOutcome `placeholder:"STATE" help:"Only those of which this became, like late."`
 	Limit int                `default:"50" help:"At most so many, up to 1000."`
-
 	reading
 }
 
@@ -41,9 +39,7 @@ func (c *payList) Run(e *env) error {
 		payments, err := pages(api, "/payments", "payments", query, c.Limit, func(p *app.Received) string { return p.TradeNo })
 		return list(e, c.JSON, err, payments, "no payments", "trade\torder\tyuan\tpaid\tstate", "%s\t%s\t%s\t%s\t%s",
 			func(p app.Received) []any {
-				return []any{
-					p.TradeNo, p.Order, app.FormatFen(p.AmountFen), e.wall(p.PaidAt), p.Outcome,
-				}
+				return []any{p.TradeNo, p.Order, app.FormatFen(p.AmountFen), e.wall(p.PaidAt), p.Outcome}
 			})
 	})
 }
@@ -65,14 +61,7 @@ func (c *payReconcile) Run(e *env) error {
 	}
 	return e.look(c.reading, func(api *client) error {
 		report, err := c.report(api)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			err = e.json(report)
-		} else {
-			err = e.payDayTable(&report)
-		}
+		err = e.show(c.JSON, err, report, func() error { return e.payDayTable(&report) })
 		if err == nil && len(report.Differences) > 0 {
 			err = errReconciliation
 		}

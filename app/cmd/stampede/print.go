@@ -35,33 +35,37 @@ func (e *env) clocks() *time.Location {
 	return e.zone
 }
 
-// result prints the answer of an operation, as JSON for scripts or as a line for people, or returns its error.
-func (e *env) result(asJSON bool, err error, answer any, format string, args ...any) error {
+// show prints a value, as JSON for scripts or by text for people, or returns the error of reading it.
+func (e *env) show(asJSON bool, err error, value any, text func() error) error {
 	switch {
 	case err != nil:
 		return err
 	case asJSON:
-		return e.json(answer)
+		return e.json(value)
 	}
-	_, err = fmt.Fprintf(e.out, format+"\n", args...)
-	return err
+	return text()
 }
 
-// list prints items for scripts, or for people: as a table, or, when there are none, as a sentence. err: they could not
-// be read.
+// result is show for a line of text.
+func (e *env) result(asJSON bool, err error, answer any, format string, args ...any) error {
+	return e.show(asJSON, err, answer, func() error {
+		_, err := fmt.Fprintf(e.out, format+"\n", args...)
+		return err
+	})
+}
+
+// list is show for items: people see a table, or the sentence none if there are no items.
 func list[T any](
 	e *env, asJSON bool, err error, items []T, none, head, format string, columns func(item T) []any,
 ) error {
-	switch {
-	case err != nil:
-		return err
-	case asJSON:
-		return e.json(append([]T{}, items...)) // an empty list is none that scripts would stumble over
-	case len(items) == 0:
-		fmt.Fprintln(e.out, none)
-		return nil
-	}
-	return table(e, 0, head, format, items, columns)
+	items = append([]T{}, items...) // as JSON, an empty list is [] and not null
+	return e.show(asJSON, err, items, func() error {
+		if len(items) == 0 {
+			fmt.Fprintln(e.out, none)
+			return nil
+		}
+		return table(e, 0, head, format, items, columns)
+	})
 }
 
 // table prints a head, if there is one, and a line for each item, with their columns under one another.

@@ -109,18 +109,14 @@ func (c *productShow) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var p app.ProductRecord
 		err := api.get("/products/"+c.ID.String(), nil, &p)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json(p)
-		}
-		fmt.Fprintf(e.out, "product  %s, version %d, changed %s\nname     %s\ncategory %s\nprice    %s yuan\n\n%s\n\n%s\n", p.ID,
-			p.Version, e.wall(p.UpdatedAt), p.Name, p.Category, app.FormatFen(p.ListPriceFen), p.Description, p.Rules)
-		for _, image := range p.Images {
-			fmt.Fprintln(e.out, image.URL, image.Alt)
-		}
-		return nil
+		return e.show(c.JSON, err, p, func() error {
+			fmt.Fprintf(e.out, "product  %s, version %d, changed %s\nname     %s\ncategory %s\nprice    %s yuan\n\n%s\n\n%s\n", p.ID,
+				p.Version, e.wall(p.UpdatedAt), p.Name, p.Category, app.FormatFen(p.ListPriceFen), p.Description, p.Rules)
+			for _, image := range p.Images {
+				fmt.Fprintln(e.out, image.URL, image.Alt)
+			}
+			return nil
+		})
 	})
 }
 
@@ -144,14 +140,12 @@ func (c *productEdit) Run(e *env) error {
 	}
 	return e.editProduct(c.changing, c.ID, app.ProductEdit{
 		Version: c.Version, Name: given(c.Name), CategoryID: c.Category, ListPriceFen: price,
-		Description: c.Description,
-		Rules:       c.Rules,
+		Description: c.Description, Rules: c.Rules,
 	})
 }
 
 func (c *productArchive) Run(e *env) error {
-	gone := !c.Restore
-	return e.editProduct(c.changing, c.ID, app.ProductEdit{Version: c.Version, Archived: &gone})
+	return e.editProduct(c.changing, c.ID, app.ProductEdit{Version: c.Version, Archived: new(!c.Restore)})
 }
 
 // Run uploads pictures, each in an operation of its own, and sets them. A picture that no product shows is removed

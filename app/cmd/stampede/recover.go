@@ -18,7 +18,6 @@ type (
 	recoverNow struct {
 		Accept string `placeholder:"SERVER" help:"Use a database server again that was replaced, as the error of a node names it."`
 		JSON   bool   `name:"json" help:"For scripts."`
-
 		acting
 	}
 	recoverSettle struct {
@@ -28,7 +27,6 @@ type (
 		Write  bool `xor:"how" required:"" help:"It is pending: write its row by what Redis knows of it."`
 		Refund bool `xor:"how" required:"" help:"Its money was given back: enter the refund, which is sent at most once."`
 		JSON   bool `name:"json" help:"For scripts."`
-
 		acting
 	}
 )
@@ -67,18 +65,14 @@ func (c recoverSettle) Run(e *env) error {
 }
 
 func printRecovery(e *env, asJSON bool, report recovery.Report, err error) error {
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		err = e.json(report)
-	} else {
+	err = e.show(asJSON, err, report, func() error {
 		fmt.Fprintf(e.out, "%d orders written, %d ended, %d entries set aside, %d sales imported, %d problems\n",
 			report.Written, report.Ended, report.SetAside, report.Imported, len(report.Problems))
 		for _, p := range report.Problems {
 			fmt.Fprintf(e.out, "sale %s, order %s: %s\n", p.Sale, p.Order, p.Says)
 		}
-	}
+		return nil
+	})
 	if err == nil && len(report.Problems) > 0 {
 		err = errUnsettled
 	}

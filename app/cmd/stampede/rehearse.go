@@ -22,7 +22,6 @@ type rehearseCmd struct {
 	CA       string        `name:"ca" type:"existingfile" placeholder:"FILE" help:"Also trust the certificates in this PEM file."`
 
 	Limit rehearseLimits `embed:"" prefix:"limit-"`
-
 	operating
 }
 
@@ -89,11 +88,7 @@ func (c *rehearseCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNoVerdict, err)
 	}
-	if c.JSON {
-		err = e.json(result)
-	} else {
-		_, err = fmt.Fprint(e.out, result)
-	}
+	err = e.result(c.JSON, nil, result, "%s", result)
 	if err == nil && result.Verdict != "GO" {
 		err = errNoGo
 	}

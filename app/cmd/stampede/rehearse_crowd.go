@@ -345,5 +345,5 @@ func (r *rehearsal) String() string {
 		}
 		fmt.Fprintf(&b, "  %-4s  %-36s %s (limit %s)\n", state, c.Name, c.Measured, c.Limit)
 	}
-	return b.String() + r.Verdict + "\n"
+	return b.String() + r.Verdict
 }

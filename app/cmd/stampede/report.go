@@ -8,7 +8,6 @@ import (
 
 type reportCmd struct {
 	Sale app.ID `arg:"" help:"Its number."`
-
 	reading
 }
 
@@ -21,13 +20,7 @@ func (c *reportCmd) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var r app.SaleReport
 		err := api.get("/sales/"+c.Sale.String()+"/report", nil, &r)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json(r)
-		}
-		return e.printReport(&r)
+		return e.show(c.JSON, err, r, func() error { return e.printReport(&r) })
 	})
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -114,8 +113,8 @@ func (t *terms) edit(env *env) (e app.SaleEdit, err error) {
 		}
 		*at = &instant
 	}
-	challenge := app.Challenge(t.Challenge)
-	e.Stock, e.Limit, e.Cap, e.Challenge = given(t.Stock), given(t.Limit), given(t.Cap), given(challenge)
+	e.Stock, e.Limit, e.Cap = given(t.Stock), given(t.Limit), given(t.Cap)
+	e.Challenge = given(app.Challenge(t.Challenge))
 	return e, nil
 }
 
@@ -156,10 +155,8 @@ func (c *saleList) Run(e *env) error {
 		found, err := pages[app.SaleRecord](api, "/sales", "sales", query, c.Limit, nil)
 		return list(e, c.JSON, err, found, "there are none", "id\tversion\tproduct\tprice\tunits\topens\tphase",
 			"%s\t%d\t%s\t%s\t%d\t%s\t%s", func(s app.SaleRecord) []any {
-				return []any{
-					s.ID, s.Version, s.Product.Name, app.FormatFen(s.PriceFen), s.Initial + s.Added, e.wall(s.OpensAt),
-					s.Phase,
-				}
+				price, units := app.FormatFen(s.PriceFen), s.Initial+s.Added
+				return []any{s.ID, s.Version, s.Product.Name, price, units, e.wall(s.OpensAt), s.Phase}
 			})
 	})
 }
@@ -168,18 +165,13 @@ func (c *saleShow) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var s app.SaleRecord
 		err := api.get("/sales/"+c.ID.String(), nil, &s)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json(s)
-		}
-		fmt.Fprintf(e.out, "sale       %s, version %d, %s\nproduct    %s, %s\nslot       %s\nwindow     %s to %s\nprice      %s yuan\n"+
-			"units      %d, added %d, withdrawn %d\nlimit      %d, cap %d\nasks for   %s\npartition  %d, loaded %v\npaused     %v\n",
+		return e.result(c.JSON, err, s,
+			"sale       %s, version %d, %s\nproduct    %s, %s\nslot       %s\nwindow     %s to %s\nprice      %s yuan\n"+
+				"units      %d, added %d, withdrawn %d\nlimit      %d, cap %d\nasks for   %s\n"+
+				"partition  %d, loaded %v\npaused     %v",
 			s.ID, s.Version, s.Phase, s.Product.ID, s.Product.Name, s.Slot.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt),
-			app.FormatFen(s.PriceFen), s.Initial, s.Added, s.Withdrawn,
-			s.Limit, s.Cap, s.Challenge, s.Partition, s.Loaded, s.Paused)
-		return nil
+			app.FormatFen(s.PriceFen), s.Initial, s.Added, s.Withdrawn, s.Limit, s.Cap, s.Challenge, s.Partition, s.Loaded,
+			s.Paused)
 	})
 }
 
@@ -209,9 +201,8 @@ func (c *saleEdit) Run(e *env) error {
 }
 
 func (c *saleArchive) Run(e *env) error {
-	gone := !c.Restore
 	return e.editSale(c.changing, c.ID, func() (app.SaleEdit, error) {
-		return app.SaleEdit{Version: c.Version, Archived: &gone}, nil
+		return app.SaleEdit{Version: c.Version, Archived: new(!c.Restore)}, nil
 	})
 }
 
@@ -224,8 +215,7 @@ func (c *saleCopy) Run(e *env) error {
 		var s app.SaleRecord
 		err = api.act(http.MethodPost, c.at("/sales/"+c.ID.String()+"/copy"), app.SaleCopy{
 			Slot: c.Slot, PriceFen: t.PriceFen, Stock: t.Stock, Limit: t.Limit, Cap: t.Cap, OpensAt: t.OpensAt,
-			ClosesAt:  t.ClosesAt,
-			Challenge: t.Challenge,
+			ClosesAt: t.ClosesAt, Challenge: t.Challenge,
 		}, &s)
 		return e.sale(c.changing, err, "made", &s)
 	})
@@ -238,16 +228,11 @@ func (c *saleReady) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var r app.Readiness
 		err := api.get("/sales/"+c.ID.String()+"/readiness", nil, &r)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			err = e.json(r)
-		} else {
-			err = table(e, 0, "", "%s\t%s\t%s\t%s", r.Checks, func(c app.Check) []any {
+		err = e.show(c.JSON, err, r, func() error {
+			return table(e, 0, "", "%s\t%s\t%s\t%s", r.Checks, func(c app.Check) []any {
 				return []any{c.State, c.Name, c.Says, c.Do}
 			})
-		}
+		})
 		if err == nil && !r.OK {
 			err = errNotReady
 		}

@@ -12,7 +12,6 @@ type (
 	saleAct struct {
 		Sale    app.ID `arg:"" help:"The sale."`
 		Version int64  `placeholder:"N" help:"Only if the sale is at that version; without it, whatever it is at."`
-
 		operating
 	}
 	salePause  struct{ saleAct }
@@ -62,20 +61,9 @@ func (c *saleAct) act(api *client, what string, body map[string]any, into any) (
 func (c *saleAct) do(e *env, what, says string, body map[string]any) error {
 	return e.operate(c.operating, func(api *client) error {
 		var terms app.OperatorSale
-		if err := c.act(api, what, body, &terms); err != nil {
-			return err
-		}
-		return c.did(e, says, terms)
+		err := c.act(api, what, body, &terms)
+		return e.result(c.JSON, err, terms, "sale %s %s (version %d)", terms.ID, says, terms.Version)
 	})
-}
-
-// did prints what a sale is now.
-func (c *saleAct) did(e *env, says string, terms app.OperatorSale) error {
-	if c.JSON {
-		return e.json(terms)
-	}
-	fmt.Fprintf(e.out, "sale %s %s (version %d)\n", terms.ID, says, terms.Version)
-	return nil
 }
 
 func (c *salePause) Run(e *env) error { return c.do(e, "pause", "is paused", map[string]any{}) }
@@ -105,17 +93,13 @@ func (c *saleWithdraw) Run(e *env) error {
 			app.OperatorSale
 			Withdrawal app.StockAct `json:"withdrawal"`
 		}
-		if err := c.act(api, "stock", map[string]any{"units": -c.Units}, &answer); err != nil {
-			return err
+		err := c.act(api, "stock", map[string]any{"units": -c.Units}, &answer)
+		sale, gone := answer.OperatorSale, answer.Withdrawal
+		text := fmt.Sprintf("sale %s has %d units less, of %d asked for (version %d)", sale.ID, gone.Taken, gone.Units,
+			sale.Version)
+		if gone.State == app.StockPending {
+			text = fmt.Sprintf("the withdrawal of %d units is pending: the server finishes it", gone.Units)
 		}
-		gone := answer.Withdrawal
-		switch {
-		case c.JSON:
-			return e.json(map[string]any{"sale": answer.OperatorSale, "withdrawal": gone})
-		case gone.State == app.StockPending:
-			fmt.Fprintf(e.out, "the withdrawal of %d units is pending: the server finishes it\n", gone.Units)
-			return nil
-		}
-		return c.did(e, fmt.Sprintf("has %d units less, of %d asked for", gone.Taken, gone.Units), answer.OperatorSale)
+		return e.result(c.JSON, err, map[string]any{"sale": sale, "withdrawal": gone}, "%s", text)
 	})
 }

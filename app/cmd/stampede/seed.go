@@ -18,7 +18,6 @@ type seedCmd struct {
 	Products int  `placeholder:"N" help:"Add N products of bulk test data, and nothing else."`
 
 	Challenge string `default:"none" help:"What the sales that are added ask of their buyers: none, pass, captcha or work."`
-
 	acting
 }
 

@@ -60,8 +60,7 @@ func (c *slotCreate) Run(e *env) error {
 			return err
 		}
 		var s app.Slot
-		draft := app.SlotDraft{OpensAt: opens, ClosesAt: closes}
-		err = api.act(http.MethodPost, c.at("/slots"), draft, &s)
+		err = api.act(http.MethodPost, c.at("/slots"), app.SlotDraft{OpensAt: opens, ClosesAt: closes}, &s)
 		return e.did(c.changing, err, s, "made slot %s, %s to %s", s.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt))
 	})
 }
@@ -72,11 +71,8 @@ func (c *slotList) Run(e *env) error {
 			c.From = app.Day(time.Now().In(e.clocks()).Format(time.DateOnly))
 		}
 		query := url.Values{"from": {string(c.From)}, "to": {string(cmp.Or(c.To, c.From))}}
-		var calendar struct {
-			Slots []app.Slot `json:"slots"`
-		}
-		err := api.get("/slots", query, &calendar)
-		return list(e, c.JSON, err, calendar.Slots, "there are none", "id\topens\tcloses\tphase\tsales",
+		slots, _, err := page[app.Slot](api, "/slots", "slots", query)
+		return list(e, c.JSON, err, slots, "there are none", "id\topens\tcloses\tphase\tsales",
 			"%s\t%s\t%s\t%s\t%d", func(s app.Slot) []any {
 				return []any{s.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt), s.Phase, s.Sales}
 			})
@@ -92,18 +88,11 @@ func (c *slotTemplate) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
 		var plan app.SlotPlan
 		err := api.act(http.MethodPost, c.at("/slots/template"), t, &plan)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			err = e.json(plan)
-		} else {
-			err = table(e, 0, "day\topens\tcloses\tstate\t", "%s\t%s\t%s\t%s\t%s", plan.Slots,
-				func(s app.PlannedSlot) []any {
-					return []any{s.Day, s.Opens, s.Closes, s.State, s.Says}
-				})
-			fmt.Fprintf(e.out, "%d new, %d wrong\n", plan.New, plan.Wrong)
-		}
+		err = e.show(c.JSON, err, plan, func() error {
+			defer fmt.Fprintf(e.out, "%d new, %d wrong\n", plan.New, plan.Wrong)
+			return table(e, 0, "day\topens\tcloses\tstate\t", "%s\t%s\t%s\t%s\t%s", plan.Slots,
+				func(s app.PlannedSlot) []any { return []any{s.Day, s.Opens, s.Closes, s.State, s.Says} })
+		})
 		if err == nil && plan.Wrong > 0 {
 			err = errors.New("the template does not fit, so nothing of it would be made")
 		}

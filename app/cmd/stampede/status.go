@@ -10,7 +10,6 @@ import (
 
 type status struct {
 	Watch bool `help:"Show it anew every second, until Ctrl-C."`
-
 	reading
 }
 
@@ -67,15 +66,13 @@ func (s *status) show(e *env, b *app.Board, failed error) error {
 	case s.JSON:
 		return e.json(b)
 	}
-	picture := clearScreen
-	if !s.Watch {
-		picture = ""
-	}
+	text := boardText(b)
 	if failed != nil {
-		picture += "stampede: " + failed.Error() + "\n"
-	} else {
-		picture += boardText(b)
+		text = "stampede: " + failed.Error() + "\n"
 	}
-	_, err := fmt.Fprint(e.out, picture)
+	if s.Watch {
+		text = clearScreen + text
+	}
+	_, err := fmt.Fprint(e.out, text)
 	return err
 }

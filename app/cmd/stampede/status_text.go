@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,8 +36,7 @@ func boardText(b *app.Board) string {
 	if refused := refusals(b); refused != "" {
 		w.add("refused: %s", refused)
 	}
-	w.add("payments: %d open, %d in doubt, %d refunds stuck",
-		b.Payments.Open, b.Payments.InDoubt, b.Payments.RefundsStuck)
+	w.add("payments: %d open, %d in doubt, %d refunds stuck", b.Payments.Open, b.Payments.InDoubt, b.Payments.RefundsStuck)
 	w.sales(b.Sales)
 	w.partitions(b.Partitions)
 	w.nodes(b.Nodes)
@@ -52,10 +52,7 @@ func boardText(b *app.Board) string {
 // refusals names the reasons, the most frequent first.
 func refusals(b *app.Board) string {
 	codes := slices.SortedFunc(maps.Keys(b.RefusedS), func(x, y app.Code) int {
-		if b.RefusedS[x] != b.RefusedS[y] {
-			return int(10 * (b.RefusedS[y] - b.RefusedS[x]))
-		}
-		return strings.Compare(string(x), string(y))
+		return cmp.Or(cmp.Compare(b.RefusedS[y], b.RefusedS[x]), cmp.Compare(x, y))
 	})
 	parts := make([]string, len(codes))
 	for i, code := range codes {
@@ -100,8 +97,7 @@ func (w *lines) sales(sales []app.BoardSale) {
 		if s.Paused {
 			phase = "paused"
 		}
-		w.add("%s %-8s %8d %7d %7d %8s %8d", cell(s.Name, 22), phase, s.Stock, s.Held, s.Sold, number(s.Rate),
-			s.Watching)
+		w.add("%s %-8s %8d %7d %7d %8s %8d", cell(s.Name, 22), phase, s.Stock, s.Held, s.Sold, number(s.Rate), s.Watching)
 	}
 }
 

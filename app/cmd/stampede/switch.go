@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 
 	"stampede/app"
@@ -20,7 +19,6 @@ type (
 		LeastChallenge *app.Challenge `placeholder:"KIND" help:"Every sale asks for at least that: none, pass, work or captcha."`
 		Lists          *app.Lists     `placeholder:"HOW" help:"live, or cached: lists may be three seconds old."`
 		WorkBits       *int           `placeholder:"N" help:"How hard proofs of work are, 1 to 26 bits."`
-
 		operating
 	}
 )
@@ -32,36 +30,26 @@ func (switchCmd) Help() string {
 		"    stampede switch show"
 }
 
-func (e *env) showSwitches(asJSON bool, s app.Switches) error {
-	if asJSON {
-		return e.json(s)
-	}
-	fmt.Fprintf(e.out, "tick-ms          %d\nhttp-buy         %v\nleast-challenge  %s\nlists            %s\nwork-bits        %d\n", s.TickMS,
-		s.HTTPBuy, s.LeastChallenge, s.Lists, s.WorkBits)
-	return nil
+func (e *env) showSwitches(asJSON bool, err error, s app.Switches) error {
+	return e.result(asJSON, err, s,
+		"tick-ms          %d\nhttp-buy         %v\nleast-challenge  %s\nlists            %s\nwork-bits        %d",
+		s.TickMS, s.HTTPBuy, s.LeastChallenge, s.Lists, s.WorkBits)
 }
 
 func (c switchShow) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var s app.Switches
-		if err := api.get("/switches", nil, &s); err != nil {
-			return err
-		}
-		return e.showSwitches(c.JSON, s)
+		err := api.get("/switches", nil, &s)
+		return e.showSwitches(c.JSON, err, s)
 	})
 }
 
 func (c *switchSet) Run(e *env) error {
-	edit := app.SwitchesEdit{
-		TickMS: c.TickMS, HTTPBuy: c.HTTPBuy, LeastChallenge: c.LeastChallenge, Lists: c.Lists,
-		WorkBits: c.WorkBits,
-	}
 	return e.operate(c.operating, func(api *client) error {
-		s, err := api.editSwitches(edit)
-		if err != nil {
-			return err
-		}
-		return e.showSwitches(c.JSON, s)
+		s, err := api.editSwitches(app.SwitchesEdit{
+			TickMS: c.TickMS, HTTPBuy: c.HTTPBuy, LeastChallenge: c.LeastChallenge, Lists: c.Lists, WorkBits: c.WorkBits,
+		})
+		return e.showSwitches(c.JSON, err, s)
 	})
 }
 

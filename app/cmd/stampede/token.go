@@ -23,7 +23,6 @@ type (
 	tokenRotate struct {
 		Now  bool `help:"End all tokens that were signed before: guests lose what is theirs, others refresh."`
 		JSON bool `name:"json" help:"For scripts."`
-
 		acting
 	}
 )

@@ -30,36 +30,30 @@ type (
 		Lang     string   `default:"en" enum:"en,zh" help:"In which its mails are written: ${enum}."`
 		Password bool     `help:"Read its password from standard input, one line; without it, a link by mail sets one."`
 		JSON     bool     `name:"json" help:"For scripts."`
-
 		acting
 	}
 	userList struct {
 		Query string   `arg:"" optional:"" name:"query" help:"An id, a whole name, or the beginning of an e-mail."`
 		Role  app.Role `default:"" enum:",shopper,operator,admin" help:"Only those that may do that."`
 		Limit int      `default:"100" help:"At most so many, up to 1000."`
-
 		reading
 	}
 	userShow struct {
 		Who string `arg:"" name:"user" help:"Id or e-mail."`
-
 		reading
 	}
 	userRole struct {
 		Who  string   `arg:"" name:"user" help:"Id or e-mail."`
 		Role app.Role `arg:"" enum:"shopper,operator,admin" help:"${enum}."`
-
 		operating
 	}
 	userRevoke struct {
 		Who string `arg:"" name:"user" help:"Id or e-mail."`
-
 		operating
 	}
 	userDelete struct {
 		Who string `arg:"" name:"user" help:"Id or e-mail; of a guest, the id."`
 		Yes bool   `help:"Yes, for good."`
-
 		operating
 	}
 )
@@ -106,17 +100,11 @@ func (c *userAdd) Run(e *env) error {
 	}
 	return e.withActs(c.acting, func(t *server.Tools) error {
 		u, err := t.AddUser(e.ctx, n)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json(u)
-		}
-		fmt.Fprintf(e.out, "added %s %s, user %s\n", u.Role, u.Email, u.ID)
+		text := fmt.Sprintf("added %s %s, user %s", u.Role, u.Email, u.ID)
 		if n.Password == "" {
-			fmt.Fprintln(e.out, "a link that sets the password is mailed by a running server; it counts for an hour")
+			text += "\na link that sets the password is mailed by a running server; it counts for an hour"
 		}
-		return nil
+		return e.result(c.JSON, err, u, "%s", text)
 	})
 }
 
@@ -129,9 +117,7 @@ func (c *userList) Run(e *env) error {
 	}
 	query := url.Values{"q": {c.Query}, "role": {string(c.Role)}}
 	return e.look(c.reading, func(api *client) error {
-		users, err := pages(api, "/users", "users", query, c.Limit, func(u *server.UserSummary) string {
-			return u.ID.String()
-		})
+		users, err := pages(api, "/users", "users", query, c.Limit, func(u *server.UserSummary) string { return u.ID.String() })
 		return list(e, c.JSON, err, users, "nobody has an account", "id\temail\tname\trole\tstate\tsince", "%s\t%s\t%s\t%s\t%s\t%s",
 			func(u server.UserSummary) []any {
 				return []any{u.ID, u.Email, u.Name, u.Role, u.State, e.wall(u.CreatedAt)}
@@ -194,20 +180,14 @@ func (c *client) details(who string) (d userDetails, err error) {
 func (c *userShow) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		u, err := api.details(c.Who)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json(u)
-		}
-		fmt.Fprintf(e.out, "user    %s\ne-mail  %s\nname    %s\nrole    %s\nstate   %s\nsince   %s\n\n", u.ID, u.Email, u.Name,
-			u.Role, u.State, e.wall(u.CreatedAt))
-		return list(e, false, nil, u.Devices, "logged in nowhere", "device\tname\tsince\tlast seen", "%s\t%s\t%s\t%s",
-			func(d app.ExportedDevice) []any {
-				return []any{
-					d.ID, d.Name, e.wall(d.CreatedAt), e.wall(d.LastSeenAt),
-				}
-			})
+		return e.show(c.JSON, err, u, func() error {
+			fmt.Fprintf(e.out, "user    %s\ne-mail  %s\nname    %s\nrole    %s\nstate   %s\nsince   %s\n\n", u.ID, u.Email, u.Name,
+				u.Role, u.State, e.wall(u.CreatedAt))
+			return list(e, false, nil, u.Devices, "logged in nowhere", "device\tname\tsince\tlast seen", "%s\t%s\t%s\t%s",
+				func(d app.ExportedDevice) []any {
+					return []any{d.ID, d.Name, e.wall(d.CreatedAt), e.wall(d.LastSeenAt)}
+				})
+		})
 	})
 }
 
