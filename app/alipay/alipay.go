@@ -1,6 +1,7 @@
 package alipay
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strings"
@@ -75,12 +76,7 @@ var _ app.Gateway = (*Alipay)(nil)
 
 // New reads the keys; a *KeyError names the first that is wrong. It contacts nobody.
 func New(o Options) (*Alipay, error) {
-	if o.Gateway == "" {
-		o.Gateway = Production
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
-	}
+	o.Gateway, o.Timeout = cmp.Or(o.Gateway, Production), cmp.Or(max(o.Timeout, 0), DefaultTimeout)
 	zone, err := time.LoadLocation("Asia/Shanghai")
 	if err != nil {
 		return nil, fmt.Errorf("the gateway's time zone: %w", err)

@@ -17,8 +17,7 @@ type businessError struct {
 }
 
 func (e *businessError) Error() string {
-	return fmt.Sprintf("%s: the gateway answers %s %s: %s, %s", e.method, e.no.Code, e.no.SubCode, e.no.Msg,
-		e.no.SubMsg)
+	return fmt.Sprintf("%s: the gateway answers %s %s: %s, %s", e.method, e.no.Code, e.no.SubCode, e.no.Msg, e.no.SubMsg)
 }
 
 // Unwrap: codes and sub-codes with which the gateway says that it could not decide now are a transient fault.
@@ -34,6 +33,6 @@ func (e *businessError) Unwrap() error {
 
 // saysNo reports whether the error is the gateway's signed no with that sub-code.
 func saysNo(err error, sub string) bool {
-	var signed *businessError
-	return errors.As(err, &signed) && signed.no.Code == alipay.CodeBusinessFailed && signed.no.SubCode == sub
+	signed, ok := errors.AsType[*businessError](err)
+	return ok && signed.no.Code == alipay.CodeBusinessFailed && signed.no.SubCode == sub
 }

@@ -13,8 +13,8 @@ import (
 const (
 	// openAfter faults in a row count as "the gateway is away": a single lost answer is everyday.
 	openAfter = 5
-	// restFor is how long an absent gateway is left alone before one call looks again. It is within the minute in which
-	// reconciliation must find a missed payment.
+	// restFor is the pause before one call tries an absent gateway again; reconciliation must find a missed payment
+	// within a minute.
 	restFor = 2 * time.Second
 )
 
@@ -22,9 +22,7 @@ const (
 // then one call may try. A signed no counts as an answer, a timeout as a fault, and an abandoned call as neither.
 func newBreaker() *gobreaker.CircuitBreaker[struct{}] {
 	return gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
-		Name:         "alipay",
-		MaxRequests:  1,
-		Timeout:      restFor,
+		Name: "alipay", MaxRequests: 1, Timeout: restFor,
 		ReadyToTrip:  func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= openAfter },
 		IsSuccessful: func(err error) bool { return !errors.Is(err, app.ErrTransient) },
 		IsExcluded:   func(err error) bool { return errors.Is(err, context.Canceled) },

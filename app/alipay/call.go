@@ -13,11 +13,9 @@ import (
 // clock is how the gateway writes an instant, in Asia/Shanghai.
 const clock = "2006-01-02 15:04:05"
 
-// head begins every answer. What follows is read field by field into structs of ours: the library's own refuse a whole
-// answer for the form of a field that nobody here reads.
-type head struct {
-	alipay.Error
-}
+// head begins every answer. The rest is read into our own structs: those of the library reject a whole answer for the
+// form of a field that is not used here.
+type head struct{ alipay.Error }
 
 func (h *head) said() *alipay.Error { return &h.Error }
 
@@ -34,8 +32,8 @@ func (a *Alipay) call(ctx context.Context, question alipay.Param, out answer) er
 	return err
 }
 
-// exchange is a call past the breaker. For the library a signed no is no error, and an unsigned one is; here an answer
-// whose signature is missing or wrong is unknown: whoever stands between may have written anything.
+// exchange is a call past the breaker. For the library a signed no is no error. An answer whose signature is missing or
+// wrong is unknown.
 func (a *Alipay) exchange(ctx context.Context, question alipay.Param, out answer) error {
 	if err := a.client.Request(ctx, question, out); err != nil {
 		return unknown(question.APIName(), err)

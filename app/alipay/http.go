@@ -7,23 +7,20 @@ import (
 	"time"
 )
 
-// maxAnswer bounds what is read of an answer, in bytes; real ones are below 10 KB.
-const maxAnswer = 1 << 20
-
-// mostIdle is how many connections wait for the next call: about as many as questions are under way at once.
-const mostIdle = 128
+const (
+	maxAnswer = 1 << 20 // bytes that are read of an answer; real ones are below 10 KB
+	mostIdle  = 128     // idle connections: about as many as there are concurrent calls
+)
 
 // newHTTP makes the client under the library, which by itself has no timeout, reads answers of any length, and looks at
 // no status.
 func newHTTP(timeout time.Duration) *http.Client {
 	return &http.Client{Timeout: timeout, Transport: guard{&http.Transport{
-		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: mostIdle, IdleConnTimeout: time.Minute,
-		ForceAttemptHTTP2: true,
+		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: mostIdle, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
 	}}}
 }
 
-// guard passes on answers with status 200 only, so no redirect is followed either: the gateway answers where it is
-// asked.
+// guard accepts only status 200, so no redirect is followed either.
 type guard struct{ wire http.RoundTripper }
 
 func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {

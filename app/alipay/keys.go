@@ -12,15 +12,15 @@ import (
 	"stampede/app/alipay/rsa2"
 )
 
-// readKeys sets up the client. The library takes short keys, keys of other kinds and certificates that are none without
-// a word, so every key is read here first, and handed on in the one form that it surely reads.
+// readKeys sets up the client. The library silently accepts short keys, keys of other kinds and invalid certificates, so
+// every key is parsed here first and passed on in one normal form.
 func (a *Alipay) readKeys() error {
 	private, err := rsa2.ParsePrivateKey(a.options.PrivateKey)
 	if err != nil {
 		return &KeyError{"PrivateKey", err}
 	}
-	// Never its production mode, whatever the address: that mode fetches every certificate that somebody names, and
-	// believes what it gets. Otherwise the modes differ by their address only.
+	// Never its production mode: that fetches and trusts every certificate that a message names. Otherwise the modes
+	// differ by their address only.
 	a.client, err = alipay.New(
 		a.options.AppID, base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(private)), false,
 		alipay.WithSandboxGateway(a.options.Gateway), alipay.WithTimeLocation(a.zone),

@@ -12,9 +12,8 @@ import (
 	"stampede/app/alipay/rsa2"
 )
 
-// Notified implements app.Gateway. The library looks at the signature alone; everything else is looked at here, and
-// before it, because it is cheap. There is no outgoing call whatever the notification says: one that names a
-// certificate that this shop does not know is forged, not a reason to fetch it.
+// Notified implements app.Gateway. The library checks only the signature; the cheap checks of everything else come first.
+// It makes no outgoing call: a notification that names an unknown certificate is forged, not a reason to fetch it.
 func (a *Alipay) Notified(form url.Values) (app.Trade, error) {
 	for name, values := range form {
 		if len(values) != 1 {
@@ -40,8 +39,8 @@ func (a *Alipay) Notified(form url.Values) (app.Trade, error) {
 	return a.noted(n)
 }
 
-// noted reads what a verified notification says. What the gateway signed and we cannot read is not forged, but it is
-// not understood either: the error is answered `failure`, and the gateway sends it again.
+// noted reads a verified notification. One that is signed and unreadable is not forged: its error is answered `failure`,
+// and the gateway sends it again.
 func (a *Alipay) noted(n *alipay.Notification) (app.Trade, error) {
 	id, err := app.ParseID(n.OutTradeNo)
 	if err != nil {
@@ -50,9 +49,8 @@ func (a *Alipay) noted(n *alipay.Notification) (app.Trade, error) {
 	state, known := states[n.TradeStatus]
 	amount, wrong := app.ParseFen(n.TotalAmount)
 	if !known || wrong != nil || n.TradeNo == "" {
-		return app.Trade{},
-			fmt.Errorf("notification about order %v: trade_no %q, trade_status %q, total_amount %q make no sense",
-				id, n.TradeNo, n.TradeStatus, n.TotalAmount)
+		return app.Trade{}, fmt.Errorf("notification about order %v: trade_no %q, trade_status %q, total_amount %q make no sense",
+			id, n.TradeNo, n.TradeStatus, n.TotalAmount)
 	}
 	t := app.Trade{Order: id, No: n.TradeNo, State: state, AmountFen: amount, PaidAt: a.instant(n.GmtPayment)}
 	if n.RefundFee != "" {

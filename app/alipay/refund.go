@@ -25,25 +25,21 @@ func (a *Alipay) Refund(ctx context.Context, r app.RefundRequest) error {
 		return err
 	}
 	if answer.OutTradeNo != r.Order.String() {
-		return unknown(question.APIName(),
-			fmt.Errorf("the answer for order %v is about %q", r.Order, answer.OutTradeNo))
+		return unknown(question.APIName(), fmt.Errorf("the answer for order %v is about %q", r.Order, answer.OutTradeNo))
 	}
 	if answer.FundChange == "Y" {
 		return nil
 	}
 	done, err := a.Refunded(ctx, r)
 	if err == nil && !done {
-		return unknown(question.APIName(),
-			fmt.Errorf("the gateway took the request %s and has not moved the money", r.Request))
+		return unknown(question.APIName(), fmt.Errorf("the gateway took the request %s and has not moved the money", r.Request))
 	}
 	return err
 }
 
 // Refunded implements app.Gateway. Another amount under the same number is a no: this refund cannot be done any more.
 func (a *Alipay) Refunded(ctx context.Context, r app.RefundRequest) (bool, error) {
-	question := alipay.TradeFastPayRefundQuery{
-		OutTradeNo: r.Order.String(), TradeNo: r.TradeNo, OutRequestNo: r.Request,
-	}
+	question := alipay.TradeFastPayRefundQuery{OutTradeNo: r.Order.String(), TradeNo: r.TradeNo, OutRequestNo: r.Request}
 	var answer struct {
 		head
 		OutTradeNo   string `json:"out_trade_no"`
@@ -53,12 +49,10 @@ func (a *Alipay) Refunded(ctx context.Context, r app.RefundRequest) (bool, error
 	}
 	err := a.call(ctx, question, &answer)
 	switch {
-	case saysNo(err, noSuchTrade):
+	case saysNo(err, noSuchTrade), err == nil && answer.RefundStatus != "REFUND_SUCCESS":
 		return false, nil
 	case err != nil:
 		return false, err
-	case answer.RefundStatus != "REFUND_SUCCESS":
-		return false, nil
 	case answer.OutTradeNo != r.Order.String() || answer.OutRequestNo != r.Request:
 		return false, unknown(question.APIName(),
 			fmt.Errorf("the answer for request %s is about %s", r.Request, answer.OutRequestNo))
@@ -68,8 +62,7 @@ func (a *Alipay) Refunded(ctx context.Context, r app.RefundRequest) (bool, error
 		return false, unknown(question.APIName(), err)
 	}
 	if amount != r.AmountFen {
-		return false, fmt.Errorf("request %s gave back %d fen, not %d: %w", r.Request, amount, r.AmountFen,
-			app.ErrGatewayRefused)
+		return false, fmt.Errorf("request %s gave back %d fen, not %d: %w", r.Request, amount, r.AmountFen, app.ErrGatewayRefused)
 	}
 	return true, nil
 }

@@ -22,8 +22,7 @@ const (
 	wrongStatus = "ACQ.TRADE_STATUS_ERROR"
 )
 
-// Query implements app.Gateway. A trade that is closed although it was paid has been refunded as a whole: the gateway
-// closes it then.
+// Query implements app.Gateway. The gateway closes a trade that was refunded as a whole.
 func (a *Alipay) Query(ctx context.Context, id app.ID) (app.Trade, error) {
 	question := alipay.TradeQuery{OutTradeNo: id.String()}
 	var answer struct {
@@ -44,12 +43,9 @@ func (a *Alipay) Query(ctx context.Context, id app.ID) (app.Trade, error) {
 	state, known := states[answer.TradeStatus]
 	amount, wrong := app.ParseFen(answer.TotalAmount)
 	if answer.OutTradeNo != id.String() || !known || wrong != nil || answer.TradeNo == "" {
-		return app.Trade{}, unknown(question.APIName(),
-			fmt.Errorf("the answer for order %v makes no sense: %+v", id, answer))
+		return app.Trade{}, unknown(question.APIName(), fmt.Errorf("the answer for order %v makes no sense: %+v", id, answer))
 	}
-	t := app.Trade{
-		Order: id, No: answer.TradeNo, State: state, AmountFen: amount, PaidAt: a.instant(answer.SendPayDate),
-	}
+	t := app.Trade{Order: id, No: answer.TradeNo, State: state, AmountFen: amount, PaidAt: a.instant(answer.SendPayDate)}
 	if t.State == app.TradeClosed && t.PaidAt != 0 {
 		t.RefundedFen = amount
 	}
@@ -73,8 +69,7 @@ func (a *Alipay) Close(ctx context.Context, id app.ID) (app.Trade, error) {
 	case err != nil:
 		return app.Trade{}, err
 	case answer.OutTradeNo != id.String():
-		return app.Trade{}, unknown(question.APIName(),
-			fmt.Errorf("the answer for order %v is about %q", id, answer.OutTradeNo))
+		return app.Trade{}, unknown(question.APIName(), fmt.Errorf("the answer for order %v is about %q", id, answer.OutTradeNo))
 	}
 	return app.Trade{Order: id, No: answer.TradeNo, State: app.TradeClosed}, nil
 }

@@ -14,15 +14,13 @@ func (s *Seeder) Bulk(ctx context.Context, n int, progress func(done int)) error
 	if err := s.categories(ctx, []app.Category{{ID: bulk, Name: "Bulk test data"}}); err != nil {
 		return err
 	}
-	batch := make([]app.Product, 0, bulkBatch)
 	for done := 0; done < n; {
-		batch = batch[:0]
-		for i := done; i < min(done+bulkBatch, n); i++ {
-			product, err := s.bulkProduct(i)
-			if err != nil {
+		batch := make([]app.Product, min(bulkBatch, n-done))
+		for i := range batch {
+			var err error
+			if batch[i], err = s.bulkProduct(done + i); err != nil {
 				return err
 			}
-			batch = append(batch, product)
 		}
 		if err := s.Editor.AddProducts(ctx, batch); err != nil {
 			return fmt.Errorf("add products %d to %d: %w", done+1, done+len(batch), err)

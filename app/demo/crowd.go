@@ -67,17 +67,9 @@ func (c *Crowd) scaled(d time.Duration) time.Duration {
 
 // live comes in again and again, with a pause after each visit that went wrong.
 func (s *shopper) live(ctx context.Context) {
-	if !app.Sleep(ctx, s.upTo(arrival)) {
-		return
-	}
-	for {
-		err := s.visit(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		slog.DebugContext(ctx, s.name+" lost the connection", "err", err)
-		if !app.Sleep(ctx, time.Second+s.upTo(away)) {
-			return
+	for pause := s.upTo(arrival); app.Sleep(ctx, pause); pause = time.Second + s.upTo(away) {
+		if err := s.visit(ctx); ctx.Err() == nil {
+			slog.DebugContext(ctx, s.name+" lost the connection", "err", err)
 		}
 	}
 }

@@ -6,5 +6,5 @@
 //     guests, watch the current slot, buy now and then, sometimes cancel and mostly forget to pay. They use nothing but
 //     what any client may.
 //
-// What is sold and when is decided by the input alone, and making it again adds only what is missing.
+// Products and slots depend on the input only. Running the seeder again adds only what is missing.
 package demo

@@ -60,8 +60,7 @@ var offers = []offer{
 		"<p>A large sensor behind a fixed 28 mm lens, in a body that fits a coat pocket.</p>"+
 			"<ul><li>24 megapixels, stabilised</li><li>Starts in 0.4 seconds</li><li>Film-like profiles in the camera</li></ul>",
 		"One per buyer; two years of warranty."), 70, 18, 1},
-	{item(108, outdoor, "sneakers", "Tideline Sneakers", "White and red sneaker with blue laces, seen from the side",
-		79900,
+	{item(108, outdoor, "sneakers", "Tideline Sneakers", "White and red sneaker with blue laces, seen from the side", 79900,
 		"<p>A daily trainer with a wide toe box and a sole that springs back.</p>"+
 			"<ul><li>248 g in size 42</li><li>Knit upper, dries overnight</li></ul>",
 		"Give your size in the address line; one exchange is free."), 50, 66, 2},

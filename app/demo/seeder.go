@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"stampede/app"
 )
@@ -48,16 +49,9 @@ func (s *Seeder) categories(ctx context.Context, wanted []app.Category) error {
 	if err != nil {
 		return fmt.Errorf("list categories: %w", err)
 	}
-	known := make(map[app.ID]bool, len(there))
-	for _, c := range there {
-		known[c.ID] = true
-	}
-	var missing []app.Category
-	for _, c := range wanted {
-		if !known[c.ID] {
-			missing = append(missing, c)
-		}
-	}
+	missing := slices.DeleteFunc(slices.Clone(wanted), func(c app.Category) bool {
+		return slices.ContainsFunc(there, func(known app.Category) bool { return known.ID == c.ID })
+	})
 	if len(missing) == 0 {
 		return nil
 	}
@@ -89,14 +83,10 @@ func (s *Seeder) Schedule(ctx context.Context, plan []Window) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read slots: %w", err)
 	}
-	planned := make(map[Window]bool, len(plan))
-	for _, w := range plan {
-		planned[w] = true
-	}
 	var sales []app.Sale
 	filled := 0
 	for _, slot := range there {
-		if slot.Sales > 0 || !planned[Window{slot.OpensAt, slot.ClosesAt}] {
+		if slot.Sales > 0 || !slices.Contains(plan, Window{slot.OpensAt, slot.ClosesAt}) {
 			continue
 		}
 		filled++

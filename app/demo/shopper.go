@@ -65,10 +65,11 @@ func (s *shopper) visit(ctx context.Context) error {
 
 // shop reacts to what comes and makes a move now and then.
 func (s *shopper) shop(ctx context.Context, frames <-chan *wsclient.Frame) error {
-	if err := s.conn.Send(wsclient.Request{Op: wsclient.Hello, Token: s.token}); err != nil {
-		return err
+	err := s.conn.Send(wsclient.Request{Op: wsclient.Hello, Token: s.token})
+	if err == nil {
+		err = s.watch()
 	}
-	if err := s.watch(); err != nil {
+	if err != nil {
 		return err
 	}
 	move := time.NewTimer(s.firstMove())
@@ -187,8 +188,7 @@ func (s *shopper) move() error {
 	if len(there) == 0 {
 		return s.watch() // perhaps a unit has come back, or the next slot is on
 	}
-	wish := there[s.random.IntN(len(there))]
-	qty := 1
+	wish, qty := there[s.random.IntN(len(there))], 1
 	if wish.Limit > 1 && s.random.Float64() < 0.2 {
 		qty = 2
 	}

@@ -2,6 +2,9 @@ package server
 
 import (
 	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"fmt"
 	"time"
 
 	"stampede/app"
@@ -36,4 +39,14 @@ func (p *parts) personalData() *app.PersonalData {
 		Users: db, Devices: db, Addresses: db, Orders: p.ports.orders, Refunds: p.ports.refunds, Erasures: db,
 		Now: p.clock.Now, Proves: p.accounts.Prove,
 	}
+}
+
+// passes derives the key of passes from the signing secret, which all nodes share. Keys are domain-separated: a pass
+// cannot be replayed as a token.
+func (c *Config) passes() (*app.Passes, error) {
+	key, err := hkdf.Key(sha256.New, []byte(c.JWTSecret), nil, "stampede passes", sha256.Size)
+	if err != nil {
+		return nil, fmt.Errorf("derive the key of passes: %w", err)
+	}
+	return app.NewPasses(key), nil
 }

@@ -33,12 +33,11 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	b := &p.office
 	b.poster = &app.OutboxSender{Outbox: p.ports.outbox, Stream: p.ports.paid, Inventory: p.ports.inventory}
 	gauge(registry, "stampede_postings_waiting",
-		"Paid and refunded orders that the back office's stream does not have yet.",
-		func() float64 { return float64(b.poster.Waiting()) })
+		"Paid and refunded orders that the back office's stream does not have yet.", b.poster.Waiting)
 	if p.shop.TakesPayments() {
 		b.refunder = &app.Refunder{
-			Gateway: p.ports.gateway, Refunds: p.ports.refunds, Orders: p.ports.orders,
-			Inventory: p.ports.inventory, Effects: p.effects,
+			Gateway: p.ports.gateway, Refunds: p.ports.refunds, Orders: p.ports.orders, Inventory: p.ports.inventory,
+			Effects: p.effects,
 		}
 		showRefunds(registry, b.refunder)
 	}
@@ -87,9 +86,8 @@ func showRefunds(registry *prometheus.Registry, r *app.Refunder) {
 		app.RefundOpen:  func(b app.RefundBacklog) int64 { return b.Open },
 		app.RefundStuck: func(b app.RefundBacklog) int64 { return b.Stuck },
 	} {
-		gauge(registry, "stampede_refunds",
-			"Refunds that wait: asked and stuck ones for people, open ones for the gateway.",
-			func() float64 { return float64(count(r.Backlog())) }, "state", string(state))
+		gauge(registry, "stampede_refunds", "Refunds that wait: asked and stuck ones for people, open ones for the gateway.",
+			func() int64 { return count(r.Backlog()) }, "state", string(state))
 	}
 	gauge(registry, "stampede_refund_oldest_timestamp_seconds",
 		"When the oldest open refund was decided on, Unix seconds; 0: none is open.",

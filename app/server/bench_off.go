@@ -14,9 +14,6 @@ func armBench(map[string]string) {}
 func (p *parts) decider() app.Gate { return p.gate }
 
 func (p *parts) consumers(partition int) []*streams.Consumer {
-	return []*streams.Consumer{
-		streams.NewConsumer(p.inventory, partition, nodeName(p.lease), p.fulfiller, streams.ConsumerOptions{
-			Workers: p.workers,
-		}),
-	}
+	o := streams.ConsumerOptions{Workers: p.workers}
+	return []*streams.Consumer{streams.NewConsumer(p.inventory, partition, nodeName(p.lease), p.fulfiller, o)}
 }

@@ -27,11 +27,10 @@ type liveBoard struct {
 // composeBoard connects the live board, and shows its counts as metrics.
 func (p *parts) composeBoard(c *Config, version string, counted *streams.Metrics, registry *prometheus.Registry) {
 	b := &p.board
-	reader := &app.BoardReader{
-		Store: p.inventory, Catalogue: p.catalogue, Inventory: p.inventory, Now: p.clock.Now,
+	b.feed = &app.BoardFeed{
+		Reader: &app.BoardReader{Store: p.inventory, Catalogue: p.catalogue, Inventory: p.inventory, Now: p.clock.Now},
+		Store:  p.inventory, Audience: p.hub, Sample: p.sampler(c, version, counted),
 	}
-	sample := p.sampler(c, version, counted)
-	b.feed = &app.BoardFeed{Reader: reader, Store: p.inventory, Audience: p.hub, Sample: sample}
 	all := &b.tally.All
 	counter(registry, "stampede_buys_total",
 		"Presses of Buy, over sockets and HTTP, those refused included, without hidden sales.", all.Pressed)
@@ -81,13 +80,7 @@ func (p *parts) turnAway(sale app.ID, layer app.Layer, err error) {
 func (p *parts) sampler(
 	c *Config, version string, counted *streams.Metrics,
 ) func() (app.NodeFigures, app.PaymentFigures, app.Flow) {
-	began, roles := time.Now(), []string{}
-	for _, r := range c.Roles.byName() {
-		if *r.on {
-			roles = append(roles, r.name)
-		}
-	}
-	all := &p.board.tally.All
+	began, roles, all := time.Now(), c.Roles.names(), &p.board.tally.All
 	busy, looked := cpuTime(), time.Now()
 	return func() (app.NodeFigures, app.PaymentFigures, app.Flow) {
 		n := app.NodeFigures{

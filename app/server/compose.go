@@ -131,9 +131,8 @@ func compose(
 	}
 	metrics := streams.NewMetrics()
 	inventory, err := streams.New(streams.Options{
-		Client: s.client, BlockingClient: s.blocking, Partitions: c.Partitions, Backlog: c.Backlog,
+		Client: s.client, BlockingClient: s.blocking, Partitions: c.Partitions, Backlog: c.Backlog, Metrics: metrics,
 		Replicas: c.RedisReplicas, Namespace: s.namespace(), Frame: realtime.OrderFrame, OnStale: p.onStale,
-		Metrics: metrics,
 	})
 	if err != nil {
 		return nil, err
@@ -144,8 +143,7 @@ func compose(
 	p.workers = streams.NewWorkers(inventory, nodeName(lease))
 	if c.Roles.Worker {
 		gauge(registry, "stampede_partitions_attended",
-			"Partitions on whose reservations this worker waits; all workers together have each of them once.",
-			func() float64 { return float64(p.workers.Attended()) })
+			"Partitions on whose reservations this worker waits; all workers together have each of them once.", p.workers.Attended)
 	}
 	p.board.sales.Store = inventory
 	gateway, err := c.gateway()
@@ -155,24 +153,17 @@ func compose(
 	p.office.paid = streams.NewPaidStream(s.client)
 	p.ports = newPorts(s.db, inventory, p.office.paid, gateway)
 
-	// The storefront asks the hub's audience for nothing, but the ticker tells it everything; the hub asks the shop.
-	p.shop = &shop{
-		Issuer: issuer, blocks: blocks,
-		Journal: &app.Journal{Store: p.ports.acts},
-	}
+	p.shop = &shop{Issuer: issuer, blocks: blocks, Journal: &app.Journal{Store: p.ports.acts}}
 	p.buys, p.windows = limits.NewBuys(c.buyPaces()), limits.NewWindows(s.client, c.Window)
 	counter(registry, "stampede_http_counted_alone_total",
 		"HTTP requests that this node counted by itself, because Redis did not answer.", p.windows.CountedAlone)
 	p.switches = &app.Switchboard{Kept: s.db, Clock: p.clock}
 	p.shop.SwitchDesk = &app.SwitchDesk{Journal: p.shop.Journal, Kept: s.db}
 	p.hub = realtime.NewHub(realtime.Options{
-		Standing: p.switches.Standing,
-		Shop:     p.shop, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db,
-		Chains:  inventory,
-		Metrics: registry, MaxClients: c.MaxConns, MaxPerUser: c.UserConns,
-		OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst,
-		Blocked: p.shop.blocked, MayBuy: p.mayBuy, FirstTold: p.firstTold,
-		Tracer:       p.tracer,
+		Shop: p.shop, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db, Chains: inventory,
+		Standing: p.switches.Standing, Metrics: registry, MaxClients: c.MaxConns, MaxPerUser: c.UserConns,
+		OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst, Blocked: p.shop.blocked, MayBuy: p.mayBuy,
+		FirstTold: p.firstTold, Tracer: p.tracer,
 		BoardHistory: func(ctx context.Context) []app.BoardPoint { return p.board.feed.Points(ctx) },
 	})
 	blocks.Store, blocks.OnChange = s.db, p.hub.CloseBlocked
@@ -196,8 +187,8 @@ func compose(
 	counter(registry, "stampede_soldout_turned_away_total",
 		"Buys answered sold_out by a flag of this node, without Redis.", p.soldOut.Turned)
 	p.ticker = &app.Ticker{
-		Node: nodeName(lease), Catalogue: p.catalogue, Inventory: inventory, Audience: p.hub,
-		Clock: p.clock, Every: p.switches.TickEvery,
+		Node: nodeName(lease), Catalogue: p.catalogue, Inventory: inventory, Audience: p.hub, Clock: p.clock,
+		Every: p.switches.TickEvery,
 	}
 	storefront := &app.Storefront{
 		Catalogue: p.catalogue, Warmer: p.warmer, Inventory: p.ports.inventory, Orders: p.ports.orders, Clock: p.clock,
@@ -218,8 +209,7 @@ func compose(
 		Effects: p.effects,
 	}
 	gauge(registry, "stampede_sales_mismatched",
-		"Sales whose holds in Redis and rows do not agree, as this node has found: people have to look.",
-		func() float64 { return float64(p.reconciler.Mismatched()) })
+		"Sales whose holds in Redis and rows do not agree, as this node has found: people have to look.", p.reconciler.Mismatched)
 	counter(registry, "stampede_sale_counts_corrected_total",
 		"How often this node has set the counters of a sale to the sums of its holds; each time there was a defect before.",
 		p.reconciler.Corrected)
@@ -241,9 +231,7 @@ func compose(
 	registerReplica(registry, p.stores.replica)
 	p.composeArchive(c, registry)
 	p.composeAccounts(c, issuer)
-	p.shop.UserService = &app.UserService{
-		Users: s.db, Devices: s.db, Data: p.personalData(), Journal: p.shop.Journal,
-	}
+	p.shop.UserService = &app.UserService{Users: s.db, Devices: s.db, Data: p.personalData(), Journal: p.shop.Journal}
 	passes, err := c.passes()
 	if err != nil {
 		return nil, err
@@ -276,16 +264,12 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		Catalogue: desk, Pictures: app.NewPictures(p.stores.db),
 		Readiness: checklist(desk, p.stores, p.inventory, p.ports.gateway, c).Readiness,
 		Shop:      p.shop, Accounts: p.accounts, Data: p.personalData(), Mount: p.hub.Mount, Page: builtPage(),
-		AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,
-		Origins: c.Origins, Proxies: c.Proxies, Closing: closing, Metrics: metrics, Blocked: p.shop.blocks.Address,
-		Switches:   p.switches.Now,
+		AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location, Origins: c.Origins, Proxies: c.Proxies, Closing: closing,
+		Metrics: metrics, Blocked: p.shop.blocks.Address, Switches: p.switches.Now,
 		Logins:     limits.Pace{Rate: c.AuthRate, Period: time.Minute, Burst: c.AuthBurst},
 		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
-		Passes:     c.buyPaces().Addr,
-		MayBuy:     p.mayBuy,
-		NoBuy:      func(sale app.ID, err error) { p.turnAway(sale, app.LayerNode, err) },
-		Tracer:     p.tracer,
-		Board:      p.board.feed.History,
+		Passes:     c.buyPaces().Addr, MayBuy: p.mayBuy, Tracer: p.tracer, Board: p.board.feed.History,
+		NoBuy: func(sale app.ID, err error) { p.turnAway(sale, app.LayerNode, err) },
 		Counts: api.Counts{
 			Windows: p.windows,
 			Listing: limits.Class{Name: "list", User: c.ListPerUser, Addr: c.ListPerAddr},
@@ -347,21 +331,14 @@ func (p *parts) warmUp(ctx context.Context) error {
 	if err := p.clock.Sample(ctx, p.inventory); err != nil {
 		return err
 	}
-	err := errors.Join(p.shop.blocks.RunOnce(ctx), p.accounts.Watch.RunOnce(ctx), p.switches.RunOnce(ctx))
-	if err != nil {
-		return err
-	}
-	if err := p.catalogue.Refresh(ctx); err != nil {
-		return err
-	}
-	if err := p.recovery.RunOnce(ctx); err != nil {
-		return err
+	steps := []func(context.Context) error{
+		p.shop.blocks.RunOnce, p.accounts.Watch.RunOnce, p.switches.RunOnce, p.catalogue.Refresh, p.recovery.RunOnce,
 	}
 	if p.keeper != nil {
-		if err := errors.Join(p.keeper.Seeder.Products(ctx), p.keeper.RunOnce(ctx)); err != nil {
-			return err
-		}
-		if err := p.catalogue.Refresh(ctx); err != nil {
+		steps = append(steps, p.keeper.Seeder.Products, p.keeper.RunOnce, p.catalogue.Refresh)
+	}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
 			return err
 		}
 	}

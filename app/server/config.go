@@ -121,14 +121,11 @@ func (c *Config) check() []Problem {
 	var p problems
 	switch {
 	case c.RedisURL != "" && c.MySQLDSN == "":
-		p.add("MYSQL_DSN",
-			"is not set, but STAMPEDE_REDIS_URL is: set both for real stores, none for the embedded ones")
+		p.add("MYSQL_DSN", "is not set, but STAMPEDE_REDIS_URL is: set both for real stores, none for the embedded ones")
 	case c.RedisURL == "" && c.MySQLDSN != "":
-		p.add("REDIS_URL",
-			"is not set, but STAMPEDE_MYSQL_DSN is: set both for real stores, none for the embedded ones")
+		p.add("REDIS_URL", "is not set, but STAMPEDE_MYSQL_DSN is: set both for real stores, none for the embedded ones")
 	}
-	p.check("REDIS_URL", checkRedisURL(c.RedisURL))
-	p.check("REDIS_CA", c.checkRedisCA())
+	c.checkRedis(&p)
 	p.within("REDIS_REPLICAS", int64(c.RedisReplicas), 0, 5)
 	p.check("MYSQL_DSN", checkDSN(c.MySQLDSN))
 	p.check("MYSQL_CA", checkMySQLCA(c.MySQLDSN, c.MySQLCA))

@@ -80,8 +80,7 @@ func (c *Config) checkAlipay(p *problems) {
 		return
 	}
 	_, err := c.gateway()
-	var wrong *alipay.KeyError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*alipay.KeyError](err); ok {
 		p.add(keyVariables[wrong.Option], "cannot be used: "+wrong.Err.Error())
 	}
 }
@@ -102,9 +101,8 @@ func (c *Config) Warnings() []Problem {
 		p.add("ALIPAY_NOTIFY_URL", "is not set: payments are found by asking the gateway, within a minute")
 	}
 	if c.AlipaySellerID == "" && !c.AlipaySimulator {
-		p.add("ALIPAY_SELLER_ID",
-			"is not set: a payment to another seller of the same app would be taken for one to this shop; "+
-				"set the 2088… of the account that the money goes to")
+		p.add("ALIPAY_SELLER_ID", "is not set: a payment to another seller of the same app would be taken for one to this "+
+			"shop; set the 2088… of the account that the money goes to")
 	}
 	return p.found
 }
@@ -123,8 +121,7 @@ func checkURL(address, like string) string {
 		return ""
 	}
 	u, err := url.Parse(address)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" ||
-		strings.ContainsAny(address, " \t") {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.ContainsAny(address, " \t") {
 		return "is " + quote(address) + ": want a whole address like " + like
 	}
 	return ""

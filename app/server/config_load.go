@@ -15,11 +15,9 @@ import (
 
 const minSecret = account.MinKeyBytes
 
-// foreign are variables of the operators' commands and of the project's own tests and scripts; a server does not read
-// them.
+// foreign are variables of the operators' commands and of the project's tests and scripts. A server does not read them.
 var foreign = []string{
-	"URL", "TOKEN",
-	"TEST_REDIS", "TEST_MYSQL", "TEST_REDIS_SERVER", "TEST_MYSQL_SERVER", "TEST_STORES", "BIN",
+	"URL", "TOKEN", "TEST_REDIS", "TEST_MYSQL", "TEST_REDIS_SERVER", "TEST_MYSQL_SERVER", "TEST_STORES", "BIN",
 }
 
 // Problem is one wrong variable and what to do about it.
@@ -73,8 +71,7 @@ func (p *problems) lasts(name string, d, low, high time.Duration) {
 // a *ConfigError that names every wrong variable at once.
 func Load(environ []string) (Config, error) {
 	var p problems
-	vars := ours(environ)
-	known := names()
+	vars, known := ours(environ), names()
 	exposed := readSecretFiles(vars, known, &p)
 	armCrash(vars, &p)
 	armBench(vars)

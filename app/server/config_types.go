@@ -36,13 +36,17 @@ type List []string
 
 // UnmarshalText never fails.
 func (l *List) UnmarshalText(text []byte) error {
-	*l = nil
+	*l = listOf(text)
+	return nil
+}
+
+func listOf(text []byte) (l List) {
 	for part := range strings.SplitSeq(string(text), ",") {
 		if part = strings.TrimSpace(part); part != "" {
-			*l = append(*l, part)
+			l = append(l, part)
 		}
 	}
-	return nil
+	return l
 }
 
 func (l List) String() string { return strings.Join(l, ",") }
@@ -53,11 +57,7 @@ type CIDRs []netip.Prefix
 // UnmarshalText names the part that is neither an address nor a network.
 func (c *CIDRs) UnmarshalText(text []byte) error {
 	*c = nil
-	var parts List
-	if err := parts.UnmarshalText(text); err != nil {
-		return err
-	}
-	for _, part := range parts {
+	for _, part := range listOf(text) {
 		if ip, err := netip.ParseAddr(part); err == nil {
 			*c = append(*c, netip.PrefixFrom(ip, ip.BitLen()))
 			continue
@@ -96,9 +96,7 @@ type role struct {
 // UnmarshalText wants at least one role and knows no others.
 func (r *Roles) UnmarshalText(text []byte) error {
 	*r = Roles{}
-	var parts List
-	_ = parts.UnmarshalText(text) // it never fails
-	all := r.byName()
+	parts, all := listOf(text), r.byName()
 	for _, part := range parts {
 		i := slices.IndexFunc(all, func(known role) bool { return known.name == part })
 		if i < 0 {
@@ -112,15 +110,18 @@ func (r *Roles) UnmarshalText(text []byte) error {
 	return nil
 }
 
-func (r Roles) String() string {
-	var parts List
+// names lists the roles that are on; never nil.
+func (r Roles) names() []string {
+	names := []string{}
 	for _, known := range r.byName() {
 		if *known.on {
-			parts = append(parts, known.name)
+			names = append(names, known.name)
 		}
 	}
-	return parts.String()
+	return names
 }
+
+func (r Roles) String() string { return strings.Join(r.names(), ",") }
 
 // Zone is a time zone by its IANA name.
 type Zone struct{ *time.Location }
@@ -149,25 +150,14 @@ func (l *Level) UnmarshalText(text []byte) error {
 	return l.Level.UnmarshalText(text)
 }
 
-func checkRedisURL(s Secret) string {
-	if s == "" {
-		return ""
-	}
-	if _, err := parseRedisURL(string(s)); err != nil {
-		return err.Error()
-	}
-	return ""
-}
-
 func checkDSN(s Secret) string {
 	if s == "" {
 		return ""
 	}
-	dsn, err := mysql.ParseDSN(string(s))
-	if err != nil {
+	switch dsn, err := mysql.ParseDSN(string(s)); {
+	case err != nil:
 		return "cannot be read: want user:password@tcp(host:3306)/database"
-	}
-	if dsn.DBName == "" {
+	case dsn.DBName == "":
 		return "names no database: want user:password@tcp(host:3306)/database"
 	}
 	return ""

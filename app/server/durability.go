@@ -91,11 +91,7 @@ func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
 
 func redisWeaknesses(ctx context.Context, name string, server *redis.Client, wants []redisWant) (found []Weakness) {
 	for _, w := range wants {
-		is, ok := redisSetting(ctx, server, w.setting)
-		if !ok {
-			is = ""
-		}
-		if is != w.want {
+		if is, ok := redisSetting(ctx, server, w.setting); is != w.want {
 			weak := app.WeakSetting{Setting: w.setting, Is: is, Want: w.want, Risk: w.risk}
 			found = append(found, weaknessOf(name, weak, w.refused && ok))
 		}
@@ -107,6 +103,7 @@ func weaknessOf(store string, weak app.WeakSetting, refused bool) Weakness {
 	return Weakness{store, weak.String(), refused, weak}
 }
 
+// redisSetting returns "" and false for a setting that is hidden or not known.
 func redisSetting(ctx context.Context, client *redis.Client, name string) (string, bool) {
 	values, err := client.ConfigGet(ctx, name).Result()
 	value, ok := values[name]

@@ -40,11 +40,10 @@ func (s *stores) failoverWeaknesses(ctx context.Context, name string, server *re
 	case s.replicas == 0 && online > 0:
 		const setting = "min-replicas-to-write"
 		if is, ok := redisSetting(ctx, server, setting); ok && is == "0" {
-			found = append(found, weaknessOf(name, app.WeakSetting{
-				Setting: setting, Is: is, Want: "1",
-				Risk: "a replica that takes over may lack any number of buys that were answered" +
-					" (STAMPEDE_REDIS_REPLICAS lets each of them wait for it)",
-			}, false))
+			const risk = "a replica that takes over may lack any number of buys that were answered" +
+				" (STAMPEDE_REDIS_REPLICAS lets each of them wait for it)"
+			weak := app.WeakSetting{Setting: setting, Is: is, Want: "1", Risk: risk}
+			found = append(found, weaknessOf(name, weak, false))
 		}
 	}
 	return found

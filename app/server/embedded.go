@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -40,6 +41,21 @@ func (f folder) make() error {
 	return nil
 }
 
+// lock keeps a second server off the folder while the file is open.
+func (f folder) lock() (*os.File, error) {
+	file, err := os.OpenFile(filepath.Join(string(f), "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the data folder: %w", err)
+	}
+	if err := lock(file); err != nil {
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = fmt.Errorf("another server is using the data folder %s; stop it, or name another folder with STAMPEDE_DATA or --data", f)
+		}
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
 // forget removes the database, not the signing key: whoever is logged in stays so.
 func (f folder) forget() error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
@@ -64,9 +80,8 @@ func (f folder) secret() (Secret, error) {
 		return "", fmt.Errorf("keep the signing key: %w", err)
 	}
 	if len(strings.TrimSpace(string(text))) < minSecret {
-		return "",
-			fmt.Errorf("the signing key in %s is damaged; remove the file to get a new one (everybody is logged out)",
-				path)
+		return "", fmt.Errorf("the signing key in %s is damaged; remove the file to get a new one (everybody is logged out)",
+			path)
 	}
 	return Secret(strings.TrimSpace(string(text))), nil
 }

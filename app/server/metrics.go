@@ -16,10 +16,8 @@ import (
 
 func newRegistry(version string) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	gauge(registry, "stampede_build", "1, labelled with the version that runs.", func() float64 { return 1 },
-		"version", version)
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	gauge(registry, "stampede_build", "1, labelled with the version that runs.", func() int { return 1 }, "version", version)
 	return registry
 }
 
@@ -30,9 +28,9 @@ func counter(r *prometheus.Registry, name, help string, count func() int64, labe
 }
 
 // gauge shows a number that comes and goes.
-func gauge(r *prometheus.Registry, name, help string, read func() float64, labels ...string) {
-	r.MustRegister(prometheus.NewGaugeFunc(
-		prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labelled(labels)}, read))
+func gauge[N int | int64 | float64](r *prometheus.Registry, name, help string, read func() N, labels ...string) {
+	o := prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labelled(labels)}
+	r.MustRegister(prometheus.NewGaugeFunc(o, func() float64 { return float64(read()) }))
 }
 
 func labelled(pairs []string) prometheus.Labels {
@@ -51,9 +49,7 @@ type privateServer struct {
 }
 
 // newPrivateServer makes nothing of a nil listener: all methods of a nil *privateServer do nothing.
-func newPrivateServer(
-	l net.Listener, registry *prometheus.Registry, ready func() error, profiles bool,
-) *privateServer {
+func newPrivateServer(l net.Listener, registry *prometheus.Registry, ready func() error, profiles bool) *privateServer {
 	if l == nil {
 		return nil
 	}
@@ -67,24 +63,17 @@ func newPrivateServer(
 		}
 		fmt.Fprintln(w, "ready")
 	})
-	if profiles {
-		showProfiles(mux)
+	if profiles { // without pprof's command line, which may hold secrets
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	}
-	return &privateServer{
-		l, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: longestAnswer},
-	}
+	return &privateServer{l, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: longestAnswer}}
 }
 
 // longestAnswer is how long an answer of the private listener may take; a profile is of fewer seconds than that.
 const longestAnswer = 75 * time.Second
-
-// showProfiles shows where time and memory go. Command lines are left out: they may hold secrets.
-func showProfiles(mux *http.ServeMux) {
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-}
 
 func (b *privateServer) serve() error {
 	if b == nil {

@@ -12,16 +12,15 @@ import (
 // scrapeWait is the longest wait of a metric for a store: many scrapers wait for all metrics together for a second.
 const scrapeWait = 250 * time.Millisecond
 
-// storeMetrics are the metrics for which a store is asked at each scrape: all at the same time, so that stores that do
-// not answer hold a scrape up once (scrapeWait) and not once for each. Register it when all are added.
+// storeMetrics reads its metrics from a store at each scrape, concurrently: stores that do not answer delay a scrape by
+// scrapeWait in total. Register it after all metrics were added.
 type storeMetrics struct{ all []prometheus.Collector }
 
 func (m *storeMetrics) add(c prometheus.Collector) { m.all = append(m.all, c) }
 
 // gauge adds a number that comes and goes.
 func (m *storeMetrics) gauge(name, help string, read func() float64, labels ...string) {
-	m.add(prometheus.NewGaugeFunc(
-		prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labelled(labels)}, read))
+	m.add(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labelled(labels)}, read))
 }
 
 // count adds a gauge of entries in a store; NaN: the store did not answer.

@@ -51,11 +51,13 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 		"How long the payment that waited longest to be asked about was due; above 25 a missed notification may take more than a minute.",
 		func() float64 { return p.money.watch.Behind().Seconds() })
 	gauge(registry, "stampede_trades_waiting",
-		"Orders past their deadline that this node cannot end without the gateway's answer.",
-		func() float64 { return float64(p.money.closer.Waiting()) })
+		"Orders past their deadline that this node cannot end without the gateway's answer.", p.money.closer.Waiting)
 }
 
-// newPayWatch makes the duty that asks about open payments, at most so many times a second.
+// payWatchFull is the rate per second from which all questions of a node pass within a few seconds.
+const payWatchFull = 25
+
+// newPayWatch makes the duty that asks about open payments, at most perSecond times a second.
 func newPayWatch(cashier *app.Cashier, perSecond int) *app.PayReconciler {
 	watch := &app.PayReconciler{Cashier: cashier, Pace: rate.NewLimiter(rate.Limit(perSecond), max(1, perSecond/10))}
 	if perSecond < payWatchFull {
@@ -63,9 +65,6 @@ func newPayWatch(cashier *app.Cashier, perSecond int) *app.PayReconciler {
 	}
 	return watch
 }
-
-// payWatchFull is the rate from which on as many questions as a node ever has under way pass within a few seconds.
-const payWatchFull = 25
 
 // start starts the duties of money, which belong to the sweeper.
 func (m *money) start(d *duties, c *Config) {

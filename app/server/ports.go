@@ -27,13 +27,9 @@ type ports struct {
 	gateway   app.Gateway // nil: nothing can be paid
 }
 
-func newPorts(
-	db *store.Store, inventory *streams.Inventory, paid *streams.PaidStream, gateway app.Gateway,
-) ports {
+func newPorts(db *store.Store, redis *streams.Inventory, paid *streams.PaidStream, gateway app.Gateway) ports {
 	return withFaults(ports{
-		inventory: inventory, notifier: inventory, recovery: inventory,
-		acts: db, orders: db, sales: db, editor: db, keeper: inventory, payments: db, refunds: db, shipments: db,
-		outbox:  db,
-		archive: db, paid: paid, gateway: gateway,
+		inventory: redis, notifier: redis, recovery: redis, keeper: redis, paid: paid, gateway: gateway,
+		acts: db, orders: db, sales: db, editor: db, payments: db, refunds: db, shipments: db, outbox: db, archive: db,
 	})
 }

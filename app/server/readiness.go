@@ -43,9 +43,8 @@ func (s *surroundings) Mail(ctx context.Context) (server bool, dead int64, err e
 func (s *surroundings) Durability(ctx context.Context) ([]app.Check, error) {
 	if s.config.Embedded() {
 		return []app.Check{{
-			State: app.CheckWarn, Code: app.FoundEmbedded,
+			State: app.CheckWarn, Code: app.FoundEmbedded, Do: "Use Redis and MySQL for a real sale",
 			Says: "embedded stores are for trying out: a crash loses reservations without a row",
-			Do:   "Use Redis and MySQL for a real sale",
 		}}, nil
 	}
 	weak, err := s.stores.weaknesses(ctx)
@@ -60,8 +59,7 @@ func (s *surroundings) Durability(ctx context.Context) ([]app.Check, error) {
 	return append(found, copies...), err
 }
 
-// copies looks at what a lost disk would leave: the last writes of Redis to its own, its replicas, and what the
-// database can be restored from.
+// copies checks what would remain after the loss of a disk: the log and the replicas of Redis, the binary log of MySQL.
 func (s *surroundings) copies(ctx context.Context) ([]app.Check, error) {
 	var found []app.Check
 	err := s.stores.eachServer(ctx, func(ctx context.Context, name string, server *redis.Client) error {
@@ -83,9 +81,8 @@ func (s *surroundings) copies(ctx context.Context) ([]app.Check, error) {
 	restorable, err := s.stores.db.Restorable(ctx)
 	if err == nil && !restorable {
 		found = append(found, app.Check{
-			State: app.CheckWarn, Code: app.FoundNoBinaryLog,
+			State: app.CheckWarn, Code: app.FoundNoBinaryLog, Do: "Set log_bin, and back up the log with the data",
 			Says: "MySQL keeps no binary log: a backup can be restored to its own instant only",
-			Do:   "Set log_bin, and back up the log with the data",
 		})
 	}
 	return found, err
@@ -111,15 +108,13 @@ func copiesOf(ctx context.Context, name string, server *redis.Client) (found []a
 	if info["aof_last_bgrewrite_status"] == "err" || info["rdb_last_bgsave_status"] == "err" {
 		found = append(found, app.Check{
 			State: app.CheckWarn, Code: app.FoundLogNotRewritten,
-			Says: name + ": its last rewrite failed, so its log grows",
-			Do:   "See whether its disk is full",
+			Says: name + ": its last rewrite failed, so its log grows", Do: "See whether its disk is full",
 		})
 	}
 	if info["role"] != "slave" && info["connected_slaves"] == "0" {
 		found = append(found, app.Check{
-			State: app.CheckWarn, Code: app.FoundNoReplica,
+			State: app.CheckWarn, Code: app.FoundNoReplica, Do: "Give Redis a replica, and keep its disk in the backup",
 			Says: name + " has no replica: with its disk, reservations without a row would be lost",
-			Do:   "Give Redis a replica, and keep its disk in the backup",
 		})
 	}
 	return found, nil

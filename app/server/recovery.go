@@ -32,13 +32,13 @@ func (p *parts) composeRecovery(c *Config, registry *prometheus.Registry) {
 		"What recoveries of this node left for an operator to settle: see the log.", counts.Problems.Load)
 	gauge(registry, "stampede_database_lossless",
 		"1: a failover of the database loses no commit, as it says of its replication; 0: it may.",
-		func() float64 { return oneIf(p.recovery.Database().Lossless) })
+		func() int { return oneIf(p.recovery.Database().Lossless) })
 	gauge(registry, "stampede_database_semi_sync_fallback",
 		"1: semi-synchronous replication is configured and not active.",
-		func() float64 { return oneIf(p.recovery.Database().Fallback) })
+		func() int { return oneIf(p.recovery.Database().Fallback) })
 }
 
-func oneIf(is bool) float64 {
+func oneIf(is bool) int {
 	if is {
 		return 1
 	}
@@ -55,5 +55,5 @@ func newDriver(c *Config, db *store.Store, p ports) *recovery.Driver {
 }
 
 // watchSpread is the time over which the gateway is asked about the orders that were pending when the database lost
-// commits, so that the questions of those who pay now do not wait behind them.
+// commits, so that they do not delay the questions about current payments.
 const watchSpread = 30 * time.Second

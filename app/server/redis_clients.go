@@ -25,12 +25,14 @@ func (c *Config) redisAddress() (redisAddress, error) {
 	return address, nil
 }
 
-func (c *Config) checkRedisCA() string {
-	address, _ := parseRedisURL(string(c.RedisURL)) // which is checked by itself
-	if err := address.trust(c.RedisCA); err != nil {
-		return err.Error()
+func (c *Config) checkRedis(p *problems) {
+	address, err := parseRedisURL(string(c.RedisURL))
+	if err != nil && c.RedisURL != "" {
+		p.add("REDIS_URL", err.Error())
 	}
-	return ""
+	if err := address.trust(c.RedisCA); err != nil {
+		p.add("REDIS_CA", err.Error())
+	}
 }
 
 // runningRedis is the address for programs beside a server: with embedded stores, where the server has noted it.
@@ -54,17 +56,15 @@ func (a *redisAddress) where() string {
 	return hosts
 }
 
-// open makes a client with at most so many connections to each server. It never repeats a command by itself: whoever
-// may repeat one knows why (I6). A cluster's client does, up to three times: it follows a slot that has moved by the
-// same means; scripts carry their identity for that.
+// open makes a client with at most so many connections to each server. It never repeats a command: the caller decides
+// (I6). A cluster's client repeats up to three times to follow moved slots; scripts carry their identity for that.
 func (a *redisAddress) open(connections int) redis.UniversalClient {
 	o := a.UniversalOptions
 	o.MaxRetries = -1
-	o.DialerRetries, o.ContextTimeoutEnabled = 1, true
+	o.DialerRetries, o.ContextTimeoutEnabled, o.PoolSize = 1, true, connections
 	o.DialTimeout, o.PoolTimeout = redisTimeout, redisTimeout
 	o.ReadTimeout, o.WriteTimeout = redisTimeout, redisTimeout
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	o.PoolSize = connections
 	if !o.IsClusterMode {
 		return redis.NewUniversalClient(&o)
 	}
@@ -77,15 +77,15 @@ func (a *redisAddress) open(connections int) redis.UniversalClient {
 }
 
 const (
-	// slotsEvery is how often a cluster's client asks where slots are, whatever happens: a primary that is frozen still
-	// takes connections. go-redis asks once a minute, and whenever it is told MOVED, which a dead primary tells nobody.
+	// slotsEvery is how often a cluster's client always reads where slots are: a frozen primary still takes connections
+	// and never returns MOVED. The default of go-redis is a minute.
 	slotsEvery = 5 * time.Second
-	// slotsSoonest is between two times that it asks because a server cannot be reached.
+	// slotsSoonest is the least time between two reads because a server cannot be reached.
 	slotsSoonest = 500 * time.Millisecond
 )
 
-// lostServers has a cluster's client ask where slots are as soon as one of its servers cannot be reached, because a
-// replica may have taken its place. It asks in the background, and again while the server is away.
+// lostServers has a cluster's client read where slots are, in the background, when one of its servers cannot be
+// reached: a replica may have been promoted.
 type lostServers struct {
 	cluster *redis.ClusterClient
 	asked   atomic.Pointer[time.Time] // nil: never
@@ -120,8 +120,8 @@ func (l *lostServers) ask(ctx context.Context) {
 // oneServer is what a server is called that has all partitions.
 const oneServer = "Redis"
 
-// eachServer asks every server of a cluster, one at a time, replicas too, because any of them may be promoted; or the
-// one server. name is what to call it: "Redis", and in a cluster its address behind that.
+// eachServer calls ask for the one server, or for every server of a cluster, one at a time; replicas too, because any of
+// them may be promoted. name is "Redis", in a cluster with the address behind it.
 func (s *stores) eachServer(
 	ctx context.Context, ask func(ctx context.Context, name string, server *redis.Client) error,
 ) error {

@@ -32,9 +32,8 @@ func (s *stores) replicaWeaknesses(ctx context.Context) []Weakness {
 	if err == nil {
 		return nil
 	}
-	return []Weakness{weaknessOf("MySQL replica", app.WeakSetting{
-		Risk: "the primary answers lists and reports as well: " + err.Error(),
-	}, false)}
+	risk := "the primary answers lists and reports as well: " + err.Error()
+	return []Weakness{weaknessOf("MySQL replica", app.WeakSetting{Risk: risk}, false)}
 }
 
 // registerReplica shows how much the replica takes off the primary; nil: nothing.

@@ -177,17 +177,14 @@ func (s *Server) ready() error {
 
 // readyInDetail is ready for the listener that is not public.
 func (s *Server) readyInDetail() error {
-	o := s.notReady.Load()
-	if o == nil {
-		if d := s.recovery.Load(); d != nil {
-			return d.Barred()
-		}
-		return nil
+	o, d := s.notReady.Load(), s.recovery.Load()
+	switch {
+	case o != nil && o.err != nil:
+		return fmt.Errorf("%s: %w", o.what, o.err)
+	case o == nil && d != nil:
+		return d.Barred()
 	}
-	if o.err == nil {
-		return s.ready()
-	}
-	return fmt.Errorf("%s: %w", o.what, o.err)
+	return s.ready()
 }
 
 func (s *Server) setNotReady(what string, err error) { s.notReady.Store(&obstacle{what, err}) }
@@ -255,8 +252,7 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 	if err != nil {
 		return fmt.Errorf("lease a node number: %w", err)
 	}
-	p, err := compose(c, stores, lease, s.clock, s.issuer, s.blocks, s.options.Version,
-		s.registry)
+	p, err := compose(c, stores, lease, s.clock, s.issuer, s.blocks, s.options.Version, s.registry)
 	if err != nil {
 		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 	}
@@ -341,8 +337,7 @@ func (s *Server) shutDown(p *parts, d *duties, stopDuties context.CancelFunc) er
 
 	drain, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
-	failed := []error{p.hub.Drain(drain, s.config.ReturnWithin)}
-	failed = append(failed, s.closeListeners())
+	err := errors.Join(p.hub.Drain(drain, s.config.ReturnWithin), s.closeListeners())
 	p.gate.Close()
 	p.shop.Checkout.Close()
 	stopDuties()
@@ -356,7 +351,7 @@ func (s *Server) shutDown(p *parts, d *duties, stopDuties context.CancelFunc) er
 	if err := p.lease.Release(last); err != nil {
 		slog.Warn("the node number could not be given back; its lease will end by itself", "err", err)
 	}
-	return errors.Join(failed...)
+	return err
 }
 
 func (s *Server) closeListeners() error {

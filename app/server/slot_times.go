@@ -19,10 +19,7 @@ type SlotTimes []demo.Hours
 
 // UnmarshalText names the slot that cannot be read, is out of order or overlaps another.
 func (s *SlotTimes) UnmarshalText(text []byte) error {
-	var parts List
-	if err := parts.UnmarshalText(text); err != nil {
-		return err
-	}
+	parts := listOf(text)
 	if len(parts) == 0 {
 		return fmt.Errorf("is empty: want starts like 08,10,12 or windows like 08:00-10:00")
 	}
@@ -43,8 +40,7 @@ func (s *SlotTimes) UnmarshalText(text []byte) error {
 			slots[i].Closes = min(slots[i].Opens+longestSlot, limit)
 		}
 		if slots[i].Closes > limit || slots[i].Opens >= slots[i].Closes {
-			return fmt.Errorf("has %q: it must begin before it ends, and end before the next slot and midnight",
-				parts[i])
+			return fmt.Errorf("has %q: it must begin before it ends, and end before the next slot and midnight", parts[i])
 		}
 	}
 	*s = slots

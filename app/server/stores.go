@@ -51,8 +51,7 @@ func openStores(ctx context.Context, c *Config, say func(what string, err error)
 		return nil, err
 	}
 	s.connect(address, c.Partitions)
-	err = waitFor(ctx, "the database", reachWithin, say,
-		func(ctx context.Context) error { return s.openDatabase(ctx, c) })
+	err = waitFor(ctx, "the database", reachWithin, say, func(ctx context.Context) error { return s.openDatabase(ctx, c) })
 	if err == nil {
 		err = waitFor(ctx, "Redis", reachWithin, say, s.ping)
 	}
@@ -138,15 +137,14 @@ func (s *stores) close() error {
 	return errors.Join(failed...)
 }
 
-// errGaveUp means that the wait was ended from outside.
-var errGaveUp = errors.New("gave up waiting")
+var (
+	errGaveUp  = errors.New("gave up waiting") // ctx ended
+	errRefused = errors.New("waiting will not mend this; `stampede checkconfig` says what each store lacks, " +
+		"and STAMPEDE_MYSQL_DSN and STAMPEDE_REDIS_URL name the stores and their accounts")
+)
 
-// errRefused means that waiting would be in vain.
-var errRefused = errors.New("waiting will not mend this; `stampede checkconfig` says what each store lacks, " +
-	"and STAMPEDE_MYSQL_DSN and STAMPEDE_REDIS_URL name the stores and their accounts")
-
-// waitFor tries until it works, ctx ends, or it fails with what no waiting mends; each time for at most within, with a
-// growing pause. It says every few seconds what is missing. What is said to the public: no hosts in it.
+// waitFor repeats try, for at most within each time and with growing pauses, until it works, ctx ends, or it returns
+// app.ErrMisconfigured. Every few seconds it reports what is missing; what is public and names no hosts.
 func waitFor(
 	ctx context.Context, what string, within time.Duration, say func(what string, err error),
 	try func(ctx context.Context) error,

@@ -25,10 +25,6 @@ type UserSummary struct {
 	CreatedAt app.Millis    `json:"created_at"`
 }
 
-func summaryOf(u *app.User) UserSummary {
-	return UserSummary{u.ID, u.Email, u.Name, u.Role, u.State, u.Lang, u.CreatedAt}
-}
-
 // AddUser makes an account. Without a password a link that sets one is handed to the stream of mails, from which a
 // running server sends it.
 func (t *Tools) AddUser(ctx context.Context, n NewUser) (UserSummary, error) {
@@ -59,7 +55,8 @@ func (t *Tools) AddUser(ctx context.Context, n NewUser) (UserSummary, error) {
 		}
 		return err
 	})
-	return summaryOf(&u), errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+	summary := UserSummary{u.ID, u.Email, u.Name, u.Role, u.State, u.Lang, u.CreatedAt}
+	return summary, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 }
 
 // wallClock is the time for what only informs people.

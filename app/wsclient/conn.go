@@ -181,8 +181,7 @@ func (c *Conn) note(f *Frame) (answer chan *Frame) {
 
 // CodeOf is the code of what the server refused; "" when it refused nothing, or nothing is known.
 func CodeOf(err error) app.Code {
-	var e *app.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*app.Error](err); ok {
 		return e.Code
 	}
 	return ""
@@ -190,8 +189,7 @@ func CodeOf(err error) app.Code {
 
 // CloseCode is the code of the close frame that ended a connection; 0 when it ended without one.
 func CloseCode(err error) int {
-	var closed *websocket.CloseError
-	if errors.As(err, &closed) {
+	if closed, ok := errors.AsType[*websocket.CloseError](err); ok {
 		return closed.Code
 	}
 	return 0

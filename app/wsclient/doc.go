@@ -9,13 +9,12 @@
 //	           └──────────────────┴── Close, bye, silence, lost ──▶ done: Err says why
 //	                 Dial, Hello with the Cursor of the one before ◀──┘
 //
-// One goroutine reads. It gives each answer to the call that waits for it, and everything else to Heard, in the order
-// in which it came. Any goroutine may send; nothing is sent behind its back but pongs.
+// One goroutine reads. It gives each answer to the call that waits for it, and everything else to Heard, in order. Any
+// goroutine may send. The client by itself sends only pongs.
 //
-// A call ends with its answer or with the connection; there is no giving up a single op, because those behind it would
-// not come sooner. What the server refuses is an *app.Error with the protocol's code. Every other error means that
-// nothing is known (I6): the op may have been carried out, and a buy is repeated with the same key.
+// A call ends with its answer or with the connection. A rejection is an *app.Error with the protocol's code. After any
+// other error the outcome is unknown (I6): the op may have been carried out, and a buy is repeated with the same key.
 //
-// The Cursor is an opaque text and outlives the connection: whoever says it in the next Hello learns what happened
-// meanwhile from Welcome.Missed, or from Welcome.Reset that Orders must be read anew.
+// The Cursor is an opaque text and outlives the connection. The next Hello with it returns what was missed in
+// Welcome.Missed; after Welcome.Reset, Orders must be read again.
 package wsclient

@@ -118,14 +118,12 @@ func (c *Conn) Seen(cursor string) error {
 
 // WatchBoard begins the feed of the live board, which is for operators, and answers what it showed before.
 func (c *Conn) WatchBoard() (BoardReply, error) {
-	on := true
-	return Ask[BoardReply](c, Request{Op: Board, On: &on})
+	return Ask[BoardReply](c, Request{Op: Board, On: new(true)})
 }
 
 // LeaveBoard ends it.
 func (c *Conn) LeaveBoard() error {
-	var off bool
-	_, err := c.Do(Request{Op: Board, On: &off})
+	_, err := c.Do(Request{Op: Board, On: new(false)})
 	return err
 }
 
@@ -142,8 +140,8 @@ func (c *Conn) Patiently(do func() error, codes ...app.Code) (err error) {
 	return fmt.Errorf("refused 200 times: %w", err)
 }
 
-// Pause lasts for the milliseconds that the server asked for, and for what keeps one socket below the ops a second that
-// it may do; or until the connection ends.
+// Pause waits for ms, which the server asked for, but at least 50 ms, which keeps one socket below its ops per second;
+// or until the connection ends.
 func (c *Conn) Pause(ms int64) {
 	select {
 	case <-time.After(time.Duration(max(ms, 50)) * time.Millisecond):

@@ -34,7 +34,7 @@ const (
 	Board   Op = "board"
 )
 
-// Ops are all of them.
+// Ops are all ops.
 var Ops = []Op{Hello, Renew, Time, Watch, Unwatch, Buy, Pass, Solve, Cancel, Pay, Refund, Orders, Seen, Board}
 
 // Request is one op with its fields; what an op does not have, or may leave out, stays empty and is not sent.

@@ -57,10 +57,10 @@ func AppendFrame(dst []byte, opcode byte, payload []byte) []byte {
 
 // CutFrame takes the first frame off b. Without a whole one there, ok is false and nothing is taken.
 func CutFrame(b []byte) (opcode byte, payload, rest []byte, ok bool, err error) {
-	if len(b) < 2 {
+	switch {
+	case len(b) < 2:
 		return 0, nil, b, false, nil
-	}
-	if b[0]&0xf0 != 0x80 || b[1]&0x80 != 0 {
+	case b[0]&0xf0 != 0x80 || b[1]&0x80 != 0:
 		return 0, nil, nil, false, errWire
 	}
 	head, n := 2, int(b[1])

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"os"
 	"syscall"
 	"time"
 )
@@ -15,3 +16,7 @@ func cpuTime() time.Duration {
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
+
+// lock fails with EWOULDBLOCK if another process has locked the file. The lock ends with the open file, so a crash
+// frees it.
+func lock(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
