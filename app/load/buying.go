@@ -19,9 +19,7 @@ const (
 
 // time measures the socket layer alone.
 func (b *bench) time(ctx context.Context, r *Result) error {
-	return b.measure(ctx, r, work{
-		op: (*loop).sendTime, finish: replied, rate: b.Rate, warmUp: warmUp, window: b.For,
-	})
+	return b.measure(ctx, r, work{op: (*loop).sendTime, finish: replied, rate: b.Rate, warmUp: warmUp, window: b.For})
 }
 
 // buy measures reservations.
@@ -110,10 +108,8 @@ func (b *bench) soldout(ctx context.Context, r *Result) error {
 	}
 	sale := sales[0].String()
 	first := b.crowd.sockets[0]
-	_, err = b.crowd.press(ctx, work{
-		op: buysOf(sale), joins: func(s *socket) bool { return s == first }, finish: replied, burst: true,
-	})
-	if err != nil {
+	buyer := func(s *socket) bool { return s == first }
+	if _, err = b.crowd.press(ctx, work{op: buysOf(sale), joins: buyer, finish: replied, burst: true}); err != nil {
 		return err
 	}
 	return b.measure(ctx, r, work{

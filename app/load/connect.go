@@ -83,14 +83,13 @@ func (p *connecting) greeting(s *socket) [][]byte {
 }
 
 func (p *connecting) heard(l *loop, s *socket, m message) {
-	if m.kind == refused {
+	switch {
+	case m.kind == refused:
 		p.refused(l, s, m)
 		return
-	}
-	if m.kind != replied {
+	case m.kind != replied:
 		return
-	}
-	if m.id == helloID {
+	case m.id == helloID:
 		p.welcomed(s, m)
 	}
 	if s.awaiting == 0 {

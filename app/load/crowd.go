@@ -72,7 +72,7 @@ func (c *crowd) share(n, number int) int {
 	return n/len(c.loops) + min(1, max(0, n%len(c.loops)-number))
 }
 
-// refusals and losses of all loops since they were last asked for.
+// complaints returns and clears the refusals and losses of all loops.
 func (c *crowd) complaints() (refusals, losses map[string]int) {
 	refusals, losses = make(map[string]int), make(map[string]int)
 	for _, l := range c.loops {

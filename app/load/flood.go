@@ -18,13 +18,12 @@ const (
 	// perConnection is the number of requests per connection. Each waits for the response to the one before, so more
 	// would only queue behind a slow login.
 	perConnection = 5
-	// silentAtMost is how long after the last answer the next one may come: a log in that has to wait for its turn is
-	// answered after ten seconds at most, and a busy machine may take its time with that. Some may stand behind each
-	// other on one connection, so there is no limit to all together.
+	// silentAtMost is the longest pause between two answers: a log in waits up to ten seconds for its turn, on a busy
+	// machine longer. Requests may queue on one connection, so there is no limit to all together.
 	silentAtMost = 30 * time.Second
 )
 
-// flood sends requests by the clock, whatever comes back, over connections of its own.
+// flood sends requests at a fixed rate over connections of its own.
 type flood struct {
 	poller  *poller
 	request func(n int) []byte

@@ -16,11 +16,7 @@ const forgedRate = 1000.0
 
 // What the server answers to a notification: to one that it believes, to one that it does not, and when it has no
 // gateway.
-const (
-	believed    = "200 success"
-	disbelieved = "200 failure"
-	unknownPage = "404"
-)
+const believed, disbelieved, unknownPage = "200 success", "200 failure", "404"
 
 // forged measures reservations in turns, without and with a flood of forged payment notifications beside them.
 func (b *bench) forged(ctx context.Context, r *Result) error {
@@ -45,8 +41,7 @@ func (r *Result) forgeries(all *flood, seconds float64) {
 	for answer, n := range all.answers {
 		switch {
 		case strings.HasPrefix(answer, unknownPage):
-			r.fail(fmt.Sprintf("%d notifications were answered 404: the server has no gateway (STAMPEDE_ALIPAY_APP_ID)",
-				n))
+			r.fail(fmt.Sprintf("%d notifications were answered 404: the server has no gateway (STAMPEDE_ALIPAY_APP_ID)", n))
 		case answer != believed && answer != disbelieved:
 			r.fail(fmt.Sprintf("%d notifications were answered %.60q", n, answer))
 		}
@@ -59,13 +54,10 @@ func forgery(host, appID, sellerID string) []byte {
 	form := url.Values{
 		"app_id": {appID}, "auth_app_id": {appID}, "charset": {"utf-8"}, "version": {"1.0"}, "sign_type": {"RSA2"},
 		"notify_type": {"trade_status_sync"}, "notify_id": {"2026112100222120000000000000000001"},
-		"notify_time": {"2026-11-21 12:00:05"}, "gmt_create": {"2026-11-21 11:59:50"},
-		"gmt_payment":  {"2026-11-21 12:00:04"},
-		"out_trade_no": {"7290000000000000001"}, "trade_no": {"2026112122001400000000000001"},
-		"trade_status": {"TRADE_SUCCESS"},
-		"total_amount": {"199.00"}, "receipt_amount": {"199.00"}, "buyer_pay_amount": {"199.00"},
-		"invoice_amount": {"199.00"},
-		"point_amount":   {"0.00"}, "subject": {"Flash sale order"}, "buyer_id": {"2088000000000002"},
+		"notify_time": {"2026-11-21 12:00:05"}, "gmt_create": {"2026-11-21 11:59:50"}, "gmt_payment": {"2026-11-21 12:00:04"},
+		"out_trade_no": {"7290000000000000001"}, "trade_no": {"2026112122001400000000000001"}, "subject": {"Flash sale order"},
+		"trade_status": {"TRADE_SUCCESS"}, "total_amount": {"199.00"}, "receipt_amount": {"199.00"}, "point_amount": {"0.00"},
+		"buyer_pay_amount": {"199.00"}, "invoice_amount": {"199.00"}, "buyer_id": {"2088000000000002"},
 		"fund_bill_list": {`[{"amount":"199.00","fundChannel":"ALIPAYACCOUNT"}]`},
 		"sign":           {base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{0x2a}, 256))},
 	}

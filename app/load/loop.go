@@ -181,11 +181,10 @@ func (l *loop) readable(fd int) {
 	}
 	kept := copy(l.buffer, s.partial)
 	n, err := readFrom(fd, l.buffer[kept:])
-	if err != nil {
-		l.lose(s, err)
-		return
+	var rest []byte
+	if err == nil {
+		rest, err = l.take(s, l.buffer[:kept+n])
 	}
-	rest, err := l.take(s, l.buffer[:kept+n])
 	if err != nil {
 		l.lose(s, err)
 		return

@@ -25,14 +25,6 @@ type message struct {
 	text []byte
 }
 
-var prefixes = []struct {
-	kind kind
-	text []byte
-}{
-	{ticked, []byte(`{"ev":"tick",`)},
-	{ordered, []byte(`{"ev":"order",`)},
-}
-
 func read(text []byte) message {
 	if rest, ok := bytes.CutPrefix(text, []byte(`{"id":`)); ok {
 		id, rest := number(rest)
@@ -41,10 +33,11 @@ func read(text []byte) message {
 		}
 		return message{refused, id, text}
 	}
-	for _, p := range prefixes {
-		if bytes.HasPrefix(text, p.text) {
-			return message{p.kind, 0, text}
-		}
+	switch {
+	case bytes.HasPrefix(text, []byte(`{"ev":"tick",`)):
+		return message{ticked, 0, text}
+	case bytes.HasPrefix(text, []byte(`{"ev":"order",`)):
+		return message{ordered, 0, text}
 	}
 	return message{unknown, 0, text}
 }

@@ -59,12 +59,10 @@ type repeat struct {
 
 // pressed is what came of some work.
 type pressed struct {
-	Ops     int64   // that ended within the window
-	Seconds float64 // of the window; for a burst, until the last answer
-	Answers histogram
-	Orders  histogram
-	Unsent  int
-	Repeats int
+	Ops             int64   // that ended within the window
+	Seconds         float64 // of the window; for a burst, until the last answer
+	Answers, Orders histogram
+	Unsent, Repeats int
 }
 
 // add takes in another pressing of the same kind.
@@ -279,12 +277,9 @@ func (p *working) ended(l *loop, s *socket, now time.Duration, by kind) {
 
 // settled reports whether everything that was sent has come to its end.
 func (p *working) settled(l *loop, now time.Duration) bool {
-	if !slices.ContainsFunc(l.sockets, func(s *socket) bool { return s.fd >= 0 && !p.idle(s) }) {
-		return true
-	}
-	if now > p.stopped+settleWithin {
+	busy := slices.ContainsFunc(l.sockets, func(s *socket) bool { return s.fd >= 0 && !p.idle(s) })
+	if busy && now > p.stopped+settleWithin {
 		l.failed = fmt.Errorf("what was under way has not ended %v after the last op", settleWithin)
-		return true
 	}
-	return false
+	return !busy || l.failed != nil
 }

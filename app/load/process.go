@@ -21,15 +21,20 @@ const (
 
 // resident is the memory of the process that is in RAM, bytes.
 func (p Process) resident() (int64, error) {
-	proc, err := procfs.NewProc(p.PID)
-	if err != nil {
-		return 0, fmt.Errorf("memory of the %s: %w", p.Name, err)
-	}
-	status, err := proc.NewStatus()
+	status, err := statistics(p.PID, procfs.Proc.NewStatus)
 	if err != nil {
 		return 0, fmt.Errorf("memory of the %s: %w", p.Name, err)
 	}
 	return int64(status.VmRSS), nil
+}
+
+// statistics reads about a process.
+func statistics[T any](pid int, about func(procfs.Proc) (T, error)) (T, error) {
+	proc, err := procfs.NewProc(pid)
+	if err != nil {
+		return *new(T), err
+	}
+	return about(proc)
 }
 
 // processes are those that share a machine while something is measured, each under a name of its own.
@@ -65,11 +70,7 @@ func (ps processes) cpu() (map[string]time.Duration, error) {
 
 // cpu is how long the process has kept processors busy.
 func (p Process) cpu() (time.Duration, error) {
-	proc, err := procfs.NewProc(p.PID)
-	if err != nil {
-		return 0, fmt.Errorf("processor time of the %s: %w", p.Name, err)
-	}
-	stat, err := proc.Stat()
+	stat, err := statistics(p.PID, procfs.Proc.Stat)
 	if err != nil {
 		return 0, fmt.Errorf("processor time of the %s: %w", p.Name, err)
 	}

@@ -44,11 +44,7 @@ func Scenarios() []Scenario {
 		{"time", "the socket's own time op, without Redis: the limit of the socket layer", (*bench).time},
 		{"buy", "reserved buys", (*bench).buy},
 		{"soldout", "buys of what is sold out", (*bench).soldout},
-		{
-			"forged",
-			"reserved buys without and with 1,000 forged payment notifications a second beside them, in turns",
-			(*bench).forged,
-		},
+		{"forged", "reserved buys without and with 1,000 forged payment notifications a second beside them, in turns", (*bench).forged},
 		{"logins", "reserved buys without and with 500 log ins a second beside them, in turns", (*bench).logins},
 		{"burst", "everybody presses Buy in the same instant; with a burst of time ops before it", (*bench).burst},
 		{"chain", "press → Lua → stream → MySQL commit → order event", (*bench).chain},
@@ -80,9 +76,7 @@ func Run(ctx context.Context, shop *Shop, o Options, names ...string) ([]Result,
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{
-		Options: o, shop: shop, shares: sharing(o), show: newProgress(o.Progress),
-	}
+	b := &bench{Options: o, shop: shop, shares: sharing(o), show: newProgress(o.Progress)}
 	if b.crowd, err = newCrowd(o.Sockets, to, shop.Token); err != nil {
 		return nil, err
 	}
@@ -128,23 +122,20 @@ func choose(names []string) ([]Scenario, error) {
 
 // arrive brings everybody in. Where a scenario is about watching, they watch one sale.
 func (b *bench) arrive(ctx context.Context, chosen []Scenario) error {
-	for _, s := range chosen {
-		if s.Name == "idle" || s.Name == "fanout" || s.Name == "reconnect" {
-			var err error
-			if b.watched, err = b.offer(ctx, 1, 1<<30, 1<<20); err != nil {
-				return err
-			}
-			break
+	var err error
+	watches := func(s Scenario) bool { return s.Name == "idle" || s.Name == "fanout" || s.Name == "reconnect" }
+	if slices.ContainsFunc(chosen, watches) {
+		if b.watched, err = b.offer(ctx, 1, 1<<30, 1<<20); err != nil {
+			return err
 		}
 	}
 	if b.PID != 0 {
-		var err error
 		if b.before, err = b.shares[0].resident(); err != nil {
 			return err
 		}
 	}
 	b.show.stage("connect", 0)
-	_, err := b.crowd.connect(ctx, b.crowd.sockets, b.watched, underWay)
+	_, err = b.crowd.connect(ctx, b.crowd.sockets, b.watched, underWay)
 	return err
 }
 

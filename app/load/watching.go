@@ -18,10 +18,7 @@ func (b *bench) idle(ctx context.Context, r *Result) error {
 		return fmt.Errorf("needs the server's process id: --pid")
 	}
 	until := time.Now().Add(max(settleDown, b.For))
-	err := b.crowd.attend(ctx, func(*loop) (time.Duration, bool) {
-		wait := time.Until(until)
-		return wait, wait <= 0
-	})
+	err := b.crowd.attend(ctx, func(*loop) (time.Duration, bool) { return time.Until(until), time.Now().After(until) })
 	if err != nil {
 		return err
 	}

@@ -53,8 +53,7 @@ func message(from *netmail.Address, l *app.Email, posted app.Millis) (*gomail.Ms
 	return m, nil
 }
 
-// messageID names the e-mail by what it is about, in the sender's domain. About is hashed, so that it needs no looking
-// at.
+// messageID names the e-mail in the sender's domain.
 func messageID(l *app.Email, from *netmail.Address) string {
 	return emailName(l) + from.Address[strings.LastIndexByte(from.Address, '@'):]
 }

@@ -33,9 +33,8 @@ type Sender struct {
 // NewSender makes a sender. It contacts nobody yet.
 func NewSender(s Server, from *netmail.Address) *Sender {
 	return &Sender{
-		server: s, from: from, within: within,
-		tls:  &tls.Config{ServerName: s.Host, MinVersion: tls.VersionTLS12},
-		kept: kept{most: mailsPerLine, idle: keepIdle},
+		server: s, from: from, within: within, kept: kept{most: mailsPerLine, idle: keepIdle},
+		tls: &tls.Config{ServerName: s.Host, MinVersion: tls.VersionTLS12},
 	}
 }
 
@@ -104,9 +103,8 @@ func endsWith(ctx context.Context, conn net.Conn) func() bool {
 
 // notBegun reports whether the server has heard nothing of the e-mail, or did not want to.
 func notBegun(err error) bool {
-	var sending *gomail.SendError
-	return errors.As(err, &sending) &&
-		(sending.Reason == gomail.ErrConnCheck || sending.Reason == gomail.ErrSMTPMailFrom)
+	sending, ok := errors.AsType[*gomail.SendError](err)
+	return ok && (sending.Reason == gomail.ErrConnCheck || sending.Reason == gomail.ErrSMTPMailFrom)
 }
 
 func (s *Sender) dial(ctx context.Context) (net.Conn, error) {
@@ -152,8 +150,8 @@ func outcome(m *gomail.Msg, err error) error {
 	if err == nil || m.IsDelivered() {
 		return nil
 	}
-	var sending *gomail.SendError
-	if !errors.As(err, &sending) {
+	sending, ok := errors.AsType[*gomail.SendError](err)
+	if !ok {
 		return fmt.Errorf("send: %s", withoutAddresses(err))
 	}
 	said := fmt.Errorf("the mail server answered %d: %s", sending.ErrorCode(), withoutAddresses(err))

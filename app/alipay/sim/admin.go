@@ -17,11 +17,10 @@ func (s *Simulator) addFault(w http.ResponseWriter, r *http.Request) {
 	var f Fault
 	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&f); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+	err := decoder.Decode(&f)
+	if err == nil {
+		f, err = s.Inject(f)
 	}
-	f, err := s.Inject(f)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -65,8 +64,6 @@ func (s *Simulator) act(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-var errNoButton = errors.New("there is no such button: want pay or close")
-
 func (s *Simulator) press(button, order string) error {
 	switch button {
 	case "pay":
@@ -74,7 +71,7 @@ func (s *Simulator) press(button, order string) error {
 	case "close":
 		return s.GiveUp(order)
 	}
-	return errNoButton
+	return errors.New("there is no such button: want pay or close")
 }
 
 func answerJSON(w http.ResponseWriter, v any) {

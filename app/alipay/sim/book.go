@@ -177,17 +177,17 @@ func (b *book) close(order string) (Trade, error) {
 func (b *book) refund(order, request string, fen int64) (t Trade, fresh bool, err error) {
 	t, err = b.change(order, func(t *Trade) error {
 		for _, r := range t.Refunds {
-			if r.Request == request {
-				if r.AmountFen != fen {
-					return errOther
-				}
+			switch {
+			case r == Refund{request, fen}:
 				return nil
+			case r.Request == request:
+				return errOther
 			}
 		}
-		if t.Status != Success {
+		switch {
+		case t.Status != Success:
 			return errStatus
-		}
-		if fen <= 0 || t.RefundedFen+fen > t.TakenFen {
+		case fen <= 0 || t.RefundedFen+fen > t.TakenFen:
 			return errTooMuch
 		}
 		// copies share the old array

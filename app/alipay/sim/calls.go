@@ -1,8 +1,6 @@
 package sim
 
-import (
-	"stampede/app"
-)
+import "stampede/app"
 
 func (s *Simulator) query(q request) (fields, *no) {
 	t, err := s.book.read(q.content.OutTradeNo)
@@ -10,8 +8,7 @@ func (s *Simulator) query(q request) (fields, *no) {
 		return nil, reason(err)
 	}
 	f := done(&t)
-	f["trade_status"], f["total_amount"], f["buyer_logon_id"] = t.Status, app.FormatFen(t.AmountFen),
-		"buy***@example.com"
+	f["trade_status"], f["total_amount"], f["buyer_logon_id"] = t.Status, app.FormatFen(t.AmountFen), "buy***@example.com"
 	if t.TakenFen > 0 {
 		f["send_pay_date"], f["receipt_amount"] = t.PaidAt.In(s.zone).Format(clock), app.FormatFen(t.TakenFen)
 	}

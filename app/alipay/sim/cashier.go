@@ -5,6 +5,7 @@ import (
 	"embed"
 	"html/template"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -92,17 +93,14 @@ func (s *Simulator) homeward(t *Trade) string {
 	}
 	carried := url.Values{
 		"app_id": {s.keys.AppID}, "seller_id": {s.keys.SellerID}, "method": {t.method + ".return"},
-		"charset": {"utf-8"},
-		"version": {"1.0"}, "sign_type": {"RSA2"}, "timestamp": {s.now().In(s.zone).Format(clock)},
+		"charset": {"utf-8"}, "version": {"1.0"}, "sign_type": {"RSA2"}, "timestamp": {s.now().In(s.zone).Format(clock)},
 		"out_trade_no": {t.Order}, "trade_no": {t.No}, "total_amount": {app.FormatFen(t.AmountFen)},
 	}
 	if err := rsa2.SignNotification(s.keys.Gateway, carried); err != nil {
 		return t.returnURL
 	}
 	query := home.Query()
-	for name, value := range carried {
-		query[name] = value
-	}
+	maps.Copy(query, carried)
 	home.RawQuery = query.Encode()
 	return home.String()
 }
@@ -116,12 +114,10 @@ func (s *Simulator) show(w http.ResponseWriter, r *http.Request, status int, v v
 		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
 		return
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", policy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
+	maps.Copy(w.Header(), http.Header{
+		"Content-Type": {"text/html; charset=utf-8"}, "Content-Security-Policy": {policy},
+		"X-Content-Type-Options": {"nosniff"}, "Referrer-Policy": {"no-referrer"}, "Cache-Control": {"no-store"},
+	})
 	w.WriteHeader(status)
 	_, _ = w.Write(text.Bytes())
 }
@@ -137,8 +133,7 @@ var (
 		Lang: "en", Cashier: "Cashier", Pretend: "A simulator: no real money moves.", Order: "Order", Left: "Time left",
 		Pay: "Pay", Close: "Do not pay", Back: "Back to the shop", Gone: "You can close this page.",
 		States: map[string]string{
-			"waiting": "To pay", "paid": "Paid", "closed": "This payment is closed",
-			"refused": "This payment cannot be opened",
+			"waiting": "To pay", "paid": "Paid", "closed": "This payment is closed", "refused": "This payment cannot be opened",
 		},
 	}
 	chinese = words{

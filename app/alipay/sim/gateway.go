@@ -2,7 +2,6 @@ package sim
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -127,21 +126,13 @@ func (s *Simulator) trade(q request) (Trade, *no) {
 	}, nil
 }
 
-// reason translates what the book refuses.
-func reason(err error) *no {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, errNoTrade):
-		return &no{"40004", "ACQ.TRADE_NOT_EXIST"}
-	case errors.Is(err, errStatus):
-		return &no{"40004", "ACQ.TRADE_STATUS_ERROR"}
-	case errors.Is(err, errTooMuch):
-		return &no{"40004", "ACQ.REFUND_AMT_NOT_EQUAL_TOTAL"}
-	default:
-		return &no{"40004", "ACQ.CONTEXT_INCONSISTENT"}
-	}
+// reasons are the sub-codes for the refusals of the book.
+var reasons = map[error]string{
+	errNoTrade: "ACQ.TRADE_NOT_EXIST", errStatus: "ACQ.TRADE_STATUS_ERROR",
+	errTooMuch: "ACQ.REFUND_AMT_NOT_EQUAL_TOTAL", errOther: "ACQ.CONTEXT_INCONSISTENT",
 }
+
+func reason(err error) *no { return &no{"40004", reasons[err]} }
 
 // cut ends the connection without an answer.
 func cut() { panic(http.ErrAbortHandler) }

@@ -40,11 +40,9 @@ func (s *Simulator) notify(t Trade) {
 // written is a signed notification, or what a fault makes of it.
 func (s *Simulator) written(t *Trade) url.Values {
 	f := url.Values{
-		"notify_id": {rand.Text()}, "notify_type": {"trade_status_sync"},
-		"notify_time": {s.now().In(s.zone).Format(clock)},
-		"app_id":      {s.keys.AppID}, "auth_app_id": {s.keys.AppID}, "seller_id": {s.keys.SellerID},
-		"buyer_id": {"2088000000000009"},
-		"charset":  {"utf-8"}, "version": {"1.0"}, "sign_type": {"RSA2"},
+		"notify_id": {rand.Text()}, "notify_type": {"trade_status_sync"}, "notify_time": {s.now().In(s.zone).Format(clock)},
+		"app_id": {s.keys.AppID}, "auth_app_id": {s.keys.AppID}, "seller_id": {s.keys.SellerID},
+		"buyer_id": {"2088000000000009"}, "charset": {"utf-8"}, "version": {"1.0"}, "sign_type": {"RSA2"},
 		"out_trade_no": {t.Order}, "trade_no": {t.No}, "trade_status": {string(t.Status)}, "subject": {t.Subject},
 		"total_amount": {app.FormatFen(t.AmountFen)}, "gmt_create": {t.CreatedAt.In(s.zone).Format(clock)},
 	}
@@ -55,8 +53,7 @@ func (s *Simulator) written(t *Trade) url.Values {
 	if t.RefundedFen > 0 {
 		f.Set("refund_fee", app.FormatFen(t.RefundedFen))
 	}
-	key := s.spoil(f, t)
-	if err := rsa2.SignNotification(key, f); err != nil {
+	if err := rsa2.SignNotification(s.spoil(f, t), f); err != nil {
 		panic("sign a notification: " + err.Error()) // our own key of the right size signs
 	}
 	return f

@@ -16,8 +16,8 @@ type Options struct {
 
 // DefaultSchedule is the real one (4 m, 10 m, 10 m, 1 h, 2 h, 6 h, 15 h), 240 times as fast.
 var DefaultSchedule = []time.Duration{
-	time.Second, 2500 * time.Millisecond, 2500 * time.Millisecond,
-	15 * time.Second, 30 * time.Second, 90 * time.Second, 225 * time.Second,
+	time.Second, 2500 * time.Millisecond, 2500 * time.Millisecond, 15 * time.Second, 30 * time.Second, 90 * time.Second,
+	225 * time.Second,
 }
 
 // Simulator is one gateway with one shop. Its life: New, requests through ServeHTTP, Close.
@@ -48,9 +48,10 @@ func New(o Options) (*Simulator, error) {
 			return nil, err
 		}
 	}
-	s := &Simulator{keys: o.Keys, now: o.Now, zone: zone, book: newBook(o.Now), faults: &faults{}}
-	s.post = newPostman(o.Schedule)
-	s.mux = http.NewServeMux()
+	s := &Simulator{
+		keys: o.Keys, now: o.Now, zone: zone, book: newBook(o.Now), faults: &faults{}, post: newPostman(o.Schedule),
+		mux: http.NewServeMux(),
+	}
 	for pattern, handler := range s.routes() {
 		s.mux.HandleFunc(pattern, handler)
 	}
