@@ -16,7 +16,8 @@ const (
 // no status.
 func newHTTP(timeout time.Duration) *http.Client {
 	return &http.Client{Timeout: timeout, Transport: guard{&http.Transport{
-		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: mostIdle, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
+		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: mostIdle, IdleConnTimeout: time.Minute,
+		ForceAttemptHTTP2: true,
 	}}}
 }
 

@@ -12,8 +12,8 @@ import (
 	"stampede/app/alipay/rsa2"
 )
 
-// readKeys sets up the client. The library silently accepts short keys, keys of other kinds and invalid certificates, so
-// every key is parsed here first and passed on in one normal form.
+// readKeys sets up the client. The library silently accepts short keys, keys of other kinds and invalid certificates.
+// Therefore every key is parsed here first and passed on in one normal form.
 func (a *Alipay) readKeys() error {
 	private, err := rsa2.ParsePrivateKey(a.options.PrivateKey)
 	if err != nil {

@@ -39,7 +39,9 @@ func (a *Alipay) Refund(ctx context.Context, r app.RefundRequest) error {
 
 // Refunded implements app.Gateway. Another amount under the same number is a no: this refund cannot be done any more.
 func (a *Alipay) Refunded(ctx context.Context, r app.RefundRequest) (bool, error) {
-	question := alipay.TradeFastPayRefundQuery{OutTradeNo: r.Order.String(), TradeNo: r.TradeNo, OutRequestNo: r.Request}
+	question := alipay.TradeFastPayRefundQuery{
+		OutTradeNo: r.Order.String(), TradeNo: r.TradeNo, OutRequestNo: r.Request,
+	}
 	var answer struct {
 		head
 		OutTradeNo   string `json:"out_trade_no"`

@@ -45,8 +45,9 @@ func (a *Alipay) Query(ctx context.Context, id app.ID) (app.Trade, error) {
 	if answer.OutTradeNo != id.String() || !known || wrong != nil || answer.TradeNo == "" {
 		return app.Trade{}, unknown(question.APIName(), fmt.Errorf("the answer for order %v makes no sense: %+v", id, answer))
 	}
-	t := app.Trade{Order: id, No: answer.TradeNo, State: state, AmountFen: amount, PaidAt: a.instant(answer.SendPayDate)}
-	if t.State == app.TradeClosed && t.PaidAt != 0 {
+	paid := a.instant(answer.SendPayDate)
+	t := app.Trade{Order: id, No: answer.TradeNo, State: state, AmountFen: amount, PaidAt: paid}
+	if state == app.TradeClosed && paid != 0 {
 		t.RefundedFen = amount
 	}
 	return t, nil

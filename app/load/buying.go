@@ -68,9 +68,8 @@ func (b *bench) measure(ctx context.Context, r *Result, w work) error {
 	return nil
 }
 
-// saleRounds is how many rounds of fresh sales a crowd buys in. Within a round a shopper may buy as often as the run
-// takes (twice in the benchmark, as in flash sales), so that the records in Redis have their real length; with a sale
-// per buy the server would be busy loading sales.
+// saleRounds is the number of rounds of fresh sales. Within a round a shopper buys several times (twice in the
+// benchmark), so that the records in Redis have a real length and the server is not busy loading sales.
 const saleRounds = 24
 
 // shopping makes sales for a crowd that buys at most so fast for so long, Hot of them at a time.

@@ -141,9 +141,8 @@ func (p *connecting) again(s *socket) {
 	p.turnedAway++
 }
 
-// welcomed takes in the answer to hello: a cursor, and what has changed since the last one, or a little before. It
-// looks for what it needs instead of reading a wsclient.Welcome: when thousands come back at once, the orders in it
-// would be most of what the generator does.
+// welcomed reads the reply to hello: a cursor and the missed orders. It searches the text, because decoding a
+// wsclient.Welcome would dominate the generator's work when thousands return at once.
 func (p *connecting) welcomed(s *socket, m message) {
 	for rest := m; ; p.missed[s]++ {
 		rest = message{text: rest.after(`{"ev":"order"`)}

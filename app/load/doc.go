@@ -1,8 +1,6 @@
-// Package load presses on a running node as a crowd would, and measures what comes back. It speaks the socket
-// protocol like any client (of wsclient, which it shares the frames with), from a process of its own, so that
-// neither its memory nor its bookkeeping counts as the server's. Thousands of sockets share two event loops instead of
-// having a goroutine each: on a machine that the server shares with it, what the generator does not use is the
-// server's.
+// Package load simulates a crowd on a running node and measures the replies. It uses the socket protocol (package
+// wsclient) from its own process, so that its memory and time do not count as the server's. Thousands of sockets share
+// two event loops, because the generator takes processor time from a server on the same machine.
 //
 // A closed loop (no rate) sends a shopper's next op when the last one is answered: it finds the most that the server
 // can do. An open loop (a rate) sends by the clock, whatever comes back, and counts each latency from the instant at

@@ -39,8 +39,8 @@ type socket struct {
 	last     []byte        // the newest op, to be repeated should the server be busy
 }
 
-// recent is among how many of the last orders a repeat is looked for when events come one by one: one that was
-// delivered to the server twice comes soon again. What comes with hello is looked for among all.
+// recent is the number of last orders among which a repeated event is looked for: a redelivery comes soon. Orders in
+// the reply to hello are looked for among all.
 const recent = 8
 
 // learn counts an order that it has not heard of before. Clients know a repeat by order and rev; all orders here stay
@@ -78,9 +78,8 @@ type phase interface {
 	act(l *loop) (wait time.Duration, done bool)
 }
 
-// breath is how long a loop that has read everything leaves its sockets alone. What wakes a waiting loop is a frame
-// that the server writes, and the server pays for that: an eighth of what the write costs it. Latencies are up to a
-// breath too long.
+// breath is the pause of a loop that has read everything. Waking a waiting loop would cost the server an eighth of each
+// write. Latencies are up to a breath too long.
 const breath = time.Millisecond
 
 // loop looks after a share of the crowd.

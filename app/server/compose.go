@@ -160,10 +160,10 @@ func compose(
 	p.switches = &app.Switchboard{Kept: s.db, Clock: p.clock}
 	p.shop.SwitchDesk = &app.SwitchDesk{Journal: p.shop.Journal, Kept: s.db}
 	p.hub = realtime.NewHub(realtime.Options{
-		Shop: p.shop, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db, Chains: inventory,
-		Standing: p.switches.Standing, Metrics: registry, MaxClients: c.MaxConns, MaxPerUser: c.UserConns,
-		OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst, Blocked: p.shop.blocked, MayBuy: p.mayBuy,
-		FirstTold: p.firstTold, Tracer: p.tracer,
+		Shop: p.shop, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db,
+		Chains: inventory, Standing: p.switches.Standing, Metrics: registry, MaxClients: c.MaxConns,
+		MaxPerUser: c.UserConns, OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst, Blocked: p.shop.blocked,
+		MayBuy: p.mayBuy, FirstTold: p.firstTold, Tracer: p.tracer,
 		BoardHistory: func(ctx context.Context) []app.BoardPoint { return p.board.feed.Points(ctx) },
 	})
 	blocks.Store, blocks.OnChange = s.db, p.hub.CloseBlocked
@@ -264,8 +264,8 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		Catalogue: desk, Pictures: app.NewPictures(p.stores.db),
 		Readiness: checklist(desk, p.stores, p.inventory, p.ports.gateway, c).Readiness,
 		Shop:      p.shop, Accounts: p.accounts, Data: p.personalData(), Mount: p.hub.Mount, Page: builtPage(),
-		AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location, Origins: c.Origins, Proxies: c.Proxies, Closing: closing,
-		Metrics: metrics, Blocked: p.shop.blocks.Address, Switches: p.switches.Now,
+		AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location, Origins: c.Origins, Proxies: c.Proxies,
+		Closing: closing, Metrics: metrics, Blocked: p.shop.blocks.Address, Switches: p.switches.Now,
 		Logins:     limits.Pace{Rate: c.AuthRate, Period: time.Minute, Burst: c.AuthBurst},
 		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
 		Passes:     c.buyPaces().Addr, MayBuy: p.mayBuy, Tracer: p.tracer, Board: p.board.feed.History,

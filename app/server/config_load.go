@@ -122,13 +122,13 @@ func names() map[string]Variable {
 // parseProblems words the errors of the parser by variable and answers which variables they are about.
 func parseProblems(err error, vars map[string]string, known map[string]Variable, p *problems) map[string]bool {
 	unreadable := make(map[string]bool)
-	var all env.AggregateError
-	if !errors.As(err, &all) {
+	all, ok := errors.AsType[env.AggregateError](err)
+	if !ok {
 		return unreadable
 	}
 	for _, one := range all.Errors {
-		var parse env.ParseError
-		if !errors.As(one, &parse) {
+		parse, ok := errors.AsType[env.ParseError](one)
+		if !ok {
 			p.add("…", one.Error())
 			continue
 		}

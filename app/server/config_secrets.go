@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,8 +15,7 @@ const maxSecret = 1 << 20
 // openToAll are the modes with which everybody on a machine may read a file, or write it.
 const openToAll os.FileMode = 0o006
 
-// readSecretFiles puts the content of NAME_FILE in the place of NAME, and answers what is allowed there and may all the
-// same not be meant.
+// readSecretFiles replaces NAME_FILE by NAME with its content, and returns warnings about files that others can read.
 func readSecretFiles(vars map[string]string, known map[string]Variable, p *problems) (warnings []Problem) {
 	for name, v := range known {
 		path, ok := vars[name+"_FILE"]
@@ -50,12 +50,9 @@ func readSecret(path string) (value string, mode os.FileMode, err error) {
 		return "", 0, fmt.Errorf("cannot be read: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	about, err := file.Stat()
-	if err != nil {
-		return "", 0, fmt.Errorf("cannot be read: %w", err)
-	}
+	about, statErr := file.Stat()
 	content, err := io.ReadAll(io.LimitReader(file, maxSecret+1))
-	if err != nil {
+	if err = errors.Join(statErr, err); err != nil {
 		return "", 0, fmt.Errorf("cannot be read: %w", err)
 	}
 	value = strings.TrimRight(string(content), "\r\n")

@@ -6,5 +6,6 @@
 //	compose.go     who is connected to whom; ports.go: what the flows see of the stores
 //	duties.go      what runs in the background, by role
 //	stores.go      real and embedded stores; durability.go: what their promises rest on
-//	tools.go       the same parts for commands that run beside a server
+//	tools*.go      the same parts for commands that run beside a server
+//	system_*.go    what differs by operating system
 package server

@@ -34,7 +34,8 @@ func (p *parts) composeMails(c *Config, registry *prometheus.Registry) error {
 	m.stream, m.folder, m.hangUp = streams.NewMailStream(s.client), folder, hangUp
 	m.delivery = streams.NewMailDeliverer(s.client, s.blocking, nodeName(p.lease), deliver)
 	m.orderMail = &app.OrderMail{Users: s.db, Mailer: m.stream, Now: p.clock.Now}
-	m.orders = streams.NewPaidDeliverer(s.client, s.blocking, streams.OrderMailGroup, nodeName(p.lease), m.orderMail.Deliver)
+	m.orders = streams.NewPaidDeliverer(s.client, s.blocking, streams.OrderMailGroup, nodeName(p.lease),
+		m.orderMail.Deliver)
 	showDeliveries(registry, m.delivery, "stampede_mails_total",
 		"Tries of this node to send a mail: sent, dead because it cannot be, or unsent and tried again.",
 		[3]string{"sent", "dead", "unsent"})

@@ -16,7 +16,8 @@ import (
 
 func newRegistry(version string) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	gauge(registry, "stampede_build", "1, labelled with the version that runs.", func() int { return 1 }, "version", version)
 	return registry
 }
@@ -69,7 +70,8 @@ func newPrivateServer(l net.Listener, registry *prometheus.Registry, ready func(
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	}
-	return &privateServer{l, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: longestAnswer}}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: longestAnswer}
+	return &privateServer{l, server}
 }
 
 // longestAnswer is how long an answer of the private listener may take; a profile is of fewer seconds than that.

@@ -11,8 +11,8 @@ import (
 	"stampede/app/store"
 )
 
-// composeRecovery connects what restores a partition after a store has lost writes. It has connections of its own,
-// which may reach any server.
+// composeRecovery connects what restores a partition after a store has lost writes. It has its own connections, which
+// may reach any server.
 func (p *parts) composeRecovery(c *Config, registry *prometheus.Registry) {
 	db := p.stores.unfenced
 	p.recovery = newDriver(c, db, newPorts(db, p.inventory, p.office.paid, p.ports.gateway))

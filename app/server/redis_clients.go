@@ -120,8 +120,8 @@ func (l *lostServers) ask(ctx context.Context) {
 // oneServer is what a server is called that has all partitions.
 const oneServer = "Redis"
 
-// eachServer calls ask for the one server, or for every server of a cluster, one at a time; replicas too, because any of
-// them may be promoted. name is "Redis", in a cluster with the address behind it.
+// eachServer calls ask for the one server, or for every server of a cluster, one at a time; replicas too, because any
+// may be promoted. name is "Redis", in a cluster with the address behind it.
 func (s *stores) eachServer(
 	ctx context.Context, ask func(ctx context.Context, name string, server *redis.Client) error,
 ) error {

@@ -10,9 +10,8 @@ import (
 	"stampede/app"
 )
 
-// pace is how much garbage there may be per 100 bytes that live before the next collection, unless GOGC says otherwise:
-// twice Go's 100. A node with thousands of sockets has much that lives and little that dies; a buy then costs a tenth
-// less of it.
+// pace is the GC percentage unless GOGC is set: twice Go's 100. A node with thousands of sockets has much live memory
+// and little garbage; the slower pace makes a buy a tenth cheaper.
 const pace = 200
 
 const (
@@ -21,10 +20,8 @@ const (
 	worthwhile   = 16 << 20         // bytes
 )
 
-// releaseMemory gives memory to the system that a crowd left behind when it came in, and what has gathered since,
-// whenever the node is calm. The collector alone keeps twice as much garbage as there is alive, which is right while
-// buyers press: collecting earlier would cost them processor time. So its pace is slow, and only in between it is told
-// to clear up.
+// releaseMemory returns memory to the system while the node is calm. While buyers press, the collector runs at a slow
+// pace, because an earlier collection would cost them processor time.
 func releaseMemory(ctx context.Context) error {
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(pace))

@@ -76,8 +76,8 @@ type Server struct {
 	release  func() error  // what New took, given back once
 }
 
-// New checks what can be checked at once and takes the addresses, so that a taken port, a data folder in use or a bad
-// secret ends a start before it has begun. It starts nothing. Close it, also without Run.
+// New checks the secret and takes the addresses and the data folder, so that these problems end a start at once. It
+// starts nothing. Close it, also without Run.
 func New(c Config, o Options) (*Server, error) {
 	s := &Server{
 		config: c, options: o, clock: app.NewClock(), closing: make(chan struct{}), registry: newRegistry(o.Version),
@@ -163,8 +163,8 @@ type obstacle struct {
 	err  error  // with hosts and causes, for those who look after the node; may be nil
 }
 
-// ready says why this node should get no work now, and nothing of the inside. A store that is away does not make a node
-// unready: the others have lost it too, and buyers are told busy, which is better than nobody answering.
+// ready returns why this node should get no work now, without internal details. An unreachable store does not make it
+// unready: the other nodes have lost it too, and a reply of busy is better than none.
 func (s *Server) ready() error {
 	if o := s.notReady.Load(); o != nil {
 		return errors.New(o.what)

@@ -35,8 +35,8 @@ func (r *Refused) Error() string { return "the handshake was answered " + r.Stat
 // Dial opens a socket to the shop at "http://host:port" or "https://host:port".
 func (d *Dialer) Dial(ctx context.Context, shop string) (*Conn, error) {
 	dialer := websocket.Dialer{
-		HandshakeTimeout: cmp.Or(d.Timeout, 20*time.Second), Subprotocols: []string{Subprotocol}, TLSClientConfig: d.TLS,
-		NetDialContext: (&net.Dialer{LocalAddr: d.From}).DialContext,
+		HandshakeTimeout: cmp.Or(d.Timeout, 20*time.Second), Subprotocols: []string{Subprotocol},
+		TLSClientConfig: d.TLS, NetDialContext: (&net.Dialer{LocalAddr: d.From}).DialContext,
 	}
 	header := http.Header{}
 	if d.Origin != "" {

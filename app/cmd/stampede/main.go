@@ -153,13 +153,13 @@ func codeOf(err error, errOut io.Writer) int {
 		return exitOK
 	}
 	fmt.Fprintln(errOut, "stampede:", err)
-	var config *server.ConfigError
+	_, config := errors.AsType[*server.ConfigError](err)
 	switch {
 	case errors.Is(err, errAudit), errors.Is(err, errAlarms), errors.Is(err, errLoad),
 		errors.Is(err, errReconciliation), errors.Is(err, errUnfit), errors.Is(err, errJournal),
 		errors.Is(err, errNotReady), errors.Is(err, errUnsettled):
 		return exitAudit
-	case errors.As(err, &config), errors.Is(err, errUsage):
+	case config, errors.Is(err, errUsage):
 		return exitUsage
 	case errors.Is(err, errNoVerdict):
 		return exitNoVerdict

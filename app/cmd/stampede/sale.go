@@ -170,8 +170,8 @@ func (c *saleShow) Run(e *env) error {
 				"units      %d, added %d, withdrawn %d\nlimit      %d, cap %d\nasks for   %s\n"+
 				"partition  %d, loaded %v\npaused     %v",
 			s.ID, s.Version, s.Phase, s.Product.ID, s.Product.Name, s.Slot.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt),
-			app.FormatFen(s.PriceFen), s.Initial, s.Added, s.Withdrawn, s.Limit, s.Cap, s.Challenge, s.Partition, s.Loaded,
-			s.Paused)
+			app.FormatFen(s.PriceFen), s.Initial, s.Added, s.Withdrawn, s.Limit, s.Cap, s.Challenge, s.Partition,
+			s.Loaded, s.Paused)
 	})
 }
 

@@ -47,7 +47,8 @@ func (c switchShow) Run(e *env) error {
 func (c *switchSet) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
 		s, err := api.editSwitches(app.SwitchesEdit{
-			TickMS: c.TickMS, HTTPBuy: c.HTTPBuy, LeastChallenge: c.LeastChallenge, Lists: c.Lists, WorkBits: c.WorkBits,
+			TickMS: c.TickMS, HTTPBuy: c.HTTPBuy, LeastChallenge: c.LeastChallenge, Lists: c.Lists,
+			WorkBits: c.WorkBits,
 		})
 		return e.showSwitches(c.JSON, err, s)
 	})
