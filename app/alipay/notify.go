@@ -12,8 +12,8 @@ import (
 	"stampede/app/alipay/rsa2"
 )
 
-// Notified implements app.Gateway. The library checks only the signature; cheap checks of everything else come first. It
-// makes no outgoing call: a notification that names an unknown certificate is forged, not a reason to fetch it.
+// Notified implements app.Gateway. The library checks only the signature; cheap checks of everything else come first.
+// It makes no outgoing call: a notification that names an unknown certificate is forged, not a reason to fetch it.
 func (a *Alipay) Notified(form url.Values) (app.Trade, error) {
 	for name, values := range form {
 		if len(values) != 1 {

@@ -28,10 +28,14 @@ func (c *Conn) Hello(token, cursor string) (Welcome, error) {
 }
 
 // Renew goes on with another token of the same user.
-func (c *Conn) Renew(token string) (Renewed, error) { return Ask[Renewed](c, Request{Op: Renew, Token: token}) }
+func (c *Conn) Renew(token string) (Renewed, error) {
+	return Ask[Renewed](c, Request{Op: Renew, Token: token})
+}
 
 // Time asks for the server's clock.
-func (c *Conn) Time(t0 json.Number) (RoundTrip, error) { return Ask[RoundTrip](c, Request{Op: Time, T0: t0}) }
+func (c *Conn) Time(t0 json.Number) (RoundTrip, error) {
+	return Ask[RoundTrip](c, Request{Op: Time, T0: t0})
+}
 
 // Watch adds a slot and single sales to what is watched; without any, the current slot.
 func (c *Conn) Watch(slot app.ID, sales ...app.ID) (app.WatchView, error) {
@@ -87,7 +91,9 @@ func (c *Conn) BuyWith(pass string, sale app.ID, qty int, key string) (app.Recei
 }
 
 // Cancel gives an unpaid order up.
-func (c *Conn) Cancel(order app.ID) (State, error) { return Ask[State](c, Request{Op: Cancel, Order: order}) }
+func (c *Conn) Cancel(order app.ID) (State, error) {
+	return Ask[State](c, Request{Op: Cancel, Order: order})
+}
 
 // Pay asks where to pay: via page, wap, app or qr.
 func (c *Conn) Pay(order app.ID, via string) (app.Payable, error) {
@@ -100,7 +106,9 @@ func (c *Conn) Refund(order app.ID, reason string) (State, error) {
 }
 
 // Orders reads the orders before the one given, the newest first; 0: from the newest on.
-func (c *Conn) Orders(before app.ID) (Page, error) { return Ask[Page](c, Request{Op: Orders, Before: before}) }
+func (c *Conn) Orders(before app.ID) (Page, error) {
+	return Ask[Page](c, Request{Op: Orders, Before: before})
+}
 
 // Seen says up to where the user has looked.
 func (c *Conn) Seen(cursor string) error {
@@ -109,7 +117,9 @@ func (c *Conn) Seen(cursor string) error {
 }
 
 // WatchBoard begins the feed of the live board, which is for operators, and answers what it showed before.
-func (c *Conn) WatchBoard() (BoardReply, error) { return Ask[BoardReply](c, Request{Op: Board, On: new(true)}) }
+func (c *Conn) WatchBoard() (BoardReply, error) {
+	return Ask[BoardReply](c, Request{Op: Board, On: new(true)})
+}
 
 // LeaveBoard ends it.
 func (c *Conn) LeaveBoard() error {
