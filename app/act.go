@@ -34,8 +34,8 @@ type Actor struct {
 	Note    string // why, for acts that do not carry one themselves
 }
 
-// Act is what was done, as the journal keeps it. Before, After and Answer become JSON, in which nothing may say who a
-// shopper is but by ids: the journal outlives the data of people.
+// Act is what was done, as the journal keeps it. Before, After and Answer become JSON, which names shoppers by ids
+// only, because the journal outlives personal data.
 type Act struct {
 	Kind   string // what was done to what: "sale.pause"
 	Object string // to which: "sale:7301444403200000101"
@@ -62,15 +62,15 @@ func (d *Done) Into(answer any) error {
 
 // ActStore is the durable truth about acts. Errors wrap ErrTransient or ErrPermanent.
 type ActStore interface {
-	// Act runs do and writes its row of the journal in one transaction, which store calls with the context of do join.
-	// do may run several times; an error of it or of a joined call rolls all back. Acts are serial. DuplicateKey: the
-	// actor used the key for something else.
+	// Act runs do and writes its journal row in one transaction, which store calls with the context of do join. do may
+	// run several times; an error of it or of a joined call rolls all back. Acts are serial. DuplicateKey: the actor
+	// used the key for something else.
 	Act(ctx context.Context, actor Actor, do func(ctx context.Context) (Act, error)) (Done, error)
 	// JournalPage reads rows of the journal, the newest first.
 	JournalPage(ctx context.Context, q JournalQuery) ([]JournalEntry, error)
 	// JournalFrom reads rows in the order in which they were written, from a number on.
 	JournalFrom(ctx context.Context, seq int64, limit int) ([]JournalEntry, error)
-	// JournalHead is the last row, as the row beside the journal says that is locked for each act.
+	// JournalHead is the last row, as of the row beside the journal that is locked for each act.
 	JournalHead(ctx context.Context) (JournalHead, error)
 }
 
@@ -98,7 +98,7 @@ const keyLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 // CheckNote refuses what an operator cannot write to an act.
 func CheckNote(note string) error {
 	if utf8.RuneCountInString(note) > LongestNote || !printable(note) {
-		return Fail(BadRequest, fmt.Sprintf("note must be text of at most %d characters", LongestNote))
+		return failf(BadRequest, "note must be text of at most %d characters", LongestNote)
 	}
 	return nil
 }

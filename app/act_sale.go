@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 )
 
@@ -45,15 +44,15 @@ type OperatorSale struct {
 
 // SaleEditor changes what operators may change while people buy. Errors wrap ErrTransient or ErrPermanent.
 type SaleEditor interface {
-	// EditTerms changes a sale that is at the version given, and raises it and that of the catalogue. change may say
-	// no. Changed: it is at another one. ErrNoRow: there is no such sale.
+	// EditTerms changes a sale that is at the version given, and raises it and that of the catalogue. change may
+	// refuse. Changed: it is at another version. ErrNoRow: there is no such sale.
 	EditTerms(ctx context.Context, sale ID, version int64, change func(s *Sale) error) (before, after Sale, err error)
 	// AskStock enters that units are to be taken out, as pending, and answers it with its number.
 	AskStock(ctx context.Context, sale ID, units int64) (StockAct, error)
 	// StockAct reads one. ErrNoRow if there is none.
 	StockAct(ctx context.Context, id int64) (StockAct, error)
-	// SettleStock counts the units that Redis took under the epoch as withdrawn, once, and answers what the act is
-	// then. ErrStaleEpoch: Redis was made anew since, and decides again.
+	// SettleStock counts the units that Redis took under the epoch as withdrawn, once, and returns the act. ErrStaleEpoch:
+	// Redis was rebuilt since, and decides again.
 	SettleStock(ctx context.Context, id, taken, epoch int64) (StockAct, error)
 	// RefuseStock ends a pending act of a sale that will never be in Redis again.
 	RefuseStock(ctx context.Context, id int64) (StockAct, error)
@@ -63,11 +62,11 @@ type SaleEditor interface {
 
 // SaleKeeper makes what was decided count in Redis.
 type SaleKeeper interface {
-	// SetTerms sets price, limits, window, pause and added units by version: an older one than Redis has changes
-	// nothing. ErrLost: the sale is not in Redis.
+	// SetTerms sets price, limits, window, pause and added units, unless Redis has a newer version. ErrLost: the sale
+	// is not in Redis.
 	SetTerms(ctx context.Context, s *Sale) error
-	// TakeOut takes units out of what is free, at most so many, once for each act: called again it answers what was
-	// taken, and under which epoch that is known. ErrLost: the sale is not in Redis.
+	// TakeOut takes at most so many of the free units, once for each act: a repeat returns what was taken, and the
+	// epoch under which that is known. ErrLost: the sale is not in Redis.
 	TakeOut(ctx context.Context, sale SaleRef, act, units int64) (taken, epoch int64, err error)
 }
 
@@ -127,8 +126,7 @@ func (d *SaleDesk) ResumeSale(ctx context.Context, actor Actor, sale ID, a SaleA
 	})
 }
 
-// EndSale closes an open sale now, or a hidden one before it opens. Unpaid orders keep the time that they have to be
-// paid in.
+// EndSale closes an open sale now, or a hidden one before it opens. Unpaid orders keep their time to pay.
 func (d *SaleDesk) EndSale(ctx context.Context, actor Actor, sale ID, a SaleAct) (OperatorSale, error) {
 	return d.edit(ctx, actor, "sale.end", sale, a, func(s *Sale, now Millis) error {
 		switch PhaseAt(now, s.OpensAt, s.ClosesAt) {
@@ -166,7 +164,7 @@ const mostAdded = 1_000_000
 // AddStock puts further units on sale.
 func (d *SaleDesk) AddStock(ctx context.Context, actor Actor, sale ID, a SaleAct, units int64) (OperatorSale, error) {
 	if units < 1 || units > mostAdded {
-		return OperatorSale{}, Fail(BadRequest, fmt.Sprintf("units must be from 1 to %d", mostAdded))
+		return OperatorSale{}, failf(BadRequest, "units must be from 1 to %d", mostAdded)
 	}
 	return d.edit(ctx, actor, "sale.add_stock", sale, a, func(s *Sale, now Millis) error {
 		if PhaseAt(now, s.OpensAt, s.ClosesAt) == Ended {
@@ -206,8 +204,7 @@ func (d *SaleDesk) edit(
 	return d.show(ctx, sale, terms)
 }
 
-// show joins what was decided with what moves. Numbers of a sale that Redis does not tell of now are those of one of
-// which nothing was taken.
+// show joins the decided terms with the moving numbers. Without numbers from Redis nothing counts as taken.
 func (d *SaleDesk) show(ctx context.Context, id ID, terms SaleTerms) (OperatorSale, error) {
 	sale, err := d.Sales.Sale(ctx, id)
 	if err != nil {
@@ -245,8 +242,7 @@ func (d *SaleDesk) moved(ctx context.Context, id ID, err error) error {
 	return err
 }
 
-// Tell makes what was decided about sales count in Redis. What fails is done by the SaleFinisher: the act itself is
-// committed.
+// Tell brings decisions about sales into Redis. The act is committed: SaleFinisher repeats what fails.
 func (d *SaleDesk) Tell(ctx context.Context, sales ...ID) {
 	for _, id := range sales {
 		sale, err := d.Sales.Sale(ctx, id)

@@ -42,7 +42,7 @@ func (d *SaleDesk) WithdrawStock(
 	ctx context.Context, actor Actor, sale ID, a SaleAct, units int64,
 ) (shown OperatorSale, asked StockAct, err error) {
 	if units < 1 || units > mostAdded {
-		return shown, asked, Fail(BadRequest, fmt.Sprintf("units must be from 1 to %d", mostAdded))
+		return shown, asked, failf(BadRequest, "units must be from 1 to %d", mostAdded)
 	}
 	if err := CheckNote(a.Note); err != nil {
 		return shown, asked, err
@@ -123,25 +123,19 @@ func (d *SaleDesk) settle(ctx context.Context, a StockAct) (StockAct, error) {
 	if err != nil {
 		return a, err
 	}
-	settled, err := d.Store.SettleStock(ctx, a.ID, taken, epoch)
-	if err != nil {
-		return a, fmt.Errorf("settle withdrawal %d: %w", a.ID, err)
-	}
-	return settled, nil
+	return d.Store.SettleStock(ctx, a.ID, taken, epoch)
 }
 
-// SaleFinisher is the duty that finishes what operators have decided about sales when nobody lived to do it: terms that
-// Redis does not have, and withdrawals that are pending.
+// SaleFinisher completes what a crash has left of operators' decisions: terms that Redis lacks, pending withdrawals.
 type SaleFinisher struct {
 	Partitions int
 	Desk       *SaleDesk
 }
 
-// finishEvery is how soon somebody else does what a crash has left.
-const finishEvery = 2 * time.Second
-
-// finishBatch is how many withdrawals are finished at a time.
-const finishBatch = 100
+const (
+	finishEvery = 2 * time.Second
+	finishBatch = 100 // withdrawals
+)
 
 // Run looks until ctx ends.
 func (f *SaleFinisher) Run(ctx context.Context) error {

@@ -15,19 +15,18 @@ type SavedAddress struct {
 	Default bool `json:"default"`
 }
 
-// AddressStore is the durable truth about address books. Errors wrap ErrTransient, ErrPermanent or ErrNoRow. Nothing of
-// one user can be seen or changed under the name of another.
+// AddressStore is the durable truth about address books. Errors wrap ErrTransient, ErrPermanent or ErrNoRow. No user
+// sees or changes another one's.
 type AddressStore interface {
 	// AddressesOf lists a user's, the default first, then the newest first.
 	AddressesOf(ctx context.Context, user ID) ([]SavedAddress, error)
 	// AddAddress enters an address, unless the user has the same one already, and answers the entry; ErrNoRow: the book
 	// has as many as may be. The first one is the default; another one becomes it when it says so.
 	AddAddress(ctx context.Context, user ID, a SavedAddress, most int) (SavedAddress, error)
-	// ChangeAddress replaces what an entry says and answers it. The default stays the default until another one becomes
-	// it. ErrNoRow: the user has no such entry.
+	// ChangeAddress replaces an entry, which may become the default, and returns it. ErrNoRow: there is no such entry.
 	ChangeAddress(ctx context.Context, user ID, a SavedAddress) (SavedAddress, error)
-	// RemoveAddress takes an entry out; of what is left, the newest becomes the default if that was it. ErrNoRow: the
-	// user has no such entry.
+	// RemoveAddress removes an entry; if it was the default, the newest one becomes it. ErrNoRow: there is no such
+	// entry.
 	RemoveAddress(ctx context.Context, user, id ID) error
 }
 

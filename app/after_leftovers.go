@@ -32,18 +32,12 @@ func (l *Leftovers) DeadLetter(ctx context.Context, id string) (DeadLetter, erro
 // ReplayDead tries the order of a letter once more. See DeadLetters.
 func (l *Leftovers) ReplayDead(ctx context.Context, actor Actor, id string) (Order, error) {
 	order, err := l.Letters.Replay(ctx, actor, id)
-	if err != nil {
-		return order, unsettled("replay dead letter "+clip(id, 40), err)
-	}
-	return order, nil
+	return order, unsettled("replay dead letter "+clip(id, 40), err)
 }
 
 // DropDead forgets a letter; its order stays refused.
 func (l *Leftovers) DropDead(ctx context.Context, actor Actor, id string) error {
-	if err := l.Letters.Drop(ctx, actor, id); err != nil {
-		return unsettled("drop dead letter "+clip(id, 40), err)
-	}
-	return nil
+	return unsettled("drop dead letter "+clip(id, 40), l.Letters.Drop(ctx, actor, id))
 }
 
 // ListMessages returns quarantined postings, oldest first, at most so many, and whether there are more.
@@ -113,8 +107,6 @@ func (l *Leftovers) do(
 		err = work(ctx, e.id)
 	}
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, ErrNoRow) && done.Repeated:
 		return nil
 	case errors.Is(err, ErrNoRow):

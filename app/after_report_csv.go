@@ -48,18 +48,9 @@ func (r *SaleReport) CSV(zone *time.Location) []byte {
 	line("money", "net", "", "", number(r.Money.NetFen))
 	for i, s := range []AuditColumn{r.Balance.Redis, r.Balance.Database} {
 		side := []string{"redis ", "database "}[i]
-		for _, n := range []struct {
-			name  string
-			units int64
-		}{
-			{"initial", s.Initial},
-			{"added", s.Added},
-			{"stock", s.Stock},
-			{"held", s.Held},
-			{"sold", s.Sold},
-			{"withdrawn", s.Withdrawn},
-		} {
-			line("balance", side+n.name, "", number(n.units), "")
+		units := []int64{s.Initial, s.Added, s.Stock, s.Held, s.Sold, s.Withdrawn}
+		for n, name := range []string{"initial", "added", "stock", "held", "sold", "withdrawn"} {
+			line("balance", side+name, "", number(units[n]), "")
 		}
 	}
 	return writeTable([]string{"section", "name", "orders", "units", "fen"}, lines)

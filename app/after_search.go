@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// OrderSearch pages through everybody's orders, newest first. What is zero is not asked for.
+// OrderSearch pages through everybody's orders, newest first, by the fields that are not zero.
 type OrderSearch struct {
 	ID     ID // this one alone
 	State  OrderState
@@ -25,7 +25,7 @@ type UserSearch struct {
 	Limit  int
 }
 
-// PaymentSearch pages through what the gateway says it took, the newest first. What is zero is not asked for.
+// PaymentSearch pages through what the gateway says it took, the newest first, by the fields that are not zero.
 type PaymentSearch struct {
 	Outcome PaymentOutcome
 	Order   ID
@@ -54,8 +54,7 @@ type SearchDesk struct {
 // longestSearch is how much of a search is looked at, in bytes: an e-mail.
 const longestSearch = 254
 
-// SearchOrders pages through orders. text is what somebody has in hand: the number of a trade or of an order, a user's
-// id, or a whole e-mail; "": nothing. What names nobody and nothing finds nothing.
+// SearchOrders pages through orders. text is the number of a trade or of an order, a user's id or an e-mail; "": all.
 func (d *SearchDesk) SearchOrders(ctx context.Context, q OrderSearch, text string) ([]Order, bool, error) {
 	found, err := d.narrow(ctx, &q, strings.TrimSpace(text))
 	if err != nil || !found {

@@ -10,8 +10,8 @@ import (
 //
 //	paid ── operator: carrier, number ──▶ shipped ── its buyer, or the Finisher ──▶ finished
 //
-// COMMIT, then the buyer's sockets hear, and the Finisher writes a letter. A refund that a buyer has asked for is
-// decided on before either step: what is finished cannot be given back any more.
+// COMMIT, then an event to the buyer's sockets, and the Finisher's e-mail. A refund that a buyer has asked for is
+// decided before either step: a finished order is not refunded.
 type ShippingDesk struct {
 	Inventory   Inventory
 	Orders      OrderStore
@@ -45,9 +45,7 @@ func (d *ShippingDesk) Ship(ctx context.Context, actor Actor, p Parcel, replace 
 			return Act{}, refused
 		}
 		row = all[0].Order
-		return Act{
-			Kind: "order.ship", Object: "order:" + p.Order.String(), Before: stateOf(&before), After: stateOf(&row),
-		}, nil
+		return Act{Kind: "order.ship", Object: "order:" + p.Order.String(), Before: stateOf(&before), After: stateOf(&row)}, nil
 	})
 	if err == nil && done.Repeated {
 		row, err = d.Orders.Order(ctx, p.Order)
@@ -71,10 +69,7 @@ func (d *ShippingDesk) shipping(ctx context.Context, actor Actor, replace bool) 
 }
 
 func (d *ShippingDesk) tell(ctx context.Context, asOf Millis, rows ...*Order) error {
-	if err := d.Effects.Do(ctx, asOf, rows...); err != nil {
-		return unsettled("tell of shipped orders", err)
-	}
-	return nil
+	return unsettled("tell of shipped orders", d.Effects.Do(ctx, asOf, rows...))
 }
 
 // ConfirmReceipt is the buyer's word that a shipped order has come. Saying it again answers the same. NotFound: another

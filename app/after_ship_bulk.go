@@ -59,10 +59,7 @@ func (d *ShippingDesk) ShipMany(
 		}
 	}
 	for n, part := range slices.Collect(slices.Chunk(good, parcelsAtOnce)) {
-		some := make([]Parcel, len(part))
-		for i, line := range part {
-			some[i] = parcels[line]
-		}
+		some := mapped(part, func(line int) Parcel { return parcels[line] })
 		results, err := d.shipSome(ctx, actor, how, some, n, dryRun)
 		if err != nil {
 			return ShipReport{}, err
@@ -96,9 +93,7 @@ func (d *ShippingDesk) shipSome(
 	actor.Key = "ship-" + hex.EncodeToString(sum[:16])
 	results, err = actFor[[]ShipLine](ctx, d.Journal, actor, func(ctx context.Context) (Act, error) {
 		shipped, err := d.Shipments.Ship(ctx, how, parcels)
-		return Act{
-			Kind: "order.ship_many", Object: "orders", After: shippedIn(shipped), Answer: resultsOf(shipped),
-		}, err
+		return Act{Kind: "order.ship_many", Object: "orders", After: shippedIn(shipped), Answer: resultsOf(shipped)}, err
 	})
 	if err != nil {
 		return nil, unsettled("ship orders", err)
@@ -129,13 +124,8 @@ func resultsOf(shipped []ShippedOrder) []ShipLine {
 
 // shippedIn are the orders that a list has changed, for the journal.
 func shippedIn(all []ShippedOrder) any {
-	ids := []ID{}
-	for i := range all {
-		if all[i].Outcome == ShipDone {
-			ids = append(ids, all[i].Order.ID)
-		}
-	}
-	return map[string]any{"shipped": ids}
+	done := where(all, func(s ShippedOrder) bool { return s.Outcome == ShipDone })
+	return map[string]any{"shipped": mapped(done, func(s ShippedOrder) ID { return s.Order.ID })}
 }
 
 // parseParcels reads a file, with or without the mark of UTF-8 at its beginning. Lines that cannot be read say so, and
@@ -161,10 +151,10 @@ func parseParcels(file []byte) (lines []ShipLine, parcels []Parcel, err error) {
 		}
 		var wrong *csv.ParseError
 		if errors.As(err, &wrong) {
-			return nil, nil, Fail(BadRequest, fmt.Sprintf("line %d, column %d: %s", wrong.Line, wrong.Column, wrong.Err))
+			return nil, nil, failf(BadRequest, "line %d, column %d: %s", wrong.Line, wrong.Column, wrong.Err)
 		}
 		if len(lines) == mostParcels {
-			return nil, nil, Fail(BadRequest, fmt.Sprintf("more than %d lines; cut the file", mostParcels))
+			return nil, nil, failf(BadRequest, "more than %d lines; cut the file", mostParcels)
 		}
 		number, _ := r.FieldPos(0)
 		line, parcel := ShipLine{Line: number}, Parcel{}
@@ -178,7 +168,7 @@ func parseParcels(file []byte) (lines []ShipLine, parcels []Parcel, err error) {
 
 func parcelOf(cells []string, columns [3]int, want int) (p Parcel, err error) {
 	if len(cells) != want {
-		return p, Fail(BadRequest, fmt.Sprintf("the line has %d columns, the first one %d", len(cells), want))
+		return p, failf(BadRequest, "the line has %d columns, the first one %d", len(cells), want)
 	}
 	if p.Order, err = ParseID(strings.TrimSpace(cells[columns[0]])); err != nil {
 		return p, Fail(BadRequest, "order: "+err.Error())

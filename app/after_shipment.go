@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -28,12 +27,11 @@ func (p *Parcel) Validate() error {
 	case p.Carrier == "" || strings.TrimSpace(p.Carrier) != p.Carrier:
 		return Fail(BadRequest, "carrier is missing, or begins or ends with a space")
 	case utf8.RuneCountInString(p.Carrier) > longestCarrier || !printable(p.Carrier):
-		return Fail(BadRequest, fmt.Sprintf("carrier must be text of at most %d characters", longestCarrier))
+		return failf(BadRequest, "carrier must be text of at most %d characters", longestCarrier)
 	case p.Tracking == "":
 		return Fail(BadRequest, "tracking is missing")
 	case len(p.Tracking) > longestTracking || strings.Trim(p.Tracking, trackingLetters) != "":
-		return Fail(BadRequest,
-			fmt.Sprintf("tracking must be at most %d characters of A-Z a-z 0-9 _ - . /", longestTracking))
+		return failf(BadRequest, "tracking must be at most %d characters of A-Z a-z 0-9 _ - . /", longestTracking)
 	}
 	return nil
 }
@@ -79,8 +77,7 @@ type ShippedOrder struct {
 	Outcome ShipOutcome
 }
 
-// JudgeShip says what entering a parcel does to an order, by its row, its shipment, if there is one, and whether its
-// buyer has asked for the money.
+// JudgeShip is the effect of a parcel on an order, by its shipment (nil: none) and whether a refund is asked for.
 func JudgeShip(o *Order, sent *Shipment, asked bool, p *Parcel, replace bool) ShipOutcome {
 	switch {
 	case o.State == Shipped && sent != nil && sent.Carrier == p.Carrier && sent.Tracking == p.Tracking:
@@ -122,15 +119,14 @@ type ShipmentStore interface {
 	// ConfirmReceipt flips a shipped order of the user to finished, unless its refund is asked for, which asked tells.
 	// It answers the row as it is afterwards, flipped or not; ErrNoRow if there is none or it is another user's.
 	ConfirmReceipt(ctx context.Context, order, user ID) (row Order, asked bool, err error)
-	// FinishShipped flips orders to finished that are shipped and were due to finish at the instant now, in one
-	// transaction, and answers them. Those whose refund is asked for come again at the instant later. looked is how
-	// many were due.
+	// FinishShipped finishes shipped orders that are due at the instant now, in one transaction, and returns them.
+	// Those whose refund is asked for are due again at the instant later. looked is how many were due.
 	FinishShipped(ctx context.Context, now, later Millis, limit int) (finished []Order, looked int, err error)
 	// ClaimShipped takes shipped orders whose buyers are to be written to; each comes again after OutboxLease unless it
 	// is marked by then.
 	ClaimShipped(ctx context.Context, now Millis, limit int) ([]Shipment, error)
-	// MarkWritten notes that the letter about a shipment, claimed at the instant claimed, was handed over. It skips one
-	// that was claimed again, or made due again, since.
+	// MarkWritten notes that the letter about a shipment was handed over, unless it was claimed or made due again
+	// since.
 	MarkWritten(ctx context.Context, s Shipment, claimed Millis) error
 	// Rewrite makes the letters about all orders due again that were shipped since the instant and did not finish.
 	Rewrite(ctx context.Context, since Millis) error

@@ -10,9 +10,8 @@ import (
 )
 
 const (
-	// RefundWindow is how long Alipay refunds a payment: three months (alipay.trade.refund, "Use case"). Orders stay
-	// in orders at least that long after the end of their sale. A contract may grant more: set STAMPEDE_ARCHIVE_AFTER
-	// to it.
+	// RefundWindow is how long Alipay refunds a payment: three months (alipay.trade.refund, "Use case"). Orders are not
+	// archived earlier after the end of their sale. For a contract that grants more, set STAMPEDE_ARCHIVE_AFTER.
 	RefundWindow = 92 * 24 * time.Hour
 	// BlankLeast is the shortest time after which personal data is removed: the sale has left Redis by then.
 	BlankLeast = 48 * time.Hour
@@ -195,25 +194,33 @@ func (r *archiveRun) eachSale(
 func (r *archiveRun) moveSale(ctx context.Context, sale ID, now, changedBefore Millis) error {
 	step := ArchiveStep{Sale: sale, Limit: archiveChunk, ChangedBefore: changedBefore, Now: now}
 	moved := 0
-	for {
-		began := time.Now()
+	err := r.steps(ctx, func() (more bool, err error) {
 		done, err := r.Store.MoveOrders(ctx, step)
 		if err != nil {
-			return err
+			return false, err
 		}
 		step.After = done.Last
 		moved += done.Moved
 		r.done.Moved += int64(done.Moved)
 		r.Counts.Moved.Add(int64(done.Moved))
-		if done.Looked < archiveChunk {
-			break
-		}
-		if r.rest(ctx, time.Since(began)); r.done.Postpone != "" {
-			return nil
-		}
+		return done.Looked == archiveChunk, nil
+	})
+	if err == nil && r.done.Postpone == "" {
+		_, err = r.Store.PlanArchive(ctx, sale, archiveLook(now, moved > 0))
 	}
-	_, err := r.Store.PlanArchive(ctx, sale, archiveLook(now, moved > 0))
 	return err
+}
+
+// steps runs short transactions with pauses until one reports that nothing is left, or Postpone is set.
+func (r *archiveRun) steps(ctx context.Context, step func() (more bool, err error)) error {
+	for r.done.Postpone == "" {
+		began := time.Now()
+		if more, err := step(); err != nil || !more {
+			return err
+		}
+		r.rest(ctx, time.Since(began))
+	}
+	return nil
 }
 
 // archiveLook is the next check of a sale with remaining orders.
@@ -229,25 +236,21 @@ func (r *archiveRun) blank(ctx context.Context) error {
 }
 
 func (r *archiveRun) blankSale(ctx context.Context, sale ID, now, _ Millis) error {
-	blanked := int64(0)
-	for after := ID(0); ; {
-		began := time.Now()
+	blanked, after := int64(0), ID(0)
+	err := r.steps(ctx, func() (more bool, err error) {
 		n, last, err := r.Store.BlankOrders(ctx, sale, after, archiveChunk)
 		if err != nil {
-			return err
+			return false, err
 		}
+		after = last
 		blanked += n
 		r.done.Blanked += n
 		r.Counts.Blanked.Add(n)
-		if last == 0 {
-			break
-		}
-		after = last
-		if r.rest(ctx, time.Since(began)); r.done.Postpone != "" {
-			return nil
-		}
+		return last != 0, nil
+	})
+	if err == nil && r.done.Postpone == "" {
+		_, err = r.Store.PlanBlank(ctx, sale, archiveLook(now, blanked > 0))
 	}
-	_, err := r.Store.PlanBlank(ctx, sale, archiveLook(now, blanked > 0))
 	return err
 }
 
@@ -259,28 +262,20 @@ func (r *archiveRun) forgetGuests(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for after := ID(0); ; {
-		began := time.Now()
+	after := ID(0)
+	return r.steps(ctx, func() (more bool, err error) {
 		deleted, last, err := r.Store.ForgetGuests(ctx, before(now.At, r.PersonalAfter), after, archiveChunk)
-		r.done.Books += deleted
-		if err != nil || last == 0 {
-			return err
-		}
 		after = last
-		if r.rest(ctx, time.Since(began)); r.done.Postpone != "" {
-			return nil
-		}
-	}
+		r.done.Books += deleted
+		return last != 0, err
+	})
 }
 
 // rest pauses after a transaction, and sets Postpone when the run must end.
 func (r *archiveRun) rest(ctx context.Context, took time.Duration) {
-	if !Sleep(ctx, max(archiveRest, archiveShare*took)) {
-		r.done.Postpone = "it was stopped"
-		return
-	}
-	if why := r.noise(ctx); why != "" {
-		r.done.Postpone = why
+	r.done.Postpone = "it was stopped"
+	if Sleep(ctx, max(archiveRest, archiveShare*took)) {
+		r.done.Postpone = r.noise(ctx)
 	}
 }
 

@@ -20,7 +20,7 @@ func MonthOf(at Millis) Month {
 func ParseMonth(text string) (Month, error) {
 	t, err := time.Parse("2006-01", text)
 	if err != nil {
-		return 0, Fail(BadRequest, fmt.Sprintf("%q is no month: want one like 2026-11", text))
+		return 0, failf(BadRequest, "%q is no month: want one like 2026-11", text)
 	}
 	return MonthOf(MillisOf(t)), nil
 }
@@ -75,7 +75,7 @@ func (d *ArchiveDesk) DropArchive(
 		return out, Unreadable("the archive", err)
 	}
 	if month > MonthOf(now.At) {
-		return out, Fail(BadRequest, fmt.Sprintf("%s is not over: only whole months that are can be dropped", month))
+		return out, failf(BadRequest, "%s is not over: only whole months that are can be dropped", month)
 	}
 	sums := func(ctx context.Context) (ArchiveDrop, error) {
 		months, err := store.ArchivedMonths(ctx, month)
@@ -107,8 +107,5 @@ func (d *ArchiveDesk) DropArchive(
 	if errors.Is(err, ErrArchiveTaken) {
 		return out, Fail(Conflict, "orders are being moved to the archive; try again in a minute")
 	}
-	if err != nil {
-		err = unsettled("delete archived orders", err)
-	}
-	return out, err
+	return out, unsettled("delete archived orders", err)
 }

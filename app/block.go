@@ -37,8 +37,7 @@ type BlockStore interface {
 }
 
 const (
-	// shortestV4 and shortestV6 are the widest networks that can be blocked: a slip of the keyboard must not close the
-	// shop.
+	// shortestV4 and shortestV6 are the widest networks that can be blocked: a typing error must not close the shop.
 	shortestV4 = 8
 	shortestV6 = 16
 	maxReason  = 200 // characters

@@ -15,8 +15,8 @@ const (
 	blocksWithin = 3 * time.Second
 )
 
-// BlockList is what a node knows of who is blocked. Its life: empty, then after each look at the database that found
-// another version an immutable set, which readers load and never lock. While the database is away the last one holds.
+// BlockList is what a node knows of who is blocked: empty, then after each look that found another version an immutable
+// set, which readers load without a lock. While the database is away the last one holds.
 type BlockList struct {
 	Store BlockStore
 	Clock *Clock

@@ -2,9 +2,9 @@ package app
 
 import "time"
 
-// The live board is what an operator looks at during a sale. Each node says once a second what it has done (Flow) and
-// how it is (NodeFigures); whoever shows the board reads what all nodes have said, and adds what Redis knows of sales
-// and partitions. On the way of a buy this costs an addition or two.
+// The live board shows an operator the state during a sale. Each node publishes once a second what it has done (Flow)
+// and its state (NodeFigures); the reader sums them up and adds the numbers of sales and partitions in Redis. Counting
+// costs a buy one or two additions.
 //
 //	node ── BoardFeed, once a second ─→ Redis: figures of the node │ every 5 s one of them: a point of the history
 //	                                      │

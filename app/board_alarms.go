@@ -3,12 +3,13 @@ package app
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// Alarm is something that an operator has to look at now. Each is computed here and nowhere else, for the board on a
-// socket, over HTTP and in a terminal; the alert rules of Prometheus (deploy/prometheus/alerts.yml) say the same.
+// Alarm is something that an operator has to look at now. The alert rules of Prometheus (deploy/prometheus/alerts.yml)
+// are the same.
 type Alarm struct {
 	Name  string `json:"name"`  // of a fixed set: the Alarm constants
 	Since Millis `json:"since"` // about
@@ -37,8 +38,7 @@ const (
 	databaseSilence = 5 * time.Second
 	// stuckAfter is how long an entry may wait for its row. Its stream is not trimmed behind it.
 	stuckAfter = 5 * time.Minute
-	// pointGap is the longest distance between two points that follow each other: with a larger one nobody knows what
-	// was between them, and a streak is over.
+	// pointGap is the longest distance between two points that follow each other; a larger one ends a streak.
 	pointGap = PointEvery + PointEvery/2
 
 	runbook = "deploy/RUNBOOK.md#"
@@ -55,82 +55,65 @@ var alarmParts = map[string]string{
 	AlarmDeadLetters:    "dead-letters",
 }
 
+// newAlarm makes an alarm with its part of the runbook.
+func newAlarm(name string, since Millis, says, do string) Alarm {
+	return Alarm{Name: name, Since: since, Says: says, Do: do, Link: runbook + alarmParts[name]}
+}
+
 // alarmsOf are those that the last points of the history, the oldest first, and the newest figures call for.
 func alarmsOf(points []BoardPoint, b *Board) []Alarm {
 	alarms := []Alarm{}
 	if since, is := nothingMoves(points); is {
-		alarms = append(alarms, Alarm{
-			Name: AlarmNothingMoves, Since: since, Link: runbook + alarmParts[AlarmNothingMoves],
-			Says: "Buys come in or wait for their rows, and for 10 s none was confirmed.",
-			Do:   "Look whether workers run, and whether the database answers them; then whether a row is locked.",
-		})
+		alarms = append(alarms, newAlarm(AlarmNothingMoves, since,
+			"Buys come in or wait for their rows, and for 10 s none was confirmed.",
+			"Look whether workers run, and whether the database answers them; then whether a row is locked."))
 	}
 	if partitions, since := growingLags(points); len(partitions) > 0 {
-		alarms = append(alarms, Alarm{
-			Name: AlarmLagGrows, Since: since, Link: runbook + alarmParts[AlarmLagGrows],
-			Says: fmt.Sprintf("The lag of %s has grown for 30 s.", partitions),
-			Do:   "Start more workers, or find what holds them up; people wait longer for their orders until then.",
-		})
+		alarms = append(alarms, newAlarm(AlarmLagGrows, since, fmt.Sprintf("The lag of %s has grown for 30 s.", partitions),
+			"Start more workers, or find what holds them up; people wait longer for their orders until then."))
 	}
 	if silent, longest := silentNodes(b.Nodes); len(silent) > 0 {
-		alarms = append(alarms, Alarm{
-			Name: AlarmDatabaseAway, Since: b.Now.Add(-longest), Link: runbook + alarmParts[AlarmDatabaseAway],
-			Says: fmt.Sprintf("The database does not answer %s.", strings.Join(silent, ", ")),
-			Do:   "Bring it back. What was reserved waits in Redis; buys are busy once the backlog is full.",
-		})
+		alarms = append(alarms, newAlarm(AlarmDatabaseAway, b.Now.Add(-longest),
+			fmt.Sprintf("The database does not answer %s.", strings.Join(silent, ", ")),
+			"Bring it back. What was reserved waits in Redis; buys are busy once the backlog is full."))
 	}
 	if partitions, oldest := stuckEntries(b.Partitions); len(partitions) > 0 {
-		alarms = append(alarms, Alarm{
-			Name: AlarmEntryStuck, Since: b.Now.Add(-oldest), Link: runbook + alarmParts[AlarmEntryStuck],
-			Says: fmt.Sprintf("The oldest entry of %s has waited for its row for %v; the stream grows behind it.",
+		alarms = append(alarms, newAlarm(AlarmEntryStuck, b.Now.Add(-oldest),
+			fmt.Sprintf("The oldest entry of %s has waited for its row for %v; the stream grows behind it.",
 				partitions, oldest.Round(time.Second)),
-			Do: "Find the reason, usually a locked row of a sale. Until then the stream is not trimmed.",
-		})
+			"Find the reason, usually a locked row of a sale. Until then the stream is not trimmed."))
 	}
 	if since, is := streak(points, 0, func(p *BoardPoint) bool { return p.Dead > 0 }); is {
-		alarms = append(alarms, Alarm{
-			Name: AlarmDeadLetters, Since: since, Link: runbook + alarmParts[AlarmDeadLetters],
-			Says: "Orders that could not be written lie with the dead letters.",
-			Do:   "Read their reasons with `stampede dead list`, then replay or drop them.",
-		})
+		alarms = append(alarms, newAlarm(AlarmDeadLetters, since,
+			"Orders that could not be written lie with the dead letters.",
+			"Read their reasons with `stampede dead list`, then replay or drop them."))
 	}
 	return alarms
 }
 
 // redisAway is the alarm of a board that cannot be read.
 func redisAway(since Millis) Alarm {
-	return Alarm{
-		Name: AlarmRedisAway, Since: since, Link: runbook + alarmParts[AlarmRedisAway],
-		Says: "Redis does not answer; this is what one node knows by itself.",
-		Do:   "Bring it back with its disk. Until then nothing is sold, and people who press Buy are told to repeat.",
-	}
+	return newAlarm(AlarmRedisAway, since, "Redis does not answer; this is what one node knows by itself.",
+		"Bring it back with its disk. Until then nothing is sold, and people who press Buy are told to repeat.")
 }
 
 // partitionsAway is the alarm of partitions whose server does not answer, while others do.
 func partitionsAway(partitions growing, since Millis) Alarm {
-	return Alarm{
-		Name: AlarmRedisAway, Since: since, Link: runbook + alarmParts[AlarmRedisAway],
-		Says: fmt.Sprintf("The server of Redis that holds %s does not answer; the others go on.", partitions),
-		Do:   "Bring it back with its disk, or promote its replica. Until then people who buy there are told to repeat.",
-	}
+	return newAlarm(AlarmRedisAway, since,
+		fmt.Sprintf("The server of Redis that holds %s does not answer; the others go on.", partitions),
+		"Bring it back with its disk, or promote its replica. Until then people who buy there are told to repeat.")
 }
 
 // writesRejected is the alarm of a Redis that answers reads and rejects writes; says names what is not written.
 func writesRejected(says string, since Millis) Alarm {
-	return Alarm{
-		Name: AlarmWritesRejected, Since: since, Link: runbook + alarmParts[AlarmWritesRejected],
-		Says: says,
-		Do:   "See whether the disk or the memory of Redis is full. Until then buys are busy, and clients repeat them.",
-	}
+	return newAlarm(AlarmWritesRejected, since, says,
+		"See whether the disk or the memory of Redis is full. Until then buys are busy, and clients repeat them.")
 }
 
 // busyNode is the alarm of a node that reserves nothing. Its own counters show it while no history can be written.
 func busyNode(since Millis) Alarm {
-	return Alarm{
-		Name: AlarmNothingMoves, Since: since, Link: runbook + alarmParts[AlarmNothingMoves],
-		Says: "For 10 s this node has answered buys with busy and has reserved none.",
-		Do:   "Look whether Redis accepts writes, and whether a partition is being rebuilt or its backlog is full.",
-	}
+	return newAlarm(AlarmNothingMoves, since, "For 10 s this node has answered buys with busy and has reserved none.",
+		"Look whether Redis accepts writes, and whether a partition is being rebuilt or its backlog is full.")
 }
 
 // nothingMoves reports since when nothing was confirmed although entries wait for their rows, or a sale is open and
@@ -175,18 +158,15 @@ func growingLags(points []BoardPoint) (partitions growing, since Millis) {
 type growing []int
 
 func (g growing) String() string {
-	words := make([]string, len(g))
-	for i, partition := range g {
-		words[i] = fmt.Sprint(partition)
-	}
+	words := strings.Join(mapped(g, strconv.Itoa), ", ")
 	if len(g) == 1 {
-		return "partition " + words[0]
+		return "partition " + words
 	}
-	return "partitions " + strings.Join(words, ", ")
+	return "partitions " + words
 }
 
-// streak reports whether something is true of all the last points, one after the other without a gap, over at least the
-// time given, and since when. A point speaks of the time before it.
+// streak reports whether something is true of all the last points, without a gap, over at least the time given, and
+// since when. A point is about the time before it.
 func streak(points []BoardPoint, atLeast time.Duration, is func(p *BoardPoint) bool) (since Millis, long bool) {
 	first := len(points)
 	for first > 0 && is(&points[first-1]) &&

@@ -2,12 +2,13 @@ package app
 
 import (
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 )
 
-// pressBounds are the upper bounds, in milliseconds, between which times from press to order are told apart; what takes
-// longer than the last one is beyond it. They are closer together where people notice.
+// pressBounds are the upper bounds, in milliseconds, of the classes of times from press to order; a longer time is in
+// one class more. They are closer together where people notice.
 var pressBounds = [...]float64{
 	2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 10_000, 30_000,
 }
@@ -22,8 +23,8 @@ type PressTimes struct {
 	N   int64 `json:"n"` // how many orders this is said of; 0: of none, and the others are 0
 }
 
-// PressClock counts how long it takes from the press of Buy, when the order's number is minted, until the order is told
-// to a buyer on a socket of the same node: both are read from one clock. Counting allocates nothing.
+// PressClock counts the times from the press of Buy, when the order id is minted, until the event of the order is sent
+// to a socket of the same node: both are read from one clock. Counting allocates nothing.
 type PressClock struct {
 	counts [len(pressBounds) + 1]atomic.Int64
 	sum    atomic.Int64 // milliseconds
@@ -32,10 +33,7 @@ type PressClock struct {
 // Observe counts one order.
 func (p *PressClock) Observe(took time.Duration) {
 	ms := float64(took) / float64(time.Millisecond)
-	i := 0
-	for i < len(pressBounds) && ms > pressBounds[i] {
-		i++
-	}
+	i, _ := slices.BinarySearch(pressBounds[:], ms)
 	p.counts[i].Add(1)
 	p.sum.Add(max(0, took.Milliseconds()))
 }
@@ -48,8 +46,7 @@ func (p *PressClock) Counts() (counts PressCounts) {
 	return counts
 }
 
-// Histogram is the same in the form of Prometheus: how many took at most so many seconds, how many there were, and how
-// many seconds all of them took together.
+// Histogram is the same for Prometheus: counts by upper bound in seconds, the count, and the sum in seconds.
 func (p *PressClock) Histogram() (upTo map[float64]uint64, count uint64, sum float64) {
 	upTo = make(map[float64]uint64, len(pressBounds))
 	counts := p.Counts()

@@ -186,8 +186,7 @@ func (f *Flow) perSecond(n int64) float64 {
 	return max(.1, float64(n)*1000/float64(f.OverMS))
 }
 
-// sales are those of the slots that are open and of the next one. While the database is away the board goes without
-// what is not known by heart.
+// sales are those of the open slots and of the next one. While the database is away only known ones are shown.
 func (r *BoardReader) sales(ctx context.Context, now Millis) ([]BoardSale, error) {
 	sales := r.offered(ctx, now)
 	if len(sales) == 0 {

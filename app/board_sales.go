@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -34,8 +35,7 @@ type SaleFigures struct {
 
 // SaleFiguresStore keeps what the processes have counted of each sale, for SaleFiguresLife after the last word.
 type SaleFiguresStore interface {
-	// SaySaleFigures puts each in the place of what the same process has said of that sale before: saying it again
-	// changes nothing.
+	// SaySaleFigures replaces what the same process has stored of each sale: a repeat changes nothing.
 	SaySaleFigures(ctx context.Context, all []SaleFigures) error
 	// SaleFigures answers what all processes have said of a sale.
 	SaleFigures(ctx context.Context, sale ID) ([]SaleFigures, error)
@@ -53,9 +53,9 @@ const (
 	countsWithin = 2 * time.Second
 )
 
-// SaleCounts counts the outcomes of buys by sale. Counting is a map lookup and an addition, without locks or
-// allocations. A sale is counted from its first buy on; changed sums are published once a second, and idle sales are
-// dropped. A process that dies loses about one second. A nil SaleCounts counts nothing.
+// SaleCounts counts the outcomes of buys by sale, without locks or allocations. A sale is counted from its first buy
+// on; changed sums are published once a second, and idle sales are dropped. A process that dies loses about one second.
+// A nil SaleCounts counts nothing.
 type SaleCounts struct {
 	Store   SaleFiguresStore
 	Process string // its name, which no other process has had
@@ -81,11 +81,11 @@ func (c *SaleCounts) pressOf(sale ID) {
 	if c == nil {
 		return
 	}
-	if t := c.tally(sale); t != nil {
-		t.press()
-		return
+	t := c.tally(sale)
+	if t == nil {
+		t = c.begin(sale)
 	}
-	if t := c.begin(sale); t != nil {
+	if t != nil {
 		t.press()
 	}
 }
@@ -131,14 +131,7 @@ func (c *SaleCounts) tally(sale ID) *saleTally {
 	return (*all)[sale]
 }
 
-func (t *saleTally) at(layer Layer) *Tally {
-	for i := range layers {
-		if layers[i] == layer {
-			return &t.away[i]
-		}
-	}
-	return nil
-}
+func (t *saleTally) at(layer Layer) *Tally { return &t.away[slices.Index(layers[:], layer)] }
 
 // begin counts a sale from now on; nil when there are too many.
 func (c *SaleCounts) begin(sale ID) *saleTally {
@@ -161,8 +154,7 @@ func (c *SaleCounts) begin(sale ID) *saleTally {
 	return t
 }
 
-// forget ends the counting of sales. Who has one in hand still counts it, which nobody hears of any more: that is why
-// they must have been idle for long.
+// forget ends the counting of sales. A counter in use meanwhile is lost: they must have been idle for long.
 func (c *SaleCounts) forget(sales []ID) {
 	if len(sales) == 0 {
 		return
@@ -176,7 +168,7 @@ func (c *SaleCounts) forget(sales []ID) {
 	c.counted.Store(&all)
 }
 
-// Run says what was counted once a second until ctx ends, and what is left then.
+// Run publishes the counts once a second until ctx ends, and what is left then.
 func (c *SaleCounts) Run(ctx context.Context) error {
 	err := Repeat(ctx, BoardEvery, "say what was counted of sales", c.RunOnce)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), countsWithin)
@@ -194,8 +186,7 @@ func (c *SaleCounts) RunOnce(ctx context.Context) error {
 		return nil
 	}
 	var changed []SaleFigures
-	sums := map[ID]int64{}
-	var idle []ID
+	sums, idle := map[ID]int64{}, []ID(nil)
 	now := c.Now()
 	for sale, t := range *known {
 		f, sum := t.figures()

@@ -19,8 +19,7 @@ var codeNumbers = func() map[Code]int {
 // soldOutNumber is that of what nearly everybody hears at a hot sale; it is not looked up.
 var soldOutNumber = codeNumbers[SoldOut]
 
-// Tally counts what becomes of the presses of Buy that come to a shop. It is on the way of every one: each count is
-// an addition, and allocates nothing. A nil Tally counts nothing.
+// Tally counts the results of all buys. Each count is an addition and allocates nothing. A nil Tally counts nothing.
 type Tally struct {
 	pressed  atomic.Int64
 	reserved atomic.Int64

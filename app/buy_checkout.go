@@ -48,13 +48,12 @@ const (
 // errSoldOut is what most people hear at a hot sale: one for all of them, so nobody may change it.
 var errSoldOut = Fail(SoldOut, "sold out")
 
-// errPassRequired is said of every pass that does not count, whether it was forged, foreign, spent or has ended: who
-// tries learns nothing. One for all, so nobody may change it.
+// errPassRequired is the one error for all invalid passes, so that callers cannot probe which check failed. Nobody may
+// change it.
 var errPassRequired = Fail(PassRequired, "this sale asks for a pass that was not used yet; ask for one first")
 
-// Checkout is flow 1: a buy becomes a reservation. It asks the cheap questions first, in memory, and leaves the
-// decision to the Lua step behind the gate. Nothing in memory may turn away a buyer who already has
-// something in this sale (I9).
+// Checkout is flow 1: a buy becomes a reservation. Cheap checks in memory come first; the Lua step behind the gate
+// decides. Nothing in memory may reject a buyer who already has something in this sale (I9).
 //
 //	admit ── the gate ──┬ reserved, or refused in a word ─→ then
 //	 (memory) (Lua step) └ a repeat, a limit, a sale not in Redis: more is asked, on a goroutine of the checkout ─→ then
@@ -77,8 +76,8 @@ type Checkout struct {
 // Close waits until everybody has been told for whom more is asked. The gate is closed before.
 func (t *Checkout) Close() { t.asking.Wait() }
 
-// Buy reserves units for the user. The same (user, sale, key) gives the same order as long as the sale
-// lives (P4). Busy means unknown: repeat with the same key.
+// Buy reserves units for the user. The same (user, sale, key) gives the same order as long as the sale lives (P4). Busy
+// means unknown: repeat with the same key.
 func (t *Checkout) Buy(ctx context.Context, user ID, req BuyRequest) (receipt Receipt, err error) {
 	told := make(chan struct{})
 	t.BuyThen(ctx, user, req, func(r Receipt, failed error) {
@@ -89,9 +88,8 @@ func (t *Checkout) Buy(ctx context.Context, user ID, req BuyRequest) (receipt Re
 	return receipt, err
 }
 
-// BuyThen is Buy for who does not wait. then is called exactly once: at once, or from another goroutine, where others
-// are told after it, so it must not wait for anything. ctx must last until then; of its end only the deadline counts
-// for the Lua step.
+// BuyThen is Buy without waiting. then is called exactly once, at once or from another goroutine, and must not block:
+// other callers wait behind it. ctx must last until then; the Lua step uses only its deadline.
 func (t *Checkout) BuyThen(ctx context.Context, user ID, req BuyRequest, then func(Receipt, error)) {
 	t.Tallies.Of(req.Sale).press()
 	req.Span.NoteID("sale", req.Sale)
@@ -145,8 +143,7 @@ func (t *Checkout) prepare(sale *Sale, user ID, req BuyRequest) (Buy, error) {
 		return Buy{}, err
 	}
 	buy := Buy{
-		Order: order, User: user, Sale: sale.Ref(), Qty: req.Qty, Key: req.Key, Hash: req.contentHash(),
-		Span: req.Span,
+		Order: order, User: user, Sale: sale.Ref(), Qty: req.Qty, Key: req.Key, Hash: req.contentHash(), Span: req.Span,
 	}
 	if sale.Challenge.NeedsPass() {
 		// Whoever has none goes on all the same: the key may be one that was accepted before (I9).
@@ -171,8 +168,8 @@ func (t *Checkout) orderID() (ID, error) {
 	return id, nil
 }
 
-// reserve runs the Lua step and goes on with its answer; when that is not known, then is told. A buy whose id is in use
-// is sent again under the same key, with at most ids ids in all.
+// reserve runs the Lua step and passes its answer to next, or an unknown outcome to then. A buy whose id is in use is
+// sent again under the same key, with at most ids ids in all.
 func (t *Checkout) reserve(
 	ctx context.Context, sale *Sale, buy Buy, ids int, then func(Receipt, error), next func(GateAnswer),
 ) {
@@ -262,28 +259,19 @@ func (t *Checkout) answer(ctx context.Context, sale *Sale, buy Buy, d GateAnswer
 		then(reserved(d), nil)
 	case VerdictRepeated:
 		t.ask(then, sale.ID, func() (Receipt, error) { return t.stateByNow(ctx, buy, reserved(d)), nil })
-	case VerdictLimit:
-		t.ask(then, sale.ID, func() (Receipt, error) {
-			return Receipt{}, t.limitReached(ctx, sale, buy.User,
-				fmt.Sprintf("at most %d per buyer in this sale", sale.Limit))
-		})
-	case VerdictCap:
-		t.ask(then, sale.ID, func() (Receipt, error) {
-			return Receipt{}, t.limitReached(ctx, sale, buy.User,
-				fmt.Sprintf("at most %d reservations per buyer in this sale", sale.Cap))
-		})
+	case VerdictLimit, VerdictCap:
+		message := fmt.Sprintf("at most %d per buyer in this sale", sale.Limit)
+		if d.Verdict == VerdictCap {
+			message = fmt.Sprintf("at most %d reservations per buyer in this sale", sale.Cap)
+		}
+		t.ask(then, sale.ID, func() (Receipt, error) { return Receipt{}, t.limitReached(ctx, sale, buy.User, message) })
 	default:
-		t.away(sale, d, then)
+		layer := LayerRedis
+		if d.Unasked {
+			layer = LayerNode
+		}
+		t.refuse(then, sale.ID, layer, t.refusal(sale, d))
 	}
-}
-
-// away refuses in a word.
-func (t *Checkout) away(sale *Sale, d GateAnswer, then func(Receipt, error)) {
-	layer := LayerRedis
-	if d.Unasked {
-		layer = LayerNode
-	}
-	t.refuse(then, sale.ID, layer, t.refusal(sale, d))
 }
 
 // reserved is the receipt of a reservation.
@@ -316,8 +304,8 @@ func (t *Checkout) refusal(sale *Sale, d GateAnswer) error {
 	}
 }
 
-// stateByNow answers a repeated key: the same order, with the state it has by now. When the database cannot
-// tell, "reserved" is the weaker claim (P3). An order whose id belongs to another order becomes refused (ErrIDTaken).
+// stateByNow is the receipt of a repeated key: the same order in its present state. If the database does not answer,
+// "reserved" is the weaker claim (P3). An order whose id belongs to another order becomes refused (ErrIDTaken).
 func (t *Checkout) stateByNow(ctx context.Context, buy Buy, receipt Receipt) Receipt {
 	order, err := t.Orders.Order(ctx, receipt.Order)
 	switch {

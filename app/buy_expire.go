@@ -12,8 +12,8 @@ import (
 //	COMMIT of the terminal row → units go back → event → (sweeper) out of the delay queue
 //
 // The database alone decides whether the order ended (I1). The deadline stays in the queue until all steps are done, so
-// that the next sweep completes them after a crash. An order whose payment was opened ends at the gateway first, beside
-// the sweep (TradeCloser), because the gateway may be slow.
+// that the next sweep completes them. An order whose payment was opened ends at the gateway first, beside the sweep
+// (TradeCloser), because the gateway may be slow.
 type Expirer struct {
 	Inventory  Inventory
 	Orders     OrderStore
@@ -47,8 +47,8 @@ func (x *Expirer) Due(ctx context.Context, _ int, orders []ID) ([]ID, error) {
 	}), nil
 }
 
-// expire ends the orders that are still unpaid and gives back the units of all that ended. Orders that were paid in
-// time come here too, at their deadline: whatever was cut off when they were paid is done then at last.
+// expire ends the unpaid orders and returns the units of all that ended. For orders that were paid in time it completes
+// what was interrupted then.
 func (x *Expirer) expire(ctx context.Context, orders []ID, now Millis) ([]Order, error) {
 	x.units.begin()
 	defer x.units.end()
@@ -99,9 +99,9 @@ func (x *Expirer) Cancel(ctx context.Context, user, id ID) (OrderState, error) {
 
 var errBecameRow = errors.New("the reservation became a row")
 
-// cancelReservation writes the order's first row in the state cancelled. The first row wins: if the consumer
-// was faster, its row is cancelled like any other. It is written under the epoch of the reservation, like every first
-// row: of a reservation that Redis has lost meanwhile no row may appear beside or after a rebuild.
+// cancelReservation writes the order's first row in the state cancelled. The first row wins: if the consumer was
+// faster, its row is cancelled. It is written under the epoch of the reservation, so that a reservation that Redis has
+// lost gets no row beside or after a rebuild.
 func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis) (Order, error) {
 	waiting, waitingErr := x.Inventory.Waiting(ctx, user)
 	for _, r := range waiting {
@@ -119,8 +119,7 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis
 		}
 		return inserted[0].Order, nil
 	}
-	// Not waiting any more: either it never was, or it has become a row just now. That the row cannot be read says
-	// neither.
+	// Not waiting any more: it never was, or it became a row just now. An unreadable row proves neither.
 	_, err := x.Storefront.row(ctx, user, id)
 	switch {
 	case err == nil:
@@ -144,10 +143,10 @@ func cancelAnswer(o Order) (OrderState, error) {
 	}
 }
 
-// unsettled passes on what people may hear and turns everything else into "busy": the outcome is unknown.
+// unsettled keeps errors for people and turns every other one into "busy": the outcome is unknown. nil stays nil.
 func unsettled(doing string, err error) error {
 	var known *Error
-	if errors.As(err, &known) {
+	if err == nil || errors.As(err, &known) {
 		return err
 	}
 	return fmt.Errorf("%s: %w", doing, errors.Join(err, FailBusy("the outcome is unknown; try again", busyRetry)))

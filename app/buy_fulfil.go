@@ -56,8 +56,8 @@ func (f *Fulfiller) Fulfil(ctx context.Context, entries []Entry) (verdicts []err
 	return verdicts, nil
 }
 
-// patience is until when rows may be written whose deadline is counted from now. A database that stands still and goes
-// on would else commit orders whose time to pay is over: at least half of it must be left.
+// patience is until when rows may be written whose deadline counts from now: at least half of the time to pay must be
+// left when a database that stood still commits.
 func (f *Fulfiller) patience() time.Time { return time.Now().Add(max(f.PayWindow/2, time.Second)) }
 
 // writing is one pass over a batch.
@@ -81,8 +81,8 @@ func (w *writing) without(batch []int, stuck *StuckSale) []int {
 	})
 }
 
-// write inserts the entries at the positions in batch. A permanent fault halves the batch until the bad entry
-// stands alone; only then does it count against that entry.
+// write inserts the entries at the positions in batch. A permanent fault halves the batch until the bad entry is alone;
+// only then does it count against that entry.
 func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
 	if len(batch) == 0 {
 		return nil
@@ -155,8 +155,7 @@ func (f *Fulfiller) finish(ctx context.Context, w *writing, batch []int, inserte
 // Hidden returns how many entries of hidden sales this node has settled since the start.
 func (f *Fulfiller) Hidden() int64 { return f.hidden.Load() }
 
-// toFinish points at the rows that follow from the entries: copies of hundreds of them would be most of what a batch
-// allocates. What has moved on since, and was told, is nobody's business here.
+// toFinish points at the rows that follow from the entries. What has moved on since, and was told, is left out.
 func toFinish(inserted []Inserted) []*Order {
 	rows := make([]*Order, 0, len(inserted))
 	for i := range inserted {
@@ -183,9 +182,9 @@ func (f *Fulfiller) Refuse(ctx context.Context, e Entry, reason string) error {
 	return f.Effects.Finish(ctx, e.Partition, now, toFinish(inserted), nil)
 }
 
-// refusedRow writes the refused row; when even that cannot be stored in full, one without the buyer's texts. A
-// reservation whose id belongs to another order gets none: what is returned looks like a row that was just written, so
-// that its units go back, its buyer is notified, and the row of the other order is not read.
+// refusedRow writes the refused row, without the buyer's texts if they cannot be stored. A reservation whose id belongs
+// to another order gets no row: the result looks like one, so that its units go back, its buyer is notified, and the
+// row of the other order is not read.
 func (f *Fulfiller) refusedRow(ctx context.Context, e Entry, reason string) ([]Inserted, error) {
 	row, err := f.row(ctx, &e)
 	if err != nil {

@@ -9,21 +9,19 @@ import (
 )
 
 const (
-	// FlagLife is how long a sold-out flag counts, from before the read that confirmed it. Units that come back
-	// to an empty stock rest longer than this in Redis, so that nobody can have been accepted whom a
-	// valid flag does not know (I9).
+	// FlagLife is how long a sold-out flag counts, from before the read that confirmed it. Units that come back to an
+	// empty stock rest longer than this in Redis, so that a valid flag knows everybody who was accepted (I9).
 	FlagLife = 200 * time.Millisecond
 	// suspectLife is how long a sale is asked about after the last buyer was turned away from it.
 	suspectLife = 30 * time.Second
-	// renewEvery is how often the suspects are read. Where everybody presses Buy a reply waits for the processor longer
-	// than it takes Redis to give it; reads that overlap keep a flag up all the same, as long as that is less than 150
-	// ms.
+	// renewEvery is how often the suspects are read. Under load a reply waits for the processor longer than for Redis;
+	// overlapping reads keep a flag up as long as that is less than 150 ms.
 	renewEvery  = FlagLife / 4
 	readsAtOnce = int(FlagLife / renewEvery)
 )
 
-// SoldOutFlags lets this node answer "sold out" without touching Redis, to people who never had a reservation
-// in the sale. Everyone else always goes on to the Lua step, which looks the key up first (I9).
+// SoldOutFlags lets this node answer "sold out" without Redis, to people who never had a reservation in the sale.
+// Everyone else always goes on to the Lua step, which looks the key up first (I9).
 //
 //	nothing ── Suspect: somebody met an empty stock ─→ suspected ── Run reads: stock 0, these have bought ─→ up
 //	   ↑                                                  ↑   │                                              │ Run reads again
@@ -42,9 +40,7 @@ type SoldOutFlags struct {
 
 // NewSoldOutFlags makes flags that Run raises and keeps up.
 func NewSoldOutFlags(inventory Inventory) *SoldOutFlags {
-	return &SoldOutFlags{
-		inventory: inventory, first: make(chan struct{}, 1), flags: make(map[ID]*soldOutFlag),
-	}
+	return &SoldOutFlags{inventory: inventory, first: make(chan struct{}, 1), flags: make(map[ID]*soldOutFlag)}
 }
 
 // Run reads the counters of what is suspected, at once and then again and again, until ctx ends.
@@ -157,8 +153,8 @@ func (s *SoldOutFlags) suspects() []SaleRef {
 	return refs
 }
 
-// confirm takes counters of a read that began at the instant given. Where a sale is sold out and not all of its buyers
-// are known, they are read: everyone the first time, then who came since.
+// confirm takes counters of a read that began at the instant given. If a sale is sold out and not all of its buyers are
+// known, they are read: everyone the first time, then only later ones.
 func (s *SoldOutFlags) confirm(ctx context.Context, began time.Time, c Counters) {
 	s.mu.Lock()
 	f := s.flags[c.Sale]

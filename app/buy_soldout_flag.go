@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// soldOutFlag is what a node knows of one sale that somebody met sold out. Who had bought is kept while the flag is
-// down: when the units that came back are gone again, only who got them is read.
+// soldOutFlag is what a node knows of one sale that sold out. The buyers are kept while the flag is down: when the
+// units that came back are gone again, only later ones are read.
 type soldOutFlag struct {
 	sale    SaleRef
 	wanted  time.Time // the last time that a buyer was turned away

@@ -2,8 +2,7 @@ package app
 
 import "time"
 
-// receipted ends the span of a buy with what its buyer was told. It answers what to call with that, which for a buy
-// that is not traced is then itself.
+// receipted returns a then that also ends the span of a traced buy with the result.
 func receipted(span *Span, then func(Receipt, error)) func(Receipt, error) {
 	if span == nil {
 		return then
@@ -21,8 +20,8 @@ func receipted(span *Span, then func(Receipt, error)) func(Receipt, error) {
 // stages are the spans of the traced entries of a batch, by their positions; nil, as nearly always, when none is.
 type stages map[int]*Span
 
-// follow begins the spans of the entries that somebody traces: how long each waited in its stream, which ends now, and
-// how long the batch takes. An entry that comes again is followed again.
+// follow begins the spans of the traced entries: how long each waited in its stream, which ends now, and how long the
+// batch takes. Redelivered entries get a new span.
 func (f *Fulfiller) follow(entries []Entry) stages {
 	if f.Tracer == nil {
 		return nil

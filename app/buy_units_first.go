@@ -9,8 +9,8 @@ import (
 // tellingWaits is how long the telling of a batch waits at most for the units of others.
 const tellingWaits = 300 * time.Millisecond
 
-// unitsFirst lets telling wait while units are on their way back: at a deadline that thousands of orders share both
-// need the same processors, and the units are promised within a second (P5). The zero value is ready.
+// unitsFirst delays events while units are on their way back: at a deadline of thousands of orders both need the same
+// processors, and the units are promised within a second (P5). The zero value is ready.
 type unitsFirst struct {
 	mu    sync.Mutex
 	under int           // batches whose units are not back yet

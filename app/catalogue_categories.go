@@ -46,9 +46,9 @@ func (d *CatalogueDesk) CategoryRecord(ctx context.Context, id ID) (CategoryReco
 }
 
 // CreateCategory makes a category behind those that are there.
-func (d *CatalogueDesk) CreateCategory(ctx context.Context, actor Actor, dry bool, name string) (CategoryRecord,
-	error,
-) {
+func (d *CatalogueDesk) CreateCategory(
+	ctx context.Context, actor Actor, dry bool, name string,
+) (CategoryRecord, error) {
 	name = strings.TrimSpace(name)
 	if err := checkText("name", name, longestCategory, true, false); err != nil {
 		return CategoryRecord{}, err
@@ -74,43 +74,30 @@ func (d *CatalogueDesk) EditCategory(
 	ctx context.Context, actor Actor, dry bool, id ID, edit CategoryEdit,
 ) (CategoryRecord, error) {
 	return act(ctx, d, actor, dry, func(ctx context.Context) (Act, CategoryRecord, error) {
-		before, after, err := d.editCategory(ctx, id, edit)
+		before, after, err := edited(ctx, "category", id, edit.Version, d.Store.LockCategory,
+			func(_, after *CategoryRecord) error { return d.editCategory(ctx, after, edit) })
 		return Act{Kind: "category.edit", Object: object("category", id), Before: before, After: after}, after, err
 	})
 }
 
-func (d *CatalogueDesk) editCategory(ctx context.Context, id ID, edit CategoryEdit) (before, after CategoryRecord,
-	err error,
-) {
-	before, err = d.Store.LockCategory(ctx, id)
-	if err != nil {
-		return before, after, missing("category", id, err)
+func (d *CatalogueDesk) editCategory(ctx context.Context, c *CategoryRecord, edit CategoryEdit) error {
+	set(&c.Name, edit.Name)
+	set(&c.Position, edit.Position)
+	c.Name = strings.TrimSpace(c.Name)
+	c.ArchivedAt = archived(c.ArchivedAt, edit.Archived, d.Now())
+	if err := checkText("name", c.Name, longestCategory, true, false); err != nil {
+		return err
 	}
-	if before.Version != edit.Version {
-		return before, after, Changed("the category", before)
+	if c.Position < 0 || c.Position > lastPosition {
+		return Fail(BadRequest, "position must be from 0 to 1000000")
 	}
-	after = before
-	set(&after.Name, edit.Name)
-	set(&after.Position, edit.Position)
-	after.Name = strings.TrimSpace(after.Name)
-	after.ArchivedAt = archived(after.ArchivedAt, edit.Archived, d.Now())
-	if err := checkText("name", after.Name, longestCategory, true, false); err != nil {
-		return before, after, err
+	if err := d.freeName(ctx, c.ID, c.Name); err != nil {
+		return err
 	}
-	if after.Position < 0 || after.Position > lastPosition {
-		return before, after, Fail(BadRequest, "position must be from 0 to 1000000")
-	}
-	if err := d.freeName(ctx, id, after.Name); err != nil {
-		return before, after, err
-	}
-	if err := d.Store.SaveCategory(ctx, &after); err != nil {
-		return before, after, err
-	}
-	after, err = d.Store.LockCategory(ctx, id)
-	return before, after, err
+	return d.Store.SaveCategory(ctx, c)
 }
 
-// freeName refuses the name of another category. Acts go one after the other, so it stays free until this one ends.
+// freeName refuses the name of another category. Acts are serial, so it stays free until this one ends.
 func (d *CatalogueDesk) freeName(ctx context.Context, id ID, name string) error {
 	all, err := d.Store.CategoryRecords(ctx)
 	if err != nil {

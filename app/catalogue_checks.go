@@ -60,12 +60,11 @@ func CheckCodes() []CheckCode {
 	return []CheckCode{
 		FoundUnread, FoundArchived, FoundOver, FoundPaused, FoundProductArchived, FoundNoPicture, FoundPriceNotBelow,
 		FoundLimitAboveStock, FoundOffer, FoundLoadedLater, FoundNotLoadedYet, FoundNotLoaded, FoundStockDiffers,
-		FoundStock, FoundNoPartition, FoundRecovering, FoundEpochsDiffer, FoundPartition,
-		FoundWritesRejected, FoundBacklogFull,
-		FoundBacklogGrows, FoundDeadLetters, FoundBacklog, FoundNoNode, FoundOneNode, FoundNodes, FoundClocksApart,
-		FoundClocks, FoundNoGateway, FoundGatewaySilent, FoundGatewayNo, FoundGateway, FoundNoMailServer,
-		FoundDeadMails, FoundMails, FoundEmbedded, FoundWeakSetting, FoundHiddenSetting, FoundLogNotWritten,
-		FoundLogNotRewritten, FoundNoReplica, FoundNoBinaryLog, FoundDurable,
+		FoundStock, FoundNoPartition, FoundRecovering, FoundEpochsDiffer, FoundPartition, FoundWritesRejected,
+		FoundBacklogFull, FoundBacklogGrows, FoundDeadLetters, FoundBacklog, FoundNoNode, FoundOneNode, FoundNodes,
+		FoundClocksApart, FoundClocks, FoundNoGateway, FoundGatewaySilent, FoundGatewayNo, FoundGateway,
+		FoundNoMailServer, FoundDeadMails, FoundMails, FoundEmbedded, FoundWeakSetting, FoundHiddenSetting,
+		FoundLogNotWritten, FoundLogNotRewritten, FoundNoReplica, FoundNoBinaryLog, FoundDurable,
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // The catalogue as tables for people: CSV in UTF-8, with a head that names the columns, in any order. A cell that a
-// spreadsheet would compute begins with an apostrophe, which is taken off again when it comes back.
+// spreadsheet would compute gets an apostrophe in front, which an import removes.
 
 const (
 	mostLines    = 10_000
@@ -38,7 +38,7 @@ type ImportReport struct {
 	DryRun   bool            `json:"dry_run"`
 }
 
-// guard makes text of a cell that a spreadsheet would compute.
+// guardCell makes text of a cell that a spreadsheet would compute.
 func guardCell(text string) string {
 	if text != "" && strings.ContainsRune(computed, rune(text[0])) {
 		return "'" + text
@@ -46,7 +46,7 @@ func guardCell(text string) string {
 	return text
 }
 
-// unguard takes off what guard has put on.
+// unguardCell removes the apostrophe of guardCell.
 func unguardCell(text string) string {
 	if len(text) > 1 && text[0] == '\'' && strings.IndexByte(computed, text[1]) >= 0 {
 		return text[1:]
@@ -89,8 +89,8 @@ func (t *table) wrong(l *tableLine, column, says string) {
 	t.problems = append(t.problems, ImportProblem{Line: l.number, Column: column, Says: says})
 }
 
-// readTable reads a file whose head names only columns that are known. Quotes and lengths that do not fit are problems
-// of their lines, behind which nothing is read; a file that is no table is BadRequest.
+// readTable reads a file whose head names only known columns. After a line with wrong quotes or length nothing is read;
+// a file that is no table is BadRequest.
 func readTable(file []byte, known []string) (*table, error) {
 	if !utf8.Valid(file) {
 		return nil, Fail(BadRequest, "the file is not in UTF-8: save it as 'CSV UTF-8'")
@@ -103,8 +103,7 @@ func readTable(file []byte, known []string) (*table, error) {
 	for i, name := range head {
 		head[i] = strings.ToLower(strings.TrimSpace(name))
 		if !slices.Contains(known, head[i]) {
-			return nil, Fail(BadRequest, fmt.Sprintf("the head has the column %q; known are %s", clip(head[i], 40),
-				strings.Join(known, ", ")))
+			return nil, failf(BadRequest, "the head has the column %q; known are %s", clip(head[i], 40), strings.Join(known, ", "))
 		}
 		if slices.Contains(head[:i], head[i]) {
 			return nil, Fail(BadRequest, "the head has the column "+head[i]+" twice")
@@ -124,7 +123,7 @@ func readTable(file []byte, known []string) (*table, error) {
 			return t, nil
 		}
 		if len(t.lines) == mostLines {
-			return nil, Fail(BadRequest, fmt.Sprintf("the file has more than %d lines: split it", mostLines))
+			return nil, failf(BadRequest, "the file has more than %d lines: split it", mostLines)
 		}
 		line.number, _ = r.FieldPos(0)
 		for i, cell := range record {

@@ -8,44 +8,51 @@ import (
 
 // productsHead are the columns of the table of products. Prices are in yuan; images has a picture in each line, its
 // address and what it shows.
-var productsHead = []string{
-	"id", "version", "name", "category", "list_price", "description", "rules", "images", "archived",
-}
+var productsHead = []string{"id", "version", "name", "category", "list_price", "description", "rules", "images", "archived"}
 
 // ExportProducts writes all products as a table, archived ones too.
 func (d *CatalogueDesk) ExportProducts(ctx context.Context) ([]byte, error) {
-	var lines [][]string
-	for _, gone := range []bool{false, true} {
-		for page, more := 1, true; more; page++ {
-			var found []ProductRecord
-			var err error
-			found, more, err = d.Store.ProductRecords(ctx, ProductsQuery{Archived: gone, Page: page, Size: tablePage})
-			if err != nil {
-				return nil, Unreadable("products", err)
-			}
-			for i := range found {
-				lines = append(lines, productLine(&found[i]))
-			}
-		}
+	lines, err := tableLines(func(archived bool, page int) ([]ProductRecord, bool, error) {
+		return d.Store.ProductRecords(ctx, ProductsQuery{Archived: archived, Page: page, Size: tablePage})
+	}, productLine)
+	if err != nil {
+		return nil, Unreadable("products", err)
 	}
 	return writeTable(productsHead, lines), nil
 }
 
 const tablePage = 500
 
-func productLine(p *ProductRecord) []string {
-	pictures := make([]string, len(p.Images))
-	for i, image := range p.Images {
-		pictures[i] = strings.TrimSpace(image.URL + " " + image.Alt)
+// tableLines reads all pages, those of archived records last. A record whose line is nil is left out.
+func tableLines[T any](
+	read func(archived bool, page int) (found []T, more bool, err error), line func(*T) []string,
+) (lines [][]string, err error) {
+	for _, archived := range []bool{false, true} {
+		for page, more := 1, true; more; page++ {
+			var found []T
+			if found, more, err = read(archived, page); err != nil {
+				return nil, err
+			}
+			for i := range found {
+				if cells := line(&found[i]); cells != nil {
+					lines = append(lines, cells)
+				}
+			}
+		}
 	}
+	return lines, nil
+}
+
+func productLine(p *ProductRecord) []string {
+	pictures := mapped(p.Images, func(i Image) string { return strings.TrimSpace(i.URL + " " + i.Alt) })
 	return []string{
 		p.ID.String(), number(p.Version), p.Name, p.Category, FormatFen(p.ListPriceFen), p.Description, p.Rules,
 		strings.Join(pictures, "\n"), yesNo(p.ArchivedAt != 0),
 	}
 }
 
-// ImportProducts makes the products of a table that have no id, and changes those that have one where the table says
-// something else: all of them or none. A dry run names everything that is wrong.
+// ImportProducts makes the products of a table that have no id, and changes those that have one and differ: all of them
+// or none. A dry run names all problems.
 func (d *CatalogueDesk) ImportProducts(ctx context.Context, actor Actor, dry bool, file []byte) (ImportReport, error) {
 	t, err := readTable(file, productsHead)
 	if err != nil {
@@ -69,12 +76,52 @@ func importTable(
 			err = r.refused()
 		}
 		return Act{
-			Kind: what + ".import", Object: what,
-			After: map[string]int{"created": r.Created, "changed": r.Changed},
+			Kind: what + ".import", Object: what, After: map[string]int{"created": r.Created, "changed": r.Changed},
 		}, r, err
 	})
 	report.DryRun = dry
 	return report, err
+}
+
+// importLines reads the lines of a table over the records that they name, or over new ones, which begin makes. It
+// returns the records that are to be made and changed, and notes problems in the table.
+func importLines[T versioned](
+	t *table, r *ImportReport, what string, there map[ID]T, begin func(line *tableLine) (T, bool),
+	fill func(line *tableLine, record *T), check func(before, after *T) error, same func(before, after *T) bool,
+) (made, changed []T) {
+	seen := make(map[ID]bool)
+	for i := range t.lines {
+		line := &t.lines[i]
+		var record T
+		var ok bool
+		if line.has("id") {
+			record, ok = known(t, line, what, there, seen)
+		} else {
+			record, ok = begin(line)
+		}
+		if !ok {
+			continue
+		}
+		before, problems := record, len(t.problems)
+		fill(line, &record)
+		if len(t.problems) > problems {
+			continue
+		}
+		err := check(&before, &record)
+		switch {
+		case err != nil:
+			t.wrong(line, "", AsError(err).Message)
+		case !line.has("id"):
+			made = append(made, record)
+			r.Created++
+		case same(&before, &record):
+			r.Same++
+		default:
+			changed = append(changed, record)
+			r.Changed++
+		}
+	}
+	return made, changed
 }
 
 // importProducts does it within an act; what is wrong it notes in the table.
@@ -87,39 +134,14 @@ func (d *CatalogueDesk) importProducts(ctx context.Context, t *table, r *ImportR
 	if err != nil {
 		return err
 	}
-	var made []Product
-	var changed []ProductRecord
-	seen := make(map[ID]bool)
-	for i := range t.lines {
-		line := &t.lines[i]
-		p, ok := ProductRecord{}, true
-		if line.has("id") {
-			if p, ok = known(t, line, "product", there, seen); !ok {
-				continue
-			}
-		}
-		before := p
-		problems := len(t.problems)
-		d.fillProduct(t, line, &p, categories)
-		if len(t.problems) > problems {
-			continue
-		}
-		if err := d.checkProduct(&p.Product); err != nil {
-			t.wrong(line, "", AsError(err).Message)
-			continue
-		}
-		switch {
-		case p.ID == 0:
-			if p.ID, err = d.Mint(); err != nil {
-				return err
-			}
-			made = append(made, p.Product)
-			r.Created++
-		case sameProduct(&before, &p):
-			r.Same++
-		default:
-			changed = append(changed, p)
-			r.Changed++
+	created, changed := importLines(t, r, "product", there,
+		func(*tableLine) (ProductRecord, bool) { return ProductRecord{}, true },
+		func(line *tableLine, p *ProductRecord) { d.fillProduct(t, line, p, categories) },
+		func(_, p *ProductRecord) error { return d.checkProduct(&p.Product) }, sameProduct)
+	made := mapped(created, func(p ProductRecord) Product { return p.Product })
+	for i := range made {
+		if made[i].ID, err = d.Mint(); err != nil {
+			return err
 		}
 	}
 	if err := d.checkAllImages(ctx, t, made, changed); err != nil || len(t.problems) > 0 {
@@ -159,11 +181,12 @@ func (d *CatalogueDesk) checkAllImages(ctx context.Context, t *table, made []Pro
 	return nil
 }
 
-// versioned is what a table can change.
+// versioned is a record that operators edit.
 type versioned interface{ version() int64 }
 
-func (p ProductRecord) version() int64 { return p.Version }
-func (s SaleRecord) version() int64    { return s.Version }
+func (p ProductRecord) version() int64  { return p.Version }
+func (s SaleRecord) version() int64     { return s.Version }
+func (c CategoryRecord) version() int64 { return c.Version }
 
 // known finds what a line names by its id, in the version that the line has seen, if it says so.
 func known[T versioned](t *table, line *tableLine, what string, there map[ID]T, seen map[ID]bool) (found T, ok bool) {

@@ -21,26 +21,20 @@ const (
 
 // ExportSales writes the sales as a table, of one slot or (0) of all; archived ones too, hidden ones not.
 func (d *CatalogueDesk) ExportSales(ctx context.Context, slot ID) ([]byte, error) {
-	var lines [][]string
-	for _, gone := range []bool{false, true} {
-		for page, more := 1, true; more; page++ {
-			var found []SaleRecord
-			var err error
-			q := SalesQuery{Slot: slot, Archived: gone, Page: page, Size: tablePage}
-			if found, more, err = d.Store.SaleRecords(ctx, q); err != nil {
-				return nil, Unreadable("sales", err)
-			}
-			for i := range found {
-				if !found[i].Hidden {
-					lines = append(lines, d.saleLine(&found[i]))
-				}
-			}
-		}
+	lines, err := tableLines(func(archived bool, page int) ([]SaleRecord, bool, error) {
+		return d.Store.SaleRecords(ctx, SalesQuery{Slot: slot, Archived: archived, Page: page, Size: tablePage})
+	}, d.saleLine)
+	if err != nil {
+		return nil, Unreadable("sales", err)
 	}
 	return writeTable(salesHead, lines), nil
 }
 
+// saleLine is nil for a hidden sale.
 func (d *CatalogueDesk) saleLine(s *SaleRecord) []string {
+	if s.Hidden {
+		return nil
+	}
 	return []string{
 		s.ID.String(), strconv.FormatInt(s.Version, 10), s.Slot.ID.String(), d.wall(s.Slot.OpensAt, wallMinute),
 		s.Product.ID.String(), s.Product.Name, FormatFen(s.PriceFen), strconv.FormatInt(s.Initial, 10),
@@ -52,8 +46,8 @@ func (d *CatalogueDesk) saleLine(s *SaleRecord) []string {
 // wall is what the clocks of the shop show.
 func (d *CatalogueDesk) wall(at Millis, form string) string { return at.Time().In(d.Zone).Format(form) }
 
-// Instant reads what the clocks of the shop show, like 2026-11-21 10:00. BadRequest: it is no time, or they skip it or
-// show it twice.
+// Instant reads a time by the shop's clocks, like 2026-11-21 10:00. BadRequest: it is no time, or they skip it or show
+// it twice.
 func (d *CatalogueDesk) Instant(text string) (Millis, error) {
 	for _, form := range []string{wallSecond, wallMinute} {
 		wall, err := time.Parse(form, text)
@@ -66,8 +60,8 @@ func (d *CatalogueDesk) Instant(text string) (Millis, error) {
 	return 0, Fail(BadRequest, "must be a time like 2026-11-21 10:00")
 }
 
-// ImportSales makes the sales of a table that have no id, and changes those that have one where the table says
-// something else: all of them or none. A dry run names everything that is wrong.
+// ImportSales makes the sales of a table that have no id, and changes those that have one and differ: all of them or
+// none. A dry run names all problems.
 func (d *CatalogueDesk) ImportSales(ctx context.Context, actor Actor, dry bool, file []byte) (ImportReport, error) {
 	t, err := readTable(file, salesHead)
 	if err != nil {
@@ -97,39 +91,10 @@ func (d *CatalogueDesk) importSales(ctx context.Context, t *table, r *ImportRepo
 	if err != nil {
 		return nil, err
 	}
-	var made, changed []SaleRecord
-	seen := make(map[ID]bool)
-	for i := range t.lines {
-		line := &t.lines[i]
-		s, ok := SaleRecord{}, true
-		if line.has("id") {
-			if s, ok = known(t, line, "sale", o.sales, seen); !ok {
-				continue
-			}
-		} else if s, ok = d.newSaleOf(t, line, o); !ok {
-			continue
-		}
-		before := s
-		problems := len(t.problems)
-		d.fillSale(t, line, &s)
-		if len(t.problems) > problems {
-			continue
-		}
-		if err := d.checkLine(&before, &s); err != nil {
-			t.wrong(line, "", AsError(err).Message)
-			continue
-		}
-		switch {
-		case s.ID == 0:
-			made = append(made, s)
-			r.Created++
-		case len(differences(&before, &s)) == 0:
-			r.Same++
-		default:
-			changed = append(changed, s)
-			r.Changed++
-		}
-	}
+	made, changed := importLines(t, r, "sale", o.sales,
+		func(line *tableLine) (SaleRecord, bool) { return d.newSaleOf(t, line, o) },
+		func(line *tableLine, s *SaleRecord) { d.fillSale(t, line, s) }, d.checkLine,
+		func(before, after *SaleRecord) bool { return len(differences(before, after)) == 0 })
 	if len(t.problems) > 0 {
 		return nil, nil
 	}
@@ -177,8 +142,8 @@ func (d *CatalogueDesk) writeSales(ctx context.Context, made, changed []SaleReco
 	return ids, nil
 }
 
-// emptiestPartitions returns a function that picks the partition of one more new sale of a slot: the slot's emptiest
-// one first, then the next ones in turn.
+// emptiestPartitions returns a function that picks the partition of one more new sale of a slot: the emptiest one
+// first, then the next ones in turn.
 func (d *CatalogueDesk) emptiestPartitions() func(ctx context.Context, slot ID) (partition int, err error) {
 	next, partitions := make(map[ID]int), 0
 	return func(ctx context.Context, slot ID) (partition int, err error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -35,8 +34,8 @@ const (
 	dearestFen         = 10_000_000_000
 )
 
-// act does something as an act and reads its answer; dry takes it back again once it is known to work, and answers what
-// would have been. Nothing is left of it then, also not its key.
+// act does something as an act and reads its answer. dry rolls it back once it is known to work, also its key, and
+// returns what the answer would have been.
 func act[T any](
 	ctx context.Context, d *CatalogueDesk, actor Actor, dry bool, do func(ctx context.Context) (Act, T, error),
 ) (T, error) {
@@ -75,8 +74,7 @@ func missing(what string, id ID, err error) error {
 	return err
 }
 
-// checkText refuses what is no text, or too long a one; required, also an empty one. Line breaks are for what has
-// several lines.
+// checkText refuses what is no text, or too long a one; required, also an empty one. lines allows line breaks.
 func checkText(name, text string, longest int, required, lines bool) error {
 	bare := text
 	if lines {
@@ -88,18 +86,36 @@ func checkText(name, text string, longest int, required, lines bool) error {
 	case !utf8.ValidString(text) || !printable(bare):
 		return Fail(BadRequest, name+" must be text")
 	case utf8.RuneCountInString(text) > longest:
-		return Fail(BadRequest, fmt.Sprintf("%s has %d characters: at most %d are taken", name,
-			utf8.RuneCountInString(text), longest))
+		return failf(BadRequest, "%s has %d characters: at most %d are taken", name, utf8.RuneCountInString(text), longest)
 	}
 	return nil
 }
 
 func checkFen(name string, fen, least int64) error {
 	if fen < least || fen > dearestFen {
-		return Fail(BadRequest, fmt.Sprintf("%s must be from %s to %s yuan", name, FormatFen(least),
-			FormatFen(dearestFen)))
+		return failf(BadRequest, "%s must be from %s to %s yuan", name, FormatFen(least), FormatFen(dearestFen))
 	}
 	return nil
+}
+
+// edited changes a record within an act: it locks the version that the operator has seen, lets change save it, and
+// returns it as it was and as it is.
+func edited[T versioned](
+	ctx context.Context, what string, id ID, version int64, lock func(ctx context.Context, id ID) (T, error),
+	change func(before, after *T) error,
+) (before, after T, err error) {
+	if before, err = lock(ctx, id); err != nil {
+		return before, after, missing(what, id, err)
+	}
+	if before.version() != version {
+		return before, after, Changed("the "+what, before)
+	}
+	after = before
+	if err := change(&before, &after); err != nil {
+		return before, after, err
+	}
+	after, err = lock(ctx, id)
+	return before, after, err
 }
 
 // set changes a field that an edit names.

@@ -29,7 +29,7 @@ func uploaded(i *StoredImage) UploadedImage {
 	}
 }
 
-// UploadImage keeps what can be shown of a file that was uploaded, and says where. The same file again is the same
+// UploadImage keeps what can be shown of an uploaded file, and returns its addresses. The same file is the same
 // picture.
 func (d *CatalogueDesk) UploadImage(ctx context.Context, actor Actor, dry bool, file []byte) (UploadedImage, error) {
 	image, err := d.Images.Make(ctx, file)
@@ -46,12 +46,12 @@ func (d *CatalogueDesk) UploadImage(ctx context.Context, actor Actor, dry bool, 
 const (
 	// picturesInMemory is what a node keeps of the pictures that were asked for last, bytes.
 	picturesInMemory = 64 << 20
-	// pictureReads is how many pictures a node reads from the database at once: whoever asks for pictures that are not
-	// there keeps nobody else from it.
+	// pictureReads is how many pictures a node reads from the database at once: requests for missing ones block no
+	// others.
 	pictureReads = 4
 )
 
-// Pictures is what a node shows of pictures: they never change, so what was read once is kept as long as there is room.
+// Pictures is what a node shows of pictures: they never change, so they are cached as long as there is room.
 type Pictures struct {
 	source ImageSource
 	reads  chan struct{}

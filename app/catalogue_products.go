@@ -104,8 +104,8 @@ func (d *CatalogueDesk) addProduct(ctx context.Context, p Product) (ProductRecor
 	return d.Store.LockProduct(ctx, p.ID)
 }
 
-// EditProduct changes what the edit names. Sales that are open show it, too: what a product is called and looks like is
-// part of no promise, its price is the sale's.
+// EditProduct changes what the edit names. Open sales show it, too: name and pictures are part of no promise, the price
+// is the sale's.
 func (d *CatalogueDesk) EditProduct(
 	ctx context.Context, actor Actor, dry bool, id ID, edit ProductEdit,
 ) (ProductRecord, error) {
@@ -114,43 +114,28 @@ func (d *CatalogueDesk) EditProduct(
 		kind = "product.archive"
 	}
 	return act(ctx, d, actor, dry, func(ctx context.Context) (Act, ProductRecord, error) {
-		before, after, err := d.editProduct(ctx, id, edit)
+		before, after, err := edited(ctx, "product", id, edit.Version, d.Store.LockProduct,
+			func(_, after *ProductRecord) error { return d.editProduct(ctx, after, edit) })
 		return Act{Kind: kind, Object: object("product", id), Before: before, After: after}, after, err
 	})
 }
 
-// editProduct does it within an act.
-func (d *CatalogueDesk) editProduct(ctx context.Context, id ID, edit ProductEdit) (before, after ProductRecord,
-	err error,
-) {
-	before, err = d.Store.LockProduct(ctx, id)
+func (d *CatalogueDesk) editProduct(ctx context.Context, p *ProductRecord, edit ProductEdit) error {
+	set(&p.Name, edit.Name)
+	set(&p.CategoryID, edit.CategoryID)
+	set(&p.ListPriceFen, edit.ListPriceFen)
+	set(&p.Description, edit.Description)
+	set(&p.Rules, edit.Rules)
+	p.Name = strings.TrimSpace(p.Name)
+	p.ArchivedAt = archived(p.ArchivedAt, edit.Archived, d.Now())
+	err := d.checkProduct(&p.Product)
+	if err == nil && edit.CategoryID != nil {
+		err = d.checkCategory(ctx, p.CategoryID)
+	}
 	if err != nil {
-		return before, after, missing("product", id, err)
+		return err
 	}
-	if before.Version != edit.Version {
-		return before, after, Changed("the product", before)
-	}
-	after = before
-	set(&after.Name, edit.Name)
-	set(&after.CategoryID, edit.CategoryID)
-	set(&after.ListPriceFen, edit.ListPriceFen)
-	set(&after.Description, edit.Description)
-	set(&after.Rules, edit.Rules)
-	after.Name = strings.TrimSpace(after.Name)
-	after.ArchivedAt = archived(after.ArchivedAt, edit.Archived, d.Now())
-	if err := d.checkProduct(&after.Product); err != nil {
-		return before, after, err
-	}
-	if edit.CategoryID != nil {
-		if err := d.checkCategory(ctx, after.CategoryID); err != nil {
-			return before, after, err
-		}
-	}
-	if err := d.Store.SaveProduct(ctx, &after); err != nil {
-		return before, after, err
-	}
-	after, err = d.Store.LockProduct(ctx, id)
-	return before, after, err
+	return d.Store.SaveProduct(ctx, p)
 }
 
 // archived is since when something cannot be offered any more, after an edit.
@@ -172,38 +157,26 @@ func (d *CatalogueDesk) SetProductImages(
 		return ProductRecord{}, err
 	}
 	return act(ctx, d, actor, dry, func(ctx context.Context) (Act, ProductRecord, error) {
-		before, after, err := d.setProductImages(ctx, id, version, images)
+		before, after, err := edited(ctx, "product", id, version, d.Store.LockProduct,
+			func(before, _ *ProductRecord) error { return d.setProductImages(ctx, before, images) })
 		return Act{
 			Kind: "product.images", Object: object("product", id), Before: before.Images, After: after.Images,
 		}, after, err
 	})
 }
 
-func (d *CatalogueDesk) setProductImages(
-	ctx context.Context, id ID, version int64, images []Image,
-) (before, after ProductRecord, err error) {
-	before, err = d.Store.LockProduct(ctx, id)
-	if err != nil {
-		return before, after, missing("product", id, err)
-	}
-	if before.Version != version {
-		return before, after, Changed("the product", before)
-	}
-	err = d.checkImages(ctx, images)
+func (d *CatalogueDesk) setProductImages(ctx context.Context, p *ProductRecord, images []Image) error {
+	err := d.checkImages(ctx, images)
 	if err == nil {
-		err = d.Store.SaveProductImages(ctx, id, images)
+		err = d.Store.SaveProductImages(ctx, p.ID, images)
 	}
 	if err == nil {
-		err = d.putDown(ctx, before.Images, images)
-	}
-	if err == nil {
-		err = d.Store.SaveProduct(ctx, &before)
+		err = d.putDown(ctx, p.Images, images)
 	}
 	if err != nil {
-		return before, after, err
+		return err
 	}
-	after, err = d.Store.LockProduct(ctx, id)
-	return before, after, err
+	return d.Store.SaveProduct(ctx, p)
 }
 
 // checkProduct refuses what cannot be shown, and cleans the description.
@@ -221,8 +194,7 @@ func (d *CatalogueDesk) checkProduct(p *Product) error {
 		return err
 	}
 	if p.Description = d.Clean(p.Description); len(p.Description) > longestDescription {
-		return Fail(BadRequest, fmt.Sprintf("description has %d bytes as HTML: at most %d are taken",
-			len(p.Description), longestDescription))
+		return failf(BadRequest, "description has %d bytes as HTML: at most %d are taken", len(p.Description), longestDescription)
 	}
 	return checkImageTexts(p.Images)
 }
@@ -233,14 +205,14 @@ var (
 	imagePath    = regexp.MustCompile(`^/products/[a-z0-9-]{1,60}\.svg$`)
 )
 
-// checkImageTexts refuses addresses that are not of this shop: a page that shows others tells them who looks at it.
+// checkImageTexts refuses addresses of other shops: a page that shows them tells them who looks at it.
 func checkImageTexts(images []Image) error {
 	if len(images) > mostImages {
-		return Fail(BadRequest, fmt.Sprintf("a product has at most %d pictures", mostImages))
+		return failf(BadRequest, "a product has at most %d pictures", mostImages)
 	}
 	for i, image := range images {
 		if !imageAddress.MatchString(image.URL) && !imagePath.MatchString(image.URL) {
-			return Fail(BadRequest, fmt.Sprintf("images[%d].url is none of a picture that was uploaded here", i))
+			return failf(BadRequest, "images[%d].url is none of a picture that was uploaded here", i)
 		}
 		if err := checkText(fmt.Sprintf("images[%d].alt", i), image.Alt, longestAlt, false, false); err != nil {
 			return err
@@ -267,7 +239,7 @@ func (d *CatalogueDesk) checkImages(ctx context.Context, images []Image) error {
 	return nil
 }
 
-// putDown gives pictures that are shown no more as long as new ones, so that an edit can bring them back meanwhile.
+// putDown lets removed pictures live as long as new ones, so that an edit can bring them back.
 func (d *CatalogueDesk) putDown(ctx context.Context, before, after []Image) error {
 	still := imageIDs(after)
 	ids := slices.DeleteFunc(imageIDs(before), func(id string) bool { return slices.Contains(still, id) })

@@ -237,8 +237,7 @@ func (c *Checklist) partition(ctx context.Context, s *SaleRecord) []Check {
 		partition, epoch)
 }
 
-// writes fails when the sale's partition rejects a write. Otherwise it adds nothing to the list: backlog reports
-// figures that cannot be read.
+// writes fails when the sale's partition rejects a write; backlog reports figures that cannot be read.
 func (c *Checklist) writes(ctx context.Context, s *SaleRecord) []Check {
 	all, err := c.Around.PartitionFigures(ctx)
 	if err != nil || s.Partition >= len(all) || !all[s.Partition].Rejects {
@@ -319,15 +318,14 @@ func (c *Checklist) clock(ctx context.Context, _ *SaleRecord) []Check {
 	apart := max(redis.Sub(here).Abs(), redis.Sub(database).Abs())
 	const do = "Let all machines follow a time server; the clock of Redis decides when a sale opens"
 	of := Facts{"apart_ms": apart.Milliseconds()}
+	const says = "the clocks of Redis, the database and this node are %v apart"
 	switch {
 	case apart > clockFail:
-		return failed(FoundClocksApart, of, do, "the clocks of Redis, the database and this node are %v apart", apart.Round(time.Second))
+		return failed(FoundClocksApart, of, do, says, apart.Round(time.Second))
 	case apart > clockWarn:
-		return warned(FoundClocksApart, of, do, "the clocks of Redis, the database and this node are %v apart",
-			apart.Round(time.Millisecond))
+		return warned(FoundClocksApart, of, do, says, apart.Round(time.Millisecond))
 	}
-	return passed(FoundClocks, of, "the clocks of Redis, the database and this node are %v apart",
-		apart.Round(time.Millisecond))
+	return passed(FoundClocks, of, says, apart.Round(time.Millisecond))
 }
 
 // payment asks the gateway for a trade that cannot be: any definite answer will do.

@@ -3,36 +3,25 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 )
 
-// EditSale changes what the edit names. What may be changed depends on how far the sale has come: everything before it
-// opens, but the stock only until it is loaded; what is safe while it is open; its place in the slot ever after.
-func (d *CatalogueDesk) EditSale(
-	ctx context.Context, actor Actor, dry bool, id ID, edit SaleEdit,
-) (SaleRecord, error) {
+// EditSale changes what the edit names: everything before the sale opens, but the stock only until it is loaded; what
+// is safe while it is open; its place in the slot ever after.
+func (d *CatalogueDesk) EditSale(ctx context.Context, actor Actor, dry bool, id ID, edit SaleEdit) (SaleRecord, error) {
 	kind := "sale.edit"
 	if edit.Archived != nil && *edit.Archived {
 		kind = "sale.archive"
 	}
 	made, err := act(ctx, d, actor, dry, func(ctx context.Context) (Act, SaleRecord, error) {
-		before, after, err := d.editSale(ctx, id, edit)
+		before, after, err := edited(ctx, "sale", id, edit.Version, d.lockedSale,
+			func(before, after *SaleRecord) error { return d.editSale(ctx, before, after, edit) })
 		return Act{Kind: kind, Object: object("sale", id), Before: before, After: after}, after, err
 	})
 	return made, d.told(ctx, err, dry, id)
 }
 
-// editSale does it within an act.
-func (d *CatalogueDesk) editSale(ctx context.Context, id ID, edit SaleEdit) (before, after SaleRecord, err error) {
-	before, err = d.lockedSale(ctx, id)
-	if err != nil {
-		return before, after, missing("sale", id, err)
-	}
-	if before.Version != edit.Version {
-		return before, after, Changed("the sale", before)
-	}
-	after = before
+func (d *CatalogueDesk) editSale(ctx context.Context, before, after *SaleRecord, edit SaleEdit) error {
 	set(&after.PriceFen, edit.PriceFen)
 	set(&after.Initial, edit.Stock)
 	set(&after.Limit, edit.Limit)
@@ -42,21 +31,17 @@ func (d *CatalogueDesk) editSale(ctx context.Context, id ID, edit SaleEdit) (bef
 	set(&after.Challenge, edit.Challenge)
 	set(&after.Position, edit.Position)
 	after.ArchivedAt = archived(after.ArchivedAt, edit.Archived, d.Now())
-	if err := d.mayEdit(&before, &after); err != nil {
-		return before, after, err
+	if err := d.mayEdit(before, after); err != nil {
+		return err
 	}
 	if before.ArchivedAt != 0 && after.ArchivedAt == 0 {
 		if _, err := d.Store.LockSlot(ctx, before.Slot.ID); errors.Is(err, ErrNoRow) {
-			return before, after, Fail(WrongState, "its slot was removed: copy the sale into another one")
+			return Fail(WrongState, "its slot was removed: copy the sale into another one")
 		} else if err != nil {
-			return before, after, err
+			return err
 		}
 	}
-	if err := d.Store.SaveSales(ctx, after); err != nil {
-		return before, after, err
-	}
-	after, err = d.lockedSale(ctx, id)
-	return before, after, err
+	return d.Store.SaveSales(ctx, *after)
 }
 
 // differences are the fields in which two states of a sale differ.
@@ -106,8 +91,8 @@ func (d *CatalogueDesk) mayEdit(before, after *SaleRecord) error {
 		case now >= before.ClosesAt:
 			return Fail(WrongState, "the sale is over: its "+name+" stays as it was. Copy it into another slot")
 		case now >= before.OpensAt.Add(-openingSoon) && !slices.Contains(whileOpen, name):
-			return Fail(WrongState, fmt.Sprintf("the sale is open, or opens within %v: its %s stays as it is. %s",
-				openingSoon, name, instead[name]))
+			return failf(WrongState, "the sale is open, or opens within %v: its %s stays as it is. %s",
+				openingSoon, name, instead[name])
 		}
 	}
 	if now >= before.ClosesAt || len(changed) == 0 || len(changed) == 1 && changed[0] == "position" {

@@ -1,9 +1,9 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -33,8 +33,7 @@ type SaleRecord struct {
 	ArchivedAt Millis    `json:"archived_at,omitempty"`
 }
 
-// SaleDraft is what an operator says of a sale that is to be made. What is left out follows from the rest: the window
-// is the slot's, the cap six times the limit.
+// SaleDraft is what an operator says of a new sale. The window defaults to the slot's, the cap to six times the limit.
 type SaleDraft struct {
 	Slot      ID        `json:"slot"`
 	Product   ID        `json:"product"`
@@ -47,8 +46,7 @@ type SaleDraft struct {
 	Challenge Challenge `json:"challenge,omitempty"`
 }
 
-// SaleEdit changes what it names of a sale. Stock can be set as long as nothing of it is in Redis; afterwards units are
-// added and withdrawn.
+// SaleEdit changes what it names of a sale. Once stock is in Redis, units are added and withdrawn instead.
 type SaleEdit struct {
 	Version   int64      `json:"version"`
 	PriceFen  *int64     `json:"price_fen"`
@@ -62,7 +60,7 @@ type SaleEdit struct {
 	Archived  *bool      `json:"archived"`
 }
 
-// SaleCopy makes a sale like another one, in another slot. What is left out is as it was; the window becomes the new
+// SaleCopy makes a sale like another one, in another slot. Omitted fields are copied; the window becomes the new
 // slot's.
 type SaleCopy struct {
 	Slot      ID         `json:"slot"`
@@ -137,9 +135,7 @@ func (d *CatalogueDesk) CreateSale(ctx context.Context, actor Actor, dry bool, d
 }
 
 // CopySale makes a sale like another one.
-func (d *CatalogueDesk) CopySale(
-	ctx context.Context, actor Actor, dry bool, from ID, c SaleCopy,
-) (SaleRecord, error) {
+func (d *CatalogueDesk) CopySale(ctx context.Context, actor Actor, dry bool, from ID, c SaleCopy) (SaleRecord, error) {
 	id, err := d.Mint()
 	if err != nil {
 		return SaleRecord{}, Unreadable("the catalogue", err)
@@ -150,9 +146,7 @@ func (d *CatalogueDesk) CopySale(
 			return Act{}, SaleRecord{}, missing("sale", from, err)
 		}
 		made, err := d.addSale(ctx, id, c.of(&like))
-		return Act{
-			Kind: "sale.create", Object: object("sale", id), After: made, Note: "like sale " + from.String(),
-		}, made, err
+		return Act{Kind: "sale.create", Object: object("sale", id), After: made, Note: "like sale " + from.String()}, made, err
 	})
 	return made, d.told(ctx, err, dry, made.ID)
 }
@@ -182,15 +176,10 @@ func (d *CatalogueDesk) told(ctx context.Context, err error, dry bool, sales ...
 	return err
 }
 
-// addSale writes a sale within an act. Its partition is the one that has the fewest sales of the slot, so that
-// sales that open together use different partitions.
+// addSale writes a sale within an act, in the partition with the fewest sales of the slot: sales that open together use
+// different partitions.
 func (d *CatalogueDesk) addSale(ctx context.Context, id ID, draft SaleDraft) (SaleRecord, error) {
-	if draft.Challenge == "" {
-		draft.Challenge = ChallengeNone
-	}
-	if draft.Cap == 0 {
-		draft.Cap = UsualCap(draft.Limit)
-	}
+	draft.Challenge, draft.Cap = cmp.Or(draft.Challenge, ChallengeNone), cmp.Or(draft.Cap, UsualCap(draft.Limit))
 	slot, err := d.Store.LockSlot(ctx, draft.Slot)
 	if errors.Is(err, ErrNoRow) {
 		return SaleRecord{}, Fail(BadRequest, "there is no slot "+draft.Slot.String())
@@ -205,12 +194,7 @@ func (d *CatalogueDesk) addSale(ctx context.Context, id ID, draft SaleDraft) (Sa
 	if err != nil {
 		return SaleRecord{}, err
 	}
-	if draft.OpensAt == 0 {
-		draft.OpensAt = slot.OpensAt
-	}
-	if draft.ClosesAt == 0 {
-		draft.ClosesAt = slot.ClosesAt
-	}
+	draft.OpensAt, draft.ClosesAt = cmp.Or(draft.OpensAt, slot.OpensAt), cmp.Or(draft.ClosesAt, slot.ClosesAt)
 	s := SaleRecord{
 		ID: id, Slot: slot, Product: product.Product, PriceFen: draft.PriceFen, Initial: draft.Stock,
 		Limit: draft.Limit, Cap: draft.Cap, Challenge: draft.Challenge,
@@ -253,12 +237,11 @@ func (d *CatalogueDesk) checkSale(s *SaleRecord) error {
 	}
 	switch {
 	case s.Initial < 1 || s.Initial > mostUnits:
-		return Fail(BadRequest, fmt.Sprintf("stock must be from 1 to %d units", mostUnits))
+		return failf(BadRequest, "stock must be from 1 to %d units", mostUnits)
 	case s.Limit < 1 || s.Limit > mostLimit:
-		return Fail(BadRequest, fmt.Sprintf("limit must be from 1 to %d units of a buyer", mostLimit))
+		return failf(BadRequest, "limit must be from 1 to %d units of a buyer", mostLimit)
 	case s.Cap < s.Limit || s.Cap > mostCap:
-		return Fail(BadRequest, fmt.Sprintf("cap must be from the limit, %d, to %d reservations of a buyer", s.Limit,
-			mostCap))
+		return failf(BadRequest, "cap must be from the limit, %d, to %d reservations of a buyer", s.Limit, mostCap)
 	case s.PriceFen*int64(s.Limit) > dearestFen:
 		return Fail(BadRequest, "the price of as many units as one buyer may have is beyond "+FormatFen(dearestFen)+" yuan")
 	}
@@ -279,6 +262,6 @@ func (d *CatalogueDesk) checkWindow(s *SaleRecord) error {
 	return nil
 }
 
-// openingSoon is how long before it opens a sale counts as open for edits: what is written now takes a moment to reach
-// Redis, and nobody should buy on terms that were edited away.
+// openingSoon is how long before it opens a sale counts as open for edits: an edit takes a moment to reach Redis, and
+// nobody should buy on the terms before it.
 const openingSoon = 10 * time.Second

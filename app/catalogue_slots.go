@@ -80,8 +80,7 @@ func (d *CatalogueDesk) SlotCalendar(ctx context.Context, from, to Millis) ([]Sl
 	return slots, Unreadable("slots", err)
 }
 
-// Days are the instants at which days of the shop's calendar begin and end: from the first one given to the last one,
-// included.
+// Days are the instants at which the first and the last day given begin and end, by the shop's calendar.
 func (d *CatalogueDesk) Days(from, to Day) (Millis, Millis, error) {
 	first, err := from.parse()
 	if err != nil {
@@ -153,7 +152,7 @@ func (d *CatalogueDesk) describe(s Slot) string {
 }
 
 // RemoveSlot removes a slot that has no sales. One that has only archived ones is archived: nobody sees it any more,
-// and another one can have its time. WrongState: it has others.
+// and another slot can have its time. WrongState: it has others.
 func (d *CatalogueDesk) RemoveSlot(ctx context.Context, actor Actor, dry bool, id ID) (Slot, error) {
 	return act(ctx, d, actor, dry, func(ctx context.Context) (Act, Slot, error) {
 		slot, err := d.Store.LockSlot(ctx, id)
@@ -162,8 +161,7 @@ func (d *CatalogueDesk) RemoveSlot(ctx context.Context, actor Actor, dry bool, i
 		}
 		slot.Phase = PhaseAt(d.Now(), slot.OpensAt, slot.ClosesAt)
 		if slot.Sales > 0 {
-			return Act{}, slot, Fail(WrongState, fmt.Sprintf("it has %d sales: only an empty slot can be removed",
-				slot.Sales))
+			return Act{}, slot, failf(WrongState, "it has %d sales: only an empty slot can be removed", slot.Sales)
 		}
 		kind := "slot.remove"
 		archived, err := d.Store.RemoveSlot(ctx, id)
@@ -174,8 +172,8 @@ func (d *CatalogueDesk) RemoveSlot(ctx context.Context, actor Actor, dry bool, i
 	})
 }
 
-// ApplyTemplate makes the slots of a template that are not there yet: all of them or none. A dry run shows what would
-// become of each, also of those that cannot be made.
+// ApplyTemplate makes the slots of a template that do not exist yet: all of them or none. A dry run shows the state of
+// each.
 func (d *CatalogueDesk) ApplyTemplate(ctx context.Context, actor Actor, dry bool, t SlotTemplate) (SlotPlan, error) {
 	lines, err := t.lines(d.Zone)
 	if err != nil {
@@ -211,10 +209,9 @@ func (t SlotTemplate) lines(zone *time.Location) ([]PlannedSlot, error) {
 	case days < 1 || last.Sub(first) > longestCalendar:
 		return nil, Fail(BadRequest, "to must not come before from, and at most 92 days after it")
 	case len(t.Times) < 1 || len(t.Times) > mostTimes:
-		return nil, Fail(BadRequest, fmt.Sprintf("times must have 1 to %d slots", mostTimes))
+		return nil, failf(BadRequest, "times must have 1 to %d slots", mostTimes)
 	case days*len(t.Times) > mostTemplate:
-		return nil, Fail(BadRequest, fmt.Sprintf("these are %d slots: at most %d are made at once", days*len(t.Times),
-			mostTemplate))
+		return nil, failf(BadRequest, "these are %d slots: at most %d are made at once", days*len(t.Times), mostTemplate)
 	}
 	var lines []PlannedSlot
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
@@ -241,8 +238,7 @@ func (t SlotTime) on(day time.Time, zone *time.Location) (PlannedSlot, error) {
 		return line, err
 	}
 	if opens >= closes {
-		return line, Fail(BadRequest,
-			fmt.Sprintf("the slot %s–%s must close after it opens, at 24:00 at the latest", t.Opens, t.Closes))
+		return line, failf(BadRequest, "the slot %s–%s must close after it opens, at 24:00 at the latest", t.Opens, t.Closes)
 	}
 	var wrong [2]error
 	line.OpensAt, wrong[0] = instantOf(day, opens, zone)

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"time"
@@ -14,8 +13,7 @@ type Day string
 func (d Day) parse() (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, string(d))
 	if err != nil || day.Year() < 2000 || day.Year() > 2200 {
-		return time.Time{}, Fail(BadRequest, fmt.Sprintf("the day %q cannot be read: want one like 2026-11-21",
-			clip(string(d), 24)))
+		return time.Time{}, failf(BadRequest, "the day %q cannot be read: want one like 2026-11-21", clip(string(d), 24))
 	}
 	return day, nil
 }
@@ -31,11 +29,11 @@ func parseWall(text string) (int, error) {
 			return hour*60 + minute, nil
 		}
 	}
-	return 0, Fail(BadRequest, fmt.Sprintf("the time %q cannot be read: want one from 00:00 to 24:00", clip(text, 24)))
+	return 0, failf(BadRequest, "the time %q cannot be read: want one from 00:00 to 24:00", clip(text, 24))
 }
 
-// instantOf is when the clocks of the zone show so many minutes of the day. A time that they skip, or show twice,
-// because they are set forward or back, is an error that says so: moving it would open a sale when nobody expects it.
+// instantOf is when the clocks of the zone show so many minutes of the day. A time that they skip or show twice is an
+// error: a guess would open a sale when nobody expects it.
 func instantOf(day time.Time, minutes int, zone *time.Location) (Millis, error) {
 	wall := time.Date(day.Year(), day.Month(), day.Day(), 0, minutes, 0, 0, time.UTC)
 	guess := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, zone)
@@ -49,11 +47,11 @@ func instantOf(day time.Time, minutes int, zone *time.Location) (Millis, error) 
 	text := wall.Format("2006-01-02 15:04")
 	switch len(found) {
 	case 0:
-		return 0, Fail(BadRequest, fmt.Sprintf("%s does not exist in %s: clocks are set forward over it", text, zone))
+		return 0, failf(BadRequest, "%s does not exist in %s: clocks are set forward over it", text, zone)
 	case 1:
 		return MillisOf(found[0]), nil
 	}
-	return 0, Fail(BadRequest, fmt.Sprintf("%s comes twice in %s: clocks are set back over it", text, zone))
+	return 0, failf(BadRequest, "%s comes twice in %s: clocks are set back over it", text, zone)
 }
 
 // showsAs is what clocks and calendars show.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Millis is an instant: milliseconds since the Unix epoch, the only form of time on wires, in Redis
-// and in the tables. Zero means "not set".
+// Millis is an instant: milliseconds since the Unix epoch, the only form of time on wires, in Redis and in the tables.
+// Zero means "not set".
 type Millis int64
 
 // MillisOf converts a time; the fraction below a millisecond is dropped.
@@ -23,8 +23,8 @@ func (m Millis) Add(d time.Duration) Millis { return m + Millis(d.Milliseconds()
 // Sub is the time from o to m.
 func (m Millis) Sub(o Millis) time.Duration { return time.Duration(m-o) * time.Millisecond }
 
-// Clock is this node's idea of Redis TIME: the last sample carried on by the monotonic clock. It serves
-// displays and early refusals with a margin; scripts decide by Redis TIME itself (I10).
+// Clock is this node's idea of Redis TIME: the last sample carried on by the monotonic clock. It serves displays and
+// early refusals with a margin; scripts decide by Redis TIME itself (I10).
 type Clock struct {
 	start time.Time
 	base  atomic.Int64 // Redis time at start, in milliseconds

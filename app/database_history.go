@@ -2,8 +2,8 @@ package app
 
 import "time"
 
-// DatabaseHistory says which server answers and how far its data have come. The database keeps one row of it, and each
-// partition in Redis keeps a copy; by their difference a database is recognised that has lost commits (app/recovery).
+// DatabaseHistory identifies the server that answers and how far its data have come. The database keeps one row of it,
+// and each partition in Redis a copy; they differ if the database has lost commits (app/recovery).
 type DatabaseHistory struct {
 	Server     string // the server that answers, 8 hex digits
 	Of         string // the server for which the last recovery ran, as the row says

@@ -140,8 +140,7 @@ func (e *Effects) Schedule(ctx context.Context, rows []*Order) error {
 	var failed []error
 	for partition, deadlines := range byPartition {
 		if err := e.Inventory.Schedule(ctx, partition, deadlines); err != nil {
-			failed = append(failed,
-				fmt.Errorf("schedule %d deadlines: %w", len(deadlines), errors.Join(ErrTransient, err)))
+			failed = append(failed, fmt.Errorf("schedule %d deadlines: %w", len(deadlines), errors.Join(ErrTransient, err)))
 		}
 	}
 	return errors.Join(failed...)
@@ -215,6 +214,25 @@ func pointers[T any](rows []T) []*T {
 		out[i] = &rows[i]
 	}
 	return out
+}
+
+// mapped converts each element.
+func mapped[T, U any](all []T, one func(T) U) []U {
+	out := make([]U, len(all))
+	for i := range all {
+		out[i] = one(all[i])
+	}
+	return out
+}
+
+// where keeps the elements that fit; nil if none does.
+func where[T any](all []T, fits func(T) bool) (some []T) {
+	for i := range all {
+		if fits(all[i]) {
+			some = append(some, all[i])
+		}
+	}
+	return some
 }
 
 // byID finds rows by their orders.

@@ -60,6 +60,10 @@ func (e *Error) Is(target error) bool {
 // Fail makes an Error.
 func Fail(code Code, message string) *Error { return &Error{Code: code, Message: message} }
 
+func failf(code Code, format string, args ...any) *Error {
+	return Fail(code, fmt.Sprintf(format, args...))
+}
+
 // FailBusy is the answer to a transient fault: unknown outcome, try again after the pause.
 func FailBusy(message string, retry time.Duration) *Error {
 	return &Error{Code: Busy, Message: message, RetryMS: retry.Milliseconds()}

@@ -103,9 +103,7 @@ type Journal struct {
 
 // Act is that of the store, with words for people when nobody can tell what became of it: then the same act under the
 // same key says so.
-func (j *Journal) Act(
-	ctx context.Context, actor Actor, do func(ctx context.Context) (Act, error),
-) (Done, error) {
+func (j *Journal) Act(ctx context.Context, actor Actor, do func(ctx context.Context) (Act, error)) (Done, error) {
 	if err := CheckNote(actor.Note); err != nil {
 		return Done{}, err
 	}

@@ -65,9 +65,7 @@ type DailyReconciliation struct {
 
 // ReconcileDay compares a part of a day's orders: those behind the one given, 0 for the first. WrongState: the shop has
 // no gateway.
-func (p *DailyReconciliation) ReconcileDay(
-	ctx context.Context, day time.Time, after ID,
-) (ReconciliationReport, error) {
+func (p *DailyReconciliation) ReconcileDay(ctx context.Context, day time.Time, after ID) (ReconciliationReport, error) {
 	if p.Gateway == nil {
 		return ReconciliationReport{}, Fail(WrongState, "STAMPEDE_ALIPAY_APP_ID is not set: there is no gateway to compare with")
 	}

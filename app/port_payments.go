@@ -70,8 +70,7 @@ type PaymentStore interface {
 	ReviveLate(ctx context.Context, claimed Order, epoch int64, now Millis) (Order, error)
 	// Resolve gives the late payment of an order its final outcome. One that is resolved stays as it is.
 	Resolve(ctx context.Context, order ID, outcome PaymentOutcome) error
-	// Unresolved lists late payments that came before the instant given, the oldest first, without
-	// the first ones.
+	// Unresolved lists late payments that came before the instant given, the oldest first, without the first ones.
 	Unresolved(ctx context.Context, before Millis, skip, limit int) ([]Received, error)
 	// EndTraded sets pending orders, whose trades must be over, to cancelled or expired and returns their units to the
 	// guard, in one transaction per 500 orders. Orders of a sale whose row is locked stay pending. It returns all rows

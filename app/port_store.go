@@ -36,8 +36,8 @@ type OrderStore interface {
 	// the instant now, otherwise cancelled (ReasonRecovered). It returns all rows that exist, in their new states.
 	EndLost(ctx context.Context, orders []ID, now Millis) ([]Order, error)
 	// Expire sets pending orders that are due at the instant now (pay_by ≤ now, no trade opened) to expired and returns
-	// their units to the guard, in one transaction per 500 orders. Orders of a sale whose row is locked stay pending. It
-	// returns all rows that exist, in their new states.
+	// their units to the guard, in one transaction per 500 orders. Orders of a sale whose row is locked stay pending.
+	// It returns all rows that exist, in their new states.
 	Expire(ctx context.Context, orders []ID, now Millis) ([]Order, error)
 	// Cancel flips a pending order of the user, no trade opened, to cancelled and gives its units back to the guard. It
 	// answers the row as it is afterwards, flipped or not; ErrNoRow if there is none or it is another user's.
@@ -100,8 +100,8 @@ type SaleStore interface {
 	UnloadedSales(ctx context.Context, partition int, at Millis) ([]Sale, error)
 	// FreeUnits reads how many units the guard of each of the sales has left.
 	FreeUnits(ctx context.Context, sales []ID) (map[ID]int64, error)
-	// WriteOff counts units as withdrawn that Redis neither holds nor sells any more. ErrStaleEpoch: the sale has another
-	// epoch, or fewer units are free.
+	// WriteOff counts units as withdrawn that Redis neither holds nor sells any more. ErrStaleEpoch: the sale has
+	// another epoch, or fewer units are free.
 	WriteOff(ctx context.Context, sale ID, units, epoch int64) error
 	// RestoreAdded raises the units that operators have added to a sale to a total that Redis has seen committed, and
 	// answers by how many; a sale that has as many is left as it is.

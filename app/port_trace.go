@@ -80,7 +80,8 @@ type SpanNote struct {
 	Number int64
 }
 
-// Sample begins the trace of a buy that came in at the instant given, by the way named ("socket", "http"); nil for most.
+// Sample begins the trace of a buy that came in at the instant given, by the way named ("socket", "http"); nil for
+// most.
 func (t *Tracer) Sample(via string, begin time.Time) *Span {
 	if t == nil || rand.Float64() >= t.Ratio {
 		return nil

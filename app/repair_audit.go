@@ -190,8 +190,7 @@ func (a *Auditor) checkHolds(ctx context.Context, r *AuditReport, s SaleAudit) e
 		}
 	}
 	if noRow > r.Waiting {
-		r.fail("redis holds units for %d orders without a row, but only %d reservations are under way", noRow,
-			r.Waiting)
+		r.fail("redis holds units for %d orders without a row, but only %d reservations are under way", noRow, r.Waiting)
 	}
 	return nil
 }

@@ -154,8 +154,7 @@ func complete(row *Order, letter DeadLetter, sale *Sale) error {
 	if text := letter.Fields["addr"]; row.Address == nil && text != "" {
 		row.Address = new(Address)
 		if err := json.Unmarshal([]byte(text), row.Address); err != nil {
-			return Fail(WrongState,
-				"the address in the letter cannot be read, so the order cannot be delivered; drop it")
+			return Fail(WrongState, "the address in the letter cannot be read, so the order cannot be delivered; drop it")
 		}
 	}
 	if row.ProductName == "" {
@@ -199,8 +198,7 @@ func (d *DeadLetters) revive(ctx context.Context, row Order, epoch int64) (Order
 			return Order{}, FailBusy("Redis was made anew at the same moment; try again", time.Second)
 		}
 		return Order{}, Fail(Conflict,
-			"the order changed meanwhile, or the database has no unit for it or cannot store it: "+clip(err.Error(),
-				200))
+			"the order changed meanwhile, or the database has no unit for it or cannot store it: "+clip(err.Error(), 200))
 	}
 	if err != nil { // unknown: the reconciler returns the hold if the row stayed refused (I6)
 		return Order{}, fmt.Errorf("revive order %s: %w", row.ID, err)

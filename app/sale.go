@@ -169,11 +169,9 @@ type SaleView struct {
 // ViewOf joins the catalogue's part with the counters. Before the sale is loaded its whole stock is free.
 func ViewOf(s *Sale, c Counters, now Millis) SaleView {
 	v := SaleView{
-		ID: s.ID, Slot: s.Slot, Product: s.Product, PriceFen: s.PriceFen,
-		Initial: s.Initial, Added: s.Added, Stock: s.Initial + s.Added, Limit: s.Limit,
-		Phase: PhaseAt(now, s.OpensAt, s.ClosesAt), Paused: s.Paused,
-		Challenge: s.Challenge.task(), Pass: s.Challenge.NeedsPass(),
-		OpensAt: s.OpensAt, ClosesAt: s.ClosesAt,
+		ID: s.ID, Slot: s.Slot, Product: s.Product, PriceFen: s.PriceFen, Initial: s.Initial, Added: s.Added,
+		Stock: s.Initial + s.Added, Limit: s.Limit, Phase: PhaseAt(now, s.OpensAt, s.ClosesAt), Paused: s.Paused,
+		Challenge: s.Challenge.task(), Pass: s.Challenge.NeedsPass(), OpensAt: s.OpensAt, ClosesAt: s.ClosesAt,
 	}
 	v.Product.CategoryID, v.Product.Description, v.Product.Rules = 0, "", "" // a sale shows the short form
 	if c.Loaded {

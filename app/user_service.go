@@ -45,9 +45,7 @@ func (s *UserService) RevokeUser(ctx context.Context, actor Actor, id ID) (int, 
 	}
 	return actFor[int](ctx, s.Journal, actor, func(ctx context.Context) (Act, error) {
 		gone, err := s.Devices.RevokeDevices(ctx, id, 0)
-		return Act{
-			Kind: "user.revoke", Object: userObject(id), After: map[string]any{"devices": gone}, Answer: len(gone),
-		}, err
+		return Act{Kind: "user.revoke", Object: userObject(id), After: map[string]any{"devices": gone}, Answer: len(gone)}, err
 	})
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,8 +18,8 @@ import (
 type actTx struct {
 	store *Store
 	conn  bun.Conn
-	// failed is the first error of a call that joined. The act fails with it, whatever its author made of it: the
-	// database may have taken the whole transaction back by then.
+	// failed is the first error of a call that joined. The act fails with it even if its author ignored it: the
+	// database may have rolled back by then.
 	failed error
 }
 
@@ -42,9 +43,8 @@ func (a *actTx) join(fn func(tx bun.Conn) error) error {
 	return err
 }
 
-// Act does something in one transaction with its row in the journal. The head of the journal is locked before anything
-// else: acts go one after the other, and of two under the same key the second finds what the first has done. See
-// app.ActStore.
+// Act does something in one transaction with its journal row. The head of the journal is locked first: acts are serial,
+// and of two under one key the second finds what the first has done. See app.ActStore.
 func (s *Store) Act(
 	ctx context.Context, actor app.Actor, do func(ctx context.Context) (app.Act, error),
 ) (app.Done, error) {
@@ -64,9 +64,7 @@ func (s *Store) Act(
 		}
 		joined := &actTx{store: s, conn: tx}
 		act, err := do(context.WithValue(ctx, actKey{}, joined))
-		if err == nil {
-			err = joined.failed
-		}
+		err = cmp.Or(err, joined.failed)
 		if err != nil {
 			return app.Done{}, err
 		}
@@ -120,11 +118,10 @@ func (s *Store) writeJournal(
 		return app.Done{}, app.Fail(app.BadRequest, "the act says something that is not text")
 	}
 	for text, v := range map[*string]any{&row.Before: act.Before, &row.After: act.After, &row.Answer: act.Answer} {
-		if v == nil && text != &row.Answer {
-			continue
-		}
-		if v == nil {
+		if v == nil && text == &row.Answer {
 			v = struct{}{}
+		} else if v == nil {
+			continue
 		}
 		b, err := json.Marshal(v)
 		if err != nil {
@@ -139,7 +136,7 @@ func (s *Store) writeJournal(
 	row.At = now.At
 	entry := row.entry()
 	row.Hash = entry.Sum()
-	if _, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx); err != nil {
+	if err := insert(ctx, tx, &row); err != nil {
 		return app.Done{}, err
 	}
 	err = execMatching(ctx, tx, 1, "move the head of the journal",

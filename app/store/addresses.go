@@ -41,8 +41,8 @@ func readBook(ctx context.Context, q *bun.SelectQuery, user app.ID) (book []addr
 }
 
 // inBook runs a change of a user's book under a lock of its rows. They are locked in the order of their ids, because a
-// scan along the other index can miss a row whose default changes, and are read after that. An empty book has no row to
-// lock: of two first entries the second meets the key of the default and is repeated.
+// scan along the other index can miss a row whose default changes. An empty book has no row to lock: of two first
+// entries the second meets the key of the default and is repeated.
 func (s *Store) inBook(
 	ctx context.Context, what string, user app.ID,
 	change func(tx bun.Conn, book []addressRow) (app.SavedAddress, error),
@@ -68,9 +68,7 @@ func (s *Store) inBook(
 }
 
 // AddAddress enters an address. See app.AddressStore.
-func (s *Store) AddAddress(
-	ctx context.Context, user app.ID, a app.SavedAddress, most int,
-) (app.SavedAddress, error) {
+func (s *Store) AddAddress(ctx context.Context, user app.ID, a app.SavedAddress, most int) (app.SavedAddress, error) {
 	return s.inBook(ctx, "add an address of user "+user.String(), user,
 		func(tx bun.Conn, book []addressRow) (app.SavedAddress, error) {
 			same := slices.IndexFunc(book, func(r addressRow) bool { return r.address().Address == a.Address })
@@ -80,13 +78,11 @@ func (s *Store) AddAddress(
 			if len(book) >= most {
 				return app.SavedAddress{}, app.ErrNoRow
 			}
-			row := addressRow{
-				ID: a.ID, User: user, Name: a.Name, Phone: a.Phone, Text: a.Text, CreatedAt: wallClock(),
-			}
+			row := addressRow{ID: a.ID, User: user, Name: a.Name, Phone: a.Phone, Text: a.Text, CreatedAt: wallClock()}
 			if len(book) == 0 {
 				row.IsDefault = new(1)
 			}
-			if _, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx); err != nil {
+			if err := insert(ctx, tx, &row); err != nil {
 				return app.SavedAddress{}, err
 			}
 			return makeDefault(ctx, tx, user, &row, a.Default)
@@ -131,8 +127,7 @@ func (s *Store) RemoveAddress(ctx context.Context, user, id app.ID) error {
 	return err
 }
 
-// makeDefault answers the entry, which becomes the default if that is wanted. The old one ends before the new one
-// begins: the key lets no two be.
+// makeDefault returns the entry, as the default if wanted. The old default ends first: the key allows only one.
 func makeDefault(
 	ctx context.Context, tx bun.Conn, user app.ID, row *addressRow, wanted bool,
 ) (app.SavedAddress, error) {

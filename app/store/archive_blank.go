@@ -16,8 +16,8 @@ func (s *Store) SalesToBlank(ctx context.Context, now, closedBefore app.Millis, 
 // personal finds orders with personal data: an address, or a parcel's number, which leads to it.
 const personal = "(o.address IS NOT NULL OR o.tracking <> '')"
 
-// over finds orders that no goods and no money will move. A cancelled or expired one may still be paid late until the
-// gateway's last reply is known, and is sent then.
+// over finds orders that no goods and no money will move. A cancelled or expired one may be paid late, and then
+// shipped, until the gateway's last reply is known.
 const over = "(o.state IN ('finished', 'refused', 'refunded')" +
 	" OR (o.state IN ('cancelled', 'expired') AND o.trade_no = ''" +
 	" AND NOT EXISTS (SELECT 1 FROM trades t WHERE t.order_id = o.id AND t.check_at IS NOT NULL)))"
@@ -47,9 +47,8 @@ func (s *Store) BlankAddresses(ctx context.Context, user app.ID) (blanked, left 
 }
 
 // blank removes personal data from the next orders of a sale or a user, in both tables and in what belongs to the
-// orders. Orders in the archive are over. The others are found before anything is locked, so that the lock of an order
-// never waits for that of a trade; their state is checked again. orders is changed first: an order that moves meanwhile
-// is found in the archive.
+// orders. Orders outside the archive are found before anything is locked, so that the lock of an order never waits for
+// that of a trade; their state is checked again. orders changes first: a moving order is found in the archive.
 func (s *Store) blank(
 	ctx context.Context, column string, id, after app.ID, limit int,
 ) (blanked int64, last app.ID, err error) {
@@ -79,8 +78,8 @@ func (s *Store) blank(
 	return blanked, ids[len(ids)-1], err
 }
 
-// blankAround removes the numbers of parcels and the texts of buyers' refund requests. Codes of the program stay. A
-// refunded order may still have a shipment to finish or an e-mail about it to send: neither is needed.
+// blankAround removes parcel numbers and the texts of buyers' refund requests, but no codes of the program. A refunded
+// order may still have a shipment to finish or an e-mail about it to send: neither is needed.
 func blankAround(ctx context.Context, tx bun.Conn, orders []app.ID) error {
 	_, err := exec(ctx, tx,
 		"UPDATE shipments SET tracking = '', finish_at = NULL, mail_at = NULL WHERE order_id IN (?)", bun.List(orders))
@@ -105,11 +104,10 @@ func (s *Store) ForgetGuests(
 ) (deleted int64, last app.ID, err error) {
 	var rows []struct {
 		ID      app.ID     `bun:"id"`
-		User    app.ID     `bun:"user_id"`
 		Created app.Millis `bun:"created_at"`
 	}
 	what := "delete address books of guests"
-	err = s.db.NewRaw("SELECT id, user_id, created_at FROM addresses WHERE id > ? ORDER BY id LIMIT ?", after, limit).
+	err = s.db.NewRaw("SELECT id, created_at FROM addresses WHERE id > ? ORDER BY id LIMIT ?", after, limit).
 		Scan(ctx, &rows)
 	if err != nil || len(rows) == 0 {
 		return 0, 0, wrap(what, err)

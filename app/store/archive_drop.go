@@ -84,7 +84,7 @@ func (s *Store) DropOrders(
 }
 
 // dropOrders deletes locked orders with their shipments, postings and trades, and adds their sums to those of their
-// sales. Payments and refunds stay: they are the books, and keep a repeated notification from counting as new money.
+// sales. Payments and refunds stay, so that a repeated notification does not count as new money.
 func (s *Store) dropOrders(ctx context.Context, tx bun.Conn, ids []app.ID, now app.Millis) error {
 	var sums []dropSums
 	if err := tx.NewRaw(archivedSums, bun.SafeQuery("id IN (?)", bun.List(ids))).Scan(ctx, &sums); err != nil {
@@ -109,6 +109,5 @@ func (s *Store) dropOrders(ctx context.Context, tx bun.Conn, ids []app.ID, now a
 			return err
 		}
 	}
-	return execMatching(ctx, tx, len(ids), "delete dropped orders", "DELETE FROM orders_archive WHERE id IN (?)",
-		bun.List(ids))
+	return execMatching(ctx, tx, len(ids), "delete dropped orders", "DELETE FROM orders_archive WHERE id IN (?)", bun.List(ids))
 }

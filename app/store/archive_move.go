@@ -19,8 +19,8 @@ const orderColumns = "id, sale_id, user_id, part, seq, ticket, hold, qty, price_
 	" published_rev, unpublished_since, created_at, pay_by, paid_at, cancelled_at, trade_opened, idem_key, content_hash, trade_no," +
 	" tracking, reason, product_name, address, changed_at"
 
-// atRest are orders to which nothing will happen any more by itself: they are in a last state, and nothing of them is
-// unpaid, unsettled, under way at the gateway, in refund, untold to the buyer, or not posted yet.
+// atRest are orders to which nothing more happens by itself: they are in a last state, and nothing of them is unpaid,
+// unsettled, under way at the gateway, in refund, unpublished or unposted.
 const atRest = "o.state IN ('finished', 'cancelled', 'expired', 'refused', 'refunded') AND o.unpublished_since IS NULL" +
 	" AND NOT EXISTS (SELECT 1 FROM trades t WHERE t.order_id = o.id AND t.check_at IS NOT NULL)" +
 	" AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.unsettled_since IS NOT NULL)" +
@@ -115,9 +115,8 @@ func (s *Store) resting(
 	return found, err
 }
 
-// move looks once more under the locks of the orders, copies the rows, deletes them, and answers which. Both counts
-// must be that of the rows which were locked: each is then in exactly one table when the transaction ends, however it
-// ends (I1).
+// move checks the orders again under their locks, copies the rows, deletes them, and returns their ids. Both counts
+// must be that of the locked rows: each is in exactly one table when the transaction ends (I1).
 func (s *Store) move(ctx context.Context, tx bun.Conn, step app.ArchiveStep, ids []app.ID) ([]app.ID, error) {
 	if _, err := s.lockLive(ctx, tx, ids); err != nil {
 		return nil, err

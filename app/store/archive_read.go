@@ -11,8 +11,8 @@ import (
 )
 
 // An order is in one of two tables (I1): in orders, or, once its sale closed long ago, in orders_archive. A statement
-// sees both as of one instant, so what reads both in one statement misses no row that moves meanwhile. The columns of
-// both are the same, and so are, on MySQL, the names of their indexes.
+// sees both as of one instant, so one that reads both misses no row that moves meanwhile. The columns of both are the
+// same, and so are, on MySQL, the names of their indexes.
 const (
 	liveOrders     = "orders AS ?TableAlias"
 	archivedOrders = "orders_archive AS ?TableAlias"
@@ -81,11 +81,9 @@ var summed = []string{
 	"ticket", "seq",
 }
 
-// rowsOfSale selects all orders of a sale, for sums. Most sales have none in the archive, and are read along their
-// index.
+// rowsOfSale selects all orders of a sale, for sums. Most sales have none in the archive.
 func rowsOfSale(tx bun.IDB, moved bool, sale app.ID) *bun.SelectQuery {
-	// Left alone, MySQL may group by buyer along orders_key, through all orders there are. SQLite does not see the
-	// hint.
+	// Left alone, MySQL may group by buyer along orders_key, through all orders. SQLite does not see the hint.
 	part := func(table string) *bun.SelectQuery {
 		return tx.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(table).ForceIndex("orders_sale").
 			Where("sale_id = ?", sale)

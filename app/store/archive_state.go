@@ -21,8 +21,7 @@ func (s *Store) ArchiveState(
 			return state, wrap("count sales that closed long ago", err)
 		}
 	}
-	err = s.db.NewRaw("SELECT COUNT(*) FROM sales WHERE archive_at > ? AND retired_at > 0", now).
-		Scan(ctx, &state.SalesKept)
+	err = s.db.NewRaw("SELECT COUNT(*) FROM sales WHERE archive_at > ? AND retired_at > 0", now).Scan(ctx, &state.SalesKept)
 	if err != nil {
 		return state, wrap("count sales with orders that are not at rest", err)
 	}
@@ -30,8 +29,5 @@ func (s *Store) ArchiveState(
 	err = s.db.NewRaw("SELECT COALESCE(SUM(o.state = 'paid'), 0), COALESCE(SUM(o.state = 'shipped'), 0) FROM sales s"+
 		" JOIN orders o ON o.sale_id = s.id WHERE s.archive_at > ? AND s.retired_at > 0", now).
 		Scan(ctx, &state.PaidLeft, &state.ShippedLeft)
-	if err != nil {
-		return state, wrap("count orders that were not shipped", err)
-	}
-	return state, nil
+	return state, wrap("count orders that were not shipped", err)
 }

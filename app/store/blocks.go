@@ -45,10 +45,7 @@ func (s *Store) BlocksVersion(ctx context.Context) (int64, error) {
 func (s *Store) Blocks(ctx context.Context, now app.Millis) ([]app.Block, error) {
 	var rows []blockRow
 	err := inForce(s.db.NewSelect().Model(&rows), now).Order("id").Limit(maxBlocks).Scan(ctx)
-	if err != nil {
-		return nil, wrap("read the block list", err)
-	}
-	return convert(rows, (*blockRow).block), nil
+	return convert(rows, (*blockRow).block), wrap("read the block list", err)
 }
 
 func inForce(q *bun.SelectQuery, now app.Millis) *bun.SelectQuery {
@@ -74,8 +71,7 @@ func (s *Store) AddBlock(ctx context.Context, b app.Block, lasts time.Duration) 
 		if lasts > 0 {
 			row.Until = new(row.CreatedAt.Add(lasts))
 		}
-		_, err = tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
-		return row.block(), err
+		return row.block(), insert(ctx, tx, &row)
 	})
 }
 

@@ -37,16 +37,12 @@ func readSlots(ctx context.Context, db bun.IDB, narrow selection) ([]app.Slot, e
 	err := narrow(db.NewSelect().Model(&rows).ColumnExpr("?TableColumns").
 		ColumnExpr("(SELECT COUNT(*) FROM sales WHERE sales.slot_id = slot.id AND sales.archived_at = 0) AS sales")).
 		Order("opens_at").Scan(ctx)
-	if err != nil {
-		return nil, err
-	}
 	return convert(rows, func(r *slotRow) app.Slot {
 		return app.Slot{ID: r.ID, OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Hidden: r.Hidden, Sales: r.Sales}
-	}), nil
+	}), err
 }
 
-// Slots lists the slots that overlap [from, to) and are not hidden, in the order of their windows. Their phase is left
-// empty: it depends on the clock of the caller.
+// Slots lists the slots that overlap [from, to) and are not hidden, in the order of their windows, without a phase.
 func (s *Store) Slots(ctx context.Context, from, to app.Millis) ([]app.Slot, error) {
 	return s.slots(ctx, "read slots", where("hidden = 0 AND opens_at < ? AND closes_at > ?", to, from))
 }
@@ -100,10 +96,8 @@ func turnTo(q *bun.SelectQuery, page, size int) *bun.SelectQuery {
 func (s *Store) Categories(ctx context.Context) ([]app.Category, error) {
 	var rows []categoryRow
 	err := s.db.NewSelect().Model(&rows).Where("archived_at = 0").Order("position", "id").Scan(ctx)
-	if err != nil {
-		return nil, wrap("read categories", err)
-	}
-	return convert(rows, func(r *categoryRow) app.Category { return app.Category{ID: r.ID, Name: r.Name} }), nil
+	return convert(rows, func(r *categoryRow) app.Category { return app.Category{ID: r.ID, Name: r.Name} }),
+		wrap("read categories", err)
 }
 
 type categoryRow struct {

@@ -21,9 +21,9 @@ func (s *Store) clock(ctx context.Context, db bun.IDB) (now app.Instant, err err
 	return now, err
 }
 
-// Changed reads what changed of many users' orders. The instant is read first, by the connection that reads the
-// rows, so that both are of one server: what is committed later has a stamp that is no older than it, but for the
-// length of a transaction, which the margin of whoever asks covers (F5, F6). See app.ChangedOrders.
+// Changed reads what changed of many users' orders. The instant is read first, by the connection that reads the rows,
+// so that both are of one server: a later commit has a stamp no older than it, except for the length of a transaction,
+// which the caller's margin covers (F5, F6). See app.ChangedOrders.
 func (s *Store) Changed(
 	ctx context.Context, queries []app.ChangesQuery, most int,
 ) (changes []app.Changes, now app.Instant, err error) {
@@ -54,8 +54,8 @@ func (s *Store) Changed(
 	return changes, now, nil
 }
 
-// archivedSince finds users with archived orders that changed since the earliest instant that is asked for: they are
-// told to read all. It is read after the rows of orders, so that an order that moves between the two is found here.
+// archivedSince finds users with archived orders that changed since the earliest requested instant: they have to read
+// all. It is read after the rows of orders, so that an order that moves between the two is found here.
 func (s *Store) archivedSince(
 	ctx context.Context, conn bun.Conn, queries []app.ChangesQuery,
 ) (map[app.ID]app.Millis, error) {
@@ -117,8 +117,8 @@ func (s *Store) latest(
 	return byUser, nil
 }
 
-// changesOf answers one query from the user's rows, the newest first. A row that cannot be read is left to the list of
-// all orders, which says so to its buyer alone: the others of the statement need not suffer.
+// changesOf returns the result of one query from the user's rows, the newest first. A row that cannot be read is left
+// to the list of all orders, which reports it to its buyer alone.
 func changesOf(rows []changedRow, since app.Millis, most int) app.Changes {
 	var c app.Changes
 	for i := range rows {

@@ -47,7 +47,7 @@ func (s *Store) AddDevice(ctx context.Context, d app.Device) error {
 		CreatedAt: d.CreatedAt, LastSeenAt: d.LastSeenAt, ExpiresAt: d.ExpiresAt,
 	}
 	return s.inTx(ctx, "add device "+d.ID.String(), func(tx bun.Conn) error {
-		if _, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx); err != nil {
+		if err := insert(ctx, tx, &row); err != nil {
 			return err
 		}
 		live, err := liveDevices(ctx, tx, d.User, d.CreatedAt, "last_seen_at DESC, id DESC")
@@ -65,8 +65,8 @@ func (s *Store) Device(ctx context.Context, id app.ID) (app.Device, error) {
 	return row.device(), wrap("read device "+id.String(), err)
 }
 
-// RotateDevice replaces the hash that counts, in one conditional statement: of two that show the same token, one does
-// it. See app.DeviceStore.
+// RotateDevice replaces the hash in one conditional statement: of two with the same token, one does. See
+// app.DeviceStore.
 func (s *Store) RotateDevice(ctx context.Context, d app.Device, old string) (bool, error) {
 	return inTx(ctx, s, "rotate device "+d.ID.String(), func(tx bun.Conn) (bool, error) {
 		matched, err := exec(ctx, tx, "UPDATE devices SET refresh_hash = ?, previous_hash = ?, rotated_at = ?,"+
@@ -126,8 +126,7 @@ func (s *Store) revokeRows(ctx context.Context, tx bun.Conn, ids []app.ID) error
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := exec(ctx, tx, "UPDATE devices SET revoked_at = "+s.d.now+" WHERE id IN (?) AND revoked_at IS NULL",
-		bun.List(ids))
+	_, err := exec(ctx, tx, "UPDATE devices SET revoked_at = "+s.d.now+" WHERE id IN (?) AND revoked_at IS NULL", bun.List(ids))
 	if err != nil {
 		return err
 	}

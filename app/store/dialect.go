@@ -35,8 +35,7 @@ var mysqlWords = dialect{
 	defaults: true,
 }
 
-// On SQLite a write transaction has the whole file for itself from its start, and a
-// read transaction always sees one instant.
+// On SQLite a write transaction locks the whole file from its start, and a read transaction always sees one instant.
 var sqliteWords = dialect{
 	begin:    "BEGIN IMMEDIATE",
 	greatest: "MAX",

@@ -7,8 +7,8 @@ import (
 	"stampede/app"
 )
 
-// Weaknesses names the settings with which this database keeps less than promise P2 needs: an answered
-// commit survives the crash of any one process. Empty means that nothing was found.
+// Weaknesses names the settings with which this database keeps less than promise P2 needs (an answered commit survives
+// the crash of any one process).
 func (s *Store) Weaknesses(ctx context.Context) ([]app.WeakSetting, error) {
 	if s.writer != nil {
 		return []app.WeakSetting{{Risk: "SQLite is for trying out: a crash of the machine may lose the last commits"}}, nil
@@ -25,8 +25,7 @@ func (s *Store) Weaknesses(ctx context.Context) ([]app.WeakSetting, error) {
 		found = append(found, app.WeakSetting{Setting: setting, Is: is, Want: want, Risk: risk})
 	}
 	if flush != 1 {
-		weak("innodb_flush_log_at_trx_commit", strconv.FormatInt(flush, 10), "1",
-			"a crash loses commits that were answered")
+		weak("innodb_flush_log_at_trx_commit", strconv.FormatInt(flush, 10), "1", "a crash loses commits that were answered")
 	}
 	if doublewrite == "0" || doublewrite == "OFF" {
 		weak("innodb_doublewrite", "off", "ON", "a crash can tear pages")
@@ -37,8 +36,7 @@ func (s *Store) Weaknesses(ctx context.Context) ([]app.WeakSetting, error) {
 	return found, nil
 }
 
-// Restorable reports whether a backup of this database can be brought up to any later instant: whether what is
-// committed is logged.
+// Restorable reports whether commits are logged, so that a backup can be brought up to any later instant.
 func (s *Store) Restorable(ctx context.Context) (logged bool, err error) {
 	if s.writer != nil {
 		return false, nil

@@ -13,8 +13,8 @@ import (
 // rowsAtOnce keeps a bulk INSERT well below max_allowed_packet, also with long descriptions.
 const rowsAtOnce = 500
 
-// edit changes the catalogue in one transaction. It raises the version first: the row lock keeps editors one after the
-// other, and no node sees the version before the change.
+// edit changes the catalogue in one transaction. It raises the version first: the row lock keeps editors serial, and no
+// node sees the version before the change.
 func (s *Store) edit(ctx context.Context, what string, fn func(tx bun.Conn) error) error {
 	return s.inTx(ctx, what, func(tx bun.Conn) error {
 		if err := s.raise(ctx, tx, settingVersion); err != nil {
@@ -27,7 +27,7 @@ func (s *Store) edit(ctx context.Context, what string, fn func(tx bun.Conn) erro
 // insertAll writes the rows in as few statements as is sound.
 func insertAll[T any](ctx context.Context, tx bun.Conn, rows []T) error {
 	for some := range slices.Chunk(rows, rowsAtOnce) {
-		if _, err := tx.NewInsert().Model(&some).Returning("NULL").Exec(ctx); err != nil {
+		if err := insert(ctx, tx, &some); err != nil {
 			return err
 		}
 	}

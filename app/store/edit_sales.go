@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,11 +36,10 @@ func (s *Store) AddSales(ctx context.Context, sales []app.Sale) error {
 		now := wallClock()
 		rows := make([]newSale, len(sales))
 		for i := range sales {
-			row := newSaleRow(&sales[i], now)
-			if err := frame.place(&row); err != nil {
-				return app.Fail(app.BadRequest, fmt.Sprintf("sale %s: %v", row.ID, err))
+			rows[i] = newSaleRow(&sales[i], now)
+			if err := frame.place(&rows[i]); err != nil {
+				return app.Fail(app.BadRequest, fmt.Sprintf("sale %s: %v", rows[i].ID, err))
 			}
-			rows[i] = row
 		}
 		return insertAll(ctx, tx, rows)
 	})
@@ -54,9 +54,7 @@ func newSaleRow(s *app.Sale, now app.Millis) newSale {
 		},
 		Product: s.Product.ID, CreatedAt: now, UpdatedAt: now,
 	}
-	if row.Challenge == "" {
-		row.Challenge = app.ChallengeNone
-	}
+	row.Challenge = cmp.Or(row.Challenge, app.ChallengeNone)
 	return row
 }
 

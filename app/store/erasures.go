@@ -49,9 +49,6 @@ func (s *Store) ClaimErasures(ctx context.Context, now app.Millis, limit int) ([
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "user_id").Limit(int64(limit))
 	}
 	rows, err := claimDue(ctx, s, "claim erasures", due, func(tx bun.Conn, rows []erasureRow) error {
-		if len(rows) == 0 { // another node was faster
-			return nil
-		}
 		ids := convert(rows, func(r *erasureRow) app.ID { return r.User })
 		return execMatching(ctx, tx, len(ids), "put them off", "UPDATE erasures SET next_at = ? WHERE user_id IN (?)",
 			now.Add(app.ErasureLease), bun.List(ids))
@@ -61,8 +58,7 @@ func (s *Store) ClaimErasures(ctx context.Context, now app.Millis, limit int) ([
 
 // PlanErasure says when orders are looked at next. See app.ErasureStore.
 func (s *Store) PlanErasure(ctx context.Context, user app.ID, next app.Millis) error {
-	return s.inTx(ctx, "plan the next look at the orders of user "+user.String(), func(tx bun.Conn) error {
-		_, err := exec(ctx, tx, "UPDATE erasures SET next_at = ? WHERE user_id = ?", unlessZero(next), user)
-		return err
-	})
+	_, err := s.run(ctx, "plan the next look at the orders of user "+user.String(),
+		"UPDATE erasures SET next_at = ? WHERE user_id = ?", unlessZero(next), user)
+	return err
 }

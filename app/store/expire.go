@@ -25,9 +25,9 @@ func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app
 	})
 }
 
-// endDue ends those of the orders that are due, up to idsAtOnce in a transaction: a cheap commit that locks the sale's
-// row for some milliseconds. After an error earlier transactions are committed; a repeat is safe. Orders of a sale whose
-// row is locked are returned as they are.
+// endDue ends those of the orders that are due, up to idsAtOnce in a transaction, which locks the sale's row for some
+// milliseconds. After an error earlier transactions are committed; a repeat is safe. Orders of a sale whose row is
+// locked are returned as they are.
 func (s *Store) endDue(
 	ctx context.Context, ids []app.ID, to app.OrderState, reason string, now app.Millis, due func(o *app.Order) bool,
 ) ([]app.Order, error) {
@@ -166,8 +166,7 @@ func (s *Store) flip(
 	return err
 }
 
-// end flips pending orders, whose rows are locked, to the state given, and gives their units back to the
-// guards of their sales (I5).
+// end flips locked pending orders to the state given, and gives their units back to the guards of their sales (I5).
 func (s *Store) end(
 	ctx context.Context, tx bun.Conn, due []*app.Order, to app.OrderState, reason string, now app.Millis,
 ) error {

@@ -14,9 +14,8 @@ import (
 	"stampede/app"
 )
 
-// MySQL and MariaDB error numbers that say something about the values and nothing about the moment.
-// Everything that is not in this list, known or unknown, is a transient fault: no order is given up on
-// a guess. Those among them that no waiting mends are in permanent.go.
+// MySQL and MariaDB error numbers that depend on the values and not on the moment. Everything else, known or unknown,
+// is a transient fault: no order is given up on a guess. Permanent faults of another kind are in permanent.go.
 var dataErrors = map[uint16]bool{
 	1048: true, // column cannot be null
 	1062: true, // duplicate entry

@@ -104,32 +104,25 @@ func (s *Store) ClaimShipped(ctx context.Context, now app.Millis, limit int) ([]
 	}
 	rows, err := claimDue(ctx, s, "claim letters about shipments", due, func(tx bun.Conn, rows []shipmentRow) error {
 		ids := convert(rows, func(r *shipmentRow) app.ID { return r.Order })
-		if len(ids) == 0 {
-			return nil
-		}
 		return execMatching(ctx, tx, len(ids), "put letters off",
 			"UPDATE shipments SET mail_at = ? WHERE order_id IN (?)", now.Add(app.OutboxLease), bun.List(ids))
 	})
 	return convert(rows, (*shipmentRow).shipment), err
 }
 
-// MarkWritten notes that the letter about a parcel was handed over; one that was replaced meanwhile still needs its
-// own. mail_at identifies the claim.
+// MarkWritten notes that the letter about a parcel was handed over, unless the parcel was replaced meanwhile. mail_at
+// identifies the claim.
 func (s *Store) MarkWritten(ctx context.Context, sent app.Shipment, claimed app.Millis) error {
-	return s.inTx(ctx, "mark the letter about order "+sent.Order.String(), func(tx bun.Conn) error {
-		_, err := exec(ctx, tx, "UPDATE shipments SET mail_at = NULL"+
-			" WHERE order_id = ? AND shipped_at = ? AND tracking = ? AND mail_at = ?",
-			sent.Order, sent.ShippedAt, sent.Tracking, claimed.Add(app.OutboxLease))
-		return err
-	})
+	_, err := s.run(ctx, "mark the letter about order "+sent.Order.String(), "UPDATE shipments SET mail_at = NULL"+
+		" WHERE order_id = ? AND shipped_at = ? AND tracking = ? AND mail_at = ?",
+		sent.Order, sent.ShippedAt, sent.Tracking, claimed.Add(app.OutboxLease))
+	return err
 }
 
 // Rewrite makes the letters about shipped orders due again. See app.ShipmentStore. Orders that are shipped have
 // finish_at, which has an index.
 func (s *Store) Rewrite(ctx context.Context, since app.Millis) error {
-	return s.inTx(ctx, "write about shipments again", func(tx bun.Conn) error {
-		_, err := exec(ctx, tx,
-			"UPDATE shipments SET mail_at = shipped_at WHERE finish_at IS NOT NULL AND shipped_at >= ?", since)
-		return err
-	})
+	_, err := s.run(ctx, "write about shipments again",
+		"UPDATE shipments SET mail_at = shipped_at WHERE finish_at IS NOT NULL AND shipped_at >= ?", since)
+	return err
 }

@@ -25,9 +25,8 @@ func (s *Store) ClaimHold(ctx context.Context, order app.ID, in app.OrderState) 
 	})
 }
 
-// Revive makes a refused order pending again under the hold number that was claimed for it, with the buyer's texts as
-// they are given. ErrNoRow: it is not refused with that hold any more. ErrPermanent: the sale has no units left for it,
-// or the texts cannot be stored. ErrStaleEpoch: the sale is not at that epoch any more. See app.OrderStore.
+// Revive makes a refused order pending again under its claimed hold number, with the buyer's texts as given. See
+// app.OrderStore.
 func (s *Store) Revive(ctx context.Context, claimed app.Order, epoch int64, payBy app.Millis) (app.Order, error) {
 	return inTx(ctx, s, "revive order "+claimed.ID.String(), func(tx bun.Conn) (app.Order, error) {
 		before, err := s.lockOrder(ctx, tx, claimed.ID)

@@ -48,27 +48,14 @@ func (r *journalRow) entry() app.JournalEntry {
 func (s *Store) JournalPage(ctx context.Context, q app.JournalQuery) ([]app.JournalEntry, error) {
 	var rows []journalRow
 	sel := s.db.NewSelect().Model(&rows).Order("seq DESC").Limit(int64(q.Limit))
-	if q.Before > 0 {
-		sel = sel.Where("seq < ?", q.Before)
-	}
-	if q.Object != "" {
-		sel = sel.Where("object = ?", q.Object)
-	}
+	sel = whereSet(whereSet(sel, "seq < ?", max(q.Before, 0)), "object = ?", q.Object)
 	if id, err := app.ParseID(q.Actor); err == nil {
 		sel = sel.Where("actor_id = ?", id)
-	} else if q.Actor != "" {
-		sel = sel.Where("actor_name = ?", q.Actor)
+	} else {
+		sel = whereSet(sel, "actor_name = ?", q.Actor)
 	}
-	if q.Kind != "" {
-		sel = sel.Where("kind = ?", q.Kind)
-	}
-	if q.Since > 0 {
-		sel = sel.Where("at >= ?", q.Since)
-	}
-	if err := sel.Scan(ctx); err != nil {
-		return nil, wrap("read the journal", err)
-	}
-	return convert(rows, (*journalRow).entry), nil
+	err := whereSet(whereSet(sel, "kind = ?", q.Kind), "at >= ?", max(q.Since, 0)).Scan(ctx)
+	return convert(rows, (*journalRow).entry), wrap("read the journal", err)
 }
 
 // JournalFrom reads rows in their order. See app.ActStore.

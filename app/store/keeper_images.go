@@ -8,7 +8,7 @@ import (
 	"stampede/app"
 )
 
-// LockImages answers which of the pictures are kept. They stay until the act ends: RemoveUnusedImages waits for it. See
+// LockImages returns which of the pictures exist. RemoveUnusedImages leaves them until the act ends. See
 // app.CatalogueKeeper.
 func (s *Store) LockImages(ctx context.Context, ids []string) (known map[string]bool, err error) {
 	err = s.inTx(ctx, "lock pictures", func(tx bun.Conn) error {
@@ -26,22 +26,18 @@ func (s *Store) LockImages(ctx context.Context, ids []string) (known map[string]
 
 // RenewImages has pictures count as if they had come just now. See app.CatalogueKeeper.
 func (s *Store) RenewImages(ctx context.Context, ids []string) error {
-	return s.inTx(ctx, "renew pictures", func(tx bun.Conn) error {
-		_, err := tx.NewRaw("UPDATE images SET created_at = ? WHERE id IN (?)", wallClock(), bun.List(ids)).Exec(ctx)
-		return err
-	})
+	_, err := s.run(ctx, "renew pictures", "UPDATE images SET created_at = ? WHERE id IN (?)", wallClock(), bun.List(ids))
+	return err
 }
 
-// SaveImage keeps a picture. One with the same id has the same pixels, so it stays as it is, and came just now: who
-// uploads it again has as long as for a new one to show it.
+// SaveImage keeps a picture. One with the same id has the same pixels, so only its age begins again: whoever uploads it
+// has as long as for a new one to show it.
 func (s *Store) SaveImage(ctx context.Context, image *app.StoredImage) error {
-	return s.inTx(ctx, "save a picture", func(tx bun.Conn) error {
-		now := wallClock()
-		_, err := exec(ctx, tx, "INSERT INTO images (id, kind, width, height, large, small, created_at)"+
-			" VALUES (?, ?, ?, ?, ?, ?, ?) "+s.d.onTaken+" created_at = ?",
-			image.ID, image.Kind, image.Width, image.Height, image.Large, image.Small, now, now)
-		return err
-	})
+	now := wallClock()
+	_, err := s.run(ctx, "save a picture", "INSERT INTO images (id, kind, width, height, large, small, created_at)"+
+		" VALUES (?, ?, ?, ?, ?, ?, ?) "+s.d.onTaken+" created_at = ?",
+		image.ID, image.Kind, image.Width, image.Height, image.Large, image.Small, now, now)
+	return err
 }
 
 // ImageFile reads the bytes of one form of a picture. ErrNoRow: there is none such.

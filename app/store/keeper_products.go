@@ -51,9 +51,7 @@ func (s *Store) ProductRecords(ctx context.Context, q app.ProductsQuery) ([]app.
 		} else {
 			sel = sel.Where("p.archived_at = 0")
 		}
-		if q.Category != 0 {
-			sel = sel.Where("p.category_id = ?", q.Category)
-		}
+		sel = whereSet(sel, "p.category_id = ?", q.Category)
 		if q.Text != "" {
 			sel = sel.Where("p.name LIKE ? ESCAPE '!'", containing(q.Text))
 		}

@@ -27,13 +27,10 @@ func (r *saleRecordRow) record(images map[app.ID][]app.Image) app.SaleRecord {
 	product.Description, product.Rules = "", ""
 	return app.SaleRecord{
 		ID: r.ID, Slot: app.Slot{ID: r.Slot, OpensAt: r.SlotOpens, ClosesAt: r.SlotCloses}, Product: product,
-		PriceFen: r.PriceFen, Initial: r.Initial, Added: r.Added, Withdrawn: r.Withdrawn,
-		Limit: r.Limit, Cap: r.Cap,
-		OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Paused: r.Paused, Hidden: r.Hidden,
-		Challenge: r.Challenge, Position: r.Position,
-		Partition: r.Partition, Loaded: r.Epoch != 0, Version: r.Version, CreatedAt: r.CreatedAt,
-		UpdatedAt:  r.UpdatedAt,
-		ArchivedAt: r.ArchivedAt,
+		PriceFen: r.PriceFen, Initial: r.Initial, Added: r.Added, Withdrawn: r.Withdrawn, Limit: r.Limit, Cap: r.Cap,
+		OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Paused: r.Paused, Hidden: r.Hidden, Challenge: r.Challenge,
+		Position: r.Position, Partition: r.Partition, Loaded: r.Epoch != 0, Version: r.Version, CreatedAt: r.CreatedAt,
+		UpdatedAt: r.UpdatedAt, ArchivedAt: r.ArchivedAt,
 	}
 }
 
@@ -71,9 +68,7 @@ func (s *Store) SaleRecords(ctx context.Context, q app.SalesQuery) ([]app.SaleRe
 		} else {
 			sel = sel.Where("s.archived_at = 0")
 		}
-		if q.Slot != 0 {
-			sel = sel.Where("s.slot_id = ?", q.Slot)
-		}
+		sel = whereSet(sel, "s.slot_id = ?", q.Slot)
 		switch q.Phase {
 		case app.Upcoming:
 			sel = sel.Where("s.opens_at > ?", q.Now)

@@ -20,8 +20,7 @@ const salesAtOnce = 250
 func (s *Store) SaveSales(ctx context.Context, sales ...app.SaleRecord) error {
 	return s.edit(ctx, fmt.Sprintf("save %d sales", len(sales)), func(tx bun.Conn) error {
 		// All transactions lock rows of sales in the order of their ids.
-		byID := func(a, b app.SaleRecord) int { return cmp.Compare(a.ID, b.ID) }
-		edits := slices.SortedFunc(slices.Values(sales), byID)
+		edits := slices.SortedFunc(slices.Values(sales), func(a, b app.SaleRecord) int { return cmp.Compare(a.ID, b.ID) })
 		for some := range slices.Chunk(edits, salesAtOnce) {
 			if err := s.saveSales(ctx, tx, some); err != nil {
 				return err
@@ -32,7 +31,7 @@ func (s *Store) SaveSales(ctx context.Context, sales ...app.SaleRecord) error {
 }
 
 func (s *Store) saveSales(ctx context.Context, tx bun.Conn, edits []app.SaleRecord) error {
-	// The limit of before is remembered: who bought under it has not broken the new one. By a statement of its own,
+	// The former limit is remembered: buyers under it have not broken the new one. This is a statement of its own,
 	// because one that changes rows by a table of values may assign its columns in any order.
 	_, err := exec(ctx, tx, "UPDATE sales SET limit_max = "+s.d.greatest+"(limit_max, buyer_limit) WHERE id IN (?)",
 		bun.List(convert(edits, func(e *app.SaleRecord) app.ID { return e.ID })))
@@ -58,8 +57,7 @@ func (s *Store) saveSales(ctx context.Context, tx bun.Conn, edits []app.SaleReco
 		return err
 	}
 	if n != int64(len(edits)) {
-		return app.Fail(app.WrongState,
-			"the sale was loaded into Redis meanwhile: its stock can be added to or withdrawn from")
+		return app.Fail(app.WrongState, "the sale was loaded into Redis meanwhile: its stock can be added to or withdrawn from")
 	}
 	return nil
 }

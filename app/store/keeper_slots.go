@@ -8,8 +8,8 @@ import (
 	"stampede/app"
 )
 
-// LockSlots returns the slots that overlap [from, to), without hidden ones. The version of the catalogue, which it
-// raises, keeps others from adding or removing any until the act ends. See app.CatalogueKeeper.
+// LockSlots returns the slots that overlap [from, to), without hidden ones. It raises the version of the catalogue,
+// which keeps others from adding or removing any until the act ends. See app.CatalogueKeeper.
 func (s *Store) LockSlots(ctx context.Context, from, to app.Millis) (slots []app.Slot, err error) {
 	err = s.edit(ctx, "lock slots", func(tx bun.Conn) error {
 		slots, err = readSlots(ctx, tx, where("hidden = 0 AND opens_at < ? AND closes_at > ?", to, from))
@@ -29,8 +29,8 @@ func (s *Store) LockSlot(ctx context.Context, id app.ID) (slot app.Slot, err err
 	return slot, err
 }
 
-// RemoveSlot removes a slot without sales, and moves one with archived sales alone to where these still find it. The
-// version of the catalogue, which it raises, keeps sales from coming to it or back meanwhile. See app.CatalogueKeeper.
+// RemoveSlot removes a slot without sales, and moves one with archived sales alone to where they still find it. It
+// raises the version of the catalogue, which keeps sales from coming to it meanwhile. See app.CatalogueKeeper.
 func (s *Store) RemoveSlot(ctx context.Context, id app.ID) (archived bool, err error) {
 	what := "remove slot " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {

@@ -34,12 +34,9 @@ func (s *Store) Kept(ctx context.Context) (map[string]app.Kept, error) {
 func (s *Store) Keep(ctx context.Context, name string, version int64, body string) error {
 	return s.inTx(ctx, "keep "+name, func(tx bun.Conn) error {
 		if version == 0 {
-			row := keptRow{Name: name, Version: 1, Body: body}
-			_, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
-			return err
+			return insert(ctx, tx, &keptRow{Name: name, Version: 1, Body: body})
 		}
-		matched, err := exec(ctx, tx, "UPDATE versioned_settings SET version = version + 1, body = ? WHERE name = ? AND version = ?",
-			body, name, version)
-		return orNoRow(matched, err)
+		return orNoRow(exec(ctx, tx, "UPDATE versioned_settings SET version = version + 1, body = ? WHERE name = ? AND version = ?",
+			body, name, version))
 	})
 }

@@ -34,8 +34,8 @@ func (s *Store) ReviveLate(ctx context.Context, claimed app.Order, epoch int64, 
 	})
 }
 
-// takeAgain makes the guard give the units of an order that had given them back. The guard says no in one word; why is
-// read from the row that it has locked.
+// takeAgain makes the guard give the units of an order that had returned them. It reads the reason of a refusal from
+// the row that the guard has locked.
 func (s *Store) takeAgain(ctx context.Context, tx bun.Conn, o *app.Order, epoch int64) error {
 	matched, err := s.guard(ctx, tx, epoch, int64(o.Qty), o)
 	if err != nil || matched == 1 {
@@ -71,8 +71,5 @@ func (s *Store) Unresolved(ctx context.Context, before app.Millis, skip, limit i
 	var rows []paymentRow
 	err := s.db.NewSelect().Model(&rows).Where("unsettled_since < ?", before).Order("unsettled_since", "trade_no").
 		Limit(int64(limit)).Offset(int64(skip)).Scan(ctx)
-	if err != nil {
-		return nil, wrap("list unresolved payments", err)
-	}
-	return convert(rows, (*paymentRow).received), nil
+	return convert(rows, (*paymentRow).received), wrap("list unresolved payments", err)
 }

@@ -17,17 +17,16 @@ import (
 )
 
 const (
-	// leaseFor is also how long ids can be minted while the database is away: buys go on until the backlog
-	// is full.
+	// leaseFor is also how long ids can be minted while the database is away: buys go on until the backlog is full.
 	leaseFor = 10 * time.Minute
 	// leaseMargin is what minting stops short of the end of the lease.
 	leaseMargin = 10 * time.Second
 	renewEvery  = 10 * time.Second
 )
 
-// NodeLease is this process's node number and the minter of its ids. The number is leased by the database's
-// clock and held by the monotonic one; the last millisecond that ids may carry is stored before any of them
-// is minted, so that no clock, pause or crash can make two processes mint the same id (I10).
+// NodeLease is this process's node number and the minter of its ids. The number is leased by the database's clock and
+// held by the monotonic one; the last millisecond that ids may carry is stored before any of them is minted, so that no
+// clock, pause or crash can make two processes mint the same id (I10).
 type NodeLease struct {
 	store  *Store
 	holder string
@@ -41,8 +40,7 @@ type NodeLease struct {
 	generation int64     // of the database at the last renewal
 }
 
-// LeaseNode takes a node number that nobody holds. ErrTransient when the database cannot be reached or all
-// numbers are taken.
+// LeaseNode takes a free node number. ErrTransient: the database cannot be reached, or all numbers are taken.
 func (s *Store) LeaseNode(ctx context.Context) (*NodeLease, error) {
 	l := &NodeLease{store: s, holder: rand.Text()}
 	if err := l.acquire(ctx); err != nil {

@@ -24,8 +24,8 @@ const (
 	ioTimeout = 30 * time.Second
 	// connLifetime bounds how long a connection stays with a server that was replaced or became read-only.
 	connLifetime = time.Minute
-	// idleFor is how long a connection of the pool may be of no use. It stays well below the session's wait_timeout, so
-	// that the server never ends one that is about to be used.
+	// idleFor is how long a connection of the pool may be idle. It stays well below the session's wait_timeout, so that
+	// the server never ends a connection that is about to be used.
 	idleFor    = 5 * time.Second
 	mysqlConns = 32
 	// unfencedConns is one for the lock of a recovery, and some for its reads.
@@ -34,10 +34,10 @@ const (
 )
 
 // session is set on every MySQL connection. The sql_mode turns values that do not fit into errors and lacks
-// NO_BACKSLASH_ESCAPES, on which the escaping of strings rests. The server ends a transaction after ten seconds without
-// a statement or progress, so that a frozen process blocks no rows: MariaDB by idle_transaction_timeout (a comment for
-// MySQL), MySQL by wait_timeout, which is why idle connections are closed earlier (idleFor). A lock wait ends after two
-// seconds, so that a batch can go on without the row.
+// NO_BACKSLASH_ESCAPES, on which the escaping of strings relies. The server ends a transaction after ten seconds
+// without a statement or progress, so that a frozen process blocks no rows: MariaDB by idle_transaction_timeout (a
+// comment for MySQL), MySQL by wait_timeout (see idleFor). A lock wait ends after two seconds, so that a batch skips
+// the row.
 const session = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
 	time_zone = '+00:00', innodb_lock_wait_timeout = 2, net_read_timeout = 10, net_write_timeout = 10
 	/*M! , idle_transaction_timeout = 10 */ /*!80000 , wait_timeout = 10 */`
@@ -45,15 +45,15 @@ const session = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY
 // isolation is a statement of its own because the variable's name differs between MySQL and MariaDB.
 const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
 
-// OpenMySQL connects to MySQL or MariaDB. The DSN is of the form user:password@tcp(host:port)/database;
-// parameters that the program needs are set by the program. The error says what is wrong with the DSN, or
-// wraps app.ErrTransient when the server cannot be reached.
+// OpenMySQL connects to MySQL or MariaDB. The DSN is of the form user:password@tcp(host:port)/database; the program
+// sets the parameters that it needs. The error names the fault of the DSN, or wraps app.ErrTransient: no server was
+// reached.
 func OpenMySQL(ctx context.Context, dsn string) (*Store, error) {
 	return OpenTrustedMySQL(ctx, dsn, "")
 }
 
-// OpenTrustedMySQL is OpenMySQL for a DSN with tls=true, whose server has a certificate that one of those given (PEM)
-// signed. With none the machine's own are trusted.
+// OpenTrustedMySQL is OpenMySQL for a DSN with tls=true. One of the certificates (PEM) must have signed the server's;
+// with none the machine's own are trusted.
 func OpenTrustedMySQL(ctx context.Context, dsn, certificates string) (*Store, error) {
 	cfg, err := mysqlConfig(dsn)
 	if err != nil {
@@ -74,8 +74,7 @@ func OpenTrustedMySQL(ctx context.Context, dsn, certificates string) (*Store, er
 	return pooled(db, connector, f, mysqlConns), nil
 }
 
-// pooled makes a store of a pool that has reached its server: bun asks it for its version, once, and would carry on
-// with a wrong idea of it.
+// pooled makes a store of a pool that has reached its server: bun reads the server's version only once.
 func pooled(db *sql.DB, connector driver.Connector, f *fence, conns int) *Store {
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
@@ -107,8 +106,7 @@ func mysqlConfig(dsn string) (*mysql.Config, error) {
 	return cfg, nil
 }
 
-// trust has the server's certificate checked against those given. The driver has read tls=true already, and put the
-// name there that the certificate must carry: that of the DSN.
+// trust checks the server's certificate against those given. The driver has read tls=true and the name from the DSN.
 func trust(cfg *mysql.Config, certificates string) error {
 	if certificates == "" {
 		return nil
@@ -151,8 +149,8 @@ func (g greeter) Connect(ctx context.Context) (driver.Conn, error) {
 	return fenced, nil
 }
 
-// OpenSQLite opens or creates the file. It is for one process at a time. A crash of the process loses
-// nothing that was committed; a crash of the machine may lose the last moment.
+// OpenSQLite opens or creates the file. It is for one process at a time. A crash of the process loses no commit; a
+// crash of the machine may lose the last moment.
 func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 	dsn := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
 		"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)"},
@@ -173,8 +171,7 @@ func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 }
 
 func reach(ctx context.Context, db *sql.DB, what string) error {
-	err := db.PingContext(ctx)
-	if err != nil {
+	if err := db.PingContext(ctx); err != nil {
 		return wrap("reach "+what, errors.Join(err, db.Close()))
 	}
 	return nil

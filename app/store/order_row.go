@@ -49,12 +49,10 @@ type orderRow struct {
 func newRow(o *app.Order) (orderRow, error) {
 	row := orderRow{
 		ID: o.ID, Sale: o.Sale, User: o.User, Partition: o.Partition, Seq: o.Seq, Ticket: o.Ticket, Hold: o.Hold,
-		Qty: o.Qty, PriceFen: o.PriceFen, AmountFen: o.AmountFen, SaleVersion: o.SaleVersion,
-		State: o.State, Rev: o.Rev, ToldRev: o.ToldRev,
-		CreatedAt: o.CreatedAt, PayBy: o.PayBy, PaidAt: o.PaidAt, CancelledAt: o.CancelledAt,
-		TradeOpened: o.TradeOpened,
-		ContentHash: o.ContentHash, TradeNo: o.TradeNo, Tracking: o.Tracking, Reason: o.Reason,
-		ProductName: o.ProductName,
+		Qty: o.Qty, PriceFen: o.PriceFen, AmountFen: o.AmountFen, SaleVersion: o.SaleVersion, State: o.State,
+		Rev: o.Rev, ToldRev: o.ToldRev, CreatedAt: o.CreatedAt, PayBy: o.PayBy, PaidAt: o.PaidAt,
+		CancelledAt: o.CancelledAt, TradeOpened: o.TradeOpened, ContentHash: o.ContentHash, TradeNo: o.TradeNo,
+		Tracking: o.Tracking, Reason: o.Reason, ProductName: o.ProductName,
 	}
 	if o.Key != "" {
 		row.Key = &o.Key // no copy: this is on the way of every insert
@@ -89,8 +87,8 @@ var columnDefaults = []struct {
 	{"address", func(r *orderRow) bool { return r.Address == nil }},
 }
 
-// unsaid lists the columns that have their default in all rows. An INSERT that leaves them out is half as long, and the
-// database spends a quarter of its time reading INSERTs.
+// unsaid lists the columns that have their default in all rows. An INSERT without them is half as long; the database
+// spends a quarter of its time reading INSERTs.
 func unsaid(rows []orderRow) []string {
 	columns := make([]string, 0, len(columnDefaults))
 	for _, d := range columnDefaults {
@@ -108,12 +106,10 @@ func unsaid(rows []orderRow) []string {
 func (r *orderRow) order() (app.Order, error) {
 	o := app.Order{
 		ID: r.ID, Sale: r.Sale, User: r.User, Partition: r.Partition, Seq: r.Seq, Ticket: r.Ticket, Hold: r.Hold,
-		Qty: r.Qty, PriceFen: r.PriceFen, AmountFen: r.AmountFen, SaleVersion: r.SaleVersion,
-		State: r.State, Rev: r.Rev, ToldRev: r.ToldRev,
-		CreatedAt: r.CreatedAt, PayBy: r.PayBy, PaidAt: r.PaidAt, CancelledAt: r.CancelledAt,
-		TradeOpened: r.TradeOpened,
-		ContentHash: r.ContentHash, TradeNo: r.TradeNo, Tracking: r.Tracking, Reason: r.Reason,
-		ProductName: r.ProductName, Key: orZero(r.Key),
+		Qty: r.Qty, PriceFen: r.PriceFen, AmountFen: r.AmountFen, SaleVersion: r.SaleVersion, State: r.State,
+		Rev: r.Rev, ToldRev: r.ToldRev, CreatedAt: r.CreatedAt, PayBy: r.PayBy, PaidAt: r.PaidAt,
+		CancelledAt: r.CancelledAt, TradeOpened: r.TradeOpened, ContentHash: r.ContentHash, TradeNo: r.TradeNo,
+		Tracking: r.Tracking, Reason: r.Reason, ProductName: r.ProductName, Key: orZero(r.Key),
 	}
 	if r.Address != nil {
 		o.Address = new(app.Address)

@@ -40,18 +40,13 @@ func (s *Store) OrdersOf(ctx context.Context, q app.OrdersQuery) (page []app.Ord
 	return page, more, err
 }
 
-// ordersOf is what one of the tables has of a user's page. The ids come from the index alone, and only the page's rows
-// are read. The index of orders is not in the order of ids: left alone, MySQL may walk backwards through all orders
-// there are. SQLite does not see the hint, it has an index in that order.
+// ordersOf is one table's part of a user's page. The ids come from the index alone, and only the page's rows are read.
+// The index of orders is not in the order of ids: left alone, MySQL may walk backwards through all orders. SQLite does
+// not see the hint; it has an index in that order.
 func (s *Store) ordersOf(sel *bun.SelectQuery, table string, q app.OrdersQuery) *bun.SelectQuery {
 	ids := s.db.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(table).Column("id").ForceIndex("orders_key").
 		Where("user_id = ?", q.User).Order("id DESC").Limit(int64(q.Limit) + 1)
-	if q.Sale != 0 {
-		ids = ids.Where("sale_id = ?", q.Sale)
-	}
-	if q.Before != 0 {
-		ids = ids.Where("id < ?", q.Before)
-	}
+	ids = whereSet(whereSet(ids, "sale_id = ?", q.Sale), "id < ?", q.Before)
 	return sel.Join("JOIN (?) AS page USING (id)", ids)
 }
 
@@ -65,8 +60,8 @@ func (s *Store) OrdersOfSale(ctx context.Context, sale, after app.ID, limit int)
 		})
 }
 
-// Untold lists orders whose newest state was not published yet, those that wait longest first: also archived ones whose
-// late money is being refunded. before is compared with the wall clock of the process that wrote the row.
+// Untold lists orders whose newest state was not published yet, the oldest first: also archived ones whose late money
+// is being refunded. before is compared with the wall clock of the process that wrote the row.
 func (s *Store) Untold(ctx context.Context, before app.Millis, limit int, but ...int) ([]app.Order, error) {
 	return s.readBoth(ctx, "read untold orders", "unpublished_since", limit,
 		func(q *bun.SelectQuery, _ string) *bun.SelectQuery {

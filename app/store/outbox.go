@@ -25,12 +25,9 @@ type outboxRow struct {
 	SentAt *app.Millis    `bun:"sent_at"`
 }
 
-// post notes for the back office that an order was paid or refunded, in the transaction in which that happens: once for
-// each such revision.
+// post notes for the back office that an order was paid or refunded, in the transaction in which that happens.
 func (s *Store) post(ctx context.Context, tx bun.Conn, o *app.Order, now app.Millis) error {
-	row := outboxRow{Order: o.ID, Rev: o.Rev, State: o.State, At: now, NextAt: &now}
-	_, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
-	return err
+	return insert(ctx, tx, &outboxRow{Order: o.ID, Rev: o.Rev, State: o.State, At: now, NextAt: &now})
 }
 
 // ClaimOutbox takes what is due. See app.OutboxStore.
@@ -92,12 +89,9 @@ func (s *Store) MarkSent(ctx context.Context, posted []app.OutboxMessage, claime
 	}
 	for rev, ids := range byRev {
 		for some := range inOrder(ids) {
-			err := s.inTx(ctx, "mark postings", func(tx bun.Conn) error {
-				_, err := exec(ctx, tx,
-					"UPDATE outbox SET next_at = NULL, sent_at = ? WHERE order_id IN (?) AND rev = ? AND next_at = ?",
-					sent, bun.List(some), rev, claimed.Add(app.OutboxLease))
-				return err
-			})
+			_, err := s.run(ctx, "mark postings",
+				"UPDATE outbox SET next_at = NULL, sent_at = ? WHERE order_id IN (?) AND rev = ? AND next_at = ?",
+				sent, bun.List(some), rev, claimed.Add(app.OutboxLease))
 			if err != nil {
 				return err
 			}
@@ -113,8 +107,8 @@ func (s *Store) LastSent(ctx context.Context) (at app.Millis, err error) {
 	return at, wrap("read the mark of the postings", err)
 }
 
-// Repost schedules what was sent after an instant. See app.OutboxStore. A node that has appended claimed postings to
-// the Redis that lost them must not mark them any more, so all claims end.
+// Repost schedules what was sent after an instant. All claims end, because a node that appended claimed postings to the
+// Redis that lost them must not mark them. See app.OutboxStore.
 func (s *Store) Repost(ctx context.Context, since app.Millis) (n int64, err error) {
 	return inTx(ctx, s, "post again", func(tx bun.Conn) (int64, error) {
 		if _, err := exec(ctx, tx, "UPDATE outbox SET next_at = at WHERE next_at IS NOT NULL AND next_at > at"); err != nil {
@@ -127,10 +121,7 @@ func (s *Store) Repost(ctx context.Context, since app.Millis) (n int64, err erro
 // NoteGroups records the names of the groups in one setting.
 func (s *Store) NoteGroups(ctx context.Context, groups []string) error {
 	return s.inTx(ctx, "record the groups of the back office", func(tx bun.Conn) error {
-		names := strings.Join(groups, "\n")
-		_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onTaken+" value = ?",
-			settingGroups, names, names)
-		return err
+		return s.putSetting(ctx, tx, settingGroups, strings.Join(groups, "\n"))
 	})
 }
 

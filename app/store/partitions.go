@@ -11,28 +11,27 @@ import (
 	"stampede/app"
 )
 
-// maxPartitions is far beyond use; it keeps a slip of the configuration from making tens of thousands of
-// streams.
+// maxPartitions is far beyond use; it keeps a slip of the configuration from making tens of thousands of streams.
 const maxPartitions = 1024
 
 // firstEpoch is that of a partition which was never rebuilt; 0 is kept for "never loaded".
 const firstEpoch = 1
 
-// ErrPartitions means that the database was made for another number of partitions. The number is in every
-// key of Redis and in every sale, so it cannot be changed by configuration.
+// ErrPartitions means that the database was made for another number of partitions. The number is in every key of Redis
+// and in every sale, so it cannot be changed by configuration.
 var ErrPartitions = errors.New("other number of partitions")
 
-// EnsurePartitions stores the number of partitions at the first start, with a row for each, and refuses
-// another number ever after with ErrPartitions. n is 1–1024.
+// EnsurePartitions stores the number of partitions, 1–1024, at the first start, with a row for each. ErrPartitions: the
+// database has another number.
 func (s *Store) EnsurePartitions(ctx context.Context, n int) error {
 	if n < 1 || n > maxPartitions {
 		return fmt.Errorf("number of partitions: %d is not in 1–%d", n, maxPartitions)
 	}
 	return s.inTx(ctx, "check the number of partitions", func(tx bun.Conn) error {
 		// Writing the value to itself locks the row that exists, so that two first starts agree.
-		if _, err := exec(ctx, tx,
-			"INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onTaken+" value = settings.value",
-			settingPartitions, fmt.Sprint(n)); err != nil {
+		_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onTaken+" value = settings.value",
+			settingPartitions, fmt.Sprint(n))
+		if err != nil {
 			return err
 		}
 		stored, err := setting(ctx, tx, settingPartitions)
@@ -65,8 +64,7 @@ func (s *Store) addPartition(ctx context.Context, tx bun.Conn, partition int) er
 	return err
 }
 
-// lockPartition reads the epoch and keeps it until the transaction ends. ErrNoRow if there is no such
-// partition.
+// lockPartition reads the epoch and keeps it until the transaction ends. ErrNoRow if there is no such partition.
 func (s *Store) lockPartition(ctx context.Context, tx bun.Conn, partition int) (epoch int64, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT epoch FROM partitions WHERE id = ?"+s.d.forUpdate, partition).Scan(&epoch)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -110,29 +108,26 @@ func (s *Store) keepSeq(ctx context.Context, tx bun.Conn, sale app.ID) error {
 	return err
 }
 
+// witnessRow is app.Witness as the tables have it.
+type witnessRow struct {
+	Order app.ID `bun:"id"`
+	Sale  app.ID `bun:"sale_id"`
+	User  app.ID `bun:"user_id"`
+}
+
 // Witnesses names, for each sale that Redis should have, the order with the highest seq of its rows. Redis had accepted
 // it before its row could be written.
 func (s *Store) Witnesses(ctx context.Context, partition int) ([]app.Witness, error) {
-	var rows []struct {
-		Order app.ID `bun:"id"`
-		Sale  app.ID `bun:"sale_id"`
-		User  app.ID `bun:"user_id"`
-	}
+	var rows []witnessRow
 	err := s.db.NewRaw("SELECT o.id, o.sale_id, o.user_id FROM sales AS s JOIN orders AS o ON o.id = s.last_order"+
 		" WHERE s.part = ? AND s.retired_at = 0 AND s.epoch > 0", partition).Scan(ctx, &rows)
-	if err != nil {
-		return nil, wrap(fmt.Sprintf("read newest orders of partition %d", partition), err)
-	}
-	out := make([]app.Witness, len(rows))
-	for i, r := range rows {
-		out[i] = app.Witness{Sale: app.SaleRef{ID: r.Sale, Partition: partition}, User: r.User, Order: r.Order}
-	}
-	return out, nil
+	return convert(rows, func(r *witnessRow) app.Witness {
+		return app.Witness{Sale: app.SaleRef{ID: r.Sale, Partition: partition}, User: r.User, Order: r.Order}
+	}), wrap(fmt.Sprintf("read newest orders of partition %d", partition), err)
 }
 
-// AdvanceEpoch takes the partition and its loaded sales to the epoch after both the stored one and the one
-// given. Transactions that took units under the old epoch have either been committed by then or find no row
-// to update.
+// AdvanceEpoch takes the partition and its loaded sales to the epoch after both the stored one and the one given.
+// Transactions that took units under the old epoch have been committed by then, or find no row to update.
 func (s *Store) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
 	what := fmt.Sprintf("advance the epoch of partition %d", partition)
 	return inTx(ctx, s, what, func(tx bun.Conn) (int64, error) { return s.advanceEpoch(ctx, tx, partition, above) })

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -31,8 +32,8 @@ func (r *paymentRow) received() app.Received {
 	}
 }
 
-// Receive enters a paid trade and makes its order paid. The order's row is locked first, so that whoever hears of the
-// same trade at the same time waits and finds how it ended. See app.PaymentStore.
+// Receive enters a paid trade and makes its order paid. The order's row is locked first, so that a concurrent receiver
+// of the same trade waits and finds the result. See app.PaymentStore.
 func (s *Store) Receive(ctx context.Context, t app.Trade, now app.Millis) (app.Order, app.PaymentOutcome, error) {
 	var out app.Order
 	var outcome app.PaymentOutcome
@@ -92,8 +93,8 @@ func outcomeOf(found []app.Order, t app.Trade) app.PaymentOutcome {
 	}
 }
 
-// again says what a trade means that was received before: what it meant then, unless what it says now does not fit.
-// Only one that was odd, and is not as odd any more, changes anything.
+// again returns what a trade means that was received before: the same, unless it does not fit any more. Only one that
+// was odd, and is less odd now, changes anything.
 func again(known paymentRow, t app.Trade, outcome app.PaymentOutcome) (now app.PaymentOutcome, changes bool) {
 	switch {
 	case known.Order != t.Order:
@@ -130,8 +131,7 @@ func (s *Store) enter(ctx context.Context, tx bun.Conn, fresh bool, row paymentR
 		row.UnsettledSince = &row.SeenAt
 	}
 	if fresh {
-		_, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
-		return err
+		return insert(ctx, tx, &row)
 	}
 	_, err := tx.NewUpdate().Model(&row).WherePK().Exec(ctx)
 	return err
@@ -144,10 +144,5 @@ func (s *Store) lockPayment(ctx context.Context, tx bun.Conn, tradeNo string) (p
 	return row, wrap("read the payment", s.locking(q).Scan(ctx))
 }
 
-// paidAt is when the gateway says that it took the money, or now if it does not say.
-func paidAt(t app.Trade, now app.Millis) app.Millis {
-	if t.PaidAt != 0 {
-		return t.PaidAt
-	}
-	return now
-}
+// paidAt is when the gateway took the money, or now if it does not say.
+func paidAt(t app.Trade, now app.Millis) app.Millis { return cmp.Or(t.PaidAt, now) }

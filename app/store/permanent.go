@@ -8,8 +8,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// MySQL and MariaDB error numbers that no waiting mends: somebody has to change an account, a setting or the program.
-// 1290 is not among them, which a read-only server answers until it is the primary again.
+// MySQL and MariaDB error numbers that waiting does not mend: an account, a setting or the program must change. 1290 is
+// not among them: a read-only server returns it until it is the primary again.
 var permanentErrors = map[uint16]bool{
 	1044: true, // no access to the database
 	1045: true, // wrong user or password

@@ -12,9 +12,7 @@ import (
 func (s *Store) Products(ctx context.Context, category app.ID, page, size int) ([]app.Product, bool, error) {
 	found, err := s.products(ctx, "read products", func(q *bun.SelectQuery) *bun.SelectQuery {
 		q = q.Where("p.archived_at = 0")
-		if category != 0 {
-			q = q.Where("p.category_id = ?", category)
-		}
+		q = whereSet(q, "p.category_id = ?", category)
 		return turnTo(q.Order("p.id"), page, size)
 	})
 	found, more := cut(found, size)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/uptrace/bun"
-
 	"stampede/app"
 )
 
@@ -31,11 +29,7 @@ func (s *Store) PurgeAccounts(ctx context.Context, now app.Millis) error {
 			[]any{app.UserPending, now.Add(-pendingKept)},
 		},
 	} {
-		err := s.inTx(ctx, "forget old "+purge.what, func(tx bun.Conn) error {
-			_, err := exec(ctx, tx, purge.statement, purge.args...)
-			return err
-		})
-		if err != nil {
+		if _, err := s.run(ctx, "forget old "+purge.what, purge.statement, purge.args...); err != nil {
 			return err
 		}
 	}

@@ -53,12 +53,11 @@ func (s *Store) putRefund(ctx context.Context, tx bun.Conn, known bool, r *refun
 		_, err := tx.NewUpdate().Model(r).WherePK().Exec(ctx)
 		return err
 	}
-	_, err := tx.NewInsert().Model(r).Returning("NULL").Exec(ctx)
-	return err
+	return insert(ctx, tx, r)
 }
 
-// turn flips an order whose row is locked to another state of the same units, or to the same with another reason: the
-// guard counts the units as before. Its buyer is to be told.
+// turn flips a locked order to another state of the same units, or to the same with another reason. Its buyer is to be
+// told.
 func (s *Store) turn(ctx context.Context, tx bun.Conn, o *app.Order, to app.OrderState) error {
 	return s.flip(ctx, tx, o, to, "reason = ?", o.Reason)
 }

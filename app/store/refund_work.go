@@ -45,11 +45,9 @@ func (s *Store) NoteRefund(ctx context.Context, order app.ID, note string, stuck
 
 // RetryRefund opens a stuck refund again. See app.RefundStore.
 func (s *Store) RetryRefund(ctx context.Context, order app.ID, now app.Millis) error {
-	return s.inTx(ctx, "try the refund of order "+order.String()+" again", func(tx bun.Conn) error {
-		n, err := exec(ctx, tx, "UPDATE refunds SET state = ?, next_at = ? WHERE order_id = ? AND state = ?",
-			app.RefundOpen, now, order, app.RefundStuck)
-		return orNoRow(n, err)
-	})
+	return s.changeRow(ctx, "try the refund of order "+order.String()+" again",
+		"UPDATE refunds SET state = ?, next_at = ? WHERE order_id = ? AND state = ?", app.RefundOpen, now, order,
+		app.RefundStuck)
 }
 
 // FinishRefund flips a refunding order to refunded. Its units stay with the guard: they are withdrawn, which the sum of
@@ -87,17 +85,9 @@ func (s *Store) RefundOf(ctx context.Context, order app.ID) (app.Refund, error) 
 func (s *Store) Refunds(ctx context.Context, q app.RefundsQuery) (page []app.Refund, more bool, err error) {
 	var rows []refundRow
 	sel := s.db.NewSelect().Model(&rows).Order("order_id DESC").Limit(int64(q.Limit) + 1)
-	if q.State != "" {
-		sel = sel.Where("state = ?", q.State)
-	}
-	if q.Before != 0 {
-		sel = sel.Where("order_id < ?", q.Before)
-	}
-	if err := sel.Scan(ctx); err != nil {
-		return nil, false, wrap("read refunds", err)
-	}
+	err = whereSet(whereSet(sel, "state = ?", q.State), "order_id < ?", q.Before).Scan(ctx)
 	page, more = cut(convert(rows, (*refundRow).refund), q.Limit)
-	return page, more, nil
+	return page, more, wrap("read refunds", err)
 }
 
 // RefundBacklog counts what waits.

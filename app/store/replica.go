@@ -23,8 +23,8 @@ const (
 )
 
 // Replica reads lists and sums from a server that follows the database. It waits until the replica has what the primary
-// had committed; if the replica is late, away or no replica, the primary is read for a while. It has only methods that
-// show: nothing is decided by it and no event is replayed from it.
+// had committed; if the replica is late, away or no replica, the primary is read for a while. Nothing is decided by
+// what it reads, and no event is replayed from it.
 type Replica struct {
 	primary *Store
 	open    func(ctx context.Context) (*Store, error)
@@ -45,7 +45,7 @@ var (
 )
 
 // positionWords are how a server says what it has committed, and how another one waits until it has that too. They need
-// no privilege. MariaDB always has them where a binary log is written, MySQL with gtid_mode = ON.
+// no privilege. MariaDB has them where a binary log is written, MySQL with gtid_mode = ON.
 type positionWords struct {
 	committed string // a position; empty where none is kept
 	await     string // of a position and seconds: 0 when it was reached
@@ -63,8 +63,8 @@ var (
 		catchUpWithin)
 )
 
-// OpenReplica makes a reader of the server that dsn leads to. It reaches for it when it is first read, so that a
-// replica that is away delays nobody's start.
+// OpenReplica makes a reader of the server at dsn. It connects at the first read: a replica that is away delays no
+// start.
 func OpenReplica(primary *Store, dsn, certificates string) *Replica {
 	return &Replica{primary: primary, open: func(ctx context.Context) (*Store, error) {
 		return OpenTrustedMySQL(ctx, dsn, certificates)
@@ -98,37 +98,31 @@ func (r *Replica) Close() error {
 	return r.store.Close()
 }
 
-// FindOrders is Store.FindOrders. An order that is named is read from the primary: somebody is about to act on it.
-func (r *Replica) FindOrders(ctx context.Context, q app.OrderSearch) (page []app.Order, more bool, err error) {
-	if q.ID != 0 {
-		return r.primary.FindOrders(ctx, q)
-	}
-	err = r.read(ctx, func(s *Store) (err error) {
-		page, more, err = s.FindOrders(ctx, q)
-		return err
-	})
-	return page, more, err
+// FindOrders is Store.FindOrders. A named order is read from the primary: an operator is about to act on it.
+func (r *Replica) FindOrders(ctx context.Context, q app.OrderSearch) ([]app.Order, bool, error) {
+	return find(ctx, r, q.ID != 0, q, (*Store).FindOrders)
 }
 
-// FindUsers is Store.FindUsers. An account that is named is read from the primary.
-func (r *Replica) FindUsers(ctx context.Context, q app.UserSearch) (page []app.User, more bool, err error) {
-	if q.Name != "" {
-		return r.primary.FindUsers(ctx, q)
-	}
-	err = r.read(ctx, func(s *Store) (err error) {
-		page, more, err = s.FindUsers(ctx, q)
-		return err
-	})
-	return page, more, err
+// FindUsers is Store.FindUsers. A named account is read from the primary.
+func (r *Replica) FindUsers(ctx context.Context, q app.UserSearch) ([]app.User, bool, error) {
+	return find(ctx, r, q.Name != "", q, (*Store).FindUsers)
 }
 
-// FindPayments is Store.FindPayments. Those of an order that is named are read from the primary.
-func (r *Replica) FindPayments(ctx context.Context, q app.PaymentSearch) (page []app.Received, more bool, err error) {
-	if q.Order != 0 {
-		return r.primary.FindPayments(ctx, q)
+// FindPayments is Store.FindPayments. Those of a named order are read from the primary.
+func (r *Replica) FindPayments(ctx context.Context, q app.PaymentSearch) ([]app.Received, bool, error) {
+	return find(ctx, r, q.Order != 0, q, (*Store).FindPayments)
+}
+
+// find runs a search on the replica, or on the primary alone.
+func find[Q, T any](
+	ctx context.Context, r *Replica, primary bool, q Q,
+	search func(s *Store, ctx context.Context, q Q) ([]T, bool, error),
+) (page []T, more bool, err error) {
+	if primary {
+		return search(r.primary, ctx, q)
 	}
 	err = r.read(ctx, func(s *Store) (err error) {
-		page, more, err = s.FindPayments(ctx, q)
+		page, more, err = search(s, ctx, q)
 		return err
 	})
 	return page, more, err

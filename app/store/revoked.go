@@ -21,8 +21,7 @@ func (s *Store) Revoke(ctx context.Context, subjects []app.ID, until app.Millis)
 	return s.inTx(ctx, "revoke tokens", func(tx bun.Conn) error { return s.revoke(ctx, tx, subjects, until) })
 }
 
-// revoke writes one statement per subject, in their order. A subject that was revoked before is new to those who read
-// what is new.
+// revoke writes one statement per subject, in their order. A subject that was revoked before counts as new.
 func (s *Store) revoke(ctx context.Context, tx bun.Conn, subjects []app.ID, until app.Millis) error {
 	for _, subject := range slices.Sorted(slices.Values(subjects)) {
 		_, err := exec(ctx, tx, "INSERT INTO revoked (subject, at, until) VALUES (?, "+s.d.now+", ?) "+s.d.onTaken+
@@ -117,15 +116,12 @@ func (s *Store) RotateKey(ctx context.Context, from int64, only bool) (app.KeyGe
 }
 
 func (s *Store) putKeyGeneration(ctx context.Context, tx bun.Conn, k app.KeyGeneration) error {
-	for _, set := range []struct {
-		name  string
-		value int64
-	}{{settingGeneration, k.Number}, {settingSince, int64(k.Since)}, {settingOldest, k.Oldest}} {
-		_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onTaken+" value = ?",
-			set.name, set.value, set.value)
-		if err != nil {
-			return err
-		}
+	err := s.putSetting(ctx, tx, settingGeneration, k.Number)
+	if err == nil {
+		err = s.putSetting(ctx, tx, settingSince, k.Since)
 	}
-	return nil
+	if err == nil {
+		err = s.putSetting(ctx, tx, settingOldest, k.Oldest)
+	}
+	return err
 }

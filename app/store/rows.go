@@ -10,8 +10,8 @@ import (
 	"stampede/app"
 )
 
-// idsAtOnce is the longest list of ids in a statement. From 1000 on, MariaDB turns a list into a temporary
-// table and reads, and locks, the rows in whatever order that has, and not in the order of their ids.
+// idsAtOnce is the longest list of ids in a statement. From 1000 on, MariaDB turns a list into a temporary table and
+// reads, and locks, the rows in an order of its own.
 const idsAtOnce = 500
 
 // inOrder cuts ids into lists for statements, sorted and each once: locks are taken in the order of ids.
@@ -29,6 +29,15 @@ func where(condition string, args ...any) selection {
 	return func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where(condition, args...) }
 }
 
+// whereSet narrows a query down by a value that is not zero.
+func whereSet[T comparable](q *bun.SelectQuery, condition string, value T) *bun.SelectQuery {
+	var zero T
+	if value == zero {
+		return q
+	}
+	return q.Where(condition, value)
+}
+
 // locking keeps the rows of a query from changing until the transaction ends.
 func (s *Store) locking(q *bun.SelectQuery) *bun.SelectQuery {
 	if s.d.forUpdate == "" { // SQLite: the transaction has the whole file
@@ -37,7 +46,7 @@ func (s *Store) locking(q *bun.SelectQuery) *bun.SelectQuery {
 	return q.For("UPDATE")
 }
 
-// claimDue takes rows whose turn it is, and puts that off in the same transaction. due asks for them.
+// claimDue takes rows that are due, and puts them off in the same transaction. putOff gets at least one row.
 func claimDue[R any](
 	ctx context.Context, s *Store, what string, due func(db bun.IDB, rows *[]R) *bun.SelectQuery,
 	putOff func(tx bun.Conn, rows []R) error,
@@ -48,7 +57,7 @@ func claimDue[R any](
 		return nil, wrap(what, err)
 	}
 	return inTx(ctx, s, what, func(tx bun.Conn) (rows []R, err error) {
-		if err := s.locking(due(tx, &rows)).Scan(ctx); err != nil {
+		if err := s.locking(due(tx, &rows)).Scan(ctx); err != nil || len(rows) == 0 { // another node was faster
 			return nil, err
 		}
 		return rows, putOff(tx, rows)

@@ -82,10 +82,7 @@ func readSales(ctx context.Context, db bun.IDB, narrow selection) ([]saleRow, ma
 
 func (s *Store) sales(ctx context.Context, what string, narrow selection) ([]app.Sale, error) {
 	rows, images, err := readSales(ctx, s.db, narrow)
-	if err != nil {
-		return nil, wrap(what, err)
-	}
-	return convert(rows, func(r *saleRow) app.Sale { return r.sale(images) }), nil
+	return convert(rows, func(r *saleRow) app.Sale { return r.sale(images) }), wrap(what, err)
 }
 
 type imageRow struct {
@@ -105,14 +102,11 @@ func readImages(ctx context.Context, db bun.IDB, products []app.ID) (map[app.ID]
 	var rows []imageRow
 	err := db.NewSelect().Model(&rows).Where("product_id IN (?)", bun.List(products)).
 		Order("product_id", "position").Scan(ctx)
-	if err != nil {
-		return nil, err
-	}
 	images := make(map[app.ID][]app.Image, len(products))
 	for _, r := range rows {
 		images[r.Product] = append(images[r.Product], app.Image{URL: r.URL, Alt: r.Alt})
 	}
-	return images, nil
+	return images, err
 }
 
 // shown makes no pictures an empty list, which is what clients expect.

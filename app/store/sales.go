@@ -12,7 +12,7 @@ import (
 )
 
 // Sale reads one sale with its product. ErrNoRow if there is none, or it was archived before it was loaded. An archived
-// sale that was loaded may have orders, so flows still find it by its id.
+// sale that was loaded may have orders.
 func (s *Store) Sale(ctx context.Context, id app.ID) (app.Sale, error) {
 	what := "read sale " + id.String()
 	found, err := s.sales(ctx, what, where("s.id = ? AND "+withOrders, id))
@@ -100,15 +100,14 @@ func (s *Store) markLoaded(
 			return err
 		}
 		if matched == 0 {
-			return fmt.Errorf("%w: it was loaded under another epoch than %d, or edited meanwhile", app.ErrStaleEpoch,
-				epoch)
+			return fmt.Errorf("%w: it was loaded under another epoch than %d, or edited meanwhile", app.ErrStaleEpoch, epoch)
 		}
 		return nil
 	})
 }
 
-// MarkRetired notes that a sale's keys have left Redis for good, if it is still at that epoch. Marking it again keeps
-// the first instant. What its partition has given out stays known (I8).
+// MarkRetired notes that a sale's keys have left Redis for good, if it is still at that epoch. A repeat keeps the first
+// instant. What its partition has given out stays known (I8).
 func (s *Store) MarkRetired(ctx context.Context, sale app.ID, epoch int64) error {
 	return s.inTx(ctx, "mark sale "+sale.String()+" retired", func(tx bun.Conn) error {
 		if err := s.keepSeq(ctx, tx, sale); err != nil {
@@ -133,8 +132,7 @@ func (s *Store) RestoreTerms(ctx context.Context, sale app.ID, t app.SaleTerms) 
 	return restored, err
 }
 
-// RestoreAdded raises the units that operators have added to a total that Redis has seen committed, and answers by how
-// many. See app.SaleStore.
+// RestoreAdded raises the added units to a total that Redis has seen committed. See app.SaleStore.
 func (s *Store) RestoreAdded(ctx context.Context, sale app.ID, added int64) (int64, error) {
 	what := "restore the units added to sale " + sale.String()
 	return inTx(ctx, s, what, func(tx bun.Conn) (more int64, err error) {

@@ -10,8 +10,7 @@ import (
 
 var _ app.SearchStore = (*Store)(nil)
 
-// FindOrders pages through orders, newest first, along the index that narrows the search down most. See
-// app.SearchStore.
+// FindOrders pages through orders, newest first, along the most selective index. See app.SearchStore.
 func (s *Store) FindOrders(ctx context.Context, q app.OrderSearch) (page []app.Order, more bool, err error) {
 	page, err = s.readBoth(ctx, "search for orders", orderOf(q), q.Limit+1,
 		func(sel *bun.SelectQuery, _ string) *bun.SelectQuery {
@@ -35,19 +34,9 @@ func orderOf(q app.OrderSearch) string {
 // findOrders is the query for one of the tables. It names the index, which MySQL does not always find; SQLite ignores
 // it. orders_due sorts by deadline, which is nearly the order of ids.
 func findOrders(sel *bun.SelectQuery, q app.OrderSearch) *bun.SelectQuery {
-	sel = sel.Limit(int64(q.Limit) + 1)
-	if q.ID != 0 {
-		sel = sel.Where("id = ?", q.ID)
-	}
-	if q.User != 0 {
-		sel = sel.Where("user_id = ?", q.User)
-	}
-	if q.Sale != 0 {
-		sel = sel.Where("sale_id = ?", q.Sale)
-	}
-	if q.State != "" {
-		sel = sel.Where("state = ?", q.State)
-	}
+	sel = whereSet(sel.Limit(int64(q.Limit)+1), "id = ?", q.ID)
+	sel = whereSet(whereSet(sel, "user_id = ?", q.User), "sale_id = ?", q.Sale)
+	sel = whereSet(sel, "state = ?", q.State)
 	switch {
 	case q.ID != 0:
 	case q.User != 0:
@@ -62,10 +51,7 @@ func findOrders(sel *bun.SelectQuery, q app.OrderSearch) *bun.SelectQuery {
 		}
 		return sel.ForceIndex("orders_due").OrderExpr(orderOf(q))
 	}
-	if q.Before != 0 {
-		sel = sel.Where("id < ?", q.Before)
-	}
-	return sel.Order("id DESC")
+	return whereSet(sel, "id < ?", q.Before).Order("id DESC")
 }
 
 // FindUsers pages through accounts. See app.SearchStore.
@@ -85,10 +71,7 @@ func findUsers(sel *bun.SelectQuery, q app.UserSearch) *bun.SelectQuery {
 	sel = sel.Limit(int64(q.Limit) + 1)
 	if q.Email != "" { // deleted accounts have none
 		sel = sel.ForceIndex("users_email").Where("email >= ? AND email < ?", q.Email, q.Email+afterEmails).Order("email")
-		if q.Before != 0 {
-			sel = sel.Where("email > (SELECT email FROM users WHERE id = ?)", q.Before)
-		}
-		return sel
+		return whereSet(sel, "email > (SELECT email FROM users WHERE id = ?)", q.Before)
 	}
 	switch {
 	case q.Name != "":
@@ -96,10 +79,7 @@ func findUsers(sel *bun.SelectQuery, q app.UserSearch) *bun.SelectQuery {
 	case q.Role != "": // without an index: operators are few, and rarely listed
 		sel = sel.Where("role = ?", q.Role)
 	}
-	if q.Before != 0 {
-		sel = sel.Where("id < ?", q.Before)
-	}
-	return sel.Where("state <> ?", app.UserDeleted).Order("id DESC")
+	return whereSet(sel, "id < ?", q.Before).Where("state <> ?", app.UserDeleted).Order("id DESC")
 }
 
 // FindPayments pages through payments, the newest first. See app.SearchStore.
@@ -117,10 +97,7 @@ func findPayments(sel *bun.SelectQuery, q app.PaymentSearch) *bun.SelectQuery {
 	by, index := "paid_at", "payments_paid"
 	switch {
 	case q.Order != 0:
-		sel, index = sel.Where("order_id = ?", q.Order), "payments_order"
-		if q.Outcome != "" {
-			sel = sel.Where("outcome = ?", q.Outcome)
-		}
+		sel, index = whereSet(sel.Where("order_id = ?", q.Order), "outcome = ?", q.Outcome), "payments_order"
 	case q.Outcome != "":
 		sel, by, index = sel.Where("outcome = ?", q.Outcome), "seen_at", "payments_outcome"
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/uptrace/bun"
@@ -44,6 +45,13 @@ func counted(ctx context.Context, db bun.IDB, name string) (int64, error) {
 func (s *Store) Version(ctx context.Context) (int64, error) {
 	n, err := counted(ctx, s.db, settingVersion)
 	return n, wrap("read the catalogue's version", err)
+}
+
+// putSetting sets a setting.
+func (s *Store) putSetting(ctx context.Context, tx bun.Conn, name string, value any) error {
+	text := fmt.Sprint(value)
+	_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onTaken+" value = ?", name, text, text)
+	return err
 }
 
 // raise makes a setting that counts one larger, and holds its row until the transaction ends.

@@ -38,11 +38,8 @@ func (s *Store) Restamp(ctx context.Context, ids []app.ID) ([]app.Order, error) 
 // RestampSince does that for those that were stamped at the instant or later. See app.OrderStore.
 func (s *Store) RestampSince(ctx context.Context, ids []app.ID, since app.Millis) error {
 	for some := range inOrder(ids) {
-		err := s.inTx(ctx, "stamp young orders anew", func(tx bun.Conn) error {
-			_, err := exec(ctx, tx, "UPDATE orders SET "+s.d.stamp+" WHERE id IN (?) AND "+s.d.changed+" >= ?",
-				bun.List(some), since)
-			return err
-		})
+		_, err := s.run(ctx, "stamp young orders anew",
+			"UPDATE orders SET "+s.d.stamp+" WHERE id IN (?) AND "+s.d.changed+" >= ?", bun.List(some), since)
 		if err != nil {
 			return err
 		}

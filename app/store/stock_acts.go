@@ -32,11 +32,11 @@ const mostStockActs = 200
 // actsPerGeneration is more than one generation of the database has of withdrawals.
 const actsPerGeneration = 1_000_000
 
-// AskStock enters a withdrawal. The row of the sale is locked: numbers are given out one after the other within it, and
-// acts go one after the other anyway. See app.SaleEditor.
+// AskStock enters a withdrawal. The raised version keeps callers serial: numbers are given out in order. See
+// app.SaleEditor.
 func (s *Store) AskStock(ctx context.Context, sale app.ID, units int64) (app.StockAct, error) {
 	return inTx(ctx, s, "ask for units of sale "+sale.String(), func(tx bun.Conn) (app.StockAct, error) {
-		if err := s.raise(ctx, tx, settingVersion); err != nil { // keeps those who ask one after the other
+		if err := s.raise(ctx, tx, settingVersion); err != nil {
 			return app.StockAct{}, err
 		}
 		n, err := tx.NewSelect().Model((*stockRow)(nil)).Where("sale_id = ?", sale).Count(ctx)
@@ -55,8 +55,7 @@ func (s *Store) AskStock(ctx context.Context, sale app.ID, units int64) (app.Sto
 		if err != nil {
 			return app.StockAct{}, err
 		}
-		_, err = tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
-		return row.act(), err
+		return row.act(), insert(ctx, tx, &row)
 	})
 }
 
@@ -81,7 +80,7 @@ func (s *Store) StockActs(ctx context.Context, sale app.ID) ([]app.StockAct, err
 	return convert(rows, (*stockRow).act), wrap("read the withdrawals of sale "+sale.String(), err)
 }
 
-// SettleStock counts what Redis has taken. The statement on the sale asks for the epoch: a rebuild that has begun has
+// SettleStock counts what Redis has taken. The statement on the sale requires the epoch: a rebuild that has begun has
 // raised it, and reads the sale afterwards (I8). See app.SaleEditor.
 func (s *Store) SettleStock(ctx context.Context, id, taken, epoch int64) (app.StockAct, error) {
 	return inTx(ctx, s, fmt.Sprintf("settle withdrawal %d", id), func(tx bun.Conn) (app.StockAct, error) {

@@ -21,12 +21,11 @@ type Store struct {
 	fence     *fence
 	connector driver.Connector // of MySQL, without a fence
 
-	// writer admits one write transaction at a time on SQLite, where they would otherwise find each other
-	// by polling; nil on MySQL.
+	// writer admits one write transaction at a time on SQLite, which would otherwise poll; nil on MySQL.
 	writer chan struct{}
 
-	// expiring are the transactions that end orders in bulk and are under way: a quarter of the connections, so
-	// that a deadline of ten thousand orders leaves the others to those who buy.
+	// expiring limits the transactions that end orders in bulk to a quarter of the connections, so that a deadline of
+	// ten thousand orders leaves the others to buys.
 	expiring chan struct{}
 
 	archiving chan struct{} // who moves orders to the archive, on SQLite
@@ -68,16 +67,15 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// victimTries is how often a transaction is tried that the server sacrifices to end a deadlock. Nothing of
-// it happened then, so trying again is safe and mostly works at once.
+// victimTries is how often a transaction is tried that the server rolls back to end a deadlock.
 const victimTries = 5
 
 // rollbackTimeout is what a failed transaction may take beyond its caller's context.
 const rollbackTimeout = time.Second
 
-// inTx runs fn in a transaction and commits it. fn may run several times, each time from scratch. The error
-// is classified and says what was being done; when it wraps ErrTransient, the transaction may have been
-// committed all the same. With the context of an act (Store.Act), fn becomes a part of that one.
+// inTx runs fn in a transaction and commits it. fn may run several times, each time from scratch. The error is
+// classified; when it wraps ErrTransient, the transaction may have been committed all the same. With the context of an
+// act (Store.Act), fn becomes a part of that one.
 func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Conn) error) error {
 	if act := s.actOf(ctx); act != nil {
 		return wrap(what, act.join(fn))
@@ -91,8 +89,7 @@ func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Conn) erro
 	return wrap(what, ended(ctx, err))
 }
 
-// ended says that the context has ended where the driver says only that the connection is closed: it closes it for that
-// reason, and whatever is asked of it afterwards fails.
+// ended adds the end of the context to the driver's ErrBadConn: the driver closes the connection for that reason.
 func ended(ctx context.Context, err error) error {
 	if why := ctx.Err(); why != nil && errors.Is(err, driver.ErrBadConn) {
 		return fmt.Errorf("%w: %w", why, err)
@@ -109,8 +106,8 @@ func inTx[T any](ctx context.Context, s *Store, what string, fn func(tx bun.Conn
 	return result, err
 }
 
-// tryTx says BEGIN and COMMIT as statements, because those of database/sql cannot be interrupted: with a server
-// that has stopped answering they would hold the caller far beyond its context.
+// tryTx runs BEGIN and COMMIT as statements, because those of database/sql cannot be interrupted: a server that has
+// stopped answering would hold the caller far beyond its context.
 func (s *Store) tryTx(ctx context.Context, fn func(tx bun.Conn) error) error {
 	if s.writer != nil {
 		select {
@@ -144,8 +141,8 @@ func (s *Store) tryTx(ctx context.Context, fn func(tx bun.Conn) error) error {
 	return nil
 }
 
-// abandon ends a transaction that failed, also after a lock wait timeout, which undoes only its statement. If
-// the server does not confirm that, the connection is thrown away, and the server rolls back by itself.
+// abandon ends a transaction that failed, also after a lock wait timeout, which undoes only its statement. If the
+// server does not confirm that, the connection is thrown away, and the server rolls back by itself.
 func abandon(ctx context.Context, conn bun.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
@@ -181,6 +178,22 @@ func execMatching(ctx context.Context, tx bun.IDB, want int, what, query string,
 		err = fmt.Errorf("%w: %s: %d rows instead of %d", app.ErrPermanent, what, matched, want)
 	}
 	return err
+}
+
+// insert writes new rows.
+func insert(ctx context.Context, tx bun.Conn, rows any) error {
+	_, err := tx.NewInsert().Model(rows).Returning("NULL").Exec(ctx)
+	return err
+}
+
+// run executes one statement in a transaction of its own and returns how many rows it matched.
+func (s *Store) run(ctx context.Context, what, query string, args ...any) (int64, error) {
+	return inTx(ctx, s, what, func(tx bun.Conn) (int64, error) { return exec(ctx, tx, query, args...) })
+}
+
+// changeRow is run for a conditional change of one row. ErrNoRow if none matched.
+func (s *Store) changeRow(ctx context.Context, what, query string, args ...any) error {
+	return s.inTx(ctx, what, func(tx bun.Conn) error { return orNoRow(exec(ctx, tx, query, args...)) })
 }
 
 // wallClock is for columns that only order duties or inform people. It decides nothing (I10).

@@ -43,9 +43,6 @@ func (s *Store) ToldUntil(ctx context.Context, partition int) (at app.Millis, er
 
 // SetToldUntil moves that instant forward. ErrNoRow if there is no such partition.
 func (s *Store) SetToldUntil(ctx context.Context, partition int, at app.Millis) error {
-	return s.inTx(ctx, fmt.Sprintf("note until when partition %d was told", partition), func(tx bun.Conn) error {
-		matched, err := exec(ctx, tx,
-			"UPDATE partitions SET published_until = "+s.d.greatest+"(published_until, ?) WHERE id = ?", at, partition)
-		return orNoRow(matched, err)
-	})
+	return s.changeRow(ctx, fmt.Sprintf("note until when partition %d was told", partition),
+		"UPDATE partitions SET published_until = "+s.d.greatest+"(published_until, ?) WHERE id = ?", at, partition)
 }

@@ -59,8 +59,7 @@ func sumUp(ctx context.Context, tx bun.Tx, sale app.ID, moved bool) (sums rowSum
 	return sums, nil
 }
 
-// SaleTotals sums the rows of one sale and reads its guard, all as of one instant. ErrNoRow if there is no
-// such sale.
+// SaleTotals sums the rows of one sale and reads its guard, all as of one instant. ErrNoRow: there is no such sale.
 func (s *Store) SaleTotals(ctx context.Context, sale app.ID) (app.SaleTotals, error) {
 	var t app.SaleTotals
 	err := s.inSnapshot(ctx, "sum up sale "+sale.String(), func(tx bun.Tx) error {

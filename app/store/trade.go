@@ -49,8 +49,7 @@ func (s *Store) OpenTrade(
 			return o, err
 		}
 		row := tradeRow{Order: order, OpenedAt: now, ExpiresAt: expires, CheckAt: new(now.Add(firstCheck))}
-		_, err = tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
-		return o, err
+		return o, insert(ctx, tx, &row)
 	})
 }
 
@@ -62,8 +61,7 @@ func (s *Store) EndTraded(ctx context.Context, ids []app.ID, to app.OrderState, 
 // endedShare is the part of a claim that trades get whose time to pay is over, also when others would fill it.
 const endedShare = 8
 
-// ClaimTrades answers trades that are due and puts their next turn off, so that nobody else asks meanwhile. See
-// app.PaymentStore.
+// ClaimTrades returns trades that are due and puts their next turn off. See app.PaymentStore.
 func (s *Store) ClaimTrades(ctx context.Context, now, until app.Millis, limit int) ([]app.OpenedTrade, error) {
 	limit = min(limit, idsAtOnce)
 	var due []tradeRow
@@ -82,12 +80,9 @@ func (s *Store) ClaimTrades(ctx context.Context, now, until app.Millis, limit in
 		return execMatching(ctx, tx, len(ids), "put them off",
 			"UPDATE trades SET check_at = ? WHERE order_id IN (?)", until, bun.List(ids))
 	})
-	if err != nil {
-		return nil, err
-	}
 	return convert(due, func(r *tradeRow) app.OpenedTrade {
 		return app.OpenedTrade{Order: r.Order, OpenedAt: r.OpenedAt, ExpiresAt: r.ExpiresAt, DueAt: *r.CheckAt}
-	}), nil
+	}), err
 }
 
 // lockDue reads the trades of one kind that are due, the longest waiting first, and keeps them from changing.

@@ -48,7 +48,7 @@ func (s *Store) Register(ctx context.Context, u app.User, activate app.MailToken
 				return err
 			}
 		}
-		_, err = tx.NewInsert().Model(rowOfUser(&u)).Returning("NULL").Exec(ctx)
+		err = insert(ctx, tx, rowOfUser(&u))
 		if isDuplicate(err) { // the same call, made again, sees the other one
 			return fmt.Errorf("%w: another registration was faster: %w", app.ErrTransient, err)
 		}
@@ -94,9 +94,7 @@ func (s *Store) AddMailToken(ctx context.Context, t app.MailToken) error {
 }
 
 func addToken(ctx context.Context, tx bun.Conn, t app.MailToken) error {
-	row := mailTokenRow{Hash: t.Hash, User: t.User, Kind: t.Kind, ExpiresAt: t.ExpiresAt}
-	_, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
-	return err
+	return insert(ctx, tx, &mailTokenRow{Hash: t.Hash, User: t.User, Kind: t.Kind, ExpiresAt: t.ExpiresAt})
 }
 
 // Activate spends a token for the account that it is of. See app.UserStore.
@@ -139,8 +137,8 @@ func (s *Store) Reset(ctx context.Context, hash, password string, now app.Millis
 	})
 }
 
-// spend uses a token, once, and answers whose it is. A token that was used after the instant again is told to be that
-// of the same user, and not to be fresh. ErrNoRow: it counts no more, or never did.
+// spend uses a token, once, and returns its user. A token that was used after the instant again is returned as not
+// fresh. ErrNoRow: it counts no more, or never did.
 func spend(
 	ctx context.Context, tx bun.Conn, hash string, kind app.MailTokenKind, now, again app.Millis,
 ) (user app.ID, fresh bool, err error) {

@@ -77,10 +77,7 @@ func oneUser(ctx context.Context, q *bun.SelectQuery, where string, arg any) (ap
 
 // AddUser writes an account as it is given. See app.UserStore.
 func (s *Store) AddUser(ctx context.Context, u app.User) error {
-	err := s.inTx(ctx, "add user "+u.ID.String(), func(tx bun.Conn) error {
-		_, err := tx.NewInsert().Model(rowOfUser(&u)).Returning("NULL").Exec(ctx)
-		return err
-	})
+	err := s.inTx(ctx, "add user "+u.ID.String(), func(tx bun.Conn) error { return insert(ctx, tx, rowOfUser(&u)) })
 	if !isDuplicate(err) {
 		return err
 	}
@@ -96,11 +93,8 @@ func (s *Store) AddUser(ctx context.Context, u app.User) error {
 
 // EditUser sets what an account says about itself. See app.UserStore.
 func (s *Store) EditUser(ctx context.Context, id app.ID, name, lang string) error {
-	return s.inTx(ctx, "edit user "+id.String(), func(tx bun.Conn) error {
-		matched, err := exec(ctx, tx, "UPDATE users SET name = ?, lang = ? WHERE id = ? AND state = ?",
-			name, lang, id, app.UserActive)
-		return orNoRow(matched, err)
-	})
+	return s.changeRow(ctx, "edit user "+id.String(), "UPDATE users SET name = ?, lang = ? WHERE id = ? AND state = ?",
+		name, lang, id, app.UserActive)
 }
 
 // SetRole sets the role of an account and logs it out everywhere. See app.UserStore.
