@@ -75,13 +75,7 @@ func (e *Effects) inTime(
 
 // later are those of the rows whose state is not their first: that it was told has to be marked in the row.
 func later(rows []*Order) []*Order {
-	var some []*Order
-	for _, o := range rows {
-		if o.ToldRev < o.Rev {
-			some = append(some, o)
-		}
-	}
-	return some
+	return where(rows, func(o *Order) bool { return o.ToldRev < o.Rev })
 }
 
 // Units moves units in Redis as the rows say: back to the stock, from held to sold, or out of the sale. What fails for
@@ -120,27 +114,17 @@ func (e *Effects) returnUnits(ctx context.Context, rows []*Order) error {
 
 // holds names the holds of the rows that are meant.
 func holds(rows []*Order, meant func(*Order) bool) []SoldHold {
-	var some []SoldHold
-	for _, o := range rows {
-		if meant(o) {
-			some = append(some, SoldHold{Sale: o.Ref(), Order: o.ID, Hold: o.Hold})
-		}
-	}
-	return some
+	return mapped(where(rows, meant), func(o *Order) SoldHold { return SoldHold{Sale: o.Ref(), Order: o.ID, Hold: o.Hold} })
 }
 
 // Schedule enters the deadlines of pending rows.
 func (e *Effects) Schedule(ctx context.Context, rows []*Order) error {
-	byPartition := make(map[int][]Deadline, 1)
-	for _, o := range rows {
-		if o.State == Pending {
-			byPartition[o.Partition] = append(byPartition[o.Partition], Deadline{Order: o.ID, PayBy: o.PayBy})
-		}
-	}
+	pending := where(rows, func(o *Order) bool { return o.State == Pending })
 	var failed []error
-	for partition, deadlines := range byPartition {
+	for partition, some := range byPartition(pending) {
+		deadlines := mapped(some, func(o *Order) Deadline { return Deadline{Order: o.ID, PayBy: o.PayBy} })
 		if err := e.Inventory.Schedule(ctx, partition, deadlines); err != nil {
-			failed = append(failed, fmt.Errorf("schedule %d deadlines: %w", len(deadlines), errors.Join(ErrTransient, err)))
+			failed = append(failed, fmt.Errorf("schedule %d deadlines: %w", len(some), errors.Join(ErrTransient, err)))
 		}
 	}
 	return errors.Join(failed...)
@@ -152,12 +136,8 @@ func (e *Effects) Tell(ctx context.Context, asOf Millis, rows []*Order) error {
 	if err != nil {
 		return err
 	}
-	byPartition := make(map[int][]*Order, 1)
-	for _, o := range untold {
-		byPartition[o.Partition] = append(byPartition[o.Partition], o)
-	}
 	var failed []error
-	for partition, some := range byPartition {
+	for partition, some := range byPartition(untold) {
 		err := e.inTime(ctx, asOf, some, func(asOf Millis, rows []*Order) error {
 			return e.Notifier.Publish(ctx, partition, asOf, rows)
 		})
@@ -173,12 +153,7 @@ func (e *Effects) Tell(ctx context.Context, asOf Millis, rows []*Order) error {
 // stamped stamps those of the rows anew that were not changed a moment ago by the caller's own transaction. asOf was
 // read before, so it holds for them, too.
 func (e *Effects) stamped(ctx context.Context, rows []*Order) ([]*Order, error) {
-	var old []*Order
-	for _, o := range rows {
-		if !o.Stamped {
-			old = append(old, o)
-		}
-	}
+	old := where(rows, func(o *Order) bool { return !o.Stamped })
 	if len(old) == 0 {
 		return rows, nil
 	}
@@ -186,20 +161,12 @@ func (e *Effects) stamped(ctx context.Context, rows []*Order) ([]*Order, error) 
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range rows {
-		if o.Stamped {
-			fresh = append(fresh, o)
-		}
-	}
-	return fresh, nil
+	return append(fresh, where(rows, func(o *Order) bool { return o.Stamped })...), nil
 }
 
 // restamp makes the changes of the rows as new as now and answers the rows as they are now.
 func (e *Effects) restamp(ctx context.Context, rows []*Order) ([]*Order, error) {
-	ids := make([]ID, len(rows))
-	for i, o := range rows {
-		ids[i] = o.ID
-	}
+	ids := mapped(rows, func(o *Order) ID { return o.ID })
 	fresh, err := e.Orders.Restamp(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("stamp %d orders anew: %w", len(ids), err)
@@ -214,6 +181,15 @@ func pointers[T any](rows []T) []*T {
 		out[i] = &rows[i]
 	}
 	return out
+}
+
+// byPartition groups rows.
+func byPartition(rows []*Order) map[int][]*Order {
+	found := make(map[int][]*Order, 1)
+	for _, o := range rows {
+		found[o.Partition] = append(found[o.Partition], o)
+	}
+	return found
 }
 
 // mapped converts each element.

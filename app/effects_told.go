@@ -13,8 +13,8 @@ const (
 	toldBound = 100_000 // beyond it marks are dropped: the reconciler tells again, clients know repeats
 )
 
-// Told writes down, behind the scenes and in batches, which later states were published. It costs no commit on the way
-// of an order; a mark lost in a crash only means that a state is told twice.
+// Told writes down in batches which later states were published: at no commit on the way of an order. A mark lost in a
+// crash only means that a state is told twice.
 type Told struct {
 	Orders OrderStore
 
@@ -26,10 +26,9 @@ type Told struct {
 func (t *Told) Add(rows []*Order) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.pending)+len(rows) > toldBound {
-		return
+	if len(t.pending)+len(rows) <= toldBound {
+		t.pending = append(t.pending, rows...)
 	}
-	t.pending = append(t.pending, rows...)
 }
 
 // RunOnce marks everything that was noted so far.

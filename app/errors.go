@@ -35,10 +35,9 @@ const (
 // Error is what people hear: a code for programs, a sentence for people, and what the code carries.
 // Everything else that fails is wrapped with a verb phrase and becomes Internal at the edge.
 type Error struct {
-	Code    Code   `json:"code"`
-	Message string `json:"message"`
-	// when trying again makes sense, milliseconds; 0: it does not, or at once
-	RetryMS int64      `json:"retry_ms"`
+	Code    Code       `json:"code"`
+	Message string     `json:"message"`
+	RetryMS int64      `json:"retry_ms"`          // when trying again makes sense, milliseconds; 0: it does not, or at once
 	Orders  []OrderRef `json:"orders,omitempty"`  // with limit_reached: what the buyer already holds
 	Current any        `json:"current,omitempty"` // with a conflict of operators: the object as it is now
 }
@@ -78,8 +77,7 @@ func Unreadable(what string, err error) error {
 	return fmt.Errorf("read %s: %w", what, errors.Join(err, FailBusy(what+" cannot be read right now", busyRetry)))
 }
 
-// AsError finds the Error in err; anything else becomes Internal without its text, so that nothing
-// of the inside leaks to a client.
+// AsError finds the Error in err; anything else becomes Internal without its text, so that nothing internal leaks.
 func AsError(err error) *Error {
 	if e, plain := err.(*Error); plain { // as nearly always: errors.As costs as much as the rest of a refusal
 		return e
@@ -107,8 +105,7 @@ var (
 	ErrStaleEpoch = errors.New("stale epoch")
 	// ErrLost means Redis no longer has what the database says was loaded: the partition needs a rebuild.
 	ErrLost = errors.New("partition lost its state")
-	// ErrTooLate means that rows were stamped too long ago to be published: whoever was away meanwhile would not find
-	// them.
+	// ErrTooLate means that rows were stamped too long ago to be published: nodes that were away would not find them.
 	ErrTooLate = errors.New("stamped too long ago")
 	// ErrScarce means that the database has fewer units of a sale than its orders ask for, or not even the sale.
 	ErrScarce = errors.New("the database has fewer units than Redis has sold")
@@ -123,9 +120,7 @@ type StuckSale struct {
 	Err  error // the database's
 }
 
-func (s *StuckSale) Error() string {
-	return "sale " + s.Sale.String() + " is stuck: " + s.Err.Error()
-}
+func (s *StuckSale) Error() string { return "sale " + s.Sale.String() + " is stuck: " + s.Err.Error() }
 
 // Unwrap makes it a transient fault.
 func (s *StuckSale) Unwrap() []error { return []error{ErrTransient, s.Err} }

@@ -52,12 +52,12 @@ func (c *Catalogue) IsHidden(id ID) bool {
 // MaxGuests is how many guests AddGuests adds at once.
 const MaxGuests = 1000
 
-// AddGuests returns the tokens of n new guests, 1 to MaxGuests, each bound to the hidden sale: it can watch this sale
-// and buy in it, and finds no other one. NotFound: there is no such sale. WrongState: it is not hidden. Conflict:
-// guests were added under this key before, and their tokens are not stored.
+// AddGuests returns the tokens of n new guests, 1 to MaxGuests, each bound to the hidden sale (see BoundTo). NotFound:
+// there is no such sale. WrongState: it is not hidden. Conflict: this key has added guests before; tokens are not
+// stored.
 func (d *SaleDesk) AddGuests(ctx context.Context, actor Actor, sale ID, n int) ([]string, error) {
 	if n < 1 || n > MaxGuests {
-		return nil, Fail(BadRequest, fmt.Sprintf("guests must be from 1 to %d", MaxGuests))
+		return nil, failf(BadRequest, "guests must be from 1 to %d", MaxGuests)
 	}
 	s, err := d.Sales.Sale(ctx, sale)
 	if err != nil {

@@ -134,13 +134,7 @@ func (j *Journal) ListJournal(ctx context.Context, q JournalQuery) (page []Journ
 	limit := q.Limit
 	q.Limit++
 	page, err = j.Store.JournalPage(ctx, q)
-	if err != nil {
-		return nil, false, Unreadable("the journal", err)
-	}
-	if len(page) > limit {
-		return page[:limit], true, nil
-	}
-	return page, false, nil
+	return firstOf("the journal", page, limit, err)
 }
 
 // VerifyJournal walks along the whole journal and says the first row that does not fit. A head that somebody wrote down

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// A line of the log says of which request, order, sale, and entry it is, wherever one is meant. Who logs often knows
-// only the error, or the context: both can carry these ids, and the logger puts them into the line as fields of their
-// own (LogIDs). Only ids go there: never a token, an address, or anything that a person has typed.
+// A line of the log names the request, order, sale and entry that it is about. The context and the error can carry
+// these ids; the logger makes fields of them (LogIDs). Only ids go there: never a token, an address, or anything that a
+// person typed.
 
 type logIDsKey struct{}
 

@@ -27,8 +27,7 @@ type Change struct {
 	Trace *SpanRef // where its trace goes on; nil: it is not traced
 }
 
-// AppendChange writes a change behind those of a message; the first line is put in front by the script that publishes
-// it.
+// AppendChange appends a change to a message; the publishing script puts the first line in front.
 func AppendChange(b []byte, user ID, frame []byte) []byte {
 	b = strconv.AppendInt(b, int64(user), 10)
 	b = append(b, ' ')

@@ -21,9 +21,9 @@ func FormatFen(fen int64) string {
 	return fmt.Sprintf("%s%d.%02d", sign, rest/100, rest%100)
 }
 
-// ParseFen reads yuan as fen: "12.34", "12.3" and "12" are 1234, 1230 and 1200. The "no" cases are empty, a sign, a
-// superfluous zero in front ("012"), a point without digits on either side, more than two decimals, more than 14 digits
-// before the point, and whatever is no digit: grouping, exponents, blanks.
+// ParseFen reads yuan as fen: "12.34", "12.3" and "12" are 1234, 1230 and 1200. It rejects signs, a leading zero
+// ("012"), a point without digits on one side, more than two decimals or 14 digits before the point, and other
+// characters.
 func ParseFen(text string) (int64, error) {
 	yuan, decimals, point := strings.Cut(text, ".")
 	if !point {

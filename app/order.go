@@ -84,8 +84,7 @@ func (a *Address) Validate() error {
 	return nil
 }
 
-// Order is a row of the orders table, and in its JSON form what its buyer sees. Fields without a JSON
-// name are the platform's own.
+// Order is a row of the orders table; its JSON form is what its buyer sees. Fields without a JSON name are internal.
 type Order struct {
 	ID          ID         `json:"id"`
 	Sale        ID         `json:"sale"`
@@ -100,11 +99,10 @@ type Order struct {
 	CreatedAt   Millis     `json:"created_at"`
 	PayBy       Millis     `json:"pay_by,omitempty"` // set once, at the first insert, from Redis time
 	PaidAt      Millis     `json:"paid_at,omitempty"`
-	// also the instant of expiry; 0 again when late money revives it
-	CancelledAt Millis   `json:"cancelled_at,omitempty"`
-	TradeNo     string   `json:"trade_no,omitempty"`
-	Tracking    string   `json:"tracking,omitempty"`
-	Address     *Address `json:"address,omitempty"`
+	CancelledAt Millis     `json:"cancelled_at,omitempty"` // also of expiry; 0 again when late money revives it
+	TradeNo     string     `json:"trade_no,omitempty"`
+	Tracking    string     `json:"tracking,omitempty"`
+	Address     *Address   `json:"address,omitempty"`
 
 	User        ID     `json:"-"`
 	Partition   int    `json:"-"`
@@ -131,8 +129,8 @@ func (o *Order) HoldsUnits() bool {
 	}
 }
 
-// reviving reports whether late money has come for an order that had ended, and it is not resolved yet: its hold number
-// may be that of a hold which is about to become its own again.
+// reviving reports whether late money of an ended order is not resolved yet: its hold number may soon be that of a
+// hold.
 func (o *Order) reviving() bool {
 	return (o.State == Expired || o.State == Cancelled) && o.TradeNo != ""
 }

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// OutboxMessage tells the shop's back office that an order was paid, or that its money was given back. Order and Rev
-// identify it: postings are delivered at least once, so a repeat is recognised by them; of two with the same order the
-// larger rev is the newer, in whatever order they come.
+// OutboxMessage tells the shop's back office that an order was paid or refunded. Postings are delivered at least once
+// and in any order: Order and Rev identify one, and the larger rev is the newer.
 type OutboxMessage struct {
 	Order       ID         `json:"order"`
 	Rev         int        `json:"rev"`

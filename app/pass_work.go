@@ -44,9 +44,8 @@ func (p *Passes) work(sale, user ID, now Millis, bits int) *Task {
 	return &Task{Kind: ChallengeWork, ID: text, Text: text, Bits: bits, Until: s.until}
 }
 
-// done gives the pass for a proof of work; false when it is no solution of a task of that user and sale. The pass is of
-// the instant at which the task was set, and all there is to it follows from the task: the same solution sent again, to
-// whichever node, is answered with the same pass, and both together buy once.
+// done returns the pass for a proof of work; false: it is no solution of a task of that user and sale. The pass follows
+// from the task: the same solution, sent to any node, gives the same pass, and both together buy once.
 func (p *Passes) done(task, nonce string, sale, user ID, now Millis) (pass string, until Millis, ok bool) {
 	s, ok := seal{kind: sealWork, sale: sale, user: user}.read(p.key, task, now)
 	if !ok || !isNonce(nonce) || !Solves(task, nonce, int(s.bits)) {

@@ -26,10 +26,10 @@ func (c *Cashier) end(ctx context.Context, o Order, to OrderState) (Order, error
 	return rows[0], nil
 }
 
-// overAtGateway ends the trade at the gateway. over: definitely nothing was paid and nothing can be; else row is the
-// result of the payment. A trade begins when the buyer comes to the gateway, so an unknown one is over only at the
-// deadline, Margin after the gateway stopped taking money. A buyer who cancels earlier gives up a payment that was not
-// begun; if it comes, it is late money.
+// overAtGateway ends the trade at the gateway. over: nothing was paid and nothing can be; else row is the result of the
+// payment. A trade begins when the buyer comes to the gateway, so an unknown one is over only at the deadline, Margin
+// after the gateway stopped taking money. A buyer who cancels earlier gives up a payment that did not begin; if it
+// comes, it is late money.
 func (c *Cashier) overAtGateway(ctx context.Context, o Order, to OrderState) (row Order, over bool, err error) {
 	t, err := c.Gateway.Close(ctx, o.ID)
 	if errors.Is(err, ErrGatewayRefused) {
@@ -84,9 +84,5 @@ func (c *Cashier) paidMeanwhile(ctx context.Context, t Trade) (Order, error) {
 	if err := c.Settle(ctx, t); err != nil {
 		return Order{}, fmt.Errorf("settle the trade of order %s: %w", t.Order, errors.Join(ErrTransient, err))
 	}
-	row, err := c.Orders.Order(ctx, t.Order)
-	if err != nil {
-		return Order{}, fmt.Errorf("read order %s: %w", t.Order, err)
-	}
-	return row, nil
+	return c.Orders.Order(ctx, t.Order)
 }

@@ -160,18 +160,14 @@ func (t *TradeCloser) others(orders []ID) []ID {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := make([]ID, 0, len(orders))
-	for _, id := range orders {
+	return where(orders, func(id ID) bool {
 		until, known := t.known[id]
 		if known && (until.IsZero() || time.Now().Before(until)) {
-			continue
+			return false
 		}
-		if known {
-			delete(t.known, id)
-		}
-		out = append(out, id)
-	}
-	return out
+		delete(t.known, id)
+		return true
+	})
 }
 
 // offer takes the orders that are due at the instant now and can only end at the gateway. It never waits.
@@ -203,8 +199,5 @@ func (t *TradeCloser) cancel(ctx context.Context, o Order) (Order, error) {
 		return Order{}, FailBusy("its payment was opened, and the payment gateway cannot be asked now", 4*busyRetry)
 	}
 	row, err := t.cashier.end(ctx, o, Cancelled)
-	if err != nil {
-		return Order{}, unsettled("cancel order "+o.ID.String(), err)
-	}
-	return row, nil
+	return row, unsettled("cancel order "+o.ID.String(), err)
 }

@@ -116,8 +116,5 @@ func (c *Cashier) resolved(ctx context.Context, id ID) error {
 	case o.CancelledAt == 0: // revived, which settles the payment in the same transaction
 		return c.Effects.Do(ctx, now, &o)
 	}
-	if err := c.Payments.Resolve(ctx, id, PaymentRefunded); err != nil {
-		return fmt.Errorf("settle the payment of order %s: %w", id, err)
-	}
-	return nil
+	return c.Payments.Resolve(ctx, id, PaymentRefunded)
 }

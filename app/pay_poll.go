@@ -45,8 +45,7 @@ type PayReconciler struct {
 	Pace interface {
 		Wait(ctx context.Context) error
 	}
-	// AtOnce is how many questions may be under way; 0: askersAtMost. The pace must let that many pass within ten
-	// seconds.
+	// AtOnce is how many questions may be under way; 0: askersAtMost. The pace must let them pass within ten seconds.
 	AtOnce int
 
 	window askWindow
@@ -104,8 +103,8 @@ func (r *PayReconciler) RunOnce(ctx context.Context) error {
 	}
 }
 
-// unresolved resumes what became of late money where somebody did not live to finish it. What cannot be resolved
-// now hides nothing that came after it: the next look leaves it out, until it has seen the rest.
+// unresolved resumes late payments that a crash left unresolved. The next look leaves out those that fail, until it has
+// seen the rest, so that they hide no later ones.
 func (r *PayReconciler) unresolved(ctx context.Context) error {
 	now, err := r.Cashier.Inventory.Now(ctx)
 	if err != nil {

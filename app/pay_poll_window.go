@@ -8,8 +8,7 @@ import (
 )
 
 const (
-	// askersAtMost is how many questions of a node may be under way: with answers after 100 ms they are a thousand a
-	// second.
+	// askersAtMost is how many questions of a node may be under way: with answers after 100 ms, a thousand a second.
 	askersAtMost  = 128
 	askersAtFirst = 8
 	// awayAfter faults in a row mean that the gateway is away; then there is a pause of awayRest between two looks.

@@ -40,8 +40,7 @@ type ReconciliationReport struct {
 	Next ID `json:"next,omitzero"`
 }
 
-// CalendarDay is the calendar day of an instant's date in a zone, midnight to midnight; with a change of clocks it has
-// not 24 hours.
+// CalendarDay is the calendar day of an instant's date in a zone, midnight to midnight: not always 24 hours.
 func CalendarDay(date time.Time, zone *time.Location) (from, to time.Time) {
 	year, month, day := date.Date()
 	return time.Date(year, month, day, 0, 0, 0, 0, zone), time.Date(year, month, day+1, 0, 0, 0, 0, zone)
@@ -53,8 +52,7 @@ const (
 	payDaySettles = 3 * time.Second
 )
 
-// DailyReconciliation compares the books of a day with the gateway's, by asking it about each order. It corrects
-// nothing.
+// DailyReconciliation compares the books of a day with the gateway's, order by order. It corrects nothing.
 type DailyReconciliation struct {
 	Store   ReconciliationStore
 	Gateway Gateway        // nil: nothing can be paid
@@ -63,8 +61,7 @@ type DailyReconciliation struct {
 	pause time.Duration // before a second look at what differs; 0: payDaySettles
 }
 
-// ReconcileDay compares a part of a day's orders: those behind the one given, 0 for the first. WrongState: the shop has
-// no gateway.
+// ReconcileDay compares the part of a day's orders behind the one given, 0: the first. WrongState: there is no gateway.
 func (p *DailyReconciliation) ReconcileDay(ctx context.Context, day time.Time, after ID) (ReconciliationReport, error) {
 	if p.Gateway == nil {
 		return ReconciliationReport{}, Fail(WrongState, "STAMPEDE_ALIPAY_APP_ID is not set: there is no gateway to compare with")
@@ -97,18 +94,13 @@ func (p *DailyReconciliation) compare(
 	if err != nil {
 		return err
 	}
-	var doubtful []ID
-	for i := range seen {
-		if len(seen[i].differences()) > 0 {
-			doubtful = append(doubtful, seen[i].order)
-		}
-	}
+	doubtful := where(seen, func(c payDayCase) bool { return len(c.differences()) > 0 })
 	again := make(map[ID]*payDayCase, len(doubtful))
 	if len(doubtful) > 0 {
 		if !Sleep(ctx, cmp.Or(p.pause, payDaySettles)) {
 			return ctx.Err()
 		}
-		second, err := p.look(ctx, doubtful)
+		second, err := p.look(ctx, mapped(doubtful, func(c payDayCase) ID { return c.order }))
 		if err != nil {
 			return err
 		}

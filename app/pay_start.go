@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -15,9 +16,8 @@ import (
 //	close:   ask the gateway to end the trade ─▶ expired │ cancelled ─▶ units go back ─▶ event      pay_close.go
 //	resolve: the order had ended ─▶ revived, or refunded                                            pay_late.go
 //
-// The gateway may say anything late, twice, in another order, or nothing at all. So every word of it goes through
-// Settle, the database alone decides what it means, and whoever asks again gets the same (I1, I6). PayReconciler asks
-// where no word has come.
+// The gateway may say anything late, twice, in another order, or nothing at all. So each trade goes through Settle, the
+// database alone decides what it means, and a repeat gets the same (I1, I6). PayReconciler asks about silent trades.
 type Cashier struct {
 	Gateway   Gateway // nil: the shop takes no payments
 	Inventory Inventory
@@ -43,35 +43,31 @@ type PayCounts struct {
 	Unknown  atomic.Int64 // closes without an answer
 }
 
-// TakesPayments reports whether anything can be paid here. Where it cannot, buyers hear so from Pay, no order ever has
-// an opened trade, and nothing asks the gateway.
+// TakesPayments reports whether anything can be paid here. If not, Pay rejects, and no order has an opened trade.
 func (c *Cashier) TakesPayments() bool { return c.Gateway != nil }
 
 // Counts are for metrics.
 func (c *Cashier) Counts() *PayCounts { return &c.counts }
 
 // longestMargin covers the whole seconds of the gateway's time_expire, clock differences of a few seconds, and the
-// delivery of a last payment. It ends at pay_by: a trade that the gateway does not know then can never be paid, and the
-// unit is free at once (P5).
+// delivery of a last payment. At pay_by a trade that the gateway does not know can never be paid, and the unit is free
+// at once (P5).
 const longestMargin = 10 * time.Second
 
-// TradeMargin is how long before the deadline the gateway stops taking money, for a time to pay: ten seconds, or a
-// sixth of it if that is shorter.
+// TradeMargin is how long before the deadline the gateway stops taking money: ten seconds, or a sixth of the time to
+// pay.
 func TradeMargin(payWindow time.Duration) time.Duration { return min(longestMargin, payWindow/6) }
 
 // ErrTradeOdd means that a trade does not fit its order: nothing has changed, and people have to look.
 var ErrTradeOdd = errors.New("the trade does not fit its order")
 
-// Pay answers where the buyer pays the order, and until when. Pressing again gives the same trade; another way to pay
-// is the same trade, too. Only the buyer of a pending order can pay it, until Margin before its deadline. Busy means
-// unknown: press again.
+// Pay answers where the buyer pays the order, and until when. A repeat, also for another way to pay, is the same trade.
+// Only the buyer of a pending order can pay it, until Margin before its deadline. Busy means unknown: press again.
 func (c *Cashier) Pay(ctx context.Context, user, order ID, via PayVia) (Payable, error) {
 	if !c.TakesPayments() {
 		return Payable{}, Fail(UnknownOp, "this shop takes no payments")
 	}
-	switch via {
-	case ViaPage, ViaWap, ViaApp, ViaQR:
-	default:
+	if !slices.Contains([]PayVia{ViaPage, ViaWap, ViaApp, ViaQR}, via) {
 		return Payable{}, Fail(BadRequest, "via must be page, wap, app or qr")
 	}
 	now, err := c.Inventory.Now(ctx)

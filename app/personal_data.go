@@ -23,9 +23,9 @@ type PersonalData struct {
 
 // ErasureStore is the durable truth about who had their data deleted. Errors wrap ErrTransient or ErrPermanent.
 type ErasureStore interface {
-	// Erase deletes what the shop keeps of a user but orders: what an account says of its bearer, its log ins and
-	// links, the address book. Access tokens count no more; those of a guest until the instant given. It notes that the
-	// addresses in the user's orders are to be blanked. It may be repeated.
+	// Erase deletes what the shop keeps of a user but orders: account data, log ins, links, the address book. Access
+	// tokens count no more, a guest's until the instant given. Addresses in orders are noted for blanking. A repeat is
+	// safe.
 	Erase(ctx context.Context, user ID, now, guestUntil Millis) error
 	// ClaimErasures takes those whose orders are due to be looked at. What is not planned by then comes again after
 	// ErasureLease.
@@ -112,11 +112,9 @@ func (p *PersonalData) export(ctx context.Context, who *Identity) (out Export, e
 	if err != nil {
 		return out, err
 	}
-	for _, d := range devices {
-		out.Devices = append(out.Devices, ExportedDevice{
-			ID: d.ID, Name: d.Name, CreatedAt: d.CreatedAt, LastSeenAt: d.LastSeenAt, ExpiresAt: d.ExpiresAt,
-		})
-	}
+	out.Devices = mapped(devices, func(d Device) ExportedDevice {
+		return ExportedDevice{ID: d.ID, Name: d.Name, CreatedAt: d.CreatedAt, LastSeenAt: d.LastSeenAt, ExpiresAt: d.ExpiresAt}
+	})
 	addresses, err := p.Addresses.AddressesOf(ctx, who.User)
 	if err != nil {
 		return out, err

@@ -19,16 +19,14 @@ type UserStore interface {
 	UserByID(ctx context.Context, id ID) (User, error)
 	// UserByEmail reads the account that has the e-mail, pending or active. ErrNoRow if there is none.
 	UserByEmail(ctx context.Context, email string) (User, error)
-	// AddUser writes an account as it is given. ErrTaken if its e-mail or its id has one already, unless that is the
-	// same account: then a reply was lost.
+	// AddUser writes an account as given. ErrTaken: its e-mail or id has another account; the same one is a repeat.
 	AddUser(ctx context.Context, u User) error
 	// Register writes a pending account with the token that activates it. It takes the place of other registrations of
 	// the same e-mail or id that are pending, and their tokens with them. ErrTaken if one of both has an account.
 	Register(ctx context.Context, u User, activate MailToken) error
 	// EditUser sets name and language of an active account. ErrNoRow if there is none.
 	EditUser(ctx context.Context, id ID, name, lang string) error
-	// SetRole sets the role of an active account and revokes all its devices, whose tokens say the old one. ErrNoRow if
-	// there is none. A role that it has already changes nothing.
+	// SetRole sets the role of an active account; a change revokes all its devices. ErrNoRow: there is none.
 	SetRole(ctx context.Context, id ID, role Role) error
 	// SetPassword sets the password of an active account whose hash is still the old one, voids its reset links, and
 	// revokes all its devices but the one given (0: all). ErrNoRow: its hash is another one, or there is none such.
@@ -37,10 +35,9 @@ type UserStore interface {
 	// AddMailToken adds a token, of which an account has a few at most: the oldest ones of its kind are void then.
 	AddMailToken(ctx context.Context, t MailToken) error
 	// Activate spends the token and makes its account active. ErrNoRow: the token is unknown, used or has ended, or the
-	// account is no longer pending. A repeat within a short while answers the same.
+	// account is not in the right state. A repeat within a short while answers the same.
 	Activate(ctx context.Context, hash string, now Millis) (User, error)
-	// Reset spends the token, sets the password of its account and revokes all its devices. ErrNoRow: the token is
-	// unknown, used or has ended, or the account is not active.
+	// Reset spends the token, sets the password and revokes all devices. ErrNoRow: as for Activate.
 	Reset(ctx context.Context, hash, password string, now Millis) (User, error)
 }
 
@@ -50,13 +47,11 @@ type DeviceStore interface {
 	AddDevice(ctx context.Context, d Device) error
 	// Device reads one. ErrNoRow if there is none.
 	Device(ctx context.Context, id ID) (Device, error)
-	// RotateDevice replaces the hash old by d.RefreshHash, if old counts, and reports whether it did. d says what the
-	// device is afterwards.
+	// RotateDevice writes d, whose hash replaces old, if old counts, and reports whether it did.
 	RotateDevice(ctx context.Context, d Device, old string) (bool, error)
 	// DevicesOf lists those of a user that are neither revoked nor ended at the instant now, the newest first.
 	DevicesOf(ctx context.Context, user ID, now Millis) ([]Device, error)
-	// RevokeDevice revokes one of the user's and its access tokens. One that is revoked already stays so; ErrNoRow if
-	// the user has none such.
+	// RevokeDevice revokes one of the user's and its access tokens; a repeat changes nothing. ErrNoRow: there is none.
 	RevokeDevice(ctx context.Context, user, device ID) error
 	// RevokeDevices revokes all of a user's but one (0: all), with their access tokens, and answers which.
 	RevokeDevices(ctx context.Context, user, except ID) ([]ID, error)

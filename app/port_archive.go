@@ -26,8 +26,7 @@ type ArchiveStore interface {
 	SalesToArchive(ctx context.Context, now, closedBefore Millis, limit int) ([]ID, error)
 	// MoveOrders checks the next orders of a sale and moves those that are settled, in one transaction.
 	MoveOrders(ctx context.Context, step ArchiveStep) (ArchiveDone, error)
-	// PlanArchive sets the next check of a sale, or none if all its orders have moved. It returns whether some are
-	// left.
+	// PlanArchive sets the next check of a sale, or none if all its orders have moved; left: some have not.
 	PlanArchive(ctx context.Context, sale ID, next Millis) (left bool, err error)
 	// SalesToBlank lists sales that closed before the instant, have left Redis, and may have personal data.
 	SalesToBlank(ctx context.Context, now, closedBefore Millis, limit int) ([]ID, error)

@@ -29,8 +29,7 @@ type CatalogueKeeper interface {
 	SaveCategory(ctx context.Context, c *CategoryRecord) error
 
 	AllSlots(ctx context.Context, from, to Millis) ([]Slot, error)
-	// LockSlots answers the slots that overlap [from, to), none of which changes, and none of which comes to them,
-	// until the act ends.
+	// LockSlots answers the slots that overlap [from, to); none of them changes, and none is added, until the act ends.
 	LockSlots(ctx context.Context, from, to Millis) ([]Slot, error)
 	LockSlot(ctx context.Context, id ID) (Slot, error)
 	// RemoveSlot removes a slot without sales; one that has only archived ones is archived. WrongState: it has others.

@@ -35,15 +35,13 @@ type Changes struct {
 type ChangedOrders interface {
 	// Clock is the database's clock. ErrTransient: it does not answer.
 	Clock(ctx context.Context) (Instant, error)
-	// Changed answers each query with at most so many orders, all of them read after the instant. One statement serves
-	// many users.
+	// Changed answers each query with at most so many orders, read after the instant. One statement serves many users.
 	Changed(ctx context.Context, queries []ChangesQuery, most int) ([]Changes, Instant, error)
 }
 
 // Chains tell how far the messages of all partitions have come.
 type Chains interface {
-	// ChainEnds reads the ends of all partitions, in their order. It fails when none answers; a single one that does
-	// not is marked.
+	// ChainEnds reads the ends of all partitions, in their order. It fails when none answers; a missing one is marked.
 	ChainEnds(ctx context.Context) ([]ChainEnd, error)
 }
 

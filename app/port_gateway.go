@@ -17,8 +17,7 @@ const (
 	ViaQR   PayVia = "qr"   // a code on the desktop, scanned with the phone
 )
 
-// PayRequest asks the gateway for a payment. The trade's own number at the gateway is the order id: however often
-// the buyer presses, there is one trade per order.
+// PayRequest asks the gateway for a payment. The trade's own number is the order id: there is one trade per order.
 type PayRequest struct {
 	Order     ID
 	Via       PayVia
@@ -38,8 +37,7 @@ type Payment struct {
 type Payable struct {
 	Payment
 	PayBy Millis `json:"pay_by"` // the order's deadline
-	// Until is when the gateway stops taking money for it, up to longestMargin before PayBy: what a countdown beside
-	// the payment has to show.
+	// Until is when the gateway stops taking money, up to longestMargin before PayBy: a countdown has to show it.
 	Until Millis `json:"pay_until"`
 }
 
@@ -65,8 +63,7 @@ type Trade struct {
 	PaidAt      Millis // 0: not paid, or not told
 }
 
-// RefundRequest gives money back. Request is the number under which the gateway knows this refund: the same
-// number again is the same refund, never a second one.
+// RefundRequest gives money back. Request identifies the refund at the gateway: a repeat is never a second one.
 type RefundRequest struct {
 	Order     ID
 	TradeNo   string
@@ -91,8 +88,7 @@ type Gateway interface {
 	Pay(ctx context.Context, r PayRequest) (Payment, error)
 	// Query reads a trade. TradeAbsent, and no error, when the gateway has none.
 	Query(ctx context.Context, order ID) (Trade, error)
-	// Close ends a trade that is not paid and answers it as it is afterwards: closed, absent, or paid because the
-	// buyer was faster.
+	// Close ends an unpaid trade and answers it as it is then: closed, absent, or paid because the buyer was faster.
 	Close(ctx context.Context, order ID) (Trade, error)
 	// Refund gives money back. nil: the gateway has done it, now or under the same request before.
 	Refund(ctx context.Context, r RefundRequest) error

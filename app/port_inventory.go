@@ -17,8 +17,8 @@ type Buy struct {
 	Hash    string // of the content under that key, 16 hex digits
 	Address string // JSON of Address, or ""
 
-	// NeedsPass: the sale asks for a pass. Passed is the instant at which the pass that came with the buy was issued,
-	// looked at and found in order; 0: none was. The Lua step spends it.
+	// NeedsPass: the sale asks for a pass. Passed is when the buy's valid pass was issued; 0: none. The Lua step spends
+	// it.
 	NeedsPass bool
 	Passed    Millis
 
@@ -48,8 +48,7 @@ const (
 	VerdictUsedID     Verdict = 22 // the order id has a hold in this sale; nothing was written (16–21: codes of calls)
 )
 
-// GateAnswer is what became of a buy. Order and Ticket are those of the first acceptance; Done lets the caller tell the
-// place.
+// GateAnswer is the result of a buy. Order and Ticket are those of the first acceptance; Done serves for the place.
 type GateAnswer struct {
 	Verdict Verdict
 	Order   ID
@@ -176,8 +175,7 @@ type SaleAudit struct {
 	Out map[int64]int64
 }
 
-// BuyersMark is a place in the history of a sale: everyone who was accepted before it is known. The zero mark knows
-// nobody.
+// BuyersMark is a place in the history of a sale: everyone accepted before it is known. The zero mark knows nobody.
 type BuyersMark struct {
 	Epoch   int64  // of the partition
 	Tickets int64  // the last one given out by then
@@ -210,8 +208,8 @@ type Correction struct {
 // Inventory is the state of the sales in Redis: stock, holds, deadlines. Every call that writes carries the
 // partition's epoch by itself and fails with ErrStaleEpoch when Redis is at another one.
 type Inventory interface {
-	// Now is Redis TIME, the clock that decides windows and deadlines (I10). Its error is ErrTransient and names
-	// nothing: who asks says what was read.
+	// Now is Redis TIME, the clock that decides windows and deadlines (I10). Its error is ErrTransient: callers name
+	// it.
 	Now(ctx context.Context) (Millis, error)
 	// Counters reads the numbers of the sales, in the order asked for. A PartitionsAway beside them: of the sales of
 	// those partitions only the id is told.
@@ -223,29 +221,25 @@ type Inventory interface {
 	// Return gives units back, all in the fewest calls; a second return of the same (order, hold) does
 	// nothing. The result tells which ones did something. A PartitionsAway: those of its partitions may be as before.
 	Return(ctx context.Context, returns []Return) ([]bool, error)
-	// Sell moves units from held to sold, all in the fewest calls; a second sale of the same (order, hold) does
-	// nothing. The result tells which ones did something.
+	// Sell moves units from held to sold, all in the fewest calls, once per (order, hold). The result is like Return's.
 	Sell(ctx context.Context, sold []SoldHold) ([]bool, error)
-	// Withdraw takes the units of refunded orders out of the sale for good; they still count to the limit. A repeat of
-	// the same (order, hold) does nothing. The result tells which ones did something.
+	// Withdraw takes units of refunded orders out of the sale for good; they still count to the limit. Otherwise like
+	// Sell.
 	Withdraw(ctx context.Context, sold []SoldHold) ([]bool, error)
 	// Hold takes units for an existing order (see HoldRequest). Taking the same (order, hold) twice changes nothing.
 	Hold(ctx context.Context, h HoldRequest) (Verdict, error)
 	// Waiting lists the reservations of the user that are not settled yet, over all partitions. A PartitionsAway beside
 	// them: there may be more in those partitions.
 	Waiting(ctx context.Context, user ID) ([]Reservation, error)
-	// Buyers lists who has had a reservation of the sale accepted since the mark. What it costs depends on how many
-	// have been accepted since, in the whole partition, not on how many there are. With the zero mark, and where Redis
-	// can no longer tell who came since, it lists everyone.
+	// Buyers lists who had a reservation of the sale accepted since the mark; the cost grows with what the whole
+	// partition has accepted since. With the zero mark, and where Redis can no longer tell, it lists everyone.
 	Buyers(ctx context.Context, sale SaleRef, since BuyersMark) (Buyers, error)
 	// Schedule enters deadlines into the delay queue; one that is there already keeps its score.
 	Schedule(ctx context.Context, partition int, deadlines []Deadline) error
 	// Finish adds the deadlines, publishes one message and acknowledges the entries of new rows of a partition in one
-	// step. asOf is Redis time, read before their transaction began. ErrTooLate: see Notifier; nothing was done. A
-	// repeat is safe.
+	// step. asOf and ErrTooLate are those of Notifier; after ErrTooLate nothing was done. A repeat is safe.
 	Finish(ctx context.Context, partition int, asOf Millis, rows []*Order, entries []*Entry) error
-	// Delivery tells how far the consumers of a partition are. ErrTransient also while nobody has looked whether Redis
-	// lacks something.
+	// Delivery tells how far the consumers of a partition are. ErrTransient: also until Redis was checked for losses.
 	Delivery(ctx context.Context, partition int) (Delivery, error)
 	// Holds walks through the open holds of a sale; the next cursor is 0 at the end.
 	Holds(ctx context.Context, sale SaleRef, cursor uint64) ([]OpenHold, uint64, error)
@@ -264,8 +258,7 @@ type Inventory interface {
 	Retire(ctx context.Context, sale SaleRef) (bool, error)
 }
 
-// Delivery is how far the consumers of a partition are. Entries count as they were added, by the time of Redis and a
-// number.
+// Delivery is how far the consumers of a partition are. Entries are ordered by Redis time and a number.
 type Delivery struct {
 	Epoch  int64   // of the partition, to which the stream belongs
 	Newest EntryID // the last entry that was ever added

@@ -56,9 +56,8 @@ type OpenedTrade struct {
 // PaymentStore is the durable truth about money that comes in. Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or
 // ErrNoRow.
 type PaymentStore interface {
-	// OpenTrade notes that the gateway is about to be contacted for a pending order of the user, if none was noted
-	// before and its time to pay does not end within margin of now. It answers the row as it is afterwards, noted or
-	// not; ErrNoRow if there is none or it is another user's.
+	// OpenTrade notes, once, that the gateway is about to be contacted for a pending order of the user, if its time to
+	// pay does not end within margin of now. It answers the row as it is then; ErrNoRow: none, or another user's.
 	OpenTrade(ctx context.Context, order, user ID, now Millis, margin time.Duration) (Order, error)
 	// Receive enters a paid trade once by its number and, in the same transaction, pays a pending order of that amount.
 	// Money of an ended order is noted in its row and is late until ReviveLate or Resolve. It returns the order (none
@@ -76,11 +75,9 @@ type PaymentStore interface {
 	// guard, in one transaction per 500 orders. Orders of a sale whose row is locked stay pending. It returns all rows
 	// that exist, in their new states.
 	EndTraded(ctx context.Context, orders []ID, to OrderState, now Millis) ([]Order, error)
-	// ClaimTrades answers trades that are due to be asked about, and puts their next turn off until the instant given.
-	// Those that can still be paid come before those whose time is over, which get an eighth of the limit in any case;
-	// among both, whoever waits longest.
+	// ClaimTrades answers trades that are due and puts their next turn off until the instant given, the longest waiting
+	// first. Those that can still be paid precede the others, which get an eighth of the limit in any case.
 	ClaimTrades(ctx context.Context, now, until Millis, limit int) ([]OpenedTrade, error)
-	// CheckTrades sets, at the instant now, when trades are asked about next; 0: never again. One whose last word was
-	// heard meanwhile stays as it is.
+	// CheckTrades sets, at the instant now, when trades are asked about next; 0: never. Settled ones stay as they are.
 	CheckTrades(ctx context.Context, now Millis, next map[ID]Millis) error
 }

@@ -2,8 +2,7 @@ package app
 
 import "context"
 
-// NewOrder is a row to be inserted. State is Pending (units are taken by the guard), Cancelled or Refused
-// (no units are taken).
+// NewOrder is a row to be inserted: Pending (the guard takes its units), Cancelled or Refused.
 type NewOrder = Order
 
 // Inserted is what became of one row that was to be inserted.
@@ -59,17 +58,14 @@ type OrderStore interface {
 	OrdersOfSale(ctx context.Context, sale, after ID, limit int) ([]Order, error)
 	// MarkTold notes that the rows were published in the states given.
 	MarkTold(ctx context.Context, told []*Order) error
-	// Restamp makes the changes of rows as new as now, so that whoever was away finds them, and answers the rows as
-	// they are afterwards, stamped. Those that do not exist are left out.
+	// Restamp makes the changes of rows as new as now, so that absent nodes find them, and answers the rows, stamped.
 	Restamp(ctx context.Context, ids []ID) ([]Order, error)
-	// RestampSince does that for those of the rows that were stamped at the instant given or later, and answers
-	// nothing.
+	// RestampSince does that for the rows that were stamped at the instant given or later, and answers nothing.
 	RestampSince(ctx context.Context, ids []ID, since Millis) error
-	// Untold lists orders whose newest state was not published yet, changed before the instant given, the oldest first;
-	// but those of some partitions.
+	// Untold lists orders with an unpublished state, changed before the instant, the oldest first, except in the
+	// partitions but.
 	Untold(ctx context.Context, before Millis, limit int, but ...int) ([]Order, error)
-	// Overdue lists pending orders with pay_by before the instant given, those without an opened trade first; but those
-	// of some partitions.
+	// Overdue lists pending orders with pay_by before the instant, those without an opened trade first, likewise.
 	Overdue(ctx context.Context, before Millis, limit int, but ...int) ([]Order, error)
 }
 
@@ -77,22 +73,21 @@ type OrderStore interface {
 type SaleStore interface {
 	// Sale reads one sale with its product. ErrNoRow if there is none.
 	Sale(ctx context.Context, id ID) (Sale, error)
-	// MarkLoaded sets the epoch of a sale that was never loaded; a sale that has this epoch already is fine.
-	// ErrStaleEpoch when it has another one, or the partition has, or when the sale is not of that version any more:
-	// what was written to Redis is not what was decided about it since.
+	// MarkLoaded sets the epoch of a sale that was never loaded, or has this epoch already. ErrStaleEpoch: the sale or
+	// the partition has another one, or the sale another version: Redis has terms that were edited since.
 	MarkLoaded(ctx context.Context, sale ID, epoch, version int64) error
 	// RestoreLoaded is MarkLoaded for a sale that was loaded with so many initial units, and the database has forgotten
 	// it. Was it archived since, it is no longer: a sale that was loaded cannot be.
 	RestoreLoaded(ctx context.Context, sale ID, epoch, version, initial int64) error
-	// RestoreTerms sets price, limits, window and pause of a sale to those of a later version than it is at; it reports
-	// whether they were set.
+	// RestoreTerms sets price, limits, window and pause of a sale to those of a later version; it reports whether it
+	// did.
 	RestoreTerms(ctx context.Context, sale ID, terms SaleTerms) (bool, error)
 	// PartitionEpoch reads the epoch of a partition and the highest seq that any of its rows has.
 	PartitionEpoch(ctx context.Context, partition int) (epoch, seq int64, err error)
 	// Witnesses names, for each sale that Redis should have, the order with the highest seq of its rows.
 	Witnesses(ctx context.Context, partition int) ([]Witness, error)
-	// AdvanceEpoch gives the partition and all its loaded sales the next epoch and answers it. From its commit on,
-	// no transaction of an older epoch can take units.
+	// AdvanceEpoch gives the partition and its loaded sales the next epoch: no older transaction can take units any
+	// more.
 	AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error)
 	// LoadedSales lists the sales of a partition that were loaded and are not retired.
 	LoadedSales(ctx context.Context, partition int) ([]Sale, error)
@@ -100,11 +95,9 @@ type SaleStore interface {
 	UnloadedSales(ctx context.Context, partition int, at Millis) ([]Sale, error)
 	// FreeUnits reads how many units the guard of each of the sales has left.
 	FreeUnits(ctx context.Context, sales []ID) (map[ID]int64, error)
-	// WriteOff counts units as withdrawn that Redis neither holds nor sells any more. ErrStaleEpoch: the sale has
-	// another epoch, or fewer units are free.
+	// WriteOff counts units as withdrawn that Redis has no more. ErrStaleEpoch: another epoch, or fewer units are free.
 	WriteOff(ctx context.Context, sale ID, units, epoch int64) error
-	// RestoreAdded raises the units that operators have added to a sale to a total that Redis has seen committed, and
-	// answers by how many; a sale that has as many is left as it is.
+	// RestoreAdded raises the added units of a sale to a total that Redis has seen committed, and answers by how many.
 	RestoreAdded(ctx context.Context, sale ID, added int64) (int64, error)
 	// StockActs lists the withdrawals of a sale that are settled.
 	StockActs(ctx context.Context, sale ID) ([]StockAct, error)
@@ -112,11 +105,9 @@ type SaleStore interface {
 	SaleTotals(ctx context.Context, sale ID) (SaleTotals, error)
 	// LockRebuild runs fn while no other process can rebuild the partition.
 	LockRebuild(ctx context.Context, partition int, fn func(ctx context.Context) error) error
-	// MarkRetired notes that a sale's keys have left Redis for good. Nothing is noted when the sale is not at that
-	// epoch any more: then a rebuild may have brought them back.
+	// MarkRetired notes that a sale's keys have left Redis for good, unless it has another epoch: they may be back.
 	MarkRetired(ctx context.Context, sale ID, epoch int64) error
-	// ToldUntil is an instant of the database's clock: new rows of the partition that were stamped earlier have been
-	// published in their first state. 0: nobody knows.
+	// ToldUntil is the database's instant before which new rows of the partition were published; 0: nobody knows.
 	ToldUntil(ctx context.Context, partition int) (Millis, error)
 	// SetToldUntil moves that instant forward; an earlier one than is known changes nothing.
 	SetToldUntil(ctx context.Context, partition int, at Millis) error

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Tracer records the way of single buys, for people who want to see where the time of one of them went. Which, is
-// chance: most are not sampled, and for them there are no spans, nothing is allocated, and nothing is sent along.
-// A nil Tracer samples none.
+// Tracer records the way of single buys. Which ones is chance: for the others there are no spans, nothing is allocated,
+// and nothing is sent along. A nil Tracer samples none.
 //
 //	buy (frame or request → reply) ─ reserve.lua ─ entry (in the stream) ─ fulfil ┬ commit
 //	                                                                              ├ finish.lua
@@ -57,11 +56,9 @@ func ParseSpanRef(text string) *SpanRef {
 	return &r
 }
 
-// Span is one stage of a traced buy. A nil Span is of a buy that is not traced: nothing that is done to it does
-// anything. It belongs to one goroutine at a time.
-//
-// Its notes are words and numbers of ours: ids of sales and orders, codes. Nothing that a person has typed, no token
-// and no user goes there: traces are kept elsewhere, by others, for as long as those like.
+// Span is one stage of a traced buy, in one goroutine at a time. The methods of a nil Span, of a buy that is not
+// traced, do nothing. Its notes are ids of sales and orders, and codes: nothing that a person has typed, no token and
+// no user, because traces are kept elsewhere.
 type Span struct {
 	SpanRef
 	Parent     [8]byte // zero: the trace begins here
@@ -138,8 +135,7 @@ func (s *Span) NoteID(name string, id ID) {
 // Finish ends the span now and hands it over. Of an error only the code is kept: texts may say more.
 func (s *Span) Finish(err error) { s.FinishAt(time.Now(), err) }
 
-// FinishAt is Finish at an instant given. A clock of somebody else may be ahead of this one's: no span ends before it
-// begins.
+// FinishAt is Finish at an instant given. No span ends before it begins: another clock may be ahead of this one.
 func (s *Span) FinishAt(end time.Time, err error) {
 	if s == nil {
 		return

@@ -45,8 +45,7 @@ type Refund struct {
 	Note      string      `json:"note,omitempty"`    // what the last attempt or the operator said
 }
 
-// RefundNumber is the number under which the gateway knows the refund of an order. It depends on nothing but the order,
-// so that no crash and no second node can make two refunds of one.
+// RefundNumber identifies the refund of an order at the gateway: no crash and no second node can make two of one.
 func RefundNumber(order ID) string { return "R" + order.String() }
 
 // Reasons in the row of an order that its buyer reads, about its refund.
@@ -96,9 +95,8 @@ type RefundStore interface {
 	// AskRefund enters what the buyer of a paid or shipped order wants, and tells so in the order's reason. It answers
 	// the row as it is afterwards, changed or not; ErrNoRow if there is none or it is another user's.
 	AskRefund(ctx context.Context, ask RefundAsk) (Order, error)
-	// DecideRefund flips a paid or shipped order to refunding, asked for or not, or declines what was asked for. The
-	// same decision again answers the order as it is. ErrNoRow: the order is in no state for it, or nothing was asked
-	// for that could be declined.
+	// DecideRefund flips a paid or shipped order to refunding, or declines what was asked for. A repeat answers the
+	// order as it is. ErrNoRow: the order is in no such state, or there is nothing to decline.
 	DecideRefund(ctx context.Context, d RefundDecision) (Order, error)
 	// ClaimRefunds takes open refunds that are due and counts an attempt. Each comes again after RefundPause, unless it
 	// is finished or stuck by then.

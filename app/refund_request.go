@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"unicode/utf8"
 )
 
@@ -40,7 +39,7 @@ func (d *RefundDesk) AskRefund(ctx context.Context, user, order ID, text string)
 	case text == "":
 		return "", Fail(BadRequest, "reason is missing")
 	case utf8.RuneCountInString(text) > longestRefundText:
-		return "", Fail(BadRequest, fmt.Sprintf("reason is longer than %d characters", longestRefundText))
+		return "", failf(BadRequest, "reason is longer than %d characters", longestRefundText)
 	case !printable(text):
 		return "", Fail(BadRequest, "reason contains characters that cannot be stored")
 	}
@@ -80,7 +79,7 @@ func (d *RefundDesk) AskRefund(ctx context.Context, user, order ID, text string)
 // order than its state, so the answer to the same decision made again is the order as it is then.
 func (d *RefundDesk) DecideRefund(ctx context.Context, actor Actor, order ID, yes bool, note string) (Order, error) {
 	if utf8.RuneCountInString(note) > longestRefundText || !printable(note) {
-		return Order{}, Fail(BadRequest, fmt.Sprintf("note must be text of at most %d characters", longestRefundText))
+		return Order{}, failf(BadRequest, "note must be text of at most %d characters", longestRefundText)
 	}
 	now, err := d.Inventory.Now(ctx)
 	if err != nil {
@@ -94,10 +93,7 @@ func (d *RefundDesk) DecideRefund(ctx context.Context, actor Actor, order ID, ye
 	if err != nil {
 		return Order{}, unsettled("decide on the refund of order "+order.String(), err)
 	}
-	if err := d.Effects.Do(ctx, now, &row); err != nil {
-		return Order{}, unsettled("tell of the refund of order "+order.String(), err)
-	}
-	return row, nil
+	return row, unsettled("tell of the refund of order "+order.String(), d.Effects.Do(ctx, now, &row))
 }
 
 // decide makes a decision an act.
@@ -161,8 +157,5 @@ func (d *RefundDesk) RetryRefund(ctx context.Context, actor Actor, order ID) err
 	if errors.Is(err, ErrNoRow) {
 		return Fail(WrongState, "the refund of that order is not stuck")
 	}
-	if err != nil {
-		return unsettled("try the refund of order "+order.String()+" again", err)
-	}
-	return nil
+	return unsettled("try the refund of order "+order.String()+" again", err)
 }

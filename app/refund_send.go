@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,8 +143,5 @@ func (r *Refunder) count(ctx context.Context) error {
 
 // Backlog is what waited when it was counted last; nothing before the first time.
 func (r *Refunder) Backlog() RefundBacklog {
-	if b := r.backlog.Load(); b != nil {
-		return *b
-	}
-	return RefundBacklog{}
+	return *cmp.Or(r.backlog.Load(), &RefundBacklog{})
 }

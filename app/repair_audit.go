@@ -32,21 +32,15 @@ type AuditColumn struct {
 	Withdrawn int64 `json:"withdrawn"`
 }
 
-func (c AuditColumn) balanced() bool {
-	return c.Initial+c.Added == c.Stock+c.Held+c.Sold+c.Withdrawn && c.Stock >= 0 && c.Held >= 0
-}
-
-// Auditor proves the stock equation. Each side is read in one instant of its own (one Redis script, one
-// MySQL snapshot) and must balance exactly. Between the two sides, free units in Redis must not exceed those
-// in MySQL (I2), and once everything is drained they must agree.
+// Auditor proves the stock equation. Each side is read in one instant (one Redis script, one MySQL snapshot) and must
+// balance exactly. Free units in Redis must not exceed those in MySQL (I2), and once all is drained they must agree.
 type Auditor struct {
 	Inventory Inventory
 	Orders    OrderStore
 	Sales     SaleStore
 }
 
-// Sale audits one sale. What the two sides say of different instants may disagree for a moment, so a
-// failure counts only when it stays.
+// Sale audits one sale. A failure counts only when it stays: the two sides are of different instants.
 func (a *Auditor) Sale(ctx context.Context, id ID) (AuditReport, error) {
 	var report AuditReport
 	for try := range auditTries {
@@ -100,12 +94,16 @@ func (r *AuditReport) fail(format string, args ...any) {
 	r.Failures = append(r.Failures, fmt.Sprintf(format, args...))
 }
 
-func (r *AuditReport) checkDatabase(t SaleTotals) {
-	if !r.Database.balanced() {
-		r.fail("database: initial %d + added %d ≠ stock %d + held %d + sold %d + withdrawn %d",
-			r.Database.Initial, r.Database.Added, r.Database.Stock, r.Database.Held, r.Database.Sold,
-			r.Database.Withdrawn)
+// checkBalance compares the sums of one side.
+func (r *AuditReport) checkBalance(side string, c AuditColumn) {
+	if c.Initial+c.Added != c.Stock+c.Held+c.Sold+c.Withdrawn || c.Stock < 0 || c.Held < 0 {
+		r.fail("%s: initial %d + added %d ≠ stock %d + held %d + sold %d + withdrawn %d",
+			side, c.Initial, c.Added, c.Stock, c.Held, c.Sold, c.Withdrawn)
 	}
+}
+
+func (r *AuditReport) checkDatabase(t SaleTotals) {
+	r.checkBalance("database", r.Database)
 	if units := t.HeldUnits + t.SoldUnits + t.GoneUnits; t.Taken != units {
 		r.fail("database: the guard counts %d units taken, the rows hold %d", t.Taken, units)
 	}
@@ -121,10 +119,7 @@ func (r *AuditReport) checkDatabase(t SaleTotals) {
 }
 
 func (r *AuditReport) checkRedis(limit int, s SaleAudit) {
-	if !r.Redis.balanced() {
-		r.fail("redis: initial %d + added %d ≠ stock %d + held %d + sold %d + withdrawn %d",
-			r.Redis.Initial, r.Redis.Added, r.Redis.Stock, r.Redis.Held, r.Redis.Sold, r.Redis.Withdrawn)
-	}
+	r.checkBalance("redis", r.Redis)
 	var held int64
 	for _, h := range s.Holds {
 		held += int64(h.Qty)
@@ -168,10 +163,7 @@ func (r *AuditReport) checkBetween(s SaleAudit, leaving int64) {
 
 // checkHolds proves that every hold in Redis belongs to a living order or to a reservation still under way.
 func (a *Auditor) checkHolds(ctx context.Context, r *AuditReport, s SaleAudit) error {
-	ids := make([]ID, len(s.Holds))
-	for i, h := range s.Holds {
-		ids[i] = h.Order
-	}
+	ids := mapped(s.Holds, func(h OpenHold) ID { return h.Order })
 	rows, err := a.Orders.OrdersByID(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("read orders of sale %s: %w", r.Sale, err)

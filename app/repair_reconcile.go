@@ -87,12 +87,8 @@ func (r *Reconciler) eachPartition(
 		if err != nil {
 			return errors.Join(append(failed, fmt.Errorf("%s: %w", what, err))...)
 		}
-		byPartition := make(map[int][]*Order, 1)
-		for i := range rows {
-			byPartition[rows[i].Partition] = append(byPartition[rows[i].Partition], &rows[i])
-		}
 		known := len(away)
-		for partition, some := range byPartition {
+		for partition, some := range byPartition(pointers(rows)) {
 			if err := repair(some); err != nil {
 				failed, away = append(failed, err), append(away, partition)
 			}
@@ -117,10 +113,7 @@ func (r *Reconciler) sales(ctx context.Context, now Millis) error {
 			failed = append(failed, r.retire(ctx, &sales[i], now))
 		}
 	}
-	ids := make([]ID, len(all))
-	for i := range all {
-		ids[i] = all[i].ID
-	}
+	ids := mapped(all, func(s SaleRef) ID { return s.ID })
 	free, err := r.Sales.FreeUnits(ctx, ids) // before any hold is read, see recount
 	return errors.Join(append(failed, err, r.orphans(ctx, all, free))...)
 }
@@ -150,8 +143,7 @@ func (r *Reconciler) orphans(ctx context.Context, sales []SaleRef, free map[ID]i
 	return errors.Join(failed...)
 }
 
-// orphansOf looks at the holds of one sale from place on, and stops at the end, where
-// place is 0, or after most of them, give or take a page.
+// orphansOf looks at the holds of one sale from place on, to the end, where place is 0, or about most of them.
 func (r *Reconciler) orphansOf(ctx context.Context, sale SaleRef, most int, free map[ID]int64) (read int, err error) {
 	if r.place == 0 {
 		if r.count, err = r.begin(ctx, sale, free); err != nil {

@@ -84,8 +84,7 @@ type Product struct {
 	Rules        string  `json:"rules,omitempty"`
 }
 
-// Sale is one product offered in one slot, as the catalogue knows it: what an operator decided,
-// nothing that moves with every buy.
+// Sale is one product offered in one slot: what an operator decided, and nothing that moves with every buy.
 type Sale struct {
 	ID        ID
 	Slot      ID
@@ -109,13 +108,7 @@ type Sale struct {
 // Ref names the sale for the inventory.
 func (s *Sale) Ref() SaleRef { return SaleRef{ID: s.ID, Partition: s.Partition} }
 
-func refsOf(sales []*Sale) []SaleRef {
-	refs := make([]SaleRef, len(sales))
-	for i, s := range sales {
-		refs[i] = s.Ref()
-	}
-	return refs
-}
+func refsOf(sales []*Sale) []SaleRef { return mapped(sales, (*Sale).Ref) }
 
 // Counters are the moving numbers of a sale, read from Redis in one piece.
 // Initial + Added = Stock + Held + Sold + Withdrawn, always (P1).

@@ -95,8 +95,7 @@ func (c *Catalogue) Run(ctx context.Context) error {
 	return Repeat(ctx, catalogueEvery, "refresh the catalogue", c.Refresh)
 }
 
-// Refresh looks whether the catalogue's version moved or a day is over, and if so reads a new filter, and once more
-// what the node knows.
+// Refresh reads a new filter, and what the node knows, if the catalogue's version moved or a day is over.
 func (c *Catalogue) Refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
@@ -169,8 +168,7 @@ func (c *Catalogue) reread(ctx context.Context) (snapshot, error) {
 	return fresh, nil
 }
 
-// confirm notes when the version was seen to be still the one that the snapshot is of; false: it is not, or is of a day
-// that is over.
+// confirm notes when the version was seen unchanged; false: it has changed, or the snapshot is of a day that is over.
 func (c *Catalogue) confirm(version int64, asked time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -195,8 +193,7 @@ func (c *Catalogue) raise(sale *Sale) {
 	}
 }
 
-// Sale finds a sale by id. NotFound when there is none; ids that never were are turned away without
-// asking the database.
+// Sale finds a sale by id. NotFound: there is none; for ids that never were, without asking the database.
 func (c *Catalogue) Sale(ctx context.Context, id ID) (*Sale, error) {
 	c.mu.RLock()
 	sale, filter, seen := c.known.sales[id], c.filter, c.seen

@@ -12,8 +12,7 @@ const (
 )
 
 // PhaseWatcher keeps this node's clock right and announces phase changes of slots and watched sales, and edits of
-// sales. Clients draw the countdown. It reads the node's snapshot (Catalogue.Run), so that a hanging database delays no
-// opening.
+// sales. It reads the node's snapshot (Catalogue.Run), so that a hanging database delays no opening.
 type PhaseWatcher struct {
 	Catalogue  *Catalogue
 	Inventory  Inventory

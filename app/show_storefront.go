@@ -117,8 +117,7 @@ func (f *Storefront) counters(ctx context.Context, sales []*Sale) ([]Counters, e
 	return counters, err
 }
 
-// someCounters reads the numbers. Among several sales, one whose partition is away is shown as this node has seen it
-// last; of that one alone people are told that it cannot be read.
+// someCounters reads the numbers. Of several sales, one whose partition is away has those that this node saw last.
 func (f *Storefront) someCounters(ctx context.Context, sales []*Sale) ([]Counters, error) {
 	counters, err := f.Inventory.Counters(ctx, refsOf(sales))
 	away := AwayOf(err)
@@ -169,10 +168,7 @@ func (f *Storefront) Greet(ctx context.Context, user ID) ([]Reservation, error) 
 	if len(waiting) == 0 {
 		return []Reservation{}, nil
 	}
-	refs := make([]SaleRef, len(waiting))
-	for i, r := range waiting {
-		refs[i] = SaleRef{ID: r.Sale, Partition: r.Entry.Partition}
-	}
+	refs := mapped(waiting, func(r Reservation) SaleRef { return SaleRef{ID: r.Sale, Partition: r.Entry.Partition} })
 	counters, err := f.Inventory.Counters(ctx, refs)
 	if err != nil && AwayOf(err) == nil {
 		return nil, Unreadable("reservations", fmt.Errorf("places: %w", err))
@@ -236,8 +232,5 @@ func (f *Storefront) OrdersOf(ctx context.Context, q OrdersQuery) ([]Order, bool
 		q.Limit = 20
 	}
 	orders, more, err := f.Orders.OrdersOf(ctx, q)
-	if err != nil {
-		return nil, false, Unreadable("orders", fmt.Errorf("user %s: %w", q.User, err))
-	}
-	return orders, more, nil
+	return orders, more, Unreadable("orders", err)
 }

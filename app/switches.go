@@ -45,11 +45,11 @@ const (
 func (s *Switches) check() error {
 	switch {
 	case s.TickMS < leastTickMS || s.TickMS > mostTickMS:
-		return Fail(BadRequest, fmt.Sprintf("tick_ms must be from %d to %d", leastTickMS, mostTickMS))
+		return failf(BadRequest, "tick_ms must be from %d to %d", leastTickMS, mostTickMS)
 	case s.Lists != ListsLive && s.Lists != ListsCached:
 		return Fail(BadRequest, "lists must be live or cached")
 	case s.WorkBits < LeastWorkBits || s.WorkBits > MostWorkBits:
-		return Fail(BadRequest, fmt.Sprintf("work_bits must be from %d to %d", LeastWorkBits, MostWorkBits))
+		return failf(BadRequest, "work_bits must be from %d to %d", LeastWorkBits, MostWorkBits)
 	}
 	_, err := ParseChallenge(string(s.LeastChallenge))
 	return err
@@ -98,7 +98,7 @@ func (n *NewNotice) check() error {
 		return Fail(BadRequest, "lang must be two or three small letters, like zh")
 	}
 	if err := CheckNote(n.Text); err != nil {
-		return Fail(BadRequest, fmt.Sprintf("text must be text of at most %d characters", LongestNote))
+		return failf(BadRequest, "text must be text of at most %d characters", LongestNote)
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (n *NewNotice) after(before Notice, now Millis) (Notice, error) {
 	}
 	after.Texts[n.Lang] = n.Text
 	if len(after.Texts) > mostLangs {
-		return after, Fail(BadRequest, fmt.Sprintf("a notice can be in %d languages at most", mostLangs))
+		return after, failf(BadRequest, "a notice can be in %d languages at most", mostLangs)
 	}
 	return after, nil
 }
@@ -305,13 +305,12 @@ const (
 	switchesWithin = 3 * time.Second
 )
 
-// Switchboard is what a node knows of switches and notice: as in a shop that nobody has touched before the first look,
-// then as they were seen last, also while the database is away.
+// Switchboard is what a node knows of switches and notice: the normal ones before the first look, then the last seen
+// ones, also while the database is away.
 type Switchboard struct {
 	Kept  KeptStore
 	Clock *Clock
-	// Say is told a notice that has not been said here yet, and one without a text when it was taken back; nil: nobody
-	// is.
+	// Say gets each new notice, and one without a text when it was taken back; nil: nobody does.
 	Say func(n Notice)
 	// OnChange is called after switches were turned; nil: nobody is.
 	OnChange func()
@@ -321,12 +320,7 @@ type Switchboard struct {
 }
 
 // Now is how the switches stand.
-func (b *Switchboard) Now() Switches {
-	if s := b.switches.Load(); s != nil {
-		return *s
-	}
-	return normalSwitches()
-}
+func (b *Switchboard) Now() Switches { return *cmp.Or(b.switches.Load(), new(normalSwitches())) }
 
 // TickEvery is the pause between two ticks.
 func (b *Switchboard) TickEvery() time.Duration {
@@ -335,9 +329,7 @@ func (b *Switchboard) TickEvery() time.Duration {
 
 // Standing is what whoever comes is told; ok is false for nothing.
 func (b *Switchboard) Standing() (n Notice, ok bool) {
-	if known := b.notice.Load(); known != nil {
-		n = *known
-	}
+	n = *cmp.Or(b.notice.Load(), &Notice{})
 	return n, n.standsAt(b.Clock.Now())
 }
 

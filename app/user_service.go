@@ -27,7 +27,7 @@ func (s *UserService) SetRole(ctx context.Context, actor Actor, id ID, role Role
 			return Act{}, err
 		}
 		return Act{
-			Kind: "user.role", Object: userObject(id),
+			Kind: "user.role", Object: object("user", id),
 			Before: map[string]any{"role": u.Role}, After: map[string]any{"role": role},
 		}, s.Users.SetRole(ctx, id, role)
 	})
@@ -45,14 +45,16 @@ func (s *UserService) RevokeUser(ctx context.Context, actor Actor, id ID) (int, 
 	}
 	return actFor[int](ctx, s.Journal, actor, func(ctx context.Context) (Act, error) {
 		gone, err := s.Devices.RevokeDevices(ctx, id, 0)
-		return Act{Kind: "user.revoke", Object: userObject(id), After: map[string]any{"devices": gone}, Answer: len(gone)}, err
+		return Act{
+			Kind: "user.revoke", Object: object("user", id), After: map[string]any{"devices": gone}, Answer: len(gone),
+		}, err
 	})
 }
 
 // DeleteUser deletes the data of an account or of a guest, of whom nothing but the id is known.
 func (s *UserService) DeleteUser(ctx context.Context, actor Actor, id ID) error {
 	_, err := s.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
-		return Act{Kind: "user.delete", Object: userObject(id)}, s.Data.erase(ctx, id)
+		return Act{Kind: "user.delete", Object: object("user", id)}, s.Data.erase(ctx, id)
 	})
 	return err
 }
@@ -65,5 +67,3 @@ func (s *UserService) account(ctx context.Context, id ID) (User, error) {
 	}
 	return u, Unreadable("the account", err)
 }
-
-func userObject(id ID) string { return "user:" + id.String() }
