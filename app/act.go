@@ -15,7 +15,6 @@ import (
 // Via is the way on which an operator came.
 type Via string
 
-// The ways.
 const (
 	ViaHTTP Via = "http"
 	ViaCLI  Via = "cli"

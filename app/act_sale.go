@@ -51,8 +51,8 @@ type SaleEditor interface {
 	AskStock(ctx context.Context, sale ID, units int64) (StockAct, error)
 	// StockAct reads one. ErrNoRow if there is none.
 	StockAct(ctx context.Context, id int64) (StockAct, error)
-	// SettleStock counts the units that Redis took under the epoch as withdrawn, once, and returns the act. ErrStaleEpoch:
-	// Redis was rebuilt since, and decides again.
+	// SettleStock counts the units that Redis took under the epoch as withdrawn, once, and returns the act.
+	// ErrStaleEpoch: Redis was rebuilt since, and decides again.
 	SettleStock(ctx context.Context, id, taken, epoch int64) (StockAct, error)
 	// RefuseStock ends a pending act of a sale that will never be in Redis again.
 	RefuseStock(ctx context.Context, id int64) (StockAct, error)
@@ -98,10 +98,7 @@ type SaleAct struct {
 // Terms reads a sale. NotFound: there is none.
 func (d *SaleDesk) Terms(ctx context.Context, sale ID) (SaleTerms, error) {
 	s, err := d.Sales.Sale(ctx, sale)
-	if err != nil {
-		return SaleTerms{}, Unreadable("the sale", missing("sale", sale, err))
-	}
-	return TermsOf(&s), nil
+	return TermsOf(&s), Unreadable("the sale", missing("sale", sale, err))
 }
 
 // PauseSale stops buys; who has reserved keeps the place, who has an order pays on.

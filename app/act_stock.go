@@ -14,7 +14,6 @@ import (
 //	   └─ nothing was free, or the sale has left Redis ──▶ refused
 type StockState string
 
-// The states of a withdrawal.
 const (
 	StockPending StockState = "pending"
 	StockDone    StockState = "done"

@@ -62,10 +62,8 @@ func (d *ShippingDesk) Ship(ctx context.Context, actor Actor, p Parcel, replace 
 // shipping is how parcels are entered now.
 func (d *ShippingDesk) shipping(ctx context.Context, actor Actor, replace bool) (Shipping, error) {
 	now, err := d.Inventory.Now(ctx)
-	if err != nil {
-		return Shipping{}, unsettled("read Redis time", err)
-	}
-	return Shipping{By: actor.User, At: now, Finish: now.Add(d.FinishAfter), Replace: replace}, nil
+	how := Shipping{By: actor.User, At: now, Finish: now.Add(d.FinishAfter), Replace: replace}
+	return how, unsettled("read Redis time", err)
 }
 
 func (d *ShippingDesk) tell(ctx context.Context, asOf Millis, rows ...*Order) error {

@@ -18,7 +18,6 @@ type Alarm struct {
 	Link  string `json:"link"` // where the runbook goes on
 }
 
-// The alarms that there are.
 const (
 	AlarmNothingMoves   = "nothing_moving"
 	AlarmLagGrows       = "lag_grows"

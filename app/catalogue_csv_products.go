@@ -15,10 +15,7 @@ func (d *CatalogueDesk) ExportProducts(ctx context.Context) ([]byte, error) {
 	lines, err := tableLines(func(archived bool, page int) ([]ProductRecord, bool, error) {
 		return d.Store.ProductRecords(ctx, ProductsQuery{Archived: archived, Page: page, Size: tablePage})
 	}, productLine)
-	if err != nil {
-		return nil, Unreadable("products", err)
-	}
-	return writeTable(productsHead, lines), nil
+	return writeTable(productsHead, lines), Unreadable("products", err)
 }
 
 const tablePage = 500

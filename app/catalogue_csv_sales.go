@@ -24,10 +24,7 @@ func (d *CatalogueDesk) ExportSales(ctx context.Context, slot ID) ([]byte, error
 	lines, err := tableLines(func(archived bool, page int) ([]SaleRecord, bool, error) {
 		return d.Store.SaleRecords(ctx, SalesQuery{Slot: slot, Archived: archived, Page: page, Size: tablePage})
 	}, d.saleLine)
-	if err != nil {
-		return nil, Unreadable("sales", err)
-	}
-	return writeTable(salesHead, lines), nil
+	return writeTable(salesHead, lines), Unreadable("sales", err)
 }
 
 // saleLine is nil for a hidden sale.

@@ -114,7 +114,7 @@ func (e *Effects) returnUnits(ctx context.Context, rows []*Order) error {
 
 // holds names the holds of the rows that are meant.
 func holds(rows []*Order, meant func(*Order) bool) []SoldHold {
-	return mapped(where(rows, meant), func(o *Order) SoldHold { return SoldHold{Sale: o.Ref(), Order: o.ID, Hold: o.Hold} })
+	return mapped(where(rows, meant), func(o *Order) SoldHold { return SoldHold{o.Ref(), o.ID, o.Hold} })
 }
 
 // Schedule enters the deadlines of pending rows.
@@ -158,20 +158,14 @@ func (e *Effects) stamped(ctx context.Context, rows []*Order) ([]*Order, error) 
 		return rows, nil
 	}
 	fresh, err := e.restamp(ctx, old)
-	if err != nil {
-		return nil, err
-	}
-	return append(fresh, where(rows, func(o *Order) bool { return o.Stamped })...), nil
+	return append(fresh, where(rows, func(o *Order) bool { return o.Stamped })...), err
 }
 
 // restamp makes the changes of the rows as new as now and answers the rows as they are now.
 func (e *Effects) restamp(ctx context.Context, rows []*Order) ([]*Order, error) {
 	ids := mapped(rows, func(o *Order) ID { return o.ID })
 	fresh, err := e.Orders.Restamp(ctx, ids)
-	if err != nil {
-		return nil, fmt.Errorf("stamp %d orders anew: %w", len(ids), err)
-	}
-	return pointers(fresh), nil
+	return pointers(fresh), err
 }
 
 // pointers point at the rows: copies of hundreds of them would be most of what a batch allocates.

@@ -183,3 +183,19 @@ func (p *OutboxSender) count(ctx context.Context, groups []string) error {
 
 // Waiting is how much waited in the outbox when it was counted last.
 func (p *OutboxSender) Waiting() int64 { return p.waiting.Load() }
+
+// Reposter sends postings to the back office once more, for operators.
+type Reposter struct {
+	Outbox  OutboxStore
+	Journal *Journal
+}
+
+// Repost has everything that reached the back office since the instant appended to its stream once more, and returns
+// the number of entries. A worker appends them.
+func (r *Reposter) Repost(ctx context.Context, actor Actor, since Millis) (int64, error) {
+	return actFor[int64](ctx, r.Journal, actor, func(ctx context.Context) (Act, error) {
+		n, err := r.Outbox.Repost(ctx, since)
+		after := map[string]any{"since": since, "entries": n}
+		return Act{Kind: "backoffice.repost", Object: "backoffice", After: after, Answer: n}, err
+	})
+}

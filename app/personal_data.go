@@ -113,7 +113,7 @@ func (p *PersonalData) export(ctx context.Context, who *Identity) (out Export, e
 		return out, err
 	}
 	out.Devices = mapped(devices, func(d Device) ExportedDevice {
-		return ExportedDevice{ID: d.ID, Name: d.Name, CreatedAt: d.CreatedAt, LastSeenAt: d.LastSeenAt, ExpiresAt: d.ExpiresAt}
+		return ExportedDevice{d.ID, d.Name, d.CreatedAt, d.LastSeenAt, d.ExpiresAt}
 	})
 	addresses, err := p.Addresses.AddressesOf(ctx, who.User)
 	if err != nil {

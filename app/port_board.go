@@ -1,6 +1,8 @@
 package app
 
-import "context"
+import (
+	"context"
+)
 
 // BoardStore keeps what the nodes say for the live board. All of it is a hint with an age limit (I11): it has a TTL,
 // and nothing depends on it.
@@ -24,4 +26,18 @@ type BoardAudience interface {
 	BoardWatched() bool
 	// ShowBoard shows it to them; it never waits for a slow client.
 	ShowBoard(b *Board)
+}
+
+// Audience is everyone who watches on this node.
+type Audience interface {
+	// Watched lists the sales that at least one client of this node watches, without repeats.
+	Watched() []ID
+	// WatchedBy counts this node's watchers per sale.
+	WatchedBy() map[ID]int64
+	// Tick offers the newest counters of the watched sales; it never waits for a slow client.
+	Tick(now Millis, counters []Counters)
+	// SlotChanged tells everyone of a slot that has changed its phase or has appeared.
+	SlotChanged(s Slot)
+	// SaleChanged tells everyone who watches the sale or its slot.
+	SaleChanged(v SaleView)
 }

@@ -54,7 +54,6 @@ type CatalogueKeeper interface {
 // ImageKind is how a picture is encoded, which is also how its address ends.
 type ImageKind string
 
-// The kinds that are shown.
 const (
 	ImageJPEG ImageKind = "jpg"
 	ImagePNG  ImageKind = "png"

@@ -9,7 +9,6 @@ import (
 // RefundPolicy says who decides on what a buyer asks for.
 type RefundPolicy string
 
-// The policies.
 const (
 	// RefundAuto gives the money of a paid order back at once. What is shipped is on its way to the buyer, so an
 	// operator decides on it in any case.
@@ -158,4 +157,26 @@ func (d *RefundDesk) RetryRefund(ctx context.Context, actor Actor, order ID) err
 		return Fail(WrongState, "the refund of that order is not stuck")
 	}
 	return unsettled("try the refund of order "+order.String()+" again", err)
+}
+
+// ListRefunds pages through refunds, those of the newest orders first.
+func (d *RefundDesk) ListRefunds(ctx context.Context, q RefundsQuery) ([]Refund, bool, error) {
+	refunds, more, err := d.Refunds.Refunds(ctx, q)
+	return refunds, more, Unreadable("refunds", err)
+}
+
+// AnyOrder reads an order, whosever it is, with its refund, if it has one. NotFound when there is no such order.
+func (d *RefundDesk) AnyOrder(ctx context.Context, order ID) (Order, *Refund, error) {
+	row, err := d.Orders.Order(ctx, order)
+	if errors.Is(err, ErrNoRow) {
+		return row, nil, Fail(NotFound, "no such order")
+	}
+	if err != nil {
+		return row, nil, Unreadable("the order", err)
+	}
+	refund, err := d.Refunds.RefundOf(ctx, order)
+	if errors.Is(err, ErrNoRow) {
+		return row, nil, nil
+	}
+	return row, &refund, Unreadable("the refund", err)
 }

@@ -3,7 +3,6 @@ package app
 // Challenge is what a sale asks of a buyer before a buy: nothing, a pass, or a pass that is given for a solved task.
 type Challenge string
 
-// The entry checks that a sale may have.
 const (
 	ChallengeNone    Challenge = "none"    // nothing
 	ChallengePass    Challenge = "pass"    // a pass, for the asking

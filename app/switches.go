@@ -14,7 +14,6 @@ import (
 // Lists is how lists are answered to shoppers over HTTP.
 type Lists string
 
-// The ways.
 const (
 	ListsLive   Lists = "live"
 	ListsCached Lists = "cached" // for a few seconds from what was answered last
@@ -136,7 +135,6 @@ func (n *Notice) isSaid() bool { return n.Text != "" || len(n.Texts) > 0 }
 // standsAt reports whether there is one to be told.
 func (n *Notice) standsAt(now Millis) bool { return n.isSaid() && (n.Until == 0 || now < n.Until) }
 
-// Names of what is kept.
 const (
 	keptSwitches = "switches"
 	keptNotice   = "notice"

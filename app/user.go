@@ -6,7 +6,6 @@ package app
 //	   └─ replaced by a newer registration of the same e-mail or guest, or forgotten after a while
 type UserState string
 
-// The states of a user.
 const (
 	UserPending UserState = "pending" // nobody has proven the e-mail: no log in
 	UserActive  UserState = "active"
@@ -44,7 +43,6 @@ type Device struct {
 // MailTokenKind is what the link in a mail is for.
 type MailTokenKind string
 
-// The kinds of mail tokens.
 const (
 	TokenActivate MailTokenKind = "activate"
 	TokenReset    MailTokenKind = "reset"

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 
 	"github.com/uptrace/bun"
 
@@ -49,4 +51,80 @@ func (s *Store) ImageFile(ctx context.Context, id string, kind app.ImageKind, sm
 	err = s.reading(ctx).NewSelect().TableExpr("images").Column(column).Where("id = ? AND kind = ?", id, kind).
 		Scan(ctx, &file)
 	return file, wrap("read a picture", err)
+}
+
+// imagesAtOnce is how many pictures are looked at with one statement.
+const imagesAtOnce = 500
+
+// oldImage names a picture that may be one that nothing shows.
+type oldImage struct {
+	ID   string        `bun:"id"`
+	Kind app.ImageKind `bun:"kind"`
+}
+
+func (i oldImage) url() string { return app.StoredImage{ID: i.ID, Kind: i.Kind}.URL() }
+
+// RemoveUnusedImages removes the pictures that came before an instant and that no product shows, also no archived one,
+// each in a transaction of its own, and answers how many it removed. What it was kept from is found by its next run.
+func (s *Store) RemoveUnusedImages(ctx context.Context, before app.Millis) (removed int, err error) {
+	for last := ""; ; {
+		some, err := s.oldImages(ctx, last, before)
+		if err != nil || len(some) == 0 {
+			return removed, wrap("look for old pictures", err)
+		}
+		last = some[len(some)-1].ID
+		shown, err := s.shownURLs(ctx, some)
+		if err != nil {
+			return removed, wrap("look which pictures are shown", err)
+		}
+		for _, image := range some {
+			if shown[image.url()] {
+				continue
+			}
+			gone, err := s.removeUnusedImage(ctx, image, before)
+			if err != nil {
+				return removed, err
+			}
+			if gone {
+				removed++
+			}
+		}
+	}
+}
+
+// oldImages are the next ones behind an id.
+func (s *Store) oldImages(ctx context.Context, last string, before app.Millis) (some []oldImage, err error) {
+	err = s.db.NewSelect().TableExpr("images").Column("id", "kind").Where("id > ?", last).
+		Where("created_at < ?", before).Order("id").Limit(imagesAtOnce).Scan(ctx, &some)
+	return some, err
+}
+
+// shownURLs are those of the pictures that products show.
+func (s *Store) shownURLs(ctx context.Context, images []oldImage) (map[string]bool, error) {
+	var urls []string
+	err := s.db.NewSelect().TableExpr("product_images").Distinct().Column("url").
+		Where("url IN (?)", bun.List(convert(images, func(i *oldImage) string { return i.url() }))).Scan(ctx, &urls)
+	shown := make(map[string]bool, len(urls))
+	for _, url := range urls {
+		shown[url] = true
+	}
+	return shown, err
+}
+
+// removeUnusedImage checks again under the lock of the picture's row, which LockImages holds until a product's commit.
+// The DELETE follows the lock, so that it sees that commit.
+func (s *Store) removeUnusedImage(ctx context.Context, image oldImage, before app.Millis) (bool, error) {
+	return inTx(ctx, s, "remove picture "+image.ID, func(tx bun.Conn) (bool, error) {
+		var there string
+		err := tx.QueryRowContext(ctx, "SELECT id FROM images WHERE id = ?"+s.d.forUpdate, image.ID).Scan(&there)
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, nil // another node was faster
+		}
+		if err != nil {
+			return false, err
+		}
+		n, err := exec(ctx, tx, "DELETE FROM images WHERE id = ? AND created_at < ?"+
+			" AND NOT EXISTS (SELECT 1 FROM product_images WHERE url = ?)", image.ID, before, image.url())
+		return n > 0, err
+	})
 }

@@ -54,10 +54,7 @@ func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]app.S
 		return nil, err
 	}
 	images, err := readImages(ctx, db, convert(rows, func(r *saleRecordRow) app.ID { return r.Product }))
-	if err != nil {
-		return nil, err
-	}
-	return convert(rows, func(r *saleRecordRow) app.SaleRecord { return r.record(images) }), nil
+	return convert(rows, func(r *saleRecordRow) app.SaleRecord { return r.record(images) }), err
 }
 
 // SaleRecords pages through sales, those that open last first.

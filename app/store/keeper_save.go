@@ -20,7 +20,8 @@ const salesAtOnce = 250
 func (s *Store) SaveSales(ctx context.Context, sales ...app.SaleRecord) error {
 	return s.edit(ctx, fmt.Sprintf("save %d sales", len(sales)), func(tx bun.Conn) error {
 		// All transactions lock rows of sales in the order of their ids.
-		edits := slices.SortedFunc(slices.Values(sales), func(a, b app.SaleRecord) int { return cmp.Compare(a.ID, b.ID) })
+		edits := slices.Clone(sales)
+		slices.SortFunc(edits, func(a, b app.SaleRecord) int { return cmp.Compare(a.ID, b.ID) })
 		for some := range slices.Chunk(edits, salesAtOnce) {
 			if err := s.saveSales(ctx, tx, some); err != nil {
 				return err
