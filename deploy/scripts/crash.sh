@@ -3,7 +3,8 @@
 # what they were told is compared with what the stores say. The last line is `N passed, N failed`.
 #
 #   crash.sh                          every crash point once, a few backlogs killed at random moments, ten nodes of which some
-#                                     are killed, frozen, stopped and added, and a rolling restart
+#                                     are killed, frozen, stopped and added, a rolling restart, and a promoted replica of
+#                                     each kind
 #   crash.sh --long                   more seeds, and the stores, lost replies, frozen processes and wrong clocks; then
 #                                     the model tests with 1,000 sequences each
 #   crash.sh --seed N                 as in the run that printed that seed
@@ -11,6 +12,7 @@
 #   crash.sh --seed N --run NAME      only the run of that name (a pattern of `go test -run`)
 #   crash.sh --seeds N                that many random backlogs
 #   crash.sh --changes N              that many changes to the shop of many nodes (4, in the long form 60)
+#   crash.sh --promotions N           that many worlds for each kind of replica that is promoted (1, in the long form 15)
 #   crash.sh --write                  puts the figures of the last long run into deploy/SAFETY.md
 #
 # Runs that fail leave their history, final state and logs in .run/crash; report.txt there has a line per run.
@@ -76,21 +78,22 @@ models() {
     ./streams ./app/store ./realtime -rapid.checks=1000
 }
 
-run='^(TestEveryPoint|TestKilledInBacklog|TestManyNodes|TestRollingRestart)$'
-seeds=3 changes=4
+run='^(TestEveryPoint|TestKilledInBacklog|TestManyNodes|TestRollingRestart|TestRandomPromotions)$'
+seeds=3 changes=4 promotions=1
 long=0
 flags=()
 while (($#)); do
   case $1 in
   --write) write && exit ;;
-  --long) run=. seeds=20 changes=60 long=1 ;;
+  --long) run=. seeds=20 changes=60 promotions=15 long=1 ;;
   --seed) flags+=(-seed "${2:?}") && shift ;;
   --seeds) seeds=${2:?} && shift ;;
   --changes) changes=${2:?} && shift ;;
+  --promotions) promotions=${2:?} && shift ;;
   --point) run="^TestEveryPoint\$/^${2:?}\$" && shift ;;
   --run) run=${2:?} && shift ;;
   *)
-    sed -n '5,15s/^# *//p' "$0" >&2
+    sed -n '5,17s/^# *//p' "$0" >&2
     exit 2
     ;;
   esac
@@ -99,7 +102,7 @@ done
 
 rm -f .run/crash/report.txt
 suite 'crash' $scripts/services.sh run $scripts/go-test.sh -timeout 90m -parallel 6 -tags crashpoints ./app/test/crash \
-  -run "$run" -seeds "$seeds" -changes "$changes" "${flags[@]}" || true
+  -run "$run" -seeds "$seeds" -changes "$changes" -promotions "$promotions" "${flags[@]}" || true
 printf '\n'
 cat .run/crash/report.txt || true
 if ((long)); then

@@ -43,13 +43,14 @@ type check struct {
 	presses map[press][]Op
 	order   []press // in the order of their first op, so that reports repeat
 	byKey   map[press][]*Row
+	paid    map[app.ID]bool
 	found   []Violation
 }
 
 func newCheck(h History, f Final) *check {
 	c := &check{
 		history: h, final: f, byID: make(map[app.ID]*Row, len(f.Rows)), presses: make(map[press][]Op),
-		byKey: make(map[press][]*Row, len(f.Rows)),
+		byKey: make(map[press][]*Row, len(f.Rows)), paid: make(map[app.ID]bool),
 	}
 	for i := range f.Rows {
 		r := &f.Rows[i]
@@ -61,6 +62,9 @@ func newCheck(h History, f Final) *check {
 		c.byKey[p] = append(c.byKey[p], r)
 	}
 	for _, op := range h.Ops {
+		if op.Kind == Pay {
+			c.paid[op.Order] = true
+		}
 		if op.Kind != Buy {
 			continue
 		}

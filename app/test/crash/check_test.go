@@ -91,8 +91,14 @@ func TestEveryRuleCanFail(t *testing.T) {
 			func(_ *History, f *Final) { f.Rows[2].State, f.Rows[2].Reason = app.Refused, app.ReasonGuard },
 			"I2: order 14",
 		},
-		"a dead letter":           {func(_ *History, f *Final) { f.DeadLetters = 1 }, "P2: 1 dead letters"},
-		"a state from nowhere":    {func(_ *History, f *Final) { f.Rows[2].State = app.Paid }, "I1: order 14 is paid"},
+		"a dead letter":        {func(_ *History, f *Final) { f.DeadLetters = 1 }, "P2: 1 dead letters"},
+		"a state from nowhere": {func(_ *History, f *Final) { f.Rows[2].State = app.Paid }, "I1: order 14 is paid"},
+		"a payment is refunded": {func(h *History, f *Final) {
+			h.Ops = append(h.Ops, Op{Kind: Pay, Order: 14})
+			h.Heard[3].State, f.Rows[2].State, f.Sales[0].Holds = app.Refunded, app.Refunded, nil
+			f.Sales[0].Database = Side{Initial: 4, Stock: 3, Withdrawn: 1}
+			f.Sales[0].Redis = f.Sales[0].Database
+		}, ""},
 		"stock returned twice":    {func(_ *History, f *Final) { f.Sales[0].Redis.Stock++ }, "P1: sale 900, redis"},
 		"stock never returned":    {func(_ *History, f *Final) { f.Sales[0].Redis.Stock-- }, "P1: sale 900, redis"},
 		"the guard is off":        {func(_ *History, f *Final) { f.Sales[0].Database.Stock-- }, "P1: sale 900, database"},

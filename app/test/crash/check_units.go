@@ -35,7 +35,7 @@ func (c *check) agreement(s *Sale) {
 	}
 	var units int64
 	for i := range c.final.Rows {
-		if r := &c.final.Rows[i]; r.Sale == s.ID && r.holds() {
+		if r := &c.final.Rows[i]; r.Sale == s.ID && r.open() {
 			units += r.Qty
 		}
 	}
@@ -75,12 +75,12 @@ func (c *check) holds(s *Sale) {
 	for _, h := range s.Holds {
 		held[h.Order] = true
 		row := c.byID[h.Order]
-		if row == nil || !row.holds() || row.Qty != h.Qty {
+		if row == nil || !row.open() || row.Qty != h.Qty {
 			c.fail("I3", "Redis holds %d units for order %s, which is %s", h.Qty, h.Order, stateOf(row))
 		}
 	}
 	for i := range c.final.Rows {
-		if r := &c.final.Rows[i]; r.Sale == s.ID && r.holds() && !held[r.ID] {
+		if r := &c.final.Rows[i]; r.Sale == s.ID && r.open() && !held[r.ID] {
 			c.fail("I3", "order %s is %s and Redis holds nothing for it", r.ID, r.State)
 		}
 	}

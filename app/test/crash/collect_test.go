@@ -57,9 +57,12 @@ func (w *world) readRows(ctx context.Context) ([]Row, error) {
 func (w *world) readSale(ctx context.Context, sale *app.Sale) (Sale, error) {
 	s := Sale{ID: sale.ID, Limit: int64(sale.Limit)}
 	d := &s.Database
-	err := w.db.QueryRowContext(ctx, `SELECT initial, added, initial + added - withdrawn - taken, withdrawn,
-		(SELECT COALESCE(SUM(qty), 0) FROM orders WHERE sale_id = s.id AND state = 'pending') FROM sales s WHERE id = ?`, sale.ID).
-		Scan(&d.Initial, &d.Added, &d.Stock, &d.Withdrawn, &d.Held)
+	err := w.db.QueryRowContext(ctx, `SELECT initial, added, initial + added - withdrawn - taken,
+		withdrawn + COALESCE(SUM(IF(state = 'refunded' AND cancelled_at = 0, qty, 0)), 0),
+		COALESCE(SUM(IF(state = 'pending', qty, 0)), 0),
+		COALESCE(SUM(IF(state IN ('paid', 'refunding') AND cancelled_at = 0, qty, 0)), 0)
+		FROM sales s LEFT JOIN orders o ON o.sale_id = s.id WHERE s.id = ? GROUP BY s.id`, sale.ID).
+		Scan(&d.Initial, &d.Added, &d.Stock, &d.Withdrawn, &d.Held, &d.Sold)
 	if err != nil {
 		return s, err
 	}
@@ -74,9 +77,9 @@ func (w *world) readSale(ctx context.Context, sale *app.Sale) (Sale, error) {
 	if err != nil {
 		return s, err
 	}
-	for order, hold := range open { // hold number:qty
+	for order, hold := range open { // hold number:qty, and :sold
 		part := strings.Split(hold, ":")
-		if len(part) != 2 {
+		if len(part) < 2 {
 			return s, fmt.Errorf("hold %q of order %s", hold, order)
 		}
 		s.Holds = append(s.Holds, Hold{

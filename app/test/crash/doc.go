@@ -14,6 +14,7 @@
 //   - rebuilding_test.go: Redis loses a partition while orders are cancelled, expire, and are paid and refunded
 //   - sweeping_test.go: kill -9 in the middle of ten thousand equal deadlines, and the second after it
 //   - stores_test.go: Redis and MariaDB killed in the middle of a backlog, or unfit for a minute
+//   - promotions_test.go: replicas of both stores are promoted while people buy, pay and get their money back
 //   - wire_test.go: lost replies
 //   - full_house_test.go: Redis restarts under 18,000 sockets, and nobody was told what happened meanwhile
 //   - frozen_test.go: processes that stop and go on

@@ -31,6 +31,9 @@ func (r *Row) holds() bool {
 	return o.HoldsUnits()
 }
 
+// open reports whether Redis has a hold for the order: units of refunded orders are withdrawn.
+func (r *Row) open() bool { return r.holds() && r.State != app.Refunded }
+
 // Sale is what both stores say of one sale.
 type Sale struct {
 	ID       app.ID  `json:"id"`

@@ -152,6 +152,15 @@ func (m *member) attended() (int, error) {
 	return 0, fmt.Errorf("%s does not say how many partitions it has (%w)", m.addr, lines.Err())
 }
 
+// metric is the sum over all nodes that serve people.
+func (f *fleet) metric(name string) (sum float64) {
+	f.w.t.Helper()
+	for _, m := range f.with("api") {
+		sum += kit.Metric(f.w.t, m.Said("metrics"), name)
+	}
+	return sum
+}
+
 // awaitShared waits until the partitions are shared out evenly and answers how long that took.
 func (f *fleet) awaitShared() time.Duration {
 	f.w.t.Helper()

@@ -29,6 +29,7 @@ type Kind string
 const (
 	Buy    Kind = "buy"
 	Cancel Kind = "cancel"
+	Pay    Kind = "pay" // the gateway has taken the money
 )
 
 // Op is one op and its answer. A buy that is tried again is another op with the same key.

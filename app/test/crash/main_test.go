@@ -21,6 +21,7 @@ var (
 	seedFlag  = flag.Int64("seed", 0, "what the runs are made from; 0: a new one")
 	seedsFlag = flag.Int("seeds", 3, "how many backlogs are killed at random moments")
 	changes   = flag.Int("changes", 4, "how many changes a shop of many nodes goes through")
+	promoted  = flag.Int("promotions", 1, "how many replicas of each kind are promoted")
 	keepFlag  = flag.String("keep", "../../../.run/crash",
 		"folder for the report and for what failing runs leave behind")
 )

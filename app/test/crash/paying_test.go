@@ -7,8 +7,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -47,7 +49,7 @@ func diePaying(t *testing.T, flow, point string) {
 		if next.Dead() {
 			t.Fatalf("the program ended by itself:\n%s", next.Tail())
 		}
-		astray := p.astray()
+		astray := w.astray(sim)
 		return astray == "", astray
 	})
 	w.audit()
@@ -141,29 +143,40 @@ func (p *payer) row() app.Order {
 	return row
 }
 
-// astray says where money, or the word of it, has not come to its end; "" when all is well.
-func (p *payer) astray() string {
-	p.w.t.Helper()
-	row := p.row()
-	kept := int64(0)
-	for _, trade := range p.sim.Ledger().Trades {
-		if trade.Order == p.order.String() {
-			kept += trade.TakenFen - trade.RefundedFen
+// astray names an order for which the gateway keeps another amount than it should, or what is still to be done; "" when
+// all is well.
+func (w *world) astray(sim *sim.Simulator) string {
+	w.t.Helper()
+	kept := make(map[app.ID]int64)
+	for _, trade := range sim.Ledger().Trades {
+		kept[app.ID(number(trade.Order))] = trade.TakenFen - trade.RefundedFen
+	}
+	ids := slices.Collect(maps.Keys(kit.IDs(w.t, w.db, "SELECT id FROM orders")))
+	rows, err := w.books.OrdersByID(kit.Context(w.t), ids)
+	w.must(err)
+	for i := range rows {
+		row, want := &rows[i], int64(0)
+		if row.State.Sold() {
+			want = row.AmountFen
+		}
+		if kept[row.ID] != want {
+			return fmt.Sprintf("order %s is %s, and the gateway keeps %d fen for it, want %d", row.ID, row.State,
+				kept[row.ID], want)
+		}
+		delete(kept, row.ID)
+	}
+	for order, fen := range kept {
+		if fen != 0 {
+			return fmt.Sprintf("order %s has no row, and the gateway keeps %d fen for it", order, fen)
 		}
 	}
-	switch row.State {
-	case app.Paid:
-		if kept != row.AmountFen {
-			return fmt.Sprintf("the order is paid, and the gateway keeps %d fen for it", kept)
-		}
-	case app.Expired, app.Refunded:
-		if kept != 0 {
-			return fmt.Sprintf("the order is %s, and the gateway keeps %d fen for it", row.State, kept)
-		}
-	default:
-		return "the order is " + string(row.State)
-	}
-	if moving := p.w.moving(); moving != "" {
+	return w.underWay()
+}
+
+// underWay names what is still to be done for orders, money and the word of them; "" for nothing.
+func (w *world) underWay() string {
+	w.t.Helper()
+	if moving := w.moving(); moving != "" {
 		return moving
 	}
 	for what, query := range map[string]string{
@@ -172,7 +185,7 @@ func (p *payer) astray() string {
 		"refunds are open":                 "SELECT COUNT(*) FROM refunds WHERE next_at IS NOT NULL",
 		"postings are not sent":            "SELECT COUNT(*) FROM outbox WHERE next_at IS NOT NULL",
 	} {
-		if n := p.w.count(query); n > 0 {
+		if n := w.count(query); n > 0 {
 			return fmt.Sprintf("%d %s", n, what)
 		}
 	}

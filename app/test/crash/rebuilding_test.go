@@ -88,12 +88,7 @@ func TestRebuiltWhileOrdersArePaid(t *testing.T) {
 				n.waitDeath(point)
 				w.start()
 			}
-			for _, p := range payers {
-				kit.Eventually(t, healing, func() (bool, string) {
-					astray := p.astray()
-					return astray == "", astray
-				})
-			}
+			kit.Eventually(t, healing, func() (bool, string) { astray := w.astray(sim); return astray == "", astray })
 			w.audit()
 			w.nothingCorrected()
 			report.line("ok  %-58s %d lives", w.name, w.lives)

@@ -15,6 +15,8 @@ type habits struct {
 	cancels int // of a hundred answered buys, how many are cancelled at once
 	presses int // new keys per buyer at most; 0: until the socket ends
 	thinks  int // ms after each press, half of it to all of it
+
+	after func(b *buyer, op Op) // what follows an answered buy that is not cancelled at once; nil: nothing
 }
 
 // traffic lets everybody buy at the same time. It ends when they have had enough or all sockets are gone.
@@ -62,6 +64,8 @@ func (b *buyer) trade(h habits, stop <-chan struct{}) {
 			b.open = append(b.open, op)
 		case op.Outcome == OK && b.dice.IntN(100) < h.cancels:
 			b.cancel(op.Order, op.Sale)
+		case op.Outcome == OK && h.after != nil:
+			h.after(b, op)
 		case b.dice.IntN(20) == 0:
 			b.putAway()
 		}

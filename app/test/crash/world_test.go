@@ -42,7 +42,8 @@ type world struct {
 	people []*buyer
 	memory memory
 	away   absences
-	final  Final // as it was looked at last
+	final  Final                      // as it was looked at last
+	allow  func(h *History, f *Final) // takes out what this run may lose; nil: nothing
 	began  time.Time
 }
 

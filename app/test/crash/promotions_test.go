@@ -1,0 +1,259 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/alipay/sim"
+	"stampede/app/recovery"
+	"stampede/app/test/kit"
+)
+
+// The kinds of replica. Buys of Redis wait for a replicated one only (STAMPEDE_REDIS_REPLICAS).
+const (
+	asynchronous, semiSync   = "asynchronous", "semi-sync"
+	unreplicated, replicated = "unreplicated", "replicated"
+)
+
+// P1–P4, P8, I8: a primary of MySQL or Redis dies during buys, payments, late payments and refunds, and its replica,
+// which is some moments behind, is promoted. Afterwards every answer holds, except for what the kind may lose; both
+// stores agree; and the gateway keeps the money of sold orders, and no other. The kinds of one store run one after the
+// other, so that at most two shops are open.
+func TestRandomPromotions(t *testing.T) {
+	t.Parallel()
+	for store, kinds := range map[string][]string{
+		"mysql": {asynchronous, semiSync}, "redis": {unreplicated, replicated},
+	} {
+		t.Run(store, func(t *testing.T) {
+			t.Parallel()
+			for n := range len(kinds) * *promoted {
+				kind := kinds[n%len(kinds)]
+				t.Run(fmt.Sprintf("%s-%d", kind, n/len(kinds)), func(t *testing.T) { promoteReplica(t, kind) })
+			}
+		})
+	}
+}
+
+func promoteReplica(t *testing.T, kind string) {
+	p := openReplicated(t, kind)
+	p.offer(2000, 1000, p.dice.IntN(partitions))
+	p.offer(20, 1000, p.dice.IntN(partitions)) // late payments often find it sold out
+	p.invite(10)
+	p.fleet.add(slices.Repeat([]string{"api,worker,sweeper"}, 1+p.dice.IntN(2))...)
+	p.fleet.enter()
+	tr := p.fleet.trade(habits{cancels: 15, thinks: 400, after: p.spend})
+	promotions := 1
+	if p.follower != nil { // a replica of the promoted one takes over from it
+		promotions += p.dice.IntN(2)
+	}
+	for n := range promotions {
+		p.answered(p.memory.answeredSoFar() + 40 + p.dice.IntN(60))
+		p.promote()
+		kit.Eventually(t, healing, func() (bool, string) {
+			p.fleet.healthy()
+			passes := p.fleet.metric("stampede_recovery_passes_total")
+			return passes >= float64((n+1)*partitions), fmt.Sprintf("%v partitions recovered", passes)
+		})
+		p.answered(p.memory.answeredSoFar() + 40)
+	}
+	tr.end()
+	p.fleet.comeBack()
+	kit.Eventually(t, healing, func() (bool, string) { return p.payLate() == 0, "orders to be paid late do not end" })
+	kit.Eventually(t, healing, func() (bool, string) { moving := p.underWay(); return moving == "", moving })
+	settled := p.settle()
+	kit.Eventually(t, healing, func() (bool, string) { astray := p.astray(p.sim); return astray == "", astray })
+	f := &p.fleet
+	written, ended := f.metric("stampede_recovery_orders_total"), f.metric("stampede_recovery_ended_total")
+	if kind == semiSync && ended > 0 {
+		t.Errorf("the recovery ended %v orders, though no commit was lost", ended)
+	}
+	p.rest(f.with("api")[0].node, fmt.Sprintf("%d promoted, %v written, %v ended, %d settled,", promotions,
+		written, ended, settled))
+}
+
+// promotion is a shop with a replica of one of its stores.
+type promotion struct {
+	*world
+	fleet fleet
+	kind  string
+	sim   *sim.Simulator
+
+	wire, link       *kit.Proxy         // to the primary, and from its replica of Redis to it
+	primary, replica *kit.MariaDBServer // nil: Redis has the replica
+	master, follower *kit.RedisServer   // nil: MySQL has the replica
+
+	mu            sync.Mutex
+	late, refunds []*payer // who pay once the order has ended, and who want a refund once it is paid
+}
+
+func openReplicated(t *testing.T, kind string) *promotion {
+	gateway, settings := newGateway(t)
+	p := &promotion{kind: kind, sim: gateway}
+	settings = append(settings, "STAMPEDE_PAY_WINDOW=8s", "STAMPEDE_REDIS_REPLICAS="+
+		map[bool]string{false: "0", true: "1"}[kind == replicated])
+	if kind == asynchronous || kind == semiSync {
+		p.primary, p.replica = kit.StartReplicated(t, kind == semiSync)
+		p.wire = kit.NewProxy(t, p.primary.Database())
+		p.world = openWorld(t, kit.Redis(t), p.wire.URL, settings...)
+	} else {
+		p.master = kit.StartRedis(t, kit.RedisOptions{Durable: true})
+		p.wire = kit.NewProxy(t, p.master.URL)
+		p.follow(t)
+		p.world = openWorld(t, p.wire.URL, kit.MySQL(t), settings...)
+	}
+	p.allow, p.fleet.w = p.forgive, p.world
+	return p
+}
+
+// follow starts a new replica of Redis.
+func (p *promotion) follow(t *testing.T) {
+	t.Helper()
+	p.follower, p.link = kit.StartRedis(t, kit.RedisOptions{Durable: true}), kit.NewProxy(t, p.master.URL)
+	p.follower.FollowVia(p.master, p.link)
+}
+
+// promote lets the replica fall behind, kills the primary and promotes the replica.
+func (p *promotion) promote() {
+	p.t.Helper()
+	behind := time.Duration(p.dice.IntN(800)) * time.Millisecond
+	p.t.Logf("the replica is %v behind", behind)
+	if p.follower != nil {
+		p.link.Stall()
+		time.Sleep(behind)
+		p.master.Kill()
+		p.master = p.follower
+		p.master.Promote()
+		p.follow(p.t)
+		p.wire.Redirect(p.master.URL)
+		return
+	}
+	p.replica.StopApplying()
+	if p.kind == semiSync && p.dice.IntN(2) == 0 {
+		p.replica.StopReceiving() // no commit is confirmed from here on
+	}
+	time.Sleep(behind)
+	p.primary.Kill()
+	var heard []Heard
+	if p.kind == semiSync {
+		p.replica.ApplyAll()
+		heard = p.memory.copy().Heard
+	}
+	p.replica.Promote()
+	p.wire.Redirect(p.replica.DSN)
+	for _, h := range heard {
+		if p.count("SELECT COUNT(*) FROM orders WHERE id = ? AND rev >= ?", h.Order, h.Rev) < 1 {
+			p.t.Errorf("the promoted replica lacks that order %s is %s (rev %d)", h.Order, h.State, h.Rev)
+		}
+	}
+}
+
+// spend decides about a new order: its buyer opens a payment only, pays late, pays, or wants a refund, too.
+func (p *promotion) spend(b *buyer, op Op) {
+	p.payLate()
+	p.retry(&p.refunds, func(who *payer) bool {
+		return p.ask(who, "refund", map[string]any{"reason": "too large"}, nil) == nil
+	})
+	who, way := &payer{w: p.world, sim: p.sim, token: b.token, order: op.Order}, b.dice.IntN(6)
+	var payment struct{ URL string }
+	for try := 0; p.ask(who, "pay", map[string]any{"via": "page"}, &payment) != nil; try++ { // it may have no row yet
+		if try == 20 {
+			return
+		}
+		b.phones[0].socket().Pause(100)
+	}
+	if _, err := p.sim.Come(payment.URL); way < 2 || err != nil {
+		return
+	}
+	if way == 2 {
+		p.later(&p.late, who)
+	} else if p.sim.Pay(op.Order.String()) == nil {
+		p.memory.op(Op{Kind: Pay, Order: op.Order, Outcome: OK})
+		if way == 3 {
+			p.later(&p.refunds, who)
+		}
+	}
+}
+
+func (p *promotion) ask(who *payer, verb string, body, into any) error {
+	return who.ask(p.fleet.with("api")[0].node, "/api/v1/orders/"+who.order.String()+"/"+verb, body, into)
+}
+
+func (p *promotion) later(list *[]*payer, who ...*payer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	*list = append(*list, who...)
+}
+
+// retry repeats an action for each payer of a list until it is done, and returns how many are left.
+func (p *promotion) retry(list *[]*payer, done func(who *payer) bool) int {
+	p.mu.Lock()
+	left := *list
+	*list = nil
+	p.mu.Unlock()
+	left = slices.DeleteFunc(left, done)
+	p.later(list, left...)
+	return len(left)
+}
+
+func (p *promotion) payLate() (left int) {
+	return p.retry(&p.late, func(who *payer) bool {
+		row, err := p.books.Order(p.t.Context(), who.order)
+		ended := err == nil && (row.State == app.Expired || row.State == app.Cancelled)
+		if ended && p.sim.PayLate(who.order.String()) == nil {
+			p.memory.op(Op{Kind: Pay, Order: who.order, Outcome: OK})
+		}
+		return ended
+	})
+}
+
+// settle runs `stampede recover` on the shop, which changes nothing, decides as an operator about the problems that it
+// lists, and returns their number.
+func (p *promotion) settle() int {
+	p.t.Helper()
+	settings := append(slices.Clone(p.settings), "STAMPEDE_JWT_SECRET="+secret)
+	out, code := kit.RunProgram(p.t, binary, settings, "recover", "--json")
+	var r recovery.Report
+	_, text, _ := strings.Cut("\n"+out, "\n{")
+	err := json.NewDecoder(strings.NewReader("{" + text)).Decode(&r)
+	if want := 3 * min(len(r.Problems), 1); err != nil || code != want || r.Written+r.Ended+r.SetAside+r.Imported > 0 {
+		p.t.Fatalf("recover at rest exits %d, want %d and no change: %v\n%s", code, want, err, out)
+	}
+	for _, problem := range r.Problems {
+		how := map[bool]string{false: "--end", true: "--refund"}[strings.Contains(problem.Says, "decide on its refund")]
+		out, code := kit.RunProgram(p.t, binary, settings, "recover", "settle", problem.Order.String(), how)
+		p.t.Logf("order %s: %s; %s exits %d: %s", problem.Order, problem.Says, how, code, out)
+	}
+	return len(r.Problems)
+}
+
+// forgive removes what the kind may lose. A database that is promoted begins another history: devices get a reset.
+// Redis may lose orders that only its master had, with their tickets; they were answered only where no buy waits for a
+// replica. Asynchronous MySQL may lose that a refund was requested, and which end an order had.
+func (p *promotion) forgive(h *History, f *Final) {
+	if p.replica != nil {
+		h.Resets = nil
+	}
+	rows := newCheck(*h, *f).byID
+	for i := range f.Sales {
+		if s := &f.Sales[i]; p.follower != nil && s.Tickets == s.Done {
+			s.Tickets, s.Done = 0, 0
+		}
+	}
+	h.Ops = slices.DeleteFunc(h.Ops, func(op Op) bool {
+		row := rows[op.Order]
+		return p.kind == unreplicated && op.Order != 0 && row == nil ||
+			p.kind == asynchronous && op.Kind == Cancel && row != nil && row.Ended != 0
+	})
+	h.Heard = slices.DeleteFunc(h.Heard, func(e Heard) bool {
+		refund := e.State == app.Refunding || e.State == app.Refunded
+		return p.kind == asynchronous && refund && stateOf(rows[e.Order]) == app.Paid
+	})
+}
