@@ -31,7 +31,11 @@ func (s *Store) InsertLost(
 	b := newBatch(epoch, rows)
 	b.lost, b.watch = true, w
 	for i := range b.fresh {
-		b.fresh[i].ToldRev = 0
+		o := &b.fresh[i]
+		o.ToldRev = 0
+		if o.State != app.Pending { // the pending state was published as rev 1, and lost
+			o.Rev = s.nextRevOf(o)
+		}
 	}
 	return s.insert(ctx, b, rows)
 }

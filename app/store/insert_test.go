@@ -196,6 +196,12 @@ func TestRecoveryRefusesNothing(t *testing.T) {
 		if trades := val(h.ClaimTrades(h.ctx, 5001, 9000, 10))(h.t); len(trades) != 4 {
 			t.Errorf("%d trades are watched, want 4", len(trades))
 		}
+		s.Trust(val(s.History(h.ctx))(t).Server, 3)
+		ended := h.orders(1, h.sales[0], 1)
+		ended[0].State = app.Cancelled
+		if o := val(h.InsertLost(h.ctx, h.epoch, ended, nil))(t)[0].Order; o.Rev != 3*32+1 {
+			t.Errorf("an order that had ended is written with rev %d, want 97: its pending state had rev 1", o.Rev)
+		}
 	})
 }
 
