@@ -50,12 +50,11 @@ func promoteReplica(t *testing.T, kind string) {
 	p.fleet.add(slices.Repeat([]string{"api,worker,sweeper"}, 1+p.dice.IntN(2))...)
 	p.fleet.enter()
 	tr := p.fleet.trade(habits{cancels: 15, thinks: 400, after: p.spend})
-	promotions := 1
-	if p.follower != nil { // a replica of the promoted one takes over from it
-		promotions += p.dice.IntN(2)
-	}
+	promotions := map[bool]int{false: 1, true: 1 + p.dice.IntN(2)}[p.follower != nil] // a promoted Redis has one, too
 	for n := range promotions {
 		p.answered(p.memory.answeredSoFar() + 40 + p.dice.IntN(60))
+		expired := fmt.Sprintf("SELECT COUNT(*) > %d FROM orders WHERE state = 'expired'", p.dice.IntN(20))
+		kit.Eventually(t, healing, func() (bool, string) { return p.count(expired) == 1, "no deadline has passed" })
 		p.promote()
 		kit.Eventually(t, healing, func() (bool, string) {
 			p.fleet.healthy()
