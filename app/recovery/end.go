@@ -42,7 +42,10 @@ func (p *pass) endPage(ctx context.Context, sale *app.Sale, page []app.Order) er
 	for i := range holding {
 		o, e := &holding[i], &evidence[i]
 		switch {
-		case e.Hold != nil:
+		case e.Hold != nil: // late money may have revived it, and the database has lost that
+			if err := p.raiseHold(ctx, o, e.Hold.Hold); err != nil {
+				return err
+			}
 		case o.State.Sold():
 			if err := p.askRefund(ctx, o); err != nil {
 				return err

@@ -73,7 +73,12 @@ func (d *Driver) endRow(ctx context.Context, row *app.Order) error {
 	if hold := evidence[0].Hold; hold == nil || !row.LacksRevival(*hold) {
 		return app.Fail(app.WrongState, "an order that is "+string(row.State)+" needs no end")
 	}
-	for row.Hold < evidence[0].Hold.Hold {
+	return d.raiseHold(ctx, row, evidence[0].Hold.Hold)
+}
+
+// raiseHold gives a row the number of its hold in Redis. Only a hold of that number is sold, withdrawn or returned.
+func (d *Driver) raiseHold(ctx context.Context, row *app.Order, hold int64) error {
+	for row.Hold < hold {
 		claimed, err := d.Orders.ClaimHold(ctx, row.ID, row.State)
 		if err != nil {
 			return fmt.Errorf("claim the hold of order %s: %w", row.ID, err)
