@@ -70,6 +70,7 @@ type BoardSale struct {
 	Name      string  `json:"name"` // of the product
 	Phase     Phase   `json:"phase"`
 	Paused    bool    `json:"paused"`
+	Stuck     string  `json:"stuck,omitempty"` // why an operator has to settle its orders after a recovery
 	Stock     int64   `json:"stock"`
 	Held      int64   `json:"held"`
 	Sold      int64   `json:"sold"`
@@ -93,6 +94,8 @@ type PartitionFigures struct {
 
 	Away    bool `json:"away,omitempty"`    // it does not answer; the other numbers are nothing
 	Rejects bool `json:"rejects,omitempty"` // it answers, and rejects writes
+
+	ClosedAt Millis `json:"closed_at,omitempty"` // it is closed for a recovery since then
 }
 
 // NodeFigures are what a node says of itself.
@@ -105,9 +108,10 @@ type NodeFigures struct {
 	Users      int             `json:"users"`
 	Leases     []Lease         `json:"leases"`
 	UpS        int64           `json:"up_s"`
-	CPU        float64         `json:"cpu"`         // processors that it kept busy over the last second
-	Heap       int64           `json:"heap"`        // bytes
-	DatabaseMS int64           `json:"database_ms"` // since the database answered it last
+	CPU        float64         `json:"cpu"`                     // processors that it kept busy over the last second
+	Heap       int64           `json:"heap"`                    // bytes
+	DatabaseMS int64           `json:"database_ms"`             // since the database answered it last
+	Risk       string          `json:"database_risk,omitempty"` // what its database may lose, or has lost
 	Said       *NodeStatements `json:"said,omitempty"`
 }
 

@@ -26,6 +26,9 @@ const (
 	AlarmDatabaseAway   = "database_away"
 	AlarmEntryStuck     = "entry_stuck"
 	AlarmDeadLetters    = "dead_letters"
+	AlarmClosed         = "partition_closed"
+	AlarmSaleStuck      = "sale_stuck"
+	AlarmDatabaseRisk   = "database_at_risk"
 )
 
 const (
@@ -37,6 +40,8 @@ const (
 	databaseSilence = 5 * time.Second
 	// stuckAfter is how long an entry may wait for its row. Its stream is not trimmed behind it.
 	stuckAfter = 5 * time.Minute
+	// closedFor is how long a partition may be closed for a recovery.
+	closedFor = 10 * time.Second
 	// pointGap is the longest distance between two points that follow each other; a larger one ends a streak.
 	pointGap = PointEvery + PointEvery/2
 
@@ -52,6 +57,9 @@ var alarmParts = map[string]string{
 	AlarmDatabaseAway:   "the-database-is-away",
 	AlarmEntryStuck:     "an-entry-is-stuck",
 	AlarmDeadLetters:    "dead-letters",
+	AlarmClosed:         "database-failover-and-restore",
+	AlarmSaleStuck:      "what-an-operator-settles",
+	AlarmDatabaseRisk:   "a-database-at-risk",
 }
 
 // newAlarm makes an alarm with its part of the runbook.
@@ -86,6 +94,31 @@ func alarmsOf(points []BoardPoint, b *Board) []Alarm {
 		alarms = append(alarms, newAlarm(AlarmDeadLetters, since,
 			"Orders that could not be written lie with the dead letters.",
 			"Read their reasons with `stampede dead list`, then replay or drop them."))
+	}
+	return append(alarms, recoveryAlarms(b)...)
+}
+
+// recoveryAlarms are those about recoveries, and about what would need one.
+func recoveryAlarms(b *Board) (alarms []Alarm) {
+	for _, p := range b.Partitions {
+		if p.ClosedAt != 0 && b.Now.Sub(p.ClosedAt) > closedFor {
+			alarms = append(alarms, newAlarm(AlarmClosed, p.ClosedAt,
+				fmt.Sprintf("Partition %d is closed for a recovery that does not end; buys of its sales are busy.", p.P),
+				"Search the log for \"look after partitions\": it names the reason every 2 s."))
+		}
+	}
+	for i := range b.Sales {
+		if s := &b.Sales[i]; s.Stuck != "" {
+			alarms = append(alarms, newAlarm(AlarmSaleStuck, b.Now,
+				fmt.Sprintf("Sale %s is stuck after a recovery: %s.", s.ID, s.Stuck),
+				"List what is left with `stampede recover`, and settle each order."))
+		}
+	}
+	for _, n := range b.Nodes {
+		if n.Risk != "" {
+			alarms = append(alarms, newAlarm(AlarmDatabaseRisk, b.Now, n.Name+": "+n.Risk+".",
+				"Connect nodes to the server in use, and bring its replica back."))
+		}
 	}
 	return alarms
 }

@@ -246,8 +246,8 @@ func (r *BoardReader) rated(sales []*Sale, counters []Counters, now Millis) []Bo
 func boardSale(s *Sale, c Counters, now Millis) BoardSale {
 	v := ViewOf(s, c, now)
 	return BoardSale{
-		ID: v.ID, Name: v.Product.Name, Phase: v.Phase, Paused: v.Paused, Stock: v.Stock, Held: v.Held, Sold: v.Sold,
-		Initial: v.Initial, Added: v.Added, Withdrawn: c.Withdrawn, Rate: c.Rate, Watching: c.Watching,
-		OpensAt: v.OpensAt, ClosesAt: v.ClosesAt,
+		ID: v.ID, Name: v.Product.Name, Phase: v.Phase, Paused: v.Paused, Stuck: c.Stuck, Stock: v.Stock, Held: v.Held,
+		Sold: v.Sold, Initial: v.Initial, Added: v.Added, Withdrawn: c.Withdrawn, Rate: c.Rate,
+		Watching: c.Watching, OpensAt: v.OpensAt, ClosesAt: v.ClosesAt,
 	}
 }

@@ -30,7 +30,7 @@ func TestRunbookHasWhatAlarmsAndChecksName(t *testing.T) {
 	}
 	for _, alarm := range []string{
 		AlarmNothingMoves, AlarmLagGrows, AlarmRedisAway, AlarmWritesRejected, AlarmDatabaseAway, AlarmEntryStuck,
-		AlarmDeadLetters,
+		AlarmDeadLetters, AlarmClosed, AlarmSaleStuck, AlarmDatabaseRisk,
 	} {
 		if alarmParts[alarm] == "" {
 			t.Errorf("the alarm %s leads nowhere", alarm)

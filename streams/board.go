@@ -86,7 +86,7 @@ func (l *Inventory) PartitionFigures(ctx context.Context) ([]app.PartitionFigure
 	for i, s := range stats {
 		figures[i] = app.PartitionFigures{
 			P: s.Partition, Lag: s.Lag, Pending: s.Pending, OldestMS: s.Oldest.Milliseconds(), Dead: s.Dead,
-			Deadlines: s.Deadlines, Away: s.Away, Rejects: s.Rejects,
+			Deadlines: s.Deadlines, Away: s.Away, Rejects: s.Rejects, ClosedAt: s.ClosedAt,
 		}
 	}
 	return figures, nil

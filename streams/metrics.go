@@ -123,6 +123,8 @@ type StreamStats struct {
 
 	Away    bool // it does not answer; the other numbers are unset
 	Rejects bool // it answers, and rejects writes
+
+	ClosedAt app.Millis // it is closed for a recovery since then; 0: it is not
 }
 
 // StreamCollector reads StreamStats at each scrape.

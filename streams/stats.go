@@ -51,7 +51,7 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now app.Milli
 	type reads struct {
 		groups    *redis.XInfoGroupsCmd
 		pending   *redis.XPendingCmd
-		waiting   *redis.StringCmd
+		meta      *redis.SliceCmd
 		length    *redis.IntCmd
 		dead      *redis.IntCmd
 		probe     *redis.StatusCmd
@@ -63,8 +63,8 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now app.Milli
 			k := &l.parts[p].keys
 			cmds[i] = reads{
 				groups: pipe.XInfoGroups(ctx, k.orders), pending: pipe.XPending(ctx, k.orders, group),
-				waiting: pipe.HGet(ctx, k.meta, "waiting"),
-				length:  pipe.XLen(ctx, k.orders), dead: pipe.XLen(ctx, k.dead),
+				meta:   pipe.HMGet(ctx, k.meta, "waiting", "closed_at"),
+				length: pipe.XLen(ctx, k.orders), dead: pipe.XLen(ctx, k.dead),
 				probe:     pipe.Set(ctx, k.prefix+"probe", 1, probeLife),
 				deadlines: pipe.ZCard(ctx, k.deadlines),
 			}
@@ -82,6 +82,11 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now app.Milli
 			Partition: partitions[i], Length: c.length.Val(), Dead: c.dead.Val(), Deadlines: c.deadlines.Val(),
 			Rejects: c.probe.Err() != nil,
 		}
+		meta := [2]int64{}
+		for i, value := range c.meta.Val() {
+			meta[i] = number(text(value))
+		}
+		s.ClosedAt = app.Millis(meta[1])
 		for _, g := range c.groups.Val() {
 			if g.Name != group {
 				continue
@@ -89,7 +94,7 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now app.Milli
 			s.Pending, s.Lag = g.Pending, g.Lag
 			if g.EntriesRead == 0 || g.Lag < 0 {
 				// unknown to XINFO (after a restart, or embedded)
-				s.Lag = max(0, number(c.waiting.Val())-g.Pending)
+				s.Lag = max(0, meta[0]-g.Pending)
 			}
 			if s.Lag > 0 {
 				unread[s.Partition] = g.LastDeliveredID

@@ -132,6 +132,17 @@ func (d *Driver) Database() app.DatabaseHistory {
 	return app.DatabaseHistory{}
 }
 
+// Risk says what is wrong with the database for people; "": nothing.
+func (d *Driver) Risk() string {
+	switch {
+	case d.Barred() != nil:
+		return "its database server was replaced by another one"
+	case d.Database().Fallback:
+		return "semi-synchronous replication is not active, so a failover may lose orders"
+	}
+	return ""
+}
+
 // Certain reports whether this node has nothing against the history of its database: what a recovery would need is not
 // trimmed until then.
 func (d *Driver) Certain() bool {

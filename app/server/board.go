@@ -91,6 +91,7 @@ func (p *parts) sampler(
 			}},
 		}
 		n.Sockets, n.Users = p.hub.Sizes()
+		n.Risk = p.recovery.Risk()
 		spent, now := cpuTime(), time.Now()
 		if over := now.Sub(looked); over > 0 {
 			n.CPU = float64((spent-busy)*100/over) / 100

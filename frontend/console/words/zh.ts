@@ -479,6 +479,18 @@ export const zh: ConsoleWords = {
       says: '有无法写入的订单进入了死信。',
       do: '用 stampede dead list 查看原因，然后重放或丢弃。',
     },
+    partition_closed: {
+      says: '分区因恢复而关闭，且恢复没有结束；其场次的抢购提示繁忙。',
+      do: '在日志中查找 look after partitions，每 2 秒写明一次原因。',
+    },
+    sale_stuck: {
+      says: '恢复之后，有场次需要人工处理订单，已显示为暂停。',
+      do: '用 stampede recover 列出剩余订单，逐个处理。',
+    },
+    database_at_risk: {
+      says: '数据库服务器已被替换，或半同步复制没有生效。',
+      do: '把节点连接到正在使用的服务器，并恢复它的从库。',
+    },
   },
   lost: '没有收到答复。',
   unknown: '无法读取答复。',
