@@ -82,8 +82,10 @@ func TestAlarmsAreComplete(t *testing.T) {
 	t.Parallel()
 	b := Board{
 		Now: 1_000_000, Nodes: []NodeFigures{{Name: "a", DatabaseMS: 5001, Risk: "its database was replaced"}},
-		Partitions: []PartitionFigures{{OldestMS: 299_000}, {P: 1, OldestMS: 301_000}, {ClosedAt: 989_000}, {ClosedAt: 990_000}},
-		Sales:      []BoardSale{{ID: 7, Stuck: "order 8 has no row"}, {ID: 8}},
+		Partitions: []PartitionFigures{
+			{OldestMS: 299_000}, {P: 1, OldestMS: 301_000}, {ClosedAt: 989_000}, {ClosedAt: 990_000},
+		},
+		Sales: []BoardSale{{ID: 7, Stuck: "order 8 has no row"}, {ID: 8}},
 	}
 	var grows []BoardPoint
 	for lag := range int64(8) {

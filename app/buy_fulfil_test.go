@@ -76,7 +76,6 @@ type fakeInventory struct {
 	now      Millis
 	notifier *fakeNotifier // hears what Finish tells
 	late     int           // so many calls of Finish come too late
-	database string        // that is known to lack nothing
 }
 
 func (l *fakeInventory) Now(context.Context) (Millis, error) { return l.now, nil }

@@ -34,7 +34,8 @@ func goldBoard() *app.Board {
 func goldAlarm() *app.Board {
 	return &app.Board{
 		Now: goldNow, RefusedS: map[app.Code]float64{}, Sales: []app.BoardSale{},
-		Partitions: []app.PartitionFigures{{Away: true}, {P: 1, Rejects: true}}, Nodes: []app.NodeFigures{}, ErrorsS: .2,
+		Partitions: []app.PartitionFigures{{Away: true}, {P: 1, Rejects: true}},
+		Nodes:      []app.NodeFigures{}, ErrorsS: .2,
 		Alarms: []app.Alarm{{
 			Name: app.AlarmRedisAway, Since: goldNow - 3000, Link: "deploy/RUNBOOK.md#redis-is-away",
 			Says: "Redis does not answer; this is what one node knows by itself.",

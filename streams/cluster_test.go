@@ -322,8 +322,8 @@ func TestSlotMovesWhileItSells(t *testing.T) {
 	sweeping.Wait()
 }
 
-// P8: in a cluster the stream of e-mails may be lost alone. Then the postings are read for e-mails again, also those that
-// were acknowledged.
+// P8: in a cluster the stream of e-mails may be lost alone. Then the postings are read for e-mails again, also those
+// that were acknowledged.
 func TestPostingsAreReadAgainForLostEmails(t *testing.T) {
 	t.Parallel()
 	c := onCluster(t, 3)

@@ -107,8 +107,8 @@ func TestLostWritesAreNoticed(t *testing.T) {
 		s := &sightings{epoch: 4, seq: 90, redis: fine, loaded: []app.Sale{{ID: 7}, {ID: 8}}}
 		c.change(s)
 		f, err := driverOf(s).look(t.Context(), 0, inUse)
-		if err != nil || f.epoch != 4 || (f.redisLost == "") != (c.says == "") || !strings.Contains(f.redisLost, c.says) ||
-			f.database != c.database {
+		if err != nil || f.epoch != 4 || (f.redisLost == "") != (c.says == "") ||
+			!strings.Contains(f.redisLost, c.says) || f.database != c.database {
 			t.Errorf("%s: %+v, %v; want %q, %v", name, f, err, c.says, c.database)
 		}
 	}
@@ -215,8 +215,8 @@ func (l *lostHouse) RestampSince(_ context.Context, ids []app.ID, since app.Mill
 	return nil
 }
 
-// P6, F3: that a new row was published is known only from its entry, and the entries are lost. So those rows are stamped
-// anew that may not have been; of later states the rows say themselves what was published.
+// P6, F3: that a new row was published is known only from its entry, and the entries are lost. So those rows are
+// stamped anew that may not have been; of later states the rows say themselves what was published.
 func TestRestoreStampsNewRowsAnew(t *testing.T) {
 	t.Parallel()
 	house := &lostHouse{rows: []app.Order{

@@ -93,8 +93,8 @@ func TestFenceAdmitsOneServer(t *testing.T) {
 	}
 }
 
-// I10: a promoted database has lost a lease, and another process has got its number. Under the new history neither mints
-// before it has renewed its lease, and then they have different numbers.
+// I10: a promoted database has lost a lease, and another process has got its number. Under the new history neither
+// mints before it has renewed its lease, and then they have different numbers.
 func TestLeaseOfAnotherHistoryMintsNothing(t *testing.T) {
 	t.Parallel()
 	s := onMariaDB(t)

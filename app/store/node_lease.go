@@ -105,7 +105,7 @@ func (l *NodeLease) RunOnce(ctx context.Context) error {
 	l.renewing.Lock()
 	defer l.renewing.Unlock()
 	m := l.current()
-	asked, generation := time.Now(), l.store.fence.generation() // before the database counts, so that this side ends first
+	asked, generation := time.Now(), l.store.fence.generation() // before the database counts: this side ends first
 	ceiling := m.Now().Add(leaseFor)
 	held := false
 	err := l.store.inTx(ctx, fmt.Sprintf("renew node %d", m.Node()), func(tx bun.Conn) error {

@@ -96,8 +96,8 @@ func TestRebuiltWhileOrdersArePaid(t *testing.T) {
 	}
 }
 
-// pointsOfALoss are the points of a recovery of Redis, each with the pass that is the first after the start: there every
-// partition is recovered once, when there is no sale to restore. No row is missing. "" is nobody's death.
+// pointsOfALoss are the points of a recovery of Redis, each with the pass that is the first after the start: there
+// every partition is recovered once, when there is no sale to restore. No row is missing. "" is nobody's death.
 var pointsOfALoss = map[string]int{
 	"":                      0,
 	"recover.after-close":   partitions + 1,

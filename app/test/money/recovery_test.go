@@ -117,7 +117,8 @@ func TestUnitSoldAgainWithinTheLag(t *testing.T) {
 			if left := w.recovered(n); len(left) > 0 {
 				t.Errorf("left to settle: %+v", left)
 			}
-			if row := w.read(first.ID); row.State != app.Cancelled || row.Reason != app.ReasonRecovered || row.Rev <= 32 {
+			row := w.read(first.ID)
+			if row.State != app.Cancelled || row.Reason != app.ReasonRecovered || row.Rev <= 32 {
 				t.Errorf("the first order is %s (%s), rev %d", row.State, row.Reason, row.Rev)
 			}
 			n.duties()
@@ -129,8 +130,8 @@ func TestUnitSoldAgainWithinTheLag(t *testing.T) {
 	}
 }
 
-// P8: the promoted database has lost that a payment was opened. The gateway is asked about every order that was pending,
-// so money that it has, or gets, is received, and no order ends before it has answered (money_c3).
+// P8: the promoted database has lost that a payment was opened. The gateway is asked about every order that was
+// pending, so money that it has, or gets, is received, and no order ends before it has answered (money_c3).
 func TestPaymentOpenedWithinTheLag(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]struct{ row, before bool }{
@@ -194,8 +195,8 @@ func TestBothStoresPromoted(t *testing.T) {
 	}
 }
 
-// P8: an order was refunded within the lag. Money moves on positive evidence only: an operator decides, the order is not
-// shipped until then, and the refund is not sent twice. With the payment lost, too, nothing is left of the order.
+// P8: an order was refunded within the lag. Money moves on positive evidence only: an operator decides, the order is
+// not shipped until then, and the refund is not sent twice. With the payment lost, too, nothing is left of the order.
 func TestRefundedWithinTheLag(t *testing.T) {
 	t.Parallel()
 	for name, payment := range map[string]bool{"the payment is kept": true, "the payment is lost, too": false} {
@@ -288,8 +289,8 @@ func TestLateMoneyLost(t *testing.T) {
 	}
 }
 
-// P1: the promoted database has lost that an operator had the entry of a refused order tried again. An operator ends it,
-// and its units are on sale again.
+// P1: the promoted database has lost that an operator had the entry of a refused order tried again. An operator ends
+// it, and its units are on sale again.
 func TestReplayLost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -447,8 +448,8 @@ func TestRecoveryDiesAnywhere(t *testing.T) {
 	}
 }
 
-// P1, P2: while a partition is closed, a key is repeated, a reservation without a row is cancelled, and a payment comes.
-// None of that is lost, and none counts twice.
+// P1, P2: while a partition is closed, a key is repeated, a reservation without a row is cancelled, and a payment
+// comes. None of that is lost, and none counts twice.
 func TestWhatComesWhileAPartitionIsClosed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

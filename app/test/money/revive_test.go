@@ -53,7 +53,7 @@ func TestReviveDuringARebuild(t *testing.T) {
 		o := w.order(sale, newID())
 		w.refused(o)
 		letter := letterOf(o)
-		err := n.replay(letter, faults.Orders(w.db, func(_ context.Context, name string, call func() error) (err error) {
+		fault := func(_ context.Context, name string, call func() error) (err error) {
 			if name != "Orders.Revive" {
 				return call()
 			}
@@ -70,7 +70,8 @@ func TestReviveDuringARebuild(t *testing.T) {
 				revive()
 			}
 			return err
-		}))
+		}
+		err := n.replay(letter, faults.Orders(w.db, fault))
 		if row := w.read(o.ID); row.State == app.Pending {
 			t.Errorf("%s: the order is %s, %v", moment, row.State, err)
 		}

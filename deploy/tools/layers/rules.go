@@ -75,7 +75,7 @@ var layers = []layer{
 	{
 		path: "app/test/e2e", thirdParty: true, // it prepares shops with these, and meets the program from outside
 		imports: []string{
-			"app", "app/account", "app/store", "app/test/attack", "app/wsclient", "streams", "realtime",
+			"app", "app/account", "app/recovery", "app/store", "app/test/attack", "app/wsclient", "streams", "realtime",
 			"migrations",
 		},
 	},
