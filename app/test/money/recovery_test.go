@@ -430,9 +430,9 @@ func TestRecoveryDiesAnywhere(t *testing.T) {
 		w.promoted()
 		m := &mortal{left: calls}
 		_ = w.node(m).recovers(nil)
-		done := make(chan error)
-		go func() { done <- w.node(nil).recovers(nil) }()
-		_ = w.node(nil).recovers(nil)
+		one, other, done := w.node(nil), w.node(nil), make(chan error)
+		go func() { done <- one.recovers(nil) }()
+		_ = other.recovers(nil)
 		<-done
 		if left := w.recovered(w.node(nil)); len(left) > 0 {
 			t.Errorf("%d calls: left to settle: %+v", calls, left)
