@@ -404,7 +404,7 @@ func TestLeaveOnlyWithoutPending(t *testing.T) {
 		f.must(f.client.XGroupCreateConsumer(f.ctx, key, group, "killed").Err())
 		trim := func(retention time.Duration, want ...string) {
 			t.Helper()
-			_, err := (&Trimmer{inventory: f.inventory, retention: retention, length: 100}).runOnce(f.ctx)
+			_, err := (&Trimmer{inventory: f.inventory, may: always, retention: retention, length: 100}).runOnce(f.ctx)
 			f.must(err)
 			if got := f.consumers(key, group); !slices.Equal(got, want) {
 				t.Fatalf("consumers %v, want %v", got, want)

@@ -93,7 +93,7 @@ func TestBadEntryDies(t *testing.T) {
 		if n != 0 || f.stats().Pending != 0 || waiting > 0 {
 			t.Fatalf("left: attempts %d, %+v, waiting %d", n, f.stats(), waiting)
 		}
-		_, err = (&Trimmer{inventory: f.inventory, retention: -time.Minute, length: 100}).runOnce(f.ctx)
+		_, err = (&Trimmer{inventory: f.inventory, may: always, retention: -time.Minute, length: 100}).runOnce(f.ctx)
 		f.must(err)
 		if length := f.stats().Length; length != 1 {
 			t.Errorf("%d entries after trimming, want the last one: dead letters hold the stream", length)

@@ -160,7 +160,7 @@ func (m *deliveries) claim(rt *rapid.T) {
 
 // trim takes from the stream whatever may be taken.
 func (m *deliveries) trim(rt *rapid.T) {
-	trimmer := &Trimmer{inventory: m.f.inventory, may: func() bool { return true }, retention: -time.Minute, length: 1}
+	trimmer := &Trimmer{inventory: m.f.inventory, may: always, retention: -time.Minute, length: 1}
 	if _, err := trimmer.runOnce(m.f.ctx); err != nil {
 		differ(rt, "P7: trimming", "%v", err)
 	}

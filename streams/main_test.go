@@ -52,6 +52,9 @@ type fixture struct {
 	stale     atomic.Int64
 }
 
+// always lets a trimmer trim.
+func always() bool { return true }
+
 func onRedis(t testing.TB) *fixture { return newFixture(t, kit.Redis(t)) }
 
 func newFixture(t testing.TB, url string) *fixture {

@@ -102,7 +102,7 @@ func TestClosedPartitionKeepsItsState(t *testing.T) {
 				t.Errorf("%s: %v, want ErrTransient", name, err)
 			}
 		}
-		trimmer := NewTrimmer(f.inventory, func() bool { return true })
+		trimmer := NewTrimmer(f.inventory, always)
 		trimmer.retention, trimmer.length = -time.Minute, 1
 		if n, err := trimmer.runOnce(f.ctx); n != 0 || err != nil {
 			t.Errorf("trimmed %d, %v", n, err)
