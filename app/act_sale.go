@@ -52,7 +52,7 @@ type SaleEditor interface {
 	// StockAct reads one. ErrNoRow if there is none.
 	StockAct(ctx context.Context, id int64) (StockAct, error)
 	// SettleStock counts the units that Redis took under the epoch as withdrawn, once, and returns the act.
-	// ErrStaleEpoch: Redis was rebuilt since, and decides again.
+	// ErrStaleEpoch: Redis was recovered since, and decides again.
 	SettleStock(ctx context.Context, id, taken, epoch int64) (StockAct, error)
 	// RefuseStock ends a pending act of a sale that will never be in Redis again.
 	RefuseStock(ctx context.Context, id int64) (StockAct, error)

@@ -34,7 +34,7 @@ type StockAct struct {
 //
 //	COMMIT (pending, journal) ──▶ take_out.lua, once for the act ──▶ COMMIT (withdrawn + taken, done)
 //
-// The second COMMIT requires the epoch under which Redis decided, because a rebuilt Redis decides again. A rebuild
+// The second COMMIT requires the epoch under which Redis decided, because a restored Redis decides again. A recovery
 // writes settled acts into Redis (SaleState.Acts), so that no late call takes twice. After a crash the SaleFinisher
 // completes it.
 func (d *SaleDesk) WithdrawStock(
@@ -158,7 +158,7 @@ func (f *SaleFinisher) withdrawals(ctx context.Context) error {
 	var failed []error
 	for _, a := range pending {
 		_, err := f.Desk.settle(ctx, a)
-		if errors.Is(err, ErrLost) { // retired, or lost: then a rebuild brings it back
+		if errors.Is(err, ErrLost) { // retired, or lost: then a recovery brings it back
 			_, err = f.Desk.Store.RefuseStock(ctx, a.ID)
 		}
 		failed = append(failed, err)

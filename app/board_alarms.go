@@ -145,7 +145,7 @@ func writesRejected(says string, since Millis) Alarm {
 // busyNode is the alarm of a node that reserves nothing. Its own counters show it while no history can be written.
 func busyNode(since Millis) Alarm {
 	return newAlarm(AlarmNothingMoves, since, "For 10 s this node has answered buys with busy and has reserved none.",
-		"Look whether Redis accepts writes, and whether a partition is being rebuilt or its backlog is full.")
+		"Look whether Redis accepts writes, and whether a partition is being recovered or its backlog is full.")
 }
 
 // nothingMoves reports since when nothing was confirmed although entries wait for their rows, or a sale is open and

@@ -299,7 +299,7 @@ func (t *Checkout) refusal(sale *Sale, d GateAnswer) error {
 		return errSoldOut
 	case VerdictBacklog:
 		return FailBusy("too many orders are waiting; repeat with the same key", 4*busyRetry)
-	default: // resting for too long, not loaded, rebuilding, other epoch, ids in use: it will pass
+	default: // resting for too long, not loaded, recovering, other epoch, ids in use: it will pass
 		return FailBusy("the sale is getting ready; repeat with the same key", busyRetry)
 	}
 }

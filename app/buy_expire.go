@@ -101,7 +101,7 @@ var errBecameRow = errors.New("the reservation became a row")
 
 // cancelReservation writes the order's first row in the state cancelled. The first row wins: if the consumer was
 // faster, its row is cancelled. It is written under the epoch of the reservation, so that a reservation that Redis has
-// lost gets no row beside or after a rebuild.
+// lost gets no row beside or after a recovery.
 func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis) (Order, error) {
 	waiting, waitingErr := x.Inventory.Waiting(ctx, user)
 	for _, r := range waiting {

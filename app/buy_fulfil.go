@@ -16,7 +16,7 @@ import (
 //	COMMIT → units of refused orders go back → deadlines, message and acknowledgement in one step
 //
 // A row is written once by its id. Until its first state is published, its entry is pending and is delivered again; if
-// Redis loses the entry, the rebuild stamps the row.
+// Redis loses the entry, the recovery stamps the row.
 type Fulfiller struct {
 	Catalogue *Catalogue
 	Inventory Inventory
@@ -38,7 +38,7 @@ func (f *Fulfiller) Fulfil(ctx context.Context, entries []Entry) (verdicts []err
 		return nil, fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
 	}
 	verdicts = make([]error, len(entries))
-	// A batch may straddle a rebuild, so that its entries have different epochs; each is written alone.
+	// A batch may straddle a recovery, so that its entries have different epochs; each is written alone.
 	byEpoch := make(map[int64][]int, 1)
 	for i, e := range entries {
 		if e.Bad != nil {

@@ -111,7 +111,7 @@ func TestSoldOutFlagLearnsWhoCameSince(t *testing.T) {
 	})
 }
 
-// I9: after a rebuild, or when Redis has lost tickets, the same number of tickets may belong to other people.
+// I9: after a recovery, or when Redis has lost tickets, the same number of tickets may belong to other people.
 func TestSoldOutFlagForgetsAnotherHistory(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(c *Counters){

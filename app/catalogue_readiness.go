@@ -214,7 +214,7 @@ func (c *Checklist) stock(ctx context.Context, s *SaleRecord) []Check {
 // partition compares the sale's partition in Redis with the epoch that the database has.
 func (c *Checklist) partition(ctx context.Context, s *SaleRecord) []Check {
 	partition := s.Partition
-	const do = "Wait for the recovery, which takes seconds; if it does not end, see the log for 'recover'"
+	const do = "Wait for the recovery, which takes seconds; if it does not end, see the log for 'look after partitions'"
 	state, err := c.Redis.State(ctx, partition)
 	if err != nil {
 		return unseen("the partition")

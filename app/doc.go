@@ -31,8 +31,8 @@
 //   - flow 4, buy_expire.go: unpaid orders end, their units are sold again; cancel; pay_closer.go, pay_close.go: at the
 //     gateway first, if a payment was opened
 //   - flow 5, repair_reconcile.go: what the quick ways lost; repair_recount.go: counts that no hold accounts for;
-//     repair_rebuild.go, repair_restore.go: Redis anew from MySQL; repair_deadletter.go: dead letters; repair_audit.go:
-//     the proof of the stock equation
+//     repair_deadletter.go: dead letters; repair_audit.go: the proof of the stock equation; package recovery: what a
+//     store has lost
 //   - hidden.go: sales that only guests bound to them can see
 //   - what people see: show_storefront.go (snapshots), show_browse.go (pages), show_ticker.go (moving numbers),
 //     show_phases.go (edges of slots), buy_soldout.go (turning people away without Redis), show_catalogue.go (what is

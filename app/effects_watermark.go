@@ -10,7 +10,7 @@ import (
 const watermarkEvery = 5 * time.Second
 
 // ToldWatermark stores the instant up to which the new rows of each partition have been told, because their entries may
-// be lost with Redis. A rebuild stamps only younger rows.
+// be lost with Redis. A recovery stamps only younger rows.
 //
 // Proof for an instant T of the database's clock: N is the newest entry of the stream after T was read. Every row
 // stamped by T comes from an entry up to N, so all of them are published once all entries up to N are acknowledged.
@@ -59,7 +59,7 @@ func (w *ToldWatermark) look(ctx context.Context, partition int, now Millis) err
 		delete(w.claims, partition) // what is read next may be another stream
 		return err
 	}
-	// A stream that began anew proves nothing about the old one; the rebuild has seen to those rows.
+	// A stream that began anew proves nothing about the old one; the recovery has seen to those rows.
 	if c, known := w.claims[partition]; known && c.epoch == d.Epoch {
 		if settled := d.Open == (EntryID{}) || d.Open.After(c.until); !settled {
 			return nil

@@ -101,9 +101,9 @@ var (
 	ErrPermanent = errors.New("permanent fault")
 	// ErrIDTaken means that the order id belongs to an order of another buyer or sale: this one can never get a row.
 	ErrIDTaken = fmt.Errorf("%w: the order id belongs to another order", ErrPermanent)
-	// ErrStaleEpoch means the partition was rebuilt: what the caller knows of Redis is of an older epoch.
+	// ErrStaleEpoch means the partition was recovered: what the caller knows of Redis is of an older epoch.
 	ErrStaleEpoch = errors.New("stale epoch")
-	// ErrLost means Redis no longer has what the database says was loaded: the partition needs a rebuild.
+	// ErrLost means Redis no longer has what the database says was loaded: the partition needs a recovery.
 	ErrLost = errors.New("partition lost its state")
 	// ErrTooLate means that rows were stamped too long ago to be published: nodes that were away would not find them.
 	ErrTooLate = errors.New("stamped too long ago")

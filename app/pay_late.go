@@ -15,7 +15,7 @@ import (
 // The limit per buyer counts, the window does not. The last claimed number resolves it; an older hold is renumbered or
 // comes back. After a crash the payment is unsettled, and PayReconciler repeats.
 func (c *Cashier) resolve(ctx context.Context, o Order) error {
-	// before the hold: a rebuild in between changes the epoch, and nothing is revived
+	// before the hold: a recovery in between changes the epoch, and nothing is revived
 	sale, err := c.Sales.Sale(ctx, o.Sale)
 	if err != nil {
 		return fmt.Errorf("read sale %s: %w", o.Sale, err)
@@ -47,7 +47,7 @@ func (c *Cashier) resolve(ctx context.Context, o Order) error {
 	if err == nil && verdict == VerdictNotLoaded && now > sale.ClosesAt.Add(RetireAfter) {
 		return c.giveUp(ctx, claimed, ReasonLateOver)
 	}
-	// Being rebuilt, resting for too long, or somebody else resolves it now: it will pass.
+	// Being recovered, resting for too long, or somebody else resolves it now: it will pass.
 	return fmt.Errorf("%w: no answer about units for order %s: %d", ErrTransient, o.ID, verdict)
 }
 

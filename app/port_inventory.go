@@ -121,7 +121,7 @@ type OpenHold struct {
 	Sold  bool // the order is paid: the units count as sold and are never returned
 }
 
-// SaleState is all that Redis knows of one sale, as warm-up and rebuild write it.
+// SaleState is all that Redis knows of one sale, as warm-up and recovery write it.
 type SaleState struct {
 	Sale      *Sale
 	Stock     int64

@@ -103,8 +103,8 @@ type SaleStore interface {
 	StockActs(ctx context.Context, sale ID) ([]StockAct, error)
 	// SaleTotals sums the rows of one sale inside one snapshot.
 	SaleTotals(ctx context.Context, sale ID) (SaleTotals, error)
-	// LockRebuild runs fn while no other process can rebuild the partition.
-	LockRebuild(ctx context.Context, partition int, fn func(ctx context.Context) error) error
+	// LockPartition runs fn while no other process can recover the partition.
+	LockPartition(ctx context.Context, partition int, fn func(ctx context.Context) error) error
 	// MarkRetired notes that a sale's keys have left Redis for good, unless it has another epoch: they may be back.
 	MarkRetired(ctx context.Context, sale ID, epoch int64) error
 	// ToldUntil is the database's instant before which new rows of the partition were published; 0: nobody knows.

@@ -125,7 +125,7 @@ func (d *DeadLetters) replay(ctx context.Context, id string) (Order, error) {
 	if err != nil {
 		return Order{}, fmt.Errorf("claim a hold for order %s: %w", letter.Order, err)
 	}
-	// before the hold: a rebuild in between changes the epoch, and nothing is revived
+	// before the hold: a recovery in between changes the epoch, and nothing is revived
 	sale, err := d.Sales.Sale(ctx, row.Sale)
 	if err != nil {
 		return Order{}, fmt.Errorf("read sale %s: %w", row.Sale, err)

@@ -222,7 +222,7 @@ func (r *Reconciler) retire(ctx context.Context, sale *Sale, now Millis) error {
 	if err != nil || totals.PendingRows > 0 {
 		return err
 	}
-	// Not marked, after a crash here or because a rebuild came between, the sale is retired again; until then its
+	// Not marked, after a crash here or because a recovery came between, the sale is retired again; until then its
 	// window answers for it (see Checkout.reserve).
 	gone, err := r.Inventory.Retire(ctx, sale.Ref())
 	if err != nil || !gone {

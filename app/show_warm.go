@@ -21,13 +21,13 @@ const (
 //	create (unarmed, create-only) → mark loaded in the database, if it was not edited since → arm
 //
 // A crash between the steps is healed by doing them again: an unarmed sale has sold nothing. A sale that is marked
-// but absent in Redis was lost, and only a rebuild may bring it back.
+// but absent in Redis was lost, and only a recovery may bring it back.
 type Warmer struct {
 	Catalogue *Catalogue
 	Sales     SaleStore
 	Inventory Inventory
 	Clock     *Clock
-	OnLost    func(partition int) // a partition needs a rebuild
+	OnLost    func(partition int) // a partition needs a recovery
 
 	loads sharedLoad[ID, struct{}]
 

@@ -146,7 +146,7 @@ func TestNumbersThatAreUsedAgain(t *testing.T) {
 			}
 			n.feed.lose(t, state(7, 103, 1))
 			after(t, n)
-			// The rebuild that follows gives the partition a new epoch.
+			// The recovery that follows gives the partition a new epoch.
 			if err := n.feed.redis.HIncrBy(t.Context(), n.feed.meta(1), "epoch", 1).Err(); err != nil {
 				t.Fatal(err)
 			}

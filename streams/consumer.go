@@ -265,7 +265,7 @@ func (c *Consumer) fulfil(ctx, quit context.Context, entries []app.Entry) ([]err
 		c.inventory.metrics.retried.Inc()
 		if errors.Is(err, app.ErrStaleEpoch) {
 			c.inventory.onStale(c.partition)
-			return nil, err // the partition was rebuilt
+			return nil, err // the partition was recovered
 		}
 		slog.WarnContext(ctx, "fulfil batch, will try again", "partition", c.partition, "entries", len(entries),
 			"entry", entries[0].StreamID, "order", entries[0].Order, "err", err)

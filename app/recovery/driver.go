@@ -200,7 +200,7 @@ func (d *Driver) check(ctx context.Context, partition int, h app.DatabaseHistory
 	}
 	d.one.Lock()
 	defer d.one.Unlock()
-	return d.Sales.LockRebuild(ctx, partition, func(ctx context.Context) error {
+	return d.Sales.LockPartition(ctx, partition, func(ctx context.Context) error {
 		seen, err := d.look(ctx, partition, h) // another node may have done it meanwhile
 		if err != nil {
 			return err
@@ -233,7 +233,7 @@ func (d *Driver) Recover(ctx context.Context, partitions ...int) (all Report, er
 		return all, err
 	}
 	for _, p := range partitions {
-		err := d.Sales.LockRebuild(ctx, p, func(ctx context.Context) error {
+		err := d.Sales.LockPartition(ctx, p, func(ctx context.Context) error {
 			seen, err := d.look(ctx, p, h)
 			if err != nil {
 				return err

@@ -24,7 +24,7 @@ import (
 const (
 	// closeWithin bounds each step of a shutdown.
 	closeWithin = 10 * time.Second
-	// warmUpWithin bounds one try to get ready: a rebuild reads every order of every loaded sale.
+	// warmUpWithin bounds one try to get ready: a recovery reads every order of every loaded sale.
 	warmUpWithin = 10 * time.Minute
 )
 

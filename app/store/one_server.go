@@ -12,7 +12,7 @@ import (
 const connectionsCompared = 6
 
 // oneServer opens several connections at a time and compares their servers. Locks by name (GET_LOCK) hold on one server
-// only, on a Galera cluster too. If the address leads to several servers, two processes can rebuild one partition,
+// only, on a Galera cluster too. If the address leads to several servers, two processes can recover one partition,
 // migrate one schema or move one month at the same time.
 func (s *Store) oneServer(ctx context.Context) error {
 	var first string

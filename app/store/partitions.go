@@ -14,7 +14,7 @@ import (
 // maxPartitions is far beyond use; it keeps a slip of the configuration from making tens of thousands of streams.
 const maxPartitions = 1024
 
-// firstEpoch is that of a partition which was never rebuilt; 0 is kept for "never loaded".
+// firstEpoch is that of a partition which was never recovered; 0 is kept for "never loaded".
 const firstEpoch = 1
 
 // ErrPartitions means that the database was made for another number of partitions. The number is in every key of Redis

@@ -109,7 +109,7 @@ func TestLoadedSalesLeaveOutTheOthers(t *testing.T) {
 		cold := app.Sale{ID: nextID(), Slot: h.slot, Product: product.Product, Initial: 5, Limit: 1, Cap: 1}
 		h.must(h.AddSales(h.ctx, []app.Sale{cold}))
 		h.must(h.MarkRetired(h.ctx, h.sales[1], h.epoch))
-		h.must(h.MarkRetired(h.ctx, h.sales[2], h.epoch-1)) // rebuilt since: it may be there again
+		h.must(h.MarkRetired(h.ctx, h.sales[2], h.epoch-1)) // recovered since: it may be there again
 		got := val(h.LoadedSales(h.ctx, 0))(h.t)
 		if len(got) != 2 || got[0].ID != h.sales[0] || got[1].ID != h.sales[2] {
 			t.Errorf("%d sales", len(got))
@@ -124,7 +124,7 @@ func TestLoadedSalesLeaveOutTheOthers(t *testing.T) {
 	}, 10, 20, 30)
 }
 
-// I8: what a partition has given out stays known when the sale that had the newest of it is retired, so that a rebuild
+// I8: what a partition has given out stays known when the sale that had the newest of it is retired, so that a recovery
 // begins behind it: a node that has seen those numbers would else report rows that exist as lost.
 func TestRetiredSaleLeavesItsSeq(t *testing.T) {
 	inShops(t, func(t *testing.T, h *shop) {
@@ -190,15 +190,15 @@ func TestLoweredLimitMakesNobodyGuilty(t *testing.T) {
 	})
 }
 
-// I8: one rebuild of a partition at a time; other partitions go on, and who waits can give up.
-func TestLockRebuildAdmitsOne(t *testing.T) {
+// I8: one recovery of a partition at a time; other partitions go on, and who waits can give up.
+func TestLockPartitionAdmitsOne(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		inside := make(chan struct{})
 		leave := make(chan struct{})
 		var g errgroup.Group
 		g.Go(func() error {
-			return s.LockRebuild(ctx, 1, func(context.Context) error {
+			return s.LockPartition(ctx, 1, func(context.Context) error {
 				close(inside)
 				<-leave
 				return nil
@@ -206,13 +206,13 @@ func TestLockRebuildAdmitsOne(t *testing.T) {
 		})
 		<-inside
 		other := false
-		if err := s.LockRebuild(ctx, 2, func(context.Context) error { other = true; return nil }); err != nil ||
+		if err := s.LockPartition(ctx, 2, func(context.Context) error { other = true; return nil }); err != nil ||
 			!other {
 			t.Errorf("another partition: %v", err)
 		}
 		short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 		defer cancel()
-		err := s.LockRebuild(short, 1, func(context.Context) error { return errors.New("two rebuilds at once") })
+		err := s.LockPartition(short, 1, func(context.Context) error { return errors.New("two recoveries at once") })
 		if !errors.Is(err, app.ErrTransient) {
 			t.Errorf("who gave up waiting heard %v", err)
 		}
@@ -222,21 +222,21 @@ func TestLockRebuildAdmitsOne(t *testing.T) {
 		}
 		oops := errors.New("oops")
 		wantErr(t, "the lock was not free again",
-			s.LockRebuild(ctx, 1, func(context.Context) error { return oops }), oops)
+			s.LockPartition(ctx, 1, func(context.Context) error { return oops }), oops)
 	})
 }
 
-// I8: a rebuild whose lock was lost with its connection is told so and ends.
-func TestLostRebuildLockEndsTheRebuild(t *testing.T) {
+// I8: a recovery whose lock was lost with its connection is told so and ends.
+func TestLostLockEndsTheRecovery(t *testing.T) {
 	t.Parallel()
 	dsn := kit.MySQL(t)
 	s := openMySQL(t, dsn)
 	ctx := kit.Context(t)
-	err := s.LockRebuild(ctx, 1, func(inner context.Context) error {
+	err := s.LockPartition(ctx, 1, func(inner context.Context) error {
 		// By the name under which nodes of every version meet it.
 		hash := md5.Sum([]byte(database(t, s)))
 		var holder sql.NullInt64
-		name := "stampede:rebuild:1:" + hex.EncodeToString(hash[:])
+		name := "stampede:recover:1:" + hex.EncodeToString(hash[:])
 		if err := s.DB().QueryRowContext(ctx, "SELECT IS_USED_LOCK(?)", name).Scan(&holder); err != nil ||
 			!holder.Valid {
 			return fmt.Errorf("nobody holds %s: %w", name, err)

@@ -82,7 +82,7 @@ func TestRestamp(t *testing.T) {
 	})
 }
 
-// F2: after a rebuild only what nobody may have heard of becomes new again: rows that are older stay as they are.
+// F2: after a recovery only what nobody may have heard of becomes new again: rows that are older stay as they are.
 func TestRestampSince(t *testing.T) {
 	inShops(t, func(t *testing.T, h *shop) {
 		rows := h.orders(3, h.sales[0], 1)

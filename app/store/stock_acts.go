@@ -80,7 +80,7 @@ func (s *Store) StockActs(ctx context.Context, sale app.ID) ([]app.StockAct, err
 	return convert(rows, (*stockRow).act), wrap("read the withdrawals of sale "+sale.String(), err)
 }
 
-// SettleStock counts what Redis has taken. The statement on the sale requires the epoch: a rebuild that has begun has
+// SettleStock counts what Redis has taken. The statement on the sale requires the epoch: a recovery that has begun has
 // raised it, and reads the sale afterwards (I8). See app.SaleEditor.
 func (s *Store) SettleStock(ctx context.Context, id, taken, epoch int64) (app.StockAct, error) {
 	return inTx(ctx, s, fmt.Sprintf("settle withdrawal %d", id), func(tx bun.Conn) (app.StockAct, error) {

@@ -30,7 +30,7 @@ type Store struct {
 
 	archiving chan struct{} // who moves orders to the archive, on SQLite
 
-	rebuilds sync.Map // partition → chan struct{}: who rebuilds it, on SQLite
+	recovers sync.Map // partition → chan struct{}: who recovers it, on SQLite
 }
 
 var (

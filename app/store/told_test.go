@@ -6,7 +6,7 @@ import (
 	"stampede/app"
 )
 
-// F3: until when new rows were told is known for each partition, moves forward only, and outlives a rebuild.
+// F3: until when new rows were told is known for each partition, moves forward only, and outlives a recovery.
 func TestToldUntilMovesForward(t *testing.T) {
 	inShops(t, func(t *testing.T, h *shop) {
 		want := func(partition int, at app.Millis) {

@@ -76,7 +76,7 @@ func TestBacklogIsBounded(t *testing.T) {
 	}
 }
 
-// I8, I7: Redis loses everything while nothing runs. The next start rebuilds it from the database: same orders, same
+// I8, I7: Redis loses everything while nothing runs. The next start restores it from the database: same orders, same
 // keys, same stock, and what was held can still be cancelled.
 func TestEmptyRedisIsRebuiltAtStart(t *testing.T) {
 	t.Parallel()
@@ -138,7 +138,7 @@ func TestOlderRedisIsRebuiltAtStart(t *testing.T) {
 	s.audit(sale)
 }
 
-// I7: state is lost under running nodes, all of it or a single sale. The nodes notice, rebuild it from the database,
+// I7: state is lost under running nodes, all of it or a single sale. The nodes notice, restore it from the database,
 // and nothing is sold twice.
 func TestLossUnderRunningNodesIsRebuilt(t *testing.T) {
 	t.Parallel()

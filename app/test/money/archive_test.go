@@ -136,8 +136,8 @@ func (c *twoSales) settled(moment string) {
 	c.world.rest(c.live, c.open, fail)
 }
 
-// P1, I1, I3, I7: orders of long ago move at any moment of a rebuild of their partition, and their sale is to leave
-// Redis at that moment; it does when the partition is open again, and everything is as if there had been no rebuild.
+// P1, I1, I3, I7: orders of long ago move at any moment of a recovery of their partition, and their sale is to leave
+// Redis at that moment; it does when the partition is open again, and everything is as if there had been no recovery.
 func TestOrdersMoveDuringARebuild(t *testing.T) {
 	t.Parallel()
 	for _, left := range []string{"left Redis before", "leaves Redis meanwhile"} {

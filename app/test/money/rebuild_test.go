@@ -174,7 +174,7 @@ func TestOrderChangesDuringARebuild(t *testing.T) {
 	}
 }
 
-// changes has an order of a new sale change at a moment of a rebuild.
+// changes has an order of a new sale change at a moment of a recovery.
 func (w *world) changes(c life, moment string) {
 	w.t.Helper()
 	n, sale := w.node(nil), w.offer(3, 2)

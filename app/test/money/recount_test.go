@@ -7,7 +7,7 @@ import (
 )
 
 // P1, I3: somebody, or a defect, has changed the counters of a sale. The scan sets them to what the holds add up to, as
-// long as rows prove that; a hold that is gone it tells of, and a rebuild brings it back.
+// long as rows prove that; a hold that is gone it tells of, and a recovery brings it back.
 func TestCountsWithoutAHold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

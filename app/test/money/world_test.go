@@ -173,7 +173,7 @@ func (w *world) offer(units int64, limit int) app.SaleRef {
 	return sale.Ref()
 }
 
-// remove takes a sale out of Redis when a test is done with it. A rebuild and a scan read every sale that is there, so
+// remove takes a sale out of Redis when a test is done with it. A recovery and a scan read every sale that is there, so
 // that the time of a test with many sales would grow with the square of their number.
 func (w *world) remove(sale app.SaleRef) {
 	w.t.Helper()

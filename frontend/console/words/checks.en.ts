@@ -8,8 +8,8 @@ export interface CheckWords {
 }
 
 const stores = (): string => 'See whether the stores answer: stampede checkconfig, and the log of the node'
-const rebuild = (): string =>
-  'Wait for the rebuild, which takes seconds; if it does not end, see the log for ‘rebuild’'
+const recover = (): string =>
+  'Wait for the recovery, which takes seconds; if it does not end, see the log for ‘look after partitions’'
 const workers = (): string => 'stampede status; see whether workers run and what the database does'
 const disk = (): string => 'See whether its disk is full'
 const config = (): string => 'stampede checkconfig'
@@ -56,12 +56,12 @@ export const checksEn: Record<string, CheckWords> = {
     do: () => 'stampede audit',
   },
   stock_loaded: { says: (of) => `${of('stock')} units are free, ${of('held')} held, ${of('sold')} sold` },
-  partition_missing: { says: (of) => `partition ${of('partition')} is not in Redis`, do: rebuild },
-  partition_rebuilding: { says: (of) => `partition ${of('partition')} is being rebuilt`, do: rebuild },
+  partition_missing: { says: (of) => `partition ${of('partition')} is not in Redis`, do: recover },
+  partition_rebuilding: { says: (of) => `partition ${of('partition')} is being recovered`, do: recover },
   epochs_differ: {
     says: (of) =>
       `partition ${of('partition')} is at epoch ${of('redis')} in Redis and ${of('database')} in the database`,
-    do: rebuild,
+    do: recover,
   },
   partition_fits: { says: (of) => `partition ${of('partition')} is at epoch ${of('epoch')}` },
   writes_rejected: {

@@ -1,7 +1,7 @@
 import type { CheckWords, Value } from './checks.en'
 
 const stores = (): string => '检查存储是否应答：stampede checkconfig，以及该节点的日志'
-const rebuild = (): string => '等待重建（几秒钟）；若迟迟不结束，请在日志中查找 rebuild'
+const recover = (): string => '等待恢复（几秒钟）；若迟迟不结束，请在日志中查找 look after partitions'
 const workers = (): string => 'stampede status；检查 worker 是否在运行、数据库在做什么'
 const disk = (): string => '检查它的磁盘是否已满'
 const config = (): string => 'stampede checkconfig'
@@ -50,12 +50,12 @@ export const checksZh: Record<string, CheckWords> = {
   stock_loaded: {
     says: (of) => `可购 ${of('stock')} 件，占用 ${of('held')} 件，已售 ${of('sold')} 件`,
   },
-  partition_missing: { says: (of) => `分区 ${of('partition')} 不在 Redis 中`, do: rebuild },
-  partition_rebuilding: { says: (of) => `分区 ${of('partition')} 正在重建`, do: rebuild },
+  partition_missing: { says: (of) => `分区 ${of('partition')} 不在 Redis 中`, do: recover },
+  partition_rebuilding: { says: (of) => `分区 ${of('partition')} 正在恢复`, do: recover },
   epochs_differ: {
     says: (of) =>
       `分区 ${of('partition')} 在 Redis 中的纪元是 ${of('redis')}，在数据库中是 ${of('database')}`,
-    do: rebuild,
+    do: recover,
   },
   partition_fits: { says: (of) => `分区 ${of('partition')} 的纪元是 ${of('epoch')}` },
   writes_rejected: {
