@@ -19,10 +19,10 @@ type DatabaseHistory struct {
 }
 
 // MoneyWatch says how the gateway is asked about orders whose payments may have been opened by commits that are lost:
-// between Now and Now + Spread, and that it took money until Margin before their deadlines.
+// between Now and Now + Spread, of many orders one each Each, and that it took money until Margin before their deadlines.
 type MoneyWatch struct {
-	Now            Millis
-	Margin, Spread time.Duration
+	Now                  Millis
+	Margin, Spread, Each time.Duration
 }
 
 // RecordedHistory is the copy that a partition keeps in Redis. Server "" means that none was recorded.
@@ -31,5 +31,8 @@ type RecordedHistory struct {
 	Generation int64
 	Beat       int64
 	Lossless   bool
-	Replaced   []string // servers that were in use and replaced, the newest last
+	// ClaimServer and ClaimGeneration are those of a recovery that has not ended.
+	ClaimServer     string
+	ClaimGeneration int64
+	Replaced        []string // servers that were in use and replaced, the newest last
 }

@@ -141,6 +141,7 @@ type PartitionState struct {
 	Exists     bool
 	Recovering bool   // closed for a recovery,
 	ClosedAt   Millis // since then,
+	Claim      int64  // for a recovery that will begin this epoch,
 	Lost       bool   // which restores the sales from rows
 	Epoch      int64
 	Seq        int64

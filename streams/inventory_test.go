@@ -338,8 +338,11 @@ func TestRestoreFromRows(t *testing.T) {
 		recorded := app.RecordedHistory{
 			Server: database.Server, Generation: database.Generation, Beat: database.Beat, Replaced: []string{},
 		}
+		claimed := recorded
+		claimed.ClaimServer, claimed.ClaimGeneration = database.Server, database.Generation
 		f.wantState(app.PartitionState{
-			Exists: true, Recovering: true, Lost: true, Epoch: testEpoch, Seq: 3, Seen: 3, Database: recorded,
+			Exists: true, Recovering: true, Lost: true, Claim: testEpoch + 1, Epoch: testEpoch, Seq: 3, Seen: 3,
+			Database: claimed,
 		})
 		var leftover []app.Entry
 		f.must(f.inventory.Leftover(f.ctx, 1, func(e []app.Entry) error {

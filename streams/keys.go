@@ -8,7 +8,8 @@ import "stampede/app"
 //
 //	key                              type    what, who writes
 //	stampede:{p}:meta                hash    epoch, seq, state (open | recovering), waiting: reservations not
-//	                                         settled yet; claim: the epoch that the recovery under way will begin;
+//	                                         settled yet; claim: the epoch that the recovery under way will begin,
+//	                                         claim_server claim_generation: of its database;
 //	                                         lost: Redis lacks writes; closed_at: since when, ms; history: of the
 //	                                         server on which it may sell; began: epoch:seq of the last recovery;
 //	                                         db_server db_generation db_beat db_lossless db_replaced: of the database

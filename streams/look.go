@@ -29,12 +29,14 @@ func (l *Inventory) State(ctx context.Context, partition int) (app.PartitionStat
 	s := app.PartitionState{
 		Exists:     state == stateClosed || (state == stateOpen && stream == 1),
 		Recovering: state == stateClosed, Lost: text(reply[13]) == "1", ClosedAt: app.Millis(number(text(reply[14]))),
+		Claim: number(text(reply[15])),
 		Epoch: number(text(reply[1])), Seq: number(text(reply[2])),
 		Confirmed: text(reply[4]), History: text(reply[5]), Followed: text(reply[6]),
 	}
 	s.Database = app.RecordedHistory{
 		Server: text(reply[8]), Generation: number(text(reply[9])), Beat: number(text(reply[10])),
 		Lossless: text(reply[11]) == "1", Replaced: strings.Fields(text(reply[12])),
+		ClaimServer: text(reply[16]), ClaimGeneration: number(text(reply[17])),
 	}
 	if state == stateOpen {
 		if began, ok := strings.CutPrefix(text(reply[3]), strconv.FormatInt(s.Epoch, 10)+":"); ok {

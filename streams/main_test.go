@@ -84,7 +84,8 @@ var database = app.DatabaseHistory{Server: "0a0b0c0d", Generation: 1, Beat: 5}
 
 // begin opens a partition at an epoch with an empty stream, as a recovery does after Redis has lost everything.
 func begin(ctx context.Context, l *Inventory, partition int, epoch int64) error {
-	err := errors.Join(l.Close(ctx, partition, epoch, true, ""), l.Open(ctx, partition, epoch, 0, true, database))
+	err := errors.Join(l.Close(ctx, partition, epoch, true, "", database),
+		l.Open(ctx, partition, epoch, 0, true, database))
 	l.SetEpoch(partition, epoch)
 	return err
 }
@@ -94,7 +95,7 @@ func (f *fixture) close(claim int64, lost bool) {
 	f.t.Helper()
 	s, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
-	f.must(f.inventory.Close(f.ctx, 1, claim, lost, s.History))
+	f.must(f.inventory.Close(f.ctx, 1, claim, lost, s.History, database))
 }
 
 // open ends the recovery of partition 1 that has the claim, as the driver does.

@@ -24,8 +24,10 @@ const (
 // Close closes the partition for a recovery that will begin the epoch given. ErrStaleEpoch: another one has begun, or
 // will begin, a later epoch. lost: Redis has lost writes, and the sales are restored from rows. Otherwise nothing was
 // found missing in the history given; ErrTransient: another one has begun since.
-func (l *Inventory) Close(ctx context.Context, partition int, claim int64, lost bool, history string) error {
-	_, err := l.run(ctx, closeScript, partition, metaKey, claim, lost, history)
+func (l *Inventory) Close(
+	ctx context.Context, partition int, claim int64, lost bool, history string, h app.DatabaseHistory,
+) error {
+	_, err := l.run(ctx, closeScript, partition, metaKey, claim, lost, history, h.Server, h.Generation)
 	return err
 }
 
@@ -59,7 +61,12 @@ func (l *Inventory) Accept(ctx context.Context, partition int, server string) er
 		return err
 	}
 	left := slices.DeleteFunc(s.Database.Replaced, func(one string) bool { return one == server })
-	err = l.client.HSet(ctx, l.parts[partition].keys.meta, "db_replaced", strings.Join(left, " ")).Err()
+	meta := l.parts[partition].keys.meta
+	_, err = l.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.HSet(ctx, meta, "db_replaced", strings.Join(left, " "))
+		p.HDel(ctx, meta, "claim_server", "claim_generation")
+		return nil
+	})
 	if err != nil {
 		return fmt.Errorf("accept database server %s in partition %d: %w", server, partition, transient(err))
 	}

@@ -53,7 +53,7 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 		f.must(f.inventory.Restore(f.ctx, testEpoch+2, state(5)))
 		closes := func() {
 			t.Helper()
-			err := f.inventory.Close(f.ctx, 1, testEpoch+1, true, "")
+			err := f.inventory.Close(f.ctx, 1, testEpoch+1, true, "", database)
 			if !errors.Is(err, app.ErrStaleEpoch) {
 				t.Errorf("closed by the earlier recovery: %v", err)
 			}

@@ -195,7 +195,8 @@ func TestRecoveryOnAnotherServerStartsOver(t *testing.T) {
 		kit.Eventually(t, patience, func() (bool, string) { return f.answers() })
 	}
 	restart()
-	if err := f.inventory.Close(f.ctx, 1, testEpoch+1, false, looked.History); !errors.Is(err, app.ErrTransient) {
+	err = f.inventory.Close(f.ctx, 1, testEpoch+1, false, looked.History, database)
+	if !errors.Is(err, app.ErrTransient) {
 		t.Fatalf("closed on a server that was started since the look: %v", err)
 	}
 	if s, err := f.inventory.State(f.ctx, 1); err != nil || s.Recovering || s.Confirmed != looked.History {

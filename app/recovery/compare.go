@@ -8,18 +8,31 @@ import (
 )
 
 // compareTries bounds how often a sale is compared whose orders end meanwhile.
-const compareTries = 10
+const compareTries = 3
 
 // compare lets a sale go on if each hold has its row and Redis has no more units free than the database. Else the
 // sale is stuck until an operator has settled its orders. Units that Redis neither holds nor sells any more were
-// withdrawn by commits that are lost (refunds, acts of operators): they are written off.
+// withdrawn by commits that are lost (refunds, acts of operators): they are written off. After end and write every
+// row that holds units has its hold, so equal sums need no walk. Orders that end meanwhile only raise what the
+// database has free, so after some tries what was free before bounds what is written off, and what is free afterwards
+// what makes it stuck.
 func (p *pass) compare(ctx context.Context, sale *app.Sale) error {
-	for range compareTries {
+	for try := 1; ; try++ {
 		before, err := p.Sales.FreeUnits(ctx, []app.ID{sale.ID})
 		if err != nil {
 			return err
 		}
 		t := tally{pass: p, sale: sale, seen: make(map[app.ID]bool)}
+		if t.mark, err = p.Inventory.Mark(ctx, sale.Ref()); err != nil {
+			return err
+		}
+		if !t.mark.Loaded { // the sale has left Redis
+			return nil
+		}
+		offered := t.mark.Initial+t.mark.Added == sale.Initial+sale.Added
+		if p.stuck[sale.ID] == "" && offered && before[sale.ID] == t.mark.Stock+t.mark.Burnt {
+			return p.Redis.Stick(ctx, p.claim, sale.Ref(), "")
+		}
 		if err := t.run(ctx); err != nil {
 			return err
 		}
@@ -27,11 +40,10 @@ func (p *pass) compare(ctx context.Context, sale *app.Sale) error {
 		if err != nil {
 			return err
 		}
-		if before[sale.ID] == after[sale.ID] {
-			return t.conclude(ctx, after[sale.ID])
+		if try == compareTries || before[sale.ID] == after[sale.ID] {
+			return t.conclude(ctx, before[sale.ID], after[sale.ID])
 		}
 	}
-	return fmt.Errorf("%w: its orders keep ending", app.ErrTransient)
 }
 
 // tally is what the holds of a sale and their rows add up to.
@@ -46,9 +58,6 @@ type tally struct {
 }
 
 func (t *tally) run(ctx context.Context) (err error) {
-	if t.mark, err = t.Inventory.Mark(ctx, t.sale.Ref()); err != nil || !t.mark.Loaded {
-		return err
-	}
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
 		var holds []app.OpenHold
 		if holds, cursor, err = t.Inventory.Holds(ctx, t.sale.Ref(), cursor); err != nil {
@@ -87,43 +96,61 @@ func (t *tally) hold(h app.OpenHold, row *app.Order) {
 	case row.LacksRevival(h):
 		t.owed += int64(h.Qty)
 		t.keepsOn = append(t.keepsOn, Problem{t.sale.ID, h.Order, fmt.Sprintf(
-			"it is %s and holds %d units again, by late money or a replay that the database has lost", row.State, h.Qty)})
+			"it is %s and holds %d units again: the database has lost late money or a replay", row.State, h.Qty)})
 	case !row.HoldsUnits():
 		t.owed += int64(h.Qty)
 	}
 }
 
-func (t *tally) conclude(ctx context.Context, free int64) error {
-	if !t.mark.Loaded {
-		return nil // the sale has left Redis
-	}
+func (t *tally) conclude(ctx context.Context, before, after int64) error {
 	t.report.Problems = append(t.report.Problems, t.keepsOn...)
+	if err := t.askAgain(ctx); err != nil {
+		return err
+	}
 	for _, one := range t.problems {
 		t.stop(one.Sale, one.Order, "%s", one.Says)
 	}
-	excess := free - t.mark.Stock - t.mark.Burnt - t.owed
-	if excess > 0 && t.stuck[t.sale.ID] == "" {
+	taken := t.mark.Stock + t.mark.Burnt + t.owed
+	if before > taken && t.stuck[t.sale.ID] == "" {
 		leaving, err := t.leaving(ctx)
 		if err != nil {
 			return err
 		}
-		if excess -= leaving; excess > 0 {
+		if excess := before - taken - leaving; excess > 0 {
 			if err := t.Sales.WriteOff(ctx, t.sale.ID, excess, t.claim); err != nil {
 				return err
 			}
 		}
 	}
-	if excess < 0 {
-		t.stop(t.sale.ID, 0, "Redis has %d units free, %d of which the database knows to be taken", t.mark.Stock, -excess)
+	if after < taken {
+		t.stop(t.sale.ID, 0, "Redis has %d units free, %d of which the database knows to be taken", t.mark.Stock,
+			taken-after)
 	}
 	return t.Redis.Stick(ctx, t.claim, t.sale.Ref(), t.stuck[t.sale.ID])
 }
 
-// leaving is how many units Redis has taken out for withdrawals that the database has not settled.
+// askAgain has the gateway asked soon about orders that hold units again: money may be why.
+func (t *tally) askAgain(ctx context.Context) error {
+	if len(t.keepsOn) == 0 {
+		return nil
+	}
+	soon := make(map[app.ID]app.Millis, len(t.keepsOn))
+	for _, one := range t.keepsOn {
+		soon[one.Order] = t.closedAt
+	}
+	return t.Payments.CheckTrades(ctx, t.closedAt, soon)
+}
+
+// leaving is how many units only one side counts of what operators do: Redis has taken them out for a withdrawal that
+// the database has not settled, or the database has added them and Redis has not.
 func (t *tally) leaving(ctx context.Context) (units int64, err error) {
 	totals, err := t.Sales.SaleTotals(ctx, t.sale.ID)
-	if err != nil || len(totals.Pending) == 0 {
+	if err != nil {
 		return 0, err
+	}
+	units = max(0, totals.Sale.Added-t.mark.Added)
+	if len(totals.Pending) == 0 {
+		return units, nil
 	}
 	audit, err := t.Inventory.Audit(ctx, t.sale.Ref())
 	if err != nil {

@@ -23,6 +23,8 @@ const (
 // History is where the database says how far it has come. Errors are ErrTransient or ErrStaleEpoch.
 type History interface {
 	History(ctx context.Context) (app.DatabaseHistory, error)
+	// Pin has a recovery use connections to one server only; "": to any.
+	Pin(server string)
 	// RaiseBeat raises the beat. ErrStaleEpoch: another history has begun.
 	RaiseBeat(ctx context.Context, h app.DatabaseHistory) (app.DatabaseHistory, error)
 	// NewGeneration begins a generation above the one given, and in every partition an epoch above the one given.
@@ -52,7 +54,9 @@ type Redis interface {
 	// Close closes the partition for a recovery that will begin the epoch given, its claim. lost: Redis has lost
 	// writes, which is remembered until Open. Otherwise nothing was found missing in the history given; ErrTransient:
 	// Redis began another one since.
-	Close(ctx context.Context, partition int, claim int64, lost bool, history string) error
+	Close(
+		ctx context.Context, partition int, claim int64, lost bool, history string, h app.DatabaseHistory,
+	) error
 	// Leftover walks through all entries that the stream still has, oldest first, in batches.
 	Leftover(ctx context.Context, partition int, each func([]app.Entry) error) error
 	// Evidence reads what is known of orders of one sale; loaded is false when the sale is not in Redis.
@@ -84,8 +88,8 @@ type Driver struct {
 	// PayWindow is the time to pay of an order that is written again and has no deadline; Margin is how long before a
 	// deadline the gateway stops taking money.
 	PayWindow, Margin time.Duration
-	// Spread is the time over which the gateway is asked about the orders that were pending.
-	Spread time.Duration
+	// Spread is the time over which the gateway is asked about the orders that were pending; of many, one each Each.
+	Spread, Each time.Duration
 	// Trust is called before this node works on another history of the database: only its server may be used, and
 	// nothing is minted or written under the one before. Nil: nobody has to know.
 	Trust func(ctx context.Context, server string, generation int64) error
@@ -156,19 +160,21 @@ func (d *Driver) Run(ctx context.Context) error {
 
 // RunOnce recovers every partition that needs it, takes over the epochs of all, and raises the beat.
 func (d *Driver) RunOnce(ctx context.Context) error {
-	if err := d.Check(ctx, d.All()...); err != nil {
-		return err
-	}
-	return d.beat(ctx)
-}
-
-// Check looks at the database and at some partitions, and recovers what needs it.
-func (d *Driver) Check(ctx context.Context, partitions ...int) error {
 	h, err := d.history(ctx)
 	if err != nil {
 		return err
 	}
-	return d.each(partitions, func(p int) error { return d.check(ctx, p, h) })
+	checked := d.each(d.All(), func(p int) error { return d.check(ctx, p, h) })
+	return errors.Join(checked, d.beat(ctx)) // also while a partition is away
+}
+
+// Check looks at the database and at a partition, and recovers what needs it.
+func (d *Driver) Check(ctx context.Context, partition int) error {
+	h, err := d.history(ctx)
+	if err != nil {
+		return err
+	}
+	return d.check(ctx, partition, h)
 }
 
 // each does something for partitions, some of them at a time.
@@ -264,7 +270,7 @@ func (d *Driver) watch(now app.Millis) *app.MoneyWatch {
 	if !d.TakesPayments {
 		return nil
 	}
-	return &app.MoneyWatch{Now: now, Margin: d.Margin, Spread: d.Spread}
+	return &app.MoneyWatch{Now: now, Margin: d.Margin, Spread: d.Spread, Each: d.Each}
 }
 
 // Suspect has the next look look for every single sale of the partition, as the first one does.

@@ -53,7 +53,7 @@ func (p *pass) endPage(ctx context.Context, sale *app.Sale, page []app.Order) er
 		case e.Named && o.Hold == 1:
 			ended = append(ended, o.ID)
 		default:
-			p.stop(o.Sale, o.ID, "it is pending under hold %d, which is not in Redis: nothing proves that it ended", o.Hold)
+			p.stop(o.Sale, o.ID, "it is pending, and its hold %d is not in Redis: nothing proves that it ended", o.Hold)
 		}
 	}
 	rows, err := p.Orders.EndLost(ctx, ended, p.closedAt)
@@ -71,6 +71,9 @@ func (p *pass) endPage(ctx context.Context, sale *app.Sale, page []app.Order) er
 // askRefund enters the refund of a sold order without a hold, for an operator to decide on: after yes, the gateway
 // knows by the number of the refund whether it was sent before (I6).
 func (p *pass) askRefund(ctx context.Context, o *app.Order) error {
+	if o.Reason == app.ReasonRefundDeclined { // an operator has decided
+		return nil
+	}
 	_, err := p.Refunds.AskRefund(ctx, app.RefundAsk{
 		Order: o.ID, User: o.User, Text: "recovery: its units were withdrawn, as after a refund", At: p.closedAt,
 	})

@@ -16,10 +16,11 @@ import (
 func (d *Driver) history(ctx context.Context) (h app.DatabaseHistory, err error) {
 	defer func() { d.doubt.Store(err != nil) }()
 	recorded, epochs := d.recorded(ctx) // first: a database that has lost nothing is never behind it
-	h, err = d.History.History(ctx)
-	if err != nil {
+	if h, err = d.History.History(ctx); err != nil {
+		d.History.Pin("") // the next look may reach another server
 		return h, err
 	}
+	d.History.Pin(h.Server)
 	if by, is := replacedBy(h, recorded); is {
 		err := fmt.Errorf("%w: %s by %s (generation %d); connect this node to that one, or run `stampede recover "+
 			"--accept %s` to use the old one on purpose", ErrReplaced, h.Server, by.Server, by.Generation, h.Server)
@@ -37,6 +38,9 @@ func (d *Driver) history(ctx context.Context) (h app.DatabaseHistory, err error)
 		}
 		if h, err = d.History.History(ctx); err != nil {
 			return h, err
+		}
+		if lostBy(h, recorded) {
+			return h, fmt.Errorf("%w: another generation of the database begins", app.ErrTransient)
 		}
 	}
 	return h, d.goOver(ctx, h)
@@ -63,11 +67,15 @@ func (d *Driver) recorded(ctx context.Context) (recorded []app.RecordedHistory, 
 	return recorded, epochs
 }
 
-// replacedBy reports whether the server was in use before another one, which has done more since.
+// replacedBy reports whether the server was in use before another one, which has done more since, or is the one in use
+// and a recovery has begun on another one.
 func replacedBy(h app.DatabaseHistory, recorded []app.RecordedHistory) (by app.RecordedHistory, is bool) {
 	for _, r := range recorded {
 		if r.Generation > h.Generation && r.Generation > by.Generation && slices.Contains(r.Replaced, h.Server) {
 			by, is = r, true
+		}
+		if r.Server == h.Server && r.ClaimServer != h.Server && r.ClaimGeneration > max(h.Generation, by.Generation) {
+			by, is = app.RecordedHistory{Server: r.ClaimServer, Generation: r.ClaimGeneration}, true
 		}
 	}
 	return by, is
@@ -89,7 +97,8 @@ func (d *Driver) begin(
 ) error {
 	lossless, above := len(recorded) > 0, h.Generation
 	for _, r := range recorded {
-		lossless, above = lossless && r.Lossless && r.Generation == h.Generation, max(above, r.Generation)
+		lossless = lossless && r.Lossless && r.Generation == h.Generation && r.Beat <= h.Beat // else a backup
+		above = max(above, r.Generation, r.ClaimGeneration)
 	}
 	watched := 0
 	now, err := d.now(ctx)

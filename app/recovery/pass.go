@@ -78,10 +78,11 @@ func (d *Driver) pass(ctx context.Context, partition int, h app.DatabaseHistory,
 }
 
 func (p *pass) run(ctx context.Context, h app.DatabaseHistory) (err error) {
-	if p.claim, err = p.Sales.AdvanceEpoch(ctx, p.partition, p.found.redis.Epoch); err != nil {
+	above := max(p.found.redis.Epoch, p.found.redis.Claim)
+	if p.claim, err = p.Sales.AdvanceEpoch(ctx, p.partition, above); err != nil {
 		return fmt.Errorf("advance epoch: %w", err)
 	}
-	err = p.Redis.Close(ctx, p.partition, p.claim, p.found.redisLost != "", p.found.redis.History)
+	err = p.Redis.Close(ctx, p.partition, p.claim, p.found.redisLost != "", p.found.redis.History, h)
 	if err != nil {
 		return fmt.Errorf("close: %w", err)
 	}

@@ -210,6 +210,10 @@ func (l *lostHouse) Restore(context.Context, int64, app.SaleState) error       {
 func (l *lostHouse) StockActs(context.Context, app.ID) ([]app.StockAct, error) { return nil, nil }
 func (l *lostHouse) Schedule(context.Context, int, []app.Deadline) error       { return nil }
 
+func (l *lostHouse) Holds(context.Context, app.SaleRef, uint64) ([]app.OpenHold, uint64, error) {
+	return nil, 0, nil
+}
+
 func (l *lostHouse) RestampSince(_ context.Context, ids []app.ID, since app.Millis) error {
 	l.stamped, l.since = append(l.stamped, ids...), since
 	return nil

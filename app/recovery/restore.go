@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -44,9 +45,12 @@ func (p *pass) restore(ctx context.Context, sale *app.Sale, publishedUntil app.M
 		}
 		after = page[len(page)-1].ID
 	}
+	if err := p.keepHolds(ctx, &state); err != nil {
+		return fmt.Errorf("keep holds without a row: %w", err)
+	}
 	state.Stock = sale.Initial + sale.Added - state.Held - state.Sold - state.Withdrawn
-	if state.Stock < 0 { // the guard makes this impossible
-		state.Stuck = fmt.Sprintf("the database has given away %d units more than there are", -state.Stock)
+	if state.Stock < 0 { // a hold without a row that does not fit; the guard makes it impossible otherwise
+		state.Stuck = fmt.Sprintf("%d units more are taken than there are", -state.Stock)
 		state.Stock = 0
 		p.problem(sale.ID, 0, "%s", state.Stuck)
 		slog.ErrorContext(ctx, "a sale is stuck", "sale", sale.ID, "why", state.Stuck)
@@ -55,6 +59,39 @@ func (p *pass) restore(ctx context.Context, sale *app.Sale, publishedUntil app.M
 		return err
 	}
 	return p.Inventory.Schedule(ctx, sale.Partition, deadlines(&state))
+}
+
+// keepHolds keeps what Redis has of orders without a row, by their buyers' records: the sale is stuck until an operator
+// has settled them.
+func (p *pass) keepHolds(ctx context.Context, s *app.SaleState) error {
+	known := make(map[app.ID]bool, len(s.Orders))
+	for i := range s.Orders {
+		known[s.Orders[i].ID] = true
+	}
+	for cursor, more := uint64(0), true; more; more = cursor != 0 {
+		var holds []app.OpenHold
+		var err error
+		if holds, cursor, err = p.Inventory.Holds(ctx, s.Sale.Ref(), cursor); err != nil {
+			return err
+		}
+		for _, h := range holds {
+			if known[h.Order] {
+				continue
+			}
+			known[h.Order] = true // a walk may meet a hold twice
+			e, err := p.Redis.Record(ctx, s.Sale.Ref(), h.Order)
+			if errors.Is(err, app.ErrNoRow) {
+				continue // its row has left the sale with it
+			}
+			if err != nil {
+				return err
+			}
+			enter(s, []app.Order{e.Row()})
+			p.stop(s.Sale.ID, h.Order, "it holds %d units and has no row", h.Qty)
+			s.Stuck = p.stuck[s.Sale.ID]
+		}
+	}
+	return nil
 }
 
 // enter counts the units of orders as their rows say, and keeps the orders.

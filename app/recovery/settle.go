@@ -22,6 +22,9 @@ const (
 // Settle does what an operator has decided about an order, and recovers its partition, so that the sale goes on if it
 // was the last one. WrongState: the decision does not fit the order. NotFound: neither store knows it.
 func (d *Driver) Settle(ctx context.Context, order app.ID, how Settlement) (Report, error) {
+	if _, err := d.history(ctx); err != nil { // the server in use, and its generation
+		return Report{}, err
+	}
 	row, err := d.Orders.Order(ctx, order)
 	sale := row.Ref()
 	switch {
@@ -134,7 +137,12 @@ func (d *Driver) writeRecord(ctx context.Context, sale *app.Sale, e app.Entry, h
 	if how == SettleEnd {
 		row.State, row.Reason, row.CancelledAt = app.Cancelled, app.ReasonRecovered, now
 	}
-	if _, err = d.Orders.InsertLost(ctx, sale.Epoch, []app.NewOrder{row}, d.watch(now)); err != nil {
+	_, err = d.Orders.InsertLost(ctx, sale.Epoch, []app.NewOrder{row}, d.watch(now))
+	if errors.Is(err, app.ErrPermanent) && how == SettleEnd { // its texts, or its key, cannot be stored
+		row.Address, row.Key, row.ContentHash, row.ProductName = nil, "", "", ""
+		_, err = d.Orders.InsertLost(ctx, sale.Epoch, []app.NewOrder{row}, d.watch(now))
+	}
+	if err != nil {
 		return fmt.Errorf("write order %s: %w", e.Order, err)
 	}
 	if letter.ID == "" {

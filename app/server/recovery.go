@@ -51,6 +51,7 @@ func newDriver(c *Config, db *store.Store, p ports) *recovery.Driver {
 		Partitions: c.Partitions, History: db, Redis: p.recovery, Inventory: p.inventory,
 		Orders: p.orders, Sales: p.sales, Refunds: p.refunds, Payments: p.payments, TakesPayments: p.gateway != nil,
 		PayWindow: c.PayWindow, Margin: app.TradeMargin(c.PayWindow), Spread: watchSpread,
+		Each: 2 * time.Second / time.Duration(max(1, c.AlipayQueryRate)),
 	}
 }
 

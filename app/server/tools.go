@@ -167,6 +167,13 @@ func (t *Tools) inventory(ctx context.Context) (*streams.Inventory, error) {
 	if err := prepareDatabase(ctx, t.stores.db, false, t.config.Partitions); err != nil {
 		return nil, err
 	}
+	h, err := t.stores.db.History(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if h.Of == h.Server { // the revs of what is written depend on the generation
+		t.stores.db.Trust(h.Server, h.Generation)
+	}
 	for p := range t.config.Partitions {
 		epoch, _, err := t.stores.db.PartitionEpoch(ctx, p)
 		if err != nil {

@@ -94,5 +94,19 @@ func (s *Store) Unfenced() *Store {
 	if s.connector == nil { // SQLite: there is one file
 		return s
 	}
-	return pooled(sql.OpenDB(greeter{s.connector, nil}), s.connector, s.fence, unfencedConns)
+	pins := &fence{}
+	pool := pooled(sql.OpenDB(greeter{s.connector, pins}), s.connector, s.fence, unfencedConns)
+	pool.pins = pins
+	return pool
+}
+
+// Pin has an unfenced pool use one server only, so that no step of a recovery reaches another one; "": any.
+func (s *Store) Pin(server string) {
+	switch {
+	case s.pins == nil:
+	case server == "":
+		s.pins.trusted.Store(nil)
+	case s.pins.trusted.Load() == nil || s.pins.trusted.Load().server != server:
+		s.pins.trusted.Store(&trusted{server: server})
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -32,11 +33,16 @@ func (s *Store) addHistory(ctx context.Context, tx bun.Conn) error {
 	return err
 }
 
-// History reads which server answers and how far it has come. See recovery.History.
-func (s *Store) History(ctx context.Context) (app.DatabaseHistory, error) {
-	h, err := s.historyRow(ctx, s.db)
+// History reads which server answers and how far it has come, all of one connection. See recovery.History.
+func (s *Store) History(ctx context.Context) (h app.DatabaseHistory, err error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return h, wrap("read the history of the database", err)
+	}
+	defer conn.Close()
+	h, err = s.historyRow(ctx, conn)
 	if err == nil && s.writer == nil {
-		err = s.replication(ctx, &h)
+		err = s.replication(ctx, conn, &h)
 	}
 	return h, wrap("read the history of the database", err)
 }
@@ -48,13 +54,13 @@ func (s *Store) historyRow(ctx context.Context, db bun.IDB) (h app.DatabaseHisto
 }
 
 // replication reads what the server says of itself as a source and as a replica.
-func (s *Store) replication(ctx context.Context, h *app.DatabaseHistory) error {
-	says, err := s.pairs(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')"+
+func (s *Store) replication(ctx context.Context, conn bun.Conn, h *app.DatabaseHistory) error {
+	says, err := pairs(ctx, conn, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')"+
 		" OR Variable_name LIKE 'rpl\\_semi\\_sync\\_%'")
 	if err != nil {
 		return err
 	}
-	status, err := s.pairs(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('rpl_semi_sync_master_status',"+
+	status, err := pairs(ctx, conn, "SHOW GLOBAL STATUS WHERE Variable_name IN ('rpl_semi_sync_master_status',"+
 		" 'rpl_semi_sync_source_status', 'wsrep_cluster_status')")
 	if err != nil {
 		return err
@@ -67,14 +73,15 @@ func (s *Store) replication(ctx context.Context, h *app.DatabaseHistory) error {
 		wait, _ := strconv.Atoi(says[prefix+"timeout"])
 		active := status[prefix+"status"] == "on"
 		h.Fallback = !active
-		h.Lossless = active && says[prefix+"wait_point"] == "after_sync" && wait >= leastSemiSyncTimeout
+		h.Lossless = active && says[prefix+"wait_point"] == "after_sync" && wait >= leastSemiSyncTimeout &&
+			says[prefix+"wait_no_slave"] != "off" && says[prefix+"wait_no_replica"] != "off" // else no timeout applies
 	}
 	h.Lossless = h.Lossless || says["wsrep_on"] == "on" && status["wsrep_cluster_status"] == "primary"
 	if says["read_only"] == "on" || says["read_only"] == "1" {
 		h.Unfit = "the server is read-only"
 		return nil
 	}
-	if behind := s.applying(ctx); behind != "" {
+	if behind := applying(ctx, conn); behind != "" {
 		h.Unfit = behind
 	}
 	return nil
@@ -85,8 +92,8 @@ func (s *Store) replication(ctx context.Context, h *app.DatabaseHistory) error {
 const leastSemiSyncTimeout = 10_000
 
 // pairs reads names and values, in lower case.
-func (s *Store) pairs(ctx context.Context, query string) (map[string]string, error) {
-	rows, err := s.db.QueryContext(ctx, query)
+func pairs(ctx context.Context, conn bun.Conn, query string) (map[string]string, error) {
+	rows, err := conn.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +111,8 @@ func (s *Store) pairs(ctx context.Context, query string) (map[string]string, err
 
 // applying says that the server still applies what it has received as a replica. Without the privilege to ask nothing
 // is known: then the server has to be writable only after its relay log was applied.
-func (s *Store) applying(ctx context.Context) string {
-	rows, err := s.db.QueryContext(ctx, "SHOW REPLICA STATUS")
+func applying(ctx context.Context, conn bun.Conn) string {
+	rows, err := conn.QueryContext(ctx, "SHOW REPLICA STATUS")
 	if err != nil {
 		return ""
 	}
@@ -145,9 +152,7 @@ func (s *Store) RaiseBeat(ctx context.Context, h app.DatabaseHistory) (app.Datab
 	if err != nil {
 		return h, wrap("raise the beat", err)
 	}
-	next, err := s.historyRow(ctx, s.db)
-	next.Lossless, next.Fallback = h.Lossless, h.Fallback
-	return next, wrap("read the beat", err)
+	return s.History(ctx) // after the commit, which may have waited until semi-synchronous replication fell back
 }
 
 // NewGeneration gives the database the next generation above both its own and the one given, on this server, and every
@@ -187,6 +192,7 @@ func (s *Store) WatchMoney(ctx context.Context, w app.MoneyWatch) (n int, err er
 	if err != nil {
 		return 0, wrap("list pending orders without a trade", err)
 	}
+	w.Spread = max(w.Spread, time.Duration(len(ids))*w.Each)
 	for some := range inOrder(ids) {
 		err := s.inTx(ctx, "watch for money", func(tx bun.Conn) error {
 			var open []app.ID
@@ -208,7 +214,8 @@ func (s *Store) WatchMoney(ctx context.Context, w app.MoneyWatch) (n int, err er
 func (s *Store) watch(ctx context.Context, tx bun.Conn, orders []app.ID, w app.MoneyWatch) error {
 	_, err := exec(ctx, tx, "INSERT INTO trades (order_id, opened_at, expires_at, check_at)"+
 		" SELECT id, created_at, pay_by - ?, ? + id % ? FROM orders WHERE id IN (?) "+s.d.onTaken+
-		" check_at = trades.check_at", w.Margin.Milliseconds(), w.Now, max(w.Spread.Milliseconds(), 1), bun.List(orders))
+		" check_at = trades.check_at", w.Margin.Milliseconds(), w.Now, max(w.Spread.Milliseconds(), 1),
+		bun.List(orders))
 	if err != nil {
 		return err
 	}
@@ -225,9 +232,14 @@ func (s *Store) EndLost(ctx context.Context, orders []app.ID, now app.Millis) ([
 	if err != nil {
 		return rows, err
 	}
-	return s.endDue(ctx, orders, app.Cancelled, app.ReasonRecovered, now, func(o *app.Order) bool {
-		return o.State == app.Pending && o.Hold == 1
-	})
+	ending := func(o *app.Order) bool { return o.State == app.Pending && o.Hold == 1 }
+	rows, err = s.endDue(ctx, orders, app.Cancelled, app.ReasonRecovered, now, ending)
+	for i := range rows {
+		if err == nil && ending(&rows[i]) {
+			err = fmt.Errorf("%w: the row of sale %s is locked", app.ErrTransient, rows[i].Sale)
+		}
+	}
+	return rows, err
 }
 
 // WriteOff counts units as withdrawn that are in no hold and not for sale in Redis, under the epoch given.

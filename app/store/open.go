@@ -125,7 +125,7 @@ func trust(cfg *mysql.Config, certificates string) error {
 type greeter struct {
 	driver.Connector
 
-	fence *fence // nil: any server may be used
+	fence *fence
 }
 
 // Connect opens a connection, or fails if the server refuses the settings.
@@ -138,9 +138,6 @@ func (g greeter) Connect(ctx context.Context) (driver.Conn, error) {
 		if _, err := conn.(driver.ExecerContext).ExecContext(ctx, statement, nil); err != nil {
 			return nil, errors.Join(fmt.Errorf("set up connection: %w", err), conn.Close())
 		}
-	}
-	if g.fence == nil {
-		return conn, nil
 	}
 	fenced, err := g.fence.fenced(ctx, conn)
 	if err != nil {

@@ -33,5 +33,5 @@ end
 redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'seq', ARGV[2], 'began', ARGV[1] .. ':' .. ARGV[2], 'state', 'open',
   'db_server', ARGV[5], 'db_generation', ARGV[6], 'db_beat', ARGV[7], 'db_lossless', ARGV[8],
   'db_replaced', table.concat(replaced, ' '))
-redis.call('HDEL', KEYS[1], 'claim', 'lost', 'closed_at')
+redis.call('HDEL', KEYS[1], 'claim', 'claim_server', 'claim_generation', 'lost', 'closed_at')
 return {0}

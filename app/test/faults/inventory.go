@@ -74,8 +74,10 @@ type recovering struct {
 	f Fault
 }
 
-func (r recovering) Close(ctx context.Context, partition int, claim int64, lost bool, history string) error {
-	return r.f(ctx, "Recovery.Close", func() error { return r.Redis.Close(ctx, partition, claim, lost, history) })
+func (r recovering) Close(
+	ctx context.Context, partition int, claim int64, lost bool, history string, h app.DatabaseHistory,
+) error {
+	return r.f(ctx, "Recovery.Close", func() error { return r.Redis.Close(ctx, partition, claim, lost, history, h) })
 }
 
 func (r recovering) Restore(ctx context.Context, claim int64, s app.SaleState) error {

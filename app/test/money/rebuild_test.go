@@ -40,8 +40,10 @@ type interruptedRedis struct {
 	m meanwhile
 }
 
-func (i interruptedRedis) Close(ctx context.Context, partition int, claim int64, lost bool, history string) error {
-	err := i.Redis.Close(ctx, partition, claim, lost, history)
+func (i interruptedRedis) Close(
+	ctx context.Context, partition int, claim int64, lost bool, history string, h app.DatabaseHistory,
+) error {
+	err := i.Redis.Close(ctx, partition, claim, lost, history, h)
 	i.m.comes(closed, 0)
 	return err
 }
