@@ -186,7 +186,7 @@ func (r *Reconciler) catchUp(ctx context.Context, sale SaleRef, holds []OpenHold
 	for _, row := range rows {
 		switch h := held[row.ID]; {
 		case row.LacksRevival(h): // the database has lost it: see app/recovery
-		case !row.HoldsUnits() && h.Sold: // refunded by a commit that the database has lost
+		case !row.HoldsUnits() && h.Sold && row.TradeNo == "": // refunded by a commit that the database has lost
 			gone := []SoldHold{{Sale: row.Ref(), Order: row.ID, Hold: h.Hold}}
 			if _, err := r.Inventory.Withdraw(ctx, gone); err != nil {
 				return err

@@ -95,7 +95,9 @@ func (f *fixture) close(claim int64, lost bool) {
 	f.t.Helper()
 	s, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
-	f.must(f.inventory.Close(f.ctx, 1, claim, lost, s.History, database))
+	h := database
+	h.Generation = max(h.Generation, s.Database.Generation)
+	f.must(f.inventory.Close(f.ctx, 1, claim, lost, s.History, h))
 }
 
 // open ends the recovery of partition 1 that has the claim, as the driver does.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,8 +24,8 @@ const (
 // History is where the database says how far it has come. Errors are ErrTransient or ErrStaleEpoch.
 type History interface {
 	History(ctx context.Context) (app.DatabaseHistory, error)
-	// Pin has a recovery use connections to one server only; "": to any.
-	Pin(server string)
+	// Pin has a recovery use connections to one server only, in the generation given; "": to any.
+	Pin(server string, generation int64)
 	// RaiseBeat raises the beat. ErrStaleEpoch: another history has begun.
 	RaiseBeat(ctx context.Context, h app.DatabaseHistory) (app.DatabaseHistory, error)
 	// NewGeneration begins a generation above the one given, and in every partition an epoch above the one given.
@@ -158,23 +159,41 @@ func (d *Driver) Run(ctx context.Context) error {
 	return app.Repeat(ctx, lookEvery, "look after partitions", d.RunOnce)
 }
 
-// RunOnce recovers every partition that needs it, takes over the epochs of all, and raises the beat.
+// RunOnce checks all partitions and raises the beat, also while a partition is away.
 func (d *Driver) RunOnce(ctx context.Context) error {
-	h, err := d.history(ctx)
-	if err != nil {
-		return err
+	checked := d.Check(ctx)
+	if !d.Certain() {
+		return checked
 	}
-	checked := d.each(d.All(), func(p int) error { return d.check(ctx, p, h) })
-	return errors.Join(checked, d.beat(ctx)) // also while a partition is away
+	return errors.Join(checked, d.beat(ctx))
 }
 
-// Check looks at the database and at a partition, and recovers what needs it.
-func (d *Driver) Check(ctx context.Context, partition int) error {
+// Check looks at the database and at all partitions, recovers what needs it, and has this node work on what it found.
+// Where the database may have lost commits, it does so only after the last partition that answers: until then no order
+// of the promoted database ends, is paid or refunded by this node.
+func (d *Driver) Check(ctx context.Context) error {
 	h, err := d.history(ctx)
 	if err != nil {
 		return err
 	}
-	return d.check(ctx, partition, h)
+	epochs, behind := make([]int64, d.Partitions), make([]bool, d.Partitions)
+	checked := d.each(d.All(), func(p int) (err error) {
+		epochs[p], behind[p], err = d.check(ctx, p, h)
+		return err
+	})
+	if slices.Contains(behind, true) {
+		d.doubt.Store(true)
+		return checked
+	}
+	if err := d.goOver(ctx, h); err != nil {
+		return errors.Join(checked, err)
+	}
+	for p, epoch := range epochs {
+		if epoch > 0 {
+			d.Redis.SetEpoch(p, epoch)
+		}
+	}
+	return checked
 }
 
 // each does something for partitions, some of them at a time.
@@ -195,46 +214,53 @@ func (d *Driver) each(partitions []int, do func(p int) error) error {
 	return errors.Join(failed...)
 }
 
-// check recovers the partition if it needs it, and in any case makes this node carry its epoch.
-func (d *Driver) check(ctx context.Context, partition int, h app.DatabaseHistory) error {
+// check recovers the partition if it needs it, and returns its epoch. behind: it could not be recovered, and the
+// database may have lost commits of it.
+func (d *Driver) check(
+	ctx context.Context, partition int, h app.DatabaseHistory,
+) (epoch int64, behind bool, err error) {
 	seen, err := d.look(ctx, partition, h)
 	if err != nil {
-		return err
+		return 0, false, err
 	}
 	if !seen.lost() {
-		return d.trust(ctx, partition, seen)
+		epoch, err = d.confirm(ctx, partition, seen)
+		return epoch, false, err
 	}
 	d.one.Lock()
 	defer d.one.Unlock()
-	return d.Sales.LockPartition(ctx, partition, func(ctx context.Context) error {
-		seen, err := d.look(ctx, partition, h) // another node may have done it meanwhile
-		if err != nil {
-			return err
+	err = d.Sales.LockPartition(ctx, partition, func(ctx context.Context) error {
+		again, err := d.look(ctx, partition, h) // another node may have done it meanwhile
+		switch {
+		case err != nil:
+		case again.lost():
+			epoch, _, err = d.pass(ctx, partition, h, again)
+		default:
+			epoch, err = d.confirm(ctx, partition, again)
 		}
-		if !seen.lost() {
-			return d.trust(ctx, partition, seen)
-		}
-		_, err = d.pass(ctx, partition, h, seen)
 		return err
 	})
+	return epoch, err != nil && seen.database, err
 }
 
-// trust lets the partition sell as it is.
-func (d *Driver) trust(ctx context.Context, partition int, f finding) error {
+// confirm lets the partition sell as it is.
+func (d *Driver) confirm(ctx context.Context, partition int, f finding) (epoch int64, err error) {
 	if f.redis.History != f.redis.Confirmed {
 		if err := d.Redis.Confirm(ctx, partition, f.redis); err != nil {
-			return fmt.Errorf("confirm: %w", err)
+			return 0, fmt.Errorf("confirm: %w", err)
 		}
 		slog.InfoContext(ctx, "Redis began another history, and nothing is missing in it", "partition", partition,
 			"epoch", f.epoch, "seq", f.redis.Seq)
 	}
-	d.Redis.SetEpoch(partition, f.epoch)
-	return nil
+	return f.epoch, nil
 }
 
 // Recover makes a pass of partitions by hand, whatever a look finds, and returns what it did.
 func (d *Driver) Recover(ctx context.Context, partitions ...int) (all Report, err error) {
 	h, err := d.history(ctx)
+	if err == nil {
+		err = d.goOver(ctx, h) // the revs of what is written depend on the generation
+	}
 	if err != nil {
 		return all, err
 	}
@@ -245,8 +271,11 @@ func (d *Driver) Recover(ctx context.Context, partitions ...int) (all Report, er
 				return err
 			}
 			seen.database = true
-			report, err := d.pass(ctx, p, h, seen)
+			epoch, report, err := d.pass(ctx, p, h, seen)
 			all.add(report)
+			if err == nil {
+				d.Redis.SetEpoch(p, epoch)
+			}
 			return err
 		})
 		if err != nil {

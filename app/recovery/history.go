@@ -11,16 +11,16 @@ import (
 	"stampede/app"
 )
 
-// history reads how far the database has come, begins a generation if it has lost commits, and has this node work on
-// it. ErrReplaced: the server may not be used.
+// history reads how far the database has come, and begins a generation if it may have lost commits. ErrReplaced: the
+// server may not be used.
 func (d *Driver) history(ctx context.Context) (h app.DatabaseHistory, err error) {
 	defer func() { d.doubt.Store(err != nil) }()
 	recorded, epochs := d.recorded(ctx) // first: a database that has lost nothing is never behind it
 	if h, err = d.History.History(ctx); err != nil {
-		d.History.Pin("") // the next look may reach another server
+		d.History.Pin("", 0) // the next look may reach another server
 		return h, err
 	}
-	d.History.Pin(h.Server)
+	d.History.Pin(h.Server, h.Generation)
 	if by, is := replacedBy(h, recorded); is {
 		err := fmt.Errorf("%w: %s by %s (generation %d); connect this node to that one, or run `stampede recover "+
 			"--accept %s` to use the old one on purpose", ErrReplaced, h.Server, by.Server, by.Generation, h.Server)
@@ -39,11 +39,12 @@ func (d *Driver) history(ctx context.Context) (h app.DatabaseHistory, err error)
 		if h, err = d.History.History(ctx); err != nil {
 			return h, err
 		}
+		d.History.Pin(h.Server, h.Generation)
 		if lostBy(h, recorded) {
 			return h, fmt.Errorf("%w: another generation of the database begins", app.ErrTransient)
 		}
 	}
-	return h, d.goOver(ctx, h)
+	return h, nil
 }
 
 // recorded reads what the partitions have recorded of the database, and their epochs. Those that do not answer are left

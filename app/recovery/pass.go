@@ -57,10 +57,12 @@ func (p *pass) stop(sale, order app.ID, format string, args ...any) {
 }
 
 // pass recovers a partition whose lock the caller holds.
-func (d *Driver) pass(ctx context.Context, partition int, h app.DatabaseHistory, found finding) (Report, error) {
+func (d *Driver) pass(
+	ctx context.Context, partition int, h app.DatabaseHistory, found finding,
+) (epoch int64, r Report, err error) {
 	p := &pass{Driver: d, partition: partition, found: found, stuck: make(map[app.ID]string)}
 	if err := p.run(ctx, h); err != nil {
-		return p.report, err
+		return 0, p.report, err
 	}
 	d.counts.Passes.Add(1)
 	d.counts.Written.Add(int64(p.report.Written))
@@ -74,7 +76,7 @@ func (d *Driver) pass(ctx context.Context, partition int, h app.DatabaseHistory,
 		slog.ErrorContext(ctx, "an operator has to settle what a recovery cannot prove", "sale", one.Sale,
 			"order", one.Order, "what", one.Says)
 	}
-	return p.report, nil
+	return p.claim, p.report, nil
 }
 
 func (p *pass) run(ctx context.Context, h app.DatabaseHistory) (err error) {
@@ -128,7 +130,6 @@ func (p *pass) run(ctx context.Context, h app.DatabaseHistory) (err error) {
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
-	p.Redis.SetEpoch(p.partition, p.claim)
 	return nil
 }
 

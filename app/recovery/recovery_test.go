@@ -177,7 +177,7 @@ func TestNewHistoryIsConfirmedAfterALook(t *testing.T) {
 	d := driverOf(s)
 	check := func(want string) {
 		t.Helper()
-		if err := d.check(t.Context(), 0, inUse); err != nil || s.confirmed != want {
+		if _, _, err := d.check(t.Context(), 0, inUse); err != nil || s.confirmed != want {
 			t.Fatalf("confirmed %q, %v; want %q", s.confirmed, err, want)
 		}
 	}

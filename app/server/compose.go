@@ -319,7 +319,7 @@ func (p *parts) lookAfterStale(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case partition := <-p.stale:
-			if err := p.recovery.Check(ctx, partition); err != nil {
+			if err := p.recovery.Check(ctx); err != nil {
 				return fmt.Errorf("look after partition %d: %w", partition, err)
 			}
 		}

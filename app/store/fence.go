@@ -95,18 +95,18 @@ func (s *Store) Unfenced() *Store {
 		return s
 	}
 	pins := &fence{}
-	pool := pooled(sql.OpenDB(greeter{s.connector, pins}), s.connector, s.fence, unfencedConns)
-	pool.pins = pins
-	return pool
+	return pooled(sql.OpenDB(greeter{s.connector, pins}), s.connector, pins, unfencedConns)
 }
 
-// Pin has an unfenced pool use one server only, so that no step of a recovery reaches another one; "": any.
-func (s *Store) Pin(server string) {
-	switch {
-	case s.pins == nil:
-	case server == "":
-		s.pins.trusted.Store(nil)
-	case s.pins.trusted.Load() == nil || s.pins.trusted.Load().server != server:
-		s.pins.trusted.Store(&trusted{server: server})
+// Pin has an unfenced pool use one server only, so that no step of a recovery reaches another one, in the generation
+// given; "": any server.
+func (s *Store) Pin(server string, generation int64) {
+	if s.connector == nil { // SQLite: this is also the store of the shop
+		return
 	}
+	if server == "" {
+		s.fence.trusted.Store(nil)
+		return
+	}
+	s.Trust(server, generation)
 }

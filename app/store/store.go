@@ -19,7 +19,6 @@ type Store struct {
 	d  dialect
 
 	fence     *fence
-	pins      *fence           // of an unfenced pool: the server of the recovery under way
 	connector driver.Connector // of MySQL, without a fence
 
 	// writer admits one write transaction at a time on SQLite, which would otherwise poll; nil on MySQL.
