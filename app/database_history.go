@@ -19,7 +19,8 @@ type DatabaseHistory struct {
 }
 
 // MoneyWatch says how the gateway is asked about orders whose payments may have been opened by commits that are lost:
-// between Now and Now + Spread, of many orders one each Each, and that it took money until Margin before their deadlines.
+// between Now and Now + Spread, of many orders one each Each, and that it took money until Margin before their
+// deadlines.
 type MoneyWatch struct {
 	Now                  Millis
 	Margin, Spread, Each time.Duration

@@ -116,7 +116,8 @@ func TestUsedOrderIDsAreRejected(t *testing.T) {
 		}
 		f.wantVerdict(g, second, app.VerdictUsedID) // in a later call
 		a := f.audit(s)
-		if n := f.client.XLen(f.ctx, f.inventory.parts[1].keys.orders).Val(); n != 1 || a.Stock != 4 || a.Tickets != 1 ||
+		n := f.client.XLen(f.ctx, f.inventory.parts[1].keys.orders).Val()
+		if n != 1 || a.Stock != 4 || a.Tickets != 1 ||
 			len(a.Holds) != 1 || len(a.Units) != 1 {
 			t.Fatalf("%d entries, %+v: a rejected buy was written", n, a)
 		}

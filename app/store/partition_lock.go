@@ -12,8 +12,8 @@ import (
 // lockSilence is after how long a process that stands still in the middle of a recovery has lost its turn.
 const lockSilence = 10 * time.Second
 
-// LockPartition runs fn while no other process can recover the partition; it waits until ctx ends. fn's context ends when
-// the lock is lost; the epoch fences what fn still does.
+// LockPartition runs fn while no other process can recover the partition; it waits until ctx ends. fn's context ends
+// when the lock is lost; the epoch fences what fn still does.
 func (s *Store) LockPartition(ctx context.Context, partition int, fn func(ctx context.Context) error) error {
 	if s.writer != nil { // SQLite: one process
 		return s.lockInProcess(ctx, partition, fn)
