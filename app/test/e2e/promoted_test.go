@@ -73,7 +73,8 @@ func (p *promotion) promote() {
 	p.wire.Redirect(p.replica.DSN)
 }
 
-// recovered waits until the recoveries of the node have written so many rows.
+// recovered waits until the recoveries of the node have written so many rows, and the node works on the promoted
+// database, which it does after the last partition.
 func (p *promotion) recovered(rows int) {
 	p.t.Helper()
 	failed := time.Now()
@@ -81,7 +82,12 @@ func (p *promotion) recovered(rows int) {
 		n := p.n.metric("stampede_recovery_orders_total")
 		return int(n) == rows, fmt.Sprintf("%v orders written, want %d", n, rows)
 	})
-	p.t.Logf("%d lost orders were written %v after the promotion", rows, time.Since(failed).Round(time.Millisecond))
+	anybody := token(p.t, kit.NewID())
+	kit.Eventually(p.t, patience, func() (bool, string) {
+		code, text := p.n.get("/api/v1/orders", anybody)
+		return code == http.StatusOK, fmt.Sprintf("orders are answered by %d: %s", code, text)
+	})
+	p.t.Logf("%d lost orders could be read %v after the promotion", rows, time.Since(failed).Round(time.Millisecond))
 }
 
 // recoversNothing recovers all partitions by hand, when nothing is lost any more.
