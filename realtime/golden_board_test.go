@@ -33,9 +33,10 @@ func goldBoard() *app.Board {
 
 func goldAlarm() *app.Board {
 	return &app.Board{
-		Now: goldNow, RefusedS: map[app.Code]float64{}, Sales: []app.BoardSale{},
-		Partitions: []app.PartitionFigures{{Away: true}, {P: 1, Rejects: true}},
-		Nodes:      []app.NodeFigures{}, ErrorsS: .2,
+		Now: goldNow, RefusedS: map[app.Code]float64{}, ErrorsS: .2,
+		Sales:      []app.BoardSale{{ID: goldSale, Phase: app.Open, Paused: true, Stuck: "41 held, 42 rows are pending"}},
+		Partitions: []app.PartitionFigures{{Away: true}, {P: 1, Rejects: true}, {P: 2, ClosedAt: goldNow - 2000}},
+		Nodes:      []app.NodeFigures{{ID: 3, Roles: []string{}, Leases: []app.Lease{}, Risk: "semi-sync is off"}},
 		Alarms: []app.Alarm{{
 			Name: app.AlarmRedisAway, Since: goldNow - 3000, Link: "deploy/RUNBOOK.md#redis-is-away",
 			Says: "Redis does not answer; this is what one node knows by itself.",
