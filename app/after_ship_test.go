@@ -216,7 +216,7 @@ func TestReceiptIsTheBuyers(t *testing.T) {
 	}
 }
 
-// The buyer is written to once, and what nobody confirmed finishes when its time is over, and is told. Lost e-mails are
+// The buyer gets one e-mail. An order that is not confirmed in time finishes, which is published. Lost e-mails are
 // repeated before the loss is confirmed.
 func TestFinisherWritesAndFinishes(t *testing.T) {
 	t.Parallel()

@@ -15,8 +15,9 @@ const (
 	blocksWithin = 3 * time.Second
 )
 
-// BlockList is what a node knows of who is blocked: empty, then after each look that found another version an immutable
-// set, which readers load without a lock. While the database is away the last one holds.
+// BlockList is the set of blocked people that a node has read: empty at first, then replaced by a new immutable set
+// after each look that finds another version. Readers load it without a lock. While the database is away the last set
+// is used.
 type BlockList struct {
 	Store BlockStore
 	Clock *Clock

@@ -136,7 +136,7 @@ func partitionsAway(partitions growing, since Millis) Alarm {
 		"Bring it back with its disk, or promote its replica. Until then people who buy there are told to repeat.")
 }
 
-// writesRejected is the alarm of a Redis that answers reads and rejects writes; says names what is not written.
+// writesRejected is the alarm of a Redis that answers reads and rejects writes; says is its sentence for people.
 func writesRejected(says string, since Millis) Alarm {
 	return newAlarm(AlarmWritesRejected, since, says,
 		"See whether the disk or the memory of Redis is full. Until then buys are busy, and clients repeat them.")

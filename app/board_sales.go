@@ -168,7 +168,7 @@ func (c *SaleCounts) forget(sales []ID) {
 	c.counted.Store(&all)
 }
 
-// Run publishes the counts once a second until ctx ends, and what is left then.
+// Run publishes the counts once a second until ctx ends, and once more at the end.
 func (c *SaleCounts) Run(ctx context.Context) error {
 	err := Repeat(ctx, BoardEvery, "say what was counted of sales", c.RunOnce)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), countsWithin)

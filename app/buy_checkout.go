@@ -48,8 +48,8 @@ const (
 // errSoldOut is what most people hear at a hot sale: one for all of them, so nobody may change it.
 var errSoldOut = Fail(SoldOut, "sold out")
 
-// errPassRequired is the one error for all invalid passes, so that callers cannot probe which check failed. Nobody may
-// change it.
+// errPassRequired is the one error for all invalid passes, so that callers cannot probe which check failed. It is
+// never changed.
 var errPassRequired = Fail(PassRequired, "this sale asks for a pass that was not used yet; ask for one first")
 
 // Checkout is flow 1: a buy becomes a reservation. Cheap checks in memory come first; the Lua step behind the gate

@@ -250,7 +250,8 @@ func TestRefuseFallsBackToARowWithoutTexts(t *testing.T) {
 	}
 }
 
-// An entry whose id belongs to another order gets no row: its buyer is told, its unit goes back, nothing is read.
+// An entry whose id belongs to another order gets no row: its refusal is published, its unit goes back, and no row is
+// read.
 func TestRefuseWithoutARowWhenTheIDIsTaken(t *testing.T) {
 	t.Parallel()
 	f, book, inventory, notifier := newTestFulfiller()

@@ -74,7 +74,8 @@ func missing(what string, id ID, err error) error {
 	return err
 }
 
-// checkText refuses what is no text, or too long a one; required, also an empty one. lines allows line breaks.
+// checkText rejects a text with invalid characters or longer than longest, and, if required, an empty one. lines allows
+// line breaks.
 func checkText(name, text string, longest int, required, lines bool) error {
 	bare := text
 	if lines {

@@ -263,5 +263,5 @@ func (d *CatalogueDesk) checkWindow(s *SaleRecord) error {
 }
 
 // openingSoon is how long before it opens a sale counts as open for edits: an edit takes a moment to reach Redis, and
-// nobody should buy on the terms before it.
+// buyers must not get the earlier terms.
 const openingSoon = 10 * time.Second

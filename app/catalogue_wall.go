@@ -33,7 +33,7 @@ func parseWall(text string) (int, error) {
 }
 
 // instantOf is when the clocks of the zone show so many minutes of the day. A time that they skip or show twice is an
-// error: a guess would open a sale when nobody expects it.
+// error: a guess would open a sale at an unexpected instant.
 func instantOf(day time.Time, minutes int, zone *time.Location) (Millis, error) {
 	wall := time.Date(day.Year(), day.Month(), day.Day(), 0, minutes, 0, 0, time.UTC)
 	guess := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, zone)

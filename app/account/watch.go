@@ -32,7 +32,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	return app.Repeat(ctx, WatchEvery, "look for revoked tokens", w.RunOnce)
 }
 
-// RunOnce reads what is new. A node runs it before it serves clients.
+// RunOnce reads the revocations since the last look. A node runs it before it serves clients.
 func (w *Watch) RunOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, watchWithin)
 	defer cancel()

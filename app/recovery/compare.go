@@ -22,7 +22,7 @@ func (p *pass) compare(ctx context.Context, sale *app.Sale) error {
 		if err != nil {
 			return err
 		}
-		t := tally{pass: p, sale: sale, seen: make(map[app.ID]bool)}
+		t := tally{pass: p, sale: sale}
 		if t.mark, err = p.Inventory.Mark(ctx, sale.Ref()); err != nil {
 			return err
 		}
@@ -51,18 +51,13 @@ type tally struct {
 	*pass
 	sale     *app.Sale
 	mark     app.HoldsMark
-	seen     map[app.ID]bool // a walk may meet a hold twice
-	owed     int64           // units in holds of orders that have ended: they go back afterwards
+	owed     int64 // units in holds of orders that have ended: they go back afterwards
 	problems []Problem
 	keepsOn  []Problem // of them, those that do not stop the sale
 }
 
-func (t *tally) run(ctx context.Context) (err error) {
-	for cursor, more := uint64(0), true; more; more = cursor != 0 {
-		var holds []app.OpenHold
-		if holds, cursor, err = t.Inventory.Holds(ctx, t.sale.Ref(), cursor); err != nil {
-			return fmt.Errorf("walk through holds: %w", err)
-		}
+func (t *tally) run(ctx context.Context) error {
+	return t.eachHolds(ctx, t.sale.Ref(), func(holds []app.OpenHold) error {
 		ids := make([]app.ID, len(holds))
 		for i, h := range holds {
 			ids[i] = h.Order
@@ -76,13 +71,10 @@ func (t *tally) run(ctx context.Context) (err error) {
 			found[rows[i].ID] = &rows[i]
 		}
 		for _, h := range holds {
-			if !t.seen[h.Order] {
-				t.seen[h.Order] = true
-				t.hold(h, found[h.Order])
-			}
+			t.hold(h, found[h.Order])
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func (t *tally) hold(h app.OpenHold, row *app.Order) {

@@ -257,10 +257,7 @@ func (d *Driver) confirm(ctx context.Context, partition int, f finding) (epoch i
 
 // Recover makes a pass of partitions by hand, whatever a look finds, and returns what it did.
 func (d *Driver) Recover(ctx context.Context, partitions ...int) (all Report, err error) {
-	h, err := d.history(ctx)
-	if err == nil {
-		err = d.goOver(ctx, h) // the revs of what is written depend on the generation
-	}
+	h, err := d.workOnHistory(ctx)
 	if err != nil {
 		return all, err
 	}

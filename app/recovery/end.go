@@ -12,19 +12,7 @@ import (
 // hold may have been refunded: money moves on positive evidence only, so an operator decides, and until then the order
 // is not shipped. A sale that has left Redis proves nothing.
 func (p *pass) end(ctx context.Context, sale *app.Sale) error {
-	for after := app.ID(0); ; {
-		page, err := p.Orders.OrdersOfSale(ctx, sale.ID, after, pageSize)
-		if err != nil {
-			return fmt.Errorf("read orders: %w", err)
-		}
-		if err := p.endPage(ctx, sale, page); err != nil {
-			return err
-		}
-		if len(page) < pageSize {
-			return nil
-		}
-		after = page[len(page)-1].ID
-	}
+	return p.eachPage(ctx, sale, func(page []app.Order) error { return p.endPage(ctx, sale, page) })
 }
 
 func (p *pass) endPage(ctx context.Context, sale *app.Sale, page []app.Order) error {

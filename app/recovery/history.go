@@ -135,6 +135,15 @@ func (d *Driver) goOver(ctx context.Context, h app.DatabaseHistory) error {
 	return nil
 }
 
+// workOnHistory has this node work on the history of its database at once: the revs of what a command writes depend on
+// the generation.
+func (d *Driver) workOnHistory(ctx context.Context) (h app.DatabaseHistory, err error) {
+	if h, err = d.history(ctx); err == nil {
+		err = d.goOver(ctx, h)
+	}
+	return h, err
+}
+
 // beat raises the beat and records it in each partition. A partition that does not answer gets a later one.
 func (d *Driver) beat(ctx context.Context) error {
 	h, err := d.History.RaiseBeat(ctx, d.Database())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"stampede/app"
 )
@@ -129,6 +130,41 @@ func (p *pass) run(ctx context.Context, h app.DatabaseHistory) (err error) {
 	err = p.Redis.Open(ctx, p.partition, p.claim, max(seq, closed.Seq), p.found.redisLost != "", now)
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
+	}
+	return nil
+}
+
+// eachPage reads all orders of a sale, the oldest first.
+func (p *pass) eachPage(ctx context.Context, sale *app.Sale, do func([]app.Order) error) error {
+	for after := app.ID(0); ; {
+		page, err := p.Orders.OrdersOfSale(ctx, sale.ID, after, pageSize)
+		if err != nil {
+			return fmt.Errorf("read orders: %w", err)
+		}
+		if err := do(page); err != nil || len(page) < pageSize {
+			return err
+		}
+		after = page[len(page)-1].ID
+	}
+}
+
+// eachHolds walks through all holds of a sale in batches, and gives each hold once.
+func (p *pass) eachHolds(ctx context.Context, sale app.SaleRef, do func([]app.OpenHold) error) error {
+	seen := make(map[app.ID]bool) // a walk may meet a hold twice
+	for cursor, more := uint64(0), true; more; more = cursor != 0 {
+		holds, next, err := p.Inventory.Holds(ctx, sale, cursor)
+		if err != nil {
+			return fmt.Errorf("walk through holds: %w", err)
+		}
+		holds = slices.DeleteFunc(holds, func(h app.OpenHold) bool {
+			met := seen[h.Order]
+			seen[h.Order] = true
+			return met
+		})
+		if err := do(holds); err != nil {
+			return err
+		}
+		cursor = next
 	}
 	return nil
 }

@@ -31,19 +31,12 @@ func (p *pass) restore(ctx context.Context, sale *app.Sale, publishedUntil app.M
 		return fmt.Errorf("read withdrawals: %w", err)
 	}
 	state := app.SaleState{Sale: sale, Withdrawn: sale.Withdrawn, Acts: acts}
-	for after := app.ID(0); ; {
-		page, err := p.Orders.OrdersOfSale(ctx, sale.ID, after, pageSize)
-		if err != nil {
-			return fmt.Errorf("read orders: %w", err)
-		}
+	err = p.eachPage(ctx, sale, func(page []app.Order) error {
 		enter(&state, page)
-		if err := p.restamp(ctx, page, publishedUntil); err != nil {
-			return fmt.Errorf("stamp orders anew: %w", err)
-		}
-		if len(page) < pageSize {
-			break
-		}
-		after = page[len(page)-1].ID
+		return p.restamp(ctx, page, publishedUntil)
+	})
+	if err != nil {
+		return err
 	}
 	if err := p.keepHolds(ctx, &state); err != nil {
 		return fmt.Errorf("keep holds without a row: %w", err)
@@ -68,17 +61,11 @@ func (p *pass) keepHolds(ctx context.Context, s *app.SaleState) error {
 	for i := range s.Orders {
 		known[s.Orders[i].ID] = true
 	}
-	for cursor, more := uint64(0), true; more; more = cursor != 0 {
-		var holds []app.OpenHold
-		var err error
-		if holds, cursor, err = p.Inventory.Holds(ctx, s.Sale.Ref(), cursor); err != nil {
-			return err
-		}
+	return p.eachHolds(ctx, s.Sale.Ref(), func(holds []app.OpenHold) error {
 		for _, h := range holds {
 			if known[h.Order] {
 				continue
 			}
-			known[h.Order] = true // a walk may meet a hold twice
 			e, err := p.Redis.Record(ctx, s.Sale.Ref(), h.Order)
 			if errors.Is(err, app.ErrNoRow) {
 				continue // its row has left the sale with it
@@ -90,8 +77,8 @@ func (p *pass) keepHolds(ctx context.Context, s *app.SaleState) error {
 			p.stop(s.Sale.ID, h.Order, "it holds %d units and has no row", h.Qty)
 			s.Stuck = p.stuck[s.Sale.ID]
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // enter counts the units of orders as their rows say, and keeps the orders.
@@ -135,5 +122,8 @@ func (p *pass) restamp(ctx context.Context, rows []app.Order, since app.Millis) 
 	if len(ids) == 0 {
 		return nil
 	}
-	return p.Orders.RestampSince(ctx, ids, since)
+	if err := p.Orders.RestampSince(ctx, ids, since); err != nil {
+		return fmt.Errorf("stamp orders anew: %w", err)
+	}
+	return nil
 }

@@ -22,11 +22,7 @@ const (
 // Settle does what an operator has decided about an order, and recovers its partition, so that the sale goes on if it
 // was the last one. WrongState: the decision does not fit the order. NotFound: neither store knows it.
 func (d *Driver) Settle(ctx context.Context, order app.ID, how Settlement) (Report, error) {
-	h, err := d.history(ctx)
-	if err == nil {
-		err = d.goOver(ctx, h)
-	}
-	if err != nil {
+	if _, err := d.workOnHistory(ctx); err != nil {
 		return Report{}, err
 	}
 	row, err := d.Orders.Order(ctx, order)
