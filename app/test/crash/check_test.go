@@ -99,6 +99,18 @@ func TestEveryRuleCanFail(t *testing.T) {
 			f.Sales[0].Database = Side{Initial: 4, Stock: 3, Withdrawn: 1}
 			f.Sales[0].Redis = f.Sales[0].Database
 		}, ""},
+		"a promoted database forgets a refund": {func(_ *History, f *Final) { forgetRefund(f) }, ""},
+		"a refund is forgotten": {
+			func(_ *History, f *Final) { forgetRefund(f); f.Rows[0].Reason = "" }, "I3: Redis counts 1 units for user 1",
+		},
+		"a forgotten refund counts twice": {
+			func(_ *History, f *Final) { forgetRefund(f); f.Sales[0].Units[0].Qty = 2 },
+			"I3: Redis counts 2 units for user 1",
+		},
+		"units of a forgotten refund are for sale": {
+			func(_ *History, f *Final) { forgetRefund(f); f.Sales[0].Database.Withdrawn = 0 },
+			"I3: Redis counts 1 units for user 1",
+		},
 		"stock returned twice":    {func(_ *History, f *Final) { f.Sales[0].Redis.Stock++ }, "P1: sale 900, redis"},
 		"stock never returned":    {func(_ *History, f *Final) { f.Sales[0].Redis.Stock-- }, "P1: sale 900, redis"},
 		"the guard is off":        {func(_ *History, f *Final) { f.Sales[0].Database.Stock-- }, "P1: sale 900, database"},
@@ -130,4 +142,12 @@ func TestEveryRuleCanFail(t *testing.T) {
 			}
 		})
 	}
+}
+
+// forgetRefund: order 11 was paid and refunded, which only Redis still shows.
+func forgetRefund(f *Final) {
+	f.Rows[0].Reason = app.ReasonRecovered
+	f.Sales[0].Units[0].Qty = 1
+	f.Sales[0].Database = Side{Initial: 4, Stock: 2, Held: 1, Withdrawn: 1}
+	f.Sales[0].Redis = f.Sales[0].Database
 }
