@@ -1,5 +1,8 @@
 set positional-arguments
 
+# The Go version of go.mod's toolchain line, downloaded if the installed one is older.
+export GOTOOLCHAIN := "auto"
+
 # List the recipes
 _default:
     @just --list --unsorted
@@ -98,7 +101,12 @@ fmt:
 services *args='start':
     @deploy/scripts/services.sh "$@"
 
-# Before an issue is reported as done: test, short crash suite, mutations that changed since commit BASE
+# Known vulnerabilities in what the program calls
+[no-exit-message]
+vuln:
+    @deploy/scripts/vuln.sh
+
+# Before an issue is reported as done: test, vulnerabilities, short crash suite, mutations that changed since commit BASE
 [no-exit-message]
 ready base:
     @deploy/scripts/test.sh --ready "$@"

@@ -91,6 +91,19 @@ safety() {
   [[ -z $missing ]] || { printf 'deploy/SAFETY.md does not name the mutation %s\n' $missing && return 1; }
 }
 
+# Each go.mod and the Dockerfile name the same Go version. npm packages are pinned: their registry answers no audits.
+versions() {
+  local file
+  sources 'go.mod' '*/go.mod' | while IFS= read -r file; do
+    grep -qxF "toolchain go$(sed -n 's/^FROM golang:\([0-9.]*\)-.*/\1/p' deploy/Dockerfile)" "$file" ||
+      { echo "$file and deploy/Dockerfile name different versions of Go" && exit 1; }
+  done || return 1
+  node -e 'const { dependencies, devDependencies } = require("./frontend/package.json")
+    const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(([, v]) => !/^\d+\.\d+\.\d+$/.test(v))
+    for (const [name, v] of loose) console.log(`frontend/package.json: ${name} ${v} is not an exact version`)
+    process.exit(loose.length ? 1 : 0)'
+}
+
 # Code behind build tags (crash suite and crash points, baselines of benchmarks, soak) is checked with all tags set at once:
 # each set of tags compiles all dependents once more. Then the packages that have files for the program without tags.
 tags=bench,cluster,crashpoints,soak
@@ -121,6 +134,7 @@ check 'go vet, and bodies are read raw' vetted || true
 check 'staticcheck' statically_checked || true
 check 'the tools themselves' tools_module || true
 check 'shell syntax' shell_syntax || true
+check 'versions of Go agree, npm packages are pinned' versions || true
 check 'systemd units (verify, security)' deploy/scripts/deploycheck.sh units || true
 check 'mutations apply and name tests that exist' mutations || true
 check 'SAFETY.md names every mutation, and tests that exist' safety || true

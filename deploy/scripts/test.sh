@@ -4,7 +4,7 @@
 # is a failure.
 #
 #   test.sh                what CI runs
-#   test.sh --ready BASE   and the short crash suite, known vulnerabilities aside, and the mutations that changed since BASE
+#   test.sh --ready BASE   and known vulnerabilities, the short crash suite, and the mutations that changed since BASE
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
@@ -77,6 +77,7 @@ part Go
 suite 'page tests' $scripts/page-test.sh || true
 part page
 if [[ -n $base ]]; then
+  suite 'known vulnerabilities' $scripts/vuln.sh || true
   suite 'crash, the short form' $scripts/crash.sh || true
   suite "mutations since $base" $scripts/mutations.sh --since "$base" || true
 fi

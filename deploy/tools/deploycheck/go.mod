@@ -2,6 +2,8 @@ module stampede/deploy/tools/deploycheck
 
 go 1.26.0
 
+toolchain go1.26.10
+
 require (
 	k8s.io/api v0.34.1
 	sigs.k8s.io/yaml v1.6.0

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Known vulnerabilities in what the program calls: govulncheck with the Go vulnerability database, which the module proxy
+# serves as a module of OSV files. A source that cannot be reached is a failure. The last line is `N passed, N failed`.
+#
+# The npm registry answers no audits: SECURITY.md lists the packages that run in the browser.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/scripts/report.sh
+source deploy/scripts/report.sh
+
+tool=$PWD/.run/tools/govulncheck
+
+build() { mkdir -p .run/tools && CGO_ENABLED=0 go -C deploy/tools build -trimpath -o "$tool" golang.org/x/vuln/cmd/govulncheck; }
+
+# database prints the folder of the newest database.
+database() {
+  local module
+  module=$(go mod download -json golang.org/x/vulndb@latest | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+  ls "$module"/data/osv/GO-*.json >/dev/null && echo "$module/data/osv"
+}
+
+scan() { "$tool" -db "file://$1" ./...; }
+
+check 'govulncheck builds' build || { finish; exit 1; }
+osv=$(database) || osv=
+check 'the vulnerability database is reached' test -n "$osv" || { finish; exit 1; }
+echo "      $osv"
+check "nothing that the program calls has a known vulnerability" scan "$osv" || true
+finish
