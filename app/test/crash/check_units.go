@@ -46,8 +46,8 @@ func (c *check) agreement(s *Sale) {
 }
 
 // buyers: nobody has more than the limit, and Redis counts what the rows say. A promoted database may have lost that an
-// order was paid and refunded: it is cancelled then, its units are written off, and Redis goes on counting them to their
-// buyer, as those of any refund.
+// order was paid and refunded: it is cancelled then, its units are written off, and Redis continues to count them to
+// their buyer, as those of any refund.
 func (c *check) buyers(s *Sale) {
 	units, recovered := make(map[app.ID]int64), make(map[app.ID]int64)
 	writtenOff := s.Database.Withdrawn
