@@ -4,6 +4,7 @@ package crash
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -69,46 +70,63 @@ func programWithAnyClock(t *testing.T) string {
 }
 
 var buildWithAnyClock = sync.OnceValues(func() (string, error) {
-	const readsClock = "\tsec, nsec, mono := runtimeNow()\n"
-	where, err := exec.Command("go", "list", "-f", "{{.Dir}}", "time").Output()
+	const readsClock = "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n"
+	folder, err := filepath.Abs(filepath.Join(*keepFlag, "clock"))
 	if err != nil {
 		return "", err
 	}
-	library := strings.TrimSpace(string(where))
+	goroot := filepath.Join(folder, "go")
+	library := filepath.Join(goroot, "src", "time")
+	if err := errors.Join(os.RemoveAll(folder), copyOfGo(goroot)); err != nil {
+		return "", err
+	}
 	source, err := os.ReadFile(filepath.Join(library, "time.go"))
 	if err != nil {
 		return "", err
 	}
-	before, after, found := strings.Cut(string(source), "func Now() Time {\n"+readsClock)
-	if !found {
+	changed := strings.Replace(string(source), readsClock, readsClock+"\tsec += ahead\n", 1)
+	if changed == string(source) {
 		return "", fmt.Errorf("%s/time.go reads the clock in another way than this test knows", library)
 	}
-	folder := filepath.Join(*keepFlag, "clock")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return "", err
-	}
-	files := map[string]string{
-		"time.go": before + "func Now() Time {\n" + readsClock + "\tsec += ahead\n" + after,
+	for name, text := range map[string]string{
+		"time.go": changed,
 		"ahead.go": "package time\n\nimport \"syscall\"\n\n" +
 			"var ahead = func() int64 { s, _ := syscall.Getenv(\"CLOCK_AHEAD\"); n, _ := atoi(s); return int64(n) }()\n",
-	}
-	replace := make(map[string]string)
-	for name, text := range files {
-		replace[filepath.Join(library, name)] = filepath.Join(folder, name)
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+	} {
+		if err := os.WriteFile(filepath.Join(library, name), []byte(text), 0o644); err != nil {
 			return "", err
 		}
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(filepath.Join(folder, "overlay.json"), overlay, 0o644); err != nil {
-		return "", err
-	}
 	program := filepath.Join(folder, "stampede")
-	return program, kit.Build(program, "-overlay", filepath.Join(folder, "overlay.json"), "-tags", "crashpoints")
+	return program, kit.Build(program, []string{"GOROOT=" + goroot, "GOTOOLCHAIN=local"}, "-tags", "crashpoints")
 })
+
+// copyOfGo makes a Go tree of links, with a package time of its own. (The compiler takes no overlay over a toolchain
+// that it has downloaded.)
+func copyOfGo(goroot string) error {
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return err
+	}
+	from := strings.TrimSpace(string(out))
+	for _, folder := range []string{"", "src"} {
+		if err := os.MkdirAll(filepath.Join(goroot, folder), 0o755); err != nil {
+			return err
+		}
+		entries, err := os.ReadDir(filepath.Join(from, folder))
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if path := filepath.Join(folder, e.Name()); path != "src" && path != filepath.Join("src", "time") {
+				if err := os.Symlink(filepath.Join(from, path), filepath.Join(goroot, path)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return os.CopyFS(filepath.Join(goroot, "src", "time"), os.DirFS(filepath.Join(from, "src", "time")))
+}
 
 // tellsItsOwnTime demands that the node's log shows a wrong clock, so that the rest of the test means something.
 func (w *world) tellsItsOwnTime(n *node, ahead time.Duration) {

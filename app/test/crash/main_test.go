@@ -55,7 +55,7 @@ func prepare() error {
 		return err
 	}
 	binary = filepath.Join(keep, "stampede")
-	return kit.Build(binary, "-tags", "crashpoints")
+	return kit.Build(binary, nil, "-tags", "crashpoints")
 }
 
 // report is what people read after the suite: a line per run, in the order in which they ended.

@@ -235,7 +235,7 @@ func (p *promotion) settle() int {
 
 // forgive removes what the kind may lose. A database that is promoted begins another history: devices get a reset.
 // Redis may lose orders that only its master had, with their tickets; they were answered only where no buy waits for a
-// replica. Asynchronous MySQL may lose that a refund was requested, and which end an order had.
+// replica. Asynchronous MySQL may lose a refund, also of late money, and which end an order had.
 func (p *promotion) forgive(h *History, f *Final) {
 	if p.replica != nil {
 		h.Resets = nil
@@ -252,7 +252,7 @@ func (p *promotion) forgive(h *History, f *Final) {
 			p.kind == asynchronous && op.Kind == Cancel && row != nil && row.Ended != 0
 	})
 	h.Heard = slices.DeleteFunc(h.Heard, func(e Heard) bool {
-		refund := e.State == app.Refunding || e.State == app.Refunded
-		return p.kind == asynchronous && refund && stateOf(rows[e.Order]) == app.Paid
+		row, refund := rows[e.Order], e.State == app.Refunding || e.State == app.Refunded
+		return p.kind == asynchronous && refund && row != nil && row.Rev < e.Rev
 	})
 }

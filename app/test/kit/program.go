@@ -20,7 +20,7 @@ func MainWith(m *testing.M, binary *string) {
 	dir, err := sharedDir("program")
 	if err == nil {
 		*binary = filepath.Join(dir, "stampede")
-		err = Build(*binary)
+		err = Build(*binary, nil)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
