@@ -79,6 +79,16 @@ describe('a hello', () => {
     expect(orders.welcome(welcome({ reset: true }))).toBe(true)
   })
 
+  it('takes back, after a reset, a state that the database has lost', () => {
+    const orders = useOrders()
+    orders.hear(told({ rev: 3, state: 'refunding' }))
+    orders.restart({ orders: [told({ rev: 2, state: 'expired' }).order], more: false }, [])
+    expect(orders.all).toMatchObject([{ state: 'refunding' }])
+    orders.welcome(welcome({ reset: true }))
+    orders.restart({ orders: [told({ rev: 2, state: 'expired' }).order], more: false }, [])
+    expect(orders.all).toMatchObject([{ state: 'expired', rev: 2 }])
+  })
+
   it('brings back reservations that another page or device made', () => {
     const orders = useOrders()
     orders.welcome(welcome({ reservations: [reservation] }))

@@ -84,6 +84,8 @@ export const useOrders = defineStore('orders', () => {
    * hello, after a reset, or when a reservation vanished without an event.
    */
   function welcome(w: Welcome): boolean {
+    // Another history of the database may lack states that were heard: whatever it tells replaces them.
+    if (w.reset) byId.value.forEach((order, id) => byId.value.set(id, { ...order, rev: 0 }))
     w.missed.forEach(hear)
     for (const reservation of w.reservations) adopt(reservation)
     cursor.value = w.cursor
