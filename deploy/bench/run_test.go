@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { kit.Main(m) }
 // TestEveryLoadScenario runs the scenarios of the other steps.
 func TestSmallestRound(t *testing.T) {
 	bin := t.TempDir()
-	if err := kit.Build(filepath.Join(bin, programName)); err != nil {
+	if err := kit.Build(filepath.Join(bin, programName), nil); err != nil {
 		t.Fatal(err)
 	}
 	redis := kit.StartRedis(t, kit.RedisOptions{Durable: true})
