@@ -121,7 +121,7 @@ func importLines[T versioned](
 	return made, changed
 }
 
-// importProducts imports the rows of the table within one act, and notes in the table what is wrong with a row.
+// importProducts imports the rows of the table within one act and records the errors of each row in the table.
 func (d *CatalogueDesk) importProducts(ctx context.Context, t *table, r *ImportReport) error {
 	categories, err := d.Store.CategoryRecords(ctx)
 	if err != nil {

@@ -13,9 +13,9 @@ const compareTries = 3
 // compare lets a sale go on if each hold has its row and Redis has no more units free than the database. Else the
 // sale is stuck until an operator has settled its orders. Units that Redis neither holds nor sells any more were
 // withdrawn by commits that are lost (refunds, acts of operators): they are written off. After end and write every
-// row that holds units has its hold, so equal sums need no walk. Orders that end meanwhile only raise what the
-// database has free, so after some tries what was free before bounds what is written off, and what is free afterwards
-// what makes it stuck.
+// row that holds units has its hold, so equal sums need no walk. Orders that end meanwhile only increase the free units
+// of the database. So after compareTries the free units before the walk limit how many are written off, and those after
+// it decide whether the sale is stuck.
 func (p *pass) compare(ctx context.Context, sale *app.Sale) error {
 	for try := 1; ; try++ {
 		before, err := p.Sales.FreeUnits(ctx, []app.ID{sale.ID})

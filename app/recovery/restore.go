@@ -123,7 +123,7 @@ func (p *pass) restamp(ctx context.Context, rows []app.Order, since app.Millis) 
 		return nil
 	}
 	if err := p.Orders.RestampSince(ctx, ids, since); err != nil {
-		return fmt.Errorf("stamp orders anew: %w", err)
+		return fmt.Errorf("restamp orders: %w", err)
 	}
 	return nil
 }

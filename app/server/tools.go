@@ -171,7 +171,7 @@ func (t *Tools) inventory(ctx context.Context) (*streams.Inventory, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.Of == h.Server { // the revs of what is written depend on the generation
+	if h.Of == h.Server { // revs of later states depend on the generation
 		t.stores.db.Trust(h.Server, h.Generation)
 	}
 	for p := range t.config.Partitions {

@@ -3,7 +3,8 @@
 -- KEYS  1 meta (hash)   2 orders (stream)
 --
 -- Returns {state, epoch, seq, began, confirmed, history, followed, stream, then of the database that was recorded: server,
--- generation, beat, lossless, replaced; then of a recovery: lost, closed_at, claim, claim_server, claim_generation}: texts, '' for what is not there
+-- generation, beat, lossless, replaced; then of a recovery: lost, closed_at, claim, claim_server, claim_generation}. All are
+-- texts; '' means absent.
 --   began      'epoch:seq', with which seq the last epoch began that was begun by a recovery
 --   confirmed  the history of the server when somebody looked last and found nothing missing (close, confirm)
 --   history    that of the server now; followed: the one that it continued as a replica that was promoted

@@ -45,9 +45,9 @@ func (c *check) agreement(s *Sale) {
 	}
 }
 
-// buyers: nobody has more than the limit, and Redis counts what the rows say. A promoted database may have lost that an
-// order was paid and refunded: it is cancelled then, its units are written off, and Redis continues to count them to
-// their buyer, as those of any refund.
+// buyers: no buyer exceeds the limit, and Redis and the rows count the same units. One exception: an order was paid and
+// refunded, and a promoted database has lost both. The order is then cancelled, its units are written off, and Redis
+// continues to count them for the buyer, as after any refund.
 func (c *check) buyers(s *Sale) {
 	units, recovered := make(map[app.ID]int64), make(map[app.ID]int64)
 	writtenOff := s.Database.Withdrawn
@@ -56,10 +56,10 @@ func (c *check) buyers(s *Sale) {
 		if r.Sale != s.ID {
 			continue
 		}
-		if r.Reason == app.ReasonRecovered && !r.holds() {
-			recovered[r.User] += r.Qty
-		}
 		if !r.holds() {
+			if r.Reason == app.ReasonRecovered {
+				recovered[r.User] += r.Qty
+			}
 			continue
 		}
 		if r.State == app.Refunded {

@@ -235,7 +235,7 @@ func (p *promotion) settle() int {
 
 // forgive removes what the kind may lose. A database that is promoted begins another history: devices get a reset.
 // Redis may lose orders that only its master had, with their tickets; they were answered only where no buy waits for a
-// replica. Asynchronous MySQL may lose a refund, also of late money, and which end an order had.
+// replica. Asynchronous MySQL may lose a refund (late payments included) and the final state of an order.
 func (p *promotion) forgive(h *History, f *Final) {
 	if p.replica != nil {
 		h.Resets = nil
