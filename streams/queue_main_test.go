@@ -217,16 +217,17 @@ func (r *receiver) awaitAll(names []string, nodes ...*Deliverer) {
 	})
 }
 
-// await waits until so many messages are pending and so many quarantined, and none is new.
+// await waits until so many messages are pending and so many quarantined, and none is new. It looks for them in the order
+// of their states, so that none moves on unseen between two commands.
 func (r *receiver) await(pending int64, quarantined int) (found []isolated) {
 	r.f.t.Helper()
 	kit.Eventually(r.f.t, patience, func() (bool, string) {
-		p, err := r.client.XPending(r.f.ctx, r.stream, r.group).Result()
-		r.f.must(err)
 		groups, err := r.client.XInfoGroups(r.f.ctx, r.stream).Result()
 		r.f.must(err)
 		i := slices.IndexFunc(groups, func(g redis.XInfoGroup) bool { return g.Name == r.group })
 		left, err := r.client.XRange(r.f.ctx, r.stream, "("+groups[i].LastDeliveredID, "+").Result()
+		r.f.must(err)
+		p, err := r.client.XPending(r.f.ctx, r.stream, r.group).Result()
 		r.f.must(err)
 		length, err := r.length(r.f.ctx, r.stream)
 		r.f.must(err)
