@@ -131,7 +131,8 @@ func TestIncompleteRequestsKeepNobodyOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			proxy := kit.StartNginxWorkers(t, 1, shippedSite, n.addr, "worker_connections 32768", "worker_connections 512",
+			proxy := kit.StartNginxWorkers(t, 1, shippedSite, n.addr,
+				"worker_connections 32768", "worker_connections 512",
 				"limit_conn stampede_connections 8000", "limit_conn stampede_connections 125")
 			w, ctx := way{proxy.Addr, proxy.TLS}, kit.Context(t)
 			attacker := tls.Dialer{NetDialer: dialFrom("127.0.0.50"), Config: w.tls}

@@ -84,7 +84,7 @@ func startNginx(
 	err = onSomePort(0, func(port int) error {
 		n.Addr = loopback(port)
 		conf, err := swap(changed, []string{
-			"listen 443 ssl;", "listen "+n.Addr+" ssl;", "listen [::]:443 ssl;", "", "server 127.0.0.1:8080 ",
+			"listen 443 ssl;", "listen " + n.Addr + " ssl;", "listen [::]:443 ssl;", "", "server 127.0.0.1:8080 ",
 			strings.Join(strings.Split("server "+upstream+" ", ","), " max_fails=2 fail_timeout=5s;\n  server "),
 			"/etc/ssl/stampede/fullchain.pem", "cert.pem", "/etc/ssl/stampede/privkey.pem", "key.pem",
 		})
