@@ -97,7 +97,8 @@ func (a *Accounts) mailLink(ctx context.Context, u *app.User, kind app.MailToken
 	if kind == app.TokenReset {
 		l.Kind = app.EmailReset
 	}
-	l.Link = a.Public + "/?" + string(kind) + "=" + secret
+	// Browsers send no fragment: the secret does not reach the access logs of proxies.
+	l.Link = a.Public + "/#" + string(kind) + "=" + secret
 	return a.mail(ctx, l)
 }
 

@@ -23,7 +23,7 @@ func TestGuestBecomesAnAccount(t *testing.T) {
 		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: "wrong " + goodPassword})
 		w.refused("a wrong password before activation", err, app.Unauthorized)
 		first := w.mailed(email)
-		if len(first) != 1 || first[0].Lang != "zh" || !strings.HasPrefix(first[0].Link, "https://shop.example/?activate=") {
+		if len(first) != 1 || first[0].Lang != "zh" || !strings.HasPrefix(first[0].Link, "https://shop.example/#activate=") {
 			w.t.Fatalf("letters %+v", first)
 		}
 		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})

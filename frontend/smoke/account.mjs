@@ -213,7 +213,7 @@ export async function rareAccountStates(report, browser) {
   standIn.accounts.add('old@example.com', 'a password of long ago', 'Old Hand')
 
   await check('a link that counts no more says what to do', async () => {
-    await page.goto(`${base}/?activate=nonsense`)
+    await page.goto(`${base}/#activate=nonsense`)
     await soon(dialog.locator('.mark.warn'))
     await looks('dead-link')
     await page.keyboard.press('Escape')

@@ -36,7 +36,7 @@ func (s *shop) captcha(n *node) app.CaptchaAnswer {
 	return app.CaptchaAnswer{ID: picture.ID, Answer: answer}
 }
 
-var linkInMail = regexp.MustCompile(`/\?(activate|reset)=([A-Za-z0-9_-]{43})`)
+var linkInMail = regexp.MustCompile(`/#(activate|reset)=([A-Za-z0-9_-]{43})`)
 
 // linkIn waits for a mail to somebody in the folder that has a link of a kind, and takes its token.
 func linkIn(t *testing.T, folder, email, kind string) (token string) {
