@@ -2,7 +2,9 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -89,6 +91,10 @@ func (c *Config) checkAlipay(p *problems) {
 func (c *Config) Warnings() []Problem {
 	p := problems{slices.Clone(c.Exposed)}
 	c.warnMail(&p)
+	if about, err := os.Stat(c.Data); err == nil && about.Mode()&0o007 != 0 {
+		p.add("DATA", fmt.Sprintf("is a folder that everybody on this machine may open, %s has the mode %04o: chmod 0700",
+			c.Data, about.Mode().Perm()))
+	}
 	p.check("MYSQL_DSN", warnMySQLTLS(c.MySQLDSN))
 	p.check("MYSQL_REPLICA_DSN", warnMySQLTLS(c.MySQLReplica))
 	if c.AlipayAppID == "" {

@@ -107,6 +107,17 @@ func TestFilesOfSecretsThatEverybodyReads(t *testing.T) {
 			t.Errorf("%04o: %s", mode, warned)
 		}
 	}
+	for mode, exposed := range map[os.FileMode]bool{0o700: false, 0o750: false, 0o755: true, 0o701: true} {
+		data := t.TempDir()
+		if err := os.Chmod(data, mode); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Load([]string{"STAMPEDE_DATA=" + data})
+		warned := fmt.Sprint(c.Warnings())
+		if err != nil || strings.Contains(warned, "STAMPEDE_DATA is a folder") != exposed {
+			t.Errorf("a data folder %04o: %s, %v", mode, warned, err)
+		}
+	}
 	var p problems
 	public := map[string]string{"MYSQL_CA_FILE": secretFile(t, "-----BEGIN CERTIFICATE-----", 0o644)}
 	if warned := readSecretFiles(public, names(), &p); warned != nil || p.found != nil {
