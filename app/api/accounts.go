@@ -130,7 +130,7 @@ func (a *api) logIn(c *fiber.Ctx) error {
 	l.Device = cmp.Or(l.Device, browserName(c.Get(fiber.HeaderUserAgent)))
 	return flow(c, func(ctx context.Context) (app.Session, error) {
 		session, err := a.Accounts.LogIn(ctx, l)
-		return handOver(c, session, l.Client == appClient), err
+		return a.handOver(c, session, l.Client == appClient), err
 	})
 }
 
@@ -212,7 +212,7 @@ func (a *api) deleteMe(c *fiber.Ctx, who app.Identity) error {
 	return flow(c, func(ctx context.Context) (done, error) {
 		err := a.Data.Delete(ctx, who, b.Password)
 		if err == nil {
-			setRefresh(c, "")
+			a.setRefresh(c, "")
 		}
 		return done{}, err
 	})

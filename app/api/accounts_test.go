@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/netip"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -136,6 +137,10 @@ func TestLogInHandsTheRefreshTokenOver(t *testing.T) {
 	safe := s.ask("POST", "/api/v1/auth/login", body+`}`, "X-Forwarded-Proto", "https")
 	if !strings.Contains(safe.cookie(), "secure") {
 		t.Errorf("over https the cookie is %q", safe.cookie())
+	}
+	public := open(t, func(o *Options) { o.Accounts, o.Public = f, url.URL{Scheme: "https", Host: "shop.example"} })
+	if plain := public.ask("POST", "/api/v1/auth/login", body+`}`); !strings.Contains(plain.cookie(), "secure") {
+		t.Errorf("of a shop on https, behind a proxy that does not send X-Forwarded-Proto, the cookie is %q", plain.cookie())
 	}
 	app := s.ask("POST", "/api/v1/auth/login", body+`,"client":"app","device":"My phone"}`)
 	s.want(app, 200, `"refresh":"7.next"`)

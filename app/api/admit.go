@@ -55,13 +55,24 @@ func (a *api) keepOut(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// welcome compares hosts, not schemes: behind a proxy that ends TLS the scheme here is not the page's.
+// welcome accepts the configured origins, and the host of the request with any scheme: behind a proxy that ends TLS the
+// scheme here is not the page's.
 func (a *api) welcome(origin, host string) bool {
-	if slices.ContainsFunc(a.Origins, func(o string) bool { return strings.EqualFold(o, origin) }) {
-		return true
-	}
 	u, err := url.Parse(origin)
-	return err == nil && u.Host != "" && strings.EqualFold(u.Host, host)
+	if err != nil || u.Host == "" {
+		return false
+	}
+	is := func(o *url.URL) bool { return u.Scheme == o.Scheme && sameHost(o.Scheme, u.Host, o.Host) }
+	return is(&a.Public) || sameHost(u.Scheme, u.Host, host) || slices.ContainsFunc(a.Origins, func(o string) bool {
+		u, err := url.Parse(o)
+		return err == nil && is(u)
+	})
+}
+
+// sameHost compares two host[:port] without the default port of the scheme.
+func sameHost(scheme, a, b string) bool {
+	port := map[string]string{"http": ":80", "https": ":443"}[scheme]
+	return strings.EqualFold(strings.TrimSuffix(a, port), strings.TrimSuffix(b, port))
 }
 
 // stranger warns of a peer whose forwarding headers are not trusted. If it is the shop's own proxy, all clients behind

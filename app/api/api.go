@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/netip"
+	"net/url"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -44,6 +45,7 @@ type Options struct {
 	// Blocked reports whether requests from the address are rejected.
 	Blocked func(addr netip.Addr) bool
 
+	Public     url.URL        // origin of the page: scheme and host
 	Origins    []string       // further origins that may open sockets
 	Proxies    []netip.Prefix // whose X-Real-IP is trusted
 	Logins     limits.Pace    // per address, as the next two

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"math"
+	"net/url"
 	"os"
 	"regexp"
 	"strconv"
@@ -183,7 +184,10 @@ func TestLongPoll(t *testing.T) {
 
 func TestDoor(t *testing.T) {
 	t.Parallel()
-	s := open(t, func(o *Options) { o.Origins = []string{"https://shop.example"} })
+	s := open(t, func(o *Options) {
+		o.Public = url.URL{Scheme: "https", Host: "public.example"}
+		o.Origins = []string{"https://shop.example"}
+	})
 	upgrade := func(headers ...string) answer {
 		return s.ask("GET", "/ws", "", append([]string{"Upgrade", "websocket", "Connection", "Upgrade"}, headers...)...)
 	}
@@ -192,7 +196,22 @@ func TestDoor(t *testing.T) {
 	s.want(upgrade("Origin", s.url), 200, "socket")
 	s.want(upgrade("Origin", "https://shop.example"), 200, "socket")
 	s.want(upgrade("Origin", "https://b.example", "Host", "b.example"), 200, "socket") // TLS ends before us
-	s.want(upgrade("Origin", "https://evil.example"), 403, "forbidden")
+	for _, origin := range []string{
+		"https://public.example", "https://public.example:443", "https://Shop.example:443", s.url,
+	} {
+		s.want(upgrade("Origin", origin), 200, "socket")
+	}
+	s.want(upgrade("Origin", "https://b.example", "Host", "b.example:443"), 200, "socket")
+	s.want(upgrade("Origin", "http://b.example:80", "Host", "b.example"), 200, "socket")
+	for _, origin := range []string{
+		"https://evil.example", "http://public.example", "https://public.example:80", "https://public.example.evil",
+		"https://public.example:4430", "public.example", "",
+	} {
+		want := map[bool]int{true: 403, false: 200}[origin != ""]
+		if got := upgrade("Origin", origin); got.code != want {
+			t.Errorf("Origin %q: %d %s, want %d", origin, got.code, got.body, want)
+		}
+	}
 	s.want(upgrade("Origin", "null"), 403, "forbidden")
 	close(s.close)
 	s.want(upgrade(), 503, "busy")

@@ -264,7 +264,7 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		Catalogue: desk, Pictures: app.NewPictures(p.stores.db),
 		Readiness: checklist(desk, p.stores, p.inventory, p.ports.gateway, c).Readiness,
 		Shop:      p.shop, Accounts: p.accounts, Data: p.personalData(), Mount: p.hub.Mount, Page: builtPage(),
-		AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location, Origins: c.Origins, Proxies: c.Proxies,
+		AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location, Public: c.publicOrigin(), Origins: c.Origins, Proxies: c.Proxies,
 		Closing: closing, Metrics: metrics, Blocked: p.shop.blocks.Address, Switches: p.switches.Now,
 		Logins:     limits.Pace{Rate: c.AuthRate, Period: time.Minute, Burst: c.AuthBurst},
 		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
