@@ -393,7 +393,7 @@ func openFor(t *testing.T, most int, change func(*Options), tune ...func(f *HTTP
 		t.Fatal(err)
 	}
 	s.url = "http://" + l.Addr().String()
-	s.front = NewHTTPServer(func() error { return nil })
+	s.front = NewHTTPServer(func() error { return nil }, headerLimit, time.Minute)
 	s.front.server.WriteTimeout = 2 * time.Second // shorter than a long poll, which it must not cut
 	for _, do := range tune {
 		do(s.front)
