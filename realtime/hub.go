@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"stampede/app"
+	"stampede/app/limits"
 )
 
 // Options of a hub. Zero values become the defaults named.
@@ -47,6 +48,10 @@ type Options struct {
 
 	// MayBuy admits a buy or fails with RateLimited; nil: all are admitted. It must be quick.
 	MayBuy func(user app.ID, addr netip.Addr, sale app.ID) error
+
+	// Admit admits an op of a class or fails with RateLimited; nil: all are admitted. User 0 is anonymous. It must be
+	// quick.
+	Admit func(class limits.Class, user app.ID, addr netip.Addr) error
 
 	MaxClients int // connections of this node; 50,000
 	MaxPerUser int // connections of one user on this node; the oldest gives way; 10

@@ -248,7 +248,9 @@ func TestAccountRoutes(t *testing.T) {
 func TestAccountRoutesArePaced(t *testing.T) {
 	t.Parallel()
 	s := open(t, func(o *Options) {
-		o.Accounts, o.Logins = &fakeAccounts{}, limits.Pace{Rate: 1, Period: 1 << 40, Burst: 2}
+		o.Accounts, o.Admit = &fakeAccounts{}, limits.NewLimiter(limits.Classes{
+			limits.Auth: {Addr: limits.Pace{Rate: 1, Period: 1 << 40, Burst: 2}},
+		}, nil).Take
 	})
 	s.want(s.ask("GET", "/api/v1/auth/captcha", ""), 200, "image")
 	s.want(s.ask("POST", "/api/v1/auth/guest", ""), 200, "access")

@@ -339,7 +339,7 @@ func TestConsole(t *testing.T) {
 	if cache := asset.header.Get("Cache-Control"); !strings.Contains(cache, "immutable") {
 		t.Errorf("cached as %q", cache)
 	}
-	for _, path := range []string{"/console/assets/gone.js", "/consoles", "/.vite/manifest.json"} {
+	for _, path := range []string{"/console/assets/gone.js", "/consoles", "/console.html", "/.vite/manifest.json"} {
 		s.want(s.ask("GET", path, ""), 404, "not_found")
 	}
 	if policy := s.ask("GET", "/", "").header.Get("Content-Security-Policy"); strings.Contains(policy, "trusted-types") {

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"stampede/app"
+	"stampede/app/limits"
 	"stampede/app/test/kit/contract"
 )
 
@@ -360,6 +361,7 @@ func (s *site) options() Options {
 		},
 		Closing: s.close, Board: emptyBoard, Metrics: NewMetrics(), Zone: time.UTC,
 		Switches: (&app.Switchboard{}).Now, Blocked: noneBlocked,
+		Admit:  func(limits.Class, app.ID, netip.Addr) error { return nil },
 		MayBuy: func(app.ID, netip.Addr, app.ID) error { return nil }, NoBuy: func(app.ID, error) {},
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"stampede/app"
 	"stampede/app/limits"
 	"stampede/app/test/kit"
 )
@@ -141,7 +142,10 @@ func TestTricklingRequestsAreEnded(t *testing.T) {
 // X-Real-IP only from one. What a client sent for it stands behind what its proxy says.
 func TestForwardedForIsNeverBelieved(t *testing.T) {
 	t.Parallel()
-	one := limits.Pace{Rate: 1, Period: time.Hour, Burst: 1}
+	one := func() func(limits.Class, app.ID, netip.Addr) error {
+		pace := limits.Pace{Rate: 1, Period: time.Hour, Burst: 1}
+		return limits.NewLimiter(limits.Classes{limits.Auth: {Addr: pace}}, nil).Take
+	}
 	forge := func(n int) []string {
 		ip := fmt.Sprintf("198.51.100.%d", n)
 		return []string{
@@ -149,13 +153,13 @@ func TestForwardedForIsNeverBelieved(t *testing.T) {
 			"X-Client-IP", ip,
 		}
 	}
-	straight := open(t, func(o *Options) { o.Logins = one })
+	straight := open(t, func(o *Options) { o.Admit = one() })
 	straight.want(straight.ask("POST", "/api/v1/auth/guest", ""), 200, "access")
 	for n := range 5 {
 		headers := append(forge(n), "X-Real-IP", fmt.Sprintf("198.51.100.%d", n))
 		straight.want(straight.ask("POST", "/api/v1/auth/guest", "", headers...), 429, "rate_limited")
 	}
-	behind := open(t, func(o *Options) { o.Logins, o.Proxies = one, loopback })
+	behind := open(t, func(o *Options) { o.Admit, o.Proxies = one(), loopback })
 	behind.want(behind.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.8"), 200, "access")
 	for n := range 5 {
 		headers := append(forge(n), "X-Real-IP", "192.0.2.8")

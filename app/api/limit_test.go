@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"stampede/app"
 	"stampede/app/limits"
 	"stampede/app/test/kit"
 )
@@ -208,5 +210,119 @@ func TestHandshakesAreCounted(t *testing.T) {
 	}
 	if _, _, res := s.shake("X-Real-IP: 192.0.2.2\r\n", ""); res.StatusCode != 200 {
 		t.Errorf("another address: %s", res.Status)
+	}
+}
+
+// Each route counts in a class before its handler runs, or has its reason here.
+func TestRoutesHaveALimitClass(t *testing.T) {
+	t.Parallel()
+	unclassed := map[string]string{
+		"GET /ws":                             "handshakes of the address",
+		"GET /*":                              "files in memory",
+		"GET /api/v1/time":                    "a clock in memory",
+		"POST /api/v1/sales/:id/buy":          "MayBuy counts it in the class buy, by its sale",
+		"POST /api/v1/payments/alipay/notify": "forgeries of the address, notices at once",
+	}
+	var class limits.Class
+	s := &site{t: t, shop: &fakeShop{}}
+	o := s.options()
+	o.Admit = func(of limits.Class, user app.ID, _ netip.Addr) error {
+		if class = of; user != 42 {
+			t.Errorf("%s counts user %v", of, user)
+		}
+		return limits.Refused("enough", time.Second)
+	}
+	f := newApp(o)
+	for _, r := range f.GetRoutes(true) {
+		if r.Method == fiber.MethodHead {
+			continue
+		}
+		route := r.Method + " " + r.Path
+		class = ""
+		path := strings.NewReplacer(":id", "7", ":file", "a.jpg", "*", "").Replace(r.Path)
+		ask := httptest.NewRequest(r.Method, path, nil)
+		ask.Header.Set(fiber.HeaderAuthorization, "Bearer user-42")
+		res, err := f.Test(ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		operator := strings.HasPrefix(r.Path, "/api/v1/operator/") && res.StatusCode == 403 // their token comes first
+		counted := class != ""
+		if counted == (operator || unclassed[route] != "") || counted != (res.StatusCode == 429) {
+			t.Errorf("%s: class %q, reason %q, %s", route, class, unclassed[route], res.Status)
+		}
+	}
+}
+
+// Routes have one spelling: another one would bypass limits by path, here or in a proxy.
+func TestRoutesHaveOneSpelling(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	for _, path := range []string{
+		"/API/v1/sales", "/api/v1/Sales", "/api/v1/sales/", "/api/v1/sales/7/", "/WS", "/Images/a.png",
+	} {
+		s.want(s.ask("GET", path, ""), 404, "")
+	}
+}
+
+func TestLongPollsAreShared(t *testing.T) {
+	t.Parallel()
+	p, user := newPlaces(), app.ID(0)
+	addr := func(n int) netip.Addr { return netip.AddrFrom4([4]byte{127, 0, 1, byte(n)}) }
+	enter := func(from netip.Addr, tries int) (n int) {
+		for range tries {
+			if user++; p.enter(user, from) {
+				n++
+			}
+		}
+		return n
+	}
+	for i, want := range []bool{true, true, true, false} {
+		if got := p.enter(1<<40, addr(0)); got != want {
+			t.Errorf("poll %d of a user: %v, want %v", i+1, got, want)
+		}
+	}
+	if n := enter(addr(0), 100) + 3; n != pollersPerAddr {
+		t.Errorf("an address has %d places, want %d", n, pollersPerAddr)
+	}
+	p.leave(1<<40, addr(0))
+	if !p.enter(1<<40, addr(0)) {
+		t.Error("a place that was left stays taken")
+	}
+	n := pollersPerAddr
+	for i := 1; i < 20; i++ {
+		n += enter(addr(i), pollersPerAddr)
+	}
+	if n != pollersAtOnce {
+		t.Errorf("a node has %d places, want %d", n, pollersAtOnce)
+	}
+}
+
+func TestListCacheIsBoundedAndShared(t *testing.T) {
+	t.Parallel()
+	l, now := newListCache(), time.Now()
+	body := make([]byte, 8<<10)
+	fill := func(by any, at time.Time) (n int) {
+		for i := range 100 {
+			key := fmt.Sprint(by, i)
+			l.keep(key, by, body, at)
+			if l.find(key, at) != nil {
+				n++
+			}
+		}
+		return n
+	}
+	share := fill(app.ID(1), now)
+	if bytes := share * len(body); share == 0 || bytes > listBytesShare {
+		t.Errorf("a user has %d bytes, want at most %d", bytes, listBytesShare)
+	}
+	for user := app.ID(2); user < 40; user++ {
+		fill(user, now)
+	}
+	if l.bytes[nil] > listBytes || l.bytes[nil] < listBytes*9/10 {
+		t.Errorf("all lists have %d bytes, want nearly %d", l.bytes[nil], listBytes)
+	}
+	if n := fill(app.ID(50), now.Add(listsFor)); n != share || len(l.lists) != n {
+		t.Errorf("%d of %d lists are new after all others expired", n, len(l.lists))
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"io"
 	"math"
+	"net/netip"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -19,8 +21,10 @@ import (
 const (
 	// pollEvery is how often a long poll reads the order.
 	pollEvery = 500 * time.Millisecond
-	// pollersAtOnce bounds the long polls of a node; more return at once.
-	pollersAtOnce = 512
+	// Long polls of a node, and the shares of a user and an address; more return at once.
+	pollersAtOnce  = 512
+	pollersPerUser = 3
+	pollersPerAddr = 64
 )
 
 type (
@@ -94,8 +98,10 @@ func (a *api) orders(c *fiber.Ctx, user app.ID) error {
 	if q.Before, q.Limit, err = before(c); err != nil {
 		return err
 	}
-	return flowPage(c, "orders", func(ctx context.Context) ([]app.Order, bool, error) {
-		return a.Shop.OrdersOf(ctx, q)
+	return a.cached(c, "orders", q, user, func() error {
+		return flowPage(c, "orders", func(ctx context.Context) ([]app.Order, bool, error) {
+			return a.Shop.OrdersOf(ctx, q)
+		})
 	})
 }
 
@@ -118,23 +124,19 @@ func (a *api) order(c *fiber.Ctx, user app.ID) error {
 	if err != nil {
 		return err
 	}
+	addr := clientAddr(c.IP())
 	return flow(c, func(ctx context.Context) (app.Order, error) {
 		order, err := a.Shop.Order(ctx, user, id)
-		if err != nil || wait == 0 {
+		if err != nil || wait == 0 || !a.pollers.enter(user, addr) {
 			return order, err
 		}
+		defer a.pollers.leave(user, addr)
 		return a.next(user, order, time.Duration(wait)*time.Second), nil
 	})
 }
 
 // next polls until the order has left its state. Errors are ignored.
 func (a *api) next(user app.ID, order app.Order, within time.Duration) app.Order {
-	select {
-	case a.pollers <- struct{}{}:
-		defer func() { <-a.pollers }()
-	default:
-		return order
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	ticker := time.NewTicker(pollEvery)
@@ -150,6 +152,37 @@ func (a *api) next(user app.ID, order app.Order, within time.Duration) app.Order
 			if err == nil && (now.State != order.State || now.Rev != order.Rev) {
 				return now
 			}
+		}
+	}
+}
+
+// places are those of long polls.
+type places struct {
+	mu    *sync.Mutex
+	taken map[any]int // by user (app.ID), by address (netip.Addr); nil: all
+}
+
+func newPlaces() places { return places{new(sync.Mutex), make(map[any]int)} }
+
+// enter takes a place, which leave returns, or reports that there is none.
+func (p places) enter(user app.ID, addr netip.Addr) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.taken[nil] >= pollersAtOnce || p.taken[user] >= pollersPerUser || p.taken[addr] >= pollersPerAddr {
+		return false
+	}
+	for _, of := range []any{nil, user, addr} {
+		p.taken[of]++
+	}
+	return true
+}
+
+func (p places) leave(user app.ID, addr netip.Addr) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, of := range []any{nil, user, addr} {
+		if p.taken[of]--; p.taken[of] == 0 {
+			delete(p.taken, of)
 		}
 	}
 }
@@ -207,9 +240,6 @@ func (a *api) atDesk(
 	c *fiber.Ctx, who app.Identity, q app.PassQuestion,
 	ask func(ctx context.Context, q app.PassQuestion) (app.PassAnswer, error),
 ) (err error) {
-	if err = a.passes.take(c.IP()); err != nil {
-		return err
-	}
 	if q.Sale, err = pathID(c); err != nil {
 		return err
 	}
