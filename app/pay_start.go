@@ -89,6 +89,7 @@ func (c *Cashier) Pay(ctx context.Context, user, order ID, via PayVia) (Payable,
 		return Payable{}, err
 	}
 	if stored, ok := c.payables.find(order, via); ok {
+		c.counts.Opened.Add(1)
 		return stored, nil
 	}
 	if via == ViaQR && c.MayCall != nil {
