@@ -1,5 +1,7 @@
 package app
 
+import "net/netip"
+
 // What people say to their accounts, and hear. The fields are those of the routes under /api/v1/auth and /me.
 
 // Picture is a captcha of digits that is to be answered once.
@@ -34,7 +36,7 @@ type LogIn struct {
 	Client   string         `json:"client"`  // "app": the refresh token is in the answer, else in a cookie
 	Device   string         `json:"device"`  // how the log in is called in the list of devices
 
-	Addr string `json:"-"` // where the request came from
+	Addr netip.Addr `json:"-"` // where the request came from
 }
 
 // Forgotten asks for a link that sets a new password.

@@ -2,11 +2,14 @@ package account
 
 import (
 	"errors"
+	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
 	"stampede/app"
+	"stampede/app/test/kit"
 )
 
 // A guest who registers keeps the id. The account counts once its e-mail is proven, and the guest's token ends with the
@@ -228,7 +231,9 @@ func TestFailuresDemandACaptcha(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
 		try := func(password string, c *app.CaptchaAnswer, addr string) error {
-			_, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: password, Captcha: c, Addr: addr})
+			l := app.LogIn{Email: email, Password: password, Captcha: c}
+			l.Addr, _ = netip.ParseAddr(addr)
+			_, err := w.LogIn(w.ctx, l)
 			return err
 		}
 		for range emailFailures {
@@ -251,13 +256,31 @@ func TestFailuresDemandACaptcha(t *testing.T) {
 		}} {
 			w.refused(what, w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: none}), app.CaptchaRequired)
 		}
-		w.Shelf.count(w.ctx, failuresWithin, "address:192.0.2.9")
+		// An IPv6 site that fails from each of its networks fails as a whole.
+		site := newSite()
+		for i := range addressFailures * app.WideShare {
+			counts, _ := failureCounts(newEmail(), netip.MustParseAddr(fmt.Sprintf("%s:%x::1", site, i)))
+			w.Shelf.count(w.ctx, failuresWithin, counts...)
+		}
+		w.must(try(goodPassword, nil, newSite()+"::1"))
+		for _, addr := range []string{site + ":ffff::1", site + ":1::2"} {
+			w.refused("from "+addr, try(goodPassword, nil, addr), app.CaptchaRequired)
+		}
+		w.must(try(goodPassword, w.solution(), site+":ffff::1"))
+		w.must(try(goodPassword, nil, newSite()+"::1"))
 		for range addressFailures {
-			w.Shelf.count(w.ctx, failuresWithin, "address:192.0.2.9")
+			counts, _ := failureCounts(newEmail(), netip.MustParseAddr("192.0.2.9"))
+			w.Shelf.count(w.ctx, failuresWithin, counts...)
 		}
 		w.refused("from a failing address", try(goodPassword, nil, "192.0.2.9"), app.CaptchaRequired)
 		w.must(try(goodPassword, w.solution(), "192.0.2.9"))
 	})
+}
+
+// newSite is the first half of the addresses of an IPv6 /48 that no other test uses.
+func newSite() string {
+	id := uint64(kit.NewID())
+	return fmt.Sprintf("fd%02x:%x:%x", byte(id>>32), uint16(id>>16), uint16(id))
 }
 
 // While Redis is away each node counts by itself: people log in, and guessing is no easier.

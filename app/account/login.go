@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"net/netip"
 	"strings"
 	"time"
 	"unicode"
@@ -51,9 +52,13 @@ func (a *Accounts) prove(ctx context.Context, email string, l *app.LogIn) (app.U
 		return app.User{}, err
 	}
 	defer leave()
-	ofEmail, ofAddress := "email:"+hashOf(email), "address:"+l.Addr
-	failures := a.Shelf.counts(ctx, ofEmail, ofAddress)
-	if failures[0] >= emailFailures || failures[1] >= addressFailures || l.Captcha != nil {
+	counts, most := failureCounts(email, l.Addr)
+	failures := a.Shelf.counts(ctx, counts...)
+	failing := l.Captcha != nil
+	for i := range failures {
+		failing = failing || failures[i] >= most[i]
+	}
+	if failing {
 		if err := a.solved(ctx, l.Captcha); err != nil {
 			return app.User{}, err
 		}
@@ -67,13 +72,24 @@ func (a *Accounts) prove(ctx context.Context, email string, l *app.LogIn) (app.U
 		return app.User{}, err
 	}
 	if !fit {
-		a.Shelf.count(ctx, failuresWithin, ofEmail, ofAddress)
+		a.Shelf.count(ctx, failuresWithin, counts...)
 		return app.User{}, errWrong()
 	}
 	if failures[0] > 0 {
-		a.Shelf.forget(ctx, ofEmail)
+		a.Shelf.forget(ctx, counts[0])
 	}
 	return u, nil
+}
+
+// failureCounts returns the counts of failures for a log in, that of the e-mail first, and from which value on each
+// demands a captcha.
+func failureCounts(email string, addr netip.Addr) (counts []string, most []int64) {
+	own, wide := app.Networks(addr)
+	counts, most = []string{"email:" + hashOf(email), "address:" + own.String()}, []int64{emailFailures, addressFailures}
+	if wide.IsValid() {
+		counts, most = append(counts, "address:"+wide.String()), append(most, addressFailures*app.WideShare)
+	}
+	return counts, most
 }
 
 // open makes a log in of an account and its first tokens. Tokens of the former guest are revoked: they would work

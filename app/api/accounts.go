@@ -88,7 +88,7 @@ func ofMine[B, T any](
 
 // captcha draws a picture; each address has its share.
 func (a *api) captcha(c *fiber.Ctx) error {
-	asker := app.PictureAsker{From: clientAddr(c.IP())}
+	asker := app.PictureAsker{From: hostAddr(c.IP())}
 	return flow(c, func(ctx context.Context) (app.Picture, error) { return a.Accounts.Captcha(ctx, asker) })
 }
 
@@ -121,7 +121,7 @@ func (a *api) logIn(c *fiber.Ctx) error {
 	if l.Client != "" && l.Client != appClient {
 		return app.Fail(app.BadRequest, `client must be "app", or be left out by browsers`)
 	}
-	l.Addr = clientAddr(c.IP()).String()
+	l.Addr = hostAddr(c.IP())
 	l.Device = cmp.Or(l.Device, browserName(c.Get(fiber.HeaderUserAgent)))
 	return flow(c, func(ctx context.Context) (app.Session, error) {
 		session, err := a.Accounts.LogIn(ctx, l)

@@ -131,7 +131,7 @@ func TestLogInHandsTheRefreshTokenOver(t *testing.T) {
 	if strings.Contains(browser.body, "7.next") || strings.Contains(browser.cookie(), "secure") {
 		t.Errorf("%s, %q", browser.body, browser.cookie())
 	}
-	if f.logIn.Device != "Firefox, Linux" || f.logIn.Addr != "2001:db8::" {
+	if f.logIn.Device != "Firefox, Linux" || f.logIn.Addr.String() != "2001:db8::1:2" {
 		t.Errorf("logged in from %+v", f.logIn)
 	}
 	safe := s.ask("POST", "/api/v1/auth/login", body+`}`, "X-Forwarded-Proto", "https")

@@ -33,7 +33,7 @@ func (a *api) admitSocket(c *fiber.Ctx) error {
 	if err := a.handshakes.take(c.IP()); err != nil {
 		return err
 	}
-	undo, room := countFor(c.Context().Conn(), clientAddr(c.IP()))
+	undo, room := countFor(c.Context().Conn(), hostAddr(c.IP()))
 	if !room {
 		e := app.Fail(app.RateLimited, "your address has too many sockets open here")
 		e.RetryMS = crowdedRetry.Milliseconds()

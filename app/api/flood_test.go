@@ -35,7 +35,7 @@ func TestConnectionFlood(t *testing.T) {
 	opened := func() int {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return l.open[attacker]
+		return l.open[netip.PrefixFrom(attacker, 32)]
 	}
 	var before, after runtime.MemStats
 	runtime.GC()

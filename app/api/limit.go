@@ -9,27 +9,24 @@ import (
 	"stampede/app/limits"
 )
 
-// limiter is a token bucket per client address. IPv6 clients are counted by their /64.
-type limiter struct{ buckets *limits.Table[netip.Addr] }
+// limiter is a token bucket per client address; unreadable addresses share one.
+type limiter struct{ buckets *limits.Addrs }
 
 // newLimiter makes a limiter; a pace without a limit admits everything.
-func newLimiter(p limits.Pace) *limiter { return &limiter{limits.NewTable[netip.Addr](p)} }
+func newLimiter(p limits.Pace) *limiter { return &limiter{limits.NewAddrs(p)} }
 
 // take admits one request of the address, or fails with RateLimited and the time until the next one is admitted.
 func (l *limiter) take(ip string) error {
-	if wait := l.buckets.Take(clientAddr(ip)); wait > 0 {
+	if wait := l.buckets.Take(hostAddr(ip)); wait > 0 {
 		return limits.Refused("too many requests from your address", wait)
 	}
 	return nil
 }
 
 // spent reports whether take would fail now, and takes nothing.
-func (l *limiter) spent(ip string) bool { return l.buckets.Wait(clientAddr(ip)) > 0 }
+func (l *limiter) spent(ip string) bool { return l.buckets.Wait(hostAddr(ip)) > 0 }
 
-// clientAddr is the address under which a client is counted; unreadable ones share one.
-func clientAddr(ip string) netip.Addr { return app.CustomerAddr(hostAddr(ip)) }
-
-// hostAddr is the address itself; zero if unreadable.
+// hostAddr is the address; zero if unreadable.
 func hostAddr(ip string) netip.Addr {
 	addr, _ := netip.ParseAddr(ip)
 	return addr

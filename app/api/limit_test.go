@@ -38,6 +38,15 @@ func TestLimiterCountsNetworksOfIPv6(t *testing.T) {
 	if err := l.take("::ffff:192.0.2.1"); err == nil {
 		t.Error("the same address in another notation got its own bucket")
 	}
+	admitted := 0
+	for n := range 1000 {
+		if l.take(fmt.Sprintf("2001:db8:1:%x::1", n)) == nil {
+			admitted++
+		}
+	}
+	if admitted != app.WideShare {
+		t.Errorf("%d of 1000 networks of one /48 were admitted, want %d", admitted, app.WideShare)
+	}
 }
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
@@ -157,6 +166,11 @@ func TestSocketsThroughAProxyCountForTheirClients(t *testing.T) {
 	as("2001:db8::1", "", 101)
 	as("2001:db8::2", "", 101)
 	as("2001:db8::3", "", 429)
+	for n := range 2*app.WideShare - 2 {
+		as(fmt.Sprintf("2001:db8:0:%x::1", n+1), "", 101)
+	}
+	as("2001:db8:0:ffff::1", "", 429) // the /48 is full
+	as("2001:db8:1::1", "", 101)
 	_ = first.Close()
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		_, _, res := s.shake("X-Real-IP: 192.0.2.1\r\n", "")

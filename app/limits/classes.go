@@ -93,13 +93,13 @@ func (l *Limiter) TakeHTTP(class Class, user app.ID, addr netip.Addr) error {
 type buckets struct {
 	limits Limits
 	users  *Table[app.ID]
-	addrs  *Table[netip.Addr]
+	addrs  *Addrs
 	all    *bucket      // nil: no limit
 	now    func() int64 // one reading of the clock for all three
 }
 
 func newBuckets(l Limits) *buckets {
-	b := &buckets{limits: l, users: NewTable[app.ID](l.User), addrs: NewTable[netip.Addr](l.Addr), now: sinceStart()}
+	b := &buckets{limits: l, users: NewTable[app.ID](l.User), addrs: NewAddrs(l.Addr), now: sinceStart()}
 	if l.All.Rate > 0 {
 		b.all = &bucket{steps: l.All.steps()}
 	}
@@ -118,7 +118,6 @@ func (b *buckets) take(user app.ID, addr netip.Addr) error {
 	if wait := users.takeAt(user, now); wait > 0 {
 		return Refused("too many requests of yours", wait)
 	}
-	addr = app.CustomerAddr(addr)
 	if wait := b.addrs.takeAt(addr, now); wait > 0 {
 		users.GiveBack(user)
 		return Refused("too many requests from your address", wait)
