@@ -55,7 +55,7 @@ type Options struct {
 
 	MaxClients int // connections of this node; 50,000
 	MaxPerUser int // connections of one user on this node; the oldest gives way; 10
-	MaxSets    int // different watch sets; 1,000
+	MaxSets    int // different watch sets other than one whole slot; 1,000
 
 	Tracer *app.Tracer // samples buys and follows them to the socket; may be nil
 
@@ -120,6 +120,7 @@ type Hub struct {
 	roster map[app.ID][]app.ID    // sales of the slots that somebody watches
 	closes map[subject]app.Millis // when watched subjects close; one that is absent is watched no longer
 	tickNo int64                  // of the newest tick
+	places setPlaces
 
 	beatMu sync.Mutex // the tick loop
 	board  *board
@@ -151,6 +152,7 @@ func NewHub(o Options) *Hub {
 		options: o, shop: o.Shop, began: time.Now(),
 		clients: make(map[*client]struct{}), users: make(map[app.ID][]*client),
 		sets: make(map[string]*watchSet), roster: make(map[app.ID][]app.ID), closes: make(map[subject]app.Millis),
+		places: setPlaces{users: make(map[app.ID]int), addrs: make(limits.Places)},
 		board:  newBoard(),
 		live:   liveBoard{watchers: make(map[*client]struct{})},
 		chains: newChains(o.Partitions, o.ReachWithin), wake: make(chan struct{}, 1),

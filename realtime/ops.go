@@ -148,7 +148,8 @@ func (c *client) time(_ *opContext, r *request) (any, error) {
 }
 
 // watch adds a slot or sales to the watch set and replies with their snapshot. Changes between the snapshot and the
-// first tick are offered again, from the recent news and with a tick of the whole set.
+// first tick are offered again, from the recent news and with a tick of the whole set. A whole slot is never refused: a
+// client that has no place for another set then watches this slot alone.
 func (c *client) watch(ctx *opContext, r *request) (any, error) {
 	slot, sales, failed := r.watched()
 	if failed != nil {
@@ -171,7 +172,13 @@ func (c *client) watch(ctx *opContext, r *request) (any, error) {
 	if view.Sales == nil {
 		view.Sales = []app.SaleView{}
 	}
-	if busy := c.hub.join(c, next, encode(reply{r.id, view})); busy != nil {
+	answer := encode(reply{r.id, view})
+	busy := c.hub.join(c, next, answer)
+	if busy != nil && view.Slot != 0 && len(sales) == 0 {
+		next = watching{slots: []app.ID{view.Slot}}
+		busy = c.hub.join(c, next, answer)
+	}
+	if busy != nil {
 		return nil, busy
 	}
 	c.watching = next
