@@ -34,6 +34,9 @@ type UserStore interface {
 
 	// AddMailToken adds a token, of which an account has a few at most: the oldest ones of its kind are void then.
 	AddMailToken(ctx context.Context, t MailToken) error
+	// CheckMailToken reads whether the token may be spent at the instant now. ErrNoRow: it is unknown, used or has
+	// ended.
+	CheckMailToken(ctx context.Context, hash string, kind MailTokenKind, now Millis) error
 	// Activate spends the token and makes its account active. ErrNoRow: the token is unknown, used or has ended, or the
 	// account is not in the right state. A repeat within a short while answers the same.
 	Activate(ctx context.Context, hash string, now Millis) (User, error)

@@ -112,3 +112,22 @@ func TestOpsHaveALimitClass(t *testing.T) {
 		}
 	}
 }
+
+// Each op needs a token, or its cost for a caller without one is in the table.
+func TestOpsCostLittleBeforeTheCallerIsKnown(t *testing.T) {
+	t.Parallel()
+	public := map[string]string{
+		"hello":   "memory: a signature",
+		"time":    "none",
+		"watch":   "the catalogue in memory",
+		"unwatch": "memory",
+	}
+	p := startNode(t).greet(t, 0)
+	for op := range ops {
+		e := p.do(`"op":"` + op + `","sale":"101","sales":["101"],"order":"1","t0":1`).Error
+		needsToken := e != nil && e.Code == app.Unauthorized
+		if _, listed := public[op]; listed == needsToken {
+			t.Errorf("%s: %v; in the table: %t", op, e, listed)
+		}
+	}
+}

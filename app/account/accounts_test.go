@@ -164,6 +164,35 @@ func TestForgottenPassword(t *testing.T) {
 	})
 }
 
+// Links that were invented compute no password, and requests without a captcha leave places for log ins with one.
+func TestRequestsWithoutACaptchaLeavePlaces(t *testing.T) {
+	onBoth(t, func(w *world) {
+		email := w.account()
+		s := w.logIn(email)
+		w.Hasher.turn <- struct{}{} // a password that takes as long as the attack
+		for range 2 * hashQueue {
+			w.refused("an invented link", w.Reset(w.ctx, app.NewPassword{Token: newSecret(), Password: goodPassword}), app.NotFound)
+		}
+		<-w.Hasher.turn
+		for range hashOpen {
+			_, err := w.Hasher.Enter(false)
+			w.must(err)
+		}
+		change := app.PasswordChange{Old: goodPassword, New: "another 马 dances"}
+		w.refused("a change", w.ChangePassword(w.ctx, w.who(s.Access), change), app.Busy)
+		w.refused("a proof", w.Prove(w.ctx, &app.User{ID: s.User.ID}, goodPassword), app.Busy)
+		w.must(w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: w.solution()}))
+		link := w.link(email, app.EmailReset)
+		w.refused("a link", w.Reset(w.ctx, app.NewPassword{Token: link, Password: goodPassword}), app.Busy)
+		_, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
+		w.refused("a log in without a captcha", err, app.CaptchaRequired)
+		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword, Captcha: w.solution()})
+		w.must(err)
+		err = w.Register(w.ctx, app.Registration{Email: newEmail(), Password: goodPassword, Captcha: w.solution()})
+		w.must(err)
+	})
+}
+
 func TestChangePassword(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()

@@ -15,6 +15,8 @@ const (
 	hashSaved = 500 * time.Millisecond
 	// hashQueue is how many may wait; they are served within about three seconds.
 	hashQueue = 16
+	// hashOpen is how many callers without a captcha may be inside. The other places are for solved captchas.
+	hashOpen  = hashQueue / 2
 	hashRetry = 3 * time.Second
 	// pressedAfter is how long the queue must be non-empty for log ins to be under pressure.
 	pressedAfter = time.Second
@@ -29,6 +31,7 @@ type Hasher struct {
 
 	mu      sync.Mutex
 	inside  int       // callers that compute or wait
+	open    int       // those of them without a captcha
 	waiting time.Time // since when the queue has not been empty; zero: it is
 }
 
@@ -39,22 +42,30 @@ func newHasher(now func() time.Time) *Hasher {
 	return &Hasher{budget: newBudget(hashShare, hashSaved, now), turn: make(chan struct{}, 1), now: now}
 }
 
-// Enter takes a place in the queue, or fails with Busy. leave gives it back.
-func (h *Hasher) Enter() (leave func(), err error) {
+// Enter takes a place in the queue, or fails with Busy. leave gives it back. Callers without a captcha have a share of
+// the places, so that they cannot keep out callers with one.
+func (h *Hasher) Enter(captcha bool) (leave func(), err error) {
+	open := 1
+	if captcha {
+		open = 0
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.inside > hashQueue {
+	if h.inside > hashQueue || h.open+open > hashOpen {
 		return nil, errCrowded()
 	}
-	h.inside++
-	h.noteWaiting()
-	return h.leave, nil
+	h.move(1, open)
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.move(-1, -open)
+	}, nil
 }
 
-func (h *Hasher) leave() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.inside--
+// move changes the counts of callers. Callers hold mu.
+func (h *Hasher) move(inside, open int) {
+	h.inside += inside
+	h.open += open
 	h.noteWaiting()
 }
 

@@ -45,17 +45,17 @@ func TestHasherTurnsAway(t *testing.T) {
 	h := NewHasher()
 	var leaves []func()
 	for range hashQueue + 1 {
-		leave, err := h.Enter()
+		leave, err := h.Enter(true)
 		must(t, err)
 		leaves = append(leaves, leave)
 	}
-	_, err := h.Enter()
+	_, err := h.Enter(true)
 	var e *app.Error
 	if !errors.As(err, &e) || e.Code != app.Busy || e.RetryMS <= 0 {
 		t.Fatalf("got %v, want busy", err)
 	}
 	leaves[0]()
-	if _, err := h.Enter(); err != nil {
+	if _, err := h.Enter(true); err != nil {
 		t.Error(err)
 	}
 }
@@ -66,7 +66,7 @@ func TestHasherUnderPressure(t *testing.T) {
 	var c testClock
 	h := newHasher(c.now)
 	enter := func() func() {
-		leave, err := h.Enter()
+		leave, err := h.Enter(true)
 		must(t, err)
 		return leave
 	}

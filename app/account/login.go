@@ -47,8 +47,11 @@ func (a *Accounts) LogIn(ctx context.Context, l app.LogIn) (app.Session, error) 
 
 // prove returns the account with this e-mail and password.
 func (a *Accounts) prove(ctx context.Context, email string, l *app.LogIn) (app.User, error) {
-	leave, err := a.Hasher.Enter()
-	if err != nil {
+	leave, err := a.Hasher.Enter(l.Captcha != nil)
+	switch {
+	case err != nil && l.Captcha == nil:
+		return app.User{}, errCaptcha() // a picture leads to the other places
+	case err != nil:
 		return app.User{}, err
 	}
 	defer leave()

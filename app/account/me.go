@@ -61,7 +61,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, who app.Identity, c app.P
 	if err := CheckPassword(c.New, u.Email); err != nil {
 		return err
 	}
-	leave, err := a.Hasher.Enter()
+	leave, err := a.Hasher.Enter(false)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, who app.Identity, c app.P
 
 // Prove checks the account's password, for acts for which an access token is not enough.
 func (a *Accounts) Prove(ctx context.Context, u *app.User, password string) error {
-	leave, err := a.Hasher.Enter()
+	leave, err := a.Hasher.Enter(false)
 	if err != nil {
 		return err
 	}

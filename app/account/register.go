@@ -56,7 +56,10 @@ func (a *Accounts) Register(ctx context.Context, r app.Registration) error {
 // hashSolved hashes a new password after checking the picture. It enters the queue first, so that a rejected caller
 // keeps the picture.
 func (a *Accounts) hashSolved(ctx context.Context, answer *app.CaptchaAnswer, password string) (string, error) {
-	leave, err := a.Hasher.Enter()
+	if answer == nil {
+		return "", errCaptcha()
+	}
+	leave, err := a.Hasher.Enter(true)
 	if err != nil {
 		return "", err
 	}
@@ -100,6 +103,9 @@ func (a *Accounts) Activate(ctx context.Context, secret string) (string, error) 
 	if !looksLikeSecret(secret) {
 		return "", errLink()
 	}
+	if err := a.Users.CheckMailToken(ctx, hashOf(secret), app.TokenActivate, a.Now()); err != nil {
+		return "", linkError(err)
+	}
 	u, err := a.Users.Activate(ctx, hashOf(secret), a.Now())
 	return u.Email, linkError(err)
 }
@@ -126,7 +132,8 @@ func (a *Accounts) Forgot(ctx context.Context, f app.Forgotten) error {
 	return a.writeAgain(ctx, &u, app.TokenReset)
 }
 
-// Reset sets the password of the account of a mailed link and logs it out everywhere.
+// Reset sets the password of the account of a mailed link and logs it out everywhere. The link is read before the hash
+// is computed: an invented one costs a read. It is used up in the transaction that sets the password.
 func (a *Accounts) Reset(ctx context.Context, n app.NewPassword) error {
 	if !looksLikeSecret(n.Token) {
 		return errLink()
@@ -134,7 +141,10 @@ func (a *Accounts) Reset(ctx context.Context, n app.NewPassword) error {
 	if err := CheckPassword(n.Password, ""); err != nil {
 		return err
 	}
-	leave, err := a.Hasher.Enter()
+	if err := a.Users.CheckMailToken(ctx, hashOf(n.Token), app.TokenReset, a.Now()); err != nil {
+		return linkError(err)
+	}
+	leave, err := a.Hasher.Enter(false)
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func addToken(ctx context.Context, tx bun.Conn, t app.MailToken) error {
 // Activate spends a token for the account that it is of. See app.UserStore.
 func (s *Store) Activate(ctx context.Context, hash string, now app.Millis) (app.User, error) {
 	return inTx(ctx, s, "activate an account", func(tx bun.Conn) (app.User, error) {
-		user, fresh, err := spend(ctx, tx, hash, app.TokenActivate, now, now.Add(-activateAgain))
+		user, fresh, err := spend(ctx, tx, hash, app.TokenActivate, now)
 		if err != nil {
 			return app.User{}, err
 		}
@@ -118,7 +118,7 @@ func (s *Store) Activate(ctx context.Context, hash string, now app.Millis) (app.
 // Reset spends a token for a new password. See app.UserStore.
 func (s *Store) Reset(ctx context.Context, hash, password string, now app.Millis) (app.User, error) {
 	return inTx(ctx, s, "reset a password", func(tx bun.Conn) (app.User, error) {
-		user, _, err := spend(ctx, tx, hash, app.TokenReset, now, now)
+		user, _, err := spend(ctx, tx, hash, app.TokenReset, now)
 		if err != nil {
 			return app.User{}, err
 		}
@@ -137,10 +137,32 @@ func (s *Store) Reset(ctx context.Context, hash, password string, now app.Millis
 	})
 }
 
-// spend uses a token, once, and returns its user. A token that was used after the instant again is returned as not
-// fresh. ErrNoRow: it counts no more, or never did.
+// CheckMailToken reads a token by its primary key. See app.UserStore.
+func (s *Store) CheckMailToken(ctx context.Context, hash string, kind app.MailTokenKind, now app.Millis) error {
+	row, err := mailToken(ctx, s.db, hash, kind)
+	if err == nil && !row.counts(now) {
+		err = app.ErrNoRow
+	}
+	return wrap("check a mail token", err)
+}
+
+func mailToken(ctx context.Context, db bun.IDB, hash string, kind app.MailTokenKind) (row mailTokenRow, err error) {
+	err = db.NewSelect().Model(&row).Where("hash = ? AND kind = ?", hash, kind).Scan(ctx)
+	return row, err
+}
+
+// counts reports whether a token may be spent at the instant now, or the activation by it repeated.
+func (r *mailTokenRow) counts(now app.Millis) bool {
+	if r.UsedAt != nil {
+		return r.Kind == app.TokenActivate && *r.UsedAt > now.Add(-activateAgain)
+	}
+	return r.ExpiresAt > now
+}
+
+// spend uses a token, once, and returns its user. The repeat of an activation is not fresh. ErrNoRow: the token counts
+// no more, or never did.
 func spend(
-	ctx context.Context, tx bun.Conn, hash string, kind app.MailTokenKind, now, again app.Millis,
+	ctx context.Context, tx bun.Conn, hash string, kind app.MailTokenKind, now app.Millis,
 ) (user app.ID, fresh bool, err error) {
 	matched, err := exec(ctx, tx,
 		"UPDATE mail_tokens SET used_at = ? WHERE hash = ? AND kind = ? AND used_at IS NULL AND expires_at > ?",
@@ -148,12 +170,11 @@ func spend(
 	if err != nil {
 		return 0, false, err
 	}
-	var row mailTokenRow
-	err = tx.NewSelect().Model(&row).Where("hash = ? AND kind = ?", hash, kind).Scan(ctx)
+	row, err := mailToken(ctx, tx, hash, kind)
 	if err != nil {
 		return 0, false, err
 	}
-	if matched == 0 && orZero(row.UsedAt) <= again {
+	if matched == 0 && !row.counts(now) {
 		return 0, false, app.ErrNoRow
 	}
 	return row.User, matched == 1, nil

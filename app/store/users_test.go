@@ -123,6 +123,7 @@ func TestMailTokenCountsOnce(t *testing.T) {
 			t.Fatalf("reset: %+v, %v", got, err)
 		}
 		refused("a reset link that was used", errOf(s.Reset(ctx, reset.Hash, "$newer", userNow)))
+		refused("a link that a later request has used", errOf(s.Reset(ctx, reset.Hash, "$newer", userNow-1)))
 		refused("the other link after a reset", errOf(s.Reset(ctx, second.Hash, "$newer", userNow)))
 		if live, err := s.DevicesOf(ctx, u.ID, userNow); err != nil || len(live) != 0 {
 			t.Errorf("logged in after a reset: %+v, %v", live, err)
