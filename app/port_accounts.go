@@ -24,8 +24,8 @@ type UserStore interface {
 	// Register writes a pending account with the token that activates it. It takes the place of other registrations of
 	// the same e-mail or id that are pending, and their tokens with them. ErrTaken if one of both has an account.
 	Register(ctx context.Context, u User, activate MailToken) error
-	// EditUser sets name and language of an active account. ErrNoRow if there is none.
-	EditUser(ctx context.Context, id ID, name, lang string) error
+	// EditUser sets name and language of an active account; nil stays. ErrNoRow if there is none.
+	EditUser(ctx context.Context, id ID, name, lang *string) error
 	// SetRole sets the role of an active account; a change revokes all its devices. ErrNoRow: there is none.
 	SetRole(ctx context.Context, id ID, role Role) error
 	// SetPassword sets the password of an active account whose hash is still the old one, voids its reset links, and
@@ -33,7 +33,8 @@ type UserStore interface {
 	SetPassword(ctx context.Context, id ID, old, hash string, except ID) error
 
 	// AddMailToken adds a token, of which an account has a few at most: the oldest ones of its kind are void then.
-	AddMailToken(ctx context.Context, t MailToken) error
+	// ErrNoRow: state or e-mail of the account are not those of u any more.
+	AddMailToken(ctx context.Context, t MailToken, u *User) error
 	// CheckMailToken reads whether the token may be spent at the instant now. ErrNoRow: it is unknown, used or has
 	// ended.
 	CheckMailToken(ctx context.Context, hash string, kind MailTokenKind, now Millis) error
@@ -46,8 +47,9 @@ type UserStore interface {
 
 // DeviceStore is the durable truth about log ins, and about access tokens that no longer count.
 type DeviceStore interface {
-	// AddDevice writes a log in, and revokes the oldest ones of a user who has too many.
-	AddDevice(ctx context.Context, d Device) error
+	// AddDevice writes a log in, and revokes the oldest ones of a user who has too many. ErrNoRow: the account is not
+	// active any more, or its password or role is not that of proven.
+	AddDevice(ctx context.Context, d Device, proven *User) error
 	// Device reads one. ErrNoRow if there is none.
 	Device(ctx context.Context, id ID) (Device, error)
 	// RotateDevice writes d, whose hash replaces old, if old counts, and reports whether it did.

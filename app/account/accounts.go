@@ -111,10 +111,14 @@ func (a *Accounts) token(user app.ID, kind app.MailTokenKind) (string, app.MailT
 	return secret, app.MailToken{Hash: hashOf(secret), User: user, Kind: kind, ExpiresAt: a.Now().Add(life)}
 }
 
-// writeAgain mails a known user another link.
+// writeAgain mails a known user another link; none if the account has changed since it was read.
 func (a *Accounts) writeAgain(ctx context.Context, u *app.User, kind app.MailTokenKind) error {
 	secret, token := a.token(u.ID, kind)
-	if err := a.Users.AddMailToken(ctx, token); err != nil {
+	err := a.Users.AddMailToken(ctx, token, u)
+	if errors.Is(err, app.ErrNoRow) {
+		return nil
+	}
+	if err != nil {
 		return app.Unreadable("accounts", err)
 	}
 	return a.mailLink(ctx, u, kind, secret)

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -211,6 +212,37 @@ func TestChangePassword(t *testing.T) {
 		w.must(err)
 		err = w.ChangePassword(w.ctx, w.who(guest.Access), app.PasswordChange{Old: goodPassword, New: "another 马 dances"})
 		w.refused("a guest", err, app.Forbidden)
+	})
+}
+
+// meanwhile runs a change after an account was read by its e-mail.
+type meanwhile struct {
+	app.UserStore
+	change func(u app.User)
+}
+
+func (m meanwhile) UserByEmail(ctx context.Context, email string) (app.User, error) {
+	u, err := m.UserStore.UserByEmail(ctx, email)
+	m.change(u)
+	return u, err
+}
+
+// A log in that waits for its hash ends when the account changes.
+func TestChangesDuringALogInEndIt(t *testing.T) {
+	onBoth(t, func(w *world) {
+		for what, change := range map[string]func(u app.User) error{
+			"password": func(u app.User) error { return w.store.SetPassword(w.ctx, u.ID, u.Password, "$argon2id$new", 0) },
+			"role":     func(u app.User) error { return w.store.SetRole(w.ctx, u.ID, app.Operator) },
+			"deletion": func(u app.User) error { return w.store.Erase(w.ctx, u.ID, nil, w.now(), w.now()) },
+		} {
+			email, n, user := w.account(), w.node(), app.ID(0)
+			n.Users = meanwhile{w.store, func(u app.User) { user = u.ID; w.must(change(u)) }}
+			_, err := n.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
+			w.refused("a log in during a change: "+what, err, app.Unauthorized)
+			if live, err := w.store.DevicesOf(w.ctx, user, w.now()); err != nil || len(live) != 0 {
+				w.t.Errorf("%s: logged in as %+v, %v", what, live, err)
+			}
+		}
 	})
 }
 

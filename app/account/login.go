@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"strings"
 	"time"
@@ -112,7 +113,11 @@ func (a *Accounts) open(ctx context.Context, u *app.User, name string) (app.Sess
 		ID: id, User: u.ID, Name: deviceName(name), RefreshHash: hashOf(secret),
 		RotatedAt: now, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(refreshLife),
 	}
-	if err := a.Devices.AddDevice(ctx, d); err != nil {
+	err = a.Devices.AddDevice(ctx, d, u)
+	if errors.Is(err, app.ErrNoRow) { // password, role or state changed while the log in waited for its hash
+		return app.Session{}, errWrong()
+	}
+	if err != nil {
 		return app.Session{}, app.Unreadable("log ins", err)
 	}
 	return a.session(u, id, secret)

@@ -204,7 +204,7 @@ func (a *Accounts) Add(
 	err = write(&u, func(ctx context.Context) error {
 		err := a.Users.AddUser(ctx, u)
 		if err == nil && n.Password == "" {
-			err = a.Users.AddMailToken(ctx, token)
+			err = a.Users.AddMailToken(ctx, token, &u)
 		}
 		return err
 	})

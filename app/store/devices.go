@@ -40,13 +40,21 @@ func (r *deviceRow) device() app.Device {
 	}
 }
 
-// AddDevice writes a log in. See app.DeviceStore.
-func (s *Store) AddDevice(ctx context.Context, d app.Device) error {
+// AddDevice writes a log in under the lock of its account: a change of password, role or state either comes before it
+// and ends it, or revokes its row. See app.DeviceStore.
+func (s *Store) AddDevice(ctx context.Context, d app.Device, proven *app.User) error {
 	row := deviceRow{
 		ID: d.ID, User: d.User, Name: d.Name, RefreshHash: d.RefreshHash, RotatedAt: d.RotatedAt,
 		CreatedAt: d.CreatedAt, LastSeenAt: d.LastSeenAt, ExpiresAt: d.ExpiresAt,
 	}
 	return s.inTx(ctx, "add device "+d.ID.String(), func(tx bun.Conn) error {
+		u, err := oneUser(ctx, s.locking(tx.NewSelect()), "id = ?", d.User)
+		if err != nil {
+			return err
+		}
+		if u.State != app.UserActive || u.Password != proven.Password || u.Role != proven.Role {
+			return app.ErrNoRow
+		}
 		if err := insert(ctx, tx, &row); err != nil {
 			return err
 		}

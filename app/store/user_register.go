@@ -76,13 +76,22 @@ func voidTokens(ctx context.Context, tx bun.Conn, user app.ID) error {
 }
 
 // AddMailToken adds a token; those of the same kind beyond the newest few are void then. See app.UserStore.
-func (s *Store) AddMailToken(ctx context.Context, t app.MailToken) error {
+func (s *Store) AddMailToken(ctx context.Context, t app.MailToken, u *app.User) error {
 	return s.inTx(ctx, "add a mail token", func(tx bun.Conn) error {
+		// Under the lock of the account: a guest who registers again under another e-mail keeps the id, and a link that
+		// was mailed to the former e-mail must not activate it.
+		present, err := oneUser(ctx, s.locking(tx.NewSelect()), "id = ?", t.User)
+		if err != nil {
+			return err
+		}
+		if present.State != u.State || present.Email != u.Email {
+			return app.ErrNoRow
+		}
 		if err := addToken(ctx, tx, t); err != nil {
 			return err
 		}
 		var live []mailTokenRow
-		err := tx.NewSelect().Model(&live).Where("user_id = ? AND kind = ? AND used_at IS NULL", t.User, t.Kind).Scan(ctx)
+		err = tx.NewSelect().Model(&live).Where("user_id = ? AND kind = ? AND used_at IS NULL", t.User, t.Kind).Scan(ctx)
 		if err != nil || len(live) <= mailTokensKept {
 			return err
 		}

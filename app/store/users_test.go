@@ -60,8 +60,8 @@ func TestUserIsReadAsWritten(t *testing.T) {
 		other.Email = u.Email
 		wantErr(t, "another account with the e-mail", s.AddUser(ctx, other), app.ErrTaken)
 		wantErr(t, "read nobody", errOf(s.UserByID(ctx, other.ID)), app.ErrNoRow)
-		must(t, s.EditUser(ctx, u.ID, "Ada", "en"))
-		wantErr(t, "edit nobody", s.EditUser(ctx, other.ID, "Ada", "en"), app.ErrNoRow)
+		must(t, errors.Join(s.EditUser(ctx, u.ID, new("Ada"), nil), s.EditUser(ctx, u.ID, nil, new("en"))))
+		wantErr(t, "edit nobody", s.EditUser(ctx, other.ID, new("Ada"), nil), app.ErrNoRow)
 		if got, err := s.UserByID(ctx, u.ID); err != nil || got.Name != "Ada" || got.Lang != "en" {
 			t.Errorf("edited: %+v, %v", got, err)
 		}
@@ -115,9 +115,10 @@ func TestMailTokenCountsOnce(t *testing.T) {
 		refused("a link that was used", errOf(s.Activate(ctx, activate.Hash, userNow.Add(time.Hour/2))))
 
 		d := newDevice(u.ID)
-		must(t, s.AddDevice(ctx, d))
+		u.State = app.UserActive
+		must(t, s.AddDevice(ctx, d, &u))
 		reset, second := tokenOf(u.ID, app.TokenReset), tokenOf(u.ID, app.TokenReset)
-		must(t, errors.Join(s.AddMailToken(ctx, reset), s.AddMailToken(ctx, second)))
+		must(t, errors.Join(s.AddMailToken(ctx, reset, &u), s.AddMailToken(ctx, second, &u)))
 		got, err := s.Reset(ctx, reset.Hash, "$new", userNow)
 		if err != nil || got.Password != "$new" {
 			t.Fatalf("reset: %+v, %v", got, err)
@@ -139,9 +140,12 @@ func TestMailTokensAreFew(t *testing.T) {
 		for i := range app.Millis(5) {
 			token := tokenOf(u.ID, app.TokenReset)
 			token.ExpiresAt += i
-			must(t, s.AddMailToken(ctx, token))
+			must(t, s.AddMailToken(ctx, token, &u))
 			tokens = append(tokens, token)
 		}
+		former := u
+		former.Email = "former@shop.example"
+		wantErr(t, "a link for a former e-mail", s.AddMailToken(ctx, tokenOf(u.ID, app.TokenReset), &former), app.ErrNoRow)
 		wantErr(t, "the second of five", errOf(s.Reset(ctx, tokens[1].Hash, "$new", userNow)), app.ErrNoRow)
 		if _, err := s.Reset(ctx, tokens[2].Hash, "$new", userNow); err != nil {
 			t.Errorf("the third of five: %v", err)
@@ -152,8 +156,9 @@ func TestMailTokensAreFew(t *testing.T) {
 // Of all that show the same refresh token at once, one is served.
 func TestRotateDeviceOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), newDevice(nextID())
-		must(t, s.AddDevice(ctx, d))
+		ctx, u := kit.Context(t), newUser()
+		d := newDevice(u.ID)
+		must(t, errors.Join(s.AddUser(ctx, u), s.AddDevice(ctx, d, &u)))
 		old := d.RefreshHash
 		rotated := make(chan bool, 4)
 		var g errgroup.Group
@@ -200,11 +205,12 @@ func TestRevokedDevicesAreKnown(t *testing.T) {
 		var devices []app.Device
 		for range 5 {
 			d := newDevice(u.ID)
-			must(t, s.AddDevice(ctx, d))
+			must(t, s.AddDevice(ctx, d, &u))
 			devices = append(devices, d)
 		}
-		foreign := newDevice(nextID())
-		must(t, s.AddDevice(ctx, foreign))
+		stranger := newUser()
+		foreign := newDevice(stranger.ID)
+		must(t, errors.Join(s.AddUser(ctx, stranger), s.AddDevice(ctx, foreign, &stranger)))
 		wantRevoked := func(what string, want ...app.Device) {
 			t.Helper()
 			found, err := s.Revocations(ctx, 0)
@@ -250,13 +256,14 @@ func TestRevokedDevicesAreKnown(t *testing.T) {
 
 func TestDevicesAreFew(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, user := kit.Context(t), nextID()
+		ctx, u := kit.Context(t), newUser()
+		must(t, s.AddUser(ctx, u))
 		for i := range app.Millis(22) {
-			d := newDevice(user)
+			d := newDevice(u.ID)
 			d.LastSeenAt += i
-			must(t, s.AddDevice(ctx, d))
+			must(t, s.AddDevice(ctx, d, &u))
 		}
-		live, err := s.DevicesOf(ctx, user, userNow)
+		live, err := s.DevicesOf(ctx, u.ID, userNow)
 		if err != nil || len(live) != 20 || live[0].LastSeenAt != userNow+21 || live[19].LastSeenAt != userNow+2 {
 			t.Errorf("%d devices count: %v", len(live), err)
 		}
