@@ -54,6 +54,8 @@ type DeviceStore interface {
 	Device(ctx context.Context, id ID) (Device, error)
 	// RotateDevice writes d, whose hash replaces old, if old counts, and reports whether it did.
 	RotateDevice(ctx context.Context, d Device, old string) (bool, error)
+	// ReissueDevice clears the previous hash, if it is still the one given, and reports whether it did.
+	ReissueDevice(ctx context.Context, id ID, previous string) (bool, error)
 	// DevicesOf lists those of a user that are neither revoked nor ended at the instant now, the newest first.
 	DevicesOf(ctx context.Context, user ID, now Millis) ([]Device, error)
 	// RevokeDevice revokes one of the user's and its access tokens; a repeat changes nothing. ErrNoRow: there is none.

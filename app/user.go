@@ -32,7 +32,7 @@ type Device struct {
 	User         ID
 	Name         string
 	RefreshHash  string // of the token that counts
-	PreviousHash string // of the one before it; "" before the first rotation
+	PreviousHash string // of the one before it and its client; "": none is reissued
 	RotatedAt    Millis
 	CreatedAt    Millis
 	LastSeenAt   Millis

@@ -151,7 +151,7 @@ func TestForgottenPassword(t *testing.T) {
 		}
 		_, err := w.Issuer.Verify(s.Access)
 		w.refused("the access token of before", err, app.Unauthorized)
-		_, err = w.Refresh(w.ctx, s.Refresh)
+		_, err = w.Refresh(w.ctx, s.Refresh, "Firefox")
 		w.refused("the refresh token of before", err, app.Unauthorized)
 		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
 		w.refused("the old password", err, app.Unauthorized)
@@ -172,7 +172,8 @@ func TestRequestsWithoutACaptchaLeavePlaces(t *testing.T) {
 		s := w.logIn(email)
 		w.Hasher.turn <- struct{}{} // a password that takes as long as the attack
 		for range 2 * hashQueue {
-			w.refused("an invented link", w.Reset(w.ctx, app.NewPassword{Token: newSecret(), Password: goodPassword}), app.NotFound)
+			err := w.Reset(w.ctx, app.NewPassword{Token: newSecret(), Password: goodPassword})
+			w.refused("an invented link", err, app.NotFound)
 		}
 		<-w.Hasher.turn
 		for range hashOpen {
@@ -204,9 +205,9 @@ func TestChangePassword(t *testing.T) {
 		w.refused("a bad new one", w.ChangePassword(w.ctx, who, app.PasswordChange{Old: goodPassword, New: email}),
 			app.BadRequest)
 		w.must(w.ChangePassword(w.ctx, who, app.PasswordChange{Old: goodPassword, New: "another 马 dances"}))
-		_, err := w.Refresh(w.ctx, there.Refresh)
+		_, err := w.Refresh(w.ctx, there.Refresh, "Firefox")
 		w.refused("the other device", err, app.Unauthorized)
-		_, err = w.Refresh(w.ctx, here.Refresh)
+		_, err = w.Refresh(w.ctx, here.Refresh, "Firefox")
 		w.must(err)
 		guest, err := w.guests.Enter("")
 		w.must(err)
@@ -231,7 +232,7 @@ func (m meanwhile) UserByEmail(ctx context.Context, email string) (app.User, err
 func TestChangesDuringALogInEndIt(t *testing.T) {
 	onBoth(t, func(w *world) {
 		for what, change := range map[string]func(u app.User) error{
-			"password": func(u app.User) error { return w.store.SetPassword(w.ctx, u.ID, u.Password, "$argon2id$new", 0) },
+			"password": func(u app.User) error { return w.store.SetPassword(w.ctx, u.ID, u.Password, "$new", 0) },
 			"role":     func(u app.User) error { return w.store.SetRole(w.ctx, u.ID, app.Operator) },
 			"deletion": func(u app.User) error { return w.store.Erase(w.ctx, u.ID, nil, w.now(), w.now()) },
 		} {
@@ -276,7 +277,7 @@ func TestDevices(t *testing.T) {
 		for _, s := range []app.Session{here, there} {
 			_, err = w.Issuer.Verify(s.Access)
 			w.refused("logged out everywhere", err, app.Unauthorized)
-			_, err = w.Refresh(w.ctx, s.Refresh)
+			_, err = w.Refresh(w.ctx, s.Refresh, "Firefox")
 			w.refused("logged out everywhere", err, app.Unauthorized)
 		}
 		last := w.logIn(email)
@@ -373,7 +374,7 @@ func TestStoreAwayIsBusy(t *testing.T) {
 		w.must(w.store.Close())
 		_, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
 		w.refused("log in", err, app.Busy)
-		_, err = w.Refresh(w.ctx, s.Refresh)
+		_, err = w.Refresh(w.ctx, s.Refresh, "Firefox")
 		w.refused("refresh", err, app.Busy)
 		w.refused("log out", w.LogOut(w.ctx, app.LogOut{Refresh: s.Refresh}), app.Busy)
 		if _, err := w.Issuer.Verify(s.Access); err != nil {

@@ -52,8 +52,8 @@ func (a *Accounts) EditMe(ctx context.Context, who app.Identity, e app.MeEdit) (
 	return a.Me(ctx, who)
 }
 
-// ChangePassword sets a new password and logs out everywhere else. Tries are few, so a stolen access token cannot be used
-// to try passwords.
+// ChangePassword sets a new password and logs out everywhere else. Tries are few, so a stolen access token cannot be
+// used to try passwords.
 func (a *Accounts) ChangePassword(ctx context.Context, who app.Identity, c app.PasswordChange) error {
 	u, err := a.account(ctx, &who)
 	if err != nil {
@@ -98,7 +98,7 @@ func (a *Accounts) Prove(ctx context.Context, u *app.User, password string) erro
 func (a *Accounts) proves(ctx context.Context, u *app.User, password string) error {
 	key := "change:" + u.ID.String()
 	if a.Shelf.count(ctx, failuresWithin, key)[0] > addressFailures { // counted first: tries may run at the same time
-		return app.Fail(app.Forbidden, "too many tries: try again in a quarter of an hour, or reset the password by mail")
+		return app.Fail(app.Forbidden, "too many tries: try again in a quarter of an hour, or reset it by mail")
 	}
 	password = typed(password)
 	fit, err := a.Hasher.Fits(ctx, u.Password, password[:min(len(password), 4*maxPassword+1)])

@@ -63,7 +63,7 @@ func (f *fakeAccounts) LogIn(_ context.Context, l app.LogIn) (app.Session, error
 	return f.session(), nil
 }
 
-func (f *fakeAccounts) Refresh(_ context.Context, token string) (app.Session, error) {
+func (f *fakeAccounts) Refresh(_ context.Context, token, _ string) (app.Session, error) {
 	f.note(func() { f.refresh = token })
 	if token != fakeRefresh {
 		return app.Session{}, app.Fail(app.Unauthorized, "this log in does not count any more")

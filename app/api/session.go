@@ -50,8 +50,12 @@ func (a *api) refresh(c *fiber.Ctx) error {
 			return app.Fail(app.Unauthorized, "nobody is logged in here")
 		}
 	}
+	client := browserName(c.Get(fiber.HeaderUserAgent))
+	if inBody {
+		client += appClient
+	}
 	return flow(c, func(ctx context.Context) (app.Session, error) {
-		session, err := a.Accounts.Refresh(ctx, token)
+		session, err := a.Accounts.Refresh(ctx, token, client)
 		if !inBody && errors.Is(err, &app.Error{Code: app.Unauthorized}) {
 			a.setRefresh(c, "")
 		}

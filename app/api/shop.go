@@ -15,7 +15,8 @@ type Accounts interface {
 	// Activate returns the e-mail that is proven now.
 	Activate(ctx context.Context, token string) (email string, err error)
 	LogIn(ctx context.Context, l app.LogIn) (app.Session, error)
-	Refresh(ctx context.Context, token string) (app.Session, error)
+	// Refresh gets the kind of the client as well.
+	Refresh(ctx context.Context, token, client string) (app.Session, error)
 	LogOut(ctx context.Context, o app.LogOut) error
 	Forgot(ctx context.Context, f app.Forgotten) error
 	Reset(ctx context.Context, n app.NewPassword) error

@@ -79,9 +79,17 @@ func (s *Store) RotateDevice(ctx context.Context, d app.Device, old string) (boo
 	return inTx(ctx, s, "rotate device "+d.ID.String(), func(tx bun.Conn) (bool, error) {
 		matched, err := exec(ctx, tx, "UPDATE devices SET refresh_hash = ?, previous_hash = ?, rotated_at = ?,"+
 			" last_seen_at = ?, expires_at = ? WHERE id = ? AND refresh_hash = ? AND revoked_at IS NULL AND expires_at > ?",
-			d.RefreshHash, old, d.RotatedAt, d.LastSeenAt, d.ExpiresAt, d.ID, old, d.RotatedAt)
+			d.RefreshHash, unlessZero(d.PreviousHash), d.RotatedAt, d.LastSeenAt, d.ExpiresAt, d.ID, old, d.RotatedAt)
 		return matched == 1, err
 	})
+}
+
+// ReissueDevice clears the previous hash in one conditional statement: of several requests, one does. See
+// app.DeviceStore.
+func (s *Store) ReissueDevice(ctx context.Context, id app.ID, previous string) (bool, error) {
+	matched, err := s.run(ctx, "reissue device "+id.String(), "UPDATE devices SET previous_hash = NULL"+
+		" WHERE id = ? AND previous_hash = ? AND revoked_at IS NULL", id, previous)
+	return matched == 1, err
 }
 
 // DevicesOf lists those that count. See app.DeviceStore.

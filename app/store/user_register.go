@@ -91,7 +91,8 @@ func (s *Store) AddMailToken(ctx context.Context, t app.MailToken, u *app.User) 
 			return err
 		}
 		var live []mailTokenRow
-		err = tx.NewSelect().Model(&live).Where("user_id = ? AND kind = ? AND used_at IS NULL", t.User, t.Kind).Scan(ctx)
+		err = tx.NewSelect().Model(&live).Where("user_id = ? AND kind = ? AND used_at IS NULL", t.User, t.Kind).
+			Scan(ctx)
 		if err != nil || len(live) <= mailTokensKept {
 			return err
 		}

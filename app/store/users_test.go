@@ -145,7 +145,8 @@ func TestMailTokensAreFew(t *testing.T) {
 		}
 		former := u
 		former.Email = "former@shop.example"
-		wantErr(t, "a link for a former e-mail", s.AddMailToken(ctx, tokenOf(u.ID, app.TokenReset), &former), app.ErrNoRow)
+		err := s.AddMailToken(ctx, tokenOf(u.ID, app.TokenReset), &former)
+		wantErr(t, "a link for a former e-mail", err, app.ErrNoRow)
 		wantErr(t, "the second of five", errOf(s.Reset(ctx, tokens[1].Hash, "$new", userNow)), app.ErrNoRow)
 		if _, err := s.Reset(ctx, tokens[2].Hash, "$new", userNow); err != nil {
 			t.Errorf("the third of five: %v", err)
@@ -165,7 +166,7 @@ func TestRotateDeviceOnce(t *testing.T) {
 		for i := range 4 {
 			next := d
 			next.RefreshHash, next.RotatedAt, next.LastSeenAt = hash(app.ID(9000+i).String()), userNow+1, userNow+1
-			next.ExpiresAt = d.ExpiresAt + 1
+			next.ExpiresAt, next.PreviousHash = d.ExpiresAt+1, old
 			g.Go(func() error {
 				ok, err := s.RotateDevice(ctx, next, old)
 				rotated <- ok
@@ -183,6 +184,11 @@ func TestRotateDeviceOnce(t *testing.T) {
 		got, err := s.Device(ctx, d.ID)
 		if err != nil || n != 1 || got.PreviousHash != old || got.ExpiresAt != d.ExpiresAt+1 {
 			t.Errorf("%d rotated; device %+v, %v", n, got, err)
+		}
+		for _, want := range []bool{true, false} {
+			if ok, err := s.ReissueDevice(ctx, d.ID, old); ok != want || err != nil {
+				t.Errorf("reissued: %v, %v, want %v", ok, err, want)
+			}
 		}
 		next := got
 		next.RotatedAt = got.ExpiresAt
