@@ -66,7 +66,9 @@ func unguardCell(text string) string {
 	return plain.String()
 }
 
-func startsPart(text string, i int) bool { return i == 0 || strings.IndexByte(separators, text[i-1]) >= 0 }
+func startsPart(text string, i int) bool {
+	return i == 0 || strings.IndexByte(separators, text[i-1]) >= 0
+}
 
 // computes reports whether a spreadsheet could compute a part of a cell. It may remove quotes, and at the start of
 // a cell white space.

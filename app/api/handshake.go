@@ -19,8 +19,8 @@ const (
 )
 
 // moveHandshake hands the connection of a handshake to the server of sockets, and reports whether it did. A web server
-// keeps its read buffer for the life of a socket: up to 16 KB for each idle socket, because browsers send long headers. So
-// the handshake is repeated without unused headers to a server with small buffers, and the large buffer is released.
+// keeps its read buffer for the life of a socket: up to 16 KB for each idle socket, because browsers send long headers.
+// So the handshake is repeated without unused headers to a server with small buffers, and the large buffer is released.
 // Handshakes that cannot be repeated are rejected.
 func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 	r := &ctx.Request.Header
@@ -32,7 +32,8 @@ func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 		server = f.longSockets
 	}
 	if !r.IsHTTP11() || len(ctx.Request.Body()) > 0 || len(handshake) > headerLimit {
-		refuse(ctx, fasthttp.StatusBadRequest, app.Fail(app.BadRequest, "a handshake needs HTTP/1.1, no body and short headers"))
+		refuse(ctx, fasthttp.StatusBadRequest, app.Fail(app.BadRequest,
+			"a handshake needs HTTP/1.1, no body and short headers"))
 		return true
 	}
 	ctx.HijackSetNoResponse(true)

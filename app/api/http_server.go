@@ -37,8 +37,8 @@ type HTTPServer struct {
 	isOperator atomic.Pointer[func(token string) bool]
 }
 
-// NewHTTPServer makes a server that is not open yet. Request headers have at most header bytes, and connections end after
-// idle without a request.
+// NewHTTPServer makes a server that is not open yet. Request headers have at most header bytes, and connections end
+// after idle without a request.
 func NewHTTPServer(ready func() error, header int, idle time.Duration) *HTTPServer {
 	f := &HTTPServer{Ready: ready}
 	f.server = newServer(f.handle, header, idle)
