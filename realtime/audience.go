@@ -27,10 +27,10 @@ func (h *Hub) join(c *client, w watching, reply []byte) *app.Error {
 	if set == nil && len(slots)+len(sales) > 0 {
 		set = &watchSet{key: key, slots: slots, singles: w.sales, sales: sales}
 		if len(slots) != 1 || len(w.sales) > 0 {
-			if !h.places.room(c, h.options.MaxSets) {
+			if !h.places.Room(c.who().User, c.addr) {
 				return app.FailBusy("too many different things are watched on this node; watch a whole slot", busyRetry)
 			}
-			h.places.hold(c, set)
+			h.holdLocked(c, set)
 		}
 		h.sets[key] = set
 	}
@@ -79,11 +79,17 @@ func (h *Hub) leaveSetLocked(c *client, next *watchSet) {
 		delete(h.sets, old.key)
 	}
 	if old.holder == c {
-		h.places.free(old)
+		h.places.Add(c.who().User, c.addr, -1)
 		if left > 0 {
-			h.places.hold(old.members[0], old)
+			h.holdLocked(old.members[0], old)
 		}
 	}
+}
+
+// holdLocked gives the set a place of the client.
+func (h *Hub) holdLocked(c *client, s *watchSet) {
+	s.holder = c
+	h.places.Add(c.who().User, c.addr, 1)
 }
 
 // enrol records which sales the slot of a snapshot has, and when the slot and the single sales close.

@@ -120,7 +120,7 @@ type Hub struct {
 	roster map[app.ID][]app.ID    // sales of the slots that somebody watches
 	closes map[subject]app.Millis // when watched subjects close; one that is absent is watched no longer
 	tickNo int64                  // of the newest tick
-	places setPlaces
+	places limits.Places          // of watch sets other than one whole slot
 
 	beatMu sync.Mutex // the tick loop
 	board  *board
@@ -152,7 +152,7 @@ func NewHub(o Options) *Hub {
 		options: o, shop: o.Shop, began: time.Now(),
 		clients: make(map[*client]struct{}), users: make(map[app.ID][]*client),
 		sets: make(map[string]*watchSet), roster: make(map[app.ID][]app.ID), closes: make(map[subject]app.Millis),
-		places: setPlaces{users: make(map[app.ID]int), addrs: make(limits.Places)},
+		places: limits.Places{Most: o.MaxSets, User: maxSetsPerUser, Addr: maxSetsPerAddr},
 		board:  newBoard(),
 		live:   liveBoard{watchers: make(map[*client]struct{})},
 		chains: newChains(o.Partitions, o.ReachWithin), wake: make(chan struct{}, 1),

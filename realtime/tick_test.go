@@ -229,16 +229,22 @@ func TestNoAddressTakesAllWatchSets(t *testing.T) {
 	for _, c := range attackers {
 		h.unwatch(c)
 	}
-	if h.places.users[8] != 1 || !h.places.addrs.Room(attackers[0].addr, 1) {
-		t.Errorf("places: %+v", h.places)
+	if n := len(admitted("127.0.0.66", 0, 7000)); n != maxSetsPerAddr {
+		t.Errorf("after the attackers left their address has %d places, want %d", n, maxSetsPerAddr)
+	}
+	if n := len(admitted("127.0.0.3", 8, 9000)); n != maxSetsPerUser-1 {
+		t.Errorf("beside the place of another member a user has %d, want %d", n, maxSetsPerUser-1)
 	}
 	for _, set := range h.allSets() {
 		for _, c := range slices.Clone(set.members) {
 			h.unwatch(c)
 		}
 	}
-	if h.places.total != 0 || len(h.places.users)+len(h.places.addrs)+len(h.sets) > 0 {
-		t.Errorf("places of nobody: %+v", h.places)
+	if len(h.sets) > 0 {
+		t.Errorf("%d sets of nobody", len(h.sets))
+	}
+	if n := len(admitted("127.0.0.4", 9, 1000)); n != maxSetsPerUser {
+		t.Errorf("a user has %d places, want %d", n, maxSetsPerUser)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"stampede/app"
-	"stampede/app/limits"
 )
 
 // watching is what one client watches: slots with all their sales, and single sales.
@@ -46,49 +45,13 @@ func (w watching) without(slot app.ID, sales []app.ID) watching {
 type watchSet struct {
 	key     string
 	singles []app.ID // watched one by one; guarded by the hub's setsMu, as writing slots is
-	holder  *client  // the member in whose name the set has a place; nil: it needs none; guarded by the hub's setsMu
+	holder  *client  // the member for which the set has a place; nil: it needs none; guarded by the hub's setsMu
 
 	mu      sync.Mutex
 	slots   []app.ID // whose new sales join the set; replaced, never changed
 	sales   []app.ID // sorted; replaced, never changed
 	members []*client
 	fresh   []newcomer
-}
-
-// setPlaces counts the watch sets other than one whole slot, so that neither a user nor an address can take the places
-// of all. Guarded by the hub's setsMu.
-type setPlaces struct {
-	total int
-	users map[app.ID]int
-	addrs limits.Places
-}
-
-// room reports whether the client may have one more set, of most on this node.
-func (p *setPlaces) room(c *client, most int) bool {
-	user := c.who().User
-	return p.total < most && p.addrs.Room(c.addr, maxSetsPerAddr) && (user == 0 || p.users[user] < maxSetsPerUser)
-}
-
-// hold gives the set a place in the name of the client.
-func (p *setPlaces) hold(c *client, s *watchSet) {
-	s.holder = c
-	p.count(c, 1)
-}
-
-// free ends the place of the set.
-func (p *setPlaces) free(s *watchSet) {
-	p.count(s.holder, -1)
-	s.holder = nil
-}
-
-func (p *setPlaces) count(c *client, n int) {
-	p.total += n
-	p.addrs.Add(c.addr, n)
-	if user := c.who().User; user != 0 {
-		if p.users[user] += n; p.users[user] <= 0 {
-			delete(p.users, user)
-		}
-	}
 }
 
 // newcomer is a member who needs the whole set once, because its snapshot may be older than the board.

@@ -67,7 +67,7 @@ type Options struct {
 type api struct {
 	Options
 	handshakes *limiter
-	pollers    places
+	pollers    *pollers
 	forgeries  *limiter
 	suspects   *rate.Limiter // notifications of addresses that have sent too many forgeries
 	notices    chan struct{}
@@ -85,7 +85,7 @@ func New(o Options) fasthttp.RequestHandler { return newApp(o).Handler() }
 
 func newApp(o Options) *fiber.App {
 	a := &api{
-		Options: o, handshakes: newLimiter(o.Handshakes), pollers: newPlaces(), stranger: newStranger(),
+		Options: o, handshakes: newLimiter(o.Handshakes), pollers: newPollers(), stranger: newStranger(),
 		lists:     newListCache(),
 		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, noticesAtOnce),
 	}

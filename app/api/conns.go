@@ -13,12 +13,11 @@ import (
 // of blocked addresses, are closed at once. An IPv6 /48 has app.WideShare times as many. Connections of proxies do not count
 // until they become the socket of a client (countFor).
 func LimitConns(l net.Listener, n int, proxies []netip.Prefix, blocked func(addr netip.Addr) bool) net.Listener {
-	return &limitedListener{Listener: l, most: n, proxies: proxies, blocked: blocked, open: make(limits.Places)}
+	return &limitedListener{Listener: l, proxies: proxies, blocked: blocked, open: limits.Places{Addr: n}}
 }
 
 type limitedListener struct {
 	net.Listener
-	most    int
 	proxies []netip.Prefix
 	blocked func(addr netip.Addr) bool
 
@@ -66,10 +65,10 @@ func (c *limitedConn) enter(addr netip.Addr) bool {
 	l := c.from
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c.closed || !l.open.Room(addr, l.most) {
+	if c.closed || !l.open.Room(0, addr) {
 		return false
 	}
-	l.open.Add(addr, 1)
+	l.open.Add(0, addr, 1)
 	c.addr = addr
 	return true
 }
@@ -81,7 +80,7 @@ func (c *limitedConn) leave(closed bool) {
 	defer l.mu.Unlock()
 	c.closed = c.closed || closed
 	if c.addr.IsValid() {
-		l.open.Add(c.addr, -1)
+		l.open.Add(0, c.addr, -1)
 		c.addr = netip.Addr{}
 	}
 }

@@ -35,7 +35,7 @@ func TestConnectionFlood(t *testing.T) {
 	opened := func() int {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return l.open[netip.PrefixFrom(attacker, 32)]
+		return l.open.Held(attacker)
 	}
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -94,7 +94,8 @@ func TestConnectionFlood(t *testing.T) {
 		grown := int64(after.HeapAlloc) - int64(before.HeapAlloc)
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return len(l.open) <= 1 && grown < 8<<20, fmt.Sprintf("%d addresses are counted, %d bytes more", len(l.open), grown)
+		held := l.open.Held(attacker)
+		return held == 0 && grown < 8<<20, fmt.Sprintf("%d connections are counted, %d bytes more", held, grown)
 	})
 }
 

@@ -26,7 +26,7 @@ const (
 type listCache struct {
 	mu    sync.Mutex
 	lists map[string]keptList
-	bytes map[any]int // by who caused them (app.ID or netip.Addr); nil: all
+	bytes map[any]int // by who caused them (app.ID or netip.Prefix); nil: all
 	swept time.Time   // of expired lists, at most once per second
 }
 
@@ -104,7 +104,7 @@ func (a *api) cached(c *fiber.Ctx, list string, query any, user app.ID, make fun
 	}
 	var by any = user
 	if user == 0 {
-		by = clientAddr(c.IP())
+		by, _ = app.Networks(hostAddr(c.IP()))
 	}
 	a.lists.keep(key, by, append([]byte(nil), c.Response().Body()...), now)
 	return nil

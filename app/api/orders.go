@@ -16,6 +16,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"stampede/app"
+	"stampede/app/limits"
 )
 
 const (
@@ -124,7 +125,7 @@ func (a *api) order(c *fiber.Ctx, user app.ID) error {
 	if err != nil {
 		return err
 	}
-	addr := clientAddr(c.IP())
+	addr := hostAddr(c.IP())
 	return flow(c, func(ctx context.Context) (app.Order, error) {
 		order, err := a.Shop.Order(ctx, user, id)
 		if err != nil || wait == 0 || !a.pollers.enter(user, addr) {
@@ -156,35 +157,31 @@ func (a *api) next(user app.ID, order app.Order, within time.Duration) app.Order
 	}
 }
 
-// places are those of long polls.
-type places struct {
-	mu    *sync.Mutex
-	taken map[any]int // by user (app.ID), by address (netip.Addr); nil: all
+// pollers are the places of long polls.
+type pollers struct {
+	mu     sync.Mutex
+	places limits.Places
 }
 
-func newPlaces() places { return places{new(sync.Mutex), make(map[any]int)} }
+func newPollers() *pollers {
+	return &pollers{places: limits.Places{Most: pollersAtOnce, User: pollersPerUser, Addr: pollersPerAddr}}
+}
 
 // enter takes a place, which leave returns, or reports that there is none.
-func (p places) enter(user app.ID, addr netip.Addr) bool {
+func (p *pollers) enter(user app.ID, addr netip.Addr) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.taken[nil] >= pollersAtOnce || p.taken[user] >= pollersPerUser || p.taken[addr] >= pollersPerAddr {
-		return false
+	room := p.places.Room(user, addr)
+	if room {
+		p.places.Add(user, addr, 1)
 	}
-	for _, of := range []any{nil, user, addr} {
-		p.taken[of]++
-	}
-	return true
+	return room
 }
 
-func (p places) leave(user app.ID, addr netip.Addr) {
+func (p *pollers) leave(user app.ID, addr netip.Addr) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, of := range []any{nil, user, addr} {
-		if p.taken[of]--; p.taken[of] == 0 {
-			delete(p.taken, of)
-		}
-	}
+	p.places.Add(user, addr, -1)
 }
 
 // decode reads one JSON object and nothing after it. Unknown fields are ignored.

@@ -65,27 +65,3 @@ func (a *Addrs) Wait(addr netip.Addr) time.Duration {
 	}
 	return max(a.own.Wait(own), a.wide.Wait(wide))
 }
-
-// Places counts what clients hold at once, for each of their networks (app.Networks). Not safe for concurrent use.
-type Places map[netip.Prefix]int
-
-// Room reports whether the address may hold one more, if one address may hold most of them.
-func (p Places) Room(addr netip.Addr, most int) bool {
-	own, wide := app.Networks(addr)
-	return p[own] < most && (!wide.IsValid() || p[wide] < most*app.WideShare)
-}
-
-// Add counts n more; n is negative for what is no longer held.
-func (p Places) Add(addr netip.Addr, n int) {
-	own, wide := app.Networks(addr)
-	p.add(own, n)
-	if wide.IsValid() {
-		p.add(wide, n)
-	}
-}
-
-func (p Places) add(network netip.Prefix, n int) {
-	if p[network] += n; p[network] <= 0 {
-		delete(p, network)
-	}
-}

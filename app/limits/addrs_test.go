@@ -54,31 +54,48 @@ func TestFloodOfKeysEvictsTheFullestBuckets(t *testing.T) {
 	}
 }
 
-func TestPlacesAreSharedByNetwork(t *testing.T) {
+func TestPlacesAreShared(t *testing.T) {
 	t.Parallel()
-	p := make(Places)
-	enter := func(addr netip.Addr) bool {
-		if !p.Room(addr, 2) {
+	p := Places{Most: 100, User: 3, Addr: 4}
+	enter := func(user app.ID, addr netip.Addr) bool {
+		if !p.Room(user, addr) {
 			return false
 		}
-		p.Add(addr, 1)
+		p.Add(user, addr, 1)
 		return true
 	}
-	var site []netip.Addr
-	for i := range 100 {
-		addr := netip.AddrFrom16([16]byte{0xfd, 7: byte(i / 3)})
-		if enter(addr) {
-			site = append(site, addr)
+	type holder struct {
+		user app.ID
+		addr netip.Addr
+	}
+	var held []holder
+	fill := func(user app.ID, addr func(i int) netip.Addr) (n int) {
+		for i := range 200 {
+			if enter(user, addr(i)) {
+				held = append(held, holder{user, addr(i)})
+				n++
+			}
+		}
+		return n
+	}
+	at := func(addr netip.Addr) func(int) netip.Addr { return func(int) netip.Addr { return addr } }
+	site := func(i int) netip.Addr { return netip.AddrFrom16([16]byte{0xfd, 7: byte(i)}) }
+	elsewhere := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}) }
+	for name, c := range map[string]struct{ got, want int }{
+		"a user":         {fill(7, at(home)), 3},
+		"an address":     {fill(0, at(office)), 4},
+		"a site":         {fill(0, site), 50}, // half of all
+		"all the others": {fill(0, elsewhere), 100 - 3 - 4 - 50},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s holds %d, want %d", name, c.got, c.want)
 		}
 	}
-	if len(site) != 2*app.WideShare || !enter(office) || !enter(office) || enter(office) || !enter(home) {
-		t.Errorf("a site holds %d, want %d; others: %v", len(site), 2*app.WideShare, p)
+	for _, h := range held {
+		p.Add(h.user, h.addr, -1)
 	}
-	for _, addr := range append(site, office, office, home) {
-		p.Add(addr, -1)
-	}
-	if len(p) > 0 {
-		t.Errorf("still counted: %v", p)
+	if p.taken+len(p.users)+len(p.nets) > 0 {
+		t.Errorf("still counted: %+v", p)
 	}
 }
 

@@ -95,14 +95,14 @@ func TestWindowsAreShared(t *testing.T) {
 func TestWindowsCountSitesOfIPv6(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)
-	w, class := NewWindows(openRedis(t, "redis://"+miniredis.RunT(t).Addr()), time.Hour), Class{Name: "list", Addr: 2}
+	w, limit := NewWindows(openRedis(t, "redis://"+miniredis.RunT(t).Addr()), time.Hour), Window{Addr: 2}
 	for i := range byte(2 * app.WideShare) {
-		if err := w.Take(ctx, class, 0, netip.AddrFrom16([16]byte{0xfd, 7: i})); err != nil {
+		if err := w.Take(ctx, List, limit, 0, netip.AddrFrom16([16]byte{0xfd, 7: i})); err != nil {
 			t.Fatalf("network %d: %v", i+1, err)
 		}
 	}
-	waitOf(t, w.Take(ctx, class, 0, netip.AddrFrom16([16]byte{0xfd, 7: 255})))
-	if err := w.Take(ctx, class, 0, netip.AddrFrom16([16]byte{0xfd, 5: 1})); err != nil {
+	waitOf(t, w.Take(ctx, List, limit, 0, netip.AddrFrom16([16]byte{0xfd, 7: 255})))
+	if err := w.Take(ctx, List, limit, 0, netip.AddrFrom16([16]byte{0xfd, 5: 1})); err != nil {
 		t.Errorf("another site: %v", err)
 	}
 }
