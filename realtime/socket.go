@@ -52,13 +52,8 @@ func (h *Hub) door(c *fiber.Ctx) error {
 
 func (h *Hub) upgrade() fiber.Handler {
 	handler := func(wrapper *contrib.Conn) {
-		addr, forgotten := forgetHandshake(wrapper)
-		// When this returns, the wrapper goes back into a pool; the inner connection is ours.
-		if forgotten && handedOver(wrapper.UnderlyingConn()) {
-			go h.serve(wrapper.Conn, addr)
-			return
-		}
-		h.serve(wrapper.Conn, addr)
+		// When this returns, the wrapper and the request go back into pools; the inner connection is ours.
+		go h.serve(wrapper.Conn, forgetHandshake(wrapper))
 	}
 	upgrade := contrib.New(handler, contrib.Config{
 		Subprotocols:    []string{Subprotocol},
@@ -72,14 +67,6 @@ func (h *Hub) upgrade() fiber.Handler {
 		c.Locals(handshake, opened{c.Context(), addr})
 		return upgrade(c)
 	}
-}
-
-// handedOver reports whether a socket may leave the handler of its handshake, which saves 1.5 KB per socket: the web
-// server reuses the request. If it had read beyond the handshake, frames of one client would reach another; only a
-// connection that counts its reads can exclude that (see api.replayed).
-func handedOver(conn net.Conn) bool {
-	known, ok := bare(conn).(interface{ HandedOver() bool })
-	return ok && known.HandedOver()
 }
 
 // bare returns the connection below the wrapper of a hijacked one.
@@ -101,14 +88,12 @@ type opened struct {
 
 // forgetHandshake releases request, response and the wrapper's copies, which pools would keep: 5 KB per socket. They
 // are replaced, not emptied, because the inner connection uses their text (its subprotocol).
-func forgetHandshake(wrapper *contrib.Conn) (addr netip.Addr, forgotten bool) {
-	by, ok := wrapper.Locals(handshake).(opened)
-	if ok {
-		by.request.Request = fasthttp.Request{}
-		by.request.Response = fasthttp.Response{}
-	}
+func forgetHandshake(wrapper *contrib.Conn) netip.Addr {
+	by := wrapper.Locals(handshake).(opened)
+	by.request.Request = fasthttp.Request{}
+	by.request.Response = fasthttp.Response{}
 	*wrapper = contrib.Conn{Conn: wrapper.Conn}
-	return by.addr, ok
+	return by.addr
 }
 
 var writeBuffers sync.Pool

@@ -95,19 +95,18 @@ type replayed struct {
 	net.Conn
 	handshake []byte    // not yet read
 	behind    []byte    // not yet read
-	beyond    bool      // a Read went beyond the handshake
 	writeBy   time.Time // the write deadline; belongs to the writer
 }
 
-// Read never returns the end of the handshake and later bytes together, so that the buffer of a handshake's reader
-// holds nothing else.
+// Read never returns the end of the handshake and later bytes together: a reader whose buffer is empty after the
+// handshake goes back into its pool.
 func (c *replayed) Read(p []byte) (int, error) {
 	if len(c.handshake) > 0 {
 		n := copy(p, c.handshake)
 		c.handshake = c.handshake[n:]
 		return n, nil
 	}
-	c.handshake, c.beyond = nil, true
+	c.handshake = nil
 	if len(c.behind) == 0 {
 		c.behind = nil
 		return c.Conn.Read(p)
@@ -116,9 +115,6 @@ func (c *replayed) Read(p []byte) (int, error) {
 	c.behind = c.behind[n:]
 	return n, nil
 }
-
-// HandedOver reports whether exactly the handshake was read, so that the web server has buffered nothing else.
-func (c *replayed) HandedOver() bool { return len(c.handshake) == 0 && !c.beyond }
 
 // SetWriteDeadline moves the deadline after a fifth of the time, so a write has at least four fifths of it: moving it
 // with each frame costs a tenth of writing.
