@@ -21,9 +21,9 @@ type UserStore interface {
 	UserByEmail(ctx context.Context, email string) (User, error)
 	// AddUser writes an account as given. ErrTaken: its e-mail or id has another account; the same one is a repeat.
 	AddUser(ctx context.Context, u User) error
-	// Register writes a pending account with the token that activates it. It takes the place of other registrations of
-	// the same e-mail or id that are pending, and their tokens with them. ErrTaken if one of both has an account.
-	Register(ctx context.Context, u User, activate MailToken) error
+	// Register writes a pending account with its tokens. It replaces pending registrations of the same e-mail and their
+	// tokens. ErrTaken if the e-mail has an account.
+	Register(ctx context.Context, u User, tokens ...MailToken) error
 	// EditUser sets name and language of an active account; nil stays. ErrNoRow if there is none.
 	EditUser(ctx context.Context, id ID, name, lang *string) error
 	// SetRole sets the role of an active account; a change revokes all its devices. ErrNoRow: there is none.
@@ -35,12 +35,19 @@ type UserStore interface {
 	// AddMailToken adds a token, of which an account has a few at most: the oldest ones of its kind are void then.
 	// ErrNoRow: state or e-mail of the account are not those of u any more.
 	AddMailToken(ctx context.Context, t MailToken, u *User) error
-	// CheckMailToken reads whether the token may be spent at the instant now. ErrNoRow: it is unknown, used or has
-	// ended.
-	CheckMailToken(ctx context.Context, hash string, kind MailTokenKind, now Millis) error
-	// Activate spends the token and makes its account active. ErrNoRow: the token is unknown, used or has ended, or the
-	// account is not in the right state. A repeat within a short while answers the same.
-	Activate(ctx context.Context, hash string, now Millis) (User, error)
+	// CheckMailToken reads the account of a token that may be spent at the instant now. ErrNoRow: it is unknown, used
+	// or has ended.
+	CheckMailToken(ctx context.Context, hash string, kind MailTokenKind, now Millis) (User, error)
+	// Activate spends the token and makes its account active, if its password hash is still the one given. ErrNoRow:
+	// the token is unknown, used or has ended, or the account has changed. A repeat within a short while answers the
+	// same.
+	Activate(ctx context.Context, hash, password string, now Millis) (User, error)
+	// Unregister deletes the pending account of an activation token. ErrNoRow: as for Activate.
+	Unregister(ctx context.Context, hash string, now Millis) error
+	// FirstLogIn removes the guest tokens of an account, and returns the id that it has from now on: that of the guest
+	// if hash is one of these tokens and the id has no account, else its own. ErrNoRow: the account is not active any
+	// more, or its password is not that of proven.
+	FirstLogIn(ctx context.Context, proven *User, guest ID, hash string) (ID, error)
 	// Reset spends the token, sets the password and revokes all devices. ErrNoRow: as for Activate.
 	Reset(ctx context.Context, hash, password string, now Millis) (User, error)
 }

@@ -13,8 +13,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// A guest who registers keeps the id. The account counts once its e-mail is proven, and the guest's token ends with the
-// first log in.
+// A guest who registers and logs in keeps the id. The account counts once its e-mail is proven, and the guest's token
+// ends with the first log in.
 func TestGuestBecomesAnAccount(t *testing.T) {
 	onBoth(t, func(w *world) {
 		guest, err := w.guests.Enter("")
@@ -33,14 +33,14 @@ func TestGuestBecomesAnAccount(t *testing.T) {
 		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
 		w.refused("log in before activation", err, app.Forbidden)
 		secret := w.link(email, app.EmailActivate)
-		if got, err := w.Activate(w.ctx, secret); err != nil || got != email {
+		if got, err := w.activate(secret); err != nil || got != email {
 			w.t.Fatalf("activated %q, %v", got, err)
 		}
 		w.pass(2 * time.Minute)
-		_, err = w.Activate(w.ctx, secret)
+		_, err = w.activate(secret)
 		w.refused("the link again", err, app.NotFound)
 
-		s, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
+		s, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword, Guest: w.who(guest.Access)})
 		w.must(err)
 		if s.User.ID != guest.User.ID || s.User.Name != "王小明" || s.User.Email != email || s.User.Role != app.Shopper {
 			w.t.Errorf("logged in as %+v", s.User)
@@ -64,6 +64,73 @@ func TestGuestBecomesAnAccount(t *testing.T) {
 		tooLong := strings.Repeat("马", 41)
 		_, err = w.EditMe(w.ctx, w.who(s.Access), app.MeEdit{Name: &tooLong})
 		w.refused("a name of 41 characters", err, app.BadRequest)
+	})
+}
+
+// A guest registers another person's e-mail with a password and an address book of the guest's own.
+func TestPlantedAccounts(t *testing.T) {
+	onBoth(t, func(w *world) {
+		plant := func() (email, link string, guest app.Identity) {
+			entered, err := w.guests.Enter("")
+			w.must(err)
+			email, guest = newEmail(), w.who(entered.Access)
+			w.must(w.Register(w.ctx, app.Registration{
+				Email: email, Password: goodPassword, Captcha: w.solution(), Guest: guest,
+			}))
+			return email, w.link(email, app.EmailActivate), guest
+		}
+		logIn := func(email string, guest app.Identity) (app.ID, error) {
+			s, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword, Guest: guest})
+			return s.User.ID, err
+		}
+		// The owner does not know the password, and deletes the account.
+		email, link, attacker := plant()
+		_, err := w.Activate(w.ctx, app.Activation{Token: link, Password: "the owner's own 马"})
+		w.refused("activation without the chosen password", err, app.Forbidden)
+		_, err = logIn(email, attacker)
+		w.refused("a log in of the attacker", err, app.Forbidden)
+		w.must(w.Unregister(w.ctx, link))
+		_, err = logIn(email, attacker)
+		w.refused("a log in of the attacker after that", err, app.Unauthorized)
+		w.refused("the link again", w.Unregister(w.ctx, link), app.NotFound)
+		w.refused("an invented link", w.Unregister(w.ctx, newSecret()), app.NotFound)
+
+		// A link bounds the passwords that can be tried with it.
+		_, link, _ = plant()
+		for range activateTries {
+			_, err = w.Activate(w.ctx, app.Activation{Token: link, Password: "wrong"})
+			w.refused("a try", err, app.Forbidden)
+		}
+		_, err = w.activate(link)
+		w.refused("a try too many", err, app.NotFound)
+
+		// A first log in without the guest's token takes nothing of the guest, now and later.
+		email, link, attacker = plant()
+		_, err = w.activate(link)
+		w.must(err)
+		w.refused("deletion of an active account", w.Unregister(w.ctx, link), app.NotFound)
+		own, err := logIn(email, app.Identity{})
+		if err != nil || own == attacker.User {
+			w.t.Errorf("the account has the id of the guest: %v", err)
+		}
+		if again, err := logIn(email, attacker); err != nil || again != own {
+			w.t.Errorf("a later log in of the guest: id %d, %v, want %d", again, err, own)
+		}
+		// One of two accounts of a guest gets the id.
+		first, link, guest := plant()
+		_, err = w.activate(link)
+		w.must(err)
+		second := newEmail()
+		w.must(w.Register(w.ctx, app.Registration{
+			Email: second, Password: goodPassword, Captcha: w.solution(), Guest: guest,
+		}))
+		_, err = w.activate(w.link(second, app.EmailActivate))
+		w.must(err)
+		a, errA := logIn(first, guest)
+		b, errB := logIn(second, guest)
+		if errA != nil || errB != nil || a != guest.User || b == guest.User {
+			w.t.Errorf("two accounts of guest %d: %d, %v and %d, %v", guest.User, a, errA, b, errB)
+		}
 	})
 }
 
@@ -184,9 +251,13 @@ func TestRequestsWithoutACaptchaLeavePlaces(t *testing.T) {
 		w.refused("a change", w.ChangePassword(w.ctx, w.who(s.Access), change), app.Busy)
 		w.refused("a proof", w.Prove(w.ctx, &app.User{ID: s.User.ID}, goodPassword), app.Busy)
 		w.must(w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: w.solution()}))
+		pending := newEmail()
+		w.must(w.Register(w.ctx, app.Registration{Email: pending, Password: goodPassword, Captcha: w.solution()}))
+		_, err := w.activate(w.link(pending, app.EmailActivate))
+		w.refused("an activation", err, app.Busy)
 		link := w.link(email, app.EmailReset)
 		w.refused("a link", w.Reset(w.ctx, app.NewPassword{Token: link, Password: goodPassword}), app.Busy)
-		_, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
+		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
 		w.refused("a log in without a captcha", err, app.CaptchaRequired)
 		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword, Captcha: w.solution()})
 		w.must(err)

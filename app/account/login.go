@@ -43,6 +43,14 @@ func (a *Accounts) LogIn(ctx context.Context, l app.LogIn) (app.Session, error) 
 		return app.Session{}, app.Fail(app.Forbidden,
 			"the e-mail is not proven yet: open the link in the mail that was sent now")
 	}
+	guest := plainGuest(&l.Guest)
+	u.ID, err = a.Users.FirstLogIn(ctx, &u, guest, guestHash(u.ID, guest))
+	if errors.Is(err, app.ErrNoRow) { // the account has changed since its password was verified
+		return app.Session{}, errWrong()
+	}
+	if err != nil {
+		return app.Session{}, app.Unreadable("accounts", err)
+	}
 	return a.open(ctx, &u, l.Device)
 }
 

@@ -27,6 +27,9 @@ func (a *api) accountRoutes(v1 fiber.Router) {
 	auth.Get("/captcha", a.captcha)
 	auth.Post("/register", a.register)
 	auth.Post("/activate", withBody(a.activate))
+	auth.Post("/unregister", withBody(func(ctx context.Context, b tokenBody) (done, error) {
+		return done{}, a.Accounts.Unregister(ctx, b.Token)
+	}))
 	auth.Post("/login", a.logIn)
 	auth.Post("/refresh", a.refresh)
 	auth.Post("/logout", a.logOut)
@@ -92,7 +95,7 @@ func (a *api) captcha(c *fiber.Ctx) error {
 	return flow(c, func(ctx context.Context) (app.Picture, error) { return a.Accounts.Captcha(ctx, asker) })
 }
 
-// register keeps the orders of a guest whose token is sent along; an invalid token is rejected, so that no orders are
+// register ties the account to the guest whose token is sent along; an invalid token is rejected, so that no orders are
 // lost silently.
 func (a *api) register(c *fiber.Ctx) error {
 	var guest app.Identity
@@ -108,8 +111,8 @@ func (a *api) register(c *fiber.Ctx) error {
 	})(c)
 }
 
-func (a *api) activate(ctx context.Context, b tokenBody) (emailAnswer, error) {
-	email, err := a.Accounts.Activate(ctx, b.Token)
+func (a *api) activate(ctx context.Context, n app.Activation) (emailAnswer, error) {
+	email, err := a.Accounts.Activate(ctx, n)
 	return emailAnswer{email}, err
 }
 
@@ -122,6 +125,8 @@ func (a *api) logIn(c *fiber.Ctx) error {
 		return app.Fail(app.BadRequest, `client must be "app", or be left out by browsers`)
 	}
 	l.Addr = hostAddr(c.IP())
+	// Clients may send a token that has ended: such a log in is one without a guest.
+	l.Guest, _ = a.Shop.Verify(bearer(c))
 	l.Device = cmp.Or(l.Device, browserName(c.Get(fiber.HeaderUserAgent)))
 	return flow(c, func(ctx context.Context) (app.Session, error) {
 		session, err := a.Accounts.LogIn(ctx, l)

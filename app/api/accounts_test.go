@@ -48,11 +48,18 @@ func (f *fakeAccounts) Register(_ context.Context, r app.Registration) error {
 	return nil
 }
 
-func (f *fakeAccounts) Activate(_ context.Context, token string) (string, error) {
-	if token != fakeLink {
+func (f *fakeAccounts) Activate(_ context.Context, n app.Activation) (string, error) {
+	if n.Token != fakeLink || n.Password != fakePassword {
 		return "", app.Fail(app.NotFound, "no such link")
 	}
 	return "ada@shop.example", nil
+}
+
+func (f *fakeAccounts) Unregister(_ context.Context, token string) error {
+	if token != fakeLink {
+		return app.Fail(app.NotFound, "no such link")
+	}
+	return nil
 }
 
 func (f *fakeAccounts) LogIn(_ context.Context, l app.LogIn) (app.Session, error) {
@@ -226,8 +233,17 @@ func TestAccountRoutes(t *testing.T) {
 	s.want(s.ask("POST", "/api/v1/auth/register", registration, as, "Bearer ended"), 401, "unauthorized")
 	s.want(s.ask("POST", "/api/v1/auth/register", registration), 202, "{}")
 	s.want(s.ask("POST", "/api/v1/auth/register", "nonsense"), 400, "bad_request")
-	s.want(s.ask("POST", "/api/v1/auth/activate", `{"token":"`+fakeLink+`"}`), 200, `{"email":"ada@shop.example"}`)
+	link := `{"token":"` + fakeLink + `","password":"` + fakePassword + `"}`
+	s.want(s.ask("POST", "/api/v1/auth/activate", link), 200, `{"email":"ada@shop.example"}`)
 	s.want(s.ask("POST", "/api/v1/auth/activate", `{"token":"bad"}`), 404, "not_found")
+	s.want(s.ask("POST", "/api/v1/auth/unregister", `{"token":"`+fakeLink+`"}`), 200, "{}")
+	s.want(s.ask("POST", "/api/v1/auth/unregister", `{"token":"bad"}`), 404, "not_found")
+	for token, guest := range map[string]app.ID{"user-42": 42, "ended": 0} {
+		s.want(s.ask("POST", "/api/v1/auth/login", registration, as, "Bearer "+token), 200, "access")
+		if f.logIn.Guest.User != guest {
+			t.Errorf("a log in with the token %s: guest %d, want %d", token, f.logIn.Guest.User, guest)
+		}
+	}
 	s.want(s.ask("POST", "/api/v1/auth/forgot", `{"email":"a@b.co","captcha":{"id":"c","answer":"1"}}`), 202, "{}")
 	s.want(s.ask("POST", "/api/v1/auth/reset", `{"token":"t","password":"`+fakePassword+`"}`), 200, "{}")
 	for _, route := range []string{
