@@ -93,12 +93,13 @@ type KeyGeneration struct {
 	Number int64  // signs; 0: the key of the configuration itself
 	Since  Millis // when it began, by the database's clock; 0: from the first
 	Oldest int64  // the first generation that may count
+	Salt   string `json:"-"` // of all generations that may count; secret. "": none has ended all tokens yet
 }
 
 // KeyStore keeps the generation of the signing key.
 type KeyStore interface {
 	KeyGeneration(ctx context.Context) (KeyGeneration, error)
 	// RotateKey begins the generation after from, if that is still the present one (else ErrNoRow). only: none of
-	// before counts any more.
+	// before counts any more, and the salt is a new one.
 	RotateKey(ctx context.Context, from int64, only bool) (KeyGeneration, error)
 }

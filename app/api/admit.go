@@ -1,7 +1,9 @@
 package api
 
 import (
+	"bytes"
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -91,13 +93,32 @@ func warnOfStranger(peer string) {
 		"that is your proxy, name it there: now everybody behind it counts as one address", "peer", peer)
 }
 
-// forwarded counts requests with untrusted forwarding headers and warns once an hour.
+// forwarded counts requests with untrusted forwarding headers and warns once an hour. For a trusted proxy without
+// X-Real-IP it sets that header, which c.IP reads.
 func (a *api) forwarded(c *fiber.Ctx) error {
 	h := &c.Request().Header
 	said := len(h.Peek(realIP)) + len(h.Peek(fiber.HeaderXForwardedFor)) + len(h.Peek(fiber.HeaderForwarded))
-	if said > 0 && !c.IsProxyTrusted() {
+	switch trusted := c.IsProxyTrusted(); {
+	case said > 0 && !trusted:
 		a.Metrics.strangers.Inc()
 		a.stranger.once.Do(func() { a.stranger.warn(c.Context().RemoteIP().String()) })
+	case trusted && len(h.Peek(realIP)) == 0:
+		if client := a.rightmost(h.PeekAll(fiber.HeaderXForwardedFor)); client.IsValid() {
+			h.Set(realIP, client.String())
+		}
 	}
 	return c.Next()
+}
+
+// rightmost returns the last address of X-Forwarded-For headers that is no trusted proxy: each proxy appends its peer,
+// and the client can write the addresses before that. Zero: there is none.
+func (a *api) rightmost(values [][]byte) netip.Addr {
+	hops := strings.Split(string(bytes.Join(values, []byte(","))), ",")
+	for _, hop := range slices.Backward(hops) {
+		addr := hostAddr(strings.TrimSpace(hop)).Unmap()
+		if !slices.ContainsFunc(a.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) }) {
+			return addr
+		}
+	}
+	return netip.Addr{}
 }

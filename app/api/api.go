@@ -47,7 +47,7 @@ type Options struct {
 
 	Public     url.URL        // origin of the page: scheme and host
 	Origins    []string       // further origins that may open sockets
-	Proxies    []netip.Prefix // whose X-Real-IP is trusted
+	Proxies    []netip.Prefix // whose X-Real-IP, or else X-Forwarded-For, is trusted
 	Handshakes limits.Pace    // of an address, accepted or not
 	// Admit admits a request of a class or fails with RateLimited. User 0 is unknown.
 	Admit func(class limits.Class, user app.ID, addr netip.Addr) error

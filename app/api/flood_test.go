@@ -139,9 +139,9 @@ func TestTricklingRequestsAreEnded(t *testing.T) {
 	}
 }
 
-// No header names another address: X-Forwarded-For and Forwarded are never read, not even from a trusted proxy, and
-// X-Real-IP only from one. What a client sent for it stands behind what its proxy says.
-func TestForwardedForIsNeverBelieved(t *testing.T) {
+// No header of a client names another address. Of a trusted proxy, X-Real-IP counts, or else the address that it has
+// appended to X-Forwarded-For.
+func TestForgedForwardsAreIgnored(t *testing.T) {
 	t.Parallel()
 	one := func() func(limits.Class, app.ID, netip.Addr) error {
 		pace := limits.Pace{Rate: 1, Period: time.Hour, Burst: 1}
@@ -167,4 +167,14 @@ func TestForwardedForIsNeverBelieved(t *testing.T) {
 		behind.want(behind.ask("POST", "/api/v1/auth/guest", "", headers...), 429, "rate_limited")
 	}
 	behind.want(behind.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.9"), 200, "access")
+	for client, code := range map[string]int{"192.0.2.10": 200, "192.0.2.9": 429, "2001:db8::9": 200, "unknown": 200} {
+		for n := range 5 {
+			header := fmt.Sprintf("198.51.100.%d, %s, 127.0.0.1", n, client)
+			res := behind.ask("POST", "/api/v1/auth/guest", "", "X-Forwarded-For", header)
+			if res.code != code {
+				t.Errorf("forwarded for %s: %d, want %d", header, res.code, code)
+			}
+			code = 429
+		}
+	}
 }

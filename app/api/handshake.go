@@ -54,8 +54,8 @@ func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 // heardOfHandshake are the headers that are used later.
 var heardOfHandshake = []string{
 	fasthttp.HeaderHost, fasthttp.HeaderOrigin, fasthttp.HeaderConnection, fasthttp.HeaderUpgrade, realIP,
-	fasthttp.HeaderSecWebSocketVersion, fasthttp.HeaderSecWebSocketKey, fasthttp.HeaderSecWebSocketProtocol,
-	fiber.HeaderXRequestID,
+	fasthttp.HeaderXForwardedFor, fasthttp.HeaderSecWebSocketVersion, fasthttp.HeaderSecWebSocketKey,
+	fasthttp.HeaderSecWebSocketProtocol, fiber.HeaderXRequestID,
 }
 
 // sayAgain returns the request for the server of sockets.

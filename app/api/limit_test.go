@@ -163,6 +163,12 @@ func TestSocketsThroughAProxyCountForTheirClients(t *testing.T) {
 		t.Error("the refusal does not say when to come back")
 	}
 	as("192.0.2.2", "", 101)
+	for last, want := range map[string]int{"192.0.2.1": 429, "192.0.2.3": 101} {
+		headers := "X-Forwarded-For: 192.0.2.2, " + last + "\r\nX-Forwarded-For: 127.0.0.1\r\n"
+		if _, _, res := s.shake(headers, ""); res.StatusCode != want {
+			t.Errorf("a socket forwarded for %s: %s, want %d", last, res.Status, want)
+		}
+	}
 	as("2001:db8::1", "", 101)
 	as("2001:db8::2", "", 101)
 	as("2001:db8::3", "", 429)

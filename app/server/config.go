@@ -35,7 +35,7 @@ type Config struct {
 	GuestLogin bool   `env:"GUEST_LOGIN" envDefault:"false" does:"let people in without an account"`
 	PublicURL  string `env:"PUBLIC_URL" does:"where people find the page, e.g. https://shop.example: links in mails lead there; unset: this node's own address"`
 	Origins    List   `env:"ALLOWED_ORIGINS" does:"further origins that may open sockets, e.g. https://shop.example"`
-	Proxies    CIDRs  `env:"TRUSTED_PROXIES" does:"addresses or networks of the proxies in front: their X-Real-IP is believed; unset, everybody behind one counts as one address"`
+	Proxies    CIDRs  `env:"TRUSTED_PROXIES" does:"addresses or networks of the proxies in front: their X-Real-IP, or else X-Forwarded-For, is believed; unset, everybody behind one counts as one address"`
 
 	// How often (package limits): the preset sets those of the following that are not set themselves; strict says what
 	// it makes of them. 0 is no limit, where that is said.

@@ -317,8 +317,12 @@ func TestRotateKey(t *testing.T) {
 		if err != nil || done != 1 || k.Number != 1 || k.Oldest != 0 || k.Since == 0 {
 			t.Errorf("%d rotated: %+v, %v", done, k, err)
 		}
-		if k, err := s.RotateKey(ctx, 1, true); err != nil || k.Number != 2 || k.Oldest != 2 {
-			t.Errorf("at once: %+v, %v", k, err)
+		now, err := s.RotateKey(ctx, 1, true)
+		if err != nil || now.Number != 2 || now.Oldest != 2 || k.Salt != "" || len(now.Salt) < 26 {
+			t.Errorf("at once: %+v, %v", now, err)
+		}
+		if k, err := s.RotateKey(ctx, 2, false); err != nil || k.Oldest != 2 || k.Salt != now.Salt {
+			t.Errorf("the rotation after it: %+v, %v", k, err)
 		}
 	})
 }
