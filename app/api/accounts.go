@@ -51,11 +51,16 @@ func (a *api) accountRoutes(v1 fiber.Router) {
 	v1.Delete("/me/devices/:id", a.in(limits.Orders), a.asWho(a.removeDevice))
 }
 
-// ownPages rejects requests of other sites' pages, which browsers mark.
+// ownPages rejects requests of other sites' pages. Browsers mark them, old ones by Origin alone.
 func (a *api) ownPages(c *fiber.Ctx) error {
+	origin := c.Get(fiber.HeaderOrigin)
 	switch site := c.Get("Sec-Fetch-Site"); site {
-	case "", "same-origin", "none":
+	case "same-origin", "none":
 		return c.Next()
+	case "":
+		if origin == "" || a.welcome(origin, c.Get(fiber.HeaderHost)) {
+			return c.Next()
+		}
 	}
 	return app.Fail(app.Forbidden, "pages of other sites may not do this")
 }

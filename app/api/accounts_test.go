@@ -196,8 +196,15 @@ func TestRefreshByCookieNeedsOurPage(t *testing.T) {
 	if inBody.cookie() != "" {
 		t.Errorf("an app gets the cookie %q", inBody.cookie())
 	}
-	s.want(s.ask("POST", "/api/v1/auth/login", `{"email":"a@b.co","password":"x"}`, "Sec-Fetch-Site", "cross-site"), 403,
-		"forbidden")
+	login := func(header, value string) answer {
+		return s.ask("POST", "/api/v1/auth/login", `{"email":"a@b.co","password":"x"}`, header, value)
+	}
+	s.want(login("Sec-Fetch-Site", "cross-site"), 403, "forbidden")
+	for origin, code := range map[string]int{"https://evil.example": 403, "null": 403, s.url: 401} {
+		if a := login("Origin", origin); a.code != code {
+			t.Errorf("a log in from %s: %d %s, want %d", origin, a.code, a.body, code)
+		}
+	}
 }
 
 func TestLogOutByWhateverThereIs(t *testing.T) {

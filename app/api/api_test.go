@@ -62,16 +62,18 @@ func TestBadInput(t *testing.T) {
 	s := open(t, nil)
 	me := []string{"Authorization", "Bearer user-42"}
 	for path, want := range map[string]string{
-		"/api/v1/slots?day=yesterday": "2026-11-21",
-		"/api/v1/slots/abc/sales":     "positive decimal",
-		"/api/v1/sales?phase=soon":    "upcoming, open or closed",
-		"/api/v1/sales?size=0":        "size must be",
-		"/api/v1/sales?page=-1":       "page must be",
-		"/api/v1/sales/0":             "positive decimal",
-		"/api/v1/products?category=x": "category",
-		"/api/v1/orders?limit=1000":   "limit must be",
-		"/api/v1/orders?before=x":     "before",
-		"/api/v1/orders/7?wait=31":    "wait must be",
+		"/api/v1/slots?day=yesterday":        "2026-11-21",
+		"/api/v1/slots/abc/sales":            "positive decimal",
+		"/api/v1/sales?phase=soon":           "upcoming, open or closed",
+		"/api/v1/sales?size=0":               "size must be",
+		"/api/v1/sales?page=-1":              "page must be",
+		"/api/v1/sales?page=501":             "page must be",
+		"/api/v1/products?page=101&size=100": "page must be",
+		"/api/v1/sales/0":                    "positive decimal",
+		"/api/v1/products?category=x":        "category",
+		"/api/v1/orders?limit=1000":          "limit must be",
+		"/api/v1/orders?before=x":            "before",
+		"/api/v1/orders/7?wait=31":           "wait must be",
 	} {
 		s.want(s.ask("GET", path, "", me...), 400, want)
 	}

@@ -105,15 +105,15 @@ func queryID(c *fiber.Ctx, name string) (app.ID, error) {
 const (
 	defaultSize = 20
 	largestSize = 100
-	lastPage    = 100_000
+	largestRow  = 10_000 // of a list with pages: the database reads and drops all rows before a page
 )
 
 // paging reads page (from 1) and size.
 func paging(c *fiber.Ctx) (page, size int, err error) {
-	if page, err = queryInt(c, "page", 1, 1, lastPage); err != nil {
+	if size, err = queryInt(c, "size", defaultSize, 1, largestSize); err != nil {
 		return 0, 0, err
 	}
-	size, err = queryInt(c, "size", defaultSize, 1, largestSize)
+	page, err = queryInt(c, "page", 1, 1, largestRow/size)
 	return page, size, err
 }
 

@@ -11,7 +11,7 @@ import (
 	"stampede/app/limits"
 )
 
-const goodSecret = "0123456789abcdef0123456789abcdef"
+const goodSecret = "pZ4mQv9xK2tR7wLcYd5NfB8sHj3GaUeT"
 
 func TestDefaultsAreGood(t *testing.T) {
 	t.Parallel()
