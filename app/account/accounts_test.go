@@ -264,6 +264,13 @@ func TestRequestsWithoutACaptchaLeavePlaces(t *testing.T) {
 		w.must(err)
 		err = w.Register(w.ctx, app.Registration{Email: newEmail(), Password: goodPassword, Captcha: w.solution()})
 		w.must(err)
+		for range hashQueue + 1 - hashOpen {
+			_, err := w.Hasher.Enter(true)
+			w.must(err)
+		}
+		invented := &app.CaptchaAnswer{ID: w.solution().ID, Answer: "654321"}
+		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword, Captcha: invented})
+		w.refused("an invented captcha, which needs no place,", err, app.CaptchaRequired)
 	})
 }
 

@@ -54,16 +54,8 @@ func (a *Accounts) LogIn(ctx context.Context, l app.LogIn) (app.Session, error) 
 	return a.open(ctx, &u, l.Device)
 }
 
-// prove returns the account with this e-mail and password.
+// prove returns the account with this e-mail and password. A caller who owes a captcha takes no place in the queue.
 func (a *Accounts) prove(ctx context.Context, email string, l *app.LogIn) (app.User, error) {
-	leave, err := a.Hasher.Enter(l.Captcha != nil)
-	switch {
-	case err != nil && l.Captcha == nil:
-		return app.User{}, errCaptcha() // a picture leads to the other places
-	case err != nil:
-		return app.User{}, err
-	}
-	defer leave()
 	counts, most := failureCounts(email, l.Addr)
 	failures := a.Shelf.counts(ctx, counts...)
 	failing := l.Captcha != nil
@@ -75,6 +67,14 @@ func (a *Accounts) prove(ctx context.Context, email string, l *app.LogIn) (app.U
 			return app.User{}, err
 		}
 	}
+	leave, err := a.Hasher.Enter(l.Captcha != nil)
+	switch {
+	case err != nil && l.Captcha == nil:
+		return app.User{}, errCaptcha() // a picture leads to the other places
+	case err != nil:
+		return app.User{}, err
+	}
+	defer leave()
 	u, _, err := a.userOf(ctx, email)
 	if err != nil {
 		return app.User{}, err

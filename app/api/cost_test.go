@@ -19,7 +19,7 @@ var publicRoutes = map[string]string{
 	"POST /api/v1/auth/register":          "flow: a captcha, then a hash",
 	"POST /api/v1/auth/activate":          "flow: one indexed read of the token, then a hash",
 	"POST /api/v1/auth/unregister":        "flow: one indexed read of the token",
-	"POST /api/v1/auth/login":             "flow: a place in the queue, a captcha, an indexed read, then a hash",
+	"POST /api/v1/auth/login":             "flow: counts of failures, a captcha, a place in the queue, an indexed read, then a hash",
 	"POST /api/v1/auth/forgot":            "flow: a captcha, then an indexed read",
 	"POST /api/v1/auth/reset":             "flow: one indexed read of the token, then a hash",
 	"POST /api/v1/payments/alipay/notify": "memory: a signature, within the shares of suspects",
