@@ -151,7 +151,7 @@ func TestForgedForwardsAreIgnored(t *testing.T) {
 		ip := fmt.Sprintf("198.51.100.%d", n)
 		return []string{
 			"X-Forwarded-For", ip + ", 127.0.0.1", "Forwarded", "for=" + ip, "True-Client-IP", ip, "CF-Connecting-IP", ip,
-			"X-Client-IP", ip,
+			"X-Client-IP", ip, "X_Real_IP", ip, "X-Real_IP", ip, "X-Real-IP-", ip,
 		}
 	}
 	straight := open(t, func(o *Options) { o.Admit = one() })

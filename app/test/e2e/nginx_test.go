@@ -66,7 +66,11 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 			}
 		}
 		for _, headers := range [][]string{
-			nil, {"X-Real-IP", "203.0.113.9"}, {"X-Forwarded-For", "203.0.113.9", "Forwarded", "for=203.0.113.9"},
+			nil,
+			{"X-Real-IP", "203.0.113.9"},
+			{"X-Forwarded-For", "203.0.113.9", "Forwarded", "for=203.0.113.9"},
+			{"X_Real_IP", "203.0.113.9"},
+			{"Connection", "close, X-Real-IP, X-Forwarded-For"},
 		} {
 			a := login("127.0.0.11", headers...)
 			waits := a.failed.RetryMS > 0 && a.header.Get("Retry-After") != ""
@@ -156,6 +160,37 @@ func TestIncompleteRequestsKeepNobodyOut(t *testing.T) {
 			})
 			t.Logf("%d incomplete requests; another address was served after %v", opened, time.Since(began))
 		})
+	}
+}
+
+// nginx and the program see the same end of each request: after an ambiguous one, other clients on the same connections
+// to the program get the replies to their own requests.
+func TestSmuggledRequestsThroughNginxGetNoReply(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nginxAddress)
+	s.open(10, 1)
+	w, ctx := behindNginx(t, s.start()), kit.Context(t)
+	smuggled := "GET /api/v1/smuggled HTTP/1.1\r\nHost: " + w.addr + "\r\n\r\n"
+	for i, request := range []string{
+		"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+		"Content-Length: 0\r\nContent-Length: 62\r\n\r\n",
+		"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+		"Transfer-Encoding:\x0bchunked\r\n\r\n0\r\n\r\n",
+		"Transfer-Encoding : chunked\r\nContent-Length: 62\r\n\r\n",
+		fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x;\n%s\r\n0\r\n\r\n", len(smuggled), smuggled),
+		fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x;a=b\r\n%s\r\n0\r\n\r\n", len(smuggled), smuggled),
+	} {
+		post := "POST /api/v1/auth/login HTTP/1.1\r\nHost: " + w.addr + "\r\n"
+		w.visit(t, "127.0.0.40").raw(post + request + smuggled)
+		for j := range 10 {
+			id := fmt.Sprintf("mine-%d-%d", i, j)
+			a, err := w.visit(t, "127.0.0.41").ask(ctx, http.MethodGet, "/api/v1/time", "", "X-Request-Id", id)
+			s.must(err)
+			if a.code != http.StatusOK || a.header.Get("X-Request-Id") != id {
+				t.Errorf("after %q another client got %d %s for %s", request, a.code, a.text, id)
+			}
+		}
 	}
 }
 
