@@ -245,7 +245,7 @@ func TestRequestsWithoutACaptchaLeavePlaces(t *testing.T) {
 		}
 		<-w.Hasher.turn
 		for range hashOpen {
-			_, err := w.Hasher.Enter(false)
+			_, err := w.Hasher.Enter(false, netip.Addr{})
 			w.must(err)
 		}
 		change := app.PasswordChange{Old: goodPassword, New: "another 马 dances"}
@@ -265,7 +265,7 @@ func TestRequestsWithoutACaptchaLeavePlaces(t *testing.T) {
 		err = w.Register(w.ctx, app.Registration{Email: newEmail(), Password: goodPassword, Captcha: w.solution()})
 		w.must(err)
 		for range hashQueue + 1 - hashOpen {
-			_, err := w.Hasher.Enter(true)
+			_, err := w.Hasher.Enter(true, netip.Addr{})
 			w.must(err)
 		}
 		invented := &app.CaptchaAnswer{ID: w.solution().ID, Answer: "654321"}

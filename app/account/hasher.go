@@ -2,10 +2,12 @@ package account
 
 import (
 	"context"
+	"net/netip"
 	"sync"
 	"time"
 
 	"stampede/app"
+	"stampede/app/limits"
 )
 
 const (
@@ -16,8 +18,10 @@ const (
 	// hashQueue is how many may wait; they are served within about three seconds.
 	hashQueue = 16
 	// hashOpen is how many callers without a captcha may be inside. The other places are for solved captchas.
-	hashOpen  = hashQueue / 2
-	hashRetry = 3 * time.Second
+	// hashOpenPerAddr is how many of those may log in from one address at a time.
+	hashOpen        = hashQueue / 2
+	hashOpenPerAddr = 2
+	hashRetry       = 3 * time.Second
 	// pressedAfter is how long the queue must be non-empty for log ins to be under pressure.
 	pressedAfter = time.Second
 )
@@ -30,43 +34,42 @@ type Hasher struct {
 	now    func() time.Time
 
 	mu      sync.Mutex
-	inside  int       // callers that compute or wait
-	open    int       // those of them without a captcha
-	waiting time.Time // since when the queue has not been empty; zero: it is
+	inside  int           // callers that compute or wait
+	open    limits.Places // those of them without a captcha
+	waiting time.Time     // since when the queue has not been empty; zero: it is
 }
 
 // NewHasher makes the hasher of a node.
 func NewHasher() *Hasher { return newHasher(time.Now) }
 
 func newHasher(now func() time.Time) *Hasher {
-	return &Hasher{budget: newBudget(hashShare, hashSaved, now), turn: make(chan struct{}, 1), now: now}
+	return &Hasher{
+		budget: newBudget(hashShare, hashSaved, now), turn: make(chan struct{}, 1), now: now,
+		open: limits.Places{Most: hashOpen, Addr: hashOpenPerAddr},
+	}
 }
 
 // Enter takes a place in the queue, or fails with Busy. leave gives it back. Callers without a captcha have a share of
-// the places, so that they cannot keep out callers with one.
-func (h *Hasher) Enter(captcha bool) (leave func(), err error) {
-	open := 1
-	if captcha {
-		open = 0
-	}
+// the places, and each known address a share of those, so that they cannot keep out others.
+func (h *Hasher) Enter(captcha bool, addr netip.Addr) (leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.inside > hashQueue || h.open+open > hashOpen {
+	if h.inside > hashQueue || !captcha && !h.open.Room(0, addr) {
 		return nil, errCrowded()
 	}
-	h.move(1, open)
+	count := func(n int) {
+		h.inside += n
+		if !captcha {
+			h.open.Add(0, addr, n)
+		}
+		h.noteWaiting()
+	}
+	count(1)
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.move(-1, -open)
+		count(-1)
 	}, nil
-}
-
-// move changes the counts of callers. Callers hold mu.
-func (h *Hasher) move(inside, open int) {
-	h.inside += inside
-	h.open += open
-	h.noteWaiting()
 }
 
 // noteWaiting updates waiting. Callers hold mu.

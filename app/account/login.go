@@ -67,7 +67,7 @@ func (a *Accounts) prove(ctx context.Context, email string, l *app.LogIn) (app.U
 			return app.User{}, err
 		}
 	}
-	leave, err := a.Hasher.Enter(l.Captcha != nil)
+	leave, err := a.Hasher.Enter(l.Captcha != nil, l.Addr)
 	switch {
 	case err != nil && l.Captcha == nil:
 		return app.User{}, errCaptcha() // a picture leads to the other places

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/netip"
 
 	"stampede/app"
 )
@@ -62,7 +63,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, who app.Identity, c app.P
 	if err := CheckPassword(c.New, u.Email); err != nil {
 		return err
 	}
-	leave, err := a.Hasher.Enter(false)
+	leave, err := a.Hasher.Enter(false, netip.Addr{})
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, who app.Identity, c app.P
 
 // Prove checks the account's password, for acts for which an access token is not enough.
 func (a *Accounts) Prove(ctx context.Context, u *app.User, password string) error {
-	leave, err := a.Hasher.Enter(false)
+	leave, err := a.Hasher.Enter(false, netip.Addr{})
 	if err != nil {
 		return err
 	}

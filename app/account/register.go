@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/netip"
 	"time"
 
 	"stampede/app"
@@ -69,7 +70,7 @@ func (a *Accounts) hashSolved(ctx context.Context, answer *app.CaptchaAnswer, pa
 	if answer == nil {
 		return "", errCaptcha()
 	}
-	leave, err := a.Hasher.Enter(true)
+	leave, err := a.Hasher.Enter(true, netip.Addr{})
 	if err != nil {
 		return "", err
 	}
@@ -179,7 +180,7 @@ func (a *Accounts) Reset(ctx context.Context, n app.NewPassword) error {
 	if _, err := a.Users.CheckMailToken(ctx, hashOf(n.Token), app.TokenReset, a.Now()); err != nil {
 		return linkError(err)
 	}
-	leave, err := a.Hasher.Enter(false)
+	leave, err := a.Hasher.Enter(false, netip.Addr{})
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ type Places struct {
 	nets             map[netip.Prefix]int // see app.Networks
 }
 
-// Room reports whether a user (0: unknown) may hold one more from an address. A site of IPv6 may hold app.WideShare
+// Room reports whether a user (0: unknown) may hold one more from an address (zero: unknown). A site of IPv6 may hold app.WideShare
 // times as many as an address, and at most half of all.
 func (p *Places) Room(user app.ID, addr netip.Addr) bool {
 	own, wide := app.Networks(addr)
@@ -23,7 +23,8 @@ func (p *Places) Room(user app.ID, addr netip.Addr) bool {
 	if p.Most > 0 {
 		site = max(p.Addr, min(site, p.Most/2))
 	}
-	return room(p.taken, p.Most) && (user == 0 || room(p.users[user], p.User)) && room(p.nets[own], p.Addr) &&
+	return room(p.taken, p.Most) && (user == 0 || room(p.users[user], p.User)) &&
+		(!own.IsValid() || room(p.nets[own], p.Addr)) &&
 		(!wide.IsValid() || room(p.nets[wide], site))
 }
 
