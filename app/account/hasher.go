@@ -27,7 +27,7 @@ const (
 )
 
 // Hasher computes password hashes, one at a time and within a budget of processor time. A caller that finds the queue
-// full is rejected before anything is computed, read or counted.
+// full is rejected before anything is computed.
 type Hasher struct {
 	budget *budget
 	turn   chan struct{}
