@@ -370,6 +370,7 @@ func TestDevices(t *testing.T) {
 // Captchas are answered once, rightly or wrongly; failures make them due.
 func TestFailuresDemandACaptcha(t *testing.T) {
 	onBoth(t, func(w *world) {
+		w.Hasher.budget = newBudget(hashShare, time.Hour, time.Now)
 		email := w.account()
 		try := func(password string, c *app.CaptchaAnswer, addr string) error {
 			l := app.LogIn{Email: email, Password: password, Captcha: c}
@@ -415,6 +416,15 @@ func TestFailuresDemandACaptcha(t *testing.T) {
 		}
 		w.refused("from a failing address", try(goodPassword, nil, "192.0.2.9"), app.CaptchaRequired)
 		w.must(try(goodPassword, w.solution(), "192.0.2.9"))
+		// A few failures of an address are enough while the budget for hashes is short.
+		for range addressSuspect {
+			counts, _ := failureCounts(newEmail(), netip.MustParseAddr("192.0.2.10"))
+			w.Shelf.count(w.ctx, failuresWithin, counts...)
+		}
+		w.must(try(goodPassword, nil, "192.0.2.10"))
+		w.Hasher.budget.level = 0
+		w.refused("from a suspect address", try(goodPassword, nil, "192.0.2.10"), app.CaptchaRequired)
+		w.must(try(goodPassword, nil, "192.0.2.11"))
 	})
 }
 

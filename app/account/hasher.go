@@ -89,6 +89,10 @@ func (h *Hasher) Pressed() bool {
 	return !h.waiting.IsZero() && h.now().Sub(h.waiting) >= pressedAfter
 }
 
+// scarce reports whether less than half of the largest budget is saved. The rest is for captchas and for
+// addresses with few failures.
+func (h *Hasher) scarce() bool { return h.budget.left() < hashSaved/2 }
+
 // Hash computes the hash of a new password.
 func (h *Hasher) Hash(ctx context.Context, password string) (hash string, err error) {
 	err = h.compute(ctx, func() { hash = hashPassword(password) })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -13,8 +14,10 @@ import (
 
 const (
 	// After so many failures of an e-mail or an address, which an office may share, a log in needs a picture.
+	// With addressSuspect failures an address needs one while the budget for hashes is short.
 	emailFailures   = 3
 	addressFailures = 20
+	addressSuspect  = 3
 	failuresWithin  = 15 * time.Minute
 	maxDeviceName   = 80
 )
@@ -58,7 +61,7 @@ func (a *Accounts) LogIn(ctx context.Context, l app.LogIn) (app.Session, error) 
 func (a *Accounts) prove(ctx context.Context, email string, l *app.LogIn) (app.User, error) {
 	counts, most := failureCounts(email, l.Addr)
 	failures := a.Shelf.counts(ctx, counts...)
-	failing := l.Captcha != nil
+	failing := l.Captcha != nil || slices.Max(failures[1:]) >= addressSuspect && a.Hasher.scarce()
 	for i := range failures {
 		failing = failing || failures[i] >= most[i]
 	}
