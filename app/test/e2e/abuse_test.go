@@ -38,7 +38,7 @@ const (
 // abuse is what one address sends, over abuseClients clients. open prepares a client and returns its requests.
 type abuse struct {
 	name     string
-	nginx    bool // through nginx with 512 connections, of which one address gets 125
+	nginx    bool // through nginx with 1024 connections, of which one address gets 250: a refused one is left for a second
 	connects bool // each request takes a new connection; so do the cheap requests beside it
 	open     func(c *abusive) func(ctx context.Context) error
 }
@@ -248,8 +248,8 @@ func TestShoppersAreServedDuringAbuse(t *testing.T) {
 	mails := filepath.Join(data, "mail")
 	email, access := s.becomeAccount(n, mails, ""), n.logIn(s.becomeAccount(n, mails, ""), accountPassword).Access
 	proxy := kit.StartNginxWorkers(t, 1, shippedSite, n.addr,
-		"worker_connections 32768", "worker_connections 512",
-		"limit_conn stampede_connections 8000", "limit_conn stampede_connections 125")
+		"worker_connections 32768", "worker_connections 1024",
+		"limit_conn stampede_connections 8000", "limit_conn stampede_connections 250")
 	for _, a := range abuses {
 		t.Run(a.name, func(t *testing.T) {
 			w := way{addr: n.addr}
