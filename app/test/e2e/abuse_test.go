@@ -38,7 +38,7 @@ const (
 // abuse is what one address sends, over abuseClients clients. open prepares a client and returns its requests.
 type abuse struct {
 	name     string
-	nginx    bool // through nginx with 1024 connections, of which one address gets 250: a refused one is left for a second
+	nginx    bool // through nginx with 1024 connections, 250 for an address; refused ones last 1 s
 	connects bool // each request takes a new connection; so do the cheap requests beside it
 	open     func(c *abusive) func(ctx context.Context) error
 }
