@@ -119,7 +119,7 @@ func (a *Accounts) Activate(ctx context.Context, n app.Activation) (string, erro
 	if err != nil {
 		return "", linkError(err)
 	}
-	leave, err := a.Hasher.Enter(false)
+	leave, err := a.Hasher.Enter(false, netip.Addr{})
 	if err != nil {
 		return "", err
 	}
