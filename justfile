@@ -39,6 +39,11 @@ crash *flags:
 rolling *flags:
     @deploy/scripts/rolling.sh "$@"
 
+# Abuse the shop from one address and print the p99 of shoppers at other addresses, beside cheap requests
+[no-exit-message]
+attack:
+    @deploy/scripts/attack.sh
+
 # Let the demo run for long: every slot moves, nothing grows (how long, slots of, shoppers; 1h 5m 100)
 [no-exit-message]
 soak *args:

@@ -1,5 +1,7 @@
 package app
 
+import "net/netip"
+
 // What people say to their accounts, and hear. The fields are those of the routes under /api/v1/auth and /me.
 
 // Picture is a captcha of digits that is to be answered once.
@@ -23,7 +25,7 @@ type Registration struct {
 	Lang     string         `json:"lang"` // en or zh; "": en
 	Captcha  *CaptchaAnswer `json:"captcha"`
 
-	Guest Identity `json:"-"` // who asks, if anybody: a guest keeps the id
+	Guest Identity `json:"-"` // the caller, if known: see LogIn.Guest
 }
 
 // LogIn asks for a session.
@@ -34,13 +36,20 @@ type LogIn struct {
 	Client   string         `json:"client"`  // "app": the refresh token is in the answer, else in a cookie
 	Device   string         `json:"device"`  // how the log in is called in the list of devices
 
-	Addr string `json:"-"` // where the request came from
+	Addr  netip.Addr `json:"-"` // where the request came from
+	Guest Identity   `json:"-"` // the caller, if known: the first log in of the guest who registered keeps id and orders
 }
 
 // Forgotten asks for a link that sets a new password.
 type Forgotten struct {
 	Email   string         `json:"email"`
 	Captcha *CaptchaAnswer `json:"captcha"`
+}
+
+// Activation activates the account of a mailed link by its chosen password.
+type Activation struct {
+	Token    string `json:"token"`
+	Password string `json:"password"`
 }
 
 // NewPassword sets a password by such a link.

@@ -18,7 +18,10 @@ const (
 	mostLines    = 10_000
 	mostProblems = 100 // that are named
 	bom          = "\ufeff"
-	computed     = "=+-@\t\r'" // what begins a cell that is not taken as it is
+	// separators end a cell in spreadsheets whose separator is ; or that ignore quotes behind one.
+	separators = ";\t\r\n"
+	// computed begins a formula; apostrophes are guarded, too, so that the guard can be removed.
+	computed = "=+-@＝＋－＠'"
 )
 
 // ImportProblem is what is wrong in a table, and where.
@@ -38,20 +41,43 @@ type ImportReport struct {
 	DryRun   bool            `json:"dry_run"`
 }
 
-// guardCell makes text of a cell that a spreadsheet would compute.
+// guardCell puts an apostrophe in front of each part of a cell that a spreadsheet could take for a formula: at its start
+// and behind separators.
 func guardCell(text string) string {
-	if text != "" && strings.ContainsRune(computed, rune(text[0])) {
-		return "'" + text
+	var guarded strings.Builder
+	for i := range len(text) {
+		if startsPart(text, i) && computes(text[i:], i == 0) {
+			guarded.WriteByte('\'')
+		}
+		guarded.WriteByte(text[i])
 	}
-	return text
+	return guarded.String()
 }
 
-// unguardCell removes the apostrophe of guardCell.
+// unguardCell removes the apostrophes of guardCell.
 func unguardCell(text string) string {
-	if len(text) > 1 && text[0] == '\'' && strings.IndexByte(computed, text[1]) >= 0 {
-		return text[1:]
+	var plain strings.Builder
+	for i := 0; i < len(text); i++ {
+		if startsPart(text, i) && text[i] == '\'' && computes(text[i+1:], i == 0) {
+			i++ // an apostrophe behind the guard is part of the cell
+		}
+		plain.WriteByte(text[i])
 	}
-	return text
+	return plain.String()
+}
+
+func startsPart(text string, i int) bool {
+	return i == 0 || strings.IndexByte(separators, text[i-1]) >= 0
+}
+
+// computes reports whether a spreadsheet could compute a part of a cell. It may remove quotes, and at the start of
+// a cell white space.
+func computes(part string, first bool) bool {
+	if first && strings.IndexAny(part, "\t\r\n") == 0 {
+		return true
+	}
+	r, size := utf8.DecodeRuneInString(strings.TrimLeft(part, `"`))
+	return size > 0 && strings.ContainsRune(computed, r)
 }
 
 // writeTable writes a head and lines.

@@ -11,7 +11,7 @@ const (
 	// pressureWindow is over what time the questions of an address are counted.
 	pressureWindow = 10 * time.Second
 	// calmAsks is how many passes an address may ask for in that time before its tasks get harder: more than the 200
-	// people of an office do.
+	// people of an office do. A wide network (Networks) may ask for WideShare times as many.
 	calmAsks = 256
 	// hardest is how many bits are added at most.
 	hardest = 6
@@ -19,10 +19,10 @@ const (
 	addressesKept = 65_536
 )
 
-// pressure counts, on this node, how often passes are asked for from each address (CustomerAddr).
+// pressure counts, on this node, how often passes are asked for from each of the Networks of an address.
 type pressure struct {
-	mu sync.Mutex
-	of map[netip.Addr]*asks
+	mu        sync.Mutex
+	own, wide map[netip.Prefix]*asks
 }
 
 // asks are those of an address in the window that began at an instant, and in the one before it.
@@ -37,16 +37,25 @@ func (p *pressure) ask(from netip.Addr, now time.Time) (more int) {
 	if !from.IsValid() {
 		return 0
 	}
-	from = CustomerAddr(from)
+	own, wide := Networks(from)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	a := p.of[from]
+	more = askOf(&p.own, own, calmAsks, now)
+	if wide.IsValid() {
+		more = max(more, askOf(&p.wide, wide, calmAsks*WideShare, now))
+	}
+	return more
+}
+
+// askOf counts a question of one network, which may ask for calm of them. Callers hold mu.
+func askOf(of *map[netip.Prefix]*asks, network netip.Prefix, calm int, now time.Time) (more int) {
+	a := (*of)[network]
 	if a == nil {
-		if p.of == nil || len(p.of) >= addressesKept {
-			p.of = make(map[netip.Addr]*asks)
+		if *of == nil || len(*of) >= addressesKept {
+			*of = make(map[netip.Prefix]*asks)
 		}
 		a = &asks{began: now}
-		p.of[from] = a
+		(*of)[network] = a
 	}
 	switch since := now.Sub(a.began); {
 	case since >= 2*pressureWindow:
@@ -57,5 +66,5 @@ func (p *pressure) ask(from netip.Addr, now time.Time) (more int) {
 	a.now++
 	// Of the window before, as much counts as still lies within ten seconds.
 	left := 1 - float64(now.Sub(a.began))/float64(pressureWindow)
-	return min(bits.Len(uint((a.now+int(left*float64(a.before)))/(calmAsks+1))), hardest)
+	return min(bits.Len(uint((a.now+int(left*float64(a.before)))/(calm+1))), hardest)
 }

@@ -165,6 +165,13 @@ func TestPressure(t *testing.T) {
 	if more == 0 {
 		t.Error("a customer's /64 counts as many addresses")
 	}
+	// Another /48: nobody asks twice from the same /64.
+	for i := range 2 * calmAsks * WideShare {
+		more = p.ask(netip.AddrFrom16([16]byte{0xfd, 6: byte(i >> 8), byte(i)}), began)
+	}
+	if more == 0 {
+		t.Error("a site's /48 counts as 65,536 customers")
+	}
 	for i := range 4 * calmAsks {
 		if p.ask(netip.Addr{}, began.Add(time.Duration(i))) != 0 {
 			t.Fatal("an unknown address is under pressure")

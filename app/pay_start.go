@@ -28,8 +28,11 @@ type Cashier struct {
 	Effects   *Effects
 	// Margin is how long before its deadline an order can be paid last, see TradeMargin.
 	Margin time.Duration
+	// MayCall admits a call to the gateway for the code of an order of the user, or fails with RateLimited; nil: all.
+	MayCall func(user ID) error
 
-	counts PayCounts
+	payables payables
+	counts   PayCounts
 }
 
 // PayCounts are what this node has seen of money.
@@ -62,7 +65,8 @@ func TradeMargin(payWindow time.Duration) time.Duration { return min(longestMarg
 var ErrTradeOdd = errors.New("the trade does not fit its order")
 
 // Pay answers where the buyer pays the order, and until when. A repeat, also for another way to pay, is the same trade.
-// Only the buyer of a pending order can pay it, until Margin before its deadline. Busy means unknown: press again.
+// Only the buyer of a pending order can pay it, until Margin before its deadline. Busy means unknown: press again. A
+// stored payment is returned only after the row was read: the order may have been paid or cancelled.
 func (c *Cashier) Pay(ctx context.Context, user, order ID, via PayVia) (Payable, error) {
 	if !c.TakesPayments() {
 		return Payable{}, Fail(UnknownOp, "this shop takes no payments")
@@ -84,6 +88,15 @@ func (c *Cashier) Pay(ctx context.Context, user, order ID, via PayVia) (Payable,
 	if err := c.payable(row, now); err != nil {
 		return Payable{}, err
 	}
+	if stored, ok := c.payables.find(order, via); ok {
+		c.counts.Opened.Add(1)
+		return stored, nil
+	}
+	if via == ViaQR && c.MayCall != nil {
+		if err := c.MayCall(user); err != nil {
+			return Payable{}, err
+		}
+	}
 	until := MillisOf(c.tradeEnds(row).Time().Truncate(time.Second)) // the gateway counts in seconds
 	payment, err := c.Gateway.Pay(ctx, PayRequest{
 		Order: order, Via: via, AmountFen: row.AmountFen, Subject: row.ProductName, ExpiresAt: until,
@@ -96,7 +109,9 @@ func (c *Cashier) Pay(ctx context.Context, user, order ID, via PayVia) (Payable,
 		return Payable{}, unsettled("ask the gateway about order "+order.String(), err)
 	}
 	c.counts.Opened.Add(1)
-	return Payable{Payment: payment, PayBy: row.PayBy, Until: until}, nil
+	payable := Payable{Payment: payment, PayBy: row.PayBy, Until: until}
+	c.payables.store(order, via, payable, now)
+	return payable, nil
 }
 
 // tradeEnds is when the gateway stops taking money for the order.

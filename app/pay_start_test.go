@@ -133,6 +133,42 @@ func TestPayNotesTheTradeFirst(t *testing.T) {
 	}
 }
 
+// A repeat gets the stored payment without a call; the row is read all the same, and calls for codes are limited.
+func TestRepeatedPayMakesNoCall(t *testing.T) {
+	t.Parallel()
+	c, _, book, _ := newTestCashier()
+	calls := 0
+	c.MayCall = func(user ID) error {
+		if calls++; user != 9 || calls > 1 {
+			return Fail(RateLimited, "too many calls")
+		}
+		return nil
+	}
+	first, err := c.Pay(context.Background(), 9, 1, ViaQR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		if again, err := c.Pay(context.Background(), 9, 1, ViaQR); err != nil || again != first {
+			t.Fatalf("got %+v, %v; want %+v", again, err, first)
+		}
+	}
+	if n := len(book.steps); n != 102 || calls != 1 {
+		t.Errorf("%d steps, %d calls; want 101 reads and a call of the gateway", n, calls)
+	}
+	c.payables.stored = nil
+	if _, err := c.Pay(context.Background(), 9, 1, ViaQR); AsError(err).Code != RateLimited {
+		t.Errorf("got %v, want rate_limited", err)
+	}
+	if _, err := c.Pay(context.Background(), 9, 1, ViaWap); err != nil {
+		t.Errorf("a way without a call: %v", err)
+	}
+	book.row.State = Cancelled
+	if _, err := c.Pay(context.Background(), 9, 1, ViaWap); AsError(err).Code != WrongState {
+		t.Errorf("got %v for a cancelled order, want wrong_state", err)
+	}
+}
+
 // Nobody pays what is not theirs, not pending, or over; a gateway without an answer is unknown, never a no (I6).
 func TestPayRefuses(t *testing.T) {
 	t.Parallel()

@@ -25,8 +25,8 @@ type PersonalData struct {
 type ErasureStore interface {
 	// Erase deletes what the shop keeps of a user but orders: account data, log ins, links, the address book. Access
 	// tokens count no more, a guest's until the instant given. Addresses in orders are noted for blanking. A repeat is
-	// safe.
-	Erase(ctx context.Context, user ID, now, guestUntil Millis) error
+	// safe. ErrNoRow: the account is active, and its password is not that of proven (nil: none is required).
+	Erase(ctx context.Context, user ID, proven *User, now, guestUntil Millis) error
 	// ClaimErasures takes those whose orders are due to be looked at. What is not planned by then comes again after
 	// ErasureLease.
 	ClaimErasures(ctx context.Context, now Millis, limit int) ([]Erasure, error)
@@ -176,10 +176,14 @@ func (p *PersonalData) Delete(ctx context.Context, who Identity, password string
 			return err
 		}
 	}
-	return Unreadable("your data", p.erase(ctx, who.User))
+	err = p.erase(ctx, who.User, &u)
+	if errors.Is(err, ErrNoRow) { // activated, or its password changed, since it was read
+		return Fail(Forbidden, "the password is not right")
+	}
+	return Unreadable("your data", err)
 }
 
-func (p *PersonalData) erase(ctx context.Context, user ID) error {
+func (p *PersonalData) erase(ctx context.Context, user ID, proven *User) error {
 	now := p.Now()
-	return p.Erasures.Erase(ctx, user, now, now.Add(guestLife))
+	return p.Erasures.Erase(ctx, user, proven, now, now.Add(guestLife))
 }

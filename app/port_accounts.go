@@ -21,11 +21,11 @@ type UserStore interface {
 	UserByEmail(ctx context.Context, email string) (User, error)
 	// AddUser writes an account as given. ErrTaken: its e-mail or id has another account; the same one is a repeat.
 	AddUser(ctx context.Context, u User) error
-	// Register writes a pending account with the token that activates it. It takes the place of other registrations of
-	// the same e-mail or id that are pending, and their tokens with them. ErrTaken if one of both has an account.
-	Register(ctx context.Context, u User, activate MailToken) error
-	// EditUser sets name and language of an active account. ErrNoRow if there is none.
-	EditUser(ctx context.Context, id ID, name, lang string) error
+	// Register writes a pending account with its tokens. It replaces pending registrations of the same e-mail and their
+	// tokens. ErrTaken if the e-mail has an account.
+	Register(ctx context.Context, u User, tokens ...MailToken) error
+	// EditUser sets name and language of an active account; nil stays. ErrNoRow if there is none.
+	EditUser(ctx context.Context, id ID, name, lang *string) error
 	// SetRole sets the role of an active account; a change revokes all its devices. ErrNoRow: there is none.
 	SetRole(ctx context.Context, id ID, role Role) error
 	// SetPassword sets the password of an active account whose hash is still the old one, voids its reset links, and
@@ -33,22 +33,36 @@ type UserStore interface {
 	SetPassword(ctx context.Context, id ID, old, hash string, except ID) error
 
 	// AddMailToken adds a token, of which an account has a few at most: the oldest ones of its kind are void then.
-	AddMailToken(ctx context.Context, t MailToken) error
-	// Activate spends the token and makes its account active. ErrNoRow: the token is unknown, used or has ended, or the
-	// account is not in the right state. A repeat within a short while answers the same.
-	Activate(ctx context.Context, hash string, now Millis) (User, error)
+	// ErrNoRow: state or e-mail of the account are not those of u any more.
+	AddMailToken(ctx context.Context, t MailToken, u *User) error
+	// CheckMailToken reads the account of a token that may be spent at the instant now. ErrNoRow: it is unknown, used
+	// or has ended.
+	CheckMailToken(ctx context.Context, hash string, kind MailTokenKind, now Millis) (User, error)
+	// Activate spends the token and makes its account active, if its password hash is still the one given. ErrNoRow:
+	// the token is unknown, used or has ended, or the account has changed. A repeat within a short while answers the
+	// same.
+	Activate(ctx context.Context, hash, password string, now Millis) (User, error)
+	// Unregister deletes the pending account of an activation token. ErrNoRow: as for Activate.
+	Unregister(ctx context.Context, hash string, now Millis) error
+	// FirstLogIn removes the guest tokens of an account, and returns the id that it has from now on: that of the guest
+	// if hash is one of these tokens and the id has no account, else its own. ErrNoRow: the account is not active any
+	// more, or its password is not that of proven.
+	FirstLogIn(ctx context.Context, proven *User, guest ID, hash string) (ID, error)
 	// Reset spends the token, sets the password and revokes all devices. ErrNoRow: as for Activate.
 	Reset(ctx context.Context, hash, password string, now Millis) (User, error)
 }
 
 // DeviceStore is the durable truth about log ins, and about access tokens that no longer count.
 type DeviceStore interface {
-	// AddDevice writes a log in, and revokes the oldest ones of a user who has too many.
-	AddDevice(ctx context.Context, d Device) error
+	// AddDevice writes a log in, and revokes the oldest ones of a user who has too many. ErrNoRow: the account is not
+	// active any more, or its password or role is not that of proven.
+	AddDevice(ctx context.Context, d Device, proven *User) error
 	// Device reads one. ErrNoRow if there is none.
 	Device(ctx context.Context, id ID) (Device, error)
 	// RotateDevice writes d, whose hash replaces old, if old counts, and reports whether it did.
 	RotateDevice(ctx context.Context, d Device, old string) (bool, error)
+	// ReissueDevice clears the previous hash, if it is still the one given, and reports whether it did.
+	ReissueDevice(ctx context.Context, id ID, previous string) (bool, error)
 	// DevicesOf lists those of a user that are neither revoked nor ended at the instant now, the newest first.
 	DevicesOf(ctx context.Context, user ID, now Millis) ([]Device, error)
 	// RevokeDevice revokes one of the user's and its access tokens; a repeat changes nothing. ErrNoRow: there is none.
@@ -79,12 +93,13 @@ type KeyGeneration struct {
 	Number int64  // signs; 0: the key of the configuration itself
 	Since  Millis // when it began, by the database's clock; 0: from the first
 	Oldest int64  // the first generation that may count
+	Salt   string `json:"-"` // of all generations that may count; secret. "": none has ended all tokens yet
 }
 
 // KeyStore keeps the generation of the signing key.
 type KeyStore interface {
 	KeyGeneration(ctx context.Context) (KeyGeneration, error)
 	// RotateKey begins the generation after from, if that is still the present one (else ErrNoRow). only: none of
-	// before counts any more.
+	// before counts any more, and the salt is a new one.
 	RotateKey(ctx context.Context, from int64, only bool) (KeyGeneration, error)
 }

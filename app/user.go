@@ -3,7 +3,7 @@ package app
 // UserState is how far an account has come:
 //
 //	pending ── the link in the mail ──▶ active ── its bearer, or an operator ──▶ deleted
-//	   └─ replaced by a newer registration of the same e-mail or guest, or forgotten after a while
+//	   └─ replaced by a newer registration of the same e-mail, rejected by the link, or forgotten after a while
 type UserState string
 
 const (
@@ -32,7 +32,7 @@ type Device struct {
 	User         ID
 	Name         string
 	RefreshHash  string // of the token that counts
-	PreviousHash string // of the one before it; "" before the first rotation
+	PreviousHash string // of the one before it and its client; "": none is reissued
 	RotatedAt    Millis
 	CreatedAt    Millis
 	LastSeenAt   Millis
@@ -46,6 +46,8 @@ type MailTokenKind string
 const (
 	TokenActivate MailTokenKind = "activate"
 	TokenReset    MailTokenKind = "reset"
+	// TokenGuest is not mailed. It ties an account to the guest who registered it, until the first log in.
+	TokenGuest MailTokenKind = "guest"
 )
 
 // MailToken is what the store knows of the secret in a mailed link.

@@ -54,7 +54,7 @@ func (s *UserService) RevokeUser(ctx context.Context, actor Actor, id ID) (int, 
 // DeleteUser deletes the data of an account or of a guest, of whom nothing but the id is known.
 func (s *UserService) DeleteUser(ctx context.Context, actor Actor, id ID) error {
 	_, err := s.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
-		return Act{Kind: "user.delete", Object: object("user", id)}, s.Data.erase(ctx, id)
+		return Act{Kind: "user.delete", Object: object("user", id)}, s.Data.erase(ctx, id, nil)
 	})
 	return err
 }

@@ -14,7 +14,8 @@ import (
 const busyRetry = time.Second
 
 // join puts the client into the set of what it watches now, and sends the reply under the same lock, so that no tick
-// precedes the snapshot. Busy: there are too many sets.
+// precedes the snapshot. Busy: the client has no place for a new set. One whole slot needs no place: there are as many
+// such sets as slots.
 func (h *Hub) join(c *client, w watching, reply []byte) *app.Error {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
@@ -24,10 +25,13 @@ func (h *Hub) join(c *client, w watching, reply []byte) *app.Error {
 	key := setKey(slots, sales)
 	set := h.sets[key]
 	if set == nil && len(slots)+len(sales) > 0 {
-		if len(h.sets) >= h.options.MaxSets {
-			return app.FailBusy("too many different things are watched on this node; watch a whole slot", busyRetry)
-		}
 		set = &watchSet{key: key, slots: slots, singles: w.sales, sales: sales}
+		if len(slots) != 1 || len(w.sales) > 0 {
+			if !h.places.Room(c.who().User, c.addr) {
+				return app.FailBusy("too many different things are watched on this node; watch a whole slot", busyRetry)
+			}
+			h.holdLocked(c, set)
+		}
 		h.sets[key] = set
 	}
 	h.leaveSetLocked(c, set)
@@ -60,11 +64,32 @@ func (h *Hub) unwatch(c *client) {
 	h.leaveSetLocked(c, nil)
 }
 
-// leaveSetLocked removes the client from its set, and the set if it is empty and not joined next.
+// leaveSetLocked removes the client from its set, and the set if it is empty and not joined next. A place that the
+// client holds for the set passes to a client that stays.
 func (h *Hub) leaveSetLocked(c *client, next *watchSet) {
-	if old := c.set; old != nil && old.remove(c) == 0 && old != next {
+	old := c.set
+	if old == nil {
+		return
+	}
+	left := old.remove(c)
+	if old == next {
+		return
+	}
+	if left == 0 {
 		delete(h.sets, old.key)
 	}
+	if old.holder == c {
+		h.places.Add(c.who().User, c.addr, -1)
+		if left > 0 {
+			h.holdLocked(old.members[0], old)
+		}
+	}
+}
+
+// holdLocked gives the set a place of the client.
+func (h *Hub) holdLocked(c *client, s *watchSet) {
+	s.holder = c
+	h.places.Add(c.who().User, c.addr, 1)
 }
 
 // enrol records which sales the slot of a snapshot has, and when the slot and the single sales close.

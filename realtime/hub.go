@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"stampede/app"
+	"stampede/app/limits"
 )
 
 // Options of a hub. Zero values become the defaults named.
@@ -48,9 +49,13 @@ type Options struct {
 	// MayBuy admits a buy or fails with RateLimited; nil: all are admitted. It must be quick.
 	MayBuy func(user app.ID, addr netip.Addr, sale app.ID) error
 
+	// Admit admits an op of a class or fails with RateLimited; nil: all are admitted. User 0 is anonymous. It must be
+	// quick.
+	Admit func(class limits.Class, user app.ID, addr netip.Addr) error
+
 	MaxClients int // connections of this node; 50,000
 	MaxPerUser int // connections of one user on this node; the oldest gives way; 10
-	MaxSets    int // different watch sets; 1,000
+	MaxSets    int // different watch sets other than one whole slot; 1,000
 
 	Tracer *app.Tracer // samples buys and follows them to the socket; may be nil
 
@@ -115,6 +120,7 @@ type Hub struct {
 	roster map[app.ID][]app.ID    // sales of the slots that somebody watches
 	closes map[subject]app.Millis // when watched subjects close; one that is absent is watched no longer
 	tickNo int64                  // of the newest tick
+	places limits.Places          // of watch sets other than one whole slot
 
 	beatMu sync.Mutex // the tick loop
 	board  *board
@@ -146,6 +152,7 @@ func NewHub(o Options) *Hub {
 		options: o, shop: o.Shop, began: time.Now(),
 		clients: make(map[*client]struct{}), users: make(map[app.ID][]*client),
 		sets: make(map[string]*watchSet), roster: make(map[app.ID][]app.ID), closes: make(map[subject]app.Millis),
+		places: limits.Places{Most: o.MaxSets, User: maxSetsPerUser, Addr: maxSetsPerAddr},
 		board:  newBoard(),
 		live:   liveBoard{watchers: make(map[*client]struct{})},
 		chains: newChains(o.Partitions, o.ReachWithin), wake: make(chan struct{}, 1),

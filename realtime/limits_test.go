@@ -1,11 +1,14 @@
 package realtime
 
 import (
+	"fmt"
 	"net/netip"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"stampede/app"
+	"stampede/app/limits"
 )
 
 // Who is blocked while connected is told so and closed; others stay; who comes later is closed as well, before anything
@@ -74,5 +77,57 @@ func TestBuysOfSocketsMeetTheLimits(t *testing.T) {
 	p.do(`"op":"buy","sale":"101","qty":"x","key":"first-press"`) // counts as little as any frame that says nothing
 	if bought.Load() != 1 || asked.Load() != 2 {
 		t.Errorf("%d buys reached the shop, %d were counted", bought.Load(), asked.Load())
+	}
+}
+
+// Each op counts in a class for its user and address before it runs, or has its reason here.
+func TestOpsHaveALimitClass(t *testing.T) {
+	t.Parallel()
+	unclassed := map[string]string{
+		"hello": "once per handshake",
+		"renew": "a signature",
+		"time":  "a clock in memory",
+		"seen":  "does nothing",
+		"buy":   "MayBuy counts it in the class buy, by its sale",
+		"board": "the role of operators comes first",
+	}
+	var class atomic.Value
+	n := startNode(t, func(o *Options) {
+		o.OpsBurst = 1000
+		o.Admit = func(of limits.Class, user app.ID, addr netip.Addr) error {
+			if class.Store(of); user != 7 || !addr.IsLoopback() {
+				t.Errorf("%s counts user %v at %v", of, user, addr)
+			}
+			return limits.Refused("enough", 700*time.Millisecond)
+		}
+	})
+	p := n.greet(t, 7)
+	for name := range ops {
+		class.Store(limits.Class(""))
+		answer := p.do(fmt.Sprintf(`"op":%q,"order":"1","sale":"101"`, name))
+		counted := class.Load() != limits.Class("")
+		limited := answer.Error != nil && answer.Error.Code == app.RateLimited && answer.Error.RetryMS == 700
+		if counted == (unclassed[name] != "") || counted != limited {
+			t.Errorf("%s: class %q, reason %q, answer %+v", name, class.Load(), unclassed[name], answer.Error)
+		}
+	}
+}
+
+// Each op needs a token, or its cost for a caller without one is in the table.
+func TestOpsCostLittleBeforeTheCallerIsKnown(t *testing.T) {
+	t.Parallel()
+	public := map[string]string{
+		"hello":   "memory: a signature",
+		"time":    "none",
+		"watch":   "the catalogue in memory",
+		"unwatch": "memory",
+	}
+	p := startNode(t).greet(t, 0)
+	for op := range ops {
+		e := p.do(`"op":"` + op + `","sale":"101","sales":["101"],"order":"1","t0":1`).Error
+		needsToken := e != nil && e.Code == app.Unauthorized
+		if _, listed := public[op]; listed == needsToken {
+			t.Errorf("%s: %v; in the table: %t", op, e, listed)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stampede/app"
+	"stampede/app/limits"
 )
 
 // op executes one kind of request. It returns the reply body, sent (already replied) or later (will call finish).
@@ -23,21 +24,25 @@ const (
 	later = remark("not finished yet")
 )
 
-var ops = map[string]op{
-	"hello":   (*client).hello,
-	"renew":   (*client).renew,
-	"time":    (*client).time,
-	"watch":   (*client).watch,
-	"unwatch": (*client).unwatch,
-	"buy":     (*client).buy,
-	"pass":    (*client).pass,
-	"solve":   (*client).solve,
-	"cancel":  ofOrder(cancel),
-	"pay":     ofOrder(pay),
-	"refund":  ofOrder(refund),
-	"orders":  (*client).orders,
-	"seen":    (*client).seen,
-	"board":   (*client).watchBoard,
+// ops by name. Those without a class are bounded by the pace of their connection; TestOpsHaveALimitClass has the reasons.
+var ops = map[string]struct {
+	run   op
+	class limits.Class
+}{
+	"hello":   {(*client).hello, ""},
+	"renew":   {(*client).renew, ""},
+	"time":    {(*client).time, ""},
+	"watch":   {(*client).watch, limits.Watch},
+	"unwatch": {(*client).unwatch, limits.Watch},
+	"buy":     {(*client).buy, ""},
+	"pass":    {(*client).pass, limits.Pass},
+	"solve":   {(*client).solve, limits.Pass},
+	"cancel":  {ofOrder(cancel), limits.Cancel},
+	"pay":     {ofOrder(pay), limits.Pay},
+	"refund":  {ofOrder(refund), limits.Refund},
+	"orders":  {(*client).orders, limits.Orders},
+	"seen":    {(*client).seen, ""},
+	"board":   {(*client).watchBoard, ""},
 }
 
 // requests holds requests for reuse; nobody keeps one longer than its op.
@@ -65,13 +70,15 @@ func (c *client) handle(frame []byte) {
 	if r.unreadable && c.unreadable.strike(now) {
 		defer c.depart(CloseProtocol)
 	}
-	run, known := ops[r.op]
+	kind, known := ops[r.op]
 	switch {
 	case failed != nil:
 	case !known:
 		failed = app.Fail(app.UnknownOp, "unknown op "+strconv.Quote(clip(r.op)))
 	case r.op != "hello" && !c.isGreeted():
 		failed = app.Fail(app.BadRequest, "say hello first")
+	default:
+		failed = c.admit(kind.class)
 	}
 	if failed != nil {
 		c.refuse(r.id, failed)
@@ -79,9 +86,20 @@ func (c *client) handle(frame []byte) {
 		return
 	}
 	ctx := newOpContext(c, begins.Add(c.hub.options.OpWithin), r)
-	if ok, err := c.contain(run, ctx, r); ok != later {
+	if ok, err := c.contain(kind.run, ctx, r); ok != later {
 		c.finish(ctx, ok, err)
 	}
+}
+
+// admit counts an op of a class for its user and address.
+func (c *client) admit(class limits.Class) *app.Error {
+	if class == "" || c.hub.options.Admit == nil {
+		return nil
+	}
+	if err := c.hub.options.Admit(class, c.who().User, c.addr); err != nil {
+		return app.AsError(err)
+	}
+	return nil
 }
 
 // contain runs the op and turns a panic into an internal error.
@@ -130,7 +148,8 @@ func (c *client) time(_ *opContext, r *request) (any, error) {
 }
 
 // watch adds a slot or sales to the watch set and replies with their snapshot. Changes between the snapshot and the
-// first tick are offered again, from the recent news and with a tick of the whole set.
+// first tick are offered again, from the recent news and with a tick of the whole set. A whole slot is never refused: a
+// client that has no place for another set then watches this slot alone.
 func (c *client) watch(ctx *opContext, r *request) (any, error) {
 	slot, sales, failed := r.watched()
 	if failed != nil {
@@ -153,7 +172,13 @@ func (c *client) watch(ctx *opContext, r *request) (any, error) {
 	if view.Sales == nil {
 		view.Sales = []app.SaleView{}
 	}
-	if busy := c.hub.join(c, next, encode(reply{r.id, view})); busy != nil {
+	answer := encode(reply{r.id, view})
+	busy := c.hub.join(c, next, answer)
+	if busy != nil && view.Slot != 0 && len(sales) == 0 {
+		next = watching{slots: []app.ID{view.Slot}}
+		busy = c.hub.join(c, next, answer)
+	}
+	if busy != nil {
 		return nil, busy
 	}
 	c.watching = next

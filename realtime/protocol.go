@@ -20,6 +20,8 @@ const (
 	maxFrame        = 4 << 10 // bytes of one client frame
 	maxWatchedSales = 20      // sales that a client may watch one by one
 	maxWatchedSlots = 4       // slots that a client may watch at once
+	maxSetsPerUser  = 4       // watch sets other than one whole slot, on one node
+	maxSetsPerAddr  = 64      // the same of an address
 	defaultOrders   = 20
 	maxOrders       = 100
 )

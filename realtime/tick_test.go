@@ -2,6 +2,8 @@ package realtime
 
 import (
 	"fmt"
+	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -176,6 +178,74 @@ func TestWatchersOfTheSameShareASet(t *testing.T) {
 	}
 	p.must(`"op":"watch","sales":["5","6"]`, nil)
 	wantSame(t, "watched", map[app.ID]int64{5: 3, 6: 3}, n.hub.WatchedBy())
+	// A whole slot is never refused: without a place for a set of both, it replaces the rest.
+	p.must(`"op":"watch","slot":"1"`, nil)
+	wantSame(t, "watched", map[app.ID]int64{5: 2, 6: 2, 11: 1, 12: 1}, n.hub.WatchedBy())
+	p.wantRefused(`"op":"watch","slot":"1","sales":["7"]`, app.Busy)
+}
+
+// TestNoAddressTakesAllWatchSets attacks as the review of 2026-11 did: many anonymous clients of one address each watch
+// another subset of sales, or another pair of slots.
+func TestNoAddressTakesAllWatchSets(t *testing.T) {
+	t.Parallel()
+	h := NewHub(Options{Shop: &fakeShop{}})
+	at := func(addr string, user app.ID) *client {
+		return &client{hub: h, addr: netip.MustParseAddr(addr), gone: true, identity: app.Identity{User: user}}
+	}
+	admitted := func(addr string, user app.ID, first int) (in []*client) {
+		for n := range 1000 {
+			c := at(addr, user)
+			id := app.ID(first + n)
+			w := watching{slots: []app.ID{id, id + 1}}
+			if n%2 == 0 {
+				w = watching{sales: []app.ID{id, id + 1}}
+			}
+			if h.join(c, w, nil) == nil {
+				in = append(in, c)
+			}
+		}
+		return in
+	}
+	attackers := admitted("127.0.0.66", 0, 1000)
+	if len(attackers) != maxSetsPerAddr {
+		t.Errorf("one address has %d sets, want %d", len(attackers), maxSetsPerAddr)
+	}
+	if n := len(admitted("127.0.0.1", 7, 3000)); n != maxSetsPerUser {
+		t.Errorf("one user has %d sets, want %d", n, maxSetsPerUser)
+	}
+	if n := len(admitted("127.0.0.2", 0, 5000)); n != maxSetsPerAddr {
+		t.Errorf("another address has %d sets, want %d", n, maxSetsPerAddr)
+	}
+	for slot := range app.ID(100) {
+		if busy := h.join(at("127.0.0.66", 0), watching{slots: []app.ID{slot + 1}}, nil); busy != nil {
+			t.Fatalf("a whole slot is refused: %v", busy)
+		}
+	}
+	// A place passes to a member that stays, and ends with the last one.
+	heir := at("127.0.0.3", 8)
+	if busy := h.join(heir, watching{sales: []app.ID{1000, 1001}}, nil); busy != nil {
+		t.Fatal(busy)
+	}
+	for _, c := range attackers {
+		h.unwatch(c)
+	}
+	if n := len(admitted("127.0.0.66", 0, 7000)); n != maxSetsPerAddr {
+		t.Errorf("after the attackers left their address has %d places, want %d", n, maxSetsPerAddr)
+	}
+	if n := len(admitted("127.0.0.3", 8, 9000)); n != maxSetsPerUser-1 {
+		t.Errorf("beside the place of another member a user has %d, want %d", n, maxSetsPerUser-1)
+	}
+	for _, set := range h.allSets() {
+		for _, c := range slices.Clone(set.members) {
+			h.unwatch(c)
+		}
+	}
+	if len(h.sets) > 0 {
+		t.Errorf("%d sets of nobody", len(h.sets))
+	}
+	if n := len(admitted("127.0.0.4", 9, 1000)); n != maxSetsPerUser {
+		t.Errorf("a user has %d places, want %d", n, maxSetsPerUser)
+	}
 }
 
 func TestWatchingIsBounded(t *testing.T) {

@@ -45,6 +45,7 @@ func (w watching) without(slot app.ID, sales []app.ID) watching {
 type watchSet struct {
 	key     string
 	singles []app.ID // watched one by one; guarded by the hub's setsMu, as writing slots is
+	holder  *client  // the member for which the set has a place; nil: it needs none; guarded by the hub's setsMu
 
 	mu      sync.Mutex
 	slots   []app.ID // whose new sales join the set; replaced, never changed

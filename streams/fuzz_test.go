@@ -160,7 +160,7 @@ func FuzzReserveArguments(f *testing.F) {
 // An entry of the mail stream is a letter to somebody, or it is reported as none; a dead one is listed whatever is in
 // it.
 func FuzzEmail(f *testing.F) {
-	f.Add("reset", `{"Kind":"reset","About":"h","To":"a@example.com","Lang":"zh","Link":"https://shop/?reset=x"}`, "3")
+	f.Add("reset", `{"Kind":"reset","About":"h","To":"a@example.com","Lang":"zh","Link":"https://shop/#reset=x"}`, "3")
 	f.Add("paid", `{"Kind":"paid","To":"a@example.com","Order":{"ID":"7","ProductName":"<b>","AmountFen":-1}}`, "x")
 	f.Add("paid", `{"Kind":"reset","To":"a@example.com"}`, "99999999999999999999")
 	f.Add("", `null`, "")

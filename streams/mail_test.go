@@ -13,7 +13,7 @@ import (
 // anEmail is about something.
 func anEmail(about string) app.Email {
 	return app.Email{
-		Kind: app.EmailReset, About: about, To: "ada@mail.example", Lang: "en", Link: "https://shop.example/?reset=k",
+		Kind: app.EmailReset, About: about, To: "ada@mail.example", Lang: "en", Link: "https://shop.example/#reset=k",
 	}
 }
 

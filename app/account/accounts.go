@@ -97,7 +97,8 @@ func (a *Accounts) mailLink(ctx context.Context, u *app.User, kind app.MailToken
 	if kind == app.TokenReset {
 		l.Kind = app.EmailReset
 	}
-	l.Link = a.Public + "/?" + string(kind) + "=" + secret
+	// Browsers send no fragment: the secret does not reach the access logs of proxies.
+	l.Link = a.Public + "/#" + string(kind) + "=" + secret
 	return a.mail(ctx, l)
 }
 
@@ -110,10 +111,14 @@ func (a *Accounts) token(user app.ID, kind app.MailTokenKind) (string, app.MailT
 	return secret, app.MailToken{Hash: hashOf(secret), User: user, Kind: kind, ExpiresAt: a.Now().Add(life)}
 }
 
-// writeAgain mails a known user another link.
+// writeAgain mails a known user another link; none if the account has changed since it was read.
 func (a *Accounts) writeAgain(ctx context.Context, u *app.User, kind app.MailTokenKind) error {
 	secret, token := a.token(u.ID, kind)
-	if err := a.Users.AddMailToken(ctx, token); err != nil {
+	err := a.Users.AddMailToken(ctx, token, u)
+	if errors.Is(err, app.ErrNoRow) {
+		return nil
+	}
+	if err != nil {
 		return app.Unreadable("accounts", err)
 	}
 	return a.mailLink(ctx, u, kind, secret)

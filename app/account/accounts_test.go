@@ -1,16 +1,20 @@
 package account
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
 	"stampede/app"
+	"stampede/app/test/kit"
 )
 
-// A guest who registers keeps the id. The account counts once its e-mail is proven, and the guest's token ends with the
-// first log in.
+// A guest who registers and logs in keeps the id. The account counts once its e-mail is proven, and the guest's token
+// ends with the first log in.
 func TestGuestBecomesAnAccount(t *testing.T) {
 	onBoth(t, func(w *world) {
 		guest, err := w.guests.Enter("")
@@ -23,20 +27,20 @@ func TestGuestBecomesAnAccount(t *testing.T) {
 		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: "wrong " + goodPassword})
 		w.refused("a wrong password before activation", err, app.Unauthorized)
 		first := w.mailed(email)
-		if len(first) != 1 || first[0].Lang != "zh" || !strings.HasPrefix(first[0].Link, "https://shop.example/?activate=") {
+		if len(first) != 1 || first[0].Lang != "zh" || !strings.HasPrefix(first[0].Link, "https://shop.example/#activate=") {
 			w.t.Fatalf("letters %+v", first)
 		}
 		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
 		w.refused("log in before activation", err, app.Forbidden)
 		secret := w.link(email, app.EmailActivate)
-		if got, err := w.Activate(w.ctx, secret); err != nil || got != email {
+		if got, err := w.activate(secret); err != nil || got != email {
 			w.t.Fatalf("activated %q, %v", got, err)
 		}
 		w.pass(2 * time.Minute)
-		_, err = w.Activate(w.ctx, secret)
+		_, err = w.activate(secret)
 		w.refused("the link again", err, app.NotFound)
 
-		s, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
+		s, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword, Guest: w.who(guest.Access)})
 		w.must(err)
 		if s.User.ID != guest.User.ID || s.User.Name != "王小明" || s.User.Email != email || s.User.Role != app.Shopper {
 			w.t.Errorf("logged in as %+v", s.User)
@@ -60,6 +64,74 @@ func TestGuestBecomesAnAccount(t *testing.T) {
 		tooLong := strings.Repeat("马", 41)
 		_, err = w.EditMe(w.ctx, w.who(s.Access), app.MeEdit{Name: &tooLong})
 		w.refused("a name of 41 characters", err, app.BadRequest)
+	})
+}
+
+// A guest registers another person's e-mail with a password and an address book of the guest's own.
+func TestPlantedAccounts(t *testing.T) {
+	onBoth(t, func(w *world) {
+		plant := func() (email, link string, guest app.Identity) {
+			entered, err := w.guests.Enter("")
+			w.must(err)
+			email, guest = newEmail(), w.who(entered.Access)
+			w.must(w.Register(w.ctx, app.Registration{
+				Email: email, Password: goodPassword, Captcha: w.solution(), Guest: guest,
+			}))
+			return email, w.link(email, app.EmailActivate), guest
+		}
+		logIn := func(email string, guest app.Identity) (app.ID, error) {
+			s, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword, Guest: guest})
+			return s.User.ID, err
+		}
+		// The owner does not know the password, and deletes the account.
+		email, link, attacker := plant()
+		_, err := w.Activate(w.ctx, app.Activation{Token: link, Password: "the owner's own 马"})
+		w.refused("activation without the chosen password", err, app.Forbidden)
+		_, err = logIn(email, attacker)
+		w.refused("a log in of the attacker", err, app.Forbidden)
+		w.must(w.Unregister(w.ctx, link))
+		_, err = logIn(email, attacker)
+		w.refused("a log in of the attacker after that", err, app.Unauthorized)
+		w.refused("the link again", w.Unregister(w.ctx, link), app.NotFound)
+		w.refused("an invented link", w.Unregister(w.ctx, newSecret()), app.NotFound)
+
+		// A link bounds the passwords that can be tried with it.
+		_, link, _ = plant()
+		for range activateTries {
+			_, err = w.Activate(w.ctx, app.Activation{Token: link, Password: "wrong"})
+			w.refused("a try", err, app.Forbidden)
+		}
+		_, err = w.activate(link)
+		w.refused("a try too many", err, app.NotFound)
+
+		// A first log in with the token of another guest takes nothing of either guest, now and later.
+		email, link, attacker = plant()
+		_, err = w.activate(link)
+		w.must(err)
+		w.refused("deletion of an active account", w.Unregister(w.ctx, link), app.NotFound)
+		_, _, other := plant()
+		own, err := logIn(email, other)
+		if err != nil || own == attacker.User || own == other.User {
+			w.t.Errorf("the account has the id of a guest: %v", err)
+		}
+		if again, err := logIn(email, attacker); err != nil || again != own {
+			w.t.Errorf("a later log in of the guest: id %d, %v, want %d", again, err, own)
+		}
+		// One of two accounts of a guest gets the id.
+		first, link, guest := plant()
+		_, err = w.activate(link)
+		w.must(err)
+		second := newEmail()
+		w.must(w.Register(w.ctx, app.Registration{
+			Email: second, Password: goodPassword, Captcha: w.solution(), Guest: guest,
+		}))
+		_, err = w.activate(w.link(second, app.EmailActivate))
+		w.must(err)
+		a, errA := logIn(first, guest)
+		b, errB := logIn(second, guest)
+		if errA != nil || errB != nil || a != guest.User || b == guest.User {
+			w.t.Errorf("two accounts of guest %d: %d, %v and %d, %v", guest.User, a, errA, b, errB)
+		}
 	})
 }
 
@@ -147,7 +219,7 @@ func TestForgottenPassword(t *testing.T) {
 		}
 		_, err := w.Issuer.Verify(s.Access)
 		w.refused("the access token of before", err, app.Unauthorized)
-		_, err = w.Refresh(w.ctx, s.Refresh)
+		_, err = w.Refresh(w.ctx, s.Refresh, "Firefox")
 		w.refused("the refresh token of before", err, app.Unauthorized)
 		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
 		w.refused("the old password", err, app.Unauthorized)
@@ -161,6 +233,47 @@ func TestForgottenPassword(t *testing.T) {
 	})
 }
 
+// Links that were invented compute no password, and requests without a captcha leave places for log ins with one.
+func TestRequestsWithoutACaptchaLeavePlaces(t *testing.T) {
+	onBoth(t, func(w *world) {
+		email := w.account()
+		s := w.logIn(email)
+		w.Hasher.turn <- struct{}{} // a password that takes as long as the attack
+		for range 2 * hashQueue {
+			err := w.Reset(w.ctx, app.NewPassword{Token: newSecret(), Password: goodPassword})
+			w.refused("an invented link", err, app.NotFound)
+		}
+		<-w.Hasher.turn
+		for range hashOpen {
+			_, err := w.Hasher.Enter(false, netip.Addr{})
+			w.must(err)
+		}
+		change := app.PasswordChange{Old: goodPassword, New: "another 马 dances"}
+		w.refused("a change", w.ChangePassword(w.ctx, w.who(s.Access), change), app.Busy)
+		w.refused("a proof", w.Prove(w.ctx, &app.User{ID: s.User.ID}, goodPassword), app.Busy)
+		w.must(w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: w.solution()}))
+		pending := newEmail()
+		w.must(w.Register(w.ctx, app.Registration{Email: pending, Password: goodPassword, Captcha: w.solution()}))
+		_, err := w.activate(w.link(pending, app.EmailActivate))
+		w.refused("an activation", err, app.Busy)
+		link := w.link(email, app.EmailReset)
+		w.refused("a link", w.Reset(w.ctx, app.NewPassword{Token: link, Password: goodPassword}), app.Busy)
+		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
+		w.refused("a log in without a captcha", err, app.CaptchaRequired)
+		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword, Captcha: w.solution()})
+		w.must(err)
+		err = w.Register(w.ctx, app.Registration{Email: newEmail(), Password: goodPassword, Captcha: w.solution()})
+		w.must(err)
+		for range hashQueue + 1 - hashOpen {
+			_, err := w.Hasher.Enter(true, netip.Addr{})
+			w.must(err)
+		}
+		invented := &app.CaptchaAnswer{ID: w.solution().ID, Answer: "654321"}
+		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword, Captcha: invented})
+		w.refused("an invented captcha, which needs no place,", err, app.CaptchaRequired)
+	})
+}
+
 func TestChangePassword(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
@@ -171,14 +284,45 @@ func TestChangePassword(t *testing.T) {
 		w.refused("a bad new one", w.ChangePassword(w.ctx, who, app.PasswordChange{Old: goodPassword, New: email}),
 			app.BadRequest)
 		w.must(w.ChangePassword(w.ctx, who, app.PasswordChange{Old: goodPassword, New: "another 马 dances"}))
-		_, err := w.Refresh(w.ctx, there.Refresh)
+		_, err := w.Refresh(w.ctx, there.Refresh, "Firefox")
 		w.refused("the other device", err, app.Unauthorized)
-		_, err = w.Refresh(w.ctx, here.Refresh)
+		_, err = w.Refresh(w.ctx, here.Refresh, "Firefox")
 		w.must(err)
 		guest, err := w.guests.Enter("")
 		w.must(err)
 		err = w.ChangePassword(w.ctx, w.who(guest.Access), app.PasswordChange{Old: goodPassword, New: "another 马 dances"})
 		w.refused("a guest", err, app.Forbidden)
+	})
+}
+
+// meanwhile runs a change after an account was read by its e-mail.
+type meanwhile struct {
+	app.UserStore
+	change func(u app.User)
+}
+
+func (m meanwhile) UserByEmail(ctx context.Context, email string) (app.User, error) {
+	u, err := m.UserStore.UserByEmail(ctx, email)
+	m.change(u)
+	return u, err
+}
+
+// A log in that waits for its hash ends when the account changes.
+func TestChangesDuringALogInEndIt(t *testing.T) {
+	onBoth(t, func(w *world) {
+		for what, change := range map[string]func(u app.User) error{
+			"password": func(u app.User) error { return w.store.SetPassword(w.ctx, u.ID, u.Password, "$new", 0) },
+			"role":     func(u app.User) error { return w.store.SetRole(w.ctx, u.ID, app.Operator) },
+			"deletion": func(u app.User) error { return w.store.Erase(w.ctx, u.ID, nil, w.now(), w.now()) },
+		} {
+			email, n, user := w.account(), w.node(), app.ID(0)
+			n.Users = meanwhile{w.store, func(u app.User) { user = u.ID; w.must(change(u)) }}
+			_, err := n.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
+			w.refused("a log in during a change: "+what, err, app.Unauthorized)
+			if live, err := w.store.DevicesOf(w.ctx, user, w.now()); err != nil || len(live) != 0 {
+				w.t.Errorf("%s: logged in as %+v, %v", what, live, err)
+			}
+		}
 	})
 }
 
@@ -212,7 +356,7 @@ func TestDevices(t *testing.T) {
 		for _, s := range []app.Session{here, there} {
 			_, err = w.Issuer.Verify(s.Access)
 			w.refused("logged out everywhere", err, app.Unauthorized)
-			_, err = w.Refresh(w.ctx, s.Refresh)
+			_, err = w.Refresh(w.ctx, s.Refresh, "Firefox")
 			w.refused("logged out everywhere", err, app.Unauthorized)
 		}
 		last := w.logIn(email)
@@ -226,9 +370,12 @@ func TestDevices(t *testing.T) {
 // Captchas are answered once, rightly or wrongly; failures make them due.
 func TestFailuresDemandACaptcha(t *testing.T) {
 	onBoth(t, func(w *world) {
+		w.Hasher.budget = newBudget(hashShare, time.Hour, time.Now)
 		email := w.account()
 		try := func(password string, c *app.CaptchaAnswer, addr string) error {
-			_, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: password, Captcha: c, Addr: addr})
+			l := app.LogIn{Email: email, Password: password, Captcha: c}
+			l.Addr, _ = netip.ParseAddr(addr)
+			_, err := w.LogIn(w.ctx, l)
 			return err
 		}
 		for range emailFailures {
@@ -251,13 +398,40 @@ func TestFailuresDemandACaptcha(t *testing.T) {
 		}} {
 			w.refused(what, w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: none}), app.CaptchaRequired)
 		}
-		w.Shelf.count(w.ctx, failuresWithin, "address:192.0.2.9")
+		// An IPv6 site that fails from each of its networks fails as a whole.
+		site := newSite()
+		for i := range addressFailures * app.WideShare {
+			counts, _ := failureCounts(newEmail(), netip.MustParseAddr(fmt.Sprintf("%s:%x::1", site, i)))
+			w.Shelf.count(w.ctx, failuresWithin, counts...)
+		}
+		w.must(try(goodPassword, nil, newSite()+"::1"))
+		for _, addr := range []string{site + ":ffff::1", site + ":1::2"} {
+			w.refused("from "+addr, try(goodPassword, nil, addr), app.CaptchaRequired)
+		}
+		w.must(try(goodPassword, w.solution(), site+":ffff::1"))
+		w.must(try(goodPassword, nil, newSite()+"::1"))
 		for range addressFailures {
-			w.Shelf.count(w.ctx, failuresWithin, "address:192.0.2.9")
+			counts, _ := failureCounts(newEmail(), netip.MustParseAddr("192.0.2.9"))
+			w.Shelf.count(w.ctx, failuresWithin, counts...)
 		}
 		w.refused("from a failing address", try(goodPassword, nil, "192.0.2.9"), app.CaptchaRequired)
 		w.must(try(goodPassword, w.solution(), "192.0.2.9"))
+		// A few failures of an address are enough while the budget for hashes is short.
+		for range addressSuspect {
+			counts, _ := failureCounts(newEmail(), netip.MustParseAddr("192.0.2.10"))
+			w.Shelf.count(w.ctx, failuresWithin, counts...)
+		}
+		w.must(try(goodPassword, nil, "192.0.2.10"))
+		w.Hasher.budget.level = 0
+		w.refused("from a suspect address", try(goodPassword, nil, "192.0.2.10"), app.CaptchaRequired)
+		w.must(try(goodPassword, nil, "192.0.2.11"))
 	})
+}
+
+// newSite is the first half of the addresses of an IPv6 /48 that no other test uses.
+func newSite() string {
+	id := uint64(kit.NewID())
+	return fmt.Sprintf("fd%02x:%x:%x", byte(id>>32), uint16(id>>16), uint16(id))
 }
 
 // While Redis is away each node counts by itself: people log in, and guessing is no easier.
@@ -289,7 +463,7 @@ func TestStoreAwayIsBusy(t *testing.T) {
 		w.must(w.store.Close())
 		_, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
 		w.refused("log in", err, app.Busy)
-		_, err = w.Refresh(w.ctx, s.Refresh)
+		_, err = w.Refresh(w.ctx, s.Refresh, "Firefox")
 		w.refused("refresh", err, app.Busy)
 		w.refused("log out", w.LogOut(w.ctx, app.LogOut{Refresh: s.Refresh}), app.Busy)
 		if _, err := w.Issuer.Verify(s.Access); err != nil {

@@ -9,7 +9,6 @@ import (
 	pictures "image"
 	"image/png"
 	"math/big"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -42,7 +41,7 @@ type Captchas struct {
 	Now   func() app.Millis
 
 	drawing *budget
-	shares  *limits.Table[netip.Addr]
+	shares  *limits.Addrs
 	driver  *base64Captcha.DriverDigit
 }
 
@@ -50,7 +49,7 @@ type Captchas struct {
 func NewCaptchas(shelf *Shelf, now func() app.Millis) *Captchas {
 	return &Captchas{
 		Shelf: shelf, Now: now, drawing: newBudget(captchaShare, captchaSaved, time.Now),
-		shares: limits.NewTable[netip.Addr](captchaPace),
+		shares: limits.NewAddrs(captchaPace),
 		driver: base64Captcha.NewDriverDigit(80, 240, captchaDigits, 0.7, 80),
 	}
 }
@@ -80,7 +79,7 @@ func (c *Captchas) admit(asker app.PictureAsker) bool {
 	if left < 0 {
 		return false
 	}
-	within := !asker.From.IsValid() || c.shares.Take(app.CustomerAddr(asker.From)) == 0
+	within := !asker.From.IsValid() || c.shares.Take(asker.From) == 0
 	return left >= captchaPlenty || within && asker.Unread == 0
 }
 

@@ -2,10 +2,12 @@ package account
 
 import (
 	"context"
+	"net/netip"
 	"sync"
 	"time"
 
 	"stampede/app"
+	"stampede/app/limits"
 )
 
 const (
@@ -15,47 +17,59 @@ const (
 	hashSaved = 500 * time.Millisecond
 	// hashQueue is how many may wait; they are served within about three seconds.
 	hashQueue = 16
-	hashRetry = 3 * time.Second
+	// hashOpen is how many callers without a captcha may be inside. The other places are for solved captchas.
+	// hashOpenPerAddr is how many of those may log in from one address at a time.
+	hashOpen        = hashQueue / 2
+	hashOpenPerAddr = 2
+	hashRetry       = 3 * time.Second
 	// pressedAfter is how long the queue must be non-empty for log ins to be under pressure.
 	pressedAfter = time.Second
 )
 
 // Hasher computes password hashes, one at a time and within a budget of processor time. A caller that finds the queue
-// full is rejected before anything is computed, read or counted.
+// full is rejected before anything is computed.
 type Hasher struct {
 	budget *budget
 	turn   chan struct{}
 	now    func() time.Time
 
 	mu      sync.Mutex
-	inside  int       // callers that compute or wait
-	waiting time.Time // since when the queue has not been empty; zero: it is
+	inside  int           // callers that compute or wait
+	open    limits.Places // those of them without a captcha
+	waiting time.Time     // since when the queue has not been empty; zero: it is
 }
 
 // NewHasher makes the hasher of a node.
 func NewHasher() *Hasher { return newHasher(time.Now) }
 
 func newHasher(now func() time.Time) *Hasher {
-	return &Hasher{budget: newBudget(hashShare, hashSaved, now), turn: make(chan struct{}, 1), now: now}
+	return &Hasher{
+		budget: newBudget(hashShare, hashSaved, now), turn: make(chan struct{}, 1), now: now,
+		open: limits.Places{Most: hashOpen, Addr: hashOpenPerAddr},
+	}
 }
 
-// Enter takes a place in the queue, or fails with Busy. leave gives it back.
-func (h *Hasher) Enter() (leave func(), err error) {
+// Enter takes a place in the queue, or fails with Busy. leave gives it back. Callers without a captcha have a share of
+// the places, and each known address a share of those, so that they cannot keep out others.
+func (h *Hasher) Enter(captcha bool, addr netip.Addr) (leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.inside > hashQueue {
+	if h.inside > hashQueue || !captcha && !h.open.Room(0, addr) {
 		return nil, errCrowded()
 	}
-	h.inside++
-	h.noteWaiting()
-	return h.leave, nil
-}
-
-func (h *Hasher) leave() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.inside--
-	h.noteWaiting()
+	count := func(n int) {
+		h.inside += n
+		if !captcha {
+			h.open.Add(0, addr, n)
+		}
+		h.noteWaiting()
+	}
+	count(1)
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		count(-1)
+	}, nil
 }
 
 // noteWaiting updates waiting. Callers hold mu.
@@ -74,6 +88,10 @@ func (h *Hasher) Pressed() bool {
 	defer h.mu.Unlock()
 	return !h.waiting.IsZero() && h.now().Sub(h.waiting) >= pressedAfter
 }
+
+// scarce reports whether less than half of the largest budget is saved. The rest is for captchas and for
+// addresses with few failures.
+func (h *Hasher) scarce() bool { return h.budget.left() < hashSaved/2 }
 
 // Hash computes the hash of a new password.
 func (h *Hasher) Hash(ctx context.Context, password string) (hash string, err error) {

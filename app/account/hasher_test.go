@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -45,18 +46,36 @@ func TestHasherTurnsAway(t *testing.T) {
 	h := NewHasher()
 	var leaves []func()
 	for range hashQueue + 1 {
-		leave, err := h.Enter()
+		leave, err := h.Enter(true, netip.Addr{})
 		must(t, err)
 		leaves = append(leaves, leave)
 	}
-	_, err := h.Enter()
+	_, err := h.Enter(true, netip.Addr{})
 	var e *app.Error
 	if !errors.As(err, &e) || e.Code != app.Busy || e.RetryMS <= 0 {
 		t.Fatalf("got %v, want busy", err)
 	}
 	leaves[0]()
-	if _, err := h.Enter(); err != nil {
+	if _, err := h.Enter(true, netip.Addr{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Log ins of one address without a captcha take two places: other addresses and solved captchas find some.
+func TestLogInsOfOneAddressLeavePlaces(t *testing.T) {
+	t.Parallel()
+	h := NewHasher()
+	one, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+	entered := 0
+	for range hashQueue {
+		if _, err := h.Enter(false, one); err == nil {
+			entered++
+		}
+	}
+	_, failed := h.Enter(false, other)
+	_, solved := h.Enter(true, one)
+	if err := errors.Join(failed, solved); entered != hashOpenPerAddr || err != nil {
+		t.Errorf("%d log ins of one address entered, want %d; others: %v", entered, hashOpenPerAddr, err)
 	}
 }
 
@@ -66,7 +85,7 @@ func TestHasherUnderPressure(t *testing.T) {
 	var c testClock
 	h := newHasher(c.now)
 	enter := func() func() {
-		leave, err := h.Enter()
+		leave, err := h.Enter(true, netip.Addr{})
 		must(t, err)
 		return leave
 	}

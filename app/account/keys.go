@@ -37,17 +37,18 @@ func newKeyring(secret []byte, g app.KeyGeneration) *keyring {
 	r := &keyring{KeyGeneration: g}
 	for _, n := range []int64{g.Number, g.Number + 1, g.Number - 1} {
 		if n >= max(0, g.Oldest) {
-			r.keys = append(r.keys, newSigningKey(secret, n))
+			r.keys = append(r.keys, newSigningKey(secret, g.Salt, n))
 		}
 	}
 	return r
 }
 
-// newSigningKey derives the key of a generation. The first is the secret itself.
-func newSigningKey(secret []byte, generation int64) signingKey {
+// newSigningKey derives the key of a generation. The first is the secret itself, as releases without generations sign
+// with it. The salt is in the database, so the secret alone does not yield the keys after `token rotate --now`.
+func newSigningKey(secret []byte, salt string, generation int64) signingKey {
 	key := secret
 	if generation > 0 {
-		key = derive(secret, "stampede signing key "+strconv.FormatInt(generation, 10))
+		key = derive(secret, strings.TrimSpace("stampede signing key "+strconv.FormatInt(generation, 10)+" "+salt))
 	}
 	k := signingKey{generation: generation, key: key, kid: fingerprint(key)}
 	text, err := k.token(nil).SigningString()

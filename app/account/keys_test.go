@@ -2,6 +2,7 @@ package account
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -40,12 +41,15 @@ func TestKeyRotation(t *testing.T) {
 	counts("of the old key, after its tokens ended", first, nodes[0], false)
 	counts("of the new key, then", second, nodes[0], true)
 
-	two := app.KeyGeneration{Number: 2, Since: app.MillisOf(c.now()), Oldest: 2}
+	two := app.KeyGeneration{Number: 2, Since: app.MillisOf(c.now()), Oldest: 2, Salt: "SALT"}
 	nodes[0].UseKeys(two)
 	third := issue(nodes[0], time.Hour)
 	counts("of the key before, when only the new one counts", second, nodes[0], false)
 	counts("of the new key, when only that counts", third, nodes[0], true)
-	counts("of a key two ahead", issue(issuerWith(t, c.now, 4), time.Hour), nodes[0], false)
+	for generation := range int64(5) {
+		forged := issue(issuerWith(t, c.now, generation), time.Hour)
+		counts(fmt.Sprintf("of generation %d, by a thief of the secret", generation), forged, nodes[0], false)
+	}
 	if who, err := nodes[0].Verify(third); err != nil || nodes[0].Revoked(who) {
 		t.Errorf("%+v is revoked: %v", who, err)
 	}

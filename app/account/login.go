@@ -2,6 +2,9 @@ package account
 
 import (
 	"context"
+	"errors"
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -11,8 +14,10 @@ import (
 
 const (
 	// After so many failures of an e-mail or an address, which an office may share, a log in needs a picture.
+	// With addressSuspect failures an address needs one while the budget for hashes is short.
 	emailFailures   = 3
 	addressFailures = 20
+	addressSuspect  = 3
 	failuresWithin  = 15 * time.Minute
 	maxDeviceName   = 80
 )
@@ -41,23 +46,38 @@ func (a *Accounts) LogIn(ctx context.Context, l app.LogIn) (app.Session, error) 
 		return app.Session{}, app.Fail(app.Forbidden,
 			"the e-mail is not proven yet: open the link in the mail that was sent now")
 	}
+	guest := plainGuest(&l.Guest)
+	u.ID, err = a.Users.FirstLogIn(ctx, &u, guest, guestHash(u.ID, guest))
+	if errors.Is(err, app.ErrNoRow) { // the account has changed since its password was verified
+		return app.Session{}, errWrong()
+	}
+	if err != nil {
+		return app.Session{}, app.Unreadable("accounts", err)
+	}
 	return a.open(ctx, &u, l.Device)
 }
 
-// prove returns the account with this e-mail and password.
+// prove returns the account with this e-mail and password. A caller who owes a captcha takes no place in the queue.
 func (a *Accounts) prove(ctx context.Context, email string, l *app.LogIn) (app.User, error) {
-	leave, err := a.Hasher.Enter()
-	if err != nil {
-		return app.User{}, err
+	counts, most := failureCounts(email, l.Addr)
+	failures := a.Shelf.counts(ctx, counts...)
+	failing := l.Captcha != nil || slices.Max(failures[1:]) >= addressSuspect && a.Hasher.scarce()
+	for i := range failures {
+		failing = failing || failures[i] >= most[i]
 	}
-	defer leave()
-	ofEmail, ofAddress := "email:"+hashOf(email), "address:"+l.Addr
-	failures := a.Shelf.counts(ctx, ofEmail, ofAddress)
-	if failures[0] >= emailFailures || failures[1] >= addressFailures || l.Captcha != nil {
+	if failing {
 		if err := a.solved(ctx, l.Captcha); err != nil {
 			return app.User{}, err
 		}
 	}
+	leave, err := a.Hasher.Enter(l.Captcha != nil, l.Addr)
+	switch {
+	case err != nil && l.Captcha == nil:
+		return app.User{}, errCaptcha() // a picture leads to the other places
+	case err != nil:
+		return app.User{}, err
+	}
+	defer leave()
 	u, _, err := a.userOf(ctx, email)
 	if err != nil {
 		return app.User{}, err
@@ -67,13 +87,24 @@ func (a *Accounts) prove(ctx context.Context, email string, l *app.LogIn) (app.U
 		return app.User{}, err
 	}
 	if !fit {
-		a.Shelf.count(ctx, failuresWithin, ofEmail, ofAddress)
+		a.Shelf.count(ctx, failuresWithin, counts...)
 		return app.User{}, errWrong()
 	}
 	if failures[0] > 0 {
-		a.Shelf.forget(ctx, ofEmail)
+		a.Shelf.forget(ctx, counts[0])
 	}
 	return u, nil
+}
+
+// failureCounts returns the counts of failures for a log in, that of the e-mail first, and from which value on each
+// demands a captcha.
+func failureCounts(email string, addr netip.Addr) (counts []string, most []int64) {
+	own, wide := app.Networks(addr)
+	counts, most = []string{"email:" + hashOf(email), "address:" + own.String()}, []int64{emailFailures, addressFailures}
+	if wide.IsValid() {
+		counts, most = append(counts, "address:"+wide.String()), append(most, addressFailures*app.WideShare)
+	}
+	return counts, most
 }
 
 // open makes a log in of an account and its first tokens. Tokens of the former guest are revoked: they would work
@@ -93,7 +124,11 @@ func (a *Accounts) open(ctx context.Context, u *app.User, name string) (app.Sess
 		ID: id, User: u.ID, Name: deviceName(name), RefreshHash: hashOf(secret),
 		RotatedAt: now, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(refreshLife),
 	}
-	if err := a.Devices.AddDevice(ctx, d); err != nil {
+	err = a.Devices.AddDevice(ctx, d, u)
+	if errors.Is(err, app.ErrNoRow) { // password, role or state changed while the log in waited for its hash
+		return app.Session{}, errWrong()
+	}
+	if err != nil {
 		return app.Session{}, app.Unreadable("log ins", err)
 	}
 	return a.session(u, id, secret)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/netip"
 
 	"stampede/app"
 )
@@ -34,25 +35,26 @@ func (a *Accounts) EditMe(ctx context.Context, who app.Identity, e app.MeEdit) (
 	if err != nil {
 		return app.Me{}, err
 	}
-	name, lang := u.Name, u.Lang
 	if e.Name != nil {
-		if name, err = ParseName(*e.Name); err != nil {
+		name, err := ParseName(*e.Name)
+		if err != nil {
 			return app.Me{}, err
 		}
+		e.Name = &name
 	}
 	if e.Lang != nil {
-		if lang, err = ParseLang(*e.Lang); err != nil {
+		if _, err := ParseLang(*e.Lang); err != nil {
 			return app.Me{}, err
 		}
 	}
-	if err := a.Users.EditUser(ctx, u.ID, name, lang); err != nil {
+	if err := a.Users.EditUser(ctx, u.ID, e.Name, e.Lang); err != nil {
 		return app.Me{}, app.Unreadable("accounts", err)
 	}
 	return a.Me(ctx, who)
 }
 
-// ChangePassword sets a new password and logs out everywhere else. Wrong old passwords count as failed log ins, so a
-// stolen access token cannot be used to try passwords.
+// ChangePassword sets a new password and logs out everywhere else. Tries are few, so a stolen access token cannot be
+// used to try passwords.
 func (a *Accounts) ChangePassword(ctx context.Context, who app.Identity, c app.PasswordChange) error {
 	u, err := a.account(ctx, &who)
 	if err != nil {
@@ -61,7 +63,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, who app.Identity, c app.P
 	if err := CheckPassword(c.New, u.Email); err != nil {
 		return err
 	}
-	leave, err := a.Hasher.Enter()
+	leave, err := a.Hasher.Enter(false, netip.Addr{})
 	if err != nil {
 		return err
 	}
@@ -85,7 +87,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, who app.Identity, c app.P
 
 // Prove checks the account's password, for acts for which an access token is not enough.
 func (a *Accounts) Prove(ctx context.Context, u *app.User, password string) error {
-	leave, err := a.Hasher.Enter()
+	leave, err := a.Hasher.Enter(false, netip.Addr{})
 	if err != nil {
 		return err
 	}
@@ -96,13 +98,12 @@ func (a *Accounts) Prove(ctx context.Context, u *app.User, password string) erro
 // proves is Prove for a caller with a place in the hasher's queue.
 func (a *Accounts) proves(ctx context.Context, u *app.User, password string) error {
 	key := "change:" + u.ID.String()
-	if a.Shelf.counts(ctx, key)[0] >= addressFailures {
-		return app.Fail(app.Forbidden, "too many wrong passwords: try again in a quarter of an hour, or reset it by mail")
+	if a.Shelf.count(ctx, failuresWithin, key)[0] > addressFailures { // counted first: tries may run at the same time
+		return app.Fail(app.Forbidden, "too many tries: try again in a quarter of an hour, or reset it by mail")
 	}
 	password = typed(password)
 	fit, err := a.Hasher.Fits(ctx, u.Password, password[:min(len(password), 4*maxPassword+1)])
 	if err == nil && !fit {
-		a.Shelf.count(ctx, failuresWithin, key)
 		err = app.Fail(app.Forbidden, "the password is not right")
 	}
 	return err

@@ -4,12 +4,17 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/netip"
 	"time"
 
 	"stampede/app"
 )
 
-// Register adds an account that is active once its e-mail is proven, and mails the link. A guest keeps id and orders. A
+// activateTries is how many passwords can be tried with one link.
+const activateTries = 10
+
+// Register adds an account that is active once its e-mail is proven, and mails the link. The account has an id of its
+// own until the guest logs in: a link activated by another person must not bring the guest's orders and addresses. A
 // known e-mail address gets a message instead of the link; the response is the same.
 func (a *Accounts) Register(ctx context.Context, r app.Registration) error {
 	email, err := ParseEmail(r.Email)
@@ -38,12 +43,18 @@ func (a *Accounts) Register(ctx context.Context, r app.Registration) error {
 		Email: email, Name: r.Name, Role: app.Shopper, Password: hash, Lang: lang,
 		State: app.UserPending, CreatedAt: a.Now(),
 	}
-	if u.ID, err = a.idFor(ctx, &r.Guest); err != nil {
+	if u.ID, err = a.mint(); err != nil {
 		return err
 	}
-	u.Name = cmp.Or(u.Name, guestName(u.ID))
 	secret, token := a.token(u.ID, app.TokenActivate)
-	err = a.Users.Register(ctx, u, token)
+	tokens, guest := []app.MailToken{token}, plainGuest(&r.Guest)
+	if guest != 0 {
+		tokens = append(tokens, app.MailToken{
+			Hash: guestHash(u.ID, guest), User: u.ID, Kind: app.TokenGuest, ExpiresAt: a.Now().Add(refreshLife),
+		})
+	}
+	u.Name = cmp.Or(u.Name, guestName(cmp.Or(guest, u.ID)))
+	err = a.Users.Register(ctx, u, tokens...)
 	if errors.Is(err, app.ErrTaken) {
 		return a.tellTaken(ctx, email)
 	}
@@ -56,7 +67,10 @@ func (a *Accounts) Register(ctx context.Context, r app.Registration) error {
 // hashSolved hashes a new password after checking the picture. It enters the queue first, so that a rejected caller
 // keeps the picture.
 func (a *Accounts) hashSolved(ctx context.Context, answer *app.CaptchaAnswer, password string) (string, error) {
-	leave, err := a.Hasher.Enter()
+	if answer == nil {
+		return "", errCaptcha()
+	}
+	leave, err := a.Hasher.Enter(true, netip.Addr{})
 	if err != nil {
 		return "", err
 	}
@@ -67,19 +81,17 @@ func (a *Accounts) hashSolved(ctx context.Context, answer *app.CaptchaAnswer, pa
 	return a.Hasher.Hash(ctx, password)
 }
 
-// idFor returns the guest's id if it has no account yet, else a new one.
-func (a *Accounts) idFor(ctx context.Context, guest *app.Identity) (app.ID, error) {
-	if guest.User == 0 || guest.Device != 0 || guest.Sale != 0 || guest.Role != app.Shopper {
-		return a.mint()
+// plainGuest returns the id of a guest with a token of its own, else 0.
+func plainGuest(who *app.Identity) app.ID {
+	if who.Device != 0 || who.Sale != 0 || who.Role != app.Shopper {
+		return 0
 	}
-	u, err := a.Users.UserByID(ctx, guest.User)
-	switch {
-	case errors.Is(err, app.ErrNoRow), err == nil && u.State == app.UserPending:
-		return guest.User, nil
-	case err != nil:
-		return 0, app.Unreadable("accounts", err)
-	}
-	return a.mint()
+	return who.User
+}
+
+// guestHash identifies the token that ties an account to its guest.
+func guestHash(account, guest app.ID) string {
+	return hashOf("guest:" + account.String() + ":" + guest.String())
 }
 
 // tellTaken mails the owner of an e-mail address that it was used to register.
@@ -95,13 +107,43 @@ func (a *Accounts) tellTaken(ctx context.Context, email string) error {
 	})
 }
 
-// Activate activates the account of a mailed link and returns its e-mail. It does not log in: mail programs open links.
-func (a *Accounts) Activate(ctx context.Context, secret string) (string, error) {
-	if !looksLikeSecret(secret) {
+// Activate activates the account of a mailed link and returns its e-mail. It requires the chosen password: the owner of
+// an e-mail must not activate an account whose password another person has chosen. As for Reset, an invented link costs
+// one read.
+func (a *Accounts) Activate(ctx context.Context, n app.Activation) (string, error) {
+	if !looksLikeSecret(n.Token) {
 		return "", errLink()
 	}
-	u, err := a.Users.Activate(ctx, hashOf(secret), a.Now())
+	hash := hashOf(n.Token)
+	u, err := a.Users.CheckMailToken(ctx, hash, app.TokenActivate, a.Now())
+	if err != nil {
+		return "", linkError(err)
+	}
+	leave, err := a.Hasher.Enter(false, netip.Addr{})
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	if a.Shelf.count(ctx, activateLife, "activate:"+hash)[0] > activateTries { // before the hash: tries may be parallel
+		return "", errLink()
+	}
+	fit, err := a.Hasher.Fits(ctx, u.Password, n.Password[:min(len(n.Password), 4*maxPassword+1)])
+	switch {
+	case err != nil:
+		return "", err
+	case !fit:
+		return "", app.Fail(app.Forbidden, "the password is not right")
+	}
+	u, err = a.Users.Activate(ctx, hash, u.Password, a.Now())
 	return u.Email, linkError(err)
+}
+
+// Unregister deletes the pending account of a mailed link: the owner of the e-mail has not registered it.
+func (a *Accounts) Unregister(ctx context.Context, secret string) error {
+	if !looksLikeSecret(secret) {
+		return errLink()
+	}
+	return linkError(a.Users.Unregister(ctx, hashOf(secret), a.Now()))
 }
 
 // Forgot mails a link that sets a new password or, if the account is not active yet, one that activates it. The
@@ -126,7 +168,8 @@ func (a *Accounts) Forgot(ctx context.Context, f app.Forgotten) error {
 	return a.writeAgain(ctx, &u, app.TokenReset)
 }
 
-// Reset sets the password of the account of a mailed link and logs it out everywhere.
+// Reset sets the password of the account of a mailed link and logs it out everywhere. The link is read before the hash
+// is computed: an invented one costs a read. It is used up in the transaction that sets the password.
 func (a *Accounts) Reset(ctx context.Context, n app.NewPassword) error {
 	if !looksLikeSecret(n.Token) {
 		return errLink()
@@ -134,7 +177,10 @@ func (a *Accounts) Reset(ctx context.Context, n app.NewPassword) error {
 	if err := CheckPassword(n.Password, ""); err != nil {
 		return err
 	}
-	leave, err := a.Hasher.Enter()
+	if _, err := a.Users.CheckMailToken(ctx, hashOf(n.Token), app.TokenReset, a.Now()); err != nil {
+		return linkError(err)
+	}
+	leave, err := a.Hasher.Enter(false, netip.Addr{})
 	if err != nil {
 		return err
 	}
@@ -194,7 +240,7 @@ func (a *Accounts) Add(
 	err = write(&u, func(ctx context.Context) error {
 		err := a.Users.AddUser(ctx, u)
 		if err == nil && n.Password == "" {
-			err = a.Users.AddMailToken(ctx, token)
+			err = a.Users.AddMailToken(ctx, token, &u)
 		}
 		return err
 	})

@@ -17,9 +17,12 @@ import (
 const (
 	// refreshLife is how long an unused refresh token is valid.
 	refreshLife = 30 * 24 * time.Hour
-	// sameAgain is how long the previous token still gets the present one: its reply was lost, or two pages of a
-	// browser asked at the same time. Later uses mean theft.
+	// sameAgain is how long the previous token still gets the present one, once and for the same kind of client: its
+	// reply was lost, or two pages of a browser asked at the same time. Other uses mean theft.
 	sameAgain = 10 * time.Second
+	// seenStep is the step of last_seen_at and expires_at, which users see: a thief who reads them must not learn when
+	// the owner refreshes.
+	seenStep = time.Hour
 )
 
 func (a *Accounts) refresher() refresher { return a.Issuer.refresher }
@@ -38,13 +41,13 @@ func errSession() error {
 }
 
 // Refresh returns the next tokens of a log in. Each refresh token counts once: if an older one is used later, one of
-// two owners has stolen it, and the log in ends.
-func (a *Accounts) Refresh(ctx context.Context, token string) (app.Session, error) {
+// two owners has stolen it, and the log in ends. client is the kind of the client, such as its browser.
+func (a *Accounts) Refresh(ctx context.Context, token, client string) (app.Session, error) {
 	id, secret, ok := a.refresher().read(token)
 	if !ok {
 		return app.Session{}, app.Fail(app.Unauthorized, "this is no refresh token")
 	}
-	u, next, err := a.rotate(ctx, id, secret)
+	u, next, err := a.rotate(ctx, id, secret, client)
 	if err != nil {
 		return app.Session{}, err
 	}
@@ -52,8 +55,8 @@ func (a *Accounts) Refresh(ctx context.Context, token string) (app.Session, erro
 }
 
 // rotate replaces a device's secret by the next one.
-func (a *Accounts) rotate(ctx context.Context, id app.ID, secret string) (app.User, string, error) {
-	next := a.refresher().next(id, secret)
+func (a *Accounts) rotate(ctx context.Context, id app.ID, secret, client string) (app.User, string, error) {
+	next, previous := a.refresher().next(id, secret), hashOf(secret+"/"+client)
 	d, err := a.counting(ctx, id)
 	if err != nil {
 		return app.User{}, "", err
@@ -65,8 +68,9 @@ func (a *Accounts) rotate(ctx context.Context, id app.ID, secret string) (app.Us
 	if d.RefreshHash == hashOf(secret) {
 		now := a.Now()
 		moved := d
-		moved.RefreshHash, moved.ExpiresAt = hashOf(next), now.Add(refreshLife)
-		moved.RotatedAt, moved.LastSeenAt = now, now
+		moved.RefreshHash, moved.PreviousHash, moved.RotatedAt = hashOf(next), previous, now
+		moved.LastSeenAt = max(d.LastSeenAt, now-now%app.Millis(seenStep.Milliseconds()))
+		moved.ExpiresAt = moved.LastSeenAt.Add(refreshLife)
 		done, err := a.Devices.RotateDevice(ctx, moved, d.RefreshHash)
 		if err != nil {
 			return app.User{}, "", app.Unreadable("log ins", err)
@@ -78,8 +82,14 @@ func (a *Accounts) rotate(ctx context.Context, id app.ID, secret string) (app.Us
 			return app.User{}, "", err
 		}
 	}
-	if d.PreviousHash == hashOf(secret) && a.Now().Sub(d.RotatedAt) < sameAgain {
-		return u, next, nil
+	if d.PreviousHash == previous && a.Now().Sub(d.RotatedAt) < sameAgain {
+		done, err := a.Devices.ReissueDevice(ctx, id, previous)
+		if err != nil {
+			return app.User{}, "", app.Unreadable("log ins", err)
+		}
+		if done {
+			return u, next, nil
+		}
 	}
 	return app.User{}, "", a.reused(ctx, &d)
 }
@@ -136,7 +146,7 @@ func (a *Accounts) LogOut(ctx context.Context, o app.LogOut) error {
 			return app.Unreadable("log ins", err)
 		}
 		if o.Everywhere {
-			if _, _, err := a.rotate(ctx, id, secretOf(o.Refresh)); err != nil {
+			if _, _, err := a.rotate(ctx, id, secretOf(o.Refresh), ""); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"stampede/app"
+	"stampede/app/limits"
 )
 
 type (
@@ -22,10 +23,13 @@ type (
 
 // accountRoutes are for registering, logging in and managing an account.
 func (a *api) accountRoutes(v1 fiber.Router) {
-	auth := v1.Group("/auth", a.ownPages, a.paced)
+	auth := v1.Group("/auth", a.in(limits.Auth), a.ownPages)
 	auth.Get("/captcha", a.captcha)
 	auth.Post("/register", a.register)
 	auth.Post("/activate", withBody(a.activate))
+	auth.Post("/unregister", withBody(func(ctx context.Context, b tokenBody) (done, error) {
+		return done{}, a.Accounts.Unregister(ctx, b.Token)
+	}))
 	auth.Post("/login", a.logIn)
 	auth.Post("/refresh", a.refresh)
 	auth.Post("/logout", a.logOut)
@@ -34,32 +38,31 @@ func (a *api) accountRoutes(v1 fiber.Router) {
 		return done{}, a.Accounts.Reset(ctx, n)
 	}))
 
-	v1.Get("/me", a.asWho(func(c *fiber.Ctx, who app.Identity) error {
+	v1.Get("/me", a.in(limits.Orders), a.asWho(func(c *fiber.Ctx, who app.Identity) error {
 		return flow(c, func(ctx context.Context) (app.Me, error) { return a.Accounts.Me(ctx, who) })
 	}))
-	v1.Patch("/me", a.asWho(ofMine(a.Accounts.EditMe)))
-	v1.Post("/me/password", a.asWho(ofMine(func(ctx context.Context, who app.Identity, p app.PasswordChange) (done, error) {
-		return done{}, a.Accounts.ChangePassword(ctx, who, p)
-	})))
-	v1.Get("/me/devices", a.asWho(a.devices))
-	v1.Delete("/me/devices/:id", a.asWho(a.removeDevice))
+	v1.Patch("/me", a.in(limits.Orders), a.asWho(ofMine(a.Accounts.EditMe)))
+	// This and /me/delete count like logins: they could be used to try passwords.
+	v1.Post("/me/password", a.in(limits.Auth), a.asWho(ofMine(
+		func(ctx context.Context, who app.Identity, p app.PasswordChange) (done, error) {
+			return done{}, a.Accounts.ChangePassword(ctx, who, p)
+		})))
+	v1.Get("/me/devices", a.in(limits.Orders), a.asWho(a.devices))
+	v1.Delete("/me/devices/:id", a.in(limits.Orders), a.asWho(a.removeDevice))
 }
 
-// ownPages rejects requests of other sites' pages, which browsers mark.
+// ownPages rejects requests of other sites' pages. Browsers mark them, old ones by Origin alone.
 func (a *api) ownPages(c *fiber.Ctx) error {
+	origin := c.Get(fiber.HeaderOrigin)
 	switch site := c.Get("Sec-Fetch-Site"); site {
-	case "", "same-origin", "none":
+	case "same-origin", "none":
 		return c.Next()
+	case "":
+		if origin == "" || a.welcome(origin, c.Get(fiber.HeaderHost)) {
+			return c.Next()
+		}
 	}
 	return app.Fail(app.Forbidden, "pages of other sites may not do this")
-}
-
-// paced counts a request for its address.
-func (a *api) paced(c *fiber.Ctx) error {
-	if err := a.logins.take(c.IP()); err != nil {
-		return err
-	}
-	return c.Next()
 }
 
 // withBody makes the handler of a flow that needs only the body.
@@ -93,11 +96,11 @@ func ofMine[B, T any](
 
 // captcha draws a picture; each address has its share.
 func (a *api) captcha(c *fiber.Ctx) error {
-	asker := app.PictureAsker{From: clientAddr(c.IP())}
+	asker := app.PictureAsker{From: hostAddr(c.IP())}
 	return flow(c, func(ctx context.Context) (app.Picture, error) { return a.Accounts.Captcha(ctx, asker) })
 }
 
-// register keeps the orders of a guest whose token is sent along; an invalid token is rejected, so that no orders are
+// register ties the account to the guest whose token is sent along; an invalid token is rejected, so that no orders are
 // lost silently.
 func (a *api) register(c *fiber.Ctx) error {
 	var guest app.Identity
@@ -113,8 +116,8 @@ func (a *api) register(c *fiber.Ctx) error {
 	})(c)
 }
 
-func (a *api) activate(ctx context.Context, b tokenBody) (emailAnswer, error) {
-	email, err := a.Accounts.Activate(ctx, b.Token)
+func (a *api) activate(ctx context.Context, n app.Activation) (emailAnswer, error) {
+	email, err := a.Accounts.Activate(ctx, n)
 	return emailAnswer{email}, err
 }
 
@@ -126,11 +129,13 @@ func (a *api) logIn(c *fiber.Ctx) error {
 	if l.Client != "" && l.Client != appClient {
 		return app.Fail(app.BadRequest, `client must be "app", or be left out by browsers`)
 	}
-	l.Addr = clientAddr(c.IP()).String()
+	l.Addr = hostAddr(c.IP())
+	// Clients may send a token that has ended: such a log in is one without a guest.
+	l.Guest, _ = a.Shop.Verify(bearer(c))
 	l.Device = cmp.Or(l.Device, browserName(c.Get(fiber.HeaderUserAgent)))
 	return flow(c, func(ctx context.Context) (app.Session, error) {
 		session, err := a.Accounts.LogIn(ctx, l)
-		return handOver(c, session, l.Client == appClient), err
+		return a.handOver(c, session, l.Client == appClient), err
 	})
 }
 
@@ -148,10 +153,10 @@ func (a *api) removeDevice(c *fiber.Ctx, who app.Identity) error {
 
 // addressRoutes are the caller's own address book; guests have one, too.
 func (a *api) addressRoutes(v1 fiber.Router) {
-	v1.Get("/me/addresses", a.asUser(a.addresses))
-	v1.Post("/me/addresses", a.asUser(a.addAddress))
-	v1.Put("/me/addresses/:id", a.asUser(onMine(a.changeAddress)))
-	v1.Delete("/me/addresses/:id", a.asUser(a.removeAddress))
+	v1.Get("/me/addresses", a.in(limits.Orders), a.asUser(a.addresses))
+	v1.Post("/me/addresses", a.in(limits.Orders), a.asUser(a.addAddress))
+	v1.Put("/me/addresses/:id", a.in(limits.Orders), a.asUser(onMine(a.changeAddress)))
+	v1.Delete("/me/addresses/:id", a.in(limits.Orders), a.asUser(a.removeAddress))
 }
 
 func (a *api) addresses(c *fiber.Ctx, user app.ID) error {
@@ -190,8 +195,8 @@ type deleteBody struct {
 
 // dataRoutes are for accounts and guests.
 func (a *api) dataRoutes(v1 fiber.Router) {
-	v1.Get("/me/export", a.asWho(a.export))
-	v1.Post("/me/delete", a.asWho(a.deleteMe))
+	v1.Get("/me/export", a.in(limits.Orders), a.asWho(a.export))
+	v1.Post("/me/delete", a.in(limits.Auth), a.asWho(a.deleteMe))
 }
 
 // export sends one document, which browsers save as a file.
@@ -200,11 +205,7 @@ func (a *api) export(c *fiber.Ctx, who app.Identity) error {
 	return flow(c, func(ctx context.Context) (app.Export, error) { return a.Data.Export(ctx, who) })
 }
 
-// deleteMe counts like a log in: it could be used to try passwords.
 func (a *api) deleteMe(c *fiber.Ctx, who app.Identity) error {
-	if err := a.logins.take(c.IP()); err != nil {
-		return err
-	}
 	var b deleteBody
 	if err := decodeIfAny(c, &b); err != nil {
 		return err
@@ -212,7 +213,7 @@ func (a *api) deleteMe(c *fiber.Ctx, who app.Identity) error {
 	return flow(c, func(ctx context.Context) (done, error) {
 		err := a.Data.Delete(ctx, who, b.Password)
 		if err == nil {
-			setRefresh(c, "")
+			a.setRefresh(c, "")
 		}
 		return done{}, err
 	})

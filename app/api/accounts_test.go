@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/netip"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -47,11 +48,18 @@ func (f *fakeAccounts) Register(_ context.Context, r app.Registration) error {
 	return nil
 }
 
-func (f *fakeAccounts) Activate(_ context.Context, token string) (string, error) {
-	if token != fakeLink {
+func (f *fakeAccounts) Activate(_ context.Context, n app.Activation) (string, error) {
+	if n.Token != fakeLink || n.Password != fakePassword {
 		return "", app.Fail(app.NotFound, "no such link")
 	}
 	return "ada@shop.example", nil
+}
+
+func (f *fakeAccounts) Unregister(_ context.Context, token string) error {
+	if token != fakeLink {
+		return app.Fail(app.NotFound, "no such link")
+	}
+	return nil
 }
 
 func (f *fakeAccounts) LogIn(_ context.Context, l app.LogIn) (app.Session, error) {
@@ -62,7 +70,7 @@ func (f *fakeAccounts) LogIn(_ context.Context, l app.LogIn) (app.Session, error
 	return f.session(), nil
 }
 
-func (f *fakeAccounts) Refresh(_ context.Context, token string) (app.Session, error) {
+func (f *fakeAccounts) Refresh(_ context.Context, token, _ string) (app.Session, error) {
 	f.note(func() { f.refresh = token })
 	if token != fakeRefresh {
 		return app.Session{}, app.Fail(app.Unauthorized, "this log in does not count any more")
@@ -130,12 +138,16 @@ func TestLogInHandsTheRefreshTokenOver(t *testing.T) {
 	if strings.Contains(browser.body, "7.next") || strings.Contains(browser.cookie(), "secure") {
 		t.Errorf("%s, %q", browser.body, browser.cookie())
 	}
-	if f.logIn.Device != "Firefox, Linux" || f.logIn.Addr != "2001:db8::" {
+	if f.logIn.Device != "Firefox, Linux" || f.logIn.Addr.String() != "2001:db8::1:2" {
 		t.Errorf("logged in from %+v", f.logIn)
 	}
 	safe := s.ask("POST", "/api/v1/auth/login", body+`}`, "X-Forwarded-Proto", "https")
 	if !strings.Contains(safe.cookie(), "secure") {
 		t.Errorf("over https the cookie is %q", safe.cookie())
+	}
+	public := open(t, func(o *Options) { o.Accounts, o.Public = f, url.URL{Scheme: "https", Host: "shop.example"} })
+	if plain := public.ask("POST", "/api/v1/auth/login", body+`}`); !strings.Contains(plain.cookie(), "secure") {
+		t.Errorf("of a shop on https, behind a proxy that does not send X-Forwarded-Proto, the cookie is %q", plain.cookie())
 	}
 	app := s.ask("POST", "/api/v1/auth/login", body+`,"client":"app","device":"My phone"}`)
 	s.want(app, 200, `"refresh":"7.next"`)
@@ -184,8 +196,15 @@ func TestRefreshByCookieNeedsOurPage(t *testing.T) {
 	if inBody.cookie() != "" {
 		t.Errorf("an app gets the cookie %q", inBody.cookie())
 	}
-	s.want(s.ask("POST", "/api/v1/auth/login", `{"email":"a@b.co","password":"x"}`, "Sec-Fetch-Site", "cross-site"), 403,
-		"forbidden")
+	login := func(header, value string) answer {
+		return s.ask("POST", "/api/v1/auth/login", `{"email":"a@b.co","password":"x"}`, header, value)
+	}
+	s.want(login("Sec-Fetch-Site", "cross-site"), 403, "forbidden")
+	for origin, code := range map[string]int{"https://evil.example": 403, "null": 403, s.url: 401} {
+		if a := login("Origin", origin); a.code != code {
+			t.Errorf("a log in from %s: %d %s, want %d", origin, a.code, a.body, code)
+		}
+	}
 }
 
 func TestLogOutByWhateverThereIs(t *testing.T) {
@@ -221,8 +240,17 @@ func TestAccountRoutes(t *testing.T) {
 	s.want(s.ask("POST", "/api/v1/auth/register", registration, as, "Bearer ended"), 401, "unauthorized")
 	s.want(s.ask("POST", "/api/v1/auth/register", registration), 202, "{}")
 	s.want(s.ask("POST", "/api/v1/auth/register", "nonsense"), 400, "bad_request")
-	s.want(s.ask("POST", "/api/v1/auth/activate", `{"token":"`+fakeLink+`"}`), 200, `{"email":"ada@shop.example"}`)
+	link := `{"token":"` + fakeLink + `","password":"` + fakePassword + `"}`
+	s.want(s.ask("POST", "/api/v1/auth/activate", link), 200, `{"email":"ada@shop.example"}`)
 	s.want(s.ask("POST", "/api/v1/auth/activate", `{"token":"bad"}`), 404, "not_found")
+	s.want(s.ask("POST", "/api/v1/auth/unregister", `{"token":"`+fakeLink+`"}`), 200, "{}")
+	s.want(s.ask("POST", "/api/v1/auth/unregister", `{"token":"bad"}`), 404, "not_found")
+	for token, guest := range map[string]app.ID{"user-42": 42, "ended": 0} {
+		s.want(s.ask("POST", "/api/v1/auth/login", registration, as, "Bearer "+token), 200, "access")
+		if f.logIn.Guest.User != guest {
+			t.Errorf("a log in with the token %s: guest %d, want %d", token, f.logIn.Guest.User, guest)
+		}
+	}
 	s.want(s.ask("POST", "/api/v1/auth/forgot", `{"email":"a@b.co","captcha":{"id":"c","answer":"1"}}`), 202, "{}")
 	s.want(s.ask("POST", "/api/v1/auth/reset", `{"token":"t","password":"`+fakePassword+`"}`), 200, "{}")
 	for _, route := range []string{
@@ -243,7 +271,9 @@ func TestAccountRoutes(t *testing.T) {
 func TestAccountRoutesArePaced(t *testing.T) {
 	t.Parallel()
 	s := open(t, func(o *Options) {
-		o.Accounts, o.Logins = &fakeAccounts{}, limits.Pace{Rate: 1, Period: 1 << 40, Burst: 2}
+		o.Accounts, o.Admit = &fakeAccounts{}, limits.NewLimiter(limits.Classes{
+			limits.Auth: {Addr: limits.Pace{Rate: 1, Period: 1 << 40, Burst: 2}},
+		}, nil).Take
 	})
 	s.want(s.ask("GET", "/api/v1/auth/captcha", ""), 200, "image")
 	s.want(s.ask("POST", "/api/v1/auth/guest", ""), 200, "access")

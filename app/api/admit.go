@@ -1,7 +1,9 @@
 package api
 
 import (
+	"bytes"
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -33,7 +35,7 @@ func (a *api) admitSocket(c *fiber.Ctx) error {
 	if err := a.handshakes.take(c.IP()); err != nil {
 		return err
 	}
-	undo, room := countFor(c.Context().Conn(), clientAddr(c.IP()))
+	undo, room := countFor(c.Context().Conn(), hostAddr(c.IP()))
 	if !room {
 		e := app.Fail(app.RateLimited, "your address has too many sockets open here")
 		e.RetryMS = crowdedRetry.Milliseconds()
@@ -55,13 +57,24 @@ func (a *api) keepOut(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// welcome compares hosts, not schemes: behind a proxy that ends TLS the scheme here is not the page's.
+// welcome accepts the configured origins, and the host of the request with any scheme: behind a proxy that ends TLS the
+// scheme here is not the page's.
 func (a *api) welcome(origin, host string) bool {
-	if slices.ContainsFunc(a.Origins, func(o string) bool { return strings.EqualFold(o, origin) }) {
-		return true
-	}
 	u, err := url.Parse(origin)
-	return err == nil && u.Host != "" && strings.EqualFold(u.Host, host)
+	if err != nil || u.Host == "" {
+		return false
+	}
+	is := func(o *url.URL) bool { return u.Scheme == o.Scheme && sameHost(o.Scheme, u.Host, o.Host) }
+	return is(&a.Public) || sameHost(u.Scheme, u.Host, host) || slices.ContainsFunc(a.Origins, func(o string) bool {
+		u, err := url.Parse(o)
+		return err == nil && is(u)
+	})
+}
+
+// sameHost compares two host[:port] without the default port of the scheme.
+func sameHost(scheme, a, b string) bool {
+	port := map[string]string{"http": ":80", "https": ":443"}[scheme]
+	return strings.EqualFold(strings.TrimSuffix(a, port), strings.TrimSuffix(b, port))
 }
 
 // stranger warns of a peer whose forwarding headers are not trusted. If it is the shop's own proxy, all clients behind
@@ -80,13 +93,32 @@ func warnOfStranger(peer string) {
 		"that is your proxy, name it there: now everybody behind it counts as one address", "peer", peer)
 }
 
-// forwarded counts requests with untrusted forwarding headers and warns once an hour.
+// forwarded counts requests with untrusted forwarding headers and warns once an hour. For a trusted proxy without
+// X-Real-IP it sets that header, which c.IP reads.
 func (a *api) forwarded(c *fiber.Ctx) error {
 	h := &c.Request().Header
 	said := len(h.Peek(realIP)) + len(h.Peek(fiber.HeaderXForwardedFor)) + len(h.Peek(fiber.HeaderForwarded))
-	if said > 0 && !c.IsProxyTrusted() {
+	switch trusted := c.IsProxyTrusted(); {
+	case said > 0 && !trusted:
 		a.Metrics.strangers.Inc()
 		a.stranger.once.Do(func() { a.stranger.warn(c.Context().RemoteIP().String()) })
+	case trusted && len(h.Peek(realIP)) == 0:
+		if client := a.rightmost(h.PeekAll(fiber.HeaderXForwardedFor)); client.IsValid() {
+			h.Set(realIP, client.String())
+		}
 	}
 	return c.Next()
+}
+
+// rightmost returns the last address of X-Forwarded-For headers that is no trusted proxy: each proxy appends its peer,
+// and the client can write the addresses before that. Zero: there is none.
+func (a *api) rightmost(values [][]byte) netip.Addr {
+	hops := strings.Split(string(bytes.Join(values, []byte(","))), ",")
+	for _, hop := range slices.Backward(hops) {
+		addr := hostAddr(strings.TrimSpace(hop)).Unmap()
+		if !slices.ContainsFunc(a.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) }) {
+			return addr
+		}
+	}
+	return netip.Addr{}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/netip"
+	"net/url"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -44,17 +45,17 @@ type Options struct {
 	// Blocked reports whether requests from the address are rejected.
 	Blocked func(addr netip.Addr) bool
 
+	Public     url.URL        // origin of the page: scheme and host
 	Origins    []string       // further origins that may open sockets
-	Proxies    []netip.Prefix // whose X-Real-IP is trusted
-	Logins     limits.Pace    // per address, as the next two
-	Handshakes limits.Pace    // accepted or not
-	Passes     limits.Pace    // requested or solved
+	Proxies    []netip.Prefix // whose X-Real-IP, or else X-Forwarded-For, is trusted
+	Handshakes limits.Pace    // of an address, accepted or not
+	// Admit admits a request of a class or fails with RateLimited. User 0 is unknown.
+	Admit func(class limits.Class, user app.ID, addr netip.Addr) error
 	// MayBuy admits a buy or fails with RateLimited; shared with the sockets.
 	MayBuy func(user app.ID, addr netip.Addr, sale app.ID) error
 	// NoBuy is called for each buy over HTTP that the switch for such buys rejects.
 	NoBuy  func(sale app.ID, err error)
 	Tracer *app.Tracer // samples buys; may be nil
-	Counts Counts
 
 	// Board returns the live board of operators and its history.
 	Board func(ctx context.Context) app.BoardHistory
@@ -65,10 +66,8 @@ type Options struct {
 
 type api struct {
 	Options
-	logins     *limiter
 	handshakes *limiter
-	passes     *limiter
-	pollers    chan struct{}
+	pollers    *pollers
 	forgeries  *limiter
 	suspects   *rate.Limiter // notifications of addresses that have sent too many forgeries
 	notices    chan struct{}
@@ -86,8 +85,8 @@ func New(o Options) fasthttp.RequestHandler { return newApp(o).Handler() }
 
 func newApp(o Options) *fiber.App {
 	a := &api{
-		Options: o, logins: newLimiter(o.Logins), handshakes: newLimiter(o.Handshakes), passes: newLimiter(o.Passes),
-		pollers: make(chan struct{}, pollersAtOnce), stranger: newStranger(), lists: newListCache(),
+		Options: o, handshakes: newLimiter(o.Handshakes), pollers: newPollers(), stranger: newStranger(),
+		lists:     newListCache(),
 		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, noticesAtOnce),
 	}
 	proxies := make([]string, len(o.Proxies))
@@ -96,6 +95,8 @@ func newApp(o Options) *fiber.App {
 	}
 	f := fiber.New(fiber.Config{
 		Immutable: true, DisableStartupMessage: true, ErrorHandler: fail,
+		// One spelling per route, for these routes and for the proxies and checks in front of them.
+		CaseSensitive: true, StrictRouting: true,
 		EnableTrustedProxyCheck: true, TrustedProxies: proxies, ProxyHeader: realIP, EnableIPValidation: true,
 	})
 	f.Use(a.Metrics.count, guard, plain, a.forwarded, a.keepOut)
@@ -109,33 +110,33 @@ func (a *api) routes(f *fiber.App) {
 	v1 := f.Group(apiPath, func(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderCacheControl, "no-store")
 		return c.Next()
-	}, a.counted, a.cached)
-	v1.Post("/auth/guest", a.guest)
+	})
+	v1.Post("/auth/guest", a.in(limits.Auth), a.guest)
 	a.accountRoutes(v1)
 	v1.Get("/time", a.time)
-	v1.Get("/slots", a.slots)
-	v1.Get("/slots/:id/sales", byID(a.salesOfSlot))
-	v1.Get("/sales", a.sales)
-	v1.Get("/sales/:id", byID(a.Shop.Sale))
+	v1.Get("/slots", a.in(limits.List), a.slots)
+	v1.Get("/slots/:id/sales", a.in(limits.List), a.salesOfSlot)
+	v1.Get("/sales", a.in(limits.List), a.sales)
+	v1.Get("/sales/:id", a.in(limits.List), byID(a.Shop.Sale))
 	v1.Post("/sales/:id/buy", a.asWho(a.buy))
-	v1.Post("/sales/:id/pass", a.asWho(a.askPass))
-	v1.Post("/sales/:id/solve", a.asWho(a.solvePass))
-	v1.Get("/products", a.products)
-	v1.Get("/products/:id", byID(a.Shop.Product))
-	v1.Get("/categories", a.categories)
-	v1.Get("/orders", a.asUser(a.orders))
-	v1.Get("/orders/:id", a.asUser(a.order))
-	v1.Post("/orders/:id/cancel", a.asUser(newState(a.Shop.Cancel)))
-	v1.Post("/orders/:id/pay", a.asUser(onMine(a.pay)))
-	v1.Post("/orders/:id/refund", a.asUser(onMine(a.refund)))
-	v1.Post("/orders/:id/receipt", a.asUser(newState(a.Shop.ConfirmReceipt)))
+	v1.Post("/sales/:id/pass", a.in(limits.Pass), a.asWho(a.askPass))
+	v1.Post("/sales/:id/solve", a.in(limits.Pass), a.asWho(a.solvePass))
+	v1.Get("/products", a.in(limits.List), a.products)
+	v1.Get("/products/:id", a.in(limits.List), byID(a.Shop.Product))
+	v1.Get("/categories", a.in(limits.List), a.categories)
+	v1.Get("/orders", a.in(limits.Orders), a.asUser(a.orders))
+	v1.Get("/orders/:id", a.in(limits.Orders), a.asUser(a.order))
+	v1.Post("/orders/:id/cancel", a.in(limits.Cancel), a.asUser(newState(a.Shop.Cancel)))
+	v1.Post("/orders/:id/pay", a.in(limits.Pay), a.asUser(onMine(a.pay)))
+	v1.Post("/orders/:id/refund", a.in(limits.Refund), a.asUser(onMine(a.refund)))
+	v1.Post("/orders/:id/receipt", a.in(limits.Orders), a.asUser(newState(a.Shop.ConfirmReceipt)))
 	a.addressRoutes(v1)
 	a.dataRoutes(v1)
 	a.operatorRoutes(v1.Group("/operator"))
 	v1.Post("/payments/alipay/notify", a.notified)
 	v1.Use(func(*fiber.Ctx) error { return fiber.ErrNotFound })
 
-	f.Get("/images/:file", a.image)
+	f.Get("/images/:file", a.in(limits.Pictures), a.image)
 	f.Get("/*", newPage(a.Page, a.AsyncAPI).serve)
 }
 

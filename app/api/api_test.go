@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"math"
+	"net/url"
 	"os"
 	"regexp"
 	"strconv"
@@ -61,16 +62,18 @@ func TestBadInput(t *testing.T) {
 	s := open(t, nil)
 	me := []string{"Authorization", "Bearer user-42"}
 	for path, want := range map[string]string{
-		"/api/v1/slots?day=yesterday": "2026-11-21",
-		"/api/v1/slots/abc/sales":     "positive decimal",
-		"/api/v1/sales?phase=soon":    "upcoming, open or closed",
-		"/api/v1/sales?size=0":        "size must be",
-		"/api/v1/sales?page=-1":       "page must be",
-		"/api/v1/sales/0":             "positive decimal",
-		"/api/v1/products?category=x": "category",
-		"/api/v1/orders?limit=1000":   "limit must be",
-		"/api/v1/orders?before=x":     "before",
-		"/api/v1/orders/7?wait=31":    "wait must be",
+		"/api/v1/slots?day=yesterday":        "2026-11-21",
+		"/api/v1/slots/abc/sales":            "positive decimal",
+		"/api/v1/sales?phase=soon":           "upcoming, open or closed",
+		"/api/v1/sales?size=0":               "size must be",
+		"/api/v1/sales?page=-1":              "page must be",
+		"/api/v1/sales?page=501":             "page must be",
+		"/api/v1/products?page=101&size=100": "page must be",
+		"/api/v1/sales/0":                    "positive decimal",
+		"/api/v1/products?category=x":        "category",
+		"/api/v1/orders?limit=1000":          "limit must be",
+		"/api/v1/orders?before=x":            "before",
+		"/api/v1/orders/7?wait=31":           "wait must be",
 	} {
 		s.want(s.ask("GET", path, "", me...), 400, want)
 	}
@@ -183,7 +186,10 @@ func TestLongPoll(t *testing.T) {
 
 func TestDoor(t *testing.T) {
 	t.Parallel()
-	s := open(t, func(o *Options) { o.Origins = []string{"https://shop.example"} })
+	s := open(t, func(o *Options) {
+		o.Public = url.URL{Scheme: "https", Host: "public.example"}
+		o.Origins = []string{"https://shop.example"}
+	})
 	upgrade := func(headers ...string) answer {
 		return s.ask("GET", "/ws", "", append([]string{"Upgrade", "websocket", "Connection", "Upgrade"}, headers...)...)
 	}
@@ -192,7 +198,22 @@ func TestDoor(t *testing.T) {
 	s.want(upgrade("Origin", s.url), 200, "socket")
 	s.want(upgrade("Origin", "https://shop.example"), 200, "socket")
 	s.want(upgrade("Origin", "https://b.example", "Host", "b.example"), 200, "socket") // TLS ends before us
-	s.want(upgrade("Origin", "https://evil.example"), 403, "forbidden")
+	for _, origin := range []string{
+		"https://public.example", "https://public.example:443", "https://Shop.example:443", s.url,
+	} {
+		s.want(upgrade("Origin", origin), 200, "socket")
+	}
+	s.want(upgrade("Origin", "https://b.example", "Host", "b.example:443"), 200, "socket")
+	s.want(upgrade("Origin", "http://b.example:80", "Host", "b.example"), 200, "socket")
+	for _, origin := range []string{
+		"https://evil.example", "http://public.example", "https://public.example:80", "https://public.example.evil",
+		"https://public.example:4430", "public.example", "",
+	} {
+		want := map[bool]int{true: 403, false: 200}[origin != ""]
+		if got := upgrade("Origin", origin); got.code != want {
+			t.Errorf("Origin %q: %d %s, want %d", origin, got.code, got.body, want)
+		}
+	}
 	s.want(upgrade("Origin", "null"), 403, "forbidden")
 	close(s.close)
 	s.want(upgrade(), 503, "busy")
@@ -320,7 +341,7 @@ func TestConsole(t *testing.T) {
 	if cache := asset.header.Get("Cache-Control"); !strings.Contains(cache, "immutable") {
 		t.Errorf("cached as %q", cache)
 	}
-	for _, path := range []string{"/console/assets/gone.js", "/consoles", "/.vite/manifest.json"} {
+	for _, path := range []string{"/console/assets/gone.js", "/consoles", "/console.html", "/.vite/manifest.json"} {
 		s.want(s.ask("GET", path, ""), 404, "not_found")
 	}
 	if policy := s.ask("GET", "/", "").header.Get("Content-Security-Policy"); strings.Contains(policy, "trusted-types") {

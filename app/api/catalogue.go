@@ -26,12 +26,22 @@ func (a *api) slots(c *fiber.Ctx) error {
 		}
 		day = &parsed
 	}
-	return flowList(c, "slots", func(ctx context.Context) ([]app.Slot, error) { return a.Shop.Slots(ctx, day) })
+	return a.cached(c, "slots", day, 0, func() error {
+		return flowList(c, "slots", func(ctx context.Context) ([]app.Slot, error) { return a.Shop.Slots(ctx, day) })
+	})
 }
 
-func (a *api) salesOfSlot(ctx context.Context, slot app.ID) (pageOf[app.SaleView], error) {
-	sales, err := a.Shop.SalesOfSlot(ctx, slot)
-	return pageOf[app.SaleView]{"sales", sales, false}, err
+func (a *api) salesOfSlot(c *fiber.Ctx) error {
+	slot, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	return a.cached(c, "sales of slot", slot, 0, func() error {
+		return flowPage(c, "sales", func(ctx context.Context) ([]app.SaleView, bool, error) {
+			sales, err := a.Shop.SalesOfSlot(ctx, slot)
+			return sales, false, err
+		})
+	})
 }
 
 func (a *api) sales(c *fiber.Ctx) error {
@@ -43,8 +53,10 @@ func (a *api) sales(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return flowPage(c, "sales", func(ctx context.Context) ([]app.SaleView, bool, error) {
-		return a.Shop.SalesByPhase(ctx, phase, page, size)
+	return a.cached(c, "sales", []any{phase, page, size}, 0, func() error {
+		return flowPage(c, "sales", func(ctx context.Context) ([]app.SaleView, bool, error) {
+			return a.Shop.SalesByPhase(ctx, phase, page, size)
+		})
 	})
 }
 
@@ -57,12 +69,16 @@ func (a *api) products(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return flowPage(c, "products", func(ctx context.Context) ([]app.Product, bool, error) {
-		return a.Shop.Products(ctx, category, page, size)
+	return a.cached(c, "products", []any{category, page, size}, 0, func() error {
+		return flowPage(c, "products", func(ctx context.Context) ([]app.Product, bool, error) {
+			return a.Shop.Products(ctx, category, page, size)
+		})
 	})
 }
 
-func (a *api) categories(c *fiber.Ctx) error { return flowList(c, "categories", a.Shop.Categories) }
+func (a *api) categories(c *fiber.Ctx) error {
+	return a.cached(c, "categories", nil, 0, func() error { return flowList(c, "categories", a.Shop.Categories) })
+}
 
 // pathID reads the id in the address.
 func pathID(c *fiber.Ctx) (app.ID, error) {
@@ -89,15 +105,15 @@ func queryID(c *fiber.Ctx, name string) (app.ID, error) {
 const (
 	defaultSize = 20
 	largestSize = 100
-	lastPage    = 100_000
+	largestRow  = 10_000 // of a list with pages: the database reads and drops all rows before a page
 )
 
 // paging reads page (from 1) and size.
 func paging(c *fiber.Ctx) (page, size int, err error) {
-	if page, err = queryInt(c, "page", 1, 1, lastPage); err != nil {
+	if size, err = queryInt(c, "size", defaultSize, 1, largestSize); err != nil {
 		return 0, 0, err
 	}
-	size, err = queryInt(c, "size", defaultSize, 1, largestSize)
+	page, err = queryInt(c, "page", 1, 1, largestRow/size)
 	return page, size, err
 }
 

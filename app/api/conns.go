@@ -6,24 +6,23 @@ import (
 	"slices"
 	"sync"
 
-	"stampede/app"
+	"stampede/app/limits"
 )
 
 // LimitConns wraps a listener so that one address has at most n connections, sockets included; further ones, and those
-// of blocked addresses, are closed at once. IPv6 clients are counted by their /64. Connections of proxies do not count
+// of blocked addresses, are closed at once. An IPv6 /48 has app.WideShare times as many. Connections of proxies do not count
 // until they become the socket of a client (countFor).
 func LimitConns(l net.Listener, n int, proxies []netip.Prefix, blocked func(addr netip.Addr) bool) net.Listener {
-	return &limitedListener{Listener: l, most: n, proxies: proxies, blocked: blocked, open: make(map[netip.Addr]int)}
+	return &limitedListener{Listener: l, proxies: proxies, blocked: blocked, open: limits.Places{Addr: n}}
 }
 
 type limitedListener struct {
 	net.Listener
-	most    int
 	proxies []netip.Prefix
 	blocked func(addr netip.Addr) bool
 
 	mu   sync.Mutex // also of the fields of all its connections
-	open map[netip.Addr]int
+	open limits.Places
 }
 
 // Accept returns the next connection whose address is within its limit.
@@ -34,7 +33,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		c := &limitedConn{Conn: conn, from: l}
-		if addr, is := peerOf(conn); !is || l.trusts(addr) || !l.blocked(addr) && c.enter(app.CustomerAddr(addr)) {
+		if addr, is := peerOf(conn); !is || l.trusts(addr) || !l.blocked(addr) && c.enter(addr) {
 			return c, nil
 		}
 		_ = conn.Close()
@@ -66,10 +65,10 @@ func (c *limitedConn) enter(addr netip.Addr) bool {
 	l := c.from
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c.closed || l.open[addr] >= l.most {
+	if c.closed || !l.open.Room(0, addr) {
 		return false
 	}
-	l.open[addr]++
+	l.open.Add(0, addr, 1)
 	c.addr = addr
 	return true
 }
@@ -80,13 +79,10 @@ func (c *limitedConn) leave(closed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.closed = c.closed || closed
-	if !c.addr.IsValid() {
-		return
+	if c.addr.IsValid() {
+		l.open.Add(0, c.addr, -1)
+		c.addr = netip.Addr{}
 	}
-	if l.open[c.addr]--; l.open[c.addr] <= 0 {
-		delete(l.open, c.addr)
-	}
-	c.addr = netip.Addr{}
 }
 
 // Close frees the place of the connection, once.

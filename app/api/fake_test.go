@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"stampede/app"
+	"stampede/app/limits"
 	"stampede/app/test/kit/contract"
 )
 
@@ -360,6 +361,7 @@ func (s *site) options() Options {
 		},
 		Closing: s.close, Board: emptyBoard, Metrics: NewMetrics(), Zone: time.UTC,
 		Switches: (&app.Switchboard{}).Now, Blocked: noneBlocked,
+		Admit:  func(limits.Class, app.ID, netip.Addr) error { return nil },
 		MayBuy: func(app.ID, netip.Addr, app.ID) error { return nil }, NoBuy: func(app.ID, error) {},
 	}
 }
@@ -393,7 +395,7 @@ func openFor(t *testing.T, most int, change func(*Options), tune ...func(f *HTTP
 		t.Fatal(err)
 	}
 	s.url = "http://" + l.Addr().String()
-	s.front = NewHTTPServer(func() error { return nil })
+	s.front = NewHTTPServer(func() error { return nil }, headerLimit, time.Minute)
 	s.front.server.WriteTimeout = 2 * time.Second // shorter than a long poll, which it must not cut
 	for _, do := range tune {
 		do(s.front)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"stampede/app"
 	"stampede/app/limits"
 	"stampede/app/test/kit"
 )
@@ -34,7 +35,7 @@ func TestConnectionFlood(t *testing.T) {
 	opened := func() int {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return l.open[attacker]
+		return l.open.Held(attacker)
 	}
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -93,7 +94,8 @@ func TestConnectionFlood(t *testing.T) {
 		grown := int64(after.HeapAlloc) - int64(before.HeapAlloc)
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return len(l.open) <= 1 && grown < 8<<20, fmt.Sprintf("%d addresses are counted, %d bytes more", len(l.open), grown)
+		held := l.open.Held(attacker)
+		return held == 0 && grown < 8<<20, fmt.Sprintf("%d connections are counted, %d bytes more", held, grown)
 	})
 }
 
@@ -137,29 +139,42 @@ func TestTricklingRequestsAreEnded(t *testing.T) {
 	}
 }
 
-// No header names another address: X-Forwarded-For and Forwarded are never read, not even from a trusted proxy, and
-// X-Real-IP only from one. What a client sent for it stands behind what its proxy says.
-func TestForwardedForIsNeverBelieved(t *testing.T) {
+// No header of a client names another address. Of a trusted proxy, X-Real-IP counts, or else the address that it has
+// appended to X-Forwarded-For.
+func TestForgedForwardsAreIgnored(t *testing.T) {
 	t.Parallel()
-	one := limits.Pace{Rate: 1, Period: time.Hour, Burst: 1}
+	one := func() func(limits.Class, app.ID, netip.Addr) error {
+		pace := limits.Pace{Rate: 1, Period: time.Hour, Burst: 1}
+		return limits.NewLimiter(limits.Classes{limits.Auth: {Addr: pace}}, nil).Take
+	}
 	forge := func(n int) []string {
 		ip := fmt.Sprintf("198.51.100.%d", n)
 		return []string{
 			"X-Forwarded-For", ip + ", 127.0.0.1", "Forwarded", "for=" + ip, "True-Client-IP", ip, "CF-Connecting-IP", ip,
-			"X-Client-IP", ip,
+			"X-Client-IP", ip, "X_Real_IP", ip, "X-Real_IP", ip, "X-Real-IP-", ip,
 		}
 	}
-	straight := open(t, func(o *Options) { o.Logins = one })
+	straight := open(t, func(o *Options) { o.Admit = one() })
 	straight.want(straight.ask("POST", "/api/v1/auth/guest", ""), 200, "access")
 	for n := range 5 {
 		headers := append(forge(n), "X-Real-IP", fmt.Sprintf("198.51.100.%d", n))
 		straight.want(straight.ask("POST", "/api/v1/auth/guest", "", headers...), 429, "rate_limited")
 	}
-	behind := open(t, func(o *Options) { o.Logins, o.Proxies = one, loopback })
+	behind := open(t, func(o *Options) { o.Admit, o.Proxies = one(), loopback })
 	behind.want(behind.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.8"), 200, "access")
 	for n := range 5 {
 		headers := append(forge(n), "X-Real-IP", "192.0.2.8")
 		behind.want(behind.ask("POST", "/api/v1/auth/guest", "", headers...), 429, "rate_limited")
 	}
 	behind.want(behind.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.9"), 200, "access")
+	for client, code := range map[string]int{"192.0.2.10": 200, "192.0.2.9": 429, "2001:db8::9": 200, "unknown": 200} {
+		for n := range 5 {
+			header := fmt.Sprintf("198.51.100.%d, %s, 127.0.0.1", n, client)
+			res := behind.ask("POST", "/api/v1/auth/guest", "", "X-Forwarded-For", header)
+			if res.code != code {
+				t.Errorf("forwarded for %s: %d, want %d", header, res.code, code)
+			}
+			code = 429
+		}
+	}
 }

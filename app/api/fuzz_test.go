@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -50,7 +51,7 @@ func FuzzRequest(f *testing.F) {
 	}
 	s := &site{shop: &fakeShop{notified: func(url.Values) error { return app.ErrForged }}}
 	s.shop.state.Store(app.Pending)
-	front := NewHTTPServer(func() error { return nil })
+	front := NewHTTPServer(func() error { return nil }, headerLimit, time.Minute)
 	front.Open(New(s.options()))
 	asked, err := http.NewRequest(http.MethodGet, "http://a/nowhere", nil)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+
+	"stampede/app"
 )
 
 const (
@@ -17,17 +19,22 @@ const (
 )
 
 // moveHandshake hands the connection of a handshake to the server of sockets, and reports whether it did. A web server
-// keeps its read buffer for the life of a socket: 4 KB for each idle socket, because browsers send long headers. So the
-// handshake is repeated without unused headers to a server with small buffers, and the large buffer is released.
+// keeps its read buffer for the life of a socket: up to 16 KB for each idle socket, because browsers send long headers.
+// So the handshake is repeated without unused headers to a server with small buffers, and the large buffer is released.
+// Handshakes that cannot be repeated are rejected.
 func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 	r := &ctx.Request.Header
-	if !ctx.IsGet() || !r.IsHTTP11() || len(ctx.Request.Body()) > 0 ||
-		!strings.EqualFold(string(r.Peek(fasthttp.HeaderUpgrade)), "websocket") {
-		return false
+	if !ctx.IsGet() || !strings.EqualFold(string(r.Peek(fasthttp.HeaderUpgrade)), "websocket") {
+		return false // rejected by admitSocket
 	}
-	handshake := sayAgain(r)
+	handshake, server := sayAgain(r), f.sockets
 	if len(handshake) > handshakeBuffer {
-		return false
+		server = f.longSockets
+	}
+	if !r.IsHTTP11() || len(ctx.Request.Body()) > 0 || len(handshake) > headerLimit {
+		refuse(ctx, fasthttp.StatusBadRequest, app.Fail(app.BadRequest,
+			"a handshake needs HTTP/1.1, no body and short headers"))
+		return true
 	}
 	ctx.HijackSetNoResponse(true)
 	ctx.Hijack(func(c net.Conn) {
@@ -37,7 +44,7 @@ func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 			_ = conn.Close() // the peer has gone
 			return
 		}
-		if err := f.sockets.ServeConn(&replayed{Conn: conn, handshake: handshake, behind: behind}); err != nil {
+		if err := server.ServeConn(&replayed{Conn: conn, handshake: handshake, behind: behind}); err != nil {
 			quiet{}.Printf("handshake: %v", err)
 		}
 	})
@@ -47,8 +54,8 @@ func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 // heardOfHandshake are the headers that are used later.
 var heardOfHandshake = []string{
 	fasthttp.HeaderHost, fasthttp.HeaderOrigin, fasthttp.HeaderConnection, fasthttp.HeaderUpgrade, realIP,
-	fasthttp.HeaderSecWebSocketVersion, fasthttp.HeaderSecWebSocketKey, fasthttp.HeaderSecWebSocketProtocol,
-	fiber.HeaderXRequestID,
+	fasthttp.HeaderXForwardedFor, fasthttp.HeaderSecWebSocketVersion, fasthttp.HeaderSecWebSocketKey,
+	fasthttp.HeaderSecWebSocketProtocol, fiber.HeaderXRequestID,
 }
 
 // sayAgain returns the request for the server of sockets.

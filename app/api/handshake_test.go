@@ -80,14 +80,30 @@ func TestHandshakeIsHandedOver(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a handshake that is too large for it", func(t *testing.T) {
-		_, r,
-			res := s.shake("Cookie: a=b\r\nOrigin: "+s.url+"\r\nSec-WebSocket-Protocol: "+long[:handshakeBuffer]+"\r\n",
-			"hello")
-		if res.StatusCode != http.StatusSwitchingProtocols || <-cookies == 0 || hear(t, r, 5) != "hello" {
-			t.Errorf("answered %s", res.Status)
+	t.Run("a handshake that needs the longer buffer", func(t *testing.T) {
+		_, r, res := s.shake("Cookie: a=b\r\nSec-WebSocket-Protocol: "+long+"\r\n", "hello")
+		if res.StatusCode != http.StatusSwitchingProtocols || <-cookies != 0 || hear(t, r, 5) != "hello" {
+			t.Errorf("answered %s, or was not handed over", res.Status)
 		}
 	})
+}
+
+// A server with a limit of 16 KB takes long cookies, and no socket keeps a buffer of that size.
+func TestLongHeadersAreTakenBySetting(t *testing.T) {
+	t.Parallel()
+	s := openFor(t, 100, nil, func(f *HTTPServer) { f.server.ReadBufferSize = 16 << 10 })
+	long := strings.Repeat("c", 15_000)
+	s.want(s.ask("GET", "/api/v1/time", "", "Cookie", "sso="+long), 200, "now")
+	for name, request := range map[string]string{
+		"long headers": "GET /ws HTTP/1.1\r\nSec-WebSocket-Protocol: " + long + "\r\n",
+		"a body":       "GET /ws HTTP/1.1\r\nContent-Length: 1\r\n",
+		"HTTP/1.0":     "GET /ws HTTP/1.0\r\n",
+	} {
+		res, text := s.raw(request + "Host: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nx")
+		if res.StatusCode != http.StatusBadRequest {
+			t.Errorf("a handshake with %s: %d %s", name, res.StatusCode, text)
+		}
+	}
 }
 
 // A handshake that is refused ends its connection: the server of sockets has no room for other requests.

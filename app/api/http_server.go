@@ -19,9 +19,8 @@ import (
 const (
 	readTimeout  = 10 * time.Second
 	writeTimeout = 15 * time.Second
-	idleTimeout  = 75 * time.Second // longer than a proxy in front keeps its connections
 	bodyLimit    = 16 << 10
-	headerLimit  = 4 << 10
+	headerLimit  = 4 << 10 // the least that can be set; also of a handshake
 	drainRetry   = 2 * time.Second
 )
 
@@ -30,28 +29,31 @@ type HTTPServer struct {
 	// Ready returns why this node should get no work now, or nil.
 	Ready func() error
 
-	server  *fasthttp.Server
-	sockets *fasthttp.Server // has handshakes handed over
-	handler atomic.Pointer[fasthttp.RequestHandler]
+	server *fasthttp.Server
+	// sockets and longSockets have handshakes handed over: of handshakeBuffer and of headerLimit bytes.
+	sockets, longSockets *fasthttp.Server
+	handler              atomic.Pointer[fasthttp.RequestHandler]
 	// isOperator reports whether a token is an operator's; nil: none is. See AllowLong.
 	isOperator atomic.Pointer[func(token string) bool]
 }
 
-// NewHTTPServer makes a server that is not open yet.
-func NewHTTPServer(ready func() error) *HTTPServer {
+// NewHTTPServer makes a server that is not open yet. Request headers have at most header bytes, and connections end
+// after idle without a request.
+func NewHTTPServer(ready func() error, header int, idle time.Duration) *HTTPServer {
 	f := &HTTPServer{Ready: ready}
-	f.server = newServer(f.handle, headerLimit)
+	f.server = newServer(f.handle, header, idle)
 	f.server.HeaderReceived = f.configure
-	f.sockets = newServer(f.handleHandshake, handshakeBuffer)
+	f.sockets = newServer(f.handleHandshake, handshakeBuffer, idle)
+	f.longSockets = newServer(f.handleHandshake, headerLimit, idle)
 	return f
 }
 
-// newServer creates one of the two web servers. Neither may stream bodies and both must reduce their memory: otherwise
+// newServer creates one of the web servers. None may stream bodies and all must reduce their memory: otherwise
 // a server keeps reading through the request of a socket that left its handler (see replayed).
-func newServer(handler fasthttp.RequestHandler, buffer int) *fasthttp.Server {
+func newServer(handler fasthttp.RequestHandler, buffer int, idle time.Duration) *fasthttp.Server {
 	return &fasthttp.Server{
 		Handler: handler, ErrorHandler: unreadable, Name: "stampede",
-		ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idle,
 		MaxRequestBodySize: bodyLimit, ReadBufferSize: buffer,
 		NoDefaultServerHeader: true, NoDefaultDate: false, ReduceMemoryUsage: true, CloseOnShutdown: true,
 		// Sockets outlive their request; without this, Close does nothing on them.

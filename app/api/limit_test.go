@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"stampede/app"
 	"stampede/app/limits"
 	"stampede/app/test/kit"
 )
@@ -35,6 +37,15 @@ func TestLimiterCountsNetworksOfIPv6(t *testing.T) {
 	}
 	if err := l.take("::ffff:192.0.2.1"); err == nil {
 		t.Error("the same address in another notation got its own bucket")
+	}
+	admitted := 0
+	for n := range 1000 {
+		if l.take(fmt.Sprintf("2001:db8:1:%x::1", n)) == nil {
+			admitted++
+		}
+	}
+	if admitted != app.WideShare {
+		t.Errorf("%d of 1000 networks of one /48 were admitted, want %d", admitted, app.WideShare)
 	}
 }
 
@@ -80,7 +91,7 @@ func TestLimitConns(t *testing.T) {
 	fourth := <-accepted
 	_, _ = second.Close(), fourth.Close()
 	_ = inner.Close()
-	if _, more := <-accepted; more || len(l.open) != 0 {
+	if _, more := <-accepted; more || l.open.Held(netip.MustParseAddr("127.0.0.1")) != 0 {
 		t.Errorf("still counted: %v", l.open)
 	}
 }
@@ -152,9 +163,20 @@ func TestSocketsThroughAProxyCountForTheirClients(t *testing.T) {
 		t.Error("the refusal does not say when to come back")
 	}
 	as("192.0.2.2", "", 101)
+	for last, want := range map[string]int{"192.0.2.1": 429, "192.0.2.3": 101} {
+		headers := "X-Forwarded-For: 192.0.2.2, " + last + "\r\nX-Forwarded-For: 127.0.0.1\r\n"
+		if _, _, res := s.shake(headers, ""); res.StatusCode != want {
+			t.Errorf("a socket forwarded for %s: %s, want %d", last, res.Status, want)
+		}
+	}
 	as("2001:db8::1", "", 101)
 	as("2001:db8::2", "", 101)
 	as("2001:db8::3", "", 429)
+	for n := range 2*app.WideShare - 2 {
+		as(fmt.Sprintf("2001:db8:0:%x::1", n+1), "", 101)
+	}
+	as("2001:db8:0:ffff::1", "", 429) // the /48 is full
+	as("2001:db8:1::1", "", 101)
 	_ = first.Close()
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		_, _, res := s.shake("X-Real-IP: 192.0.2.1\r\n", "")
@@ -208,5 +230,119 @@ func TestHandshakesAreCounted(t *testing.T) {
 	}
 	if _, _, res := s.shake("X-Real-IP: 192.0.2.2\r\n", ""); res.StatusCode != 200 {
 		t.Errorf("another address: %s", res.Status)
+	}
+}
+
+// Each route counts in a class before its handler runs, or has its reason here.
+func TestRoutesHaveALimitClass(t *testing.T) {
+	t.Parallel()
+	unclassed := map[string]string{
+		"GET /ws":                             "handshakes of the address",
+		"GET /*":                              "files in memory",
+		"GET /api/v1/time":                    "a clock in memory",
+		"POST /api/v1/sales/:id/buy":          "MayBuy counts it in the class buy, by its sale",
+		"POST /api/v1/payments/alipay/notify": "forgeries of the address, notices at once",
+	}
+	var class limits.Class
+	s := &site{t: t, shop: &fakeShop{}}
+	o := s.options()
+	o.Admit = func(of limits.Class, user app.ID, _ netip.Addr) error {
+		if class = of; user != 42 {
+			t.Errorf("%s counts user %v", of, user)
+		}
+		return limits.Refused("enough", time.Second)
+	}
+	f := newApp(o)
+	for _, r := range f.GetRoutes(true) {
+		if r.Method == fiber.MethodHead {
+			continue
+		}
+		route := r.Method + " " + r.Path
+		class = ""
+		path := strings.NewReplacer(":id", "7", ":file", "a.jpg", "*", "").Replace(r.Path)
+		ask := httptest.NewRequest(r.Method, path, nil)
+		ask.Header.Set(fiber.HeaderAuthorization, "Bearer user-42")
+		res, err := f.Test(ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		operator := strings.HasPrefix(r.Path, "/api/v1/operator/") && res.StatusCode == 403 // their token comes first
+		counted := class != ""
+		if counted == (operator || unclassed[route] != "") || counted != (res.StatusCode == 429) {
+			t.Errorf("%s: class %q, reason %q, %s", route, class, unclassed[route], res.Status)
+		}
+	}
+}
+
+// Routes have one spelling: another one would bypass limits by path, here or in a proxy.
+func TestRoutesHaveOneSpelling(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	for _, path := range []string{
+		"/API/v1/sales", "/api/v1/Sales", "/api/v1/sales/", "/api/v1/sales/7/", "/WS", "/Images/a.png",
+	} {
+		s.want(s.ask("GET", path, ""), 404, "")
+	}
+}
+
+func TestLongPollsAreShared(t *testing.T) {
+	t.Parallel()
+	p, user := newPollers(), app.ID(0)
+	addr := func(n int) netip.Addr { return netip.AddrFrom4([4]byte{127, 0, 1, byte(n)}) }
+	enter := func(from netip.Addr, tries int) (n int) {
+		for range tries {
+			if user++; p.enter(user, from) {
+				n++
+			}
+		}
+		return n
+	}
+	for i, want := range []bool{true, true, true, false} {
+		if got := p.enter(1<<40, addr(0)); got != want {
+			t.Errorf("poll %d of a user: %v, want %v", i+1, got, want)
+		}
+	}
+	if n := enter(addr(0), 100) + 3; n != pollersPerAddr {
+		t.Errorf("an address has %d places, want %d", n, pollersPerAddr)
+	}
+	p.leave(1<<40, addr(0))
+	if !p.enter(1<<40, addr(0)) {
+		t.Error("a place that was left stays taken")
+	}
+	n := pollersPerAddr
+	for i := 1; i < 20; i++ {
+		n += enter(addr(i), pollersPerAddr)
+	}
+	if n != pollersAtOnce {
+		t.Errorf("a node has %d places, want %d", n, pollersAtOnce)
+	}
+}
+
+func TestListCacheIsBoundedAndShared(t *testing.T) {
+	t.Parallel()
+	l, now := newListCache(), time.Now()
+	body := make([]byte, 8<<10)
+	fill := func(by any, at time.Time) (n int) {
+		for i := range 100 {
+			key := fmt.Sprint(by, i)
+			l.keep(key, by, body, at)
+			if l.find(key, at) != nil {
+				n++
+			}
+		}
+		return n
+	}
+	share := fill(app.ID(1), now)
+	if bytes := share * len(body); share == 0 || bytes > listBytesShare {
+		t.Errorf("a user has %d bytes, want at most %d", bytes, listBytesShare)
+	}
+	for user := app.ID(2); user < 40; user++ {
+		fill(user, now)
+	}
+	if l.bytes[nil] > listBytes || l.bytes[nil] < listBytes*9/10 {
+		t.Errorf("all lists have %d bytes, want nearly %d", l.bytes[nil], listBytes)
+	}
+	if n := fill(app.ID(50), now.Add(listsFor)); n != share || len(l.lists) != n {
+		t.Errorf("%d of %d lists are new after all others expired", n, len(l.lists))
 	}
 }

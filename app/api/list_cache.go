@@ -1,7 +1,8 @@
 package api
 
 import (
-	"strings"
+	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -13,22 +14,31 @@ import (
 const (
 	// listsFor is the maximum age of a cached list.
 	listsFor = 3 * time.Second
-	// listsKept bounds the number of lists; further ones are not cached.
-	listsKept = 4096
+	// Bytes of all lists, and of those that one user or address caused; further ones are not cached.
+	listBytes      = 16 << 20
+	listBytesShare = 512 << 10
+	// listOverhead is about what an entry takes besides its key and its body, in bytes.
+	listOverhead = 200
 )
 
-// listCache keeps answered lists by user and address. It is used only while the switch says so, to relieve the stores.
+// listCache keeps answered lists by their parsed queries: spelling and unknown parameters make no difference. It is
+// used only while the switch says so, to relieve the stores.
 type listCache struct {
 	mu    sync.Mutex
 	lists map[string]keptList
+	bytes map[any]int // by who caused them (app.ID or netip.Prefix); nil: all
+	swept time.Time   // of expired lists, at most once per second
 }
 
 type keptList struct {
 	body []byte
 	at   time.Time
+	by   any
 }
 
-func newListCache() *listCache { return &listCache{lists: make(map[string]keptList)} }
+func newListCache() *listCache {
+	return &listCache{lists: make(map[string]keptList), bytes: make(map[any]int)}
+}
 
 func (l *listCache) find(key string, now time.Time) []byte {
 	l.mu.Lock()
@@ -39,54 +49,63 @@ func (l *listCache) find(key string, now time.Time) []byte {
 	return nil
 }
 
-func (l *listCache) keep(key string, body []byte, now time.Time) {
+// keep stores a list unless there is no room for it.
+func (l *listCache) keep(key string, by any, body []byte, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.lists) >= listsKept {
-		for key, k := range l.lists {
+	if now.Sub(l.swept) > time.Second {
+		l.swept = now
+		for key, k := range maps.Clone(l.lists) {
 			if now.Sub(k.at) >= listsFor {
-				delete(l.lists, key)
+				l.drop(key)
 			}
 		}
 	}
-	if len(l.lists) < listsKept {
-		l.lists[key] = keptList{body, now}
+	l.drop(key)
+	size := listSize(key, body)
+	if l.bytes[nil]+size > listBytes || l.bytes[by]+size > listBytesShare {
+		return
+	}
+	l.lists[key] = keptList{body, now, by}
+	l.bytes[nil] += size
+	l.bytes[by] += size
+}
+
+// drop removes a list. Callers hold mu.
+func (l *listCache) drop(key string) {
+	k, found := l.lists[key]
+	if !found {
+		return
+	}
+	delete(l.lists, key)
+	for _, of := range []any{nil, k.by} {
+		if l.bytes[of] -= listSize(key, k.body); l.bytes[of] == 0 {
+			delete(l.bytes, of)
+		}
 	}
 }
 
-// cached answers lists of shoppers from the cache, if operators have switched it on.
-func (a *api) cached(c *fiber.Ctx) error {
-	if c.Method() != fiber.MethodGet || a.Switches().Lists != app.ListsCached || !isList(c.Path()) {
-		return c.Next()
+func listSize(key string, body []byte) int { return len(key) + len(body) + listOverhead }
+
+// cached sends the list of a parsed query from the cache, if operators have switched it on, or makes it. User is whose
+// list it is; 0: it is everybody's, and its address has room for it.
+func (a *api) cached(c *fiber.Ctx, list string, query any, user app.ID, make func() error) error {
+	if a.Switches().Lists != app.ListsCached {
+		return make()
 	}
-	key := "nobody " + c.OriginalURL()
-	if token := bearer(c); token != "" {
-		who, err := a.Shop.Verify(token)
-		if err != nil { // the route says so where it matters
-			return c.Next()
-		}
-		key = who.User.String() + " " + c.OriginalURL()
-	}
+	key := fmt.Sprintf("%s %d %v", list, user, query)
 	now := time.Now()
 	if body := a.lists.find(key, now); body != nil {
 		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 		return c.Send(body)
 	}
-	if err := c.Next(); err != nil {
+	if err := make(); err != nil {
 		return err
 	}
-	if c.Response().StatusCode() == fiber.StatusOK {
-		a.lists.keep(key, append([]byte(nil), c.Response().Body()...), now)
+	var by any = user
+	if user == 0 {
+		by, _ = app.Networks(hostAddr(c.IP()))
 	}
+	a.lists.keep(key, by, append([]byte(nil), c.Response().Body()...), now)
 	return nil
-}
-
-// isList reports whether the address is that of a list for shoppers.
-func isList(path string) bool {
-	switch rest := strings.TrimPrefix(path, apiPath); rest {
-	case "/slots", "/sales", "/products", "/categories", "/orders":
-		return true
-	default:
-		return strings.HasPrefix(rest, "/slots/") && strings.HasSuffix(rest, "/sales")
-	}
 }

@@ -30,6 +30,10 @@ func TestSwitchesTakeLoadOff(t *testing.T) {
 	if again := s.ask("GET", first, "", me...); again.body != before.body {
 		t.Errorf("asked again: %d %s", again.code, again.body)
 	}
+	// The parsed query is the key.
+	if again := s.ask("GET", first+"&limit=020&x=1", "", me...); again.body != before.body {
+		t.Errorf("asked again in another spelling: %d %s", again.code, again.body)
+	}
 	s.want(s.ask("GET", second, "", me...), 503, "busy")
 	s.want(s.ask("GET", first, "", "Authorization", "Bearer user-43"), 503, "busy") // somebody else's
 	s.want(s.ask("GET", first, "", "Authorization", "Bearer x"), 401, "unauthorized")

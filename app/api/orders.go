@@ -7,20 +7,25 @@ import (
 	"errors"
 	"io"
 	"math"
+	"net/netip"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"stampede/app"
+	"stampede/app/limits"
 )
 
 const (
 	// pollEvery is how often a long poll reads the order.
 	pollEvery = 500 * time.Millisecond
-	// pollersAtOnce bounds the long polls of a node; more return at once.
-	pollersAtOnce = 512
+	// Long polls of a node, and the shares of a user and an address; more return at once.
+	pollersAtOnce  = 512
+	pollersPerUser = 3
+	pollersPerAddr = 64
 )
 
 type (
@@ -94,8 +99,10 @@ func (a *api) orders(c *fiber.Ctx, user app.ID) error {
 	if q.Before, q.Limit, err = before(c); err != nil {
 		return err
 	}
-	return flowPage(c, "orders", func(ctx context.Context) ([]app.Order, bool, error) {
-		return a.Shop.OrdersOf(ctx, q)
+	return a.cached(c, "orders", q, user, func() error {
+		return flowPage(c, "orders", func(ctx context.Context) ([]app.Order, bool, error) {
+			return a.Shop.OrdersOf(ctx, q)
+		})
 	})
 }
 
@@ -118,23 +125,19 @@ func (a *api) order(c *fiber.Ctx, user app.ID) error {
 	if err != nil {
 		return err
 	}
+	addr := hostAddr(c.IP())
 	return flow(c, func(ctx context.Context) (app.Order, error) {
 		order, err := a.Shop.Order(ctx, user, id)
-		if err != nil || wait == 0 {
+		if err != nil || wait == 0 || !a.pollers.enter(user, addr) {
 			return order, err
 		}
+		defer a.pollers.leave(user, addr)
 		return a.next(user, order, time.Duration(wait)*time.Second), nil
 	})
 }
 
 // next polls until the order has left its state. Errors are ignored.
 func (a *api) next(user app.ID, order app.Order, within time.Duration) app.Order {
-	select {
-	case a.pollers <- struct{}{}:
-		defer func() { <-a.pollers }()
-	default:
-		return order
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	ticker := time.NewTicker(pollEvery)
@@ -152,6 +155,33 @@ func (a *api) next(user app.ID, order app.Order, within time.Duration) app.Order
 			}
 		}
 	}
+}
+
+// pollers are the places of long polls.
+type pollers struct {
+	mu     sync.Mutex
+	places limits.Places
+}
+
+func newPollers() *pollers {
+	return &pollers{places: limits.Places{Most: pollersAtOnce, User: pollersPerUser, Addr: pollersPerAddr}}
+}
+
+// enter takes a place, which leave returns, or reports that there is none.
+func (p *pollers) enter(user app.ID, addr netip.Addr) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	room := p.places.Room(user, addr)
+	if room {
+		p.places.Add(user, addr, 1)
+	}
+	return room
+}
+
+func (p *pollers) leave(user app.ID, addr netip.Addr) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.places.Add(user, addr, -1)
 }
 
 // decode reads one JSON object and nothing after it. Unknown fields are ignored.
@@ -207,9 +237,6 @@ func (a *api) atDesk(
 	c *fiber.Ctx, who app.Identity, q app.PassQuestion,
 	ask func(ctx context.Context, q app.PassQuestion) (app.PassAnswer, error),
 ) (err error) {
-	if err = a.passes.take(c.IP()); err != nil {
-		return err
-	}
 	if q.Sale, err = pathID(c); err != nil {
 		return err
 	}

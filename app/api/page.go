@@ -67,13 +67,15 @@ func newPage(dist fs.FS, asyncAPI []byte) *page {
 	return p
 }
 
-// address returns the path of a file of the build; documentation pages go without .html.
+// address returns the path of a file of the build; documentation pages and the console go without .html.
 func address(name string) string {
 	switch name {
 	case "docs/index.html":
 		return docsPath
 	case "docs/socket.html":
 		return socketDocsPath
+	case "console.html":
+		return consolePath // the only path that gets its policy
 	}
 	return name
 }
@@ -122,7 +124,7 @@ func (p *page) serve(c *fiber.Ctx) error {
 		name = "index.html"
 	}
 	f := p.files[name]
-	if f == nil && inConsole(name) {
+	if inConsole(name) {
 		f = p.console(c)
 	}
 	if f == nil {
@@ -146,7 +148,6 @@ func (p *page) serve(c *fiber.Ctx) error {
 
 const (
 	consolePath   = "console"
-	consoleFile   = "console.html"
 	consoleAssets = consolePath + "/assets/"
 )
 
@@ -158,7 +159,7 @@ func inConsole(name string) bool {
 
 // console returns the console under its own policy; nil: it was not built.
 func (p *page) console(c *fiber.Ctx) *file {
-	f := p.files[consoleFile]
+	f := p.files[consolePath]
 	if f != nil {
 		c.Set(fiber.HeaderContentSecurityPolicy, consolePolicy(c.Get(fiber.HeaderHost)))
 		c.Set("X-Robots-Tag", "noindex")

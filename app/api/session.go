@@ -50,12 +50,16 @@ func (a *api) refresh(c *fiber.Ctx) error {
 			return app.Fail(app.Unauthorized, "nobody is logged in here")
 		}
 	}
+	client := browserName(c.Get(fiber.HeaderUserAgent))
+	if inBody {
+		client += appClient
+	}
 	return flow(c, func(ctx context.Context) (app.Session, error) {
-		session, err := a.Accounts.Refresh(ctx, token)
+		session, err := a.Accounts.Refresh(ctx, token, client)
 		if !inBody && errors.Is(err, &app.Error{Code: app.Unauthorized}) {
-			setRefresh(c, "")
+			a.setRefresh(c, "")
 		}
-		return handOver(c, session, inBody), err
+		return a.handOver(c, session, inBody), err
 	})
 }
 
@@ -84,7 +88,7 @@ func (a *api) logOut(c *fiber.Ctx) error {
 	return flow(c, func(ctx context.Context) (done, error) {
 		err := a.Accounts.LogOut(ctx, o)
 		if code := app.AsError(err).Code; b.Refresh == "" && (err == nil || code == app.Unauthorized) {
-			setRefresh(c, "")
+			a.setRefresh(c, "")
 		}
 		return done{}, err
 	})
@@ -108,20 +112,21 @@ func cookieOf(c *fiber.Ctx) (string, error) {
 }
 
 // handOver leaves the refresh token in the answer to an app, and moves a browser's into its cookie.
-func handOver(c *fiber.Ctx, s app.Session, isApp bool) app.Session {
+func (a *api) handOver(c *fiber.Ctx, s app.Session, isApp bool) app.Session {
 	if isApp || s.Refresh == "" {
 		return s
 	}
-	setRefresh(c, s.Refresh)
+	a.setRefresh(c, s.Refresh)
 	s.Refresh = ""
 	return s
 }
 
-// setRefresh sets the cookie; "" removes it.
-func setRefresh(c *fiber.Ctx, token string) {
+// setRefresh sets the cookie; "" removes it. It is Secure if the shop is public over https, even if a proxy does not
+// send X-Forwarded-Proto.
+func (a *api) setRefresh(c *fiber.Ctx, token string) {
 	cookie := fiber.Cookie{
 		Name: refreshCookie, Value: token, Path: refreshPath, MaxAge: int(cookieLife.Seconds()),
-		HTTPOnly: true, SameSite: fiber.CookieSameSiteStrictMode, Secure: c.Secure(),
+		HTTPOnly: true, SameSite: fiber.CookieSameSiteStrictMode, Secure: c.Secure() || a.Public.Scheme == "https",
 	}
 	if token == "" {
 		cookie.MaxAge, cookie.Expires = 0, fasthttp.CookieExpireDelete

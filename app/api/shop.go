@@ -13,9 +13,11 @@ type Accounts interface {
 	Captcha(ctx context.Context, asker app.PictureAsker) (app.Picture, error)
 	Register(ctx context.Context, r app.Registration) error
 	// Activate returns the e-mail that is proven now.
-	Activate(ctx context.Context, token string) (email string, err error)
+	Activate(ctx context.Context, n app.Activation) (email string, err error)
+	Unregister(ctx context.Context, token string) error
 	LogIn(ctx context.Context, l app.LogIn) (app.Session, error)
-	Refresh(ctx context.Context, token string) (app.Session, error)
+	// Refresh gets the kind of the client as well.
+	Refresh(ctx context.Context, token, client string) (app.Session, error)
 	LogOut(ctx context.Context, o app.LogOut) error
 	Forgot(ctx context.Context, f app.Forgotten) error
 	Reset(ctx context.Context, n app.NewPassword) error

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,7 +17,7 @@ const (
 )
 
 // Table has a token bucket for each key and drops full ones. A nil table admits everything. Under a flood of keys it
-// drops others as well, whose owners get a full bucket: memory stays bounded.
+// drops others as well, the fullest first, whose owners get a full bucket: memory stays bounded.
 type Table[K comparable] struct {
 	steps steps
 	now   func() int64 // nanoseconds of a clock that never goes back
@@ -112,7 +113,7 @@ func (t *Table[K]) Hold(key K, wait time.Duration) {
 
 func (t *Table[K]) of(key K) *shard[K] { return &t.shard[maphash.Comparable(t.seed, key)%shards] }
 
-// set stores a bucket. A full shard first drops full buckets and, under a flood, any others until half are left.
+// set stores a bucket. A full shard first drops full buckets and, under a flood, the fullest until half are left.
 // Callers hold mu.
 func (s *shard[K]) set(key K, bucket, now int64) {
 	if _, known := s.buckets[key]; !known && len(s.buckets) >= bucketsKept/shards {
@@ -123,11 +124,9 @@ func (s *shard[K]) set(key K, bucket, now int64) {
 
 func (s *shard[K]) shrink(now int64) {
 	maps.DeleteFunc(s.buckets, func(_ K, bucket int64) bool { return bucket <= now })
-	for key := range s.buckets {
-		if len(s.buckets) <= bucketsKept/shards/2 {
-			break
-		}
-		delete(s.buckets, key)
+	if surplus := len(s.buckets) - bucketsKept/shards/2; surplus > 0 {
+		last := slices.Sorted(maps.Values(s.buckets))[surplus-1]
+		maps.DeleteFunc(s.buckets, func(_ K, bucket int64) bool { return bucket <= last })
 	}
 }
 

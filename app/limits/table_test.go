@@ -82,10 +82,10 @@ func TestTableMemoryIsBounded(t *testing.T) {
 
 func TestNoLimit(t *testing.T) {
 	t.Parallel()
-	table, buys := NewTable[int](Pace{}), NewBuys(BuyPaces{})
-	buys.SetNodes(4)
+	table, buys := NewTable[int](Pace{}), newBuckets(Limits{})
+	buys.setNodes(4)
 	for range 1000 {
-		if table.Take(1) > 0 || buys.Take(7, office) != nil || table.Wait(1) > 0 {
+		if table.Take(1) > 0 || buys.take(7, office) != nil || table.Wait(1) > 0 {
 			t.Fatal("a limit where none is set")
 		}
 	}
@@ -121,8 +121,8 @@ func limited(t *testing.T, err error, want time.Duration) {
 	}
 }
 
-func clockedBuys(p BuyPaces) (*Buys, func(d time.Duration)) {
-	b, now := NewBuys(p), int64(0)
+func clockedBuys(p Limits) (*buckets, func(d time.Duration)) {
+	b, now := newBuckets(p), int64(0)
 	b.now = func() int64 { return now }
 	return b, func(d time.Duration) { now += int64(d) }
 }
@@ -131,10 +131,10 @@ func clockedBuys(p BuyPaces) (*Buys, func(d time.Duration)) {
 // is refused by a wide limit has not lost their own token.
 func TestBuysCountTheNarrowestFirst(t *testing.T) {
 	t.Parallel()
-	b, pass := clockedBuys(BuyPaces{
+	b, pass := clockedBuys(Limits{
 		User: Pace{1, time.Second, 1}, Addr: Pace{10, time.Second, 4}, All: Pace{1000, time.Second, 6},
 	})
-	take := func(user app.ID, addr netip.Addr) error { return b.Take(user, addr) }
+	take := func(user app.ID, addr netip.Addr) error { return b.take(user, addr) }
 	if err := take(7, office); err != nil {
 		t.Fatal(err)
 	}
@@ -168,13 +168,13 @@ func TestBuysCountTheNarrowestFirst(t *testing.T) {
 // A shop's pace is divided among the nodes that serve it.
 func TestBuysOfSeveralNodes(t *testing.T) {
 	t.Parallel()
-	b, _ := clockedBuys(BuyPaces{
+	b, _ := clockedBuys(Limits{
 		User: Pace{1, time.Hour, 1}, Addr: Pace{1, time.Hour, 1e6}, All: Pace{1000, time.Second, 100},
 	})
-	b.SetNodes(4)
+	b.setNodes(4)
 	admitted := 0
 	for user := app.ID(1); user <= 100; user++ {
-		if b.Take(user, office) == nil {
+		if b.take(user, office) == nil {
 			admitted++
 		}
 	}
@@ -185,24 +185,24 @@ func TestBuysOfSeveralNodes(t *testing.T) {
 
 // A buy pays no allocation for its limits, at whichever address. Not parallel: others would be counted.
 func TestABuyAllocatesNothingForItsLimits(t *testing.T) {
-	b := NewBuys(BuyPaces{
+	b := newBuckets(Limits{
 		User: Pace{1e9, time.Second, 1e6}, Addr: Pace{1e9, time.Second, 1e6}, All: Pace{1e9, time.Second, 1e6},
 	})
 	for _, addr := range []netip.Addr{office, netip.MustParseAddr("2001:db8::1")} {
-		if allocs := testing.AllocsPerRun(1000, func() { _ = b.Take(7, addr) }); allocs > 0 {
+		if allocs := testing.AllocsPerRun(1000, func() { _ = b.take(7, addr) }); allocs > 0 {
 			t.Errorf("%v allocations of a buy from %v", allocs, addr)
 		}
 	}
 }
 
 func BenchmarkBuys(b *testing.B) {
-	buys := NewBuys(BuyPaces{
+	buys := newBuckets(Limits{
 		User: Pace{1e9, time.Second, 1e6}, Addr: Pace{1e9, time.Second, 1e6}, All: Pace{1e9, time.Second, 1e6},
 	})
 	b.ReportAllocs()
 	user := app.ID(0)
 	for b.Loop() {
 		user++
-		_ = buys.Take(user%10_000, office)
+		_ = buys.take(user%10_000, office)
 	}
 }

@@ -24,25 +24,22 @@ const (
 	aloneFor    = time.Second            // how long it does so without trying Redis
 )
 
-// Class is a kind of requests with common limits per window, of a user and of an address (0: no limit).
-type Class struct {
-	Name       string // in the key
-	User, Addr int
-}
+// Window is how many requests of a class are accepted per window, of a user and of an address (0: no limit).
+type Window struct{ User, Addr int }
 
-// subject is a user or an address, for a class.
+// subject is a user or a network (app.Networks), for a class.
 type subject struct {
-	class string
-	user  app.ID // 0: the address
-	addr  netip.Addr
+	class Class
+	user  app.ID // 0: the network
+	net   netip.Prefix
 }
 
 // key has its own tag: no two keys are used in one step.
 func (s *subject) key() string {
 	if s.user != 0 {
-		return "stampede:{w:u:" + s.user.String() + "}:" + s.class
+		return "stampede:{w:u:" + s.user.String() + "}:" + string(s.class)
 	}
-	return "stampede:{w:a:" + s.addr.String() + "}:" + s.class
+	return "stampede:{w:a:" + s.net.String() + "}:" + string(s.class)
 }
 
 // Windows are sliding windows that all nodes of a shop count together in Redis, in one pipeline per request. A rejected
@@ -81,8 +78,8 @@ func (w *Windows) CountedAlone() int64 { return w.locally.Load() }
 
 // Take counts a request of the user (0: unknown) from the address, or fails with RateLimited and the time until one is
 // accepted. A rejected request is not counted.
-func (w *Windows) Take(ctx context.Context, c Class, user app.ID, addr netip.Addr) error {
-	who, most := w.subjects(c, user, app.CustomerAddr(addr))
+func (w *Windows) Take(ctx context.Context, c Class, limit Window, user app.ID, addr netip.Addr) error {
+	who, most := subjects(c, limit, user, addr)
 	for i := range who {
 		if wait := w.refused.Wait(who[i]); wait > 0 {
 			return refusedOf(&who[i], wait)
@@ -95,18 +92,22 @@ func (w *Windows) Take(ctx context.Context, c Class, user app.ID, addr netip.Add
 	return w.judge(ctx, who, most, waits, alone)
 }
 
-// subjects returns what is counted, the user before the address, and the limit of each.
-func (w *Windows) subjects(c Class, user app.ID, addr netip.Addr) (who []subject, most []int) {
-	if user != 0 && c.User > 0 {
-		who, most = append(who, subject{class: c.Name, user: user}), append(most, c.User)
+// subjects returns what is counted, the user before the networks, and the limit of each.
+func subjects(c Class, limit Window, user app.ID, addr netip.Addr) (who []subject, most []int) {
+	if user != 0 && limit.User > 0 {
+		who, most = append(who, subject{class: c, user: user}), append(most, limit.User)
 	}
-	if c.Addr > 0 {
-		who, most = append(who, subject{class: c.Name, addr: addr}), append(most, c.Addr)
+	if limit.Addr > 0 {
+		own, wide := app.Networks(addr)
+		who, most = append(who, subject{class: c, net: own}), append(most, limit.Addr)
+		if wide.IsValid() {
+			who, most = append(who, subject{class: c, net: wide}), append(most, limit.Addr*app.WideShare)
+		}
 	}
 	return who, most
 }
 
-// judge rejects if one of the counts does, and then takes back the other. What Redis has not counted, this node counts.
+// judge rejects if one of the counts does, and then takes back the others. What Redis has not counted, this node counts.
 func (w *Windows) judge(
 	ctx context.Context, who []subject, most []int, waits []time.Duration, alone []bool,
 ) (failed error) {

@@ -61,27 +61,27 @@ func TestWindowsAreShared(t *testing.T) {
 		ctx := kit.Context(t)
 		const length = time.Minute
 		a, b := NewWindows(client, length), NewWindows(client, length)
-		class := Class{Name: "list", User: 3, Addr: 10}
+		limit := Window{User: 3, Addr: 10}
 		addr, user := someone(), kit.NewID()
 		for i := range 3 {
-			if err := []*Windows{a, b}[i%2].Take(ctx, class, user, addr); err != nil {
+			if err := []*Windows{a, b}[i%2].Take(ctx, List, limit, user, addr); err != nil {
 				t.Fatalf("request %d: %v", i+1, err)
 			}
 		}
 		for _, w := range []*Windows{a, b, a, b} {
-			if wait := waitOf(t, w.Take(ctx, class, user, addr)); wait > 2*length {
+			if wait := waitOf(t, w.Take(ctx, List, limit, user, addr)); wait > 2*length {
 				t.Errorf("the fourth of a user waits %v", wait)
 			}
 		}
 		for i := range 7 { // what was refused did not count for the address
-			if err := a.Take(ctx, class, kit.NewID(), addr); err != nil {
+			if err := a.Take(ctx, List, limit, kit.NewID(), addr); err != nil {
 				t.Fatalf("user %d behind the same address: %v", i+2, err)
 			}
 		}
 		other := kit.NewID()
-		waitOf(t, b.Take(ctx, class, other, addr))
+		waitOf(t, b.Take(ctx, List, limit, other, addr))
 		for i := range 3 { // and what the address refused did not count for the user
-			if err := a.Take(ctx, class, other, someone()); err != nil {
+			if err := a.Take(ctx, List, limit, other, someone()); err != nil {
 				t.Errorf("request %d of the same user from elsewhere: %v", i+1, err)
 			}
 		}
@@ -91,15 +91,31 @@ func TestWindowsAreShared(t *testing.T) {
 	})
 }
 
+// The networks of one IPv6 site together have app.WideShare times the limit of an address.
+func TestWindowsCountSitesOfIPv6(t *testing.T) {
+	t.Parallel()
+	ctx := kit.Context(t)
+	w, limit := NewWindows(openRedis(t, "redis://"+miniredis.RunT(t).Addr()), time.Hour), Window{Addr: 2}
+	for i := range byte(2 * app.WideShare) {
+		if err := w.Take(ctx, List, limit, 0, netip.AddrFrom16([16]byte{0xfd, 7: i})); err != nil {
+			t.Fatalf("network %d: %v", i+1, err)
+		}
+	}
+	waitOf(t, w.Take(ctx, List, limit, 0, netip.AddrFrom16([16]byte{0xfd, 7: 255})))
+	if err := w.Take(ctx, List, limit, 0, netip.AddrFrom16([16]byte{0xfd, 5: 1})); err != nil {
+		t.Errorf("another site: %v", err)
+	}
+}
+
 // A window slides: what is refused is let in when the time said is over, although the client went on asking.
 func TestWindowSlides(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, client *redis.Client) {
 		ctx := kit.Context(t)
-		w, class, addr := NewWindows(client, 200*time.Millisecond), Class{Name: "list", Addr: 4}, someone()
+		w, limit, addr := NewWindows(client, 200*time.Millisecond), Window{Addr: 4}, someone()
 		began, admitted := time.Now(), 0
 		kit.Eventually(t, time.Minute, func() (bool, string) {
-			if w.Take(ctx, class, 0, addr) == nil {
+			if w.Take(ctx, List, limit, 0, addr) == nil {
 				admitted++
 			}
 			return admitted == 24, "an address that goes on asking is not let in any more"
@@ -120,14 +136,14 @@ func TestWindowsWithoutRedis(t *testing.T) {
 	server := miniredis.RunT(t)
 	w := NewWindows(openRedis(t, "redis://"+server.Addr()), time.Minute)
 	w.SetNodes(2)
-	class, addr := Class{Name: "list", Addr: 8}, someone()
+	limit, addr := Window{Addr: 8}, someone()
 	server.Close()
 	for i := range 4 {
-		if err := w.Take(ctx, class, 0, addr); err != nil {
+		if err := w.Take(ctx, List, limit, 0, addr); err != nil {
 			t.Fatalf("request %d without Redis: %v", i+1, err)
 		}
 	}
-	waitOf(t, w.Take(ctx, class, 0, addr))
+	waitOf(t, w.Take(ctx, List, limit, 0, addr))
 	if w.CountedAlone() != 5 {
 		t.Errorf("%d requests counted alone, want 5", w.CountedAlone())
 	}
@@ -136,7 +152,7 @@ func TestWindowsWithoutRedis(t *testing.T) {
 	}
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		before := w.CountedAlone()
-		return w.Take(ctx, class, 0, addr) == nil && w.CountedAlone() == before, "still counted alone"
+		return w.Take(ctx, List, limit, 0, addr) == nil && w.CountedAlone() == before, "still counted alone"
 	})
 }
 
@@ -146,16 +162,16 @@ func TestRefusedAsksNothing(t *testing.T) {
 	ctx := kit.Context(t)
 	server := miniredis.RunT(t)
 	w := NewWindows(openRedis(t, "redis://"+server.Addr()), time.Hour)
-	class, addr := Class{Name: "auth", Addr: 2}, someone()
+	limit, addr := Window{Addr: 2}, someone()
 	for range 2 {
-		if err := w.Take(ctx, class, 0, addr); err != nil {
+		if err := w.Take(ctx, List, limit, 0, addr); err != nil {
 			t.Fatal(err)
 		}
 	}
-	waitOf(t, w.Take(ctx, class, 0, addr))
+	waitOf(t, w.Take(ctx, List, limit, 0, addr))
 	before := server.CommandCount()
 	for range 1000 {
-		waitOf(t, w.Take(ctx, class, 0, addr))
+		waitOf(t, w.Take(ctx, List, limit, 0, addr))
 	}
 	if n := server.CommandCount() - before; n > 0 {
 		t.Errorf("1000 refused requests cost %d commands", n)
@@ -166,7 +182,7 @@ func TestRefusedAsksNothing(t *testing.T) {
 func TestNoWindow(t *testing.T) {
 	t.Parallel()
 	w := NewWindows(openRedis(t, "redis://127.0.0.1:1"), time.Second)
-	if err := w.Take(context.Background(), Class{}, 7, someone()); err != nil || w.CountedAlone() != 0 {
+	if err := w.Take(context.Background(), List, Window{}, 7, someone()); err != nil || w.CountedAlone() != 0 {
 		t.Errorf("%v, counted %d", err, w.CountedAlone())
 	}
 }

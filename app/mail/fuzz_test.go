@@ -18,7 +18,7 @@ var headersOf = []string{
 
 // Whatever people have written into an e-mail, it goes to the one address and has no header but its own.
 func FuzzMessage(f *testing.F) {
-	f.Add("ada@example.com", "Ada", "en", "https://shop.example/?activate=x", "Lamp")
+	f.Add("ada@example.com", "Ada", "en", "https://shop.example/#activate=x", "Lamp")
 	f.Add("ada@example.com\r\nBcc: e@example.com", "Ada\r\nBcc: e@e.e", "zh", "x\r\n.\r\n", "灯\nBcc: e@e.e\n\n")
 	f.Add("ada@example.com,eve@example.com", "=?utf-8?q?=0ABcc:=20e@e.e?=", "", "\x00", "\u2028\u202e")
 	f.Add(`"ada"@example.com`, "", "xx", "", strings.Repeat("很", 3000))

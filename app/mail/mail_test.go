@@ -34,7 +34,7 @@ func sender(t testing.TB) *netmail.Address {
 func reset() app.Email {
 	return app.Email{
 		Kind: app.EmailReset, About: "f00d", To: "li.lei@mail.example", Name: "李雷", Lang: "zh",
-		Link: "https://shop.example/?reset=" + strings.Repeat("k", 43),
+		Link: "https://shop.example/#reset=" + strings.Repeat("k", 43),
 	}
 }
 

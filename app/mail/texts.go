@@ -79,8 +79,8 @@ const signature = "\n-- \nStampede\n"
 var english = map[app.EmailKind]text{
 	app.EmailActivate: {"Confirm your e-mail address", "Hello,\n\n" +
 		"somebody, probably you, has registered at Stampede with this e-mail address.\n" +
-		"Open this link to activate the account:\n\n{link}\n\n" +
-		"It works once, for a limited time. If it was not you, do nothing: without the link\nthere is no account.\n" + signature},
+		"Open this link and enter your password to activate the account:\n\n{link}\n\n" +
+		"It works once, for a limited time. If it was not you, do nothing, or open the link\nto delete the account.\n" + signature},
 	app.EmailTaken: {"You have an account already", "Hello,\n\n" +
 		"somebody, probably you, wanted to register at Stampede with this e-mail address.\n" +
 		"It has an account already, so nothing was changed. Log in with your password, or choose\n" +
@@ -100,8 +100,8 @@ var english = map[app.EmailKind]text{
 
 var chinese = map[app.EmailKind]text{
 	app.EmailActivate: {"请确认您的邮箱地址", "您好：\n\n" +
-		"有人（应该是您）使用此邮箱在 Stampede 注册了账号。\n请打开以下链接激活账号：\n\n{link}\n\n" +
-		"链接仅可使用一次，且有时间限制。如果不是您本人操作，请忽略此邮件：\n不打开链接，账号就不会生效。\n" + signature},
+		"有人（应该是您）使用此邮箱在 Stampede 注册了账号。\n请打开以下链接并输入密码，激活账号：\n\n{link}\n\n" +
+		"链接仅可使用一次，且有时间限制。如果不是您本人操作，请忽略此邮件，\n或打开链接删除该账号。\n" + signature},
 	app.EmailTaken: {"您已有账号", "您好：\n\n" +
 		"有人（应该是您）想用此邮箱在 Stampede 注册。\n该邮箱已有账号，因此没有任何改动。请直接登录，\n" +
 		"或在登录页选择“忘记密码”来设置新密码。\n\n{link, if any}如果不是您本人操作，无需理会。\n" + signature},

@@ -1,32 +1,55 @@
 package picture
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // Markers of JPEG that matter here.
 const (
 	markerProgressive = 0xc2 // SOF2
-	markerScan        = 0xda // SOS: compressed data from here on
+	markerRestart     = 0xd0 // RST0, the first of eight
+	markerEnd         = 0xd9 // EOI
+	markerScan        = 0xda // SOS: compressed data follows
 	markerExif        = 0xe1 // APP1
 )
 
-// segments walks through the segments in front of the first scan: fn gets the marker and what the segment has, and
-// reports whether to go on. A damaged file ends the walk.
+// segments calls fn with the marker and the content of each segment up to the end of the image, until fn returns false.
+// Like the decoder of the standard library it skips compressed data, restart markers and stray bytes between segments.
 func segments(file []byte, fn func(marker byte, content []byte) bool) {
-	for at := 2; at+4 <= len(file); {
-		if file[at] != 0xff {
+	for at := 2; ; {
+		skip := bytes.IndexByte(file[at:], 0xff)
+		if skip < 0 {
 			return
 		}
-		marker := file[at+1]
-		if marker == 0xff { // fill byte
+		for at += skip; at < len(file) && file[at] == 0xff; { // further ones are fill bytes
 			at++
+		}
+		if at+3 > len(file) {
+			return
+		}
+		marker := file[at]
+		at++
+		if marker == 0 || marker >= markerRestart && marker < markerRestart+8 {
 			continue
 		}
-		length := int(binary.BigEndian.Uint16(file[at+2:]))
-		if marker == markerScan || length < 2 || at+2+length > len(file) || !fn(marker, file[at+4:at+2+length]) {
+		length := int(binary.BigEndian.Uint16(file[at:]))
+		if marker == markerEnd || length < 2 || at+length > len(file) || !fn(marker, file[at+2:at+length]) {
 			return
 		}
-		at += 2 + length
+		at += length
 	}
+}
+
+// scans counts the scans: each makes the decoder visit all blocks of a component, even if it is empty.
+func scans(file []byte) (n int) {
+	segments(file, func(marker byte, _ []byte) bool {
+		if marker == markerScan {
+			n++
+		}
+		return true
+	})
+	return n
 }
 
 // progressive reports whether the file keeps all coefficients until its end, or might: one that is not understood up to
@@ -38,7 +61,7 @@ func progressive(file []byte) bool {
 		if frame {
 			is = marker == markerProgressive
 		}
-		return !frame
+		return !frame && marker != markerScan
 	})
 	return is
 }
@@ -52,7 +75,7 @@ func orientation(file []byte) turn {
 			found = exifOrientation(content[6:])
 			return false
 		}
-		return true
+		return marker != markerScan
 	})
 	return found
 }

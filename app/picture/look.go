@@ -73,6 +73,10 @@ func look(file []byte) (*source, error) {
 	}
 	s := &source{format: f, width: c.Width, height: c.Height}
 	if f == jpegFormat {
+		if n := scans(file); n > maxScans {
+			return nil, refuse(fmt.Sprintf("it has %d scans: at most %d are taken (save it as a baseline JPEG)",
+				n, maxScans))
+		}
 		s.turn = orientation(file)
 	}
 	return s, nil

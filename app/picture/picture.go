@@ -5,10 +5,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"image"
 	"image/jpeg"
 	"image/png"
+	"io"
 	"time"
 
 	"stampede/app"
@@ -20,6 +22,10 @@ const (
 	maxPixels = 40_000_000
 	// maxMemory bounds what decoding may take, bytes: formats differ in what a pixel costs while it is decoded.
 	maxMemory = 400 << 20
+	// maxScans bounds the scans of a JPEG. Encoders write at most 20; the decoder visits all blocks once per scan.
+	maxScans = 64
+	// decodeTimeout bounds decoding. The largest accepted pictures take about 3 s on a slow processor.
+	decodeTimeout = 10 * time.Second
 	// largeSide and smallSide are the longer sides of what is shown.
 	largeSide = 1600
 	smallSide = 400
@@ -30,10 +36,13 @@ const (
 )
 
 // Maker makes pictures, one at a time: a large one takes hundreds of megabytes and seconds of a processor.
-type Maker struct{ turn chan struct{} }
+type Maker struct {
+	turn    chan struct{}
+	timeout time.Duration // of decoding
+}
 
 // NewMaker makes an idle one.
-func NewMaker() *Maker { return &Maker{turn: make(chan struct{}, 1)} }
+func NewMaker() *Maker { return &Maker{make(chan struct{}, 1), decodeTimeout} }
 
 // Make reads a JPEG, PNG or WebP file and answers what is to be shown of it. BadRequest says what is wrong with the
 // file; Busy: others are being made until ctx ends.
@@ -48,11 +57,31 @@ func (m *Maker) Make(ctx context.Context, file []byte) (app.StoredImage, error) 
 	case <-ctx.Done():
 		return app.StoredImage{}, app.FailBusy("other pictures are being made right now", busyRetry)
 	}
-	return s.make(file)
+	return s.make(&timedReader{bytes.NewReader(file), time.Now().Add(m.timeout)})
 }
 
-func (s *source) make(file []byte) (app.StoredImage, error) {
-	decoded, err := s.format.decode(bytes.NewReader(file))
+var errTimeout = errors.New("decoding takes too long")
+
+// timedReader fails after a deadline, which ends the decoder that reads from it: an abandoned decoder would continue to
+// use a processor and memory. It returns few bytes at a time, because a few hundred can stand for seconds of work.
+type timedReader struct {
+	file     *bytes.Reader
+	deadline time.Time
+}
+
+// Read returns at most 256 bytes.
+func (r *timedReader) Read(p []byte) (int, error) {
+	if time.Now().After(r.deadline) {
+		return 0, errTimeout
+	}
+	return r.file.Read(p[:min(len(p), 256)])
+}
+
+func (s *source) make(file io.Reader) (app.StoredImage, error) {
+	decoded, err := s.format.decode(file)
+	if errors.Is(err, errTimeout) {
+		return app.StoredImage{}, refuse("it takes too long to decode: save it as a baseline JPEG, or smaller")
+	}
 	if err != nil {
 		return app.StoredImage{}, refuse("it ends too early or is damaged")
 	}

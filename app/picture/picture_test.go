@@ -197,6 +197,41 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// emptyScans is a small progressive JPEG, gray, with n empty scans. Stray bytes precede each scan, as decoders accept.
+// In the Huffman table the bit 0 stands for a run of 16,384 empty blocks.
+func emptyScans(n int, side uint16) []byte {
+	head := []byte("\xff\xd8\xff\xc2\x00\x0b\x08hhww\x01\x01\x11\x00" +
+		"\xff\xc4\x00\x14\x10\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xe0")
+	binary.BigEndian.PutUint16(head[7:], side)
+	binary.BigEndian.PutUint16(head[9:], side)
+	scan := append([]byte("stray\xff\x00\xff\xff\xda\x00\x08\x01\x01\x00\x01\x3f\x00"), make([]byte, 45)...)
+	return append(append(head, bytes.Repeat(scan, n)...), "\xff\xd9"...)
+}
+
+// A small file that makes the decoder visit a large picture many times is rejected before it is decoded. A decoder that
+// nevertheless takes too long ends, for every format, and the error names the picture as the cause.
+func TestDecodingWorkIsBounded(t *testing.T) {
+	t.Parallel()
+	_, err := NewMaker().Make(t.Context(), emptyScans(1000, 5000))
+	if !errors.Is(err, &app.Error{Code: app.BadRequest}) || !strings.Contains(err.Error(), "1000 scans: at most 64") {
+		t.Errorf("1000 scans: %v", err)
+	}
+	if _, err := NewMaker().Make(t.Context(), emptyScans(maxScans, 500)); err != nil {
+		t.Errorf("%d scans: %v", maxScans, err)
+	}
+	for name, file := range map[string][]byte{
+		"JPEG": asJPEG(t, half(64, 64, 255)), "PNG": asPNG(t, half(64, 64, 255)),
+		"lossy WebP": fromBase64(t, webpLossy), "lossless WebP": fromBase64(t, webpLossless),
+	} {
+		m := NewMaker()
+		m.timeout = -1
+		_, err := m.Make(t.Context(), file)
+		if !errors.Is(err, &app.Error{Code: app.BadRequest}) || !strings.Contains(err.Error(), "too long to decode") {
+			t.Errorf("%s that takes too long: %v", name, err)
+		}
+	}
+}
+
 // Forms that take more memory for each pixel may have fewer of them.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()

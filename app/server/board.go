@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"stampede/app"
+	"stampede/app/limits"
 	"stampede/streams"
 )
 
@@ -63,7 +64,7 @@ func (p *parts) firstTold(order, sale app.ID) {
 
 // mayBuy bounds how often somebody may press Buy, and counts who is too quick.
 func (p *parts) mayBuy(user app.ID, addr netip.Addr, sale app.ID) error {
-	err := p.buys.Take(user, addr)
+	err := p.limits.Take(limits.Buy, user, addr)
 	if err != nil {
 		p.turnAway(sale, app.LayerPace, err)
 	}

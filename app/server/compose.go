@@ -37,8 +37,7 @@ type parts struct {
 	gate      *streams.Gate
 	hub       *realtime.Hub
 	shop      *shop
-	buys      *limits.Buys
-	windows   *limits.Windows
+	limits    *limits.Limiter
 
 	clock      *app.Clock
 	catalogue  *app.Catalogue
@@ -154,16 +153,17 @@ func compose(
 	p.ports = newPorts(s.db, inventory, p.office.paid, gateway)
 
 	p.shop = &shop{Issuer: issuer, blocks: blocks, Journal: &app.Journal{Store: p.ports.acts}}
-	p.buys, p.windows = limits.NewBuys(c.buyPaces()), limits.NewWindows(s.client, c.Window)
+	windows := limits.NewWindows(s.client, c.Window)
+	p.limits = limits.NewLimiter(c.classes(), windows)
 	counter(registry, "stampede_http_counted_alone_total",
-		"HTTP requests that this node counted by itself, because Redis did not answer.", p.windows.CountedAlone)
+		"HTTP requests that this node counted by itself, because Redis did not answer.", windows.CountedAlone)
 	p.switches = &app.Switchboard{Kept: s.db, Clock: p.clock}
 	p.shop.SwitchDesk = &app.SwitchDesk{Journal: p.shop.Journal, Kept: s.db}
 	p.hub = realtime.NewHub(realtime.Options{
 		Shop: p.shop, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db,
 		Chains: inventory, Standing: p.switches.Standing, Metrics: registry, MaxClients: c.MaxConns,
 		MaxPerUser: c.UserConns, OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst, Blocked: p.shop.blocked,
-		MayBuy: p.mayBuy, FirstTold: p.firstTold, Tracer: p.tracer,
+		MayBuy: p.mayBuy, Admit: p.limits.Take, FirstTold: p.firstTold, Tracer: p.tracer,
 		BoardHistory: func(ctx context.Context) []app.BoardPoint { return p.board.feed.Points(ctx) },
 	})
 	blocks.Store, blocks.OnChange = s.db, p.hub.CloseBlocked
@@ -264,18 +264,11 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		Catalogue: desk, Pictures: app.NewPictures(p.stores.db),
 		Readiness: checklist(desk, p.stores, p.inventory, p.ports.gateway, c).Readiness,
 		Shop:      p.shop, Accounts: p.accounts, Data: p.personalData(), Mount: p.hub.Mount, Page: builtPage(),
-		AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location, Origins: c.Origins, Proxies: c.Proxies,
+		AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location, Public: c.publicOrigin(), Origins: c.Origins, Proxies: c.Proxies,
 		Closing: closing, Metrics: metrics, Blocked: p.shop.blocks.Address, Switches: p.switches.Now,
-		Logins:     limits.Pace{Rate: c.AuthRate, Period: time.Minute, Burst: c.AuthBurst},
-		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
-		Passes:     c.buyPaces().Addr, MayBuy: p.mayBuy, Tracer: p.tracer, Board: p.board.feed.History,
+		Handshakes: c.handshakes(), Admit: p.limits.TakeHTTP, MayBuy: p.mayBuy, Tracer: p.tracer,
+		Board: p.board.feed.History,
 		NoBuy: func(sale app.ID, err error) { p.turnAway(sale, app.LayerNode, err) },
-		Counts: api.Counts{
-			Windows: p.windows,
-			Listing: limits.Class{Name: "list", User: c.ListPerUser, Addr: c.ListPerAddr},
-			Auth:    limits.Class{Name: "auth", User: c.AuthPerUser, Addr: c.AuthPerAddr},
-			Orders:  limits.Class{Name: "orders", User: c.OrdersPerUser, Addr: c.OrdersPerAddr},
-		},
 	}
 	if c.GuestLogin {
 		guests := &account.Guests{Issuer: p.shop.Issuer, Mint: p.lease.Mint}

@@ -27,12 +27,15 @@ type Config struct {
 	Listen        string `env:"LISTEN" envDefault:"127.0.0.1:8080" does:"host:port of page, API and sockets"`
 	MetricsListen string `env:"METRICS_LISTEN" envDefault:"127.0.0.1:9090" does:"host:port of /metrics /healthz /readyz; off: none"`
 
+	HeaderLimit int           `env:"HEADER_LIMIT" envDefault:"4096" does:"bytes of all headers of a request, up to 16384, e.g. for cookies of a single sign-on; a connection needs as much memory while it sends a request"`
+	IdleTimeout time.Duration `env:"IDLE_TIMEOUT" envDefault:"75s" does:"how long a connection may wait for its next request; longer than a proxy in front keeps its connections"`
+
 	// Who is buying.
 	JWTSecret  Secret `env:"JWT_SECRET" secret:"true" does:"signs tokens, at least 32 bytes, the same on every node; required on real stores"`
 	GuestLogin bool   `env:"GUEST_LOGIN" envDefault:"false" does:"let people in without an account"`
 	PublicURL  string `env:"PUBLIC_URL" does:"where people find the page, e.g. https://shop.example: links in mails lead there; unset: this node's own address"`
 	Origins    List   `env:"ALLOWED_ORIGINS" does:"further origins that may open sockets, e.g. https://shop.example"`
-	Proxies    CIDRs  `env:"TRUSTED_PROXIES" does:"addresses or networks of the proxies in front: their X-Real-IP is believed; unset, everybody behind one counts as one address"`
+	Proxies    CIDRs  `env:"TRUSTED_PROXIES" does:"addresses or networks of the proxies in front: their X-Real-IP, or else X-Forwarded-For, is believed; unset, everybody behind one counts as one address"`
 
 	// How often (package limits): the preset sets those of the following that are not set themselves; strict says what
 	// it makes of them. 0 is no limit, where that is said.
@@ -146,6 +149,8 @@ func (c *Config) check() []Problem {
 		p.check("ALLOWED_ORIGINS", checkOrigin(origin))
 	}
 	c.checkLimits(&p)
+	p.within("HEADER_LIMIT", int64(c.HeaderLimit), 4<<10, 16<<10)
+	p.lasts("IDLE_TIMEOUT", c.IdleTimeout, time.Second, time.Hour)
 	p.within("PARTITIONS", int64(c.Partitions), 1, 1024)
 	p.within("BACKLOG", c.Backlog, 1, 10_000_000)
 	c.checkMoney(&p)

@@ -2,7 +2,9 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -89,6 +91,18 @@ func (c *Config) checkAlipay(p *problems) {
 func (c *Config) Warnings() []Problem {
 	p := problems{slices.Clone(c.Exposed)}
 	c.warnMail(&p)
+	if about, err := os.Stat(c.Data); err == nil && about.Mode()&0o007 != 0 {
+		p.add("DATA", fmt.Sprintf("is a folder that everybody on this machine may open, %s has the mode %04o: chmod 0700",
+			c.Data, about.Mode().Perm()))
+	}
+	if trivialSecret(string(c.JWTSecret)) {
+		p.add("JWT_SECRET", "can be guessed: set random bytes, e.g. from `openssl rand -base64 48`")
+	}
+	for _, proxies := range c.Proxies {
+		if proxies.Bits() < minProxyBits {
+			p.add("TRUSTED_PROXIES", "has "+proxies.String()+", which lets clients choose the address that is counted: list the proxies only")
+		}
+	}
 	p.check("MYSQL_DSN", warnMySQLTLS(c.MySQLDSN))
 	p.check("MYSQL_REPLICA_DSN", warnMySQLTLS(c.MySQLReplica))
 	if c.AlipayAppID == "" {
@@ -105,6 +119,22 @@ func (c *Config) Warnings() []Problem {
 			"shop; set the 2088… of the account that the money goes to")
 	}
 	return p.found
+}
+
+// minProxyBits is the prefix length of fc00::/7, the largest private network.
+const minProxyBits = 7
+
+// trivialSecret reports whether a secret is set and has few different characters, repeats a part, or contains a word of
+// examples.
+func trivialSecret(s string) bool {
+	different := map[rune]bool{}
+	for _, r := range s {
+		different[r] = true
+	}
+	lower := strings.ToLower(s)
+	return s != "" && (len(different) < 10 || strings.Contains((s + s)[1:2*len(s)-1], s) ||
+		slices.ContainsFunc([]string{"0123456789", "password", "example", "change", "secret", "stampede", "for-tests", "qwerty"},
+			func(word string) bool { return strings.Contains(lower, word) }))
 }
 
 // checkNoAlipay: settings that mean nothing without an app id point at a forgotten one.

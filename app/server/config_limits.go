@@ -46,11 +46,53 @@ func (c *Config) checkLimits(p *problems) {
 	p.within("MAX_CONNS_PER_IP", int64(c.AddrConns), 1, 10_000_000)
 }
 
-// buyPaces are how often Buy may be pressed.
-func (c *Config) buyPaces() limits.BuyPaces {
-	return limits.BuyPaces{
-		User: limits.Pace{Rate: c.BuyUserRate, Period: time.Second, Burst: c.BuyUserBurst},
-		Addr: limits.Pace{Rate: c.BuyRate, Period: time.Second, Burst: c.BuyBurst},
-		All:  limits.Pace{Rate: c.BuyAllRate, Period: time.Second, Burst: c.BuyAllBurst},
+func (c *Config) handshakes() limits.Pace {
+	return limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst}
+}
+
+// qrCalls is how many codes per second the shop requests from the gateway. About 200 calls per second made the gateway
+// fail and opened the breaker.
+const qrCalls = 50
+
+// classes are the limits by class. Classes without variables of their own take a part or a multiple of a related one,
+// so that 0 disables them, too.
+func (c *Config) classes() limits.Classes {
+	perSecond := func(rate, burst int) limits.Pace {
+		return limits.Pace{Rate: rate, Period: time.Second, Burst: burst}
+	}
+	perWindow := func(rate, burst int) limits.Pace {
+		return limits.Pace{Rate: rate, Period: c.Window, Burst: burst}
+	}
+	// A tenth of the pace of reads: a person presses these buttons.
+	presses := limits.Limits{
+		User: limits.Pace{Rate: c.OrdersPerUser, Period: 10 * c.Window, Burst: max(5, c.OrdersPerUser/5)},
+		Addr: perWindow(c.OrdersPerAddr, c.OrdersPerAddr),
+	}
+	return limits.Classes{
+		limits.Buy: {
+			User: perSecond(c.BuyUserRate, c.BuyUserBurst), Addr: perSecond(c.BuyRate, c.BuyBurst),
+			All: perSecond(c.BuyAllRate, c.BuyAllBurst),
+		},
+		limits.Pass: { // a buy takes two: the task and its solution
+			User: perSecond(2*c.BuyUserRate, max(10, 2*c.BuyUserBurst)), Addr: perSecond(2*c.BuyRate, 2*c.BuyBurst),
+		},
+		limits.List: {Window: limits.Window{User: c.ListPerUser, Addr: c.ListPerAddr}},
+		limits.Watch: { // all sockets of a user as much as one; of an address, two per handshake
+			User: perSecond(c.OpsRate, c.OpsBurst), Addr: perSecond(2*c.HandshakeRate, 2*c.HandshakeBurst),
+		},
+		limits.Auth: {
+			Addr:   limits.Pace{Rate: c.AuthRate, Period: time.Minute, Burst: c.AuthBurst},
+			Window: limits.Window{User: c.AuthPerUser, Addr: c.AuthPerAddr},
+		},
+		limits.Orders: {
+			User:   perWindow(c.OrdersPerUser, c.OrdersPerUser),
+			Addr:   perWindow(c.OrdersPerAddr, c.OrdersPerAddr),
+			Window: limits.Window{User: c.OrdersPerUser, Addr: c.OrdersPerAddr},
+		},
+		limits.Pay: presses, limits.Cancel: presses, limits.Refund: presses,
+		limits.QR: {User: perSecond(1, 5), All: perSecond(qrCalls, qrCalls)},
+		limits.Pictures: { // a list shows about twenty, and browsers keep them
+			Addr: perWindow(4*c.ListPerAddr, 20*c.ListPerAddr),
+		},
 	}
 }

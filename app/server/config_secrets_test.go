@@ -107,10 +107,51 @@ func TestFilesOfSecretsThatEverybodyReads(t *testing.T) {
 			t.Errorf("%04o: %s", mode, warned)
 		}
 	}
+	for mode, exposed := range map[os.FileMode]bool{0o700: false, 0o750: false, 0o755: true, 0o701: true} {
+		data := t.TempDir()
+		if err := os.Chmod(data, mode); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Load([]string{"STAMPEDE_DATA=" + data})
+		warned := fmt.Sprint(c.Warnings())
+		if err != nil || strings.Contains(warned, "STAMPEDE_DATA is a folder") != exposed {
+			t.Errorf("a data folder %04o: %s, %v", mode, warned, err)
+		}
+	}
 	var p problems
 	public := map[string]string{"MYSQL_CA_FILE": secretFile(t, "-----BEGIN CERTIFICATE-----", 0o644)}
 	if warned := readSecretFiles(public, names(), &p); warned != nil || p.found != nil {
 		t.Errorf("a certificate: %v, %v", warned, p.found)
+	}
+}
+
+func TestTrivialSecretsAndOpenProxiesAreReported(t *testing.T) {
+	t.Parallel()
+	const trivial, open = "STAMPEDE_JWT_SECRET can be guessed", "lets clients choose"
+	for setting, want := range map[string]string{
+		"JWT_SECRET=" + goodSecret: "", "JWT_SECRET=" + strings.Repeat("a", 64): trivial,
+		"JWT_SECRET=" + strings.Repeat("pZ4mQv9xK2tR7wLc", 3):      trivial,
+		"JWT_SECRET=a-key-for-tests-only-0123456789abcdef":         trivial,
+		"JWT_SECRET=Change-Me-pZ4mQv9xK2tR7wLcYd5NfB8sHj3":         trivial,
+		"JWT_SECRET=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b8": "",
+		"TRUSTED_PROXIES=10.0.0.0/8, fc00::/7":                     "",
+		"TRUSTED_PROXIES=127.0.0.1, 0.0.0.0/0":                     open,
+		"TRUSTED_PROXIES=::/0":                                     open,
+		"TRUSTED_PROXIES=128.0.0.0/1":                              open,
+	} {
+		c, err := Load([]string{"STAMPEDE_" + setting, "STAMPEDE_DATA=" + t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		warned := ""
+		for _, w := range c.Warnings() {
+			if w.Variable == "STAMPEDE_JWT_SECRET" || w.Variable == "STAMPEDE_TRUSTED_PROXIES" {
+				warned += w.Variable + " " + w.Message
+			}
+		}
+		if (warned != "") != (want != "") || !strings.Contains(warned, want) {
+			t.Errorf("%s: %q, want %q", setting, warned, want)
+		}
 	}
 }
 

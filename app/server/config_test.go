@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"stampede/app/demo"
+	"stampede/app/limits"
 )
 
-const goodSecret = "0123456789abcdef0123456789abcdef"
+const goodSecret = "pZ4mQv9xK2tR7wLcYd5NfB8sHj3GaUeT"
 
 func TestDefaultsAreGood(t *testing.T) {
 	t.Parallel()
@@ -180,14 +181,14 @@ func TestPresetsOfLimits(t *testing.T) {
 	}
 	usual, strict := load(), load("STAMPEDE_LIMITS=strict")
 	if usual.BuyRate != 100 || usual.BuyUserRate != 5 || usual.BuyAllRate != 100_000 {
-		t.Errorf("default: %+v", usual.buyPaces())
+		t.Errorf("default: %+v", usual.classes()[limits.Buy])
 	}
 	if strict.BuyAllRate != 1000 || strict.BuyRate != 10 || strict.BuyUserRate != 1 || strict.BuyUserBurst != 1 {
-		t.Errorf("strict: %+v", strict.buyPaces())
+		t.Errorf("strict: %+v", strict.classes()[limits.Buy])
 	}
 	own := load("STAMPEDE_LIMITS=strict", "STAMPEDE_BUY_RATE=77", "STAMPEDE_BUY_USER_RATE=0")
 	if own.BuyRate != 77 || own.BuyUserRate != 0 || own.BuyAllRate != 1000 {
-		t.Errorf("strict with own figures: %+v", own.buyPaces())
+		t.Errorf("strict with own figures: %+v", own.classes()[limits.Buy])
 	}
 	figures := 0
 	for _, v := range Variables() {

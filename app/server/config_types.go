@@ -210,4 +210,13 @@ func checkOrigin(origin string) string {
 	return ""
 }
 
+// publicOrigin is PUBLIC_URL, which was checked; empty if it is not set.
+func (c *Config) publicOrigin() url.URL {
+	u, err := url.Parse(c.PublicURL)
+	if err != nil {
+		return url.URL{}
+	}
+	return *u
+}
+
 func quote(s string) string { return fmt.Sprintf("%q", s) }

@@ -1,12 +1,14 @@
 package server
 
 import (
+	"net/netip"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
 
 	"stampede/app"
+	"stampede/app/limits"
 )
 
 // money is what goes on about payments that were opened; nil where nothing can be paid.
@@ -20,6 +22,7 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	cashier := &app.Cashier{
 		Gateway: p.ports.gateway, Inventory: p.ports.inventory, Orders: p.ports.orders, Sales: p.ports.sales,
 		Payments: p.ports.payments, Refunds: p.ports.refunds, Effects: p.effects, Margin: app.TradeMargin(c.PayWindow),
+		MayCall: func(user app.ID) error { return p.limits.Take(limits.QR, user, netip.Addr{}) },
 	}
 	p.shop.Cashier = cashier
 	p.shop.DailyReconciliation = &app.DailyReconciliation{

@@ -112,7 +112,7 @@ func (s *Server) take() (err error) {
 			return err
 		}
 	}
-	s.front = api.NewHTTPServer(s.ready)
+	s.front = api.NewHTTPServer(s.ready, c.HeaderLimit, c.IdleTimeout)
 	s.back = newPrivateServer(metrics, s.registry, s.readyInDetail, c.Profiles)
 	return nil
 }

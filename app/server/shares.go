@@ -28,7 +28,6 @@ func (p *parts) shareOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.buys.SetNodes(nodes)
-	p.windows.SetNodes(nodes)
+	p.limits.SetNodes(nodes)
 	return nil
 }

@@ -113,7 +113,7 @@ func TestGuardsOfNginxAreCoarser(t *testing.T) {
 		}
 		return n
 	}
-	if sockets := figure(`limit_conn stampede_sockets (\d+);`); sockets < 2*c.AddrConns {
+	if sockets := figure(`limit_conn stampede_connections (\d+);`); sockets < 2*c.AddrConns {
 		t.Errorf("%d sockets of an address, the program lets %d in", sockets, c.AddrConns)
 	}
 	if burst := figure(`location / \{\s+limit_req zone=stampede_http burst=(\d+) nodelay;`); burst < 2*(c.AuthBurst+c.BuyBurst) {

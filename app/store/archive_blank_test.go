@@ -119,7 +119,7 @@ func TestErasureBlanksBothTables(t *testing.T) {
 		if moved := h.archive(h.sales[1], 10); moved != 3 {
 			t.Fatalf("%d moved", moved)
 		}
-		h.must(h.Erase(h.ctx, user, opens, opens))
+		h.must(h.Erase(h.ctx, user, nil, opens, opens))
 		blanked, left, err := h.BlankAddresses(h.ctx, user)
 		h.must(err)
 		if blanked != 7 || left != 1 || h.read(waiting.ID).Address == nil {

@@ -40,13 +40,21 @@ func (r *deviceRow) device() app.Device {
 	}
 }
 
-// AddDevice writes a log in. See app.DeviceStore.
-func (s *Store) AddDevice(ctx context.Context, d app.Device) error {
+// AddDevice writes a log in under the lock of its account: a change of password, role or state either comes before it
+// and ends it, or revokes its row. See app.DeviceStore.
+func (s *Store) AddDevice(ctx context.Context, d app.Device, proven *app.User) error {
 	row := deviceRow{
 		ID: d.ID, User: d.User, Name: d.Name, RefreshHash: d.RefreshHash, RotatedAt: d.RotatedAt,
 		CreatedAt: d.CreatedAt, LastSeenAt: d.LastSeenAt, ExpiresAt: d.ExpiresAt,
 	}
 	return s.inTx(ctx, "add device "+d.ID.String(), func(tx bun.Conn) error {
+		u, err := oneUser(ctx, s.locking(tx.NewSelect()), "id = ?", d.User)
+		if err != nil {
+			return err
+		}
+		if u.State != app.UserActive || u.Password != proven.Password || u.Role != proven.Role {
+			return app.ErrNoRow
+		}
 		if err := insert(ctx, tx, &row); err != nil {
 			return err
 		}
@@ -71,9 +79,17 @@ func (s *Store) RotateDevice(ctx context.Context, d app.Device, old string) (boo
 	return inTx(ctx, s, "rotate device "+d.ID.String(), func(tx bun.Conn) (bool, error) {
 		matched, err := exec(ctx, tx, "UPDATE devices SET refresh_hash = ?, previous_hash = ?, rotated_at = ?,"+
 			" last_seen_at = ?, expires_at = ? WHERE id = ? AND refresh_hash = ? AND revoked_at IS NULL AND expires_at > ?",
-			d.RefreshHash, old, d.RotatedAt, d.LastSeenAt, d.ExpiresAt, d.ID, old, d.RotatedAt)
+			d.RefreshHash, unlessZero(d.PreviousHash), d.RotatedAt, d.LastSeenAt, d.ExpiresAt, d.ID, old, d.RotatedAt)
 		return matched == 1, err
 	})
+}
+
+// ReissueDevice clears the previous hash in one conditional statement: of several requests, one does. See
+// app.DeviceStore.
+func (s *Store) ReissueDevice(ctx context.Context, id app.ID, previous string) (bool, error) {
+	matched, err := s.run(ctx, "reissue device "+id.String(), "UPDATE devices SET previous_hash = NULL"+
+		" WHERE id = ? AND previous_hash = ? AND revoked_at IS NULL", id, previous)
+	return matched == 1, err
 }
 
 // DevicesOf lists those that count. See app.DeviceStore.

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 
 	"github.com/uptrace/bun"
 
@@ -18,10 +20,18 @@ type erasureRow struct {
 }
 
 // Erase deletes what is kept of a user but orders, in one transaction. See app.ErasureStore.
-func (s *Store) Erase(ctx context.Context, user app.ID, now, guestUntil app.Millis) error {
+func (s *Store) Erase(ctx context.Context, user app.ID, proven *app.User, now, guestUntil app.Millis) error {
 	return s.inTx(ctx, "erase user "+user.String(), func(tx bun.Conn) error {
+		u, err := oneUser(ctx, s.locking(tx.NewSelect()), "id = ?", user)
+		switch {
+		case errors.Is(err, sql.ErrNoRows): // a guest
+		case err != nil:
+			return err
+		case proven != nil && u.State == app.UserActive && (proven.State != u.State || proven.Password != u.Password):
+			return app.ErrNoRow
+		}
 		// A guest has no row, and one that is deleted already stays so: both match nothing.
-		_, err := exec(ctx, tx, "UPDATE users SET state = ?, email = NULL, name = '', password = NULL, deleted_at = ?"+
+		_, err = exec(ctx, tx, "UPDATE users SET state = ?, email = NULL, name = '', password = NULL, deleted_at = ?"+
 			" WHERE id = ? AND state <> ?", app.UserDeleted, now, user, app.UserDeleted)
 		if err != nil {
 			return err

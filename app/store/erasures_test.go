@@ -40,7 +40,7 @@ func newSomeone(h *shop) *someone {
 	p.must(s.AddDevice(p.ctx, app.Device{
 		ID: nextID(), User: p.user.ID, Name: "Phone", RefreshHash: strings.Repeat("a", 64), RotatedAt: opens,
 		CreatedAt: opens, LastSeenAt: opens, ExpiresAt: opens.Add(1000 * time.Hour),
-	}))
+	}, &p.user))
 	now := func() app.Millis { return p.now }
 	p.data = &app.PersonalData{
 		Users: s, Devices: s, Addresses: s, Orders: s, Refunds: s, Erasures: s, Now: now,
@@ -127,6 +127,11 @@ func TestDeletion(t *testing.T) {
 		who := app.Identity{User: p.user.ID, Name: "Ada", Role: app.Shopper, Device: 1}
 		if err := p.data.Delete(p.ctx, who, "wrong"); !errors.Is(err, errNotTheirs) {
 			t.Fatalf("with a wrong password: %v", err)
+		}
+		for what, proven := range map[string]app.User{
+			"a guest's token, then activated": {}, "a former password": {State: app.UserActive, Password: "former"},
+		} {
+			wantErr(p.t, what, s.Erase(p.ctx, p.user.ID, &proven, opens, opens), app.ErrNoRow)
 		}
 		if u, err := s.UserByID(p.ctx, p.user.ID); err != nil || u.State != app.UserActive {
 			t.Fatalf("%+v, %v", u, err)

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"stampede/app"
 	"stampede/app/store"
 	"stampede/app/test/kit"
+	"stampede/migrations"
 )
 
 // P2: a process that stands still in the middle of a transaction does not keep others from its rows for ever: its
@@ -184,6 +186,22 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}
 	if _, err := store.OpenSQLite(kit.Context(t), filepath.Join(t.TempDir(), "no", "such", "folder.db")); err == nil {
 		t.Error("a folder that is not there was opened")
+	}
+}
+
+func TestSQLiteFilesArePrivate(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "shop.db")
+	s, err := store.OpenSQLite(kit.Context(t), path)
+	must(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	must(t, errOf(migrations.Up(kit.Context(t), s.DB())))
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		about, err := os.Stat(path + suffix)
+		must(t, err)
+		if mode := about.Mode().Perm(); mode != 0o600 {
+			t.Errorf("shop.db%s has the mode %04o, want 0600", suffix, mode)
+		}
 	}
 }
 

@@ -8,7 +8,9 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -149,6 +151,15 @@ func (g greeter) Connect(ctx context.Context) (driver.Conn, error) {
 // OpenSQLite opens or creates the file. It is for one process at a time. A crash of the process loses no commit; a
 // crash of the machine may lose the last moment.
 func OpenSQLite(ctx context.Context, path string) (*Store, error) {
+	// SQLite would create the file with the mode that the umask leaves; -wal and -shm get the mode of the file. An
+	// existing file is not opened here: closing it would release the locks of this process.
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("SQLite file %s: %w", path, err)
+	}
 	dsn := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
 		"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)"},
 	}.Encode()}

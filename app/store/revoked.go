@@ -1,8 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"slices"
+	"strconv"
 
 	"github.com/uptrace/bun"
 
@@ -14,6 +17,7 @@ const (
 	settingGeneration = "signing_generation"
 	settingSince      = "signing_since"
 	settingOldest     = "signing_oldest"
+	settingSalt       = "signing_salt"
 )
 
 // Revoke makes access tokens not count. See app.DeviceStore.
@@ -62,22 +66,24 @@ func (s *Store) KeyGeneration(ctx context.Context) (app.KeyGeneration, error) {
 	return k, wrap("read the generation of the signing key", err)
 }
 
-// keyGeneration reads all three settings in one statement, so that they are of one moment.
+// keyGeneration reads all settings in one statement, so that they are of one moment.
 func keyGeneration(ctx context.Context, db bun.IDB) (k app.KeyGeneration, err error) {
-	var rows []struct {
-		Name  string
-		Value int64
-	}
-	err = db.NewRaw("SELECT name, value FROM settings WHERE name IN (?, ?, ?)",
-		settingGeneration, settingSince, settingOldest).Scan(ctx, &rows)
+	var rows []struct{ Name, Value string }
+	err = db.NewRaw("SELECT name, value FROM settings WHERE name IN (?, ?, ?, ?)",
+		settingGeneration, settingSince, settingOldest, settingSalt).Scan(ctx, &rows)
 	for _, r := range rows {
-		switch r.Name {
+		if r.Name == settingSalt {
+			k.Salt = r.Value
+			continue
+		}
+		n, wrong := strconv.ParseInt(r.Value, 10, 64)
+		switch err = cmp.Or(err, wrong); r.Name {
 		case settingGeneration:
-			k.Number = r.Value
+			k.Number = n
 		case settingSince:
-			k.Since = app.Millis(r.Value)
+			k.Since = app.Millis(n)
 		case settingOldest:
-			k.Oldest = r.Value
+			k.Oldest = n
 		}
 	}
 	return k, err
@@ -92,8 +98,8 @@ func (s *Store) RotateKey(ctx context.Context, from int64, only bool) (app.KeyGe
 		if err != nil {
 			return app.KeyGeneration{}, err
 		}
-		present, err := setting(ctx, tx, settingGeneration)
-		if err == nil && present != from {
+		present, err := keyGeneration(ctx, tx)
+		if err == nil && present.Number != from {
 			err = app.ErrNoRow
 		}
 		if err != nil {
@@ -103,13 +109,10 @@ func (s *Store) RotateKey(ctx context.Context, from int64, only bool) (app.KeyGe
 		if err != nil {
 			return app.KeyGeneration{}, err
 		}
-		oldest, err := counted(ctx, tx, settingOldest)
-		if err != nil {
-			return app.KeyGeneration{}, err
-		}
-		next := app.KeyGeneration{Number: from + 1, Since: now.At, Oldest: oldest}
+		next := present
+		next.Number, next.Since = from+1, now.At
 		if only {
-			next.Oldest = next.Number
+			next.Oldest, next.Salt = next.Number, rand.Text()
 		}
 		return next, s.putKeyGeneration(ctx, tx, next)
 	})
@@ -122,6 +125,9 @@ func (s *Store) putKeyGeneration(ctx context.Context, tx bun.Conn, k app.KeyGene
 	}
 	if err == nil {
 		err = s.putSetting(ctx, tx, settingOldest, k.Oldest)
+	}
+	if err == nil {
+		err = s.putSetting(ctx, tx, settingSalt, k.Salt)
 	}
 	return err
 }

@@ -80,7 +80,7 @@ func TestSearchForUsers(t *testing.T) {
 		bob, ada2 := add("bob@a.example", "Li"), add("ada@b.example", "Li")
 		ada, adam := add("ada@a.example", "Ada"), add("adam@a.example", "%")
 		gone := add("ada@c.example", "Li")
-		h.must(h.Erase(h.ctx, gone, opens, opens))
+		h.must(h.Erase(h.ctx, gone, nil, opens, opens))
 		for name, c := range map[string]struct {
 			q    app.UserSearch
 			want []app.ID

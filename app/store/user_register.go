@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -31,10 +33,10 @@ type mailTokenRow struct {
 }
 
 // Register writes a pending account in the place of others that nobody has activated. See app.UserStore.
-func (s *Store) Register(ctx context.Context, u app.User, activate app.MailToken) error {
+func (s *Store) Register(ctx context.Context, u app.User, tokens ...app.MailToken) error {
 	return s.inTx(ctx, "register user "+u.ID.String(), func(tx bun.Conn) error {
 		var others []userRow
-		err := s.locking(tx.NewSelect().Model(&others)).Where("id = ? OR email = ?", u.ID, u.Email).Scan(ctx)
+		err := s.locking(tx.NewSelect().Model(&others)).Where("email = ?", u.Email).Scan(ctx)
 		if err != nil {
 			return err
 		}
@@ -55,15 +57,19 @@ func (s *Store) Register(ctx context.Context, u app.User, activate app.MailToken
 		if err != nil {
 			return err
 		}
-		return addToken(ctx, tx, activate)
+		for _, t := range tokens {
+			if err := addToken(ctx, tx, t); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-// forgetPending removes a registration, if it is still pending, with its links.
+// forgetPending removes a registration with its links. ErrNoRow: it is not pending.
 func forgetPending(ctx context.Context, tx bun.Conn, id app.ID) error {
-	err := execMatching(ctx, tx, 1, "remove a locked registration", "DELETE FROM users WHERE id = ? AND state = ?",
-		id, app.UserPending)
-	if err != nil {
+	matched, err := exec(ctx, tx, "DELETE FROM users WHERE id = ? AND state = ?", id, app.UserPending)
+	if err := orNoRow(matched, err); err != nil {
 		return err
 	}
 	return voidTokens(ctx, tx, id)
@@ -76,13 +82,22 @@ func voidTokens(ctx context.Context, tx bun.Conn, user app.ID) error {
 }
 
 // AddMailToken adds a token; those of the same kind beyond the newest few are void then. See app.UserStore.
-func (s *Store) AddMailToken(ctx context.Context, t app.MailToken) error {
+func (s *Store) AddMailToken(ctx context.Context, t app.MailToken, u *app.User) error {
 	return s.inTx(ctx, "add a mail token", func(tx bun.Conn) error {
+		// Under the lock of the account: a link belongs to the e-mail and the state that the caller has read.
+		present, err := oneUser(ctx, s.locking(tx.NewSelect()), "id = ?", t.User)
+		if err != nil {
+			return err
+		}
+		if present.State != u.State || present.Email != u.Email {
+			return app.ErrNoRow
+		}
 		if err := addToken(ctx, tx, t); err != nil {
 			return err
 		}
 		var live []mailTokenRow
-		err := tx.NewSelect().Model(&live).Where("user_id = ? AND kind = ? AND used_at IS NULL", t.User, t.Kind).Scan(ctx)
+		err = tx.NewSelect().Model(&live).Where("user_id = ? AND kind = ? AND used_at IS NULL", t.User, t.Kind).
+			Scan(ctx)
 		if err != nil || len(live) <= mailTokensKept {
 			return err
 		}
@@ -98,15 +113,16 @@ func addToken(ctx context.Context, tx bun.Conn, t app.MailToken) error {
 }
 
 // Activate spends a token for the account that it is of. See app.UserStore.
-func (s *Store) Activate(ctx context.Context, hash string, now app.Millis) (app.User, error) {
+func (s *Store) Activate(ctx context.Context, hash, password string, now app.Millis) (app.User, error) {
 	return inTx(ctx, s, "activate an account", func(tx bun.Conn) (app.User, error) {
-		user, fresh, err := spend(ctx, tx, hash, app.TokenActivate, now, now.Add(-activateAgain))
+		user, fresh, err := spend(ctx, tx, hash, app.TokenActivate, now)
 		if err != nil {
 			return app.User{}, err
 		}
 		if fresh {
-			matched, err := exec(ctx, tx, "UPDATE users SET state = ?, activated_at = ? WHERE id = ? AND state = ?",
-				app.UserActive, now, user, app.UserPending)
+			matched, err := exec(ctx, tx,
+				"UPDATE users SET state = ?, activated_at = ? WHERE id = ? AND state = ? AND password = ?",
+				app.UserActive, now, user, app.UserPending, password)
 			if err := orNoRow(matched, err); err != nil {
 				return app.User{}, err
 			}
@@ -115,10 +131,63 @@ func (s *Store) Activate(ctx context.Context, hash string, now app.Millis) (app.
 	})
 }
 
+// Unregister deletes the pending account that a token is of. See app.UserStore.
+func (s *Store) Unregister(ctx context.Context, hash string, now app.Millis) error {
+	return s.inTx(ctx, "remove a registration", func(tx bun.Conn) error {
+		row, err := mailToken(ctx, tx, hash, app.TokenActivate)
+		if err == nil && !row.counts(now) {
+			err = app.ErrNoRow
+		}
+		if err != nil {
+			return err
+		}
+		return forgetPending(ctx, tx, row.User)
+	})
+}
+
+// FirstLogIn lets an account that was never used take the id of its guest: no other row refers to its own id, except
+// links. See app.UserStore.
+func (s *Store) FirstLogIn(ctx context.Context, proven *app.User, guest app.ID, hash string) (app.ID, error) {
+	const ofGuest = " FROM mail_tokens WHERE user_id = ? AND kind = 'guest'"
+	var first bool // most log ins are later ones, and need no transaction
+	err := s.db.NewRaw("SELECT EXISTS (SELECT 1"+ofGuest+")", proven.ID).Scan(ctx, &first)
+	if err != nil || !first {
+		return proven.ID, wrap("read the guest of user "+proven.ID.String(), err)
+	}
+	return inTx(ctx, s, "log in user "+proven.ID.String()+" first", func(tx bun.Conn) (app.ID, error) {
+		u, err := oneUser(ctx, s.locking(tx.NewSelect()), "id = ?", proven.ID)
+		switch {
+		case err != nil:
+			return 0, err
+		case u.State != app.UserActive || u.Password != proven.Password:
+			return 0, app.ErrNoRow
+		}
+		matched, err := exec(ctx, tx, "DELETE"+ofGuest+" AND hash = ?", u.ID, hash)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := exec(ctx, tx, "DELETE"+ofGuest, u.ID); err != nil {
+			return 0, err
+		}
+		if matched == 0 {
+			return u.ID, nil
+		}
+		if _, err := oneUser(ctx, tx.NewSelect(), "id = ?", guest); !errors.Is(err, sql.ErrNoRows) {
+			return u.ID, err // the guest has another account
+		}
+		err = execMatching(ctx, tx, 1, "move a locked user", "UPDATE users SET id = ? WHERE id = ?", guest, u.ID)
+		if err != nil {
+			return 0, err
+		}
+		_, err = exec(ctx, tx, "UPDATE mail_tokens SET user_id = ? WHERE user_id = ?", guest, u.ID)
+		return guest, err
+	})
+}
+
 // Reset spends a token for a new password. See app.UserStore.
 func (s *Store) Reset(ctx context.Context, hash, password string, now app.Millis) (app.User, error) {
 	return inTx(ctx, s, "reset a password", func(tx bun.Conn) (app.User, error) {
-		user, _, err := spend(ctx, tx, hash, app.TokenReset, now, now)
+		user, _, err := spend(ctx, tx, hash, app.TokenReset, now)
 		if err != nil {
 			return app.User{}, err
 		}
@@ -137,10 +206,37 @@ func (s *Store) Reset(ctx context.Context, hash, password string, now app.Millis
 	})
 }
 
-// spend uses a token, once, and returns its user. A token that was used after the instant again is returned as not
-// fresh. ErrNoRow: it counts no more, or never did.
+// CheckMailToken reads a token by its primary key. See app.UserStore.
+func (s *Store) CheckMailToken(
+	ctx context.Context, hash string, kind app.MailTokenKind, now app.Millis,
+) (u app.User, err error) {
+	row, err := mailToken(ctx, s.db, hash, kind)
+	if err == nil && !row.counts(now) {
+		err = app.ErrNoRow
+	}
+	if err == nil {
+		u, err = oneUser(ctx, s.db.NewSelect(), "id = ?", row.User)
+	}
+	return u, wrap("check a mail token", err)
+}
+
+func mailToken(ctx context.Context, db bun.IDB, hash string, kind app.MailTokenKind) (row mailTokenRow, err error) {
+	err = db.NewSelect().Model(&row).Where("hash = ? AND kind = ?", hash, kind).Scan(ctx)
+	return row, err
+}
+
+// counts reports whether a token may be spent at the instant now, or the activation by it repeated.
+func (r *mailTokenRow) counts(now app.Millis) bool {
+	if r.UsedAt != nil {
+		return r.Kind == app.TokenActivate && *r.UsedAt > now.Add(-activateAgain)
+	}
+	return r.ExpiresAt > now
+}
+
+// spend uses a token, once, and returns its user. The repeat of an activation is not fresh. ErrNoRow: the token counts
+// no more, or never did.
 func spend(
-	ctx context.Context, tx bun.Conn, hash string, kind app.MailTokenKind, now, again app.Millis,
+	ctx context.Context, tx bun.Conn, hash string, kind app.MailTokenKind, now app.Millis,
 ) (user app.ID, fresh bool, err error) {
 	matched, err := exec(ctx, tx,
 		"UPDATE mail_tokens SET used_at = ? WHERE hash = ? AND kind = ? AND used_at IS NULL AND expires_at > ?",
@@ -148,12 +244,11 @@ func spend(
 	if err != nil {
 		return 0, false, err
 	}
-	var row mailTokenRow
-	err = tx.NewSelect().Model(&row).Where("hash = ? AND kind = ?", hash, kind).Scan(ctx)
+	row, err := mailToken(ctx, tx, hash, kind)
 	if err != nil {
 		return 0, false, err
 	}
-	if matched == 0 && orZero(row.UsedAt) <= again {
+	if matched == 0 && !row.counts(now) {
 		return 0, false, app.ErrNoRow
 	}
 	return row.User, matched == 1, nil

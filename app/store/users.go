@@ -91,9 +91,10 @@ func (s *Store) AddUser(ctx context.Context, u app.User) error {
 	return readErr
 }
 
-// EditUser sets what an account says about itself. See app.UserStore.
-func (s *Store) EditUser(ctx context.Context, id app.ID, name, lang string) error {
-	return s.changeRow(ctx, "edit user "+id.String(), "UPDATE users SET name = ?, lang = ? WHERE id = ? AND state = ?",
+// EditUser sets name and language. See app.UserStore.
+func (s *Store) EditUser(ctx context.Context, id app.ID, name, lang *string) error {
+	return s.changeRow(ctx, "edit user "+id.String(),
+		"UPDATE users SET name = COALESCE(?, name), lang = COALESCE(?, lang) WHERE id = ? AND state = ?",
 		name, lang, id, app.UserActive)
 }
 

@@ -60,15 +60,15 @@ func TestUserIsReadAsWritten(t *testing.T) {
 		other.Email = u.Email
 		wantErr(t, "another account with the e-mail", s.AddUser(ctx, other), app.ErrTaken)
 		wantErr(t, "read nobody", errOf(s.UserByID(ctx, other.ID)), app.ErrNoRow)
-		must(t, s.EditUser(ctx, u.ID, "Ada", "en"))
-		wantErr(t, "edit nobody", s.EditUser(ctx, other.ID, "Ada", "en"), app.ErrNoRow)
+		must(t, errors.Join(s.EditUser(ctx, u.ID, new("Ada"), nil), s.EditUser(ctx, u.ID, nil, new("en"))))
+		wantErr(t, "edit nobody", s.EditUser(ctx, other.ID, new("Ada"), nil), app.ErrNoRow)
 		if got, err := s.UserByID(ctx, u.ID); err != nil || got.Name != "Ada" || got.Lang != "en" {
 			t.Errorf("edited: %+v, %v", got, err)
 		}
 	})
 }
 
-// A registration takes the place of those that nobody activated, by e-mail and by guest, and never that of an account.
+// A registration takes the place of those of the e-mail that are not active, and never that of an account.
 func TestRegisterReplacesPendingOnly(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
@@ -78,19 +78,14 @@ func TestRegisterReplacesPendingOnly(t *testing.T) {
 		sameEmail.Email = first.Email
 		must(t, s.Register(ctx, sameEmail, secondToken))
 		wantErr(t, "the older registration is still there", errOf(s.UserByID(ctx, first.ID)), app.ErrNoRow)
-		wantErr(t, "the older link", errOf(s.Activate(ctx, firstToken.Hash, userNow)), app.ErrNoRow)
-		sameGuest, thirdToken := pendingUser()
-		sameGuest.ID, thirdToken.User = sameEmail.ID, sameEmail.ID
-		must(t, s.Register(ctx, sameGuest, thirdToken))
-		wantErr(t, "the guest has two e-mails", errOf(s.UserByEmail(ctx, first.Email)), app.ErrNoRow)
-		got := val(s.Activate(ctx, thirdToken.Hash, userNow+5))(t)
-		sameGuest.State, sameGuest.ActivatedAt = app.UserActive, userNow+5
-		same(t, "(-want +got)", sameGuest, got)
+		wantErr(t, "the older link", errOf(s.Activate(ctx, firstToken.Hash, first.Password, userNow)), app.ErrNoRow)
+		wantErr(t, "another password", errOf(s.Activate(ctx, secondToken.Hash, "$other", userNow)), app.ErrNoRow)
+		got := val(s.Activate(ctx, secondToken.Hash, sameEmail.Password, userNow+5))(t)
+		sameEmail.State, sameEmail.ActivatedAt = app.UserActive, userNow+5
+		same(t, "(-want +got)", sameEmail, got)
 		late, lateToken := pendingUser()
-		late.Email = sameGuest.Email
+		late.Email = sameEmail.Email
 		wantErr(t, "register with the e-mail of an account", s.Register(ctx, late, lateToken), app.ErrTaken)
-		late.Email, late.ID = "other@shop.example", sameGuest.ID
-		wantErr(t, "register with the id of an account", s.Register(ctx, late, lateToken), app.ErrTaken)
 	})
 }
 
@@ -104,25 +99,27 @@ func TestMailTokenCountsOnce(t *testing.T) {
 			t.Helper()
 			wantErr(t, what, err, app.ErrNoRow)
 		}
-		refused("a link that has ended", errOf(s.Activate(ctx, activate.Hash, activate.ExpiresAt)))
+		refused("a link that has ended", errOf(s.Activate(ctx, activate.Hash, u.Password, activate.ExpiresAt)))
 		refused("a link for something else", errOf(s.Reset(ctx, activate.Hash, "$new", userNow)))
-		refused("a link of nobody", errOf(s.Activate(ctx, hash("77"), userNow)))
+		refused("a link of nobody", errOf(s.Activate(ctx, hash("77"), u.Password, userNow)))
 		var g errgroup.Group
 		for range 4 { // readers and their mail programs open links at the same moment
-			g.Go(func() error { _, err := s.Activate(ctx, activate.Hash, userNow); return err })
+			g.Go(func() error { _, err := s.Activate(ctx, activate.Hash, u.Password, userNow); return err })
 		}
 		must(t, g.Wait())
-		refused("a link that was used", errOf(s.Activate(ctx, activate.Hash, userNow.Add(time.Hour/2))))
+		refused("a link that was used", errOf(s.Activate(ctx, activate.Hash, u.Password, userNow.Add(time.Hour/2))))
 
 		d := newDevice(u.ID)
-		must(t, s.AddDevice(ctx, d))
+		u.State = app.UserActive
+		must(t, s.AddDevice(ctx, d, &u))
 		reset, second := tokenOf(u.ID, app.TokenReset), tokenOf(u.ID, app.TokenReset)
-		must(t, errors.Join(s.AddMailToken(ctx, reset), s.AddMailToken(ctx, second)))
+		must(t, errors.Join(s.AddMailToken(ctx, reset, &u), s.AddMailToken(ctx, second, &u)))
 		got, err := s.Reset(ctx, reset.Hash, "$new", userNow)
 		if err != nil || got.Password != "$new" {
 			t.Fatalf("reset: %+v, %v", got, err)
 		}
 		refused("a reset link that was used", errOf(s.Reset(ctx, reset.Hash, "$newer", userNow)))
+		refused("a link that a later request has used", errOf(s.Reset(ctx, reset.Hash, "$newer", userNow-1)))
 		refused("the other link after a reset", errOf(s.Reset(ctx, second.Hash, "$newer", userNow)))
 		if live, err := s.DevicesOf(ctx, u.ID, userNow); err != nil || len(live) != 0 {
 			t.Errorf("logged in after a reset: %+v, %v", live, err)
@@ -138,9 +135,13 @@ func TestMailTokensAreFew(t *testing.T) {
 		for i := range app.Millis(5) {
 			token := tokenOf(u.ID, app.TokenReset)
 			token.ExpiresAt += i
-			must(t, s.AddMailToken(ctx, token))
+			must(t, s.AddMailToken(ctx, token, &u))
 			tokens = append(tokens, token)
 		}
+		former := u
+		former.Email = "former@shop.example"
+		err := s.AddMailToken(ctx, tokenOf(u.ID, app.TokenReset), &former)
+		wantErr(t, "a link for a former e-mail", err, app.ErrNoRow)
 		wantErr(t, "the second of five", errOf(s.Reset(ctx, tokens[1].Hash, "$new", userNow)), app.ErrNoRow)
 		if _, err := s.Reset(ctx, tokens[2].Hash, "$new", userNow); err != nil {
 			t.Errorf("the third of five: %v", err)
@@ -151,15 +152,16 @@ func TestMailTokensAreFew(t *testing.T) {
 // Of all that show the same refresh token at once, one is served.
 func TestRotateDeviceOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), newDevice(nextID())
-		must(t, s.AddDevice(ctx, d))
+		ctx, u := kit.Context(t), newUser()
+		d := newDevice(u.ID)
+		must(t, errors.Join(s.AddUser(ctx, u), s.AddDevice(ctx, d, &u)))
 		old := d.RefreshHash
 		rotated := make(chan bool, 4)
 		var g errgroup.Group
 		for i := range 4 {
 			next := d
 			next.RefreshHash, next.RotatedAt, next.LastSeenAt = hash(app.ID(9000+i).String()), userNow+1, userNow+1
-			next.ExpiresAt = d.ExpiresAt + 1
+			next.ExpiresAt, next.PreviousHash = d.ExpiresAt+1, old
 			g.Go(func() error {
 				ok, err := s.RotateDevice(ctx, next, old)
 				rotated <- ok
@@ -177,6 +179,11 @@ func TestRotateDeviceOnce(t *testing.T) {
 		got, err := s.Device(ctx, d.ID)
 		if err != nil || n != 1 || got.PreviousHash != old || got.ExpiresAt != d.ExpiresAt+1 {
 			t.Errorf("%d rotated; device %+v, %v", n, got, err)
+		}
+		for _, want := range []bool{true, false} {
+			if ok, err := s.ReissueDevice(ctx, d.ID, old); ok != want || err != nil {
+				t.Errorf("reissued: %v, %v, want %v", ok, err, want)
+			}
 		}
 		next := got
 		next.RotatedAt = got.ExpiresAt
@@ -199,11 +206,12 @@ func TestRevokedDevicesAreKnown(t *testing.T) {
 		var devices []app.Device
 		for range 5 {
 			d := newDevice(u.ID)
-			must(t, s.AddDevice(ctx, d))
+			must(t, s.AddDevice(ctx, d, &u))
 			devices = append(devices, d)
 		}
-		foreign := newDevice(nextID())
-		must(t, s.AddDevice(ctx, foreign))
+		stranger := newUser()
+		foreign := newDevice(stranger.ID)
+		must(t, errors.Join(s.AddUser(ctx, stranger), s.AddDevice(ctx, foreign, &stranger)))
 		wantRevoked := func(what string, want ...app.Device) {
 			t.Helper()
 			found, err := s.Revocations(ctx, 0)
@@ -249,13 +257,14 @@ func TestRevokedDevicesAreKnown(t *testing.T) {
 
 func TestDevicesAreFew(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, user := kit.Context(t), nextID()
+		ctx, u := kit.Context(t), newUser()
+		must(t, s.AddUser(ctx, u))
 		for i := range app.Millis(22) {
-			d := newDevice(user)
+			d := newDevice(u.ID)
 			d.LastSeenAt += i
-			must(t, s.AddDevice(ctx, d))
+			must(t, s.AddDevice(ctx, d, &u))
 		}
-		live, err := s.DevicesOf(ctx, user, userNow)
+		live, err := s.DevicesOf(ctx, u.ID, userNow)
 		if err != nil || len(live) != 20 || live[0].LastSeenAt != userNow+21 || live[19].LastSeenAt != userNow+2 {
 			t.Errorf("%d devices count: %v", len(live), err)
 		}
@@ -308,8 +317,12 @@ func TestRotateKey(t *testing.T) {
 		if err != nil || done != 1 || k.Number != 1 || k.Oldest != 0 || k.Since == 0 {
 			t.Errorf("%d rotated: %+v, %v", done, k, err)
 		}
-		if k, err := s.RotateKey(ctx, 1, true); err != nil || k.Number != 2 || k.Oldest != 2 {
-			t.Errorf("at once: %+v, %v", k, err)
+		now, err := s.RotateKey(ctx, 1, true)
+		if err != nil || now.Number != 2 || now.Oldest != 2 || k.Salt != "" || len(now.Salt) < 26 {
+			t.Errorf("at once: %+v, %v", now, err)
+		}
+		if k, err := s.RotateKey(ctx, 2, false); err != nil || k.Oldest != 2 || k.Salt != now.Salt {
+			t.Errorf("the rotation after it: %+v, %v", k, err)
 		}
 	})
 }

@@ -104,9 +104,9 @@ versions() {
     process.exit(loose.length ? 1 : 0)'
 }
 
-# Code behind build tags (crash suite and crash points, baselines of benchmarks, soak) is checked with all tags set at once:
+# Code behind build tags (abuse, crash suite and crash points, baselines of benchmarks, soak) is checked with all tags set at once:
 # each set of tags compiles all dependents once more. Then the packages that have files for the program without tags.
-tags=bench,cluster,crashpoints,soak
+tags=abuse,bench,cluster,crashpoints,soak
 mapfile -t untagged < <(sources '*.go' | xargs -d '\n' grep -lE "^//go:build .*!(${tags//,/|})" | xargs -r -d '\n' dirname |
   sort -u | sed 's|^|./|')
 

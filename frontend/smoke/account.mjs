@@ -39,15 +39,23 @@ export async function accounts(report, browser, base, reader, look) {
     await looks('sent')
     if (!(await dialog.innerText()).includes(email)) throw new Error('the address is not told')
   })
-  await check('the link of the mail activates, is gone from the address, and logs nobody in', async () => {
-    await page.goto(base + (await reader.link(email, 'activate')))
-    await soon(dialog.locator('.mark.good'))
-    const url = page.url().replace(/\/$/, '')
-    if (url !== base) throw new Error(`the address is ${page.url()}`)
-    if (await page.evaluate(() => JSON.stringify(localStorage).includes('"account":true')))
-      throw new Error('somebody is logged in')
-    await looks('activated')
-  })
+  await check(
+    'the link of the mail and the password activate, it is gone from the address, and logs nobody in',
+    async () => {
+      await page.goto(base + (await reader.link(email, 'activate')))
+      await soon(dialog.locator('[name=password]'))
+      const url = page.url().replace(/\/$/, '')
+      if (url !== base) throw new Error(`the address is ${page.url()}`)
+      await visitor.fill({ password: 'not the chosen password' })
+      await visitor.submit(dialog.locator('.problem:not(:empty)'))
+      await visitor.fill({ password })
+      await looks('activate')
+      await visitor.submit(dialog.locator('.mark.good'))
+      if (await page.evaluate(() => JSON.stringify(localStorage).includes('"account":true')))
+        throw new Error('somebody is logged in')
+      await looks('activated')
+    },
+  )
   await check('logs in; the order of the guest is there, and no token is stored', async () => {
     await dialog.locator('.mark .button').click()
     if ((await dialog.locator('[name=email]').inputValue()) !== email) throw new Error('the address is lost')
@@ -199,6 +207,22 @@ export async function accounts(report, browser, base, reader, look) {
     await visitor.submit(dialog.locator('.problem:not(:empty)'))
     await page.keyboard.press('Escape')
   })
+  await check('a registration that was not mine is deleted by its link', async () => {
+    const planted = `planted-${email}`
+    await visitor.openAccount()
+    await dialog.locator('.button-link').nth(1).click()
+    await visitor.fill({ email: planted, 'new-password': password })
+    await visitor.submit(dialog.locator('.mark'))
+    await page.goto(base + (await reader.link(planted, 'activate')))
+    await dialog.locator('.button-link').click()
+    await soon(dialog.locator('.mark.good'))
+    await looks('unregistered')
+    await page.keyboard.press('Escape')
+    await visitor.openAccount()
+    await visitor.fill({ email: planted, password })
+    await visitor.submit(dialog.locator('.problem:not(:empty)'))
+    await page.keyboard.press('Escape')
+  })
   await noProblems([page, other.page])
 }
 
@@ -213,7 +237,9 @@ export async function rareAccountStates(report, browser) {
   standIn.accounts.add('old@example.com', 'a password of long ago', 'Old Hand')
 
   await check('a link that counts no more says what to do', async () => {
-    await page.goto(`${base}/?activate=nonsense`)
+    await page.goto(`${base}/#activate=nonsense`)
+    await dialog.locator('[name=password]').fill('the chosen password')
+    await dialog.locator('[type=submit]').click()
     await soon(dialog.locator('.mark.warn'))
     await looks('dead-link')
     await page.keyboard.press('Escape')

@@ -24,7 +24,7 @@ export function standInReader(standIn) {
 export function demoReader(folder, redis) {
   return {
     async link(to, kind) {
-      const link = new RegExp(`https?://\\S+?/(\\?${kind}=[\\w-]+)`)
+      const link = new RegExp(`https?://\\S+?/(#${kind}=[\\w-]+)`)
       let found
       await until(async () => {
         const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.eml'))

@@ -36,8 +36,9 @@ func (token) Help() string {
 func (tokenRotate) Help() string {
 	return "Each rotation derives the next key from the secret; nodes follow within two seconds, without a restart. Tokens of the key " +
 		"before count for 12 hours more, as long as any that was given to people lives; refresh tokens are not signed and stay. " +
-		"Rotate as often as your rules ask, and with --now when an access token or a derived key may be in wrong hands. When the " +
-		"secret itself may be, set another STAMPEDE_JWT_SECRET on all nodes: that ends all tokens and log ins.\n\n" +
+		"Rotate as often as your rules ask, and with --now when an access token, a key or the secret may be in wrong hands: later keys " +
+		"are derived from a random value in the database, too. Passes and the seals of refresh tokens are derived from the secret " +
+		"alone: if that may be known, set another STAMPEDE_JWT_SECRET on all nodes as well. That ends all tokens and log ins.\n\n" +
 		"Examples:\n\n    stampede token rotate\n    stampede token rotate --now"
 }
 

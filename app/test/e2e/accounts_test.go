@@ -36,7 +36,7 @@ func (s *shop) captcha(n *node) app.CaptchaAnswer {
 	return app.CaptchaAnswer{ID: picture.ID, Answer: answer}
 }
 
-var linkInMail = regexp.MustCompile(`/\?(activate|reset)=([A-Za-z0-9_-]{43})`)
+var linkInMail = regexp.MustCompile(`/#(activate|reset)=([A-Za-z0-9_-]{43})`)
 
 // linkIn waits for a mail to somebody in the folder that has a link of a kind, and takes its token.
 func linkIn(t *testing.T, folder, email, kind string) (token string) {
@@ -67,7 +67,7 @@ func (s *shop) becomeAccount(n *node, folder, guest string) (email string) {
 	n.expect(http.StatusAccepted, nil, n.post, "/api/v1/auth/register", guest, map[string]any{
 		"email": email, "password": accountPassword, "lang": "zh", "captcha": s.captcha(n),
 	})
-	activation := map[string]any{"token": linkIn(s.t, folder, email, "activate")}
+	activation := map[string]any{"token": linkIn(s.t, folder, email, "activate"), "password": accountPassword}
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/auth/activate", "", activation)
 	return email
 }
@@ -94,7 +94,7 @@ func TestAGuestBecomesAnAccount(t *testing.T) {
 	if _, err := staying.Hello(guest.Access, ""); err != nil {
 		t.Fatal(err)
 	}
-	phone := n.logIn(email, accountPassword)
+	phone := n.logInAs(guest.Access, email, accountPassword)
 	if phone.User.ID != guest.User.ID || phone.User.Email != email {
 		t.Errorf("logged in as %+v, was %+v", phone.User, guest.User)
 	}

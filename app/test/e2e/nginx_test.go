@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"crypto/tls"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -64,7 +66,11 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 			}
 		}
 		for _, headers := range [][]string{
-			nil, {"X-Real-IP", "203.0.113.9"}, {"X-Forwarded-For", "203.0.113.9", "Forwarded", "for=203.0.113.9"},
+			nil,
+			{"X-Real-IP", "203.0.113.9"},
+			{"X-Forwarded-For", "203.0.113.9", "Forwarded", "for=203.0.113.9"},
+			{"X_Real_IP", "203.0.113.9"},
+			{"Connection", "close, X-Real-IP, X-Forwarded-For"},
 		} {
 			a := login("127.0.0.11", headers...)
 			waits := a.failed.RetryMS > 0 && a.header.Get("Retry-After") != ""
@@ -112,6 +118,82 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 	})
 }
 
+// One address opens as many incomplete requests as nginx has connections. Another address is served: at once if bodies
+// are incomplete, which count towards the share of their address; after 10 s if headers are. All figures are those of
+// the file, divided by 64.
+func TestIncompleteRequestsKeepNobodyOut(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nginxAddress)
+	s.open(10, 1)
+	n := s.start()
+	for name, c := range map[string]struct {
+		request string
+		within  time.Duration
+	}{
+		"bodies":  {"POST /api/v1/auth/login HTTP/1.1\r\nHost: shop\r\nContent-Length: 9\r\n\r\n", 6 * time.Second},
+		"headers": {"GET /api/v1/time HTTP/1.1\r\nHost: shop\r\n", 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			proxy := kit.StartNginxWorkers(t, 1, shippedSite, n.addr,
+				"worker_connections 32768", "worker_connections 512",
+				"limit_conn stampede_connections 8000", "limit_conn stampede_connections 125")
+			w, ctx := way{proxy.Addr, proxy.TLS}, kit.Context(t)
+			attacker := tls.Dialer{NetDialer: dialFrom("127.0.0.50"), Config: w.tls}
+			attacker.NetDialer.Timeout = 2 * time.Second
+			opened := 0
+			for ; opened < 512; opened++ {
+				conn, err := attacker.Dial("tcp", w.addr)
+				if err != nil {
+					break // nginx has no connection left
+				}
+				defer conn.Close()
+				_, err = io.WriteString(conn, c.request)
+				s.must(err)
+			}
+			began := time.Now()
+			kit.Eventually(t, c.within, func() (bool, string) {
+				v := w.visit(t, "127.0.0.51")
+				v.client.Timeout = 2 * time.Second
+				a, err := v.ask(ctx, http.MethodGet, "/api/v1/time", "")
+				return err == nil && a.code == http.StatusOK, fmt.Sprintf("%d %s, %v", a.code, a.text, err)
+			})
+			t.Logf("%d incomplete requests; another address was served after %v", opened, time.Since(began))
+		})
+	}
+}
+
+// nginx and the program see the same end of each request: after an ambiguous one, other clients on the same connections
+// to the program get the replies to their own requests.
+func TestSmuggledRequestsThroughNginxGetNoReply(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nginxAddress)
+	s.open(10, 1)
+	w, ctx := behindNginx(t, s.start()), kit.Context(t)
+	smuggled := "GET /api/v1/smuggled HTTP/1.1\r\nHost: " + w.addr + "\r\n\r\n"
+	for i, request := range []string{
+		"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+		"Content-Length: 0\r\nContent-Length: 62\r\n\r\n",
+		"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+		"Transfer-Encoding:\x0bchunked\r\n\r\n0\r\n\r\n",
+		"Transfer-Encoding : chunked\r\nContent-Length: 62\r\n\r\n",
+		fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x;\n%s\r\n0\r\n\r\n", len(smuggled), smuggled),
+		fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x;a=b\r\n%s\r\n0\r\n\r\n", len(smuggled), smuggled),
+	} {
+		post := "POST /api/v1/auth/login HTTP/1.1\r\nHost: " + w.addr + "\r\n"
+		w.visit(t, "127.0.0.40").raw(post + request + smuggled)
+		for j := range 10 {
+			id := fmt.Sprintf("mine-%d-%d", i, j)
+			a, err := w.visit(t, "127.0.0.41").ask(ctx, http.MethodGet, "/api/v1/time", "", "X-Request-Id", id)
+			s.must(err)
+			if a.code != http.StatusOK || a.header.Get("X-Request-Id") != id {
+				t.Errorf("after %q another client got %d %s for %s", request, a.code, a.text, id)
+			}
+		}
+	}
+}
+
 // What nginx itself refuses has the form of every failure, and says when to come back.
 func TestNginxRefusesInTheFormOfTheProgram(t *testing.T) {
 	t.Parallel()
@@ -119,7 +201,7 @@ func TestNginxRefusesInTheFormOfTheProgram(t *testing.T) {
 	s.open(10, 1)
 	n := s.start()
 	w := behindNginx(t, n, "rate=2000r/s", "rate=1r/m", "burst=8000 nodelay", "burst=2 nodelay",
-		"limit_conn stampede_sockets 8000", "limit_conn stampede_sockets 1")
+		"limit_conn stampede_connections 8000", "limit_conn stampede_connections 1")
 	ctx := kit.Context(t)
 	want := func(a answered, code int, word app.Code) {
 		t.Helper()

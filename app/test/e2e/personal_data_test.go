@@ -26,7 +26,13 @@ func (s *shop) addUser(email, password string, flags ...string) {
 // logIn logs an account in as an app does.
 func (n *node) logIn(email, password string) app.Session {
 	n.t.Helper()
-	code, body := n.patiently("/api/v1/auth/login", "", map[string]string{"email": email, "password": password, "client": "app"})
+	return n.logInAs("", email, password)
+}
+
+// logInAs is logIn in the app of a guest.
+func (n *node) logInAs(guest, email, password string) app.Session {
+	n.t.Helper()
+	code, body := n.patiently("/api/v1/auth/login", guest, map[string]string{"email": email, "password": password, "client": "app"})
 	var session app.Session
 	if err := json.Unmarshal(body, &session); err != nil || code != http.StatusOK {
 		n.t.Fatalf("log in: %d %s", code, body)

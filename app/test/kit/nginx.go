@@ -67,7 +67,11 @@ func startNginx(
 	if err != nil {
 		t.Fatalf("kit: nginx: %v", err)
 	}
-	processes, err := shares(string(text))
+	changed, err := swap(string(text), changes)
+	if err != nil {
+		t.Fatalf("kit: nginx: %v", err)
+	}
+	processes, err := shares(changed)
 	if err != nil {
 		t.Fatalf("kit: nginx: %v", err)
 	}
@@ -79,10 +83,11 @@ func startNginx(
 	}
 	err = onSomePort(0, func(port int) error {
 		n.Addr = loopback(port)
-		conf, err := swap(string(text), append(changes,
-			"listen 443 ssl;", "listen "+n.Addr+" ssl;", "listen [::]:443 ssl;", "", "server 127.0.0.1:8080 ",
+		conf, err := swap(changed, []string{
+			"listen 443 ssl;", "listen " + n.Addr + " ssl;", "listen [::]:443 ssl;", "", "server 127.0.0.1:8080 ",
 			strings.Join(strings.Split("server "+upstream+" ", ","), " max_fails=2 fail_timeout=5s;\n  server "),
-			"/etc/ssl/stampede/fullchain.pem", "cert.pem", "/etc/ssl/stampede/privkey.pem", "key.pem"))
+			"/etc/ssl/stampede/fullchain.pem", "cert.pem", "/etc/ssl/stampede/privkey.pem", "key.pem",
+		})
 		if err != nil {
 			return err
 		}

@@ -62,10 +62,15 @@ export class StandInAccounts {
       return [202, {}]
     },
     'POST /auth/activate': ({ body }) => {
+      const account = this.#accounts.get(this.#links.get(body.token)?.to)
+      if (!account) return [404, refusal('not_found')]
+      if (account.password !== body.password) return [403, refusal('forbidden')]
+      account.active = true
+      return [200, { email: this.#follow('activate', body.token) }]
+    },
+    'POST /auth/unregister': ({ body }) => {
       const email = this.#follow('activate', body.token)
-      if (!email) return [404, refusal('not_found')]
-      this.#accounts.get(email).active = true
-      return [200, { email }]
+      return email && this.#accounts.delete(email) ? [200, {}] : [404, refusal('not_found')]
     },
     'POST /auth/login': ({ body }) => {
       if (this.guarded && !this.#read(body.captcha)) return [403, refusal('captcha_required')]

@@ -64,16 +64,20 @@ export function useAccountClient() {
 
   return {
     captcha: async (): Promise<Captcha> => parseCaptcha(await askServer('GET', '/auth/captcha')),
-    /** With a guest's token the account keeps the guest's id, and so the orders. */
+    /** With a guest's token, the first log in with the same guest's token keeps the guest's id, and so the orders. */
     register: async (fields: Registration): Promise<void> => {
       const token = session.isAccount ? undefined : session.token
       await askServer('POST', '/auth/register', { body: fields, token })
       if (token) keep(REGISTERED, session.user?.id)
     },
-    activate: async (token: string): Promise<string> =>
-      parseActivated(await askServer('POST', '/auth/activate', { body: { token } })),
+    activate: async (token: string, password: string): Promise<string> =>
+      parseActivated(await askServer('POST', '/auth/activate', { body: { token, password } })),
+    unregister: async (token: string): Promise<void> => {
+      await askServer('POST', '/auth/unregister', { body: { token } })
+    },
     login: async (credentials: Credentials): Promise<Session> => {
-      const answer = await askServer('POST', '/auth/login', { body: credentials, byCookie: true })
+      const token = session.isAccount ? undefined : session.token
+      const answer = await askServer('POST', '/auth/login', { body: credentials, token, byCookie: true })
       return { ...parseSession(answer), account: true }
     },
     /** By the cookie, which outlives the access token. */

@@ -5,11 +5,11 @@ export interface MailLink {
 }
 
 /**
- * The link by which the shopper came. Its token goes out of the address bar and the history at once, before anything
- * is asked for: who reads over the shoulder, or goes back later, must not find it.
+ * The link by which the shopper came. Its token is in the fragment, which browsers do not send; mails of older versions
+ * have it in the query. It is removed from the address bar and the history at once, before any request.
  */
 export function takeLink(): MailLink | undefined {
-  const query = new URLSearchParams(window.location.search)
+  const query = new URLSearchParams(window.location.hash.slice(1) || window.location.search)
   const found = (['activate', 'reset'] as const).flatMap((kind) => {
     const token = query.get(kind)
     return token === null ? [] : [{ kind, token }]

@@ -57,8 +57,8 @@ export function openPaying(socket: LiveSocket) {
       try {
         return await socket.request('pay', { order, via })
       } catch (error) {
-        const busy = error instanceof Refused && error.refusal.code === 'busy'
-        if (!busy || tries === most) throw error
+        const later = error instanceof Refused && ['busy', 'rate_limited'].includes(error.refusal.code)
+        if (!later || tries === most) throw error
         await pause(error.refusal.retry_ms || RETRY_MS)
       }
     }

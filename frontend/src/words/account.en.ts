@@ -64,23 +64,26 @@ export const accountEn = {
     reset: (email: string) =>
       `If there is an account for ${email}, a mail is on its way. The link in it lets you choose a new password.`,
     meanwhile: (guest: string) =>
-      `Until then you go on as ${guest}. Your orders come along when you first log in.`,
+      `Until then you go on as ${guest}. Your orders come along if you first log in in this browser.`,
     spam: 'Nothing came? Look into the spam folder as well, and check the address.',
     other: 'Another address',
     done: 'Go on shopping',
     toLogin: 'Log in',
   },
   activate: {
-    title: 'Activating your account',
-    working: 'One moment…',
+    title: 'Activate your account',
+    intro: 'Please enter the password that you chose when you registered.',
+    submit: 'Activate the account',
+    wrong: 'This is not the password of the registration. If you have forgotten it, register again.',
+    notMe: 'I did not register: delete this account',
+    deletedTitle: 'The account is deleted',
+    deleted: 'You can create an account of your own with this e-mail address at any time.',
     doneTitle: 'Your account is active',
-    done: (email: string) => `You can log in now${email ? ` as ${email}` : ''}. Orders of before come along.`,
+    done: (email: string) =>
+      `You can log in now${email ? ` as ${email}` : ''}. To keep your orders, log in first in the browser in which you registered.`,
     failedTitle: 'This link does not work',
     failed:
       'It was used already, or is too old. If your account is not active yet, log in: we send you a new link then.',
-    lostTitle: 'No answer from the shop',
-    lost: 'Your account may be active by now, or not. Trying again is safe.',
-    again: 'Try again',
     login: 'Log in',
   },
   forgot: {

@@ -1,0 +1,76 @@
+package api
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"stampede/app"
+)
+
+// publicRoutes are the routes for callers without a token, and what a request costs before its caller is known. All
+// have limits of their address in memory first. "flow" routes call a flow, whose first steps are behind the colon.
+var publicRoutes = map[string]string{
+	"GET /ws": "memory: counts of the address", "GET /api/v1/auth/captcha": "flow: the budget for drawing, in memory",
+	"POST /api/v1/auth/guest":             "memory: a signature",
+	"POST /api/v1/auth/register":          "flow: a captcha, then a hash",
+	"POST /api/v1/auth/activate":          "flow: one indexed read of the token, then a hash",
+	"POST /api/v1/auth/unregister":        "flow: one indexed read of the token",
+	"POST /api/v1/auth/login":             "flow: counts of failures, a captcha, a place in the queue, an indexed read, then a hash",
+	"POST /api/v1/auth/forgot":            "flow: a captcha, then an indexed read",
+	"POST /api/v1/auth/reset":             "flow: one indexed read of the token, then a hash",
+	"POST /api/v1/payments/alipay/notify": "memory: a signature, within the shares of suspects",
+	"GET /api/v1/time":                    "flow: none", "GET /api/v1/slots": "flow: memory",
+	"GET /api/v1/slots/:id/sales": "flow: memory", "GET /api/v1/sales": "flow: memory",
+	"GET /api/v1/sales/:id": "flow: memory", "GET /api/v1/products": "flow: memory",
+	"GET /api/v1/products/:id": "flow: memory", "GET /api/v1/categories": "flow: memory",
+	"GET /images/:file": "flow: one indexed read", "GET /*": "memory: files of the page",
+}
+
+// verifier has flows that panic, and Verify.
+type verifier struct {
+	Shop
+	verify func(token string) (app.Identity, error)
+}
+
+func (v verifier) Verify(token string) (app.Identity, error) { return v.verify(token) }
+
+func (v verifier) TakesPayments() bool { return false }
+
+// Every route rejects a caller without a token before it calls a flow, or its cost is in the table.
+func TestRoutesCostLittleBeforeTheCallerIsKnown(t *testing.T) {
+	t.Parallel()
+	var routes []string
+	s := open(t, func(o *Options) {
+		o.Shop, o.Accounts = verifier{verify: o.Shop.Verify}, struct{ Accounts }{}
+		o.Catalogue, o.Pictures, o.Data = struct{ Catalogue }{}, struct{ Pictures }{}, struct{ PersonalData }{}
+		o.Readiness, o.Board = nil, func(context.Context) app.BoardHistory { panic("a flow") }
+		for _, r := range newApp(*o).GetRoutes(true) {
+			if r.Method != http.MethodHead {
+				routes = append(routes, r.Method+" "+r.Path)
+			}
+		}
+	})
+	s.anyCode = true
+	slices.Sort(routes)
+	var public []string
+	for _, route := range slices.Compact(routes) {
+		method, path, _ := strings.Cut(route, " ")
+		path = strings.NewReplacer(":id", "7", ":file", "7.png", "*", "").Replace(path)
+		got := s.ask(method, path, "{}")
+		if got.code == http.StatusUnauthorized {
+			continue
+		}
+		public = append(public, route)
+		want, calls := strings.HasPrefix(publicRoutes[route], "flow: "), got.code == http.StatusInternalServerError
+		if calls != want {
+			t.Errorf("%s: %d, calls a flow: %t, want %t", route, got.code, calls, want)
+		}
+	}
+	if want := slices.Sorted(maps.Keys(publicRoutes)); !slices.Equal(public, want) {
+		t.Errorf("routes that do not require a token:\n%q, want\n%q", public, want)
+	}
+}

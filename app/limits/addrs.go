@@ -1,0 +1,67 @@
+package limits
+
+import (
+	"net/netip"
+	"time"
+
+	"stampede/app"
+)
+
+// Addrs has a token bucket for each network of a client (app.Networks), in a table each, so that a flood of narrow
+// networks cannot evict the bucket of the wide one that bounds it. A nil one admits everything.
+type Addrs struct{ own, wide *Table[netip.Prefix] }
+
+// NewAddrs returns nil for a pace without a limit.
+func NewAddrs(p Pace) *Addrs {
+	if p.Rate <= 0 {
+		return nil
+	}
+	all := Pace{Rate: p.Rate * app.WideShare, Period: p.Period, Burst: p.Burst * app.WideShare}
+	return &Addrs{own: NewTable[netip.Prefix](p), wide: NewTable[netip.Prefix](all)}
+}
+
+// Take takes a token of the address, or returns how long to wait for one.
+func (a *Addrs) Take(addr netip.Addr) (wait time.Duration) {
+	if a == nil {
+		return 0
+	}
+	return a.takeAt(addr, a.own.now())
+}
+
+func (a *Addrs) takeAt(addr netip.Addr, now int64) (wait time.Duration) {
+	if a == nil {
+		return 0
+	}
+	own, wide := app.Networks(addr)
+	if wait = a.own.takeAt(own, now); wait > 0 || !wide.IsValid() {
+		return wait
+	}
+	if wait = a.wide.takeAt(wide, now); wait > 0 {
+		a.own.GiveBack(own)
+	}
+	return wait
+}
+
+// GiveBack undoes a Take.
+func (a *Addrs) GiveBack(addr netip.Addr) {
+	if a == nil {
+		return
+	}
+	own, wide := app.Networks(addr)
+	a.own.GiveBack(own)
+	if wide.IsValid() {
+		a.wide.GiveBack(wide)
+	}
+}
+
+// Wait returns how long Take would reject now; it takes nothing.
+func (a *Addrs) Wait(addr netip.Addr) time.Duration {
+	if a == nil {
+		return 0
+	}
+	own, wide := app.Networks(addr)
+	if !wide.IsValid() {
+		return a.own.Wait(own)
+	}
+	return max(a.own.Wait(own), a.wide.Wait(wide))
+}

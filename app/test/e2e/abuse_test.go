@@ -1,0 +1,419 @@
+//go:build abuse
+
+package e2e
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+	"stampede/app/wsclient"
+)
+
+const (
+	abuser       = "127.9.0.1"
+	abuseRate    = 400 // requests per second of the abuser, if the node answers as many
+	abuseFor     = 2 * time.Second
+	abuseClients = 32
+	abuseRounds  = 3
+	shoppers     = 8
+	// slower is the limit of the ratio of two p99. A p99 below noticed counts as noticed.
+	slower  = 3
+	noticed = 20 * time.Millisecond
+)
+
+// abuse is what one address sends, over abuseClients clients. open prepares a client and returns its requests.
+type abuse struct {
+	name     string
+	nginx    bool // through nginx with 1024 connections, 250 for an address; refused ones last 1 s
+	connects bool // each request takes a new connection; so do the cheap requests beside it
+	open     func(c *abusive) func(ctx context.Context) error
+}
+
+// abusive is one client of the abuser.
+type abusive struct {
+	*visitor
+	*shop
+	ctx    context.Context // ends with the round
+	sales  []app.Sale
+	access string // of an account of the abuser
+	number int    // of the client
+	n      int    // of the request
+}
+
+var ops = []string{"login", "watch", "buy", "orders"}
+
+// Requests and ops that cost a shop more than their client.
+var abuses = []abuse{
+	{name: "reset with invented tokens", open: func(c *abusive) func(context.Context) error {
+		return c.asking(http.MethodPost, "/api/v1/auth/reset", func() string {
+			return fmt.Sprintf(`{"token":"%043d","password":%q}`, c.unique(), accountPassword)
+		})
+	}},
+	{name: "logins with invented accounts", open: func(c *abusive) func(context.Context) error {
+		return c.asking(http.MethodPost, "/api/v1/auth/login", func() string {
+			return fmt.Sprintf(`{"email":"%d@shop.example","password":%q}`, c.unique(), accountPassword)
+		})
+	}},
+	{name: "logins with invented captchas", open: func(c *abusive) func(context.Context) error {
+		return c.asking(http.MethodPost, "/api/v1/auth/login", func() string {
+			return fmt.Sprintf(`{"email":"%d@shop.example","password":%q,"captcha":{"id":"%026d","answer":"123456"}}`,
+				c.unique(), accountPassword, c.unique())
+		})
+	}},
+	{name: "password changes", open: func(c *abusive) func(context.Context) error {
+		return c.asking(http.MethodPost, "/api/v1/me/password", func() string {
+			return fmt.Sprintf(`{"old":"not this one","new":%q}`, accountPassword)
+		})
+	}},
+	{name: "captchas", open: func(c *abusive) func(context.Context) error { return c.reading("/api/v1/auth/captcha") }},
+	{name: "guests", open: func(c *abusive) func(context.Context) error {
+		return c.asking(http.MethodPost, "/api/v1/auth/guest", func() string { return "" })
+	}},
+	{name: "lists in capital letters", open: func(c *abusive) func(context.Context) error {
+		return c.reading("/API/v1/sales")
+	}},
+	{name: "lists with different queries", open: func(c *abusive) func(context.Context) error {
+		return c.reading("/api/v1/sales?page=%d")
+	}},
+	{name: "pictures", open: func(c *abusive) func(context.Context) error { return c.reading("/images/%d.png") }},
+	{name: "orders over the socket", open: func(c *abusive) func(context.Context) error {
+		return c.doing(func(conn *wsclient.Conn) error { return errOf(conn.Orders(0)) })
+	}},
+	{name: "long polls", open: longPolls},
+	{name: "pay", open: func(c *abusive) func(context.Context) error { return c.paying("page") }},
+	{name: "pay by QR code", open: func(c *abusive) func(context.Context) error { return c.paying("qr") }},
+	{name: "watch sets", open: func(c *abusive) func(context.Context) error {
+		return c.doing(func(conn *wsclient.Conn) error { return errOf(conn.Watch(0, c.subset()...)) })
+	}},
+	{name: "sockets with a watch set each", connects: true, open: func(c *abusive) func(context.Context) error {
+		return func(context.Context) error {
+			conn, err := c.connect("")
+			if err == nil {
+				_, err = conn.Watch(0, c.subset()...)
+			}
+			return err
+		}
+	}},
+	{name: "connections", connects: true, open: func(c *abusive) func(context.Context) error { return c.writing("") }},
+	{name: "handshakes", connects: true, open: func(c *abusive) func(context.Context) error {
+		return c.writing(string(wsclient.Handshake(c.addr)))
+	}},
+	{
+		name: "incomplete bodies through nginx", nginx: true, connects: true,
+		open: func(c *abusive) func(context.Context) error {
+			return c.writing("POST /api/v1/auth/login HTTP/1.1\r\nHost: shop\r\nContent-Length: 9\r\n\r\n")
+		},
+	},
+}
+
+// unique is another number for each request of all clients.
+func (c *abusive) unique() int {
+	c.n++
+	return c.n*abuseClients + c.number + 1
+}
+
+// subset is another set of at least two sales for each request of all clients, until all sets were used.
+func (c *abusive) subset() (ids []app.ID) {
+	for bits := c.unique(); len(ids) < 2; bits++ {
+		ids = ids[:0]
+		for i := range c.sales {
+			if bits>>i&1 == 1 {
+				ids = append(ids, c.sales[i].ID)
+			}
+		}
+	}
+	return ids
+}
+
+// reading sends GET requests. The path may have a place for a number.
+func (c *abusive) reading(path string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		path := path
+		if strings.Contains(path, "%d") {
+			path = fmt.Sprintf(path, c.unique())
+		}
+		return errOf(c.ask(ctx, http.MethodGet, path, ""))
+	}
+}
+
+func (c *abusive) asking(method, path string, body func() string) func(context.Context) error {
+	return func(ctx context.Context) error { return errOf(c.say(ctx, method, path, c.access, body())) }
+}
+
+// writing opens connections that stay open.
+func (c *abusive) writing(text string) func(context.Context) error {
+	return func(ctx context.Context) (err error) {
+		var conn net.Conn
+		if c.tls == nil {
+			conn, err = dialFrom(c.from).DialContext(ctx, "tcp", c.addr)
+		} else {
+			conn, err = (&tls.Dialer{NetDialer: dialFrom(c.from), Config: c.tls}).DialContext(ctx, "tcp", c.addr)
+		}
+		if err == nil {
+			context.AfterFunc(c.ctx, func() { _ = conn.Close() })
+			_, err = io.WriteString(conn, text)
+		}
+		return err
+	}
+}
+
+// connect opens a socket that stays open, for the bearer of the token.
+func (c *abusive) connect(token string) (*wsclient.Conn, error) {
+	dialer := wsclient.Dialer{Origin: c.page(), TLS: c.tls.Clone(), From: dialFrom(c.from).LocalAddr}
+	conn, err := dialer.Dial(c.ctx, c.page())
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(c.ctx, conn.Close)
+	return conn, errOf(conn.Hello(token, ""))
+}
+
+// doing sends ops over a socket of a user of its own. A closed socket is opened again.
+func (c *abusive) doing(op func(conn *wsclient.Conn) error) func(context.Context) error {
+	access := token(c.shop.t, kit.NewID())
+	var conn *wsclient.Conn
+	return func(context.Context) (err error) {
+		if conn == nil || conn.Err() != nil {
+			if conn, err = c.connect(access); err != nil {
+				return err
+			}
+		}
+		return op(conn)
+	}
+}
+
+// paying requests the payment of the newest order, and buys whenever that is accepted.
+func (c *abusive) paying(via string) func(context.Context) error {
+	var order app.ID
+	return c.doing(func(conn *wsclient.Conn) error {
+		if receipt, err := conn.Buy(c.sales[0].ID, 1, fmt.Sprintf("abuse-%d", c.unique())); err == nil {
+			order = receipt.Order
+		}
+		return errOf(conn.Pay(order, via))
+	})
+}
+
+// longPolls waits for an order that stays unpaid: four requests of each client at a time.
+func longPolls(c *abusive) func(context.Context) error {
+	access := token(c.shop.t, kit.NewID())
+	var order app.ID
+	places := make(chan struct{}, 4)
+	return func(ctx context.Context) error {
+		if order == 0 {
+			conn, err := c.connect(access)
+			if err != nil {
+				return err
+			}
+			receipt, err := conn.BuyUntilKnown(c.sales[0].ID, 1, "long-poll-1")
+			if err != nil {
+				return err
+			}
+			order = receipt.Order
+		}
+		places <- struct{}{}
+		go func() {
+			defer func() { <-places }()
+			_, _ = c.ask(ctx, http.MethodGet, "/api/v1/orders/"+order.String()+"?wait=30", access)
+		}()
+		return nil
+	}
+}
+
+// While one address abuses the shop, a login, a watch, a buy and a read of orders of shoppers at other addresses take
+// less than three times as long as while that address sends the same number of GET /api/v1/time: the p99 of each, in
+// the median of the rounds.
+func TestShoppersAreServedDuringAbuse(t *testing.T) {
+	data := t.TempDir()
+	g := startGateway(t)
+	s := newShop(t, append(g.settings, "STAMPEDE_GUEST_LOGIN=true", "STAMPEDE_DATA="+data, nginxAddress)...)
+	var sales []app.Sale
+	for range 12 {
+		sales = append(sales, s.open(1_000_000, 1_000_000))
+	}
+	n := startShipped(t, s.settings...)
+	mails := filepath.Join(data, "mail")
+	email, access := s.becomeAccount(n, mails, ""), n.logIn(s.becomeAccount(n, mails, ""), accountPassword).Access
+	proxy := kit.StartNginxWorkers(t, 1, shippedSite, n.addr,
+		"worker_connections 32768", "worker_connections 1024",
+		"limit_conn stampede_connections 8000", "limit_conn stampede_connections 250")
+	for _, a := range abuses {
+		t.Run(a.name, func(t *testing.T) {
+			w := way{addr: n.addr}
+			if a.nginx {
+				w = way{proxy.Addr, proxy.TLS}
+			}
+			client := abusive{shop: s.in(t), sales: sales, access: access}
+			cheap := abuse{connects: a.connects, open: func(c *abusive) func(context.Context) error {
+				c.client.Transport.(*http.Transport).DisableKeepAlives = a.connects
+				return c.reading("/api/v1/time")
+			}}
+			bad, good := make(map[string][]time.Duration), make(map[string][]time.Duration)
+			ratios := make(map[string][]float64)
+			var sent, cheaply int64
+			for range abuseRounds {
+				took, requests := w.served(client, a, email, abuseRate)
+				rate := int(float64(requests)/abuseFor.Seconds() + 0.5)
+				beside, quick := w.served(client, cheap, email, rate)
+				sent, cheaply = sent+requests, cheaply+quick
+				for _, op := range ops {
+					bad[op], good[op] = append(bad[op], took[op]), append(good[op], beside[op])
+					ratios[op] = append(ratios[op], float64(max(took[op], noticed))/float64(max(beside[op], noticed)))
+				}
+			}
+			line := fmt.Sprintf("%s, %d requests; beside %d cheap ones:", a.name, sent, cheaply)
+			for _, op := range ops {
+				ratio := median(ratios[op])
+				line += fmt.Sprintf(" %s %d/%d ms ×%.1f", op, median(bad[op]).Milliseconds(),
+					median(good[op]).Milliseconds(), ratio)
+				if ratio >= slower {
+					t.Errorf("%s is %.1f times slower than with as many cheap requests: p99 %v, %v", op, ratio, bad[op],
+						good[op])
+				}
+			}
+			t.Log(line)
+		})
+	}
+}
+
+func median[T float64 | time.Duration](all []T) T {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// served lets people shop while the abuser sends, and returns the p99 of their ops and the number of requests.
+func (w way) served(client abusive, a abuse, email string, rate int) (p99 map[string]time.Duration, requests int64) {
+	t := client.shop.t
+	t.Helper()
+	people := make([]*wsclient.Conn, shoppers)
+	for i := range people {
+		people[i] = w.visit(t, fmt.Sprintf("127.8.0.%d", i+1)).greeted(t, token(t, kit.NewID()))
+		defer people[i].Close()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), abuseFor)
+	defer cancel()
+	var all sync.WaitGroup
+	var next, sent atomic.Int64
+	began, pause := time.Now(), time.Second/time.Duration(max(1, rate))
+	for i := range abuseClients {
+		c := client
+		c.visitor, c.ctx, c.number = (&flood{way: w, from: abuser}).visitor(), ctx, i
+		c.visitor.t = t
+		send := a.open(&c)
+		all.Go(func() {
+			defer c.client.CloseIdleConnections()
+			for {
+				due := began.Add(time.Duration(next.Add(1)) * pause)
+				if rest(ctx, time.Until(due).Milliseconds()) != nil {
+					return
+				}
+				_ = send(ctx) // refused, or the end of the round
+				sent.Add(1)
+			}
+		})
+	}
+	took := takings{t: t, all: make(map[string][]time.Duration)}
+	for _, conn := range people {
+		all.Go(func() { took.shop(ctx, conn, client.sales[0].ID) })
+	}
+	all.Go(func() { // below the pace of password hashes, at another address each
+		for i := 0; ctx.Err() == nil; i++ {
+			v := w.visit(t, fmt.Sprintf("127.8.1.%d", i+1))
+			took.time("login", func() error { return client.shop.login(v, email) })
+			_ = rest(ctx, 400)
+		}
+	})
+	all.Wait()
+	return took.p99(), sent.Load()
+}
+
+// login logs in as the page does: with a captcha where one is demanded, and again after a busy reply.
+func (s *shop) login(v *visitor, email string) error {
+	ctx := s.t.Context()
+	captcha := ""
+	for {
+		a, err := v.say(ctx, http.MethodPost, "/api/v1/auth/login", "", fmt.Sprintf(
+			`{"email":%q,"password":%q,"client":"app"%s}`, email, accountPassword, captcha))
+		switch {
+		case err != nil || a.code == http.StatusOK:
+			return err
+		case a.failed.Code == app.CaptchaRequired:
+			if a, err = v.ask(ctx, http.MethodGet, "/api/v1/auth/captcha", ""); err != nil {
+				return err
+			}
+			var picture app.Picture
+			if err := json.Unmarshal([]byte(a.text), &picture); err != nil {
+				return err
+			}
+			if picture.ID != "" {
+				answer, err := s.readPicture(picture.ID)
+				if err != nil {
+					return err
+				}
+				captcha = fmt.Sprintf(`,"captcha":{"id":%q,"answer":%q}`, picture.ID, answer)
+				continue
+			}
+		}
+		if a.failed.RetryMS == 0 {
+			return fmt.Errorf("log in: %d %s", a.code, a.text)
+		}
+		if err := rest(ctx, a.failed.RetryMS); err != nil {
+			return err
+		}
+	}
+}
+
+// takings are the times of the ops of shoppers.
+type takings struct {
+	t   *testing.T
+	mu  sync.Mutex
+	all map[string][]time.Duration
+}
+
+func (t *takings) time(op string, call func() error) {
+	began := time.Now()
+	err := call()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil {
+		t.t.Errorf("%s of a shopper: %v", op, err)
+	}
+	t.all[op] = append(t.all[op], time.Since(began))
+}
+
+func (t *takings) shop(ctx context.Context, conn *wsclient.Conn, sale app.ID) {
+	for ctx.Err() == nil {
+		t.time("watch", func() error {
+			return conn.Patiently(func() error { return errOf(conn.Watch(0)) }, app.Busy)
+		})
+		_ = rest(ctx, 80) // the ops of a socket have a limit
+		t.time("buy", func() error { return errOf(conn.BuyUntilKnown(sale, 1, "shopper-"+kit.NewID().String())) })
+		_ = rest(ctx, 80)
+		t.time("orders", func() error {
+			return conn.Patiently(func() error { return errOf(conn.Orders(0)) }, app.Busy)
+		})
+		_ = rest(ctx, 80)
+	}
+}
+
+func (t *takings) p99() map[string]time.Duration {
+	worst := make(map[string]time.Duration)
+	for op, all := range t.all {
+		slices.Sort(all)
+		worst[op] = all[len(all)*99/100]
+	}
+	return worst
+}

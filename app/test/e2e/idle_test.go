@@ -1,0 +1,72 @@
+//go:build abuse && linux
+
+package e2e
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"stampede/app/test/kit"
+	"stampede/app/wsclient"
+)
+
+// A few addresses hold as many sockets as they may, 4000 each, and send nothing. Further connections of these addresses
+// are refused, and a shopper at another address buys. Each socket takes a descriptor of this process and one of the
+// node: with a limit of 20,000 descriptors the test holds 16,000 sockets.
+func TestIdleSocketsKeepNobodyOut(t *testing.T) {
+	const each, atOnce = 4000, 64
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		t.Fatal(err)
+	}
+	addresses := int(min(5, (files.Max-2000)/each))
+	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true")
+	sale := s.open(10, 1)
+	n := startShipped(t, s.settings...)
+	w := way{addr: n.addr}
+	hold := func(from string) error {
+		conn, err := dialFrom(from).Dial("tcp", n.addr)
+		if err != nil {
+			return err
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		if _, err := conn.Write(append(wsclient.Handshake(n.addr), asks("hello", 1)...)); err != nil {
+			return err
+		}
+		res, err := http.ReadResponse(bufio.NewReaderSize(conn, 512), nil)
+		if err == nil && res.StatusCode != http.StatusSwitchingProtocols {
+			err = fmt.Errorf("handshake: %s", res.Status)
+		}
+		return err
+	}
+	began := time.Now()
+	var all sync.WaitGroup
+	var next atomic.Int64
+	for range atOnce {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < addresses*each; i = int(next.Add(1)) - 1 {
+				if err := hold(fmt.Sprintf("127.9.1.%d", 1+i%addresses)); err != nil {
+					t.Errorf("socket %d: %v", i, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	t.Logf("%d idle sockets of %d addresses after %v", addresses*each, addresses, time.Since(began).Round(time.Second))
+	for i := range addresses {
+		if hold(fmt.Sprintf("127.9.1.%d", 1+i)) == nil {
+			t.Errorf("address %d holds more than %d sockets", i+1, each)
+		}
+	}
+	began = time.Now()
+	s.must(w.visit(t, "127.9.2.1").shop(kit.Context(t), sale.ID, "beside-idle-sockets"))
+	t.Logf("a shopper entered and bought within %v", time.Since(began).Round(time.Millisecond))
+}
