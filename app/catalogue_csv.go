@@ -41,8 +41,8 @@ type ImportReport struct {
 	DryRun   bool            `json:"dry_run"`
 }
 
-// guardCell puts an apostrophe in front of each part of a cell that a spreadsheet could take for a formula: at its start
-// and behind separators.
+// guardCell puts an apostrophe in front of each part of a cell that a spreadsheet could take for a formula: at its
+// start and behind separators.
 func guardCell(text string) string {
 	var guarded strings.Builder
 	for i := range len(text) {

@@ -15,8 +15,8 @@ type Places struct {
 	nets             map[netip.Prefix]int // see app.Networks
 }
 
-// Room reports whether a user (0: unknown) may hold one more from an address (zero: unknown). A site of IPv6 may hold app.WideShare
-// times as many as an address, and at most half of all.
+// Room reports whether a user (0: unknown) may hold one more from an address (zero: unknown). A site of IPv6 may hold
+// app.WideShare times as many as an address, and at most half of all.
 func (p *Places) Room(user app.ID, addr netip.Addr) bool {
 	own, wide := app.Networks(addr)
 	site := p.Addr * app.WideShare

@@ -107,7 +107,8 @@ func subjects(c Class, limit Window, user app.ID, addr netip.Addr) (who []subjec
 	return who, most
 }
 
-// judge rejects if one of the counts does, and then takes back the others. What Redis has not counted, this node counts.
+// judge rejects if one of the counts does, and then takes back the others. What Redis has not counted, this node
+// counts.
 func (w *Windows) judge(
 	ctx context.Context, who []subject, most []int, waits []time.Duration, alone []bool,
 ) (failed error) {

@@ -22,6 +22,8 @@ type layer struct {
 //	cmd → server → {api, account, alipay, mail, store, streams, realtime, frontend, migrations} → app
 //	      server → recovery → app
 //
+//	{api, account, realtime} → limits → app
+//
 // app tells the story with the standard library alone. streams and realtime never meet except in
 // app's flows. Commands under cmd reach the packages only through the server, so that there is one
 // composition root; the simulated gateway they start themselves, because it is no part of a server. The longest path
@@ -30,7 +32,10 @@ var layers = []layer{
 	{path: "app"},
 	{path: "app/recovery", imports: []string{"app"}},
 	{path: "streams", imports: []string{"app"}, thirdParty: true},
-	{path: "realtime", imports: []string{"app"}, thirdParty: true, inTests: []string{"app/wsclient"}},
+	{
+		path: "realtime", imports: []string{"app", "app/limits"}, thirdParty: true,
+		inTests: []string{"app/wsclient"},
+	},
 	{path: "frontend"},
 	{path: "migrations", thirdParty: true, inTests: []string{"app/store"}},
 	{
