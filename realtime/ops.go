@@ -24,7 +24,8 @@ const (
 	later = remark("not finished yet")
 )
 
-// ops by name. Those without a class are bounded by the pace of their connection; TestOpsHaveALimitClass has the reasons.
+// ops by name. Those without a class are bounded by the pace of their connection; TestOpsHaveALimitClass has the
+// reasons.
 var ops = map[string]struct {
 	run   op
 	class limits.Class

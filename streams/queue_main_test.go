@@ -217,8 +217,8 @@ func (r *receiver) awaitAll(names []string, nodes ...*Deliverer) {
 	})
 }
 
-// await waits until so many messages are pending and so many quarantined, and none is new. It looks for them in the order
-// of their states, so that none moves on unseen between two commands.
+// await waits until so many messages are pending and so many quarantined, and none is new. It looks for them in the
+// order of their states, so that none moves on unseen between two commands.
 func (r *receiver) await(pending int64, quarantined int) (found []isolated) {
 	r.f.t.Helper()
 	kit.Eventually(r.f.t, patience, func() (bool, string) {
