@@ -29,6 +29,7 @@ const (
 	abuseFor     = 2 * time.Second
 	abuseClients = 32
 	abuseRounds  = 3
+	moreRounds   = 9 // in total, if the limit is reached: other work of the machine may have slowed the first three
 	shoppers     = 8
 	// slower is the limit of the ratio of two p99. A p99 below noticed counts as noticed.
 	slower  = 3
@@ -264,7 +265,8 @@ func TestShoppersAreServedDuringAbuse(t *testing.T) {
 			bad, good := make(map[string][]time.Duration), make(map[string][]time.Duration)
 			ratios := make(map[string][]float64)
 			var sent, cheaply int64
-			for range abuseRounds {
+			slow := func(op string) bool { return median(ratios[op]) >= slower }
+			for round, rounds := 1, abuseRounds; round <= rounds; round++ {
 				took, requests := w.served(client, a, email, abuseRate)
 				rate := int(float64(requests)/abuseFor.Seconds() + 0.5)
 				beside, quick := w.served(client, cheap, email, rate)
@@ -273,13 +275,16 @@ func TestShoppersAreServedDuringAbuse(t *testing.T) {
 					bad[op], good[op] = append(bad[op], took[op]), append(good[op], beside[op])
 					ratios[op] = append(ratios[op], float64(max(took[op], noticed))/float64(max(beside[op], noticed)))
 				}
+				if round == abuseRounds && slices.ContainsFunc(ops, slow) {
+					rounds = moreRounds
+				}
 			}
 			line := fmt.Sprintf("%s, %d requests; beside %d cheap ones:", a.name, sent, cheaply)
 			for _, op := range ops {
 				ratio := median(ratios[op])
 				line += fmt.Sprintf(" %s %d/%d ms ×%.1f", op, median(bad[op]).Milliseconds(),
 					median(good[op]).Milliseconds(), ratio)
-				if ratio >= slower {
+				if slow(op) {
 					t.Errorf("%s is %.1f times slower than with as many cheap requests: p99 %v, %v", op, ratio, bad[op],
 						good[op])
 				}
