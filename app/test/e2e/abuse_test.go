@@ -238,26 +238,26 @@ func longPolls(c *abusive) func(context.Context) error {
 // less than three times as long as while that address sends the same number of GET /api/v1/time: the p99 of each, in
 // the median of the rounds.
 func TestShoppersAreServedDuringAbuse(t *testing.T) {
-	data := t.TempDir()
-	g := startGateway(t)
-	s := newShop(t, append(g.settings, "STAMPEDE_GUEST_LOGIN=true", "STAMPEDE_DATA="+data, nginxAddress)...)
-	var sales []app.Sale
-	for range 12 {
-		sales = append(sales, s.open(1_000_000, 1_000_000))
-	}
-	n := startShipped(t, s.settings...)
-	mails := filepath.Join(data, "mail")
-	email, access := s.becomeAccount(n, mails, ""), n.logIn(s.becomeAccount(n, mails, ""), accountPassword).Access
-	proxy := kit.StartNginxWorkers(t, 1, shippedSite, n.addr,
-		"worker_connections 32768", "worker_connections 1024",
-		"limit_conn stampede_connections 8000", "limit_conn stampede_connections 250")
 	for _, a := range abuses {
 		t.Run(a.name, func(t *testing.T) {
+			data := t.TempDir()
+			g := startGateway(t)
+			s := newShop(t, append(g.settings, "STAMPEDE_GUEST_LOGIN=true", "STAMPEDE_DATA="+data, nginxAddress)...)
+			var sales []app.Sale
+			for range 12 {
+				sales = append(sales, s.open(1_000_000, 1_000_000))
+			}
+			n := startShipped(t, s.settings...)
+			mails := filepath.Join(data, "mail")
+			email, access := s.becomeAccount(n, mails, ""), n.logIn(s.becomeAccount(n, mails, ""), accountPassword).Access
 			w := way{addr: n.addr}
 			if a.nginx {
+				proxy := kit.StartNginxWorkers(t, 1, shippedSite, n.addr,
+					"worker_connections 32768", "worker_connections 1024",
+					"limit_conn stampede_connections 8000", "limit_conn stampede_connections 250")
 				w = way{proxy.Addr, proxy.TLS}
 			}
-			client := abusive{shop: s.in(t), sales: sales, access: access}
+			client := abusive{shop: s, sales: sales, access: access}
 			cheap := abuse{connects: a.connects, open: func(c *abusive) func(context.Context) error {
 				c.client.Transport.(*http.Transport).DisableKeepAlives = a.connects
 				return c.reading("/api/v1/time")
