@@ -245,7 +245,7 @@ func TestRequestsWithoutACaptchaLeavePlaces(t *testing.T) {
 		}
 		<-w.Hasher.turn
 		for range hashOpen {
-			_, err := w.Hasher.Enter(false, netip.Addr{})
+			_, err := w.Hasher.Enter(false, 0, netip.Addr{})
 			w.must(err)
 		}
 		change := app.PasswordChange{Old: goodPassword, New: "another 马 dances"}
@@ -265,7 +265,7 @@ func TestRequestsWithoutACaptchaLeavePlaces(t *testing.T) {
 		err = w.Register(w.ctx, app.Registration{Email: newEmail(), Password: goodPassword, Captcha: w.solution()})
 		w.must(err)
 		for range hashQueue + 1 - hashOpen {
-			_, err := w.Hasher.Enter(true, netip.Addr{})
+			_, err := w.Hasher.Enter(true, 0, netip.Addr{})
 			w.must(err)
 		}
 		invented := &app.CaptchaAnswer{ID: w.solution().ID, Answer: "654321"}
@@ -292,6 +292,23 @@ func TestChangePassword(t *testing.T) {
 		w.must(err)
 		err = w.ChangePassword(w.ctx, w.who(guest.Access), app.PasswordChange{Old: goodPassword, New: "another 马 dances"})
 		w.refused("a guest", err, app.Forbidden)
+	})
+}
+
+// A stolen access token tries few passwords.
+func TestTriesOfAnOldPasswordAreFew(t *testing.T) {
+	onBoth(t, func(w *world) {
+		who := w.who(w.logIn(w.account()).Access)
+		change := func(old string) error {
+			return w.ChangePassword(w.ctx, who, app.PasswordChange{Old: old, New: "another 马 dances"})
+		}
+		for range proofTries {
+			err := change("wrong")
+			if w.refused("a wrong one", err, app.Forbidden); !strings.Contains(err.Error(), "not right") {
+				w.t.Error(err)
+			}
+		}
+		w.refused("the right one, too late,", change(goodPassword), app.Forbidden)
 	})
 }
 

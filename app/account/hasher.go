@@ -18,9 +18,11 @@ const (
 	// hashQueue is how many may wait; they are served within about three seconds.
 	hashQueue = 16
 	// hashOpen is how many callers without a captcha may be inside. The other places are for solved captchas.
-	// hashOpenPerAddr is how many of those may log in from one address at a time.
+	// hashOpenPerAddr is how many of those may log in from one address at a time, hashOpenPerUser how many may prove
+	// the password of one account.
 	hashOpen        = hashQueue / 2
 	hashOpenPerAddr = 2
+	hashOpenPerUser = 1
 	hashRetry       = 3 * time.Second
 	// pressedAfter is how long the queue must be non-empty for log ins to be under pressure.
 	pressedAfter = time.Second
@@ -45,22 +47,22 @@ func NewHasher() *Hasher { return newHasher(time.Now) }
 func newHasher(now func() time.Time) *Hasher {
 	return &Hasher{
 		budget: newBudget(hashShare, hashSaved, now), turn: make(chan struct{}, 1), now: now,
-		open: limits.Places{Most: hashOpen, Addr: hashOpenPerAddr},
+		open: limits.Places{Most: hashOpen, User: hashOpenPerUser, Addr: hashOpenPerAddr},
 	}
 }
 
 // Enter takes a place in the queue, or fails with Busy. leave gives it back. Callers without a captcha have a share of
-// the places, and each known address a share of those, so that they cannot keep out others.
-func (h *Hasher) Enter(captcha bool, addr netip.Addr) (leave func(), err error) {
+// the places, and each known user and address a share of those, so that they cannot keep out others.
+func (h *Hasher) Enter(captcha bool, user app.ID, addr netip.Addr) (leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.inside > hashQueue || !captcha && !h.open.Room(0, addr) {
+	if h.inside > hashQueue || !captcha && !h.open.Room(user, addr) {
 		return nil, errCrowded()
 	}
 	count := func(n int) {
 		h.inside += n
 		if !captcha {
-			h.open.Add(0, addr, n)
+			h.open.Add(user, addr, n)
 		}
 		h.noteWaiting()
 	}

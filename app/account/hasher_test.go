@@ -46,34 +46,39 @@ func TestHasherTurnsAway(t *testing.T) {
 	h := NewHasher()
 	var leaves []func()
 	for range hashQueue + 1 {
-		leave, err := h.Enter(true, netip.Addr{})
+		leave, err := h.Enter(true, 0, netip.Addr{})
 		must(t, err)
 		leaves = append(leaves, leave)
 	}
-	_, err := h.Enter(true, netip.Addr{})
+	_, err := h.Enter(true, 0, netip.Addr{})
 	var e *app.Error
 	if !errors.As(err, &e) || e.Code != app.Busy || e.RetryMS <= 0 {
 		t.Fatalf("got %v, want busy", err)
 	}
 	leaves[0]()
-	if _, err := h.Enter(true, netip.Addr{}); err != nil {
+	if _, err := h.Enter(true, 0, netip.Addr{}); err != nil {
 		t.Error(err)
 	}
 }
 
-// Log ins of one address without a captcha take two places: other addresses and solved captchas find some.
-func TestLogInsOfOneAddressLeavePlaces(t *testing.T) {
+// Log ins of one address without a captcha take two places, and proofs of one account one: others and solved captchas
+// find some.
+func TestOneClientLeavesHashPlaces(t *testing.T) {
 	t.Parallel()
 	h := NewHasher()
 	one, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 	entered := 0
 	for range hashQueue {
-		if _, err := h.Enter(false, one); err == nil {
+		if _, err := h.Enter(false, 0, one); err == nil {
 			entered++
 		}
 	}
-	_, failed := h.Enter(false, other)
-	_, solved := h.Enter(true, one)
+	_, proof := h.Enter(false, 1, netip.Addr{})
+	if _, err := h.Enter(false, 1, netip.Addr{}); proof != nil || err == nil {
+		t.Errorf("a proof of an account: %v; another at the same time: %v, want one busy", proof, err)
+	}
+	_, failed := h.Enter(false, 0, other)
+	_, solved := h.Enter(true, 0, one)
 	if err := errors.Join(failed, solved); entered != hashOpenPerAddr || err != nil {
 		t.Errorf("%d log ins of one address entered, want %d; others: %v", entered, hashOpenPerAddr, err)
 	}
@@ -85,7 +90,7 @@ func TestHasherUnderPressure(t *testing.T) {
 	var c testClock
 	h := newHasher(c.now)
 	enter := func() func() {
-		leave, err := h.Enter(true, netip.Addr{})
+		leave, err := h.Enter(true, 0, netip.Addr{})
 		must(t, err)
 		return leave
 	}

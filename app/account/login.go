@@ -22,7 +22,7 @@ const (
 	maxDeviceName   = 80
 )
 
-// LogIn opens a session. Checks are ordered by cost: the request, a place in the queue, Redis, the database, the hash.
+// LogIn opens a session. Checks are ordered by cost: the request, Redis, a place in the queue, the database, the hash.
 func (a *Accounts) LogIn(ctx context.Context, l app.LogIn) (app.Session, error) {
 	email, err := ParseEmail(l.Email)
 	switch {
@@ -70,7 +70,7 @@ func (a *Accounts) prove(ctx context.Context, email string, l *app.LogIn) (app.U
 			return app.User{}, err
 		}
 	}
-	leave, err := a.Hasher.Enter(l.Captcha != nil, l.Addr)
+	leave, err := a.Hasher.Enter(l.Captcha != nil, 0, l.Addr)
 	switch {
 	case err != nil && l.Captcha == nil:
 		return app.User{}, errCaptcha() // a picture leads to the other places

@@ -53,6 +53,9 @@ func (a *Accounts) EditMe(ctx context.Context, who app.Identity, e app.MeEdit) (
 	return a.Me(ctx, who)
 }
 
+// proofTries is how many passwords of an account can be tried within failuresWithin with its access token.
+const proofTries = 5
+
 // ChangePassword sets a new password and logs out everywhere else. Tries are few, so a stolen access token cannot be
 // used to try passwords.
 func (a *Accounts) ChangePassword(ctx context.Context, who app.Identity, c app.PasswordChange) error {
@@ -63,7 +66,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, who app.Identity, c app.P
 	if err := CheckPassword(c.New, u.Email); err != nil {
 		return err
 	}
-	leave, err := a.Hasher.Enter(false, netip.Addr{})
+	leave, err := a.Hasher.Enter(false, u.ID, netip.Addr{})
 	if err != nil {
 		return err
 	}
@@ -87,7 +90,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, who app.Identity, c app.P
 
 // Prove checks the account's password, for acts for which an access token is not enough.
 func (a *Accounts) Prove(ctx context.Context, u *app.User, password string) error {
-	leave, err := a.Hasher.Enter(false, netip.Addr{})
+	leave, err := a.Hasher.Enter(false, u.ID, netip.Addr{})
 	if err != nil {
 		return err
 	}
@@ -98,7 +101,7 @@ func (a *Accounts) Prove(ctx context.Context, u *app.User, password string) erro
 // proves is Prove for a caller with a place in the hasher's queue.
 func (a *Accounts) proves(ctx context.Context, u *app.User, password string) error {
 	key := "change:" + u.ID.String()
-	if a.Shelf.count(ctx, failuresWithin, key)[0] > addressFailures { // counted first: tries may run at the same time
+	if a.Shelf.count(ctx, failuresWithin, key)[0] > proofTries { // counted first: tries may run at the same time
 		return app.Fail(app.Forbidden, "too many tries: try again in a quarter of an hour, or reset it by mail")
 	}
 	password = typed(password)

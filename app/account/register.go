@@ -70,7 +70,7 @@ func (a *Accounts) hashSolved(ctx context.Context, answer *app.CaptchaAnswer, pa
 	if answer == nil {
 		return "", errCaptcha()
 	}
-	leave, err := a.Hasher.Enter(true, netip.Addr{})
+	leave, err := a.Hasher.Enter(true, 0, netip.Addr{})
 	if err != nil {
 		return "", err
 	}
@@ -119,7 +119,7 @@ func (a *Accounts) Activate(ctx context.Context, n app.Activation) (string, erro
 	if err != nil {
 		return "", linkError(err)
 	}
-	leave, err := a.Hasher.Enter(false, netip.Addr{})
+	leave, err := a.Hasher.Enter(false, u.ID, netip.Addr{})
 	if err != nil {
 		return "", err
 	}
@@ -177,10 +177,11 @@ func (a *Accounts) Reset(ctx context.Context, n app.NewPassword) error {
 	if err := CheckPassword(n.Password, ""); err != nil {
 		return err
 	}
-	if _, err := a.Users.CheckMailToken(ctx, hashOf(n.Token), app.TokenReset, a.Now()); err != nil {
+	u, err := a.Users.CheckMailToken(ctx, hashOf(n.Token), app.TokenReset, a.Now())
+	if err != nil {
 		return linkError(err)
 	}
-	leave, err := a.Hasher.Enter(false, netip.Addr{})
+	leave, err := a.Hasher.Enter(false, u.ID, netip.Addr{})
 	if err != nil {
 		return err
 	}
