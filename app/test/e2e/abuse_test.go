@@ -249,7 +249,8 @@ func TestShoppersAreServedDuringAbuse(t *testing.T) {
 			}
 			n := startShipped(t, s.settings...)
 			mails := filepath.Join(data, "mail")
-			email, access := s.becomeAccount(n, mails, ""), n.logIn(s.becomeAccount(n, mails, ""), accountPassword).Access
+			email := s.becomeAccount(n, mails, "")
+			access := n.logIn(s.becomeAccount(n, mails, ""), accountPassword).Access
 			w := way{addr: n.addr}
 			if a.nginx {
 				proxy := kit.StartNginxWorkers(t, 1, shippedSite, n.addr,
