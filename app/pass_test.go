@@ -165,7 +165,7 @@ func TestPressure(t *testing.T) {
 	if more == 0 {
 		t.Error("a customer's /64 counts as many addresses")
 	}
-	// Another /48: nobody asks twice from the same /64.
+	// Another /48: each request comes from a /64 of its own.
 	for i := range 2 * calmAsks * WideShare {
 		more = p.ask(netip.AddrFrom16([16]byte{0xfd, 6: byte(i >> 8), byte(i)}), began)
 	}

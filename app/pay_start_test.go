@@ -133,7 +133,8 @@ func TestPayNotesTheTradeFirst(t *testing.T) {
 	}
 }
 
-// A repeat gets the stored payment without a call; the row is read all the same, and calls for codes are limited.
+// A repeated pay returns the stored payment without a call to the gateway, after reading the row. Calls for codes are
+// limited.
 func TestRepeatedPayMakesNoCall(t *testing.T) {
 	t.Parallel()
 	c, _, book, _ := newTestCashier()

@@ -64,8 +64,8 @@ func TestReusedRefreshTokenEndsTheLogIn(t *testing.T) {
 	})
 }
 
-// A token that was replaced a moment ago gets its successor once more, for the same kind of client: a thief who is as
-// fast ends the log in. The times that users see do not show when a refresh was.
+// A token that was replaced within sameAgain is reissued once, to the same kind of client. A third use or another
+// client ends the log in. The times that users see do not reveal the instant of a refresh.
 func TestRefreshIsReissuedOnceToTheSameClient(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()

@@ -64,16 +64,27 @@ func (a *api) welcome(origin, host string) bool {
 	if err != nil || u.Host == "" {
 		return false
 	}
-	is := func(o *url.URL) bool { return u.Scheme == o.Scheme && sameHost(o.Scheme, u.Host, o.Host) }
-	return is(&a.Public) || sameHost(u.Scheme, u.Host, host) || slices.ContainsFunc(a.Origins, func(o string) bool {
-		u, err := url.Parse(o)
-		return err == nil && is(u)
+	return sameHost(u.Scheme, u.Host, host) || slices.ContainsFunc(a.origins, func(o url.URL) bool {
+		return u.Scheme == o.Scheme && sameHost(o.Scheme, u.Host, o.Host)
 	})
 }
 
+// originsOf returns the origins of the page and the further ones.
+func originsOf(o *Options) []url.URL {
+	origins := []url.URL{o.Public}
+	for _, text := range o.Origins {
+		if u, err := url.Parse(text); err == nil {
+			origins = append(origins, *u)
+		}
+	}
+	return origins
+}
+
+var defaultPorts = map[string]string{"http": ":80", "https": ":443"}
+
 // sameHost compares two host[:port] without the default port of the scheme.
 func sameHost(scheme, a, b string) bool {
-	port := map[string]string{"http": ":80", "https": ":443"}[scheme]
+	port := defaultPorts[scheme]
 	return strings.EqualFold(strings.TrimSuffix(a, port), strings.TrimSuffix(b, port))
 }
 

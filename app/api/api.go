@@ -66,6 +66,7 @@ type Options struct {
 
 type api struct {
 	Options
+	origins    []url.URL // that may open sockets and log in
 	handshakes *limiter
 	pollers    *pollers
 	forgeries  *limiter
@@ -86,7 +87,7 @@ func New(o Options) fasthttp.RequestHandler { return newApp(o).Handler() }
 func newApp(o Options) *fiber.App {
 	a := &api{
 		Options: o, handshakes: newLimiter(o.Handshakes), pollers: newPollers(), stranger: newStranger(),
-		lists:     newListCache(),
+		lists: newListCache(), origins: originsOf(&o),
 		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, noticesAtOnce),
 	}
 	proxies := make([]string, len(o.Proxies))

@@ -447,16 +447,23 @@ func (s *site) ask(method, path, body string, headers ...string) answer {
 	return answer{res.StatusCode, string(text), res.Header}
 }
 
-// raw sends a text on a connection of its own, which may be answered before all of it is out.
-func (s *site) raw(text string) (*http.Response, []byte) {
+// send sends a text on a connection of its own, which lasts a minute. Its reply may come before all of it is sent.
+func (s *site) send(text string) net.Conn {
 	s.t.Helper()
 	conn, err := s.dialFrom("127.0.0.1")
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	_, _ = io.WriteString(conn, text)
+	return conn
+}
+
+// raw sends a text and reads one reply.
+func (s *site) raw(text string) (*http.Response, []byte) {
+	s.t.Helper()
+	conn := s.send(text)
+	defer func() { _ = conn.Close() }()
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		s.t.Fatalf("%.60q: %v", text, err)

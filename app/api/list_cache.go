@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 const (
 	// listsFor is the maximum age of a cached list.
 	listsFor = 3 * time.Second
-	// Bytes of all lists, and of those that one user or address caused; further ones are not cached.
+	// Bytes of all lists, and of those for which one user or network counts; further ones are not cached.
 	listBytes      = 16 << 20
 	listBytesShare = 512 << 10
 	// listOverhead is about what an entry takes besides its key and its body, in bytes.
@@ -26,7 +25,7 @@ const (
 type listCache struct {
 	mu    sync.Mutex
 	lists map[string]keptList
-	bytes map[any]int // by who caused them (app.ID or netip.Prefix); nil: all
+	bytes map[any]int // by user or network (app.ID or netip.Prefix); nil: all
 	swept time.Time   // of expired lists, at most once per second
 }
 
@@ -55,7 +54,7 @@ func (l *listCache) keep(key string, by any, body []byte, now time.Time) {
 	defer l.mu.Unlock()
 	if now.Sub(l.swept) > time.Second {
 		l.swept = now
-		for key, k := range maps.Clone(l.lists) {
+		for key, k := range l.lists {
 			if now.Sub(k.at) >= listsFor {
 				l.drop(key)
 			}
@@ -87,11 +86,11 @@ func (l *listCache) drop(key string) {
 
 func listSize(key string, body []byte) int { return len(key) + len(body) + listOverhead }
 
-// cached sends the list of a parsed query from the cache, if operators have switched it on, or makes it. User is whose
-// list it is; 0: it is everybody's, and its address has room for it.
-func (a *api) cached(c *fiber.Ctx, list string, query any, user app.ID, make func() error) error {
+// cached sends the list of a parsed query from the cache, if operators have switched it on; otherwise read sends it. A
+// list belongs to the user; 0: it is public, and its bytes count for the address of the request.
+func (a *api) cached(c *fiber.Ctx, list string, query any, user app.ID, read func() error) error {
 	if a.Switches().Lists != app.ListsCached {
-		return make()
+		return read()
 	}
 	key := fmt.Sprintf("%s %d %v", list, user, query)
 	now := time.Now()
@@ -99,7 +98,7 @@ func (a *api) cached(c *fiber.Ctx, list string, query any, user app.ID, make fun
 		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 		return c.Send(body)
 	}
-	if err := make(); err != nil {
+	if err := read(); err != nil {
 		return err
 	}
 	var by any = user

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // A request whose end a proxy could see at another place is the last one on its connection: it gets 400 or, with both a
@@ -66,13 +65,8 @@ func TestRequestsHaveOneEnd(t *testing.T) {
 // replies sends text on one connection and returns the status codes until the connection ends.
 func (s *site) replies(text string) (codes []int) {
 	s.t.Helper()
-	conn, err := s.dialFrom("127.0.0.1")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	conn := s.send(text)
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(time.Minute))
-	_, _ = io.WriteString(conn, text)
 	r := bufio.NewReader(conn)
 	for {
 		res, err := http.ReadResponse(r, nil)

@@ -51,13 +51,12 @@ type Classes map[Class]Limits
 // trip. HTTP requests of classes with a window are counted in Redis as well.
 type Limiter struct {
 	classes map[Class]*buckets
-	limits  Classes
 	windows *Windows
 }
 
 // NewLimiter makes a limiter of a single node; see SetNodes.
 func NewLimiter(classes Classes, w *Windows) *Limiter {
-	l := &Limiter{classes: make(map[Class]*buckets), limits: classes, windows: w}
+	l := &Limiter{classes: make(map[Class]*buckets), windows: w}
 	for class, limits := range classes {
 		l.classes[class] = newBuckets(limits)
 	}
@@ -83,10 +82,14 @@ func (l *Limiter) Take(class Class, user app.ID, addr netip.Addr) error {
 
 // TakeHTTP is Take for HTTP requests. Memory comes first, so a flood at one node costs Redis nothing.
 func (l *Limiter) TakeHTTP(class Class, user app.ID, addr netip.Addr) error {
-	if err := l.Take(class, user, addr); err != nil {
+	b := l.classes[class]
+	if b == nil {
+		return nil
+	}
+	if err := b.take(user, addr); err != nil {
 		return err
 	}
-	return l.windows.Take(context.Background(), class, l.limits[class].Window, user, addr)
+	return l.windows.Take(context.Background(), class, b.limits.Window, user, addr)
 }
 
 // buckets limit a class in memory: without a round trip, and without an allocation unless a call is rejected.

@@ -92,7 +92,7 @@ func (w *Windows) Take(ctx context.Context, c Class, limit Window, user app.ID, 
 	return w.judge(ctx, who, most, waits, alone)
 }
 
-// subjects returns what is counted, the user before the networks, and the limit of each.
+// subjects returns the subjects of a request, the user before the networks, and the limit of each.
 func subjects(c Class, limit Window, user app.ID, addr netip.Addr) (who []subject, most []int) {
 	if user != 0 && limit.User > 0 {
 		who, most = append(who, subject{class: c, user: user}), append(most, limit.User)

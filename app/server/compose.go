@@ -267,7 +267,8 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,
 		Public: c.publicOrigin(), Origins: c.Origins, Proxies: c.Proxies,
 		Closing: closing, Metrics: metrics, Blocked: p.shop.blocks.Address, Switches: p.switches.Now,
-		Handshakes: c.handshakes(), Admit: p.limits.TakeHTTP, MayBuy: p.mayBuy, Tracer: p.tracer,
+		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
+		Admit:      p.limits.TakeHTTP, MayBuy: p.mayBuy, Tracer: p.tracer,
 		Board: p.board.feed.History,
 		NoBuy: func(sale app.ID, err error) { p.turnAway(sale, app.LayerNode, err) },
 	}

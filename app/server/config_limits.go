@@ -46,10 +46,6 @@ func (c *Config) checkLimits(p *problems) {
 	p.within("MAX_CONNS_PER_IP", int64(c.AddrConns), 1, 10_000_000)
 }
 
-func (c *Config) handshakes() limits.Pace {
-	return limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst}
-}
-
 // qrCalls is how many codes per second the shop requests from the gateway. About 200 calls per second made the gateway
 // fail and opened the breaker.
 const qrCalls = 50

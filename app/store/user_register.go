@@ -134,10 +134,7 @@ func (s *Store) Activate(ctx context.Context, hash, password string, now app.Mil
 // Unregister deletes the pending account that a token is of. See app.UserStore.
 func (s *Store) Unregister(ctx context.Context, hash string, now app.Millis) error {
 	return s.inTx(ctx, "remove a registration", func(tx bun.Conn) error {
-		row, err := mailToken(ctx, tx, hash, app.TokenActivate)
-		if err == nil && !row.counts(now) {
-			err = app.ErrNoRow
-		}
+		row, err := liveToken(ctx, tx, hash, app.TokenActivate, now)
 		if err != nil {
 			return err
 		}
@@ -210,10 +207,7 @@ func (s *Store) Reset(ctx context.Context, hash, password string, now app.Millis
 func (s *Store) CheckMailToken(
 	ctx context.Context, hash string, kind app.MailTokenKind, now app.Millis,
 ) (u app.User, err error) {
-	row, err := mailToken(ctx, s.db, hash, kind)
-	if err == nil && !row.counts(now) {
-		err = app.ErrNoRow
-	}
+	row, err := liveToken(ctx, s.db, hash, kind, now)
 	if err == nil {
 		u, err = oneUser(ctx, s.db.NewSelect(), "id = ?", row.User)
 	}
@@ -222,6 +216,17 @@ func (s *Store) CheckMailToken(
 
 func mailToken(ctx context.Context, db bun.IDB, hash string, kind app.MailTokenKind) (row mailTokenRow, err error) {
 	err = db.NewSelect().Model(&row).Where("hash = ? AND kind = ?", hash, kind).Scan(ctx)
+	return row, err
+}
+
+// liveToken is mailToken; ErrNoRow also if the token does not count any more.
+func liveToken(
+	ctx context.Context, db bun.IDB, hash string, kind app.MailTokenKind, now app.Millis,
+) (mailTokenRow, error) {
+	row, err := mailToken(ctx, db, hash, kind)
+	if err == nil && !row.counts(now) {
+		err = app.ErrNoRow
+	}
 	return row, err
 }
 

@@ -61,7 +61,7 @@ func TestUserIsReadAsWritten(t *testing.T) {
 		wantErr(t, "another account with the e-mail", s.AddUser(ctx, other), app.ErrTaken)
 		wantErr(t, "read nobody", errOf(s.UserByID(ctx, other.ID)), app.ErrNoRow)
 		must(t, errors.Join(s.EditUser(ctx, u.ID, new("Ada"), nil), s.EditUser(ctx, u.ID, nil, new("en"))))
-		wantErr(t, "edit nobody", s.EditUser(ctx, other.ID, new("Ada"), nil), app.ErrNoRow)
+		wantErr(t, "edit an unknown user", s.EditUser(ctx, other.ID, new("Ada"), nil), app.ErrNoRow)
 		if got, err := s.UserByID(ctx, u.ID); err != nil || got.Name != "Ada" || got.Lang != "en" {
 			t.Errorf("edited: %+v, %v", got, err)
 		}
@@ -101,7 +101,7 @@ func TestMailTokenCountsOnce(t *testing.T) {
 		}
 		refused("a link that has ended", errOf(s.Activate(ctx, activate.Hash, u.Password, activate.ExpiresAt)))
 		refused("a link for something else", errOf(s.Reset(ctx, activate.Hash, "$new", userNow)))
-		refused("a link of nobody", errOf(s.Activate(ctx, hash("77"), u.Password, userNow)))
+		refused("an invented link", errOf(s.Activate(ctx, hash("77"), u.Password, userNow)))
 		var g errgroup.Group
 		for range 4 { // readers and their mail programs open links at the same moment
 			g.Go(func() error { _, err := s.Activate(ctx, activate.Hash, u.Password, userNow); return err })
