@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/text/unicode/norm"
-
 	"stampede/app"
 	"stampede/app/test/kit"
 )
@@ -66,18 +64,6 @@ func TestGuestBecomesAnAccount(t *testing.T) {
 		tooLong := strings.Repeat("马", 41)
 		_, err = w.EditMe(w.ctx, w.who(s.Access), app.MeEdit{Name: &tooLong})
 		w.refused("a name of 41 characters", err, app.BadRequest)
-	})
-}
-
-// The longest password activates, also if the keyboard sends its letters decomposed.
-func TestLongPasswordsActivate(t *testing.T) {
-	onBoth(t, func(w *world) {
-		email, password := newEmail(), "x"+strings.Repeat("ệ", maxPassword-1)
-		w.must(w.Register(w.ctx, app.Registration{Email: email, Password: password, Captcha: w.solution()}))
-		_, err := w.Activate(w.ctx, app.Activation{
-			Token: w.link(email, app.EmailActivate), Password: norm.NFD.String(password),
-		})
-		w.must(err)
 	})
 }
 
