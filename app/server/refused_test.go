@@ -38,6 +38,32 @@ func TestStartGivesUp(t *testing.T) {
 	}
 }
 
+// A start that is refused at once closes the listeners, perhaps before they are served: serving ends nevertheless.
+func TestServingEndsAfterAnEarlyShutdown(t *testing.T) {
+	t.Parallel()
+	s, err := New(embedded(t, t.TempDir()), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.closeListeners(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 2)
+	go func() { ended <- s.front.Serve(s.listener) }()
+	go func() { ended <- s.back.serve() }()
+	for range 2 {
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("a listener is still served")
+		}
+	}
+}
+
 // What was wrong with a new version of MySQL was noticed only by the work, after the stores had been reached.
 func TestWaitEndsOnAPermanentFault(t *testing.T) {
 	t.Parallel()

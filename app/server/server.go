@@ -354,8 +354,12 @@ func (s *Server) shutDown(p *parts, d *duties, stopDuties context.CancelFunc) er
 	return err
 }
 
+// closeListeners ends both servers. fasthttp does not close a listener whose Serve has not begun yet, as when a start
+// is refused at once: Serve would accept connections for ever.
 func (s *Server) closeListeners() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
-	return errors.Join(s.front.Shutdown(ctx), s.back.shutdown(ctx))
+	err := errors.Join(s.front.Shutdown(ctx), s.back.shutdown(ctx))
+	_ = s.listener.Close() // closed already, except in that case
+	return err
 }

@@ -41,8 +41,13 @@ trap 'rm -f "$events"' EXIT
 [[ -z $log ]] || { mkdir -p .run && events=.run/$log.json && trap - EXIT; }
 # Vet has its own check in lint.sh. No test may depend on the time limit; it ends a test that hangs.
 .run/tools/gotestsum --format pkgname-and-test-fails --format-icons text --format-hide-empty-pkg --hide-summary all \
-  --jsonfile "$events" -- -trimpath "${race[@]}" -vet=off -count=1 -timeout 30m "$@" || status=$?
+  --jsonfile "$events" -- -trimpath "${race[@]}" -vet=off -count=1 -timeout 20m "$@" || status=$?
 [[ -z $log ]] || sed -n 's/.*"Output":" *[a-z_]*_test.go:[0-9]*: \(.*\)\\n"}$/\1/p' "$events"
+
+# The goroutines of a package that hangs: go test attributes them to any of its tests, so gotestsum may omit them.
+hangs=$(sed -n '/"Output":"panic: test timed out/s/.*"Package":"\([^"]*\)".*/\1/p' "$events" | head -1)
+[[ -z $hangs ]] || grep -F "\"Package\":\"$hangs\"" "$events" | sed -n '/panic: test timed out/,$p' |
+  sed -n 's/\\t/  /g; s/.*"Output":"\(.*\)\\n"}$/\1/p' | sed -n 1,400p
 
 # count ACTION: the number of tests and subtests that ended so.
 count() { grep -cE "\"Action\":\"$1\".*\"Test\":" "$events" || true; }
