@@ -44,10 +44,16 @@ trap 'rm -f "$events"' EXIT
   --jsonfile "$events" -- -trimpath "${race[@]}" -vet=off -count=1 -timeout 20m "$@" || status=$?
 [[ -z $log ]] || sed -n 's/.*"Output":" *[a-z_]*_test.go:[0-9]*: \(.*\)\\n"}$/\1/p' "$events"
 
-# The goroutines of a package that hangs: go test attributes them to any of its tests, so gotestsum may omit them.
-hangs=$(sed -n '/"Output":"panic: test timed out/s/.*"Package":"\([^"]*\)".*/\1/p' "$events" | head -1)
-[[ -z $hangs ]] || grep -F "\"Package\":\"$hangs\"" "$events" | sed -n '/panic: test timed out/,$p' |
-  sed -n 's/\\t/  /g; s/.*"Output":"\(.*\)\\n"}$/\1/p' | sed -n 1,400p
+# go test attributes a report of the race detector, or the goroutines of a package that hangs, to any of its tests;
+# gotestsum omits the output of those that passed.
+report() {
+  local package
+  package=$(sed -n "/\"Output\":\"$1/s/.*\"Package\":\"\([^\"]*\)\".*/\1/p" "$events" | head -1)
+  [[ -z $package ]] || grep -F "\"Package\":\"$package\"" "$events" | sed -n "/$1/,\$p" |
+    sed -n 's/\\t/  /g; s/.*"Output":"\(.*\)\\n"}$/\1/p' | sed -n 1,300p
+}
+report 'WARNING: DATA RACE'
+report 'panic: test timed out'
 
 # count ACTION: the number of tests and subtests that ended so.
 count() { grep -cE "\"Action\":\"$1\".*\"Test\":" "$events" || true; }
