@@ -115,9 +115,9 @@ func mailChannel(f *fixture) *channel {
 // receiver is delivered to, and returns what a test wants it to.
 type receiver struct {
 	*channel
-	result func(ctx context.Context, t try) error
 
 	mu     sync.Mutex
+	result func(ctx context.Context, t try) error
 	marked map[string]bool
 	tries  map[string]int
 	taken  []string // names
@@ -135,6 +135,13 @@ func newReceiver(c *channel, result func(ctx context.Context, t try) error) *rec
 	r := &receiver{channel: c, result: result, marked: make(map[string]bool), tries: make(map[string]int)}
 	c.f.must(c.makeGroup(c.f.ctx, c.group))
 	return r
+}
+
+// accept takes every message from now on.
+func (r *receiver) accept() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result = func(context.Context, try) error { return nil }
 }
 
 // node is a process that delivers in quick succession. A message is due again after idle.
@@ -162,9 +169,9 @@ func (r *receiver) turn(d *Deliverer) {
 func (r *receiver) take(ctx context.Context, name, whole string) error {
 	r.mu.Lock()
 	r.tries[name]++
-	t := try{name, r.tries[name], r.marked[name]}
+	t, result := try{name, r.tries[name], r.marked[name]}, r.result
 	r.mu.Unlock()
-	err := r.result(ctx, t)
+	err := result(ctx, t)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err == nil {

@@ -284,8 +284,9 @@ func TestMessagesOfDeadNodesAreTheSame(t *testing.T) {
 		found, err := dead.next(c.f.ctx, 1)
 		c.f.must(err)
 		c.f.must(dead.deliver(c.f.ctx, found[0].XMessage))
-		r.f.run(r.node("two", soon))
+		stop := r.f.run(r.node("two", soon))
 		r.await(0, 0)
+		stop()
 		if len(r.wholes) != 2 || r.wholes[0] != r.wholes[1] {
 			t.Errorf("delivered %v", r.wholes)
 		}
@@ -350,14 +351,14 @@ func TestNothingIsLostBetweenSteps(t *testing.T) {
 				second := r.node("two", time.Millisecond)
 				second.attempts = 1
 				if end == "paused" { // the receiver is back
-					r.result = func(context.Context, try) error { return nil }
+					r.accept()
 				}
 				stop := r.f.run(second)
 				if quarantined == 0 {
 					r.awaitAll([]string{name})
 				}
 				for _, m := range r.await(0, quarantined) {
-					r.result = func(context.Context, try) error { return nil }
+					r.accept()
 					if m.name != name {
 						t.Errorf("%s, died after %d commands: %+v", end, steps, m)
 					}
