@@ -1,6 +1,9 @@
 package app
 
-import "sync"
+import (
+	"maps"
+	"sync"
+)
 
 // payablesStored bounds the stored payments of a node: about 6 MB, a signed address has 1.5 KB.
 const payablesStored = 4096
@@ -33,11 +36,7 @@ func (p *payables) store(order ID, via PayVia, payable Payable, now Millis) {
 		p.stored = make(map[payableKey]Payable)
 	}
 	if len(p.stored) >= payablesStored {
-		for key, old := range p.stored {
-			if old.Until <= now {
-				delete(p.stored, key)
-			}
-		}
+		maps.DeleteFunc(p.stored, func(_ payableKey, old Payable) bool { return old.Until <= now })
 		for key := range p.stored {
 			if len(p.stored) <= payablesStored/2 {
 				break

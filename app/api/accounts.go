@@ -104,9 +104,9 @@ func (a *api) captcha(c *fiber.Ctx) error {
 // lost silently.
 func (a *api) register(c *fiber.Ctx) error {
 	var guest app.Identity
-	if token := bearer(c); token != "" {
+	if bearer(c) != "" {
 		var err error
-		if guest, err = a.Shop.Verify(token); err != nil {
+		if guest, err = a.identity(c); err != nil {
 			return err
 		}
 	}
@@ -131,7 +131,7 @@ func (a *api) logIn(c *fiber.Ctx) error {
 	}
 	l.Addr = hostAddr(c.IP())
 	// Clients may send a token that has ended: such a log in is one without a guest.
-	l.Guest, _ = a.Shop.Verify(bearer(c))
+	l.Guest, _ = a.identity(c)
 	l.Device = cmp.Or(l.Device, browserName(c.Get(fiber.HeaderUserAgent)))
 	return flow(c, func(ctx context.Context) (app.Session, error) {
 		session, err := a.Accounts.LogIn(ctx, l)

@@ -17,6 +17,25 @@ func bearer(c *fiber.Ctx) string {
 	return strings.TrimSpace(token)
 }
 
+// identityKey is the key of an identified in the locals of a request.
+type identityKey struct{}
+
+// identified is what Verify has returned for the token of a request.
+type identified struct {
+	who app.Identity
+	err error
+}
+
+// identity verifies the bearer token, once per request: the limits of its class and its handler both need it.
+func (a *api) identity(c *fiber.Ctx) (app.Identity, error) {
+	known, ok := c.Locals(identityKey{}).(identified)
+	if !ok {
+		known.who, known.err = a.Shop.Verify(bearer(c))
+		c.Locals(identityKey{}, known)
+	}
+	return known.who, known.err
+}
+
 // asUser passes the verified user to the handler.
 func (a *api) asUser(handle func(c *fiber.Ctx, user app.ID) error) fiber.Handler {
 	return a.asWho(func(c *fiber.Ctx, who app.Identity) error { return handle(c, who.User) })
@@ -25,7 +44,7 @@ func (a *api) asUser(handle func(c *fiber.Ctx, user app.ID) error) fiber.Handler
 // asWho passes the identity of the verified token to the handler.
 func (a *api) asWho(handle func(c *fiber.Ctx, who app.Identity) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		who, err := a.Shop.Verify(bearer(c))
+		who, err := a.identity(c)
 		if err != nil {
 			return err
 		}

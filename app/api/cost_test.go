@@ -6,7 +6,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/gofiber/fiber/v2"
 
 	"stampede/app"
 )
@@ -72,5 +75,24 @@ func TestRoutesCostLittleBeforeTheCallerIsKnown(t *testing.T) {
 	}
 	if want := slices.Sorted(maps.Keys(publicRoutes)); !slices.Equal(public, want) {
 		t.Errorf("routes that do not require a token:\n%q, want\n%q", public, want)
+	}
+}
+
+// The limits of a class and its handler use one verification of the token.
+func TestTokensAreVerifiedOncePerRequest(t *testing.T) {
+	t.Parallel()
+	var verified atomic.Int64
+	s := open(t, func(o *Options) {
+		verify := o.Shop.Verify
+		o.Shop = verifier{Shop: o.Shop, verify: func(token string) (app.Identity, error) {
+			verified.Add(1)
+			return verify(token)
+		}}
+	})
+	for token, code := range map[string]int{"user-7": http.StatusOK, "nobody": http.StatusUnauthorized} {
+		s.want(s.ask("GET", "/api/v1/orders", "", fiber.HeaderAuthorization, "Bearer "+token), code, "")
+		if n := verified.Swap(0); n != 1 {
+			t.Errorf("%s was verified %d times", token, n)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"fmt"
 	"sync"
 	"time"
@@ -105,6 +106,6 @@ func (a *api) cached(c *fiber.Ctx, list string, query any, user app.ID, read fun
 	if user == 0 {
 		by, _ = app.Networks(hostAddr(c.IP()))
 	}
-	a.lists.keep(key, by, append([]byte(nil), c.Response().Body()...), now)
+	a.lists.keep(key, by, bytes.Clone(c.Response().Body()), now)
 	return nil
 }

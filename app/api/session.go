@@ -71,10 +71,10 @@ func (a *api) logOut(c *fiber.Ctx) error {
 	}
 	o := app.LogOut{Refresh: b.Refresh, Everywhere: b.Everywhere}
 	var err error
-	switch token := bearer(c); {
+	switch {
 	case o.Refresh != "":
-	case token != "":
-		if o.Who, err = a.Shop.Verify(token); err != nil {
+	case bearer(c) != "":
+		if o.Who, err = a.identity(c); err != nil {
 			return err
 		}
 	default:

@@ -354,12 +354,12 @@ func (s *Server) shutDown(p *parts, d *duties, stopDuties context.CancelFunc) er
 	return err
 }
 
-// closeListeners ends both servers. fasthttp does not close a listener whose Serve has not begun yet, as when a start
-// is refused at once: Serve would accept connections for ever.
+// closeListeners ends both servers. The Shutdown of fasthttp does not close a listener whose Serve begins later, as it
+// may when a store refuses the start at once; that Serve would not return.
 func (s *Server) closeListeners() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
 	err := errors.Join(s.front.Shutdown(ctx), s.back.shutdown(ctx))
-	_ = s.listener.Close() // closed already, except in that case
+	_ = s.listener.Close() // already closed, except in this case
 	return err
 }

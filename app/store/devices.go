@@ -48,7 +48,7 @@ func (s *Store) AddDevice(ctx context.Context, d app.Device, proven *app.User) e
 		CreatedAt: d.CreatedAt, LastSeenAt: d.LastSeenAt, ExpiresAt: d.ExpiresAt,
 	}
 	return s.inTx(ctx, "add device "+d.ID.String(), func(tx bun.Conn) error {
-		u, err := oneUser(ctx, s.locking(tx.NewSelect()), "id = ?", d.User)
+		u, err := s.lockUser(ctx, tx, d.User)
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ type erasureRow struct {
 // Erase deletes what is kept of a user but orders, in one transaction. See app.ErasureStore.
 func (s *Store) Erase(ctx context.Context, user app.ID, proven *app.User, now, guestUntil app.Millis) error {
 	return s.inTx(ctx, "erase user "+user.String(), func(tx bun.Conn) error {
-		u, err := oneUser(ctx, s.locking(tx.NewSelect()), "id = ?", user)
+		u, err := s.lockUser(ctx, tx, user)
 		switch {
 		case errors.Is(err, sql.ErrNoRows): // a guest
 		case err != nil:

@@ -85,7 +85,7 @@ func voidTokens(ctx context.Context, tx bun.Conn, user app.ID) error {
 func (s *Store) AddMailToken(ctx context.Context, t app.MailToken, u *app.User) error {
 	return s.inTx(ctx, "add a mail token", func(tx bun.Conn) error {
 		// Under the lock of the account: a link belongs to the e-mail and the state that the caller has read.
-		present, err := oneUser(ctx, s.locking(tx.NewSelect()), "id = ?", t.User)
+		present, err := s.lockUser(ctx, tx, t.User)
 		if err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (s *Store) FirstLogIn(ctx context.Context, proven *app.User, guest app.ID, 
 		return proven.ID, wrap("read the guest of user "+proven.ID.String(), err)
 	}
 	return inTx(ctx, s, "log in user "+proven.ID.String()+" first", func(tx bun.Conn) (app.ID, error) {
-		u, err := oneUser(ctx, s.locking(tx.NewSelect()), "id = ?", proven.ID)
+		u, err := s.lockUser(ctx, tx, proven.ID)
 		switch {
 		case err != nil:
 			return 0, err

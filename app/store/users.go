@@ -75,6 +75,12 @@ func oneUser(ctx context.Context, q *bun.SelectQuery, where string, arg any) (ap
 	return row.user(), err
 }
 
+// lockUser reads an account of any state and keeps its row locked until the transaction ends. sql.ErrNoRows: there is
+// none.
+func (s *Store) lockUser(ctx context.Context, tx bun.Conn, id app.ID) (app.User, error) {
+	return oneUser(ctx, s.locking(tx.NewSelect()), "id = ?", id)
+}
+
 // AddUser writes an account as it is given. See app.UserStore.
 func (s *Store) AddUser(ctx context.Context, u app.User) error {
 	err := s.inTx(ctx, "add user "+u.ID.String(), func(tx bun.Conn) error { return insert(ctx, tx, rowOfUser(&u)) })
@@ -101,7 +107,7 @@ func (s *Store) EditUser(ctx context.Context, id app.ID, name, lang *string) err
 // SetRole sets the role of an account and logs it out everywhere. See app.UserStore.
 func (s *Store) SetRole(ctx context.Context, id app.ID, role app.Role) error {
 	return s.inTx(ctx, "set the role of user "+id.String(), func(tx bun.Conn) error {
-		u, err := oneUser(ctx, s.locking(tx.NewSelect()), "id = ?", id)
+		u, err := s.lockUser(ctx, tx, id)
 		switch {
 		case err != nil:
 			return err
