@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -35,8 +36,9 @@ func TestATickAllocatesNothingPerClient(t *testing.T) {
 	}
 }
 
-// TestWritingATickAllocatesNothing: a shared frame goes out without a copy per client. Allocations are counted for the
-// whole process, so nobody else may be at work: the peer never reads, and the node looks for nothing.
+// TestWritingATickAllocatesNothing: a shared frame goes out without a copy per client. The runtime counts allocations
+// of the whole process, and the node has other goroutines. The peer never reads, the node looks for nothing, and the
+// least of five rounds counts: what the write itself allocates is in each of them.
 func TestWritingATickAllocatesNothing(t *testing.T) {
 	n := startNode(t, func(o *Options) { o.LookEvery = time.Hour })
 	n.rawHandshake(t, nil)
@@ -47,11 +49,14 @@ func TestWritingATickAllocatesNothing(t *testing.T) {
 		return c != nil, "the node has no client"
 	})
 	tick := newTick(1, [][]byte{[]byte(`{"id":"11"}`)}, nil, n.hub.metrics.encodedTicks)
-	allocs := testing.AllocsPerRun(100, func() {
-		if err := c.write(outgoing{tick: tick}); err != nil {
-			t.Fatal(err)
-		}
-	})
+	allocs := math.Inf(1)
+	for range 5 {
+		allocs = min(allocs, testing.AllocsPerRun(100, func() {
+			if err := c.write(outgoing{tick: tick}); err != nil {
+				t.Fatal(err)
+			}
+		}))
+	}
 	if allocs > 0 {
 		t.Errorf("%v allocations per client and tick", allocs)
 	}
