@@ -47,7 +47,8 @@ var nobodysHash = phc(make([]byte, saltBytes), make([]byte, hashBytes))
 // errHash means that the stored text is not a hash of ours.
 var errHash = errors.New("not an argon2id hash with a cost that is taken")
 
-// fits reports whether the password matches the hash.
+// fits reports whether the password matches the hash. A password that is longer than any valid one is cut, so that the
+// work is bounded; what is left is still too long to match.
 func fits(hash, password string) (bool, error) {
 	var version int
 	var memory, passes uint32
@@ -62,7 +63,9 @@ func fits(hash, password string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	got := argon2.IDKey([]byte(typed(password)), salt, passes, memory, threads, uint32(len(sum)))
+	text := []byte(typed(password))
+	text = text[:min(len(text), 4*maxPassword+1)]
+	got := argon2.IDKey(text, salt, passes, memory, threads, uint32(len(sum)))
 	return subtle.ConstantTimeCompare(got, sum) == 1, nil
 }
 

@@ -89,7 +89,7 @@ func TestTokensAreVerifiedOncePerRequest(t *testing.T) {
 			return verify(token)
 		}}
 	})
-	for token, code := range map[string]int{"user-7": http.StatusOK, "nobody": http.StatusUnauthorized} {
+	for token, code := range map[string]int{"user-7": http.StatusOK, "invalid": http.StatusUnauthorized} {
 		s.want(s.ask("GET", "/api/v1/orders", "", fiber.HeaderAuthorization, "Bearer "+token), code, "")
 		if n := verified.Swap(0); n != 1 {
 			t.Errorf("%s was verified %d times", token, n)
