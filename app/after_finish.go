@@ -98,7 +98,7 @@ func (f *Finisher) writeOf(ctx context.Context, s *Shipment, claimed Millis) err
 	if err != nil {
 		return err
 	}
-	if err := f.Mail.Shipped(ctx, &o, s); err != nil {
+	if err := f.Mail.Shipped(ctx, &o, s.ShippedAt, s.Carrier, s.Tracking); err != nil {
 		return err
 	}
 	return f.Shipments.MarkWritten(ctx, *s, claimed)

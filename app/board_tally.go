@@ -39,17 +39,19 @@ func (t *Tally) reserve() {
 }
 
 func (t *Tally) refuse(err error) {
-	switch {
-	case t == nil:
-	case err == error(errSoldOut):
-		t.refused[soldOutNumber].Add(1)
-	default:
-		number, known := codeNumbers[AsError(err).Code]
-		if !known {
-			number = codeNumbers[Internal]
-		}
-		t.refused[number].Add(1)
+	if t == nil {
+		return
 	}
+	code := AsError(err).Code
+	if code == SoldOut {
+		t.refused[soldOutNumber].Add(1)
+		return
+	}
+	number, known := codeNumbers[code]
+	if !known {
+		number = codeNumbers[Internal]
+	}
+	t.refused[number].Add(1)
 }
 
 // TurnAway counts a press that was refused before it came to a checkout.

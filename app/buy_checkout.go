@@ -92,7 +92,7 @@ func (t *Checkout) Buy(ctx context.Context, user ID, req BuyRequest) (receipt Re
 // other callers wait behind it. ctx must last until then; the Lua step uses only its deadline.
 func (t *Checkout) BuyThen(ctx context.Context, user ID, req BuyRequest, then func(Receipt, error)) {
 	t.Tallies.Of(req.Sale).press()
-	req.Span.NoteID("sale", req.Sale)
+	req.Span.NoteID("sale", int64(req.Sale))
 	t.buy(ctx, user, req, receipted(req.Span, then))
 }
 

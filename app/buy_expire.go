@@ -7,20 +7,29 @@ import (
 	"slices"
 )
 
+// PaymentCloser ends orders whose payment was opened: the gateway decides whether they end.
+type PaymentCloser interface {
+	// Others returns the orders of a list that are not being ended now.
+	Others(orders []ID) []ID
+	// Offer takes the orders that are due at the instant now and can only end at the gateway. It never waits.
+	Offer(rows []Order, now Millis)
+	// Cancel ends an order because its buyer cancels it. It waits for the gateway.
+	Cancel(ctx context.Context, o Order) (Order, error)
+}
+
 // Expirer is flow 4: an order's time is over, or its buyer gives it up, and its units are sold again.
 //
 //	COMMIT of the terminal row → units go back → event → (sweeper) out of the delay queue
 //
 // The database alone decides whether the order ended (I1). The deadline stays in the queue until all steps are done, so
 // that the next sweep completes them. An order whose payment was opened ends at the gateway first, beside the sweep
-// (TradeCloser), because the gateway may be slow.
+// (PaymentCloser), because the gateway may be slow.
 type Expirer struct {
-	Inventory  Inventory
-	Orders     OrderStore
-	Effects    *Effects
-	Storefront *Storefront
-	// Closer ends orders whose payment was opened; nil: the shop takes no payments.
-	Closer *TradeCloser
+	Inventory Inventory
+	Orders    OrderStore
+	Effects   *Effects
+	Reader    *OrderReader
+	Closer    PaymentCloser // nil: the shop takes no payments
 
 	units unitsFirst
 }
@@ -31,7 +40,9 @@ func (x *Expirer) Due(ctx context.Context, _ int, orders []ID) ([]ID, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
 	}
-	orders = x.Closer.others(orders)
+	if x.Closer != nil {
+		orders = x.Closer.Others(orders)
+	}
 	rows, err := x.expire(ctx, orders, now)
 	if err != nil {
 		return nil, err
@@ -56,7 +67,9 @@ func (x *Expirer) expire(ctx context.Context, orders []ID, now Millis) ([]Order,
 	if err != nil {
 		return nil, fmt.Errorf("expire %d orders: %w", len(orders), err)
 	}
-	x.Closer.offer(rows, now)
+	if x.Closer != nil {
+		x.Closer.Offer(rows, now)
+	}
 	if err := x.Effects.Units(ctx, pointers(rows)); err != nil {
 		return nil, err
 	}
@@ -83,7 +96,10 @@ func (x *Expirer) Cancel(ctx context.Context, user, id ID) (OrderState, error) {
 			return "", unsettled("cancel order "+id.String(), err)
 		}
 		if row.State == Pending {
-			row, err = x.Closer.cancel(ctx, row)
+			if x.Closer == nil {
+				return "", FailBusy("its payment was opened, and the payment gateway cannot be asked now", 4*busyRetry)
+			}
+			row, err = x.Closer.Cancel(ctx, row)
 			if err != nil {
 				return "", err
 			}
@@ -108,7 +124,7 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis
 		if r.Order != id {
 			continue
 		}
-		row := x.Storefront.reserved(ctx, r)
+		row := x.Reader.reserved(ctx, r)
 		row.State, row.Rev, row.CancelledAt = Cancelled, 1, now
 		inserted, err := x.Orders.Insert(ctx, r.Entry.Epoch, []NewOrder{row})
 		if err != nil {
@@ -120,7 +136,7 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis
 		return inserted[0].Order, nil
 	}
 	// Not waiting any more: it never was, or it became a row just now. An unreadable row proves neither.
-	_, err := x.Storefront.row(ctx, user, id)
+	_, err := x.Reader.row(ctx, user, id)
 	switch {
 	case err == nil:
 		return Order{}, errBecameRow

@@ -126,7 +126,7 @@ func TestOrderThatBecomesARowIsNotMissing(t *testing.T) {
 			t.Parallel()
 			orders := &lateRow{row: c.row, err: c.err}
 			inventory := &fakeInventory{trace: &trace{}, now: 1_000_000}
-			x := &Expirer{Inventory: inventory, Orders: orders, Storefront: &Storefront{Orders: orders}}
+			x := &Expirer{Inventory: inventory, Orders: orders, Reader: &OrderReader{Orders: orders}}
 			if _, err := x.Cancel(context.Background(), 9, 1); AsError(err).Code != c.want {
 				t.Errorf("cancelling: %v, want %s", err, c.want)
 			}
@@ -173,7 +173,7 @@ func TestCancelledReservationKeepsItsEpoch(t *testing.T) {
 		},
 	}
 	x := &Expirer{
-		Inventory: inventory, Orders: book, Storefront: &Storefront{Catalogue: NewCatalogue(oneSale{}, nil, time.UTC)},
+		Inventory: inventory, Orders: book, Reader: &OrderReader{Catalogue: NewCatalogue(oneSale{}, nil, time.UTC)},
 	}
 	_, err := x.Cancel(context.Background(), 9, 1)
 	if AsError(err).Code != Busy || book.epoch != 4 || book.row.State != Cancelled {

@@ -10,7 +10,7 @@ func receipted(span *Span, then func(Receipt, error)) func(Receipt, error) {
 	return func(r Receipt, err error) {
 		then(r, err)
 		if err == nil {
-			span.NoteID("order", r.Order)
+			span.NoteID("order", int64(r.Order))
 			span.Note("state", string(r.State))
 		}
 		span.Finish(err)
@@ -33,8 +33,8 @@ func (f *Fulfiller) follow(entries []Entry) stages {
 		if waited == nil {
 			continue
 		}
-		waited.NoteID("order", e.Order)
-		waited.NoteID("sale", e.Sale)
+		waited.NoteID("order", int64(e.Order))
+		waited.NoteID("sale", int64(e.Sale))
 		waited.NoteNumber("partition", int64(e.Partition))
 		waited.Note("entry", e.StreamID)
 		if s == nil {

@@ -50,6 +50,9 @@ type OrderRef struct {
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
+// ErrorCode returns the code, for traces.
+func (e *Error) ErrorCode() string { return string(e.Code) }
+
 // Is lets errors.Is(err, &Error{Code: c}) match by code alone.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)

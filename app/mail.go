@@ -49,13 +49,12 @@ func (m *OrderMail) Deliver(ctx context.Context, p OutboxMessage) error {
 
 // Shipped hands over the e-mail about a parcel, if there is somebody to write to and the order is still on its way. It
 // may be repeated: the e-mail is known by the order and the instant at which the parcel was entered.
-func (m *OrderMail) Shipped(ctx context.Context, o *Order, s *Shipment) error {
-	if o.State != Shipped || m.Now().Sub(s.ShippedAt) > orderMailFor {
+func (m *OrderMail) Shipped(ctx context.Context, o *Order, shipped Millis, carrier, tracking string) error {
+	if o.State != Shipped || m.Now().Sub(shipped) > orderMailFor {
 		return nil
 	}
-	return m.write(ctx, o.User, EmailShipped, fmt.Sprintf("%s-%d", o.ID, s.ShippedAt), OrderFacts{
-		ID: o.ID, ProductName: o.ProductName, Qty: o.Qty, AmountFen: o.AmountFen,
-		Carrier: s.Carrier, Tracking: s.Tracking,
+	return m.write(ctx, o.User, EmailShipped, fmt.Sprintf("%s-%d", o.ID, shipped), OrderFacts{
+		ID: o.ID, ProductName: o.ProductName, Qty: o.Qty, AmountFen: o.AmountFen, Carrier: carrier, Tracking: tracking,
 	})
 }
 

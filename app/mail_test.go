@@ -63,10 +63,9 @@ func TestOrderMailsGoToProvenAddresses(t *testing.T) {
 		t.Errorf("%+v %+v", l, l.Order)
 	}
 	o := &Order{ID: 71, State: Shipped, User: 1, ProductName: "Lamp", Qty: 2, AmountFen: 9800}
-	parcel := &Shipment{Order: 71, Carrier: "顺丰", Tracking: "SF-1", ShippedAt: now - 5}
 	for state, letters := range map[OrderState]int{Shipped: 1, Finished: 0, Refunding: 0} {
 		o.State, r.sent = state, nil
-		if err := m.Shipped(t.Context(), o, parcel); err != nil || len(r.sent) != letters {
+		if err := m.Shipped(t.Context(), o, now-5, "顺丰", "SF-1"); err != nil || len(r.sent) != letters {
 			t.Errorf("a parcel of an order that is %s: %d e-mails, %v", state, len(r.sent), err)
 		}
 		if letters > 0 && (r.sent[0].Kind != EmailShipped || r.sent[0].Order.Tracking != "SF-1") {

@@ -89,6 +89,7 @@ const (
 	// OutboxLease is how long a node has for what it took; it is also the pause after a failure.
 	OutboxLease = 15 * time.Second
 	postEvery   = time.Second
+	countEvery  = 10 * time.Second // how often the waiting postings are counted
 	postBatch   = 500
 )
 
@@ -167,7 +168,7 @@ func (p *OutboxSender) repair(ctx context.Context, lost *LostError) error {
 // count looks, from time to time, how much waits in the outbox: on any node, for any node. It also records the groups,
 // which only Redis knows.
 func (p *OutboxSender) count(ctx context.Context, groups []string) error {
-	if time.Since(p.counted) < backlogEvery {
+	if time.Since(p.counted) < countEvery {
 		return nil
 	}
 	if err := p.Outbox.NoteGroups(ctx, groups); err != nil {

@@ -35,11 +35,8 @@ type TradeCloser struct {
 	known map[ID]time.Time // zero: at hand; else until when it is left alone
 }
 
-// NewTradeCloser makes a closer; nil for a cashier without gateway, and all methods of a nil closer do nothing.
+// NewTradeCloser makes the closer of a cashier with a gateway.
 func NewTradeCloser(c *Cashier) *TradeCloser {
-	if c.Gateway == nil {
-		return nil
-	}
 	return &TradeCloser{
 		cashier: c, queue: make(chan Order, closerQueue), over: make(chan ID, endersBatch),
 		known: make(map[ID]time.Time),
@@ -153,11 +150,8 @@ func (t *TradeCloser) release(ctx context.Context, orders []ID, err error) {
 	}
 }
 
-// others leaves out the orders that are at hand or rest.
-func (t *TradeCloser) others(orders []ID) []ID {
-	if t == nil {
-		return orders
-	}
+// Others leaves out the orders that are being closed or rest. See PaymentCloser.
+func (t *TradeCloser) Others(orders []ID) []ID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return where(orders, func(id ID) bool {
@@ -170,11 +164,8 @@ func (t *TradeCloser) others(orders []ID) []ID {
 	})
 }
 
-// offer takes the orders that are due at the instant now and can only end at the gateway. It never waits.
-func (t *TradeCloser) offer(rows []Order, now Millis) {
-	if t == nil {
-		return
-	}
+// Offer queues due orders with an opened payment. See PaymentCloser.
+func (t *TradeCloser) Offer(rows []Order, now Millis) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, o := range rows {
@@ -193,11 +184,8 @@ func (t *TradeCloser) offer(rows []Order, now Millis) {
 	}
 }
 
-// cancel ends an order with an opened payment because its buyer wants it, and waits for the gateway.
-func (t *TradeCloser) cancel(ctx context.Context, o Order) (Order, error) {
-	if t == nil {
-		return Order{}, FailBusy("its payment was opened, and the payment gateway cannot be asked now", 4*busyRetry)
-	}
+// Cancel closes the trade of an order and ends it. See PaymentCloser.
+func (t *TradeCloser) Cancel(ctx context.Context, o Order) (Order, error) {
 	row, err := t.cashier.end(ctx, o, Cancelled)
 	return row, unsettled("cancel order "+o.ID.String(), err)
 }

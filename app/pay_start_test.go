@@ -277,19 +277,20 @@ func TestSilentGatewayHoldsNobodyUp(t *testing.T) {
 		gateway.wait, gateway.trade.State = make(chan struct{}), TradeClosed
 		book.row.PayBy, book.row.TradeOpened = 999_000, 900_000
 		x, due, _, _ := newTestExpirer(book.row, Order{ID: 2, Sale: 7, State: Expired, Hold: 3, Rev: 2, ToldRev: 2})
-		x.Closer = NewTradeCloser(c)
+		closer := NewTradeCloser(c)
+		x.Closer = closer
 		ctx, stop := context.WithCancel(t.Context())
-		go func() { _ = x.Closer.Run(ctx) }()
+		go func() { _ = closer.Run(ctx) }()
 
 		if finished, err := x.Due(ctx, 0, []ID{1, 2}); err != nil || !slices.Equal(finished, []ID{2}) {
 			t.Fatalf("finished %v, %v", finished, err)
 		}
-		if others := x.Closer.others([]ID{1, 2, 3}); !slices.Equal(others, []ID{2, 3}) {
+		if others := x.Closer.Others([]ID{1, 2, 3}); !slices.Equal(others, []ID{2, 3}) {
 			t.Errorf("offered again while at hand: %v", others)
 		}
 		time.Sleep(closePatience + time.Millisecond) // of the bubble's clock
 		synctest.Wait()
-		if others := x.Closer.others([]ID{1}); len(others) != 0 || len(inventory.returned) != 0 {
+		if others := x.Closer.Others([]ID{1}); len(others) != 0 || len(inventory.returned) != 0 {
 			t.Errorf("not left alone after no answer: %v, returned %v", others, inventory.returned)
 		}
 		time.Sleep(closeRest)
@@ -311,12 +312,12 @@ func TestOrderOfLockedSaleStaysPending(t *testing.T) {
 	c, gateway, book, inventory := newTestCashier()
 	gateway.trade.State, book.locked, book.row.PayBy, book.row.TradeOpened = TradeClosed, true, 999_000, 900_000
 	closer := NewTradeCloser(c)
-	if _, err := closer.cancel(t.Context(), book.row); AsError(err).Code != Busy || !errors.Is(err, ErrTransient) {
+	if _, err := closer.Cancel(t.Context(), book.row); AsError(err).Code != Busy || !errors.Is(err, ErrTransient) {
 		t.Errorf("cancel returned %v, want busy", err)
 	}
-	closer.offer([]Order{book.row}, inventory.now)
+	closer.Offer([]Order{book.row}, inventory.now)
 	closer.RunOnce(t.Context())
-	if rest := closer.others([]ID{1}); len(rest) != 0 || closer.Waiting() != 1 || c.counts.Closed.Load() != 0 {
+	if rest := closer.Others([]ID{1}); len(rest) != 0 || closer.Waiting() != 1 || c.counts.Closed.Load() != 0 {
 		t.Errorf("offered again at once: %v; waiting %d, want 1", rest, closer.Waiting())
 	}
 }

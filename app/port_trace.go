@@ -3,7 +3,9 @@ package app
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"math/rand/v2"
+	"strconv"
 	"time"
 )
 
@@ -65,7 +67,7 @@ type Span struct {
 	Name       string
 	Begin, End time.Time
 	Notes      []SpanNote
-	Failed     Code // "" when nothing did
+	Failed     string // the code of the error; "" without one
 
 	tracer *Tracer
 }
@@ -125,10 +127,10 @@ func (s *Span) NoteNumber(name string, n int64) {
 	}
 }
 
-// NoteID is Note of an id.
-func (s *Span) NoteID(name string, id ID) {
+// NoteID is Note of an id of a sale or an order.
+func (s *Span) NoteID(name string, id int64) {
 	if s != nil {
-		s.Note(name, id.String())
+		s.Note(name, strconv.FormatInt(id, 10))
 	}
 }
 
@@ -141,11 +143,20 @@ func (s *Span) FinishAt(end time.Time, err error) {
 		return
 	}
 	if err != nil {
-		s.Failed = AsError(err).Code
+		s.Failed = codeOf(err)
 	}
 	s.End = end
 	if s.Begin.After(end) {
 		s.Begin = end
 	}
 	s.tracer.To.Record(s)
+}
+
+// codeOf returns the code of an error for people, internal for any other one.
+func codeOf(err error) string {
+	var known interface{ ErrorCode() string }
+	if errors.As(err, &known) {
+		return known.ErrorCode()
+	}
+	return "internal"
 }

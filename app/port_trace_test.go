@@ -188,7 +188,7 @@ func TestBuysAreTraced(t *testing.T) {
 				}
 			})
 			span := spans.named(t, "buy")
-			if told != 1 || span.Failed != c.failed || !slices.Equal(span.Notes, c.notes) ||
+			if told != 1 || span.Failed != string(c.failed) || !slices.Equal(span.Notes, c.notes) ||
 				span.End.Before(span.Begin) {
 				t.Errorf("told %d times; span %+v, want %+v and failed %q", told, span, c.notes, c.failed)
 			}
@@ -267,8 +267,8 @@ func TestFulfilmentIsTraced(t *testing.T) {
 			if entry.Parent != bought.ID || fulfil.Parent != entry.ID || commit.Parent != fulfil.ID {
 				t.Error("the spans do not hang together")
 			}
-			if failed := c.fault != nil; failed != (commit.Failed == Internal) ||
-				failed != (fulfil.Failed == Internal) {
+			if failed := c.fault != nil; failed != (commit.Failed == string(Internal)) ||
+				failed != (fulfil.Failed == string(Internal)) {
 				t.Errorf("commit failed %q, fulfil %q", commit.Failed, fulfil.Failed)
 			}
 			if c.fault == nil && (handed.traces[0] != nil || *handed.traces[1] != fulfil.SpanRef) {

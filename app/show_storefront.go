@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 )
@@ -14,12 +13,11 @@ type WatchView struct {
 	Sales []SaleView `json:"sales"`
 }
 
-// Storefront answers what people on the shop storefront ask: what is on, what have I got. It changes nothing.
+// Storefront reads slots and sales for shoppers. It changes nothing.
 type Storefront struct {
 	Catalogue *Catalogue
 	Warmer    *Warmer
 	Inventory Inventory
-	Orders    OrderStore
 	Clock     *Clock
 	Ticker    *Ticker
 
@@ -156,81 +154,4 @@ func (f *Storefront) Sale(ctx context.Context, id ID) (SaleView, error) {
 	}
 	views[0].Description, views[0].Rules = sale.Product.Description, sale.Product.Rules
 	return views[0], nil
-}
-
-// Greet lists the user's reservations that have no row yet, each with its place. Those of a partition that is away are
-// missing: whoever misses one repeats the buy with its key, as always, and is told to wait until it is back.
-func (f *Storefront) Greet(ctx context.Context, user ID) ([]Reservation, error) {
-	waiting, err := f.Inventory.Waiting(ctx, user)
-	if err != nil && AwayOf(err) == nil {
-		return nil, Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
-	}
-	if len(waiting) == 0 {
-		return []Reservation{}, nil
-	}
-	refs := mapped(waiting, func(r Reservation) SaleRef { return SaleRef{ID: r.Sale, Partition: r.Entry.Partition} })
-	counters, err := f.Inventory.Counters(ctx, refs)
-	if err != nil && AwayOf(err) == nil {
-		return nil, Unreadable("reservations", fmt.Errorf("places: %w", err))
-	}
-	for i := range waiting {
-		waiting[i].Place = PlaceOf(waiting[i].Ticket, counters[i].Done)
-	}
-	return waiting, nil
-}
-
-// Order reads one order of the user, or the reservation that has no row yet. Another user's is NotFound.
-func (f *Storefront) Order(ctx context.Context, user, id ID) (Order, error) {
-	order, err := f.row(ctx, user, id)
-	if !errors.Is(err, ErrNoRow) {
-		return order, err
-	}
-	waiting, err := f.Inventory.Waiting(ctx, user)
-	for _, r := range waiting {
-		if r.Order == id {
-			return f.reserved(ctx, r), nil
-		}
-	}
-	if err != nil {
-		return Order{}, Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
-	}
-	// It may have become a row and left the waiting list between the two reads.
-	order, err = f.row(ctx, user, id)
-	if errors.Is(err, ErrNoRow) {
-		return Order{}, Fail(NotFound, "no such order")
-	}
-	return order, err
-}
-
-// row reads the user's order from the database: ErrNoRow when there is no such row at all.
-func (f *Storefront) row(ctx context.Context, user, id ID) (Order, error) {
-	order, err := f.Orders.Order(ctx, id)
-	switch {
-	case errors.Is(err, ErrNoRow):
-		return Order{}, err
-	case err != nil:
-		return Order{}, Unreadable("orders", fmt.Errorf("order %s: %w", id, err))
-	case order.User != user:
-		return Order{}, Fail(NotFound, "no such order")
-	}
-	return order, nil
-}
-
-// reserved dresses a reservation as the order it is about to become.
-func (f *Storefront) reserved(ctx context.Context, r Reservation) Order {
-	o := r.Entry.order()
-	o.State = Reserved
-	if sale, err := f.Catalogue.Sale(ctx, r.Sale); err == nil {
-		o.ProductName = sale.Product.Name
-	}
-	return o
-}
-
-// OrdersOf pages through the user's own orders, newest first.
-func (f *Storefront) OrdersOf(ctx context.Context, q OrdersQuery) ([]Order, bool, error) {
-	if q.Limit < 1 || q.Limit > 100 {
-		q.Limit = 20
-	}
-	orders, more, err := f.Orders.OrdersOf(ctx, q)
-	return orders, more, Unreadable("orders", err)
 }

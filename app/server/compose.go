@@ -74,6 +74,7 @@ type shop struct {
 	*account.Issuer
 	blocks *app.BlockList
 	*app.Storefront
+	*app.OrderReader
 	*app.Checkout
 	*app.PassDesk
 	*app.Expirer
@@ -191,9 +192,9 @@ func compose(
 		Every: p.switches.TickEvery,
 	}
 	storefront := &app.Storefront{
-		Catalogue: p.catalogue, Warmer: p.warmer, Inventory: p.ports.inventory, Orders: p.ports.orders, Clock: p.clock,
-		Ticker: p.ticker,
+		Catalogue: p.catalogue, Warmer: p.warmer, Inventory: p.ports.inventory, Clock: p.clock, Ticker: p.ticker,
 	}
+	reader := &app.OrderReader{Catalogue: p.catalogue, Inventory: p.ports.inventory, Orders: p.ports.orders}
 	p.phases = &app.PhaseWatcher{
 		Catalogue: p.catalogue, Inventory: inventory, Storefront: storefront, Audience: p.hub, Clock: p.clock,
 	}
@@ -202,7 +203,7 @@ func compose(
 		PayWindow: c.PayWindow, Tracer: p.tracer,
 	}
 	p.expirer = &app.Expirer{
-		Inventory: p.ports.inventory, Orders: p.ports.orders, Effects: p.effects, Storefront: storefront,
+		Inventory: p.ports.inventory, Orders: p.ports.orders, Effects: p.effects, Reader: reader,
 	}
 	p.reconciler = &app.Reconciler{
 		Partitions: c.Partitions, Inventory: p.ports.inventory, Orders: p.ports.orders, Sales: p.ports.sales,
@@ -213,7 +214,7 @@ func compose(
 	counter(registry, "stampede_sale_counts_corrected_total",
 		"How often this node has set the counters of a sale to the sums of its holds; each time there was a defect before.",
 		p.reconciler.Corrected)
-	p.shop.Storefront, p.shop.Expirer = storefront, p.expirer
+	p.shop.Storefront, p.shop.OrderReader, p.shop.Expirer = storefront, reader, p.expirer
 	p.shop.BlockDesk = &app.BlockDesk{Store: s.db, Journal: p.shop.Journal, Time: p.clock.Now}
 	p.shop.SaleDesk = &app.SaleDesk{
 		Journal: p.shop.Journal, Store: p.ports.editor, Sales: p.ports.sales, Redis: p.ports.keeper,

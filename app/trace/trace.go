@@ -94,7 +94,7 @@ func (e *Exporter) Record(s *app.Span) {
 	}
 	_, span := e.tracer.Start(ctx, s.Name, trace.WithTimestamp(s.Begin), trace.WithAttributes(attributes(s.Notes)...))
 	if s.Failed != "" {
-		span.SetStatus(codes.Error, string(s.Failed))
+		span.SetStatus(codes.Error, s.Failed)
 	}
 	span.End(trace.WithTimestamp(s.End))
 }

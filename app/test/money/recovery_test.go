@@ -458,7 +458,7 @@ func TestWhatComesWhileAPartitionIsClosed(t *testing.T) {
 	paid(w, n, paying)
 	w.loseAll(o)
 	w.promoted()
-	n.expirer.Storefront = &app.Storefront{Inventory: w.inventory, Orders: w.db}
+	n.expirer.Reader = &app.OrderReader{Inventory: w.inventory, Orders: w.db}
 	heard := errors.New("never closed")
 	w.must(w.node(nil).recovers(func(moment string, _ app.ID) {
 		if moment != closed {
