@@ -23,12 +23,12 @@ func manyClients(n int) (*Hub, *watchSet) {
 func TestATickAllocatesNothingPerClient(t *testing.T) {
 	perTick := func(clients int) float64 {
 		hub, set := manyClients(clients)
-		board := newBoard()
+		lineTable := newBoard()
 		n := int64(0)
 		return testing.AllocsPerRun(100, func() {
 			n++
-			board.update([]app.Counters{counters(11, n)})
-			set.beat(board, app.Millis(n), hub.metrics)
+			lineTable.update([]app.Counters{counters(11, n)})
+			set.beat(lineTable, app.Millis(n), hub.metrics)
 		})
 	}
 	if few, many := perTick(1), perTick(2000); many-few > 1 {

@@ -12,7 +12,7 @@ import (
 )
 
 // board holds the latest value of every watched sale, encoded. It belongs to the tick loop.
-type board struct {
+type lineTable struct {
 	lines map[app.ID]*line
 	no    int64 // number of the newest tick
 }
@@ -28,10 +28,10 @@ type line struct {
 // forgetAfter is how many ticks a sale stays on the board without being offered.
 const forgetAfter = 600
 
-func newBoard() *board { return &board{lines: make(map[app.ID]*line)} }
+func newBoard() *lineTable { return &lineTable{lines: make(map[app.ID]*line)} }
 
 // update takes the newest counters as the next tick. Sales that are not loaded are left out.
-func (b *board) update(counters []app.Counters) {
+func (b *lineTable) update(counters []app.Counters) {
 	b.no++
 	for i := range counters {
 		c := &counters[i]
@@ -58,7 +58,7 @@ func (b *board) update(counters []app.Counters) {
 }
 
 // linesSince lists the lines of the sales that changed in the tick or later.
-func (b *board) linesSince(tick int64, sales []app.ID) (lines [][]byte) {
+func (b *lineTable) linesSince(tick int64, sales []app.ID) (lines [][]byte) {
 	for _, id := range sales {
 		if l := b.lines[id]; l != nil && l.changed >= tick {
 			lines = append(lines, l.text)

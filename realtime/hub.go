@@ -123,7 +123,7 @@ type Hub struct {
 	places limits.Places          // of watch sets other than one whole slot
 
 	beatMu sync.Mutex // the tick loop
-	board  *board
+	board  *lineTable
 	beats  []*watchSet // reused from tick to tick
 
 	news recentNews

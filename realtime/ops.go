@@ -260,7 +260,7 @@ func (c *client) atDesk(r *request, ask func(q app.PassQuestion) (app.PassAnswer
 }
 
 // ofOrder makes an op on an order of the user; the flow checks whose it is.
-func ofOrder(do func(ctx *opContext, shop Shop, user, order app.ID, f *fieldReader) (any, error)) op {
+func ofOrder(do func(ctx *opContext, flows Shop, user, order app.ID, f *fieldReader) (any, error)) op {
 	return func(c *client, ctx *opContext, r *request) (any, error) {
 		user, err := c.buyer()
 		if err != nil {
@@ -276,25 +276,25 @@ func ofOrder(do func(ctx *opContext, shop Shop, user, order app.ID, f *fieldRead
 	}
 }
 
-func cancel(ctx *opContext, shop Shop, user, order app.ID, _ *fieldReader) (any, error) {
-	state, err := shop.Cancel(ctx, user, order)
+func cancel(ctx *opContext, flows Shop, user, order app.ID, _ *fieldReader) (any, error) {
+	state, err := flows.Cancel(ctx, user, order)
 	return stateReply{state}, err
 }
 
-func pay(ctx *opContext, shop Shop, user, order app.ID, f *fieldReader) (any, error) {
+func pay(ctx *opContext, flows Shop, user, order app.ID, f *fieldReader) (any, error) {
 	via := f.text("via")
 	if f.err != nil {
 		return nil, f.err
 	}
-	return shop.Pay(ctx, user, order, app.PayVia(via))
+	return flows.Pay(ctx, user, order, app.PayVia(via))
 }
 
-func refund(ctx *opContext, shop Shop, user, order app.ID, f *fieldReader) (any, error) {
+func refund(ctx *opContext, flows Shop, user, order app.ID, f *fieldReader) (any, error) {
 	reason := f.text("reason")
 	if f.err != nil {
 		return nil, f.err
 	}
-	state, err := shop.AskRefund(ctx, user, order, reason)
+	state, err := flows.AskRefund(ctx, user, order, reason)
 	return stateReply{state}, err
 }
 

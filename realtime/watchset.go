@@ -123,7 +123,7 @@ func (s *watchSet) narrow(slots, singles, sales []app.ID) {
 }
 
 // beat offers the newest tick to all members when something changed, else only to newcomers.
-func (s *watchSet) beat(b *board, now app.Millis, m *metrics) {
+func (s *watchSet) beat(b *lineTable, now app.Millis, m *metrics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	changed := b.linesSince(b.no, s.sales)

@@ -63,7 +63,7 @@ func (c *clusterFixture) on(primary *kit.RedisServer) (partitions []int) {
 func (c *clusterFixture) plain(primary *kit.RedisServer) *redis.Client { return dial(c.t, primary.URL) }
 
 // shop is a sale in a partition, with somebody who buys there again and again and a worker.
-type shop struct {
+type testShop struct {
 	sale     *app.Sale
 	desk     *desk
 	accepted atomic.Int64
@@ -73,13 +73,13 @@ type shop struct {
 
 // trade opens a sale in each partition and keeps buys and workers going in all of them. close ends the buys, waits
 // until all that was accepted has its row, and proves that it adds up.
-func (c *clusterFixture) trade(units int64) (shops []*shop, closeShops func()) {
+func (c *clusterFixture) trade(units int64) (shops []*testShop, closeShops func()) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	working, goHome := context.WithCancel(c.ctx)
 	g := c.gate(c.inventory)
 	var at, work sync.WaitGroup
 	for p := range c.inventory.Partitions() {
-		s := &shop{desk: newDesk(), sale: c.openSale(units, func(s *app.Sale) { s.Partition = p })}
+		s := &testShop{desk: newDesk(), sale: c.openSale(units, func(s *app.Sale) { s.Partition = p })}
 		shops = append(shops, s)
 		worker := NewConsumer(c.inventory, p, "worker", settling{s.desk, c.inventory}, ConsumerOptions{
 			Block: 20 * time.Millisecond, ClaimIdle: time.Second, RetryPause: 5 * time.Millisecond,
@@ -116,7 +116,7 @@ func (c *clusterFixture) trade(units int64) (shops []*shop, closeShops func()) {
 }
 
 // goesOn waits until so many more buys were accepted in the shop, and as many rows written.
-func (c *clusterFixture) goesOn(s *shop, more int64) {
+func (c *clusterFixture) goesOn(s *testShop, more int64) {
 	c.t.Helper()
 	accepted, rows := s.accepted.Load(), int64(s.desk.count())
 	kit.Eventually(c.t, patience, func() (bool, string) {
@@ -143,7 +143,7 @@ func (c *clusterFixture) confirmed(partition int) {
 }
 
 // whole waits until every accepted buy of the shop has its row, and proves that none has two and that the sale adds up.
-func (c *clusterFixture) whole(s *shop) {
+func (c *clusterFixture) whole(s *testShop) {
 	c.t.Helper()
 	kit.Eventually(c.t, patience, func() (bool, string) {
 		a, err := c.inventory.Audit(c.ctx, s.sale.Ref())
@@ -204,7 +204,7 @@ func TestOneDeadPrimaryStopsItsPartitionsAlone(t *testing.T) {
 	closeShops()
 }
 
-func refs(shops []*shop) (refs []app.SaleRef) {
+func refs(shops []*testShop) (refs []app.SaleRef) {
 	for _, s := range shops {
 		refs = append(refs, s.sale.Ref())
 	}
@@ -213,7 +213,7 @@ func refs(shops []*shop) (refs []app.SaleRef) {
 
 // namesTheDead reads over all partitions. Each read is repeated until it is right three times in a row: it names the
 // dead ones alone, sooner than a call to a silent server ends (askedFor). On a busy machine living servers are late.
-func (c *clusterFixture) namesTheDead(name string, shops []*shop, isDead map[int]bool) {
+func (c *clusterFixture) namesTheDead(name string, shops []*testShop, isDead map[int]bool) {
 	c.t.Helper()
 	within := func(what string, most time.Duration, read func() error) {
 		c.t.Helper()

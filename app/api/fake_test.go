@@ -140,8 +140,8 @@ func (s *fakeShop) Cancel(context.Context, app.ID, app.ID) (app.OrderState, erro
 }
 
 func (s *fakeShop) Pay(_ context.Context, _, _ app.ID, via app.PayVia) (app.Payable, error) {
-	payment := app.Payment{URL: "https://pay.example/?via=" + string(via)}
-	return app.Payable{Payment: payment, PayBy: 1_700_000_300_000, Until: 1_700_000_290_000}, s.fail
+	paid := app.Payment{URL: "https://pay.example/?via=" + string(via)}
+	return app.Payable{Payment: paid, PayBy: 1_700_000_300_000, Until: 1_700_000_290_000}, s.fail
 }
 
 func (s *fakeShop) AskRefund(_ context.Context, _, _ app.ID, reason string) (app.OrderState, error) {

@@ -67,7 +67,7 @@ type bench struct {
 
 // Run connects the crowd, goes through the scenarios named, in their order, and answers a result for each. An error
 // means that there is no figure; a failed check is part of its result.
-func Run(ctx context.Context, shop *Shop, o Options, names ...string) ([]Result, error) {
+func Run(ctx context.Context, target *Shop, o Options, names ...string) ([]Result, error) {
 	chosen, err := choose(names)
 	if err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func Run(ctx context.Context, shop *Shop, o Options, names ...string) ([]Result,
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{Options: o, shop: shop, shares: sharing(o), show: newProgress(o.Progress)}
-	if b.crowd, err = newCrowd(o.Sockets, to, shop.Token); err != nil {
+	b := &bench{Options: o, shop: target, shares: sharing(o), show: newProgress(o.Progress)}
+	if b.crowd, err = newCrowd(o.Sockets, to, target.Token); err != nil {
 		return nil, err
 	}
 	defer b.crowd.close()

@@ -8,23 +8,23 @@ import (
 
 // composeAfterwards connects what operators, and buyers, do after a sale, and gives the shop its desks for it.
 func (p *parts) composeAfterwards(c *Config) {
-	db, ports := p.stores.db, &p.ports
+	db, storePorts := p.stores.db, &p.ports
 	p.shop.ShippingDesk = &app.ShippingDesk{
-		Inventory: ports.inventory, Orders: ports.orders, Shipments: ports.shipments, Effects: p.effects,
+		Inventory: storePorts.inventory, Orders: storePorts.orders, Shipments: storePorts.shipments, Effects: p.effects,
 		Journal: p.shop.Journal, FinishAfter: c.FinishAfter,
 	}
 	p.finisher = &app.Finisher{
-		Inventory: ports.inventory, Orders: ports.orders, Shipments: ports.shipments, Effects: p.effects,
+		Inventory: storePorts.inventory, Orders: storePorts.orders, Shipments: storePorts.shipments, Effects: p.effects,
 		Mail: p.mails.orderMail, Queue: p.mails.stream,
 	}
 	p.shop.SearchDesk = &app.SearchDesk{Search: p.stores.shows(), Users: db, Devices: db, Blocks: db, Clock: p.clock}
 	p.shop.ReportDesk = &app.ReportDesk{
 		Sums: p.stores.shows(), Figures: p.inventory, Clock: p.clock,
-		Auditor: &app.Auditor{Inventory: ports.inventory, Orders: ports.orders, Sales: ports.sales},
+		Auditor: &app.Auditor{Inventory: storePorts.inventory, Orders: storePorts.orders, Sales: storePorts.sales},
 	}
 	p.shop.Leftovers = &app.Leftovers{
 		Letters: &app.DeadLetters{
-			Box: p.inventory, Inventory: ports.inventory, Orders: ports.orders, Sales: ports.sales, Effects: p.effects,
+			Box: p.inventory, Inventory: storePorts.inventory, Orders: storePorts.orders, Sales: storePorts.sales, Effects: p.effects,
 			PayWindow: c.PayWindow, Journal: p.shop.Journal,
 		},
 		Postings: p.office.paid, Mails: p.mails.stream, Journal: p.shop.Journal,

@@ -33,10 +33,10 @@ type parts struct {
 	lease     *store.NodeLease
 	inventory *streams.Inventory
 	workers   *streams.Workers
-	ports     ports
+	ports     storePorts
 	gate      *streams.Gate
 	hub       *realtime.Hub
-	shop      *shop
+	shop      *services
 	limits    *limits.Limiter
 
 	clock      *app.Clock
@@ -70,7 +70,7 @@ type parts struct {
 }
 
 // shop is what routes and sockets ask for: the flows themselves, side by side.
-type shop struct {
+type services struct {
 	*account.Issuer
 	blocks *app.BlockList
 	*app.Storefront
@@ -96,7 +96,7 @@ type shop struct {
 }
 
 // Verify is that of the issuer, except that who is blocked is forbidden everything.
-func (s *shop) Verify(token string) (app.Identity, error) {
+func (s *services) Verify(token string) (app.Identity, error) {
 	who, err := s.Issuer.Verify(token)
 	switch {
 	case err != nil:
@@ -108,13 +108,13 @@ func (s *shop) Verify(token string) (app.Identity, error) {
 }
 
 // isOperator reports whether a token is one of an operator's.
-func (s *shop) isOperator(token string) bool {
+func (s *services) isOperator(token string) bool {
 	who, err := s.Verify(token)
 	return err == nil && who.Role.Operates()
 }
 
 // blocked reports whether the user, or who is at the address, is kept out.
-func (s *shop) blocked(user app.ID, addr netip.Addr) bool {
+func (s *services) blocked(user app.ID, addr netip.Addr) bool {
 	return s.blocks.User(user) || s.blocks.Address(addr)
 }
 
@@ -153,7 +153,7 @@ func compose(
 	p.office.paid = streams.NewPaidStream(s.client)
 	p.ports = newPorts(s.db, inventory, p.office.paid, gateway)
 
-	p.shop = &shop{Issuer: issuer, blocks: blocks, Journal: &app.Journal{Store: p.ports.acts}}
+	p.shop = &services{Issuer: issuer, blocks: blocks, Journal: &app.Journal{Store: p.ports.acts}}
 	windows := limits.NewWindows(s.client, c.Window)
 	p.limits = limits.NewLimiter(c.classes(), windows)
 	counter(registry, "stampede_http_counted_alone_total",

@@ -9,6 +9,6 @@ import "github.com/redis/go-redis/v9"
 
 func armCrash(map[string]string, *problems) {}
 
-func withFaults(p ports) ports { return p }
+func withFaults(p storePorts) storePorts { return p }
 
 func hookScripts(...redis.UniversalClient) {}

@@ -48,7 +48,7 @@ func strike(point string, signal syscall.Signal) {
 	}
 }
 
-func withFaults(p ports) ports {
+func withFaults(p storePorts) storePorts {
 	a := armed.Load()
 	if a == nil {
 		return p

@@ -9,7 +9,7 @@ import (
 
 // ports are Redis, the database and the gateway as the flows see them. A build for the crash suite puts faults in
 // between (crash_on.go).
-type ports struct {
+type storePorts struct {
 	inventory app.Inventory
 	notifier  app.Notifier
 	recovery  recovery.Redis
@@ -27,8 +27,8 @@ type ports struct {
 	gateway   app.Gateway // nil: nothing can be paid
 }
 
-func newPorts(db *store.Store, redis *streams.Inventory, paid *streams.PaidStream, gateway app.Gateway) ports {
-	return withFaults(ports{
+func newPorts(db *store.Store, redis *streams.Inventory, paid *streams.PaidStream, gateway app.Gateway) storePorts {
+	return withFaults(storePorts{
 		inventory: redis, notifier: redis, recovery: redis, keeper: redis, paid: paid, gateway: gateway,
 		acts: db, orders: db, sales: db, editor: db, payments: db, refunds: db, shipments: db, outbox: db, archive: db,
 	})

@@ -46,7 +46,7 @@ func oneIf(is bool) int {
 }
 
 // newDriver makes the recovery of all partitions on the connections and ports given.
-func newDriver(c *Config, db *store.Store, p ports) *recovery.Driver {
+func newDriver(c *Config, db *store.Store, p storePorts) *recovery.Driver {
 	return &recovery.Driver{
 		Partitions: c.Partitions, History: db, Redis: p.recovery, Inventory: p.inventory,
 		Orders: p.orders, Sales: p.sales, Refunds: p.refunds, Payments: p.payments, TakesPayments: p.gateway != nil,

@@ -10,7 +10,7 @@ import (
 )
 
 // wantNobody looks through whole tables for what the shop's buyers are called, where they live and what they wrote.
-func (h *shop) wantNobody(where string) {
+func (h *testShop) wantNobody(where string) {
 	h.t.Helper()
 	for _, query := range []string{
 		"SELECT COALESCE(address, '') FROM orders", "SELECT COALESCE(address, '') FROM orders_archive",
@@ -29,7 +29,7 @@ func (h *shop) wantNobody(where string) {
 	}
 }
 
-func (h *shop) blank(sale app.ID, limit int) (blanked int64) {
+func (h *testShop) blank(sale app.ID, limit int) (blanked int64) {
 	h.t.Helper()
 	for after := app.ID(0); ; {
 		n, last, err := h.BlankOrders(h.ctx, sale, after, limit)

@@ -10,7 +10,7 @@ import (
 )
 
 // dropping is a shop with one sale that closed long ago, and n archived orders in each of the months given.
-func dropping(t *testing.T, s *store.Store, n int, months ...app.Month) (h *shop, all []app.ID) {
+func dropping(t *testing.T, s *store.Store, n int, months ...app.Month) (h *testShop, all []app.ID) {
 	t.Helper()
 	h = newShop(t, s, 100)
 	for _, month := range months {
@@ -36,7 +36,7 @@ func dropping(t *testing.T, s *store.Store, n int, months ...app.Month) (h *shop
 }
 
 // dropAll deletes archived orders in steps of limit, and returns how many.
-func (h *shop) dropAll(ctx context.Context, before app.Month, limit int) (orders int, err error) {
+func (h *testShop) dropAll(ctx context.Context, before app.Month, limit int) (orders int, err error) {
 	there, after := h.count("orders_archive"), app.ID(0)
 	for {
 		last, err := h.DropOrders(ctx, before.Start(), after, h.clock().At, limit)
@@ -47,7 +47,7 @@ func (h *shop) dropAll(ctx context.Context, before app.Month, limit int) (orders
 }
 
 // wantAll checks that the sale balances, with each order counted once, in the archive or in the sums, with its money.
-func (h *shop) wantAll(when string, n int64) {
+func (h *testShop) wantAll(when string, n int64) {
 	h.t.Helper()
 	t := h.totals(h.sales[0])
 	if t.Orders != n || t.SoldUnits != n || t.Taken != n || t.Moneyless != 0 {

@@ -25,21 +25,21 @@ func (c calm) PartitionFigures(context.Context) ([]app.PartitionFigures, error) 
 }
 
 // archivist archives and blanks what is older than the shortest time.
-func (h *shop) archivist() *app.Archivist {
+func (h *testShop) archivist() *app.Archivist {
 	return &app.Archivist{
 		Store: h.Store, Streams: calm{}, ArchiveAfter: 48 * time.Hour, PersonalAfter: 48 * time.Hour,
 	}
 }
 
 // old makes all rows old enough to be moved.
-func (h *shop) old() {
+func (h *testShop) old() {
 	h.t.Helper()
 	h.quiet()
 	h.stampWhere("id > ?", "?", h.clock().At.Add(-1000*time.Hour), 0)
 }
 
 // wantEachOnce checks that each order is in one table, and the guards fit (I1, I5).
-func (h *shop) wantEachOnce(all []app.ID) {
+func (h *testShop) wantEachOnce(all []app.ID) {
 	h.t.Helper()
 	var found []app.ID
 	const both = "SELECT id FROM orders UNION ALL SELECT id FROM orders_archive ORDER BY id"
@@ -195,7 +195,7 @@ func TestOrdersChangeWhileTheyMove(t *testing.T) {
 }
 
 // payLate has an ended order paid, and its money given back.
-func (h *shop) payLate(o *app.Order) error {
+func (h *testShop) payLate(o *app.Order) error {
 	trade := app.Trade{Order: o.ID, No: "L" + o.ID.String(), State: app.TradePaid, AmountFen: o.AmountFen}
 	for range 2 {
 		if _, outcome, err := h.Receive(h.ctx, trade, payBy+1); err != nil || outcome != app.PaymentLate {
@@ -214,7 +214,7 @@ func (h *shop) payLate(o *app.Order) error {
 }
 
 // sendOrRefund follows a paid order to its end.
-func (h *shop) sendOrRefund(o *app.Order, send bool) error {
+func (h *testShop) sendOrRefund(o *app.Order, send bool) error {
 	if !send {
 		_, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens})
 		if err == nil {
@@ -230,7 +230,7 @@ func (h *shop) sendOrRefund(o *app.Order, send bool) error {
 }
 
 // settleAll tells and posts what is due, and reads some orders back: each must be there.
-func (h *shop) settleAll(all []app.Order) error {
+func (h *testShop) settleAll(all []app.Order) error {
 	for range 5 {
 		untold, err := h.Untold(h.ctx, app.Millis(1)<<42, 100)
 		if err != nil {

@@ -15,17 +15,17 @@ import (
 const closedAt app.Millis = 1_700_000_000_000
 
 // longAfter is when everything of a sale has been quiet for long, by the database's clock.
-func (h *shop) longAfter() app.Millis { return h.clock().At.Add(1000 * time.Hour) }
+func (h *testShop) longAfter() app.Millis { return h.clock().At.Add(1000 * time.Hour) }
 
 // close makes a sale one that closed long ago and has left Redis.
-func (h *shop) close(sale app.ID) {
+func (h *testShop) close(sale app.ID) {
 	h.t.Helper()
 	h.must(h.MarkRetired(h.ctx, sale, h.epoch))
 	h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE sales SET closes_at = ? WHERE id = ?", closedAt, sale)))
 }
 
 // archive moves what is at rest of a sale, in steps of so many orders, and answers how many that were.
-func (h *shop) archive(sale app.ID, limit int) (moved int) {
+func (h *testShop) archive(sale app.ID, limit int) (moved int) {
 	h.t.Helper()
 	now := h.longAfter()
 	step := app.ArchiveStep{Sale: sale, Limit: limit, ChangedBefore: now, Now: now}
@@ -40,14 +40,14 @@ func (h *shop) archive(sale app.ID, limit int) (moved int) {
 	}
 }
 
-func (h *shop) count(table string) (n int) {
+func (h *testShop) count(table string) (n int) {
 	h.t.Helper()
 	h.must(h.DB().NewRaw("SELECT COUNT(*) FROM "+table).Scan(h.ctx, &n))
 	return n
 }
 
 // quiet has nothing to be told, posted, written or asked about any more.
-func (h *shop) quiet() {
+func (h *testShop) quiet() {
 	h.t.Helper()
 	for _, statement := range []string{
 		"UPDATE orders SET unpublished_since = NULL, changed_at = changed_at", "UPDATE outbox SET next_at = NULL",
@@ -57,7 +57,7 @@ func (h *shop) quiet() {
 	}
 }
 
-func (h *shop) finished(sale app.ID) app.Order {
+func (h *testShop) finished(sale app.ID) app.Order {
 	h.t.Helper()
 	o := h.paid(sale, 1)
 	h.ship(sending, parcel(o.ID))
@@ -66,7 +66,7 @@ func (h *shop) finished(sale app.ID) app.Order {
 	return o
 }
 
-func (h *shop) refunded(sale app.ID) app.Order {
+func (h *testShop) refunded(sale app.ID) app.Order {
 	h.t.Helper()
 	o := h.paid(sale, 1)
 	_, err := h.AskRefund(h.ctx, app.RefundAsk{Order: o.ID, User: o.User, Text: "it is for my aunt Mei", At: opens})
@@ -76,7 +76,7 @@ func (h *shop) refunded(sale app.ID) app.Order {
 	return o
 }
 
-func (h *shop) cancelled(sale app.ID) app.Order {
+func (h *testShop) cancelled(sale app.ID) app.Order {
 	h.t.Helper()
 	o := h.order(sale, 1)
 	h.insert(o)
@@ -85,7 +85,7 @@ func (h *shop) cancelled(sale app.ID) app.Order {
 }
 
 // everything is what the shop's reads say of orders.
-func (h *shop) everything(user app.ID, all []app.ID) map[string]any {
+func (h *testShop) everything(user app.ID, all []app.ID) map[string]any {
 	h.t.Helper()
 	out := map[string]any{}
 	read := func(name string, v any, err error) {

@@ -41,7 +41,7 @@ func median(all []float64) float64 {
 }
 
 // rowsPerSecond lets the writers insert groups of the size given for a while.
-func rowsPerSecond(b *testing.B, h *shop, writers, size int) float64 {
+func rowsPerSecond(b *testing.B, h *testShop, writers, size int) float64 {
 	b.Helper()
 	var rows atomic.Int64
 	var g errgroup.Group
@@ -64,7 +64,7 @@ func rowsPerSecond(b *testing.B, h *shop, writers, size int) float64 {
 	return float64(rows.Load()) / time.Since(started).Seconds()
 }
 
-func (h *shop) analyze() error {
+func (h *testShop) analyze() error {
 	_, err := h.DB().ExecContext(h.ctx, "ANALYZE TABLE orders")
 	return err
 }

@@ -22,7 +22,7 @@ func since(user app.ID, at app.Millis) app.ChangesQuery {
 
 // ofUser writes so many orders of one buyer, the first of them stamped at the instant given, each other one a
 // millisecond after the one before.
-func (h *shop) ofUser(n int, from app.Millis) []app.Order {
+func (h *testShop) ofUser(n int, from app.Millis) []app.Order {
 	h.t.Helper()
 	rows := h.orders(n, h.sales[0], 1)
 	for i := range rows {
@@ -44,7 +44,7 @@ func wantChanges(t *testing.T, what string, got app.Changes, more bool, want ...
 // P6, F6: each buyer of a statement gets what changed since an instant of his own, the oldest change first and each
 // order in its newest state; two devices of one buyer may ask for different instants.
 func TestChangedAnswersEachBuyer(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		one, two, three := h.ofUser(4, longAgo), h.ofUser(3, longAgo+100), h.ofUser(2, longAgo)
 		h.stamp(one[0].ID, longAgo+50) // changed last, though the oldest order
 		got, now, err := h.Changed(h.ctx, []app.ChangesQuery{
@@ -103,7 +103,7 @@ func TestChangedIsBoundedForEachBuyer(t *testing.T) {
 
 // P6: more buyers than a statement takes are all answered, in the order in which they were asked about.
 func TestChangedOfVeryManyBuyers(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		rows := h.orders(1203, h.sales[0], 1)
 		h.insert(rows...)
 		queries := make([]app.ChangesQuery, len(rows))
@@ -157,7 +157,7 @@ func TestChangedReadsNoOtherOrders(t *testing.T) {
 
 // P6: a row that cannot be read does not keep the changes of others from them; its buyer is told to read all orders.
 func TestChangedLeavesOutWhatCannotBeRead(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		torn, whole := h.ofUser(2, longAgo), h.ofUser(1, longAgo)
 		_, err := h.DB().ExecContext(h.ctx,
 			"UPDATE orders SET address = '{', changed_at = changed_at WHERE id = ?", torn[0].ID)
@@ -184,7 +184,7 @@ func (between) AfterQuery(ctx context.Context, _ *bun.QueryEvent) {
 // F6: the instant is read before the rows: whatever is committed while they are read is among them, or its stamp is no
 // older than the instant.
 func TestChangedReadsTheInstantFirst(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		rows := h.ofUser(8, longAgo)
 		h.HookQueries(between{})
 		var ended []app.Order
@@ -214,7 +214,7 @@ func TestChangedReadsTheInstantFirst(t *testing.T) {
 
 // F6: the clock goes on, and says whose it is.
 func TestClock(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		first, second := h.clock(), h.clock()
 		if second.At < first.At || first.At < longAgo || first.History != second.History {
 			t.Errorf("%+v, then %+v", first, second)
@@ -229,10 +229,10 @@ func TestClock(t *testing.T) {
 // another. P2: a server that flushes too seldom is named.
 func TestAnotherServerHasAnotherHistory(t *testing.T) {
 	t.Parallel()
-	one := &shop{Store: onMariaDB(t), t: t, ctx: kit.Context(t)}
-	same := &shop{Store: onMariaDB(t), t: t, ctx: one.ctx}
+	one := &testShop{Store: onMariaDB(t), t: t, ctx: kit.Context(t)}
+	same := &testShop{Store: onMariaDB(t), t: t, ctx: one.ctx}
 	otherServer := openMySQL(t, kit.StartMariaDB(t, kit.MariaDBOptions{}).Database())
-	other := &shop{Store: migrated(t, otherServer), t: t, ctx: one.ctx}
+	other := &testShop{Store: migrated(t, otherServer), t: t, ctx: one.ctx}
 	if a, b, c := one.clock().History, same.clock().History, other.clock().History; a != b || a == c {
 		t.Errorf("%s and %s on one server, %s on another", a, b, c)
 	}

@@ -16,7 +16,7 @@ import (
 
 // someone is a person with an account, a device, addresses and orders in many states.
 type someone struct {
-	*shop
+	*testShop
 	data   *app.PersonalData
 	eraser *app.Eraser
 	user   app.User
@@ -28,10 +28,10 @@ type someone struct {
 
 var errNotTheirs = app.Fail(app.Forbidden, "the password is not right")
 
-func newSomeone(h *shop) *someone {
+func newSomeone(h *testShop) *someone {
 	h.t.Helper()
 	s := h.Store
-	p := &someone{shop: h, now: opens, orders: make(map[app.OrderState]app.ID)}
+	p := &someone{testShop: h, now: opens, orders: make(map[app.OrderState]app.ID)}
 	p.user = app.User{
 		ID: nextID(), Email: "ada" + nextID().String() + "@mail.example", Name: "Ada", Role: app.Shopper, Lang: "en",
 		Password: "hash", State: app.UserActive, CreatedAt: opens, ActivatedAt: opens,

@@ -22,7 +22,7 @@ func ids(all []app.Order) []app.ID {
 
 // P5, I5: only pending orders whose deadline has come expire, and asking again gives nothing back twice.
 func TestExpireOnlyWhatIsDue(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		due, late, cancelled := h.order(h.sales[0], 2), h.order(h.sales[0], 1), h.order(h.sales[0], 1)
 		elsewhere, opened, refused := h.order(h.sales[1], 1), h.order(h.sales[1], 1), h.order(h.sales[1], 1)
 		late.PayBy = payBy + 1
@@ -101,7 +101,7 @@ func TestCancelIsForTheBuyerAlone(t *testing.T) {
 // I3: a refused order is revived only under the hold number that was claimed for it, and only while units
 // are free.
 func TestReviveNeedsItsClaim(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 2)
 		o.State, o.Reason, o.PayBy = app.Refused, app.ReasonDead, 0
 		h.insert(o)

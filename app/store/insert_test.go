@@ -16,7 +16,7 @@ import (
 
 // I1: what was written is what is read, in every field.
 func TestInsertWritesWhatItWasGiven(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		plain, bare := h.order(h.sales[0], 2), h.order(h.sales[0], 1)
 		bare.Address = nil
 		plain.ProductName = `'); DROP TABLE orders; -- \' ? ?? \\ " ` + "`🫖"
@@ -39,7 +39,7 @@ func TestInsertWritesWhatItWasGiven(t *testing.T) {
 
 // I1, I5: a batch that is delivered twice changes nothing the second time.
 func TestInsertTwiceChangesNothing(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		rows := h.orders(50, h.sales[0], 1)
 		first := h.insert(rows...)
 		fresh := h.order(h.sales[0], 1)
@@ -61,7 +61,7 @@ func TestInsertTwiceChangesNothing(t *testing.T) {
 
 // I1, I5: the same entries in two consumers at once are written once.
 func TestInsertAtOnceWritesOnce(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		for range 2 {
 			rows := h.orders(100, h.sales[0], 1)
 			before := h.totals(h.sales[0]).Taken
@@ -98,7 +98,7 @@ func TestInsertAtOnceWritesOnce(t *testing.T) {
 
 // P2: consumers that take from several sales in opposite order do not lose anything to deadlocks.
 func TestInsertIntoSeveralSalesInOppositeOrder(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		var g errgroup.Group
 		for i := range 4 {
 			g.Go(func() error {
@@ -127,7 +127,7 @@ func TestInsertIntoSeveralSalesInOppositeOrder(t *testing.T) {
 // P1, I2: the guard lets exactly the units through that there are, in the order of tickets, and the rest
 // are refused rows.
 func TestGuardRefusesTheOverflowExactly(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		rows := h.orders(5, h.sales[0], 2)
 		other := h.order(h.sales[1], 1)
 		got := h.insert(append(slices.Clone(rows), other)...)
@@ -207,7 +207,7 @@ func TestRecoveryRefusesNothing(t *testing.T) {
 
 // P1: many consumers at once never take more than there is.
 func TestGuardHoldsUnderConcurrency(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		var g errgroup.Group
 		for range 8 {
 			g.Go(func() error {
@@ -253,7 +253,7 @@ func TestUsedKeyBecomesARefusedRow(t *testing.T) {
 
 // I8: a transaction that carries another epoch writes nothing.
 func TestStaleEpochWritesNothing(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 1)
 		for _, epoch := range []int64{0, 2} {
 			if _, err := h.Insert(h.ctx, epoch, []app.Order{o}); !errors.Is(err, app.ErrStaleEpoch) {
@@ -268,7 +268,7 @@ func TestStaleEpochWritesNothing(t *testing.T) {
 // P2: a value that does not fit is a permanent fault, and nothing of the batch is written, so that it can
 // be halved.
 func TestValueThatDoesNotFitWritesNothing(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		for name, spoil := range map[string]func(*app.Order){
 			"key too long":    func(o *app.Order) { o.Key = strings.Repeat("k", 65) },
 			"hash too long":   func(o *app.Order) { o.ContentHash = strings.Repeat("h", 65) },
@@ -299,7 +299,7 @@ func TestValueThatDoesNotFitWritesNothing(t *testing.T) {
 
 // I1, I5: rows that end before they begin take no units, and the entry that comes later finds them.
 func TestCancelledFirstTakesNothing(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		entry := h.order(h.sales[0], 2)
 		cancelled := entry
 		cancelled.State, cancelled.CancelledAt = app.Cancelled, opens+5
@@ -317,7 +317,7 @@ func TestCancelledFirstTakesNothing(t *testing.T) {
 // I8: of each sale the order with the highest seq stands for its rows, in whatever order and state they are written;
 // the guard that refuses some of them changes nothing about that.
 func TestWitnessIsTheOrderWithTheHighestSeq(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		sale := h.sales[0]
 		want := func(o app.Order) {
 			t.Helper()
@@ -345,7 +345,7 @@ func TestWitnessIsTheOrderWithTheHighestSeq(t *testing.T) {
 
 // I1: an id that another buyer's order has is a permanent fault, never somebody else's order.
 func TestForeignOrderIsNotAnswered(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		mine, other := h.order(h.sales[0], 1), h.order(h.sales[0], 1)
 		h.insert(mine)
 		other.ID = mine.ID

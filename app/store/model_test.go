@@ -14,7 +14,7 @@ import (
 // is in the state that a simple model foretells, and the guard counts exactly the units of the rows that
 // hold units.
 func TestOrdersFollowTheModel(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		product := app.Product{ID: nextID(), Name: "Teapot"}
 		h.must(h.AddProducts(h.ctx, []app.Product{product}))
 		rapid.Check(t, func(rt *rapid.T) {
@@ -35,7 +35,7 @@ func TestOrdersFollowTheModel(t *testing.T) {
 
 type model struct {
 	*rapid.T
-	h     *shop
+	h     *testShop
 	sale  app.ID
 	units int64
 	ids   []app.ID // in the order they were made

@@ -11,7 +11,7 @@ import (
 )
 
 func TestOrdersOfAUserPageBackwards(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		user := nextID()
 		var mine []app.ID // newest first
 		for i := range 7 {
@@ -39,7 +39,7 @@ func TestOrdersOfAUserPageBackwards(t *testing.T) {
 }
 
 func TestOrdersOfASaleWalkForwards(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		var all []app.ID
 		for _, in := range h.insert(append(h.orders(7, h.sales[0], 1), h.orders(3, h.sales[1], 1)...)...)[:7] {
 			all = append(all, in.Order.ID)
@@ -60,7 +60,7 @@ func TestOrdersOfASaleWalkForwards(t *testing.T) {
 // P6, F3: an order stays untold until its newest state was published. A new row is not listed: its entry, which is not
 // acknowledged before it is told, stands for it.
 func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		rows := h.insert(h.orders(3, h.sales[0], 1)...)
 		later := app.MillisOf(time.Now()).Add(time.Minute)
 		untold := func() []app.ID {
@@ -94,7 +94,7 @@ func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
 }
 
 func TestOverdueListsPendingOnes(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		rows := h.orders(4, h.sales[0], 1)
 		rows[0].PayBy, rows[1].PayBy, rows[2].PayBy = payBy-1, payBy-2, payBy
 		rows[3].PayBy, rows[3].State = payBy-9, app.Cancelled

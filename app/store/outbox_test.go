@@ -10,7 +10,7 @@ import (
 
 // What the back office is to hear waits until it is marked, comes again after its lease, and once more when asked for.
 func TestPostingsWaitUntilMarked(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		now := opens + 60
 		for i := range app.Millis(3) {
 			o := h.paid(h.sales[0], 1)
@@ -59,7 +59,7 @@ func TestPostingsWaitUntilMarked(t *testing.T) {
 
 // The groups of the back office's stream are as they were recorded last.
 func TestBackOfficeGroupsAreRecorded(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		for _, want := range [][]string{nil, {"backoffice", "mail"}, {"mail"}, {}} {
 			if want != nil {
 				h.must(h.NoteGroups(h.ctx, want))
@@ -71,14 +71,14 @@ func TestBackOfficeGroupsAreRecorded(t *testing.T) {
 	}, 10)
 }
 
-func (h *shop) wantLastSent(want app.Millis) {
+func (h *testShop) wantLastSent(want app.Millis) {
 	h.t.Helper()
 	if got := val(h.LastSent(h.ctx))(h.t); got != want {
 		h.t.Errorf("last sent at %d, want %d", got, want)
 	}
 }
 
-func (h *shop) wantUnposted(n int64) {
+func (h *testShop) wantUnposted(n int64) {
 	h.t.Helper()
 	got := val(h.Unposted(h.ctx))(h.t)
 	if got != n {

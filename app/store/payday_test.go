@@ -11,7 +11,7 @@ import (
 // P8: a day's payments are about every order of which a payment was made on it, or whose trade was open in it, each
 // once.
 func TestOrdersOfDay(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		const from, to = opens + 10, opens + 100
 		trade := func(o app.Order, at app.Millis) app.Trade {
 			return app.Trade{

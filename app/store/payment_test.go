@@ -13,7 +13,7 @@ import (
 const margin = 10 * time.Second
 
 // opened is a pending order whose payment was opened.
-func (h *shop) opened(sale app.ID, qty int) app.Order {
+func (h *testShop) opened(sale app.ID, qty int) app.Order {
 	h.t.Helper()
 	o := h.order(sale, qty)
 	h.insert(o)
@@ -28,7 +28,7 @@ func tradeOf(o app.Order) app.Trade {
 	}
 }
 
-func (h *shop) wantReceived(t app.Trade, outcome app.PaymentOutcome, state app.OrderState) app.Order {
+func (h *testShop) wantReceived(t app.Trade, outcome app.PaymentOutcome, state app.OrderState) app.Order {
 	h.t.Helper()
 	o, got, err := h.Receive(h.ctx, t, opens+10)
 	h.must(err)
@@ -43,7 +43,7 @@ func (h *shop) wantReceived(t app.Trade, outcome app.PaymentOutcome, state app.O
 
 // P8: the trade is noted before anybody contacts the gateway, once, for its buyer alone, and only while there is time.
 func TestOpenTrade(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 1)
 		h.insert(o)
 		wantErr(t, "another user's", errOf(h.OpenTrade(h.ctx, o.ID, o.User+1, opens, margin)), app.ErrNoRow)
@@ -68,7 +68,7 @@ func TestOpenTrade(t *testing.T) {
 
 // I5: an order whose trade is over ends once, whatever it ended as; a paid one does not.
 func TestEndTraded(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		over, paid := h.opened(h.sales[0], 2), h.opened(h.sales[0], 1)
 		h.wantReceived(tradeOf(paid), app.PaymentTaken, app.Paid)
 		for range 2 {
@@ -87,7 +87,7 @@ func TestEndTraded(t *testing.T) {
 
 // P8: a payment counts once, however often and by how many it is heard of.
 func TestReceiveOnce(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.opened(h.sales[0], 2)
 		var g errgroup.Group
 		for range 4 {
@@ -107,7 +107,7 @@ func TestReceiveOnce(t *testing.T) {
 
 // P5: orders that wait for the gateway hide no others from the scan for lost deadlines.
 func TestOverdueListsWhatCanEndFirst(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		waiting, free := h.opened(h.sales[0], 1), h.order(h.sales[0], 1)
 		free.PayBy = payBy + 50
 		h.insert(free)
@@ -123,7 +123,7 @@ func TestOverdueListsWhatCanEndFirst(t *testing.T) {
 // P8: money that does not fit is kept and changes nothing; the right word about the same trade sets it right, and the
 // wrong word after the right one does not.
 func TestReceiveWhatDoesNotFit(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		o, other := h.opened(h.sales[0], 2), h.opened(h.sales[0], 1)
 		right := tradeOf(o)
 		wrong := right
@@ -163,7 +163,7 @@ func TestReceiveWhatDoesNotFit(t *testing.T) {
 // P8, I3: late money revives an order only under the hold number claimed for it, at the epoch that was read before, and
 // only while the guard has units; what is unresolved is listed until it is resolved.
 func TestReviveLate(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.opened(h.sales[0], 2)
 		h.must(errOf(h.EndTraded(h.ctx, []app.ID{o.ID}, app.Expired, payBy)))
 		unclaimed := h.wantReceived(tradeOf(o), app.PaymentLate, app.Expired)
@@ -204,7 +204,7 @@ func TestReviveLate(t *testing.T) {
 
 // P8: late money that is given back is settled once, and stays what it was resolved as first.
 func TestDecidedOnce(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.opened(h.sales[0], 2)
 		h.must(errOf(h.EndTraded(h.ctx, []app.ID{o.ID}, app.Cancelled, payBy)))
 		h.wantReceived(tradeOf(o), app.PaymentLate, app.Cancelled)
@@ -221,7 +221,7 @@ func TestDecidedOnce(t *testing.T) {
 // P8: trades that can still be paid are asked about before those whose time is over, which get their share all the
 // same; who waits longest comes first.
 func TestClaimTradesByWhatIsAtStake(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		orders := make(map[app.ID]int)
 		next := make(map[app.ID]app.Millis)
 		for i := range 32 {
@@ -257,7 +257,7 @@ func TestClaimTradesByWhatIsAtStake(t *testing.T) {
 
 // Trades are asked about by one node at a time, again when their turn comes, and never again when it is over.
 func TestClaimTrades(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		one, two := h.opened(h.sales[0], 1), h.opened(h.sales[0], 1)
 		claim := func(now app.Millis, want int) []app.OpenedTrade {
 			t.Helper()

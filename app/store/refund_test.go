@@ -11,7 +11,7 @@ import (
 )
 
 // paid is a paid order of a buyer of its own.
-func (h *shop) paid(sale app.ID, qty int) app.Order {
+func (h *testShop) paid(sale app.ID, qty int) app.Order {
 	h.t.Helper()
 	o := h.order(sale, qty)
 	h.insert(o)
@@ -25,7 +25,7 @@ func (h *shop) paid(sale app.ID, qty int) app.Order {
 // I5, P8: a refund begins once, only from the states given, keeps the units with the order, and its request repeated
 // answers the same.
 func TestBeginRefundOnce(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 2)
 		begin := func(request string, from ...app.OrderState) (app.Order, error) {
 			return h.BeginRefund(h.ctx, o.ID, from, request, app.ReasonRefundShop, opens+20)
@@ -47,7 +47,7 @@ func TestBeginRefundOnce(t *testing.T) {
 
 // P8: late money of an order that has ended is given back without touching any unit.
 func TestRefundOfLateMoneyTakesNoUnits(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 2)
 		h.insert(o)
 		h.must(errOf(h.Expire(h.ctx, []app.ID{o.ID}, payBy)))
@@ -63,7 +63,7 @@ func TestRefundOfLateMoneyTakesNoUnits(t *testing.T) {
 
 // P8: an operator's yes, an operator's no, and a buyer who presses twice each change the order once.
 func TestAskAndDecide(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 2)
 		ask := app.RefundAsk{Order: o.ID, User: o.User, Text: "too large", At: opens + 30}
 		wantErr(t, "asked by somebody else",
@@ -104,7 +104,7 @@ func TestAskAndDecide(t *testing.T) {
 	}, 10)
 }
 
-func (h *shop) wantRefund(order app.ID, state app.OrderState, reason string, rev int) {
+func (h *testShop) wantRefund(order app.ID, state app.OrderState, reason string, rev int) {
 	h.t.Helper()
 	if o := h.read(order); o.State != state || o.Reason != reason || o.Rev != rev {
 		h.t.Errorf("%s (%s) at rev %d, want %s (%s) at rev %d", o.State, o.Reason, o.Rev, state, reason, rev)
@@ -114,7 +114,7 @@ func (h *shop) wantRefund(order app.ID, state app.OrderState, reason string, rev
 // P8: a claimed refund comes again after its pause, longer each time, until it is finished; a stuck one only when
 // somebody says so.
 func TestRefundComesAgain(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 2)
 		now := opens + 50
 		h.must(errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, Yes: true, At: now})))
@@ -158,7 +158,7 @@ func TestRefundComesAgain(t *testing.T) {
 
 // P1, P8: a finished refund withdraws the units, once, closes the refund and is posted to the back office, once.
 func TestFinishRefundOnce(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		o, other := h.paid(h.sales[0], 2), h.paid(h.sales[0], 1)
 		wantErr(t, "finished what had not begun", errOf(h.FinishRefund(h.ctx, o.ID, opens+70)), app.ErrNoRow)
 		h.must(errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, Yes: true, At: opens + 60})))
@@ -184,7 +184,7 @@ func TestFinishRefundOnce(t *testing.T) {
 
 // Two nodes claim at the same moment: each refund goes to one of them.
 func TestRefundsAreClaimedByOneNode(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		for range 30 {
 			_, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: h.paid(h.sales[0], 1).ID, Yes: true, At: opens})
 			h.must(err)

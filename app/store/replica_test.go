@@ -15,7 +15,7 @@ import (
 
 // replicated is a shop whose database a second server follows.
 type replicated struct {
-	*shop
+	*testShop
 	primary, server *kit.MariaDBServer
 	replica         *store.Replica
 }
@@ -28,7 +28,7 @@ func newReplicated(t *testing.T) *replicated {
 	return &replicated{h, primary, server, h.openReplica(server.DSN + cfg.DBName)}
 }
 
-func (h *shop) openReplica(dsn string) *store.Replica {
+func (h *testShop) openReplica(dsn string) *store.Replica {
 	r := store.OpenReplica(h.Store, dsn, "")
 	h.t.Cleanup(func() {
 		if err := r.Close(); err != nil {
@@ -39,7 +39,7 @@ func (h *shop) openReplica(dsn string) *store.Replica {
 }
 
 // sees inserts an order and wants it in the list and in the sum of its sale, at once.
-func (h *shop) sees(r *store.Replica) {
+func (h *testShop) sees(r *store.Replica) {
 	h.t.Helper()
 	o := h.order(h.sales[0], 1)
 	h.insert(o)
@@ -96,7 +96,7 @@ func TestReplicaShowsWhatWasCommitted(t *testing.T) {
 }
 
 // onlyPrimary wants the primary to answer while the replica is not to be read.
-func (h *shop) onlyPrimary(r *store.Replica, why string) {
+func (h *testShop) onlyPrimary(r *store.Replica, why string) {
 	h.t.Helper()
 	there, instead := readsOf(r, func() {
 		begun := time.Now()

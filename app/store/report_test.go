@@ -8,7 +8,7 @@ import (
 
 // The sums of a sale are those of its rows, by the second, the minute, the fate and the money, and of no other sale.
 func TestSumUpOfASale(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		empty := val(h.SumUp(h.ctx, h.sales[0], opens, opens+120_000))(h.t)
 		want := app.SaleSums{Seconds: []app.SalePoint{}, Minutes: []app.SalePoint{}, States: []app.SaleFate{}}
 		same(t, "of nothing (-want +got)", want, empty)

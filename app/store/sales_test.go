@@ -21,7 +21,7 @@ import (
 
 // I7: a sale is marked loaded once per epoch; a sale or partition of another epoch is stale.
 func TestMarkLoadedOncePerEpoch(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		h.must(h.MarkLoaded(h.ctx, h.sales[0], 1, 1)) // again
 		wantErr(t, "an epoch that the partition does not have",
 			h.MarkLoaded(h.ctx, h.sales[0], 2, 1), app.ErrStaleEpoch)
@@ -36,7 +36,7 @@ func TestMarkLoadedOncePerEpoch(t *testing.T) {
 
 // I8: from the commit of the next epoch on, no transaction of the old one takes a unit.
 func TestAdvanceEpochFencesTheOldOne(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		var g errgroup.Group
 		fenced := make(chan struct{})
 		for range 4 {
@@ -104,7 +104,7 @@ func TestEnsurePartitionsRefusesAnotherNumber(t *testing.T) {
 }
 
 func TestLoadedSalesLeaveOutTheOthers(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		product := val(h.Sale(h.ctx, h.sales[0]))(h.t)
 		cold := app.Sale{ID: nextID(), Slot: h.slot, Product: product.Product, Initial: 5, Limit: 1, Cap: 1}
 		h.must(h.AddSales(h.ctx, []app.Sale{cold}))
@@ -127,7 +127,7 @@ func TestLoadedSalesLeaveOutTheOthers(t *testing.T) {
 // I8: what a partition has given out stays known when the sale that had the newest of it is retired, so that a recovery
 // begins behind it: a node that has seen those numbers would else report rows that exist as lost.
 func TestRetiredSaleLeavesItsSeq(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		older, newest := h.order(h.sales[0], 1), h.order(h.sales[1], 1)
 		h.insert(older, newest)
 		want := func(when string) {

@@ -162,7 +162,7 @@ func TestSearchForPayments(t *testing.T) {
 
 // wantNoScan asks the database how it would find the rows: never by reading all of a table that it does not page
 // through, and never by sorting more than a page, unless it is the few orders of a buyer or payments of an order.
-func wantNoScan(h *shop, name, query string, mayBeSorted bool) {
+func wantNoScan(h *testShop, name, query string, mayBeSorted bool) {
 	h.t.Helper()
 	explain, sqlite := "EXPLAIN FORMAT=JSON ", strings.Contains(fmt.Sprint(h.DB().Dialect().Name()), "sqlite")
 	if sqlite {

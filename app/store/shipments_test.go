@@ -24,7 +24,7 @@ func parcel(order app.ID) app.Parcel {
 }
 
 // ship enters one parcel and answers what became of it.
-func (h *shop) ship(how app.Shipping, p app.Parcel) app.ShippedOrder {
+func (h *testShop) ship(how app.Shipping, p app.Parcel) app.ShippedOrder {
 	h.t.Helper()
 	all := val(h.Ship(h.ctx, how, []app.Parcel{p}))(h.t)
 	return all[0]
@@ -33,7 +33,7 @@ func (h *shop) ship(how app.Shipping, p app.Parcel) app.ShippedOrder {
 // An order is shipped once, from paid alone, and keeps its units; the same parcel again changes nothing, another one
 // only where that is said. A look at it says the same before.
 func TestShipOnce(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		paid, asked, unpaid := h.paid(h.sales[0], 2), h.paid(h.sales[0], 1), h.order(h.sales[0], 1)
 		h.insert(unpaid)
 		_, err := h.AskRefund(h.ctx, app.RefundAsk{Order: asked.ID, User: asked.User, Text: "too large", At: opens + 30})
@@ -85,7 +85,7 @@ func TestShipOnce(t *testing.T) {
 // Parcels that two enter at once are entered once; a list may name an order twice, and what cannot be shipped keeps
 // none of the others back.
 func TestShipManyAtOnce(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		var list []app.Parcel
 		for range 6 {
 			list = append(list, parcel(h.paid(h.sales[0], 1).ID))
@@ -173,7 +173,7 @@ func TestShippedFinishes(t *testing.T) {
 // A letter about a parcel is due until it is marked; a parcel that was replaced meanwhile has one of its own. A letter
 // that was made due again, because Redis may have lost it, is not marked by a node that claimed it before.
 func TestLettersAboutParcels(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 1)
 		h.ship(sending, parcel(o.ID))
 		claim := func(at app.Millis) []app.Shipment {

@@ -14,11 +14,11 @@ import (
 const longAgo app.Millis = 1_600_000_000_000
 
 // stamp sets when a row was changed last.
-func (h *shop) stamp(order app.ID, at app.Millis) { h.stampWhere("id = ?", "?", at, order) }
+func (h *testShop) stamp(order app.ID, at app.Millis) { h.stampWhere("id = ?", "?", at, order) }
 
 // stampWhere sets that for all rows of which the condition holds; the instant is an expression, and its argument the
 // first.
-func (h *shop) stampWhere(condition, instant string, args ...any) {
+func (h *testShop) stampWhere(condition, instant string, args ...any) {
 	h.t.Helper()
 	if h.DB().Dialect().Name() != dialect.SQLite {
 		instant = "FROM_UNIXTIME((" + instant + ") / 1000)"
@@ -27,14 +27,14 @@ func (h *shop) stampWhere(condition, instant string, args ...any) {
 }
 
 // changed reads the user's orders that were stamped at the instant or later.
-func (h *shop) changed(user app.ID, since app.Millis) []app.Order {
+func (h *testShop) changed(user app.ID, since app.Millis) []app.Order {
 	h.t.Helper()
 	got, _, err := h.Changed(h.ctx, []app.ChangesQuery{{User: user, Since: since}}, 100)
 	h.must(err)
 	return got[0].Orders
 }
 
-func (h *shop) clock() app.Instant {
+func (h *testShop) clock() app.Instant {
 	h.t.Helper()
 	now := val(h.Clock(h.ctx))(h.t)
 	return now
@@ -84,7 +84,7 @@ func TestRestamp(t *testing.T) {
 
 // F2: after a recovery only what nobody may have heard of becomes new again: rows that are older stay as they are.
 func TestRestampSince(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		rows := h.orders(3, h.sales[0], 1)
 		for i := range rows {
 			rows[i].User = rows[0].User

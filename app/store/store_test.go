@@ -43,7 +43,7 @@ func onBoth(t *testing.T, test func(t *testing.T, s *store.Store)) {
 }
 
 // inShops is onBoth with a shop of one sale per number of units.
-func inShops(t *testing.T, test func(t *testing.T, h *shop), units ...int64) {
+func inShops(t *testing.T, test func(t *testing.T, h *testShop), units ...int64) {
 	t.Helper()
 	onBoth(t, func(t *testing.T, s *store.Store) { test(t, newShop(t, s, units...)) })
 }
@@ -151,7 +151,7 @@ const (
 )
 
 // shop is a schema with one slot and sales that are loaded under epoch 1 of partition 0.
-type shop struct {
+type testShop struct {
 	*store.Store
 	t     testing.TB
 	ctx   context.Context
@@ -163,9 +163,9 @@ type shop struct {
 }
 
 // newShop offers one sale per number of units.
-func newShop(t testing.TB, s *store.Store, units ...int64) *shop {
+func newShop(t testing.TB, s *store.Store, units ...int64) *testShop {
 	t.Helper()
-	h := &shop{Store: s, t: t, ctx: kit.Context(t), slot: nextID(), epoch: 1}
+	h := &testShop{Store: s, t: t, ctx: kit.Context(t), slot: nextID(), epoch: 1}
 	h.must(s.EnsurePartitions(h.ctx, 2))
 	h.must(s.AddSlots(h.ctx, []app.Slot{{ID: h.slot, OpensAt: opens, ClosesAt: closes}}))
 	product := app.Product{ID: nextID(), Name: "Teapot", ListPriceFen: 9900, Images: []app.Image{{URL: "/teapot.svg"}}}
@@ -179,7 +179,7 @@ func newShop(t testing.TB, s *store.Store, units ...int64) *shop {
 	return h
 }
 
-func (h *shop) must(err error) {
+func (h *testShop) must(err error) {
 	h.t.Helper()
 	if err != nil {
 		h.t.Fatal(err)
@@ -187,7 +187,7 @@ func (h *shop) must(err error) {
 }
 
 // order is a pending order of a buyer of its own.
-func (h *shop) order(sale app.ID, qty int) app.Order {
+func (h *testShop) order(sale app.ID, qty int) app.Order {
 	n := h.seq.Add(1)
 	id := nextID()
 	return app.Order{
@@ -199,7 +199,7 @@ func (h *shop) order(sale app.ID, qty int) app.Order {
 	}
 }
 
-func (h *shop) orders(n int, sale app.ID, qty int) []app.Order {
+func (h *testShop) orders(n int, sale app.ID, qty int) []app.Order {
 	out := make([]app.Order, n)
 	for i := range out {
 		out[i] = h.order(sale, qty)
@@ -207,21 +207,21 @@ func (h *shop) orders(n int, sale app.ID, qty int) []app.Order {
 	return out
 }
 
-func (h *shop) insert(rows ...app.Order) []app.Inserted {
+func (h *testShop) insert(rows ...app.Order) []app.Inserted {
 	h.t.Helper()
 	out, err := h.Insert(h.ctx, h.epoch, rows)
 	h.must(err)
 	return out
 }
 
-func (h *shop) read(id app.ID) app.Order {
+func (h *testShop) read(id app.ID) app.Order {
 	h.t.Helper()
 	o, err := h.Order(h.ctx, id)
 	h.must(err)
 	return o
 }
 
-func (h *shop) totals(sale app.ID) app.SaleTotals {
+func (h *testShop) totals(sale app.ID) app.SaleTotals {
 	h.t.Helper()
 	t, err := h.SaleTotals(h.ctx, sale)
 	h.must(err)
@@ -229,7 +229,7 @@ func (h *shop) totals(sale app.ID) app.SaleTotals {
 }
 
 // wantTaken checks P1 in the database: the guard counts exactly what the rows hold.
-func (h *shop) wantTaken(sale app.ID, units int64) {
+func (h *testShop) wantTaken(sale app.ID, units int64) {
 	h.t.Helper()
 	t := h.totals(sale)
 	if t.Taken != units || t.HeldUnits+t.SoldUnits+t.GoneUnits != units {

@@ -26,9 +26,9 @@ func TestMySQLOverTLS(t *testing.T) {
 	} {
 		must(t, errOf(root.DB().ExecContext(ctx, statement)))
 	}
-	shop := strings.Replace(dsn, "root@", "shop:secret@", 1)
+	testShop := strings.Replace(dsn, "root@", "shop:secret@", 1)
 
-	s, err := store.OpenTrustedMySQL(ctx, shop+"?tls=true", certificate)
+	s, err := store.OpenTrustedMySQL(ctx, testShop+"?tls=true", certificate)
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	must(t, s.EnsurePartitions(ctx, 2))
@@ -38,25 +38,25 @@ func TestMySQLOverTLS(t *testing.T) {
 		t.Errorf("speaks %q", version)
 	}
 
-	_, err = store.OpenMySQL(ctx, shop+"?tls=true")
+	_, err = store.OpenMySQL(ctx, testShop+"?tls=true")
 	var unknown *tls.CertificateVerificationError
 	if !errors.As(err, &unknown) || !errors.Is(err, app.ErrMisconfigured) {
 		t.Errorf("a server that nobody vouches for: %v", err)
 	}
-	elsewhere := strings.Replace(shop, "127.0.0.1", "localhost", 1)
+	elsewhere := strings.Replace(testShop, "127.0.0.1", "localhost", 1)
 	var another x509.HostnameError
 	if _, err = store.OpenTrustedMySQL(ctx, elsewhere+"?tls=true", certificate); !errors.As(err, &another) {
 		t.Errorf("a certificate for another name: %v", err)
 	}
-	if _, err = store.OpenMySQL(ctx, shop); !errors.Is(err, app.ErrMisconfigured) {
+	if _, err = store.OpenMySQL(ctx, testShop); !errors.Is(err, app.ErrMisconfigured) {
 		t.Errorf("without TLS: %v", err)
 	}
 	for _, weak := range []string{"", "?tls=skip-verify", "?tls=preferred"} {
-		if _, err = store.OpenTrustedMySQL(ctx, shop+weak, certificate); err == nil {
+		if _, err = store.OpenTrustedMySQL(ctx, testShop+weak, certificate); err == nil {
 			t.Errorf("certificates are not looked at with %q", weak)
 		}
 	}
-	if _, err = store.OpenTrustedMySQL(ctx, shop+"?tls=true", "nonsense"); err == nil {
+	if _, err = store.OpenTrustedMySQL(ctx, testShop+"?tls=true", "nonsense"); err == nil {
 		t.Error("nonsense was taken for a certificate")
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // F3: until when new rows were told is known for each partition, moves forward only, and outlives a recovery.
 func TestToldUntilMovesForward(t *testing.T) {
-	inShops(t, func(t *testing.T, h *shop) {
+	inShops(t, func(t *testing.T, h *testShop) {
 		want := func(partition int, at app.Millis) {
 			t.Helper()
 			if got, err := h.ToldUntil(h.ctx, partition); err != nil || got != at {

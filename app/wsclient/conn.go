@@ -162,8 +162,8 @@ func (c *Conn) deliver(f *Frame) {
 func (c *Conn) note(f *Frame) (answer chan *Frame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if order, ok := f.Event.(*OrderEvent); ok {
-		c.cursor = order.Cursor
+	if o, ok := f.Event.(*OrderEvent); ok {
+		c.cursor = o.Cursor
 	}
 	if f.Ev != "" {
 		return nil

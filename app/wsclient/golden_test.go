@@ -17,7 +17,7 @@ import (
 const (
 	protocol = "../../realtime/testdata/protocol"
 	sale     = app.ID(7301444403200000101)
-	order    = app.ID(7301444480512000257)
+	o    = app.ID(7301444480512000257)
 	key      = "k-3f9c1d2e"
 )
 
@@ -54,7 +54,7 @@ func TestRequestsAreGolden(t *testing.T) {
 			ID: 6, Op: Buy, Sale: sale, Qty: 2, Key: key, Pass: "p-1",
 			Address: &app.Address{Name: "李雷", Phone: "13800000000", Text: "北京市海淀区中关村大街 1 号"},
 		},
-		"orders/of a sale, further back": {ID: 8, Op: Orders, Sale: sale, Before: order, Limit: 20},
+		"orders/of a sale, further back": {ID: 8, Op: Orders, Sale: sale, Before: o, Limit: 20},
 	} {
 		if diff := cmp.Diff(string(golden[name]), string(r.Encode())); diff != "" {
 			t.Errorf("%s (-golden +written):\n%s", name, diff)
@@ -117,7 +117,7 @@ func TestEventsAreUnderstood(t *testing.T) {
 			Ev: "slot", Slot: slot, Phase: app.Open, OpensAt: now - 60_000, ClosesAt: now + 240_000, Sales: 6,
 		},
 		"order/refused": &OrderEvent{Ev: "order", Key: key, Order: app.Order{
-			ID: order, Sale: sale, ProductName: "Kettle", Qty: 2, PriceFen: 9900, AmountFen: 19800, State: app.Refused,
+			ID: o, Sale: sale, ProductName: "Kettle", Qty: 2, PriceFen: 9900, AmountFen: 19800, State: app.Refused,
 			Reason: app.ReasonGuard, Ticket: 79, Rev: 1, CreatedAt: now - 1500,
 		}},
 		"notice/information":      &NoticeEvent{Ev: "notice", Level: "info", Text: "More kettles at noon."},

@@ -91,18 +91,18 @@ func (c *Conn) BuyWith(pass string, sale app.ID, qty int, key string) (app.Recei
 }
 
 // Cancel gives an unpaid order up.
-func (c *Conn) Cancel(order app.ID) (State, error) {
-	return Ask[State](c, Request{Op: Cancel, Order: order})
+func (c *Conn) Cancel(o app.ID) (State, error) {
+	return Ask[State](c, Request{Op: Cancel, Order: o})
 }
 
 // Pay asks where to pay: via page, wap, app or qr.
-func (c *Conn) Pay(order app.ID, via string) (app.Payable, error) {
-	return Ask[app.Payable](c, Request{Op: Pay, Order: order, Via: via})
+func (c *Conn) Pay(o app.ID, via string) (app.Payable, error) {
+	return Ask[app.Payable](c, Request{Op: Pay, Order: o, Via: via})
 }
 
 // Refund asks for the money of an order back.
-func (c *Conn) Refund(order app.ID, reason string) (State, error) {
-	return Ask[State](c, Request{Op: Refund, Order: order, Reason: reason})
+func (c *Conn) Refund(o app.ID, reason string) (State, error) {
+	return Ask[State](c, Request{Op: Refund, Order: o, Reason: reason})
 }
 
 // Orders reads the orders before the one given, the newest first; 0: from the newest on.

@@ -31,7 +31,7 @@ const (
 )
 
 // environ are the settings of the round's nodes and tools.
-func (o *shop) environ(extra ...string) []string {
+func (o *benchShop) environ(extra ...string) []string {
 	return append(append(append(os.Environ(), o.settings...),
 		"STAMPEDE_REDIS_URL="+o.redisURL, "STAMPEDE_MYSQL_DSN="+o.dsn, "STAMPEDE_JWT_SECRET="+benchSecret,
 		"STAMPEDE_PARTITIONS="+strconv.Itoa(partitions),

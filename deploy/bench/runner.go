@@ -33,7 +33,7 @@ const (
 type runner struct {
 	flags
 	stores *stores
-	shop   *shop
+	shop   *benchShop
 	empty  usage // of Redis, when nobody had bought yet
 	round  *Round
 

@@ -86,7 +86,7 @@ func (s *stores) processes(ctx context.Context, client *redis.Client) (map[strin
 func (s *stores) close() { _ = s.server.Close() }
 
 // shop is the pair of databases of one round.
-type shop struct {
+type benchShop struct {
 	stores   *stores
 	name     string
 	redisURL string
@@ -100,7 +100,7 @@ type shop struct {
 const lastDatabase = 4000
 
 // openShop makes fresh databases for a round.
-func (s *stores) openShop(ctx context.Context, round int) (*shop, error) {
+func (s *stores) openShop(ctx context.Context, round int) (*benchShop, error) {
 	config, err := mysql.ParseDSN(s.dsn)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (s *stores) openShop(ctx context.Context, round int) (*shop, error) {
 		}
 	}
 	number := lastDatabase - round
-	o := &shop{
+	o := &benchShop{
 		stores: s, name: config.DBName, dsn: config.FormatDSN(),
 		redisURL: strings.TrimSuffix(s.redisURL, "/") + "/" + strconv.Itoa(number),
 	}
@@ -126,7 +126,7 @@ func (s *stores) openShop(ctx context.Context, round int) (*shop, error) {
 }
 
 // close forgets the shop, so that the next round finds the stores as this one did.
-func (o *shop) close(ctx context.Context) error {
+func (o *benchShop) close(ctx context.Context) error {
 	_, err := o.stores.server.ExecContext(ctx, "DROP DATABASE "+o.name)
 	return errors.Join(err, o.redis.FlushDB(ctx).Err(), o.redis.Close(), o.db.Close())
 }
@@ -147,7 +147,7 @@ type usage struct {
 	seconds float64 // of a processor
 }
 
-func (o *shop) usage(ctx context.Context) (u usage, err error) {
+func (o *benchShop) usage(ctx context.Context) (u usage, err error) {
 	info, err := o.redis.InfoMap(ctx, "memory", "persistence", "cpu").Result()
 	if err != nil {
 		return u, err
@@ -160,7 +160,7 @@ func (o *shop) usage(ctx context.Context) (u usage, err error) {
 }
 
 // waiting counts reservations without a row.
-func (o *shop) waiting(ctx context.Context) (int64, error) {
+func (o *benchShop) waiting(ctx context.Context) (int64, error) {
 	n := int64(0)
 	for p := range partitions {
 		groups, err := o.redis.XInfoGroups(ctx, fmt.Sprintf("stampede:{%d}:orders", p)).Result()
@@ -174,7 +174,7 @@ func (o *shop) waiting(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-func (o *shop) count(ctx context.Context, query string) (n int64, err error) {
+func (o *benchShop) count(ctx context.Context, query string) (n int64, err error) {
 	err = o.db.QueryRowContext(ctx, query).Scan(&n)
 	return n, err
 }

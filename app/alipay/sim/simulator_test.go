@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var sharedKeys = sync.OnceValues(NewKeys)
 
 // shop is the other side of the wire, in the words of the protocol alone.
-type shop struct {
+type merchant struct {
 	*Simulator
 	t      *testing.T
 	server *httptest.Server
@@ -33,7 +33,7 @@ type shop struct {
 	mailbox *httptest.Server
 }
 
-func newShop(t *testing.T, o Options) *shop {
+func newShop(t *testing.T, o Options) *merchant {
 	t.Helper()
 	keys, err := sharedKeys()
 	if err != nil {
@@ -47,7 +47,7 @@ func newShop(t *testing.T, o Options) *shop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &shop{Simulator: sim, t: t, server: httptest.NewServer(sim), client: &http.Client{
+	s := &merchant{Simulator: sim, t: t, server: httptest.NewServer(sim), client: &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	s.mailbox = httptest.NewServer(http.HandlerFunc(s.receive))
@@ -60,7 +60,7 @@ func newShop(t *testing.T, o Options) *shop {
 	return s
 }
 
-func (s *shop) receive(w http.ResponseWriter, r *http.Request) {
+func (s *merchant) receive(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *shop) receive(w http.ResponseWriter, r *http.Request) {
 }
 
 // states waits for n notifications and answers what they say, in the order of their coming.
-func (s *shop) states(n int) []string {
+func (s *merchant) states(n int) []string {
 	s.t.Helper()
 	var states []string
 	kit.Eventually(s.t, time.Minute, func() (bool, string) {
@@ -90,7 +90,7 @@ func (s *shop) states(n int) []string {
 }
 
 // sign makes the signed fields of a call.
-func (s *shop) sign(method string, content map[string]string) url.Values {
+func (s *merchant) sign(method string, content map[string]string) url.Values {
 	s.t.Helper()
 	text, err := json.Marshal(content)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *shop) sign(method string, content map[string]string) url.Values {
 }
 
 // order is the content of a new trade that lives for an hour.
-func (s *shop) order(number string) map[string]string {
+func (s *merchant) order(number string) map[string]string {
 	return map[string]string{
 		"out_trade_no": number, "total_amount": "12.34", "subject": "<Kettle> & more",
 		"time_expire": s.now().Add(time.Hour).In(s.zone).Format(clock),
@@ -116,7 +116,7 @@ func (s *shop) order(number string) map[string]string {
 }
 
 // come brings the buyer to the cashier and answers its path.
-func (s *shop) come(number string) string {
+func (s *merchant) come(number string) string {
 	s.t.Helper()
 	response := s.get("/gateway.do?" + s.sign("alipay.trade.page.pay", s.order(number)).Encode())
 	path := response.Header.Get("Location")
@@ -126,7 +126,7 @@ func (s *shop) come(number string) string {
 	return path
 }
 
-func (s *shop) get(path string) *http.Response {
+func (s *merchant) get(path string) *http.Response {
 	s.t.Helper()
 	response, err := s.client.Get(s.server.URL + path)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *shop) get(path string) *http.Response {
 	return response
 }
 
-func (s *shop) post(path, kind, body string) *http.Response {
+func (s *merchant) post(path, kind, body string) *http.Response {
 	s.t.Helper()
 	response, err := s.client.Post(s.server.URL+path, kind, strings.NewReader(body))
 	if err != nil {

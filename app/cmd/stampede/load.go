@@ -81,7 +81,7 @@ func (c *loadCmd) Run(e *env) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, release()) }()
-		shop := &load.Shop{
+		target := &load.Shop{
 			Catalogue: seeder.Catalogue, Editor: seeder.Editor, Mint: seeder.Mint, Partitions: seeder.Partitions,
 			Audit: t.Audit,
 			Token: func(user app.ID) (string, error) {
@@ -89,7 +89,7 @@ func (c *loadCmd) Run(e *env) error {
 			},
 			AlipayAppID: config.AlipayAppID, AlipaySellerID: config.AlipaySellerID,
 		}
-		results, err := load.Run(e.ctx, shop, load.Options{
+		results, err := load.Run(e.ctx, target, load.Options{
 			Address: c.Target, Sockets: c.Sockets, For: c.For, Rate: c.Rate, Hot: c.Hot, Stalled: c.Stalled,
 			Sources: c.Sources, PID: c.PID, Beside: beside, Own: c.IOwnThisHost, Wait: c.Wait,
 			Progress: terminal(e.err),

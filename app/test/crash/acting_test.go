@@ -149,13 +149,13 @@ func (w *world) buysOverHTTP(n *node) string {
 func (w *world) untold(n *node, text string) string {
 	w.t.Helper()
 	var told atomic.Bool
-	shop := "http://" + n.addr
-	dialer := wsclient.Dialer{Origin: shop, Heard: func(f *wsclient.Frame) {
+	site := "http://" + n.addr
+	dialer := wsclient.Dialer{Origin: site, Heard: func(f *wsclient.Frame) {
 		if e, ok := f.Event.(*wsclient.NoticeEvent); ok && e.Text == text {
 			told.Store(true)
 		}
 	}}
-	s, err := dialer.Dial(w.t.Context(), shop)
+	s, err := dialer.Dial(w.t.Context(), site)
 	if err != nil {
 		return err.Error()
 	}

@@ -42,13 +42,13 @@ func (p *phone) connect(addr string) error {
 		}
 		cursor = old.Cursor()
 	}
-	shop := "http://" + addr
+	site := "http://" + addr
 	messages, err := described()
 	if err != nil {
 		return err
 	}
-	dialer := wsclient.Dialer{Origin: shop, Heard: p.heard, Seen: messages.Seen(p.who.world.t)}
-	s, err := dialer.Dial(p.who.world.t.Context(), shop)
+	dialer := wsclient.Dialer{Origin: site, Heard: p.heard, Seen: messages.Seen(p.who.world.t)}
+	s, err := dialer.Dial(p.who.world.t.Context(), site)
 	if err != nil {
 		return err
 	}

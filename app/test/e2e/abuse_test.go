@@ -47,7 +47,7 @@ type abuse struct {
 // abusive is one client of the abuser.
 type abusive struct {
 	*visitor
-	*shop
+	*testShop
 	ctx    context.Context // ends with the round
 	sales  []app.Sale
 	access string // of an account of the abuser
@@ -185,7 +185,7 @@ func (c *abusive) connect(token string) (*wsclient.Conn, error) {
 
 // doing sends ops over a socket of a user of its own. A closed socket is opened again.
 func (c *abusive) doing(op func(conn *wsclient.Conn) error) func(context.Context) error {
-	access := token(c.shop.t, kit.NewID())
+	access := token(c.testShop.t, kit.NewID())
 	var conn *wsclient.Conn
 	return func(context.Context) (err error) {
 		if conn == nil || conn.Err() != nil {
@@ -199,22 +199,22 @@ func (c *abusive) doing(op func(conn *wsclient.Conn) error) func(context.Context
 
 // paying requests the payment of the newest order, and buys whenever that is accepted.
 func (c *abusive) paying(via string) func(context.Context) error {
-	var order app.ID
+	var placed app.ID
 	return c.doing(func(conn *wsclient.Conn) error {
 		if receipt, err := conn.Buy(c.sales[0].ID, 1, fmt.Sprintf("abuse-%d", c.unique())); err == nil {
-			order = receipt.Order
+			placed = receipt.Order
 		}
-		return errOf(conn.Pay(order, via))
+		return errOf(conn.Pay(placed, via))
 	})
 }
 
 // longPolls waits for an order that stays unpaid: four requests of each client at a time.
 func longPolls(c *abusive) func(context.Context) error {
-	access := token(c.shop.t, kit.NewID())
-	var order app.ID
+	access := token(c.testShop.t, kit.NewID())
+	var placed app.ID
 	places := make(chan struct{}, 4)
 	return func(ctx context.Context) error {
-		if order == 0 {
+		if placed == 0 {
 			conn, err := c.connect(access)
 			if err != nil {
 				return err
@@ -223,12 +223,12 @@ func longPolls(c *abusive) func(context.Context) error {
 			if err != nil {
 				return err
 			}
-			order = receipt.Order
+			placed = receipt.Order
 		}
 		places <- struct{}{}
 		go func() {
 			defer func() { <-places }()
-			_, _ = c.ask(ctx, http.MethodGet, "/api/v1/orders/"+order.String()+"?wait=30", access)
+			_, _ = c.ask(ctx, http.MethodGet, "/api/v1/orders/"+placed.String()+"?wait=30", access)
 		}()
 		return nil
 	}
@@ -258,7 +258,7 @@ func TestShoppersAreServedDuringAbuse(t *testing.T) {
 					"limit_conn stampede_connections 8000", "limit_conn stampede_connections 250")
 				w = way{proxy.Addr, proxy.TLS}
 			}
-			client := abusive{shop: s, sales: sales, access: access}
+			client := abusive{testShop: s, sales: sales, access: access}
 			cheap := abuse{connects: a.connects, open: func(c *abusive) func(context.Context) error {
 				c.client.Transport.(*http.Transport).DisableKeepAlives = a.connects
 				return c.reading("/api/v1/time")
@@ -302,7 +302,7 @@ func median[T float64 | time.Duration](all []T) T {
 
 // served lets people shop while the abuser sends, and returns the p99 of their ops and the number of requests.
 func (w way) served(client abusive, a abuse, email string, rate int) (p99 map[string]time.Duration, requests int64) {
-	t := client.shop.t
+	t := client.testShop.t
 	t.Helper()
 	people := make([]*wsclient.Conn, shoppers)
 	for i := range people {
@@ -338,7 +338,7 @@ func (w way) served(client abusive, a abuse, email string, rate int) (p99 map[st
 	all.Go(func() { // below the pace of password hashes, at another address each
 		for i := 0; ctx.Err() == nil; i++ {
 			v := w.visit(t, fmt.Sprintf("127.8.1.%d", i+1))
-			took.time("login", func() error { return client.shop.login(v, email) })
+			took.time("login", func() error { return client.testShop.login(v, email) })
 			_ = rest(ctx, 400)
 		}
 	})
@@ -347,7 +347,7 @@ func (w way) served(client abusive, a abuse, email string, rate int) (p99 map[st
 }
 
 // login logs in as the page does: with a captcha where one is demanded, and again after a busy reply.
-func (s *shop) login(v *visitor, email string) error {
+func (s *testShop) login(v *visitor, email string) error {
 	ctx := s.t.Context()
 	captcha := ""
 	for {

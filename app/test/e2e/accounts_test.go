@@ -24,7 +24,7 @@ const (
 )
 
 // captcha gets a picture and its answer.
-func (s *shop) captcha(n *node) app.CaptchaAnswer {
+func (s *testShop) captcha(n *node) app.CaptchaAnswer {
 	s.t.Helper()
 	var picture app.Picture
 	n.expect(http.StatusOK, &picture, n.read, "/api/v1/auth/captcha", "", nil)
@@ -61,7 +61,7 @@ func linkIn(t *testing.T, folder, email, kind string) (token string) {
 }
 
 // becomeAccount registers with what a guest's token proves, if anything, and opens the link in the mail.
-func (s *shop) becomeAccount(n *node, folder, guest string) (email string) {
+func (s *testShop) becomeAccount(n *node, folder, guest string) (email string) {
 	s.t.Helper()
 	email = kit.NewID().String() + "@shop.example"
 	n.expect(http.StatusAccepted, nil, n.post, "/api/v1/auth/register", guest, map[string]any{
@@ -83,7 +83,7 @@ func TestAGuestBecomesAnAccount(t *testing.T) {
 	n, other := s.start(), s.start()
 	var guest app.Session
 	n.expect(http.StatusOK, &guest, n.post, "/api/v1/auth/guest", "", nil)
-	order := n.bought(sale, guest.Access, 1)
+	placed := n.bought(sale, guest.Access, 1)
 
 	email := s.becomeAccount(n, filepath.Join(data, "mail"), guest.Access)
 	asGuest := dial(t, n)
@@ -104,8 +104,8 @@ func TestAGuestBecomesAnAccount(t *testing.T) {
 	for _, at := range []*node{n, other} {
 		var orders struct{ Orders []app.Order }
 		at.expect(http.StatusOK, &orders, at.read, "/api/v1/orders", phone.Access, nil)
-		if len(orders.Orders) != 1 || orders.Orders[0].ID != order.ID {
-			t.Errorf("orders of the account: %+v, want %s", orders.Orders, order.ID)
+		if len(orders.Orders) != 1 || orders.Orders[0].ID != placed.ID {
+			t.Errorf("orders of the account: %+v, want %s", orders.Orders, placed.ID)
 		}
 	}
 	wantSignedOut(t, asGuest.Conn)

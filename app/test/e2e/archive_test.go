@@ -13,7 +13,7 @@ import (
 )
 
 // archives makes a sale one that closed long ago and moves its orders.
-func (s *shop) archives(sale app.Sale, orders int) {
+func (s *testShop) archives(sale app.Sale, orders int) {
 	s.t.Helper()
 	ctx := kit.Context(s.t)
 	exec := func(statement string, args ...any) {
@@ -55,15 +55,15 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 	sale, n := s.open(9, 3), s.start()
 	buyer := kit.NewID()
 	who, operator := token(t, buyer), operatorToken(t)
-	order := n.paid(g, n.bought(sale, who, 1), who)
+	placed := n.paid(g, n.bought(sale, who, 1), who)
 	ended := n.bought(sale, who, 1)
-	mine, desk := "/api/v1/orders/"+order.ID.String(), "/api/v1/operator"
-	n.expect(http.StatusOK, nil, n.post, desk+"/orders/"+order.ID.String()+"/ship", operator,
+	mine, desk := "/api/v1/orders/"+placed.ID.String(), "/api/v1/operator"
+	n.expect(http.StatusOK, nil, n.post, desk+"/orders/"+placed.ID.String()+"/ship", operator,
 		map[string]any{"carrier": "SF", "tracking": "SF1"})
 	n.expect(http.StatusOK, nil, n.post, mine+"/receipt", who, nil)
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+ended.ID.String()+"/cancel", who, nil)
-	order, ended = n.becomes(order.ID, who, app.Finished), n.becomes(ended.ID, who, app.Cancelled)
-	all := []app.ID{ended.ID, order.ID}
+	placed, ended = n.becomes(placed.ID, who, app.Finished), n.becomes(ended.ID, who, app.Cancelled)
+	all := []app.ID{ended.ID, placed.ID}
 
 	// looks is what everybody reads of the two.
 	looks := func() string {
@@ -75,18 +75,18 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 			{"/api/v1/orders", who},
 			{"/api/v1/orders?limit=1", who},
 			{"/api/v1/orders?sale=" + sale.ID.String() + "&before=" + ended.ID.String(), who},
-			{desk + "/orders/" + order.ID.String(), operator},
+			{desk + "/orders/" + placed.ID.String(), operator},
 			{desk + "/orders/" + ended.ID.String(), operator},
-			{desk + "/orders?q=" + order.ID.String(), operator},
-			{desk + "/orders?q=" + order.TradeNo, operator},
+			{desk + "/orders?q=" + placed.ID.String(), operator},
+			{desk + "/orders?q=" + placed.TradeNo, operator},
 			{desk + "/orders?q=" + buyer.String(), operator},
 			{desk + "/orders?state=cancelled&sale=" + sale.ID.String(), operator},
 			{desk + "/orders?user=" + buyer.String() + "&limit=1", operator},
-			{desk + "/payments?q=" + order.ID.String(), operator},
+			{desk + "/payments?q=" + placed.ID.String(), operator},
 			{desk + "/users/" + buyer.String(), operator},
 		} {
 			status, text := n.get(look.path, look.token)
-			if status != http.StatusOK || !strings.Contains(string(text), order.ID.String()) &&
+			if status != http.StatusOK || !strings.Contains(string(text), placed.ID.String()) &&
 				!strings.Contains(string(text), ended.ID.String()) {
 				t.Errorf("%s: %d %s", look.path, status, text)
 			}
@@ -123,12 +123,12 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 		{mine + "/cancel", who, nil, http.StatusConflict, app.WrongState},
 		{mine + "/pay", who, map[string]any{"via": "page"}, http.StatusConflict, app.WrongState},
 		{
-			desk + "/orders/" + order.ID.String() + "/refund", operator,
+			desk + "/orders/" + placed.ID.String() + "/refund", operator,
 			map[string]any{},
 			http.StatusConflict, app.WrongState,
 		},
 		{
-			desk + "/orders/" + order.ID.String() + "/ship", operator,
+			desk + "/orders/" + placed.ID.String() + "/ship", operator,
 			map[string]any{"carrier": "SF", "tracking": "SF2", "replace": true},
 			http.StatusConflict, app.WrongState,
 		},
@@ -152,9 +152,9 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 	var state struct{ State app.OrderState }
 	n.expect(http.StatusOK, &state, n.post, mine+"/receipt", who, nil)
 	c, _ := login(t, n, buyer, "")
-	_, err := c.Refund(order.ID, "too late")
+	_, err := c.Refund(placed.ID, "too late")
 	refused(t, app.WrongState, err)
-	_, err = c.Cancel(order.ID)
+	_, err = c.Cancel(placed.ID)
 	refused(t, app.WrongState, err)
 	if state.State != app.Finished || c.cancels(ended.ID) != app.Cancelled {
 		t.Errorf("received: %s", state.State)
@@ -170,7 +170,7 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 }
 
 // drops deletes the month of archived orders, and looks for them everywhere.
-func (s *shop) drops(n *node, who, operator string, sale app.Sale, all []app.ID) {
+func (s *testShop) drops(n *node, who, operator string, sale app.Sale, all []app.ID) {
 	s.t.Helper()
 	ctx, now := kit.Context(s.t), app.MillisOf(time.Now())
 	last, err := s.store.DropOrders(ctx, app.MonthOf(now).Next().Start(), 0, now, 10)

@@ -15,7 +15,7 @@ const requests, floodRequests = 20, 200
 
 // attacked lets honest shoppers and an attacker compete for a sale with the challenge, one unit per honest shopper by
 // default. It checks the rules of all attacks: the attacker sent enough requests, and no unit was sold twice (P1).
-func (s *shop) attacked(
+func (s *testShop) attacked(
 	n *node, name string, attacker attack.Attacker, kind app.Challenge, o attack.Options, lead time.Duration,
 ) attack.Result {
 	s.t.Helper()

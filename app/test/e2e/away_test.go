@@ -16,7 +16,7 @@ import (
 )
 
 // wired is a shop whose stores are reached through wires that can be cut and stalled.
-func wired(t *testing.T, settings ...string) (s *shop, redis, database *kit.Proxy) {
+func wired(t *testing.T, settings ...string) (s *testShop, redis, database *kit.Proxy) {
 	t.Helper()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	dsn := kit.MySQL(t)

@@ -43,7 +43,7 @@ func TestBoardOfTwoNodes(t *testing.T) {
 	refused(t, app.Forbidden, func() error { _, err := shopper.WatchBoard(); return err }())
 
 	var buys, reserved int64
-	board := watcher.awaitBoard(func(board *app.Board) (bool, string) {
+	live := watcher.awaitBoard(func(live *app.Board) (bool, string) {
 		if buys < 60 { // a few at each look, so that no second is without
 			for i, n := range []*node{a, b} {
 				c, _ := login(t, n, kit.NewID(), "")
@@ -53,26 +53,26 @@ func TestBoardOfTwoNodes(t *testing.T) {
 				reserved, buys = reserved+1, buys+2
 			}
 		}
-		return len(board.Nodes) == 2 && board.BuysS > 1 && board.ReservedS > 0 && board.ConfirmedS > 0 &&
-			board.PressMS.N > 1 &&
-			board.RefusedS[app.LimitReached] > 0, fmt.Sprintf("after %d buys the board is %+v", buys, board)
+		return len(live.Nodes) == 2 && live.BuysS > 1 && live.ReservedS > 0 && live.ConfirmedS > 0 &&
+			live.PressMS.N > 1 &&
+			live.RefusedS[app.LimitReached] > 0, fmt.Sprintf("after %d buys the board is %+v", buys, live)
 	})
-	i := slices.IndexFunc(board.Sales, func(shown app.BoardSale) bool { return shown.ID == sale.ID })
-	if i < 0 || board.Sales[i].Phase != app.Open || board.Sales[i].Name != "Lamp" || board.Sales[i].Initial != 100 {
-		t.Errorf("sales %+v", board.Sales)
+	i := slices.IndexFunc(live.Sales, func(shown app.BoardSale) bool { return shown.ID == sale.ID })
+	if i < 0 || live.Sales[i].Phase != app.Open || live.Sales[i].Name != "Lamp" || live.Sales[i].Initial != 100 {
+		t.Errorf("sales %+v", live.Sales)
 	}
-	if len(board.Partitions) != 8 || board.PressMS.P50 < 1 || board.PressMS.P99 < board.PressMS.P50 {
-		t.Errorf("%d partitions, press to order %+v", len(board.Partitions), board.PressMS)
+	if len(live.Partitions) != 8 || live.PressMS.P50 < 1 || live.PressMS.P99 < live.PressMS.P50 {
+		t.Errorf("%d partitions, press to order %+v", len(live.Partitions), live.PressMS)
 	}
 	for i, roles := range [][]string{{"api", "worker", "sweeper"}, {"api"}} {
-		n := board.Nodes[i]
-		if !slices.Equal(n.Roles, roles) || n.Heap == 0 || len(n.Leases) != 1 || n.Leases[0].Until < board.Now {
+		n := live.Nodes[i]
+		if !slices.Equal(n.Roles, roles) || n.Heap == 0 || len(n.Leases) != 1 || n.Leases[0].Until < live.Now {
 			t.Errorf("node %+v, want the roles %v and a lease that holds", n, roles)
 		}
 	}
 	s.drained(sale)
-	settled := watcher.awaitBoard(func(board *app.Board) (bool, string) {
-		shown := board.Sales[slices.IndexFunc(board.Sales, func(x app.BoardSale) bool { return x.ID == sale.ID })]
+	settled := watcher.awaitBoard(func(live *app.Board) (bool, string) {
+		shown := live.Sales[slices.IndexFunc(live.Sales, func(x app.BoardSale) bool { return x.ID == sale.ID })]
 		return shown.Held == reserved && shown.Stock == 100-reserved, fmt.Sprintf("of %d: %+v", reserved, shown)
 	})
 	if len(settled.Alarms) != 0 {
@@ -86,8 +86,8 @@ func TestBoardOfTwoNodes(t *testing.T) {
 	})
 
 	server.Kill()
-	watcher.awaitBoard(func(board *app.Board) (bool, string) {
-		is := slices.ContainsFunc(board.Alarms, func(a app.Alarm) bool { return a.Name == app.AlarmRedisAway })
-		return is && len(board.Nodes) == 1, fmt.Sprintf("alarms %+v, nodes %+v", board.Alarms, board.Nodes)
+	watcher.awaitBoard(func(live *app.Board) (bool, string) {
+		is := slices.ContainsFunc(live.Alarms, func(a app.Alarm) bool { return a.Name == app.AlarmRedisAway })
+		return is && len(live.Nodes) == 1, fmt.Sprintf("alarms %+v, nodes %+v", live.Alarms, live.Nodes)
 	})
 }

@@ -43,16 +43,16 @@ func dial(t *testing.T, n *node) *client {
 
 func tryDial(t *testing.T, n *node, checked bool) (*client, error) {
 	c := &client{t: t, ticks: make(map[app.ID]wsclient.TickLine)}
-	shop := "http://" + n.addr
+	testShop := "http://" + n.addr
 	messages, err := described()
 	if err != nil {
 		return nil, err
 	}
-	dialer := wsclient.Dialer{Origin: shop, Heard: c.take}
+	dialer := wsclient.Dialer{Origin: testShop, Heard: c.take}
 	if checked {
 		dialer.Seen = messages.Seen(t)
 	}
-	if c.Conn, err = dialer.Dial(t.Context(), shop); err != nil {
+	if c.Conn, err = dialer.Dial(t.Context(), testShop); err != nil {
 		return nil, err
 	}
 	t.Cleanup(func() {
@@ -125,9 +125,9 @@ func (c *client) cannotBuy(code app.Code, sale app.ID, qty int, key string) *app
 }
 
 // cancels cancels an order and answers what it is then.
-func (c *client) cancels(order app.ID) app.OrderState {
+func (c *client) cancels(placed app.ID) app.OrderState {
 	c.t.Helper()
-	answer, err := c.Cancel(order)
+	answer, err := c.Cancel(placed)
 	if err != nil {
 		c.t.Fatalf("cancel: %v", err)
 	}
@@ -142,9 +142,9 @@ func (c *client) ordersHeard() []*wsclient.OrderEvent {
 }
 
 // heard reports whether an order event of this state has come.
-func (c *client) heard(order app.ID, state app.OrderState) bool {
+func (c *client) heard(placed app.ID, state app.OrderState) bool {
 	return slices.ContainsFunc(c.ordersHeard(), func(e *wsclient.OrderEvent) bool {
-		return e.Order.ID == order && e.Order.State == state
+		return e.Order.ID == placed && e.Order.State == state
 	})
 }
 

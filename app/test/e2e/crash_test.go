@@ -50,10 +50,10 @@ func TestKilledUnderLoadNothingAnsweredIsLost(t *testing.T) {
 
 	s.start()
 	s.drained(sale)
-	for order, key := range answered {
+	for placed, key := range answered {
 		if s.count("SELECT COUNT(*) = 1 AND MIN(id) = ? AND MIN(state) = 'pending' FROM orders WHERE idem_key = ?",
-			order, key) != 1 {
-			t.Errorf("order %s with key %s was answered and does not have exactly one pending row", order, key)
+			placed, key) != 1 {
+			t.Errorf("order %s with key %s was answered and does not have exactly one pending row", placed, key)
 		}
 	}
 	t.Logf("%d buys were answered before the kill", len(answered))
@@ -175,7 +175,7 @@ func TestLossUnderRunningNodesIsRebuilt(t *testing.T) {
 }
 
 // dump copies every key of the sale's partition.
-func (s *shop) dump(sale app.Sale) map[string]string {
+func (s *testShop) dump(sale app.Sale) map[string]string {
 	s.t.Helper()
 	ctx := kit.Context(s.t)
 	keys, err := s.redis.Keys(ctx, fmt.Sprintf("stampede:{%d}:*", sale.Partition)).Result()
@@ -188,7 +188,7 @@ func (s *shop) dump(sale app.Sale) map[string]string {
 	return copied
 }
 
-func (s *shop) restore(copied map[string]string) {
+func (s *testShop) restore(copied map[string]string) {
 	s.t.Helper()
 	ctx := kit.Context(s.t)
 	for key, value := range copied {

@@ -152,7 +152,7 @@ func TestRedisStartedAgainIsNotRecovered(t *testing.T) {
 }
 
 // onePerBuyer demands an order of each of so many buyers, and no second one of anybody.
-func (s *shop) onePerBuyer(sale app.Sale, buyers int) {
+func (s *testShop) onePerBuyer(sale app.Sale, buyers int) {
 	s.t.Helper()
 	if n := s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", sale.ID); n != int64(buyers) {
 		s.t.Errorf("%d orders of %d buyers", n, buyers)
@@ -163,7 +163,7 @@ func (s *shop) onePerBuyer(sale app.Sale, buyers int) {
 }
 
 // buyers lets so many new users buy one unit each on the node.
-func (s *shop) buyers(n *node, sale app.Sale, many int) []app.ID {
+func (s *testShop) buyers(n *node, sale app.Sale, many int) []app.ID {
 	s.t.Helper()
 	users := make([]app.ID, many)
 	var buying sync.WaitGroup

@@ -34,7 +34,7 @@ var gatewayFaults = []map[string]any{
 
 // payer is one buyer with one order, and the fault that strikes it.
 type payer struct {
-	*shop
+	*testShop
 	*node
 	g     *gateway
 	t     *testing.T
@@ -79,7 +79,7 @@ func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 	all.Wait()
 	again.Range(func(p, ends any) bool { // what came later has changed nothing
 		payer := p.(*payer)
-		payer.shop.t, payer.node.t, payer.t = t, t, t
+		payer.testShop.t, payer.node.t, payer.t = t, t, t
 		payer.moneyFits(payer.ends(ends.(app.OrderState)))
 		return !t.Failed()
 	})
@@ -88,9 +88,9 @@ func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 }
 
 // newPayer buys, opens the payment and visits the cashier. Its shop and node fail its own test, not the one around it.
-func newPayer(t *testing.T, s *shop, n *node, g *gateway, sale app.Sale, fault map[string]any) *payer {
+func newPayer(t *testing.T, s *testShop, n *node, g *gateway, sale app.Sale, fault map[string]any) *payer {
 	t.Helper()
-	p := &payer{shop: s.in(t), node: n.in(t), g: g, t: t, who: token(t, kit.NewID()), fault: fault}
+	p := &payer{testShop: s.in(t), node: n.in(t), g: g, t: t, who: token(t, kit.NewID()), fault: fault}
 	p.order = p.bought(sale, p.who, 1)
 	var payment struct{ URL string }
 	p.expect(http.StatusOK, &payment, p.post, "/api/v1/orders/"+p.order.ID.String()+"/pay", p.who,

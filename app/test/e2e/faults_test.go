@@ -7,7 +7,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-func (s *shop) exec(statement string) {
+func (s *testShop) exec(statement string) {
 	s.t.Helper()
 	_, err := s.db.ExecContext(kit.Context(s.t), statement)
 	s.must(err)

@@ -40,17 +40,17 @@ func TestSocketsReachOnlyTheirOwnOrders(t *testing.T) {
 		return err
 	}
 	for _, op := range wsclient.Ops {
-		for _, order := range []app.Order{pending, paid} {
+		for _, placed := range []app.Order{pending, paid} {
 			var err error
 			switch op {
 			case wsclient.Cancel:
-				err = notFound(errOf(c.Cancel(order.ID)))
+				err = notFound(errOf(c.Cancel(placed.ID)))
 			case wsclient.Pay:
-				err = errors.Join(notFound(errOf(c.Pay(order.ID, "page"))), notFound(errOf(c.Pay(order.ID, "qr"))))
+				err = errors.Join(notFound(errOf(c.Pay(placed.ID, "page"))), notFound(errOf(c.Pay(placed.ID, "qr"))))
 			case wsclient.Refund:
-				err = notFound(errOf(c.Refund(order.ID, "not mine")))
+				err = notFound(errOf(c.Refund(placed.ID, "not mine")))
 			case wsclient.Orders:
-				for _, before := range []app.ID{0, order.ID, order.ID + 1} {
+				for _, before := range []app.ID{0, placed.ID, placed.ID + 1} {
 					page, failed := c.Orders(before)
 					err = errors.Join(err, none(len(page.Orders), failed))
 				}
@@ -70,21 +70,21 @@ func TestSocketsReachOnlyTheirOwnOrders(t *testing.T) {
 				err = errors.New("the op has no entry")
 			}
 			if err != nil {
-				t.Errorf("%s for the order of another user, %s: %v", op, order.State, err)
+				t.Errorf("%s for the order of another user, %s: %v", op, placed.State, err)
 			}
 		}
 	}
 	if own := s.buys(c, sale, "the-key-of-both"); own.Order == pending.ID {
 		t.Error("the key of another user returned that user's order")
 	}
-	for _, order := range []app.Order{pending, paid} {
-		if diff := cmp.Diff(order, n.becomes(order.ID, who, order.State)); diff != "" {
+	for _, placed := range []app.Order{pending, paid} {
+		if diff := cmp.Diff(placed, n.becomes(placed.ID, who, placed.State)); diff != "" {
 			t.Errorf("the order changed (-before +after):\n%s", diff)
 		}
 	}
 }
 
-func (s *shop) buys(c *client, sale app.Sale, key string) app.Receipt {
+func (s *testShop) buys(c *client, sale app.Sale, key string) app.Receipt {
 	s.t.Helper()
 	receipt, err := c.BuyUntilKnown(sale.ID, 1, key)
 	s.must(err)
@@ -104,9 +104,9 @@ func TestCancelledBuysCountTowardsTheCap(t *testing.T) {
 	one, _ := login(t, n, user, "")
 	two, _ := login(t, n, user, "")
 	for i := range sale.Cap {
-		order := s.buys(one, sale, fmt.Sprintf("buy-again-%d", i)).Order
-		n.becomes(order, token(t, user), app.Pending)
-		if state := two.cancels(order); state != app.Cancelled {
+		placed := s.buys(one, sale, fmt.Sprintf("buy-again-%d", i)).Order
+		n.becomes(placed, token(t, user), app.Pending)
+		if state := two.cancels(placed); state != app.Cancelled {
 			t.Fatalf("cancelled order: %s", state)
 		}
 		one, two = two, one

@@ -47,10 +47,10 @@ func (g *gateway) in(t *testing.T) *gateway {
 }
 
 // payAtCashier sends the buyer to the address that the shop gave, and presses Pay.
-func (g *gateway) payAtCashier(url string, order app.ID) {
+func (g *gateway) payAtCashier(url string, placed app.ID) {
 	g.t.Helper()
 	for _, step := range []struct{ method, url string }{
-		{http.MethodGet, url}, {http.MethodPost, g.base + "/admin/trades/" + order.String() + "/pay"},
+		{http.MethodGet, url}, {http.MethodPost, g.base + "/admin/trades/" + placed.String() + "/pay"},
 	} {
 		request, err := http.NewRequestWithContext(kit.Context(g.t), step.method, step.url, nil)
 		if err != nil {

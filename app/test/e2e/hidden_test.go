@@ -16,7 +16,7 @@ import (
 )
 
 // hiddenSale offers a hidden sale that is open now, and returns tokens of guests that are bound to it.
-func (s *shop) hiddenSale(n *node, units int64, guests int) (app.SaleRecord, []string) {
+func (s *testShop) hiddenSale(n *node, units int64, guests int) (app.SaleRecord, []string) {
 	s.t.Helper()
 	like, operator := s.open(units, 1), operatorToken(s.t)
 	var slot app.Slot

@@ -91,24 +91,24 @@ func (n *node) sells(g *gateway, c *client, sale app.Sale, who, operator, text s
 	n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{
 		"qty": 1, "key": "hostile-" + sale.ID.String(), "address": address,
 	})
-	order := n.becomes(receipt.Order, who, app.Pending)
-	if diff := cmp.Diff(&address, order.Address); diff != "" || order.ProductName != text {
-		n.t.Errorf("%q came back as %q, its address (-sent +read):\n%s", text, order.ProductName, diff)
+	placed := n.becomes(receipt.Order, who, app.Pending)
+	if diff := cmp.Diff(&address, placed.Address); diff != "" || placed.ProductName != text {
+		n.t.Errorf("%q came back as %q, its address (-sent +read):\n%s", text, placed.ProductName, diff)
 	}
 	kit.Eventually(n.t, patience, func() (bool, string) {
-		return c.heard(order.ID, app.Pending), "the socket has not heard of the order"
+		return c.heard(placed.ID, app.Pending), "the socket has not heard of the order"
 	})
 	for _, e := range c.ordersHeard() {
-		if e.Order.ID == order.ID && (cmp.Diff(&address, e.Order.Address) != "" || e.Order.ProductName != text) {
+		if e.Order.ID == placed.ID && (cmp.Diff(&address, e.Order.Address) != "" || e.Order.ProductName != text) {
 			n.t.Errorf("%q was told on the socket as %+v", text, e.Order)
 		}
 	}
-	n.paid(g, order, who)
-	n.askedAndDeclined(order.ID, who, operator, text)
+	n.paid(g, placed, who)
+	n.askedAndDeclined(placed.ID, who, operator, text)
 }
 
 // offerNamed puts a product on sale that has the text in every field.
-func (s *shop) offerNamed(text string) app.Sale {
+func (s *testShop) offerNamed(text string) app.Sale {
 	s.t.Helper()
 	category := app.Category{ID: kit.NewID()}
 	category.Name = short(text, 40) + category.ID.String()
@@ -156,16 +156,16 @@ func (n *node) shows(sale app.Sale, text string) {
 }
 
 // askedAndDeclined writes the text as a buyer's reason and as an operator's note.
-func (n *node) askedAndDeclined(order app.ID, who, operator, text string) {
+func (n *node) askedAndDeclined(placed app.ID, who, operator, text string) {
 	n.t.Helper()
-	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+order.String()+"/refund", who, map[string]any{"reason": text})
+	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+placed.String()+"/refund", who, map[string]any{"reason": text})
 	var seen struct{ Refund app.Refund }
-	desk := "/api/v1/operator/orders/" + order.String()
+	desk := "/api/v1/operator/orders/" + placed.String()
 	n.expect(http.StatusOK, &seen, n.read, desk, operator, nil)
 	if seen.Refund.Reason != text {
 		n.t.Errorf("the reason %q came back as %q", text, seen.Refund.Reason)
 	}
-	n.expect(http.StatusOK, nil, n.post, "/api/v1/operator/refunds/"+order.String()+"/decline", operator,
+	n.expect(http.StatusOK, nil, n.post, "/api/v1/operator/refunds/"+placed.String()+"/decline", operator,
 		map[string]any{"note": text})
 	n.expect(http.StatusOK, &seen, n.read, desk, operator, nil)
 	if seen.Refund.Note != text || seen.Refund.State != app.RefundDeclined {
@@ -178,14 +178,14 @@ func (n *node) approved(who, operator string) {
 	n.t.Helper()
 	var bought struct{ Orders []app.Order }
 	n.expect(http.StatusOK, &bought, n.read, "/api/v1/orders?limit=1", who, nil)
-	order := bought.Orders[0].ID
-	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+order.String()+"/refund", who,
+	placed := bought.Orders[0].ID
+	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+placed.String()+"/refund", who,
 		map[string]any{"reason": "again"})
-	approve := "/api/v1/operator/refunds/" + order.String() + "/approve"
+	approve := "/api/v1/operator/refunds/" + placed.String() + "/approve"
 	n.expect(http.StatusForbidden, nil, n.post, approve, who, nil)
-	n.becomes(order, who, app.Paid)
+	n.becomes(placed, who, app.Paid)
 	n.expect(http.StatusOK, nil, n.post, approve, operator, nil)
-	n.becomes(order, who, app.Refunded)
+	n.becomes(placed, who, app.Refunded)
 }
 
 // searches puts the texts where ids, days and states are expected: each is refused in the one form, and none finds

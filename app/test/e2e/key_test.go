@@ -69,7 +69,7 @@ func TestSameKeySameOrderWhateverHappenedSince(t *testing.T) {
 }
 
 // flagged tells from the metrics whether the node has turned anyone away without Redis.
-func (s *shop) flagged(n *node) bool {
+func (s *testShop) flagged(n *node) bool {
 	s.t.Helper()
 	return n.metric("stampede_soldout_turned_away_total") > 0
 }

@@ -46,7 +46,7 @@ func TestEveryLoadScenario(t *testing.T) {
 
 // everyScenario runs all scenarios over the same sockets, each for a moment, and looks at the checks that each has
 // made.
-func (s *shop) everyScenario(n *node, moment time.Duration) []scenarioResult {
+func (s *testShop) everyScenario(n *node, moment time.Duration) []scenarioResult {
 	s.t.Helper()
 	scenarios := []string{"idle", "time", "buy", "soldout", "burst", "chain", "fanout", "reconnect"}
 	args := append([]string{"load"}, scenarios...)

@@ -20,7 +20,7 @@ func mailTo(server *kit.MailServer) []string {
 }
 
 // buyerWithMail has an account.
-func (s *shop) buyerWithMail(email string) app.User {
+func (s *testShop) buyerWithMail(email string) app.User {
 	s.t.Helper()
 	u := app.User{
 		ID: kit.NewID(), Email: email, Name: "Ada", Role: app.Shopper, Lang: "en", State: app.UserActive,

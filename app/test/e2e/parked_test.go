@@ -66,7 +66,7 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 }
 
 // appendPostings appends postings as soon as a worker allows it.
-func (s *shop) appendPostings(postings ...app.OutboxMessage) {
+func (s *testShop) appendPostings(postings ...app.OutboxMessage) {
 	s.t.Helper()
 	kit.Eventually(s.t, patience, func() (bool, string) {
 		_, err := streams.NewPaidStream(s.redis).Append(kit.Context(s.t), 0, postings)

@@ -18,7 +18,7 @@ import (
 )
 
 // asking is a sale that is open now and asks for something.
-func (s *shop) asking(units int64, limit int, kind app.Challenge) app.Sale {
+func (s *testShop) asking(units int64, limit int, kind app.Challenge) app.Sale {
 	s.t.Helper()
 	sale := s.open(units, limit)
 	s.must(s.store.SetChallenge(kit.Context(s.t), sale.ID, kind))
@@ -139,7 +139,7 @@ func (n *node) solve(t *testing.T, user, sale app.ID, task, nonce string) (answe
 }
 
 // readPicture returns the answer of a picture. Nobody can know it, so it replaces the hash in Redis by that of 246810.
-func (s *shop) readPicture(task string) (answer string, err error) {
+func (s *testShop) readPicture(task string) (answer string, err error) {
 	id, _, _ := strings.Cut(task, ".")
 	sum := sha256.Sum256([]byte(id + ":246810"))
 	return "246810", s.redis.SetArgs(context.Background(), "stampede:{captcha}:"+id, hex.EncodeToString(sum[:]),

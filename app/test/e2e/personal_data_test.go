@@ -13,7 +13,7 @@ import (
 )
 
 // addUser makes an account as an operator does, with a password on standard input.
-func (s *shop) addUser(email, password string, flags ...string) {
+func (s *testShop) addUser(email, password string, flags ...string) {
 	s.t.Helper()
 	cmd := exec.CommandContext(kit.Context(s.t), binary, append([]string{"user", "add", email, "--password"}, flags...)...)
 	cmd.Env = append(cmd.Environ(), append(s.settings, "STAMPEDE_JWT_SECRET="+secret)...)
@@ -71,7 +71,7 @@ func TestPeopleHaveTheirDataDeleted(t *testing.T) {
 
 // erases keeps an address, buys twice, cancels one order, exports the data of a user and deletes it. A guest has no
 // password.
-func (n *node) erases(s *shop, sale app.Sale, user app.ID, token, password string) {
+func (n *node) erases(s *testShop, sale app.Sale, user app.ID, token, password string) {
 	n.t.Helper()
 	address := map[string]any{"name": "李雷", "phone": "13800000000", "text": "北京市海淀区 1 号"}
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/me/addresses", token, address)

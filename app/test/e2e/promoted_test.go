@@ -13,7 +13,7 @@ import (
 
 // promotion is a sale whose primary database dies in the middle of it, and whose replica is promoted.
 type promotion struct {
-	*shop
+	*testShop
 	t                *testing.T
 	g                *gateway
 	primary, replica *kit.MariaDBServer
@@ -35,7 +35,7 @@ func newPair(t *testing.T, semiSync bool) *promotion {
 	p := &promotion{t: t, g: startGateway(t)}
 	p.primary, p.replica = kit.StartReplicated(t, semiSync)
 	p.wire = kit.NewProxy(t, p.primary.Database())
-	p.shop = openShop(t, kit.Redis(t), p.wire.URL, p.g.settings...)
+	p.testShop = openShop(t, kit.Redis(t), p.wire.URL, p.g.settings...)
 	return p
 }
 

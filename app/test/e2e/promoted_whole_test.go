@@ -277,11 +277,11 @@ func TestRecoverListsWhatAnOperatorHasToSettle(t *testing.T) {
 		report, code = p.recover()
 		return code == 3 && len(report.Problems) == 2, fmt.Sprintf("recover exits %d: %+v", code, report)
 	})
-	for order, want := range map[app.ID]string{refunded.ID: "decide on its refund", lost.ID: "has no row"} {
+	for placed, want := range map[app.ID]string{refunded.ID: "decide on its refund", lost.ID: "has no row"} {
 		if !slices.ContainsFunc(report.Problems, func(one recovery.Problem) bool {
-			return one.Sale == p.sale.ID && one.Order == order && strings.Contains(one.Says, want)
+			return one.Sale == p.sale.ID && one.Order == placed && strings.Contains(one.Says, want)
 		}) {
-			t.Errorf("order %s: %q is not in %+v", order, want, report.Problems)
+			t.Errorf("order %s: %q is not in %+v", placed, want, report.Problems)
 		}
 	}
 	kit.Eventually(t, patience, func() (bool, string) { // until the node works on the promoted database

@@ -80,12 +80,12 @@ func (n *node) bought(sale app.Sale, who string, qty int) app.Order {
 const nextState = "?wait=1"
 
 // becomes waits until the order has the state.
-func (n *node) becomes(order app.ID, who string, state app.OrderState) (o app.Order) {
+func (n *node) becomes(placed app.ID, who string, state app.OrderState) (o app.Order) {
 	n.t.Helper()
-	path := "/api/v1/orders/" + order.String()
+	path := "/api/v1/orders/" + placed.String()
 	kit.Eventually(n.t, patience, func() (bool, string) {
 		n.expect(http.StatusOK, &o, n.read, path, who, nil)
-		path = "/api/v1/orders/" + order.String() + nextState
+		path = "/api/v1/orders/" + placed.String() + nextState
 		return o.State == state, fmt.Sprintf("the order is %s (%s), not %s", o.State, o.Reason, state)
 	})
 	return o
@@ -110,24 +110,24 @@ func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 	sale := s.open(5, 2)
 	n := s.start()
 	who := token(t, kit.NewID())
-	order := n.paid(g, n.bought(sale, who, 2), who)
+	placed := n.paid(g, n.bought(sale, who, 2), who)
 
 	ask := func() (state struct{ State app.OrderState }) {
-		n.expect(http.StatusOK, &state, n.post, "/api/v1/orders/"+order.ID.String()+"/refund", who,
+		n.expect(http.StatusOK, &state, n.post, "/api/v1/orders/"+placed.ID.String()+"/refund", who,
 			map[string]any{"reason": "尺码不合适"})
 		return state
 	}
 	if state := ask(); state.State != app.Refunding && state.State != app.Refunded {
 		t.Errorf("asked for the refund: %s", state.State)
 	}
-	if o := n.becomes(order.ID, who, app.Refunded); o.Reason != app.ReasonRefundBuyer ||
-		o.AmountFen != order.AmountFen {
+	if o := n.becomes(placed.ID, who, app.Refunded); o.Reason != app.ReasonRefundBuyer ||
+		o.AmountFen != placed.AmountFen {
 		t.Errorf("%+v", o)
 	}
 	if state := ask(); state.State != app.Refunded {
 		t.Errorf("asked again: %s", state.State)
 	}
-	if taken, refunded := g.ledger(); taken != order.AmountFen || refunded != order.AmountFen {
+	if taken, refunded := g.ledger(); taken != placed.AmountFen || refunded != placed.AmountFen {
 		t.Errorf("the gateway took %d and gave back %d", taken, refunded)
 	}
 	kit.Eventually(t, patience, func() (bool, string) {
@@ -144,8 +144,8 @@ func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 	kit.Eventually(t, patience, func() (bool, string) {
 		got = nil
 		for delivery, p := range h.heard() {
-			if p.Order == order.ID {
-				got = append(got, strings.TrimPrefix(delivery, order.ID.String())+" "+string(p.State))
+			if p.Order == placed.ID {
+				got = append(got, strings.TrimPrefix(delivery, placed.ID.String())+" "+string(p.State))
 			}
 		}
 		slices.Sort(got)
@@ -156,22 +156,22 @@ func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 	}
 	stream, err := s.redis.XRange(kit.Context(t), "stampede:{backoffice}:paid", "-", "+").Result()
 	s.must(err)
-	if out := fmt.Sprint(stream); len(stream) != 2 || strings.Count(out, `"order":"`+order.ID.String()+`"`) != 2 {
+	if out := fmt.Sprint(stream); len(stream) != 2 || strings.Count(out, `"order":"`+placed.ID.String()+`"`) != 2 {
 		t.Errorf("the back office's stream: %s", out)
 	}
-	s.booksAgree(n, order)
+	s.booksAgree(n, placed)
 }
 
 // booksAgree compares today's books with the gateway, and once more after somebody has lost a payment.
-func (s *shop) booksAgree(n *node, order app.Order) {
+func (s *testShop) booksAgree(n *node, placed app.Order) {
 	s.t.Helper()
 	zone, err := time.LoadLocation("Asia/Shanghai")
 	s.must(err)
-	day := order.PaidAt.Time().In(zone).Format(time.DateOnly)
+	day := placed.PaidAt.Time().In(zone).Format(time.DateOnly)
 	if out, code := n.run("pay", "reconcile", "--day", day); code != 0 || !strings.Contains(out, "0 differences") {
 		s.t.Errorf("reconcile exits %d:\n%s", code, out)
 	}
-	_, err = s.db.ExecContext(kit.Context(s.t), "DELETE FROM payments WHERE order_id = ?", order.ID)
+	_, err = s.db.ExecContext(kit.Context(s.t), "DELETE FROM payments WHERE order_id = ?", placed.ID)
 	s.must(err)
 	if out, code := n.run("pay", "reconcile", "--day", day, "--json"); code != 3 ||
 		!strings.Contains(out, "not_entered") {

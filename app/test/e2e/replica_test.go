@@ -47,7 +47,7 @@ func TestListsAndReportsComeFromTheReplica(t *testing.T) {
 }
 
 // showsEachOrder wants each new order in the list and in the report as soon as its buyer has it.
-func (s *shop) showsEachOrder(n *node, sale app.Sale, many int) {
+func (s *testShop) showsEachOrder(n *node, sale app.Sale, many int) {
 	s.t.Helper()
 	operator := operatorToken(s.t)
 	for range many {

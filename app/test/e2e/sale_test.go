@@ -162,7 +162,7 @@ func TestTenThousandEqualDeadlines(t *testing.T) {
 
 // expires moves all pending orders of the sale to the same deadline, waits until its units are back, and returns how
 // long after the deadline that was.
-func (s *shop) expires(sale app.Sale, units int64) (late time.Duration) {
+func (s *testShop) expires(sale app.Sale, units int64) (late time.Duration) {
 	s.t.Helper()
 	deadline := s.sameDeadline(sale, 3*time.Second)
 	kit.Eventually(s.t, patience, func() (bool, string) {
@@ -177,7 +177,7 @@ func (s *shop) expires(sale app.Sale, units int64) (late time.Duration) {
 }
 
 // sameDeadline moves all pending orders of the sale to one deadline, in the rows and in the delay queue.
-func (s *shop) sameDeadline(sale app.Sale, in time.Duration) app.Millis {
+func (s *testShop) sameDeadline(sale app.Sale, in time.Duration) app.Millis {
 	s.t.Helper()
 	ctx := kit.Context(s.t)
 	now, err := s.redis.Time(ctx).Result()

@@ -19,12 +19,12 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 	sale := s.open(5, 2)
 	n := s.start()
 	who, operator := token(t, kit.NewID()), operatorToken(t)
-	order := n.paid(g, n.bought(sale, who, 2), who)
-	mine, desk := "/api/v1/orders/"+order.ID.String(), "/api/v1/operator"
+	placed := n.paid(g, n.bought(sale, who, 2), who)
+	mine, desk := "/api/v1/orders/"+placed.ID.String(), "/api/v1/operator"
 
 	n.expect(http.StatusConflict, nil, n.post, mine+"/receipt", who, nil)
 	file := map[string]any{
-		"csv": fmt.Sprintf("order,carrier,tracking\n%s,顺丰速运,SF1234567890\n%s,SF,SF2\n", order.ID, kit.NewID()),
+		"csv": fmt.Sprintf("order,carrier,tracking\n%s,顺丰速运,SF1234567890\n%s,SF,SF2\n", placed.ID, kit.NewID()),
 	}
 	for _, want := range []string{"1 0 1", "0 1 1"} { // the same file again changes nothing
 		var r app.ShipReport
@@ -33,7 +33,7 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 			t.Errorf("the file: %+v, want %s", r, want)
 		}
 	}
-	if o := n.becomes(order.ID, who, app.Shipped); o.Tracking != "顺丰速运 SF1234567890" {
+	if o := n.becomes(placed.ID, who, app.Shipped); o.Tracking != "顺丰速运 SF1234567890" {
 		t.Errorf("its buyer reads %q", o.Tracking)
 	}
 	n.expect(http.StatusNotFound, nil, n.post, mine+"/receipt", token(t, kit.NewID()), nil)
@@ -45,17 +45,17 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 		}
 	}
 	n.expect(http.StatusConflict, nil, n.post, mine+"/refund", who, map[string]any{"reason": "too late"})
-	n.expect(http.StatusConflict, nil, n.post, desk+"/orders/"+order.ID.String()+"/ship", operator,
+	n.expect(http.StatusConflict, nil, n.post, desk+"/orders/"+placed.ID.String()+"/ship", operator,
 		map[string]any{"carrier": "SF", "tracking": "SF3", "replace": true})
 
 	var found struct{ Orders []app.Order }
-	n.expect(http.StatusOK, &found, n.read, desk+"/orders?state=finished&q="+order.TradeNo, operator, nil)
-	if len(found.Orders) != 1 || found.Orders[0].ID != order.ID {
+	n.expect(http.StatusOK, &found, n.read, desk+"/orders?state=finished&q="+placed.TradeNo, operator, nil)
+	if len(found.Orders) != 1 || found.Orders[0].ID != placed.ID {
 		t.Errorf("found %+v", found.Orders)
 	}
 	var report app.SaleReport
 	n.expect(http.StatusOK, &report, n.read, desk+"/sales/"+sale.ID.String()+"/report", operator, nil)
-	if b := report.Balance; report.Money.NetFen != order.AmountFen || b.Redis.Sold != 2 || b.Database.Sold != 2 ||
+	if b := report.Balance; report.Money.NetFen != placed.AmountFen || b.Redis.Sold != 2 || b.Database.Sold != 2 ||
 		len(b.Failures) != 0 || len(report.Speed.Minutes) != 1 {
 		t.Errorf("the report: %+v", report)
 	}
@@ -67,7 +67,7 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 	})
 	for _, command := range []string{"report " + sale.ID.String(), "order list --state finished", "pay list"} {
 		if out, code := n.run(strings.Fields(command)...); code != 0 || !strings.Contains(out, "finished") &&
-			!strings.Contains(out, order.TradeNo) {
+			!strings.Contains(out, placed.TradeNo) {
 			t.Errorf("%s exits %d:\n%s", command, code, out)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 // shop is one pair of stores and what is sold from them.
-type shop struct {
+type testShop struct {
 	t        *testing.T
 	redisURL string
 	dsn      string
@@ -32,7 +32,7 @@ type shop struct {
 }
 
 // openShop makes tables in a fresh database. Extra settings go to every node.
-func openShop(t *testing.T, redisURL, dsn string, settings ...string) *shop {
+func openShop(t *testing.T, redisURL, dsn string, settings ...string) *testShop {
 	t.Helper()
 	ctx := kit.Context(t)
 	books, err := store.OpenMySQL(ctx, dsn)
@@ -52,7 +52,7 @@ func openShop(t *testing.T, redisURL, dsn string, settings ...string) *shop {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	stores := []string{"STAMPEDE_REDIS_URL=" + redisURL, "STAMPEDE_MYSQL_DSN=" + dsn}
-	return &shop{
+	return &testShop{
 		t: t, redisURL: redisURL, dsn: dsn, store: books, db: db, redis: plainRedis(t, redisURL),
 		settings: append(stores, settings...),
 	}
@@ -75,30 +75,30 @@ func plainRedis(t *testing.T, url string) *redis.Client {
 }
 
 // newShop is a shop on the shared test stores.
-func newShop(t *testing.T, settings ...string) *shop {
+func newShop(t *testing.T, settings ...string) *testShop {
 	t.Helper()
 	return openShop(t, kit.Redis(t), kit.MySQL(t), settings...)
 }
 
 // in is the shop for a test within the test, which fails by itself.
-func (s *shop) in(t *testing.T) *shop {
+func (s *testShop) in(t *testing.T) *testShop {
 	own := *s
 	own.t = t
 	return &own
 }
 
-func (s *shop) start(settings ...string) *node {
+func (s *testShop) start(settings ...string) *node {
 	s.t.Helper()
 	return start(s.t, append(s.settings, settings...)...)
 }
 
-func (s *shop) run(args ...string) (string, int) {
+func (s *testShop) run(args ...string) (string, int) {
 	s.t.Helper()
 	return run(s.t, s.settings, args...)
 }
 
 // offer puts one product on sale in a window of its own, and answers the sale.
-func (s *shop) offer(units int64, limit int, opens, closes time.Time) app.Sale {
+func (s *testShop) offer(units int64, limit int, opens, closes time.Time) app.Sale {
 	s.t.Helper()
 	return s.add(app.Sale{
 		Initial: units, Limit: limit, Cap: max(10, limit), Challenge: app.ChallengeNone,
@@ -107,13 +107,13 @@ func (s *shop) offer(units int64, limit int, opens, closes time.Time) app.Sale {
 }
 
 // add completes the sale with a product of its own and stores both.
-func (s *shop) add(sale app.Sale) app.Sale {
+func (s *testShop) add(sale app.Sale) app.Sale {
 	s.t.Helper()
 	sale.Slot, sale.Partition = s.theSlot().ID, int(kit.NewID())%8
 	return kit.Offer(s.t, s.store, sale)
 }
 
-func (s *shop) theSlot() app.Slot {
+func (s *testShop) theSlot() app.Slot {
 	s.t.Helper()
 	if s.slot.ID == 0 {
 		s.slot = kit.OpenSlot(s.t, s.store)
@@ -121,7 +121,7 @@ func (s *shop) theSlot() app.Slot {
 	return s.slot
 }
 
-func (s *shop) must(err error) {
+func (s *testShop) must(err error) {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)
@@ -129,7 +129,7 @@ func (s *shop) must(err error) {
 }
 
 // open is a sale that has just opened and stays open.
-func (s *shop) open(units int64, limit int) app.Sale {
+func (s *testShop) open(units int64, limit int) app.Sale {
 	s.t.Helper()
 	now := time.Now()
 	return s.offer(units, limit, now.Add(-time.Second), now.Add(time.Hour))
@@ -160,13 +160,13 @@ func issue(t *testing.T, user app.ID, name string, role app.Role) string {
 }
 
 // count asks the database for one number.
-func (s *shop) count(query string, args ...any) int64 {
+func (s *testShop) count(query string, args ...any) int64 {
 	s.t.Helper()
 	return kit.Count(s.t, s.db, query, args...)
 }
 
 // counter reads one number of a sale from Redis, by the names that operators type.
-func (s *shop) counter(sale app.Sale, field string) int64 {
+func (s *testShop) counter(sale app.Sale, field string) int64 {
 	s.t.Helper()
 	n, err := s.redis.HGet(kit.Context(s.t), kit.SaleKey(&sale), field).Int64()
 	if err != nil {
@@ -178,7 +178,7 @@ func (s *shop) counter(sale app.Sale, field string) int64 {
 func streamKey(sale app.Sale) string { return fmt.Sprintf("stampede:{%d}:orders", sale.Partition) }
 
 // drained waits until every reservation of the sale is settled.
-func (s *shop) drained(sale app.Sale) {
+func (s *testShop) drained(sale app.Sale) {
 	s.t.Helper()
 	kit.Eventually(s.t, patience, func() (bool, string) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -192,7 +192,7 @@ func (s *shop) drained(sale app.Sale) {
 }
 
 // audit runs `stampede audit` and demands that it passes.
-func (s *shop) audit(sale app.Sale) {
+func (s *testShop) audit(sale app.Sale) {
 	s.t.Helper()
 	out, code := s.run("audit", "--sale", sale.ID.String())
 	if code != 0 {
@@ -201,7 +201,7 @@ func (s *shop) audit(sale app.Sale) {
 }
 
 // deadLetters lists them as a script would.
-func (s *shop) deadLetters() []app.DeadLetter {
+func (s *testShop) deadLetters() []app.DeadLetter {
 	s.t.Helper()
 	out, code := s.run("dead", "list", "--json")
 	var letters []app.DeadLetter
@@ -212,6 +212,6 @@ func (s *shop) deadLetters() []app.DeadLetter {
 }
 
 // rowsOf counts the rows of a sale.
-func (s *shop) rowsOf(sale *app.Sale) int64 {
+func (s *testShop) rowsOf(sale *app.Sale) int64 {
 	return s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", sale.ID)
 }

@@ -37,7 +37,7 @@ type holder struct {
 
 // holders are all of them.
 type holders struct {
-	s    *shop
+	s    *testShop
 	node *node // for operators
 	way  way
 	sale app.Sale
@@ -74,10 +74,10 @@ func TestTenThousandSocketsThroughNginx(t *testing.T) {
 	until := time.Now().Add(heldFor)
 	buyer := h.way.visit(t, "127.0.0.40")
 	mine := token(t, kit.NewID())
-	order := h.buy(buyer, mine, "first-press")
+	placed := h.buy(buyer, mine, "first-press")
 	h.hear(99, "the first buy")
 	polled := make(chan error, 1)
-	go func() { polled <- longPoll(kit.Context(t), buyer, order, mine) }()
+	go func() { polled <- longPoll(kit.Context(t), buyer, placed, mine) }()
 	h.stay(until)
 	if err := <-polled; err != nil {
 		t.Error(err)
@@ -262,9 +262,9 @@ func (h *holders) askFrom(from string, headers ...string) answered {
 }
 
 // longPoll asks for an order that does not move, as long as may be.
-func longPoll(ctx context.Context, v *visitor, order app.ID, token string) error {
+func longPoll(ctx context.Context, v *visitor, placed app.ID, token string) error {
 	began := time.Now()
-	a, err := v.ask(ctx, http.MethodGet, "/api/v1/orders/"+order.String()+"?wait=30", token)
+	a, err := v.ask(ctx, http.MethodGet, "/api/v1/orders/"+placed.String()+"?wait=30", token)
 	if err != nil || a.code != http.StatusOK || time.Since(began) < 29*time.Second {
 		return fmt.Errorf("a long poll beside the sockets, after %v: %v: %d %s", time.Since(began), err, a.code, a.text)
 	}

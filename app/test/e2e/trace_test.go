@@ -54,12 +54,12 @@ func newCollector(t *testing.T) *collector {
 }
 
 // of lists the spans of the trace that has the order in a span named buy.
-func (c *collector) of(order app.ID) map[string]*v1.Span {
+func (c *collector) of(placed app.ID) map[string]*v1.Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var trace string
 	for _, s := range c.spans {
-		if s.Name == "buy" && noted(s, "order") == order.String() {
+		if s.Name == "buy" && noted(s, "order") == placed.String() {
 			trace = string(s.TraceId)
 		}
 	}
@@ -103,26 +103,26 @@ func TestABuyIsTraced(t *testing.T) {
 		c, _ := login(t, front, user, "")
 		buyer := &app.Address{Name: "Ada Liu", Phone: "13955512345", Text: "7 Lamp Street"}
 		key := "traced-key-" + via
-		var order app.ID
+		var placed app.ID
 		if via == "socket" {
 			answer, err := wsclient.Ask[app.Receipt](c.Conn, wsclient.Request{
 				Op: wsclient.Buy, Sale: sale.ID, Qty: 1, Key: key, Address: buyer,
 			})
 			s.must(err)
-			order = answer.Order
+			placed = answer.Order
 		} else {
 			var answer app.Receipt
 			front.expect(http.StatusOK, &answer, front.post, "/api/v1/sales/"+sale.ID.String()+"/buy", token(t, user),
 				map[string]any{"qty": 1, "key": key, "address": buyer})
-			order = answer.Order
+			placed = answer.Order
 		}
 		var spans map[string]*v1.Span
 		kit.Eventually(t, patience, func() (bool, string) {
-			spans = traces.of(order)
+			spans = traces.of(placed)
 			return len(spans) == len(behind), fmt.Sprintf("of %d spans there are %v", len(behind), spans)
 		})
 		kit.Eventually(t, patience, func() (bool, string) {
-			return c.heard(order, app.Pending), "the buyer was not told what the span push says"
+			return c.heard(placed, app.Pending), "the buyer was not told what the span push says"
 		})
 		for name, parent := range behind {
 			span := spans[name]
@@ -139,7 +139,7 @@ func TestABuyIsTraced(t *testing.T) {
 			noted(buy, "state") != "reserved" {
 			t.Errorf("the buy notes %v", buy.Attributes)
 		}
-		if noted(spans["entry"], "order") != order.String() || noted(spans["entry"], "entry") == "" {
+		if noted(spans["entry"], "order") != placed.String() || noted(spans["entry"], "entry") == "" {
 			t.Errorf("the entry notes %v", spans["entry"].Attributes)
 		}
 		for _, secret := range []string{

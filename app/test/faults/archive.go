@@ -7,24 +7,24 @@ import (
 )
 
 // Archive injects faults into the store of the archive.
-func Archive(to app.ArchiveStore, f Fault) app.ArchiveStore { return archive{to, f} }
+func Archive(to app.ArchiveStore, f Fault) app.ArchiveStore { return months{to, f} }
 
-type archive struct {
+type months struct {
 	app.ArchiveStore
 	f Fault
 }
 
-func (a archive) MoveOrders(ctx context.Context, step app.ArchiveStep) (app.ArchiveDone, error) {
+func (a months) MoveOrders(ctx context.Context, step app.ArchiveStep) (app.ArchiveDone, error) {
 	return through(ctx, a.f, "Archive.MoveOrders",
 		func() (app.ArchiveDone, error) { return a.ArchiveStore.MoveOrders(ctx, step) })
 }
 
-func (a archive) PlanArchive(ctx context.Context, sale app.ID, next app.Millis) (bool, error) {
+func (a months) PlanArchive(ctx context.Context, sale app.ID, next app.Millis) (bool, error) {
 	return through(ctx, a.f, "Archive.PlanArchive",
 		func() (bool, error) { return a.ArchiveStore.PlanArchive(ctx, sale, next) })
 }
 
-func (a archive) BlankOrders(
+func (a months) BlankOrders(
 	ctx context.Context, sale, after app.ID, limit int,
 ) (blanked int64, last app.ID, err error) {
 	blanked, err = through(ctx, a.f, "Archive.BlankOrders", func() (n int64, err error) {
@@ -34,7 +34,7 @@ func (a archive) BlankOrders(
 	return blanked, last, err
 }
 
-func (a archive) PlanBlank(ctx context.Context, sale app.ID, next app.Millis) (bool, error) {
+func (a months) PlanBlank(ctx context.Context, sale app.ID, next app.Millis) (bool, error) {
 	return through(ctx, a.f, "Archive.PlanBlank",
 		func() (bool, error) { return a.ArchiveStore.PlanBlank(ctx, sale, next) })
 }

@@ -130,19 +130,19 @@ func (r refunds) FinishRefund(ctx context.Context, order app.ID, now app.Millis)
 }
 
 // Outbox puts a fault before the outbox of the database.
-func Outbox(to app.OutboxStore, f Fault) app.OutboxStore { return outbox{to, f} }
+func Outbox(to app.OutboxStore, f Fault) app.OutboxStore { return postings{to, f} }
 
-type outbox struct {
+type postings struct {
 	app.OutboxStore
 	f Fault
 }
 
-func (o outbox) ClaimOutbox(ctx context.Context, now app.Millis, limit int) ([]app.OutboxMessage, error) {
+func (o postings) ClaimOutbox(ctx context.Context, now app.Millis, limit int) ([]app.OutboxMessage, error) {
 	return through(ctx, o.f, "Outbox.ClaimOutbox",
 		func() ([]app.OutboxMessage, error) { return o.OutboxStore.ClaimOutbox(ctx, now, limit) })
 }
 
-func (o outbox) MarkSent(ctx context.Context, posted []app.OutboxMessage, claimed, sent app.Millis) error {
+func (o postings) MarkSent(ctx context.Context, posted []app.OutboxMessage, claimed, sent app.Millis) error {
 	return o.f(ctx, "Outbox.MarkSent", func() error { return o.OutboxStore.MarkSent(ctx, posted, claimed, sent) })
 }
 
