@@ -11,7 +11,7 @@ import (
 
 // BenchmarkGate is what a buy costs a node from Reserve to its decision while many others wait for the same sale: time
 // of the whole path, Redis and its fsync included, and allocations of this process, which groups share. Of the buys
-// that are traced, spans are made and thrown away: what it costs to send them is in app/trace.
+// that are traced, spans are made and thrown away: what it costs to send them is in app/trace/export.
 func BenchmarkGate(b *testing.B) {
 	for _, c := range []struct {
 		name   string

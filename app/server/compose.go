@@ -21,7 +21,7 @@ import (
 	"stampede/app/limits"
 	"stampede/app/recovery"
 	"stampede/app/store"
-	"stampede/app/trace"
+	"stampede/app/trace/export"
 	"stampede/frontend"
 	"stampede/realtime"
 	"stampede/streams"
@@ -62,7 +62,7 @@ type parts struct {
 	accounts   *account.Accounts
 	board      liveBoard
 	tracer     *app.Tracer     // nil: no buy is traced
-	traces     *trace.Exporter // of the tracer
+	traces     *export.Exporter // of the tracer
 	asked      storeMetrics
 	keeper     *demo.Keeper // nil: the schedule is not kept rolling
 

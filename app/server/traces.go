@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"stampede/app"
-	"stampede/app/trace"
+	"stampede/app/trace/export"
 )
 
 // tracer samples buys, when a collector is named; nil: none is traced. composeTraces says where to.
@@ -27,7 +27,7 @@ func (p *parts) composeTraces(c *Config, version string, registry *prometheus.Re
 	if p.tracer == nil {
 		return nil
 	}
-	traces, err := trace.New(c.OTLPEndpoint, trace.Node{Name: nodeName(p.lease), Version: version})
+	traces, err := export.New(c.OTLPEndpoint, export.Node{Name: nodeName(p.lease), Version: version})
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ var layers = []layer{
 	{path: "app/api/spec"},
 	{path: "app/picture", imports: []string{"app"}, thirdParty: true},
 	{path: "app/markup", thirdParty: true},
-	{path: "app/trace", imports: []string{"app"}, thirdParty: true},
+	{path: "app/trace/export", imports: []string{"app"}, thirdParty: true},
 	{path: "app/limits", imports: []string{"app"}, thirdParty: true},
 	{path: "app/api", imports: []string{"app", "app/limits"}, thirdParty: true},
 	{path: "app/load", imports: []string{"app", "app/wsclient"}, thirdParty: true},
@@ -62,7 +62,7 @@ var layers = []layer{
 		path: "app/server", thirdParty: true, inTests: []string{"app/test/faults"},
 		imports: []string{
 			"app", "app/account", "app/api", "app/alipay", "app/demo", "app/limits", "app/store",
-			"app/mail", "app/markup", "app/picture", "app/recovery", "app/trace", "app/webhook", "streams", "realtime",
+			"app/mail", "app/markup", "app/picture", "app/recovery", "app/trace/export", "app/webhook", "streams", "realtime",
 			"frontend", "migrations",
 		},
 	},

@@ -1,9 +1,9 @@
-// Package trace hands the spans of sampled buys to a collector, by OpenTelemetry's protocol over HTTP. What a span is,
-// and which there are, says app (port_trace.go); here is only how they leave the process.
+// Package export hands the spans of sampled buys to a collector, by OpenTelemetry's protocol over HTTP. What a span is,
+// and which there are, says package trace; here is only how they leave the process.
 //
 // Nobody waits for the collector: spans wait in a bounded queue and are sent together, once a second. What does not
 // fit, and what the collector does not take, is lost, which is said once when it begins and once when it is over.
-package trace
+package export
 
 import (
 	"context"
