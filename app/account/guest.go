@@ -18,32 +18,32 @@ type Guests struct {
 }
 
 // Session is the reply to a guest's log in.
-type Session struct {
+type GuestSession struct {
 	Access string `json:"access"`
-	User   User   `json:"user"`
+	User   Guest   `json:"user"`
 }
 
 // User is a guest.
-type User struct {
+type Guest struct {
 	ID   app.ID `json:"id"`
 	Name string `json:"name"`
 }
 
 // Enter creates a guest if there is no token, and renews a valid guest's token; the role is always Shopper. Tokens of
 // accounts are not renewed here. An invalid token is Unauthorized: a new identity would silently lose the orders.
-func (g *Guests) Enter(bearer string) (Session, error) {
+func (g *Guests) Enter(bearer string) (GuestSession, error) {
 	user, err := g.who(bearer)
 	if err != nil {
-		return Session{}, err
+		return GuestSession{}, err
 	}
 	access, err := g.Issuer.Issue(user.ID, user.Name, app.Shopper, GuestLife)
 	if err != nil {
-		return Session{}, err
+		return GuestSession{}, err
 	}
-	return Session{Access: access, User: user}, nil
+	return GuestSession{Access: access, User: user}, nil
 }
 
-func (g *Guests) who(bearer string) (User, error) {
+func (g *Guests) who(bearer string) (Guest, error) {
 	if bearer != "" {
 		known, err := g.Issuer.Verify(bearer)
 		if err == nil && known.Device != 0 {
@@ -52,14 +52,14 @@ func (g *Guests) who(bearer string) (User, error) {
 		if err == nil && known.Sale != 0 {
 			err = app.Fail(app.Forbidden, "a token that is bound to a sale is not renewed")
 		}
-		return User{ID: known.User, Name: known.Name}, err
+		return Guest{ID: known.User, Name: known.Name}, err
 	}
 	id, err := g.Mint()
 	if err != nil {
-		return User{}, fmt.Errorf("mint user id: %w",
+		return Guest{}, fmt.Errorf("mint user id: %w",
 			errors.Join(err, app.FailBusy("no one can be let in right now; please try again", time.Second)))
 	}
-	return User{ID: id, Name: guestName(id)}, nil
+	return Guest{ID: id, Name: guestName(id)}, nil
 }
 
 // Bound returns the token of a new guest that is bound to the sale.

@@ -46,7 +46,7 @@ func TestEndedGuestIsNotReplaced(t *testing.T) {
 	must(t, err)
 	for name, token := range map[string]string{"ended": ended, "of another key": foreign, "no token at all": "hello"} {
 		s, err := g.Enter(token)
-		if !errors.Is(err, &app.Error{Code: app.Unauthorized}) || s != (Session{}) {
+		if !errors.Is(err, &app.Error{Code: app.Unauthorized}) || s != (GuestSession{}) {
 			t.Errorf("%s: got %+v, %v, want unauthorized", name, s, err)
 		}
 	}
