@@ -11,7 +11,7 @@ import (
 // parcels is a store of one order and its parcel.
 type parcels struct {
 	ShipmentStore
-	*refundStore
+	*oneOrder
 	sent    *Shipment
 	asked   bool
 	letters int
@@ -103,8 +103,8 @@ func (q *mailQueue) Confirm(context.Context, *LostError) error {
 
 func newTestShipping(state OrderState) (*ShippingDesk, *parcels) {
 	tr := &trace{}
-	book := &refundStore{trace: tr, order: Order{ID: 1, Sale: 7, User: 9, State: state, Rev: 3, ToldRev: 3}}
-	p := &parcels{refundStore: book}
+	book := &oneOrder{trace: tr, order: Order{ID: 1, Sale: 7, User: 9, State: state, Rev: 3, ToldRev: 3}}
+	p := &parcels{oneOrder: book}
 	inventory := &fakeInventory{trace: tr, now: 1_000_000}
 	return &ShippingDesk{
 		Inventory: inventory, Orders: book, Shipments: p, Effects: effectsOf(inventory, book, &fakeNotifier{trace: tr}),
@@ -225,7 +225,7 @@ func TestFinisherWritesAndFinishes(t *testing.T) {
 	r := &readers{users: map[ID]User{9: {ID: 9, Email: "a@mail.example", State: UserActive}}}
 	inventory := desk.Inventory.(*fakeInventory)
 	f := &Finisher{
-		Inventory: inventory, Orders: p.refundStore, Shipments: p, Effects: desk.Effects,
+		Inventory: inventory, Orders: p.oneOrder, Shipments: p, Effects: desk.Effects,
 		Mail:  &OrderMail{Users: r, Mailer: r, Now: func() Millis { return inventory.now }},
 		Queue: &mailQueue{trace: p.trace, lost: &LostError{}},
 	}

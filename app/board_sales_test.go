@@ -55,13 +55,13 @@ func TestCountsOfSalesAddUp(t *testing.T) {
 			c.pressOf(7)
 		}
 		c.reserve(7)
-		c.turnAway(7, LayerNode, errSoldOut)
-		c.turnAway(7, LayerNode, errSoldOut)
+		c.turnAway(7, LayerNode, soldOut)
+		c.turnAway(7, LayerNode, soldOut)
 		c.turnAway(7, LayerRedis, FailBusy("m", 1))
 		c.turnAway(7, LayerRedis, errors.New("x"))
 		c.TurnAway(7, LayerPace, Fail(RateLimited, "m"))
 		c.Told(7, 12*time.Millisecond)
-		c.turnAway(8, LayerRedis, errSoldOut) // of a sale that nobody has pressed
+		c.turnAway(8, LayerRedis, soldOut) // of a sale that nobody has pressed
 		store.away = true
 		if err := c.RunOnce(t.Context()); err == nil {
 			t.Error("a lost answer is no answer")
@@ -131,17 +131,17 @@ func TestCountsOfSalesAllocateNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() {
 		c.pressOf(7)
 		c.reserve(7)
-		c.turnAway(7, LayerNode, errSoldOut)
+		c.turnAway(7, LayerNode, soldOut)
 		c.turnAway(7, LayerRedis, busy)
 		c.TurnAway(7, LayerPace, busy)
 		c.Told(7, time.Millisecond)
-		c.turnAway(8, LayerRedis, errSoldOut)
+		c.turnAway(8, LayerRedis, soldOut)
 	}); n != 0 {
 		t.Errorf("%v allocations for each press", n)
 	}
 	var nobody *SaleCounts
 	nobody.pressOf(7)
-	nobody.turnAway(7, LayerNode, errSoldOut)
+	nobody.turnAway(7, LayerNode, soldOut)
 	nobody.TurnAway(7, LayerPace, busy)
 }
 
@@ -174,12 +174,11 @@ func TestCheckoutCountsByLayer(t *testing.T) {
 			t.Parallel()
 			store := &fakeFigures{said: map[ID]map[string]SaleFigures{}}
 			counts, _ := newCounts("1", store)
+			c.sale.ID, c.sale.ClosesAt = 7, 1<<43
 			checkout := &Checkout{
-				Catalogue: NewCatalogue(nil, nil, time.UTC), Gate: c.gate, SoldOut: NewSoldOutFlags(nil),
+				Catalogue: catalogueOf(t, c.sale), Gate: c.gate, SoldOut: NewSoldOutFlags(nil),
 				Clock: NewClock(), Mint: func() (ID, error) { return 11, nil }, Counts: counts,
 			}
-			c.sale.ID, c.sale.ClosesAt = 7, 1<<43
-			checkout.Catalogue.known.sales[7] = &c.sale
 			_, _ = checkout.Buy(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"})
 			must(t, counts.RunOnce(t.Context()))
 			said, _ := store.SaleFigures(t.Context(), 7)

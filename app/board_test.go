@@ -152,12 +152,12 @@ func TestHiddenSalesAreNotTallied(t *testing.T) {
 	t.Parallel()
 	tallies := &Tallies{IsHidden: func(sale ID) bool { return sale == 8 }}
 	for _, sale := range []ID{7, 8, 8, 9} {
-		tallies.Of(sale).TurnAway(errSoldOut)
+		tallies.Of(sale).TurnAway(soldOut)
 	}
 	if all := &tallies.All; all.Pressed() != 2 || all.Refused()[SoldOut] != 2 {
 		t.Errorf("%d buys, %v; want 2", all.Pressed(), all.Refused())
 	}
-	(*Tallies)(nil).Of(7).TurnAway(errSoldOut)
+	(*Tallies)(nil).Of(7).TurnAway(soldOut)
 	flow := Flow{Confirmed: 5, Hidden: 3}
 	if d := (&Flow{Confirmed: 4, Hidden: 9}).since(&flow, time.Second); d.Confirmed != 0 || d.Hidden != 6 {
 		t.Errorf("confirmed %d, hidden %d; want 0 and 6", d.Confirmed, d.Hidden)
@@ -167,7 +167,7 @@ func TestHiddenSalesAreNotTallied(t *testing.T) {
 // Counting a press of Buy allocates nothing, whatever becomes of it.
 func TestTallyAllocatesNothing(t *testing.T) {
 	tally, clock := &Tally{}, &PressClock{}
-	refusals := []error{errSoldOut, errPassRequired, FailBusy("m", 1), errors.New("x")}
+	refusals := []error{soldOut, Fail(PassRequired, "m"), FailBusy("m", 1), errors.New("x")}
 	if n := testing.AllocsPerRun(100, func() {
 		tally.press()
 		tally.reserve()
@@ -304,3 +304,5 @@ func TestBoardWithoutRedis(t *testing.T) {
 		t.Errorf("points %+v", store.points)
 	}
 }
+
+var soldOut = Fail(SoldOut, "sold out")

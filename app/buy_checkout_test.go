@@ -80,7 +80,7 @@ func TestUsedOrderIDsAreReplaced(t *testing.T) {
 	t.Parallel()
 	for used, want := range map[int]Code{maxOrderIDs - 1: "", maxOrderIDs: Busy} {
 		g, last := &usedIDs{left: used}, ID(10)
-		checkout := tracedCheckout(g)
+		checkout := tracedCheckout(t, g)
 		checkout.Mint = func() (ID, error) { last++; return last, nil }
 		receipt, err := checkout.Buy(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"})
 		if err == nil && (want != "" || receipt.Order != last) || err != nil && AsError(err).Code != want {
@@ -140,11 +140,10 @@ func TestEveryBuyIsToldOnce(t *testing.T) {
 			t.Parallel()
 			clock := NewClock()
 			checkout := &Checkout{
-				Catalogue: NewCatalogue(nil, nil, time.UTC), Gate: c.gate, SoldOut: NewSoldOutFlags(nil),
+				Catalogue: catalogueOf(t, Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2}), Gate: c.gate, SoldOut: NewSoldOutFlags(nil),
 				Inventory: &settlingWorld{}, Orders: c.order, Clock: clock,
 				Mint: func() (ID, error) { return 11, nil },
 			}
-			checkout.Catalogue.known.sales[7] = &Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2}
 			told := make(chan error, 2)
 			checkout.BuyThen(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"}, func(r Receipt, err error) {
 				if err == nil && (r.Order != 11 || r.State != Reserved || r.Place != 1) {

@@ -114,6 +114,42 @@ func newTestCashier() (*Cashier, *wordyGateway, *tradeStore, *fakeInventory) {
 	}, gateway, book, inventory
 }
 
+// lateTrade is an order whose row was not there when it was to be paid; afterwards it reads as given.
+type lateTrade struct {
+	OrderStore
+	PaymentStore
+	row Order
+	err error
+}
+
+func (r *lateTrade) OpenTrade(context.Context, ID, ID, Millis, time.Duration) (Order, error) {
+	return Order{}, ErrNoRow
+}
+
+func (r *lateTrade) Order(context.Context, ID) (Order, error) { return r.row, r.err }
+
+// P2: as TestOrderThatBecomesARowIsNotMissing, for who pays.
+func TestPaidOrderThatBecomesARowIsNotMissing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		row  Order
+		err  error
+		want Code
+	}{
+		"there is none":       {err: ErrNoRow, want: NotFound},
+		"another user's":      {row: Order{ID: 1, User: 8}, want: NotFound},
+		"its row is there":    {row: Order{ID: 1, User: 9}, want: Busy},
+		"the database is cut": {err: ErrTransient, want: Busy},
+	} {
+		orders := &lateTrade{row: c.row, err: c.err}
+		cashier, _, _, _ := newTestCashier()
+		cashier.Orders, cashier.Payments = orders, orders
+		if _, err := cashier.Pay(t.Context(), 9, 1, ViaPage); AsError(err).Code != c.want {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+}
+
 // P8: the trade is noted before the gateway is contacted, and ends before the order does; the buyer hears when.
 func TestPayNotesTheTradeFirst(t *testing.T) {
 	t.Parallel()

@@ -138,13 +138,12 @@ func (g *inlineGate) Reserve(b Buy, _ time.Time, then func(GateAnswer, error)) {
 	then(d, g.err)
 }
 
-func tracedCheckout(g Gate) *Checkout {
-	c := &Checkout{
-		Catalogue: NewCatalogue(nil, nil, time.UTC), Gate: g, SoldOut: NewSoldOutFlags(nil), Clock: NewClock(),
+func tracedCheckout(t *testing.T, g Gate) *Checkout {
+	t.Helper()
+	return &Checkout{
+		Catalogue: catalogueOf(t, Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2}), Gate: g, SoldOut: NewSoldOutFlags(nil), Clock: NewClock(),
 		Mint: func() (ID, error) { return 11, nil },
 	}
-	c.Catalogue.known.sales[7] = &Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2}
-	return c
 }
 
 // The span of a buy ends when its buyer is told, with what that was, and says nothing of the buyer.
@@ -181,7 +180,7 @@ func TestBuysAreTraced(t *testing.T) {
 			req := BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it", Address: &Address{Name: "Ada", Phone: "5551234", Text: "Home"}}
 			req.Span = (&Tracer{Ratio: 1, To: spans}).Sample("socket", time.Now())
 			told := 0
-			tracedCheckout(&c.gate).BuyThen(t.Context(), 5, req, func(Receipt, error) {
+			tracedCheckout(t, &c.gate).BuyThen(t.Context(), 5, req, func(Receipt, error) {
 				told++
 				if len(spans.spans) != 0 {
 					t.Error("the span ended before the buyer was told")
@@ -201,7 +200,7 @@ func TestBuysAreTraced(t *testing.T) {
 
 // A buy that nobody traces allocates no more than when there is no tracer at all, and as much as before there was one.
 func TestUntracedBuysAllocateNothingMore(t *testing.T) {
-	checkout := tracedCheckout(&inlineGate{answer: GateAnswer{Verdict: VerdictReserved, Ticket: 1}})
+	checkout := tracedCheckout(t, &inlineGate{answer: GateAnswer{Verdict: VerdictReserved, Ticket: 1}})
 	ctx := context.Background()
 	buying := func(tracer *Tracer) float64 {
 		return testing.AllocsPerRun(200, func() {

@@ -29,7 +29,9 @@ func (b *refundStore) DecideRefund(_ context.Context, d RefundDecision) (Order, 
 
 func newTestDesk(policy RefundPolicy, state OrderState) (*RefundDesk, *refundStore) {
 	tr := &trace{}
-	book := &refundStore{trace: tr, order: Order{ID: 1, Sale: 7, User: 9, State: state, Rev: 3, ToldRev: 3}}
+	book := &refundStore{oneOrder: &oneOrder{
+		trace: tr, order: Order{ID: 1, Sale: 7, User: 9, State: state, Rev: 3, ToldRev: 3},
+	}}
 	inventory := &fakeInventory{trace: tr, now: 1_000_000}
 	return &RefundDesk{
 		Policy: policy, Inventory: inventory, Orders: book, Refunds: book,

@@ -8,18 +8,16 @@ import (
 	"time"
 )
 
-// refundStore keeps one order and its refund in memory, and fails once at the step a test names.
-type refundStore struct {
-	RefundStore
+// oneOrder is a store of one order in memory, which fails once at the step that a test names.
+type oneOrder struct {
 	OrderStore
 	*trace
-	order  Order
-	refund Refund
-	fail   string
+	order Order
+	fail  string
 }
 
 // falls reports whether the step fails now: before it does anything, and only once.
-func (b *refundStore) falls(step string) error {
+func (b *oneOrder) falls(step string) error {
 	if b.fail != step {
 		return nil
 	}
@@ -27,9 +25,16 @@ func (b *refundStore) falls(step string) error {
 	return fmt.Errorf("%s: %w", step, ErrTransient)
 }
 
-func (b *refundStore) Order(context.Context, ID) (Order, error) { return b.order, b.falls("read") }
+func (b *oneOrder) Order(context.Context, ID) (Order, error) { return b.order, b.falls("read") }
 
-func (b *refundStore) MarkTold(context.Context, []*Order) error { return nil }
+func (b *oneOrder) MarkTold(context.Context, []*Order) error { return nil }
+
+// refundStore has the order's refund, too.
+type refundStore struct {
+	RefundStore
+	*oneOrder
+	refund Refund
+}
 
 func (b *refundStore) ClaimRefunds(_ context.Context, now Millis, _ int) ([]Refund, error) {
 	if b.refund.State != RefundOpen || b.refund.NextAt > now {
@@ -63,7 +68,7 @@ func (b *refundStore) RefundBacklog(context.Context) (RefundBacklog, error) {
 	return RefundBacklog{Stuck: 1}, nil
 }
 
-func (b *refundStore) OrdersByID(context.Context, []ID) ([]Order, error) {
+func (b *oneOrder) OrdersByID(context.Context, []ID) ([]Order, error) {
 	return []Order{b.order}, nil
 }
 
@@ -102,7 +107,9 @@ func (g *fakeGateway) Refunded(_ context.Context, r RefundRequest) (bool, error)
 func newTestRefunder() (*Refunder, *refundStore, *fakeGateway, *fakeInventory) {
 	tr := &trace{}
 	book := &refundStore{
-		trace: tr, order: Order{ID: 1, Sale: 7, User: 9, State: Refunding, AmountFen: 500, Hold: 2, Rev: 3, ToldRev: 3},
+		oneOrder: &oneOrder{trace: tr, order: Order{
+			ID: 1, Sale: 7, User: 9, State: Refunding, AmountFen: 500, Hold: 2, Rev: 3, ToldRev: 3,
+		}},
 		refund: Refund{Order: 1, Request: "R1", State: RefundOpen, AmountFen: 500},
 	}
 	gateway := &fakeGateway{trace: tr, given: map[string]int64{}}

@@ -81,7 +81,7 @@ func (a *Auditor) once(ctx context.Context, id ID) (AuditReport, error) {
 	r.checkDatabase(totals)
 	if redis.Loaded {
 		r.checkRedis(sale.Limit, redis)
-		r.checkBetween(redis, redis.outOf(totals.Pending))
+		r.checkBetween(redis, outOf(&redis, totals.Pending))
 		return r, a.checkHolds(ctx, &r, redis)
 	}
 	if sale.Epoch == 0 && totals.Orders > 0 {
@@ -135,7 +135,7 @@ func (r *AuditReport) checkRedis(limit int, s SaleAudit) {
 }
 
 // outOf is how many units Redis has taken out for withdrawals that the database does not count yet.
-func (s *SaleAudit) outOf(pending []int64) (units int64) {
+func outOf(s *SaleAudit, pending []int64) (units int64) {
 	for _, act := range pending {
 		units += s.Out[act]
 	}

@@ -70,14 +70,14 @@ func (c *recount) add(holds []OpenHold, rows []Order) {
 		}
 		row := found[h.Order]
 		c.unresolved = c.unresolved || row != nil && row.reviving()
-		if row == nil || !h.explainedBy(row) {
+		if row == nil || !explains(row, &h) {
 			c.unexplained++
 		}
 	}
 }
 
-// explainedBy reports whether the row is why the hold is there, as it is.
-func (h OpenHold) explainedBy(row *Order) bool {
+// explains reports whether the row is why the hold is there, as it is.
+func explains(row *Order, h *OpenHold) bool {
 	return row.HoldsUnits() && row.State != Refunded && row.State.Sold() == h.Sold &&
 		row.Hold == h.Hold && row.Qty == h.Qty
 }

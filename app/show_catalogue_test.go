@@ -114,6 +114,18 @@ func exactFilter(ids []ID) IDFilter {
 	return func(id ID) bool { return slices.Contains(ids, id) }
 }
 
+// catalogueOf has read a source with these sales.
+func catalogueOf(t testing.TB, sales ...Sale) *Catalogue {
+	t.Helper()
+	source := &shelf{sales: map[ID]Sale{}}
+	for _, sale := range sales {
+		source.sales[sale.ID] = sale
+	}
+	c := NewCatalogue(source, exactFilter, time.UTC)
+	must(t, c.Refresh(t.Context()))
+	return c
+}
+
 // I11: a "no" of the filter counts only while the catalogue version is known to be current.
 func TestFilterTurnsUnknownIDsAwayOnlyWhileItIsFresh(t *testing.T) {
 	t.Parallel()
