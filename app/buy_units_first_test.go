@@ -53,8 +53,8 @@ func TestTellingWaitsForTheUnitsOfOthers(t *testing.T) {
 		tellingWaits * 2: {"units 1", "told 1", "units 2", "told 2"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			shop := &busyShop{locked: locked}
-			x := &Expirer{Inventory: shop, Orders: shop, Effects: effectsOf(shop, shop, shop)}
+			world := &busyShop{locked: locked}
+			x := &Expirer{Inventory: world, Orders: world, Effects: effectsOf(world, world, world)}
 			var batches sync.WaitGroup
 			for _, id := range []ID{2, 1} {
 				batches.Go(func() {
@@ -67,10 +67,10 @@ func TestTellingWaitsForTheUnitsOfOthers(t *testing.T) {
 			}
 			batches.Wait()
 			if len(want) == 3 { // who is told first does not matter
-				shop.steps = slices.Concat(shop.steps[:2], []string{shop.steps[2][:4]})
+				world.steps = slices.Concat(world.steps[:2], []string{world.steps[2][:4]})
 			}
-			if !slices.Equal(shop.steps, want) {
-				t.Errorf("locked for %v: %v, want %v", locked, shop.steps, want)
+			if !slices.Equal(world.steps, want) {
+				t.Errorf("locked for %v: %v, want %v", locked, world.steps, want)
 			}
 		})
 	}

@@ -120,8 +120,8 @@ func newTestRefunder() (*Refunder, *refundStore, *fakeGateway, *fakeInventory) {
 	}, book, gateway, inventory
 }
 
-// later lets the pause of the last attempt pass.
-func (l *fakeInventory) later() { l.now = l.now.Add(lastRefundPause) }
+// passPause lets the pause of the last attempt pass.
+func passPause(l *fakeInventory) { l.now = l.now.Add(lastRefundPause) }
 
 func wantSteps(t *testing.T, tr *trace, want ...string) {
 	t.Helper()
@@ -157,7 +157,7 @@ func TestLostAnswerIsAskedFor(t *testing.T) {
 	}
 	wantSteps(t, book.trace, "refund", "ask")
 	gateway.silent = nil
-	inventory.later()
+	passPause(inventory)
 	must(t, r.RunOnce(context.Background()))
 	wantSteps(t, book.trace, "refund", "ask", "ask", "commit", "withdraw 1", "tell 1")
 	if gateway.given["R1"] != 500 {
@@ -177,7 +177,7 @@ func TestRefusedRefundIsStuckUnlessItWasDone(t *testing.T) {
 		}
 		for range 2 {
 			must(t, r.RunOnce(context.Background()))
-			inventory.later()
+			passPause(inventory)
 		}
 		if book.refund.State != want {
 			t.Errorf("done before: %v; it is %s: %s", done, book.refund.State, book.refund.Note)

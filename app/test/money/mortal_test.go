@@ -57,7 +57,7 @@ func (m *mortal) fault(_ context.Context, _ string, call func() error) error {
 }
 
 // ports are what a process sees of the world.
-type ports struct {
+type storePorts struct {
 	m         *mortal
 	inventory *streams.Inventory
 	db        *store.Store
@@ -65,17 +65,17 @@ type ports struct {
 	notifier  app.Notifier
 }
 
-func (p ports) Inventory() app.Inventory {
+func (p storePorts) Inventory() app.Inventory {
 	return faults.Inventory(overheard{p.inventory, p.notifier}, p.m.fault)
 }
 
-func (p ports) Redis() recovery.Redis      { return faults.Recovery(p.inventory, p.m.fault) }
-func (p ports) Orders() app.OrderStore     { return faults.Orders(p.db, p.m.fault) }
-func (p ports) Sales() app.SaleStore       { return faults.Sales(p.db, p.m.fault) }
-func (p ports) Payments() app.PaymentStore { return faults.Payments(p.db, p.m.fault) }
-func (p ports) Refunds() app.RefundStore   { return faults.Refunds(p.db, p.m.fault) }
-func (p ports) Gateway() app.Gateway       { return faults.Gateway(p.gateway, p.m.fault) }
-func (p ports) Notifier() app.Notifier     { return faults.Notifier(p.notifier, p.m.fault) }
+func (p storePorts) Redis() recovery.Redis      { return faults.Recovery(p.inventory, p.m.fault) }
+func (p storePorts) Orders() app.OrderStore     { return faults.Orders(p.db, p.m.fault) }
+func (p storePorts) Sales() app.SaleStore       { return faults.Sales(p.db, p.m.fault) }
+func (p storePorts) Payments() app.PaymentStore { return faults.Payments(p.db, p.m.fault) }
+func (p storePorts) Refunds() app.RefundStore   { return faults.Refunds(p.db, p.m.fault) }
+func (p storePorts) Gateway() app.Gateway       { return faults.Gateway(p.gateway, p.m.fault) }
+func (p storePorts) Notifier() app.Notifier     { return faults.Notifier(p.notifier, p.m.fault) }
 
 // overheard is an inventory of which the buyers hear what Finish publishes.
 type overheard struct {

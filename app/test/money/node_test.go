@@ -10,7 +10,7 @@ import (
 // node is a process: the flows, and what they forget when it dies.
 type node struct {
 	w         *world
-	ports     ports
+	ports     storePorts
 	gateway   app.Gateway
 	effects   *app.Effects
 	fulfiller *app.Fulfiller
@@ -28,7 +28,7 @@ func (w *world) node(m *mortal) *node {
 	w.t.Helper()
 	alipay, err := alipay.New(w.shop) // with a breaker of its own
 	w.must(err)
-	p := ports{m: m, inventory: w.inventory, db: w.db, gateway: alipay, notifier: w.buyers}
+	p := storePorts{m: m, inventory: w.inventory, db: w.db, gateway: alipay, notifier: w.buyers}
 	inventory, orders, sales, payments, refunds := p.Inventory(), p.Orders(), p.Sales(), p.Payments(), p.Refunds()
 	gateway, notifier := p.Gateway(), p.Notifier()
 	effects := &app.Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &app.Told{Orders: w.db}}

@@ -15,7 +15,7 @@ import (
 
 // saleDesk is where operators act on sales; m is the process, nil for one that does not die.
 func (w *world) saleDesk(m *mortal) *app.SaleDesk {
-	p := ports{m: m, inventory: w.inventory, db: w.db}
+	p := storePorts{m: m, inventory: w.inventory, db: w.db}
 	return &app.SaleDesk{
 		Journal: &app.Journal{Store: faults.Acts(w.db, m.fault)}, Store: faults.SaleEditor(w.db, m.fault),
 		Sales: p.Sales(),
