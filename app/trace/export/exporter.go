@@ -17,7 +17,7 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
+	otel "go.opentelemetry.io/otel/trace"
 
 	"stampede/app"
 )
@@ -35,7 +35,7 @@ const (
 // Exporter is an app.SpanRecorder that sends what it is given. Close it.
 type Exporter struct {
 	provider *sdk.TracerProvider
-	tracer   trace.Tracer
+	tracer   otel.Tracer
 	sender   *sender
 	client   *http.Client
 }
@@ -88,15 +88,15 @@ func (e *Exporter) Record(s *app.Span) {
 	}
 	ctx := context.WithValue(context.Background(), given{}, s)
 	if s.Parent != ([8]byte{}) {
-		ctx = trace.ContextWithRemoteSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{
-			TraceID: s.Trace, SpanID: s.Parent, TraceFlags: trace.FlagsSampled, Remote: true,
+		ctx = otel.ContextWithRemoteSpanContext(ctx, otel.NewSpanContext(otel.SpanContextConfig{
+			TraceID: s.Trace, SpanID: s.Parent, TraceFlags: otel.FlagsSampled, Remote: true,
 		}))
 	}
-	_, span := e.tracer.Start(ctx, s.Name, trace.WithTimestamp(s.Begin), trace.WithAttributes(attributes(s.Notes)...))
+	_, span := e.tracer.Start(ctx, s.Name, otel.WithTimestamp(s.Begin), otel.WithAttributes(attributes(s.Notes)...))
 	if s.Failed != "" {
 		span.SetStatus(codes.Error, s.Failed)
 	}
-	span.End(trace.WithTimestamp(s.End))
+	span.End(otel.WithTimestamp(s.End))
 }
 
 // attributes have names of our own, so that they cannot be taken for somebody else's.
@@ -128,11 +128,11 @@ type ids struct{}
 
 type given struct{}
 
-func (ids) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+func (ids) NewIDs(ctx context.Context) (otel.TraceID, otel.SpanID) {
 	s := ctx.Value(given{}).(*app.Span)
 	return s.Trace, s.ID
 }
 
-func (ids) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
+func (ids) NewSpanID(ctx context.Context, _ otel.TraceID) otel.SpanID {
 	return ctx.Value(given{}).(*app.Span).ID
 }
