@@ -8,7 +8,8 @@ import (
 
 	"github.com/fasthttp/websocket"
 
-	"stampede/app"
+	"stampede/app/catalog"
+	"stampede/app/shop"
 )
 
 const busyRetry = time.Second
@@ -16,7 +17,7 @@ const busyRetry = time.Second
 // join puts the client into the set of what it watches now, and sends the reply under the same lock, so that no tick
 // precedes the snapshot. Busy: the client has no place for a new set. One whole slot needs no place: there are as many
 // such sets as slots.
-func (h *Hub) join(c *client, w watching, reply []byte) *app.Error {
+func (h *Hub) join(c *client, w watching, reply []byte) *shop.Error {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
 	slots := slices.Clone(w.slots)
@@ -28,7 +29,7 @@ func (h *Hub) join(c *client, w watching, reply []byte) *app.Error {
 		set = &watchSet{key: key, slots: slots, singles: w.sales, sales: sales}
 		if len(slots) != 1 || len(w.sales) > 0 {
 			if !h.places.Room(c.who().User, c.addr) {
-				return app.FailBusy("too many different things are watched on this node; watch a whole slot", busyRetry)
+				return shop.FailBusy("too many different things are watched on this node; watch a whole slot", busyRetry)
 			}
 			h.holdLocked(c, set)
 		}
@@ -43,7 +44,7 @@ func (h *Hub) join(c *client, w watching, reply []byte) *app.Error {
 }
 
 // salesLocked lists the sales of the slots and the single ones, sorted and unique.
-func (h *Hub) salesLocked(slots, singles []app.ID) []app.ID {
+func (h *Hub) salesLocked(slots, singles []shop.ID) []shop.ID {
 	sales := slices.Clone(singles)
 	for _, slot := range slots {
 		sales = append(sales, h.roster[slot]...)
@@ -52,7 +53,7 @@ func (h *Hub) salesLocked(slots, singles []app.ID) []app.ID {
 	return slices.Compact(sales)
 }
 
-func (h *Hub) watches(c *client, sale app.ID) bool {
+func (h *Hub) watches(c *client, sale shop.ID) bool {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
 	return c.set != nil && c.set.has(sale)
@@ -93,8 +94,8 @@ func (h *Hub) holdLocked(c *client, s *watchSet) {
 }
 
 // enrol records which sales the slot of a snapshot has, and when the slot and the single sales close.
-func (h *Hub) enrol(view *app.WatchView, singles []app.ID) {
-	var sales []app.ID
+func (h *Hub) enrol(view *catalog.WatchView, singles []shop.ID) {
+	var sales []shop.ID
 	for i := range view.Sales {
 		if view.Sales[i].Slot == view.Slot {
 			sales = append(sales, view.Sales[i].ID)
@@ -115,8 +116,8 @@ func (h *Hub) enrol(view *app.WatchView, singles []app.ID) {
 // maxRosters is how many slots are kept before unwatched ones are dropped.
 const maxRosters = 128
 
-func (h *Hub) forgetRostersLocked(joining app.ID) {
-	watched := map[app.ID]bool{joining: true}
+func (h *Hub) forgetRostersLocked(joining shop.ID) {
+	watched := map[shop.ID]bool{joining: true}
 	for _, s := range h.sets {
 		for _, slot := range s.slots {
 			watched[slot] = true
@@ -137,13 +138,13 @@ func (h *Hub) allSets() []*watchSet {
 }
 
 // Watched lists the sales that at least one client of this node watches, without repeats.
-func (h *Hub) Watched() []app.ID {
+func (h *Hub) Watched() []shop.ID {
 	return slices.Sorted(maps.Keys(h.WatchedBy()))
 }
 
 // WatchedBy counts this node's connections per watched sale.
-func (h *Hub) WatchedBy() map[app.ID]int64 {
-	counts := make(map[app.ID]int64)
+func (h *Hub) WatchedBy() map[shop.ID]int64 {
+	counts := make(map[shop.ID]int64)
 	for _, s := range h.allSets() {
 		sales, members := s.size()
 		if members == 0 {
@@ -158,7 +159,7 @@ func (h *Hub) WatchedBy() map[app.ID]int64 {
 
 // Tick offers the newest counters of the watched sales: one encoded frame per watch set, and none where nothing
 // changed. It never waits for a client. The caller keeps to at most ten ticks a second.
-func (h *Hub) Tick(now app.Millis, counters []app.Counters) {
+func (h *Hub) Tick(now shop.Millis, counters []shop.Counters) {
 	h.beatMu.Lock()
 	defer h.beatMu.Unlock()
 	h.board.update(counters)
@@ -174,7 +175,7 @@ func (h *Hub) Tick(now app.Millis, counters []app.Counters) {
 }
 
 // SlotChanged tells all clients of a new slot or phase.
-func (h *Hub) SlotChanged(s app.Slot) {
+func (h *Hub) SlotChanged(s shop.Slot) {
 	item := newsEntry{
 		subject: "slot:" + s.ID.String(),
 		frame:   prepared(encode(slotEvent{"slot", s.ID, s.Phase, s.OpensAt, s.ClosesAt, s.Sales})),
@@ -187,7 +188,7 @@ func (h *Hub) SlotChanged(s app.Slot) {
 }
 
 // SaleChanged tells the clients that watch the sale or its slot. A new sale of a watched slot is watched from now on.
-func (h *Hub) SaleChanged(v app.SaleView) {
+func (h *Hub) SaleChanged(v shop.SaleView) {
 	item := newsEntry{subject: "sale:" + v.ID.String(), sale: v.ID, frame: prepared(encode(saleEvent{"sale", v}))}
 	h.news.put(item)
 	h.setsMu.Lock()
@@ -203,7 +204,7 @@ func (h *Hub) SaleChanged(v app.SaleView) {
 }
 
 // Say sends the operators' notice to all clients; one without a text withdraws the previous one.
-func (h *Hub) Say(n app.Notice) {
+func (h *Hub) Say(n shop.Notice) {
 	frame := standingFrame(n)
 	for _, c := range h.everybody() {
 		c.offerNews(standingSubject, frame)
@@ -214,7 +215,7 @@ func (h *Hub) Say(n app.Notice) {
 // standingSubject is the subject of the operators' notice: the newest counts.
 const standingSubject = "notice"
 
-func standingFrame(n app.Notice) *websocket.PreparedMessage {
+func standingFrame(n shop.Notice) *websocket.PreparedMessage {
 	level := "info"
 	if n.Level == "warning" {
 		level = "warn"
@@ -242,7 +243,7 @@ type recentNews struct {
 
 type newsEntry struct {
 	subject string
-	sale    app.ID // 0: about a slot, which concerns everyone
+	sale    shop.ID // 0: about a slot, which concerns everyone
 	frame   *websocket.PreparedMessage
 	at      time.Time
 }

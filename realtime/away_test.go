@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -44,7 +44,7 @@ func TestOwedRowsThatCannotBeTold(t *testing.T) {
 	for name, happens := range map[string]func(d *database){
 		"too many": func(d *database) {
 			for i := range mostChanges + 1 {
-				d.rows[app.ID(i+1)] = row{state(7, app.ID(i+1), 1), d.nowLocked()}
+				d.rows[shop.ID(i+1)] = row{state(7, shop.ID(i+1), 1), d.nowLocked()}
 			}
 		},
 		"another history": func(d *database) { d.history = "0badcafe" },
@@ -91,7 +91,7 @@ func TestNodeBeginsWhileTheDatabaseIsAway(t *testing.T) {
 func TestLostMessagesWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	n, p := startProven(t)
-	var before app.Millis // the last that the database has said
+	var before shop.Millis // the last that the database has said
 	n.feed.set(func(d *database) { d.away, before = true, d.nowLocked() })
 	n.feed.lose(t, state(7, 100, 1))
 	n.feed.tell(t, state(7, 103, 1)) // says that one is missing
@@ -145,7 +145,7 @@ func TestResyncOfAUserWithManyChanges(t *testing.T) {
 	p, other := n.dial(t), n.greet(t, 8)
 	cursor := p.hello(7, "").Cursor
 	for i := range mostChanges + 1 {
-		n.feed.commit(state(7, app.ID(1000+i), 1))
+		n.feed.commit(state(7, shop.ID(1000+i), 1))
 	}
 	n.feed.lose(t, state(8, 100, 1))
 	n.feed.tell(t, state(8, 103, 1))

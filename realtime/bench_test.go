@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
 // manyClients are members of one set, each with a writer at work, so that a tick is only offered.
 func manyClients(n int) (*Hub, *watchSet) {
 	hub := NewHub(Options{Shop: &fakeShop{}})
-	set := &watchSet{sales: []app.ID{11}}
+	set := &watchSet{sales: []shop.ID{11}}
 	for range n {
 		set.members = append(set.members, &client{hub: hub, writing: true})
 	}
@@ -27,8 +27,8 @@ func TestATickAllocatesNothingPerClient(t *testing.T) {
 		n := int64(0)
 		return testing.AllocsPerRun(100, func() {
 			n++
-			lineTable.update([]app.Counters{counters(11, n)})
-			set.beat(lineTable, app.Millis(n), hub.metrics)
+			lineTable.update([]shop.Counters{counters(11, n)})
+			set.beat(lineTable, shop.Millis(n), hub.metrics)
 		})
 	}
 	if few, many := perTick(1), perTick(2000); many-few > 1 {

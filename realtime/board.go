@@ -8,18 +8,18 @@ import (
 	"github.com/fasthttp/websocket"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // board holds the latest value of every watched sale, encoded. It belongs to the tick loop.
 type lineTable struct {
-	lines map[app.ID]*line
+	lines map[shop.ID]*line
 	no    int64 // number of the newest tick
 }
 
 // line is one sale. text is replaced, never changed: queued frames may still hold it.
 type line struct {
-	shown   app.Counters // the shown fields only
+	shown   shop.Counters // the shown fields only
 	text    []byte
 	changed int64 // the tick in which it changed last
 	used    int64 // the tick in which it was offered last
@@ -28,17 +28,17 @@ type line struct {
 // forgetAfter is how many ticks a sale stays on the board without being offered.
 const forgetAfter = 600
 
-func newBoard() *lineTable { return &lineTable{lines: make(map[app.ID]*line)} }
+func newBoard() *lineTable { return &lineTable{lines: make(map[shop.ID]*line)} }
 
 // update takes the newest counters as the next tick. Sales that are not loaded are left out.
-func (b *lineTable) update(counters []app.Counters) {
+func (b *lineTable) update(counters []shop.Counters) {
 	b.no++
 	for i := range counters {
 		c := &counters[i]
 		if !c.Loaded {
 			continue
 		}
-		shown := app.Counters{
+		shown := shop.Counters{
 			Sale: c.Sale, Stock: c.Stock, Held: c.Held, Sold: c.Sold, Done: c.Done,
 			Rate: tenth(c.Rate), Watching: c.Watching,
 		}
@@ -53,12 +53,12 @@ func (b *lineTable) update(counters []app.Counters) {
 		}
 	}
 	if b.no%forgetAfter == 0 {
-		maps.DeleteFunc(b.lines, func(_ app.ID, l *line) bool { return b.no-l.used >= forgetAfter })
+		maps.DeleteFunc(b.lines, func(_ shop.ID, l *line) bool { return b.no-l.used >= forgetAfter })
 	}
 }
 
 // linesSince lists the lines of the sales that changed in the tick or later.
-func (b *lineTable) linesSince(tick int64, sales []app.ID) (lines [][]byte) {
+func (b *lineTable) linesSince(tick int64, sales []shop.ID) (lines [][]byte) {
 	for _, id := range sales {
 		if l := b.lines[id]; l != nil && l.changed >= tick {
 			lines = append(lines, l.text)
@@ -77,7 +77,7 @@ func tenth(rate float64) float64 {
 
 // tick is one tick of one watch set, shared by all its members. The frame with the whole set is encoded on first use.
 type tick struct {
-	now     app.Millis
+	now     shop.Millis
 	all     [][]byte
 	changes *websocket.PreparedMessage // nil when nothing changed
 	encoded prometheus.Counter
@@ -87,7 +87,7 @@ type tick struct {
 }
 
 // newTick makes a tick of the changed lines and those of the whole set.
-func newTick(now app.Millis, changed, all [][]byte, encoded prometheus.Counter) *tick {
+func newTick(now shop.Millis, changed, all [][]byte, encoded prometheus.Counter) *tick {
 	t := &tick{now: now, all: all, encoded: encoded}
 	if len(changed) > 0 {
 		t.changes = t.prepare(changed)

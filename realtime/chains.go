@@ -3,7 +3,7 @@ package realtime
 import (
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // chains records which messages of all partitions this node has received, and what that proves. It only holds state:
@@ -40,7 +40,7 @@ type chain struct {
 type look struct {
 	at    Cursor
 	asked time.Duration // when the clock was asked
-	ends  []app.ChainEnd
+	ends  []shop.ChainEnd
 	until time.Duration
 }
 
@@ -74,7 +74,7 @@ func (c *chains) ask() {
 
 // restart continues from ends that were read after ask, because rows will be read. A gap since ask may have been
 // published after the end: then it remains, and rows are read once more.
-func (c *chains) restart(now time.Duration, ends []app.ChainEnd) {
+func (c *chains) restart(now time.Duration, ends []shop.ChainEnd) {
 	for i := range c.parts {
 		if ends[i].Away {
 			continue
@@ -86,7 +86,7 @@ func (c *chains) restart(now time.Duration, ends []app.ChainEnd) {
 }
 
 // restart reports whether nothing behind the end can be lost.
-func (p *chain) restart(end app.ChainEnd, late time.Duration) bool {
+func (p *chain) restart(end shop.ChainEnd, late time.Duration) bool {
 	first, came := p.asked, p.heard != p.asked
 	if p.fresh {
 		first, came = p.from, p.some
@@ -120,7 +120,7 @@ func (c *chains) heard(now time.Duration, partition int, before, number int64) {
 }
 
 // looked takes an instant of the database's clock and the ends that were read after it and after ask.
-func (c *chains) looked(now time.Duration, at Cursor, asked time.Duration, ends []app.ChainEnd) {
+func (c *chains) looked(now time.Duration, at Cursor, asked time.Duration, ends []shop.ChainEnd) {
 	if c.broken != "" {
 		return
 	}
@@ -173,7 +173,7 @@ func (c *chains) proven(now time.Duration) (newest look, ok bool) {
 // notReached is the reason that may mean that the subscription is half dead.
 const notReached = "a message did not come in time"
 
-func (c *chains) reached(ends []app.ChainEnd) bool {
+func (c *chains) reached(ends []shop.ChainEnd) bool {
 	for i := range c.parts {
 		if c.parts[i].heard < ends[i].Told {
 			return false

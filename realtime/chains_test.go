@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // ends are the ends of two chains at the epochs that they begin with.
-func ends(one, two int64) []app.ChainEnd {
-	return []app.ChainEnd{{Told: one, Epoch: 1}, {Told: two, Epoch: 1}}
+func ends(one, two int64) []shop.ChainEnd {
+	return []shop.ChainEnd{{Told: one, Epoch: 1}, {Told: two, Epoch: 1}}
 }
 
 // wholeChains are chains of two partitions that go on from message 100 and 200; late messages are not expected any
@@ -24,13 +24,13 @@ func wholeChains() *chains {
 }
 
 // look has the ends looked at, with nothing in between.
-func (c *chains) look(told []app.ChainEnd) {
+func (c *chains) look(told []shop.ChainEnd) {
 	c.ask()
 	c.looked(0, Cursor{At: 1795222790123, History: "5f3a9c1e"}, 0, told)
 }
 
 // firstAway are the ends while the server of the first chain is away.
-var firstAway = []app.ChainEnd{{Away: true}, {Told: 200, Epoch: 1}}
+var firstAway = []shop.ChainEnd{{Away: true}, {Told: 200, Epoch: 1}}
 
 // restartAway subscribes anew and reads rows while that server is away.
 func (c *chains) restartAway() {
@@ -60,10 +60,10 @@ func TestChains(t *testing.T) {
 		"a message of the past": {func(c *chains) { c.heard(0, 0, 41, 42) }, gap, false, 4 * second},
 		"all was heard":         {func(c *chains) { c.look(ends(100, 200)) }, "", true, 4 * second},
 		"another epoch": {func(c *chains) {
-			c.look([]app.ChainEnd{{Told: 100, Epoch: 2}, {Told: 200, Epoch: 1}})
+			c.look([]shop.ChainEnd{{Told: 100, Epoch: 2}, {Told: 200, Epoch: 1}})
 		}, "another epoch of Redis", false, 4 * second},
 		"absent": {func(c *chains) {
-			c.look([]app.ChainEnd{{}, {Told: 200, Epoch: 1}})
+			c.look([]shop.ChainEnd{{}, {Told: 200, Epoch: 1}})
 		}, "another epoch of Redis", false, 4 * second},
 		"numbers went back": {func(c *chains) {
 			c.look(ends(99, 200))

@@ -5,14 +5,15 @@ import (
 	"strings"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
+	"stampede/app/trace"
 )
 
 // newListener returns a listener for the changes of all partitions.
 func (h *Hub) newListener() *listener {
 	l := &listener{redis: h.options.Redis, made: h.subscribed, channels: make(map[string]func(string))}
 	for partition := range h.options.Partitions {
-		name := app.ChangesChannel(h.options.Namespace, partition)
+		name := shop.ChangesChannel(h.options.Namespace, partition)
 		l.channels[name] = func(payload string) { h.hearMessage(partition, payload) }
 	}
 	return l
@@ -21,7 +22,7 @@ func (h *Hub) newListener() *listener {
 // hearMessage queues the changes of a message, then counts it as received: changes up to a proven instant are queued
 // before any client sees that instant.
 func (h *Hub) hearMessage(partition int, payload string) {
-	m, err := app.ParseMessage(payload)
+	m, err := shop.ParseMessage(payload)
 	if err == nil {
 		err = h.deliver(m)
 		h.update(func(c *chains) { c.heard(h.elapsed(), partition, m.Before, m.Number) })
@@ -33,7 +34,7 @@ func (h *Hub) hearMessage(partition int, payload string) {
 }
 
 // deliver queues each change for its user's connections; it stops at one that cannot be read.
-func (h *Hub) deliver(m app.Message) error {
+func (h *Hub) deliver(m shop.Message) error {
 	for change, err := range m.Changes() {
 		if err != nil {
 			return err
@@ -54,7 +55,7 @@ func (h *Hub) deliver(m app.Message) error {
 }
 
 // push begins the span of a traced change with connections here. It ends when the event is queued for all of them.
-func (h *Hub) push(change app.Change, devices []*client) *app.Span {
+func (h *Hub) push(change shop.Change, devices []*client) *trace.Span {
 	if change.Trace == nil || len(devices) == 0 {
 		return nil
 	}
@@ -68,7 +69,7 @@ func (h *Hub) subscribed() { h.update((*chains).subscribed) }
 
 // firstTold returns the order and sale of a frame about a new pending row. OrderFrame escapes quotes, so no text of a
 // user can imitate its fields.
-func firstTold(frame string) (order, sale app.ID, first bool) {
+func firstTold(frame string) (order, sale shop.ID, first bool) {
 	_, rest, ok := strings.Cut(frame, `"order":{"id":"`)
 	if !ok {
 		return 0, 0, false
@@ -77,13 +78,13 @@ func firstTold(frame string) (order, sale app.ID, first bool) {
 	if !strings.Contains(rest, `"state":"pending",`) || !strings.Contains(rest, `"rev":1,`) {
 		return 0, 0, false
 	}
-	id, err := app.ParseID(digits)
+	id, err := shop.ParseID(digits)
 	if err != nil {
 		return 0, 0, false
 	}
 	if _, behind, found := strings.Cut(rest, `"sale":"`); found {
 		digits, _, _ = strings.Cut(behind, `"`)
-		sale, _ = app.ParseID(digits)
+		sale, _ = shop.ParseID(digits)
 	}
 	return id, sale, true
 }

@@ -7,17 +7,18 @@ import (
 	"time"
 	"unsafe"
 
-	"stampede/app"
+	"stampede/app/shop"
+	"stampede/app/trace"
 )
 
 // listening makes a hub with one greeted connection of each user, whose writers are said to be at work, so that what is
 // told stays in their queues.
-func listening(o Options, users ...app.ID) (*Hub, []*client) {
+func listening(o Options, users ...shop.ID) (*Hub, []*client) {
 	o.Shop, o.Partitions = &fakeShop{}, partitions
 	hub := NewHub(o)
 	clients := make([]*client, len(users))
 	for i, user := range users {
-		clients[i] = &client{hub: hub, writing: true, greeted: true, identity: app.Identity{User: user}}
+		clients[i] = &client{hub: hub, writing: true, greeted: true, identity: shop.Identity{User: user}}
 		hub.clients[clients[i]] = struct{}{}
 		hub.own(clients[i], user)
 	}
@@ -36,14 +37,14 @@ func FuzzMessages(f *testing.F) {
 		hub, clients := listening(Options{}, 7, 8)
 		hub.setProven(goldInstant(1), 0)
 		hub.hearMessage(0, payload)
-		m, err := app.ParseMessage(payload)
+		m, err := shop.ParseMessage(payload)
 		if err != nil {
 			if hub.broken() == "" {
 				t.Fatalf("%q is not read, and no rows either", payload)
 			}
 			return
 		}
-		told := map[app.ID][][]byte{7: clients[0].out.queue, 8: clients[1].out.queue}
+		told := map[shop.ID][][]byte{7: clients[0].out.queue, 8: clients[1].out.queue}
 		for change, err := range m.Changes() {
 			if err != nil {
 				if hub.broken() == "" {
@@ -82,8 +83,8 @@ func TestForeignChangesAllocateNothing(t *testing.T) {
 func manyChanges(n int) string {
 	lines := fmt.Appendf(nil, "0 1\n")
 	for i := range n {
-		o := state(app.ID(7301444300000000000+i), app.ID(7301444480512000257+i), 1)
-		lines = app.AppendChange(lines, o.User, OrderFrame(&o))
+		o := state(shop.ID(7301444300000000000+i), shop.ID(7301444480512000257+i), 1)
+		lines = shop.AppendChange(lines, o.User, OrderFrame(&o))
 	}
 	return string(lines)
 }
@@ -112,22 +113,22 @@ func TestListeningTakesNoMemory(t *testing.T) {
 const mostClientBytes = 576
 
 // spansKept keeps spans that have ended.
-type spansKept struct{ spans []*app.Span }
+type spansKept struct{ spans []*trace.Span }
 
-func (k *spansKept) Record(s *app.Span) { k.spans = append(k.spans, s) }
+func (k *spansKept) Record(s *trace.Span) { k.spans = append(k.spans, s) }
 
 // What a traced change tells is the last span of its trace, where somebody hears of it; the frame is as any other. A
 // node that traces nothing tells the same.
 func TestPushesAreTraced(t *testing.T) {
 	t.Parallel()
 	kept := &spansKept{}
-	tracer := &app.Tracer{Ratio: 1, To: kept}
+	tracer := &trace.Tracer{Ratio: 1, To: kept}
 	ref := tracer.Sample("socket", time.Now()).SpanRef
 	o := state(7, 7301444480512000257, 1)
 	elsewhere := state(8, 7301444480512000258, 1)
-	payload := "0 1\n" + string(app.AppendTraced(nil, o.User, OrderFrame(&o), ref)) +
-		string(app.AppendTraced(nil, elsewhere.User, OrderFrame(&elsewhere), ref))
-	for _, tracing := range []*app.Tracer{tracer, nil} {
+	payload := "0 1\n" + string(shop.AppendTraced(nil, o.User, OrderFrame(&o), ref)) +
+		string(shop.AppendTraced(nil, elsewhere.User, OrderFrame(&elsewhere), ref))
+	for _, tracing := range []*trace.Tracer{tracer, nil} {
 		hub, clients := listening(Options{Tracer: tracing}, 7, 7)
 		hub.setProven(goldInstant(1), 0)
 		hub.hearMessage(0, payload)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/fasthttp/websocket"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // client is one connection: serve (socket.go) ─ hello ─ ops, news, events ─ depart or the peer leaves ─ release.
@@ -37,7 +37,7 @@ type client struct {
 	writing  bool // a drain is running
 	gone     bool // nothing is accepted any more
 	greeted  bool // hello was answered
-	identity app.Identity
+	identity shop.Identity
 	hearing  *hearing // nil for nearly all
 
 	writers sync.WaitGroup // the running drain
@@ -273,7 +273,7 @@ func (c *client) release() {
 }
 
 // who returns the identity of the last token; User is 0 without one.
-func (c *client) who() app.Identity {
+func (c *client) who() shop.Identity {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.identity

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // CloseCode says why the server ends a connection: 4000–4499 reconnect, 4500–4999 do not.
@@ -131,7 +131,7 @@ func (h *Hub) closeIfBlocked(c *client) bool {
 
 // keep checks the connections from time to time until ctx ends.
 func (h *Hub) keep(ctx context.Context) error {
-	for app.Sleep(ctx, h.options.KeepEvery) {
+	for shop.Sleep(ctx, h.options.KeepEvery) {
 		h.keepOnce()
 	}
 	return ctx.Err()

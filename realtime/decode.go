@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/shop"
 )
 
 // request is a client's frame with its fields still raw: the op decides which are required and of what kind, so that an
@@ -39,20 +40,20 @@ func (r *request) raw(name string) json.RawMessage {
 }
 
 // decode reads a frame. Unknown fields are ignored.
-func (r *request) decode(frame []byte) *app.Error {
+func (r *request) decode(frame []byte) *shop.Error {
 	if cap(r.members) > mostMembers {
 		r.members = nil
 	}
 	*r = request{unreadable: true, members: r.members[:0]}
 	if !utf8.Valid(frame) {
-		return app.Fail(app.BadRequest, "the frame is not UTF-8")
+		return shop.Fail(shop.BadRequest, "the frame is not UTF-8")
 	}
 	if !fields(frame, r.set) {
-		return app.Fail(app.BadRequest, "the frame is not a JSON object")
+		return shop.Fail(shop.BadRequest, "the frame is not a JSON object")
 	}
 	id, ok := integer(r.raw("id"))
 	if !ok || id < 0 || id == math.MaxInt64 {
-		return app.Fail(app.BadRequest, "id must be a whole number of at least 0")
+		return shop.Fail(shop.BadRequest, "id must be a whole number of at least 0")
 	}
 	r.id, r.unreadable = id, false
 	f := fieldReader{request: r}
@@ -91,12 +92,12 @@ func unquoted(raw json.RawMessage) ([]byte, bool) {
 // fieldReader reads fields of a request. err names the first that is missing or invalid.
 type fieldReader struct {
 	*request
-	err *app.Error
+	err *shop.Error
 }
 
 func (f *fieldReader) fail(message string) {
 	if f.err == nil {
-		f.err = app.Fail(app.BadRequest, message)
+		f.err = shop.Fail(shop.BadRequest, message)
 	}
 }
 
@@ -116,7 +117,7 @@ func (f *fieldReader) text(name string) (s string) {
 }
 
 // id reads an optional id; absent is 0.
-func (f *fieldReader) id(name string) app.ID {
+func (f *fieldReader) id(name string) shop.ID {
 	raw := f.raw(name)
 	if absent(raw) {
 		return 0
@@ -127,14 +128,14 @@ func (f *fieldReader) id(name string) app.ID {
 		_ = json.Unmarshal(raw, &text) // "" is no id either
 		digits = []byte(text)
 	}
-	id, err := app.ParseID(digits)
+	id, err := shop.ParseID(digits)
 	if err != nil {
 		f.fail(name + " must be an id: a decimal number in a string")
 	}
 	return id
 }
 
-func (f *fieldReader) requiredID(name string) app.ID {
+func (f *fieldReader) requiredID(name string) shop.ID {
 	if absent(f.raw(name)) {
 		f.fail(name + " is missing")
 	}
@@ -142,7 +143,7 @@ func (f *fieldReader) requiredID(name string) app.ID {
 }
 
 // ids reads an optional list of at most maxWatchedSales ids.
-func (f *fieldReader) ids(name string) (ids []app.ID) {
+func (f *fieldReader) ids(name string) (ids []shop.ID) {
 	raw := f.raw(name)
 	if absent(raw) {
 		return nil
@@ -157,16 +158,16 @@ func (f *fieldReader) ids(name string) (ids []app.ID) {
 }
 
 // watched reads the fields of watch and unwatch.
-func (r *request) watched() (slot app.ID, sales []app.ID, err *app.Error) {
+func (r *request) watched() (slot shop.ID, sales []shop.ID, err *shop.Error) {
 	f := fieldReader{request: r}
 	slot, sales = f.id("slot"), f.ids("sales")
 	return slot, sales, f.err
 }
 
 // buyRequest reads the fields of a buy. The quantity is a whole number of at least 1; the shop checks the limit.
-func (r *request) buyRequest() (app.BuyRequest, *app.Error) {
+func (r *request) buyRequest() (order.BuyRequest, *shop.Error) {
 	f := fieldReader{request: r}
-	buy := app.BuyRequest{Sale: f.requiredID("sale")}
+	buy := order.BuyRequest{Sale: f.requiredID("sale")}
 	qty, ok := integer(r.raw("qty"))
 	if !ok || qty < 1 {
 		f.fail("qty must be a whole number of at least 1")
@@ -183,9 +184,9 @@ func (r *request) buyRequest() (app.BuyRequest, *app.Error) {
 }
 
 // ordersQuery reads the fields of orders; the caller sets the user.
-func (r *request) ordersQuery() (app.OrdersQuery, *app.Error) {
+func (r *request) ordersQuery() (shop.OrdersQuery, *shop.Error) {
 	f := fieldReader{request: r}
-	q := app.OrdersQuery{Sale: f.id("sale"), Before: f.id("before"), Limit: defaultOrders}
+	q := shop.OrdersQuery{Sale: f.id("sale"), Before: f.id("before"), Limit: defaultOrders}
 	if raw := r.raw("limit"); !absent(raw) {
 		limit, ok := integer(raw)
 		if !ok || limit < 1 {
@@ -197,10 +198,10 @@ func (r *request) ordersQuery() (app.OrdersQuery, *app.Error) {
 }
 
 // roundTrip reads t0, which is sent back as it came.
-func (r *request) roundTrip() (json.Number, *app.Error) {
+func (r *request) roundTrip() (json.Number, *shop.Error) {
 	t0 := r.raw("t0")
 	if len(t0) == 0 || len(t0) > 32 || (t0[0] != '-' && (t0[0] < '0' || t0[0] > '9')) {
-		return "", app.Fail(app.BadRequest, "t0 must be a number")
+		return "", shop.Fail(shop.BadRequest, "t0 must be a number")
 	}
 	return json.Number(t0), nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 func TestUnreadableIDs(t *testing.T) {
@@ -21,7 +21,7 @@ func TestUnreadableIDs(t *testing.T) {
 		`{"id":1,"op":"time"} {"id":2}`, `{"id":1,"op":"time"`, "{\"id\":1,\"op\":\"\xff\"}",
 	} {
 		var r request
-		if err := r.decode([]byte(frame)); err == nil || !r.unreadable || r.id != 0 || err.Code != app.BadRequest {
+		if err := r.decode([]byte(frame)); err == nil || !r.unreadable || r.id != 0 || err.Code != shop.BadRequest {
 			t.Errorf("%s: id %d, %v", frame, r.id, err)
 		}
 	}
@@ -39,7 +39,7 @@ func TestQuantities(t *testing.T) {
 			t.Fatalf("%s: %v", qty, err)
 		}
 		buy, err := r.buyRequest()
-		if want == 0 && (err == nil || err.Code != app.BadRequest || !strings.Contains(err.Message, "qty")) {
+		if want == 0 && (err == nil || err.Code != shop.BadRequest || !strings.Contains(err.Message, "qty")) {
 			t.Errorf("qty %s: %v, %v", qty, buy, err)
 		}
 		if want != 0 && (err != nil || buy.Qty != want) {

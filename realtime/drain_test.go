@@ -9,7 +9,8 @@ import (
 
 	"github.com/fasthttp/websocket"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/shop"
 	"stampede/app/wsclient"
 )
 
@@ -69,7 +70,7 @@ func TestDrainAnswersWhatIsUnderWay(t *testing.T) {
 	if len(buyer.all("bye")) > 0 {
 		t.Error("bye came before the answer")
 	}
-	tell(app.Receipt{Order: 1011, Ticket: 1, State: app.Reserved}, nil)
+	tell(order.Receipt{Order: 1011, Ticket: 1, State: shop.Reserved}, nil)
 	if f := buyer.await("the answer", func(f *wsclient.Frame) bool { return f.ID == 101 }); f.OK == nil {
 		t.Errorf("the press of Buy was answered %+v", f)
 	}

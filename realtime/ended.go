@@ -7,17 +7,18 @@ import (
 	"fmt"
 	"slices"
 
-	"stampede/app"
+	"stampede/app/catalog"
+	"stampede/app/shop"
 )
 
 // subject is a watched slot, with all its sales, or a watched single sale.
 type subject struct {
-	id   app.ID
+	id   shop.ID
 	slot bool
 }
 
 // noteLocked records when watched subjects close, from a snapshot; 0: the snapshot does not tell.
-func (h *Hub) noteLocked(view *app.WatchView, singles []app.ID) {
+func (h *Hub) noteLocked(view *catalog.WatchView, singles []shop.ID) {
 	if slot := (subject{view.Slot, true}); slot.id != 0 {
 		h.closes[slot] = closesAt(view, slot)
 	}
@@ -27,7 +28,7 @@ func (h *Hub) noteLocked(view *app.WatchView, singles []app.ID) {
 }
 
 // closesAt returns when the subject closes. A slot that is not among those of the day closes with its sales.
-func closesAt(view *app.WatchView, s subject) (closes app.Millis) {
+func closesAt(view *catalog.WatchView, s subject) (closes shop.Millis) {
 	if s.slot {
 		for i := range view.Slots {
 			if view.Slots[i].ID == s.id {
@@ -49,20 +50,20 @@ func (h *Hub) stillWatched(w watching) watching {
 	now := h.shop.Now()
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
-	keep := func(ids []app.ID, slot bool, most int) []app.ID {
-		closes := func(id app.ID) app.Millis { return h.closes[subject{id, slot}] }
-		ids = slices.DeleteFunc(slices.Clone(ids), func(id app.ID) bool {
+	keep := func(ids []shop.ID, slot bool, most int) []shop.ID {
+		closes := func(id shop.ID) shop.Millis { return h.closes[subject{id, slot}] }
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id shop.ID) bool {
 			_, known := h.closes[subject{id, slot}]
 			return !known
 		})
 		for len(ids) > most {
-			oldest := slices.MinFunc(ids, func(a, b app.ID) int {
+			oldest := slices.MinFunc(ids, func(a, b shop.ID) int {
 				return cmp.Compare(afterZero(closes(a)), afterZero(closes(b)))
 			})
 			if at := closes(oldest); at == 0 || at > now {
 				break // not closed
 			}
-			ids = slices.DeleteFunc(ids, func(id app.ID) bool { return id == oldest })
+			ids = slices.DeleteFunc(ids, func(id shop.ID) bool { return id == oldest })
 		}
 		return ids
 	}
@@ -70,7 +71,7 @@ func (h *Hub) stillWatched(w watching) watching {
 }
 
 // afterZero orders an unknown instant (0) behind all others.
-func afterZero(at app.Millis) uint64 { return uint64(at) - 1 }
+func afterZero(at shop.Millis) uint64 { return uint64(at) - 1 }
 
 // retireOnce drops what closed long ago. It reads the closing time again first: an operator may have extended it.
 func (h *Hub) retireOnce(ctx context.Context) error {
@@ -98,7 +99,7 @@ func (h *Hub) retireOnce(ctx context.Context) error {
 }
 
 // closedBy lists what had closed by then, as far as known.
-func (h *Hub) closedBy(latest app.Millis) (closed []subject) {
+func (h *Hub) closedBy(latest shop.Millis) (closed []subject) {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
 	for s, at := range h.closes {
@@ -110,16 +111,16 @@ func (h *Hub) closedBy(latest app.Millis) (closed []subject) {
 }
 
 // closesNow reads when the subject closes; one that no longer exists closed long ago (0).
-func (h *Hub) closesNow(ctx context.Context, s subject) (app.Millis, error) {
+func (h *Hub) closesNow(ctx context.Context, s subject) (shop.Millis, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.options.OpWithin)
 	defer cancel()
-	slot, sales := s.id, []app.ID(nil)
+	slot, sales := s.id, []shop.ID(nil)
 	if !s.slot {
-		slot, sales = 0, []app.ID{s.id}
+		slot, sales = 0, []shop.ID{s.id}
 	}
 	view, err := h.shop.Watch(ctx, slot, sales)
-	var known *app.Error
-	if errors.As(err, &known) && known.Code == app.NotFound {
+	var known *shop.Error
+	if errors.As(err, &known) && known.Code == shop.NotFound {
 		return 0, nil
 	}
 	return closesAt(&view, s), err
@@ -136,8 +137,8 @@ func (h *Hub) letGo(over []subject) {
 			delete(h.roster, s.id)
 		}
 	}
-	isOver := func(slot bool) func(id app.ID) bool {
-		return func(id app.ID) bool { return slices.Contains(over, subject{id, slot}) }
+	isOver := func(slot bool) func(id shop.ID) bool {
+		return func(id shop.ID) bool { return slices.Contains(over, subject{id, slot}) }
 	}
 	for _, set := range h.sets {
 		if slices.ContainsFunc(set.slots, isOver(true)) || slices.ContainsFunc(set.singles, isOver(false)) {

@@ -8,7 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stampede/app"
+	"stampede/app/catalog"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -20,19 +21,19 @@ const slotLength = 5 * time.Minute
 // lets time pass.
 func (n *node) rollingShop() (later func(time.Duration)) {
 	begin, base := n.shop.Now(), n.shop.copy().ahead
-	closes := func(slot app.ID) app.Millis { return begin.Add(time.Duration(slot) * slotLength) }
+	closes := func(slot shop.ID) shop.Millis { return begin.Add(time.Duration(slot) * slotLength) }
 	n.shop.set(func(s *fakeShop) {
-		s.watch = func(slot app.ID, sales []app.ID) (app.WatchView, error) {
+		s.watch = func(slot shop.ID, sales []shop.ID) (catalog.WatchView, error) {
 			if slot == 0 && len(sales) == 0 {
-				slot = app.ID(n.shop.Now().Sub(begin)/slotLength) + 1
+				slot = shop.ID(n.shop.Now().Sub(begin)/slotLength) + 1
 			}
-			view := app.WatchView{Slot: slot}
+			view := catalog.WatchView{Slot: slot}
 			if slot != 0 {
-				view.Slots = []app.Slot{{ID: slot, Phase: app.Open, ClosesAt: closes(slot), Sales: 2}}
+				view.Slots = []shop.Slot{{ID: slot, Phase: shop.Open, ClosesAt: closes(slot), Sales: 2}}
 				sales = append(slices.Clone(sales), 10*slot+1, 10*slot+2)
 			}
 			for _, id := range sales {
-				view.Sales = append(view.Sales, app.SaleView{ID: id, Slot: id / 10, ClosesAt: closes(id / 10)})
+				view.Sales = append(view.Sales, shop.SaleView{ID: id, Slot: id / 10, ClosesAt: closes(id / 10)})
 			}
 			return view, nil
 		}
@@ -43,7 +44,7 @@ func (n *node) rollingShop() (later func(time.Duration)) {
 	}
 }
 
-func (n *node) awaitWatched(want ...app.ID) {
+func (n *node) awaitWatched(want ...shop.ID) {
 	n.t.Helper()
 	kit.Eventually(n.t, patience, func() (bool, string) {
 		diff := cmp.Diff(want, n.hub.Watched())
@@ -61,11 +62,11 @@ func TestFollowingTheCurrentSlotMeetsNoLimit(t *testing.T) {
 	})
 	later := n.rollingShop()
 	p := n.greet(t, 0)
-	for slot := app.ID(1); slot <= 60; slot++ {
+	for slot := shop.ID(1); slot <= 60; slot++ {
 		p.must(`"op":"watch"`, nil)
 		sale := 10*slot + 1
 		n.settle(counters(sale, int64(slot)))
-		p.awaitTick(fmt.Sprintf("tick of slot %s", slot), func(lines map[app.ID]wsclient.TickLine) bool {
+		p.awaitTick(fmt.Sprintf("tick of slot %s", slot), func(lines map[shop.ID]wsclient.TickLine) bool {
 			return lines[sale].Stock == int64(slot)
 		})
 		if watched := n.hub.Watched(); len(watched) > 2*maxWatchedSlots || watched[len(watched)-1] != sale+1 {
@@ -74,10 +75,10 @@ func TestFollowingTheCurrentSlotMeetsNoLimit(t *testing.T) {
 		later(slotLength)
 	}
 	// Of what is not over there are still no more than four.
-	for slot := app.ID(100); slot < 100+maxWatchedSlots; slot++ {
+	for slot := shop.ID(100); slot < 100+maxWatchedSlots; slot++ {
 		p.must(fmt.Sprintf(`"op":"watch","slot":"%d"`, slot), nil)
 	}
-	p.wantRefused(`"op":"watch","slot":"200"`, app.RateLimited)
+	p.wantRefused(`"op":"watch","slot":"200"`, shop.RateLimited)
 }
 
 // What has been closed for long leaves by itself, slots and single sales alike, and its ticks with it.
@@ -96,7 +97,7 @@ func TestWhatClosedLongAgoIsWatchedNoLonger(t *testing.T) {
 	n.awaitWatched(41)
 	n.settle(counters(11, 1), counters(21, 2), counters(41, 3))
 	p.awaitTick("tick",
-		func(lines map[app.ID]wsclient.TickLine) bool { return len(lines) == 1 && lines[41].Stock == 3 })
+		func(lines map[shop.ID]wsclient.TickLine) bool { return len(lines) == 1 && lines[41].Stock == 3 })
 
 	// Watched once more it is shown, and leaves again; who watches what is left is not disturbed.
 	p.must(`"op":"watch","slot":"1"`, nil)
@@ -113,7 +114,7 @@ func TestProlongedSlotStaysWatched(t *testing.T) {
 	n.watcher(t, `"op":"watch","slot":"1","sales":["21"]`)
 	was := n.shop.copy().watch
 	n.shop.set(func(s *fakeShop) {
-		s.watch = func(slot app.ID, sales []app.ID) (app.WatchView, error) {
+		s.watch = func(slot shop.ID, sales []shop.ID) (catalog.WatchView, error) {
 			view, err := was(slot, sales)
 			for i := range view.Slots {
 				view.Slots[i].ClosesAt = n.shop.Now()
@@ -126,8 +127,8 @@ func TestProlongedSlotStaysWatched(t *testing.T) {
 	n.awaitWatched(11, 12)
 	later(2 * time.Minute)
 	n.shop.set(func(s *fakeShop) {
-		s.watch = func(app.ID, []app.ID) (app.WatchView, error) {
-			return app.WatchView{}, app.Fail(app.NotFound,
+		s.watch = func(shop.ID, []shop.ID) (catalog.WatchView, error) {
+			return catalog.WatchView{}, shop.Fail(shop.NotFound,
 				"gone")
 		}
 	})
@@ -144,7 +145,7 @@ func TestClosedSalesMakeRoom(t *testing.T) {
 	for slot := 1; slot <= maxWatchedSales; slot++ {
 		p.must(fmt.Sprintf(`"op":"watch","sales":["%d"]`, 10*slot+3), nil)
 	}
-	p.wantRefused(`"op":"watch","sales":["993"]`, app.RateLimited)
+	p.wantRefused(`"op":"watch","sales":["993"]`, shop.RateLimited)
 	later(2 * slotLength)
 	p.must(`"op":"watch","sales":["993"]`, nil)
 	if watched := n.hub.Watched(); len(watched) != maxWatchedSales || slices.Contains(watched, 13) ||

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/wsclient"
 )
 
@@ -52,7 +52,7 @@ func benchFanout(b *testing.B, stalled int) {
 	stock := int64(0)
 	tick := func() {
 		stock++
-		hub.Tick(1, []app.Counters{counters(11, stock)})
+		hub.Tick(1, []shop.Counters{counters(11, stock)})
 		hub.awaitIdle(deaf)
 	}
 	tick() // newcomers' whole sets

@@ -12,7 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const partitions = 3 // of the shops in these tests
@@ -23,18 +23,18 @@ type database struct {
 	ahead   time.Duration // of its clock, before this machine's
 	history string
 	away    bool
-	rows    map[app.ID]row // by order
-	reads   int            // calls that read rows
-	before  func()         // what happens before rows are read
+	rows    map[shop.ID]row // by order
+	reads   int             // calls that read rows
+	before  func()          // what happens before rows are read
 }
 
 // row is the newest state of an order, stamped by the database's clock.
 type row struct {
-	order app.Order
-	at    app.Millis
+	order shop.Order
+	at    shop.Millis
 }
 
-func newDatabase() *database { return &database{history: "5f3a9c1e", rows: make(map[app.ID]row)} }
+func newDatabase() *database { return &database{history: "5f3a9c1e", rows: make(map[shop.ID]row)} }
 
 func (d *database) set(change func(d *database)) {
 	d.mu.Lock()
@@ -42,24 +42,24 @@ func (d *database) set(change func(d *database)) {
 	change(d)
 }
 
-func (d *database) nowLocked() app.Millis { return app.MillisOf(time.Now().Add(d.ahead)) }
+func (d *database) nowLocked() shop.Millis { return shop.MillisOf(time.Now().Add(d.ahead)) }
 
-func (d *database) instantLocked() (app.Instant, error) {
+func (d *database) instantLocked() (shop.Instant, error) {
 	if d.away {
-		return app.Instant{}, fmt.Errorf("the database is away: %w", app.ErrTransient)
+		return shop.Instant{}, fmt.Errorf("the database is away: %w", shop.ErrTransient)
 	}
-	return app.Instant{At: d.nowLocked(), History: d.history}, nil
+	return shop.Instant{At: d.nowLocked(), History: d.history}, nil
 }
 
-func (d *database) Clock(context.Context) (app.Instant, error) {
+func (d *database) Clock(context.Context) (shop.Instant, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.instantLocked()
 }
 
 func (d *database) Changed(
-	_ context.Context, queries []app.ChangesQuery, most int,
-) ([]app.Changes, app.Instant, error) {
+	_ context.Context, queries []shop.ChangesQuery, most int,
+) ([]shop.Changes, shop.Instant, error) {
 	d.mu.Lock()
 	before := d.before
 	d.mu.Unlock()
@@ -73,7 +73,7 @@ func (d *database) Changed(
 		return nil, at, err
 	}
 	d.reads++
-	changes := make([]app.Changes, len(queries))
+	changes := make([]shop.Changes, len(queries))
 	for i, q := range queries {
 		var found []row
 		for _, r := range d.rows {
@@ -95,7 +95,7 @@ func (d *database) Changed(
 }
 
 // commit stamps and writes rows.
-func (d *database) commit(orders ...app.Order) {
+func (d *database) commit(orders ...shop.Order) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, o := range orders {
@@ -104,7 +104,7 @@ func (d *database) commit(orders ...app.Order) {
 }
 
 // commitLongAgo writes rows that changed some time ago.
-func (d *database) commitLongAgo(ago time.Duration, orders ...app.Order) {
+func (d *database) commitLongAgo(ago time.Duration, orders ...shop.Order) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, o := range orders {
@@ -156,33 +156,33 @@ redis.call('PUBLISH', ARGV[1], string.format('%d %d\n', n - 1, n) .. ARGV[2])
 return n`)
 
 // state is an order of a user as it is at a rev.
-func state(user, order app.ID, rev int) app.Order {
-	return app.Order{
-		ID: order, Sale: 11, State: app.Pending, Rev: rev, User: user, Key: "key-of-it",
+func state(user, order shop.ID, rev int) shop.Order {
+	return shop.Order{
+		ID: order, Sale: 11, State: shop.Pending, Rev: rev, User: user, Key: "key-of-it",
 		Partition: int(order) % partitions,
 	}
 }
 
 // tell commits rows and publishes them, a message per partition.
-func (f *feed) tell(t testing.TB, orders ...app.Order) {
+func (f *feed) tell(t testing.TB, orders ...shop.Order) {
 	t.Helper()
 	f.commit(orders...)
 	f.publish(t, f.namespace, orders...)
 }
 
 // lose commits rows and publishes them where nobody hears it: the chains go on without a message.
-func (f *feed) lose(t testing.TB, orders ...app.Order) {
+func (f *feed) lose(t testing.TB, orders ...shop.Order) {
 	t.Helper()
 	f.commit(orders...)
 	f.publish(t, f.namespace+" elsewhere", orders...)
 }
 
-func (f *feed) publish(t testing.TB, namespace string, orders ...app.Order) {
+func (f *feed) publish(t testing.TB, namespace string, orders ...shop.Order) {
 	t.Helper()
 	var lines [partitions][]byte
 	for i := range orders {
 		o := &orders[i]
-		lines[o.Partition] = app.AppendChange(lines[o.Partition], o.User, OrderFrame(o))
+		lines[o.Partition] = shop.AppendChange(lines[o.Partition], o.User, OrderFrame(o))
 	}
 	for p, text := range lines {
 		if len(text) > 0 {
@@ -193,15 +193,15 @@ func (f *feed) publish(t testing.TB, namespace string, orders ...app.Order) {
 
 func (f *feed) publishText(t testing.TB, namespace string, partition int, lines string) {
 	t.Helper()
-	channel := app.ChangesChannel(namespace, partition)
+	channel := shop.ChangesChannel(namespace, partition)
 	err := publishScript.Run(t.Context(), f.redis, []string{f.meta(partition)}, channel, lines).Err()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (f *feed) ChainEnds(ctx context.Context) ([]app.ChainEnd, error) {
-	ends := make([]app.ChainEnd, partitions)
+func (f *feed) ChainEnds(ctx context.Context) ([]shop.ChainEnd, error) {
+	ends := make([]shop.ChainEnd, partitions)
 	for p := range ends {
 		numbers, err := f.redis.HMGet(ctx, f.meta(p), "published", "epoch").Result()
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // All changes stamped up to the node's proven instant, less Options.Overlap, are queued for every connection of this
@@ -122,7 +122,7 @@ func (h *Hub) clock(ctx context.Context) (Cursor, error) {
 }
 
 // chainEnds reads the ends of the chains; see chains.ask.
-func (h *Hub) chainEnds(ctx context.Context) ([]app.ChainEnd, error) {
+func (h *Hub) chainEnds(ctx context.Context) ([]shop.ChainEnd, error) {
 	h.update((*chains).ask)
 	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
 	defer cancel()
@@ -131,7 +131,7 @@ func (h *Hub) chainEnds(ctx context.Context) ([]app.ChainEnd, error) {
 		return nil, fmt.Errorf("read the ends of the chains: %w", err)
 	}
 	if len(ends) != h.options.Partitions {
-		return nil, fmt.Errorf("%d ends of %d chains: %w", len(ends), h.options.Partitions, app.ErrPermanent)
+		return nil, fmt.Errorf("%d ends of %d chains: %w", len(ends), h.options.Partitions, shop.ErrPermanent)
 	}
 	return ends, nil
 }
@@ -145,7 +145,7 @@ func (h *Hub) resyncUntilWhole(ctx context.Context) error {
 		if h.broken() == "" {
 			break
 		}
-		if !app.Sleep(ctx, wait) {
+		if !shop.Sleep(ctx, wait) {
 			return ctx.Err()
 		}
 	}
@@ -201,7 +201,7 @@ func (h *Hub) restart(ctx context.Context, at Cursor, why string) error {
 
 // rowsSince returns since when rows are read, by the clock that shows at now: before the proven instant, also if the
 // clock went back or is another one. Before a new node began, nobody was connected to it.
-func (h *Hub) rowsSince(at Cursor, asked time.Duration) app.Millis {
+func (h *Hub) rowsSince(at Cursor, asked time.Duration) shop.Millis {
 	proven := h.proven.Load()
 	if proven == nil {
 		return at.At.Add(time.Duration(h.lastProven.Load()) - asked - h.options.Overlap)
@@ -224,7 +224,7 @@ func (h *Hub) leaveHistories(present string) {
 // Cursor is how far a client knows its orders: an instant of the database's clock, in one history of the database. A
 // client that has read the rows changed since then, or a little earlier (Options.Overlap), has missed nothing. On the
 // wire it is `<ms>.<history>`, opaque to clients.
-type Cursor app.Instant
+type Cursor shop.Instant
 
 // noCursor stands for an unknown instant. No database has its history, so the next hello resets the client.
 var noCursor = Cursor{History: "00000000"}
@@ -239,7 +239,7 @@ const (
 func ParseCursor(s string) (Cursor, error) {
 	at, history, ok := strings.Cut(s, ".")
 	ms, err := strconv.ParseInt(at, 10, 64)
-	c := Cursor{At: app.Millis(ms), History: history}
+	c := Cursor{At: shop.Millis(ms), History: history}
 	if !ok || err != nil || ms < 0 || len(at) > mostDigits || !isHistory(history) || c.String() != s {
 		return Cursor{}, fmt.Errorf("cursor %.44q: want milliseconds.history", s)
 	}

@@ -7,7 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stampede/app"
+	"stampede/app/admission"
+	"stampede/app/board"
+	"stampede/app/catalog"
+	"stampede/app/order"
+	"stampede/app/payment"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -18,12 +23,12 @@ func goldenFrames(t testing.TB, direction string) map[string][]byte {
 }
 
 const (
-	goldNow    = app.Millis(1795222800000)
-	goldSlot   = app.ID(7301444403200000001)
-	goldSale   = app.ID(7301444403200000101)
-	goldSale2  = app.ID(7301444403200000102)
-	goldOrder  = app.ID(7301444480512000257)
-	goldOrder2 = app.ID(7301444480512000258)
+	goldNow    = shop.Millis(1795222800000)
+	goldSlot   = shop.ID(7301444403200000001)
+	goldSale   = shop.ID(7301444403200000101)
+	goldSale2  = shop.ID(7301444403200000102)
+	goldOrder  = shop.ID(7301444480512000257)
+	goldOrder2 = shop.ID(7301444480512000258)
 	goldKey    = "k-3f9c1d2e"
 	goldPass   = "EQAAAaH7ngaAAAABofuhsAAARFU1OGnynRWHIvbI7O21RQ"
 	goldWork   = "EgAAAaH7ngaAAAABofuf20AQ3VbeQTeVHZySaBsDQW7BXw"
@@ -32,85 +37,85 @@ const (
 )
 
 var (
-	goldAddress = &app.Address{Name: "李雷", Phone: "13800000000", Text: "北京市海淀区中关村大街 1 号"}
+	goldAddress = &shop.Address{Name: "李雷", Phone: "13800000000", Text: "北京市海淀区中关村大街 1 号"}
 	goldUser    = &welcomeUser{ID: 7301444300000000007, Name: "Guest 7", Role: "shopper"}
 	goldCursor  = goldInstant(42)
 )
 
-func goldView() app.SaleView {
-	return app.SaleView{
+func goldView() shop.SaleView {
+	return shop.SaleView{
 		ID: goldSale, Slot: goldSlot, Product: goldProduct(1, "Kettle", "Kitchen", 25900),
 		PriceFen: 9900, Initial: 100, Added: 20, Stock: 37, Held: 13, Sold: 70, Limit: 2,
-		Phase: app.Open, Challenge: app.ChallengeNone, OpensAt: goldNow - 60_000, ClosesAt: goldNow + 240_000,
+		Phase: shop.Open, Challenge: shop.ChallengeNone, OpensAt: goldNow - 60_000, ClosesAt: goldNow + 240_000,
 		Done: 78, Rate: 12.4, Watching: 1532,
 	}
 }
 
-func goldView2() app.SaleView {
+func goldView2() shop.SaleView {
 	v := goldView()
 	v.ID, v.Product, v.PriceFen, v.Initial, v.Added = goldSale2, goldProduct(2, "电饭煲", "厨房", 49900), 19900, 50, 0
 	v.Stock, v.Held, v.Sold, v.Limit, v.Done, v.Rate, v.Watching = 50, 0, 0, 1, 0, 0, 12
 	return v
 }
 
-func goldProduct(n app.ID, name, category string, price int64) app.Product {
-	return app.Product{
+func goldProduct(n shop.ID, name, category string, price int64) shop.Product {
+	return shop.Product{
 		ID: 7301444403200000200 + n, Name: name, Category: category, ListPriceFen: price,
-		Images: []app.Image{{URL: "/images/" + n.String() + ".svg", Alt: name}},
+		Images: []shop.Image{{URL: "/images/" + n.String() + ".svg", Alt: name}},
 	}
 }
 
-func goldPending() app.Order {
-	o := goldAt(app.Pending, 1)
+func goldPending() shop.Order {
+	o := goldAt(shop.Pending, 1)
 	o.PayBy, o.Address = goldNow+298_500, goldAddress
 	return o
 }
 
-func goldAt(state app.OrderState, rev int) app.Order {
-	return app.Order{
+func goldAt(state shop.OrderState, rev int) shop.Order {
+	return shop.Order{
 		ID: goldOrder, Sale: goldSale, ProductName: "Kettle", Qty: 2, PriceFen: 9900, AmountFen: 19800,
 		State: state, Ticket: 79, Rev: rev, CreatedAt: goldNow - 1500,
 	}
 }
 
-func goldWith(o app.Order, change func(o *app.Order)) app.Order {
+func goldWith(o shop.Order, change func(o *shop.Order)) shop.Order {
 	change(&o)
 	return o
 }
 
-func goldLate(state app.OrderState, rev int, change func(o *app.Order)) app.Order {
+func goldLate(state shop.OrderState, rev int, change func(o *shop.Order)) shop.Order {
 	o := goldAt(state, rev)
 	o.PayBy = goldNow + 298_500
 	return goldWith(o, change)
 }
 
 var (
-	goldExpired  = goldLate(app.Expired, 2, func(o *app.Order) { o.CancelledAt = goldNow + 298_600 })
-	goldRefused  = goldWith(goldAt(app.Refused, 1), func(o *app.Order) { o.Reason = app.ReasonGuard })
-	goldRefused2 = goldWith(goldRefused, func(o *app.Order) { o.ID, o.Ticket = goldOrder2, 80 })
-	goldPaid     = goldLate(app.Paid, 2, func(o *app.Order) {
+	goldExpired  = goldLate(shop.Expired, 2, func(o *shop.Order) { o.CancelledAt = goldNow + 298_600 })
+	goldRefused  = goldWith(goldAt(shop.Refused, 1), func(o *shop.Order) { o.Reason = shop.ReasonGuard })
+	goldRefused2 = goldWith(goldRefused, func(o *shop.Order) { o.ID, o.Ticket = goldOrder2, 80 })
+	goldPaid     = goldLate(shop.Paid, 2, func(o *shop.Order) {
 		o.PaidAt, o.TradeNo = goldNow+40_000, "2026112122001400000000000001"
 	})
-	goldRevived = goldWith(goldPaid, func(o *app.Order) { o.Rev, o.Reason = 3, app.ReasonPaidLate })
-	goldTooLate = goldLate(app.Refunding, 3, func(o *app.Order) {
-		o.Reason, o.CancelledAt, o.PaidAt, o.TradeNo = app.ReasonLateSoldOut, goldNow+298_600, goldNow+298_000,
+	goldRevived = goldWith(goldPaid, func(o *shop.Order) { o.Rev, o.Reason = 3, shop.ReasonPaidLate })
+	goldTooLate = goldLate(shop.Refunding, 3, func(o *shop.Order) {
+		o.Reason, o.CancelledAt, o.PaidAt, o.TradeNo = shop.ReasonLateSoldOut, goldNow+298_600, goldNow+298_000,
 			goldPaid.TradeNo
 	})
-	goldGivenBack = goldWith(goldTooLate, func(o *app.Order) { o.State, o.Rev = app.Refunded, 4 })
-	goldAsked     = goldWith(goldPaid, func(o *app.Order) { o.Rev, o.Reason = 3, app.ReasonRefundAsked })
-	goldDeclined  = goldWith(goldPaid, func(o *app.Order) { o.Rev, o.Reason = 4, app.ReasonRefundDeclined })
+	goldGivenBack = goldWith(goldTooLate, func(o *shop.Order) { o.State, o.Rev = shop.Refunded, 4 })
+	goldAsked     = goldWith(goldPaid, func(o *shop.Order) { o.Rev, o.Reason = 3, payment.ReasonRefundAsked })
+	goldDeclined  = goldWith(goldPaid, func(o *shop.Order) { o.Rev, o.Reason = 4, payment.ReasonRefundDeclined })
 	goldRefunding = goldWith(goldPaid,
-		func(o *app.Order) { o.State, o.Rev, o.Reason = app.Refunding, 5, app.ReasonRefundBuyer })
-	goldRefunded = goldWith(goldRefunding, func(o *app.Order) { o.State, o.Rev = app.Refunded, 6 })
-	goldShipped  = goldWith(goldPaid, func(o *app.Order) {
-		o.State, o.Rev, o.Tracking, o.Address = app.Shipped, 3, "SF1000000000001", goldAddress
+		func(o *shop.Order) { o.State, o.Rev, o.Reason = shop.Refunding, 5, payment.ReasonRefundBuyer })
+	goldRefunded = goldWith(goldRefunding, func(o *shop.Order) { o.State, o.Rev = shop.Refunded, 6 })
+	goldShipped  = goldWith(goldPaid, func(o *shop.Order) {
+		o.State, o.Rev, o.Tracking, o.Address = shop.Shipped, 3, "SF1000000000001", goldAddress
 	})
 )
 
 // goldInstant is a cursor of some milliseconds.
-func goldInstant(ms int64) Cursor { return Cursor{1795222790000 + app.Millis(ms), "5f3a9c1e"} }
+func goldInstant(ms int64) Cursor { return Cursor{1795222790000 + shop.Millis(ms), "5f3a9c1e"} }
 
-func goldEvent(o app.Order, n int64) []byte {
+func goldEvent(o shop.Order, n int64) []byte {
 	o.Key = goldKey
 	return withCursor(string(OrderFrame(&o)), goldInstant(n).String())
 }
@@ -118,43 +123,43 @@ func goldEvent(o app.Order, n int64) []byte {
 func goldWelcome(change func(w *welcome)) []byte {
 	w := welcome{
 		Now: goldNow, Version: version, Session: "9f86d081884c7d65",
-		Missed: []json.RawMessage{}, Reservations: []app.Reservation{},
+		Missed: []json.RawMessage{}, Reservations: []shop.Reservation{},
 	}
 	change(&w)
 	return encode(reply{1, w})
 }
 
-func goldTick(views ...app.SaleView) []byte {
+func goldTick(views ...shop.SaleView) []byte {
 	var lines [][]byte
 	for _, v := range views {
-		lines = append(lines, tickLine(nil, &app.Counters{
+		lines = append(lines, tickLine(nil, &shop.Counters{
 			Sale: v.ID, Stock: v.Stock, Held: v.Held, Sold: v.Sold, Done: v.Done, Rate: v.Rate, Watching: v.Watching,
 		}))
 	}
 	return tickFrame(goldNow, lines)
 }
 
-func goldSaleEvent(change func(v *app.SaleView)) []byte {
+func goldSaleEvent(change func(v *shop.SaleView)) []byte {
 	v := goldView()
 	change(&v)
 	return encode(saleEvent{"sale", v})
 }
 
-func goldError(id int64, e *app.Error) []byte { return encode(refusal{id, e}) }
+func goldError(id int64, e *shop.Error) []byte { return encode(refusal{id, e}) }
 
 // serverFrames are the values whose encoding the golden frames pin down.
 func serverFrames() map[string][]byte {
-	slots := []app.Slot{
-		{ID: goldSlot, Phase: app.Open, OpensAt: goldNow - 60_000, ClosesAt: goldNow + 240_000, Sales: 6},
-		{ID: goldSlot + 1, Phase: app.Upcoming, OpensAt: goldNow + 240_000, ClosesAt: goldNow + 540_000, Sales: 6},
+	slots := []shop.Slot{
+		{ID: goldSlot, Phase: shop.Open, OpensAt: goldNow - 60_000, ClosesAt: goldNow + 240_000, Sales: 6},
+		{ID: goldSlot + 1, Phase: shop.Upcoming, OpensAt: goldNow + 240_000, ClosesAt: goldNow + 540_000, Sales: 6},
 	}
 	return map[string][]byte{
 		"hello/welcome without token": goldWelcome(func(*welcome) {}),
 		"hello/welcome, nothing missed": goldWelcome(func(w *welcome) {
 			w.User, w.Cursor = goldUser, goldCursor.String()
-			w.Reservations = []app.Reservation{{
+			w.Reservations = []shop.Reservation{{
 				Order: goldOrder2, Sale: goldSale, Qty: 1, Key: "k-5a1b7c90", Ticket: 91, Place: 12,
-				State: app.Reserved, CreatedAt: goldNow - 300,
+				State: shop.Reserved, CreatedAt: goldNow - 300,
 			}}
 		}),
 		"hello/welcome, two missed": goldWelcome(func(w *welcome) {
@@ -168,58 +173,58 @@ func serverFrames() map[string][]byte {
 		"time/round trip":                 encode(reply{3, roundTrip{"151234", goldNow}}),
 		"time/round trip with a fraction": encode(reply{3, roundTrip{"151234.5", goldNow}}),
 		"watch/snapshot": encode(reply{
-			4, app.WatchView{Slots: slots, Sales: []app.SaleView{goldView(), goldView2()}},
+			4, catalog.WatchView{Slots: slots, Sales: []shop.SaleView{goldView(), goldView2()}},
 		}),
 		"watch/nothing on sale": encode(reply{
-			4, app.WatchView{Slots: []app.Slot{}, Sales: []app.SaleView{}},
+			4, catalog.WatchView{Slots: []shop.Slot{}, Sales: []shop.SaleView{}},
 		}),
 		"unwatch/done": encode(reply{5, empty{}}),
 		"buy/reserved": encode(reply{
-			6, app.Receipt{Order: goldOrder, Ticket: 79, State: app.Reserved},
+			6, order.Receipt{Order: goldOrder, Ticket: 79, State: shop.Reserved},
 		}),
 		"buy/reserved, twelve before": encode(reply{
-			6, app.Receipt{Order: goldOrder, Ticket: 91, Place: 12, State: app.Reserved},
+			6, order.Receipt{Order: goldOrder, Ticket: 91, Place: 12, State: shop.Reserved},
 		}),
 		"buy/repeated key, pending by now": encode(reply{
-			6, app.Receipt{Order: goldOrder, Ticket: 79, State: app.Pending},
+			6, order.Receipt{Order: goldOrder, Ticket: 79, State: shop.Pending},
 		}),
-		"pass/given": encode(reply{15, app.PassAnswer{Pass: goldPass, Until: goldNow + 120_000}}),
-		"pass/work comes first": encode(reply{15, app.PassAnswer{Task: &app.Task{
-			Kind: app.ChallengeWork, ID: goldWork, Text: goldWork, Bits: 16, Until: goldNow + 120_000,
+		"pass/given": encode(reply{15, admission.PassAnswer{Pass: goldPass, Until: goldNow + 120_000}}),
+		"pass/work comes first": encode(reply{15, admission.PassAnswer{Task: &admission.Task{
+			Kind: shop.ChallengeWork, ID: goldWork, Text: goldWork, Bits: 16, Until: goldNow + 120_000,
 		}}}),
-		"pass/a captcha comes first": encode(reply{15, app.PassAnswer{Task: &app.Task{
-			Kind: app.ChallengeCaptcha, ID: "c-1",
+		"pass/a captcha comes first": encode(reply{15, admission.PassAnswer{Task: &admission.Task{
+			Kind: shop.ChallengeCaptcha, ID: "c-1",
 			Image: "data:image/png;base64,iVBORw0KGgo=", Until: goldNow + 300_000,
 		}}}),
-		"solve/solved":              encode(reply{16, app.PassAnswer{Pass: goldPass, Until: goldNow + 240_000}}),
-		"cancel/cancelled":          encode(reply{7, stateReply{app.Cancelled}}),
-		"cancel/was expired before": encode(reply{7, stateReply{app.Expired}}),
+		"solve/solved":              encode(reply{16, admission.PassAnswer{Pass: goldPass, Until: goldNow + 240_000}}),
+		"cancel/cancelled":          encode(reply{7, stateReply{shop.Cancelled}}),
+		"cancel/was expired before": encode(reply{7, stateReply{shop.Expired}}),
 		"pay/on a page": encode(reply{
-			13, app.Payable{Payment: app.Payment{URL: goldPayURL}, PayBy: goldNow + 298_500, Until: goldNow + 288_000},
+			13, payment.Payable{Payment: payment.Payment{URL: goldPayURL}, PayBy: goldNow + 298_500, Until: goldNow + 288_000},
 		}),
 		"pay/in the app": encode(reply{
 			13,
-			app.Payable{
-				Payment: app.Payment{OrderString: goldSigned}, PayBy: goldNow + 298_500, Until: goldNow + 288_000,
+			payment.Payable{
+				Payment: payment.Payment{OrderString: goldSigned}, PayBy: goldNow + 298_500, Until: goldNow + 288_000,
 			},
 		}),
 		"pay/by a code": encode(reply{
 			13,
-			app.Payable{
-				Payment: app.Payment{QR: "https://qr.alipay.com/bax03431ljhokirwl38f00a7"}, PayBy: goldNow + 298_500,
+			payment.Payable{
+				Payment: payment.Payment{QR: "https://qr.alipay.com/bax03431ljhokirwl38f00a7"}, PayBy: goldNow + 298_500,
 				Until: goldNow + 288_000,
 			},
 		}),
-		"refund/being given back":    encode(reply{14, stateReply{app.Refunding}}),
-		"refund/an operator decides": encode(reply{14, stateReply{app.Paid}}),
+		"refund/being given back":    encode(reply{14, stateReply{shop.Refunding}}),
+		"refund/an operator decides": encode(reply{14, stateReply{shop.Paid}}),
 		"orders/a page": encode(reply{
-			8, orderPage{[]app.Order{goldPending(), goldRefused2}, true},
+			8, orderPage{[]shop.Order{goldPending(), goldRefused2}, true},
 		}),
-		"orders/none":           encode(reply{8, orderPage{[]app.Order{}, false}}),
+		"orders/none":           encode(reply{8, orderPage{[]shop.Order{}, false}}),
 		"seen/noted":            encode(reply{9, empty{}}),
-		"board/what was before": encode(reply{17, boardReply{goldNow, []app.BoardPoint{goldPoint()}}}),
+		"board/what was before": encode(reply{17, boardReply{goldNow, []board.BoardPoint{goldPoint()}}}),
 		"board/nothing was before": encode(reply{
-			17, boardReply{goldNow, []app.BoardPoint{}},
+			17, boardReply{goldNow, []board.BoardPoint{}},
 		}),
 		"board/not looking any more": encode(reply{18, empty{}}),
 		"board/all is well":          encode(boardEvent{"board", goldBoard()}),
@@ -227,21 +232,21 @@ func serverFrames() map[string][]byte {
 		"tick/one sale changed":      goldTick(goldView()),
 		"tick/whole watch set":       goldTick(goldView(), goldView2()),
 		"slot/opened": encode(slotEvent{
-			"slot", goldSlot, app.Open, goldNow - 60_000, goldNow + 240_000, 6,
+			"slot", goldSlot, shop.Open, goldNow - 60_000, goldNow + 240_000, 6,
 		}),
 		"slot/closed": encode(slotEvent{
-			"slot", goldSlot, app.Ended, goldNow - 300_000, goldNow, 6,
+			"slot", goldSlot, shop.Ended, goldNow - 300_000, goldNow, 6,
 		}),
 		"slot/announced": encode(slotEvent{
-			"slot", goldSlot + 2, app.Upcoming, goldNow + 540_000, goldNow + 840_000, 0,
+			"slot", goldSlot + 2, shop.Upcoming, goldNow + 540_000, goldNow + 840_000, 0,
 		}),
-		"sale/paused":        goldSaleEvent(func(v *app.SaleView) { v.Paused = true }),
-		"sale/stock added":   goldSaleEvent(func(v *app.SaleView) { v.Added, v.Stock = 40, 57 }),
-		"sale/asks for work": goldSaleEvent(func(v *app.SaleView) { v.Challenge, v.Pass = app.ChallengeWork, true }),
+		"sale/paused":        goldSaleEvent(func(v *shop.SaleView) { v.Paused = true }),
+		"sale/stock added":   goldSaleEvent(func(v *shop.SaleView) { v.Added, v.Stock = 40, 57 }),
+		"sale/asks for work": goldSaleEvent(func(v *shop.SaleView) { v.Challenge, v.Pass = shop.ChallengeWork, true }),
 		"order/pending":      goldEvent(goldPending(), 42),
 		"order/expired":      goldEvent(goldExpired, 43),
-		"order/cancelled": goldEvent(goldLate(app.Cancelled, 2,
-			func(o *app.Order) { o.CancelledAt = goldNow + 5000 }), 43),
+		"order/cancelled": goldEvent(goldLate(shop.Cancelled, 2,
+			func(o *shop.Order) { o.CancelledAt = goldNow + 5000 }), 43),
 		"order/refused":             goldEvent(goldRefused, 42),
 		"order/paid":                goldEvent(goldPaid, 43),
 		"order/paid late, revived":  goldEvent(goldRevived, 44),
@@ -265,40 +270,40 @@ func serverFrames() map[string][]byte {
 		"bye/token ended":         encode(byeEvent{"bye", CloseToken, 0}),
 		"bye/token revoked":       encode(byeEvent{"bye", CloseRevoked, 0}),
 		"bye/blocked":             encode(byeEvent{"bye", CloseBlocked, 0}),
-		"errors/unreadable frame": goldError(0, app.Fail(app.BadRequest, "the frame is not a JSON object")),
-		"errors/missing field":    goldError(6, app.Fail(app.BadRequest, "sale is missing")),
+		"errors/unreadable frame": goldError(0, shop.Fail(shop.BadRequest, "the frame is not a JSON object")),
+		"errors/missing field":    goldError(6, shop.Fail(shop.BadRequest, "sale is missing")),
 		"errors/quantity zero": goldError(6,
-			app.Fail(app.BadRequest, "qty must be a whole number of at least 1")),
+			shop.Fail(shop.BadRequest, "qty must be a whole number of at least 1")),
 		"errors/no token": goldError(6,
-			app.Fail(app.Unauthorized, "log in first: hello had no token")),
+			shop.Fail(shop.Unauthorized, "log in first: hello had no token")),
 		"errors/token of another user": goldError(2,
-			app.Fail(app.Forbidden, "the token belongs to another user")),
-		"errors/unknown sale": goldError(6, app.Fail(app.NotFound, "no such sale")),
-		"errors/unknown op":   goldError(10, app.Fail(app.UnknownOp, `unknown op "dance"`)),
-		"errors/before the window": goldError(6, &app.Error{
-			Code: app.NotOpen, Message: "the sale has not opened yet", RetryMS: 4200,
+			shop.Fail(shop.Forbidden, "the token belongs to another user")),
+		"errors/unknown sale": goldError(6, shop.Fail(shop.NotFound, "no such sale")),
+		"errors/unknown op":   goldError(10, shop.Fail(shop.UnknownOp, `unknown op "dance"`)),
+		"errors/before the window": goldError(6, &shop.Error{
+			Code: shop.NotOpen, Message: "the sale has not opened yet", RetryMS: 4200,
 		}),
-		"errors/after the window": goldError(6, app.Fail(app.Closed, "the sale is closed")),
-		"errors/no stock":         goldError(6, app.Fail(app.SoldOut, "sold out")),
-		"errors/over the limit": goldError(6, &app.Error{
-			Code: app.LimitReached, Message: "at most 2 per buyer in this sale",
-			Orders: []app.OrderRef{{ID: goldOrder, State: app.Pending}, {ID: goldOrder2, State: app.Reserved}},
+		"errors/after the window": goldError(6, shop.Fail(shop.Closed, "the sale is closed")),
+		"errors/no stock":         goldError(6, shop.Fail(shop.SoldOut, "sold out")),
+		"errors/over the limit": goldError(6, &shop.Error{
+			Code: shop.LimitReached, Message: "at most 2 per buyer in this sale",
+			Orders: []shop.OrderRef{{ID: goldOrder, State: shop.Pending}, {ID: goldOrder2, State: shop.Reserved}},
 		}),
 		"errors/key used for something else": goldError(6,
-			app.Fail(app.DuplicateKey, "this key was used for another buy of this sale")),
-		"errors/second hello": goldError(2, app.Fail(app.WrongState, "hello was said already")),
+			shop.Fail(shop.DuplicateKey, "this key was used for another buy of this sale")),
+		"errors/second hello": goldError(2, shop.Fail(shop.WrongState, "hello was said already")),
 		"errors/lost a race": goldError(7,
-			app.Fail(app.Conflict, "the order changed at the same moment; read it again")),
-		"errors/too many ops": goldError(11, &app.Error{
-			Code: app.RateLimited, Message: "too many ops on this connection", RetryMS: 150,
+			shop.Fail(shop.Conflict, "the order changed at the same moment; read it again")),
+		"errors/too many ops": goldError(11, &shop.Error{
+			Code: shop.RateLimited, Message: "too many ops on this connection", RetryMS: 150,
 		}),
 		"errors/outcome unknown": goldError(6,
-			app.FailBusy("the outcome is unknown; repeat with the same key", 500e6)),
-		"errors/paused by an operator": goldError(6, app.Fail(app.Paused, "the sale is paused")),
-		"errors/pass asked for":        goldError(6, app.Fail(app.PassRequired, "ask for a pass first")),
-		"errors/captcha asked for":     goldError(6, app.Fail(app.CaptchaRequired, "solve the captcha first")),
-		"errors/order ended":           goldError(12, app.Fail(app.OrderExpired, "the order has expired")),
-		"errors/fault on our side":     goldError(6, app.AsError(os.ErrClosed)),
+			shop.FailBusy("the outcome is unknown; repeat with the same key", 500e6)),
+		"errors/paused by an operator": goldError(6, shop.Fail(shop.Paused, "the sale is paused")),
+		"errors/pass asked for":        goldError(6, shop.Fail(shop.PassRequired, "ask for a pass first")),
+		"errors/captcha asked for":     goldError(6, shop.Fail(shop.CaptchaRequired, "solve the captcha first")),
+		"errors/order ended":           goldError(12, shop.Fail(shop.OrderExpired, "the order has expired")),
+		"errors/fault on our side":     goldError(6, shop.AsError(os.ErrClosed)),
 	}
 }
 
@@ -352,19 +357,19 @@ func TestFieldsOfClientFrames(t *testing.T) {
 	}
 	r := read("buy/with address and pass")
 	buy, err := r.buyRequest()
-	want := app.BuyRequest{Sale: goldSale, Qty: 2, Key: goldKey, Address: goldAddress, Pass: "p-1"}
+	want := order.BuyRequest{Sale: goldSale, Qty: 2, Key: goldKey, Address: goldAddress, Pass: "p-1"}
 	if diff := cmp.Diff(want, buy); err != nil || diff != "" {
 		t.Errorf("buy: %v (-want +got):\n%s", err, diff)
 	}
 	r = read("orders/of a sale, further back")
 	q, err := r.ordersQuery()
-	if diff := cmp.Diff(app.OrdersQuery{Sale: goldSale, Before: goldOrder, Limit: 20}, q); err != nil || diff != "" {
+	if diff := cmp.Diff(shop.OrdersQuery{Sale: goldSale, Before: goldOrder, Limit: 20}, q); err != nil || diff != "" {
 		t.Errorf("orders: %v (-want +got):\n%s", err, diff)
 	}
 	r = read("solve/work")
 	solve := fieldReader{request: &r}
 	task, answer := solve.text("task"), solve.text("answer")
-	if solve.err != nil || task != goldWork || !app.Solves(task, answer, 16) {
+	if solve.err != nil || task != goldWork || !admission.Solves(task, answer, 16) {
 		t.Errorf("solve: %q does not solve %q, %v", answer, task, solve.err)
 	}
 	r = read("time/round trip with a fraction")

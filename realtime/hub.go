@@ -16,8 +16,11 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/singleflight"
 
-	"stampede/app"
+	"stampede/app/board"
 	"stampede/app/limits"
+	"stampede/app/order"
+	"stampede/app/shop"
+	"stampede/app/trace"
 )
 
 // Options of a hub. Zero values become the defaults named.
@@ -29,35 +32,35 @@ type Options struct {
 	Redis      redis.UniversalClient
 	Namespace  string
 	Partitions int
-	Orders     app.ChangedOrders // rows, when messages may be lost
-	Chains     app.Chains        // how far the messages have come
+	Orders     order.ChangedOrders // rows, when messages may be lost
+	Chains     shop.Chains         // how far the messages have come
 
 	// Blocked reports whether the user (0: unknown) or the address is blocked; nil: none is. When its answers change,
 	// call CloseBlocked.
-	Blocked func(user app.ID, addr netip.Addr) bool
+	Blocked func(user shop.ID, addr netip.Addr) bool
 
 	// Standing returns the notice for new clients; nil: there is none.
-	Standing func() (n app.Notice, ok bool)
+	Standing func() (n shop.Notice, ok bool)
 
 	// BoardHistory returns the earlier points of the operators' live board; nil: there is no board. With one, call
 	// ShowBoard once a second while BoardWatched.
-	BoardHistory func(ctx context.Context) []app.BoardPoint
+	BoardHistory func(ctx context.Context) []board.BoardPoint
 
 	// FirstTold is called for each order that is first sent to a client of this node; may be nil. It must be quick.
-	FirstTold func(order, sale app.ID)
+	FirstTold func(order, sale shop.ID)
 
 	// MayBuy admits a buy or fails with RateLimited; nil: all are admitted. It must be quick.
-	MayBuy func(user app.ID, addr netip.Addr, sale app.ID) error
+	MayBuy func(user shop.ID, addr netip.Addr, sale shop.ID) error
 
 	// Admit admits an op of a class or fails with RateLimited; nil: all are admitted. User 0 is anonymous. It must be
 	// quick.
-	Admit func(class limits.Class, user app.ID, addr netip.Addr) error
+	Admit func(class limits.Class, user shop.ID, addr netip.Addr) error
 
 	MaxClients int // connections of this node; 50,000
 	MaxPerUser int // connections of one user on this node; the oldest gives way; 10
 	MaxSets    int // different watch sets other than one whole slot; 1,000
 
-	Tracer *app.Tracer // samples buys and follows them to the socket; may be nil
+	Tracer *trace.Tracer // samples buys and follows them to the socket; may be nil
 
 	OpsPerSecond float64 // ops of one connection, as a steady rate; 20
 	OpsBurst     int     // and in one go; 40
@@ -111,16 +114,16 @@ type Hub struct {
 
 	mu       sync.Mutex
 	clients  map[*client]struct{}
-	users    map[app.ID][]*client // the oldest first
+	users    map[shop.ID][]*client // the oldest first
 	draining bool
 	serving  sync.WaitGroup // one per client, until leave
 
 	setsMu sync.Mutex
 	sets   map[string]*watchSet
-	roster map[app.ID][]app.ID    // sales of the slots that somebody watches
-	closes map[subject]app.Millis // when watched subjects close; one that is absent is watched no longer
-	tickNo int64                  // of the newest tick
-	places limits.Places          // of watch sets other than one whole slot
+	roster map[shop.ID][]shop.ID   // sales of the slots that somebody watches
+	closes map[subject]shop.Millis // when watched subjects close; one that is absent is watched no longer
+	tickNo int64                   // of the newest tick
+	places limits.Places           // of watch sets other than one whole slot
 
 	beatMu sync.Mutex // the tick loop
 	board  *lineTable
@@ -150,8 +153,8 @@ func NewHub(o Options) *Hub {
 	o = o.withDefaults()
 	h := &Hub{
 		options: o, shop: o.Shop, began: time.Now(),
-		clients: make(map[*client]struct{}), users: make(map[app.ID][]*client),
-		sets: make(map[string]*watchSet), roster: make(map[app.ID][]app.ID), closes: make(map[subject]app.Millis),
+		clients: make(map[*client]struct{}), users: make(map[shop.ID][]*client),
+		sets: make(map[string]*watchSet), roster: make(map[shop.ID][]shop.ID), closes: make(map[subject]shop.Millis),
 		places: limits.Places{Most: o.MaxSets, User: maxSetsPerUser, Addr: maxSetsPerAddr},
 		board:  newBoard(),
 		live:   liveBoard{watchers: make(map[*client]struct{})},
@@ -174,7 +177,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	}
 	g.Go(func() error { return h.owed.serve(ctx, h.replayOwed) })
 	g.Go(func() error { return h.keep(ctx) })
-	g.Go(func() error { return app.Repeat(ctx, h.options.KeepEvery, "let go of what is over", h.retireOnce) })
+	g.Go(func() error { return shop.Repeat(ctx, h.options.KeepEvery, "let go of what is over", h.retireOnce) })
 	return g.Wait()
 }
 
@@ -226,7 +229,7 @@ func (h *Hub) leave(c *client) {
 }
 
 // own registers the connection's user. The user's oldest connection is closed for one too many.
-func (h *Hub) own(c *client, user app.ID) {
+func (h *Hub) own(c *client, user shop.ID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := append(slices.Clone(h.users[user]), c)
@@ -252,7 +255,7 @@ func (h *Hub) disown(c *client) {
 }
 
 // devices lists a user's connections.
-func (h *Hub) devices(user app.ID) []*client {
+func (h *Hub) devices(user shop.ID) []*client {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.users[user] // replaced, never changed in place

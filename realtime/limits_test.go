@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
 	"stampede/app/limits"
+	"stampede/app/order"
+	"stampede/app/shop"
 )
 
 // Who is blocked while connected is told so and closed; others stay; who comes later is closed as well, before anything
@@ -18,8 +19,8 @@ func TestBlockedSocketsAreClosed(t *testing.T) {
 	var blockedUser atomic.Int64
 	var blockedHost atomic.Bool
 	n := startNode(t, func(o *Options) {
-		o.Blocked = func(user app.ID, addr netip.Addr) bool {
-			return user != 0 && user == app.ID(blockedUser.Load()) || blockedHost.Load() && addr.IsLoopback()
+		o.Blocked = func(user shop.ID, addr netip.Addr) bool {
+			return user != 0 && user == shop.ID(blockedUser.Load()) || blockedHost.Load() && addr.IsLoopback()
 		}
 	})
 	eve, ada := n.greetAs(t, "user:7"), n.greetAs(t, "user:8")
@@ -49,12 +50,12 @@ func TestBuysOfSocketsMeetTheLimits(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	n := startNode(t, func(o *Options) {
-		o.MayBuy = func(user app.ID, addr netip.Addr, sale app.ID) error {
+		o.MayBuy = func(user shop.ID, addr netip.Addr, sale shop.ID) error {
 			if user != 7 || !addr.IsLoopback() || sale == 0 {
 				t.Errorf("asked about user %v at %v, sale %v", user, addr, sale)
 			}
 			if asked.Add(1) > 1 {
-				e := app.Fail(app.RateLimited, "you press Buy too often")
+				e := shop.Fail(shop.RateLimited, "you press Buy too often")
 				e.RetryMS = 700
 				return e
 			}
@@ -63,15 +64,15 @@ func TestBuysOfSocketsMeetTheLimits(t *testing.T) {
 	})
 	var bought atomic.Int64
 	n.shop.set(func(s *fakeShop) {
-		s.buy = func(app.ID, app.BuyRequest) (app.Receipt, error) {
+		s.buy = func(shop.ID, order.BuyRequest) (order.Receipt, error) {
 			bought.Add(1)
-			return app.Receipt{Order: 1, State: app.Reserved}, nil
+			return order.Receipt{Order: 1, State: shop.Reserved}, nil
 		}
 	})
 	p := n.greet(t, 7)
 	const press = `"op":"buy","sale":"101","qty":1,"key":"first-press"`
 	p.must(press, nil)
-	if e := p.wantRefused(press, app.RateLimited); e.RetryMS != 700 {
+	if e := p.wantRefused(press, shop.RateLimited); e.RetryMS != 700 {
 		t.Errorf("the second press: %+v", e)
 	}
 	p.do(`"op":"buy","sale":"101","qty":"x","key":"first-press"`) // counts as little as any frame that says nothing
@@ -94,7 +95,7 @@ func TestOpsHaveALimitClass(t *testing.T) {
 	var class atomic.Value
 	n := startNode(t, func(o *Options) {
 		o.OpsBurst = 1000
-		o.Admit = func(of limits.Class, user app.ID, addr netip.Addr) error {
+		o.Admit = func(of limits.Class, user shop.ID, addr netip.Addr) error {
 			if class.Store(of); user != 7 || !addr.IsLoopback() {
 				t.Errorf("%s counts user %v at %v", of, user, addr)
 			}
@@ -106,7 +107,7 @@ func TestOpsHaveALimitClass(t *testing.T) {
 		class.Store(limits.Class(""))
 		answer := p.do(fmt.Sprintf(`"op":%q,"order":"1","sale":"101"`, name))
 		counted := class.Load() != limits.Class("")
-		limited := answer.Error != nil && answer.Error.Code == app.RateLimited && answer.Error.RetryMS == 700
+		limited := answer.Error != nil && answer.Error.Code == shop.RateLimited && answer.Error.RetryMS == 700
 		if counted == (unclassed[name] != "") || counted != limited {
 			t.Errorf("%s: class %q, reason %q, answer %+v", name, class.Load(), unclassed[name], answer.Error)
 		}
@@ -125,7 +126,7 @@ func TestOpsCostLittleBeforeTheCallerIsKnown(t *testing.T) {
 	p := startNode(t).greet(t, 0)
 	for op := range ops {
 		e := p.do(`"op":"` + op + `","sale":"101","sales":["101"],"order":"1","t0":1`).Error
-		needsToken := e != nil && e.Code == app.Unauthorized
+		needsToken := e != nil && e.Code == shop.Unauthorized
 		if _, listed := public[op]; listed == needsToken {
 			t.Errorf("%s: %v; in the table: %t", op, e, listed)
 		}

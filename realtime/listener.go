@@ -13,7 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -41,7 +41,7 @@ func (l *listener) Run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		slog.WarnContext(ctx, "subscription to changes broke; subscribing again", "err", err)
-		app.Sleep(ctx, subscribeAgainAfter)
+		shop.Sleep(ctx, subscribeAgainAfter)
 	}
 }
 

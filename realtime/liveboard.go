@@ -5,7 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"stampede/app"
+	"stampede/app/board"
+	"stampede/app/shop"
 )
 
 // liveBoard is this node's watchers of the operators' board. It is encoded once for all; the newest replaces one that
@@ -17,12 +18,12 @@ type liveBoard struct {
 
 type boardEvent struct {
 	Ev string `json:"ev"`
-	*app.Board
+	*board.Board
 }
 
 type boardReply struct {
-	Now     app.Millis       `json:"now"`
-	History []app.BoardPoint `json:"history"`
+	Now     shop.Millis        `json:"now"`
+	History []board.BoardPoint `json:"history"`
 }
 
 // watchBoard starts or stops the feed of the live board for an operator: the history once, then a board every second.
@@ -31,7 +32,7 @@ func (c *client) watchBoard(ctx *opContext, r *request) (any, error) {
 		return nil, err
 	}
 	if c.hub.options.BoardHistory == nil {
-		return nil, app.Fail(app.UnknownOp, "this node shows no board")
+		return nil, shop.Fail(shop.UnknownOp, "this node shows no board")
 	}
 	switch string(r.raw("on")) {
 	case "true":
@@ -42,7 +43,7 @@ func (c *client) watchBoard(ctx *opContext, r *request) (any, error) {
 		c.hub.leaveBoard(c)
 		return empty{}, nil
 	}
-	return nil, app.Fail(app.BadRequest, "on must be true or false")
+	return nil, shop.Fail(shop.BadRequest, "on must be true or false")
 }
 
 // operator fails unless the user is an operator with a valid token.
@@ -51,7 +52,7 @@ func (c *client) operator() error {
 		return err
 	}
 	if who := c.who(); !who.Role.Operates() {
-		return app.Fail(app.Forbidden, "this is for operators")
+		return shop.Fail(shop.Forbidden, "this is for operators")
 	}
 	return nil
 }
@@ -79,7 +80,7 @@ func (h *Hub) BoardWatched() bool {
 }
 
 // ShowBoard offers the board to all watchers that are still operators.
-func (h *Hub) ShowBoard(b *app.Board) {
+func (h *Hub) ShowBoard(b *board.Board) {
 	h.live.mu.Lock()
 	watchers := slices.Collect(maps.Keys(h.live.watchers))
 	h.live.mu.Unlock()

@@ -4,19 +4,20 @@ import (
 	"context"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/board"
+	"stampede/app/shop"
 	"stampede/app/wsclient"
 )
 
 func operatorNode(t *testing.T) *node {
 	return startNode(t, func(o *Options) {
-		o.BoardHistory = func(context.Context) []app.BoardPoint { return []app.BoardPoint{{At: 5}} }
+		o.BoardHistory = func(context.Context) []board.BoardPoint { return []board.BoardPoint{{At: 5}} }
 	})
 }
 
-func (n *node) operates(users ...app.ID) {
+func (n *node) operates(users ...shop.ID) {
 	n.shop.set(func(s *fakeShop) {
-		s.operators = make(map[app.ID]bool)
+		s.operators = make(map[shop.ID]bool)
 		for _, user := range users {
 			s.operators[user] = true
 		}
@@ -29,26 +30,26 @@ func TestBoardIsShownToOperators(t *testing.T) {
 	n := operatorNode(t)
 	n.operates(1, 2)
 	one, two, shopper := n.greet(t, 1), n.greet(t, 2), n.greet(t, 7)
-	for who, code := range map[*peer]app.Code{shopper: app.Forbidden, n.greet(t, 0): app.Unauthorized} {
+	for who, code := range map[*peer]shop.Code{shopper: shop.Forbidden, n.greet(t, 0): shop.Unauthorized} {
 		who.wantRefused(`"op":"board","on":true`, code)
 	}
 	if n.hub.BoardWatched() {
 		t.Error("somebody looks who may not")
 	}
 	for _, bad := range []string{`"op":"board"`, `"op":"board","on":1`, `"op":"board","on":"true"`} {
-		one.wantRefused(bad, app.BadRequest)
+		one.wantRefused(bad, shop.BadRequest)
 	}
 	if before, err := one.conn.WatchBoard(); err != nil || len(before.History) != 1 || before.History[0].At != 5 {
 		t.Fatalf("before: %+v, %v", before, err)
 	}
-	n.hub.ShowBoard(&app.Board{Now: 11, BuysS: 2})
+	n.hub.ShowBoard(&board.Board{Now: 11, BuysS: 2})
 	if got := one.awaitEvents("board", 1)[0].Event.(*wsclient.BoardEvent); got.Now != 11 || got.BuysS != 2 {
 		t.Errorf("shown %+v", got)
 	}
 	if err := one.conn.LeaveBoard(); err != nil || n.hub.BoardWatched() {
 		t.Errorf("after leaving: %v, watched %v", err, n.hub.BoardWatched())
 	}
-	n.hub.ShowBoard(&app.Board{Now: 12})
+	n.hub.ShowBoard(&board.Board{Now: 12})
 	for _, p := range []*peer{one, two, shopper} {
 		p.fence()
 	}
@@ -74,7 +75,7 @@ func TestBoardEndsWithTheRole(t *testing.T) {
 	if _, err := demoted.conn.Renew("user:1"); err != nil {
 		t.Fatal(err)
 	}
-	n.hub.ShowBoard(&app.Board{Now: 3})
+	n.hub.ShowBoard(&board.Board{Now: 3})
 	demoted.fence()
 	if len(demoted.all("board")) != 0 || n.hub.BoardWatched() {
 		t.Error("the board is shown to somebody who is no operator")
@@ -86,7 +87,7 @@ func TestNodeWithoutBoard(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.operates(1)
-	n.greet(t, 1).wantRefused(`"op":"board","on":true`, app.UnknownOp)
+	n.greet(t, 1).wantRefused(`"op":"board","on":true`, shop.UnknownOp)
 }
 
 // Of all that is told of orders, the first word that one has its row is recognised, and nothing else.
@@ -94,12 +95,12 @@ func TestFirstWordOfAnOrder(t *testing.T) {
 	t.Parallel()
 	first := goldPending()
 	first.ProductName = `","state":"pending","rev":1,"id":"5"`
-	first.Address = &app.Address{Name: `"rev":1,`, Phone: "1", Text: `"state":"pending",`}
+	first.Address = &shop.Address{Name: `"rev":1,`, Phone: "1", Text: `"state":"pending",`}
 	if id, sale, is := firstTold(string(OrderFrame(&first))); !is || id != goldOrder || sale != first.Sale {
 		t.Errorf("the first word is %v of %s, sale %s", is, id, sale)
 	}
-	again := goldWith(first, func(o *app.Order) { o.Rev = 2 })
-	for _, o := range []app.Order{goldPaid, goldRefused, goldExpired, again} {
+	again := goldWith(first, func(o *shop.Order) { o.Rev = 2 })
+	for _, o := range []shop.Order{goldPaid, goldRefused, goldExpired, again} {
 		if _, _, is := firstTold(string(OrderFrame(&o))); is {
 			t.Errorf("%s of rev %d counts as the first word", o.State, o.Rev)
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -31,7 +31,7 @@ func TestLostLastMessageIsFoundByLooking(t *testing.T) {
 	n, p := startProven(t, soon)
 	n.feed.lose(t, state(7, 100, 1)) // partition 1
 	for i := range 20 {
-		n.feed.tell(t, state(8, app.ID(3*i+200), 1)) // partition 2
+		n.feed.tell(t, state(8, shop.ID(3*i+200), 1)) // partition 2
 	}
 	p.awaitFresh("100/1")
 	n.awaitProven()
@@ -45,7 +45,7 @@ func TestCursorStaysWhileAMessageIsMissing(t *testing.T) {
 	lost, _ := n.feed.Clock(t.Context())
 	for i := range 20 {
 		<-time.After(n.hub.options.LookEvery)
-		n.feed.tell(t, state(7, app.ID(101+3*i), 1))
+		n.feed.tell(t, state(7, shop.ID(101+3*i), 1))
 	}
 	for _, h := range p.awaitOrders(20) {
 		if at, err := ParseCursor(h.Cursor); err != nil || at.At > lost.At {
@@ -61,7 +61,7 @@ func TestUnreadableMessageIsReadFromTheRows(t *testing.T) {
 		"a line":  func(n *node) { n.feed.publishText(t, n.feed.namespace, 1, "7 {\"ev\":\"order\"") },
 		"rubbish": func(n *node) { n.feed.publishText(t, n.feed.namespace, 1, "rubbish\n") },
 		"no number": func(n *node) {
-			n.feed.redis.Publish(t.Context(), app.ChangesChannel(n.feed.namespace, 0), "no number")
+			n.feed.redis.Publish(t.Context(), shop.ChangesChannel(n.feed.namespace, 0), "no number")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // metrics of one node's sockets.
@@ -54,13 +54,13 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 		closed:       vector("closed_total", "reason", "Connections ended by the server, by reason."),
 		refused:      vector("refused_total", "code", "Ops refused, by error code."),
 	}
-	m.soldOut = m.refused.WithLabelValues(string(app.SoldOut))
+	m.soldOut = m.refused.WithLabelValues(string(shop.SoldOut))
 	return m
 }
 
 // refusedAs counts ops refused with the code. A look-up costs as much as writing the frame, so soldOut is kept.
-func (m *metrics) refusedAs(code app.Code) prometheus.Counter {
-	if code == app.SoldOut {
+func (m *metrics) refusedAs(code shop.Code) prometheus.Counter {
+	if code == shop.SoldOut {
 		return m.soldOut
 	}
 	return m.refused.WithLabelValues(string(code))

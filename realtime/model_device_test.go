@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 func (w *world) connect(d *modelDevice, n *modelNode) {
@@ -14,7 +14,7 @@ func (w *world) connect(d *modelDevice, n *modelNode) {
 	d.node, d.fresh = n, d.cursor == ""
 	d.c = &client{hub: n.hub, conn: d.c.conn, writing: true}
 	n.hub.clients[d.c] = struct{}{}
-	d.c.identify(app.Identity{User: d.user})
+	d.c.identify(shop.Identity{User: d.user})
 	n.hub.own(d.c, d.user)
 	welcome, known, err := d.c.snapshot(w.working(), d.user, d.cursor)
 	if err != nil {
@@ -76,7 +76,7 @@ func (w *world) take(d *modelDevice, frame []byte) {
 		d.learn(m.Order)
 	}
 	if f.OK.Reset || d.fresh { // it reads `orders`
-		d.known = make(map[app.ID]modelRow)
+		d.known = make(map[shop.ID]modelRow)
 		for id, r := range w.rows {
 			if ownerOf(id) == d.user {
 				d.known[id] = modelRow{rev: r.rev, content: r.content}
@@ -87,9 +87,9 @@ func (w *world) take(d *modelDevice, frame []byte) {
 
 // modelOrder is what a device reads of an order.
 type modelOrder struct {
-	ID      app.ID `json:"id"`
-	Rev     int    `json:"rev"`
-	Content int    `json:"ticket"`
+	ID      shop.ID `json:"id"`
+	Rev     int     `json:"rev"`
+	Content int     `json:"ticket"`
 }
 
 func (d *modelDevice) learn(o modelOrder) {

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // P6 as a model. Two nodes, a database, a Redis with two partitions, devices that keep their cursors and read their
@@ -79,9 +79,9 @@ type world struct {
 	away     bool
 	history  int
 	contents int
-	rows     map[app.ID]modelRow
-	former   map[app.ID]modelRow // before the last change
-	opened   map[app.ID]modelTransaction
+	rows     map[shop.ID]modelRow
+	former   map[shop.ID]modelRow // before the last change
+	opened   map[shop.ID]modelTransaction
 	untold   []modelChange
 	parts    [modelParts]modelPartition
 	nodes    []*modelNode
@@ -93,17 +93,17 @@ type world struct {
 // modelRow is an order; its content is different with each change, whatever its rev.
 type modelRow struct {
 	rev, content int
-	at           app.Millis
+	at           shop.Millis
 }
 
 type modelTransaction struct {
-	at    app.Millis
+	at    shop.Millis
 	since time.Duration // by the clock of Redis
 }
 
 // modelChange is what somebody owes to publish.
 type modelChange struct {
-	order app.ID
+	order shop.ID
 	row   modelRow
 	since time.Duration
 }
@@ -120,18 +120,18 @@ type modelNode struct {
 }
 
 type modelDevice struct {
-	user   app.ID
+	user   shop.ID
 	node   *modelNode // nil: not connected
 	c      *client
 	cursor string
 	fresh  bool // it has no cursor in this hello
-	known  map[app.ID]modelRow
+	known  map[shop.ID]modelRow
 }
 
 func newWorld(ctx context.Context, t *rapid.T, lender *client) *world {
 	w := &world{
-		t: t, ctx: ctx, rows: make(map[app.ID]modelRow), former: make(map[app.ID]modelRow),
-		opened: make(map[app.ID]modelTransaction),
+		t: t, ctx: ctx, rows: make(map[shop.ID]modelRow), former: make(map[shop.ID]modelRow),
+		opened: make(map[shop.ID]modelTransaction),
 		ahead:  rapid.SampledFrom([]time.Duration{0, -7 * time.Minute, 7 * time.Minute}).Draw(t, "ahead"),
 	}
 	for i := range w.parts {
@@ -144,7 +144,7 @@ func newWorld(ctx context.Context, t *rapid.T, lender *client) *world {
 	}
 	for i := range 2 {
 		w.devices = append(w.devices, &modelDevice{
-			user: app.ID(i%modelUsers + 1), c: &client{conn: lender.conn}, known: make(map[app.ID]modelRow),
+			user: shop.ID(i%modelUsers + 1), c: &client{conn: lender.conn}, known: make(map[shop.ID]modelRow),
 		})
 	}
 	if w.pick("whole", 4) > 0 { // to begin with, everything works
@@ -159,34 +159,34 @@ func newWorld(ctx context.Context, t *rapid.T, lender *client) *world {
 	return w
 }
 
-func ownerOf(order app.ID) app.ID  { return order%modelUsers + 1 }
-func partitionOf(order app.ID) int { return int(order-1) % modelParts }
+func ownerOf(order shop.ID) shop.ID { return order%modelUsers + 1 }
+func partitionOf(order shop.ID) int { return int(order-1) % modelParts }
 
-func (w *world) order(id app.ID, r modelRow) app.Order {
-	return app.Order{
-		ID: id, Sale: 1, State: app.Pending, Rev: r.rev, Ticket: int64(r.content), User: ownerOf(id), Key: "key-of-it",
+func (w *world) order(id shop.ID, r modelRow) shop.Order {
+	return shop.Order{
+		ID: id, Sale: 1, State: shop.Pending, Rev: r.rev, Ticket: int64(r.content), User: ownerOf(id), Key: "key-of-it",
 	}
 }
 
-func (w *world) clock() app.Millis { return app.Millis((time.Hour + w.now + w.ahead).Milliseconds()) }
+func (w *world) clock() shop.Millis { return shop.Millis((time.Hour + w.now + w.ahead).Milliseconds()) }
 
-func (w *world) instant() (app.Instant, error) {
+func (w *world) instant() (shop.Instant, error) {
 	if w.away {
 		w.stop()
-		return app.Instant{}, app.ErrTransient
+		return shop.Instant{}, shop.ErrTransient
 	}
-	return app.Instant{At: w.clock(), History: fmt.Sprintf("%08x", w.history+1)}, nil
+	return shop.Instant{At: w.clock(), History: fmt.Sprintf("%08x", w.history+1)}, nil
 }
 
-func (w *world) Clock(context.Context) (app.Instant, error) { return w.instant() }
+func (w *world) Clock(context.Context) (shop.Instant, error) { return w.instant() }
 
-func (w *world) Changed(_ context.Context, queries []app.ChangesQuery, _ int) ([]app.Changes, app.Instant, error) {
+func (w *world) Changed(_ context.Context, queries []shop.ChangesQuery, _ int) ([]shop.Changes, shop.Instant, error) {
 	at, err := w.instant()
 	if err != nil {
 		return nil, at, err
 	}
 	w.meanwhile()
-	changes := make([]app.Changes, len(queries))
+	changes := make([]shop.Changes, len(queries))
 	for i, q := range queries {
 		for _, id := range slices.Sorted(maps.Keys(w.rows)) {
 			if r := w.rows[id]; ownerOf(id) == q.User && r.at >= q.Since {
@@ -197,11 +197,11 @@ func (w *world) Changed(_ context.Context, queries []app.ChangesQuery, _ int) ([
 	return changes, at, nil
 }
 
-func (w *world) ChainEnds(context.Context) ([]app.ChainEnd, error) {
+func (w *world) ChainEnds(context.Context) ([]shop.ChainEnd, error) {
 	w.meanwhile()
-	ends := make([]app.ChainEnd, modelParts)
+	ends := make([]shop.ChainEnd, modelParts)
 	for i, p := range w.parts {
-		ends[i] = app.ChainEnd{Told: p.told, Epoch: p.epoch}
+		ends[i] = shop.ChainEnd{Told: p.told, Epoch: p.epoch}
 	}
 	w.meanwhile()
 	return ends, nil
@@ -294,7 +294,7 @@ func (w *world) change() {
 		w.publish(w.pick("which", len(w.untold)))
 		return
 	}
-	id := app.ID(1 + w.pick("order", modelOrders))
+	id := shop.ID(1 + w.pick("order", modelOrders))
 	if w.pick("at once", 2) == 0 {
 		if _, open := w.opened[id]; !open {
 			w.opened[id] = modelTransaction{w.clock(), w.now}
@@ -310,7 +310,7 @@ func (w *world) change() {
 	w.opened[id] = modelTransaction{w.clock(), w.now}
 }
 
-func (w *world) commit(id app.ID) {
+func (w *world) commit(id shop.ID) {
 	transaction := w.opened[id]
 	delete(w.opened, id)
 	w.contents++
@@ -321,7 +321,7 @@ func (w *world) commit(id app.ID) {
 
 func (w *world) publish(i int) {
 	change := &w.untold[i]
-	if w.now-change.since > app.PublishWithin {
+	if w.now-change.since > shop.PublishWithin {
 		if _, locked := w.opened[change.order]; w.away || locked {
 			return
 		}
@@ -334,7 +334,7 @@ func (w *world) publish(i int) {
 	o := w.order(change.order, change.row)
 	p := partitionOf(change.order)
 	w.parts[p].told++
-	text := app.AppendChange(fmt.Appendf(nil, "%d %d\n", w.parts[p].told-1, w.parts[p].told), o.User, OrderFrame(&o))
+	text := shop.AppendChange(fmt.Appendf(nil, "%d %d\n", w.parts[p].told-1, w.parts[p].told), o.User, OrderFrame(&o))
 	for _, n := range w.nodes {
 		if n.subscribed {
 			n.under[p] = append(n.under[p], string(text))
@@ -400,18 +400,18 @@ func (w *world) goBack(p *modelPartition) {
 // failOver goes on with a database that lacks some commits.
 func (w *world) failOver() {
 	w.history++
-	w.opened = make(map[app.ID]modelTransaction)
+	w.opened = make(map[shop.ID]modelTransaction)
 	for _, id := range slices.Sorted(maps.Keys(w.former)) {
 		if w.pick("lacks", 2) == 1 {
 			w.rows[id] = w.former[id]
 		}
 	}
-	w.former = make(map[app.ID]modelRow)
+	w.former = make(map[shop.ID]modelRow)
 	for i := range w.untold {
 		w.untold[i].row = w.rows[w.untold[i].order]
 	}
 	w.untold = slices.DeleteFunc(w.untold, func(c modelChange) bool { return c.row.rev == 0 })
-	maps.DeleteFunc(w.rows, func(_ app.ID, r modelRow) bool { return r.rev == 0 })
+	maps.DeleteFunc(w.rows, func(_ shop.ID, r modelRow) bool { return r.rev == 0 })
 	for _, n := range w.nodes {
 		n.under = [modelParts][]string{}
 	}

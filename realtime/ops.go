@@ -10,8 +10,11 @@ import (
 	"sync"
 	"time"
 
-	"stampede/app"
+	"stampede/app/admission"
 	"stampede/app/limits"
+	"stampede/app/order"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // op executes one kind of request. It returns the reply body, sent (already replied) or later (will call finish).
@@ -62,7 +65,7 @@ func (c *client) handle(frame []byte) {
 		begins = time.Now()
 	}
 	if wait, out := c.pace.spend(now); wait > 0 {
-		failed = app.Fail(app.RateLimited, "too many ops on this connection")
+		failed = shop.Fail(shop.RateLimited, "too many ops on this connection")
 		failed.RetryMS = (wait + time.Millisecond - 1).Milliseconds() // rounded up
 		if out {
 			defer c.depart(CloseTooFast)
@@ -75,9 +78,9 @@ func (c *client) handle(frame []byte) {
 	switch {
 	case failed != nil:
 	case !known:
-		failed = app.Fail(app.UnknownOp, "unknown op "+strconv.Quote(clip(r.op)))
+		failed = shop.Fail(shop.UnknownOp, "unknown op "+strconv.Quote(clip(r.op)))
 	case r.op != "hello" && !c.isGreeted():
-		failed = app.Fail(app.BadRequest, "say hello first")
+		failed = shop.Fail(shop.BadRequest, "say hello first")
 	default:
 		failed = c.admit(kind.class)
 	}
@@ -93,12 +96,12 @@ func (c *client) handle(frame []byte) {
 }
 
 // admit counts an op of a class for its user and address.
-func (c *client) admit(class limits.Class) *app.Error {
+func (c *client) admit(class limits.Class) *shop.Error {
 	if class == "" || c.hub.options.Admit == nil {
 		return nil
 	}
 	if err := c.hub.options.Admit(class, c.who().User, c.addr); err != nil {
-		return app.AsError(err)
+		return shop.AsError(err)
 	}
 	return nil
 }
@@ -122,11 +125,11 @@ func (c *client) finish(ctx *opContext, ok any, err error) {
 	ctx.release()
 	switch {
 	case err != nil:
-		e := app.AsError(err)
+		e := shop.AsError(err)
 		switch {
-		case e.Code == app.Internal && !errors.Is(err, errPanicked):
+		case e.Code == shop.Internal && !errors.Is(err, errPanicked):
 			slog.ErrorContext(ctx, "op failed", "err", err)
-		case e.Code == app.Busy && slog.Default().Enabled(ctx, slog.LevelDebug):
+		case e.Code == shop.Busy && slog.Default().Enabled(ctx, slog.LevelDebug):
 			slog.DebugContext(ctx, "op was told to come back", "err", err)
 		}
 		c.refuse(ctx.id, e)
@@ -135,7 +138,7 @@ func (c *client) finish(ctx *opContext, ok any, err error) {
 	}
 }
 
-func (c *client) refuse(id int64, e *app.Error) {
+func (c *client) refuse(id int64, e *shop.Error) {
 	c.hub.metrics.refusedAs(e.Code).Inc()
 	c.send(refusalFrame(id, e))
 }
@@ -164,19 +167,19 @@ func (c *client) watch(ctx *opContext, r *request) (any, error) {
 	c.hub.enrol(&view, sales)
 	next := c.hub.stillWatched(c.watching.with(view.Slot, sales))
 	if len(next.slots) > maxWatchedSlots || len(next.sales) > maxWatchedSales {
-		return nil, app.Fail(app.RateLimited, fmt.Sprintf("at most %d slots and %d single sales may be watched; "+
+		return nil, shop.Fail(shop.RateLimited, fmt.Sprintf("at most %d slots and %d single sales may be watched; "+
 			"unwatch some first", maxWatchedSlots, maxWatchedSales))
 	}
 	if view.Slots == nil {
-		view.Slots = []app.Slot{}
+		view.Slots = []shop.Slot{}
 	}
 	if view.Sales == nil {
-		view.Sales = []app.SaleView{}
+		view.Sales = []shop.SaleView{}
 	}
 	answer := encode(reply{r.id, view})
 	busy := c.hub.join(c, next, answer)
 	if busy != nil && view.Slot != 0 && len(sales) == 0 {
-		next = watching{slots: []app.ID{view.Slot}}
+		next = watching{slots: []shop.ID{view.Slot}}
 		busy = c.hub.join(c, next, answer)
 	}
 	if busy != nil {
@@ -219,7 +222,7 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 		}
 	}
 	req.Span = c.hub.options.Tracer.Sample("socket", ctx.until.Add(-c.hub.options.OpWithin))
-	c.hub.shop.BuyThen(c.bound(ctx), user, req, func(receipt app.Receipt, err error) {
+	c.hub.shop.BuyThen(c.bound(ctx), user, req, func(receipt order.Receipt, err error) {
 		if err != nil {
 			c.finish(ctx, nil, err) // not the receipt: converting it to any would copy it
 			return
@@ -230,29 +233,29 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 }
 
 func (c *client) pass(ctx *opContext, r *request) (any, error) {
-	return c.atDesk(r, func(q app.PassQuestion) (app.PassAnswer, error) {
+	return c.atDesk(r, func(q admission.PassQuestion) (admission.PassAnswer, error) {
 		return c.hub.shop.AskPass(c.bound(ctx), q)
 	})
 }
 
 func (c *client) solve(ctx *opContext, r *request) (any, error) {
-	return c.atDesk(r, func(q app.PassQuestion) (app.PassAnswer, error) {
+	return c.atDesk(r, func(q admission.PassQuestion) (admission.PassAnswer, error) {
 		f := fieldReader{request: r}
 		if q.Task, q.Answer = f.text("task"), f.text("answer"); f.err != nil {
-			return app.PassAnswer{}, f.err
+			return admission.PassAnswer{}, f.err
 		}
 		return c.hub.shop.SolvePass(c.bound(ctx), q)
 	})
 }
 
 // atDesk asks for a pass on behalf of the user.
-func (c *client) atDesk(r *request, ask func(q app.PassQuestion) (app.PassAnswer, error)) (any, error) {
+func (c *client) atDesk(r *request, ask func(q admission.PassQuestion) (admission.PassAnswer, error)) (any, error) {
 	user, err := c.buyer()
 	if err != nil {
 		return nil, err
 	}
 	f := fieldReader{request: r}
-	q := app.PassQuestion{User: user, Sale: f.requiredID("sale"), From: c.addr}
+	q := admission.PassQuestion{User: user, Sale: f.requiredID("sale"), From: c.addr}
 	if f.err != nil {
 		return nil, f.err
 	}
@@ -260,7 +263,7 @@ func (c *client) atDesk(r *request, ask func(q app.PassQuestion) (app.PassAnswer
 }
 
 // ofOrder makes an op on an order of the user; the flow checks whose it is.
-func ofOrder(do func(ctx *opContext, flows Shop, user, order app.ID, f *fieldReader) (any, error)) op {
+func ofOrder(do func(ctx *opContext, flows Shop, user, order shop.ID, f *fieldReader) (any, error)) op {
 	return func(c *client, ctx *opContext, r *request) (any, error) {
 		user, err := c.buyer()
 		if err != nil {
@@ -272,24 +275,24 @@ func ofOrder(do func(ctx *opContext, flows Shop, user, order app.ID, f *fieldRea
 			return nil, f.err
 		}
 		answer, err := do(ctx, c.hub.shop, user, order, &f)
-		return answer, app.Named(err, "order", order)
+		return answer, shop.Named(err, "order", order)
 	}
 }
 
-func cancel(ctx *opContext, flows Shop, user, order app.ID, _ *fieldReader) (any, error) {
+func cancel(ctx *opContext, flows Shop, user, order shop.ID, _ *fieldReader) (any, error) {
 	state, err := flows.Cancel(ctx, user, order)
 	return stateReply{state}, err
 }
 
-func pay(ctx *opContext, flows Shop, user, order app.ID, f *fieldReader) (any, error) {
+func pay(ctx *opContext, flows Shop, user, order shop.ID, f *fieldReader) (any, error) {
 	via := f.text("via")
 	if f.err != nil {
 		return nil, f.err
 	}
-	return flows.Pay(ctx, user, order, app.PayVia(via))
+	return flows.Pay(ctx, user, order, payment.PayVia(via))
 }
 
-func refund(ctx *opContext, flows Shop, user, order app.ID, f *fieldReader) (any, error) {
+func refund(ctx *opContext, flows Shop, user, order shop.ID, f *fieldReader) (any, error) {
 	reason := f.text("reason")
 	if f.err != nil {
 		return nil, f.err
@@ -313,7 +316,7 @@ func (c *client) orders(ctx *opContext, r *request) (any, error) {
 		return nil, err
 	}
 	if orders == nil {
-		orders = []app.Order{}
+		orders = []shop.Order{}
 	}
 	return orderPage{Orders: orders, More: more}, nil
 }
@@ -362,7 +365,7 @@ func newOpContext(of *client, until time.Time, r *request) *opContext {
 
 // Value returns the ids for log lines, and nothing else.
 func (w *opContext) Value(key any) any {
-	if w.of == nil || !app.IsLogIDs(key) {
+	if w.of == nil || !shop.IsLogIDs(key) {
 		return nil
 	}
 	return []any{"op", w.op, "request", w.id, "session", w.of.session}

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // A frame that is written by hand says what JSON says of the order, in one line, and takes a cursor.
@@ -20,11 +20,11 @@ func TestOrderFramesAreWhatJSONSays(t *testing.T) {
 			).Draw(t, name)
 		}
 		number := func(name string) int64 { return rapid.OneOf(rapid.Just(int64(0)), rapid.Int64()).Draw(t, name) }
-		instant := func(name string) app.Millis { return app.Millis(number(name)) }
-		o := app.Order{
-			ID: app.ID(rapid.Int64Min(1).Draw(t, "id")), Sale: app.ID(rapid.Int64Min(1).Draw(t, "sale")),
+		instant := func(name string) shop.Millis { return shop.Millis(number(name)) }
+		o := shop.Order{
+			ID: shop.ID(rapid.Int64Min(1).Draw(t, "id")), Sale: shop.ID(rapid.Int64Min(1).Draw(t, "sale")),
 			ProductName: text("name"), Qty: int(number("qty")),
-			PriceFen: number("price"), AmountFen: number("amount"), State: app.OrderState(text("state")),
+			PriceFen: number("price"), AmountFen: number("amount"), State: shop.OrderState(text("state")),
 			Reason: text("reason"),
 			Ticket: number("ticket"), Rev: int(number("rev")), CreatedAt: instant("created"), PayBy: instant("pay by"),
 			PaidAt: instant("paid"), CancelledAt: instant("cancelled"), TradeNo: text("trade"),
@@ -32,12 +32,12 @@ func TestOrderFramesAreWhatJSONSays(t *testing.T) {
 			User:     5, Key: text("key"), Hold: 3,
 		}
 		if rapid.Bool().Draw(t, "address") {
-			o.Address = &app.Address{Name: text("who"), Phone: text("phone"), Text: text("where")}
+			o.Address = &shop.Address{Name: text("who"), Phone: text("phone"), Text: text("where")}
 		}
 		want := encode(struct {
-			Ev    string     `json:"ev"`
-			Key   string     `json:"key"`
-			Order *app.Order `json:"order"`
+			Ev    string      `json:"ev"`
+			Key   string      `json:"key"`
+			Order *shop.Order `json:"order"`
 		}{"order", o.Key, &o})
 		got := OrderFrame(&o)
 		if !bytes.Equal(got, want) || bytes.IndexByte(got, '\n') >= 0 {

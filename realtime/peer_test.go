@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -70,7 +70,7 @@ func (p *peer) sendUnlessEnded(frame string) {
 func (p *peer) do(op string) *wsclient.Frame {
 	p.t.Helper()
 	ok, err := p.conn.Do(wsclient.Request{Text: op})
-	var refused *app.Error
+	var refused *shop.Error
 	if err != nil && !errors.As(err, &refused) {
 		p.t.Fatalf("%s: %v", op, err)
 	}
@@ -92,9 +92,9 @@ func (p *peer) must(op string, ok any) {
 }
 
 // wantRefused is do for an op that has to be refused with the code and a text.
-func (p *peer) wantRefused(op string, code app.Code) *app.Error {
+func (p *peer) wantRefused(op string, code shop.Code) *shop.Error {
 	p.t.Helper()
-	e := cmp.Or(p.do(op).Error, &app.Error{})
+	e := cmp.Or(p.do(op).Error, &shop.Error{})
 	if e.Code != code || e.Message == "" {
 		p.t.Errorf("%s: %+v, want %s", op, e, code)
 	}
@@ -102,7 +102,7 @@ func (p *peer) wantRefused(op string, code app.Code) *app.Error {
 }
 
 // hello greets as the user; 0 for nobody, cursor "" for a fresh client.
-func (p *peer) hello(user app.ID, cursor string) wsclient.Welcome {
+func (p *peer) hello(user shop.ID, cursor string) wsclient.Welcome {
 	p.t.Helper()
 	token := ""
 	if user != 0 {
@@ -116,7 +116,7 @@ func (p *peer) hello(user app.ID, cursor string) wsclient.Welcome {
 }
 
 // greet dials and says hello, without a cursor.
-func (n *node) greet(t *testing.T, user app.ID) *peer {
+func (n *node) greet(t *testing.T, user shop.ID) *peer {
 	t.Helper()
 	p := n.dial(t)
 	p.hello(user, "")
@@ -149,14 +149,14 @@ func (p *peer) await(what string, fits func(f *wsclient.Frame) bool) (found *wsc
 }
 
 // awaitTick waits for a tick whose lines fit.
-func (p *peer) awaitTick(what string, fits func(lines map[app.ID]wsclient.TickLine) bool) {
+func (p *peer) awaitTick(what string, fits func(lines map[shop.ID]wsclient.TickLine) bool) {
 	p.t.Helper()
 	p.await(what, func(f *wsclient.Frame) bool { return f.Ev == "tick" && fits(lines(f)) })
 }
 
 // lines are those of a tick, by sale.
-func lines(tick *wsclient.Frame) map[app.ID]wsclient.TickLine {
-	bySale := make(map[app.ID]wsclient.TickLine)
+func lines(tick *wsclient.Frame) map[shop.ID]wsclient.TickLine {
+	bySale := make(map[shop.ID]wsclient.TickLine)
 	for _, line := range tick.Event.(*wsclient.TickEvent).Sales {
 		bySale[line.ID] = line
 	}

@@ -3,7 +3,7 @@ package realtime
 import (
 	"strings"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // hearing is the special state of a connection's personal events. Nearly all have none: their frames carry the node's
@@ -16,7 +16,7 @@ type hearing struct {
 }
 
 // tell queues an order event, without its cursor, unless the connection is no longer the user's.
-func (c *client) tell(user app.ID, frame string) {
+func (c *client) tell(user shop.ID, frame string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/google/go-cmp/cmp"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -31,7 +31,7 @@ func (p *peer) told() []string { return states(p.orders()) }
 
 // fresh is what a client makes of it: what is not above the rev that it has is a repeat.
 func (p *peer) fresh() []string {
-	revs := make(map[app.ID]int)
+	revs := make(map[shop.ID]int)
 	return states(slices.DeleteFunc(p.orders(), func(h *heard) bool {
 		repeat := h.Order.Rev <= revs[h.Order.ID]
 		revs[h.Order.ID] = max(h.Order.Rev, revs[h.Order.ID])
@@ -160,11 +160,11 @@ func TestWhatWasUnderWayIsReadToo(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.awaitProven()
-	n.feed.commitLongAgo(app.PublishWithin, state(7, 100, 1))
+	n.feed.commitLongAgo(shop.PublishWithin, state(7, 100, 1))
 	p := n.dial(t)
 	ok := p.hello(7, n.hub.proven.Load().text)
 	wantMissed(t, &ok, "100/1")
-	n.feed.commitLongAgo(app.PublishWithin, state(7, 101, 1))
+	n.feed.commitLongAgo(shop.PublishWithin, state(7, 101, 1))
 	n.hub.breakOff("a test")
 	p.awaitOrder("what was under way", func(h heard) bool { return h.Order.ID == 101 })
 }
@@ -177,10 +177,10 @@ func TestBuyerWithManyOrders(t *testing.T) {
 	now, _ := n.feed.Clock(t.Context())
 	cursor := Cursor{now.At.Add(-time.Hour), now.History}.String()
 	for i := range 2000 {
-		n.feed.commitLongAgo(2*time.Hour, state(7, app.ID(1000+i), 1))
+		n.feed.commitLongAgo(2*time.Hour, state(7, shop.ID(1000+i), 1))
 	}
 	for i := range mostChanges {
-		n.feed.commit(state(7, app.ID(1000+i), 2))
+		n.feed.commit(state(7, shop.ID(1000+i), 2))
 	}
 	if ok := n.dial(t).hello(7, cursor); ok.Reset || len(ok.Missed) != mostChanges {
 		t.Fatalf("reset %v, %d missed of %d", ok.Reset, len(ok.Missed), mostChanges)
@@ -224,9 +224,9 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 		}
 	})
 	n.shop.set(func(s *fakeShop) {
-		s.greet = func(user app.ID) ([]app.Reservation, error) {
+		s.greet = func(user shop.ID) ([]shop.Reservation, error) {
 			n.feed.tell(t, state(user, 101, 1), state(user, 102, 1)) // after they were read
-			return []app.Reservation{{Order: 101, Sale: 11, State: app.Reserved}}, nil
+			return []shop.Reservation{{Order: 101, Sale: 11, State: shop.Reserved}}, nil
 		}
 	})
 	p := n.dial(t)
@@ -272,9 +272,9 @@ func TestHellosShareReads(t *testing.T) {
 	answered := make(chan wsclient.Welcome, peers)
 	var greeting sync.WaitGroup
 	for i := range peers {
-		n.feed.commit(state(app.ID(i+1), app.ID(100+i), 1))
+		n.feed.commit(state(shop.ID(i+1), shop.ID(100+i), 1))
 		p := n.dial(t)
-		greeting.Go(func() { answered <- p.hello(app.ID(i+1), cursor) })
+		greeting.Go(func() { answered <- p.hello(shop.ID(i+1), cursor) })
 	}
 	for range readersAtOnce {
 		<-begun
@@ -313,10 +313,10 @@ func TestHelloIsBusyWhileReservationsCannotBeRead(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.shop.set(func(s *fakeShop) {
-		s.greet = func(app.ID) ([]app.Reservation, error) { return nil, app.FailBusy("later", time.Millisecond) }
+		s.greet = func(shop.ID) ([]shop.Reservation, error) { return nil, shop.FailBusy("later", time.Millisecond) }
 	})
 	p := n.dial(t)
-	if e := p.wantRefused(`"op":"hello","token":"user:7"`, app.Busy); e.RetryMS == 0 {
+	if e := p.wantRefused(`"op":"hello","token":"user:7"`, shop.Busy); e.RetryMS == 0 {
 		t.Fatalf("no pause in %+v", e)
 	}
 	n.feed.tell(t, state(7, 100, 1)) // for nobody
@@ -329,13 +329,13 @@ func TestSlowAnswersLeaveThePeerItsTimeForHello(t *testing.T) {
 	t.Parallel()
 	const within = 3 * time.Second
 	for name, fault := range map[string]error{
-		"busy": app.FailBusy("later", time.Millisecond), "internal": errors.New("broken"),
+		"busy": shop.FailBusy("later", time.Millisecond), "internal": errors.New("broken"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := startNode(t, func(o *Options) { o.HelloWithin = within })
 			n.shop.set(func(s *fakeShop) {
-				s.greet = func(app.ID) ([]app.Reservation, error) {
+				s.greet = func(shop.ID) ([]shop.Reservation, error) {
 					<-time.After(within + within/10)
 					return nil, fault
 				}
@@ -360,7 +360,7 @@ func TestEndedTokenMayDoNothingAndIsSentAwayAfterAGrace(t *testing.T) {
 	renewing.must(hello, nil)
 
 	n.shop.set(func(s *fakeShop) { s.ahead = time.Hour + time.Second })
-	p.wantRefused(buying(`1`), app.Unauthorized)
+	p.wantRefused(buying(`1`), shop.Unauthorized)
 	p.fence() // within the grace the socket stays
 	var ok renewed
 	renewing.must(`"op":"renew","token":"user:7"`, &ok)

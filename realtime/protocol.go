@@ -6,7 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/shop"
 )
 
 // Subprotocol is the one that clients may request; version is in the reply to hello.
@@ -34,66 +35,66 @@ type reply struct {
 
 // refusal answers an op that was not carried out.
 type refusal struct {
-	ID    int64      `json:"id"`
-	Error *app.Error `json:"error"`
+	ID    int64       `json:"id"`
+	Error *shop.Error `json:"error"`
 }
 
 type empty struct{}
 
 type welcome struct {
-	Now          app.Millis        `json:"now"`
-	Version      int               `json:"version"`
-	Session      string            `json:"session"`
-	User         *welcomeUser      `json:"user,omitempty"`
-	Cursor       string            `json:"cursor"` // "" without a token
-	Missed       []json.RawMessage `json:"missed"` // the newest states, as events
-	Reset        bool              `json:"reset,omitempty"`
-	Reservations []app.Reservation `json:"reservations"`
+	Now          shop.Millis        `json:"now"`
+	Version      int                `json:"version"`
+	Session      string             `json:"session"`
+	User         *welcomeUser       `json:"user,omitempty"`
+	Cursor       string             `json:"cursor"` // "" without a token
+	Missed       []json.RawMessage  `json:"missed"` // the newest states, as events
+	Reset        bool               `json:"reset,omitempty"`
+	Reservations []shop.Reservation `json:"reservations"`
 }
 
 type welcomeUser struct {
-	ID   app.ID   `json:"id"`
-	Name string   `json:"name"`
-	Role app.Role `json:"role"`
+	ID   shop.ID   `json:"id"`
+	Name string    `json:"name"`
+	Role shop.Role `json:"role"`
 }
 
 type renewed struct {
-	Expires app.Millis `json:"expires"`
+	Expires shop.Millis `json:"expires"`
 }
 
 type roundTrip struct {
 	T0  json.Number `json:"t0"`
-	Now app.Millis  `json:"now"`
+	Now shop.Millis `json:"now"`
 }
 
 type stateReply struct {
-	State app.OrderState `json:"state"`
+	State shop.OrderState `json:"state"`
 }
 
 type orderPage struct {
-	Orders []app.Order `json:"orders"`
-	More   bool        `json:"more"`
+	Orders []shop.Order `json:"orders"`
+	More   bool         `json:"more"`
 }
 
 type slotEvent struct {
-	Ev       string     `json:"ev"`
-	Slot     app.ID     `json:"slot"`
-	Phase    app.Phase  `json:"phase"`
-	OpensAt  app.Millis `json:"opens_at"`
-	ClosesAt app.Millis `json:"closes_at"`
-	Sales    int        `json:"sales"`
+	Ev       string      `json:"ev"`
+	Slot     shop.ID     `json:"slot"`
+	Phase    shop.Phase  `json:"phase"`
+	OpensAt  shop.Millis `json:"opens_at"`
+	ClosesAt shop.Millis `json:"closes_at"`
+	Sales    int         `json:"sales"`
 }
 
 type saleEvent struct {
-	Ev   string       `json:"ev"`
-	Sale app.SaleView `json:"sale"`
+	Ev   string        `json:"ev"`
+	Sale shop.SaleView `json:"sale"`
 }
 
 type noticeEvent struct {
-	Ev    string     `json:"ev"`
-	Level string     `json:"level"`
-	Text  string     `json:"text"`            // "" without texts: what operators said is taken back
-	Until app.Millis `json:"until,omitempty"` // when it ends by itself
+	Ev    string      `json:"ev"`
+	Level string      `json:"level"`
+	Text  string      `json:"text"`            // "" without texts: what operators said is taken back
+	Until shop.Millis `json:"until,omitempty"` // when it ends by itself
 	// Texts are translations by language. Text is for clients that read none of them; empty: they show nothing.
 	Texts map[string]string `json:"texts,omitempty"`
 }
@@ -115,7 +116,7 @@ func encode(v any) []byte {
 
 // replyFrame answers an op. The reply to a buy is written by hand: at a hot sale it is most of what a node encodes.
 func replyFrame(id int64, ok any) []byte {
-	r, bought := ok.(app.Receipt)
+	r, bought := ok.(order.Receipt)
 	if !bought || !plain(string(r.State)) {
 		return encode(reply{id, ok})
 	}
@@ -131,7 +132,7 @@ func replyFrame(id int64, ok any) []byte {
 }
 
 // refusalFrame answers an op that was not carried out.
-func refusalFrame(id int64, e *app.Error) []byte {
+func refusalFrame(id int64, e *shop.Error) []byte {
 	if len(e.Orders) > 0 || !plain(string(e.Code)) || !plain(e.Message) {
 		return encode(refusal{id, e})
 	}
@@ -181,7 +182,7 @@ func plainRunes(s string) bool {
 }
 
 // tickLine appends one sale of a tick. The rate has one decimal at most.
-func tickLine(b []byte, c *app.Counters) []byte {
+func tickLine(b []byte, c *shop.Counters) []byte {
 	b = append(b, `{"id":"`...)
 	b = strconv.AppendInt(b, int64(c.Sale), 10)
 	b = appendNumber(append(b, '"'), "stock", c.Stock)
@@ -195,7 +196,7 @@ func tickLine(b []byte, c *app.Counters) []byte {
 }
 
 // tickFrame joins lines into a tick.
-func tickFrame(now app.Millis, lines [][]byte) []byte {
+func tickFrame(now shop.Millis, lines [][]byte) []byte {
 	size := 48
 	for _, line := range lines {
 		size += len(line) + 1
@@ -215,14 +216,14 @@ func tickFrame(now app.Millis, lines [][]byte) []byte {
 
 // OrderFrame is an order event without its cursor, in one line. It is written by hand, because each state of each order
 // is encoded; texts that need escapes go through encoding/json.
-func OrderFrame(o *app.Order) []byte {
+func OrderFrame(o *shop.Order) []byte {
 	if o.Address != nil && !plain(o.Address.Name+o.Address.Phone+o.Address.Text) ||
 		!plain(o.Key) || !plain(o.ProductName) || !plain(string(o.State)) || !plain(o.Reason) || !plain(o.TradeNo) ||
 		!plain(o.Tracking) {
 		return encode(struct {
-			Ev    string     `json:"ev"`
-			Key   string     `json:"key"`
-			Order *app.Order `json:"order"`
+			Ev    string      `json:"ev"`
+			Key   string      `json:"key"`
+			Order *shop.Order `json:"order"`
 		}{"order", o.Key, o})
 	}
 	b := make([]byte, 0, 448)
@@ -256,7 +257,7 @@ func appendNumber(b []byte, name string, n int64) []byte {
 }
 
 // appendInstant and appendText leave out what is not set.
-func appendInstant(b []byte, name string, at app.Millis) []byte {
+func appendInstant(b []byte, name string, at shop.Millis) []byte {
 	if at == 0 {
 		return b
 	}

@@ -6,7 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/shop"
 )
 
 // Frames that are written by hand are those that encoding/json would write.
@@ -15,21 +16,21 @@ func TestFramesByHand(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.Int64().Draw(t, "id")
 		text := rapid.OneOf(rapid.StringMatching(`[ -~]{0,40}`), rapid.String())
-		r := app.Receipt{
-			Order: app.ID(rapid.Int64().Draw(t, "order")), Ticket: rapid.Int64().Draw(t, "ticket"),
+		r := order.Receipt{
+			Order: shop.ID(rapid.Int64().Draw(t, "order")), Ticket: rapid.Int64().Draw(t, "ticket"),
 			Place: rapid.Int64().Draw(t, "place"),
-			State: app.OrderState(rapid.OneOf(rapid.Just(string(app.Reserved)), text).Draw(t, "state")),
+			State: shop.OrderState(rapid.OneOf(rapid.Just(string(shop.Reserved)), text).Draw(t, "state")),
 		}
 		if got, want := replyFrame(id, r), encode(reply{id, r}); !bytes.Equal(got, want) {
 			t.Fatalf("reply\n%s, want\n%s", got, want)
 		}
-		e := &app.Error{
-			Code: app.Code(rapid.OneOf(rapid.Just(string(app.SoldOut)), text).Draw(t, "code")), Message: text.Draw(t,
+		e := &shop.Error{
+			Code: shop.Code(rapid.OneOf(rapid.Just(string(shop.SoldOut)), text).Draw(t, "code")), Message: text.Draw(t,
 				"message"),
 			RetryMS: rapid.Int64().Draw(t, "retry"),
 		}
 		if rapid.Bool().Draw(t, "holds") {
-			e.Orders = []app.OrderRef{{ID: 1, State: app.Pending}}
+			e.Orders = []shop.OrderRef{{ID: 1, State: shop.Pending}}
 		}
 		if got, want := refusalFrame(id, e), encode(refusal{id, e}); !bytes.Equal(got, want) {
 			t.Fatalf("refusal\n%s, want\n%s", got, want)

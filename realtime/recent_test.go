@@ -3,12 +3,13 @@ package realtime
 import (
 	"testing"
 
-	"stampede/app"
+	"stampede/app/catalog"
+	"stampede/app/shop"
 	"stampede/app/wsclient"
 )
 
-func paused(id, slot app.ID) app.SaleView {
-	return app.SaleView{ID: id, Slot: slot, Product: app.Product{ID: 1}, Paused: true}
+func paused(id, slot shop.ID) shop.SaleView {
+	return shop.SaleView{ID: id, Slot: slot, Product: shop.Product{ID: 1}, Paused: true}
 }
 
 func TestSlotsAreToldToEveryoneSalesToTheirWatchers(t *testing.T) {
@@ -18,14 +19,14 @@ func TestSlotsAreToldToEveryoneSalesToTheirWatchers(t *testing.T) {
 	sale := n.watcher(t, `"op":"watch","sales":["11"]`)
 	other := n.watcher(t, `"op":"watch","slot":"2"`)
 	n.hub.SaleChanged(paused(11, 1))
-	n.hub.SlotChanged(app.Slot{ID: 3, Phase: app.Upcoming})
+	n.hub.SlotChanged(shop.Slot{ID: 3, Phase: shop.Upcoming})
 	for _, p := range []*peer{slot, sale} {
 		if got := p.awaitEvents("sale", 1)[0].Event.(*wsclient.SaleEvent).Sale; got.ID != 11 || !got.Paused {
 			t.Errorf("heard %+v", got)
 		}
 	}
 	for _, p := range []*peer{slot, sale, other} {
-		if got := p.awaitEvents("slot", 1)[0].Event.(*wsclient.SlotEvent); got.Slot != 3 || got.Phase != app.Upcoming {
+		if got := p.awaitEvents("slot", 1)[0].Event.(*wsclient.SlotEvent); got.Slot != 3 || got.Phase != shop.Upcoming {
 			t.Errorf("heard %+v", got)
 		}
 	}
@@ -41,12 +42,12 @@ func TestNewSaleOfAWatchedSlotIsTicked(t *testing.T) {
 	p := n.watcher(t, `"op":"watch","slot":"1"`)
 	n.hub.SaleChanged(paused(19, 1))
 	p.awaitEvents("sale", 1)
-	n.hub.Tick(1, []app.Counters{counters(19, 5)})
-	p.awaitTick("tick of the new sale", func(lines map[app.ID]wsclient.TickLine) bool { return lines[19].Stock == 5 })
+	n.hub.Tick(1, []shop.Counters{counters(19, 5)})
+	p.awaitTick("tick of the new sale", func(lines map[shop.ID]wsclient.TickLine) bool { return lines[19].Stock == 5 })
 	p.must(`"op":"watch","sales":["41"]`, nil) // keeps it
-	n.hub.Tick(2, []app.Counters{counters(19, 4)})
+	n.hub.Tick(2, []shop.Counters{counters(19, 4)})
 	p.awaitTick("tick after another watch",
-		func(lines map[app.ID]wsclient.TickLine) bool { return lines[19].Stock == 4 })
+		func(lines map[shop.ID]wsclient.TickLine) bool { return lines[19].Stock == 4 })
 }
 
 // What changes while a snapshot is being read must not be lost behind that older snapshot.
@@ -54,10 +55,10 @@ func TestNewsDuringASnapshotComesAfterIt(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.shop.set(func(s *fakeShop) {
-		s.watch = func(app.ID, []app.ID) (app.WatchView, error) {
-			view := app.WatchView{Slot: 1, Sales: []app.SaleView{paused(11, 1)}}
+		s.watch = func(shop.ID, []shop.ID) (catalog.WatchView, error) {
+			view := catalog.WatchView{Slot: 1, Sales: []shop.SaleView{paused(11, 1)}}
 			n.hub.SaleChanged(paused(11, 1)) // after the read, before the reply
-			n.hub.SlotChanged(app.Slot{ID: 1, Phase: app.Ended})
+			n.hub.SlotChanged(shop.Slot{ID: 1, Phase: shop.Ended})
 			return view, nil
 		}
 	})

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // readersAtOnce is how many reads for hellos run at once.
@@ -15,18 +15,18 @@ const readersAtOnce = 2
 // replayAsk is the request of one hello for a user's changes.
 type replayAsk struct {
 	ctx    context.Context // of the hello
-	query  app.ChangesQuery
+	query  shop.ChangesQuery
 	answer chan missedRows // buffered: 1
 }
 
 type missedRows struct {
-	changes app.Changes
+	changes shop.Changes
 	at      Cursor // when they were read
 	err     error
 }
 
 // ask waits for rows, at most ReadWithin.
-func (h *Hub) ask(ctx context.Context, query app.ChangesQuery) (missedRows, error) {
+func (h *Hub) ask(ctx context.Context, query shop.ChangesQuery) (missedRows, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
 	defer cancel()
 	ask := &replayAsk{ctx, query, make(chan missedRows, 1)}
@@ -47,7 +47,7 @@ func (h *Hub) answerHellos(ctx context.Context, asks []*replayAsk) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
 	defer cancel()
-	queries := make([]app.ChangesQuery, len(asks))
+	queries := make([]shop.ChangesQuery, len(asks))
 	for i, ask := range asks {
 		queries[i] = ask.query
 	}
@@ -70,8 +70,8 @@ func (r *missedRows) follows(after Cursor) bool {
 }
 
 // querySince is the query for changes since a cursor less Overlap.
-func (h *Hub) querySince(user app.ID, after Cursor) app.ChangesQuery {
-	return app.ChangesQuery{User: user, Since: after.At.Add(-h.options.Overlap)}
+func (h *Hub) querySince(user shop.ID, after Cursor) shop.ChangesQuery {
+	return shop.ChangesQuery{User: user, Since: after.At.Add(-h.options.Overlap)}
 }
 
 // replayOwed reads the rows that connections are owed until it succeeds.
@@ -82,7 +82,7 @@ func (h *Hub) replayOwed(ctx context.Context, some []*client) error {
 func (h *Hub) replaySome(ctx context.Context, some []*client) error {
 	debtors := make([]*client, 0, len(some))
 	after := make([]Cursor, 0, len(some))
-	queries := make([]app.ChangesQuery, 0, len(some))
+	queries := make([]shop.ChangesQuery, 0, len(some))
 	for _, c := range some {
 		if user, from, ok := c.owes(); ok {
 			debtors, after = append(debtors, c), append(after, from)
@@ -106,7 +106,7 @@ func (h *Hub) replaySome(ctx context.Context, some []*client) error {
 }
 
 // owes returns the user whose rows are still to be read, and since when.
-func (c *client) owes() (user app.ID, from Cursor, ok bool) {
+func (c *client) owes() (user shop.ID, from Cursor, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if p := c.hearing; p != nil && p.owed && !c.gone && c.out.closing == 0 {

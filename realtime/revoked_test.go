@@ -3,7 +3,7 @@ package realtime
 import (
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // What was revoked may do nothing more, and its socket is closed; renewed in time with a token of another device of the
@@ -13,7 +13,7 @@ func TestRevokedSocketsAreClosed(t *testing.T) {
 	n := startNode(t)
 	out, renewed, other := n.greetAs(t, "device:3:7"), n.greetAs(t, "user:7"), n.greetAs(t, "device:4:7")
 	renewed.must(`"op":"renew","token":"device:5:7"`, nil)
-	n.shop.set(func(s *fakeShop) { s.revoked = map[app.ID]bool{3: true, 7: true} })
+	n.shop.set(func(s *fakeShop) { s.revoked = map[shop.ID]bool{3: true, 7: true} })
 	out.sendUnlessEnded(`{"id":9,"op":"orders"}`)
 	out.awaitClose(CloseRevoked)
 	for _, p := range []*peer{renewed, other} {
@@ -28,7 +28,7 @@ func TestRevokedSocketsMayRenewUntilTheNextLook(t *testing.T) {
 	n := startNode(t, func(o *Options) { o.KeepEvery = 1 << 40 })
 	look := n.hub.keepOnce // its own first one comes in eighteen minutes
 	staying, leaving := n.greetAs(t, "user:7"), n.greetAs(t, "user:7")
-	n.shop.set(func(s *fakeShop) { s.revoked = map[app.ID]bool{7: true} })
+	n.shop.set(func(s *fakeShop) { s.revoked = map[shop.ID]bool{7: true} })
 	look()
 	staying.must(`"op":"renew","token":"device:5:7"`, nil)
 	leaving.must(`"op":"time","t0":1`, nil)
@@ -48,9 +48,9 @@ func TestRevokedOpsAreRefused(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.KeepEvery = 1 << 40 })
 	p := n.greetAs(t, "device:3:7")
-	n.shop.set(func(s *fakeShop) { s.revoked = map[app.ID]bool{3: true} })
+	n.shop.set(func(s *fakeShop) { s.revoked = map[shop.ID]bool{3: true} })
 	for _, op := range []string{`"op":"orders"`, `"op":"buy","sale":"5","qty":1,"key":"12345678"`, `"op":"cancel","order":"6"`} {
-		p.wantRefused(op, app.Unauthorized)
+		p.wantRefused(op, shop.Unauthorized)
 	}
 	p.must(`"op":"time","t0":1`, nil)
 }

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -19,12 +19,12 @@ const (
 )
 
 // changed reads rows and the history of the database that they belong to.
-func (h *Hub) changed(ctx context.Context, queries []app.ChangesQuery) ([]app.Changes, Cursor, error) {
+func (h *Hub) changed(ctx context.Context, queries []shop.ChangesQuery) ([]shop.Changes, Cursor, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.options.OpWithin)
 	defer cancel()
 	changes, at, err := h.options.Orders.Changed(ctx, queries, mostChanges)
 	if err == nil && len(changes) != len(queries) {
-		err = fmt.Errorf("%d answers: %w", len(changes), app.ErrPermanent)
+		err = fmt.Errorf("%d answers: %w", len(changes), shop.ErrPermanent)
 	}
 	if err != nil {
 		return nil, Cursor{}, fmt.Errorf("read changes of %d users: %w", len(queries), err)
@@ -34,7 +34,7 @@ func (h *Hub) changed(ctx context.Context, queries []app.ChangesQuery) ([]app.Ch
 
 // tellRows queues changes since an instant for the users' connections, in groups. A group that cannot be read is
 // retried until ctx ends; another history of the database is an error.
-func (h *Hub) tellRows(ctx context.Context, users []app.ID, since app.Millis, history string) error {
+func (h *Hub) tellRows(ctx context.Context, users []shop.ID, since shop.Millis, history string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(groupsAtOnce)
 	for group := range slices.Chunk(users, groupUsers) {
@@ -55,18 +55,18 @@ func again(ctx context.Context, do func() error) error {
 		if ctx.Err() == nil {
 			slog.WarnContext(ctx, "read changed rows; trying again", "err", err)
 		}
-		if !app.Sleep(ctx, wait) {
+		if !shop.Sleep(ctx, wait) {
 			return ctx.Err()
 		}
 	}
 }
 
 // tellGroup reads and queues the changes of the users that are still connected.
-func (h *Hub) tellGroup(ctx context.Context, users []app.ID, since app.Millis, history string) error {
-	queries := make([]app.ChangesQuery, 0, len(users))
+func (h *Hub) tellGroup(ctx context.Context, users []shop.ID, since shop.Millis, history string) error {
+	queries := make([]shop.ChangesQuery, 0, len(users))
 	for _, user := range users {
 		if len(h.devices(user)) > 0 {
-			queries = append(queries, app.ChangesQuery{User: user, Since: since})
+			queries = append(queries, shop.ChangesQuery{User: user, Since: since})
 		}
 	}
 	if len(queries) == 0 {
@@ -87,7 +87,7 @@ func (h *Hub) tellGroup(ctx context.Context, users []app.ID, since app.Millis, h
 }
 
 // tellChanges sends a user with too many changes to hello, whose reply tells the client to read `orders`.
-func (h *Hub) tellChanges(user app.ID, changes *app.Changes) {
+func (h *Hub) tellChanges(user shop.ID, changes *shop.Changes) {
 	devices := h.devices(user)
 	if changes.More {
 		for _, c := range devices {
@@ -104,7 +104,7 @@ func (h *Hub) tellChanges(user app.ID, changes *app.Changes) {
 }
 
 // connectedUsers lists the users with a connection to this node.
-func (h *Hub) connectedUsers() []app.ID {
+func (h *Hub) connectedUsers() []shop.ID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Collect(maps.Keys(h.users))

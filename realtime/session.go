@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // newSession names a connection in logs and in the reply to hello. It is not secret.
@@ -19,7 +19,7 @@ func newSession() string { return fmt.Sprintf("%016x", rand.Uint64()) }
 //	own (events for this connection wait) → rows since the cursor → reservations → reply → events that waited
 func (c *client) hello(ctx *opContext, r *request) (any, error) {
 	if c.isGreeted() {
-		return nil, app.Fail(app.WrongState, "hello was said already")
+		return nil, shop.Fail(shop.WrongState, "hello was said already")
 	}
 	asked := time.Now()
 	answer, err := c.introduce(ctx, r)
@@ -33,7 +33,7 @@ func (c *client) hello(ctx *opContext, r *request) (any, error) {
 // Busy the whole time begins again.
 func (c *client) prolong(took time.Duration, refusal error) {
 	c.helloBy = c.helloBy.Add(took)
-	if app.AsError(refusal).Code == app.Busy {
+	if shop.AsError(refusal).Code == shop.Busy {
 		c.helloBy = time.Now().Add(c.hub.options.HelloWithin)
 	}
 	c.mu.Lock()
@@ -63,7 +63,7 @@ func (c *client) introduce(ctx *opContext, r *request) (any, error) {
 	w, known, err := c.snapshot(ctx, identity.User, cursor)
 	if err != nil {
 		c.hub.disown(c)
-		c.identify(app.Identity{})
+		c.identify(shop.Identity{})
 		return nil, err
 	}
 	w.User = &welcomeUser{ID: identity.User, Name: identity.Name, Role: identity.Role}
@@ -80,7 +80,7 @@ type knowledge struct {
 }
 
 // snapshot reads the missed changes, then the reservations without a row.
-func (c *client) snapshot(ctx context.Context, user app.ID, cursor string) (w welcome, k knowledge, err error) {
+func (c *client) snapshot(ctx context.Context, user shop.ID, cursor string) (w welcome, k knowledge, err error) {
 	k.histories = c.hub.histories.Load()
 	if cursor == "" {
 		k.at = c.hub.fromNowOn(ctx)
@@ -96,7 +96,7 @@ func (c *client) snapshot(ctx context.Context, user app.ID, cursor string) (w we
 // cursor is invalid or of another history, or too many orders have changed. owed: the database did not answer in time;
 // the changes follow as events.
 func (h *Hub) missed(
-	ctx context.Context, user app.ID, cursor string,
+	ctx context.Context, user shop.ID, cursor string,
 ) (frames []json.RawMessage, at Cursor, owed, reset bool) {
 	after, err := ParseCursor(cursor)
 	if err != nil {
@@ -134,7 +134,7 @@ func (c *client) greet(id int64, w welcome, k knowledge) {
 		w.Missed = []json.RawMessage{}
 	}
 	if w.Reservations == nil {
-		w.Reservations = []app.Reservation{}
+		w.Reservations = []shop.Reservation{}
 	}
 	defer c.sayStanding() // after the unlock
 	frame := encode(reply{id, w})
@@ -175,7 +175,7 @@ func (c *client) isGreeted() bool {
 }
 
 // identify sets whose connection it is while hello is under way.
-func (c *client) identify(i app.Identity) {
+func (c *client) identify(i shop.Identity) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.identity, c.hearing = i, nil
@@ -188,7 +188,7 @@ func (c *client) identify(i app.Identity) {
 func (c *client) renew(_ *opContext, r *request) (any, error) {
 	user := c.who().User
 	if user == 0 {
-		return nil, app.Fail(app.Unauthorized, "log in first: hello had no token")
+		return nil, shop.Fail(shop.Unauthorized, "log in first: hello had no token")
 	}
 	f := fieldReader{request: r}
 	token := f.text("token")
@@ -203,7 +203,7 @@ func (c *client) renew(_ *opContext, r *request) (any, error) {
 		return nil, err
 	}
 	if identity.User != user {
-		return nil, app.Fail(app.Forbidden, "the token belongs to another user")
+		return nil, shop.Fail(shop.Forbidden, "the token belongs to another user")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -212,15 +212,15 @@ func (c *client) renew(_ *opContext, r *request) (any, error) {
 }
 
 // buyer returns the user of the connection, if the token is still valid.
-func (c *client) buyer() (app.ID, error) {
+func (c *client) buyer() (shop.ID, error) {
 	who := c.who()
 	switch {
 	case who.User == 0:
-		return 0, app.Fail(app.Unauthorized, "log in first: hello had no token")
+		return 0, shop.Fail(shop.Unauthorized, "log in first: hello had no token")
 	case c.hub.shop.Now() >= who.Expires:
-		return 0, app.Fail(app.Unauthorized, "the token has ended: renew it")
+		return 0, shop.Fail(shop.Unauthorized, "the token has ended: renew it")
 	case c.hub.shop.Revoked(who):
-		return 0, app.Fail(app.Unauthorized, "the token was revoked: log in again")
+		return 0, shop.Fail(shop.Unauthorized, "the token was revoked: log in again")
 	}
 	return who.User, nil
 }
@@ -228,7 +228,7 @@ func (c *client) buyer() (app.ID, error) {
 // bound is the context of an operation of the user, see app.BoundTo.
 func (c *client) bound(ctx *opContext) context.Context {
 	if who := c.who(); who.Sale != 0 {
-		return app.BoundTo(ctx, &who)
+		return shop.BoundTo(ctx, &who)
 	}
 	return ctx
 }

@@ -3,35 +3,39 @@ package realtime
 import (
 	"context"
 
-	"stampede/app"
+	"stampede/app/admission"
+	"stampede/app/catalog"
+	"stampede/app/order"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // Shop is what the ops need of the flows. An app.Error is sent as it is; any other error becomes internal. Safe for
 // concurrent use.
 type Shop interface {
 	// Now is the server's clock, close to Redis TIME.
-	Now() app.Millis
+	Now() shop.Millis
 	// Verify checks a token: Unauthorized if it is not valid (any more).
-	Verify(token string) (app.Identity, error)
+	Verify(token string) (shop.Identity, error)
 	// Revoked reports whether a valid token was revoked, by this node's memory, which is at most a few seconds old.
-	Revoked(who app.Identity) bool
+	Revoked(who shop.Identity) bool
 	// Greet lists the user's reservations that have no row yet.
-	Greet(ctx context.Context, user app.ID) ([]app.Reservation, error)
+	Greet(ctx context.Context, user shop.ID) ([]shop.Reservation, error)
 	// Watch resolves a slot (0: the current one, unless sales are named) and sales into full snapshots.
-	Watch(ctx context.Context, slot app.ID, sales []app.ID) (app.WatchView, error)
+	Watch(ctx context.Context, slot shop.ID, sales []shop.ID) (catalog.WatchView, error)
 	// BuyThen reserves units and calls then exactly once, at once or from another goroutine; the same (user, sale, key)
 	// gives the same order. ctx lasts until then.
-	BuyThen(ctx context.Context, user app.ID, req app.BuyRequest, then func(app.Receipt, error))
+	BuyThen(ctx context.Context, user shop.ID, req order.BuyRequest, then func(order.Receipt, error))
 	// AskPass returns a pass for a sale or the task before it; SolvePass the pass for a solved task. A pass is valid
 	// for the user and address of the question only.
-	AskPass(ctx context.Context, q app.PassQuestion) (app.PassAnswer, error)
-	SolvePass(ctx context.Context, q app.PassQuestion) (app.PassAnswer, error)
+	AskPass(ctx context.Context, q admission.PassQuestion) (admission.PassAnswer, error)
+	SolvePass(ctx context.Context, q admission.PassQuestion) (admission.PassAnswer, error)
 	// Cancel ends an unpaid order of the user and returns its state.
-	Cancel(ctx context.Context, user, order app.ID) (app.OrderState, error)
+	Cancel(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
 	// Pay returns where and until when a pending order is paid; repeated calls return the same payment.
-	Pay(ctx context.Context, user, order app.ID, via app.PayVia) (app.Payable, error)
+	Pay(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
 	// AskRefund requests a refund of a paid order and returns its state.
-	AskRefund(ctx context.Context, user, order app.ID, reason string) (app.OrderState, error)
+	AskRefund(ctx context.Context, user, order shop.ID, reason string) (shop.OrderState, error)
 	// OrdersOf pages through the user's orders, newest first; more reports whether older ones exist.
-	OrdersOf(ctx context.Context, q app.OrdersQuery) (orders []app.Order, more bool, err error)
+	OrdersOf(ctx context.Context, q shop.OrdersQuery) (orders []shop.Order, more bool, err error)
 }

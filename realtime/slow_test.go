@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -79,8 +79,8 @@ func TestClientThatNeverReadsDelaysNoTick(t *testing.T) {
 	n.settle(counters(11, 1))
 	for round := range int64(16) {
 		n.sayMuch()
-		n.hub.Tick(app.Millis(round), []app.Counters{counters(11, round)})
-		p.awaitTick("tick", func(lines map[app.ID]wsclient.TickLine) bool { return lines[11].Stock == round })
+		n.hub.Tick(shop.Millis(round), []shop.Counters{counters(11, round)})
+		p.awaitTick("tick", func(lines map[shop.ID]wsclient.TickLine) bool { return lines[11].Stock == round })
 	}
 	stuck.mu.Lock()
 	writing := stuck.writing
@@ -175,7 +175,7 @@ func TestNewsIsBoundedAndNewestWins(t *testing.T) {
 }
 
 // waiting is how many frames wait for the user's connections.
-func (n *node) waiting(user app.ID) (frames int) {
+func (n *node) waiting(user shop.ID) (frames int) {
 	for _, c := range n.hub.devices(user) {
 		c.mu.Lock()
 		frames += len(c.out.queue)
@@ -197,24 +197,24 @@ func TestNobodyHearsAnotherConnection(t *testing.T) {
 	stormed := make(chan struct{})
 	go func() {
 		defer close(stormed)
-		for order := app.ID(1); ; order++ {
+		for order := shop.ID(1); ; order++ {
 			select {
 			case <-storm:
 				return
 			default:
 			}
-			for user := app.ID(1); user <= 4; user++ {
+			for user := shop.ID(1); user <= 4; user++ {
 				if n.waiting(user) > maxQueued/4 {
 					continue
 				}
-				frame := OrderFrame(&app.Order{ID: order*10 + user, Sale: 1, Key: "key"})
-				lines := app.AppendChange(nil, user, frame)
-				m, err := app.ParseMessage("0 1\n" + string(lines))
+				frame := OrderFrame(&shop.Order{ID: order*10 + user, Sale: 1, Key: "key"})
+				lines := shop.AppendChange(nil, user, frame)
+				m, err := shop.ParseMessage("0 1\n" + string(lines))
 				if err != nil || n.hub.deliver(m) != nil {
 					t.Errorf("deliver %s: %v", lines, err)
 				}
 			}
-			n.hub.Tick(app.Millis(order), []app.Counters{counters(11, int64(order))})
+			n.hub.Tick(shop.Millis(order), []shop.Counters{counters(11, int64(order))})
 		}
 	}()
 	// A writer that outlives its connection is seen at about one in sixty closings, when the race detector looks.
@@ -222,14 +222,14 @@ func TestNobodyHearsAnotherConnection(t *testing.T) {
 		peers := make([]*peer, 4)
 		for i := range peers {
 			p := n.dial(t)
-			p.hello(app.ID(i+1), "")
+			p.hello(shop.ID(i+1), "")
 			p.must(`"op":"watch"`, nil)
 			peers[i] = p
 		}
 		for i, p := range peers {
 			p.conn.Close()
 			for _, e := range p.orders() {
-				if user := app.ID(i + 1); e.Order.ID%10 != user {
+				if user := shop.ID(i + 1); e.Order.ID%10 != user {
 					t.Errorf("user %s heard of order %s", user, e.Order.ID)
 				}
 			}

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/admission"
+	"stampede/app/order"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -43,7 +45,7 @@ func TestEveryOpAnswersUnderItsID(t *testing.T) {
 func TestPassIsForWhoAsks(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).greet(t, 7)
-	var given, solved app.PassAnswer
+	var given, solved admission.PassAnswer
 	p.must(`"op":"pass","sale":"11","user":"8"`, &given)
 	p.must(`"op":"solve","sale":"11","task":"t-1","answer":"right"`, &solved)
 	if given.Pass != "7-11-127.0.0.1" || solved.Pass != "t-1" {
@@ -56,54 +58,54 @@ func TestBadInputIsAnsweredAndTheSocketStaysOpen(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.OpsBurst = 1000 })
 	n.shop.set(func(s *fakeShop) {
-		s.buy = func(_ app.ID, r app.BuyRequest) (app.Receipt, error) {
+		s.buy = func(_ shop.ID, r order.BuyRequest) (order.Receipt, error) {
 			if r.Qty > 2 {
-				return app.Receipt{}, app.Fail(app.LimitReached, "at most 2")
+				return order.Receipt{}, shop.Fail(shop.LimitReached, "at most 2")
 			}
-			return app.Receipt{}, app.Fail(app.NotFound, "no such sale")
+			return order.Receipt{}, shop.Fail(shop.NotFound, "no such sale")
 		}
 	})
 	p := n.greet(t, 7)
-	for op, want := range map[string]app.Code{
-		`"op":"dance"`:                                  app.UnknownOp,
-		`"noop":1`:                                      app.BadRequest,
-		`"op":5`:                                        app.BadRequest,
-		`"op":"hello"`:                                  app.WrongState,
-		`"op":"time"`:                                   app.BadRequest,
-		`"op":"time","t0":"x"`:                          app.BadRequest,
-		`"op":"renew"`:                                  app.BadRequest,
-		`"op":"renew","token":"nonsense"`:               app.Unauthorized,
-		`"op":"renew","token":"user:8"`:                 app.Forbidden,
-		`"op":"watch","slot":1`:                         app.BadRequest,
-		`"op":"watch","sales":"11"`:                     app.BadRequest,
-		`"op":"watch","sales":[null]`:                   app.BadRequest,
-		`"op":"watch","sales":[` + many(21) + `]`:       app.BadRequest,
-		`"op":"buy","qty":1,"key":"abcdefgh"`:           app.BadRequest,
-		`"op":"buy","sale":"11","key":"abcdefgh"`:       app.BadRequest,
-		`"op":"buy","sale":"11","qty":1`:                app.BadRequest,
-		`"op":"buy","sale":11,"qty":1,"key":"abcdefgh"`: app.BadRequest,
-		buying(`0`):                                     app.BadRequest,
-		buying(`99999999999999999999`):                  app.LimitReached,
-		buying(`1,"address":"Beijing"`):                 app.BadRequest,
-		buying(`1`):                                     app.NotFound,
-		`"op":"pass"`:                                   app.BadRequest,
-		`"op":"pass","sale":11`:                         app.BadRequest,
-		`"op":"solve","task":"t","answer":"right"`:      app.BadRequest,
-		`"op":"solve","sale":"11","task":7`:             app.BadRequest,
-		`"op":"solve","sale":"11","answer":["1"]`:       app.BadRequest,
-		`"op":"solve","sale":"11","answer":"wrong"`:     app.PassRequired,
-		`"op":"cancel"`:                                 app.BadRequest,
-		`"op":"cancel","order":"-4"`:                    app.BadRequest,
-		`"op":"pay","via":"page"`:                       app.BadRequest,
-		`"op":"pay","order":"5"`:                        app.BadRequest,
-		`"op":"pay","order":"5","via":7`:                app.BadRequest,
-		`"op":"pay","order":5,"via":"page"`:             app.BadRequest,
-		`"op":"refund","reason":"x"`:                    app.BadRequest,
-		`"op":"refund","order":"5"`:                     app.BadRequest,
-		`"op":"refund","order":"5","reason":["x"]`:      app.BadRequest,
-		`"op":"orders","limit":0`:                       app.BadRequest,
-		`"op":"orders","before":"x"`:                    app.BadRequest,
-		`"op":"seen"`:                                   app.BadRequest,
+	for op, want := range map[string]shop.Code{
+		`"op":"dance"`:                                  shop.UnknownOp,
+		`"noop":1`:                                      shop.BadRequest,
+		`"op":5`:                                        shop.BadRequest,
+		`"op":"hello"`:                                  shop.WrongState,
+		`"op":"time"`:                                   shop.BadRequest,
+		`"op":"time","t0":"x"`:                          shop.BadRequest,
+		`"op":"renew"`:                                  shop.BadRequest,
+		`"op":"renew","token":"nonsense"`:               shop.Unauthorized,
+		`"op":"renew","token":"user:8"`:                 shop.Forbidden,
+		`"op":"watch","slot":1`:                         shop.BadRequest,
+		`"op":"watch","sales":"11"`:                     shop.BadRequest,
+		`"op":"watch","sales":[null]`:                   shop.BadRequest,
+		`"op":"watch","sales":[` + many(21) + `]`:       shop.BadRequest,
+		`"op":"buy","qty":1,"key":"abcdefgh"`:           shop.BadRequest,
+		`"op":"buy","sale":"11","key":"abcdefgh"`:       shop.BadRequest,
+		`"op":"buy","sale":"11","qty":1`:                shop.BadRequest,
+		`"op":"buy","sale":11,"qty":1,"key":"abcdefgh"`: shop.BadRequest,
+		buying(`0`):                                     shop.BadRequest,
+		buying(`99999999999999999999`):                  shop.LimitReached,
+		buying(`1,"address":"Beijing"`):                 shop.BadRequest,
+		buying(`1`):                                     shop.NotFound,
+		`"op":"pass"`:                                   shop.BadRequest,
+		`"op":"pass","sale":11`:                         shop.BadRequest,
+		`"op":"solve","task":"t","answer":"right"`:      shop.BadRequest,
+		`"op":"solve","sale":"11","task":7`:             shop.BadRequest,
+		`"op":"solve","sale":"11","answer":["1"]`:       shop.BadRequest,
+		`"op":"solve","sale":"11","answer":"wrong"`:     shop.PassRequired,
+		`"op":"cancel"`:                                 shop.BadRequest,
+		`"op":"cancel","order":"-4"`:                    shop.BadRequest,
+		`"op":"pay","via":"page"`:                       shop.BadRequest,
+		`"op":"pay","order":"5"`:                        shop.BadRequest,
+		`"op":"pay","order":"5","via":7`:                shop.BadRequest,
+		`"op":"pay","order":5,"via":"page"`:             shop.BadRequest,
+		`"op":"refund","reason":"x"`:                    shop.BadRequest,
+		`"op":"refund","order":"5"`:                     shop.BadRequest,
+		`"op":"refund","order":"5","reason":["x"]`:      shop.BadRequest,
+		`"op":"orders","limit":0`:                       shop.BadRequest,
+		`"op":"orders","before":"x"`:                    shop.BadRequest,
+		`"op":"seen"`:                                   shop.BadRequest,
 	} {
 		p.wantRefused(op, want)
 	}
@@ -122,7 +124,7 @@ func TestUnreadableFramesAreAnsweredThenEndTheSocket(t *testing.T) {
 	for i, frame := range frames[:maxStrikes-1] {
 		p.send(frame)
 		p.await("answer to "+frame, func(f *wsclient.Frame) bool {
-			return answers(f, 0) && f.Error.Code == app.BadRequest && i < p.count(0)
+			return answers(f, 0) && f.Error.Code == shop.BadRequest && i < p.count(0)
 		})
 	}
 	p.fence()
@@ -144,8 +146,8 @@ func (p *peer) count(id int64) int {
 func TestNothingButHelloIsDoneBeforeHello(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).dial(t)
-	p.wantRefused(`"op":"time","t0":1`, app.BadRequest)
-	p.wantRefused(`"op":"hello","token":"forged"`, app.Unauthorized)
+	p.wantRefused(`"op":"time","t0":1`, shop.BadRequest)
+	p.wantRefused(`"op":"hello","token":"forged"`, shop.Unauthorized)
 	p.hello(7, "")
 	p.fence()
 }
@@ -164,7 +166,7 @@ func TestWithoutTokenOnlyWatchingWorks(t *testing.T) {
 		`"op":"refund","order":"5","reason":"x"`, `"op":"orders"`, `"op":"seen","cursor":"1-1"`,
 		`"op":"renew","token":"user:7"`,
 	} {
-		p.wantRefused(op, app.Unauthorized)
+		p.wantRefused(op, shop.Unauthorized)
 	}
 }
 
@@ -201,7 +203,7 @@ func TestTooManyOpsAreRefusedThenClosed(t *testing.T) {
 	for range 4 {
 		p.fence()
 	}
-	if e := p.wantRefused(`"op":"time","t0":1`, app.RateLimited); e.RetryMS < 1 {
+	if e := p.wantRefused(`"op":"time","t0":1`, shop.RateLimited); e.RetryMS < 1 {
 		t.Fatalf("no pause in %+v", e)
 	}
 	for range 5 {
@@ -241,11 +243,11 @@ func TestPongIsASignOfLife(t *testing.T) {
 }
 
 // pressedBuy is a node and a peer whose buy, under id 101, is told when the test likes.
-func pressedBuy(t *testing.T) (*node, *peer, <-chan func(app.Receipt, error)) {
+func pressedBuy(t *testing.T) (*node, *peer, <-chan func(order.Receipt, error)) {
 	t.Helper()
 	n := startNode(t)
-	pressed := make(chan func(app.Receipt, error), 1)
-	n.shop.set(func(s *fakeShop) { s.later = func(then func(app.Receipt, error)) { pressed <- then } })
+	pressed := make(chan func(order.Receipt, error), 1)
+	n.shop.set(func(s *fakeShop) { s.later = func(then func(order.Receipt, error)) { pressed <- then } })
 	p := n.greet(t, 7)
 	p.send(`{"id":101,` + buying(`1`) + `}`)
 	return n, p, pressed
@@ -258,7 +260,7 @@ func TestOpsTakeTurnsWithABuyUnderWay(t *testing.T) {
 	p.send(`{"id":102,"op":"time","t0":1}`)
 	then := <-pressed
 	n.greet(t, 8).fence() // nobody else waits
-	then(app.Receipt{Order: 5, Ticket: 1, State: app.Reserved}, nil)
+	then(order.Receipt{Order: 5, Ticket: 1, State: shop.Reserved}, nil)
 	p.await("answer", func(f *wsclient.Frame) bool { return answers(f, 102) })
 	var order []int64
 	p.mu.Lock()
@@ -280,17 +282,17 @@ func TestBuyerLeavesBeforeTheAnswer(t *testing.T) {
 	then := <-pressed
 	p.conn.Close()
 	n.awaitClients(0)
-	then(app.Receipt{Order: 5}, nil)
+	then(order.Receipt{Order: 5}, nil)
 }
 
 func TestPanicOfTheShopStaysInside(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.shop.set(func(s *fakeShop) {
-		s.buy = func(app.ID, app.BuyRequest) (app.Receipt, error) { panic("secret of the shop") }
+		s.buy = func(shop.ID, order.BuyRequest) (order.Receipt, error) { panic("secret of the shop") }
 	})
 	p := n.greet(t, 7)
-	if e := p.wantRefused(buying(`1`), app.Internal); strings.Contains(e.Message, "secret") {
+	if e := p.wantRefused(buying(`1`), shop.Internal); strings.Contains(e.Message, "secret") {
 		t.Fatalf("got %+v", e)
 	}
 	p.fence()

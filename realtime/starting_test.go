@@ -3,7 +3,7 @@ package realtime
 import (
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -17,7 +17,7 @@ func TestNobodyIsLeftOutWhileATickBreathes(t *testing.T) {
 	first, last := set.members[0], set.members[4]
 	hub.starting.Store(mostStarting + 1)
 	b := newBoard()
-	b.update([]app.Counters{counters(11, 1)})
+	b.update([]shop.Counters{counters(11, 1)})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

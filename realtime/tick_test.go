@@ -9,13 +9,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
 
-func counters(sale app.ID, stock int64) app.Counters {
-	return app.Counters{Sale: sale, Loaded: true, Stock: stock, Held: 1, Sold: 2, Done: 3, Rate: 1.26, Watching: 4}
+func counters(sale shop.ID, stock int64) shop.Counters {
+	return shop.Counters{Sale: sale, Loaded: true, Stock: stock, Held: 1, Sold: 2, Done: 3, Rate: 1.26, Watching: 4}
 }
 
 // watcher greets and watches.
@@ -27,7 +27,7 @@ func (n *node) watcher(t *testing.T, watch string) *peer {
 }
 
 // settle lets newcomers have their whole set, so that what follows are plain ticks. It uses up three ticks.
-func (n *node) settle(watched ...app.Counters) {
+func (n *node) settle(watched ...shop.Counters) {
 	for range 3 {
 		n.hub.Tick(1, watched)
 	}
@@ -49,7 +49,7 @@ func TestOneFrameIsEncodedPerWatchSetAndTick(t *testing.T) {
 	kit.Eventually(t, patience, func() (bool, string) { return n.allWritten(), "first ticks are waiting" })
 	before := testutil.ToFloat64(n.hub.metrics.encodedTicks)
 	for stock := range int64(10) {
-		n.hub.Tick(app.Millis(stock), []app.Counters{counters(11, stock), counters(21, stock)})
+		n.hub.Tick(shop.Millis(stock), []shop.Counters{counters(11, stock), counters(21, stock)})
 		// The slowest of a thousand readers here may skip; that would cost a frame with the whole set.
 		kit.Eventually(t, patience, func() (bool, string) { return n.allWritten(), "ticks are waiting" })
 	}
@@ -57,7 +57,7 @@ func TestOneFrameIsEncodedPerWatchSetAndTick(t *testing.T) {
 		t.Errorf("encoded %v frames for 10 ticks of 2 watch sets with %d clients", encoded, clients)
 	}
 	for _, p := range peers {
-		p.awaitTick("last tick", func(lines map[app.ID]wsclient.TickLine) bool {
+		p.awaitTick("last tick", func(lines map[shop.ID]wsclient.TickLine) bool {
 			for _, line := range lines {
 				if line.Stock == 9 {
 					return true
@@ -90,7 +90,7 @@ func TestNothingIsSentWhenNothingChanged(t *testing.T) {
 	p.fence()
 	before, encoded := len(p.all("tick")), testutil.ToFloat64(n.hub.metrics.encodedTicks)
 	for range 20 {
-		n.hub.Tick(2, []app.Counters{counters(11, 5), counters(12, 0), {Sale: 13}}[:1])
+		n.hub.Tick(2, []shop.Counters{counters(11, 5), counters(12, 0), {Sale: 13}}[:1])
 	}
 	p.fence()
 	if after := len(p.all("tick")); after != before || testutil.ToFloat64(n.hub.metrics.encodedTicks) != encoded {
@@ -106,9 +106,9 @@ func TestTickNamesOnlyWhatChangedAndOnlyWhatIsWatched(t *testing.T) {
 	p.awaitEvents("tick", 1)
 	p.fence()
 	before := len(p.all("tick"))
-	n.hub.Tick(2, []app.Counters{counters(11, 4), counters(12, 6), counters(77, 0)})
+	n.hub.Tick(2, []shop.Counters{counters(11, 4), counters(12, 6), counters(77, 0)})
 	got := lines(p.awaitEvents("tick", before+1)[before])
-	want := map[app.ID]wsclient.TickLine{11: {ID: 11, Stock: 4, Held: 1, Sold: 2, Done: 3, Rate: 1.3, Watching: 4}}
+	want := map[shop.ID]wsclient.TickLine{11: {ID: 11, Stock: 4, Held: 1, Sold: 2, Done: 3, Rate: 1.3, Watching: 4}}
 	wantSame(t, "tick", want, got)
 }
 
@@ -134,10 +134,10 @@ func TestClientThatSkippedGetsTheWholeSet(t *testing.T) {
 	t.Parallel()
 	c := &client{hub: NewHub(Options{Shop: &fakeShop{}}), writing: true} // a writer is at work
 	b := newBoard()
-	set := &watchSet{sales: []app.ID{11, 12}, members: []*client{c}}
+	set := &watchSet{sales: []shop.ID{11, 12}, members: []*client{c}}
 	for stock := range int64(3) {
-		b.update([]app.Counters{counters(11, stock), counters(12, 9)})
-		set.beat(b, app.Millis(stock), c.hub.metrics)
+		b.update([]shop.Counters{counters(11, stock), counters(12, 9)})
+		set.beat(b, shop.Millis(stock), c.hub.metrics)
 	}
 	p, ok := c.out.next()
 	if !ok || p.tick == nil || !p.whole || p.tick.now != 2 {
@@ -146,7 +146,7 @@ func TestClientThatSkippedGetsTheWholeSet(t *testing.T) {
 	if _, more := c.out.next(); more {
 		t.Error("an older tick is left")
 	}
-	b.update([]app.Counters{counters(11, 99), counters(12, 9)})
+	b.update([]shop.Counters{counters(11, 99), counters(12, 9)})
 	set.beat(b, 3, c.hub.metrics)
 	if p, _ = c.out.next(); p.whole {
 		t.Error("a client that keeps up got the whole set")
@@ -157,9 +157,9 @@ func TestUnwatchedSalesAreNotTicked(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	p := n.watcher(t, `"op":"watch","sales":["5","6"]`)
-	wantSame(t, "watched", []app.ID{5, 6}, n.hub.Watched())
+	wantSame(t, "watched", []shop.ID{5, 6}, n.hub.Watched())
 	p.must(`"op":"unwatch","sales":["5"]`, nil)
-	wantSame(t, "watched", map[app.ID]int64{6: 1}, n.hub.WatchedBy())
+	wantSame(t, "watched", map[shop.ID]int64{6: 1}, n.hub.WatchedBy())
 	p.must(`"op":"unwatch"`, nil)
 	if got := n.hub.Watched(); len(got) != 0 {
 		t.Errorf("still watched: %v", got)
@@ -173,15 +173,15 @@ func TestWatchersOfTheSameShareASet(t *testing.T) {
 	n.watcher(t, `"op":"watch","sales":["6","5","5"]`)
 	p := n.greet(t, 0)
 	// The number of sets is bounded; beyond it the answer is clear.
-	if e := p.wantRefused(`"op":"watch","sales":["7"]`, app.Busy); e.RetryMS == 0 {
+	if e := p.wantRefused(`"op":"watch","sales":["7"]`, shop.Busy); e.RetryMS == 0 {
 		t.Fatalf("no pause in %+v", e)
 	}
 	p.must(`"op":"watch","sales":["5","6"]`, nil)
-	wantSame(t, "watched", map[app.ID]int64{5: 3, 6: 3}, n.hub.WatchedBy())
+	wantSame(t, "watched", map[shop.ID]int64{5: 3, 6: 3}, n.hub.WatchedBy())
 	// A whole slot is never refused: without a place for a set of both, it replaces the rest.
 	p.must(`"op":"watch","slot":"1"`, nil)
-	wantSame(t, "watched", map[app.ID]int64{5: 2, 6: 2, 11: 1, 12: 1}, n.hub.WatchedBy())
-	p.wantRefused(`"op":"watch","slot":"1","sales":["7"]`, app.Busy)
+	wantSame(t, "watched", map[shop.ID]int64{5: 2, 6: 2, 11: 1, 12: 1}, n.hub.WatchedBy())
+	p.wantRefused(`"op":"watch","slot":"1","sales":["7"]`, shop.Busy)
 }
 
 // TestNoAddressTakesAllWatchSets attacks as the review of 2026-11 did: many anonymous clients of one address each watch
@@ -189,16 +189,16 @@ func TestWatchersOfTheSameShareASet(t *testing.T) {
 func TestNoAddressTakesAllWatchSets(t *testing.T) {
 	t.Parallel()
 	h := NewHub(Options{Shop: &fakeShop{}})
-	at := func(addr string, user app.ID) *client {
-		return &client{hub: h, addr: netip.MustParseAddr(addr), gone: true, identity: app.Identity{User: user}}
+	at := func(addr string, user shop.ID) *client {
+		return &client{hub: h, addr: netip.MustParseAddr(addr), gone: true, identity: shop.Identity{User: user}}
 	}
-	admitted := func(addr string, user app.ID, first int) (in []*client) {
+	admitted := func(addr string, user shop.ID, first int) (in []*client) {
 		for n := range 1000 {
 			c := at(addr, user)
-			id := app.ID(first + n)
-			w := watching{slots: []app.ID{id, id + 1}}
+			id := shop.ID(first + n)
+			w := watching{slots: []shop.ID{id, id + 1}}
 			if n%2 == 0 {
-				w = watching{sales: []app.ID{id, id + 1}}
+				w = watching{sales: []shop.ID{id, id + 1}}
 			}
 			if h.join(c, w, nil) == nil {
 				in = append(in, c)
@@ -216,14 +216,14 @@ func TestNoAddressTakesAllWatchSets(t *testing.T) {
 	if n := len(admitted("127.0.0.2", 0, 5000)); n != maxSetsPerAddr {
 		t.Errorf("another address has %d sets, want %d", n, maxSetsPerAddr)
 	}
-	for slot := range app.ID(100) {
-		if busy := h.join(at("127.0.0.66", 0), watching{slots: []app.ID{slot + 1}}, nil); busy != nil {
+	for slot := range shop.ID(100) {
+		if busy := h.join(at("127.0.0.66", 0), watching{slots: []shop.ID{slot + 1}}, nil); busy != nil {
 			t.Fatalf("a whole slot is refused: %v", busy)
 		}
 	}
 	// A place passes to a member that stays, and ends with the last one.
 	heir := at("127.0.0.3", 8)
-	if busy := h.join(heir, watching{sales: []app.ID{1000, 1001}}, nil); busy != nil {
+	if busy := h.join(heir, watching{sales: []shop.ID{1000, 1001}}, nil); busy != nil {
 		t.Fatal(busy)
 	}
 	for _, c := range attackers {
@@ -254,7 +254,7 @@ func TestWatchingIsBounded(t *testing.T) {
 	for slot := range maxWatchedSlots {
 		p.must(fmt.Sprintf(`"op":"watch","slot":"%d"`, slot+1), nil)
 	}
-	p.wantRefused(`"op":"watch","slot":"9"`, app.RateLimited)
+	p.wantRefused(`"op":"watch","slot":"9"`, shop.RateLimited)
 	p.must(`"op":"unwatch","slot":"1"`, nil)
 	p.must(`"op":"watch","slot":"9"`, nil)
 }

@@ -6,17 +6,17 @@ import (
 	"strings"
 	"sync"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // watching is what one client watches: slots with all their sales, and single sales.
 type watching struct {
-	slots []app.ID
-	sales []app.ID
+	slots []shop.ID
+	sales []shop.ID
 }
 
 // with returns w after a further watch.
-func (w watching) with(slot app.ID, sales []app.ID) watching {
+func (w watching) with(slot shop.ID, sales []shop.ID) watching {
 	next := watching{slots: slices.Clone(w.slots), sales: slices.Clone(w.sales)}
 	if slot != 0 && !slices.Contains(next.slots, slot) {
 		next.slots = append(next.slots, slot)
@@ -30,13 +30,13 @@ func (w watching) with(slot app.ID, sales []app.ID) watching {
 }
 
 // without returns w after an unwatch; naming nothing removes everything.
-func (w watching) without(slot app.ID, sales []app.ID) watching {
+func (w watching) without(slot shop.ID, sales []shop.ID) watching {
 	if slot == 0 && len(sales) == 0 {
 		return watching{}
 	}
 	return watching{
-		slots: slices.DeleteFunc(slices.Clone(w.slots), func(id app.ID) bool { return id == slot }),
-		sales: slices.DeleteFunc(slices.Clone(w.sales), func(id app.ID) bool { return slices.Contains(sales, id) }),
+		slots: slices.DeleteFunc(slices.Clone(w.slots), func(id shop.ID) bool { return id == slot }),
+		sales: slices.DeleteFunc(slices.Clone(w.sales), func(id shop.ID) bool { return slices.Contains(sales, id) }),
 	}
 }
 
@@ -44,12 +44,12 @@ func (w watching) without(slot app.ID, sales []app.ID) watching {
 // is encoded once per set.
 type watchSet struct {
 	key     string
-	singles []app.ID // watched one by one; guarded by the hub's setsMu, as writing slots is
-	holder  *client  // the member for which the set has a place; nil: it needs none; guarded by the hub's setsMu
+	singles []shop.ID // watched one by one; guarded by the hub's setsMu, as writing slots is
+	holder  *client   // the member for which the set has a place; nil: it needs none; guarded by the hub's setsMu
 
 	mu      sync.Mutex
-	slots   []app.ID // whose new sales join the set; replaced, never changed
-	sales   []app.ID // sorted; replaced, never changed
+	slots   []shop.ID // whose new sales join the set; replaced, never changed
+	sales   []shop.ID // sorted; replaced, never changed
 	members []*client
 	fresh   []newcomer
 }
@@ -61,11 +61,11 @@ type newcomer struct {
 }
 
 // setKey identifies a set by its slots and sales, both sorted.
-func setKey(slots, sales []app.ID) string {
+func setKey(slots, sales []shop.ID) string {
 	var b strings.Builder
 	b.Grow(20 * (len(slots) + len(sales) + 1))
 	var digits [20]byte
-	for _, ids := range [...][]app.ID{slots, sales} {
+	for _, ids := range [...][]shop.ID{slots, sales} {
 		for _, id := range ids {
 			b.Write(strconv.AppendInt(digits[:0], int64(id), 36))
 			b.WriteByte(',')
@@ -101,7 +101,7 @@ func (s *watchSet) remove(c *client) int {
 }
 
 // extend lets a new sale of a watched slot join the set; false: the set does not watch it.
-func (s *watchSet) extend(slot, sale app.ID) bool {
+func (s *watchSet) extend(slot, sale shop.ID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at, found := slices.BinarySearch(s.sales, sale)
@@ -116,14 +116,14 @@ func (s *watchSet) extend(slot, sale app.ID) bool {
 }
 
 // narrow leaves only these slots and sales in the set. The hub's setsMu is held.
-func (s *watchSet) narrow(slots, singles, sales []app.ID) {
+func (s *watchSet) narrow(slots, singles, sales []shop.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.slots, s.singles, s.sales = slots, singles, sales
 }
 
 // beat offers the newest tick to all members when something changed, else only to newcomers.
-func (s *watchSet) beat(b *lineTable, now app.Millis, m *metrics) {
+func (s *watchSet) beat(b *lineTable, now shop.Millis, m *metrics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	changed := b.linesSince(b.no, s.sales)
@@ -179,13 +179,13 @@ func (s *watchSet) eachLocked(fn func(c *client)) {
 	}
 }
 
-func (s *watchSet) size() (sales []app.ID, members int) {
+func (s *watchSet) size() (sales []shop.ID, members int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sales, len(s.members)
 }
 
-func (s *watchSet) has(sale app.ID) bool {
+func (s *watchSet) has(sale shop.ID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, found := slices.BinarySearch(s.sales, sale)

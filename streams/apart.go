@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 	askedFor = 2 * time.Second
 )
 
-var errSilent = fmt.Errorf("%w: its primary does not answer", app.ErrTransient)
+var errSilent = fmt.Errorf("%w: its primary does not answer", shop.ErrTransient)
 
 // servers maps partitions to the primaries of a cluster and records which of those are silent.
 type servers struct {
@@ -106,7 +106,7 @@ func apart[T any](
 	s := l.servers
 	if s.cluster == nil {
 		value, err := read(ctx, partitions)
-		if err != nil && app.AwayOf(err) == nil {
+		if err != nil && shop.AwayOf(err) == nil {
 			return nil, err
 		}
 		return []T{value}, err
@@ -148,7 +148,7 @@ func apart[T any](
 		select {
 		case a := <-answers:
 			delete(waiting, a.server)
-			away := app.AwayOf(a.err)
+			away := shop.AwayOf(a.err)
 			switch {
 			case a.err != nil && away == nil:
 				fail(a.server, a.err)
@@ -182,7 +182,7 @@ func awayUnlessAll(failed map[int]error, all bool) error {
 	case all:
 		return failed[slices.Min(slices.Collect(maps.Keys(failed)))]
 	}
-	return &app.PartitionsAway{Partitions: failed}
+	return &shop.PartitionsAway{Partitions: failed}
 }
 
 // note logs once which partitions have stopped answering, and which answer again.

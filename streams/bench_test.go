@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -88,8 +88,8 @@ func benchRound(b *testing.B, l *Inventory, g *Gate) (single, grouped float64) {
 				close(done)
 				return
 			}
-			g.Reserve(buy, c.until.Add(time.Minute), func(d app.GateAnswer, err error) {
-				if err != nil || d.Verdict != app.VerdictReserved {
+			g.Reserve(buy, c.until.Add(time.Minute), func(d shop.GateAnswer, err error) {
+				if err != nil || d.Verdict != shop.VerdictReserved {
 					c.failed.Add(1)
 				}
 				again()
@@ -103,17 +103,17 @@ func benchRound(b *testing.B, l *Inventory, g *Gate) (single, grouped float64) {
 
 // benchCrowd buys in one sale until its time is over.
 type benchCrowd struct {
-	sale   *app.Sale
+	sale   *shop.Sale
 	until  time.Time
 	users  atomic.Int64
 	failed atomic.Int64
 }
 
-func (c *benchCrowd) press() (app.Buy, bool) {
-	return buyOf(c.sale, app.ID(c.users.Add(1)), 1, "key-bench1"), time.Now().Before(c.until)
+func (c *benchCrowd) press() (shop.Buy, bool) {
+	return buyOf(c.sale, shop.ID(c.users.Add(1)), 1, "key-bench1"), time.Now().Before(c.until)
 }
 
-func reserveKeys(l *Inventory, sale app.SaleRef) []string {
+func reserveKeys(l *Inventory, sale shop.SaleRef) []string {
 	k := &l.parts[sale.Partition].keys
 	return []string{k.meta, k.orders, k.waiting, k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID)}
 }
@@ -124,12 +124,12 @@ func reserveKeys(l *Inventory, sale app.SaleRef) []string {
 func buyFor(b *testing.B, l *Inventory, buyer func(c *benchCrowd)) float64 {
 	b.Helper()
 	ctx := context.Background()
-	s := &app.Sale{ID: newID(), PriceFen: 100, Initial: 1 << 40, Limit: 1, Cap: 1, OpensAt: 1, ClosesAt: 1 << 50}
+	s := &shop.Sale{ID: newID(), PriceFen: 100, Initial: 1 << 40, Limit: 1, Cap: 1, OpensAt: 1, ClosesAt: 1 << 50}
 	epoch := l.Epoch(0) + 1 // in the same one seq must not go back
 	if err := begin(ctx, l, 0, epoch); err != nil {
 		b.Fatal(err)
 	}
-	if err := l.Create(ctx, epoch, app.SaleState{Sale: s, Stock: s.Initial}); err != nil {
+	if err := l.Create(ctx, epoch, shop.SaleState{Sale: s, Stock: s.Initial}); err != nil {
 		b.Fatal(err)
 	}
 	defer l.client.Unlink(ctx, reserveKeys(l, s.Ref())[3:]...)

@@ -13,17 +13,18 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/board"
+	"stampede/app/shop"
 )
 
 const (
-	boardLife   = time.Minute                                  // of the figures, after the last update
-	historyLife = app.BoardPoints*app.PointEvery + time.Minute // of the history, after its last point
-	turnLife    = 4 * app.PointEvery
+	boardLife   = time.Minute                                      // of the figures, after the last update
+	historyLife = board.BoardPoints*board.PointEvery + time.Minute // of the history, after its last point
+	turnLife    = 4 * board.PointEvery
 )
 
 // SayFigures stores the present figures of a node. See app.BoardStore.
-func (l *Inventory) SayFigures(ctx context.Context, f app.NodeFigures, turn app.Millis) (first bool, err error) {
+func (l *Inventory) SayFigures(ctx context.Context, f board.NodeFigures, turn shop.Millis) (first bool, err error) {
 	text, err := json.Marshal(f)
 	if err != nil {
 		return false, fmt.Errorf("write the figures of node %d: %w", f.ID, err)
@@ -41,23 +42,23 @@ func (l *Inventory) SayFigures(ctx context.Context, f app.NodeFigures, turn app.
 }
 
 // Figures returns the figures of all nodes.
-func (l *Inventory) Figures(ctx context.Context) ([]app.NodeFigures, error) {
+func (l *Inventory) Figures(ctx context.Context) ([]board.NodeFigures, error) {
 	said, err := l.client.HGetAll(ctx, boardKey).Result()
 	if err != nil {
 		return nil, transient(err)
 	}
-	return parsed[app.NodeFigures](ctx, maps.Values(said)), nil
+	return parsed[board.NodeFigures](ctx, maps.Values(said)), nil
 }
 
 // AddPoint adds a point to the history. See app.BoardStore.
-func (l *Inventory) AddPoint(ctx context.Context, p app.BoardPoint, gone []int) error {
+func (l *Inventory) AddPoint(ctx context.Context, p board.BoardPoint, gone []int) error {
 	text, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("write a point of the board's history: %w", err)
 	}
 	_, err = l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		pipe.RPush(ctx, boardHistory, text)
-		pipe.LTrim(ctx, boardHistory, -app.BoardPoints, -1)
+		pipe.LTrim(ctx, boardHistory, -board.BoardPoints, -1)
 		pipe.PExpire(ctx, boardHistory, historyLife)
 		for _, node := range gone {
 			pipe.HDel(ctx, boardKey, strconv.Itoa(node))
@@ -68,23 +69,23 @@ func (l *Inventory) AddPoint(ctx context.Context, p app.BoardPoint, gone []int) 
 }
 
 // Points returns the last points of the history, oldest first.
-func (l *Inventory) Points(ctx context.Context, last int) ([]app.BoardPoint, error) {
+func (l *Inventory) Points(ctx context.Context, last int) ([]board.BoardPoint, error) {
 	texts, err := l.client.LRange(ctx, boardHistory, int64(-last), -1).Result()
 	if err != nil {
 		return nil, transient(err)
 	}
-	return parsed[app.BoardPoint](ctx, slices.Values(texts)), nil
+	return parsed[board.BoardPoint](ctx, slices.Values(texts)), nil
 }
 
 // PartitionFigures reads the state of all streams.
-func (l *Inventory) PartitionFigures(ctx context.Context) ([]app.PartitionFigures, error) {
+func (l *Inventory) PartitionFigures(ctx context.Context) ([]board.PartitionFigures, error) {
 	stats, err := l.Stats(ctx)
 	if err != nil {
 		return nil, err
 	}
-	figures := make([]app.PartitionFigures, len(stats))
+	figures := make([]board.PartitionFigures, len(stats))
 	for i, s := range stats {
-		figures[i] = app.PartitionFigures{
+		figures[i] = board.PartitionFigures{
 			P: s.Partition, Lag: s.Lag, Pending: s.Pending, OldestMS: s.Oldest.Milliseconds(), Dead: s.Dead,
 			Deadlines: s.Deadlines, Away: s.Away, Rejects: s.Rejects, ClosedAt: s.ClosedAt,
 		}
@@ -107,7 +108,7 @@ func parsed[T any](ctx context.Context, texts iter.Seq[string]) []T {
 }
 
 // SaySaleFigures stores the counts of a process about sales. See app.SaleFiguresStore.
-func (l *Inventory) SaySaleFigures(ctx context.Context, all []app.SaleFigures) error {
+func (l *Inventory) SaySaleFigures(ctx context.Context, all []board.SaleFigures) error {
 	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range all {
 			text, err := json.Marshal(&all[i])
@@ -116,7 +117,7 @@ func (l *Inventory) SaySaleFigures(ctx context.Context, all []app.SaleFigures) e
 			}
 			key := boardSale + all[i].Sale.String()
 			p.HSet(ctx, key, all[i].By, text)
-			p.PExpire(ctx, key, app.SaleFiguresLife)
+			p.PExpire(ctx, key, board.SaleFiguresLife)
 		}
 		return nil
 	})
@@ -124,10 +125,10 @@ func (l *Inventory) SaySaleFigures(ctx context.Context, all []app.SaleFigures) e
 }
 
 // SaleFigures returns the counts of a sale. See app.SaleFiguresStore.
-func (l *Inventory) SaleFigures(ctx context.Context, sale app.ID) ([]app.SaleFigures, error) {
+func (l *Inventory) SaleFigures(ctx context.Context, sale shop.ID) ([]board.SaleFigures, error) {
 	said, err := l.client.HGetAll(ctx, boardSale+sale.String()).Result()
 	if err != nil {
 		return nil, fmt.Errorf("read what was counted of sale %s: %w", sale, transient(err))
 	}
-	return parsed[app.SaleFigures](ctx, maps.Values(said)), nil
+	return parsed[board.SaleFigures](ctx, maps.Values(said)), nil
 }

@@ -10,16 +10,17 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"stampede/app"
+	"stampede/app/board"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
 // What nodes say is there until they say something else; of a point of the history one of them is the author.
 func TestBoardIsKept(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		turn := app.Millis(1_795_222_800_000)
-		say := func(id, sockets int, turn app.Millis) bool {
-			first, err := f.inventory.SayFigures(f.ctx, app.NodeFigures{ID: id, Sockets: sockets}, turn)
+		turn := shop.Millis(1_795_222_800_000)
+		say := func(id, sockets int, turn shop.Millis) bool {
+			first, err := f.inventory.SayFigures(f.ctx, board.NodeFigures{ID: id, Sockets: sockets}, turn)
 			f.must(err)
 			return first
 		}
@@ -38,14 +39,14 @@ func TestBoardIsKept(t *testing.T) {
 		if got := sizes(); !slices.Equal(got, []int{1, 2, 11, 20}) {
 			t.Errorf("nodes said %v", got)
 		}
-		for i := range app.BoardPoints + 2 {
-			f.must(f.inventory.AddPoint(f.ctx, app.BoardPoint{At: app.Millis(i), Lags: []int64{int64(i)}}, []int{2}))
+		for i := range board.BoardPoints + 2 {
+			f.must(f.inventory.AddPoint(f.ctx, board.BoardPoint{At: shop.Millis(i), Lags: []int64{int64(i)}}, []int{2}))
 		}
-		all, err := f.inventory.Points(f.ctx, app.BoardPoints)
+		all, err := f.inventory.Points(f.ctx, board.BoardPoints)
 		f.must(err)
 		last, err := f.inventory.Points(f.ctx, 2)
 		f.must(err)
-		if len(all) != app.BoardPoints || all[0].At != 2 || len(last) != 2 || last[1].At != app.BoardPoints+1 {
+		if len(all) != board.BoardPoints || all[0].At != 2 || len(last) != 2 || last[1].At != board.BoardPoints+1 {
 			t.Errorf("%d points from %+v on, the last %+v", len(all), all[0], last)
 		}
 		if got := sizes(); !slices.Equal(got, []int{1, 11}) {
@@ -127,9 +128,9 @@ func TestFiguresOfSalesAreKept(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		sale := newID()
 		say := func(by string, pressed int64) {
-			away := map[app.Layer]map[app.Code]int64{app.LayerNode: {app.SoldOut: pressed}}
-			word := app.SaleFigures{Sale: sale, By: by, Pressed: pressed, Away: away}
-			f.must(f.inventory.SaySaleFigures(f.ctx, []app.SaleFigures{word}))
+			away := map[shop.Layer]map[shop.Code]int64{shop.LayerNode: {shop.SoldOut: pressed}}
+			word := board.SaleFigures{Sale: sale, By: by, Pressed: pressed, Away: away}
+			f.must(f.inventory.SaySaleFigures(f.ctx, []board.SaleFigures{word}))
 		}
 		say("1", 5)
 		say("2", 7)
@@ -139,13 +140,13 @@ func TestFiguresOfSalesAreKept(t *testing.T) {
 		var pressed, away int64
 		for _, one := range said {
 			pressed += one.Pressed
-			away += one.Away[app.LayerNode][app.SoldOut]
+			away += one.Away[shop.LayerNode][shop.SoldOut]
 		}
 		if len(said) != 2 || pressed != 13 || away != 13 {
 			t.Errorf("kept %+v", said)
 		}
 		ttl, err := f.client.PTTL(f.ctx, boardSale+sale.String()).Result()
-		if err != nil || ttl <= 39*24*time.Hour || ttl > app.SaleFiguresLife {
+		if err != nil || ttl <= 39*24*time.Hour || ttl > board.SaleFiguresLife {
 			t.Errorf("it stays for %v (%v)", ttl, err)
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -18,15 +18,15 @@ const (
 // Buyers lists the users with an accepted reservation since the mark, see app.Inventory. Each acceptance issues the
 // next ticket and one stream entry in one step, so the list is complete if it has the entry of every ticket. If one is
 // missing (trimmed, another epoch, too many in between), all buyers are read in pages.
-func (l *Inventory) Buyers(ctx context.Context, sale app.SaleRef, since app.BuyersMark) (app.Buyers, error) {
+func (l *Inventory) Buyers(ctx context.Context, sale shop.SaleRef, since shop.BuyersMark) (shop.Buyers, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
-		return app.Buyers{}, err
+		return shop.Buyers{}, err
 	}
-	if since != (app.BuyersMark{}) {
+	if since != (shop.BuyersMark{}) {
 		recent, complete, err := l.recentBuyers(ctx, k, sale, since)
 		if err != nil {
-			return app.Buyers{}, wrapped(err, "read who bought of sale %s since ticket %d", sale.ID, since.Tickets)
+			return shop.Buyers{}, wrapped(err, "read who bought of sale %s since ticket %d", sale.ID, since.Tickets)
 		}
 		if complete {
 			return recent, nil
@@ -38,22 +38,22 @@ func (l *Inventory) Buyers(ctx context.Context, sale app.SaleRef, since app.Buye
 
 // recentBuyers reads the stream behind the mark. complete: no buyer is missing.
 func (l *Inventory) recentBuyers(
-	ctx context.Context, k *partitionKeys, sale app.SaleRef, since app.BuyersMark,
-) (b app.Buyers, complete bool, err error) {
+	ctx context.Context, k *partitionKeys, sale shop.SaleRef, since shop.BuyersMark,
+) (b shop.Buyers, complete bool, err error) {
 	numbers, err := l.numbers(ctx, k, sale)
 	if err != nil {
-		return app.Buyers{}, false, err
+		return shop.Buyers{}, false, err
 	}
 	b.Counters = numbers.Counters
 	if !numbers.open || !b.Loaded || b.Epoch != since.Epoch || b.Tickets < since.Tickets {
-		return app.Buyers{}, false, nil
+		return shop.Buyers{}, false, nil
 	}
 	b.Mark = since
 	for looked := 0; ; {
 		// after the numbers: all their tickets are in it
 		page, err := l.client.XRangeN(ctx, k.orders, "("+b.Mark.Entry, "+", buyersPage).Result()
 		if err != nil {
-			return app.Buyers{}, false, transient(err)
+			return shop.Buyers{}, false, transient(err)
 		}
 		for _, m := range page {
 			b.Mark.Entry = m.ID
@@ -62,7 +62,7 @@ func (l *Inventory) recentBuyers(
 				continue
 			}
 			if e.Ticket > b.Mark.Tickets+1 {
-				return app.Buyers{}, false, nil // tickets are given out one by one: some of the entries are gone
+				return shop.Buyers{}, false, nil // tickets are given out one by one: some of the entries are gone
 			}
 			b.Mark.Tickets = max(b.Mark.Tickets, e.Ticket)
 			b.Users = append(b.Users, e.User)
@@ -77,23 +77,23 @@ func (l *Inventory) recentBuyers(
 
 // allBuyers scans all buyers. They are never removed while the sale lives, so the scan finds all that had bought when
 // it began; later ones have an entry behind the mark.
-func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale app.SaleRef) (app.Buyers, error) {
+func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale shop.SaleRef) (shop.Buyers, error) {
 	numbers, err := l.numbers(ctx, k, sale)
 	if err != nil {
-		return app.Buyers{}, err
+		return shop.Buyers{}, err
 	}
-	b := app.Buyers{All: true, Counters: numbers.Counters}
+	b := shop.Buyers{All: true, Counters: numbers.Counters}
 	if !b.Loaded {
 		return b, nil
 	}
-	b.Mark = app.BuyersMark{Epoch: b.Epoch, Tickets: b.Tickets, Entry: cmp.Or(numbers.newest, "0-0")}
+	b.Mark = shop.BuyersMark{Epoch: b.Epoch, Tickets: b.Tickets, Entry: cmp.Or(numbers.newest, "0-0")}
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
 		var pairs []string
 		if pairs, cursor, err = l.client.HScan(ctx, k.buyers(sale.ID), cursor, "", buyersPage).Result(); err != nil {
-			return app.Buyers{}, transient(err)
+			return shop.Buyers{}, transient(err)
 		}
 		for i := 0; i < len(pairs); i += 2 {
-			if user, err := app.ParseID(pairs[i]); err == nil {
+			if user, err := shop.ParseID(pairs[i]); err == nil {
 				b.Users = append(b.Users, user)
 			}
 		}
@@ -101,23 +101,23 @@ func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale app.Sa
 	// A recovery removes and restores the buyers: a scan during one is incomplete.
 	after, err := l.numbers(ctx, k, sale)
 	if err != nil {
-		return app.Buyers{}, err
+		return shop.Buyers{}, err
 	}
 	if !numbers.open || !after.open || after.Epoch != b.Epoch {
-		return app.Buyers{}, fmt.Errorf("%w: the partition is being recovered", app.ErrTransient)
+		return shop.Buyers{}, fmt.Errorf("%w: the partition is being recovered", shop.ErrTransient)
 	}
 	return b, nil
 }
 
 // saleNumbers are a sale's counters and their validity, at one instant.
 type saleNumbers struct {
-	app.Counters
+	shop.Counters
 
 	open   bool   // the partition sells
 	newest string // the last entry of its stream; "" when it has none
 }
 
-func (l *Inventory) numbers(ctx context.Context, k *partitionKeys, sale app.SaleRef) (n saleNumbers, err error) {
+func (l *Inventory) numbers(ctx context.Context, k *partitionKeys, sale shop.SaleRef) (n saleNumbers, err error) {
 	args := make([]any, len(counterFields))
 	for i, field := range counterFields {
 		args[i] = field

@@ -11,11 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // buyers reads who bought since the mark, sorted, each once.
-func (f *fixture) buyers(s *app.Sale, since app.BuyersMark) app.Buyers {
+func (f *fixture) buyers(s *shop.Sale, since shop.BuyersMark) shop.Buyers {
 	f.t.Helper()
 	b, err := f.inventory.Buyers(f.ctx, s.Ref(), since)
 	f.must(err)
@@ -24,7 +24,7 @@ func (f *fixture) buyers(s *app.Sale, since app.BuyersMark) app.Buyers {
 	return b
 }
 
-func (f *fixture) wantBuyers(b app.Buyers, all bool, want ...app.ID) {
+func (f *fixture) wantBuyers(b shop.Buyers, all bool, want ...shop.ID) {
 	f.t.Helper()
 	if diff := cmp.Diff(want, b.Users); diff != "" || b.All != all {
 		f.t.Fatalf("I9: all %v, want %v; buyers (-want +got):\n%s", b.All, all, diff)
@@ -36,9 +36,9 @@ func (f *fixture) wantBuyers(b app.Buyers, all bool, want ...app.ID) {
 func TestBuyersSinceTheMark(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, other, g := f.openSale(10), f.openSale(9), f.gate(f.inventory)
-		f.wantVerdict(g, buyOf(s, 12, 2, "key-one-1"), app.VerdictReserved)
-		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
-		b := f.buyers(s, app.BuyersMark{})
+		f.wantVerdict(g, buyOf(s, 12, 2, "key-one-1"), shop.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
+		b := f.buyers(s, shop.BuyersMark{})
 		f.wantBuyers(b, true, 11, 12)
 		if b.Tickets != 2 || b.Stock != 7 || b.Mark.Tickets != 2 || b.Mark.Epoch != testEpoch {
 			t.Fatalf("%+v", b)
@@ -46,16 +46,16 @@ func TestBuyersSinceTheMark(t *testing.T) {
 		b = f.buyers(s, b.Mark)
 		f.wantBuyers(b, false)
 
-		f.wantVerdict(g, buyOf(other, 50, 1, "key-one-1"), app.VerdictReserved)
-		f.wantVerdict(g, buyOf(s, 13, 1, "key-one-1"), app.VerdictReserved)
-		f.wantVerdict(g, buyOf(other, 51, 1, "key-one-1"), app.VerdictReserved)
-		f.wantVerdict(g, buyOf(s, 11, 1, "key-two-1"), app.VerdictReserved)
+		f.wantVerdict(g, buyOf(other, 50, 1, "key-one-1"), shop.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 13, 1, "key-one-1"), shop.VerdictReserved)
+		f.wantVerdict(g, buyOf(other, 51, 1, "key-one-1"), shop.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-two-1"), shop.VerdictReserved)
 		b = f.buyers(s, b.Mark)
 		f.wantBuyers(b, false, 11, 13)
 		if b.Tickets != 4 || b.Stock != 5 {
 			t.Fatalf("%+v", b.Counters)
 		}
-		f.wantBuyers(f.buyers(other, app.BuyersMark{}), true, 50, 51)
+		f.wantBuyers(f.buyers(other, shop.BuyersMark{}), true, 50, 51)
 		f.reserveMany(other, 7)
 		f.wantBuyers(f.buyers(s, b.Mark), false)
 	})
@@ -64,33 +64,33 @@ func TestBuyersSinceTheMark(t *testing.T) {
 // I9: where the stream cannot tell any more who came since the mark, everyone is read.
 func TestBuyersWhoseEntriesAreGone(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(f *fixture, stream string, s *app.Sale){
-		"trimmed": func(f *fixture, stream string, _ *app.Sale) {
+	for name, lose := range map[string]func(f *fixture, stream string, s *shop.Sale){
+		"trimmed": func(f *fixture, stream string, _ *shop.Sale) {
 			f.must(f.client.XTrimMaxLen(f.ctx, stream, 1).Err())
 		},
-		"trimmed to end": func(f *fixture, stream string, _ *app.Sale) {
+		"trimmed to end": func(f *fixture, stream string, _ *shop.Sale) {
 			f.must(f.client.XTrimMaxLen(f.ctx, stream, 0).Err())
 		},
-		"one deleted by hand": func(f *fixture, stream string, _ *app.Sale) {
+		"one deleted by hand": func(f *fixture, stream string, _ *shop.Sale) {
 			entries, err := f.client.XRange(f.ctx, stream, "-", "+").Result()
 			f.must(err)
 			f.must(f.client.XDel(f.ctx, stream, entries[2].ID).Err())
 		},
-		"another epoch": func(f *fixture, _ string, _ *app.Sale) {
+		"another epoch": func(f *fixture, _ string, _ *shop.Sale) {
 			f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.meta, "epoch", testEpoch+1).Err())
 		},
-		"tickets lost": func(f *fixture, _ string, s *app.Sale) {
+		"tickets lost": func(f *fixture, _ string, s *shop.Sale) {
 			f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.sale(s.ID), "tickets", 1).Err())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onBoth(t, func(t *testing.T, f *fixture) {
 				s, g := f.openSale(10), f.gate(f.inventory)
-				f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
-				f.wantVerdict(g, buyOf(s, 12, 1, "key-one-1"), app.VerdictReserved)
-				mark := f.buyers(s, app.BuyersMark{}).Mark
-				f.wantVerdict(g, buyOf(s, 13, 1, "key-one-1"), app.VerdictReserved)
-				f.wantVerdict(g, buyOf(s, 14, 1, "key-one-1"), app.VerdictReserved)
+				f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
+				f.wantVerdict(g, buyOf(s, 12, 1, "key-one-1"), shop.VerdictReserved)
+				mark := f.buyers(s, shop.BuyersMark{}).Mark
+				f.wantVerdict(g, buyOf(s, 13, 1, "key-one-1"), shop.VerdictReserved)
+				f.wantVerdict(g, buyOf(s, 14, 1, "key-one-1"), shop.VerdictReserved)
 				lose(f, f.inventory.parts[1].keys.orders, s)
 				f.wantBuyers(f.buyers(s, mark), true, 11, 12, 13, 14)
 			})
@@ -103,16 +103,16 @@ func TestBuyersOfAClosedPartitionAreUnknown(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.reserveMany(s, 3)
-		mark := f.buyers(s, app.BuyersMark{}).Mark
+		mark := f.buyers(s, shop.BuyersMark{}).Mark
 		f.close(testEpoch+1, true)
-		for _, since := range []app.BuyersMark{{}, mark} {
+		for _, since := range []shop.BuyersMark{{}, mark} {
 			if b, err := f.inventory.Buyers(f.ctx, s.Ref(), since); err == nil {
 				t.Fatalf("read %+v of a partition that is closed", b)
 			}
 		}
-		gone, err := f.inventory.Buyers(f.ctx, app.SaleRef{ID: newID()}, app.BuyersMark{})
+		gone, err := f.inventory.Buyers(f.ctx, shop.SaleRef{ID: newID()}, shop.BuyersMark{})
 		f.must(err)
-		if gone.Loaded || gone.Mark != (app.BuyersMark{}) {
+		if gone.Loaded || gone.Mark != (shop.BuyersMark{}) {
 			t.Fatalf("of a sale that is not there: %+v", gone)
 		}
 	})
@@ -164,11 +164,11 @@ func TestWaveReadsOnlyWhoCameSince(t *testing.T) {
 	f.client.AddHook(counted)
 	s := f.openSale(3000)
 	f.reserveMany(s, 2500)
-	mark := f.buyers(s, app.BuyersMark{}).Mark
+	mark := f.buyers(s, shop.BuyersMark{}).Mark
 	for wave := range 3 {
 		g := f.gate(f.inventory)
 		for i := range 4 {
-			f.wantVerdict(g, buyOf(s, app.ID(90_000+10*wave+i), 1, "key-wave1"), app.VerdictReserved)
+			f.wantVerdict(g, buyOf(s, shop.ID(90_000+10*wave+i), 1, "key-wave1"), shop.VerdictReserved)
 		}
 		counted.take()
 		b := f.buyers(s, mark)
@@ -190,10 +190,10 @@ func TestBuyersAreCompleteWhilePeopleBuy(t *testing.T) {
 	for c := range crowd {
 		buying.Go(func() {
 			for i := range each {
-				user := app.ID(1 + c*each + i)
-				for _, sale := range []*app.Sale{s, other} {
+				user := shop.ID(1 + c*each + i)
+				for _, sale := range []*shop.Sale{s, other} {
 					if d, err := untilKnown(f.ctx, g, buyOf(sale, user, 1, "key-one-1")); err != nil ||
-						d.Verdict != app.VerdictReserved {
+						d.Verdict != shop.VerdictReserved {
 						t.Errorf("user %s: %+v, %v", user, d, err)
 					}
 				}
@@ -205,7 +205,7 @@ func TestBuyersAreCompleteWhilePeopleBuy(t *testing.T) {
 		defer close(ended)
 		buying.Wait()
 	}()
-	known, mark, whole := make(map[app.ID]bool), app.BuyersMark{}, 0
+	known, mark, whole := make(map[shop.ID]bool), shop.BuyersMark{}, 0
 	for last := false; !last; {
 		select {
 		case <-ended:
@@ -235,10 +235,10 @@ func TestPagesOfBuyers(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s, other, g := f.openSale(10), f.openSale(30_000), f.gate(f.inventory)
-	f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
-	mark := f.buyers(s, app.BuyersMark{}).Mark
+	f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
+	mark := f.buyers(s, shop.BuyersMark{}).Mark
 	f.reserveMany(other, buyersPage+buyersPage/2)
-	f.wantVerdict(g, buyOf(s, 12, 1, "key-one-1"), app.VerdictReserved)
+	f.wantVerdict(g, buyOf(s, 12, 1, "key-one-1"), shop.VerdictReserved)
 	b := f.buyers(s, mark)
 	f.wantBuyers(b, false, 12)
 
@@ -250,7 +250,7 @@ func TestPagesOfBuyers(t *testing.T) {
 		return nil
 	})
 	f.must(err)
-	f.wantVerdict(g, buyOf(s, 13, 1, "key-one-1"), app.VerdictReserved)
+	f.wantVerdict(g, buyOf(s, 13, 1, "key-one-1"), shop.VerdictReserved)
 	b = f.buyers(s, b.Mark)
 	f.wantBuyers(b, true, 11, 12, 13)
 	f.wantBuyers(f.buyers(s, b.Mark), false)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -25,7 +25,7 @@ func (q *saleQueue) reserve() {
 	reply, err := q.callRetrying()
 	q.finishSpans(err)
 	if err != nil {
-		q.answerAll(app.GateAnswer{}, fmt.Errorf("reserve for %d buys of sale %s: %w", len(q.group), q.saleID, err))
+		q.answerAll(shop.GateAnswer{}, fmt.Errorf("reserve for %d buys of sale %s: %w", len(q.group), q.saleID, err))
 		return
 	}
 	if code := integer(reply[0]); code != codeDone {
@@ -33,22 +33,22 @@ func (q *saleQueue) reserve() {
 		return
 	}
 	if len(reply) < 5 || (len(reply)-5)%3 != 0 {
-		q.answerAll(app.GateAnswer{},
-			fmt.Errorf("%w: a reply of %d values for %d buys", app.ErrTransient, len(reply), len(q.group)))
+		q.answerAll(shop.GateAnswer{},
+			fmt.Errorf("%w: a reply of %d values for %d buys", shop.ErrTransient, len(reply), len(q.group)))
 		return
 	}
-	d := app.GateAnswer{Done: integer(reply[1]), Free: integer(reply[2])}
+	d := shop.GateAnswer{Done: integer(reply[1]), Free: integer(reply[2])}
 	ticket, others := integer(reply[3]), reply[5:]
 	last := accepted{seq: integer(reply[4])}
 	for i, w := range q.group {
 		if len(others) == 0 || integer(others[0]) != int64(i)+1 {
-			d.Verdict, d.Ticket = app.VerdictReserved, ticket
+			d.Verdict, d.Ticket = shop.VerdictReserved, ticket
 			ticket++
 			last.user, last.order = w.buy.User, w.buy.Order
 			q.answer(w, d, nil)
 			continue
 		}
-		d.Verdict, d.Ticket = app.Verdict(integer(others[1])), 0
+		d.Verdict, d.Ticket = shop.Verdict(integer(others[1])), 0
 		q.answer(w, d, others[2])
 		others = others[3:]
 	}
@@ -112,7 +112,7 @@ func (q *saleQueue) callRetrying() ([]any, error) {
 			return reply, nil
 		}
 		m.gateFaults.Inc()
-		if time.Since(begin)+pause >= callBudget || !app.Sleep(q.gate.ctx, pause) {
+		if time.Since(begin)+pause >= callBudget || !shop.Sleep(q.gate.ctx, pause) {
 			return nil, transient(err)
 		}
 		pause *= 2
@@ -143,22 +143,22 @@ func (q *saleQueue) process(ctx context.Context) ([]any, error) {
 }
 
 // answer turns a verdict into a decision; a buy that met units in cooldown waits and is sent again.
-func (q *saleQueue) answer(w *waiter, d app.GateAnswer, value any) {
+func (q *saleQueue) answer(w *waiter, d shop.GateAnswer, value any) {
 	d.Order = w.buy.Order
 	switch d.Verdict {
-	case app.VerdictRepeated, app.VerdictOtherHash:
+	case shop.VerdictRepeated, shop.VerdictOtherHash:
 		ticket, order, _ := strings.Cut(text(value), ":")
-		first, err := app.ParseID(order)
+		first, err := shop.ParseID(order)
 		if err != nil {
-			q.conclude(w, app.GateAnswer{},
-				fmt.Errorf("%w: stored order of key %s: %w", app.ErrTransient, w.buy.Key, err))
+			q.conclude(w, shop.GateAnswer{},
+				fmt.Errorf("%w: stored order of key %s: %w", shop.ErrTransient, w.buy.Key, err))
 			return
 		}
 		if first == w.buy.Order {
-			d.Verdict = app.VerdictReserved // this very call was repeated after a lost reply
+			d.Verdict = shop.VerdictReserved // this very call was repeated after a lost reply
 		}
 		d.Order, d.Ticket = first, number(ticket)
-	case app.VerdictCooldown:
+	case shop.VerdictCooldown:
 		d.Retry = time.Duration(integer(value)) * time.Millisecond
 		if w.cooldowns < maxCooldowns {
 			w.cooldowns++
@@ -171,7 +171,7 @@ func (q *saleQueue) answer(w *waiter, d app.GateAnswer, value any) {
 }
 
 // conclude sets the answer of a waiter; the group is notified together.
-func (q *saleQueue) conclude(w *waiter, d app.GateAnswer, err error) {
+func (q *saleQueue) conclude(w *waiter, d shop.GateAnswer, err error) {
 	w.answer, w.err = d, err
 	q.answered = append(q.answered, w)
 }
@@ -189,15 +189,15 @@ func (q *saleQueue) turnAway(code int64) {
 	err := l.turnedAway(q.sale.Partition, code)
 	switch code {
 	case codeNotLoaded, codeRecovering, codeEpoch:
-		q.answerAll(app.GateAnswer{Verdict: app.Verdict(code)}, nil)
+		q.answerAll(shop.GateAnswer{Verdict: shop.Verdict(code)}, nil)
 	case codeAbsent, codeBehind, codeHistory:
-		q.answerAll(app.GateAnswer{Verdict: app.VerdictRecovering}, nil)
+		q.answerAll(shop.GateAnswer{Verdict: shop.VerdictRecovering}, nil)
 	default:
-		q.answerAll(app.GateAnswer{}, err)
+		q.answerAll(shop.GateAnswer{}, err)
 	}
 }
 
-func (q *saleQueue) answerAll(d app.GateAnswer, err error) {
+func (q *saleQueue) answerAll(d shop.GateAnswer, err error) {
 	for _, w := range q.group {
 		answer := d
 		if err == nil {
@@ -249,7 +249,7 @@ func (q *saleQueue) fillTraces() (traced bool) {
 const replicaTimeout = 400 * time.Millisecond
 
 // errTooFew means that the buys are lost if the primary fails.
-var errTooFew = fmt.Errorf("%w: too few replicas have it", app.ErrTransient)
+var errTooFew = fmt.Errorf("%w: too few replicas have it", shop.ErrTransient)
 
 // processReplicated makes a call on keys of one slot and succeeds only if enough replicas have it. Otherwise the
 // outcome is unknown and the call is repeated with its WAIT (I6). Both go to one server on one connection: in a

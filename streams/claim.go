@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // claimIdle takes over and handles entries that have been idle for longer than a living consumer leaves them. Their
@@ -44,7 +44,7 @@ func (c *Consumer) goneIdle() time.Duration {
 
 // claim takes over entries of the next page that has any. It continues where the last call stopped, so that idle
 // entries that wait for a retry do not hide those behind them.
-func (c *Consumer) claim(ctx context.Context) ([]app.Entry, error) {
+func (c *Consumer) claim(ctx context.Context) ([]shop.Entry, error) {
 	var ids []string
 	for more := true; more && len(ids) == 0; more = c.claimFrom != claimStart {
 		pending, err := c.inventory.client.XPendingExt(ctx, &redis.XPendingExtArgs{
@@ -86,7 +86,7 @@ func (c *Consumer) claim(ctx context.Context) ([]app.Entry, error) {
 }
 
 // renew prevents claims of entries in work. A failure is ignored: at worst another consumer repeats the work.
-func (c *Consumer) renew(ctx context.Context, entries []app.Entry) {
+func (c *Consumer) renew(ctx context.Context, entries []shop.Entry) {
 	ids := make([]string, len(entries))
 	for i := range entries {
 		ids[i] = entries[i].StreamID

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // clockPatience is how long the clocks of other primaries are awaited after the first.
@@ -111,10 +111,10 @@ func ClockDifference(ctx context.Context, client redis.UniversalClient) (time.Du
 }
 
 // Now is Redis TIME. Callers add to an error that it was the time that could not be read.
-func (l *Inventory) Now(ctx context.Context) (app.Millis, error) {
+func (l *Inventory) Now(ctx context.Context) (shop.Millis, error) {
 	now, err := serverTime(ctx, l.client, l.servers.keys...)
 	if err != nil {
 		return 0, transient(err)
 	}
-	return app.MillisOf(now), nil
+	return shop.MillisOf(now), nil
 }

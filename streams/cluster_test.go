@@ -13,7 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -64,7 +64,7 @@ func (c *clusterFixture) plain(primary *kit.RedisServer) *redis.Client { return 
 
 // shop is a sale in a partition, with somebody who buys there again and again and a worker.
 type testShop struct {
-	sale     *app.Sale
+	sale     *shop.Sale
 	desk     *desk
 	accepted atomic.Int64
 	user     atomic.Int64
@@ -79,7 +79,7 @@ func (c *clusterFixture) trade(units int64) (shops []*testShop, closeShops func(
 	g := c.gate(c.inventory)
 	var at, work sync.WaitGroup
 	for p := range c.inventory.Partitions() {
-		s := &testShop{desk: newDesk(), sale: c.openSale(units, func(s *app.Sale) { s.Partition = p })}
+		s := &testShop{desk: newDesk(), sale: c.openSale(units, func(s *shop.Sale) { s.Partition = p })}
 		shops = append(shops, s)
 		worker := NewConsumer(c.inventory, p, "worker", settling{s.desk, c.inventory}, ConsumerOptions{
 			Block: 20 * time.Millisecond, ClaimIdle: time.Second, RetryPause: 5 * time.Millisecond,
@@ -87,20 +87,20 @@ func (c *clusterFixture) trade(units int64) (shops []*testShop, closeShops func(
 		work.Go(func() { _ = worker.Run(working) })
 		at.Go(func() {
 			for ctx.Err() == nil {
-				b := buyOf(s.sale, app.ID(1000+s.user.Add(1)), 1, "key-trade-1")
+				b := buyOf(s.sale, shop.ID(1000+s.user.Add(1)), 1, "key-trade-1")
 				for ctx.Err() == nil { // the same buy until it is answered
 					d, err := decided(ctx, g, b)
-					if err == nil && d.Verdict == app.VerdictReserved {
+					if err == nil && d.Verdict == shop.VerdictReserved {
 						s.accepted.Add(1)
 						break
 					}
-					if err != nil && !errors.Is(err, app.ErrTransient) {
+					if err != nil && !errors.Is(err, shop.ErrTransient) {
 						c.t.Errorf("partition %d: %v", p, err)
 					}
 					s.failed.Add(1)
-					app.Sleep(ctx, 5*time.Millisecond)
+					shop.Sleep(ctx, 5*time.Millisecond)
 				}
-				app.Sleep(ctx, time.Millisecond)
+				shop.Sleep(ctx, time.Millisecond)
 			}
 		})
 	}
@@ -204,7 +204,7 @@ func TestOneDeadPrimaryStopsItsPartitionsAlone(t *testing.T) {
 	closeShops()
 }
 
-func refs(shops []*testShop) (refs []app.SaleRef) {
+func refs(shops []*testShop) (refs []shop.SaleRef) {
 	for _, s := range shops {
 		refs = append(refs, s.sale.Ref())
 	}
@@ -230,7 +230,7 @@ func (c *clusterFixture) namesTheDead(name string, shops []*testShop, isDead map
 	}
 	within("counters", tickPatience+time.Second/2, func() error {
 		counters, err := c.inventory.Counters(c.ctx, refs(shops))
-		away := app.AwayOf(err)
+		away := shop.AwayOf(err)
 		if away == nil {
 			return fmt.Errorf("nothing is away: %w", err)
 		}
@@ -262,7 +262,7 @@ func (c *clusterFixture) namesTheDead(name string, shops []*testShop, isDead map
 	})
 	within("reservations", readPatience+time.Second/2, func() error {
 		_, err := c.inventory.Waiting(c.ctx, 1001)
-		if away := app.AwayOf(err); away == nil || len(away.Partitions) != len(isDead) {
+		if away := shop.AwayOf(err); away == nil || len(away.Partitions) != len(isDead) {
 			return fmt.Errorf("not named: %w", err)
 		}
 		return nil
@@ -276,7 +276,7 @@ func (c *clusterFixture) namesTheDead(name string, shops []*testShop, isDead map
 		return err
 	})
 	within("watchers", time.Second, func() error {
-		counts := make(map[app.SaleRef]int64)
+		counts := make(map[shop.SaleRef]int64)
 		for _, ref := range refs(shops) {
 			counts[ref] = 3
 		}
@@ -301,10 +301,10 @@ func TestSlotMovesWhileItSells(t *testing.T) {
 	for _, s := range shops {
 		c.goesOn(s, 20)
 	}
-	var deadlines []app.Deadline
+	var deadlines []shop.Deadline
 	for i := range 200 {
 		due := c.now().Add(time.Duration(i) * 10 * time.Millisecond)
-		deadlines = append(deadlines, app.Deadline{Order: newID(), PayBy: due})
+		deadlines = append(deadlines, shop.Deadline{Order: newID(), PayBy: due})
 	}
 	c.must(c.inventory.Schedule(c.ctx, moved, deadlines))
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // ConsumerOptions say how entries are consumed; zero fields have the defaults named.
@@ -48,7 +48,7 @@ type Consumer struct {
 	partition int
 	keys      *partitionKeys
 	name      string
-	handler   app.EntryHandler
+	handler   shop.EntryHandler
 	options   ConsumerOptions
 
 	// What follows belongs to the goroutine in Run.
@@ -62,14 +62,14 @@ type Consumer struct {
 // retry is an entry before its next attempt: it failed and is tried alone, or its sale was stuck and it is tried with
 // others of that kind.
 type retry struct {
-	entry app.Entry
+	entry shop.Entry
 	at    time.Time
 	stuck bool
 }
 
 // NewConsumer makes the consumer of a partition. The name is unique, and should be the same after a restart: then the
 // consumer finds its own pending entries at once.
-func NewConsumer(l *Inventory, partition int, name string, handler app.EntryHandler, o ConsumerOptions) *Consumer {
+func NewConsumer(l *Inventory, partition int, name string, handler shop.EntryHandler, o ConsumerOptions) *Consumer {
 	return &Consumer{
 		inventory: l, partition: partition, keys: &l.parts[partition].keys, name: name, handler: handler,
 		options: o.withDefaults(), history: "0", later: make(map[string]retry), claimFrom: claimStart,
@@ -82,7 +82,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	back := backoff{first: firstBack, longest: longestOff}
 	for ctx.Err() == nil {
 		if c.inventory.Epoch(c.partition) == 0 {
-			app.Sleep(ctx, firstBack) // the partition was not checked yet
+			shop.Sleep(ctx, firstBack) // the partition was not checked yet
 			continue
 		}
 		if err := c.runOnce(ctx); err != nil {
@@ -92,7 +92,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 			// All entries are still pending under this name, and read again.
 			c.history = "0"
 			clear(c.later)
-			app.Sleep(ctx, back.next())
+			shop.Sleep(ctx, back.next())
 			continue
 		}
 		back.reset()
@@ -121,7 +121,7 @@ func (c *Consumer) runOnce(ctx context.Context) error {
 }
 
 // read returns the next batch: first this name's pending entries, then new ones.
-func (c *Consumer) read(ctx context.Context) ([]app.Entry, error) {
+func (c *Consumer) read(ctx context.Context) ([]shop.Entry, error) {
 	args := &redis.XReadGroupArgs{
 		Group: group, Consumer: c.name, Count: c.options.Batch, Block: c.patience(),
 		Streams: []string{c.keys.orders, ">"},
@@ -131,7 +131,7 @@ func (c *Consumer) read(ctx context.Context) ([]app.Entry, error) {
 		args.Streams[1], args.Block = c.history, -1
 	case c.options.Workers.attends(c.partition):
 	case time.Now().Before(c.lookAt):
-		app.Sleep(ctx, min(time.Until(c.lookAt), c.patience()))
+		shop.Sleep(ctx, min(time.Until(c.lookAt), c.patience()))
 		return nil, nil
 	default:
 		args.Block = -1
@@ -174,8 +174,8 @@ func (c *Consumer) patience() time.Duration {
 }
 
 // parse decodes entries, except those that wait for their next attempt.
-func (c *Consumer) parse(messages []redis.XMessage) []app.Entry {
-	entries := make([]app.Entry, 0, len(messages))
+func (c *Consumer) parse(messages []redis.XMessage) []shop.Entry {
+	entries := make([]shop.Entry, 0, len(messages))
 	for _, m := range messages {
 		if _, failed := c.later[m.ID]; !failed {
 			entries = append(entries, parseEntry(c.partition, m))
@@ -196,7 +196,7 @@ func (c *Consumer) ensureGroup(ctx context.Context) error {
 }
 
 // process handles entries, to their end or their next attempt. On an error all of them are pending as before.
-func (c *Consumer) process(ctx context.Context, entries []app.Entry) error {
+func (c *Consumer) process(ctx context.Context, entries []shop.Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -226,22 +226,22 @@ func (c *Consumer) process(ctx context.Context, entries []app.Entry) error {
 }
 
 // unreadable returns the entries that cannot be read; they fail alone.
-func unreadable(entries []app.Entry) map[string]error {
+func unreadable(entries []shop.Entry) map[string]error {
 	failed := make(map[string]error)
 	for i := range entries {
 		if e := &entries[i]; e.Bad != nil {
-			failed[e.StreamID] = fmt.Errorf("%w: unreadable entry: %w", app.ErrPermanent, e.Bad)
+			failed[e.StreamID] = fmt.Errorf("%w: unreadable entry: %w", shop.ErrPermanent, e.Bad)
 		}
 	}
 	return failed
 }
 
 // without returns the entries that have not failed; nearly always all of them, not copied.
-func without(entries []app.Entry, failed map[string]error) []app.Entry {
+func without(entries []shop.Entry, failed map[string]error) []shop.Entry {
 	if len(failed) == 0 {
 		return entries
 	}
-	rest := make([]app.Entry, 0, len(entries))
+	rest := make([]shop.Entry, 0, len(entries))
 	for i := range entries {
 		if failed[entries[i].StreamID] == nil {
 			rest = append(rest, entries[i])
@@ -252,7 +252,7 @@ func without(entries []app.Entry, failed map[string]error) []app.Entry {
 
 // fulfil retries a batch while it meets transient faults. Meanwhile its entries stay pending and claimed, and nothing
 // counts against them. It does not begin again after quit.
-func (c *Consumer) fulfil(ctx, quit context.Context, entries []app.Entry) ([]error, error) {
+func (c *Consumer) fulfil(ctx, quit context.Context, entries []shop.Entry) ([]error, error) {
 	back := backoff{first: firstBack, longest: longestOff}
 	for len(entries) > 0 {
 		fates, err := c.handler.Fulfil(ctx, entries)
@@ -263,13 +263,13 @@ func (c *Consumer) fulfil(ctx, quit context.Context, entries []app.Entry) ([]err
 			return fates, nil
 		}
 		c.inventory.metrics.retried.Inc()
-		if errors.Is(err, app.ErrStaleEpoch) {
+		if errors.Is(err, shop.ErrStaleEpoch) {
 			c.inventory.onStale(c.partition)
 			return nil, err // the partition was recovered
 		}
 		slog.WarnContext(ctx, "fulfil batch, will try again", "partition", c.partition, "entries", len(entries),
 			"entry", entries[0].StreamID, "order", entries[0].Order, "err", err)
-		if !app.Sleep(quit, back.next()) {
+		if !shop.Sleep(quit, back.next()) {
 			return nil, errors.Join(err, quit.Err())
 		}
 	}

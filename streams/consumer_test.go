@@ -9,23 +9,23 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
 // desk is an entry handler that remembers what it was given, and fails on demand.
 type desk struct {
 	mu      sync.Mutex
-	rows    map[app.ID]int // order → how often it was fulfilled
+	rows    map[shop.ID]int // order → how often it was fulfilled
 	refused map[string]string
-	fulfil  func(ctx context.Context, entries []app.Entry) ([]error, error) // nil: each has its fate
-	fate    func(e app.Entry) error                                         // nil: all is well
-	refuse  func(e app.Entry) error
+	fulfil  func(ctx context.Context, entries []shop.Entry) ([]error, error) // nil: each has its fate
+	fate    func(e shop.Entry) error                                         // nil: all is well
+	refuse  func(e shop.Entry) error
 }
 
-func newDesk() *desk { return &desk{rows: make(map[app.ID]int), refused: make(map[string]string)} }
+func newDesk() *desk { return &desk{rows: make(map[shop.ID]int), refused: make(map[string]string)} }
 
-func (d *desk) Fulfil(ctx context.Context, entries []app.Entry) ([]error, error) {
+func (d *desk) Fulfil(ctx context.Context, entries []shop.Entry) ([]error, error) {
 	fates := make([]error, len(entries))
 	if d.fulfil != nil {
 		var err error
@@ -47,7 +47,7 @@ func (d *desk) Fulfil(ctx context.Context, entries []app.Entry) ([]error, error)
 	return fates, nil
 }
 
-func (d *desk) Refuse(_ context.Context, e app.Entry, reason string) error {
+func (d *desk) Refuse(_ context.Context, e shop.Entry, reason string) error {
 	if d.refuse != nil {
 		if err := d.refuse(e); err != nil {
 			return err
@@ -67,16 +67,16 @@ func (d *desk) count() int {
 
 // settling does behind a handler what the flow does: it acknowledges what has come to its end.
 type settling struct {
-	app.EntryHandler
+	shop.EntryHandler
 	inventory *Inventory
 }
 
-func (s settling) Fulfil(ctx context.Context, entries []app.Entry) ([]error, error) {
+func (s settling) Fulfil(ctx context.Context, entries []shop.Entry) ([]error, error) {
 	fates, err := s.EntryHandler.Fulfil(ctx, entries)
 	if err != nil || len(fates) != len(entries) {
 		return fates, err
 	}
-	var done []*app.Entry
+	var done []*shop.Entry
 	for i := range entries {
 		if fates[i] == nil {
 			done = append(done, &entries[i])
@@ -86,20 +86,20 @@ func (s settling) Fulfil(ctx context.Context, entries []app.Entry) ([]error, err
 }
 
 // settle acknowledges entries of partition 1 whose rows, if there were any, are committed.
-func (f *fixture) settle(entries ...app.Entry) {
+func (f *fixture) settle(entries ...shop.Entry) {
 	f.t.Helper()
 	_, err := settling{newDesk(), f.inventory}.Fulfil(f.ctx, entries)
 	f.must(err)
 }
 
-func (f *fixture) consumer(name string, d app.EntryHandler) *Consumer {
+func (f *fixture) consumer(name string, d shop.EntryHandler) *Consumer {
 	return NewConsumer(f.inventory, 1, name, settling{d, f.inventory}, ConsumerOptions{
 		Block: 20 * time.Millisecond, ClaimIdle: 300 * time.Millisecond, RetryPause: 5 * time.Millisecond,
 	})
 }
 
 // delivered makes a consumer that reads only what is new, and reads a batch; 0 is the usual size.
-func (f *fixture) delivered(name string, batch int64) (*Consumer, []app.Entry) {
+func (f *fixture) delivered(name string, batch int64) (*Consumer, []shop.Entry) {
 	f.t.Helper()
 	c := f.consumer(name, newDesk())
 	c.history = ""
@@ -112,15 +112,15 @@ func (f *fixture) delivered(name string, batch int64) (*Consumer, []app.Entry) {
 }
 
 // reserveMany reserves one unit each for n users and answers the decisions.
-func (f *fixture) reserveMany(s *app.Sale, n int) []app.GateAnswer {
+func (f *fixture) reserveMany(s *shop.Sale, n int) []shop.GateAnswer {
 	f.t.Helper()
 	g := f.gate(f.inventory)
-	made := make([]app.GateAnswer, n)
+	made := make([]shop.GateAnswer, n)
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			d, err := untilKnown(f.ctx, g, buyOf(s, app.ID(5000+i), 1, "key-many-1"))
-			if err != nil || d.Verdict != app.VerdictReserved {
+			d, err := untilKnown(f.ctx, g, buyOf(s, shop.ID(5000+i), 1, "key-many-1"))
+			if err != nil || d.Verdict != shop.VerdictReserved {
 				f.t.Errorf("reserve %d: %+v, %v", i, d, err)
 			}
 			made[i] = d
@@ -130,9 +130,9 @@ func (f *fixture) reserveMany(s *app.Sale, n int) []app.GateAnswer {
 	return made
 }
 
-func (f *fixture) counters(s *app.Sale) app.Counters {
+func (f *fixture) counters(s *shop.Sale) shop.Counters {
 	f.t.Helper()
-	c, err := f.inventory.Counters(f.ctx, []app.SaleRef{s.Ref()})
+	c, err := f.inventory.Counters(f.ctx, []shop.SaleRef{s.Ref()})
 	f.must(err)
 	return c[0]
 }
@@ -161,19 +161,19 @@ func TestConsumeAndSettle(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		b := buyOf(s, 4242, 2, "key-one-1")
-		d := f.wantVerdict(f.gate(f.inventory), b, app.VerdictReserved)
+		d := f.wantVerdict(f.gate(f.inventory), b, shop.VerdictReserved)
 		waiting, err := f.inventory.Waiting(f.ctx, 4242)
 		f.must(err)
 		if len(waiting) != 1 {
 			t.Fatalf("waiting %+v", waiting)
 		}
-		var seen app.Entry
+		var seen shop.Entry
 		box := newDesk()
-		box.fate = func(e app.Entry) error { seen = e; return nil }
+		box.fate = func(e shop.Entry) error { seen = e; return nil }
 		c := f.consumer("node-1", box)
 		f.must(c.runOnce(f.ctx)) // its own history: nothing
 		f.must(c.runOnce(f.ctx))
-		want := app.Entry{
+		want := shop.Entry{
 			StreamID: seen.StreamID, Order: d.Order, Sale: s.ID, User: 4242, Partition: 1, Epoch: testEpoch, Seq: 1,
 			Ticket: 1, Hold: 1, Qty: 2, PriceFen: 4990, SaleVersion: 3, Key: b.Key, Hash: b.Hash, Address: b.Address,
 			ReservedAt: seen.ReservedAt,
@@ -182,8 +182,8 @@ func TestConsumeAndSettle(t *testing.T) {
 			t.Fatalf("entry\n%+v, want\n%+v", seen, want)
 		}
 		r := waiting[0]
-		wantR := app.Reservation{
-			Order: d.Order, Sale: s.ID, Qty: 2, Key: b.Key, Ticket: 1, State: app.Reserved, CreatedAt: seen.ReservedAt,
+		wantR := shop.Reservation{
+			Order: d.Order, Sale: s.ID, Qty: 2, Key: b.Key, Ticket: 1, State: shop.Reserved, CreatedAt: seen.ReservedAt,
 			Entry: want,
 		}
 		if r != wantR {
@@ -244,7 +244,7 @@ func TestClaimFromDeadConsumer(t *testing.T) {
 	box := newDesk()
 	f.run(f.consumer("node-2", box))
 	g := f.gate(f.inventory)
-	f.wantVerdict(g, buyOf(s, 9999, 1, "key-newcomer"), app.VerdictReserved)
+	f.wantVerdict(g, buyOf(s, 9999, 1, "key-newcomer"), shop.VerdictReserved)
 	kit.Eventually(t, patience, func() (bool, string) {
 		return box.count() == 11, fmt.Sprintf("%d orders have rows", box.count())
 	})
@@ -262,7 +262,7 @@ func TestClaimIsRenewed(t *testing.T) {
 	f.reserveMany(s, 3)
 	release := make(chan struct{})
 	slow, quick := newDesk(), newDesk()
-	slow.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
+	slow.fulfil = func(_ context.Context, entries []shop.Entry) ([]error, error) {
 		<-release
 		return make([]error, len(entries)), nil
 	}
@@ -299,9 +299,9 @@ func TestTransientFaultsDoNotCount(t *testing.T) {
 		f.reserveMany(s, 5)
 		var faults atomic.Int64
 		box := newDesk()
-		box.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
+		box.fulfil = func(_ context.Context, entries []shop.Entry) ([]error, error) {
 			if faults.Add(1) <= 7 {
-				return nil, fmt.Errorf("insert: %w", app.ErrTransient)
+				return nil, fmt.Errorf("insert: %w", shop.ErrTransient)
 			}
 			return make([]error, len(entries)), nil
 		}
@@ -324,16 +324,16 @@ func TestConsumerSurvivesRecovery(t *testing.T) {
 		f.reserveMany(s, 5)
 		var once sync.Once
 		box := newDesk()
-		box.fulfil = func(ctx context.Context, entries []app.Entry) ([]error, error) {
+		box.fulfil = func(ctx context.Context, entries []shop.Entry) ([]error, error) {
 			stale := false
 			once.Do(func() {
 				f.close(testEpoch+1, true)
-				f.must(f.inventory.Restore(ctx, testEpoch+1, app.SaleState{Sale: s, Stock: 25, Held: 5, Tickets: 5}))
+				f.must(f.inventory.Restore(ctx, testEpoch+1, shop.SaleState{Sale: s, Stock: 25, Held: 5, Tickets: 5}))
 				f.open(testEpoch+1, 5, true)
 				stale = true
 			})
 			if stale {
-				return nil, fmt.Errorf("insert: %w", app.ErrStaleEpoch)
+				return nil, fmt.Errorf("insert: %w", shop.ErrStaleEpoch)
 			}
 			return make([]error, len(entries)), nil
 		}
@@ -342,7 +342,7 @@ func TestConsumerSurvivesRecovery(t *testing.T) {
 			return f.inventory.Epoch(1) == testEpoch+1, "not recovered"
 		})
 		g := f.gate(f.inventory)
-		f.wantVerdict(g, buyOf(s, 777, 1, "key-after-recovery"), app.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 777, 1, "key-after-recovery"), shop.VerdictReserved)
 		kit.Eventually(t, patience, func() (bool, string) {
 			c := f.counters(s)
 			return c.Tickets == 6 && c.Done == 6, fmt.Sprintf("%+v", c)
@@ -365,7 +365,7 @@ func TestGroupMadeAgain(t *testing.T) {
 	}
 	kit.Eventually(t, patience, done(4))
 	f.must(f.client.XGroupDestroy(f.ctx, f.inventory.parts[1].keys.orders, group).Err())
-	f.wantVerdict(f.gate(f.inventory), buyOf(s, 777, 1, "key-afterwards"), app.VerdictReserved)
+	f.wantVerdict(f.gate(f.inventory), buyOf(s, 777, 1, "key-afterwards"), shop.VerdictReserved)
 	kit.Eventually(t, patience, done(5))
 	if c := f.counters(s); c.Done > c.Tickets {
 		t.Fatalf("done %d of %d", c.Done, c.Tickets)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // counterFields are what Counters reads of a sale, in the order of counters.
@@ -16,8 +16,8 @@ var counterFields = []string{
 }
 
 // counters decodes the values of counterFields; a sale without stock is not in Redis.
-func counters(sale app.ID, values []any) app.Counters {
-	c := app.Counters{Sale: sale}
+func counters(sale shop.ID, values []any) shop.Counters {
+	c := shop.Counters{Sale: sale}
 	if len(values) != len(counterFields) || values[0] == nil {
 		return c
 	}
@@ -33,7 +33,7 @@ func counters(sale app.ID, values []any) app.Counters {
 // Counters reads the numbers of the sales, in the order asked for, each partition's epoch before the numbers of its
 // sales, in one pipeline per server. Watching is read at most once a second per sale. See app.Inventory for partitions
 // that do not answer.
-func (l *Inventory) Counters(ctx context.Context, sales []app.SaleRef) ([]app.Counters, error) {
+func (l *Inventory) Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error) {
 	if len(sales) == 0 {
 		return nil, nil
 	}
@@ -50,10 +50,10 @@ func (l *Inventory) Counters(ctx context.Context, sales []app.SaleRef) ([]app.Co
 	}
 	type part struct {
 		at       []int
-		counters []app.Counters
+		counters []shop.Counters
 	}
 	parts, err := apart(ctx, l, partitions, tickPatience, func(ctx context.Context, some []int) (p part, err error) {
-		var refs []app.SaleRef
+		var refs []shop.SaleRef
 		for _, partition := range some {
 			for _, i := range at[partition] {
 				p.at, refs = append(p.at, i), append(refs, sales[i])
@@ -68,7 +68,7 @@ func (l *Inventory) Counters(ctx context.Context, sales []app.SaleRef) ([]app.Co
 	if len(parts) == 0 {
 		return nil, err
 	}
-	result := make([]app.Counters, len(sales))
+	result := make([]shop.Counters, len(sales))
 	for i, sale := range sales {
 		result[i].Sale = sale.ID
 	}
@@ -81,7 +81,7 @@ func (l *Inventory) Counters(ctx context.Context, sales []app.SaleRef) ([]app.Co
 }
 
 // countersOf reads the numbers in one pipeline.
-func (l *Inventory) countersOf(ctx context.Context, sales []app.SaleRef) ([]app.Counters, error) {
+func (l *Inventory) countersOf(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error) {
 	cmds := make([]*redis.SliceCmd, len(sales))
 	epochs := make(map[int]*redis.SliceCmd, min(len(sales), len(l.parts)))
 	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -98,7 +98,7 @@ func (l *Inventory) countersOf(ctx context.Context, sales []app.SaleRef) ([]app.
 		return nil, awayUnlessAll(failed, true)
 	}
 	l.readWatching(ctx, sales)
-	result := make([]app.Counters, len(sales))
+	result := make([]shop.Counters, len(sales))
 	for i, sale := range sales {
 		result[i].Sale = sale.ID
 		if failed[sale.Partition] != nil {
@@ -113,7 +113,7 @@ func (l *Inventory) countersOf(ctx context.Context, sales []app.SaleRef) ([]app.
 
 // unreadOf returns the partitions with failed reads; err is that of the pipeline.
 func (l *Inventory) unreadOf(
-	sales []app.SaleRef, cmds []*redis.SliceCmd, epochs map[int]*redis.SliceCmd, err error,
+	sales []shop.SaleRef, cmds []*redis.SliceCmd, epochs map[int]*redis.SliceCmd, err error,
 ) map[int]error {
 	if err == nil {
 		return nil
@@ -131,18 +131,18 @@ func (l *Inventory) unreadOf(
 var markFields = append(append([]string{}, counterFields...), "burnt", "moves")
 
 // Mark reads the numbers of a sale, and what changes with each of its holds, at one instant.
-func (l *Inventory) Mark(ctx context.Context, sale app.SaleRef) (app.HoldsMark, error) {
+func (l *Inventory) Mark(ctx context.Context, sale shop.SaleRef) (shop.HoldsMark, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
-		return app.HoldsMark{}, err
+		return shop.HoldsMark{}, err
 	}
 	epoch := l.Epoch(sale.Partition)
 	values, err := l.client.HMGet(ctx, k.sale(sale.ID), markFields...).Result()
 	if err != nil {
-		return app.HoldsMark{}, fmt.Errorf("read the numbers of sale %s: %w", sale.ID, transient(err))
+		return shop.HoldsMark{}, fmt.Errorf("read the numbers of sale %s: %w", sale.ID, transient(err))
 	}
 	n := len(counterFields)
-	mark := app.HoldsMark{
+	mark := shop.HoldsMark{
 		Counters: counters(sale.ID, values[:n]), Burnt: number(text(values[n])), Moves: number(text(values[n+1])),
 	}
 	mark.Epoch = epoch
@@ -151,7 +151,7 @@ func (l *Inventory) Mark(ctx context.Context, sale app.SaleRef) (app.HoldsMark, 
 
 // Correct sets the counters of a sale to the sums of its holds, and reports whether it did: not if one has changed
 // since the mark. ErrPermanent: the figures do not add up.
-func (l *Inventory) Correct(ctx context.Context, sale app.SaleRef, c app.Correction) (bool, error) {
+func (l *Inventory) Correct(ctx context.Context, sale shop.SaleRef, c shop.Correction) (bool, error) {
 	reply, err := l.run(ctx, correctScript, sale.Partition, saleKeys(sale.ID), c.At.Epoch, c.At.Tickets, c.At.Moves,
 		c.At.Withdrawn, c.Held, c.Sold, c.Stock, restAfterEmpty.Milliseconds())
 	if err != nil {

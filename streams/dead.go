@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // deadPage is how many dead letters are read at once.
@@ -20,17 +20,17 @@ const deadPage = 500
 var letterFields = []string{"reason", "stream", "deliveries", "at"}
 
 // DeadLetters lists them over all partitions, oldest first. See app.DeadLetterBox for partitions that do not answer.
-func (l *Inventory) DeadLetters(ctx context.Context) ([]app.DeadLetter, error) {
+func (l *Inventory) DeadLetters(ctx context.Context) ([]shop.DeadLetter, error) {
 	groups, err := apart(ctx, l, l.all(), readPatience, l.deadLettersOf)
 	letters := slices.Concat(groups...)
-	slices.SortStableFunc(letters, func(a, b app.DeadLetter) int {
+	slices.SortStableFunc(letters, func(a, b shop.DeadLetter) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Partition, b.Partition))
 	})
 	return letters, wrapped(err, "read dead letters")
 }
 
 // deadLettersOf lists those of some partitions.
-func (l *Inventory) deadLettersOf(ctx context.Context, partitions []int) (letters []app.DeadLetter, err error) {
+func (l *Inventory) deadLettersOf(ctx context.Context, partitions []int) (letters []shop.DeadLetter, err error) {
 	for _, p := range partitions {
 		err := eachPage(ctx, l.client, l.parts[p].keys.dead, deadPage, func(page []redis.XMessage) error {
 			for _, m := range page {
@@ -46,17 +46,17 @@ func (l *Inventory) deadLettersOf(ctx context.Context, partitions []int) (letter
 }
 
 // DeadLetter reads one. ErrNoRow if there is none.
-func (l *Inventory) DeadLetter(ctx context.Context, id string) (app.DeadLetter, error) {
+func (l *Inventory) DeadLetter(ctx context.Context, id string) (shop.DeadLetter, error) {
 	partition, entry, err := l.letterID(id)
 	if err != nil {
-		return app.DeadLetter{}, err
+		return shop.DeadLetter{}, err
 	}
 	found, err := l.client.XRange(ctx, l.parts[partition].keys.dead, entry, entry).Result()
 	if err != nil {
-		return app.DeadLetter{}, fmt.Errorf("read dead letter %s: %w", id, transient(err))
+		return shop.DeadLetter{}, fmt.Errorf("read dead letter %s: %w", id, transient(err))
 	}
 	if len(found) == 0 {
-		return app.DeadLetter{}, fmt.Errorf("dead letter %s: %w", id, app.ErrNoRow)
+		return shop.DeadLetter{}, fmt.Errorf("dead letter %s: %w", id, shop.ErrNoRow)
 	}
 	return parseLetter(partition, found[0]), nil
 }
@@ -77,18 +77,18 @@ func (l *Inventory) letterID(id string) (partition int, entry string, err error)
 	partition, err = strconv.Atoi(head)
 	_, whole := entryID(entry)
 	if err != nil || !ok || partition < 0 || partition >= len(l.parts) || !whole {
-		return 0, "", fmt.Errorf("dead letter %.40q: %w", id, app.ErrNoRow)
+		return 0, "", fmt.Errorf("dead letter %.40q: %w", id, shop.ErrNoRow)
 	}
 	return partition, entry, nil
 }
 
-func parseLetter(partition int, m redis.XMessage) app.DeadLetter {
+func parseLetter(partition int, m redis.XMessage) shop.DeadLetter {
 	field := func(name string) string { return text(m.Values[name]) }
 	entry := parseEntry(partition, m) // unreadable fields stay 0: the letter can be dropped, not replayed
-	letter := app.DeadLetter{
+	letter := shop.DeadLetter{
 		ID: strconv.Itoa(partition) + "-" + m.ID, Partition: partition,
 		Order: entry.Order, Sale: entry.Sale, User: entry.User,
-		Reason: field("reason"), Deliveries: int(number(field("deliveries"))), At: app.Millis(number(field("at"))),
+		Reason: field("reason"), Deliveries: int(number(field("deliveries"))), At: shop.Millis(number(field("at"))),
 		Fields: make(map[string]string, len(m.Values)+len(termNames)),
 	}
 	for name := range m.Values {

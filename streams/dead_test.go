@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -26,15 +26,15 @@ func TestBadEntryDies(t *testing.T) {
 		}).Err())
 		var attempts atomic.Int64
 		box := newDesk()
-		box.fate = func(e app.Entry) error {
+		box.fate = func(e shop.Entry) error {
 			if e.Order != bad {
 				return nil
 			}
 			attempts.Add(1)
-			return fmt.Errorf("%w: the column is too short", app.ErrPermanent)
+			return fmt.Errorf("%w: the column is too short", shop.ErrPermanent)
 		}
 		f.run(f.consumer("node-1", box))
-		var letters []app.DeadLetter
+		var letters []shop.DeadLetter
 		kit.Eventually(t, patience, func() (bool, string) {
 			var err error
 			letters, err = f.inventory.DeadLetters(f.ctx)
@@ -72,14 +72,14 @@ func TestBadEntryDies(t *testing.T) {
 					t.Errorf("removed: %v, want %v", gone, want)
 				}
 			}
-			if _, err := f.inventory.DeadLetter(f.ctx, l.ID); !errors.Is(err, app.ErrNoRow) {
+			if _, err := f.inventory.DeadLetter(f.ctx, l.ID); !errors.Is(err, shop.ErrNoRow) {
 				t.Errorf("removed letter: %v", err)
 			}
 		}
 		for _, id := range []string{
 			"", "1", "1-", "1-5", "9-1-1", "-1-1-1", "x-1-1", "1-a-b", "1-1-1", "1-99999999999999999999-0", "1--",
 		} {
-			if _, err := f.inventory.DeadLetter(f.ctx, id); !errors.Is(err, app.ErrNoRow) {
+			if _, err := f.inventory.DeadLetter(f.ctx, id); !errors.Is(err, shop.ErrNoRow) {
 				t.Errorf("%q: %v", id, err)
 			}
 			if gone, err := f.inventory.RemoveDeadLetter(f.ctx, id); gone || err != nil {
@@ -108,11 +108,11 @@ func TestNoDeadLetterWithoutRow(t *testing.T) {
 	s := f.openSale(3)
 	f.reserveMany(s, 1)
 	box := newDesk()
-	box.fate = func(app.Entry) error { return app.ErrPermanent }
+	box.fate = func(shop.Entry) error { return shop.ErrPermanent }
 	tried := make(chan struct{}, 100)
-	box.refuse = func(app.Entry) error {
+	box.refuse = func(shop.Entry) error {
 		tried <- struct{}{}
-		return app.ErrTransient
+		return shop.ErrTransient
 	}
 	stop := f.run(f.consumer("node-1", box))
 	<-tried

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -28,13 +28,13 @@ const (
 type Sweeper struct {
 	inventory *Inventory
 	partition int
-	handler   app.DeadlineHandler
+	handler   shop.DeadlineHandler
 	lease     time.Duration
 	help      func() // more is due than one batch; nil outside Run
 }
 
 // NewSweeper makes the sweeper of a partition.
-func NewSweeper(l *Inventory, partition int, handler app.DeadlineHandler) *Sweeper {
+func NewSweeper(l *Inventory, partition int, handler shop.DeadlineHandler) *Sweeper {
 	return &Sweeper{inventory: l, partition: partition, handler: handler, lease: sweepLease}
 }
 
@@ -64,7 +64,7 @@ func (s *Sweeper) Run(ctx context.Context) error {
 			back.reset()
 		}
 		if next > 0 {
-			app.Sleep(ctx, next)
+			shop.Sleep(ctx, next)
 		}
 	}
 	return nil
@@ -99,7 +99,7 @@ func (s *Sweeper) runOnce(ctx context.Context) (time.Duration, error) {
 
 // leased is a taken batch; its name is its present score.
 type leased struct {
-	orders []app.ID
+	orders []shop.ID
 	mu     sync.Mutex
 	name   string
 }
@@ -118,7 +118,7 @@ func (s *Sweeper) claim(ctx context.Context) (*leased, time.Duration, error) {
 	}
 	held := &leased{name: text(reply[1])}
 	for _, member := range reply[3:] {
-		if id, err := app.ParseID(text(member)); err == nil {
+		if id, err := shop.ParseID(text(member)); err == nil {
 			held.orders = append(held.orders, id)
 		}
 	}
@@ -130,8 +130,8 @@ func (s *Sweeper) claim(ctx context.Context) (*leased, time.Duration, error) {
 }
 
 // handle runs the handler and renews the lease while it works.
-func (s *Sweeper) handle(ctx context.Context, held *leased) ([]app.ID, error) {
-	var finished []app.ID
+func (s *Sweeper) handle(ctx context.Context, held *leased) ([]shop.ID, error) {
+	var finished []shop.ID
 	err := meanwhile(ctx, s.lease/3, func(ctx context.Context) { s.renew(ctx, held) }, func(ctx context.Context) error {
 		var err error
 		finished, err = s.handler.Due(ctx, s.partition, held.orders)
@@ -157,7 +157,7 @@ func (s *Sweeper) renew(ctx context.Context, held *leased) {
 }
 
 // drop removes finished orders that are still under this sweeper's lease.
-func (s *Sweeper) drop(ctx context.Context, held *leased, finished []app.ID) error {
+func (s *Sweeper) drop(ctx context.Context, held *leased, finished []shop.ID) error {
 	if len(finished) == 0 {
 		return nil
 	}
@@ -179,7 +179,7 @@ const scheduleChunk = 1000
 
 // Schedule adds deadlines to the delay queue; an existing one keeps its score, which may be a sweeper's lease. It needs
 // no epoch: a deadline belongs to a row, and one without a row is swept away.
-func (l *Inventory) Schedule(ctx context.Context, partition int, deadlines []app.Deadline) error {
+func (l *Inventory) Schedule(ctx context.Context, partition int, deadlines []shop.Deadline) error {
 	k, err := l.keys(partition)
 	if err != nil {
 		return err

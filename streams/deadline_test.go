@@ -8,20 +8,20 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
 // bell is a deadline handler that remembers whom it rang for.
 type bell struct {
 	mu   sync.Mutex
-	rung map[app.ID]int
-	due  func(orders []app.ID) ([]app.ID, error) // nil: all are finished
+	rung map[shop.ID]int
+	due  func(orders []shop.ID) ([]shop.ID, error) // nil: all are finished
 }
 
-func newBell() *bell { return &bell{rung: make(map[app.ID]int)} }
+func newBell() *bell { return &bell{rung: make(map[shop.ID]int)} }
 
-func (b *bell) Due(_ context.Context, _ int, orders []app.ID) ([]app.ID, error) {
+func (b *bell) Due(_ context.Context, _ int, orders []shop.ID) ([]shop.ID, error) {
 	b.mu.Lock()
 	for _, id := range orders {
 		b.rung[id]++
@@ -33,7 +33,7 @@ func (b *bell) Due(_ context.Context, _ int, orders []app.ID) ([]app.ID, error) 
 	return orders, nil
 }
 
-func (b *bell) count(id app.ID) int {
+func (b *bell) count(id shop.ID) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.rung[id]
@@ -45,7 +45,7 @@ func (b *bell) size() int {
 	return len(b.rung)
 }
 
-func (f *fixture) now() app.Millis {
+func (f *fixture) now() shop.Millis {
 	f.t.Helper()
 	now, err := f.inventory.Now(f.ctx)
 	f.must(err)
@@ -57,7 +57,7 @@ func TestSweepWhatIsDue(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		now := f.now()
 		due, soon, later := newID(), newID(), newID()
-		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{
+		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{
 			{Order: due, PayBy: now - 1},
 			{Order: soon, PayBy: now.Add(150 * time.Millisecond)},
 			{Order: later, PayBy: now.Add(time.Hour)},
@@ -86,8 +86,8 @@ func TestScheduleOnce(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	id := newID()
-	for _, at := range []app.Millis{5000, 9000} {
-		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{{Order: id, PayBy: at}}))
+	for _, at := range []shop.Millis{5000, 9000} {
+		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: id, PayBy: at}}))
 	}
 	if score, err := f.client.ZScore(f.ctx, f.inventory.parts[1].keys.deadlines, id.String()).Result(); err != nil ||
 		score != 5000 {
@@ -100,7 +100,7 @@ func TestScheduleOnce(t *testing.T) {
 func TestLeaseComesBack(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		kept, failed := newID(), newID()
-		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{{Order: kept, PayBy: 1}, {Order: failed, PayBy: 2}}))
+		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: kept, PayBy: 1}, {Order: failed, PayBy: 2}}))
 		dead := NewSweeper(f.inventory, 1, newBell())
 		dead.lease = time.Hour
 		held, _, err := dead.claim(f.ctx)
@@ -113,11 +113,11 @@ func TestLeaseComesBack(t *testing.T) {
 		dead.lease = 50 * time.Millisecond
 		dead.renew(f.ctx, held)
 		b := newBell()
-		b.due = func(orders []app.ID) ([]app.ID, error) {
+		b.due = func(orders []shop.ID) ([]shop.ID, error) {
 			if b.count(failed) < 3 {
 				return nil, errors.New("no database")
 			}
-			return []app.ID{failed}, nil
+			return []shop.ID{failed}, nil
 		}
 		s := NewSweeper(f.inventory, 1, b)
 		s.lease = 30 * time.Millisecond
@@ -132,13 +132,13 @@ func TestLeaseComesBack(t *testing.T) {
 func TestLeaseIsRenewed(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		id := newID()
-		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{{Order: id, PayBy: 1}}))
+		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: id, PayBy: 1}}))
 		b := newBell()
 		s := NewSweeper(f.inventory, 1, b)
 		s.lease = 6 * time.Second // renewals are every two seconds
 		other := NewSweeper(f.inventory, 1, newBell())
-		b.due = func(orders []app.ID) ([]app.ID, error) {
-			for begin := time.Now(); time.Since(begin) < s.lease+time.Second; app.Sleep(f.ctx, 10*time.Millisecond) {
+		b.due = func(orders []shop.ID) ([]shop.ID, error) {
+			for begin := time.Now(); time.Since(begin) < s.lease+time.Second; shop.Sleep(f.ctx, 10*time.Millisecond) {
 				if held, _, err := other.claim(f.ctx); err != nil || len(held.orders) != 0 {
 					t.Errorf("taken from a living sweeper: %v, %v", held, err)
 					break
@@ -152,7 +152,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 			t.Fatalf("%d left", n)
 		}
 
-		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{{Order: id, PayBy: 1}}))
+		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: id, PayBy: 1}}))
 		held, _, err := s.claim(f.ctx)
 		f.must(err)
 		stranger := &leased{orders: held.orders, name: "12345"}
@@ -173,9 +173,9 @@ func TestManyEqualDeadlines(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	at := f.now().Add(200 * time.Millisecond)
-	deadlines := make([]app.Deadline, 10_000)
+	deadlines := make([]shop.Deadline, 10_000)
 	for i := range deadlines {
-		deadlines[i] = app.Deadline{Order: newID(), PayBy: at}
+		deadlines[i] = shop.Deadline{Order: newID(), PayBy: at}
 	}
 	f.must(f.inventory.Schedule(f.ctx, 1, deadlines))
 	b := newBell()

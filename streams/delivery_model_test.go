@@ -8,22 +8,22 @@ import (
 
 	"pgregory.net/rapid"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // deliveries is what a partition's stream should be: each accepted order is undelivered, then in somebody's hands,
 // then settled.
 type deliveries struct {
 	f         *fixture
-	sale      *app.Sale
+	sale      *shop.Sale
 	gate      *Gate
 	consumers map[string]*Consumer
 
-	accepted []app.ID            // in the order of the stream
-	users    map[app.ID]app.ID   // order → user
+	accepted []shop.ID           // in the order of the stream
+	users    map[shop.ID]shop.ID // order → user
 	read     int                 // how many of them were delivered
-	entries  []app.Entry         // those, as they were delivered
-	owner    map[app.ID]string   // who has them in hand
+	entries  []shop.Entry        // those, as they were delivered
+	owner    map[shop.ID]string  // who has them in hand
 	keys     map[string]struct{} // user and key of what was accepted
 	settled  int64
 }
@@ -40,8 +40,8 @@ func TestDeliveriesFollowTheModel(t *testing.T) {
 		f.inventory = f.node(f.client) // the one before has seen what is not there any more (I8)
 		f.must(begin(f.ctx, f.inventory, 1, testEpoch))
 		m := &deliveries{
-			f: f, gate: f.gate(f.inventory), sale: f.openSale(1000, func(s *app.Sale) { s.Limit, s.Cap = 99, 99 }),
-			consumers: make(map[string]*Consumer), users: make(map[app.ID]app.ID), owner: make(map[app.ID]string),
+			f: f, gate: f.gate(f.inventory), sale: f.openSale(1000, func(s *shop.Sale) { s.Limit, s.Cap = 99, 99 }),
+			consumers: make(map[string]*Consumer), users: make(map[shop.ID]shop.ID), owner: make(map[shop.ID]string),
 			keys: make(map[string]struct{}),
 		}
 		for _, name := range []string{"one", "two"} {
@@ -67,8 +67,8 @@ func (m *deliveries) some(rt *rapid.T) *Consumer {
 }
 
 // inHand lists the orders that somebody has, or this one has, in the order of the stream.
-func (m *deliveries) inHand(name string) []app.ID {
-	var held []app.ID
+func (m *deliveries) inHand(name string) []shop.ID {
+	var held []shop.ID
 	for _, id := range m.accepted[:m.read] {
 		if by := m.owner[id]; by != "" && (name == "" || by == name) {
 			held = append(held, id)
@@ -79,12 +79,12 @@ func (m *deliveries) inHand(name string) []app.ID {
 
 // reserve buys under a new key, or under one that was used before.
 func (m *deliveries) reserve(rt *rapid.T) {
-	b := buyOf(m.sale, app.ID(rapid.IntRange(1, 3).Draw(rt, "user")), 1,
+	b := buyOf(m.sale, shop.ID(rapid.IntRange(1, 3).Draw(rt, "user")), 1,
 		fmt.Sprintf("key-%04d", rapid.IntRange(1, 20).Draw(rt, "key")))
 	d, err := untilKnown(m.f.ctx, m.gate, b)
 	name := fmt.Sprintf("%d/%s", b.User, b.Key)
 	_, known := m.keys[name]
-	if want := map[bool]app.Verdict{false: app.VerdictReserved, true: app.VerdictRepeated}[known]; err != nil ||
+	if want := map[bool]shop.Verdict{false: shop.VerdictReserved, true: shop.VerdictRepeated}[known]; err != nil ||
 		d.Verdict != want {
 		differ(rt, "P4: a buy", "%+v: %+v, want verdict %d, %v", b, d, want, err)
 	}
@@ -133,7 +133,7 @@ func (m *deliveries) settle(rt *rapid.T) {
 func (m *deliveries) crash(rt *rapid.T) {
 	c := m.newLife(m.some(rt).name)
 	c.options.Batch = 3
-	var got []app.Entry
+	var got []shop.Entry
 	for c.history != "" {
 		more, err := c.read(m.f.ctx)
 		if err != nil {
@@ -182,8 +182,8 @@ func (m *deliveries) forget(rt *rapid.T) {
 	}
 }
 
-func (m *deliveries) want(rt *rapid.T, what string, got []app.Entry, want []app.ID, err error) {
-	orders := make([]app.ID, 0, len(got))
+func (m *deliveries) want(rt *rapid.T, what string, got []shop.Entry, want []shop.ID, err error) {
+	orders := make([]shop.ID, 0, len(got))
 	for i := range got {
 		orders = append(orders, got[i].Order)
 	}
@@ -202,13 +202,13 @@ func (m *deliveries) compare(rt *rapid.T) {
 		differ(rt, "I4: done", "%d of %d tickets are done, the model says %d of %d", c.Done, c.Tickets, m.settled,
 			len(m.accepted))
 	}
-	unsettled := make(map[app.ID]int)
+	unsettled := make(map[shop.ID]int)
 	for i, id := range m.accepted {
 		if i >= m.read || m.owner[id] != "" {
 			unsettled[m.users[id]]++
 		}
 	}
-	for user := app.ID(1); user <= 3; user++ {
+	for user := shop.ID(1); user <= 3; user++ {
 		got, err := m.f.inventory.Waiting(m.f.ctx, user)
 		if err != nil || len(got) != unsettled[user] {
 			differ(rt, "P2: what a user waits for", "user %s waits for %d orders, the model says %d, %v", user,

@@ -8,7 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
+	"stampede/app/trace"
 )
 
 // entryVersion identifies the layout of the field terms; reserve.lua writes it as the first term. An entry with another
@@ -54,14 +55,14 @@ var errContentGone = errors.New("its content is no longer in the stream")
 
 // parseEntry reads a stream entry. Bad names the first unreadable field; the others are filled in, for the dead letter
 // and the places of other entries.
-func parseEntry(partition int, m redis.XMessage) app.Entry {
-	e := app.Entry{StreamID: m.ID, Partition: partition}
+func parseEntry(partition int, m redis.XMessage) shop.Entry {
+	e := shop.Entry{StreamID: m.ID, Partition: partition}
 	if m.Values == nil {
 		e.Bad = errContentGone
 		return e
 	}
 	r := readTerms(m.Values)
-	e.Order, e.Sale, e.User = app.ID(r.positive(termOrder)), app.ID(r.positive(termSale)), app.ID(r.positive(termUser))
+	e.Order, e.Sale, e.User = shop.ID(r.positive(termOrder)), shop.ID(r.positive(termSale)), shop.ID(r.positive(termUser))
 	e.Epoch, e.Ticket, e.Hold = r.positive(termEpoch), r.positive(termTicket), r.positive(termHold)
 	e.Seq = r.seq(e.Ticket)
 	e.Qty, e.PriceFen, e.SaleVersion = int(r.positive(termQty)), r.number(termPrice), r.number(termSaleVersion)
@@ -70,18 +71,18 @@ func parseEntry(partition int, m redis.XMessage) app.Entry {
 	if !whole {
 		r.fail("id", m.ID)
 	}
-	e.ReservedAt = app.Millis(id.Time)
-	e.Trace = app.ParseSpanRef(text(m.Values["trace"]))
+	e.ReservedAt = shop.Millis(id.Time)
+	e.Trace = trace.ParseSpanRef(text(m.Values["trace"]))
 	e.Bad = r.err
 	return e
 }
 
 // entryID reads the id of a stream entry; false for others, such as the "0" of a group that has read nothing.
-func entryID(s string) (id app.EntryID, ok bool) {
+func entryID(s string) (id shop.EntryID, ok bool) {
 	ms, number, two := strings.Cut(s, "-")
 	at, errTime := strconv.ParseUint(ms, 10, 63)
 	n, errNumber := strconv.ParseUint(number, 10, 63)
-	return app.EntryID{Time: int64(at), Number: int64(n)}, two && errTime == nil && errNumber == nil
+	return shop.EntryID{Time: int64(at), Number: int64(n)}, two && errTime == nil && errNumber == nil
 }
 
 // followingID is the smallest stream id after one, for XPENDING: the embedded Redis has no exclusive ranges there.

@@ -8,17 +8,17 @@ import (
 	"strings"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // maxReason bounds the reason in a dead letter: errors of a database may quote whole statements.
 const maxReason = 500
 
 // fail counts the failures of entries and puts them off; after too many an entry becomes a dead letter.
-func (c *Consumer) fail(ctx context.Context, epoch int64, entries []app.Entry, failed map[string]error) error {
+func (c *Consumer) fail(ctx context.Context, epoch int64, entries []shop.Entry, failed map[string]error) error {
 	for _, e := range entries {
 		verdict := failed[e.StreamID]
-		if verdict == nil || errors.Is(verdict, app.ErrTransient) {
+		if verdict == nil || errors.Is(verdict, shop.ErrTransient) {
 			continue
 		}
 		failures, err := c.inventory.client.HIncrBy(ctx, c.keys.attempts, e.StreamID, 1).Result()
@@ -42,10 +42,10 @@ func (c *Consumer) fail(ctx context.Context, epoch int64, entries []app.Entry, f
 
 // end writes the refused row of an entry, then moves it to the dead letters: an answered buy ends in a row (P2). If the
 // row cannot be written now, the entry is retried.
-func (c *Consumer) end(ctx context.Context, epoch int64, e app.Entry, why error, failures int64) error {
-	err := c.handler.Refuse(ctx, e, app.ReasonDead)
-	if err != nil && !(e.Bad != nil && errors.Is(err, app.ErrPermanent)) {
-		if errors.Is(err, app.ErrStaleEpoch) {
+func (c *Consumer) end(ctx context.Context, epoch int64, e shop.Entry, why error, failures int64) error {
+	err := c.handler.Refuse(ctx, e, shop.ReasonDead)
+	if err != nil && !(e.Bad != nil && errors.Is(err, shop.ErrPermanent)) {
+		if errors.Is(err, shop.ErrStaleEpoch) {
 			c.inventory.onStale(c.partition)
 		}
 		slog.ErrorContext(ctx, "entry can neither be fulfilled nor refused", "partition", c.partition,
@@ -95,11 +95,11 @@ const stuckPause = 500 * time.Millisecond
 
 // putOff postpones entries of a stuck sale, pending and uncounted: the fault is transient, and others need not wait for
 // it.
-func (c *Consumer) putOff(ctx context.Context, entries []app.Entry, failed map[string]error) {
-	var stuck []app.Entry
+func (c *Consumer) putOff(ctx context.Context, entries []shop.Entry, failed map[string]error) {
+	var stuck []shop.Entry
 	again := time.Now().Add(stuckPause) // the same for all: one batch
 	for _, e := range entries {
-		if errors.Is(failed[e.StreamID], app.ErrTransient) {
+		if errors.Is(failed[e.StreamID], shop.ErrTransient) {
 			stuck = append(stuck, e)
 			c.later[e.StreamID] = retry{entry: e, at: again, stuck: true}
 		}
@@ -116,13 +116,13 @@ func (c *Consumer) putOff(ctx context.Context, entries []app.Entry, failed map[s
 // retryFailed retries due entries: failed ones alone, those of stuck sales in one batch.
 func (c *Consumer) retryFailed(ctx context.Context) error {
 	now := time.Now()
-	var stuck []app.Entry
+	var stuck []shop.Entry
 	for id, r := range c.later {
 		switch {
 		case now.Before(r.at):
 		case !r.stuck:
 			delete(c.later, id)
-			if err := c.process(ctx, []app.Entry{r.entry}); err != nil {
+			if err := c.process(ctx, []shop.Entry{r.entry}); err != nil {
 				return err
 			}
 		case int64(len(stuck)) < c.options.Batch:

@@ -10,19 +10,19 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // transient marks an error of Redis or the way to it: the outcome is unknown or nothing happened, and every call of
 // this package may be repeated. Errors that waiting does not solve become ErrMisconfigured.
 func transient(err error) error {
 	switch {
-	case err == nil || errors.Is(err, app.ErrTransient):
+	case err == nil || errors.Is(err, shop.ErrTransient):
 		return err
 	case permanent(err):
-		return errors.Join(app.ErrMisconfigured, err)
+		return errors.Join(shop.ErrMisconfigured, err)
 	}
-	return errors.Join(app.ErrTransient, err)
+	return errors.Join(shop.ErrTransient, err)
 }
 
 // wrapped prefixes an error with a message; nil stays nil.
@@ -66,7 +66,7 @@ func Reach(ctx context.Context, client redis.UniversalClient) error {
 
 // errOneNode means that the address for one server names a node of a cluster.
 var errOneNode = fmt.Errorf("%w: this server is one node of a Redis cluster: give STAMPEDE_REDIS_URL the form "+
-	"redis-cluster://host:port,host:port with some nodes of it", app.ErrMisconfigured)
+	"redis-cluster://host:port,host:port with some nodes of it", shop.ErrMisconfigured)
 
 // wholeServer fails if the server holds only a part of the keys. It reads keys in many slots; missing rights are
 // reported by Needs.
@@ -96,7 +96,7 @@ func reachCluster(ctx context.Context, client redis.UniversalClient) error {
 	case err != nil:
 		return fmt.Errorf("ask for the state of the cluster: %w", transient(err))
 	case !strings.Contains(state, "cluster_state:ok"):
-		return fmt.Errorf("%w: the cluster is not ok: some slots have no primary that answers", app.ErrTransient)
+		return fmt.Errorf("%w: the cluster is not ok: some slots have no primary that answers", shop.ErrTransient)
 	}
 	return nil
 }

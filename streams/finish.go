@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	"stampede/app"
+	"stampede/app/shop"
+	"stampede/app/trace"
 )
 
 // Finish is the one step after new rows of a partition: one message, their deadlines, and the acknowledgement of their
 // entries, which moves the places of later ones (I4). At most 1,000 of each, as many as a consumer reads.
 func (l *Inventory) Finish(
-	ctx context.Context, partition int, asOf app.Millis, rows []*app.Order, entries []*app.Entry,
+	ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry,
 ) error {
 	k, err := l.keys(partition)
 	if err != nil {
@@ -21,16 +22,16 @@ func (l *Inventory) Finish(
 	}
 	keys := []string{k.meta, k.orders, k.waiting, k.attempts, k.deadlines}
 	args := append(make([]any, 0, 6+2*len(rows)+2*len(entries)), l.Epoch(partition), int64(asOf),
-		app.PublishWithin.Milliseconds(), app.ChangesChannel(l.namespace, partition), l.lines(rows, traces(entries)), 0)
+		shop.PublishWithin.Milliseconds(), shop.ChangesChannel(l.namespace, partition), l.lines(rows, traces(entries)), 0)
 	deadlines := 0
 	for _, o := range rows {
-		if o.State == app.Pending {
+		if o.State == shop.Pending {
 			args = append(args, int64(o.PayBy), int64(o.ID))
 			deadlines++
 		}
 	}
 	args[5] = deadlines
-	position := make(map[app.ID]int, 1)
+	position := make(map[shop.ID]int, 1)
 	for _, e := range entries {
 		at, known := position[e.Sale]
 		if !known {
@@ -52,14 +53,14 @@ func (l *Inventory) Finish(
 }
 
 // traces returns the traces of the entries' orders; nil, as nearly always, if none is traced.
-func traces(entries []*app.Entry) map[app.ID]app.SpanRef {
-	var found map[app.ID]app.SpanRef
+func traces(entries []*shop.Entry) map[shop.ID]trace.SpanRef {
+	var found map[shop.ID]trace.SpanRef
 	for _, e := range entries {
 		if e.Trace == nil {
 			continue
 		}
 		if found == nil {
-			found = make(map[app.ID]app.SpanRef)
+			found = make(map[shop.ID]trace.SpanRef)
 		}
 		found[e.Order] = *e.Trace
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // An entry is either read in full or reported as bad; whatever is in the stream, nothing half right goes on.
@@ -134,13 +134,13 @@ func FuzzReserveArguments(f *testing.F) {
 			if code := integer(reply[0]); code != codeDone && code != codeRejected {
 				t.Fatalf("code %d", code)
 			}
-			numbers, err := fix.inventory.Counters(fix.ctx, []app.SaleRef{s.Ref()})
+			numbers, err := fix.inventory.Counters(fix.ctx, []shop.SaleRef{s.Ref()})
 			if c := numbers[0]; err != nil || c.Stock < 0 || c.Stock+c.Held != 5 || c.Tickets > 2 {
 				t.Fatalf("P1: %+v, %v", c, err)
 			}
 		}
-		sent, errOrder := app.ParseID(order)
-		buyer, errUser := app.ParseID(user)
+		sent, errOrder := shop.ParseID(order)
+		buyer, errUser := shop.ParseID(user)
 		if errOrder != nil || errUser != nil || strings.ContainsAny(key+hash, ":;|") || key == "" {
 			return // the callers never send these
 		}
@@ -167,7 +167,7 @@ func FuzzEmail(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind, letter, tries string) {
 		m := redis.XMessage{ID: "1-0", Values: map[string]any{"kind": kind, "body": letter, "deliveries": tries}}
 		l, err := parseMail(m)
-		if err != nil && !errors.Is(err, app.ErrPermanent) {
+		if err != nil && !errors.Is(err, shop.ErrPermanent) {
 			t.Fatalf("%q: %v", letter, err)
 		}
 		if err == nil && (l.To == "" || string(l.Kind) != kind) {

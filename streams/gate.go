@@ -6,7 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
+	"stampede/app/trace"
 )
 
 const (
@@ -16,9 +17,9 @@ const (
 )
 
 var (
-	errGateClosed = fmt.Errorf("%w: the gate is closed", app.ErrTransient)
-	errTooLate    = fmt.Errorf("%w: not answered in time", app.ErrTransient)
-	errQueueFull  = fmt.Errorf("%w: too many buys of this sale are waiting", app.ErrTransient)
+	errGateClosed = fmt.Errorf("%w: the gate is closed", shop.ErrTransient)
+	errTooLate    = fmt.Errorf("%w: not answered in time", shop.ErrTransient)
+	errQueueFull  = fmt.Errorf("%w: too many buys of this sale are waiting", shop.ErrTransient)
 )
 
 // Gate answers buys. Those of one sale share a queue: the buys that arrive during a script call form the next group (at
@@ -29,11 +30,11 @@ type Gate struct {
 
 	// TurnsAway reports whether the sale is sold out and the user surely has nothing in it; may be nil. It is called
 	// again before a buy is sent: when the last unit goes, thousands are waiting.
-	TurnsAway func(sale, user app.ID) bool
+	TurnsAway func(sale, user shop.ID) bool
 
 	mu     sync.Mutex
 	closed bool
-	queues map[app.SaleRef]*saleQueue
+	queues map[shop.SaleRef]*saleQueue
 	wg     sync.WaitGroup
 
 	ctx  context.Context // ends when the gate closes
@@ -42,7 +43,7 @@ type Gate struct {
 
 // NewGate makes a gate; Close it.
 func NewGate(l *Inventory) *Gate {
-	g := &Gate{inventory: l, queues: make(map[app.SaleRef]*saleQueue)}
+	g := &Gate{inventory: l, queues: make(map[shop.SaleRef]*saleQueue)}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	return g
 }
@@ -59,13 +60,13 @@ func (g *Gate) Close() {
 
 // Reserve answers a buy, see app.Gate. A buy that was not sent by the instant fails, at the latest after the running
 // call (callBudget).
-func (g *Gate) Reserve(b app.Buy, until time.Time, then func(app.GateAnswer, error)) {
+func (g *Gate) Reserve(b shop.Buy, until time.Time, then func(shop.GateAnswer, error)) {
 	if b.Qty < 1 {
-		then(app.GateAnswer{}, fmt.Errorf("%w: quantity %d", app.ErrPermanent, b.Qty))
+		then(shop.GateAnswer{}, fmt.Errorf("%w: quantity %d", shop.ErrPermanent, b.Qty))
 		return
 	}
 	if _, err := g.inventory.keys(b.Sale.Partition); err != nil {
-		then(app.GateAnswer{}, err)
+		then(shop.GateAnswer{}, err)
 		return
 	}
 	w := waiters.Get().(*waiter)
@@ -112,13 +113,13 @@ func (g *Gate) tell(answered []*waiter) {
 // waiter is a buy in a queue, which answers it exactly once. Waiters are pooled and the arguments of the script point
 // into them, so that a buy makes no garbage.
 type waiter struct {
-	buy       app.Buy
+	buy       shop.Buy
 	qty       int64
 	until     time.Time // when it is let go if it has not been sent
 	cooldowns int       // how often it was told to rest
-	then      func(app.GateAnswer, error)
-	span      *app.Span // of the script's call, when the buy is traced
-	answer    app.GateAnswer
+	then      func(shop.GateAnswer, error)
+	span      *trace.Span // of the script's call, when the buy is traced
+	answer    shop.GateAnswer
 	err       error
 }
 

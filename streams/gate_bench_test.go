@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
+	"stampede/app/trace"
 )
 
 // BenchmarkGate is what a buy costs a node from Reserve to its decision while many others wait for the same sale: time
@@ -15,11 +16,11 @@ import (
 func BenchmarkGate(b *testing.B) {
 	for _, c := range []struct {
 		name   string
-		tracer *app.Tracer
+		tracer *trace.Tracer
 	}{
 		{"untraced", nil},
-		{"traced-0.01", &app.Tracer{Ratio: 0.01, To: nowhere{}}},
-		{"traced-1", &app.Tracer{Ratio: 1, To: nowhere{}}},
+		{"traced-0.01", &trace.Tracer{Ratio: 0.01, To: nowhere{}}},
+		{"traced-1", &trace.Tracer{Ratio: 1, To: nowhere{}}},
 	} {
 		b.Run(c.name, func(b *testing.B) { benchmarkGate(b, c.tracer) })
 	}
@@ -28,13 +29,13 @@ func BenchmarkGate(b *testing.B) {
 // nowhere forgets spans.
 type nowhere struct{}
 
-func (nowhere) Record(*app.Span) {}
+func (nowhere) Record(*trace.Span) {}
 
-func benchmarkGate(b *testing.B, tracer *app.Tracer) {
+func benchmarkGate(b *testing.B, tracer *trace.Tracer) {
 	f := onRedis(b)
 	g := NewGate(f.inventory)
 	defer g.Close()
-	s := f.openSale(1<<40, func(s *app.Sale) { s.Limit, s.Cap = 1, 1 })
+	s := f.openSale(1<<40, func(s *shop.Sale) { s.Limit, s.Cap = 1, 1 })
 	buy := buyOf(s, 0, 1, "key-bench1")
 	var users atomic.Int64
 	b.SetParallelism(benchCallers)
@@ -42,11 +43,11 @@ func benchmarkGate(b *testing.B, tracer *app.Tracer) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			one := buy
-			one.User = app.ID(users.Add(1))
-			one.Order = app.ID(1_791_000_000_000_000_000 + int64(one.User))
+			one.User = shop.ID(users.Add(1))
+			one.Order = shop.ID(1_791_000_000_000_000_000 + int64(one.User))
 			one.Span = tracer.Sample("socket", time.Time{})
 			d, err := decided(context.Background(), g, one)
-			if err != nil || d.Verdict != app.VerdictReserved {
+			if err != nil || d.Verdict != shop.VerdictReserved {
 				b.Errorf("verdict %d, %v", d.Verdict, err)
 				return
 			}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -17,11 +17,11 @@ func TestNeverOversold(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(100), f.gate(f.inventory)
 		var mu sync.Mutex
-		tickets := make(map[int64]app.ID)
+		tickets := make(map[int64]shop.ID)
 		var wg sync.WaitGroup
 		for i := range 2000 {
 			wg.Go(func() {
-				b := buyOf(s, app.ID(1000+i), 1, fmt.Sprintf("key-%06d", i))
+				b := buyOf(s, shop.ID(1000+i), 1, fmt.Sprintf("key-%06d", i))
 				for range 2 { // everybody asks twice under the same key, as two devices would
 					b.Order = newID()
 					d, err := untilKnown(f.ctx, g, b)
@@ -30,14 +30,14 @@ func TestNeverOversold(t *testing.T) {
 						return
 					}
 					switch d.Verdict {
-					case app.VerdictReserved, app.VerdictRepeated:
+					case shop.VerdictReserved, shop.VerdictRepeated:
 						mu.Lock()
 						if old, taken := tickets[d.Ticket]; taken && old != d.Order {
 							t.Errorf("ticket %d given to %d and %d", d.Ticket, old, d.Order)
 						}
 						tickets[d.Ticket] = d.Order
 						mu.Unlock()
-					case app.VerdictSoldOut:
+					case shop.VerdictSoldOut:
 					default:
 						t.Errorf("verdict %d", d.Verdict)
 					}
@@ -59,44 +59,44 @@ func TestVerdicts(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		g := f.gate(f.inventory)
 		s := f.openSale(3)
-		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
 		if first.Ticket != 1 || first.Free != 2 || first.Done != 0 {
 			t.Fatalf("first decision %+v", first)
 		}
-		if d := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated); d.Order != first.Order ||
+		if d := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictRepeated); d.Order != first.Order ||
 			d.Ticket != 1 {
 			t.Fatalf("P4: repeated as %+v, want order %d", d, first.Order)
 		}
-		f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictOtherHash)
-		f.wantVerdict(g, buyOf(s, 11, 2, "key-one-2"), app.VerdictLimit)
-		f.wantVerdict(g, buyOf(s, 12, 3, "key-two-1"), app.VerdictLimit)
-		f.wantVerdict(g, buyOf(s, 12, 2, "key-two-1"), app.VerdictReserved)
-		if d := f.wantVerdict(g, buyOf(s, 13, 1, "key-three"), app.VerdictSoldOut); d.Free != 0 {
+		f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), shop.VerdictOtherHash)
+		f.wantVerdict(g, buyOf(s, 11, 2, "key-one-2"), shop.VerdictLimit)
+		f.wantVerdict(g, buyOf(s, 12, 3, "key-two-1"), shop.VerdictLimit)
+		f.wantVerdict(g, buyOf(s, 12, 2, "key-two-1"), shop.VerdictReserved)
+		if d := f.wantVerdict(g, buyOf(s, 13, 1, "key-three"), shop.VerdictSoldOut); d.Free != 0 {
 			t.Fatalf("sold out with %d free", d.Free)
 		}
-		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated) // I9: sold out, and still the same answer
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictRepeated) // I9: sold out, and still the same answer
 
 		now, err := f.inventory.Now(f.ctx)
 		f.must(err)
-		early := f.openSale(1, func(s *app.Sale) { s.OpensAt = now.Add(time.Hour) })
-		f.wantVerdict(g, buyOf(early, 11, 1, "key-one-1"), app.VerdictNotOpen)
-		late := f.openSale(1, func(s *app.Sale) { s.ClosesAt = now })
-		f.wantVerdict(g, buyOf(late, 11, 1, "key-one-1"), app.VerdictClosed)
-		paused := f.openSale(1, func(s *app.Sale) { s.Paused = true })
-		f.wantVerdict(g, buyOf(paused, 11, 1, "key-one-1"), app.VerdictPaused)
+		early := f.openSale(1, func(s *shop.Sale) { s.OpensAt = now.Add(time.Hour) })
+		f.wantVerdict(g, buyOf(early, 11, 1, "key-one-1"), shop.VerdictNotOpen)
+		late := f.openSale(1, func(s *shop.Sale) { s.ClosesAt = now })
+		f.wantVerdict(g, buyOf(late, 11, 1, "key-one-1"), shop.VerdictClosed)
+		paused := f.openSale(1, func(s *shop.Sale) { s.Paused = true })
+		f.wantVerdict(g, buyOf(paused, 11, 1, "key-one-1"), shop.VerdictPaused)
 
-		capped := f.openSale(9, func(s *app.Sale) { s.Cap = 1 })
-		f.wantVerdict(g, buyOf(capped, 11, 1, "key-one-1"), app.VerdictReserved)
-		f.wantVerdict(g, buyOf(capped, 11, 1, "key-one-2"), app.VerdictCap)
+		capped := f.openSale(9, func(s *shop.Sale) { s.Cap = 1 })
+		f.wantVerdict(g, buyOf(capped, 11, 1, "key-one-1"), shop.VerdictReserved)
+		f.wantVerdict(g, buyOf(capped, 11, 1, "key-one-2"), shop.VerdictCap)
 
-		unknown := &app.Sale{ID: newID(), Partition: 1}
-		f.wantVerdict(g, buyOf(unknown, 11, 1, "key-one-1"), app.VerdictNotLoaded)
+		unknown := &shop.Sale{ID: newID(), Partition: 1}
+		f.wantVerdict(g, buyOf(unknown, 11, 1, "key-one-1"), shop.VerdictNotLoaded)
 		if n, err := f.client.Exists(f.ctx, f.inventory.parts[1].keys.sale(unknown.ID)).Result(); err != nil || n != 0 {
 			t.Fatalf("I7: a buy made a sale: %d, %v", n, err)
 		}
-		unarmed := &app.Sale{ID: newID(), Partition: 1, Limit: 1, Cap: 1, OpensAt: 1, ClosesAt: now.Add(time.Hour)}
-		f.must(f.inventory.Create(f.ctx, testEpoch, app.SaleState{Sale: unarmed, Stock: 1}))
-		f.wantVerdict(g, buyOf(unarmed, 11, 1, "key-one-1"), app.VerdictNotLoaded)
+		unarmed := &shop.Sale{ID: newID(), Partition: 1, Limit: 1, Cap: 1, OpensAt: 1, ClosesAt: now.Add(time.Hour)}
+		f.must(f.inventory.Create(f.ctx, testEpoch, shop.SaleState{Sale: unarmed, Stock: 1}))
+		f.wantVerdict(g, buyOf(unarmed, 11, 1, "key-one-1"), shop.VerdictNotLoaded)
 	})
 }
 
@@ -111,10 +111,10 @@ func TestUsedOrderIDsAreRejected(t *testing.T) {
 			int64(second.Order), int64(second.User), 1, second.Key, second.Hash, "") // in one call
 		f.must(err)
 		if len(reply) != 8 || integer(reply[2]) != 4 || integer(reply[5]) != 2 ||
-			app.Verdict(integer(reply[6])) != app.VerdictUsedID {
+			shop.Verdict(integer(reply[6])) != shop.VerdictUsedID {
 			t.Fatalf("reply %v, want the second buy rejected", reply)
 		}
-		f.wantVerdict(g, second, app.VerdictUsedID) // in a later call
+		f.wantVerdict(g, second, shop.VerdictUsedID) // in a later call
 		a := f.audit(s)
 		n := f.client.XLen(f.ctx, f.inventory.parts[1].keys.orders).Val()
 		if n != 1 || a.Stock != 4 || a.Tickets != 1 ||
@@ -122,10 +122,10 @@ func TestUsedOrderIDsAreRejected(t *testing.T) {
 			t.Fatalf("%d entries, %+v: a rejected buy was written", n, a)
 		}
 		second.Order = newID()
-		f.wantVerdict(g, second, app.VerdictReserved)
+		f.wantVerdict(g, second, shop.VerdictReserved)
 		again := buyOf(s, 12, 1, "key-two-1")
 		again.Order = first.Order
-		if d := f.wantVerdict(g, again, app.VerdictRepeated); d.Order != second.Order {
+		if d := f.wantVerdict(g, again, shop.VerdictRepeated); d.Order != second.Order {
 			t.Fatalf("I9: repeated as order %d, want %d", d.Order, second.Order)
 		}
 	})
@@ -135,13 +135,13 @@ func TestUsedOrderIDsAreRejected(t *testing.T) {
 func TestRepeatAfterClose(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(1), f.gate(f.inventory)
-		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
 		f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.sale(s.ID), "closes", int64(s.OpensAt)+1).Err())
 		other := f.gate(f.node(dial(t, f.url)))
-		if d := f.wantVerdict(other, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated); d.Order != first.Order {
+		if d := f.wantVerdict(other, buyOf(s, 11, 1, "key-one-1"), shop.VerdictRepeated); d.Order != first.Order {
 			t.Fatalf("order %d, want %d", d.Order, first.Order)
 		}
-		f.wantVerdict(other, buyOf(s, 12, 1, "key-two-1"), app.VerdictClosed)
+		f.wantVerdict(other, buyOf(s, 12, 1, "key-two-1"), shop.VerdictClosed)
 	})
 }
 
@@ -152,13 +152,13 @@ func TestGateTurnsWholeCallsAway(t *testing.T) {
 		b := buyOf(s, 11, 1, "key-one-1")
 
 		f.inventory.SetEpoch(1, testEpoch-1)
-		f.wantVerdict(g, b, app.VerdictEpoch)
+		f.wantVerdict(g, b, shop.VerdictEpoch)
 		f.inventory.SetEpoch(1, testEpoch)
 		f.close(testEpoch+1, true)
 		f.stale.Store(0)
-		f.wantVerdict(g, b, app.VerdictRecovering)
+		f.wantVerdict(g, b, shop.VerdictRecovering)
 		f.must(f.client.Del(f.ctx, f.inventory.parts[1].keys.meta).Err())
-		f.wantVerdict(g, b, app.VerdictRecovering)
+		f.wantVerdict(g, b, shop.VerdictRecovering)
 		if f.stale.Load() != 2 {
 			t.Fatalf("OnStale called %d times, want 2", f.stale.Load())
 		}
@@ -166,18 +166,18 @@ func TestGateTurnsWholeCallsAway(t *testing.T) {
 
 		open := f.inventory.parts[1].keys.open(s.ID)
 		f.must(f.client.Set(f.ctx, open, "someone else's", 0).Err())
-		if _, err := decided(f.ctx, g, b); !errors.Is(err, app.ErrLost) {
+		if _, err := decided(f.ctx, g, b); !errors.Is(err, shop.ErrLost) {
 			t.Fatalf("wrong type: %v, want ErrLost", err)
 		}
 		f.must(f.client.Del(f.ctx, open).Err())
 		if a := f.audit(s); a.Stock != 5 {
 			t.Fatalf("something was written: %+v", a.Counters)
 		}
-		if _, err := decided(f.ctx, g, app.Buy{Sale: s.Ref(), User: 1, Qty: -1}); !errors.Is(err, app.ErrPermanent) {
+		if _, err := decided(f.ctx, g, shop.Buy{Sale: s.Ref(), User: 1, Qty: -1}); !errors.Is(err, shop.ErrPermanent) {
 			t.Fatalf("negative quantity: %v", err)
 		}
-		nowhere := app.Buy{Sale: app.SaleRef{ID: s.ID, Partition: 99}, User: 1, Qty: 1}
-		if _, err := decided(f.ctx, g, nowhere); !errors.Is(err, app.ErrPermanent) {
+		nowhere := shop.Buy{Sale: shop.SaleRef{ID: s.ID, Partition: 99}, User: 1, Qty: 1}
+		if _, err := decided(f.ctx, g, nowhere); !errors.Is(err, shop.ErrPermanent) {
 			t.Fatalf("no such partition: %v", err)
 		}
 	})
@@ -189,10 +189,10 @@ func TestBacklogBound(t *testing.T) {
 		s := f.openSale(10)
 		f.inventory.backlog = 2
 		g := f.gate(f.inventory)
-		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
-		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved)
-		f.wantVerdict(g, buyOf(s, 13, 1, "key-three"), app.VerdictBacklog)
-		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated)
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 13, 1, "key-three"), shop.VerdictBacklog)
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictRepeated)
 	})
 }
 
@@ -200,17 +200,17 @@ func TestBacklogBound(t *testing.T) {
 func TestRestingUnits(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(1), f.gate(f.inventory)
-		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: first.Order, Hold: 1, User: 11}}, true)
+		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
+		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: first.Order, Hold: 1, User: 11}}, true)
 		begin := time.Now()
-		second := make(chan app.GateAnswer, 1)
+		second := make(chan shop.GateAnswer, 1)
 		go func() {
 			d, _ := untilKnown(f.ctx, g, buyOf(s, 12, 1, "key-two-1"))
 			second <- d
 		}()
-		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated)
-		if d := <-second; d.Verdict != app.VerdictReserved || time.Since(begin) < app.FlagLife {
-			t.Fatalf("after %v: %+v; a flag may live for %v", time.Since(begin), d, app.FlagLife)
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictRepeated)
+		if d := <-second; d.Verdict != shop.VerdictReserved || time.Since(begin) < shop.FlagLife {
+			t.Fatalf("after %v: %+v; a flag may live for %v", time.Since(begin), d, shop.FlagLife)
 		}
 	})
 }
@@ -225,7 +225,7 @@ func TestLostReply(t *testing.T) {
 	f.must(f.client.ScriptLoad(f.ctx, reserveScript.text).Err()) // else it would be NOSCRIPT that is lost
 	proxy.DropReplies("evalsha", 2)
 	b := buyOf(s, 11, 1, "key-one-1")
-	if d := f.wantVerdict(g, b, app.VerdictReserved); d.Order != b.Order || d.Ticket != 1 {
+	if d := f.wantVerdict(g, b, shop.VerdictReserved); d.Order != b.Order || d.Ticket != 1 {
 		t.Fatalf("%+v", d)
 	}
 	if proxy.Dropped() != 2 {
@@ -237,7 +237,7 @@ func TestLostReply(t *testing.T) {
 	proxy.Cut()
 	f.wantUnknown(g, buyOf(s, 12, 1, "key-two-1"))
 	proxy.Restore()
-	f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved)
+	f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictReserved)
 }
 
 // A caller is let go when his time is over, not much later than the call under way; closing answers who still waits.
@@ -247,10 +247,10 @@ func TestGiveUpAndClose(t *testing.T) {
 	s := f.openSale(3)
 	proxy := kit.NewProxy(t, f.url)
 	g := NewGate(f.node(dial(t, proxy.URL)))
-	f.wantVerdict(g, buyOf(s, 10, 1, "key-zero1"), app.VerdictReserved)
+	f.wantVerdict(g, buyOf(s, 10, 1, "key-zero1"), shop.VerdictReserved)
 	proxy.Stall()
 	var waits sync.WaitGroup
-	reserve := func(ctx context.Context, user app.ID, want error) {
+	reserve := func(ctx context.Context, user shop.ID, want error) {
 		waits.Go(func() {
 			if _, err := decided(ctx, g, buyOf(s, user, 1, "key-one-1")); !errors.Is(err, want) {
 				t.Errorf("user %s: %v, want %v", user, err, want)
@@ -261,11 +261,11 @@ func TestGiveUpAndClose(t *testing.T) {
 		t.Helper()
 		awaitQueue(t, g, s.Ref(), why, is)
 	}
-	queueUp := func(ctx context.Context, user app.ID, want error) {
+	queueUp := func(ctx context.Context, user shop.ID, want error) {
 		eventually("the queue has not ended", func(q *saleQueue) bool { return q == nil })
-		reserve(f.ctx, user, app.ErrTransient)
+		reserve(f.ctx, user, shop.ErrTransient)
 		eventually("no call is under way", underWay)
-		for i := range app.ID(10) {
+		for i := range shop.ID(10) {
 			reserve(ctx, user+1+i, want)
 		}
 	}
@@ -288,10 +288,10 @@ func TestGiveUpAndClose(t *testing.T) {
 func TestSoldOutWhileWaiting(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(3), f.gate(f.inventory)
-		mine := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
-		g.TurnsAway = func(sale, user app.ID) bool { return sale == s.ID && user != 11 }
-		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictSoldOut)
-		if d := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated); d.Order != mine.Order {
+		mine := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
+		g.TurnsAway = func(sale, user shop.ID) bool { return sale == s.ID && user != 11 }
+		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictSoldOut)
+		if d := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictRepeated); d.Order != mine.Order {
 			t.Fatalf("the repeat answered %+v", d)
 		}
 		if a := f.audit(s); a.Tickets != 1 {
@@ -305,16 +305,16 @@ func TestLostScriptsHeal(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, kit.StartRedis(t, kit.RedisOptions{}).URL)
 	s, g := f.openSale(3), f.gate(f.inventory)
-	first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+	first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
 	f.must(f.client.ScriptFlush(f.ctx).Err())
-	f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved)
+	f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictReserved)
 	f.must(f.client.ScriptFlush(f.ctx).Err())
-	f.wantReturn([]app.Return{{Sale: s.Ref(), Order: first.Order, Hold: 1, User: 11}}, true)
+	f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: first.Order, Hold: 1, User: 11}}, true)
 	f.must(f.client.ScriptFlush(f.ctx).Err())
 	f.audit(s)
 }
 
-func (f *fixture) wantReturn(returns []app.Return, want ...bool) {
+func (f *fixture) wantReturn(returns []shop.Return, want ...bool) {
 	f.t.Helper()
 	got, err := f.inventory.Return(f.ctx, returns)
 	f.must(err)

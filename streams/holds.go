@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // holdsChunk is how many orders one call of return.lua or sell.lua takes: some ten milliseconds of Redis at most.
@@ -13,8 +13,8 @@ const holdsChunk = 1000
 
 // Return gives units back and returns which holds changed: a second return of the same (order, hold), one for a sale
 // that is not in Redis, and one of sold units do nothing.
-func (l *Inventory) Return(ctx context.Context, returns []app.Return) ([]bool, error) {
-	each := func(i int) (app.SaleRef, []any) {
+func (l *Inventory) Return(ctx context.Context, returns []shop.Return) ([]bool, error) {
+	each := func(i int) (shop.SaleRef, []any) {
 		r := &returns[i]
 		return r.Sale, []any{int64(r.Order), r.Hold, int64(r.User), r.Burn}
 	}
@@ -24,17 +24,17 @@ func (l *Inventory) Return(ctx context.Context, returns []app.Return) ([]bool, e
 
 // Sell moves units from held to sold and returns which holds changed: a second call for the same (order, hold), and one
 // for a sale that is not in Redis, do nothing.
-func (l *Inventory) Sell(ctx context.Context, sold []app.SoldHold) ([]bool, error) {
+func (l *Inventory) Sell(ctx context.Context, sold []shop.SoldHold) ([]bool, error) {
 	return l.onSold(ctx, sellScript, sold)
 }
 
 // Withdraw removes the units of refunded orders from the sale. Repeated calls do nothing.
-func (l *Inventory) Withdraw(ctx context.Context, sold []app.SoldHold) ([]bool, error) {
+func (l *Inventory) Withdraw(ctx context.Context, sold []shop.SoldHold) ([]bool, error) {
 	return l.onSold(ctx, withdrawScript, sold)
 }
 
-func (l *Inventory) onSold(ctx context.Context, s *script, sold []app.SoldHold) ([]bool, error) {
-	done, err := l.onHolds(ctx, s, len(sold), nil, func(i int) (app.SaleRef, []any) {
+func (l *Inventory) onSold(ctx context.Context, s *script, sold []shop.SoldHold) ([]bool, error) {
+	done, err := l.onHolds(ctx, s, len(sold), nil, func(i int) (shop.SaleRef, []any) {
 		return sold[i].Sale, []any{int64(sold[i].Order), sold[i].Hold}
 	})
 	return done, wrapped(err, "%s units of %d orders", s.name, len(sold))
@@ -44,9 +44,9 @@ func (l *Inventory) onSold(ctx context.Context, s *script, sold []app.SoldHold) 
 // epoch, each those of a hold. It returns for which of them the script returned 1. An unreachable partition affects
 // only its own holds; the error names it.
 func (l *Inventory) onHolds(
-	ctx context.Context, s *script, n int, head []any, each func(i int) (app.SaleRef, []any),
+	ctx context.Context, s *script, n int, head []any, each func(i int) (shop.SaleRef, []any),
 ) ([]bool, error) {
-	bySale := make(map[app.SaleRef][]int, 1)
+	bySale := make(map[shop.SaleRef][]int, 1)
 	var partitions []int
 	for i := range n {
 		sale, _ := each(i)
@@ -112,7 +112,7 @@ func (l *Inventory) onHolds(
 
 // Hold takes units for an existing order. It returns Reserved, Repeated (held under this number before), OtherHash (a
 // newer hold is open: this request is late), Limit, SoldOut, Cooldown (for too long), NotLoaded or Recovering.
-func (l *Inventory) Hold(ctx context.Context, h app.HoldRequest) (app.Verdict, error) {
+func (l *Inventory) Hold(ctx context.Context, h shop.HoldRequest) (shop.Verdict, error) {
 	k, err := l.keys(h.Sale.Partition)
 	if err != nil {
 		return 0, err
@@ -127,15 +127,15 @@ func (l *Inventory) Hold(ctx context.Context, h app.HoldRequest) (app.Verdict, e
 		switch code := integer(reply[0]); code {
 		case codeDone:
 		case codeNotLoaded, codeRecovering:
-			return app.Verdict(code), nil
+			return shop.Verdict(code), nil
 		default:
 			return 0, l.turnedAway(h.Sale.Partition, code)
 		}
-		verdict := app.Verdict(integer(reply[1]))
-		if verdict != app.VerdictCooldown || rests == maxCooldowns {
+		verdict := shop.Verdict(integer(reply[1]))
+		if verdict != shop.VerdictCooldown || rests == maxCooldowns {
 			return verdict, nil
 		}
-		if !app.Sleep(ctx, time.Duration(integer(reply[2]))*time.Millisecond) {
+		if !shop.Sleep(ctx, time.Duration(integer(reply[2]))*time.Millisecond) {
 			return 0, transient(ctx.Err())
 		}
 	}

@@ -10,18 +10,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // I3: units come back exactly once per (order, hold), to the stock and to the buyer's limit; burnt ones do not (I2).
 func TestReturnOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
-		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictReserved).Order
-		two := f.wantVerdict(g, buyOf(s, 12, 2, "key-two-1"), app.VerdictReserved).Order
-		three := f.wantVerdict(g, buyOf(s, 13, 1, "key-three"), app.VerdictReserved).Order
-		gone := app.SaleRef{ID: newID(), Partition: 0}
-		f.wantReturn([]app.Return{
+		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), shop.VerdictReserved).Order
+		two := f.wantVerdict(g, buyOf(s, 12, 2, "key-two-1"), shop.VerdictReserved).Order
+		three := f.wantVerdict(g, buyOf(s, 13, 1, "key-three"), shop.VerdictReserved).Order
+		gone := shop.SaleRef{ID: newID(), Partition: 0}
+		f.wantReturn([]shop.Return{
 			{Sale: s.Ref(), Order: one, Hold: 2, User: 11},             // another hold
 			{Sale: s.Ref(), Order: one, Hold: 1, User: 11},             // this one
 			{Sale: gone, Order: one, Hold: 1},                          // a sale that is not there
@@ -29,36 +29,36 @@ func TestReturnOnce(t *testing.T) {
 			{Sale: s.Ref(), Order: two, Hold: 1, User: 12, Burn: true}, // withdrawn
 			{Sale: s.Ref(), Order: newID(), Hold: 1},                   // never reserved
 		}, false, true, false, false, true, false)
-		f.wantReturn([]app.Return{
+		f.wantReturn([]shop.Return{
 			{Sale: s.Ref(), Order: one, Hold: 1, User: 11}, {Sale: s.Ref(), Order: two, Hold: 1, User: 12},
 		}, false, false)
 		a := f.audit(s)
 		if a.Stock != 7 || a.Held != 1 || a.Withdrawn != 2 || a.Burnt != 2 {
 			t.Fatalf("%+v burnt %d", a.Counters, a.Burnt)
 		}
-		if diff := cmp.Diff(map[app.ID]int64{11: 0, 12: 0, 13: 1}, a.Units); diff != "" {
+		if diff := cmp.Diff(map[shop.ID]int64{11: 0, 12: 0, 13: 1}, a.Units); diff != "" {
 			t.Fatal(diff)
 		}
-		if diff := cmp.Diff([]app.OpenHold{{Order: three, Hold: 1, Qty: 1}}, a.Holds); diff != "" {
+		if diff := cmp.Diff([]shop.OpenHold{{Order: three, Hold: 1, Qty: 1}}, a.Holds); diff != "" {
 			t.Fatal(diff)
 		}
 		// The limit is free again, the records of old keys are not (P4).
-		f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictRepeated)
-		f.wantVerdict(g, buyOf(s, 11, 2, "key-one-2"), app.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), shop.VerdictRepeated)
+		f.wantVerdict(g, buyOf(s, 11, 2, "key-one-2"), shop.VerdictReserved)
 	})
 }
 
 // movesOnce moves the same holds twice. The hold of order one moves once, the hold of order last if lastMoves. Other
 // holds of order one, and order one in an absent sale, do not move.
 func (f *fixture) movesOnce(
-	move func(context.Context, []app.SoldHold) ([]bool, error), s *app.Sale, one, last app.ID, lastMoves bool,
+	move func(context.Context, []shop.SoldHold) ([]bool, error), s *shop.Sale, one, last shop.ID, lastMoves bool,
 ) {
 	f.t.Helper()
 	for round, want := range [][]bool{{false, true, false, false, lastMoves}, {false, false, false, false, false}} {
-		got, err := move(f.ctx, []app.SoldHold{
+		got, err := move(f.ctx, []shop.SoldHold{
 			{Sale: s.Ref(), Order: one, Hold: 2},
 			{Sale: s.Ref(), Order: one, Hold: 1},
-			{Sale: app.SaleRef{ID: newID(), Partition: 0}, Order: one, Hold: 1},
+			{Sale: shop.SaleRef{ID: newID(), Partition: 0}, Order: one, Hold: 1},
 			{Sale: s.Ref(), Order: one, Hold: 1},
 			{Sale: s.Ref(), Order: last, Hold: 1},
 		})
@@ -73,20 +73,20 @@ func (f *fixture) movesOnce(
 func TestSellOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
-		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictReserved).Order
-		two := f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved).Order
+		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), shop.VerdictReserved).Order
+		two := f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictReserved).Order
 		f.movesOnce(f.inventory.Sell, s, one, newID(), false)
-		f.wantReturn([]app.Return{
+		f.wantReturn([]shop.Return{
 			{Sale: s.Ref(), Order: one, Hold: 1, User: 11}, {Sale: s.Ref(), Order: two, Hold: 1, User: 12},
 		}, false, true)
 		a := f.audit(s)
 		if a.Stock != 8 || a.Held != 0 || a.Sold != 2 || a.Units[11] != 2 {
 			t.Fatalf("%+v units %v", a.Counters, a.Units)
 		}
-		if diff := cmp.Diff([]app.OpenHold{{Order: one, Hold: 1, Qty: 2, Sold: true}}, a.Holds); diff != "" {
+		if diff := cmp.Diff([]shop.OpenHold{{Order: one, Hold: 1, Qty: 2, Sold: true}}, a.Holds); diff != "" {
 			t.Fatal(diff)
 		}
-		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-2"), app.VerdictLimit)
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-2"), shop.VerdictLimit)
 	})
 }
 
@@ -94,9 +94,9 @@ func TestSellOnce(t *testing.T) {
 func TestWithdrawOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
-		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictReserved).Order
-		two := f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved).Order
-		_, err := f.inventory.Sell(f.ctx, []app.SoldHold{{Sale: s.Ref(), Order: one, Hold: 1}})
+		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), shop.VerdictReserved).Order
+		two := f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictReserved).Order
+		_, err := f.inventory.Sell(f.ctx, []shop.SoldHold{{Sale: s.Ref(), Order: one, Hold: 1}})
 		f.must(err)
 		f.movesOnce(f.inventory.Withdraw, s, one, two, true) // the second is paid, but not marked as sold yet
 		a := f.audit(s)
@@ -104,7 +104,7 @@ func TestWithdrawOnce(t *testing.T) {
 			a.Units[11] != 2 {
 			t.Fatalf("%+v burnt %d holds %v units %v", a.Counters, a.Burnt, a.Holds, a.Units)
 		}
-		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-2"), app.VerdictLimit)
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-2"), shop.VerdictLimit)
 	})
 }
 
@@ -113,9 +113,9 @@ func TestReturnConcurrently(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := f.openSale(200)
-	returns := make([]app.Return, 0, 200)
+	returns := make([]shop.Return, 0, 200)
 	for i, d := range f.reserveMany(s, 200) {
-		returns = append(returns, app.Return{Sale: s.Ref(), Order: d.Order, Hold: 1, User: app.ID(5000 + i)})
+		returns = append(returns, shop.Return{Sale: s.Ref(), Order: d.Order, Hold: 1, User: shop.ID(5000 + i)})
 	}
 	var mu sync.Mutex
 	total := 0
@@ -145,8 +145,8 @@ func TestReturnConcurrently(t *testing.T) {
 func TestHold(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(3), f.gate(f.inventory)
-		order := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictReserved).Order
-		hold := func(h app.HoldRequest, want app.Verdict) {
+		order := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), shop.VerdictReserved).Order
+		hold := func(h shop.HoldRequest, want shop.Verdict) {
 			t.Helper()
 			h.Sale = s.Ref()
 			got, err := f.inventory.Hold(f.ctx, h)
@@ -155,31 +155,31 @@ func TestHold(t *testing.T) {
 				t.Fatalf("hold %+v: %d, want %d", h, got, want)
 			}
 		}
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: order, Hold: 1, User: 11}}, true)
-		hold(app.HoldRequest{Order: order, User: 11, Hold: 2, Qty: 2}, app.VerdictReserved)
-		hold(app.HoldRequest{Order: order, User: 11, Hold: 2, Qty: 2}, app.VerdictRepeated)
-		hold(app.HoldRequest{Order: order, User: 11, Hold: 1, Qty: 2}, app.VerdictOtherHash)
+		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: order, Hold: 1, User: 11}}, true)
+		hold(shop.HoldRequest{Order: order, User: 11, Hold: 2, Qty: 2}, shop.VerdictReserved)
+		hold(shop.HoldRequest{Order: order, User: 11, Hold: 2, Qty: 2}, shop.VerdictRepeated)
+		hold(shop.HoldRequest{Order: order, User: 11, Hold: 1, Qty: 2}, shop.VerdictOtherHash)
 		// never returned: the same units
-		hold(app.HoldRequest{Order: order, User: 11, Hold: 3, Qty: 2}, app.VerdictReserved)
+		hold(shop.HoldRequest{Order: order, User: 11, Hold: 3, Qty: 2}, shop.VerdictReserved)
 		if a := f.audit(s); a.Stock != 1 || a.Held != 2 || a.Units[11] != 2 {
 			t.Fatalf("%+v units %v", a.Counters, a.Units)
 		}
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: order, Hold: 2, User: 11}}, false)
-		hold(app.HoldRequest{Order: newID(), User: 11, Hold: 2, Qty: 1}, app.VerdictLimit)
-		hold(app.HoldRequest{Order: newID(), User: 12, Hold: 2, Qty: 2}, app.VerdictSoldOut)
+		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: order, Hold: 2, User: 11}}, false)
+		hold(shop.HoldRequest{Order: newID(), User: 11, Hold: 2, Qty: 1}, shop.VerdictLimit)
+		hold(shop.HoldRequest{Order: newID(), User: 12, Hold: 2, Qty: 2}, shop.VerdictSoldOut)
 		last := newID()
-		hold(app.HoldRequest{Order: last, User: 12, Hold: 2, Qty: 1}, app.VerdictReserved)
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: last, Hold: 2, User: 12}}, true)
+		hold(shop.HoldRequest{Order: last, User: 12, Hold: 2, Qty: 1}, shop.VerdictReserved)
+		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: last, Hold: 2, User: 12}}, true)
 		begin := time.Now() // the unit rests first (I9)
-		hold(app.HoldRequest{Order: last, User: 12, Hold: 3, Qty: 1}, app.VerdictReserved)
-		if time.Since(begin) < app.FlagLife {
+		hold(shop.HoldRequest{Order: last, User: 12, Hold: 3, Qty: 1}, shop.VerdictReserved)
+		if time.Since(begin) < shop.FlagLife {
 			t.Fatalf("held after %v", time.Since(begin))
 		}
 		f.close(testEpoch+1, false)
-		hold(app.HoldRequest{Order: last, User: 12, Hold: 4, Qty: 1}, app.VerdictRecovering)
+		hold(shop.HoldRequest{Order: last, User: 12, Hold: 4, Qty: 1}, shop.VerdictRecovering)
 		f.open(testEpoch+1, 1, false)
 		s.ID = newID()
-		hold(app.HoldRequest{Order: last, User: 12, Hold: 4, Qty: 1}, app.VerdictNotLoaded)
+		hold(shop.HoldRequest{Order: last, User: 12, Hold: 4, Qty: 1}, shop.VerdictNotLoaded)
 	})
 }
 
@@ -187,37 +187,37 @@ func TestHold(t *testing.T) {
 func TestCreateAndArm(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(5)
-		f.wantVerdict(f.gate(f.inventory), buyOf(s, 11, 2, "key-one-1"), app.VerdictReserved)
-		f.must(f.inventory.Create(f.ctx, testEpoch, app.SaleState{Sale: s, Stock: 99}))
+		f.wantVerdict(f.gate(f.inventory), buyOf(s, 11, 2, "key-one-1"), shop.VerdictReserved)
+		f.must(f.inventory.Create(f.ctx, testEpoch, shop.SaleState{Sale: s, Stock: 99}))
 		f.must(f.inventory.Arm(f.ctx, testEpoch, s.Ref()))
 		if a := f.audit(s); a.Stock != 3 || a.Initial != 5 {
 			t.Fatalf("created twice: %+v", a.Counters)
 		}
-		absent := app.SaleRef{ID: newID(), Partition: 1}
-		if err := f.inventory.Arm(f.ctx, testEpoch, absent); !errors.Is(err, app.ErrLost) {
+		absent := shop.SaleRef{ID: newID(), Partition: 1}
+		if err := f.inventory.Arm(f.ctx, testEpoch, absent); !errors.Is(err, shop.ErrLost) {
 			t.Fatalf("arm an absent sale: %v", err)
 		}
 		for _, err := range []error{
-			f.inventory.Create(f.ctx, testEpoch-1, app.SaleState{Sale: s}), f.inventory.Arm(f.ctx, testEpoch-1,
+			f.inventory.Create(f.ctx, testEpoch-1, shop.SaleState{Sale: s}), f.inventory.Arm(f.ctx, testEpoch-1,
 				s.Ref()),
 		} {
-			if !errors.Is(err, app.ErrStaleEpoch) {
+			if !errors.Is(err, shop.ErrStaleEpoch) {
 				t.Fatalf("older epoch: %v", err)
 			}
 		}
 		f.inventory.SetEpoch(1, testEpoch-1)
-		units := []app.Return{{Sale: s.Ref(), Order: 1, Hold: 1}}
-		if _, err := f.inventory.Return(f.ctx, units); !errors.Is(err, app.ErrStaleEpoch) {
+		units := []shop.Return{{Sale: s.Ref(), Order: 1, Hold: 1}}
+		if _, err := f.inventory.Return(f.ctx, units); !errors.Is(err, shop.ErrStaleEpoch) {
 			t.Fatalf("return under an older epoch: %v", err)
 		}
-		if _, err := f.inventory.Retire(f.ctx, s.Ref()); !errors.Is(err, app.ErrStaleEpoch) {
+		if _, err := f.inventory.Retire(f.ctx, s.Ref()); !errors.Is(err, shop.ErrStaleEpoch) {
 			t.Fatalf("retire under an older epoch: %v", err)
 		}
 		f.must(f.client.Del(f.ctx, f.inventory.parts[1].keys.meta).Err())
 		for _, err := range []error{
-			f.inventory.Create(f.ctx, testEpoch, app.SaleState{Sale: s}), f.inventory.Arm(f.ctx, testEpoch, s.Ref()),
+			f.inventory.Create(f.ctx, testEpoch, shop.SaleState{Sale: s}), f.inventory.Arm(f.ctx, testEpoch, s.Ref()),
 		} {
-			if !errors.Is(err, app.ErrLost) {
+			if !errors.Is(err, shop.ErrLost) {
 				t.Fatalf("no partition: %v", err)
 			}
 		}
@@ -228,21 +228,21 @@ func TestCreateAndArm(t *testing.T) {
 // never takes the place of a newer one.
 func TestCreateAfterAnEdit(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s := &app.Sale{
+		s := &shop.Sale{
 			ID: newID(), Partition: 1, Initial: 5, Limit: 2, Cap: 2, PriceFen: 100, ClosesAt: 1 << 50,
 			Version: 1,
 		}
 		edited := *s
 		edited.Version, edited.Initial, edited.PriceFen = 2, 3, 200
-		for _, version := range []*app.Sale{s, &edited, s} {
-			f.must(f.inventory.Create(f.ctx, testEpoch, app.SaleState{Sale: version, Stock: version.Initial}))
+		for _, version := range []*shop.Sale{s, &edited, s} {
+			f.must(f.inventory.Create(f.ctx, testEpoch, shop.SaleState{Sale: version, Stock: version.Initial}))
 		}
 		if a := f.audit(s); a.Stock != 3 || a.Initial != 3 || a.Version != 2 {
 			t.Errorf("loaded with %+v", a.Counters)
 		}
 		f.must(f.inventory.Arm(f.ctx, testEpoch, s.Ref()))
 		edited.Version, edited.Initial = 3, 99
-		f.must(f.inventory.Create(f.ctx, testEpoch, app.SaleState{Sale: &edited, Stock: 99}))
+		f.must(f.inventory.Create(f.ctx, testEpoch, shop.SaleState{Sale: &edited, Stock: 99}))
 		if a := f.audit(s); a.Stock != 3 || a.Version != 2 {
 			t.Errorf("an armed sale became %+v", a.Counters)
 		}
@@ -253,12 +253,12 @@ func TestCreateAfterAnEdit(t *testing.T) {
 func TestCountersAndHolds(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(5), f.gate(f.inventory)
-		f.wantVerdict(g, buyOf(s, 12, 2, "key-one-1"), app.VerdictReserved)
-		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
-		absent := app.SaleRef{ID: newID(), Partition: 0}
-		got, err := f.inventory.Counters(f.ctx, []app.SaleRef{absent, s.Ref()})
+		f.wantVerdict(g, buyOf(s, 12, 2, "key-one-1"), shop.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
+		absent := shop.SaleRef{ID: newID(), Partition: 0}
+		got, err := f.inventory.Counters(f.ctx, []shop.SaleRef{absent, s.Ref()})
 		f.must(err)
-		want := []app.Counters{
+		want := []shop.Counters{
 			{Sale: absent.ID, Epoch: testEpoch},
 			{Sale: s.ID, Loaded: true, Stock: 2, Held: 3, Initial: 5, Tickets: 2, Version: 3, Epoch: testEpoch},
 		}
@@ -278,15 +278,15 @@ func TestWatching(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := f.openSale(5)
-	f.must(f.inventory.SetWatching(f.ctx, "node-1", map[app.SaleRef]int64{s.Ref(): 3}))
-	f.must(f.inventory.SetWatching(f.ctx, "node-2", map[app.SaleRef]int64{s.Ref(): 4}))
+	f.must(f.inventory.SetWatching(f.ctx, "node-1", map[shop.SaleRef]int64{s.Ref(): 3}))
+	f.must(f.inventory.SetWatching(f.ctx, "node-2", map[shop.SaleRef]int64{s.Ref(): 4}))
 	f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.watching(s.ID), "node-gone", "100:1790000").Err())
 	if c := f.counters(s); c.Watching != 7 {
 		t.Fatalf("watching %d, want 7", c.Watching)
 	}
 	read := f.inventory.viewers[s.Ref()].read
 	for after, want := range map[time.Duration]int{viewersEvery - 1: 0, viewersEvery: 1} {
-		if due := f.inventory.viewersDue([]app.SaleRef{s.Ref()}, read.Add(after)); len(due) != want {
+		if due := f.inventory.viewersDue([]shop.SaleRef{s.Ref()}, read.Add(after)); len(due) != want {
 			t.Fatalf("%v after a reading %d are due, want %d", after, len(due), want)
 		}
 		f.inventory.viewers[s.Ref()] = viewersReading{count: 7, read: read}
@@ -297,7 +297,7 @@ func TestWatching(t *testing.T) {
 func TestRetire(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(5)
-		d := f.wantVerdict(f.gate(f.inventory), buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+		d := f.wantVerdict(f.gate(f.inventory), buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
 		retire := func(want bool) {
 			t.Helper()
 			got, err := f.inventory.Retire(f.ctx, s.Ref())
@@ -309,7 +309,7 @@ func TestRetire(t *testing.T) {
 		retire(false) // open
 		f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.sale(s.ID), "closes", 1).Err())
 		retire(false) // held
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: d.Order, Hold: 1, User: 11}}, true)
+		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: d.Order, Hold: 1, User: 11}}, true)
 		retire(false) // in the stream
 		c := f.consumer("node-1", newDesk())
 		f.must(c.runOnce(f.ctx))
@@ -331,30 +331,30 @@ func TestRestoreFromRows(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(2000), f.gate(f.inventory)
 		for i := range 3 {
-			f.wantVerdict(g, buyOf(s, app.ID(100+i), 1, "key-before"), app.VerdictReserved)
+			f.wantVerdict(g, buyOf(s, shop.ID(100+i), 1, "key-before"), shop.VerdictReserved)
 		}
 		f.close(testEpoch+1, true)
 		f.close(testEpoch+1, false) // in a repetition the loss stays known
-		recorded := app.RecordedHistory{
+		recorded := shop.RecordedHistory{
 			Server: database.Server, Generation: database.Generation, Beat: database.Beat, Replaced: []string{},
 		}
 		claimed := recorded
 		claimed.ClaimServer, claimed.ClaimGeneration = database.Server, database.Generation
-		f.wantState(app.PartitionState{
+		f.wantState(shop.PartitionState{
 			Exists: true, Recovering: true, Lost: true, Claim: testEpoch + 1, Epoch: testEpoch, Seq: 3, Seen: 3,
 			Database: claimed,
 		})
-		var leftover []app.Entry
-		f.must(f.inventory.Leftover(f.ctx, 1, func(e []app.Entry) error {
+		var leftover []shop.Entry
+		f.must(f.inventory.Leftover(f.ctx, 1, func(e []shop.Entry) error {
 			leftover = append(leftover, e...)
 			return nil
 		}))
 		if len(leftover) != 3 || leftover[0].Bad != nil || leftover[2].Ticket != 3 {
 			t.Fatalf("left over %+v", leftover)
 		}
-		var orders []app.Order
-		add := func(user app.ID, qty int, state app.OrderState) app.ID {
-			o := app.Order{
+		var orders []shop.Order
+		add := func(user shop.ID, qty int, state shop.OrderState) shop.ID {
+			o := shop.Order{
 				ID: newID(), Sale: s.ID, User: user, Partition: 1, Qty: qty, State: state, Hold: 1,
 				Ticket: int64(len(orders) +
 					1), Key: fmt.Sprintf("key-%04d", len(orders)), ContentHash: fmt.Sprintf("%016x", qty),
@@ -362,27 +362,27 @@ func TestRestoreFromRows(t *testing.T) {
 			orders = append(orders, o)
 			return o.ID
 		}
-		pending, paid := add(1, 2, app.Pending), add(2, 1, app.Paid)
-		add(3, 1, app.Refunded)
-		add(1, 1, app.Expired)
+		pending, paid := add(1, 2, shop.Pending), add(2, 1, shop.Paid)
+		add(3, 1, shop.Refunded)
+		add(1, 1, shop.Expired)
 		for i := range 1200 { // more than one call carries
-			add(app.ID(1000+i), 1, app.Pending)
+			add(shop.ID(1000+i), 1, shop.Pending)
 		}
-		f.must(f.inventory.Restore(f.ctx, testEpoch+1, app.SaleState{
+		f.must(f.inventory.Restore(f.ctx, testEpoch+1, shop.SaleState{
 			Sale: s, Stock: 2000 - 1204, Held: 1202, Sold: 1, Withdrawn: 1, Tickets: 1204, Orders: orders,
 		}))
 		f.open(testEpoch+1, 1204, true)
 		f.open(testEpoch+1, 1204, true) // a lost reply
 
-		f.wantState(app.PartitionState{Exists: true, Epoch: testEpoch + 1, Seq: 1204, Database: recorded})
+		f.wantState(shop.PartitionState{Exists: true, Epoch: testEpoch + 1, Seq: 1204, Database: recorded})
 		a := f.audit(s)
 		if a.Done != 1204 || len(a.Holds) != 1202 || a.Units[1] != 2 || a.Units[2] != 1 || a.Units[3] != 1 {
 			t.Fatalf("%+v, %d holds", a.Counters, len(a.Holds))
 		}
-		if d := f.wantVerdict(g, buyOf(s, 1, 2, "key-0000"), app.VerdictRepeated); d.Order != pending || d.Ticket != 1 {
+		if d := f.wantVerdict(g, buyOf(s, 1, 2, "key-0000"), shop.VerdictRepeated); d.Order != pending || d.Ticket != 1 {
 			t.Fatalf("%+v", d)
 		}
-		if d := f.wantVerdict(g, buyOf(s, 2, 1, "key-0001"), app.VerdictRepeated); d.Order != paid {
+		if d := f.wantVerdict(g, buyOf(s, 2, 1, "key-0001"), shop.VerdictRepeated); d.Order != paid {
 			t.Fatalf("%+v", d)
 		}
 		for _, h := range a.Holds {
@@ -390,12 +390,12 @@ func TestRestoreFromRows(t *testing.T) {
 				t.Fatalf("restored %+v", h)
 			}
 		}
-		f.wantVerdict(g, buyOf(s, 1, 1, "key-other"), app.VerdictLimit)
-		if d := f.wantVerdict(g, buyOf(s, 55, 1, "key-new-1"), app.VerdictReserved); d.Ticket != 1205 {
+		f.wantVerdict(g, buyOf(s, 1, 1, "key-other"), shop.VerdictLimit)
+		if d := f.wantVerdict(g, buyOf(s, 55, 1, "key-new-1"), shop.VerdictReserved); d.Ticket != 1205 {
 			t.Fatalf("%+v", d)
 		}
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: pending, Hold: 1, User: 1}}, true)
-		if err := f.inventory.Restore(f.ctx, testEpoch+1, app.SaleState{Sale: s}); err == nil {
+		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: pending, Hold: 1, User: 1}}, true)
+		if err := f.inventory.Restore(f.ctx, testEpoch+1, shop.SaleState{Sale: s}); err == nil {
 			t.Fatal("restored while the partition is open")
 		}
 		if err := f.inventory.Open(f.ctx, 1, testEpoch+9, 0, true, database); err == nil {
@@ -405,7 +405,7 @@ func TestRestoreFromRows(t *testing.T) {
 }
 
 // state is what State says of the partition, without the history: that of the server's own choice is what is confirmed.
-func (f *fixture) state(partition int) app.PartitionState {
+func (f *fixture) state(partition int) shop.PartitionState {
 	f.t.Helper()
 	s, err := f.inventory.State(f.ctx, partition)
 	f.must(err)
@@ -419,7 +419,7 @@ func (f *fixture) state(partition int) app.PartitionState {
 	return s
 }
 
-func (f *fixture) wantState(want app.PartitionState) {
+func (f *fixture) wantState(want shop.PartitionState) {
 	f.t.Helper()
 	if diff := cmp.Diff(want, f.state(1)); diff != "" {
 		f.t.Fatalf("state (-want +got):\n%s", diff)
@@ -430,7 +430,7 @@ func (f *fixture) wantState(want app.PartitionState) {
 func TestStateOfNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.must(f.client.FlushDB(f.ctx).Err())
-		f.wantState(app.PartitionState{Database: app.RecordedHistory{Replaced: []string{}}})
+		f.wantState(shop.PartitionState{Database: shop.RecordedHistory{Replaced: []string{}}})
 		f.close(1, true)
 		if st := f.state(1); !st.Exists || !st.Recovering || !st.Lost {
 			t.Fatalf("state %+v", st)

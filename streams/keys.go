@@ -1,6 +1,8 @@
 package streams
 
-import "stampede/app"
+import (
+	"stampede/app/shop"
+)
 
 // All keys of a partition share the hash tag {p}, so that one script may touch them together and a cluster keeps them
 // on one node; there the tag is longer, see tagsOf. None has a TTL but where it says so: absent is not empty (I7).
@@ -121,17 +123,17 @@ func keysOf(tag string) partitionKeys {
 	}
 }
 
-func (k *partitionKeys) sale(id app.ID) string {
+func (k *partitionKeys) sale(id shop.ID) string {
 	return k.prefix + "sale:" + id.String()
 }
 
 // saleKeys are what most scripts about a sale want.
-func saleKeys(id app.ID) func(k *partitionKeys) []string {
+func saleKeys(id shop.ID) func(k *partitionKeys) []string {
 	return func(k *partitionKeys) []string { return []string{k.meta, k.sale(id), k.buyers(id), k.open(id)} }
 }
 
 func metaKey(k *partitionKeys) []string { return []string{k.meta} }
 
-func (k *partitionKeys) buyers(id app.ID) string   { return k.sale(id) + ":buyers" }
-func (k *partitionKeys) open(id app.ID) string     { return k.sale(id) + ":open" }
-func (k *partitionKeys) watching(id app.ID) string { return k.sale(id) + ":watching" }
+func (k *partitionKeys) buyers(id shop.ID) string   { return k.sale(id) + ":buyers" }
+func (k *partitionKeys) open(id shop.ID) string     { return k.sale(id) + ":open" }
+func (k *partitionKeys) watching(id shop.ID) string { return k.sale(id) + ":watching" }

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -74,11 +74,11 @@ func TestXinfoAfterRestart(t *testing.T) {
 	restart()
 	f.wantGroup(60, 25)
 	for i := range 1500 {
-		b := buyOf(s, app.ID(50_000+i), 1, "key-many-2")
+		b := buyOf(s, shop.ID(50_000+i), 1, "key-many-2")
 		if i%500 == 0 {
 			b.Qty = 2
 		}
-		if d, err := untilKnown(f.ctx, f.gate(f.inventory), b); err != nil || d.Verdict != app.VerdictReserved {
+		if d, err := untilKnown(f.ctx, f.gate(f.inventory), b); err != nil || d.Verdict != shop.VerdictReserved {
 			t.Fatalf("%+v, %v", d, err)
 		}
 	}
@@ -197,7 +197,7 @@ func TestMetrics(t *testing.T) {
 	if n := testutil.CollectAndCount(collector, "stampede_stream_waiting"); n != 2 {
 		t.Fatalf("%d partitions, want 2", n)
 	}
-	if n := testutil.ToFloat64(f.inventory.metrics.verdict(app.VerdictReserved)); n != 3 {
+	if n := testutil.ToFloat64(f.inventory.metrics.verdict(shop.VerdictReserved)); n != 3 {
 		t.Fatalf("%v reserved, want 3", n)
 	}
 	server.Kill()

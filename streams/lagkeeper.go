@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -22,7 +22,7 @@ func NewLagKeeper(l *Inventory) *LagKeeper { return &LagKeeper{inventory: l} }
 
 // Run checks once a second until ctx ends.
 func (k *LagKeeper) Run(ctx context.Context) error {
-	return app.Repeat(ctx, lagEvery, "keep lag", func(ctx context.Context) error {
+	return shop.Repeat(ctx, lagEvery, "keep lag", func(ctx context.Context) error {
 		_, err := k.runOnce(ctx)
 		return err
 	})
@@ -53,7 +53,7 @@ func (k *LagKeeper) runOnce(ctx context.Context) (fixed int, err error) {
 		fixed += n
 	}
 	l.metrics.lagFixed.Add(float64(fixed))
-	if err != nil && app.AwayOf(err) == nil {
+	if err != nil && shop.AwayOf(err) == nil {
 		return fixed, fmt.Errorf("check lag: %w", err)
 	}
 	return fixed, nil

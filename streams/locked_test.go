@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -19,11 +19,11 @@ func TestLockedEntriesWaitWhileOthersGoOn(t *testing.T) {
 		var unlocked atomic.Bool
 		var alone atomic.Int64
 		box := newDesk()
-		box.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
+		box.fulfil = func(_ context.Context, entries []shop.Entry) ([]error, error) {
 			fates := make([]error, len(entries))
 			for i, e := range entries {
 				if e.Sale == stuck.ID && !unlocked.Load() {
-					fates[i] = &app.StuckSale{Sale: e.Sale, Err: context.DeadlineExceeded}
+					fates[i] = &shop.StuckSale{Sale: e.Sale, Err: context.DeadlineExceeded}
 				}
 			}
 			if len(entries) == 1 {
@@ -34,7 +34,7 @@ func TestLockedEntriesWaitWhileOthersGoOn(t *testing.T) {
 		f.reserveMany(stuck, 5)
 		f.reserveMany(other, 5)
 		f.run(f.consumer("node-1", box))
-		done := func(s *app.Sale, want int64) {
+		done := func(s *shop.Sale, want int64) {
 			t.Helper()
 			kit.Eventually(t, patience, func() (bool, string) {
 				got := f.counters(s).Done
@@ -43,7 +43,7 @@ func TestLockedEntriesWaitWhileOthersGoOn(t *testing.T) {
 		}
 		done(other, 5)
 		for i := range 3 {
-			f.wantVerdict(f.gate(f.inventory), buyOf(other, app.ID(7000+i), 1, "key-later-1"), app.VerdictReserved)
+			f.wantVerdict(f.gate(f.inventory), buyOf(other, shop.ID(7000+i), 1, "key-later-1"), shop.VerdictReserved)
 			done(other, int64(6+i))
 		}
 		if got := f.counters(stuck).Done; got != 0 || f.stats().Pending != 5 {
@@ -68,11 +68,11 @@ func TestStuckEntriesHideNoDeadWorker(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		stuck, other := f.openSale(100), f.openSale(10)
 		box := newDesk()
-		box.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
+		box.fulfil = func(_ context.Context, entries []shop.Entry) ([]error, error) {
 			fates := make([]error, len(entries))
 			for i, e := range entries {
 				if e.Sale == stuck.ID {
-					fates[i] = &app.StuckSale{Sale: e.Sale, Err: context.DeadlineExceeded}
+					fates[i] = &shop.StuckSale{Sale: e.Sale, Err: context.DeadlineExceeded}
 				}
 			}
 			return fates, nil

@@ -9,31 +9,31 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // State reads what Redis has of the partition. It exists only with its stream: without one, reservations that were
 // answered are gone.
-func (l *Inventory) State(ctx context.Context, partition int) (app.PartitionState, error) {
+func (l *Inventory) State(ctx context.Context, partition int) (shop.PartitionState, error) {
 	k, err := l.keys(partition)
 	if err != nil {
-		return app.PartitionState{}, err
+		return shop.PartitionState{}, err
 	}
 	// Read before Redis is asked: what is bought meanwhile is in no answer that was given before.
 	epoch, seq := l.parts[partition].seen.highest()
 	reply, err := lookScript.run(ctx, l.client, []string{k.meta, k.orders})
 	if err != nil {
-		return app.PartitionState{}, fmt.Errorf("look at partition %d: %w", partition, err)
+		return shop.PartitionState{}, fmt.Errorf("look at partition %d: %w", partition, err)
 	}
 	state, stream := text(reply[0]), integer(reply[7])
-	s := app.PartitionState{
+	s := shop.PartitionState{
 		Exists:     state == stateClosed || (state == stateOpen && stream == 1),
-		Recovering: state == stateClosed, Lost: text(reply[13]) == "1", ClosedAt: app.Millis(number(text(reply[14]))),
+		Recovering: state == stateClosed, Lost: text(reply[13]) == "1", ClosedAt: shop.Millis(number(text(reply[14]))),
 		Claim: number(text(reply[15])),
 		Epoch: number(text(reply[1])), Seq: number(text(reply[2])),
 		Confirmed: text(reply[4]), History: text(reply[5]), Followed: text(reply[6]),
 	}
-	s.Database = app.RecordedHistory{
+	s.Database = shop.RecordedHistory{
 		Server: text(reply[8]), Generation: number(text(reply[9])), Beat: number(text(reply[10])),
 		Lossless: text(reply[11]) == "1", Replaced: strings.Fields(text(reply[12])),
 		ClaimServer: text(reply[16]), ClaimGeneration: number(text(reply[17])),
@@ -63,7 +63,7 @@ func (l *Inventory) begun(ctx context.Context, partition int, epoch, at int64) {
 // Lacks returns which of the given orders, and of those this node has seen accepted in the epoch, are missing in Redis.
 // An accepted order stays in its buyer's record while its sale exists; sales that do not exist are skipped. If nothing
 // is missing, the newest entry of the stream counts as seen from then on.
-func (l *Inventory) Lacks(ctx context.Context, partition int, epoch int64, rows []app.Witness) ([]app.Witness, error) {
+func (l *Inventory) Lacks(ctx context.Context, partition int, epoch int64, rows []shop.Witness) ([]shop.Witness, error) {
 	k, err := l.keys(partition)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (l *Inventory) Lacks(ctx context.Context, partition int, epoch int64, rows 
 	if code := integer(reply[0]); code != codeDone {
 		return nil, fmt.Errorf("look for %d orders: %w", len(all), l.turnedAway(partition, code))
 	}
-	var missing []app.Witness
+	var missing []shop.Witness
 	for i, w := range all {
 		switch integer(reply[3+i]) {
 		case witnessMissing:
@@ -118,7 +118,7 @@ func fieldsOf(pairs []any) map[string]any {
 
 // Confirm lets the partition sell on the server that State saw, after nothing was found missing there. ErrTransient: it
 // is another one by now, or the partition is not what it was; look again.
-func (l *Inventory) Confirm(ctx context.Context, partition int, s app.PartitionState) error {
+func (l *Inventory) Confirm(ctx context.Context, partition int, s shop.PartitionState) error {
 	_, err := l.run(ctx, confirmScript, partition, metaKey, s.Epoch, s.Confirmed, s.History)
 	return err
 }

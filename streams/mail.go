@@ -9,7 +9,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/outbox"
+	"stampede/app/ports"
+	"stampede/app/shop"
 )
 
 const (
@@ -43,9 +46,9 @@ type MailStream struct {
 }
 
 var (
-	_ app.Mailer                           = (*MailStream)(nil)
-	_ app.MailQueue                        = (*MailStream)(nil)
-	_ app.Quarantine[app.QuarantinedEmail] = (*MailStream)(nil)
+	_ ports.Mailer                                   = (*MailStream)(nil)
+	_ backoffice.MailQueue                           = (*MailStream)(nil)
+	_ backoffice.Quarantine[outbox.QuarantinedEmail] = (*MailStream)(nil)
 )
 
 // NewMailStream does not access Redis.
@@ -61,7 +64,7 @@ func NewMailStream(client redis.UniversalClient) *MailStream {
 // twice, with the same Message-ID.
 func NewMailDeliverer(
 	client, blocking redis.UniversalClient, consumer string,
-	deliver func(ctx context.Context, m app.Email, posted app.Millis) error,
+	deliver func(ctx context.Context, m outbox.Email, posted shop.Millis) error,
 ) *Deliverer {
 	d := &Deliverer{
 		reader:   NewMailStream(client).reader(blocking, mailGroup, consumer, mailPause, longestMailPause),
@@ -69,10 +72,10 @@ func NewMailDeliverer(
 		deliver: func(ctx context.Context, m redis.XMessage) error {
 			mail, err := parseMail(m)
 			if err != nil {
-				return fmt.Errorf("%w: %w", app.ErrRejected, err)
+				return fmt.Errorf("%w: %w", outbox.ErrRejected, err)
 			}
 			posted, _ := entryID(m.ID)
-			return deliver(ctx, mail, app.Millis(posted.Time))
+			return deliver(ctx, mail, shop.Millis(posted.Time))
 		},
 	}
 	d.fresh.places, d.repeats.places = mailPlaces, mailRepeatPlaces
@@ -81,12 +84,12 @@ func NewMailDeliverer(
 }
 
 // Send appends e-mails. Repeating one, also after a lost reply, does nothing.
-func (s *MailStream) Send(ctx context.Context, mails ...app.Email) error {
+func (s *MailStream) Send(ctx context.Context, mails ...outbox.Email) error {
 	for i := range mails {
 		m := &mails[i]
 		body, err := json.Marshal(m)
 		if err != nil {
-			return fmt.Errorf("%w: encode an e-mail: %w", app.ErrPermanent, err)
+			return fmt.Errorf("%w: encode an e-mail: %w", shop.ErrPermanent, err)
 		}
 		keys := []string{mailKey, postedKey(m)}
 		reply, err := mailPostScript.run(ctx, s.client, keys, string(m.Kind), body, mailOnce.Milliseconds(), s.limit)
@@ -96,7 +99,7 @@ func (s *MailStream) Send(ctx context.Context, mails ...app.Email) error {
 		switch code := integer(reply[0]); code {
 		case codeDone, codeAlready:
 		case codeRejected:
-			return fmt.Errorf("%w: %d e-mails wait for the mail server, which is the limit", app.ErrTransient, s.limit)
+			return fmt.Errorf("%w: %d e-mails wait for the mail server, which is the limit", shop.ErrTransient, s.limit)
 		default:
 			return fmt.Errorf("append an e-mail: code %d: %s has a wrong type", code, mailKey)
 		}
@@ -105,7 +108,7 @@ func (s *MailStream) Send(ctx context.Context, mails ...app.Email) error {
 }
 
 // postedKey is the key that marks an e-mail as appended.
-func postedKey(m *app.Email) string { return mailMarks + string(m.Kind) + ":" + m.About }
+func postedKey(m *outbox.Email) string { return mailMarks + string(m.Kind) + ":" + m.About }
 
 // Check returns a LostError if e-mails may be missing. The keys of the appended ones recognise the others.
 func (s *MailStream) Check(ctx context.Context) error {
@@ -131,15 +134,15 @@ func (s *MailStream) Reread(ctx context.Context) error {
 func (s *MailStream) Waiting(ctx context.Context) (int64, error) { return s.length(ctx, mailKey) }
 
 // Quarantined returns the e-mails that could not be sent, oldest first.
-func (s *MailStream) Quarantined(ctx context.Context) ([]app.QuarantinedEmail, error) {
+func (s *MailStream) Quarantined(ctx context.Context) ([]outbox.QuarantinedEmail, error) {
 	return readQuarantine(ctx, &s.queue, parseQuarantinedMail)
 }
 
-func parseQuarantinedMail(m redis.XMessage) app.QuarantinedEmail {
+func parseQuarantinedMail(m redis.XMessage) outbox.QuarantinedEmail {
 	field := func(name string) string { return text(m.Values[name]) }
-	d := app.QuarantinedEmail{
-		ID: m.ID, Kind: app.EmailKind(field("kind")), Reason: field("reason"),
-		Tries: int(number(field("deliveries"))), At: app.Millis(number(field("at"))),
+	d := outbox.QuarantinedEmail{
+		ID: m.ID, Kind: outbox.EmailKind(field("kind")), Reason: field("reason"),
+		Tries: int(number(field("deliveries"))), At: shop.Millis(number(field("at"))),
 	}
 	if mail, err := parseMail(m); err == nil {
 		d.About, d.To = mail.About, mail.To
@@ -147,13 +150,13 @@ func parseQuarantinedMail(m redis.XMessage) app.QuarantinedEmail {
 	return d
 }
 
-func parseMail(m redis.XMessage) (app.Email, error) {
-	var mail app.Email
+func parseMail(m redis.XMessage) (outbox.Email, error) {
+	var mail outbox.Email
 	if err := json.Unmarshal([]byte(text(m.Values["body"])), &mail); err != nil {
-		return mail, fmt.Errorf("%w: it has no e-mail", app.ErrPermanent)
+		return mail, fmt.Errorf("%w: it has no e-mail", shop.ErrPermanent)
 	}
 	if mail.Kind == "" || mail.To == "" || string(mail.Kind) != text(m.Values["kind"]) {
-		return mail, fmt.Errorf("%w: its e-mail has no kind or no address", app.ErrPermanent)
+		return mail, fmt.Errorf("%w: its e-mail has no kind or no address", shop.ErrPermanent)
 	}
 	return mail, nil
 }

@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 )
 
 // anEmail is about something.
-func anEmail(about string) app.Email {
-	return app.Email{
-		Kind: app.EmailReset, About: about, To: "ada@mail.example", Lang: "en", Link: "https://shop.example/#reset=k",
+func anEmail(about string) outbox.Email {
+	return outbox.Email{
+		Kind: outbox.EmailReset, About: about, To: "ada@mail.example", Lang: "en", Link: "https://shop.example/#reset=k",
 	}
 }
 
@@ -23,7 +24,7 @@ func TestEmailsAreSentOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		r := newReceiver(mailChannel(f), func(context.Context, try) error { return nil })
 		s := NewMailStream(f.client)
-		var lost *app.LostError // the mark
+		var lost *outbox.LostError // the mark
 		if !errors.As(s.Check(f.ctx), &lost) {
 			t.Error("a new Redis is not noticed")
 		}
@@ -59,7 +60,7 @@ func TestEmailsAreBounded(t *testing.T) {
 		s.limit = 2
 		f.must(s.Send(f.ctx, anEmail("one"), anEmail("two")))
 		err := s.Send(f.ctx, anEmail("three"))
-		if !errors.Is(err, app.ErrTransient) || strings.Contains(err.Error(), "@") {
+		if !errors.Is(err, shop.ErrTransient) || strings.Contains(err.Error(), "@") {
 			t.Errorf("a third: %v", err)
 		}
 		f.must(s.Send(f.ctx, anEmail("one")))

@@ -12,7 +12,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -80,7 +80,7 @@ func (f *fixture) node(client *redis.Client) *Inventory {
 }
 
 // database is the history that the partitions of a fixture rest on.
-var database = app.DatabaseHistory{Server: "0a0b0c0d", Generation: 1, Beat: 5}
+var database = shop.DatabaseHistory{Server: "0a0b0c0d", Generation: 1, Beat: 5}
 
 // begin opens a partition at an epoch with an empty stream, as a recovery does after Redis has lost everything.
 func begin(ctx context.Context, l *Inventory, partition int, epoch int64) error {
@@ -146,7 +146,7 @@ func (f *fixture) gate(l *Inventory) *Gate {
 
 // awaitQueue waits until the queue of the sale, nil for none, is as it should be; why says what it is not yet. The gate
 // is locked while is looks.
-func awaitQueue(t testing.TB, g *Gate, sale app.SaleRef, why string, is func(*saleQueue) bool) {
+func awaitQueue(t testing.TB, g *Gate, sale shop.SaleRef, why string, is func(*saleQueue) bool) {
 	t.Helper()
 	kit.Eventually(t, patience, func() (bool, string) {
 		g.mu.Lock()
@@ -161,72 +161,72 @@ func underWay(q *saleQueue) bool { return q != nil && len(q.waiting) == 0 }
 var lastID atomic.Int64
 
 // newID makes ids of the size that snowflakes have: Lua must never take them for numbers.
-func newID() app.ID { return app.ID(1_790_000_000_000_000_000 + lastID.Add(1)) }
+func newID() shop.ID { return shop.ID(1_790_000_000_000_000_000 + lastID.Add(1)) }
 
 // openSale creates and arms a sale that is open now; change may alter it before.
-func (f *fixture) openSale(stock int64, change ...func(*app.Sale)) *app.Sale {
+func (f *fixture) openSale(stock int64, change ...func(*shop.Sale)) *shop.Sale {
 	f.t.Helper()
 	now, err := f.inventory.Now(f.ctx)
 	f.must(err)
-	s := &app.Sale{
+	s := &shop.Sale{
 		ID: newID(), Partition: 1, PriceFen: 4990, Initial: stock, Limit: 2, Cap: 5, Version: 3,
 		OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(time.Hour),
 	}
 	for _, c := range change {
 		c(s)
 	}
-	f.must(f.inventory.Create(f.ctx, testEpoch, app.SaleState{Sale: s, Stock: stock}))
+	f.must(f.inventory.Create(f.ctx, testEpoch, shop.SaleState{Sale: s, Stock: stock}))
 	f.must(f.inventory.Arm(f.ctx, testEpoch, s.Ref()))
 	return s
 }
 
-func buyOf(s *app.Sale, user app.ID, qty int, key string) app.Buy {
-	return app.Buy{
+func buyOf(s *shop.Sale, user shop.ID, qty int, key string) shop.Buy {
+	return shop.Buy{
 		Order: newID(), User: user, Sale: s.Ref(), Qty: qty, Key: key, Hash: fmt.Sprintf("%016x", qty),
 		Address: `{"name":"李雷"}`,
 	}
 }
 
 // decided makes a buy and waits until it is told what came of it, or until ctx does not want to wait any more.
-func decided(ctx context.Context, g *Gate, b app.Buy) (app.GateAnswer, error) {
+func decided(ctx context.Context, g *Gate, b shop.Buy) (shop.GateAnswer, error) {
 	until, limited := ctx.Deadline()
 	if !limited {
 		until = time.Now().Add(time.Hour)
 	}
-	return kit.Told(func(then func(app.GateAnswer, error)) { g.Reserve(b, until, then) })
+	return kit.Told(func(then func(shop.GateAnswer, error)) { g.Reserve(b, until, then) })
 }
 
 // untilKnown makes a buy until its outcome is known. A busy machine may use up the budget of a call; the same buy is
 // made again then, under the same order id: if the first try took the units, the gate returns Reserved with its ticket.
 // An outcome that is unknown sooner is an error.
-func untilKnown(ctx context.Context, g *Gate, b app.Buy) (app.GateAnswer, error) {
+func untilKnown(ctx context.Context, g *Gate, b shop.Buy) (shop.GateAnswer, error) {
 	for {
 		began := time.Now()
 		d, err := decided(ctx, g, b)
-		if !errors.Is(err, app.ErrTransient) || time.Since(began) < callBudget/2 || ctx.Err() != nil {
+		if !errors.Is(err, shop.ErrTransient) || time.Since(began) < callBudget/2 || ctx.Err() != nil {
 			return d, err
 		}
 	}
 }
 
 // wantUnknown makes a buy that Redis does not answer. The gate must give up by itself, long before its caller does.
-func (f *fixture) wantUnknown(g *Gate, b app.Buy) {
+func (f *fixture) wantUnknown(g *Gate, b shop.Buy) {
 	f.t.Helper()
 	began := time.Now()
 	_, err := decided(f.ctx, g, b)
-	if took := time.Since(began); !errors.Is(err, app.ErrTransient) || took > 20*callBudget {
+	if took := time.Since(began); !errors.Is(err, shop.ErrTransient) || took > 20*callBudget {
 		f.t.Fatalf("Redis does not answer: %v after %v, want ErrTransient within %v", err, took, 20*callBudget)
 	}
 }
 
-func (f *fixture) reserve(g *Gate, b app.Buy) app.GateAnswer {
+func (f *fixture) reserve(g *Gate, b shop.Buy) shop.GateAnswer {
 	f.t.Helper()
 	d, err := untilKnown(f.ctx, g, b)
 	f.must(err)
 	return d
 }
 
-func (f *fixture) wantVerdict(g *Gate, b app.Buy, want app.Verdict) app.GateAnswer {
+func (f *fixture) wantVerdict(g *Gate, b shop.Buy, want shop.Verdict) shop.GateAnswer {
 	f.t.Helper()
 	d := f.reserve(g, b)
 	if d.Verdict != want {
@@ -236,7 +236,7 @@ func (f *fixture) wantVerdict(g *Gate, b app.Buy, want app.Verdict) app.GateAnsw
 }
 
 // audit reads the sale and proves the stock equation inside Redis (P1).
-func (f *fixture) audit(s *app.Sale) app.SaleAudit {
+func (f *fixture) audit(s *shop.Sale) shop.SaleAudit {
 	f.t.Helper()
 	a, err := f.inventory.Audit(f.ctx, s.Ref())
 	f.must(err)

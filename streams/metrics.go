@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // Metrics are the counters of this process, a prometheus.Collector. Register it once.
@@ -33,12 +33,12 @@ type Metrics struct {
 }
 
 var verdictNames = [...]string{
-	app.VerdictReserved: "reserved", app.VerdictRepeated: "repeated", app.VerdictOtherHash: "duplicate_key",
-	app.VerdictNotOpen: "not_open", app.VerdictClosed: "closed", app.VerdictPaused: "paused", app.VerdictLimit: "limit",
-	app.VerdictCap: "cap", app.VerdictSoldOut: "sold_out", app.VerdictBacklog: "backlog",
-	app.VerdictCooldown:  "resting",
-	app.VerdictNotLoaded: "not_loaded", app.VerdictRecovering: "rebuilding", app.VerdictEpoch: "epoch",
-	app.VerdictPass: "pass", app.VerdictUsedID: "used_id",
+	shop.VerdictReserved: "reserved", shop.VerdictRepeated: "repeated", shop.VerdictOtherHash: "duplicate_key",
+	shop.VerdictNotOpen: "not_open", shop.VerdictClosed: "closed", shop.VerdictPaused: "paused", shop.VerdictLimit: "limit",
+	shop.VerdictCap: "cap", shop.VerdictSoldOut: "sold_out", shop.VerdictBacklog: "backlog",
+	shop.VerdictCooldown:  "resting",
+	shop.VerdictNotLoaded: "not_loaded", shop.VerdictRecovering: "rebuilding", shop.VerdictEpoch: "epoch",
+	shop.VerdictPass: "pass", shop.VerdictUsedID: "used_id",
 }
 
 // NewMetrics makes metrics that start at zero.
@@ -89,9 +89,9 @@ func NewMetrics() *Metrics {
 func (m *Metrics) Settled() int64 { return m.settled.Load() }
 
 // verdict returns the counter of a verdict; unknown ones count as "epoch", which is worth a look.
-func (m *Metrics) verdict(v app.Verdict) prometheus.Counter {
+func (m *Metrics) verdict(v shop.Verdict) prometheus.Counter {
 	if v < 0 || int(v) >= len(m.byVerdict) || m.byVerdict[v] == nil {
-		v = app.VerdictEpoch
+		v = shop.VerdictEpoch
 	}
 	return m.byVerdict[v]
 }
@@ -124,7 +124,7 @@ type StreamStats struct {
 	Away    bool // it does not answer; the other numbers are unset
 	Rejects bool // it answers, and rejects writes
 
-	ClosedAt app.Millis // it is closed for a recovery since then; 0: it is not
+	ClosedAt shop.Millis // it is closed for a recovery since then; 0: it is not
 }
 
 // StreamCollector reads StreamStats at each scrape.

@@ -6,29 +6,29 @@ import (
 
 	"pgregory.net/rapid"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // model is what a sale should be, kept by the simplest means.
 type model struct {
 	stock, held, sold, burnt, withdrawn, tickets int64
 
-	units    map[app.ID]int64
+	units    map[shop.ID]int64
 	keys     map[string]modelBuy // user and key → what was accepted
-	accepted map[app.ID]int      // reservations per user
-	spent    map[app.ID]app.Millis
-	holds    map[app.ID]modelHold
+	accepted map[shop.ID]int     // reservations per user
+	spent    map[shop.ID]shop.Millis
+	holds    map[shop.ID]modelHold
 	everHeld []modelHold // all orders, with the last hold they had
 }
 
 // modelHold is a hold with its buyer, whom only the row knows.
 type modelHold struct {
-	app.OpenHold
-	User app.ID
+	shop.OpenHold
+	User shop.ID
 }
 
 type modelBuy struct {
-	order  app.ID
+	order  shop.ID
 	ticket int64
 	hash   string
 }
@@ -39,28 +39,28 @@ const (
 )
 
 // reserve is the rule of reserve.lua in an open sale without backlog bound.
-func (m *model) reserve(b app.Buy) app.GateAnswer {
+func (m *model) reserve(b shop.Buy) shop.GateAnswer {
 	name := fmt.Sprintf("%d/%s", b.User, b.Key)
 	if first, ok := m.keys[name]; ok {
 		if first.hash != b.Hash {
-			return app.GateAnswer{
-				Verdict: app.VerdictOtherHash, Order: first.order, Ticket: first.ticket, Free: m.stock,
+			return shop.GateAnswer{
+				Verdict: shop.VerdictOtherHash, Order: first.order, Ticket: first.ticket, Free: m.stock,
 			}
 		}
-		return app.GateAnswer{Verdict: app.VerdictRepeated, Order: first.order, Ticket: first.ticket, Free: m.stock}
+		return shop.GateAnswer{Verdict: shop.VerdictRepeated, Order: first.order, Ticket: first.ticket, Free: m.stock}
 	}
-	d := app.GateAnswer{Order: b.Order, Free: m.stock}
+	d := shop.GateAnswer{Order: b.Order, Free: m.stock}
 	switch qty := int64(b.Qty); {
 	case b.NeedsPass && b.Passed <= m.spent[b.User]:
-		d.Verdict = app.VerdictPass
+		d.Verdict = shop.VerdictPass
 	case m.accepted[b.User] >= modelCap:
-		d.Verdict = app.VerdictCap
+		d.Verdict = shop.VerdictCap
 	case m.units[b.User]+qty > modelLimit:
-		d.Verdict = app.VerdictLimit
+		d.Verdict = shop.VerdictLimit
 	case qty > m.stock:
-		d.Verdict = app.VerdictSoldOut
+		d.Verdict = shop.VerdictSoldOut
 	case m.holds[b.Order].Order != 0:
-		d.Verdict = app.VerdictUsedID
+		d.Verdict = shop.VerdictUsedID
 	default:
 		m.tickets++
 		m.accepted[b.User]++
@@ -68,9 +68,9 @@ func (m *model) reserve(b app.Buy) app.GateAnswer {
 			m.spent[b.User] = b.Passed
 		}
 		m.keys[name] = modelBuy{order: b.Order, ticket: m.tickets, hash: b.Hash}
-		m.hold(modelHold{OpenHold: app.OpenHold{Order: b.Order, Hold: 1, Qty: b.Qty}, User: b.User})
+		m.hold(modelHold{OpenHold: shop.OpenHold{Order: b.Order, Hold: 1, Qty: b.Qty}, User: b.User})
 		m.everHeld = append(m.everHeld, m.holds[b.Order])
-		d.Verdict, d.Ticket, d.Free = app.VerdictReserved, m.tickets, m.stock
+		d.Verdict, d.Ticket, d.Free = shop.VerdictReserved, m.tickets, m.stock
 	}
 	return d
 }
@@ -83,7 +83,7 @@ func (m *model) hold(h modelHold) {
 }
 
 // returns is the rule of return.lua.
-func (m *model) returns(r app.Return) bool {
+func (m *model) returns(r shop.Return) bool {
 	h, ok := m.holds[r.Order]
 	if !ok || h.Hold != r.Hold || h.Sold {
 		return false
@@ -100,7 +100,7 @@ func (m *model) returns(r app.Return) bool {
 }
 
 // sell is the rule of sell.lua.
-func (m *model) sell(s app.SoldHold) bool {
+func (m *model) sell(s shop.SoldHold) bool {
 	h, ok := m.holds[s.Order]
 	if !ok || h.Hold != s.Hold || h.Sold {
 		return false
@@ -113,7 +113,7 @@ func (m *model) sell(s app.SoldHold) bool {
 }
 
 // withdraw is the rule of withdraw.lua.
-func (m *model) withdraw(s app.SoldHold) bool {
+func (m *model) withdraw(s shop.SoldHold) bool {
 	h, ok := m.holds[s.Order]
 	if !ok || h.Hold != s.Hold {
 		return false
@@ -129,24 +129,24 @@ func (m *model) withdraw(s app.SoldHold) bool {
 }
 
 // takeAgain is the rule of hold.lua.
-func (m *model) takeAgain(h modelHold) app.Verdict {
+func (m *model) takeAgain(h modelHold) shop.Verdict {
 	standing, open := m.holds[h.Order]
 	switch {
 	case open && standing.Hold == h.Hold:
-		return app.VerdictRepeated
+		return shop.VerdictRepeated
 	case open && standing.Hold > h.Hold:
-		return app.VerdictOtherHash
+		return shop.VerdictOtherHash
 	case open:
 		standing.Hold = h.Hold
 		m.holds[h.Order] = standing
-		return app.VerdictReserved
+		return shop.VerdictReserved
 	case m.units[h.User]+int64(h.Qty) > modelLimit:
-		return app.VerdictLimit
+		return shop.VerdictLimit
 	case int64(h.Qty) > m.stock:
-		return app.VerdictSoldOut
+		return shop.VerdictSoldOut
 	}
 	m.hold(h)
-	return app.VerdictReserved
+	return shop.VerdictReserved
 }
 
 // P1, P4, I3: whatever happens in whatever order, the scripts do what the model says.
@@ -157,10 +157,10 @@ func TestModel(t *testing.T) {
 	g := f.gate(f.inventory)
 	rapid.Check(t, func(rt *rapid.T) {
 		stock := rapid.Int64Range(1, 12).Draw(rt, "stock")
-		s := f.openSale(stock, func(s *app.Sale) { s.Limit, s.Cap = modelLimit, modelCap })
+		s := f.openSale(stock, func(s *shop.Sale) { s.Limit, s.Cap = modelLimit, modelCap })
 		m := &model{
-			stock: stock, units: make(map[app.ID]int64), keys: make(map[string]modelBuy),
-			accepted: make(map[app.ID]int), holds: make(map[app.ID]modelHold), spent: make(map[app.ID]app.Millis),
+			stock: stock, units: make(map[shop.ID]int64), keys: make(map[string]modelBuy),
+			accepted: make(map[shop.ID]int), holds: make(map[shop.ID]modelHold), spent: make(map[shop.ID]shop.Millis),
 		}
 		asks := rapid.SampledFrom([]string{"always", "never", "now and then"}).Draw(rt, "asks for passes")
 		someHold := func(rt *rapid.T) modelHold {
@@ -170,10 +170,10 @@ func TestModel(t *testing.T) {
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"reserve": func(rt *rapid.T) {
-				b := buyOf(s, app.ID(rapid.IntRange(1, 4).Draw(rt, "user")), rapid.IntRange(1, 4).Draw(rt, "qty"),
+				b := buyOf(s, shop.ID(rapid.IntRange(1, 4).Draw(rt, "user")), rapid.IntRange(1, 4).Draw(rt, "qty"),
 					fmt.Sprintf("key-%04d", rapid.IntRange(1, 6).Draw(rt, "key")))
 				if asks == "always" || asks == "now and then" && rapid.Bool().Draw(rt, "asks now") {
-					b.NeedsPass, b.Passed = true, app.Millis(rapid.IntRange(0, 6).Draw(rt, "pass"))
+					b.NeedsPass, b.Passed = true, shop.Millis(rapid.IntRange(0, 6).Draw(rt, "pass"))
 				}
 				if len(m.everHeld) > 0 && rapid.IntRange(0, 3).Draw(rt, "another id") == 0 {
 					other := rapid.SampledFrom(m.everHeld).Draw(rt, "id of")
@@ -192,8 +192,8 @@ func TestModel(t *testing.T) {
 				}
 				h := someHold(rt)
 				burn := rapid.Bool().Draw(rt, "burn")
-				r := app.Return{Sale: s.Ref(), Order: h.Order, Hold: h.Hold, User: h.User, Burn: burn}
-				got, err := f.inventory.Return(f.ctx, []app.Return{r, r})
+				r := shop.Return{Sale: s.Ref(), Order: h.Order, Hold: h.Hold, User: h.User, Burn: burn}
+				got, err := f.inventory.Return(f.ctx, []shop.Return{r, r})
 				if want := m.returns(r); err != nil || got[0] != want || got[1] {
 					differ(rt, "I3: a return", "%+v: %v, want %v once, %v", r, got, want, err)
 				}
@@ -207,8 +207,8 @@ func TestModel(t *testing.T) {
 					rt.Skip("nothing was ever reserved")
 				}
 				h := someHold(rt)
-				sold := app.SoldHold{Sale: s.Ref(), Order: h.Order, Hold: h.Hold}
-				got, err := f.inventory.Sell(f.ctx, []app.SoldHold{sold, sold})
+				sold := shop.SoldHold{Sale: s.Ref(), Order: h.Order, Hold: h.Hold}
+				got, err := f.inventory.Sell(f.ctx, []shop.SoldHold{sold, sold})
 				if want := m.sell(sold); err != nil || got[0] != want || got[1] {
 					differ(rt, "I3: a sell", "%+v: %v, want %v once, %v", sold, got, want, err)
 				}
@@ -218,8 +218,8 @@ func TestModel(t *testing.T) {
 					rt.Skip("nothing was ever reserved")
 				}
 				h := someHold(rt)
-				sold := app.SoldHold{Sale: s.Ref(), Order: h.Order, Hold: h.Hold}
-				got, err := f.inventory.Withdraw(f.ctx, []app.SoldHold{sold, sold})
+				sold := shop.SoldHold{Sale: s.Ref(), Order: h.Order, Hold: h.Hold}
+				got, err := f.inventory.Withdraw(f.ctx, []shop.SoldHold{sold, sold})
 				if want := m.withdraw(sold); err != nil || got[0] != want || got[1] {
 					differ(rt, "I3: a withdraw", "%+v: %v, want %v once, %v", sold, got, want, err)
 				}
@@ -229,7 +229,7 @@ func TestModel(t *testing.T) {
 					rt.Skip("nothing was ever reserved")
 				}
 				h := someHold(rt)
-				got, err := f.inventory.Hold(f.ctx, app.HoldRequest{
+				got, err := f.inventory.Hold(f.ctx, shop.HoldRequest{
 					Sale: s.Ref(), Order: h.Order, User: h.User, Hold: h.Hold, Qty: h.Qty,
 				})
 				if want := m.takeAgain(h); err != nil || got != want {
@@ -249,7 +249,7 @@ func differ(rt *rapid.T, what, format string, args ...any) {
 	rt.Fatalf("%s: not as the model says", what)
 }
 
-func (m *model) compare(rt *rapid.T, f *fixture, s *app.Sale) {
+func (m *model) compare(rt *rapid.T, f *fixture, s *shop.Sale) {
 	a, err := f.inventory.Audit(f.ctx, s.Ref())
 	if err != nil || a.Stock != m.stock || a.Held != m.held || a.Sold != m.sold || a.Burnt != m.burnt ||
 		a.Withdrawn != m.burnt+m.withdrawn || a.Tickets != m.tickets {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -38,16 +38,16 @@ func TestNeedsAreTried(t *testing.T) {
 		t.Errorf("without two rights: %v", failed)
 	}
 	for _, err := range append(failed, Reach(ctx, as("wrong"))) {
-		if !errors.Is(err, app.ErrMisconfigured) || !errors.Is(err, app.ErrTransient) {
+		if !errors.Is(err, shop.ErrMisconfigured) || !errors.Is(err, shop.ErrTransient) {
 			t.Errorf("%v, want ErrMisconfigured", err)
 		}
 	}
 	err := transient(root.Eval(ctx, "return redis.call('NOSUCH')", nil).Err())
-	if !errors.Is(err, app.ErrMisconfigured) {
+	if !errors.Is(err, shop.ErrMisconfigured) {
 		t.Errorf("a command that is not there: %v, want ErrMisconfigured", err)
 	}
 	server.Kill()
-	if err := Reach(ctx, root); errors.Is(err, app.ErrMisconfigured) || !errors.Is(err, app.ErrTransient) {
+	if err := Reach(ctx, root); errors.Is(err, shop.ErrMisconfigured) || !errors.Is(err, shop.ErrTransient) {
 		t.Errorf("nobody listens: %v, want ErrTransient alone", err)
 	}
 }

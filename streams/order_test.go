@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -20,10 +20,10 @@ func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
 		defer cancel()
 		var pending, done int64
 		box := newDesk()
-		box.fulfil = func(context.Context, []app.Entry) ([]error, error) {
+		box.fulfil = func(context.Context, []shop.Entry) ([]error, error) {
 			pending, done = f.stats().Pending, f.counters(s).Done
 			cancel() // the node ends before it could write anything
-			return nil, fmt.Errorf("insert: %w", app.ErrTransient)
+			return nil, fmt.Errorf("insert: %w", shop.ErrTransient)
 		}
 		c := f.consumer("node-1", box)
 		c.history = ""
@@ -58,21 +58,21 @@ func TestNoKeyOfASaleExpires(t *testing.T) {
 		made := f.reserveMany(s, 5)
 		box := newDesk()
 		var tries atomic.Int64
-		box.fate = func(app.Entry) error {
+		box.fate = func(shop.Entry) error {
 			if tries.Add(1) == 1 {
-				return app.ErrPermanent // leaves a count of its failures
+				return shop.ErrPermanent // leaves a count of its failures
 			}
 			return nil
 		}
 		c := f.consumer("node-1", box)
 		c.history = ""
 		f.must(c.runOnce(f.ctx))
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: made[1].Order, Hold: 1, User: 5001}}, true)
-		_, err := f.inventory.Hold(f.ctx, app.HoldRequest{
+		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: made[1].Order, Hold: 1, User: 5001}}, true)
+		_, err := f.inventory.Hold(f.ctx, shop.HoldRequest{
 			Sale: s.Ref(), Order: made[1].Order, User: 5001, Hold: 2, Qty: 1,
 		})
 		f.must(err)
-		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{{Order: made[2].Order, PayBy: f.now()}}))
+		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: made[2].Order, PayBy: f.now()}}))
 		k := &f.inventory.parts[1].keys
 		for _, key := range []string{
 			k.meta, k.orders, k.waiting, k.attempts, k.deadlines, k.sale(s.ID), k.buyers(s.ID), k.open(s.ID),

@@ -10,7 +10,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 )
 
 const (
@@ -39,8 +41,8 @@ type PaidStream struct {
 }
 
 var (
-	_ app.OutboxStream                       = (*PaidStream)(nil)
-	_ app.Quarantine[app.QuarantinedMessage] = (*PaidStream)(nil)
+	_ outbox.OutboxStream                              = (*PaidStream)(nil)
+	_ backoffice.Quarantine[outbox.QuarantinedMessage] = (*PaidStream)(nil)
 )
 
 // NewPaidStream does not access Redis.
@@ -55,7 +57,7 @@ func NewPaidStream(client redis.UniversalClient) *PaidStream {
 // delivered in the order of the stream. deliver must return within paidPause; see Deliverer for its errors.
 func NewPaidDeliverer(
 	client, blocking redis.UniversalClient, group, consumer string,
-	deliver func(context.Context, app.OutboxMessage) error,
+	deliver func(context.Context, outbox.OutboxMessage) error,
 ) *Deliverer {
 	d := &Deliverer{
 		reader:  NewPaidStream(client).reader(blocking, group, consumer, paidPause, longestPaidPause),
@@ -63,7 +65,7 @@ func NewPaidDeliverer(
 		deliver: func(ctx context.Context, m redis.XMessage) error {
 			posting, err := parsePosting(m)
 			if err != nil {
-				return fmt.Errorf("%w: %w", app.ErrRejected, err)
+				return fmt.Errorf("%w: %w", outbox.ErrRejected, err)
 			}
 			return deliver(ctx, posting)
 		},
@@ -75,14 +77,14 @@ func NewPaidDeliverer(
 
 // Append adds postings in their order. It makes no group: one without a reader would keep all postings.
 func (s *PaidStream) Append(
-	ctx context.Context, last app.Millis, postings []app.OutboxMessage,
-) (sent app.Millis, err error) {
+	ctx context.Context, last shop.Millis, postings []outbox.OutboxMessage,
+) (sent shop.Millis, err error) {
 	args := make([]any, 0, 4*len(postings))
 	for i := range postings {
 		o := &postings[i]
 		body, err := json.Marshal(o)
 		if err != nil {
-			return 0, fmt.Errorf("%w: encode posting of order %s: %w", app.ErrPermanent, o.Order, err)
+			return 0, fmt.Errorf("%w: encode posting of order %s: %w", shop.ErrPermanent, o.Order, err)
 		}
 		args = append(args, o.Order.String(), o.Rev, string(o.State), body)
 	}
@@ -90,11 +92,11 @@ func (s *PaidStream) Append(
 	if err != nil {
 		return 0, fmt.Errorf("append %d postings: %w", len(postings), err)
 	}
-	return app.Millis(integer(reply[0])), nil
+	return shop.Millis(integer(reply[0])), nil
 }
 
 // Check returns the groups of the stream. See app.OutboxStream.
-func (s *PaidStream) Check(ctx context.Context, last app.Millis) ([]string, error) {
+func (s *PaidStream) Check(ctx context.Context, last shop.Millis) ([]string, error) {
 	reply, err := s.post(ctx, last)
 	if err != nil {
 		return nil, fmt.Errorf("check the stream of paid orders: %w", err)
@@ -119,7 +121,7 @@ func (s *PaidStream) MakeGroups(ctx context.Context, groups []string) error {
 
 // Run trims from time to time until ctx ends.
 func (s *PaidStream) Run(ctx context.Context) error {
-	return app.Repeat(ctx, paidTrimEvery, "trim the stream of paid orders", func(ctx context.Context) error {
+	return shop.Repeat(ctx, paidTrimEvery, "trim the stream of paid orders", func(ctx context.Context) error {
 		_, err := s.trim(ctx)
 		return err
 	})
@@ -168,12 +170,12 @@ func earlier(a, b string) string {
 }
 
 // Quarantined returns the postings that receivers have rejected, oldest first.
-func (s *PaidStream) Quarantined(ctx context.Context) ([]app.QuarantinedMessage, error) {
-	return readQuarantine(ctx, &s.queue, func(m redis.XMessage) app.QuarantinedMessage {
+func (s *PaidStream) Quarantined(ctx context.Context) ([]outbox.QuarantinedMessage, error) {
+	return readQuarantine(ctx, &s.queue, func(m redis.XMessage) outbox.QuarantinedMessage {
 		field := func(name string) string { return text(m.Values[name]) }
-		p := app.QuarantinedMessage{
+		p := outbox.QuarantinedMessage{
 			ID: m.ID, Group: field("group"), Reason: field("reason"),
-			Deliveries: int(number(field("deliveries"))), At: app.Millis(number(field("at"))),
+			Deliveries: int(number(field("deliveries"))), At: shop.Millis(number(field("at"))),
 		}
 		if posting, err := parsePosting(m); err == nil {
 			p.OutboxMessage = posting
@@ -182,14 +184,14 @@ func (s *PaidStream) Quarantined(ctx context.Context) ([]app.QuarantinedMessage,
 	})
 }
 
-func parsePosting(m redis.XMessage) (app.OutboxMessage, error) {
-	var p app.OutboxMessage
+func parsePosting(m redis.XMessage) (outbox.OutboxMessage, error) {
+	var p outbox.OutboxMessage
 	if err := json.Unmarshal([]byte(text(m.Values["body"])), &p); err != nil {
-		return p, fmt.Errorf("%w: body: %w", app.ErrPermanent, err)
+		return p, fmt.Errorf("%w: body: %w", shop.ErrPermanent, err)
 	}
 	if p.Order < 1 || p.Rev < 1 || p.Order.String() != text(m.Values["order"]) ||
 		strconv.Itoa(p.Rev) != text(m.Values["rev"]) {
-		return p, fmt.Errorf("%w: the body is of order %s, rev %d", app.ErrPermanent, p.Order, p.Rev)
+		return p, fmt.Errorf("%w: the body is of order %s, rev %d", shop.ErrPermanent, p.Order, p.Rev)
 	}
 	return p, nil
 }

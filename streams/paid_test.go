@@ -10,15 +10,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 )
 
-func posting(order app.ID, rev int) app.OutboxMessage {
-	return app.OutboxMessage{
-		Order: order, Rev: rev, State: app.Paid, At: 1_800_000_000_000, Sale: newID(), ProductName: "茶壶", User: newID(),
+func posting(order shop.ID, rev int) outbox.OutboxMessage {
+	return outbox.OutboxMessage{
+		Order: order, Rev: rev, State: shop.Paid, At: 1_800_000_000_000, Sale: newID(), ProductName: "茶壶", User: newID(),
 		Qty:      2,
 		PriceFen: 4900, AmountFen: 9800, PaidAt: 1_800_000_000_000, TradeNo: "2026112122001400000000000001",
-		Address: &app.Address{Name: "李雷", Phone: "1", Text: "Road 1"},
+		Address: &shop.Address{Name: "李雷", Phone: "1", Text: "Road 1"},
 	}
 }
 
@@ -31,15 +32,15 @@ func (f *fixture) paidStream() *PaidStream {
 }
 
 // confirmLoss wants a loss, with nothing appended, and confirms it.
-func (f *fixture) confirmLoss(s *PaidStream, last app.Millis) app.LostError {
+func (f *fixture) confirmLoss(s *PaidStream, last shop.Millis) outbox.LostError {
 	f.t.Helper()
-	_, err := s.Append(f.ctx, last, []app.OutboxMessage{posting(newID(), 2)})
-	var lost *app.LostError
+	_, err := s.Append(f.ctx, last, []outbox.OutboxMessage{posting(newID(), 2)})
+	var lost *outbox.LostError
 	if !errors.As(err, &lost) {
 		f.t.Fatalf("appended: %v, want a LostError", err)
 	}
-	f.must(s.Confirm(f.ctx, &app.LostError{History: lost.History + "0", Mark: lost.Mark}))
-	f.must(s.Confirm(f.ctx, &app.LostError{History: lost.History, Mark: lost.Mark + 1}))
+	f.must(s.Confirm(f.ctx, &outbox.LostError{History: lost.History + "0", Mark: lost.Mark}))
+	f.must(s.Confirm(f.ctx, &outbox.LostError{History: lost.History, Mark: lost.Mark + 1}))
 	if _, err := s.Check(f.ctx, last); !errors.As(err, &lost) {
 		f.t.Errorf("another state was confirmed: %v", err)
 	}
@@ -47,7 +48,7 @@ func (f *fixture) confirmLoss(s *PaidStream, last app.Millis) app.LostError {
 	return *lost
 }
 
-func (f *fixture) append(s *PaidStream, postings ...app.OutboxMessage) app.Millis {
+func (f *fixture) append(s *PaidStream, postings ...outbox.OutboxMessage) shop.Millis {
 	f.t.Helper()
 	sent, err := s.Append(f.ctx, 0, postings)
 	f.must(err)
@@ -58,12 +59,12 @@ func (f *fixture) append(s *PaidStream, postings ...app.OutboxMessage) app.Milli
 type office struct {
 	f               *fixture
 	group, consumer string
-	got             []app.OutboxMessage
-	fail            map[app.ID]error // of the next time it gets that order
+	got             []outbox.OutboxMessage
+	fail            map[shop.ID]error // of the next time it gets that order
 }
 
 func (f *fixture) office(group, consumer string) *office {
-	return &office{f: f, group: group, consumer: consumer, fail: map[app.ID]error{}}
+	return &office{f: f, group: group, consumer: consumer, fail: map[shop.ID]error{}}
 }
 
 // take reads and acknowledges n postings, pending ones first, until one fails.
@@ -103,7 +104,7 @@ func (o *office) take(n int) error {
 func TestPaidOrdersReachEveryGroup(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.paidStream()
-		sent := []app.OutboxMessage{posting(newID(), 2), posting(newID(), 2), posting(newID(), 5)}
+		sent := []outbox.OutboxMessage{posting(newID(), 2), posting(newID(), 2), posting(newID(), 5)}
 		f.append(s, sent[:2]...)
 		f.append(s, sent[2:]...)
 		for _, group := range []string{"backoffice", "bookkeeping"} {
@@ -133,7 +134,7 @@ func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 				t.Fatalf("trimmed %d, %v, want %d", got, err, n)
 			}
 		}
-		sent := []app.OutboxMessage{posting(newID(), 2), posting(newID(), 2), posting(newID(), 2)}
+		sent := []outbox.OutboxMessage{posting(newID(), 2), posting(newID(), 2), posting(newID(), 2)}
 		f.append(s, sent...)
 		f.must(s.makeGroup(f.ctx, "backoffice"))
 		o := f.office("backoffice", "one")

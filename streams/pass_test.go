@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // passed is a buy in a sale that asks for passes, with one that was issued at the instant given.
-func passed(b app.Buy, issued app.Millis) app.Buy {
+func passed(b shop.Buy, issued shop.Millis) shop.Buy {
 	b.NeedsPass, b.Passed = true, issued
 	return b
 }
@@ -20,23 +20,23 @@ func passed(b app.Buy, issued app.Millis) app.Buy {
 // same key needs no pass (I9, P4).
 func TestPassCountsOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s, g := f.openSale(10, func(s *app.Sale) { s.Limit, s.Cap = 3, 10 }), f.gate(f.inventory)
-		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-no-pass"), 0), app.VerdictPass)
-		first := f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-1"), 1000), app.VerdictReserved)
-		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-again"), 1000), app.VerdictPass)
-		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-older"), 999), app.VerdictPass)
-		for _, issued := range []app.Millis{0, 1000, 5000} {
-			again := f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-1"), issued), app.VerdictRepeated)
+		s, g := f.openSale(10, func(s *shop.Sale) { s.Limit, s.Cap = 3, 10 }), f.gate(f.inventory)
+		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-no-pass"), 0), shop.VerdictPass)
+		first := f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-1"), 1000), shop.VerdictReserved)
+		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-again"), 1000), shop.VerdictPass)
+		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-older"), 999), shop.VerdictPass)
+		for _, issued := range []shop.Millis{0, 1000, 5000} {
+			again := f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-1"), issued), shop.VerdictRepeated)
 			if again.Order != first.Order {
 				t.Errorf("P4: order %s instead of %s", again.Order, first.Order)
 			}
 		}
-		f.wantVerdict(g, passed(buyOf(s, 11, 2, "key-one-1"), 5000), app.VerdictOtherHash)
-		f.wantVerdict(g, passed(buyOf(s, 11, 3, "key-many"), 2000), app.VerdictLimit)
+		f.wantVerdict(g, passed(buyOf(s, 11, 2, "key-one-1"), 5000), shop.VerdictOtherHash)
+		f.wantVerdict(g, passed(buyOf(s, 11, 3, "key-many"), 2000), shop.VerdictLimit)
 		// The refused buy has not spent its pass, and passes are each buyer's own.
-		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-2"), 2000), app.VerdictReserved)
-		f.wantVerdict(g, passed(buyOf(s, 12, 1, "key-two-1"), 1000), app.VerdictReserved)
-		f.wantVerdict(g, passed(buyOf(s, 12, 20, "key-two-2"), 1001), app.VerdictLimit)
+		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-2"), 2000), shop.VerdictReserved)
+		f.wantVerdict(g, passed(buyOf(s, 12, 1, "key-two-1"), 1000), shop.VerdictReserved)
+		f.wantVerdict(g, passed(buyOf(s, 12, 20, "key-two-2"), 1001), shop.VerdictLimit)
 		if a := f.audit(s); a.Stock != 7 || a.Held != 3 || a.Units[11] != 2 || a.Units[12] != 1 {
 			t.Fatalf("%+v units %v", a.Counters, a.Units)
 		}
@@ -47,31 +47,31 @@ func TestPassCountsOnce(t *testing.T) {
 // before the sale asked for passes takes one up, and one that has a pass keeps it when the sale asks for none any more.
 func TestRecordWithPass(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s, g := f.openSale(10, func(s *app.Sale) { s.Limit, s.Cap = 9, 9 }), f.gate(f.inventory)
+		s, g := f.openSale(10, func(s *shop.Sale) { s.Limit, s.Cap = 9, 9 }), f.gate(f.inventory)
 		record := func() string {
 			text, err := f.client.HGet(f.ctx, f.inventory.parts[1].keys.buyers(s.ID), "11").Result()
 			f.must(err)
 			return text
 		}
-		one := f.wantVerdict(g, buyOf(s, 11, 1, "key-before"), app.VerdictReserved).Order
+		one := f.wantVerdict(g, buyOf(s, 11, 1, "key-before"), shop.VerdictReserved).Order
 		if strings.Count(record(), "|") != 3 {
 			t.Errorf("a sale without passes pays for them: %q", record())
 		}
-		two := f.wantVerdict(g, passed(buyOf(s, 11, 2, "key-with-pass"), 1000), app.VerdictReserved).Order
-		three := f.wantVerdict(g, buyOf(s, 11, 1, "key-behind"), app.VerdictReserved).Order
-		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-spent"), 1000), app.VerdictPass)
+		two := f.wantVerdict(g, passed(buyOf(s, 11, 2, "key-with-pass"), 1000), shop.VerdictReserved).Order
+		three := f.wantVerdict(g, buyOf(s, 11, 1, "key-behind"), shop.VerdictReserved).Order
+		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-spent"), 1000), shop.VerdictPass)
 		waiting, err := f.inventory.Waiting(f.ctx, 11)
 		f.must(err)
 		if len(waiting) != 3 || waiting[0].Order != one || waiting[1].Order != two || waiting[2].Order != three {
 			t.Errorf("waiting: %+v", waiting)
 		}
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: two, User: 11, Hold: 1}}, true)
-		again := app.HoldRequest{Sale: s.Ref(), Order: two, User: 11, Hold: 2, Qty: 2}
-		if v, err := f.inventory.Hold(f.ctx, again); err != nil || v != app.VerdictReserved {
+		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: two, User: 11, Hold: 1}}, true)
+		again := shop.HoldRequest{Sale: s.Ref(), Order: two, User: 11, Hold: 2, Qty: 2}
+		if v, err := f.inventory.Hold(f.ctx, again); err != nil || v != shop.VerdictReserved {
 			t.Fatalf("hold: %d, %v", v, err)
 		}
-		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-spent"), 1000), app.VerdictPass)
-		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-fresh"), 1001), app.VerdictReserved)
+		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-spent"), 1000), shop.VerdictPass)
+		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-fresh"), 1001), shop.VerdictReserved)
 		if a := f.audit(s); a.Units[11] != 5 || a.Held != 5 {
 			t.Fatalf("%+v units %v", a.Counters, a.Units)
 		}
@@ -85,10 +85,10 @@ func TestRecordWithPass(t *testing.T) {
 func TestOnePassAtTwoNodes(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
-	s := f.openSale(100, func(s *app.Sale) { s.Limit, s.Cap = 100, 100 })
+	s := f.openSale(100, func(s *shop.Sale) { s.Limit, s.Cap = 100, 100 })
 	gates := []*Gate{f.gate(f.inventory), f.gate(f.inventory)}
 	var mu sync.Mutex
-	verdicts := make(map[app.Verdict]int)
+	verdicts := make(map[shop.Verdict]int)
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() {
@@ -102,7 +102,7 @@ func TestOnePassAtTwoNodes(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if verdicts[app.VerdictReserved] != 1 || verdicts[app.VerdictPass] != 99 {
+	if verdicts[shop.VerdictReserved] != 1 || verdicts[shop.VerdictPass] != 99 {
 		t.Errorf("verdicts %v, want one reserved", verdicts)
 	}
 }
@@ -111,33 +111,33 @@ func TestOnePassAtTwoNodes(t *testing.T) {
 // so none counts twice; a new one does, and the old keys are known without any (P4).
 func TestSpentPassStaysSpentAfterARecovery(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s := f.openSale(10, func(s *app.Sale) { s.Limit, s.Cap, s.Challenge = 5, 5, app.ChallengeWork })
+		s := f.openSale(10, func(s *shop.Sale) { s.Limit, s.Cap, s.Challenge = 5, 5, shop.ChallengeWork })
 		g := f.gate(f.inventory)
 		issued := f.now().Add(-time.Second)
 		b := passed(buyOf(s, 11, 1, "key-one-1"), issued)
-		first := f.wantVerdict(g, b, app.VerdictReserved)
+		first := f.wantVerdict(g, b, shop.VerdictReserved)
 		entries, err := f.client.XRange(f.ctx, f.inventory.parts[1].keys.orders, "-", "+").Result()
 		f.must(err)
-		var row app.Order
+		var row shop.Order
 		for _, m := range entries {
 			if e := parseEntry(1, m); e.Order == first.Order {
-				row = app.Order{
+				row = shop.Order{
 					ID: e.Order, Sale: s.ID, User: e.User, Qty: e.Qty, Ticket: e.Ticket, Hold: e.Hold, Key: e.Key,
-					ContentHash: e.Hash, State: app.Pending, CreatedAt: e.ReservedAt,
+					ContentHash: e.Hash, State: shop.Pending, CreatedAt: e.ReservedAt,
 				}
 			}
 		}
 		f.close(testEpoch+1, true)
-		f.must(f.inventory.Restore(f.ctx, testEpoch+1, app.SaleState{
-			Sale: s, Stock: 9, Held: 1, Tickets: 1, Orders: []app.Order{row},
+		f.must(f.inventory.Restore(f.ctx, testEpoch+1, shop.SaleState{
+			Sale: s, Stock: 9, Held: 1, Tickets: 1, Orders: []shop.Order{row},
 		}))
 		f.open(testEpoch+1, 1, true)
 		// What a recovery brings back rests until every sold-out flag has ended; that has its own test.
 		f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.sale(s.ID), "rest_until", 0).Err())
-		f.wantVerdict(g, b, app.VerdictReserved) // the same call again: it is the one that was accepted
-		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-2"), issued), app.VerdictPass)
-		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-3"), f.now().Add(time.Second)), app.VerdictReserved)
-		f.wantVerdict(g, passed(buyOf(s, 12, 1, "key-two-1"), issued), app.VerdictReserved)
+		f.wantVerdict(g, b, shop.VerdictReserved) // the same call again: it is the one that was accepted
+		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-2"), issued), shop.VerdictPass)
+		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-3"), f.now().Add(time.Second)), shop.VerdictReserved)
+		f.wantVerdict(g, passed(buyOf(s, 12, 1, "key-two-1"), issued), shop.VerdictReserved)
 	})
 }
 

@@ -7,14 +7,15 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
+	"stampede/app/trace"
 )
 
 // publishChunk bounds the changes of one message, whose call others wait behind.
 const publishChunk = 500
 
 // Publish notifies the nodes of rows of the partition, see app.Notifier. It needs no epoch: rows are always true.
-func (l *Inventory) Publish(ctx context.Context, partition int, asOf app.Millis, rows []*app.Order) error {
+func (l *Inventory) Publish(ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order) error {
 	k, err := l.keys(partition)
 	if err != nil {
 		return err
@@ -22,7 +23,7 @@ func (l *Inventory) Publish(ctx context.Context, partition int, asOf app.Millis,
 	calls := make([]call, 0, 1+len(rows)/publishChunk)
 	for some := range slices.Chunk(rows, publishChunk) {
 		calls = append(calls, call{[]string{k.meta}, []any{
-			int64(asOf), app.PublishWithin.Milliseconds(), app.ChangesChannel(l.namespace, partition),
+			int64(asOf), shop.PublishWithin.Milliseconds(), shop.ChangesChannel(l.namespace, partition),
 			l.lines(some, nil),
 		}})
 	}
@@ -39,17 +40,17 @@ func (l *Inventory) Publish(ctx context.Context, partition int, asOf app.Millis,
 }
 
 // lines encodes the changes of a message; traces has those of traced rows.
-func (l *Inventory) lines(rows []*app.Order, traces map[app.ID]app.SpanRef) []byte {
+func (l *Inventory) lines(rows []*shop.Order, traces map[shop.ID]trace.SpanRef) []byte {
 	if len(rows) == 0 {
 		return []byte{}
 	}
 	b := make([]byte, 0, len(rows)*lineLength)
 	for _, o := range rows {
 		if trace, traced := traces[o.ID]; traced {
-			b = app.AppendTraced(b, o.User, l.frame(o), trace)
+			b = shop.AppendTraced(b, o.User, l.frame(o), trace)
 			continue
 		}
-		b = app.AppendChange(b, o.User, l.frame(o))
+		b = shop.AppendChange(b, o.User, l.frame(o))
 	}
 	return b
 }
@@ -58,13 +59,13 @@ func (l *Inventory) lines(rows []*app.Order, traces map[app.ID]app.SpanRef) []by
 const lineLength = 420
 
 // ChainEnds reads how far the messages of all partitions have come, in one call per server.
-func (l *Inventory) ChainEnds(ctx context.Context) ([]app.ChainEnd, error) {
-	ends := make([]app.ChainEnd, len(l.parts))
+func (l *Inventory) ChainEnds(ctx context.Context) ([]shop.ChainEnd, error) {
+	ends := make([]shop.ChainEnd, len(l.parts))
 	for p := range ends {
 		ends[p].Away = true
 	}
 	groups, err := apart(ctx, l, l.all(), readPatience, l.chainEndsOf)
-	if err != nil && app.AwayOf(err) == nil {
+	if err != nil && shop.AwayOf(err) == nil {
 		return nil, fmt.Errorf("read the ends of %d chains: %w", len(ends), err)
 	}
 	for _, group := range groups {
@@ -76,7 +77,7 @@ func (l *Inventory) ChainEnds(ctx context.Context) ([]app.ChainEnd, error) {
 }
 
 // chainEndsOf reads the ends of some partitions in one pipeline.
-func (l *Inventory) chainEndsOf(ctx context.Context, partitions []int) (map[int]app.ChainEnd, error) {
+func (l *Inventory) chainEndsOf(ctx context.Context, partitions []int) (map[int]shop.ChainEnd, error) {
 	reads := make([]*redis.SliceCmd, len(partitions))
 	_, _ = l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each read keeps its error
 		for i, p := range partitions {
@@ -84,14 +85,14 @@ func (l *Inventory) chainEndsOf(ctx context.Context, partitions []int) (map[int]
 		}
 		return nil
 	})
-	ends, failed := make(map[int]app.ChainEnd, len(partitions)), make(map[int]error)
+	ends, failed := make(map[int]shop.ChainEnd, len(partitions)), make(map[int]error)
 	for i, read := range reads {
 		values, err := read.Result()
 		if err != nil {
 			failed[partitions[i]] = transient(err)
 			continue
 		}
-		ends[partitions[i]] = app.ChainEnd{Told: number(text(values[0])), Epoch: number(text(values[1]))}
+		ends[partitions[i]] = shop.ChainEnd{Told: number(text(values[0])), Epoch: number(text(values[1]))}
 	}
 	return ends, awayUnlessAll(failed, len(ends) == 0)
 }

@@ -7,14 +7,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
 // listen hears the messages of partition 1.
 func (f *fixture) listen() <-chan *redis.Message {
 	f.t.Helper()
-	sub := f.client.Subscribe(f.ctx, app.ChangesChannel(f.url, 1))
+	sub := f.client.Subscribe(f.ctx, shop.ChangesChannel(f.url, 1))
 	f.t.Cleanup(func() { _ = sub.Close() })
 	_, err := sub.Receive(f.ctx)
 	f.must(err)
@@ -23,8 +23,8 @@ func (f *fixture) listen() <-chan *redis.Message {
 
 // heard is a message with its changes.
 type heard struct {
-	app.Message
-	changes []app.Change
+	shop.Message
+	changes []shop.Change
 }
 
 // hear takes the next message.
@@ -33,7 +33,7 @@ func (f *fixture) hear(messages <-chan *redis.Message) (h heard) {
 	select {
 	case m := <-messages:
 		var err error
-		h.Message, err = app.ParseMessage(m.Payload)
+		h.Message, err = shop.ParseMessage(m.Payload)
 		f.must(err)
 		for change, err := range h.Changes() {
 			f.must(err)
@@ -45,7 +45,7 @@ func (f *fixture) hear(messages <-chan *redis.Message) (h heard) {
 	return h
 }
 
-func (f *fixture) end() app.ChainEnd {
+func (f *fixture) end() shop.ChainEnd {
 	f.t.Helper()
 	ends, err := f.inventory.ChainEnds(f.ctx)
 	f.must(err)
@@ -56,12 +56,12 @@ func (f *fixture) end() app.ChainEnd {
 func TestMessagesAreAChain(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		messages := f.listen()
-		if end := f.end(); end != (app.ChainEnd{Epoch: testEpoch}) {
+		if end := f.end(); end != (shop.ChainEnd{Epoch: testEpoch}) {
 			t.Fatalf("before any message: %+v", end)
 		}
-		rows := make([]*app.Order, publishChunk+1)
+		rows := make([]*shop.Order, publishChunk+1)
 		for i := range rows {
-			rows[i] = &app.Order{ID: app.ID(i + 1), User: app.ID(100 + i), Partition: 1, Rev: 2}
+			rows[i] = &shop.Order{ID: shop.ID(i + 1), User: shop.ID(100 + i), Partition: 1, Rev: 2}
 		}
 		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows[:1]))
 		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows))
@@ -90,15 +90,15 @@ func TestWhatIsTooLateIsNotTold(t *testing.T) {
 		s := f.openSale(10)
 		f.reserveMany(s, 1)
 		_, entries := f.delivered("node-1", 0)
-		row := []*app.Order{{ID: entries[0].Order, User: 5000, Partition: 1, Rev: 1, State: app.Pending, PayBy: 5}}
-		for name, asOf := range map[string]app.Millis{
-			"past": f.now().Add(-app.PublishWithin - 50*time.Millisecond), "future": f.now().Add(time.Minute),
+		row := []*shop.Order{{ID: entries[0].Order, User: 5000, Partition: 1, Rev: 1, State: shop.Pending, PayBy: 5}}
+		for name, asOf := range map[string]shop.Millis{
+			"past": f.now().Add(-shop.PublishWithin - 50*time.Millisecond), "future": f.now().Add(time.Minute),
 		} {
-			if err := f.inventory.Publish(f.ctx, 1, asOf, row); !errors.Is(err, app.ErrTooLate) {
+			if err := f.inventory.Publish(f.ctx, 1, asOf, row); !errors.Is(err, shop.ErrTooLate) {
 				t.Errorf("%s: published, %v", name, err)
 			}
-			err := f.inventory.Finish(f.ctx, 1, asOf, row, []*app.Entry{&entries[0]})
-			if !errors.Is(err, app.ErrTooLate) {
+			err := f.inventory.Finish(f.ctx, 1, asOf, row, []*shop.Entry{&entries[0]})
+			if !errors.Is(err, shop.ErrTooLate) {
 				t.Errorf("%s: finished, %v", name, err)
 			}
 		}
@@ -108,7 +108,7 @@ func TestWhatIsTooLateIsNotTold(t *testing.T) {
 		if st := f.stats(); st.Pending != 1 || st.Deadlines != 0 {
 			t.Errorf("%+v", st)
 		}
-		f.must(f.inventory.Finish(f.ctx, 1, f.now(), row, []*app.Entry{&entries[0]}))
+		f.must(f.inventory.Finish(f.ctx, 1, f.now(), row, []*shop.Entry{&entries[0]}))
 		if st := f.stats(); st.Pending != 0 || st.Deadlines != 1 || f.end().Told != 1 {
 			t.Errorf("in time: %+v", st)
 		}
@@ -122,19 +122,19 @@ func TestFinishIsOneStep(t *testing.T) {
 		s := f.openSale(10)
 		f.reserveMany(s, 3)
 		_, read := f.delivered("node-1", 0)
-		var rows []*app.Order
-		var entries []*app.Entry
+		var rows []*shop.Order
+		var entries []*shop.Entry
 		for i := range read {
 			e := &read[i]
-			rows = append(rows, &app.Order{
-				ID: e.Order, User: e.User, Partition: 1, State: app.Pending, Rev: 1, PayBy: 1000,
+			rows = append(rows, &shop.Order{
+				ID: e.Order, User: e.User, Partition: 1, State: shop.Pending, Rev: 1, PayBy: 1000,
 			})
 			entries = append(entries, e)
 		}
-		rows[2].State = app.Refused
+		rows[2].State = shop.Refused
 		messages := f.listen()
 		f.inventory.SetEpoch(1, testEpoch-1)
-		if err := f.inventory.Finish(f.ctx, 1, f.now(), rows, entries); !errors.Is(err, app.ErrStaleEpoch) {
+		if err := f.inventory.Finish(f.ctx, 1, f.now(), rows, entries); !errors.Is(err, shop.ErrStaleEpoch) {
 			t.Fatalf("in another epoch: %v", err)
 		}
 		f.inventory.SetEpoch(1, testEpoch)
@@ -165,9 +165,9 @@ func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 	s := f.openSale(10)
 	f.reserveMany(s, 1)
 	_, read := f.delivered("node-1", 0)
-	row := []*app.Order{{ID: read[0].Order, User: read[0].User, Partition: 1, State: app.Pending, Rev: 1, PayBy: 1000}}
+	row := []*shop.Order{{ID: read[0].Order, User: read[0].User, Partition: 1, State: shop.Pending, Rev: 1, PayBy: 1000}}
 	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "1").Err())
-	if err := f.inventory.Finish(f.ctx, 1, f.now(), row, []*app.Entry{&read[0]}); !errors.Is(err, app.ErrTransient) {
+	if err := f.inventory.Finish(f.ctx, 1, f.now(), row, []*shop.Entry{&read[0]}); !errors.Is(err, shop.ErrTransient) {
 		t.Fatalf("without memory: %v", err)
 	}
 	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "0").Err())
@@ -181,18 +181,18 @@ func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 func TestDeliveryNamesTheOldestOpenEntry(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
-		look := func() app.Delivery {
+		look := func() shop.Delivery {
 			t.Helper()
 			d, err := f.inventory.Delivery(f.ctx, 1)
 			f.must(err)
 			return d
 		}
-		if d := look(); d.Open != (app.EntryID{}) || d.Epoch != testEpoch {
+		if d := look(); d.Open != (shop.EntryID{}) || d.Epoch != testEpoch {
 			t.Fatalf("without entries %+v", d)
 		}
 		f.reserveMany(s, 3)
 		first := look()
-		if first.Open == (app.EntryID{}) || first.Open.After(first.Newest) {
+		if first.Open == (shop.EntryID{}) || first.Open.After(first.Newest) {
 			t.Fatalf("nothing is delivered: %+v", first)
 		}
 		_, read := f.delivered("node-1", 0)
@@ -204,11 +204,11 @@ func TestDeliveryNamesTheOldestOpenEntry(t *testing.T) {
 			}
 			f.settle(e)
 		}
-		if d := look(); d.Open != (app.EntryID{}) || d.Newest != first.Newest {
+		if d := look(); d.Open != (shop.EntryID{}) || d.Newest != first.Newest {
 			t.Fatalf("all acknowledged: %+v", d)
 		}
 		f.close(testEpoch+1, true)
-		if _, err := f.inventory.Delivery(f.ctx, 1); !errors.Is(err, app.ErrTransient) {
+		if _, err := f.inventory.Delivery(f.ctx, 1); !errors.Is(err, shop.ErrTransient) {
 			t.Fatalf("while it is closed: %v", err)
 		}
 	})

@@ -9,7 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 )
 
 // queue is a stream of messages that are delivered at least once, and the quarantine of those that cannot be:
@@ -36,7 +37,7 @@ const (
 
 // post appends the postings in args, or checks the mark if there are none, and returns the rest of the script's reply.
 // See post.lua. last is the highest mark that the database knows.
-func (q *queue) post(ctx context.Context, last app.Millis, args ...any) ([]any, error) {
+func (q *queue) post(ctx context.Context, last shop.Millis, args ...any) ([]any, error) {
 	reply, err := postScript.run(ctx, q.client, []string{q.stream, q.mark}, append([]any{int64(last)}, args...)...)
 	if err != nil {
 		return nil, err
@@ -45,10 +46,10 @@ func (q *queue) post(ctx context.Context, last app.Millis, args ...any) ([]any, 
 	case codeDone:
 		return reply[1:], nil
 	case codeHistory:
-		lost := &app.LostError{History: text(reply[2]), Mark: app.Millis(integer(reply[1]))}
+		lost := &outbox.LostError{History: text(reply[2]), Mark: shop.Millis(integer(reply[1]))}
 		lost.Since = lost.Mark
 		if lost.Mark == 0 {
-			lost.Since = app.Millis(integer(reply[3])).Add(-paidRetention)
+			lost.Since = shop.Millis(integer(reply[3])).Add(-paidRetention)
 		}
 		return nil, lost
 	default:
@@ -58,7 +59,7 @@ func (q *queue) post(ctx context.Context, last app.Millis, args ...any) ([]any, 
 
 // Confirm accepts the state of Redis in which the loss was found. It does nothing if that state is over: another node
 // has confirmed it, or the next check finds the next loss.
-func (q *queue) Confirm(ctx context.Context, lost *app.LostError) error {
+func (q *queue) Confirm(ctx context.Context, lost *outbox.LostError) error {
 	_, err := confirmMark.run(ctx, q.client, []string{q.mark}, lost.History, int64(lost.Mark))
 	return err
 }
@@ -95,11 +96,11 @@ func (q *queue) isolate(ctx context.Context, group, id, reason string) (bool, er
 // no body.
 func (q *queue) Replay(ctx context.Context, id string) error {
 	if _, ok := entryID(id); !ok {
-		return fmt.Errorf("quarantined message %.40q: %w", id, app.ErrNoRow)
+		return fmt.Errorf("quarantined message %.40q: %w", id, shop.ErrNoRow)
 	}
 	moved, err := q.move(ctx, replayScript, []string{q.quarantine, q.stream}, id)
 	if err == nil && moved == "" {
-		err = fmt.Errorf("quarantined message %s: %w", id, app.ErrNoRow)
+		err = fmt.Errorf("quarantined message %s: %w", id, shop.ErrNoRow)
 	}
 	return err
 }
@@ -114,7 +115,7 @@ func (q *queue) move(ctx context.Context, s *script, keys []string, args ...any)
 	case codeDone:
 		return text(reply[1]), nil
 	case codeRejected:
-		return "", fmt.Errorf("%w: the message in %s has no body", app.ErrPermanent, keys[0])
+		return "", fmt.Errorf("%w: the message in %s has no body", shop.ErrPermanent, keys[0])
 	default:
 		return "", fmt.Errorf("%s: code %d: %v have a wrong type", s.name, code, keys)
 	}

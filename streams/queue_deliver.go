@@ -11,7 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/semaphore"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 )
 
 // claimEvery is the pause between two passes over all pending messages.
@@ -75,7 +76,7 @@ func (d *Deliverer) due(ctx context.Context, n int) ([]attempt, error) {
 	claimed, err := d.claim(ctx, n)
 	if err == nil && len(claimed) == 0 && d.from == claimStart {
 		_, err = leaveScript.run(ctx, d.client, []string{d.stream}, d.group, "", d.deleteIdle.Milliseconds())
-		app.Sleep(ctx, d.claimEvery)
+		shop.Sleep(ctx, d.claimEvery)
 	}
 	return claimed, err
 }
@@ -121,7 +122,7 @@ func (d *Deliverer) run(ctx context.Context, l *lane, read func(context.Context,
 			fault.reset()
 		} else if ctx.Err() == nil {
 			slog.WarnContext(ctx, "read a queue", "queue", d.stream, "group", d.group, "err", err)
-			app.Sleep(ctx, fault.next())
+			shop.Sleep(ctx, fault.next())
 		}
 	}
 }
@@ -136,13 +137,13 @@ func (d *Deliverer) handle(ctx context.Context, p *pace, a attempt) {
 	began := time.Now()
 	err := d.deliver(ctx, a.XMessage)
 	p.record(err, began)
-	var asked *app.PauseError
+	var asked *outbox.PauseError
 	switch {
 	case err == nil:
 		if err = d.acknowledge(ctx, d.group, a.ID); err == nil {
 			d.delivered.Add(1)
 		}
-	case errors.Is(err, app.ErrRejected):
+	case errors.Is(err, outbox.ErrRejected):
 		err = d.giveUp(ctx, a, err)
 	case errors.As(err, &asked):
 		d.failed.Add(1)
@@ -242,7 +243,7 @@ func (p *pace) wait(ctx context.Context) bool {
 		if left <= 0 {
 			return true
 		}
-		app.Sleep(ctx, left)
+		shop.Sleep(ctx, left)
 	}
 	return false
 }
@@ -258,7 +259,7 @@ func (p *pace) failing() bool {
 func (p *pace) record(err error, began time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err == nil || errors.Is(err, app.ErrRejected) {
+	if err == nil || errors.Is(err, outbox.ErrRejected) {
 		p.faults = 0
 		return
 	}

@@ -12,7 +12,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -38,7 +39,7 @@ type take func(ctx context.Context, name, whole string) error
 type isolated struct {
 	id, name, reason string
 	attempts         int
-	at               app.Millis
+	at               shop.Millis
 }
 
 // onQueues runs a test for postings and e-mails, on Redis and on the embedded one.
@@ -58,14 +59,14 @@ func paidChannel(f *fixture) *channel {
 		queue: &s.queue, f: f, group: "webhook",
 		send: func(names ...string) {
 			f.t.Helper()
-			var postings []app.OutboxMessage
+			var postings []outbox.OutboxMessage
 			for _, name := range names {
-				postings = append(postings, posting(app.ID(number(name)), 2))
+				postings = append(postings, posting(shop.ID(number(name)), 2))
 			}
 			f.append(s, postings...)
 		},
 		deliverer: func(client redis.UniversalClient, consumer string, take take) *Deliverer {
-			deliver := func(ctx context.Context, p app.OutboxMessage) error {
+			deliver := func(ctx context.Context, p outbox.OutboxMessage) error {
 				whole, _ := json.Marshal(p)
 				return take(ctx, p.Order.String(), string(whole))
 			}
@@ -94,7 +95,7 @@ func mailChannel(f *fixture) *channel {
 			}
 		},
 		deliverer: func(client redis.UniversalClient, consumer string, take take) *Deliverer {
-			deliver := func(ctx context.Context, m app.Email, posted app.Millis) error {
+			deliver := func(ctx context.Context, m outbox.Email, posted shop.Millis) error {
 				whole, _ := json.Marshal(m)
 				return take(ctx, m.About, fmt.Sprint(string(whole), posted))
 			}

@@ -12,7 +12,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -40,7 +41,7 @@ func TestRejectedMessagesAreQuarantined(t *testing.T) {
 		var mended atomic.Bool
 		r := newReceiver(c, func(_ context.Context, t try) error {
 			if t.marked && !mended.Load() {
-				return fmt.Errorf("%w: 422 no such product", app.ErrRejected)
+				return fmt.Errorf("%w: 422 no such product", outbox.ErrRejected)
 			}
 			return nil
 		})
@@ -68,7 +69,7 @@ func TestRejectedMessagesAreQuarantined(t *testing.T) {
 			}
 		}
 		for _, id := range []string{found[0].id, "", "-", "1", "x-1", "1-1-1"} {
-			if err := c.Replay(c.f.ctx, id); !errors.Is(err, app.ErrNoRow) {
+			if err := c.Replay(c.f.ctx, id); !errors.Is(err, shop.ErrNoRow) {
 				t.Errorf("replay %q: %v", id, err)
 			}
 			if there, err := c.Drop(c.f.ctx, id); there || err != nil {
@@ -105,7 +106,7 @@ func TestQuarantineIsIdempotent(t *testing.T) {
 		}
 		d.handle(c.f.ctx, &d.fresh.pace, found[2])
 		unreadable := r.await(0, 2)[1]
-		if err := c.Replay(c.f.ctx, unreadable.id); !errors.Is(err, app.ErrPermanent) {
+		if err := c.Replay(c.f.ctx, unreadable.id); !errors.Is(err, shop.ErrPermanent) {
 			t.Errorf("replayed an unreadable entry: %v", err)
 		}
 		if there, err := c.Drop(c.f.ctx, unreadable.id); !there || err != nil {
@@ -125,7 +126,7 @@ func TestPausesAreRespected(t *testing.T) {
 			if opened.Load() {
 				return nil
 			}
-			return &app.PauseError{After: time.Duration(pause.Load()), Err: errors.New("429 Too Many Requests")}
+			return &outbox.PauseError{After: time.Duration(pause.Load()), Err: errors.New("429 Too Many Requests")}
 		})
 		d := r.node("one", time.Millisecond)
 		d.attempts = 2
@@ -331,7 +332,7 @@ func (d *dying) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 func TestNothingIsLostBetweenSteps(t *testing.T) {
 	onQueues(t, func(t *testing.T, c *channel) {
 		for end, result := range map[string]error{
-			"delivered": nil, "rejected": app.ErrRejected, "failed": errAway, "paused": &app.PauseError{Err: errAway},
+			"delivered": nil, "rejected": outbox.ErrRejected, "failed": errAway, "paused": &outbox.PauseError{Err: errAway},
 		} {
 			quarantined := map[string]int{"rejected": 1, "failed": 1}[end]
 			for steps, died := 0, true; died; steps++ {
@@ -382,7 +383,7 @@ func TestPostingsOfAnOrderKeepTheirOrder(t *testing.T) {
 	s := NewPaidStream(f.client)
 	var revs []int // one delivery at a time
 	r := newReceiver(paidChannel(f), nil)
-	d := NewPaidDeliverer(f.client, f.client, "webhook", "one", func(ctx context.Context, p app.OutboxMessage) error {
+	d := NewPaidDeliverer(f.client, f.client, "webhook", "one", func(ctx context.Context, p outbox.OutboxMessage) error {
 		if p.Order != blocked {
 			r.mu.Lock()
 			defer r.mu.Unlock()

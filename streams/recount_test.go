@@ -4,41 +4,41 @@ import (
 	"errors"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // P1, I3: counters are set to what the holds add up to only while no hold has changed since they were read, and once.
 func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(4), f.gate(f.inventory)
-		var last app.Buy
+		var last shop.Buy
 		for i := range 3 {
-			last = buyOf(s, app.ID(100+i), 1, "key-12345")
-			f.wantVerdict(g, last, app.VerdictReserved)
+			last = buyOf(s, shop.ID(100+i), 1, "key-12345")
+			f.wantVerdict(g, last, shop.VerdictReserved)
 		}
 		key := f.inventory.parts[1].keys.sale(s.ID)
 		f.must(f.client.HSet(f.ctx, key, "done", 3).Err()) // all have their rows
 		f.must(f.client.HSet(f.ctx, key, "stock", 0, "held", 4).Err())
 		mark := f.mark(s)
-		right := app.Correction{At: mark, Held: 3, Stock: 1}
-		correct := func(c app.Correction, want bool) {
+		right := shop.Correction{At: mark, Held: 3, Stock: 1}
+		correct := func(c shop.Correction, want bool) {
 			t.Helper()
 			if did, err := f.inventory.Correct(f.ctx, s.Ref(), c); err != nil || did != want {
 				t.Fatalf("corrected: %v, want %v, %v", did, want, err)
 			}
 		}
-		for what, wrong := range map[string]app.Correction{
+		for what, wrong := range map[string]shop.Correction{
 			"another sum": {At: mark, Held: 3}, "below zero": {At: mark, Held: 5, Stock: -1},
 		} {
-			if _, err := f.inventory.Correct(f.ctx, s.Ref(), wrong); !errors.Is(err, app.ErrPermanent) {
+			if _, err := f.inventory.Correct(f.ctx, s.Ref(), wrong); !errors.Is(err, shop.ErrPermanent) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
 
-		hold := app.SoldHold{Sale: s.Ref(), Order: last.Order, Hold: 1}
+		hold := shop.SoldHold{Sale: s.Ref(), Order: last.Order, Hold: 1}
 		for what, move := range map[string]func() error{
 			"a sale": func() error {
-				_, err := f.inventory.Sell(f.ctx, []app.SoldHold{hold})
+				_, err := f.inventory.Sell(f.ctx, []shop.SoldHold{hold})
 				return err
 			},
 			"a reservation under way": func() error { return f.client.HIncrBy(f.ctx, key, "tickets", 1).Err() },
@@ -48,11 +48,11 @@ func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 			if f.mark(s) == before {
 				t.Errorf("%s leaves the mark as it was", what)
 			}
-			correct(app.Correction{At: before, Held: 3, Stock: 1}, false)
+			correct(shop.Correction{At: before, Held: 3, Stock: 1}, false)
 		}
 		f.must(f.client.HSet(f.ctx, key, "tickets", 3).Err())
 		correct(right, false) // the hold was sold since
-		right = app.Correction{At: f.mark(s), Held: 2, Sold: 1, Stock: 1}
+		right = shop.Correction{At: f.mark(s), Held: 2, Sold: 1, Stock: 1}
 		correct(right, true)
 		correct(right, false)
 		if a := f.audit(s); a.Held != 2 || a.Sold != 1 || a.Stock != 1 {
@@ -63,11 +63,11 @@ func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 		}
 		stale := right
 		stale.At.Epoch--
-		if _, err := f.inventory.Correct(f.ctx, s.Ref(), stale); !errors.Is(err, app.ErrStaleEpoch) {
+		if _, err := f.inventory.Correct(f.ctx, s.Ref(), stale); !errors.Is(err, shop.ErrStaleEpoch) {
 			t.Errorf("another epoch: %v", err)
 		}
-		if did, err := f.inventory.Correct(f.ctx, app.SaleRef{ID: 1, Partition: 1}, right); did ||
-			!errors.Is(err, app.ErrLost) {
+		if did, err := f.inventory.Correct(f.ctx, shop.SaleRef{ID: 1, Partition: 1}, right); did ||
+			!errors.Is(err, shop.ErrLost) {
 			t.Errorf("a sale that is not there: %v, %v", did, err)
 		}
 	})
@@ -76,30 +76,30 @@ func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 // Whatever changes a hold changes the mark, also what leaves the sums as they were.
 func TestEveryMoveChangesTheMark(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s, g := f.openSale(10, func(s *app.Sale) { s.Limit = 9 }), f.gate(f.inventory)
+		s, g := f.openSale(10, func(s *shop.Sale) { s.Limit = 9 }), f.gate(f.inventory)
 		a, b := buyOf(s, 1, 1, "key-00001"), buyOf(s, 1, 1, "key-00002")
 		hold := func(no int64) error {
-			_, err := f.inventory.Hold(f.ctx, app.HoldRequest{Sale: s.Ref(), Order: a.Order, User: 1, Hold: no, Qty: 1})
+			_, err := f.inventory.Hold(f.ctx, shop.HoldRequest{Sale: s.Ref(), Order: a.Order, User: 1, Hold: no, Qty: 1})
 			return err
 		}
 		for _, step := range []struct {
 			what string
 			do   func() error
 		}{
-			{"reserve", func() error { f.wantVerdict(g, a, app.VerdictReserved); return nil }},
-			{"reserve again", func() error { f.wantVerdict(g, b, app.VerdictReserved); return nil }},
+			{"reserve", func() error { f.wantVerdict(g, a, shop.VerdictReserved); return nil }},
+			{"reserve again", func() error { f.wantVerdict(g, b, shop.VerdictReserved); return nil }},
 			{"take over", func() error { return hold(2) }},
 			{"return", func() error {
-				_, err := f.inventory.Return(f.ctx, []app.Return{{Sale: s.Ref(), Order: a.Order, Hold: 2, User: 1}})
+				_, err := f.inventory.Return(f.ctx, []shop.Return{{Sale: s.Ref(), Order: a.Order, Hold: 2, User: 1}})
 				return err
 			}},
 			{"hold", func() error { return hold(3) }},
 			{"sell", func() error {
-				_, err := f.inventory.Sell(f.ctx, []app.SoldHold{{Sale: s.Ref(), Order: a.Order, Hold: 3}})
+				_, err := f.inventory.Sell(f.ctx, []shop.SoldHold{{Sale: s.Ref(), Order: a.Order, Hold: 3}})
 				return err
 			}},
 			{"withdraw", func() error {
-				_, err := f.inventory.Withdraw(f.ctx, []app.SoldHold{{Sale: s.Ref(), Order: a.Order, Hold: 3}})
+				_, err := f.inventory.Withdraw(f.ctx, []shop.SoldHold{{Sale: s.Ref(), Order: a.Order, Hold: 3}})
 				return err
 			}},
 		} {
@@ -113,7 +113,7 @@ func TestEveryMoveChangesTheMark(t *testing.T) {
 	})
 }
 
-func (f *fixture) mark(s *app.Sale) app.HoldsMark {
+func (f *fixture) mark(s *shop.Sale) shop.HoldsMark {
 	f.t.Helper()
 	mark, err := f.inventory.Mark(f.ctx, s.Ref())
 	f.must(err)

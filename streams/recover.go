@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 // will begin, a later epoch. lost: Redis has lost writes, and the sales are restored from rows. Otherwise nothing was
 // found missing in the history given; ErrTransient: another one has begun since.
 func (l *Inventory) Close(
-	ctx context.Context, partition int, claim int64, lost bool, history string, h app.DatabaseHistory,
+	ctx context.Context, partition int, claim int64, lost bool, history string, h shop.DatabaseHistory,
 ) error {
 	_, err := l.run(ctx, closeScript, partition, metaKey, claim, lost, history, h.Server, h.Generation)
 	return err
@@ -34,7 +34,7 @@ func (l *Inventory) Close(
 // Open sets epoch, seq and the history of the database, and lets buys in again, from this node at once. rebuilt: the
 // sales were restored from rows, and the stream begins anew.
 func (l *Inventory) Open(
-	ctx context.Context, partition int, claim, seq int64, rebuilt bool, h app.DatabaseHistory,
+	ctx context.Context, partition int, claim, seq int64, rebuilt bool, h shop.DatabaseHistory,
 ) error {
 	keys := func(k *partitionKeys) []string {
 		return []string{k.meta, k.orders, k.waiting, k.attempts, k.orders + ":before"}
@@ -49,7 +49,7 @@ func (l *Inventory) Open(
 }
 
 // Note records how far the database has come. ErrStaleEpoch: another history is recorded.
-func (l *Inventory) Note(ctx context.Context, partition int, h app.DatabaseHistory) error {
+func (l *Inventory) Note(ctx context.Context, partition int, h shop.DatabaseHistory) error {
 	_, err := l.run(ctx, noteScript, partition, metaKey, l.Epoch(partition), h.Server, h.Generation, h.Beat, h.Lossless)
 	return err
 }
@@ -74,13 +74,13 @@ func (l *Inventory) Accept(ctx context.Context, partition int, server string) er
 }
 
 // Leftover walks through all entries that the stream still has, oldest first, settled ones included.
-func (l *Inventory) Leftover(ctx context.Context, partition int, each func([]app.Entry) error) error {
+func (l *Inventory) Leftover(ctx context.Context, partition int, each func([]shop.Entry) error) error {
 	k, err := l.keys(partition)
 	if err != nil {
 		return err
 	}
 	return eachPage(ctx, l.client, k.orders, leftoverPage, func(page []redis.XMessage) error {
-		entries := make([]app.Entry, len(page))
+		entries := make([]shop.Entry, len(page))
 		for i, m := range page {
 			entries[i] = parseEntry(partition, m)
 		}
@@ -91,8 +91,8 @@ func (l *Inventory) Leftover(ctx context.Context, partition int, each func([]app
 // Evidence reads what the partition knows of orders of one sale: their holds, and whether their buyers' records name
 // them. It is of one instant only while the partition is closed. loaded is false when the sale is not in Redis.
 func (l *Inventory) Evidence(
-	ctx context.Context, sale app.SaleRef, orders []app.Order,
-) (found []app.Evidence, loaded bool, err error) {
+	ctx context.Context, sale shop.SaleRef, orders []shop.Order,
+) (found []shop.Evidence, loaded bool, err error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil || len(orders) == 0 {
 		return nil, err == nil, err
@@ -114,10 +114,10 @@ func (l *Inventory) Evidence(
 	if err != nil {
 		return nil, false, fmt.Errorf("look for %d orders of sale %s: %w", len(orders), sale.ID, transient(err))
 	}
-	found = make([]app.Evidence, len(orders))
+	found = make([]shop.Evidence, len(orders))
 	for i, id := range fields {
 		e := &found[i]
-		e.DueAt = app.Millis(deadlines.Val()[i])
+		e.DueAt = shop.Millis(deadlines.Val()[i])
 		e.Named = strings.Contains(text(records.Val()[i]), id+":")
 		if value, ok := holds.Val()[i].(string); ok {
 			hold, err := parseHold(id, value)
@@ -132,20 +132,20 @@ func (l *Inventory) Evidence(
 
 // Record reads the reservation of an order from its buyer's record, for an operator: user, key, hash, ticket and units.
 // It reads all buyers of the sale. ErrNoRow: no record names the order.
-func (l *Inventory) Record(ctx context.Context, sale app.SaleRef, order app.ID) (app.Entry, error) {
+func (l *Inventory) Record(ctx context.Context, sale shop.SaleRef, order shop.ID) (shop.Entry, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
-		return app.Entry{}, err
+		return shop.Entry{}, err
 	}
 	hold, err := l.client.HGet(ctx, k.open(sale.ID), order.String()).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return app.Entry{}, fmt.Errorf("read the hold of order %s: %w", order, transient(err))
+		return shop.Entry{}, fmt.Errorf("read the hold of order %s: %w", order, transient(err))
 	}
 	open, _ := parseHold(order.String(), hold)
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
 		var pairs []string
 		if pairs, cursor, err = l.client.HScan(ctx, k.buyers(sale.ID), cursor, "", buyersPage).Result(); err != nil {
-			return app.Entry{}, fmt.Errorf("read the buyers of sale %s: %w", sale.ID, transient(err))
+			return shop.Entry{}, fmt.Errorf("read the buyers of sale %s: %w", sale.ID, transient(err))
 		}
 		for i := 0; i < len(pairs); i += 2 {
 			_, after, named := strings.Cut(pairs[i+1], order.String()+":")
@@ -154,22 +154,22 @@ func (l *Inventory) Record(ctx context.Context, sale app.SaleRef, order app.ID) 
 			}
 			record, _, _ := strings.Cut(after, ";")
 			parts := strings.SplitN(record, ":", 3) // hash:ticket:key
-			user, err := app.ParseID(pairs[i])
+			user, err := shop.ParseID(pairs[i])
 			if err != nil || len(parts) != 3 {
-				return app.Entry{}, fmt.Errorf("%w: record of buyer %q in sale %s", app.ErrPermanent, pairs[i], sale.ID)
+				return shop.Entry{}, fmt.Errorf("%w: record of buyer %q in sale %s", shop.ErrPermanent, pairs[i], sale.ID)
 			}
-			return app.Entry{
+			return shop.Entry{
 				Order: order, Sale: sale.ID, Partition: sale.Partition, User: user, Hash: parts[0],
 				Ticket: number(parts[1]), Key: parts[2], Hold: max(open.Hold, 1), Qty: max(open.Qty, 1),
 			}, nil
 		}
 	}
-	return app.Entry{}, fmt.Errorf("order %s in the records of sale %s: %w", order, sale.ID, app.ErrNoRow)
+	return shop.Entry{}, fmt.Errorf("order %s in the records of sale %s: %w", order, sale.ID, shop.ErrNoRow)
 }
 
 // SetAside makes a dead letter of an entry that cannot become a row. Its hold is kept. It reports whether it did so
 // now.
-func (l *Inventory) SetAside(ctx context.Context, claim int64, e *app.Entry, reason string) (bool, error) {
+func (l *Inventory) SetAside(ctx context.Context, claim int64, e *shop.Entry, reason string) (bool, error) {
 	keys := func(k *partitionKeys) []string {
 		return []string{k.meta, k.orders, k.waiting, k.dead, k.sale(e.Sale)}
 	}
@@ -178,13 +178,13 @@ func (l *Inventory) SetAside(ctx context.Context, claim int64, e *app.Entry, rea
 }
 
 // Stick says why a sale may not go on; "": it may.
-func (l *Inventory) Stick(ctx context.Context, claim int64, sale app.SaleRef, reason string) error {
+func (l *Inventory) Stick(ctx context.Context, claim int64, sale shop.SaleRef, reason string) error {
 	_, err := l.run(ctx, stickScript, sale.Partition, saleKeys(sale.ID), claim, reason)
 	return err
 }
 
 // Restore replaces one sale with the state given, in the recovery that has the claim.
-func (l *Inventory) Restore(ctx context.Context, claim int64, s app.SaleState) error {
+func (l *Inventory) Restore(ctx context.Context, claim int64, s shop.SaleState) error {
 	part := func(name string, args []any) error {
 		args = append([]any{claim, name}, args...)
 		if _, err := l.run(ctx, restoreScript, s.Sale.Partition, saleKeys(s.Sale.ID), args...); err != nil {
@@ -209,14 +209,14 @@ func (l *Inventory) Restore(ctx context.Context, claim int64, s app.SaleState) e
 // restored makes the pairs of the buyers and open hashes from rows. Holds are kept for held and sold units; units count
 // to the limit as long as the state holds them. The rows do not name the pass a buyer spent last, so every pass that is
 // not newer than the buyer's last reservation counts as spent.
-func restored(sale *app.Sale, orders []app.Order) (buyers, open []any) {
+func restored(sale *shop.Sale, orders []shop.Order) (buyers, open []any) {
 	type buyer struct {
 		units   int
 		count   int
-		last    app.Millis // reservation
+		last    shop.Millis // reservation
 		records strings.Builder
 	}
-	byUser := make(map[app.ID]*buyer)
+	byUser := make(map[shop.ID]*buyer)
 	for i := range orders {
 		o := &orders[i]
 		b := byUser[o.User]
@@ -229,7 +229,7 @@ func restored(sale *app.Sale, orders []app.Order) (buyers, open []any) {
 		fmt.Fprintf(&b.records, "%d:%s:%d:%s;", o.ID, o.ContentHash, o.Ticket, o.Key)
 		if o.HoldsUnits() {
 			b.units += o.Qty
-			if o.State != app.Refunded {
+			if o.State != shop.Refunded {
 				open = append(open, o.ID.String(), holdValue(o))
 			}
 		}
@@ -245,7 +245,7 @@ func restored(sale *app.Sale, orders []app.Order) (buyers, open []any) {
 }
 
 // holdValue is the value that the scripts would have given the order's hold.
-func holdValue(o *app.Order) string {
+func holdValue(o *shop.Order) string {
 	value := strconv.FormatInt(o.Hold, 10) + ":" + strconv.Itoa(o.Qty)
 	if o.State.Sold() {
 		value += soldMark

@@ -10,13 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // leftover are the entries that the stream of partition 1 still has.
-func (f *fixture) leftover() (entries []app.Entry) {
+func (f *fixture) leftover() (entries []shop.Entry) {
 	f.t.Helper()
-	f.must(f.inventory.Leftover(f.ctx, 1, func(page []app.Entry) error {
+	f.must(f.inventory.Leftover(f.ctx, 1, func(page []shop.Entry) error {
 		entries = append(entries, page...)
 		return nil
 	}))
@@ -33,8 +33,8 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 		s := f.openSale(10)
 		f.reserveMany(s, 1)
 		entry := f.leftover()[0]
-		state := func(stock int64) app.SaleState {
-			return app.SaleState{Sale: s, Stock: stock, Withdrawn: 10 - stock}
+		state := func(stock int64) shop.SaleState {
+			return shop.SaleState{Sale: s, Stock: stock, Withdrawn: 10 - stock}
 		}
 		steps := func(claim int64, want error) {
 			t.Helper()
@@ -54,15 +54,15 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 		closes := func() {
 			t.Helper()
 			err := f.inventory.Close(f.ctx, 1, testEpoch+1, true, "", database)
-			if !errors.Is(err, app.ErrStaleEpoch) {
+			if !errors.Is(err, shop.ErrStaleEpoch) {
 				t.Errorf("closed by the earlier recovery: %v", err)
 			}
 		}
 		closes()
-		steps(testEpoch+1, app.ErrStaleEpoch)
+		steps(testEpoch+1, shop.ErrStaleEpoch)
 		f.open(testEpoch+2, 1, true)
 		closes()
-		steps(testEpoch+1, app.ErrPermanent) // none runs any more
+		steps(testEpoch+1, shop.ErrPermanent) // none runs any more
 		if a, st := f.audit(s), f.stats(); a.Stock != 5 || a.Stuck != "" || st.Dead != 0 {
 			t.Errorf("%+v, %+v; want what the later recovery restored", a.Counters, st)
 		}
@@ -74,31 +74,31 @@ func TestClosedPartitionKeepsItsState(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
 		mine := buyOf(s, 11, 1, "key-one-1")
-		order := f.wantVerdict(g, mine, app.VerdictReserved).Order
-		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved)
+		order := f.wantVerdict(g, mine, shop.VerdictReserved).Order
+		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictReserved)
 		c, entries := f.delivered("node-1", 0)
 		f.settle(entries[1])
 		before, streams := f.audit(s), f.stats()
 		f.close(testEpoch+1, false)
-		f.wantVerdict(g, mine, app.VerdictRecovering)
-		f.wantVerdict(g, buyOf(s, 13, 1, "key-new-1"), app.VerdictRecovering)
-		hold := app.HoldRequest{Sale: s.Ref(), Order: order, User: 11, Hold: 2, Qty: 1}
-		if v, err := f.inventory.Hold(f.ctx, hold); v != app.VerdictRecovering || err != nil {
+		f.wantVerdict(g, mine, shop.VerdictRecovering)
+		f.wantVerdict(g, buyOf(s, 13, 1, "key-new-1"), shop.VerdictRecovering)
+		hold := shop.HoldRequest{Sale: s.Ref(), Order: order, User: 11, Hold: 2, Qty: 1}
+		if v, err := f.inventory.Hold(f.ctx, hold); v != shop.VerdictRecovering || err != nil {
 			t.Errorf("hold: verdict %d, %v", v, err)
 		}
-		sold := []app.SoldHold{{Sale: s.Ref(), Order: order, Hold: 1}}
-		_, returned := f.inventory.Return(f.ctx, []app.Return{{Sale: s.Ref(), Order: order, Hold: 1, User: 11}})
+		sold := []shop.SoldHold{{Sale: s.Ref(), Order: order, Hold: 1}}
+		_, returned := f.inventory.Return(f.ctx, []shop.Return{{Sale: s.Ref(), Order: order, Hold: 1, User: 11}})
 		_, sell := f.inventory.Sell(f.ctx, sold)
 		_, withdraw := f.inventory.Withdraw(f.ctx, sold)
 		_, retire := f.inventory.Retire(f.ctx, s.Ref())
 		for name, err := range map[string]error{
 			"return": returned, "sell": sell, "withdraw": withdraw, "retire": retire,
-			"finish": f.inventory.Finish(f.ctx, 1, 0, nil, []*app.Entry{&entries[0]}),
-			"end":    c.end(f.ctx, testEpoch, entries[0], app.ErrPermanent, 5),
-			"terms":  f.inventory.SetTerms(f.ctx, &app.Sale{ID: s.ID, Partition: 1, Version: 99}),
+			"finish": f.inventory.Finish(f.ctx, 1, 0, nil, []*shop.Entry{&entries[0]}),
+			"end":    c.end(f.ctx, testEpoch, entries[0], shop.ErrPermanent, 5),
+			"terms":  f.inventory.SetTerms(f.ctx, &shop.Sale{ID: s.ID, Partition: 1, Version: 99}),
 			"note":   f.inventory.Note(f.ctx, 1, database),
 		} {
-			if !errors.Is(err, app.ErrTransient) {
+			if !errors.Is(err, shop.ErrTransient) {
 				t.Errorf("%s: %v, want ErrTransient", name, err)
 			}
 		}
@@ -228,13 +228,13 @@ func TestOpenRecordsTheDatabase(t *testing.T) {
 			{"bbbb0002", database.Server + " aaaa0001"},
 			{"aaaa0001", database.Server + " bbbb0002"},
 		} {
-			h := app.DatabaseHistory{Server: c.server, Generation: int64(i) + 2, Beat: 7, Lossless: i%2 == 0}
+			h := shop.DatabaseHistory{Server: c.server, Generation: int64(i) + 2, Beat: 7, Lossless: i%2 == 0}
 			claim := int64(testEpoch + 1 + i)
 			f.close(claim, false)
 			f.must(f.inventory.Open(f.ctx, 1, claim, 0, false, h))
 			f.inventory.SetEpoch(1, claim)
 			f.wantDatabase(h, c.replaced)
-			f.must(f.inventory.Open(f.ctx, 1, claim, 0, false, app.DatabaseHistory{})) // a lost reply
+			f.must(f.inventory.Open(f.ctx, 1, claim, 0, false, shop.DatabaseHistory{})) // a lost reply
 			f.wantDatabase(h, c.replaced)
 		}
 		f.must(f.inventory.Accept(f.ctx, 1, "bbbb0002"))
@@ -245,9 +245,9 @@ func TestOpenRecordsTheDatabase(t *testing.T) {
 }
 
 // wantDatabase compares what partition 1 has recorded of the database; replaced are servers with a space between.
-func (f *fixture) wantDatabase(h app.DatabaseHistory, replaced string) {
+func (f *fixture) wantDatabase(h shop.DatabaseHistory, replaced string) {
 	f.t.Helper()
-	want := app.RecordedHistory{
+	want := shop.RecordedHistory{
 		Server: h.Server, Generation: h.Generation, Beat: h.Beat, Lossless: h.Lossless,
 		Replaced: strings.Fields(replaced),
 	}
@@ -259,14 +259,14 @@ func (f *fixture) wantDatabase(h app.DatabaseHistory, replaced string) {
 // P2: the recorded beat never decreases, and only a recovery records another server or generation.
 func TestNoteNeverGoesBack(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		h := app.DatabaseHistory{Server: database.Server, Generation: 1, Beat: 9, Lossless: true}
+		h := shop.DatabaseHistory{Server: database.Server, Generation: 1, Beat: 9, Lossless: true}
 		f.must(f.inventory.Note(f.ctx, 1, h))
 		f.must(f.inventory.Note(f.ctx, 1, database)) // late
 		f.wantDatabase(h, "")
-		for _, other := range []app.DatabaseHistory{
+		for _, other := range []shop.DatabaseHistory{
 			{Server: "bbbb0002", Generation: 1, Beat: 99}, {Server: h.Server, Generation: 2, Beat: 99},
 		} {
-			if err := f.inventory.Note(f.ctx, 1, other); !errors.Is(err, app.ErrStaleEpoch) {
+			if err := f.inventory.Note(f.ctx, 1, other); !errors.Is(err, shop.ErrStaleEpoch) {
 				t.Errorf("note of %+v: %v", other, err)
 			}
 		}
@@ -282,17 +282,17 @@ func TestNoteNeverGoesBack(t *testing.T) {
 // of an order names its hold, its record and its deadline.
 func TestOrderIsFoundByItsBuyersRecord(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s, g := f.openSale(10, func(s *app.Sale) { s.Limit = 9 }), f.gate(f.inventory)
+		s, g := f.openSale(10, func(s *shop.Sale) { s.Limit = 9 }), f.gate(f.inventory)
 		f.reserveMany(s, 3)
-		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
 		b := buyOf(s, 11, 2, "key-one-2")
-		f.wantVerdict(g, b, app.VerdictReserved)
-		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{{Order: b.Order, PayBy: 5000}}))
-		want := app.Entry{
+		f.wantVerdict(g, b, shop.VerdictReserved)
+		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: b.Order, PayBy: 5000}}))
+		want := shop.Entry{
 			Order: b.Order, Sale: s.ID, Partition: 1, User: 11, Hash: b.Hash, Ticket: 5, Key: b.Key, Hold: 1, Qty: 2,
 		}
-		orders := []app.Order{{ID: b.Order, User: 11}, {ID: newID(), User: 11}}
-		look := func(want app.Entry, evidence ...app.Evidence) {
+		orders := []shop.Order{{ID: b.Order, User: 11}, {ID: newID(), User: 11}}
+		look := func(want shop.Entry, evidence ...shop.Evidence) {
 			t.Helper()
 			got, err := f.inventory.Record(f.ctx, s.Ref(), b.Order)
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -303,15 +303,15 @@ func TestOrderIsFoundByItsBuyersRecord(t *testing.T) {
 				t.Errorf("evidence: loaded %v, %v (-want +got):\n%s", loaded, err, diff)
 			}
 		}
-		held := &app.OpenHold{Order: b.Order, Hold: 1, Qty: 2}
-		look(want, app.Evidence{Hold: held, Named: true, DueAt: 5000}, app.Evidence{})
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: b.Order, Hold: 1, User: 11}}, true)
+		held := &shop.OpenHold{Order: b.Order, Hold: 1, Qty: 2}
+		look(want, shop.Evidence{Hold: held, Named: true, DueAt: 5000}, shop.Evidence{})
+		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: b.Order, Hold: 1, User: 11}}, true)
 		want.Qty = 1 // the record does not tell
-		look(want, app.Evidence{Named: true, DueAt: 5000}, app.Evidence{})
-		if _, err := f.inventory.Record(f.ctx, s.Ref(), newID()); !errors.Is(err, app.ErrNoRow) {
+		look(want, shop.Evidence{Named: true, DueAt: 5000}, shop.Evidence{})
+		if _, err := f.inventory.Record(f.ctx, s.Ref(), newID()); !errors.Is(err, shop.ErrNoRow) {
 			t.Errorf("record of an unknown order: %v", err)
 		}
-		absent := app.SaleRef{ID: newID(), Partition: 1}
+		absent := shop.SaleRef{ID: newID(), Partition: 1}
 		if _, loaded, err := f.inventory.Evidence(f.ctx, absent, orders); loaded || err != nil {
 			t.Errorf("evidence of an absent sale: loaded %v, %v", loaded, err)
 		}
@@ -322,27 +322,27 @@ func TestOrderIsFoundByItsBuyersRecord(t *testing.T) {
 func TestStuckSaleKeepsItsKeys(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
-		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
 		stick := func(claim int64, reason string) {
 			t.Helper()
 			f.close(claim, false)
 			f.must(f.inventory.Stick(f.ctx, claim, s.Ref(), reason))
-			absent := app.SaleRef{ID: newID(), Partition: 1}
-			if err := f.inventory.Stick(f.ctx, claim, absent, reason); !errors.Is(err, app.ErrLost) {
+			absent := shop.SaleRef{ID: newID(), Partition: 1}
+			if err := f.inventory.Stick(f.ctx, claim, absent, reason); !errors.Is(err, shop.ErrLost) {
 				t.Errorf("stick an absent sale: %v", err)
 			}
 			f.open(claim, 1, false)
 			if c := f.counters(s); c.Stuck != reason || c.Paused != (reason != "") {
 				t.Errorf("%+v, want stuck %q", c, reason)
 			}
-			d := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated)
+			d := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictRepeated)
 			if d.Order != first.Order {
 				t.Errorf("repeated as order %s, want %s", d.Order, first.Order)
 			}
 		}
 		stick(testEpoch+1, "order 5: no hold")
-		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictPaused)
+		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictPaused)
 		stick(testEpoch+2, "")
-		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictReserved)
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -19,7 +19,7 @@ func TestAnswersWaitForReplicas(t *testing.T) {
 	f := newFixture(t, primary.URL)
 	f.inventory.replicas = 1
 	g, s := f.gate(f.inventory), f.openSale(10)
-	first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+	first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
 	tickets := func(url string) string {
 		t.Helper()
 		n, err := dial(t, url).HGet(f.ctx, f.inventory.parts[s.Partition].keys.sale(s.ID), "tickets").Result()
@@ -32,7 +32,7 @@ func TestAnswersWaitForReplicas(t *testing.T) {
 	link.Stall()
 	b := buyOf(s, 12, 1, "key-two-1")
 	for range 2 {
-		if d, err := decided(f.ctx, g, b); !errors.Is(err, app.ErrTransient) {
+		if d, err := decided(f.ctx, g, b); !errors.Is(err, shop.ErrTransient) {
 			t.Fatalf("a buy that no replica has: %+v, %v", d, err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestAnswersWaitForReplicas(t *testing.T) {
 		t.Fatalf("the primary has %s tickets, want that of the buy without an answer, once", n)
 	}
 	link.Restore()
-	f.wantVerdict(g, b, app.VerdictReserved)
+	f.wantVerdict(g, b, shop.VerdictReserved)
 	if n := tickets(replica.URL); n != "2" {
 		t.Errorf("both were answered, and the replica has %s tickets", n)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -122,22 +122,22 @@ func (s *says) isAMoment(ctx context.Context, client redis.UniversalClient) {
 		return
 	}
 	l.SetEpoch(1, testEpoch)
-	sale := app.SaleRef{ID: 7, Partition: 1}
+	sale := shop.SaleRef{ID: 7, Partition: 1}
 	worker := NewConsumer(l, 1, "worker", newDesk(), ConsumerOptions{Block: time.Millisecond})
 	for what, do := range map[string]func() error{
-		"counters": func() error { _, err := l.Counters(ctx, []app.SaleRef{sale}); return err },
+		"counters": func() error { _, err := l.Counters(ctx, []shop.SaleRef{sale}); return err },
 		"state":    func() error { _, err := l.State(ctx, 1); return err },
 		"lacks": func() error {
-			_, err := l.Lacks(ctx, 1, testEpoch, []app.Witness{{Sale: sale, User: 1, Order: 2}})
+			_, err := l.Lacks(ctx, 1, testEpoch, []shop.Witness{{Sale: sale, User: 1, Order: 2}})
 			return err
 		},
 		"delivery": func() error { _, err := l.Delivery(ctx, 1); return err },
-		"buyers":   func() error { _, err := l.Buyers(ctx, sale, app.BuyersMark{}); return err },
+		"buyers":   func() error { _, err := l.Buyers(ctx, sale, shop.BuyersMark{}); return err },
 		"waiting":  func() error { _, err := l.Waiting(ctx, 1); return err },
-		"finish":   func() error { return l.Finish(ctx, 1, 1, nil, []*app.Entry{{StreamID: "1-1", Sale: 7}}) },
-		"publish":  func() error { return l.Publish(ctx, 1, 1, []*app.Order{{ID: 2}}) },
-		"return":   func() error { _, err := l.Return(ctx, []app.Return{{Sale: sale, Order: 2}}); return err },
-		"schedule": func() error { return l.Schedule(ctx, 1, []app.Deadline{{Order: 2, PayBy: 3}}) },
+		"finish":   func() error { return l.Finish(ctx, 1, 1, nil, []*shop.Entry{{StreamID: "1-1", Sale: 7}}) },
+		"publish":  func() error { return l.Publish(ctx, 1, 1, []*shop.Order{{ID: 2}}) },
+		"return":   func() error { _, err := l.Return(ctx, []shop.Return{{Sale: sale, Order: 2}}); return err },
+		"schedule": func() error { return l.Schedule(ctx, 1, []shop.Deadline{{Order: 2, PayBy: 3}}) },
 		"stats":    func() error { _, err := l.Stats(ctx); return err },
 		"chains":   func() error { _, err := l.ChainEnds(ctx); return err },
 		"consume":  func() error { return worker.runOnce(ctx) },
@@ -153,10 +153,10 @@ func (s *says) isAMoment(ctx context.Context, client redis.UniversalClient) {
 
 func (s *says) wantMoment(what string, err error) {
 	s.t.Helper()
-	if !errors.Is(err, app.ErrTransient) {
+	if !errors.Is(err, shop.ErrTransient) {
 		s.t.Errorf("%s: %s: %v", s.name, what, err)
 	}
-	for _, other := range []error{app.ErrMisconfigured, app.ErrPermanent, app.ErrLost, app.ErrStaleEpoch} {
+	for _, other := range []error{shop.ErrMisconfigured, shop.ErrPermanent, shop.ErrLost, shop.ErrStaleEpoch} {
 		if errors.Is(err, other) {
 			s.t.Errorf("%s: %s: taken for %v: %v", s.name, what, other, err)
 		}
@@ -164,7 +164,7 @@ func (s *says) wantMoment(what string, err error) {
 }
 
 // sameBuy looks that every try of a buy is the same one.
-func (s *says) sameBuy(ctx context.Context, l *Inventory, sale app.SaleRef) {
+func (s *says) sameBuy(ctx context.Context, l *Inventory, sale shop.SaleRef) {
 	s.t.Helper()
 	g := NewGate(l)
 	defer g.Close()
@@ -173,7 +173,7 @@ func (s *says) sameBuy(ctx context.Context, l *Inventory, sale app.SaleRef) {
 		s.calls = nil
 		s.mu.Unlock()
 		began := time.Now()
-		_, err := decided(ctx, g, app.Buy{Order: 11, User: 12, Sale: sale, Qty: 1, Key: "key-same-1", Hash: "h"})
+		_, err := decided(ctx, g, shop.Buy{Order: 11, User: 12, Sale: sale, Qty: 1, Key: "key-same-1", Hash: "h"})
 		s.wantMoment("buy", err)
 		s.mu.Lock()
 		defer s.mu.Unlock()

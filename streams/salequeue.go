@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // saleQueue is the queue of one sale, with a goroutine that makes its calls one at a time. The first buy makes it, it
@@ -13,7 +13,7 @@ import (
 // nothing: Redis runs them one by one, and the groups get smaller.
 type saleQueue struct {
 	gate *Gate
-	sale app.SaleRef
+	sale shop.SaleRef
 	wake chan struct{} // a buy has come; wakes a sleeping queue
 
 	// Guarded by gate.mu.
@@ -37,7 +37,7 @@ type saleQueue struct {
 
 var saleQueues = sync.Pool{New: func() any { return &saleQueue{wake: make(chan struct{}, 1)} }}
 
-func newSaleQueue(g *Gate, sale app.SaleRef) *saleQueue {
+func newSaleQueue(g *Gate, sale shop.SaleRef) *saleQueue {
 	q := saleQueues.Get().(*saleQueue)
 	q.gate, q.sale, q.saleID = g, sale, sale.ID.String()
 	q.part = &g.inventory.parts[sale.Partition]
@@ -111,11 +111,11 @@ func (q *saleQueue) gather() (more bool, rest time.Duration) {
 		seen++
 		switch {
 		case g.closed:
-			q.conclude(w, app.GateAnswer{}, errGateClosed)
+			q.conclude(w, shop.GateAnswer{}, errGateClosed)
 		case g.TurnsAway != nil && g.TurnsAway(w.buy.Sale.ID, w.buy.User):
-			q.conclude(w, app.GateAnswer{Verdict: app.VerdictSoldOut, Order: w.buy.Order, Unasked: true}, nil)
+			q.conclude(w, shop.GateAnswer{Verdict: shop.VerdictSoldOut, Order: w.buy.Order, Unasked: true}, nil)
 		case now.After(w.until):
-			q.conclude(w, app.GateAnswer{}, errTooLate)
+			q.conclude(w, shop.GateAnswer{}, errTooLate)
 		default:
 			q.group = append(q.group, w)
 		}

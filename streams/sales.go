@@ -6,21 +6,21 @@ import (
 	"strconv"
 	"strings"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // holdsPage is how many holds a step of a scan reads, about.
 const holdsPage = 1000
 
 // Create writes a sale that was never loaded, unarmed; an existing one is not changed (I7). Such a sale has no orders.
-func (l *Inventory) Create(ctx context.Context, epoch int64, s app.SaleState) error {
+func (l *Inventory) Create(ctx context.Context, epoch int64, s shop.SaleState) error {
 	args := append([]any{epoch, s.Sale.Version}, saleFields(s)...)
 	_, err := l.run(ctx, createScript, s.Sale.Partition, saleKeys(s.Sale.ID), args...)
 	return err
 }
 
 // saleFields are the field, value pairs of a sale hash, unarmed.
-func saleFields(s app.SaleState) []any {
+func saleFields(s shop.SaleState) []any {
 	fields := []any{
 		"price", s.Sale.PriceFen, "version", s.Sale.Version,
 		"opens", int64(s.Sale.OpensAt), "closes", int64(s.Sale.ClosesAt), "limit", s.Sale.Limit, "cap", s.Sale.Cap,
@@ -41,36 +41,36 @@ func saleFields(s app.SaleState) []any {
 const outField = "out:"
 
 // Arm starts an existing sale. ErrLost: it is not in Redis.
-func (l *Inventory) Arm(ctx context.Context, epoch int64, sale app.SaleRef) error {
+func (l *Inventory) Arm(ctx context.Context, epoch int64, sale shop.SaleRef) error {
 	_, err := l.run(ctx, armScript, sale.Partition, saleKeys(sale.ID), epoch)
 	return err
 }
 
 // Retire deletes the keys of a closed sale; false: something of it is left.
-func (l *Inventory) Retire(ctx context.Context, sale app.SaleRef) (bool, error) {
+func (l *Inventory) Retire(ctx context.Context, sale shop.SaleRef) (bool, error) {
 	keys := func(k *partitionKeys) []string { return append(saleKeys(sale.ID)(k), k.watching(sale.ID)) }
 	reply, err := l.run(ctx, retireScript, sale.Partition, keys, l.Epoch(sale.Partition))
 	return err == nil && integer(reply[0]) == codeDone, err
 }
 
 // Audit reads a sale's numbers, buyers and open holds at one instant.
-func (l *Inventory) Audit(ctx context.Context, sale app.SaleRef) (app.SaleAudit, error) {
+func (l *Inventory) Audit(ctx context.Context, sale shop.SaleRef) (shop.SaleAudit, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
-		return app.SaleAudit{}, err
+		return shop.SaleAudit{}, err
 	}
 	reply, err := auditScript.run(ctx, l.client, []string{k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID)})
 	if err != nil {
-		return app.SaleAudit{}, err
+		return shop.SaleAudit{}, err
 	}
 	hash, buyers, open := fieldsOf(list(reply[0])), list(reply[1]), list(reply[2])
 	values := make([]any, len(counterFields))
 	for i, f := range counterFields {
 		values[i] = hash[f]
 	}
-	seen := app.SaleAudit{
+	seen := shop.SaleAudit{
 		Counters: counters(sale.ID, values), Burnt: number(text(hash["burnt"])),
-		Units: make(map[app.ID]int64, len(buyers)/2), Out: make(map[int64]int64),
+		Units: make(map[shop.ID]int64, len(buyers)/2), Out: make(map[int64]int64),
 	}
 	for name, value := range hash {
 		if act, is := strings.CutPrefix(name, outField); is {
@@ -78,9 +78,9 @@ func (l *Inventory) Audit(ctx context.Context, sale app.SaleRef) (app.SaleAudit,
 		}
 	}
 	for i := 0; i+1 < len(buyers); i += 2 {
-		user, err := app.ParseID(text(buyers[i]))
+		user, err := shop.ParseID(text(buyers[i]))
 		if err != nil {
-			return app.SaleAudit{}, fmt.Errorf("%w: buyer: %w", app.ErrPermanent, err)
+			return shop.SaleAudit{}, fmt.Errorf("%w: buyer: %w", shop.ErrPermanent, err)
 		}
 		units, _, _ := strings.Cut(text(buyers[i+1]), "|")
 		seen.Units[user] = number(units)
@@ -88,7 +88,7 @@ func (l *Inventory) Audit(ctx context.Context, sale app.SaleRef) (app.SaleAudit,
 	for i := 0; i+1 < len(open); i += 2 {
 		hold, err := parseHold(text(open[i]), text(open[i+1]))
 		if err != nil {
-			return app.SaleAudit{}, err
+			return shop.SaleAudit{}, err
 		}
 		seen.Holds = append(seen.Holds, hold)
 	}
@@ -96,7 +96,7 @@ func (l *Inventory) Audit(ctx context.Context, sale app.SaleRef) (app.SaleAudit,
 }
 
 // Holds scans the open holds of a sale; the next cursor is 0 at the end.
-func (l *Inventory) Holds(ctx context.Context, sale app.SaleRef, cursor uint64) ([]app.OpenHold, uint64, error) {
+func (l *Inventory) Holds(ctx context.Context, sale shop.SaleRef, cursor uint64) ([]shop.OpenHold, uint64, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
 		return nil, 0, err
@@ -105,7 +105,7 @@ func (l *Inventory) Holds(ctx context.Context, sale app.SaleRef, cursor uint64) 
 	if err != nil {
 		return nil, 0, fmt.Errorf("scan holds of sale %s: %w", sale.ID, transient(err))
 	}
-	holds := make([]app.OpenHold, 0, len(pairs)/2)
+	holds := make([]shop.OpenHold, 0, len(pairs)/2)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		hold, err := parseHold(pairs[i], pairs[i+1])
 		if err != nil {
@@ -117,14 +117,14 @@ func (l *Inventory) Holds(ctx context.Context, sale app.SaleRef, cursor uint64) 
 }
 
 // parseHold reads a field of a sale's open hash: order → hold:qty, see lua/hold_of.lua.
-func parseHold(order, value string) (app.OpenHold, error) {
+func parseHold(order, value string) (shop.OpenHold, error) {
 	value, sold := strings.CutSuffix(value, soldMark)
 	parts := strings.Split(value, ":")
-	id, err := app.ParseID(order)
+	id, err := shop.ParseID(order)
 	if err != nil || len(parts) != 2 {
-		return app.OpenHold{}, fmt.Errorf("%w: hold %q of order %q", app.ErrPermanent, value, order)
+		return shop.OpenHold{}, fmt.Errorf("%w: hold %q of order %q", shop.ErrPermanent, value, order)
 	}
-	return app.OpenHold{Order: id, Hold: number(parts[0]), Qty: int(number(parts[1])), Sold: sold}, nil
+	return shop.OpenHold{Order: id, Hold: number(parts[0]), Qty: int(number(parts[1])), Sold: sold}, nil
 }
 
 // number reads a decimal that a script has written; anything else is 0.
@@ -134,7 +134,7 @@ func number(s string) int64 {
 }
 
 // SetTerms applies an operator's changes of a sale to buys. See app.SaleKeeper.
-func (l *Inventory) SetTerms(ctx context.Context, s *app.Sale) error {
+func (l *Inventory) SetTerms(ctx context.Context, s *shop.Sale) error {
 	_, err := l.run(ctx, termsScript, s.Partition, saleKeys(s.ID), l.Epoch(s.Partition),
 		s.Version, s.PriceFen, s.Limit, s.Cap,
 		int64(s.OpensAt), int64(s.ClosesAt), s.Paused, s.Added, restAfterEmpty.Milliseconds())
@@ -142,8 +142,8 @@ func (l *Inventory) SetTerms(ctx context.Context, s *app.Sale) error {
 }
 
 // Terms reads the terms of a sale. See app.Inventory.
-func (l *Inventory) Terms(ctx context.Context, sale app.SaleRef) (app.SaleTerms, error) {
-	terms := app.SaleTerms{ID: sale.ID}
+func (l *Inventory) Terms(ctx context.Context, sale shop.SaleRef) (shop.SaleTerms, error) {
+	terms := shop.SaleTerms{ID: sale.ID}
 	k, err := l.keys(sale.Partition)
 	if err != nil {
 		return terms, err
@@ -154,17 +154,17 @@ func (l *Inventory) Terms(ctx context.Context, sale app.SaleRef) (app.SaleTerms,
 		return terms, fmt.Errorf("read the terms of sale %s: %w", sale.ID, transient(err))
 	}
 	if values[0] == nil {
-		return terms, fmt.Errorf("%w: sale %s is not in Redis", app.ErrLost, sale.ID)
+		return terms, fmt.Errorf("%w: sale %s is not in Redis", shop.ErrLost, sale.ID)
 	}
 	n := func(i int) int64 { return number(text(values[i])) }
 	terms.Version, terms.PriceFen, terms.Limit, terms.Cap = n(0), n(1), int(n(2)), int(n(3))
-	terms.OpensAt, terms.ClosesAt, terms.Paused = app.Millis(n(4)), app.Millis(n(5)), n(6) == 1
+	terms.OpensAt, terms.ClosesAt, terms.Paused = shop.Millis(n(4)), shop.Millis(n(5)), n(6) == 1
 	terms.Initial, terms.Added = n(7), n(8)
 	return terms, nil
 }
 
 // TakeOut removes free units from a sale, once for each act. See app.SaleKeeper.
-func (l *Inventory) TakeOut(ctx context.Context, sale app.SaleRef, act, units int64) (taken, epoch int64, err error) {
+func (l *Inventory) TakeOut(ctx context.Context, sale shop.SaleRef, act, units int64) (taken, epoch int64, err error) {
 	if _, err := l.keys(sale.Partition); err != nil {
 		return 0, 0, err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 //go:embed lua/*.lua
@@ -99,9 +99,9 @@ func ScriptSHA(name string) string {
 const (
 	codeDone       = 0
 	codeAlready    = 1 // nothing had to be done, or nothing can be yet; see the script
-	codeNotLoaded  = int64(app.VerdictNotLoaded)
-	codeRecovering = int64(app.VerdictRecovering)
-	codeEpoch      = int64(app.VerdictEpoch)
+	codeNotLoaded  = int64(shop.VerdictNotLoaded)
+	codeRecovering = int64(shop.VerdictRecovering)
+	codeEpoch      = int64(shop.VerdictEpoch)
 	codeAbsent     = 16 // Redis knows nothing of the partition
 	codeBroken     = 17 // a key has a wrong type: someone else wrote to it
 	codeRejected   = 18 // an argument or the partition's state does not fit

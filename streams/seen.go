@@ -3,7 +3,7 @@ package streams
 import (
 	"sync"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // seen is what this node knows to have been accepted in a partition, in one epoch. Every call of reserve.lua carries
@@ -13,17 +13,17 @@ type seen struct {
 	mu    sync.Mutex
 	epoch int64
 	seq   int64
-	last  map[app.ID]accepted // of each sale
+	last  map[shop.ID]accepted // of each sale
 }
 
 // accepted names a reservation.
 type accepted struct {
 	seq         int64
-	user, order app.ID // 0: only the seq is known
+	user, order shop.ID // 0: only the seq is known
 }
 
 // of returns what a call for the sale carries in this epoch.
-func (s *seen) of(epoch int64, sale app.ID) (seq int64, last accepted) {
+func (s *seen) of(epoch int64, sale shop.ID) (seq int64, last accepted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.epoch != epoch {
@@ -33,7 +33,7 @@ func (s *seen) of(epoch int64, sale app.ID) (seq int64, last accepted) {
 }
 
 // add records a reply of Redis about the sale.
-func (s *seen) add(epoch int64, sale app.ID, r accepted) {
+func (s *seen) add(epoch int64, sale shop.ID, r accepted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -49,7 +49,7 @@ func (s *seen) add(epoch int64, sale app.ID, r accepted) {
 }
 
 func (s *seen) forget(epoch int64) {
-	s.epoch, s.seq, s.last = epoch, 0, make(map[app.ID]accepted)
+	s.epoch, s.seq, s.last = epoch, 0, make(map[shop.ID]accepted)
 }
 
 // begin switches to an epoch that began at the seq given, and returns how many reservations that this node has seen are
@@ -75,20 +75,20 @@ func (s *seen) highest() (epoch, seq int64) {
 }
 
 // witnesses lists the newest reservation of each sale.
-func (s *seen) witnesses(epoch int64, partition int) (of []app.Witness) {
+func (s *seen) witnesses(epoch int64, partition int) (of []shop.Witness) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.epoch != epoch {
 		return nil
 	}
 	for sale, r := range s.last {
-		of = append(of, app.Witness{Sale: app.SaleRef{ID: sale, Partition: partition}, User: r.user, Order: r.order})
+		of = append(of, shop.Witness{Sale: shop.SaleRef{ID: sale, Partition: partition}, User: r.user, Order: r.order})
 	}
 	return of
 }
 
 // drop removes a sale that is no longer in Redis.
-func (s *seen) drop(sale app.ID) {
+func (s *seen) drop(sale shop.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.last, sale)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -38,23 +38,23 @@ func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
 	f := onRedis(t)
 	s, other := f.openSale(50), f.openSale(50)
 	mine, theirs := f.gate(f.inventory), f.gate(f.node(f.client))
-	buy := func(g *Gate, s *app.Sale, user int, want app.Verdict) {
+	buy := func(g *Gate, s *shop.Sale, user int, want shop.Verdict) {
 		t.Helper()
-		f.wantVerdict(g, buyOf(s, app.ID(user), 1, fmt.Sprintf("key-%05d", user)), want)
+		f.wantVerdict(g, buyOf(s, shop.ID(user), 1, fmt.Sprintf("key-%05d", user)), want)
 	}
-	buy(mine, s, 100, app.VerdictReserved)
-	buy(theirs, s, 101, app.VerdictReserved)
+	buy(mine, s, 100, shop.VerdictReserved)
+	buy(theirs, s, 101, shop.VerdictReserved)
 	putBack := f.copyOf()
-	buy(mine, s, 102, app.VerdictReserved)
-	buy(mine, s, 103, app.VerdictReserved)
+	buy(mine, s, 102, shop.VerdictReserved)
+	buy(mine, s, 103, shop.VerdictReserved)
 	putBack()
 	f.stale.Store(0)
-	buy(mine, other, 200, app.VerdictRecovering) // behind
-	buy(theirs, s, 104, app.VerdictReserved)
-	buy(theirs, s, 105, app.VerdictReserved)
-	buy(theirs, s, 106, app.VerdictReserved)
+	buy(mine, other, 200, shop.VerdictRecovering) // behind
+	buy(theirs, s, 104, shop.VerdictReserved)
+	buy(theirs, s, 105, shop.VerdictReserved)
+	buy(theirs, s, 106, shop.VerdictReserved)
 	before := f.audit(s)
-	buy(mine, s, 102, app.VerdictRecovering) // caught up, and more
+	buy(mine, s, 102, shop.VerdictRecovering) // caught up, and more
 	if f.stale.Load() != 2 {
 		t.Errorf("a look was asked for %d times, want 2", f.stale.Load())
 	}
@@ -68,7 +68,7 @@ func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
 	if err != nil || len(lost) != 1 || lost[0].User != 103 {
 		t.Errorf("missing is %+v, %v; want the order of user 103", lost, err)
 	}
-	buy(mine, s, 107, app.VerdictRecovering) // still: what was seen is not forgotten by looking
+	buy(mine, s, 107, shop.VerdictRecovering) // still: what was seen is not forgotten by looking
 }
 
 // afterLook does something when Redis has answered a look, and before whoever asked hears of it.
@@ -93,10 +93,10 @@ func TestWhatIsBoughtDuringALookIsNotMissing(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s, g := f.openSale(50), f.gate(f.inventory)
-	f.wantVerdict(g, buyOf(s, 100, 1, "key-before"), app.VerdictReserved)
+	f.wantVerdict(g, buyOf(s, 100, 1, "key-before"), shop.VerdictReserved)
 	f.must(f.client.ScriptLoad(f.ctx, lookScript.text).Err())
 	f.client.AddHook(&afterLook{then: func() {
-		f.wantVerdict(g, buyOf(s, 101, 1, "key-during"), app.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 101, 1, "key-during"), shop.VerdictReserved)
 	}})
 	if st := f.state(1); st.Seq != 1 || st.Seen != 1 {
 		t.Errorf("Redis is at seq %d and this node has seen %d, want 1 of both", st.Seq, st.Seen)
@@ -111,22 +111,22 @@ func TestWhatIsBoughtDuringALookIsNotMissing(t *testing.T) {
 func TestWitnessesAreLookedFor(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(50)
-		d := f.wantVerdict(f.gate(f.inventory), buyOf(s, 100, 1, "key-one-1"), app.VerdictReserved)
-		row := app.Witness{Sale: s.Ref(), User: 100, Order: d.Order}
+		d := f.wantVerdict(f.gate(f.inventory), buyOf(s, 100, 1, "key-one-1"), shop.VerdictReserved)
+		row := shop.Witness{Sale: s.Ref(), User: 100, Order: d.Order}
 		young := f.node(f.client)
-		lacks := func(l *Inventory, want int, rows ...app.Witness) {
+		lacks := func(l *Inventory, want int, rows ...shop.Witness) {
 			t.Helper()
 			if lost, err := l.Lacks(f.ctx, 1, testEpoch, rows); err != nil || len(lost) != want {
 				t.Fatalf("missing are %+v, %v; want %d", lost, err, want)
 			}
 		}
 		lacks(young, 0, row)
-		lacks(young, 1, row, app.Witness{Sale: s.Ref(), User: 100, Order: newID()})
-		lacks(young, 1, app.Witness{Sale: s.Ref(), User: 7, Order: d.Order})
-		lacks(young, 0, app.Witness{Sale: app.SaleRef{ID: newID(), Partition: 1}, User: 7, Order: newID()})
+		lacks(young, 1, row, shop.Witness{Sale: s.Ref(), User: 100, Order: newID()})
+		lacks(young, 1, shop.Witness{Sale: s.Ref(), User: 7, Order: d.Order})
+		lacks(young, 0, shop.Witness{Sale: shop.SaleRef{ID: newID(), Partition: 1}, User: 7, Order: newID()})
 		f.must(f.client.HDel(f.ctx, f.inventory.parts[1].keys.buyers(s.ID), "100").Err())
 		lacks(young, 1) // it has looked once, and has seen the order in the stream
-		f.wantVerdict(f.gate(young), buyOf(s, 101, 1, "key-two-1"), app.VerdictRecovering)
+		f.wantVerdict(f.gate(young), buyOf(s, 101, 1, "key-two-1"), shop.VerdictRecovering)
 		f.must(f.client.Unlink(f.ctx, f.inventory.parts[1].keys.sale(s.ID)).Err())
 		lacks(young, 0)
 	})
@@ -140,7 +140,7 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	wire := kit.NewProxy(t, server.URL)
 	f := newFixture(t, wire.URL)
 	s, g, other := f.openSale(50), f.gate(f.inventory), f.gate(f.node(f.client))
-	f.wantVerdict(g, buyOf(s, 100, 1, "key-one-1"), app.VerdictReserved)
+	f.wantVerdict(g, buyOf(s, 100, 1, "key-one-1"), shop.VerdictReserved)
 	first, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
 	if len(first.History) != 40 || first.Confirmed != first.History || first.Followed != "" {
@@ -149,8 +149,8 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	server.Kill()
 	server.Start()
 	kit.Eventually(t, patience, func() (bool, string) { return f.answers() })
-	f.wantVerdict(g, buyOf(s, 101, 1, "key-two-1"), app.VerdictRecovering)
-	f.wantVerdict(other, buyOf(s, 101, 1, "key-two-1"), app.VerdictRecovering)
+	f.wantVerdict(g, buyOf(s, 101, 1, "key-two-1"), shop.VerdictRecovering)
+	f.wantVerdict(other, buyOf(s, 101, 1, "key-two-1"), shop.VerdictRecovering)
 	again, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
 	if again.History == first.History || again.Confirmed != first.History || again.Followed != "" {
@@ -160,8 +160,8 @@ func TestHistoryBeginsAnew(t *testing.T) {
 		t.Fatal("a look at another history was believed")
 	}
 	f.must(f.inventory.Confirm(f.ctx, 1, again))
-	f.wantVerdict(g, buyOf(s, 101, 1, "key-two-1"), app.VerdictReserved)
-	f.wantVerdict(other, buyOf(s, 102, 1, "key-three"), app.VerdictReserved)
+	f.wantVerdict(g, buyOf(s, 101, 1, "key-two-1"), shop.VerdictReserved)
+	f.wantVerdict(other, buyOf(s, 102, 1, "key-three"), shop.VerdictReserved)
 
 	f.delivered("node-1", 2)
 	replica := kit.StartRedis(t, kit.RedisOptions{Durable: true})
@@ -170,7 +170,7 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	replica.Promote()
 	wire.Redirect(replica.URL)
 	kit.Eventually(t, patience, func() (bool, string) { return f.answers() })
-	f.wantVerdict(g, buyOf(s, 103, 1, "key-four1"), app.VerdictRecovering)
+	f.wantVerdict(g, buyOf(s, 103, 1, "key-four1"), shop.VerdictRecovering)
 	promoted, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
 	if promoted.Confirmed != again.History || promoted.Followed == "" || promoted.History == again.History {
@@ -196,7 +196,7 @@ func TestRecoveryOnAnotherServerStartsOver(t *testing.T) {
 	}
 	restart()
 	err = f.inventory.Close(f.ctx, 1, testEpoch+1, false, looked.History, database)
-	if !errors.Is(err, app.ErrTransient) {
+	if !errors.Is(err, shop.ErrTransient) {
 		t.Fatalf("closed on a server that was started since the look: %v", err)
 	}
 	if s, err := f.inventory.State(f.ctx, 1); err != nil || s.Recovering || s.Confirmed != looked.History {
@@ -204,7 +204,7 @@ func TestRecoveryOnAnotherServerStartsOver(t *testing.T) {
 	}
 	f.close(testEpoch+1, false)
 	restart()
-	if err := f.inventory.Open(f.ctx, 1, testEpoch+1, 0, false, database); !errors.Is(err, app.ErrTransient) {
+	if err := f.inventory.Open(f.ctx, 1, testEpoch+1, 0, false, database); !errors.Is(err, shop.ErrTransient) {
 		t.Fatalf("opened on a server that was started since the close: %v", err)
 	}
 	f.close(testEpoch+1, true)

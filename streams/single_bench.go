@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // SingleGate is what the gate is compared with, and not a part of the program: one script call per buy, as it comes,
@@ -19,7 +19,7 @@ type SingleGate struct{ inventory *Inventory }
 func NewSingleGate(l *Inventory) *SingleGate { return &SingleGate{l} }
 
 // Reserve answers a buy with a call of its own, see app.Gate.
-func (g *SingleGate) Reserve(b app.Buy, until time.Time, then func(app.GateAnswer, error)) {
+func (g *SingleGate) Reserve(b shop.Buy, until time.Time, then func(shop.GateAnswer, error)) {
 	go func() {
 		ctx, cancel := context.WithDeadline(context.Background(), until)
 		defer cancel()
@@ -27,33 +27,33 @@ func (g *SingleGate) Reserve(b app.Buy, until time.Time, then func(app.GateAnswe
 	}()
 }
 
-func (g *SingleGate) reserve(ctx context.Context, b app.Buy) (app.GateAnswer, error) {
+func (g *SingleGate) reserve(ctx context.Context, b shop.Buy) (shop.GateAnswer, error) {
 	k, err := g.inventory.keys(b.Sale.Partition)
 	if err != nil {
-		return app.GateAnswer{}, err
+		return shop.GateAnswer{}, err
 	}
 	keys := []string{k.meta, k.orders, k.waiting, k.sale(b.Sale.ID), k.buyers(b.Sale.ID), k.open(b.Sale.ID)}
 	reply, err := reserveScript.run(ctx, g.inventory.client, keys, g.inventory.Epoch(b.Sale.Partition),
 		g.inventory.backlog,
 		b.Sale.ID.String(), 0, 0, 0, int64(b.Order), int64(b.User), int64(b.Qty), b.Key, b.Hash, b.Address)
 	if err != nil {
-		return app.GateAnswer{}, err
+		return shop.GateAnswer{}, err
 	}
 	if code := integer(reply[0]); code != codeDone {
-		return app.GateAnswer{Verdict: app.Verdict(code)}, g.inventory.turnedAway(b.Sale.Partition, code)
+		return shop.GateAnswer{Verdict: shop.Verdict(code)}, g.inventory.turnedAway(b.Sale.Partition, code)
 	}
-	d := app.GateAnswer{
-		Verdict: app.VerdictReserved, Order: b.Order, Done: integer(reply[1]), Free: integer(reply[2]),
+	d := shop.GateAnswer{
+		Verdict: shop.VerdictReserved, Order: b.Order, Done: integer(reply[1]), Free: integer(reply[2]),
 		Ticket: integer(reply[3]),
 	}
 	if len(reply) == 5 {
 		return d, nil
 	}
-	d.Verdict, d.Ticket = app.Verdict(integer(reply[6])), 0
-	if d.Verdict == app.VerdictRepeated || d.Verdict == app.VerdictOtherHash {
+	d.Verdict, d.Ticket = shop.Verdict(integer(reply[6])), 0
+	if d.Verdict == shop.VerdictRepeated || d.Verdict == shop.VerdictOtherHash {
 		ticket, order, _ := strings.Cut(text(reply[7]), ":")
-		if d.Order, err = app.ParseID(order); err != nil {
-			return app.GateAnswer{}, fmt.Errorf("%w: stored order of key %s: %w", app.ErrTransient, b.Key, err)
+		if d.Order, err = shop.ParseID(order); err != nil {
+			return shop.GateAnswer{}, fmt.Errorf("%w: stored order of key %s: %w", shop.ErrTransient, b.Key, err)
 		}
 		d.Ticket = number(ticket)
 	}

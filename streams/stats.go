@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // probeLife is the TTL of the key by which Stats tries a write.
@@ -22,7 +22,7 @@ func (l *Inventory) Stats(ctx context.Context) ([]StreamStats, error) {
 	}
 	read := func(ctx context.Context, some []int) ([]StreamStats, error) { return l.statsOf(ctx, some, now) }
 	groups, err := apart(ctx, l, l.all(), readPatience, read)
-	if err != nil && app.AwayOf(err) == nil {
+	if err != nil && shop.AwayOf(err) == nil {
 		return nil, fmt.Errorf("read stream numbers: %w", err)
 	}
 	stats := make([]StreamStats, len(l.parts))
@@ -47,7 +47,7 @@ func (l *Inventory) all() []int {
 }
 
 // statsOf reads the numbers of some partitions in one pipeline.
-func (l *Inventory) statsOf(ctx context.Context, partitions []int, now app.Millis) ([]StreamStats, error) {
+func (l *Inventory) statsOf(ctx context.Context, partitions []int, now shop.Millis) ([]StreamStats, error) {
 	type reads struct {
 		groups    *redis.XInfoGroupsCmd
 		pending   *redis.XPendingCmd
@@ -86,7 +86,7 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now app.Milli
 		for i, value := range c.meta.Val() {
 			meta[i] = number(text(value))
 		}
-		s.ClosedAt = app.Millis(meta[1])
+		s.ClosedAt = shop.Millis(meta[1])
 		for _, g := range c.groups.Val() {
 			if g.Name != group {
 				continue
@@ -115,7 +115,7 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now app.Milli
 }
 
 // withUnread finds the oldest undelivered entry of streams without a pending one: the one behind the last delivered.
-func (l *Inventory) withUnread(ctx context.Context, stats []StreamStats, unread map[int]string, now app.Millis) error {
+func (l *Inventory) withUnread(ctx context.Context, stats []StreamStats, unread map[int]string, now shop.Millis) error {
 	next := make(map[int]*redis.XMessageSliceCmd, len(unread))
 	for _, s := range stats {
 		if _, some := unread[s.Partition]; some && s.Oldest == 0 {
@@ -143,27 +143,27 @@ func (l *Inventory) withUnread(ctx context.Context, stats []StreamStats, unread 
 }
 
 // age is the age of an entry, at least 1 ms.
-func age(now app.Millis, entry string) time.Duration {
+func age(now shop.Millis, entry string) time.Duration {
 	id, _ := entryID(entry)
-	return max(time.Millisecond, now.Sub(app.Millis(id.Time)))
+	return max(time.Millisecond, now.Sub(shop.Millis(id.Time)))
 }
 
 // Delivery returns how far the consumers of a partition are, at one instant. It fails while a new history of Redis is
 // not confirmed.
-func (l *Inventory) Delivery(ctx context.Context, partition int) (app.Delivery, error) {
+func (l *Inventory) Delivery(ctx context.Context, partition int) (shop.Delivery, error) {
 	k, err := l.keys(partition)
 	if err != nil {
-		return app.Delivery{}, err
+		return shop.Delivery{}, err
 	}
 	reply, err := deliveryScript.run(ctx, l.client, []string{k.meta, k.orders})
 	if err != nil {
-		return app.Delivery{}, fmt.Errorf("look at the consumers of partition %d: %w", partition, err)
+		return shop.Delivery{}, fmt.Errorf("look at the consumers of partition %d: %w", partition, err)
 	}
 	if code := integer(reply[0]); code != codeDone {
-		return app.Delivery{}, fmt.Errorf("%w: nobody has looked yet whether Redis has all of partition %d (code %d)",
-			app.ErrTransient, partition, code)
+		return shop.Delivery{}, fmt.Errorf("%w: nobody has looked yet whether Redis has all of partition %d (code %d)",
+			shop.ErrTransient, partition, code)
 	}
-	d := app.Delivery{Epoch: number(text(reply[1]))}
+	d := shop.Delivery{Epoch: number(text(reply[1]))}
 	d.Newest, _ = entryID(text(reply[2]))
 	pending := text(reply[3])
 	delivered, _ := entryID(text(reply[4]))
@@ -171,7 +171,7 @@ func (l *Inventory) Delivery(ctx context.Context, partition int) (app.Delivery, 
 	case pending != "":
 		d.Open, _ = entryID(pending)
 	case delivered != d.Newest: // the next one, or one before it, is not delivered
-		d.Open = app.EntryID{Time: delivered.Time, Number: delivered.Number + 1}
+		d.Open = shop.EntryID{Time: delivered.Time, Number: delivered.Number + 1}
 	}
 	return d, nil
 }

@@ -11,12 +11,15 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/ports"
+	"stampede/app/recovery"
+	"stampede/app/shop"
 )
 
 // restAfterEmpty is the cooldown of units that return to an empty stock: longer than any sold-out flag of a node
 // (app.FlagLife), so that no buy is accepted that a valid flag does not know (I9).
-const restAfterEmpty = app.FlagLife + 50*time.Millisecond
+const restAfterEmpty = shop.FlagLife + 50*time.Millisecond
 
 // Options say on what the inventory works.
 type Options struct {
@@ -35,7 +38,7 @@ type Options struct {
 	// server.
 	Namespace string
 	// Frame encodes the order event in messages, without line breaks. Nil: the order as JSON.
-	Frame func(o *app.Order) []byte
+	Frame func(o *shop.Order) []byte
 	// OnStale is called while the partition is not what this node believes: another epoch, being recovered, or gone. It
 	// must return at once. May be nil.
 	OnStale func(partition int)
@@ -55,12 +58,12 @@ type Inventory struct {
 	servers  *servers
 
 	namespace string
-	frame     func(o *app.Order) []byte
+	frame     func(o *shop.Order) []byte
 
 	reads waitingReads
 
 	viewersMu sync.Mutex
-	viewers   map[app.SaleRef]viewersReading
+	viewers   map[shop.SaleRef]viewersReading
 }
 
 // partition is what this node knows of one partition.
@@ -71,11 +74,11 @@ type partition struct {
 }
 
 var (
-	_ app.Inventory     = (*Inventory)(nil)
-	_ app.DeadLetterBox = (*Inventory)(nil)
-	_ app.Notifier      = (*Inventory)(nil)
-	_ app.Chains        = (*Inventory)(nil)
-	_ app.Gate          = (*Gate)(nil)
+	_ ports.Inventory        = (*Inventory)(nil)
+	_ recovery.DeadLetterBox = (*Inventory)(nil)
+	_ order.Notifier         = (*Inventory)(nil)
+	_ shop.Chains            = (*Inventory)(nil)
+	_ order.Gate             = (*Gate)(nil)
 )
 
 // New makes an inventory. It touches nothing in Redis; SetEpoch must be called for a partition before anything is
@@ -90,13 +93,13 @@ func New(o Options) (*Inventory, error) {
 	l := &Inventory{
 		client: o.Client, blocking: cmp.Or(o.BlockingClient, o.Client), backlog: cmp.Or(o.Backlog, 50_000),
 		replicas: o.Replicas, onStale: o.OnStale, metrics: o.Metrics, parts: make([]partition, o.Partitions),
-		namespace: o.Namespace, frame: o.Frame, viewers: make(map[app.SaleRef]viewersReading),
+		namespace: o.Namespace, frame: o.Frame, viewers: make(map[shop.SaleRef]viewersReading),
 	}
 	if l.onStale == nil {
 		l.onStale = func(int) {}
 	}
 	if l.frame == nil {
-		l.frame = func(o *app.Order) []byte { b, _ := json.Marshal(o); return b }
+		l.frame = func(o *shop.Order) []byte { b, _ := json.Marshal(o); return b }
 	}
 	if l.metrics == nil {
 		l.metrics = NewMetrics()
@@ -120,7 +123,7 @@ func (l *Inventory) Epoch(partition int) int64 { return l.parts[partition].epoch
 // keys returns the keys of a partition; ErrPermanent if it does not exist.
 func (l *Inventory) keys(partition int) (*partitionKeys, error) {
 	if partition < 0 || partition >= len(l.parts) {
-		return nil, fmt.Errorf("%w: partition %d of %d", app.ErrPermanent, partition, len(l.parts))
+		return nil, fmt.Errorf("%w: partition %d of %d", shop.ErrPermanent, partition, len(l.parts))
 	}
 	return &l.parts[partition].keys, nil
 }
@@ -132,23 +135,23 @@ func (l *Inventory) turnedAway(partition int, code int64) error {
 	case codeDone, codeAlready:
 		return nil
 	case codeNotLoaded:
-		return fmt.Errorf("%w: the sale is not in Redis", app.ErrLost)
+		return fmt.Errorf("%w: the sale is not in Redis", shop.ErrLost)
 	case codeRecovering:
-		err = fmt.Errorf("%w: the partition is being recovered", app.ErrTransient)
+		err = fmt.Errorf("%w: the partition is being recovered", shop.ErrTransient)
 	case codeEpoch:
-		err = app.ErrStaleEpoch
+		err = shop.ErrStaleEpoch
 	case codeAbsent:
-		err = fmt.Errorf("%w: Redis knows nothing of it", app.ErrLost)
+		err = fmt.Errorf("%w: Redis knows nothing of it", shop.ErrLost)
 	case codeBroken:
-		err = fmt.Errorf("%w: a key has a wrong type", app.ErrLost)
+		err = fmt.Errorf("%w: a key has a wrong type", shop.ErrLost)
 	case codeBehind:
-		err = fmt.Errorf("%w: Redis lacks what this node has seen in it", app.ErrLost)
+		err = fmt.Errorf("%w: Redis lacks what this node has seen in it", shop.ErrLost)
 	case codeTooLate:
-		return app.ErrTooLate
+		return shop.ErrTooLate
 	case codeHistory:
-		err = fmt.Errorf("%w: Redis began another history and was not looked at yet", app.ErrTransient)
+		err = fmt.Errorf("%w: Redis began another history and was not looked at yet", shop.ErrTransient)
 	default:
-		return fmt.Errorf("%w: code %d", app.ErrPermanent, code)
+		return fmt.Errorf("%w: code %d", shop.ErrPermanent, code)
 	}
 	l.onStale(partition)
 	return fmt.Errorf("partition %d: %w", partition, err)

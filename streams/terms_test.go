@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // Terms count by version, whatever order they come in; units that were added are sold, and only once.
 func TestTerms(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(1), f.gate(f.inventory)
-		f.wantVerdict(g, buyOf(s, 1, 1, "key-00001"), app.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 1, 1, "key-00001"), shop.VerdictReserved)
 		later := *s
 		later.Version, later.Added, later.Paused, later.Limit = 5, 3, true, 1
 		f.must(f.inventory.SetTerms(f.ctx, &later))
@@ -23,17 +23,17 @@ func TestTerms(t *testing.T) {
 		if a := f.audit(s); a.Stock != 3 || a.Added != 3 || a.Version != 5 || !a.Paused {
 			t.Errorf("%+v", a.Counters)
 		}
-		f.wantVerdict(g, buyOf(s, 2, 1, "key-00002"), app.VerdictPaused)
+		f.wantVerdict(g, buyOf(s, 2, 1, "key-00002"), shop.VerdictPaused)
 		later.Version, later.Paused = 6, false
 		f.must(f.inventory.SetTerms(f.ctx, &later))
-		f.wantVerdict(g, buyOf(s, 2, 2, "key-00003"), app.VerdictLimit)
-		f.wantVerdict(g, buyOf(s, 2, 1, "key-00004"), app.VerdictReserved) // after the rest of an empty stock (I9)
+		f.wantVerdict(g, buyOf(s, 2, 2, "key-00003"), shop.VerdictLimit)
+		f.wantVerdict(g, buyOf(s, 2, 1, "key-00004"), shop.VerdictReserved) // after the rest of an empty stock (I9)
 		later.Version, later.ClosesAt = 7, s.OpensAt.Add(time.Second)
 		f.must(f.inventory.SetTerms(f.ctx, &later))
-		f.wantVerdict(g, buyOf(s, 3, 1, "key-00005"), app.VerdictClosed)
-		f.wantVerdict(g, buyOf(s, 2, 1, "key-00004"), app.VerdictRepeated) // I9
+		f.wantVerdict(g, buyOf(s, 3, 1, "key-00005"), shop.VerdictClosed)
+		f.wantVerdict(g, buyOf(s, 2, 1, "key-00004"), shop.VerdictRepeated) // I9
 		later.Version, later.Added = 8, 2
-		if err := f.inventory.SetTerms(f.ctx, &later); !errors.Is(err, app.ErrPermanent) {
+		if err := f.inventory.SetTerms(f.ctx, &later); !errors.Is(err, shop.ErrPermanent) {
 			t.Errorf("fewer added: %v", err)
 		}
 		f.audit(s)
@@ -44,7 +44,7 @@ func TestTerms(t *testing.T) {
 func TestTakeOut(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(5), f.gate(f.inventory)
-		f.wantVerdict(g, buyOf(s, 1, 2, "key-00001"), app.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 1, 2, "key-00001"), shop.VerdictReserved)
 		takes := func(act, units, want int64) {
 			t.Helper()
 			taken, epoch, err := f.inventory.TakeOut(f.ctx, s.Ref(), act, units)
@@ -59,15 +59,15 @@ func TestTakeOut(t *testing.T) {
 		if a := f.audit(s); a.Stock != 0 || a.Withdrawn != 3 || a.Out[11] != 2 || a.Out[12] != 1 || len(a.Out) != 3 {
 			t.Errorf("%+v", a)
 		}
-		if _, _, err := f.inventory.TakeOut(f.ctx, s.Ref(), 14, 0); !errors.Is(err, app.ErrPermanent) {
+		if _, _, err := f.inventory.TakeOut(f.ctx, s.Ref(), 14, 0); !errors.Is(err, shop.ErrPermanent) {
 			t.Errorf("no units: %v", err)
 		}
 		f.close(testEpoch+1, true)
-		if _, _, err := f.inventory.TakeOut(f.ctx, s.Ref(), 15, 1); !errors.Is(err, app.ErrTransient) {
+		if _, _, err := f.inventory.TakeOut(f.ctx, s.Ref(), 15, 1); !errors.Is(err, shop.ErrTransient) {
 			t.Errorf("while the partition is closed: %v", err)
 		}
-		f.must(f.inventory.Restore(f.ctx, testEpoch+1, app.SaleState{
-			Sale: s, Stock: 3, Withdrawn: 2, Acts: []app.StockAct{{ID: 11, Taken: 2, State: app.StockDone}},
+		f.must(f.inventory.Restore(f.ctx, testEpoch+1, shop.SaleState{
+			Sale: s, Stock: 3, Withdrawn: 2, Acts: []shop.StockAct{{ID: 11, Taken: 2, State: shop.StockDone}},
 		}))
 		f.open(testEpoch+1, 1, true)
 		takes(11, 2, 2)
@@ -76,13 +76,13 @@ func TestTakeOut(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 		for _, err := range []error{
-			f.inventory.SetTerms(f.ctx, &app.Sale{ID: newID(), Partition: 1}),
+			f.inventory.SetTerms(f.ctx, &shop.Sale{ID: newID(), Partition: 1}),
 			func() error {
-				_, _, err := f.inventory.TakeOut(f.ctx, app.SaleRef{ID: newID(), Partition: 1}, 1, 1)
+				_, _, err := f.inventory.TakeOut(f.ctx, shop.SaleRef{ID: newID(), Partition: 1}, 1, 1)
 				return err
 			}(),
 		} {
-			if !errors.Is(err, app.ErrLost) {
+			if !errors.Is(err, shop.ErrLost) {
 				t.Errorf("a sale that is not there: %v", err)
 			}
 		}

@@ -8,33 +8,34 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
+	"stampede/app/trace"
 )
 
 // spansKept keeps spans that have ended.
 type spansKept struct {
 	mu    sync.Mutex
-	spans []*app.Span
+	spans []*trace.Span
 }
 
-func (k *spansKept) Record(s *app.Span) {
+func (k *spansKept) Record(s *trace.Span) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.spans = append(k.spans, s)
 }
 
 // traced is the buy with a span.
-func traced(b app.Buy, to *spansKept) app.Buy {
-	b.Span = (&app.Tracer{Ratio: 1, To: to}).Sample("socket", time.Now())
+func traced(b shop.Buy, to *spansKept) shop.Buy {
+	b.Span = (&trace.Tracer{Ratio: 1, To: to}).Sample("socket", time.Now())
 	return b
 }
 
 // entriesOf are the entries of partition 1, by their users.
-func (f *fixture) entriesOf() map[app.ID]redis.XMessage {
+func (f *fixture) entriesOf() map[shop.ID]redis.XMessage {
 	f.t.Helper()
 	list, err := f.client.XRange(f.ctx, f.inventory.parts[1].keys.orders, "-", "+").Result()
 	f.must(err)
-	entries := make(map[app.ID]redis.XMessage)
+	entries := make(map[shop.ID]redis.XMessage)
 	for _, m := range list {
 		e := parseEntry(1, m)
 		f.must(e.Bad)
@@ -49,11 +50,11 @@ func TestTracesTravelInEntries(t *testing.T) {
 		g, spans := f.gate(f.inventory), &spansKept{}
 		s, guarded := f.openSale(5), f.openSale(5)
 		issued := f.now()
-		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
-		f.wantVerdict(g, traced(buyOf(s, 12, 1, "key-two-1"), spans), app.VerdictReserved)
-		f.wantVerdict(g, traced(passed(buyOf(guarded, 13, 1, "key-three"), issued), spans), app.VerdictReserved)
-		f.wantVerdict(g, traced(passed(buyOf(guarded, 13, 1, "key-four"), issued), spans), app.VerdictPass)
-		f.wantVerdict(g, traced(buyOf(s, 12, 1, "key-two-1"), spans), app.VerdictRepeated)
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
+		f.wantVerdict(g, traced(buyOf(s, 12, 1, "key-two-1"), spans), shop.VerdictReserved)
+		f.wantVerdict(g, traced(passed(buyOf(guarded, 13, 1, "key-three"), issued), spans), shop.VerdictReserved)
+		f.wantVerdict(g, traced(passed(buyOf(guarded, 13, 1, "key-four"), issued), spans), shop.VerdictPass)
+		f.wantVerdict(g, traced(buyOf(s, 12, 1, "key-two-1"), spans), shop.VerdictRepeated)
 		if len(spans.spans) != 4 {
 			t.Fatalf("%d spans of four calls", len(spans.spans))
 		}
@@ -64,7 +65,7 @@ func TestTracesTravelInEntries(t *testing.T) {
 		if m := entries[11]; len(m.Values) != 1 || parseEntry(1, m).Trace != nil {
 			t.Errorf("an entry that nobody traces has %v", m.Values)
 		}
-		for i, user := range []app.ID{12, 13} {
+		for i, user := range []shop.ID{12, 13} {
 			m, span := entries[user], spans.spans[i]
 			e := parseEntry(1, m)
 			if span.Name != "reserve.lua" || e.Trace == nil || *e.Trace != span.SpanRef || len(m.Values) != 2 {
@@ -93,7 +94,7 @@ func TestTracesOfAGroup(t *testing.T) {
 			t.Fatalf("reply %v", reply)
 		}
 		entries := f.entriesOf()
-		for user, want := range map[app.ID]string{11: ref("1"), 13: "", 14: ref("4")} {
+		for user, want := range map[shop.ID]string{11: ref("1"), 13: "", 14: ref("4")} {
 			trace := parseEntry(1, entries[user]).Trace
 			if m, there := entries[user]; !there || trace == nil != (want == "") ||
 				trace != nil && trace.String() != want {
@@ -109,7 +110,7 @@ func TestTracesOfAGroup(t *testing.T) {
 // A trace that is none is no reason to call an entry unreadable.
 func TestOddTracesAreIgnored(t *testing.T) {
 	t.Parallel()
-	for _, odd := range []any{"", "x", strings.Repeat("0", app.SpanRefLength), 7, nil} {
+	for _, odd := range []any{"", "x", strings.Repeat("0", trace.SpanRefLength), 7, nil} {
 		e := parseEntry(1, redis.XMessage{ID: "1790000000000-0", Values: map[string]any{
 			"terms": "2:9:7:12:5:1:2:4990:3:beef:key-one-1:11:42:a:b", "trace": odd,
 		}})
@@ -124,18 +125,18 @@ func TestTracesGoOnBehindAnEntry(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		g, spans := f.gate(f.inventory), &spansKept{}
 		s := f.openSale(5)
-		f.wantVerdict(g, traced(buyOf(s, 11, 1, "key-one-1"), spans), app.VerdictReserved)
+		f.wantVerdict(g, traced(buyOf(s, 11, 1, "key-one-1"), spans), shop.VerdictReserved)
 		e := parseEntry(1, f.entriesOf()[11])
 		plain := e
 		plain.Order, plain.Trace = newID(), nil
-		rows := []*app.Order{
-			{ID: e.Order, Sale: s.ID, User: 11, Partition: 1, Qty: 1, State: app.Pending, Rev: 1, PayBy: f.now()},
-			{ID: plain.Order, Sale: s.ID, User: 12, Partition: 1, Qty: 1, State: app.Pending, Rev: 1, PayBy: f.now()},
+		rows := []*shop.Order{
+			{ID: e.Order, Sale: s.ID, User: 11, Partition: 1, Qty: 1, State: shop.Pending, Rev: 1, PayBy: f.now()},
+			{ID: plain.Order, Sale: s.ID, User: 12, Partition: 1, Qty: 1, State: shop.Pending, Rev: 1, PayBy: f.now()},
 		}
-		lines := string(f.inventory.lines(rows, traces([]*app.Entry{&e, &plain})))
-		m, err := app.ParseMessage("1 2\n" + lines)
+		lines := string(f.inventory.lines(rows, traces([]*shop.Entry{&e, &plain})))
+		m, err := shop.ParseMessage("1 2\n" + lines)
 		f.must(err)
-		var found []app.Change
+		var found []shop.Change
 		for c, err := range m.Changes() {
 			f.must(err)
 			found = append(found, c)

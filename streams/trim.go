@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -33,7 +33,7 @@ func NewTrimmer(l *Inventory, may func() bool) *Trimmer {
 
 // Run trims from time to time until ctx ends.
 func (t *Trimmer) Run(ctx context.Context) error {
-	return app.Repeat(ctx, trimEvery, "trim streams", func(ctx context.Context) error {
+	return shop.Repeat(ctx, trimEvery, "trim streams", func(ctx context.Context) error {
 		_, err := t.runOnce(ctx)
 		return err
 	})

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -22,8 +22,8 @@ type viewersReading struct {
 }
 
 // SetWatching stores how many people watch which sale on this node, for about three seconds.
-func (l *Inventory) SetWatching(ctx context.Context, node string, counts map[app.SaleRef]int64) error {
-	byPartition := make(map[int][]app.SaleRef)
+func (l *Inventory) SetWatching(ctx context.Context, node string, counts map[shop.SaleRef]int64) error {
+	byPartition := make(map[int][]shop.SaleRef)
 	var partitions []int
 	for sale := range counts {
 		if _, err := l.keys(sale.Partition); err != nil {
@@ -49,17 +49,17 @@ func (l *Inventory) SetWatching(ctx context.Context, node string, counts map[app
 		_, err := watchScript.runAll(ctx, l.client, calls)
 		return struct{}{}, err
 	})
-	if err != nil && app.AwayOf(err) == nil {
+	if err != nil && shop.AwayOf(err) == nil {
 		return fmt.Errorf("say how many people watch %d sales: %w", len(counts), err)
 	}
 	return nil // numbers of unreachable partitions are not shown
 }
 
 // viewersDue returns and marks the sales whose watchers are to be read now.
-func (l *Inventory) viewersDue(sales []app.SaleRef, now time.Time) []app.SaleRef {
+func (l *Inventory) viewersDue(sales []shop.SaleRef, now time.Time) []shop.SaleRef {
 	l.viewersMu.Lock()
 	defer l.viewersMu.Unlock()
-	var due []app.SaleRef
+	var due []shop.SaleRef
 	for _, sale := range sales {
 		if r := l.viewers[sale]; now.Sub(r.read) >= viewersEvery {
 			r.read = now
@@ -68,7 +68,7 @@ func (l *Inventory) viewersDue(sales []app.SaleRef, now time.Time) []app.SaleRef
 		}
 	}
 	if len(due) > 0 {
-		maps.DeleteFunc(l.viewers, func(_ app.SaleRef, r viewersReading) bool {
+		maps.DeleteFunc(l.viewers, func(_ shop.SaleRef, r viewersReading) bool {
 			return now.Sub(r.read) > viewersForget
 		})
 	}
@@ -76,7 +76,7 @@ func (l *Inventory) viewersDue(sales []app.SaleRef, now time.Time) []app.SaleRef
 }
 
 // readWatching reads the watchers of due sales on one server. After a failure the last number stands.
-func (l *Inventory) readWatching(ctx context.Context, sales []app.SaleRef) {
+func (l *Inventory) readWatching(ctx context.Context, sales []shop.SaleRef) {
 	due := l.viewersDue(sales, time.Now())
 	if len(due) == 0 {
 		return
@@ -98,7 +98,7 @@ func (l *Inventory) readWatching(ctx context.Context, sales []app.SaleRef) {
 	}
 }
 
-func (l *Inventory) watching(sale app.SaleRef) int64 {
+func (l *Inventory) watching(sale shop.SaleRef) int64 {
 	l.viewersMu.Lock()
 	defer l.viewersMu.Unlock()
 	return l.viewers[sale].count

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // waitingWithin bounds a shared read.
@@ -27,15 +27,15 @@ type waitingReads struct {
 }
 
 type waitingAsk struct {
-	user     app.ID
+	user     shop.ID
 	answered chan struct{}
-	found    []app.Reservation
+	found    []shop.Reservation
 	err      error
 }
 
 // Waiting lists the user's reservations that are not settled, over all partitions. See app.Inventory for unreachable
 // ones.
-func (l *Inventory) Waiting(ctx context.Context, user app.ID) ([]app.Reservation, error) {
+func (l *Inventory) Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
 	ask := &waitingAsk{user: user, answered: make(chan struct{})}
 	reads := &l.reads
 	reads.mu.Lock()
@@ -72,7 +72,7 @@ func (l *Inventory) answerWaiting() {
 
 // waitingAnswer is the result for one request.
 type waitingAnswer struct {
-	found []app.Reservation
+	found []shop.Reservation
 	err   error
 }
 
@@ -114,7 +114,7 @@ func (l *Inventory) waitingOf(ctx context.Context, partitions []int, asks []*wai
 }
 
 // unsettledSales lists the sales of some partitions with unsettled reservations.
-func (l *Inventory) unsettledSales(ctx context.Context, partitions []int) ([]app.SaleRef, error) {
+func (l *Inventory) unsettledSales(ctx context.Context, partitions []int) ([]shop.SaleRef, error) {
 	lists := make([]*redis.StringSliceCmd, len(partitions))
 	_, err := l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, p := range partitions {
@@ -125,15 +125,15 @@ func (l *Inventory) unsettledSales(ctx context.Context, partitions []int) ([]app
 	if err != nil {
 		return nil, transient(err)
 	}
-	var sales []app.SaleRef
+	var sales []shop.SaleRef
 	for i, list := range lists {
 		partition := partitions[i]
 		for _, text := range list.Val() {
-			id, err := app.ParseID(text)
+			id, err := shop.ParseID(text)
 			if err != nil {
-				return nil, fmt.Errorf("%w: partition %d waits for sale %q", app.ErrPermanent, partition, text)
+				return nil, fmt.Errorf("%w: partition %d waits for sale %q", shop.ErrPermanent, partition, text)
 			}
-			sales = append(sales, app.SaleRef{ID: id, Partition: partition})
+			sales = append(sales, shop.SaleRef{ID: id, Partition: partition})
 		}
 	}
 	return sales, nil
@@ -151,10 +151,10 @@ const usersPerRead = 500
 
 // waitingEntries lists the entries of the users' reservations in the sales, by partition.
 func (l *Inventory) waitingEntries(
-	ctx context.Context, sales []app.SaleRef, asks []*waitingAsk,
+	ctx context.Context, sales []shop.SaleRef, asks []*waitingAsk,
 ) (entries [][]waitingEntry, err error) {
 	type read struct {
-		sale app.SaleRef
+		sale shop.SaleRef
 		from int // the index of the first request
 		cmd  *redis.SliceCmd
 	}
@@ -235,12 +235,12 @@ func (l *Inventory) readWaiting(ctx context.Context, entries []waitingEntry, ans
 	for i, e := range found {
 		switch answer := &answers[entries[i].ask]; {
 		case e.Bad == nil:
-			answer.found = append(answer.found, app.Reservation{
-				Order: e.Order, Sale: e.Sale, Qty: e.Qty, Key: e.Key, Ticket: e.Ticket, State: app.Reserved,
+			answer.found = append(answer.found, shop.Reservation{
+				Order: e.Order, Sale: e.Sale, Qty: e.Qty, Key: e.Key, Ticket: e.Ticket, State: shop.Reserved,
 				CreatedAt: e.ReservedAt, Entry: e,
 			})
 		case !errors.Is(e.Bad, errContentGone):
-			answer.err = fmt.Errorf("%w: waiting entry %s: %w", app.ErrPermanent, e.StreamID, e.Bad)
+			answer.err = fmt.Errorf("%w: waiting entry %s: %w", shop.ErrPermanent, e.StreamID, e.Bad)
 		}
 	}
 	return err
@@ -253,7 +253,7 @@ type entryRef struct {
 }
 
 // fetch reads entries, in order; one that is no longer in the stream has errContentGone.
-func (l *Inventory) fetch(ctx context.Context, refs []entryRef) ([]app.Entry, error) {
+func (l *Inventory) fetch(ctx context.Context, refs []entryRef) ([]shop.Entry, error) {
 	if len(refs) == 0 {
 		return nil, nil
 	}
@@ -267,7 +267,7 @@ func (l *Inventory) fetch(ctx context.Context, refs []entryRef) ([]app.Entry, er
 	if err != nil {
 		return nil, fmt.Errorf("read %d entries: %w", len(refs), transient(err))
 	}
-	entries := make([]app.Entry, len(refs))
+	entries := make([]shop.Entry, len(refs))
 	for i, r := range refs {
 		found := append(cmds[i].Val(), redis.XMessage{ID: r.id})
 		entries[i] = parseEntry(r.partition, found[0])

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -51,7 +51,7 @@ func TestOneLookForAllWhoAskMeanwhile(t *testing.T) {
 	l := f.node(other)
 	looks := holdLooks(other)
 	var asking sync.WaitGroup
-	ask := func(user app.ID, want int) {
+	ask := func(user shop.ID, want int) {
 		asking.Go(func() {
 			found, err := l.Waiting(f.ctx, user)
 			if err != nil || len(found) != want {
@@ -62,8 +62,8 @@ func TestOneLookForAllWhoAskMeanwhile(t *testing.T) {
 	ask(1, 0)
 	<-looks.begun // it has read that nothing waits
 	const crowd = 30
-	for user := app.ID(11); user < 11+crowd; user++ {
-		f.wantVerdict(g, buyOf(s, user, 1, "key-one-1"), app.VerdictReserved)
+	for user := shop.ID(11); user < 11+crowd; user++ {
+		f.wantVerdict(g, buyOf(s, user, 1, "key-one-1"), shop.VerdictReserved)
 		ask(user, 1)
 		ask(user+1000, 0)
 	}
@@ -85,21 +85,21 @@ func TestOneLookForAllWhoAskMeanwhile(t *testing.T) {
 // also when others of the same buyer are settled. Somebody who takes the group away by hand hides none.
 func TestWaitingFollowsTheGroup(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s := f.openSale(100, func(s *app.Sale) { s.Limit, s.Cap = 9, 9 })
+		s := f.openSale(100, func(s *shop.Sale) { s.Limit, s.Cap = 9, 9 })
 		g, stream := f.gate(f.inventory), f.inventory.parts[1].keys.orders
-		const user = app.ID(77)
-		var orders []app.ID
+		const user = shop.ID(77)
+		var orders []shop.ID
 		for i := range 5 {
 			b := buyOf(s, user, 1, fmt.Sprintf("key-%04d", i))
-			f.wantVerdict(g, b, app.VerdictReserved)
-			f.wantVerdict(g, buyOf(s, user+1, 1, b.Key), app.VerdictReserved)
+			f.wantVerdict(g, b, shop.VerdictReserved)
+			f.wantVerdict(g, buyOf(s, user+1, 1, b.Key), shop.VerdictReserved)
 			orders = append(orders, b.Order)
 		}
-		want := func(when string, want ...app.ID) {
+		want := func(when string, want ...shop.ID) {
 			t.Helper()
 			found, err := f.inventory.Waiting(f.ctx, user)
 			f.must(err)
-			var got []app.ID
+			var got []shop.ID
 			for _, r := range found {
 				got = append(got, r.Order)
 			}
@@ -121,11 +121,11 @@ func TestWaitingFollowsTheGroup(t *testing.T) {
 			t.Fatalf("claimed %+v, %v", claimed, err)
 		}
 		want("when another consumer has claimed the first,", orders[0], orders[2], orders[3], orders[4])
-		f.must(one.end(f.ctx, testEpoch, entries[4], app.ErrPermanent, 3))
+		f.must(one.end(f.ctx, testEpoch, entries[4], shop.ErrPermanent, 3))
 		want("when the third is a dead letter,", orders[0], orders[3], orders[4])
-		f.wantVerdict(g, buyOf(s, user, 1, "key-0000"), app.VerdictRepeated)
+		f.wantVerdict(g, buyOf(s, user, 1, "key-0000"), shop.VerdictRepeated)
 		b := buyOf(s, user, 1, "key-more1")
-		f.wantVerdict(g, b, app.VerdictReserved)
+		f.wantVerdict(g, b, shop.VerdictReserved)
 		orders = append(orders, b.Order)
 		want("with one more,", orders[0], orders[3], orders[4], orders[5])
 
@@ -140,7 +140,7 @@ func TestWaitingFollowsTheGroup(t *testing.T) {
 		f.must(f.client.Del(f.ctx, stream).Err())
 		want("without the stream,")
 		f.must(f.client.Set(f.ctx, stream, "of another type", 0).Err())
-		if _, err := f.inventory.Waiting(f.ctx, user); !errors.Is(err, app.ErrLost) {
+		if _, err := f.inventory.Waiting(f.ctx, user); !errors.Is(err, shop.ErrLost) {
 			t.Fatalf("of what is no stream: %v", err)
 		}
 	})
@@ -150,10 +150,10 @@ func TestWaitingFollowsTheGroup(t *testing.T) {
 // them waits.
 func TestRecordsForgetWhatIsSettled(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s := f.openSale(100, func(s *app.Sale) { s.Limit, s.Cap = 9, 9 })
+		s := f.openSale(100, func(s *shop.Sale) { s.Limit, s.Cap = 9, 9 })
 		g, c := f.gate(f.inventory), f.consumer("node-1", newDesk())
 		c.history = ""
-		const user = app.ID(77)
+		const user = shop.ID(77)
 		want := func(when string, entries int) {
 			t.Helper()
 			record, err := f.client.HGet(f.ctx, f.inventory.parts[1].keys.buyers(s.ID), user.String()).Result()
@@ -162,9 +162,9 @@ func TestRecordsForgetWhatIsSettled(t *testing.T) {
 				t.Fatalf("%s the record names the entries %v, want %d", when, ids, entries)
 			}
 		}
-		buy := func(user app.ID, key string) {
+		buy := func(user shop.ID, key string) {
 			t.Helper()
-			f.wantVerdict(g, buyOf(s, user, 1, key), app.VerdictReserved)
+			f.wantVerdict(g, buyOf(s, user, 1, key), shop.VerdictReserved)
 			for at := f.now(); f.now() == at; { // what comes next has an entry of a later instant
 			}
 		}
@@ -200,7 +200,7 @@ func TestWaitingWithTheGroupMovedBack(t *testing.T) {
 	f.reserveMany(s, 4)
 	_, entries := f.delivered("node-1", 3)
 	f.settle(entries[1:2]...)
-	for place, missing := range map[string]app.ID{
+	for place, missing := range map[string]shop.ID{
 		entries[2].StreamID: entries[1].User, // where it was: what is settled does not wait
 		entries[1].StreamID: entries[1].User, // what was delivered behind it waits still
 		entries[0].StreamID: 0,               // what was settled behind it comes again
@@ -208,7 +208,7 @@ func TestWaitingWithTheGroupMovedBack(t *testing.T) {
 	} {
 		f.must(f.client.XGroupSetID(f.ctx, f.inventory.parts[1].keys.orders, group, place).Err())
 		for i := range 4 {
-			user := app.ID(5000 + i)
+			user := shop.ID(5000 + i)
 			found, err := f.inventory.Waiting(f.ctx, user)
 			f.must(err)
 			if (len(found) == 1) != (user != missing) {

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // drainTime is how long running work may continue after the end of its context.
@@ -15,7 +15,7 @@ const drainTime = 5 * time.Second
 func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		if app.Sleep(work, drainTime) {
+		if shop.Sleep(work, drainTime) {
 			cancel()
 		}
 	})
@@ -30,7 +30,7 @@ func meanwhile(
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		for app.Sleep(side, every) {
+		for shop.Sleep(side, every) {
 			also(ctx)
 		}
 	}()

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -36,7 +36,7 @@ func NewWorkers(l *Inventory, name string) *Workers {
 
 // Run announces the worker until ctx ends, and then its end.
 func (w *Workers) Run(ctx context.Context) error {
-	_ = app.Repeat(ctx, attendEvery, "share the partitions", w.runOnce)
+	_ = shop.Repeat(ctx, attendEvery, "share the partitions", w.runOnce)
 	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	_, err := w.attend(bye, 0)

@@ -9,7 +9,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"stampede/app"
+	"stampede/app/admission"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 )
 
 const (
@@ -23,36 +25,36 @@ const (
 
 // Accounts manages accounts. Neither texts nor response times disclose whether an e-mail is known.
 type Accounts struct {
-	Users    app.UserStore
-	Devices  app.DeviceStore
-	Mailer   app.Mailer
+	Users    UserStore
+	Devices  DeviceStore
+	Mailer   Mailer
 	Issuer   *Issuer
 	Hasher   *Hasher
 	Captchas *Captchas
 	Shelf    *Shelf
 	Watch    *Watch
-	Mint     func() (app.ID, error)
-	Now      func() app.Millis // the clock that all nodes share
+	Mint     func() (shop.ID, error)
+	Now      func() shop.Millis // the clock that all nodes share
 
 	// Public is the address of the page for links in mails, without a slash at its end.
 	Public string
 }
 
 // Captcha draws a picture.
-func (a *Accounts) Captcha(ctx context.Context, asker app.PictureAsker) (app.Picture, error) {
+func (a *Accounts) Captcha(ctx context.Context, asker admission.PictureAsker) (Picture, error) {
 	id, image, until, err := a.Captchas.New(ctx, asker)
-	return app.Picture{ID: id, Image: image, Expires: until}, err
+	return Picture{ID: id, Image: image, Expires: until}, err
 }
 
 // errWrong does not disclose which of the two is wrong.
-func errWrong() error { return app.Fail(app.Unauthorized, "the e-mail or the password is not right") }
+func errWrong() error { return shop.Fail(shop.Unauthorized, "the e-mail or the password is not right") }
 
 func errCaptcha() error {
-	return app.Fail(app.CaptchaRequired, "answer a picture first: get a new one from /api/v1/auth/captcha")
+	return shop.Fail(shop.CaptchaRequired, "answer a picture first: get a new one from /api/v1/auth/captcha")
 }
 
 // solved checks the answer to a picture.
-func (a *Accounts) solved(ctx context.Context, answer *app.CaptchaAnswer) error {
+func (a *Accounts) solved(ctx context.Context, answer *CaptchaAnswer) error {
 	if answer == nil {
 		return errCaptcha()
 	}
@@ -63,39 +65,39 @@ func (a *Accounts) solved(ctx context.Context, answer *app.CaptchaAnswer) error 
 }
 
 // answerEvenly waits until a fixed time since began.
-func answerEvenly(ctx context.Context, began time.Time) { app.Sleep(ctx, evenly-time.Since(began)) }
+func answerEvenly(ctx context.Context, began time.Time) { shop.Sleep(ctx, evenly-time.Since(began)) }
 
 // mint makes an id, or fails with Busy.
-func (a *Accounts) mint() (app.ID, error) {
+func (a *Accounts) mint() (shop.ID, error) {
 	id, err := a.Mint()
 	if err != nil {
-		return 0, errors.Join(err, app.FailBusy("this cannot be done right now; please try again", time.Second))
+		return 0, errors.Join(err, shop.FailBusy("this cannot be done right now; please try again", time.Second))
 	}
 	return id, nil
 }
 
 // userOf reads the account of an e-mail; known is false if there is none.
-func (a *Accounts) userOf(ctx context.Context, email string) (u app.User, known bool, err error) {
+func (a *Accounts) userOf(ctx context.Context, email string) (u shop.User, known bool, err error) {
 	u, err = a.Users.UserByEmail(ctx, email)
-	if errors.Is(err, app.ErrNoRow) {
-		return app.User{}, false, nil
+	if errors.Is(err, shop.ErrNoRow) {
+		return shop.User{}, false, nil
 	}
-	return u, err == nil, app.Unreadable("accounts", err)
+	return u, err == nil, shop.Unreadable("accounts", err)
 }
 
 // mail sends an e-mail, unless its address got too many.
-func (a *Accounts) mail(ctx context.Context, l app.Email) error {
+func (a *Accounts) mail(ctx context.Context, l outbox.Email) error {
 	if a.Shelf.count(ctx, time.Hour, "mail:"+hashOf(l.To))[0] > emailsAnHour {
 		return nil
 	}
-	return app.Unreadable("the way of mails", a.Mailer.Send(ctx, l))
+	return shop.Unreadable("the way of mails", a.Mailer.Send(ctx, l))
 }
 
 // mailLink mails the link of a new secret.
-func (a *Accounts) mailLink(ctx context.Context, u *app.User, kind app.MailTokenKind, secret string) error {
-	l := app.Email{Kind: app.EmailActivate, About: hashOf(secret), To: u.Email, Name: u.Name, Lang: u.Lang}
-	if kind == app.TokenReset {
-		l.Kind = app.EmailReset
+func (a *Accounts) mailLink(ctx context.Context, u *shop.User, kind shop.MailTokenKind, secret string) error {
+	l := outbox.Email{Kind: outbox.EmailActivate, About: hashOf(secret), To: u.Email, Name: u.Name, Lang: u.Lang}
+	if kind == shop.TokenReset {
+		l.Kind = outbox.EmailReset
 	}
 	// Browsers send no fragment: the secret does not reach the access logs of proxies.
 	l.Link = a.Public + "/#" + string(kind) + "=" + secret
@@ -103,23 +105,23 @@ func (a *Accounts) mailLink(ctx context.Context, u *app.User, kind app.MailToken
 }
 
 // token makes a secret and its stored form.
-func (a *Accounts) token(user app.ID, kind app.MailTokenKind) (string, app.MailToken) {
+func (a *Accounts) token(user shop.ID, kind shop.MailTokenKind) (string, shop.MailToken) {
 	secret, life := newSecret(), activateLife
-	if kind == app.TokenReset {
+	if kind == shop.TokenReset {
 		life = resetLife
 	}
-	return secret, app.MailToken{Hash: hashOf(secret), User: user, Kind: kind, ExpiresAt: a.Now().Add(life)}
+	return secret, shop.MailToken{Hash: hashOf(secret), User: user, Kind: kind, ExpiresAt: a.Now().Add(life)}
 }
 
 // writeAgain mails a known user another link; none if the account has changed since it was read.
-func (a *Accounts) writeAgain(ctx context.Context, u *app.User, kind app.MailTokenKind) error {
+func (a *Accounts) writeAgain(ctx context.Context, u *shop.User, kind shop.MailTokenKind) error {
 	secret, token := a.token(u.ID, kind)
 	err := a.Users.AddMailToken(ctx, token, u)
-	if errors.Is(err, app.ErrNoRow) {
+	if errors.Is(err, shop.ErrNoRow) {
 		return nil
 	}
 	if err != nil {
-		return app.Unreadable("accounts", err)
+		return shop.Unreadable("accounts", err)
 	}
 	return a.mailLink(ctx, u, kind, secret)
 }
@@ -132,11 +134,11 @@ func ParseName(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	switch {
 	case s == "":
-		return "", app.Fail(app.BadRequest, "the name is missing")
+		return "", shop.Fail(shop.BadRequest, "the name is missing")
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return "", app.Fail(app.BadRequest, "the name has characters that cannot be shown")
+		return "", shop.Fail(shop.BadRequest, "the name has characters that cannot be shown")
 	case utf8.RuneCountInString(s) > maxName:
-		return "", app.Fail(app.BadRequest, "the name is too long: want at most 40 characters")
+		return "", shop.Fail(shop.BadRequest, "the name is too long: want at most 40 characters")
 	}
 	return s, nil
 }
@@ -146,5 +148,5 @@ func ParseLang(s string) (string, error) {
 	if s == "en" || s == "zh" {
 		return s, nil
 	}
-	return "", app.Fail(app.BadRequest, "lang must be en or zh")
+	return "", shop.Fail(shop.BadRequest, "lang must be en or zh")
 }

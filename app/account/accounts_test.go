@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/admission"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -20,95 +22,95 @@ func TestGuestBecomesAnAccount(t *testing.T) {
 		guest, err := w.guests.Enter("")
 		w.must(err)
 		email := newEmail()
-		w.must(w.Register(w.ctx, app.Registration{
+		w.must(w.Register(w.ctx, Registration{
 			Email: " " + strings.ToUpper(email), Password: goodPassword, Name: "  王小明 ", Lang: "zh", Captcha: w.solution(),
 			Guest: w.who(guest.Access),
 		}))
-		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: "wrong " + goodPassword})
-		w.refused("a wrong password before activation", err, app.Unauthorized)
+		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: "wrong " + goodPassword})
+		w.refused("a wrong password before activation", err, shop.Unauthorized)
 		first := w.mailed(email)
 		if len(first) != 1 || first[0].Lang != "zh" || !strings.HasPrefix(first[0].Link, "https://shop.example/#activate=") {
 			w.t.Fatalf("letters %+v", first)
 		}
-		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
-		w.refused("log in before activation", err, app.Forbidden)
-		secret := w.link(email, app.EmailActivate)
+		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
+		w.refused("log in before activation", err, shop.Forbidden)
+		secret := w.link(email, outbox.EmailActivate)
 		if got, err := w.activate(secret); err != nil || got != email {
 			w.t.Fatalf("activated %q, %v", got, err)
 		}
 		w.pass(2 * time.Minute)
 		_, err = w.activate(secret)
-		w.refused("the link again", err, app.NotFound)
+		w.refused("the link again", err, shop.NotFound)
 
-		s, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword, Guest: w.who(guest.Access)})
+		s, err := w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Guest: w.who(guest.Access)})
 		w.must(err)
-		if s.User.ID != guest.User.ID || s.User.Name != "王小明" || s.User.Email != email || s.User.Role != app.Shopper {
+		if s.User.ID != guest.User.ID || s.User.Name != "王小明" || s.User.Email != email || s.User.Role != shop.Shopper {
 			w.t.Errorf("logged in as %+v", s.User)
 		}
 		_, err = w.Issuer.Verify(guest.Access)
-		w.refused("the guest's token", err, app.Unauthorized)
+		w.refused("the guest's token", err, shop.Unauthorized)
 		_, err = w.guests.Enter(guest.Access)
-		w.refused("a new token for the guest", err, app.Unauthorized)
+		w.refused("a new token for the guest", err, shop.Unauthorized)
 		_, err = w.guests.Enter(s.Access)
-		w.refused("a guest's token for the account", err, app.Forbidden)
+		w.refused("a guest's token for the account", err, shop.Forbidden)
 
 		me, err := w.Me(w.ctx, w.who(s.Access))
 		if err != nil || me.Email != email || me.Guest || me.Lang != "zh" || me.CreatedAt == 0 {
 			w.t.Errorf("me: %+v, %v", me, err)
 		}
 		name, lang := "Ada", "en"
-		if me, err = w.EditMe(w.ctx, w.who(s.Access), app.MeEdit{Name: &name, Lang: &lang}); err != nil ||
+		if me, err = w.EditMe(w.ctx, w.who(s.Access), MeEdit{Name: &name, Lang: &lang}); err != nil ||
 			me.Name != name || me.Lang != lang {
 			w.t.Errorf("edited: %+v, %v", me, err)
 		}
 		tooLong := strings.Repeat("马", 41)
-		_, err = w.EditMe(w.ctx, w.who(s.Access), app.MeEdit{Name: &tooLong})
-		w.refused("a name of 41 characters", err, app.BadRequest)
+		_, err = w.EditMe(w.ctx, w.who(s.Access), MeEdit{Name: &tooLong})
+		w.refused("a name of 41 characters", err, shop.BadRequest)
 	})
 }
 
 // A guest registers another person's e-mail with a password and an address book of the guest's own.
 func TestPlantedAccounts(t *testing.T) {
 	onBoth(t, func(w *world) {
-		plant := func() (email, link string, guest app.Identity) {
+		plant := func() (email, link string, guest shop.Identity) {
 			entered, err := w.guests.Enter("")
 			w.must(err)
 			email, guest = newEmail(), w.who(entered.Access)
-			w.must(w.Register(w.ctx, app.Registration{
+			w.must(w.Register(w.ctx, Registration{
 				Email: email, Password: goodPassword, Captcha: w.solution(), Guest: guest,
 			}))
-			return email, w.link(email, app.EmailActivate), guest
+			return email, w.link(email, outbox.EmailActivate), guest
 		}
-		logIn := func(email string, guest app.Identity) (app.ID, error) {
-			s, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword, Guest: guest})
+		logIn := func(email string, guest shop.Identity) (shop.ID, error) {
+			s, err := w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Guest: guest})
 			return s.User.ID, err
 		}
 		// The owner does not know the password, and deletes the account.
 		email, link, attacker := plant()
-		_, err := w.Activate(w.ctx, app.Activation{Token: link, Password: "the owner's own 马"})
-		w.refused("activation without the chosen password", err, app.Forbidden)
+		_, err := w.Activate(w.ctx, Activation{Token: link, Password: "the owner's own 马"})
+		w.refused("activation without the chosen password", err, shop.Forbidden)
 		_, err = logIn(email, attacker)
-		w.refused("a log in of the attacker", err, app.Forbidden)
+		w.refused("a log in of the attacker", err, shop.Forbidden)
 		w.must(w.Unregister(w.ctx, link))
 		_, err = logIn(email, attacker)
-		w.refused("a log in of the attacker after that", err, app.Unauthorized)
-		w.refused("the link again", w.Unregister(w.ctx, link), app.NotFound)
-		w.refused("an invented link", w.Unregister(w.ctx, newSecret()), app.NotFound)
+		w.refused("a log in of the attacker after that", err, shop.Unauthorized)
+		w.refused("the link again", w.Unregister(w.ctx, link), shop.NotFound)
+		w.refused("an invented link", w.Unregister(w.ctx, newSecret()), shop.NotFound)
 
 		// A link bounds the passwords that can be tried with it.
 		_, link, _ = plant()
 		for range activateTries {
-			_, err = w.Activate(w.ctx, app.Activation{Token: link, Password: "wrong"})
-			w.refused("a try", err, app.Forbidden)
+			_, err = w.Activate(w.ctx, Activation{Token: link, Password: "wrong"})
+			w.refused("a try", err, shop.Forbidden)
 		}
 		_, err = w.activate(link)
-		w.refused("a try too many", err, app.NotFound)
+		w.refused("a try too many", err, shop.NotFound)
 
 		// A first log in with the token of another guest takes nothing of either guest, now and later.
 		email, link, attacker = plant()
 		_, err = w.activate(link)
 		w.must(err)
-		w.refused("deletion of an active account", w.Unregister(w.ctx, link), app.NotFound)
+		w.refused("deletion of an active account", w.Unregister(w.ctx, link), shop.NotFound)
 		_, _, other := plant()
 		own, err := logIn(email, other)
 		if err != nil || own == attacker.User || own == other.User {
@@ -122,10 +124,10 @@ func TestPlantedAccounts(t *testing.T) {
 		_, err = w.activate(link)
 		w.must(err)
 		second := newEmail()
-		w.must(w.Register(w.ctx, app.Registration{
+		w.must(w.Register(w.ctx, Registration{
 			Email: second, Password: goodPassword, Captcha: w.solution(), Guest: guest,
 		}))
-		_, err = w.activate(w.link(second, app.EmailActivate))
+		_, err = w.activate(w.link(second, outbox.EmailActivate))
 		w.must(err)
 		a, errA := logIn(first, guest)
 		b, errB := logIn(second, guest)
@@ -141,12 +143,12 @@ func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 		known, unknown, pending := w.account(), newEmail(), newEmail()
 		register := func(email string) (time.Duration, error) {
 			began := time.Now()
-			err := w.Register(w.ctx, app.Registration{Email: email, Password: goodPassword + "!", Captcha: w.solution()})
+			err := w.Register(w.ctx, Registration{Email: email, Password: goodPassword + "!", Captcha: w.solution()})
 			return time.Since(began), err
 		}
 		forgot := func(email string) (time.Duration, error) {
 			began := time.Now()
-			err := w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: w.solution()})
+			err := w.Forgot(w.ctx, Forgotten{Email: email, Captcha: w.solution()})
 			return time.Since(began), err
 		}
 		for _, email := range []string{known, pending, pending} {
@@ -154,10 +156,10 @@ func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 				w.t.Errorf("register: %v after %v", err, took)
 			}
 		}
-		if l := w.mailed(known); len(l) != 1 || l[0].Kind != app.EmailTaken {
+		if l := w.mailed(known); len(l) != 1 || l[0].Kind != outbox.EmailTaken {
 			w.t.Errorf("the owner heard %+v", l)
 		}
-		if l := w.mailed(pending); len(l) != 2 || l[0].Kind != app.EmailActivate || l[1].Kind != app.EmailActivate {
+		if l := w.mailed(pending); len(l) != 2 || l[0].Kind != outbox.EmailActivate || l[1].Kind != outbox.EmailActivate {
 			w.t.Errorf("the registrant heard %+v", l)
 		}
 		for _, email := range []string{known, unknown, pending} {
@@ -175,11 +177,11 @@ func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 		for turn := range emailFailures {
 			for i, email := range []string{known, unknown, pending} {
 				began := time.Now()
-				_, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: "not this one"})
+				_, err := w.LogIn(w.ctx, LogIn{Email: email, Password: "not this one"})
 				if took := time.Since(began); turn == 0 || took < fastest[i] {
 					fastest[i] = took
 				}
-				said[i] = w.refused("log in", err, app.Unauthorized)
+				said[i] = w.refused("log in", err, shop.Unauthorized)
 			}
 		}
 		for i, who := range []string{"known", "nobody", "pending"} {
@@ -195,7 +197,7 @@ func TestEmailsAreFew(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
 		for range emailsAnHour + 3 {
-			w.must(w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: w.solution()}))
+			w.must(w.Forgot(w.ctx, Forgotten{Email: email, Captcha: w.solution()}))
 		}
 		if n := len(w.mailed(email)); n != emailsAnHour-1 { // one was for the activation
 			w.t.Errorf("%d e-mails", n)
@@ -207,29 +209,29 @@ func TestForgottenPassword(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
 		s := w.logIn(email)
-		w.must(w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: w.solution()}))
-		secret := w.link(email, app.EmailReset)
-		w.refused("a short one", w.Reset(w.ctx, app.NewPassword{Token: secret, Password: "short"}), app.BadRequest)
-		w.must(w.Reset(w.ctx, app.NewPassword{Token: secret, Password: "another 马 dances"}))
+		w.must(w.Forgot(w.ctx, Forgotten{Email: email, Captcha: w.solution()}))
+		secret := w.link(email, outbox.EmailReset)
+		w.refused("a short one", w.Reset(w.ctx, NewPassword{Token: secret, Password: "short"}), shop.BadRequest)
+		w.must(w.Reset(w.ctx, NewPassword{Token: secret, Password: "another 马 dances"}))
 		for what, token := range map[string]string{
 			"again": secret, "empty": "", "cut": secret[:42], "invented": newSecret(), "long": strings.Repeat("A", 9000),
 		} {
-			err := w.Reset(w.ctx, app.NewPassword{Token: token, Password: "a third 马 dances"})
-			w.refused("a link "+what, err, app.NotFound)
+			err := w.Reset(w.ctx, NewPassword{Token: token, Password: "a third 马 dances"})
+			w.refused("a link "+what, err, shop.NotFound)
 		}
 		_, err := w.Issuer.Verify(s.Access)
-		w.refused("the access token of before", err, app.Unauthorized)
+		w.refused("the access token of before", err, shop.Unauthorized)
 		_, err = w.Refresh(w.ctx, s.Refresh, "Firefox")
-		w.refused("the refresh token of before", err, app.Unauthorized)
-		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
-		w.refused("the old password", err, app.Unauthorized)
-		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: "another 马 dances"})
+		w.refused("the refresh token of before", err, shop.Unauthorized)
+		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
+		w.refused("the old password", err, shop.Unauthorized)
+		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: "another 马 dances"})
 		w.must(err)
 
-		w.must(w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: w.solution()}))
-		secret = w.link(email, app.EmailReset)
+		w.must(w.Forgot(w.ctx, Forgotten{Email: email, Captcha: w.solution()}))
+		secret = w.link(email, outbox.EmailReset)
 		w.pass(resetLife)
-		w.refused("a link that has ended", w.Reset(w.ctx, app.NewPassword{Token: secret, Password: goodPassword}), app.NotFound)
+		w.refused("a link that has ended", w.Reset(w.ctx, NewPassword{Token: secret, Password: goodPassword}), shop.NotFound)
 	})
 }
 
@@ -240,37 +242,37 @@ func TestRequestsWithoutACaptchaLeavePlaces(t *testing.T) {
 		s := w.logIn(email)
 		w.Hasher.turn <- struct{}{} // a password that takes as long as the attack
 		for range 2 * hashQueue {
-			err := w.Reset(w.ctx, app.NewPassword{Token: newSecret(), Password: goodPassword})
-			w.refused("an invented link", err, app.NotFound)
+			err := w.Reset(w.ctx, NewPassword{Token: newSecret(), Password: goodPassword})
+			w.refused("an invented link", err, shop.NotFound)
 		}
 		<-w.Hasher.turn
 		for range hashOpen {
 			_, err := w.Hasher.Enter(false, 0, netip.Addr{})
 			w.must(err)
 		}
-		change := app.PasswordChange{Old: goodPassword, New: "another 马 dances"}
-		w.refused("a change", w.ChangePassword(w.ctx, w.who(s.Access), change), app.Busy)
-		w.refused("a proof", w.Prove(w.ctx, &app.User{ID: s.User.ID}, goodPassword), app.Busy)
-		w.must(w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: w.solution()}))
+		change := PasswordChange{Old: goodPassword, New: "another 马 dances"}
+		w.refused("a change", w.ChangePassword(w.ctx, w.who(s.Access), change), shop.Busy)
+		w.refused("a proof", w.Prove(w.ctx, &shop.User{ID: s.User.ID}, goodPassword), shop.Busy)
+		w.must(w.Forgot(w.ctx, Forgotten{Email: email, Captcha: w.solution()}))
 		pending := newEmail()
-		w.must(w.Register(w.ctx, app.Registration{Email: pending, Password: goodPassword, Captcha: w.solution()}))
-		_, err := w.activate(w.link(pending, app.EmailActivate))
-		w.refused("an activation", err, app.Busy)
-		link := w.link(email, app.EmailReset)
-		w.refused("a link", w.Reset(w.ctx, app.NewPassword{Token: link, Password: goodPassword}), app.Busy)
-		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
-		w.refused("a log in without a captcha", err, app.CaptchaRequired)
-		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword, Captcha: w.solution()})
+		w.must(w.Register(w.ctx, Registration{Email: pending, Password: goodPassword, Captcha: w.solution()}))
+		_, err := w.activate(w.link(pending, outbox.EmailActivate))
+		w.refused("an activation", err, shop.Busy)
+		link := w.link(email, outbox.EmailReset)
+		w.refused("a link", w.Reset(w.ctx, NewPassword{Token: link, Password: goodPassword}), shop.Busy)
+		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
+		w.refused("a log in without a captcha", err, shop.CaptchaRequired)
+		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Captcha: w.solution()})
 		w.must(err)
-		err = w.Register(w.ctx, app.Registration{Email: newEmail(), Password: goodPassword, Captcha: w.solution()})
+		err = w.Register(w.ctx, Registration{Email: newEmail(), Password: goodPassword, Captcha: w.solution()})
 		w.must(err)
 		for range hashQueue + 1 - hashOpen {
 			_, err := w.Hasher.Enter(true, 0, netip.Addr{})
 			w.must(err)
 		}
-		invented := &app.CaptchaAnswer{ID: w.solution().ID, Answer: "654321"}
-		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword, Captcha: invented})
-		w.refused("an invented captcha, which needs no place,", err, app.CaptchaRequired)
+		invented := &CaptchaAnswer{ID: w.solution().ID, Answer: "654321"}
+		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Captcha: invented})
+		w.refused("an invented captcha, which needs no place,", err, shop.CaptchaRequired)
 	})
 }
 
@@ -279,19 +281,19 @@ func TestChangePassword(t *testing.T) {
 		email := w.account()
 		here, there := w.logIn(email), w.logIn(email)
 		who := w.who(here.Access)
-		w.refused("a wrong old one", w.ChangePassword(w.ctx, who, app.PasswordChange{Old: "wrong", New: "another 马 dances"}),
-			app.Forbidden)
-		w.refused("a bad new one", w.ChangePassword(w.ctx, who, app.PasswordChange{Old: goodPassword, New: email}),
-			app.BadRequest)
-		w.must(w.ChangePassword(w.ctx, who, app.PasswordChange{Old: goodPassword, New: "another 马 dances"}))
+		w.refused("a wrong old one", w.ChangePassword(w.ctx, who, PasswordChange{Old: "wrong", New: "another 马 dances"}),
+			shop.Forbidden)
+		w.refused("a bad new one", w.ChangePassword(w.ctx, who, PasswordChange{Old: goodPassword, New: email}),
+			shop.BadRequest)
+		w.must(w.ChangePassword(w.ctx, who, PasswordChange{Old: goodPassword, New: "another 马 dances"}))
 		_, err := w.Refresh(w.ctx, there.Refresh, "Firefox")
-		w.refused("the other device", err, app.Unauthorized)
+		w.refused("the other device", err, shop.Unauthorized)
 		_, err = w.Refresh(w.ctx, here.Refresh, "Firefox")
 		w.must(err)
 		guest, err := w.guests.Enter("")
 		w.must(err)
-		err = w.ChangePassword(w.ctx, w.who(guest.Access), app.PasswordChange{Old: goodPassword, New: "another 马 dances"})
-		w.refused("a guest", err, app.Forbidden)
+		err = w.ChangePassword(w.ctx, w.who(guest.Access), PasswordChange{Old: goodPassword, New: "another 马 dances"})
+		w.refused("a guest", err, shop.Forbidden)
 	})
 }
 
@@ -300,25 +302,25 @@ func TestTriesOfAnOldPasswordAreFew(t *testing.T) {
 	onBoth(t, func(w *world) {
 		who := w.who(w.logIn(w.account()).Access)
 		change := func(old string) error {
-			return w.ChangePassword(w.ctx, who, app.PasswordChange{Old: old, New: "another 马 dances"})
+			return w.ChangePassword(w.ctx, who, PasswordChange{Old: old, New: "another 马 dances"})
 		}
 		for range proofTries {
 			err := change("wrong")
-			if w.refused("a wrong one", err, app.Forbidden); !strings.Contains(err.Error(), "not right") {
+			if w.refused("a wrong one", err, shop.Forbidden); !strings.Contains(err.Error(), "not right") {
 				w.t.Error(err)
 			}
 		}
-		w.refused("the right one, too late,", change(goodPassword), app.Forbidden)
+		w.refused("the right one, too late,", change(goodPassword), shop.Forbidden)
 	})
 }
 
 // meanwhile runs a change after an account was read by its e-mail.
 type meanwhile struct {
-	app.UserStore
-	change func(u app.User)
+	UserStore
+	change func(u shop.User)
 }
 
-func (m meanwhile) UserByEmail(ctx context.Context, email string) (app.User, error) {
+func (m meanwhile) UserByEmail(ctx context.Context, email string) (shop.User, error) {
 	u, err := m.UserStore.UserByEmail(ctx, email)
 	m.change(u)
 	return u, err
@@ -327,15 +329,15 @@ func (m meanwhile) UserByEmail(ctx context.Context, email string) (app.User, err
 // A log in that waits for its hash ends when the account changes.
 func TestChangesDuringALogInEndIt(t *testing.T) {
 	onBoth(t, func(w *world) {
-		for what, change := range map[string]func(u app.User) error{
-			"password": func(u app.User) error { return w.store.SetPassword(w.ctx, u.ID, u.Password, "$new", 0) },
-			"role":     func(u app.User) error { return w.store.SetRole(w.ctx, u.ID, app.Operator) },
-			"deletion": func(u app.User) error { return w.store.Erase(w.ctx, u.ID, nil, w.now(), w.now()) },
+		for what, change := range map[string]func(u shop.User) error{
+			"password": func(u shop.User) error { return w.store.SetPassword(w.ctx, u.ID, u.Password, "$new", 0) },
+			"role":     func(u shop.User) error { return w.store.SetRole(w.ctx, u.ID, shop.Operator) },
+			"deletion": func(u shop.User) error { return w.store.Erase(w.ctx, u.ID, nil, w.now(), w.now()) },
 		} {
-			email, n, user := w.account(), w.node(), app.ID(0)
-			n.Users = meanwhile{w.store, func(u app.User) { user = u.ID; w.must(change(u)) }}
-			_, err := n.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
-			w.refused("a log in during a change: "+what, err, app.Unauthorized)
+			email, n, user := w.account(), w.node(), shop.ID(0)
+			n.Users = meanwhile{w.store, func(u shop.User) { user = u.ID; w.must(change(u)) }}
+			_, err := n.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
+			w.refused("a log in during a change: "+what, err, shop.Unauthorized)
 			if live, err := w.store.DevicesOf(w.ctx, user, w.now()); err != nil || len(live) != 0 {
 				w.t.Errorf("%s: logged in as %+v, %v", what, live, err)
 			}
@@ -351,33 +353,33 @@ func TestDevices(t *testing.T) {
 		if err != nil || len(mine) != 2 || mine[0].Current == mine[1].Current || mine[0].Name != "Test" {
 			w.t.Fatalf("devices %+v, %v", mine, err)
 		}
-		w.refused("a stranger's device", w.RemoveDevice(w.ctx, w.who(here.Access), w.who(foreign.Access).Device), app.NotFound)
+		w.refused("a stranger's device", w.RemoveDevice(w.ctx, w.who(here.Access), w.who(foreign.Access).Device), shop.NotFound)
 		w.must(w.RemoveDevice(w.ctx, w.who(here.Access), w.who(there.Access).Device))
 		_, err = w.Issuer.Verify(there.Access)
-		w.refused("a removed device", err, app.Unauthorized)
+		w.refused("a removed device", err, shop.Unauthorized)
 
 		other := w.node() // hears of it by its next look
 		if _, err := other.Issuer.Verify(here.Access); err != nil {
 			w.t.Error(err)
 		}
-		w.must(w.LogOut(w.ctx, app.LogOut{Refresh: here.Refresh}))
-		w.must(w.LogOut(w.ctx, app.LogOut{Refresh: here.Refresh})) // a repeat changes nothing
+		w.must(w.LogOut(w.ctx, LogOut{Refresh: here.Refresh}))
+		w.must(w.LogOut(w.ctx, LogOut{Refresh: here.Refresh})) // a repeat changes nothing
 		w.must(other.Watch.RunOnce(w.ctx))
 		_, err = other.Issuer.Verify(here.Access)
-		w.refused("logged out, on another node", err, app.Unauthorized)
+		w.refused("logged out, on another node", err, shop.Unauthorized)
 		if _, err := other.Issuer.Verify(foreign.Access); err != nil {
 			w.t.Errorf("a stranger: %v", err)
 		}
 		here, there = w.logIn(email), w.logIn(email)
-		w.must(w.LogOut(w.ctx, app.LogOut{Who: w.who(here.Access), Everywhere: true}))
-		for _, s := range []app.Session{here, there} {
+		w.must(w.LogOut(w.ctx, LogOut{Who: w.who(here.Access), Everywhere: true}))
+		for _, s := range []Session{here, there} {
 			_, err = w.Issuer.Verify(s.Access)
-			w.refused("logged out everywhere", err, app.Unauthorized)
+			w.refused("logged out everywhere", err, shop.Unauthorized)
 			_, err = w.Refresh(w.ctx, s.Refresh, "Firefox")
-			w.refused("logged out everywhere", err, app.Unauthorized)
+			w.refused("logged out everywhere", err, shop.Unauthorized)
 		}
 		last := w.logIn(email)
-		err = w.LogOut(w.ctx, app.LogOut{Refresh: here.Refresh, Everywhere: true})
+		err = w.LogOut(w.ctx, LogOut{Refresh: here.Refresh, Everywhere: true})
 		if _, verifyErr := w.Issuer.Verify(last.Access); verifyErr != nil {
 			w.t.Errorf("an ended log in has ended another one: %v, %v", err, verifyErr)
 		}
@@ -389,41 +391,41 @@ func TestFailuresDemandACaptcha(t *testing.T) {
 	onBoth(t, func(w *world) {
 		w.Hasher.budget = newBudget(hashShare, time.Hour, time.Now)
 		email := w.account()
-		try := func(password string, c *app.CaptchaAnswer, addr string) error {
-			l := app.LogIn{Email: email, Password: password, Captcha: c}
+		try := func(password string, c *CaptchaAnswer, addr string) error {
+			l := LogIn{Email: email, Password: password, Captcha: c}
 			l.Addr, _ = netip.ParseAddr(addr)
 			_, err := w.LogIn(w.ctx, l)
 			return err
 		}
 		for range emailFailures {
-			w.refused("wrong", try("wrong one", nil, "192.0.2.1"), app.Unauthorized)
+			w.refused("wrong", try("wrong one", nil, "192.0.2.1"), shop.Unauthorized)
 		}
-		w.refused("right, after failures", try(goodPassword, nil, "192.0.2.2"), app.CaptchaRequired)
+		w.refused("right, after failures", try(goodPassword, nil, "192.0.2.2"), shop.CaptchaRequired)
 		c := w.solution()
-		w.refused("a wrong answer", try(goodPassword, &app.CaptchaAnswer{ID: c.ID, Answer: "654321"}, ""), app.CaptchaRequired)
-		w.refused("the right one then", try(goodPassword, c, ""), app.CaptchaRequired)
+		w.refused("a wrong answer", try(goodPassword, &CaptchaAnswer{ID: c.ID, Answer: "654321"}, ""), shop.CaptchaRequired)
+		w.refused("the right one then", try(goodPassword, c, ""), shop.CaptchaRequired)
 		c = w.solution()
 		w.must(try(goodPassword, c, "192.0.2.1"))
 		w.must(try(goodPassword, nil, "192.0.2.1")) // it counts anew
-		w.refused("the picture again", try(goodPassword, c, ""), app.CaptchaRequired)
-		w.refused("registering with it", w.Register(w.ctx, app.Registration{
+		w.refused("the picture again", try(goodPassword, c, ""), shop.CaptchaRequired)
+		w.refused("registering with it", w.Register(w.ctx, Registration{
 			Email: newEmail(), Password: goodPassword, Captcha: c,
-		}), app.CaptchaRequired)
-		for what, none := range map[string]*app.CaptchaAnswer{"none": nil, "empty": {}, "long": {
+		}), shop.CaptchaRequired)
+		for what, none := range map[string]*CaptchaAnswer{"none": nil, "empty": {}, "long": {
 			ID:     strings.Repeat("A", 26),
 			Answer: strings.Repeat("1", 9000),
 		}} {
-			w.refused(what, w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: none}), app.CaptchaRequired)
+			w.refused(what, w.Forgot(w.ctx, Forgotten{Email: email, Captcha: none}), shop.CaptchaRequired)
 		}
 		// An IPv6 site that fails from each of its networks fails as a whole.
 		site := newSite()
-		for i := range addressFailures * app.WideShare {
+		for i := range addressFailures * shop.WideShare {
 			counts, _ := failureCounts(newEmail(), netip.MustParseAddr(fmt.Sprintf("%s:%x::1", site, i)))
 			w.Shelf.count(w.ctx, failuresWithin, counts...)
 		}
 		w.must(try(goodPassword, nil, newSite()+"::1"))
 		for _, addr := range []string{site + ":ffff::1", site + ":1::2"} {
-			w.refused("from "+addr, try(goodPassword, nil, addr), app.CaptchaRequired)
+			w.refused("from "+addr, try(goodPassword, nil, addr), shop.CaptchaRequired)
 		}
 		w.must(try(goodPassword, w.solution(), site+":ffff::1"))
 		w.must(try(goodPassword, nil, newSite()+"::1"))
@@ -431,7 +433,7 @@ func TestFailuresDemandACaptcha(t *testing.T) {
 			counts, _ := failureCounts(newEmail(), netip.MustParseAddr("192.0.2.9"))
 			w.Shelf.count(w.ctx, failuresWithin, counts...)
 		}
-		w.refused("from a failing address", try(goodPassword, nil, "192.0.2.9"), app.CaptchaRequired)
+		w.refused("from a failing address", try(goodPassword, nil, "192.0.2.9"), shop.CaptchaRequired)
 		w.must(try(goodPassword, w.solution(), "192.0.2.9"))
 		// A few failures of an address are enough while the budget for hashes is short.
 		for range addressSuspect {
@@ -440,7 +442,7 @@ func TestFailuresDemandACaptcha(t *testing.T) {
 		}
 		w.must(try(goodPassword, nil, "192.0.2.10"))
 		w.Hasher.budget.level = 0
-		w.refused("from a suspect address", try(goodPassword, nil, "192.0.2.10"), app.CaptchaRequired)
+		w.refused("from a suspect address", try(goodPassword, nil, "192.0.2.10"), shop.CaptchaRequired)
 		w.must(try(goodPassword, nil, "192.0.2.11"))
 	})
 }
@@ -458,16 +460,16 @@ func TestLogInWithoutRedis(t *testing.T) {
 		w.must(w.redis.Close())
 		w.logIn(email)
 		for range emailFailures {
-			_, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: "wrong one"})
-			w.refused("wrong", err, app.Unauthorized)
+			_, err := w.LogIn(w.ctx, LogIn{Email: email, Password: "wrong one"})
+			w.refused("wrong", err, shop.Unauthorized)
 		}
-		_, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
-		w.refused("right, after failures", err, app.CaptchaRequired)
-		picture, err := w.Captcha(w.ctx, app.PictureAsker{})
+		_, err := w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
+		w.refused("right, after failures", err, shop.CaptchaRequired)
+		picture, err := w.Captcha(w.ctx, admission.PictureAsker{})
 		if err != nil || !strings.HasPrefix(picture.Image, "data:image/png;base64,") {
 			w.t.Fatalf("captcha: %+v, %v", picture, err)
 		}
-		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword, Captcha: w.solution()})
+		_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Captcha: w.solution()})
 		w.must(err)
 	})
 }
@@ -478,15 +480,15 @@ func TestStoreAwayIsBusy(t *testing.T) {
 		email := w.account()
 		s := w.logIn(email)
 		w.must(w.store.Close())
-		_, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
-		w.refused("log in", err, app.Busy)
+		_, err := w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
+		w.refused("log in", err, shop.Busy)
 		_, err = w.Refresh(w.ctx, s.Refresh, "Firefox")
-		w.refused("refresh", err, app.Busy)
-		w.refused("log out", w.LogOut(w.ctx, app.LogOut{Refresh: s.Refresh}), app.Busy)
+		w.refused("refresh", err, shop.Busy)
+		w.refused("log out", w.LogOut(w.ctx, LogOut{Refresh: s.Refresh}), shop.Busy)
 		if _, err := w.Issuer.Verify(s.Access); err != nil {
 			w.t.Errorf("verify needs no store: %v", err)
 		}
-		if err := w.Watch.RunOnce(w.ctx); !errors.Is(err, app.ErrTransient) {
+		if err := w.Watch.RunOnce(w.ctx); !errors.Is(err, shop.ErrTransient) {
 			w.t.Errorf("watch: %v", err)
 		}
 	})

@@ -14,8 +14,9 @@ import (
 
 	"github.com/mojocn/base64Captcha"
 
-	"stampede/app"
+	"stampede/app/admission"
 	"stampede/app/limits"
+	"stampede/app/shop"
 )
 
 const (
@@ -38,7 +39,7 @@ var captchaPace = limits.Pace{Rate: 1, Period: time.Second, Burst: 20}
 // app.Captcha of log ins and of sales.
 type Captchas struct {
 	Shelf *Shelf
-	Now   func() app.Millis
+	Now   func() shop.Millis
 
 	drawing *budget
 	shares  *limits.Addrs
@@ -46,7 +47,7 @@ type Captchas struct {
 }
 
 // NewCaptchas keeps the answers on the shelf.
-func NewCaptchas(shelf *Shelf, now func() app.Millis) *Captchas {
+func NewCaptchas(shelf *Shelf, now func() shop.Millis) *Captchas {
 	return &Captchas{
 		Shelf: shelf, Now: now, drawing: newBudget(captchaShare, captchaSaved, time.Now),
 		shares: limits.NewAddrs(captchaPace),
@@ -55,9 +56,9 @@ func NewCaptchas(shelf *Shelf, now func() app.Millis) *Captchas {
 }
 
 // New draws one, or fails with Busy if this node has drawn too many. See app.Captcha.
-func (c *Captchas) New(ctx context.Context, asker app.PictureAsker) (id, image string, until app.Millis, err error) {
+func (c *Captchas) New(ctx context.Context, asker admission.PictureAsker) (id, image string, until shop.Millis, err error) {
 	if !c.admit(asker) {
-		return "", "", 0, app.FailBusy("too many pictures are asked for right now; please try again", captchaRetry)
+		return "", "", 0, shop.FailBusy("too many pictures are asked for right now; please try again", captchaRetry)
 	}
 	answer, err := digits(captchaDigits)
 	if err != nil {
@@ -74,7 +75,7 @@ func (c *Captchas) New(ctx context.Context, asker app.PictureAsker) (id, image s
 
 // admit reports whether the asker gets a picture now. An address always counts, but is limited only while pictures are
 // short.
-func (c *Captchas) admit(asker app.PictureAsker) bool {
+func (c *Captchas) admit(asker admission.PictureAsker) bool {
 	left := c.drawing.left()
 	if left < 0 {
 		return false

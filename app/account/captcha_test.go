@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/admission"
 )
 
 // While pictures are short, one address gets its share of them and no more, accounts that read none come last, and
@@ -14,8 +14,8 @@ func TestPicturesAreShared(t *testing.T) {
 	var clock testClock
 	c := NewCaptchas(NewShelf(nil), nil)
 	c.drawing = newBudget(captchaShare, captchaSaved, clock.now)
-	farm := app.PictureAsker{From: netip.MustParseAddr("2001:db8::1")}
-	given := func(asker app.PictureAsker) (n int) {
+	farm := admission.PictureAsker{From: netip.MustParseAddr("2001:db8::1")}
+	given := func(asker admission.PictureAsker) (n int) {
 		for range 300 {
 			if c.admit(asker) {
 				n++
@@ -30,15 +30,15 @@ func TestPicturesAreShared(t *testing.T) {
 	if n := given(farm); n > 1 {
 		t.Errorf("an address that has had 300 got %d more", n)
 	}
-	neighbour := app.PictureAsker{From: netip.MustParseAddr("2001:db8::2")} // of the same customer
+	neighbour := admission.PictureAsker{From: netip.MustParseAddr("2001:db8::2")} // of the same customer
 	if n := given(neighbour); n > 1 {
 		t.Errorf("the same customer under another address got %d more", n)
 	}
-	office := app.PictureAsker{From: netip.MustParseAddr("192.0.2.7")}
+	office := admission.PictureAsker{From: netip.MustParseAddr("192.0.2.7")}
 	if n := given(office); n < captchaPace.Burst || n > captchaPace.Burst+1 {
 		t.Errorf("an address that had none got %d, its share is %d", n, captchaPace.Burst)
 	}
-	hoarder := app.PictureAsker{From: netip.MustParseAddr("192.0.2.8"), Unread: 1}
+	hoarder := admission.PictureAsker{From: netip.MustParseAddr("192.0.2.8"), Unread: 1}
 	if c.admit(hoarder) {
 		t.Error("somebody who has one to read got another")
 	}
@@ -46,7 +46,7 @@ func TestPicturesAreShared(t *testing.T) {
 		t.Error("somebody with nothing to read got none")
 	}
 	c.drawing.pay(captchaSaved)
-	if c.admit(app.PictureAsker{From: netip.MustParseAddr("192.0.2.9")}) {
+	if c.admit(admission.PictureAsker{From: netip.MustParseAddr("192.0.2.9")}) {
 		t.Error("the processor time is used up, and one was drawn")
 	}
 	clock.pass(2 * captchaSaved * 20) // 20: 1 / captchaShare

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // Limits of an e-mail address, in bytes (RFC 5321).
@@ -25,19 +25,19 @@ func ParseEmail(s string) (string, error) {
 	if ascii(local) && !ascii(domain) && len(s) <= maxEmail {
 		var err error
 		if domain, err = registered(domain); err != nil {
-			return "", app.Fail(app.BadRequest, "the e-mail has a domain that cannot exist")
+			return "", shop.Fail(shop.BadRequest, "the e-mail has a domain that cannot exist")
 		}
 		s = local + "@" + domain
 	}
 	switch {
 	case s == "":
-		return "", app.Fail(app.BadRequest, "the e-mail is missing")
+		return "", shop.Fail(shop.BadRequest, "the e-mail is missing")
 	case len(s) > maxEmail:
-		return "", app.Fail(app.BadRequest, "the e-mail is longer than 254 characters")
+		return "", shop.Fail(shop.BadRequest, "the e-mail is longer than 254 characters")
 	case !ascii(s):
-		return "", app.Fail(app.BadRequest, "the e-mail has letters beyond a to z before the @; this shop cannot write to it")
+		return "", shop.Fail(shop.BadRequest, "the e-mail has letters beyond a to z before the @; this shop cannot write to it")
 	case !found || !plainLocal(local) || !plainDomain(domain):
-		return "", app.Fail(app.BadRequest, "this does not look like an e-mail: want name@example.com")
+		return "", shop.Fail(shop.BadRequest, "this does not look like an e-mail: want name@example.com")
 	}
 	return strings.ToLower(s), nil
 }

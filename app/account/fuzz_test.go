@@ -10,14 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // Nothing but a token that this key signed is a user; whatever else comes is unauthorized, and never a panic.
 func FuzzVerify(f *testing.F) {
 	i, err := NewIssuer(testKey, nil)
 	must(f, err)
-	fine, err := i.Issue(42, "Ada", app.Shopper, 100*365*24*time.Hour)
+	fine, err := i.Issue(42, "Ada", shop.Shopper, 100*365*24*time.Hour)
 	must(f, err)
 	for _, token := range []string{
 		fine, fine[:len(fine)-1], fine + ".", "..", "a.b.c", "eyJhbGciOiJub25lIn0.eyJzdWIiOiI0MiJ9.",
@@ -28,12 +28,12 @@ func FuzzVerify(f *testing.F) {
 	f.Fuzz(func(t *testing.T, token string) {
 		who, err := i.Verify(token)
 		if err != nil {
-			if !errors.Is(err, &app.Error{Code: app.Unauthorized}) || who != (app.Identity{}) {
+			if !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) || who != (shop.Identity{}) {
 				t.Fatalf("%q: %+v, %v", token, who, err)
 			}
 			return
 		}
-		if who.User != 42 || who.Role != app.Shopper {
+		if who.User != 42 || who.Role != shop.Shopper {
 			t.Fatalf("%q was accepted as %+v", token, who)
 		}
 	})
@@ -43,7 +43,7 @@ func FuzzVerify(f *testing.F) {
 func FuzzClaims(f *testing.F) {
 	i, err := NewIssuer(testKey, nil)
 	must(f, err)
-	for _, c := range []claims{{Name: "Ada", Role: app.Admin, Device: "7"}, {Name: "灵儿 \"<\\", Role: "root"}} {
+	for _, c := range []claims{{Name: "Ada", Role: shop.Admin, Device: "7"}, {Name: "灵儿 \"<\\", Role: "root"}} {
 		token, _, err := i.sign(42, c, time.Hour)
 		must(f, err)
 		text, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])

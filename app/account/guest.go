@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // GuestLife is how long a guest's token lives. The page renews it after half of that.
@@ -14,19 +14,19 @@ const GuestLife = 12 * time.Hour
 // Guests lets clients in without an account. Without the token a guest's orders are lost.
 type Guests struct {
 	Issuer *Issuer
-	Mint   func() (app.ID, error) // the next user id
+	Mint   func() (shop.ID, error) // the next user id
 }
 
 // Session is the reply to a guest's log in.
 type GuestSession struct {
 	Access string `json:"access"`
-	User   Guest   `json:"user"`
+	User   Guest  `json:"user"`
 }
 
 // User is a guest.
 type Guest struct {
-	ID   app.ID `json:"id"`
-	Name string `json:"name"`
+	ID   shop.ID `json:"id"`
+	Name string  `json:"name"`
 }
 
 // Enter creates a guest if there is no token, and renews a valid guest's token; the role is always Shopper. Tokens of
@@ -36,7 +36,7 @@ func (g *Guests) Enter(bearer string) (GuestSession, error) {
 	if err != nil {
 		return GuestSession{}, err
 	}
-	access, err := g.Issuer.Issue(user.ID, user.Name, app.Shopper, GuestLife)
+	access, err := g.Issuer.Issue(user.ID, user.Name, shop.Shopper, GuestLife)
 	if err != nil {
 		return GuestSession{}, err
 	}
@@ -47,23 +47,23 @@ func (g *Guests) who(bearer string) (Guest, error) {
 	if bearer != "" {
 		known, err := g.Issuer.Verify(bearer)
 		if err == nil && known.Device != 0 {
-			err = app.Fail(app.Forbidden, "this token is of an account: refresh it, or log out")
+			err = shop.Fail(shop.Forbidden, "this token is of an account: refresh it, or log out")
 		}
 		if err == nil && known.Sale != 0 {
-			err = app.Fail(app.Forbidden, "a token that is bound to a sale is not renewed")
+			err = shop.Fail(shop.Forbidden, "a token that is bound to a sale is not renewed")
 		}
 		return Guest{ID: known.User, Name: known.Name}, err
 	}
 	id, err := g.Mint()
 	if err != nil {
 		return Guest{}, fmt.Errorf("mint user id: %w",
-			errors.Join(err, app.FailBusy("no one can be let in right now; please try again", time.Second)))
+			errors.Join(err, shop.FailBusy("no one can be let in right now; please try again", time.Second)))
 	}
 	return Guest{ID: id, Name: guestName(id)}, nil
 }
 
 // Bound returns the token of a new guest that is bound to the sale.
-func (g *Guests) Bound(sale app.ID) (string, error) {
+func (g *Guests) Bound(sale shop.ID) (string, error) {
 	user, err := g.who("")
 	if err != nil {
 		return "", err
@@ -72,6 +72,6 @@ func (g *Guests) Bound(sale app.ID) (string, error) {
 }
 
 // guestName has four digits mixed from the id. Names may repeat.
-func guestName(id app.ID) string {
+func guestName(id shop.ID) string {
 	return fmt.Sprintf("Guest %d", 1000+uint64(id)*0x9E3779B97F4A7C15>>32%9000)
 }

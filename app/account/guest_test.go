@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 func guests(t *testing.T) *Guests {
 	t.Helper()
-	next := app.ID(7_000_000_000_000_000_000)
-	return &Guests{Issuer: issuer(t, testKey, nil), Mint: func() (app.ID, error) { next++; return next, nil }}
+	next := shop.ID(7_000_000_000_000_000_000)
+	return &Guests{Issuer: issuer(t, testKey, nil), Mint: func() (shop.ID, error) { next++; return next, nil }}
 }
 
 // TestGuestStaysTheSame: two guests differ; a page renews with its old token and keeps its orders.
@@ -28,7 +28,7 @@ func TestGuestStaysTheSame(t *testing.T) {
 	if a.User.ID == b.User.ID || renewed.User != a.User || !regexp.MustCompile(`^Guest [1-9]\d{3}$`).MatchString(a.User.Name) {
 		t.Errorf("%+v, another guest %+v, renewed %+v", a.User, b.User, renewed.User)
 	}
-	if who, err := g.Issuer.Verify(a.Access); err != nil || who.User != a.User.ID || who.Role != app.Shopper {
+	if who, err := g.Issuer.Verify(a.Access); err != nil || who.User != a.User.ID || who.Role != shop.Shopper {
 		t.Errorf("got %+v, %v", who, err)
 	}
 }
@@ -39,14 +39,14 @@ func TestEndedGuestIsNotReplaced(t *testing.T) {
 	g := guests(t)
 	minted := 0
 	mint := g.Mint
-	g.Mint = func() (app.ID, error) { minted++; return mint() }
-	ended, err := g.Issuer.Issue(42, "Guest 4242", app.Shopper, -time.Minute)
+	g.Mint = func() (shop.ID, error) { minted++; return mint() }
+	ended, err := g.Issuer.Issue(42, "Guest 4242", shop.Shopper, -time.Minute)
 	must(t, err)
-	foreign, err := issuer(t, otherKey, nil).Issue(42, "Guest 4242", app.Shopper, time.Hour)
+	foreign, err := issuer(t, otherKey, nil).Issue(42, "Guest 4242", shop.Shopper, time.Hour)
 	must(t, err)
 	for name, token := range map[string]string{"ended": ended, "of another key": foreign, "no token at all": "hello"} {
 		s, err := g.Enter(token)
-		if !errors.Is(err, &app.Error{Code: app.Unauthorized}) || s != (GuestSession{}) {
+		if !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) || s != (GuestSession{}) {
 			t.Errorf("%s: got %+v, %v, want unauthorized", name, s, err)
 		}
 	}
@@ -58,11 +58,11 @@ func TestEndedGuestIsNotReplaced(t *testing.T) {
 func TestGuestLoginNeverGrantsMore(t *testing.T) {
 	t.Parallel()
 	g := guests(t)
-	token, err := g.Issuer.Issue(42, "boss", app.Admin, time.Hour)
+	token, err := g.Issuer.Issue(42, "boss", shop.Admin, time.Hour)
 	must(t, err)
 	s, err := g.Enter(token)
 	must(t, err)
-	if who, err := g.Issuer.Verify(s.Access); err != nil || who.User != 42 || who.Role != app.Shopper {
+	if who, err := g.Issuer.Verify(s.Access); err != nil || who.User != 42 || who.Role != shop.Shopper {
 		t.Errorf("got %+v, %v", who, err)
 	}
 }
@@ -70,8 +70,8 @@ func TestGuestLoginNeverGrantsMore(t *testing.T) {
 func TestGuestWithoutIDIsBusy(t *testing.T) {
 	t.Parallel()
 	g := guests(t)
-	g.Mint = func() (app.ID, error) { return 0, errors.New("lease ended") }
-	if _, err := g.Enter(""); !errors.Is(err, &app.Error{Code: app.Busy}) {
+	g.Mint = func() (shop.ID, error) { return 0, errors.New("lease ended") }
+	if _, err := g.Enter(""); !errors.Is(err, &shop.Error{Code: shop.Busy}) {
 		t.Errorf("got %v, want busy", err)
 	}
 }

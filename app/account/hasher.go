@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"stampede/app"
 	"stampede/app/limits"
+	"stampede/app/shop"
 )
 
 const (
@@ -53,7 +53,7 @@ func newHasher(now func() time.Time) *Hasher {
 
 // Enter takes a place in the queue, or fails with Busy. leave gives it back. Callers without a captcha have a share of
 // the places, and each known user and address a share of those, so that they cannot keep out others.
-func (h *Hasher) Enter(captcha bool, user app.ID, addr netip.Addr) (leave func(), err error) {
+func (h *Hasher) Enter(captcha bool, user shop.ID, addr netip.Addr) (leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.inside > hashQueue || !captcha && !h.open.Room(user, addr) {
@@ -114,7 +114,7 @@ func (h *Hasher) Fits(ctx context.Context, hash, password string) (fit bool, err
 }
 
 func errCrowded() error {
-	return app.FailBusy("many people are logging in right now; please try again", hashRetry)
+	return shop.FailBusy("many people are logging in right now; please try again", hashRetry)
 }
 
 func (h *Hasher) compute(ctx context.Context, work func()) error {
@@ -182,7 +182,7 @@ func (b *budget) fill() {
 // run one at a time.
 func (b *budget) spend(ctx context.Context, work func()) error {
 	for pause := b.wait(); pause > 0; pause = b.wait() {
-		if !app.Sleep(ctx, pause) {
+		if !shop.Sleep(ctx, pause) {
 			return ctx.Err()
 		}
 	}

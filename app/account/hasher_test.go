@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // testClock is a clock that tests move.
@@ -51,8 +51,8 @@ func TestHasherTurnsAway(t *testing.T) {
 		leaves = append(leaves, leave)
 	}
 	_, err := h.Enter(true, 0, netip.Addr{})
-	var e *app.Error
-	if !errors.As(err, &e) || e.Code != app.Busy || e.RetryMS <= 0 {
+	var e *shop.Error
+	if !errors.As(err, &e) || e.Code != shop.Busy || e.RetryMS <= 0 {
 		t.Fatalf("got %v, want busy", err)
 	}
 	leaves[0]()
@@ -138,7 +138,7 @@ func TestHasherComputesOneAtATime(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	h.turn <- struct{}{}
-	if _, err := h.Fits(gone, "", goodPassword); !errors.Is(err, &app.Error{Code: app.Busy}) {
+	if _, err := h.Fits(gone, "", goodPassword); !errors.Is(err, &shop.Error{Code: shop.Busy}) {
 		t.Errorf("got %v, want busy", err)
 	}
 	<-h.turn

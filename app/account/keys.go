@@ -10,7 +10,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // LongestLife is the longest life of users' tokens: those of guests. A key is accepted for as long after its successor
@@ -29,11 +29,11 @@ type signingKey struct {
 // keyring are the accepted keys: the present one, the previous one while its tokens live, and the next one, which other
 // nodes may use already.
 type keyring struct {
-	app.KeyGeneration
+	shop.KeyGeneration
 	keys []signingKey // the present one first
 }
 
-func newKeyring(secret []byte, g app.KeyGeneration) *keyring {
+func newKeyring(secret []byte, g shop.KeyGeneration) *keyring {
 	r := &keyring{KeyGeneration: g}
 	for _, n := range []int64{g.Number, g.Number + 1, g.Number - 1} {
 		if n >= max(0, g.Oldest) {
@@ -83,16 +83,16 @@ func fingerprint(key []byte) string {
 }
 
 // byKid returns the accepted key with that fingerprint, or nil.
-func (r *keyring) byKid(kid string, now app.Millis) *signingKey {
+func (r *keyring) byKid(kid string, now shop.Millis) *signingKey {
 	return r.find(now, func(k *signingKey) bool { return k.kid == kid })
 }
 
 // byHeader returns the accepted key whose tokens begin like this one, or nil.
-func (r *keyring) byHeader(token string, now app.Millis) *signingKey {
+func (r *keyring) byHeader(token string, now shop.Millis) *signingKey {
 	return r.find(now, func(k *signingKey) bool { return strings.HasPrefix(token, k.header) })
 }
 
-func (r *keyring) find(now app.Millis, is func(k *signingKey) bool) *signingKey {
+func (r *keyring) find(now shop.Millis, is func(k *signingKey) bool) *signingKey {
 	for i := range r.keys {
 		if k := &r.keys[i]; is(k) && r.counts(k.generation, now) {
 			return k
@@ -102,7 +102,7 @@ func (r *keyring) find(now app.Millis, is func(k *signingKey) bool) *signingKey 
 }
 
 // counts reports whether tokens of a generation are accepted.
-func (r *keyring) counts(generation int64, now app.Millis) bool {
+func (r *keyring) counts(generation int64, now shop.Millis) bool {
 	switch {
 	case generation < r.Oldest:
 		return false

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // While the nodes hear of a new key one after the other, tokens of those who know it and of those who do not count
@@ -17,7 +17,7 @@ func TestKeyRotation(t *testing.T) {
 	nodes := []*Issuer{issuer(t, testKey, c.now), issuer(t, testKey, c.now)}
 	issue := func(i *Issuer, life time.Duration) string {
 		t.Helper()
-		token, err := i.Issue(42, "Ada", app.Shopper, life)
+		token, err := i.Issue(42, "Ada", shop.Shopper, life)
 		must(t, err)
 		return token
 	}
@@ -28,7 +28,7 @@ func TestKeyRotation(t *testing.T) {
 		}
 	}
 	first := issue(nodes[0], 48*time.Hour)
-	one := app.KeyGeneration{Number: 1, Since: app.MillisOf(c.now())}
+	one := shop.KeyGeneration{Number: 1, Since: shop.MillisOf(c.now())}
 	nodes[0].UseKeys(one)
 	second := issue(nodes[0], 48*time.Hour)
 	for what, token := range map[string]string{"of the old key": first, "of the new key": second} {
@@ -41,7 +41,7 @@ func TestKeyRotation(t *testing.T) {
 	counts("of the old key, after its tokens ended", first, nodes[0], false)
 	counts("of the new key, then", second, nodes[0], true)
 
-	two := app.KeyGeneration{Number: 2, Since: app.MillisOf(c.now()), Oldest: 2, Salt: "SALT"}
+	two := shop.KeyGeneration{Number: 2, Since: shop.MillisOf(c.now()), Oldest: 2, Salt: "SALT"}
 	nodes[0].UseKeys(two)
 	third := issue(nodes[0], time.Hour)
 	counts("of the key before, when only the new one counts", second, nodes[0], false)
@@ -53,7 +53,7 @@ func TestKeyRotation(t *testing.T) {
 	if who, err := nodes[0].Verify(third); err != nil || nodes[0].Revoked(who) {
 		t.Errorf("%+v is revoked: %v", who, err)
 	}
-	old := app.Identity{User: 42, Device: 1, KeyNumber: 1}
+	old := shop.Identity{User: 42, Device: 1, KeyNumber: 1}
 	if !nodes[0].Revoked(old) {
 		t.Error("a socket that was opened by the key before counts")
 	}
@@ -62,7 +62,7 @@ func TestKeyRotation(t *testing.T) {
 func issuerWith(t *testing.T, now func() time.Time, generation int64) *Issuer {
 	t.Helper()
 	i := issuer(t, testKey, now)
-	i.UseKeys(app.KeyGeneration{Number: generation})
+	i.UseKeys(shop.KeyGeneration{Number: generation})
 	return i
 }
 
@@ -72,13 +72,13 @@ func TestTokensEndWithWhatTheyRestOn(t *testing.T) {
 	for what, ends := range map[string]func(c *testClock, i *Issuer){
 		"ended": func(c *testClock, _ *Issuer) { c.pass(time.Hour + 2*leeway) },
 		"its device was revoked": func(_ *testClock, i *Issuer) {
-			i.revoked.Store(&map[app.ID]app.Millis{7: 1 << 60})
+			i.revoked.Store(&map[shop.ID]shop.Millis{7: 1 << 60})
 		},
-		"its key was replaced": func(_ *testClock, i *Issuer) { i.UseKeys(app.KeyGeneration{Number: 1, Oldest: 1}) },
+		"its key was replaced": func(_ *testClock, i *Issuer) { i.UseKeys(shop.KeyGeneration{Number: 1, Oldest: 1}) },
 	} {
 		var c testClock
 		i := issuer(t, testKey, c.now)
-		token, _, err := i.sign(42, claims{Name: "Ada", Role: app.Shopper, Device: "7"}, time.Hour)
+		token, _, err := i.sign(42, claims{Name: "Ada", Role: shop.Shopper, Device: "7"}, time.Hour)
 		must(t, err)
 		for range 2 {
 			if who, err := i.Verify(token); err != nil || who.Device != 7 {
@@ -87,7 +87,7 @@ func TestTokensEndWithWhatTheyRestOn(t *testing.T) {
 		}
 		ends(&c, i)
 		for range 2 {
-			if _, err := i.Verify(token); !errors.Is(err, &app.Error{Code: app.Unauthorized}) {
+			if _, err := i.Verify(token); !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
@@ -98,12 +98,12 @@ func TestTokensEndWithWhatTheyRestOn(t *testing.T) {
 func BenchmarkVerify(b *testing.B) {
 	i, err := NewIssuer(testKey, nil)
 	must(b, err)
-	revoked := make(map[app.ID]app.Millis)
-	for n := range app.ID(100_000) {
+	revoked := make(map[shop.ID]shop.Millis)
+	for n := range shop.ID(100_000) {
 		revoked[n+1] = 1 << 60
 	}
 	i.revoked.Store(&revoked)
-	u := app.User{ID: 7301444300000000007, Name: "Guest 7301", Role: app.Shopper}
+	u := shop.User{ID: 7301444300000000007, Name: "Guest 7301", Role: shop.Shopper}
 	token, _, err := i.IssueTo(&u, 7301444300000000008)
 	must(b, err)
 	b.Run("ours", func(b *testing.B) {

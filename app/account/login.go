@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -23,42 +23,42 @@ const (
 )
 
 // LogIn opens a session. Checks are ordered by cost: the request, Redis, a place in the queue, the database, the hash.
-func (a *Accounts) LogIn(ctx context.Context, l app.LogIn) (app.Session, error) {
+func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 	email, err := ParseEmail(l.Email)
 	switch {
 	case err != nil:
-		return app.Session{}, err
+		return Session{}, err
 	case l.Password == "":
-		return app.Session{}, app.Fail(app.BadRequest, "the password is missing")
+		return Session{}, shop.Fail(shop.BadRequest, "the password is missing")
 	case len(typed(l.Password)) > 4*maxPassword:
-		return app.Session{}, app.Fail(app.BadRequest, "the password is longer than any can be")
+		return Session{}, shop.Fail(shop.BadRequest, "the password is longer than any can be")
 	case l.Captcha == nil && a.Hasher.Pressed():
-		return app.Session{}, errCaptcha()
+		return Session{}, errCaptcha()
 	}
 	u, err := a.prove(ctx, email, &l)
 	if err != nil {
-		return app.Session{}, err
+		return Session{}, err
 	}
-	if u.State == app.UserPending {
-		if err := a.writeAgain(ctx, &u, app.TokenActivate); err != nil {
-			return app.Session{}, err
+	if u.State == shop.UserPending {
+		if err := a.writeAgain(ctx, &u, shop.TokenActivate); err != nil {
+			return Session{}, err
 		}
-		return app.Session{}, app.Fail(app.Forbidden,
+		return Session{}, shop.Fail(shop.Forbidden,
 			"the e-mail is not proven yet: open the link in the mail that was sent now")
 	}
 	guest := plainGuest(&l.Guest)
 	u.ID, err = a.Users.FirstLogIn(ctx, &u, guest, guestHash(u.ID, guest))
-	if errors.Is(err, app.ErrNoRow) { // the account has changed since its password was verified
-		return app.Session{}, errWrong()
+	if errors.Is(err, shop.ErrNoRow) { // the account has changed since its password was verified
+		return Session{}, errWrong()
 	}
 	if err != nil {
-		return app.Session{}, app.Unreadable("accounts", err)
+		return Session{}, shop.Unreadable("accounts", err)
 	}
 	return a.open(ctx, &u, l.Device)
 }
 
 // prove returns the account with this e-mail and password. A caller who owes a captcha takes no place in the queue.
-func (a *Accounts) prove(ctx context.Context, email string, l *app.LogIn) (app.User, error) {
+func (a *Accounts) prove(ctx context.Context, email string, l *LogIn) (shop.User, error) {
 	counts, most := failureCounts(email, l.Addr)
 	failures := a.Shelf.counts(ctx, counts...)
 	failing := l.Captcha != nil || slices.Max(failures[1:]) >= addressSuspect && a.Hasher.scarce()
@@ -67,28 +67,28 @@ func (a *Accounts) prove(ctx context.Context, email string, l *app.LogIn) (app.U
 	}
 	if failing {
 		if err := a.solved(ctx, l.Captcha); err != nil {
-			return app.User{}, err
+			return shop.User{}, err
 		}
 	}
 	leave, err := a.Hasher.Enter(l.Captcha != nil, 0, l.Addr)
 	switch {
 	case err != nil && l.Captcha == nil:
-		return app.User{}, errCaptcha() // a picture leads to the other places
+		return shop.User{}, errCaptcha() // a picture leads to the other places
 	case err != nil:
-		return app.User{}, err
+		return shop.User{}, err
 	}
 	defer leave()
 	u, _, err := a.userOf(ctx, email)
 	if err != nil {
-		return app.User{}, err
+		return shop.User{}, err
 	}
 	fit, err := a.Hasher.Fits(ctx, u.Password, l.Password) // for unknown users, too: it takes as long
 	if err != nil {
-		return app.User{}, err
+		return shop.User{}, err
 	}
 	if !fit {
 		a.Shelf.count(ctx, failuresWithin, counts...)
-		return app.User{}, errWrong()
+		return shop.User{}, errWrong()
 	}
 	if failures[0] > 0 {
 		a.Shelf.forget(ctx, counts[0])
@@ -99,37 +99,37 @@ func (a *Accounts) prove(ctx context.Context, email string, l *app.LogIn) (app.U
 // failureCounts returns the counts of failures for a log in, that of the e-mail first, and from which value on each
 // demands a captcha.
 func failureCounts(email string, addr netip.Addr) (counts []string, most []int64) {
-	own, wide := app.Networks(addr)
+	own, wide := shop.Networks(addr)
 	counts, most = []string{"email:" + hashOf(email), "address:" + own.String()}, []int64{emailFailures, addressFailures}
 	if wide.IsValid() {
-		counts, most = append(counts, "address:"+wide.String()), append(most, addressFailures*app.WideShare)
+		counts, most = append(counts, "address:"+wide.String()), append(most, addressFailures*shop.WideShare)
 	}
 	return counts, most
 }
 
 // open makes a log in of an account and its first tokens. Tokens of the former guest are revoked: they would work
 // without the password.
-func (a *Accounts) open(ctx context.Context, u *app.User, name string) (app.Session, error) {
+func (a *Accounts) open(ctx context.Context, u *shop.User, name string) (Session, error) {
 	now := a.Now()
-	if err := a.Devices.Revoke(ctx, []app.ID{u.ID}, now.Add(LongestLife+leeway)); err != nil {
-		return app.Session{}, app.Unreadable("log ins", err)
+	if err := a.Devices.Revoke(ctx, []shop.ID{u.ID}, now.Add(LongestLife+leeway)); err != nil {
+		return Session{}, shop.Unreadable("log ins", err)
 	}
 	defer a.hearAtOnce(ctx)
 	id, err := a.mint()
 	if err != nil {
-		return app.Session{}, err
+		return Session{}, err
 	}
 	secret := a.refresher().first(id)
-	d := app.Device{
+	d := shop.Device{
 		ID: id, User: u.ID, Name: deviceName(name), RefreshHash: hashOf(secret),
 		RotatedAt: now, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(refreshLife),
 	}
 	err = a.Devices.AddDevice(ctx, d, u)
-	if errors.Is(err, app.ErrNoRow) { // password, role or state changed while the log in waited for its hash
-		return app.Session{}, errWrong()
+	if errors.Is(err, shop.ErrNoRow) { // password, role or state changed while the log in waited for its hash
+		return Session{}, errWrong()
 	}
 	if err != nil {
-		return app.Session{}, app.Unreadable("log ins", err)
+		return Session{}, shop.Unreadable("log ins", err)
 	}
 	return a.session(u, id, secret)
 }

@@ -6,49 +6,49 @@ import (
 	"errors"
 	"net/netip"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // Me returns the caller's own account.
-func (a *Accounts) Me(ctx context.Context, who app.Identity) (app.Me, error) {
+func (a *Accounts) Me(ctx context.Context, who shop.Identity) (Me, error) {
 	if who.Device == 0 {
-		return app.Me{ID: who.User, Name: who.Name, Role: who.Role, Guest: true}, nil
+		return Me{ID: who.User, Name: who.Name, Role: who.Role, Guest: true}, nil
 	}
 	u, err := a.activeUser(ctx, who.User)
 	if err != nil {
-		return app.Me{}, err
+		return Me{}, err
 	}
-	return app.Me{ID: u.ID, Name: u.Name, Role: u.Role, Email: u.Email, Lang: u.Lang, CreatedAt: u.CreatedAt}, nil
+	return Me{ID: u.ID, Name: u.Name, Role: u.Role, Email: u.Email, Lang: u.Lang, CreatedAt: u.CreatedAt}, nil
 }
 
 // account reads the caller's account; guests have none.
-func (a *Accounts) account(ctx context.Context, who *app.Identity) (app.User, error) {
+func (a *Accounts) account(ctx context.Context, who *shop.Identity) (shop.User, error) {
 	if who.Device == 0 {
-		return app.User{}, app.Fail(app.Forbidden, "this is for people with an account: log in")
+		return shop.User{}, shop.Fail(shop.Forbidden, "this is for people with an account: log in")
 	}
 	return a.activeUser(ctx, who.User)
 }
 
 // EditMe changes name and language. Later tokens carry the new name.
-func (a *Accounts) EditMe(ctx context.Context, who app.Identity, e app.MeEdit) (app.Me, error) {
+func (a *Accounts) EditMe(ctx context.Context, who shop.Identity, e MeEdit) (Me, error) {
 	u, err := a.account(ctx, &who)
 	if err != nil {
-		return app.Me{}, err
+		return Me{}, err
 	}
 	if e.Name != nil {
 		name, err := ParseName(*e.Name)
 		if err != nil {
-			return app.Me{}, err
+			return Me{}, err
 		}
 		e.Name = &name
 	}
 	if e.Lang != nil {
 		if _, err := ParseLang(*e.Lang); err != nil {
-			return app.Me{}, err
+			return Me{}, err
 		}
 	}
 	if err := a.Users.EditUser(ctx, u.ID, e.Name, e.Lang); err != nil {
-		return app.Me{}, app.Unreadable("accounts", err)
+		return Me{}, shop.Unreadable("accounts", err)
 	}
 	return a.Me(ctx, who)
 }
@@ -58,7 +58,7 @@ const proofTries = 5
 
 // ChangePassword sets a new password and logs out everywhere else. Tries are few, so a stolen access token cannot be
 // used to try passwords.
-func (a *Accounts) ChangePassword(ctx context.Context, who app.Identity, c app.PasswordChange) error {
+func (a *Accounts) ChangePassword(ctx context.Context, who shop.Identity, c PasswordChange) error {
 	u, err := a.account(ctx, &who)
 	if err != nil {
 		return err
@@ -79,17 +79,17 @@ func (a *Accounts) ChangePassword(ctx context.Context, who app.Identity, c app.P
 		return err
 	}
 	err = a.Users.SetPassword(ctx, u.ID, u.Password, hash, who.Device)
-	if errors.Is(err, app.ErrNoRow) {
-		return app.Fail(app.Conflict, "the password was changed just now, by another device")
+	if errors.Is(err, shop.ErrNoRow) {
+		return shop.Fail(shop.Conflict, "the password was changed just now, by another device")
 	}
 	if err == nil {
 		a.hearAtOnce(ctx)
 	}
-	return app.Unreadable("accounts", err)
+	return shop.Unreadable("accounts", err)
 }
 
 // Prove checks the account's password, for acts for which an access token is not enough.
-func (a *Accounts) Prove(ctx context.Context, u *app.User, password string) error {
+func (a *Accounts) Prove(ctx context.Context, u *shop.User, password string) error {
 	leave, err := a.Hasher.Enter(false, u.ID, netip.Addr{})
 	if err != nil {
 		return err
@@ -99,31 +99,31 @@ func (a *Accounts) Prove(ctx context.Context, u *app.User, password string) erro
 }
 
 // proves is Prove for a caller with a place in the hasher's queue.
-func (a *Accounts) proves(ctx context.Context, u *app.User, password string) error {
+func (a *Accounts) proves(ctx context.Context, u *shop.User, password string) error {
 	key := "change:" + u.ID.String()
 	if a.Shelf.count(ctx, failuresWithin, key)[0] > proofTries { // counted first: tries may run at the same time
-		return app.Fail(app.Forbidden, "too many tries: try again in a quarter of an hour, or reset it by mail")
+		return shop.Fail(shop.Forbidden, "too many tries: try again in a quarter of an hour, or reset it by mail")
 	}
 	fit, err := a.Hasher.Fits(ctx, u.Password, password)
 	if err == nil && !fit {
-		err = app.Fail(app.Forbidden, "the password is not right")
+		err = shop.Fail(shop.Forbidden, "the password is not right")
 	}
 	return err
 }
 
 // MyDevices lists the valid log ins of an account.
-func (a *Accounts) MyDevices(ctx context.Context, who app.Identity) ([]app.MyDevice, error) {
+func (a *Accounts) MyDevices(ctx context.Context, who shop.Identity) ([]MyDevice, error) {
 	u, err := a.account(ctx, &who)
 	if err != nil {
 		return nil, err
 	}
 	found, err := a.Devices.DevicesOf(ctx, u.ID, a.Now())
 	if err != nil {
-		return nil, app.Unreadable("log ins", err)
+		return nil, shop.Unreadable("log ins", err)
 	}
-	out := make([]app.MyDevice, len(found))
+	out := make([]MyDevice, len(found))
 	for i, d := range found {
-		out[i] = app.MyDevice{
+		out[i] = MyDevice{
 			ID: d.ID, Name: cmp.Or(d.Name, "?"), CreatedAt: d.CreatedAt, LastSeenAt: d.LastSeenAt,
 			Current: d.ID == who.Device,
 		}
@@ -132,17 +132,17 @@ func (a *Accounts) MyDevices(ctx context.Context, who app.Identity) ([]app.MyDev
 }
 
 // RemoveDevice ends a log in of the account.
-func (a *Accounts) RemoveDevice(ctx context.Context, who app.Identity, device app.ID) error {
+func (a *Accounts) RemoveDevice(ctx context.Context, who shop.Identity, device shop.ID) error {
 	u, err := a.account(ctx, &who)
 	if err != nil {
 		return err
 	}
 	err = a.Devices.RevokeDevice(ctx, u.ID, device)
-	if errors.Is(err, app.ErrNoRow) {
-		return app.Fail(app.NotFound, "no such device")
+	if errors.Is(err, shop.ErrNoRow) {
+		return shop.Fail(shop.NotFound, "no such device")
 	}
 	if err == nil {
 		a.hearAtOnce(ctx)
 	}
-	return app.Unreadable("log ins", err)
+	return shop.Unreadable("log ins", err)
 }

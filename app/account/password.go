@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // Limits of a password, in characters.
@@ -26,15 +26,15 @@ func CheckPassword(password, email string) error {
 	local, _, _ := strings.Cut(email, "@")
 	switch {
 	case !utf8.ValidString(password):
-		return app.Fail(app.BadRequest, "the password is not text")
+		return shop.Fail(shop.BadRequest, "the password is not text")
 	case n < minPassword:
-		return app.Fail(app.BadRequest, "the password is too short: want at least 8 characters")
+		return shop.Fail(shop.BadRequest, "the password is too short: want at least 8 characters")
 	case n > maxPassword:
-		return app.Fail(app.BadRequest, "the password is too long: want at most 128 characters")
+		return shop.Fail(shop.BadRequest, "the password is too long: want at most 128 characters")
 	case folded == email, folded == local:
-		return app.Fail(app.BadRequest, "the password must not be the e-mail")
+		return shop.Fail(shop.BadRequest, "the password must not be the e-mail")
 	case mostUsed[folded], oneCharacter(password):
-		return app.Fail(app.BadRequest, "this password is one of the first that anybody would try; choose another one")
+		return shop.Fail(shop.BadRequest, "this password is one of the first that anybody would try; choose another one")
 	}
 	return nil
 }

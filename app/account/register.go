@@ -7,7 +7,8 @@ import (
 	"net/netip"
 	"time"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 )
 
 // activateTries is how many passwords can be tried with one link.
@@ -16,7 +17,7 @@ const activateTries = 10
 // Register adds an account that is active once its e-mail is proven, and mails the link. The account has an id of its
 // own until the guest logs in: a link activated by another person must not bring the guest's orders and addresses. A
 // known e-mail address gets a message instead of the link; the response is the same.
-func (a *Accounts) Register(ctx context.Context, r app.Registration) error {
+func (a *Accounts) Register(ctx context.Context, r Registration) error {
 	email, err := ParseEmail(r.Email)
 	if err != nil {
 		return err
@@ -39,34 +40,34 @@ func (a *Accounts) Register(ctx context.Context, r app.Registration) error {
 	}
 	began := time.Now()
 	defer answerEvenly(ctx, began)
-	u := app.User{
-		Email: email, Name: r.Name, Role: app.Shopper, Password: hash, Lang: lang,
-		State: app.UserPending, CreatedAt: a.Now(),
+	u := shop.User{
+		Email: email, Name: r.Name, Role: shop.Shopper, Password: hash, Lang: lang,
+		State: shop.UserPending, CreatedAt: a.Now(),
 	}
 	if u.ID, err = a.mint(); err != nil {
 		return err
 	}
-	secret, token := a.token(u.ID, app.TokenActivate)
-	tokens, guest := []app.MailToken{token}, plainGuest(&r.Guest)
+	secret, token := a.token(u.ID, shop.TokenActivate)
+	tokens, guest := []shop.MailToken{token}, plainGuest(&r.Guest)
 	if guest != 0 {
-		tokens = append(tokens, app.MailToken{
-			Hash: guestHash(u.ID, guest), User: u.ID, Kind: app.TokenGuest, ExpiresAt: a.Now().Add(refreshLife),
+		tokens = append(tokens, shop.MailToken{
+			Hash: guestHash(u.ID, guest), User: u.ID, Kind: shop.TokenGuest, ExpiresAt: a.Now().Add(refreshLife),
 		})
 	}
 	u.Name = cmp.Or(u.Name, guestName(cmp.Or(guest, u.ID)))
 	err = a.Users.Register(ctx, u, tokens...)
-	if errors.Is(err, app.ErrTaken) {
+	if errors.Is(err, shop.ErrTaken) {
 		return a.tellTaken(ctx, email)
 	}
 	if err != nil {
-		return app.Unreadable("accounts", err)
+		return shop.Unreadable("accounts", err)
 	}
-	return a.mailLink(ctx, &u, app.TokenActivate, secret)
+	return a.mailLink(ctx, &u, shop.TokenActivate, secret)
 }
 
 // hashSolved hashes a new password after checking the picture. It enters the queue first, so that a rejected caller
 // keeps the picture.
-func (a *Accounts) hashSolved(ctx context.Context, answer *app.CaptchaAnswer, password string) (string, error) {
+func (a *Accounts) hashSolved(ctx context.Context, answer *CaptchaAnswer, password string) (string, error) {
 	if answer == nil {
 		return "", errCaptcha()
 	}
@@ -82,15 +83,15 @@ func (a *Accounts) hashSolved(ctx context.Context, answer *app.CaptchaAnswer, pa
 }
 
 // plainGuest returns the id of a guest with a token of its own, else 0.
-func plainGuest(who *app.Identity) app.ID {
-	if who.Device != 0 || who.Sale != 0 || who.Role != app.Shopper {
+func plainGuest(who *shop.Identity) shop.ID {
+	if who.Device != 0 || who.Sale != 0 || who.Role != shop.Shopper {
 		return 0
 	}
 	return who.User
 }
 
 // guestHash identifies the token that ties an account to its guest.
-func guestHash(account, guest app.ID) string {
+func guestHash(account, guest shop.ID) string {
 	return hashOf("guest:" + account.String() + ":" + guest.String())
 }
 
@@ -101,8 +102,8 @@ func (a *Accounts) tellTaken(ctx context.Context, email string) error {
 		return err
 	}
 	day := a.Now().Time().Format(time.DateOnly)
-	return a.mail(ctx, app.Email{
-		Kind: app.EmailTaken, About: u.ID.String() + "/" + day, To: u.Email, Name: u.Name, Lang: u.Lang,
+	return a.mail(ctx, outbox.Email{
+		Kind: outbox.EmailTaken, About: u.ID.String() + "/" + day, To: u.Email, Name: u.Name, Lang: u.Lang,
 		Link: a.Public + "/",
 	})
 }
@@ -110,12 +111,12 @@ func (a *Accounts) tellTaken(ctx context.Context, email string) error {
 // Activate activates the account of a mailed link and returns its e-mail. It requires the chosen password: the owner of
 // an e-mail must not activate an account whose password another person has chosen. As for Reset, an invented link costs
 // one read.
-func (a *Accounts) Activate(ctx context.Context, n app.Activation) (string, error) {
+func (a *Accounts) Activate(ctx context.Context, n Activation) (string, error) {
 	if !looksLikeSecret(n.Token) {
 		return "", errLink()
 	}
 	hash := hashOf(n.Token)
-	u, err := a.Users.CheckMailToken(ctx, hash, app.TokenActivate, a.Now())
+	u, err := a.Users.CheckMailToken(ctx, hash, shop.TokenActivate, a.Now())
 	if err != nil {
 		return "", linkError(err)
 	}
@@ -132,7 +133,7 @@ func (a *Accounts) Activate(ctx context.Context, n app.Activation) (string, erro
 	case err != nil:
 		return "", err
 	case !fit:
-		return "", app.Fail(app.Forbidden, "the password is not right")
+		return "", shop.Fail(shop.Forbidden, "the password is not right")
 	}
 	u, err = a.Users.Activate(ctx, hash, u.Password, a.Now())
 	return u.Email, linkError(err)
@@ -148,7 +149,7 @@ func (a *Accounts) Unregister(ctx context.Context, secret string) error {
 
 // Forgot mails a link that sets a new password or, if the account is not active yet, one that activates it. The
 // response does not depend on the account.
-func (a *Accounts) Forgot(ctx context.Context, f app.Forgotten) error {
+func (a *Accounts) Forgot(ctx context.Context, f Forgotten) error {
 	email, err := ParseEmail(f.Email)
 	if err != nil {
 		return err
@@ -162,22 +163,22 @@ func (a *Accounts) Forgot(ctx context.Context, f app.Forgotten) error {
 	switch {
 	case err != nil || !known:
 		return err
-	case u.State == app.UserPending:
-		return a.writeAgain(ctx, &u, app.TokenActivate)
+	case u.State == shop.UserPending:
+		return a.writeAgain(ctx, &u, shop.TokenActivate)
 	}
-	return a.writeAgain(ctx, &u, app.TokenReset)
+	return a.writeAgain(ctx, &u, shop.TokenReset)
 }
 
 // Reset sets the password of the account of a mailed link and logs it out everywhere. The link is read before the hash
 // is computed: an invented one costs a read. It is used up in the transaction that sets the password.
-func (a *Accounts) Reset(ctx context.Context, n app.NewPassword) error {
+func (a *Accounts) Reset(ctx context.Context, n NewPassword) error {
 	if !looksLikeSecret(n.Token) {
 		return errLink()
 	}
 	if err := CheckPassword(n.Password, ""); err != nil {
 		return err
 	}
-	u, err := a.Users.CheckMailToken(ctx, hashOf(n.Token), app.TokenReset, a.Now())
+	u, err := a.Users.CheckMailToken(ctx, hashOf(n.Token), shop.TokenReset, a.Now())
 	if err != nil {
 		return linkError(err)
 	}
@@ -198,14 +199,14 @@ func (a *Accounts) Reset(ctx context.Context, n app.NewPassword) error {
 }
 
 func errLink() error {
-	return app.Fail(app.NotFound, "this link does not count: it was used, has ended, or was cut short; ask for a new one")
+	return shop.Fail(shop.NotFound, "this link does not count: it was used, has ended, or was cut short; ask for a new one")
 }
 
 func linkError(err error) error {
-	if errors.Is(err, app.ErrNoRow) {
+	if errors.Is(err, shop.ErrNoRow) {
 		return errLink()
 	}
-	return app.Unreadable("accounts", err)
+	return shop.Unreadable("accounts", err)
 }
 
 // NewUser is an account that an operator adds.
@@ -213,31 +214,31 @@ type NewUser struct {
 	Email    string
 	Name     string // "": one is made up
 	Lang     string // "": en
-	Role     app.Role
+	Role     shop.Role
 	Password string // "": a link by mail sets it
 }
 
 // Add adds an account that is active at once: the operator vouches for its e-mail. Without a password its owner is
 // mailed a link that sets one, after write has committed the account in its transaction.
 func (a *Accounts) Add(
-	ctx context.Context, n NewUser, write func(u *app.User, all func(ctx context.Context) error) error,
-) (app.User, error) {
+	ctx context.Context, n NewUser, write func(u *shop.User, all func(ctx context.Context) error) error,
+) (shop.User, error) {
 	u, err := n.user()
 	if err != nil {
-		return app.User{}, err
+		return shop.User{}, err
 	}
 	if n.Password != "" {
 		if err := CheckPassword(n.Password, u.Email); err != nil {
-			return app.User{}, err
+			return shop.User{}, err
 		}
 		u.Password = hashPassword(n.Password)
 	}
 	if u.ID, err = a.mint(); err != nil {
-		return app.User{}, err
+		return shop.User{}, err
 	}
 	u.Name = cmp.Or(u.Name, guestName(u.ID))
 	u.CreatedAt, u.ActivatedAt = a.Now(), a.Now()
-	secret, token := a.token(u.ID, app.TokenReset)
+	secret, token := a.token(u.ID, shop.TokenReset)
 	err = write(&u, func(ctx context.Context) error {
 		err := a.Users.AddUser(ctx, u)
 		if err == nil && n.Password == "" {
@@ -245,18 +246,18 @@ func (a *Accounts) Add(
 		}
 		return err
 	})
-	if errors.Is(err, app.ErrTaken) {
-		return app.User{}, app.Fail(app.Conflict, "that e-mail has an account already")
+	if errors.Is(err, shop.ErrTaken) {
+		return shop.User{}, shop.Fail(shop.Conflict, "that e-mail has an account already")
 	}
 	if err == nil && n.Password == "" {
-		err = a.mailLink(ctx, &u, app.TokenReset, secret)
+		err = a.mailLink(ctx, &u, shop.TokenReset, secret)
 	}
 	return u, err
 }
 
 // user checks the input.
-func (n *NewUser) user() (u app.User, err error) {
-	u = app.User{Role: n.Role, State: app.UserActive}
+func (n *NewUser) user() (u shop.User, err error) {
+	u = shop.User{Role: n.Role, State: shop.UserActive}
 	if u.Email, err = ParseEmail(n.Email); err != nil {
 		return u, err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // I6: an answer that was lost, or two pages that ask at the same moment, get the very same token.
@@ -53,11 +53,11 @@ func TestReusedRefreshTokenEndsTheLogIn(t *testing.T) {
 				w.pass(sameAgain)
 			}
 			_, err := w.Refresh(w.ctx, stolen.Refresh, "Firefox")
-			w.refused("the stolen token", err, app.Unauthorized)
+			w.refused("the stolen token", err, shop.Unauthorized)
 			_, err = w.Refresh(w.ctx, present.Refresh, "Firefox")
-			w.refused("the owner's token", err, app.Unauthorized)
+			w.refused("the owner's token", err, shop.Unauthorized)
 			_, err = w.Issuer.Verify(present.Access)
-			w.refused("the owner's access token", err, app.Unauthorized)
+			w.refused("the owner's access token", err, shop.Unauthorized)
 		}
 		_, err := w.Refresh(w.ctx, other.Refresh, "Firefox")
 		w.must(err)
@@ -78,7 +78,7 @@ func TestRefreshIsReissuedOnceToTheSameClient(t *testing.T) {
 				if i < len(clients)-1 {
 					w.must(err)
 				} else {
-					w.refused(what, err, app.Unauthorized)
+					w.refused(what, err, shop.Unauthorized)
 				}
 			}
 			if d, err := w.store.Device(w.ctx, w.who2(s)); err != nil || d.RevokedAt == 0 {
@@ -90,7 +90,7 @@ func TestRefreshIsReissuedOnceToTheSameClient(t *testing.T) {
 		_, err := w.Refresh(w.ctx, s.Refresh, "Firefox")
 		w.must(err)
 		d, err := w.store.Device(w.ctx, w.who2(s))
-		hour := app.Millis(time.Hour.Milliseconds())
+		hour := shop.Millis(time.Hour.Milliseconds())
 		if err != nil || d.LastSeenAt%hour != 0 || d.ExpiresAt%hour != 0 {
 			w.t.Errorf("times that show when the refresh was: %+v, %v", d, err)
 		}
@@ -114,7 +114,7 @@ func TestStolenTokenRace(t *testing.T) {
 		w.must(err)
 		w.pass(sameAgain)
 		_, err = w.Refresh(w.ctx, owner.Refresh, "Firefox")
-		w.refused("the slower one", err, app.Unauthorized)
+		w.refused("the slower one", err, shop.Unauthorized)
 		d, err := w.store.Device(w.ctx, w.who2(s))
 		if err != nil || d.RevokedAt == 0 {
 			w.t.Errorf("the log in goes on: %+v, %v", d, err)
@@ -123,7 +123,7 @@ func TestStolenTokenRace(t *testing.T) {
 }
 
 // who2 is the device of a session whose tokens may have ended.
-func (w *world) who2(s app.Session) app.ID {
+func (w *world) who2(s Session) shop.ID {
 	id, _, _ := w.refresher().read(s.Refresh)
 	return id
 }
@@ -145,19 +145,19 @@ func TestForgedRefreshTokens(t *testing.T) {
 				refresher{derive(otherKey, "stampede refresh tokens")}.first(device)),
 		} {
 			_, err := w.Refresh(w.ctx, token, "Firefox")
-			w.refused(what, err, app.Unauthorized)
+			w.refused(what, err, shop.Unauthorized)
 			if token != "" {
-				w.refused(what+", to log out", w.LogOut(w.ctx, app.LogOut{Refresh: token}), app.Unauthorized)
+				w.refused(what+", to log out", w.LogOut(w.ctx, LogOut{Refresh: token}), shop.Unauthorized)
 			}
 		}
-		if _, err := w.Issuer.Verify(s.Refresh); !errors.Is(err, &app.Error{Code: app.Unauthorized}) {
+		if _, err := w.Issuer.Verify(s.Refresh); !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
 			w.t.Errorf("a refresh token used for access: %v", err)
 		}
 		next, err := w.Refresh(w.ctx, s.Refresh, "Firefox")
 		w.must(err)
 		w.pass(refreshLife)
 		_, err = w.Refresh(w.ctx, next.Refresh, "Firefox")
-		w.refused("after thirty days", err, app.Unauthorized)
+		w.refused("after thirty days", err, shop.Unauthorized)
 	})
 }
 
@@ -165,12 +165,12 @@ func TestForgedRefreshTokens(t *testing.T) {
 func TestAccessEndsSoon(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())
-		if life := s.Expires.Sub(w.now()); life > app.AccessLife || life < app.AccessLife-time.Minute {
+		if life := s.Expires.Sub(w.now()); life > shop.AccessLife || life < shop.AccessLife-time.Minute {
 			w.t.Errorf("lives for %v", life)
 		}
-		w.pass(app.AccessLife + 2*leeway)
+		w.pass(shop.AccessLife + 2*leeway)
 		_, err := w.Issuer.Verify(s.Access)
-		w.refused("after its end", err, app.Unauthorized)
+		w.refused("after its end", err, shop.Unauthorized)
 		next, err := w.Refresh(w.ctx, s.Refresh, "Firefox")
 		w.must(err)
 		w.who(next.Access)
@@ -182,11 +182,11 @@ func TestRoleChangeEndsTokens(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
 		s := w.logIn(email)
-		w.must(w.store.SetRole(w.ctx, s.User.ID, app.Operator))
+		w.must(w.store.SetRole(w.ctx, s.User.ID, shop.Operator))
 		w.must(w.Watch.RunOnce(w.ctx))
 		_, err := w.Issuer.Verify(s.Access)
-		w.refused("with the old role", err, app.Unauthorized)
-		if again := w.logIn(email); w.who(again.Access).Role != app.Operator {
+		w.refused("with the old role", err, shop.Unauthorized)
+		if again := w.logIn(email); w.who(again.Access).Role != shop.Operator {
 			w.t.Errorf("logged in as %+v", again.User)
 		}
 	})

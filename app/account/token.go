@@ -7,7 +7,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -21,8 +21,8 @@ const (
 )
 
 // ParseRole accepts exactly the three roles.
-func ParseRole(s string) (app.Role, error) {
-	for _, r := range [...]app.Role{app.Shopper, app.Operator, app.Admin} {
+func ParseRole(s string) (shop.Role, error) {
+	for _, r := range [...]shop.Role{shop.Shopper, shop.Operator, shop.Admin} {
 		if s == string(r) {
 			return r, nil
 		}
@@ -37,7 +37,7 @@ type Issuer struct {
 	parser  *jwt.Parser
 	rules   *jwt.Validator // those of the parser
 	keys    atomic.Pointer[keyring]
-	revoked atomic.Pointer[map[app.ID]app.Millis] // until when; never changed in place
+	revoked atomic.Pointer[map[shop.ID]shop.Millis] // until when; never changed in place
 
 	refresher refresher // its key is never rotated: refresh tokens are looked up in the database, too
 }
@@ -61,13 +61,13 @@ func NewIssuer(key []byte, now func() time.Time) (*Issuer, error) {
 		refresher: refresher{derive(key, "stampede refresh tokens")},
 		parser:    jwt.NewParser(rules...), rules: jwt.NewValidator(rules...),
 	}
-	i.UseKeys(app.KeyGeneration{})
-	i.revoked.Store(&map[app.ID]app.Millis{})
+	i.UseKeys(shop.KeyGeneration{})
+	i.revoked.Store(&map[shop.ID]shop.Millis{})
 	return i, nil
 }
 
 // UseKeys sets the generations of the key that sign and are accepted.
-func (i *Issuer) UseKeys(g app.KeyGeneration) {
+func (i *Issuer) UseKeys(g shop.KeyGeneration) {
 	if present := i.keys.Load(); present == nil || present.KeyGeneration != g {
 		i.keys.Store(newKeyring(i.secret, g))
 	}
@@ -75,30 +75,30 @@ func (i *Issuer) UseKeys(g app.KeyGeneration) {
 
 type claims struct {
 	jwt.RegisteredClaims
-	Name   string   `json:"name"`
-	Role   app.Role `json:"role"`
-	Device string   `json:"did,omitempty"`
-	Sale   string   `json:"sale,omitempty"`
+	Name   string    `json:"name"`
+	Role   shop.Role `json:"role"`
+	Device string    `json:"did,omitempty"`
+	Sale   string    `json:"sale,omitempty"`
 }
 
 // Issue signs a guest's token, without a device, that lives for ttl.
-func (i *Issuer) Issue(user app.ID, name string, role app.Role, ttl time.Duration) (string, error) {
+func (i *Issuer) Issue(user shop.ID, name string, role shop.Role, ttl time.Duration) (string, error) {
 	token, _, err := i.sign(user, claims{Name: name, Role: role}, ttl)
 	return token, err
 }
 
 // IssueTo signs an access token for a device of an account, and returns when it ends.
-func (i *Issuer) IssueTo(u *app.User, device app.ID) (token string, expires app.Millis, err error) {
-	return i.sign(u.ID, claims{Name: u.Name, Role: u.Role, Device: device.String()}, app.AccessLife)
+func (i *Issuer) IssueTo(u *shop.User, device shop.ID) (token string, expires shop.Millis, err error) {
+	return i.sign(u.ID, claims{Name: u.Name, Role: u.Role, Device: device.String()}, shop.AccessLife)
 }
 
 // IssueBound signs a guest's token for one sale, see app.BoundTo.
-func (i *Issuer) IssueBound(user app.ID, name string, sale app.ID, ttl time.Duration) (string, error) {
-	token, _, err := i.sign(user, claims{Name: name, Role: app.Shopper, Sale: sale.String()}, ttl)
+func (i *Issuer) IssueBound(user shop.ID, name string, sale shop.ID, ttl time.Duration) (string, error) {
+	token, _, err := i.sign(user, claims{Name: name, Role: shop.Shopper, Sale: sale.String()}, ttl)
 	return token, err
 }
 
-func (i *Issuer) sign(user app.ID, c claims, ttl time.Duration) (string, app.Millis, error) {
+func (i *Issuer) sign(user shop.ID, c claims, ttl time.Duration) (string, shop.Millis, error) {
 	now, key := i.now(), &i.keys.Load().keys[0]
 	ends := jwt.NewNumericDate(now.Add(ttl))
 	c.Issuer, c.Audience, c.Subject = issuerName, jwt.ClaimStrings{audience}, user.String()
@@ -107,28 +107,28 @@ func (i *Issuer) sign(user app.ID, c claims, ttl time.Duration) (string, app.Mil
 	if err != nil {
 		return "", 0, fmt.Errorf("sign token of user %s: %w", user, err)
 	}
-	return signed, app.MillisOf(ends.Time), nil
+	return signed, shop.MillisOf(ends.Time), nil
 }
 
 // Verify reads a token. Every failure is Unauthorized; the text distinguishes expired tokens, which can be renewed.
-func (i *Issuer) Verify(token string) (app.Identity, error) {
+func (i *Issuer) Verify(token string) (shop.Identity, error) {
 	if len(token) > maxToken {
-		return app.Identity{}, app.Fail(app.Unauthorized, "the token is too long")
+		return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token is too long")
 	}
 	who, err := i.read(token)
 	if err != nil {
-		return app.Identity{}, err
+		return shop.Identity{}, err
 	}
 	if i.Revoked(who) {
-		return app.Identity{}, app.Fail(app.Unauthorized, "the token was revoked: log in again")
+		return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token was revoked: log in again")
 	}
 	return who, nil
 }
 
 // Revoked reports whether a valid token was revoked before its end.
-func (i *Issuer) Revoked(who app.Identity) bool {
+func (i *Issuer) Revoked(who shop.Identity) bool {
 	if _, revoked := (*i.revoked.Load())[who.Subject()]; revoked {
 		return true
 	}
-	return !i.keys.Load().counts(who.KeyNumber, app.MillisOf(i.now()))
+	return !i.keys.Load().counts(who.KeyNumber, shop.MillisOf(i.now()))
 }

@@ -10,23 +10,23 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // read checks all of a token but whether it was revoked.
-func (i *Issuer) read(token string) (app.Identity, error) {
+func (i *Issuer) read(token string) (shop.Identity, error) {
 	if token == "" {
-		return app.Identity{}, app.Fail(app.Unauthorized, "a token is needed")
+		return shop.Identity{}, shop.Fail(shop.Unauthorized, "a token is needed")
 	}
 	c, key, err := i.own(token)
 	if c == nil {
 		c, key, err = i.foreign(token)
 	}
 	if errors.Is(err, jwt.ErrTokenExpired) {
-		return app.Identity{}, app.Fail(app.Unauthorized, expired)
+		return shop.Identity{}, shop.Fail(shop.Unauthorized, expired)
 	}
 	if err != nil {
-		return app.Identity{}, app.Fail(app.Unauthorized, "the token is not valid")
+		return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token is not valid")
 	}
 	return c.identity(key)
 }
@@ -35,7 +35,7 @@ func (i *Issuer) read(token string) (app.Identity, error) {
 // verifies the signature and then the claims. Without claims in its result, the token has another form and is left to
 // foreign.
 func (i *Issuer) own(token string) (*claims, *signingKey, error) {
-	key := i.keys.Load().byHeader(token, app.MillisOf(i.now()))
+	key := i.keys.Load().byHeader(token, shop.MillisOf(i.now()))
 	dot := strings.LastIndexByte(token, '.')
 	if key == nil || dot < len(key.header) {
 		return nil, nil, nil
@@ -64,7 +64,7 @@ func (i *Issuer) foreign(token string) (*claims, *signingKey, error) {
 	var key *signingKey
 	_, err := i.parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
 		kid, _ := t.Header["kid"].(string)
-		if key = i.keys.Load().byKid(kid, app.MillisOf(i.now())); key == nil {
+		if key = i.keys.Load().byKid(kid, shop.MillisOf(i.now())); key == nil {
 			return nil, errors.New("signed with a key that does not count")
 		}
 		return key.key, nil
@@ -73,28 +73,28 @@ func (i *Issuer) foreign(token string) (*claims, *signingKey, error) {
 }
 
 // identity returns the identity in the claims of a valid token.
-func (c *claims) identity(key *signingKey) (app.Identity, error) {
-	user, err := app.ParseID(c.Subject)
+func (c *claims) identity(key *signingKey) (shop.Identity, error) {
+	user, err := shop.ParseID(c.Subject)
 	if err != nil {
-		return app.Identity{}, app.Fail(app.Unauthorized, "the token names no user")
+		return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token names no user")
 	}
-	var device, sale app.ID
+	var device, sale shop.ID
 	if c.Sale != "" {
-		if sale, err = app.ParseID(c.Sale); err != nil || sale == 0 {
-			return app.Identity{}, app.Fail(app.Unauthorized, "the token names no sale")
+		if sale, err = shop.ParseID(c.Sale); err != nil || sale == 0 {
+			return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token names no sale")
 		}
 	}
 	if c.Device != "" {
-		if device, err = app.ParseID(c.Device); err != nil {
-			return app.Identity{}, app.Fail(app.Unauthorized, "the token names no device")
+		if device, err = shop.ParseID(c.Device); err != nil {
+			return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token names no device")
 		}
 	}
 	role := c.Role
 	if _, err := ParseRole(string(role)); err != nil {
-		return app.Identity{}, app.Fail(app.Unauthorized, "the token has an unknown role")
+		return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token has an unknown role")
 	}
-	return app.Identity{
-		User: user, Role: role, Expires: app.MillisOf(c.ExpiresAt.Time), Device: device, Sale: sale,
+	return shop.Identity{
+		User: user, Role: role, Expires: shop.MillisOf(c.ExpiresAt.Time), Device: device, Sale: sale,
 		KeyNumber: key.generation,
 		Name:      strings.Clone(c.Name), // not the whole claims
 	}, nil
@@ -115,7 +115,7 @@ func claimsOf(text string) *claims {
 	r.word(`"name":"`)
 	c.Name = r.upTo(`"`)
 	r.word(`,"role":"`)
-	c.Role = app.Role(r.upTo(`"`))
+	c.Role = shop.Role(r.upTo(`"`))
 	if strings.HasPrefix(r.rest, ",") {
 		r.word(`,"did":"`)
 		c.Device = r.upTo(`"`)

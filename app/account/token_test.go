@@ -10,7 +10,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 var (
@@ -42,7 +42,7 @@ func TestVerifyRefuses(t *testing.T) {
 				Issuer: issuerName, Audience: jwt.ClaimStrings{audience}, Subject: "42",
 				IssuedAt: jwt.NewNumericDate(time.Now()), ExpiresAt: jwt.NewNumericDate(time.Now().Add(time.Hour)),
 			},
-			Name: "x", Role: app.Shopper,
+			Name: "x", Role: shop.Shopper,
 		}
 	}
 	sign := func(method jwt.SigningMethod, key any, change func(*claims)) string {
@@ -57,13 +57,13 @@ func TestVerifyRefuses(t *testing.T) {
 	hs := func(change func(*claims)) string { return sign(jwt.SigningMethodHS256, testKey, change) }
 	fine := hs(func(*claims) {})
 	who, err := i.Verify(fine)
-	if left := who.Expires.Sub(app.MillisOf(time.Now())); err != nil || who.User != 42 || who.Name != "x" ||
-		who.Role != app.Shopper || left < 59*time.Minute || left > 61*time.Minute {
+	if left := who.Expires.Sub(shop.MillisOf(time.Now())); err != nil || who.User != 42 || who.Name != "x" ||
+		who.Role != shop.Shopper || left < 59*time.Minute || left > 61*time.Minute {
 		t.Fatalf("the unchanged token: %+v, %v", who, err)
 	}
 	parts := strings.Split(fine, ".")
 	forged := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","kid":"` + i.keys.Load().keys[0].kid + `"}`))
-	foreign, err := issuer(t, otherKey, nil).Issue(42, "x", app.Shopper, time.Hour)
+	foreign, err := issuer(t, otherKey, nil).Issue(42, "x", shop.Shopper, time.Hour)
 	must(t, err)
 
 	for name, token := range map[string]string{
@@ -87,7 +87,7 @@ func TestVerifyRefuses(t *testing.T) {
 		"changed payload":    parts[0] + "." + parts[1] + "A." + parts[2],
 	} {
 		_, err := i.Verify(token)
-		if !errors.Is(err, &app.Error{Code: app.Unauthorized}) {
+		if !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
 			t.Errorf("%s: got %v, want unauthorized", name, err)
 		}
 	}
@@ -110,12 +110,12 @@ func TestParseRole(t *testing.T) {
 func TestOurOwnTokensAreReadTheShortWay(t *testing.T) {
 	t.Parallel()
 	i := issuer(t, testKey, nil)
-	i.UseKeys(app.KeyGeneration{Number: 3})
+	i.UseKeys(shop.KeyGeneration{Number: 3})
 	for what, c := range map[string]claims{
-		"of a guest":        {Name: "Guest 4821", Role: app.Shopper},
-		"of an account":     {Name: "灵儿", Role: app.Operator, Device: "1234567890123456789"},
-		"without a name":    {Role: app.Admin, Device: "7"},
-		"that ended":        {Name: "Ada", Role: app.Shopper, Device: "8"},
+		"of a guest":        {Name: "Guest 4821", Role: shop.Shopper},
+		"of an account":     {Name: "灵儿", Role: shop.Operator, Device: "1234567890123456789"},
+		"without a name":    {Role: shop.Admin, Device: "7"},
+		"that ended":        {Name: "Ada", Role: shop.Shopper, Device: "8"},
 		"of a foreign role": {Name: "Ada", Role: "root"},
 	} {
 		life := time.Hour
@@ -135,7 +135,7 @@ func TestOurOwnTokensAreReadTheShortWay(t *testing.T) {
 			t.Errorf("%s: %v and %v, %s", what, quickErr, wholeErr, diff)
 		}
 	}
-	token, _, err := i.sign(42, claims{Name: `Ada "the first" <b>`, Role: app.Shopper}, time.Hour)
+	token, _, err := i.sign(42, claims{Name: `Ada "the first" <b>`, Role: shop.Shopper}, time.Hour)
 	must(t, err)
 	if quick, _, err := i.own(token); quick != nil || err != nil {
 		t.Errorf("a name with escapes: %+v, %v", quick, err)

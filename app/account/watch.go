@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -20,16 +20,16 @@ const (
 
 // Watch keeps an issuer's revocations and keys up to date with the database, within about two seconds.
 type Watch struct {
-	Store  app.DeviceStore
+	Store  DeviceStore
 	Issuer *Issuer
 
 	mu    sync.Mutex
-	since app.Millis // by the database's clock; 0: everything is to be read
+	since shop.Millis // by the database's clock; 0: everything is to be read
 }
 
 // Run reads every two seconds until ctx ends.
 func (w *Watch) Run(ctx context.Context) error {
-	return app.Repeat(ctx, WatchEvery, "look for revoked tokens", w.RunOnce)
+	return shop.Repeat(ctx, WatchEvery, "look for revoked tokens", w.RunOnce)
 }
 
 // RunOnce reads the revocations since the last look. A node runs it before it serves clients.
@@ -50,7 +50,7 @@ func (w *Watch) RunOnce(ctx context.Context) error {
 
 // add replaces the issuer's set by one with the subjects and without expired ones, if that changes anything. Callers
 // hold mu.
-func (w *Watch) add(subjects []app.Revocation, now app.Millis) {
+func (w *Watch) add(subjects []shop.Revocation, now shop.Millis) {
 	known := *w.Issuer.revoked.Load()
 	changed := false
 	for _, until := range known {
@@ -63,7 +63,7 @@ func (w *Watch) add(subjects []app.Revocation, now app.Millis) {
 		return
 	}
 	next := maps.Clone(known)
-	maps.DeleteFunc(next, func(_ app.ID, until app.Millis) bool { return until <= now })
+	maps.DeleteFunc(next, func(_ shop.ID, until shop.Millis) bool { return until <= now })
 	for _, r := range subjects {
 		next[r.Subject] = max(next[r.Subject], r.Until)
 	}

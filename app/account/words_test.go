@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 func TestParseEmail(t *testing.T) {
@@ -36,7 +36,7 @@ func TestParseEmail(t *testing.T) {
 		strings.Repeat("a", 65) + "@shop.example", "a@" + strings.Repeat("b", 64) + ".example", "a\xff@shop.example",
 		"a@" + strings.Repeat("b.", 200) + "example", strings.Repeat("a", 1<<20), "a@shop.example'; DROP TABLE users; --",
 	} {
-		if got, err := ParseEmail(in); !errors.Is(err, &app.Error{Code: app.BadRequest}) {
+		if got, err := ParseEmail(in); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
 			t.Errorf("%.60q was taken as %q, %v", in, got, err)
 		}
 	}
@@ -73,8 +73,8 @@ func TestCheckPassword(t *testing.T) {
 		"password", "PassWord1", "12345678", "aaaaaaaa", "马马马马马马马马", "bad\xff\xfe utf8", "woaini1314",
 	} {
 		err := CheckPassword(bad, email)
-		var e *app.Error
-		if !errors.As(err, &e) || e.Code != app.BadRequest || len(bad) > 8 && strings.Contains(e.Message, bad) {
+		var e *shop.Error
+		if !errors.As(err, &e) || e.Code != shop.BadRequest || len(bad) > 8 && strings.Contains(e.Message, bad) {
 			t.Errorf("%.40q: %v", bad, err)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 	"stampede/migrations"
@@ -32,7 +33,7 @@ type world struct {
 	ahead  atomic.Int64
 
 	mu      sync.Mutex
-	letters []app.Email
+	letters []outbox.Email
 }
 
 // onBoth runs a test on the real stores and on the embedded ones.
@@ -75,7 +76,7 @@ func (w *world) node() *Accounts {
 	return &Accounts{
 		Users: w.store, Devices: w.store, Mailer: w, Issuer: issuer, Hasher: newHasherWithoutBudget(), Shelf: shelf,
 		Captchas: NewCaptchas(shelf, w.now), Watch: &Watch{Store: w.store, Issuer: issuer},
-		Mint: func() (app.ID, error) { return kit.NewID(), nil }, Now: w.now, Public: "https://shop.example",
+		Mint: func() (shop.ID, error) { return kit.NewID(), nil }, Now: w.now, Public: "https://shop.example",
 	}
 }
 
@@ -87,13 +88,13 @@ func newHasherWithoutBudget() *Hasher {
 	return h
 }
 
-func (w *world) now() app.Millis { return app.MillisOf(time.Now()) + app.Millis(w.ahead.Load()) }
+func (w *world) now() shop.Millis { return shop.MillisOf(time.Now()) + shop.Millis(w.ahead.Load()) }
 
 // pass lets time go by.
 func (w *world) pass(d time.Duration) { w.ahead.Add(d.Milliseconds()) }
 
 // Send keeps the letters.
-func (w *world) Send(_ context.Context, letters ...app.Email) error {
+func (w *world) Send(_ context.Context, letters ...outbox.Email) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.letters = append(w.letters, letters...)
@@ -101,10 +102,10 @@ func (w *world) Send(_ context.Context, letters ...app.Email) error {
 }
 
 // mailed takes the letters that were sent to an e-mail.
-func (w *world) mailed(email string) (found []app.Email) {
+func (w *world) mailed(email string) (found []outbox.Email) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var rest []app.Email
+	var rest []outbox.Email
 	for _, l := range w.letters {
 		if l.To == email {
 			found = append(found, l)
@@ -117,7 +118,7 @@ func (w *world) mailed(email string) (found []app.Email) {
 }
 
 // link takes the secret out of the only letter to an e-mail.
-func (w *world) link(email string, kind app.EmailKind) string {
+func (w *world) link(email string, kind outbox.EmailKind) string {
 	w.t.Helper()
 	found := w.mailed(email)
 	if len(found) != 1 || found[0].Kind != kind {
@@ -128,11 +129,11 @@ func (w *world) link(email string, kind app.EmailKind) string {
 }
 
 // solution is the answer to a picture of its own.
-func (w *world) solution() *app.CaptchaAnswer {
-	id := app.ID(kit.NewID()).String() + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+func (w *world) solution() *CaptchaAnswer {
+	id := shop.ID(kit.NewID()).String() + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	id = id[len(id)-26:]
 	w.Shelf.put(w.ctx, id, captchaHash(id, "123456"), captchaLife)
-	return &app.CaptchaAnswer{ID: id, Answer: "123456"}
+	return &CaptchaAnswer{ID: id, Answer: "123456"}
 }
 
 func (w *world) must(err error) {
@@ -141,9 +142,9 @@ func (w *world) must(err error) {
 }
 
 // refused demands an error of a code, and answers its sentence.
-func (w *world) refused(what string, err error, code app.Code) string {
+func (w *world) refused(what string, err error, code shop.Code) string {
 	w.t.Helper()
-	var e *app.Error
+	var e *shop.Error
 	if !errors.As(err, &e) || e.Code != code {
 		w.t.Errorf("%s: %v, want %s", what, err, code)
 		return ""
@@ -160,8 +161,8 @@ func newEmail() string { return "ada." + kit.NewID().String() + "@shop.example" 
 func (w *world) account() (email string) {
 	w.t.Helper()
 	email = newEmail()
-	w.must(w.Register(w.ctx, app.Registration{Email: email, Password: goodPassword, Captcha: w.solution()}))
-	got, err := w.activate(w.link(email, app.EmailActivate))
+	w.must(w.Register(w.ctx, Registration{Email: email, Password: goodPassword, Captcha: w.solution()}))
+	got, err := w.activate(w.link(email, outbox.EmailActivate))
 	if err != nil || got != email {
 		w.t.Fatalf("activated %q, %v", got, err)
 	}
@@ -170,17 +171,17 @@ func (w *world) account() (email string) {
 
 // activate opens a link with the password that account chose.
 func (w *world) activate(link string) (email string, err error) {
-	return w.Activate(w.ctx, app.Activation{Token: link, Password: goodPassword})
+	return w.Activate(w.ctx, Activation{Token: link, Password: goodPassword})
 }
 
-func (w *world) logIn(email string) app.Session {
+func (w *world) logIn(email string) Session {
 	w.t.Helper()
-	s, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword, Device: "Test"})
+	s, err := w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Device: "Test"})
 	w.must(err)
 	return s
 }
 
-func (w *world) who(access string) app.Identity {
+func (w *world) who(access string) shop.Identity {
 	w.t.Helper()
 	who, err := w.Issuer.Verify(access)
 	w.must(err)

@@ -10,33 +10,34 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
 	"stampede/app/alipay"
 	"stampede/app/alipay/sim"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // Every way to pay leads to one trade that is absent, waiting, paid, and known by a verified notification; however
 // often the buyer presses.
 func TestEveryWayToPay(t *testing.T) {
 	t.Parallel()
-	for i, via := range []app.PayVia{app.ViaPage, app.ViaWap, app.ViaApp, app.ViaQR} {
+	for i, via := range []payment.PayVia{payment.ViaPage, payment.ViaWap, payment.ViaApp, payment.ViaQR} {
 		t.Run(string(via), func(t *testing.T) {
 			t.Parallel()
 			c := newCounter(t, nil)
-			order := app.ID(7301444480512000257 + i)
+			order := shop.ID(7301444480512000257 + i)
 			must(t, errOf(c.Pay(t.Context(), request(order, via))))
-			if got := c.query(t, order); got != (app.Trade{Order: order, State: app.TradeAbsent}) {
+			if got := c.query(t, order); got != (payment.Trade{Order: order, State: payment.TradeAbsent}) {
 				t.Fatalf("before the buyer has come: %+v", got)
 			}
 			c.pay(t, order, via)
 			c.pay(t, order, via)
-			if got := c.query(t, order); got.State != app.TradeWaiting || got.No == "" || got.AmountFen != 19801 ||
+			if got := c.query(t, order); got.State != payment.TradeWaiting || got.No == "" || got.AmountFen != 19801 ||
 				got.PaidAt != 0 {
 				t.Fatalf("at the cashier: %+v", got)
 			}
 			must(t, c.sim.Pay(order.String()))
 			paid := c.query(t, order)
-			if paid.State != app.TradePaid || time.Since(paid.PaidAt.Time()).Abs() > time.Minute {
+			if paid.State != payment.TradePaid || time.Since(paid.PaidAt.Time()).Abs() > time.Minute {
 				t.Fatalf("after the payment: %+v", paid)
 			}
 			told, err := c.Notified(c.letters(t, 1)[0])
@@ -55,30 +56,30 @@ func TestClose(t *testing.T) {
 	c := newCounter(t, nil)
 	for i, step := range []struct {
 		name  string
-		begin func(order app.ID)
-		want  app.TradeState
-		later app.TradeState // of a query afterwards
+		begin func(order shop.ID)
+		want  payment.TradeState
+		later payment.TradeState // of a query afterwards
 	}{
-		{"nobody came", func(app.ID) {}, app.TradeAbsent, app.TradeAbsent},
-		{"waiting", func(order app.ID) { c.pay(t, order, app.ViaPage) }, app.TradeClosed, app.TradeClosed},
-		{"paid", func(order app.ID) {
-			c.pay(t, order, app.ViaPage)
+		{"nobody came", func(shop.ID) {}, payment.TradeAbsent, payment.TradeAbsent},
+		{"waiting", func(order shop.ID) { c.pay(t, order, payment.ViaPage) }, payment.TradeClosed, payment.TradeClosed},
+		{"paid", func(order shop.ID) {
+			c.pay(t, order, payment.ViaPage)
 			must(t, c.sim.Pay(order.String()))
-		}, app.TradePaid, app.TradePaid},
-		{"closed", func(order app.ID) {
-			c.pay(t, order, app.ViaPage)
+		}, payment.TradePaid, payment.TradePaid},
+		{"closed", func(order shop.ID) {
+			c.pay(t, order, payment.ViaPage)
 			must(t, c.sim.GiveUp(order.String()))
-		}, app.TradeClosed, app.TradeClosed},
-		{"paid this instant", func(order app.ID) {
-			c.pay(t, order, app.ViaPage)
+		}, payment.TradeClosed, payment.TradeClosed},
+		{"paid this instant", func(order shop.ID) {
+			c.pay(t, order, payment.ViaPage)
 			c.inject(t, sim.Fault{Kind: sim.PaidBeforeClose, Order: order.String(), Times: 1})
-		}, app.TradePaid, app.TradePaid},
-		{"paid although the close was confirmed", func(order app.ID) {
-			c.pay(t, order, app.ViaWap)
+		}, payment.TradePaid, payment.TradePaid},
+		{"paid although the close was confirmed", func(order shop.ID) {
+			c.pay(t, order, payment.ViaWap)
 			c.inject(t, sim.Fault{Kind: sim.PaidAfterClose, Order: order.String(), Times: 1})
-		}, app.TradeClosed, app.TradePaid},
+		}, payment.TradeClosed, payment.TradePaid},
 	} {
-		order := app.ID(100 + i)
+		order := shop.ID(100 + i)
 		step.begin(order)
 		if got, err := c.Close(t.Context(), order); err != nil || got.State != step.want || got.Order != order {
 			t.Errorf("%s: %+v, %v; want state %v", step.name, got, err, step.want)
@@ -93,10 +94,10 @@ func TestClose(t *testing.T) {
 func TestRefund(t *testing.T) {
 	t.Parallel()
 	c := newCounter(t, nil)
-	const order = app.ID(7)
-	c.pay(t, order, app.ViaPage)
-	r := app.RefundRequest{Order: order, Request: "7-1", AmountFen: 9801, Reason: "buyer"}
-	if err := c.Refund(t.Context(), r); !errors.Is(err, app.ErrGatewayRefused) {
+	const order = shop.ID(7)
+	c.pay(t, order, payment.ViaPage)
+	r := payment.RefundRequest{Order: order, Request: "7-1", AmountFen: 9801, Reason: "buyer"}
+	if err := c.Refund(t.Context(), r); !errors.Is(err, payment.ErrGatewayRefused) {
 		t.Fatalf("before the payment: %v", err)
 	}
 	must(t, c.sim.Pay(order.String()))
@@ -111,18 +112,18 @@ func TestRefund(t *testing.T) {
 	}
 	other := r
 	other.AmountFen = 1
-	if err := c.Refund(t.Context(), other); !errors.Is(err, app.ErrGatewayRefused) {
+	if err := c.Refund(t.Context(), other); !errors.Is(err, payment.ErrGatewayRefused) {
 		t.Errorf("another amount under the same number: %v", err)
 	}
-	if _, err := c.Refunded(t.Context(), other); !errors.Is(err, app.ErrGatewayRefused) {
+	if _, err := c.Refunded(t.Context(), other); !errors.Is(err, payment.ErrGatewayRefused) {
 		t.Errorf("asked for another amount under the same number: %v", err)
 	}
-	rest := app.RefundRequest{Order: order, Request: "7-2", AmountFen: 10_000}
+	rest := payment.RefundRequest{Order: order, Request: "7-2", AmountFen: 10_000}
 	must(t, c.Refund(t.Context(), rest))
 	if l := c.sim.Ledger(); l.RefundedFen != 19801 {
 		t.Errorf("given back: %d", l.RefundedFen)
 	}
-	if got := c.query(t, order); got.State != app.TradeClosed || got.RefundedFen != 19801 {
+	if got := c.query(t, order); got.State != payment.TradeClosed || got.RefundedFen != 19801 {
 		t.Errorf("refunded as a whole: %+v", got)
 	}
 }
@@ -136,20 +137,20 @@ func TestUnknownIsNotFailed(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			c := newCounter(t, nil)
-			order := app.ID(1 + i)
-			c.pay(t, order, app.ViaPage)
+			order := shop.ID(1 + i)
+			c.pay(t, order, payment.ViaPage)
 			c.inject(t, sim.Fault{Kind: kind, Times: 1})
-			if _, err := c.Close(t.Context(), order); !errors.Is(err, app.ErrTransient) {
+			if _, err := c.Close(t.Context(), order); !errors.Is(err, shop.ErrTransient) {
 				t.Fatalf("close: %v, want a transient fault", err)
 			}
-			want := app.TradeClosed
+			want := payment.TradeClosed
 			if kind == sim.Down {
-				want = app.TradeWaiting
+				want = payment.TradeWaiting
 			}
 			if got := c.query(t, order); got.State != want {
 				t.Errorf("asked afterwards: %+v, want state %v", got, want)
 			}
-			if got, err := c.Close(t.Context(), order); err != nil || got.State != app.TradeClosed {
+			if got, err := c.Close(t.Context(), order); err != nil || got.State != payment.TradeClosed {
 				t.Errorf("the repeat: %+v, %v", got, err)
 			}
 		})
@@ -160,7 +161,7 @@ func TestSlowGatewayIsNotWaitedForLongerThanTheTimeout(t *testing.T) {
 	t.Parallel()
 	c := newCounter(t, func(o *alipay.Options) { o.Timeout = 50 * time.Millisecond })
 	c.inject(t, sim.Fault{Kind: sim.Slow, DelayMS: 60_000})
-	if _, err := c.Query(t.Context(), 1); !errors.Is(err, app.ErrTransient) {
+	if _, err := c.Query(t.Context(), 1); !errors.Is(err, shop.ErrTransient) {
 		t.Errorf("got %v, want a transient fault", err)
 	}
 }
@@ -169,8 +170,8 @@ func TestSlowGatewayIsNotWaitedForLongerThanTheTimeout(t *testing.T) {
 func TestTimeExpireIsRoundedDown(t *testing.T) {
 	t.Parallel()
 	c := newCounter(t, nil)
-	r := request(9, app.ViaPage)
-	r.ExpiresAt = app.MillisOf(time.Now().Add(time.Hour).Truncate(time.Second)) + 999
+	r := request(9, payment.ViaPage)
+	r.ExpiresAt = shop.MillisOf(time.Now().Add(time.Hour).Truncate(time.Second)) + 999
 	p, err := c.Pay(t.Context(), r)
 	must(t, err)
 	must(t, errOf(c.sim.Come(p.URL)))
@@ -198,7 +199,7 @@ func TestAnswerIsBoundedAfterDecoding(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	_, err := c.Query(context.Background(), 7)
 	runtime.ReadMemStats(&after)
-	if spent := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, app.ErrTransient) || spent > 32<<20 {
+	if spent := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, shop.ErrTransient) || spent > 32<<20 {
 		t.Errorf("%d bytes allocated, %v", spent, err)
 	}
 }

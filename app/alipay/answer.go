@@ -7,7 +7,8 @@ import (
 
 	"github.com/smartwalle/alipay/v3"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // businessError is a no of the gateway under its signature.
@@ -26,9 +27,9 @@ func (e *businessError) Unwrap() error {
 	case e.no.Code == alipay.CodeUnknowError, e.no.Code == alipay.CodeCallLimited,
 		strings.HasSuffix(e.no.SubCode, "SYSTEM_ERROR"), strings.HasSuffix(e.no.SubCode, "SYSTEM-ERROR"),
 		strings.HasSuffix(e.no.SubCode, "unknow-error"), strings.HasSuffix(e.no.SubCode, "call-limited"):
-		return app.ErrTransient
+		return shop.ErrTransient
 	}
-	return app.ErrGatewayRefused
+	return payment.ErrGatewayRefused
 }
 
 // saysNo reports whether the error is the gateway's signed no with that sub-code.

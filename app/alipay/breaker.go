@@ -7,7 +7,7 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -24,7 +24,7 @@ func newBreaker() *gobreaker.CircuitBreaker[struct{}] {
 	return gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Name: "alipay", MaxRequests: 1, Timeout: restFor,
 		ReadyToTrip:  func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= openAfter },
-		IsSuccessful: func(err error) bool { return !errors.Is(err, app.ErrTransient) },
+		IsSuccessful: func(err error) bool { return !errors.Is(err, shop.ErrTransient) },
 		IsExcluded:   func(err error) bool { return errors.Is(err, context.Canceled) },
 	})
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 
-	"stampede/app"
+	"stampede/app/payment"
 )
 
 // P8: faults in a row open the breaker, one call at a time looks whether the gateway is back, and neither a signed no
@@ -47,7 +47,7 @@ func TestBreaker(t *testing.T) {
 		}
 		time.Sleep(restFor + 1)
 		_ = end(unknown("test", context.Canceled))
-		if rejected(end(&businessError{})) || rejected(end(app.ErrGatewayRefused)) {
+		if rejected(end(&businessError{})) || rejected(end(payment.ErrGatewayRefused)) {
 			t.Fatal("it answered, if only no: closed")
 		}
 	})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/smartwalle/alipay/v3"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // clock is how the gateway writes an instant, in Asia/Shanghai.
@@ -47,14 +47,14 @@ func (a *Alipay) exchange(ctx context.Context, question alipay.Param, out answer
 // unknown says that the gateway may have done what was asked (I6). The text is written here and now: the library has an
 // error that is a nil pointer, which formatting survives and calling Error does not.
 func unknown(method string, err error) error {
-	return fmt.Errorf("%s: %w: %w", method, err, app.ErrTransient)
+	return fmt.Errorf("%s: %w: %w", method, err, shop.ErrTransient)
 }
 
 // instant reads a time of the gateway; 0 for none.
-func (a *Alipay) instant(text string) app.Millis {
+func (a *Alipay) instant(text string) shop.Millis {
 	t, err := time.ParseInLocation(clock, text, a.zone)
 	if err != nil {
 		return 0
 	}
-	return app.MillisOf(t)
+	return shop.MillisOf(t)
 }

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
 	"stampede/app/alipay"
+	"stampede/app/payment"
 )
 
 // certificate makes a self-signed one.
@@ -41,7 +41,7 @@ func TestCertificateMode(t *testing.T) {
 		o.AppCert, o.Cert = certificate(t, "shop", 1, keys.App), certificate(t, "gateway", 2, keys.Gateway)
 		o.RootCert = certificate(t, "root", 3, keys.Gateway)
 	})
-	p, err := c.Pay(t.Context(), request(1, app.ViaPage))
+	p, err := c.Pay(t.Context(), request(1, payment.ViaPage))
 	must(t, err)
 	address, err := url.Parse(p.URL)
 	must(t, err)
@@ -49,9 +49,9 @@ func TestCertificateMode(t *testing.T) {
 	if len(signed.Get("app_cert_sn")) != 32 || len(signed.Get("alipay_root_cert_sn")) != 32 {
 		t.Errorf("signed: %v", signed)
 	}
-	c.pay(t, 1, app.ViaPage)
+	c.pay(t, 1, payment.ViaPage)
 	must(t, c.sim.Pay("1"))
-	if got := c.query(t, 1); got.State != app.TradePaid {
+	if got := c.query(t, 1); got.State != payment.TradePaid {
 		t.Errorf("got %+v", got)
 	}
 	form := c.letters(t, 1)[0]
@@ -59,7 +59,7 @@ func TestCertificateMode(t *testing.T) {
 		t.Errorf("notified: %v", err)
 	}
 	form.Set("alipay_cert_sn", strings.Repeat("0", 32))
-	if _, err := c.Notified(form); !errors.Is(err, app.ErrForged) {
+	if _, err := c.Notified(form); !errors.Is(err, payment.ErrForged) {
 		t.Errorf("a certificate that nobody knows: %v, want forged", err)
 	}
 }

@@ -8,8 +8,9 @@ import (
 
 	"github.com/smartwalle/alipay/v3"
 
-	"stampede/app"
 	"stampede/app/alipay/sim"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // counted answers the same to everything and counts the calls.
@@ -44,12 +45,12 @@ func TestUnknownCertificateIsNotFetched(t *testing.T) {
 	}
 	a.client.Client = &http.Client{Transport: wire}
 	var out struct{ head }
-	if err := a.call(t.Context(), alipay.TradeQuery{OutTradeNo: "1"}, &out); !errors.Is(err, app.ErrTransient) ||
+	if err := a.call(t.Context(), alipay.TradeQuery{OutTradeNo: "1"}, &out); !errors.Is(err, shop.ErrTransient) ||
 		wire.calls != 1 {
 		t.Errorf("an answer: %v after %d calls, want unknown after the one", err, wire.calls)
 	}
 	form := url.Values{"app_id": {keys.AppID}, "sign_type": {"RSA2"}, "sign": {"YQ=="}, "alipay_cert_sn": {"5e1f0f6c"}}
-	if _, err := a.Notified(form); !errors.Is(err, app.ErrForged) || wire.calls != 1 {
+	if _, err := a.Notified(form); !errors.Is(err, payment.ErrForged) || wire.calls != 1 {
 		t.Errorf("a notification: %v after %d calls, want forged and no call", err, wire.calls-1)
 	}
 }

@@ -15,8 +15,9 @@ import (
 
 	"github.com/smartwalle/alipay/v3"
 
-	"stampede/app"
 	"stampede/app/alipay/rsa2"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // fuzzed is an adapter in public-key mode, and the gateway's key.
@@ -68,11 +69,11 @@ func FuzzNotified(f *testing.F) {
 		}
 		trade, err := a.Notified(form)
 		switch {
-		case errors.Is(err, app.ErrForged):
+		case errors.Is(err, payment.ErrForged):
 		case rsa2.Canonical(form, rsa2.Sign, rsa2.CertSN) != rsa2.Canonical(genuine, rsa2.Sign, rsa2.CertSN):
 			t.Fatalf("%q was not signed so: %+v, %v", body, trade, err)
 		case err == nil &&
-			(trade.AmountFen != 19801 || trade.State != app.TradePaid || trade.Order != 7301444480512000257):
+			(trade.AmountFen != 19801 || trade.State != payment.TradePaid || trade.Order != 7301444480512000257):
 			t.Fatalf("%q was believed as %+v", body, trade)
 		}
 	})
@@ -102,7 +103,7 @@ func FuzzAnswer(f *testing.F) {
 			head
 			Status string `json:"trade_status"`
 		}
-		if err := a.exchange(t.Context(), alipay.TradeQuery{OutTradeNo: "7"}, &out); errors.Is(err, app.ErrTransient) {
+		if err := a.exchange(t.Context(), alipay.TradeQuery{OutTradeNo: "7"}, &out); errors.Is(err, shop.ErrTransient) {
 			return
 		}
 		var parts map[string]json.RawMessage

@@ -8,54 +8,55 @@ import (
 
 	"github.com/smartwalle/alipay/v3"
 
-	"stampede/app"
 	"stampede/app/alipay/rsa2"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // Notified implements app.Gateway. The library checks only the signature; cheap checks of everything else come first.
 // It makes no outgoing call: a notification that names an unknown certificate is forged, not a reason to fetch it.
-func (a *Alipay) Notified(form url.Values) (app.Trade, error) {
+func (a *Alipay) Notified(form url.Values) (payment.Trade, error) {
 	for name, values := range form {
 		if len(values) != 1 {
-			return app.Trade{}, forged("%q comes %d times", name, len(values))
+			return payment.Trade{}, forged("%q comes %d times", name, len(values))
 		}
 	}
 	switch {
 	case form.Get("sign_type") != "RSA2":
-		return app.Trade{}, forged("sign_type is %q", form.Get("sign_type"))
+		return payment.Trade{}, forged("sign_type is %q", form.Get("sign_type"))
 	case !a.knows(form.Get(rsa2.CertSN)):
-		return app.Trade{}, forged("it names the certificate %q, this shop knows %q", form.Get(rsa2.CertSN), a.certSN)
+		return payment.Trade{}, forged("it names the certificate %q, this shop knows %q", form.Get(rsa2.CertSN), a.certSN)
 	case form.Get("app_id") != a.options.AppID:
-		return app.Trade{}, forged("it is for the app %q", form.Get("app_id"))
+		return payment.Trade{}, forged("it is for the app %q", form.Get("app_id"))
 	case a.options.SellerID != "" && form.Get("seller_id") != a.options.SellerID:
-		return app.Trade{}, forged("it is for the seller %q", form.Get("seller_id"))
+		return payment.Trade{}, forged("it is for the seller %q", form.Get("seller_id"))
 	case form.Has("charset") && !strings.EqualFold(form.Get("charset"), "utf-8"):
-		return app.Trade{}, forged("its charset is %q", form.Get("charset"))
+		return payment.Trade{}, forged("its charset is %q", form.Get("charset"))
 	}
 	n, err := a.client.DecodeNotification(context.Background(), form)
 	if err != nil {
-		return app.Trade{}, forged("its signature: %v", err)
+		return payment.Trade{}, forged("its signature: %v", err)
 	}
 	return a.noted(n)
 }
 
 // noted reads a verified notification. One that is signed and unreadable is not forged: its error is answered `failure`,
 // and the gateway sends it again.
-func (a *Alipay) noted(n *alipay.Notification) (app.Trade, error) {
-	id, err := app.ParseID(n.OutTradeNo)
+func (a *Alipay) noted(n *alipay.Notification) (payment.Trade, error) {
+	id, err := shop.ParseID(n.OutTradeNo)
 	if err != nil {
-		return app.Trade{}, fmt.Errorf("notification about out_trade_no: %w", err)
+		return payment.Trade{}, fmt.Errorf("notification about out_trade_no: %w", err)
 	}
 	state, known := states[n.TradeStatus]
-	amount, wrong := app.ParseFen(n.TotalAmount)
+	amount, wrong := shop.ParseFen(n.TotalAmount)
 	if !known || wrong != nil || n.TradeNo == "" {
-		return app.Trade{}, fmt.Errorf("notification about order %v: trade_no %q, trade_status %q, total_amount %q make no sense",
+		return payment.Trade{}, fmt.Errorf("notification about order %v: trade_no %q, trade_status %q, total_amount %q make no sense",
 			id, n.TradeNo, n.TradeStatus, n.TotalAmount)
 	}
-	t := app.Trade{Order: id, No: n.TradeNo, State: state, AmountFen: amount, PaidAt: a.instant(n.GmtPayment)}
+	t := payment.Trade{Order: id, No: n.TradeNo, State: state, AmountFen: amount, PaidAt: a.instant(n.GmtPayment)}
 	if n.RefundFee != "" {
-		if t.RefundedFen, err = app.ParseFen(n.RefundFee); err != nil {
-			return app.Trade{}, fmt.Errorf("notification about order %v: refund_fee: %w", id, err)
+		if t.RefundedFen, err = shop.ParseFen(n.RefundFee); err != nil {
+			return payment.Trade{}, fmt.Errorf("notification about order %v: refund_fee: %w", id, err)
 		}
 	}
 	return t, nil
@@ -66,5 +67,5 @@ func (a *Alipay) noted(n *alipay.Notification) (app.Trade, error) {
 func (a *Alipay) knows(certSN string) bool { return certSN == "" || certSN == a.certSN }
 
 func forged(format string, args ...any) error {
-	return fmt.Errorf(format+": %w", append(args, app.ErrForged)...)
+	return fmt.Errorf(format+": %w", append(args, payment.ErrForged)...)
 }

@@ -6,16 +6,16 @@ import (
 	"net/url"
 	"testing"
 
-	"stampede/app"
 	"stampede/app/alipay"
 	"stampede/app/alipay/sim"
+	"stampede/app/payment"
 )
 
 // A notification is believed only when the gateway signed it for this shop; and none makes us call anybody.
 func TestForgedNotifications(t *testing.T) {
 	t.Parallel()
 	c := newCounter(t, nil)
-	c.pay(t, 1, app.ViaPage)
+	c.pay(t, 1, payment.ViaPage)
 	must(t, c.sim.Pay("1"))
 	good := c.letters(t, 1)[0]
 	must(t, errOf(c.Notified(good)))
@@ -41,7 +41,7 @@ func TestForgedNotifications(t *testing.T) {
 			form[field] = append([]string(nil), form[field]...)
 		}
 		change(form)
-		if _, err := alone.Notified(form); !errors.Is(err, app.ErrForged) {
+		if _, err := alone.Notified(form); !errors.Is(err, payment.ErrForged) {
 			t.Errorf("%s: %v, want forged", name, err)
 		}
 	}
@@ -57,11 +57,11 @@ func TestSpoiltNotifications(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			c := newCounter(t, nil)
-			c.pay(t, 1, app.ViaPage)
+			c.pay(t, 1, payment.ViaPage)
 			c.inject(t, sim.Fault{Kind: kind, Times: 1})
 			must(t, c.sim.Pay("1"))
 			trade, err := c.Notified(c.letters(t, 1)[0])
-			if errors.Is(err, app.ErrForged) != forged {
+			if errors.Is(err, payment.ErrForged) != forged {
 				t.Errorf("got %v, want forged %v", err, forged)
 			}
 			if kind == sim.NotifyAmount && trade.AmountFen != 19802 {
@@ -75,13 +75,13 @@ func TestSpoiltNotifications(t *testing.T) {
 func TestOwnSignatureIsNoNotification(t *testing.T) {
 	t.Parallel()
 	c := newCounter(t, nil)
-	p, err := c.Pay(t.Context(), request(1, app.ViaPage))
+	p, err := c.Pay(t.Context(), request(1, payment.ViaPage))
 	must(t, err)
 	address, err := url.Parse(p.URL)
 	must(t, err)
 	form := address.Query()
 	form.Set("seller_id", c.options.SellerID)
-	if _, err := c.Notified(form); !errors.Is(err, app.ErrForged) {
+	if _, err := c.Notified(form); !errors.Is(err, payment.ErrForged) {
 		t.Errorf("our own request sent back to us: %v, want forged", err)
 	}
 }
@@ -89,7 +89,7 @@ func TestOwnSignatureIsNoNotification(t *testing.T) {
 // ≥ 2,000 a second on one core are asked for.
 func BenchmarkNotified(b *testing.B) {
 	c := newCounter(b, nil)
-	p, err := c.Pay(b.Context(), request(1, app.ViaPage))
+	p, err := c.Pay(b.Context(), request(1, payment.ViaPage))
 	must(b, err)
 	must(b, errOf(c.sim.Come(p.URL)))
 	must(b, c.sim.Pay("1"))

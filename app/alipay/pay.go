@@ -6,63 +6,64 @@ import (
 
 	"github.com/smartwalle/alipay/v3"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // maxSubject is how much the gateway takes, in characters.
 const maxSubject = 256
 
 // products are what the shop has agreed on with Alipay for each way to pay.
-var products = map[app.PayVia]string{
-	app.ViaPage: "FAST_INSTANT_TRADE_PAY",
-	app.ViaWap:  "QUICK_WAP_WAY",
-	app.ViaApp:  "QUICK_MSECURITY_PAY",
-	app.ViaQR:   "FACE_TO_FACE_PAYMENT",
+var products = map[payment.PayVia]string{
+	payment.ViaPage: "FAST_INSTANT_TRADE_PAY",
+	payment.ViaWap:  "QUICK_WAP_WAY",
+	payment.ViaApp:  "QUICK_MSECURITY_PAY",
+	payment.ViaQR:   "FACE_TO_FACE_PAYMENT",
 }
 
 // Pay implements app.Gateway. The gateway counts in seconds, so the end is rounded down: it is never later than asked.
-func (a *Alipay) Pay(ctx context.Context, r app.PayRequest) (app.Payment, error) {
+func (a *Alipay) Pay(ctx context.Context, r payment.PayRequest) (payment.Payment, error) {
 	trade := alipay.Trade{
 		NotifyURL: a.options.NotifyURL, ReturnURL: a.options.ReturnURL,
-		OutTradeNo: r.Order.String(), TotalAmount: app.FormatFen(r.AmountFen), Subject: subject(r.Subject),
+		OutTradeNo: r.Order.String(), TotalAmount: shop.FormatFen(r.AmountFen), Subject: subject(r.Subject),
 		ProductCode: products[r.Via], TimeExpire: r.ExpiresAt.Time().In(a.zone).Format(clock),
 	}
 	switch r.Via {
-	case app.ViaPage:
+	case payment.ViaPage:
 		return a.page(alipay.TradePagePay{Trade: trade})
-	case app.ViaWap:
+	case payment.ViaWap:
 		return a.page(alipay.TradeWapPay{Trade: trade, TimeExpire: trade.TimeExpire}) // its own field hides the trade's
-	case app.ViaApp:
+	case payment.ViaApp:
 		text, err := a.client.EncodeParam(alipay.TradeAppPay{Trade: trade})
-		return app.Payment{OrderString: text}, err
-	case app.ViaQR:
+		return payment.Payment{OrderString: text}, err
+	case payment.ViaQR:
 		return a.precreate(ctx, alipay.TradePreCreate{Trade: trade})
 	}
-	return app.Payment{}, fmt.Errorf("pay via %q: %w", r.Via, app.ErrGatewayRefused)
+	return payment.Payment{}, fmt.Errorf("pay via %q: %w", r.Via, payment.ErrGatewayRefused)
 }
 
 // page signs an address of the gateway to which the buyer's browser goes.
-func (a *Alipay) page(question alipay.Param) (app.Payment, error) {
+func (a *Alipay) page(question alipay.Param) (payment.Payment, error) {
 	address, err := a.client.BuildURL(question)
 	if err != nil {
-		return app.Payment{}, fmt.Errorf("%s: %w", question.APIName(), err)
+		return payment.Payment{}, fmt.Errorf("%s: %w", question.APIName(), err)
 	}
-	return app.Payment{URL: address.String()}, nil
+	return payment.Payment{URL: address.String()}, nil
 }
 
-func (a *Alipay) precreate(ctx context.Context, question alipay.TradePreCreate) (app.Payment, error) {
+func (a *Alipay) precreate(ctx context.Context, question alipay.TradePreCreate) (payment.Payment, error) {
 	var answer struct {
 		head
 		OutTradeNo string `json:"out_trade_no"`
 		QRCode     string `json:"qr_code"`
 	}
 	if err := a.call(ctx, question, &answer); err != nil {
-		return app.Payment{}, err
+		return payment.Payment{}, err
 	}
 	if answer.OutTradeNo != question.OutTradeNo || answer.QRCode == "" {
-		return app.Payment{}, unknown(question.APIName(), fmt.Errorf("the answer is about %q", answer.OutTradeNo))
+		return payment.Payment{}, unknown(question.APIName(), fmt.Errorf("the answer is about %q", answer.OutTradeNo))
 	}
-	return app.Payment{QR: answer.QRCode}, nil
+	return payment.Payment{QR: answer.QRCode}, nil
 }
 
 // subject keeps what the gateway accepts: it refuses / = & and texts that are too long.

@@ -10,9 +10,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"stampede/app"
 	"stampede/app/alipay"
 	"stampede/app/alipay/sim"
+	"stampede/app/payment"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -95,11 +96,11 @@ func (c *counter) inject(t *testing.T, faults ...sim.Fault) {
 }
 
 // pay opens a payment and brings the buyer to the cashier.
-func (c *counter) pay(t *testing.T, order app.ID, via app.PayVia) {
+func (c *counter) pay(t *testing.T, order shop.ID, via payment.PayVia) {
 	t.Helper()
 	p, err := c.Pay(t.Context(), request(order, via))
 	must(t, err)
-	if via == app.ViaQR {
+	if via == payment.ViaQR {
 		response, err := c.client.Get(p.QR)
 		must(t, err)
 		_ = response.Body.Close()
@@ -110,14 +111,14 @@ func (c *counter) pay(t *testing.T, order app.ID, via app.PayVia) {
 	}
 }
 
-func request(order app.ID, via app.PayVia) app.PayRequest {
-	return app.PayRequest{
+func request(order shop.ID, via payment.PayVia) payment.PayRequest {
+	return payment.PayRequest{
 		Order: order, Via: via, AmountFen: 19801, Subject: "电饭煲 2/3 & more",
-		ExpiresAt: app.MillisOf(time.Now().Add(time.Hour)),
+		ExpiresAt: shop.MillisOf(time.Now().Add(time.Hour)),
 	}
 }
 
-func (c *counter) query(t *testing.T, order app.ID) app.Trade {
+func (c *counter) query(t *testing.T, order shop.ID) payment.Trade {
 	t.Helper()
 	trade, err := c.Query(t.Context(), order)
 	must(t, err)

@@ -6,14 +6,15 @@ import (
 
 	"github.com/smartwalle/alipay/v3"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // Refund implements app.Gateway. The gateway answers a repeat like the first time, only without moving money again; it
 // answers the same way when it has not moved any yet, so then it is asked.
-func (a *Alipay) Refund(ctx context.Context, r app.RefundRequest) error {
+func (a *Alipay) Refund(ctx context.Context, r payment.RefundRequest) error {
 	question := alipay.TradeRefund{
-		OutTradeNo: r.Order.String(), TradeNo: r.TradeNo, RefundAmount: app.FormatFen(r.AmountFen),
+		OutTradeNo: r.Order.String(), TradeNo: r.TradeNo, RefundAmount: shop.FormatFen(r.AmountFen),
 		RefundReason: subject(r.Reason), OutRequestNo: r.Request,
 	}
 	var answer struct {
@@ -38,7 +39,7 @@ func (a *Alipay) Refund(ctx context.Context, r app.RefundRequest) error {
 }
 
 // Refunded implements app.Gateway. Another amount under the same number is a no: this refund cannot be done any more.
-func (a *Alipay) Refunded(ctx context.Context, r app.RefundRequest) (bool, error) {
+func (a *Alipay) Refunded(ctx context.Context, r payment.RefundRequest) (bool, error) {
 	question := alipay.TradeFastPayRefundQuery{
 		OutTradeNo: r.Order.String(), TradeNo: r.TradeNo, OutRequestNo: r.Request,
 	}
@@ -59,12 +60,12 @@ func (a *Alipay) Refunded(ctx context.Context, r app.RefundRequest) (bool, error
 		return false, unknown(question.APIName(),
 			fmt.Errorf("the answer for request %s is about %s", r.Request, answer.OutRequestNo))
 	}
-	amount, err := app.ParseFen(answer.RefundAmount)
+	amount, err := shop.ParseFen(answer.RefundAmount)
 	if err != nil {
 		return false, unknown(question.APIName(), err)
 	}
 	if amount != r.AmountFen {
-		return false, fmt.Errorf("request %s gave back %d fen, not %d: %w", r.Request, amount, r.AmountFen, app.ErrGatewayRefused)
+		return false, fmt.Errorf("request %s gave back %d fen, not %d: %w", r.Request, amount, r.AmountFen, payment.ErrGatewayRefused)
 	}
 	return true, nil
 }

@@ -6,15 +6,16 @@ import (
 
 	"github.com/smartwalle/alipay/v3"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // states are the gateway's words for a trade.
-var states = map[alipay.TradeStatus]app.TradeState{
-	alipay.TradeStatusWaitBuyerPay: app.TradeWaiting,
-	alipay.TradeStatusSuccess:      app.TradePaid,
-	alipay.TradeStatusFinished:     app.TradePaid, // paid, and the time for refunds is over
-	alipay.TradeStatusClosed:       app.TradeClosed,
+var states = map[alipay.TradeStatus]payment.TradeState{
+	alipay.TradeStatusWaitBuyerPay: payment.TradeWaiting,
+	alipay.TradeStatusSuccess:      payment.TradePaid,
+	alipay.TradeStatusFinished:     payment.TradePaid, // paid, and the time for refunds is over
+	alipay.TradeStatusClosed:       payment.TradeClosed,
 }
 
 const (
@@ -23,7 +24,7 @@ const (
 )
 
 // Query implements app.Gateway. The gateway closes a trade that was refunded as a whole.
-func (a *Alipay) Query(ctx context.Context, id app.ID) (app.Trade, error) {
+func (a *Alipay) Query(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	question := alipay.TradeQuery{OutTradeNo: id.String()}
 	var answer struct {
 		head
@@ -35,26 +36,26 @@ func (a *Alipay) Query(ctx context.Context, id app.ID) (app.Trade, error) {
 	}
 	err := a.call(ctx, question, &answer)
 	if saysNo(err, noSuchTrade) {
-		return app.Trade{Order: id, State: app.TradeAbsent}, nil
+		return payment.Trade{Order: id, State: payment.TradeAbsent}, nil
 	}
 	if err != nil {
-		return app.Trade{}, err
+		return payment.Trade{}, err
 	}
 	state, known := states[answer.TradeStatus]
-	amount, wrong := app.ParseFen(answer.TotalAmount)
+	amount, wrong := shop.ParseFen(answer.TotalAmount)
 	if answer.OutTradeNo != id.String() || !known || wrong != nil || answer.TradeNo == "" {
-		return app.Trade{}, unknown(question.APIName(), fmt.Errorf("the answer for order %v makes no sense: %+v", id, answer))
+		return payment.Trade{}, unknown(question.APIName(), fmt.Errorf("the answer for order %v makes no sense: %+v", id, answer))
 	}
 	paid := a.instant(answer.SendPayDate)
-	t := app.Trade{Order: id, No: answer.TradeNo, State: state, AmountFen: amount, PaidAt: paid}
-	if state == app.TradeClosed && paid != 0 {
+	t := payment.Trade{Order: id, No: answer.TradeNo, State: state, AmountFen: amount, PaidAt: paid}
+	if state == payment.TradeClosed && paid != 0 {
 		t.RefundedFen = amount
 	}
 	return t, nil
 }
 
 // Close implements app.Gateway.
-func (a *Alipay) Close(ctx context.Context, id app.ID) (app.Trade, error) {
+func (a *Alipay) Close(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	question := alipay.TradeClose{OutTradeNo: id.String()}
 	var answer struct {
 		head
@@ -64,13 +65,13 @@ func (a *Alipay) Close(ctx context.Context, id app.ID) (app.Trade, error) {
 	err := a.call(ctx, question, &answer)
 	switch {
 	case saysNo(err, noSuchTrade):
-		return app.Trade{Order: id, State: app.TradeAbsent}, nil
+		return payment.Trade{Order: id, State: payment.TradeAbsent}, nil
 	case saysNo(err, wrongStatus): // paid, or closed before: it says which when asked
 		return a.Query(ctx, id)
 	case err != nil:
-		return app.Trade{}, err
+		return payment.Trade{}, err
 	case answer.OutTradeNo != id.String():
-		return app.Trade{}, unknown(question.APIName(), fmt.Errorf("the answer for order %v is about %q", id, answer.OutTradeNo))
+		return payment.Trade{}, unknown(question.APIName(), fmt.Errorf("the answer for order %v is about %q", id, answer.OutTradeNo))
 	}
-	return app.Trade{Order: id, No: answer.TradeNo, State: app.TradeClosed}, nil
+	return payment.Trade{Order: id, No: answer.TradeNo, State: payment.TradeClosed}, nil
 }

@@ -6,8 +6,11 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app"
+	"stampede/app/account"
+	"stampede/app/admission"
 	"stampede/app/limits"
+	"stampede/app/privacy"
+	"stampede/app/shop"
 )
 
 type (
@@ -33,18 +36,18 @@ func (a *api) accountRoutes(v1 fiber.Router) {
 	auth.Post("/login", a.logIn)
 	auth.Post("/refresh", a.refresh)
 	auth.Post("/logout", a.logOut)
-	auth.Post("/forgot", accepted(func(ctx context.Context, f app.Forgotten) error { return a.Accounts.Forgot(ctx, f) }))
-	auth.Post("/reset", withBody(func(ctx context.Context, n app.NewPassword) (done, error) {
+	auth.Post("/forgot", accepted(func(ctx context.Context, f account.Forgotten) error { return a.Accounts.Forgot(ctx, f) }))
+	auth.Post("/reset", withBody(func(ctx context.Context, n account.NewPassword) (done, error) {
 		return done{}, a.Accounts.Reset(ctx, n)
 	}))
 
-	v1.Get("/me", a.in(limits.Orders), a.asWho(func(c *fiber.Ctx, who app.Identity) error {
-		return flow(c, func(ctx context.Context) (app.Me, error) { return a.Accounts.Me(ctx, who) })
+	v1.Get("/me", a.in(limits.Orders), a.asWho(func(c *fiber.Ctx, who shop.Identity) error {
+		return flow(c, func(ctx context.Context) (account.Me, error) { return a.Accounts.Me(ctx, who) })
 	}))
 	v1.Patch("/me", a.in(limits.Orders), a.asWho(ofMine(a.Accounts.EditMe)))
 	// This and /me/delete count like logins: they could be used to try passwords.
 	v1.Post("/me/password", a.in(limits.Auth), a.asWho(ofMine(
-		func(ctx context.Context, who app.Identity, p app.PasswordChange) (done, error) {
+		func(ctx context.Context, who shop.Identity, p account.PasswordChange) (done, error) {
 			return done{}, a.Accounts.ChangePassword(ctx, who, p)
 		})))
 	v1.Get("/me/devices", a.in(limits.Orders), a.asWho(a.devices))
@@ -62,7 +65,7 @@ func (a *api) ownPages(c *fiber.Ctx) error {
 			return c.Next()
 		}
 	}
-	return app.Fail(app.Forbidden, "pages of other sites may not do this")
+	return shop.Fail(shop.Forbidden, "pages of other sites may not do this")
 }
 
 // withBody makes the handler of a flow that needs only the body.
@@ -87,66 +90,66 @@ func accepted[B any](call func(ctx context.Context, body B) error) fiber.Handler
 
 // ofMine makes the handler of an operation on the caller's account. B is the body.
 func ofMine[B, T any](
-	call func(ctx context.Context, who app.Identity, body B) (T, error),
-) func(c *fiber.Ctx, who app.Identity) error {
-	return func(c *fiber.Ctx, who app.Identity) error {
+	call func(ctx context.Context, who shop.Identity, body B) (T, error),
+) func(c *fiber.Ctx, who shop.Identity) error {
+	return func(c *fiber.Ctx, who shop.Identity) error {
 		return withBody(func(ctx context.Context, body B) (T, error) { return call(ctx, who, body) })(c)
 	}
 }
 
 // captcha draws a picture; each address has its share.
 func (a *api) captcha(c *fiber.Ctx) error {
-	asker := app.PictureAsker{From: hostAddr(c.IP())}
-	return flow(c, func(ctx context.Context) (app.Picture, error) { return a.Accounts.Captcha(ctx, asker) })
+	asker := admission.PictureAsker{From: hostAddr(c.IP())}
+	return flow(c, func(ctx context.Context) (account.Picture, error) { return a.Accounts.Captcha(ctx, asker) })
 }
 
 // register ties the account to the guest whose token is sent along; an invalid token is rejected, so that no orders are
 // lost silently.
 func (a *api) register(c *fiber.Ctx) error {
-	var guest app.Identity
+	var guest shop.Identity
 	if bearer(c) != "" {
 		var err error
 		if guest, err = a.identity(c); err != nil {
 			return err
 		}
 	}
-	return accepted(func(ctx context.Context, r app.Registration) error {
+	return accepted(func(ctx context.Context, r account.Registration) error {
 		r.Guest = guest
 		return a.Accounts.Register(ctx, r)
 	})(c)
 }
 
-func (a *api) activate(ctx context.Context, n app.Activation) (emailAnswer, error) {
+func (a *api) activate(ctx context.Context, n account.Activation) (emailAnswer, error) {
 	email, err := a.Accounts.Activate(ctx, n)
 	return emailAnswer{email}, err
 }
 
 func (a *api) logIn(c *fiber.Ctx) error {
-	var l app.LogIn
+	var l account.LogIn
 	if err := decode(raw(c), &l); err != nil {
 		return err
 	}
 	if l.Client != "" && l.Client != appClient {
-		return app.Fail(app.BadRequest, `client must be "app", or be left out by browsers`)
+		return shop.Fail(shop.BadRequest, `client must be "app", or be left out by browsers`)
 	}
 	l.Addr = hostAddr(c.IP())
 	// Clients may send a token that has ended: such a log in is one without a guest.
 	l.Guest, _ = a.identity(c)
 	l.Device = cmp.Or(l.Device, browserName(c.Get(fiber.HeaderUserAgent)))
-	return flow(c, func(ctx context.Context) (app.Session, error) {
+	return flow(c, func(ctx context.Context) (account.Session, error) {
 		session, err := a.Accounts.LogIn(ctx, l)
 		return a.handOver(c, session, l.Client == appClient), err
 	})
 }
 
-func (a *api) devices(c *fiber.Ctx, who app.Identity) error {
-	return flowList(c, "devices", func(ctx context.Context) ([]app.MyDevice, error) {
+func (a *api) devices(c *fiber.Ctx, who shop.Identity) error {
+	return flowList(c, "devices", func(ctx context.Context) ([]account.MyDevice, error) {
 		return a.Accounts.MyDevices(ctx, who)
 	})
 }
 
-func (a *api) removeDevice(c *fiber.Ctx, who app.Identity) error {
-	return byID(func(ctx context.Context, device app.ID) (done, error) {
+func (a *api) removeDevice(c *fiber.Ctx, who shop.Identity) error {
+	return byID(func(ctx context.Context, device shop.ID) (done, error) {
 		return done{}, a.Accounts.RemoveDevice(ctx, who, device)
 	})(c)
 }
@@ -159,34 +162,34 @@ func (a *api) addressRoutes(v1 fiber.Router) {
 	v1.Delete("/me/addresses/:id", a.in(limits.Orders), a.asUser(a.removeAddress))
 }
 
-func (a *api) addresses(c *fiber.Ctx, user app.ID) error {
-	return flowList(c, "addresses", func(ctx context.Context) ([]app.SavedAddress, error) {
+func (a *api) addresses(c *fiber.Ctx, user shop.ID) error {
+	return flowList(c, "addresses", func(ctx context.Context) ([]shop.SavedAddress, error) {
 		return a.Shop.Addresses(ctx, user)
 	})
 }
 
-func (a *api) addAddress(c *fiber.Ctx, user app.ID) error {
-	return withBody(func(ctx context.Context, entry app.SavedAddress) (app.SavedAddress, error) {
+func (a *api) addAddress(c *fiber.Ctx, user shop.ID) error {
+	return withBody(func(ctx context.Context, entry shop.SavedAddress) (shop.SavedAddress, error) {
 		return a.Shop.AddAddress(ctx, user, entry)
 	})(c)
 }
 
-func (a *api) changeAddress(ctx context.Context, user, id app.ID, entry app.SavedAddress) (app.SavedAddress, error) {
+func (a *api) changeAddress(ctx context.Context, user, id shop.ID, entry shop.SavedAddress) (shop.SavedAddress, error) {
 	entry.ID = id
 	return a.Shop.ChangeAddress(ctx, user, entry)
 }
 
-func (a *api) removeAddress(c *fiber.Ctx, user app.ID) error {
-	return byID(func(ctx context.Context, id app.ID) (done, error) {
+func (a *api) removeAddress(c *fiber.Ctx, user shop.ID) error {
+	return byID(func(ctx context.Context, id shop.ID) (done, error) {
 		return done{}, a.Shop.RemoveAddress(ctx, user, id)
 	})(c)
 }
 
 // PersonalData is what the shop stores of a person. Errors are as those of Shop.
 type PersonalData interface {
-	Export(ctx context.Context, who app.Identity) (app.Export, error)
+	Export(ctx context.Context, who shop.Identity) (privacy.Export, error)
 	// Delete erases it. An account proves itself by its password, a guest by the token alone.
-	Delete(ctx context.Context, who app.Identity, password string) error
+	Delete(ctx context.Context, who shop.Identity, password string) error
 }
 
 type deleteBody struct {
@@ -200,12 +203,12 @@ func (a *api) dataRoutes(v1 fiber.Router) {
 }
 
 // export sends one document, which browsers save as a file.
-func (a *api) export(c *fiber.Ctx, who app.Identity) error {
+func (a *api) export(c *fiber.Ctx, who shop.Identity) error {
 	c.Attachment("stampede-data.json")
-	return flow(c, func(ctx context.Context) (app.Export, error) { return a.Data.Export(ctx, who) })
+	return flow(c, func(ctx context.Context) (privacy.Export, error) { return a.Data.Export(ctx, who) })
 }
 
-func (a *api) deleteMe(c *fiber.Ctx, who app.Identity) error {
+func (a *api) deleteMe(c *fiber.Ctx, who shop.Identity) error {
 	var b deleteBody
 	if err := decodeIfAny(c, &b); err != nil {
 		return err

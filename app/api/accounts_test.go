@@ -8,17 +8,19 @@ import (
 	"sync"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/account"
+	"stampede/app/admission"
 	"stampede/app/limits"
+	"stampede/app/shop"
 )
 
 // fakeAccounts takes one password and one refresh token, and remembers what it was asked.
 type fakeAccounts struct {
 	mu      sync.Mutex
-	logIn   app.LogIn
-	logOut  app.LogOut
+	logIn   account.LogIn
+	logOut  account.LogOut
 	refresh string
-	guest   app.Identity
+	guest   shop.Identity
 }
 
 const (
@@ -33,77 +35,77 @@ func (f *fakeAccounts) note(change func()) {
 	change()
 }
 
-func (f *fakeAccounts) session() app.Session {
-	return app.Session{Access: "user-42", Expires: 1_700_000_900_000, Refresh: "7.next", User: app.SessionUser{
-		ID: 42, Name: "Ada", Role: app.Shopper, Email: "ada@shop.example",
+func (f *fakeAccounts) session() account.Session {
+	return account.Session{Access: "user-42", Expires: 1_700_000_900_000, Refresh: "7.next", User: account.SessionUser{
+		ID: 42, Name: "Ada", Role: shop.Shopper, Email: "ada@shop.example",
 	}}
 }
 
-func (f *fakeAccounts) Captcha(context.Context, app.PictureAsker) (app.Picture, error) {
-	return app.Picture{ID: "c", Image: "data:image/png;base64,AA==", Expires: 1_700_000_300_000}, nil
+func (f *fakeAccounts) Captcha(context.Context, admission.PictureAsker) (account.Picture, error) {
+	return account.Picture{ID: "c", Image: "data:image/png;base64,AA==", Expires: 1_700_000_300_000}, nil
 }
 
-func (f *fakeAccounts) Register(_ context.Context, r app.Registration) error {
+func (f *fakeAccounts) Register(_ context.Context, r account.Registration) error {
 	f.note(func() { f.guest = r.Guest })
 	return nil
 }
 
-func (f *fakeAccounts) Activate(_ context.Context, n app.Activation) (string, error) {
+func (f *fakeAccounts) Activate(_ context.Context, n account.Activation) (string, error) {
 	if n.Token != fakeLink || n.Password != fakePassword {
-		return "", app.Fail(app.NotFound, "no such link")
+		return "", shop.Fail(shop.NotFound, "no such link")
 	}
 	return "ada@shop.example", nil
 }
 
 func (f *fakeAccounts) Unregister(_ context.Context, token string) error {
 	if token != fakeLink {
-		return app.Fail(app.NotFound, "no such link")
+		return shop.Fail(shop.NotFound, "no such link")
 	}
 	return nil
 }
 
-func (f *fakeAccounts) LogIn(_ context.Context, l app.LogIn) (app.Session, error) {
+func (f *fakeAccounts) LogIn(_ context.Context, l account.LogIn) (account.Session, error) {
 	f.note(func() { f.logIn = l })
 	if l.Password != fakePassword {
-		return app.Session{}, app.Fail(app.Unauthorized, "the e-mail or the password is not right")
+		return account.Session{}, shop.Fail(shop.Unauthorized, "the e-mail or the password is not right")
 	}
 	return f.session(), nil
 }
 
-func (f *fakeAccounts) Refresh(_ context.Context, token, _ string) (app.Session, error) {
+func (f *fakeAccounts) Refresh(_ context.Context, token, _ string) (account.Session, error) {
 	f.note(func() { f.refresh = token })
 	if token != fakeRefresh {
-		return app.Session{}, app.Fail(app.Unauthorized, "this log in does not count any more")
+		return account.Session{}, shop.Fail(shop.Unauthorized, "this log in does not count any more")
 	}
 	return f.session(), nil
 }
 
-func (f *fakeAccounts) LogOut(_ context.Context, o app.LogOut) error {
+func (f *fakeAccounts) LogOut(_ context.Context, o account.LogOut) error {
 	f.note(func() { f.logOut = o })
 	return nil
 }
 
-func (f *fakeAccounts) Forgot(context.Context, app.Forgotten) error  { return nil }
-func (f *fakeAccounts) Reset(context.Context, app.NewPassword) error { return nil }
-func (f *fakeAccounts) Me(_ context.Context, who app.Identity) (app.Me, error) {
-	return app.Me{ID: who.User, Name: "Ada", Role: who.Role, Guest: true}, nil
+func (f *fakeAccounts) Forgot(context.Context, account.Forgotten) error  { return nil }
+func (f *fakeAccounts) Reset(context.Context, account.NewPassword) error { return nil }
+func (f *fakeAccounts) Me(_ context.Context, who shop.Identity) (account.Me, error) {
+	return account.Me{ID: who.User, Name: "Ada", Role: who.Role, Guest: true}, nil
 }
 
-func (f *fakeAccounts) EditMe(_ context.Context, who app.Identity, e app.MeEdit) (app.Me, error) {
-	return app.Me{ID: who.User, Name: *e.Name, Role: who.Role, Email: "ada@shop.example", Lang: "en", CreatedAt: 1}, nil
+func (f *fakeAccounts) EditMe(_ context.Context, who shop.Identity, e account.MeEdit) (account.Me, error) {
+	return account.Me{ID: who.User, Name: *e.Name, Role: who.Role, Email: "ada@shop.example", Lang: "en", CreatedAt: 1}, nil
 }
 
-func (f *fakeAccounts) ChangePassword(context.Context, app.Identity, app.PasswordChange) error {
+func (f *fakeAccounts) ChangePassword(context.Context, shop.Identity, account.PasswordChange) error {
 	return nil
 }
 
-func (f *fakeAccounts) MyDevices(context.Context, app.Identity) ([]app.MyDevice, error) {
+func (f *fakeAccounts) MyDevices(context.Context, shop.Identity) ([]account.MyDevice, error) {
 	return nil, nil
 }
 
-func (f *fakeAccounts) RemoveDevice(_ context.Context, _ app.Identity, device app.ID) error {
+func (f *fakeAccounts) RemoveDevice(_ context.Context, _ shop.Identity, device shop.ID) error {
 	if device != 7 {
-		return app.Fail(app.NotFound, "no such device")
+		return shop.Fail(shop.NotFound, "no such device")
 	}
 	return nil
 }
@@ -245,7 +247,7 @@ func TestAccountRoutes(t *testing.T) {
 	s.want(s.ask("POST", "/api/v1/auth/activate", `{"token":"bad"}`), 404, "not_found")
 	s.want(s.ask("POST", "/api/v1/auth/unregister", `{"token":"`+fakeLink+`"}`), 200, "{}")
 	s.want(s.ask("POST", "/api/v1/auth/unregister", `{"token":"bad"}`), 404, "not_found")
-	for token, guest := range map[string]app.ID{"user-42": 42, "ended": 0} {
+	for token, guest := range map[string]shop.ID{"user-42": 42, "ended": 0} {
 		s.want(s.ask("POST", "/api/v1/auth/login", registration, as, "Bearer "+token), 200, "access")
 		if f.logIn.Guest.User != guest {
 			t.Errorf("a log in with the token %s: guest %d, want %d", token, f.logIn.Guest.User, guest)

@@ -7,25 +7,26 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app"
+	"stampede/app/journal"
+	"stampede/app/shop"
 )
 
 // actKey is the header with the key of an act: an act with the same key is done once.
 const actKey = "Idempotency-Key"
 
 // asActor passes on the actor and the key. It is the only place where routes make an app.Actor.
-func (a *api) asActor(handle func(c *fiber.Ctx, actor app.Actor) error) fiber.Handler {
-	return a.asOperator(func(c *fiber.Ctx, who app.Identity) error {
+func (a *api) asActor(handle func(c *fiber.Ctx, actor journal.Actor) error) fiber.Handler {
+	return a.asOperator(func(c *fiber.Ctx, who shop.Identity) error {
 		key := c.Get(actKey)
-		if err := app.CheckActKey(key); err != nil {
+		if err := journal.CheckActKey(key); err != nil {
 			return err
 		}
 		note, err := noteIn(c)
 		if err != nil {
 			return err
 		}
-		return handle(c, app.Actor{
-			User: who.User, Name: who.Name, Role: who.Role, Via: app.ViaHTTP,
+		return handle(c, journal.Actor{
+			User: who.User, Name: who.Name, Role: who.Role, Via: journal.ViaHTTP,
 			From: hostAddr(c.IP()).String(), Request: requestID(c), Key: key, Hash: requestHash(c), Note: note,
 		})
 	})
@@ -51,18 +52,18 @@ func requestHash(c *fiber.Ctx) string {
 
 // actWith makes the handler of an act with a body.
 func actWith[B, T any](
-	call func(ctx context.Context, actor app.Actor, body B) (T, error),
-) func(c *fiber.Ctx, actor app.Actor) error {
-	return func(c *fiber.Ctx, actor app.Actor) error {
+	call func(ctx context.Context, actor journal.Actor, body B) (T, error),
+) func(c *fiber.Ctx, actor journal.Actor) error {
+	return func(c *fiber.Ctx, actor journal.Actor) error {
 		return withBody(func(ctx context.Context, body B) (T, error) { return call(ctx, actor, body) })(c)
 	}
 }
 
 // actOn makes the handler of an act on the object in the address. B is the body.
 func actOn[B, T any](
-	call func(ctx context.Context, actor app.Actor, id app.ID, body B) (T, error),
-) func(c *fiber.Ctx, actor app.Actor) error {
-	return func(c *fiber.Ctx, actor app.Actor) error {
+	call func(ctx context.Context, actor journal.Actor, id shop.ID, body B) (T, error),
+) func(c *fiber.Ctx, actor journal.Actor) error {
+	return func(c *fiber.Ctx, actor journal.Actor) error {
 		id, err := pathID(c)
 		if err != nil {
 			return err

@@ -9,7 +9,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"stampede/app"
+	"stampede/app/journal"
+	"stampede/app/shop"
 	"stampede/app/test/kit/contract"
 )
 
@@ -106,14 +107,14 @@ func TestActorIsPassedOn(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	const path = "/api/v1/operator/refunds/7/approve"
-	acted := func(path, body string) app.Actor {
+	acted := func(path, body string) journal.Actor {
 		t.Helper()
 		s.want(s.ask("POST", path, body, append(asAda, "X-Request-Id", "r-1")...), 200, "")
 		return *s.shop.actor.Load()
 	}
 	first := acted(path, `{"note":"n"}`)
-	want := app.Actor{
-		User: 1, Name: "Ada", Role: app.Operator, Via: app.ViaHTTP, From: "127.0.0.1", Request: "r-1", Key: "act-0001",
+	want := journal.Actor{
+		User: 1, Name: "Ada", Role: shop.Operator, Via: journal.ViaHTTP, From: "127.0.0.1", Request: "r-1", Key: "act-0001",
 		Hash: first.Hash, Note: "n",
 	}
 	if first != want || len(first.Hash) != 64 {

@@ -5,18 +5,18 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // The book of the fake shop: entry 7 of everybody, nothing else.
-func (s *fakeShop) Addresses(_ context.Context, user app.ID) ([]app.SavedAddress, error) {
+func (s *fakeShop) Addresses(_ context.Context, user shop.ID) ([]shop.SavedAddress, error) {
 	if user == 43 { // has none
 		return nil, s.fail
 	}
-	return []app.SavedAddress{{ID: 7, Address: app.Address{Name: "Ada", Phone: "1", Text: "Road 1"}, Default: true}}, s.fail
+	return []shop.SavedAddress{{ID: 7, Address: shop.Address{Name: "Ada", Phone: "1", Text: "Road 1"}, Default: true}}, s.fail
 }
 
-func (s *fakeShop) AddAddress(_ context.Context, _ app.ID, a app.SavedAddress) (app.SavedAddress, error) {
+func (s *fakeShop) AddAddress(_ context.Context, _ shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
 	if err := a.Validate(); err != nil {
 		return a, err
 	}
@@ -24,16 +24,16 @@ func (s *fakeShop) AddAddress(_ context.Context, _ app.ID, a app.SavedAddress) (
 	return a, s.fail
 }
 
-func (s *fakeShop) ChangeAddress(_ context.Context, _ app.ID, a app.SavedAddress) (app.SavedAddress, error) {
+func (s *fakeShop) ChangeAddress(_ context.Context, _ shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
 	if a.ID != 7 {
-		return a, app.Fail(app.NotFound, "there is no such address")
+		return a, shop.Fail(shop.NotFound, "there is no such address")
 	}
 	return a, s.fail
 }
 
-func (s *fakeShop) RemoveAddress(_ context.Context, _, id app.ID) error {
+func (s *fakeShop) RemoveAddress(_ context.Context, _, id shop.ID) error {
 	if id != 7 {
-		return app.Fail(app.NotFound, "there is no such address")
+		return shop.Fail(shop.NotFound, "there is no such address")
 	}
 	return s.fail
 }

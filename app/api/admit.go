@@ -12,7 +12,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"golang.org/x/time/rate"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // crowdedRetry is the pause for an address with too many sockets.
@@ -26,18 +26,18 @@ func (a *api) admitSocket(c *fiber.Ctx) error {
 	}
 	select {
 	case <-a.Closing:
-		return app.FailBusy("this node is closing; another one will answer", drainRetry)
+		return shop.FailBusy("this node is closing; another one will answer", drainRetry)
 	default:
 	}
 	if origin := c.Get(fiber.HeaderOrigin); origin != "" && !a.welcome(origin, c.Get(fiber.HeaderHost)) {
-		return app.Fail(app.Forbidden, "pages of this origin may not open sockets here")
+		return shop.Fail(shop.Forbidden, "pages of this origin may not open sockets here")
 	}
 	if err := a.handshakes.take(c.IP()); err != nil {
 		return err
 	}
 	undo, room := countFor(c.Context().Conn(), hostAddr(c.IP()))
 	if !room {
-		e := app.Fail(app.RateLimited, "your address has too many sockets open here")
+		e := shop.Fail(shop.RateLimited, "your address has too many sockets open here")
 		e.RetryMS = crowdedRetry.Milliseconds()
 		return e
 	}
@@ -52,7 +52,7 @@ func (a *api) admitSocket(c *fiber.Ctx) error {
 // other connections of theirs are closed at once.
 func (a *api) keepOut(c *fiber.Ctx) error {
 	if a.Blocked(hostAddr(c.IP())) {
-		return app.Fail(app.Forbidden, "your address is blocked")
+		return shop.Fail(shop.Forbidden, "your address is blocked")
 	}
 	return c.Next()
 }

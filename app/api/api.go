@@ -13,8 +13,11 @@ import (
 	"github.com/valyala/fasthttp"
 	"golang.org/x/time/rate"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/board"
 	"stampede/app/limits"
+	"stampede/app/shop"
+	"stampede/app/trace"
 )
 
 const (
@@ -34,14 +37,14 @@ type Options struct {
 	Catalogue Catalogue
 	Pictures  Pictures
 	// Readiness runs the checklist of a sale.
-	Readiness func(ctx context.Context, sale app.ID) (app.Readiness, error)
+	Readiness func(ctx context.Context, sale shop.ID) (backoffice.Readiness, error)
 	// Mount serves sockets at the path, behind the handlers in front.
 	Mount    func(web *fiber.App, path string, front ...fiber.Handler)
 	Page     fs.FS          // the built page; nil: it was not built
 	Zone     *time.Location // of times in files for people
 	AsyncAPI []byte         // for /docs/asyncapi.yaml
 
-	Switches func() app.Switches
+	Switches func() backoffice.Switches
 	// Blocked reports whether requests from the address are rejected.
 	Blocked func(addr netip.Addr) bool
 
@@ -50,15 +53,15 @@ type Options struct {
 	Proxies    []netip.Prefix // whose X-Real-IP, or else X-Forwarded-For, is trusted
 	Handshakes limits.Pace    // of an address, accepted or not
 	// Admit admits a request of a class or fails with RateLimited. User 0 is unknown.
-	Admit func(class limits.Class, user app.ID, addr netip.Addr) error
+	Admit func(class limits.Class, user shop.ID, addr netip.Addr) error
 	// MayBuy admits a buy or fails with RateLimited; shared with the sockets.
-	MayBuy func(user app.ID, addr netip.Addr, sale app.ID) error
+	MayBuy func(user shop.ID, addr netip.Addr, sale shop.ID) error
 	// NoBuy is called for each buy over HTTP that the switch for such buys rejects.
-	NoBuy  func(sale app.ID, err error)
-	Tracer *app.Tracer // samples buys; may be nil
+	NoBuy  func(sale shop.ID, err error)
+	Tracer *trace.Tracer // samples buys; may be nil
 
 	// Board returns the live board of operators and its history.
-	Board func(ctx context.Context) app.BoardHistory
+	Board func(ctx context.Context) board.BoardHistory
 
 	Closing <-chan struct{} // closed when the shop drains: no more sockets, long polls return at once
 	Metrics *Metrics
@@ -142,7 +145,7 @@ func (a *api) routes(f *fiber.App) {
 }
 
 // byID makes the handler of a flow on the object in the address.
-func byID[T any](call func(ctx context.Context, id app.ID) (T, error)) fiber.Handler {
+func byID[T any](call func(ctx context.Context, id shop.ID) (T, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		id, err := pathID(c)
 		if err != nil {
@@ -154,9 +157,9 @@ func byID[T any](call func(ctx context.Context, id app.ID) (T, error)) fiber.Han
 
 // onMine makes the handler of an operation on an object of the caller, whose ID is in the path. B is the body.
 func onMine[B, T any](
-	call func(ctx context.Context, who, id app.ID, body B) (T, error),
-) func(c *fiber.Ctx, who app.ID) error {
-	return func(c *fiber.Ctx, who app.ID) error {
+	call func(ctx context.Context, who, id shop.ID, body B) (T, error),
+) func(c *fiber.Ctx, who shop.ID) error {
+	return func(c *fiber.Ctx, who shop.ID) error {
 		id, err := pathID(c)
 		if err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 	"testing/fstest"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const goodBuy = `{"qty":1,"key":"12345678"}`
@@ -137,12 +137,12 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 	for code, want := range status {
 		s := open(t, nil)
 		s.anyCode = true
-		e := app.Fail(code, "a sentence")
+		e := shop.Fail(code, "a sentence")
 		e.RetryMS = 1500
 		s.shop.fail = e
 		got := s.ask("POST", "/api/v1/sales/5/buy", goodBuy, "Authorization", "Bearer user-42")
 		s.want(got, want, `{"error":{"code":"`+string(code)+`","message":`)
-		if code != app.Internal && got.header.Get("Retry-After") != "2" {
+		if code != shop.Internal && got.header.Get("Retry-After") != "2" {
 			t.Errorf("%s: Retry-After %q", code, got.header.Get("Retry-After"))
 		}
 	}
@@ -170,7 +170,7 @@ func TestLongPoll(t *testing.T) {
 	me := []string{"Authorization", "Bearer user-42"}
 	done := make(chan answer)
 	go func() { done <- s.ask("GET", "/api/v1/orders/7?wait=20", "", me...) }()
-	time.AfterFunc(100*time.Millisecond, func() { s.shop.state.Store(app.Pending) })
+	time.AfterFunc(100*time.Millisecond, func() { s.shop.state.Store(shop.Pending) })
 	s.want(<-done, 200, `"state":"pending"`)
 
 	began := time.Now()
@@ -178,7 +178,7 @@ func TestLongPoll(t *testing.T) {
 	if waited := time.Since(began); waited < 2900*time.Millisecond {
 		t.Errorf("answered after %v without a change", waited)
 	}
-	s.shop.state.Store(app.Reserved)
+	s.shop.state.Store(shop.Reserved)
 	go func() { done <- s.ask("GET", "/api/v1/orders/7?wait=30", "", me...) }()
 	time.AfterFunc(100*time.Millisecond, func() { close(s.close) })
 	s.want(<-done, 200, `"state":"reserved"`)

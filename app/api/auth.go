@@ -5,7 +5,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // bearer returns the token of the Authorization header, or "".
@@ -22,12 +22,12 @@ type identityKey struct{}
 
 // identified is what Verify has returned for the token of a request.
 type identified struct {
-	who app.Identity
+	who shop.Identity
 	err error
 }
 
 // identity verifies the bearer token, once per request: the limits of its class and its handler both need it.
-func (a *api) identity(c *fiber.Ctx) (app.Identity, error) {
+func (a *api) identity(c *fiber.Ctx) (shop.Identity, error) {
 	known, ok := c.Locals(identityKey{}).(identified)
 	if !ok {
 		known.who, known.err = a.Shop.Verify(bearer(c))
@@ -37,12 +37,12 @@ func (a *api) identity(c *fiber.Ctx) (app.Identity, error) {
 }
 
 // asUser passes the verified user to the handler.
-func (a *api) asUser(handle func(c *fiber.Ctx, user app.ID) error) fiber.Handler {
-	return a.asWho(func(c *fiber.Ctx, who app.Identity) error { return handle(c, who.User) })
+func (a *api) asUser(handle func(c *fiber.Ctx, user shop.ID) error) fiber.Handler {
+	return a.asWho(func(c *fiber.Ctx, who shop.Identity) error { return handle(c, who.User) })
 }
 
 // asWho passes the identity of the verified token to the handler.
-func (a *api) asWho(handle func(c *fiber.Ctx, who app.Identity) error) fiber.Handler {
+func (a *api) asWho(handle func(c *fiber.Ctx, who shop.Identity) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		who, err := a.identity(c)
 		if err != nil {
@@ -55,7 +55,7 @@ func (a *api) asWho(handle func(c *fiber.Ctx, who app.Identity) error) fiber.Han
 // guest lets a client in without an account. A valid token keeps its user; an invalid one is unauthorized.
 func (a *api) guest(c *fiber.Ctx) error {
 	if a.Guest == nil {
-		return app.Fail(app.Forbidden, "this shop lets nobody in without an account")
+		return shop.Fail(shop.Forbidden, "this shop lets nobody in without an account")
 	}
 	session, err := a.Guest(bearer(c))
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 type timeAnswer struct {
-	Now app.Millis `json:"now"`
+	Now shop.Millis `json:"now"`
 }
 
 func (a *api) time(c *fiber.Ctx) error { return c.JSON(timeAnswer{a.Shop.Now()}) }
@@ -22,12 +22,12 @@ func (a *api) slots(c *fiber.Ctx) error {
 	if text := c.Query("day"); text != "" {
 		parsed, err := time.Parse(time.DateOnly, text)
 		if err != nil {
-			return app.Fail(app.BadRequest, "day must look like 2026-11-21")
+			return shop.Fail(shop.BadRequest, "day must look like 2026-11-21")
 		}
 		day = &parsed
 	}
 	return a.cached(c, "slots", day, 0, func() error {
-		return flowList(c, "slots", func(ctx context.Context) ([]app.Slot, error) { return a.Shop.Slots(ctx, day) })
+		return flowList(c, "slots", func(ctx context.Context) ([]shop.Slot, error) { return a.Shop.Slots(ctx, day) })
 	})
 }
 
@@ -37,7 +37,7 @@ func (a *api) salesOfSlot(c *fiber.Ctx) error {
 		return err
 	}
 	return a.cached(c, "sales of slot", slot, 0, func() error {
-		return flowPage(c, "sales", func(ctx context.Context) ([]app.SaleView, bool, error) {
+		return flowPage(c, "sales", func(ctx context.Context) ([]shop.SaleView, bool, error) {
 			sales, err := a.Shop.SalesOfSlot(ctx, slot)
 			return sales, false, err
 		})
@@ -45,16 +45,16 @@ func (a *api) salesOfSlot(c *fiber.Ctx) error {
 }
 
 func (a *api) sales(c *fiber.Ctx) error {
-	phase := app.Phase(c.Query("phase", string(app.Open)))
-	if phase != app.Upcoming && phase != app.Open && phase != app.Ended {
-		return app.Fail(app.BadRequest, "phase must be upcoming, open or closed")
+	phase := shop.Phase(c.Query("phase", string(shop.Open)))
+	if phase != shop.Upcoming && phase != shop.Open && phase != shop.Ended {
+		return shop.Fail(shop.BadRequest, "phase must be upcoming, open or closed")
 	}
 	page, size, err := paging(c)
 	if err != nil {
 		return err
 	}
 	return a.cached(c, "sales", []any{phase, page, size}, 0, func() error {
-		return flowPage(c, "sales", func(ctx context.Context) ([]app.SaleView, bool, error) {
+		return flowPage(c, "sales", func(ctx context.Context) ([]shop.SaleView, bool, error) {
 			return a.Shop.SalesByPhase(ctx, phase, page, size)
 		})
 	})
@@ -70,7 +70,7 @@ func (a *api) products(c *fiber.Ctx) error {
 		return err
 	}
 	return a.cached(c, "products", []any{category, page, size}, 0, func() error {
-		return flowPage(c, "products", func(ctx context.Context) ([]app.Product, bool, error) {
+		return flowPage(c, "products", func(ctx context.Context) ([]shop.Product, bool, error) {
 			return a.Shop.Products(ctx, category, page, size)
 		})
 	})
@@ -81,23 +81,23 @@ func (a *api) categories(c *fiber.Ctx) error {
 }
 
 // pathID reads the id in the address.
-func pathID(c *fiber.Ctx) (app.ID, error) {
-	id, err := app.ParseID(c.Params("id"))
+func pathID(c *fiber.Ctx) (shop.ID, error) {
+	id, err := shop.ParseID(c.Params("id"))
 	if err != nil {
-		return 0, app.Fail(app.BadRequest, err.Error())
+		return 0, shop.Fail(shop.BadRequest, err.Error())
 	}
 	return id, nil
 }
 
 // queryID reads an optional id; absent is 0.
-func queryID(c *fiber.Ctx, name string) (app.ID, error) {
+func queryID(c *fiber.Ctx, name string) (shop.ID, error) {
 	text := c.Query(name)
 	if text == "" {
 		return 0, nil
 	}
-	id, err := app.ParseID(text)
+	id, err := shop.ParseID(text)
 	if err != nil {
-		return 0, app.Fail(app.BadRequest, name+": "+err.Error())
+		return 0, shop.Fail(shop.BadRequest, name+": "+err.Error())
 	}
 	return id, nil
 }
@@ -118,7 +118,7 @@ func paging(c *fiber.Ctx) (page, size int, err error) {
 }
 
 // before reads the beginning and the length of a list that is sorted newest first.
-func before(c *fiber.Ctx) (id app.ID, limit int, err error) {
+func before(c *fiber.Ctx) (id shop.ID, limit int, err error) {
 	if id, err = queryID(c, "before"); err != nil {
 		return 0, 0, err
 	}
@@ -133,7 +133,7 @@ func queryInt(c *fiber.Ctx, name string, otherwise, low, high int) (int, error) 
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < low || n > high {
-		return 0, app.Fail(app.BadRequest, fmt.Sprintf("%s must be a whole number from %d to %d", name, low, high))
+		return 0, shop.Fail(shop.BadRequest, fmt.Sprintf("%s must be a whole number from %d to %d", name, low, high))
 	}
 	return n, nil
 }

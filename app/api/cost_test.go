@@ -11,7 +11,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app"
+	"stampede/app/board"
+	"stampede/app/shop"
 )
 
 // publicRoutes are the routes for callers without a token, and what a request costs before its caller is known. All
@@ -36,10 +37,10 @@ var publicRoutes = map[string]string{
 // verifier has flows that panic, and Verify.
 type verifier struct {
 	Shop
-	verify func(token string) (app.Identity, error)
+	verify func(token string) (shop.Identity, error)
 }
 
-func (v verifier) Verify(token string) (app.Identity, error) { return v.verify(token) }
+func (v verifier) Verify(token string) (shop.Identity, error) { return v.verify(token) }
 
 func (v verifier) TakesPayments() bool { return false }
 
@@ -50,7 +51,7 @@ func TestRoutesCostLittleBeforeTheCallerIsKnown(t *testing.T) {
 	s := open(t, func(o *Options) {
 		o.Shop, o.Accounts = verifier{verify: o.Shop.Verify}, struct{ Accounts }{}
 		o.Catalogue, o.Pictures, o.Data = struct{ Catalogue }{}, struct{ Pictures }{}, struct{ PersonalData }{}
-		o.Readiness, o.Board = nil, func(context.Context) app.BoardHistory { panic("a flow") }
+		o.Readiness, o.Board = nil, func(context.Context) board.BoardHistory { panic("a flow") }
 		for _, r := range newApp(*o).GetRoutes(true) {
 			if r.Method != http.MethodHead {
 				routes = append(routes, r.Method+" "+r.Path)
@@ -84,7 +85,7 @@ func TestTokensAreVerifiedOncePerRequest(t *testing.T) {
 	var verified atomic.Int64
 	s := open(t, func(o *Options) {
 		verify := o.Shop.Verify
-		o.Shop = verifier{Shop: o.Shop, verify: func(token string) (app.Identity, error) {
+		o.Shop = verifier{Shop: o.Shop, verify: func(token string) (shop.Identity, error) {
 			verified.Add(1)
 			return verify(token)
 		}}

@@ -8,20 +8,20 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // status is the only table from code to HTTP status.
-var status = map[app.Code]int{
-	app.BadRequest: fiber.StatusBadRequest, app.Unauthorized: fiber.StatusUnauthorized,
-	app.Forbidden: fiber.StatusForbidden, app.PassRequired: fiber.StatusForbidden,
-	app.CaptchaRequired: fiber.StatusForbidden,
-	app.NotFound:        fiber.StatusNotFound, app.UnknownOp: fiber.StatusNotFound,
-	app.NotOpen: fiber.StatusConflict, app.Closed: fiber.StatusConflict, app.Paused: fiber.StatusConflict,
-	app.SoldOut: fiber.StatusConflict, app.LimitReached: fiber.StatusConflict, app.DuplicateKey: fiber.StatusConflict,
-	app.WrongState: fiber.StatusConflict, app.Conflict: fiber.StatusConflict, app.OrderExpired: fiber.StatusConflict,
-	app.RateLimited: fiber.StatusTooManyRequests, app.Busy: fiber.StatusServiceUnavailable,
-	app.Internal: fiber.StatusInternalServerError,
+var status = map[shop.Code]int{
+	shop.BadRequest: fiber.StatusBadRequest, shop.Unauthorized: fiber.StatusUnauthorized,
+	shop.Forbidden: fiber.StatusForbidden, shop.PassRequired: fiber.StatusForbidden,
+	shop.CaptchaRequired: fiber.StatusForbidden,
+	shop.NotFound:        fiber.StatusNotFound, shop.UnknownOp: fiber.StatusNotFound,
+	shop.NotOpen: fiber.StatusConflict, shop.Closed: fiber.StatusConflict, shop.Paused: fiber.StatusConflict,
+	shop.SoldOut: fiber.StatusConflict, shop.LimitReached: fiber.StatusConflict, shop.DuplicateKey: fiber.StatusConflict,
+	shop.WrongState: fiber.StatusConflict, shop.Conflict: fiber.StatusConflict, shop.OrderExpired: fiber.StatusConflict,
+	shop.RateLimited: fiber.StatusTooManyRequests, shop.Busy: fiber.StatusServiceUnavailable,
+	shop.Internal: fiber.StatusInternalServerError,
 }
 
 // body is the body of every failure.
@@ -31,7 +31,7 @@ type body struct {
 
 // failure is an error with the id of its request.
 type failure struct {
-	*app.Error
+	*shop.Error
 	Request string `json:"request"`
 }
 
@@ -41,18 +41,18 @@ func fail(c *fiber.Ctx, err error) error {
 	if errors.As(err, &framework) {
 		return send(c, framework.Code, wordFramework(framework))
 	}
-	e := app.AsError(err)
+	e := shop.AsError(err)
 	about := logged(c)
 	switch {
-	case e.Code == app.Internal:
+	case e.Code == shop.Internal:
 		slog.ErrorContext(about, "request failed", "method", c.Method(), "path", c.Path(), "err", err)
-	case e.Code == app.Busy:
+	case e.Code == shop.Busy:
 		slog.DebugContext(about, "request was told to come back", "method", c.Method(), "path", c.Path(), "err", err)
 	}
 	return send(c, status[e.Code], e)
 }
 
-func send(c *fiber.Ctx, code int, e *app.Error) error {
+func send(c *fiber.Ctx, code int, e *shop.Error) error {
 	if e.RetryMS > 0 {
 		c.Set(fiber.HeaderRetryAfter, strconv.FormatInt((e.RetryMS+999)/1000, 10))
 	}
@@ -63,20 +63,20 @@ func send(c *fiber.Ctx, code int, e *app.Error) error {
 	return c.Status(code).JSON(body{failure{e, requestID(c)}})
 }
 
-func wordFramework(e *fiber.Error) *app.Error {
+func wordFramework(e *fiber.Error) *shop.Error {
 	switch e.Code {
 	case fiber.StatusNotFound:
-		return app.Fail(app.NotFound, "no such address")
+		return shop.Fail(shop.NotFound, "no such address")
 	case fiber.StatusMethodNotAllowed:
-		return app.Fail(app.BadRequest, "this address does not know that method")
+		return shop.Fail(shop.BadRequest, "this address does not know that method")
 	case fiber.StatusUpgradeRequired:
-		return app.Fail(app.BadRequest, "this address speaks WebSocket only")
+		return shop.Fail(shop.BadRequest, "this address speaks WebSocket only")
 	case fiber.StatusInternalServerError:
-		return app.AsError(nil)
+		return shop.AsError(nil)
 	case fiber.StatusServiceUnavailable:
-		return app.FailBusy(e.Message, drainRetry)
+		return shop.FailBusy(e.Message, drainRetry)
 	default:
-		return app.Fail(app.BadRequest, e.Message)
+		return shop.Fail(shop.BadRequest, e.Message)
 	}
 }
 
@@ -86,7 +86,7 @@ func guard(c *fiber.Ctx) (err error) {
 		if r := recover(); r != nil {
 			slog.ErrorContext(logged(c), "handler panicked", "method", c.Method(), "path", c.Path(), "panic", r,
 				"stack", string(debug.Stack()))
-			err = send(c, fiber.StatusInternalServerError, app.AsError(nil))
+			err = send(c, fiber.StatusInternalServerError, shop.AsError(nil))
 		}
 	}()
 	return c.Next()

@@ -21,8 +21,14 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"go.uber.org/goleak"
 
-	"stampede/app"
+	"stampede/app/admission"
+	"stampede/app/backoffice"
+	"stampede/app/board"
+	"stampede/app/journal"
 	"stampede/app/limits"
+	"stampede/app/order"
+	"stampede/app/payment"
+	"stampede/app/shop"
 	"stampede/app/test/kit/contract"
 )
 
@@ -38,12 +44,12 @@ func TestMain(m *testing.M) {
 type fakeShop struct {
 	fail  error
 	panic bool
-	got   atomic.Pointer[app.BuyRequest]
-	asked atomic.Pointer[app.PassQuestion]
+	got   atomic.Pointer[order.BuyRequest]
+	asked atomic.Pointer[admission.PassQuestion]
 	state atomic.Value // app.OrderState of order 7
 
-	decided atomic.Pointer[app.RefundDecision]
-	actor   atomic.Pointer[app.Actor] // who acted last
+	decided atomic.Pointer[payment.RefundDecision]
+	actor   atomic.Pointer[journal.Actor] // who acted last
 
 	searched atomic.Pointer[searched]
 
@@ -51,206 +57,206 @@ type fakeShop struct {
 }
 
 // someOrder is complete, as every order is that the flows answer.
-func someOrder(id, sale app.ID, state app.OrderState) app.Order {
-	return app.Order{
+func someOrder(id, sale shop.ID, state shop.OrderState) shop.Order {
+	return shop.Order{
 		ID: id, Sale: sale, ProductName: "Lamp", Qty: 1, PriceFen: 4900, AmountFen: 4900, State: state, Ticket: 3,
 		Rev:       1,
 		CreatedAt: 1_700_000_000_000, User: 42,
 	}
 }
 
-func someProduct() app.Product {
-	return app.Product{ID: 2, Name: "Lamp", Category: "Light", Images: []app.Image{{URL: "/a.svg", Alt: "A lamp"}}}
+func someProduct() shop.Product {
+	return shop.Product{ID: 2, Name: "Lamp", Category: "Light", Images: []shop.Image{{URL: "/a.svg", Alt: "A lamp"}}}
 }
 
-func someSale() app.SaleView {
-	return app.SaleView{
-		ID: 5, Slot: 1, Product: someProduct(), PriceFen: 4900, Initial: 10, Stock: 10, Limit: 1, Phase: app.Open,
-		Challenge: app.ChallengeNone, OpensAt: 1_700_000_000_000, ClosesAt: 1_700_000_600_000,
+func someSale() shop.SaleView {
+	return shop.SaleView{
+		ID: 5, Slot: 1, Product: someProduct(), PriceFen: 4900, Initial: 10, Stock: 10, Limit: 1, Phase: shop.Open,
+		Challenge: shop.ChallengeNone, OpensAt: 1_700_000_000_000, ClosesAt: 1_700_000_600_000,
 	}
 }
 
 // Verify takes tokens "user-<id>"; user 1 is an operator, user 2 an admin.
-func (s *fakeShop) Verify(token string) (app.Identity, error) {
-	id, err := app.ParseID(strings.TrimPrefix(token, "user-"))
+func (s *fakeShop) Verify(token string) (shop.Identity, error) {
+	id, err := shop.ParseID(strings.TrimPrefix(token, "user-"))
 	if err != nil {
-		return app.Identity{}, app.Fail(app.Unauthorized, "the token is not valid")
+		return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token is not valid")
 	}
 	if id <= 2 {
-		return app.Identity{User: id, Name: "Ada", Role: []app.Role{app.Operator, app.Admin}[id-1]}, nil
+		return shop.Identity{User: id, Name: "Ada", Role: []shop.Role{shop.Operator, shop.Admin}[id-1]}, nil
 	}
-	return app.Identity{User: id, Role: app.Shopper}, nil
+	return shop.Identity{User: id, Role: shop.Shopper}, nil
 }
 
 func (s *fakeShop) TakesPayments() bool { return s.notified != nil }
 
 func (s *fakeShop) Notified(_ context.Context, form url.Values) error { return s.notified(form) }
 
-func (s *fakeShop) Now() app.Millis { return 1_700_000_000_000 }
+func (s *fakeShop) Now() shop.Millis { return 1_700_000_000_000 }
 
-func (s *fakeShop) Slots(_ context.Context, day *time.Time) ([]app.Slot, error) {
+func (s *fakeShop) Slots(_ context.Context, day *time.Time) ([]shop.Slot, error) {
 	if s.panic {
 		panic("secret detail")
 	}
 	if day != nil {
 		return nil, s.fail
 	}
-	return []app.Slot{{ID: 1, Phase: app.Open, OpensAt: 1_700_000_000_000, ClosesAt: 1_700_000_600_000}}, s.fail
+	return []shop.Slot{{ID: 1, Phase: shop.Open, OpensAt: 1_700_000_000_000, ClosesAt: 1_700_000_600_000}}, s.fail
 }
 
-func (s *fakeShop) SalesOfSlot(context.Context, app.ID) ([]app.SaleView, error) { return nil, s.fail }
+func (s *fakeShop) SalesOfSlot(context.Context, shop.ID) ([]shop.SaleView, error) { return nil, s.fail }
 
-func (s *fakeShop) SalesByPhase(context.Context, app.Phase, int, int) ([]app.SaleView, bool, error) {
-	return []app.SaleView{someSale()}, true, s.fail
+func (s *fakeShop) SalesByPhase(context.Context, shop.Phase, int, int) ([]shop.SaleView, bool, error) {
+	return []shop.SaleView{someSale()}, true, s.fail
 }
 
-func (s *fakeShop) Sale(context.Context, app.ID) (app.SaleView, error) {
+func (s *fakeShop) Sale(context.Context, shop.ID) (shop.SaleView, error) {
 	sale := someSale()
 	sale.Rules = "r"
 	return sale, s.fail
 }
 
-func (s *fakeShop) Products(context.Context, app.ID, int, int) ([]app.Product, bool, error) {
+func (s *fakeShop) Products(context.Context, shop.ID, int, int) ([]shop.Product, bool, error) {
 	return nil, false, s.fail
 }
 
-func (s *fakeShop) Product(context.Context, app.ID) (app.Product, error) {
+func (s *fakeShop) Product(context.Context, shop.ID) (shop.Product, error) {
 	return someProduct(), s.fail
 }
 
-func (s *fakeShop) Categories(context.Context) ([]app.Category, error) { return nil, s.fail }
+func (s *fakeShop) Categories(context.Context) ([]shop.Category, error) { return nil, s.fail }
 
-func (s *fakeShop) Buy(_ context.Context, _ app.ID, req app.BuyRequest) (app.Receipt, error) {
+func (s *fakeShop) Buy(_ context.Context, _ shop.ID, req order.BuyRequest) (order.Receipt, error) {
 	s.got.Store(&req)
-	return app.Receipt{Order: 1234567890123456789, Ticket: 3, Place: 2, State: app.Reserved}, s.fail
+	return order.Receipt{Order: 1234567890123456789, Ticket: 3, Place: 2, State: shop.Reserved}, s.fail
 }
 
-func (s *fakeShop) AskPass(_ context.Context, q app.PassQuestion) (app.PassAnswer, error) {
+func (s *fakeShop) AskPass(_ context.Context, q admission.PassQuestion) (admission.PassAnswer, error) {
 	s.asked.Store(&q)
-	return app.PassAnswer{Pass: "p-1", Until: 1_700_000_120_000}, s.fail
+	return admission.PassAnswer{Pass: "p-1", Until: 1_700_000_120_000}, s.fail
 }
 
-func (s *fakeShop) SolvePass(_ context.Context, q app.PassQuestion) (app.PassAnswer, error) {
+func (s *fakeShop) SolvePass(_ context.Context, q admission.PassQuestion) (admission.PassAnswer, error) {
 	s.asked.Store(&q)
-	return app.PassAnswer{Pass: "p-2", Until: 1_700_000_240_000}, s.fail
+	return admission.PassAnswer{Pass: "p-2", Until: 1_700_000_240_000}, s.fail
 }
 
-func (s *fakeShop) Cancel(context.Context, app.ID, app.ID) (app.OrderState, error) {
-	return app.Cancelled, s.fail
+func (s *fakeShop) Cancel(context.Context, shop.ID, shop.ID) (shop.OrderState, error) {
+	return shop.Cancelled, s.fail
 }
 
-func (s *fakeShop) Pay(_ context.Context, _, _ app.ID, via app.PayVia) (app.Payable, error) {
-	paid := app.Payment{URL: "https://pay.example/?via=" + string(via)}
-	return app.Payable{Payment: paid, PayBy: 1_700_000_300_000, Until: 1_700_000_290_000}, s.fail
+func (s *fakeShop) Pay(_ context.Context, _, _ shop.ID, via payment.PayVia) (payment.Payable, error) {
+	paid := payment.Payment{URL: "https://pay.example/?via=" + string(via)}
+	return payment.Payable{Payment: paid, PayBy: 1_700_000_300_000, Until: 1_700_000_290_000}, s.fail
 }
 
-func (s *fakeShop) AskRefund(_ context.Context, _, _ app.ID, reason string) (app.OrderState, error) {
+func (s *fakeShop) AskRefund(_ context.Context, _, _ shop.ID, reason string) (shop.OrderState, error) {
 	if reason == "" {
-		return "", app.Fail(app.BadRequest, "reason is missing")
+		return "", shop.Fail(shop.BadRequest, "reason is missing")
 	}
-	return app.Refunding, s.fail
+	return shop.Refunding, s.fail
 }
 
-func (s *fakeShop) SearchOrders(_ context.Context, q app.OrderSearch, text string) ([]app.Order, bool, error) {
+func (s *fakeShop) SearchOrders(_ context.Context, q backoffice.OrderSearch, text string) ([]shop.Order, bool, error) {
 	s.searched.Store(&searched{q, text})
-	return []app.Order{someOrder(9, cmp.Or(q.Sale, 8), cmp.Or(q.State, app.Paid))}, true, s.fail
+	return []shop.Order{someOrder(9, cmp.Or(q.Sale, 8), cmp.Or(q.State, shop.Paid))}, true, s.fail
 }
 
-func (s *fakeShop) AnyOrder(_ context.Context, order app.ID) (app.Order, *app.Refund, error) {
-	return someOrder(order, 8, app.Refunding), &app.Refund{
-		Order: order, Request: "R7", State: app.RefundStuck, AskedBy: 42,
+func (s *fakeShop) AnyOrder(_ context.Context, order shop.ID) (shop.Order, *payment.Refund, error) {
+	return someOrder(order, 8, shop.Refunding), &payment.Refund{
+		Order: order, Request: "R7", State: payment.RefundStuck, AskedBy: 42,
 	}, s.fail
 }
 
-func (s *fakeShop) ListRefunds(_ context.Context, q app.RefundsQuery) ([]app.Refund, bool, error) {
-	if q.State == app.RefundStuck {
+func (s *fakeShop) ListRefunds(_ context.Context, q payment.RefundsQuery) ([]payment.Refund, bool, error) {
+	if q.State == payment.RefundStuck {
 		return nil, false, s.fail
 	}
-	return []app.Refund{{Order: 7, Request: "R7", State: app.RefundAsked, AmountFen: 9800, Reason: "too large"}}, false,
+	return []payment.Refund{{Order: 7, Request: "R7", State: payment.RefundAsked, AmountFen: 9800, Reason: "too large"}}, false,
 		s.fail
 }
 
 func (s *fakeShop) DecideRefund(
-	_ context.Context, actor app.Actor, order app.ID, yes bool, note string,
-) (app.Order, error) {
+	_ context.Context, actor journal.Actor, order shop.ID, yes bool, note string,
+) (shop.Order, error) {
 	s.actor.Store(&actor)
-	s.decided.Store(&app.RefundDecision{Order: order, By: actor.User, Yes: yes, Note: note})
-	return someOrder(order, 8, app.Refunding), s.fail
+	s.decided.Store(&payment.RefundDecision{Order: order, By: actor.User, Yes: yes, Note: note})
+	return someOrder(order, 8, shop.Refunding), s.fail
 }
 
-func (s *fakeShop) RetryRefund(_ context.Context, actor app.Actor, _ app.ID) error {
+func (s *fakeShop) RetryRefund(_ context.Context, actor journal.Actor, _ shop.ID) error {
 	return s.acted(actor)
 }
 
-func (s *fakeShop) onSale(actor app.Actor, sale app.ID, a app.SaleAct, added int64) (app.OperatorSale, error) {
+func (s *fakeShop) onSale(actor journal.Actor, sale shop.ID, a backoffice.SaleAct, added int64) (backoffice.OperatorSale, error) {
 	s.actor.Store(&actor)
-	return app.OperatorSale{
-		SaleTerms: app.SaleTerms{
-			ID: sale, Version: a.Version + 1, Challenge: app.ChallengeNone, PriceFen: 4900, Limit: 1, Cap: 8,
+	return backoffice.OperatorSale{
+		SaleTerms: shop.SaleTerms{
+			ID: sale, Version: a.Version + 1, Challenge: shop.ChallengeNone, PriceFen: 4900, Limit: 1, Cap: 8,
 			OpensAt: 1_700_000_000_000, ClosesAt: 1_700_000_600_000, Initial: 10, Added: added,
 		},
-		Slot: 1, ProductName: "Lamp", Phase: app.Open, Stock: 10 + added,
+		Slot: 1, ProductName: "Lamp", Phase: shop.Open, Stock: 10 + added,
 	}, s.fail
 }
 
 func (s *fakeShop) PauseSale(
-	_ context.Context, actor app.Actor, sale app.ID, a app.SaleAct,
-) (app.OperatorSale, error) {
+	_ context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct,
+) (backoffice.OperatorSale, error) {
 	terms, err := s.onSale(actor, sale, a, 0)
 	terms.Paused = true
 	return terms, err
 }
 
 func (s *fakeShop) ResumeSale(
-	_ context.Context, actor app.Actor, sale app.ID, a app.SaleAct,
-) (app.OperatorSale, error) {
+	_ context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct,
+) (backoffice.OperatorSale, error) {
 	return s.onSale(actor, sale, a, 0)
 }
 
-func (s *fakeShop) EndSale(_ context.Context, actor app.Actor, sale app.ID, a app.SaleAct) (app.OperatorSale, error) {
+func (s *fakeShop) EndSale(_ context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct) (backoffice.OperatorSale, error) {
 	if a.Version == 99 {
-		return app.OperatorSale{}, app.Changed("the sale", app.OperatorSale{SaleTerms: app.SaleTerms{ID: sale, Version: 100}})
+		return backoffice.OperatorSale{}, journal.Changed("the sale", backoffice.OperatorSale{SaleTerms: shop.SaleTerms{ID: sale, Version: 100}})
 	}
 	return s.onSale(actor, sale, a, 0)
 }
 
 func (s *fakeShop) AddStock(
-	_ context.Context, actor app.Actor, sale app.ID, a app.SaleAct, units int64,
-) (app.OperatorSale, error) {
+	_ context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct, units int64,
+) (backoffice.OperatorSale, error) {
 	return s.onSale(actor, sale, a, units)
 }
 
 func (s *fakeShop) WithdrawStock(
-	_ context.Context, actor app.Actor, sale app.ID, a app.SaleAct, units int64,
-) (app.OperatorSale, app.StockAct, error) {
+	_ context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct, units int64,
+) (backoffice.OperatorSale, shop.StockAct, error) {
 	terms, err := s.onSale(actor, sale, a, 0)
-	act := app.StockAct{ID: 3, Sale: sale, Units: units, Taken: 1, State: app.StockDone, At: 1_700_000_000_000}
+	act := shop.StockAct{ID: 3, Sale: sale, Units: units, Taken: 1, State: shop.StockDone, At: 1_700_000_000_000}
 	return terms, act, err
 }
 
-func (s *fakeShop) AddGuests(_ context.Context, _ app.Actor, sale app.ID, n int) ([]string, error) {
+func (s *fakeShop) AddGuests(_ context.Context, _ journal.Actor, sale shop.ID, n int) ([]string, error) {
 	return slices.Repeat([]string{"bound to " + sale.String()}, n), s.fail
 }
 
 func (s *fakeShop) SetSaleChallenge(
-	_ context.Context, actor app.Actor, sale app.ID, a app.SaleAct, c app.Challenge,
-) (app.OperatorSale, error) {
+	_ context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct, c shop.Challenge,
+) (backoffice.OperatorSale, error) {
 	terms, err := s.onSale(actor, sale, a, 0)
 	terms.Challenge = c
 	return terms, err
 }
 
-var someBlock = app.Block{
-	ID: 3, Kind: app.BlockUser, Value: "7", Reason: "resells", CreatedBy: "Ada", CreatedAt: 1_700_000_000_000,
+var someBlock = backoffice.Block{
+	ID: 3, Kind: backoffice.BlockUser, Value: "7", Reason: "resells", CreatedBy: "Ada", CreatedAt: 1_700_000_000_000,
 }
 
-func (s *fakeShop) ListBlocks(context.Context) ([]app.Block, error) {
-	return []app.Block{someBlock}, s.fail
+func (s *fakeShop) ListBlocks(context.Context) ([]backoffice.Block, error) {
+	return []backoffice.Block{someBlock}, s.fail
 }
 
 func (s *fakeShop) AddBlock(
-	_ context.Context, actor app.Actor, b app.Block, lasts time.Duration,
-) (app.Block, error) {
+	_ context.Context, actor journal.Actor, b backoffice.Block, lasts time.Duration,
+) (backoffice.Block, error) {
 	s.actor.Store(&actor)
 	b.ID, b.CreatedBy, b.CreatedAt = 4, actor.Name, 1_700_000_000_000
 	if lasts > 0 {
@@ -259,71 +265,71 @@ func (s *fakeShop) AddBlock(
 	return b, s.fail
 }
 
-func (s *fakeShop) RemoveBlock(_ context.Context, actor app.Actor, id int64) error {
+func (s *fakeShop) RemoveBlock(_ context.Context, actor journal.Actor, id int64) error {
 	s.actor.Store(&actor)
 	if id == 99 {
-		return app.Fail(app.NotFound, "no block in force has the number 99")
+		return shop.Fail(shop.NotFound, "no block in force has the number 99")
 	}
 	return s.fail
 }
 
-func (s *fakeShop) Switches(context.Context) (app.Switches, error) {
-	return (&app.Switchboard{}).Now(), s.fail
+func (s *fakeShop) Switches(context.Context) (backoffice.Switches, error) {
+	return (&backoffice.Switchboard{}).Now(), s.fail
 }
 
-func (s *fakeShop) EditSwitches(_ context.Context, actor app.Actor, e app.SwitchesEdit) (app.Switches, error) {
+func (s *fakeShop) EditSwitches(_ context.Context, actor journal.Actor, e backoffice.SwitchesEdit) (backoffice.Switches, error) {
 	s.actor.Store(&actor)
-	out := (&app.Switchboard{}).Now()
+	out := (&backoffice.Switchboard{}).Now()
 	out.Version, out.TickMS = e.Version+1, *e.TickMS
 	return out, s.fail
 }
 
-func (s *fakeShop) StandingNotice(context.Context, app.Millis) (*app.Notice, error) {
-	return &app.Notice{Level: "warning", Text: "Payments are slow.", Version: 1}, s.fail
+func (s *fakeShop) StandingNotice(context.Context, shop.Millis) (*shop.Notice, error) {
+	return &shop.Notice{Level: "warning", Text: "Payments are slow.", Version: 1}, s.fail
 }
 
-func (s *fakeShop) TellAll(_ context.Context, actor app.Actor, n app.NewNotice) (app.Notice, error) {
+func (s *fakeShop) TellAll(_ context.Context, actor journal.Actor, n backoffice.NewNotice) (shop.Notice, error) {
 	s.actor.Store(&actor)
-	said := app.Notice{Level: n.Level, Text: n.Text, Until: n.Until, Version: 1}
+	said := shop.Notice{Level: n.Level, Text: n.Text, Until: n.Until, Version: 1}
 	if n.Lang != "" {
 		said.Text, said.Texts = "", map[string]string{n.Lang: n.Text}
 	}
 	return said, s.fail
 }
 
-func (s *fakeShop) TakeBack(_ context.Context, actor app.Actor) (app.Notice, error) {
+func (s *fakeShop) TakeBack(_ context.Context, actor journal.Actor) (shop.Notice, error) {
 	s.actor.Store(&actor)
-	return app.Notice{Version: 2}, s.fail
+	return shop.Notice{Version: 2}, s.fail
 }
 
-func (s *fakeShop) ListJournal(_ context.Context, q app.JournalQuery) ([]app.JournalEntry, bool, error) {
-	e := app.JournalEntry{
-		Seq: q.Before + 1, At: 1_700_000_000_000, ActorID: 1, ActorName: "Ada", Role: app.Operator, Via: app.ViaHTTP,
+func (s *fakeShop) ListJournal(_ context.Context, q journal.JournalQuery) ([]journal.JournalEntry, bool, error) {
+	e := journal.JournalEntry{
+		Seq: q.Before + 1, At: 1_700_000_000_000, ActorID: 1, ActorName: "Ada", Role: shop.Operator, Via: journal.ViaHTTP,
 		Source: "192.0.2.7", Request: "r-1", Key: "key-00001", Kind: "sale.pause", Object: "sale:5",
 		Before: json.RawMessage(`{"paused":false}`), After: json.RawMessage(`{"paused":true}`), Note: "too fast",
 	}
 	e.Hash = e.Sum()
-	return []app.JournalEntry{e}, true, s.fail
+	return []journal.JournalEntry{e}, true, s.fail
 }
 
-func (s *fakeShop) VerifyJournal(_ context.Context, head string) (app.JournalReport, error) {
+func (s *fakeShop) VerifyJournal(_ context.Context, head string) (journal.JournalReport, error) {
 	if head != "" {
-		_, err := app.ParseJournalHead(head)
-		return app.JournalReport{Wrong: "row 3 follows row 1", At: 3}, err
+		_, err := journal.ParseJournalHead(head)
+		return journal.JournalReport{Wrong: "row 3 follows row 1", At: 3}, err
 	}
-	return app.JournalReport{Rows: 3, OK: true, Head: app.JournalHead{Seq: 3, Hash: strings.Repeat("a", 64)}}, s.fail
+	return journal.JournalReport{Rows: 3, OK: true, Head: journal.JournalHead{Seq: 3, Hash: strings.Repeat("a", 64)}}, s.fail
 }
 
 // Order 7 belongs to user 42 and nobody else.
-func (s *fakeShop) Order(_ context.Context, user, id app.ID) (app.Order, error) {
+func (s *fakeShop) Order(_ context.Context, user, id shop.ID) (shop.Order, error) {
 	if user != 42 || id != 7 {
-		return app.Order{}, app.Fail(app.NotFound, "no such order")
+		return shop.Order{}, shop.Fail(shop.NotFound, "no such order")
 	}
-	return someOrder(id, 8, s.state.Load().(app.OrderState)), s.fail
+	return someOrder(id, 8, s.state.Load().(shop.OrderState)), s.fail
 }
 
-func (s *fakeShop) OrdersOf(_ context.Context, q app.OrdersQuery) ([]app.Order, bool, error) {
-	return []app.Order{someOrder(9, cmp.Or(q.Sale, 8), app.Paid)}, false, s.fail
+func (s *fakeShop) OrdersOf(_ context.Context, q shop.OrdersQuery) ([]shop.Order, bool, error) {
+	return []shop.Order{someOrder(9, cmp.Or(q.Sale, 8), shop.Paid)}, false, s.fail
 }
 
 type site struct {
@@ -341,10 +347,10 @@ type site struct {
 func (s *site) options() Options {
 	return Options{
 		Catalogue: &fakeCatalogue{}, Pictures: fakePictures{}, Readiness: func(context.Context,
-			app.ID,
-		) (app.Readiness, error) {
-			return app.Readiness{Sale: someSaleRecord(), Checks: []app.Check{
-				{Name: "stock", State: app.CheckFail, Code: app.FoundNotLoaded, Says: "it is not loaded", Do: "look", Link: "l#x"},
+			shop.ID,
+		) (backoffice.Readiness, error) {
+			return backoffice.Readiness{Sale: someSaleRecord(), Checks: []backoffice.Check{
+				{Name: "stock", State: backoffice.CheckFail, Code: backoffice.FoundNotLoaded, Says: "it is not loaded", Do: "look", Link: "l#x"},
 			}}, nil
 		},
 		Shop: s.shop, Accounts: &fakeAccounts{}, Data: fakeData{},
@@ -360,19 +366,19 @@ func (s *site) options() Options {
 			".vite/manifest.json": {Data: []byte("{}")},
 		},
 		Closing: s.close, Board: emptyBoard, Metrics: NewMetrics(), Zone: time.UTC,
-		Switches: (&app.Switchboard{}).Now, Blocked: noneBlocked,
-		Admit:  func(limits.Class, app.ID, netip.Addr) error { return nil },
-		MayBuy: func(app.ID, netip.Addr, app.ID) error { return nil }, NoBuy: func(app.ID, error) {},
+		Switches: (&backoffice.Switchboard{}).Now, Blocked: noneBlocked,
+		Admit:  func(limits.Class, shop.ID, netip.Addr) error { return nil },
+		MayBuy: func(shop.ID, netip.Addr, shop.ID) error { return nil }, NoBuy: func(shop.ID, error) {},
 	}
 }
 
 func noneBlocked(netip.Addr) bool { return false }
 
-func emptyBoard(context.Context) app.BoardHistory {
-	return app.BoardHistory{Board: app.Board{
-		RefusedS: map[app.Code]float64{}, Sales: []app.BoardSale{}, Partitions: []app.PartitionFigures{},
-		Nodes: []app.NodeFigures{}, Alarms: []app.Alarm{},
-	}, History: []app.BoardPoint{}}
+func emptyBoard(context.Context) board.BoardHistory {
+	return board.BoardHistory{Board: board.Board{
+		RefusedS: map[shop.Code]float64{}, Sales: []board.BoardSale{}, Partitions: []board.PartitionFigures{},
+		Nodes: []board.NodeFigures{}, Alarms: []board.Alarm{},
+	}, History: []board.BoardPoint{}}
 }
 
 // open starts a real server on a free port.
@@ -385,7 +391,7 @@ func open(t *testing.T, change func(*Options)) *site {
 func openFor(t *testing.T, most int, change func(*Options), tune ...func(f *HTTPServer)) *site {
 	t.Helper()
 	s := &site{t: t, shop: &fakeShop{}, close: make(chan struct{})}
-	s.shop.state.Store(app.Reserved)
+	s.shop.state.Store(shop.Reserved)
 	o := s.options()
 	if change != nil {
 		change(&o)

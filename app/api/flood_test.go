@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
 	"stampede/app/limits"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -143,7 +143,7 @@ func TestTricklingRequestsAreEnded(t *testing.T) {
 // appended to X-Forwarded-For.
 func TestForgedForwardsAreIgnored(t *testing.T) {
 	t.Parallel()
-	one := func() func(limits.Class, app.ID, netip.Addr) error {
+	one := func() func(limits.Class, shop.ID, netip.Addr) error {
 		pace := limits.Pace{Rate: 1, Period: time.Hour, Burst: 1}
 		return limits.NewLimiter(limits.Classes{limits.Auth: {Addr: pace}}, nil).Take
 	}

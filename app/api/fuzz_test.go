@@ -16,7 +16,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/shop"
 	"stampede/app/test/kit/contract"
 )
 
@@ -49,8 +50,8 @@ func FuzzRequest(f *testing.F) {
 	} {
 		f.Add([]byte(request))
 	}
-	s := &site{shop: &fakeShop{notified: func(url.Values) error { return app.ErrForged }}}
-	s.shop.state.Store(app.Pending)
+	s := &site{shop: &fakeShop{notified: func(url.Values) error { return payment.ErrForged }}}
+	s.shop.state.Store(shop.Pending)
 	front := NewHTTPServer(func() error { return nil }, headerLimit, time.Minute)
 	front.Open(New(s.options()))
 	asked, err := http.NewRequest(http.MethodGet, "http://a/nowhere", nil)
@@ -102,8 +103,8 @@ func FuzzBody(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		bad := func(err error) {
-			var e *app.Error
-			if err != nil && (!errors.As(err, &e) || e.Code != app.BadRequest || strings.Contains(e.Message, "api.")) {
+			var e *shop.Error
+			if err != nil && (!errors.As(err, &e) || e.Code != shop.BadRequest || strings.Contains(e.Message, "api.")) {
 				t.Fatalf("%q: %v", text, err)
 			}
 		}

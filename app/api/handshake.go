@@ -10,7 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -32,7 +32,7 @@ func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 		server = f.longSockets
 	}
 	if !r.IsHTTP11() || len(ctx.Request.Body()) > 0 || len(handshake) > headerLimit {
-		refuse(ctx, fasthttp.StatusBadRequest, app.Fail(app.BadRequest,
+		refuse(ctx, fasthttp.StatusBadRequest, shop.Fail(shop.BadRequest,
 			"a handshake needs HTTP/1.1, no body and short headers"))
 		return true
 	}

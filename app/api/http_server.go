@@ -13,7 +13,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -127,11 +127,11 @@ func (f *HTTPServer) pass(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	ctx.Response.Header.Set("Retry-After", "2")
-	refuse(ctx, fasthttp.StatusServiceUnavailable, app.FailBusy("this node serves nobody now; see /readyz", drainRetry))
+	refuse(ctx, fasthttp.StatusServiceUnavailable, shop.FailBusy("this node serves nobody now; see /readyz", drainRetry))
 }
 
 // refuse answers a failure without the shop.
-func refuse(ctx *fasthttp.RequestCtx, code int, e *app.Error) {
+func refuse(ctx *fasthttp.RequestCtx, code int, e *shop.Error) {
 	ctx.SetStatusCode(code)
 	ctx.SetContentType(fiber.MIMEApplicationJSON)
 	ctx.Response.Header.Set(fiber.HeaderCacheControl, "no-store")
@@ -154,7 +154,7 @@ func unreadable(ctx *fasthttp.RequestCtx, err error) {
 	}
 	identify(ctx)
 	secure(ctx)
-	refuse(ctx, code, app.Fail(app.BadRequest, "the request is too large or cannot be read"))
+	refuse(ctx, code, shop.Fail(shop.BadRequest, "the request is too large or cannot be read"))
 }
 
 // quiet logs the server's remarks about single connections at debug level.

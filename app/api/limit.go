@@ -5,8 +5,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app"
 	"stampede/app/limits"
+	"stampede/app/shop"
 )
 
 // limiter is a token bucket per client address; unreadable addresses share one.
@@ -36,7 +36,7 @@ func hostAddr(ip string) netip.Addr {
 // that need a user reject it.
 func (a *api) in(class limits.Class) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		var user app.ID
+		var user shop.ID
 		if bearer(c) != "" {
 			if who, err := a.identity(c); err == nil {
 				user = who.User

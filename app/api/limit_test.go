@@ -15,8 +15,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"stampede/app"
 	"stampede/app/limits"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -44,8 +44,8 @@ func TestLimiterCountsNetworksOfIPv6(t *testing.T) {
 			admitted++
 		}
 	}
-	if admitted != app.WideShare {
-		t.Errorf("%d of 1000 networks of one /48 were admitted, want %d", admitted, app.WideShare)
+	if admitted != shop.WideShare {
+		t.Errorf("%d of 1000 networks of one /48 were admitted, want %d", admitted, shop.WideShare)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestSocketsThroughAProxyCountForTheirClients(t *testing.T) {
 	as("2001:db8::1", "", 101)
 	as("2001:db8::2", "", 101)
 	as("2001:db8::3", "", 429)
-	for n := range 2*app.WideShare - 2 {
+	for n := range 2*shop.WideShare - 2 {
 		as(fmt.Sprintf("2001:db8:0:%x::1", n+1), "", 101)
 	}
 	as("2001:db8:0:ffff::1", "", 429) // the /48 is full
@@ -246,7 +246,7 @@ func TestRoutesHaveALimitClass(t *testing.T) {
 	var class limits.Class
 	s := &site{t: t, shop: &fakeShop{}}
 	o := s.options()
-	o.Admit = func(of limits.Class, user app.ID, _ netip.Addr) error {
+	o.Admit = func(of limits.Class, user shop.ID, _ netip.Addr) error {
 		if class = of; user != 42 {
 			t.Errorf("%s counts user %v", of, user)
 		}
@@ -287,7 +287,7 @@ func TestRoutesHaveOneSpelling(t *testing.T) {
 
 func TestLongPollsAreShared(t *testing.T) {
 	t.Parallel()
-	p, user := newPollers(), app.ID(0)
+	p, user := newPollers(), shop.ID(0)
 	addr := func(n int) netip.Addr { return netip.AddrFrom4([4]byte{127, 0, 1, byte(n)}) }
 	enter := func(from netip.Addr, tries int) (n int) {
 		for range tries {
@@ -332,17 +332,17 @@ func TestListCacheIsBoundedAndShared(t *testing.T) {
 		}
 		return n
 	}
-	share := fill(app.ID(1), now)
+	share := fill(shop.ID(1), now)
 	if bytes := share * len(body); share == 0 || bytes > listBytesShare {
 		t.Errorf("a user has %d bytes, want at most %d", bytes, listBytesShare)
 	}
-	for user := app.ID(2); user < 40; user++ {
+	for user := shop.ID(2); user < 40; user++ {
 		fill(user, now)
 	}
 	if l.bytes[nil] > listBytes || l.bytes[nil] < listBytes*9/10 {
 		t.Errorf("all lists have %d bytes, want nearly %d", l.bytes[nil], listBytes)
 	}
-	if n := fill(app.ID(50), now.Add(listsFor)); n != share || len(l.lists) != n {
+	if n := fill(shop.ID(50), now.Add(listsFor)); n != share || len(l.lists) != n {
 		t.Errorf("%d of %d lists are new after all others expired", n, len(l.lists))
 	}
 }

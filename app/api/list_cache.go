@@ -8,7 +8,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 const (
@@ -89,8 +90,8 @@ func listSize(key string, body []byte) int { return len(key) + len(body) + listO
 
 // cached sends the list of a parsed query from the cache, if operators have switched it on; otherwise read sends it. A
 // list belongs to the user; 0: it is public, and its bytes count for the address of the request.
-func (a *api) cached(c *fiber.Ctx, list string, query any, user app.ID, read func() error) error {
-	if a.Switches().Lists != app.ListsCached {
+func (a *api) cached(c *fiber.Ctx, list string, query any, user shop.ID, read func() error) error {
+	if a.Switches().Lists != backoffice.ListsCached {
 		return read()
 	}
 	key := fmt.Sprintf("%s %d %v", list, user, query)
@@ -104,7 +105,7 @@ func (a *api) cached(c *fiber.Ctx, list string, query any, user app.ID, read fun
 	}
 	var by any = user
 	if user == 0 {
-		by, _ = app.Networks(hostAddr(c.IP()))
+		by, _ = shop.Networks(hostAddr(c.IP()))
 	}
 	a.lists.keep(key, by, bytes.Clone(c.Response().Body()), now)
 	return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // Metrics counts requests by route and status, and payment notifications by outcome. Register it as a Prometheus
@@ -78,5 +78,5 @@ func statusOf(err error) int {
 	if errors.As(err, &framework) {
 		return framework.Code
 	}
-	return status[app.AsError(err).Code]
+	return status[shop.AsError(err).Code]
 }

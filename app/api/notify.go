@@ -10,8 +10,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"golang.org/x/time/rate"
 
-	"stampede/app"
 	"stampede/app/limits"
+	"stampede/app/payment"
 )
 
 const (
@@ -66,7 +66,7 @@ func (a *api) takeNotice(ip, body string) string {
 	switch err := a.Shop.Notified(ctx, form); {
 	case err == nil:
 		return understood
-	case errors.Is(err, app.ErrForged):
+	case errors.Is(err, payment.ErrForged):
 		_ = a.forgeries.take(ip)
 		slog.Debug("forged payment notification", "from", ip, "err", err)
 		return "forged"

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
 	"stampede/app/limits"
+	"stampede/app/payment"
 	"stampede/app/test/kit"
 )
 
@@ -23,7 +23,7 @@ func TestNotify(t *testing.T) {
 			got.Store(&form)
 			switch form.Get("what") {
 			case "forged":
-				return app.ErrForged
+				return payment.ErrForged
 			case "database":
 				return errors.New("the database is away")
 			}
@@ -65,7 +65,7 @@ func verifying(verified *atomic.Int64) *api {
 				if form.Has("good") {
 					return nil
 				}
-				return app.ErrForged
+				return payment.ErrForged
 			}},
 		},
 		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, noticesAtOnce),

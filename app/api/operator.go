@@ -6,16 +6,20 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/board"
+	"stampede/app/journal"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 type (
 	// operatorOrder is an order as operators see it.
 	operatorOrder struct {
-		app.Order
-		User     app.ID        `json:"user"`
-		Refund   *app.Refund   `json:"refund,omitempty"`
-		Shipment *app.Shipment `json:"shipment,omitempty"`
+		shop.Order
+		User     shop.ID              `json:"user"`
+		Refund   *payment.Refund      `json:"refund,omitempty"`
+		Shipment *backoffice.Shipment `json:"shipment,omitempty"`
 	}
 	// noteBody is an optional note on a decision.
 	noteBody struct {
@@ -59,20 +63,20 @@ func (a *api) operatorRoutes(r fiber.Router) {
 }
 
 // asOperator passes the verified operator to the handler.
-func (a *api) asOperator(handle func(c *fiber.Ctx, who app.Identity) error) fiber.Handler {
-	return a.asWho(func(c *fiber.Ctx, who app.Identity) error {
+func (a *api) asOperator(handle func(c *fiber.Ctx, who shop.Identity) error) fiber.Handler {
+	return a.asWho(func(c *fiber.Ctx, who shop.Identity) error {
 		if !who.Role.Operates() {
-			return app.Fail(app.Forbidden, "this is for operators")
+			return shop.Fail(shop.Forbidden, "this is for operators")
 		}
 		return handle(c, who)
 	})
 }
 
 // asAdmin passes on the actor, if it is an admin.
-func (a *api) asAdmin(handle func(c *fiber.Ctx, actor app.Actor) error) fiber.Handler {
-	return a.asActor(func(c *fiber.Ctx, actor app.Actor) error {
-		if actor.Role != app.Admin {
-			return app.Fail(app.Forbidden, "this is for admins")
+func (a *api) asAdmin(handle func(c *fiber.Ctx, actor journal.Actor) error) fiber.Handler {
+	return a.asActor(func(c *fiber.Ctx, actor journal.Actor) error {
+		if actor.Role != shop.Admin {
+			return shop.Fail(shop.Forbidden, "this is for admins")
 		}
 		return handle(c, actor)
 	})
@@ -80,14 +84,14 @@ func (a *api) asAdmin(handle func(c *fiber.Ctx, actor app.Actor) error) fiber.Ha
 
 // anyOperator is for answers that do not depend on the operator.
 func (a *api) anyOperator(handle fiber.Handler) fiber.Handler {
-	return a.asOperator(func(c *fiber.Ctx, _ app.Identity) error { return handle(c) })
+	return a.asOperator(func(c *fiber.Ctx, _ shop.Identity) error { return handle(c) })
 }
 
 func (a *api) board(c *fiber.Ctx) error {
-	return flow(c, func(ctx context.Context) (app.BoardHistory, error) { return a.Board(ctx), nil })
+	return flow(c, func(ctx context.Context) (board.BoardHistory, error) { return a.Board(ctx), nil })
 }
 
-func (a *api) anyOrder(ctx context.Context, id app.ID) (operatorOrder, error) {
+func (a *api) anyOrder(ctx context.Context, id shop.ID) (operatorOrder, error) {
 	order, refund, err := a.Shop.AnyOrder(ctx, id)
 	if err != nil {
 		return operatorOrder{}, err
@@ -97,33 +101,33 @@ func (a *api) anyOrder(ctx context.Context, id app.ID) (operatorOrder, error) {
 }
 
 func (a *api) refunds(c *fiber.Ctx) error {
-	q := app.RefundsQuery{State: app.RefundState(c.Query("state"))}
+	q := payment.RefundsQuery{State: payment.RefundState(c.Query("state"))}
 	if q.State != "" && !q.State.Known() {
-		return app.Fail(app.BadRequest, "state must be asked, open, stuck, done or declined")
+		return shop.Fail(shop.BadRequest, "state must be asked, open, stuck, done or declined")
 	}
 	var err error
 	if q.Before, q.Limit, err = before(c); err != nil {
 		return err
 	}
-	return flowPage(c, "refunds", func(ctx context.Context) ([]app.Refund, bool, error) {
+	return flowPage(c, "refunds", func(ctx context.Context) ([]payment.Refund, bool, error) {
 		return a.Shop.ListRefunds(ctx, q)
 	})
 }
 
 // decide makes the handler that approves or declines a refund.
-func (a *api) decide(yes bool) func(c *fiber.Ctx, actor app.Actor) error {
-	return actOn(func(ctx context.Context, actor app.Actor, order app.ID, b noteBody) (operatorOrder, error) {
+func (a *api) decide(yes bool) func(c *fiber.Ctx, actor journal.Actor) error {
+	return actOn(func(ctx context.Context, actor journal.Actor, order shop.ID, b noteBody) (operatorOrder, error) {
 		decided, err := a.Shop.DecideRefund(ctx, actor, order, yes, b.Note)
 		return operatorOrder{Order: decided, User: decided.User}, err
 	})
 }
 
-func (a *api) retryRefund(ctx context.Context, actor app.Actor, order app.ID, _ noteBody) (struct{}, error) {
+func (a *api) retryRefund(ctx context.Context, actor journal.Actor, order shop.ID, _ noteBody) (struct{}, error) {
 	return struct{}{}, a.Shop.RetryRefund(ctx, actor, order)
 }
 
 type noticeAnswer struct {
-	Notice *app.Notice `json:"notice,omitempty"`
+	Notice *shop.Notice `json:"notice,omitempty"`
 }
 
 func (a *api) standingNotice(c *fiber.Ctx) error {
@@ -133,8 +137,8 @@ func (a *api) standingNotice(c *fiber.Ctx) error {
 	})
 }
 
-func (a *api) takeBack(c *fiber.Ctx, actor app.Actor) error {
-	return flow(c, func(ctx context.Context) (app.Notice, error) { return a.Shop.TakeBack(ctx, actor) })
+func (a *api) takeBack(c *fiber.Ctx, actor journal.Actor) error {
+	return flow(c, func(ctx context.Context) (shop.Notice, error) { return a.Shop.TakeBack(ctx, actor) })
 }
 
 // journal lists the acts of operators.
@@ -147,11 +151,11 @@ func (a *api) journal(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	q := app.JournalQuery{
+	q := journal.JournalQuery{
 		Before: int64(before), Limit: limit, Object: c.Query("object"), Actor: c.Query("actor"), Kind: c.Query("kind"),
-		Since: app.Millis(since),
+		Since: shop.Millis(since),
 	}
-	return flowPage(c, "entries", func(ctx context.Context) ([]app.JournalEntry, bool, error) {
+	return flowPage(c, "entries", func(ctx context.Context) ([]journal.JournalEntry, bool, error) {
 		return a.Shop.ListJournal(ctx, q)
 	})
 }
@@ -159,7 +163,7 @@ func (a *api) journal(c *fiber.Ctx) error {
 // verifyJournal reads the whole journal.
 func (a *api) verifyJournal(c *fiber.Ctx) error {
 	head := c.Query("head")
-	return slowFlow(c, func(ctx context.Context) (app.JournalReport, error) { return a.Shop.VerifyJournal(ctx, head) })
+	return slowFlow(c, func(ctx context.Context) (journal.JournalReport, error) { return a.Shop.VerifyJournal(ctx, head) })
 }
 
 // shipBody is a parcel.
@@ -169,8 +173,8 @@ type shipBody struct {
 	Replace  bool   `json:"replace"`
 }
 
-func (a *api) ship(ctx context.Context, actor app.Actor, order app.ID, b shipBody) (operatorOrder, error) {
-	parcel := app.Parcel{Order: order, Carrier: b.Carrier, Tracking: b.Tracking}
+func (a *api) ship(ctx context.Context, actor journal.Actor, order shop.ID, b shipBody) (operatorOrder, error) {
+	parcel := backoffice.Parcel{Order: order, Carrier: b.Carrier, Tracking: b.Tracking}
 	shipped, err := a.Shop.Ship(ctx, actor, parcel, b.Replace)
 	return operatorOrder{Order: shipped, User: shipped.User}, err
 }
@@ -182,35 +186,35 @@ type shipManyBody struct {
 	DryRun  bool   `json:"dry_run"`
 }
 
-func (a *api) shipMany(ctx context.Context, actor app.Actor, b shipManyBody) (app.ShipReport, error) {
+func (a *api) shipMany(ctx context.Context, actor journal.Actor, b shipManyBody) (backoffice.ShipReport, error) {
 	report, err := a.Shop.ShipMany(ctx, actor, []byte(b.CSV), b.Replace, b.DryRun)
 	report.Lines = list(report.Lines)
 	return report, err
 }
 
 type newBlock struct {
-	Kind   app.BlockKind `json:"kind"`
-	Value  string        `json:"value"`
-	Reason string        `json:"reason"`
-	Until  app.Millis    `json:"until"` // 0: until it is removed
+	Kind   backoffice.BlockKind `json:"kind"`
+	Value  string               `json:"value"`
+	Reason string               `json:"reason"`
+	Until  shop.Millis          `json:"until"` // 0: until it is removed
 }
 
 func (a *api) blocks(c *fiber.Ctx) error { return flowList(c, "blocks", a.Shop.ListBlocks) }
 
-func (a *api) addBlock(ctx context.Context, actor app.Actor, b newBlock) (app.Block, error) {
+func (a *api) addBlock(ctx context.Context, actor journal.Actor, b newBlock) (backoffice.Block, error) {
 	lasts := time.Duration(0)
 	if b.Until != 0 {
 		left := int64(b.Until) - int64(a.Shop.Now())
-		if left <= 0 || left > app.LongestBlock.Milliseconds() {
-			return app.Block{}, app.Fail(app.BadRequest,
+		if left <= 0 || left > backoffice.LongestBlock.Milliseconds() {
+			return backoffice.Block{}, shop.Fail(shop.BadRequest,
 				"until must be within the next ten years, or left out for a block without an end")
 		}
 		lasts = time.Duration(left) * time.Millisecond
 	}
-	block := app.Block{Kind: b.Kind, Value: b.Value, Reason: b.Reason}
+	block := backoffice.Block{Kind: b.Kind, Value: b.Value, Reason: b.Reason}
 	return a.Shop.AddBlock(ctx, actor, block, lasts)
 }
 
-func (a *api) removeBlock(ctx context.Context, actor app.Actor, id app.ID, _ noteBody) (struct{}, error) {
+func (a *api) removeBlock(ctx context.Context, actor journal.Actor, id shop.ID, _ noteBody) (struct{}, error) {
 	return struct{}{}, a.Shop.RemoveBlock(ctx, actor, int64(id))
 }

@@ -6,25 +6,28 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app"
+	"stampede/app/archive"
+	"stampede/app/journal"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 type (
 	roleBody struct {
-		Role app.Role `json:"role"`
+		Role shop.Role `json:"role"`
 	}
 	revokedAnswer struct {
 		Revoked int `json:"revoked"` // devices
 	}
 	repostBody struct {
-		Since app.Millis `json:"since"`
+		Since shop.Millis `json:"since"`
 	}
 	repostAnswer struct {
 		Entries int64 `json:"entries"`
 	}
 	dropBody struct {
-		Before app.Month `json:"before"`
-		DryRun bool      `json:"dry_run"`
+		Before shop.Month `json:"before"`
+		DryRun bool       `json:"dry_run"`
 	}
 )
 
@@ -40,17 +43,17 @@ func (a *api) adminRoutes(r fiber.Router) {
 	r.Post("/archive/drop", a.asAdmin(a.dropArchive))
 }
 
-func (a *api) setRole(ctx context.Context, actor app.Actor, id app.ID, b roleBody) (operatorUser, error) {
+func (a *api) setRole(ctx context.Context, actor journal.Actor, id shop.ID, b roleBody) (operatorUser, error) {
 	u, err := a.Shop.SetRole(ctx, actor, id, b.Role)
 	return accountOf(&u), err
 }
 
-func (a *api) revokeUser(ctx context.Context, actor app.Actor, id app.ID, _ noteBody) (revokedAnswer, error) {
+func (a *api) revokeUser(ctx context.Context, actor journal.Actor, id shop.ID, _ noteBody) (revokedAnswer, error) {
 	n, err := a.Shop.RevokeUser(ctx, actor, id)
 	return revokedAnswer{n}, err
 }
 
-func (a *api) deleteUser(ctx context.Context, actor app.Actor, id app.ID, _ noteBody) (struct{}, error) {
+func (a *api) deleteUser(ctx context.Context, actor journal.Actor, id shop.ID, _ noteBody) (struct{}, error) {
 	return struct{}{}, a.Shop.DeleteUser(ctx, actor, id)
 }
 
@@ -58,24 +61,24 @@ func (a *api) deleteUser(ctx context.Context, actor app.Actor, id app.ID, _ note
 func (a *api) reconcileDay(c *fiber.Ctx) error {
 	day, err := time.Parse(time.DateOnly, c.Query("day"))
 	if err != nil {
-		return app.Fail(app.BadRequest, "day must look like 2026-11-21")
+		return shop.Fail(shop.BadRequest, "day must look like 2026-11-21")
 	}
 	after, err := queryID(c, "after")
 	if err != nil {
 		return err
 	}
-	return slowFlow(c, func(ctx context.Context) (app.ReconciliationReport, error) {
+	return slowFlow(c, func(ctx context.Context) (payment.ReconciliationReport, error) {
 		return a.Shop.ReconcileDay(ctx, day, after)
 	})
 }
 
-func (a *api) repost(c *fiber.Ctx, actor app.Actor) error {
+func (a *api) repost(c *fiber.Ctx, actor journal.Actor) error {
 	var b repostBody
 	if err := decode(raw(c), &b); err != nil {
 		return err
 	}
 	if b.Since < 1 {
-		return app.Fail(app.BadRequest, "since is missing: an instant in milliseconds")
+		return shop.Fail(shop.BadRequest, "since is missing: an instant in milliseconds")
 	}
 	return slowFlow(c, func(ctx context.Context) (repostAnswer, error) {
 		n, err := a.Shop.Repost(ctx, actor, b.Since)
@@ -83,21 +86,21 @@ func (a *api) repost(c *fiber.Ctx, actor app.Actor) error {
 	})
 }
 
-func (a *api) archiveState(ctx context.Context) (app.ArchiveState, error) {
+func (a *api) archiveState(ctx context.Context) (archive.ArchiveState, error) {
 	state, err := a.Shop.ArchiveState(ctx)
 	state.Months = list(state.Months)
-	return state, app.Unreadable("the archive", err)
+	return state, shop.Unreadable("the archive", err)
 }
 
-func (a *api) dropArchive(c *fiber.Ctx, actor app.Actor) error {
+func (a *api) dropArchive(c *fiber.Ctx, actor journal.Actor) error {
 	var b dropBody
 	if err := decode(raw(c), &b); err != nil {
 		return err
 	}
 	if b.Before == 0 {
-		return app.Fail(app.BadRequest, "before is missing: a month like 2026-11")
+		return shop.Fail(shop.BadRequest, "before is missing: a month like 2026-11")
 	}
-	return slowFlow(c, func(ctx context.Context) (app.ArchiveDrop, error) {
+	return slowFlow(c, func(ctx context.Context) (archive.ArchiveDrop, error) {
 		drop, err := a.Shop.DropArchive(ctx, actor, b.Before, b.DryRun)
 		drop.Months = list(drop.Months)
 		return drop, err

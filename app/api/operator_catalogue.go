@@ -6,68 +6,70 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/journal"
+	"stampede/app/shop"
 )
 
 // Catalogue is what operators offer. Changes are acts; dry: only checked. Errors are as those of Shop.
 type Catalogue interface {
-	ProductRecords(ctx context.Context, q app.ProductsQuery) ([]app.ProductRecord, bool, error)
-	ProductRecord(ctx context.Context, id app.ID) (app.ProductRecord, error)
-	CreateProduct(ctx context.Context, actor app.Actor, dry bool, draft app.ProductDraft) (app.ProductRecord, error)
-	EditProduct(ctx context.Context, actor app.Actor, dry bool, id app.ID, e app.ProductEdit) (app.ProductRecord, error)
+	ProductRecords(ctx context.Context, q backoffice.ProductsQuery) ([]backoffice.ProductRecord, bool, error)
+	ProductRecord(ctx context.Context, id shop.ID) (backoffice.ProductRecord, error)
+	CreateProduct(ctx context.Context, actor journal.Actor, dry bool, draft backoffice.ProductDraft) (backoffice.ProductRecord, error)
+	EditProduct(ctx context.Context, actor journal.Actor, dry bool, id shop.ID, e backoffice.ProductEdit) (backoffice.ProductRecord, error)
 	SetProductImages(
-		ctx context.Context, actor app.Actor, dry bool, id app.ID, version int64, images []app.Image,
-	) (app.ProductRecord, error)
-	UploadImage(ctx context.Context, actor app.Actor, dry bool, file []byte) (app.UploadedImage, error)
+		ctx context.Context, actor journal.Actor, dry bool, id shop.ID, version int64, images []shop.Image,
+	) (backoffice.ProductRecord, error)
+	UploadImage(ctx context.Context, actor journal.Actor, dry bool, file []byte) (backoffice.UploadedImage, error)
 
-	CategoryRecords(ctx context.Context) ([]app.CategoryRecord, error)
-	CategoryRecord(ctx context.Context, id app.ID) (app.CategoryRecord, error)
-	CreateCategory(ctx context.Context, actor app.Actor, dry bool, name string) (app.CategoryRecord, error)
+	CategoryRecords(ctx context.Context) ([]backoffice.CategoryRecord, error)
+	CategoryRecord(ctx context.Context, id shop.ID) (backoffice.CategoryRecord, error)
+	CreateCategory(ctx context.Context, actor journal.Actor, dry bool, name string) (backoffice.CategoryRecord, error)
 	EditCategory(
-		ctx context.Context, actor app.Actor, dry bool, id app.ID, e app.CategoryEdit,
-	) (app.CategoryRecord, error)
+		ctx context.Context, actor journal.Actor, dry bool, id shop.ID, e backoffice.CategoryEdit,
+	) (backoffice.CategoryRecord, error)
 
 	// Days returns the beginning of the first day of the shop's calendar and the end of the last one.
-	Days(from, to app.Day) (app.Millis, app.Millis, error)
+	Days(from, to backoffice.Day) (shop.Millis, shop.Millis, error)
 	// TimeZone is the name of the shop's time zone.
 	TimeZone() string
-	SlotCalendar(ctx context.Context, from, to app.Millis) ([]app.Slot, error)
-	CreateSlot(ctx context.Context, actor app.Actor, dry bool, draft app.SlotDraft) (app.Slot, error)
-	ApplyTemplate(ctx context.Context, actor app.Actor, dry bool, t app.SlotTemplate) (app.SlotPlan, error)
-	RemoveSlot(ctx context.Context, actor app.Actor, dry bool, id app.ID) (app.Slot, error)
+	SlotCalendar(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error)
+	CreateSlot(ctx context.Context, actor journal.Actor, dry bool, draft backoffice.SlotDraft) (shop.Slot, error)
+	ApplyTemplate(ctx context.Context, actor journal.Actor, dry bool, t backoffice.SlotTemplate) (backoffice.SlotPlan, error)
+	RemoveSlot(ctx context.Context, actor journal.Actor, dry bool, id shop.ID) (shop.Slot, error)
 
-	SaleRecords(ctx context.Context, q app.SalesQuery) ([]app.SaleRecord, bool, error)
-	SaleRecord(ctx context.Context, id app.ID) (app.SaleRecord, error)
-	CreateSale(ctx context.Context, actor app.Actor, dry bool, draft app.SaleDraft) (app.SaleRecord, error)
-	CopySale(ctx context.Context, actor app.Actor, dry bool, from app.ID, c app.SaleCopy) (app.SaleRecord, error)
-	EditSale(ctx context.Context, actor app.Actor, dry bool, id app.ID, edit app.SaleEdit) (app.SaleRecord, error)
+	SaleRecords(ctx context.Context, q backoffice.SalesQuery) ([]backoffice.SaleRecord, bool, error)
+	SaleRecord(ctx context.Context, id shop.ID) (backoffice.SaleRecord, error)
+	CreateSale(ctx context.Context, actor journal.Actor, dry bool, draft backoffice.SaleDraft) (backoffice.SaleRecord, error)
+	CopySale(ctx context.Context, actor journal.Actor, dry bool, from shop.ID, c backoffice.SaleCopy) (backoffice.SaleRecord, error)
+	EditSale(ctx context.Context, actor journal.Actor, dry bool, id shop.ID, edit backoffice.SaleEdit) (backoffice.SaleRecord, error)
 
 	ExportProducts(ctx context.Context) ([]byte, error)
 	// ExportSales writes the sales of a slot; 0: all.
-	ExportSales(ctx context.Context, slot app.ID) ([]byte, error)
-	ImportProducts(ctx context.Context, actor app.Actor, dry bool, file []byte) (app.ImportReport, error)
-	ImportSales(ctx context.Context, actor app.Actor, dry bool, file []byte) (app.ImportReport, error)
+	ExportSales(ctx context.Context, slot shop.ID) ([]byte, error)
+	ImportProducts(ctx context.Context, actor journal.Actor, dry bool, file []byte) (backoffice.ImportReport, error)
+	ImportSales(ctx context.Context, actor journal.Actor, dry bool, file []byte) (backoffice.ImportReport, error)
 }
 
 type (
 	// productEdit is app.ProductEdit, in which null removes a product from its category.
 	productEdit struct {
-		app.ProductEdit
-		CategoryID optional[app.ID] `json:"category_id"`
+		backoffice.ProductEdit
+		CategoryID optional[shop.ID] `json:"category_id"`
 	}
 	imagesBody struct {
-		Version int64       `json:"version"`
-		Images  []app.Image `json:"images"`
+		Version int64        `json:"version"`
+		Images  []shop.Image `json:"images"`
 	}
 	categoryBody struct {
 		Name string `json:"name"`
 	}
 	calendarAnswer struct {
-		Slots []app.Slot `json:"slots"`
-		Zone  string     `json:"zone"`
+		Slots []shop.Slot `json:"slots"`
+		Zone  string      `json:"zone"`
 	}
 	templateBody struct {
-		app.SlotTemplate
+		backoffice.SlotTemplate
 		DryRun bool `json:"dry_run"`
 	}
 )
@@ -119,14 +121,14 @@ func dryRun(c *fiber.Ctx) (bool, error) {
 	case "true":
 		return true, nil
 	}
-	return false, app.Fail(app.BadRequest, "dry_run must be true or false")
+	return false, shop.Fail(shop.BadRequest, "dry_run must be true or false")
 }
 
 // tryOrDo makes the handler of an act that creates something. B is the body.
 func tryOrDo[B, T any](
-	call func(ctx context.Context, actor app.Actor, dry bool, body B) (T, error),
-) func(c *fiber.Ctx, actor app.Actor) error {
-	return func(c *fiber.Ctx, actor app.Actor) error {
+	call func(ctx context.Context, actor journal.Actor, dry bool, body B) (T, error),
+) func(c *fiber.Ctx, actor journal.Actor) error {
+	return func(c *fiber.Ctx, actor journal.Actor) error {
 		dry, err := dryRun(c)
 		if err != nil {
 			return err
@@ -137,21 +139,21 @@ func tryOrDo[B, T any](
 
 // tryOrDoTo is tryOrDo for an act on the object in the address; the body may be absent.
 func tryOrDoTo[B, T any](
-	call func(ctx context.Context, actor app.Actor, dry bool, id app.ID, body B) (T, error),
-) func(c *fiber.Ctx, actor app.Actor) error {
-	return func(c *fiber.Ctx, actor app.Actor) error {
+	call func(ctx context.Context, actor journal.Actor, dry bool, id shop.ID, body B) (T, error),
+) func(c *fiber.Ctx, actor journal.Actor) error {
+	return func(c *fiber.Ctx, actor journal.Actor) error {
 		dry, err := dryRun(c)
 		if err != nil {
 			return err
 		}
-		return actOn(func(ctx context.Context, actor app.Actor, id app.ID, body B) (T, error) {
+		return actOn(func(ctx context.Context, actor journal.Actor, id shop.ID, body B) (T, error) {
 			return call(ctx, actor, dry, id, body)
 		})(c, actor)
 	}
 }
 
 func (a *api) productRecords(c *fiber.Ctx) error {
-	q := app.ProductsQuery{Text: c.Query("q"), Archived: c.Query("archived") == "true"}
+	q := backoffice.ProductsQuery{Text: c.Query("q"), Archived: c.Query("archived") == "true"}
 	var err error
 	if q.Category, err = queryID(c, "category"); err != nil {
 		return err
@@ -159,21 +161,21 @@ func (a *api) productRecords(c *fiber.Ctx) error {
 	if q.Page, q.Size, err = paging(c); err != nil {
 		return err
 	}
-	return flowPage(c, "products", func(ctx context.Context) ([]app.ProductRecord, bool, error) {
+	return flowPage(c, "products", func(ctx context.Context) ([]backoffice.ProductRecord, bool, error) {
 		return a.Catalogue.ProductRecords(ctx, q)
 	})
 }
 
 func (a *api) editProduct(
-	ctx context.Context, actor app.Actor, dry bool, id app.ID, b productEdit,
-) (app.ProductRecord, error) {
+	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, b productEdit,
+) (backoffice.ProductRecord, error) {
 	b.ProductEdit.CategoryID = b.CategoryID.value
 	return a.Catalogue.EditProduct(ctx, actor, dry, id, b.ProductEdit)
 }
 
 func (a *api) setProductImages(
-	ctx context.Context, actor app.Actor, dry bool, id app.ID, b imagesBody,
-) (app.ProductRecord, error) {
+	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, b imagesBody,
+) (backoffice.ProductRecord, error) {
 	return a.Catalogue.SetProductImages(ctx, actor, dry, id, b.Version, b.Images)
 }
 
@@ -182,19 +184,19 @@ func (a *api) categoryRecords(c *fiber.Ctx) error {
 }
 
 func (a *api) createCategory(
-	ctx context.Context, actor app.Actor, dry bool, b categoryBody,
-) (app.CategoryRecord, error) {
+	ctx context.Context, actor journal.Actor, dry bool, b categoryBody,
+) (backoffice.CategoryRecord, error) {
 	return a.Catalogue.CreateCategory(ctx, actor, dry, b.Name)
 }
 
 // slotCalendar shows the slots of some days of the shop's calendar; without `to`, of one day.
 func (a *api) slotCalendar(c *fiber.Ctx) error {
-	from, to := app.Day(c.Query("from")), app.Day(c.Query("to"))
+	from, to := backoffice.Day(c.Query("from")), backoffice.Day(c.Query("to"))
 	if to == "" {
 		to = from
 	}
 	if from == "" {
-		return app.Fail(app.BadRequest, "from must be a day like 2026-11-21")
+		return shop.Fail(shop.BadRequest, "from must be a day like 2026-11-21")
 	}
 	begin, end, err := a.Catalogue.Days(from, to)
 	if err != nil {
@@ -206,20 +208,20 @@ func (a *api) slotCalendar(c *fiber.Ctx) error {
 	})
 }
 
-func (a *api) applyTemplate(ctx context.Context, actor app.Actor, dry bool, b templateBody) (app.SlotPlan, error) {
+func (a *api) applyTemplate(ctx context.Context, actor journal.Actor, dry bool, b templateBody) (backoffice.SlotPlan, error) {
 	return a.Catalogue.ApplyTemplate(ctx, actor, dry || b.DryRun, b.SlotTemplate)
 }
 
-func (a *api) removeSlot(ctx context.Context, actor app.Actor, dry bool, id app.ID, _ struct{}) (app.Slot, error) {
+func (a *api) removeSlot(ctx context.Context, actor journal.Actor, dry bool, id shop.ID, _ struct{}) (shop.Slot, error) {
 	return a.Catalogue.RemoveSlot(ctx, actor, dry, id)
 }
 
 func (a *api) saleRecords(c *fiber.Ctx) error {
-	q := app.SalesQuery{Phase: app.Phase(c.Query("phase")), Text: c.Query("q"), Archived: c.Query("archived") == "true"}
+	q := backoffice.SalesQuery{Phase: shop.Phase(c.Query("phase")), Text: c.Query("q"), Archived: c.Query("archived") == "true"}
 	switch q.Phase {
-	case "", app.Upcoming, app.Open, app.Ended:
+	case "", shop.Upcoming, shop.Open, shop.Ended:
 	default:
-		return app.Fail(app.BadRequest, "phase must be upcoming, open or closed")
+		return shop.Fail(shop.BadRequest, "phase must be upcoming, open or closed")
 	}
 	var err error
 	if q.Slot, err = queryID(c, "slot"); err != nil {
@@ -228,7 +230,7 @@ func (a *api) saleRecords(c *fiber.Ctx) error {
 	if q.Page, q.Size, err = paging(c); err != nil {
 		return err
 	}
-	return flowPage(c, "sales", func(ctx context.Context) ([]app.SaleRecord, bool, error) {
+	return flowPage(c, "sales", func(ctx context.Context) ([]backoffice.SaleRecord, bool, error) {
 		return a.Catalogue.SaleRecords(ctx, q)
 	})
 }

@@ -11,142 +11,144 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/journal"
+	"stampede/app/shop"
 )
 
 // fakeCatalogue answers complete records and remembers what was asked of it.
 type fakeCatalogue struct {
 	dry  atomic.Bool
 	note atomic.Pointer[string]
-	edit atomic.Pointer[app.ProductEdit]
+	edit atomic.Pointer[backoffice.ProductEdit]
 	file atomic.Pointer[[]byte]
 }
 
-func someRecord() app.ProductRecord {
-	return app.ProductRecord{Product: someProduct(), Version: 1, CreatedAt: 1, UpdatedAt: 2}
+func someRecord() backoffice.ProductRecord {
+	return backoffice.ProductRecord{Product: someProduct(), Version: 1, CreatedAt: 1, UpdatedAt: 2}
 }
 
-func someSaleRecord() app.SaleRecord {
-	return app.SaleRecord{
+func someSaleRecord() backoffice.SaleRecord {
+	return backoffice.SaleRecord{
 		ID: 5, Slot: someSlot(), Product: someProduct(), PriceFen: 4900, Initial: 10, Limit: 1, Cap: 6, OpensAt: 1,
 		ClosesAt: 2,
-		Phase:    app.Open, Challenge: app.ChallengeNone, Version: 1, CreatedAt: 1, UpdatedAt: 2,
+		Phase:    shop.Open, Challenge: shop.ChallengeNone, Version: 1, CreatedAt: 1, UpdatedAt: 2,
 	}
 }
 
-func someSlot() app.Slot { return app.Slot{ID: 1, Phase: app.Open, OpensAt: 1, ClosesAt: 2} }
+func someSlot() shop.Slot { return shop.Slot{ID: 1, Phase: shop.Open, OpensAt: 1, ClosesAt: 2} }
 
-func (f *fakeCatalogue) ProductRecords(context.Context, app.ProductsQuery) ([]app.ProductRecord, bool, error) {
-	return []app.ProductRecord{someRecord()}, true, nil
+func (f *fakeCatalogue) ProductRecords(context.Context, backoffice.ProductsQuery) ([]backoffice.ProductRecord, bool, error) {
+	return []backoffice.ProductRecord{someRecord()}, true, nil
 }
 
-func (f *fakeCatalogue) ProductRecord(context.Context, app.ID) (app.ProductRecord, error) {
+func (f *fakeCatalogue) ProductRecord(context.Context, shop.ID) (backoffice.ProductRecord, error) {
 	return someRecord(), nil
 }
 
 func (f *fakeCatalogue) CreateProduct(
-	_ context.Context, actor app.Actor, dry bool, _ app.ProductDraft,
-) (app.ProductRecord, error) {
+	_ context.Context, actor journal.Actor, dry bool, _ backoffice.ProductDraft,
+) (backoffice.ProductRecord, error) {
 	f.dry.Store(dry)
 	f.note.Store(&actor.Note)
 	return someRecord(), nil
 }
 
 func (f *fakeCatalogue) EditProduct(
-	_ context.Context, actor app.Actor, dry bool, _ app.ID, edit app.ProductEdit,
-) (app.ProductRecord, error) {
+	_ context.Context, actor journal.Actor, dry bool, _ shop.ID, edit backoffice.ProductEdit,
+) (backoffice.ProductRecord, error) {
 	f.dry.Store(dry)
 	f.note.Store(&actor.Note)
 	f.edit.Store(&edit)
 	if edit.Version == 9 {
-		return someRecord(), app.Changed("the product", someRecord())
+		return someRecord(), journal.Changed("the product", someRecord())
 	}
 	return someRecord(), nil
 }
 
 func (f *fakeCatalogue) SetProductImages(
-	context.Context, app.Actor, bool, app.ID, int64, []app.Image,
-) (app.ProductRecord, error) {
+	context.Context, journal.Actor, bool, shop.ID, int64, []shop.Image,
+) (backoffice.ProductRecord, error) {
 	return someRecord(), nil
 }
 
-func (f *fakeCatalogue) UploadImage(_ context.Context, _ app.Actor, _ bool, file []byte) (app.UploadedImage, error) {
+func (f *fakeCatalogue) UploadImage(_ context.Context, _ journal.Actor, _ bool, file []byte) (backoffice.UploadedImage, error) {
 	kept := bytes.Clone(file)
 	f.file.Store(&kept)
 	id := strings.Repeat("a", 64)
-	return app.UploadedImage{
+	return backoffice.UploadedImage{
 		ID: id, URL: "/images/" + id + ".jpg", Small: "/images/" + id +
-			".small.jpg", Kind: app.ImageJPEG, Width: 1, Height: 1,
+			".small.jpg", Kind: backoffice.ImageJPEG, Width: 1, Height: 1,
 		Bytes: len(file),
 	}, nil
 }
 
-func (f *fakeCatalogue) CategoryRecord(_ context.Context, id app.ID) (app.CategoryRecord, error) {
+func (f *fakeCatalogue) CategoryRecord(_ context.Context, id shop.ID) (backoffice.CategoryRecord, error) {
 	if id == 404 {
-		return app.CategoryRecord{}, app.Fail(app.NotFound, "there is no category 404")
+		return backoffice.CategoryRecord{}, shop.Fail(shop.NotFound, "there is no category 404")
 	}
-	return app.CategoryRecord{Category: app.Category{ID: id, Name: "Kitchen"}, Version: 1}, nil
+	return backoffice.CategoryRecord{Category: shop.Category{ID: id, Name: "Kitchen"}, Version: 1}, nil
 }
 
-func (f *fakeCatalogue) CategoryRecords(context.Context) ([]app.CategoryRecord, error) {
-	return []app.CategoryRecord{{Category: app.Category{ID: 3, Name: "Light"}, Version: 1}}, nil
+func (f *fakeCatalogue) CategoryRecords(context.Context) ([]backoffice.CategoryRecord, error) {
+	return []backoffice.CategoryRecord{{Category: shop.Category{ID: 3, Name: "Light"}, Version: 1}}, nil
 }
 
-func (f *fakeCatalogue) CreateCategory(_ context.Context, _ app.Actor, _ bool, name string) (app.CategoryRecord,
+func (f *fakeCatalogue) CreateCategory(_ context.Context, _ journal.Actor, _ bool, name string) (backoffice.CategoryRecord,
 	error,
 ) {
-	return app.CategoryRecord{Category: app.Category{ID: 3, Name: name}, Version: 1}, nil
+	return backoffice.CategoryRecord{Category: shop.Category{ID: 3, Name: name}, Version: 1}, nil
 }
 
 func (f *fakeCatalogue) EditCategory(
-	context.Context, app.Actor, bool, app.ID, app.CategoryEdit,
-) (app.CategoryRecord, error) {
-	return app.CategoryRecord{Category: app.Category{ID: 3, Name: "Light"}, Version: 2}, nil
+	context.Context, journal.Actor, bool, shop.ID, backoffice.CategoryEdit,
+) (backoffice.CategoryRecord, error) {
+	return backoffice.CategoryRecord{Category: shop.Category{ID: 3, Name: "Light"}, Version: 2}, nil
 }
 
-func (f *fakeCatalogue) Days(from, to app.Day) (app.Millis, app.Millis, error) {
-	return (&app.CatalogueDesk{Zone: time.UTC}).Days(from, to)
+func (f *fakeCatalogue) Days(from, to backoffice.Day) (shop.Millis, shop.Millis, error) {
+	return (&backoffice.CatalogueDesk{Zone: time.UTC}).Days(from, to)
 }
 
 func (f *fakeCatalogue) TimeZone() string { return "Asia/Shanghai" }
 
-func (f *fakeCatalogue) SlotCalendar(context.Context, app.Millis, app.Millis) ([]app.Slot, error) {
-	return []app.Slot{someSlot()}, nil
+func (f *fakeCatalogue) SlotCalendar(context.Context, shop.Millis, shop.Millis) ([]shop.Slot, error) {
+	return []shop.Slot{someSlot()}, nil
 }
 
-func (f *fakeCatalogue) CreateSlot(context.Context, app.Actor, bool, app.SlotDraft) (app.Slot, error) {
+func (f *fakeCatalogue) CreateSlot(context.Context, journal.Actor, bool, backoffice.SlotDraft) (shop.Slot, error) {
 	return someSlot(), nil
 }
 
-func (f *fakeCatalogue) ApplyTemplate(_ context.Context, _ app.Actor, dry bool, _ app.SlotTemplate) (app.SlotPlan,
+func (f *fakeCatalogue) ApplyTemplate(_ context.Context, _ journal.Actor, dry bool, _ backoffice.SlotTemplate) (backoffice.SlotPlan,
 	error,
 ) {
-	return app.SlotPlan{Slots: []app.PlannedSlot{{
-		Day: "2026-11-21", Opens: "10:00", Closes: "12:00", State: app.PlanOverlaps, Says: "overlaps slot 1",
+	return backoffice.SlotPlan{Slots: []backoffice.PlannedSlot{{
+		Day: "2026-11-21", Opens: "10:00", Closes: "12:00", State: backoffice.PlanOverlaps, Says: "overlaps slot 1",
 	}}, Wrong: 1, DryRun: dry}, nil
 }
 
-func (f *fakeCatalogue) RemoveSlot(context.Context, app.Actor, bool, app.ID) (app.Slot, error) {
+func (f *fakeCatalogue) RemoveSlot(context.Context, journal.Actor, bool, shop.ID) (shop.Slot, error) {
 	return someSlot(), nil
 }
 
-func (f *fakeCatalogue) SaleRecords(context.Context, app.SalesQuery) ([]app.SaleRecord, bool, error) {
-	return []app.SaleRecord{someSaleRecord()}, false, nil
+func (f *fakeCatalogue) SaleRecords(context.Context, backoffice.SalesQuery) ([]backoffice.SaleRecord, bool, error) {
+	return []backoffice.SaleRecord{someSaleRecord()}, false, nil
 }
 
-func (f *fakeCatalogue) SaleRecord(context.Context, app.ID) (app.SaleRecord, error) {
+func (f *fakeCatalogue) SaleRecord(context.Context, shop.ID) (backoffice.SaleRecord, error) {
 	return someSaleRecord(), nil
 }
 
-func (f *fakeCatalogue) CreateSale(context.Context, app.Actor, bool, app.SaleDraft) (app.SaleRecord, error) {
+func (f *fakeCatalogue) CreateSale(context.Context, journal.Actor, bool, backoffice.SaleDraft) (backoffice.SaleRecord, error) {
 	return someSaleRecord(), nil
 }
 
-func (f *fakeCatalogue) CopySale(context.Context, app.Actor, bool, app.ID, app.SaleCopy) (app.SaleRecord, error) {
+func (f *fakeCatalogue) CopySale(context.Context, journal.Actor, bool, shop.ID, backoffice.SaleCopy) (backoffice.SaleRecord, error) {
 	return someSaleRecord(), nil
 }
 
-func (f *fakeCatalogue) EditSale(context.Context, app.Actor, bool, app.ID, app.SaleEdit) (app.SaleRecord, error) {
+func (f *fakeCatalogue) EditSale(context.Context, journal.Actor, bool, shop.ID, backoffice.SaleEdit) (backoffice.SaleRecord, error) {
 	return someSaleRecord(), nil
 }
 
@@ -154,20 +156,20 @@ func (f *fakeCatalogue) ExportProducts(context.Context) ([]byte, error) {
 	return []byte("id,name\n"), nil
 }
 
-func (f *fakeCatalogue) ExportSales(_ context.Context, slot app.ID) ([]byte, error) {
+func (f *fakeCatalogue) ExportSales(_ context.Context, slot shop.ID) ([]byte, error) {
 	return []byte("id,slot\n5," + slot.String() + "\n"), nil
 }
 
-func (f *fakeCatalogue) ImportProducts(_ context.Context, _ app.Actor, dry bool, file []byte) (app.ImportReport,
+func (f *fakeCatalogue) ImportProducts(_ context.Context, _ journal.Actor, dry bool, file []byte) (backoffice.ImportReport,
 	error,
 ) {
-	return app.ImportReport{
+	return backoffice.ImportReport{
 		Lines:    bytes.Count(file, []byte("\n")),
-		Problems: []app.ImportProblem{{Line: 2, Says: "no"}}, DryRun: dry,
+		Problems: []backoffice.ImportProblem{{Line: 2, Says: "no"}}, DryRun: dry,
 	}, nil
 }
 
-func (f *fakeCatalogue) ImportSales(ctx context.Context, who app.Actor, dry bool, file []byte) (app.ImportReport,
+func (f *fakeCatalogue) ImportSales(ctx context.Context, who journal.Actor, dry bool, file []byte) (backoffice.ImportReport,
 	error,
 ) {
 	return f.ImportProducts(ctx, who, dry, file)
@@ -175,11 +177,11 @@ func (f *fakeCatalogue) ImportSales(ctx context.Context, who app.Actor, dry bool
 
 type fakePictures struct{}
 
-func (fakePictures) Picture(_ context.Context, name string) ([]byte, app.ImageKind, error) {
+func (fakePictures) Picture(_ context.Context, name string) ([]byte, backoffice.ImageKind, error) {
 	if name != "a.jpg" {
-		return nil, "", app.Fail(app.NotFound, "no such picture")
+		return nil, "", shop.Fail(shop.NotFound, "no such picture")
 	}
-	return []byte("\xff\xd8\xff"), app.ImageJPEG, nil
+	return []byte("\xff\xd8\xff"), backoffice.ImageJPEG, nil
 }
 
 // operatorIs are the headers of an operator's act.

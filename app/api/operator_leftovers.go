@@ -5,7 +5,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app"
+	"stampede/app/journal"
+	"stampede/app/shop"
 )
 
 // leftoverRoutes are about jobs that failed: dead letters, postings and e-mails.
@@ -13,9 +14,9 @@ func (a *api) leftoverRoutes(r fiber.Router) {
 	r.Get("/dead", a.anyOperator(leftovers("letters", a.Shop.ListDead)))
 	r.Get("/dead/:id", a.anyOperator(func(c *fiber.Ctx) error {
 		id := c.Params("id")
-		return flow(c, func(ctx context.Context) (app.DeadLetter, error) { return a.Shop.DeadLetter(ctx, id) })
+		return flow(c, func(ctx context.Context) (shop.DeadLetter, error) { return a.Shop.DeadLetter(ctx, id) })
 	}))
-	r.Post("/dead/:id/replay", a.asActor(actOnEntry(func(ctx context.Context, actor app.Actor, id string) (any, error) {
+	r.Post("/dead/:id/replay", a.asActor(actOnEntry(func(ctx context.Context, actor journal.Actor, id string) (any, error) {
 		order, err := a.Shop.ReplayDead(ctx, actor, id)
 		return operatorOrder{Order: order, User: order.User}, err
 	})))
@@ -44,12 +45,12 @@ const longestEntry = 64
 
 // actOnEntry makes the handler of an act on an entry of a stream, which has a name instead of an id.
 func actOnEntry[T any](
-	call func(ctx context.Context, actor app.Actor, id string) (T, error),
-) func(c *fiber.Ctx, actor app.Actor) error {
-	return func(c *fiber.Ctx, actor app.Actor) error {
+	call func(ctx context.Context, actor journal.Actor, id string) (T, error),
+) func(c *fiber.Ctx, actor journal.Actor) error {
+	return func(c *fiber.Ctx, actor journal.Actor) error {
 		id := c.Params("id")
 		if len(id) > longestEntry {
-			return app.Fail(app.NotFound, "there is nothing of that name")
+			return shop.Fail(shop.NotFound, "there is nothing of that name")
 		}
 		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, actor, id) })
 	}
@@ -57,9 +58,9 @@ func actOnEntry[T any](
 
 // silent gives an act an empty answer.
 func silent(
-	act func(ctx context.Context, actor app.Actor, id string) error,
-) func(ctx context.Context, actor app.Actor, id string) (struct{}, error) {
-	return func(ctx context.Context, actor app.Actor, id string) (struct{}, error) {
+	act func(ctx context.Context, actor journal.Actor, id string) error,
+) func(ctx context.Context, actor journal.Actor, id string) (struct{}, error) {
+	return func(ctx context.Context, actor journal.Actor, id string) (struct{}, error) {
 		return struct{}{}, act(ctx, actor, id)
 	}
 }

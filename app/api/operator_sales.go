@@ -3,7 +3,9 @@ package api
 import (
 	"context"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/journal"
+	"stampede/app/shop"
 )
 
 type (
@@ -18,7 +20,7 @@ type (
 	}
 	challengeBody struct {
 		saleBody
-		Challenge app.Challenge `json:"challenge"`
+		Challenge shop.Challenge `json:"challenge"`
 	}
 	guestsBody struct {
 		Guests int    `json:"guests"`
@@ -28,33 +30,33 @@ type (
 		Tokens []string `json:"tokens"`
 	}
 	stockAnswer struct {
-		app.OperatorSale
-		Withdrawal *app.StockAct `json:"withdrawal,omitempty"`
+		backoffice.OperatorSale
+		Withdrawal *shop.StockAct `json:"withdrawal,omitempty"`
 	}
 )
 
-func (b saleBody) act() (app.SaleAct, error) {
+func (b saleBody) act() (backoffice.SaleAct, error) {
 	if b.Version < 1 {
-		return app.SaleAct{}, app.Fail(app.BadRequest,
+		return backoffice.SaleAct{}, shop.Fail(shop.BadRequest,
 			"version is missing: say which version of the sale you have looked at")
 	}
-	return app.SaleAct{Version: b.Version, Note: b.Note}, nil
+	return backoffice.SaleAct{Version: b.Version, Note: b.Note}, nil
 }
 
 // saleAct makes an act that needs nothing but the sale.
 func saleAct(
-	do func(ctx context.Context, actor app.Actor, sale app.ID, a app.SaleAct) (app.OperatorSale, error),
-) func(ctx context.Context, actor app.Actor, sale app.ID, b saleBody) (app.OperatorSale, error) {
-	return func(ctx context.Context, actor app.Actor, sale app.ID, b saleBody) (app.OperatorSale, error) {
+	do func(ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct) (backoffice.OperatorSale, error),
+) func(ctx context.Context, actor journal.Actor, sale shop.ID, b saleBody) (backoffice.OperatorSale, error) {
+	return func(ctx context.Context, actor journal.Actor, sale shop.ID, b saleBody) (backoffice.OperatorSale, error) {
 		act, err := b.act()
 		if err != nil {
-			return app.OperatorSale{}, err
+			return backoffice.OperatorSale{}, err
 		}
 		return do(ctx, actor, sale, act)
 	}
 }
 
-func (a *api) changeStock(ctx context.Context, actor app.Actor, sale app.ID, b stockBody) (out stockAnswer, err error) {
+func (a *api) changeStock(ctx context.Context, actor journal.Actor, sale shop.ID, b stockBody) (out stockAnswer, err error) {
 	act, err := b.act()
 	if err != nil {
 		return out, err
@@ -63,23 +65,23 @@ func (a *api) changeStock(ctx context.Context, actor app.Actor, sale app.ID, b s
 		out.OperatorSale, err = a.Shop.AddStock(ctx, actor, sale, act, b.Units)
 		return out, err
 	}
-	var gone app.StockAct
+	var gone shop.StockAct
 	out.OperatorSale, gone, err = a.Shop.WithdrawStock(ctx, actor, sale, act, -b.Units)
 	out.Withdrawal = &gone
 	return out, err
 }
 
 func (a *api) setChallenge(
-	ctx context.Context, actor app.Actor, sale app.ID, b challengeBody,
-) (app.OperatorSale, error) {
+	ctx context.Context, actor journal.Actor, sale shop.ID, b challengeBody,
+) (backoffice.OperatorSale, error) {
 	act, err := b.act()
 	if err != nil {
-		return app.OperatorSale{}, err
+		return backoffice.OperatorSale{}, err
 	}
 	return a.Shop.SetSaleChallenge(ctx, actor, sale, act, b.Challenge)
 }
 
-func (a *api) addGuests(ctx context.Context, actor app.Actor, sale app.ID, b guestsBody) (guestsAnswer, error) {
+func (a *api) addGuests(ctx context.Context, actor journal.Actor, sale shop.ID, b guestsBody) (guestsAnswer, error) {
 	tokens, err := a.Shop.AddGuests(ctx, actor, sale, b.Guests)
 	return guestsAnswer{tokens}, err
 }

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 // While operators have said so, nobody buys over HTTP, and lists are answered again for a moment, to each their own.
@@ -13,9 +14,9 @@ func TestSwitchesTakeLoadOff(t *testing.T) {
 	t.Parallel()
 	var counted []string
 	s := open(t, func(o *Options) {
-		o.Switches = func() app.Switches { return app.Switches{Lists: app.ListsCached} }
-		o.NoBuy = func(sale app.ID, err error) {
-			counted = append(counted, fmt.Sprint(sale, " ", app.AsError(err).Code))
+		o.Switches = func() backoffice.Switches { return backoffice.Switches{Lists: backoffice.ListsCached} }
+		o.NoBuy = func(sale shop.ID, err error) {
+			counted = append(counted, fmt.Sprint(sale, " ", shop.AsError(err).Code))
 		}
 	})
 	me := []string{"Authorization", "Bearer user-42"}
@@ -26,7 +27,7 @@ func TestSwitchesTakeLoadOff(t *testing.T) {
 	const first, second = "/api/v1/orders?sale=8", "/api/v1/orders?sale=9"
 	before := s.ask("GET", first, "", me...)
 	s.want(before, 200, `"sale":"8"`)
-	s.shop.fail = app.Fail(app.Busy, "the stores are busy")
+	s.shop.fail = shop.Fail(shop.Busy, "the stores are busy")
 	if again := s.ask("GET", first, "", me...); again.body != before.body {
 		t.Errorf("asked again: %d %s", again.code, again.body)
 	}

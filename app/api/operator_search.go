@@ -5,29 +5,32 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/payment"
+	"stampede/app/privacy"
+	"stampede/app/shop"
 )
 
 type (
 	// operatorUser is an account as operators see it.
 	operatorUser struct {
-		ID        app.ID        `json:"id"`
-		Email     string        `json:"email,omitempty"`
-		Name      string        `json:"name"`
-		Role      app.Role      `json:"role"`
-		State     app.UserState `json:"state"`
-		Lang      string        `json:"lang"`
-		CreatedAt app.Millis    `json:"created_at"`
+		ID        shop.ID        `json:"id"`
+		Email     string         `json:"email,omitempty"`
+		Name      string         `json:"name"`
+		Role      shop.Role      `json:"role"`
+		State     shop.UserState `json:"state"`
+		Lang      string         `json:"lang"`
+		CreatedAt shop.Millis    `json:"created_at"`
 	}
 	// userFile is what operators see of one user; of a guest there is no account.
 	userFile struct {
-		ID      app.ID               `json:"id"`
-		Guest   bool                 `json:"guest"`
-		Account *operatorUser        `json:"account,omitempty"`
-		Devices []app.ExportedDevice `json:"devices"`
-		Orders  []app.Order          `json:"orders"`
-		More    bool                 `json:"more"`
-		Blocks  []app.Block          `json:"blocks"`
+		ID      shop.ID                  `json:"id"`
+		Guest   bool                     `json:"guest"`
+		Account *operatorUser            `json:"account,omitempty"`
+		Devices []privacy.ExportedDevice `json:"devices"`
+		Orders  []shop.Order             `json:"orders"`
+		More    bool                     `json:"more"`
+		Blocks  []backoffice.Block       `json:"blocks"`
 	}
 )
 
@@ -39,9 +42,9 @@ func (a *api) searchRoutes(r fiber.Router) {
 }
 
 func (a *api) searchOrders(c *fiber.Ctx) error {
-	q := app.OrderSearch{State: app.OrderState(c.Query("state"))}
+	q := backoffice.OrderSearch{State: shop.OrderState(c.Query("state"))}
 	if q.State != "" && !q.State.HasRow() {
-		return app.Fail(app.BadRequest, "state must be one that orders have: pending, paid, shipped, finished, "+
+		return shop.Fail(shop.BadRequest, "state must be one that orders have: pending, paid, shipped, finished, "+
 			"cancelled, expired, refused, refunding or refunded")
 	}
 	var err error
@@ -66,11 +69,11 @@ func (a *api) searchOrders(c *fiber.Ctx) error {
 }
 
 func (a *api) searchUsers(c *fiber.Ctx) error {
-	q := app.UserSearch{Role: app.Role(c.Query("role"))}
+	q := backoffice.UserSearch{Role: shop.Role(c.Query("role"))}
 	switch q.Role {
-	case "", app.Shopper, app.Operator, app.Admin:
+	case "", shop.Shopper, shop.Operator, shop.Admin:
 	default:
-		return app.Fail(app.BadRequest, "role must be shopper, operator or admin")
+		return shop.Fail(shop.BadRequest, "role must be shopper, operator or admin")
 	}
 	var err error
 	if q.Before, q.Limit, err = before(c); err != nil {
@@ -87,14 +90,14 @@ func (a *api) searchUsers(c *fiber.Ctx) error {
 	})
 }
 
-func accountOf(u *app.User) operatorUser {
+func accountOf(u *shop.User) operatorUser {
 	return operatorUser{u.ID, u.Email, u.Name, u.Role, u.State, u.Lang, u.CreatedAt}
 }
 
-func (a *api) findUser(ctx context.Context, id app.ID) (userFile, error) {
+func (a *api) findUser(ctx context.Context, id shop.ID) (userFile, error) {
 	f, err := a.Shop.FindUser(ctx, id)
 	out := userFile{
-		ID: id, Guest: f.Guest, Devices: make([]app.ExportedDevice, len(f.Devices)), Orders: list(f.Orders),
+		ID: id, Guest: f.Guest, Devices: make([]privacy.ExportedDevice, len(f.Devices)), Orders: list(f.Orders),
 		More: f.More, Blocks: list(f.Blocks),
 	}
 	if !f.Guest {
@@ -102,7 +105,7 @@ func (a *api) findUser(ctx context.Context, id app.ID) (userFile, error) {
 		out.Account = &account
 	}
 	for i, d := range f.Devices {
-		out.Devices[i] = app.ExportedDevice{
+		out.Devices[i] = privacy.ExportedDevice{
 			ID: d.ID, Name: d.Name, CreatedAt: d.CreatedAt, LastSeenAt: d.LastSeenAt, ExpiresAt: d.ExpiresAt,
 		}
 	}
@@ -113,20 +116,20 @@ func (a *api) findUser(ctx context.Context, id app.ID) (userFile, error) {
 const longestTrade = 64
 
 func (a *api) searchPayments(c *fiber.Ctx) error {
-	q := app.PaymentSearch{Outcome: app.PaymentOutcome(c.Query("state")), Before: c.Query("before")}
+	q := backoffice.PaymentSearch{Outcome: payment.PaymentOutcome(c.Query("state")), Before: c.Query("before")}
 	if q.Outcome != "" && !q.Outcome.Known() {
-		return app.Fail(app.BadRequest, "state must be taken, late, revived, refunded, unknown_order, wrong_amount, "+
+		return shop.Fail(shop.BadRequest, "state must be taken, late, revived, refunded, unknown_order, wrong_amount, "+
 			"second_trade or never_payable")
 	}
 	if len(q.Before) > longestTrade {
-		return app.Fail(app.BadRequest, "before must be the number of a trade")
+		return shop.Fail(shop.BadRequest, "before must be the number of a trade")
 	}
 	var err error
 	if q.Limit, err = queryInt(c, "limit", defaultSize, 1, largestSize); err != nil {
 		return err
 	}
 	text := c.Query("q")
-	return flowPage(c, "payments", func(ctx context.Context) ([]app.Received, bool, error) {
+	return flowPage(c, "payments", func(ctx context.Context) ([]payment.Received, bool, error) {
 		return a.Shop.SearchPayments(ctx, q, text)
 	})
 }

@@ -6,7 +6,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/journal"
 )
 
 // tableTimeout bounds an import or an export: each of ten thousand lines may be a statement.
@@ -58,13 +59,13 @@ func slowFlow[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) er
 
 // importFile makes the handler of an import.
 func (a *api) importFile(
-	do func(ctx context.Context, actor app.Actor, dry bool, file []byte) (app.ImportReport, error),
-) func(c *fiber.Ctx, actor app.Actor) error {
-	return func(c *fiber.Ctx, actor app.Actor) error {
+	do func(ctx context.Context, actor journal.Actor, dry bool, file []byte) (backoffice.ImportReport, error),
+) func(c *fiber.Ctx, actor journal.Actor) error {
+	return func(c *fiber.Ctx, actor journal.Actor) error {
 		dry, file, err := sentFile(c)
 		if err != nil {
 			return err
 		}
-		return slowFlow(c, func(ctx context.Context) (app.ImportReport, error) { return do(ctx, actor, dry, file) })
+		return slowFlow(c, func(ctx context.Context) (backoffice.ImportReport, error) { return do(ctx, actor, dry, file) })
 	}
 }

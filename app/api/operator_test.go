@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // asAda is an operator who names her act.
@@ -125,7 +127,7 @@ func TestOperatorsRoutes(t *testing.T) {
 func TestDecisionIsPassedOn(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
-	for path, want := range map[string]app.RefundDecision{
+	for path, want := range map[string]payment.RefundDecision{
 		"/refunds/7/approve": {Order: 7, By: 1, Yes: true, Note: "n"},
 		"/refunds/7/decline": {Order: 7, By: 1, Note: "n"},
 		"/orders/7/refund":   {Order: 7, By: 1, Yes: true, Note: "n"},
@@ -143,7 +145,7 @@ func TestSearchIsPassedOn(t *testing.T) {
 	s := open(t, nil)
 	const path = "/api/v1/operator/orders?state=paid&sale=8&user=42&before=99&limit=7&q=a%40b.example"
 	s.want(s.ask("GET", path, "", asAda...), 200, "")
-	want := searched{app.OrderSearch{State: app.Paid, Sale: 8, User: 42, Before: 99, Limit: 7}, "a@b.example"}
+	want := searched{backoffice.OrderSearch{State: shop.Paid, Sale: 8, User: 42, Before: 99, Limit: 7}, "a@b.example"}
 	if got := *s.shop.searched.Load(); got != want {
 		t.Errorf("%+v", got)
 	}

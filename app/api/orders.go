@@ -15,8 +15,11 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app"
+	"stampede/app/admission"
 	"stampede/app/limits"
+	"stampede/app/order"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 const (
@@ -30,12 +33,12 @@ const (
 
 type (
 	stateAnswer struct {
-		State app.OrderState `json:"state"`
+		State shop.OrderState `json:"state"`
 	}
 	buyBody struct {
 		Qty     json.RawMessage `json:"qty"`
 		Key     string          `json:"key"`
-		Address *app.Address    `json:"address"`
+		Address *shop.Address   `json:"address"`
 		Pass    string          `json:"pass"`
 	}
 	payBody struct {
@@ -47,9 +50,9 @@ type (
 )
 
 // errNoBuy is shared and never changed.
-var errNoBuy = app.Fail(app.Forbidden, "buying over HTTP is switched off for now; buy on the page, over its socket")
+var errNoBuy = shop.Fail(shop.Forbidden, "buying over HTTP is switched off for now; buy on the page, over its socket")
 
-func (a *api) buy(c *fiber.Ctx, who app.Identity) error {
+func (a *api) buy(c *fiber.Ctx, who shop.Identity) error {
 	sale, err := pathID(c)
 	if err != nil {
 		return err
@@ -69,29 +72,29 @@ func (a *api) buy(c *fiber.Ctx, who app.Identity) error {
 	if err != nil {
 		return err
 	}
-	req := app.BuyRequest{
+	req := order.BuyRequest{
 		Sale: sale, Qty: qty, Key: b.Key, Address: b.Address, Pass: b.Pass,
 		Span: a.Tracer.Sample("http", c.Context().Time()),
 	}
-	return flow(c, func(ctx context.Context) (app.Receipt, error) {
-		return a.Shop.Buy(app.BoundTo(ctx, &who), who.User, req)
+	return flow(c, func(ctx context.Context) (order.Receipt, error) {
+		return a.Shop.Buy(shop.BoundTo(ctx, &who), who.User, req)
 	})
 }
 
 // newState makes the handler of an operation without a body on an order of the caller, whose ID is in the path.
 func newState(
-	call func(ctx context.Context, user, order app.ID) (app.OrderState, error),
-) func(c *fiber.Ctx, user app.ID) error {
-	return func(c *fiber.Ctx, user app.ID) error {
-		return byID(func(ctx context.Context, order app.ID) (stateAnswer, error) {
+	call func(ctx context.Context, user, order shop.ID) (shop.OrderState, error),
+) func(c *fiber.Ctx, user shop.ID) error {
+	return func(c *fiber.Ctx, user shop.ID) error {
+		return byID(func(ctx context.Context, order shop.ID) (stateAnswer, error) {
 			state, err := call(ctx, user, order)
 			return stateAnswer{state}, err
 		})(c)
 	}
 }
 
-func (a *api) orders(c *fiber.Ctx, user app.ID) error {
-	q := app.OrdersQuery{User: user}
+func (a *api) orders(c *fiber.Ctx, user shop.ID) error {
+	q := shop.OrdersQuery{User: user}
 	var err error
 	if q.Sale, err = queryID(c, "sale"); err != nil {
 		return err
@@ -100,23 +103,23 @@ func (a *api) orders(c *fiber.Ctx, user app.ID) error {
 		return err
 	}
 	return a.cached(c, "orders", q, user, func() error {
-		return flowPage(c, "orders", func(ctx context.Context) ([]app.Order, bool, error) {
+		return flowPage(c, "orders", func(ctx context.Context) ([]shop.Order, bool, error) {
 			return a.Shop.OrdersOf(ctx, q)
 		})
 	})
 }
 
-func (a *api) pay(ctx context.Context, user, order app.ID, b payBody) (app.Payable, error) {
-	return a.Shop.Pay(ctx, user, order, app.PayVia(b.Via))
+func (a *api) pay(ctx context.Context, user, order shop.ID, b payBody) (payment.Payable, error) {
+	return a.Shop.Pay(ctx, user, order, payment.PayVia(b.Via))
 }
 
-func (a *api) refund(ctx context.Context, user, order app.ID, b refundBody) (stateAnswer, error) {
+func (a *api) refund(ctx context.Context, user, order shop.ID, b refundBody) (stateAnswer, error) {
 	state, err := a.Shop.AskRefund(ctx, user, order, b.Reason)
 	return stateAnswer{state}, err
 }
 
 // order returns an order of the user; with wait, when it leaves its present state or after so many seconds.
-func (a *api) order(c *fiber.Ctx, user app.ID) error {
+func (a *api) order(c *fiber.Ctx, user shop.ID) error {
 	id, err := pathID(c)
 	if err != nil {
 		return err
@@ -126,7 +129,7 @@ func (a *api) order(c *fiber.Ctx, user app.ID) error {
 		return err
 	}
 	addr := hostAddr(c.IP())
-	return flow(c, func(ctx context.Context) (app.Order, error) {
+	return flow(c, func(ctx context.Context) (shop.Order, error) {
 		order, err := a.Shop.Order(ctx, user, id)
 		if err != nil || wait == 0 || !a.pollers.enter(user, addr) {
 			return order, err
@@ -137,7 +140,7 @@ func (a *api) order(c *fiber.Ctx, user app.ID) error {
 }
 
 // next polls until the order has left its state. Errors are ignored.
-func (a *api) next(user app.ID, order app.Order, within time.Duration) app.Order {
+func (a *api) next(user shop.ID, order shop.Order, within time.Duration) shop.Order {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	ticker := time.NewTicker(pollEvery)
@@ -168,7 +171,7 @@ func newPollers() *pollers {
 }
 
 // enter takes a place, which leave returns, or reports that there is none.
-func (p *pollers) enter(user app.ID, addr netip.Addr) bool {
+func (p *pollers) enter(user shop.ID, addr netip.Addr) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	room := p.places.Room(user, addr)
@@ -178,7 +181,7 @@ func (p *pollers) enter(user app.ID, addr netip.Addr) bool {
 	return room
 }
 
-func (p *pollers) leave(user app.ID, addr netip.Addr) {
+func (p *pollers) leave(user shop.ID, addr netip.Addr) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.places.Add(user, addr, -1)
@@ -190,12 +193,12 @@ func decode(text []byte, into any) error {
 	if err := d.Decode(into); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) && kind.Field != "" {
-			return app.Fail(app.BadRequest, kind.Field+" must be a "+kind.Type.String())
+			return shop.Fail(shop.BadRequest, kind.Field+" must be a "+kind.Type.String())
 		}
-		return app.Fail(app.BadRequest, "the body must be a JSON object")
+		return shop.Fail(shop.BadRequest, "the body must be a JSON object")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return app.Fail(app.BadRequest, "the body must be one JSON object and nothing else")
+		return shop.Fail(shop.BadRequest, "the body must be one JSON object and nothing else")
 	}
 	return nil
 }
@@ -210,7 +213,7 @@ func quantity(raw json.RawMessage) (int, error) {
 	case errors.Is(err, strconv.ErrRange) && !strings.HasPrefix(text, "-"):
 		return math.MaxInt, nil
 	}
-	return 0, app.Fail(app.BadRequest, "qty must be a whole number of at least 1")
+	return 0, shop.Fail(shop.BadRequest, "qty must be a whole number of at least 1")
 }
 
 // solveBody is the answer to a task.
@@ -220,26 +223,26 @@ type solveBody struct {
 }
 
 // askPass returns a pass for the sale in the address, or the task before it. The body is ignored.
-func (a *api) askPass(c *fiber.Ctx, who app.Identity) error {
-	return a.atDesk(c, who, app.PassQuestion{}, a.Shop.AskPass)
+func (a *api) askPass(c *fiber.Ctx, who shop.Identity) error {
+	return a.atDesk(c, who, admission.PassQuestion{}, a.Shop.AskPass)
 }
 
 // solvePass returns the pass for a solved task.
-func (a *api) solvePass(c *fiber.Ctx, who app.Identity) error {
+func (a *api) solvePass(c *fiber.Ctx, who shop.Identity) error {
 	var b solveBody
 	if err := decode(raw(c), &b); err != nil {
 		return err
 	}
-	return a.atDesk(c, who, app.PassQuestion{Task: b.Task, Answer: b.Answer}, a.Shop.SolvePass)
+	return a.atDesk(c, who, admission.PassQuestion{Task: b.Task, Answer: b.Answer}, a.Shop.SolvePass)
 }
 
 func (a *api) atDesk(
-	c *fiber.Ctx, who app.Identity, q app.PassQuestion,
-	ask func(ctx context.Context, q app.PassQuestion) (app.PassAnswer, error),
+	c *fiber.Ctx, who shop.Identity, q admission.PassQuestion,
+	ask func(ctx context.Context, q admission.PassQuestion) (admission.PassAnswer, error),
 ) (err error) {
 	if q.Sale, err = pathID(c); err != nil {
 		return err
 	}
 	q.User, q.From = who.User, hostAddr(c.IP())
-	return flow(c, func(ctx context.Context) (app.PassAnswer, error) { return ask(app.BoundTo(ctx, &who), q) })
+	return flow(c, func(ctx context.Context) (admission.PassAnswer, error) { return ask(shop.BoundTo(ctx, &who), q) })
 }

@@ -5,29 +5,31 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/privacy"
+	"stampede/app/shop"
 )
 
 // fakeData keeps something of everybody, under one password.
 type fakeData struct{}
 
-func (fakeData) Export(_ context.Context, who app.Identity) (app.Export, error) {
-	return app.Export{
-		At: 1_700_000_000_000, User: app.ExportedUser{ID: who.User, Name: "Ada", Role: who.Role, Guest: true},
-		Devices:   []app.ExportedDevice{{ID: 3, Name: "Phone", CreatedAt: 1, LastSeenAt: 1, ExpiresAt: 2}},
-		Addresses: []app.SavedAddress{{ID: 7, Address: app.Address{Name: "Ada", Phone: "1", Text: "Road 1"}, Default: true}},
-		Orders: []app.ExportedOrder{{
-			Order:  someOrder(8, 5, app.Refunded),
-			Refund: &app.ExportedRefund{State: app.RefundDone, AmountFen: 4900, AskedAt: 1},
+func (fakeData) Export(_ context.Context, who shop.Identity) (privacy.Export, error) {
+	return privacy.Export{
+		At: 1_700_000_000_000, User: privacy.ExportedUser{ID: who.User, Name: "Ada", Role: who.Role, Guest: true},
+		Devices:   []privacy.ExportedDevice{{ID: 3, Name: "Phone", CreatedAt: 1, LastSeenAt: 1, ExpiresAt: 2}},
+		Addresses: []shop.SavedAddress{{ID: 7, Address: shop.Address{Name: "Ada", Phone: "1", Text: "Road 1"}, Default: true}},
+		Orders: []privacy.ExportedOrder{{
+			Order:  someOrder(8, 5, shop.Refunded),
+			Refund: &privacy.ExportedRefund{State: payment.RefundDone, AmountFen: 4900, AskedAt: 1},
 		}},
 	}, nil
 }
 
-func (fakeData) Delete(_ context.Context, _ app.Identity, password string) error {
+func (fakeData) Delete(_ context.Context, _ shop.Identity, password string) error {
 	if password != "wrong" {
 		return nil
 	}
-	return app.Fail(app.Forbidden, "the password is not right")
+	return shop.Fail(shop.Forbidden, "the password is not right")
 }
 
 // A copy comes as a file; a deletion takes the cookie of the log in with it, once it is done.

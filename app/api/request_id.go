@@ -9,7 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // longestRequestID bounds the request id of a client or a proxy, in bytes.
@@ -48,12 +48,12 @@ func logged(c *fiber.Ctx) context.Context {
 	ids := []any{"request", strings.Clone(requestID(c))}
 	parts := strings.Split(strings.TrimPrefix(c.Path(), apiPath), "/")
 	for i := range len(parts) - 1 {
-		id, err := app.ParseID(parts[i+1])
+		id, err := shop.ParseID(parts[i+1])
 		if name := named[parts[i]]; name != "" && err == nil {
 			ids = append(ids, name, id)
 		}
 	}
-	return app.WithLogIDs(context.Background(), ids...)
+	return shop.WithLogIDs(context.Background(), ids...)
 }
 
 // named maps a word of an address to the kind of the id behind it.

@@ -9,7 +9,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"stampede/app"
+	"stampede/app/account"
+	"stampede/app/shop"
 )
 
 // In a browser the refresh token is in a cookie that scripts cannot read and that is sent only to the routes that take
@@ -47,16 +48,16 @@ func (a *api) refresh(c *fiber.Ctx) error {
 			return err
 		}
 		if token == "" {
-			return app.Fail(app.Unauthorized, "nobody is logged in here")
+			return shop.Fail(shop.Unauthorized, "nobody is logged in here")
 		}
 	}
 	client := browserName(c.Get(fiber.HeaderUserAgent))
 	if inBody {
 		client += appClient
 	}
-	return flow(c, func(ctx context.Context) (app.Session, error) {
+	return flow(c, func(ctx context.Context) (account.Session, error) {
 		session, err := a.Accounts.Refresh(ctx, token, client)
-		if !inBody && errors.Is(err, &app.Error{Code: app.Unauthorized}) {
+		if !inBody && errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
 			a.setRefresh(c, "")
 		}
 		return a.handOver(c, session, inBody), err
@@ -69,7 +70,7 @@ func (a *api) logOut(c *fiber.Ctx) error {
 	if err := decodeIfAny(c, &b); err != nil {
 		return err
 	}
-	o := app.LogOut{Refresh: b.Refresh, Everywhere: b.Everywhere}
+	o := account.LogOut{Refresh: b.Refresh, Everywhere: b.Everywhere}
 	var err error
 	switch {
 	case o.Refresh != "":
@@ -82,12 +83,12 @@ func (a *api) logOut(c *fiber.Ctx) error {
 			return err
 		}
 		if o.Refresh == "" {
-			return app.Fail(app.Unauthorized, "nobody is logged in here")
+			return shop.Fail(shop.Unauthorized, "nobody is logged in here")
 		}
 	}
 	return flow(c, func(ctx context.Context) (done, error) {
 		err := a.Accounts.LogOut(ctx, o)
-		if code := app.AsError(err).Code; b.Refresh == "" && (err == nil || code == app.Unauthorized) {
+		if code := shop.AsError(err).Code; b.Refresh == "" && (err == nil || code == shop.Unauthorized) {
 			a.setRefresh(c, "")
 		}
 		return done{}, err
@@ -106,13 +107,13 @@ func decodeIfAny(c *fiber.Ctx, into any) error {
 func cookieOf(c *fiber.Ctx) (string, error) {
 	token := c.Cookies(refreshCookie)
 	if token != "" && c.Get(ownHeader) != "1" {
-		return "", app.Fail(app.Forbidden, "the header "+ownHeader+": 1 is missing")
+		return "", shop.Fail(shop.Forbidden, "the header "+ownHeader+": 1 is missing")
 	}
 	return token, nil
 }
 
 // handOver leaves the refresh token in the answer to an app, and moves a browser's into its cookie.
-func (a *api) handOver(c *fiber.Ctx, s app.Session, isApp bool) app.Session {
+func (a *api) handOver(c *fiber.Ctx, s account.Session, isApp bool) account.Session {
 	if isApp || s.Refresh == "" {
 		return s
 	}

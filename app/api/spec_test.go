@@ -11,7 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 	"stampede/app/test/kit/contract"
 )
 
@@ -110,9 +111,9 @@ func TestCodesAreDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	described := make(map[app.Code]int)
+	described := make(map[shop.Code]int)
 	for _, code := range doc.Components.Schemas["Code"].Value.Enum {
-		code := app.Code(code.(string))
+		code := shop.Code(code.(string))
 		described[code] = contract.StatusOf(doc, code)
 	}
 	if diff := cmp.Diff(status, described); diff != "" {
@@ -123,7 +124,7 @@ func TestCodesAreDescribed(t *testing.T) {
 		for method, op := range item.Operations() {
 			listed, _ := op.Extensions["x-errors"].([]any)
 			for _, code := range listed {
-				if !slices.Contains(known, app.Code(code.(string))) {
+				if !slices.Contains(known, shop.Code(code.(string))) {
 					t.Errorf("%s %s: x-errors has %v, which is no code", method, path, code)
 				}
 			}
@@ -138,11 +139,11 @@ func TestCheckCodesAreDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var described []app.CheckCode
+	var described []backoffice.CheckCode
 	for _, code := range doc.Components.Schemas["Check"].Value.Properties["code"].Value.Enum {
-		described = append(described, app.CheckCode(code.(string)))
+		described = append(described, backoffice.CheckCode(code.(string)))
 	}
-	if diff := cmp.Diff(app.CheckCodes(), described); diff != "" {
+	if diff := cmp.Diff(backoffice.CheckCodes(), described); diff != "" {
 		t.Errorf("the codes of checks (-in app +described):\n%s", diff)
 	}
 }

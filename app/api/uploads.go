@@ -13,7 +13,9 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/journal"
+	"stampede/app/shop"
 )
 
 const (
@@ -70,7 +72,7 @@ func fileOf(c *fiber.Ctx) ([]byte, error) {
 	}
 	switch {
 	case len(body) == 0:
-		return nil, app.Fail(app.BadRequest, "there is no file in the request")
+		return nil, shop.Fail(shop.BadRequest, "there is no file in the request")
 	case len(body) > uploadLimit:
 		return nil, fiber.NewError(fiber.StatusRequestEntityTooLarge, "the file is too large: at most 8 MiB are taken")
 	}
@@ -80,35 +82,35 @@ func fileOf(c *fiber.Ctx) ([]byte, error) {
 // firstFile returns the first file of a form, which is in memory already.
 func firstFile(body []byte, boundary string) ([]byte, error) {
 	if boundary == "" {
-		return nil, app.Fail(app.BadRequest, "the form cannot be read: it has no boundary")
+		return nil, shop.Fail(shop.BadRequest, "the form cannot be read: it has no boundary")
 	}
 	form := multipart.NewReader(bytes.NewReader(body), boundary)
 	for {
 		part, err := form.NextRawPart()
 		if errors.Is(err, io.EOF) {
-			return nil, app.Fail(app.BadRequest, "there is no file in the form")
+			return nil, shop.Fail(shop.BadRequest, "there is no file in the form")
 		}
 		if err != nil {
-			return nil, app.Fail(app.BadRequest, "the form cannot be read")
+			return nil, shop.Fail(shop.BadRequest, "the form cannot be read")
 		}
 		if part.FileName() == "" {
 			continue
 		}
 		file, err := io.ReadAll(part)
 		if err != nil {
-			return nil, app.Fail(app.BadRequest, "the form cannot be read: it ends too early")
+			return nil, shop.Fail(shop.BadRequest, "the form cannot be read: it ends too early")
 		}
 		return file, nil
 	}
 }
 
 // uploadImage stores a picture.
-func (a *api) uploadImage(c *fiber.Ctx, actor app.Actor) error {
+func (a *api) uploadImage(c *fiber.Ctx, actor journal.Actor) error {
 	dry, file, err := sentFile(c)
 	if err != nil {
 		return err
 	}
-	return flow(c, func(ctx context.Context) (app.UploadedImage, error) {
+	return flow(c, func(ctx context.Context) (backoffice.UploadedImage, error) {
 		return a.Catalogue.UploadImage(ctx, actor, dry, file)
 	})
 }
@@ -116,10 +118,10 @@ func (a *api) uploadImage(c *fiber.Ctx, actor app.Actor) error {
 // Pictures reads pictures of products.
 type Pictures interface {
 	// Picture reads a file by the last part of its address, or fails with NotFound.
-	Picture(ctx context.Context, name string) ([]byte, app.ImageKind, error)
+	Picture(ctx context.Context, name string) ([]byte, backoffice.ImageKind, error)
 }
 
-var imageTypes = map[app.ImageKind]string{app.ImageJPEG: "image/jpeg", app.ImagePNG: "image/png"}
+var imageTypes = map[backoffice.ImageKind]string{backoffice.ImageJPEG: "image/jpeg", backoffice.ImagePNG: "image/png"}
 
 // image sends a picture. It never changes, so browsers and proxies may keep it.
 func (a *api) image(c *fiber.Ctx) error {

@@ -4,18 +4,18 @@ import (
 	"context"
 	"fmt"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const bulkBatch = 2000
 
 // Bulk adds n products for tests of size, named by a running number, and tells progress after each batch.
 func (s *Seeder) Bulk(ctx context.Context, n int, progress func(done int)) error {
-	if err := s.categories(ctx, []app.Category{{ID: bulk, Name: "Bulk test data"}}); err != nil {
+	if err := s.categories(ctx, []shop.Category{{ID: bulk, Name: "Bulk test data"}}); err != nil {
 		return err
 	}
 	for done := 0; done < n; {
-		batch := make([]app.Product, min(bulkBatch, n-done))
+		batch := make([]shop.Product, min(bulkBatch, n-done))
 		for i := range batch {
 			var err error
 			if batch[i], err = s.bulkProduct(done + i); err != nil {
@@ -32,10 +32,10 @@ func (s *Seeder) Bulk(ctx context.Context, n int, progress func(done int)) error
 }
 
 // bulkProduct looks like a demo product, with its own name and price.
-func (s *Seeder) bulkProduct(i int) (app.Product, error) {
+func (s *Seeder) bulkProduct(i int) (shop.Product, error) {
 	id, err := s.Mint()
 	if err != nil {
-		return app.Product{}, fmt.Errorf("mint product id: %w", err)
+		return shop.Product{}, fmt.Errorf("mint product id: %w", err)
 	}
 	like := offers[i%len(offers)].product
 	like.ID, like.CategoryID = id, bulk

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -67,7 +67,7 @@ func (c *Crowd) scaled(d time.Duration) time.Duration {
 
 // live comes in again and again, with a pause after each visit that went wrong.
 func (s *shopper) live(ctx context.Context) {
-	for pause := s.upTo(arrival); app.Sleep(ctx, pause); pause = time.Second + s.upTo(away) {
+	for pause := s.upTo(arrival); shop.Sleep(ctx, pause); pause = time.Second + s.upTo(away) {
 		if err := s.visit(ctx); ctx.Err() == nil {
 			slog.DebugContext(ctx, s.name+" lost the connection", "err", err)
 		}

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // dialTimeout is how long a shopper waits to be let in, by either door.
@@ -31,8 +31,8 @@ func enter(ctx context.Context, base, token string) (string, error) {
 	}
 	defer res.Body.Close()
 	var session struct {
-		Access string     `json:"access"`
-		Error  *app.Error `json:"error"`
+		Access string      `json:"access"`
+		Error  *shop.Error `json:"error"`
 	}
 	if err := json.NewDecoder(io.LimitReader(res.Body, 1<<16)).Decode(&session); err != nil {
 		return "", fmt.Errorf("log in: status %d: %w", res.StatusCode, err)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 // Keeper keeps a rolling schedule going: a duty of the demo.
 type Keeper struct {
 	Seeder *Seeder
-	Now    func() app.Millis
+	Now    func() shop.Millis
 	Slot   time.Duration // how long a slot lasts; the schedule reaches nine of them into the future
 }
 
@@ -45,5 +45,5 @@ func (k *Keeper) RunOnce(ctx context.Context) error {
 
 // Run keeps the schedule until ctx ends.
 func (k *Keeper) Run(ctx context.Context) error {
-	return app.Repeat(ctx, k.Slot/looksPerSlot, "keep the schedule rolling", k.RunOnce)
+	return shop.Repeat(ctx, k.Slot/looksPerSlot, "keep the schedule rolling", k.RunOnce)
 }

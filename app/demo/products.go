@@ -1,17 +1,19 @@
 package demo
 
-import "stampede/app"
+import (
+	"stampede/app/shop"
+)
 
 // Ids of what the seed brings are small, far below any snowflake.
 const (
-	sound app.ID = iota + 1
+	sound shop.ID = iota + 1
 	home
 	outdoor
 	desk
 	bulk
 )
 
-var categories = []app.Category{
+var categories = []shop.Category{
 	{ID: sound, Name: "Sound & Vision"},
 	{ID: home, Name: "Kitchen & Home"},
 	{ID: outdoor, Name: "Outdoor & Sports"},
@@ -24,7 +26,7 @@ const rules = "The price holds for this sale only. An order that is not paid in 
 
 // offer is a demo product with the terms on which it is sold.
 type offer struct {
-	product app.Product
+	product shop.Product
 	percent int64 // sale price, of the list price
 	units   int64 // on sale in one slot
 	limit   int   // units per buyer
@@ -83,9 +85,9 @@ var offers = []offer{
 }
 
 // item makes a product whose picture is drawn for the project under its own short name.
-func item(id, category app.ID, picture, name, alt string, listFen int64, description, rule string) app.Product {
-	return app.Product{
+func item(id, category shop.ID, picture, name, alt string, listFen int64, description, rule string) shop.Product {
+	return shop.Product{
 		ID: id, CategoryID: category, Name: name, ListPriceFen: listFen, Description: description, Rules: rules + rule,
-		Images: []app.Image{{URL: "/products/" + picture + ".svg", Alt: alt}},
+		Images: []shop.Image{{URL: "/products/" + picture + ".svg", Alt: alt}},
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/fasthttp/websocket"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/wsclient"
 )
 
@@ -48,7 +48,7 @@ func connected(t *testing.T) (s *shopper, heard <-chan wsclient.Request) {
 }
 
 // ask sends an op and hears a refusal of it.
-func (s *shopper) ask(t *testing.T, r wsclient.Request, e *app.Error) (time.Duration, error) {
+func (s *shopper) ask(t *testing.T, r wsclient.Request, e *shop.Error) (time.Duration, error) {
 	t.Helper()
 	if err := s.conn.Send(r); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func (s *shopper) ask(t *testing.T, r wsclient.Request, e *app.Error) (time.Dura
 // Nobody looked at refusals once: a crowd whose fifth watch was refused fell silent for good.
 func TestRefusedWatchIsAskedAgain(t *testing.T) {
 	t.Parallel()
-	for _, e := range []*app.Error{app.Fail(app.RateLimited, "too many slots"), app.FailBusy("later", 2*time.Second)} {
+	for _, e := range []*shop.Error{shop.Fail(shop.RateLimited, "too many slots"), shop.FailBusy("later", 2*time.Second)} {
 		s, heard := connected(t)
 		s.slot = 7
 		pause, err := s.ask(t, wsclient.Request{Op: wsclient.Watch}, e)
@@ -70,7 +70,7 @@ func TestRefusedWatchIsAskedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []wsclient.Op{wsclient.Watch, wsclient.Watch}
-		if e.Code == app.RateLimited { // all that is watched is let go of first
+		if e.Code == shop.RateLimited { // all that is watched is let go of first
 			want = []wsclient.Op{wsclient.Watch, wsclient.Unwatch, wsclient.Watch}
 		}
 		for _, op := range want {
@@ -86,7 +86,7 @@ func TestRefusedBuyIsRepeatedWithItsKey(t *testing.T) {
 	t.Parallel()
 	s, heard := connected(t)
 	buy := wsclient.Request{Op: wsclient.Buy, Sale: 5, Qty: 2, Key: "demo-key-1"}
-	if pause, err := s.ask(t, buy, app.FailBusy("unknown", 500*time.Millisecond)); err != nil || pause < again {
+	if pause, err := s.ask(t, buy, shop.FailBusy("unknown", 500*time.Millisecond)); err != nil || pause < again {
 		t.Fatalf("pause %v, %v", pause, err)
 	}
 	if err := s.move(); err != nil {
@@ -103,18 +103,18 @@ func TestRefusedBuyIsRepeatedWithItsKey(t *testing.T) {
 func TestRefusalsForGood(t *testing.T) {
 	t.Parallel()
 	s, heard := connected(t)
-	s.sales[5] = app.SaleView{ID: 5, Stock: 3, Phase: app.Open}
-	s.sales[6] = app.SaleView{ID: 6, Stock: 3, Phase: app.Open}
-	buy := func(id app.ID) wsclient.Request {
+	s.sales[5] = shop.SaleView{ID: 5, Stock: 3, Phase: shop.Open}
+	s.sales[6] = shop.SaleView{ID: 6, Stock: 3, Phase: shop.Open}
+	buy := func(id shop.ID) wsclient.Request {
 		return wsclient.Request{Op: wsclient.Buy, Sale: id, Qty: 1, Key: "demo-key-1"}
 	}
-	if _, err := s.ask(t, buy(5), app.Fail(app.SoldOut, "gone")); err != nil || s.sales[5].Stock != 0 {
+	if _, err := s.ask(t, buy(5), shop.Fail(shop.SoldOut, "gone")); err != nil || s.sales[5].Stock != 0 {
 		t.Fatalf("%+v, %v", s.sales, err)
 	}
-	if _, err := s.ask(t, buy(6), app.Fail(app.LimitReached, "enough")); err != nil || len(s.sales) != 1 {
+	if _, err := s.ask(t, buy(6), shop.Fail(shop.LimitReached, "enough")); err != nil || len(s.sales) != 1 {
 		t.Fatalf("%+v, %v", s.sales, err)
 	}
-	if _, err := s.ask(t, buy(5), app.Fail(app.Closed, "over")); err != nil || len(s.sales) != 0 {
+	if _, err := s.ask(t, buy(5), shop.Fail(shop.Closed, "over")); err != nil || len(s.sales) != 0 {
 		t.Fatalf("%+v, %v", s.sales, err)
 	}
 	for _, op := range []wsclient.Op{wsclient.Buy, wsclient.Buy, wsclient.Buy, wsclient.Watch} {
@@ -123,11 +123,11 @@ func TestRefusalsForGood(t *testing.T) {
 		}
 	}
 	s.token = "old"
-	if _, err := s.ask(t, wsclient.Request{Op: wsclient.Hello}, app.Fail(app.Unauthorized, "ended")); err == nil ||
+	if _, err := s.ask(t, wsclient.Request{Op: wsclient.Hello}, shop.Fail(shop.Unauthorized, "ended")); err == nil ||
 		s.token != "" {
 		t.Fatalf("token %q, %v", s.token, err)
 	}
-	if _, err := s.ask(t, wsclient.Request{Op: wsclient.Hello}, app.FailBusy("later", time.Second)); err == nil {
+	if _, err := s.ask(t, wsclient.Request{Op: wsclient.Hello}, shop.FailBusy("later", time.Second)); err == nil {
 		t.Fatal("goes on without hello")
 	}
 }

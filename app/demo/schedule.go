@@ -3,7 +3,7 @@ package demo
 import (
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -14,7 +14,7 @@ const (
 )
 
 // Window is when a slot opens and closes.
-type Window struct{ Opens, Closes app.Millis }
+type Window struct{ Opens, Closes shop.Millis }
 
 // Hours is a slot of every day, as times since the day's midnight in the shop's zone.
 type Hours struct{ Opens, Closes time.Duration }
@@ -22,8 +22,8 @@ type Hours struct{ Opens, Closes time.Duration }
 // Rolling plans back-to-back slots of the length given from what exists until there is a slot that closes at or after
 // until. From nothing, or after a gap, it begins with one that has just closed and one that is open and cut, so that
 // the next opens soon: with slots of five minutes, 90 seconds from now.
-func Rolling(existing []app.Slot, now, until app.Millis, length time.Duration) []Window {
-	var last app.Millis
+func Rolling(existing []shop.Slot, now, until shop.Millis, length time.Duration) []Window {
+	var last shop.Millis
 	for _, s := range existing {
 		last = max(last, s.ClosesAt)
 	}
@@ -49,9 +49,9 @@ func Rolling(existing []app.Slot, now, until app.Millis, length time.Duration) [
 func Daily(from time.Time, days int, hours []Hours) []Window {
 	var plan []Window
 	for d := range days {
-		at := func(sinceMidnight time.Duration) app.Millis {
+		at := func(sinceMidnight time.Duration) shop.Millis {
 			minutes := int(sinceMidnight.Minutes())
-			return app.MillisOf(time.Date(from.Year(), from.Month(), from.Day()+d, 0, minutes, 0, 0, from.Location()))
+			return shop.MillisOf(time.Date(from.Year(), from.Month(), from.Day()+d, 0, minutes, 0, 0, from.Location()))
 		}
 		for _, h := range hours {
 			plan = append(plan, Window{at(h.Opens), at(h.Closes)})

@@ -6,18 +6,20 @@ import (
 	"fmt"
 	"slices"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/ports"
+	"stampede/app/shop"
 )
 
 const salesPerSlot = 8
 
 // Seeder writes into the catalogue what is missing there.
 type Seeder struct {
-	Catalogue  app.CatalogueStore
-	Editor     app.CatalogueEditor
-	Mint       func() (app.ID, error) // ids of slots, sales and bulk products
+	Catalogue  ports.CatalogueStore
+	Editor     backoffice.CatalogueEditor
+	Mint       func() (shop.ID, error) // ids of slots, sales and bulk products
 	Partitions int
-	Challenge  app.Challenge // what the sales ask for; "": nothing
+	Challenge  shop.Challenge // what the sales ask for; "": nothing
 }
 
 // Products adds the demo products and their categories.
@@ -25,11 +27,11 @@ func (s *Seeder) Products(ctx context.Context) error {
 	if err := s.categories(ctx, categories); err != nil {
 		return err
 	}
-	var missing []app.Product
+	var missing []shop.Product
 	for _, o := range offers {
 		_, err := s.Catalogue.Product(ctx, o.product.ID)
 		switch {
-		case errors.Is(err, app.ErrNoRow):
+		case errors.Is(err, shop.ErrNoRow):
 			missing = append(missing, o.product)
 		case err != nil:
 			return fmt.Errorf("look for product %s: %w", o.product.ID, err)
@@ -44,13 +46,13 @@ func (s *Seeder) Products(ctx context.Context) error {
 	return nil
 }
 
-func (s *Seeder) categories(ctx context.Context, wanted []app.Category) error {
+func (s *Seeder) categories(ctx context.Context, wanted []shop.Category) error {
 	there, err := s.Catalogue.Categories(ctx)
 	if err != nil {
 		return fmt.Errorf("list categories: %w", err)
 	}
-	missing := slices.DeleteFunc(slices.Clone(wanted), func(c app.Category) bool {
-		return slices.ContainsFunc(there, func(known app.Category) bool { return known.ID == c.ID })
+	missing := slices.DeleteFunc(slices.Clone(wanted), func(c shop.Category) bool {
+		return slices.ContainsFunc(there, func(known shop.Category) bool { return known.ID == c.ID })
 	})
 	if len(missing) == 0 {
 		return nil
@@ -67,13 +69,13 @@ func (s *Seeder) Schedule(ctx context.Context, plan []Window) (int, error) {
 	if len(plan) == 0 {
 		return 0, nil
 	}
-	slots := make([]app.Slot, len(plan))
+	slots := make([]shop.Slot, len(plan))
 	for i, w := range plan {
 		id, err := s.Mint()
 		if err != nil {
 			return 0, fmt.Errorf("mint slot id: %w", err)
 		}
-		slots[i] = app.Slot{ID: id, OpensAt: w.Opens, ClosesAt: w.Closes}
+		slots[i] = shop.Slot{ID: id, OpensAt: w.Opens, ClosesAt: w.Closes}
 	}
 	if err := s.Editor.AddSlots(ctx, slots); err != nil {
 		return 0, fmt.Errorf("add %d slots: %w", len(slots), err)
@@ -83,7 +85,7 @@ func (s *Seeder) Schedule(ctx context.Context, plan []Window) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read slots: %w", err)
 	}
-	var sales []app.Sale
+	var sales []shop.Sale
 	filled := 0
 	for _, slot := range there {
 		if slot.Sales > 0 || !slices.Contains(plan, Window{slot.OpensAt, slot.ClosesAt}) {
@@ -106,19 +108,19 @@ func (s *Seeder) Schedule(ctx context.Context, plan []Window) (int, error) {
 }
 
 // sales picks the slot's share of the offers: a slot begins where the one of the same length before it ended.
-func (s *Seeder) sales(slot app.Slot) ([]app.Sale, error) {
+func (s *Seeder) sales(slot shop.Slot) ([]shop.Sale, error) {
 	first := int(slot.OpensAt/(slot.ClosesAt-slot.OpensAt)) * salesPerSlot
-	made := make([]app.Sale, salesPerSlot)
+	made := make([]shop.Sale, salesPerSlot)
 	for i := range made {
 		id, err := s.Mint()
 		if err != nil {
 			return nil, fmt.Errorf("mint sale id: %w", err)
 		}
 		o := offers[(first+i)%len(offers)]
-		made[i] = app.Sale{
+		made[i] = shop.Sale{
 			ID: id, Slot: slot.ID, Partition: (first + i) % s.Partitions, Product: o.product,
 			PriceFen: o.product.ListPriceFen * o.percent / 100 / 100 * 100, // whole yuan
-			Initial:  o.units, Limit: o.limit, Cap: app.UsualCap(o.limit),
+			Initial:  o.units, Limit: o.limit, Cap: backoffice.UsualCap(o.limit),
 			OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt, Challenge: s.Challenge, Version: 1,
 		}
 	}

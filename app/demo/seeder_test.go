@@ -6,34 +6,35 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/ports"
+	"stampede/app/shop"
 )
 
 const (
-	second = app.Millis(1000)
+	second = shop.Millis(1000)
 	minute = 60 * second
 )
 
 // book is a catalogue in memory: what the seed needs of one.
 type book struct {
-	app.CatalogueStore
-	categories []app.Category
-	products   map[app.ID]app.Product
-	slots      []app.Slot
-	sales      []app.Sale
+	ports.CatalogueStore
+	categories []shop.Category
+	products   map[shop.ID]shop.Product
+	slots      []shop.Slot
+	sales      []shop.Sale
 }
 
-func (b *book) Categories(context.Context) ([]app.Category, error) { return b.categories, nil }
+func (b *book) Categories(context.Context) ([]shop.Category, error) { return b.categories, nil }
 
-func (b *book) Product(_ context.Context, id app.ID) (app.Product, error) {
+func (b *book) Product(_ context.Context, id shop.ID) (shop.Product, error) {
 	if p, ok := b.products[id]; ok {
 		return p, nil
 	}
-	return app.Product{}, app.ErrNoRow
+	return shop.Product{}, shop.ErrNoRow
 }
 
-func (b *book) Slots(_ context.Context, from, to app.Millis) ([]app.Slot, error) {
-	var found []app.Slot
+func (b *book) Slots(_ context.Context, from, to shop.Millis) ([]shop.Slot, error) {
+	var found []shop.Slot
 	for _, s := range b.slots {
 		if s.OpensAt < to && s.ClosesAt > from {
 			for _, sale := range b.sales {
@@ -47,22 +48,22 @@ func (b *book) Slots(_ context.Context, from, to app.Millis) ([]app.Slot, error)
 	return found, nil
 }
 
-func (b *book) AddCategories(_ context.Context, c []app.Category) error {
+func (b *book) AddCategories(_ context.Context, c []shop.Category) error {
 	b.categories = append(b.categories, c...)
 	return nil
 }
 
-func (b *book) AddProducts(_ context.Context, products []app.Product) error {
+func (b *book) AddProducts(_ context.Context, products []shop.Product) error {
 	for _, p := range products {
 		if _, ok := b.products[p.ID]; ok {
-			return app.ErrPermanent
+			return shop.ErrPermanent
 		}
 		b.products[p.ID] = p
 	}
 	return nil
 }
 
-func (b *book) AddSlots(_ context.Context, slots []app.Slot) error {
+func (b *book) AddSlots(_ context.Context, slots []shop.Slot) error {
 next:
 	for _, s := range slots {
 		for _, there := range b.slots {
@@ -70,7 +71,7 @@ next:
 				continue next
 			}
 			if there.OpensAt < s.ClosesAt && there.ClosesAt > s.OpensAt {
-				return app.Fail(app.Conflict, "overlap")
+				return shop.Fail(shop.Conflict, "overlap")
 			}
 		}
 		b.slots = append(b.slots, s)
@@ -78,15 +79,15 @@ next:
 	return nil
 }
 
-func (b *book) AddSales(_ context.Context, sales []app.Sale) error {
+func (b *book) AddSales(_ context.Context, sales []shop.Sale) error {
 	b.sales = append(b.sales, sales...)
 	return nil
 }
 
 func seeder() (*Seeder, *book) {
-	b := &book{products: make(map[app.ID]app.Product)}
-	next := app.ID(1 << 40)
-	return &Seeder{Catalogue: b, Editor: b, Partitions: 8, Mint: func() (app.ID, error) { next++; return next, nil }}, b
+	b := &book{products: make(map[shop.ID]shop.Product)}
+	next := shop.ID(1 << 40)
+	return &Seeder{Catalogue: b, Editor: b, Partitions: 8, Mint: func() (shop.ID, error) { next++; return next, nil }}, b
 }
 
 func TestProductsOnce(t *testing.T) {
@@ -134,10 +135,10 @@ func TestRollingFromNothing(t *testing.T) {
 func TestRollingGoesOnWithoutGapOrOverlap(t *testing.T) {
 	t.Parallel()
 	now := 1_000_000 * minute
-	for name, last := range map[string]app.Millis{
+	for name, last := range map[string]shop.Millis{
 		"long ago": now - 60*minute, "a moment ago": now - 500, "a minute ago": now - minute, "open": now + minute,
 	} {
-		existing := []app.Slot{{ID: 1, OpensAt: last - 5*minute, ClosesAt: last}}
+		existing := []shop.Slot{{ID: 1, OpensAt: last - 5*minute, ClosesAt: last}}
 		plan := Rolling(existing, now, now+20*minute, RollingSlot)
 		end := last
 		for i, w := range plan {
@@ -159,7 +160,7 @@ func TestKeeperFillsEverySlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := 1_000_000 * minute
-	k := &Keeper{Seeder: s, Slot: RollingSlot, Now: func() app.Millis { return now }}
+	k := &Keeper{Seeder: s, Slot: RollingSlot, Now: func() shop.Millis { return now }}
 	for range 3 {
 		if err := k.RunOnce(t.Context()); err != nil {
 			t.Fatal(err)
@@ -167,16 +168,16 @@ func TestKeeperFillsEverySlot(t *testing.T) {
 		now += 7 * minute
 	}
 	// A crash between slots and sales leaves an empty slot, which the next look fills.
-	b.slots = append(b.slots, app.Slot{
+	b.slots = append(b.slots, shop.Slot{
 		ID: 77, OpensAt: b.slots[len(b.slots)-1].ClosesAt, ClosesAt: b.slots[len(b.slots)-1].ClosesAt + 5*minute,
 	})
 	if err := k.RunOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	perSlot := make(map[app.ID]map[app.ID]bool)
+	perSlot := make(map[shop.ID]map[shop.ID]bool)
 	for _, sale := range b.sales {
 		if perSlot[sale.Slot] == nil {
-			perSlot[sale.Slot] = make(map[app.ID]bool)
+			perSlot[sale.Slot] = make(map[shop.ID]bool)
 		}
 		perSlot[sale.Slot][sale.Product.ID] = true
 		if sale.PriceFen <= 0 || sale.PriceFen >= sale.Product.ListPriceFen || sale.Cap < sale.Limit ||

@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"stampede/app"
+	"stampede/app/catalog"
+	"stampede/app/shop"
 	"stampede/app/wsclient"
 )
 
@@ -34,9 +35,9 @@ type shopper struct {
 
 	conn   *wsclient.Conn
 	repeat *wsclient.Request // what was refused for the moment and is to be asked again
-	slot   app.ID            // whose sales these are
-	sales  map[app.ID]app.SaleView
-	regret map[app.ID]time.Time // orders that are to be cancelled, and when
+	slot   shop.ID           // whose sales these are
+	sales  map[shop.ID]shop.SaleView
+	regret map[shop.ID]time.Time // orders that are to be cancelled, and when
 }
 
 // visit shops on one connection until it ends. The answer is why.
@@ -59,7 +60,7 @@ func (s *shopper) visit(ctx context.Context) error {
 	defer s.conn.Close() // ends the reading goroutine, which must not wait for a listener any more
 	defer close(left)
 	s.repeat, s.slot = nil, 0
-	s.sales, s.regret = make(map[app.ID]app.SaleView), make(map[app.ID]time.Time)
+	s.sales, s.regret = make(map[shop.ID]shop.SaleView), make(map[shop.ID]time.Time)
 	return s.shop(ctx, frames)
 }
 
@@ -124,11 +125,11 @@ func (s *shopper) hear(f *wsclient.Frame) (pause time.Duration, err error) {
 			s.sales[e.Sale.ID] = e.Sale
 		}
 	case *wsclient.SlotEvent:
-		if e.Phase == app.Open {
+		if e.Phase == shop.Open {
 			return s.firstMove(), s.watch()
 		}
 	case *wsclient.OrderEvent:
-		if e.Order.State == app.Pending && s.random.Float64() < regrets {
+		if e.Order.State == shop.Pending && s.random.Float64() < regrets {
 			s.regret[e.Order.ID] = time.Now().Add(s.upTo(regretWithin))
 		}
 	}
@@ -137,7 +138,7 @@ func (s *shopper) hear(f *wsclient.Frame) (pause time.Duration, err error) {
 
 // see takes in a snapshot of the slot, and lets go of the one that was watched before.
 func (s *shopper) see(snapshot json.RawMessage) error {
-	var view app.WatchView
+	var view catalog.WatchView
 	if err := json.Unmarshal(snapshot, &view); err != nil {
 		return fmt.Errorf("read the sales: %w", err)
 	}
@@ -179,9 +180,9 @@ func (s *shopper) move() error {
 			return s.conn.Send(wsclient.Request{Op: wsclient.Cancel, Order: order})
 		}
 	}
-	var there []app.SaleView
+	var there []shop.SaleView
 	for _, one := range s.sales {
-		if one.Phase == app.Open && one.Stock > 0 {
+		if one.Phase == shop.Open && one.Stock > 0 {
 			there = append(there, one)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -13,7 +13,7 @@ import (
 func newShopper() *shopper {
 	return &shopper{
 		random: rand.New(rand.NewPCG(1, 2)), pace: busiest, rush: rush,
-		sales: make(map[app.ID]app.SaleView), regret: make(map[app.ID]time.Time),
+		sales: make(map[shop.ID]shop.SaleView), regret: make(map[shop.ID]time.Time),
 	}
 }
 
@@ -28,7 +28,7 @@ func TestEveryFrameIsUnderstood(t *testing.T) {
 			continue
 		}
 		slot, ok := f.Event.(*wsclient.SlotEvent)
-		if ok && slot.Phase == app.Open || f.Error != nil && f.Error.Code == app.Unauthorized {
+		if ok && slot.Phase == shop.Open || f.Error != nil && f.Error.Code == shop.Unauthorized {
 			continue
 		}
 		if _, err := newShopper().hear(f); err != nil {
@@ -53,7 +53,7 @@ func TestTicksMoveTheStock(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := s.sales[7]; len(s.sales) != 1 || got.Stock != 3 || got.Limit != 2 || got.Phase != app.Open {
+	if got := s.sales[7]; len(s.sales) != 1 || got.Stock != 3 || got.Limit != 2 || got.Phase != shop.Open {
 		t.Errorf("got %+v", s.sales)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // Addrs has a token bucket for each network of a client (app.Networks), in a table each, so that a flood of narrow
@@ -16,7 +16,7 @@ func NewAddrs(p Pace) *Addrs {
 	if p.Rate <= 0 {
 		return nil
 	}
-	all := Pace{Rate: p.Rate * app.WideShare, Period: p.Period, Burst: p.Burst * app.WideShare}
+	all := Pace{Rate: p.Rate * shop.WideShare, Period: p.Period, Burst: p.Burst * shop.WideShare}
 	return &Addrs{own: NewTable[netip.Prefix](p), wide: NewTable[netip.Prefix](all)}
 }
 
@@ -32,7 +32,7 @@ func (a *Addrs) takeAt(addr netip.Addr, now int64) (wait time.Duration) {
 	if a == nil {
 		return 0
 	}
-	own, wide := app.Networks(addr)
+	own, wide := shop.Networks(addr)
 	if wait = a.own.takeAt(own, now); wait > 0 || !wide.IsValid() {
 		return wait
 	}
@@ -47,7 +47,7 @@ func (a *Addrs) GiveBack(addr netip.Addr) {
 	if a == nil {
 		return
 	}
-	own, wide := app.Networks(addr)
+	own, wide := shop.Networks(addr)
 	a.own.GiveBack(own)
 	if wide.IsValid() {
 		a.wide.GiveBack(wide)
@@ -59,7 +59,7 @@ func (a *Addrs) Wait(addr netip.Addr) time.Duration {
 	if a == nil {
 		return 0
 	}
-	own, wide := app.Networks(addr)
+	own, wide := shop.Networks(addr)
 	if !wide.IsValid() {
 		return a.own.Wait(own)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // TestFloodFromOneSiteEvictsNoOtherClient: 65,536 networks of one /48, each of which takes all it gets, leave the empty
@@ -30,8 +30,8 @@ func TestFloodFromOneSiteEvictsNoOtherClient(t *testing.T) {
 			}
 		}
 	}
-	if admitted != 2*app.WideShare {
-		t.Errorf("the site got %d tokens, want %d", admitted, 2*app.WideShare)
+	if admitted != 2*shop.WideShare {
+		t.Errorf("the site got %d tokens, want %d", admitted, 2*shop.WideShare)
 	}
 	for _, other := range others {
 		if table.Wait(other) == 0 {
@@ -57,7 +57,7 @@ func TestFloodOfKeysEvictsTheFullestBuckets(t *testing.T) {
 func TestPlacesAreShared(t *testing.T) {
 	t.Parallel()
 	p := Places{Most: 100, User: 3, Addr: 4}
-	enter := func(user app.ID, addr netip.Addr) bool {
+	enter := func(user shop.ID, addr netip.Addr) bool {
 		if !p.Room(user, addr) {
 			return false
 		}
@@ -65,11 +65,11 @@ func TestPlacesAreShared(t *testing.T) {
 		return true
 	}
 	type holder struct {
-		user app.ID
+		user shop.ID
 		addr netip.Addr
 	}
 	var held []holder
-	fill := func(user app.ID, addr func(i int) netip.Addr) (n int) {
+	fill := func(user shop.ID, addr func(i int) netip.Addr) (n int) {
 		for i := range 200 {
 			if enter(user, addr(i)) {
 				held = append(held, holder{user, addr(i)})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/netip"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // Class is a kind of HTTP requests and socket ops that share limits.
@@ -73,7 +73,7 @@ func (l *Limiter) SetNodes(nodes int) {
 
 // Take admits an op of the user (0: unknown) from the address, or fails with RateLimited and the time until the next
 // one is admitted.
-func (l *Limiter) Take(class Class, user app.ID, addr netip.Addr) error {
+func (l *Limiter) Take(class Class, user shop.ID, addr netip.Addr) error {
 	if b := l.classes[class]; b != nil {
 		return b.take(user, addr)
 	}
@@ -81,7 +81,7 @@ func (l *Limiter) Take(class Class, user app.ID, addr netip.Addr) error {
 }
 
 // TakeHTTP is Take for HTTP requests. Memory comes first, so a flood at one node costs Redis nothing.
-func (l *Limiter) TakeHTTP(class Class, user app.ID, addr netip.Addr) error {
+func (l *Limiter) TakeHTTP(class Class, user shop.ID, addr netip.Addr) error {
 	b := l.classes[class]
 	if b == nil {
 		return nil
@@ -95,14 +95,14 @@ func (l *Limiter) TakeHTTP(class Class, user app.ID, addr netip.Addr) error {
 // buckets limit a class in memory: without a round trip, and without an allocation unless a call is rejected.
 type buckets struct {
 	limits Limits
-	users  *Table[app.ID]
+	users  *Table[shop.ID]
 	addrs  *Addrs
 	all    *bucket      // nil: no limit
 	now    func() int64 // one reading of the clock for all three
 }
 
 func newBuckets(l Limits) *buckets {
-	b := &buckets{limits: l, users: NewTable[app.ID](l.User), addrs: NewAddrs(l.Addr), now: sinceStart()}
+	b := &buckets{limits: l, users: NewTable[shop.ID](l.User), addrs: NewAddrs(l.Addr), now: sinceStart()}
 	if l.All.Rate > 0 {
 		b.all = &bucket{steps: l.All.steps()}
 	}
@@ -113,7 +113,7 @@ func (b *buckets) setNodes(nodes int) { b.all.setPace(b.limits.All.Shared(nodes)
 
 // take counts the narrowest limit first. A wider limit that rejects gives the narrower ones back: a user who floods
 // takes nothing from the address, and an address nothing from the shop.
-func (b *buckets) take(user app.ID, addr netip.Addr) error {
+func (b *buckets) take(user shop.ID, addr netip.Addr) error {
 	now, users := b.now(), b.users
 	if user == 0 {
 		users = nil // anonymous callers do not share a bucket

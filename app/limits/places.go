@@ -3,7 +3,7 @@ package limits
 import (
 	"net/netip"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // Places are held by clients, such as connections or long polls. Neither a user nor an address can take those of all.
@@ -11,15 +11,15 @@ import (
 type Places struct {
 	Most, User, Addr int // of all, of a user, of an address; 0: no limit
 	taken            int
-	users            map[app.ID]int
+	users            map[shop.ID]int
 	nets             map[netip.Prefix]int // see app.Networks
 }
 
 // Room reports whether a user (0: unknown) may hold one more from an address (zero: unknown). A site of IPv6 may hold
 // app.WideShare times as many as an address, and at most half of all.
-func (p *Places) Room(user app.ID, addr netip.Addr) bool {
-	own, wide := app.Networks(addr)
-	site := p.Addr * app.WideShare
+func (p *Places) Room(user shop.ID, addr netip.Addr) bool {
+	own, wide := shop.Networks(addr)
+	site := p.Addr * shop.WideShare
 	if p.Most > 0 {
 		site = max(p.Addr, min(site, p.Most/2))
 	}
@@ -32,20 +32,20 @@ func room(taken, most int) bool { return most <= 0 || taken < most }
 
 // Held is how many an address holds.
 func (p *Places) Held(addr netip.Addr) int {
-	own, _ := app.Networks(addr)
+	own, _ := shop.Networks(addr)
 	return p.nets[own]
 }
 
 // Add counts n more; n is negative for those that are left.
-func (p *Places) Add(user app.ID, addr netip.Addr, n int) {
+func (p *Places) Add(user shop.ID, addr netip.Addr, n int) {
 	if p.nets == nil {
-		p.users, p.nets = make(map[app.ID]int), make(map[netip.Prefix]int)
+		p.users, p.nets = make(map[shop.ID]int), make(map[netip.Prefix]int)
 	}
 	p.taken += n
 	if user != 0 {
 		count(p.users, user, n)
 	}
-	own, wide := app.Networks(addr)
+	own, wide := shop.Networks(addr)
 	count(p.nets, own, n)
 	if wide.IsValid() {
 		count(p.nets, wide, n)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -196,8 +196,8 @@ func (s steps) take(bucket, now int64) (next int64, wait time.Duration) {
 }
 
 // Refused makes the error of a rejected call; the wait is rounded up to milliseconds.
-func Refused(message string, wait time.Duration) *app.Error {
-	e := app.Fail(app.RateLimited, message)
+func Refused(message string, wait time.Duration) *shop.Error {
+	e := shop.Fail(shop.RateLimited, message)
 	e.RetryMS = int64(math.Ceil(float64(wait) / float64(time.Millisecond)))
 	return e
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // clocked is a table whose clock a test moves.
@@ -115,8 +115,8 @@ var (
 // limited demands that an error is the one of a limit, with a time to come back.
 func limited(t *testing.T, err error, want time.Duration) {
 	t.Helper()
-	var e *app.Error
-	if !errors.As(err, &e) || e.Code != app.RateLimited || e.RetryMS != want.Milliseconds() {
+	var e *shop.Error
+	if !errors.As(err, &e) || e.Code != shop.RateLimited || e.RetryMS != want.Milliseconds() {
 		t.Errorf("got %+v, want rate_limited for %v", e, want)
 	}
 }
@@ -134,14 +134,14 @@ func TestBuysCountTheNarrowestFirst(t *testing.T) {
 	b, pass := clockedBuys(Limits{
 		User: Pace{1, time.Second, 1}, Addr: Pace{10, time.Second, 4}, All: Pace{1000, time.Second, 6},
 	})
-	take := func(user app.ID, addr netip.Addr) error { return b.take(user, addr) }
+	take := func(user shop.ID, addr netip.Addr) error { return b.take(user, addr) }
 	if err := take(7, office); err != nil {
 		t.Fatal(err)
 	}
 	for range 1000 {
 		limited(t, take(7, office), time.Second)
 	}
-	for user := app.ID(11); user <= 13; user++ {
+	for user := shop.ID(11); user <= 13; user++ {
 		if err := take(user, office); err != nil {
 			t.Errorf("user %d behind the same address: %v", user, err)
 		}
@@ -149,7 +149,7 @@ func TestBuysCountTheNarrowestFirst(t *testing.T) {
 	for range 1000 {
 		limited(t, take(14, office), 100*time.Millisecond)
 	}
-	for user := app.ID(21); user <= 22; user++ {
+	for user := shop.ID(21); user <= 22; user++ {
 		if err := take(user, home); err != nil {
 			t.Errorf("user %d elsewhere: %v", user, err)
 		}
@@ -158,7 +158,7 @@ func TestBuysCountTheNarrowestFirst(t *testing.T) {
 		limited(t, take(23, home), time.Millisecond)
 	}
 	pass(100 * time.Millisecond)
-	for user, addr := range map[app.ID]netip.Addr{14: office, 23: home} {
+	for user, addr := range map[shop.ID]netip.Addr{14: office, 23: home} {
 		if err := take(user, addr); err != nil {
 			t.Errorf("user %d, refused by the others' buys, is out of tokens: %v", user, err)
 		}
@@ -173,7 +173,7 @@ func TestBuysOfSeveralNodes(t *testing.T) {
 	})
 	b.setNodes(4)
 	admitted := 0
-	for user := app.ID(1); user <= 100; user++ {
+	for user := shop.ID(1); user <= 100; user++ {
 		if b.take(user, office) == nil {
 			admitted++
 		}
@@ -200,7 +200,7 @@ func BenchmarkBuys(b *testing.B) {
 		User: Pace{1e9, time.Second, 1e6}, Addr: Pace{1e9, time.Second, 1e6}, All: Pace{1e9, time.Second, 1e6},
 	})
 	b.ReportAllocs()
-	user := app.ID(0)
+	user := shop.ID(0)
 	for b.Loop() {
 		user++
 		_ = buys.take(user%10_000, office)

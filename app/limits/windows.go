@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 //go:embed window.lua
@@ -30,7 +30,7 @@ type Window struct{ User, Addr int }
 // subject is a user or a network (app.Networks), for a class.
 type subject struct {
 	class Class
-	user  app.ID // 0: the network
+	user  shop.ID // 0: the network
 	net   netip.Prefix
 }
 
@@ -78,7 +78,7 @@ func (w *Windows) CountedAlone() int64 { return w.locally.Load() }
 
 // Take counts a request of the user (0: unknown) from the address, or fails with RateLimited and the time until one is
 // accepted. A rejected request is not counted.
-func (w *Windows) Take(ctx context.Context, c Class, limit Window, user app.ID, addr netip.Addr) error {
+func (w *Windows) Take(ctx context.Context, c Class, limit Window, user shop.ID, addr netip.Addr) error {
 	who, most := subjects(c, limit, user, addr)
 	for i := range who {
 		if wait := w.refused.Wait(who[i]); wait > 0 {
@@ -93,15 +93,15 @@ func (w *Windows) Take(ctx context.Context, c Class, limit Window, user app.ID, 
 }
 
 // subjects returns the subjects of a request, the user before the networks, and the limit of each.
-func subjects(c Class, limit Window, user app.ID, addr netip.Addr) (who []subject, most []int) {
+func subjects(c Class, limit Window, user shop.ID, addr netip.Addr) (who []subject, most []int) {
 	if user != 0 && limit.User > 0 {
 		who, most = append(who, subject{class: c, user: user}), append(most, limit.User)
 	}
 	if limit.Addr > 0 {
-		own, wide := app.Networks(addr)
+		own, wide := shop.Networks(addr)
 		who, most = append(who, subject{class: c, net: own}), append(most, limit.Addr)
 		if wide.IsValid() {
-			who, most = append(who, subject{class: c, net: wide}), append(most, limit.Addr*app.WideShare)
+			who, most = append(who, subject{class: c, net: wide}), append(most, limit.Addr*shop.WideShare)
 		}
 	}
 	return who, most

@@ -10,7 +10,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -46,8 +46,8 @@ func someone() netip.Addr {
 
 func waitOf(t *testing.T, err error) time.Duration {
 	t.Helper()
-	var e *app.Error
-	if !errors.As(err, &e) || e.Code != app.RateLimited || e.RetryMS < 1 {
+	var e *shop.Error
+	if !errors.As(err, &e) || e.Code != shop.RateLimited || e.RetryMS < 1 {
 		t.Fatalf("got %v, want rate_limited with a time to come back", err)
 	}
 	return time.Duration(e.RetryMS) * time.Millisecond
@@ -96,7 +96,7 @@ func TestWindowsCountSitesOfIPv6(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)
 	w, limit := NewWindows(openRedis(t, "redis://"+miniredis.RunT(t).Addr()), time.Hour), Window{Addr: 2}
-	for i := range byte(2 * app.WideShare) {
+	for i := range byte(2 * shop.WideShare) {
 		if err := w.Take(ctx, List, limit, 0, netip.AddrFrom16([16]byte{0xfd, 7: i})); err != nil {
 			t.Fatalf("network %d: %v", i+1, err)
 		}

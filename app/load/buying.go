@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // warmUp is what is pressed before the window that counts.
@@ -113,7 +113,7 @@ func (b *bench) soldout(ctx context.Context, r *Result) error {
 	}
 	return b.measure(ctx, r, work{
 		op: buysOf(sale), joins: func(s *socket) bool { return s != first }, finish: replied,
-		code: string(app.SoldOut), rate: b.Rate, warmUp: warmUp, window: b.For,
+		code: string(shop.SoldOut), rate: b.Rate, warmUp: warmUp, window: b.For,
 	})
 }
 

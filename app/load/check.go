@@ -6,14 +6,14 @@ import (
 	"slices"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // drainWithin is how long the server may take to turn all reservations into orders.
 const drainWithin = 2 * time.Minute
 
 // expected are the refusals that a scenario provokes.
-var expected = map[string]string{"soldout": string(app.SoldOut)}
+var expected = map[string]string{"soldout": string(shop.SoldOut)}
 
 // check is what every scenario ends with: nobody was refused or cut off who should not be, and the sales' books are
 // right. Where the run waits for orders, every reservation has become one and its shopper has heard of it.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/wsclient"
 )
 
@@ -35,7 +35,7 @@ const (
 )
 
 // connect brings in the sockets and waits until all were greeted.
-func (c *crowd) connect(ctx context.Context, all []*socket, watch []app.ID, most int) ([]*connecting, error) {
+func (c *crowd) connect(ctx context.Context, all []*socket, watch []shop.ID, most int) ([]*connecting, error) {
 	var op []byte
 	if len(watch) > 0 {
 		op = wsclient.Request{ID: watchID, Op: wsclient.Watch, Sales: watch}.Encode()
@@ -123,7 +123,7 @@ func (p *connecting) comeAgain(l *loop) {
 // refused lets a shopper come again whom a busy server turned away, as the protocol asks for. Any other refusal ends
 // the run.
 func (p *connecting) refused(l *loop, s *socket, m message) {
-	const busy = string(app.Busy)
+	const busy = string(shop.Busy)
 	if code := m.word(`"code":"`); string(code) != busy {
 		l.failed = fmt.Errorf("shopper %d was refused: %s", s.index, code)
 		return

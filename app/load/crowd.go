@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // maxLoops is how many event loops share the crowd: more would only take cores from the server.
@@ -24,7 +24,7 @@ type crowd struct {
 
 // newCrowd makes n shoppers with tokens of their own, not connected yet. Their user ids begin at the instant of now,
 // so that no run meets the shoppers of another one.
-func newCrowd(n int, to *target, token func(user app.ID) (string, error)) (*crowd, error) {
+func newCrowd(n int, to *target, token func(user shop.ID) (string, error)) (*crowd, error) {
 	c := &crowd{target: to, began: time.Now()}
 	for range min(maxLoops, runtime.GOMAXPROCS(0)) {
 		l, err := newLoop(c.began)
@@ -35,7 +35,7 @@ func newCrowd(n int, to *target, token func(user app.ID) (string, error)) (*crow
 	}
 	first := c.began.UnixMicro() * 1000
 	for i := range n {
-		user := app.ID(first + int64(i))
+		user := shop.ID(first + int64(i))
 		signed, err := token(user)
 		if err != nil {
 			return nil, fmt.Errorf("token of user %s: %w", user, err)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/wsclient"
 )
 
@@ -20,7 +20,7 @@ var (
 type socket struct {
 	fd      int // -1: not connected
 	index   int // among the whole crowd
-	user    app.ID
+	user    shop.ID
 	token   string
 	cursor  string // of the last personal event or hello
 	nextID  int64

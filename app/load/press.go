@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -232,8 +232,8 @@ func (p *working) heard(l *loop, s *socket, m message) {
 	case refused:
 		switch string(m.word(`"code":"`)) {
 		case p.code:
-		case string(app.Busy):
-			l.forgive(string(app.Busy))
+		case string(shop.Busy):
+			l.forgive(string(shop.Busy))
 			s.awaiting++
 			p.busy = append(p.busy, repeat{s, now + repeatAfter})
 			p.repeats++

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // progress shows on a terminal what is under way and how far it is. Without a writer it does nothing.
@@ -41,7 +41,7 @@ func (p *progress) stage(name string, length time.Duration) {
 }
 
 func (p *progress) draw(ctx context.Context, name string, length time.Duration) {
-	for began := time.Now(); ctx.Err() == nil; app.Sleep(ctx, redraw) {
+	for began := time.Now(); ctx.Err() == nil; shop.Sleep(ctx, redraw) {
 		elapsed, filled := time.Since(began).Seconds(), 0
 		if length > 0 {
 			filled = int(min(1, elapsed/length.Seconds()) * barWidth)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/wsclient"
 )
 
@@ -58,8 +58,8 @@ type bench struct {
 	Options
 	shop    *Shop
 	crowd   *crowd
-	watched []app.ID  // what everybody watches; nil: nothing
-	used    []app.ID  // sales that are to be audited
+	watched []shop.ID // what everybody watches; nil: nothing
+	used    []shop.ID // sales that are to be audited
 	shares  processes // that share this machine's processors: the server first, this generator, and what is beside them
 	before  int64     // memory of the server before anybody came, bytes
 	show    *progress
@@ -143,8 +143,8 @@ func (b *bench) arrive(ctx context.Context, chosen []Scenario) error {
 const underWay = 256
 
 // offer puts fresh sales on offer and has the server load them, so that no buy pays for that.
-func (b *bench) offer(ctx context.Context, n int, units int64, limit int) ([]app.ID, error) {
-	var sales []app.ID
+func (b *bench) offer(ctx context.Context, n int, units int64, limit int) ([]shop.ID, error) {
+	var sales []shop.ID
 	err := b.meanwhile(ctx, func() (err error) {
 		if sales, err = b.shop.offer(ctx, n, units, limit); err != nil {
 			return fmt.Errorf("offer %d sales: %w", n, err)
@@ -157,7 +157,7 @@ func (b *bench) offer(ctx context.Context, n int, units int64, limit int) ([]app
 
 // warm watches the sales once, on a socket of its own, no more than 20 at a time. A sale that the server does not know
 // yet is asked for again: its catalogue is up to a second old.
-func (b *bench) warm(ctx context.Context, sales []app.ID) error {
+func (b *bench) warm(ctx context.Context, sales []shop.ID) error {
 	visitor, err := (&wsclient.Dialer{}).Dial(ctx, "http://"+b.crowd.target.address.String())
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (b *bench) warm(ctx context.Context, sales []app.ID) error {
 			err = visitor.Patiently(func() error {
 				_, err := visitor.Watch(0, some...)
 				return errors.Join(err, visitor.Unwatch(0))
-			}, app.NotFound, app.Busy, app.RateLimited)
+			}, shop.NotFound, shop.Busy, shop.RateLimited)
 		}
 	}
 	if err != nil {
@@ -180,7 +180,7 @@ func (b *bench) warm(ctx context.Context, sales []app.ID) error {
 }
 
 // texts are the ids as frames carry them.
-func texts(ids []app.ID) []string {
+func texts(ids []shop.ID) []string {
 	out := make([]string, len(ids))
 	for i, id := range ids {
 		out[i] = id.String()

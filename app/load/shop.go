@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/ports"
+	"stampede/app/recovery"
+	"stampede/app/shop"
 )
 
 // offerFor is how long the sales of a crowd are open.
@@ -15,41 +18,41 @@ const offerFor = time.Hour
 // Shop is the side of the shop that the generator needs, from whoever has its configuration. It puts sales on offer for
 // a crowd; its products and slots stay in the catalogue.
 type Shop struct {
-	Catalogue  app.CatalogueStore
-	Editor     app.CatalogueEditor
-	Mint       func() (app.ID, error)
+	Catalogue  ports.CatalogueStore
+	Editor     backoffice.CatalogueEditor
+	Mint       func() (shop.ID, error)
 	Partitions int
 	// Token signs a token for a shopper.
-	Token func(user app.ID) (string, error)
+	Token func(user shop.ID) (string, error)
 	// Audit proves the stock equation of the sales.
-	Audit func(ctx context.Context, sales ...app.ID) ([]app.AuditReport, error)
+	Audit func(ctx context.Context, sales ...shop.ID) ([]recovery.AuditReport, error)
 	// AlipayAppID and AlipaySellerID are the shop as Alipay knows it; no app id when nothing can be paid.
 	AlipayAppID, AlipaySellerID string
 
-	product app.Product
+	product shop.Product
 	offered int // sales so far; the next one goes into the next partition
 }
 
 // offer adds n sales that are open now, in the slot that is open or in a new one, spread over the partitions in turn.
-func (s *Shop) offer(ctx context.Context, n int, units int64, limit int) ([]app.ID, error) {
+func (s *Shop) offer(ctx context.Context, n int, units int64, limit int) ([]shop.ID, error) {
 	if s.product.ID == 0 {
 		if err := s.addProduct(ctx); err != nil {
 			return nil, err
 		}
 	}
-	now := app.MillisOf(time.Now())
+	now := shop.MillisOf(time.Now())
 	slot, err := s.openSlot(ctx, now)
 	if err != nil {
 		return nil, err
 	}
-	ids, sales := make([]app.ID, n), make([]app.Sale, n)
+	ids, sales := make([]shop.ID, n), make([]shop.Sale, n)
 	for i := range sales {
 		if ids[i], err = s.Mint(); err != nil {
 			return nil, fmt.Errorf("mint sale id: %w", err)
 		}
-		sales[i] = app.Sale{
+		sales[i] = shop.Sale{
 			ID: ids[i], Slot: slot.ID, Partition: s.offered % s.Partitions, Product: s.product, PriceFen: 9900,
-			Initial: units, Limit: limit, Cap: limit, Challenge: app.ChallengeNone, Version: 1,
+			Initial: units, Limit: limit, Cap: limit, Challenge: shop.ChallengeNone, Version: 1,
 			OpensAt: max(slot.OpensAt, now.Add(-time.Second)), ClosesAt: slot.ClosesAt,
 		}
 		s.offered++
@@ -63,13 +66,13 @@ func (s *Shop) addProduct(ctx context.Context) error {
 	if err := errors.Join(productErr, categoryErr); err != nil {
 		return fmt.Errorf("mint product id: %w", err)
 	}
-	s.product = app.Product{
+	s.product = shop.Product{
 		ID: product, Name: "Load no. " + product.String(), CategoryID: category, ListPriceFen: 19900,
-		Images: []app.Image{{URL: "/products/kettle.svg", Alt: "Kettle"}},
+		Images: []shop.Image{{URL: "/products/kettle.svg", Alt: "Kettle"}},
 	}
-	err := s.Editor.AddCategories(ctx, []app.Category{{ID: category, Name: "Load " + category.String()}})
+	err := s.Editor.AddCategories(ctx, []shop.Category{{ID: category, Name: "Load " + category.String()}})
 	if err == nil {
-		err = s.Editor.AddProducts(ctx, []app.Product{s.product})
+		err = s.Editor.AddProducts(ctx, []shop.Product{s.product})
 	}
 	if err != nil {
 		return fmt.Errorf("add a product: %w", err)
@@ -78,11 +81,11 @@ func (s *Shop) addProduct(ctx context.Context) error {
 }
 
 // openSlot is the slot that is open now, or a new one between its neighbours.
-func (s *Shop) openSlot(ctx context.Context, now app.Millis) (app.Slot, error) {
-	slot := app.Slot{OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(offerFor)}
+func (s *Shop) openSlot(ctx context.Context, now shop.Millis) (shop.Slot, error) {
+	slot := shop.Slot{OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(offerFor)}
 	near, err := s.Catalogue.Slots(ctx, slot.OpensAt, slot.ClosesAt)
 	if err != nil {
-		return app.Slot{}, fmt.Errorf("read slots: %w", err)
+		return shop.Slot{}, fmt.Errorf("read slots: %w", err)
 	}
 	for _, other := range near {
 		switch {
@@ -95,16 +98,16 @@ func (s *Shop) openSlot(ctx context.Context, now app.Millis) (app.Slot, error) {
 		}
 	}
 	if slot.ID, err = s.Mint(); err != nil {
-		return app.Slot{}, fmt.Errorf("mint slot id: %w", err)
+		return shop.Slot{}, fmt.Errorf("mint slot id: %w", err)
 	}
-	if err = s.Editor.AddSlots(ctx, []app.Slot{slot}); err != nil {
-		return app.Slot{}, fmt.Errorf("add a slot: %w", err)
+	if err = s.Editor.AddSlots(ctx, []shop.Slot{slot}); err != nil {
+		return shop.Slot{}, fmt.Errorf("add a slot: %w", err)
 	}
 	return slot, nil
 }
 
 // audit answers how many reservations of the sales have no row yet, and what does not hold.
-func (s *Shop) audit(ctx context.Context, sales []app.ID) (waiting int64, failures []string, err error) {
+func (s *Shop) audit(ctx context.Context, sales []shop.ID) (waiting int64, failures []string, err error) {
 	if len(sales) == 0 {
 		return 0, nil, nil
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/outbox"
 )
 
 // headersOf an e-mail are these and no others.
@@ -24,17 +24,17 @@ func FuzzMessage(f *testing.F) {
 	f.Add(`"ada"@example.com`, "", "xx", "", strings.Repeat("很", 3000))
 	from := &netmail.Address{Name: "Shop", Address: "noreply@shop.example"}
 	f.Fuzz(func(t *testing.T, to, name, lang, link, product string) {
-		for _, kind := range []app.EmailKind{
-			app.EmailActivate, app.EmailTaken, app.EmailReset, app.EmailPaid, app.EmailRefunded,
-			app.EmailShipped,
-			app.EmailKind(lang),
+		for _, kind := range []outbox.EmailKind{
+			outbox.EmailActivate, outbox.EmailTaken, outbox.EmailReset, outbox.EmailPaid, outbox.EmailRefunded,
+			outbox.EmailShipped,
+			outbox.EmailKind(lang),
 		} {
-			l := &app.Email{Kind: kind, About: name, To: to, Name: name, Lang: lang}
+			l := &outbox.Email{Kind: kind, About: name, To: to, Name: name, Lang: lang}
 			switch kind {
-			case app.EmailActivate, app.EmailReset:
+			case outbox.EmailActivate, outbox.EmailReset:
 				l.Link = link
-			case app.EmailPaid, app.EmailRefunded, app.EmailShipped:
-				l.Order = &app.OrderFacts{ID: 7, ProductName: product, Qty: 1, AmountFen: 4900}
+			case outbox.EmailPaid, outbox.EmailRefunded, outbox.EmailShipped:
+				l.Order = &outbox.OrderFacts{ID: 7, ProductName: product, Qty: 1, AmountFen: 4900}
 			}
 			m, err := message(from, l, 1_795_222_800_000)
 			if err != nil {

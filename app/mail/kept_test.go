@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/outbox"
 	"stampede/app/test/kit"
 )
 
 // numbered is an e-mail of its own.
-func numbered(n int) app.Email {
+func numbered(n int) outbox.Email {
 	l := paid()
 	l.About = fmt.Sprint("order-", n)
 	return l
@@ -119,8 +119,8 @@ func TestAnEmailThatWasBegunIsNotRepeated(t *testing.T) {
 			return c.answer
 		})
 		err := s.Deliver(t.Context(), numbered(7), posted)
-		var pause *app.PauseError
-		if err == nil || errors.As(err, &pause) || errors.Is(err, app.ErrRejected) != c.refused {
+		var pause *outbox.PauseError
+		if err == nil || errors.As(err, &pause) || errors.Is(err, outbox.ErrRejected) != c.refused {
 			t.Errorf("%s %s: %v", c.step, c.answer, err)
 		}
 		if asked.Load() != 1 || server.Tried() != 1 {

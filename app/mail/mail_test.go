@@ -16,13 +16,14 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
 func TestMain(m *testing.M) { kit.Main(m) }
 
-const posted app.Millis = 1_795_000_000_123
+const posted shop.Millis = 1_795_000_000_123
 
 func sender(t testing.TB) *netmail.Address {
 	t.Helper()
@@ -31,17 +32,17 @@ func sender(t testing.TB) *netmail.Address {
 	return from
 }
 
-func reset() app.Email {
-	return app.Email{
-		Kind: app.EmailReset, About: "f00d", To: "li.lei@mail.example", Name: "李雷", Lang: "zh",
+func reset() outbox.Email {
+	return outbox.Email{
+		Kind: outbox.EmailReset, About: "f00d", To: "li.lei@mail.example", Name: "李雷", Lang: "zh",
 		Link: "https://shop.example/#reset=" + strings.Repeat("k", 43),
 	}
 }
 
-func paid() app.Email {
-	return app.Email{
-		Kind: app.EmailPaid, About: "17", To: "ada@mail.example", Name: "Ada", Lang: "en",
-		Order: &app.OrderFacts{ID: 17, ProductName: "Teapot", Qty: 2, AmountFen: 9805},
+func paid() outbox.Email {
+	return outbox.Email{
+		Kind: outbox.EmailPaid, About: "17", To: "ada@mail.example", Name: "Ada", Lang: "en",
+		Order: &outbox.OrderFacts{ID: 17, ProductName: "Teapot", Qty: 2, AmountFen: 9805},
 	}
 }
 
@@ -82,14 +83,14 @@ func TestEmailsArrive(t *testing.T) {
 			s.User, s.Password = "shop", "secret"
 		})
 		s := through(t, server, way)
-		for i, l := range []app.Email{reset(), paid()} {
+		for i, l := range []outbox.Email{reset(), paid()} {
 			if err := s.Deliver(kit.Context(t), l, posted); err != nil {
 				t.Fatalf("way %d: %v", way, err)
 			}
 			got := server.Mails()[i]
 			header, subject, body := read(t, got.Text)
 			want, words := "Your order 17 is paid", "Hello Ada,\n\nthank you, your order is paid."
-			if l.Kind == app.EmailReset {
+			if l.Kind == outbox.EmailReset {
 				want, words = "设置新密码", l.Link
 			}
 			if subject != want || !strings.Contains(body, words) || !strings.Contains(got.To, "<"+l.To+">") {
@@ -109,7 +110,7 @@ func TestARepeatIsTheSameEmail(t *testing.T) {
 	s := through(t, server, NoTLS)
 	other := reset()
 	other.About = "f00e"
-	for _, l := range []app.Email{reset(), reset(), other} {
+	for _, l := range []outbox.Email{reset(), reset(), other} {
 		must(t, s.Deliver(kit.Context(t), l, posted))
 	}
 	mails := server.Mails()
@@ -129,13 +130,13 @@ func TestARepeatIsTheSameEmail(t *testing.T) {
 func TestEveryEmailHasWords(t *testing.T) {
 	t.Parallel()
 	subjects := make(map[string]bool)
-	for _, kind := range []app.EmailKind{
-		app.EmailActivate, app.EmailTaken, app.EmailReset, app.EmailPaid, app.EmailRefunded, app.EmailShipped,
+	for _, kind := range []outbox.EmailKind{
+		outbox.EmailActivate, outbox.EmailTaken, outbox.EmailReset, outbox.EmailPaid, outbox.EmailRefunded, outbox.EmailShipped,
 	} {
 		for _, lang := range []string{"en", "zh", "fr"} {
-			l := app.Email{Kind: kind, To: "a@b.example", Name: "Mallory", Lang: lang}
+			l := outbox.Email{Kind: kind, To: "a@b.example", Name: "Mallory", Lang: lang}
 			bare := l
-			if kind == app.EmailActivate || kind == app.EmailReset || kind == app.EmailTaken {
+			if kind == outbox.EmailActivate || kind == outbox.EmailReset || kind == outbox.EmailTaken {
 				l.Link = "https://shop.example/?x=1"
 			}
 			if isAboutOrder(kind) {
@@ -149,10 +150,10 @@ func TestEveryEmailHasWords(t *testing.T) {
 				t.Errorf("%s in %s does not say what was bought:\n%s", kind, lang, body)
 			}
 			// Anybody can have an e-mail of these kinds sent to anybody: it must not carry their words.
-			if (kind == app.EmailActivate || kind == app.EmailTaken) && strings.Contains(body, l.Name) {
+			if (kind == outbox.EmailActivate || kind == outbox.EmailTaken) && strings.Contains(body, l.Name) {
 				t.Errorf("%s in %s carries a name that anybody may have typed:\n%s", kind, lang, body)
 			}
-			if _, _, err := compose(&bare); kind != app.EmailTaken && !errors.Is(err, app.ErrRejected) {
+			if _, _, err := compose(&bare); kind != outbox.EmailTaken && !errors.Is(err, outbox.ErrRejected) {
 				t.Errorf("%s without what it is about: %v", kind, err)
 			}
 			subjects[subject] = true
@@ -161,7 +162,7 @@ func TestEveryEmailHasWords(t *testing.T) {
 	if len(subjects) != 12 {
 		t.Errorf("%d different subjects, want one for each kind and language: %v", len(subjects), subjects)
 	}
-	if _, _, err := compose(&app.Email{Kind: "advert"}); !errors.Is(err, app.ErrRejected) {
+	if _, _, err := compose(&outbox.Email{Kind: "advert"}); !errors.Is(err, outbox.ErrRejected) {
 		t.Errorf("an unknown kind: %v", err)
 	}
 }
@@ -202,7 +203,7 @@ func TestNothingIsInjected(t *testing.T) {
 	} {
 		l := reset()
 		l.To = to
-		if err := s.Deliver(kit.Context(t), l, posted); !errors.Is(err, app.ErrRejected) {
+		if err := s.Deliver(kit.Context(t), l, posted); !errors.Is(err, outbox.ErrRejected) {
 			t.Errorf("to %q: %v", to, err)
 		}
 	}
@@ -257,14 +258,14 @@ func TestOutcomes(t *testing.T) {
 				s.within = 3 * time.Second // a busy server may be late with its other answers
 			}
 			err := s.Deliver(kit.Context(t), reset(), posted)
-			var asked *app.PauseError
+			var asked *outbox.PauseError
 			got := again
 			switch {
 			case err == nil:
 				got = sent
 			case errors.As(err, &asked):
 				got = pause
-			case errors.Is(err, app.ErrRejected):
+			case errors.Is(err, outbox.ErrRejected):
 				got = never
 			}
 			if got != c.want {
@@ -296,7 +297,7 @@ func TestServersThatAreNoGood(t *testing.T) {
 		"wrong password":      wrong,
 	} {
 		err := s.Deliver(kit.Context(t), reset(), posted)
-		var asked *app.PauseError
+		var asked *outbox.PauseError
 		if !errors.As(err, &asked) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -334,10 +335,10 @@ func TestEmailsOnDisk(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mail")
 	var heard []string
-	f := &Folder{Path: path, From: sender(t), Written: func(l app.Email, file string) {
+	f := &Folder{Path: path, From: sender(t), Written: func(l outbox.Email, file string) {
 		heard = append(heard, l.Link+" "+file)
 	}}
-	for _, l := range []app.Email{reset(), reset(), paid()} {
+	for _, l := range []outbox.Email{reset(), reset(), paid()} {
 		must(t, f.Deliver(context.Background(), l, posted))
 	}
 	files, err := os.ReadDir(path)
@@ -358,7 +359,7 @@ func TestEmailsOnDisk(t *testing.T) {
 	// A folder that cannot be made is no e-mail's fault.
 	file := filepath.Join(path, "x")
 	must(t, os.WriteFile(file, nil, 0o600))
-	var asked *app.PauseError
+	var asked *outbox.PauseError
 	err = (&Folder{Path: file, From: sender(t)}).Deliver(context.Background(), paid(), posted)
 	if !errors.As(err, &asked) {
 		t.Errorf("no folder: %v", err)

@@ -9,7 +9,8 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 )
 
 // ParseFrom reads who e-mails are from, like "Shop <noreply@shop.example>".
@@ -34,9 +35,9 @@ func plainAddress(s string) bool {
 }
 
 // message makes what is sent of an e-mail that was posted at an instant.
-func message(from *netmail.Address, l *app.Email, posted app.Millis) (*gomail.Msg, error) {
+func message(from *netmail.Address, l *outbox.Email, posted shop.Millis) (*gomail.Msg, error) {
 	if !plainAddress(l.To) {
-		return nil, fmt.Errorf("%w: its address cannot be written to", app.ErrRejected)
+		return nil, fmt.Errorf("%w: its address cannot be written to", outbox.ErrRejected)
 	}
 	subject, body, err := compose(l)
 	if err != nil {
@@ -54,12 +55,12 @@ func message(from *netmail.Address, l *app.Email, posted app.Millis) (*gomail.Ms
 }
 
 // messageID names the e-mail in the sender's domain.
-func messageID(l *app.Email, from *netmail.Address) string {
+func messageID(l *outbox.Email, from *netmail.Address) string {
 	return emailName(l) + from.Address[strings.LastIndexByte(from.Address, '@'):]
 }
 
 // emailName is the same for the same e-mail, and safe in headers and file names.
-func emailName(l *app.Email) string {
+func emailName(l *outbox.Email) string {
 	sum := sha256.Sum256([]byte(string(l.Kind) + "\n" + l.About + "\n" + l.To))
 	return clean(string(l.Kind), 10) + "." + hex.EncodeToString(sum[:16])
 }

@@ -13,7 +13,8 @@ import (
 	gomail "github.com/wneessen/go-mail"
 	"github.com/wneessen/go-mail/smtp"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 )
 
 // within bounds one delivery from the dial to the last answer, however slowly the server speaks; the stream tries a
@@ -42,7 +43,7 @@ func NewSender(s Server, from *netmail.Address) *Sender {
 func (s *Sender) Close() { s.kept.close() }
 
 // Deliver sends an e-mail that was posted at an instant. See the package for what its errors mean.
-func (s *Sender) Deliver(ctx context.Context, l app.Email, posted app.Millis) error {
+func (s *Sender) Deliver(ctx context.Context, l outbox.Email, posted shop.Millis) error {
 	m, err := message(s.from, &l, posted)
 	if err != nil {
 		return err
@@ -69,7 +70,7 @@ func (s *Sender) Deliver(ctx context.Context, l app.Email, posted app.Millis) er
 func (s *Sender) connect(ctx context.Context) (*line, error) {
 	conn, err := s.dial(ctx)
 	if err != nil {
-		return nil, &app.PauseError{Err: fmt.Errorf("reach the mail server %s: %w", &s.server, err)}
+		return nil, &outbox.PauseError{Err: fmt.Errorf("reach the mail server %s: %w", &s.server, err)}
 	}
 	calledOff := endsWith(ctx, conn)
 	defer calledOff()
@@ -77,7 +78,7 @@ func (s *Sender) connect(ctx context.Context) (*line, error) {
 	if err != nil {
 		_ = conn.Close()
 		err = fmt.Errorf("be let in by the mail server %s: %s", &s.server, withoutAddresses(err))
-		return nil, &app.PauseError{Err: err}
+		return nil, &outbox.PauseError{Err: err}
 	}
 	return &line{conn: conn, client: client, session: session}, nil
 }
@@ -160,9 +161,9 @@ func outcome(m *gomail.Msg, err error) error {
 	}
 	switch code := sending.ErrorCode(); {
 	case code == 421, sending.Reason == gomail.ErrSMTPMailFrom && code >= 400: // about the sender, not this e-mail
-		return &app.PauseError{Err: said}
+		return &outbox.PauseError{Err: said}
 	case code >= 500:
-		return fmt.Errorf("%w: %w", app.ErrRejected, said)
+		return fmt.Errorf("%w: %w", outbox.ErrRejected, said)
 	}
 	return said
 }

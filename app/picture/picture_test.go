@@ -15,7 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 // half is a picture whose left half is red and whose right half is blue; alpha is that of the left half.
@@ -85,20 +86,20 @@ func TestMake(t *testing.T) {
 	photo := asJPEG(t, half(1000, 500, 255))
 	for name, c := range map[string]struct {
 		file          []byte
-		kind          app.ImageKind
+		kind          backoffice.ImageKind
 		width, height int
 	}{
-		"photo":           {photo, app.ImageJPEG, 1000, 500},
-		"larger":          {asJPEG(t, half(3200, 400, 255)), app.ImageJPEG, 1600, 200},
-		"very narrow":     {asPNG(t, half(4000, 2, 255)), app.ImageJPEG, 1600, 1},
-		"opaque PNG":      {asPNG(t, half(40, 20, 255)), app.ImageJPEG, 40, 20},
-		"transparent PNG": {asPNG(t, half(40, 20, 0)), app.ImagePNG, 40, 20},
-		"one pixel":       {asPNG(t, half(1, 1, 255)), app.ImageJPEG, 1, 1},
-		"lossy WebP":      {fromBase64(t, webpLossy), app.ImageJPEG, 1, 1},
-		"lossless WebP":   {fromBase64(t, webpLossless), app.ImagePNG, 1, 1},
-		"on its side":     {withExif(photo, 6), app.ImageJPEG, 500, 1000},
+		"photo":           {photo, backoffice.ImageJPEG, 1000, 500},
+		"larger":          {asJPEG(t, half(3200, 400, 255)), backoffice.ImageJPEG, 1600, 200},
+		"very narrow":     {asPNG(t, half(4000, 2, 255)), backoffice.ImageJPEG, 1600, 1},
+		"opaque PNG":      {asPNG(t, half(40, 20, 255)), backoffice.ImageJPEG, 40, 20},
+		"transparent PNG": {asPNG(t, half(40, 20, 0)), backoffice.ImagePNG, 40, 20},
+		"one pixel":       {asPNG(t, half(1, 1, 255)), backoffice.ImageJPEG, 1, 1},
+		"lossy WebP":      {fromBase64(t, webpLossy), backoffice.ImageJPEG, 1, 1},
+		"lossless WebP":   {fromBase64(t, webpLossless), backoffice.ImagePNG, 1, 1},
+		"on its side":     {withExif(photo, 6), backoffice.ImageJPEG, 500, 1000},
 		"a second file": {
-			append(bytes.Clone(photo), "PK\x03\x04 <script>alert(1)</script>"...), app.ImageJPEG,
+			append(bytes.Clone(photo), "PK\x03\x04 <script>alert(1)</script>"...), backoffice.ImageJPEG,
 			1000, 500,
 		},
 	} {
@@ -191,7 +192,7 @@ func TestRefused(t *testing.T) {
 		"a WebP head alone":  {[]byte("RIFF\x04\x00\x00\x00WEBP"), "head cannot be read"},
 	} {
 		_, err := NewMaker().Make(t.Context(), c.file)
-		if !errors.Is(err, &app.Error{Code: app.BadRequest}) || !strings.Contains(err.Error(), c.want) {
+		if !errors.Is(err, &shop.Error{Code: shop.BadRequest}) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
@@ -213,7 +214,7 @@ func emptyScans(n int, side uint16) []byte {
 func TestDecodingWorkIsBounded(t *testing.T) {
 	t.Parallel()
 	_, err := NewMaker().Make(t.Context(), emptyScans(1000, 5000))
-	if !errors.Is(err, &app.Error{Code: app.BadRequest}) || !strings.Contains(err.Error(), "1000 scans: at most 64") {
+	if !errors.Is(err, &shop.Error{Code: shop.BadRequest}) || !strings.Contains(err.Error(), "1000 scans: at most 64") {
 		t.Errorf("1000 scans: %v", err)
 	}
 	if _, err := NewMaker().Make(t.Context(), emptyScans(maxScans, 500)); err != nil {
@@ -226,7 +227,7 @@ func TestDecodingWorkIsBounded(t *testing.T) {
 		m := NewMaker()
 		m.timeout = -1
 		_, err := m.Make(t.Context(), file)
-		if !errors.Is(err, &app.Error{Code: app.BadRequest}) || !strings.Contains(err.Error(), "too long to decode") {
+		if !errors.Is(err, &shop.Error{Code: shop.BadRequest}) || !strings.Contains(err.Error(), "too long to decode") {
 			t.Errorf("%s that takes too long: %v", name, err)
 		}
 	}
@@ -271,7 +272,7 @@ func TestOneAtATime(t *testing.T) {
 	m.turn <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.Make(ctx, asPNG(t, half(2, 2, 255))); !errors.Is(err, &app.Error{Code: app.Busy}) {
+	if _, err := m.Make(ctx, asPNG(t, half(2, 2, 255))); !errors.Is(err, &shop.Error{Code: shop.Busy}) {
 		t.Errorf("while another is made: %v", err)
 	}
 	<-m.turn
@@ -296,7 +297,7 @@ func FuzzMake(f *testing.F) {
 		}
 		got, err := m.Make(t.Context(), file)
 		if err != nil {
-			if !errors.Is(err, &app.Error{Code: app.BadRequest}) {
+			if !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
 				t.Fatal(err)
 			}
 			return

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // compareTries bounds how often a sale is compared whose orders end meanwhile.
@@ -16,9 +16,9 @@ const compareTries = 3
 // row that holds units has its hold, so equal sums need no walk. Orders that end meanwhile only increase the free units
 // of the database. So after compareTries the free units before the walk limit how many are written off, and those after
 // it decide whether the sale is stuck.
-func (p *pass) compare(ctx context.Context, sale *app.Sale) error {
+func (p *pass) compare(ctx context.Context, sale *shop.Sale) error {
 	for try := 1; ; try++ {
-		before, err := p.Sales.FreeUnits(ctx, []app.ID{sale.ID})
+		before, err := p.Sales.FreeUnits(ctx, []shop.ID{sale.ID})
 		if err != nil {
 			return err
 		}
@@ -36,7 +36,7 @@ func (p *pass) compare(ctx context.Context, sale *app.Sale) error {
 		if err := t.run(ctx); err != nil {
 			return err
 		}
-		after, err := p.Sales.FreeUnits(ctx, []app.ID{sale.ID})
+		after, err := p.Sales.FreeUnits(ctx, []shop.ID{sale.ID})
 		if err != nil {
 			return err
 		}
@@ -49,16 +49,16 @@ func (p *pass) compare(ctx context.Context, sale *app.Sale) error {
 // tally is what the holds of a sale and their rows add up to.
 type tally struct {
 	*pass
-	sale     *app.Sale
-	mark     app.HoldsMark
+	sale     *shop.Sale
+	mark     shop.HoldsMark
 	owed     int64 // units in holds of orders that have ended: they go back afterwards
 	problems []Problem
 	keepsOn  []Problem // of them, those that do not stop the sale
 }
 
 func (t *tally) run(ctx context.Context) error {
-	return t.eachHolds(ctx, t.sale.Ref(), func(holds []app.OpenHold) error {
-		ids := make([]app.ID, len(holds))
+	return t.eachHolds(ctx, t.sale.Ref(), func(holds []shop.OpenHold) error {
+		ids := make([]shop.ID, len(holds))
 		for i, h := range holds {
 			ids[i] = h.Order
 		}
@@ -66,7 +66,7 @@ func (t *tally) run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read rows: %w", err)
 		}
-		found := make(map[app.ID]*app.Order, len(rows))
+		found := make(map[shop.ID]*shop.Order, len(rows))
 		for i := range rows {
 			found[rows[i].ID] = &rows[i]
 		}
@@ -77,7 +77,7 @@ func (t *tally) run(ctx context.Context) error {
 	})
 }
 
-func (t *tally) hold(h app.OpenHold, row *app.Order) {
+func (t *tally) hold(h shop.OpenHold, row *shop.Order) {
 	switch {
 	case row == nil:
 		t.problems = append(t.problems, Problem{t.sale.ID, h.Order, fmt.Sprintf(
@@ -126,7 +126,7 @@ func (t *tally) askAgain(ctx context.Context) error {
 	if len(t.keepsOn) == 0 {
 		return nil
 	}
-	soon := make(map[app.ID]app.Millis, len(t.keepsOn))
+	soon := make(map[shop.ID]shop.Millis, len(t.keepsOn))
 	for _, one := range t.keepsOn {
 		soon[one.Order] = t.closedAt
 	}

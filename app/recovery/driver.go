@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -23,30 +23,30 @@ const (
 
 // History is where the database says how far it has come. Errors are ErrTransient or ErrStaleEpoch.
 type History interface {
-	History(ctx context.Context) (app.DatabaseHistory, error)
+	History(ctx context.Context) (shop.DatabaseHistory, error)
 	// Pin has a recovery use connections to one server only, in the generation given; "": to any.
 	Pin(server string, generation int64)
 	// RaiseBeat raises the beat. ErrStaleEpoch: another history has begun.
-	RaiseBeat(ctx context.Context, h app.DatabaseHistory) (app.DatabaseHistory, error)
+	RaiseBeat(ctx context.Context, h shop.DatabaseHistory) (shop.DatabaseHistory, error)
 	// NewGeneration begins a generation above the one given, and in every partition an epoch above the one given.
 	// ErrStaleEpoch: the history is not the one that was read any more.
-	NewGeneration(ctx context.Context, read app.DatabaseHistory, above int64, epochs map[int]int64) error
+	NewGeneration(ctx context.Context, read shop.DatabaseHistory, above int64, epochs map[int]int64) error
 	// WatchMoney has the gateway asked about all pending orders, as if their payments had been opened.
-	WatchMoney(ctx context.Context, w app.MoneyWatch) (int, error)
+	WatchMoney(ctx context.Context, w shop.MoneyWatch) (int, error)
 }
 
 // Redis is what a recovery reads and writes of a partition beyond app.Inventory. Errors are ErrTransient, ErrStaleEpoch
 // when another recovery has claimed the partition since, or ErrLost.
 type Redis interface {
-	app.DeadLetterBox
-	State(ctx context.Context, partition int) (app.PartitionState, error)
+	DeadLetterBox
+	State(ctx context.Context, partition int) (shop.PartitionState, error)
 	// Lacks returns which of the orders given, or of those that this node has seen accepted in the epoch, Redis does
 	// not know. Sales that are not in Redis at all are left out.
-	Lacks(ctx context.Context, partition int, epoch int64, rows []app.Witness) ([]app.Witness, error)
+	Lacks(ctx context.Context, partition int, epoch int64, rows []shop.Witness) ([]shop.Witness, error)
 	// Confirm lets the partition sell in the history of the state given, after nothing was found missing in it.
-	Confirm(ctx context.Context, partition int, s app.PartitionState) error
+	Confirm(ctx context.Context, partition int, s shop.PartitionState) error
 	// Note records how far the database has come.
-	Note(ctx context.Context, partition int, h app.DatabaseHistory) error
+	Note(ctx context.Context, partition int, h shop.DatabaseHistory) error
 	// Accept lets a server of the database be used again that was replaced.
 	Accept(ctx context.Context, partition int, server string) error
 	// SetEpoch says which epoch this node's scripts carry for the partition from now on.
@@ -56,22 +56,22 @@ type Redis interface {
 	// writes, which is remembered until Open. Otherwise nothing was found missing in the history given; ErrTransient:
 	// Redis began another one since.
 	Close(
-		ctx context.Context, partition int, claim int64, lost bool, history string, h app.DatabaseHistory,
+		ctx context.Context, partition int, claim int64, lost bool, history string, h shop.DatabaseHistory,
 	) error
 	// Leftover walks through all entries that the stream still has, oldest first, in batches.
-	Leftover(ctx context.Context, partition int, each func([]app.Entry) error) error
+	Leftover(ctx context.Context, partition int, each func([]shop.Entry) error) error
 	// Evidence reads what is known of orders of one sale; loaded is false when the sale is not in Redis.
-	Evidence(ctx context.Context, sale app.SaleRef, orders []app.Order) (e []app.Evidence, loaded bool, err error)
+	Evidence(ctx context.Context, sale shop.SaleRef, orders []shop.Order) (e []shop.Evidence, loaded bool, err error)
 	// Record reads the reservation of an order from its buyer's record. ErrNoRow: no record names the order.
-	Record(ctx context.Context, sale app.SaleRef, order app.ID) (app.Entry, error)
+	Record(ctx context.Context, sale shop.SaleRef, order shop.ID) (shop.Entry, error)
 	// SetAside makes a dead letter of an entry that cannot become a row, and reports whether it did so now.
-	SetAside(ctx context.Context, claim int64, e *app.Entry, reason string) (bool, error)
+	SetAside(ctx context.Context, claim int64, e *shop.Entry, reason string) (bool, error)
 	// Stick says why a sale may not go on; "": it may.
-	Stick(ctx context.Context, claim int64, sale app.SaleRef, reason string) error
+	Stick(ctx context.Context, claim int64, sale shop.SaleRef, reason string) error
 	// Restore replaces one sale with the state given.
-	Restore(ctx context.Context, claim int64, s app.SaleState) error
+	Restore(ctx context.Context, claim int64, s shop.SaleState) error
 	// Open lets buys in again. rebuilt: the sales were restored from rows, and the stream begins anew.
-	Open(ctx context.Context, partition int, claim, seq int64, rebuilt bool, h app.DatabaseHistory) error
+	Open(ctx context.Context, partition int, claim, seq int64, rebuilt bool, h shop.DatabaseHistory) error
 }
 
 // Driver looks after all partitions of a node, and recovers those that need it.
@@ -79,11 +79,11 @@ type Driver struct {
 	Partitions int
 	History    History
 	Redis      Redis
-	Inventory  app.Inventory
-	Orders     app.OrderStore
-	Sales      app.SaleStore
-	Refunds    app.RefundStore
-	Payments   app.PaymentStore
+	Inventory  Inventory
+	Orders     OrderStore
+	Sales      SaleStore
+	Refunds    RefundStore
+	Payments   PaymentStore
 	// TakesPayments: there is a gateway, which knows what the stores have lost of payments.
 	TakesPayments bool
 	// PayWindow is the time to pay of an order that is written again and has no deadline; Margin is how long before a
@@ -97,7 +97,7 @@ type Driver struct {
 
 	counts  Counts
 	one     sync.Mutex // held while a partition is recovered
-	trusted atomic.Pointer[app.DatabaseHistory]
+	trusted atomic.Pointer[shop.DatabaseHistory]
 	barred  atomic.Pointer[error] // why this node may not work on its database; nil: it may
 
 	doubt atomic.Bool // the last look at the database failed, or found that it has lost commits
@@ -130,11 +130,11 @@ func (d *Driver) Barred() error {
 }
 
 // Database is the history that this node works on, with what the server said of itself last.
-func (d *Driver) Database() app.DatabaseHistory {
+func (d *Driver) Database() shop.DatabaseHistory {
 	if h := d.trusted.Load(); h != nil {
 		return *h
 	}
-	return app.DatabaseHistory{}
+	return shop.DatabaseHistory{}
 }
 
 // Risk says what is wrong with the database for people; "": nothing.
@@ -156,7 +156,7 @@ func (d *Driver) Certain() bool {
 
 // Run looks after all partitions until ctx ends.
 func (d *Driver) Run(ctx context.Context) error {
-	return app.Repeat(ctx, lookEvery, "look after partitions", d.RunOnce)
+	return shop.Repeat(ctx, lookEvery, "look after partitions", d.RunOnce)
 }
 
 // RunOnce checks all partitions and raises the beat, also while a partition is away.
@@ -217,7 +217,7 @@ func (d *Driver) each(partitions []int, do func(p int) error) error {
 // check recovers the partition if it needs it, and returns its epoch. behind: it could not be recovered, and the
 // database may have lost commits of it.
 func (d *Driver) check(
-	ctx context.Context, partition int, h app.DatabaseHistory,
+	ctx context.Context, partition int, h shop.DatabaseHistory,
 ) (epoch int64, behind bool, err error) {
 	seen, err := d.look(ctx, partition, h)
 	if err != nil {
@@ -292,11 +292,11 @@ func (d *Driver) All() []int {
 }
 
 // watch is how the gateway is asked about orders; nil where there is none.
-func (d *Driver) watch(now app.Millis) *app.MoneyWatch {
+func (d *Driver) watch(now shop.Millis) *shop.MoneyWatch {
 	if !d.TakesPayments {
 		return nil
 	}
-	return &app.MoneyWatch{Now: now, Margin: d.Margin, Spread: d.Spread, Each: d.Each}
+	return &shop.MoneyWatch{Now: now, Margin: d.Margin, Spread: d.Spread, Each: d.Each}
 }
 
 // Suspect has the next look look for every single sale of the partition, as the first one does.

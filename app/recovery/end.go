@@ -4,21 +4,22 @@ import (
 	"context"
 	"fmt"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // end ends rows that hold units in the database and whose holds are gone. The gateway is asked about them for a day, as
 // about any order that has ended, so money that did arrive takes its normal way (app.Cashier). A sold row without a
 // hold may have been refunded: money moves on positive evidence only, so an operator decides, and until then the order
 // is not shipped. A sale that has left Redis proves nothing.
-func (p *pass) end(ctx context.Context, sale *app.Sale) error {
-	return p.eachPage(ctx, sale, func(page []app.Order) error { return p.endPage(ctx, sale, page) })
+func (p *pass) end(ctx context.Context, sale *shop.Sale) error {
+	return p.eachPage(ctx, sale, func(page []shop.Order) error { return p.endPage(ctx, sale, page) })
 }
 
-func (p *pass) endPage(ctx context.Context, sale *app.Sale, page []app.Order) error {
-	var holding []app.Order
+func (p *pass) endPage(ctx context.Context, sale *shop.Sale, page []shop.Order) error {
+	var holding []shop.Order
 	for i := range page {
-		if o := &page[i]; o.HoldsUnits() && o.State != app.Refunded && o.State != app.Refunding {
+		if o := &page[i]; o.HoldsUnits() && o.State != shop.Refunded && o.State != shop.Refunding {
 			holding = append(holding, *o)
 		}
 	}
@@ -26,7 +27,7 @@ func (p *pass) endPage(ctx context.Context, sale *app.Sale, page []app.Order) er
 	if err != nil || !loaded {
 		return err
 	}
-	var ended []app.ID
+	var ended []shop.ID
 	for i := range holding {
 		o, e := &holding[i], &evidence[i]
 		switch {
@@ -49,7 +50,7 @@ func (p *pass) endPage(ctx context.Context, sale *app.Sale, page []app.Order) er
 		return fmt.Errorf("end %d orders: %w", len(ended), err)
 	}
 	for i := range rows {
-		if rows[i].Reason == app.ReasonRecovered {
+		if rows[i].Reason == shop.ReasonRecovered {
 			p.report.Ended++
 		}
 	}
@@ -58,11 +59,11 @@ func (p *pass) endPage(ctx context.Context, sale *app.Sale, page []app.Order) er
 
 // askRefund enters the refund of a sold order without a hold, for an operator to decide on: after yes, the gateway
 // knows by the number of the refund whether it was sent before (I6).
-func (p *pass) askRefund(ctx context.Context, o *app.Order) error {
-	if o.Reason == app.ReasonRefundDeclined { // an operator has decided
+func (p *pass) askRefund(ctx context.Context, o *shop.Order) error {
+	if o.Reason == payment.ReasonRefundDeclined { // an operator has decided
 		return nil
 	}
-	_, err := p.Refunds.AskRefund(ctx, app.RefundAsk{
+	_, err := p.Refunds.AskRefund(ctx, payment.RefundAsk{
 		Order: o.ID, User: o.User, Text: "recovery: its units were withdrawn, as after a refund", At: p.closedAt,
 	})
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"sync"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // history reads how far the database has come, and begins a generation if it may have lost commits. ErrReplaced: the
 // server may not be used.
-func (d *Driver) history(ctx context.Context) (h app.DatabaseHistory, err error) {
+func (d *Driver) history(ctx context.Context) (h shop.DatabaseHistory, err error) {
 	defer func() { d.doubt.Store(err != nil) }()
 	recorded, epochs := d.recorded(ctx) // first: a database that has lost nothing is never behind it
 	if h, err = d.History.History(ctx); err != nil {
@@ -25,12 +25,12 @@ func (d *Driver) history(ctx context.Context) (h app.DatabaseHistory, err error)
 		err := fmt.Errorf("%w: %s by %s (generation %d); connect this node to that one, or run `stampede recover "+
 			"--accept %s` to use the old one on purpose", ErrReplaced, h.Server, by.Server, by.Generation, h.Server)
 		d.barred.Store(&err)
-		return h, errors.Join(err, d.goOver(ctx, app.DatabaseHistory{Server: by.Server, Generation: by.Generation}))
+		return h, errors.Join(err, d.goOver(ctx, shop.DatabaseHistory{Server: by.Server, Generation: by.Generation}))
 	}
 	d.barred.Store(nil)
 	if lostBy(h, recorded) {
 		if h.Unfit != "" {
-			return h, fmt.Errorf("%w: the database has lost commits, and cannot be recovered yet: %s", app.ErrTransient,
+			return h, fmt.Errorf("%w: the database has lost commits, and cannot be recovered yet: %s", shop.ErrTransient,
 				h.Unfit)
 		}
 		if err := d.begin(ctx, h, recorded, epochs); err != nil {
@@ -41,7 +41,7 @@ func (d *Driver) history(ctx context.Context) (h app.DatabaseHistory, err error)
 		}
 		d.History.Pin(h.Server, h.Generation)
 		if lostBy(h, recorded) {
-			return h, fmt.Errorf("%w: another generation of the database begins", app.ErrTransient)
+			return h, fmt.Errorf("%w: another generation of the database begins", shop.ErrTransient)
 		}
 	}
 	return h, nil
@@ -49,7 +49,7 @@ func (d *Driver) history(ctx context.Context) (h app.DatabaseHistory, err error)
 
 // recorded reads what the partitions have recorded of the database, and their epochs. Those that do not answer are left
 // out: they are compared when they do.
-func (d *Driver) recorded(ctx context.Context) (recorded []app.RecordedHistory, epochs map[int]int64) {
+func (d *Driver) recorded(ctx context.Context) (recorded []shop.RecordedHistory, epochs map[int]int64) {
 	epochs = make(map[int]int64)
 	var mu sync.Mutex
 	_ = d.each(d.All(), func(p int) error {
@@ -70,13 +70,13 @@ func (d *Driver) recorded(ctx context.Context) (recorded []app.RecordedHistory, 
 
 // replacedBy reports whether the server was in use before another one, which has done more since, or is the one in use
 // and a recovery has begun on another one.
-func replacedBy(h app.DatabaseHistory, recorded []app.RecordedHistory) (by app.RecordedHistory, is bool) {
+func replacedBy(h shop.DatabaseHistory, recorded []shop.RecordedHistory) (by shop.RecordedHistory, is bool) {
 	for _, r := range recorded {
 		if r.Generation > h.Generation && r.Generation > by.Generation && slices.Contains(r.Replaced, h.Server) {
 			by, is = r, true
 		}
 		if r.Server == h.Server && r.ClaimServer != h.Server && r.ClaimGeneration > max(h.Generation, by.Generation) {
-			by, is = app.RecordedHistory{Server: r.ClaimServer, Generation: r.ClaimGeneration}, true
+			by, is = shop.RecordedHistory{Server: r.ClaimServer, Generation: r.ClaimGeneration}, true
 		}
 	}
 	return by, is
@@ -85,8 +85,8 @@ func replacedBy(h app.DatabaseHistory, recorded []app.RecordedHistory) (by app.R
 // lostBy reports whether the database may lack commits: another server answers than the one for which the last recovery
 // ran, or it is behind what was recorded of it. A generation that a partition has not reached yet is none: a recovery
 // of it is under way.
-func lostBy(h app.DatabaseHistory, recorded []app.RecordedHistory) bool {
-	return h.Server != h.Of || slices.ContainsFunc(recorded, func(r app.RecordedHistory) bool {
+func lostBy(h shop.DatabaseHistory, recorded []shop.RecordedHistory) bool {
+	return h.Server != h.Of || slices.ContainsFunc(recorded, func(r shop.RecordedHistory) bool {
 		return r.Generation > h.Generation || r.Generation == h.Generation && (r.Server != h.Server || r.Beat > h.Beat)
 	})
 }
@@ -94,7 +94,7 @@ func lostBy(h app.DatabaseHistory, recorded []app.RecordedHistory) bool {
 // begin has the gateway asked about every pending order and begins a generation. Where no commit can be lost, it only
 // begins it. No transaction of an older epoch takes units from then on, in any partition.
 func (d *Driver) begin(
-	ctx context.Context, h app.DatabaseHistory, recorded []app.RecordedHistory, epochs map[int]int64,
+	ctx context.Context, h shop.DatabaseHistory, recorded []shop.RecordedHistory, epochs map[int]int64,
 ) error {
 	lossless, above := len(recorded) > 0, h.Generation
 	for _, r := range recorded {
@@ -112,7 +112,7 @@ func (d *Driver) begin(
 		}
 	}
 	err = d.History.NewGeneration(ctx, h, above, epochs)
-	if errors.Is(err, app.ErrStaleEpoch) {
+	if errors.Is(err, shop.ErrStaleEpoch) {
 		return nil // another node has begun it
 	}
 	if err != nil {
@@ -124,7 +124,7 @@ func (d *Driver) begin(
 }
 
 // goOver has this node work on the history.
-func (d *Driver) goOver(ctx context.Context, h app.DatabaseHistory) error {
+func (d *Driver) goOver(ctx context.Context, h shop.DatabaseHistory) error {
 	if old := d.trusted.Load(); d.Trust != nil &&
 		(old == nil || old.Server != h.Server || old.Generation != h.Generation) {
 		if err := d.Trust(ctx, h.Server, h.Generation); err != nil {
@@ -137,7 +137,7 @@ func (d *Driver) goOver(ctx context.Context, h app.DatabaseHistory) error {
 
 // workOnHistory has this node work on the history of its database at once: the revs of what a command writes depend on
 // the generation.
-func (d *Driver) workOnHistory(ctx context.Context) (h app.DatabaseHistory, err error) {
+func (d *Driver) workOnHistory(ctx context.Context) (h shop.DatabaseHistory, err error) {
 	if h, err = d.history(ctx); err == nil {
 		err = d.goOver(ctx, h)
 	}
@@ -153,10 +153,10 @@ func (d *Driver) beat(ctx context.Context) error {
 	return d.each(d.All(), func(p int) error { return d.Redis.Note(ctx, p, h) })
 }
 
-func (d *Driver) now(ctx context.Context) (app.Millis, error) {
+func (d *Driver) now(ctx context.Context) (shop.Millis, error) {
 	now, err := d.Inventory.Now(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("read Redis time: %w", errors.Join(app.ErrTransient, err))
+		return 0, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
 	return now, nil
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // load gives the database what only Redis knows of sales, upwards only, and lists those that are loaded: that they are
@@ -66,7 +66,7 @@ func (p *pass) importLoaded(ctx context.Context) error {
 
 // importTerms gives a sale the terms and the units that Redis has and the database has lost. Without the version of the
 // terms, what is decided next would count for an older one there.
-func (p *pass) importTerms(ctx context.Context, sale *app.Sale, has app.Counters) (imported bool, err error) {
+func (p *pass) importTerms(ctx context.Context, sale *shop.Sale, has shop.Counters) (imported bool, err error) {
 	if !has.Loaded {
 		return false, nil
 	}

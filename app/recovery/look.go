@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // finding is what a look at a partition has found.
@@ -13,7 +13,7 @@ type finding struct {
 	database  bool   // the database may have lost commits of the partition
 	epoch     int64  // of the partition in the database
 	seq       int64  // the highest of its rows
-	redis     app.PartitionState
+	redis     shop.PartitionState
 }
 
 func (f *finding) lost() bool { return f.redisLost != "" || f.database }
@@ -34,7 +34,7 @@ func (f *finding) why() string {
 // was open since the history of the database began. The database is read first: whatever it has seen, a healthy Redis
 // has seen before. What other nodes have seen they compare themselves, with every call of the gate and with looks of
 // their own.
-func (d *Driver) look(ctx context.Context, partition int, h app.DatabaseHistory) (f finding, err error) {
+func (d *Driver) look(ctx context.Context, partition int, h shop.DatabaseHistory) (f finding, err error) {
 	if f.epoch, f.seq, err = d.Sales.PartitionEpoch(ctx, partition); err != nil {
 		return f, fmt.Errorf("read epoch: %w", err)
 	}
@@ -47,7 +47,7 @@ func (d *Driver) look(ctx context.Context, partition int, h app.DatabaseHistory)
 	}
 	s := &f.redis
 	if s.Database.Generation > h.Generation {
-		return f, fmt.Errorf("%w: generation %d of the database has begun", app.ErrTransient, s.Database.Generation)
+		return f, fmt.Errorf("%w: generation %d of the database has begun", shop.ErrTransient, s.Database.Generation)
 	}
 	f.database = s.Database.Server != "" && s.Database.Generation < h.Generation || s.Recovering && !s.Lost
 	switch {
@@ -72,7 +72,7 @@ func (d *Driver) look(ctx context.Context, partition int, h app.DatabaseHistory)
 // promoted reports whether the partition has come to a server that was a replica of another one when somebody looked
 // last. Replicas are behind by what was under way, and who knows of that may be gone, or not have spoken yet; rows of
 // it may be on their way into the database. So nothing is compared: a new epoch keeps all of them out.
-func promoted(s *app.PartitionState) bool {
+func promoted(s *shop.PartitionState) bool {
 	return s.Confirmed != "" && s.History != s.Confirmed && s.Followed != ""
 }
 
@@ -80,7 +80,7 @@ func promoted(s *app.PartitionState) bool {
 // marked as loaded, so it was lost. Sales are looked for at the first look, in a new history and after a suspicion, not
 // every time.
 func (d *Driver) missing(
-	ctx context.Context, partition int, s *app.PartitionState, rows []app.Witness,
+	ctx context.Context, partition int, s *shop.PartitionState, rows []shop.Witness,
 ) (why string, err error) {
 	lost, err := d.Redis.Lacks(ctx, partition, s.Epoch, rows)
 	if err != nil {
@@ -127,15 +127,15 @@ func (d *Driver) missingSale(ctx context.Context, partition int) (why string, er
 		return "", fmt.Errorf("look for loaded sales: %w", err)
 	}
 	for i, c := range counters {
-		if !c.Loaded && now < sales[i].ClosesAt.Add(app.RetireAfter) {
+		if !c.Loaded && now < sales[i].ClosesAt.Add(shop.RetireAfter) {
 			return fmt.Sprintf("sale %s was loaded and is not in Redis", sales[i].ID), nil
 		}
 	}
 	return "", nil
 }
 
-func refsOf(sales []app.Sale) []app.SaleRef {
-	refs := make([]app.SaleRef, len(sales))
+func refsOf(sales []shop.Sale) []shop.SaleRef {
+	refs := make([]shop.SaleRef, len(sales))
 	for i := range sales {
 		refs[i] = sales[i].Ref()
 	}

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"slices"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // pass is one recovery of a partition.
@@ -15,9 +15,9 @@ type pass struct {
 	partition int
 	claim     int64 // the epoch that the recovery will begin
 	found     finding
-	closedAt  app.Millis // Redis time
-	sales     []app.Sale // that were loaded
-	stuck     map[app.ID]string
+	closedAt  shop.Millis // Redis time
+	sales     []shop.Sale // that were loaded
+	stuck     map[shop.ID]string
 	report    Report
 }
 
@@ -32,9 +32,9 @@ type Report struct {
 
 // Problem is something that an operator has to settle.
 type Problem struct {
-	Sale  app.ID `json:"sale"`
-	Order app.ID `json:"order,omitzero"` // 0: the whole sale
-	Says  string `json:"says"`
+	Sale  shop.ID `json:"sale"`
+	Order shop.ID `json:"order,omitzero"` // 0: the whole sale
+	Says  string  `json:"says"`
 }
 
 func (r *Report) add(other Report) {
@@ -45,12 +45,12 @@ func (r *Report) add(other Report) {
 	r.Problems = append(r.Problems, other.Problems...)
 }
 
-func (p *pass) problem(sale, order app.ID, format string, args ...any) {
+func (p *pass) problem(sale, order shop.ID, format string, args ...any) {
 	p.report.Problems = append(p.report.Problems, Problem{sale, order, fmt.Sprintf(format, args...)})
 }
 
 // stop is problem for one that keeps the sale from going on.
-func (p *pass) stop(sale, order app.ID, format string, args ...any) {
+func (p *pass) stop(sale, order shop.ID, format string, args ...any) {
 	p.problem(sale, order, format, args...)
 	if p.stuck[sale] == "" {
 		p.stuck[sale] = "order " + order.String() + ": " + fmt.Sprintf(format, args...)
@@ -59,9 +59,9 @@ func (p *pass) stop(sale, order app.ID, format string, args ...any) {
 
 // pass recovers a partition whose lock the caller holds.
 func (d *Driver) pass(
-	ctx context.Context, partition int, h app.DatabaseHistory, found finding,
+	ctx context.Context, partition int, h shop.DatabaseHistory, found finding,
 ) (epoch int64, r Report, err error) {
-	p := &pass{Driver: d, partition: partition, found: found, stuck: make(map[app.ID]string)}
+	p := &pass{Driver: d, partition: partition, found: found, stuck: make(map[shop.ID]string)}
 	if err := p.run(ctx, h); err != nil {
 		return 0, p.report, err
 	}
@@ -80,7 +80,7 @@ func (d *Driver) pass(
 	return p.claim, p.report, nil
 }
 
-func (p *pass) run(ctx context.Context, h app.DatabaseHistory) (err error) {
+func (p *pass) run(ctx context.Context, h shop.DatabaseHistory) (err error) {
 	above := max(p.found.redis.Epoch, p.found.redis.Claim)
 	if p.claim, err = p.Sales.AdvanceEpoch(ctx, p.partition, above); err != nil {
 		return fmt.Errorf("advance epoch: %w", err)
@@ -121,7 +121,7 @@ func (p *pass) run(ctx context.Context, h app.DatabaseHistory) (err error) {
 	}
 	now, err := p.History.History(ctx)
 	if err == nil && (now.Server != h.Server || now.Generation != h.Generation) {
-		err = fmt.Errorf("%w: another history of the database began", app.ErrTransient)
+		err = fmt.Errorf("%w: another history of the database began", shop.ErrTransient)
 	}
 	if err != nil {
 		return err
@@ -135,8 +135,8 @@ func (p *pass) run(ctx context.Context, h app.DatabaseHistory) (err error) {
 }
 
 // eachPage reads all orders of a sale, the oldest first.
-func (p *pass) eachPage(ctx context.Context, sale *app.Sale, do func([]app.Order) error) error {
-	for after := app.ID(0); ; {
+func (p *pass) eachPage(ctx context.Context, sale *shop.Sale, do func([]shop.Order) error) error {
+	for after := shop.ID(0); ; {
 		page, err := p.Orders.OrdersOfSale(ctx, sale.ID, after, pageSize)
 		if err != nil {
 			return fmt.Errorf("read orders: %w", err)
@@ -149,14 +149,14 @@ func (p *pass) eachPage(ctx context.Context, sale *app.Sale, do func([]app.Order
 }
 
 // eachHolds walks through all holds of a sale in batches, and gives each hold once.
-func (p *pass) eachHolds(ctx context.Context, sale app.SaleRef, do func([]app.OpenHold) error) error {
-	seen := make(map[app.ID]bool) // a walk may meet a hold twice
+func (p *pass) eachHolds(ctx context.Context, sale shop.SaleRef, do func([]shop.OpenHold) error) error {
+	seen := make(map[shop.ID]bool) // a walk may meet a hold twice
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
 		holds, next, err := p.Inventory.Holds(ctx, sale, cursor)
 		if err != nil {
 			return fmt.Errorf("walk through holds: %w", err)
 		}
-		holds = slices.DeleteFunc(holds, func(h app.OpenHold) bool {
+		holds = slices.DeleteFunc(holds, func(h shop.OpenHold) bool {
 			met := seen[h.Order]
 			seen[h.Order] = true
 			return met
@@ -170,7 +170,7 @@ func (p *pass) eachHolds(ctx context.Context, sale app.SaleRef, do func([]app.Op
 }
 
 // eachSale does a step for each loaded sale.
-func (p *pass) eachSale(ctx context.Context, what string, step func(ctx context.Context, sale *app.Sale) error) error {
+func (p *pass) eachSale(ctx context.Context, what string, step func(ctx context.Context, sale *shop.Sale) error) error {
 	for i := range p.sales {
 		if err := step(ctx, &p.sales[i]); err != nil {
 			return fmt.Errorf("%s of sale %s: %w", what, p.sales[i].ID, err)

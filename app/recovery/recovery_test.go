@@ -6,56 +6,56 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // sightings is what the stores say of partition 0; whatever a pass would do ends with a panic.
 type sightings struct {
-	app.SaleStore
-	app.Inventory
+	SaleStore
+	Inventory
 	Redis
 	epoch, seq int64
-	redis      app.PartitionState
-	loaded     []app.Sale
-	absent     map[app.ID]bool
-	unknown    []app.Witness // to Redis
+	redis      shop.PartitionState
+	loaded     []shop.Sale
+	absent     map[shop.ID]bool
+	unknown    []shop.Witness // to Redis
 	confirmed  string
-	now        app.Millis
+	now        shop.Millis
 }
 
-func (s *sightings) Now(context.Context) (app.Millis, error) { return s.now, nil }
+func (s *sightings) Now(context.Context) (shop.Millis, error) { return s.now, nil }
 
 func (s *sightings) PartitionEpoch(context.Context, int) (epoch, seq int64, err error) {
 	return s.epoch, s.seq, nil
 }
 
-func (s *sightings) State(context.Context, int) (app.PartitionState, error) { return s.redis, nil }
+func (s *sightings) State(context.Context, int) (shop.PartitionState, error) { return s.redis, nil }
 
-func (s *sightings) Witnesses(context.Context, int) ([]app.Witness, error) { return nil, nil }
+func (s *sightings) Witnesses(context.Context, int) ([]shop.Witness, error) { return nil, nil }
 
-func (s *sightings) Lacks(context.Context, int, int64, []app.Witness) ([]app.Witness, error) {
+func (s *sightings) Lacks(context.Context, int, int64, []shop.Witness) ([]shop.Witness, error) {
 	return s.unknown, nil
 }
 
-func (s *sightings) Confirm(_ context.Context, _ int, state app.PartitionState) error {
+func (s *sightings) Confirm(_ context.Context, _ int, state shop.PartitionState) error {
 	s.confirmed = state.History
 	return nil
 }
 
 func (s *sightings) SetEpoch(int, int64) {}
 
-func (s *sightings) LoadedSales(context.Context, int) ([]app.Sale, error) { return s.loaded, nil }
+func (s *sightings) LoadedSales(context.Context, int) ([]shop.Sale, error) { return s.loaded, nil }
 
-func (s *sightings) Counters(_ context.Context, sales []app.SaleRef) ([]app.Counters, error) {
-	found := make([]app.Counters, len(sales))
+func (s *sightings) Counters(_ context.Context, sales []shop.SaleRef) ([]shop.Counters, error) {
+	found := make([]shop.Counters, len(sales))
 	for i, ref := range sales {
-		found[i] = app.Counters{Sale: ref.ID, Loaded: !s.absent[ref.ID]}
+		found[i] = shop.Counters{Sale: ref.ID, Loaded: !s.absent[ref.ID]}
 	}
 	return found, nil
 }
 
 // inUse is the history of a database that has lost nothing.
-var inUse = app.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 9}
+var inUse = shop.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 9}
 
 // I7, I8: a Redis that has lost anything that anybody knows of is never trusted: not with another epoch, not behind
 // the highest seq of a row or of this node, not without an order that was accepted, not without its stream, not without
@@ -63,9 +63,9 @@ var inUse = app.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 9}
 // history of the database began is recovered without its sales being restored.
 func TestLostWritesAreNoticed(t *testing.T) {
 	t.Parallel()
-	fine := app.PartitionState{
+	fine := shop.PartitionState{
 		Exists: true, Epoch: 4, Seq: 90, Seen: 80, History: "abc", Confirmed: "abc",
-		Database: app.RecordedHistory{Server: "b", Generation: 2, Beat: 8},
+		Database: shop.RecordedHistory{Server: "b", Generation: 2, Beat: 8},
 	}
 	for name, c := range map[string]struct {
 		change   func(s *sightings)
@@ -74,7 +74,7 @@ func TestLostWritesAreNoticed(t *testing.T) {
 	}{
 		"nothing lost":         {func(*sightings) {}, "", false},
 		"rows not yet written": {func(s *sightings) { s.redis.Seq = 95 }, "", false},
-		"everything lost":      {func(s *sightings) { s.redis = app.PartitionState{} }, "nothing of it", false},
+		"everything lost":      {func(s *sightings) { s.redis = shop.PartitionState{} }, "nothing of it", false},
 		"a restore was broken off": {func(s *sightings) {
 			s.redis.Recovering, s.redis.Lost = true, true
 		}, "did not finish", false},
@@ -82,12 +82,12 @@ func TestLostWritesAreNoticed(t *testing.T) {
 		"an older copy":               {func(s *sightings) { s.redis.Seq = 89 }, "seq 89", false},
 		"a copy from before":          {func(s *sightings) { s.redis.Epoch = 3 }, "epoch 3", false},
 		"of another database":         {func(s *sightings) { s.redis.Epoch = 5 }, "epoch 5", false},
-		"one sale lost":               {func(s *sightings) { s.absent = map[app.ID]bool{8: true} }, "sale 8", false},
+		"one sale lost":               {func(s *sightings) { s.absent = map[shop.ID]bool{8: true} }, "sale 8", false},
 		"one sale was let go": {func(s *sightings) {
-			s.absent, s.now = map[app.ID]bool{8: true}, app.Millis(0).Add(app.RetireAfter)
+			s.absent, s.now = map[shop.ID]bool{8: true}, shop.Millis(0).Add(shop.RetireAfter)
 		}, "", false},
 		"behind this node":    {func(s *sightings) { s.redis.Seen = 91 }, "has seen 91", false},
-		"caught up by others": {func(s *sightings) { s.unknown = []app.Witness{{Order: 55}} }, "order 55", false},
+		"caught up by others": {func(s *sightings) { s.unknown = []shop.Witness{{Order: 55}} }, "order 55", false},
 		"a replica was promoted": {func(s *sightings) {
 			s.redis.History, s.redis.Followed = "def", "abc"
 		}, "promoted", false},
@@ -104,7 +104,7 @@ func TestLostWritesAreNoticed(t *testing.T) {
 			s.redis.Database.Generation, s.redis.Seq = 1, 89
 		}, "seq 89", true},
 	} {
-		s := &sightings{epoch: 4, seq: 90, redis: fine, loaded: []app.Sale{{ID: 7}, {ID: 8}}}
+		s := &sightings{epoch: 4, seq: 90, redis: fine, loaded: []shop.Sale{{ID: 7}, {ID: 8}}}
 		c.change(s)
 		f, err := driverOf(s).look(t.Context(), 0, inUse)
 		if err != nil || f.epoch != 4 || (f.redisLost == "") != (c.says == "") ||
@@ -121,22 +121,22 @@ func driverOf(s *sightings) *Driver {
 // I8: which database has lost commits, and which was replaced and is not used.
 func TestLostHistoriesAreNoticed(t *testing.T) {
 	t.Parallel()
-	recorded := app.RecordedHistory{Server: "b", Generation: 2, Beat: 9, Replaced: []string{"a"}}
+	recorded := shop.RecordedHistory{Server: "b", Generation: 2, Beat: 9, Replaced: []string{"a"}}
 	for name, c := range map[string]struct {
-		database       app.DatabaseHistory
+		database       shop.DatabaseHistory
 		lost, replaced bool
 	}{
 		"the one in use":                       {inUse, false, false},
-		"later beats":                          {app.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 12}, false, false},
-		"a generation that is on its way":      {app.DatabaseHistory{Server: "c", Of: "c", Generation: 3}, false, false},
-		"a backup under the same name":         {app.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 8}, true, false},
-		"an older backup":                      {app.DatabaseHistory{Server: "b", Of: "b", Generation: 1, Beat: 90}, true, false},
-		"a replica of it":                      {app.DatabaseHistory{Server: "c", Of: "b", Generation: 2, Beat: 9}, true, false},
-		"a replica from before":                {app.DatabaseHistory{Server: "c", Of: "a", Generation: 1, Beat: 5}, true, false},
-		"the one before":                       {app.DatabaseHistory{Server: "a", Of: "a", Generation: 1, Beat: 99}, true, true},
-		"the one before, a replica since then": {app.DatabaseHistory{Server: "a", Of: "b", Generation: 2, Beat: 9}, true, false},
+		"later beats":                          {shop.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 12}, false, false},
+		"a generation that is on its way":      {shop.DatabaseHistory{Server: "c", Of: "c", Generation: 3}, false, false},
+		"a backup under the same name":         {shop.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 8}, true, false},
+		"an older backup":                      {shop.DatabaseHistory{Server: "b", Of: "b", Generation: 1, Beat: 90}, true, false},
+		"a replica of it":                      {shop.DatabaseHistory{Server: "c", Of: "b", Generation: 2, Beat: 9}, true, false},
+		"a replica from before":                {shop.DatabaseHistory{Server: "c", Of: "a", Generation: 1, Beat: 5}, true, false},
+		"the one before":                       {shop.DatabaseHistory{Server: "a", Of: "a", Generation: 1, Beat: 99}, true, true},
+		"the one before, a replica since then": {shop.DatabaseHistory{Server: "a", Of: "b", Generation: 2, Beat: 9}, true, false},
 	} {
-		all := []app.RecordedHistory{{Server: "b", Generation: 2, Beat: 7}, recorded}
+		all := []shop.RecordedHistory{{Server: "b", Generation: 2, Beat: 7}, recorded}
 		if lost := lostBy(c.database, all); lost != c.lost {
 			t.Errorf("%s: lost %v", name, lost)
 		}
@@ -152,7 +152,7 @@ func TestLostHistoriesAreNoticed(t *testing.T) {
 // A sale that goes missing later is looked for again once somebody suspects it.
 func TestSuspicionLooksForEverySaleAgain(t *testing.T) {
 	t.Parallel()
-	s := &sightings{epoch: 4, redis: app.PartitionState{Exists: true, Epoch: 4}, loaded: []app.Sale{{ID: 7}}}
+	s := &sightings{epoch: 4, redis: shop.PartitionState{Exists: true, Epoch: 4}, loaded: []shop.Sale{{ID: 7}}}
 	d := driverOf(s)
 	ask := func(want bool) {
 		t.Helper()
@@ -161,7 +161,7 @@ func TestSuspicionLooksForEverySaleAgain(t *testing.T) {
 		}
 	}
 	ask(false)
-	s.absent = map[app.ID]bool{7: true}
+	s.absent = map[shop.ID]bool{7: true}
 	ask(false) // all were seen once: not asked every time
 	d.Suspect(0)
 	ask(true)
@@ -171,8 +171,8 @@ func TestSuspicionLooksForEverySaleAgain(t *testing.T) {
 func TestNewHistoryIsConfirmedAfterALook(t *testing.T) {
 	t.Parallel()
 	s := &sightings{
-		epoch: 4, redis: app.PartitionState{Exists: true, Epoch: 4, History: "abc", Confirmed: "abc"},
-		loaded: []app.Sale{{ID: 7}},
+		epoch: 4, redis: shop.PartitionState{Exists: true, Epoch: 4, History: "abc", Confirmed: "abc"},
+		loaded: []shop.Sale{{ID: 7}},
 	}
 	d := driverOf(s)
 	check := func(want string) {
@@ -185,7 +185,7 @@ func TestNewHistoryIsConfirmedAfterALook(t *testing.T) {
 	s.redis.History = "def"
 	check("def")
 	s.redis.Confirmed = "def"
-	s.redis.History, s.absent = "ghi", map[app.ID]bool{7: true}
+	s.redis.History, s.absent = "ghi", map[shop.ID]bool{7: true}
 	if f, err := d.look(t.Context(), 0, inUse); err != nil || !strings.Contains(f.redisLost, "sale 7") {
 		t.Fatalf("lost because %q, %v; sale 7 is missing", f.redisLost, err)
 	}
@@ -193,28 +193,28 @@ func TestNewHistoryIsConfirmedAfterALook(t *testing.T) {
 
 // lostHouse is a sale whose rows are known to the database alone.
 type lostHouse struct {
-	app.SaleStore
-	app.OrderStore
-	app.Inventory
+	SaleStore
+	OrderStore
+	Inventory
 	Redis
-	rows    []app.Order
-	stamped []app.ID
-	since   app.Millis
+	rows    []shop.Order
+	stamped []shop.ID
+	since   shop.Millis
 }
 
-func (l *lostHouse) OrdersOfSale(context.Context, app.ID, app.ID, int) ([]app.Order, error) {
+func (l *lostHouse) OrdersOfSale(context.Context, shop.ID, shop.ID, int) ([]shop.Order, error) {
 	return l.rows, nil
 }
 
-func (l *lostHouse) Restore(context.Context, int64, app.SaleState) error       { return nil }
-func (l *lostHouse) StockActs(context.Context, app.ID) ([]app.StockAct, error) { return nil, nil }
-func (l *lostHouse) Schedule(context.Context, int, []app.Deadline) error       { return nil }
+func (l *lostHouse) Restore(context.Context, int64, shop.SaleState) error        { return nil }
+func (l *lostHouse) StockActs(context.Context, shop.ID) ([]shop.StockAct, error) { return nil, nil }
+func (l *lostHouse) Schedule(context.Context, int, []shop.Deadline) error        { return nil }
 
-func (l *lostHouse) Holds(context.Context, app.SaleRef, uint64) ([]app.OpenHold, uint64, error) {
+func (l *lostHouse) Holds(context.Context, shop.SaleRef, uint64) ([]shop.OpenHold, uint64, error) {
 	return nil, 0, nil
 }
 
-func (l *lostHouse) RestampSince(_ context.Context, ids []app.ID, since app.Millis) error {
+func (l *lostHouse) RestampSince(_ context.Context, ids []shop.ID, since shop.Millis) error {
 	l.stamped, l.since = append(l.stamped, ids...), since
 	return nil
 }
@@ -223,17 +223,17 @@ func (l *lostHouse) RestampSince(_ context.Context, ids []app.ID, since app.Mill
 // stamped anew that may not have been; of later states the rows say themselves what was published.
 func TestRestoreStampsNewRowsAnew(t *testing.T) {
 	t.Parallel()
-	house := &lostHouse{rows: []app.Order{
-		{ID: 1, User: 5, State: app.Pending, Rev: 1, ToldRev: 1},
-		{ID: 2, User: 6, State: app.Paid, Rev: 2, ToldRev: 2},
-		{ID: 3, User: 5, State: app.Refused, Rev: 1, ToldRev: 1},
-		{ID: 4, User: 7, State: app.Expired, Rev: 2, ToldRev: 1},
+	house := &lostHouse{rows: []shop.Order{
+		{ID: 1, User: 5, State: shop.Pending, Rev: 1, ToldRev: 1},
+		{ID: 2, User: 6, State: shop.Paid, Rev: 2, ToldRev: 2},
+		{ID: 3, User: 5, State: shop.Refused, Rev: 1, ToldRev: 1},
+		{ID: 4, User: 7, State: shop.Expired, Rev: 2, ToldRev: 1},
 	}}
 	p := &pass{Driver: &Driver{Redis: house, Inventory: house, Sales: house, Orders: house}}
-	if err := p.restore(t.Context(), &app.Sale{ID: 7, Initial: 9}, 4711); err != nil {
+	if err := p.restore(t.Context(), &shop.Sale{ID: 7, Initial: 9}, 4711); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(house.stamped, []app.ID{1, 3}) || house.since != 4711 {
+	if !slices.Equal(house.stamped, []shop.ID{1, 3}) || house.since != 4711 {
 		t.Errorf("stamped %v since %d, want 1 and 3 since 4711", house.stamped, house.since)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // restoreAll writes every loaded sale into Redis from its rows.
@@ -15,7 +15,7 @@ func (p *pass) restoreAll(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read until when rows were published: %w", err)
 	}
-	return p.eachSale(ctx, "restore", func(ctx context.Context, sale *app.Sale) error {
+	return p.eachSale(ctx, "restore", func(ctx context.Context, sale *shop.Sale) error {
 		return p.restore(ctx, sale, publishedUntil)
 	})
 }
@@ -23,15 +23,15 @@ func (p *pass) restoreAll(ctx context.Context) error {
 // restore writes a sale into Redis from its rows, deadlines included. Held, sold and withdrawn units are summed from
 // the very rows that become the holds: a row that changes later keeps its hold until its effects find it. All tickets
 // count as settled: whatever had no row is gone or was written again.
-func (p *pass) restore(ctx context.Context, sale *app.Sale, publishedUntil app.Millis) error {
+func (p *pass) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop.Millis) error {
 	// None is settled any more under the old epoch, and none is decided before the partition is open again: they are
 	// those that sale.Withdrawn has.
 	acts, err := p.Sales.StockActs(ctx, sale.ID)
 	if err != nil {
 		return fmt.Errorf("read withdrawals: %w", err)
 	}
-	state := app.SaleState{Sale: sale, Withdrawn: sale.Withdrawn, Acts: acts}
-	err = p.eachPage(ctx, sale, func(page []app.Order) error {
+	state := shop.SaleState{Sale: sale, Withdrawn: sale.Withdrawn, Acts: acts}
+	err = p.eachPage(ctx, sale, func(page []shop.Order) error {
 		enter(&state, page)
 		return p.restamp(ctx, page, publishedUntil)
 	})
@@ -56,24 +56,24 @@ func (p *pass) restore(ctx context.Context, sale *app.Sale, publishedUntil app.M
 
 // keepHolds keeps what Redis has of orders without a row, by their buyers' records: the sale is stuck until an operator
 // has settled them.
-func (p *pass) keepHolds(ctx context.Context, s *app.SaleState) error {
-	known := make(map[app.ID]bool, len(s.Orders))
+func (p *pass) keepHolds(ctx context.Context, s *shop.SaleState) error {
+	known := make(map[shop.ID]bool, len(s.Orders))
 	for i := range s.Orders {
 		known[s.Orders[i].ID] = true
 	}
-	return p.eachHolds(ctx, s.Sale.Ref(), func(holds []app.OpenHold) error {
+	return p.eachHolds(ctx, s.Sale.Ref(), func(holds []shop.OpenHold) error {
 		for _, h := range holds {
 			if known[h.Order] {
 				continue
 			}
 			e, err := p.Redis.Record(ctx, s.Sale.Ref(), h.Order)
-			if errors.Is(err, app.ErrNoRow) {
+			if errors.Is(err, shop.ErrNoRow) {
 				continue // its row has left the sale with it
 			}
 			if err != nil {
 				return err
 			}
-			enter(s, []app.Order{e.Row()})
+			enter(s, []shop.Order{e.Row()})
 			p.stop(s.Sale.ID, h.Order, "it holds %d units and has no row", h.Qty)
 			s.Stuck = p.stuck[s.Sale.ID]
 		}
@@ -82,13 +82,13 @@ func (p *pass) keepHolds(ctx context.Context, s *app.SaleState) error {
 }
 
 // enter counts the units of orders as their rows say, and keeps the orders.
-func enter(s *app.SaleState, orders []app.Order) {
+func enter(s *shop.SaleState, orders []shop.Order) {
 	for i := range orders {
 		o := &orders[i]
 		s.Tickets = max(s.Tickets, o.Ticket)
 		switch units := int64(o.Qty); {
 		case !o.HoldsUnits():
-		case o.State == app.Refunded:
+		case o.State == shop.Refunded:
 			s.Withdrawn += units
 		case o.State.Sold():
 			s.Sold += units
@@ -99,11 +99,11 @@ func enter(s *app.SaleState, orders []app.Order) {
 	s.Orders = append(s.Orders, orders...)
 }
 
-func deadlines(s *app.SaleState) []app.Deadline {
-	var due []app.Deadline
+func deadlines(s *shop.SaleState) []shop.Deadline {
+	var due []shop.Deadline
 	for i := range s.Orders {
-		if o := &s.Orders[i]; o.State == app.Pending {
-			due = append(due, app.Deadline{Order: o.ID, PayBy: o.PayBy})
+		if o := &s.Orders[i]; o.State == shop.Pending {
+			due = append(due, shop.Deadline{Order: o.ID, PayBy: o.PayBy})
 		}
 	}
 	return due
@@ -112,8 +112,8 @@ func deadlines(s *app.SaleState) []app.Deadline {
 // restamp makes the changes of those rows as new as now whose first state may not have been published: until its entry
 // is acknowledged nobody knows, and the entries are gone with what Redis has lost. With the new epoch every node reads
 // what has changed, and whoever is away finds it. Whoever heard it knows it by its rev.
-func (p *pass) restamp(ctx context.Context, rows []app.Order, since app.Millis) error {
-	var ids []app.ID
+func (p *pass) restamp(ctx context.Context, rows []shop.Order, since shop.Millis) error {
+	var ids []shop.ID
 	for i := range rows {
 		if rows[i].Rev == 1 {
 			ids = append(ids, rows[i].ID)

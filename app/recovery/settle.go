@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // Settlement is what an operator decides about an order of which nothing proves what became of it.
@@ -21,7 +22,7 @@ const (
 
 // Settle does what an operator has decided about an order, and recovers its partition, so that the sale goes on if it
 // was the last one. WrongState: the decision does not fit the order. NotFound: neither store knows it.
-func (d *Driver) Settle(ctx context.Context, order app.ID, how Settlement) (Report, error) {
+func (d *Driver) Settle(ctx context.Context, order shop.ID, how Settlement) (Report, error) {
 	if _, err := d.workOnHistory(ctx); err != nil {
 		return Report{}, err
 	}
@@ -33,11 +34,11 @@ func (d *Driver) Settle(ctx context.Context, order app.ID, how Settlement) (Repo
 	case err == nil && how == SettleEnd:
 		err = d.endRow(ctx, &row)
 	case err == nil:
-		err = app.Fail(app.WrongState, "the order has a row already: it is "+string(row.State))
-	case errors.Is(err, app.ErrNoRow) && how != SettleRefund:
+		err = shop.Fail(shop.WrongState, "the order has a row already: it is "+string(row.State))
+	case errors.Is(err, shop.ErrNoRow) && how != SettleRefund:
 		sale, err = d.writeRow(ctx, order, how)
-	case errors.Is(err, app.ErrNoRow):
-		err = app.Fail(app.WrongState, "the order has no row: write it first")
+	case errors.Is(err, shop.ErrNoRow):
+		err = shop.Fail(shop.WrongState, "the order has no row: write it first")
 	}
 	if err != nil {
 		return Report{}, err
@@ -46,41 +47,41 @@ func (d *Driver) Settle(ctx context.Context, order app.ID, how Settlement) (Repo
 }
 
 // refund enters the refund of a sold order: the gateway knows by its number whether it was sent before (I6).
-func (d *Driver) refund(ctx context.Context, row *app.Order) error {
+func (d *Driver) refund(ctx context.Context, row *shop.Order) error {
 	now, err := d.now(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = d.Refunds.DecideRefund(ctx, app.RefundDecision{Order: row.ID, Yes: true, At: now})
-	if errors.Is(err, app.ErrNoRow) {
-		return app.Fail(app.WrongState, "an order that is "+string(row.State)+" cannot be refunded")
+	_, err = d.Refunds.DecideRefund(ctx, payment.RefundDecision{Order: row.ID, Yes: true, At: now})
+	if errors.Is(err, shop.ErrNoRow) {
+		return shop.Fail(shop.WrongState, "an order that is "+string(row.State)+" cannot be refunded")
 	}
 	return err
 }
 
 // endRow ends a pending order, or takes the number of a hold that an ended order has again, after which its units go
 // back as those of any order that has ended (app.Reconciler).
-func (d *Driver) endRow(ctx context.Context, row *app.Order) error {
-	if row.State == app.Pending {
+func (d *Driver) endRow(ctx context.Context, row *shop.Order) error {
+	if row.State == shop.Pending {
 		now, err := d.now(ctx)
 		if err != nil {
 			return err
 		}
-		_, err = d.Payments.EndTraded(ctx, []app.ID{row.ID}, app.Cancelled, now)
+		_, err = d.Payments.EndTraded(ctx, []shop.ID{row.ID}, shop.Cancelled, now)
 		return err
 	}
-	evidence, _, err := d.Redis.Evidence(ctx, row.Ref(), []app.Order{*row})
+	evidence, _, err := d.Redis.Evidence(ctx, row.Ref(), []shop.Order{*row})
 	if err != nil {
 		return err
 	}
 	if hold := evidence[0].Hold; hold == nil || !row.LacksRevival(*hold) {
-		return app.Fail(app.WrongState, "an order that is "+string(row.State)+" needs no end")
+		return shop.Fail(shop.WrongState, "an order that is "+string(row.State)+" needs no end")
 	}
 	return d.raiseHold(ctx, row, evidence[0].Hold.Hold)
 }
 
 // raiseHold gives a row the number of its hold in Redis. Only a hold of that number is sold, withdrawn or returned.
-func (d *Driver) raiseHold(ctx context.Context, row *app.Order, hold int64) error {
+func (d *Driver) raiseHold(ctx context.Context, row *shop.Order, hold int64) error {
 	for row.Hold < hold {
 		claimed, err := d.Orders.ClaimHold(ctx, row.ID, row.State)
 		if err != nil {
@@ -93,7 +94,7 @@ func (d *Driver) raiseHold(ctx context.Context, row *app.Order, hold int64) erro
 
 // writeRow writes the row of an order that only Redis knows: by its buyer's record, and by its dead letter or else at
 // the price of the sale and without an address.
-func (d *Driver) writeRow(ctx context.Context, order app.ID, how Settlement) (sale app.SaleRef, err error) {
+func (d *Driver) writeRow(ctx context.Context, order shop.ID, how Settlement) (sale shop.SaleRef, err error) {
 	for p := range d.Partitions {
 		sales, err := d.Sales.LoadedSales(ctx, p)
 		if err != nil {
@@ -101,7 +102,7 @@ func (d *Driver) writeRow(ctx context.Context, order app.ID, how Settlement) (sa
 		}
 		for i := range sales {
 			e, err := d.Redis.Record(ctx, sales[i].Ref(), order)
-			if errors.Is(err, app.ErrNoRow) {
+			if errors.Is(err, shop.ErrNoRow) {
 				continue
 			}
 			if err != nil {
@@ -110,10 +111,10 @@ func (d *Driver) writeRow(ctx context.Context, order app.ID, how Settlement) (sa
 			return sales[i].Ref(), d.writeRecord(ctx, &sales[i], e, how)
 		}
 	}
-	return sale, app.Fail(app.NotFound, "neither the database nor Redis knows order "+order.String())
+	return sale, shop.Fail(shop.NotFound, "neither the database nor Redis knows order "+order.String())
 }
 
-func (d *Driver) writeRecord(ctx context.Context, sale *app.Sale, e app.Entry, how Settlement) error {
+func (d *Driver) writeRecord(ctx context.Context, sale *shop.Sale, e shop.Entry, how Settlement) error {
 	now, err := d.now(ctx)
 	if err != nil {
 		return err
@@ -135,12 +136,12 @@ func (d *Driver) writeRecord(ctx context.Context, sale *app.Sale, e app.Entry, h
 	row := e.Row()
 	row.ProductName, row.PayBy = sale.Product.Name, now.Add(d.PayWindow)
 	if how == SettleEnd {
-		row.State, row.Reason, row.CancelledAt = app.Cancelled, app.ReasonRecovered, now
+		row.State, row.Reason, row.CancelledAt = shop.Cancelled, shop.ReasonRecovered, now
 	}
-	_, err = d.Orders.InsertLost(ctx, sale.Epoch, []app.NewOrder{row}, d.watch(now))
-	if errors.Is(err, app.ErrPermanent) && how == SettleEnd { // its texts, or its key, cannot be stored
+	_, err = d.Orders.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, d.watch(now))
+	if errors.Is(err, shop.ErrPermanent) && how == SettleEnd { // its texts, or its key, cannot be stored
 		row.Address, row.Key, row.ContentHash, row.ProductName = nil, "", "", ""
-		_, err = d.Orders.InsertLost(ctx, sale.Epoch, []app.NewOrder{row}, d.watch(now))
+		_, err = d.Orders.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, d.watch(now))
 	}
 	if err != nil {
 		return fmt.Errorf("write order %s: %w", e.Order, err)
@@ -153,12 +154,12 @@ func (d *Driver) writeRecord(ctx context.Context, sale *app.Sale, e app.Entry, h
 }
 
 // letterOf is the dead letter that a recovery has made of the entry of an order; without ID if there is none.
-func (d *Driver) letterOf(ctx context.Context, order app.ID) (app.DeadLetter, error) {
+func (d *Driver) letterOf(ctx context.Context, order shop.ID) (shop.DeadLetter, error) {
 	letters, err := d.Redis.DeadLetters(ctx)
 	for _, letter := range letters {
 		if letter.Order == order && letter.Reason == reasonSetAside {
 			return letter, nil
 		}
 	}
-	return app.DeadLetter{}, err
+	return shop.DeadLetter{}, err
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // write writes the rows that entries of the stream lack, the oldest first: pending ones with the hold and the deadline
@@ -14,12 +14,12 @@ import (
 // compare writes off. No row is refused: an entry that does not fit becomes a dead letter, and its hold is kept. The
 // rows are published afterwards, as any state that was not (app.Reconciler).
 func (p *pass) write(ctx context.Context) error {
-	return p.Redis.Leftover(ctx, p.partition, func(entries []app.Entry) error {
+	return p.Redis.Leftover(ctx, p.partition, func(entries []shop.Entry) error {
 		missing, err := p.withoutRow(ctx, entries)
 		if err != nil {
 			return err
 		}
-		bySale := make(map[app.ID][]app.Entry)
+		bySale := make(map[shop.ID][]shop.Entry)
 		for _, e := range missing {
 			bySale[e.Sale] = append(bySale[e.Sale], e)
 		}
@@ -33,8 +33,8 @@ func (p *pass) write(ctx context.Context) error {
 }
 
 // withoutRow are the entries that have none. One that cannot be read is left to the consumer.
-func (p *pass) withoutRow(ctx context.Context, entries []app.Entry) ([]app.Entry, error) {
-	ids := make([]app.ID, 0, len(entries))
+func (p *pass) withoutRow(ctx context.Context, entries []shop.Entry) ([]shop.Entry, error) {
+	ids := make([]shop.ID, 0, len(entries))
 	for i := range entries {
 		if entries[i].Bad == nil {
 			ids = append(ids, entries[i].Order)
@@ -44,11 +44,11 @@ func (p *pass) withoutRow(ctx context.Context, entries []app.Entry) ([]app.Entry
 	if err != nil {
 		return nil, fmt.Errorf("read rows: %w", err)
 	}
-	written := make(map[app.ID]bool, len(rows))
+	written := make(map[shop.ID]bool, len(rows))
 	for i := range rows {
 		written[rows[i].ID] = true
 	}
-	var missing []app.Entry
+	var missing []shop.Entry
 	for _, e := range entries {
 		if e.Bad == nil && !written[e.Order] {
 			missing = append(missing, e)
@@ -58,13 +58,13 @@ func (p *pass) withoutRow(ctx context.Context, entries []app.Entry) ([]app.Entry
 }
 
 // writeSome writes rows of one sale.
-func (p *pass) writeSome(ctx context.Context, entries []app.Entry) error {
-	rows := make([]app.NewOrder, len(entries))
+func (p *pass) writeSome(ctx context.Context, entries []shop.Entry) error {
+	rows := make([]shop.NewOrder, len(entries))
 	for i := range entries {
 		rows[i] = entries[i].Row()
 		rows[i].ProductName = p.productOf(entries[i].Sale)
 	}
-	sale := app.SaleRef{ID: entries[0].Sale, Partition: p.partition}
+	sale := shop.SaleRef{ID: entries[0].Sale, Partition: p.partition}
 	evidence, loaded, err := p.Redis.Evidence(ctx, sale, rows)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (p *pass) writeSome(ctx context.Context, entries []app.Entry) error {
 		case e.Hold != nil:
 			o.Hold = e.Hold.Hold
 		case loaded && p.found.redisLost == "":
-			o.State, o.Reason, o.CancelledAt = app.Cancelled, app.ReasonRecovered, p.closedAt
+			o.State, o.Reason, o.CancelledAt = shop.Cancelled, shop.ReasonRecovered, p.closedAt
 		}
 	}
 	return p.insert(ctx, entries, rows)
@@ -87,8 +87,8 @@ func (p *pass) writeSome(ctx context.Context, entries []app.Entry) error {
 
 // insert halves what cannot be written until the entry that does not fit stands alone. Where Redis alone has lost
 // writes, no payment was opened of an order without a row.
-func (p *pass) insert(ctx context.Context, entries []app.Entry, rows []app.NewOrder) error {
-	var watch *app.MoneyWatch
+func (p *pass) insert(ctx context.Context, entries []shop.Entry, rows []shop.NewOrder) error {
+	var watch *shop.MoneyWatch
 	if p.found.database {
 		watch = p.watch(p.closedAt)
 	}
@@ -101,7 +101,7 @@ func (p *pass) insert(ctx context.Context, entries []app.Entry, rows []app.NewOr
 			}
 		}
 		return nil
-	case !errors.Is(err, app.ErrScarce) && !errors.Is(err, app.ErrPermanent):
+	case !errors.Is(err, shop.ErrScarce) && !errors.Is(err, shop.ErrPermanent):
 		return err
 	case len(rows) == 1:
 		return p.setAside(ctx, &entries[0], err)
@@ -113,7 +113,7 @@ func (p *pass) insert(ctx context.Context, entries []app.Entry, rows []app.NewOr
 	return p.insert(ctx, entries[half:], rows[half:])
 }
 
-func (p *pass) setAside(ctx context.Context, e *app.Entry, why error) error {
+func (p *pass) setAside(ctx context.Context, e *shop.Entry, why error) error {
 	written, err := p.Redis.SetAside(ctx, p.claim, e, reasonSetAside)
 	if err != nil {
 		return fmt.Errorf("set the entry of order %s aside: %w", e.Order, err)
@@ -129,7 +129,7 @@ func (p *pass) setAside(ctx context.Context, e *app.Entry, why error) error {
 // reasonSetAside is why an entry is a dead letter that a recovery could not write.
 const reasonSetAside = "recovery"
 
-func (p *pass) productOf(sale app.ID) string {
+func (p *pass) productOf(sale shop.ID) string {
 	for i := range p.sales {
 		if p.sales[i].ID == sale {
 			return p.sales[i].Product.Name

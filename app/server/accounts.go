@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"time"
 
-	"stampede/app"
 	"stampede/app/account"
+	"stampede/app/admission"
+	"stampede/app/privacy"
+	"stampede/app/shop"
 )
 
 // composeAccounts connects what people do with their accounts.
@@ -27,15 +29,15 @@ const forgetEvery = time.Hour
 
 // forgetOldAccounts removes what nobody activated, and log ins, links and revocations that have ended.
 func (p *parts) forgetOldAccounts(ctx context.Context) error {
-	return app.Repeat(ctx, forgetEvery, "forget what counts no more of accounts", func(ctx context.Context) error {
+	return shop.Repeat(ctx, forgetEvery, "forget what counts no more of accounts", func(ctx context.Context) error {
 		return p.stores.db.PurgeAccounts(ctx, p.clock.Now())
 	})
 }
 
 // personalData is what people may ask about what is kept of them.
-func (p *parts) personalData() *app.PersonalData {
+func (p *parts) personalData() *privacy.PersonalData {
 	db := p.stores.db
-	return &app.PersonalData{
+	return &privacy.PersonalData{
 		Users: db, Devices: db, Addresses: db, Orders: p.ports.orders, Refunds: p.ports.refunds, Erasures: db,
 		Now: p.clock.Now, Proves: p.accounts.Prove,
 	}
@@ -43,10 +45,10 @@ func (p *parts) personalData() *app.PersonalData {
 
 // passes derives the key of passes from the signing secret, which all nodes share. Keys are domain-separated: a pass
 // cannot be replayed as a token.
-func (c *Config) passes() (*app.Passes, error) {
+func (c *Config) passes() (*admission.Passes, error) {
 	key, err := hkdf.Key(sha256.New, []byte(c.JWTSecret), nil, "stampede passes", sha256.Size)
 	if err != nil {
 		return nil, fmt.Errorf("derive the key of passes: %w", err)
 	}
-	return app.NewPasses(key), nil
+	return admission.NewPasses(key), nil
 }

@@ -3,27 +3,29 @@ package server
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"stampede/app"
+	"stampede/app/archive"
+	"stampede/app/backoffice"
+	"stampede/app/recovery"
 )
 
 // composeAfterwards connects what operators, and buyers, do after a sale, and gives the shop its desks for it.
 func (p *parts) composeAfterwards(c *Config) {
 	db, storePorts := p.stores.db, &p.ports
-	p.shop.ShippingDesk = &app.ShippingDesk{
+	p.shop.ShippingDesk = &backoffice.ShippingDesk{
 		Inventory: storePorts.inventory, Orders: storePorts.orders, Shipments: storePorts.shipments, Effects: p.effects,
 		Journal: p.shop.Journal, FinishAfter: c.FinishAfter,
 	}
-	p.finisher = &app.Finisher{
+	p.finisher = &backoffice.Finisher{
 		Inventory: storePorts.inventory, Orders: storePorts.orders, Shipments: storePorts.shipments, Effects: p.effects,
 		Mail: p.mails.orderMail, Queue: p.mails.stream,
 	}
-	p.shop.SearchDesk = &app.SearchDesk{Search: p.stores.shows(), Users: db, Devices: db, Blocks: db, Clock: p.clock}
-	p.shop.ReportDesk = &app.ReportDesk{
+	p.shop.SearchDesk = &backoffice.SearchDesk{Search: p.stores.shows(), Users: db, Devices: db, Blocks: db, Clock: p.clock}
+	p.shop.ReportDesk = &backoffice.ReportDesk{
 		Sums: p.stores.shows(), Figures: p.inventory, Clock: p.clock,
-		Auditor: &app.Auditor{Inventory: storePorts.inventory, Orders: storePorts.orders, Sales: storePorts.sales},
+		Auditor: &recovery.Auditor{Inventory: storePorts.inventory, Orders: storePorts.orders, Sales: storePorts.sales},
 	}
-	p.shop.Leftovers = &app.Leftovers{
-		Letters: &app.DeadLetters{
+	p.shop.Leftovers = &backoffice.Leftovers{
+		Letters: &recovery.DeadLetters{
 			Box: p.inventory, Inventory: storePorts.inventory, Orders: storePorts.orders, Sales: storePorts.sales, Effects: p.effects,
 			PayWindow: c.PayWindow, Journal: p.shop.Journal,
 		},
@@ -33,10 +35,10 @@ func (p *parts) composeAfterwards(c *Config) {
 
 // composeArchive makes what moves orders of long ago to the archive.
 func (p *parts) composeArchive(c *Config, registry *prometheus.Registry) {
-	p.archivist = &app.Archivist{
+	p.archivist = &archive.Archivist{
 		Store: p.ports.archive, Streams: p.inventory, ArchiveAfter: c.ArchiveAfter, PersonalAfter: c.PersonalAfter,
 	}
-	p.shop.ArchiveDesk = &app.ArchiveDesk{Archivist: p.archivist, Journal: p.shop.Journal}
+	p.shop.ArchiveDesk = &archive.ArchiveDesk{Archivist: p.archivist, Journal: p.shop.Journal}
 	counts := &p.archivist.Counts
 	counter(registry, "stampede_archived_orders_total", "Orders that this node moved to the archive.", counts.Moved.Load)
 	counter(registry, "stampede_blanked_orders_total",

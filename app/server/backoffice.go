@@ -5,7 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/payment"
 	"stampede/app/webhook"
 	"stampede/streams"
 )
@@ -15,8 +16,8 @@ const webhookGroup = "webhook"
 
 // backOffice is what follows a payment: refunds, and what the shop's back office hears.
 type backOffice struct {
-	refunder *app.Refunder // nil: there is no gateway to give money back through
-	poster   *app.OutboxSender
+	refunder *payment.Refunder // nil: there is no gateway to give money back through
+	poster   *outbox.OutboxSender
 	paid     *streams.PaidStream
 	webhook  *webhook.Sender // nil: nobody is called
 	delivery *streams.Deliverer
@@ -25,17 +26,17 @@ type backOffice struct {
 // composeOutbox connects what follows a payment, and gives the shop its desk.
 func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	s := p.stores
-	p.shop.RefundDesk = &app.RefundDesk{
-		Policy: app.RefundPolicy(c.RefundPolicy), Inventory: p.ports.inventory, Orders: p.ports.orders,
+	p.shop.RefundDesk = &payment.RefundDesk{
+		Policy: payment.RefundPolicy(c.RefundPolicy), Inventory: p.ports.inventory, Orders: p.ports.orders,
 		Refunds: p.ports.refunds, Effects: p.effects, Journal: p.shop.Journal,
 	}
-	p.shop.Reposter = &app.Reposter{Outbox: p.ports.outbox, Journal: p.shop.Journal}
+	p.shop.Reposter = &outbox.Reposter{Outbox: p.ports.outbox, Journal: p.shop.Journal}
 	b := &p.office
-	b.poster = &app.OutboxSender{Outbox: p.ports.outbox, Stream: p.ports.paid, Inventory: p.ports.inventory}
+	b.poster = &outbox.OutboxSender{Outbox: p.ports.outbox, Stream: p.ports.paid, Inventory: p.ports.inventory}
 	gauge(registry, "stampede_postings_waiting",
 		"Paid and refunded orders that the back office's stream does not have yet.", b.poster.Waiting)
 	if p.shop.TakesPayments() {
-		b.refunder = &app.Refunder{
+		b.refunder = &payment.Refunder{
 			Gateway: p.ports.gateway, Refunds: p.ports.refunds, Orders: p.ports.orders, Inventory: p.ports.inventory,
 			Effects: p.effects,
 		}
@@ -80,11 +81,11 @@ func showDeliveries(registry *prometheus.Registry, d *streams.Deliverer, name, h
 }
 
 // showRefunds shows what waits for people or for the gateway.
-func showRefunds(registry *prometheus.Registry, r *app.Refunder) {
-	for state, count := range map[app.RefundState]func(app.RefundBacklog) int64{
-		app.RefundAsked: func(b app.RefundBacklog) int64 { return b.Asked },
-		app.RefundOpen:  func(b app.RefundBacklog) int64 { return b.Open },
-		app.RefundStuck: func(b app.RefundBacklog) int64 { return b.Stuck },
+func showRefunds(registry *prometheus.Registry, r *payment.Refunder) {
+	for state, count := range map[payment.RefundState]func(payment.RefundBacklog) int64{
+		payment.RefundAsked: func(b payment.RefundBacklog) int64 { return b.Asked },
+		payment.RefundOpen:  func(b payment.RefundBacklog) int64 { return b.Open },
+		payment.RefundStuck: func(b payment.RefundBacklog) int64 { return b.Stuck },
 	} {
 		gauge(registry, "stampede_refunds", "Refunds that wait: asked and stuck ones for people, open ones for the gateway.",
 			func() int64 { return count(r.Backlog()) }, "state", string(state))

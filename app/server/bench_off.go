@@ -3,7 +3,7 @@
 package server
 
 import (
-	"stampede/app"
+	"stampede/app/order"
 	"stampede/streams"
 )
 
@@ -11,7 +11,7 @@ import (
 
 func armBench(map[string]string) {}
 
-func (p *parts) decider() app.Gate { return p.gate }
+func (p *parts) decider() order.Gate { return p.gate }
 
 func (p *parts) consumers(partition int) []*streams.Consumer {
 	o := streams.ConsumerOptions{Workers: p.workers}

@@ -5,7 +5,7 @@ package server
 import (
 	"fmt"
 
-	"stampede/app"
+	"stampede/app/order"
 	"stampede/streams"
 )
 
@@ -22,7 +22,7 @@ func armBench(vars map[string]string) {
 	delete(vars, "BENCH_SIMPLE")
 }
 
-func (p *parts) decider() app.Gate {
+func (p *parts) decider() order.Gate {
 	if simple {
 		return streams.NewSingleGate(p.inventory)
 	}

@@ -10,17 +10,18 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"stampede/app"
+	"stampede/app/board"
 	"stampede/app/limits"
+	"stampede/app/shop"
 	"stampede/streams"
 )
 
 // liveBoard is what this node says of itself, and shows to operators.
 type liveBoard struct {
-	tally *app.Tallies
-	press *app.PressClock
-	sales *app.SaleCounts
-	feed  *app.BoardFeed
+	tally *board.Tallies
+	press *board.PressClock
+	sales *board.SaleCounts
+	feed  *board.BoardFeed
 
 	openTrades atomic.Int64 // as a node that sweeps has counted last
 }
@@ -28,8 +29,8 @@ type liveBoard struct {
 // composeBoard connects the live board, and shows its counts as metrics.
 func (p *parts) composeBoard(c *Config, version string, counted *streams.Metrics, registry *prometheus.Registry) {
 	b := &p.board
-	b.feed = &app.BoardFeed{
-		Reader: &app.BoardReader{Store: p.inventory, Catalogue: p.catalogue, Inventory: p.inventory, Now: p.clock.Now},
+	b.feed = &board.BoardFeed{
+		Reader: &board.BoardReader{Store: p.inventory, Catalogue: p.catalogue, Inventory: p.inventory, Now: p.clock.Now},
 		Store:  p.inventory, Audience: p.hub, Sample: p.sampler(c, version, counted),
 	}
 	all := &b.tally.All
@@ -53,7 +54,7 @@ func (p *parts) composeBoard(c *Config, version string, counted *streams.Metrics
 }
 
 // firstTold counts how long an order took whose number was minted here.
-func (p *parts) firstTold(order, sale app.ID) {
+func (p *parts) firstTold(order, sale shop.ID) {
 	if age, ours := p.lease.Age(order); ours {
 		if !p.catalogue.IsHidden(sale) {
 			p.board.press.Observe(age)
@@ -63,16 +64,16 @@ func (p *parts) firstTold(order, sale app.ID) {
 }
 
 // mayBuy bounds how often somebody may press Buy, and counts who is too quick.
-func (p *parts) mayBuy(user app.ID, addr netip.Addr, sale app.ID) error {
+func (p *parts) mayBuy(user shop.ID, addr netip.Addr, sale shop.ID) error {
 	err := p.limits.Take(limits.Buy, user, addr)
 	if err != nil {
-		p.turnAway(sale, app.LayerPace, err)
+		p.turnAway(sale, shop.LayerPace, err)
 	}
 	return err
 }
 
 // turnAway counts a press that does not come to the checkout.
-func (p *parts) turnAway(sale app.ID, layer app.Layer, err error) {
+func (p *parts) turnAway(sale shop.ID, layer shop.Layer, err error) {
 	p.board.tally.Of(sale).TurnAway(err)
 	p.board.sales.TurnAway(sale, layer, err)
 }
@@ -80,14 +81,14 @@ func (p *parts) turnAway(sale app.ID, layer app.Layer, err error) {
 // sampler answers how this node is and what it has done.
 func (p *parts) sampler(
 	c *Config, version string, counted *streams.Metrics,
-) func() (app.NodeFigures, app.PaymentFigures, app.Flow) {
+) func() (board.NodeFigures, board.PaymentFigures, board.Flow) {
 	began, roles, all := time.Now(), c.Roles.names(), &p.board.tally.All
 	busy, looked := cpuTime(), time.Now()
-	return func() (app.NodeFigures, app.PaymentFigures, app.Flow) {
-		n := app.NodeFigures{
+	return func() (board.NodeFigures, board.PaymentFigures, board.Flow) {
+		n := board.NodeFigures{
 			ID: p.lease.Node(), Name: nodeName(p.lease), Version: version, Roles: roles,
 			UpS: int64(time.Since(began).Seconds()), Heap: heapBytes(), DatabaseMS: p.catalogue.Age().Milliseconds(),
-			Leases: []app.Lease{{
+			Leases: []board.Lease{{
 				Of: "node " + strconv.Itoa(p.lease.Node()), Until: p.clock.Now().Add(time.Until(p.lease.Until())),
 			}},
 		}
@@ -98,7 +99,7 @@ func (p *parts) sampler(
 			n.CPU = float64((spent-busy)*100/over) / 100
 		}
 		busy, looked = spent, now
-		f := app.Flow{
+		f := board.Flow{
 			Buys: all.Pressed(), Reserved: all.Reserved(), Hidden: p.fulfiller.Hidden(),
 			Errors: loggedErrors.Load(), Refused: all.Refused(), Press: p.board.press.Counts(),
 		}
@@ -108,7 +109,7 @@ func (p *parts) sampler(
 }
 
 // paymentFigures are those that this node knows: it looks for them while it sweeps.
-func (p *parts) paymentFigures() (f app.PaymentFigures) {
+func (p *parts) paymentFigures() (f board.PaymentFigures) {
 	if p.money.closer != nil {
 		f.InDoubt = int64(p.money.closer.Waiting())
 	}
@@ -121,7 +122,7 @@ func (p *parts) paymentFigures() (f app.PaymentFigures) {
 
 // countTrades counts the payments that are open, for the board.
 func (p *parts) countTrades(ctx context.Context) error {
-	return app.Repeat(ctx, app.PointEvery, "count open payments", func(ctx context.Context) error {
+	return shop.Repeat(ctx, board.PointEvery, "count open payments", func(ctx context.Context) error {
 		n, err := p.stores.db.OpenTrades(ctx)
 		if err == nil {
 			p.board.openTrades.Store(n)
@@ -138,7 +139,7 @@ func heapBytes() int64 {
 }
 
 // pressCollector shows how long it takes from press to order.
-type pressCollector struct{ clock *app.PressClock }
+type pressCollector struct{ clock *board.PressClock }
 
 var pressDesc = prometheus.NewDesc("stampede_press_to_order_seconds",
 	"From the press of Buy until the order was told to a buyer on a socket of the same node.", nil, nil)

@@ -14,13 +14,23 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/valyala/fasthttp"
 
-	"stampede/app"
 	"stampede/app/account"
+	"stampede/app/admission"
 	"stampede/app/api"
+	"stampede/app/archive"
+	"stampede/app/backoffice"
+	"stampede/app/board"
+	"stampede/app/catalog"
 	"stampede/app/demo"
+	"stampede/app/journal"
 	"stampede/app/limits"
+	"stampede/app/order"
+	"stampede/app/outbox"
+	"stampede/app/payment"
 	"stampede/app/recovery"
+	"stampede/app/shop"
 	"stampede/app/store"
+	"stampede/app/trace"
 	"stampede/app/trace/export"
 	"stampede/frontend"
 	"stampede/realtime"
@@ -39,29 +49,29 @@ type parts struct {
 	shop      *services
 	limits    *limits.Limiter
 
-	clock      *app.Clock
-	catalogue  *app.Catalogue
-	warmer     *app.Warmer
-	told       *app.Told
-	effects    *app.Effects
-	watermark  *app.ToldWatermark
-	fulfiller  *app.Fulfiller
-	expirer    *app.Expirer
-	reconciler *app.Reconciler
+	clock      *shop.Clock
+	catalogue  *catalog.Catalogue
+	warmer     *catalog.Warmer
+	told       *order.Told
+	effects    *order.Effects
+	watermark  *order.ToldWatermark
+	fulfiller  *order.Fulfiller
+	expirer    *order.Expirer
+	reconciler *recovery.Reconciler
 	recovery   *recovery.Driver
-	ticker     *app.Ticker
-	soldOut    *app.SoldOutFlags
-	phases     *app.PhaseWatcher
-	passDesk   *app.PassDesk
-	switches   *app.Switchboard
+	ticker     *catalog.Ticker
+	soldOut    *order.SoldOutFlags
+	phases     *catalog.PhaseWatcher
+	passDesk   *admission.PassDesk
+	switches   *backoffice.Switchboard
 	money      money
 	office     backOffice
 	mails      mails
-	finisher   *app.Finisher
-	archivist  *app.Archivist
+	finisher   *backoffice.Finisher
+	archivist  *archive.Archivist
 	accounts   *account.Accounts
 	board      liveBoard
-	tracer     *app.Tracer     // nil: no buy is traced
+	tracer     *trace.Tracer    // nil: no buy is traced
 	traces     *export.Exporter // of the tracer
 	asked      storeMetrics
 	keeper     *demo.Keeper // nil: the schedule is not kept rolling
@@ -72,37 +82,37 @@ type parts struct {
 // shop is what routes and sockets ask for: the flows themselves, side by side.
 type services struct {
 	*account.Issuer
-	blocks *app.BlockList
-	*app.Storefront
-	*app.OrderReader
-	*app.Checkout
-	*app.PassDesk
-	*app.Expirer
-	*app.Cashier
-	*app.RefundDesk
-	*app.ShippingDesk
-	*app.SearchDesk
-	*app.Leftovers
-	*app.ReportDesk
-	*app.AddressBook
-	*app.Journal
-	*app.SaleDesk
-	*app.BlockDesk
-	*app.SwitchDesk
-	*app.UserService
-	*app.ArchiveDesk
-	*app.Reposter
-	*app.DailyReconciliation
+	blocks *backoffice.BlockList
+	*catalog.Storefront
+	*order.OrderReader
+	*order.Checkout
+	*admission.PassDesk
+	*order.Expirer
+	*payment.Cashier
+	*payment.RefundDesk
+	*backoffice.ShippingDesk
+	*backoffice.SearchDesk
+	*backoffice.Leftovers
+	*backoffice.ReportDesk
+	*account.AddressBook
+	*journal.Journal
+	*backoffice.SaleDesk
+	*backoffice.BlockDesk
+	*backoffice.SwitchDesk
+	*backoffice.UserService
+	*archive.ArchiveDesk
+	*outbox.Reposter
+	*payment.DailyReconciliation
 }
 
 // Verify is that of the issuer, except that who is blocked is forbidden everything.
-func (s *services) Verify(token string) (app.Identity, error) {
+func (s *services) Verify(token string) (shop.Identity, error) {
 	who, err := s.Issuer.Verify(token)
 	switch {
 	case err != nil:
 		return who, err
 	case s.blocks.User(who.User):
-		return app.Identity{}, app.Fail(app.Forbidden, "this account is blocked")
+		return shop.Identity{}, shop.Fail(shop.Forbidden, "this account is blocked")
 	}
 	return who, nil
 }
@@ -114,19 +124,19 @@ func (s *services) isOperator(token string) bool {
 }
 
 // blocked reports whether the user, or who is at the address, is kept out.
-func (s *services) blocked(user app.ID, addr netip.Addr) bool {
+func (s *services) blocked(user shop.ID, addr netip.Addr) bool {
 	return s.blocks.User(user) || s.blocks.Address(addr)
 }
 
 // compose connects the parts. Ports point from the flows outward: streams and realtime meet only here.
 func compose(
-	c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, issuer *account.Issuer, blocks *app.BlockList,
+	c *Config, s *stores, lease *store.NodeLease, clock *shop.Clock, issuer *account.Issuer, blocks *backoffice.BlockList,
 	version string, registry *prometheus.Registry,
 ) (*parts, error) {
 	p := &parts{stores: s, lease: lease, clock: clock, stale: make(chan int, c.Partitions)}
-	p.board.tally, p.board.press = &app.Tallies{}, &app.PressClock{}
+	p.board.tally, p.board.press = &board.Tallies{}, &board.PressClock{}
 	p.tracer = c.tracer()
-	p.board.sales = &app.SaleCounts{
+	p.board.sales = &board.SaleCounts{
 		Process: strconv.Itoa(lease.Node()) + ":" + strconv.FormatInt(time.Now().UnixMilli(), 10), Now: clock.Now,
 	}
 	metrics := streams.NewMetrics()
@@ -153,59 +163,59 @@ func compose(
 	p.office.paid = streams.NewPaidStream(s.client)
 	p.ports = newPorts(s.db, inventory, p.office.paid, gateway)
 
-	p.shop = &services{Issuer: issuer, blocks: blocks, Journal: &app.Journal{Store: p.ports.acts}}
+	p.shop = &services{Issuer: issuer, blocks: blocks, Journal: &journal.Journal{Store: p.ports.acts}}
 	windows := limits.NewWindows(s.client, c.Window)
 	p.limits = limits.NewLimiter(c.classes(), windows)
 	counter(registry, "stampede_http_counted_alone_total",
 		"HTTP requests that this node counted by itself, because Redis did not answer.", windows.CountedAlone)
-	p.switches = &app.Switchboard{Kept: s.db, Clock: p.clock}
-	p.shop.SwitchDesk = &app.SwitchDesk{Journal: p.shop.Journal, Kept: s.db}
+	p.switches = &backoffice.Switchboard{Kept: s.db, Clock: p.clock}
+	p.shop.SwitchDesk = &backoffice.SwitchDesk{Journal: p.shop.Journal, Kept: s.db}
 	p.hub = realtime.NewHub(realtime.Options{
 		Shop: p.shop, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db,
 		Chains: inventory, Standing: p.switches.Standing, Metrics: registry, MaxClients: c.MaxConns,
 		MaxPerUser: c.UserConns, OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst, Blocked: p.shop.blocked,
 		MayBuy: p.mayBuy, Admit: p.limits.Take, FirstTold: p.firstTold, Tracer: p.tracer,
-		BoardHistory: func(ctx context.Context) []app.BoardPoint { return p.board.feed.Points(ctx) },
+		BoardHistory: func(ctx context.Context) []board.BoardPoint { return p.board.feed.Points(ctx) },
 	})
 	blocks.Store, blocks.OnChange = s.db, p.hub.CloseBlocked
 
-	p.catalogue = app.NewCatalogue(s.db, newIDFilter, c.TimeZone.Location)
+	p.catalogue = catalog.NewCatalogue(s.db, newIDFilter, c.TimeZone.Location)
 	p.board.tally.IsHidden = p.catalogue.IsHidden
-	p.catalogue.Least = func() app.Challenge { return p.switches.Now().LeastChallenge }
+	p.catalogue.Least = func() shop.Challenge { return p.switches.Now().LeastChallenge }
 	p.switches.Say, p.switches.OnChange = p.hub.Say, p.catalogue.Forget
-	p.warmer = &app.Warmer{
+	p.warmer = &catalog.Warmer{
 		Catalogue: p.catalogue, Sales: p.ports.sales, Inventory: p.ports.inventory, Clock: p.clock, OnLost: p.onLost,
 	}
-	p.told = &app.Told{Orders: p.ports.orders}
-	p.effects = &app.Effects{
+	p.told = &order.Told{Orders: p.ports.orders}
+	p.effects = &order.Effects{
 		Inventory: p.ports.inventory, Notifier: p.ports.notifier, Orders: p.ports.orders, Told: p.told,
 	}
-	p.watermark = &app.ToldWatermark{
+	p.watermark = &order.ToldWatermark{
 		Partitions: c.Partitions, Inventory: p.ports.inventory, Orders: s.db, Sales: p.ports.sales,
 	}
-	p.soldOut = app.NewSoldOutFlags(inventory)
+	p.soldOut = order.NewSoldOutFlags(inventory)
 	p.gate.TurnsAway = p.soldOut.TurnsAway
 	counter(registry, "stampede_soldout_turned_away_total",
 		"Buys answered sold_out by a flag of this node, without Redis.", p.soldOut.Turned)
-	p.ticker = &app.Ticker{
+	p.ticker = &catalog.Ticker{
 		Node: nodeName(lease), Catalogue: p.catalogue, Inventory: inventory, Audience: p.hub, Clock: p.clock,
 		Every: p.switches.TickEvery,
 	}
-	storefront := &app.Storefront{
+	storefront := &catalog.Storefront{
 		Catalogue: p.catalogue, Warmer: p.warmer, Inventory: p.ports.inventory, Clock: p.clock, Ticker: p.ticker,
 	}
-	reader := &app.OrderReader{Catalogue: p.catalogue, Inventory: p.ports.inventory, Orders: p.ports.orders}
-	p.phases = &app.PhaseWatcher{
+	reader := &order.OrderReader{Catalogue: p.catalogue, Inventory: p.ports.inventory, Orders: p.ports.orders}
+	p.phases = &catalog.PhaseWatcher{
 		Catalogue: p.catalogue, Inventory: inventory, Storefront: storefront, Audience: p.hub, Clock: p.clock,
 	}
-	p.fulfiller = &app.Fulfiller{
+	p.fulfiller = &order.Fulfiller{
 		Catalogue: p.catalogue, Inventory: p.ports.inventory, Orders: p.ports.orders, Effects: p.effects,
 		PayWindow: c.PayWindow, Tracer: p.tracer,
 	}
-	p.expirer = &app.Expirer{
+	p.expirer = &order.Expirer{
 		Inventory: p.ports.inventory, Orders: p.ports.orders, Effects: p.effects, Reader: reader,
 	}
-	p.reconciler = &app.Reconciler{
+	p.reconciler = &recovery.Reconciler{
 		Partitions: c.Partitions, Inventory: p.ports.inventory, Orders: p.ports.orders, Sales: p.ports.sales,
 		Effects: p.effects,
 	}
@@ -215,13 +225,13 @@ func compose(
 		"How often this node has set the counters of a sale to the sums of its holds; each time there was a defect before.",
 		p.reconciler.Corrected)
 	p.shop.Storefront, p.shop.OrderReader, p.shop.Expirer = storefront, reader, p.expirer
-	p.shop.BlockDesk = &app.BlockDesk{Store: s.db, Journal: p.shop.Journal, Time: p.clock.Now}
-	p.shop.SaleDesk = &app.SaleDesk{
+	p.shop.BlockDesk = &backoffice.BlockDesk{Store: s.db, Journal: p.shop.Journal, Time: p.clock.Now}
+	p.shop.SaleDesk = &backoffice.SaleDesk{
 		Journal: p.shop.Journal, Store: p.ports.editor, Sales: p.ports.sales, Redis: p.ports.keeper,
 		Inventory: p.ports.inventory, Load: p.warmer.Ensure,
 		Guest: (&account.Guests{Issuer: issuer, Mint: lease.Mint}).Bound,
 	}
-	p.shop.AddressBook = &app.AddressBook{Store: s.db, Mint: lease.Mint}
+	p.shop.AddressBook = &account.AddressBook{Store: s.db, Mint: lease.Mint}
 	p.composeMoney(c, registry)
 	p.composeRecovery(c, registry)
 	p.composeOutbox(c, registry)
@@ -232,16 +242,16 @@ func compose(
 	registerReplica(registry, p.stores.replica)
 	p.composeArchive(c, registry)
 	p.composeAccounts(c, issuer)
-	p.shop.UserService = &app.UserService{Users: s.db, Devices: s.db, Data: p.personalData(), Journal: p.shop.Journal}
+	p.shop.UserService = &backoffice.UserService{Users: s.db, Devices: s.db, Data: p.personalData(), Journal: p.shop.Journal}
 	passes, err := c.passes()
 	if err != nil {
 		return nil, err
 	}
-	p.passDesk = &app.PassDesk{
+	p.passDesk = &admission.PassDesk{
 		Catalogue: p.catalogue, Clock: p.clock, Passes: passes, Captcha: p.accounts.Captchas, Settings: s.db,
 	}
 	p.shop.PassDesk = p.passDesk
-	p.shop.Checkout = &app.Checkout{
+	p.shop.Checkout = &order.Checkout{
 		Catalogue: p.catalogue, Passes: passes, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer,
 		Inventory: p.ports.inventory, Orders: p.ports.orders, Clock: p.clock, Mint: lease.Mint,
 		Tallies: p.board.tally, Counts: p.board.sales,
@@ -262,7 +272,7 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 	registry.MustRegister(metrics)
 	desk := p.catalogueDesk(c)
 	o := api.Options{
-		Catalogue: desk, Pictures: app.NewPictures(p.stores.db),
+		Catalogue: desk, Pictures: backoffice.NewPictures(p.stores.db),
 		Readiness: checklist(desk, p.stores, p.inventory, p.ports.gateway, c).Readiness,
 		Shop:      p.shop, Accounts: p.accounts, Data: p.personalData(), Mount: p.hub.Mount, Page: builtPage(),
 		AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,
@@ -271,12 +281,12 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
 		Admit:      p.limits.TakeHTTP, MayBuy: p.mayBuy, Tracer: p.tracer,
 		Board: p.board.feed.History,
-		NoBuy: func(sale app.ID, err error) { p.turnAway(sale, app.LayerNode, err) },
+		NoBuy: func(sale shop.ID, err error) { p.turnAway(sale, shop.LayerNode, err) },
 	}
 	if c.GuestLogin {
 		guests := &account.Guests{Issuer: p.shop.Issuer, Mint: p.lease.Mint}
 		o.Guest = func(bearer string) (any, error) {
-			if _, err := p.shop.Verify(bearer); errors.Is(err, &app.Error{Code: app.Forbidden}) {
+			if _, err := p.shop.Verify(bearer); errors.Is(err, &shop.Error{Code: shop.Forbidden}) {
 				return nil, err // a new token would be of no use either
 			}
 			return guests.Enter(bearer)

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"time"
 
-	"stampede/app"
+	"stampede/app/archive"
 )
 
 // Config is everything that can be set, each field by one environment variable: env names it after the prefix, does
@@ -159,10 +159,10 @@ func (c *Config) check() []Problem {
 	p.lasts("RETURN_WITHIN", c.ReturnWithin, 0, 10*time.Minute)
 	const most = 50 * 365 * 24 * time.Hour
 	if c.ArchiveAfter != 0 {
-		p.lasts("ARCHIVE_AFTER", c.ArchiveAfter, app.RefundWindow, most)
+		p.lasts("ARCHIVE_AFTER", c.ArchiveAfter, archive.RefundWindow, most)
 	}
 	if c.PersonalAfter != 0 {
-		p.lasts("PERSONAL_DATA_AFTER", c.PersonalAfter, app.BlankLeast, most)
+		p.lasts("PERSONAL_DATA_AFTER", c.PersonalAfter, archive.BlankLeast, most)
 	}
 	c.checkAlipay(&p)
 	if c.LogFormat != "text" && c.LogFormat != "json" {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"stampede/app"
 	"stampede/app/alipay"
+	"stampede/app/ports"
 )
 
 // keyVariables name the variable of each key that the adapter reads.
@@ -20,7 +20,7 @@ var keyVariables = map[string]string{
 }
 
 // gateway makes the payment gateway of the configuration; nil when nothing can be paid.
-func (c *Config) gateway() (app.Gateway, error) {
+func (c *Config) gateway() (ports.Gateway, error) {
 	if c.AlipayAppID == "" {
 		return nil, nil
 	}

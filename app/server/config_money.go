@@ -3,7 +3,7 @@ package server
 import (
 	"time"
 
-	"stampede/app"
+	"stampede/app/payment"
 )
 
 // How long parcels may be under way.
@@ -14,8 +14,8 @@ const (
 
 // checkMoney looks at what follows a payment.
 func (c *Config) checkMoney(p *problems) {
-	switch app.RefundPolicy(c.RefundPolicy) {
-	case app.RefundAuto, app.RefundByOperator:
+	switch payment.RefundPolicy(c.RefundPolicy) {
+	case payment.RefundAuto, payment.RefundByOperator:
 	default:
 		p.add("REFUND_POLICY", "is "+quote(c.RefundPolicy)+": want auto or operator")
 	}

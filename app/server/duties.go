@@ -9,7 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/privacy"
+	"stampede/app/shop"
 	"stampede/streams"
 )
 
@@ -44,7 +46,7 @@ func (d *duties) start(name string, run func(ctx context.Context) error) {
 				pause = firstRestart
 			}
 			slog.Error("a duty ended; starting it again", "duty", name, "err", err, "pause", pause)
-			app.Sleep(d.ctx, pause)
+			shop.Sleep(d.ctx, pause)
 			pause = min(2*pause, lastRestart)
 		}
 	})
@@ -96,8 +98,8 @@ func (p *parts) startDuties(d *duties, c *Config) {
 	if c.Roles.Sweeper {
 		d.start("reconciler", p.reconciler.Run)
 		d.start("told watermark", p.watermark.Run)
-		d.start("acts on sales", (&app.SaleFinisher{Partitions: c.Partitions, Desk: p.shop.SaleDesk}).Run)
-		d.start("eraser", (&app.Eraser{Erasures: p.stores.db, Now: p.clock.Now}).Run)
+		d.start("acts on sales", (&backoffice.SaleFinisher{Partitions: c.Partitions, Desk: p.shop.SaleDesk}).Run)
+		d.start("eraser", (&privacy.Eraser{Erasures: p.stores.db, Now: p.clock.Now}).Run)
 		d.start("finisher", p.finisher.Run)
 		d.start("archive", p.archivist.Run)
 		d.start("old accounts", p.forgetOldAccounts)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // forwardEvery is how often the embedded Redis, whose keys do not expire by themselves, is told how time passes.
@@ -120,7 +120,7 @@ func startRedis(f folder, address string) (*embeddedRedis, error) {
 
 // run lets time pass in the embedded Redis until ctx ends.
 func (e *embeddedRedis) run(ctx context.Context) error {
-	for last := time.Now(); app.Sleep(ctx, forwardEvery); {
+	for last := time.Now(); shop.Sleep(ctx, forwardEvery); {
 		now := time.Now()
 		e.mini.FastForward(now.Sub(last))
 		last = now

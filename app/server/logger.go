@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // The Redis library remarks on every connection that fails. Whoever made the call reports that, so its remarks
@@ -53,7 +53,7 @@ func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
 		}
 		return true
 	})
-	for _, id := range app.LogIDs(ctx, err) {
+	for _, id := range shop.LogIDs(ctx, err) {
 		if !said[id.Key] {
 			r.AddAttrs(id)
 		}

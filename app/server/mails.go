@@ -5,8 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"stampede/app"
 	"stampede/app/mail"
+	"stampede/app/outbox"
 	"stampede/streams"
 )
 
@@ -17,7 +17,7 @@ type mails struct {
 	delivery  *streams.Deliverer
 	orders    *streams.Deliverer // e-mails about orders
 	hangUp    func()             // ends what is kept open to the mail server
-	orderMail *app.OrderMail
+	orderMail *outbox.OrderMail
 }
 
 // composeMails connects the e-mails: whoever writes one hands it to the stream, a worker sends it.
@@ -33,7 +33,7 @@ func (p *parts) composeMails(c *Config, registry *prometheus.Registry) error {
 	s, m := p.stores, &p.mails
 	m.stream, m.folder, m.hangUp = streams.NewMailStream(s.client), folder, hangUp
 	m.delivery = streams.NewMailDeliverer(s.client, s.blocking, nodeName(p.lease), deliver)
-	m.orderMail = &app.OrderMail{Users: s.db, Mailer: m.stream, Now: p.clock.Now}
+	m.orderMail = &outbox.OrderMail{Users: s.db, Mailer: m.stream, Now: p.clock.Now}
 	m.orders = streams.NewPaidDeliverer(s.client, s.blocking, streams.OrderMailGroup, nodeName(p.lease),
 		m.orderMail.Deliver)
 	showDeliveries(registry, m.delivery, "stampede_mails_total",

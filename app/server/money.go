@@ -7,31 +7,32 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
 
-	"stampede/app"
 	"stampede/app/limits"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // money is what goes on about payments that were opened; nil where nothing can be paid.
 type money struct {
-	closer *app.TradeCloser
-	watch  *app.PayReconciler
+	closer *payment.TradeCloser
+	watch  *payment.PayReconciler
 }
 
 // composeMoney connects the cashier, and has the expirer ask it about orders whose payment was opened.
 func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
-	cashier := &app.Cashier{
+	cashier := &payment.Cashier{
 		Gateway: p.ports.gateway, Inventory: p.ports.inventory, Orders: p.ports.orders, Sales: p.ports.sales,
-		Payments: p.ports.payments, Refunds: p.ports.refunds, Effects: p.effects, Margin: app.TradeMargin(c.PayWindow),
-		MayCall: func(user app.ID) error { return p.limits.Take(limits.QR, user, netip.Addr{}) },
+		Payments: p.ports.payments, Refunds: p.ports.refunds, Effects: p.effects, Margin: payment.TradeMargin(c.PayWindow),
+		MayCall: func(user shop.ID) error { return p.limits.Take(limits.QR, user, netip.Addr{}) },
 	}
 	p.shop.Cashier = cashier
-	p.shop.DailyReconciliation = &app.DailyReconciliation{
+	p.shop.DailyReconciliation = &payment.DailyReconciliation{
 		Store: p.stores.db, Gateway: p.ports.gateway, Zone: c.TimeZone.Location,
 	}
 	if !cashier.TakesPayments() {
 		return
 	}
-	p.money = money{closer: app.NewTradeCloser(cashier), watch: newPayWatch(cashier, c.AlipayQueryRate)}
+	p.money = money{closer: payment.NewTradeCloser(cashier), watch: newPayWatch(cashier, c.AlipayQueryRate)}
 	p.expirer.Closer = p.money.closer
 	counts := cashier.Counts()
 	for _, c := range []struct {
@@ -61,8 +62,8 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 const payWatchFull = 25
 
 // newPayWatch makes the duty that asks about open payments, at most perSecond times a second.
-func newPayWatch(cashier *app.Cashier, perSecond int) *app.PayReconciler {
-	watch := &app.PayReconciler{Cashier: cashier, Pace: rate.NewLimiter(rate.Limit(perSecond), max(1, perSecond/10))}
+func newPayWatch(cashier *payment.Cashier, perSecond int) *payment.PayReconciler {
+	watch := &payment.PayReconciler{Cashier: cashier, Pace: rate.NewLimiter(rate.Limit(perSecond), max(1, perSecond/10))}
 	if perSecond < payWatchFull {
 		watch.AtOnce = max(1, perSecond*5)
 	}

@@ -1,7 +1,11 @@
 package server
 
 import (
-	"stampede/app"
+	"stampede/app/archive"
+	"stampede/app/backoffice"
+	"stampede/app/order"
+	"stampede/app/outbox"
+	"stampede/app/ports"
 	"stampede/app/recovery"
 	"stampede/app/store"
 	"stampede/streams"
@@ -10,24 +14,24 @@ import (
 // ports are Redis, the database and the gateway as the flows see them. A build for the crash suite puts faults in
 // between (crash_on.go).
 type storePorts struct {
-	inventory app.Inventory
-	notifier  app.Notifier
+	inventory ports.Inventory
+	notifier  order.Notifier
 	recovery  recovery.Redis
-	acts      app.ActStore
-	orders    app.OrderStore
-	sales     app.SaleStore
-	editor    app.SaleEditor
-	keeper    app.SaleKeeper
-	payments  app.PaymentStore
-	refunds   app.RefundStore
-	shipments app.ShipmentStore
-	outbox    app.OutboxStore
-	archive   app.ArchiveStore
-	paid      app.OutboxStream
-	gateway   app.Gateway // nil: nothing can be paid
+	acts      ports.ActStore
+	orders    ports.OrderStore
+	sales     ports.SaleStore
+	editor    backoffice.SaleEditor
+	keeper    backoffice.SaleKeeper
+	payments  ports.PaymentStore
+	refunds   ports.RefundStore
+	shipments backoffice.ShipmentStore
+	outbox    outbox.OutboxStore
+	archive   archive.ArchiveStore
+	paid      outbox.OutboxStream
+	gateway   ports.Gateway // nil: nothing can be paid
 }
 
-func newPorts(db *store.Store, redis *streams.Inventory, paid *streams.PaidStream, gateway app.Gateway) storePorts {
+func newPorts(db *store.Store, redis *streams.Inventory, paid *streams.PaidStream, gateway ports.Gateway) storePorts {
 	return withFaults(storePorts{
 		inventory: redis, notifier: redis, recovery: redis, keeper: redis, paid: paid, gateway: gateway,
 		acts: db, orders: db, sales: db, editor: db, payments: db, refunds: db, shipments: db, outbox: db, archive: db,

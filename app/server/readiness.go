@@ -7,15 +7,17 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/ports"
+	"stampede/app/shop"
 	"stampede/streams"
 )
 
 // checklist says whether a sale can open.
 func checklist(
-	desk *app.CatalogueDesk, s *stores, inventory *streams.Inventory, gateway app.Gateway, c *Config,
-) *app.Checklist {
-	return &app.Checklist{
+	desk *backoffice.CatalogueDesk, s *stores, inventory *streams.Inventory, gateway ports.Gateway, c *Config,
+) *backoffice.Checklist {
+	return &backoffice.Checklist{
 		Desk: desk, Inventory: inventory, Redis: inventory, Sales: s.db, Gateway: gateway, Backlog: c.Backlog,
 		Around: &surroundings{Inventory: inventory, stores: s, config: c},
 	}
@@ -29,7 +31,7 @@ type surroundings struct {
 }
 
 // DatabaseTime is the database's clock.
-func (s *surroundings) DatabaseTime(ctx context.Context) (app.Millis, error) {
+func (s *surroundings) DatabaseTime(ctx context.Context) (shop.Millis, error) {
 	return s.stores.db.Time(ctx)
 }
 
@@ -40,10 +42,10 @@ func (s *surroundings) Mail(ctx context.Context) (server bool, dead int64, err e
 }
 
 // Durability names what is weaker than the promises need, and where only one copy of something is.
-func (s *surroundings) Durability(ctx context.Context) ([]app.Check, error) {
+func (s *surroundings) Durability(ctx context.Context) ([]backoffice.Check, error) {
 	if s.config.Embedded() {
-		return []app.Check{{
-			State: app.CheckWarn, Code: app.FoundEmbedded, Do: "Use Redis and MySQL for a real sale",
+		return []backoffice.Check{{
+			State: backoffice.CheckWarn, Code: backoffice.FoundEmbedded, Do: "Use Redis and MySQL for a real sale",
 			Says: "embedded stores are for trying out: a crash loses reservations without a row",
 		}}, nil
 	}
@@ -51,7 +53,7 @@ func (s *surroundings) Durability(ctx context.Context) ([]app.Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []app.Check
+	var found []backoffice.Check
 	for _, w := range weak {
 		found = append(found, w.setting.Check(w.Store, w.Refused))
 	}
@@ -60,14 +62,14 @@ func (s *surroundings) Durability(ctx context.Context) ([]app.Check, error) {
 }
 
 // copies checks what would remain after the loss of a disk: the log and the replicas of Redis, the binary log of MySQL.
-func (s *surroundings) copies(ctx context.Context) ([]app.Check, error) {
-	var found []app.Check
+func (s *surroundings) copies(ctx context.Context) ([]backoffice.Check, error) {
+	var found []backoffice.Check
 	err := s.stores.eachServer(ctx, func(ctx context.Context, name string, server *redis.Client) error {
 		of, err := copiesOf(ctx, name, server)
 		found = append(found, of...)
 		if err != nil && name != oneServer { // the others of the cluster are looked at all the same
-			found = append(found, app.Check{
-				State: app.CheckFail, Code: app.FoundUnread, Of: app.Facts{"what": name},
+			found = append(found, backoffice.Check{
+				State: backoffice.CheckFail, Code: backoffice.FoundUnread, Of: backoffice.Facts{"what": name},
 				Says: name + " cannot be read right now",
 				Do:   "Bring it back with its disk; stampede checkconfig names the partitions of each primary",
 			})
@@ -80,8 +82,8 @@ func (s *surroundings) copies(ctx context.Context) ([]app.Check, error) {
 	}
 	restorable, err := s.stores.db.Restorable(ctx)
 	if err == nil && !restorable {
-		found = append(found, app.Check{
-			State: app.CheckWarn, Code: app.FoundNoBinaryLog, Do: "Set log_bin, and back up the log with the data",
+		found = append(found, backoffice.Check{
+			State: backoffice.CheckWarn, Code: backoffice.FoundNoBinaryLog, Do: "Set log_bin, and back up the log with the data",
 			Says: "MySQL keeps no binary log: a backup can be restored to its own instant only",
 		})
 	}
@@ -89,7 +91,7 @@ func (s *surroundings) copies(ctx context.Context) ([]app.Check, error) {
 }
 
 // copiesOf looks at one server of Redis.
-func copiesOf(ctx context.Context, name string, server *redis.Client) (found []app.Check, err error) {
+func copiesOf(ctx context.Context, name string, server *redis.Client) (found []backoffice.Check, err error) {
 	text, err := server.Info(ctx, "persistence", "replication").Result()
 	if err != nil {
 		return nil, err
@@ -100,20 +102,20 @@ func copiesOf(ctx context.Context, name string, server *redis.Client) (found []a
 		info[name] = value
 	}
 	if status := info["aof_last_write_status"]; status != "" && status != "ok" {
-		found = append(found, app.Check{
-			State: app.CheckFail, Code: app.FoundLogNotWritten,
+		found = append(found, backoffice.Check{
+			State: backoffice.CheckFail, Code: backoffice.FoundLogNotWritten,
 			Says: name + ": the last write of its log failed", Do: "See whether its disk is full",
 		})
 	}
 	if info["aof_last_bgrewrite_status"] == "err" || info["rdb_last_bgsave_status"] == "err" {
-		found = append(found, app.Check{
-			State: app.CheckWarn, Code: app.FoundLogNotRewritten,
+		found = append(found, backoffice.Check{
+			State: backoffice.CheckWarn, Code: backoffice.FoundLogNotRewritten,
 			Says: name + ": its last rewrite failed, so its log grows", Do: "See whether its disk is full",
 		})
 	}
 	if info["role"] != "slave" && info["connected_slaves"] == "0" {
-		found = append(found, app.Check{
-			State: app.CheckWarn, Code: app.FoundNoReplica, Do: "Give Redis a replica, and keep its disk in the backup",
+		found = append(found, backoffice.Check{
+			State: backoffice.CheckWarn, Code: backoffice.FoundNoReplica, Do: "Give Redis a replica, and keep its disk in the backup",
 			Says: name + " has no replica: with its disk, reservations without a row would be lost",
 		})
 	}

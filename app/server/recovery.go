@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"stampede/app"
+	"stampede/app/payment"
 	"stampede/app/recovery"
 	"stampede/app/store"
 )
@@ -50,7 +50,7 @@ func newDriver(c *Config, db *store.Store, p storePorts) *recovery.Driver {
 	return &recovery.Driver{
 		Partitions: c.Partitions, History: db, Redis: p.recovery, Inventory: p.inventory,
 		Orders: p.orders, Sales: p.sales, Refunds: p.refunds, Payments: p.payments, TakesPayments: p.gateway != nil,
-		PayWindow: c.PayWindow, Margin: app.TradeMargin(c.PayWindow), Spread: watchSpread,
+		PayWindow: c.PayWindow, Margin: payment.TradeMargin(c.PayWindow), Spread: watchSpread,
 		Each: 2 * time.Second / time.Duration(max(1, c.AlipayQueryRate)),
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/streams"
 )
@@ -75,7 +75,7 @@ func TestNodeOnCluster(t *testing.T) {
 	plain := redis.NewClient(options)
 	defer plain.Close()
 	err = streams.Reach(ctx, plain)
-	if !errors.Is(err, app.ErrMisconfigured) || !strings.Contains(err.Error(), "redis-cluster://") {
+	if !errors.Is(err, shop.ErrMisconfigured) || !strings.Contains(err.Error(), "redis-cluster://") {
 		t.Errorf("one node under a plain address: %v", err)
 	}
 	alone, err := OpenTools(ctx, environ(cluster.Primaries[1].URL))
@@ -99,7 +99,7 @@ func TestClusterAddressOfOneServer(t *testing.T) {
 	s.connect(redisAddress{redis.UniversalOptions{IsClusterMode: true, Addrs: []string{options.Addr}}}, 2)
 	t.Cleanup(func() { _ = s.close() })
 	err = s.ping(kit.Context(t))
-	if !errors.Is(err, app.ErrMisconfigured) || !strings.Contains(err.Error(), "cluster") {
+	if !errors.Is(err, shop.ErrMisconfigured) || !strings.Contains(err.Error(), "cluster") {
 		t.Errorf("a server without a cluster: %v", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -70,9 +70,9 @@ func TestWaitEndsOnAPermanentFault(t *testing.T) {
 	tries := 0
 	err := waitFor(kit.Context(t), "the partitions", time.Second, func(string, error) {}, func(context.Context) error {
 		if tries++; tries < 3 {
-			return app.ErrTransient
+			return shop.ErrTransient
 		}
-		return errors.Join(app.ErrTransient, fmt.Errorf("partition 1: %w", app.ErrMisconfigured))
+		return errors.Join(shop.ErrTransient, fmt.Errorf("partition 1: %w", shop.ErrMisconfigured))
 	})
 	if !errors.Is(err, errRefused) || tries != 3 {
 		t.Errorf("after %d tries: %v", tries, err)

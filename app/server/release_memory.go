@@ -7,7 +7,7 @@ import (
 	"runtime/metrics"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // pace is the GC percentage unless GOGC is set: twice Go's 100. A node with thousands of sockets has much live memory
@@ -26,7 +26,7 @@ func releaseMemory(ctx context.Context) error {
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(pace))
 	}
-	for before := readHeap(); app.Sleep(ctx, lookAtMemory); {
+	for before := readHeap(); shop.Sleep(ctx, lookAtMemory); {
 		now := readHeap()
 		if now.calmSince(before, lookAtMemory) && now.worthClearing() {
 			debug.FreeOSMemory()

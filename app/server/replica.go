@@ -5,14 +5,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"stampede/app"
+	"stampede/app/backoffice"
 	"stampede/app/store"
 )
 
 // showStore is where what operators look at is read: lists and sums, by which nothing is decided.
 type showStore interface {
-	app.SearchStore
-	app.ReportStore
+	backoffice.SearchStore
+	backoffice.ReportStore
 }
 
 // shows is the replica, if one is named.
@@ -33,7 +33,7 @@ func (s *stores) replicaWeaknesses(ctx context.Context) []Weakness {
 		return nil
 	}
 	risk := "the primary answers lists and reports as well: " + err.Error()
-	return []Weakness{weaknessOf("MySQL replica", app.WeakSetting{Risk: risk}, false)}
+	return []Weakness{weaknessOf("MySQL replica", backoffice.WeakSetting{Risk: risk}, false)}
 }
 
 // registerReplica shows how much the replica takes off the primary; nil: nothing.

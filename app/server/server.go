@@ -14,11 +14,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"stampede/app"
 	"stampede/app/account"
 	"stampede/app/api"
+	"stampede/app/backoffice"
 	"stampede/app/demo"
+	"stampede/app/outbox"
 	"stampede/app/recovery"
+	"stampede/app/shop"
 )
 
 const (
@@ -37,7 +39,7 @@ type Options struct {
 	Fresh   bool          // forget what the embedded database has
 	OnReady func(About)   // called once, when the node is open; must return soon
 	// OnMail hears of mails that are written to a file because there is no mail server; must return soon.
-	OnMail func(l app.Email, file string)
+	OnMail func(l outbox.Email, file string)
 }
 
 // About says where a running node can be found.
@@ -62,9 +64,9 @@ type Server struct {
 	config   Config
 	options  Options
 	lock     *os.File // on the data folder; nil on real stores
-	clock    *app.Clock
+	clock    *shop.Clock
 	issuer   *account.Issuer
-	blocks   *app.BlockList
+	blocks   *backoffice.BlockList
 	registry *prometheus.Registry
 	listener net.Listener
 	front    *api.HTTPServer
@@ -80,9 +82,9 @@ type Server struct {
 // starts nothing. Close it, also without Run.
 func New(c Config, o Options) (*Server, error) {
 	s := &Server{
-		config: c, options: o, clock: app.NewClock(), closing: make(chan struct{}), registry: newRegistry(o.Version),
+		config: c, options: o, clock: shop.NewClock(), closing: make(chan struct{}), registry: newRegistry(o.Version),
 	}
-	s.blocks = &app.BlockList{Clock: s.clock}
+	s.blocks = &backoffice.BlockList{Clock: s.clock}
 	s.release = sync.OnceValue(s.releaseMemory)
 	s.setNotReady("starting", nil)
 	if err := s.take(); err != nil {

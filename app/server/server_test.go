@@ -13,7 +13,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/test/kit/contract"
 )
@@ -144,10 +145,10 @@ func (n *node) enter() *node {
 	return n
 }
 
-type salesPage struct{ Sales []app.SaleView }
+type salesPage struct{ Sales []shop.SaleView }
 
 // open answers the first sale that is open.
-func (n *node) open() app.SaleView {
+func (n *node) open() shop.SaleView {
 	n.t.Helper()
 	sales := ask[salesPage](n, "GET", "/api/v1/sales?phase=open", nil).Sales
 	if len(sales) == 0 {
@@ -156,18 +157,18 @@ func (n *node) open() app.SaleView {
 	return sales[0]
 }
 
-func (n *node) buy(sale app.ID, key string) app.Receipt {
+func (n *node) buy(sale shop.ID, key string) order.Receipt {
 	n.t.Helper()
-	return ask[app.Receipt](n, "POST", "/api/v1/sales/"+sale.String()+"/buy", map[string]any{"qty": 1, "key": key})
+	return ask[order.Receipt](n, "POST", "/api/v1/sales/"+sale.String()+"/buy", map[string]any{"qty": 1, "key": key})
 }
 
 // settled waits until the order has its row.
-func (n *node) settled(id app.ID) app.Order {
+func (n *node) settled(id shop.ID) shop.Order {
 	n.t.Helper()
-	var o app.Order
+	var o shop.Order
 	kit.Eventually(n.t, time.Minute, func() (bool, string) {
-		o = ask[app.Order](n, "GET", "/api/v1/orders/"+id.String()+"?wait=5", nil)
-		return o.State != app.Reserved, string(o.State)
+		o = ask[shop.Order](n, "GET", "/api/v1/orders/"+id.String()+"?wait=5", nil)
+		return o.State != shop.Reserved, string(o.State)
 	})
 	return o
 }
@@ -181,14 +182,14 @@ func TestAWholeLife(t *testing.T) {
 	n := begin(t, c, Options{Rolling: true}).ready().enter()
 	sale := n.open()
 	kept := n.buy(sale.ID, "key-kept")
-	if o := n.settled(kept.Order); o.State != app.Pending || o.PayBy == 0 || o.ProductName != sale.Product.Name {
+	if o := n.settled(kept.Order); o.State != shop.Pending || o.PayBy == 0 || o.ProductName != sale.Product.Name {
 		t.Errorf("order %+v", o)
 	}
 	if again := n.buy(sale.ID, "key-kept"); again.Order != kept.Order {
 		t.Errorf("the same key made another order: %v and %v", kept, again)
 	}
 	gone := n.buyOther(sale.ID)
-	if o := ask[struct{ State app.OrderState }](n, "POST", "/api/v1/orders/"+gone.String()+"/cancel", nil); o.State != app.Cancelled {
+	if o := ask[struct{ State shop.OrderState }](n, "POST", "/api/v1/orders/"+gone.String()+"/cancel", nil); o.State != shop.Cancelled {
 		t.Errorf("cancelled order is %s", o.State)
 	}
 	n.proved(c)
@@ -196,13 +197,13 @@ func TestAWholeLife(t *testing.T) {
 
 	m := begin(t, c, Options{Rolling: true}).ready()
 	m.token = n.token
-	if o := ask[app.Order](m, "GET", "/api/v1/orders/"+kept.Order.String(), nil); o.State != app.Pending {
+	if o := ask[shop.Order](m, "GET", "/api/v1/orders/"+kept.Order.String(), nil); o.State != shop.Pending {
 		t.Errorf("after the restart the order is %s", o.State)
 	}
 	if again := m.buy(sale.ID, "key-kept"); again.Order != kept.Order {
 		t.Errorf("after the restart the same key made another order: %v", again)
 	}
-	view := ask[app.SaleView](m, "GET", "/api/v1/sales/"+sale.ID.String(), nil)
+	view := ask[shop.SaleView](m, "GET", "/api/v1/sales/"+sale.ID.String(), nil)
 	if view.Held != 1 || view.Stock != sale.Initial-1 {
 		t.Errorf("after the restart: stock %d, held %d of %d", view.Stock, view.Held, sale.Initial)
 	}
@@ -210,7 +211,7 @@ func TestAWholeLife(t *testing.T) {
 }
 
 // buyOther buys from another sale than the one given.
-func (n *node) buyOther(not app.ID) app.ID {
+func (n *node) buyOther(not shop.ID) shop.ID {
 	n.t.Helper()
 	for _, s := range ask[salesPage](n, "GET", "/api/v1/sales?phase=open", nil).Sales {
 		if s.ID != not {
@@ -330,7 +331,7 @@ func TestOnRealStores(t *testing.T) {
 		t.Errorf("on a forgetful Redis: %v", err)
 	}
 	n := begin(t, real(durable), Options{Migrate: true, Rolling: true}).ready().enter()
-	if o := n.settled(n.buy(n.open().ID, "key-real").Order); o.State != app.Pending {
+	if o := n.settled(n.buy(n.open().ID, "key-real").Order); o.State != shop.Pending {
 		t.Errorf("order %+v", o)
 	}
 	res, err := http.Get(fmt.Sprintf("http://%s/metrics", n.server.back.listener.Addr()))

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 // shareLimits divides the limits of the whole shop among the nodes that serve it. While the database is away the last
 // count holds.
 func (p *parts) shareLimits(ctx context.Context) error {
-	return app.Repeat(ctx, sharesEvery, "count the nodes that share limits", p.shareOnce)
+	return shop.Repeat(ctx, sharesEvery, "count the nodes that share limits", p.shareOnce)
 }
 
 func (p *parts) shareOnce(ctx context.Context) error {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/migrations"
 	"stampede/streams"
@@ -158,7 +158,7 @@ func waitFor(
 		if err == nil {
 			return nil
 		}
-		if errors.Is(err, app.ErrMisconfigured) {
+		if errors.Is(err, shop.ErrMisconfigured) {
 			return fmt.Errorf("%s: %w\n%w", what, err, errRefused)
 		}
 		if time.Since(said) > remind {
@@ -166,7 +166,7 @@ func waitFor(
 			say("waiting for "+what, err)
 			slog.WarnContext(ctx, "cannot reach "+what+"; trying again", "err", err)
 		}
-		if !app.Sleep(ctx, pause) {
+		if !shop.Sleep(ctx, pause) {
 			return fmt.Errorf("%w for %s: %w", errGaveUp, what, err)
 		}
 		pause = min(2*pause, patience)

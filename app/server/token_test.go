@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
 	"stampede/app/account"
+	"stampede/app/shop"
 )
 
 // redisAhead is a Redis whose clock is ahead of this machine's.
 type redisAhead time.Duration
 
-func (r redisAhead) Now(context.Context) (app.Millis, error) {
-	return app.MillisOf(time.Now().Add(time.Duration(r))), nil
+func (r redisAhead) Now(context.Context) (shop.Millis, error) {
+	return shop.MillisOf(time.Now().Add(time.Duration(r))), nil
 }
 
 // I10: tokens live by Redis time, so that a node whose wall clock is wrong lets in whom the others let in, and issues
@@ -37,7 +37,7 @@ func TestTokensLiveByRedisTime(t *testing.T) {
 			"its own": {s.issuer, right}, "another's": {right, s.issuer},
 		}
 		for name, path := range paths {
-			token, err := path.from.Issue(7, "Tester", app.Shopper, time.Minute)
+			token, err := path.from.Issue(7, "Tester", shop.Shopper, time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}

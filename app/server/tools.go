@@ -8,8 +8,11 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
 	"stampede/app/demo"
+	"stampede/app/journal"
+	"stampede/app/order"
+	"stampede/app/recovery"
+	"stampede/app/shop"
 	"stampede/realtime"
 	"stampede/streams"
 )
@@ -22,8 +25,8 @@ const toolWait = 5 * time.Second
 type Tools struct {
 	config Config
 	stores stores
-	told   *app.Told // what has been published by these tools; it is marked when they are closed
-	Actor  app.Actor // as whom they change something
+	told   *order.Told   // what has been published by these tools; it is marked when they are closed
+	Actor  journal.Actor // as whom they change something
 }
 
 // OpenTools opens the database. Close it.
@@ -39,7 +42,7 @@ func OpenTools(ctx context.Context, c Config) (*Tools, error) {
 	if err := t.stores.openDatabase(ctx, &t.config); err != nil {
 		return nil, err
 	}
-	t.told = &app.Told{Orders: t.stores.db}
+	t.told = &order.Told{Orders: t.stores.db}
 	return t, nil
 }
 
@@ -69,7 +72,7 @@ func (t *Tools) Seeder(ctx context.Context) (*demo.Seeder, func() error, error) 
 
 // RollingPlan plans the rolling schedule over the time given, from what is there.
 func (t *Tools) RollingPlan(ctx context.Context, within time.Duration) ([]demo.Window, error) {
-	now := app.MillisOf(time.Now())
+	now := shop.MillisOf(time.Now())
 	existing, err := t.stores.db.Slots(ctx, now.Add(-time.Hour), now.Add(within+time.Hour))
 	if err != nil {
 		return nil, err
@@ -83,7 +86,7 @@ func (t *Tools) DailyPlan(days int) []demo.Window {
 }
 
 // Audit proves the stock equation for the sales, or for every loaded one if none is named.
-func (t *Tools) Audit(ctx context.Context, sales ...app.ID) ([]app.AuditReport, error) {
+func (t *Tools) Audit(ctx context.Context, sales ...shop.ID) ([]recovery.AuditReport, error) {
 	inventory, err := t.inventory(ctx)
 	if err != nil {
 		return nil, err
@@ -93,12 +96,12 @@ func (t *Tools) Audit(ctx context.Context, sales ...app.ID) ([]app.AuditReport, 
 			return nil, err
 		}
 	}
-	auditor := &app.Auditor{Inventory: inventory, Orders: t.stores.db, Sales: t.stores.db}
-	reports := make([]app.AuditReport, len(sales))
+	auditor := &recovery.Auditor{Inventory: inventory, Orders: t.stores.db, Sales: t.stores.db}
+	reports := make([]recovery.AuditReport, len(sales))
 	for i, id := range sales {
 		reports[i], err = auditor.Sale(ctx, id)
-		if errors.Is(err, app.ErrNoRow) {
-			return nil, app.Fail(app.NotFound, "no such sale: "+id.String())
+		if errors.Is(err, shop.ErrNoRow) {
+			return nil, shop.Fail(shop.NotFound, "no such sale: "+id.String())
 		}
 		if err != nil {
 			return nil, err
@@ -107,8 +110,8 @@ func (t *Tools) Audit(ctx context.Context, sales ...app.ID) ([]app.AuditReport, 
 	return reports, nil
 }
 
-func (t *Tools) loadedSales(ctx context.Context) ([]app.ID, error) {
-	var ids []app.ID
+func (t *Tools) loadedSales(ctx context.Context) ([]shop.ID, error) {
+	var ids []shop.ID
 	for p := range t.config.Partitions {
 		sales, err := t.stores.db.LoadedSales(ctx, p)
 		if err != nil {
@@ -122,10 +125,10 @@ func (t *Tools) loadedSales(ctx context.Context) ([]app.ID, error) {
 }
 
 // ReplayDead tries the order of a dead letter once more.
-func (t *Tools) ReplayDead(ctx context.Context, id string) (app.Order, error) {
+func (t *Tools) ReplayDead(ctx context.Context, id string) (shop.Order, error) {
 	dead, err := t.DeadLetters(ctx)
 	if err != nil {
-		return app.Order{}, err
+		return shop.Order{}, err
 	}
 	return dead.Replay(ctx, t.Actor, id)
 }
@@ -140,14 +143,14 @@ func (t *Tools) DropDead(ctx context.Context, id string) error {
 }
 
 // DeadLetters is what failed for good, and what an operator can do about it.
-func (t *Tools) DeadLetters(ctx context.Context) (*app.DeadLetters, error) {
+func (t *Tools) DeadLetters(ctx context.Context) (*recovery.DeadLetters, error) {
 	inventory, err := t.inventory(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &app.DeadLetters{
+	return &recovery.DeadLetters{
 		Box: inventory, Inventory: inventory, Orders: t.stores.db, Sales: t.stores.db, PayWindow: t.config.PayWindow,
-		Effects: &app.Effects{Inventory: inventory, Notifier: inventory, Orders: t.stores.db, Told: t.told},
+		Effects: &order.Effects{Inventory: inventory, Notifier: inventory, Orders: t.stores.db, Told: t.told},
 		Journal: t.journal(),
 	}, nil
 }
@@ -228,23 +231,23 @@ func (t *Tools) Places(ctx context.Context) ([]Placed, error) {
 }
 
 // journal is how these tools act.
-func (t *Tools) journal() *app.Journal { return &app.Journal{Store: t.stores.db} }
+func (t *Tools) journal() *journal.Journal { return &journal.Journal{Store: t.stores.db} }
 
 // act does something in one transaction with its row in the journal.
-func (t *Tools) act(ctx context.Context, do func(ctx context.Context) (app.Act, error)) (app.Done, error) {
+func (t *Tools) act(ctx context.Context, do func(ctx context.Context) (journal.Act, error)) (journal.Done, error) {
 	if err := t.prepared(ctx); err != nil {
-		return app.Done{}, err
+		return journal.Done{}, err
 	}
 	return t.journal().Act(ctx, t.Actor, do)
 }
 
 // note journals what is done outside the database, before it is done.
-func (t *Tools) note(ctx context.Context, act app.Act) error {
-	_, err := t.act(ctx, func(context.Context) (app.Act, error) { return act, nil })
+func (t *Tools) note(ctx context.Context, act journal.Act) error {
+	_, err := t.act(ctx, func(context.Context) (journal.Act, error) { return act, nil })
 	return err
 }
 
 // Seeding journals that the shop is filled.
 func (t *Tools) Seeding(ctx context.Context, how any) error {
-	return t.note(ctx, app.Act{Kind: "shop.seed", Object: "shop", After: how})
+	return t.note(ctx, journal.Act{Kind: "shop.seed", Object: "shop", After: how})
 }

@@ -8,8 +8,9 @@ import (
 	"os"
 	"time"
 
-	"stampede/app"
 	"stampede/app/account"
+	"stampede/app/journal"
+	"stampede/app/shop"
 )
 
 // Issuer signs tokens as the nodes do, for people without an account. On embedded stores it uses, or makes, the key in
@@ -45,9 +46,9 @@ func Issuer(ctx context.Context, c Config) (*account.Issuer, error) {
 // RotateKey has the nodes sign with the next generation of the key, and answers which. Tokens of the one before count
 // until they end, unless only the new one is to count; those of the generation before that end, so it is refused while
 // there may be any.
-func (t *Tools) RotateKey(ctx context.Context, only bool) (app.KeyGeneration, error) {
+func (t *Tools) RotateKey(ctx context.Context, only bool) (shop.KeyGeneration, error) {
 	if err := t.prepared(ctx); err != nil {
-		return app.KeyGeneration{}, err
+		return shop.KeyGeneration{}, err
 	}
 	present, err := t.stores.db.KeyGeneration(ctx)
 	if err != nil {
@@ -63,14 +64,14 @@ func (t *Tools) RotateKey(ctx context.Context, only bool) (app.KeyGeneration, er
 			present.Since.Time().Format(time.RFC3339), ends.Time().Format(time.RFC3339))
 	}
 	next := present
-	done, err := t.act(ctx, func(ctx context.Context) (app.Act, error) {
+	done, err := t.act(ctx, func(ctx context.Context) (journal.Act, error) {
 		next, err := t.stores.db.RotateKey(ctx, present.Number, only)
-		return app.Act{Kind: "key.rotate", Object: "key", Before: present, After: next, Answer: next}, err
+		return journal.Act{Kind: "key.rotate", Object: "key", Before: present, After: next, Answer: next}, err
 	})
 	if err == nil {
 		err = done.Into(&next)
 	}
-	if errors.Is(err, app.ErrNoRow) {
+	if errors.Is(err, shop.ErrNoRow) {
 		return present, errors.New("somebody else has rotated the key at this moment; look again")
 	}
 	return next, err

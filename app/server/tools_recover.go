@@ -3,15 +3,16 @@ package server
 import (
 	"context"
 
-	"stampede/app"
+	"stampede/app/journal"
 	"stampede/app/recovery"
+	"stampede/app/shop"
 	"stampede/streams"
 )
 
 // Recover recovers every partition, also where a look finds nothing wrong. accept names a database server that was
 // replaced and is to be used again; "": none.
 func (t *Tools) Recover(ctx context.Context, accept string) (recovery.Report, error) {
-	d, err := t.driver(ctx, app.Act{Kind: "database.recover", Object: "database", Note: accept})
+	d, err := t.driver(ctx, journal.Act{Kind: "database.recover", Object: "database", Note: accept})
 	if err != nil {
 		return recovery.Report{}, err
 	}
@@ -26,8 +27,8 @@ func (t *Tools) Recover(ctx context.Context, accept string) (recovery.Report, er
 }
 
 // Settle does what an operator has decided about an order that a recovery cannot prove.
-func (t *Tools) Settle(ctx context.Context, order app.ID, how recovery.Settlement) (recovery.Report, error) {
-	d, err := t.driver(ctx, app.Act{Kind: "database.settle", Object: "order:" + order.String(), Note: string(how)})
+func (t *Tools) Settle(ctx context.Context, order shop.ID, how recovery.Settlement) (recovery.Report, error) {
+	d, err := t.driver(ctx, journal.Act{Kind: "database.settle", Object: "order:" + order.String(), Note: string(how)})
 	if err != nil {
 		return recovery.Report{}, err
 	}
@@ -35,7 +36,7 @@ func (t *Tools) Settle(ctx context.Context, order app.ID, how recovery.Settlemen
 }
 
 // driver is the recovery, after the act was journalled.
-func (t *Tools) driver(ctx context.Context, act app.Act) (*recovery.Driver, error) {
+func (t *Tools) driver(ctx context.Context, act journal.Act) (*recovery.Driver, error) {
 	inventory, err := t.inventory(ctx)
 	if err != nil {
 		return nil, err

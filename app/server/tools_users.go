@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"stampede/app"
 	"stampede/app/account"
+	"stampede/app/journal"
+	"stampede/app/shop"
 	"stampede/streams"
 )
 
@@ -16,13 +17,13 @@ type NewUser = account.NewUser
 
 // UserSummary is an account as operators see it.
 type UserSummary struct {
-	ID        app.ID        `json:"id"`
-	Email     string        `json:"email"`
-	Name      string        `json:"name"`
-	Role      app.Role      `json:"role"`
-	State     app.UserState `json:"state"`
-	Lang      string        `json:"lang"`
-	CreatedAt app.Millis    `json:"created_at"`
+	ID        shop.ID        `json:"id"`
+	Email     string         `json:"email"`
+	Name      string         `json:"name"`
+	Role      shop.Role      `json:"role"`
+	State     shop.UserState `json:"state"`
+	Lang      string         `json:"lang"`
+	CreatedAt shop.Millis    `json:"created_at"`
 }
 
 // AddUser makes an account. Without a password a link that sets one is handed to the stream of mails, from which a
@@ -45,13 +46,13 @@ func (t *Tools) AddUser(ctx context.Context, n NewUser) (UserSummary, error) {
 		Users: t.stores.db, Devices: t.stores.db, Mint: lease.Mint, Now: wallClock, Public: t.config.PublicURL,
 		Shelf: account.NewShelf(nil), Mailer: streams.NewMailStream(t.stores.client),
 	}
-	u, err := accounts.Add(ctx, n, func(u *app.User, all func(ctx context.Context) error) error {
-		done, err := t.act(ctx, func(ctx context.Context) (app.Act, error) {
+	u, err := accounts.Add(ctx, n, func(u *shop.User, all func(ctx context.Context) error) error {
+		done, err := t.act(ctx, func(ctx context.Context) (journal.Act, error) {
 			after := map[string]any{"role": u.Role, "state": u.State}
-			return app.Act{Kind: "user.add", Object: "user:" + u.ID.String(), After: after, Answer: u.ID}, all(ctx)
+			return journal.Act{Kind: "user.add", Object: "user:" + u.ID.String(), After: after, Answer: u.ID}, all(ctx)
 		})
 		if err == nil && done.Repeated {
-			err = app.Fail(app.Conflict, "this was done before, under the same key")
+			err = shop.Fail(shop.Conflict, "this was done before, under the same key")
 		}
 		return err
 	})
@@ -60,4 +61,4 @@ func (t *Tools) AddUser(ctx context.Context, n NewUser) (UserSummary, error) {
 }
 
 // wallClock is the time for what only informs people.
-func wallClock() app.Millis { return app.MillisOf(time.Now()) }
+func wallClock() shop.Millis { return shop.MillisOf(time.Now()) }

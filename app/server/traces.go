@@ -3,16 +3,16 @@ package server
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"stampede/app"
+	"stampede/app/trace"
 	"stampede/app/trace/export"
 )
 
 // tracer samples buys, when a collector is named; nil: none is traced. composeTraces says where to.
-func (c *Config) tracer() *app.Tracer {
+func (c *Config) tracer() *trace.Tracer {
 	if c.OTLPEndpoint == "" {
 		return nil
 	}
-	return &app.Tracer{Ratio: c.TraceRatio}
+	return &trace.Tracer{Ratio: c.TraceRatio}
 }
 
 // composeTraces sends what is traced to the collector.

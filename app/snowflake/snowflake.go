@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 )
 
 // epoch is 2026-01-01 UTC, the millisecond 0 of ids.
-const epoch app.Millis = 1767225600000
+const epoch shop.Millis = 1767225600000
 
 // ErrNoGrant means that this node may not mint now: its grant has ended or is used up. Renewing the lease
 // helps.
@@ -35,8 +35,8 @@ var ErrNoGrant = errors.New("no grant to mint ids")
 
 // Grant is the permission to mint.
 type Grant struct {
-	Until   time.Time  // the last instant, by the monotonic clock
-	Ceiling app.Millis // the last millisecond that an id may carry
+	Until   time.Time   // the last instant, by the monotonic clock
+	Ceiling shop.Millis // the last millisecond that an id may carry
 }
 
 // Minter mints ids of one node, each above the one before. It is safe for concurrent use.
@@ -44,18 +44,18 @@ type Minter struct {
 	node  int64
 	clock func() time.Time
 	start time.Time // of the monotonic clock
-	base  app.Millis
+	base  shop.Millis
 
 	mu       sync.Mutex
 	grant    Grant
-	last     app.Millis
+	last     shop.Millis
 	sequence int64 // within last; at first its end, so that nothing is minted in the milliseconds of others
 }
 
 // New makes a minter that mints above the millisecond given and takes the time now to be the later one of
 // now and that. Nothing is minted before the first grant. clock is time.Now except in tests. It fails for a
 // node number outside 1–MaxNode.
-func New(node int, above, now app.Millis, clock func() time.Time) (*Minter, error) {
+func New(node int, above, now shop.Millis, clock func() time.Time) (*Minter, error) {
 	if node < 1 || node > MaxNode {
 		return nil, fmt.Errorf("node number %d is not in 1–%d", node, MaxNode)
 	}
@@ -70,9 +70,9 @@ func (m *Minter) Node() int { return int(m.node) }
 
 // Now is the time that ids carry: where the minter started, carried on by the monotonic clock. It does not
 // step when somebody sets the wall clock.
-func (m *Minter) Now() app.Millis { return m.at(m.clock()) }
+func (m *Minter) Now() shop.Millis { return m.at(m.clock()) }
 
-func (m *Minter) at(now time.Time) app.Millis { return m.base.Add(now.Sub(m.start)) }
+func (m *Minter) at(now time.Time) shop.Millis { return m.base.Add(now.Sub(m.start)) }
 
 // Renew replaces the grant.
 func (m *Minter) Renew(g Grant) {
@@ -82,7 +82,7 @@ func (m *Minter) Renew(g Grant) {
 }
 
 // Stop ends minting and answers the last millisecond that was used.
-func (m *Minter) Stop() app.Millis {
+func (m *Minter) Stop() shop.Millis {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.grant = Grant{}
@@ -91,7 +91,7 @@ func (m *Minter) Stop() app.Millis {
 
 // Mint makes the next id. Should the clock step backwards or more than 4096 ids be wanted in a millisecond,
 // ids run ahead of the clock, up to the ceiling of the grant. ErrNoGrant when the grant does not allow it.
-func (m *Minter) Mint() (app.ID, error) {
+func (m *Minter) Mint() (shop.ID, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	// Read under the lock: a caller who waited for it must not mint by an instant from before its wait.
@@ -110,16 +110,16 @@ func (m *Minter) Mint() (app.ID, error) {
 		return 0, fmt.Errorf("%w: node %d has used up its milliseconds", ErrNoGrant, m.node)
 	}
 	m.last, m.sequence = ms, sequence
-	return app.ID(int64(ms-epoch)<<(nodeBits+sequenceBits) | m.node<<sequenceBits | sequence), nil
+	return shop.ID(int64(ms-epoch)<<(nodeBits+sequenceBits) | m.node<<sequenceBits | sequence), nil
 }
 
 // Time is the instant that an id carries: about when it was minted.
-func Time(id app.ID) app.Millis {
-	return epoch + app.Millis(id>>(nodeBits+sequenceBits))
+func Time(id shop.ID) shop.Millis {
+	return epoch + shop.Millis(id>>(nodeBits+sequenceBits))
 }
 
 // First is the least id of a millisecond; there is none before 2026.
-func First(at app.Millis) app.ID { return app.ID(max(at-epoch, 0) << (nodeBits + sequenceBits)) }
+func First(at shop.Millis) shop.ID { return shop.ID(max(at-epoch, 0) << (nodeBits + sequenceBits)) }
 
 // Node is the node number that an id carries.
-func Node(id app.ID) int { return int(id>>sequenceBits) & MaxNode }
+func Node(id shop.ID) int { return int(id>>sequenceBits) & MaxNode }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const start = epoch + 1_000_000
@@ -32,19 +32,19 @@ func (c *fakeClock) step(d time.Duration) {
 }
 
 func (c *fakeClock) lease(d time.Duration) Grant {
-	return Grant{Until: c.now().Add(d), Ceiling: app.MillisOf(c.now()).Add(d)}
+	return Grant{Until: c.now().Add(d), Ceiling: shop.MillisOf(c.now()).Add(d)}
 }
 
-func minter(t *testing.T, node int, above app.Millis, c *fakeClock) *Minter {
+func minter(t *testing.T, node int, above shop.Millis, c *fakeClock) *Minter {
 	t.Helper()
-	m, err := New(node, above, app.MillisOf(c.now()), c.now)
+	m, err := New(node, above, shop.MillisOf(c.now()), c.now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
-func mint(t *testing.T, m *Minter) app.ID {
+func mint(t *testing.T, m *Minter) shop.ID {
 	t.Helper()
 	id, err := m.Mint()
 	if err != nil {
@@ -76,7 +76,7 @@ func TestIDsGrowOverClockSteps(t *testing.T) {
 	c := newClock()
 	m := minter(t, 1, 0, c)
 	m.Renew(Grant{Until: c.now().Add(time.Hour), Ceiling: start + 60_000})
-	last := app.ID(0)
+	last := shop.ID(0)
 	for _, step := range []time.Duration{
 		0, time.Millisecond, -time.Hour, time.Second, time.Hour - 500*time.Millisecond,
 	} {
@@ -99,7 +99,7 @@ func TestIDsAreUniqueUnderConcurrency(t *testing.T) {
 	}
 	m.Renew(Grant{Until: time.Now().Add(time.Hour), Ceiling: start + 3_600_000})
 	const callers, each = 8, 5000
-	all := make([][]app.ID, callers)
+	all := make([][]shop.ID, callers)
 	var wg sync.WaitGroup
 	for i := range all {
 		wg.Go(func() {
@@ -114,7 +114,7 @@ func TestIDsAreUniqueUnderConcurrency(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	seen := make(map[app.ID]bool, callers*each)
+	seen := make(map[shop.ID]bool, callers*each)
 	for _, ids := range all {
 		for _, id := range ids {
 			if seen[id] {

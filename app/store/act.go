@@ -11,7 +11,8 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/journal"
+	"stampede/app/shop"
 )
 
 // actTx is the transaction of an act. Calls of the store with its context join it (see Store.inTx).
@@ -46,18 +47,18 @@ func (a *actTx) join(fn func(tx bun.Conn) error) error {
 // Act does something in one transaction with its journal row. The head of the journal is locked first: acts are serial,
 // and of two under one key the second finds what the first has done. See app.ActStore.
 func (s *Store) Act(
-	ctx context.Context, actor app.Actor, do func(ctx context.Context) (app.Act, error),
-) (app.Done, error) {
+	ctx context.Context, actor journal.Actor, do func(ctx context.Context) (journal.Act, error),
+) (journal.Done, error) {
 	if s.actOf(ctx) != nil {
-		return app.Done{}, errors.New("an act cannot be part of another one")
+		return journal.Done{}, errors.New("an act cannot be part of another one")
 	}
-	if err := app.CheckActKey(actor.Key); err != nil {
-		return app.Done{}, err
+	if err := journal.CheckActKey(actor.Key); err != nil {
+		return journal.Done{}, err
 	}
-	return inTx(ctx, s, "act", func(tx bun.Conn) (app.Done, error) {
+	return inTx(ctx, s, "act", func(tx bun.Conn) (journal.Done, error) {
 		head, err := s.lockJournal(ctx, tx)
 		if err != nil {
-			return app.Done{}, err
+			return journal.Done{}, err
 		}
 		if done, known, err := doneBefore(ctx, tx, &actor); known || err != nil {
 			return done, err
@@ -66,14 +67,14 @@ func (s *Store) Act(
 		act, err := do(context.WithValue(ctx, actKey{}, joined))
 		err = cmp.Or(err, joined.failed)
 		if err != nil {
-			return app.Done{}, err
+			return journal.Done{}, err
 		}
 		return s.writeJournal(ctx, tx, head, &actor, &act)
 	})
 }
 
 // lockJournal holds the head until the transaction ends, and makes it before the first act.
-func (s *Store) lockJournal(ctx context.Context, tx bun.Conn) (head app.JournalHead, err error) {
+func (s *Store) lockJournal(ctx context.Context, tx bun.Conn) (head journal.JournalHead, err error) {
 	_, err = exec(ctx, tx, "INSERT INTO journal_head (id, seq, hash) VALUES (1, 0, '') "+s.d.onTaken+" id = 1")
 	if err != nil {
 		return head, err
@@ -84,7 +85,7 @@ func (s *Store) lockJournal(ctx context.Context, tx bun.Conn) (head app.JournalH
 }
 
 // doneBefore finds what the actor has done under the key.
-func doneBefore(ctx context.Context, tx bun.Conn, actor *app.Actor) (done app.Done, known bool, err error) {
+func doneBefore(ctx context.Context, tx bun.Conn, actor *journal.Actor) (done journal.Done, known bool, err error) {
 	var rows []journalRow
 	err = tx.NewSelect().Model(&rows).
 		Where("actor_id = ? AND actor_name = ? AND operation_key = ?", actor.User, actorName(actor), actor.Key).Scan(ctx)
@@ -92,30 +93,30 @@ func doneBefore(ctx context.Context, tx bun.Conn, actor *app.Actor) (done app.Do
 	case err != nil || len(rows) == 0:
 		return done, false, err
 	case rows[0].RequestHash != actor.Hash:
-		return done, true, app.Fail(app.DuplicateKey, fmt.Sprintf("this Idempotency-Key was used for something else, "+
+		return done, true, shop.Fail(shop.DuplicateKey, fmt.Sprintf("this Idempotency-Key was used for something else, "+
 			"%s, row %d of the journal", rows[0].Kind, rows[0].Seq))
 	}
-	return app.Done{Seq: rows[0].Seq, Answer: json.RawMessage(rows[0].Answer), Repeated: true}, true, nil
+	return journal.Done{Seq: rows[0].Seq, Answer: json.RawMessage(rows[0].Answer), Repeated: true}, true, nil
 }
 
 // longestActorName is what the column takes, in characters.
 const longestActorName = 80
 
-func actorName(a *app.Actor) string {
+func actorName(a *journal.Actor) string {
 	return clip(strings.ToValidUTF8(a.Name, "\uFFFD"), longestActorName)
 }
 
 // writeJournal adds the row and moves the head.
 func (s *Store) writeJournal(
-	ctx context.Context, tx bun.Conn, head app.JournalHead, actor *app.Actor, act *app.Act,
-) (app.Done, error) {
+	ctx context.Context, tx bun.Conn, head journal.JournalHead, actor *journal.Actor, act *journal.Act,
+) (journal.Done, error) {
 	row := journalRow{
 		Seq: head.Seq + 1, ActorID: actor.User, ActorName: actorName(actor), Role: actor.Role, Via: actor.Via,
 		Source: clip(actor.From, longestActorName), Request: actor.Request, Key: actor.Key, RequestHash: actor.Hash,
-		Kind: act.Kind, Object: act.Object, Note: clip(act.Note, app.LongestNote), PrevHash: head.Hash,
+		Kind: act.Kind, Object: act.Object, Note: clip(act.Note, journal.LongestNote), PrevHash: head.Hash,
 	}
 	if !utf8.ValidString(row.Source + row.Request + row.Object + row.Note) {
-		return app.Done{}, app.Fail(app.BadRequest, "the act says something that is not text")
+		return journal.Done{}, shop.Fail(shop.BadRequest, "the act says something that is not text")
 	}
 	for text, v := range map[*string]any{&row.Before: act.Before, &row.After: act.After, &row.Answer: act.Answer} {
 		if v == nil && text == &row.Answer {
@@ -125,21 +126,21 @@ func (s *Store) writeJournal(
 		}
 		b, err := json.Marshal(v)
 		if err != nil {
-			return app.Done{}, fmt.Errorf("write act %s as JSON: %w", act.Kind, err)
+			return journal.Done{}, fmt.Errorf("write act %s as JSON: %w", act.Kind, err)
 		}
 		*text = string(b)
 	}
 	now, err := s.clock(ctx, tx)
 	if err != nil {
-		return app.Done{}, err
+		return journal.Done{}, err
 	}
 	row.At = now.At
 	entry := row.entry()
 	row.Hash = entry.Sum()
 	if err := insert(ctx, tx, &row); err != nil {
-		return app.Done{}, err
+		return journal.Done{}, err
 	}
 	err = execMatching(ctx, tx, 1, "move the head of the journal",
 		"UPDATE journal_head SET seq = ?, hash = ? WHERE id = 1 AND seq = ?", row.Seq, row.Hash, head.Seq)
-	return app.Done{Seq: row.Seq, Answer: json.RawMessage(row.Answer)}, err
+	return journal.Done{Seq: row.Seq, Answer: json.RawMessage(row.Answer)}, err
 }

@@ -12,24 +12,26 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/journal"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 )
 
-func ada(key string) app.Actor {
-	return app.Actor{
-		User: 7, Name: "阿达", Role: app.Operator, Via: app.ViaHTTP, From: "2001:db8::1", Request: "r-1", Key: key,
+func ada(key string) journal.Actor {
+	return journal.Actor{
+		User: 7, Name: "阿达", Role: shop.Operator, Via: journal.ViaHTTP, From: "2001:db8::1", Request: "r-1", Key: key,
 		Hash: strings.Repeat("a", 64),
 	}
 }
 
 // blocks returns an act that blocks a user, and tells whether it ran.
-func blocks(s *store.Store, user string, ran *int) func(ctx context.Context) (app.Act, error) {
-	return func(ctx context.Context) (app.Act, error) {
+func blocks(s *store.Store, user string, ran *int) func(ctx context.Context) (journal.Act, error) {
+	return func(ctx context.Context) (journal.Act, error) {
 		*ran++
-		b, err := s.AddBlock(ctx, app.Block{Kind: app.BlockUser, Value: user}, 0)
-		return app.Act{Kind: "block.add", Object: "block:1", After: b, Note: "转售 <b>", Answer: b}, err
+		b, err := s.AddBlock(ctx, backoffice.Block{Kind: backoffice.BlockUser, Value: user}, 0)
+		return journal.Act{Kind: "block.add", Object: "block:1", After: b, Note: "转售 <b>", Answer: b}, err
 	}
 }
 
@@ -49,16 +51,16 @@ func TestActIsDoneOnce(t *testing.T) {
 		other := ada("key-0001")
 		other.Hash = strings.Repeat("b", 64)
 		wantErr(t, "the key with something else",
-			errOf(s.Act(ctx, other, blocks(s, "43", &ran))), &app.Error{Code: app.DuplicateKey})
+			errOf(s.Act(ctx, other, blocks(s, "43", &ran))), &shop.Error{Code: shop.DuplicateKey})
 		eve := ada("key-0001")
 		eve.User = 8
 		_, err = s.Act(ctx, eve, blocks(s, "44", &ran)) // somebody else's key
 		must(t, err)
 		wantErr(t, "a bad key",
-			errOf(s.Act(ctx, ada("short"), blocks(s, "45", &ran))), &app.Error{Code: app.BadRequest})
+			errOf(s.Act(ctx, ada("short"), blocks(s, "45", &ran))), &shop.Error{Code: shop.BadRequest})
 		listed, err := s.Blocks(ctx, 0)
 		must(t, err)
-		rows, err := s.JournalPage(ctx, app.JournalQuery{Limit: 10})
+		rows, err := s.JournalPage(ctx, journal.JournalQuery{Limit: 10})
 		must(t, err)
 		if len(listed) != 2 || len(rows) != 2 || rows[0].Seq != 2 || rows[1].Note != "转售 <b>" || rows[1].ActorName != "阿达" {
 			t.Errorf("%d blocks, journal %+v", len(listed), rows)
@@ -83,7 +85,7 @@ func TestFailedActLeavesNothing(t *testing.T) {
 				return err
 			},
 		} {
-			_, err := s.Act(ctx, ada("key-0001"), func(ctx context.Context) (app.Act, error) {
+			_, err := s.Act(ctx, ada("key-0001"), func(ctx context.Context) (journal.Act, error) {
 				act, err := blocks(s, "42", &ran)(ctx)
 				if err != nil {
 					return act, err
@@ -115,11 +117,11 @@ func TestActsAtOnceMakeOneChain(t *testing.T) {
 			g.Go(func() error {
 				n := i % acts
 				for {
-					_, err := s.Act(ctx, ada(fmt.Sprintf("key-%04d", n)), func(ctx context.Context) (app.Act, error) {
-						_, err := s.AddBlock(ctx, app.Block{Kind: app.BlockUser, Value: app.ID(1 + n).String()}, 0)
-						return app.Act{Kind: "block.add", Object: fmt.Sprintf("block:%d", n)}, err
+					_, err := s.Act(ctx, ada(fmt.Sprintf("key-%04d", n)), func(ctx context.Context) (journal.Act, error) {
+						_, err := s.AddBlock(ctx, backoffice.Block{Kind: backoffice.BlockUser, Value: shop.ID(1 + n).String()}, 0)
+						return journal.Act{Kind: "block.add", Object: fmt.Sprintf("block:%d", n)}, err
 					})
-					if !errors.Is(err, app.ErrTransient) || ctx.Err() != nil { // a lock may last longer than its wait
+					if !errors.Is(err, shop.ErrTransient) || ctx.Err() != nil { // a lock may last longer than its wait
 						return err
 					}
 				}
@@ -128,18 +130,18 @@ func TestActsAtOnceMakeOneChain(t *testing.T) {
 		must(t, g.Wait())
 		wantJournal(t, s, acts)
 		for _, q := range []struct {
-			query app.JournalQuery
+			query journal.JournalQuery
 			rows  int
 		}{
-			{app.JournalQuery{Limit: 100}, acts},
-			{app.JournalQuery{Limit: 4}, 4},
-			{app.JournalQuery{Limit: 100, Before: 3}, 2},
-			{app.JournalQuery{Limit: 100, Object: "block:3"}, 1},
-			{app.JournalQuery{Limit: 100, Actor: "7"}, acts},
-			{app.JournalQuery{Limit: 100, Actor: "阿达", Kind: "block.add"}, acts},
-			{app.JournalQuery{Limit: 100, Actor: "8"}, 0},
-			{app.JournalQuery{Limit: 100, Kind: "block.remove"}, 0},
-			{app.JournalQuery{Limit: 100, Since: closes * 2}, 0},
+			{journal.JournalQuery{Limit: 100}, acts},
+			{journal.JournalQuery{Limit: 4}, 4},
+			{journal.JournalQuery{Limit: 100, Before: 3}, 2},
+			{journal.JournalQuery{Limit: 100, Object: "block:3"}, 1},
+			{journal.JournalQuery{Limit: 100, Actor: "7"}, acts},
+			{journal.JournalQuery{Limit: 100, Actor: "阿达", Kind: "block.add"}, acts},
+			{journal.JournalQuery{Limit: 100, Actor: "8"}, 0},
+			{journal.JournalQuery{Limit: 100, Kind: "block.remove"}, 0},
+			{journal.JournalQuery{Limit: 100, Since: closes * 2}, 0},
 		} {
 			rows, err := s.JournalPage(ctx, q.query)
 			if err != nil || len(rows) != q.rows {
@@ -152,7 +154,7 @@ func TestActsAtOnceMakeOneChain(t *testing.T) {
 // wantJournal checks the chain as the database has it.
 func wantJournal(t *testing.T, s *store.Store, rows int64) {
 	t.Helper()
-	report, err := (&app.Journal{Store: s}).VerifyJournal(kit.Context(t), "")
+	report, err := (&journal.Journal{Store: s}).VerifyJournal(kit.Context(t), "")
 	if err != nil || !report.OK || report.Rows != rows {
 		t.Errorf("journal: %+v, %v; want %d rows that fit", report, err, rows)
 	}

@@ -6,36 +6,36 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // addressRow is app.SavedAddress as the table has it.
 type addressRow struct {
 	bun.BaseModel `bun:"table:addresses"`
 
-	ID        app.ID     `bun:"id,pk"`
-	User      app.ID     `bun:"user_id"`
-	Name      string     `bun:"name"`
-	Phone     string     `bun:"phone"`
-	Text      string     `bun:"text"`
-	IsDefault *int       `bun:"is_default"`
-	CreatedAt app.Millis `bun:"created_at"`
+	ID        shop.ID     `bun:"id,pk"`
+	User      shop.ID     `bun:"user_id"`
+	Name      string      `bun:"name"`
+	Phone     string      `bun:"phone"`
+	Text      string      `bun:"text"`
+	IsDefault *int        `bun:"is_default"`
+	CreatedAt shop.Millis `bun:"created_at"`
 }
 
-func (r *addressRow) address() app.SavedAddress {
-	return app.SavedAddress{
-		ID: r.ID, Address: app.Address{Name: r.Name, Phone: r.Phone, Text: r.Text}, Default: r.IsDefault != nil,
+func (r *addressRow) address() shop.SavedAddress {
+	return shop.SavedAddress{
+		ID: r.ID, Address: shop.Address{Name: r.Name, Phone: r.Phone, Text: r.Text}, Default: r.IsDefault != nil,
 	}
 }
 
 // AddressesOf lists a user's. See app.AddressStore.
-func (s *Store) AddressesOf(ctx context.Context, user app.ID) ([]app.SavedAddress, error) {
+func (s *Store) AddressesOf(ctx context.Context, user shop.ID) ([]shop.SavedAddress, error) {
 	book, err := readBook(ctx, s.db.NewSelect(), user)
 	return convert(book, (*addressRow).address), wrap("read the addresses of user "+user.String(), err)
 }
 
 // readBook reads the default first, then the newest first.
-func readBook(ctx context.Context, q *bun.SelectQuery, user app.ID) (book []addressRow, err error) {
+func readBook(ctx context.Context, q *bun.SelectQuery, user shop.ID) (book []addressRow, err error) {
 	err = q.Model(&book).Where("user_id = ?", user).OrderExpr("COALESCE(is_default, 0) DESC, id DESC").Scan(ctx)
 	return book, err
 }
@@ -44,19 +44,19 @@ func readBook(ctx context.Context, q *bun.SelectQuery, user app.ID) (book []addr
 // scan along the other index can miss a row whose default changes. An empty book has no row to lock: of two first
 // entries the second meets the key of the default and is repeated.
 func (s *Store) inBook(
-	ctx context.Context, what string, user app.ID,
-	change func(tx bun.Conn, book []addressRow) (app.SavedAddress, error),
-) (out app.SavedAddress, err error) {
+	ctx context.Context, what string, user shop.ID,
+	change func(tx bun.Conn, book []addressRow) (shop.SavedAddress, error),
+) (out shop.SavedAddress, err error) {
 	for range victimTries {
-		out, err = inTx(ctx, s, what, func(tx bun.Conn) (app.SavedAddress, error) {
-			var ids []app.ID
+		out, err = inTx(ctx, s, what, func(tx bun.Conn) (shop.SavedAddress, error) {
+			var ids []shop.ID
 			lock := tx.NewSelect().Model((*addressRow)(nil)).Column("id").ForceIndex("addresses_user")
 			if err := s.locking(lock.Where("user_id = ?", user).Order("id")).Scan(ctx, &ids); err != nil {
-				return app.SavedAddress{}, err
+				return shop.SavedAddress{}, err
 			}
 			book, err := readBook(ctx, tx.NewSelect(), user)
 			if err != nil {
-				return app.SavedAddress{}, err
+				return shop.SavedAddress{}, err
 			}
 			return change(tx, book)
 		})
@@ -68,34 +68,34 @@ func (s *Store) inBook(
 }
 
 // AddAddress enters an address. See app.AddressStore.
-func (s *Store) AddAddress(ctx context.Context, user app.ID, a app.SavedAddress, most int) (app.SavedAddress, error) {
+func (s *Store) AddAddress(ctx context.Context, user shop.ID, a shop.SavedAddress, most int) (shop.SavedAddress, error) {
 	return s.inBook(ctx, "add an address of user "+user.String(), user,
-		func(tx bun.Conn, book []addressRow) (app.SavedAddress, error) {
+		func(tx bun.Conn, book []addressRow) (shop.SavedAddress, error) {
 			same := slices.IndexFunc(book, func(r addressRow) bool { return r.address().Address == a.Address })
 			if same >= 0 {
 				return makeDefault(ctx, tx, user, &book[same], a.Default)
 			}
 			if len(book) >= most {
-				return app.SavedAddress{}, app.ErrNoRow
+				return shop.SavedAddress{}, shop.ErrNoRow
 			}
 			row := addressRow{ID: a.ID, User: user, Name: a.Name, Phone: a.Phone, Text: a.Text, CreatedAt: wallClock()}
 			if len(book) == 0 {
 				row.IsDefault = new(1)
 			}
 			if err := insert(ctx, tx, &row); err != nil {
-				return app.SavedAddress{}, err
+				return shop.SavedAddress{}, err
 			}
 			return makeDefault(ctx, tx, user, &row, a.Default)
 		})
 }
 
 // ChangeAddress replaces what an entry says. See app.AddressStore.
-func (s *Store) ChangeAddress(ctx context.Context, user app.ID, a app.SavedAddress) (app.SavedAddress, error) {
+func (s *Store) ChangeAddress(ctx context.Context, user shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
 	return s.inBook(ctx, "change address "+a.ID.String(), user,
-		func(tx bun.Conn, book []addressRow) (app.SavedAddress, error) {
+		func(tx bun.Conn, book []addressRow) (shop.SavedAddress, error) {
 			i := slices.IndexFunc(book, func(r addressRow) bool { return r.ID == a.ID })
 			if i < 0 {
-				return app.SavedAddress{}, app.ErrNoRow
+				return shop.SavedAddress{}, shop.ErrNoRow
 			}
 			row := &book[i]
 			row.Name, row.Phone, row.Text = a.Name, a.Phone, a.Text
@@ -103,19 +103,19 @@ func (s *Store) ChangeAddress(ctx context.Context, user app.ID, a app.SavedAddre
 				"UPDATE addresses SET name = ?, phone = ?, text = ? WHERE id = ? AND user_id = ?", a.Name, a.Phone, a.Text, a.ID,
 				user)
 			if err != nil {
-				return app.SavedAddress{}, err
+				return shop.SavedAddress{}, err
 			}
 			return makeDefault(ctx, tx, user, row, a.Default)
 		})
 }
 
 // RemoveAddress takes an entry out. See app.AddressStore.
-func (s *Store) RemoveAddress(ctx context.Context, user, id app.ID) error {
+func (s *Store) RemoveAddress(ctx context.Context, user, id shop.ID) error {
 	_, err := s.inBook(ctx, "remove address "+id.String(), user,
-		func(tx bun.Conn, book []addressRow) (none app.SavedAddress, err error) {
+		func(tx bun.Conn, book []addressRow) (none shop.SavedAddress, err error) {
 			i := slices.IndexFunc(book, func(r addressRow) bool { return r.ID == id })
 			if i < 0 {
-				return none, app.ErrNoRow
+				return none, shop.ErrNoRow
 			}
 			err = execMatching(ctx, tx, 1, "remove a locked address",
 				"DELETE FROM addresses WHERE id = ? AND user_id = ?", id, user)
@@ -129,14 +129,14 @@ func (s *Store) RemoveAddress(ctx context.Context, user, id app.ID) error {
 
 // makeDefault returns the entry, as the default if wanted. The old default ends first: the key allows only one.
 func makeDefault(
-	ctx context.Context, tx bun.Conn, user app.ID, row *addressRow, wanted bool,
-) (app.SavedAddress, error) {
+	ctx context.Context, tx bun.Conn, user shop.ID, row *addressRow, wanted bool,
+) (shop.SavedAddress, error) {
 	if !wanted || row.IsDefault != nil {
 		return row.address(), nil
 	}
 	_, err := exec(ctx, tx, "UPDATE addresses SET is_default = NULL WHERE user_id = ? AND is_default = 1", user)
 	if err != nil {
-		return app.SavedAddress{}, err
+		return shop.SavedAddress{}, err
 	}
 	row.IsDefault = new(1)
 	return row.address(), execMatching(ctx, tx, 1, "make an address the default",

@@ -8,17 +8,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 )
 
-func saved(text string, isDefault bool) app.SavedAddress {
-	return app.SavedAddress{ID: nextID(), Address: app.Address{Name: "王小明", Phone: "138", Text: text}, Default: isDefault}
+func saved(text string, isDefault bool) shop.SavedAddress {
+	return shop.SavedAddress{ID: nextID(), Address: shop.Address{Name: "王小明", Phone: "138", Text: text}, Default: isDefault}
 }
 
 // book reads a user's addresses as texts, the default in brackets, and checks that there is one default if any.
-func book(t *testing.T, s *store.Store, user app.ID) (texts []string) {
+func book(t *testing.T, s *store.Store, user shop.ID) (texts []string) {
 	t.Helper()
 	all, err := s.AddressesOf(kit.Context(t), user)
 	must(t, err)
@@ -41,7 +41,7 @@ func book(t *testing.T, s *store.Store, user app.ID) (texts []string) {
 func TestAddressBook(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, user := kit.Context(t), nextID()
-		must := func(a app.SavedAddress, err error) app.SavedAddress {
+		must := func(a shop.SavedAddress, err error) shop.SavedAddress {
 			t.Helper()
 			must(t, err)
 			return a
@@ -61,7 +61,7 @@ func TestAddressBook(t *testing.T) {
 		want("[one]", "two")
 		three := must(s.AddAddress(ctx, user, saved("three", true), 3))
 		want("[three]", "two", "one")
-		wantErr(t, "a fourth of three", errOf(s.AddAddress(ctx, user, saved("four", false), 3)), app.ErrNoRow)
+		wantErr(t, "a fourth of three", errOf(s.AddAddress(ctx, user, saved("four", false), 3)), shop.ErrNoRow)
 		if again := must(s.AddAddress(ctx, user, saved("two", true), 3)); again.ID != two.ID || !again.Default {
 			t.Errorf("two again: %+v", again)
 		}
@@ -76,16 +76,16 @@ func TestAddressBook(t *testing.T) {
 		one.Default = true
 		must(s.ChangeAddress(ctx, user, one))
 		want("[uno]", "three", "dos")
-		for _, strange := range []struct{ user, id app.ID }{{nextID(), one.ID}, {user, nextID()}} {
+		for _, strange := range []struct{ user, id shop.ID }{{nextID(), one.ID}, {user, nextID()}} {
 			a := one
 			a.ID = strange.id
-			wantErr(t, fmt.Sprintf("change %v", strange), errOf(s.ChangeAddress(ctx, strange.user, a)), app.ErrNoRow)
-			wantErr(t, fmt.Sprintf("remove %v", strange), s.RemoveAddress(ctx, strange.user, strange.id), app.ErrNoRow)
+			wantErr(t, fmt.Sprintf("change %v", strange), errOf(s.ChangeAddress(ctx, strange.user, a)), shop.ErrNoRow)
+			wantErr(t, fmt.Sprintf("remove %v", strange), s.RemoveAddress(ctx, strange.user, strange.id), shop.ErrNoRow)
 		}
-		must(app.SavedAddress{}, s.RemoveAddress(ctx, user, one.ID))
+		must(shop.SavedAddress{}, s.RemoveAddress(ctx, user, one.ID))
 		want("[three]", "dos")
-		must(app.SavedAddress{}, s.RemoveAddress(ctx, user, two.ID))
-		must(app.SavedAddress{}, s.RemoveAddress(ctx, user, three.ID))
+		must(shop.SavedAddress{}, s.RemoveAddress(ctx, user, two.ID))
+		must(shop.SavedAddress{}, s.RemoveAddress(ctx, user, three.ID))
 		want()
 	})
 }
@@ -101,7 +101,7 @@ func TestAddressBookAtOnce(t *testing.T) {
 				devices.Go(func() {
 					for i := range 3 {
 						a, err := s.AddAddress(ctx, user, saved(fmt.Sprintf("%d.%d", device, i), i == 1), 10)
-						if err != nil && !errors.Is(err, app.ErrNoRow) {
+						if err != nil && !errors.Is(err, shop.ErrNoRow) {
 							t.Error(err)
 						}
 						if err != nil || i != device%3 {

@@ -5,11 +5,11 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // SalesToBlank lists sales that may have personal data. See app.ArchiveStore.
-func (s *Store) SalesToBlank(ctx context.Context, now, closedBefore app.Millis, limit int) ([]app.ID, error) {
+func (s *Store) SalesToBlank(ctx context.Context, now, closedBefore shop.Millis, limit int) ([]shop.ID, error) {
 	return s.salesDue(ctx, "blank_at", "sales_blank", now, closedBefore, limit)
 }
 
@@ -24,14 +24,14 @@ const over = "(o.state IN ('finished', 'refused', 'refunded')" +
 
 // BlankOrders removes personal data from the next orders of a sale. See app.ArchiveStore.
 func (s *Store) BlankOrders(
-	ctx context.Context, sale, after app.ID, limit int,
-) (blanked int64, last app.ID, err error) {
+	ctx context.Context, sale, after shop.ID, limit int,
+) (blanked int64, last shop.ID, err error) {
 	return s.blank(ctx, "sale_id", sale, after, limit)
 }
 
 // BlankAddresses removes personal data from orders of a user that are over. See app.ErasureStore.
-func (s *Store) BlankAddresses(ctx context.Context, user app.ID) (blanked, left int64, err error) {
-	for after := app.ID(0); ; {
+func (s *Store) BlankAddresses(ctx context.Context, user shop.ID) (blanked, left int64, err error) {
+	for after := shop.ID(0); ; {
 		n, last, err := s.blank(ctx, "user_id", user, after, idsAtOnce)
 		blanked += n
 		if err != nil {
@@ -50,11 +50,11 @@ func (s *Store) BlankAddresses(ctx context.Context, user app.ID) (blanked, left 
 // orders. Orders outside the archive are found before anything is locked, so that the lock of an order never waits for
 // that of a trade; their state is checked again. orders changes first: a moving order is found in the archive.
 func (s *Store) blank(
-	ctx context.Context, column string, id, after app.ID, limit int,
-) (blanked int64, last app.ID, err error) {
+	ctx context.Context, column string, id, after shop.ID, limit int,
+) (blanked int64, last shop.ID, err error) {
 	what := "remove personal data of " + column + " " + id.String()
 	const part = "SELECT * FROM (SELECT o.id FROM ? AS o WHERE o.? = ? AND o.id > ? AND " + personal
-	var ids []app.ID
+	var ids []shop.ID
 	err = s.db.NewRaw(part+" AND "+over+" ORDER BY o.id LIMIT ?) AS live UNION ALL "+part+
 		" ORDER BY o.id LIMIT ?) AS archived ORDER BY id LIMIT ?",
 		bun.Ident("orders"), bun.Ident(column), id, after, limit,
@@ -80,7 +80,7 @@ func (s *Store) blank(
 
 // blankAround removes parcel numbers and the texts of buyers' refund requests, but no codes of the program. A refunded
 // order may still have a shipment to finish or an e-mail about it to send: neither is needed.
-func blankAround(ctx context.Context, tx bun.Conn, orders []app.ID) error {
+func blankAround(ctx context.Context, tx bun.Conn, orders []shop.ID) error {
 	_, err := exec(ctx, tx,
 		"UPDATE shipments SET tracking = '', finish_at = NULL, mail_at = NULL WHERE order_id IN (?)", bun.List(orders))
 	if err != nil {
@@ -92,7 +92,7 @@ func blankAround(ctx context.Context, tx bun.Conn, orders []app.ID) error {
 }
 
 // PlanBlank sets the next check of a sale. See app.ArchiveStore.
-func (s *Store) PlanBlank(ctx context.Context, sale app.ID, next app.Millis) (left bool, err error) {
+func (s *Store) PlanBlank(ctx context.Context, sale shop.ID, next shop.Millis) (left bool, err error) {
 	const of = " AS o WHERE o.sale_id = ? AND " + personal + ")"
 	return s.planSale(ctx, "blank_at", sale, next,
 		"EXISTS (SELECT 1 FROM orders"+of+" OR EXISTS (SELECT 1 FROM orders_archive"+of, sale, sale)
@@ -100,11 +100,11 @@ func (s *Store) PlanBlank(ctx context.Context, sale app.ID, next app.Millis) (le
 
 // ForgetGuests deletes the books of guests: nobody can open them any more. See app.ArchiveStore.
 func (s *Store) ForgetGuests(
-	ctx context.Context, before app.Millis, after app.ID, limit int,
-) (deleted int64, last app.ID, err error) {
+	ctx context.Context, before shop.Millis, after shop.ID, limit int,
+) (deleted int64, last shop.ID, err error) {
 	var rows []struct {
-		ID      app.ID     `bun:"id"`
-		Created app.Millis `bun:"created_at"`
+		ID      shop.ID     `bun:"id"`
+		Created shop.Millis `bun:"created_at"`
 	}
 	what := "delete address books of guests"
 	err = s.db.NewRaw("SELECT id, created_at FROM addresses WHERE id > ? ORDER BY id LIMIT ?", after, limit).
@@ -112,7 +112,7 @@ func (s *Store) ForgetGuests(
 	if err != nil || len(rows) == 0 {
 		return 0, 0, wrap(what, err)
 	}
-	var old []app.ID
+	var old []shop.ID
 	for _, r := range rows {
 		if r.Created < before {
 			old = append(old, r.ID)

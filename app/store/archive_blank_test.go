@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/shop"
 	"stampede/app/store"
 )
 
@@ -29,9 +30,9 @@ func (h *testShop) wantNobody(where string) {
 	}
 }
 
-func (h *testShop) blank(sale app.ID, limit int) (blanked int64) {
+func (h *testShop) blank(sale shop.ID, limit int) (blanked int64) {
 	h.t.Helper()
-	for after := app.ID(0); ; {
+	for after := shop.ID(0); ; {
 		n, last, err := h.BlankOrders(h.ctx, sale, after, limit)
 		h.must(err)
 		if blanked += n; last == 0 {
@@ -95,7 +96,7 @@ func TestErasureBlanksBothTables(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 20, 20)
 		user := nextID()
-		mine := func(o app.Order) app.Order {
+		mine := func(o shop.Order) shop.Order {
 			t.Helper()
 			for _, set := range []string{
 				"orders SET user_id = ?, changed_at = changed_at WHERE id = ?", "refunds SET asked_by = ? WHERE order_id = ?",
@@ -111,7 +112,7 @@ func TestErasureBlanksBothTables(t *testing.T) {
 		}
 		sent := mine(h.paid(h.sales[0], 1)) // and refunded: its shipment is not finished, its e-mail not sent
 		h.ship(sending, parcel(sent.ID))
-		h.must(errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: sent.ID, By: 7, Yes: true, At: opens})))
+		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: sent.ID, By: 7, Yes: true, At: opens})))
 		h.must(errOf(h.FinishRefund(h.ctx, sent.ID, opens)))
 		waiting := mine(h.paid(h.sales[0], 1))
 		h.quiet()
@@ -144,20 +145,20 @@ func TestErasureBlanksBothTables(t *testing.T) {
 func TestBooksOfGuestsAreForgotten(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s)
-		account := app.User{
-			ID: nextID(), Email: "ada@mail.example", Name: "Ada", Role: app.Shopper, Lang: "en", State: app.UserActive,
+		account := shop.User{
+			ID: nextID(), Email: "ada@mail.example", Name: "Ada", Role: shop.Shopper, Lang: "en", State: shop.UserActive,
 			CreatedAt: opens,
 		}
 		h.must(h.AddUser(h.ctx, account))
 		guest, young := nextID(), nextID()
-		for i, user := range []app.ID{guest, guest, account.ID, guest, young} {
+		for i, user := range []shop.ID{guest, guest, account.ID, guest, young} {
 			h.must(errOf(h.AddAddress(h.ctx, user, saved("home "+string(rune('a'+i)), false), 20)))
 		}
 		_, err := h.DB().ExecContext(h.ctx, "UPDATE addresses SET created_at = CASE WHEN user_id = ? THEN ? ELSE ? END", young,
 			opens, opens.Add(-time.Hour))
 		h.must(err)
 		deleted := int64(0)
-		for after := app.ID(0); ; {
+		for after := shop.ID(0); ; {
 			n, last, err := h.ForgetGuests(h.ctx, opens, after, 2)
 			h.must(err)
 			if deleted += n; last == 0 {

@@ -6,20 +6,21 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/archive"
+	"stampede/app/shop"
 	"stampede/app/snowflake"
 )
 
 // dropSums sums archived orders of a sale.
 type dropSums struct {
-	Sale        app.ID `bun:"sale_id"`
-	Orders      int64  `bun:"orders"`
-	Sold        int64  `bun:"sold"` // units
-	Gone        int64  `bun:"gone"` // units of refunded orders
-	MaxTicket   int64  `bun:"max_ticket"`
-	MaxSeq      int64  `bun:"max_seq"`
-	PaidFen     int64  `bun:"paid_fen"`
-	RefundedFen int64  `bun:"refunded_fen"`
+	Sale        shop.ID `bun:"sale_id"`
+	Orders      int64   `bun:"orders"`
+	Sold        int64   `bun:"sold"` // units
+	Gone        int64   `bun:"gone"` // units of refunded orders
+	MaxTicket   int64   `bun:"max_ticket"`
+	MaxSeq      int64   `bun:"max_seq"`
+	PaidFen     int64   `bun:"paid_fen"`
+	RefundedFen int64   `bun:"refunded_fen"`
 }
 
 const archivedSums = `SELECT sale_id, COUNT(*) AS orders,
@@ -31,25 +32,25 @@ const archivedSums = `SELECT sale_id, COUNT(*) AS orders,
 	FROM orders_archive WHERE ? GROUP BY sale_id ORDER BY sale_id`
 
 // ArchivedMonths sums archived orders by month: IDs begin with their instant. See app.ArchiveStore.
-func (s *Store) ArchivedMonths(ctx context.Context, before app.Month) ([]app.ArchivedMonth, error) {
-	out := []app.ArchivedMonth{}
+func (s *Store) ArchivedMonths(ctx context.Context, before shop.Month) ([]archive.ArchivedMonth, error) {
+	out := []archive.ArchivedMonth{}
 	var first, last sql.NullInt64
 	err := s.db.QueryRowContext(ctx, "SELECT MIN(id), MAX(id) FROM orders_archive").Scan(&first, &last)
 	if err != nil || !first.Valid {
 		return out, wrap("look for the first and last archived order", err)
 	}
-	end := app.MonthOf(snowflake.Time(app.ID(last.Int64))).Next()
+	end := shop.MonthOf(snowflake.Time(shop.ID(last.Int64))).Next()
 	if before != 0 {
 		end = min(end, before)
 	}
-	for m := app.MonthOf(snowflake.Time(app.ID(first.Int64))); m < end; m = m.Next() {
+	for m := shop.MonthOf(snowflake.Time(shop.ID(first.Int64))); m < end; m = m.Next() {
 		var sums []dropSums
 		err := s.db.NewRaw(archivedSums, bun.SafeQuery("id >= ? AND id < ?", snowflake.First(m.Start()),
 			snowflake.First(m.Next().Start()))).Scan(ctx, &sums)
 		if err != nil {
 			return nil, wrap("sum the archived orders of "+m.String(), err)
 		}
-		month := app.ArchivedMonth{Month: m, Sales: len(sums)}
+		month := archive.ArchivedMonth{Month: m, Sales: len(sums)}
 		for i := range sums {
 			month.Orders += sums[i].Orders
 			month.PaidFen += sums[i].PaidFen
@@ -64,10 +65,10 @@ func (s *Store) ArchivedMonths(ctx context.Context, before app.Month) ([]app.Arc
 
 // DropOrders deletes the oldest archived orders. See app.ArchiveStore.
 func (s *Store) DropOrders(
-	ctx context.Context, before app.Millis, after app.ID, now app.Millis, limit int,
-) (last app.ID, err error) {
-	return inTx(ctx, s, "delete archived orders", func(tx bun.Conn) (app.ID, error) {
-		var ids []app.ID
+	ctx context.Context, before shop.Millis, after shop.ID, now shop.Millis, limit int,
+) (last shop.ID, err error) {
+	return inTx(ctx, s, "delete archived orders", func(tx bun.Conn) (shop.ID, error) {
+		var ids []shop.ID
 		err := tx.NewRaw("SELECT id FROM orders_archive WHERE id > ? AND id < ? ORDER BY id LIMIT ?"+s.d.forUpdate,
 			after, snowflake.First(before), limit).Scan(ctx, &ids)
 		if err != nil || len(ids) == 0 {
@@ -85,7 +86,7 @@ func (s *Store) DropOrders(
 
 // dropOrders deletes locked orders with their shipments, postings and trades, and adds their sums to those of their
 // sales. Payments and refunds stay, so that a repeated notification does not count as new money.
-func (s *Store) dropOrders(ctx context.Context, tx bun.Conn, ids []app.ID, now app.Millis) error {
+func (s *Store) dropOrders(ctx context.Context, tx bun.Conn, ids []shop.ID, now shop.Millis) error {
 	var sums []dropSums
 	if err := tx.NewRaw(archivedSums, bun.SafeQuery("id IN (?)", bun.List(ids))).Scan(ctx, &sums); err != nil {
 		return err

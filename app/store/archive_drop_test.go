@@ -4,23 +4,26 @@ import (
 	"context"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/archive"
+	"stampede/app/journal"
+	"stampede/app/payment"
+	"stampede/app/shop"
 	"stampede/app/snowflake"
 	"stampede/app/store"
 )
 
 // dropping is a shop with one sale that closed long ago, and n archived orders in each of the months given.
-func dropping(t *testing.T, s *store.Store, n int, months ...app.Month) (h *testShop, all []app.ID) {
+func dropping(t *testing.T, s *store.Store, n int, months ...shop.Month) (h *testShop, all []shop.ID) {
 	t.Helper()
 	h = newShop(t, s, 100)
 	for _, month := range months {
 		for i := range n {
 			o := h.order(h.sales[0], 1)
-			o.ID = snowflake.First(month.Start()) + app.ID(i)
+			o.ID = snowflake.First(month.Start()) + shop.ID(i)
 			h.insert(o)
-			h.wantReceived(app.Trade{
-				Order: o.ID, No: "T" + o.ID.String(), State: app.TradePaid, AmountFen: o.AmountFen,
-			}, app.PaymentTaken, app.Paid)
+			h.wantReceived(payment.Trade{
+				Order: o.ID, No: "T" + o.ID.String(), State: payment.TradePaid, AmountFen: o.AmountFen,
+			}, payment.PaymentTaken, shop.Paid)
 			h.ship(sending, parcel(o.ID))
 			_, _, err := h.ConfirmReceipt(h.ctx, o.ID, o.User)
 			h.must(err)
@@ -36,8 +39,8 @@ func dropping(t *testing.T, s *store.Store, n int, months ...app.Month) (h *test
 }
 
 // dropAll deletes archived orders in steps of limit, and returns how many.
-func (h *testShop) dropAll(ctx context.Context, before app.Month, limit int) (orders int, err error) {
-	there, after := h.count("orders_archive"), app.ID(0)
+func (h *testShop) dropAll(ctx context.Context, before shop.Month, limit int) (orders int, err error) {
+	there, after := h.count("orders_archive"), shop.ID(0)
 	for {
 		last, err := h.DropOrders(ctx, before.Start(), after, h.clock().At, limit)
 		if after = last; err != nil || last == 0 {
@@ -64,12 +67,12 @@ func (h *testShop) wantAll(when string, n int64) {
 // repeated notification of a deleted order is known.
 func TestMonthsOfTheArchiveAreDropped(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		const first, second, third app.Month = 202602, 202603, 202604
+		const first, second, third shop.Month = 202602, 202603, 202604
 		h, all := dropping(t, s, 2, first, second, third)
 		before := h.totals(h.sales[0])
 		months, err := h.ArchivedMonths(h.ctx, third)
 		h.must(err)
-		same(t, "months (-want +got)", []app.ArchivedMonth{
+		same(t, "months (-want +got)", []archive.ArchivedMonth{
 			{Month: first, Orders: 2, Sales: 1, PaidFen: 9800}, {Month: second, Orders: 2, Sales: 1, PaidFen: 9800},
 		}, months)
 		if months, err = h.ArchivedMonths(h.ctx, 0); err != nil || len(months) != 3 {
@@ -95,9 +98,9 @@ func TestMonthsOfTheArchiveAreDropped(t *testing.T) {
 		if err != nil || sums.Dropped != 4 {
 			t.Errorf("sums %+v (%v)", sums, err)
 		}
-		h.wantReceived(app.Trade{
-			Order: all[0], No: "T" + all[0].String(), State: app.TradePaid, AmountFen: 4900,
-		}, app.PaymentTaken, "")
+		h.wantReceived(payment.Trade{
+			Order: all[0], No: "T" + all[0].String(), State: payment.TradePaid, AmountFen: 4900,
+		}, payment.PaymentTaken, "")
 		if dropped, err = h.dropAll(h.ctx, third.Next(), 3); err != nil || dropped != 2 {
 			t.Errorf("dropped the last month: %v (%v)", dropped, err)
 		}
@@ -110,22 +113,22 @@ func TestMonthsOfTheArchiveAreDropped(t *testing.T) {
 func TestLateMoneyMeetsDropping(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
-		var late []app.Order
+		var late []shop.Order
 		for i := range 8 {
 			o := h.order(h.sales[0], 1)
-			o.ID = snowflake.First(app.Month(202602).Start()) + app.ID(i)
+			o.ID = snowflake.First(shop.Month(202602).Start()) + shop.ID(i)
 			h.insert(o)
-			h.must(errOf(h.Expire(h.ctx, []app.ID{o.ID}, payBy+1)))
+			h.must(errOf(h.Expire(h.ctx, []shop.ID{o.ID}, payBy+1)))
 			late = append(late, o)
 		}
 		h.quiet()
 		h.close(h.sales[0])
 		h.archive(h.sales[0], 50)
-		outcomes := make(chan app.PaymentOutcome, len(late))
+		outcomes := make(chan payment.PaymentOutcome, len(late))
 		for i := range late {
 			go func() {
-				_, outcome, err := h.Receive(h.ctx, app.Trade{
-					Order: late[i].ID, No: "L" + late[i].ID.String(), State: app.TradePaid, AmountFen: late[i].AmountFen,
+				_, outcome, err := h.Receive(h.ctx, payment.Trade{
+					Order: late[i].ID, No: "L" + late[i].ID.String(), State: payment.TradePaid, AmountFen: late[i].AmountFen,
 				}, payBy+1)
 				if err != nil {
 					t.Error(err)
@@ -135,12 +138,12 @@ func TestLateMoneyMeetsDropping(t *testing.T) {
 		}
 		dropped, err := h.dropAll(h.ctx, 202603, 1)
 		h.must(err)
-		found := map[app.PaymentOutcome]int{}
+		found := map[payment.PaymentOutcome]int{}
 		for range late {
 			found[<-outcomes]++
 		}
-		if left := h.count("orders_archive"); found[app.PaymentLate] != left ||
-			found[app.PaymentForeign] != dropped || left+dropped != len(late) {
+		if left := h.count("orders_archive"); found[payment.PaymentLate] != left ||
+			found[payment.PaymentForeign] != dropped || left+dropped != len(late) {
 			t.Errorf("%v, %d orders left, %d deleted", found, left, dropped)
 		}
 	})
@@ -154,12 +157,12 @@ func TestArchiveDropDiesAtEachStatement(t *testing.T) {
 		d := &death{}
 		s.HookQueries(d)
 		h, _ := dropping(t, s, 3, 202602)
-		desk := &app.ArchiveDesk{Archivist: h.archivist(), Journal: &app.Journal{Store: s}}
-		const next app.Month = 202603
+		desk := &archive.ArchiveDesk{Archivist: h.archivist(), Journal: &journal.Journal{Store: s}}
+		const next shop.Month = 202603
 		dry, err := desk.DropArchive(h.ctx, ada("drop-dry-run"), next, true)
 		h.must(err)
-		_, err = desk.DropArchive(h.ctx, ada("drop-open-month"), app.MonthOf(h.clock().At).Next(), false)
-		if app.AsError(err).Code != app.BadRequest || h.count("journal") != 0 || h.count("orders_archive") != 3 {
+		_, err = desk.DropArchive(h.ctx, ada("drop-open-month"), shop.MonthOf(h.clock().At).Next(), false)
+		if shop.AsError(err).Code != shop.BadRequest || h.count("journal") != 0 || h.count("orders_archive") != 3 {
 			t.Errorf("%v; %d in the journal, %d in the archive", err, h.count("journal"), h.count("orders_archive"))
 		}
 		busy := 0
@@ -180,7 +183,7 @@ func TestArchiveDropDiesAtEachStatement(t *testing.T) {
 				same(t, "answer (-dry run +drop)", dry, drop)
 				break
 			}
-			if app.AsError(err).Code == app.Busy {
+			if shop.AsError(err).Code == shop.Busy {
 				busy++
 			} else if err != nil {
 				t.Errorf("died at %s: %v", d.last, err)

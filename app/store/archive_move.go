@@ -8,11 +8,12 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/archive"
+	"stampede/app/shop"
 	"stampede/migrations/sqllock"
 )
 
-var _ app.ArchiveStore = (*Store)(nil)
+var _ archive.ArchiveStore = (*Store)(nil)
 
 // orderColumns are those that both tables of orders have.
 const orderColumns = "id, sale_id, user_id, part, seq, ticket, hold, qty, price_fen, amount_fen, sale_version, state, rev," +
@@ -40,7 +41,7 @@ func (s *Store) LockArchive(ctx context.Context, fn func(ctx context.Context) er
 			defer func() { <-s.archiving }()
 			return fn(ctx)
 		default:
-			return app.ErrArchiveTaken
+			return archive.ErrArchiveTaken
 		}
 	}
 	lock := sqllock.Lock{Name: "stampede:archive", Wait: time.Second, Silence: archiveSilence}
@@ -51,7 +52,7 @@ func (s *Store) LockArchive(ctx context.Context, fn func(ctx context.Context) er
 	})
 	switch {
 	case errors.Is(err, sqllock.ErrHeld):
-		return app.ErrArchiveTaken
+		return archive.ErrArchiveTaken
 	case began && !errors.Is(err, sqllock.ErrLost):
 		return err
 	}
@@ -59,22 +60,22 @@ func (s *Store) LockArchive(ctx context.Context, fn func(ctx context.Context) er
 }
 
 // OpensBetween reports whether a sale opens in that time. See app.ArchiveStore.
-func (s *Store) OpensBetween(ctx context.Context, from, to app.Millis) (opens bool, err error) {
+func (s *Store) OpensBetween(ctx context.Context, from, to shop.Millis) (opens bool, err error) {
 	opens, err = s.db.NewSelect().TableExpr("sales").Column("id").Where("opens_at >= ? AND opens_at < ?", from, to).
 		Where("archived_at = 0").Exists(ctx)
 	return opens, wrap("look for sales that open", err)
 }
 
 // SalesToArchive lists sales whose orders are due to be moved. See app.ArchiveStore.
-func (s *Store) SalesToArchive(ctx context.Context, now, closedBefore app.Millis, limit int) ([]app.ID, error) {
+func (s *Store) SalesToArchive(ctx context.Context, now, closedBefore shop.Millis, limit int) ([]shop.ID, error) {
 	return s.salesDue(ctx, "archive_at", "sales_archive", now, closedBefore, limit)
 }
 
 // salesDue reads along an index on when sales are looked at next. Only sales that have left Redis for good are: no
 // rebuild reads their orders, and no unit of theirs is held.
 func (s *Store) salesDue(
-	ctx context.Context, column, index string, now, closedBefore app.Millis, limit int,
-) (sales []app.ID, err error) {
+	ctx context.Context, column, index string, now, closedBefore shop.Millis, limit int,
+) (sales []shop.ID, err error) {
 	err = s.db.NewSelect().Model((*saleRow)(nil)).ForceIndex(index).Column("s.id").
 		Where("s."+column+" <= ?", now).Where("s.closes_at < ?", closedBefore).
 		Where("s.retired_at > 0").
@@ -83,9 +84,9 @@ func (s *Store) salesDue(
 }
 
 // MoveOrders moves what is at rest of the next orders of a sale, in one transaction. See app.ArchiveStore.
-func (s *Store) MoveOrders(ctx context.Context, step app.ArchiveStep) (done app.ArchiveDone, err error) {
+func (s *Store) MoveOrders(ctx context.Context, step archive.ArchiveStep) (done archive.ArchiveDone, err error) {
 	what := "move orders of sale " + step.Sale.String()
-	var window []app.ID
+	var window []shop.ID
 	err = s.db.NewSelect().Model((*orderRow)(nil)).ForceIndex("orders_sale").Column("id").
 		Where("sale_id = ?", step.Sale).Where("id > ?", step.After).Order("id").Limit(int64(step.Limit)).
 		Scan(ctx, &window)
@@ -108,8 +109,8 @@ func (s *Store) MoveOrders(ctx context.Context, step app.ArchiveStep) (done app.
 
 // resting finds those orders of a table that are settled and have not changed since the instant.
 func (s *Store) resting(
-	ctx context.Context, db bun.IDB, table string, ids []app.ID, changedBefore app.Millis,
-) (found []app.ID, err error) {
+	ctx context.Context, db bun.IDB, table string, ids []shop.ID, changedBefore shop.Millis,
+) (found []shop.ID, err error) {
 	err = db.NewRaw("SELECT o.id FROM ? AS o WHERE o.id IN (?) AND "+s.d.changed+" <= ? AND "+atRest+
 		" ORDER BY o.id", bun.Ident(table), bun.List(ids), changedBefore).Scan(ctx, &found)
 	return found, err
@@ -117,7 +118,7 @@ func (s *Store) resting(
 
 // move checks the orders again under their locks, copies the rows, deletes them, and returns their ids. Both counts
 // must be that of the locked rows: each is in exactly one table when the transaction ends (I1).
-func (s *Store) move(ctx context.Context, tx bun.Conn, step app.ArchiveStep, ids []app.ID) ([]app.ID, error) {
+func (s *Store) move(ctx context.Context, tx bun.Conn, step archive.ArchiveStep, ids []shop.ID) ([]shop.ID, error) {
 	if _, err := s.lockLive(ctx, tx, ids); err != nil {
 		return nil, err
 	}
@@ -141,17 +142,17 @@ func (s *Store) move(ctx context.Context, tx bun.Conn, step app.ArchiveStep, ids
 }
 
 // PlanArchive sets the next check of a sale. See app.ArchiveStore.
-func (s *Store) PlanArchive(ctx context.Context, sale app.ID, next app.Millis) (left bool, err error) {
+func (s *Store) PlanArchive(ctx context.Context, sale shop.ID, next shop.Millis) (left bool, err error) {
 	return s.planSale(ctx, "archive_at", sale, next, "EXISTS (SELECT 1 FROM orders WHERE sale_id = ?)", sale)
 }
 
 // planSale sets a column of a sale to its next check, or to NULL if the condition finds nothing left to do. The sale is
 // locked first: an order that is inserted meanwhile resets the plan.
 func (s *Store) planSale(
-	ctx context.Context, column string, sale app.ID, next app.Millis, condition string, args ...any,
+	ctx context.Context, column string, sale shop.ID, next shop.Millis, condition string, args ...any,
 ) (left bool, err error) {
 	err = s.inTx(ctx, "plan "+column+" of sale "+sale.String(), func(tx bun.Conn) error {
-		var id app.ID
+		var id shop.ID
 		err := tx.QueryRowContext(ctx, "SELECT id FROM sales WHERE id = ?"+s.d.forUpdate, sale).Scan(&id)
 		if err == nil {
 			err = tx.NewRaw("SELECT "+condition, args...).Scan(ctx, &left)
@@ -169,16 +170,16 @@ func (s *Store) planSale(
 }
 
 // errMoved means that orders are written to a sale of which some are in the archive: they must be looked for there.
-var errMoved = fmt.Errorf("%w: orders of the sale are in the archive", app.ErrTransient)
+var errMoved = fmt.Errorf("%w: orders of the sale are in the archive", shop.ErrTransient)
 
 // ArchiveState counts due sales and remaining orders. See app.ArchiveStore.
 func (s *Store) ArchiveState(
-	ctx context.Context, now, closedBefore, blankBefore app.Millis,
-) (state app.ArchiveState, err error) {
+	ctx context.Context, now, closedBefore, blankBefore shop.Millis,
+) (state archive.ArchiveState, err error) {
 	for _, count := range []struct {
 		into   *int64
 		column string
-		before app.Millis
+		before shop.Millis
 	}{{&state.SalesToMove, "archive_at", closedBefore}, {&state.SalesToBlank, "blank_at", blankBefore}} {
 		err := s.db.NewRaw("SELECT COUNT(*) FROM sales WHERE "+count.column+" <= ? AND closes_at < ? AND retired_at > 0",
 			now, count.before).Scan(ctx, count.into)

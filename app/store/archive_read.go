@@ -7,7 +7,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // An order is in one of two tables (I1): in orders, or, once its sale closed long ago, in orders_archive. A statement
@@ -21,7 +21,7 @@ const (
 // readBoth reads orders of either table; limit bounds the answer, and narrow had better bound each half of it.
 func (s *Store) readBoth(
 	ctx context.Context, what, order string, limit int, narrow func(q *bun.SelectQuery, table string) *bun.SelectQuery,
-) ([]app.Order, error) {
+) ([]shop.Order, error) {
 	var rows []orderRow
 	if err := bothTables(s.db, order, limit, narrow).Scan(ctx, &rows); err != nil {
 		return nil, wrap(what, err)
@@ -40,7 +40,7 @@ func bothTables(
 }
 
 // withArchived adds those of the orders that are not among the rows because they are in the archive.
-func (s *Store) withArchived(ctx context.Context, what string, rows []app.Order, ids []app.ID) ([]app.Order, error) {
+func (s *Store) withArchived(ctx context.Context, what string, rows []shop.Order, ids []shop.ID) ([]shop.Order, error) {
 	missing := lacking(rows, ids)
 	if len(missing) == 0 {
 		return rows, nil
@@ -52,15 +52,15 @@ func (s *Store) withArchived(ctx context.Context, what string, rows []app.Order,
 }
 
 // lacking are the ids that no row has, each once.
-func lacking(rows []app.Order, ids []app.ID) []app.ID {
+func lacking(rows []shop.Order, ids []shop.ID) []shop.ID {
 	if len(rows) == len(ids) { // nearly always: rows are distinct, and of these IDs
 		return nil
 	}
-	known := make(map[app.ID]bool, len(rows))
+	known := make(map[shop.ID]bool, len(rows))
 	for i := range rows {
 		known[rows[i].ID] = true
 	}
-	var out []app.ID
+	var out []shop.ID
 	for _, id := range ids {
 		if !known[id] {
 			known[id] = true
@@ -70,8 +70,8 @@ func lacking(rows []app.Order, ids []app.ID) []app.ID {
 	return out
 }
 
-func byID(rows []app.Order) []app.Order {
-	slices.SortFunc(rows, func(a, b app.Order) int { return cmp.Compare(a.ID, b.ID) })
+func byID(rows []shop.Order) []shop.Order {
+	slices.SortFunc(rows, func(a, b shop.Order) int { return cmp.Compare(a.ID, b.ID) })
 	return rows
 }
 
@@ -82,7 +82,7 @@ var summed = []string{
 }
 
 // rowsOfSale selects all orders of a sale, for sums. Most sales have none in the archive.
-func rowsOfSale(tx bun.IDB, moved bool, sale app.ID) *bun.SelectQuery {
+func rowsOfSale(tx bun.IDB, moved bool, sale shop.ID) *bun.SelectQuery {
 	// Left alone, MySQL may group by buyer along orders_key, through all orders. SQLite does not see the hint.
 	part := func(table string) *bun.SelectQuery {
 		return tx.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(table).ForceIndex("orders_sale").
@@ -96,7 +96,7 @@ func rowsOfSale(tx bun.IDB, moved bool, sale app.ID) *bun.SelectQuery {
 }
 
 // movedAt is when an order of the sale first went to the archive; 0: none has.
-func movedAt(ctx context.Context, tx bun.IDB, sale app.ID) (at app.Millis, err error) {
+func movedAt(ctx context.Context, tx bun.IDB, sale shop.ID) (at shop.Millis, err error) {
 	err = tx.NewRaw("SELECT COALESCE(MAX(moved_at), 0) FROM sales WHERE id = ?", sale).Scan(ctx, &at)
 	return at, err
 }

@@ -13,20 +13,24 @@ import (
 	"github.com/uptrace/bun"
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app"
+	"stampede/app/archive"
+	"stampede/app/backoffice"
+	"stampede/app/board"
+	"stampede/app/payment"
+	"stampede/app/shop"
 	"stampede/app/store"
 )
 
 // calm are streams in which so many reservations wait.
 type calm struct{ waiting int64 }
 
-func (c calm) PartitionFigures(context.Context) ([]app.PartitionFigures, error) {
-	return []app.PartitionFigures{{Pending: c.waiting}}, nil
+func (c calm) PartitionFigures(context.Context) ([]board.PartitionFigures, error) {
+	return []board.PartitionFigures{{Pending: c.waiting}}, nil
 }
 
 // archivist archives and blanks what is older than the shortest time.
-func (h *testShop) archivist() *app.Archivist {
-	return &app.Archivist{
+func (h *testShop) archivist() *archive.Archivist {
+	return &archive.Archivist{
 		Store: h.Store, Streams: calm{}, ArchiveAfter: 48 * time.Hour, PersonalAfter: 48 * time.Hour,
 	}
 }
@@ -39,9 +43,9 @@ func (h *testShop) old() {
 }
 
 // wantEachOnce checks that each order is in one table, and the guards fit (I1, I5).
-func (h *testShop) wantEachOnce(all []app.ID) {
+func (h *testShop) wantEachOnce(all []shop.ID) {
 	h.t.Helper()
-	var found []app.ID
+	var found []shop.ID
 	const both = "SELECT id FROM orders UNION ALL SELECT id FROM orders_archive ORDER BY id"
 	h.must(h.DB().NewRaw(both).Scan(h.ctx, &found))
 	slices.Sort(all)
@@ -80,7 +84,7 @@ func TestArchivistDiesAtEachStatement(t *testing.T) {
 		d := &death{}
 		s.HookQueries(d)
 		h := newShop(t, s, 50, 50)
-		var all []app.ID
+		var all []shop.ID
 		for range 3 {
 			for _, sale := range h.sales {
 				all = append(all, h.finished(sale).ID, h.refunded(sale).ID, h.cancelled(sale).ID)
@@ -123,7 +127,7 @@ func TestOrdersChangeWhileTheyMove(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 500)
 		sale := h.sales[0]
-		var all, late, paid []app.Order
+		var all, late, paid []shop.Order
 		for range 12 {
 			o := h.opened(sale, 1)
 			late, all = append(late, o), append(all, o)
@@ -131,7 +135,7 @@ func TestOrdersChangeWhileTheyMove(t *testing.T) {
 			paid, all = append(paid, p), append(all, p)
 			all = append(all, h.finished(sale), h.cancelled(sale))
 		}
-		h.must(errOf(h.EndTraded(h.ctx, ids(late), app.Expired, payBy)))
+		h.must(errOf(h.EndTraded(h.ctx, ids(late), shop.Expired, payBy)))
 		h.old()
 		h.close(sale)
 
@@ -144,8 +148,8 @@ func TestOrdersChangeWhileTheyMove(t *testing.T) {
 					return nil
 				default:
 				}
-				now := app.Millis(1) << 42 // everything is old enough
-				step := app.ArchiveStep{Sale: sale, Limit: 7, ChangedBefore: now, Now: now}
+				now := shop.Millis(1) << 42 // everything is old enough
+				step := archive.ArchiveStep{Sale: sale, Limit: 7, ChangedBefore: now, Now: now}
 				for {
 					done, err := h.MoveOrders(h.ctx, step)
 					if err != nil {
@@ -181,7 +185,7 @@ func TestOrdersChangeWhileTheyMove(t *testing.T) {
 		h.must(moving.Wait())
 		h.wantEachOnce(ids(all))
 		for i := range late {
-			if got := h.read(late[i].ID); got.State != app.Refunded || got.Rev != 4 {
+			if got := h.read(late[i].ID); got.State != shop.Refunded || got.Rev != 4 {
 				t.Errorf("late order %s is %s at %d", got.ID, got.State, got.Rev)
 			}
 		}
@@ -195,17 +199,17 @@ func TestOrdersChangeWhileTheyMove(t *testing.T) {
 }
 
 // payLate has an ended order paid, and its money given back.
-func (h *testShop) payLate(o *app.Order) error {
-	trade := app.Trade{Order: o.ID, No: "L" + o.ID.String(), State: app.TradePaid, AmountFen: o.AmountFen}
+func (h *testShop) payLate(o *shop.Order) error {
+	trade := payment.Trade{Order: o.ID, No: "L" + o.ID.String(), State: payment.TradePaid, AmountFen: o.AmountFen}
 	for range 2 {
-		if _, outcome, err := h.Receive(h.ctx, trade, payBy+1); err != nil || outcome != app.PaymentLate {
+		if _, outcome, err := h.Receive(h.ctx, trade, payBy+1); err != nil || outcome != payment.PaymentLate {
 			return errors.Join(err, errors.New("late money is "+string(outcome)))
 		}
 	}
-	ended := []app.OrderState{app.Expired}
-	_, err := h.BeginRefund(h.ctx, o.ID, ended, app.RefundNumber(o.ID), app.ReasonLateOver, payBy)
+	ended := []shop.OrderState{shop.Expired}
+	_, err := h.BeginRefund(h.ctx, o.ID, ended, payment.RefundNumber(o.ID), shop.ReasonLateOver, payBy)
 	if err == nil {
-		err = h.Resolve(h.ctx, o.ID, app.PaymentRefunded)
+		err = h.Resolve(h.ctx, o.ID, payment.PaymentRefunded)
 	}
 	if err == nil {
 		_, err = h.FinishRefund(h.ctx, o.ID, payBy)
@@ -214,15 +218,15 @@ func (h *testShop) payLate(o *app.Order) error {
 }
 
 // sendOrRefund follows a paid order to its end.
-func (h *testShop) sendOrRefund(o *app.Order, send bool) error {
+func (h *testShop) sendOrRefund(o *shop.Order, send bool) error {
 	if !send {
-		_, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens})
+		_, err := h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens})
 		if err == nil {
 			_, err = h.FinishRefund(h.ctx, o.ID, opens)
 		}
 		return err
 	}
-	_, err := h.Ship(h.ctx, sending, []app.Parcel{parcel(o.ID)})
+	_, err := h.Ship(h.ctx, sending, []backoffice.Parcel{parcel(o.ID)})
 	if err == nil {
 		_, _, err = h.ConfirmReceipt(h.ctx, o.ID, o.User)
 	}
@@ -230,24 +234,24 @@ func (h *testShop) sendOrRefund(o *app.Order, send bool) error {
 }
 
 // settleAll tells and posts what is due, and reads some orders back: each must be there.
-func (h *testShop) settleAll(all []app.Order) error {
+func (h *testShop) settleAll(all []shop.Order) error {
 	for range 5 {
-		untold, err := h.Untold(h.ctx, app.Millis(1)<<42, 100)
+		untold, err := h.Untold(h.ctx, shop.Millis(1)<<42, 100)
 		if err != nil {
 			return err
 		}
-		told := make([]*app.Order, len(untold))
+		told := make([]*shop.Order, len(untold))
 		for i := range untold {
 			told[i] = &untold[i]
 		}
 		if err := h.MarkTold(h.ctx, told); err != nil {
 			return err
 		}
-		posted, err := h.ClaimOutbox(h.ctx, app.Millis(1)<<42, 100)
+		posted, err := h.ClaimOutbox(h.ctx, shop.Millis(1)<<42, 100)
 		if err != nil {
 			return err
 		}
-		if err := h.MarkSent(h.ctx, posted, app.Millis(1)<<42, 1); err != nil {
+		if err := h.MarkSent(h.ctx, posted, shop.Millis(1)<<42, 1); err != nil {
 			return err
 		}
 		some := ids(all)
@@ -270,7 +274,7 @@ func TestArchivistWaitsForQuiet(t *testing.T) {
 		h.finished(h.sales[0])
 		h.old()
 		h.close(h.sales[0])
-		run := func(a *app.Archivist, moved int64, says string) {
+		run := func(a *archive.Archivist, moved int64, says string) {
 			t.Helper()
 			done, err := a.RunOnce(h.ctx)
 			if err != nil || done.Moved != moved || !strings.Contains(done.Postpone, says) ||
@@ -284,7 +288,7 @@ func TestArchivistWaitsForQuiet(t *testing.T) {
 		waiting := h.archivist()
 		waiting.Streams = calm{5000}
 		run(waiting, 0, "5000 reservations")
-		opens := func(at app.Millis) {
+		opens := func(at shop.Millis) {
 			h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE sales SET opens_at = ? WHERE id = ?", at, h.sales[1])))
 		}
 		opens(h.clock().At.Add(time.Minute))

@@ -7,28 +7,31 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/archive"
+	"stampede/app/backoffice"
+	"stampede/app/payment"
+	"stampede/app/shop"
 	"stampede/app/store"
 )
 
 // closedAt is when sales closed whose orders are to move.
-const closedAt app.Millis = 1_700_000_000_000
+const closedAt shop.Millis = 1_700_000_000_000
 
 // longAfter is when everything of a sale has been quiet for long, by the database's clock.
-func (h *testShop) longAfter() app.Millis { return h.clock().At.Add(1000 * time.Hour) }
+func (h *testShop) longAfter() shop.Millis { return h.clock().At.Add(1000 * time.Hour) }
 
 // close makes a sale one that closed long ago and has left Redis.
-func (h *testShop) close(sale app.ID) {
+func (h *testShop) close(sale shop.ID) {
 	h.t.Helper()
 	h.must(h.MarkRetired(h.ctx, sale, h.epoch))
 	h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE sales SET closes_at = ? WHERE id = ?", closedAt, sale)))
 }
 
 // archive moves what is at rest of a sale, in steps of so many orders, and answers how many that were.
-func (h *testShop) archive(sale app.ID, limit int) (moved int) {
+func (h *testShop) archive(sale shop.ID, limit int) (moved int) {
 	h.t.Helper()
 	now := h.longAfter()
-	step := app.ArchiveStep{Sale: sale, Limit: limit, ChangedBefore: now, Now: now}
+	step := archive.ArchiveStep{Sale: sale, Limit: limit, ChangedBefore: now, Now: now}
 	for {
 		done, err := h.MoveOrders(h.ctx, step)
 		h.must(err)
@@ -57,7 +60,7 @@ func (h *testShop) quiet() {
 	}
 }
 
-func (h *testShop) finished(sale app.ID) app.Order {
+func (h *testShop) finished(sale shop.ID) shop.Order {
 	h.t.Helper()
 	o := h.paid(sale, 1)
 	h.ship(sending, parcel(o.ID))
@@ -66,17 +69,17 @@ func (h *testShop) finished(sale app.ID) app.Order {
 	return o
 }
 
-func (h *testShop) refunded(sale app.ID) app.Order {
+func (h *testShop) refunded(sale shop.ID) shop.Order {
 	h.t.Helper()
 	o := h.paid(sale, 1)
-	_, err := h.AskRefund(h.ctx, app.RefundAsk{Order: o.ID, User: o.User, Text: "it is for my aunt Mei", At: opens})
+	_, err := h.AskRefund(h.ctx, payment.RefundAsk{Order: o.ID, User: o.User, Text: "it is for my aunt Mei", At: opens})
 	h.must(err)
-	h.must(errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens})))
+	h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens})))
 	h.must(errOf(h.FinishRefund(h.ctx, o.ID, opens)))
 	return o
 }
 
-func (h *testShop) cancelled(sale app.ID) app.Order {
+func (h *testShop) cancelled(sale shop.ID) shop.Order {
 	h.t.Helper()
 	o := h.order(sale, 1)
 	h.insert(o)
@@ -85,7 +88,7 @@ func (h *testShop) cancelled(sale app.ID) app.Order {
 }
 
 // everything is what the shop's reads say of orders.
-func (h *testShop) everything(user app.ID, all []app.ID) map[string]any {
+func (h *testShop) everything(user shop.ID, all []shop.ID) map[string]any {
 	h.t.Helper()
 	out := map[string]any{}
 	read := func(name string, v any, err error) {
@@ -95,9 +98,9 @@ func (h *testShop) everything(user app.ID, all []app.ID) map[string]any {
 	for _, id := range all {
 		o, err := h.Order(h.ctx, id)
 		read("order "+id.String(), o, err)
-		found, _, err := h.FindOrders(h.ctx, app.OrderSearch{ID: id, Limit: 2})
+		found, _, err := h.FindOrders(h.ctx, backoffice.OrderSearch{ID: id, Limit: 2})
 		read("found "+id.String(), found, err)
-		look, err := h.LookShip(h.ctx, sending, []app.Parcel{parcel(id)})
+		look, err := h.LookShip(h.ctx, sending, []backoffice.Parcel{parcel(id)})
 		read("parcel "+id.String(), look, err)
 	}
 	rows, err := h.OrdersByID(h.ctx, append(all, all[0], nextID()))
@@ -110,9 +113,9 @@ func (h *testShop) everything(user app.ID, all []app.ID) map[string]any {
 		sums, err := h.SumUp(h.ctx, sale, opens, opens+120_000)
 		read("sums "+sale.String(), sums, err)
 	}
-	for name, q := range map[string]app.OrderSearch{
-		"user": {User: user}, "sale": {Sale: h.sales[0]}, "finished": {State: app.Finished}, "all": {},
-		"expired": {State: app.Expired},
+	for name, q := range map[string]backoffice.OrderSearch{
+		"user": {User: user}, "sale": {Sale: h.sales[0]}, "finished": {State: shop.Finished}, "all": {},
+		"expired": {State: shop.Expired},
 	} {
 		for page := 1; ; page++ {
 			q.Limit = 2
@@ -124,7 +127,7 @@ func (h *testShop) everything(user app.ID, all []app.ID) map[string]any {
 			q.Before = found[len(found)-1].ID
 		}
 	}
-	for q := (app.OrdersQuery{User: user, Limit: 2}); ; {
+	for q := (shop.OrdersQuery{User: user, Limit: 2}); ; {
 		page, more, err := h.OrdersOf(h.ctx, q)
 		read("list before "+q.Before.String(), page, err)
 		if !more {
@@ -145,9 +148,9 @@ func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 50, 50)
 		user := nextID()
-		var all []app.ID
+		var all []shop.ID
 		for i := range 3 {
-			for _, make := range []func(app.ID) app.Order{h.finished, h.refunded, h.cancelled} {
+			for _, make := range []func(shop.ID) shop.Order{h.finished, h.refunded, h.cancelled} {
 				o := make(h.sales[0])
 				all = append(all, o.ID)
 			}
@@ -163,7 +166,7 @@ func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
 		}
 		before := h.everything(user, all)
 		now := h.longAfter()
-		half, err := h.MoveOrders(h.ctx, app.ArchiveStep{
+		half, err := h.MoveOrders(h.ctx, archive.ArchiveStep{
 			Sale: h.sales[0], Limit: 5, ChangedBefore: now, Now: now,
 		})
 		h.must(err)
@@ -192,21 +195,21 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 		paid, shipped := h.paid(sale, 1), h.paid(sale, 1)
 		h.ship(sending, parcel(shipped.ID))
 		refunding := h.paid(sale, 1)
-		h.must(errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: refunding.ID, By: 7, Yes: true, At: opens})))
+		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: refunding.ID, By: 7, Yes: true, At: opens})))
 		late := h.opened(sale, 1)
-		h.must(errOf(h.EndTraded(h.ctx, []app.ID{late.ID}, app.Expired, payBy)))
-		_, outcome, err := h.Receive(h.ctx, app.Trade{
-			Order: late.ID, No: "L" + late.ID.String(), State: app.TradePaid, AmountFen: late.AmountFen,
+		h.must(errOf(h.EndTraded(h.ctx, []shop.ID{late.ID}, shop.Expired, payBy)))
+		_, outcome, err := h.Receive(h.ctx, payment.Trade{
+			Order: late.ID, No: "L" + late.ID.String(), State: payment.TradePaid, AmountFen: late.AmountFen,
 		}, payBy+1)
 		h.must(err)
-		if outcome != app.PaymentLate {
+		if outcome != payment.PaymentLate {
 			t.Fatalf("the money of an expired order is %s", outcome)
 		}
 		h.quiet()
 		untold, unposted, asked, unwritten, young, odd := h.cancelled(sale), h.finished(sale), h.cancelled(sale),
 			h.finished(sale), h.cancelled(sale), h.refunded(sale)
 		h.quiet()
-		for order, statement := range map[app.ID]string{
+		for order, statement := range map[shop.ID]string{
 			untold.ID:    "UPDATE orders SET unpublished_since = 5, changed_at = changed_at WHERE id = ?",
 			unposted.ID:  "INSERT INTO outbox (order_id, rev, state, at, next_at) VALUES (?, 2, 'paid', 1, 5)",
 			unwritten.ID: "UPDATE shipments SET mail_at = 5 WHERE order_id = ?",
@@ -220,7 +223,7 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 		h.stamp(young.ID, h.longAfter().Add(time.Hour))
 		h.close(sale)
 		if moved := h.archive(sale, 3); moved != 0 {
-			var which []app.ID
+			var which []shop.ID
 			h.must(h.DB().NewRaw("SELECT id FROM orders_archive").Scan(h.ctx, &which))
 			t.Errorf("%v moved; unpaid %s, paid %s, shipped %s, refunding %s, late %s, untold %s, unposted %s, asked %s,"+
 				" unwritten %s, young %s, odd %s", which, unpaid.ID, paid.ID, shipped.ID, refunding.ID, late.ID, untold.ID,
@@ -248,7 +251,7 @@ func TestLateMoneyOfAnArchivedOrderIsRefunded(t *testing.T) {
 		h := newShop(t, s, 10)
 		sale := h.sales[0]
 		o := h.opened(sale, 1)
-		h.must(errOf(h.EndTraded(h.ctx, []app.ID{o.ID}, app.Expired, payBy)))
+		h.must(errOf(h.EndTraded(h.ctx, []shop.ID{o.ID}, shop.Expired, payBy)))
 		h.quiet()
 		h.close(sale)
 		h.stamp(o.ID, h.clock().At.Add(-1000*time.Hour))
@@ -256,8 +259,8 @@ func TestLateMoneyOfAnArchivedOrderIsRefunded(t *testing.T) {
 			t.Fatalf("%d moved", moved)
 		}
 		before, start := h.read(o.ID), h.clock().At
-		trade := app.Trade{Order: o.ID, No: "L" + o.ID.String(), State: app.TradePaid, AmountFen: o.AmountFen}
-		late := make(chan app.PaymentOutcome)
+		trade := payment.Trade{Order: o.ID, No: "L" + o.ID.String(), State: payment.TradePaid, AmountFen: o.AmountFen}
+		late := make(chan payment.PaymentOutcome)
 		for range 4 {
 			go func() {
 				_, outcome, err := h.Receive(h.ctx, trade, payBy+1)
@@ -268,44 +271,44 @@ func TestLateMoneyOfAnArchivedOrderIsRefunded(t *testing.T) {
 			}()
 		}
 		for range 4 {
-			if outcome := <-late; outcome != app.PaymentLate {
+			if outcome := <-late; outcome != payment.PaymentLate {
 				t.Errorf("late money of an archived order is %s", outcome)
 			}
 		}
 		if now := h.read(o.ID); now.TradeNo != trade.No || now.Rev != before.Rev || now.PaidAt == 0 {
 			t.Errorf("with the money: %+v", now)
 		}
-		wantErr(t, "hold units for it", errOf(h.ClaimHold(h.ctx, o.ID, app.Expired)), app.ErrArchived)
-		wantErr(t, "hold units for another state", errOf(h.ClaimHold(h.ctx, o.ID, app.Refused)), app.ErrNoRow)
-		if changes, _, err := h.Changed(h.ctx, []app.ChangesQuery{{User: o.User, Since: start}}, 9); err != nil ||
+		wantErr(t, "hold units for it", errOf(h.ClaimHold(h.ctx, o.ID, shop.Expired)), shop.ErrArchived)
+		wantErr(t, "hold units for another state", errOf(h.ClaimHold(h.ctx, o.ID, shop.Refused)), shop.ErrNoRow)
+		if changes, _, err := h.Changed(h.ctx, []shop.ChangesQuery{{User: o.User, Since: start}}, 9); err != nil ||
 			changes[0].More {
 			t.Errorf("money that is not a new state: %+v (%v)", changes, err)
 		}
-		ended := []app.OrderState{app.Expired}
+		ended := []shop.OrderState{shop.Expired}
 		for range 2 {
-			h.must(errOf(h.BeginRefund(h.ctx, o.ID, ended, app.RefundNumber(o.ID), app.ReasonLateOver, payBy)))
-			h.must(h.Resolve(h.ctx, o.ID, app.PaymentRefunded))
+			h.must(errOf(h.BeginRefund(h.ctx, o.ID, ended, payment.RefundNumber(o.ID), shop.ReasonLateOver, payBy)))
+			h.must(h.Resolve(h.ctx, o.ID, payment.PaymentRefunded))
 			h.must(errOf(h.FinishRefund(h.ctx, o.ID, payBy)))
 		}
 		got := h.read(o.ID)
-		if got.State != app.Refunded || got.Rev != before.Rev+2 || got.Hold != before.Hold {
+		if got.State != shop.Refunded || got.Rev != before.Rev+2 || got.Hold != before.Hold {
 			t.Errorf("it is %+v, was %+v", got, before)
 		}
-		changes, _, err := h.Changed(h.ctx, []app.ChangesQuery{{User: o.User, Since: start}}, 9)
+		changes, _, err := h.Changed(h.ctx, []shop.ChangesQuery{{User: o.User, Since: start}}, 9)
 		h.must(err)
 		if !changes[0].More {
 			t.Error("a buyer who reconnects does not read the refund")
 		}
-		untold, err := h.Untold(h.ctx, app.Millis(1)<<42, 10)
+		untold, err := h.Untold(h.ctx, shop.Millis(1)<<42, 10)
 		h.must(err)
 		if len(untold) != 1 || untold[0].ID != o.ID {
 			t.Fatalf("to be published: %v", ids(untold))
 		}
-		h.must(h.MarkTold(h.ctx, []*app.Order{&untold[0]}))
-		if untold, err = h.Untold(h.ctx, app.Millis(1)<<42, 10); err != nil || len(untold) != 0 {
+		h.must(h.MarkTold(h.ctx, []*shop.Order{&untold[0]}))
+		if untold, err = h.Untold(h.ctx, shop.Millis(1)<<42, 10); err != nil || len(untold) != 0 {
 			t.Errorf("published, and %v (%v)", ids(untold), err)
 		}
-		if again, err := h.Restamp(h.ctx, []app.ID{o.ID}); err != nil || len(again) != 1 {
+		if again, err := h.Restamp(h.ctx, []shop.ID{o.ID}); err != nil || len(again) != 1 {
 			t.Errorf("touched %v (%v)", ids(again), err)
 		}
 		if live, archived := h.count("orders"), h.count("orders_archive"); live != 0 || archived != 1 {
@@ -328,17 +331,17 @@ func TestInsertFindsArchivedOrders(t *testing.T) {
 		}
 		sameKey, other := h.order(sale, 1), h.order(sale, 1)
 		sameKey.User, sameKey.Key = o.User, o.Key
-		if again := h.insert(o); again[0].Fresh || again[0].Order.State != app.Finished {
+		if again := h.insert(o); again[0].Fresh || again[0].Order.State != shop.Finished {
 			t.Errorf("the archived order alone: %+v", again)
 		}
 		got := h.insert(o, sameKey, other)
-		if got[0].Fresh || got[0].Order.State != app.Finished {
+		if got[0].Fresh || got[0].Order.State != shop.Finished {
 			t.Errorf("the archived order again: %+v", got[0])
 		}
-		if !got[1].Fresh || got[1].Order.State != app.Refused || got[1].Order.Reason != app.ReasonKey {
+		if !got[1].Fresh || got[1].Order.State != shop.Refused || got[1].Order.Reason != shop.ReasonKey {
 			t.Errorf("its key again: %+v", got[1])
 		}
-		if !got[2].Fresh || got[2].Order.State != app.Pending {
+		if !got[2].Fresh || got[2].Order.State != shop.Pending {
 			t.Errorf("another order: %+v", got[2])
 		}
 		if again := h.insert(o, other); again[0].Fresh || again[1].Fresh {
@@ -363,10 +366,10 @@ func TestOldCursorMissesNoArchivedOrder(t *testing.T) {
 		if moved := h.archive(h.sales[0], 10); moved != 1 {
 			t.Fatalf("%d moved", moved)
 		}
-		for since, more := range map[app.Millis]bool{
+		for since, more := range map[shop.Millis]bool{
 			long - 1: true, long: true, long + 1: false, h.clock().At: false,
 		} {
-			asked := []app.ChangesQuery{{User: o.User, Since: since}, {User: nextID(), Since: since}}
+			asked := []shop.ChangesQuery{{User: o.User, Since: since}, {User: nextID(), Since: since}}
 			changes, _, err := h.Changed(h.ctx, asked, 9)
 			h.must(err)
 			if changes[0].More != more || len(changes[0].Orders) != 0 || changes[1].More {
@@ -385,7 +388,7 @@ func TestArchiveIsLocked(t *testing.T) {
 				t.Error("two at once")
 				return nil
 			})
-			if !errors.Is(err, app.ErrArchiveTaken) {
+			if !errors.Is(err, archive.ErrArchiveTaken) {
 				t.Errorf("the second one hears %v", err)
 			}
 			return nil
@@ -399,7 +402,7 @@ func TestSalesToArchive(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10, 10, 10)
 		now := h.longAfter()
-		due := func() []app.ID {
+		due := func() []shop.ID {
 			t.Helper()
 			sales, err := h.SalesToArchive(h.ctx, now, now, 10)
 			h.must(err)
@@ -423,7 +426,7 @@ func TestSalesToArchive(t *testing.T) {
 			t.Errorf("due are %v, want %v", got, h.sales[2:])
 		}
 		now++
-		if got := due(); !slices.Equal(got, []app.ID{h.sales[2], h.sales[1]}) {
+		if got := due(); !slices.Equal(got, []shop.ID{h.sales[2], h.sales[1]}) {
 			t.Errorf("a moment later %v", got)
 		}
 		if got, err := h.SalesToArchive(h.ctx, now, closedAt, 10); err != nil || len(got) != 0 {

@@ -7,7 +7,8 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 // settingBlocks counts the changes of the block list.
@@ -19,17 +20,17 @@ const maxBlocks = 100_000
 type blockRow struct {
 	bun.BaseModel `bun:"table:blocks"`
 
-	ID        int64         `bun:"id,pk"`
-	Kind      app.BlockKind `bun:"kind"`
-	Value     string        `bun:"value"`
-	Reason    string        `bun:"reason"`
-	Until     *app.Millis   `bun:"until"`
-	CreatedBy string        `bun:"created_by"`
-	CreatedAt app.Millis    `bun:"created_at"`
+	ID        int64                `bun:"id,pk"`
+	Kind      backoffice.BlockKind `bun:"kind"`
+	Value     string               `bun:"value"`
+	Reason    string               `bun:"reason"`
+	Until     *shop.Millis         `bun:"until"`
+	CreatedBy string               `bun:"created_by"`
+	CreatedAt shop.Millis          `bun:"created_at"`
 }
 
-func (r *blockRow) block() app.Block {
-	return app.Block{
+func (r *blockRow) block() backoffice.Block {
+	return backoffice.Block{
 		ID: r.ID, Kind: r.Kind, Value: r.Value, Reason: r.Reason, Until: orZero(r.Until), CreatedBy: r.CreatedBy,
 		CreatedAt: r.CreatedAt,
 	}
@@ -42,20 +43,20 @@ func (s *Store) BlocksVersion(ctx context.Context) (int64, error) {
 }
 
 // Blocks lists what is in force. See app.BlockStore.
-func (s *Store) Blocks(ctx context.Context, now app.Millis) ([]app.Block, error) {
+func (s *Store) Blocks(ctx context.Context, now shop.Millis) ([]backoffice.Block, error) {
 	var rows []blockRow
 	err := inForce(s.db.NewSelect().Model(&rows), now).Order("id").Limit(maxBlocks).Scan(ctx)
 	return convert(rows, (*blockRow).block), wrap("read the block list", err)
 }
 
-func inForce(q *bun.SelectQuery, now app.Millis) *bun.SelectQuery {
+func inForce(q *bun.SelectQuery, now shop.Millis) *bun.SelectQuery {
 	return q.Where("removed_at IS NULL").Where("until IS NULL OR until > ?", now)
 }
 
 // AddBlock writes a normalized block that lasts (0: until it is removed). Conflict: it exists. The version is raised
 // first: its row keeps editors serial, and no node sees it before the block.
-func (s *Store) AddBlock(ctx context.Context, b app.Block, lasts time.Duration) (app.Block, error) {
-	return inTx(ctx, s, "block somebody", func(tx bun.Conn) (app.Block, error) {
+func (s *Store) AddBlock(ctx context.Context, b backoffice.Block, lasts time.Duration) (backoffice.Block, error) {
+	return inTx(ctx, s, "block somebody", func(tx bun.Conn) (backoffice.Block, error) {
 		if err := s.raise(ctx, tx, settingBlocks); err != nil {
 			return b, err
 		}
@@ -84,28 +85,28 @@ func (s *Store) mayBlock(ctx context.Context, tx bun.Conn, row *blockRow) error 
 		return err
 	}
 	if len(same) > 0 {
-		return app.Fail(app.Conflict, fmt.Sprintf("%s %s is blocked already, by number %d", row.Kind, row.Value, same[0]))
+		return shop.Fail(shop.Conflict, fmt.Sprintf("%s %s is blocked already, by number %d", row.Kind, row.Value, same[0]))
 	}
 	n, err := inForce(tx.NewSelect().Model((*blockRow)(nil)), row.CreatedAt).Count(ctx)
 	if err == nil && n >= maxBlocks {
-		err = app.Fail(app.LimitReached, fmt.Sprintf("%d blocks are in force, which is the most there can be: block "+
+		err = shop.Fail(shop.LimitReached, fmt.Sprintf("%d blocks are in force, which is the most there can be: block "+
 			"networks instead of addresses, or remove some", n))
 	}
 	return err
 }
 
 // RemoveBlock ends a block and answers it. NotFound: there is none of that number in force.
-func (s *Store) RemoveBlock(ctx context.Context, id int64) (app.Block, error) {
-	return inTx(ctx, s, "remove a block", func(tx bun.Conn) (app.Block, error) {
+func (s *Store) RemoveBlock(ctx context.Context, id int64) (backoffice.Block, error) {
+	return inTx(ctx, s, "remove a block", func(tx bun.Conn) (backoffice.Block, error) {
 		if err := s.raise(ctx, tx, settingBlocks); err != nil {
-			return app.Block{}, err
+			return backoffice.Block{}, err
 		}
 		removed, err := exec(ctx, tx, "UPDATE blocks SET removed_at = "+s.d.now+" WHERE id = ? AND removed_at IS NULL", id)
 		if err == nil && removed == 0 {
-			err = app.Fail(app.NotFound, fmt.Sprintf("no block in force has the number %d; `stampede block list` shows them", id))
+			err = shop.Fail(shop.NotFound, fmt.Sprintf("no block in force has the number %d; `stampede block list` shows them", id))
 		}
 		if err != nil {
-			return app.Block{}, err
+			return backoffice.Block{}, err
 		}
 		var row blockRow
 		err = tx.NewSelect().Model(&row).Where("id = ?", id).Scan(ctx)

@@ -7,7 +7,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 )
@@ -23,34 +24,34 @@ func TestBlocks(t *testing.T) {
 			return v
 		}
 		before := version()
-		eve, err := s.AddBlock(ctx, app.Block{Kind: app.BlockUser, Value: "7", Reason: "转售", CreatedBy: "ada"}, 0)
+		eve, err := s.AddBlock(ctx, backoffice.Block{Kind: backoffice.BlockUser, Value: "7", Reason: "转售", CreatedBy: "ada"}, 0)
 		must(t, err)
-		net, err := s.AddBlock(ctx, app.Block{Kind: app.BlockNetwork, Value: "203.0.113.0/24"}, time.Hour)
+		net, err := s.AddBlock(ctx, backoffice.Block{Kind: backoffice.BlockNetwork, Value: "203.0.113.0/24"}, time.Hour)
 		must(t, err)
 		if version() != before+2 || net.ID != eve.ID+1 || net.Until != net.CreatedAt.Add(time.Hour) || eve.Until != 0 {
 			t.Errorf("version %d after %d, blocks %+v %+v", version(), before, eve, net)
 		}
-		listed := func(now app.Millis) []app.Block {
+		listed := func(now shop.Millis) []backoffice.Block {
 			t.Helper()
 			blocks, err := s.Blocks(ctx, now)
 			must(t, err)
 			return blocks
 		}
-		same(t, "listed (-want +got)", []app.Block{eve, net}, listed(net.CreatedAt))
-		same(t, "after one has ended (-want +got)", []app.Block{eve}, listed(net.Until))
+		same(t, "listed (-want +got)", []backoffice.Block{eve, net}, listed(net.CreatedAt))
+		same(t, "after one has ended (-want +got)", []backoffice.Block{eve}, listed(net.Until))
 
-		_, err = s.AddBlock(ctx, app.Block{Kind: app.BlockUser, Value: "7"}, 0)
-		if !errors.Is(err, &app.Error{Code: app.Conflict}) || version() != before+2 {
+		_, err = s.AddBlock(ctx, backoffice.Block{Kind: backoffice.BlockUser, Value: "7"}, 0)
+		if !errors.Is(err, &shop.Error{Code: shop.Conflict}) || version() != before+2 {
 			t.Errorf("the same again: %v, version %d", err, version())
 		}
 		if gone, err := s.RemoveBlock(ctx, eve.ID); err != nil || gone != eve {
 			t.Errorf("removed %+v, %v", gone, err)
 		}
-		wantErr(t, "removed twice", errOf(s.RemoveBlock(ctx, eve.ID)), &app.Error{Code: app.NotFound})
+		wantErr(t, "removed twice", errOf(s.RemoveBlock(ctx, eve.ID)), &shop.Error{Code: shop.NotFound})
 		if version() != before+3 || len(listed(net.CreatedAt)) != 1 {
 			t.Errorf("version %d, %d listed after the removal", version(), len(listed(net.CreatedAt)))
 		}
-		again, err := s.AddBlock(ctx, app.Block{Kind: app.BlockUser, Value: "7"}, 0)
+		again, err := s.AddBlock(ctx, backoffice.Block{Kind: backoffice.BlockUser, Value: "7"}, 0)
 		if err != nil || again.ID != net.ID+1 {
 			t.Errorf("blocked again: %+v, %v", again, err)
 		}
@@ -66,8 +67,8 @@ func TestBlocksAtOnce(t *testing.T) {
 		conflicts := make(chan struct{}, 2*users)
 		for i := range 2 * users {
 			g.Go(func() error {
-				_, err := s.AddBlock(ctx, app.Block{Kind: app.BlockUser, Value: app.ID(1 + i%users).String()}, 0)
-				if errors.Is(err, &app.Error{Code: app.Conflict}) {
+				_, err := s.AddBlock(ctx, backoffice.Block{Kind: backoffice.BlockUser, Value: shop.ID(1 + i%users).String()}, 0)
+				if errors.Is(err, &shop.Error{Code: shop.Conflict}) {
 					conflicts <- struct{}{}
 					return nil
 				}

@@ -5,12 +5,13 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 // SaleIDs lists the ids of all sales.
-func (s *Store) SaleIDs(ctx context.Context) ([]app.ID, error) {
-	var ids []app.ID
+func (s *Store) SaleIDs(ctx context.Context) ([]shop.ID, error) {
+	var ids []shop.ID
 	err := s.db.NewSelect().TableExpr("sales").Column("id").Order("id").Scan(ctx, &ids)
 	return ids, wrap("read sale ids", err)
 }
@@ -19,48 +20,48 @@ func (s *Store) SaleIDs(ctx context.Context) ([]app.ID, error) {
 type slotRow struct {
 	bun.BaseModel `bun:"table:slots,alias:slot"`
 
-	ID       app.ID     `bun:"id,pk"`
-	OpensAt  app.Millis `bun:"opens_at"`
-	ClosesAt app.Millis `bun:"closes_at"`
-	Hidden   bool       `bun:"hidden"`
-	Sales    int        `bun:"sales,scanonly"`
+	ID       shop.ID     `bun:"id,pk"`
+	OpensAt  shop.Millis `bun:"opens_at"`
+	ClosesAt shop.Millis `bun:"closes_at"`
+	Hidden   bool        `bun:"hidden"`
+	Sales    int         `bun:"sales,scanonly"`
 }
 
-func (s *Store) slots(ctx context.Context, what string, narrow selection) ([]app.Slot, error) {
+func (s *Store) slots(ctx context.Context, what string, narrow selection) ([]shop.Slot, error) {
 	slots, err := readSlots(ctx, s.db, narrow)
 	return slots, wrap(what, err)
 }
 
 // readSlots reads slots in the order of their windows. Archived sales are not offered.
-func readSlots(ctx context.Context, db bun.IDB, narrow selection) ([]app.Slot, error) {
+func readSlots(ctx context.Context, db bun.IDB, narrow selection) ([]shop.Slot, error) {
 	var rows []slotRow
 	err := narrow(db.NewSelect().Model(&rows).ColumnExpr("?TableColumns").
 		ColumnExpr("(SELECT COUNT(*) FROM sales WHERE sales.slot_id = slot.id AND sales.archived_at = 0) AS sales")).
 		Order("opens_at").Scan(ctx)
-	return convert(rows, func(r *slotRow) app.Slot {
-		return app.Slot{ID: r.ID, OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Hidden: r.Hidden, Sales: r.Sales}
+	return convert(rows, func(r *slotRow) shop.Slot {
+		return shop.Slot{ID: r.ID, OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Hidden: r.Hidden, Sales: r.Sales}
 	}), err
 }
 
 // Slots lists the slots that overlap [from, to) and are not hidden, in the order of their windows, without a phase.
-func (s *Store) Slots(ctx context.Context, from, to app.Millis) ([]app.Slot, error) {
+func (s *Store) Slots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
 	return s.slots(ctx, "read slots", where("hidden = 0 AND opens_at < ? AND closes_at > ?", to, from))
 }
 
 // AllSlots is Slots with the hidden ones.
-func (s *Store) AllSlots(ctx context.Context, from, to app.Millis) ([]app.Slot, error) {
+func (s *Store) AllSlots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
 	return s.slots(ctx, "read slots", where("opens_at < ? AND closes_at > ?", to, from))
 }
 
 // Slot reads one slot. ErrNoRow if there is none.
-func (s *Store) Slot(ctx context.Context, id app.ID) (app.Slot, error) {
+func (s *Store) Slot(ctx context.Context, id shop.ID) (shop.Slot, error) {
 	what := "read slot " + id.String()
 	found, err := s.slots(ctx, what, where("id = ?", id))
 	return only(what, found, err)
 }
 
 // SalesOfSlot lists the sales of a slot with their products, in the order they are shown.
-func (s *Store) SalesOfSlot(ctx context.Context, slot app.ID) ([]app.Sale, error) {
+func (s *Store) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale, error) {
 	return s.sales(ctx, "read sales of slot "+slot.String(), func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("s.slot_id = ? AND s.archived_at = 0 AND s.hidden = 0", slot).Order("s.position", "s.id")
 	})
@@ -69,14 +70,14 @@ func (s *Store) SalesOfSlot(ctx context.Context, slot app.ID) ([]app.Sale, error
 // SalesByPhase pages through the sales of a phase: upcoming ones that open first, open ones that close
 // first, closed ones that closed last come first. A page beyond the end is empty.
 func (s *Store) SalesByPhase(
-	ctx context.Context, phase app.Phase, now app.Millis, page, size int,
-) ([]app.Sale, bool, error) {
+	ctx context.Context, phase shop.Phase, now shop.Millis, page, size int,
+) ([]shop.Sale, bool, error) {
 	found, err := s.sales(ctx, "read "+string(phase)+" sales", func(q *bun.SelectQuery) *bun.SelectQuery {
 		q = q.Where("s.archived_at = 0 AND s.hidden = 0")
 		switch phase {
-		case app.Upcoming:
+		case shop.Upcoming:
 			q = q.Where("s.opens_at > ?", now).Order("s.opens_at", "s.id")
-		case app.Open:
+		case shop.Open:
 			q = q.Where("s.closes_at > ?", now).Where("s.opens_at <= ?", now).Order("s.closes_at", "s.id")
 		default:
 			q = q.Where("s.closes_at <= ?", now).Order("s.closes_at DESC", "s.id DESC")
@@ -93,23 +94,23 @@ func turnTo(q *bun.SelectQuery, page, size int) *bun.SelectQuery {
 }
 
 // Categories lists the categories that are not archived, in their order.
-func (s *Store) Categories(ctx context.Context) ([]app.Category, error) {
+func (s *Store) Categories(ctx context.Context) ([]shop.Category, error) {
 	var rows []categoryRow
 	err := s.db.NewSelect().Model(&rows).Where("archived_at = 0").Order("position", "id").Scan(ctx)
-	return convert(rows, func(r *categoryRow) app.Category { return app.Category{ID: r.ID, Name: r.Name} }),
+	return convert(rows, func(r *categoryRow) shop.Category { return shop.Category{ID: r.ID, Name: r.Name} }),
 		wrap("read categories", err)
 }
 
 type categoryRow struct {
 	bun.BaseModel `bun:"table:categories"`
 
-	ID       app.ID `bun:"id,pk"`
-	Position int    `bun:"position"`
-	Name     string `bun:"name"`
+	ID       shop.ID `bun:"id,pk"`
+	Position int     `bun:"position"`
+	Name     string  `bun:"name"`
 }
 
 // Products pages through the products that are not archived, in the order of their ids, without description and rules.
-func (s *Store) Products(ctx context.Context, category app.ID, page, size int) ([]app.Product, bool, error) {
+func (s *Store) Products(ctx context.Context, category shop.ID, page, size int) ([]shop.Product, bool, error) {
 	found, err := s.products(ctx, "read products", func(q *bun.SelectQuery) *bun.SelectQuery {
 		q = q.Where("p.archived_at = 0")
 		q = whereSet(q, "p.category_id = ?", category)
@@ -123,13 +124,13 @@ func (s *Store) Products(ctx context.Context, category app.ID, page, size int) (
 }
 
 // Product reads one product with description and rules. ErrNoRow if there is none.
-func (s *Store) Product(ctx context.Context, id app.ID) (app.Product, error) {
+func (s *Store) Product(ctx context.Context, id shop.ID) (shop.Product, error) {
 	what := "read product " + id.String()
 	found, err := s.products(ctx, what, where("p.id = ?", id))
 	return only(what, found, err)
 }
 
-func (s *Store) products(ctx context.Context, what string, narrow selection) ([]app.Product, error) {
+func (s *Store) products(ctx context.Context, what string, narrow selection) ([]shop.Product, error) {
 	found, err := readProductRecords(ctx, s.db, narrow)
-	return convert(found, func(p *app.ProductRecord) app.Product { return p.Product }), wrap(what, err)
+	return convert(found, func(p *backoffice.ProductRecord) shop.Product { return p.Product }), wrap(what, err)
 }

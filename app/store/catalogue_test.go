@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 )
@@ -24,16 +24,16 @@ func TestNamesAreToldApart(t *testing.T) {
 			}
 		}
 		wantVersion(0)
-		must(t, s.AddCategories(ctx, []app.Category{{ID: nextID(), Name: "cafe"}}))
-		must(t, s.AddSlots(ctx, []app.Slot{{ID: nextID(), OpensAt: 1, ClosesAt: 2}}))
+		must(t, s.AddCategories(ctx, []shop.Category{{ID: nextID(), Name: "cafe"}}))
+		must(t, s.AddSlots(ctx, []shop.Slot{{ID: nextID(), OpensAt: 1, ClosesAt: 2}}))
 		wantVersion(2)
 		for _, name := range []string{"café", "Cafe", "cafe\u0301", "ｃａｆｅ"} {
-			if err := s.AddCategories(ctx, []app.Category{{ID: nextID(), Name: name}}); err != nil {
+			if err := s.AddCategories(ctx, []shop.Category{{ID: nextID(), Name: name}}); err != nil {
 				t.Errorf("%q beside %q: %v", name, "cafe", err)
 			}
 		}
 		wantErr(t, "the same name again",
-			s.AddCategories(ctx, []app.Category{{ID: nextID(), Name: "cafe"}}), app.ErrPermanent)
+			s.AddCategories(ctx, []shop.Category{{ID: nextID(), Name: "cafe"}}), shop.ErrPermanent)
 		wantVersion(6)
 	})
 }
@@ -61,21 +61,21 @@ func TestKeysCompareBytes(t *testing.T) {
 func TestProductsAndCategories(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
-		tea, pots := app.Category{ID: nextID(), Name: "Tea"}, app.Category{ID: nextID(), Name: "Pots & 壶"}
-		must(t, s.AddCategories(ctx, []app.Category{tea}))
-		must(t, s.AddCategories(ctx, []app.Category{pots}))
+		tea, pots := shop.Category{ID: nextID(), Name: "Tea"}, shop.Category{ID: nextID(), Name: "Pots & 壶"}
+		must(t, s.AddCategories(ctx, []shop.Category{tea}))
+		must(t, s.AddCategories(ctx, []shop.Category{pots}))
 		got := val(s.Categories(ctx))(t)
-		same(t, "(-want +got)", []app.Category{tea, pots}, got)
-		var all []app.Product
+		same(t, "(-want +got)", []shop.Category{tea, pots}, got)
+		var all []shop.Product
 		for i := range 5 {
-			all = append(all, app.Product{
+			all = append(all, shop.Product{
 				ID: nextID(), Name: fmt.Sprintf("Pot %d", i), Category: pots.Name, CategoryID: pots.ID,
 				ListPriceFen: 100,
-				Images:       []app.Image{{URL: "/b.svg", Alt: "second"}, {URL: "/a.svg", Alt: "first"}}[:i%3%2+1],
+				Images:       []shop.Image{{URL: "/b.svg", Alt: "second"}, {URL: "/a.svg", Alt: "first"}}[:i%3%2+1],
 				Rules:        "one each", Description: `<p>It's a "pot" \ 茶壶</p>`,
 			})
 		}
-		all[4].Category, all[4].CategoryID, all[4].Images = "", 0, []app.Image{}
+		all[4].Category, all[4].CategoryID, all[4].Images = "", 0, []shop.Image{}
 		must(t, s.AddProducts(ctx, all))
 		one := val(s.Product(ctx, all[1].ID))(t)
 		same(t, "product (-want +got)", all[1], one)
@@ -83,17 +83,17 @@ func TestProductsAndCategories(t *testing.T) {
 			all[i].Description, all[i].Rules = "", ""
 		}
 		for _, c := range []struct {
-			category   app.ID
+			category   shop.ID
 			page, size int
-			want       []app.Product
+			want       []shop.Product
 			more       bool
 		}{
 			{0, 1, 3, all[:3], true},
 			{0, 2, 3, all[3:], false},
 			{0, 0, 5, all, false},
 			{pots.ID, 2, 2, all[2:4], false},
-			{tea.ID, 1, 10, []app.Product{}, false},
-			{0, 9, 10, []app.Product{}, false},
+			{tea.ID, 1, 10, []shop.Product{}, false},
+			{0, 9, 10, []shop.Product{}, false},
 		} {
 			got, more, err := s.Products(ctx, c.category, c.page, c.size)
 			must(t, err)
@@ -101,8 +101,8 @@ func TestProductsAndCategories(t *testing.T) {
 				t.Errorf("category %s, page %d, more %v (-want +got):\n%s", c.category, c.page, more, diff)
 			}
 		}
-		wantErr(t, "a product that is not there", errOf(s.Product(ctx, 4242)), app.ErrNoRow)
-		wantErr(t, "a product twice", s.AddProducts(ctx, all[:1]), app.ErrPermanent)
+		wantErr(t, "a product that is not there", errOf(s.Product(ctx, 4242)), shop.ErrNoRow)
+		wantErr(t, "a product twice", s.AddProducts(ctx, all[:1]), shop.ErrPermanent)
 	})
 }
 
@@ -110,11 +110,11 @@ func TestProductsAndCategories(t *testing.T) {
 func TestSlotsDoNotOverlap(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
-		slot := func(from, to app.Millis) app.Slot { return app.Slot{ID: nextID(), OpensAt: from, ClosesAt: to} }
+		slot := func(from, to shop.Millis) shop.Slot { return shop.Slot{ID: nextID(), OpensAt: from, ClosesAt: to} }
 		first, second := slot(1000, 2000), slot(2000, 3000)
-		must(t, s.AddSlots(ctx, []app.Slot{second, first}))
-		must(t, s.AddSlots(ctx, []app.Slot{slot(1000, 2000), slot(3000, 4000)}))
-		for _, wrong := range [][]app.Slot{
+		must(t, s.AddSlots(ctx, []shop.Slot{second, first}))
+		must(t, s.AddSlots(ctx, []shop.Slot{slot(1000, 2000), slot(3000, 4000)}))
+		for _, wrong := range [][]shop.Slot{
 			{slot(1500, 1600)},
 			{slot(500, 1001)},
 			{slot(3999, 5000)},
@@ -122,15 +122,15 @@ func TestSlotsDoNotOverlap(t *testing.T) {
 			{slot(1000, 1500)},
 			{slot(6000, 7000), slot(6500, 7500)},
 		} {
-			wantErr(t, fmt.Sprintf("%v was added", wrong), s.AddSlots(ctx, wrong), &app.Error{Code: app.Conflict})
+			wantErr(t, fmt.Sprintf("%v was added", wrong), s.AddSlots(ctx, wrong), &shop.Error{Code: shop.Conflict})
 		}
-		wantErr(t, "an empty window", s.AddSlots(ctx, []app.Slot{slot(9000, 9000)}), &app.Error{Code: app.BadRequest})
+		wantErr(t, "an empty window", s.AddSlots(ctx, []shop.Slot{slot(9000, 9000)}), &shop.Error{Code: shop.BadRequest})
 		got := val(s.Slots(ctx, 1999, 2001))(t)
-		same(t, "(-want +got)", []app.Slot{first, second}, got)
+		same(t, "(-want +got)", []shop.Slot{first, second}, got)
 		if all, err := s.Slots(ctx, 0, 10_000); err != nil || len(all) != 3 {
 			t.Errorf("%d slots (%v)", len(all), err)
 		}
-		wantErr(t, "a slot that is not there", errOf(s.Slot(ctx, 4242)), app.ErrNoRow)
+		wantErr(t, "a slot that is not there", errOf(s.Slot(ctx, 4242)), shop.ErrNoRow)
 	})
 }
 
@@ -146,28 +146,28 @@ func TestSalesBySlotAndPhase(t *testing.T) {
 			want := val(h.Sale(h.ctx, h.sales[i]))(h.t)
 			same(t, fmt.Sprintf("sale %d (-alone +of slot)", i), want, sale)
 		}
-		if s := of[0]; s.OpensAt != opens || s.ClosesAt != closes || s.Challenge != app.ChallengeNone ||
+		if s := of[0]; s.OpensAt != opens || s.ClosesAt != closes || s.Challenge != shop.ChallengeNone ||
 			s.Version != 1 {
 			t.Errorf("defaults: %+v", s)
 		}
 		narrow := of[0]
 		narrow.ID, narrow.OpensAt = nextID(), opens+1000
-		h.must(h.AddSales(h.ctx, []app.Sale{narrow}))
+		h.must(h.AddSales(h.ctx, []shop.Sale{narrow}))
 		for _, c := range []struct {
-			phase      app.Phase
-			now        app.Millis
+			phase      shop.Phase
+			now        shop.Millis
 			page, size int
 			want       int
 			more       bool
 		}{
-			{app.Upcoming, opens - 1, 1, 3, 3, true},
-			{app.Upcoming, opens - 1, 2, 3, 1, false},
-			{app.Upcoming, opens, 1, 3, 1, false},
-			{app.Open, opens, 1, 10, 3, false},
-			{app.Open, closes - 1, 1, 10, 4, false},
-			{app.Open, closes, 1, 10, 0, false},
-			{app.Ended, closes, 1, 2, 2, true},
-			{app.Ended, closes, 3, 2, 0, false},
+			{shop.Upcoming, opens - 1, 1, 3, 3, true},
+			{shop.Upcoming, opens - 1, 2, 3, 1, false},
+			{shop.Upcoming, opens, 1, 3, 1, false},
+			{shop.Open, opens, 1, 10, 3, false},
+			{shop.Open, closes - 1, 1, 10, 4, false},
+			{shop.Open, closes, 1, 10, 0, false},
+			{shop.Ended, closes, 1, 2, 2, true},
+			{shop.Ended, closes, 3, 2, 0, false},
 		} {
 			got, more, err := h.SalesByPhase(h.ctx, c.phase, c.now, c.page, c.size)
 			h.must(err)
@@ -187,21 +187,21 @@ func TestAddSalesTurnsMisfitsAway(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
 		good := val(h.Sale(h.ctx, h.sales[0]))(h.t)
-		for name, spoil := range map[string]func(*app.Sale){
-			"slot":      func(s *app.Sale) { s.Slot = 4242 },
-			"product":   func(s *app.Sale) { s.Product.ID = 4242 },
-			"window":    func(s *app.Sale) { s.ClosesAt = closes + 1 },
-			"partition": func(s *app.Sale) { s.Partition = 2 },
-			"units":     func(s *app.Sale) { s.Initial = -1 },
-			"limit":     func(s *app.Sale) { s.Limit = 0 },
-			"id":        func(s *app.Sale) { s.ID = 0 },
-			"challenge": func(s *app.Sale) { s.Challenge = "riddle" },
+		for name, spoil := range map[string]func(*shop.Sale){
+			"slot":      func(s *shop.Sale) { s.Slot = 4242 },
+			"product":   func(s *shop.Sale) { s.Product.ID = 4242 },
+			"window":    func(s *shop.Sale) { s.ClosesAt = closes + 1 },
+			"partition": func(s *shop.Sale) { s.Partition = 2 },
+			"units":     func(s *shop.Sale) { s.Initial = -1 },
+			"limit":     func(s *shop.Sale) { s.Limit = 0 },
+			"id":        func(s *shop.Sale) { s.ID = 0 },
+			"challenge": func(s *shop.Sale) { s.Challenge = "riddle" },
 		} {
 			fine, wrong := good, good
 			fine.ID, wrong.ID = nextID(), nextID()
 			spoil(&wrong)
-			wantErr(t, name, h.AddSales(h.ctx, []app.Sale{fine, wrong}), &app.Error{Code: app.BadRequest})
-			if _, err := h.Sale(h.ctx, fine.ID); !errors.Is(err, app.ErrNoRow) {
+			wantErr(t, name, h.AddSales(h.ctx, []shop.Sale{fine, wrong}), &shop.Error{Code: shop.BadRequest})
+			if _, err := h.Sale(h.ctx, fine.ID); !errors.Is(err, shop.ErrNoRow) {
 				t.Errorf("%s: its neighbour was added (%v)", name, err)
 			}
 		}

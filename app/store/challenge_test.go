@@ -4,7 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/admission"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 )
@@ -14,8 +15,8 @@ import (
 func TestChallengeOfASale(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
-		kinds := []app.Challenge{
-			app.ChallengeWork, app.ChallengeWork, app.ChallengeCaptcha, app.ChallengePass, app.ChallengeNone,
+		kinds := []shop.Challenge{
+			shop.ChallengeWork, shop.ChallengeWork, shop.ChallengeCaptcha, shop.ChallengePass, shop.ChallengeNone,
 		}
 		for _, kind := range kinds {
 			before := val(s.Version(h.ctx))(h.t)
@@ -26,7 +27,7 @@ func TestChallengeOfASale(t *testing.T) {
 			}
 		}
 		before := val(s.Version(h.ctx))(h.t)
-		wantErr(t, "no such sale", s.SetChallenge(h.ctx, 4242, app.ChallengeWork), app.ErrNoRow)
+		wantErr(t, "no such sale", s.SetChallenge(h.ctx, 4242, shop.ChallengeWork), shop.ErrNoRow)
 		if after, err := s.Version(h.ctx); err != nil || after != before {
 			t.Errorf("version %d, then %d, %v", before, after, err)
 		}
@@ -40,18 +41,18 @@ func TestWorkBits(t *testing.T) {
 		if bits, err := s.WorkBits(ctx); err != nil || bits != 0 {
 			t.Errorf("%d bits before somebody said so, %v", bits, err)
 		}
-		for _, bits := range []int{app.LeastWorkBits, 18, 18, app.MostWorkBits} {
+		for _, bits := range []int{admission.LeastWorkBits, 18, 18, admission.MostWorkBits} {
 			must(t, s.SetWorkBits(ctx, bits))
 			if got, err := s.WorkBits(ctx); err != nil || got != bits {
 				t.Errorf("%d bits, want %d, %v", got, bits, err)
 			}
 		}
-		for _, bits := range []int{-1, 0, app.MostWorkBits + 1, 256 + 16} {
-			if err := s.SetWorkBits(ctx, bits); !errors.Is(err, &app.Error{Code: app.BadRequest}) {
+		for _, bits := range []int{-1, 0, admission.MostWorkBits + 1, 256 + 16} {
+			if err := s.SetWorkBits(ctx, bits); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
 				t.Errorf("%d bits: %v", bits, err)
 			}
 		}
-		if got, err := s.WorkBits(ctx); err != nil || got != app.MostWorkBits {
+		if got, err := s.WorkBits(ctx); err != nil || got != admission.MostWorkBits {
 			t.Errorf("%d bits after wrong ones, %v", got, err)
 		}
 	})

@@ -7,16 +7,16 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // Clock is the instant by the database's clock, and which server says so. See app.ChangedOrders.
-func (s *Store) Clock(ctx context.Context) (app.Instant, error) {
+func (s *Store) Clock(ctx context.Context) (shop.Instant, error) {
 	now, err := s.clock(ctx, s.db)
 	return now, wrap("read the database's clock", err)
 }
 
-func (s *Store) clock(ctx context.Context, db bun.IDB) (now app.Instant, err error) {
+func (s *Store) clock(ctx context.Context, db bun.IDB) (now shop.Instant, err error) {
 	err = db.QueryRowContext(ctx, "SELECT "+s.d.now+", "+s.d.history).Scan(&now.At, &now.History)
 	return now, err
 }
@@ -25,8 +25,8 @@ func (s *Store) clock(ctx context.Context, db bun.IDB) (now app.Instant, err err
 // so that both are of one server: a later commit has a stamp no older than it, except for the length of a transaction,
 // which the caller's margin covers (F5, F6). See app.ChangedOrders.
 func (s *Store) Changed(
-	ctx context.Context, queries []app.ChangesQuery, most int,
-) (changes []app.Changes, now app.Instant, err error) {
+	ctx context.Context, queries []shop.ChangesQuery, most int,
+) (changes []shop.Changes, now shop.Instant, err error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, now, wrap("read changed orders", err)
@@ -57,17 +57,17 @@ func (s *Store) Changed(
 // archivedSince finds users with archived orders that changed since the earliest requested instant: they have to read
 // all. It is read after the rows of orders, so that an order that moves between the two is found here.
 func (s *Store) archivedSince(
-	ctx context.Context, conn bun.Conn, queries []app.ChangesQuery,
-) (map[app.ID]app.Millis, error) {
+	ctx context.Context, conn bun.Conn, queries []shop.ChangesQuery,
+) (map[shop.ID]shop.Millis, error) {
 	users, since := usersOf(queries)
 	var rows []struct {
-		User    app.ID     `bun:"user_id"`
-		Changed app.Millis `bun:"changed"`
+		User    shop.ID     `bun:"user_id"`
+		Changed shop.Millis `bun:"changed"`
 	}
 	err := conn.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(archivedOrders).ForceIndex("orders_key").
 		Column("user_id").ColumnExpr("MAX("+s.d.changed+") AS changed").Where("user_id IN (?)", bun.List(users)).
 		Where(s.d.changed+" >= ?", since).Group("user_id").Scan(ctx, &rows)
-	changed := make(map[app.ID]app.Millis, len(rows))
+	changed := make(map[shop.ID]shop.Millis, len(rows))
 	for _, r := range rows {
 		changed[r.User] = r.Changed
 	}
@@ -75,8 +75,8 @@ func (s *Store) archivedSince(
 }
 
 // usersOf are the users of queries, and the earliest instant that one of them asks for.
-func usersOf(queries []app.ChangesQuery) (users []app.ID, since app.Millis) {
-	users, since = make([]app.ID, len(queries)), queries[0].Since
+func usersOf(queries []shop.ChangesQuery) (users []shop.ID, since shop.Millis) {
+	users, since = make([]shop.ID, len(queries)), queries[0].Since
 	for i, q := range queries {
 		users[i], since = q.User, min(since, q.Since)
 	}
@@ -87,14 +87,14 @@ func usersOf(queries []app.ChangesQuery) (users []app.ID, since app.Millis) {
 type changedRow struct {
 	orderRow `bun:",extend"`
 
-	Changed app.Millis `bun:"changed,scanonly"`
+	Changed shop.Millis `bun:"changed,scanonly"`
 }
 
 // latest reads the newest changes of each user since the earliest requested instant, at most so many of each, so that a
 // buyer with thousands of orders slows no other. They include all that a later instant asks for.
 func (s *Store) latest(
-	ctx context.Context, conn bun.Conn, queries []app.ChangesQuery, most int,
-) (map[app.ID][]changedRow, error) {
+	ctx context.Context, conn bun.Conn, queries []shop.ChangesQuery, most int,
+) (map[shop.ID][]changedRow, error) {
 	users, since := usersOf(queries)
 	// Left alone, MySQL may read all orders there are instead of those of many users. SQLite does not see the hint.
 	newest := conn.NewSelect().Model((*orderRow)(nil)).ForceIndex("orders_key").
@@ -110,7 +110,7 @@ func (s *Store) latest(
 	slices.SortFunc(rows, func(a, b changedRow) int {
 		return cmp.Or(cmp.Compare(b.Changed, a.Changed), cmp.Compare(b.ID, a.ID))
 	})
-	byUser := make(map[app.ID][]changedRow, len(users))
+	byUser := make(map[shop.ID][]changedRow, len(users))
 	for i := range rows {
 		byUser[rows[i].User] = append(byUser[rows[i].User], rows[i])
 	}
@@ -119,8 +119,8 @@ func (s *Store) latest(
 
 // changesOf returns the result of one query from the user's rows, the newest first. A row that cannot be read is left
 // to the list of all orders, which reports it to its buyer alone.
-func changesOf(rows []changedRow, since app.Millis, most int) app.Changes {
-	var c app.Changes
+func changesOf(rows []changedRow, since shop.Millis, most int) shop.Changes {
+	var c shop.Changes
 	for i := range rows {
 		if rows[i].Changed < since {
 			break

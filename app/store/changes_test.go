@@ -11,32 +11,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 )
 
-func since(user app.ID, at app.Millis) app.ChangesQuery {
-	return app.ChangesQuery{User: user, Since: at}
+func since(user shop.ID, at shop.Millis) shop.ChangesQuery {
+	return shop.ChangesQuery{User: user, Since: at}
 }
 
 // ofUser writes so many orders of one buyer, the first of them stamped at the instant given, each other one a
 // millisecond after the one before.
-func (h *testShop) ofUser(n int, from app.Millis) []app.Order {
+func (h *testShop) ofUser(n int, from shop.Millis) []shop.Order {
 	h.t.Helper()
 	rows := h.orders(n, h.sales[0], 1)
 	for i := range rows {
 		rows[i].User = rows[0].User
 	}
 	h.insert(rows...)
-	h.stampWhere("user_id = ?", "? + ticket", from-app.Millis(rows[0].Ticket), rows[0].User)
+	h.stampWhere("user_id = ?", "? + ticket", from-shop.Millis(rows[0].Ticket), rows[0].User)
 	return rows
 }
 
 // wantChanges compares the ids of an answer.
-func wantChanges(t *testing.T, what string, got app.Changes, more bool, want ...app.ID) {
+func wantChanges(t *testing.T, what string, got shop.Changes, more bool, want ...shop.ID) {
 	t.Helper()
-	if diff := cmp.Diff(want, append([]app.ID(nil), ids(got.Orders)...)); diff != "" || got.More != more {
+	if diff := cmp.Diff(want, append([]shop.ID(nil), ids(got.Orders)...)); diff != "" || got.More != more {
 		t.Errorf("%s: more %v, want %v (-want +got):\n%s", what, got.More, more, diff)
 	}
 }
@@ -47,7 +47,7 @@ func TestChangedAnswersEachBuyer(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		one, two, three := h.ofUser(4, longAgo), h.ofUser(3, longAgo+100), h.ofUser(2, longAgo)
 		h.stamp(one[0].ID, longAgo+50) // changed last, though the oldest order
-		got, now, err := h.Changed(h.ctx, []app.ChangesQuery{
+		got, now, err := h.Changed(h.ctx, []shop.ChangesQuery{
 			since(one[0].User, longAgo+2), since(two[0].User, longAgo+102), since(three[0].User, longAgo+2),
 			since(nextID(), 0), since(one[0].User, longAgo+50), since(two[0].User, 0),
 		}, 100)
@@ -63,7 +63,7 @@ func TestChangedAnswersEachBuyer(t *testing.T) {
 		wantChanges(t, "the second one's other device", got[5], false, two[0].ID, two[1].ID, two[2].ID)
 
 		h.must(errOf(h.Cancel(h.ctx, one[1].ID, one[1].User, payBy)))
-		got, later, err := h.Changed(h.ctx, []app.ChangesQuery{since(one[0].User, now.At)}, 100)
+		got, later, err := h.Changed(h.ctx, []shop.ChangesQuery{since(one[0].User, now.At)}, 100)
 		h.must(err)
 		wantChanges(t, "after a cancellation", got[0], false, one[1].ID)
 		same(t, "(-row +answer)", h.read(one[1].ID), got[0].Orders[0])
@@ -84,7 +84,7 @@ func TestChangedIsBoundedForEachBuyer(t *testing.T) {
 		h := newShop(t, s, 1e6)
 		many, full := h.ofUser(400, longAgo), h.ofUser(most, longAgo)
 		over, few := h.ofUser(most+1, longAgo), h.ofUser(2, longAgo)
-		got, _, err := h.Changed(h.ctx, []app.ChangesQuery{
+		got, _, err := h.Changed(h.ctx, []shop.ChangesQuery{
 			since(many[0].User, 0), since(full[0].User, 0), since(over[0].User, 0), since(few[0].User, 0),
 			since(many[0].User, longAgo+395), since(over[0].User, longAgo+1),
 			since(many[0].User, longAgo+300), since(many[0].User, longAgo+299),
@@ -106,9 +106,9 @@ func TestChangedOfVeryManyBuyers(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		rows := h.orders(1203, h.sales[0], 1)
 		h.insert(rows...)
-		queries := make([]app.ChangesQuery, len(rows))
+		queries := make([]shop.ChangesQuery, len(rows))
 		for i := range rows {
-			queries[i] = app.ChangesQuery{User: rows[i].User, Since: longAgo}
+			queries[i] = shop.ChangesQuery{User: rows[i].User, Since: longAgo}
 		}
 		got, _, err := h.Changed(h.ctx, queries, 100)
 		h.must(err)
@@ -130,7 +130,7 @@ func TestChangedReadsNoOtherOrders(t *testing.T) {
 	for range others / 1000 {
 		h.insert(h.orders(1000, h.sales[0], 1)...)
 	}
-	queries := make([]app.ChangesQuery, users)
+	queries := make([]shop.ChangesQuery, users)
 	for i := range queries {
 		queries[i] = since(h.ofUser(each, longAgo)[0].User, longAgo+each-1)
 	}
@@ -162,7 +162,7 @@ func TestChangedLeavesOutWhatCannotBeRead(t *testing.T) {
 		_, err := h.DB().ExecContext(h.ctx,
 			"UPDATE orders SET address = '{', changed_at = changed_at WHERE id = ?", torn[0].ID)
 		h.must(err)
-		got, _, err := h.Changed(h.ctx, []app.ChangesQuery{since(torn[0].User, longAgo), since(whole[0].User, longAgo)},
+		got, _, err := h.Changed(h.ctx, []shop.ChangesQuery{since(torn[0].User, longAgo), since(whole[0].User, longAgo)},
 			100)
 		h.must(err)
 		wantChanges(t, "with a torn row", got[0], true, torn[1].ID)
@@ -187,7 +187,7 @@ func TestChangedReadsTheInstantFirst(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		rows := h.ofUser(8, longAgo)
 		h.HookQueries(between{})
-		var ended []app.Order
+		var ended []shop.Order
 		ctx := context.WithValue(h.ctx, between{}, func() {
 			o := val(h.Cancel(h.ctx, rows[len(ended)].ID, rows[0].User, payBy))(h.t)
 			ended = append(ended, o)
@@ -195,7 +195,7 @@ func TestChangedReadsTheInstantFirst(t *testing.T) {
 				continue
 			}
 		})
-		got, now, err := h.Changed(ctx, []app.ChangesQuery{since(rows[0].User, longAgo+100)}, 100)
+		got, now, err := h.Changed(ctx, []shop.ChangesQuery{since(rows[0].User, longAgo+100)}, 100)
 		h.must(err)
 		if len(ended) < 2 {
 			t.Fatalf("%d orders ended between the queries, want some before the rows and some after", len(ended))

@@ -6,7 +6,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -20,20 +20,20 @@ const (
 type deviceRow struct {
 	bun.BaseModel `bun:"table:devices"`
 
-	ID           app.ID      `bun:"id,pk"`
-	User         app.ID      `bun:"user_id"`
-	Name         string      `bun:"name"`
-	RefreshHash  string      `bun:"refresh_hash"`
-	PreviousHash *string     `bun:"previous_hash"`
-	RotatedAt    app.Millis  `bun:"rotated_at"`
-	CreatedAt    app.Millis  `bun:"created_at"`
-	LastSeenAt   app.Millis  `bun:"last_seen_at"`
-	ExpiresAt    app.Millis  `bun:"expires_at"`
-	RevokedAt    *app.Millis `bun:"revoked_at"`
+	ID           shop.ID      `bun:"id,pk"`
+	User         shop.ID      `bun:"user_id"`
+	Name         string       `bun:"name"`
+	RefreshHash  string       `bun:"refresh_hash"`
+	PreviousHash *string      `bun:"previous_hash"`
+	RotatedAt    shop.Millis  `bun:"rotated_at"`
+	CreatedAt    shop.Millis  `bun:"created_at"`
+	LastSeenAt   shop.Millis  `bun:"last_seen_at"`
+	ExpiresAt    shop.Millis  `bun:"expires_at"`
+	RevokedAt    *shop.Millis `bun:"revoked_at"`
 }
 
-func (r *deviceRow) device() app.Device {
-	return app.Device{
+func (r *deviceRow) device() shop.Device {
+	return shop.Device{
 		ID: r.ID, User: r.User, Name: r.Name, RefreshHash: r.RefreshHash, PreviousHash: orZero(r.PreviousHash),
 		RotatedAt: r.RotatedAt, CreatedAt: r.CreatedAt, LastSeenAt: r.LastSeenAt, ExpiresAt: r.ExpiresAt,
 		RevokedAt: orZero(r.RevokedAt),
@@ -42,7 +42,7 @@ func (r *deviceRow) device() app.Device {
 
 // AddDevice writes a log in under the lock of its account: a change of password, role or state either comes before it
 // and ends it, or revokes its row. See app.DeviceStore.
-func (s *Store) AddDevice(ctx context.Context, d app.Device, proven *app.User) error {
+func (s *Store) AddDevice(ctx context.Context, d shop.Device, proven *shop.User) error {
 	row := deviceRow{
 		ID: d.ID, User: d.User, Name: d.Name, RefreshHash: d.RefreshHash, RotatedAt: d.RotatedAt,
 		CreatedAt: d.CreatedAt, LastSeenAt: d.LastSeenAt, ExpiresAt: d.ExpiresAt,
@@ -52,8 +52,8 @@ func (s *Store) AddDevice(ctx context.Context, d app.Device, proven *app.User) e
 		if err != nil {
 			return err
 		}
-		if u.State != app.UserActive || u.Password != proven.Password || u.Role != proven.Role {
-			return app.ErrNoRow
+		if u.State != shop.UserActive || u.Password != proven.Password || u.Role != proven.Role {
+			return shop.ErrNoRow
 		}
 		if err := insert(ctx, tx, &row); err != nil {
 			return err
@@ -62,12 +62,12 @@ func (s *Store) AddDevice(ctx context.Context, d app.Device, proven *app.User) e
 		if err != nil || len(live) <= devicesKept {
 			return err
 		}
-		return s.revokeRows(ctx, tx, convert(live[devicesKept:], func(r *deviceRow) app.ID { return r.ID }))
+		return s.revokeRows(ctx, tx, convert(live[devicesKept:], func(r *deviceRow) shop.ID { return r.ID }))
 	})
 }
 
 // Device reads one. See app.DeviceStore.
-func (s *Store) Device(ctx context.Context, id app.ID) (app.Device, error) {
+func (s *Store) Device(ctx context.Context, id shop.ID) (shop.Device, error) {
 	var row deviceRow
 	err := s.db.NewSelect().Model(&row).Where("id = ?", id).Scan(ctx)
 	return row.device(), wrap("read device "+id.String(), err)
@@ -75,7 +75,7 @@ func (s *Store) Device(ctx context.Context, id app.ID) (app.Device, error) {
 
 // RotateDevice replaces the hash in one conditional statement: of two with the same token, one does. See
 // app.DeviceStore.
-func (s *Store) RotateDevice(ctx context.Context, d app.Device, old string) (bool, error) {
+func (s *Store) RotateDevice(ctx context.Context, d shop.Device, old string) (bool, error) {
 	return inTx(ctx, s, "rotate device "+d.ID.String(), func(tx bun.Conn) (bool, error) {
 		matched, err := exec(ctx, tx, "UPDATE devices SET refresh_hash = ?, previous_hash = ?, rotated_at = ?,"+
 			" last_seen_at = ?, expires_at = ? WHERE id = ? AND refresh_hash = ? AND revoked_at IS NULL AND expires_at > ?",
@@ -86,20 +86,20 @@ func (s *Store) RotateDevice(ctx context.Context, d app.Device, old string) (boo
 
 // ReissueDevice clears the previous hash in one conditional statement: of several requests, one does. See
 // app.DeviceStore.
-func (s *Store) ReissueDevice(ctx context.Context, id app.ID, previous string) (bool, error) {
+func (s *Store) ReissueDevice(ctx context.Context, id shop.ID, previous string) (bool, error) {
 	matched, err := s.run(ctx, "reissue device "+id.String(), "UPDATE devices SET previous_hash = NULL"+
 		" WHERE id = ? AND previous_hash = ? AND revoked_at IS NULL", id, previous)
 	return matched == 1, err
 }
 
 // DevicesOf lists those that count. See app.DeviceStore.
-func (s *Store) DevicesOf(ctx context.Context, user app.ID, now app.Millis) ([]app.Device, error) {
+func (s *Store) DevicesOf(ctx context.Context, user shop.ID, now shop.Millis) ([]shop.Device, error) {
 	rows, err := liveDevices(ctx, s.db, user, now, "id DESC")
 	return convert(rows, (*deviceRow).device), wrap("read the devices of user "+user.String(), err)
 }
 
 func liveDevices(
-	ctx context.Context, db bun.IDB, user app.ID, now app.Millis, order string,
+	ctx context.Context, db bun.IDB, user shop.ID, now shop.Millis, order string,
 ) (rows []deviceRow, err error) {
 	err = db.NewSelect().Model(&rows).Where("user_id = ? AND revoked_at IS NULL AND expires_at > ?", user, now).
 		OrderExpr(order).Scan(ctx)
@@ -107,38 +107,38 @@ func liveDevices(
 }
 
 // RevokeDevice revokes one of the user's. See app.DeviceStore.
-func (s *Store) RevokeDevice(ctx context.Context, user, device app.ID) error {
+func (s *Store) RevokeDevice(ctx context.Context, user, device shop.ID) error {
 	return s.inTx(ctx, "revoke device "+device.String(), func(tx bun.Conn) error {
 		var row deviceRow
 		err := s.locking(tx.NewSelect().Model(&row)).Where("id = ? AND user_id = ?", device, user).Scan(ctx)
 		if err != nil || row.RevokedAt != nil {
 			return err
 		}
-		return s.revokeRows(ctx, tx, []app.ID{device})
+		return s.revokeRows(ctx, tx, []shop.ID{device})
 	})
 }
 
 // RevokeDevices revokes all of a user's but one. See app.DeviceStore.
-func (s *Store) RevokeDevices(ctx context.Context, user, except app.ID) ([]app.ID, error) {
-	return inTx(ctx, s, "revoke the devices of user "+user.String(), func(tx bun.Conn) ([]app.ID, error) {
+func (s *Store) RevokeDevices(ctx context.Context, user, except shop.ID) ([]shop.ID, error) {
+	return inTx(ctx, s, "revoke the devices of user "+user.String(), func(tx bun.Conn) ([]shop.ID, error) {
 		return s.revokeDevices(ctx, tx, user, except)
 	})
 }
 
 // revokeDevices is RevokeDevices inside a transaction that changes more.
-func (s *Store) revokeDevices(ctx context.Context, tx bun.Conn, user, except app.ID) ([]app.ID, error) {
+func (s *Store) revokeDevices(ctx context.Context, tx bun.Conn, user, except shop.ID) ([]shop.ID, error) {
 	var rows []deviceRow
 	err := s.locking(tx.NewSelect().Model(&rows)).Where("user_id = ? AND id <> ? AND revoked_at IS NULL", user, except).
 		Order("id").Scan(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ids := convert(rows, func(r *deviceRow) app.ID { return r.ID })
+	ids := convert(rows, func(r *deviceRow) shop.ID { return r.ID })
 	return ids, s.revokeRows(ctx, tx, ids)
 }
 
 // revokeRows revokes devices and their access tokens.
-func (s *Store) revokeRows(ctx context.Context, tx bun.Conn, ids []app.ID) error {
+func (s *Store) revokeRows(ctx context.Context, tx bun.Conn, ids []shop.ID) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -150,5 +150,5 @@ func (s *Store) revokeRows(ctx context.Context, tx bun.Conn, ids []app.ID) error
 	if err != nil {
 		return err
 	}
-	return s.revoke(ctx, tx, ids, now.At.Add(app.AccessLife+revokedMargin))
+	return s.revoke(ctx, tx, ids, now.At.Add(shop.AccessLife+revokedMargin))
 }

@@ -4,14 +4,15 @@ import (
 	"context"
 	"strconv"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 // Weaknesses names the settings with which this database keeps less than promise P2 needs (an answered commit survives
 // the crash of any one process).
-func (s *Store) Weaknesses(ctx context.Context) ([]app.WeakSetting, error) {
+func (s *Store) Weaknesses(ctx context.Context) ([]backoffice.WeakSetting, error) {
 	if s.writer != nil {
-		return []app.WeakSetting{{Risk: "SQLite is for trying out: a crash of the machine may lose the last commits"}}, nil
+		return []backoffice.WeakSetting{{Risk: "SQLite is for trying out: a crash of the machine may lose the last commits"}}, nil
 	}
 	var flush, binlog, sync int64
 	var doublewrite string // a number in MariaDB, a word in MySQL
@@ -20,9 +21,9 @@ func (s *Store) Weaknesses(ctx context.Context) ([]app.WeakSetting, error) {
 	if err != nil {
 		return nil, wrap("read the database's settings", err)
 	}
-	var found []app.WeakSetting
+	var found []backoffice.WeakSetting
 	weak := func(setting, is, want, risk string) {
-		found = append(found, app.WeakSetting{Setting: setting, Is: is, Want: want, Risk: risk})
+		found = append(found, backoffice.WeakSetting{Setting: setting, Is: is, Want: want, Risk: risk})
 	}
 	if flush != 1 {
 		weak("innodb_flush_log_at_trx_commit", strconv.FormatInt(flush, 10), "1", "a crash loses commits that were answered")
@@ -46,7 +47,7 @@ func (s *Store) Restorable(ctx context.Context) (logged bool, err error) {
 }
 
 // Time is the database's clock.
-func (s *Store) Time(ctx context.Context) (app.Millis, error) {
+func (s *Store) Time(ctx context.Context) (shop.Millis, error) {
 	now, err := s.clock(ctx, s.db)
 	return now.At, wrap("read the database's clock", err)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // rowsAtOnce keeps a bulk INSERT well below max_allowed_packet, also with long descriptions.
@@ -35,7 +35,7 @@ func insertAll[T any](ctx context.Context, tx bun.Conn, rows []T) error {
 }
 
 // AddCategories adds categories behind those that are there. ErrPermanent when an id or a name exists.
-func (s *Store) AddCategories(ctx context.Context, categories []app.Category) error {
+func (s *Store) AddCategories(ctx context.Context, categories []shop.Category) error {
 	return s.edit(ctx, "add categories", func(tx bun.Conn) error {
 		var last int
 		if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(position), 0) FROM categories").Scan(&last); err != nil {
@@ -53,19 +53,19 @@ func (s *Store) AddCategories(ctx context.Context, categories []app.Category) er
 type newProduct struct {
 	bun.BaseModel `bun:"table:products"`
 
-	ID          app.ID     `bun:"id,pk"`
-	Category    app.ID     `bun:"category_id"`
-	Name        string     `bun:"name"`
-	ListPrice   int64      `bun:"list_price_fen"`
-	Description string     `bun:"description"`
-	Rules       string     `bun:"rules"`
-	CreatedAt   app.Millis `bun:"created_at"`
-	UpdatedAt   app.Millis `bun:"updated_at"`
+	ID          shop.ID     `bun:"id,pk"`
+	Category    shop.ID     `bun:"category_id"`
+	Name        string      `bun:"name"`
+	ListPrice   int64       `bun:"list_price_fen"`
+	Description string      `bun:"description"`
+	Rules       string      `bun:"rules"`
+	CreatedAt   shop.Millis `bun:"created_at"`
+	UpdatedAt   shop.Millis `bun:"updated_at"`
 }
 
 // AddProducts adds products with their pictures. Their category is named by CategoryID, 0 for none. ErrPermanent
 // when an id exists.
-func (s *Store) AddProducts(ctx context.Context, products []app.Product) error {
+func (s *Store) AddProducts(ctx context.Context, products []shop.Product) error {
 	now := wallClock()
 	rows := make([]newProduct, len(products))
 	var images []imageRow
@@ -88,14 +88,14 @@ func (s *Store) AddProducts(ctx context.Context, products []app.Product) error {
 
 // AddSlots adds slots. One with the very window of an existing slot is left out; one that overlaps another
 // in any other way fails all with a Conflict, and one that does not end after it begins with BadRequest.
-func (s *Store) AddSlots(ctx context.Context, slots []app.Slot) error {
+func (s *Store) AddSlots(ctx context.Context, slots []shop.Slot) error {
 	if len(slots) == 0 {
 		return nil
 	}
 	from, to := slots[0].OpensAt, slots[0].ClosesAt
 	for _, slot := range slots {
 		if slot.OpensAt >= slot.ClosesAt {
-			return app.Fail(app.BadRequest, fmt.Sprintf("slot %s does not end after it begins", slot.ID))
+			return shop.Fail(shop.BadRequest, fmt.Sprintf("slot %s does not end after it begins", slot.ID))
 		}
 		from, to = min(from, slot.OpensAt), max(to, slot.ClosesAt)
 	}
@@ -115,10 +115,10 @@ func (s *Store) AddSlots(ctx context.Context, slots []app.Slot) error {
 }
 
 // fit picks the slots that are new, and makes sure that no two overlap. Hidden ones may overlap any.
-func fit(there []slotRow, slots []app.Slot) ([]slotRow, error) {
-	known := make(map[[2]app.Millis]bool, len(there))
+func fit(there []slotRow, slots []shop.Slot) ([]slotRow, error) {
+	known := make(map[[2]shop.Millis]bool, len(there))
 	for _, r := range there {
-		known[[2]app.Millis{r.OpensAt, r.ClosesAt}] = true
+		known[[2]shop.Millis{r.OpensAt, r.ClosesAt}] = true
 	}
 	var rows, hidden []slotRow
 	for _, slot := range slots {
@@ -126,7 +126,7 @@ func fit(there []slotRow, slots []app.Slot) ([]slotRow, error) {
 			hidden = append(hidden, slotRow{ID: slot.ID, OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt, Hidden: true})
 			continue
 		}
-		if window := [2]app.Millis{slot.OpensAt, slot.ClosesAt}; !known[window] {
+		if window := [2]shop.Millis{slot.OpensAt, slot.ClosesAt}; !known[window] {
 			known[window] = true
 			rows = append(rows, slotRow{ID: slot.ID, OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt})
 		}
@@ -135,7 +135,7 @@ func fit(there []slotRow, slots []app.Slot) ([]slotRow, error) {
 	slices.SortFunc(all, func(a, b slotRow) int { return int(a.OpensAt - b.OpensAt) })
 	for i := 1; i < len(all); i++ {
 		if a, b := all[i-1], all[i]; b.OpensAt < a.ClosesAt {
-			return nil, app.Fail(app.Conflict, fmt.Sprintf("slots %s and %s overlap", a.ID, b.ID))
+			return nil, shop.Fail(shop.Conflict, fmt.Sprintf("slots %s and %s overlap", a.ID, b.ID))
 		}
 	}
 	return append(rows, hidden...), nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // newSale is a sale as it is first written.
@@ -17,17 +17,17 @@ type newSale struct {
 
 	saleColumns
 
-	Product   app.ID     `bun:"product_id"`
-	Position  int        `bun:"position"`
-	Seq       int64      `bun:"seq"`
-	RetiredAt app.Millis `bun:"retired_at"`
-	CreatedAt app.Millis `bun:"created_at"`
-	UpdatedAt app.Millis `bun:"updated_at"`
+	Product   shop.ID     `bun:"product_id"`
+	Position  int         `bun:"position"`
+	Seq       int64       `bun:"seq"`
+	RetiredAt shop.Millis `bun:"retired_at"`
+	CreatedAt shop.Millis `bun:"created_at"`
+	UpdatedAt shop.Millis `bun:"updated_at"`
 }
 
 // AddSales adds sales behind those that their slots have. A zero window becomes the slot's, an empty
 // challenge "none". All or nothing: BadRequest says which sale does not fit, ErrPermanent that an id exists.
-func (s *Store) AddSales(ctx context.Context, sales []app.Sale) error {
+func (s *Store) AddSales(ctx context.Context, sales []shop.Sale) error {
 	return s.edit(ctx, "add sales", func(tx bun.Conn) error {
 		frame, err := readFrame(ctx, tx, sales)
 		if err != nil {
@@ -38,14 +38,14 @@ func (s *Store) AddSales(ctx context.Context, sales []app.Sale) error {
 		for i := range sales {
 			rows[i] = newSaleRow(&sales[i], now)
 			if err := frame.place(&rows[i]); err != nil {
-				return app.Fail(app.BadRequest, fmt.Sprintf("sale %s: %v", rows[i].ID, err))
+				return shop.Fail(shop.BadRequest, fmt.Sprintf("sale %s: %v", rows[i].ID, err))
 			}
 		}
 		return insertAll(ctx, tx, rows)
 	})
 }
 
-func newSaleRow(s *app.Sale, now app.Millis) newSale {
+func newSaleRow(s *shop.Sale, now shop.Millis) newSale {
 	row := newSale{
 		saleColumns: saleColumns{
 			ID: s.ID, Slot: s.Slot, Partition: s.Partition, PriceFen: s.PriceFen, Initial: s.Initial, Added: s.Added,
@@ -54,21 +54,21 @@ func newSaleRow(s *app.Sale, now app.Millis) newSale {
 		},
 		Product: s.Product.ID, CreatedAt: now, UpdatedAt: now,
 	}
-	row.Challenge = cmp.Or(row.Challenge, app.ChallengeNone)
+	row.Challenge = cmp.Or(row.Challenge, shop.ChallengeNone)
 	return row
 }
 
 // frame is what new sales must fit into.
 type frame struct {
-	slots      map[app.ID]*slotRow
-	products   map[app.ID]bool
-	last       map[app.ID]int // position in a slot
-	partitions int64          // 0: not decided yet
+	slots      map[shop.ID]*slotRow
+	products   map[shop.ID]bool
+	last       map[shop.ID]int // position in a slot
+	partitions int64           // 0: not decided yet
 }
 
-func readFrame(ctx context.Context, tx bun.Conn, sales []app.Sale) (*frame, error) {
-	f := &frame{slots: make(map[app.ID]*slotRow), products: make(map[app.ID]bool), last: make(map[app.ID]int)}
-	var slotIDs, productIDs []app.ID
+func readFrame(ctx context.Context, tx bun.Conn, sales []shop.Sale) (*frame, error) {
+	f := &frame{slots: make(map[shop.ID]*slotRow), products: make(map[shop.ID]bool), last: make(map[shop.ID]int)}
+	var slotIDs, productIDs []shop.ID
 	for i := range sales {
 		if _, ok := f.slots[sales[i].Slot]; !ok {
 			f.slots[sales[i].Slot] = nil
@@ -87,8 +87,8 @@ func readFrame(ctx context.Context, tx bun.Conn, sales []app.Sale) (*frame, erro
 		f.slots[slots[i].ID] = &slots[i]
 	}
 	var lasts []struct {
-		Slot app.ID `bun:"slot_id"`
-		Last int    `bun:"last"`
+		Slot shop.ID `bun:"slot_id"`
+		Last int     `bun:"last"`
 	}
 	err := tx.NewRaw("SELECT slot_id, MAX(position) AS last FROM sales WHERE slot_id IN (?) GROUP BY slot_id",
 		bun.List(slotIDs)).Scan(ctx, &lasts)
@@ -98,7 +98,7 @@ func readFrame(ctx context.Context, tx bun.Conn, sales []app.Sale) (*frame, erro
 	for _, l := range lasts {
 		f.last[l.Slot] = l.Last
 	}
-	var found []app.ID
+	var found []shop.ID
 	if err := tx.NewRaw("SELECT id FROM products WHERE id IN (?)", bun.List(productIDs)).Scan(ctx, &found); err != nil {
 		return nil, err
 	}
@@ -136,6 +136,6 @@ func (f *frame) place(row *newSale) error {
 	case row.Limit < 1 || row.Cap < 1:
 		return errors.New("limit and cap per buyer must be at least 1")
 	}
-	_, err := app.ParseChallenge(string(row.Challenge))
+	_, err := shop.ParseChallenge(string(row.Challenge))
 	return err
 }

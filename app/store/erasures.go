@@ -7,39 +7,40 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/privacy"
+	"stampede/app/shop"
 )
 
 // erasureRow is app.Erasure as the table has it.
 type erasureRow struct {
 	bun.BaseModel `bun:"table:erasures"`
 
-	User    app.ID      `bun:"user_id,pk"`
-	AskedAt app.Millis  `bun:"asked_at"`
-	NextAt  *app.Millis `bun:"next_at"`
+	User    shop.ID      `bun:"user_id,pk"`
+	AskedAt shop.Millis  `bun:"asked_at"`
+	NextAt  *shop.Millis `bun:"next_at"`
 }
 
 // Erase deletes what is kept of a user but orders, in one transaction. See app.ErasureStore.
-func (s *Store) Erase(ctx context.Context, user app.ID, proven *app.User, now, guestUntil app.Millis) error {
+func (s *Store) Erase(ctx context.Context, user shop.ID, proven *shop.User, now, guestUntil shop.Millis) error {
 	return s.inTx(ctx, "erase user "+user.String(), func(tx bun.Conn) error {
 		u, err := s.lockUser(ctx, tx, user)
 		switch {
 		case errors.Is(err, sql.ErrNoRows): // a guest
 		case err != nil:
 			return err
-		case proven != nil && u.State == app.UserActive && (proven.State != u.State || proven.Password != u.Password):
-			return app.ErrNoRow
+		case proven != nil && u.State == shop.UserActive && (proven.State != u.State || proven.Password != u.Password):
+			return shop.ErrNoRow
 		}
 		// A guest has no row, and one that is deleted already stays so: both match nothing.
 		_, err = exec(ctx, tx, "UPDATE users SET state = ?, email = NULL, name = '', password = NULL, deleted_at = ?"+
-			" WHERE id = ? AND state <> ?", app.UserDeleted, now, user, app.UserDeleted)
+			" WHERE id = ? AND state <> ?", shop.UserDeleted, now, user, shop.UserDeleted)
 		if err != nil {
 			return err
 		}
 		if _, err := s.revokeDevices(ctx, tx, user, 0); err != nil {
 			return err
 		}
-		if err := s.revoke(ctx, tx, []app.ID{user}, guestUntil); err != nil {
+		if err := s.revoke(ctx, tx, []shop.ID{user}, guestUntil); err != nil {
 			return err
 		}
 		for _, table := range []string{"devices", "mail_tokens", "addresses"} {
@@ -54,20 +55,20 @@ func (s *Store) Erase(ctx context.Context, user app.ID, proven *app.User, now, g
 }
 
 // ClaimErasures takes those that are due and puts their next turn off. See app.ErasureStore.
-func (s *Store) ClaimErasures(ctx context.Context, now app.Millis, limit int) ([]app.Erasure, error) {
+func (s *Store) ClaimErasures(ctx context.Context, now shop.Millis, limit int) ([]privacy.Erasure, error) {
 	due := func(db bun.IDB, rows *[]erasureRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "user_id").Limit(int64(limit))
 	}
 	rows, err := claimDue(ctx, s, "claim erasures", due, func(tx bun.Conn, rows []erasureRow) error {
-		ids := convert(rows, func(r *erasureRow) app.ID { return r.User })
+		ids := convert(rows, func(r *erasureRow) shop.ID { return r.User })
 		return execMatching(ctx, tx, len(ids), "put them off", "UPDATE erasures SET next_at = ? WHERE user_id IN (?)",
-			now.Add(app.ErasureLease), bun.List(ids))
+			now.Add(privacy.ErasureLease), bun.List(ids))
 	})
-	return convert(rows, func(r *erasureRow) app.Erasure { return app.Erasure{User: r.User, AskedAt: r.AskedAt} }), err
+	return convert(rows, func(r *erasureRow) privacy.Erasure { return privacy.Erasure{User: r.User, AskedAt: r.AskedAt} }), err
 }
 
 // PlanErasure says when orders are looked at next. See app.ErasureStore.
-func (s *Store) PlanErasure(ctx context.Context, user app.ID, next app.Millis) error {
+func (s *Store) PlanErasure(ctx context.Context, user shop.ID, next shop.Millis) error {
 	_, err := s.run(ctx, "plan the next look at the orders of user "+user.String(),
 		"UPDATE erasures SET next_at = ? WHERE user_id = ?", unlessZero(next), user)
 	return err

@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/privacy"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 )
@@ -17,52 +18,52 @@ import (
 // someone is a person with an account, a device, addresses and orders in many states.
 type someone struct {
 	*testShop
-	data   *app.PersonalData
-	eraser *app.Eraser
-	user   app.User
-	now    app.Millis
-	orders map[app.OrderState]app.ID
-	closed app.ID // expired, its payment had been opened, and the gateway has said its last word
-	opened app.ID // expired, and the gateway has not
+	data   *privacy.PersonalData
+	eraser *privacy.Eraser
+	user   shop.User
+	now    shop.Millis
+	orders map[shop.OrderState]shop.ID
+	closed shop.ID // expired, its payment had been opened, and the gateway has said its last word
+	opened shop.ID // expired, and the gateway has not
 }
 
-var errNotTheirs = app.Fail(app.Forbidden, "the password is not right")
+var errNotTheirs = shop.Fail(shop.Forbidden, "the password is not right")
 
 func newSomeone(h *testShop) *someone {
 	h.t.Helper()
 	s := h.Store
-	p := &someone{testShop: h, now: opens, orders: make(map[app.OrderState]app.ID)}
-	p.user = app.User{
-		ID: nextID(), Email: "ada" + nextID().String() + "@mail.example", Name: "Ada", Role: app.Shopper, Lang: "en",
-		Password: "hash", State: app.UserActive, CreatedAt: opens, ActivatedAt: opens,
+	p := &someone{testShop: h, now: opens, orders: make(map[shop.OrderState]shop.ID)}
+	p.user = shop.User{
+		ID: nextID(), Email: "ada" + nextID().String() + "@mail.example", Name: "Ada", Role: shop.Shopper, Lang: "en",
+		Password: "hash", State: shop.UserActive, CreatedAt: opens, ActivatedAt: opens,
 	}
 	p.must(s.AddUser(p.ctx, p.user))
-	p.must(s.AddDevice(p.ctx, app.Device{
+	p.must(s.AddDevice(p.ctx, shop.Device{
 		ID: nextID(), User: p.user.ID, Name: "Phone", RefreshHash: strings.Repeat("a", 64), RotatedAt: opens,
 		CreatedAt: opens, LastSeenAt: opens, ExpiresAt: opens.Add(1000 * time.Hour),
 	}, &p.user))
-	now := func() app.Millis { return p.now }
-	p.data = &app.PersonalData{
+	now := func() shop.Millis { return p.now }
+	p.data = &privacy.PersonalData{
 		Users: s, Devices: s, Addresses: s, Orders: s, Refunds: s, Erasures: s, Now: now,
-		Proves: func(_ context.Context, u *app.User, password string) error {
+		Proves: func(_ context.Context, u *shop.User, password string) error {
 			if u.Password != "hash" || password != "secret" {
 				return errNotTheirs
 			}
 			return nil
 		},
 	}
-	p.eraser = &app.Eraser{Erasures: s, Now: now}
+	p.eraser = &privacy.Eraser{Erasures: s, Now: now}
 	for _, text := range []string{"home", "office"} {
 		p.must(errOf(s.AddAddress(p.ctx, p.user.ID, saved(text, false), 20)))
 	}
-	for _, state := range []app.OrderState{
-		app.Pending, app.Paid, app.Shipped, app.Finished, app.Cancelled, app.Expired, app.Refused,
-		app.Refunding, app.Refunded,
+	for _, state := range []shop.OrderState{
+		shop.Pending, shop.Paid, shop.Shipped, shop.Finished, shop.Cancelled, shop.Expired, shop.Refused,
+		shop.Refunding, shop.Refunded,
 	} {
 		p.orders[state] = p.orderIn(state)
 	}
-	p.opened, p.closed = p.orderIn(app.Expired), p.orderIn(app.Expired)
-	for order, check := range map[app.ID]any{p.opened: opens, p.closed: nil} {
+	p.opened, p.closed = p.orderIn(shop.Expired), p.orderIn(shop.Expired)
+	for order, check := range map[shop.ID]any{p.opened: opens, p.closed: nil} {
 		_, err := s.DB().Exec("INSERT INTO trades (order_id, opened_at, expires_at, check_at) VALUES (?, ?, ?, ?)", order, opens,
 			opens, check)
 		p.must(err)
@@ -71,7 +72,7 @@ func newSomeone(h *testShop) *someone {
 }
 
 // orderIn makes an order of theirs that has come to a state.
-func (p *someone) orderIn(state app.OrderState) app.ID {
+func (p *someone) orderIn(state shop.OrderState) shop.ID {
 	p.t.Helper()
 	o := p.order(p.sales[0], 1)
 	o.User = p.user.ID
@@ -81,11 +82,11 @@ func (p *someone) orderIn(state app.OrderState) app.ID {
 }
 
 // kept are the states of their orders that still have an address.
-func (p *someone) kept() map[app.OrderState]int {
+func (p *someone) kept() map[shop.OrderState]int {
 	p.t.Helper()
-	all, _, err := p.OrdersOf(p.ctx, app.OrdersQuery{User: p.user.ID, Limit: 100})
+	all, _, err := p.OrdersOf(p.ctx, shop.OrdersQuery{User: p.user.ID, Limit: 100})
 	p.must(err)
-	states := make(map[app.OrderState]int)
+	states := make(map[shop.OrderState]int)
 	for i := range all {
 		if all[i].Address != nil {
 			states[all[i].State]++
@@ -99,7 +100,7 @@ func TestExport(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		p := newSomeone(newShop(t, s, 100))
 		p.insert(p.order(p.sales[0], 1)) // somebody else's
-		who := app.Identity{User: p.user.ID, Name: "Ada", Role: app.Shopper, Device: 1}
+		who := shop.Identity{User: p.user.ID, Name: "Ada", Role: shop.Shopper, Device: 1}
 		all := val(p.data.Export(p.ctx, who))(p.t)
 		if all.User.Email != p.user.Email || all.User.Guest || len(all.Devices) != 1 || len(all.Addresses) != 2 ||
 			len(all.Orders) != 11 || all.Orders[0].Address == nil {
@@ -109,7 +110,7 @@ func TestExport(t *testing.T) {
 		if strings.Contains(string(text), "hash") || strings.Contains(string(text), "aaaa") {
 			t.Errorf("a secret in %s", text)
 		}
-		guest, err := p.data.Export(p.ctx, app.Identity{User: nextID(), Name: "Guest 1", Role: app.Shopper})
+		guest, err := p.data.Export(p.ctx, shop.Identity{User: nextID(), Name: "Guest 1", Role: shop.Shopper})
 		text, _ = json.Marshal(guest)
 		if err != nil || !guest.User.Guest || !strings.Contains(string(text), `"addresses":[]`) ||
 			!strings.Contains(string(text), `"orders":[]`) || !strings.Contains(string(text), `"devices":[]`) {
@@ -124,16 +125,16 @@ func TestDeletion(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
 		p, other := newSomeone(h), newSomeone(h)
-		who := app.Identity{User: p.user.ID, Name: "Ada", Role: app.Shopper, Device: 1}
+		who := shop.Identity{User: p.user.ID, Name: "Ada", Role: shop.Shopper, Device: 1}
 		if err := p.data.Delete(p.ctx, who, "wrong"); !errors.Is(err, errNotTheirs) {
 			t.Fatalf("with a wrong password: %v", err)
 		}
-		for what, proven := range map[string]app.User{
-			"a guest's token, then activated": {}, "a former password": {State: app.UserActive, Password: "former"},
+		for what, proven := range map[string]shop.User{
+			"a guest's token, then activated": {}, "a former password": {State: shop.UserActive, Password: "former"},
 		} {
-			wantErr(p.t, what, s.Erase(p.ctx, p.user.ID, &proven, opens, opens), app.ErrNoRow)
+			wantErr(p.t, what, s.Erase(p.ctx, p.user.ID, &proven, opens, opens), shop.ErrNoRow)
 		}
-		if u, err := s.UserByID(p.ctx, p.user.ID); err != nil || u.State != app.UserActive {
+		if u, err := s.UserByID(p.ctx, p.user.ID); err != nil || u.State != shop.UserActive {
 			t.Fatalf("%+v, %v", u, err)
 		}
 		devices := val(s.DevicesOf(p.ctx, p.user.ID, opens))(p.t)
@@ -141,16 +142,16 @@ func TestDeletion(t *testing.T) {
 			p.must(p.data.Delete(p.ctx, who, "secret"))
 		}
 		u, err := s.UserByID(p.ctx, p.user.ID)
-		want := app.User{
-			ID: p.user.ID, Role: app.Shopper, Lang: "en", State: app.UserDeleted, CreatedAt: opens,
+		want := shop.User{
+			ID: p.user.ID, Role: shop.Shopper, Lang: "en", State: shop.UserDeleted, CreatedAt: opens,
 			ActivatedAt: opens, DeletedAt: opens,
 		}
 		if err != nil || u != want {
 			t.Errorf("left is %+v, %v", u, err)
 		}
-		wantErr(t, "the e-mail still has an account", errOf(s.UserByEmail(p.ctx, p.user.Email)), app.ErrNoRow)
+		wantErr(t, "the e-mail still has an account", errOf(s.UserByEmail(p.ctx, p.user.Email)), shop.ErrNoRow)
 		revoked := val(s.Revocations(p.ctx, 0))(p.t)
-		gone := make(map[app.ID]bool)
+		gone := make(map[shop.ID]bool)
 		for _, r := range revoked.Subjects {
 			gone[r.Subject] = true
 		}
@@ -165,7 +166,7 @@ func TestDeletion(t *testing.T) {
 		}
 
 		p.must(p.eraser.RunOnce(p.ctx))
-		under := map[app.OrderState]int{app.Pending: 1, app.Paid: 1, app.Shipped: 1, app.Refunding: 1, app.Expired: 1}
+		under := map[shop.OrderState]int{shop.Pending: 1, shop.Paid: 1, shop.Shipped: 1, shop.Refunding: 1, shop.Expired: 1}
 		if kept := p.kept(); !maps.Equal(kept, under) {
 			t.Errorf("orders with an address: %v, want %v", kept, under)
 		}
@@ -177,14 +178,14 @@ func TestDeletion(t *testing.T) {
 		}
 
 		p.must(errOf(s.DB().Exec("UPDATE trades SET check_at = NULL WHERE order_id = ?", p.opened)))
-		p.must(errOf(s.DB().Exec("UPDATE orders SET state = 'finished' WHERE id = ?", p.orders[app.Shipped])))
+		p.must(errOf(s.DB().Exec("UPDATE orders SET state = 'finished' WHERE id = ?", p.orders[shop.Shipped])))
 		p.must(p.eraser.RunOnce(p.ctx)) // nothing is due yet
-		if kept := p.kept(); kept[app.Finished] != 1 {
+		if kept := p.kept(); kept[shop.Finished] != 1 {
 			t.Errorf("before its turn: %v", kept)
 		}
 		p.now = p.now.Add(2 * time.Minute)
 		p.must(p.eraser.RunOnce(p.ctx))
-		if kept := p.kept(); kept[app.Shipped]+kept[app.Finished]+kept[app.Expired] != 0 || kept[app.Paid] != 1 {
+		if kept := p.kept(); kept[shop.Shipped]+kept[shop.Finished]+kept[shop.Expired] != 0 || kept[shop.Paid] != 1 {
 			t.Errorf("after their end: %v", kept)
 		}
 		if len(other.kept()) != 9 || len(book(t, s, other.user.ID)) != 2 {
@@ -195,7 +196,7 @@ func TestDeletion(t *testing.T) {
 		p.must(errOf(s.DB().Exec("UPDATE orders SET state = 'refunded' WHERE user_id = ?", p.user.ID)))
 		p.now = p.now.Add(7 * time.Hour)
 		p.must(p.eraser.RunOnce(p.ctx))
-		late := p.orderIn(app.Refused)
+		late := p.orderIn(shop.Refused)
 		for range 40 {
 			p.now = p.now.Add(6 * time.Hour)
 			p.must(p.eraser.RunOnce(p.ctx))
@@ -216,7 +217,7 @@ func TestGuestsMayBeDeleted(t *testing.T) {
 		p := newSomeone(newShop(t, s, 100))
 		guest := nextID()
 		p.must(errOf(s.AddAddress(p.ctx, guest, saved("home", false), 20)))
-		p.must(p.data.Delete(p.ctx, app.Identity{User: guest, Role: app.Shopper}, ""))
+		p.must(p.data.Delete(p.ctx, shop.Identity{User: guest, Role: shop.Shopper}, ""))
 		if left := book(t, s, guest); len(left) != 0 {
 			t.Errorf("addresses %v", left)
 		}
@@ -226,6 +227,6 @@ func TestGuestsMayBeDeleted(t *testing.T) {
 		}
 		// A guest's token does not do for an account that has grown out of it.
 		wantErr(t, "an account by a guest's token",
-			p.data.Delete(p.ctx, app.Identity{User: p.user.ID}, ""), errNotTheirs)
+			p.data.Delete(p.ctx, shop.Identity{User: p.user.ID}, ""), errNotTheirs)
 	})
 }

@@ -9,19 +9,19 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // Expire ends due orders without an opened payment. See app.OrderStore.
-func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app.Order, error) {
+func (s *Store) Expire(ctx context.Context, ids []shop.ID, now shop.Millis) ([]shop.Order, error) {
 	select {
 	case s.expiring <- struct{}{}:
 		defer func() { <-s.expiring }()
 	case <-ctx.Done():
 		return nil, wrap("expire orders", ctx.Err())
 	}
-	return s.endDue(ctx, ids, app.Expired, "", now, func(o *app.Order) bool {
-		return o.State == app.Pending && o.PayBy <= now && o.TradeOpened == 0
+	return s.endDue(ctx, ids, shop.Expired, "", now, func(o *shop.Order) bool {
+		return o.State == shop.Pending && o.PayBy <= now && o.TradeOpened == 0
 	})
 }
 
@@ -29,17 +29,17 @@ func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app
 // milliseconds. After an error earlier transactions are committed; a repeat is safe. Orders of a sale whose row is
 // locked are returned as they are.
 func (s *Store) endDue(
-	ctx context.Context, ids []app.ID, to app.OrderState, reason string, now app.Millis, due func(o *app.Order) bool,
-) ([]app.Order, error) {
-	out := make([]app.Order, 0, len(ids))
-	stuck := make(map[app.ID]bool) // sales
+	ctx context.Context, ids []shop.ID, to shop.OrderState, reason string, now shop.Millis, due func(o *shop.Order) bool,
+) ([]shop.Order, error) {
+	out := make([]shop.Order, 0, len(ids))
+	stuck := make(map[shop.ID]bool) // sales
 	for some := range inOrder(ids) {
-		part, err := s.endSome(ctx, some, stuck, func(tx bun.Conn, ids []app.ID) ([]app.Order, error) {
+		part, err := s.endSome(ctx, some, stuck, func(tx bun.Conn, ids []shop.ID) ([]shop.Order, error) {
 			all, err := s.lockOrders(ctx, tx, ids)
 			if err != nil {
 				return nil, err
 			}
-			var ending []*app.Order
+			var ending []*shop.Order
 			for i := range all {
 				if due(&all[i]) {
 					ending = append(ending, &all[i])
@@ -57,9 +57,9 @@ func (s *Store) endDue(
 
 // endSome is one transaction, and one more for each sale that turns out to be locked; stuck remembers those.
 func (s *Store) endSome(
-	ctx context.Context, ids []app.ID, stuck map[app.ID]bool, end func(bun.Conn, []app.ID) ([]app.Order, error),
-) ([]app.Order, error) {
-	var waiting []app.Order // of stuck sales, as they are
+	ctx context.Context, ids []shop.ID, stuck map[shop.ID]bool, end func(bun.Conn, []shop.ID) ([]shop.Order, error),
+) ([]shop.Order, error) {
+	var waiting []shop.Order // of stuck sales, as they are
 	for {
 		if len(stuck) > 0 {
 			all, err := s.OrdersByID(ctx, ids)
@@ -78,8 +78,8 @@ func (s *Store) endSome(
 		if len(ids) == 0 {
 			return waiting, nil
 		}
-		ended, err := inTx(ctx, s, "end orders", func(tx bun.Conn) ([]app.Order, error) { return end(tx, ids) })
-		var one *app.StuckSale
+		ended, err := inTx(ctx, s, "end orders", func(tx bun.Conn) ([]shop.Order, error) { return end(tx, ids) })
+		var one *shop.StuckSale
 		if err == nil || !errors.As(err, &one) {
 			return append(waiting, ended...), err
 		}
@@ -88,11 +88,11 @@ func (s *Store) endSome(
 }
 
 // Cancel flips a pending order of its buyer, if no trade was opened for it. See app.OrderStore.
-func (s *Store) Cancel(ctx context.Context, order, user app.ID, now app.Millis) (app.Order, error) {
-	return inTx(ctx, s, "cancel order "+order.String(), func(tx bun.Conn) (app.Order, error) {
+func (s *Store) Cancel(ctx context.Context, order, user shop.ID, now shop.Millis) (shop.Order, error) {
+	return inTx(ctx, s, "cancel order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrderOf(ctx, tx, order, user)
-		if err == nil && o.State == app.Pending && o.TradeOpened == 0 {
-			err = s.end(ctx, tx, []*app.Order{&o}, app.Cancelled, "", now)
+		if err == nil && o.State == shop.Pending && o.TradeOpened == 0 {
+			err = s.end(ctx, tx, []*shop.Order{&o}, shop.Cancelled, "", now)
 		}
 		return o, err
 	})
@@ -100,7 +100,7 @@ func (s *Store) Cancel(ctx context.Context, order, user app.ID, now app.Millis) 
 
 // lockOrders reads the rows that exist, in either table, in the order of their IDs, and locks them until the
 // transaction ends. No order in the archive gets a new state but refunding and refunded, see flip.
-func (s *Store) lockOrders(ctx context.Context, tx bun.Conn, ids []app.ID) ([]app.Order, error) {
+func (s *Store) lockOrders(ctx context.Context, tx bun.Conn, ids []shop.ID) ([]shop.Order, error) {
 	rows, err := s.lockLive(ctx, tx, ids)
 	missing := lacking(rows, ids)
 	if err != nil || len(missing) == 0 {
@@ -125,7 +125,7 @@ func updateLocked(ctx context.Context, tx bun.Conn, want int, what, update strin
 }
 
 // lockLive is lockOrders for rows that are not in the archive.
-func (s *Store) lockLive(ctx context.Context, tx bun.Conn, ids []app.ID) ([]app.Order, error) {
+func (s *Store) lockLive(ctx context.Context, tx bun.Conn, ids []shop.ID) ([]shop.Order, error) {
 	var rows []orderRow
 	q := tx.NewSelect().Model(&rows).Where("id IN (?)", bun.List(ids)).Order("id")
 	if err := s.locking(q).Scan(ctx); err != nil {
@@ -135,16 +135,16 @@ func (s *Store) lockLive(ctx context.Context, tx bun.Conn, ids []app.ID) ([]app.
 }
 
 // lockOrder is lockOrders for one row. ErrNoRow if there is none.
-func (s *Store) lockOrder(ctx context.Context, tx bun.Conn, id app.ID) (app.Order, error) {
-	all, err := s.lockOrders(ctx, tx, []app.ID{id})
+func (s *Store) lockOrder(ctx context.Context, tx bun.Conn, id shop.ID) (shop.Order, error) {
+	all, err := s.lockOrders(ctx, tx, []shop.ID{id})
 	return only("lock order "+id.String(), all, err)
 }
 
 // lockOrderOf is lockOrder for a row of a user. ErrNoRow if it is another one's.
-func (s *Store) lockOrderOf(ctx context.Context, tx bun.Conn, id, user app.ID) (app.Order, error) {
+func (s *Store) lockOrderOf(ctx context.Context, tx bun.Conn, id, user shop.ID) (shop.Order, error) {
 	o, err := s.lockOrder(ctx, tx, id)
 	if err == nil && o.User != user {
-		return app.Order{}, app.ErrNoRow
+		return shop.Order{}, shop.ErrNoRow
 	}
 	return o, err
 }
@@ -152,12 +152,12 @@ func (s *Store) lockOrderOf(ctx context.Context, tx bun.Conn, id, user app.ID) (
 // flip gives an order, whose row is locked, another state, or the same with another reason; set names the columns that
 // change with it. Its buyer is to be told.
 func (s *Store) flip(
-	ctx context.Context, tx bun.Conn, o *app.Order, to app.OrderState, set string, values ...any,
+	ctx context.Context, tx bun.Conn, o *shop.Order, to shop.OrderState, set string, values ...any,
 ) error {
 	args := append(append([]any{to}, values...), wallClock(), o.ID, o.State)
 	update := "SET state = ?, " + set + ", rev = " + s.nextRev() + ", unpublished_since = ? WHERE id = ? AND state = ?"
 	var err error
-	if to == app.Refunding || to == app.Refunded { // all that happens to an archived order
+	if to == shop.Refunding || to == shop.Refunded { // all that happens to an archived order
 		err = updateLocked(ctx, tx, 1, "flip the locked order", update, args...)
 	} else {
 		err = execMatching(ctx, tx, 1, "flip the locked order", "UPDATE orders "+update, args...)
@@ -168,13 +168,13 @@ func (s *Store) flip(
 
 // end flips locked pending orders to the state given, and gives their units back to the guards of their sales (I5).
 func (s *Store) end(
-	ctx context.Context, tx bun.Conn, due []*app.Order, to app.OrderState, reason string, now app.Millis,
+	ctx context.Context, tx bun.Conn, due []*shop.Order, to shop.OrderState, reason string, now shop.Millis,
 ) error {
 	if len(due) == 0 {
 		return nil
 	}
-	ids := make([]app.ID, len(due))
-	units := make(map[app.ID]int64, 4)
+	ids := make([]shop.ID, len(due))
+	units := make(map[shop.ID]int64, 4)
 	for i, o := range due {
 		ids[i] = o.ID
 		units[o.Sale] += int64(o.Qty)
@@ -182,7 +182,7 @@ func (s *Store) end(
 	}
 	err := execMatching(ctx, tx, len(ids), "flip locked orders",
 		"UPDATE orders SET state = ?, reason = ?, rev = "+s.nextRev()+", cancelled_at = ?, unpublished_since = ?"+
-			" WHERE id IN (?) AND state = ?", to, reason, now, wallClock(), bun.List(ids), app.Pending)
+			" WHERE id IN (?) AND state = ?", to, reason, now, wallClock(), bun.List(ids), shop.Pending)
 	if err != nil {
 		return err
 	}

@@ -8,12 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/store"
 )
 
-func ids(all []app.Order) []app.ID {
-	out := make([]app.ID, len(all))
+func ids(all []shop.Order) []shop.ID {
+	out := make([]shop.ID, len(all))
 	for i := range all {
 		out[i] = all[i].ID
 	}
@@ -26,23 +26,23 @@ func TestExpireOnlyWhatIsDue(t *testing.T) {
 		due, late, cancelled := h.order(h.sales[0], 2), h.order(h.sales[0], 1), h.order(h.sales[0], 1)
 		elsewhere, opened, refused := h.order(h.sales[1], 1), h.order(h.sales[1], 1), h.order(h.sales[1], 1)
 		late.PayBy = payBy + 1
-		refused.State = app.Refused
+		refused.State = shop.Refused
 		opened.TradeOpened = payBy - 10
 		h.insert(due, late, cancelled, refused, elsewhere, opened)
 		h.must(errOf(h.Cancel(h.ctx, cancelled.ID, cancelled.User, payBy-1)))
-		asked := []app.ID{opened.ID, elsewhere.ID, refused.ID, cancelled.ID, late.ID, due.ID, due.ID, 4242}
+		asked := []shop.ID{opened.ID, elsewhere.ID, refused.ID, cancelled.ID, late.ID, due.ID, due.ID, 4242}
 		for round := range 2 {
 			got := val(h.Expire(h.ctx, asked, payBy))(h.t)
-			states := make(map[app.ID]app.OrderState)
+			states := make(map[shop.ID]shop.OrderState)
 			for _, o := range got {
 				states[o.ID] = o.State
 				if diff := cmp.Diff(o, h.read(o.ID), asRow); diff != "" {
 					t.Errorf("round %d, order %s (-answer +row):\n%s", round, o.ID, diff)
 				}
 			}
-			want := map[app.ID]app.OrderState{
-				due.ID: app.Expired, late.ID: app.Pending, cancelled.ID: app.Cancelled, refused.ID: app.Refused,
-				elsewhere.ID: app.Expired, opened.ID: app.Pending,
+			want := map[shop.ID]shop.OrderState{
+				due.ID: shop.Expired, late.ID: shop.Pending, cancelled.ID: shop.Cancelled, refused.ID: shop.Refused,
+				elsewhere.ID: shop.Expired, opened.ID: shop.Pending,
 			}
 			if diff := cmp.Diff(want, states); diff != "" {
 				t.Errorf("round %d (-want +got):\n%s", round, diff)
@@ -66,10 +66,10 @@ func TestCancelAgainstExpire(t *testing.T) {
 			var g errgroup.Group
 			for range 2 {
 				g.Go(func() error { _, err := h.Cancel(h.ctx, o.ID, o.User, payBy); return err })
-				g.Go(func() error { _, err := h.Expire(h.ctx, []app.ID{o.ID}, payBy); return err })
+				g.Go(func() error { _, err := h.Expire(h.ctx, []shop.ID{o.ID}, payBy); return err })
 			}
 			h.must(g.Wait())
-			if row := h.read(o.ID); row.Rev != 2 || (row.State != app.Cancelled && row.State != app.Expired) {
+			if row := h.read(o.ID); row.Rev != 2 || (row.State != shop.Cancelled && row.State != shop.Expired) {
 				t.Fatalf("%s, rev %d", row.State, row.Rev)
 			}
 			h.wantTaken(h.sales[0], 0)
@@ -82,15 +82,15 @@ func TestCancelIsForTheBuyerAlone(t *testing.T) {
 		h := newShop(t, s, 10)
 		o := h.order(h.sales[0], 2)
 		h.insert(o)
-		for _, c := range []struct{ order, user app.ID }{{o.ID, o.User + 1}, {o.ID + 1_000_000, o.User}} {
-			if _, err := h.Cancel(h.ctx, c.order, c.user, payBy); !errors.Is(err, app.ErrNoRow) {
+		for _, c := range []struct{ order, user shop.ID }{{o.ID, o.User + 1}, {o.ID + 1_000_000, o.User}} {
+			if _, err := h.Cancel(h.ctx, c.order, c.user, payBy); !errors.Is(err, shop.ErrNoRow) {
 				t.Errorf("order %s, user %s: %v", c.order, c.user, err)
 			}
 		}
 		h.wantTaken(h.sales[0], 2)
 		for range 2 {
 			got := val(h.Cancel(h.ctx, o.ID, o.User, payBy-5))(h.t)
-			if got.State != app.Cancelled || got.CancelledAt != payBy-5 || got.Rev != 2 {
+			if got.State != shop.Cancelled || got.CancelledAt != payBy-5 || got.Rev != 2 {
 				t.Errorf("%s at %d, rev %d", got.State, got.CancelledAt, got.Rev)
 			}
 		}
@@ -103,33 +103,33 @@ func TestCancelIsForTheBuyerAlone(t *testing.T) {
 func TestReviveNeedsItsClaim(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 2)
-		o.State, o.Reason, o.PayBy = app.Refused, app.ReasonDead, 0
+		o.State, o.Reason, o.PayBy = shop.Refused, shop.ReasonDead, 0
 		h.insert(o)
-		wantErr(t, "claimed in a state that it is not in", errOf(h.ClaimHold(h.ctx, o.ID, app.Pending)), app.ErrNoRow)
-		claimed := val(h.ClaimHold(h.ctx, o.ID, app.Refused))(h.t)
+		wantErr(t, "claimed in a state that it is not in", errOf(h.ClaimHold(h.ctx, o.ID, shop.Pending)), shop.ErrNoRow)
+		claimed := val(h.ClaimHold(h.ctx, o.ID, shop.Refused))(h.t)
 		if claimed.Hold != 2 || h.read(o.ID).Hold != 2 {
 			t.Errorf("hold %d", claimed.Hold)
 		}
-		wantErr(t, "revived under an old hold", errOf(h.Revive(h.ctx, o, h.epoch, payBy)), app.ErrNoRow)
+		wantErr(t, "revived under an old hold", errOf(h.Revive(h.ctx, o, h.epoch, payBy)), shop.ErrNoRow)
 		blocker := h.order(h.sales[0], 2)
 		h.insert(blocker)
-		wantErr(t, "revived without a unit", errOf(h.Revive(h.ctx, claimed, h.epoch, payBy)), app.ErrPermanent)
-		if row := h.read(o.ID); row.State != app.Refused {
+		wantErr(t, "revived without a unit", errOf(h.Revive(h.ctx, claimed, h.epoch, payBy)), shop.ErrPermanent)
+		if row := h.read(o.ID); row.State != shop.Refused {
 			t.Errorf("it is %s after a failure", row.State)
 		}
 		h.must(errOf(h.Cancel(h.ctx, blocker.ID, blocker.User, opens)))
-		wantErr(t, "revived at another epoch", errOf(h.Revive(h.ctx, claimed, h.epoch-1, payBy)), app.ErrStaleEpoch)
-		if row := h.read(o.ID); row.State != app.Refused {
+		wantErr(t, "revived at another epoch", errOf(h.Revive(h.ctx, claimed, h.epoch-1, payBy)), shop.ErrStaleEpoch)
+		if row := h.read(o.ID); row.State != shop.Refused {
 			t.Errorf("it is %s after a failure", row.State)
 		}
-		claimed.Address = &app.Address{Name: "A", Phone: "1", Text: "Road 1"} // what the refused row could not store
+		claimed.Address = &shop.Address{Name: "A", Phone: "1", Text: "Road 1"} // what the refused row could not store
 		got := val(h.Revive(h.ctx, claimed, h.epoch, payBy+7))(h.t)
 		same(t, "(-answer +row)", got, h.read(o.ID), asRow)
-		if got.State != app.Pending || got.PayBy != payBy+7 || got.Rev != 2 || got.Reason != "" || got.Address == nil {
+		if got.State != shop.Pending || got.PayBy != payBy+7 || got.Rev != 2 || got.Reason != "" || got.Address == nil {
 			t.Errorf("%+v", got)
 		}
 		h.wantTaken(h.sales[0], 2)
-		wantErr(t, "revived twice", errOf(h.Revive(h.ctx, claimed, h.epoch, payBy)), app.ErrNoRow)
+		wantErr(t, "revived twice", errOf(h.Revive(h.ctx, claimed, h.epoch, payBy)), shop.ErrNoRow)
 	}, 3)
 }
 
@@ -138,12 +138,12 @@ func TestReviveNeedsItsClaim(t *testing.T) {
 func TestOrdersEndWithoutALockedSale(t *testing.T) {
 	t.Parallel()
 	h := newShop(t, onMariaDB(t), 4000, 4000)
-	for name, end := range map[string]func(all []app.ID) ([]app.Order, error){
-		"no payment": func(all []app.ID) ([]app.Order, error) { return h.Expire(h.ctx, all, payBy) },
-		"payments":   func(all []app.ID) ([]app.Order, error) { return h.EndTraded(h.ctx, all, app.Expired, payBy) },
+	for name, end := range map[string]func(all []shop.ID) ([]shop.Order, error){
+		"no payment": func(all []shop.ID) ([]shop.Order, error) { return h.Expire(h.ctx, all, payBy) },
+		"payments":   func(all []shop.ID) ([]shop.Order, error) { return h.EndTraded(h.ctx, all, shop.Expired, payBy) },
 	} {
 		stuck, other := h.orders(700, h.sales[0], 1), h.orders(700, h.sales[1], 1)
-		all := append(append([]app.Order{}, stuck...), other...)
+		all := append(append([]shop.Order{}, stuck...), other...)
 		h.insert(all...)
 		tx := val(h.DB().BeginTx(h.ctx, nil))(h.t)
 		defer func() { _ = tx.Rollback() }()
@@ -151,14 +151,14 @@ func TestOrdersEndWithoutALockedSale(t *testing.T) {
 		began := time.Now()
 		got := val(end(ids(all)))(h.t)
 		t.Logf("%s: three batches beside a locked sale took %v", name, time.Since(began))
-		states := make(map[app.ID]map[app.OrderState]int)
+		states := make(map[shop.ID]map[shop.OrderState]int)
 		for _, o := range got {
 			if states[o.Sale] == nil {
-				states[o.Sale] = make(map[app.OrderState]int)
+				states[o.Sale] = make(map[shop.OrderState]int)
 			}
 			states[o.Sale][o.State]++
 		}
-		want := map[app.ID]map[app.OrderState]int{h.sales[0]: {app.Pending: 700}, h.sales[1]: {app.Expired: 700}}
+		want := map[shop.ID]map[shop.OrderState]int{h.sales[0]: {shop.Pending: 700}, h.sales[1]: {shop.Expired: 700}}
 		same(t, name+" (-want +got)", want, states)
 		h.must(tx.Rollback())
 		h.must(errOf(end(ids(all))))

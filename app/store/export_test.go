@@ -5,7 +5,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/backoffice"
 )
 
 // HookQueries has the hook called around each query from now on.
@@ -17,7 +17,7 @@ func InTx(ctx context.Context, s *Store, fn func() error) error {
 }
 
 // ExplainOrders are the statements of a search, one for each table of orders.
-func ExplainOrders(s *Store, q app.OrderSearch) []string {
+func ExplainOrders(s *Store, q backoffice.OrderSearch) []string {
 	var out []string
 	for _, table := range []string{liveOrders, archivedOrders} {
 		out = append(out, findOrders(s.db.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(table), q).String())
@@ -26,11 +26,11 @@ func ExplainOrders(s *Store, q app.OrderSearch) []string {
 }
 
 // ExplainUsers is the statement of a search.
-func ExplainUsers(s *Store, q app.UserSearch) string {
+func ExplainUsers(s *Store, q backoffice.UserSearch) string {
 	return findUsers(s.db.NewSelect().Model((*userRow)(nil)), q).String()
 }
 
 // ExplainPayments is the statement of a search.
-func ExplainPayments(s *Store, q app.PaymentSearch) string {
+func ExplainPayments(s *Store, q backoffice.PaymentSearch) string {
 	return findPayments(s.db.NewSelect().Model((*paymentRow)(nil)), q).String()
 }

@@ -12,7 +12,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // MySQL and MariaDB error numbers that depend on the values and not on the moment. Everything else, known or unknown,
@@ -52,28 +52,28 @@ func wrap(what string, err error) error {
 // kindOf sorts an error of the drivers; nil when it has been sorted before.
 func kindOf(err error) error {
 	for _, sorted := range []error{
-		app.ErrTransient, app.ErrPermanent, app.ErrStaleEpoch, app.ErrNoRow, app.ErrArchived,
+		shop.ErrTransient, shop.ErrPermanent, shop.ErrStaleEpoch, shop.ErrNoRow, shop.ErrArchived,
 	} {
 		if errors.Is(err, sorted) {
 			return nil
 		}
 	}
-	var forPeople *app.Error
+	var forPeople *shop.Error
 	var my *mysql.MySQLError
 	var lite *sqlite.Error
 	switch {
 	case errors.As(err, &forPeople):
 		return nil
 	case errors.Is(err, sql.ErrNoRows):
-		return app.ErrNoRow
+		return shop.ErrNoRow
 	case errors.As(err, &my) && dataErrors[my.Number], errors.Is(err, mysql.ErrPktTooLarge):
-		return app.ErrPermanent
+		return shop.ErrPermanent
 	case errors.As(err, &lite) && slices.Contains(liteDataErrors, lite.Code()&0xff):
-		return app.ErrPermanent
+		return shop.ErrPermanent
 	case permanent(err):
-		return app.ErrMisconfigured
+		return shop.ErrMisconfigured
 	default:
-		return app.ErrTransient
+		return shop.ErrTransient
 	}
 }
 
@@ -96,9 +96,9 @@ func saysMySQL(err error, number uint16) bool {
 }
 
 // locked names the sale in an error that says that its row stayed locked; any other error stays as it is.
-func locked(err error, sale app.ID) error {
+func locked(err error, sale shop.ID) error {
 	if saysMySQL(err, mysqlLockWait) {
-		return &app.StuckSale{Sale: sale, Err: err}
+		return &shop.StuckSale{Sale: sale, Err: err}
 	}
 	return err
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 	"stampede/migrations"
@@ -54,7 +54,7 @@ func TestFaultsOfTheMoment(t *testing.T) {
 		ctx, cancel := context.WithTimeout(h.ctx, 8*time.Second)
 		defer cancel()
 		_, err := h.Insert(ctx, h.epoch, h.orders(3, h.sales[0], 1))
-		if !errors.Is(err, app.ErrTransient) || errors.Is(err, app.ErrPermanent) {
+		if !errors.Is(err, shop.ErrTransient) || errors.Is(err, shop.ErrPermanent) {
 			t.Errorf("%s: %v, want ErrTransient", when, err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestFaultsOfTheMoment(t *testing.T) {
 	run("SET GLOBAL read_only = 1") // root is exempt, an ordinary user is not
 	ordinary := openMySQL(t, ordinaryUser(t, admin, s))
 	_, err := ordinary.Insert(h.ctx, h.epoch, h.orders(3, h.sales[0], 1))
-	if !errors.Is(err, app.ErrTransient) || errors.Is(err, app.ErrMisconfigured) {
+	if !errors.Is(err, shop.ErrTransient) || errors.Is(err, shop.ErrMisconfigured) {
 		t.Errorf("read-only: %v, want ErrTransient", err)
 	}
 	run("SET GLOBAL read_only = 0")
@@ -75,7 +75,7 @@ func TestFaultsOfTheMoment(t *testing.T) {
 	server.Pause()
 	short, cancel := context.WithTimeout(h.ctx, 200*time.Millisecond)
 	wantErr(t, "a server that does not answer",
-		errOf(h.Insert(short, h.epoch, h.orders(1, h.sales[0], 1))), app.ErrTransient)
+		errOf(h.Insert(short, h.epoch, h.orders(1, h.sales[0], 1))), shop.ErrTransient)
 	cancel()
 	server.Resume()
 
@@ -120,9 +120,9 @@ func TestLostCommitIsRepeated(t *testing.T) {
 	h := newShop(t, openMySQL(t, proxy.URL), 100)
 	rows := h.orders(5, h.sales[0], 1)
 	proxy.DropReplies("COMMIT", 1)
-	wantErr(t, "error", errOf(h.Insert(h.ctx, h.epoch, rows)), app.ErrTransient)
+	wantErr(t, "error", errOf(h.Insert(h.ctx, h.epoch, rows)), shop.ErrTransient)
 	for _, in := range h.insert(rows...) {
-		if in.Fresh || in.Order.State != app.Pending {
+		if in.Fresh || in.Order.State != shop.Pending {
 			t.Errorf("order %s: fresh %v, %s", in.Order.ID, in.Fresh, in.Order.State)
 		}
 	}
@@ -160,7 +160,7 @@ func TestNoInsertOutlivesItsContext(t *testing.T) {
 	proxy.Stall()
 	cancel()
 	started := time.Now()
-	wantErr(t, "error", g.Wait(), app.ErrTransient)
+	wantErr(t, "error", g.Wait(), shop.ErrTransient)
 	if waited := time.Since(started); waited > time.Minute {
 		t.Errorf("a caller waited for %v after its context had ended", waited)
 	}
@@ -219,7 +219,7 @@ func TestGaleraErrorsAreTransient(t *testing.T) {
 			tries++
 			return &mysql.MySQLError{Number: number}
 		})
-		if !errors.Is(err, app.ErrTransient) || errors.Is(err, app.ErrMisconfigured) || tries != wantTries {
+		if !errors.Is(err, shop.ErrTransient) || errors.Is(err, shop.ErrMisconfigured) || tries != wantTries {
 			t.Errorf("error %d: %v after %d tries, want ErrTransient after %d", number, err, tries, wantTries)
 		}
 	}
@@ -241,7 +241,7 @@ func TestStoppedTransactionSaysSo(t *testing.T) {
 		if errors.Is(err, context.Canceled) != stops || !errors.Is(err, driver.ErrBadConn) {
 			t.Errorf("stopped %v: %v", stops, err)
 		}
-		if !errors.Is(err, app.ErrTransient) {
+		if !errors.Is(err, shop.ErrTransient) {
 			t.Errorf("stopped %v: %v, want a transient fault", stops, err)
 		}
 		stop()

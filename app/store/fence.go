@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // fence lets a pool use only one server, the one for which the last recovery ran. After a failover, a connection to
@@ -76,7 +76,7 @@ func (f *fence) fenced(ctx context.Context, conn driver.Conn) (driver.Conn, erro
 	}
 	if !f.admits(c.server) {
 		return nil, fmt.Errorf("%w: the address leads to database server %s, for which no recovery has run",
-			app.ErrTransient, c.server)
+			shop.ErrTransient, c.server)
 	}
 	return c, nil
 }

@@ -5,18 +5,20 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 )
 
 // ConfirmReceipt finishes a shipped order of its buyer. See app.ShipmentStore.
-func (s *Store) ConfirmReceipt(ctx context.Context, order, user app.ID) (o app.Order, asked bool, err error) {
+func (s *Store) ConfirmReceipt(ctx context.Context, order, user shop.ID) (o shop.Order, asked bool, err error) {
 	err = s.inTx(ctx, "confirm the receipt of order "+order.String(), func(tx bun.Conn) error {
 		asked = false
 		o, err = s.lockOrderOf(ctx, tx, order, user)
-		if err != nil || o.State != app.Shipped {
+		if err != nil || o.State != shop.Shipped {
 			return err
 		}
-		waiting, err := refundsAsked(ctx, tx, []app.ID{order})
+		waiting, err := refundsAsked(ctx, tx, []shop.ID{order})
 		if asked = len(waiting) > 0; err != nil || asked {
 			return err
 		}
@@ -27,9 +29,9 @@ func (s *Store) ConfirmReceipt(ctx context.Context, order, user app.ID) (o app.O
 
 // FinishShipped finishes what was shipped long enough ago. See app.ShipmentStore.
 func (s *Store) FinishShipped(
-	ctx context.Context, now, later app.Millis, limit int,
-) (finished []app.Order, looked int, err error) {
-	var due []app.ID
+	ctx context.Context, now, later shop.Millis, limit int,
+) (finished []shop.Order, looked int, err error) {
+	var due []shop.ID
 	err = s.db.NewSelect().Model((*shipmentRow)(nil)).Column("order_id").Where("finish_at <= ?", now).
 		Order("finish_at").Limit(int64(min(limit, idsAtOnce))).Scan(ctx, &due)
 	if err != nil || len(due) == 0 {
@@ -45,8 +47,8 @@ func (s *Store) FinishShipped(
 // finishDue looks again at what was due a moment ago, under the locks of the orders: a parcel may have been replaced, a
 // refund been asked for or begun meanwhile.
 func (s *Store) finishDue(
-	ctx context.Context, tx bun.Conn, due []app.ID, now, later app.Millis,
-) (finished []app.Order, err error) {
+	ctx context.Context, tx bun.Conn, due []shop.ID, now, later shop.Millis,
+) (finished []shop.Order, err error) {
 	rows, err := s.lockOrders(ctx, tx, due)
 	if err != nil {
 		return nil, err
@@ -67,7 +69,7 @@ func (s *Store) finishDue(
 		sent := known.sent[o.ID]
 		switch {
 		case sent == nil || sent.FinishAt == 0 || sent.FinishAt > now:
-		case o.State != app.Shipped:
+		case o.State != shop.Shipped:
 			err = dueToFinish(ctx, tx, o.ID, nil)
 		case known.asked[o.ID]:
 			err = dueToFinish(ctx, tx, o.ID, &later)
@@ -84,44 +86,44 @@ func (s *Store) finishDue(
 }
 
 // finish flips a shipped order whose row is locked.
-func (s *Store) finish(ctx context.Context, tx bun.Conn, o *app.Order) error {
-	if err := s.turn(ctx, tx, o, app.Finished); err != nil {
+func (s *Store) finish(ctx context.Context, tx bun.Conn, o *shop.Order) error {
+	if err := s.turn(ctx, tx, o, shop.Finished); err != nil {
 		return err
 	}
 	return dueToFinish(ctx, tx, o.ID, nil)
 }
 
 // dueToFinish says when an order, whose row is locked, finishes by itself; nil: never.
-func dueToFinish(ctx context.Context, tx bun.Conn, order app.ID, at *app.Millis) error {
+func dueToFinish(ctx context.Context, tx bun.Conn, order shop.ID, at *shop.Millis) error {
 	return execMatching(ctx, tx, 1, "plan the end of a locked order",
 		"UPDATE shipments SET finish_at = ? WHERE order_id = ?", at, order)
 }
 
 // ClaimShipped takes shipments whose buyers are to be written to. See app.ShipmentStore.
-func (s *Store) ClaimShipped(ctx context.Context, now app.Millis, limit int) ([]app.Shipment, error) {
+func (s *Store) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([]backoffice.Shipment, error) {
 	due := func(db bun.IDB, rows *[]shipmentRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("mail_at <= ?", now).Order("mail_at", "order_id").Limit(int64(limit))
 	}
 	rows, err := claimDue(ctx, s, "claim letters about shipments", due, func(tx bun.Conn, rows []shipmentRow) error {
-		ids := convert(rows, func(r *shipmentRow) app.ID { return r.Order })
+		ids := convert(rows, func(r *shipmentRow) shop.ID { return r.Order })
 		return execMatching(ctx, tx, len(ids), "put letters off",
-			"UPDATE shipments SET mail_at = ? WHERE order_id IN (?)", now.Add(app.OutboxLease), bun.List(ids))
+			"UPDATE shipments SET mail_at = ? WHERE order_id IN (?)", now.Add(outbox.OutboxLease), bun.List(ids))
 	})
 	return convert(rows, (*shipmentRow).shipment), err
 }
 
 // MarkWritten notes that the letter about a parcel was handed over, unless the parcel was replaced meanwhile. mail_at
 // identifies the claim.
-func (s *Store) MarkWritten(ctx context.Context, sent app.Shipment, claimed app.Millis) error {
+func (s *Store) MarkWritten(ctx context.Context, sent backoffice.Shipment, claimed shop.Millis) error {
 	_, err := s.run(ctx, "mark the letter about order "+sent.Order.String(), "UPDATE shipments SET mail_at = NULL"+
 		" WHERE order_id = ? AND shipped_at = ? AND tracking = ? AND mail_at = ?",
-		sent.Order, sent.ShippedAt, sent.Tracking, claimed.Add(app.OutboxLease))
+		sent.Order, sent.ShippedAt, sent.Tracking, claimed.Add(outbox.OutboxLease))
 	return err
 }
 
 // Rewrite makes the letters about shipped orders due again. See app.ShipmentStore. Orders that are shipped have
 // finish_at, which has an index.
-func (s *Store) Rewrite(ctx context.Context, since app.Millis) error {
+func (s *Store) Rewrite(ctx context.Context, since shop.Millis) error {
 	_, err := s.run(ctx, "write about shipments again",
 		"UPDATE shipments SET mail_at = shipped_at WHERE finish_at IS NOT NULL AND shipped_at >= ?", since)
 	return err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // revsPerGeneration is how far apart the revs of an order are before and after a recovery: a state that was lost and
@@ -22,7 +22,7 @@ func (s *Store) nextRev() string {
 	return s.d.greatest + "(rev, " + strconv.FormatInt(s.fence.generation()*revsPerGeneration, 10) + ") + 1"
 }
 
-func (s *Store) nextRevOf(o *app.Order) int {
+func (s *Store) nextRevOf(o *shop.Order) int {
 	return max(o.Rev, int(s.fence.generation()*revsPerGeneration)) + 1
 }
 
@@ -34,7 +34,7 @@ func (s *Store) addHistory(ctx context.Context, tx bun.Conn) error {
 }
 
 // History reads which server answers and how far it has come, all of one connection. See recovery.History.
-func (s *Store) History(ctx context.Context) (h app.DatabaseHistory, err error) {
+func (s *Store) History(ctx context.Context) (h shop.DatabaseHistory, err error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return h, wrap("read the history of the database", err)
@@ -47,14 +47,14 @@ func (s *Store) History(ctx context.Context) (h app.DatabaseHistory, err error) 
 	return h, wrap("read the history of the database", err)
 }
 
-func (s *Store) historyRow(ctx context.Context, db bun.IDB) (h app.DatabaseHistory, err error) {
+func (s *Store) historyRow(ctx context.Context, db bun.IDB) (h shop.DatabaseHistory, err error) {
 	err = db.QueryRowContext(ctx, "SELECT "+s.d.server+", server, generation, beat FROM history").
 		Scan(&h.Server, &h.Of, &h.Generation, &h.Beat)
 	return h, err
 }
 
 // replication reads what the server says of itself as a source and as a replica.
-func (s *Store) replication(ctx context.Context, conn bun.Conn, h *app.DatabaseHistory) error {
+func (s *Store) replication(ctx context.Context, conn bun.Conn, h *shop.DatabaseHistory) error {
 	says, err := pairs(ctx, conn, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')"+
 		" OR Variable_name LIKE 'rpl\\_semi\\_sync\\_%'")
 	if err != nil {
@@ -142,11 +142,11 @@ func applying(ctx context.Context, conn bun.Conn) string {
 
 // RaiseBeat raises the beat of the server that the history names, and returns the history. ErrStaleEpoch: it names
 // another server.
-func (s *Store) RaiseBeat(ctx context.Context, h app.DatabaseHistory) (app.DatabaseHistory, error) {
+func (s *Store) RaiseBeat(ctx context.Context, h shop.DatabaseHistory) (shop.DatabaseHistory, error) {
 	matched, err := exec(ctx, s.db, "UPDATE history SET beat = beat + 1 WHERE server = ? AND server = "+s.d.server+
 		" AND generation = ?", h.Server, h.Generation)
 	if err == nil && matched == 0 {
-		err = fmt.Errorf("%w: the history is not that of server %s in generation %d", app.ErrStaleEpoch, h.Server,
+		err = fmt.Errorf("%w: the history is not that of server %s in generation %d", shop.ErrStaleEpoch, h.Server,
 			h.Generation)
 	}
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *Store) RaiseBeat(ctx context.Context, h app.DatabaseHistory) (app.Datab
 // partition an epoch above both its own and the one given: no transaction of an older epoch takes units afterwards.
 // A history that has changed since it was read is left alone (ErrStaleEpoch).
 func (s *Store) NewGeneration(
-	ctx context.Context, read app.DatabaseHistory, above int64, epochs map[int]int64,
+	ctx context.Context, read shop.DatabaseHistory, above int64, epochs map[int]int64,
 ) error {
 	return s.inTx(ctx, "begin a generation", func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE history SET generation = "+s.d.greatest+"(generation, ?) + 1, server = "+
@@ -169,7 +169,7 @@ func (s *Store) NewGeneration(
 			return err
 		}
 		if matched == 0 {
-			return fmt.Errorf("%w: another process began one", app.ErrStaleEpoch)
+			return fmt.Errorf("%w: another process began one", shop.ErrStaleEpoch)
 		}
 		var partitions []int
 		if err := tx.NewRaw("SELECT id FROM partitions ORDER BY id").Scan(ctx, &partitions); err != nil {
@@ -186,16 +186,16 @@ func (s *Store) NewGeneration(
 
 // WatchMoney has the gateway asked about every pending order, as if its payment had been opened. It returns how many
 // were not watched before.
-func (s *Store) WatchMoney(ctx context.Context, w app.MoneyWatch) (n int, err error) {
-	var ids []app.ID
-	err = s.db.NewRaw("SELECT id FROM orders WHERE state = ? AND trade_opened = 0", app.Pending).Scan(ctx, &ids)
+func (s *Store) WatchMoney(ctx context.Context, w shop.MoneyWatch) (n int, err error) {
+	var ids []shop.ID
+	err = s.db.NewRaw("SELECT id FROM orders WHERE state = ? AND trade_opened = 0", shop.Pending).Scan(ctx, &ids)
 	if err != nil {
 		return 0, wrap("list pending orders without a trade", err)
 	}
 	w.Spread = max(w.Spread, time.Duration(len(ids))*w.Each)
 	for some := range inOrder(ids) {
 		err := s.inTx(ctx, "watch for money", func(tx bun.Conn) error {
-			var open []app.ID
+			var open []shop.ID
 			err := tx.NewRaw("SELECT id FROM orders WHERE id IN (?) AND trade_opened = 0 ORDER BY id"+s.d.forUpdate,
 				bun.List(some)).Scan(ctx, &open)
 			if err != nil || len(open) == 0 {
@@ -211,7 +211,7 @@ func (s *Store) WatchMoney(ctx context.Context, w app.MoneyWatch) (n int, err er
 }
 
 // watch enters trades of locked orders.
-func (s *Store) watch(ctx context.Context, tx bun.Conn, orders []app.ID, w app.MoneyWatch) error {
+func (s *Store) watch(ctx context.Context, tx bun.Conn, orders []shop.ID, w shop.MoneyWatch) error {
 	_, err := exec(ctx, tx, "INSERT INTO trades (order_id, opened_at, expires_at, check_at)"+
 		" SELECT id, created_at, pay_by - ?, ? + id % ? FROM orders WHERE id IN (?) "+s.d.onTaken+
 		" check_at = trades.check_at", w.Margin.Milliseconds(), w.Now, max(w.Spread.Milliseconds(), 1),
@@ -225,18 +225,18 @@ func (s *Store) watch(ctx context.Context, tx bun.Conn, orders []app.ID, w app.M
 
 // EndLost ends pending orders whose holds are gone under their first number: expired if they are due, otherwise
 // cancelled. It returns all rows that exist, in their new states. See app.OrderStore.
-func (s *Store) EndLost(ctx context.Context, orders []app.ID, now app.Millis) ([]app.Order, error) {
-	rows, err := s.endDue(ctx, orders, app.Expired, app.ReasonRecovered, now, func(o *app.Order) bool {
-		return o.State == app.Pending && o.Hold == 1 && o.PayBy <= now
+func (s *Store) EndLost(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error) {
+	rows, err := s.endDue(ctx, orders, shop.Expired, shop.ReasonRecovered, now, func(o *shop.Order) bool {
+		return o.State == shop.Pending && o.Hold == 1 && o.PayBy <= now
 	})
 	if err != nil {
 		return rows, err
 	}
-	ending := func(o *app.Order) bool { return o.State == app.Pending && o.Hold == 1 }
-	rows, err = s.endDue(ctx, orders, app.Cancelled, app.ReasonRecovered, now, ending)
+	ending := func(o *shop.Order) bool { return o.State == shop.Pending && o.Hold == 1 }
+	rows, err = s.endDue(ctx, orders, shop.Cancelled, shop.ReasonRecovered, now, ending)
 	for i := range rows {
 		if err == nil && ending(&rows[i]) {
-			err = fmt.Errorf("%w: the row of sale %s is locked", app.ErrTransient, rows[i].Sale)
+			err = fmt.Errorf("%w: the row of sale %s is locked", shop.ErrTransient, rows[i].Sale)
 		}
 	}
 	return rows, err
@@ -244,12 +244,12 @@ func (s *Store) EndLost(ctx context.Context, orders []app.ID, now app.Millis) ([
 
 // WriteOff counts units as withdrawn that are in no hold and not for sale in Redis, under the epoch given.
 // ErrStaleEpoch: the sale has another epoch, or fewer units are free.
-func (s *Store) WriteOff(ctx context.Context, sale app.ID, units, epoch int64) error {
+func (s *Store) WriteOff(ctx context.Context, sale shop.ID, units, epoch int64) error {
 	return s.inTx(ctx, fmt.Sprintf("write off %d units of sale %s", units, sale), func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE sales SET withdrawn = withdrawn + ? WHERE id = ? AND epoch = ?"+
 			" AND taken + withdrawn + ? <= initial + added", units, sale, epoch, units)
 		if err == nil && matched == 0 {
-			err = fmt.Errorf("%w: it changed meanwhile", app.ErrStaleEpoch)
+			err = fmt.Errorf("%w: it changed meanwhile", shop.ErrStaleEpoch)
 		}
 		return err
 	})

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/snowflake"
 	"stampede/app/store"
 )
@@ -23,10 +23,10 @@ func TestGenerationsAndBeats(t *testing.T) {
 		}
 		_, err := h.DB().ExecContext(h.ctx, "UPDATE history SET server = '0badcafe'")
 		h.must(err)
-		wantErr(t, "a beat of another server", errOf(h.RaiseBeat(h.ctx, first)), app.ErrStaleEpoch)
+		wantErr(t, "a beat of another server", errOf(h.RaiseBeat(h.ctx, first)), shop.ErrStaleEpoch)
 		read := val(h.History(h.ctx))(h.t)
 		h.must(h.NewGeneration(h.ctx, read, 7, map[int]int64{0: 40}))
-		wantErr(t, "the same generation again", h.NewGeneration(h.ctx, read, 7, nil), app.ErrStaleEpoch)
+		wantErr(t, "the same generation again", h.NewGeneration(h.ctx, read, 7, nil), shop.ErrStaleEpoch)
 		now := val(h.History(h.ctx))(h.t)
 		if now.Generation != 8 || now.Of != now.Server || now.Of != first.Server {
 			t.Errorf("%+v", now)
@@ -47,15 +47,15 @@ func TestWhatARecoveryChanges(t *testing.T) {
 		due.PayBy, young.PayBy, again.PayBy, again.Hold = 1000, 9000, 1000, 2
 		h.insert(due, young, again)
 		for _, want := range []int{3, 0} {
-			if n := val(h.WatchMoney(h.ctx, app.MoneyWatch{Now: 500}))(h.t); n != want {
+			if n := val(h.WatchMoney(h.ctx, shop.MoneyWatch{Now: 500}))(h.t); n != want {
 				t.Errorf("%d orders are watched now, want %d", n, want)
 			}
 		}
 		s.Trust(val(h.History(h.ctx))(h.t).Server, 2)
-		rows := val(h.EndLost(h.ctx, []app.ID{due.ID, young.ID, again.ID}, 2000))(h.t)
-		for i, want := range []app.OrderState{app.Expired, app.Cancelled, app.Pending} {
-			if o := rows[i]; o.State != want || (o.Reason == app.ReasonRecovered) != (want != app.Pending) ||
-				o.State != app.Pending && o.Rev != 65 {
+		rows := val(h.EndLost(h.ctx, []shop.ID{due.ID, young.ID, again.ID}, 2000))(h.t)
+		for i, want := range []shop.OrderState{shop.Expired, shop.Cancelled, shop.Pending} {
+			if o := rows[i]; o.State != want || (o.Reason == shop.ReasonRecovered) != (want != shop.Pending) ||
+				o.State != shop.Pending && o.Rev != 65 {
 				t.Errorf("order %d is %s (%s), rev %d; want %s", i, o.State, o.Reason, o.Rev, want)
 			}
 			if read := val(h.Order(h.ctx, rows[i].ID))(h.t); read.Rev != rows[i].Rev || read.Reason != rows[i].Reason {
@@ -63,8 +63,8 @@ func TestWhatARecoveryChanges(t *testing.T) {
 			}
 		}
 		h.must(h.WriteOff(h.ctx, h.sales[0], 3, h.epoch))
-		wantErr(t, "more than is free", h.WriteOff(h.ctx, h.sales[0], 2, h.epoch), app.ErrStaleEpoch)
-		wantErr(t, "under another epoch", h.WriteOff(h.ctx, h.sales[0], 1, h.epoch+1), app.ErrStaleEpoch)
+		wantErr(t, "more than is free", h.WriteOff(h.ctx, h.sales[0], 2, h.epoch), shop.ErrStaleEpoch)
+		wantErr(t, "under another epoch", h.WriteOff(h.ctx, h.sales[0], 1, h.epoch+1), shop.ErrStaleEpoch)
 		if free := val(h.FreeUnits(h.ctx, h.sales))(h.t); free[h.sales[0]] != 1 {
 			t.Errorf("%d units are free, want 1", free[h.sales[0]])
 		}
@@ -82,7 +82,7 @@ func TestFenceAdmitsOneServer(t *testing.T) {
 	t.Cleanup(func() { _ = raw.Close() })
 	for range 2 {
 		s.Trust("0badcafe", 1)
-		wantErr(t, "a statement", errOf(h.Sale(h.ctx, h.sales[0])), app.ErrTransient)
+		wantErr(t, "a statement", errOf(h.Sale(h.ctx, h.sales[0])), shop.ErrTransient)
 		if _, err := raw.Sale(h.ctx, h.sales[0]); err != nil {
 			t.Errorf("a recovery: %v", err)
 		}

@@ -6,20 +6,20 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // ClaimHold raises the hold number of an order that is in the state given. See app.OrderStore.
-func (s *Store) ClaimHold(ctx context.Context, order app.ID, in app.OrderState) (app.Order, error) {
-	return inTx(ctx, s, "claim a hold for order "+order.String(), func(tx bun.Conn) (app.Order, error) {
+func (s *Store) ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState) (shop.Order, error) {
+	return inTx(ctx, s, "claim a hold for order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrder(ctx, tx, order)
 		if err != nil || o.State != in {
-			return o, cmp.Or(err, app.ErrNoRow)
+			return o, cmp.Or(err, shop.ErrNoRow)
 		}
 		o.Hold++
 		matched, err := exec(ctx, tx, "UPDATE orders SET hold = hold + 1, "+unstamped+" WHERE id = ?", order)
 		if err == nil && matched == 0 {
-			err = app.ErrArchived
+			err = shop.ErrArchived
 		}
 		return o, err
 	})
@@ -27,11 +27,11 @@ func (s *Store) ClaimHold(ctx context.Context, order app.ID, in app.OrderState) 
 
 // Revive makes a refused order pending again under its claimed hold number, with the buyer's texts as given. See
 // app.OrderStore.
-func (s *Store) Revive(ctx context.Context, claimed app.Order, epoch int64, payBy app.Millis) (app.Order, error) {
-	return inTx(ctx, s, "revive order "+claimed.ID.String(), func(tx bun.Conn) (app.Order, error) {
+func (s *Store) Revive(ctx context.Context, claimed shop.Order, epoch int64, payBy shop.Millis) (shop.Order, error) {
+	return inTx(ctx, s, "revive order "+claimed.ID.String(), func(tx bun.Conn) (shop.Order, error) {
 		before, err := s.lockOrder(ctx, tx, claimed.ID)
-		if err != nil || before.State != app.Refused || before.Hold != claimed.Hold {
-			return before, cmp.Or(err, app.ErrNoRow)
+		if err != nil || before.State != shop.Refused || before.Hold != claimed.Hold {
+			return before, cmp.Or(err, shop.ErrNoRow)
 		}
 		out := claimed
 		out.State, out.Rev, out.Reason, out.PayBy = before.State, before.Rev, "", payBy
@@ -39,7 +39,7 @@ func (s *Store) Revive(ctx context.Context, claimed app.Order, epoch int64, payB
 		if err != nil {
 			return out, err
 		}
-		err = s.flip(ctx, tx, &out, app.Pending,
+		err = s.flip(ctx, tx, &out, shop.Pending,
 			"reason = '', pay_by = ?, idem_key = ?, content_hash = ?, product_name = ?, address = ?",
 			row.PayBy, row.Key, row.ContentHash, row.ProductName, row.Address)
 		if err != nil {

@@ -12,16 +12,17 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 )
 
 // soon is an instant before which everything came that there is.
-func soon() app.Millis { return app.MillisOf(time.Now().Add(time.Hour)) }
+func soon() shop.Millis { return shop.MillisOf(time.Now().Add(time.Hour)) }
 
 // removeUnused removes the pictures that came before an instant.
-func removeUnused(t *testing.T, s *store.Store, before app.Millis) int {
+func removeUnused(t *testing.T, s *store.Store, before shop.Millis) int {
 	t.Helper()
 	removed := val(s.RemoveUnusedImages(kit.Context(t), before))(t)
 	return removed
@@ -30,8 +31,8 @@ func removeUnused(t *testing.T, s *store.Store, before app.Millis) int {
 // kept reports whether a picture can be shown.
 func kept(t *testing.T, s *store.Store, letter string) bool {
 	t.Helper()
-	_, err := s.ImageFile(kit.Context(t), strings.Repeat(letter, 64), app.ImageJPEG, false)
-	if !errors.Is(err, app.ErrNoRow) {
+	_, err := s.ImageFile(kit.Context(t), strings.Repeat(letter, 64), backoffice.ImageJPEG, false)
+	if !errors.Is(err, shop.ErrNoRow) {
 		must(t, err)
 	}
 	return err == nil
@@ -42,11 +43,11 @@ func kept(t *testing.T, s *store.Store, letter string) bool {
 func TestUnusedPicturesAreRemoved(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
-		before := app.MillisOf(time.Now().Add(-time.Hour))
+		before := shop.MillisOf(time.Now().Add(-time.Hour))
 		shown, old := picture(t, s, "a"), picture(t, s, "b")
 		picture(t, s, "c") // shown by nothing, ever
 		made, err := d.CreateProduct(ctx, operator(), false,
-			app.ProductDraft{Name: "Pot", Images: []app.Image{{URL: shown}, {URL: old}}})
+			backoffice.ProductDraft{Name: "Pot", Images: []shop.Image{{URL: shown}, {URL: old}}})
 		must(t, err)
 		if n := removeUnused(t, s, before); n != 0 {
 			t.Errorf("%d young ones were removed", n)
@@ -55,12 +56,12 @@ func TestUnusedPicturesAreRemoved(t *testing.T) {
 			t.Errorf("%d were removed, want the one that nothing shows", n)
 		}
 		must(t, errOf(s.DB().ExecContext(ctx, "UPDATE images SET created_at = ?", before-1)))
-		must(t, errOf(d.SetProductImages(ctx, operator(), false, made.ID, 1, []app.Image{{URL: shown}})))
+		must(t, errOf(d.SetProductImages(ctx, operator(), false, made.ID, 1, []shop.Image{{URL: shown}})))
 		if n := removeUnused(t, s, before); n != 0 || !kept(t, s, "b") {
 			t.Errorf("%d were removed, and one was shown until just now", n)
 		}
 		yes := true
-		must(t, errOf(d.EditProduct(ctx, operator(), false, made.ID, app.ProductEdit{Version: 2, Archived: &yes})))
+		must(t, errOf(d.EditProduct(ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 2, Archived: &yes})))
 		must(t, errOf(s.DB().ExecContext(ctx, "UPDATE images SET created_at = ?", before-1)))
 		picture(t, s, "b")
 		if n := removeUnused(t, s, before); n != 0 || !kept(t, s, "b") {
@@ -127,9 +128,9 @@ func TestAPictureIsGivenWhileItIsRemoved(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
 		s.HookQueries(pausing{})
-		made := val(d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot"}))(t)
+		made := val(d.CreateProduct(ctx, operator(), false, backoffice.ProductDraft{Name: "Pot"}))(t)
 		give := func(ctx context.Context, version int64, url string) error {
-			_, err := d.SetProductImages(ctx, operator(), false, made.ID, version, []app.Image{{URL: url}})
+			_, err := d.SetProductImages(ctx, operator(), false, made.ID, version, []shop.Image{{URL: url}})
 			return err
 		}
 		type removal struct {
@@ -170,7 +171,7 @@ func TestAPictureIsGivenWhileItIsRemoved(t *testing.T) {
 		if got := <-removed; got.err != nil || got.n != 1 || kept(t, s, letter) {
 			t.Errorf("removed first: %d were removed (%v)", got.n, got.err)
 		}
-		if err := <-given; code(err) != app.BadRequest || !strings.Contains(err.Error(), "upload it first") {
+		if err := <-given; code(err) != shop.BadRequest || !strings.Contains(err.Error(), "upload it first") {
 			t.Errorf("given what was removed: %v", err)
 		}
 		if p, err := d.ProductRecord(ctx, made.ID); err != nil || p.Version != 2 || len(p.Images) != 1 {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // insertTries bounds the rounds of an insert that meets rows which were not there a moment ago. Each round
@@ -20,33 +20,33 @@ const insertTries = 16
 // Insert writes new orders with one plain multi-row INSERT and one guarded update per sale. Redelivery is
 // the exception, so nothing is looked up before: a key that is there already makes the statement fail, and
 // only then the rows that exist are read and left out. See app.OrderStore.
-func (s *Store) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([]app.Inserted, error) {
+func (s *Store) Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
 	return s.insert(ctx, newBatch(epoch, rows), rows)
 }
 
 // InsertLost is Insert for orders that the database has lost. See app.OrderStore.
 func (s *Store) InsertLost(
-	ctx context.Context, epoch int64, rows []app.NewOrder, w *app.MoneyWatch,
-) ([]app.Inserted, error) {
+	ctx context.Context, epoch int64, rows []shop.NewOrder, w *shop.MoneyWatch,
+) ([]shop.Inserted, error) {
 	b := newBatch(epoch, rows)
 	b.lost, b.watch = true, w
 	for i := range b.fresh {
 		o := &b.fresh[i]
 		o.ToldRev = 0
-		if o.State != app.Pending { // the pending state was published as rev 1, and lost
+		if o.State != shop.Pending { // the pending state was published as rev 1, and lost
 			o.Rev = s.nextRevOf(o)
 		}
 	}
 	return s.insert(ctx, b, rows)
 }
 
-func (s *Store) insert(ctx context.Context, b *batch, rows []app.NewOrder) ([]app.Inserted, error) {
+func (s *Store) insert(ctx context.Context, b *batch, rows []shop.NewOrder) ([]shop.Inserted, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
 	for i := 1; i < len(b.fresh); i++ {
 		if id := b.fresh[i].ID; id == b.fresh[i-1].ID {
-			return nil, fmt.Errorf("insert orders: %w: two of a batch have id %s", app.ErrIDTaken, id)
+			return nil, fmt.Errorf("insert orders: %w: two of a batch have id %s", shop.ErrIDTaken, id)
 		}
 	}
 	for range insertTries {
@@ -71,7 +71,7 @@ func (s *Store) insert(ctx context.Context, b *batch, rows []app.NewOrder) ([]ap
 			return b.result(rows), nil
 		}
 	}
-	return nil, fmt.Errorf("insert orders: %w: others keep writing the same ones", app.ErrTransient)
+	return nil, fmt.Errorf("insert orders: %w: others keep writing the same ones", shop.ErrTransient)
 }
 
 // write is one attempt, inside a transaction. It changes nothing of the orders: it answers which of them were refused.
@@ -96,7 +96,7 @@ func (s *Store) write(ctx context.Context, tx bun.Conn, b *batch) ([]refusal, er
 		return nil, err
 	}
 	if b.watch != nil {
-		if err := s.watch(ctx, tx, convert(fresh, func(o *app.Order) app.ID { return o.ID }), *b.watch); err != nil {
+		if err := s.watch(ctx, tx, convert(fresh, func(o *shop.Order) shop.ID { return o.ID }), *b.watch); err != nil {
 			return nil, err
 		}
 	}
@@ -113,13 +113,13 @@ func (s *Store) write(ctx context.Context, tx bun.Conn, b *batch) ([]refusal, er
 
 // take makes the sale's guard give the units of the orders, which are all of one sale. Orders for which it
 // has no units left become refused, if that may be.
-func (s *Store) take(ctx context.Context, tx bun.Conn, b *batch, of []*app.Order) ([]refusal, error) {
+func (s *Store) take(ctx context.Context, tx bun.Conn, b *batch, of []*shop.Order) ([]refusal, error) {
 	units, last := int64(0), of[0]
 	for _, o := range of {
 		if o.Seq > last.Seq {
 			last = o
 		}
-		if o.State == app.Pending {
+		if o.State == shop.Pending {
 			units += int64(o.Qty)
 		}
 	}
@@ -138,19 +138,19 @@ func (s *Store) newest() string {
 
 // guard is the statement that makes overselling impossible (P1): it matches no row if the sale of the order is not
 // there, is of another epoch, has fewer units left, or has orders in the archive.
-func (s *Store) guard(ctx context.Context, tx bun.Conn, epoch, units int64, last *app.Order) (int64, error) {
+func (s *Store) guard(ctx context.Context, tx bun.Conn, epoch, units int64, last *shop.Order) (int64, error) {
 	return exec(ctx, tx, "UPDATE sales SET taken = taken + ?, "+s.newest()+
 		" WHERE id = ? AND epoch = ? AND moved_at = 0 AND taken + ? <= initial + added - withdrawn",
 		units, last.Seq, last.ID, last.Seq, last.Sale, epoch, units)
 }
 
 // bySale groups the orders by sale; the sales are in the order of their ids, as locks are taken.
-func bySale(all []app.Order) [][]*app.Order {
-	groups := make(map[app.ID][]*app.Order, 4)
+func bySale(all []shop.Order) [][]*shop.Order {
+	groups := make(map[shop.ID][]*shop.Order, 4)
 	for i := range all {
 		groups[all[i].Sale] = append(groups[all[i].Sale], &all[i])
 	}
-	return slices.SortedFunc(maps.Values(groups), func(a, b []*app.Order) int {
+	return slices.SortedFunc(maps.Values(groups), func(a, b []*shop.Order) int {
 		return cmp.Compare(a[0].Sale, b[0].Sale)
 	})
 }

@@ -8,23 +8,23 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // batch is what Insert still has to write and what it found to be written already.
 type batch struct {
 	epoch int64
-	fresh []app.Order          // by id, without repeats
-	known map[app.ID]app.Order // rows that exist
+	fresh []shop.Order           // by id, without repeats
+	known map[shop.ID]shop.Order // rows that exist
 
 	sifted bool // what is fresh was looked for in both tables
 	lost   bool // nothing is refused, and nothing was published yet: see InsertLost
-	watch  *app.MoneyWatch
+	watch  *shop.MoneyWatch
 }
 
-func newBatch(epoch int64, rows []app.NewOrder) *batch {
+func newBatch(epoch int64, rows []shop.NewOrder) *batch {
 	b := &batch{epoch: epoch, fresh: slices.Clone(rows)}
-	slices.SortStableFunc(b.fresh, func(a, b app.Order) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(b.fresh, func(a, b shop.Order) int { return cmp.Compare(a.ID, b.ID) })
 	b.fresh = slices.CompactFunc(b.fresh, sameOrder)
 	for i := range b.fresh {
 		o := &b.fresh[i]
@@ -36,27 +36,27 @@ func newBatch(epoch int64, rows []app.NewOrder) *batch {
 }
 
 // sameOrder reports whether two orders are one: nodes that took the same node number generate the same ids.
-func sameOrder(a, b app.Order) bool { return a.ID == b.ID && a.Sale == b.Sale && a.User == b.User }
+func sameOrder(a, b shop.Order) bool { return a.ID == b.ID && a.Sale == b.Sale && a.User == b.User }
 
 // result answers for each of the rows that were asked for, after the fresh ones were written.
-func (b *batch) result(asked []app.NewOrder) []app.Inserted {
-	out, given := make([]app.Inserted, len(asked)), make([]bool, len(b.fresh))
+func (b *batch) result(asked []shop.NewOrder) []shop.Inserted {
+	out, given := make([]shop.Inserted, len(asked)), make([]bool, len(b.fresh))
 	for i := range asked {
 		at, written := slices.BinarySearchFunc(b.fresh, asked[i].ID,
-			func(o app.Order, id app.ID) int { return cmp.Compare(o.ID, id) })
+			func(o shop.Order, id shop.ID) int { return cmp.Compare(o.ID, id) })
 		if !written {
 			out[i].Order = b.known[asked[i].ID]
 			continue
 		}
-		out[i] = app.Inserted{Order: b.fresh[at], Fresh: !given[at]}
+		out[i] = shop.Inserted{Order: b.fresh[at], Fresh: !given[at]}
 		given[at] = true // should the same id be asked for twice, it was written once
 	}
 	return out
 }
 
-func (b *batch) remember(o app.Order) {
+func (b *batch) remember(o shop.Order) {
 	if b.known == nil {
-		b.known = make(map[app.ID]app.Order)
+		b.known = make(map[shop.ID]shop.Order)
 	}
 	b.known[o.ID] = o
 }
@@ -66,7 +66,7 @@ func (b *batch) remember(o app.Order) {
 // then does not get there before it is written: orders rest for long before they move.
 func (s *Store) sift(ctx context.Context, b *batch) error {
 	b.sifted = true
-	rows, err := s.OrdersByID(ctx, convert(b.fresh, func(o *app.Order) app.ID { return o.ID }))
+	rows, err := s.OrdersByID(ctx, convert(b.fresh, func(o *shop.Order) shop.ID { return o.ID }))
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s *Store) sift(ctx context.Context, b *batch) error {
 		case !exists:
 			left = append(left, o)
 		case !sameOrder(row, o):
-			return fmt.Errorf("insert orders: %w: order %s is of user %s in sale %s", app.ErrIDTaken, o.ID, row.User,
+			return fmt.Errorf("insert orders: %w: order %s is of user %s in sale %s", shop.ErrIDTaken, o.ID, row.User,
 				row.Sale)
 		}
 	}
@@ -90,9 +90,9 @@ func (s *Store) sift(ctx context.Context, b *batch) error {
 
 // buyerKey is what the unique key of the table is about (P4).
 type buyerKey struct {
-	Sale app.ID `bun:"sale_id"`
-	User app.ID `bun:"user_id"`
-	Key  string `bun:"idem_key"`
+	Sale shop.ID `bun:"sale_id"`
+	User shop.ID `bun:"user_id"`
+	Key  string  `bun:"idem_key"`
 }
 
 func (s *Store) siftKeys(ctx context.Context, b *batch) error {
@@ -100,8 +100,8 @@ func (s *Store) siftKeys(ctx context.Context, b *batch) error {
 	if len(fresh) == 0 {
 		return nil
 	}
-	sales := convert(fresh, func(o *app.Order) app.ID { return o.Sale })
-	users := convert(fresh, func(o *app.Order) app.ID { return o.User })
+	sales := convert(fresh, func(o *shop.Order) shop.ID { return o.Sale })
+	users := convert(fresh, func(o *shop.Order) shop.ID { return o.User })
 	used := make(map[buyerKey]bool)
 	for _, table := range []string{"orders", "orders_archive"} { // an order that moves meanwhile is found in the second
 		var found []buyerKey // a few more than asked about: SQLite has no IN for tuples
@@ -121,9 +121,9 @@ func (s *Store) siftKeys(ctx context.Context, b *batch) error {
 		switch {
 		case o.Key == "":
 		case used[k] && b.lost:
-			return fmt.Errorf("insert order %s: %w: its buyer has another order with its key", o.ID, app.ErrPermanent)
+			return fmt.Errorf("insert order %s: %w: its buyer has another order with its key", o.ID, shop.ErrPermanent)
 		case used[k]:
-			o.State, o.Reason, o.Key, o.PayBy = app.Refused, app.ReasonKey, "", 0
+			o.State, o.Reason, o.Key, o.PayBy = shop.Refused, shop.ReasonKey, "", 0
 		default:
 			used[k] = true // the first of two in one batch has it
 		}
@@ -134,12 +134,12 @@ func (s *Store) siftKeys(ctx context.Context, b *batch) error {
 // takeSome is what follows a guard that did not match: the sale is locked, so that its numbers stay, and
 // the orders are let through one by one, by ticket, as far as the units go.
 func (s *Store) takeSome(
-	ctx context.Context, tx bun.Conn, b *batch, of []*app.Order, last *app.Order,
+	ctx context.Context, tx bun.Conn, b *batch, of []*shop.Order, last *shop.Order,
 ) ([]refusal, error) {
 	var sales []struct {
-		Epoch int64      `bun:"epoch"`
-		Free  int64      `bun:"free"`
-		Moved app.Millis `bun:"moved_at"`
+		Epoch int64       `bun:"epoch"`
+		Free  int64       `bun:"free"`
+		Moved shop.Millis `bun:"moved_at"`
 	}
 	err := tx.NewRaw("SELECT epoch, initial + added - withdrawn - taken AS free, moved_at FROM sales WHERE id = ?"+
 		s.d.forUpdate, of[0].Sale).Scan(ctx, &sales)
@@ -147,21 +147,21 @@ func (s *Store) takeSome(
 		return nil, err
 	}
 	if len(sales) == 0 {
-		return s.refuse(ctx, tx, b, of, app.ReasonNoSale)
+		return s.refuse(ctx, tx, b, of, shop.ReasonNoSale)
 	}
 	if sales[0].Epoch != b.epoch {
-		return nil, fmt.Errorf("%w: sale %s is at epoch %d, not %d", app.ErrStaleEpoch, of[0].Sale, sales[0].Epoch,
+		return nil, fmt.Errorf("%w: sale %s is at epoch %d, not %d", shop.ErrStaleEpoch, of[0].Sale, sales[0].Epoch,
 			b.epoch)
 	}
 	if sales[0].Moved != 0 && !b.sifted {
 		return nil, errMoved
 	}
-	slices.SortFunc(of, func(a, b *app.Order) int { return cmp.Compare(a.Ticket, b.Ticket) })
+	slices.SortFunc(of, func(a, b *shop.Order) int { return cmp.Compare(a.Ticket, b.Ticket) })
 	units, free := int64(0), sales[0].Free
-	var over []*app.Order
+	var over []*shop.Order
 	for _, o := range of {
 		switch n := int64(o.Qty); {
-		case o.State != app.Pending:
+		case o.State != shop.Pending:
 		case n <= free:
 			units, free = units+n, free-n
 		default:
@@ -174,26 +174,26 @@ func (s *Store) takeSome(
 	if err != nil {
 		return nil, err
 	}
-	return s.refuse(ctx, tx, b, over, app.ReasonGuard)
+	return s.refuse(ctx, tx, b, over, shop.ReasonGuard)
 }
 
 // refusal is a pending order that its sale has no units for.
 type refusal struct {
-	order  *app.Order
+	order  *shop.Order
 	reason string
 }
 
 // apply makes the order what its row is, once that is committed.
-func (r refusal) apply() { r.order.State, r.order.Reason, r.order.PayBy = app.Refused, r.reason, 0 }
+func (r refusal) apply() { r.order.State, r.order.Reason, r.order.PayBy = shop.Refused, r.reason, 0 }
 
 // refuse turns rows of pending orders of one sale, written a moment ago in the same transaction, into refused ones.
 func (s *Store) refuse(
-	ctx context.Context, tx bun.Conn, b *batch, over []*app.Order, reason string,
+	ctx context.Context, tx bun.Conn, b *batch, over []*shop.Order, reason string,
 ) ([]refusal, error) {
 	var refused []refusal
-	var ids []app.ID
+	var ids []shop.ID
 	for _, o := range over {
-		if o.State == app.Pending {
+		if o.State == shop.Pending {
 			refused, ids = append(refused, refusal{o, reason}), append(ids, o.ID)
 		}
 	}
@@ -201,8 +201,8 @@ func (s *Store) refuse(
 		return nil, nil
 	}
 	if b.lost {
-		return nil, &app.StuckSale{Sale: over[0].Sale, Err: app.ErrScarce}
+		return nil, &shop.StuckSale{Sale: over[0].Sale, Err: shop.ErrScarce}
 	}
 	return refused, execMatching(ctx, tx, len(ids), "refuse orders",
-		"UPDATE orders SET state = ?, reason = ?, pay_by = 0 WHERE id IN (?)", app.Refused, reason, bun.List(ids))
+		"UPDATE orders SET state = ?, reason = ?, pay_by = 0 WHERE id IN (?)", shop.Refused, reason, bun.List(ids))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/store"
 )
 
@@ -21,7 +21,7 @@ func TestInsertWritesWhatItWasGiven(t *testing.T) {
 		bare.Address = nil
 		plain.ProductName = `'); DROP TABLE orders; -- \' ? ?? \\ " ` + "`🫖"
 		got := h.insert(plain, bare)
-		for i, want := range []app.Order{plain, bare} {
+		for i, want := range []shop.Order{plain, bare} {
 			want.Rev, want.ToldRev = 1, 1
 			if !got[i].Fresh {
 				t.Errorf("order %d is not fresh", i)
@@ -65,7 +65,7 @@ func TestInsertAtOnceWritesOnce(t *testing.T) {
 		for range 2 {
 			rows := h.orders(100, h.sales[0], 1)
 			before := h.totals(h.sales[0]).Taken
-			results := make([][]app.Inserted, 4)
+			results := make([][]shop.Inserted, 4)
 			var g errgroup.Group
 			for i := range results {
 				g.Go(func() (err error) {
@@ -78,7 +78,7 @@ func TestInsertAtOnceWritesOnce(t *testing.T) {
 				})
 			}
 			h.must(g.Wait())
-			writers := make(map[app.ID]int)
+			writers := make(map[shop.ID]int)
 			for _, result := range results {
 				for _, in := range result {
 					if in.Fresh {
@@ -103,7 +103,7 @@ func TestInsertIntoSeveralSalesInOppositeOrder(t *testing.T) {
 		for i := range 4 {
 			g.Go(func() error {
 				for range 5 {
-					var rows []app.Order
+					var rows []shop.Order
 					for _, sale := range h.sales {
 						rows = append(rows, h.orders(5, sale, 1)...)
 					}
@@ -132,9 +132,9 @@ func TestGuardRefusesTheOverflowExactly(t *testing.T) {
 		other := h.order(h.sales[1], 1)
 		got := h.insert(append(slices.Clone(rows), other)...)
 		for i, in := range got {
-			want := app.Pending
+			want := shop.Pending
 			if i == 3 || i == 4 { // 3 × 2 units fit into 7
-				want = app.Refused
+				want = shop.Refused
 			}
 			if !in.Fresh || in.Order.State != want {
 				t.Errorf("order %d: fresh %v, %s; want a fresh %s", i, in.Fresh, in.Order.State, want)
@@ -143,15 +143,15 @@ func TestGuardRefusesTheOverflowExactly(t *testing.T) {
 				t.Errorf("row %d (-answer +row):\n%s", i, diff)
 			}
 		}
-		if got[4].Order.Reason != app.ReasonGuard {
+		if got[4].Order.Reason != shop.ReasonGuard {
 			t.Errorf("reason %q", got[4].Order.Reason)
 		}
 		h.wantTaken(h.sales[0], 6)
 		h.wantTaken(h.sales[1], 1)
-		if one := h.insert(h.order(h.sales[0], 1))[0]; one.Order.State != app.Pending {
+		if one := h.insert(h.order(h.sales[0], 1))[0]; one.Order.State != shop.Pending {
 			t.Errorf("the last unit was not sold: %s", one.Order.State)
 		}
-		if again := h.insert(rows[4])[0]; again.Fresh || again.Order.State != app.Refused {
+		if again := h.insert(rows[4])[0]; again.Fresh || again.Order.State != shop.Refused {
 			t.Errorf("a refused order came back as %s", again.Order.State)
 		}
 	}, 7, 100)
@@ -163,15 +163,15 @@ func TestRecoveryRefusesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10, 3)
 		const unknown = 999
-		watch := &app.MoneyWatch{Now: 5000, Margin: time.Second}
+		watch := &shop.MoneyWatch{Now: 5000, Margin: time.Second}
 		for name, c := range map[string]struct {
-			sale   app.ID
+			sale   shop.ID
 			reason string
-		}{"too few units": {h.sales[1], app.ReasonGuard}, "no such sale": {unknown, app.ReasonNoSale}} {
+		}{"too few units": {h.sales[1], shop.ReasonGuard}, "no such sale": {unknown, shop.ReasonNoSale}} {
 			rows := append(h.orders(2, h.sales[0], 1), h.orders(4, c.sale, 1)...)
 			_, err := h.InsertLost(h.ctx, h.epoch, rows, watch)
-			var stuck *app.StuckSale
-			if !errors.As(err, &stuck) || stuck.Sale != c.sale || !errors.Is(err, app.ErrScarce) {
+			var stuck *shop.StuckSale
+			if !errors.As(err, &stuck) || stuck.Sale != c.sale || !errors.Is(err, shop.ErrScarce) {
 				t.Errorf("%s: %v; want sale %s stuck", name, err, c.sale)
 			}
 			if written, err := h.OrdersByID(h.ctx, ids(rows)); err != nil || len(written) != 0 {
@@ -179,7 +179,7 @@ func TestRecoveryRefusesNothing(t *testing.T) {
 			}
 			for range 2 { // a repeat answers what is there
 				got := val(h.InsertLost(h.ctx, h.epoch, rows[:2], watch))(h.t)
-				if o := got[0].Order; o.State != app.Pending || o.ToldRev != 0 {
+				if o := got[0].Order; o.State != shop.Pending || o.ToldRev != 0 {
 					t.Errorf("%s: what was lost is %s, published up to rev %d", name, o.State, o.ToldRev)
 				}
 			}
@@ -187,7 +187,7 @@ func TestRecoveryRefusesNothing(t *testing.T) {
 				t.Errorf("%s: what was lost is not watched for money", name)
 			}
 			got := val(h.Insert(h.ctx, h.epoch, rows))(h.t)
-			if last := got[5].Order; last.State != app.Refused || last.Reason != c.reason {
+			if last := got[5].Order; last.State != shop.Refused || last.Reason != c.reason {
 				t.Errorf("%s: Insert says %s, reason %q", name, last.State, last.Reason)
 			}
 		}
@@ -198,7 +198,7 @@ func TestRecoveryRefusesNothing(t *testing.T) {
 		}
 		s.Trust(val(s.History(h.ctx))(t).Server, 3)
 		ended := h.orders(1, h.sales[0], 1)
-		ended[0].State = app.Cancelled
+		ended[0].State = shop.Cancelled
 		if o := val(h.InsertLost(h.ctx, h.epoch, ended, nil))(t)[0].Order; o.Rev != 3*32+1 {
 			t.Errorf("an order that had ended is written with rev %d, want 97: its pending state had rev 1", o.Rev)
 		}
@@ -236,13 +236,13 @@ func TestUsedKeyBecomesARefusedRow(t *testing.T) {
 		fourth.User, fourth.Key = third.User, third.Key // twice within one batch
 		elsewhere.User, elsewhere.Key = first.User, first.Key
 		got := h.insert(second, third, fourth, elsewhere)
-		want := []app.OrderState{app.Refused, app.Pending, app.Refused, app.Pending}
+		want := []shop.OrderState{shop.Refused, shop.Pending, shop.Refused, shop.Pending}
 		for i, in := range got {
 			if in.Order.State != want[i] {
 				t.Errorf("order %d is %s, want %s", i, in.Order.State, want[i])
 			}
-			if refused := in.Order.State == app.Refused; refused &&
-				(in.Order.Reason != app.ReasonKey || in.Order.Key != "") {
+			if refused := in.Order.State == shop.Refused; refused &&
+				(in.Order.Reason != shop.ReasonKey || in.Order.Key != "") {
 				t.Errorf("order %d: reason %q, key %q", i, in.Order.Reason, in.Order.Key)
 			}
 		}
@@ -256,11 +256,11 @@ func TestStaleEpochWritesNothing(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 1)
 		for _, epoch := range []int64{0, 2} {
-			if _, err := h.Insert(h.ctx, epoch, []app.Order{o}); !errors.Is(err, app.ErrStaleEpoch) {
+			if _, err := h.Insert(h.ctx, epoch, []shop.Order{o}); !errors.Is(err, shop.ErrStaleEpoch) {
 				t.Errorf("epoch %d: %v", epoch, err)
 			}
 		}
-		wantErr(t, "a row was written", errOf(h.Order(h.ctx, o.ID)), app.ErrNoRow)
+		wantErr(t, "a row was written", errOf(h.Order(h.ctx, o.ID)), shop.ErrNoRow)
 		h.wantTaken(h.sales[0], 0)
 	}, 10)
 }
@@ -269,23 +269,23 @@ func TestStaleEpochWritesNothing(t *testing.T) {
 // be halved.
 func TestValueThatDoesNotFitWritesNothing(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
-		for name, spoil := range map[string]func(*app.Order){
-			"key too long":    func(o *app.Order) { o.Key = strings.Repeat("k", 65) },
-			"hash too long":   func(o *app.Order) { o.ContentHash = strings.Repeat("h", 65) },
-			"state too long":  func(o *app.Order) { o.State = "quite-refunded" },
-			"tracking number": func(o *app.Order) { o.Tracking = strings.Repeat("运", 65) },
+		for name, spoil := range map[string]func(*shop.Order){
+			"key too long":    func(o *shop.Order) { o.Key = strings.Repeat("k", 65) },
+			"hash too long":   func(o *shop.Order) { o.ContentHash = strings.Repeat("h", 65) },
+			"state too long":  func(o *shop.Order) { o.State = "quite-refunded" },
+			"tracking number": func(o *shop.Order) { o.Tracking = strings.Repeat("运", 65) },
 		} {
 			o := h.order(h.sales[0], 1)
 			spoil(&o)
-			_, err := h.Insert(h.ctx, h.epoch, []app.Order{o})
-			if !errors.Is(err, app.ErrPermanent) || errors.Is(err, app.ErrTransient) {
+			_, err := h.Insert(h.ctx, h.epoch, []shop.Order{o})
+			if !errors.Is(err, shop.ErrPermanent) || errors.Is(err, shop.ErrTransient) {
 				t.Errorf("%s: %v, want ErrPermanent", name, err)
 			}
 		}
 		good, bad := h.order(h.sales[0], 1), h.order(h.sales[0], 1)
 		bad.ProductName = strings.Repeat("茶", 201)
-		wantErr(t, "error", errOf(h.Insert(h.ctx, h.epoch, []app.Order{good, bad})), app.ErrPermanent)
-		if rows, err := h.OrdersByID(h.ctx, []app.ID{good.ID, bad.ID}); err != nil || len(rows) != 0 {
+		wantErr(t, "error", errOf(h.Insert(h.ctx, h.epoch, []shop.Order{good, bad})), shop.ErrPermanent)
+		if rows, err := h.OrdersByID(h.ctx, []shop.ID{good.ID, bad.ID}); err != nil || len(rows) != 0 {
 			t.Errorf("%d rows were written (%v)", len(rows), err)
 		}
 		h.wantTaken(h.sales[0], 0)
@@ -302,9 +302,9 @@ func TestCancelledFirstTakesNothing(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		entry := h.order(h.sales[0], 2)
 		cancelled := entry
-		cancelled.State, cancelled.CancelledAt = app.Cancelled, opens+5
+		cancelled.State, cancelled.CancelledAt = shop.Cancelled, opens+5
 		h.insert(cancelled)
-		if later := h.insert(entry)[0]; later.Fresh || later.Order.State != app.Cancelled {
+		if later := h.insert(entry)[0]; later.Fresh || later.Order.State != shop.Cancelled {
 			t.Errorf("fresh %v, %s; the first row wins", later.Fresh, later.Order.State)
 		}
 		h.wantTaken(h.sales[0], 0)
@@ -319,10 +319,10 @@ func TestCancelledFirstTakesNothing(t *testing.T) {
 func TestWitnessIsTheOrderWithTheHighestSeq(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		sale := h.sales[0]
-		want := func(o app.Order) {
+		want := func(o shop.Order) {
 			t.Helper()
 			got, err := h.Witnesses(h.ctx, 0)
-			if err != nil || len(got) != 1 || got[0] != (app.Witness{Sale: o.Ref(), User: o.User, Order: o.ID}) {
+			if err != nil || len(got) != 1 || got[0] != (shop.Witness{Sale: o.Ref(), User: o.User, Order: o.ID}) {
 				t.Errorf("witnesses %+v, %v; want order %s of user %s", got, err, o.ID, o.User)
 			}
 		}
@@ -335,7 +335,7 @@ func TestWitnessIsTheOrderWithTheHighestSeq(t *testing.T) {
 		h.insert(first)
 		want(third)
 		last, cancelled := h.order(sale, 2), h.order(sale, 1) // more than is left
-		cancelled.State, cancelled.CancelledAt = app.Cancelled, opens+5
+		cancelled.State, cancelled.CancelledAt = shop.Cancelled, opens+5
 		h.insert(cancelled, last)
 		want(cancelled)
 		h.insert(last, third, first) // again
@@ -349,9 +349,9 @@ func TestForeignOrderIsNotAnswered(t *testing.T) {
 		mine, other := h.order(h.sales[0], 1), h.order(h.sales[0], 1)
 		h.insert(mine)
 		other.ID = mine.ID
-		wantErr(t, "error", errOf(h.Insert(h.ctx, h.epoch, []app.Order{other})), app.ErrIDTaken)
+		wantErr(t, "error", errOf(h.Insert(h.ctx, h.epoch, []shop.Order{other})), shop.ErrIDTaken)
 		third, fourth := h.order(h.sales[0], 1), h.order(h.sales[1], 1)
 		fourth.ID = third.ID
-		wantErr(t, "of one batch", errOf(h.Insert(h.ctx, h.epoch, []app.Order{third, fourth})), app.ErrIDTaken)
+		wantErr(t, "of one batch", errOf(h.Insert(h.ctx, h.epoch, []shop.Order{third, fourth})), shop.ErrIDTaken)
 	}, 10, 10)
 }

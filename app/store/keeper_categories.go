@@ -5,26 +5,27 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 type categoryRecordRow struct {
 	categoryRow
 
-	Products   int        `bun:"products,scanonly"`
-	Version    int64      `bun:"version"`
-	UpdatedAt  app.Millis `bun:"updated_at"`
-	ArchivedAt app.Millis `bun:"archived_at"`
+	Products   int         `bun:"products,scanonly"`
+	Version    int64       `bun:"version"`
+	UpdatedAt  shop.Millis `bun:"updated_at"`
+	ArchivedAt shop.Millis `bun:"archived_at"`
 }
 
-func (r *categoryRecordRow) record() app.CategoryRecord {
-	return app.CategoryRecord{
-		Category: app.Category{ID: r.ID, Name: r.Name}, Position: r.Position, Products: r.Products, Version: r.Version,
+func (r *categoryRecordRow) record() backoffice.CategoryRecord {
+	return backoffice.CategoryRecord{
+		Category: shop.Category{ID: r.ID, Name: r.Name}, Position: r.Position, Products: r.Products, Version: r.Version,
 		UpdatedAt: r.UpdatedAt, ArchivedAt: r.ArchivedAt,
 	}
 }
 
-func readCategoryRecords(ctx context.Context, db bun.IDB, narrow selection) ([]app.CategoryRecord, error) {
+func readCategoryRecords(ctx context.Context, db bun.IDB, narrow selection) ([]backoffice.CategoryRecord, error) {
 	var rows []categoryRecordRow
 	err := narrow(db.NewSelect().TableExpr("categories AS c").
 		ColumnExpr("c.id, c.position, c.name, c.version, c.updated_at, c.archived_at").
@@ -34,7 +35,7 @@ func readCategoryRecords(ctx context.Context, db bun.IDB, narrow selection) ([]a
 }
 
 // CategoryRecords lists all categories in their order.
-func (s *Store) CategoryRecords(ctx context.Context) ([]app.CategoryRecord, error) {
+func (s *Store) CategoryRecords(ctx context.Context) ([]backoffice.CategoryRecord, error) {
 	found, err := readCategoryRecords(ctx, s.reading(ctx), func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Order("c.position", "c.id")
 	})
@@ -42,7 +43,7 @@ func (s *Store) CategoryRecords(ctx context.Context) ([]app.CategoryRecord, erro
 }
 
 // LockCategory reads a category that does not change until the act ends. See app.CatalogueKeeper.
-func (s *Store) LockCategory(ctx context.Context, id app.ID) (c app.CategoryRecord, err error) {
+func (s *Store) LockCategory(ctx context.Context, id shop.ID) (c backoffice.CategoryRecord, err error) {
 	what := "lock category " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
 		if err := s.lockRow(ctx, tx, "categories", id); err != nil {
@@ -56,7 +57,7 @@ func (s *Store) LockCategory(ctx context.Context, id app.ID) (c app.CategoryReco
 }
 
 // SaveCategory writes a category. See app.CatalogueKeeper.
-func (s *Store) SaveCategory(ctx context.Context, c *app.CategoryRecord) error {
+func (s *Store) SaveCategory(ctx context.Context, c *backoffice.CategoryRecord) error {
 	return s.edit(ctx, "save category "+c.ID.String(), func(tx bun.Conn) error {
 		return execMatching(ctx, tx, 1, "save a category",
 			"UPDATE categories SET name = ?, position = ?, archived_at = ?, updated_at = ?, version = version + 1"+

@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 )
@@ -37,7 +38,7 @@ func TestProductsAsATable(t *testing.T) {
 		if err != nil || same.Same != 2 || same.Changed+same.Created != 0 {
 			t.Errorf("imported again: %+v, %v", same, err)
 		}
-		found, _, err := d.ProductRecords(ctx, app.ProductsQuery{Text: "Pot", Page: 1, Size: 10})
+		found, _, err := d.ProductRecords(ctx, backoffice.ProductsQuery{Text: "Pot", Page: 1, Size: 10})
 		if err != nil || len(found) != 1 || found[0].ListPriceFen != 12950 || found[0].Rules != "one,\neach" ||
 			found[0].Category != "Tea" ||
 			len(found[0].Images) != 1 || found[0].Images[0].Alt != "A pot" || found[0].Version != 1 {
@@ -67,11 +68,11 @@ func TestProductsAsATable(t *testing.T) {
 			}
 		}
 		_, err = d.ImportProducts(ctx, operator(), false, []byte(wrong))
-		if code(err) != app.BadRequest || !strings.Contains(err.Error(),
+		if code(err) != shop.BadRequest || !strings.Contains(err.Error(),
 			"nothing was imported. line 2, version: it was changed meanwhile") {
 			t.Errorf("a table with problems: %v", err)
 		}
-		if found, _, err := d.ProductRecords(ctx, app.ProductsQuery{Text: "Fine", Page: 1, Size: 10}); err != nil ||
+		if found, _, err := d.ProductRecords(ctx, backoffice.ProductsQuery{Text: "Fine", Page: 1, Size: 10}); err != nil ||
 			len(found) != 0 {
 			t.Errorf("a line of a table with problems was imported: %v, %v", found, err)
 		}
@@ -88,8 +89,8 @@ func TestSalesAsATable(t *testing.T) {
 		zone := val(time.LoadLocation("Asia/Shanghai"))(t)
 		d.Zone = zone
 		slot, product, _ := offered(t, s, d) // 13:00 to 15:00 UTC
-		var heard []app.ID
-		d.OnSale = func(_ context.Context, ids []app.ID) { heard = append(heard, ids...) }
+		var heard []shop.ID
+		d.OnSale = func(_ context.Context, ids []shop.ID) { heard = append(heard, ids...) }
 		file := "slot,product,price,stock,limit,opens,closes,challenge\n" +
 			"2026-11-24 21:00,Pot,49,100,2,,,work\n" +
 			"2026-11-24 21:00,Pot,59,10,1,2026-11-24 21:30,2026-11-24 22:00:30,\n"
@@ -97,12 +98,12 @@ func TestSalesAsATable(t *testing.T) {
 		if err != nil || done.Created != 2 || len(heard) != 2 {
 			t.Fatalf("imported: %+v, %v, heard of %v", done, err, heard)
 		}
-		sales, _, err := d.SaleRecords(ctx, app.SalesQuery{Slot: slot.ID, Page: 1, Size: 10})
+		sales, _, err := d.SaleRecords(ctx, backoffice.SalesQuery{Slot: slot.ID, Page: 1, Size: 10})
 		must(t, err)
 		late, whole := sales[0], sales[1] // those that open last come first
 		if late.OpensAt != slot.OpensAt+30*minute || late.ClosesAt != slot.OpensAt+60*minute+30_000 ||
 			late.PriceFen != 5900 ||
-			whole.OpensAt != slot.OpensAt || whole.Cap != 12 || whole.Challenge != app.ChallengeWork ||
+			whole.OpensAt != slot.OpensAt || whole.Cap != 12 || whole.Challenge != shop.ChallengeWork ||
 			late.Partition == whole.Partition {
 			t.Errorf("made %+v and %+v", late, whole)
 		}
@@ -123,7 +124,7 @@ func TestSalesAsATable(t *testing.T) {
 			t.Errorf("problems: %+v, %v", report, err)
 		}
 		wantCode(t, "a table with problems",
-			errOf(d.ImportSales(ctx, operator(), false, []byte(wrong))), app.BadRequest)
+			errOf(d.ImportSales(ctx, operator(), false, []byte(wrong))), shop.BadRequest)
 		_ = product
 	})
 }
@@ -133,7 +134,7 @@ func TestLongTables(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		const lines = 2_000
 		ctx, d := kit.Context(t), deskOf(s)
-		counted := func(report app.ImportReport, err error) {
+		counted := func(report backoffice.ImportReport, err error) {
 			t.Helper()
 			if err != nil || report.Created+report.Changed != lines {
 				t.Errorf("%+v, %v; want %d lines", report, err, lines)

@@ -7,16 +7,17 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
 // madeBefore is a maker whose picture is as large as a real one.
 type madeBefore struct{}
 
-func (madeBefore) Make(context.Context, []byte) (app.StoredImage, error) {
-	return app.StoredImage{
-		ID: strings.Repeat("e", 64), Kind: app.ImageJPEG, Width: 1, Height: 1, Large: make([]byte, 1<<20),
+func (madeBefore) Make(context.Context, []byte) (backoffice.StoredImage, error) {
+	return backoffice.StoredImage{
+		ID: strings.Repeat("e", 64), Kind: backoffice.ImageJPEG, Width: 1, Height: 1, Large: make([]byte, 1<<20),
 		Small: []byte("small"),
 	}, nil
 }
@@ -28,7 +29,7 @@ func TestDiskFull(t *testing.T) {
 	s := onSQLite(t)
 	ctx, d := kit.Context(t), deskOf(s)
 	d.Images = madeBefore{}
-	must(t, errOf(d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot"})))
+	must(t, errOf(d.CreateProduct(ctx, operator(), false, backoffice.ProductDraft{Name: "Pot"})))
 	s.DB().SetMaxOpenConns(1) // the bound is one of a connection
 	var pages int
 	must(t, s.DB().QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages))
@@ -38,7 +39,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	bound(pages + 8)
 	who := operator()
-	if _, err := d.UploadImage(ctx, who, false, nil); code(err) != app.Busy || !errors.Is(err, app.ErrTransient) {
+	if _, err := d.UploadImage(ctx, who, false, nil); code(err) != shop.Busy || !errors.Is(err, shop.ErrTransient) {
 		t.Errorf("an upload onto a full disk: %v", err)
 	}
 	if known, err := s.LockImages(ctx, []string{strings.Repeat("e", 64)}); err != nil || len(known) != 0 ||

@@ -7,7 +7,8 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 // LockImages returns which of the pictures exist. RemoveUnusedImages leaves them until the act ends. See
@@ -34,7 +35,7 @@ func (s *Store) RenewImages(ctx context.Context, ids []string) error {
 
 // SaveImage keeps a picture. One with the same id has the same pixels, so only its age begins again: whoever uploads it
 // has as long as for a new one to show it.
-func (s *Store) SaveImage(ctx context.Context, image *app.StoredImage) error {
+func (s *Store) SaveImage(ctx context.Context, image *backoffice.StoredImage) error {
 	now := wallClock()
 	_, err := s.run(ctx, "save a picture", "INSERT INTO images (id, kind, width, height, large, small, created_at)"+
 		" VALUES (?, ?, ?, ?, ?, ?, ?) "+s.d.onTaken+" created_at = ?",
@@ -43,7 +44,7 @@ func (s *Store) SaveImage(ctx context.Context, image *app.StoredImage) error {
 }
 
 // ImageFile reads the bytes of one form of a picture. ErrNoRow: there is none such.
-func (s *Store) ImageFile(ctx context.Context, id string, kind app.ImageKind, small bool) (file []byte, err error) {
+func (s *Store) ImageFile(ctx context.Context, id string, kind backoffice.ImageKind, small bool) (file []byte, err error) {
 	column := "large"
 	if small {
 		column = "small"
@@ -58,15 +59,15 @@ const imagesAtOnce = 500
 
 // oldImage names a picture that may be one that nothing shows.
 type oldImage struct {
-	ID   string        `bun:"id"`
-	Kind app.ImageKind `bun:"kind"`
+	ID   string               `bun:"id"`
+	Kind backoffice.ImageKind `bun:"kind"`
 }
 
-func (i oldImage) url() string { return app.StoredImage{ID: i.ID, Kind: i.Kind}.URL() }
+func (i oldImage) url() string { return backoffice.StoredImage{ID: i.ID, Kind: i.Kind}.URL() }
 
 // RemoveUnusedImages removes the pictures that came before an instant and that no product shows, also no archived one,
 // each in a transaction of its own, and answers how many it removed. What it was kept from is found by its next run.
-func (s *Store) RemoveUnusedImages(ctx context.Context, before app.Millis) (removed int, err error) {
+func (s *Store) RemoveUnusedImages(ctx context.Context, before shop.Millis) (removed int, err error) {
 	for last := ""; ; {
 		some, err := s.oldImages(ctx, last, before)
 		if err != nil || len(some) == 0 {
@@ -93,7 +94,7 @@ func (s *Store) RemoveUnusedImages(ctx context.Context, before app.Millis) (remo
 }
 
 // oldImages are the next ones behind an id.
-func (s *Store) oldImages(ctx context.Context, last string, before app.Millis) (some []oldImage, err error) {
+func (s *Store) oldImages(ctx context.Context, last string, before shop.Millis) (some []oldImage, err error) {
 	err = s.db.NewSelect().TableExpr("images").Column("id", "kind").Where("id > ?", last).
 		Where("created_at < ?", before).Order("id").Limit(imagesAtOnce).Scan(ctx, &some)
 	return some, err
@@ -113,7 +114,7 @@ func (s *Store) shownURLs(ctx context.Context, images []oldImage) (map[string]bo
 
 // removeUnusedImage checks again under the lock of the picture's row, which LockImages holds until a product's commit.
 // The DELETE follows the lock, so that it sees that commit.
-func (s *Store) removeUnusedImage(ctx context.Context, image oldImage, before app.Millis) (bool, error) {
+func (s *Store) removeUnusedImage(ctx context.Context, image oldImage, before shop.Millis) (bool, error) {
 	return inTx(ctx, s, "remove picture "+image.ID, func(tx bun.Conn) (bool, error) {
 		var there string
 		err := tx.QueryRowContext(ctx, "SELECT id FROM images WHERE id = ?"+s.d.forUpdate, image.ID).Scan(&there)

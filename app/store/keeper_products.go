@@ -7,21 +7,22 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 // productRecordRow is app.ProductRecord without the pictures.
 type productRecordRow struct {
 	productColumns
 
-	Version    int64      `bun:"version"`
-	CreatedAt  app.Millis `bun:"created_at"`
-	UpdatedAt  app.Millis `bun:"updated_at"`
-	ArchivedAt app.Millis `bun:"archived_at"`
+	Version    int64       `bun:"version"`
+	CreatedAt  shop.Millis `bun:"created_at"`
+	UpdatedAt  shop.Millis `bun:"updated_at"`
+	ArchivedAt shop.Millis `bun:"archived_at"`
 }
 
 // readProductRecords reads products wholly.
-func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]app.ProductRecord, error) {
+func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]backoffice.ProductRecord, error) {
 	var rows []productRecordRow
 	err := narrow(db.NewSelect().TableExpr("products AS p").
 		ColumnExpr("p.id AS product_id, p.name AS product_name, p.category_id, p.list_price_fen, p.description, p.rules").
@@ -31,12 +32,12 @@ func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]ap
 	if err != nil {
 		return nil, err
 	}
-	images, err := readImages(ctx, db, convert(rows, func(r *productRecordRow) app.ID { return r.Product }))
+	images, err := readImages(ctx, db, convert(rows, func(r *productRecordRow) shop.ID { return r.Product }))
 	if err != nil {
 		return nil, err
 	}
-	return convert(rows, func(r *productRecordRow) app.ProductRecord {
-		return app.ProductRecord{
+	return convert(rows, func(r *productRecordRow) backoffice.ProductRecord {
+		return backoffice.ProductRecord{
 			Product: r.product(images), Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 			ArchivedAt: r.ArchivedAt,
 		}
@@ -44,7 +45,7 @@ func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]ap
 }
 
 // ProductRecords pages through products, the newest first.
-func (s *Store) ProductRecords(ctx context.Context, q app.ProductsQuery) ([]app.ProductRecord, bool, error) {
+func (s *Store) ProductRecords(ctx context.Context, q backoffice.ProductsQuery) ([]backoffice.ProductRecord, bool, error) {
 	found, err := readProductRecords(ctx, s.reading(ctx), func(sel *bun.SelectQuery) *bun.SelectQuery {
 		if q.Archived {
 			sel = sel.Where("p.archived_at > 0")
@@ -62,14 +63,14 @@ func (s *Store) ProductRecords(ctx context.Context, q app.ProductsQuery) ([]app.
 }
 
 // ProductRecord reads one product. ErrNoRow if there is none.
-func (s *Store) ProductRecord(ctx context.Context, id app.ID) (app.ProductRecord, error) {
+func (s *Store) ProductRecord(ctx context.Context, id shop.ID) (backoffice.ProductRecord, error) {
 	found, err := readProductRecords(ctx, s.reading(ctx), where("p.id = ?", id))
 	what := "read product " + id.String()
 	return only(what, found, wrap(what, err))
 }
 
 // LockProduct is ProductRecord for who goes on to change it. See app.CatalogueKeeper.
-func (s *Store) LockProduct(ctx context.Context, id app.ID) (p app.ProductRecord, err error) {
+func (s *Store) LockProduct(ctx context.Context, id shop.ID) (p backoffice.ProductRecord, err error) {
 	what := "lock product " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
 		if err := s.lockRow(ctx, tx, "products", id); err != nil {
@@ -83,13 +84,13 @@ func (s *Store) LockProduct(ctx context.Context, id app.ID) (p app.ProductRecord
 }
 
 // lockRow keeps a row from changing until the transaction ends. ErrNoRow if there is none.
-func (s *Store) lockRow(ctx context.Context, tx bun.Conn, table string, id app.ID) error {
-	var there app.ID
+func (s *Store) lockRow(ctx context.Context, tx bun.Conn, table string, id shop.ID) error {
+	var there shop.ID
 	return tx.QueryRowContext(ctx, "SELECT id FROM "+table+" WHERE id = ?"+s.d.forUpdate, id).Scan(&there)
 }
 
 // SaveProduct writes all but the pictures. See app.CatalogueKeeper.
-func (s *Store) SaveProduct(ctx context.Context, p *app.ProductRecord) error {
+func (s *Store) SaveProduct(ctx context.Context, p *backoffice.ProductRecord) error {
 	return s.edit(ctx, "save product "+p.ID.String(), func(tx bun.Conn) error {
 		return execMatching(ctx, tx, 1, "save a product",
 			"UPDATE products SET name = ?, category_id = ?, list_price_fen = ?, description = ?, rules = ?,"+
@@ -99,7 +100,7 @@ func (s *Store) SaveProduct(ctx context.Context, p *app.ProductRecord) error {
 }
 
 // SaveProductImages replaces the pictures of a product.
-func (s *Store) SaveProductImages(ctx context.Context, product app.ID, images []app.Image) error {
+func (s *Store) SaveProductImages(ctx context.Context, product shop.ID, images []shop.Image) error {
 	return s.edit(ctx, "save the pictures of product "+product.String(), func(tx bun.Conn) error {
 		if _, err := exec(ctx, tx, "DELETE FROM product_images WHERE product_id = ?", product); err != nil {
 			return err
@@ -113,16 +114,16 @@ func (s *Store) SaveProductImages(ctx context.Context, product app.ID, images []
 }
 
 // ProductsByID reads those that exist.
-func (s *Store) ProductsByID(ctx context.Context, ids []app.ID) ([]app.ProductRecord, error) {
-	return byIDs(ids, func(some []app.ID) ([]app.ProductRecord, error) {
+func (s *Store) ProductsByID(ctx context.Context, ids []shop.ID) ([]backoffice.ProductRecord, error) {
+	return byIDs(ids, func(some []shop.ID) ([]backoffice.ProductRecord, error) {
 		found, err := readProductRecords(ctx, s.reading(ctx), where("p.id IN (?)", bun.List(some)))
 		return found, wrap("read products", err)
 	})
 }
 
 // ProductsByName reads those that have one of the names, as the database compares them.
-func (s *Store) ProductsByName(ctx context.Context, names []string) ([]app.ProductRecord, error) {
-	return byIDs(names, func(some []string) ([]app.ProductRecord, error) {
+func (s *Store) ProductsByName(ctx context.Context, names []string) ([]backoffice.ProductRecord, error) {
+	return byIDs(names, func(some []string) ([]backoffice.ProductRecord, error) {
 		named := where("p.name IN (?) AND p.archived_at = 0", bun.List(some))
 		found, err := readProductRecords(ctx, s.reading(ctx), named)
 		return found, wrap("read products", err)

@@ -6,7 +6,8 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 // saleRecordRow is app.SaleRecord without the pictures.
@@ -14,19 +15,19 @@ type saleRecordRow struct {
 	saleColumns
 	productColumns
 
-	Position   int        `bun:"position"`
-	SlotOpens  app.Millis `bun:"slot_opens"`
-	SlotCloses app.Millis `bun:"slot_closes"`
-	CreatedAt  app.Millis `bun:"created_at"`
-	UpdatedAt  app.Millis `bun:"updated_at"`
-	ArchivedAt app.Millis `bun:"archived_at"`
+	Position   int         `bun:"position"`
+	SlotOpens  shop.Millis `bun:"slot_opens"`
+	SlotCloses shop.Millis `bun:"slot_closes"`
+	CreatedAt  shop.Millis `bun:"created_at"`
+	UpdatedAt  shop.Millis `bun:"updated_at"`
+	ArchivedAt shop.Millis `bun:"archived_at"`
 }
 
-func (r *saleRecordRow) record(images map[app.ID][]app.Image) app.SaleRecord {
+func (r *saleRecordRow) record(images map[shop.ID][]shop.Image) backoffice.SaleRecord {
 	product := r.product(images)
 	product.Description, product.Rules = "", ""
-	return app.SaleRecord{
-		ID: r.ID, Slot: app.Slot{ID: r.Slot, OpensAt: r.SlotOpens, ClosesAt: r.SlotCloses}, Product: product,
+	return backoffice.SaleRecord{
+		ID: r.ID, Slot: shop.Slot{ID: r.Slot, OpensAt: r.SlotOpens, ClosesAt: r.SlotCloses}, Product: product,
 		PriceFen: r.PriceFen, Initial: r.Initial, Added: r.Added, Withdrawn: r.Withdrawn, Limit: r.Limit, Cap: r.Cap,
 		OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Paused: r.Paused, Hidden: r.Hidden, Challenge: r.Challenge,
 		Position: r.Position, Partition: r.Partition, Loaded: r.Epoch != 0, Version: r.Version, CreatedAt: r.CreatedAt,
@@ -34,7 +35,7 @@ func (r *saleRecordRow) record(images map[app.ID][]app.Image) app.SaleRecord {
 	}
 }
 
-func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]app.SaleRecord, error) {
+func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]backoffice.SaleRecord, error) {
 	var rows []saleRecordRow
 	err := narrow(db.NewSelect().TableExpr("sales AS s").
 		ColumnExpr("s.id, s.slot_id, s.part, s.price_fen, s.initial, s.added, s.withdrawn, s.taken, s.buyer_limit").
@@ -53,12 +54,12 @@ func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]app.S
 	if err != nil {
 		return nil, err
 	}
-	images, err := readImages(ctx, db, convert(rows, func(r *saleRecordRow) app.ID { return r.Product }))
-	return convert(rows, func(r *saleRecordRow) app.SaleRecord { return r.record(images) }), err
+	images, err := readImages(ctx, db, convert(rows, func(r *saleRecordRow) shop.ID { return r.Product }))
+	return convert(rows, func(r *saleRecordRow) backoffice.SaleRecord { return r.record(images) }), err
 }
 
 // SaleRecords pages through sales, those that open last first.
-func (s *Store) SaleRecords(ctx context.Context, q app.SalesQuery) ([]app.SaleRecord, bool, error) {
+func (s *Store) SaleRecords(ctx context.Context, q backoffice.SalesQuery) ([]backoffice.SaleRecord, bool, error) {
 	found, err := readSaleRecords(ctx, s.reading(ctx), func(sel *bun.SelectQuery) *bun.SelectQuery {
 		if q.Archived {
 			sel = sel.Where("s.archived_at > 0")
@@ -67,14 +68,14 @@ func (s *Store) SaleRecords(ctx context.Context, q app.SalesQuery) ([]app.SaleRe
 		}
 		sel = whereSet(sel, "s.slot_id = ?", q.Slot)
 		switch q.Phase {
-		case app.Upcoming:
+		case shop.Upcoming:
 			sel = sel.Where("s.opens_at > ?", q.Now)
-		case app.Open:
+		case shop.Open:
 			sel = sel.Where("s.closes_at > ?", q.Now).Where("s.opens_at <= ?", q.Now)
-		case app.Ended:
+		case shop.Ended:
 			sel = sel.Where("s.closes_at <= ?", q.Now)
 		}
-		if id, err := app.ParseID(q.Text); err == nil {
+		if id, err := shop.ParseID(q.Text); err == nil {
 			sel = sel.Where("(s.id = ? OR s.product_id = ?)", id, id)
 		} else if q.Text != "" {
 			sel = sel.Where("p.name LIKE ? ESCAPE '!'", containing(q.Text))
@@ -86,14 +87,14 @@ func (s *Store) SaleRecords(ctx context.Context, q app.SalesQuery) ([]app.SaleRe
 }
 
 // SaleRecord reads one sale. ErrNoRow if there is none.
-func (s *Store) SaleRecord(ctx context.Context, id app.ID) (app.SaleRecord, error) {
+func (s *Store) SaleRecord(ctx context.Context, id shop.ID) (backoffice.SaleRecord, error) {
 	what := "read sale " + id.String()
 	found, err := readSaleRecords(ctx, s.reading(ctx), where("s.id = ?", id))
 	return only(what, found, wrap(what, err))
 }
 
 // LockSale reads a sale that does not change until the act ends. See app.CatalogueKeeper.
-func (s *Store) LockSale(ctx context.Context, id app.ID) (record app.SaleRecord, err error) {
+func (s *Store) LockSale(ctx context.Context, id shop.ID) (record backoffice.SaleRecord, err error) {
 	what := "lock sale " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
 		if err := s.lockRow(ctx, tx, "sales", id); err != nil {
@@ -107,7 +108,7 @@ func (s *Store) LockSale(ctx context.Context, id app.ID) (record app.SaleRecord,
 }
 
 // EmptiestPartition is the one with the fewest sales of a slot, and of those the lowest; of is how many there are.
-func (s *Store) EmptiestPartition(ctx context.Context, slot app.ID) (partition, of int, err error) {
+func (s *Store) EmptiestPartition(ctx context.Context, slot shop.ID) (partition, of int, err error) {
 	db := s.reading(ctx)
 	partitions, err := counted(ctx, db, settingPartitions)
 	if err != nil {
@@ -131,8 +132,8 @@ func (s *Store) EmptiestPartition(ctx context.Context, slot app.ID) (partition, 
 }
 
 // SalesByID reads those that exist.
-func (s *Store) SalesByID(ctx context.Context, ids []app.ID) ([]app.SaleRecord, error) {
-	return byIDs(ids, func(some []app.ID) ([]app.SaleRecord, error) {
+func (s *Store) SalesByID(ctx context.Context, ids []shop.ID) ([]backoffice.SaleRecord, error) {
+	return byIDs(ids, func(some []shop.ID) ([]backoffice.SaleRecord, error) {
 		found, err := readSaleRecords(ctx, s.reading(ctx), where("s.id IN (?)", bun.List(some)))
 		return found, wrap("read sales", err)
 	})

@@ -10,23 +10,25 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/journal"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 )
 
-const minute = app.Millis(60_000)
+const minute = shop.Millis(60_000)
 
 // offered is a slot that opens in an hour, with a product to offer in it.
-func offered(t *testing.T, s *store.Store, d *app.CatalogueDesk) (app.Slot, app.ProductRecord, app.SaleDraft) {
+func offered(t *testing.T, s *store.Store, d *backoffice.CatalogueDesk) (shop.Slot, backoffice.ProductRecord, backoffice.SaleDraft) {
 	t.Helper()
 	ctx := kit.Context(t)
 	must(t, s.EnsurePartitions(ctx, 3))
 	slot, err := d.CreateSlot(ctx, operator(), false,
-		app.SlotDraft{OpensAt: noon + 60*minute, ClosesAt: noon + 180*minute})
+		backoffice.SlotDraft{OpensAt: noon + 60*minute, ClosesAt: noon + 180*minute})
 	must(t, err)
-	product := val(d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot", ListPriceFen: 9900}))(t)
-	return slot, product, app.SaleDraft{Slot: slot.ID, Product: product.ID, PriceFen: 4900, Stock: 100, Limit: 2}
+	product := val(d.CreateProduct(ctx, operator(), false, backoffice.ProductDraft{Name: "Pot", ListPriceFen: 9900}))(t)
+	return slot, product, backoffice.SaleDraft{Slot: slot.ID, Product: product.ID, PriceFen: 4900, Stock: 100, Limit: 2}
 }
 
 // A sale takes from its slot what is left out, is spread over the partitions, and heard of once it is there.
@@ -34,13 +36,13 @@ func TestSalesAreMade(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
 		slot, product, draft := offered(t, s, d)
-		var heard []app.ID
-		d.OnSale = func(_ context.Context, sales []app.ID) { heard = append(heard, sales...) }
+		var heard []shop.ID
+		d.OnSale = func(_ context.Context, sales []shop.ID) { heard = append(heard, sales...) }
 		partitions := make(map[int]int)
 		for i := range 6 {
 			made := val(d.CreateSale(ctx, operator(), false, draft))(t)
 			if made.OpensAt != slot.OpensAt || made.ClosesAt != slot.ClosesAt || made.Cap != 12 || made.Limit != 2 ||
-				made.Challenge != app.ChallengeNone || made.Version != 1 || made.Phase != app.Upcoming || made.Loaded ||
+				made.Challenge != shop.ChallengeNone || made.Version != 1 || made.Phase != shop.Upcoming || made.Loaded ||
 				made.Product.Name != product.Name || made.Initial != 100 || made.Position != i+1 {
 				t.Errorf("made %+v", made)
 			}
@@ -55,10 +57,10 @@ func TestSalesAreMade(t *testing.T) {
 		if _, err := d.CreateSale(ctx, operator(), true, draft); err != nil || len(heard) != 6 {
 			t.Errorf("a sale that was tried: %v, heard of %d", err, len(heard))
 		}
-		for q, want := range map[app.SalesQuery]int{
-			{}: 6, {Slot: slot.ID}: 6, {Slot: 404}: 0, {Phase: app.Upcoming}: 6, {Phase: app.Open}: 0,
-			{Phase: app.Ended}: 0,
-			{Text: "po"}:       6, {Text: "%"}: 0, {Text: heard[2].String()}: 1, {Text: product.ID.String()}: 6,
+		for q, want := range map[backoffice.SalesQuery]int{
+			{}: 6, {Slot: slot.ID}: 6, {Slot: 404}: 0, {Phase: shop.Upcoming}: 6, {Phase: shop.Open}: 0,
+			{Phase: shop.Ended}: 0,
+			{Text: "po"}:        6, {Text: "%"}: 0, {Text: heard[2].String()}: 1, {Text: product.ID.String()}: 6,
 			{Archived: true}: 0,
 		} {
 			q.Page, q.Size = 1, 100
@@ -76,43 +78,43 @@ func TestSalesBadInput(t *testing.T) {
 	s := onSQLite(t)
 	ctx, d := kit.Context(t), deskOf(s)
 	slot, product, fine := offered(t, s, d)
-	gone := val(d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Gone"}))(t)
+	gone := val(d.CreateProduct(ctx, operator(), false, backoffice.ProductDraft{Name: "Gone"}))(t)
 	yes := true
-	must(t, errOf(d.EditProduct(ctx, operator(), false, gone.ID, app.ProductEdit{Version: 1, Archived: &yes})))
-	for want, change := range map[string]func(s *app.SaleDraft){
-		"there is no slot":            func(s *app.SaleDraft) { s.Slot = 404 },
-		"there is no product 404":     func(s *app.SaleDraft) { s.Product = 404 },
-		"or it is archived":           func(s *app.SaleDraft) { s.Product = gone.ID },
-		"price_fen must be from 0.01": func(s *app.SaleDraft) { s.PriceFen = 0 },
-		"price_fen must":              func(s *app.SaleDraft) { s.PriceFen = 1 << 60 },
-		"stock must be from 1":        func(s *app.SaleDraft) { s.Stock = 0 },
-		"stock must be":               func(s *app.SaleDraft) { s.Stock = -5 },
-		"limit must be from 1":        func(s *app.SaleDraft) { s.Limit = 0 },
-		"cap must be from the limit":  func(s *app.SaleDraft) { s.Cap = 1 },
-		"as many units as one buyer": func(s *app.SaleDraft) {
+	must(t, errOf(d.EditProduct(ctx, operator(), false, gone.ID, backoffice.ProductEdit{Version: 1, Archived: &yes})))
+	for want, change := range map[string]func(s *backoffice.SaleDraft){
+		"there is no slot":            func(s *backoffice.SaleDraft) { s.Slot = 404 },
+		"there is no product 404":     func(s *backoffice.SaleDraft) { s.Product = 404 },
+		"or it is archived":           func(s *backoffice.SaleDraft) { s.Product = gone.ID },
+		"price_fen must be from 0.01": func(s *backoffice.SaleDraft) { s.PriceFen = 0 },
+		"price_fen must":              func(s *backoffice.SaleDraft) { s.PriceFen = 1 << 60 },
+		"stock must be from 1":        func(s *backoffice.SaleDraft) { s.Stock = 0 },
+		"stock must be":               func(s *backoffice.SaleDraft) { s.Stock = -5 },
+		"limit must be from 1":        func(s *backoffice.SaleDraft) { s.Limit = 0 },
+		"cap must be from the limit":  func(s *backoffice.SaleDraft) { s.Cap = 1 },
+		"as many units as one buyer": func(s *backoffice.SaleDraft) {
 			s.PriceFen, s.Limit, s.Cap = 10_000_000_000, 2, 2
 		},
-		"the entry check must be": func(s *app.SaleDraft) { s.Challenge = "riddle" },
-		"closes_at must come after opens_at": func(s *app.SaleDraft) {
+		"the entry check must be": func(s *backoffice.SaleDraft) { s.Challenge = "riddle" },
+		"closes_at must come after opens_at": func(s *backoffice.SaleDraft) {
 			s.OpensAt, s.ClosesAt = slot.ClosesAt, slot.OpensAt
 		},
-		"must be within that of slot": func(s *app.SaleDraft) { s.OpensAt = slot.OpensAt - 1000 },
-		"the window must be within":   func(s *app.SaleDraft) { s.ClosesAt = slot.ClosesAt + 1000 },
-		"must be whole seconds":       func(s *app.SaleDraft) { s.OpensAt = slot.OpensAt + 1 },
+		"must be within that of slot": func(s *backoffice.SaleDraft) { s.OpensAt = slot.OpensAt - 1000 },
+		"the window must be within":   func(s *backoffice.SaleDraft) { s.ClosesAt = slot.ClosesAt + 1000 },
+		"must be whole seconds":       func(s *backoffice.SaleDraft) { s.OpensAt = slot.OpensAt + 1 },
 	} {
 		draft := fine
 		change(&draft)
-		if _, err := d.CreateSale(ctx, operator(), false, draft); code(err) != app.BadRequest ||
+		if _, err := d.CreateSale(ctx, operator(), false, draft); code(err) != shop.BadRequest ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	d.Now = func() app.Millis { return slot.ClosesAt }
-	if _, err := d.CreateSale(ctx, operator(), false, fine); code(err) != app.BadRequest ||
+	d.Now = func() shop.Millis { return slot.ClosesAt }
+	if _, err := d.CreateSale(ctx, operator(), false, fine); code(err) != shop.BadRequest ||
 		!strings.Contains(err.Error(), "over already") {
 		t.Errorf("in a slot that is over: %v", err)
 	}
-	if found, _, err := d.Store.SaleRecords(ctx, app.SalesQuery{Page: 1, Size: 9}); err != nil || len(found) != 0 {
+	if found, _, err := d.Store.SaleRecords(ctx, backoffice.SalesQuery{Page: 1, Size: 9}); err != nil || len(found) != 0 {
 		t.Errorf("there are %v, %v", found, err)
 	}
 	_ = product
@@ -126,7 +128,7 @@ func TestEditsOfASale(t *testing.T) {
 		sale, err := d.CreateSale(ctx, operator(), false, draft)
 		must(t, err)
 		price, stock, limit, units, later, yes := int64(3900), int64(50), 3, int64(10), slot.OpensAt+10*minute, true
-		sale, err = d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{
+		sale, err = d.EditSale(ctx, operator(), false, sale.ID, backoffice.SaleEdit{
 			Version: 1, PriceFen: &price, Stock: &stock, Limit: &limit, OpensAt: &later,
 		})
 		must(t, err)
@@ -135,40 +137,40 @@ func TestEditsOfASale(t *testing.T) {
 			t.Errorf("edited %+v", sale)
 		}
 		wantCode(t, "an old version",
-			errOf(d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: 1})), app.Conflict)
+			errOf(d.EditSale(ctx, operator(), false, sale.ID, backoffice.SaleEdit{Version: 1})), shop.Conflict)
 		must(t, s.MarkLoaded(ctx, sale.ID, 1, 2))
-		refused := func(when, want string, edit app.SaleEdit) {
+		refused := func(when, want string, edit backoffice.SaleEdit) {
 			t.Helper()
 			edit.Version = sale.Version
-			if _, err := d.EditSale(ctx, operator(), false, sale.ID, edit); code(err) != app.WrongState ||
+			if _, err := d.EditSale(ctx, operator(), false, sale.ID, edit); code(err) != shop.WrongState ||
 				!strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %q", when, err, want)
 			}
 		}
-		edited := func(when string, edit app.SaleEdit) {
+		edited := func(when string, edit backoffice.SaleEdit) {
 			t.Helper()
 			edit.Version = sale.Version
 			if sale, err = d.EditSale(ctx, operator(), false, sale.ID, edit); err != nil {
 				t.Fatalf("%s: %v", when, err)
 			}
 		}
-		refused("loaded", "add units", app.SaleEdit{Stock: &units})
-		refused("loaded", "cannot be archived", app.SaleEdit{Archived: &yes})
-		edited("loaded", app.SaleEdit{PriceFen: &units})
-		d.Now = func() app.Millis { return later - 9_000 }
+		refused("loaded", "add units", backoffice.SaleEdit{Stock: &units})
+		refused("loaded", "cannot be archived", backoffice.SaleEdit{Archived: &yes})
+		edited("loaded", backoffice.SaleEdit{PriceFen: &units})
+		d.Now = func() shop.Millis { return later - 9_000 }
 		refused("about to open", "opens within 10s: its price_fen stays as it is. End it early",
-			app.SaleEdit{PriceFen: &price})
-		refused("about to open", "its opens_at stays", app.SaleEdit{OpensAt: &slot.OpensAt})
-		d.Now = func() app.Millis { return later + minute }
-		more, work, place := 4, app.ChallengeWork, 7
-		edited("open", app.SaleEdit{Limit: &more, Challenge: &work, Position: &place})
-		if sale.Phase != app.Open || sale.Limit != 4 || sale.Challenge != work || sale.Position != 7 {
+			backoffice.SaleEdit{PriceFen: &price})
+		refused("about to open", "its opens_at stays", backoffice.SaleEdit{OpensAt: &slot.OpensAt})
+		d.Now = func() shop.Millis { return later + minute }
+		more, work, place := 4, shop.ChallengeWork, 7
+		edited("open", backoffice.SaleEdit{Limit: &more, Challenge: &work, Position: &place})
+		if sale.Phase != shop.Open || sale.Limit != 4 || sale.Challenge != work || sale.Position != 7 {
 			t.Errorf("open and edited %+v", sale)
 		}
-		d.Now = func() app.Millis { return slot.ClosesAt }
-		refused("over", "Copy it into another slot", app.SaleEdit{Limit: &limit})
+		d.Now = func() shop.Millis { return slot.ClosesAt }
+		refused("over", "Copy it into another slot", backoffice.SaleEdit{Limit: &limit})
 		place = 3
-		edited("over", app.SaleEdit{Position: &place})
+		edited("over", backoffice.SaleEdit{Position: &place})
 	})
 }
 
@@ -185,15 +187,15 @@ func TestEditsWhileASaleIsLoaded(t *testing.T) {
 			g.Go(func() error {
 				err := s.MarkLoaded(ctx, sale.ID, 1, 1)
 				loaded.Store(err == nil)
-				if errors.Is(err, app.ErrStaleEpoch) {
+				if errors.Is(err, shop.ErrStaleEpoch) {
 					return nil
 				}
 				return err
 			})
 			g.Go(func() error {
-				_, err := d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: 1, Stock: &stock})
+				_, err := d.EditSale(ctx, operator(), false, sale.ID, backoffice.SaleEdit{Version: 1, Stock: &stock})
 				edited.Store(err == nil)
-				if code(err) == app.WrongState {
+				if code(err) == shop.WrongState {
 					return nil
 				}
 				return err
@@ -214,21 +216,21 @@ func TestArchivedSales(t *testing.T) {
 		sale, err := d.CreateSale(ctx, operator(), false, draft)
 		must(t, err)
 		yes, no, limit := true, false, 1
-		sale, err = d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: 1, Archived: &yes})
+		sale, err = d.EditSale(ctx, operator(), false, sale.ID, backoffice.SaleEdit{Version: 1, Archived: &yes})
 		must(t, err)
 		if sales, err := s.SalesOfSlot(ctx, slot.ID); err != nil || len(sales) != 0 {
 			t.Errorf("the slot shows %v, %v", sales, err)
 		}
-		wantErr(t, "it is found", errOf(s.Sale(ctx, sale.ID)), app.ErrNoRow)
-		wantErr(t, "it is loaded", s.MarkLoaded(ctx, sale.ID, 1, sale.Version), app.ErrStaleEpoch)
+		wantErr(t, "it is found", errOf(s.Sale(ctx, sale.ID)), shop.ErrNoRow)
+		wantErr(t, "it is loaded", s.MarkLoaded(ctx, sale.ID, 1, sale.Version), shop.ErrStaleEpoch)
 		if slots, err := d.SlotCalendar(ctx, slot.OpensAt, slot.ClosesAt); err != nil || slots[0].Sales != 0 {
 			t.Errorf("the calendar has %v, %v", slots, err)
 		}
-		_, err = d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: 2, Limit: &limit})
-		if code(err) != app.WrongState {
+		_, err = d.EditSale(ctx, operator(), false, sale.ID, backoffice.SaleEdit{Version: 2, Limit: &limit})
+		if code(err) != shop.WrongState {
 			t.Errorf("it is edited: %v", err)
 		}
-		must(t, errOf(d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: 2, Archived: &no})))
+		must(t, errOf(d.EditSale(ctx, operator(), false, sale.ID, backoffice.SaleEdit{Version: 2, Archived: &no})))
 		if _, err := s.Sale(ctx, sale.ID); err != nil {
 			t.Error(err)
 		}
@@ -243,11 +245,11 @@ func TestASlotOfArchivedSales(t *testing.T) {
 		slot, _, draft := offered(t, s, d)
 		sale, err := d.CreateSale(ctx, operator(), false, draft)
 		must(t, err)
-		wantCode(t, "the store removes a slot with a sale", errOf(s.RemoveSlot(ctx, slot.ID)), app.WrongState)
+		wantCode(t, "the store removes a slot with a sale", errOf(s.RemoveSlot(ctx, slot.ID)), shop.WrongState)
 		wantCode(t, "a slot with a sale is removed",
-			errOf(d.RemoveSlot(ctx, operator(), false, slot.ID)), app.WrongState)
+			errOf(d.RemoveSlot(ctx, operator(), false, slot.ID)), shop.WrongState)
 		yes, no := true, false
-		sale, err = d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: 1, Archived: &yes})
+		sale, err = d.EditSale(ctx, operator(), false, sale.ID, backoffice.SaleEdit{Version: 1, Archived: &yes})
 		must(t, err)
 		must(t, errOf(d.RemoveSlot(ctx, operator(), true, slot.ID)))
 		if slots, err := s.Slots(ctx, slot.OpensAt, slot.ClosesAt); err != nil || len(slots) != 1 {
@@ -257,26 +259,26 @@ func TestASlotOfArchivedSales(t *testing.T) {
 		if slots, err := s.Slots(ctx, slot.OpensAt, slot.ClosesAt); err != nil || len(slots) != 0 {
 			t.Errorf("the calendar has %v, %v", slots, err)
 		}
-		wantErr(t, "it is found", errOf(s.Slot(ctx, slot.ID)), app.ErrNoRow)
-		wantCode(t, "it is removed again", errOf(d.RemoveSlot(ctx, operator(), false, slot.ID)), app.NotFound)
-		wantCode(t, "a sale comes to it", errOf(d.CreateSale(ctx, operator(), false, draft)), app.BadRequest)
+		wantErr(t, "it is found", errOf(s.Slot(ctx, slot.ID)), shop.ErrNoRow)
+		wantCode(t, "it is removed again", errOf(d.RemoveSlot(ctx, operator(), false, slot.ID)), shop.NotFound)
+		wantCode(t, "a sale comes to it", errOf(d.CreateSale(ctx, operator(), false, draft)), shop.BadRequest)
 		read, err := d.SaleRecord(ctx, sale.ID)
 		if err != nil || read.Slot.ID != slot.ID || read.Slot.OpensAt != slot.OpensAt || read.ArchivedAt == 0 {
 			t.Errorf("its sale is %+v, %v", read, err)
 		}
-		_, err = d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: sale.Version, Archived: &no})
-		if code(err) != app.WrongState {
+		_, err = d.EditSale(ctx, operator(), false, sale.ID, backoffice.SaleEdit{Version: sale.Version, Archived: &no})
+		if code(err) != shop.WrongState {
 			t.Errorf("its sale is brought back: %v", err)
 		}
-		next, err := d.CreateSlot(ctx, operator(), false, app.SlotDraft{OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt})
+		next, err := d.CreateSlot(ctx, operator(), false, backoffice.SlotDraft{OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt})
 		must(t, err)
-		copied, err := d.CopySale(ctx, operator(), false, sale.ID, app.SaleCopy{Slot: next.ID})
+		copied, err := d.CopySale(ctx, operator(), false, sale.ID, backoffice.SaleCopy{Slot: next.ID})
 		if err != nil || copied.Slot.ID != next.ID || copied.ArchivedAt != 0 {
 			t.Errorf("copied as %+v, %v", copied, err)
 		}
 		rows, err := s.JournalFrom(ctx, 1, 100)
 		must(t, err)
-		if !slices.ContainsFunc(rows, func(e app.JournalEntry) bool { return e.Kind == "slot.archive" }) {
+		if !slices.ContainsFunc(rows, func(e journal.JournalEntry) bool { return e.Kind == "slot.archive" }) {
 			t.Error("the journal does not say that it was archived")
 		}
 	})
@@ -288,20 +290,20 @@ func TestCopiesOfASale(t *testing.T) {
 	s := onSQLite(t)
 	ctx, d := kit.Context(t), deskOf(s)
 	slot, _, draft := offered(t, s, d)
-	draft.Challenge, draft.Cap = app.ChallengeWork, 5
+	draft.Challenge, draft.Cap = shop.ChallengeWork, 5
 	sale := val(d.CreateSale(ctx, operator(), false, draft))(t)
 	next, err := d.CreateSlot(ctx, operator(), false,
-		app.SlotDraft{OpensAt: slot.ClosesAt, ClosesAt: slot.ClosesAt + 60*minute})
+		backoffice.SlotDraft{OpensAt: slot.ClosesAt, ClosesAt: slot.ClosesAt + 60*minute})
 	must(t, err)
 	price := int64(100)
-	made := val(d.CopySale(ctx, operator(), false, sale.ID, app.SaleCopy{Slot: next.ID, PriceFen: &price}))(t)
+	made := val(d.CopySale(ctx, operator(), false, sale.ID, backoffice.SaleCopy{Slot: next.ID, PriceFen: &price}))(t)
 	if made.ID == sale.ID || made.Slot.ID != next.ID || made.OpensAt != next.OpensAt || made.PriceFen != 100 ||
 		made.Initial != 100 ||
-		made.Challenge != app.ChallengeWork || made.Cap != 5 || made.Version != 1 {
+		made.Challenge != shop.ChallengeWork || made.Cap != 5 || made.Version != 1 {
 		t.Errorf("copied %+v", made)
 	}
 	wantCode(t, "a copy of nothing",
-		errOf(d.CopySale(ctx, operator(), false, 404, app.SaleCopy{Slot: next.ID})), app.NotFound)
+		errOf(d.CopySale(ctx, operator(), false, 404, backoffice.SaleCopy{Slot: next.ID})), shop.NotFound)
 	wantCode(t, "a copy into no slot",
-		errOf(d.CopySale(ctx, operator(), false, sale.ID, app.SaleCopy{})), app.BadRequest)
+		errOf(d.CopySale(ctx, operator(), false, sale.ID, backoffice.SaleCopy{})), shop.BadRequest)
 }

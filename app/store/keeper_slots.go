@@ -5,12 +5,12 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // LockSlots returns the slots that overlap [from, to), without hidden ones. It raises the version of the catalogue,
 // which keeps others from adding or removing any until the act ends. See app.CatalogueKeeper.
-func (s *Store) LockSlots(ctx context.Context, from, to app.Millis) (slots []app.Slot, err error) {
+func (s *Store) LockSlots(ctx context.Context, from, to shop.Millis) (slots []shop.Slot, err error) {
 	err = s.edit(ctx, "lock slots", func(tx bun.Conn) error {
 		slots, err = readSlots(ctx, tx, where("hidden = 0 AND opens_at < ? AND closes_at > ?", to, from))
 		return err
@@ -19,7 +19,7 @@ func (s *Store) LockSlots(ctx context.Context, from, to app.Millis) (slots []app
 }
 
 // LockSlot reads a slot to which no sale comes until the act ends. ErrNoRow if there is none.
-func (s *Store) LockSlot(ctx context.Context, id app.ID) (slot app.Slot, err error) {
+func (s *Store) LockSlot(ctx context.Context, id shop.ID) (slot shop.Slot, err error) {
 	what := "lock slot " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
 		found, err := readSlots(ctx, tx, where("id = ?", id))
@@ -31,7 +31,7 @@ func (s *Store) LockSlot(ctx context.Context, id app.ID) (slot app.Slot, err err
 
 // RemoveSlot removes a slot without sales, and moves one with archived sales alone to where they still find it. It
 // raises the version of the catalogue, which keeps sales from coming to it meanwhile. See app.CatalogueKeeper.
-func (s *Store) RemoveSlot(ctx context.Context, id app.ID) (archived bool, err error) {
+func (s *Store) RemoveSlot(ctx context.Context, id shop.ID) (archived bool, err error) {
 	what := "remove slot " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
 		n, err := exec(ctx, tx, "INSERT INTO archived_slots (id, opens_at, closes_at, archived_at)"+
@@ -44,7 +44,7 @@ func (s *Store) RemoveSlot(ctx context.Context, id app.ID) (archived bool, err e
 		n, err = exec(ctx, tx, "DELETE FROM slots WHERE id = ?"+
 			" AND NOT EXISTS (SELECT 1 FROM sales WHERE sales.slot_id = ? AND sales.archived_at = 0)", id, id)
 		if err == nil && n == 0 {
-			err = app.Fail(app.WrongState, "it has sales: only a slot without any, or archived ones, can be removed")
+			err = shop.Fail(shop.WrongState, "it has sales: only a slot without any, or archived ones, can be removed")
 		}
 		return err
 	})

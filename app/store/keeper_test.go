@@ -10,37 +10,39 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/journal"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 )
 
 // deskOf is a desk whose clock stands still at noon of a day in 2026.
-func deskOf(s *store.Store) *app.CatalogueDesk {
-	return &app.CatalogueDesk{
-		Acts: &app.Journal{Store: s}, Store: s, Mint: func() (app.ID, error) { return nextID(), nil },
+func deskOf(s *store.Store) *backoffice.CatalogueDesk {
+	return &backoffice.CatalogueDesk{
+		Acts: &journal.Journal{Store: s}, Store: s, Mint: func() (shop.ID, error) { return nextID(), nil },
 		Clean: func(html string) string { return strings.ReplaceAll(html, "<script>", "") },
-		Now:   func() app.Millis { return noon }, Zone: time.UTC,
+		Now:   func() shop.Millis { return noon }, Zone: time.UTC,
 	}
 }
 
-var noon = app.MillisOf(time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC))
+var noon = shop.MillisOf(time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC))
 
 var actKeys atomic.Int64
 
 // operator is who acts, under a key of its own each time.
-func operator() app.Actor {
-	return app.Actor{
-		User: 7, Name: "Ada", Role: app.Operator, Via: app.ViaHTTP, From: "192.0.2.1",
+func operator() journal.Actor {
+	return journal.Actor{
+		User: 7, Name: "Ada", Role: shop.Operator, Via: journal.ViaHTTP, From: "192.0.2.1",
 		Key: fmt.Sprintf("key-%08d", actKeys.Add(1)), Hash: strings.Repeat("a", 64),
 	}
 }
 
-func code(err error) app.Code {
+func code(err error) shop.Code {
 	if err == nil {
 		return ""
 	}
-	return app.AsError(err).Code
+	return shop.AsError(err).Code
 }
 
 // journalled counts the rows of the journal.
@@ -52,8 +54,8 @@ func journalled(t *testing.T, s *store.Store) int {
 
 func picture(t *testing.T, s *store.Store, letter string) string {
 	t.Helper()
-	image := app.StoredImage{
-		ID: strings.Repeat(letter, 64), Kind: app.ImageJPEG, Width: 3, Height: 2, Large: []byte("large"),
+	image := backoffice.StoredImage{
+		ID: strings.Repeat(letter, 64), Kind: backoffice.ImageJPEG, Width: 3, Height: 2, Large: []byte("large"),
 		Small: []byte("small"),
 	}
 	must(t, s.SaveImage(kit.Context(t), &image))
@@ -66,50 +68,50 @@ func TestProductsLife(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
 		tea := val(d.CreateCategory(ctx, operator(), false, " Tea "))(t)
-		made, err := d.CreateProduct(ctx, operator(), false, app.ProductDraft{
+		made, err := d.CreateProduct(ctx, operator(), false, backoffice.ProductDraft{
 			Name: "Pot 壶", CategoryID: tea.ID, ListPriceFen: 9900, Description: "<p>A pot</p><script>",
 			Rules:  "one\neach",
-			Images: []app.Image{{URL: picture(t, s, "a"), Alt: "A pot"}},
+			Images: []shop.Image{{URL: picture(t, s, "a"), Alt: "A pot"}},
 		})
 		must(t, err)
 		if made.Version != 1 || made.Category != "Tea" || made.Description != "<p>A pot</p>" || len(made.Images) != 1 {
 			t.Errorf("made %+v", made)
 		}
-		name, none := "Blue pot", app.ID(0)
+		name, none := "Blue pot", shop.ID(0)
 		edited, err := d.EditProduct(ctx, operator(), false, made.ID,
-			app.ProductEdit{Version: 1, Name: &name, CategoryID: &none})
+			backoffice.ProductEdit{Version: 1, Name: &name, CategoryID: &none})
 		must(t, err)
 		if edited.Version != 2 || edited.Name != name || edited.CategoryID != 0 || edited.ListPriceFen != 9900 {
 			t.Errorf("edited %+v", edited)
 		}
-		_, err = d.EditProduct(ctx, operator(), false, made.ID, app.ProductEdit{Version: 1, Name: &name})
-		var conflict *app.Error
-		if !errors.As(err, &conflict) || conflict.Code != app.Conflict {
+		_, err = d.EditProduct(ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 1, Name: &name})
+		var conflict *shop.Error
+		if !errors.As(err, &conflict) || conflict.Code != shop.Conflict {
 			t.Fatalf("an edit of what has moved on: %v", err)
 		}
-		if now, ok := conflict.Current.(app.ProductRecord); !ok || now.Version != 2 || now.Name != name {
+		if now, ok := conflict.Current.(backoffice.ProductRecord); !ok || now.Version != 2 || now.Name != name {
 			t.Errorf("the conflict shows %+v", conflict.Current)
 		}
-		pictures := []app.Image{{URL: picture(t, s, "b"), Alt: "Beside"}, {URL: "/products/pot.svg"}}
+		pictures := []shop.Image{{URL: picture(t, s, "b"), Alt: "Beside"}, {URL: "/products/pot.svg"}}
 		shown := val(d.SetProductImages(ctx, operator(), false, made.ID, 2, pictures))(t)
 		if shown.Version != 3 || len(shown.Images) != 2 || shown.Images[0] != pictures[0] {
 			t.Errorf("with pictures %+v", shown)
 		}
 		yes, no := true, false
-		gone := val(d.EditProduct(ctx, operator(), false, made.ID, app.ProductEdit{Version: 3, Archived: &yes}))(t)
+		gone := val(d.EditProduct(ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 3, Archived: &yes}))(t)
 		if gone.ArchivedAt != noon {
 			t.Errorf("archived %+v", gone)
 		}
 		if listed, _, err := s.Products(ctx, 0, 1, 10); err != nil || len(listed) != 0 {
 			t.Errorf("an archived product is listed: %v, %v", listed, err)
 		}
-		if old, _, err := d.ProductRecords(ctx, app.ProductsQuery{Archived: true, Page: 1, Size: 10}); err != nil ||
+		if old, _, err := d.ProductRecords(ctx, backoffice.ProductsQuery{Archived: true, Page: 1, Size: 10}); err != nil ||
 			len(old) != 1 {
 			t.Errorf("archived ones: %v, %v", old, err)
 		}
-		must(t, errOf(d.EditProduct(ctx, operator(), false, made.ID, app.ProductEdit{Version: 4, Archived: &no})))
+		must(t, errOf(d.EditProduct(ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 4, Archived: &no})))
 		for text, want := range map[string]int{"blue": 1, "%": 0, "_": 0, "!": 0, "": 1, "pot": 1, "red": 0} {
-			found, _, err := d.ProductRecords(ctx, app.ProductsQuery{Text: text, Page: 1, Size: 10})
+			found, _, err := d.ProductRecords(ctx, backoffice.ProductsQuery{Text: text, Page: 1, Size: 10})
 			if err != nil || len(found) != want {
 				t.Errorf("%q finds %d, want %d (%v)", text, len(found), want, err)
 			}
@@ -130,14 +132,14 @@ func TestDryRunsLeaveNothing(t *testing.T) {
 		ctx, d := kit.Context(t), deskOf(s)
 		who := operator()
 		who.Note = "for 双十一"
-		tried, err := d.CreateProduct(ctx, who, true, app.ProductDraft{Name: "Pot", ListPriceFen: 100})
+		tried, err := d.CreateProduct(ctx, who, true, backoffice.ProductDraft{Name: "Pot", ListPriceFen: 100})
 		if err != nil || tried.Name != "Pot" || tried.Version != 1 {
 			t.Errorf("tried %+v, %v", tried, err)
 		}
-		wantCode(t, "what was tried is there", errOf(d.ProductRecord(ctx, tried.ID)), app.NotFound)
+		wantCode(t, "what was tried is there", errOf(d.ProductRecord(ctx, tried.ID)), shop.NotFound)
 		wantCode(t, "tried with a category that is not there",
-			errOf(d.CreateProduct(ctx, who, true, app.ProductDraft{Name: "Pot", CategoryID: 99})), app.BadRequest)
-		slot := app.SlotDraft{OpensAt: noon, ClosesAt: noon + 3_600_000}
+			errOf(d.CreateProduct(ctx, who, true, backoffice.ProductDraft{Name: "Pot", CategoryID: 99})), shop.BadRequest)
+		slot := backoffice.SlotDraft{OpensAt: noon, ClosesAt: noon + 3_600_000}
 		if _, err := d.CreateSlot(ctx, who, true, slot); err != nil {
 			t.Error(err)
 		}
@@ -156,17 +158,17 @@ func TestDryRunsLeaveNothing(t *testing.T) {
 func TestConcurrentEdits(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
-		made := val(d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot"}))(t)
+		made := val(d.CreateProduct(ctx, operator(), false, backoffice.ProductDraft{Name: "Pot"}))(t)
 		var won, lost atomic.Int64
 		var g errgroup.Group
 		for i := range 8 {
 			g.Go(func() error {
 				name := fmt.Sprintf("Pot %d", i)
-				_, err := d.EditProduct(ctx, operator(), false, made.ID, app.ProductEdit{Version: 1, Name: &name})
+				_, err := d.EditProduct(ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 1, Name: &name})
 				switch code(err) {
 				case "":
 					won.Add(1)
-				case app.Conflict:
+				case shop.Conflict:
 					lost.Add(1)
 				default:
 					return err
@@ -186,39 +188,39 @@ func TestProductsBadInput(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)
 	ctx, d := kit.Context(t), deskOf(s)
-	made := val(d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot"}))(t)
-	fine := app.ProductDraft{Name: "Pan", ListPriceFen: 100}
-	for want, change := range map[string]func(p *app.ProductDraft){
-		"name is missing":         func(p *app.ProductDraft) { p.Name = " " },
-		"name must be text":       func(p *app.ProductDraft) { p.Name = "a\x00b" },
-		"name has 201 characters": func(p *app.ProductDraft) { p.Name = strings.Repeat("壶", 201) },
-		"list_price_fen must be":  func(p *app.ProductDraft) { p.ListPriceFen = -1 },
-		"0.00 to 100000000.00":    func(p *app.ProductDraft) { p.ListPriceFen = 1 << 62 },
-		"rules must be text":      func(p *app.ProductDraft) { p.Rules = "\xff" },
-		"description has":         func(p *app.ProductDraft) { p.Description = strings.Repeat("x", 50_001) },
-		"there is no category":    func(p *app.ProductDraft) { p.CategoryID = 404 },
-		"there is no picture": func(p *app.ProductDraft) {
-			p.Images = []app.Image{{URL: "/images/" + strings.Repeat("f", 64) + ".png"}}
+	made := val(d.CreateProduct(ctx, operator(), false, backoffice.ProductDraft{Name: "Pot"}))(t)
+	fine := backoffice.ProductDraft{Name: "Pan", ListPriceFen: 100}
+	for want, change := range map[string]func(p *backoffice.ProductDraft){
+		"name is missing":         func(p *backoffice.ProductDraft) { p.Name = " " },
+		"name must be text":       func(p *backoffice.ProductDraft) { p.Name = "a\x00b" },
+		"name has 201 characters": func(p *backoffice.ProductDraft) { p.Name = strings.Repeat("壶", 201) },
+		"list_price_fen must be":  func(p *backoffice.ProductDraft) { p.ListPriceFen = -1 },
+		"0.00 to 100000000.00":    func(p *backoffice.ProductDraft) { p.ListPriceFen = 1 << 62 },
+		"rules must be text":      func(p *backoffice.ProductDraft) { p.Rules = "\xff" },
+		"description has":         func(p *backoffice.ProductDraft) { p.Description = strings.Repeat("x", 50_001) },
+		"there is no category":    func(p *backoffice.ProductDraft) { p.CategoryID = 404 },
+		"there is no picture": func(p *backoffice.ProductDraft) {
+			p.Images = []shop.Image{{URL: "/images/" + strings.Repeat("f", 64) + ".png"}}
 		},
-		"images[0].url is none": func(p *app.ProductDraft) {
-			p.Images = []app.Image{{URL: "https://evil.example/x.png"}}
+		"images[0].url is none": func(p *backoffice.ProductDraft) {
+			p.Images = []shop.Image{{URL: "https://evil.example/x.png"}}
 		},
-		"url is none of a": func(p *app.ProductDraft) { p.Images = []app.Image{{URL: "javascript:alert(1)"}} },
-		"images[0].alt must be": func(p *app.ProductDraft) {
-			p.Images = []app.Image{{URL: "/products/a.svg", Alt: "\r"}}
+		"url is none of a": func(p *backoffice.ProductDraft) { p.Images = []shop.Image{{URL: "javascript:alert(1)"}} },
+		"images[0].alt must be": func(p *backoffice.ProductDraft) {
+			p.Images = []shop.Image{{URL: "/products/a.svg", Alt: "\r"}}
 		},
-		"has at most 12 pictures":  func(p *app.ProductDraft) { p.Images = make([]app.Image, 13) },
-		"images[0].url is none of": func(p *app.ProductDraft) { p.Images = []app.Image{{URL: "/products/../a.svg"}} },
+		"has at most 12 pictures":  func(p *backoffice.ProductDraft) { p.Images = make([]shop.Image, 13) },
+		"images[0].url is none of": func(p *backoffice.ProductDraft) { p.Images = []shop.Image{{URL: "/products/../a.svg"}} },
 	} {
 		draft := fine
 		change(&draft)
-		if _, err := d.CreateProduct(ctx, operator(), false, draft); code(err) != app.BadRequest ||
+		if _, err := d.CreateProduct(ctx, operator(), false, draft); code(err) != shop.BadRequest ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
 	wantCode(t, "an edit of nothing",
-		errOf(d.EditProduct(ctx, operator(), false, made.ID+1, app.ProductEdit{Version: 1})), app.NotFound)
+		errOf(d.EditProduct(ctx, operator(), false, made.ID+1, backoffice.ProductEdit{Version: 1})), shop.NotFound)
 	if n := journalled(t, s); n != 1 {
 		t.Errorf("%d rows of the journal, want 1", n)
 	}
@@ -232,27 +234,27 @@ func TestCategoriesLife(t *testing.T) {
 		must(t, err)
 		pots, err := d.CreateCategory(ctx, operator(), false, "Pots")
 		must(t, err)
-		wantCode(t, "the same name", errOf(d.CreateCategory(ctx, operator(), false, "Tea")), app.Conflict)
+		wantCode(t, "the same name", errOf(d.CreateCategory(ctx, operator(), false, "Tea")), shop.Conflict)
 		first, name, yes := 0, "Tea", true
 		if _, err := d.EditCategory(ctx, operator(), false, pots.ID,
-			app.CategoryEdit{Version: 1, Name: &name}); code(err) != app.Conflict {
+			backoffice.CategoryEdit{Version: 1, Name: &name}); code(err) != shop.Conflict {
 			t.Errorf("the name of another: %v", err)
 		}
-		must(t, errOf(d.EditCategory(ctx, operator(), false, pots.ID, app.CategoryEdit{Version: 1, Position: &first})))
-		_, err = d.EditCategory(ctx, operator(), false, pots.ID, app.CategoryEdit{Version: 1, Position: &first})
-		if code(err) != app.Conflict {
+		must(t, errOf(d.EditCategory(ctx, operator(), false, pots.ID, backoffice.CategoryEdit{Version: 1, Position: &first})))
+		_, err = d.EditCategory(ctx, operator(), false, pots.ID, backoffice.CategoryEdit{Version: 1, Position: &first})
+		if code(err) != shop.Conflict {
 			t.Errorf("an old version: %v", err)
 		}
 		all, err := d.CategoryRecords(ctx)
 		if err != nil || len(all) != 2 || all[0].ID != pots.ID || all[1].ID != tea.ID {
 			t.Errorf("in their order: %+v, %v", all, err)
 		}
-		must(t, errOf(d.EditCategory(ctx, operator(), false, tea.ID, app.CategoryEdit{Version: 1, Archived: &yes})))
+		must(t, errOf(d.EditCategory(ctx, operator(), false, tea.ID, backoffice.CategoryEdit{Version: 1, Archived: &yes})))
 		if shown, err := s.Categories(ctx); err != nil || len(shown) != 1 {
 			t.Errorf("shown: %v, %v", shown, err)
 		}
-		_, err = d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot", CategoryID: tea.ID})
-		if code(err) != app.BadRequest {
+		_, err = d.CreateProduct(ctx, operator(), false, backoffice.ProductDraft{Name: "Pot", CategoryID: tea.ID})
+		if code(err) != shop.BadRequest {
 			t.Errorf("into an archived category: %v", err)
 		}
 	})
@@ -262,17 +264,17 @@ func TestCategoriesLife(t *testing.T) {
 func TestSlotsOfOperatorsDoNotOverlap(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
-		hour := app.Millis(3_600_000)
+		hour := shop.Millis(3_600_000)
 		var won atomic.Int64
 		var g errgroup.Group
 		for i := range 6 {
 			g.Go(func() error {
-				shift := app.Millis(i) * 60_000
+				shift := shop.Millis(i) * 60_000
 				_, err := d.CreateSlot(ctx, operator(), false,
-					app.SlotDraft{OpensAt: noon + shift, ClosesAt: noon + hour + shift})
+					backoffice.SlotDraft{OpensAt: noon + shift, ClosesAt: noon + hour + shift})
 				if code(err) == "" {
 					won.Add(1)
-				} else if code(err) != app.Conflict {
+				} else if code(err) != shop.Conflict {
 					return err
 				}
 				return nil
@@ -284,21 +286,21 @@ func TestSlotsOfOperatorsDoNotOverlap(t *testing.T) {
 			t.Fatalf("%d were made: %v, %v", won.Load(), slots, err)
 		}
 		_, err = d.CreateSlot(ctx, operator(), false,
-			app.SlotDraft{OpensAt: slots[0].ClosesAt, ClosesAt: slots[0].ClosesAt + hour})
+			backoffice.SlotDraft{OpensAt: slots[0].ClosesAt, ClosesAt: slots[0].ClosesAt + hour})
 		must(t, err)
-		for _, draft := range []app.SlotDraft{
+		for _, draft := range []backoffice.SlotDraft{
 			{OpensAt: noon, ClosesAt: noon},
 			{OpensAt: noon + 1, ClosesAt: noon + hour},
 			{OpensAt: noon - 2*hour, ClosesAt: noon - hour},
 			{OpensAt: noon, ClosesAt: noon + 25*hour},
 			{OpensAt: noon / 1000 * 1_000_000, ClosesAt: noon/1000*1_000_000 + hour},
 		} {
-			if _, err := d.CreateSlot(ctx, operator(), false, draft); code(err) != app.BadRequest {
+			if _, err := d.CreateSlot(ctx, operator(), false, draft); code(err) != shop.BadRequest {
 				t.Errorf("%+v: %v", draft, err)
 			}
 		}
 		must(t, errOf(d.RemoveSlot(ctx, operator(), false, slots[0].ID)))
-		wantCode(t, "removed twice", errOf(d.RemoveSlot(ctx, operator(), false, slots[0].ID)), app.NotFound)
+		wantCode(t, "removed twice", errOf(d.RemoveSlot(ctx, operator(), false, slots[0].ID)), shop.NotFound)
 	})
 }
 
@@ -308,7 +310,7 @@ func TestTemplate(t *testing.T) {
 		ctx, d := kit.Context(t), deskOf(s)
 		zone := val(time.LoadLocation("Europe/Berlin"))(t)
 		d.Zone = zone
-		day := app.SlotTemplate{From: "2027-03-27", To: "2027-03-29", Times: []app.SlotTime{
+		day := backoffice.SlotTemplate{From: "2027-03-27", To: "2027-03-29", Times: []backoffice.SlotTime{
 			{Opens: "10:00", Closes: "12:00"}, {Opens: "22:00", Closes: "24:00"},
 		}}
 		plan, err := d.ApplyTemplate(ctx, operator(), true, day)
@@ -328,11 +330,11 @@ func TestTemplate(t *testing.T) {
 			t.Errorf("the calendar has %v", slots)
 		}
 		plan, err = d.ApplyTemplate(ctx, operator(), false, day)
-		if err != nil || plan.New != 0 || plan.Slots[0].State != app.PlanThere {
+		if err != nil || plan.New != 0 || plan.Slots[0].State != backoffice.PlanThere {
 			t.Errorf("again: %+v, %v", plan, err)
 		}
-		day.Times = append(day.Times, app.SlotTime{Opens: "02:00", Closes: "03:00"},
-			app.SlotTime{Opens: "11:00", Closes: "13:00"})
+		day.Times = append(day.Times, backoffice.SlotTime{Opens: "02:00", Closes: "03:00"},
+			backoffice.SlotTime{Opens: "11:00", Closes: "13:00"})
 		plan, err = d.ApplyTemplate(ctx, operator(), true, day)
 		must(t, err)
 		states := ""
@@ -344,7 +346,7 @@ func TestTemplate(t *testing.T) {
 			t.Errorf("a plan with faults: %s %+v", states, plan)
 		}
 		_, err = d.ApplyTemplate(ctx, operator(), false, day)
-		if code(err) != app.Conflict || !strings.Contains(err.Error(),
+		if code(err) != shop.Conflict || !strings.Contains(err.Error(),
 			"nothing was made. 2027-03-27 11:00–13:00: overlaps slot") ||
 			!strings.Contains(err.Error(), "and 1 more") {
 			t.Errorf("a plan with faults is made: %v", err)
@@ -352,16 +354,16 @@ func TestTemplate(t *testing.T) {
 		if again, err := d.SlotCalendar(ctx, from, to); err != nil || len(again) != 6 {
 			t.Errorf("afterwards there are %d, %v", len(again), err)
 		}
-		for _, wrong := range []app.SlotTemplate{
+		for _, wrong := range []backoffice.SlotTemplate{
 			{From: "2027-03-27", To: "2027-03-26", Times: day.Times},
 			{From: "2027-03-27", To: "2027-03-27"},
 			{From: "2027-01-01", To: "2027-12-31", Times: day.Times},
 			{From: "x", To: "2027-03-27", Times: day.Times},
-			{From: "2027-03-27", To: "2027-03-27", Times: []app.SlotTime{{Opens: "10:00", Closes: "10:00"}}},
-			{From: "2027-03-27", To: "2027-03-27", Times: []app.SlotTime{{Opens: "22:00", Closes: "02:00"}}},
-			{From: "2027-03-27", To: "2027-03-27", Times: make([]app.SlotTime, 49)},
+			{From: "2027-03-27", To: "2027-03-27", Times: []backoffice.SlotTime{{Opens: "10:00", Closes: "10:00"}}},
+			{From: "2027-03-27", To: "2027-03-27", Times: []backoffice.SlotTime{{Opens: "22:00", Closes: "02:00"}}},
+			{From: "2027-03-27", To: "2027-03-27", Times: make([]backoffice.SlotTime, 49)},
 		} {
-			if _, err := d.ApplyTemplate(ctx, operator(), true, wrong); code(err) != app.BadRequest {
+			if _, err := d.ApplyTemplate(ctx, operator(), true, wrong); code(err) != shop.BadRequest {
 				t.Errorf("%+v: %v", wrong, err)
 			}
 		}
@@ -375,24 +377,24 @@ func TestPicturesAreKeptOnce(t *testing.T) {
 		var g errgroup.Group
 		for range 4 {
 			g.Go(func() error {
-				return s.SaveImage(ctx, &app.StoredImage{
-					ID: strings.Repeat("c", 64), Kind: app.ImagePNG, Width: 1, Height: 1,
+				return s.SaveImage(ctx, &backoffice.StoredImage{
+					ID: strings.Repeat("c", 64), Kind: backoffice.ImagePNG, Width: 1, Height: 1,
 					Large: []byte{0, 1, 0xff}, Small: []byte{2},
 				})
 			})
 		}
 		must(t, g.Wait())
 		for small, want := range map[bool]string{false: "\x00\x01\xff", true: "\x02"} {
-			if got, err := s.ImageFile(ctx, strings.Repeat("c", 64), app.ImagePNG, small); err != nil ||
+			if got, err := s.ImageFile(ctx, strings.Repeat("c", 64), backoffice.ImagePNG, small); err != nil ||
 				string(got) != want {
 				t.Errorf("small %v: %q, %v", small, got, err)
 			}
 		}
 		for _, id := range []string{strings.Repeat("d", 64), "", "' OR 1=1 --"} {
-			wantErr(t, fmt.Sprintf("%q", id), errOf(s.ImageFile(ctx, id, app.ImagePNG, false)), app.ErrNoRow)
+			wantErr(t, fmt.Sprintf("%q", id), errOf(s.ImageFile(ctx, id, backoffice.ImagePNG, false)), shop.ErrNoRow)
 		}
 		wantErr(t, "under another kind",
-			errOf(s.ImageFile(ctx, strings.Repeat("c", 64), app.ImageJPEG, false)), app.ErrNoRow)
+			errOf(s.ImageFile(ctx, strings.Repeat("c", 64), backoffice.ImageJPEG, false)), shop.ErrNoRow)
 		known, err := s.LockImages(ctx, []string{strings.Repeat("c", 64), strings.Repeat("d", 64)})
 		if err != nil || len(known) != 1 {
 			t.Errorf("known: %v, %v", known, err)

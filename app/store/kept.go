@@ -5,7 +5,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/backoffice"
 )
 
 // keptRow is app.Kept as the table has it.
@@ -18,14 +18,14 @@ type keptRow struct {
 }
 
 // Kept reads the few documents that there are. See app.KeptStore.
-func (s *Store) Kept(ctx context.Context) (map[string]app.Kept, error) {
+func (s *Store) Kept(ctx context.Context) (map[string]backoffice.Kept, error) {
 	var rows []keptRow
 	if err := s.db.NewSelect().Model(&rows).Scan(ctx); err != nil {
 		return nil, wrap("read what is kept", err)
 	}
-	all := make(map[string]app.Kept, len(rows))
+	all := make(map[string]backoffice.Kept, len(rows))
 	for _, r := range rows {
-		all[r.Name] = app.Kept{Version: r.Version, Body: r.Body}
+		all[r.Name] = backoffice.Kept{Version: r.Version, Body: r.Body}
 	}
 	return all, nil
 }

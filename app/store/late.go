@@ -7,24 +7,25 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // ReviveLate makes an order that had ended paid by the money that came late. See app.PaymentStore.
-func (s *Store) ReviveLate(ctx context.Context, claimed app.Order, epoch int64, now app.Millis) (app.Order, error) {
-	return inTx(ctx, s, "revive order "+claimed.ID.String()+" by late money", func(tx bun.Conn) (app.Order, error) {
+func (s *Store) ReviveLate(ctx context.Context, claimed shop.Order, epoch int64, now shop.Millis) (shop.Order, error) {
+	return inTx(ctx, s, "revive order "+claimed.ID.String()+" by late money", func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrder(ctx, tx, claimed.ID)
 		if err != nil || o.State != claimed.State || o.Hold != claimed.Hold || o.TradeNo == "" {
-			return o, cmp.Or(err, app.ErrNoRow)
+			return o, cmp.Or(err, shop.ErrNoRow)
 		}
-		o.Reason, o.CancelledAt = app.ReasonPaidLate, 0
-		if err := s.flip(ctx, tx, &o, app.Paid, "reason = ?, cancelled_at = 0", o.Reason); err != nil {
+		o.Reason, o.CancelledAt = shop.ReasonPaidLate, 0
+		if err := s.flip(ctx, tx, &o, shop.Paid, "reason = ?, cancelled_at = 0", o.Reason); err != nil {
 			return o, err
 		}
 		if err := s.takeAgain(ctx, tx, &o, epoch); err != nil {
 			return o, err
 		}
-		if err := s.resolve(ctx, tx, o.ID, app.PaymentRevived); err != nil {
+		if err := s.resolve(ctx, tx, o.ID, payment.PaymentRevived); err != nil {
 			return o, err
 		}
 		if _, err := exec(ctx, tx, "UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID); err != nil {
@@ -36,7 +37,7 @@ func (s *Store) ReviveLate(ctx context.Context, claimed app.Order, epoch int64, 
 
 // takeAgain makes the guard give the units of an order that had returned them. It reads the reason of a refusal from
 // the row that the guard has locked.
-func (s *Store) takeAgain(ctx context.Context, tx bun.Conn, o *app.Order, epoch int64) error {
+func (s *Store) takeAgain(ctx context.Context, tx bun.Conn, o *shop.Order, epoch int64) error {
 	matched, err := s.guard(ctx, tx, epoch, int64(o.Qty), o)
 	if err != nil || matched == 1 {
 		return err
@@ -47,27 +48,27 @@ func (s *Store) takeAgain(ctx context.Context, tx bun.Conn, o *app.Order, epoch 
 		return err
 	}
 	if at != epoch {
-		return fmt.Errorf("%w: sale %s is at %d, not at %d", app.ErrStaleEpoch, o.Sale, at, epoch)
+		return fmt.Errorf("%w: sale %s is at %d, not at %d", shop.ErrStaleEpoch, o.Sale, at, epoch)
 	}
-	return fmt.Errorf("%w: take %d units of sale %s", app.ErrPermanent, o.Qty, o.Sale)
+	return fmt.Errorf("%w: take %d units of sale %s", shop.ErrPermanent, o.Qty, o.Sale)
 }
 
 // Resolve settles the late payment of an order. See app.PaymentStore.
-func (s *Store) Resolve(ctx context.Context, order app.ID, outcome app.PaymentOutcome) error {
+func (s *Store) Resolve(ctx context.Context, order shop.ID, outcome payment.PaymentOutcome) error {
 	return s.inTx(ctx, "settle the late payment of order "+order.String(), func(tx bun.Conn) error {
 		return s.resolve(ctx, tx, order, outcome)
 	})
 }
 
-func (s *Store) resolve(ctx context.Context, tx bun.Conn, order app.ID, outcome app.PaymentOutcome) error {
+func (s *Store) resolve(ctx context.Context, tx bun.Conn, order shop.ID, outcome payment.PaymentOutcome) error {
 	_, err := exec(ctx, tx,
 		"UPDATE payments SET outcome = ?, unsettled_since = NULL WHERE order_id = ? AND outcome = ?",
-		outcome, order, app.PaymentLate)
+		outcome, order, payment.PaymentLate)
 	return err
 }
 
 // Unresolved lists late payments, the oldest first. See app.PaymentStore.
-func (s *Store) Unresolved(ctx context.Context, before app.Millis, skip, limit int) ([]app.Received, error) {
+func (s *Store) Unresolved(ctx context.Context, before shop.Millis, skip, limit int) ([]payment.Received, error) {
 	var rows []paymentRow
 	err := s.db.NewSelect().Model(&rows).Where("unsettled_since < ?", before).Order("unsettled_since", "trade_no").
 		Limit(int64(limit)).Offset(int64(skip)).Scan(ctx)

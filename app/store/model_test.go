@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // P1, I1, I5: whatever is inserted, repeated, expired, cancelled and revived in whatever order, every row
@@ -15,14 +15,14 @@ import (
 // hold units.
 func TestOrdersFollowTheModel(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
-		product := app.Product{ID: nextID(), Name: "Teapot"}
-		h.must(h.AddProducts(h.ctx, []app.Product{product}))
+		product := shop.Product{ID: nextID(), Name: "Teapot"}
+		h.must(h.AddProducts(h.ctx, []shop.Product{product}))
 		rapid.Check(t, func(rt *rapid.T) {
 			m := &model{
-				T: rt, h: h, units: rapid.Int64Range(0, 12).Draw(rt, "units"), rows: make(map[app.ID]*app.Order),
+				T: rt, h: h, units: rapid.Int64Range(0, 12).Draw(rt, "units"), rows: make(map[shop.ID]*shop.Order),
 			}
-			sale := app.Sale{ID: nextID(), Slot: h.slot, Product: product, Initial: m.units, Limit: 99, Cap: 99}
-			m.must(h.AddSales(h.ctx, []app.Sale{sale}))
+			sale := shop.Sale{ID: nextID(), Slot: h.slot, Product: product, Initial: m.units, Limit: 99, Cap: 99}
+			m.must(h.AddSales(h.ctx, []shop.Sale{sale}))
 			m.must(h.MarkLoaded(h.ctx, sale.ID, h.epoch, 1))
 			m.sale = sale.ID
 			rt.Repeat(map[string]func(*rapid.T){
@@ -36,10 +36,10 @@ func TestOrdersFollowTheModel(t *testing.T) {
 type model struct {
 	*rapid.T
 	h     *testShop
-	sale  app.ID
+	sale  shop.ID
 	units int64
-	ids   []app.ID // in the order they were made
-	rows  map[app.ID]*app.Order
+	ids   []shop.ID // in the order they were made
+	rows  map[shop.ID]*shop.Order
 }
 
 func (m *model) must(err error) {
@@ -68,7 +68,7 @@ func (m *model) taken() int64 {
 }
 
 // some draws an order that exists; nil when there is none yet.
-func (m *model) some() *app.Order {
+func (m *model) some() *shop.Order {
 	if len(m.ids) == 0 {
 		return nil
 	}
@@ -77,16 +77,16 @@ func (m *model) some() *app.Order {
 
 // insert writes up to four rows, among them some that exist.
 func (m *model) insert(*rapid.T) {
-	var batch, fresh []app.Order
+	var batch, fresh []shop.Order
 	for range rapid.IntRange(1, 4).Draw(m.T, "rows") {
 		if old := m.some(); old != nil && rapid.Bool().Draw(m.T, "again") {
 			again := *old
-			again.State = app.Pending // the entry does not know what became of the order
+			again.State = shop.Pending // the entry does not know what became of the order
 			batch = append(batch, again)
 			continue
 		}
 		o := m.h.order(m.sale, rapid.IntRange(1, 3).Draw(m.T, "qty"))
-		o.State = rapid.SampledFrom([]app.OrderState{app.Pending, app.Pending, app.Cancelled, app.Refused}).Draw(m.T,
+		o.State = rapid.SampledFrom([]shop.OrderState{shop.Pending, shop.Pending, shop.Cancelled, shop.Refused}).Draw(m.T,
 			"state")
 		batch, fresh = append(batch, o), append(fresh, o)
 	}
@@ -94,17 +94,17 @@ func (m *model) insert(*rapid.T) {
 	got, err := m.h.Insert(m.h.ctx, m.h.epoch, batch)
 	m.must(err)
 	for _, o := range fresh { // tickets grow in the order of making
-		if n := int64(o.Qty); o.State == app.Pending && n <= free {
+		if n := int64(o.Qty); o.State == shop.Pending && n <= free {
 			free -= n
-		} else if o.State == app.Pending {
-			o.State, o.Reason, o.PayBy = app.Refused, app.ReasonGuard, 0
+		} else if o.State == shop.Pending {
+			o.State, o.Reason, o.PayBy = shop.Refused, shop.ReasonGuard, 0
 		}
 		o.Rev = 1
 		m.rows[o.ID] = &o
 		m.ids = append(m.ids, o.ID)
 	}
 	for _, in := range got {
-		isFresh := slices.ContainsFunc(fresh, func(o app.Order) bool { return o.ID == in.Order.ID })
+		isFresh := slices.ContainsFunc(fresh, func(o shop.Order) bool { return o.ID == in.Order.ID })
 		if in.Fresh != isFresh || in.Order.State != m.rows[in.Order.ID].State {
 			m.differ("I1: a row", "order %s: fresh %v, %s", in.Order.ID, in.Fresh, in.Order.State)
 		}
@@ -112,18 +112,18 @@ func (m *model) insert(*rapid.T) {
 }
 
 func (m *model) expire(*rapid.T) {
-	now := payBy - rapid.SampledFrom([]app.Millis{0, 1}).Draw(m.T, "early")
-	due := make(map[app.ID]bool)
+	now := payBy - rapid.SampledFrom([]shop.Millis{0, 1}).Draw(m.T, "early")
+	due := make(map[shop.ID]bool)
 	for range rapid.IntRange(0, 3).Draw(m.T, "due") {
 		if o := m.some(); o != nil {
 			due[o.ID] = true
 		}
 	}
-	asked := make([]app.ID, 0, len(due))
+	asked := make([]shop.ID, 0, len(due))
 	for id := range due {
 		asked = append(asked, id)
-		if o := m.rows[id]; o.State == app.Pending && o.PayBy <= now {
-			o.State, o.CancelledAt, o.Rev = app.Expired, now, o.Rev+1
+		if o := m.rows[id]; o.State == shop.Pending && o.PayBy <= now {
+			o.State, o.CancelledAt, o.Rev = shop.Expired, now, o.Rev+1
 		}
 	}
 	_, err := m.h.Expire(m.h.ctx, asked, now)
@@ -136,13 +136,13 @@ func (m *model) cancel(*rapid.T) {
 		return
 	}
 	if rapid.Bool().Draw(m.T, "stranger") {
-		if _, err := m.h.Cancel(m.h.ctx, o.ID, o.User+1, payBy); !errors.Is(err, app.ErrNoRow) {
+		if _, err := m.h.Cancel(m.h.ctx, o.ID, o.User+1, payBy); !errors.Is(err, shop.ErrNoRow) {
 			m.differ("a cancellation", "a stranger cancelled order %s: %v", o.ID, err)
 		}
 		return
 	}
-	if o.State == app.Pending {
-		o.State, o.CancelledAt, o.Rev = app.Cancelled, payBy, o.Rev+1
+	if o.State == shop.Pending {
+		o.State, o.CancelledAt, o.Rev = shop.Cancelled, payBy, o.Rev+1
 	}
 	_, err := m.h.Cancel(m.h.ctx, o.ID, o.User, payBy)
 	m.must(err)
@@ -154,9 +154,9 @@ func (m *model) revive(*rapid.T) {
 		return
 	}
 	fits := int64(o.Qty) <= m.units-m.taken()
-	claimed, err := m.h.ClaimHold(m.h.ctx, o.ID, app.Refused)
-	if o.State != app.Refused {
-		if !errors.Is(err, app.ErrNoRow) {
+	claimed, err := m.h.ClaimHold(m.h.ctx, o.ID, shop.Refused)
+	if o.State != shop.Refused {
+		if !errors.Is(err, shop.ErrNoRow) {
 			m.differ("a claim", "claimed order %s, which is %s: %v", o.ID, o.State, err)
 		}
 		return
@@ -167,8 +167,8 @@ func (m *model) revive(*rapid.T) {
 	switch {
 	case fits:
 		m.must(err)
-		o.State, o.Reason, o.PayBy, o.Rev = app.Pending, "", payBy, o.Rev+1
-	case !errors.Is(err, app.ErrPermanent):
+		o.State, o.Reason, o.PayBy, o.Rev = shop.Pending, "", payBy, o.Rev+1
+	case !errors.Is(err, shop.ErrPermanent):
 		m.differ("P1: a revival", "revived order %s without units: %v", o.ID, err)
 	}
 }

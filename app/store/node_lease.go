@@ -12,7 +12,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/snowflake"
 )
 
@@ -51,7 +51,7 @@ func (s *Store) LeaseNode(ctx context.Context) (*NodeLease, error) {
 
 // Mint makes the next id. It fails with snowflake.ErrNoGrant when the lease could not be renewed in time, or was not
 // renewed since the database was recovered: that may have lost the lease, and another process may have the number.
-func (l *NodeLease) Mint() (app.ID, error) {
+func (l *NodeLease) Mint() (shop.ID, error) {
 	l.mu.RLock()
 	m, generation := l.minter, l.generation
 	l.mu.RUnlock()
@@ -66,7 +66,7 @@ func (l *NodeLease) Mint() (app.ID, error) {
 func (l *NodeLease) Node() int { return l.current().Node() }
 
 // Age is how long ago an id was minted, by the clock that minted it; false when that was not this node.
-func (l *NodeLease) Age(id app.ID) (time.Duration, bool) {
+func (l *NodeLease) Age(id shop.ID) (time.Duration, bool) {
 	m := l.current()
 	return m.Now().Sub(snowflake.Time(id)), snowflake.Node(id) == m.Node()
 }
@@ -92,7 +92,7 @@ func (l *NodeLease) current() *snowflake.Minter {
 
 // Run renews the lease until ctx ends.
 func (l *NodeLease) Run(ctx context.Context) error {
-	for app.Sleep(ctx, renewEvery) {
+	for shop.Sleep(ctx, renewEvery) {
 		if err := l.RunOnce(ctx); err != nil && ctx.Err() == nil {
 			slog.WarnContext(ctx, "renew the node lease", "node", l.Node(), "err", err)
 		}
@@ -193,7 +193,7 @@ func (l *NodeLease) lease(ctx context.Context, tx bun.Conn) (*snowflake.Minter, 
 	case err != nil:
 		return nil, err
 	}
-	var above, now app.Millis
+	var above, now shop.Millis
 	err = tx.QueryRowContext(ctx, "SELECT last_ms, "+d.now+" FROM node_leases WHERE node = ?", node).Scan(&above, &now)
 	if err != nil {
 		return nil, err
@@ -220,7 +220,7 @@ func addNode(ctx context.Context, tx bun.Conn) (int, error) {
 		return 0, err
 	}
 	if node > snowflake.MaxNode {
-		return 0, fmt.Errorf("%w: all %d node numbers are leased", app.ErrTransient, snowflake.MaxNode)
+		return 0, fmt.Errorf("%w: all %d node numbers are leased", shop.ErrTransient, snowflake.MaxNode)
 	}
 	_, err := exec(ctx, tx, "INSERT INTO node_leases (node, holder, expires_at, last_ms) VALUES (?, '', 0, 0)", node)
 	return node, err

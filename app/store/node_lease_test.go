@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/snowflake"
 	"stampede/app/store"
 	"stampede/app/test/kit"
@@ -18,7 +18,7 @@ func leaseNode(t *testing.T, s *store.Store) *store.NodeLease {
 	return l
 }
 
-func mintID(t *testing.T, l *store.NodeLease) app.ID {
+func mintID(t *testing.T, l *store.NodeLease) shop.ID {
 	t.Helper()
 	id := val(l.Mint())(t)
 	return id

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // connectionsCompared is how many connections oneServer compares. A balancer that distributes connections has used two
@@ -33,7 +33,7 @@ func (s *Store) oneServer(ctx context.Context) error {
 		if name != first {
 			return fmt.Errorf("%w: the address leads to %s and to %s (hostname/port/server_id): all connections of "+
 				"all nodes have to go to one server, of a Galera cluster to one node at a time",
-				app.ErrMisconfigured, first, name)
+				shop.ErrMisconfigured, first, name)
 		}
 	}
 	return nil

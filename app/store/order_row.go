@@ -6,7 +6,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // maxReason is the width of the column; a longer reason is cut, because it is a note for people.
@@ -16,37 +16,37 @@ const maxReason = 200
 type orderRow struct {
 	bun.BaseModel `bun:"table:orders"`
 
-	ID          app.ID         `bun:"id,pk"`
-	Sale        app.ID         `bun:"sale_id"`
-	User        app.ID         `bun:"user_id"`
-	Partition   int            `bun:"part"`
-	Seq         int64          `bun:"seq"`
-	Ticket      int64          `bun:"ticket"`
-	Hold        int64          `bun:"hold"`
-	Qty         int            `bun:"qty"`
-	PriceFen    int64          `bun:"price_fen"`
-	AmountFen   int64          `bun:"amount_fen"`
-	SaleVersion int64          `bun:"sale_version"`
-	State       app.OrderState `bun:"state"`
-	Rev         int            `bun:"rev"`
-	ToldRev     int            `bun:"published_rev"`
-	UntoldSince *app.Millis    `bun:"unpublished_since"`
-	CreatedAt   app.Millis     `bun:"created_at"`
-	PayBy       app.Millis     `bun:"pay_by"`
-	PaidAt      app.Millis     `bun:"paid_at"`
-	CancelledAt app.Millis     `bun:"cancelled_at"`
-	TradeOpened app.Millis     `bun:"trade_opened"`
-	Key         *string        `bun:"idem_key"`
-	ContentHash string         `bun:"content_hash"`
-	TradeNo     string         `bun:"trade_no"`
-	Tracking    string         `bun:"tracking"`
-	Reason      string         `bun:"reason"`
-	ProductName string         `bun:"product_name"`
-	Address     *string        `bun:"address"`
+	ID          shop.ID         `bun:"id,pk"`
+	Sale        shop.ID         `bun:"sale_id"`
+	User        shop.ID         `bun:"user_id"`
+	Partition   int             `bun:"part"`
+	Seq         int64           `bun:"seq"`
+	Ticket      int64           `bun:"ticket"`
+	Hold        int64           `bun:"hold"`
+	Qty         int             `bun:"qty"`
+	PriceFen    int64           `bun:"price_fen"`
+	AmountFen   int64           `bun:"amount_fen"`
+	SaleVersion int64           `bun:"sale_version"`
+	State       shop.OrderState `bun:"state"`
+	Rev         int             `bun:"rev"`
+	ToldRev     int             `bun:"published_rev"`
+	UntoldSince *shop.Millis    `bun:"unpublished_since"`
+	CreatedAt   shop.Millis     `bun:"created_at"`
+	PayBy       shop.Millis     `bun:"pay_by"`
+	PaidAt      shop.Millis     `bun:"paid_at"`
+	CancelledAt shop.Millis     `bun:"cancelled_at"`
+	TradeOpened shop.Millis     `bun:"trade_opened"`
+	Key         *string         `bun:"idem_key"`
+	ContentHash string          `bun:"content_hash"`
+	TradeNo     string          `bun:"trade_no"`
+	Tracking    string          `bun:"tracking"`
+	Reason      string          `bun:"reason"`
+	ProductName string          `bun:"product_name"`
+	Address     *string         `bun:"address"`
 }
 
 // newRow is the first row of an order.
-func newRow(o *app.Order) (orderRow, error) {
+func newRow(o *shop.Order) (orderRow, error) {
 	row := orderRow{
 		ID: o.ID, Sale: o.Sale, User: o.User, Partition: o.Partition, Seq: o.Seq, Ticket: o.Ticket, Hold: o.Hold,
 		Qty: o.Qty, PriceFen: o.PriceFen, AmountFen: o.AmountFen, SaleVersion: o.SaleVersion, State: o.State,
@@ -60,7 +60,7 @@ func newRow(o *app.Order) (orderRow, error) {
 	if o.Address != nil {
 		text, err := json.Marshal(o.Address)
 		if err != nil {
-			return orderRow{}, fmt.Errorf("%w: encode address of order %s: %w", app.ErrPermanent, o.ID, err)
+			return orderRow{}, fmt.Errorf("%w: encode address of order %s: %w", shop.ErrPermanent, o.ID, err)
 		}
 		row.Address = new(string(text))
 	}
@@ -74,7 +74,7 @@ var columnDefaults = []struct {
 }{
 	{"hold", func(r *orderRow) bool { return r.Hold == 1 }},
 	{"qty", func(r *orderRow) bool { return r.Qty == 1 }},
-	{"state", func(r *orderRow) bool { return r.State == app.Pending }},
+	{"state", func(r *orderRow) bool { return r.State == shop.Pending }},
 	{"rev", func(r *orderRow) bool { return r.Rev == 1 }},
 	{"published_rev", func(r *orderRow) bool { return r.ToldRev == 1 }},
 	{"unpublished_since", func(r *orderRow) bool { return r.UntoldSince == nil }},
@@ -103,8 +103,8 @@ func unsaid(rows []orderRow) []string {
 	return columns
 }
 
-func (r *orderRow) order() (app.Order, error) {
-	o := app.Order{
+func (r *orderRow) order() (shop.Order, error) {
+	o := shop.Order{
 		ID: r.ID, Sale: r.Sale, User: r.User, Partition: r.Partition, Seq: r.Seq, Ticket: r.Ticket, Hold: r.Hold,
 		Qty: r.Qty, PriceFen: r.PriceFen, AmountFen: r.AmountFen, SaleVersion: r.SaleVersion, State: r.State,
 		Rev: r.Rev, ToldRev: r.ToldRev, CreatedAt: r.CreatedAt, PayBy: r.PayBy, PaidAt: r.PaidAt,
@@ -112,16 +112,16 @@ func (r *orderRow) order() (app.Order, error) {
 		Tracking: r.Tracking, Reason: r.Reason, ProductName: r.ProductName, Key: orZero(r.Key),
 	}
 	if r.Address != nil {
-		o.Address = new(app.Address)
+		o.Address = new(shop.Address)
 		if err := json.Unmarshal([]byte(*r.Address), o.Address); err != nil {
-			return app.Order{}, fmt.Errorf("%w: read address of order %s: %w", app.ErrPermanent, r.ID, err)
+			return shop.Order{}, fmt.Errorf("%w: read address of order %s: %w", shop.ErrPermanent, r.ID, err)
 		}
 	}
 	return o, nil
 }
 
-func orders(rows []orderRow) ([]app.Order, error) {
-	out := make([]app.Order, len(rows))
+func orders(rows []orderRow) ([]shop.Order, error) {
+	out := make([]shop.Order, len(rows))
 	for i := range rows {
 		o, err := rows[i].order()
 		if err != nil {

@@ -7,30 +7,30 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 func TestOrdersOfAUserPageBackwards(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		user := nextID()
-		var mine []app.ID // newest first
+		var mine []shop.ID // newest first
 		for i := range 7 {
 			o := h.order(h.sales[i%2], 1)
 			o.User = user
 			h.insert(o, h.order(h.sales[0], 1))
-			mine = append([]app.ID{o.ID}, mine...)
+			mine = append([]shop.ID{o.ID}, mine...)
 		}
-		first, more, err := h.OrdersOf(h.ctx, app.OrdersQuery{User: user, Limit: 4})
+		first, more, err := h.OrdersOf(h.ctx, shop.OrdersQuery{User: user, Limit: 4})
 		h.must(err)
 		if diff := cmp.Diff(mine[:4], ids(first)); diff != "" || !more {
 			t.Errorf("first page, more %v (-want +got):\n%s", more, diff)
 		}
-		rest, more, err := h.OrdersOf(h.ctx, app.OrdersQuery{User: user, Before: mine[3], Limit: 3})
+		rest, more, err := h.OrdersOf(h.ctx, shop.OrdersQuery{User: user, Before: mine[3], Limit: 3})
 		h.must(err)
 		if diff := cmp.Diff(mine[4:], ids(rest)); diff != "" || more {
 			t.Errorf("last page, more %v (-want +got):\n%s", more, diff)
 		}
-		ofSale, _, err := h.OrdersOf(h.ctx, app.OrdersQuery{User: user, Sale: h.sales[1], Limit: 100})
+		ofSale, _, err := h.OrdersOf(h.ctx, shop.OrdersQuery{User: user, Sale: h.sales[1], Limit: 100})
 		h.must(err)
 		if len(ofSale) != 3 {
 			t.Errorf("%d orders of one sale", len(ofSale))
@@ -40,12 +40,12 @@ func TestOrdersOfAUserPageBackwards(t *testing.T) {
 
 func TestOrdersOfASaleWalkForwards(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
-		var all []app.ID
+		var all []shop.ID
 		for _, in := range h.insert(append(h.orders(7, h.sales[0], 1), h.orders(3, h.sales[1], 1)...)...)[:7] {
 			all = append(all, in.Order.ID)
 		}
-		var seen []app.ID
-		for after := app.ID(0); ; {
+		var seen []shop.ID
+		for after := shop.ID(0); ; {
 			page := val(h.OrdersOfSale(h.ctx, h.sales[0], after, 3))(h.t)
 			if len(page) == 0 {
 				break
@@ -62,8 +62,8 @@ func TestOrdersOfASaleWalkForwards(t *testing.T) {
 func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		rows := h.insert(h.orders(3, h.sales[0], 1)...)
-		later := app.MillisOf(time.Now()).Add(time.Minute)
-		untold := func() []app.ID {
+		later := shop.MillisOf(time.Now()).Add(time.Minute)
+		untold := func() []shop.ID {
 			t.Helper()
 			got := val(h.Untold(h.ctx, later, 100))(h.t)
 			out := ids(got)
@@ -73,17 +73,17 @@ func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
 		if left := untold(); len(left) != 0 {
 			t.Errorf("new rows are untold: %v", left)
 		}
-		expired := val(h.Expire(h.ctx, []app.ID{rows[0].Order.ID, rows[1].Order.ID}, payBy))(h.t)
+		expired := val(h.Expire(h.ctx, []shop.ID{rows[0].Order.ID, rows[1].Order.ID}, payBy))(h.t)
 		if n := len(untold()); n != 2 {
 			t.Errorf("%d untold, want both that have expired", n)
 		}
-		h.must(h.MarkTold(h.ctx, []*app.Order{&rows[0].Order, &expired[1]})) // of one only what it was before
-		same(t, "(-want +got)", []app.ID{rows[0].Order.ID}, untold())
+		h.must(h.MarkTold(h.ctx, []*shop.Order{&rows[0].Order, &expired[1]})) // of one only what it was before
+		same(t, "(-want +got)", []shop.ID{rows[0].Order.ID}, untold())
 		if got, err := h.Untold(h.ctx, later.Add(-time.Hour), 100); err != nil || len(got) != 0 {
 			t.Errorf("%d untold for an hour (%v)", len(got), err)
 		}
-		h.must(h.MarkTold(h.ctx, []*app.Order{&expired[0]}))
-		h.must(h.MarkTold(h.ctx, []*app.Order{&rows[0].Order})) // an old one, late
+		h.must(h.MarkTold(h.ctx, []*shop.Order{&expired[0]}))
+		h.must(h.MarkTold(h.ctx, []*shop.Order{&rows[0].Order})) // an old one, late
 		if left := untold(); len(left) != 0 {
 			t.Errorf("still untold: %v", left)
 		}
@@ -97,16 +97,16 @@ func TestOverdueListsPendingOnes(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		rows := h.orders(4, h.sales[0], 1)
 		rows[0].PayBy, rows[1].PayBy, rows[2].PayBy = payBy-1, payBy-2, payBy
-		rows[3].PayBy, rows[3].State = payBy-9, app.Cancelled
+		rows[3].PayBy, rows[3].State = payBy-9, shop.Cancelled
 		h.insert(rows...)
 		got := val(h.Overdue(h.ctx, payBy, 10))(h.t)
-		same(t, "(-want +got)", []app.ID{rows[1].ID, rows[0].ID}, ids(got))
+		same(t, "(-want +got)", []shop.ID{rows[1].ID, rows[0].ID}, ids(got))
 		part := got[0].Partition
 		for but, want := range map[int]int{part: 0, part + 1: 2} {
 			if got, err := h.Overdue(h.ctx, payBy, 10, but); err != nil || len(got) != want {
 				t.Errorf("without partition %d: %v, %v, want %d", but, ids(got), err, want)
 			}
-			if got, err := h.Untold(h.ctx, app.Millis(1)<<42, 10, but); err != nil || len(got) > 0 && but == part {
+			if got, err := h.Untold(h.ctx, shop.Millis(1)<<42, 10, but); err != nil || len(got) > 0 && but == part {
 				t.Errorf("untold without partition %d: %v, %v", but, ids(got), err)
 			}
 		}

@@ -10,28 +10,29 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 )
 
 // outboxRow is what the back office is to hear of one revision of an order.
 type outboxRow struct {
 	bun.BaseModel `bun:"table:outbox"`
 
-	Order  app.ID         `bun:"order_id,pk"`
-	Rev    int            `bun:"rev,pk"`
-	State  app.OrderState `bun:"state"`
-	At     app.Millis     `bun:"at"`
-	NextAt *app.Millis    `bun:"next_at"`
-	SentAt *app.Millis    `bun:"sent_at"`
+	Order  shop.ID         `bun:"order_id,pk"`
+	Rev    int             `bun:"rev,pk"`
+	State  shop.OrderState `bun:"state"`
+	At     shop.Millis     `bun:"at"`
+	NextAt *shop.Millis    `bun:"next_at"`
+	SentAt *shop.Millis    `bun:"sent_at"`
 }
 
 // post notes for the back office that an order was paid or refunded, in the transaction in which that happens.
-func (s *Store) post(ctx context.Context, tx bun.Conn, o *app.Order, now app.Millis) error {
+func (s *Store) post(ctx context.Context, tx bun.Conn, o *shop.Order, now shop.Millis) error {
 	return insert(ctx, tx, &outboxRow{Order: o.ID, Rev: o.Rev, State: o.State, At: now, NextAt: &now})
 }
 
 // ClaimOutbox takes what is due. See app.OutboxStore.
-func (s *Store) ClaimOutbox(ctx context.Context, now app.Millis, limit int) ([]app.OutboxMessage, error) {
+func (s *Store) ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]outbox.OutboxMessage, error) {
 	due := func(db bun.IDB, rows *[]outboxRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id", "rev").Limit(int64(limit))
 	}
@@ -39,7 +40,7 @@ func (s *Store) ClaimOutbox(ctx context.Context, now app.Millis, limit int) ([]a
 		for some := range slices.Chunk(ordersOf(rows), idsAtOnce) {
 			// A newer revision of one of them that is due beyond the limit waits as long as these.
 			_, err := exec(ctx, tx, "UPDATE outbox SET next_at = ? WHERE order_id IN (?) AND next_at <= ?",
-				now.Add(app.OutboxLease), bun.List(some), now)
+				now.Add(outbox.OutboxLease), bun.List(some), now)
 			if err != nil {
 				return err
 			}
@@ -53,22 +54,22 @@ func (s *Store) ClaimOutbox(ctx context.Context, now app.Millis, limit int) ([]a
 }
 
 // postings puts what the orders' rows say behind the revisions. What the row has by now is no older than the revision.
-func (s *Store) postings(ctx context.Context, rows []outboxRow) ([]app.OutboxMessage, error) {
+func (s *Store) postings(ctx context.Context, rows []outboxRow) ([]outbox.OutboxMessage, error) {
 	found, err := s.OrdersByID(ctx, ordersOf(rows))
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[app.ID]*app.Order, len(found))
+	byID := make(map[shop.ID]*shop.Order, len(found))
 	for i := range found {
 		byID[found[i].ID] = &found[i]
 	}
-	out := make([]app.OutboxMessage, len(rows))
+	out := make([]outbox.OutboxMessage, len(rows))
 	for i, r := range rows {
 		o := byID[r.Order]
 		if o == nil {
-			return nil, fmt.Errorf("%w: order %s is in the outbox and has no row", app.ErrPermanent, r.Order)
+			return nil, fmt.Errorf("%w: order %s is in the outbox and has no row", shop.ErrPermanent, r.Order)
 		}
-		out[i] = app.OutboxMessage{
+		out[i] = outbox.OutboxMessage{
 			Order: r.Order, Rev: r.Rev, State: r.State, At: r.At, Sale: o.Sale, ProductName: o.ProductName,
 			User: o.User, Qty: o.Qty,
 			PriceFen: o.PriceFen, AmountFen: o.AmountFen, PaidAt: o.PaidAt, TradeNo: o.TradeNo, Address: o.Address,
@@ -77,13 +78,13 @@ func (s *Store) postings(ctx context.Context, rows []outboxRow) ([]app.OutboxMes
 	return out, nil
 }
 
-func ordersOf(rows []outboxRow) []app.ID {
-	return convert(rows, func(r *outboxRow) app.ID { return r.Order })
+func ordersOf(rows []outboxRow) []shop.ID {
+	return convert(rows, func(r *outboxRow) shop.ID { return r.Order })
 }
 
 // MarkSent marks postings with one statement per revision. See app.OutboxStore. next_at identifies the claim.
-func (s *Store) MarkSent(ctx context.Context, posted []app.OutboxMessage, claimed, sent app.Millis) error {
-	byRev := make(map[int][]app.ID, 2)
+func (s *Store) MarkSent(ctx context.Context, posted []outbox.OutboxMessage, claimed, sent shop.Millis) error {
+	byRev := make(map[int][]shop.ID, 2)
 	for i := range posted {
 		byRev[posted[i].Rev] = append(byRev[posted[i].Rev], posted[i].Order)
 	}
@@ -91,7 +92,7 @@ func (s *Store) MarkSent(ctx context.Context, posted []app.OutboxMessage, claime
 		for some := range inOrder(ids) {
 			_, err := s.run(ctx, "mark postings",
 				"UPDATE outbox SET next_at = NULL, sent_at = ? WHERE order_id IN (?) AND rev = ? AND next_at = ?",
-				sent, bun.List(some), rev, claimed.Add(app.OutboxLease))
+				sent, bun.List(some), rev, claimed.Add(outbox.OutboxLease))
 			if err != nil {
 				return err
 			}
@@ -101,7 +102,7 @@ func (s *Store) MarkSent(ctx context.Context, posted []app.OutboxMessage, claime
 }
 
 // LastSent returns the highest mark of a sent posting. See app.OutboxStore.
-func (s *Store) LastSent(ctx context.Context) (at app.Millis, err error) {
+func (s *Store) LastSent(ctx context.Context) (at shop.Millis, err error) {
 	err = s.db.NewRaw("SELECT COALESCE((SELECT sent_at FROM outbox WHERE sent_at IS NOT NULL"+
 		" ORDER BY sent_at DESC LIMIT 1), 0)").Scan(ctx, &at)
 	return at, wrap("read the mark of the postings", err)
@@ -109,7 +110,7 @@ func (s *Store) LastSent(ctx context.Context) (at app.Millis, err error) {
 
 // Repost schedules what was sent after an instant. All claims end, because a node that appended claimed postings to the
 // Redis that lost them must not mark them. See app.OutboxStore.
-func (s *Store) Repost(ctx context.Context, since app.Millis) (n int64, err error) {
+func (s *Store) Repost(ctx context.Context, since shop.Millis) (n int64, err error) {
 	return inTx(ctx, s, "post again", func(tx bun.Conn) (int64, error) {
 		if _, err := exec(ctx, tx, "UPDATE outbox SET next_at = at WHERE next_at IS NOT NULL AND next_at > at"); err != nil {
 			return 0, err

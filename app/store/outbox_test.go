@@ -5,19 +5,21 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // What the back office is to hear waits until it is marked, comes again after its lease, and once more when asked for.
 func TestPostingsWaitUntilMarked(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		now := opens + 60
-		for i := range app.Millis(3) {
+		for i := range shop.Millis(3) {
 			o := h.paid(h.sales[0], 1)
-			h.must(errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, Yes: true, At: now})))
+			h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, Yes: true, At: now})))
 			h.must(errOf(h.FinishRefund(h.ctx, o.ID, now+i)))
 		}
-		claim := func(at app.Millis, limit, want int) []app.OutboxMessage {
+		claim := func(at shop.Millis, limit, want int) []outbox.OutboxMessage {
 			t.Helper()
 			got := val(h.ClaimOutbox(h.ctx, at, limit))(h.t)
 			if len(got) != want {
@@ -33,14 +35,14 @@ func TestPostingsWaitUntilMarked(t *testing.T) {
 		h.must(h.MarkSent(h.ctx, first[:1], now+2, now+70))
 		claim(now+2, 10, 1)
 		h.wantUnposted(2)
-		again := claim(now.Add(app.OutboxLease)+2, 10, 2)
+		again := claim(now.Add(outbox.OutboxLease)+2, 10, 2)
 		h.must(h.MarkSent(h.ctx, again[:1], now+2, now+80)) // of a claim that is over
 		h.wantUnposted(2)
-		h.must(h.MarkSent(h.ctx, again, now.Add(app.OutboxLease)+2, now+80))
+		h.must(h.MarkSent(h.ctx, again, now.Add(outbox.OutboxLease)+2, now+80))
 		h.wantUnposted(0)
 		claim(now.Add(time.Hour), 10, 0)
 		h.wantLastSent(now + 80)
-		repost := func(since app.Millis, want int64) {
+		repost := func(since shop.Millis, want int64) {
 			t.Helper()
 			if n, err := h.Repost(h.ctx, since); err != nil || n != want {
 				t.Errorf("posted again after +%d: %d, %v, want %d", since-now, n, err, want)
@@ -71,7 +73,7 @@ func TestBackOfficeGroupsAreRecorded(t *testing.T) {
 	}, 10)
 }
 
-func (h *testShop) wantLastSent(want app.Millis) {
+func (h *testShop) wantLastSent(want shop.Millis) {
 	h.t.Helper()
 	if got := val(h.LastSent(h.ctx))(h.t); got != want {
 		h.t.Errorf("last sent at %d, want %d", got, want)

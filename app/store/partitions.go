@@ -8,7 +8,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // maxPartitions is far beyond use; it keeps a slip of the configuration from making tens of thousands of streams.
@@ -68,7 +68,7 @@ func (s *Store) addPartition(ctx context.Context, tx bun.Conn, partition int) er
 func (s *Store) lockPartition(ctx context.Context, tx bun.Conn, partition int) (epoch int64, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT epoch FROM partitions WHERE id = ?"+s.d.forUpdate, partition).Scan(&epoch)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = fmt.Errorf("partition %d: %w", partition, app.ErrNoRow)
+		err = fmt.Errorf("partition %d: %w", partition, shop.ErrNoRow)
 	}
 	return epoch, err
 }
@@ -84,7 +84,7 @@ func (s *Store) PartitionEpoch(ctx context.Context, partition int) (epoch, seq i
 
 // keepSeq notes in its partition the highest seq of a sale that leaves Redis. Both rows stay locked until the
 // transaction ends, the partition's first, as everywhere.
-func (s *Store) keepSeq(ctx context.Context, tx bun.Conn, sale app.ID) error {
+func (s *Store) keepSeq(ctx context.Context, tx bun.Conn, sale shop.ID) error {
 	var part int
 	var seq int64
 	err := tx.QueryRowContext(ctx, "SELECT part FROM sales WHERE id = ?", sale).Scan(&part)
@@ -110,19 +110,19 @@ func (s *Store) keepSeq(ctx context.Context, tx bun.Conn, sale app.ID) error {
 
 // witnessRow is app.Witness as the tables have it.
 type witnessRow struct {
-	Order app.ID `bun:"id"`
-	Sale  app.ID `bun:"sale_id"`
-	User  app.ID `bun:"user_id"`
+	Order shop.ID `bun:"id"`
+	Sale  shop.ID `bun:"sale_id"`
+	User  shop.ID `bun:"user_id"`
 }
 
 // Witnesses names, for each sale that Redis should have, the order with the highest seq of its rows. Redis had accepted
 // it before its row could be written.
-func (s *Store) Witnesses(ctx context.Context, partition int) ([]app.Witness, error) {
+func (s *Store) Witnesses(ctx context.Context, partition int) ([]shop.Witness, error) {
 	var rows []witnessRow
 	err := s.db.NewRaw("SELECT o.id, o.sale_id, o.user_id FROM sales AS s JOIN orders AS o ON o.id = s.last_order"+
 		" WHERE s.part = ? AND s.retired_at = 0 AND s.epoch > 0", partition).Scan(ctx, &rows)
-	return convert(rows, func(r *witnessRow) app.Witness {
-		return app.Witness{Sale: app.SaleRef{ID: r.Sale, Partition: partition}, User: r.User, Order: r.Order}
+	return convert(rows, func(r *witnessRow) shop.Witness {
+		return shop.Witness{Sale: shop.SaleRef{ID: r.Sale, Partition: partition}, User: r.User, Order: r.Order}
 	}), wrap(fmt.Sprintf("read newest orders of partition %d", partition), err)
 }
 
@@ -146,7 +146,7 @@ func (s *Store) advanceEpoch(ctx context.Context, tx bun.Conn, partition int, ab
 		return 0, err
 	}
 	// Sales are locked in the order of their ids, as everywhere.
-	var sales []app.ID
+	var sales []shop.ID
 	err = tx.NewRaw("SELECT id FROM sales WHERE part = ? AND epoch > 0 ORDER BY id"+s.d.forUpdate, partition).
 		Scan(ctx, &sales)
 	if err != nil || len(sales) == 0 {

@@ -5,7 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // P8: a day's payments are about every order of which a payment was made on it, or whose trade was open in it, each
@@ -13,23 +14,23 @@ import (
 func TestOrdersOfDay(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		const from, to = opens + 10, opens + 100
-		trade := func(o app.Order, at app.Millis) app.Trade {
-			return app.Trade{
-				Order: o.ID, No: "T" + o.ID.String(), State: app.TradePaid, AmountFen: o.AmountFen, PaidAt: at,
+		trade := func(o shop.Order, at shop.Millis) payment.Trade {
+			return payment.Trade{
+				Order: o.ID, No: "T" + o.ID.String(), State: payment.TradePaid, AmountFen: o.AmountFen, PaidAt: at,
 			}
 		}
-		openedUntil := func(at, until app.Millis) app.Order {
+		openedUntil := func(at, until shop.Millis) shop.Order {
 			o := h.order(h.sales[0], 1)
 			o.PayBy = until
 			h.insert(o)
 			h.must(errOf(h.OpenTrade(h.ctx, o.ID, o.User, at, 0)))
 			return o
 		}
-		opened := func(at app.Millis) app.Order { return openedUntil(at, payBy) }
-		receive := func(o app.Order, at app.Millis) app.Received {
+		opened := func(at shop.Millis) shop.Order { return openedUntil(at, payBy) }
+		receive := func(o shop.Order, at shop.Millis) payment.Received {
 			_, outcome, err := h.Receive(h.ctx, trade(o, at), at)
 			h.must(err)
-			return app.Received{
+			return payment.Received{
 				TradeNo: "T" + o.ID.String(), Order: o.ID, AmountFen: o.AmountFen, PaidAt: at, SeenAt: at,
 				Outcome: outcome,
 			}
@@ -42,11 +43,11 @@ func TestOrdersOfDay(t *testing.T) {
 		onTheDay := receive(both, from+6)
 		receive(paidLater, to)
 		fromYesterday := receive(openedBefore, from)
-		foreign := receive(app.Order{ID: nextID(), AmountFen: 1}, to-1)
+		foreign := receive(shop.Order{ID: nextID(), AmountFen: 1}, to-1)
 
-		want := []app.ID{stillOpen.ID, within.ID, paidLater.ID, openedBefore.ID, both.ID, foreign.Order}
-		var got []app.ID
-		for last := app.ID(0); ; last = got[len(got)-1] {
+		want := []shop.ID{stillOpen.ID, within.ID, paidLater.ID, openedBefore.ID, both.ID, foreign.Order}
+		var got []shop.ID
+		for last := shop.ID(0); ; last = got[len(got)-1] {
 			page := val(h.OrdersOfDay(h.ctx, from, to, last, 2))(h.t)
 			got = append(got, page...)
 			if len(page) < 2 {
@@ -55,7 +56,7 @@ func TestOrdersOfDay(t *testing.T) {
 		}
 		same(t, "(-want +got)", want, got)
 		payments := val(h.PaymentsOf(h.ctx, append(got, 4242)))(h.t)
-		found := make(map[app.ID]app.Received)
+		found := make(map[shop.ID]payment.Received)
 		for _, p := range payments {
 			found[p.Order] = p
 		}

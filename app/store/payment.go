@@ -9,26 +9,28 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/ports"
+	"stampede/app/shop"
 )
 
-var _ app.PaymentStore = (*Store)(nil)
+var _ ports.PaymentStore = (*Store)(nil)
 
 // paymentRow is app.Received as the table has it.
 type paymentRow struct {
 	bun.BaseModel `bun:"table:payments"`
 
-	TradeNo        string             `bun:"trade_no,pk"`
-	Order          app.ID             `bun:"order_id"`
-	AmountFen      int64              `bun:"amount_fen"`
-	PaidAt         app.Millis         `bun:"paid_at"`
-	SeenAt         app.Millis         `bun:"seen_at"`
-	Outcome        app.PaymentOutcome `bun:"outcome"`
-	UnsettledSince *app.Millis        `bun:"unsettled_since"`
+	TradeNo        string                 `bun:"trade_no,pk"`
+	Order          shop.ID                `bun:"order_id"`
+	AmountFen      int64                  `bun:"amount_fen"`
+	PaidAt         shop.Millis            `bun:"paid_at"`
+	SeenAt         shop.Millis            `bun:"seen_at"`
+	Outcome        payment.PaymentOutcome `bun:"outcome"`
+	UnsettledSince *shop.Millis           `bun:"unsettled_since"`
 }
 
-func (r *paymentRow) received() app.Received {
-	return app.Received{
+func (r *paymentRow) received() payment.Received {
+	return payment.Received{
 		TradeNo: r.TradeNo, Order: r.Order, AmountFen: r.AmountFen, PaidAt: r.PaidAt, SeenAt: r.SeenAt,
 		Outcome: r.Outcome,
 	}
@@ -36,16 +38,16 @@ func (r *paymentRow) received() app.Received {
 
 // Receive enters a paid trade and makes its order paid. The order's row is locked first, so that a concurrent receiver
 // of the same trade waits and finds the result. See app.PaymentStore.
-func (s *Store) Receive(ctx context.Context, t app.Trade, now app.Millis) (app.Order, app.PaymentOutcome, error) {
-	var out app.Order
-	var outcome app.PaymentOutcome
+func (s *Store) Receive(ctx context.Context, t payment.Trade, now shop.Millis) (shop.Order, payment.PaymentOutcome, error) {
+	var out shop.Order
+	var outcome payment.PaymentOutcome
 	err := s.inTx(ctx, "receive the payment of order "+t.Order.String(), func(tx bun.Conn) error {
-		all, err := s.lockOrders(ctx, tx, []app.ID{t.Order})
+		all, err := s.lockOrders(ctx, tx, []shop.ID{t.Order})
 		if err != nil {
 			return err
 		}
 		known, err := s.lockPayment(ctx, tx, t.No)
-		if err != nil && !errors.Is(err, app.ErrNoRow) {
+		if err != nil && !errors.Is(err, shop.ErrNoRow) {
 			return err
 		}
 		fresh := err != nil
@@ -73,52 +75,52 @@ func (s *Store) Receive(ctx context.Context, t app.Trade, now app.Millis) (app.O
 }
 
 // outcomeOf says what a trade that was not received before means to the order, if there is one.
-func outcomeOf(found []app.Order, t app.Trade) app.PaymentOutcome {
+func outcomeOf(found []shop.Order, t payment.Trade) payment.PaymentOutcome {
 	switch {
 	case len(found) == 0:
-		return app.PaymentForeign
+		return payment.PaymentForeign
 	case found[0].AmountFen != t.AmountFen:
-		return app.PaymentAmount
+		return payment.PaymentAmount
 	}
 	switch found[0].State {
-	case app.Pending:
-		return app.PaymentTaken
-	case app.Expired, app.Cancelled:
+	case shop.Pending:
+		return payment.PaymentTaken
+	case shop.Expired, shop.Cancelled:
 		if found[0].TradeNo != "" && found[0].TradeNo != t.No {
-			return app.PaymentSecond
+			return payment.PaymentSecond
 		}
-		return app.PaymentLate
-	case app.Refused:
-		return app.PaymentNever
+		return payment.PaymentLate
+	case shop.Refused:
+		return payment.PaymentNever
 	default:
-		return app.PaymentSecond
+		return payment.PaymentSecond
 	}
 }
 
 // again returns what a trade means that was received before: the same, unless it does not fit any more. Only one that
 // was odd, and is less odd now, changes anything.
-func again(known paymentRow, t app.Trade, outcome app.PaymentOutcome) (now app.PaymentOutcome, changes bool) {
+func again(known paymentRow, t payment.Trade, outcome payment.PaymentOutcome) (now payment.PaymentOutcome, changes bool) {
 	switch {
 	case known.Order != t.Order:
-		return app.PaymentSecond, false
+		return payment.PaymentSecond, false
 	case known.Outcome.Odd():
 		return outcome, outcome != known.Outcome
 	case known.AmountFen != t.AmountFen:
-		return app.PaymentAmount, false
+		return payment.PaymentAmount, false
 	default:
 		return known.Outcome, false
 	}
 }
 
 // credit notes the money in the order's row: a pending one is paid by it, one that has ended stays what it is.
-func (s *Store) credit(ctx context.Context, tx bun.Conn, o *app.Order, t app.Trade, now app.Millis) error {
+func (s *Store) credit(ctx context.Context, tx bun.Conn, o *shop.Order, t payment.Trade, now shop.Millis) error {
 	o.TradeNo, o.PaidAt = t.No, paidAt(t, now)
-	if o.State != app.Pending {
+	if o.State != shop.Pending {
 		return updateLocked(ctx, tx, 1, "note late money",
 			"SET trade_no = ?, paid_at = ?, "+unstamped+" WHERE id = ? AND state = ?", o.TradeNo,
 			o.PaidAt, o.ID, o.State)
 	}
-	if err := s.flip(ctx, tx, o, app.Paid, "trade_no = ?, paid_at = ?", o.TradeNo, o.PaidAt); err != nil {
+	if err := s.flip(ctx, tx, o, shop.Paid, "trade_no = ?, paid_at = ?", o.TradeNo, o.PaidAt); err != nil {
 		return err
 	}
 	if _, err := exec(ctx, tx, "UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID); err != nil {
@@ -129,7 +131,7 @@ func (s *Store) credit(ctx context.Context, tx bun.Conn, o *app.Order, t app.Tra
 
 // enter writes the row of a trade; one that was odd before is replaced.
 func (s *Store) enter(ctx context.Context, tx bun.Conn, fresh bool, row paymentRow) error {
-	if row.Outcome == app.PaymentLate {
+	if row.Outcome == payment.PaymentLate {
 		row.UnsettledSince = &row.SeenAt
 	}
 	if fresh {
@@ -147,17 +149,17 @@ func (s *Store) lockPayment(ctx context.Context, tx bun.Conn, tradeNo string) (p
 }
 
 // paidAt is when the gateway took the money, or now if it does not say.
-func paidAt(t app.Trade, now app.Millis) app.Millis { return cmp.Or(t.PaidAt, now) }
+func paidAt(t payment.Trade, now shop.Millis) shop.Millis { return cmp.Or(t.PaidAt, now) }
 
-var _ app.ReconciliationStore = (*Store)(nil)
+var _ payment.ReconciliationStore = (*Store)(nil)
 
 // longestTrade is the longest time to pay that a shop can set (STAMPEDE_PAY_WINDOW), and bounds how far before a day
 // its trades can have been opened.
 const longestTrade = 24 * time.Hour
 
 // OrdersOfDay lists the orders that a day's payments are about. See app.ReconciliationStore.
-func (s *Store) OrdersOfDay(ctx context.Context, from, to app.Millis, after app.ID, limit int) ([]app.ID, error) {
-	var ids []app.ID
+func (s *Store) OrdersOfDay(ctx context.Context, from, to shop.Millis, after shop.ID, limit int) ([]shop.ID, error) {
+	var ids []shop.ID
 	err := s.db.NewRaw("SELECT order_id FROM payments WHERE paid_at >= ? AND paid_at < ? AND order_id > ?"+
 		" UNION SELECT order_id FROM trades WHERE opened_at >= ? AND opened_at < ? AND expires_at >= ? AND order_id > ?"+
 		" ORDER BY order_id LIMIT ?", from, to, after, from.Add(-longestTrade), to, from, after, limit).Scan(ctx, &ids)
@@ -165,8 +167,8 @@ func (s *Store) OrdersOfDay(ctx context.Context, from, to app.Millis, after app.
 }
 
 // PaymentsOf reads the payments of the orders, in the order of their trades.
-func (s *Store) PaymentsOf(ctx context.Context, orders []app.ID) ([]app.Received, error) {
-	var out []app.Received
+func (s *Store) PaymentsOf(ctx context.Context, orders []shop.ID) ([]payment.Received, error) {
+	var out []payment.Received
 	for some := range slices.Chunk(orders, idsAtOnce) {
 		var rows []paymentRow
 		err := s.db.NewSelect().Model(&rows).Where("order_id IN (?)", bun.List(some)).Order("trade_no").Scan(ctx)

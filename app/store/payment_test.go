@@ -7,13 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 const margin = 10 * time.Second
 
 // opened is a pending order whose payment was opened.
-func (h *testShop) opened(sale app.ID, qty int) app.Order {
+func (h *testShop) opened(sale shop.ID, qty int) shop.Order {
 	h.t.Helper()
 	o := h.order(sale, qty)
 	h.insert(o)
@@ -22,13 +23,13 @@ func (h *testShop) opened(sale app.ID, qty int) app.Order {
 }
 
 // tradeOf is the gateway's word that the order was paid.
-func tradeOf(o app.Order) app.Trade {
-	return app.Trade{
-		Order: o.ID, No: "T" + o.ID.String(), State: app.TradePaid, AmountFen: o.AmountFen, PaidAt: opens + 9,
+func tradeOf(o shop.Order) payment.Trade {
+	return payment.Trade{
+		Order: o.ID, No: "T" + o.ID.String(), State: payment.TradePaid, AmountFen: o.AmountFen, PaidAt: opens + 9,
 	}
 }
 
-func (h *testShop) wantReceived(t app.Trade, outcome app.PaymentOutcome, state app.OrderState) app.Order {
+func (h *testShop) wantReceived(t payment.Trade, outcome payment.PaymentOutcome, state shop.OrderState) shop.Order {
 	h.t.Helper()
 	o, got, err := h.Receive(h.ctx, t, opens+10)
 	h.must(err)
@@ -46,21 +47,21 @@ func TestOpenTrade(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 1)
 		h.insert(o)
-		wantErr(t, "another user's", errOf(h.OpenTrade(h.ctx, o.ID, o.User+1, opens, margin)), app.ErrNoRow)
+		wantErr(t, "another user's", errOf(h.OpenTrade(h.ctx, o.ID, o.User+1, opens, margin)), shop.ErrNoRow)
 		if got, err := h.OpenTrade(h.ctx, o.ID, o.User, payBy.Add(-margin), margin); err != nil ||
 			got.TradeOpened != 0 {
 			t.Errorf("opened when the time was over: %+v, %v", got, err)
 		}
-		for _, now := range []app.Millis{opens + 5, opens + 6} {
+		for _, now := range []shop.Millis{opens + 5, opens + 6} {
 			got := val(h.OpenTrade(h.ctx, o.ID, o.User, now, margin))(h.t)
 			if got.TradeOpened != opens+5 || got.Rev != 1 {
 				t.Errorf("opened at %d, rev %d", got.TradeOpened, got.Rev)
 			}
 		}
-		if got, err := h.Expire(h.ctx, []app.ID{o.ID}, payBy); err != nil || got[0].State != app.Pending {
+		if got, err := h.Expire(h.ctx, []shop.ID{o.ID}, payBy); err != nil || got[0].State != shop.Pending {
 			t.Errorf("expired behind the gateway's back: %+v, %v", got, err)
 		}
-		if got, err := h.Cancel(h.ctx, o.ID, o.User, payBy); err != nil || got.State != app.Pending {
+		if got, err := h.Cancel(h.ctx, o.ID, o.User, payBy); err != nil || got.State != shop.Pending {
 			t.Errorf("cancelled behind the gateway's back: %+v, %v", got, err)
 		}
 	}, 10)
@@ -70,16 +71,16 @@ func TestOpenTrade(t *testing.T) {
 func TestEndTraded(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		over, paid := h.opened(h.sales[0], 2), h.opened(h.sales[0], 1)
-		h.wantReceived(tradeOf(paid), app.PaymentTaken, app.Paid)
+		h.wantReceived(tradeOf(paid), payment.PaymentTaken, shop.Paid)
 		for range 2 {
-			got := val(h.EndTraded(h.ctx, []app.ID{4242, paid.ID, over.ID}, app.Expired, payBy))(h.t)
+			got := val(h.EndTraded(h.ctx, []shop.ID{4242, paid.ID, over.ID}, shop.Expired, payBy))(h.t)
 			if len(got) != 2 {
 				t.Fatalf("%d rows", len(got))
 			}
-			if o := got[0]; o.State != app.Expired || o.CancelledAt != payBy || o.Rev != 2 {
+			if o := got[0]; o.State != shop.Expired || o.CancelledAt != payBy || o.Rev != 2 {
 				t.Errorf("%+v", o)
 			}
-			same(t, "(-answer +rows)", got, []app.Order{h.read(over.ID), h.read(paid.ID)}, asRow)
+			same(t, "(-answer +rows)", got, []shop.Order{h.read(over.ID), h.read(paid.ID)}, asRow)
 		}
 		h.wantTaken(h.sales[0], 1)
 	}, 10)
@@ -94,7 +95,7 @@ func TestReceiveOnce(t *testing.T) {
 			g.Go(func() error { _, _, err := h.Receive(h.ctx, tradeOf(o), opens+10); return err })
 		}
 		h.must(g.Wait())
-		got := h.wantReceived(tradeOf(o), app.PaymentTaken, app.Paid)
+		got := h.wantReceived(tradeOf(o), payment.PaymentTaken, shop.Paid)
 		if got.Rev != 2 || got.PaidAt != opens+9 || got.TradeNo != tradeOf(o).No {
 			t.Errorf("%+v", got)
 		}
@@ -111,7 +112,7 @@ func TestOverdueListsWhatCanEndFirst(t *testing.T) {
 		waiting, free := h.opened(h.sales[0], 1), h.order(h.sales[0], 1)
 		free.PayBy = payBy + 50
 		h.insert(free)
-		for limit, want := range map[int][]app.ID{1: {free.ID}, 10: {free.ID, waiting.ID}} {
+		for limit, want := range map[int][]shop.ID{1: {free.ID}, 10: {free.ID, waiting.ID}} {
 			got := val(h.Overdue(h.ctx, payBy+100, limit))(h.t)
 			if diff := cmp.Diff(want, ids(got)); diff != "" {
 				t.Errorf("limit %d (-want +got):\n%s", limit, diff)
@@ -128,25 +129,25 @@ func TestReceiveWhatDoesNotFit(t *testing.T) {
 		right := tradeOf(o)
 		wrong := right
 		wrong.AmountFen--
-		h.wantReceived(wrong, app.PaymentAmount, app.Pending)
-		h.wantReceived(wrong, app.PaymentAmount, app.Pending)
-		h.wantReceived(right, app.PaymentTaken, app.Paid)
-		h.wantReceived(wrong, app.PaymentAmount, app.Paid)
-		h.wantReceived(right, app.PaymentTaken, app.Paid)
+		h.wantReceived(wrong, payment.PaymentAmount, shop.Pending)
+		h.wantReceived(wrong, payment.PaymentAmount, shop.Pending)
+		h.wantReceived(right, payment.PaymentTaken, shop.Paid)
+		h.wantReceived(wrong, payment.PaymentAmount, shop.Paid)
+		h.wantReceived(right, payment.PaymentTaken, shop.Paid)
 
 		second := right
 		second.No = "another"
-		h.wantReceived(second, app.PaymentSecond, app.Paid)
+		h.wantReceived(second, payment.PaymentSecond, shop.Paid)
 		stolen := tradeOf(other)
 		stolen.No = right.No
-		h.wantReceived(stolen, app.PaymentSecond, app.Pending)
+		h.wantReceived(stolen, payment.PaymentSecond, shop.Pending)
 		foreign := right
 		foreign.Order, foreign.No = 4242, "foreign"
-		h.wantReceived(foreign, app.PaymentForeign, "")
+		h.wantReceived(foreign, payment.PaymentForeign, "")
 		refused := h.order(h.sales[0], 1)
-		refused.State, refused.Reason = app.Refused, app.ReasonDead
+		refused.State, refused.Reason = shop.Refused, shop.ReasonDead
 		h.insert(refused)
-		h.wantReceived(tradeOf(refused), app.PaymentNever, app.Refused)
+		h.wantReceived(tradeOf(refused), payment.PaymentNever, shop.Refused)
 		h.wantTaken(h.sales[0], 3)
 		if n := h.totals(h.sales[0]).Moneyless; n != 0 {
 			t.Errorf("%d orders are paid without money", n)
@@ -165,23 +166,23 @@ func TestReceiveWhatDoesNotFit(t *testing.T) {
 func TestReviveLate(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.opened(h.sales[0], 2)
-		h.must(errOf(h.EndTraded(h.ctx, []app.ID{o.ID}, app.Expired, payBy)))
-		unclaimed := h.wantReceived(tradeOf(o), app.PaymentLate, app.Expired)
-		h.wantReceived(tradeOf(o), app.PaymentLate, app.Expired)
+		h.must(errOf(h.EndTraded(h.ctx, []shop.ID{o.ID}, shop.Expired, payBy)))
+		unclaimed := h.wantReceived(tradeOf(o), payment.PaymentLate, shop.Expired)
+		h.wantReceived(tradeOf(o), payment.PaymentLate, shop.Expired)
 		if unclaimed.TradeNo == "" || unclaimed.PaidAt == 0 || unclaimed.Rev != 2 {
 			t.Errorf("%+v", unclaimed)
 		}
-		claimed := val(h.ClaimHold(h.ctx, o.ID, app.Expired))(h.t)
+		claimed := val(h.ClaimHold(h.ctx, o.ID, shop.Expired))(h.t)
 		for name, c := range map[string]struct {
-			order app.Order
+			order shop.Order
 			epoch int64
 			want  error
-		}{"no claim": {unclaimed, 1, app.ErrNoRow}, "older epoch": {claimed, 0, app.ErrStaleEpoch}} {
+		}{"no claim": {unclaimed, 1, shop.ErrNoRow}, "older epoch": {claimed, 0, shop.ErrStaleEpoch}} {
 			wantErr(t, name, errOf(h.ReviveLate(h.ctx, c.order, c.epoch, payBy+9)), c.want)
 		}
 		blocker := h.order(h.sales[0], 2)
 		h.insert(blocker)
-		wantErr(t, "revived without a unit", errOf(h.ReviveLate(h.ctx, claimed, 1, payBy+9)), app.ErrPermanent)
+		wantErr(t, "revived without a unit", errOf(h.ReviveLate(h.ctx, claimed, 1, payBy+9)), shop.ErrPermanent)
 		if list, err := h.Unresolved(h.ctx, payBy, 0, 10); err != nil || len(list) != 1 || list[0].Order != o.ID {
 			t.Errorf("unsettled %+v, %v", list, err)
 		}
@@ -189,12 +190,12 @@ func TestReviveLate(t *testing.T) {
 		h.must(errOf(h.Cancel(h.ctx, blocker.ID, blocker.User, opens)))
 		got := val(h.ReviveLate(h.ctx, claimed, 1, payBy+9))(h.t)
 		same(t, "(-answer +row)", got, h.read(o.ID), asRow)
-		if got.State != app.Paid || got.Reason != app.ReasonPaidLate || got.CancelledAt != 0 || got.Rev != 3 ||
+		if got.State != shop.Paid || got.Reason != shop.ReasonPaidLate || got.CancelledAt != 0 || got.Rev != 3 ||
 			got.Hold != 2 {
 			t.Errorf("%+v", got)
 		}
-		wantErr(t, "revived twice", errOf(h.ReviveLate(h.ctx, claimed, 1, payBy+9)), app.ErrNoRow)
-		h.wantReceived(tradeOf(o), app.PaymentRevived, app.Paid)
+		wantErr(t, "revived twice", errOf(h.ReviveLate(h.ctx, claimed, 1, payBy+9)), shop.ErrNoRow)
+		h.wantReceived(tradeOf(o), payment.PaymentRevived, shop.Paid)
 		if list, err := h.Unresolved(h.ctx, payBy, 0, 10); err != nil || len(list) != 0 {
 			t.Errorf("unsettled %+v, %v", list, err)
 		}
@@ -206,12 +207,12 @@ func TestReviveLate(t *testing.T) {
 func TestDecidedOnce(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.opened(h.sales[0], 2)
-		h.must(errOf(h.EndTraded(h.ctx, []app.ID{o.ID}, app.Cancelled, payBy)))
-		h.wantReceived(tradeOf(o), app.PaymentLate, app.Cancelled)
-		for _, outcome := range []app.PaymentOutcome{app.PaymentRefunded, app.PaymentRevived} {
+		h.must(errOf(h.EndTraded(h.ctx, []shop.ID{o.ID}, shop.Cancelled, payBy)))
+		h.wantReceived(tradeOf(o), payment.PaymentLate, shop.Cancelled)
+		for _, outcome := range []payment.PaymentOutcome{payment.PaymentRefunded, payment.PaymentRevived} {
 			h.must(h.Resolve(h.ctx, o.ID, outcome))
 		}
-		h.wantReceived(tradeOf(o), app.PaymentRefunded, app.Cancelled)
+		h.wantReceived(tradeOf(o), payment.PaymentRefunded, shop.Cancelled)
 		if list, err := h.Unresolved(h.ctx, payBy, 0, 10); err != nil || len(list) != 0 {
 			t.Errorf("unsettled %+v, %v", list, err)
 		}
@@ -222,11 +223,11 @@ func TestDecidedOnce(t *testing.T) {
 // same; who waits longest comes first.
 func TestClaimTradesByWhatIsAtStake(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
-		orders := make(map[app.ID]int)
-		next := make(map[app.ID]app.Millis)
+		orders := make(map[shop.ID]int)
+		next := make(map[shop.ID]shop.Millis)
 		for i := range 32 {
 			o := h.opened(h.sales[0], 1)
-			orders[o.ID], next[o.ID] = i, opens+1_000+app.Millis(i)
+			orders[o.ID], next[o.ID] = i, opens+1_000+shop.Millis(i)
 			if i < 16 { // their time is over, and they wait longer
 				_, err := h.DB().ExecContext(h.ctx, "UPDATE trades SET expires_at = ? WHERE order_id = ?", opens+3,
 					o.ID)
@@ -259,7 +260,7 @@ func TestClaimTradesByWhatIsAtStake(t *testing.T) {
 func TestClaimTrades(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		one, two := h.opened(h.sales[0], 1), h.opened(h.sales[0], 1)
-		claim := func(now app.Millis, want int) []app.OpenedTrade {
+		claim := func(now shop.Millis, want int) []payment.OpenedTrade {
 			t.Helper()
 			due := val(h.ClaimTrades(h.ctx, now, now+100, 10))(h.t)
 			if len(due) != want {
@@ -273,7 +274,7 @@ func TestClaimTrades(t *testing.T) {
 		}
 		claim(opens+60_000, 0)
 		claim(opens+60_100, 2)
-		h.must(h.CheckTrades(h.ctx, opens+60_100, map[app.ID]app.Millis{one.ID: 0, two.ID: opens + 70_000}))
+		h.must(h.CheckTrades(h.ctx, opens+60_100, map[shop.ID]shop.Millis{one.ID: 0, two.ID: opens + 70_000}))
 		claim(opens+69_999, 0)
 		if due := claim(opens+80_000, 1); due[0].Order != two.ID {
 			t.Errorf("%+v", due[0])

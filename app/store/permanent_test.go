@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 )
@@ -25,19 +25,19 @@ func TestFaultsThatNoWaitingMends(t *testing.T) {
 		"unknown database": dsn + "_gone",
 	} {
 		_, err := store.OpenMySQL(ctx, dsn)
-		if !errors.Is(err, app.ErrMisconfigured) || !errors.Is(err, app.ErrTransient) {
+		if !errors.Is(err, shop.ErrMisconfigured) || !errors.Is(err, shop.ErrTransient) {
 			t.Errorf("%s: %v, want ErrMisconfigured", name, err)
 		}
 	}
 	s := openMySQL(t, reader)
-	wantErr(t, "no privilege", s.EnsurePartitions(ctx, 2), app.ErrMisconfigured)
-	if _, err := store.OpenMySQL(ctx, "root@tcp(127.0.0.1:1)/stampede"); errors.Is(err, app.ErrMisconfigured) ||
-		!errors.Is(err, app.ErrTransient) {
+	wantErr(t, "no privilege", s.EnsurePartitions(ctx, 2), shop.ErrMisconfigured)
+	if _, err := store.OpenMySQL(ctx, "root@tcp(127.0.0.1:1)/stampede"); errors.Is(err, shop.ErrMisconfigured) ||
+		!errors.Is(err, shop.ErrTransient) {
 		t.Errorf("nobody listens: %v, want ErrTransient alone", err)
 	}
 	short, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := s.EnsurePartitions(short, 2); errors.Is(err, app.ErrMisconfigured) {
+	if err := s.EnsurePartitions(short, 2); errors.Is(err, shop.ErrMisconfigured) {
 		t.Errorf("cut off: %v", err)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -16,7 +16,7 @@ const (
 
 // PurgeAccounts removes what counts no more at the instant now: registrations that nobody has activated, and log ins,
 // links and revocations that have ended.
-func (s *Store) PurgeAccounts(ctx context.Context, now app.Millis) error {
+func (s *Store) PurgeAccounts(ctx context.Context, now shop.Millis) error {
 	for _, purge := range []struct {
 		what, statement string
 		args            []any
@@ -26,7 +26,7 @@ func (s *Store) PurgeAccounts(ctx context.Context, now app.Millis) error {
 		{"revocations", "DELETE FROM revoked WHERE until < " + s.d.now, nil},
 		{
 			"registrations", "DELETE FROM users WHERE state = ? AND created_at < ?",
-			[]any{app.UserPending, now.Add(-pendingKept)},
+			[]any{shop.UserPending, now.Add(-pendingKept)},
 		},
 	} {
 		if _, err := s.run(ctx, "forget old "+purge.what, purge.statement, purge.args...); err != nil {

@@ -6,14 +6,15 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // BeginRefund flips an order to refunding and enters its refund. See app.RefundStore.
 func (s *Store) BeginRefund(
-	ctx context.Context, order app.ID, from []app.OrderState, request, reason string, now app.Millis,
-) (app.Order, error) {
-	return inTx(ctx, s, "begin the refund of order "+order.String(), func(tx bun.Conn) (app.Order, error) {
+	ctx context.Context, order shop.ID, from []shop.OrderState, request, reason string, now shop.Millis,
+) (shop.Order, error) {
+	return inTx(ctx, s, "begin the refund of order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		return s.beginRefund(ctx, tx, refundRow{
 			Order: order, Request: request, Reason: reason, AskedAt: now, DecidedAt: now,
 		}, from)
@@ -21,11 +22,11 @@ func (s *Store) BeginRefund(
 }
 
 // refundable are the states from which people may have an order refunded. A finished one was received and confirmed.
-var refundable = []app.OrderState{app.Paid, app.Shipped}
+var refundable = []shop.OrderState{shop.Paid, shop.Shipped}
 
 // beginRefund enters the refund given, whose order gets its reason, or opens the one that was asked for before and
 // keeps who asked, when and why.
-func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from []app.OrderState) (app.Order, error) {
+func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from []shop.OrderState) (shop.Order, error) {
 	o, err := s.lockOrder(ctx, tx, r.Order)
 	if err != nil {
 		return o, err
@@ -34,64 +35,64 @@ func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from 
 	if err != nil {
 		return o, err
 	}
-	if known && before.Request == r.Request && (o.State == app.Refunding || o.State == app.Refunded) {
+	if known && before.Request == r.Request && (o.State == shop.Refunding || o.State == shop.Refunded) {
 		return o, nil
 	}
 	if !slices.Contains(from, o.State) {
-		return o, app.ErrNoRow
+		return o, shop.ErrNoRow
 	}
 	o.Reason = clip(r.Reason, maxReason)
-	if known && before.State == app.RefundAsked {
-		o.Reason = app.ReasonRefundBuyer
+	if known && before.State == payment.RefundAsked {
+		o.Reason = payment.ReasonRefundBuyer
 		r.Reason, r.AskedBy, r.AskedAt = before.Reason, before.AskedBy, before.AskedAt
 	}
-	if err := s.turn(ctx, tx, &o, app.Refunding); err != nil {
+	if err := s.turn(ctx, tx, &o, shop.Refunding); err != nil {
 		return o, err
 	}
-	r.State, r.AmountFen, r.NextAt = app.RefundOpen, o.AmountFen, &r.DecidedAt
+	r.State, r.AmountFen, r.NextAt = payment.RefundOpen, o.AmountFen, &r.DecidedAt
 	return o, s.putRefund(ctx, tx, known, &r)
 }
 
 // AskRefund enters what a buyer wants. See app.RefundStore.
-func (s *Store) AskRefund(ctx context.Context, ask app.RefundAsk) (app.Order, error) {
-	return inTx(ctx, s, "ask for the refund of order "+ask.Order.String(), func(tx bun.Conn) (app.Order, error) {
+func (s *Store) AskRefund(ctx context.Context, ask payment.RefundAsk) (shop.Order, error) {
+	return inTx(ctx, s, "ask for the refund of order "+ask.Order.String(), func(tx bun.Conn) (shop.Order, error) {
 		return s.askRefund(ctx, tx, ask)
 	})
 }
 
-func (s *Store) askRefund(ctx context.Context, tx bun.Conn, ask app.RefundAsk) (app.Order, error) {
+func (s *Store) askRefund(ctx context.Context, tx bun.Conn, ask payment.RefundAsk) (shop.Order, error) {
 	o, err := s.lockOrderOf(ctx, tx, ask.Order, ask.User)
 	if err != nil {
 		return o, err
 	}
 	before, known, err := s.lockRefund(ctx, tx, o.ID)
-	if err != nil || !slices.Contains(refundable, o.State) || known && before.State == app.RefundAsked {
+	if err != nil || !slices.Contains(refundable, o.State) || known && before.State == payment.RefundAsked {
 		return o, err
 	}
-	o.Reason = app.ReasonRefundAsked
+	o.Reason = payment.ReasonRefundAsked
 	if err := s.turn(ctx, tx, &o, o.State); err != nil {
 		return o, err
 	}
 	return o, s.putRefund(ctx, tx, known, &refundRow{
-		Order: o.ID, Request: app.RefundNumber(o.ID), State: app.RefundAsked, AmountFen: o.AmountFen,
+		Order: o.ID, Request: payment.RefundNumber(o.ID), State: payment.RefundAsked, AmountFen: o.AmountFen,
 		Reason: clip(ask.Text, maxReason), AskedBy: ask.User, AskedAt: ask.At,
 	})
 }
 
 // DecideRefund says yes or no. See app.RefundStore.
-func (s *Store) DecideRefund(ctx context.Context, d app.RefundDecision) (app.Order, error) {
-	return inTx(ctx, s, "decide on the refund of order "+d.Order.String(), func(tx bun.Conn) (app.Order, error) {
+func (s *Store) DecideRefund(ctx context.Context, d payment.RefundDecision) (shop.Order, error) {
+	return inTx(ctx, s, "decide on the refund of order "+d.Order.String(), func(tx bun.Conn) (shop.Order, error) {
 		if !d.Yes {
 			return s.declineRefund(ctx, tx, d)
 		}
 		return s.beginRefund(ctx, tx, refundRow{
-			Order: d.Order, Request: app.RefundNumber(d.Order), Reason: app.ReasonRefundShop,
+			Order: d.Order, Request: payment.RefundNumber(d.Order), Reason: payment.ReasonRefundShop,
 			AskedBy: d.By, AskedAt: d.At, DecidedBy: d.By, DecidedAt: d.At, Note: clip(d.Note, maxReason),
 		}, refundable)
 	})
 }
 
-func (s *Store) declineRefund(ctx context.Context, tx bun.Conn, d app.RefundDecision) (app.Order, error) {
+func (s *Store) declineRefund(ctx context.Context, tx bun.Conn, d payment.RefundDecision) (shop.Order, error) {
 	o, err := s.lockOrder(ctx, tx, d.Order)
 	if err != nil {
 		return o, err
@@ -100,15 +101,15 @@ func (s *Store) declineRefund(ctx context.Context, tx bun.Conn, d app.RefundDeci
 	switch {
 	case err != nil:
 		return o, err
-	case known && r.State == app.RefundDeclined:
+	case known && r.State == payment.RefundDeclined:
 		return o, nil
-	case !known || r.State != app.RefundAsked || !slices.Contains(refundable, o.State):
-		return o, app.ErrNoRow
+	case !known || r.State != payment.RefundAsked || !slices.Contains(refundable, o.State):
+		return o, shop.ErrNoRow
 	}
-	o.Reason = app.ReasonRefundDeclined
+	o.Reason = payment.ReasonRefundDeclined
 	if err := s.turn(ctx, tx, &o, o.State); err != nil {
 		return o, err
 	}
-	r.State, r.DecidedBy, r.DecidedAt, r.Note = app.RefundDeclined, d.By, d.At, clip(d.Note, maxReason)
+	r.State, r.DecidedBy, r.DecidedAt, r.Note = payment.RefundDeclined, d.By, d.At, clip(d.Note, maxReason)
 	return o, s.putRefund(ctx, tx, known, &r)
 }

@@ -7,30 +7,31 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // refundRow is app.Refund as the table has it.
 type refundRow struct {
 	bun.BaseModel `bun:"table:refunds"`
 
-	Order     app.ID          `bun:"order_id,pk"`
-	Request   string          `bun:"request"`
-	State     app.RefundState `bun:"state"`
-	AmountFen int64           `bun:"amount_fen"`
-	Reason    string          `bun:"reason"`
-	AskedBy   app.ID          `bun:"asked_by"`
-	AskedAt   app.Millis      `bun:"asked_at"`
-	DecidedBy app.ID          `bun:"decided_by"`
-	DecidedAt app.Millis      `bun:"decided_at"`
-	DoneAt    app.Millis      `bun:"done_at"`
-	Attempts  int             `bun:"attempts"`
-	NextAt    *app.Millis     `bun:"next_at"`
-	Note      string          `bun:"note"`
+	Order     shop.ID             `bun:"order_id,pk"`
+	Request   string              `bun:"request"`
+	State     payment.RefundState `bun:"state"`
+	AmountFen int64               `bun:"amount_fen"`
+	Reason    string              `bun:"reason"`
+	AskedBy   shop.ID             `bun:"asked_by"`
+	AskedAt   shop.Millis         `bun:"asked_at"`
+	DecidedBy shop.ID             `bun:"decided_by"`
+	DecidedAt shop.Millis         `bun:"decided_at"`
+	DoneAt    shop.Millis         `bun:"done_at"`
+	Attempts  int                 `bun:"attempts"`
+	NextAt    *shop.Millis        `bun:"next_at"`
+	Note      string              `bun:"note"`
 }
 
-func (r *refundRow) refund() app.Refund {
-	return app.Refund{
+func (r *refundRow) refund() payment.Refund {
+	return payment.Refund{
 		Order: r.Order, Request: r.Request, State: r.State, AmountFen: r.AmountFen, Reason: r.Reason,
 		AskedBy: r.AskedBy, AskedAt: r.AskedAt, DecidedBy: r.DecidedBy, DecidedAt: r.DecidedAt, DoneAt: r.DoneAt,
 		Attempts: r.Attempts, NextAt: orZero(r.NextAt), Note: r.Note,
@@ -38,7 +39,7 @@ func (r *refundRow) refund() app.Refund {
 }
 
 // lockRefund reads the refund of an order, if it has one, and keeps it from changing until the transaction ends.
-func (s *Store) lockRefund(ctx context.Context, tx bun.Conn, order app.ID) (row refundRow, known bool, err error) {
+func (s *Store) lockRefund(ctx context.Context, tx bun.Conn, order shop.ID) (row refundRow, known bool, err error) {
 	q := tx.NewSelect().Model(&row).Where("order_id = ?", order)
 	err = s.locking(q).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -58,6 +59,6 @@ func (s *Store) putRefund(ctx context.Context, tx bun.Conn, known bool, r *refun
 
 // turn flips a locked order to another state of the same units, or to the same with another reason. Its buyer is to be
 // told.
-func (s *Store) turn(ctx context.Context, tx bun.Conn, o *app.Order, to app.OrderState) error {
+func (s *Store) turn(ctx context.Context, tx bun.Conn, o *shop.Order, to shop.OrderState) error {
 	return s.flip(ctx, tx, o, to, "reason = ?", o.Reason)
 }

@@ -7,11 +7,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // paid is a paid order of a buyer of its own.
-func (h *testShop) paid(sale app.ID, qty int) app.Order {
+func (h *testShop) paid(sale shop.ID, qty int) shop.Order {
 	h.t.Helper()
 	o := h.order(sale, qty)
 	h.insert(o)
@@ -27,20 +29,20 @@ func (h *testShop) paid(sale app.ID, qty int) app.Order {
 func TestBeginRefundOnce(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 2)
-		begin := func(request string, from ...app.OrderState) (app.Order, error) {
-			return h.BeginRefund(h.ctx, o.ID, from, request, app.ReasonRefundShop, opens+20)
+		begin := func(request string, from ...shop.OrderState) (shop.Order, error) {
+			return h.BeginRefund(h.ctx, o.ID, from, request, payment.ReasonRefundShop, opens+20)
 		}
-		wantErr(t, "begun from another state", errOf(begin("R1", app.Expired, app.Cancelled)), app.ErrNoRow)
+		wantErr(t, "begun from another state", errOf(begin("R1", shop.Expired, shop.Cancelled)), shop.ErrNoRow)
 		wantErr(t, "begun for no order",
-			errOf(h.BeginRefund(h.ctx, o.ID+1_000_000, []app.OrderState{app.Paid}, "R2", "", opens)), app.ErrNoRow)
+			errOf(h.BeginRefund(h.ctx, o.ID+1_000_000, []shop.OrderState{shop.Paid}, "R2", "", opens)), shop.ErrNoRow)
 		for range 2 {
-			got := val(begin("R1", app.Paid, app.Shipped))(h.t)
-			if got.State != app.Refunding || got.Reason != app.ReasonRefundShop || got.Rev != o.Rev+1 {
+			got := val(begin("R1", shop.Paid, shop.Shipped))(h.t)
+			if got.State != shop.Refunding || got.Reason != payment.ReasonRefundShop || got.Rev != o.Rev+1 {
 				t.Errorf("%+v", got)
 			}
 			same(t, "(-answer +row)", got, h.read(o.ID), asRow)
 		}
-		wantErr(t, "a second refund of one order", errOf(begin("R3", app.Paid, app.Shipped)), app.ErrNoRow)
+		wantErr(t, "a second refund of one order", errOf(begin("R3", shop.Paid, shop.Shipped)), shop.ErrNoRow)
 		h.wantTaken(h.sales[0], 2)
 	}, 10)
 }
@@ -50,11 +52,11 @@ func TestRefundOfLateMoneyTakesNoUnits(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 2)
 		h.insert(o)
-		h.must(errOf(h.Expire(h.ctx, []app.ID{o.ID}, payBy)))
-		got, err := h.BeginRefund(h.ctx, o.ID, []app.OrderState{app.Expired, app.Cancelled}, app.RefundNumber(o.ID),
+		h.must(errOf(h.Expire(h.ctx, []shop.ID{o.ID}, payBy)))
+		got, err := h.BeginRefund(h.ctx, o.ID, []shop.OrderState{shop.Expired, shop.Cancelled}, payment.RefundNumber(o.ID),
 			"sold_out", payBy+5)
 		h.must(err)
-		if got.State != app.Refunding || got.Reason != "sold_out" || got.CancelledAt != payBy || got.Rev != 3 {
+		if got.State != shop.Refunding || got.Reason != "sold_out" || got.CancelledAt != payBy || got.Rev != 3 {
 			t.Errorf("%+v", got)
 		}
 		h.wantTaken(h.sales[0], 0)
@@ -65,27 +67,27 @@ func TestRefundOfLateMoneyTakesNoUnits(t *testing.T) {
 func TestAskAndDecide(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 2)
-		ask := app.RefundAsk{Order: o.ID, User: o.User, Text: "too large", At: opens + 30}
+		ask := payment.RefundAsk{Order: o.ID, User: o.User, Text: "too large", At: opens + 30}
 		wantErr(t, "asked by somebody else",
-			errOf(h.AskRefund(h.ctx, app.RefundAsk{Order: o.ID, User: o.User + 1})), app.ErrNoRow)
+			errOf(h.AskRefund(h.ctx, payment.RefundAsk{Order: o.ID, User: o.User + 1})), shop.ErrNoRow)
 		wantErr(t, "declined what nobody asked for",
-			errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7})), app.ErrNoRow)
-		h.wantRefund(o.ID, app.Paid, "", 2)
+			errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7})), shop.ErrNoRow)
+		h.wantRefund(o.ID, shop.Paid, "", 2)
 		for _, step := range []struct {
-			do     func() (app.Order, error)
-			state  app.OrderState
+			do     func() (shop.Order, error)
+			state  shop.OrderState
 			reason string
 			rev    int
 		}{
-			{func() (app.Order, error) { return h.AskRefund(h.ctx, ask) }, app.Paid, app.ReasonRefundAsked, 3},
-			{func() (app.Order, error) {
-				return h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, Note: "worn", At: opens + 40})
-			}, app.Paid, app.ReasonRefundDeclined, 4},
-			{func() (app.Order, error) { return h.AskRefund(h.ctx, ask) }, app.Paid, app.ReasonRefundAsked, 5},
-			{func() (app.Order, error) {
-				return h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens + 50})
-			}, app.Refunding, app.ReasonRefundBuyer, 6},
-			{func() (app.Order, error) { return h.AskRefund(h.ctx, ask) }, app.Refunding, app.ReasonRefundBuyer, 6},
+			{func() (shop.Order, error) { return h.AskRefund(h.ctx, ask) }, shop.Paid, payment.ReasonRefundAsked, 3},
+			{func() (shop.Order, error) {
+				return h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Note: "worn", At: opens + 40})
+			}, shop.Paid, payment.ReasonRefundDeclined, 4},
+			{func() (shop.Order, error) { return h.AskRefund(h.ctx, ask) }, shop.Paid, payment.ReasonRefundAsked, 5},
+			{func() (shop.Order, error) {
+				return h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens + 50})
+			}, shop.Refunding, payment.ReasonRefundBuyer, 6},
+			{func() (shop.Order, error) { return h.AskRefund(h.ctx, ask) }, shop.Refunding, payment.ReasonRefundBuyer, 6},
 		} {
 			for range 2 {
 				got := val(step.do())(h.t)
@@ -93,10 +95,10 @@ func TestAskAndDecide(t *testing.T) {
 				h.wantRefund(o.ID, step.state, step.reason, step.rev)
 			}
 		}
-		all, _, err := h.Refunds(h.ctx, app.RefundsQuery{Limit: 10})
+		all, _, err := h.Refunds(h.ctx, payment.RefundsQuery{Limit: 10})
 		h.must(err)
-		want := []app.Refund{{
-			Order: o.ID, Request: app.RefundNumber(o.ID), State: app.RefundOpen, AmountFen: o.AmountFen,
+		want := []payment.Refund{{
+			Order: o.ID, Request: payment.RefundNumber(o.ID), State: payment.RefundOpen, AmountFen: o.AmountFen,
 			Reason:  "too large",
 			AskedBy: o.User, AskedAt: opens + 30, DecidedBy: 7, DecidedAt: opens + 50, NextAt: opens + 50,
 		}}
@@ -104,7 +106,7 @@ func TestAskAndDecide(t *testing.T) {
 	}, 10)
 }
 
-func (h *testShop) wantRefund(order app.ID, state app.OrderState, reason string, rev int) {
+func (h *testShop) wantRefund(order shop.ID, state shop.OrderState, reason string, rev int) {
 	h.t.Helper()
 	if o := h.read(order); o.State != state || o.Reason != reason || o.Rev != rev {
 		h.t.Errorf("%s (%s) at rev %d, want %s (%s) at rev %d", o.State, o.Reason, o.Rev, state, reason, rev)
@@ -117,8 +119,8 @@ func TestRefundComesAgain(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 2)
 		now := opens + 50
-		h.must(errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, Yes: true, At: now})))
-		claimed := func(at app.Millis) int {
+		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, Yes: true, At: now})))
+		claimed := func(at shop.Millis) int {
 			t.Helper()
 			got, err := h.ClaimRefunds(h.ctx, at, 10)
 			h.must(err)
@@ -128,24 +130,24 @@ func TestRefundComesAgain(t *testing.T) {
 			if claimed(now-1) != 0 || claimed(now) != 1 || claimed(now) != 0 {
 				t.Fatalf("attempt %d was not claimed once, from its time on", attempt)
 			}
-			now = now.Add(app.RefundPause(attempt))
+			now = now.Add(payment.RefundPause(attempt))
 		}
 		h.must(h.NoteRefund(h.ctx, o.ID, "the gateway is down", false))
 		if claimed(now) != 1 {
 			t.Error("a refund with a note does not come again")
 		}
-		wantErr(t, "tried again what is not stuck", h.RetryRefund(h.ctx, o.ID, now), app.ErrNoRow)
+		wantErr(t, "tried again what is not stuck", h.RetryRefund(h.ctx, o.ID, now), shop.ErrNoRow)
 		h.must(h.NoteRefund(h.ctx, o.ID, "ACCOUNT_CLOSED", true))
 		if claimed(now.Add(24*time.Hour)) != 0 {
 			t.Error("a stuck refund comes again")
 		}
 		backlog, err := h.RefundBacklog(h.ctx)
 		h.must(err)
-		if backlog != (app.RefundBacklog{Stuck: 1}) {
+		if backlog != (payment.RefundBacklog{Stuck: 1}) {
 			t.Errorf("%+v", backlog)
 		}
 		h.must(h.RetryRefund(h.ctx, o.ID, now))
-		if backlog, err = h.RefundBacklog(h.ctx); err != nil || backlog != (app.RefundBacklog{
+		if backlog, err = h.RefundBacklog(h.ctx); err != nil || backlog != (payment.RefundBacklog{
 			Open: 1, Oldest: opens + 50,
 		}) {
 			t.Errorf("%+v, %v", backlog, err)
@@ -160,21 +162,21 @@ func TestRefundComesAgain(t *testing.T) {
 func TestFinishRefundOnce(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o, other := h.paid(h.sales[0], 2), h.paid(h.sales[0], 1)
-		wantErr(t, "finished what had not begun", errOf(h.FinishRefund(h.ctx, o.ID, opens+70)), app.ErrNoRow)
-		h.must(errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, Yes: true, At: opens + 60})))
+		wantErr(t, "finished what had not begun", errOf(h.FinishRefund(h.ctx, o.ID, opens+70)), shop.ErrNoRow)
+		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, Yes: true, At: opens + 60})))
 		for range 2 {
 			got := val(h.FinishRefund(h.ctx, o.ID, opens+70))(h.t)
 			same(t, "(-answer +row)", got, h.read(o.ID), asRow)
-			h.wantRefund(o.ID, app.Refunded, app.ReasonRefundShop, 4)
-			h.wantRefund(other.ID, app.Paid, "", 2)
+			h.wantRefund(o.ID, shop.Refunded, payment.ReasonRefundShop, 4)
+			h.wantRefund(other.ID, shop.Paid, "", 2)
 		}
 		h.wantTaken(h.sales[0], 3)
 		if sums := h.totals(h.sales[0]); sums.GoneUnits != 2 || sums.SoldUnits != 1 {
 			t.Errorf("%d units gone, %d sold", sums.GoneUnits, sums.SoldUnits)
 		}
 		got := val(h.ClaimOutbox(h.ctx, opens+70, 10))(h.t)
-		want := []app.OutboxMessage{{
-			Order: o.ID, Rev: 4, State: app.Refunded, At: opens + 70,
+		want := []outbox.OutboxMessage{{
+			Order: o.ID, Rev: 4, State: shop.Refunded, At: opens + 70,
 			Sale: o.Sale, ProductName: o.ProductName, User: o.User, Qty: 2,
 			PriceFen: o.PriceFen, AmountFen: o.AmountFen, PaidAt: o.PaidAt, TradeNo: o.TradeNo, Address: o.Address,
 		}}
@@ -186,7 +188,7 @@ func TestFinishRefundOnce(t *testing.T) {
 func TestRefundsAreClaimedByOneNode(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		for range 30 {
-			_, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: h.paid(h.sales[0], 1).ID, Yes: true, At: opens})
+			_, err := h.DecideRefund(h.ctx, payment.RefundDecision{Order: h.paid(h.sales[0], 1).ID, Yes: true, At: opens})
 			h.must(err)
 		}
 		var claimed atomic.Int64

@@ -6,11 +6,12 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // ClaimRefunds takes open refunds that are due. See app.RefundStore.
-func (s *Store) ClaimRefunds(ctx context.Context, now app.Millis, limit int) ([]app.Refund, error) {
+func (s *Store) ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([]payment.Refund, error) {
 	due := func(db bun.IDB, rows *[]refundRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id").Limit(int64(limit))
 	}
@@ -18,7 +19,7 @@ func (s *Store) ClaimRefunds(ctx context.Context, now app.Millis, limit int) ([]
 		for i := range rows {
 			r := &rows[i]
 			r.Attempts++
-			r.NextAt = new(now.Add(app.RefundPause(r.Attempts)))
+			r.NextAt = new(now.Add(payment.RefundPause(r.Attempts)))
 			err := execMatching(ctx, tx, 1, "count an attempt",
 				"UPDATE refunds SET attempts = ?, next_at = ? WHERE order_id = ?", r.Attempts, *r.NextAt, r.Order)
 			if err != nil {
@@ -31,41 +32,41 @@ func (s *Store) ClaimRefunds(ctx context.Context, now app.Millis, limit int) ([]
 }
 
 // NoteRefund keeps what an attempt brought. See app.RefundStore.
-func (s *Store) NoteRefund(ctx context.Context, order app.ID, note string, stuck bool) error {
+func (s *Store) NoteRefund(ctx context.Context, order shop.ID, note string, stuck bool) error {
 	return s.inTx(ctx, "note an attempt to refund order "+order.String(), func(tx bun.Conn) error {
 		_, err := exec(ctx, tx, "UPDATE refunds SET note = ? WHERE order_id = ? AND state = ?", clip(note, maxReason),
-			order, app.RefundOpen)
+			order, payment.RefundOpen)
 		if err == nil && stuck {
 			_, err = exec(ctx, tx, "UPDATE refunds SET state = ?, next_at = NULL WHERE order_id = ? AND state = ?",
-				app.RefundStuck, order, app.RefundOpen)
+				payment.RefundStuck, order, payment.RefundOpen)
 		}
 		return err
 	})
 }
 
 // RetryRefund opens a stuck refund again. See app.RefundStore.
-func (s *Store) RetryRefund(ctx context.Context, order app.ID, now app.Millis) error {
+func (s *Store) RetryRefund(ctx context.Context, order shop.ID, now shop.Millis) error {
 	return s.changeRow(ctx, "try the refund of order "+order.String()+" again",
-		"UPDATE refunds SET state = ?, next_at = ? WHERE order_id = ? AND state = ?", app.RefundOpen, now, order,
-		app.RefundStuck)
+		"UPDATE refunds SET state = ?, next_at = ? WHERE order_id = ? AND state = ?", payment.RefundOpen, now, order,
+		payment.RefundStuck)
 }
 
 // FinishRefund flips a refunding order to refunded. Its units stay with the guard: they are withdrawn, which the sum of
 // the refunded rows says (see SaleTotals). See app.RefundStore.
-func (s *Store) FinishRefund(ctx context.Context, order app.ID, now app.Millis) (app.Order, error) {
-	return inTx(ctx, s, "finish the refund of order "+order.String(), func(tx bun.Conn) (app.Order, error) {
+func (s *Store) FinishRefund(ctx context.Context, order shop.ID, now shop.Millis) (shop.Order, error) {
+	return inTx(ctx, s, "finish the refund of order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrder(ctx, tx, order)
 		switch {
-		case err != nil || o.State == app.Refunded:
+		case err != nil || o.State == shop.Refunded:
 			return o, err
-		case o.State != app.Refunding:
-			return o, app.ErrNoRow
+		case o.State != shop.Refunding:
+			return o, shop.ErrNoRow
 		}
-		if err := s.turn(ctx, tx, &o, app.Refunded); err != nil {
+		if err := s.turn(ctx, tx, &o, shop.Refunded); err != nil {
 			return o, err
 		}
 		err = execMatching(ctx, tx, 1, "close its refund",
-			"UPDATE refunds SET state = ?, done_at = ?, next_at = NULL, note = '' WHERE order_id = ?", app.RefundDone,
+			"UPDATE refunds SET state = ?, done_at = ?, next_at = NULL, note = '' WHERE order_id = ?", payment.RefundDone,
 			now, order)
 		if err != nil {
 			return o, err
@@ -75,14 +76,14 @@ func (s *Store) FinishRefund(ctx context.Context, order app.ID, now app.Millis) 
 }
 
 // RefundOf reads the refund of an order. ErrNoRow if it has none.
-func (s *Store) RefundOf(ctx context.Context, order app.ID) (app.Refund, error) {
+func (s *Store) RefundOf(ctx context.Context, order shop.ID) (payment.Refund, error) {
 	var row refundRow
 	err := s.db.NewSelect().Model(&row).Where("order_id = ?", order).Scan(ctx)
 	return row.refund(), wrap("read the refund of order "+order.String(), err)
 }
 
 // Refunds pages through refunds, newest orders first.
-func (s *Store) Refunds(ctx context.Context, q app.RefundsQuery) (page []app.Refund, more bool, err error) {
+func (s *Store) Refunds(ctx context.Context, q payment.RefundsQuery) (page []payment.Refund, more bool, err error) {
 	var rows []refundRow
 	sel := s.db.NewSelect().Model(&rows).Order("order_id DESC").Limit(int64(q.Limit) + 1)
 	err = whereSet(whereSet(sel, "state = ?", q.State), "order_id < ?", q.Before).Scan(ctx)
@@ -91,17 +92,17 @@ func (s *Store) Refunds(ctx context.Context, q app.RefundsQuery) (page []app.Ref
 }
 
 // RefundBacklog counts what waits.
-func (s *Store) RefundBacklog(ctx context.Context) (app.RefundBacklog, error) {
-	var b app.RefundBacklog
-	for state, n := range map[app.RefundState]*int64{
-		app.RefundAsked: &b.Asked, app.RefundOpen: &b.Open, app.RefundStuck: &b.Stuck,
+func (s *Store) RefundBacklog(ctx context.Context) (payment.RefundBacklog, error) {
+	var b payment.RefundBacklog
+	for state, n := range map[payment.RefundState]*int64{
+		payment.RefundAsked: &b.Asked, payment.RefundOpen: &b.Open, payment.RefundStuck: &b.Stuck,
 	} {
-		oldest := app.Millis(0)
+		oldest := shop.Millis(0)
 		err := s.db.NewRaw("SELECT COUNT(*), COALESCE(MIN(decided_at), 0) FROM refunds WHERE state = ?", state).Scan(ctx, n, &oldest)
 		if err != nil {
 			return b, wrap(fmt.Sprintf("count refunds that are %s", state), err)
 		}
-		if state == app.RefundOpen {
+		if state == payment.RefundOpen {
 			b.Oldest = oldest
 		}
 	}

@@ -10,7 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 const (
@@ -40,8 +42,8 @@ type Replica struct {
 }
 
 var (
-	_ app.SearchStore = (*Replica)(nil)
-	_ app.ReportStore = (*Replica)(nil)
+	_ backoffice.SearchStore = (*Replica)(nil)
+	_ backoffice.ReportStore = (*Replica)(nil)
 )
 
 // positionWords are how a server says what it has committed, and how another one waits until it has that too. They need
@@ -99,17 +101,17 @@ func (r *Replica) Close() error {
 }
 
 // FindOrders is Store.FindOrders. A named order is read from the primary: an operator is about to act on it.
-func (r *Replica) FindOrders(ctx context.Context, q app.OrderSearch) ([]app.Order, bool, error) {
+func (r *Replica) FindOrders(ctx context.Context, q backoffice.OrderSearch) ([]shop.Order, bool, error) {
 	return find(ctx, r, q.ID != 0, q, (*Store).FindOrders)
 }
 
 // FindUsers is Store.FindUsers. A named account is read from the primary.
-func (r *Replica) FindUsers(ctx context.Context, q app.UserSearch) ([]app.User, bool, error) {
+func (r *Replica) FindUsers(ctx context.Context, q backoffice.UserSearch) ([]shop.User, bool, error) {
 	return find(ctx, r, q.Name != "", q, (*Store).FindUsers)
 }
 
 // FindPayments is Store.FindPayments. Those of a named order are read from the primary.
-func (r *Replica) FindPayments(ctx context.Context, q app.PaymentSearch) ([]app.Received, bool, error) {
+func (r *Replica) FindPayments(ctx context.Context, q backoffice.PaymentSearch) ([]payment.Received, bool, error) {
 	return find(ctx, r, q.Order != 0, q, (*Store).FindPayments)
 }
 
@@ -129,12 +131,12 @@ func find[Q, T any](
 }
 
 // Payment is Store.Payment, of the primary.
-func (r *Replica) Payment(ctx context.Context, tradeNo string) (app.Received, error) {
+func (r *Replica) Payment(ctx context.Context, tradeNo string) (payment.Received, error) {
 	return r.primary.Payment(ctx, tradeNo)
 }
 
 // SumUp is Store.SumUp.
-func (r *Replica) SumUp(ctx context.Context, sale app.ID, from, to app.Millis) (sums app.SaleSums, err error) {
+func (r *Replica) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (sums backoffice.SaleSums, err error) {
 	err = r.read(ctx, func(s *Store) (err error) {
 		sums, err = s.SumUp(ctx, sale, from, to)
 		return err
@@ -154,7 +156,7 @@ func (r *Replica) read(ctx context.Context, from func(s *Store) error) error {
 	}
 	if err == nil {
 		err = from(replica)
-		if !errors.Is(err, app.ErrTransient) && !errors.Is(err, app.ErrMisconfigured) {
+		if !errors.Is(err, shop.ErrTransient) && !errors.Is(err, shop.ErrMisconfigured) {
 			r.answered(ctx)
 			return err
 		}

@@ -6,10 +6,12 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/board"
+	"stampede/app/shop"
 )
 
-var _ app.ReportStore = (*Store)(nil)
+var _ backoffice.ReportStore = (*Store)(nil)
 
 const (
 	aSecond = 1000 // ms
@@ -17,8 +19,8 @@ const (
 )
 
 // SumUp adds up the rows of a sale, all as of one instant; each part reads them along orders_sale. See app.ReportStore.
-func (s *Store) SumUp(ctx context.Context, sale app.ID, from, to app.Millis) (app.SaleSums, error) {
-	sums := app.SaleSums{Seconds: []app.SalePoint{}, Minutes: []app.SalePoint{}, States: []app.SaleFate{}}
+func (s *Store) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (backoffice.SaleSums, error) {
+	sums := backoffice.SaleSums{Seconds: []backoffice.SalePoint{}, Minutes: []backoffice.SalePoint{}, States: []backoffice.SaleFate{}}
 	err := s.inSnapshot(ctx, "sum up the orders of sale "+sale.String(), func(tx bun.Tx) error {
 		at, err := movedAt(ctx, tx, sale)
 		if err != nil {
@@ -39,8 +41,8 @@ func (s *Store) SumUp(ctx context.Context, sale app.ID, from, to app.Millis) (ap
 			return err
 		}
 		err = rows().ColumnExpr("COALESCE(SUM(CASE WHEN paid_at > 0 THEN amount_fen ELSE 0 END), 0) AS paid_fen").
-			ColumnExpr("COALESCE(SUM(CASE WHEN state = ? THEN amount_fen ELSE 0 END), 0) AS refunded_fen", app.Refunded).
-			ColumnExpr("COALESCE(SUM(CASE WHEN state = ? THEN amount_fen ELSE 0 END), 0) AS refunding_fen", app.Refunding).
+			ColumnExpr("COALESCE(SUM(CASE WHEN state = ? THEN amount_fen ELSE 0 END), 0) AS refunded_fen", shop.Refunded).
+			ColumnExpr("COALESCE(SUM(CASE WHEN state = ? THEN amount_fen ELSE 0 END), 0) AS refunding_fen", shop.Refunding).
 			Scan(ctx, &sums.Money)
 		if err == nil && at != 0 {
 			err = addDropped(ctx, tx, sale, &sums)
@@ -54,7 +56,7 @@ func (s *Store) SumUp(ctx context.Context, sale app.ID, from, to app.Millis) (ap
 }
 
 // addDropped adds the sums of archived orders that an operator deleted.
-func addDropped(ctx context.Context, tx bun.Tx, sale app.ID, sums *app.SaleSums) error {
+func addDropped(ctx context.Context, tx bun.Tx, sale shop.ID, sums *backoffice.SaleSums) error {
 	var paid, refunded int64
 	err := tx.NewRaw("SELECT COALESCE(SUM(orders), 0), COALESCE(SUM(paid_fen), 0), COALESCE(SUM(refunded_fen), 0)"+
 		" FROM archive_drops WHERE sale_id = ?", sale).Scan(ctx, &sums.Dropped, &paid, &refunded)
@@ -64,14 +66,14 @@ func addDropped(ctx context.Context, tx bun.Tx, sale app.ID, sums *app.SaleSums)
 }
 
 // points counts orders by the second, or the minute, in which they were reserved.
-func points(ctx context.Context, rows *bun.SelectQuery, each int, into *[]app.SalePoint) error {
+func points(ctx context.Context, rows *bun.SelectQuery, each int, into *[]backoffice.SalePoint) error {
 	at := fmt.Sprintf("created_at - created_at %% %d", each)
 	return rows.ColumnExpr(at+" AS at").ColumnExpr("COUNT(*) AS orders").ColumnExpr("SUM(qty) AS units").
 		GroupExpr(at).OrderExpr(at).Scan(ctx, into)
 }
 
 // waits finds how long it took from the reservation to the money.
-func waits(ctx context.Context, rows func() *bun.SelectQuery, into *app.SaleWaits) error {
+func waits(ctx context.Context, rows func() *bun.SelectQuery, into *board.SaleWaits) error {
 	paid := func() *bun.SelectQuery { return rows().Where("paid_at > 0") }
 	n, err := paid().Count(ctx)
 	if err != nil || n == 0 {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // idsAtOnce is the longest list of ids in a statement. From 1000 on, MariaDB turns a list into a temporary table and
@@ -16,7 +16,7 @@ import (
 const idsAtOnce = 500
 
 // inOrder cuts ids into lists for statements, sorted and each once: locks are taken in the order of ids.
-func inOrder(ids []app.ID) iter.Seq[[]app.ID] {
+func inOrder(ids []shop.ID) iter.Seq[[]shop.ID] {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	return slices.Chunk(slices.Compact(ids), idsAtOnce)
@@ -77,7 +77,7 @@ func convert[R, T any](rows []R, one func(r *R) T) []T {
 // only answers the one that was found, or ErrNoRow.
 func only[T any](what string, found []T, err error) (one T, _ error) {
 	if err == nil && len(found) == 0 {
-		err = wrap(what, app.ErrNoRow)
+		err = wrap(what, shop.ErrNoRow)
 	}
 	if err != nil {
 		return one, err

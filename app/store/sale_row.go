@@ -5,7 +5,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // saleRow is app.Sale with its product but without the pictures, as readSales joins it.
@@ -18,45 +18,45 @@ type saleRow struct {
 
 // saleColumns are what a sale has from its beginning, but for its product.
 type saleColumns struct {
-	ID        app.ID        `bun:"id,pk"`
-	Slot      app.ID        `bun:"slot_id"`
-	Partition int           `bun:"part"`
-	PriceFen  int64         `bun:"price_fen"`
-	Initial   int64         `bun:"initial"`
-	Added     int64         `bun:"added"`
-	Withdrawn int64         `bun:"withdrawn"`
-	Taken     int64         `bun:"taken"`
-	Limit     int           `bun:"buyer_limit"`
-	Cap       int           `bun:"buyer_cap"`
-	OpensAt   app.Millis    `bun:"opens_at"`
-	ClosesAt  app.Millis    `bun:"closes_at"`
-	Paused    bool          `bun:"paused"`
-	Challenge app.Challenge `bun:"challenge"`
-	Version   int64         `bun:"version"`
-	Epoch     int64         `bun:"epoch"`
-	Hidden    bool          `bun:"hidden"`
+	ID        shop.ID        `bun:"id,pk"`
+	Slot      shop.ID        `bun:"slot_id"`
+	Partition int            `bun:"part"`
+	PriceFen  int64          `bun:"price_fen"`
+	Initial   int64          `bun:"initial"`
+	Added     int64          `bun:"added"`
+	Withdrawn int64          `bun:"withdrawn"`
+	Taken     int64          `bun:"taken"`
+	Limit     int            `bun:"buyer_limit"`
+	Cap       int            `bun:"buyer_cap"`
+	OpensAt   shop.Millis    `bun:"opens_at"`
+	ClosesAt  shop.Millis    `bun:"closes_at"`
+	Paused    bool           `bun:"paused"`
+	Challenge shop.Challenge `bun:"challenge"`
+	Version   int64          `bun:"version"`
+	Epoch     int64          `bun:"epoch"`
+	Hidden    bool           `bun:"hidden"`
 }
 
 // productColumns are those of a product when it is joined to something else.
 type productColumns struct {
-	Product     app.ID `bun:"product_id"`
-	Name        string `bun:"product_name,scanonly"`
-	CategoryID  app.ID `bun:"category_id,scanonly"`
-	Category    string `bun:"category_name,scanonly"`
-	ListPrice   int64  `bun:"list_price_fen,scanonly"`
-	Description string `bun:"description,scanonly"`
-	Rules       string `bun:"rules,scanonly"`
+	Product     shop.ID `bun:"product_id"`
+	Name        string  `bun:"product_name,scanonly"`
+	CategoryID  shop.ID `bun:"category_id,scanonly"`
+	Category    string  `bun:"category_name,scanonly"`
+	ListPrice   int64   `bun:"list_price_fen,scanonly"`
+	Description string  `bun:"description,scanonly"`
+	Rules       string  `bun:"rules,scanonly"`
 }
 
-func (p *productColumns) product(images map[app.ID][]app.Image) app.Product {
-	return app.Product{
+func (p *productColumns) product(images map[shop.ID][]shop.Image) shop.Product {
+	return shop.Product{
 		ID: p.Product, Name: p.Name, Category: p.Category, CategoryID: p.CategoryID, Images: shown(images[p.Product]),
 		ListPriceFen: p.ListPrice, Description: p.Description, Rules: p.Rules,
 	}
 }
 
-func (r *saleRow) sale(images map[app.ID][]app.Image) app.Sale {
-	return app.Sale{
+func (r *saleRow) sale(images map[shop.ID][]shop.Image) shop.Sale {
+	return shop.Sale{
 		ID: r.ID, Slot: r.Slot, Partition: r.Partition, Product: r.product(images),
 		PriceFen: r.PriceFen, Initial: r.Initial, Added: r.Added, Withdrawn: r.Withdrawn, Limit: r.Limit, Cap: r.Cap,
 		OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Paused: r.Paused, Challenge: r.Challenge,
@@ -65,7 +65,7 @@ func (r *saleRow) sale(images map[app.ID][]app.Image) app.Sale {
 }
 
 // readSales reads sales with their products, wholly.
-func readSales(ctx context.Context, db bun.IDB, narrow selection) ([]saleRow, map[app.ID][]app.Image, error) {
+func readSales(ctx context.Context, db bun.IDB, narrow selection) ([]saleRow, map[shop.ID][]shop.Image, error) {
 	var rows []saleRow
 	err := narrow(db.NewSelect().Model(&rows).
 		ColumnExpr("?TableColumns").
@@ -76,43 +76,43 @@ func readSales(ctx context.Context, db bun.IDB, narrow selection) ([]saleRow, ma
 	if err != nil {
 		return nil, nil, err
 	}
-	images, err := readImages(ctx, db, convert(rows, func(r *saleRow) app.ID { return r.Product }))
+	images, err := readImages(ctx, db, convert(rows, func(r *saleRow) shop.ID { return r.Product }))
 	return rows, images, err
 }
 
-func (s *Store) sales(ctx context.Context, what string, narrow selection) ([]app.Sale, error) {
+func (s *Store) sales(ctx context.Context, what string, narrow selection) ([]shop.Sale, error) {
 	rows, images, err := readSales(ctx, s.db, narrow)
-	return convert(rows, func(r *saleRow) app.Sale { return r.sale(images) }), wrap(what, err)
+	return convert(rows, func(r *saleRow) shop.Sale { return r.sale(images) }), wrap(what, err)
 }
 
 type imageRow struct {
 	bun.BaseModel `bun:"table:product_images"`
 
-	Product  app.ID `bun:"product_id,pk"`
-	Position int    `bun:"position,pk"`
-	URL      string `bun:"url"`
-	Alt      string `bun:"alt"`
+	Product  shop.ID `bun:"product_id,pk"`
+	Position int     `bun:"position,pk"`
+	URL      string  `bun:"url"`
+	Alt      string  `bun:"alt"`
 }
 
 // readImages reads the pictures of the products, each list in its order.
-func readImages(ctx context.Context, db bun.IDB, products []app.ID) (map[app.ID][]app.Image, error) {
+func readImages(ctx context.Context, db bun.IDB, products []shop.ID) (map[shop.ID][]shop.Image, error) {
 	if len(products) == 0 {
 		return nil, nil
 	}
 	var rows []imageRow
 	err := db.NewSelect().Model(&rows).Where("product_id IN (?)", bun.List(products)).
 		Order("product_id", "position").Scan(ctx)
-	images := make(map[app.ID][]app.Image, len(products))
+	images := make(map[shop.ID][]shop.Image, len(products))
 	for _, r := range rows {
-		images[r.Product] = append(images[r.Product], app.Image{URL: r.URL, Alt: r.Alt})
+		images[r.Product] = append(images[r.Product], shop.Image{URL: r.URL, Alt: r.Alt})
 	}
 	return images, err
 }
 
 // shown makes no pictures an empty list, which is what clients expect.
-func shown(images []app.Image) []app.Image {
+func shown(images []shop.Image) []shop.Image {
 	if images == nil {
-		return []app.Image{}
+		return []shop.Image{}
 	}
 	return images
 }

@@ -5,25 +5,26 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/journal"
+	"stampede/app/shop"
 )
 
 // EditTerms changes what operators may change while people buy. The version of the catalogue is raised first, which
 // keeps editors one after the other; the statement compares the sale's own version too. See app.SaleEditor.
 func (s *Store) EditTerms(
-	ctx context.Context, id app.ID, version int64, change func(s *app.Sale) error,
-) (before, after app.Sale, err error) {
+	ctx context.Context, id shop.ID, version int64, change func(s *shop.Sale) error,
+) (before, after shop.Sale, err error) {
 	err = s.edit(ctx, "edit sale "+id.String(), func(tx bun.Conn) error {
 		rows, images, err := readSales(ctx, tx, where("s.id = ?", id))
 		if err != nil {
 			return err
 		}
 		if len(rows) == 0 {
-			return app.ErrNoRow
+			return shop.ErrNoRow
 		}
 		before = rows[0].sale(images)
 		if before.Version != version {
-			return app.Changed("the sale", app.TermsOf(&before))
+			return journal.Changed("the sale", shop.TermsOf(&before))
 		}
 		after = before
 		if err := change(&after); err != nil {

@@ -8,20 +8,20 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // Sale reads one sale with its product. ErrNoRow if there is none, or it was archived before it was loaded. An archived
 // sale that was loaded may have orders.
-func (s *Store) Sale(ctx context.Context, id app.ID) (app.Sale, error) {
+func (s *Store) Sale(ctx context.Context, id shop.ID) (shop.Sale, error) {
 	what := "read sale " + id.String()
 	found, err := s.sales(ctx, what, where("s.id = ? AND "+withOrders, id))
 	return only(what, found, err)
 }
 
 // Sales reads those of the sales that there are, with their products, as Sale does.
-func (s *Store) Sales(ctx context.Context, ids []app.ID) ([]app.Sale, error) {
-	return byIDs(ids, func(some []app.ID) ([]app.Sale, error) {
+func (s *Store) Sales(ctx context.Context, ids []shop.ID) ([]shop.Sale, error) {
+	return byIDs(ids, func(some []shop.ID) ([]shop.Sale, error) {
 		what := fmt.Sprintf("read %d sales", len(some))
 		return s.sales(ctx, what, where("s.id IN (?) AND "+withOrders, bun.List(some)))
 	})
@@ -31,7 +31,7 @@ func (s *Store) Sales(ctx context.Context, ids []app.ID) ([]app.Sale, error) {
 const withOrders = "(s.archived_at = 0 OR s.epoch > 0)"
 
 // LoadedSales lists the sales of a partition that were loaded into Redis and are not retired.
-func (s *Store) LoadedSales(ctx context.Context, partition int) ([]app.Sale, error) {
+func (s *Store) LoadedSales(ctx context.Context, partition int) ([]shop.Sale, error) {
 	what := fmt.Sprintf("read loaded sales of partition %d", partition)
 	return s.sales(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("s.part = ? AND s.retired_at = 0 AND s.epoch > 0", partition).Order("s.id")
@@ -39,7 +39,7 @@ func (s *Store) LoadedSales(ctx context.Context, partition int) ([]app.Sale, err
 }
 
 // UnloadedSales lists the sales of a partition that were not loaded into Redis. See app.SaleStore.
-func (s *Store) UnloadedSales(ctx context.Context, partition int, at app.Millis) ([]app.Sale, error) {
+func (s *Store) UnloadedSales(ctx context.Context, partition int, at shop.Millis) ([]shop.Sale, error) {
 	what := fmt.Sprintf("read sales of partition %d that were not loaded", partition)
 	return s.sales(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("s.part = ? AND s.retired_at = 0 AND s.epoch = 0 AND s.opens_at < ? AND s.closes_at > ?", partition,
@@ -48,12 +48,12 @@ func (s *Store) UnloadedSales(ctx context.Context, partition int, at app.Millis)
 }
 
 // FreeUnits reads how many units the guard of each of the sales has left.
-func (s *Store) FreeUnits(ctx context.Context, sales []app.ID) (map[app.ID]int64, error) {
-	left := make(map[app.ID]int64, len(sales))
+func (s *Store) FreeUnits(ctx context.Context, sales []shop.ID) (map[shop.ID]int64, error) {
+	left := make(map[shop.ID]int64, len(sales))
 	for some := range slices.Chunk(sales, idsAtOnce) {
 		var rows []struct {
-			ID   app.ID `bun:"id"`
-			Free int64  `bun:"free"`
+			ID   shop.ID `bun:"id"`
+			Free int64   `bun:"free"`
 		}
 		err := s.db.NewRaw("SELECT id, initial + added - withdrawn - taken AS free FROM sales WHERE id IN (?)",
 			bun.List(some)).Scan(ctx, &rows)
@@ -69,17 +69,17 @@ func (s *Store) FreeUnits(ctx context.Context, sales []app.ID) (map[app.ID]int64
 
 // MarkLoaded sets the epoch of a sale that was never loaded (I7). The partition's row is locked first, so that the
 // epoch cannot advance meanwhile. A sale that was edited since is loaded again.
-func (s *Store) MarkLoaded(ctx context.Context, sale app.ID, epoch, version int64) error {
+func (s *Store) MarkLoaded(ctx context.Context, sale shop.ID, epoch, version int64) error {
 	return s.markLoaded(ctx, sale, epoch, version, "", " AND archived_at = 0")
 }
 
 // RestoreLoaded sets it for one of which the database has forgotten that it was loaded. See app.SaleStore.
-func (s *Store) RestoreLoaded(ctx context.Context, sale app.ID, epoch, version, initial int64) error {
+func (s *Store) RestoreLoaded(ctx context.Context, sale shop.ID, epoch, version, initial int64) error {
 	return s.markLoaded(ctx, sale, epoch, version, ", archived_at = 0, initial = ?", "", initial)
 }
 
 func (s *Store) markLoaded(
-	ctx context.Context, sale app.ID, epoch, version int64, also, only string, args ...any,
+	ctx context.Context, sale shop.ID, epoch, version int64, also, only string, args ...any,
 ) error {
 	return s.inTx(ctx, "mark sale "+sale.String()+" loaded", func(tx bun.Conn) error {
 		var part int
@@ -91,7 +91,7 @@ func (s *Store) markLoaded(
 			return err
 		}
 		if current != epoch {
-			return fmt.Errorf("%w: partition %d is at epoch %d, not %d", app.ErrStaleEpoch, part, current, epoch)
+			return fmt.Errorf("%w: partition %d is at epoch %d, not %d", shop.ErrStaleEpoch, part, current, epoch)
 		}
 		matched, err := exec(ctx, tx, "UPDATE sales SET epoch = ?"+also+
 			" WHERE id = ? AND epoch IN (0, ?) AND version = ?"+only,
@@ -100,7 +100,7 @@ func (s *Store) markLoaded(
 			return err
 		}
 		if matched == 0 {
-			return fmt.Errorf("%w: it was loaded under another epoch than %d, or edited meanwhile", app.ErrStaleEpoch, epoch)
+			return fmt.Errorf("%w: it was loaded under another epoch than %d, or edited meanwhile", shop.ErrStaleEpoch, epoch)
 		}
 		return nil
 	})
@@ -108,7 +108,7 @@ func (s *Store) markLoaded(
 
 // MarkRetired notes that a sale's keys have left Redis for good, if it is still at that epoch. A repeat keeps the first
 // instant. What its partition has given out stays known (I8).
-func (s *Store) MarkRetired(ctx context.Context, sale app.ID, epoch int64) error {
+func (s *Store) MarkRetired(ctx context.Context, sale shop.ID, epoch int64) error {
 	return s.inTx(ctx, "mark sale "+sale.String()+" retired", func(tx bun.Conn) error {
 		if err := s.keepSeq(ctx, tx, sale); err != nil {
 			return err
@@ -120,7 +120,7 @@ func (s *Store) MarkRetired(ctx context.Context, sale app.ID, epoch int64) error
 }
 
 // RestoreTerms sets what operators had decided about a sale. See app.SaleStore.
-func (s *Store) RestoreTerms(ctx context.Context, sale app.ID, t app.SaleTerms) (restored bool, err error) {
+func (s *Store) RestoreTerms(ctx context.Context, sale shop.ID, t shop.SaleTerms) (restored bool, err error) {
 	err = s.edit(ctx, "restore the terms of sale "+sale.String(), func(tx bun.Conn) error {
 		n, err := exec(ctx, tx, "UPDATE sales SET limit_max = "+s.d.greatest+"(limit_max, buyer_limit), price_fen = ?,"+
 			" buyer_limit = ?, buyer_cap = ?, opens_at = ?, closes_at = ?, paused = ?, version = ?"+
@@ -133,7 +133,7 @@ func (s *Store) RestoreTerms(ctx context.Context, sale app.ID, t app.SaleTerms) 
 }
 
 // RestoreAdded raises the added units to a total that Redis has seen committed. See app.SaleStore.
-func (s *Store) RestoreAdded(ctx context.Context, sale app.ID, added int64) (int64, error) {
+func (s *Store) RestoreAdded(ctx context.Context, sale shop.ID, added int64) (int64, error) {
 	what := "restore the units added to sale " + sale.String()
 	return inTx(ctx, s, what, func(tx bun.Conn) (more int64, err error) {
 		var has int64

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 )
@@ -24,10 +24,10 @@ func TestMarkLoadedOncePerEpoch(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		h.must(h.MarkLoaded(h.ctx, h.sales[0], 1, 1)) // again
 		wantErr(t, "an epoch that the partition does not have",
-			h.MarkLoaded(h.ctx, h.sales[0], 2, 1), app.ErrStaleEpoch)
-		wantErr(t, "a sale that is not there", h.MarkLoaded(h.ctx, 4242, 1, 1), app.ErrNoRow)
+			h.MarkLoaded(h.ctx, h.sales[0], 2, 1), shop.ErrStaleEpoch)
+		wantErr(t, "a sale that is not there", h.MarkLoaded(h.ctx, 4242, 1, 1), shop.ErrNoRow)
 		epoch := val(h.AdvanceEpoch(h.ctx, 0, 0))(h.t)
-		wantErr(t, "the epoch before a rebuild", h.MarkLoaded(h.ctx, h.sales[0], 1, 1), app.ErrStaleEpoch)
+		wantErr(t, "the epoch before a rebuild", h.MarkLoaded(h.ctx, h.sales[0], 1, 1), shop.ErrStaleEpoch)
 		if sale, err := h.Sale(h.ctx, h.sales[0]); err != nil || sale.Epoch != epoch {
 			t.Errorf("sale at epoch %d (%v), want %d", sale.Epoch, err, epoch)
 		}
@@ -43,7 +43,7 @@ func TestAdvanceEpochFencesTheOldOne(t *testing.T) {
 			g.Go(func() error {
 				for {
 					_, err := h.Insert(h.ctx, 1, h.orders(5, h.sales[0], 1))
-					if errors.Is(err, app.ErrStaleEpoch) {
+					if errors.Is(err, shop.ErrStaleEpoch) {
 						return nil
 					}
 					if err != nil {
@@ -93,7 +93,7 @@ func TestEnsurePartitionsRefusesAnotherNumber(t *testing.T) {
 			}
 		}
 		_, _, err = s.PartitionEpoch(ctx, 9)
-		wantErr(t, "epoch of a missing partition", err, app.ErrNoRow)
+		wantErr(t, "epoch of a missing partition", err, shop.ErrNoRow)
 		if epoch, err := s.AdvanceEpoch(ctx, 9, 0); err != nil || epoch != 2 {
 			t.Errorf("epoch %d (%v), want 2 for a partition that was missing", epoch, err)
 		}
@@ -106,8 +106,8 @@ func TestEnsurePartitionsRefusesAnotherNumber(t *testing.T) {
 func TestLoadedSalesLeaveOutTheOthers(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		product := val(h.Sale(h.ctx, h.sales[0]))(h.t)
-		cold := app.Sale{ID: nextID(), Slot: h.slot, Product: product.Product, Initial: 5, Limit: 1, Cap: 1}
-		h.must(h.AddSales(h.ctx, []app.Sale{cold}))
+		cold := shop.Sale{ID: nextID(), Slot: h.slot, Product: product.Product, Initial: 5, Limit: 1, Cap: 1}
+		h.must(h.AddSales(h.ctx, []shop.Sale{cold}))
 		h.must(h.MarkRetired(h.ctx, h.sales[1], h.epoch))
 		h.must(h.MarkRetired(h.ctx, h.sales[2], h.epoch-1)) // recovered since: it may be there again
 		got := val(h.LoadedSales(h.ctx, 0))(h.t)
@@ -115,7 +115,7 @@ func TestLoadedSalesLeaveOutTheOthers(t *testing.T) {
 			t.Errorf("%d sales", len(got))
 		}
 		same(t, "(-read alone +read in the list)", product, got[0])
-		for at, want := range map[app.Millis]int{product.OpensAt: 1, product.ClosesAt.Add(48 * time.Hour): 0} {
+		for at, want := range map[shop.Millis]int{product.OpensAt: 1, product.ClosesAt.Add(48 * time.Hour): 0} {
 			never := val(h.UnloadedSales(h.ctx, 0, at))(h.t)
 			if len(never) != want || want > 0 && never[0].ID != cold.ID {
 				t.Errorf("%d sales were not loaded by %d, want %d", len(never), at, want)
@@ -150,8 +150,8 @@ func TestSaleTotals(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
 		greedy := nextID()
-		states := []app.OrderState{app.Pending, app.Pending, app.Cancelled, app.Refused}
-		rows := make([]app.Order, len(states))
+		states := []shop.OrderState{shop.Pending, shop.Pending, shop.Cancelled, shop.Refused}
+		rows := make([]shop.Order, len(states))
 		for i, state := range states {
 			rows[i] = h.order(h.sales[0], 2)
 			rows[i].State, rows[i].User = state, greedy
@@ -160,12 +160,12 @@ func TestSaleTotals(t *testing.T) {
 		h.insert(rows...)
 		got := h.totals(h.sales[0])
 		sale := val(h.Sale(h.ctx, h.sales[0]))(h.t)
-		want := app.SaleTotals{
+		want := shop.SaleTotals{
 			Sale: sale, Taken: 3, HeldUnits: 3, Orders: 4, MaxTicket: 4, MaxSeq: 4,
-			OverLimit: []app.ID{greedy}, PendingRows: 2,
+			OverLimit: []shop.ID{greedy}, PendingRows: 2,
 		}
 		same(t, "(-want +got)", want, got)
-		wantErr(t, "a sale that is not there", errOf(h.Store.SaleTotals(h.ctx, 4242)), app.ErrNoRow)
+		wantErr(t, "a sale that is not there", errOf(h.Store.SaleTotals(h.ctx, 4242)), shop.ErrNoRow)
 	})
 }
 
@@ -184,7 +184,7 @@ func TestLoweredLimitMakesNobodyGuilty(t *testing.T) {
 		}
 		greedy := h.order(h.sales[0], 5)
 		h.insert(h.order(h.sales[0], 4), greedy)
-		if over := h.totals(h.sales[0]).OverLimit; !slices.Equal(over, []app.ID{greedy.User}) {
+		if over := h.totals(h.sales[0]).OverLimit; !slices.Equal(over, []shop.ID{greedy.User}) {
 			t.Errorf("over the highest limit, 4, are %v, want %s", over, greedy.User)
 		}
 	})
@@ -213,7 +213,7 @@ func TestLockPartitionAdmitsOne(t *testing.T) {
 		short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 		defer cancel()
 		err := s.LockPartition(short, 1, func(context.Context) error { return errors.New("two recoveries at once") })
-		if !errors.Is(err, app.ErrTransient) {
+		if !errors.Is(err, shop.ErrTransient) {
 			t.Errorf("who gave up waiting heard %v", err)
 		}
 		close(leave)
@@ -245,7 +245,7 @@ func TestLostLockEndsTheRecovery(t *testing.T) {
 		<-inner.Done()
 		return inner.Err()
 	})
-	if !errors.Is(err, app.ErrTransient) || ctx.Err() != nil {
+	if !errors.Is(err, shop.ErrTransient) || ctx.Err() != nil {
 		t.Errorf("got %v, want ErrTransient", err)
 	}
 }

@@ -5,13 +5,15 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
-var _ app.SearchStore = (*Store)(nil)
+var _ backoffice.SearchStore = (*Store)(nil)
 
 // FindOrders pages through orders, newest first, along the most selective index. See app.SearchStore.
-func (s *Store) FindOrders(ctx context.Context, q app.OrderSearch) (page []app.Order, more bool, err error) {
+func (s *Store) FindOrders(ctx context.Context, q backoffice.OrderSearch) (page []shop.Order, more bool, err error) {
 	page, err = s.readBoth(ctx, "search for orders", orderOf(q), q.Limit+1,
 		func(sel *bun.SelectQuery, _ string) *bun.SelectQuery {
 			if q.ID == 0 && q.User == 0 && q.Sale == 0 {
@@ -24,7 +26,7 @@ func (s *Store) FindOrders(ctx context.Context, q app.OrderSearch) (page []app.O
 }
 
 // orderOf is how a search is sorted.
-func orderOf(q app.OrderSearch) string {
+func orderOf(q backoffice.OrderSearch) string {
 	if q.ID == 0 && q.User == 0 && q.Sale == 0 && q.State != "" {
 		return "pay_by DESC, id DESC"
 	}
@@ -33,7 +35,7 @@ func orderOf(q app.OrderSearch) string {
 
 // findOrders is the query for one of the tables. It names the index, which MySQL does not always find; SQLite ignores
 // it. orders_due sorts by deadline, which is nearly the order of ids.
-func findOrders(sel *bun.SelectQuery, q app.OrderSearch) *bun.SelectQuery {
+func findOrders(sel *bun.SelectQuery, q backoffice.OrderSearch) *bun.SelectQuery {
 	sel = whereSet(sel.Limit(int64(q.Limit)+1), "id = ?", q.ID)
 	sel = whereSet(whereSet(sel, "user_id = ?", q.User), "sale_id = ?", q.Sale)
 	sel = whereSet(sel, "state = ?", q.State)
@@ -55,7 +57,7 @@ func findOrders(sel *bun.SelectQuery, q app.OrderSearch) *bun.SelectQuery {
 }
 
 // FindUsers pages through accounts. See app.SearchStore.
-func (s *Store) FindUsers(ctx context.Context, q app.UserSearch) (page []app.User, more bool, err error) {
+func (s *Store) FindUsers(ctx context.Context, q backoffice.UserSearch) (page []shop.User, more bool, err error) {
 	var rows []userRow
 	if err := findUsers(s.db.NewSelect().Model(&rows), q).Scan(ctx); err != nil {
 		return nil, false, wrap("search for users", err)
@@ -67,7 +69,7 @@ func (s *Store) FindUsers(ctx context.Context, q app.UserSearch) (page []app.Use
 // afterEmails is behind every character of an e-mail.
 const afterEmails = "\x7f"
 
-func findUsers(sel *bun.SelectQuery, q app.UserSearch) *bun.SelectQuery {
+func findUsers(sel *bun.SelectQuery, q backoffice.UserSearch) *bun.SelectQuery {
 	sel = sel.Limit(int64(q.Limit) + 1)
 	if q.Email != "" { // deleted accounts have none
 		sel = sel.ForceIndex("users_email").Where("email >= ? AND email < ?", q.Email, q.Email+afterEmails).Order("email")
@@ -79,11 +81,11 @@ func findUsers(sel *bun.SelectQuery, q app.UserSearch) *bun.SelectQuery {
 	case q.Role != "": // without an index: operators are few, and rarely listed
 		sel = sel.Where("role = ?", q.Role)
 	}
-	return whereSet(sel, "id < ?", q.Before).Where("state <> ?", app.UserDeleted).Order("id DESC")
+	return whereSet(sel, "id < ?", q.Before).Where("state <> ?", shop.UserDeleted).Order("id DESC")
 }
 
 // FindPayments pages through payments, the newest first. See app.SearchStore.
-func (s *Store) FindPayments(ctx context.Context, q app.PaymentSearch) (page []app.Received, more bool, err error) {
+func (s *Store) FindPayments(ctx context.Context, q backoffice.PaymentSearch) (page []payment.Received, more bool, err error) {
 	var rows []paymentRow
 	if err := findPayments(s.db.NewSelect().Model(&rows), q).Scan(ctx); err != nil {
 		return nil, false, wrap("search for payments", err)
@@ -92,7 +94,7 @@ func (s *Store) FindPayments(ctx context.Context, q app.PaymentSearch) (page []a
 	return page, more, nil
 }
 
-func findPayments(sel *bun.SelectQuery, q app.PaymentSearch) *bun.SelectQuery {
+func findPayments(sel *bun.SelectQuery, q backoffice.PaymentSearch) *bun.SelectQuery {
 	sel = sel.Limit(int64(q.Limit) + 1)
 	by, index := "paid_at", "payments_paid"
 	switch {
@@ -109,7 +111,7 @@ func findPayments(sel *bun.SelectQuery, q app.PaymentSearch) *bun.SelectQuery {
 }
 
 // Payment reads what was received under a trade number. See app.SearchStore.
-func (s *Store) Payment(ctx context.Context, tradeNo string) (app.Received, error) {
+func (s *Store) Payment(ctx context.Context, tradeNo string) (payment.Received, error) {
 	var row paymentRow
 	err := s.db.NewSelect().Model(&row).Where("trade_no = ?", tradeNo).Scan(ctx)
 	return row.received(), wrap("read a payment", err)

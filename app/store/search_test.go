@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/payment"
+	"stampede/app/shop"
 	"stampede/app/store"
 )
 
@@ -14,42 +16,42 @@ import (
 func TestSearchesAlongIndexes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100, 100)
-		var all, paid, ofSale, mine []app.ID // newest first
+		var all, paid, ofSale, mine []shop.ID // newest first
 		user := nextID()
 		for i := range 9 {
-			var o app.Order
+			var o shop.Order
 			switch i % 3 {
 			case 0:
 				o = h.paid(h.sales[0], 1)
-				paid = append([]app.ID{o.ID}, paid...)
+				paid = append([]shop.ID{o.ID}, paid...)
 			default:
 				o = h.order(h.sales[i%2], 1)
 				o.User = user
 				h.insert(o)
-				mine = append([]app.ID{o.ID}, mine...)
+				mine = append([]shop.ID{o.ID}, mine...)
 			}
 			if o.Sale == h.sales[1] {
-				ofSale = append([]app.ID{o.ID}, ofSale...)
+				ofSale = append([]shop.ID{o.ID}, ofSale...)
 			}
-			all = append([]app.ID{o.ID}, all...)
+			all = append([]shop.ID{o.ID}, all...)
 		}
 		for name, c := range map[string]struct {
-			q    app.OrderSearch
-			want []app.ID
+			q    backoffice.OrderSearch
+			want []shop.ID
 		}{
-			"all":            {app.OrderSearch{}, all},
-			"state":          {app.OrderSearch{State: app.Paid}, paid},
-			"sale":           {app.OrderSearch{Sale: h.sales[1]}, ofSale},
-			"user":           {app.OrderSearch{User: user}, mine},
-			"user and state": {app.OrderSearch{User: user, State: app.Paid}, nil},
-			"sale and state": {app.OrderSearch{Sale: h.sales[1], State: app.Pending, User: user}, ofSale},
-			"one":            {app.OrderSearch{ID: all[3]}, all[3:4]},
-			"one elsewhere":  {app.OrderSearch{ID: all[3], User: nextID()}, nil},
+			"all":            {backoffice.OrderSearch{}, all},
+			"state":          {backoffice.OrderSearch{State: shop.Paid}, paid},
+			"sale":           {backoffice.OrderSearch{Sale: h.sales[1]}, ofSale},
+			"user":           {backoffice.OrderSearch{User: user}, mine},
+			"user and state": {backoffice.OrderSearch{User: user, State: shop.Paid}, nil},
+			"sale and state": {backoffice.OrderSearch{Sale: h.sales[1], State: shop.Pending, User: user}, ofSale},
+			"one":            {backoffice.OrderSearch{ID: all[3]}, all[3:4]},
+			"one elsewhere":  {backoffice.OrderSearch{ID: all[3], User: nextID()}, nil},
 		} {
-			var got []app.ID
+			var got []shop.ID
 			c.q.Limit = 2
 			for more := true; more; {
-				var page []app.Order
+				var page []shop.Order
 				var err error
 				page, more, err = h.FindOrders(h.ctx, c.q)
 				h.must(err)
@@ -69,9 +71,9 @@ func TestSearchesAlongIndexes(t *testing.T) {
 func TestSearchForUsers(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s)
-		add := func(email, name string) app.ID {
-			u := app.User{
-				ID: nextID(), Email: email, Name: name, Role: app.Shopper, Lang: "en", State: app.UserActive,
+		add := func(email, name string) shop.ID {
+			u := shop.User{
+				ID: nextID(), Email: email, Name: name, Role: shop.Shopper, Lang: "en", State: shop.UserActive,
 				CreatedAt: opens,
 			}
 			h.must(h.AddUser(h.ctx, u))
@@ -82,20 +84,20 @@ func TestSearchForUsers(t *testing.T) {
 		gone := add("ada@c.example", "Li")
 		h.must(h.Erase(h.ctx, gone, nil, opens, opens))
 		for name, c := range map[string]struct {
-			q    app.UserSearch
-			want []app.ID
+			q    backoffice.UserSearch
+			want []shop.ID
 		}{
-			"all":      {app.UserSearch{}, []app.ID{adam, ada, ada2, bob}},
-			"e-mail":   {app.UserSearch{Email: "ada"}, []app.ID{ada, ada2, adam}},
-			"whole":    {app.UserSearch{Email: "ada@b.example"}, []app.ID{ada2}},
-			"pattern":  {app.UserSearch{Email: "a%"}, nil},
-			"name":     {app.UserSearch{Name: "Li"}, []app.ID{ada2, bob}},
-			"odd name": {app.UserSearch{Name: "%"}, []app.ID{adam}},
+			"all":      {backoffice.UserSearch{}, []shop.ID{adam, ada, ada2, bob}},
+			"e-mail":   {backoffice.UserSearch{Email: "ada"}, []shop.ID{ada, ada2, adam}},
+			"whole":    {backoffice.UserSearch{Email: "ada@b.example"}, []shop.ID{ada2}},
+			"pattern":  {backoffice.UserSearch{Email: "a%"}, nil},
+			"name":     {backoffice.UserSearch{Name: "Li"}, []shop.ID{ada2, bob}},
+			"odd name": {backoffice.UserSearch{Name: "%"}, []shop.ID{adam}},
 		} {
-			var got []app.ID
+			var got []shop.ID
 			c.q.Limit = 1
 			for more := true; more; {
-				var page []app.User
+				var page []shop.User
 				var err error
 				page, more, err = h.FindUsers(h.ctx, c.q)
 				h.must(err)
@@ -114,34 +116,34 @@ func TestSearchForPayments(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
 		var taken, all []string
-		var orders []app.ID
+		var orders []shop.ID
 		for i := range 4 {
 			o := h.order(h.sales[0], 1)
 			h.insert(o)
-			trade := app.Trade{Order: o.ID, No: fmt.Sprintf("T%d", i), State: app.TradePaid, AmountFen: o.AmountFen}
+			trade := payment.Trade{Order: o.ID, No: fmt.Sprintf("T%d", i), State: payment.TradePaid, AmountFen: o.AmountFen}
 			if i == 1 {
 				trade.AmountFen++
 			}
-			_, outcome, err := h.Receive(h.ctx, trade, opens+app.Millis(i/2))
+			_, outcome, err := h.Receive(h.ctx, trade, opens+shop.Millis(i/2))
 			h.must(err)
-			if outcome == app.PaymentTaken {
+			if outcome == payment.PaymentTaken {
 				taken = append([]string{trade.No}, taken...)
 			}
 			all, orders = append([]string{trade.No}, all...), append(orders, o.ID)
 		}
 		for name, c := range map[string]struct {
-			q    app.PaymentSearch
+			q    backoffice.PaymentSearch
 			want []string
 		}{
-			"all":               {app.PaymentSearch{}, all},
-			"outcome":           {app.PaymentSearch{Outcome: app.PaymentTaken}, taken},
-			"order":             {app.PaymentSearch{Order: orders[1]}, []string{"T1"}},
-			"order and outcome": {app.PaymentSearch{Order: orders[1], Outcome: app.PaymentTaken}, nil},
+			"all":               {backoffice.PaymentSearch{}, all},
+			"outcome":           {backoffice.PaymentSearch{Outcome: payment.PaymentTaken}, taken},
+			"order":             {backoffice.PaymentSearch{Order: orders[1]}, []string{"T1"}},
+			"order and outcome": {backoffice.PaymentSearch{Order: orders[1], Outcome: payment.PaymentTaken}, nil},
 		} {
 			var got []string
 			c.q.Limit = 1
 			for more := true; more; {
-				var page []app.Received
+				var page []payment.Received
 				var err error
 				page, more, err = h.FindPayments(h.ctx, c.q)
 				h.must(err)
@@ -156,7 +158,7 @@ func TestSearchForPayments(t *testing.T) {
 		if p, err := h.Payment(h.ctx, "T2"); err != nil || p.Order != orders[2] {
 			t.Errorf("%+v, %v", p, err)
 		}
-		wantErr(t, "a trade that nobody knows", errOf(h.Payment(h.ctx, "T9")), app.ErrNoRow)
+		wantErr(t, "a trade that nobody knows", errOf(h.Payment(h.ctx, "T9")), shop.ErrNoRow)
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // Names of settings.
@@ -24,7 +24,7 @@ func setting(ctx context.Context, db bun.IDB, name string) (int64, error) {
 	var text string
 	err := db.QueryRowContext(ctx, "SELECT value FROM settings WHERE name = ?", name).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, app.ErrNoRow
+		return 0, shop.ErrNoRow
 	}
 	if err != nil {
 		return 0, err
@@ -35,7 +35,7 @@ func setting(ctx context.Context, db bun.IDB, name string) (int64, error) {
 // counted is setting for a number that is 0 before it was ever set.
 func counted(ctx context.Context, db bun.IDB, name string) (int64, error) {
 	n, err := setting(ctx, db, name)
-	if errors.Is(err, app.ErrNoRow) {
+	if errors.Is(err, shop.ErrNoRow) {
 		return 0, nil
 	}
 	return n, err

@@ -5,26 +5,28 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
-var _ app.ShipmentStore = (*Store)(nil)
+var _ backoffice.ShipmentStore = (*Store)(nil)
 
 // shipmentRow is app.Shipment as the table has it.
 type shipmentRow struct {
 	bun.BaseModel `bun:"table:shipments"`
 
-	Order     app.ID      `bun:"order_id,pk"`
-	Carrier   string      `bun:"carrier"`
-	Tracking  string      `bun:"tracking"`
-	ShippedAt app.Millis  `bun:"shipped_at"`
-	ShippedBy app.ID      `bun:"shipped_by"`
-	FinishAt  *app.Millis `bun:"finish_at"`
-	MailAt    *app.Millis `bun:"mail_at"`
+	Order     shop.ID      `bun:"order_id,pk"`
+	Carrier   string       `bun:"carrier"`
+	Tracking  string       `bun:"tracking"`
+	ShippedAt shop.Millis  `bun:"shipped_at"`
+	ShippedBy shop.ID      `bun:"shipped_by"`
+	FinishAt  *shop.Millis `bun:"finish_at"`
+	MailAt    *shop.Millis `bun:"mail_at"`
 }
 
-func (r *shipmentRow) shipment() app.Shipment {
-	return app.Shipment{
+func (r *shipmentRow) shipment() backoffice.Shipment {
+	return backoffice.Shipment{
 		Order: r.Order, Carrier: r.Carrier, Tracking: r.Tracking, ShippedAt: r.ShippedAt, ShippedBy: r.ShippedBy,
 		FinishAt: orZero(r.FinishAt),
 	}
@@ -32,9 +34,9 @@ func (r *shipmentRow) shipment() app.Shipment {
 
 // Ship makes paid orders shipped. Their rows are locked first, in the order of their ids; shipments change under these
 // locks alone. See app.ShipmentStore.
-func (s *Store) Ship(ctx context.Context, how app.Shipping, parcels []app.Parcel) ([]app.ShippedOrder, error) {
-	return inTx(ctx, s, "enter parcels", func(tx bun.Conn) ([]app.ShippedOrder, error) {
-		var rows []app.Order
+func (s *Store) Ship(ctx context.Context, how backoffice.Shipping, parcels []backoffice.Parcel) ([]backoffice.ShippedOrder, error) {
+	return inTx(ctx, s, "enter parcels", func(tx bun.Conn) ([]backoffice.ShippedOrder, error) {
+		var rows []shop.Order
 		for some := range inOrder(ordersOfParcels(parcels)) {
 			part, err := s.lockOrders(ctx, tx, some)
 			if err != nil {
@@ -46,10 +48,10 @@ func (s *Store) Ship(ctx context.Context, how app.Shipping, parcels []app.Parcel
 		if err != nil {
 			return nil, err
 		}
-		out := make([]app.ShippedOrder, len(parcels))
+		out := make([]backoffice.ShippedOrder, len(parcels))
 		for i := range parcels {
 			o, outcome := known.judge(&parcels[i], how.Replace)
-			if outcome == app.ShipDone {
+			if outcome == backoffice.ShipDone {
 				if err := s.ship(ctx, tx, o, known, how, &parcels[i]); err != nil {
 					return nil, err
 				}
@@ -65,10 +67,10 @@ func (s *Store) Ship(ctx context.Context, how app.Shipping, parcels []app.Parcel
 
 // ship flips one order, whose row is locked, and enters its parcel.
 func (s *Store) ship(
-	ctx context.Context, tx bun.Conn, o *app.Order, known *shipping, how app.Shipping, p *app.Parcel,
+	ctx context.Context, tx bun.Conn, o *shop.Order, known *shipping, how backoffice.Shipping, p *backoffice.Parcel,
 ) error {
 	o.Tracking = p.Label()
-	if err := s.flip(ctx, tx, o, app.Shipped, "tracking = ?", o.Tracking); err != nil {
+	if err := s.flip(ctx, tx, o, shop.Shipped, "tracking = ?", o.Tracking); err != nil {
 		return err
 	}
 	row := &shipmentRow{
@@ -87,7 +89,7 @@ func (s *Store) ship(
 }
 
 // LookShip says what Ship would do. See app.ShipmentStore.
-func (s *Store) LookShip(ctx context.Context, how app.Shipping, parcels []app.Parcel) ([]app.ShippedOrder, error) {
+func (s *Store) LookShip(ctx context.Context, how backoffice.Shipping, parcels []backoffice.Parcel) ([]backoffice.ShippedOrder, error) {
 	rows, err := s.OrdersByID(ctx, ordersOfParcels(parcels))
 	if err != nil {
 		return nil, err
@@ -96,46 +98,46 @@ func (s *Store) LookShip(ctx context.Context, how app.Shipping, parcels []app.Pa
 	if err != nil {
 		return nil, wrap("look at parcels", err)
 	}
-	out := make([]app.ShippedOrder, len(parcels))
+	out := make([]backoffice.ShippedOrder, len(parcels))
 	for i := range parcels {
 		o, outcome := known.judge(&parcels[i], how.Replace)
 		if out[i].Outcome = outcome; o == nil {
 			continue
 		}
-		if outcome == app.ShipDone {
+		if outcome == backoffice.ShipDone {
 			p := &parcels[i]
-			o.State, known.sent[o.ID] = app.Shipped, &app.Shipment{Carrier: p.Carrier, Tracking: p.Tracking}
+			o.State, known.sent[o.ID] = shop.Shipped, &backoffice.Shipment{Carrier: p.Carrier, Tracking: p.Tracking}
 		}
 		out[i].Order = *o
 	}
 	return out, nil
 }
 
-func ordersOfParcels(parcels []app.Parcel) []app.ID {
-	return convert(parcels, func(p *app.Parcel) app.ID { return p.Order })
+func ordersOfParcels(parcels []backoffice.Parcel) []shop.ID {
+	return convert(parcels, func(p *backoffice.Parcel) shop.ID { return p.Order })
 }
 
 // shipping is what decides on parcels: the orders, what was sent of them, and whose refund is asked for.
 type shipping struct {
-	orders map[app.ID]*app.Order
-	sent   map[app.ID]*app.Shipment
-	asked  map[app.ID]bool
+	orders map[shop.ID]*shop.Order
+	sent   map[shop.ID]*backoffice.Shipment
+	asked  map[shop.ID]bool
 }
 
-func (k *shipping) judge(p *app.Parcel, replace bool) (*app.Order, app.ShipOutcome) {
+func (k *shipping) judge(p *backoffice.Parcel, replace bool) (*shop.Order, backoffice.ShipOutcome) {
 	o := k.orders[p.Order]
 	if o == nil {
-		return nil, app.ShipNoOrder
+		return nil, backoffice.ShipNoOrder
 	}
-	return o, app.JudgeShip(o, k.sent[o.ID], k.asked[o.ID], p, replace)
+	return o, backoffice.JudgeShip(o, k.sent[o.ID], k.asked[o.ID], p, replace)
 }
 
-func shippingOf(ctx context.Context, db bun.IDB, rows []app.Order) (*shipping, error) {
-	k := &shipping{make(map[app.ID]*app.Order, len(rows)), make(map[app.ID]*app.Shipment), make(map[app.ID]bool)}
+func shippingOf(ctx context.Context, db bun.IDB, rows []shop.Order) (*shipping, error) {
+	k := &shipping{make(map[shop.ID]*shop.Order, len(rows)), make(map[shop.ID]*backoffice.Shipment), make(map[shop.ID]bool)}
 	for i := range rows {
 		k.orders[rows[i].ID] = &rows[i]
 	}
-	for some := range inOrder(convert(rows, func(o *app.Order) app.ID { return o.ID })) {
+	for some := range inOrder(convert(rows, func(o *shop.Order) shop.ID { return o.ID })) {
 		var sent []shipmentRow
 		if err := db.NewSelect().Model(&sent).Where("order_id IN (?)", bun.List(some)).Scan(ctx); err != nil {
 			return nil, err
@@ -156,14 +158,14 @@ func shippingOf(ctx context.Context, db bun.IDB, rows []app.Order) (*shipping, e
 }
 
 // refundsAsked names those of the orders whose buyers wait for an operator's word on their refund.
-func refundsAsked(ctx context.Context, db bun.IDB, orders []app.ID) (asked []app.ID, err error) {
+func refundsAsked(ctx context.Context, db bun.IDB, orders []shop.ID) (asked []shop.ID, err error) {
 	err = db.NewSelect().Model((*refundRow)(nil)).Column("order_id").Where("order_id IN (?)", bun.List(orders)).
-		Where("state = ?", app.RefundAsked).Scan(ctx, &asked)
+		Where("state = ?", payment.RefundAsked).Scan(ctx, &asked)
 	return asked, err
 }
 
 // ShipmentOf reads the parcel of an order. See app.ShipmentStore.
-func (s *Store) ShipmentOf(ctx context.Context, order app.ID) (app.Shipment, error) {
+func (s *Store) ShipmentOf(ctx context.Context, order shop.ID) (backoffice.Shipment, error) {
 	var row shipmentRow
 	err := s.db.NewSelect().Model(&row).Where("order_id = ?", order).Scan(ctx)
 	return row.shipment(), wrap("read the shipment of order "+order.String(), err)

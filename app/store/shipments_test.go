@@ -8,7 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/outbox"
+	"stampede/app/payment"
+	"stampede/app/shop"
 	"stampede/app/store"
 )
 
@@ -17,16 +20,16 @@ const (
 	finishAt  = shippedAt + 14*24*3_600_000
 )
 
-var sending = app.Shipping{By: 7, At: shippedAt, Finish: finishAt}
+var sending = backoffice.Shipping{By: 7, At: shippedAt, Finish: finishAt}
 
-func parcel(order app.ID) app.Parcel {
-	return app.Parcel{Order: order, Carrier: "顺丰速运", Tracking: "SF-" + order.String()}
+func parcel(order shop.ID) backoffice.Parcel {
+	return backoffice.Parcel{Order: order, Carrier: "顺丰速运", Tracking: "SF-" + order.String()}
 }
 
 // ship enters one parcel and answers what became of it.
-func (h *testShop) ship(how app.Shipping, p app.Parcel) app.ShippedOrder {
+func (h *testShop) ship(how backoffice.Shipping, p backoffice.Parcel) backoffice.ShippedOrder {
 	h.t.Helper()
-	all := val(h.Ship(h.ctx, how, []app.Parcel{p}))(h.t)
+	all := val(h.Ship(h.ctx, how, []backoffice.Parcel{p}))(h.t)
 	return all[0]
 }
 
@@ -36,29 +39,29 @@ func TestShipOnce(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		paid, asked, unpaid := h.paid(h.sales[0], 2), h.paid(h.sales[0], 1), h.order(h.sales[0], 1)
 		h.insert(unpaid)
-		_, err := h.AskRefund(h.ctx, app.RefundAsk{Order: asked.ID, User: asked.User, Text: "too large", At: opens + 30})
+		_, err := h.AskRefund(h.ctx, payment.RefundAsk{Order: asked.ID, User: asked.User, Text: "too large", At: opens + 30})
 		h.must(err)
 		other := parcel(paid.ID)
 		other.Tracking = "SF-other"
 		replace := sending
 		replace.Replace = true
 		for _, step := range []struct {
-			how   app.Shipping
-			p     app.Parcel
-			want  app.ShipOutcome
-			state app.OrderState
+			how   backoffice.Shipping
+			p     backoffice.Parcel
+			want  backoffice.ShipOutcome
+			state shop.OrderState
 			rev   int
 		}{
-			{sending, parcel(paid.ID), app.ShipDone, app.Shipped, 3},
-			{sending, parcel(paid.ID), app.ShipSame, app.Shipped, 3},
-			{replace, parcel(paid.ID), app.ShipSame, app.Shipped, 3},
-			{sending, other, app.ShipOther, app.Shipped, 3},
-			{replace, other, app.ShipDone, app.Shipped, 4},
-			{sending, parcel(asked.ID), app.ShipRefund, app.Paid, 3},
-			{sending, parcel(unpaid.ID), app.ShipState, app.Pending, 1},
-			{sending, parcel(nextID()), app.ShipNoOrder, "", 0},
+			{sending, parcel(paid.ID), backoffice.ShipDone, shop.Shipped, 3},
+			{sending, parcel(paid.ID), backoffice.ShipSame, shop.Shipped, 3},
+			{replace, parcel(paid.ID), backoffice.ShipSame, shop.Shipped, 3},
+			{sending, other, backoffice.ShipOther, shop.Shipped, 3},
+			{replace, other, backoffice.ShipDone, shop.Shipped, 4},
+			{sending, parcel(asked.ID), backoffice.ShipRefund, shop.Paid, 3},
+			{sending, parcel(unpaid.ID), backoffice.ShipState, shop.Pending, 1},
+			{sending, parcel(nextID()), backoffice.ShipNoOrder, "", 0},
 		} {
-			look := val(h.LookShip(h.ctx, step.how, []app.Parcel{step.p}))(h.t)
+			look := val(h.LookShip(h.ctx, step.how, []backoffice.Parcel{step.p}))(h.t)
 			got := h.ship(step.how, step.p)
 			if look[0].Outcome != step.want || got.Outcome != step.want || got.Order.State != step.state ||
 				got.Order.Rev != step.rev {
@@ -70,14 +73,14 @@ func TestShipOnce(t *testing.T) {
 			same(t, "(-answer +row)", got.Order, h.read(step.p.Order), asRow)
 		}
 		sent := val(h.ShipmentOf(h.ctx, paid.ID))(h.t)
-		want := app.Shipment{
+		want := backoffice.Shipment{
 			Order: paid.ID, Carrier: "顺丰速运", Tracking: "SF-other", ShippedAt: shippedAt, ShippedBy: 7, FinishAt: finishAt,
 		}
 		same(t, "(-want +got)", want, sent)
 		if o := h.read(paid.ID); o.Tracking != "顺丰速运 SF-other" {
 			t.Errorf("its buyer reads %q", o.Tracking)
 		}
-		wantErr(t, "a shipment of an unpaid order", errOf(h.ShipmentOf(h.ctx, unpaid.ID)), app.ErrNoRow)
+		wantErr(t, "a shipment of an unpaid order", errOf(h.ShipmentOf(h.ctx, unpaid.ID)), shop.ErrNoRow)
 		h.wantTaken(h.sales[0], 4)
 	}, 10)
 }
@@ -86,16 +89,16 @@ func TestShipOnce(t *testing.T) {
 // none of the others back.
 func TestShipManyAtOnce(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
-		var list []app.Parcel
+		var list []backoffice.Parcel
 		for range 6 {
 			list = append(list, parcel(h.paid(h.sales[0], 1).ID))
 		}
 		list = append(list, list[0], parcel(nextID()))
 		look := val(h.LookShip(h.ctx, sending, list))(h.t)
-		done := make([]map[app.ShipOutcome]int, 2)
+		done := make([]map[backoffice.ShipOutcome]int, 2)
 		var g errgroup.Group
 		for i := range done {
-			done[i] = make(map[app.ShipOutcome]int)
+			done[i] = make(map[backoffice.ShipOutcome]int)
 			g.Go(func() error {
 				all, err := h.Ship(h.ctx, sending, list)
 				for _, one := range all {
@@ -105,11 +108,11 @@ func TestShipManyAtOnce(t *testing.T) {
 			})
 		}
 		h.must(g.Wait())
-		both, same := done[0][app.ShipDone]+done[1][app.ShipDone], done[0][app.ShipSame]+done[1][app.ShipSame]
-		if both != 6 || same != 8 || done[0][app.ShipNoOrder] != 1 {
+		both, same := done[0][backoffice.ShipDone]+done[1][backoffice.ShipDone], done[0][backoffice.ShipSame]+done[1][backoffice.ShipSame]
+		if both != 6 || same != 8 || done[0][backoffice.ShipNoOrder] != 1 {
 			t.Errorf("%v", done)
 		}
-		if look[0].Outcome != app.ShipDone || look[6].Outcome != app.ShipSame || look[7].Outcome != app.ShipNoOrder {
+		if look[0].Outcome != backoffice.ShipDone || look[6].Outcome != backoffice.ShipSame || look[7].Outcome != backoffice.ShipNoOrder {
 			t.Errorf("looked at: %v", look)
 		}
 	}, 20)
@@ -122,32 +125,32 @@ func TestShippedFinishes(t *testing.T) {
 		h := newShop(t, s, 20)
 		mine, slow := h.paid(h.sales[0], 1), h.paid(h.sales[0], 1)
 		asked, refunding := h.paid(h.sales[0], 1), h.paid(h.sales[0], 1)
-		if got, _, err := h.ConfirmReceipt(h.ctx, mine.ID, mine.User); err != nil || got.State != app.Paid {
+		if got, _, err := h.ConfirmReceipt(h.ctx, mine.ID, mine.User); err != nil || got.State != shop.Paid {
 			t.Errorf("a receipt of what was not shipped: %s, %v", got.State, err)
 		}
-		for _, o := range []app.Order{mine, slow, asked, refunding} {
+		for _, o := range []shop.Order{mine, slow, asked, refunding} {
 			h.ship(sending, parcel(o.ID))
 		}
-		h.must(errOf(h.AskRefund(h.ctx, app.RefundAsk{Order: asked.ID, User: asked.User, Text: "late", At: shippedAt})))
-		h.must(errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: refunding.ID, By: 7, Yes: true, At: shippedAt})))
+		h.must(errOf(h.AskRefund(h.ctx, payment.RefundAsk{Order: asked.ID, User: asked.User, Text: "late", At: shippedAt})))
+		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: refunding.ID, By: 7, Yes: true, At: shippedAt})))
 
-		if _, _, err := h.ConfirmReceipt(h.ctx, mine.ID, slow.User); !errors.Is(err, app.ErrNoRow) {
+		if _, _, err := h.ConfirmReceipt(h.ctx, mine.ID, slow.User); !errors.Is(err, shop.ErrNoRow) {
 			t.Errorf("a receipt by somebody else: %v", err)
 		}
 		o, waits, err := h.ConfirmReceipt(h.ctx, asked.ID, asked.User)
-		if err != nil || !waits || o.State != app.Shipped {
+		if err != nil || !waits || o.State != shop.Shipped {
 			t.Errorf("a receipt of what is to be refunded: %s, %v", o.State, err)
 		}
 		for range 2 {
 			got, waits, err := h.ConfirmReceipt(h.ctx, mine.ID, mine.User)
-			if err != nil || waits || got.State != app.Finished || got.Rev != 4 {
+			if err != nil || waits || got.State != shop.Finished || got.Rev != 4 {
 				t.Errorf("a receipt: %+v, %v", got, err)
 			}
 		}
 
 		later := finishAt.Add(24 * time.Hour)
 		for _, step := range []struct {
-			now            app.Millis
+			now            shop.Millis
 			looked, finish int
 		}{{finishAt - 1, 0, 0}, {finishAt, 3, 1}, {finishAt, 0, 0}, {later, 1, 0}} {
 			rows, looked, err := h.FinishShipped(h.ctx, step.now, later, 100)
@@ -156,12 +159,12 @@ func TestShippedFinishes(t *testing.T) {
 				t.Errorf("%+v: looked at %d, finished %d", step, looked, len(rows))
 			}
 			for _, o := range rows {
-				if diff := cmp.Diff(o, h.read(o.ID), asRow); diff != "" || o.ID != slow.ID || o.State != app.Finished {
+				if diff := cmp.Diff(o, h.read(o.ID), asRow); diff != "" || o.ID != slow.ID || o.State != shop.Finished {
 					t.Errorf("(-answer +row):\n%s", diff)
 				}
 			}
 		}
-		for id, state := range map[app.ID]app.OrderState{asked.ID: app.Shipped, refunding.ID: app.Refunding} {
+		for id, state := range map[shop.ID]shop.OrderState{asked.ID: shop.Shipped, refunding.ID: shop.Refunding} {
 			if o := h.read(id); o.State != state {
 				t.Errorf("%s, want %s", o.State, state)
 			}
@@ -176,14 +179,14 @@ func TestLettersAboutParcels(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 1)
 		h.ship(sending, parcel(o.ID))
-		claim := func(at app.Millis) []app.Shipment {
+		claim := func(at shop.Millis) []backoffice.Shipment {
 			t.Helper()
 			due := val(h.ClaimShipped(h.ctx, at, 10))(h.t)
 			return due
 		}
 		first := claim(shippedAt)
-		if len(first) != 1 || len(claim(shippedAt)) != 0 || len(claim(shippedAt.Add(app.OutboxLease))) != 1 {
-			t.Fatalf("claimed %v; a claim lasts %s", first, app.OutboxLease)
+		if len(first) != 1 || len(claim(shippedAt)) != 0 || len(claim(shippedAt.Add(outbox.OutboxLease))) != 1 {
+			t.Fatalf("claimed %v; a claim lasts %s", first, outbox.OutboxLease)
 		}
 		replace, other := sending, parcel(o.ID)
 		replace.Replace, replace.At, other.Tracking = true, shippedAt+5, "SF-other"

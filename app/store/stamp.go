@@ -5,7 +5,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // unstamped is said by every change of a row that makes no new state of it: what its buyer sees is as old as before.
@@ -13,10 +13,10 @@ const unstamped = "changed_at = changed_at"
 
 // Restamp makes the changes of rows as new as now. Rows are locked first, so that no stamp is older than that of a
 // change which was waited for. See app.OrderStore.
-func (s *Store) Restamp(ctx context.Context, ids []app.ID) ([]app.Order, error) {
-	out := make([]app.Order, 0, len(ids))
+func (s *Store) Restamp(ctx context.Context, ids []shop.ID) ([]shop.Order, error) {
+	out := make([]shop.Order, 0, len(ids))
 	for some := range inOrder(ids) {
-		rows, err := inTx(ctx, s, "stamp orders anew", func(tx bun.Conn) ([]app.Order, error) {
+		rows, err := inTx(ctx, s, "stamp orders anew", func(tx bun.Conn) ([]shop.Order, error) {
 			rows, err := s.lockOrders(ctx, tx, some)
 			if err != nil || len(rows) == 0 {
 				return nil, err
@@ -36,7 +36,7 @@ func (s *Store) Restamp(ctx context.Context, ids []app.ID) ([]app.Order, error) 
 }
 
 // RestampSince does that for those that were stamped at the instant or later. See app.OrderStore.
-func (s *Store) RestampSince(ctx context.Context, ids []app.ID, since app.Millis) error {
+func (s *Store) RestampSince(ctx context.Context, ids []shop.ID, since shop.Millis) error {
 	for some := range inOrder(ids) {
 		_, err := s.run(ctx, "stamp young orders anew",
 			"UPDATE orders SET "+s.d.stamp+" WHERE id IN (?) AND "+s.d.changed+" >= ?", bun.List(some), since)

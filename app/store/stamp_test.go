@@ -6,15 +6,15 @@ import (
 
 	"github.com/uptrace/bun/dialect"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/store"
 )
 
 // longAgo is before every stamp of a test, and later than SQLite's 0.
-const longAgo app.Millis = 1_600_000_000_000
+const longAgo shop.Millis = 1_600_000_000_000
 
 // stamp sets when a row was changed last.
-func (h *testShop) stamp(order app.ID, at app.Millis) { h.stampWhere("id = ?", "?", at, order) }
+func (h *testShop) stamp(order shop.ID, at shop.Millis) { h.stampWhere("id = ?", "?", at, order) }
 
 // stampWhere sets that for all rows of which the condition holds; the instant is an expression, and its argument the
 // first.
@@ -27,14 +27,14 @@ func (h *testShop) stampWhere(condition, instant string, args ...any) {
 }
 
 // changed reads the user's orders that were stamped at the instant or later.
-func (h *testShop) changed(user app.ID, since app.Millis) []app.Order {
+func (h *testShop) changed(user shop.ID, since shop.Millis) []shop.Order {
 	h.t.Helper()
-	got, _, err := h.Changed(h.ctx, []app.ChangesQuery{{User: user, Since: since}}, 100)
+	got, _, err := h.Changed(h.ctx, []shop.ChangesQuery{{User: user, Since: since}}, 100)
 	h.must(err)
 	return got[0].Orders
 }
 
-func (h *testShop) clock() app.Instant {
+func (h *testShop) clock() shop.Instant {
 	h.t.Helper()
 	now := val(h.Clock(h.ctx))(h.t)
 	return now
@@ -63,17 +63,17 @@ func TestRestamp(t *testing.T) {
 				t.Fatalf("order %s is not stamped", got[i].ID)
 			}
 		}
-		if got[7].State != app.Cancelled || got[7].Rev != 2 {
+		if got[7].State != shop.Cancelled || got[7].Rev != 2 {
 			t.Errorf("answered as it was: %s, rev %d", got[7].State, got[7].Rev)
 		}
-		queries := []app.ChangesQuery{since(many[0].User, before), since(untouched.User, longAgo+1)}
+		queries := []shop.ChangesQuery{since(many[0].User, before), since(untouched.User, longAgo+1)}
 		all, _, err := h.Changed(h.ctx, queries, len(many))
 		h.must(err)
 		if len(all[0].Orders) != len(many) || all[0].More || len(all[1].Orders) != 0 {
 			t.Errorf("%d rows were stamped, want %d; %d of another buyer", len(all[0].Orders), len(many),
 				len(all[1].Orders))
 		}
-		if got, err := h.Restamp(h.ctx, []app.ID{4242}); err != nil || len(got) != 0 {
+		if got, err := h.Restamp(h.ctx, []shop.ID{4242}); err != nil || len(got) != 0 {
 			t.Errorf("nothing is there: %v, %v", got, err)
 		}
 		if got, err := h.Restamp(h.ctx, nil); err != nil || len(got) != 0 {
@@ -91,7 +91,7 @@ func TestRestampSince(t *testing.T) {
 		}
 		h.insert(rows...)
 		for i := range rows {
-			h.stamp(rows[i].ID, longAgo+app.Millis(i))
+			h.stamp(rows[i].ID, longAgo+shop.Millis(i))
 		}
 		before := h.clock().At
 		h.must(h.RestampSince(h.ctx, append(ids(rows), 4242), longAgo+1))
@@ -101,7 +101,7 @@ func TestRestampSince(t *testing.T) {
 		if got := h.changed(rows[0].User, longAgo); len(got) != 3 {
 			t.Errorf("%d rows, want 3", len(got))
 		}
-		if row := h.read(rows[1].ID); row.Rev != 1 || row.State != app.Pending {
+		if row := h.read(rows[1].ID); row.Rev != 1 || row.State != shop.Pending {
 			t.Errorf("%s at rev %d", row.State, row.Rev)
 		}
 		h.must(h.RestampSince(h.ctx, nil, 0))

@@ -7,26 +7,28 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/payment"
+	"stampede/app/shop"
 	"stampede/app/store"
 )
 
 // stampCase is a call of a method that answers orders, and whether it makes a new state of the order given.
 type stampCase struct {
 	method, name string
-	prepare      func(h *testShop) app.Order
-	do           func(h *testShop, o app.Order) ([]app.Order, error)
+	prepare      func(h *testShop) shop.Order
+	do           func(h *testShop, o shop.Order) ([]shop.Order, error)
 	stamps       bool
 }
 
-func one(o app.Order, err error) ([]app.Order, error) { return []app.Order{o}, err }
+func one(o shop.Order, err error) ([]shop.Order, error) { return []shop.Order{o}, err }
 
-func inserted(h *testShop, rows ...app.Order) ([]app.Order, error) {
+func inserted(h *testShop, rows ...shop.Order) ([]shop.Order, error) {
 	return ordersOf(h.Insert(h.ctx, h.epoch, rows))
 }
 
-func ordersOf(got []app.Inserted, err error) ([]app.Order, error) {
-	out := make([]app.Order, len(got))
+func ordersOf(got []shop.Inserted, err error) ([]shop.Order, error) {
+	out := make([]shop.Order, len(got))
 	for i := range got {
 		out[i] = got[i].Order
 	}
@@ -34,140 +36,140 @@ func ordersOf(got []app.Inserted, err error) ([]app.Order, error) {
 }
 
 // The states that the calls begin with.
-func isNew(h *testShop) app.Order { return h.order(h.sales[0], 1) }
+func isNew(h *testShop) shop.Order { return h.order(h.sales[0], 1) }
 
-func isPending(h *testShop) app.Order {
+func isPending(h *testShop) shop.Order {
 	o := isNew(h)
 	h.insert(o)
 	return h.read(o.ID)
 }
 
-func isOpened(h *testShop) app.Order { return h.opened(h.sales[0], 1) }
+func isOpened(h *testShop) shop.Order { return h.opened(h.sales[0], 1) }
 
-func isExpired(h *testShop) app.Order {
+func isExpired(h *testShop) shop.Order {
 	o := isPending(h)
-	h.must(errOf(h.Expire(h.ctx, []app.ID{o.ID}, payBy)))
+	h.must(errOf(h.Expire(h.ctx, []shop.ID{o.ID}, payBy)))
 	return h.read(o.ID)
 }
 
-func isClaimed(h *testShop) app.Order {
+func isClaimed(h *testShop) shop.Order {
 	o := isNew(h)
-	o.State, o.Reason, o.PayBy = app.Refused, app.ReasonDead, 0
+	o.State, o.Reason, o.PayBy = shop.Refused, shop.ReasonDead, 0
 	h.insert(o)
-	claimed := val(h.ClaimHold(h.ctx, o.ID, app.Refused))(h.t)
+	claimed := val(h.ClaimHold(h.ctx, o.ID, shop.Refused))(h.t)
 	return claimed
 }
 
-func isLate(h *testShop) app.Order {
+func isLate(h *testShop) shop.Order {
 	o := isExpired(h)
-	h.wantReceived(tradeOf(o), app.PaymentLate, app.Expired)
-	claimed := val(h.ClaimHold(h.ctx, o.ID, app.Expired))(h.t)
+	h.wantReceived(tradeOf(o), payment.PaymentLate, shop.Expired)
+	claimed := val(h.ClaimHold(h.ctx, o.ID, shop.Expired))(h.t)
 	return claimed
 }
 
-func isPaid(h *testShop) app.Order {
+func isPaid(h *testShop) shop.Order {
 	o := isOpened(h)
-	return h.wantReceived(tradeOf(o), app.PaymentTaken, app.Paid)
+	return h.wantReceived(tradeOf(o), payment.PaymentTaken, shop.Paid)
 }
 
-func isAsked(h *testShop) app.Order {
+func isAsked(h *testShop) shop.Order {
 	o := isPaid(h)
-	h.must(errOf(h.AskRefund(h.ctx, app.RefundAsk{Order: o.ID, User: o.User, At: opens})))
+	h.must(errOf(h.AskRefund(h.ctx, payment.RefundAsk{Order: o.ID, User: o.User, At: opens})))
 	return h.read(o.ID)
 }
 
-func isDeclined(h *testShop) app.Order {
+func isDeclined(h *testShop) shop.Order {
 	o := isAsked(h)
-	h.must(errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, At: opens})))
+	h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, At: opens})))
 	return h.read(o.ID)
 }
 
-func isRefunding(h *testShop) app.Order {
+func isRefunding(h *testShop) shop.Order {
 	o := isPaid(h)
 	h.must(errOf(begin(h, o)))
 	return h.read(o.ID)
 }
 
-func isRefunded(h *testShop) app.Order {
+func isRefunded(h *testShop) shop.Order {
 	o := isRefunding(h)
 	h.must(errOf(h.FinishRefund(h.ctx, o.ID, opens)))
 	return h.read(o.ID)
 }
 
 // The calls that several cases make.
-func expire(h *testShop, o app.Order) ([]app.Order, error) {
-	return h.Expire(h.ctx, []app.ID{o.ID}, payBy)
+func expire(h *testShop, o shop.Order) ([]shop.Order, error) {
+	return h.Expire(h.ctx, []shop.ID{o.ID}, payBy)
 }
 
-func cancel(h *testShop, o app.Order) ([]app.Order, error) {
+func cancel(h *testShop, o shop.Order) ([]shop.Order, error) {
 	return one(h.Cancel(h.ctx, o.ID, o.User, payBy))
 }
 
-func openTrade(h *testShop, o app.Order) ([]app.Order, error) {
+func openTrade(h *testShop, o shop.Order) ([]shop.Order, error) {
 	return one(h.OpenTrade(h.ctx, o.ID, o.User, opens+3, margin))
 }
 
-func endTraded(h *testShop, o app.Order) ([]app.Order, error) {
-	return h.EndTraded(h.ctx, []app.ID{o.ID}, app.Expired, payBy)
+func endTraded(h *testShop, o shop.Order) ([]shop.Order, error) {
+	return h.EndTraded(h.ctx, []shop.ID{o.ID}, shop.Expired, payBy)
 }
 
-func receive(h *testShop, o app.Order) ([]app.Order, error) {
+func receive(h *testShop, o shop.Order) ([]shop.Order, error) {
 	got, _, err := h.Receive(h.ctx, tradeOf(o), opens+10)
 	return one(got, err)
 }
 
-func begin(h *testShop, o app.Order) ([]app.Order, error) {
-	from := []app.OrderState{app.Paid}
-	return one(h.BeginRefund(h.ctx, o.ID, from, app.RefundNumber(o.ID), app.ReasonRefundShop, opens+20))
+func begin(h *testShop, o shop.Order) ([]shop.Order, error) {
+	from := []shop.OrderState{shop.Paid}
+	return one(h.BeginRefund(h.ctx, o.ID, from, payment.RefundNumber(o.ID), payment.ReasonRefundShop, opens+20))
 }
 
-func ask(h *testShop, o app.Order) ([]app.Order, error) {
-	return one(h.AskRefund(h.ctx, app.RefundAsk{Order: o.ID, User: o.User, Text: "too large", At: opens + 30}))
+func ask(h *testShop, o shop.Order) ([]shop.Order, error) {
+	return one(h.AskRefund(h.ctx, payment.RefundAsk{Order: o.ID, User: o.User, Text: "too large", At: opens + 30}))
 }
 
-func decide(yes bool) func(h *testShop, o app.Order) ([]app.Order, error) {
-	return func(h *testShop, o app.Order) ([]app.Order, error) {
-		return one(h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, Yes: yes, At: opens + 40}))
+func decide(yes bool) func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	return func(h *testShop, o shop.Order) ([]shop.Order, error) {
+		return one(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Yes: yes, At: opens + 40}))
 	}
 }
 
-func finish(h *testShop, o app.Order) ([]app.Order, error) {
+func finish(h *testShop, o shop.Order) ([]shop.Order, error) {
 	return one(h.FinishRefund(h.ctx, o.ID, opens+50))
 }
 
-func insert(h *testShop, o app.Order) ([]app.Order, error) { return inserted(h, o) }
+func insert(h *testShop, o shop.Order) ([]shop.Order, error) { return inserted(h, o) }
 
 var stampCases = []stampCase{
-	{"InsertLost", "a new row", isNew, func(h *testShop, o app.Order) ([]app.Order, error) {
-		return ordersOf(h.InsertLost(h.ctx, h.epoch, []app.Order{o}, nil))
+	{"InsertLost", "a new row", isNew, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+		return ordersOf(h.InsertLost(h.ctx, h.epoch, []shop.Order{o}, nil))
 	}, true},
-	{"EndLost", "a pending order", isPending, func(h *testShop, o app.Order) ([]app.Order, error) {
-		return h.EndLost(h.ctx, []app.ID{o.ID}, o.CreatedAt)
+	{"EndLost", "a pending order", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+		return h.EndLost(h.ctx, []shop.ID{o.ID}, o.CreatedAt)
 	}, true},
 	{"Insert", "a new row", isNew, insert, true},
-	{"Insert", "the same one twice in a call", isNew, func(h *testShop, o app.Order) ([]app.Order, error) {
+	{"Insert", "the same one twice in a call", isNew, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return inserted(h, o, o)
 	}, true},
-	{"Insert", "one that the guard refuses", isNew, func(h *testShop, o app.Order) ([]app.Order, error) {
+	{"Insert", "one that the guard refuses", isNew, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		o.Qty = 1_000_000
 		return inserted(h, o)
 	}, true},
-	{"Insert", "one of an unknown sale", isNew, func(h *testShop, o app.Order) ([]app.Order, error) {
+	{"Insert", "one of an unknown sale", isNew, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		o.Sale = 999
 		return inserted(h, o)
 	}, true},
-	{"Insert", "one whose key is used", isNew, func(h *testShop, o app.Order) ([]app.Order, error) {
+	{"Insert", "one whose key is used", isNew, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		first := isNew(h)
 		first.User, first.Key = o.User, o.Key
 		h.insert(first)
 		return inserted(h, o)
 	}, true},
-	{"Insert", "a new row among others that exist", isNew, func(h *testShop, o app.Order) ([]app.Order, error) {
+	{"Insert", "a new row among others that exist", isNew, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		got, err := inserted(h, isPending(h), o)
 		return got[1:], err
 	}, true},
 	{"Insert", "a row that exists", isPending, insert, false},
-	{"Insert", "a row that exists, among new ones", isPending, func(h *testShop, o app.Order) ([]app.Order, error) {
+	{"Insert", "a row that exists, among new ones", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		got, err := inserted(h, isNew(h), o)
 		return got[1:], err
 	}, false},
@@ -176,20 +178,20 @@ var stampCases = []stampCase{
 	{"Expire", "what is due", isPending, expire, true},
 	{"Expire", "what has expired", isExpired, expire, false},
 	{"Expire", "what has a trade", isOpened, expire, false},
-	{"Expire", "what is not due", isPending, func(h *testShop, o app.Order) ([]app.Order, error) {
-		return h.Expire(h.ctx, []app.ID{o.ID}, payBy-1)
+	{"Expire", "what is not due", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+		return h.Expire(h.ctx, []shop.ID{o.ID}, payBy-1)
 	}, false},
 	{"Cancel", "a pending one", isPending, cancel, true},
 	{"Cancel", "one that has ended", isExpired, cancel, false},
 	{"Cancel", "one that has a trade", isOpened, cancel, false},
-	{"ClaimHold", "a pending one", isPending, func(h *testShop, o app.Order) ([]app.Order, error) {
-		return one(h.ClaimHold(h.ctx, o.ID, app.Pending))
+	{"ClaimHold", "a pending one", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+		return one(h.ClaimHold(h.ctx, o.ID, shop.Pending))
 	}, false},
-	{"Revive", "a refused one", isClaimed, func(h *testShop, o app.Order) ([]app.Order, error) {
+	{"Revive", "a refused one", isClaimed, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return one(h.Revive(h.ctx, o, h.epoch, payBy))
 	}, true},
-	{"Restamp", "a pending one", isPending, func(h *testShop, o app.Order) ([]app.Order, error) {
-		return h.Restamp(h.ctx, []app.ID{o.ID})
+	{"Restamp", "a pending one", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+		return h.Restamp(h.ctx, []shop.ID{o.ID})
 	}, true},
 
 	{"OpenTrade", "of a pending one", isPending, openTrade, false},
@@ -199,11 +201,11 @@ var stampCases = []stampCase{
 	{"Receive", "for a pending one", isOpened, receive, true},
 	{"Receive", "again", isPaid, receive, false},
 	{"Receive", "late", isExpired, receive, false},
-	{"Receive", "a wrong amount", isOpened, func(h *testShop, o app.Order) ([]app.Order, error) {
+	{"Receive", "a wrong amount", isOpened, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		o.AmountFen++
 		return receive(h, o)
 	}, false},
-	{"ReviveLate", "one that had ended", isLate, func(h *testShop, o app.Order) ([]app.Order, error) {
+	{"ReviveLate", "one that had ended", isLate, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return one(h.ReviveLate(h.ctx, o, h.epoch, payBy+9))
 	}, true},
 
@@ -221,62 +223,62 @@ var stampCases = []stampCase{
 
 	{"ConfirmReceipt", "of a shipped one", isShipped, confirm, true},
 	{"ConfirmReceipt", "again", isReceived, confirm, false},
-	{"FinishShipped", "what is due", isShipped, func(h *testShop, o app.Order) ([]app.Order, error) {
+	{"FinishShipped", "what is due", isShipped, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		got, _, err := h.FinishShipped(h.ctx, finishAt, finishAt+1, 1000)
 		return only(o, got), err
 	}, true},
 
-	{"Order", "marked as told", isExpired, func(h *testShop, o app.Order) ([]app.Order, error) {
-		h.must(h.MarkTold(h.ctx, []*app.Order{&o}))
+	{"Order", "marked as told", isExpired, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+		h.must(h.MarkTold(h.ctx, []*shop.Order{&o}))
 		return one(h.Order(h.ctx, o.ID))
 	}, false},
-	{"Order", "read", isPending, func(h *testShop, o app.Order) ([]app.Order, error) {
+	{"Order", "read", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return one(h.Order(h.ctx, o.ID))
 	}, false},
-	{"OrdersByID", "read", isPending, func(h *testShop, o app.Order) ([]app.Order, error) {
-		return h.OrdersByID(h.ctx, []app.ID{o.ID})
+	{"OrdersByID", "read", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+		return h.OrdersByID(h.ctx, []shop.ID{o.ID})
 	}, false},
-	{"OrdersOf", "read", isPending, func(h *testShop, o app.Order) ([]app.Order, error) {
-		got, _, err := h.OrdersOf(h.ctx, app.OrdersQuery{User: o.User, Limit: 1})
+	{"OrdersOf", "read", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+		got, _, err := h.OrdersOf(h.ctx, shop.OrdersQuery{User: o.User, Limit: 1})
 		return got, err
 	}, false},
-	{"FindOrders", "read", isPending, func(h *testShop, o app.Order) ([]app.Order, error) {
-		got, _, err := h.FindOrders(h.ctx, app.OrderSearch{ID: o.ID, State: app.Pending, Limit: 1})
+	{"FindOrders", "read", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+		got, _, err := h.FindOrders(h.ctx, backoffice.OrderSearch{ID: o.ID, State: shop.Pending, Limit: 1})
 		return got, err
 	}, false},
-	{"OrdersOfSale", "read", isPending, func(h *testShop, o app.Order) ([]app.Order, error) {
+	{"OrdersOfSale", "read", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return h.OrdersOfSale(h.ctx, o.Sale, o.ID-1, 1)
 	}, false},
-	{"Untold", "read", isExpired, func(h *testShop, o app.Order) ([]app.Order, error) {
-		got, err := h.Untold(h.ctx, app.MillisOf(time.Now()).Add(time.Hour), 1000)
+	{"Untold", "read", isExpired, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+		got, err := h.Untold(h.ctx, shop.MillisOf(time.Now()).Add(time.Hour), 1000)
 		return only(o, got), err
 	}, false},
-	{"Overdue", "read", isPending, func(h *testShop, o app.Order) ([]app.Order, error) {
+	{"Overdue", "read", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		got, err := h.Overdue(h.ctx, payBy+1, 1000)
 		return only(o, got), err
 	}, false},
-	{"Changed", "read", isPending, func(h *testShop, o app.Order) ([]app.Order, error) {
-		got, _, err := h.Changed(h.ctx, []app.ChangesQuery{{User: o.User}}, 10)
+	{"Changed", "read", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+		got, _, err := h.Changed(h.ctx, []shop.ChangesQuery{{User: o.User}}, 10)
 		return got[0].Orders, err
 	}, false},
 }
 
-func isShipped(h *testShop) app.Order {
+func isShipped(h *testShop) shop.Order {
 	return h.ship(sending, parcel(isPaid(h).ID)).Order
 }
 
-func isReceived(h *testShop) app.Order {
+func isReceived(h *testShop) shop.Order {
 	got := val(confirm(h, isShipped(h)))(h.t)
 	return got[0]
 }
 
-func confirm(h *testShop, o app.Order) ([]app.Order, error) {
+func confirm(h *testShop, o shop.Order) ([]shop.Order, error) {
 	got, _, err := h.ConfirmReceipt(h.ctx, o.ID, o.User)
-	return []app.Order{got}, err
+	return []shop.Order{got}, err
 }
 
-func only(o app.Order, all []app.Order) []app.Order {
-	return slices.DeleteFunc(all, func(other app.Order) bool { return other.ID != o.ID })
+func only(o shop.Order, all []shop.Order) []shop.Order {
+	return slices.DeleteFunc(all, func(other shop.Order) bool { return other.ID != o.ID })
 }
 
 // F1, F2: exactly a new state of a row stamps it, besides Restamp, and exactly the call that has stamped a row says
@@ -319,9 +321,9 @@ func TestStampedKnowsAllMethods(t *testing.T) {
 		known[c.method] = true
 	}
 	answers := map[reflect.Type]bool{
-		reflect.TypeFor[app.Order](): true, reflect.TypeFor[[]app.Order](): true,
-		reflect.TypeFor[[]app.Inserted](): true,
-		reflect.TypeFor[[]app.Changes]():  true,
+		reflect.TypeFor[shop.Order](): true, reflect.TypeFor[[]shop.Order](): true,
+		reflect.TypeFor[[]shop.Inserted](): true,
+		reflect.TypeFor[[]shop.Changes]():  true,
 	}
 	all := make(map[string]bool)
 	for m := range reflect.TypeFor[*store.Store]().Methods() {

@@ -6,24 +6,24 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // stockRow is app.StockAct as the table has it.
 type stockRow struct {
 	bun.BaseModel `bun:"table:stock_operations"`
 
-	ID        int64          `bun:"id,pk"`
-	Sale      app.ID         `bun:"sale_id"`
-	Units     int64          `bun:"units"`
-	Taken     int64          `bun:"taken"`
-	State     app.StockState `bun:"state"`
-	CreatedAt app.Millis     `bun:"created_at"`
-	SettledAt app.Millis     `bun:"settled_at"`
+	ID        int64           `bun:"id,pk"`
+	Sale      shop.ID         `bun:"sale_id"`
+	Units     int64           `bun:"units"`
+	Taken     int64           `bun:"taken"`
+	State     shop.StockState `bun:"state"`
+	CreatedAt shop.Millis     `bun:"created_at"`
+	SettledAt shop.Millis     `bun:"settled_at"`
 }
 
-func (r *stockRow) act() app.StockAct {
-	return app.StockAct{ID: r.ID, Sale: r.Sale, Units: r.Units, Taken: r.Taken, State: r.State, At: r.CreatedAt}
+func (r *stockRow) act() shop.StockAct {
+	return shop.StockAct{ID: r.ID, Sale: r.Sale, Units: r.Units, Taken: r.Taken, State: r.State, At: r.CreatedAt}
 }
 
 // mostStockActs bounds what Redis keeps with a sale.
@@ -34,62 +34,62 @@ const actsPerGeneration = 1_000_000
 
 // AskStock enters a withdrawal. The raised version keeps callers serial: numbers are given out in order. See
 // app.SaleEditor.
-func (s *Store) AskStock(ctx context.Context, sale app.ID, units int64) (app.StockAct, error) {
-	return inTx(ctx, s, "ask for units of sale "+sale.String(), func(tx bun.Conn) (app.StockAct, error) {
+func (s *Store) AskStock(ctx context.Context, sale shop.ID, units int64) (shop.StockAct, error) {
+	return inTx(ctx, s, "ask for units of sale "+sale.String(), func(tx bun.Conn) (shop.StockAct, error) {
 		if err := s.raise(ctx, tx, settingVersion); err != nil {
-			return app.StockAct{}, err
+			return shop.StockAct{}, err
 		}
 		n, err := tx.NewSelect().Model((*stockRow)(nil)).Where("sale_id = ?", sale).Count(ctx)
 		if err != nil {
-			return app.StockAct{}, err
+			return shop.StockAct{}, err
 		}
 		if n >= mostStockActs {
-			return app.StockAct{}, app.Fail(app.LimitReached,
+			return shop.StockAct{}, shop.Fail(shop.LimitReached,
 				fmt.Sprintf("units were withdrawn from this sale %d times, which is the most there can be", n))
 		}
-		row := stockRow{Sale: sale, Units: units, State: app.StockPending}
+		row := stockRow{Sale: sale, Units: units, State: shop.StockPending}
 		// Redis keeps what it decided by the number, also of a withdrawal that the database has lost.
 		err = tx.QueryRowContext(ctx, "SELECT "+s.d.greatest+"(COALESCE(MAX(id), 0), ?) + 1, "+s.d.now+
 			" FROM stock_operations", s.fence.generation()*actsPerGeneration).
 			Scan(&row.ID, &row.CreatedAt)
 		if err != nil {
-			return app.StockAct{}, err
+			return shop.StockAct{}, err
 		}
 		return row.act(), insert(ctx, tx, &row)
 	})
 }
 
 // StockAct reads one. See app.SaleEditor.
-func (s *Store) StockAct(ctx context.Context, id int64) (app.StockAct, error) {
+func (s *Store) StockAct(ctx context.Context, id int64) (shop.StockAct, error) {
 	var row stockRow
 	err := s.db.NewSelect().Model(&row).Where("id = ?", id).Scan(ctx)
 	return row.act(), wrap(fmt.Sprintf("read withdrawal %d", id), err)
 }
 
 // PendingStock lists what is not settled. See app.SaleEditor.
-func (s *Store) PendingStock(ctx context.Context, limit int) ([]app.StockAct, error) {
+func (s *Store) PendingStock(ctx context.Context, limit int) ([]shop.StockAct, error) {
 	var rows []stockRow
-	err := s.db.NewSelect().Model(&rows).Where("state = ?", app.StockPending).Order("id").Limit(int64(limit)).Scan(ctx)
+	err := s.db.NewSelect().Model(&rows).Where("state = ?", shop.StockPending).Order("id").Limit(int64(limit)).Scan(ctx)
 	return convert(rows, (*stockRow).act), wrap("read pending withdrawals", err)
 }
 
 // StockActs lists all of a sale that are settled. See app.SaleStore.
-func (s *Store) StockActs(ctx context.Context, sale app.ID) ([]app.StockAct, error) {
+func (s *Store) StockActs(ctx context.Context, sale shop.ID) ([]shop.StockAct, error) {
 	var rows []stockRow
-	err := s.db.NewSelect().Model(&rows).Where("sale_id = ? AND state <> ?", sale, app.StockPending).Order("id").Scan(ctx)
+	err := s.db.NewSelect().Model(&rows).Where("sale_id = ? AND state <> ?", sale, shop.StockPending).Order("id").Scan(ctx)
 	return convert(rows, (*stockRow).act), wrap("read the withdrawals of sale "+sale.String(), err)
 }
 
 // SettleStock counts what Redis has taken. The statement on the sale requires the epoch: a recovery that has begun has
 // raised it, and reads the sale afterwards (I8). See app.SaleEditor.
-func (s *Store) SettleStock(ctx context.Context, id, taken, epoch int64) (app.StockAct, error) {
-	return inTx(ctx, s, fmt.Sprintf("settle withdrawal %d", id), func(tx bun.Conn) (app.StockAct, error) {
+func (s *Store) SettleStock(ctx context.Context, id, taken, epoch int64) (shop.StockAct, error) {
+	return inTx(ctx, s, fmt.Sprintf("settle withdrawal %d", id), func(tx bun.Conn) (shop.StockAct, error) {
 		row, err := s.lockStock(ctx, tx, id)
-		if err != nil || row.State != app.StockPending {
+		if err != nil || row.State != shop.StockPending {
 			return row.act(), err
 		}
 		if taken < 0 || taken > row.Units {
-			return row.act(), fmt.Errorf("%w: %d of %d units were taken", app.ErrPermanent, taken, row.Units)
+			return row.act(), fmt.Errorf("%w: %d of %d units were taken", shop.ErrPermanent, taken, row.Units)
 		}
 		matched, err := exec(ctx, tx, "UPDATE sales SET withdrawn = withdrawn + ? WHERE id = ? AND epoch = ?"+
 			" AND taken + withdrawn + ? <= initial + added", taken, row.Sale, epoch, taken)
@@ -99,31 +99,31 @@ func (s *Store) SettleStock(ctx context.Context, id, taken, epoch int64) (app.St
 		if matched == 0 {
 			return row.act(), unsettledBecause(ctx, tx, row.Sale, epoch)
 		}
-		row.State, row.Taken = app.StockDone, taken
+		row.State, row.Taken = shop.StockDone, taken
 		if taken == 0 {
-			row.State = app.StockRefused
+			row.State = shop.StockRefused
 		}
 		return row.act(), s.endStock(ctx, tx, &row)
 	})
 }
 
 // unsettledBecause says why the sale did not take a withdrawal.
-func unsettledBecause(ctx context.Context, tx bun.Conn, sale app.ID, epoch int64) error {
+func unsettledBecause(ctx context.Context, tx bun.Conn, sale shop.ID, epoch int64) error {
 	var now int64
 	if err := tx.QueryRowContext(ctx, "SELECT epoch FROM sales WHERE id = ?", sale).Scan(&now); err != nil {
 		return err
 	}
 	if now != epoch {
-		return fmt.Errorf("%w: sale %s is at epoch %d, not %d", app.ErrStaleEpoch, sale, now, epoch)
+		return fmt.Errorf("%w: sale %s is at epoch %d, not %d", shop.ErrStaleEpoch, sale, now, epoch)
 	}
-	return fmt.Errorf("%w: the database has fewer units of sale %s free than Redis took", app.ErrPermanent, sale)
+	return fmt.Errorf("%w: the database has fewer units of sale %s free than Redis took", shop.ErrPermanent, sale)
 }
 
 // RefuseStock ends a withdrawal of which Redis will never decide: the sale has left it for good. See app.SaleEditor.
-func (s *Store) RefuseStock(ctx context.Context, id int64) (app.StockAct, error) {
-	return inTx(ctx, s, fmt.Sprintf("refuse withdrawal %d", id), func(tx bun.Conn) (app.StockAct, error) {
+func (s *Store) RefuseStock(ctx context.Context, id int64) (shop.StockAct, error) {
+	return inTx(ctx, s, fmt.Sprintf("refuse withdrawal %d", id), func(tx bun.Conn) (shop.StockAct, error) {
 		row, err := s.lockStock(ctx, tx, id)
-		if err != nil || row.State != app.StockPending {
+		if err != nil || row.State != shop.StockPending {
 			return row.act(), err
 		}
 		var retired int64
@@ -133,7 +133,7 @@ func (s *Store) RefuseStock(ctx context.Context, id int64) (app.StockAct, error)
 		if retired == 0 {
 			return row.act(), nil
 		}
-		row.State = app.StockRefused
+		row.State = shop.StockRefused
 		return row.act(), s.endStock(ctx, tx, &row)
 	})
 }
@@ -146,5 +146,5 @@ func (s *Store) lockStock(ctx context.Context, tx bun.Conn, id int64) (row stock
 func (s *Store) endStock(ctx context.Context, tx bun.Conn, row *stockRow) error {
 	return execMatching(ctx, tx, 1, "end a withdrawal",
 		"UPDATE stock_operations SET state = ?, taken = ?, settled_at = "+s.d.now+" WHERE id = ? AND state = ?",
-		row.State, row.Taken, row.ID, app.StockPending)
+		row.State, row.Taken, row.ID, shop.StockPending)
 }

@@ -10,7 +10,12 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/order"
+	"stampede/app/outbox"
+	"stampede/app/ports"
+	"stampede/app/privacy"
+	"stampede/app/shop"
 )
 
 // Store is an open database. It is safe for concurrent use.
@@ -34,21 +39,21 @@ type Store struct {
 }
 
 var (
-	_ app.OrderStore      = (*Store)(nil)
-	_ app.ChangedOrders   = (*Store)(nil)
-	_ app.SaleStore       = (*Store)(nil)
-	_ app.CatalogueStore  = (*Store)(nil)
-	_ app.CatalogueEditor = (*Store)(nil)
-	_ app.RefundStore     = (*Store)(nil)
-	_ app.OutboxStore     = (*Store)(nil)
-	_ app.AddressStore    = (*Store)(nil)
-	_ app.ErasureStore    = (*Store)(nil)
-	_ app.UserStore       = (*Store)(nil)
-	_ app.DeviceStore     = (*Store)(nil)
-	_ app.KeyStore        = (*Store)(nil)
-	_ app.BlockEditor     = (*Store)(nil)
-	_ app.ActStore        = (*Store)(nil)
-	_ app.SaleEditor      = (*Store)(nil)
+	_ ports.OrderStore           = (*Store)(nil)
+	_ order.ChangedOrders        = (*Store)(nil)
+	_ ports.SaleStore            = (*Store)(nil)
+	_ ports.CatalogueStore       = (*Store)(nil)
+	_ backoffice.CatalogueEditor = (*Store)(nil)
+	_ ports.RefundStore          = (*Store)(nil)
+	_ outbox.OutboxStore         = (*Store)(nil)
+	_ ports.AddressStore         = (*Store)(nil)
+	_ privacy.ErasureStore       = (*Store)(nil)
+	_ ports.UserStore            = (*Store)(nil)
+	_ ports.DeviceStore          = (*Store)(nil)
+	_ shop.KeyStore              = (*Store)(nil)
+	_ backoffice.BlockEditor     = (*Store)(nil)
+	_ ports.ActStore             = (*Store)(nil)
+	_ backoffice.SaleEditor      = (*Store)(nil)
 )
 
 // DB is the handle for migrations and checks.
@@ -175,7 +180,7 @@ func exec(ctx context.Context, db bun.IDB, query string, args ...any) (int64, er
 func execMatching(ctx context.Context, tx bun.IDB, want int, what, query string, args ...any) error {
 	matched, err := exec(ctx, tx, query, args...)
 	if err == nil && matched != int64(want) {
-		err = fmt.Errorf("%w: %s: %d rows instead of %d", app.ErrPermanent, what, matched, want)
+		err = fmt.Errorf("%w: %s: %d rows instead of %d", shop.ErrPermanent, what, matched, want)
 	}
 	return err
 }
@@ -197,4 +202,4 @@ func (s *Store) changeRow(ctx context.Context, what, query string, args ...any) 
 }
 
 // wallClock is for columns that only order duties or inform people. It decides nothing (I10).
-func wallClock() app.Millis { return app.MillisOf(time.Now()) }
+func wallClock() shop.Millis { return shop.MillisOf(time.Now()) }

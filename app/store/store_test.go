@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 	"stampede/migrations"
@@ -137,17 +137,17 @@ func mysqlSchema(t testing.TB, s *store.Store) []string {
 }
 
 // asRow compares orders as their rows have them: who has changed a row stands in no column (see TestStamped).
-var asRow = cmpopts.IgnoreFields(app.Order{}, "Stamped")
+var asRow = cmpopts.IgnoreFields(shop.Order{}, "Stamped")
 
 // lastID makes ids for tests; only their order matters.
 var lastID atomic.Int64
 
-func nextID() app.ID { return app.ID(1000 + lastID.Add(1)) }
+func nextID() shop.ID { return shop.ID(1000 + lastID.Add(1)) }
 
 const (
-	opens  app.Millis = 1_800_000_000_000
-	closes app.Millis = opens + 7_200_000
-	payBy  app.Millis = opens + 300_000
+	opens  shop.Millis = 1_800_000_000_000
+	closes shop.Millis = opens + 7_200_000
+	payBy  shop.Millis = opens + 300_000
 )
 
 // shop is a schema with one slot and sales that are loaded under epoch 1 of partition 0.
@@ -155,8 +155,8 @@ type testShop struct {
 	*store.Store
 	t     testing.TB
 	ctx   context.Context
-	slot  app.ID
-	sales []app.ID
+	slot  shop.ID
+	sales []shop.ID
 	epoch int64
 
 	seq atomic.Int64
@@ -167,12 +167,12 @@ func newShop(t testing.TB, s *store.Store, units ...int64) *testShop {
 	t.Helper()
 	h := &testShop{Store: s, t: t, ctx: kit.Context(t), slot: nextID(), epoch: 1}
 	h.must(s.EnsurePartitions(h.ctx, 2))
-	h.must(s.AddSlots(h.ctx, []app.Slot{{ID: h.slot, OpensAt: opens, ClosesAt: closes}}))
-	product := app.Product{ID: nextID(), Name: "Teapot", ListPriceFen: 9900, Images: []app.Image{{URL: "/teapot.svg"}}}
-	h.must(s.AddProducts(h.ctx, []app.Product{product}))
+	h.must(s.AddSlots(h.ctx, []shop.Slot{{ID: h.slot, OpensAt: opens, ClosesAt: closes}}))
+	product := shop.Product{ID: nextID(), Name: "Teapot", ListPriceFen: 9900, Images: []shop.Image{{URL: "/teapot.svg"}}}
+	h.must(s.AddProducts(h.ctx, []shop.Product{product}))
 	for _, n := range units {
-		sale := app.Sale{ID: nextID(), Slot: h.slot, Product: product, PriceFen: 4900, Initial: n, Limit: 2, Cap: 8}
-		h.must(s.AddSales(h.ctx, []app.Sale{sale}))
+		sale := shop.Sale{ID: nextID(), Slot: h.slot, Product: product, PriceFen: 4900, Initial: n, Limit: 2, Cap: 8}
+		h.must(s.AddSales(h.ctx, []shop.Sale{sale}))
 		h.must(s.MarkLoaded(h.ctx, sale.ID, h.epoch, 1))
 		h.sales = append(h.sales, sale.ID)
 	}
@@ -187,41 +187,41 @@ func (h *testShop) must(err error) {
 }
 
 // order is a pending order of a buyer of its own.
-func (h *testShop) order(sale app.ID, qty int) app.Order {
+func (h *testShop) order(sale shop.ID, qty int) shop.Order {
 	n := h.seq.Add(1)
 	id := nextID()
-	return app.Order{
+	return shop.Order{
 		ID: id, Sale: sale, User: nextID(), ProductName: "Teapot", Qty: qty, PriceFen: 4900,
 		AmountFen: 4900 * int64(qty),
-		State:     app.Pending, Ticket: n, Seq: n, Hold: 1, SaleVersion: 1,
+		State:     shop.Pending, Ticket: n, Seq: n, Hold: 1, SaleVersion: 1,
 		Key: "key-" + id.String(), ContentHash: "0123456789abcdef", CreatedAt: opens + 1, PayBy: payBy,
-		Address: &app.Address{Name: "王小明", Phone: "13800000000", Text: `1 "Long" Road\`},
+		Address: &shop.Address{Name: "王小明", Phone: "13800000000", Text: `1 "Long" Road\`},
 	}
 }
 
-func (h *testShop) orders(n int, sale app.ID, qty int) []app.Order {
-	out := make([]app.Order, n)
+func (h *testShop) orders(n int, sale shop.ID, qty int) []shop.Order {
+	out := make([]shop.Order, n)
 	for i := range out {
 		out[i] = h.order(sale, qty)
 	}
 	return out
 }
 
-func (h *testShop) insert(rows ...app.Order) []app.Inserted {
+func (h *testShop) insert(rows ...shop.Order) []shop.Inserted {
 	h.t.Helper()
 	out, err := h.Insert(h.ctx, h.epoch, rows)
 	h.must(err)
 	return out
 }
 
-func (h *testShop) read(id app.ID) app.Order {
+func (h *testShop) read(id shop.ID) shop.Order {
 	h.t.Helper()
 	o, err := h.Order(h.ctx, id)
 	h.must(err)
 	return o
 }
 
-func (h *testShop) totals(sale app.ID) app.SaleTotals {
+func (h *testShop) totals(sale shop.ID) shop.SaleTotals {
 	h.t.Helper()
 	t, err := h.SaleTotals(h.ctx, sale)
 	h.must(err)
@@ -229,7 +229,7 @@ func (h *testShop) totals(sale app.ID) app.SaleTotals {
 }
 
 // wantTaken checks P1 in the database: the guard counts exactly what the rows hold.
-func (h *testShop) wantTaken(sale app.ID, units int64) {
+func (h *testShop) wantTaken(sale shop.ID, units int64) {
 	h.t.Helper()
 	t := h.totals(sale)
 	if t.Taken != units || t.HeldUnits+t.SoldUnits+t.GoneUnits != units {
@@ -271,7 +271,7 @@ func wantErr(t testing.TB, what string, err, want error) {
 	}
 }
 
-func wantCode(t testing.TB, what string, err error, want app.Code) {
+func wantCode(t testing.TB, what string, err error, want shop.Code) {
 	t.Helper()
 	if code(err) != want {
 		t.Errorf("%s: got %v, want code %s", what, err, want)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 )
@@ -40,7 +40,7 @@ func TestMySQLOverTLS(t *testing.T) {
 
 	_, err = store.OpenMySQL(ctx, testShop+"?tls=true")
 	var unknown *tls.CertificateVerificationError
-	if !errors.As(err, &unknown) || !errors.Is(err, app.ErrMisconfigured) {
+	if !errors.As(err, &unknown) || !errors.Is(err, shop.ErrMisconfigured) {
 		t.Errorf("a server that nobody vouches for: %v", err)
 	}
 	elsewhere := strings.Replace(testShop, "127.0.0.1", "localhost", 1)
@@ -48,7 +48,7 @@ func TestMySQLOverTLS(t *testing.T) {
 	if _, err = store.OpenTrustedMySQL(ctx, elsewhere+"?tls=true", certificate); !errors.As(err, &another) {
 		t.Errorf("a certificate for another name: %v", err)
 	}
-	if _, err = store.OpenMySQL(ctx, testShop); !errors.Is(err, app.ErrMisconfigured) {
+	if _, err = store.OpenMySQL(ctx, testShop); !errors.Is(err, shop.ErrMisconfigured) {
 		t.Errorf("without TLS: %v", err)
 	}
 	for _, weak := range []string{"", "?tls=skip-verify", "?tls=preferred"} {

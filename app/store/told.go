@@ -6,13 +6,13 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // MarkTold notes that the rows were published, with one statement per revision. A row that has moved on stays untold
 // for its newer state; one that is told already is left alone.
-func (s *Store) MarkTold(ctx context.Context, told []*app.Order) error {
-	byRev := make(map[int][]app.ID, 4)
+func (s *Store) MarkTold(ctx context.Context, told []*shop.Order) error {
+	byRev := make(map[int][]shop.ID, 4)
 	for _, o := range told {
 		byRev[o.Rev] = append(byRev[o.Rev], o.ID)
 	}
@@ -36,13 +36,13 @@ func (s *Store) MarkTold(ctx context.Context, told []*app.Order) error {
 }
 
 // ToldUntil reads until when the new rows of a partition have been published. ErrNoRow if there is no such partition.
-func (s *Store) ToldUntil(ctx context.Context, partition int) (at app.Millis, err error) {
+func (s *Store) ToldUntil(ctx context.Context, partition int) (at shop.Millis, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT published_until FROM partitions WHERE id = ?", partition).Scan(&at)
 	return at, wrap(fmt.Sprintf("read until when partition %d was told", partition), err)
 }
 
 // SetToldUntil moves that instant forward. ErrNoRow if there is no such partition.
-func (s *Store) SetToldUntil(ctx context.Context, partition int, at app.Millis) error {
+func (s *Store) SetToldUntil(ctx context.Context, partition int, at shop.Millis) error {
 	return s.changeRow(ctx, fmt.Sprintf("note until when partition %d was told", partition),
 		"UPDATE partitions SET published_until = "+s.d.greatest+"(published_until, ?) WHERE id = ?", at, partition)
 }

@@ -3,20 +3,20 @@ package store_test
 import (
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // F3: until when new rows were told is known for each partition, moves forward only, and outlives a recovery.
 func TestToldUntilMovesForward(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
-		want := func(partition int, at app.Millis) {
+		want := func(partition int, at shop.Millis) {
 			t.Helper()
 			if got, err := h.ToldUntil(h.ctx, partition); err != nil || got != at {
 				t.Errorf("partition %d: told until %d, %v; want %d", partition, got, err, at)
 			}
 		}
 		want(0, 0)
-		for _, at := range []app.Millis{opens, opens - 5, opens} {
+		for _, at := range []shop.Millis{opens, opens - 5, opens} {
 			h.must(h.SetToldUntil(h.ctx, 1, at))
 			want(1, opens)
 		}
@@ -25,7 +25,7 @@ func TestToldUntilMovesForward(t *testing.T) {
 		h.must(h.EnsurePartitions(h.ctx, 2))
 		want(1, opens+7)
 		want(0, 0)
-		wantErr(t, "no such partition", errOf(h.ToldUntil(h.ctx, 9)), app.ErrNoRow)
-		wantErr(t, "no such partition", h.SetToldUntil(h.ctx, 9, opens), app.ErrNoRow)
+		wantErr(t, "no such partition", errOf(h.ToldUntil(h.ctx, 9)), shop.ErrNoRow)
+		wantErr(t, "no such partition", h.SetToldUntil(h.ctx, 9, opens), shop.ErrNoRow)
 	}, 1)
 }

@@ -5,7 +5,8 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // rowSums is what the rows of a sale add up to.
@@ -44,7 +45,7 @@ func (r *rowSums) add(more *rowSums) {
 }
 
 // sumUp adds up the rows of a sale in both tables, and what was dropped. Each table is summed by itself.
-func sumUp(ctx context.Context, tx bun.Tx, sale app.ID, moved bool) (sums rowSums, err error) {
+func sumUp(ctx context.Context, tx bun.Tx, sale shop.ID, moved bool) (sums rowSums, err error) {
 	parts := []*bun.RawQuery{tx.NewRaw(sumRows, bun.Ident("orders"), sale)}
 	if moved {
 		parts = append(parts, tx.NewRaw(sumRows, bun.Ident("orders_archive"), sale), tx.NewRaw(droppedSums, sale))
@@ -60,15 +61,15 @@ func sumUp(ctx context.Context, tx bun.Tx, sale app.ID, moved bool) (sums rowSum
 }
 
 // SaleTotals sums the rows of one sale and reads its guard, all as of one instant. ErrNoRow: there is no such sale.
-func (s *Store) SaleTotals(ctx context.Context, sale app.ID) (app.SaleTotals, error) {
-	var t app.SaleTotals
+func (s *Store) SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, error) {
+	var t shop.SaleTotals
 	err := s.inSnapshot(ctx, "sum up sale "+sale.String(), func(tx bun.Tx) error {
 		rows, images, err := readSales(ctx, tx, where("s.id = ?", sale))
 		if err != nil {
 			return err
 		}
 		if len(rows) == 0 {
-			return app.ErrNoRow
+			return shop.ErrNoRow
 		}
 		at, err := movedAt(ctx, tx, sale)
 		if err != nil {
@@ -78,13 +79,13 @@ func (s *Store) SaleTotals(ctx context.Context, sale app.ID) (app.SaleTotals, er
 		if err != nil {
 			return err
 		}
-		t = app.SaleTotals{
+		t = shop.SaleTotals{
 			Sale: rows[0].sale(images), Taken: rows[0].Taken, Withdrawn: rows[0].Withdrawn,
 			HeldUnits: sums.Held, SoldUnits: sums.Sold, GoneUnits: sums.Gone,
 			Orders: sums.Orders, PendingRows: sums.Pending, MaxTicket: sums.MaxTicket, MaxSeq: sums.MaxSeq,
 		}
 		err = tx.NewSelect().Model((*stockRow)(nil)).Column("id").
-			Where("sale_id = ? AND state = ?", sale, app.StockPending).Scan(ctx, &t.Pending)
+			Where("sale_id = ? AND state = ?", sale, shop.StockPending).Scan(ctx, &t.Pending)
 		if err != nil {
 			return err
 		}
@@ -95,7 +96,7 @@ func (s *Store) SaleTotals(ctx context.Context, sale app.ID) (app.SaleTotals, er
 
 // suspicious looks for what must never be: buyers over the highest limit that the sale has had, orders twice under one
 // key (P4), and goods without money (P8).
-func (s *Store) suspicious(ctx context.Context, tx bun.Tx, t *app.SaleTotals, moved bool) error {
+func (s *Store) suspicious(ctx context.Context, tx bun.Tx, t *shop.SaleTotals, moved bool) error {
 	ofSale := func() *bun.SelectQuery { return rowsOfSale(tx, moved, t.Sale.ID) }
 	err := ofSale().Column("user_id").Where("state NOT IN (?)", bun.List(idle)).Where("cancelled_at = 0").
 		Group("user_id").
@@ -113,8 +114,8 @@ func (s *Store) suspicious(ctx context.Context, tx bun.Tx, t *app.SaleTotals, mo
 	paid := ofSale().Column("id").Where("state IN ('paid', 'shipped', 'finished')")
 	return tx.NewRaw("SELECT COUNT(*) FROM (?) AS o WHERE NOT EXISTS"+
 		" (SELECT 1 FROM payments AS p WHERE p.order_id = o.id AND p.outcome IN (?, ?))", paid,
-		app.PaymentTaken, app.PaymentRevived).Scan(ctx, &t.Moneyless)
+		payment.PaymentTaken, payment.PaymentRevived).Scan(ctx, &t.Moneyless)
 }
 
 // idle are the states that hold no units.
-var idle = []app.OrderState{app.Cancelled, app.Expired, app.Refused}
+var idle = []shop.OrderState{shop.Cancelled, shop.Expired, shop.Refused}

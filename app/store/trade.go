@@ -8,17 +8,18 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // tradeRow is app.OpenedTrade as the table has it.
 type tradeRow struct {
 	bun.BaseModel `bun:"table:trades"`
 
-	Order     app.ID      `bun:"order_id,pk"`
-	OpenedAt  app.Millis  `bun:"opened_at"`
-	ExpiresAt app.Millis  `bun:"expires_at"`
-	CheckAt   *app.Millis `bun:"check_at"`
+	Order     shop.ID      `bun:"order_id,pk"`
+	OpenedAt  shop.Millis  `bun:"opened_at"`
+	ExpiresAt shop.Millis  `bun:"expires_at"`
+	CheckAt   *shop.Millis `bun:"check_at"`
 }
 
 // firstCheck is how long after its opening a trade is first asked about: people need some seconds to pay.
@@ -26,12 +27,12 @@ const firstCheck = 5 * time.Second
 
 // OpenTrade notes that the gateway is about to be contacted. See app.PaymentStore.
 func (s *Store) OpenTrade(
-	ctx context.Context, order, user app.ID, now app.Millis, margin time.Duration,
-) (app.Order, error) {
-	return inTx(ctx, s, "open the trade of order "+order.String(), func(tx bun.Conn) (app.Order, error) {
+	ctx context.Context, order, user shop.ID, now shop.Millis, margin time.Duration,
+) (shop.Order, error) {
+	return inTx(ctx, s, "open the trade of order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrderOf(ctx, tx, order, user)
 		expires := o.PayBy.Add(-margin)
-		if err != nil || o.State != app.Pending || o.TradeOpened != 0 || expires <= now {
+		if err != nil || o.State != shop.Pending || o.TradeOpened != 0 || expires <= now {
 			return o, err
 		}
 		var hidden bool
@@ -39,12 +40,12 @@ func (s *Store) OpenTrade(
 			return o, err
 		}
 		if hidden {
-			return o, app.Fail(app.WrongState, "an order of a hidden sale cannot be paid")
+			return o, shop.Fail(shop.WrongState, "an order of a hidden sale cannot be paid")
 		}
 		o.TradeOpened = now
 		err = execMatching(ctx, tx, 1, "note the trade",
 			"UPDATE orders SET trade_opened = ?, "+unstamped+" WHERE id = ? AND state = ? AND trade_opened = 0", now,
-			order, app.Pending)
+			order, shop.Pending)
 		if err != nil {
 			return o, err
 		}
@@ -54,15 +55,15 @@ func (s *Store) OpenTrade(
 }
 
 // EndTraded flips pending orders whose trades are over. See app.PaymentStore.
-func (s *Store) EndTraded(ctx context.Context, ids []app.ID, to app.OrderState, now app.Millis) ([]app.Order, error) {
-	return s.endDue(ctx, ids, to, "", now, func(o *app.Order) bool { return o.State == app.Pending })
+func (s *Store) EndTraded(ctx context.Context, ids []shop.ID, to shop.OrderState, now shop.Millis) ([]shop.Order, error) {
+	return s.endDue(ctx, ids, to, "", now, func(o *shop.Order) bool { return o.State == shop.Pending })
 }
 
 // endedShare is the part of a claim that trades get whose time to pay is over, also when others would fill it.
 const endedShare = 8
 
 // ClaimTrades returns trades that are due and puts their next turn off. See app.PaymentStore.
-func (s *Store) ClaimTrades(ctx context.Context, now, until app.Millis, limit int) ([]app.OpenedTrade, error) {
+func (s *Store) ClaimTrades(ctx context.Context, now, until shop.Millis, limit int) ([]payment.OpenedTrade, error) {
 	limit = min(limit, idsAtOnce)
 	var due []tradeRow
 	err := s.inTx(ctx, "claim trades", func(tx bun.Conn) error {
@@ -75,19 +76,19 @@ func (s *Store) ClaimTrades(ctx context.Context, now, until app.Millis, limit in
 		if err != nil || len(due) == 0 {
 			return err
 		}
-		ids := convert(due, func(r *tradeRow) app.ID { return r.Order })
+		ids := convert(due, func(r *tradeRow) shop.ID { return r.Order })
 		slices.Sort(ids)
 		return execMatching(ctx, tx, len(ids), "put them off",
 			"UPDATE trades SET check_at = ? WHERE order_id IN (?)", until, bun.List(ids))
 	})
-	return convert(due, func(r *tradeRow) app.OpenedTrade {
-		return app.OpenedTrade{Order: r.Order, OpenedAt: r.OpenedAt, ExpiresAt: r.ExpiresAt, DueAt: *r.CheckAt}
+	return convert(due, func(r *tradeRow) payment.OpenedTrade {
+		return payment.OpenedTrade{Order: r.Order, OpenedAt: r.OpenedAt, ExpiresAt: r.ExpiresAt, DueAt: *r.CheckAt}
 	}), err
 }
 
 // lockDue reads the trades of one kind that are due, the longest waiting first, and keeps them from changing.
 func (s *Store) lockDue(
-	ctx context.Context, tx bun.Conn, rows *[]tradeRow, ended bool, now app.Millis, limit int,
+	ctx context.Context, tx bun.Conn, rows *[]tradeRow, ended bool, now shop.Millis, limit int,
 ) error {
 	q := tx.NewSelect().Model(rows).Where("ended = ? AND check_at <= ?", ended, now).Order("check_at").
 		Limit(int64(limit))
@@ -96,11 +97,11 @@ func (s *Store) lockDue(
 
 // CheckTrades sets when trades are asked about next, with one statement for all of the same instant. See
 // app.PaymentStore.
-func (s *Store) CheckTrades(ctx context.Context, now app.Millis, next map[app.ID]app.Millis) error {
+func (s *Store) CheckTrades(ctx context.Context, now shop.Millis, next map[shop.ID]shop.Millis) error {
 	if len(next) == 0 {
 		return nil
 	}
-	together := make(map[app.Millis][]app.ID)
+	together := make(map[shop.Millis][]shop.ID)
 	for _, order := range slices.Sorted(maps.Keys(next)) { // locks are taken in the order of ids
 		together[next[order]] = append(together[next[order]], order)
 	}

@@ -7,25 +7,27 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/ports"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
 // slowGateway answers each question after a while, and notes when.
 type slowGateway struct {
-	app.Gateway
+	ports.Gateway
 	takes time.Duration
 
 	mu    sync.Mutex
-	asked map[app.ID]time.Time
+	asked map[shop.ID]time.Time
 }
 
-func (g *slowGateway) Query(_ context.Context, order app.ID) (app.Trade, error) {
+func (g *slowGateway) Query(_ context.Context, order shop.ID) (payment.Trade, error) {
 	time.Sleep(g.takes)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.asked[order] = time.Now()
-	return app.Trade{Order: order, No: "T" + order.String(), State: app.TradeWaiting}, nil
+	return payment.Trade{Order: order, No: "T" + order.String(), State: payment.TradeWaiting}, nil
 }
 
 func (g *slowGateway) count() int {
@@ -35,9 +37,9 @@ func (g *slowGateway) count() int {
 }
 
 // wall is the time of the machine as Redis time.
-type wall struct{ app.Inventory }
+type wall struct{ ports.Inventory }
 
-func (wall) Now(context.Context) (app.Millis, error) { return app.MillisOf(time.Now()), nil }
+func (wall) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
 
 // P8: one node asks about each of 2,000 open trades that are due at once, although the gateway answers after 100 ms:
 // one after the other they would take longer than the limit.
@@ -49,14 +51,14 @@ func TestManyTradesAreClaimedAtOnce(t *testing.T) {
 	for range many / 1000 {
 		h.insert(h.orders(1000, h.sales[0], 1)...)
 	}
-	now := app.MillisOf(time.Now())
+	now := shop.MillisOf(time.Now())
 	_, err := h.DB().ExecContext(h.ctx,
 		"INSERT INTO trades (order_id, opened_at, expires_at, check_at) SELECT id, ?, ?, ? FROM orders",
 		now-60_000, now+3_600_000, now)
 	h.must(err)
 
-	gateway := &slowGateway{takes: 100 * time.Millisecond, asked: make(map[app.ID]time.Time)}
-	watch := &app.PayReconciler{Cashier: &app.Cashier{Gateway: gateway, Inventory: wall{}, Orders: s, Payments: s}}
+	gateway := &slowGateway{takes: 100 * time.Millisecond, asked: make(map[shop.ID]time.Time)}
+	watch := &payment.PayReconciler{Cashier: &payment.Cashier{Gateway: gateway, Inventory: wall{}, Orders: s, Payments: s}}
 	running, stop := context.WithCancel(h.ctx)
 	began := time.Now()
 	var done sync.WaitGroup

@@ -10,7 +10,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -25,15 +25,15 @@ const (
 type mailTokenRow struct {
 	bun.BaseModel `bun:"table:mail_tokens"`
 
-	Hash      string            `bun:"hash,pk"`
-	User      app.ID            `bun:"user_id"`
-	Kind      app.MailTokenKind `bun:"kind"`
-	ExpiresAt app.Millis        `bun:"expires_at"`
-	UsedAt    *app.Millis       `bun:"used_at"`
+	Hash      string             `bun:"hash,pk"`
+	User      shop.ID            `bun:"user_id"`
+	Kind      shop.MailTokenKind `bun:"kind"`
+	ExpiresAt shop.Millis        `bun:"expires_at"`
+	UsedAt    *shop.Millis       `bun:"used_at"`
 }
 
 // Register writes a pending account in the place of others that nobody has activated. See app.UserStore.
-func (s *Store) Register(ctx context.Context, u app.User, tokens ...app.MailToken) error {
+func (s *Store) Register(ctx context.Context, u shop.User, tokens ...shop.MailToken) error {
 	return s.inTx(ctx, "register user "+u.ID.String(), func(tx bun.Conn) error {
 		var others []userRow
 		err := s.locking(tx.NewSelect().Model(&others)).Where("email = ?", u.Email).Scan(ctx)
@@ -41,8 +41,8 @@ func (s *Store) Register(ctx context.Context, u app.User, tokens ...app.MailToke
 			return err
 		}
 		for i := range others {
-			if others[i].State != app.UserPending {
-				return fmt.Errorf("%w: user %s", app.ErrTaken, others[i].ID)
+			if others[i].State != shop.UserPending {
+				return fmt.Errorf("%w: user %s", shop.ErrTaken, others[i].ID)
 			}
 		}
 		for i := range others {
@@ -52,7 +52,7 @@ func (s *Store) Register(ctx context.Context, u app.User, tokens ...app.MailToke
 		}
 		err = insert(ctx, tx, rowOfUser(&u))
 		if isDuplicate(err) { // the same call, made again, sees the other one
-			return fmt.Errorf("%w: another registration was faster: %w", app.ErrTransient, err)
+			return fmt.Errorf("%w: another registration was faster: %w", shop.ErrTransient, err)
 		}
 		if err != nil {
 			return err
@@ -67,8 +67,8 @@ func (s *Store) Register(ctx context.Context, u app.User, tokens ...app.MailToke
 }
 
 // forgetPending removes a registration with its links. ErrNoRow: it is not pending.
-func forgetPending(ctx context.Context, tx bun.Conn, id app.ID) error {
-	matched, err := exec(ctx, tx, "DELETE FROM users WHERE id = ? AND state = ?", id, app.UserPending)
+func forgetPending(ctx context.Context, tx bun.Conn, id shop.ID) error {
+	matched, err := exec(ctx, tx, "DELETE FROM users WHERE id = ? AND state = ?", id, shop.UserPending)
 	if err := orNoRow(matched, err); err != nil {
 		return err
 	}
@@ -76,13 +76,13 @@ func forgetPending(ctx context.Context, tx bun.Conn, id app.ID) error {
 }
 
 // voidTokens makes the links of an account count no more.
-func voidTokens(ctx context.Context, tx bun.Conn, user app.ID) error {
+func voidTokens(ctx context.Context, tx bun.Conn, user shop.ID) error {
 	_, err := exec(ctx, tx, "DELETE FROM mail_tokens WHERE user_id = ? AND used_at IS NULL", user)
 	return err
 }
 
 // AddMailToken adds a token; those of the same kind beyond the newest few are void then. See app.UserStore.
-func (s *Store) AddMailToken(ctx context.Context, t app.MailToken, u *app.User) error {
+func (s *Store) AddMailToken(ctx context.Context, t shop.MailToken, u *shop.User) error {
 	return s.inTx(ctx, "add a mail token", func(tx bun.Conn) error {
 		// Under the lock of the account: a link belongs to the e-mail and the state that the caller has read.
 		present, err := s.lockUser(ctx, tx, t.User)
@@ -90,7 +90,7 @@ func (s *Store) AddMailToken(ctx context.Context, t app.MailToken, u *app.User) 
 			return err
 		}
 		if present.State != u.State || present.Email != u.Email {
-			return app.ErrNoRow
+			return shop.ErrNoRow
 		}
 		if err := addToken(ctx, tx, t); err != nil {
 			return err
@@ -108,23 +108,23 @@ func (s *Store) AddMailToken(ctx context.Context, t app.MailToken, u *app.User) 
 	})
 }
 
-func addToken(ctx context.Context, tx bun.Conn, t app.MailToken) error {
+func addToken(ctx context.Context, tx bun.Conn, t shop.MailToken) error {
 	return insert(ctx, tx, &mailTokenRow{Hash: t.Hash, User: t.User, Kind: t.Kind, ExpiresAt: t.ExpiresAt})
 }
 
 // Activate spends a token for the account that it is of. See app.UserStore.
-func (s *Store) Activate(ctx context.Context, hash, password string, now app.Millis) (app.User, error) {
-	return inTx(ctx, s, "activate an account", func(tx bun.Conn) (app.User, error) {
-		user, fresh, err := spend(ctx, tx, hash, app.TokenActivate, now)
+func (s *Store) Activate(ctx context.Context, hash, password string, now shop.Millis) (shop.User, error) {
+	return inTx(ctx, s, "activate an account", func(tx bun.Conn) (shop.User, error) {
+		user, fresh, err := spend(ctx, tx, hash, shop.TokenActivate, now)
 		if err != nil {
-			return app.User{}, err
+			return shop.User{}, err
 		}
 		if fresh {
 			matched, err := exec(ctx, tx,
 				"UPDATE users SET state = ?, activated_at = ? WHERE id = ? AND state = ? AND password = ?",
-				app.UserActive, now, user, app.UserPending, password)
+				shop.UserActive, now, user, shop.UserPending, password)
 			if err := orNoRow(matched, err); err != nil {
-				return app.User{}, err
+				return shop.User{}, err
 			}
 		}
 		return activeUser(ctx, tx, user)
@@ -132,9 +132,9 @@ func (s *Store) Activate(ctx context.Context, hash, password string, now app.Mil
 }
 
 // Unregister deletes the pending account that a token is of. See app.UserStore.
-func (s *Store) Unregister(ctx context.Context, hash string, now app.Millis) error {
+func (s *Store) Unregister(ctx context.Context, hash string, now shop.Millis) error {
 	return s.inTx(ctx, "remove a registration", func(tx bun.Conn) error {
-		row, err := liveToken(ctx, tx, hash, app.TokenActivate, now)
+		row, err := liveToken(ctx, tx, hash, shop.TokenActivate, now)
 		if err != nil {
 			return err
 		}
@@ -144,20 +144,20 @@ func (s *Store) Unregister(ctx context.Context, hash string, now app.Millis) err
 
 // FirstLogIn lets an account that was never used take the id of its guest: no other row refers to its own id, except
 // links. See app.UserStore.
-func (s *Store) FirstLogIn(ctx context.Context, proven *app.User, guest app.ID, hash string) (app.ID, error) {
+func (s *Store) FirstLogIn(ctx context.Context, proven *shop.User, guest shop.ID, hash string) (shop.ID, error) {
 	const ofGuest = " FROM mail_tokens WHERE user_id = ? AND kind = 'guest'"
 	var first bool // most log ins are later ones, and need no transaction
 	err := s.db.NewRaw("SELECT EXISTS (SELECT 1"+ofGuest+")", proven.ID).Scan(ctx, &first)
 	if err != nil || !first {
 		return proven.ID, wrap("read the guest of user "+proven.ID.String(), err)
 	}
-	return inTx(ctx, s, "log in user "+proven.ID.String()+" first", func(tx bun.Conn) (app.ID, error) {
+	return inTx(ctx, s, "log in user "+proven.ID.String()+" first", func(tx bun.Conn) (shop.ID, error) {
 		u, err := s.lockUser(ctx, tx, proven.ID)
 		switch {
 		case err != nil:
 			return 0, err
-		case u.State != app.UserActive || u.Password != proven.Password:
-			return 0, app.ErrNoRow
+		case u.State != shop.UserActive || u.Password != proven.Password:
+			return 0, shop.ErrNoRow
 		}
 		matched, err := exec(ctx, tx, "DELETE"+ofGuest+" AND hash = ?", u.ID, hash)
 		if err != nil {
@@ -182,22 +182,22 @@ func (s *Store) FirstLogIn(ctx context.Context, proven *app.User, guest app.ID, 
 }
 
 // Reset spends a token for a new password. See app.UserStore.
-func (s *Store) Reset(ctx context.Context, hash, password string, now app.Millis) (app.User, error) {
-	return inTx(ctx, s, "reset a password", func(tx bun.Conn) (app.User, error) {
-		user, _, err := spend(ctx, tx, hash, app.TokenReset, now)
+func (s *Store) Reset(ctx context.Context, hash, password string, now shop.Millis) (shop.User, error) {
+	return inTx(ctx, s, "reset a password", func(tx bun.Conn) (shop.User, error) {
+		user, _, err := spend(ctx, tx, hash, shop.TokenReset, now)
 		if err != nil {
-			return app.User{}, err
+			return shop.User{}, err
 		}
 		matched, err := exec(ctx, tx, "UPDATE users SET password = ? WHERE id = ? AND state = ?",
-			password, user, app.UserActive)
+			password, user, shop.UserActive)
 		if err := orNoRow(matched, err); err != nil {
-			return app.User{}, err
+			return shop.User{}, err
 		}
 		if err := voidTokens(ctx, tx, user); err != nil {
-			return app.User{}, err
+			return shop.User{}, err
 		}
 		if _, err := s.revokeDevices(ctx, tx, user, 0); err != nil {
-			return app.User{}, err
+			return shop.User{}, err
 		}
 		return activeUser(ctx, tx, user)
 	})
@@ -205,8 +205,8 @@ func (s *Store) Reset(ctx context.Context, hash, password string, now app.Millis
 
 // CheckMailToken reads a token by its primary key. See app.UserStore.
 func (s *Store) CheckMailToken(
-	ctx context.Context, hash string, kind app.MailTokenKind, now app.Millis,
-) (u app.User, err error) {
+	ctx context.Context, hash string, kind shop.MailTokenKind, now shop.Millis,
+) (u shop.User, err error) {
 	row, err := liveToken(ctx, s.db, hash, kind, now)
 	if err == nil {
 		u, err = oneUser(ctx, s.db.NewSelect(), "id = ?", row.User)
@@ -214,26 +214,26 @@ func (s *Store) CheckMailToken(
 	return u, wrap("check a mail token", err)
 }
 
-func mailToken(ctx context.Context, db bun.IDB, hash string, kind app.MailTokenKind) (row mailTokenRow, err error) {
+func mailToken(ctx context.Context, db bun.IDB, hash string, kind shop.MailTokenKind) (row mailTokenRow, err error) {
 	err = db.NewSelect().Model(&row).Where("hash = ? AND kind = ?", hash, kind).Scan(ctx)
 	return row, err
 }
 
 // liveToken is mailToken; ErrNoRow also if the token does not count any more.
 func liveToken(
-	ctx context.Context, db bun.IDB, hash string, kind app.MailTokenKind, now app.Millis,
+	ctx context.Context, db bun.IDB, hash string, kind shop.MailTokenKind, now shop.Millis,
 ) (mailTokenRow, error) {
 	row, err := mailToken(ctx, db, hash, kind)
 	if err == nil && !row.counts(now) {
-		err = app.ErrNoRow
+		err = shop.ErrNoRow
 	}
 	return row, err
 }
 
 // counts reports whether a token may be spent at the instant now, or the activation by it repeated.
-func (r *mailTokenRow) counts(now app.Millis) bool {
+func (r *mailTokenRow) counts(now shop.Millis) bool {
 	if r.UsedAt != nil {
-		return r.Kind == app.TokenActivate && *r.UsedAt > now.Add(-activateAgain)
+		return r.Kind == shop.TokenActivate && *r.UsedAt > now.Add(-activateAgain)
 	}
 	return r.ExpiresAt > now
 }
@@ -241,8 +241,8 @@ func (r *mailTokenRow) counts(now app.Millis) bool {
 // spend uses a token, once, and returns its user. The repeat of an activation is not fresh. ErrNoRow: the token counts
 // no more, or never did.
 func spend(
-	ctx context.Context, tx bun.Conn, hash string, kind app.MailTokenKind, now app.Millis,
-) (user app.ID, fresh bool, err error) {
+	ctx context.Context, tx bun.Conn, hash string, kind shop.MailTokenKind, now shop.Millis,
+) (user shop.ID, fresh bool, err error) {
 	matched, err := exec(ctx, tx,
 		"UPDATE mail_tokens SET used_at = ? WHERE hash = ? AND kind = ? AND used_at IS NULL AND expires_at > ?",
 		now, hash, kind, now)
@@ -254,15 +254,15 @@ func spend(
 		return 0, false, err
 	}
 	if matched == 0 && !row.counts(now) {
-		return 0, false, app.ErrNoRow
+		return 0, false, shop.ErrNoRow
 	}
 	return row.User, matched == 1, nil
 }
 
-func activeUser(ctx context.Context, tx bun.Conn, id app.ID) (app.User, error) {
+func activeUser(ctx context.Context, tx bun.Conn, id shop.ID) (shop.User, error) {
 	u, err := oneUser(ctx, tx.NewSelect(), "id = ?", id)
-	if err == nil && u.State != app.UserActive {
-		err = app.ErrNoRow
+	if err == nil && u.State != shop.UserActive {
+		err = shop.ErrNoRow
 	}
 	return u, err
 }

@@ -7,26 +7,26 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // userRow is app.User as the table has it.
 type userRow struct {
 	bun.BaseModel `bun:"table:users"`
 
-	ID          app.ID        `bun:"id,pk"`
-	Email       *string       `bun:"email"`
-	Name        string        `bun:"name"`
-	Role        app.Role      `bun:"role"`
-	Password    *string       `bun:"password"`
-	Lang        string        `bun:"lang"`
-	State       app.UserState `bun:"state"`
-	CreatedAt   app.Millis    `bun:"created_at"`
-	ActivatedAt *app.Millis   `bun:"activated_at"`
-	DeletedAt   *app.Millis   `bun:"deleted_at"`
+	ID          shop.ID        `bun:"id,pk"`
+	Email       *string        `bun:"email"`
+	Name        string         `bun:"name"`
+	Role        shop.Role      `bun:"role"`
+	Password    *string        `bun:"password"`
+	Lang        string         `bun:"lang"`
+	State       shop.UserState `bun:"state"`
+	CreatedAt   shop.Millis    `bun:"created_at"`
+	ActivatedAt *shop.Millis   `bun:"activated_at"`
+	DeletedAt   *shop.Millis   `bun:"deleted_at"`
 }
 
-func rowOfUser(u *app.User) *userRow {
+func rowOfUser(u *shop.User) *userRow {
 	return &userRow{
 		ID: u.ID, Email: unlessZero(u.Email), Name: u.Name, Role: u.Role, Password: unlessZero(u.Password),
 		Lang: u.Lang, State: u.State,
@@ -34,8 +34,8 @@ func rowOfUser(u *app.User) *userRow {
 	}
 }
 
-func (r *userRow) user() app.User {
-	return app.User{
+func (r *userRow) user() shop.User {
+	return shop.User{
 		ID: r.ID, Email: orZero(r.Email), Name: r.Name, Role: r.Role, Password: orZero(r.Password), Lang: r.Lang,
 		State: r.State, CreatedAt: r.CreatedAt, ActivatedAt: orZero(r.ActivatedAt), DeletedAt: orZero(r.DeletedAt),
 	}
@@ -58,18 +58,18 @@ func orZero[T any](v *T) (out T) {
 }
 
 // UserByID reads one account in any state. See app.UserStore.
-func (s *Store) UserByID(ctx context.Context, id app.ID) (app.User, error) {
+func (s *Store) UserByID(ctx context.Context, id shop.ID) (shop.User, error) {
 	u, err := oneUser(ctx, s.db.NewSelect(), "id = ?", id)
 	return u, wrap("read user "+id.String(), err)
 }
 
 // UserByEmail reads the account that has the e-mail. See app.UserStore.
-func (s *Store) UserByEmail(ctx context.Context, email string) (app.User, error) {
+func (s *Store) UserByEmail(ctx context.Context, email string) (shop.User, error) {
 	u, err := oneUser(ctx, s.db.NewSelect(), "email = ?", email)
 	return u, wrap("read a user by e-mail", err)
 }
 
-func oneUser(ctx context.Context, q *bun.SelectQuery, where string, arg any) (app.User, error) {
+func oneUser(ctx context.Context, q *bun.SelectQuery, where string, arg any) (shop.User, error) {
 	var row userRow
 	err := q.Model(&row).Where(where, arg).Scan(ctx)
 	return row.user(), err
@@ -77,12 +77,12 @@ func oneUser(ctx context.Context, q *bun.SelectQuery, where string, arg any) (ap
 
 // lockUser reads an account of any state and keeps its row locked until the transaction ends. sql.ErrNoRows: there is
 // none.
-func (s *Store) lockUser(ctx context.Context, tx bun.Conn, id app.ID) (app.User, error) {
+func (s *Store) lockUser(ctx context.Context, tx bun.Conn, id shop.ID) (shop.User, error) {
 	return oneUser(ctx, s.locking(tx.NewSelect()), "id = ?", id)
 }
 
 // AddUser writes an account as it is given. See app.UserStore.
-func (s *Store) AddUser(ctx context.Context, u app.User) error {
+func (s *Store) AddUser(ctx context.Context, u shop.User) error {
 	err := s.inTx(ctx, "add user "+u.ID.String(), func(tx bun.Conn) error { return insert(ctx, tx, rowOfUser(&u)) })
 	if !isDuplicate(err) {
 		return err
@@ -91,28 +91,28 @@ func (s *Store) AddUser(ctx context.Context, u app.User) error {
 	switch {
 	case readErr == nil && known.Email == u.Email && known.Password == u.Password:
 		return nil // an earlier try of the same call
-	case readErr == nil || errors.Is(readErr, app.ErrNoRow):
-		return fmt.Errorf("add user %s: %w", u.ID, app.ErrTaken)
+	case readErr == nil || errors.Is(readErr, shop.ErrNoRow):
+		return fmt.Errorf("add user %s: %w", u.ID, shop.ErrTaken)
 	}
 	return readErr
 }
 
 // EditUser sets name and language. See app.UserStore.
-func (s *Store) EditUser(ctx context.Context, id app.ID, name, lang *string) error {
+func (s *Store) EditUser(ctx context.Context, id shop.ID, name, lang *string) error {
 	return s.changeRow(ctx, "edit user "+id.String(),
 		"UPDATE users SET name = COALESCE(?, name), lang = COALESCE(?, lang) WHERE id = ? AND state = ?",
-		name, lang, id, app.UserActive)
+		name, lang, id, shop.UserActive)
 }
 
 // SetRole sets the role of an account and logs it out everywhere. See app.UserStore.
-func (s *Store) SetRole(ctx context.Context, id app.ID, role app.Role) error {
+func (s *Store) SetRole(ctx context.Context, id shop.ID, role shop.Role) error {
 	return s.inTx(ctx, "set the role of user "+id.String(), func(tx bun.Conn) error {
 		u, err := s.lockUser(ctx, tx, id)
 		switch {
 		case err != nil:
 			return err
-		case u.State != app.UserActive:
-			return app.ErrNoRow
+		case u.State != shop.UserActive:
+			return shop.ErrNoRow
 		case u.Role == role:
 			return nil
 		}
@@ -126,10 +126,10 @@ func (s *Store) SetRole(ctx context.Context, id app.ID, role app.Role) error {
 }
 
 // SetPassword replaces the hash old and logs the account out everywhere else. See app.UserStore.
-func (s *Store) SetPassword(ctx context.Context, id app.ID, old, hash string, except app.ID) error {
+func (s *Store) SetPassword(ctx context.Context, id shop.ID, old, hash string, except shop.ID) error {
 	return s.inTx(ctx, "set the password of user "+id.String(), func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE users SET password = ? WHERE id = ? AND state = ? AND password = ?",
-			hash, id, app.UserActive, old)
+			hash, id, shop.UserActive, old)
 		if err := orNoRow(matched, err); err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func (s *Store) SetPassword(ctx context.Context, id app.ID, old, hash string, ex
 // orNoRow makes ErrNoRow of a conditional change that met no row.
 func orNoRow(matched int64, err error) error {
 	if err == nil && matched == 0 {
-		return app.ErrNoRow
+		return shop.ErrNoRow
 	}
 	return err
 }

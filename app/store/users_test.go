@@ -9,38 +9,38 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 )
 
-const userNow app.Millis = 1_800_000_000_000
+const userNow shop.Millis = 1_800_000_000_000
 
 // newUser is an active account with an e-mail of its own.
-func newUser() app.User {
+func newUser() shop.User {
 	id := nextID()
-	return app.User{
-		ID: id, Email: id.String() + "@shop.example", Name: "王小明 🐴", Role: app.Shopper, Password: "$argon2id$1",
-		Lang: "zh", State: app.UserActive, CreatedAt: userNow, ActivatedAt: userNow + 1,
+	return shop.User{
+		ID: id, Email: id.String() + "@shop.example", Name: "王小明 🐴", Role: shop.Shopper, Password: "$argon2id$1",
+		Lang: "zh", State: shop.UserActive, CreatedAt: userNow, ActivatedAt: userNow + 1,
 	}
 }
 
-func pendingUser() (app.User, app.MailToken) {
+func pendingUser() (shop.User, shop.MailToken) {
 	u := newUser()
-	u.State, u.ActivatedAt = app.UserPending, 0
-	return u, tokenOf(u.ID, app.TokenActivate)
+	u.State, u.ActivatedAt = shop.UserPending, 0
+	return u, tokenOf(u.ID, shop.TokenActivate)
 }
 
-func tokenOf(user app.ID, kind app.MailTokenKind) app.MailToken {
-	return app.MailToken{Hash: hash(nextID().String()), User: user, Kind: kind, ExpiresAt: userNow + 3_600_000}
+func tokenOf(user shop.ID, kind shop.MailTokenKind) shop.MailToken {
+	return shop.MailToken{Hash: hash(nextID().String()), User: user, Kind: kind, ExpiresAt: userNow + 3_600_000}
 }
 
 // hash is a text as long as a hash.
 func hash(of string) string { return strings.Repeat("0", 64-len(of)) + of }
 
-func newDevice(user app.ID) app.Device {
+func newDevice(user shop.ID) shop.Device {
 	id := nextID()
-	return app.Device{
+	return shop.Device{
 		ID: id, User: user, Name: "Firefox", RefreshHash: hash(id.String()), RotatedAt: userNow, CreatedAt: userNow,
 		LastSeenAt: userNow, ExpiresAt: userNow + 3_600_000,
 	}
@@ -55,13 +55,13 @@ func TestUserIsReadAsWritten(t *testing.T) {
 		byID, errID := s.UserByID(ctx, u.ID)
 		byEmail, errEmail := s.UserByEmail(ctx, u.Email)
 		must(t, errors.Join(errID, errEmail))
-		same(t, "(-want +got)", []app.User{u, u}, []app.User{byID, byEmail})
+		same(t, "(-want +got)", []shop.User{u, u}, []shop.User{byID, byEmail})
 		other := newUser()
 		other.Email = u.Email
-		wantErr(t, "another account with the e-mail", s.AddUser(ctx, other), app.ErrTaken)
-		wantErr(t, "read nobody", errOf(s.UserByID(ctx, other.ID)), app.ErrNoRow)
+		wantErr(t, "another account with the e-mail", s.AddUser(ctx, other), shop.ErrTaken)
+		wantErr(t, "read nobody", errOf(s.UserByID(ctx, other.ID)), shop.ErrNoRow)
 		must(t, errors.Join(s.EditUser(ctx, u.ID, new("Ada"), nil), s.EditUser(ctx, u.ID, nil, new("en"))))
-		wantErr(t, "edit an unknown user", s.EditUser(ctx, other.ID, new("Ada"), nil), app.ErrNoRow)
+		wantErr(t, "edit an unknown user", s.EditUser(ctx, other.ID, new("Ada"), nil), shop.ErrNoRow)
 		if got, err := s.UserByID(ctx, u.ID); err != nil || got.Name != "Ada" || got.Lang != "en" {
 			t.Errorf("edited: %+v, %v", got, err)
 		}
@@ -77,15 +77,15 @@ func TestRegisterReplacesPendingOnly(t *testing.T) {
 		sameEmail, secondToken := pendingUser()
 		sameEmail.Email = first.Email
 		must(t, s.Register(ctx, sameEmail, secondToken))
-		wantErr(t, "the older registration is still there", errOf(s.UserByID(ctx, first.ID)), app.ErrNoRow)
-		wantErr(t, "the older link", errOf(s.Activate(ctx, firstToken.Hash, first.Password, userNow)), app.ErrNoRow)
-		wantErr(t, "another password", errOf(s.Activate(ctx, secondToken.Hash, "$other", userNow)), app.ErrNoRow)
+		wantErr(t, "the older registration is still there", errOf(s.UserByID(ctx, first.ID)), shop.ErrNoRow)
+		wantErr(t, "the older link", errOf(s.Activate(ctx, firstToken.Hash, first.Password, userNow)), shop.ErrNoRow)
+		wantErr(t, "another password", errOf(s.Activate(ctx, secondToken.Hash, "$other", userNow)), shop.ErrNoRow)
 		got := val(s.Activate(ctx, secondToken.Hash, sameEmail.Password, userNow+5))(t)
-		sameEmail.State, sameEmail.ActivatedAt = app.UserActive, userNow+5
+		sameEmail.State, sameEmail.ActivatedAt = shop.UserActive, userNow+5
 		same(t, "(-want +got)", sameEmail, got)
 		late, lateToken := pendingUser()
 		late.Email = sameEmail.Email
-		wantErr(t, "register with the e-mail of an account", s.Register(ctx, late, lateToken), app.ErrTaken)
+		wantErr(t, "register with the e-mail of an account", s.Register(ctx, late, lateToken), shop.ErrTaken)
 	})
 }
 
@@ -97,7 +97,7 @@ func TestMailTokenCountsOnce(t *testing.T) {
 		must(t, s.Register(ctx, u, activate))
 		refused := func(what string, err error) {
 			t.Helper()
-			wantErr(t, what, err, app.ErrNoRow)
+			wantErr(t, what, err, shop.ErrNoRow)
 		}
 		refused("a link that has ended", errOf(s.Activate(ctx, activate.Hash, u.Password, activate.ExpiresAt)))
 		refused("a link for something else", errOf(s.Reset(ctx, activate.Hash, "$new", userNow)))
@@ -110,9 +110,9 @@ func TestMailTokenCountsOnce(t *testing.T) {
 		refused("a link that was used", errOf(s.Activate(ctx, activate.Hash, u.Password, userNow.Add(time.Hour/2))))
 
 		d := newDevice(u.ID)
-		u.State = app.UserActive
+		u.State = shop.UserActive
 		must(t, s.AddDevice(ctx, d, &u))
-		reset, second := tokenOf(u.ID, app.TokenReset), tokenOf(u.ID, app.TokenReset)
+		reset, second := tokenOf(u.ID, shop.TokenReset), tokenOf(u.ID, shop.TokenReset)
 		must(t, errors.Join(s.AddMailToken(ctx, reset, &u), s.AddMailToken(ctx, second, &u)))
 		got, err := s.Reset(ctx, reset.Hash, "$new", userNow)
 		if err != nil || got.Password != "$new" {
@@ -131,18 +131,18 @@ func TestMailTokensAreFew(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, u := kit.Context(t), newUser()
 		must(t, s.AddUser(ctx, u))
-		var tokens []app.MailToken
-		for i := range app.Millis(5) {
-			token := tokenOf(u.ID, app.TokenReset)
+		var tokens []shop.MailToken
+		for i := range shop.Millis(5) {
+			token := tokenOf(u.ID, shop.TokenReset)
 			token.ExpiresAt += i
 			must(t, s.AddMailToken(ctx, token, &u))
 			tokens = append(tokens, token)
 		}
 		former := u
 		former.Email = "former@shop.example"
-		err := s.AddMailToken(ctx, tokenOf(u.ID, app.TokenReset), &former)
-		wantErr(t, "a link for a former e-mail", err, app.ErrNoRow)
-		wantErr(t, "the second of five", errOf(s.Reset(ctx, tokens[1].Hash, "$new", userNow)), app.ErrNoRow)
+		err := s.AddMailToken(ctx, tokenOf(u.ID, shop.TokenReset), &former)
+		wantErr(t, "a link for a former e-mail", err, shop.ErrNoRow)
+		wantErr(t, "the second of five", errOf(s.Reset(ctx, tokens[1].Hash, "$new", userNow)), shop.ErrNoRow)
 		if _, err := s.Reset(ctx, tokens[2].Hash, "$new", userNow); err != nil {
 			t.Errorf("the third of five: %v", err)
 		}
@@ -160,7 +160,7 @@ func TestRotateDeviceOnce(t *testing.T) {
 		var g errgroup.Group
 		for i := range 4 {
 			next := d
-			next.RefreshHash, next.RotatedAt, next.LastSeenAt = hash(app.ID(9000+i).String()), userNow+1, userNow+1
+			next.RefreshHash, next.RotatedAt, next.LastSeenAt = hash(shop.ID(9000+i).String()), userNow+1, userNow+1
 			next.ExpiresAt, next.PreviousHash = d.ExpiresAt+1, old
 			g.Go(func() error {
 				ok, err := s.RotateDevice(ctx, next, old)
@@ -203,7 +203,7 @@ func TestRevokedDevicesAreKnown(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, u := kit.Context(t), newUser()
 		must(t, s.AddUser(ctx, u))
-		var devices []app.Device
+		var devices []shop.Device
 		for range 5 {
 			d := newDevice(u.ID)
 			must(t, s.AddDevice(ctx, d, &u))
@@ -212,17 +212,17 @@ func TestRevokedDevicesAreKnown(t *testing.T) {
 		stranger := newUser()
 		foreign := newDevice(stranger.ID)
 		must(t, errors.Join(s.AddUser(ctx, stranger), s.AddDevice(ctx, foreign, &stranger)))
-		wantRevoked := func(what string, want ...app.Device) {
+		wantRevoked := func(what string, want ...shop.Device) {
 			t.Helper()
 			found, err := s.Revocations(ctx, 0)
 			if err != nil || len(found.Subjects) != len(want) {
 				t.Fatalf("%s: revoked %+v, %v; want %d", what, found, err, len(want))
 			}
-			have := map[app.ID]bool{}
+			have := map[shop.ID]bool{}
 			for _, r := range found.Subjects {
 				have[r.Subject] = true
 				life := r.Until.Sub(found.Now)
-				if life < app.AccessLife-time.Minute || life > app.AccessLife+2*time.Minute {
+				if life < shop.AccessLife-time.Minute || life > shop.AccessLife+2*time.Minute {
 					t.Errorf("%s: known for %v", what, life)
 				}
 			}
@@ -232,21 +232,21 @@ func TestRevokedDevicesAreKnown(t *testing.T) {
 				}
 			}
 		}
-		wantErr(t, "revoke a stranger's device", s.RevokeDevice(ctx, foreign.User, devices[0].ID), app.ErrNoRow)
+		wantErr(t, "revoke a stranger's device", s.RevokeDevice(ctx, foreign.User, devices[0].ID), shop.ErrNoRow)
 		for range 2 {
 			must(t, s.RevokeDevice(ctx, u.ID, devices[0].ID))
 		}
 		wantRevoked("one", devices[0])
 		wantErr(t, "a password that was changed meanwhile",
-			s.SetPassword(ctx, u.ID, "$other", "$new", devices[1].ID), app.ErrNoRow)
+			s.SetPassword(ctx, u.ID, "$other", "$new", devices[1].ID), shop.ErrNoRow)
 		wantRevoked("nothing changed", devices[0])
 		must(t, s.SetPassword(ctx, u.ID, u.Password, "$new", devices[1].ID))
 		wantRevoked("all but one", devices[0], devices[2], devices[3], devices[4])
-		must(t, s.SetRole(ctx, u.ID, app.Shopper))
+		must(t, s.SetRole(ctx, u.ID, shop.Shopper))
 		wantRevoked("the same role", devices[0], devices[2], devices[3], devices[4])
-		must(t, s.SetRole(ctx, u.ID, app.Operator))
+		must(t, s.SetRole(ctx, u.ID, shop.Operator))
 		wantRevoked("another role", devices...)
-		if got, err := s.UserByID(ctx, u.ID); err != nil || got.Role != app.Operator {
+		if got, err := s.UserByID(ctx, u.ID); err != nil || got.Role != shop.Operator {
 			t.Errorf("role %v, %v", got.Role, err)
 		}
 		if live, err := s.DevicesOf(ctx, foreign.User, userNow); err != nil || len(live) != 1 {
@@ -259,7 +259,7 @@ func TestDevicesAreFew(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, u := kit.Context(t), newUser()
 		must(t, s.AddUser(ctx, u))
-		for i := range app.Millis(22) {
+		for i := range shop.Millis(22) {
 			d := newDevice(u.ID)
 			d.LastSeenAt += i
 			must(t, s.AddDevice(ctx, d, &u))
@@ -278,12 +278,12 @@ func TestRevocationsTellWhatIsNew(t *testing.T) {
 		must(t, err)
 		later := start.Now.Add(time.Hour)
 		for range 2 {
-			must(t, s.Revoke(ctx, []app.ID{9, 8}, later))
+			must(t, s.Revoke(ctx, []shop.ID{9, 8}, later))
 		}
-		err = errors.Join(s.Revoke(ctx, []app.ID{8}, later-9), s.Revoke(ctx, []app.ID{7}, start.Now-1))
+		err = errors.Join(s.Revoke(ctx, []shop.ID{8}, later-9), s.Revoke(ctx, []shop.ID{7}, start.Now-1))
 		must(t, err)
 		got, err := s.Revocations(ctx, start.Now)
-		want := []app.Revocation{{Subject: 8, Until: later}, {Subject: 9, Until: later}}
+		want := []shop.Revocation{{Subject: 8, Until: later}, {Subject: 9, Until: later}}
 		if diff := cmp.Diff(want, got.Subjects); diff != "" || err != nil {
 			t.Error(diff, err)
 		}
@@ -297,7 +297,7 @@ func TestRevocationsTellWhatIsNew(t *testing.T) {
 func TestRotateKey(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
-		if k, err := s.KeyGeneration(ctx); err != nil || k != (app.KeyGeneration{}) {
+		if k, err := s.KeyGeneration(ctx); err != nil || k != (shop.KeyGeneration{}) {
 			t.Fatalf("at first: %+v, %v", k, err)
 		}
 		results := make(chan error, 3)
@@ -309,7 +309,7 @@ func TestRotateKey(t *testing.T) {
 			switch err := <-results; {
 			case err == nil:
 				done++
-			case !errors.Is(err, app.ErrNoRow):
+			case !errors.Is(err, shop.ErrNoRow):
 				t.Error(err)
 			}
 		}

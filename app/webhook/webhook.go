@@ -25,7 +25,8 @@ import (
 	"strconv"
 	"time"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 )
 
 const (
@@ -60,7 +61,7 @@ func New(address string, secret []byte) *Sender {
 
 // Deliver posts one order. nil: the receiver has taken it. app.ErrRejected: it never will. An *app.PauseError: it
 // takes nothing now. Any other error: try again.
-func (s *Sender) Deliver(ctx context.Context, p app.OutboxMessage) error {
+func (s *Sender) Deliver(ctx context.Context, p outbox.OutboxMessage) error {
 	body, err := json.Marshal(&p)
 	if err != nil {
 		return fmt.Errorf("encode order %s: %w", p.Order, err)
@@ -85,21 +86,21 @@ func (s *Sender) Deliver(ctx context.Context, p app.OutboxMessage) error {
 }
 
 // outcome says what an answer means for the posting and for those after it.
-func (s *Sender) outcome(order app.ID, answer *http.Response) error {
+func (s *Sender) outcome(order shop.ID, answer *http.Response) error {
 	said := fmt.Errorf("the receiver answered order %s with %s", order, answer.Status)
 	after, asked := s.retryAfter(answer.Header.Get("Retry-After"))
 	switch code := answer.StatusCode; {
 	case code >= 200 && code < 300:
 		return nil
 	case code == http.StatusUnauthorized, code == http.StatusForbidden, code == http.StatusTooManyRequests:
-		return &app.PauseError{After: after, Err: said} // about the sender, not about this order
+		return &outbox.PauseError{After: after, Err: said} // about the sender, not about this order
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code < 400, code >= 500:
 		if asked {
-			return &app.PauseError{After: after, Err: said}
+			return &outbox.PauseError{After: after, Err: said}
 		}
 		return said
 	default:
-		return fmt.Errorf("%w: %w", app.ErrRejected, said)
+		return fmt.Errorf("%w: %w", outbox.ErrRejected, said)
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 )
 
 var secret = []byte("0123456789abcdef0123456789abcdef")
@@ -41,12 +42,12 @@ func TestDeliveryIsSigned(t *testing.T) {
 	t.Parallel()
 	s, requests, bodies := receiver(t, http.StatusNoContent)
 	s.now = func() time.Time { return time.Unix(1_800_000_000, 0) }
-	p := app.OutboxMessage{Order: 7301444480512000257, Rev: 4, State: app.Refunded, Sale: 5, User: 6, AmountFen: 9800}
+	p := outbox.OutboxMessage{Order: 7301444480512000257, Rev: 4, State: shop.Refunded, Sale: 5, User: 6, AmountFen: 9800}
 	if err := s.Deliver(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	r, body := (*requests)[0], (*bodies)[0]
-	var got app.OutboxMessage
+	var got outbox.OutboxMessage
 	if err := json.Unmarshal(body, &got); err != nil || got != p {
 		t.Errorf("%s, %v", body, err)
 	}
@@ -84,11 +85,11 @@ func TestOnlyAYesIsTaken(t *testing.T) {
 		401: pause, 403: pause, 429: pause, 408: again, 425: again, 301: again, 500: again, 502: again, 503: again,
 	} {
 		s, requests, _ := receiver(t, status)
-		err := s.Deliver(t.Context(), app.OutboxMessage{Order: 1, Rev: 2})
-		var paused *app.PauseError
+		err := s.Deliver(t.Context(), outbox.OutboxMessage{Order: 1, Rev: 2})
+		var paused *outbox.PauseError
 		got := again
 		switch {
-		case errors.Is(err, app.ErrRejected):
+		case errors.Is(err, outbox.ErrRejected):
 			got = no
 		case errors.As(err, &paused):
 			got = pause
@@ -101,8 +102,8 @@ func TestOnlyAYesIsTaken(t *testing.T) {
 		}
 	}
 	s := New("http://127.0.0.1:1/", secret)
-	if err := s.Deliver(t.Context(), app.OutboxMessage{Order: 1, Rev: 2}); err == nil ||
-		errors.Is(err, app.ErrRejected) {
+	if err := s.Deliver(t.Context(), outbox.OutboxMessage{Order: 1, Rev: 2}); err == nil ||
+		errors.Is(err, outbox.ErrRejected) {
 		t.Errorf("nobody there: %v", err)
 	}
 }
@@ -117,7 +118,7 @@ func TestRetryAfterIsHeard(t *testing.T) {
 	} {
 		for _, status := range []int{429, 503} {
 			err := s.outcome(1, &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {header}}})
-			var paused *app.PauseError
+			var paused *outbox.PauseError
 			if !errors.As(err, &paused) || paused.After != want {
 				t.Errorf("%d, %s: %v", status, header, err)
 			}
@@ -150,7 +151,7 @@ func TestAnswerIsBoundedAfterDecoding(t *testing.T) {
 	t.Cleanup(s.Close)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err := s.Deliver(t.Context(), app.OutboxMessage{Order: 1, Rev: 2})
+	err := s.Deliver(t.Context(), outbox.OutboxMessage{Order: 1, Rev: 2})
 	runtime.ReadMemStats(&after)
 	if spent := after.TotalAlloc - before.TotalAlloc; err != nil || spent > 16<<20 || !<-cut {
 		t.Errorf("%d bytes allocated, %v; or all of the answer was read", spent, err)

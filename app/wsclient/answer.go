@@ -3,7 +3,7 @@ package wsclient
 import (
 	"encoding/json"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // The answers to buy, pay and watch are app.Receipt, app.Payable and app.WatchView; those to unwatch and seen say
@@ -11,41 +11,41 @@ import (
 
 // Welcome answers hello.
 type Welcome struct {
-	Now          app.Millis        `json:"now"`
-	Version      int               `json:"version"`
-	Session      string            `json:"session"`
-	User         *User             `json:"user,omitempty"` // nil without a token
-	Cursor       string            `json:"cursor"`
-	Missed       []OrderEvent      `json:"missed"`
-	Reset        bool              `json:"reset,omitempty"` // the cursor was of no use
-	Reservations []app.Reservation `json:"reservations"`    // those without a row
+	Now          shop.Millis        `json:"now"`
+	Version      int                `json:"version"`
+	Session      string             `json:"session"`
+	User         *User              `json:"user,omitempty"` // nil without a token
+	Cursor       string             `json:"cursor"`
+	Missed       []OrderEvent       `json:"missed"`
+	Reset        bool               `json:"reset,omitempty"` // the cursor was of no use
+	Reservations []shop.Reservation `json:"reservations"`    // those without a row
 }
 
 // User is whom a token names.
 type User struct {
-	ID   app.ID `json:"id"`
-	Name string `json:"name"`
-	Role string `json:"role"`
+	ID   shop.ID `json:"id"`
+	Name string  `json:"name"`
+	Role string  `json:"role"`
 }
 
 // Renewed answers renew.
 type Renewed struct {
-	Expires app.Millis `json:"expires"`
+	Expires shop.Millis `json:"expires"`
 }
 
 // RoundTrip answers time.
 type RoundTrip struct {
 	T0  json.Number `json:"t0"`
-	Now app.Millis  `json:"now"`
+	Now shop.Millis `json:"now"`
 }
 
 // State answers cancel and refund: what the order is by now.
 type State struct {
-	State app.OrderState `json:"state"`
+	State shop.OrderState `json:"state"`
 }
 
 // Page answers orders, the newest first.
 type Page struct {
-	Orders []app.Order `json:"orders"`
-	More   bool        `json:"more"`
+	Orders []shop.Order `json:"orders"`
+	More   bool         `json:"more"`
 }

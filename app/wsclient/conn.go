@@ -9,7 +9,7 @@ import (
 
 	"github.com/fasthttp/websocket"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -180,8 +180,8 @@ func (c *Conn) note(f *Frame) (answer chan *Frame) {
 }
 
 // CodeOf is the code of what the server refused; "" when it refused nothing, or nothing is known.
-func CodeOf(err error) app.Code {
-	if e, ok := errors.AsType[*app.Error](err); ok {
+func CodeOf(err error) shop.Code {
+	if e, ok := errors.AsType[*shop.Error](err); ok {
 		return e.Code
 	}
 	return ""

@@ -11,7 +11,8 @@ import (
 
 	"github.com/fasthttp/websocket"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -56,7 +57,7 @@ func dial(t *testing.T, d Dialer, say func(r Request) []string) (*Conn, <-chan *
 
 func ok(r Request, members string) string { return fmt.Sprintf(`{"id":%d,"ok":{%s}}`, r.ID, members) }
 
-func failed(r Request, code app.Code) string {
+func failed(r Request, code shop.Code) string {
 	return fmt.Sprintf(`{"id":%d,"error":{"code":%q,"message":"no","retry_ms":1}}`, r.ID, code)
 }
 
@@ -78,14 +79,14 @@ func TestAnswersFindTheirCalls(t *testing.T) {
 				event("c-1"), ok(r, `"order":"7","ticket":3,"state":"reserved"`), event("c-2"), ok(first, ""),
 			}
 		default:
-			return []string{failed(r, app.NotFound)}
+			return []string{failed(r, shop.NotFound)}
 		}
 	})
 	if err := c.Send(Request{Op: Watch, Slot: 9}); err != nil {
 		t.Fatal(err)
 	}
 	receipt, err := c.Buy(5, 1, "k")
-	if want := (app.Receipt{Order: 7, Ticket: 3, State: app.Reserved}); err != nil || receipt != want {
+	if want := (order.Receipt{Order: 7, Ticket: 3, State: shop.Reserved}); err != nil || receipt != want {
 		t.Errorf("bought %+v, %v", receipt, err)
 	}
 	for _, want := range []string{"c-1", "c-2"} {
@@ -97,7 +98,7 @@ func TestAnswersFindTheirCalls(t *testing.T) {
 		t.Errorf("heard %+v, want the answer to watch", f)
 	}
 	for _, r := range []Request{{Op: Cancel, Order: 7}, {Text: `"op":"dance"`}} {
-		if _, err := c.Do(r); CodeOf(err) != app.NotFound {
+		if _, err := c.Do(r); CodeOf(err) != shop.NotFound {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
@@ -125,7 +126,7 @@ func TestBuyUntilKnown(t *testing.T) {
 	var keys []string
 	c, _ := dial(t, Dialer{}, func(r Request) []string {
 		if keys = append(keys, r.Key); len(keys) < 3 {
-			return []string{failed(r, []app.Code{app.Busy, app.RateLimited}[len(keys)-1])}
+			return []string{failed(r, []shop.Code{shop.Busy, shop.RateLimited}[len(keys)-1])}
 		}
 		return []string{ok(r, `"order":"7","state":"pending"`)}
 	})

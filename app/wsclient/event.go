@@ -1,6 +1,9 @@
 package wsclient
 
-import "stampede/app"
+import (
+	"stampede/app/board"
+	"stampede/app/shop"
+)
 
 // events makes an event of each name, to be read into.
 var events = map[string]func() any{
@@ -15,14 +18,14 @@ var events = map[string]func() any{
 
 // TickEvent has the newest numbers of sales that are watched. They replace those before.
 type TickEvent struct {
-	Ev    string     `json:"ev"`
-	Now   app.Millis `json:"now"`
-	Sales []TickLine `json:"sales"`
+	Ev    string      `json:"ev"`
+	Now   shop.Millis `json:"now"`
+	Sales []TickLine  `json:"sales"`
 }
 
 // TickLine is one sale of a tick.
 type TickLine struct {
-	ID       app.ID  `json:"id"`
+	ID       shop.ID `json:"id"`
 	Stock    int64   `json:"stock"`
 	Held     int64   `json:"held"`
 	Sold     int64   `json:"sold"`
@@ -33,34 +36,34 @@ type TickLine struct {
 
 // SlotEvent tells of a slot that has come or gone into another phase.
 type SlotEvent struct {
-	Ev       string     `json:"ev"`
-	Slot     app.ID     `json:"slot"`
-	Phase    app.Phase  `json:"phase"`
-	OpensAt  app.Millis `json:"opens_at"`
-	ClosesAt app.Millis `json:"closes_at"`
-	Sales    int        `json:"sales"` // how many
+	Ev       string      `json:"ev"`
+	Slot     shop.ID     `json:"slot"`
+	Phase    shop.Phase  `json:"phase"`
+	OpensAt  shop.Millis `json:"opens_at"`
+	ClosesAt shop.Millis `json:"closes_at"`
+	Sales    int         `json:"sales"` // how many
 }
 
 // SaleEvent tells of a sale that has changed in more than its numbers.
 type SaleEvent struct {
-	Ev   string       `json:"ev"`
-	Sale app.SaleView `json:"sale"`
+	Ev   string        `json:"ev"`
+	Sale shop.SaleView `json:"sale"`
 }
 
 // OrderEvent is personal: the state that an order has reached. One whose Rev is not above what is known is a repeat.
 type OrderEvent struct {
-	Ev     string    `json:"ev"`
-	Cursor string    `json:"cursor"`
-	Key    string    `json:"key"` // of the buy
-	Order  app.Order `json:"order"`
+	Ev     string     `json:"ev"`
+	Cursor string     `json:"cursor"`
+	Key    string     `json:"key"` // of the buy
+	Order  shop.Order `json:"order"`
 }
 
 // NoticeEvent is a sentence for everybody. One without a text takes it back.
 type NoticeEvent struct {
-	Ev    string     `json:"ev"`
-	Level string     `json:"level"` // info, warn
-	Text  string     `json:"text"`
-	Until app.Millis `json:"until,omitempty"` // 0: until it is taken back
+	Ev    string      `json:"ev"`
+	Level string      `json:"level"` // info, warn
+	Text  string      `json:"text"`
+	Until shop.Millis `json:"until,omitempty"` // 0: until it is taken back
 	// Texts are the same in other languages.
 	Texts map[string]string `json:"texts,omitempty"`
 }
@@ -75,11 +78,11 @@ type ByeEvent struct {
 // BoardEvent is the state of the whole shop, for operators.
 type BoardEvent struct {
 	Ev string `json:"ev"`
-	app.Board
+	board.Board
 }
 
 // BoardReply answers op board: what the board showed before.
 type BoardReply struct {
-	Now     app.Millis       `json:"now,omitempty"`
-	History []app.BoardPoint `json:"history,omitzero"`
+	Now     shop.Millis        `json:"now,omitempty"`
+	History []board.BoardPoint `json:"history,omitzero"`
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // ErrFrame ends a connection whose server has sent something that is no frame of this protocol.
@@ -18,7 +18,7 @@ type Frame struct {
 
 	ID      int64           // of the op; 0 answers what the server could not read
 	OK      json.RawMessage // what the op gave; nil when it was refused
-	Error   *app.Error      // why it was refused; nil when it was not
+	Error   *shop.Error     // why it was refused; nil when it was not
 	Request Request         // what is answered, if the connection knows
 	Text    []byte          // all of it, as it came
 }
@@ -29,7 +29,7 @@ func Parse(text []byte) (*Frame, error) {
 		Ev    string
 		ID    *int64
 		OK    json.RawMessage
-		Error *app.Error
+		Error *shop.Error
 	}
 	err := json.Unmarshal(text, &head)
 	f := &Frame{Ev: head.Ev, OK: head.OK, Error: head.Error, Text: text}

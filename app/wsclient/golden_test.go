@@ -10,14 +10,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stampede/app"
+	"stampede/app/admission"
+	"stampede/app/catalog"
+	"stampede/app/order"
+	"stampede/app/payment"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
 const (
 	protocol = "../../realtime/testdata/protocol"
-	sale     = app.ID(7301444403200000101)
-	o    = app.ID(7301444480512000257)
+	sale     = shop.ID(7301444403200000101)
+	o        = shop.ID(7301444480512000257)
 	key      = "k-3f9c1d2e"
 )
 
@@ -52,7 +56,7 @@ func TestRequestsAreGolden(t *testing.T) {
 		"time/round trip":         {ID: 3, Op: Time, T0: "151234"},
 		"buy/with address and pass": {
 			ID: 6, Op: Buy, Sale: sale, Qty: 2, Key: key, Pass: "p-1",
-			Address: &app.Address{Name: "李雷", Phone: "13800000000", Text: "北京市海淀区中关村大街 1 号"},
+			Address: &shop.Address{Name: "李雷", Phone: "13800000000", Text: "北京市海淀区中关村大街 1 号"},
 		},
 		"orders/of a sale, further back": {ID: 8, Op: Orders, Sale: sale, Before: o, Limit: 20},
 	} {
@@ -65,10 +69,10 @@ func TestRequestsAreGolden(t *testing.T) {
 // answers makes what an op gives, to be read into.
 var answers = map[string]func() any{
 	"hello": func() any { return new(Welcome) }, "renew": func() any { return new(Renewed) },
-	"time": func() any { return new(RoundTrip) }, "watch": func() any { return new(app.WatchView) },
-	"buy": func() any { return new(app.Receipt) }, "pay": func() any { return new(app.Payable) },
+	"time": func() any { return new(RoundTrip) }, "watch": func() any { return new(catalog.WatchView) },
+	"buy": func() any { return new(order.Receipt) }, "pay": func() any { return new(payment.Payable) },
 	"cancel": func() any { return new(State) }, "refund": func() any { return new(State) },
-	"pass": func() any { return new(app.PassAnswer) }, "solve": func() any { return new(app.PassAnswer) },
+	"pass": func() any { return new(admission.PassAnswer) }, "solve": func() any { return new(admission.PassAnswer) },
 	"orders": func() any { return new(Page) }, "unwatch": func() any { return new(struct{}) },
 	"seen": func() any { return new(struct{}) }, "board": func() any { return new(BoardReply) },
 }
@@ -108,17 +112,17 @@ func TestServerFramesAreReadExactly(t *testing.T) {
 func TestEventsAreUnderstood(t *testing.T) {
 	t.Parallel()
 	golden := kit.GoldenFrames(t, protocol, "server")
-	const slot, now = app.ID(7301444403200000001), app.Millis(1795222800000)
+	const slot, now = shop.ID(7301444403200000001), shop.Millis(1795222800000)
 	for name, want := range map[string]any{
 		"tick/one sale changed": &TickEvent{Ev: "tick", Now: now, Sales: []TickLine{
 			{ID: sale, Stock: 37, Held: 13, Sold: 70, Done: 78, Rate: 12.4, Watching: 1532},
 		}},
 		"slot/opened": &SlotEvent{
-			Ev: "slot", Slot: slot, Phase: app.Open, OpensAt: now - 60_000, ClosesAt: now + 240_000, Sales: 6,
+			Ev: "slot", Slot: slot, Phase: shop.Open, OpensAt: now - 60_000, ClosesAt: now + 240_000, Sales: 6,
 		},
-		"order/refused": &OrderEvent{Ev: "order", Key: key, Order: app.Order{
-			ID: o, Sale: sale, ProductName: "Kettle", Qty: 2, PriceFen: 9900, AmountFen: 19800, State: app.Refused,
-			Reason: app.ReasonGuard, Ticket: 79, Rev: 1, CreatedAt: now - 1500,
+		"order/refused": &OrderEvent{Ev: "order", Key: key, Order: shop.Order{
+			ID: o, Sale: sale, ProductName: "Kettle", Qty: 2, PriceFen: 9900, AmountFen: 19800, State: shop.Refused,
+			Reason: shop.ReasonGuard, Ticket: 79, Rev: 1, CreatedAt: now - 1500,
 		}},
 		"notice/information":      &NoticeEvent{Ev: "notice", Level: "info", Text: "More kettles at noon."},
 		"bye/the node is drained": &ByeEvent{Ev: "bye", Code: 4000, RetryMS: 1730},

@@ -7,7 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"stampede/app"
+	"stampede/app/admission"
+	"stampede/app/catalog"
+	"stampede/app/order"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // Ask does an op and reads what it gives.
@@ -38,75 +42,75 @@ func (c *Conn) Time(t0 json.Number) (RoundTrip, error) {
 }
 
 // Watch adds a slot and single sales to what is watched; without any, the current slot.
-func (c *Conn) Watch(slot app.ID, sales ...app.ID) (app.WatchView, error) {
-	return Ask[app.WatchView](c, Request{Op: Watch, Slot: slot, Sales: sales})
+func (c *Conn) Watch(slot shop.ID, sales ...shop.ID) (catalog.WatchView, error) {
+	return Ask[catalog.WatchView](c, Request{Op: Watch, Slot: slot, Sales: sales})
 }
 
 // Unwatch lets go of them; without any, of everything.
-func (c *Conn) Unwatch(slot app.ID, sales ...app.ID) error {
+func (c *Conn) Unwatch(slot shop.ID, sales ...shop.ID) error {
 	_, err := c.Do(Request{Op: Unwatch, Slot: slot, Sales: sales})
 	return err
 }
 
 // Buy presses Buy. The same key is the same press.
-func (c *Conn) Buy(sale app.ID, qty int, key string) (app.Receipt, error) {
-	return Ask[app.Receipt](c, Request{Op: Buy, Sale: sale, Qty: qty, Key: key})
+func (c *Conn) Buy(sale shop.ID, qty int, key string) (order.Receipt, error) {
+	return Ask[order.Receipt](c, Request{Op: Buy, Sale: sale, Qty: qty, Key: key})
 }
 
 // BuyUntilKnown repeats a buy with the same key while its outcome is unknown, as every client must (I6).
-func (c *Conn) BuyUntilKnown(sale app.ID, qty int, key string) (receipt app.Receipt, err error) {
+func (c *Conn) BuyUntilKnown(sale shop.ID, qty int, key string) (receipt order.Receipt, err error) {
 	err = c.Patiently(func() error {
 		receipt, err = c.Buy(sale, qty, key)
 		return err
-	}, app.Busy, app.RateLimited)
+	}, shop.Busy, shop.RateLimited)
 	return receipt, err
 }
 
 // AskPass asks for a pass, and hears what stands before it.
-func (c *Conn) AskPass(sale app.ID) (app.PassAnswer, error) {
-	return Ask[app.PassAnswer](c, Request{Op: Pass, Sale: sale})
+func (c *Conn) AskPass(sale shop.ID) (admission.PassAnswer, error) {
+	return Ask[admission.PassAnswer](c, Request{Op: Pass, Sale: sale})
 }
 
 // SolvePass answers a task.
-func (c *Conn) SolvePass(sale app.ID, task, answer string) (app.PassAnswer, error) {
-	return Ask[app.PassAnswer](c, Request{Op: Solve, Sale: sale, Task: task, Answer: answer})
+func (c *Conn) SolvePass(sale shop.ID, task, answer string) (admission.PassAnswer, error) {
+	return Ask[admission.PassAnswer](c, Request{Op: Solve, Sale: sale, Task: task, Answer: answer})
 }
 
 // GetPass asks for a pass and does the work that stands before it. A picture it cannot read.
-func (c *Conn) GetPass(sale app.ID) (string, error) {
+func (c *Conn) GetPass(sale shop.ID) (string, error) {
 	answer, err := c.AskPass(sale)
 	if err != nil || answer.Task == nil {
 		return answer.Pass, err
 	}
-	if answer.Task.Kind != app.ChallengeWork {
+	if answer.Task.Kind != shop.ChallengeWork {
 		return "", fmt.Errorf("%w: a picture comes before the pass", errors.ErrUnsupported)
 	}
-	answer, err = c.SolvePass(sale, answer.Task.ID, app.Solve(answer.Task.Text, answer.Task.Bits))
+	answer, err = c.SolvePass(sale, answer.Task.ID, admission.Solve(answer.Task.Text, answer.Task.Bits))
 	return answer.Pass, err
 }
 
 // BuyWith presses Buy and shows a pass.
-func (c *Conn) BuyWith(pass string, sale app.ID, qty int, key string) (app.Receipt, error) {
-	return Ask[app.Receipt](c, Request{Op: Buy, Sale: sale, Qty: qty, Key: key, Pass: pass})
+func (c *Conn) BuyWith(pass string, sale shop.ID, qty int, key string) (order.Receipt, error) {
+	return Ask[order.Receipt](c, Request{Op: Buy, Sale: sale, Qty: qty, Key: key, Pass: pass})
 }
 
 // Cancel gives an unpaid order up.
-func (c *Conn) Cancel(o app.ID) (State, error) {
+func (c *Conn) Cancel(o shop.ID) (State, error) {
 	return Ask[State](c, Request{Op: Cancel, Order: o})
 }
 
 // Pay asks where to pay: via page, wap, app or qr.
-func (c *Conn) Pay(o app.ID, via string) (app.Payable, error) {
-	return Ask[app.Payable](c, Request{Op: Pay, Order: o, Via: via})
+func (c *Conn) Pay(o shop.ID, via string) (payment.Payable, error) {
+	return Ask[payment.Payable](c, Request{Op: Pay, Order: o, Via: via})
 }
 
 // Refund asks for the money of an order back.
-func (c *Conn) Refund(o app.ID, reason string) (State, error) {
+func (c *Conn) Refund(o shop.ID, reason string) (State, error) {
 	return Ask[State](c, Request{Op: Refund, Order: o, Reason: reason})
 }
 
 // Orders reads the orders before the one given, the newest first; 0: from the newest on.
-func (c *Conn) Orders(before app.ID) (Page, error) {
+func (c *Conn) Orders(before shop.ID) (Page, error) {
 	return Ask[Page](c, Request{Op: Orders, Before: before})
 }
 
@@ -129,9 +133,9 @@ func (c *Conn) LeaveBoard() error {
 
 // Patiently does something again, after the pause that the server asks for, while it is refused with one of the codes;
 // 200 times at most.
-func (c *Conn) Patiently(do func() error, codes ...app.Code) (err error) {
+func (c *Conn) Patiently(do func() error, codes ...shop.Code) (err error) {
 	for range 200 {
-		var refused *app.Error
+		var refused *shop.Error
 		if err = do(); !errors.As(err, &refused) || !slices.Contains(codes, refused.Code) {
 			return err
 		}

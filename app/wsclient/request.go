@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // Subprotocol is what a client names in the handshake, at Path.
@@ -42,25 +42,25 @@ type Request struct {
 	ID int64 `json:"id"` // a connection chooses it when it sends
 	Op Op    `json:"op"`
 
-	Token   string       `json:"token,omitempty"`  // hello, renew
-	Cursor  string       `json:"cursor,omitempty"` // hello, seen
-	Lang    string       `json:"lang,omitempty"`   // hello
-	T0      json.Number  `json:"t0,omitempty"`     // time: comes back as it is
-	Slot    app.ID       `json:"slot,omitzero"`    // watch, unwatch
-	Sales   []app.ID     `json:"sales,omitempty"`  // watch, unwatch
-	Sale    app.ID       `json:"sale,omitzero"`    // buy, pass, solve, orders
-	Qty     int          `json:"qty,omitempty"`    // buy
-	Key     string       `json:"key,omitempty"`    // buy: of one press of the button, however often it is sent
-	Address *app.Address `json:"address,omitempty"`
-	Pass    string       `json:"pass,omitempty"`
-	Task    string       `json:"task,omitempty"`   // solve: the id of what is solved
-	Answer  string       `json:"answer,omitempty"` // solve
-	Order   app.ID       `json:"order,omitzero"`   // cancel, pay, refund
-	Via     string       `json:"via,omitempty"`    // pay: page, wap, app or qr
-	Reason  string       `json:"reason,omitempty"` // refund
-	Before  app.ID       `json:"before,omitzero"`  // orders: older than this one
-	Limit   int          `json:"limit,omitempty"`  // orders
-	On      *bool        `json:"on,omitempty"`     // board
+	Token   string        `json:"token,omitempty"`  // hello, renew
+	Cursor  string        `json:"cursor,omitempty"` // hello, seen
+	Lang    string        `json:"lang,omitempty"`   // hello
+	T0      json.Number   `json:"t0,omitempty"`     // time: comes back as it is
+	Slot    shop.ID       `json:"slot,omitzero"`    // watch, unwatch
+	Sales   []shop.ID     `json:"sales,omitempty"`  // watch, unwatch
+	Sale    shop.ID       `json:"sale,omitzero"`    // buy, pass, solve, orders
+	Qty     int           `json:"qty,omitempty"`    // buy
+	Key     string        `json:"key,omitempty"`    // buy: of one press of the button, however often it is sent
+	Address *shop.Address `json:"address,omitempty"`
+	Pass    string        `json:"pass,omitempty"`
+	Task    string        `json:"task,omitempty"`   // solve: the id of what is solved
+	Answer  string        `json:"answer,omitempty"` // solve
+	Order   shop.ID       `json:"order,omitzero"`   // cancel, pay, refund
+	Via     string        `json:"via,omitempty"`    // pay: page, wap, app or qr
+	Reason  string        `json:"reason,omitempty"` // refund
+	Before  shop.ID       `json:"before,omitzero"`  // orders: older than this one
+	Limit   int           `json:"limit,omitempty"`  // orders
+	On      *bool         `json:"on,omitempty"`     // board
 
 	// Text is for bad input, which the fields cannot say: it is sent in their place, `"op":"dance","step":1`.
 	Text string `json:"-"`

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"stampede/app"
 	"stampede/app/alipay/sim"
 	"stampede/app/load"
+	"stampede/app/shop"
 )
 
 // Sizes of the crowds, and how long a scenario is measured.
@@ -227,7 +227,7 @@ func (r *runner) drain(ctx context.Context) error {
 		if time.Since(began) > drainWithin {
 			return fmt.Errorf("%d reservations still wait after %v", left, drainWithin)
 		}
-		if !app.Sleep(ctx, 20*time.Millisecond) {
+		if !shop.Sleep(ctx, 20*time.Millisecond) {
 			return ctx.Err()
 		}
 		if left, err = r.shop.waiting(ctx); err != nil {

@@ -1,6 +1,8 @@
 package sim
 
-import "stampede/app"
+import (
+	"stampede/app/shop"
+)
 
 func (s *Simulator) query(q request) (fields, *no) {
 	t, err := s.book.read(q.content.OutTradeNo)
@@ -8,9 +10,9 @@ func (s *Simulator) query(q request) (fields, *no) {
 		return nil, reason(err)
 	}
 	f := done(&t)
-	f["trade_status"], f["total_amount"], f["buyer_logon_id"] = t.Status, app.FormatFen(t.AmountFen), "buy***@example.com"
+	f["trade_status"], f["total_amount"], f["buyer_logon_id"] = t.Status, shop.FormatFen(t.AmountFen), "buy***@example.com"
 	if t.TakenFen > 0 {
-		f["send_pay_date"], f["receipt_amount"] = t.PaidAt.In(s.zone).Format(clock), app.FormatFen(t.TakenFen)
+		f["send_pay_date"], f["receipt_amount"] = t.PaidAt.In(s.zone).Format(clock), shop.FormatFen(t.TakenFen)
 	}
 	return f, nil
 }
@@ -52,7 +54,7 @@ func (s *Simulator) precreate(q request, base string) (fields, *no) {
 }
 
 func (s *Simulator) refund(q request) (fields, *no) {
-	fen, err := app.ParseFen(q.content.RefundAmount)
+	fen, err := shop.ParseFen(q.content.RefundAmount)
 	if err != nil || q.content.OutRequestNo == "" {
 		return nil, &no{"40004", "ACQ.INVALID_PARAMETER"}
 	}
@@ -61,7 +63,7 @@ func (s *Simulator) refund(q request) (fields, *no) {
 		return nil, reason(err)
 	}
 	f := done(&t)
-	f["fund_change"], f["refund_fee"] = "N", app.FormatFen(t.RefundedFen)
+	f["fund_change"], f["refund_fee"] = "N", shop.FormatFen(t.RefundedFen)
 	if fresh {
 		f["fund_change"] = "Y"
 		s.notify(t)
@@ -77,8 +79,8 @@ func (s *Simulator) refunded(q request) (fields, *no) {
 	f := done(&t)
 	for _, r := range t.Refunds {
 		if r.Request == q.content.OutRequestNo {
-			f["out_request_no"], f["refund_amount"] = r.Request, app.FormatFen(r.AmountFen)
-			f["total_amount"], f["refund_status"] = app.FormatFen(t.AmountFen), "REFUND_SUCCESS"
+			f["out_request_no"], f["refund_amount"] = r.Request, shop.FormatFen(r.AmountFen)
+			f["total_amount"], f["refund_status"] = shop.FormatFen(t.AmountFen), "REFUND_SUCCESS"
 		}
 	}
 	return f, nil

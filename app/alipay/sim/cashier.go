@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"stampede/app"
 	"stampede/app/alipay/rsa2"
+	"stampede/app/shop"
 )
 
 //go:embed assets
@@ -59,7 +59,7 @@ func (s *Simulator) cashier(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := view{
-		Trade: &t, Amount: app.FormatFen(t.AmountFen), Path: "/cashier/" + t.token,
+		Trade: &t, Amount: shop.FormatFen(t.AmountFen), Path: "/cashier/" + t.token,
 		Left: max(0, int64(t.ExpiresAt.Sub(s.now())/time.Second)), Return: t.returnURL,
 	}
 	switch {
@@ -94,7 +94,7 @@ func (s *Simulator) homeward(t *Trade) string {
 	carried := url.Values{
 		"app_id": {s.keys.AppID}, "seller_id": {s.keys.SellerID}, "method": {t.method + ".return"},
 		"charset": {"utf-8"}, "version": {"1.0"}, "sign_type": {"RSA2"}, "timestamp": {s.now().In(s.zone).Format(clock)},
-		"out_trade_no": {t.Order}, "trade_no": {t.No}, "total_amount": {app.FormatFen(t.AmountFen)},
+		"out_trade_no": {t.Order}, "trade_no": {t.No}, "total_amount": {shop.FormatFen(t.AmountFen)},
 	}
 	if err := rsa2.SignNotification(s.keys.Gateway, carried); err != nil {
 		return t.returnURL

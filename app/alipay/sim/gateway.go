@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"time"
 
-	"stampede/app"
 	"stampede/app/alipay/rsa2"
+	"stampede/app/shop"
 )
 
 const (
@@ -69,7 +69,7 @@ func (s *Simulator) gateway(w http.ResponseWriter, r *http.Request) {
 		cut()
 	}
 	if f, slow := s.faults.strike(Slow, order, method); slow {
-		app.Sleep(r.Context(), f.delay())
+		shop.Sleep(r.Context(), f.delay())
 	}
 	fields, refused := s.carryOut(q, "http://"+r.Host)
 	if _, is := s.faults.strike(Lost, order, method); is {
@@ -112,7 +112,7 @@ func (s *Simulator) carryOut(q request, base string) (fields, *no) {
 
 // trade reads what a request says about a new trade.
 func (s *Simulator) trade(q request) (Trade, *no) {
-	fen, err := app.ParseFen(q.content.TotalAmount)
+	fen, err := shop.ParseFen(q.content.TotalAmount)
 	if err != nil || fen <= 0 {
 		return Trade{}, &no{"40004", "ACQ.INVALID_PARAMETER"}
 	}

@@ -5,8 +5,8 @@ import (
 	"crypto/rsa"
 	"net/url"
 
-	"stampede/app"
 	"stampede/app/alipay/rsa2"
+	"stampede/app/shop"
 )
 
 // notify tells the shop what became of a trade, with the faults in force.
@@ -44,14 +44,14 @@ func (s *Simulator) written(t *Trade) url.Values {
 		"app_id": {s.keys.AppID}, "auth_app_id": {s.keys.AppID}, "seller_id": {s.keys.SellerID},
 		"buyer_id": {"2088000000000009"}, "charset": {"utf-8"}, "version": {"1.0"}, "sign_type": {"RSA2"},
 		"out_trade_no": {t.Order}, "trade_no": {t.No}, "trade_status": {string(t.Status)}, "subject": {t.Subject},
-		"total_amount": {app.FormatFen(t.AmountFen)}, "gmt_create": {t.CreatedAt.In(s.zone).Format(clock)},
+		"total_amount": {shop.FormatFen(t.AmountFen)}, "gmt_create": {t.CreatedAt.In(s.zone).Format(clock)},
 	}
 	if t.Status != Waiting && t.TakenFen > 0 {
 		f.Set("gmt_payment", t.PaidAt.In(s.zone).Format(clock))
-		f.Set("buyer_pay_amount", app.FormatFen(t.TakenFen))
+		f.Set("buyer_pay_amount", shop.FormatFen(t.TakenFen))
 	}
 	if t.RefundedFen > 0 {
-		f.Set("refund_fee", app.FormatFen(t.RefundedFen))
+		f.Set("refund_fee", shop.FormatFen(t.RefundedFen))
 	}
 	if err := rsa2.SignNotification(s.spoil(f, t), f); err != nil {
 		panic("sign a notification: " + err.Error()) // our own key of the right size signs
@@ -62,7 +62,7 @@ func (s *Simulator) written(t *Trade) url.Values {
 // spoil makes the faults in force on a notification's content, and answers who signs it.
 func (s *Simulator) spoil(f url.Values, t *Trade) *rsa.PrivateKey {
 	if _, is := s.faults.strike(NotifyAmount, t.Order, ""); is {
-		f.Set("total_amount", app.FormatFen(t.AmountFen+1))
+		f.Set("total_amount", shop.FormatFen(t.AmountFen+1))
 	}
 	if _, is := s.faults.strike(NotifyApp, t.Order, ""); is {
 		f.Set("app_id", otherAppID)

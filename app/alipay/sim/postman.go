@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -62,12 +62,12 @@ func (p *postman) send(letters []letter) {
 }
 
 func (p *postman) deliver(l letter) {
-	app.Sleep(p.ctx, l.after)
+	shop.Sleep(p.ctx, l.after)
 	for try := 0; p.ctx.Err() == nil && !p.knock(l); try++ {
 		if l.once || try >= len(p.schedule) {
 			return
 		}
-		app.Sleep(p.ctx, p.schedule[try])
+		shop.Sleep(p.ctx, p.schedule[try])
 	}
 }
 

@@ -10,8 +10,9 @@ import (
 	"os/user"
 	"strings"
 
-	"stampede/app"
+	"stampede/app/journal"
 	"stampede/app/server"
+	"stampede/app/shop"
 )
 
 type (
@@ -56,12 +57,12 @@ func (e *env) withActs(a acting, do func(t *server.Tools) error) error {
 }
 
 // actor is who acts from this command line. Whoever can run it has the stores in hand, which is what an admin may have.
-func (e *env) actor(a acting) (app.Actor, error) {
+func (e *env) actor(a acting) (journal.Actor, error) {
 	if a.Key == "" {
 		a.Key = "cli-" + strings.ToLower(rand.Text())
 	}
-	if err := app.CheckActKey(a.Key); err != nil {
-		return app.Actor{}, fmt.Errorf("%w: --key must be 8 to 64 characters of A-Z a-z 0-9 _ -", errUsage)
+	if err := journal.CheckActKey(a.Key); err != nil {
+		return journal.Actor{}, fmt.Errorf("%w: --key must be 8 to 64 characters of A-Z a-z 0-9 _ -", errUsage)
 	}
 	if u, err := user.Current(); err == nil {
 		a.By = cmp.Or(a.By, u.Username)
@@ -71,8 +72,8 @@ func (e *env) actor(a acting) (app.Actor, error) {
 		host = "unknown"
 	}
 	asked := sha256.Sum256([]byte(strings.Join(e.args, "\x00")))
-	return app.Actor{
-		Name: cmp.Or(a.By, "unknown"), Role: app.Admin, Via: app.ViaCLI, From: host, Key: a.Key,
+	return journal.Actor{
+		Name: cmp.Or(a.By, "unknown"), Role: shop.Admin, Via: journal.ViaCLI, From: host, Key: a.Key,
 		Hash: hex.EncodeToString(asked[:]), Note: a.Note,
 	}, nil
 }

@@ -6,7 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"stampede/app"
+	"stampede/app/archive"
+	"stampede/app/shop"
 )
 
 type archiveCmd struct {
@@ -34,13 +35,13 @@ func (archiveCmd) Help() string {
 
 func (c archiveStatus) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		var s app.ArchiveState
+		var s archive.ArchiveState
 		err := api.get("/archive", nil, &s)
 		return e.show(c.JSON, err, s, func() error { return e.archiveTable(&s) })
 	})
 }
 
-func (e *env) archiveTable(s *app.ArchiveState) error {
+func (e *env) archiveTable(s *archive.ArchiveState) error {
 	fmt.Fprintf(e.out, "archived after %s, blanked after %s\n", s.ArchiveAfter, s.PersonalData)
 	fmt.Fprintf(e.out, "due: %d sales to move, %d to blank; %d sales have orders that are not settled\n", s.SalesToMove,
 		s.SalesToBlank, s.SalesKept)
@@ -53,22 +54,22 @@ func (e *env) archiveTable(s *app.ArchiveState) error {
 		return nil
 	}
 	return table(e, 0, "month\torders\tsales\tpaid\trefunded", "%s\t%d\t%d\t%s\t%s", s.Months,
-		func(m app.ArchivedMonth) []any {
-			return []any{m.Month, m.Orders, m.Sales, app.FormatFen(m.PaidFen), app.FormatFen(m.RefundedFen)}
+		func(m archive.ArchivedMonth) []any {
+			return []any{m.Month, m.Orders, m.Sales, shop.FormatFen(m.PaidFen), shop.FormatFen(m.RefundedFen)}
 		})
 }
 
 func (c archiveDrop) Run(e *env) error {
-	before, err := app.ParseMonth(c.Before)
+	before, err := shop.ParseMonth(c.Before)
 	if err != nil {
 		return fmt.Errorf("%w: --before: %w", errUsage, err)
 	}
 	return e.operate(c.operating, func(api *client) error {
-		var drop app.ArchiveDrop
+		var drop archive.ArchiveDrop
 		body := map[string]any{"before": before, "dry_run": c.DryRun}
 		drops := func() error { return api.act(http.MethodPost, "/archive/drop", body, &drop) }
 		err := drops()
-		for errors.Is(err, &app.Error{Code: app.Busy}) && app.Sleep(e.ctx, time.Second) {
+		for errors.Is(err, &shop.Error{Code: shop.Busy}) && shop.Sleep(e.ctx, time.Second) {
 			clear(api.acts) // the same key: the server goes on
 			err = drops()
 		}
@@ -87,7 +88,7 @@ func (c archiveDrop) Run(e *env) error {
 		}
 		for _, m := range drop.Months {
 			fmt.Fprintf(e.out, "%s: %s: %d orders of %d sales, %s yuan paid, %s refunded\n", says, m.Month, m.Orders,
-				m.Sales, app.FormatFen(m.PaidFen), app.FormatFen(m.RefundedFen))
+				m.Sales, shop.FormatFen(m.PaidFen), shop.FormatFen(m.RefundedFen))
 		}
 		return nil
 	})

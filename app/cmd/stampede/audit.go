@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"text/tabwriter"
 
-	"stampede/app"
+	"stampede/app/recovery"
 	"stampede/app/server"
+	"stampede/app/shop"
 )
 
 type audit struct {
-	Sale app.ID `placeholder:"ID" help:"Only this sale; without it, every sale that was loaded into Redis."`
-	JSON bool   `name:"json" help:"For scripts."`
+	Sale shop.ID `placeholder:"ID" help:"Only this sale; without it, every sale that was loaded into Redis."`
+	JSON bool    `name:"json" help:"For scripts."`
 }
 
 func (audit) Help() string {
@@ -22,9 +23,9 @@ func (audit) Help() string {
 
 func (a *audit) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
-		var only []app.ID
+		var only []shop.ID
 		if a.Sale != 0 {
-			only = []app.ID{a.Sale}
+			only = []shop.ID{a.Sale}
 		}
 		reports, err := t.Audit(e.ctx, only...)
 		failed := 0
@@ -41,10 +42,10 @@ func (a *audit) Run(e *env) error {
 	})
 }
 
-func (e *env) auditTable(reports []app.AuditReport, failed int) error {
+func (e *env) auditTable(reports []recovery.AuditReport, failed int) error {
 	err := table(e, tabwriter.AlignRight,
 		"sale\tinitial\tadded\tstock\theld\tsold\twithdrawn\tunder way\tverdict\t",
-		"%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t", reports, func(r app.AuditReport) []any {
+		"%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t", reports, func(r recovery.AuditReport) []any {
 			verdict, c := "proved", r.Redis
 			switch {
 			case len(r.Failures) > 0:

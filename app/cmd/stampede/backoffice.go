@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"stampede/app"
+	"stampede/app/outbox"
 )
 
 type backOffice struct {
@@ -68,10 +68,10 @@ func (officeParked) Help() string {
 
 func (c parkedList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		postings, more, err := page[app.QuarantinedMessage](api, "/parked", "postings", mostEntries)
+		postings, more, err := page[outbox.QuarantinedMessage](api, "/parked", "postings", mostEntries)
 		e.more(more)
 		return list(e, c.JSON, err, postings, "nothing is parked", "id\tat\torder\trev\tstate\tgroup\ttries\treason",
-			"%s\t%s\t%s\t%d\t%s\t%s\t%d\t%s", func(p app.QuarantinedMessage) []any {
+			"%s\t%s\t%s\t%d\t%s\t%s\t%d\t%s", func(p outbox.QuarantinedMessage) []any {
 				m := &p.OutboxMessage
 				return []any{p.ID, e.wall(p.At), m.Order, m.Rev, m.State, p.Group, p.Deliveries, p.Reason}
 			})

@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 type block struct {
@@ -16,7 +17,7 @@ type block struct {
 
 type (
 	blockAdd struct {
-		User    app.ID        `xor:"whom" placeholder:"ID" help:"A user."`
+		User    shop.ID       `xor:"whom" placeholder:"ID" help:"A user."`
 		Address string        `xor:"whom" placeholder:"IP" help:"One address; of IPv6 its /64, which is one customer's."`
 		Network string        `xor:"whom" placeholder:"CIDR" help:"A network, at least /8, of IPv6 /16."`
 		Reason  string        `help:"For other operators; shoppers are not told."`
@@ -40,15 +41,15 @@ func (block) Help() string {
 		"    stampede block list\n    stampede block remove 3"
 }
 
-func (c *blockAdd) whom() app.Block {
-	b := app.Block{Reason: c.Reason}
+func (c *blockAdd) whom() backoffice.Block {
+	b := backoffice.Block{Reason: c.Reason}
 	switch {
 	case c.User != 0:
-		b.Kind, b.Value = app.BlockUser, c.User.String()
+		b.Kind, b.Value = backoffice.BlockUser, c.User.String()
 	case c.Address != "":
-		b.Kind, b.Value = app.BlockAddress, c.Address
+		b.Kind, b.Value = backoffice.BlockAddress, c.Address
 	case c.Network != "":
-		b.Kind, b.Value = app.BlockNetwork, c.Network
+		b.Kind, b.Value = backoffice.BlockNetwork, c.Network
 	}
 	return b
 }
@@ -58,18 +59,18 @@ func (c *blockAdd) Run(e *env) error {
 	if b.Kind == "" {
 		return fmt.Errorf("%w: say whom: --user, --address or --network", errUsage)
 	}
-	if c.For < 0 || c.For > app.LongestBlock {
-		return fmt.Errorf("%w: --for is %v, want at most %v, or nothing for ever", errUsage, c.For, app.LongestBlock)
+	if c.For < 0 || c.For > backoffice.LongestBlock {
+		return fmt.Errorf("%w: --for is %v, want at most %v, or nothing for ever", errUsage, c.For, backoffice.LongestBlock)
 	}
 	if err := b.Normalize(); err != nil {
-		return fmt.Errorf("%w: %s", errUsage, app.AsError(err).Message)
+		return fmt.Errorf("%w: %s", errUsage, shop.AsError(err).Message)
 	}
 	if c.For > 0 {
-		b.Until = app.MillisOf(time.Now().Add(c.For))
+		b.Until = shop.MillisOf(time.Now().Add(c.For))
 	}
 	return e.operate(c.operating, func(api *client) error {
 		body := map[string]any{"kind": b.Kind, "value": b.Value, "reason": b.Reason, "until": b.Until}
-		var added app.Block
+		var added backoffice.Block
 		err := api.act(http.MethodPost, "/blocks", body, &added)
 		return e.result(c.JSON, err, added, "blocked %s %s, number %d", added.Kind, added.Value, added.ID)
 	})
@@ -77,9 +78,9 @@ func (c *blockAdd) Run(e *env) error {
 
 func (c blockList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		blocks, _, err := page[app.Block](api, "/blocks", "blocks", nil)
+		blocks, _, err := page[backoffice.Block](api, "/blocks", "blocks", nil)
 		return list(e, c.JSON, err, blocks, "nobody is blocked", "id\tkind\twhom\tsince\tuntil\tby\treason",
-			"%d\t%s\t%s\t%s\t%s\t%s\t%s", func(b app.Block) []any {
+			"%d\t%s\t%s\t%s\t%s\t%s\t%s", func(b backoffice.Block) []any {
 				until := "removed"
 				if b.Until != 0 {
 					until = e.wall(b.Until)

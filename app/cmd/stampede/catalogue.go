@@ -8,7 +8,8 @@ import (
 	"net/url"
 	"os"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 type (
@@ -44,21 +45,21 @@ func (e *env) did(c changing, err error, answer any, format string, args ...any)
 }
 
 // instant reads a time by the clocks of the shop.
-func (e *env) instant(text string) (app.Millis, error) {
-	desk := app.CatalogueDesk{Zone: e.clocks()}
+func (e *env) instant(text string) (shop.Millis, error) {
+	desk := backoffice.CatalogueDesk{Zone: e.clocks()}
 	if e.noZone != nil {
 		return 0, e.noZone
 	}
 	at, err := desk.Instant(text)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %q %s", errUsage, text, app.AsError(err).Message)
+		return 0, fmt.Errorf("%w: %q %s", errUsage, text, shop.AsError(err).Message)
 	}
 	return at, nil
 }
 
 // yuan reads a price.
 func yuan(text string) (int64, error) {
-	fen, err := app.ParseFen(text)
+	fen, err := shop.ParseFen(text)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", errUsage, err)
 	}
@@ -118,7 +119,7 @@ func (e *env) importTable(o importing, name, what string) error {
 		return err
 	}
 	return e.operate(operating{keyed: o.keyed}, func(c *client) error {
-		var r app.ImportReport
+		var r backoffice.ImportReport
 		err := c.act(http.MethodPost, o.at("/import/"+what), file, &r)
 		if !o.JSON {
 			for _, p := range r.Problems {

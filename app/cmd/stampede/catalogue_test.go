@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 // An operator sets up tomorrow's sale from an empty folder with commands only: category, product with a picture, slots,
@@ -57,10 +58,10 @@ func TestCatalogueFromTheCommandLine(t *testing.T) {
 		}
 	}
 
-	var category app.CategoryRecord
+	var category backoffice.CategoryRecord
 	parse(cut(exitOK, "", "category create Tea --note first --json"), &category)
 	names["CATEGORY"] = category.ID.String()
-	var product app.ProductRecord
+	var product backoffice.ProductRecord
 	parse(do(exitOK, "", "product", "create", "--name", "Pot", "--list-price", "99", "--category", "CATEGORY",
 		"--description", "<p>A pot<script>alert(1)</script></p>", "--json"), &product)
 	if product.Description != "<p>A pot</p>" || product.Category != "Tea" {
@@ -82,13 +83,13 @@ func TestCatalogueFromTheCommandLine(t *testing.T) {
 	cut(exitOK, "2 new, 0 wrong", template+" --dry-run")
 	cut(exitOK, "", template)
 	cut(exitFailed, "", "slot template --from DAY --times 11:00-13:00 --dry-run")
-	var slots []app.Slot
+	var slots []shop.Slot
 	parse(cut(exitOK, "", "slot list --from DAY --json"), &slots)
 	if len(slots) != 2 {
 		t.Fatalf("slots %v", slots)
 	}
 	names["FIRST"], names["SECOND"] = slots[0].ID.String(), slots[1].ID.String()
-	var sale app.SaleRecord
+	var sale backoffice.SaleRecord
 	parse(cut(exitOK, "", "sale create --slot FIRST --product PRODUCT --price 49.50 --stock 100 --limit 2 --json"), &sale)
 	if sale.PriceFen != 4950 || sale.OpensAt != slots[0].OpensAt || sale.Cap != 12 {
 		t.Errorf("made %+v", sale)

@@ -3,7 +3,8 @@ package main
 import (
 	"net/http"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 type categoryCmd struct {
@@ -20,23 +21,23 @@ type (
 	}
 	categoryList struct{ reading }
 	categoryEdit struct {
-		ID       app.ID `arg:""`
-		Version  int64  `help:"The one that you have seen."`
-		Name     string `help:"What people read."`
-		Position *int   `help:"Categories are listed by it."`
+		ID       shop.ID `arg:""`
+		Version  int64   `help:"The one that you have seen."`
+		Name     string  `help:"What people read."`
+		Position *int    `help:"Categories are listed by it."`
 		changing
 	}
 	categoryArchive struct {
-		ID      app.ID `arg:""`
-		Version int64  `help:"The one that you have seen."`
-		Restore bool   `help:"Show it again."`
+		ID      shop.ID `arg:""`
+		Version int64   `help:"The one that you have seen."`
+		Restore bool    `help:"Show it again."`
 		changing
 	}
 )
 
 func (c *categoryCreate) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
-		var made app.CategoryRecord
+		var made backoffice.CategoryRecord
 		body := map[string]string{"name": c.Name}
 		err := api.act(http.MethodPost, c.at("/categories"), body, &made)
 		return e.did(c.changing, err, made, "made category %s, %s", made.ID, made.Name)
@@ -45,32 +46,32 @@ func (c *categoryCreate) Run(e *env) error {
 
 func (c *categoryList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		all, _, err := page[app.CategoryRecord](api, "/categories", "categories", nil)
+		all, _, err := page[backoffice.CategoryRecord](api, "/categories", "categories", nil)
 		return list(e, c.JSON, err, all, "there are none", "id\tversion\tplace\tname\tproducts\tarchived",
-			"%s\t%d\t%d\t%s\t%d\t%v", func(c app.CategoryRecord) []any {
+			"%s\t%d\t%d\t%s\t%d\t%v", func(c backoffice.CategoryRecord) []any {
 				return []any{c.ID, c.Version, c.Position, c.Name, c.Products, c.ArchivedAt != 0}
 			})
 	})
 }
 
 // editCategory changes a category as it was seen, or as it is.
-func (e *env) editCategory(c changing, id app.ID, edit app.CategoryEdit) error {
+func (e *env) editCategory(c changing, id shop.ID, edit backoffice.CategoryEdit) error {
 	return e.operate(c.operating, func(api *client) (err error) {
 		path := "/categories/" + id.String()
 		if edit.Version, err = api.version(path, edit.Version); err != nil {
 			return err
 		}
-		var changed app.CategoryRecord
+		var changed backoffice.CategoryRecord
 		err = api.act(http.MethodPatch, c.at(path), edit, &changed)
 		return e.did(c, err, changed, "changed category %s, now version %d", changed.ID, changed.Version)
 	})
 }
 
 func (c *categoryEdit) Run(e *env) error {
-	edit := app.CategoryEdit{Version: c.Version, Name: given(c.Name), Position: c.Position}
+	edit := backoffice.CategoryEdit{Version: c.Version, Name: given(c.Name), Position: c.Position}
 	return e.editCategory(c.changing, c.ID, edit)
 }
 
 func (c *categoryArchive) Run(e *env) error {
-	return e.editCategory(c.changing, c.ID, app.CategoryEdit{Version: c.Version, Archived: new(!c.Restore)})
+	return e.editCategory(c.changing, c.ID, backoffice.CategoryEdit{Version: c.Version, Archived: new(!c.Restore)})
 }

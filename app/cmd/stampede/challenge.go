@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"net/http"
 
-	"stampede/app"
+	"stampede/app/admission"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 type challenge struct {
-	Sale app.ID `placeholder:"ID" help:"The sale."`
-	Kind string `placeholder:"KIND" help:"What it asks for from now on: none, pass, captcha or work."`
-	Bits int    `placeholder:"N" help:"How hard proofs of work are from now on, 1 to 26 bits; each more doubles the work."`
+	Sale shop.ID `placeholder:"ID" help:"The sale."`
+	Kind string  `placeholder:"KIND" help:"What it asks for from now on: none, pass, captcha or work."`
+	Bits int     `placeholder:"N" help:"How hard proofs of work are from now on, 1 to 26 bits; each more doubles the work."`
 	operating
 }
 
@@ -31,10 +33,10 @@ func (c *challenge) Run(e *env) error {
 	if (c.Sale == 0) != (c.Kind == "") {
 		return fmt.Errorf("%w: --sale and --kind go together", errUsage)
 	}
-	if c.Bits != 0 && (c.Bits < app.LeastWorkBits || c.Bits > app.MostWorkBits) {
-		return fmt.Errorf("%w: --bits is %d, want %d to %d", errUsage, c.Bits, app.LeastWorkBits, app.MostWorkBits)
+	if c.Bits != 0 && (c.Bits < admission.LeastWorkBits || c.Bits > admission.MostWorkBits) {
+		return fmt.Errorf("%w: --bits is %d, want %d to %d", errUsage, c.Bits, admission.LeastWorkBits, admission.MostWorkBits)
 	}
-	kind, err := app.ParseChallenge(cmp.Or(c.Kind, string(app.ChallengeNone)))
+	kind, err := shop.ParseChallenge(cmp.Or(c.Kind, string(shop.ChallengeNone)))
 	if err != nil {
 		return fmt.Errorf("%w: --kind is %q, want none, pass, captcha or work", errUsage, c.Kind)
 	}
@@ -45,15 +47,15 @@ func (c *challenge) Run(e *env) error {
 			text = fmt.Sprintf("sale %s asks for: %s\n%s", c.Sale, kind, text)
 		}
 		return e.result(c.JSON, err, struct {
-			Sale app.ID        `json:"sale,omitzero"`
-			Kind app.Challenge `json:"kind,omitempty"`
-			Bits int           `json:"bits"`
-		}{c.Sale, app.Challenge(c.Kind), bits}, "%s", text)
+			Sale shop.ID        `json:"sale,omitzero"`
+			Kind shop.Challenge `json:"kind,omitempty"`
+			Bits int            `json:"bits"`
+		}{c.Sale, shop.Challenge(c.Kind), bits}, "%s", text)
 	})
 }
 
 // set applies the given flags and returns the resulting difficulty of proofs of work.
-func (c *challenge) set(api *client, kind app.Challenge) (int, error) {
+func (c *challenge) set(api *client, kind shop.Challenge) (int, error) {
 	if c.Sale != 0 {
 		path := "/sales/" + c.Sale.String()
 		version, err := api.version(path, 0)
@@ -66,10 +68,10 @@ func (c *challenge) set(api *client, kind app.Challenge) (int, error) {
 		}
 	}
 	if c.Bits != 0 {
-		s, err := api.editSwitches(app.SwitchesEdit{WorkBits: &c.Bits})
+		s, err := api.editSwitches(backoffice.SwitchesEdit{WorkBits: &c.Bits})
 		return s.WorkBits, err
 	}
-	var s app.Switches
+	var s backoffice.Switches
 	err := api.get("/switches", nil, &s)
 	return s.WorkBits, err
 }

@@ -17,7 +17,8 @@ import (
 	"strings"
 	"time"
 
-	"stampede/app"
+	"stampede/app/journal"
+	"stampede/app/shop"
 )
 
 const (
@@ -54,7 +55,7 @@ func (e *env) operate(o operating, do func(c *client) error) error {
 	if o.Key == "" {
 		o.Key = "cli-" + strings.ToLower(rand.Text())
 	}
-	if err := app.CheckActKey(o.Key); err != nil {
+	if err := journal.CheckActKey(o.Key); err != nil {
 		return fmt.Errorf("%w: --key must be 8 to 64 characters of A-Z a-z 0-9 _ -", errUsage)
 	}
 	c, err := e.client(o.Server)
@@ -134,7 +135,7 @@ func (c *client) call(method, path string, body, into any) error {
 		key = c.keyOf(method + " " + path)
 	}
 	err = c.send(method, path, kind, key, content, into)
-	if c.saved != nil && errors.Is(err, &app.Error{Code: app.Unauthorized}) {
+	if c.saved != nil && errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
 		if err = c.refresh(); err == nil {
 			err = c.send(method, path, kind, key, content, into)
 		}
@@ -226,7 +227,7 @@ func (c *client) send(method, path, kind, key string, content []byte, into any) 
 func failureOf(res *http.Response, text []byte) error {
 	var body struct {
 		Error *struct {
-			app.Error
+			shop.Error
 			Request string `json:"request"`
 		} `json:"error"`
 	}
@@ -236,7 +237,7 @@ func failureOf(res *http.Response, text []byte) error {
 		}
 		return fmt.Errorf("the server answers %s, which no Stampede does", res.Status)
 	}
-	if body.Error.Code == app.Internal || body.Error.Code == app.Busy { // the log has the cause
+	if body.Error.Code == shop.Internal || body.Error.Code == shop.Busy { // the log has the cause
 		return fmt.Errorf("%w (request %s)", &body.Error.Error, body.Error.Request)
 	}
 	return &body.Error.Error

@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/journal"
 	"stampede/app/test/kit"
 )
 
@@ -141,8 +142,8 @@ func TestBlockList(t *testing.T) {
 		{"block add --user 7 --reason resells", "", exitOK, `^blocked user 7, number 1\n$`},
 	})
 	code, out, errOut := call(t, environ, strings.Fields("block add --address 2001:db8::1:2:3:4 --for 1h --json")...)
-	var added app.Block
-	if err := json.Unmarshal([]byte(out), &added); err != nil || code != exitOK || added.Kind != app.BlockNetwork ||
+	var added backoffice.Block
+	if err := json.Unmarshal([]byte(out), &added); err != nil || code != exitOK || added.Kind != backoffice.BlockNetwork ||
 		added.Value != "2001:db8::/64" || added.Until.Sub(added.CreatedAt).Round(time.Minute) != time.Hour {
 		t.Errorf("an IPv6 address: code %d, %s%s, %v", code, out, errOut, err)
 	}
@@ -186,7 +187,7 @@ func TestJournal(t *testing.T) {
 	})
 	// The audit log names users by id only.
 	_, out, _ := call(t, environ, "journal", "list", "--json")
-	var rows []app.JournalEntry
+	var rows []journal.JournalEntry
 	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 6 || strings.Contains(out, "bob@") {
 		t.Fatalf("%d rows, %v: %s", len(rows), err, out)
 	}

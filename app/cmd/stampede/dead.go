@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"stampede/app"
 	"stampede/app/server"
+	"stampede/app/shop"
 )
 
 type dead struct {
@@ -41,12 +41,12 @@ func (c deadList) Run(e *env) error {
 			return err
 		}
 		letters, err := dead.Box.DeadLetters(e.ctx)
-		if err != nil && app.AwayOf(err) == nil {
+		if err != nil && shop.AwayOf(err) == nil {
 			return err
 		}
 		missing := err // of partitions that are away; said behind those of the others
 		err = list(e, c.JSON, nil, letters, "no dead letters", "id\tat\torder\tsale\tuser\ttries\treason",
-			"%s\t%s\t%s\t%s\t%s\t%d\t%s", func(l app.DeadLetter) []any {
+			"%s\t%s\t%s\t%s\t%s\t%d\t%s", func(l shop.DeadLetter) []any {
 				return []any{l.ID, e.wall(l.At), l.Order, l.Sale, l.User, l.Deliveries, l.Reason}
 			})
 		return errors.Join(err, missing)

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"stampede/app"
 	"stampede/app/demo"
+	"stampede/app/outbox"
 	"stampede/app/server"
 )
 
@@ -65,7 +65,7 @@ func (d *demoShop) Run(e *env) error {
 	defer leave()
 	var crowd sync.WaitGroup
 	node, err := server.New(config, server.Options{
-		Version: version, Rolling: true, Slot: d.Slot, Fresh: d.Fresh, OnMail: func(l app.Email, file string) {
+		Version: version, Rolling: true, Slot: d.Slot, Fresh: d.Fresh, OnMail: func(l outbox.Email, file string) {
 			showMail(e.out, l, file)
 		},
 		OnReady: func(about server.About) {
@@ -108,7 +108,7 @@ func (d *demoShop) gatewayAddress() string {
 }
 
 // showMail prints a mail that was written to a file, and the link in it, which whoever tries the demo needs.
-func showMail(out io.Writer, l app.Email, file string) {
+func showMail(out io.Writer, l outbox.Email, file string) {
 	text := fmt.Sprintf("\nA mail (%s) to %s:  %s\n", l.Kind, l.To, file)
 	if l.Link != "" {
 		text += "  open  " + l.Link + "\n"

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -25,7 +25,7 @@ func TestDemoFollowsTheSlots(t *testing.T) {
 	t.Parallel()
 	const slots, length, shoppers = 2, 12 * time.Second, 8
 	demo := startDemo(t, "--shoppers", fmt.Sprint(shoppers), "--slot", length.String())
-	moved := make(map[app.ID]bool) // the slots in which they bought
+	moved := make(map[shop.ID]bool) // the slots in which they bought
 	var held, watching int64
 	kit.Eventually(t, 5*time.Minute, func() (bool, string) {
 		open, now, err := demo.slot()
@@ -93,17 +93,17 @@ type crowd struct {
 func (c crowd) moves() bool { return c.held > 0 && c.watching > 0 && c.rate > 0 }
 
 // slot returns the open slot and the activity in it.
-func (r running) slot() (open app.ID, now crowd, err error) {
-	var day struct{ Slots []app.Slot }
+func (r running) slot() (open shop.ID, now crowd, err error) {
+	var day struct{ Slots []shop.Slot }
 	if err := ask(r.base+"/api/v1/slots", &day); err != nil {
 		return 0, now, err
 	}
 	for _, slot := range day.Slots {
-		if slot.Phase == app.Open {
+		if slot.Phase == shop.Open {
 			open = slot.ID
 		}
 	}
-	var offer struct{ Sales []app.SaleView }
+	var offer struct{ Sales []shop.SaleView }
 	err = ask(r.base+"/api/v1/slots/"+open.String()+"/sales", &offer)
 	for _, sale := range offer.Sales {
 		now.held, now.watching, now.rate = now.held+sale.Held, max(now.watching, sale.Watching), now.rate+sale.Rate

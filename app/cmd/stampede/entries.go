@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // mostEntries asks for as many entries as an answer has.
@@ -76,8 +76,8 @@ func (c *client) each(kind entries, do func(id string) error) error {
 			fresh++
 			seen[entry.ID] = true
 			switch err := do(entry.ID); {
-			case err == nil, errors.Is(err, &app.Error{Code: app.NotFound}): // sent or dropped by another caller
-			case errors.Is(err, &app.Error{Code: app.WrongState}): // it can only be dropped
+			case err == nil, errors.Is(err, &shop.Error{Code: shop.NotFound}): // sent or dropped by another caller
+			case errors.Is(err, &shop.Error{Code: shop.WrongState}): // it can only be dropped
 				failed = append(failed, err)
 			default:
 				return err

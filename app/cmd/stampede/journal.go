@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"stampede/app"
+	"stampede/app/journal"
 )
 
 type journalCmd struct {
@@ -51,11 +51,11 @@ func (c *journalList) Run(e *env) error {
 		query.Set("since", strconv.FormatInt(c.Since.UnixMilli(), 10))
 	}
 	return e.look(c.reading, func(api *client) error {
-		entries, err := pages(api, "/journal", "entries", query, c.Limit, func(j *app.JournalEntry) string {
+		entries, err := pages(api, "/journal", "entries", query, c.Limit, func(j *journal.JournalEntry) string {
 			return strconv.FormatInt(j.Seq, 10)
 		})
 		return list(e, c.JSON, err, entries, "nothing was done", "row\tat\twho\tfrom\twhat\tto\tbefore\tafter\tnote",
-			"%d\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\t%s", func(j app.JournalEntry) []any {
+			"%d\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\t%s", func(j journal.JournalEntry) []any {
 				before, after := short(j.Before), short(j.After)
 				return []any{j.Seq, e.wall(j.At), j.ActorName, j.Via, j.Source, j.Kind, j.Object, before, after, j.Note}
 			})
@@ -73,7 +73,7 @@ func short(text json.RawMessage) string {
 
 func (c journalVerify) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		var report app.JournalReport
+		var report journal.JournalReport
 		err := api.get("/journal/verify", url.Values{"head": {c.Head}}, &report)
 		text := fmt.Sprintf("%d rows fit; head %s", report.Rows, report.Head)
 		switch {

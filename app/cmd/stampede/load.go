@@ -13,9 +13,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"stampede/app"
 	"stampede/app/load"
 	"stampede/app/server"
+	"stampede/app/shop"
 )
 
 type loadCmd struct {
@@ -84,8 +84,8 @@ func (c *loadCmd) Run(e *env) error {
 		target := &load.Shop{
 			Catalogue: seeder.Catalogue, Editor: seeder.Editor, Mint: seeder.Mint, Partitions: seeder.Partitions,
 			Audit: t.Audit,
-			Token: func(user app.ID) (string, error) {
-				return issuer.Issue(user, "User "+user.String(), app.Shopper, loadTokens)
+			Token: func(user shop.ID) (string, error) {
+				return issuer.Issue(user, "User "+user.String(), shop.Shopper, loadTokens)
 			},
 			AlipayAppID: config.AlipayAppID, AlipaySellerID: config.AlipaySellerID,
 		}

@@ -14,7 +14,8 @@ import (
 
 	"golang.org/x/term"
 
-	"stampede/app"
+	"stampede/app/account"
+	"stampede/app/shop"
 )
 
 type (
@@ -104,9 +105,9 @@ func (s *sessions) keep(server string, one session) (err error) {
 func (c *client) refresh() error {
 	old := c.saved.Of[c.base]
 	c.token = ""
-	var next app.Session
+	var next account.Session
 	err := c.auth("refresh", map[string]string{"refresh": old.Refresh}, &next)
-	if errors.Is(err, &app.Error{Code: app.Unauthorized}) {
+	if errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
 		return fmt.Errorf("the log in at %s has ended: run stampede login", c.base)
 	}
 	if err != nil {
@@ -156,8 +157,8 @@ func (l *loginCmd) Run(e *env) error {
 	if err != nil {
 		host = "unknown"
 	}
-	var s app.Session
-	logIn := app.LogIn{Email: l.Email, Password: password, Client: "app", Device: "stampede at " + host}
+	var s account.Session
+	logIn := account.LogIn{Email: l.Email, Password: password, Client: "app", Device: "stampede at " + host}
 	if err := c.auth("login", logIn, &s); err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"stampede/app"
+	"stampede/app/outbox"
 )
 
 type mailCmd struct {
@@ -35,10 +35,10 @@ func (mailCmd) Help() string {
 
 func (c mailList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		mails, more, err := page[app.QuarantinedEmail](api, "/mails", "mails", mostEntries)
+		mails, more, err := page[outbox.QuarantinedEmail](api, "/mails", "mails", mostEntries)
 		e.more(more)
 		return list(e, c.JSON, err, mails, "no dead mails", "id\tat\tkind\tto\ttries\treason", "%s\t%s\t%s\t%s\t%d\t%s",
-			func(d app.QuarantinedEmail) []any {
+			func(d outbox.QuarantinedEmail) []any {
 				return []any{d.ID, e.wall(d.At), d.Kind, d.To, d.Tries, d.Reason}
 			})
 	})

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"stampede/app"
+	"stampede/app/journal"
 	"stampede/app/server"
 	"stampede/migrations"
 )
@@ -27,10 +27,12 @@ type (
 )
 
 // withTools opens the database for a command.
-func (e *env) withTools(do func(t *server.Tools) error) error { return e.withToolsOf(app.Actor{}, do) }
+func (e *env) withTools(do func(t *server.Tools) error) error {
+	return e.withToolsOf(journal.Actor{}, do)
+}
 
 // withToolsOf is withTools for a command that changes something as the actor.
-func (e *env) withToolsOf(actor app.Actor, do func(t *server.Tools) error) (err error) {
+func (e *env) withToolsOf(actor journal.Actor, do func(t *server.Tools) error) (err error) {
 	config, err := e.config()
 	if err != nil {
 		return err

@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 type noticeCmd struct {
@@ -32,18 +33,18 @@ func (noticeCmd) Help() string {
 }
 
 func (c *noticeSay) Run(e *env) error {
-	if c.For < 0 || c.For > app.LongestBlock {
-		return fmt.Errorf("%w: --for is %v, want at most %v", errUsage, c.For, app.LongestBlock)
+	if c.For < 0 || c.For > backoffice.LongestBlock {
+		return fmt.Errorf("%w: --for is %v, want at most %v", errUsage, c.For, backoffice.LongestBlock)
 	}
-	n := app.NewNotice{Level: "info", Text: c.Text, Lang: c.Lang}
+	n := backoffice.NewNotice{Level: "info", Text: c.Text, Lang: c.Lang}
 	if c.Warn {
 		n.Level = "warning"
 	}
 	if c.For > 0 {
-		n.Until = app.MillisOf(time.Now().Add(c.For))
+		n.Until = shop.MillisOf(time.Now().Add(c.For))
 	}
 	return e.operate(c.operating, func(api *client) error {
-		var said app.Notice
+		var said shop.Notice
 		err := api.act(http.MethodPost, "/notice", n, &said)
 		return e.result(c.JSON, err, said, "all nodes say so within a second")
 	})
@@ -51,7 +52,7 @@ func (c *noticeSay) Run(e *env) error {
 
 func (c *noticeEnd) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
-		var n app.Notice
+		var n shop.Notice
 		err := api.act(http.MethodDelete, "/notice", nil, &n)
 		return e.result(c.JSON, err, n, "nobody is told any more who comes")
 	})

@@ -7,7 +7,8 @@ import (
 	"net/url"
 	"os"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 type orderCmd struct {
@@ -18,17 +19,17 @@ type orderCmd struct {
 
 type (
 	orderList struct {
-		Query string         `arg:"" optional:"" name:"query" help:"The number of an order or a trade, a user's id, or an e-mail."`
-		State app.OrderState `placeholder:"STATE" help:"Only those in a state, like paid."`
-		Sale  app.ID         `placeholder:"ID" help:"Only those of a sale."`
-		Limit int            `default:"50" help:"At most so many, up to 1000."`
+		Query string          `arg:"" optional:"" name:"query" help:"The number of an order or a trade, a user's id, or an e-mail."`
+		State shop.OrderState `placeholder:"STATE" help:"Only those in a state, like paid."`
+		Sale  shop.ID         `placeholder:"ID" help:"Only those of a sale."`
+		Limit int             `default:"50" help:"At most so many, up to 1000."`
 		reading
 	}
 	orderShip struct {
-		Order    app.ID `arg:"" help:"Its number."`
-		Carrier  string `required:"" placeholder:"NAME" help:"Who carries it, at most 24 characters."`
-		Tracking string `required:"" placeholder:"NUMBER" help:"The carrier's number."`
-		Replace  bool   `help:"In the place of the parcel that the order has."`
+		Order    shop.ID `arg:"" help:"Its number."`
+		Carrier  string  `required:"" placeholder:"NAME" help:"Who carries it, at most 24 characters."`
+		Tracking string  `required:"" placeholder:"NUMBER" help:"The carrier's number."`
+		Replace  bool    `help:"In the place of the parcel that the order has."`
 		operating
 	}
 	orderShipMany struct {
@@ -41,8 +42,8 @@ type (
 
 // anyOrder is an order with its buyer.
 type anyOrder struct {
-	app.Order
-	User app.ID `json:"user"`
+	shop.Order
+	User shop.ID `json:"user"`
 }
 
 func (orderCmd) Help() string {
@@ -68,7 +69,7 @@ func (c *orderList) Run(e *env) error {
 		orders, err := pages(api, "/orders", "orders", query, c.Limit, func(o *anyOrder) string { return o.ID.String() })
 		return list(e, c.JSON, err, orders, "no orders", "order\tat\tsale\tuser\tunits\tyuan\tstate\treason\tparcel",
 			"%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s", func(o anyOrder) []any {
-				at, yuan := e.wall(o.CreatedAt), app.FormatFen(o.AmountFen)
+				at, yuan := e.wall(o.CreatedAt), shop.FormatFen(o.AmountFen)
 				return []any{o.ID, at, o.Sale, o.User, o.Qty, yuan, o.State, o.Reason, o.Tracking}
 			})
 	})
@@ -102,7 +103,7 @@ func (c *orderShipMany) Run(e *env) error {
 	}
 	return e.operate(c.operating, func(api *client) error {
 		body := map[string]any{"csv": string(text), "replace": c.Replace, "dry_run": c.DryRun}
-		var r app.ShipReport
+		var r backoffice.ShipReport
 		err := api.act(http.MethodPost, "/ship", body, &r)
 		return e.show(c.JSON, err, r, func() error {
 			for _, l := range r.Lines {

@@ -6,7 +6,8 @@ import (
 	"net/url"
 	"time"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 type pay struct {
@@ -20,9 +21,9 @@ type payReconcile struct {
 }
 
 type payList struct {
-	Query string             `arg:"" optional:"" name:"query" help:"The number of a trade or of an order."`
-	State app.PaymentOutcome `placeholder:"STATE" help:"Only those of which this became, like late."`
-	Limit int                `default:"50" help:"At most so many, up to 1000."`
+	Query string                 `arg:"" optional:"" name:"query" help:"The number of a trade or of an order."`
+	State payment.PaymentOutcome `placeholder:"STATE" help:"Only those of which this became, like late."`
+	Limit int                    `default:"50" help:"At most so many, up to 1000."`
 	reading
 }
 
@@ -36,10 +37,10 @@ func (c *payList) Run(e *env) error {
 	}
 	query := url.Values{"q": {c.Query}, "state": {string(c.State)}}
 	return e.look(c.reading, func(api *client) error {
-		payments, err := pages(api, "/payments", "payments", query, c.Limit, func(p *app.Received) string { return p.TradeNo })
+		payments, err := pages(api, "/payments", "payments", query, c.Limit, func(p *payment.Received) string { return p.TradeNo })
 		return list(e, c.JSON, err, payments, "no payments", "trade\torder\tyuan\tpaid\tstate", "%s\t%s\t%s\t%s\t%s",
-			func(p app.Received) []any {
-				return []any{p.TradeNo, p.Order, app.FormatFen(p.AmountFen), e.wall(p.PaidAt), p.Outcome}
+			func(p payment.Received) []any {
+				return []any{p.TradeNo, p.Order, shop.FormatFen(p.AmountFen), e.wall(p.PaidAt), p.Outcome}
 			})
 	})
 }
@@ -70,11 +71,11 @@ func (c *payReconcile) Run(e *env) error {
 }
 
 // report compares all parts of the day.
-func (c *payReconcile) report(api *client) (app.ReconciliationReport, error) {
-	day := app.ReconciliationReport{Day: c.Day, Differences: []app.PayDifference{}}
+func (c *payReconcile) report(api *client) (payment.ReconciliationReport, error) {
+	day := payment.ReconciliationReport{Day: c.Day, Differences: []payment.PayDifference{}}
 	query := url.Values{"day": {c.Day}}
 	for {
-		var part app.ReconciliationReport
+		var part payment.ReconciliationReport
 		if err := api.get("/payments/reconciliation", query, &part); err != nil {
 			return day, err
 		}
@@ -90,9 +91,9 @@ func (c *payReconcile) report(api *client) (app.ReconciliationReport, error) {
 	}
 }
 
-func (e *env) payDayTable(r *app.ReconciliationReport) error {
+func (e *env) payDayTable(r *payment.ReconciliationReport) error {
 	if len(r.Differences) > 0 {
-		err := table(e, 0, "order\tdifference\t", "%s\t%s\t%s", r.Differences, func(d app.PayDifference) []any {
+		err := table(e, 0, "order\tdifference\t", "%s\t%s\t%s", r.Differences, func(d payment.PayDifference) []any {
 			return []any{d.Order, d.Kind, d.Message}
 		})
 		if err != nil {
@@ -101,6 +102,6 @@ func (e *env) payDayTable(r *app.ReconciliationReport) error {
 	}
 	fmt.Fprintf(e.out,
 		"%s: %d orders, %d of them paid that day: %s yuan taken by the gateway, %s of them given back, %d differences\n",
-		r.Day, r.Orders, r.Paid, app.FormatFen(r.TakenFen), app.FormatFen(r.ReturnedFen), len(r.Differences))
+		r.Day, r.Orders, r.Paid, shop.FormatFen(r.TakenFen), shop.FormatFen(r.ReturnedFen), len(r.Differences))
 	return nil
 }

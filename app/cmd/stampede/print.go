@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // json prints a value for scripts.
@@ -17,7 +17,7 @@ func (e *env) json(v any) error {
 }
 
 // wall prints an instant by the clocks of the shop, as every time in a table is; nothing for none.
-func (e *env) wall(at app.Millis) string {
+func (e *env) wall(at shop.Millis) string {
 	if at == 0 {
 		return ""
 	}

@@ -6,7 +6,8 @@ import (
 	"net/url"
 	"strconv"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 type productCmd struct {
@@ -30,11 +31,11 @@ func (productCmd) Help() string {
 
 type (
 	productCreate struct {
-		Name        string `required:"" help:"What people read."`
-		Category    app.ID `placeholder:"ID" help:"As stampede category list shows it."`
-		ListPrice   string `default:"0" placeholder:"YUAN" help:"What it costs otherwise, like 459 or 459.50."`
-		Description string `placeholder:"HTML" help:"Paragraphs, lists, emphasis and https links; the rest is taken out."`
-		Rules       string `help:"Plain text."`
+		Name        string  `required:"" help:"What people read."`
+		Category    shop.ID `placeholder:"ID" help:"As stampede category list shows it."`
+		ListPrice   string  `default:"0" placeholder:"YUAN" help:"What it costs otherwise, like 459 or 459.50."`
+		Description string  `placeholder:"HTML" help:"Paragraphs, lists, emphasis and https links; the rest is taken out."`
+		Rules       string  `help:"Plain text."`
 		changing
 	}
 	productList struct {
@@ -44,27 +45,27 @@ type (
 		reading
 	}
 	productShow struct {
-		ID app.ID `arg:""`
+		ID shop.ID `arg:""`
 		reading
 	}
 	productEdit struct {
-		ID          app.ID  `arg:""`
-		Version     int64   `help:"The one that you have seen."`
-		Name        string  `help:"What people read."`
-		Category    *app.ID `placeholder:"ID" help:"As stampede category list shows it."`
-		ListPrice   string  `placeholder:"YUAN" help:"What it costs otherwise."`
-		Description *string `placeholder:"HTML" help:"Replaces the description."`
-		Rules       *string `help:"Replaces the rules."`
+		ID          shop.ID  `arg:""`
+		Version     int64    `help:"The one that you have seen."`
+		Name        string   `help:"What people read."`
+		Category    *shop.ID `placeholder:"ID" help:"As stampede category list shows it."`
+		ListPrice   string   `placeholder:"YUAN" help:"What it costs otherwise."`
+		Description *string  `placeholder:"HTML" help:"Replaces the description."`
+		Rules       *string  `help:"Replaces the rules."`
 		changing
 	}
 	productArchive struct {
-		ID      app.ID `arg:""`
-		Version int64  `help:"The one that you have seen."`
-		Restore bool   `help:"Offer it again."`
+		ID      shop.ID `arg:""`
+		Version int64   `help:"The one that you have seen."`
+		Restore bool    `help:"Offer it again."`
 		changing
 	}
 	productImage struct {
-		ID      app.ID   `arg:""`
+		ID      shop.ID  `arg:""`
 		Files   []string `arg:"" help:"In the order in which they are shown."`
 		Alt     []string `help:"What each shows, for who does not see it."`
 		Replace bool     `help:"Instead of the pictures that it has; else behind them."`
@@ -86,8 +87,8 @@ func (c *productCreate) Run(e *env) error {
 		return err
 	}
 	return e.operate(c.operating, func(api *client) error {
-		var p app.ProductRecord
-		err := api.act(http.MethodPost, c.at("/products"), app.ProductDraft{
+		var p backoffice.ProductRecord
+		err := api.act(http.MethodPost, c.at("/products"), backoffice.ProductDraft{
 			Name: c.Name, CategoryID: c.Category, ListPriceFen: price, Description: c.Description, Rules: c.Rules,
 		}, &p)
 		return e.did(c.changing, err, p, "made product %s, %s", p.ID, p.Name)
@@ -97,21 +98,21 @@ func (c *productCreate) Run(e *env) error {
 func (c *productList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		query := url.Values{"q": {c.Text}, "archived": {strconv.FormatBool(c.Archived)}}
-		found, err := pages[app.ProductRecord](api, "/products", "products", query, c.Limit, nil)
+		found, err := pages[backoffice.ProductRecord](api, "/products", "products", query, c.Limit, nil)
 		return list(e, c.JSON, err, found, "there are none", "id\tversion\tname\tcategory\tlist price\tpictures",
-			"%s\t%d\t%s\t%s\t%s\t%d", func(p app.ProductRecord) []any {
-				return []any{p.ID, p.Version, p.Name, p.Category, app.FormatFen(p.ListPriceFen), len(p.Images)}
+			"%s\t%d\t%s\t%s\t%s\t%d", func(p backoffice.ProductRecord) []any {
+				return []any{p.ID, p.Version, p.Name, p.Category, shop.FormatFen(p.ListPriceFen), len(p.Images)}
 			})
 	})
 }
 
 func (c *productShow) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		var p app.ProductRecord
+		var p backoffice.ProductRecord
 		err := api.get("/products/"+c.ID.String(), nil, &p)
 		return e.show(c.JSON, err, p, func() error {
 			fmt.Fprintf(e.out, "product  %s, version %d, changed %s\nname     %s\ncategory %s\nprice    %s yuan\n\n%s\n\n%s\n",
-				p.ID, p.Version, e.wall(p.UpdatedAt), p.Name, p.Category, app.FormatFen(p.ListPriceFen), p.Description,
+				p.ID, p.Version, e.wall(p.UpdatedAt), p.Name, p.Category, shop.FormatFen(p.ListPriceFen), p.Description,
 				p.Rules)
 			for _, image := range p.Images {
 				fmt.Fprintln(e.out, image.URL, image.Alt)
@@ -122,13 +123,13 @@ func (c *productShow) Run(e *env) error {
 }
 
 // editProduct changes a product as it was seen, or as it is.
-func (e *env) editProduct(c changing, id app.ID, edit app.ProductEdit) error {
+func (e *env) editProduct(c changing, id shop.ID, edit backoffice.ProductEdit) error {
 	return e.operate(c.operating, func(api *client) (err error) {
 		path := "/products/" + id.String()
 		if edit.Version, err = api.version(path, edit.Version); err != nil {
 			return err
 		}
-		var p app.ProductRecord
+		var p backoffice.ProductRecord
 		err = api.act(http.MethodPatch, c.at(path), edit, &p)
 		return e.did(c, err, p, "changed product %s, now version %d", p.ID, p.Version)
 	})
@@ -139,14 +140,14 @@ func (c *productEdit) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	return e.editProduct(c.changing, c.ID, app.ProductEdit{
+	return e.editProduct(c.changing, c.ID, backoffice.ProductEdit{
 		Version: c.Version, Name: given(c.Name), CategoryID: c.Category, ListPriceFen: price,
 		Description: c.Description, Rules: c.Rules,
 	})
 }
 
 func (c *productArchive) Run(e *env) error {
-	return e.editProduct(c.changing, c.ID, app.ProductEdit{Version: c.Version, Archived: new(!c.Restore)})
+	return e.editProduct(c.changing, c.ID, backoffice.ProductEdit{Version: c.Version, Archived: new(!c.Restore)})
 }
 
 // Run uploads pictures, each in an operation of its own, and sets them. A picture that no product shows is removed
@@ -161,7 +162,7 @@ func (c *productImage) Run(e *env) error {
 	}
 	return e.operate(c.operating, func(api *client) error {
 		path := "/products/" + c.ID.String()
-		var p app.ProductRecord
+		var p backoffice.ProductRecord
 		if err := api.get(path, nil, &p); err != nil {
 			return err
 		}
@@ -170,11 +171,11 @@ func (c *productImage) Run(e *env) error {
 			images = nil
 		}
 		for i, file := range files {
-			var shown app.UploadedImage
+			var shown backoffice.UploadedImage
 			if err := api.act(http.MethodPost, c.at("/images"), file, &shown); err != nil {
 				return fmt.Errorf("%s: %w", c.Files[i], err)
 			}
-			image := app.Image{URL: shown.URL}
+			image := shop.Image{URL: shown.URL}
 			if i < len(c.Alt) {
 				image.Alt = c.Alt[i]
 			}

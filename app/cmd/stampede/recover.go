@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"stampede/app"
 	"stampede/app/recovery"
 	"stampede/app/server"
+	"stampede/app/shop"
 )
 
 type recoverCmd struct {
@@ -21,7 +21,7 @@ type (
 		acting
 	}
 	recoverSettle struct {
-		Order app.ID `arg:"" help:"As the list shows it."`
+		Order shop.ID `arg:"" help:"As the list shows it."`
 
 		End    bool `xor:"how" required:"" help:"It has ended: its units are for sale again."`
 		Write  bool `xor:"how" required:"" help:"It is pending: write its row by what Redis knows of it."`

@@ -10,11 +10,12 @@ import (
 	"os"
 	"time"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 type rehearseCmd struct {
-	Sale     app.ID        `required:"" placeholder:"ID" help:"The sale that is rehearsed."`
+	Sale     shop.ID       `required:"" placeholder:"ID" help:"The sale that is rehearsed."`
 	Shoppers int           `required:"" placeholder:"N" help:"Simulated shoppers, each on a socket of its own: 1 to 10000."`
 	For      time.Duration `default:"30s" help:"How long the hidden sale is open: 5s to 10m."`
 	Rush     time.Duration `default:"1s" help:"Time over which the shoppers press Buy after the opening."`
@@ -97,8 +98,8 @@ func (c *rehearseCmd) Run(e *env) error {
 
 // hidden is what a rehearsal creates.
 type hidden struct {
-	slot   app.Slot
-	sale   app.SaleRecord
+	slot   shop.Slot
+	sale   backoffice.SaleRecord
 	tokens []string
 }
 
@@ -108,7 +109,7 @@ func (c *rehearseCmd) rehearse(ctx context.Context, api *client) (r *rehearsal, 
 	if err != nil {
 		return nil, err
 	}
-	crowd := &rehearseCrowd{sale: h.sale.ID, shop: api.base, orders: make(map[app.ID]app.OrderState)}
+	crowd := &rehearseCrowd{sale: h.sale.ID, shop: api.base, orders: make(map[shop.ID]shop.OrderState)}
 	if crowd.tls, err = c.trust(); err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func (c *rehearseCmd) rehearse(ctx context.Context, api *client) (r *rehearsal, 
 	if err := crowd.arrive(ctx, h.tokens, time.Until(h.sale.OpensAt.Time())); err != nil {
 		return nil, err
 	}
-	if !app.Sleep(ctx, time.Until(h.sale.OpensAt.Time())) {
+	if !shop.Sleep(ctx, time.Until(h.sale.OpensAt.Time())) {
 		return nil, ctx.Err()
 	}
 	c.progress(api, "they buy for %v", c.For)
@@ -137,7 +138,7 @@ func (c *rehearseCmd) progress(api *client, format string, args ...any) {
 // offer creates a hidden slot that opens soon, a sale in it with the terms of the rehearsed one, and its guests. What
 // it has created is returned also with an error.
 func (c *rehearseCmd) offer(api *client) (h hidden, err error) {
-	var like app.SaleRecord
+	var like backoffice.SaleRecord
 	if err := api.get("/sales/"+c.Sale.String(), nil, &like); err != nil {
 		return h, err
 	}
@@ -147,26 +148,26 @@ func (c *rehearseCmd) offer(api *client) (h hidden, err error) {
 	}
 	opens := now.Add(arriveWithin + time.Duration(c.Shoppers)*arriveEach + time.Second)
 	opens -= opens % 1000
-	window := app.SlotDraft{OpensAt: opens, ClosesAt: opens.Add(c.For.Round(time.Second)), Hidden: true}
+	window := backoffice.SlotDraft{OpensAt: opens, ClosesAt: opens.Add(c.For.Round(time.Second)), Hidden: true}
 	if err := api.act(http.MethodPost, "/slots", window, &h.slot); err != nil {
 		return h, fmt.Errorf("create the hidden slot: %w", err)
 	}
-	draft := app.SaleDraft{
+	draft := backoffice.SaleDraft{
 		Slot: h.slot.ID, Product: like.Product.ID, PriceFen: like.PriceFen,
 		Stock: like.Initial + like.Added - like.Withdrawn, Limit: like.Limit, Cap: like.Cap, Challenge: like.Challenge,
 	}
 	if c.Units > 0 {
 		draft.Stock = c.Units
 	}
-	if draft.Challenge == app.ChallengeCaptcha {
-		draft.Challenge = app.ChallengePass
+	if draft.Challenge == shop.ChallengeCaptcha {
+		draft.Challenge = shop.ChallengePass
 	}
 	if err := api.act(http.MethodPost, "/sales", draft, &h.sale); err != nil {
 		return h, fmt.Errorf("create the hidden sale: %w", err)
 	}
-	for left := c.Shoppers; left > 0; left -= app.MaxGuests {
+	for left := c.Shoppers; left > 0; left -= shop.MaxGuests {
 		var added struct{ Tokens []string }
-		ask := map[string]int{"guests": min(left, app.MaxGuests)}
+		ask := map[string]int{"guests": min(left, shop.MaxGuests)}
 		if err := api.act(http.MethodPost, "/sales/"+h.sale.ID.String()+"/guests", ask, &added); err != nil {
 			return h, fmt.Errorf("add guests: %w", err)
 		}
@@ -179,9 +180,9 @@ func (c *rehearseCmd) offer(api *client) (h hidden, err error) {
 }
 
 // now is the time of the server.
-func (c *client) now() (app.Millis, error) {
+func (c *client) now() (shop.Millis, error) {
 	var time struct {
-		Now app.Millis `json:"now"`
+		Now shop.Millis `json:"now"`
 	}
 	err := c.call(http.MethodGet, apiPath+"/time", nil, &time)
 	return time.Now, err
@@ -198,7 +199,7 @@ func (h *hidden) end(ctx context.Context, api *client) error {
 	sale, slot := "/sales/"+h.sale.ID.String(), "/slots/"+h.slot.ID.String()
 	var err error
 	if h.sale.ID != 0 {
-		if err = late.get(sale, nil, &h.sale); err == nil && h.sale.Loaded && h.sale.Phase != app.Ended {
+		if err = late.get(sale, nil, &h.sale); err == nil && h.sale.Loaded && h.sale.Phase != shop.Ended {
 			err = late.act(http.MethodPost, sale+"/end", map[string]any{"version": h.sale.Version}, nil)
 			h.sale.Version++
 		}

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/wsclient"
 )
 
@@ -24,7 +24,7 @@ const (
 
 // rehearseCrowd is the simulated shoppers and what they have met.
 type rehearseCrowd struct {
-	sale app.ID
+	sale shop.ID
 	shop string
 	tls  *tls.Config
 
@@ -32,10 +32,10 @@ type rehearseCrowd struct {
 
 	mu                     sync.Mutex
 	connect, answer, order []time.Duration
-	bought                 int                       // buys, without repeats under the same key
-	refused                map[app.Code]int          // answers by code
-	lost                   map[string]int            // connections that ended early, by reason
-	orders                 map[app.ID]app.OrderState // the newest state that was received; "" before the first event
+	bought                 int                         // buys, without repeats under the same key
+	refused                map[shop.Code]int           // answers by code
+	lost                   map[string]int              // connections that ended early, by reason
+	orders                 map[shop.ID]shop.OrderState // the newest state that was received; "" before the first event
 }
 
 // rehearseShopper is one guest on one socket.
@@ -46,12 +46,12 @@ type rehearseShopper struct {
 
 	mu     sync.Mutex
 	bought map[string]time.Time // by key, when it was sent
-	mine   []app.ID
+	mine   []shop.ID
 }
 
 // arrive connects all shoppers.
 func (c *rehearseCrowd) arrive(ctx context.Context, tokens []string, within time.Duration) error {
-	c.refused, c.lost = make(map[app.Code]int), make(map[string]int)
+	c.refused, c.lost = make(map[shop.Code]int), make(map[string]int)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, errors.New("the shoppers were not connected before the opening"))
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
@@ -89,7 +89,7 @@ func (s *rehearseShopper) arrive(ctx context.Context, token string) error {
 			}
 			conn.Close()
 		}
-		if !app.Sleep(ctx, 200*time.Millisecond+rand.N(time.Second)) {
+		if !shop.Sleep(ctx, 200*time.Millisecond+rand.N(time.Second)) {
 			return err
 		}
 	}
@@ -99,7 +99,7 @@ func (s *rehearseShopper) arrive(ctx context.Context, token string) error {
 			s.pass = view.Sales[0].Pass
 		}
 		return err
-	}, app.NotFound, app.Busy, app.RateLimited)
+	}, shop.NotFound, shop.Busy, shop.RateLimited)
 }
 
 func (c *rehearseCrowd) note(change func()) {
@@ -139,13 +139,13 @@ func (c *rehearseCrowd) buy(ctx context.Context, open, rush time.Duration) {
 
 // shop buys until the sale is closed or the limit is reached. Some orders are cancelled, so that units come back.
 func (s *rehearseShopper) shop(ctx context.Context, number int, first time.Duration) {
-	for n, pause := 0, first; app.Sleep(ctx, pause); n++ {
+	for n, pause := 0, first; shop.Sleep(ctx, pause); n++ {
 		pause = pressAgain
 		order, err := s.buy(ctx, fmt.Sprintf("rehearse-%d-%d", number, n))
 		switch code := wsclient.CodeOf(err); {
-		case err == nil && rand.Float64() < cancelShare && app.Sleep(ctx, rand.N(3*time.Second)):
+		case err == nil && rand.Float64() < cancelShare && shop.Sleep(ctx, rand.N(3*time.Second)):
 			_, _ = s.conn.Cancel(order) // settle cancels what is left
-		case err == nil, code == app.SoldOut, code == app.NotOpen:
+		case err == nil, code == shop.SoldOut, code == shop.NotOpen:
 		default:
 			return
 		}
@@ -153,14 +153,14 @@ func (s *rehearseShopper) shop(ctx context.Context, number int, first time.Durat
 }
 
 // buy repeats a buy under the same key while its outcome is unknown (I6).
-func (s *rehearseShopper) buy(ctx context.Context, key string) (app.ID, error) {
+func (s *rehearseShopper) buy(ctx context.Context, key string) (shop.ID, error) {
 	c := s.crowd
 	pass := ""
 	if s.pass {
 		err := s.conn.Patiently(func() (err error) {
 			pass, err = s.conn.GetPass(c.sale)
 			return err
-		}, app.Busy, app.RateLimited, app.NotOpen)
+		}, shop.Busy, shop.RateLimited, shop.NotOpen)
 		if err != nil {
 			c.answered(err, 0)
 			return 0, err
@@ -183,9 +183,9 @@ func (s *rehearseShopper) buy(ctx context.Context, key string) (app.ID, error) {
 				}
 			})
 			return receipt.Order, nil
-		case code != app.Busy && code != app.RateLimited:
+		case code != shop.Busy && code != shop.RateLimited:
 			return 0, err
-		case !app.Sleep(ctx, time.Duration(max(100, app.AsError(err).RetryMS))*time.Millisecond):
+		case !shop.Sleep(ctx, time.Duration(max(100, shop.AsError(err).RetryMS))*time.Millisecond):
 			return 0, ctx.Err()
 		}
 	}
@@ -206,10 +206,10 @@ func (c *rehearseCrowd) answered(err error, took time.Duration) {
 }
 
 // settle waits for the event of each reservation, cancels all orders, and returns the sale as it is then.
-func (c *rehearseCrowd) settle(ctx context.Context) (app.SaleView, error) {
+func (c *rehearseCrowd) settle(ctx context.Context) (shop.SaleView, error) {
 	ctx, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()
-	for c.count("") > 0 && app.Sleep(ctx, 100*time.Millisecond) {
+	for c.count("") > 0 && shop.Sleep(ctx, 100*time.Millisecond) {
 	}
 	var all sync.WaitGroup
 	for _, s := range c.shoppers {
@@ -218,7 +218,7 @@ func (c *rehearseCrowd) settle(ctx context.Context) (app.SaleView, error) {
 				_ = s.conn.Patiently(func() error {
 					_, err := s.conn.Cancel(order)
 					return err
-				}, app.Busy, app.RateLimited)
+				}, shop.Busy, shop.RateLimited)
 			}
 		})
 	}
@@ -226,19 +226,19 @@ func (c *rehearseCrowd) settle(ctx context.Context) (app.SaleView, error) {
 	for {
 		i := slices.IndexFunc(c.shoppers, func(s *rehearseShopper) bool { return s.conn.Err() == nil })
 		if i < 0 {
-			return app.SaleView{}, errors.New("all connections were lost")
+			return shop.SaleView{}, errors.New("all connections were lost")
 		}
 		view, err := c.shoppers[i].conn.Watch(0, c.sale)
 		if err != nil {
-			return app.SaleView{}, fmt.Errorf("read the hidden sale: %w", err)
+			return shop.SaleView{}, fmt.Errorf("read the hidden sale: %w", err)
 		}
-		if sale := view.Sales[0]; sale.Held == 0 || !app.Sleep(ctx, 200*time.Millisecond) {
+		if sale := view.Sales[0]; sale.Held == 0 || !shop.Sleep(ctx, 200*time.Millisecond) {
 			return sale, nil
 		}
 	}
 }
 
-func (c *rehearseCrowd) count(state app.OrderState) (n int) {
+func (c *rehearseCrowd) count(state shop.OrderState) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.orders {
@@ -260,13 +260,13 @@ func (c *rehearseCrowd) leave() {
 
 // rehearsal is the result.
 type rehearsal struct {
-	Verdict  string           `json:"verdict"` // GO or NO-GO
-	Shoppers int              `json:"shoppers"`
-	Units    int64            `json:"units"`
-	Buys     int              `json:"buys"`
-	Reserved int              `json:"reserved"`
-	Refused  map[app.Code]int `json:"refused"`
-	Checks   []rehearseCheck  `json:"checks"`
+	Verdict  string            `json:"verdict"` // GO or NO-GO
+	Shoppers int               `json:"shoppers"`
+	Units    int64             `json:"units"`
+	Buys     int               `json:"buys"`
+	Reserved int               `json:"reserved"`
+	Refused  map[shop.Code]int `json:"refused"`
+	Checks   []rehearseCheck   `json:"checks"`
 }
 
 // rehearseCheck is one reason for the verdict.
@@ -278,7 +278,7 @@ type rehearseCheck struct {
 }
 
 // judge compares what was measured with the limits.
-func (c *rehearseCrowd) judge(cmd *rehearseCmd, sale app.SaleView) *rehearsal {
+func (c *rehearseCrowd) judge(cmd *rehearseCmd, sale shop.SaleView) *rehearsal {
 	for _, s := range c.shoppers {
 		if err := s.conn.Err(); err != nil {
 			c.lost[err.Error()]++
@@ -299,8 +299,8 @@ func (c *rehearseCrowd) judge(cmd *rehearseCmd, sale app.SaleView) *rehearsal {
 	r.check("stock equation", sale.Initial+sale.Added == sale.Stock+sale.Held+sale.Sold && sale.Held+sale.Sold == 0,
 		fmt.Sprintf("%d units = %d free + %d held + %d sold", r.Units, sale.Stock, sale.Held, sale.Sold), "all free")
 	r.check("connections lost", len(c.lost) == 0, fmt.Sprint(len(c.lost)), "0")
-	retried, odd := c.refused[app.Busy]+c.refused[app.RateLimited], 0
-	usual := []app.Code{app.SoldOut, app.LimitReached, app.NotOpen, app.Closed, app.Busy, app.RateLimited}
+	retried, odd := c.refused[shop.Busy]+c.refused[shop.RateLimited], 0
+	usual := []shop.Code{shop.SoldOut, shop.LimitReached, shop.NotOpen, shop.Closed, shop.Busy, shop.RateLimited}
 	for code, n := range c.refused {
 		if !slices.Contains(usual, code) {
 			odd += n

@@ -3,11 +3,14 @@ package main
 import (
 	"fmt"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/board"
+	"stampede/app/recovery"
+	"stampede/app/shop"
 )
 
 type reportCmd struct {
-	Sale app.ID `arg:"" help:"Its number."`
+	Sale shop.ID `arg:"" help:"Its number."`
 	reading
 }
 
@@ -18,14 +21,14 @@ func (reportCmd) Help() string {
 
 func (c *reportCmd) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		var r app.SaleReport
+		var r backoffice.SaleReport
 		err := api.get("/sales/"+c.Sale.String()+"/report", nil, &r)
 		return e.show(c.JSON, err, r, func() error { return e.printReport(&r) })
 	})
 }
 
 // printPresses says what was counted of the presses of Buy, if anything was.
-func (e *env) printPresses(p *app.SalePresses) {
+func (e *env) printPresses(p *board.SalePresses) {
 	if p == nil {
 		return
 	}
@@ -38,11 +41,11 @@ func (e *env) printPresses(p *app.SalePresses) {
 	}
 }
 
-func (e *env) printReport(r *app.SaleReport) error {
-	fmt.Fprintf(e.out, "sale %s: %s at %s yuan, %s to %s\n\n", r.Sale, r.Product, app.FormatFen(r.PriceFen),
+func (e *env) printReport(r *backoffice.SaleReport) error {
+	fmt.Fprintf(e.out, "sale %s: %s at %s yuan, %s to %s\n\n", r.Sale, r.Product, shop.FormatFen(r.PriceFen),
 		e.wall(r.OpensAt), e.wall(r.ClosesAt))
-	err := table(e, 0, "state\treason\torders\tunits\tyuan", "%s\t%s\t%d\t%d\t%s", r.States, func(s app.SaleFate) []any {
-		return []any{s.State, s.Reason, s.Orders, s.Units, app.FormatFen(s.AmountFen)}
+	err := table(e, 0, "state\treason\torders\tunits\tyuan", "%s\t%s\t%d\t%d\t%s", r.States, func(s backoffice.SaleFate) []any {
+		return []any{s.State, s.Reason, s.Orders, s.Units, shop.FormatFen(s.AmountFen)}
 	})
 	if err != nil {
 		return err
@@ -54,11 +57,11 @@ func (e *env) printReport(r *app.SaleReport) error {
 	}
 	e.printPresses(r.Presses)
 	m := &r.Money
-	fmt.Fprintf(e.out, "money: %s yuan paid, %s refunded, %s to be refunded, %s net\n\n", app.FormatFen(m.PaidFen),
-		app.FormatFen(m.RefundedFen), app.FormatFen(m.RefundingFen), app.FormatFen(m.NetFen))
+	fmt.Fprintf(e.out, "money: %s yuan paid, %s refunded, %s to be refunded, %s net\n\n", shop.FormatFen(m.PaidFen),
+		shop.FormatFen(m.RefundedFen), shop.FormatFen(m.RefundingFen), shop.FormatFen(m.NetFen))
 	type side struct {
 		name string
-		app.AuditColumn
+		recovery.AuditColumn
 	}
 	err = table(e, 0, "\tinitial\tadded\tstock\theld\tsold\twithdrawn", "%s\t%d\t%d\t%d\t%d\t%d\t%d",
 		[]side{{"redis", r.Balance.Redis}, {"database", r.Balance.Database}}, func(s side) []any {

@@ -6,7 +6,8 @@ import (
 	"net/url"
 	"strconv"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 type saleCmd struct {
@@ -47,44 +48,44 @@ type (
 		Challenge string `placeholder:"KIND" help:"What it asks of its buyers: none, pass, captcha or work."`
 	}
 	saleCreate struct {
-		Slot    app.ID `required:"" placeholder:"ID" help:"As stampede slot list shows it."`
-		Product app.ID `required:"" placeholder:"ID" help:"As stampede product list shows it."`
+		Slot    shop.ID `required:"" placeholder:"ID" help:"As stampede slot list shows it."`
+		Product shop.ID `required:"" placeholder:"ID" help:"As stampede product list shows it."`
 		terms
 		changing
 	}
 	saleList struct {
-		Slot     app.ID `placeholder:"ID" help:"Those of one slot."`
-		Phase    string `enum:",upcoming,open,closed" default:"" placeholder:"PHASE" help:"upcoming, open or closed."`
-		Text     string `placeholder:"TEXT" help:"In the product's name, or an id."`
-		Archived bool   `help:"Those that are archived."`
-		Limit    int    `default:"50" help:"How many at most."`
+		Slot     shop.ID `placeholder:"ID" help:"Those of one slot."`
+		Phase    string  `enum:",upcoming,open,closed" default:"" placeholder:"PHASE" help:"upcoming, open or closed."`
+		Text     string  `placeholder:"TEXT" help:"In the product's name, or an id."`
+		Archived bool    `help:"Those that are archived."`
+		Limit    int     `default:"50" help:"How many at most."`
 		reading
 	}
 	saleShow struct {
-		ID app.ID `arg:""`
+		ID shop.ID `arg:""`
 		reading
 	}
 	saleEdit struct {
-		ID      app.ID `arg:""`
-		Version int64  `help:"The one that you have seen."`
+		ID      shop.ID `arg:""`
+		Version int64   `help:"The one that you have seen."`
 		terms
 		Position *int `placeholder:"N" help:"Its place in the slot."`
 		changing
 	}
 	saleArchive struct {
-		ID      app.ID `arg:""`
-		Version int64  `help:"The one that you have seen."`
-		Restore bool   `help:"Bring it back."`
+		ID      shop.ID `arg:""`
+		Version int64   `help:"The one that you have seen."`
+		Restore bool    `help:"Bring it back."`
 		changing
 	}
 	saleCopy struct {
-		ID   app.ID `arg:""`
-		Slot app.ID `required:"" placeholder:"ID" help:"Where it goes."`
+		ID   shop.ID `arg:""`
+		Slot shop.ID `required:"" placeholder:"ID" help:"Where it goes."`
 		terms
 		changing
 	}
 	saleReady struct {
-		ID app.ID `arg:""`
+		ID shop.ID `arg:""`
 		reading
 	}
 	saleImport struct {
@@ -92,18 +93,18 @@ type (
 		importing
 	}
 	saleExport struct {
-		File string `arg:"" default:"-" help:"Where to; - for the standard output."`
-		Slot app.ID `placeholder:"ID" help:"Those of one slot."`
+		File string  `arg:"" default:"-" help:"Where to; - for the standard output."`
+		Slot shop.ID `placeholder:"ID" help:"Those of one slot."`
 		remote
 	}
 )
 
 // edit is what the terms name.
-func (t *terms) edit(env *env) (e app.SaleEdit, err error) {
+func (t *terms) edit(env *env) (e backoffice.SaleEdit, err error) {
 	if e.PriceFen, err = optionalYuan(t.Price); err != nil {
 		return e, err
 	}
-	for text, at := range map[*string]**app.Millis{&t.Opens: &e.OpensAt, &t.Closes: &e.ClosesAt} {
+	for text, at := range map[*string]**shop.Millis{&t.Opens: &e.OpensAt, &t.Closes: &e.ClosesAt} {
 		if *text == "" {
 			continue
 		}
@@ -114,7 +115,7 @@ func (t *terms) edit(env *env) (e app.SaleEdit, err error) {
 		*at = &instant
 	}
 	e.Stock, e.Limit, e.Cap = given(t.Stock), given(t.Limit), given(t.Cap)
-	e.Challenge = given(app.Challenge(t.Challenge))
+	e.Challenge = given(shop.Challenge(t.Challenge))
 	return e, nil
 }
 
@@ -126,9 +127,9 @@ func said[T any](value *T) (v T) {
 	return v
 }
 
-func (e *env) sale(c changing, err error, what string, s *app.SaleRecord) error {
+func (e *env) sale(c changing, err error, what string, s *backoffice.SaleRecord) error {
 	return e.did(c, err, s, "%s sale %s, version %d: %s at %s yuan, %d units, %s to %s", what, s.ID, s.Version,
-		s.Product.Name, app.FormatFen(s.PriceFen), s.Initial, e.wall(s.OpensAt), e.wall(s.ClosesAt))
+		s.Product.Name, shop.FormatFen(s.PriceFen), s.Initial, e.wall(s.OpensAt), e.wall(s.ClosesAt))
 }
 
 func (c *saleCreate) Run(e *env) error {
@@ -137,8 +138,8 @@ func (c *saleCreate) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		var s app.SaleRecord
-		err = api.act(http.MethodPost, c.at("/sales"), app.SaleDraft{
+		var s backoffice.SaleRecord
+		err = api.act(http.MethodPost, c.at("/sales"), backoffice.SaleDraft{
 			Slot: c.Slot, Product: c.Product, PriceFen: said(t.PriceFen), Stock: c.Stock, Limit: max(c.Limit, 1),
 			Cap: c.Cap, OpensAt: said(t.OpensAt), ClosesAt: said(t.ClosesAt), Challenge: said(t.Challenge),
 		}, &s)
@@ -152,10 +153,10 @@ func (c *saleList) Run(e *env) error {
 		if c.Slot != 0 {
 			query.Set("slot", c.Slot.String())
 		}
-		found, err := pages[app.SaleRecord](api, "/sales", "sales", query, c.Limit, nil)
+		found, err := pages[backoffice.SaleRecord](api, "/sales", "sales", query, c.Limit, nil)
 		return list(e, c.JSON, err, found, "there are none", "id\tversion\tproduct\tprice\tunits\topens\tphase",
-			"%s\t%d\t%s\t%s\t%d\t%s\t%s", func(s app.SaleRecord) []any {
-				price, units := app.FormatFen(s.PriceFen), s.Initial+s.Added
+			"%s\t%d\t%s\t%s\t%d\t%s\t%s", func(s backoffice.SaleRecord) []any {
+				price, units := shop.FormatFen(s.PriceFen), s.Initial+s.Added
 				return []any{s.ID, s.Version, s.Product.Name, price, units, e.wall(s.OpensAt), s.Phase}
 			})
 	})
@@ -163,20 +164,20 @@ func (c *saleList) Run(e *env) error {
 
 func (c *saleShow) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		var s app.SaleRecord
+		var s backoffice.SaleRecord
 		err := api.get("/sales/"+c.ID.String(), nil, &s)
 		return e.result(c.JSON, err, s,
 			"sale       %s, version %d, %s\nproduct    %s, %s\nslot       %s\nwindow     %s to %s\nprice      %s yuan\n"+
 				"units      %d, added %d, withdrawn %d\nlimit      %d, cap %d\nasks for   %s\n"+
 				"partition  %d, loaded %v\npaused     %v",
 			s.ID, s.Version, s.Phase, s.Product.ID, s.Product.Name, s.Slot.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt),
-			app.FormatFen(s.PriceFen), s.Initial, s.Added, s.Withdrawn, s.Limit, s.Cap, s.Challenge, s.Partition,
+			shop.FormatFen(s.PriceFen), s.Initial, s.Added, s.Withdrawn, s.Limit, s.Cap, s.Challenge, s.Partition,
 			s.Loaded, s.Paused)
 	})
 }
 
 // editSale changes a sale as it was seen, or as it is.
-func (e *env) editSale(c changing, id app.ID, make func() (app.SaleEdit, error)) error {
+func (e *env) editSale(c changing, id shop.ID, make func() (backoffice.SaleEdit, error)) error {
 	return e.operate(c.operating, func(api *client) error {
 		edit, err := make()
 		if err != nil {
@@ -186,14 +187,14 @@ func (e *env) editSale(c changing, id app.ID, make func() (app.SaleEdit, error))
 		if edit.Version, err = api.version(path, edit.Version); err != nil {
 			return err
 		}
-		var s app.SaleRecord
+		var s backoffice.SaleRecord
 		err = api.act(http.MethodPatch, c.at(path), edit, &s)
 		return e.sale(c, err, "changed", &s)
 	})
 }
 
 func (c *saleEdit) Run(e *env) error {
-	return e.editSale(c.changing, c.ID, func() (app.SaleEdit, error) {
+	return e.editSale(c.changing, c.ID, func() (backoffice.SaleEdit, error) {
 		edit, err := c.edit(e)
 		edit.Version, edit.Position = c.Version, c.Position
 		return edit, err
@@ -201,8 +202,8 @@ func (c *saleEdit) Run(e *env) error {
 }
 
 func (c *saleArchive) Run(e *env) error {
-	return e.editSale(c.changing, c.ID, func() (app.SaleEdit, error) {
-		return app.SaleEdit{Version: c.Version, Archived: new(!c.Restore)}, nil
+	return e.editSale(c.changing, c.ID, func() (backoffice.SaleEdit, error) {
+		return backoffice.SaleEdit{Version: c.Version, Archived: new(!c.Restore)}, nil
 	})
 }
 
@@ -212,8 +213,8 @@ func (c *saleCopy) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		var s app.SaleRecord
-		err = api.act(http.MethodPost, c.at("/sales/"+c.ID.String()+"/copy"), app.SaleCopy{
+		var s backoffice.SaleRecord
+		err = api.act(http.MethodPost, c.at("/sales/"+c.ID.String()+"/copy"), backoffice.SaleCopy{
 			Slot: c.Slot, PriceFen: t.PriceFen, Stock: t.Stock, Limit: t.Limit, Cap: t.Cap, OpensAt: t.OpensAt,
 			ClosesAt: t.ClosesAt, Challenge: t.Challenge,
 		}, &s)
@@ -226,10 +227,10 @@ var errNotReady = errors.New("the sale is not ready")
 
 func (c *saleReady) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		var r app.Readiness
+		var r backoffice.Readiness
 		err := api.get("/sales/"+c.ID.String()+"/readiness", nil, &r)
 		err = e.show(c.JSON, err, r, func() error {
-			return table(e, 0, "", "%s\t%s\t%s\t%s", r.Checks, func(c app.Check) []any {
+			return table(e, 0, "", "%s\t%s\t%s\t%s", r.Checks, func(c backoffice.Check) []any {
 				return []any{c.State, c.Name, c.Says, c.Do}
 			})
 		})

@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"net/http"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 type (
 	// saleAct is what each act on a sale is told.
 	saleAct struct {
-		Sale    app.ID `arg:"" help:"The sale."`
-		Version int64  `placeholder:"N" help:"Only if the sale is at that version; without it, whatever it is at."`
+		Sale    shop.ID `arg:"" help:"The sale."`
+		Version int64   `placeholder:"N" help:"Only if the sale is at that version; without it, whatever it is at."`
 		operating
 	}
 	salePause  struct{ saleAct }
@@ -60,7 +61,7 @@ func (c *saleAct) act(api *client, what string, body map[string]any, into any) (
 // do sends one that needs nothing but the sale, and prints what the sale is now.
 func (c *saleAct) do(e *env, what, says string, body map[string]any) error {
 	return e.operate(c.operating, func(api *client) error {
-		var terms app.OperatorSale
+		var terms backoffice.OperatorSale
 		err := c.act(api, what, body, &terms)
 		return e.result(c.JSON, err, terms, "sale %s %s (version %d)", terms.ID, says, terms.Version)
 	})
@@ -90,14 +91,14 @@ func (c *saleWithdraw) Run(e *env) error {
 	}
 	return e.operate(c.operating, func(api *client) error {
 		var answer struct {
-			app.OperatorSale
-			Withdrawal app.StockAct `json:"withdrawal"`
+			backoffice.OperatorSale
+			Withdrawal shop.StockAct `json:"withdrawal"`
 		}
 		err := c.act(api, "stock", map[string]any{"units": -c.Units}, &answer)
 		sale, gone := answer.OperatorSale, answer.Withdrawal
 		text := fmt.Sprintf("sale %s has %d units less, of %d asked for (version %d)", sale.ID, gone.Taken, gone.Units,
 			sale.Version)
-		if gone.State == app.StockPending {
+		if gone.State == shop.StockPending {
 			text = fmt.Sprintf("the withdrawal of %d units is pending: the server finishes it", gone.Units)
 		}
 		return e.result(c.JSON, err, map[string]any{"sale": sale, "withdrawal": gone}, "%s", text)

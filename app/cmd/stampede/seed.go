@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"stampede/app"
 	"stampede/app/server"
+	"stampede/app/shop"
 )
 
 // rollingFor is how much of the rolling schedule seed makes.
@@ -43,7 +43,7 @@ func (c *seedCmd) Run(e *env) error {
 	if c.Products < 0 || c.Days < 1 || c.Days > 366 {
 		return fmt.Errorf("%w: --products must be positive, --days from 1 to 366", errUsage)
 	}
-	kind, err := app.ParseChallenge(c.Challenge)
+	kind, err := shop.ParseChallenge(c.Challenge)
 	if err != nil {
 		return fmt.Errorf("%w: --challenge is %q, want none, pass, captcha or work", errUsage, c.Challenge)
 	}

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 type slotCmd struct {
@@ -33,18 +34,18 @@ type (
 		changing
 	}
 	slotList struct {
-		From app.Day `placeholder:"DAY" help:"First day, like 2026-11-25; without it today."`
-		To   app.Day `placeholder:"DAY" help:"Last day, included; without it the first."`
+		From backoffice.Day `placeholder:"DAY" help:"First day, like 2026-11-25; without it today."`
+		To   backoffice.Day `placeholder:"DAY" help:"Last day, included; without it the first."`
 		reading
 	}
 	slotTemplate struct {
-		From  app.Day  `required:"" placeholder:"DAY" help:"First day, like 2026-11-25."`
-		To    app.Day  `placeholder:"DAY" help:"Last day, included; without it the first."`
-		Times []string `required:"" placeholder:"10:00-12:00" help:"The slots of a day."`
+		From  backoffice.Day `required:"" placeholder:"DAY" help:"First day, like 2026-11-25."`
+		To    backoffice.Day `placeholder:"DAY" help:"Last day, included; without it the first."`
+		Times []string       `required:"" placeholder:"10:00-12:00" help:"The slots of a day."`
 		changing
 	}
 	slotRemove struct {
-		ID app.ID `arg:""`
+		ID shop.ID `arg:""`
 		changing
 	}
 )
@@ -59,8 +60,8 @@ func (c *slotCreate) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		var s app.Slot
-		err = api.act(http.MethodPost, c.at("/slots"), app.SlotDraft{OpensAt: opens, ClosesAt: closes}, &s)
+		var s shop.Slot
+		err = api.act(http.MethodPost, c.at("/slots"), backoffice.SlotDraft{OpensAt: opens, ClosesAt: closes}, &s)
 		return e.did(c.changing, err, s, "made slot %s, %s to %s", s.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt))
 	})
 }
@@ -68,30 +69,30 @@ func (c *slotCreate) Run(e *env) error {
 func (c *slotList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		if c.From == "" {
-			c.From = app.Day(time.Now().In(e.clocks()).Format(time.DateOnly))
+			c.From = backoffice.Day(time.Now().In(e.clocks()).Format(time.DateOnly))
 		}
 		query := url.Values{"from": {string(c.From)}, "to": {string(cmp.Or(c.To, c.From))}}
-		slots, _, err := page[app.Slot](api, "/slots", "slots", query)
+		slots, _, err := page[shop.Slot](api, "/slots", "slots", query)
 		return list(e, c.JSON, err, slots, "there are none", "id\topens\tcloses\tphase\tsales",
-			"%s\t%s\t%s\t%s\t%d", func(s app.Slot) []any {
+			"%s\t%s\t%s\t%s\t%d", func(s shop.Slot) []any {
 				return []any{s.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt), s.Phase, s.Sales}
 			})
 	})
 }
 
 func (c *slotTemplate) Run(e *env) error {
-	t := app.SlotTemplate{From: c.From, To: cmp.Or(c.To, c.From)}
+	t := backoffice.SlotTemplate{From: c.From, To: cmp.Or(c.To, c.From)}
 	for _, text := range c.Times {
 		opens, closes, _ := strings.Cut(text, "-")
-		t.Times = append(t.Times, app.SlotTime{Opens: strings.TrimSpace(opens), Closes: strings.TrimSpace(closes)})
+		t.Times = append(t.Times, backoffice.SlotTime{Opens: strings.TrimSpace(opens), Closes: strings.TrimSpace(closes)})
 	}
 	return e.operate(c.operating, func(api *client) error {
-		var plan app.SlotPlan
+		var plan backoffice.SlotPlan
 		err := api.act(http.MethodPost, c.at("/slots/template"), t, &plan)
 		err = e.show(c.JSON, err, plan, func() error {
 			defer fmt.Fprintf(e.out, "%d new, %d wrong\n", plan.New, plan.Wrong)
 			return table(e, 0, "day\topens\tcloses\tstate\t", "%s\t%s\t%s\t%s\t%s", plan.Slots,
-				func(s app.PlannedSlot) []any { return []any{s.Day, s.Opens, s.Closes, s.State, s.Says} })
+				func(s backoffice.PlannedSlot) []any { return []any{s.Day, s.Opens, s.Closes, s.State, s.Says} })
 		})
 		if err == nil && plan.Wrong > 0 {
 			err = errors.New("the template does not fit, so nothing of it would be made")
@@ -102,7 +103,7 @@ func (c *slotTemplate) Run(e *env) error {
 
 func (c *slotRemove) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
-		var s app.Slot
+		var s shop.Slot
 		err := api.act(http.MethodDelete, c.at("/slots/"+c.ID.String()), nil, &s)
 		return e.did(c.changing, err, s, "removed slot %s", s.ID)
 	})

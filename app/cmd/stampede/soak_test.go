@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 const (
@@ -38,8 +38,8 @@ func TestSoak(t *testing.T) {
 	t.Logf("the demo for %s, slots of %s, %s shoppers", length, slot, shoppers)
 
 	var samples []sample
-	var seen []app.ID
-	moved := make(map[app.ID]bool)
+	var seen []shop.ID
+	moved := make(map[shop.ID]bool)
 	beat := time.NewTicker(min(soakEvery, slot/5))
 	defer beat.Stop()
 	for end, next := time.Now().Add(length), time.Now(); time.Now().Before(end); <-beat.C {

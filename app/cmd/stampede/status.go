@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"stampede/app"
+	"stampede/app/board"
+	"stampede/app/shop"
 )
 
 type status struct {
@@ -31,7 +32,7 @@ const clearScreen = "\x1b[H\x1b[2J"
 func (s *status) Run(e *env) error {
 	return e.look(s.reading, func(c *client) error {
 		for {
-			var b app.Board
+			var b board.Board
 			err := c.get("/board", nil, &b)
 			switch {
 			case e.ctx.Err() != nil:
@@ -48,7 +49,7 @@ func (s *status) Run(e *env) error {
 				}
 				return nil
 			}
-			if !app.Sleep(e.ctx, app.BoardEvery) {
+			if !shop.Sleep(e.ctx, board.BoardEvery) {
 				return nil
 			}
 		}
@@ -56,7 +57,7 @@ func (s *status) Run(e *env) error {
 }
 
 // show prints the board, or why there is none now.
-func (s *status) show(e *env, b *app.Board, failed error) error {
+func (s *status) show(e *env, b *board.Board, failed error) error {
 	switch {
 	case s.JSON && failed != nil:
 		fmt.Fprintln(e.err, failed)

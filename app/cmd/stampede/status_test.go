@@ -6,34 +6,35 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/board"
+	"stampede/app/shop"
 )
 
 // The board fits into 80 columns, whatever products and nodes are called, and says what an alarm wants done.
 func TestStatusFitsATerminal(t *testing.T) {
 	t.Parallel()
-	b := &app.Board{
+	b := &board.Board{
 		Now: 1795222800000, BuysS: 123456.7, ReservedS: 12.4,
-		RefusedS: map[app.Code]float64{app.SoldOut: 99999, app.Busy: .5},
-		PressMS:  app.PressTimes{P50: 14, P99: 62, N: 9},
-		Sales: []app.BoardSale{
+		RefusedS: map[shop.Code]float64{shop.SoldOut: 99999, shop.Busy: .5},
+		PressMS:  board.PressTimes{P50: 14, P99: 62, N: 9},
+		Sales: []board.BoardSale{
 			{
-				Name: strings.Repeat("电饭煲", 20), Phase: app.Upcoming, Stock: 12345678, Held: 1234567, Sold: 1234567,
+				Name: strings.Repeat("电饭煲", 20), Phase: shop.Upcoming, Stock: 12345678, Held: 1234567, Sold: 1234567,
 				Rate: 12345.6,
 			},
-			{Name: "Kettle", Phase: app.Open, Paused: true},
+			{Name: "Kettle", Phase: shop.Open, Paused: true},
 		},
-		Partitions: make([]app.PartitionFigures, 20),
-		Nodes: []app.NodeFigures{{
+		Partitions: make([]board.PartitionFigures, 20),
+		Nodes: []board.NodeFigures{{
 			Name: "a-very-long-name-of-a-machine-3", Roles: []string{"api", "worker", "sweeper"}, Heap: 70 << 20,
 			Version: "1.4.0-rc.1+very.long", UpS: 90000,
 		}},
-		Alarms: []app.Alarm{{
-			Name: app.AlarmLagGrows, Since: 1795222790000, Says: "The lag of partition 3 has grown for 30 s.",
+		Alarms: []board.Alarm{{
+			Name: board.AlarmLagGrows, Since: 1795222790000, Says: "The lag of partition 3 has grown for 30 s.",
 			Do: "Start more workers, or find what holds them up; people wait longer for their orders until then.", Link: "l#x",
 		}},
 	}
-	b.Partitions[3] = app.PartitionFigures{P: 3, Lag: 1234, Pending: 500, OldestMS: 2345}
+	b.Partitions[3] = board.PartitionFigures{P: 3, Lag: 1234, Pending: 500, OldestMS: 2345}
 	text := boardText(b)
 	for line := range strings.Lines(text) {
 		if n := columns(strings.TrimRight(line, "\n")); n > statusWidth {
@@ -55,14 +56,14 @@ func TestStatusForScripts(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	e := &env{out: &out, err: &out}
-	b := &app.Board{BuysS: 2, Alarms: []app.Alarm{}}
+	b := &board.Board{BuysS: 2, Alarms: []board.Alarm{}}
 	for range 2 {
 		if err := (&status{Watch: true, reading: reading{JSON: true}}).show(e, b, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for line := range strings.Lines(out.String()) {
-		var got app.Board
+		var got board.Board
 		if err := json.Unmarshal([]byte(line), &got); err != nil || got.BuysS != 2 {
 			t.Errorf("%s: %v", line, err)
 		}

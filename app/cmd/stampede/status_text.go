@@ -9,7 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"stampede/app"
+	"stampede/app/board"
+	"stampede/app/shop"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 )
 
 // boardText is the board in 80 columns.
-func boardText(b *app.Board) string {
+func boardText(b *board.Board) string {
 	var w lines
 	sockets := 0
 	for _, n := range b.Nodes {
@@ -50,8 +51,8 @@ func boardText(b *app.Board) string {
 }
 
 // refusals names the reasons, the most frequent first.
-func refusals(b *app.Board) string {
-	codes := slices.SortedFunc(maps.Keys(b.RefusedS), func(x, y app.Code) int {
+func refusals(b *board.Board) string {
+	codes := slices.SortedFunc(maps.Keys(b.RefusedS), func(x, y shop.Code) int {
 		return cmp.Or(cmp.Compare(b.RefusedS[y], b.RefusedS[x]), cmp.Compare(x, y))
 	})
 	parts := make([]string, len(codes))
@@ -86,7 +87,7 @@ func (w *lines) fold(head, text string) {
 	w.add("%s", line)
 }
 
-func (w *lines) sales(sales []app.BoardSale) {
+func (w *lines) sales(sales []board.BoardSale) {
 	if len(sales) == 0 {
 		w.add("\nno sale is open, and none is next")
 		return
@@ -101,7 +102,7 @@ func (w *lines) sales(sales []app.BoardSale) {
 	}
 }
 
-func (w *lines) partitions(all []app.PartitionFigures) {
+func (w *lines) partitions(all []board.PartitionFigures) {
 	w.add("\n%-10s %10s %10s %12s %10s %10s", "PARTITION", "LAG", "PENDING", "OLDEST", "DEAD", "UNPAID")
 	quiet := 0
 	for _, p := range all {
@@ -120,7 +121,7 @@ func (w *lines) partitions(all []app.PartitionFigures) {
 	}
 }
 
-func (w *lines) nodes(all []app.NodeFigures) {
+func (w *lines) nodes(all []board.NodeFigures) {
 	w.add("\n%-16s %-18s %7s %5s %6s %7s %15s", "NODE", "ROLES", "SOCKETS", "CPU", "HEAP", "UP", "VERSION")
 	for _, n := range all {
 		w.add("%s %-18s %7d %5.2f %5dM %7s %15s", cell(n.Name, 16), strings.Join(n.Roles, ","), n.Sockets, n.CPU,

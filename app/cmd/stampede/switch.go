@@ -3,7 +3,8 @@ package main
 import (
 	"net/http"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 )
 
 type switchCmd struct {
@@ -14,11 +15,11 @@ type switchCmd struct {
 type (
 	switchShow struct{ reading }
 	switchSet  struct {
-		TickMS         *int           `name:"tick-ms" placeholder:"MS" help:"Between two ticks, 100 to 2000."`
-		HTTPBuy        *bool          `name:"http-buy" negatable:"" help:"Take buys over HTTP."`
-		LeastChallenge *app.Challenge `placeholder:"KIND" help:"Every sale asks for at least that: none, pass, work or captcha."`
-		Lists          *app.Lists     `placeholder:"HOW" help:"live, or cached: lists may be three seconds old."`
-		WorkBits       *int           `placeholder:"N" help:"How hard proofs of work are, 1 to 26 bits."`
+		TickMS         *int              `name:"tick-ms" placeholder:"MS" help:"Between two ticks, 100 to 2000."`
+		HTTPBuy        *bool             `name:"http-buy" negatable:"" help:"Take buys over HTTP."`
+		LeastChallenge *shop.Challenge   `placeholder:"KIND" help:"Every sale asks for at least that: none, pass, work or captcha."`
+		Lists          *backoffice.Lists `placeholder:"HOW" help:"live, or cached: lists may be three seconds old."`
+		WorkBits       *int              `placeholder:"N" help:"How hard proofs of work are, 1 to 26 bits."`
 		operating
 	}
 )
@@ -30,7 +31,7 @@ func (switchCmd) Help() string {
 		"    stampede switch show"
 }
 
-func (e *env) showSwitches(asJSON bool, err error, s app.Switches) error {
+func (e *env) showSwitches(asJSON bool, err error, s backoffice.Switches) error {
 	return e.result(asJSON, err, s,
 		"tick-ms          %d\nhttp-buy         %v\nleast-challenge  %s\nlists            %s\nwork-bits        %d",
 		s.TickMS, s.HTTPBuy, s.LeastChallenge, s.Lists, s.WorkBits)
@@ -38,7 +39,7 @@ func (e *env) showSwitches(asJSON bool, err error, s app.Switches) error {
 
 func (c switchShow) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		var s app.Switches
+		var s backoffice.Switches
 		err := api.get("/switches", nil, &s)
 		return e.showSwitches(c.JSON, err, s)
 	})
@@ -46,7 +47,7 @@ func (c switchShow) Run(e *env) error {
 
 func (c *switchSet) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
-		s, err := api.editSwitches(app.SwitchesEdit{
+		s, err := api.editSwitches(backoffice.SwitchesEdit{
 			TickMS: c.TickMS, HTTPBuy: c.HTTPBuy, LeastChallenge: c.LeastChallenge, Lists: c.Lists,
 			WorkBits: c.WorkBits,
 		})
@@ -55,7 +56,7 @@ func (c *switchSet) Run(e *env) error {
 }
 
 // editSwitches turns some, whatever version they are at.
-func (c *client) editSwitches(edit app.SwitchesEdit) (s app.Switches, err error) {
+func (c *client) editSwitches(edit backoffice.SwitchesEdit) (s backoffice.Switches, err error) {
 	if edit.Version, err = c.version("/switches", 0); err != nil {
 		return s, err
 	}

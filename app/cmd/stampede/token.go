@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"stampede/app"
 	"stampede/app/server"
+	"stampede/app/shop"
 )
 
 type token struct {
@@ -16,8 +16,8 @@ type token struct {
 
 type (
 	tokenSign struct {
-		User app.ID        `required:"" placeholder:"ID" help:"Whose token it is, a positive number."`
-		Role app.Role      `default:"shopper" enum:"shopper,operator,admin" help:"What the user may do: ${enum}."`
+		User shop.ID       `required:"" placeholder:"ID" help:"Whose token it is, a positive number."`
+		Role shop.Role     `default:"shopper" enum:"shopper,operator,admin" help:"What the user may do: ${enum}."`
 		TTL  time.Duration `name:"ttl" default:"1h" help:"How long it lives, like 90s, 5m or 12h."`
 	}
 	tokenRotate struct {

@@ -9,8 +9,9 @@ import (
 	"net/url"
 	"strings"
 
-	"stampede/app"
+	"stampede/app/privacy"
 	"stampede/app/server"
+	"stampede/app/shop"
 )
 
 type userCmd struct {
@@ -24,18 +25,18 @@ type userCmd struct {
 
 type (
 	userAdd struct {
-		Email    string   `arg:"" help:"Its e-mail, with which it logs in."`
-		Role     app.Role `default:"shopper" enum:"shopper,operator,admin" help:"What it may do: ${enum}."`
-		Name     string   `help:"What it is called; without it, a friendly name."`
-		Lang     string   `default:"en" enum:"en,zh" help:"In which its mails are written: ${enum}."`
-		Password bool     `help:"Read its password from standard input, one line; without it, a link by mail sets one."`
-		JSON     bool     `name:"json" help:"For scripts."`
+		Email    string    `arg:"" help:"Its e-mail, with which it logs in."`
+		Role     shop.Role `default:"shopper" enum:"shopper,operator,admin" help:"What it may do: ${enum}."`
+		Name     string    `help:"What it is called; without it, a friendly name."`
+		Lang     string    `default:"en" enum:"en,zh" help:"In which its mails are written: ${enum}."`
+		Password bool      `help:"Read its password from standard input, one line; without it, a link by mail sets one."`
+		JSON     bool      `name:"json" help:"For scripts."`
 		acting
 	}
 	userList struct {
-		Query string   `arg:"" optional:"" name:"query" help:"An id, a whole name, or the beginning of an e-mail."`
-		Role  app.Role `default:"" enum:",shopper,operator,admin" help:"Only those that may do that."`
-		Limit int      `default:"100" help:"At most so many, up to 1000."`
+		Query string    `arg:"" optional:"" name:"query" help:"An id, a whole name, or the beginning of an e-mail."`
+		Role  shop.Role `default:"" enum:",shopper,operator,admin" help:"Only those that may do that."`
+		Limit int       `default:"100" help:"At most so many, up to 1000."`
 		reading
 	}
 	userShow struct {
@@ -43,8 +44,8 @@ type (
 		reading
 	}
 	userRole struct {
-		Who  string   `arg:"" name:"user" help:"Id or e-mail."`
-		Role app.Role `arg:"" enum:"shopper,operator,admin" help:"${enum}."`
+		Who  string    `arg:"" name:"user" help:"Id or e-mail."`
+		Role shop.Role `arg:"" enum:"shopper,operator,admin" help:"${enum}."`
 		operating
 	}
 	userRevoke struct {
@@ -128,12 +129,12 @@ func (c *userList) Run(e *env) error {
 // userDetails is an account with its log ins.
 type userDetails struct {
 	server.UserSummary
-	Devices []app.ExportedDevice `json:"devices"`
+	Devices []privacy.ExportedDevice `json:"devices"`
 }
 
 // user finds an id by an id or an e-mail.
-func (c *client) user(who string) (app.ID, error) {
-	if id, err := app.ParseID(who); err == nil {
+func (c *client) user(who string) (shop.ID, error) {
+	if id, err := shop.ParseID(who); err == nil {
 		return id, nil
 	}
 	if !strings.Contains(who, "@") {
@@ -150,7 +151,7 @@ func (c *client) user(who string) (app.ID, error) {
 }
 
 // onUser does something with the user who is named by id or e-mail.
-func (c *client) onUser(who, what string, body, into any) (app.ID, error) {
+func (c *client) onUser(who, what string, body, into any) (shop.ID, error) {
 	id, err := c.user(who)
 	if err == nil {
 		err = c.act(http.MethodPost, "/users/"+id.String()+"/"+what, body, into)
@@ -165,8 +166,8 @@ func (c *client) details(who string) (d userDetails, err error) {
 		return d, err
 	}
 	var file struct {
-		Account *server.UserSummary  `json:"account"`
-		Devices []app.ExportedDevice `json:"devices"`
+		Account *server.UserSummary      `json:"account"`
+		Devices []privacy.ExportedDevice `json:"devices"`
 	}
 	if err := c.get("/users/"+id.String(), nil, &file); err != nil {
 		return d, err
@@ -184,7 +185,7 @@ func (c *userShow) Run(e *env) error {
 			fmt.Fprintf(e.out, "user    %s\ne-mail  %s\nname    %s\nrole    %s\nstate   %s\nsince   %s\n\n", u.ID, u.Email, u.Name,
 				u.Role, u.State, e.wall(u.CreatedAt))
 			return list(e, false, nil, u.Devices, "logged in nowhere", "device\tname\tsince\tlast seen", "%s\t%s\t%s\t%s",
-				func(d app.ExportedDevice) []any {
+				func(d privacy.ExportedDevice) []any {
 					return []any{d.ID, d.Name, e.wall(d.CreatedAt), e.wall(d.LastSeenAt)}
 				})
 		})
@@ -215,6 +216,6 @@ func (c *userDelete) Run(e *env) error {
 	}
 	return e.operate(c.operating, func(api *client) error {
 		id, err := api.onUser(c.Who, "delete", nil, nil)
-		return e.result(c.JSON, err, []app.ID{id}, "deleted user %s", id)
+		return e.result(c.JSON, err, []shop.ID{id}, "deleted user %s", id)
 	})
 }

@@ -13,15 +13,16 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/shop"
 	"stampede/app/wsclient"
 )
 
 // Options describe the competition for one sale.
 type Options struct {
 	Address  string        // host:port of the server
-	Sale     app.Sale      // opens soon; passes and work are requested before the opening
-	Other    app.Sale      // another sale with the same challenge; Prepared uses passes of it
+	Sale     shop.Sale     // opens soon; passes and work are requested before the opening
+	Other    shop.Sale     // another sale with the same challenge; Prepared uses passes of it
 	Honest   int           // honest shoppers, each with an address of its own
 	Accounts int           // accounts of the attacker
 	Requests int           // of the attacker, after which its script may be stopped; 0: it runs to its end
@@ -43,7 +44,7 @@ type Result struct {
 	Sent     int     // requests of the attacker
 	KeptOut  int     // accounts of the attacker without a socket when the sale opened
 
-	Refused  map[app.Code]int // requests of the attacker by error code
+	Refused  map[shop.Code]int // requests of the attacker by error code
 	Failures []error
 }
 
@@ -65,8 +66,8 @@ type battle struct {
 
 	mu     sync.Mutex
 	result Result
-	theirs map[app.ID]bool // orders
-	work   [2]float64      // expected hashes of solved tasks: of honest shoppers, of the attacker
+	theirs map[shop.ID]bool // orders
+	work   [2]float64       // expected hashes of solved tasks: of honest shoppers, of the attacker
 }
 
 // recorded is a request of an honest shopper as read on the network.
@@ -81,8 +82,8 @@ func Run(ctx context.Context, attacker Attacker, o Options) (Result, error) {
 	defer cancel()
 	b := &battle{
 		Options: o, ctx: ctx, opens: opens, reader: rate.NewLimiter(o.Pictures, 1),
-		passes: make(chan recorded, o.Honest), enough: make(chan struct{}), theirs: make(map[app.ID]bool),
-		result: Result{Refused: make(map[app.Code]int)},
+		passes: make(chan recorded, o.Honest), enough: make(chan struct{}), theirs: make(map[shop.ID]bool),
+		result: Result{Refused: make(map[shop.Code]int)},
 	}
 	defer b.leave()
 	for i := range o.Honest {
@@ -118,7 +119,7 @@ func (b *battle) awaitSales() error {
 	err := conn.Patiently(func() error {
 		_, err := conn.Watch(0, b.Sale.ID, b.Other.ID)
 		return err
-	}, app.NotFound, app.Busy, app.RateLimited)
+	}, shop.NotFound, shop.Busy, shop.RateLimited)
 	if err != nil {
 		return fmt.Errorf("watch the sales: %w", err)
 	}
@@ -163,7 +164,7 @@ func (b *battle) outcome() Result {
 }
 
 // got counts the response to a buy of the attacker.
-func (b *battle) got(r app.Receipt, err error) {
+func (b *battle) got(r order.Receipt, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.result.Sent++; b.result.Sent == b.Requests {

@@ -10,7 +10,8 @@ import (
 	"strconv"
 	"time"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/shop"
 	"stampede/app/wsclient"
 )
 
@@ -60,19 +61,19 @@ func (b *battle) each(bots []*shopper, script func(s *shopper, i int)) {
 // press waits for the opening and buys until the response is final.
 func (s *shopper) press(pass, key string) (err error) {
 	b := s.b
-	app.Sleep(b.ctx, time.Until(b.opens)-early)
+	shop.Sleep(b.ctx, time.Until(b.opens)-early)
 	for range attempts {
 		if b.ctx.Err() != nil {
 			return b.ctx.Err()
 		}
-		var r app.Receipt
+		var r order.Receipt
 		r, err = s.conn.BuyWith(pass, b.Sale.ID, 1, key)
 		b.got(r, err)
-		switch e := app.AsError(err); {
-		case err == nil, e.Code == app.SoldOut, e.Code == app.LimitReached:
+		switch e := shop.AsError(err); {
+		case err == nil, e.Code == shop.SoldOut, e.Code == shop.LimitReached:
 			return err
 		default:
-			app.Sleep(b.ctx, max(5*time.Millisecond, time.Duration(e.RetryMS)*time.Millisecond))
+			shop.Sleep(b.ctx, max(5*time.Millisecond, time.Duration(e.RetryMS)*time.Millisecond))
 		}
 	}
 	return err
@@ -128,7 +129,7 @@ func (s *shopper) hammer(pass string, number int) {
 				return
 			}
 		}
-		app.Sleep(b.ctx, time.Until(b.opens)-early)
+		shop.Sleep(b.ctx, time.Until(b.opens)-early)
 		b.got(s.conn.BuyWith(pass, b.Sale.ID, 1, fmt.Sprintf("flood-%d-%d", number, n)))
 	}
 }
@@ -137,13 +138,13 @@ func (s *shopper) hammerHTTP(pass string, number int) {
 	b := s.b
 	client := &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{LocalAddr: s.from}).DialContext}}
 	defer client.CloseIdleConnections()
-	app.Sleep(b.ctx, time.Until(b.opens)-early)
+	shop.Sleep(b.ctx, time.Until(b.opens)-early)
 	for n := 0; b.ctx.Err() == nil; n++ {
 		b.got(s.buyOverHTTP(client, pass, fmt.Sprintf("http-flood-%d-%d", number, n)))
 	}
 }
 
-func (s *shopper) buyOverHTTP(client *http.Client, pass, key string) (r app.Receipt, err error) {
+func (s *shopper) buyOverHTTP(client *http.Client, pass, key string) (r order.Receipt, err error) {
 	b := s.b
 	body, err := json.Marshal(map[string]any{"qty": 1, "key": key, "pass": pass})
 	if err != nil {
@@ -164,7 +165,7 @@ func (s *shopper) buyOverHTTP(client *http.Client, pass, key string) (r app.Rece
 	if response.StatusCode == http.StatusOK {
 		return r, json.NewDecoder(response.Body).Decode(&r)
 	}
-	var failure struct{ Error *app.Error }
+	var failure struct{ Error *shop.Error }
 	if err := json.NewDecoder(response.Body).Decode(&failure); err != nil || failure.Error == nil {
 		return r, fmt.Errorf("status %s", response.Status)
 	}
@@ -212,7 +213,7 @@ func Hoarder(b *battle) {
 		for n := 0; b.ctx.Err() == nil; n++ {
 			err := s.press(s.pass(), fmt.Sprintf("hoarder-%d", n))
 			if wsclient.CodeOf(err) != "" {
-				app.Sleep(b.ctx, 100*time.Millisecond)
+				shop.Sleep(b.ctx, 100*time.Millisecond)
 			}
 		}
 	})

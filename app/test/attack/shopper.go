@@ -10,7 +10,8 @@ import (
 	"strconv"
 	"time"
 
-	"stampede/app"
+	"stampede/app/admission"
+	"stampede/app/shop"
 	"stampede/app/wsclient"
 )
 
@@ -37,7 +38,7 @@ func (s *shopper) connect(ctx context.Context) (err error) {
 			}
 			s.conn.Close()
 		}
-		app.Sleep(ctx, 200*time.Millisecond)
+		shop.Sleep(ctx, 200*time.Millisecond)
 	}
 	return errors.Join(err, ctx.Err())
 }
@@ -48,24 +49,24 @@ func (s *shopper) shop() {
 	b, key := s.b, "honest-"+strconv.FormatInt(time.Now().UnixNano(), 36)
 	pass := s.pass()
 	b.passes <- recorded{pass, key}
-	app.Sleep(b.ctx, time.Until(b.opens)-time.Second)
+	shop.Sleep(b.ctx, time.Until(b.opens)-time.Second)
 	for b.ctx.Err() == nil {
 		_, err := s.conn.BuyWith(pass, b.Sale.ID, 1, key)
-		e := app.AsError(err)
+		e := shop.AsError(err)
 		switch {
 		case err == nil:
 			b.mu.Lock()
 			b.result.Honest++
 			b.mu.Unlock()
 			return
-		case e.Code == app.SoldOut && b.Persist:
-			app.Sleep(b.ctx, 100*time.Millisecond)
-		case e.Code == app.SoldOut, e.Code == app.Closed:
+		case e.Code == shop.SoldOut && b.Persist:
+			shop.Sleep(b.ctx, 100*time.Millisecond)
+		case e.Code == shop.SoldOut, e.Code == shop.Closed:
 			return
-		case e.Code == app.PassRequired:
+		case e.Code == shop.PassRequired:
 			pass = s.pass()
-		case e.Code == app.NotOpen, e.Code == app.Busy, e.Code == app.RateLimited:
-			app.Sleep(b.ctx, max(time.Millisecond, time.Duration(e.RetryMS)*time.Millisecond))
+		case e.Code == shop.NotOpen, e.Code == shop.Busy, e.Code == shop.RateLimited:
+			shop.Sleep(b.ctx, max(time.Millisecond, time.Duration(e.RetryMS)*time.Millisecond))
 		default:
 			b.fail(fmt.Errorf("buy of an honest shopper: %w", err))
 			return
@@ -76,7 +77,7 @@ func (s *shopper) shop() {
 // pass gets a pass of the sale, or "" if the shopper cannot get one.
 func (s *shopper) pass() string {
 	b := s.b
-	if b.Sale.Challenge == app.ChallengeNone {
+	if b.Sale.Challenge == shop.ChallengeNone {
 		return ""
 	}
 	for b.ctx.Err() == nil {
@@ -88,13 +89,13 @@ func (s *shopper) pass() string {
 			}
 			answer, err = s.conn.SolvePass(b.Sale.ID, answer.Task.ID, solution)
 		}
-		e := app.AsError(err)
+		e := shop.AsError(err)
 		switch {
 		case err == nil:
 			return answer.Pass
-		case e.Code == app.NotOpen, e.Code == app.Busy, e.Code == app.RateLimited, e.Code == app.PassRequired,
-			e.Code == app.CaptchaRequired:
-			app.Sleep(b.ctx, max(10*time.Millisecond, time.Duration(e.RetryMS)*time.Millisecond))
+		case e.Code == shop.NotOpen, e.Code == shop.Busy, e.Code == shop.RateLimited, e.Code == shop.PassRequired,
+			e.Code == shop.CaptchaRequired:
+			shop.Sleep(b.ctx, max(10*time.Millisecond, time.Duration(e.RetryMS)*time.Millisecond))
 		default:
 			if !s.bot {
 				b.fail(fmt.Errorf("pass of an honest shopper: %w", err))
@@ -106,8 +107,8 @@ func (s *shopper) pass() string {
 }
 
 // solve solves a task and adds the expected hashes of a proof of work to the work of its side.
-func (s *shopper) solve(task *app.Task) (solution string, solved bool) {
-	if task.Kind == app.ChallengeCaptcha {
+func (s *shopper) solve(task *admission.Task) (solution string, solved bool) {
+	if task.Kind == shop.ChallengeCaptcha {
 		return s.read(task)
 	}
 	b := s.b
@@ -127,10 +128,10 @@ func (s *shopper) solve(task *app.Task) (solution string, solved bool) {
 const minReading, maxReading = 3 * time.Second, 7 * time.Second
 
 // read reads a picture: an honest shopper needs some seconds, a bot waits for the reader that the attacker pays.
-func (s *shopper) read(task *app.Task) (answer string, read bool) {
+func (s *shopper) read(task *admission.Task) (answer string, read bool) {
 	b := s.b
 	if !s.bot {
-		app.Sleep(b.ctx, minReading+rand.N(maxReading-minReading))
+		shop.Sleep(b.ctx, minReading+rand.N(maxReading-minReading))
 	} else if b.Pictures == 0 || b.reader.Wait(b.ctx) != nil {
 		return "", false
 	}
@@ -147,12 +148,12 @@ func (s *shopper) read(task *app.Task) (answer string, read bool) {
 }
 
 // solveUntil computes a proof of work until ctx ends.
-func solveUntil(ctx context.Context, task *app.Task) (nonce string, solved bool) {
+func solveUntil(ctx context.Context, task *admission.Task) (nonce string, solved bool) {
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return "", false
 		}
-		if nonce = strconv.Itoa(n); app.Solves(task.Text, nonce, task.Bits) {
+		if nonce = strconv.Itoa(n); admission.Solves(task.Text, nonce, task.Bits) {
 			return nonce, true
 		}
 	}

@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
 	"stampede/app/account"
+	"stampede/app/order"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -31,12 +32,12 @@ type crowd struct {
 // press is one press of Buy, from its first attempt to the answer.
 type press struct {
 	partition int
-	user      app.ID
+	user      shop.ID
 	key       string
 	began     time.Time
 	took      time.Duration // until it was known
 	busy      int           // how often it was told to come again, or lost its socket
-	receipt   app.Receipt
+	receipt   order.Receipt
 	node      int
 }
 
@@ -89,10 +90,10 @@ func (c *crowd) shop(ctx context.Context, partition, front int) {
 				}
 			}
 			p.receipt, err = socket.Buy(c.w.sales[partition].ID, 1, p.key)
-			var refused *app.Error
+			var refused *shop.Error
 			switch {
 			case err == nil:
-			case errors.As(err, &refused) && refused.Code == app.Busy:
+			case errors.As(err, &refused) && refused.Code == shop.Busy:
 				p.busy++
 				pause(max(refused.RetryMS, 50))
 			case errors.As(err, &refused):
@@ -115,12 +116,12 @@ func (c *crowd) shop(ctx context.Context, partition, front int) {
 func pause(ms int64) { <-time.After(time.Duration(ms) * time.Millisecond) }
 
 // enter opens a socket of the user.
-func (w *world) enter(front int, user app.ID) (*wsclient.Conn, error) {
+func (w *world) enter(front int, user shop.ID) (*wsclient.Conn, error) {
 	issuer, err := account.NewIssuer([]byte(secret), nil)
 	if err != nil {
 		return nil, err
 	}
-	token, err := issuer.Issue(user, "Tester", app.Shopper, time.Hour)
+	token, err := issuer.Issue(user, "Tester", shop.Shopper, time.Hour)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +199,7 @@ func during(presses []press, from, to time.Time, in func(partition int) bool) (f
 // oneOrderPerPress demands that nobody's press became two orders, and that no order answers two presses.
 func oneOrderPerPress(t *testing.T, presses []press) {
 	t.Helper()
-	of := make(map[app.ID]string)
+	of := make(map[shop.ID]string)
 	for _, p := range presses {
 		if other, twice := of[p.receipt.Order]; twice {
 			t.Errorf("order %s answers %s and %s", p.receipt.Order, other, p.key)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -205,8 +205,8 @@ func (f *failover) busyBuys(partition int) {
 	defer socket.Close()
 	for range 2 {
 		_, err = socket.Buy(f.sales[partition].ID, 1, "of-nobody-"+user.String())
-		var refused *app.Error
-		if !errors.As(err, &refused) || refused.Code != app.Busy {
+		var refused *shop.Error
+		if !errors.As(err, &refused) || refused.Code != shop.Busy {
 			f.t.Errorf("a buy that no replica has: %v, want busy", err)
 		}
 		socket.Pause(0)

@@ -11,7 +11,7 @@ import (
 
 	_ "github.com/go-sql-driver/mysql"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 	"stampede/migrations"
@@ -30,8 +30,8 @@ type world struct {
 	settings []string
 	books    *store.Store
 	db       *sql.DB
-	slot     app.Slot
-	sales    [partitions]app.Sale
+	slot     shop.Slot
+	sales    [partitions]shop.Sale
 
 	fronts  []*node // take buys
 	worker  *node
@@ -76,17 +76,17 @@ func (w *world) must(err error) {
 }
 
 // offer puts a product on sale in the partition, for an hour.
-func (w *world) offer(partition int) app.Sale {
+func (w *world) offer(partition int) shop.Sale {
 	w.t.Helper()
-	now := app.MillisOf(time.Now())
-	return kit.Offer(w.t, w.books, app.Sale{
-		Slot: w.slot.ID, Partition: partition, Initial: units, Limit: units, Cap: units, Challenge: app.ChallengeNone,
+	now := shop.MillisOf(time.Now())
+	return kit.Offer(w.t, w.books, shop.Sale{
+		Slot: w.slot.ID, Partition: partition, Initial: units, Limit: units, Cap: units, Challenge: shop.ChallengeNone,
 		OpensAt: now.Add(-time.Second), ClosesAt: now.Add(time.Hour),
 	})
 }
 
 // rows are the orders of the database.
-func (w *world) rows() map[app.ID]bool {
+func (w *world) rows() map[shop.ID]bool {
 	w.t.Helper()
 	return kit.IDs(w.t, w.db, "SELECT id FROM orders")
 }

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
 	"stampede/app/account"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -45,7 +45,7 @@ func dieActing(t *testing.T, flow, point string) {
 	tr := w.trade(habits{cancels: 25})
 	w.answered(5)
 	d := w.deed(flow)
-	ada, key := w.token(kit.NewID(), app.Operator), "act-lost-"+flow
+	ada, key := w.token(kit.NewID(), shop.Operator), "act-lost-"+flow
 	if status, answer, err := w.call(victim, ada, key, d); err == nil {
 		t.Fatalf("a node that was to die answered %d: %s", status, answer)
 	}
@@ -96,7 +96,7 @@ func (w *world) deed(flow string) deed {
 		body := map[string]any{"kind": "user", "value": who.String()}
 		return deed{http.MethodPost, "/api/v1/operator/blocks", body, func(n *node) string {
 			me := deed{http.MethodGet, "/api/v1/orders", nil, nil}
-			status, answer, err := w.call(n, w.token(who, app.Shopper), "", me)
+			status, answer, err := w.call(n, w.token(who, shop.Shopper), "", me)
 			if status == http.StatusForbidden {
 				return ""
 			}
@@ -107,7 +107,7 @@ func (w *world) deed(flow string) deed {
 
 // undecided describes which part of a decision about a sale is missing in Redis; "" when none is. before is the sale as
 // it was before the decision.
-func (w *world) undecided(before *app.Sale) string {
+func (w *world) undecided(before *shop.Sale) string {
 	w.t.Helper()
 	ctx := kit.Context(w.t)
 	sale, err := w.books.Sale(ctx, before.ID)
@@ -138,7 +138,7 @@ func (w *world) buysOverHTTP(n *node) string {
 		map[string]any{"qty": 0, "key": "switched-off"},
 		nil,
 	}
-	status, answer, err := w.call(n, w.token(kit.NewID(), app.Shopper), "", nothing)
+	status, answer, err := w.call(n, w.token(kit.NewID(), shop.Shopper), "", nothing)
 	if err == nil && strings.Contains(string(answer), "over HTTP") {
 		return ""
 	}
@@ -160,7 +160,7 @@ func (w *world) untold(n *node, text string) string {
 		return err.Error()
 	}
 	defer s.Close()
-	_, err = s.Hello(w.token(kit.NewID(), app.Shopper), "")
+	_, err = s.Hello(w.token(kit.NewID(), shop.Shopper), "")
 	if err == nil {
 		_, err = s.Orders(0) // what is answered after it came after it
 	}
@@ -193,7 +193,7 @@ func (w *world) askAgain(n *node, who, key string, d deed) {
 		http.MethodPost, "/api/v1/operator/notice", map[string]any{"level": "warning", "text": "Something else."}, nil,
 	}
 	if status, answer, _ := w.call(n, who, key, other); status != http.StatusConflict ||
-		!strings.Contains(string(answer), string(app.DuplicateKey)) {
+		!strings.Contains(string(answer), string(shop.DuplicateKey)) {
 		w.t.Errorf("another act under the key: %d %s", status, answer)
 	}
 	cmd := exec.CommandContext(kit.Context(w.t), binary, "journal", "verify")
@@ -216,7 +216,7 @@ func decision(answer []byte) string {
 }
 
 // token is one for a user of that role.
-func (w *world) token(user app.ID, role app.Role) string {
+func (w *world) token(user shop.ID, role shop.Role) string {
 	w.t.Helper()
 	issuer, err := account.NewIssuer([]byte(secret), nil)
 	w.must(err)

@@ -8,8 +8,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"stampede/app"
 	"stampede/app/account"
+	"stampede/app/order"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -17,7 +18,7 @@ import (
 // buyer is one user with one or two phones. What a buyer does belongs to one goroutine at a time.
 type buyer struct {
 	world  *world
-	id     app.ID
+	id     shop.ID
 	token  string
 	phones []*phone
 	dice   *rand.Rand
@@ -32,7 +33,7 @@ func (w *world) invite(n int) {
 	w.must(err)
 	for i := range n {
 		b := &buyer{world: w, id: kit.NewID(), dice: rand.New(rand.NewPCG(w.dice.Uint64(), w.dice.Uint64()))}
-		b.token, err = issuer.Issue(b.id, "Tester", app.Shopper, time.Hour)
+		b.token, err = issuer.Issue(b.id, "Tester", shop.Shopper, time.Hour)
 		w.must(err)
 		phones := 1
 		if i%5 == 0 {
@@ -58,7 +59,7 @@ func (b *buyer) connect(addr string) error {
 }
 
 // press buys once more under a new key.
-func (b *buyer) press(sale *app.Sale) Op {
+func (b *buyer) press(sale *shop.Sale) Op {
 	b.keys++
 	return b.buy(Op{
 		Kind: Buy, User: b.id, Sale: sale.ID, Key: fmt.Sprintf("%s-%d", b.id, b.keys), Qty: 1 + b.dice.IntN(min(3,
@@ -69,7 +70,7 @@ func (b *buyer) press(sale *app.Sale) Op {
 // buy sends the buy and writes down what came of it.
 func (b *buyer) buy(op Op) Op {
 	op.Asked = b.now()
-	var r app.Receipt
+	var r order.Receipt
 	err := b.patiently(func(s *wsclient.Conn) (err error) {
 		r, err = s.Buy(op.Sale, op.Qty, op.Key)
 		return err
@@ -81,7 +82,7 @@ func (b *buyer) buy(op Op) Op {
 }
 
 // cancel gives an order up.
-func (b *buyer) cancel(order, sale app.ID) {
+func (b *buyer) cancel(order, sale shop.ID) {
 	op := Op{Kind: Cancel, User: b.id, Sale: sale, Order: order, Asked: b.now()}
 	err := b.patiently(func(s *wsclient.Conn) error {
 		answer, err := s.Cancel(order)
@@ -97,7 +98,7 @@ func (b *buyer) patiently(do func(s *wsclient.Conn) error) error {
 	if s == nil {
 		return wsclient.ErrGone
 	}
-	return s.Patiently(func() error { return do(s) }, app.RateLimited)
+	return s.Patiently(func() error { return do(s) }, shop.RateLimited)
 }
 
 // note writes down what came of an op. Busy and a lost socket are the same: unknown.
@@ -106,7 +107,7 @@ func (b *buyer) note(op Op, err error) Op {
 	switch {
 	case err == nil:
 		op.Outcome = OK
-	case errors.Is(err, wsclient.ErrGone) || op.Code == app.Busy || op.Code == app.Internal:
+	case errors.Is(err, wsclient.ErrGone) || op.Code == shop.Busy || op.Code == shop.Internal:
 		op.Outcome = Unknown
 	case op.Code == "":
 		b.world.t.Errorf("%s: %v", op.Kind, err)
@@ -117,4 +118,4 @@ func (b *buyer) note(op Op, err error) Op {
 	return op
 }
 
-func (b *buyer) now() app.Millis { return app.Millis(time.Since(b.world.began).Milliseconds()) }
+func (b *buyer) now() shop.Millis { return shop.Millis(time.Since(b.world.began).Milliseconds()) }

@@ -3,7 +3,7 @@ package crash
 import (
 	"fmt"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // Violation is a broken promise (P1–P8) or invariant (I1–I11).
@@ -31,7 +31,7 @@ func Check(h History, f Final) []Violation {
 
 // press is one buyer's key in one sale: every buy under it is the same wish.
 type press struct {
-	sale, user app.ID
+	sale, user shop.ID
 	key        string
 }
 
@@ -39,18 +39,18 @@ type press struct {
 type check struct {
 	history History
 	final   Final
-	byID    map[app.ID]*Row
+	byID    map[shop.ID]*Row
 	presses map[press][]Op
 	order   []press // in the order of their first op, so that reports repeat
 	byKey   map[press][]*Row
-	paid    map[app.ID]bool
+	paid    map[shop.ID]bool
 	found   []Violation
 }
 
 func newCheck(h History, f Final) *check {
 	c := &check{
-		history: h, final: f, byID: make(map[app.ID]*Row, len(f.Rows)), presses: make(map[press][]Op),
-		byKey: make(map[press][]*Row, len(f.Rows)), paid: make(map[app.ID]bool),
+		history: h, final: f, byID: make(map[shop.ID]*Row, len(f.Rows)), presses: make(map[press][]Op),
+		byKey: make(map[press][]*Row, len(f.Rows)), paid: make(map[shop.ID]bool),
 	}
 	for i := range f.Rows {
 		r := &f.Rows[i]

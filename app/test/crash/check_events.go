@@ -1,16 +1,18 @@
 package crash
 
-import "stampede/app"
+import (
+	"stampede/app/shop"
+)
 
 // step is a state that an order has reached.
 type step struct {
-	order app.ID
+	order shop.ID
 	rev   int
 }
 
 // device is one phone or laptop of a user.
 type device struct {
-	user   app.ID
+	user   shop.ID
 	number int
 }
 
@@ -24,7 +26,7 @@ func (c *check) events() {
 		}
 	}
 	learned := make(map[device]map[step]bool)
-	devices := make(map[app.ID][]device)
+	devices := make(map[shop.ID][]device)
 	for _, e := range c.history.Heard {
 		d := device{e.User, e.Device}
 		if learned[d] == nil {

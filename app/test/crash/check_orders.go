@@ -1,6 +1,8 @@
 package crash
 
-import "stampede/app"
+import (
+	"stampede/app/shop"
+)
 
 // buys: each ok has exactly one fate, each unknown at most one, and no refused one has any.
 func (c *check) buys() {
@@ -57,17 +59,17 @@ func (c *check) cancels() {
 		}
 		row := c.byID[op.Order]
 		switch {
-		case op.Outcome == OK && (row == nil || row.State != app.Cancelled):
+		case op.Outcome == OK && (row == nil || row.State != shop.Cancelled):
 			c.fail("I1", "order %s was answered cancelled and is %s", op.Order, stateOf(row))
-		case op.Outcome == Refused && op.Code == app.OrderExpired && (row == nil || row.State != app.Expired):
+		case op.Outcome == Refused && op.Code == shop.OrderExpired && (row == nil || row.State != shop.Expired):
 			c.fail("I1", "order %s was answered expired and is %s", op.Order, stateOf(row))
-		case op.Outcome == Refused && op.Code == app.NotFound:
+		case op.Outcome == Refused && op.Code == shop.NotFound:
 			c.fail("P2", "order %s of user %s was not found when its buyer cancelled it", op.Order, op.User)
 		}
 	}
 }
 
-func stateOf(row *Row) app.OrderState {
+func stateOf(row *Row) shop.OrderState {
 	if row == nil {
 		return "without a row"
 	}
@@ -82,10 +84,10 @@ func (c *check) rows() {
 			c.fail("I1", "order %s of user %s: nobody asked for it under key %q", r.ID, r.User, r.Key)
 		}
 		switch {
-		case r.State == app.Pending, r.State == app.Expired, r.State == app.Cancelled:
-		case r.State == app.Refused:
+		case r.State == shop.Pending, r.State == shop.Expired, r.State == shop.Cancelled:
+		case r.State == shop.Refused:
 			c.refused(r)
-		case c.paid[r.ID] && (r.State == app.Paid || r.State == app.Refunded):
+		case c.paid[r.ID] && (r.State == shop.Paid || r.State == shop.Refunded):
 		default:
 			c.fail("I1", "order %s is %s, which nothing in this run makes of it", r.ID, r.State)
 		}
@@ -99,7 +101,7 @@ func (c *check) refused(r *Row) {
 	switch r.Reason {
 	case "":
 		c.fail("P2", "order %s is refused without a reason", r.ID)
-	case app.ReasonGuard, app.ReasonNoSale:
+	case shop.ReasonGuard, shop.ReasonNoSale:
 		c.fail("I2", "order %s is refused (%s): Redis gave away what the database did not have", r.ID, r.Reason)
 	}
 }
@@ -107,7 +109,7 @@ func (c *check) refused(r *Row) {
 // tickets: every ticket that was given out has exactly one row, also where its buyer never heard of it.
 func (c *check) tickets() {
 	for _, s := range c.final.Sales {
-		owner := make(map[int64]app.ID)
+		owner := make(map[int64]shop.ID)
 		for i := range c.final.Rows {
 			r := &c.final.Rows[i]
 			if r.Sale != s.ID {

@@ -5,34 +5,34 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // run is a small run in which all is well: user 1 bought twice under one key, the first time without an answer, and
 // cancelled; user 2 bought two units and let them expire; user 3 was too late; user 4 has an order.
 func run() (History, Final) {
-	const sale = app.ID(900)
-	buy := func(user app.ID, qty int, outcome Outcome, order app.ID, ticket int64) Op {
+	const sale = shop.ID(900)
+	buy := func(user shop.ID, qty int, outcome Outcome, order shop.ID, ticket int64) Op {
 		return Op{
 			Kind: Buy, User: user, Sale: sale, Key: "key-of-" + user.String(), Qty: qty, Outcome: outcome, Order: order,
 			Ticket: ticket,
 		}
 	}
 	soldOut := buy(3, 1, Refused, 0, 0)
-	soldOut.Code = app.SoldOut
+	soldOut.Code = shop.SoldOut
 	h := History{
 		Ops: []Op{
 			buy(1, 1, Unknown, 0, 0), buy(1, 1, OK, 11, 1), buy(2, 2, OK, 12, 2), soldOut, buy(4, 1, OK, 14, 3),
-			{Kind: Cancel, User: 1, Sale: sale, Order: 11, Outcome: OK, State: app.Cancelled},
+			{Kind: Cancel, User: 1, Sale: sale, Order: 11, Outcome: OK, State: shop.Cancelled},
 		},
 		Heard: []Heard{
-			{User: 1, Order: 11, State: app.Pending, Rev: 1, Via: ByEvent, Cursor: "5.a"},
-			{User: 1, Order: 11, State: app.Cancelled, Rev: 2, Via: ByMissed, Cursor: "6.a"},
-			{User: 2, Order: 12, State: app.Expired, Rev: 2, Via: ByOrders},
-			{User: 4, Order: 14, State: app.Pending, Rev: 1, Via: ByEvent, Cursor: "6.a"},
+			{User: 1, Order: 11, State: shop.Pending, Rev: 1, Via: ByEvent, Cursor: "5.a"},
+			{User: 1, Order: 11, State: shop.Cancelled, Rev: 2, Via: ByMissed, Cursor: "6.a"},
+			{User: 2, Order: 12, State: shop.Expired, Rev: 2, Via: ByOrders},
+			{User: 4, Order: 14, State: shop.Pending, Rev: 1, Via: ByEvent, Cursor: "6.a"},
 		},
 	}
-	row := func(id, user app.ID, qty, ticket int64, state app.OrderState, rev int) Row {
+	row := func(id, user shop.ID, qty, ticket int64, state shop.OrderState, rev int) Row {
 		return Row{
 			ID: id, Sale: sale, User: user, Key: "key-of-" + user.String(), Qty: qty, State: state, Ticket: ticket,
 			Rev: rev,
@@ -41,7 +41,7 @@ func run() (History, Final) {
 	side := Side{Initial: 4, Stock: 3, Held: 1}
 	f := Final{
 		Rows: []Row{
-			row(11, 1, 1, 1, app.Cancelled, 2), row(12, 2, 2, 2, app.Expired, 2), row(14, 4, 1, 3, app.Pending, 1),
+			row(11, 1, 1, 1, shop.Cancelled, 2), row(12, 2, 2, 2, shop.Expired, 2), row(14, 4, 1, 3, shop.Pending, 1),
 		},
 		Sales: []Sale{{
 			ID: sale, Limit: 2, Database: side, Redis: side, Tickets: 3, Done: 3,
@@ -77,25 +77,25 @@ func TestEveryRuleCanFail(t *testing.T) {
 		},
 		"a refused one has an order": {func(_ *History, f *Final) { f.Rows[2].User, f.Rows[2].Key = 3, "key-of-3" }, "I9: key key-of-3"},
 		"an order out of nothing":    {func(h *History, _ *Final) { h.Ops = slices.Delete(h.Ops, 4, 5) }, "I1: order 14 of user 4: nobody asked"},
-		"a cancellation is undone":   {func(_ *History, f *Final) { f.Rows[0].State = app.Expired }, "I1: order 11 was answered cancelled"},
+		"a cancellation is undone":   {func(_ *History, f *Final) { f.Rows[0].State = shop.Expired }, "I1: order 11 was answered cancelled"},
 		"an expiry is undone": {
-			func(h *History, _ *Final) { h.Ops[5].Outcome, h.Ops[5].Code = Refused, app.OrderExpired },
+			func(h *History, _ *Final) { h.Ops[5].Outcome, h.Ops[5].Code = Refused, shop.OrderExpired },
 			"I1: order 11 was answered expired",
 		},
 		"an own order is not found": {
-			func(h *History, _ *Final) { h.Ops[5].Outcome, h.Ops[5].Code = Refused, app.NotFound },
+			func(h *History, _ *Final) { h.Ops[5].Outcome, h.Ops[5].Code = Refused, shop.NotFound },
 			"P2: order 11 of user 1 was not found",
 		},
-		"refused without a reason": {func(_ *History, f *Final) { f.Rows[2].State = app.Refused }, "P2: order 14 is refused without"},
+		"refused without a reason": {func(_ *History, f *Final) { f.Rows[2].State = shop.Refused }, "P2: order 14 is refused without"},
 		"refused by the guard": {
-			func(_ *History, f *Final) { f.Rows[2].State, f.Rows[2].Reason = app.Refused, app.ReasonGuard },
+			func(_ *History, f *Final) { f.Rows[2].State, f.Rows[2].Reason = shop.Refused, shop.ReasonGuard },
 			"I2: order 14",
 		},
 		"a dead letter":        {func(_ *History, f *Final) { f.DeadLetters = 1 }, "P2: 1 dead letters"},
-		"a state from nowhere": {func(_ *History, f *Final) { f.Rows[2].State = app.Paid }, "I1: order 14 is paid"},
+		"a state from nowhere": {func(_ *History, f *Final) { f.Rows[2].State = shop.Paid }, "I1: order 14 is paid"},
 		"a payment is refunded": {func(h *History, f *Final) {
 			h.Ops = append(h.Ops, Op{Kind: Pay, Order: 14})
-			h.Heard[3].State, f.Rows[2].State, f.Sales[0].Holds = app.Refunded, app.Refunded, nil
+			h.Heard[3].State, f.Rows[2].State, f.Sales[0].Holds = shop.Refunded, shop.Refunded, nil
 			f.Sales[0].Database = Side{Initial: 4, Stock: 3, Withdrawn: 1}
 			f.Sales[0].Redis = f.Sales[0].Database
 		}, ""},
@@ -128,7 +128,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 		"a reset without need":    {func(h *History, _ *Final) { h.Resets = []Reset{{User: 2}} }, "P6: device 0 of user 2 was told of a reset"},
 		"a deaf user":             {func(h *History, _ *Final) { h.Heard = h.Heard[:3] }, "P6: user 4 heard nothing"},
 		"told before the commit":  {func(h *History, _ *Final) { h.Heard[3].Rev = 2 }, "P3: user 4 heard that order 14"},
-		"told another state":      {func(h *History, _ *Final) { h.Heard[3].State = app.Expired }, "P3: user 4 heard that order 14"},
+		"told another state":      {func(h *History, _ *Final) { h.Heard[3].State = shop.Expired }, "P3: user 4 heard that order 14"},
 		"told somebody else":      {func(h *History, _ *Final) { h.Heard[3].User = 5 }, "P3: user 5 heard of order 14"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 
 // forgetRefund: order 11 was paid and refunded, which only Redis still shows.
 func forgetRefund(f *Final) {
-	f.Rows[0].Reason = app.ReasonRecovered
+	f.Rows[0].Reason = shop.ReasonRecovered
 	f.Sales[0].Units[0].Qty = 1
 	f.Sales[0].Database = Side{Initial: 4, Stock: 2, Held: 1, Withdrawn: 1}
 	f.Sales[0].Redis = f.Sales[0].Database

@@ -1,6 +1,8 @@
 package crash
 
-import "stampede/app"
+import (
+	"stampede/app/shop"
+)
 
 // sales: the stock equation and the limits, on either side and between the two.
 func (c *check) sales() {
@@ -49,7 +51,7 @@ func (c *check) agreement(s *Sale) {
 // refunded, and a promoted database has lost both. The order is then cancelled, its units are written off, and Redis
 // continues to count them for the buyer, as after any refund.
 func (c *check) buyers(s *Sale) {
-	units, recovered := make(map[app.ID]int64), make(map[app.ID]int64)
+	units, recovered := make(map[shop.ID]int64), make(map[shop.ID]int64)
 	writtenOff := s.Database.Withdrawn
 	for i := range c.final.Rows {
 		r := &c.final.Rows[i]
@@ -57,12 +59,12 @@ func (c *check) buyers(s *Sale) {
 			continue
 		}
 		if !r.holds() {
-			if r.Reason == app.ReasonRecovered {
+			if r.Reason == shop.ReasonRecovered {
 				recovered[r.User] += r.Qty
 			}
 			continue
 		}
-		if r.State == app.Refunded {
+		if r.State == shop.Refunded {
 			writtenOff -= r.Qty
 		}
 		if units[r.User] += r.Qty; units[r.User] > s.Limit {
@@ -85,7 +87,7 @@ func (c *check) buyers(s *Sale) {
 
 // holds: every hold has its living row, every living row its hold.
 func (c *check) holds(s *Sale) {
-	held := make(map[app.ID]bool, len(s.Holds))
+	held := make(map[shop.ID]bool, len(s.Holds))
 	for _, h := range s.Holds {
 		held[h.Order] = true
 		row := c.byID[h.Order]

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/snowflake"
 	"stampede/app/test/kit"
 )
@@ -41,7 +41,7 @@ func TestClocksFiveMinutesOff(t *testing.T) {
 		w.must(b.connect([]*node{fast, slow}[i%2].addr))
 	}
 	for _, b := range w.people[:2] { // one on each node
-		for sale, want := range map[*app.Sale]app.Code{&opensSoon: app.NotOpen, &closed: app.Closed} {
+		for sale, want := range map[*shop.Sale]shop.Code{&opensSoon: shop.NotOpen, &closed: shop.Closed} {
 			if op := b.press(sale); op.Code != want {
 				t.Errorf("sale %s answered %q (order %s), want %s", sale.ID, op.Code, op.Order, want)
 			}
@@ -143,11 +143,11 @@ func (w *world) tellsItsOwnTime(n *node, ahead time.Duration) {
 	w.t.Fatalf("the log does not show a clock that is off by %v:\n%s", ahead, text)
 }
 
-func (w *world) redisTime() app.Millis {
+func (w *world) redisTime() shop.Millis {
 	w.t.Helper()
 	now, err := w.redis.Time(kit.Context(w.t)).Result()
 	w.must(err)
-	return app.MillisOf(now)
+	return shop.MillisOf(now)
 }
 
 // knowsGuestsOf demands that a guest whom one node let in is known to another one at once.
@@ -169,10 +169,10 @@ func (w *world) knowsGuestsOf(host, other *node) {
 }
 
 // keptTime demands that everything that has a time happened between the two instants of Redis and when it was due.
-func (w *world) keptTime(begin, end app.Millis) {
+func (w *world) keptTime(begin, end shop.Millis) {
 	w.t.Helper()
 	const payWindow = 2 * time.Second
-	within := func(what string, id app.ID, at, first, last app.Millis) {
+	within := func(what string, id shop.ID, at, first, last shop.Millis) {
 		if at < first || at > last {
 			w.t.Errorf("%s of %s is %d: %v before the first right instant, %v after the last", what, id, at,
 				first.Sub(at), at.Sub(last))
@@ -185,10 +185,10 @@ func (w *world) keptTime(begin, end app.Millis) {
 		// begins with the clock of the database
 		within("the id", r.ID, snowflake.Time(r.ID), begin.Add(-time.Second), end)
 		switch r.State {
-		case app.Expired:
+		case shop.Expired:
 			within("the deadline", r.ID, r.PayBy, begin.Add(payWindow), end)
 			within("the end", r.ID, r.Ended, r.PayBy, end)
-		case app.Cancelled:
+		case shop.Cancelled:
 			within("the end", r.ID, r.Ended, begin, end)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -54,7 +54,7 @@ func (w *world) readRows(ctx context.Context) ([]Row, error) {
 	return all, rows.Err()
 }
 
-func (w *world) readSale(ctx context.Context, sale *app.Sale) (Sale, error) {
+func (w *world) readSale(ctx context.Context, sale *shop.Sale) (Sale, error) {
 	s := Sale{ID: sale.ID, Limit: int64(sale.Limit)}
 	d := &s.Database
 	err := w.db.QueryRowContext(ctx, `SELECT initial, added, initial + added - withdrawn - taken,
@@ -83,13 +83,13 @@ func (w *world) readSale(ctx context.Context, sale *app.Sale) (Sale, error) {
 			return s, fmt.Errorf("hold %q of order %s", hold, order)
 		}
 		s.Holds = append(s.Holds, Hold{
-			Order: app.ID(number(order)), Qty: number(part[1]),
+			Order: shop.ID(number(order)), Qty: number(part[1]),
 		})
 	}
 	buyers, err := w.redis.HGetAll(ctx, kit.SaleKey(sale)+":buyers").Result()
 	for user, value := range buyers { // units|records
 		units, _, _ := strings.Cut(value, "|")
-		s.Units = append(s.Units, Units{User: app.ID(number(user)), Qty: number(units)})
+		s.Units = append(s.Units, Units{User: shop.ID(number(user)), Qty: number(units)})
 	}
 	return s, err
 }

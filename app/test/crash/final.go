@@ -1,6 +1,8 @@
 package crash
 
-import "stampede/app"
+import (
+	"stampede/app/shop"
+)
 
 // Final is what the stores say once everything has come to rest, read by the names that operators type.
 type Final struct {
@@ -12,31 +14,31 @@ type Final struct {
 
 // Row is a row of the orders table.
 type Row struct {
-	ID     app.ID         `json:"id"`
-	Sale   app.ID         `json:"sale"`
-	User   app.ID         `json:"user"`
-	Key    string         `json:"key"`
-	Qty    int64          `json:"qty"`
-	State  app.OrderState `json:"state"`
-	Reason string         `json:"reason,omitempty"`
-	Ticket int64          `json:"ticket"`
-	Rev    int            `json:"rev"`
-	PayBy  app.Millis     `json:"pay_by"`
-	Ended  app.Millis     `json:"ended"` // expired or cancelled; 0: neither
+	ID     shop.ID         `json:"id"`
+	Sale   shop.ID         `json:"sale"`
+	User   shop.ID         `json:"user"`
+	Key    string          `json:"key"`
+	Qty    int64           `json:"qty"`
+	State  shop.OrderState `json:"state"`
+	Reason string          `json:"reason,omitempty"`
+	Ticket int64           `json:"ticket"`
+	Rev    int             `json:"rev"`
+	PayBy  shop.Millis     `json:"pay_by"`
+	Ended  shop.Millis     `json:"ended"` // expired or cancelled; 0: neither
 }
 
 // holds reports whether the order keeps its units.
 func (r *Row) holds() bool {
-	o := app.Order{State: r.State, CancelledAt: r.Ended}
+	o := shop.Order{State: r.State, CancelledAt: r.Ended}
 	return o.HoldsUnits()
 }
 
 // open reports whether Redis has a hold for the order: units of refunded orders are withdrawn.
-func (r *Row) open() bool { return r.holds() && r.State != app.Refunded }
+func (r *Row) open() bool { return r.holds() && r.State != shop.Refunded }
 
 // Sale is what both stores say of one sale.
 type Sale struct {
-	ID       app.ID  `json:"id"`
+	ID       shop.ID `json:"id"`
 	Limit    int64   `json:"limit"`
 	Database Side    `json:"database"`
 	Redis    Side    `json:"redis"`
@@ -59,14 +61,14 @@ type Side struct {
 
 // Hold is a live hold in Redis.
 type Hold struct {
-	Order app.ID `json:"order"`
-	Qty   int64  `json:"qty"`
+	Order shop.ID `json:"order"`
+	Qty   int64   `json:"qty"`
 }
 
 // Units is what Redis counts against a buyer's limit.
 type Units struct {
-	User app.ID `json:"user"`
-	Qty  int64  `json:"qty"`
+	User shop.ID `json:"user"`
+	Qty  int64   `json:"qty"`
 }
 
 // Group is what XINFO GROUPS says of a partition's stream; a lag of −1 means that Redis does not know.

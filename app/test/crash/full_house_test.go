@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -62,7 +62,7 @@ func TestRedisRestartsUnderAFullHouse(t *testing.T) {
 // endUntold expires all orders, as somebody does who dies after the COMMIT.
 func (w *world) endUntold() {
 	w.t.Helper()
-	now := app.MillisOf(time.Now())
+	now := shop.MillisOf(time.Now())
 	w.exec(fmt.Sprintf("UPDATE orders SET pay_by = %d", now-1))
 	for ids := range slices.Chunk(w.memory.answeredOrders(), 1000) {
 		_, err := w.books.Expire(kit.Context(w.t), ids, now)
@@ -73,7 +73,7 @@ func (w *world) endUntold() {
 // allHeard reports whether every device has heard the state of that rev of every order of its owner.
 func (w *world) allHeard(rev int) (bool, string) {
 	history := w.memory.copy()
-	orders := make(map[app.ID]int)
+	orders := make(map[shop.ID]int)
 	for _, op := range history.Ops {
 		if op.Kind == Buy && op.Outcome == OK {
 			orders[op.User]++

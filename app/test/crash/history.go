@@ -1,6 +1,8 @@
 package crash
 
-import "stampede/app"
+import (
+	"stampede/app/shop"
+)
 
 // History is what the people of one run asked for and heard, in the order in which they learned it.
 type History struct {
@@ -34,18 +36,18 @@ const (
 
 // Op is one op and its answer. A buy that is tried again is another op with the same key.
 type Op struct {
-	Kind    Kind           `json:"kind"`
-	User    app.ID         `json:"user"`
-	Sale    app.ID         `json:"sale"`
-	Key     string         `json:"key,omitempty"`
-	Qty     int            `json:"qty,omitempty"`
-	Order   app.ID         `json:"order,omitempty"` // answered to a buy, asked for by a cancel
-	Ticket  int64          `json:"ticket,omitempty"`
-	Outcome Outcome        `json:"outcome"`
-	State   app.OrderState `json:"state,omitempty"` // answered
-	Code    app.Code       `json:"code,omitempty"`  // of what was refused
-	Asked   app.Millis     `json:"asked"`           // by the clock of the run
-	Known   app.Millis     `json:"known"`
+	Kind    Kind            `json:"kind"`
+	User    shop.ID         `json:"user"`
+	Sale    shop.ID         `json:"sale"`
+	Key     string          `json:"key,omitempty"`
+	Qty     int             `json:"qty,omitempty"`
+	Order   shop.ID         `json:"order,omitempty"` // answered to a buy, asked for by a cancel
+	Ticket  int64           `json:"ticket,omitempty"`
+	Outcome Outcome         `json:"outcome"`
+	State   shop.OrderState `json:"state,omitempty"` // answered
+	Code    shop.Code       `json:"code,omitempty"`  // of what was refused
+	Asked   shop.Millis     `json:"asked"`           // by the clock of the run
+	Known   shop.Millis     `json:"known"`
 }
 
 // Via is the way on which a buyer heard of a state.
@@ -60,17 +62,17 @@ const (
 
 // Heard is a state of an order that a device of its buyer learned.
 type Heard struct {
-	User   app.ID         `json:"user"`
-	Device int            `json:"device"` // number among the user's devices; it keeps its cursor over all its sockets
-	Order  app.ID         `json:"order"`
-	State  app.OrderState `json:"state"`
-	Rev    int            `json:"rev"`
-	Via    Via            `json:"via"`
-	Cursor string         `json:"cursor,omitempty"` // none by orders
+	User   shop.ID         `json:"user"`
+	Device int             `json:"device"` // number among the user's devices; it keeps its cursor over all its sockets
+	Order  shop.ID         `json:"order"`
+	State  shop.OrderState `json:"state"`
+	Rev    int             `json:"rev"`
+	Via    Via             `json:"via"`
+	Cursor string          `json:"cursor,omitempty"` // none by orders
 }
 
 // Reset is a hello that told a device that its cursor is of no use.
 type Reset struct {
-	User   app.ID `json:"user"`
-	Device int    `json:"device"`
+	User   shop.ID `json:"user"`
+	Device int     `json:"device"`
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // memory is the history as it comes in, from all people at once.
@@ -52,10 +52,10 @@ func (m *memory) answeredSoFar() int {
 }
 
 // answeredOrders lists the orders that were answered, each once.
-func (m *memory) answeredOrders() []app.ID {
+func (m *memory) answeredOrders() []shop.ID {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var orders []app.ID
+	var orders []shop.ID
 	for _, op := range m.history.Ops {
 		if op.Kind == Buy && op.Outcome == OK {
 			orders = append(orders, op.Order)
@@ -66,7 +66,7 @@ func (m *memory) answeredOrders() []app.ID {
 }
 
 // answeredTo lists the user's buys that were answered.
-func (m *memory) answeredTo(user app.ID) []Op {
+func (m *memory) answeredTo(user shop.ID) []Op {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(m.history.Ops), func(op Op) bool {

@@ -14,9 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
 	"stampede/app/account"
 	"stampede/app/alipay/sim"
+	"stampede/app/order"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -25,7 +26,7 @@ type payer struct {
 	w     *world
 	sim   *sim.Simulator
 	token string
-	order app.ID
+	order shop.ID
 }
 
 // diePaying: the program dies with one order's money at the point of its flow, and the next life brings the money to
@@ -77,15 +78,15 @@ func (w *world) payer(sim *sim.Simulator) *payer {
 	w.t.Helper()
 	issuer, err := account.NewIssuer([]byte(secret), nil)
 	w.must(err)
-	token, err := issuer.Issue(kit.NewID(), "Tester", app.Shopper, time.Hour)
+	token, err := issuer.Issue(kit.NewID(), "Tester", shop.Shopper, time.Hour)
 	w.must(err)
 	return &payer{w: w, sim: sim, token: token}
 }
 
 // buys has an order of the sale, which becomes pending.
-func (p *payer) buys(n *node, sale *app.Sale) app.ID {
+func (p *payer) buys(n *node, sale *shop.Sale) shop.ID {
 	p.w.t.Helper()
-	var receipt app.Receipt
+	var receipt order.Receipt
 	kit.Eventually(p.w.t, healing, func() (bool, string) { // a unit that has just come back rests for a moment
 		err := p.ask(n, "/api/v1/sales/"+sale.ID.String()+"/buy", map[string]any{
 			"qty": 1, "key": "paying-" + p.token[len(p.token)-8:],
@@ -93,7 +94,7 @@ func (p *payer) buys(n *node, sale *app.Sale) app.ID {
 		return err == nil, fmt.Sprint(err)
 	})
 	p.order = receipt.Order
-	p.becomes(n, app.Pending)
+	p.becomes(n, shop.Pending)
 	return receipt.Order
 }
 
@@ -111,24 +112,24 @@ func (p *payer) pays(n *node, flow string, beforeLate func()) {
 	switch flow {
 	case "close": // the buyer looks at the cashier and does nothing
 	case "late":
-		p.becomes(n, app.Expired)
+		p.becomes(n, shop.Expired)
 		beforeLate()
 		p.w.must(p.sim.PayLate(number))
 	default:
 		p.w.must(p.sim.Pay(number))
 		if flow == "refund" {
-			p.becomes(n, app.Paid)
+			p.becomes(n, shop.Paid)
 			_ = p.ask(n, "/api/v1/orders/"+number+"/refund", map[string]any{"reason": "too large"}, nil)
 		}
 	}
 }
 
 // becomes waits until the order is in the state, or the node is dead.
-func (p *payer) becomes(n *node, state app.OrderState) {
+func (p *payer) becomes(n *node, state shop.OrderState) {
 	p.w.t.Helper()
 	kit.Eventually(p.w.t, healing, func() (bool, string) {
-		var row app.Order
-		rows, err := p.w.books.OrdersByID(kit.Context(p.w.t), []app.ID{p.order})
+		var row shop.Order
+		rows, err := p.w.books.OrdersByID(kit.Context(p.w.t), []shop.ID{p.order})
 		if err == nil && len(rows) == 1 {
 			row = rows[0]
 		}
@@ -136,7 +137,7 @@ func (p *payer) becomes(n *node, state app.OrderState) {
 	})
 }
 
-func (p *payer) row() app.Order {
+func (p *payer) row() shop.Order {
 	p.w.t.Helper()
 	row, err := p.w.books.Order(kit.Context(p.w.t), p.order)
 	p.w.must(err)
@@ -147,9 +148,9 @@ func (p *payer) row() app.Order {
 // all is well.
 func (w *world) astray(sim *sim.Simulator) string {
 	w.t.Helper()
-	kept := make(map[app.ID]int64)
+	kept := make(map[shop.ID]int64)
 	for _, trade := range sim.Ledger().Trades {
-		kept[app.ID(number(trade.Order))] = trade.TakenFen - trade.RefundedFen
+		kept[shop.ID(number(trade.Order))] = trade.TakenFen - trade.RefundedFen
 	}
 	ids := slices.Collect(maps.Keys(kit.IDs(w.t, w.db, "SELECT id FROM orders")))
 	rows, err := w.books.OrdersByID(kit.Context(w.t), ids)

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit/asyncapi"
 	"stampede/app/wsclient"
 	"stampede/realtime"
@@ -86,7 +86,7 @@ func (p *phone) greet(s *wsclient.Conn, cursor string) error {
 
 // readOrders is what a page does after a reset.
 func (p *phone) readOrders(s *wsclient.Conn) error {
-	for before := app.ID(0); ; {
+	for before := shop.ID(0); ; {
 		page, err := s.Orders(before)
 		if err != nil {
 			return err
@@ -114,7 +114,7 @@ func (p *phone) heard(f *wsclient.Frame) {
 	}
 }
 
-func (p *phone) learn(o *app.Order, via Via, cursor string) {
+func (p *phone) learn(o *shop.Order, via Via, cursor string) {
 	if via != ByOrders {
 		p.mu.Lock()
 		p.told = true
@@ -145,7 +145,7 @@ func (p *phone) seen() {
 	}
 	cursor := s.Cursor()
 	err := s.Seen(cursor)
-	if code := wsclient.CodeOf(err); code != "" && code != app.RateLimited && code != app.Busy {
+	if code := wsclient.CodeOf(err); code != "" && code != shop.RateLimited && code != shop.Busy {
 		p.who.world.t.Errorf("seen %q: %v", cursor, err)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
 	"stampede/app/alipay/sim"
 	"stampede/app/recovery"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -205,7 +205,7 @@ func (p *promotion) retry(list *[]*payer, done func(who *payer) bool) int {
 func (p *promotion) payLate() (left int) {
 	return p.retry(&p.late, func(who *payer) bool {
 		row, err := p.books.Order(p.t.Context(), who.order)
-		ended := err == nil && (row.State == app.Expired || row.State == app.Cancelled)
+		ended := err == nil && (row.State == shop.Expired || row.State == shop.Cancelled)
 		if ended && p.sim.PayLate(who.order.String()) == nil {
 			p.memory.op(Op{Kind: Pay, Order: who.order, Outcome: OK})
 		}
@@ -252,7 +252,7 @@ func (p *promotion) forgive(h *History, f *Final) {
 			p.kind == asynchronous && op.Kind == Cancel && row != nil && row.Ended != 0
 	})
 	h.Heard = slices.DeleteFunc(h.Heard, func(e Heard) bool {
-		row, refund := rows[e.Order], e.State == app.Refunding || e.State == app.Refunded
+		row, refund := rows[e.Order], e.State == shop.Refunding || e.State == shop.Refunded
 		return p.kind == asynchronous && refund && row != nil && row.Rev < e.Rev
 	})
 }

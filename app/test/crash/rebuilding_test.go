@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -72,7 +72,7 @@ func TestRebuiltWhileOrdersArePaid(t *testing.T) {
 				payers[i].buys(n, &sale)
 				if flow == "refund" {
 					payers[i].pays(n, "pay", nil)
-					payers[i].becomes(n, app.Paid)
+					payers[i].becomes(n, shop.Paid)
 				}
 			}
 			w.losePartition(sale.Partition)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -105,7 +105,7 @@ func (w *world) audit() {
 
 // summarise writes the run's line of the report.
 func (w *world) summarise(figures string) {
-	states := make(map[app.OrderState]int)
+	states := make(map[shop.OrderState]int)
 	for i := range w.final.Rows {
 		states[w.final.Rows[i].State]++
 	}

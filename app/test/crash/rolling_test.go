@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 var (
@@ -67,7 +67,7 @@ func (f *fleet) restart(m *member) time.Duration {
 }
 
 // now is the clock of the run.
-func (w *world) now() app.Millis { return app.Millis(time.Since(w.began).Milliseconds()) }
+func (w *world) now() shop.Millis { return shop.Millis(time.Since(w.began).Milliseconds()) }
 
 // rolling is what a rolling restart was like.
 type rolling struct {
@@ -89,10 +89,10 @@ type pace struct {
 
 // rolled reads what the restart was like from what people remember. A buy lasts from its press until its buyer knows
 // what came of it, over as many sockets as that takes.
-func (w *world) rolled(since app.Millis, ended []time.Duration) rolling {
+func (w *world) rolled(since shop.Millis, ended []time.Duration) rolling {
 	var before, during []int64
 	interrupted := 0
-	first := make(map[press]app.Millis)
+	first := make(map[press]shop.Millis)
 	for _, op := range w.memory.copy().Ops {
 		p := press{op.Sale, op.User, op.Key}
 		switch _, again := first[p]; {

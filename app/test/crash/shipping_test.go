@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -22,8 +22,8 @@ func dieShipping(t *testing.T, flow, point string) {
 	p := w.payer(sim)
 	p.order = p.buys(victim, &sale)
 	p.pays(victim, flow, nil)
-	p.becomes(victim, app.Paid)
-	ada, key := w.token(kit.NewID(), app.Operator), "act-shipped"
+	p.becomes(victim, shop.Paid)
+	ada, key := w.token(kit.NewID(), shop.Operator), "act-shipped"
 	parcel := deed{
 		http.MethodPost, "/api/v1/operator/orders/" + p.order.String() + "/ship",
 		map[string]any{"carrier": "SF", "tracking": "SF-1001"},
@@ -31,9 +31,9 @@ func dieShipping(t *testing.T, flow, point string) {
 	}
 	receipt := deed{http.MethodPost, "/api/v1/orders/" + p.order.String() + "/receipt", map[string]any{}, nil}
 	status, answer, err := w.call(victim, ada, key, parcel)
-	last := app.Shipped
+	last := shop.Shipped
 	if flow == "receipt" {
-		last = app.Finished
+		last = shop.Finished
 		if err != nil || status != http.StatusOK {
 			t.Fatalf("shipped: %d %s %v", status, answer, err)
 		}

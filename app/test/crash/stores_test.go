@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -141,7 +141,7 @@ func TestStoresUnfitForAMinute(t *testing.T) {
 			over()
 			// All of them wait until now; to look in the database which do would be a race against its first commit.
 			lost := slices.DeleteFunc(w.memory.answeredOrders(),
-				func(id app.ID) bool { return slices.Contains(before, id) })
+				func(id shop.ID) bool { return slices.Contains(before, id) })
 			if len(lost) < backlog {
 				t.Errorf("%d reservations waited for the database, want at least %d", len(lost), backlog)
 			}
@@ -149,7 +149,7 @@ func TestStoresUnfitForAMinute(t *testing.T) {
 			w.must(err)
 			w.comeBack(n)
 			w.rest(n, fmt.Sprintf("%3d uncommitted", len(lost)))
-			w.hadTimeToPay(lost, app.MillisOf(now))
+			w.hadTimeToPay(lost, shop.MillisOf(now))
 		})
 	}
 }
@@ -161,9 +161,9 @@ func (w *world) exec(statement string) {
 }
 
 // hadTimeToPay demands that the deadlines of the orders lie after the instant at which they could be written at all.
-func (w *world) hadTimeToPay(orders []app.ID, writable app.Millis) {
+func (w *world) hadTimeToPay(orders []shop.ID, writable shop.Millis) {
 	w.t.Helper()
-	waited := make(map[app.ID]bool, len(orders))
+	waited := make(map[shop.ID]bool, len(orders))
 	for _, id := range orders {
 		waited[id] = true
 	}

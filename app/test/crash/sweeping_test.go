@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -63,7 +63,7 @@ func (w *world) allWritten() {
 }
 
 // allBack waits until all units of the only sale are free again and answers when that was, by the clock of Redis.
-func (w *world) allBack() app.Millis {
+func (w *world) allBack() shop.Millis {
 	w.t.Helper()
 	kit.Eventually(w.t, healing, func() (bool, string) {
 		free, err := w.redis.HGet(kit.Context(w.t), kit.SaleKey(&w.sales[0]), "stock").Int64()
@@ -74,12 +74,12 @@ func (w *world) allBack() app.Millis {
 }
 
 // sameDeadline moves all pending orders to one deadline, in the rows and in the delay queues, and answers it.
-func (w *world) sameDeadline(in time.Duration) app.Millis {
+func (w *world) sameDeadline(in time.Duration) shop.Millis {
 	w.t.Helper()
 	ctx := kit.Context(w.t)
 	now, err := w.redis.Time(ctx).Result()
 	w.must(err)
-	deadline := app.MillisOf(now.Add(in))
+	deadline := shop.MillisOf(now.Add(in))
 	_, err = w.db.ExecContext(ctx, "UPDATE orders SET pay_by = ? WHERE state = 'pending'", deadline)
 	w.must(err)
 	for p := range partitions {

@@ -15,7 +15,7 @@ import (
 	_ "github.com/go-sql-driver/mysql"
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 	"stampede/migrations"
@@ -37,8 +37,8 @@ type world struct {
 	db    *sql.DB
 	redis *redis.Client
 
-	slot   app.Slot
-	sales  []app.Sale
+	slot   shop.Slot
+	sales  []shop.Sale
 	people []*buyer
 	memory memory
 	away   absences
@@ -112,7 +112,7 @@ func (w *world) must(err error) {
 }
 
 // offer puts a product on sale for an hour, in the partition given.
-func (w *world) offer(units int64, limit, partition int) app.Sale {
+func (w *world) offer(units int64, limit, partition int) shop.Sale {
 	w.t.Helper()
 	sale := w.stage(units, limit, partition, -time.Second, time.Hour)
 	w.sales = append(w.sales, sale)
@@ -120,11 +120,11 @@ func (w *world) offer(units int64, limit, partition int) app.Sale {
 }
 
 // stage puts a product on sale that opens and closes so long from now. Nobody buys it unless told to.
-func (w *world) stage(units int64, limit, partition int, opens, closes time.Duration) app.Sale {
+func (w *world) stage(units int64, limit, partition int, opens, closes time.Duration) shop.Sale {
 	w.t.Helper()
-	now := app.MillisOf(time.Now())
-	return kit.Offer(w.t, w.books, app.Sale{
-		Slot: w.slot.ID, Partition: partition, Initial: units, Limit: limit, Cap: 10_000, Challenge: app.ChallengeNone,
+	now := shop.MillisOf(time.Now())
+	return kit.Offer(w.t, w.books, shop.Sale{
+		Slot: w.slot.ID, Partition: partition, Initial: units, Limit: limit, Cap: 10_000, Challenge: shop.ChallengeNone,
 		OpensAt: now.Add(opens), ClosesAt: now.Add(closes),
 	})
 }
@@ -141,8 +141,8 @@ func (w *world) uncommitted() int {
 	return len(w.uncommittedOrders())
 }
 
-func (w *world) uncommittedOrders() []app.ID {
+func (w *world) uncommittedOrders() []shop.ID {
 	w.t.Helper()
 	written := kit.IDs(w.t, w.db, "SELECT id FROM orders")
-	return slices.DeleteFunc(w.memory.answeredOrders(), func(id app.ID) bool { return written[id] })
+	return slices.DeleteFunc(w.memory.answeredOrders(), func(id shop.ID) bool { return written[id] })
 }

@@ -18,7 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/account"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -49,7 +50,7 @@ type abusive struct {
 	*visitor
 	*testShop
 	ctx    context.Context // ends with the round
-	sales  []app.Sale
+	sales  []shop.Sale
 	access string // of an account of the abuser
 	number int    // of the client
 	n      int    // of the request
@@ -128,7 +129,7 @@ func (c *abusive) unique() int {
 }
 
 // subset is another set of at least two sales for each request of all clients, until all sets were used.
-func (c *abusive) subset() (ids []app.ID) {
+func (c *abusive) subset() (ids []shop.ID) {
 	for bits := c.unique(); len(ids) < 2; bits++ {
 		ids = ids[:0]
 		for i := range c.sales {
@@ -199,7 +200,7 @@ func (c *abusive) doing(op func(conn *wsclient.Conn) error) func(context.Context
 
 // paying requests the payment of the newest order, and buys whenever that is accepted.
 func (c *abusive) paying(via string) func(context.Context) error {
-	var placed app.ID
+	var placed shop.ID
 	return c.doing(func(conn *wsclient.Conn) error {
 		if receipt, err := conn.Buy(c.sales[0].ID, 1, fmt.Sprintf("abuse-%d", c.unique())); err == nil {
 			placed = receipt.Order
@@ -211,7 +212,7 @@ func (c *abusive) paying(via string) func(context.Context) error {
 // longPolls waits for an order that stays unpaid: four requests of each client at a time.
 func longPolls(c *abusive) func(context.Context) error {
 	access := token(c.testShop.t, kit.NewID())
-	var placed app.ID
+	var placed shop.ID
 	places := make(chan struct{}, 4)
 	return func(ctx context.Context) error {
 		if placed == 0 {
@@ -243,7 +244,7 @@ func TestShoppersAreServedDuringAbuse(t *testing.T) {
 			data := t.TempDir()
 			g := startGateway(t)
 			s := newShop(t, append(g.settings, "STAMPEDE_GUEST_LOGIN=true", "STAMPEDE_DATA="+data, nginxAddress)...)
-			var sales []app.Sale
+			var sales []shop.Sale
 			for range 12 {
 				sales = append(sales, s.open(1_000_000, 1_000_000))
 			}
@@ -356,11 +357,11 @@ func (s *testShop) login(v *visitor, email string) error {
 		switch {
 		case err != nil || a.code == http.StatusOK:
 			return err
-		case a.failed.Code == app.CaptchaRequired:
+		case a.failed.Code == shop.CaptchaRequired:
 			if a, err = v.ask(ctx, http.MethodGet, "/api/v1/auth/captcha", ""); err != nil {
 				return err
 			}
-			var picture app.Picture
+			var picture account.Picture
 			if err := json.Unmarshal([]byte(a.text), &picture); err != nil {
 				return err
 			}
@@ -400,16 +401,16 @@ func (t *takings) time(op string, call func() error) {
 	t.all[op] = append(t.all[op], time.Since(began))
 }
 
-func (t *takings) shop(ctx context.Context, conn *wsclient.Conn, sale app.ID) {
+func (t *takings) shop(ctx context.Context, conn *wsclient.Conn, sale shop.ID) {
 	for ctx.Err() == nil {
 		t.time("watch", func() error {
-			return conn.Patiently(func() error { return errOf(conn.Watch(0)) }, app.Busy)
+			return conn.Patiently(func() error { return errOf(conn.Watch(0)) }, shop.Busy)
 		})
 		_ = rest(ctx, 80) // the ops of a socket have a limit
 		t.time("buy", func() error { return errOf(conn.BuyUntilKnown(sale, 1, "shopper-"+kit.NewID().String())) })
 		_ = rest(ctx, 80)
 		t.time("orders", func() error {
-			return conn.Patiently(func() error { return errOf(conn.Orders(0)) }, app.Busy)
+			return conn.Patiently(func() error { return errOf(conn.Orders(0)) }, shop.Busy)
 		})
 		_ = rest(ctx, 80)
 	}

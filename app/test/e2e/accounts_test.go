@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/account"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -24,16 +25,16 @@ const (
 )
 
 // captcha gets a picture and its answer.
-func (s *testShop) captcha(n *node) app.CaptchaAnswer {
+func (s *testShop) captcha(n *node) account.CaptchaAnswer {
 	s.t.Helper()
-	var picture app.Picture
+	var picture account.Picture
 	n.expect(http.StatusOK, &picture, n.read, "/api/v1/auth/captcha", "", nil)
 	if !strings.HasPrefix(picture.Image, "data:image/png;base64,") {
 		s.t.Fatalf("captcha %s is no picture", picture.ID)
 	}
 	answer, err := s.readPicture(picture.ID)
 	s.must(err)
-	return app.CaptchaAnswer{ID: picture.ID, Answer: answer}
+	return account.CaptchaAnswer{ID: picture.ID, Answer: answer}
 }
 
 var linkInMail = regexp.MustCompile(`/#(activate|reset)=([A-Za-z0-9_-]{43})`)
@@ -81,7 +82,7 @@ func TestAGuestBecomesAnAccount(t *testing.T) {
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", "STAMPEDE_DATA="+data)
 	sale := s.open(5, 2)
 	n, other := s.start(), s.start()
-	var guest app.Session
+	var guest account.Session
 	n.expect(http.StatusOK, &guest, n.post, "/api/v1/auth/guest", "", nil)
 	placed := n.bought(sale, guest.Access, 1)
 
@@ -102,7 +103,7 @@ func TestAGuestBecomesAnAccount(t *testing.T) {
 		t.Errorf("renew with the account's token: %v", err)
 	}
 	for _, at := range []*node{n, other} {
-		var orders struct{ Orders []app.Order }
+		var orders struct{ Orders []shop.Order }
 		at.expect(http.StatusOK, &orders, at.read, "/api/v1/orders", phone.Access, nil)
 		if len(orders.Orders) != 1 || orders.Orders[0].ID != placed.ID {
 			t.Errorf("orders of the account: %+v, want %s", orders.Orders, placed.ID)
@@ -110,9 +111,9 @@ func TestAGuestBecomesAnAccount(t *testing.T) {
 	}
 	wantSignedOut(t, asGuest.Conn)
 
-	var refreshed app.Session
+	var refreshed account.Session
 	n.expect(http.StatusOK, &refreshed, n.post, "/api/v1/auth/refresh", "", map[string]any{"refresh": phone.Refresh})
-	var again app.Session // as after a lost answer
+	var again account.Session // as after a lost answer
 	other.expect(http.StatusOK, &again, other.post, "/api/v1/auth/refresh", "", map[string]any{"refresh": phone.Refresh})
 	if refreshed.Refresh == phone.Refresh || again.Refresh != refreshed.Refresh {
 		t.Errorf("refreshed %s to %s and %s", phone.Refresh, refreshed.Refresh, again.Refresh)
@@ -198,7 +199,7 @@ func TestKeyIsRotatedUnderRunningNodes(t *testing.T) {
 			return code == http.StatusUnauthorized, string(text)
 		})
 	}
-	var next app.Session
+	var next account.Session
 	n.expect(http.StatusOK, &next, n.post, "/api/v1/auth/refresh", "", map[string]any{"refresh": session.Refresh})
 	kit.Eventually(t, patience, func() (bool, string) {
 		code, text := other.get("/api/v1/me", next.Access)

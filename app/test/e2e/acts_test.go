@@ -6,7 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -52,7 +53,7 @@ func TestNoticesAndSwitchesHoldAtEveryNode(t *testing.T) {
 	hears(there, text)
 	newcomer, _ := viewer(t, b)
 	hears(newcomer, text)
-	var standing struct{ Notice *app.Notice }
+	var standing struct{ Notice *shop.Notice }
 	b.expect(http.StatusOK, &standing, b.read, "/api/v1/operator/notice", operator, nil)
 	if standing.Notice == nil || standing.Notice.Text != text {
 		t.Errorf("the other node knows the notice %+v", standing.Notice)
@@ -70,7 +71,7 @@ func TestNoticesAndSwitchesHoldAtEveryNode(t *testing.T) {
 		return status
 	}
 	for _, on := range []bool{false, true} {
-		var switches app.Switches
+		var switches backoffice.Switches
 		b.expect(http.StatusOK, &switches, b.read, "/api/v1/operator/switches", operator, nil)
 		b.expect(http.StatusOK, nil, b.patch, "/api/v1/operator/switches", operator, map[string]any{
 			"version": switches.Version, "http_buy": on,
@@ -94,13 +95,13 @@ func TestReadinessOfALiveNode(t *testing.T) {
 	sale := s.open(10, 5)
 	n := s.start()
 	operator := operatorToken(t)
-	list := func() (r app.Readiness, states map[string][]app.CheckState) {
+	list := func() (r backoffice.Readiness, states map[string][]backoffice.CheckState) {
 		t.Helper()
 		n.expect(http.StatusOK, &r, n.read, "/api/v1/operator/sales/"+sale.ID.String()+"/readiness", operator, nil)
-		states = make(map[string][]app.CheckState)
+		states = make(map[string][]backoffice.CheckState)
 		for _, c := range r.Checks {
 			states[c.Name] = append(states[c.Name], c.State)
-			if c.Says == "" || !slices.Contains(app.CheckCodes(), c.Code) || c.State != app.CheckOK && c.Do == "" {
+			if c.Says == "" || !slices.Contains(backoffice.CheckCodes(), c.Code) || c.State != backoffice.CheckOK && c.Do == "" {
 				t.Errorf("a check that says too little: %+v", c)
 			}
 		}
@@ -110,12 +111,12 @@ func TestReadinessOfALiveNode(t *testing.T) {
 	_, err := c.BuyUntilKnown(sale.ID, 1, "loads-the-sale")
 	s.must(err)
 	s.drained(sale)
-	var states map[string][]app.CheckState
+	var states map[string][]backoffice.CheckState
 	kit.Eventually(t, patience, func() (bool, string) {
-		var r app.Readiness
+		var r backoffice.Readiness
 		r, states = list()
-		return !slices.ContainsFunc(r.Checks, func(c app.Check) bool {
-			return c.State == app.CheckFail && c.Name != "payment" // nothing can be paid here
+		return !slices.ContainsFunc(r.Checks, func(c backoffice.Check) bool {
+			return c.State == backoffice.CheckFail && c.Name != "payment" // nothing can be paid here
 		}), "not ready"
 	})
 	for _, name := range []string{
@@ -126,12 +127,12 @@ func TestReadinessOfALiveNode(t *testing.T) {
 		}
 	}
 	rejectWrites(t, redis.URL, true)
-	if r, states := list(); r.OK || !slices.Contains(states["writes"], app.CheckFail) {
+	if r, states := list(); r.OK || !slices.Contains(states["writes"], backoffice.CheckFail) {
 		t.Errorf("while writes are rejected: ready %v, %v", r.OK, states)
 	}
 	redis.Cut()
-	if r, states := list(); r.OK || !slices.Contains(states["stock"], app.CheckFail) ||
-		!slices.Contains(states["partition"], app.CheckFail) {
+	if r, states := list(); r.OK || !slices.Contains(states["stock"], backoffice.CheckFail) ||
+		!slices.Contains(states["partition"], backoffice.CheckFail) {
 		t.Errorf("without Redis: ready %v, %v", r.OK, states)
 	}
 }

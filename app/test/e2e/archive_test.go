@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/archive"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
 // archives makes a sale one that closed long ago and moves its orders.
-func (s *testShop) archives(sale app.Sale, orders int) {
+func (s *testShop) archives(sale shop.Sale, orders int) {
 	s.t.Helper()
 	ctx := kit.Context(s.t)
 	exec := func(statement string, args ...any) {
@@ -33,10 +35,10 @@ func (s *testShop) archives(sale app.Sale, orders int) {
 	exec("UPDATE trades SET check_at = NULL") // nothing more will be asked at the gateway
 	exec("UPDATE shipments SET mail_at = NULL")
 	exec("UPDATE sales SET opens_at = 500") // nothing moves around openings
-	archivist := &app.Archivist{Store: s.store, Streams: kit.Calm{}, ArchiveAfter: app.RefundWindow}
+	archivist := &archive.Archivist{Store: s.store, Streams: kit.Calm{}, ArchiveAfter: archive.RefundWindow}
 	kit.Eventually(s.t, patience, func() (bool, string) { // a node may be at it
 		done, err := archivist.RunOnce(ctx)
-		if errors.Is(err, app.ErrArchiveTaken) {
+		if errors.Is(err, archive.ErrArchiveTaken) {
 			return false, err.Error()
 		}
 		if err != nil || done.Moved != int64(orders) {
@@ -62,8 +64,8 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 		map[string]any{"carrier": "SF", "tracking": "SF1"})
 	n.expect(http.StatusOK, nil, n.post, mine+"/receipt", who, nil)
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+ended.ID.String()+"/cancel", who, nil)
-	placed, ended = n.becomes(placed.ID, who, app.Finished), n.becomes(ended.ID, who, app.Cancelled)
-	all := []app.ID{ended.ID, placed.ID}
+	placed, ended = n.becomes(placed.ID, who, shop.Finished), n.becomes(ended.ID, who, shop.Cancelled)
+	all := []shop.ID{ended.ID, placed.ID}
 
 	// looks is what everybody reads of the two.
 	looks := func() string {
@@ -115,48 +117,48 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 		path, token string
 		body        any
 		status      int
-		code        app.Code
+		code        shop.Code
 	}{
-		{mine, stranger, nil, http.StatusNotFound, app.NotFound},
-		{mine + "/receipt", stranger, nil, http.StatusNotFound, app.NotFound},
-		{mine + "/refund", who, map[string]any{"reason": "too late"}, http.StatusConflict, app.WrongState},
-		{mine + "/cancel", who, nil, http.StatusConflict, app.WrongState},
-		{mine + "/pay", who, map[string]any{"via": "page"}, http.StatusConflict, app.WrongState},
+		{mine, stranger, nil, http.StatusNotFound, shop.NotFound},
+		{mine + "/receipt", stranger, nil, http.StatusNotFound, shop.NotFound},
+		{mine + "/refund", who, map[string]any{"reason": "too late"}, http.StatusConflict, shop.WrongState},
+		{mine + "/cancel", who, nil, http.StatusConflict, shop.WrongState},
+		{mine + "/pay", who, map[string]any{"via": "page"}, http.StatusConflict, shop.WrongState},
 		{
 			desk + "/orders/" + placed.ID.String() + "/refund", operator,
 			map[string]any{},
-			http.StatusConflict, app.WrongState,
+			http.StatusConflict, shop.WrongState,
 		},
 		{
 			desk + "/orders/" + placed.ID.String() + "/ship", operator,
 			map[string]any{"carrier": "SF", "tracking": "SF2", "replace": true},
-			http.StatusConflict, app.WrongState,
+			http.StatusConflict, shop.WrongState,
 		},
 		{
 			desk + "/orders/" + ended.ID.String() + "/ship", operator,
 			map[string]any{"carrier": "SF", "tracking": "SF2"},
-			http.StatusConflict, app.WrongState,
+			http.StatusConflict, shop.WrongState,
 		},
 	} {
 		request := n.post
 		if refusal.path == mine {
 			request = n.read
 		}
-		var failure struct{ Error app.Error }
+		var failure struct{ Error shop.Error }
 		n.expect(refusal.status, &failure, request, refusal.path, refusal.token, refusal.body)
 		if failure.Error.Code != refusal.code || failure.Error.Message == "" {
 			t.Errorf("%s: %+v, want %s in words", refusal.path, failure.Error, refusal.code)
 		}
 	}
 	// Received is received; nothing changes.
-	var state struct{ State app.OrderState }
+	var state struct{ State shop.OrderState }
 	n.expect(http.StatusOK, &state, n.post, mine+"/receipt", who, nil)
 	c, _ := login(t, n, buyer, "")
 	_, err := c.Refund(placed.ID, "too late")
-	refused(t, app.WrongState, err)
+	refused(t, shop.WrongState, err)
 	_, err = c.Cancel(placed.ID)
-	refused(t, app.WrongState, err)
-	if state.State != app.Finished || c.cancels(ended.ID) != app.Cancelled {
+	refused(t, shop.WrongState, err)
+	if state.State != shop.Finished || c.cancels(ended.ID) != shop.Cancelled {
 		t.Errorf("received: %s", state.State)
 	}
 	if now := looks(); now != before {
@@ -170,10 +172,10 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 }
 
 // drops deletes the month of archived orders, and looks for them everywhere.
-func (s *testShop) drops(n *node, who, operator string, sale app.Sale, all []app.ID) {
+func (s *testShop) drops(n *node, who, operator string, sale shop.Sale, all []shop.ID) {
 	s.t.Helper()
-	ctx, now := kit.Context(s.t), app.MillisOf(time.Now())
-	last, err := s.store.DropOrders(ctx, app.MonthOf(now).Next().Start(), 0, now, 10)
+	ctx, now := kit.Context(s.t), shop.MillisOf(time.Now())
+	last, err := s.store.DropOrders(ctx, shop.MonthOf(now).Next().Start(), 0, now, 10)
 	s.must(err)
 	if left := s.count("SELECT COUNT(*) FROM orders_archive"); last == 0 || left != 0 {
 		s.t.Fatalf("%d orders are left, checked up to %s", left, last)
@@ -194,19 +196,19 @@ func (s *testShop) drops(n *node, who, operator string, sale app.Sale, all []app
 			{n.post, desk + "/" + id.String() + "/refund", operator, map[string]any{}},
 			{n.post, desk + "/" + id.String() + "/ship", operator, map[string]any{"carrier": "SF", "tracking": "SF1"}},
 		} {
-			var failure struct{ Error app.Error }
+			var failure struct{ Error shop.Error }
 			n.expect(http.StatusNotFound, &failure, ask.request, ask.path, ask.token, ask.body)
-			if failure.Error.Code != app.NotFound || failure.Error.Message == "" {
+			if failure.Error.Code != shop.NotFound || failure.Error.Message == "" {
 				s.t.Errorf("%s: %+v", ask.path, failure.Error)
 			}
 		}
-		var found struct{ Orders []app.Order }
+		var found struct{ Orders []shop.Order }
 		n.expect(http.StatusOK, &found, n.read, desk+"?q="+id.String(), operator, nil)
 		if len(found.Orders) != 0 {
 			s.t.Errorf("found %+v", found.Orders)
 		}
 	}
-	var report app.SaleReport
+	var report backoffice.SaleReport
 	n.expect(http.StatusOK, &report, n.read, "/api/v1/operator/sales/"+sale.ID.String()+"/report", operator, nil)
 	if report.Dropped != 2 || report.Money.PaidFen != 4900 {
 		s.t.Errorf("the report: %+v", report)

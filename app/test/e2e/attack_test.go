@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/attack"
 	"stampede/app/test/kit"
 )
@@ -16,13 +16,13 @@ const requests, floodRequests = 20, 200
 // attacked lets honest shoppers and an attacker compete for a sale with the challenge, one unit per honest shopper by
 // default. It checks the rules of all attacks: the attacker sent enough requests, and no unit was sold twice (P1).
 func (s *testShop) attacked(
-	n *node, name string, attacker attack.Attacker, kind app.Challenge, o attack.Options, lead time.Duration,
+	n *node, name string, attacker attack.Attacker, kind shop.Challenge, o attack.Options, lead time.Duration,
 ) attack.Result {
 	s.t.Helper()
 	opens := time.Now().Add(lead)
-	sale := app.Sale{
+	sale := shop.Sale{
 		Initial: max(o.Sale.Initial, int64(o.Honest)), Limit: 1, Cap: 3, Challenge: kind,
-		OpensAt: app.MillisOf(opens), ClosesAt: app.MillisOf(opens.Add(time.Hour)),
+		OpensAt: shop.MillisOf(opens), ClosesAt: shop.MillisOf(opens.Add(time.Hour)),
 	}
 	o.Other = s.add(sale)
 	o.Sale = s.add(sale)
@@ -53,10 +53,10 @@ func (s *testShop) attacked(
 // gets the share of its work at most.
 func TestAttacksGetLittle(t *testing.T) {
 	t.Parallel()
-	both := []app.Challenge{app.ChallengePass, app.ChallengeWork}
+	both := []shop.Challenge{shop.ChallengePass, shop.ChallengeWork}
 	for name, c := range map[string]struct {
 		attacker attack.Attacker
-		kinds    []app.Challenge
+		kinds    []shop.Challenge
 		requests int
 		units    int64
 	}{
@@ -72,7 +72,7 @@ func TestAttacksGetLittle(t *testing.T) {
 			n := startShipped(t, s.settings...)
 			for _, kind := range c.kinds {
 				o := attack.Options{
-					Sale: app.Sale{Initial: c.units}, Honest: 200, Accounts: 200, Requests: c.requests,
+					Sale: shop.Sale{Initial: c.units}, Honest: 200, Accounts: 200, Requests: c.requests,
 				}
 				r := s.attacked(n, name, c.attacker, kind, o, 4*time.Second)
 				switch {
@@ -98,10 +98,10 @@ func TestPicturesAreAsManyAsWereRead(t *testing.T) {
 	for name, o := range map[string]attack.Options{
 		"fifty-addresses": {Honest: 50, Accounts: 50, Requests: requests},
 		"paid-reader": { // ten units are left for it, however fast the others are
-			Honest: 50, Accounts: 50, Requests: requests, Pictures: 5, Sale: app.Sale{Initial: 60},
+			Honest: 50, Accounts: 50, Requests: requests, Pictures: 5, Sale: shop.Sale{Initial: 60},
 		},
 	} {
-		r := s.attacked(n, name, attack.FiftyAddresses, app.ChallengeCaptcha, o, 15*time.Second)
+		r := s.attacked(n, name, attack.FiftyAddresses, shop.ChallengeCaptcha, o, 15*time.Second)
 		paid := o.Pictures > 0
 		if r.Theirs > r.Pictures || paid != (r.Theirs > 0) || paid != (r.Pictures > 0) {
 			t.Errorf("%s: %d units for %d pictures", name, r.Theirs, r.Pictures)
@@ -114,9 +114,9 @@ func TestPicturesAreAsManyAsWereRead(t *testing.T) {
 func TestAttacksUnderStrictLimits(t *testing.T) {
 	s := newShop(t, "STAMPEDE_LIMITS=strict", "STAMPEDE_PAY_WINDOW=1h")
 	n := startShipped(t, s.settings...)
-	flood := s.attacked(n, "flood", attack.Flood, app.ChallengeNone,
+	flood := s.attacked(n, "flood", attack.Flood, shop.ChallengeNone,
 		attack.Options{Honest: 200, Requests: floodRequests}, 4*time.Second)
-	farm := s.attacked(n, "one-address", attack.OneAddress, app.ChallengeNone,
+	farm := s.attacked(n, "one-address", attack.OneAddress, shop.ChallengeNone,
 		attack.Options{Honest: 200, Accounts: 200, Requests: requests}, 4*time.Second)
 	if flood.Share > 0.2 || farm.Share > 0.2 {
 		t.Errorf("the flood has %.2f %% of the units, the farm %.2f %%", 100*flood.Share, 100*farm.Share)
@@ -129,7 +129,7 @@ func TestHoarderKeepsNobodyOut(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=2s")
 	n := startShipped(t, s.settings...)
-	r := s.attacked(n, "hoarder", attack.Hoarder, app.ChallengePass,
+	r := s.attacked(n, "hoarder", attack.Hoarder, shop.ChallengePass,
 		attack.Options{Honest: 200, Requests: requests, Persist: true}, 4*time.Second)
 	if r.Theirs == 0 || r.Theirs > 150 {
 		t.Errorf("the hoarder has %d reservations, want at most three per account, 150", r.Theirs)

@@ -11,7 +11,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/board"
 	"stampede/app/test/kit"
 )
 
@@ -52,7 +52,7 @@ func TestStatusWithoutAStore(t *testing.T) {
 	s.must(err)
 	s.drained(sale)
 
-	status := func() (b app.Board, code int) {
+	status := func() (b board.Board, code int) {
 		t.Helper()
 		out, code := n.run("status", "--json")
 		text, _, _ := strings.Cut(out, "\nstampede:") // what else is said
@@ -78,20 +78,20 @@ func TestStatusWithoutAStore(t *testing.T) {
 	}
 	becomes()
 	whole, _ := status()
-	i := slices.IndexFunc(whole.Sales, func(x app.BoardSale) bool { return x.ID == sale.ID })
+	i := slices.IndexFunc(whole.Sales, func(x board.BoardSale) bool { return x.ID == sale.ID })
 	if i < 0 || whole.Sales[i].Stock != 7 || whole.Sales[i].Held != 3 || len(whole.Nodes) != 1 {
 		t.Fatalf("with both stores: %+v", whole)
 	}
 	rejectWrites(t, redis.URL, true)
-	becomes(app.AlarmWritesRejected)
+	becomes(board.AlarmWritesRejected)
 	rejectWrites(t, redis.URL, false)
 	becomes()
 	redis.Cut()
-	becomes(app.AlarmRedisAway)
+	becomes(board.AlarmRedisAway)
 	redis.Restore()
 	becomes()
 	database.Cut()
-	becomes(app.AlarmDatabaseAway)
+	becomes(board.AlarmDatabaseAway)
 	database.Restore()
 	becomes()
 	s.audit(sale)

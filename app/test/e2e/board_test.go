@@ -5,13 +5,14 @@ import (
 	"slices"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/board"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
 // awaitBoard waits for a board on the socket of which all that is asked is true; why says what it is not yet. It is
 // asked once about each board that comes from now on, or the newest of several.
-func (c *client) awaitBoard(is func(b *app.Board) (ok bool, why string)) (found app.Board) {
+func (c *client) awaitBoard(is func(b *board.Board) (ok bool, why string)) (found board.Board) {
 	c.t.Helper()
 	c.board.Store(nil)
 	why := "no board came"
@@ -40,25 +41,25 @@ func TestBoardOfTwoNodes(t *testing.T) {
 	_, err = watcher.WatchBoard()
 	s.must(err)
 	shopper, _ := login(t, a, kit.NewID(), "")
-	refused(t, app.Forbidden, func() error { _, err := shopper.WatchBoard(); return err }())
+	refused(t, shop.Forbidden, func() error { _, err := shopper.WatchBoard(); return err }())
 
 	var buys, reserved int64
-	live := watcher.awaitBoard(func(live *app.Board) (bool, string) {
+	live := watcher.awaitBoard(func(live *board.Board) (bool, string) {
 		if buys < 60 { // a few at each look, so that no second is without
 			for i, n := range []*node{a, b} {
 				c, _ := login(t, n, kit.NewID(), "")
 				_, err := c.BuyUntilKnown(sale.ID, 1, fmt.Sprintf("first-%d-%d", buys, i))
 				s.must(err)
-				c.cannotBuy(app.LimitReached, sale.ID, 1, fmt.Sprintf("second-%d-%d", buys, i))
+				c.cannotBuy(shop.LimitReached, sale.ID, 1, fmt.Sprintf("second-%d-%d", buys, i))
 				reserved, buys = reserved+1, buys+2
 			}
 		}
 		return len(live.Nodes) == 2 && live.BuysS > 1 && live.ReservedS > 0 && live.ConfirmedS > 0 &&
 			live.PressMS.N > 1 &&
-			live.RefusedS[app.LimitReached] > 0, fmt.Sprintf("after %d buys the board is %+v", buys, live)
+			live.RefusedS[shop.LimitReached] > 0, fmt.Sprintf("after %d buys the board is %+v", buys, live)
 	})
-	i := slices.IndexFunc(live.Sales, func(shown app.BoardSale) bool { return shown.ID == sale.ID })
-	if i < 0 || live.Sales[i].Phase != app.Open || live.Sales[i].Name != "Lamp" || live.Sales[i].Initial != 100 {
+	i := slices.IndexFunc(live.Sales, func(shown board.BoardSale) bool { return shown.ID == sale.ID })
+	if i < 0 || live.Sales[i].Phase != shop.Open || live.Sales[i].Name != "Lamp" || live.Sales[i].Initial != 100 {
 		t.Errorf("sales %+v", live.Sales)
 	}
 	if len(live.Partitions) != 8 || live.PressMS.P50 < 1 || live.PressMS.P99 < live.PressMS.P50 {
@@ -71,23 +72,23 @@ func TestBoardOfTwoNodes(t *testing.T) {
 		}
 	}
 	s.drained(sale)
-	settled := watcher.awaitBoard(func(live *app.Board) (bool, string) {
-		shown := live.Sales[slices.IndexFunc(live.Sales, func(x app.BoardSale) bool { return x.ID == sale.ID })]
+	settled := watcher.awaitBoard(func(live *board.Board) (bool, string) {
+		shown := live.Sales[slices.IndexFunc(live.Sales, func(x board.BoardSale) bool { return x.ID == sale.ID })]
 		return shown.Held == reserved && shown.Stock == 100-reserved, fmt.Sprintf("of %d: %+v", reserved, shown)
 	})
 	if len(settled.Alarms) != 0 {
 		t.Errorf("alarms while all is well: %+v", settled.Alarms)
 	}
 	kit.Eventually(t, patience, func() (bool, string) {
-		var shown app.BoardHistory
+		var shown board.BoardHistory
 		a.expect(200, &shown, a.read, "/api/v1/operator/board", operator, nil)
 		history := shown.History
 		return len(history) > 0 && history[len(history)-1].Sockets > 0, fmt.Sprintf("history %+v", history)
 	})
 
 	server.Kill()
-	watcher.awaitBoard(func(live *app.Board) (bool, string) {
-		is := slices.ContainsFunc(live.Alarms, func(a app.Alarm) bool { return a.Name == app.AlarmRedisAway })
+	watcher.awaitBoard(func(live *board.Board) (bool, string) {
+		is := slices.ContainsFunc(live.Alarms, func(a board.Alarm) bool { return a.Name == board.AlarmRedisAway })
 		return is && len(live.Nodes) == 1, fmt.Sprintf("alarms %+v, nodes %+v", live.Alarms, live.Nodes)
 	})
 }

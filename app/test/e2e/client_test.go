@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/catalog"
+	"stampede/app/shop"
 	"stampede/app/test/kit/asyncapi"
 	"stampede/app/wsclient"
 	"stampede/realtime"
@@ -22,7 +23,7 @@ type client struct {
 	told    []*wsclient.OrderEvent
 	answers []*wsclient.Frame // those that no call waits for
 	notices []*wsclient.NoticeEvent
-	ticks   map[app.ID]wsclient.TickLine
+	ticks   map[shop.ID]wsclient.TickLine
 	board   atomic.Pointer[wsclient.BoardEvent] // the newest
 }
 
@@ -42,7 +43,7 @@ func dial(t *testing.T, n *node) *client {
 }
 
 func tryDial(t *testing.T, n *node, checked bool) (*client, error) {
-	c := &client{t: t, ticks: make(map[app.ID]wsclient.TickLine)}
+	c := &client{t: t, ticks: make(map[shop.ID]wsclient.TickLine)}
 	testShop := "http://" + n.addr
 	messages, err := described()
 	if err != nil {
@@ -65,7 +66,7 @@ func tryDial(t *testing.T, n *node, checked bool) (*client, error) {
 }
 
 // login opens a socket and says hello for the user.
-func login(t *testing.T, n *node, user app.ID, cursor string) (*client, wsclient.Welcome) {
+func login(t *testing.T, n *node, user shop.ID, cursor string) (*client, wsclient.Welcome) {
 	t.Helper()
 	c := dial(t, n)
 	welcome, err := c.Hello(token(t, user), cursor)
@@ -76,7 +77,7 @@ func login(t *testing.T, n *node, user app.ID, cursor string) (*client, wsclient
 }
 
 // viewer opens a socket for nobody, who watches the current slot.
-func viewer(t *testing.T, n *node) (*client, app.WatchView) {
+func viewer(t *testing.T, n *node) (*client, catalog.WatchView) {
 	t.Helper()
 	c := dial(t, n)
 	_, err := c.Hello("", "")
@@ -108,9 +109,9 @@ func (c *client) take(f *wsclient.Frame) {
 }
 
 // refused demands that an op was refused with the code.
-func refused(t *testing.T, code app.Code, err error) *app.Error {
+func refused(t *testing.T, code shop.Code, err error) *shop.Error {
 	t.Helper()
-	var e *app.Error
+	var e *shop.Error
 	if !errors.As(err, &e) || e.Code != code {
 		t.Fatalf("got %v; want %s", err, code)
 	}
@@ -118,14 +119,14 @@ func refused(t *testing.T, code app.Code, err error) *app.Error {
 }
 
 // cannotBuy demands that a buy is refused with the code.
-func (c *client) cannotBuy(code app.Code, sale app.ID, qty int, key string) *app.Error {
+func (c *client) cannotBuy(code shop.Code, sale shop.ID, qty int, key string) *shop.Error {
 	c.t.Helper()
 	_, err := c.Buy(sale, qty, key)
 	return refused(c.t, code, err)
 }
 
 // cancels cancels an order and answers what it is then.
-func (c *client) cancels(placed app.ID) app.OrderState {
+func (c *client) cancels(placed shop.ID) shop.OrderState {
 	c.t.Helper()
 	answer, err := c.Cancel(placed)
 	if err != nil {
@@ -142,14 +143,14 @@ func (c *client) ordersHeard() []*wsclient.OrderEvent {
 }
 
 // heard reports whether an order event of this state has come.
-func (c *client) heard(placed app.ID, state app.OrderState) bool {
+func (c *client) heard(placed shop.ID, state shop.OrderState) bool {
 	return slices.ContainsFunc(c.ordersHeard(), func(e *wsclient.OrderEvent) bool {
 		return e.Order.ID == placed && e.Order.State == state
 	})
 }
 
 // lastTick is what the newest tick said of a sale.
-func (c *client) lastTick(sale app.ID) (stock, held int64) {
+func (c *client) lastTick(sale shop.ID) (stock, held int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ticks[sale].Stock, c.ticks[sale].Held

@@ -5,7 +5,8 @@ import (
 	"sync"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -16,12 +17,12 @@ func TestAClusterSellsWhatThereIs(t *testing.T) {
 	const buyers, units, many = 120, 20, 4
 	cluster := kit.StartRedisCluster(t, 3, 0)
 	s := openShop(t, cluster.URL, kit.MySQL(t), kit.Crowd...)
-	sales := make([]app.Sale, many)
+	sales := make([]shop.Sale, many)
 	for i := range sales {
 		sales[i] = s.open(units, 1)
 	}
 	clients := crowd(t, buyers, s.start(), s.start())
-	accepted := make([]map[app.ID]app.Receipt, many)
+	accepted := make([]map[shop.ID]order.Receipt, many)
 	var wg sync.WaitGroup
 	for i, sale := range sales {
 		wg.Go(func() { accepted[i] = rush(t, clients, sale.ID, 1) })
@@ -38,7 +39,7 @@ func TestAClusterSellsWhatThereIs(t *testing.T) {
 		})
 		for user, r := range accepted[i] {
 			kit.Eventually(t, patience, func() (bool, string) {
-				return clients[user].heard(r.Order, app.Pending), fmt.Sprintf("user %s was not told of order %s", user,
+				return clients[user].heard(r.Order, shop.Pending), fmt.Sprintf("user %s was not told of order %s", user,
 					r.Order)
 			})
 		}

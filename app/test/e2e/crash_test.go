@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -20,7 +20,7 @@ func TestKilledUnderLoadNothingAnsweredIsLost(t *testing.T) {
 	sale := s.open(people*limit, limit)
 	n := s.start("STAMPEDE_ROLES=api")
 	var mu sync.Mutex
-	answered := make(map[app.ID]string) // order → key
+	answered := make(map[shop.ID]string) // order → key
 	enough := make(chan struct{})
 	var all sync.WaitGroup
 	for user, c := range crowd(t, people, n) {
@@ -67,11 +67,11 @@ func TestBacklogIsBounded(t *testing.T) {
 	sale := s.open(10, 10)
 	c, _ := login(t, s.start("STAMPEDE_ROLES=api", "STAMPEDE_BACKLOG=3"), kit.NewID(), "")
 	for i := range 3 {
-		if r, err := c.Buy(sale.ID, 1, fmt.Sprintf("waiting-%d", i)); err != nil || r.State != app.Reserved {
+		if r, err := c.Buy(sale.ID, 1, fmt.Sprintf("waiting-%d", i)); err != nil || r.State != shop.Reserved {
 			t.Fatalf("buy %d: %+v, %v; want reserved", i+1, r, err)
 		}
 	}
-	if e := c.cannotBuy(app.Busy, sale.ID, 1, "waiting-3"); e.RetryMS <= 0 {
+	if e := c.cannotBuy(shop.Busy, sale.ID, 1, "waiting-3"); e.RetryMS <= 0 {
 		t.Errorf("busy with retry_ms %d, want more than 0", e.RetryMS)
 	}
 }
@@ -99,10 +99,10 @@ func TestEmptyRedisIsRebuiltAtStart(t *testing.T) {
 	}
 	c, _ = login(t, second, user, "")
 	again, err := c.BuyUntilKnown(sale.ID, 2, "before-loss")
-	if err != nil || again.Order != r.Order || again.State != app.Pending {
+	if err != nil || again.Order != r.Order || again.State != shop.Pending {
 		t.Fatalf("P4 after a rebuild: %+v, %v; want order %s pending", again, err, r.Order)
 	}
-	c.cannotBuy(app.LimitReached, sale.ID, 1, "over-limit")
+	c.cannotBuy(shop.LimitReached, sale.ID, 1, "over-limit")
 	c.cancels(r.Order)
 	if n := s.counter(sale, "stock"); n != 10 {
 		t.Errorf("stock %d after the cancellation, want 10", n)
@@ -175,7 +175,7 @@ func TestLossUnderRunningNodesIsRebuilt(t *testing.T) {
 }
 
 // dump copies every key of the sale's partition.
-func (s *testShop) dump(sale app.Sale) map[string]string {
+func (s *testShop) dump(sale shop.Sale) map[string]string {
 	s.t.Helper()
 	ctx := kit.Context(s.t)
 	keys, err := s.redis.Keys(ctx, fmt.Sprintf("stampede:{%d}:*", sale.Partition)).Result()

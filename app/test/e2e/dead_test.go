@@ -7,7 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -22,11 +23,11 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 	s.exec("ALTER TABLE orders MODIFY address VARCHAR(10) NULL") // the defect: no address fits
 
 	unlucky, _ := login(t, n, kit.NewID(), "")
-	address := app.Address{Name: "A", Phone: "13800000000", Text: "A road that is long enough"}
-	var doomed, dropped app.Receipt
-	for key, receipt := range map[string]*app.Receipt{"to-be-replayed": &doomed, "to-be-dropped": &dropped} {
+	address := shop.Address{Name: "A", Phone: "13800000000", Text: "A road that is long enough"}
+	var doomed, dropped order.Receipt
+	for key, receipt := range map[string]*order.Receipt{"to-be-replayed": &doomed, "to-be-dropped": &dropped} {
 		var err error
-		*receipt, err = wsclient.Ask[app.Receipt](unlucky.Conn, wsclient.Request{
+		*receipt, err = wsclient.Ask[order.Receipt](unlucky.Conn, wsclient.Request{
 			Op: wsclient.Buy, Sale: sale.ID, Qty: 1, Key: key, Address: &address,
 		})
 		s.must(err)
@@ -35,10 +36,10 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 	r, err := lucky.BuyUntilKnown(sale.ID, 1, "without-address")
 	s.must(err)
 	kit.Eventually(t, patience, func() (bool, string) {
-		return lucky.heard(r.Order, app.Pending), "an order behind the bad ones waits"
+		return lucky.heard(r.Order, shop.Pending), "an order behind the bad ones waits"
 	})
 	kit.Eventually(t, patience, func() (bool, string) {
-		return unlucky.heard(doomed.Order, app.Refused) && unlucky.heard(dropped.Order, app.Refused), "not refused yet"
+		return unlucky.heard(doomed.Order, shop.Refused) && unlucky.heard(dropped.Order, shop.Refused), "not refused yet"
 	})
 	s.drained(sale)
 	if free := s.counter(sale, "stock"); free != 4 {
@@ -46,7 +47,7 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 	}
 	s.audit(sale)
 
-	letters := map[app.ID]string{}
+	letters := map[shop.ID]string{}
 	for _, l := range s.deadLetters() {
 		letters[l.Order] = l.ID
 		if !strings.Contains(l.Reason, "address") || l.Deliveries < 2 {
@@ -69,11 +70,11 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 		t.Fatalf("replay exits %d: %s", code, out)
 	}
 	kit.Eventually(t, patience, func() (bool, string) {
-		return unlucky.heard(doomed.Order, app.Pending), "the buyer did not hear of the replayed order"
+		return unlucky.heard(doomed.Order, shop.Pending), "the buyer did not hear of the replayed order"
 	})
 	row, err := s.store.Order(kit.Context(t), doomed.Order)
 	s.must(err)
-	if row.State != app.Pending || row.Address == nil || row.Address.Text != address.Text ||
+	if row.State != shop.Pending || row.Address == nil || row.Address.Text != address.Text ||
 		row.Key != "to-be-replayed" {
 		t.Errorf("the replayed row is %+v", row)
 	}

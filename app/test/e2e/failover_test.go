@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -43,18 +43,18 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 
 	pressing := sync.WaitGroup{}
 	goOn := make(chan struct{})
-	pressAgain := func(n *node, users []app.ID) {
+	pressAgain := func(n *node, users []shop.ID) {
 		for _, user := range users {
 			c := enter(t, n, user)
 			pressing.Go(func() {
 				for try := 0; ; try++ {
 					_, err := c.Buy(sale.ID, 1, fmt.Sprintf("again-%s-%d-%s", user, try, n.addr[len("127.0.0.1:"):]))
-					var e *app.Error
+					var e *shop.Error
 					switch {
 					case errors.Is(err, wsclient.ErrGone): // told to come back, because personal events were lost, too
 						c = enter(t, n, user)
 					case errors.As(err, &e) &&
-						(e.Code == app.Busy || e.Code == app.RateLimited || e.Code == app.LimitReached):
+						(e.Code == shop.Busy || e.Code == shop.RateLimited || e.Code == shop.LimitReached):
 						c.Pause(0)
 					default:
 						t.Errorf("I8: user %s, who has an order, pressed again and heard: %v", user, err)
@@ -117,8 +117,8 @@ func TestOlderRedisUnderRunningNode(t *testing.T) {
 	for i, c := range clients {
 		pressing.Go(func() {
 			_, err := c.BuyUntilKnown(sale.ID, 1, fmt.Sprintf("pressed-again-%d", i))
-			var e *app.Error
-			if !errors.As(err, &e) || e.Code != app.LimitReached {
+			var e *shop.Error
+			if !errors.As(err, &e) || e.Code != shop.LimitReached {
 				t.Errorf("I8: user %s, who has an order, pressed again and heard: %v", lost[i], err)
 			}
 		})
@@ -152,7 +152,7 @@ func TestRedisStartedAgainIsNotRecovered(t *testing.T) {
 }
 
 // onePerBuyer demands an order of each of so many buyers, and no second one of anybody.
-func (s *testShop) onePerBuyer(sale app.Sale, buyers int) {
+func (s *testShop) onePerBuyer(sale shop.Sale, buyers int) {
 	s.t.Helper()
 	if n := s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", sale.ID); n != int64(buyers) {
 		s.t.Errorf("%d orders of %d buyers", n, buyers)
@@ -163,9 +163,9 @@ func (s *testShop) onePerBuyer(sale app.Sale, buyers int) {
 }
 
 // buyers lets so many new users buy one unit each on the node.
-func (s *testShop) buyers(n *node, sale app.Sale, many int) []app.ID {
+func (s *testShop) buyers(n *node, sale shop.Sale, many int) []shop.ID {
 	s.t.Helper()
-	users := make([]app.ID, many)
+	users := make([]shop.ID, many)
 	var buying sync.WaitGroup
 	for i := range users {
 		users[i] = kit.NewID()
@@ -189,7 +189,7 @@ func (s *testShop) buyers(n *node, sale app.Sale, many int) []app.ID {
 }
 
 // enter logs in as somebody who tries again while the shop is busy.
-func enter(t *testing.T, n *node, user app.ID) *client {
+func enter(t *testing.T, n *node, user shop.ID) *client {
 	for deadline := time.Now().Add(30 * time.Second); ; {
 		c, err := tryDial(t, n, true)
 		if err == nil {

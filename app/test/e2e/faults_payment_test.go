@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -39,7 +40,7 @@ type payer struct {
 	g     *gateway
 	t     *testing.T
 	who   string
-	order app.Order
+	order shop.Order
 	fault map[string]any
 }
 
@@ -53,12 +54,12 @@ func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 	states := []struct {
 		name   string
 		strike func(p *payer)
-		ends   app.OrderState
+		ends   shop.OrderState
 	}{
-		{"pending", (*payer).whilePending, app.Paid},
-		{"shipped", (*payer).whileShipped, app.Shipped},
-		{"cancelled", (*payer).whileCancelled, app.Paid},
-		{"refunding", (*payer).whileRefunding, app.Refunded},
+		{"pending", (*payer).whilePending, shop.Paid},
+		{"shipped", (*payer).whileShipped, shop.Shipped},
+		{"cancelled", (*payer).whileCancelled, shop.Paid},
+		{"refunding", (*payer).whileRefunding, shop.Refunded},
 	}
 	sale := s.open(int64(2*len(states)*len(gatewayFaults)), 1)
 	n := s.start()
@@ -80,7 +81,7 @@ func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 	again.Range(func(p, ends any) bool { // what came later has changed nothing
 		payer := p.(*payer)
 		payer.testShop.t, payer.node.t, payer.t = t, t, t
-		payer.moneyFits(payer.ends(ends.(app.OrderState)))
+		payer.moneyFits(payer.ends(ends.(shop.OrderState)))
 		return !t.Failed()
 	})
 	s.drained(sale)
@@ -88,7 +89,7 @@ func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 }
 
 // newPayer buys, opens the payment and visits the cashier. Its shop and node fail its own test, not the one around it.
-func newPayer(t *testing.T, s *testShop, n *node, g *gateway, sale app.Sale, fault map[string]any) *payer {
+func newPayer(t *testing.T, s *testShop, n *node, g *gateway, sale shop.Sale, fault map[string]any) *payer {
 	t.Helper()
 	p := &payer{testShop: s.in(t), node: n.in(t), g: g, t: t, who: token(t, kit.NewID()), fault: fault}
 	p.order = p.bought(sale, p.who, 1)
@@ -133,7 +134,7 @@ func (p *payer) whilePending() {
 
 func (p *payer) whileShipped() {
 	p.press("pay")
-	p.order = p.becomes(p.order.ID, p.who, app.Paid)
+	p.order = p.becomes(p.order.ID, p.who, shop.Paid)
 	_, err := p.db.ExecContext(kit.Context(p.t), "UPDATE orders SET state = 'shipped', rev = rev + 1 WHERE id = ?",
 		p.order.ID)
 	p.must(err)
@@ -155,7 +156,7 @@ func (p *payer) whileCancelled() {
 // whileRefunding: the default policy grants a refund at once.
 func (p *payer) whileRefunding() {
 	p.press("pay")
-	p.order = p.becomes(p.order.ID, p.who, app.Paid)
+	p.order = p.becomes(p.order.ID, p.who, shop.Paid)
 	p.inject()
 	p.expect(http.StatusOK, nil, p.post, "/api/v1/orders/"+p.order.ID.String()+"/refund", p.who,
 		map[string]any{"reason": "wrong size"})
@@ -164,7 +165,7 @@ func (p *payer) whileRefunding() {
 
 // ends waits until the order is what it has to be in the end. Faults of all orders together keep the shop from asking
 // the gateway for a while, and repeats come in pauses.
-func (p *payer) ends(state app.OrderState) (o app.Order) {
+func (p *payer) ends(state shop.OrderState) (o shop.Order) {
 	p.t.Helper()
 	path := "/api/v1/orders/" + p.order.ID.String()
 	kit.Eventually(p.t, 4*time.Minute, func() (bool, string) {
@@ -178,25 +179,25 @@ func (p *payer) ends(state app.OrderState) (o app.Order) {
 
 // comesAgainSoon cuts the pause before the next attempt to give money back to what the first one is.
 func (p *payer) comesAgainSoon() {
-	next := app.MillisOf(time.Now().Add(app.RefundPause(1)))
+	next := shop.MillisOf(time.Now().Add(payment.RefundPause(1)))
 	// Without looking at what became of it: where the program holds the row just now, it does so again in a second.
 	_, _ = p.db.ExecContext(kit.Context(p.t), "UPDATE refunds SET next_at = ? WHERE order_id = ? AND next_at > ?", next,
 		p.order.ID, next)
 }
 
 // moneyFits: the gateway holds what the order costs, or nothing.
-func (p *payer) moneyFits(o app.Order) {
+func (p *payer) moneyFits(o shop.Order) {
 	p.t.Helper()
 	want := o.AmountFen
-	if o.State == app.Refunded {
+	if o.State == shop.Refunded {
 		want = 0
 	}
 	_, text := p.request(http.MethodGet, p.g.base+"/admin/ledger", "", nil)
 	var inventory struct {
 		Trades []struct {
-			Order       app.ID `json:"order"`
-			TakenFen    int64  `json:"taken_fen"`
-			RefundedFen int64  `json:"refunded_fen"`
+			Order       shop.ID `json:"order"`
+			TakenFen    int64   `json:"taken_fen"`
+			RefundedFen int64   `json:"refunded_fen"`
 		} `json:"trades"`
 	}
 	if err := json.Unmarshal(text, &inventory); err != nil {

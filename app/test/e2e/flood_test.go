@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -19,7 +19,7 @@ import (
 type flood struct {
 	way  way
 	from string
-	sale app.ID
+	sale shop.ID
 
 	sent, held atomic.Int64 // requests and ops, and those that were refused as too many
 	won        atomic.Int64 // buys that were accepted
@@ -58,9 +58,9 @@ func (f *flood) ask(ctx context.Context, method, path, token string) {
 	}
 }
 
-func (f *flood) count(code app.Code) {
+func (f *flood) count(code shop.Code) {
 	f.sent.Add(1)
-	if code == app.RateLimited {
+	if code == shop.RateLimited {
 		f.held.Add(1)
 	}
 }
@@ -99,7 +99,7 @@ func (f *flood) pressSocket(ctx context.Context, token string) {
 			if err == nil {
 				f.won.Add(1)
 			}
-			f.count(app.AsError(err).Code)
+			f.count(shop.AsError(err).Code)
 		}
 		stop()
 		conn.Close()
@@ -162,7 +162,7 @@ func TestStrictLimitsHoldOverSocketsAndHTTP(t *testing.T) {
 		s.must(err)
 		return time.Since(began) < time.Second, "two buys in a row take more than a second"
 	})
-	if a.failed.Code != app.RateLimited || a.failed.RetryMS < 1 || a.failed.RetryMS > 1000 {
+	if a.failed.Code != shop.RateLimited || a.failed.RetryMS < 1 || a.failed.RetryMS > 1000 {
 		t.Errorf("a buy over HTTP right after one over the socket: %d %s", a.code, a.text)
 	}
 	for _, path := range []string{"/api/v1/slots", "/api/v1/orders"} {
@@ -170,7 +170,7 @@ func TestStrictLimitsHoldOverSocketsAndHTTP(t *testing.T) {
 		for range 20 {
 			a, err := v.ask(kit.Context(t), http.MethodGet, path, user)
 			s.must(err)
-			if a.failed.Code == app.RateLimited {
+			if a.failed.Code == shop.RateLimited {
 				refused++
 			}
 		}

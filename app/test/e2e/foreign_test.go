@@ -8,7 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -24,11 +25,11 @@ func TestSocketsReachOnlyTheirOwnOrders(t *testing.T) {
 	user := kit.NewID()
 	who := token(t, user)
 	owner, _ := login(t, n, user, "")
-	pending := n.becomes(s.buys(owner, sale, "the-key-of-both").Order, who, app.Pending)
+	pending := n.becomes(s.buys(owner, sale, "the-key-of-both").Order, who, shop.Pending)
 	paid := n.paid(g, n.bought(sale, who, 1), who)
 	c, _ := login(t, n, kit.NewID(), "")
 	notFound := func(err error) error {
-		if code := wsclient.CodeOf(err); code != app.NotFound {
+		if code := wsclient.CodeOf(err); code != shop.NotFound {
 			return fmt.Errorf("got %q (%w), want not_found", code, err)
 		}
 		return nil
@@ -40,7 +41,7 @@ func TestSocketsReachOnlyTheirOwnOrders(t *testing.T) {
 		return err
 	}
 	for _, op := range wsclient.Ops {
-		for _, placed := range []app.Order{pending, paid} {
+		for _, placed := range []shop.Order{pending, paid} {
 			var err error
 			switch op {
 			case wsclient.Cancel:
@@ -50,7 +51,7 @@ func TestSocketsReachOnlyTheirOwnOrders(t *testing.T) {
 			case wsclient.Refund:
 				err = notFound(errOf(c.Refund(placed.ID, "not mine")))
 			case wsclient.Orders:
-				for _, before := range []app.ID{0, placed.ID, placed.ID + 1} {
+				for _, before := range []shop.ID{0, placed.ID, placed.ID + 1} {
 					page, failed := c.Orders(before)
 					err = errors.Join(err, none(len(page.Orders), failed))
 				}
@@ -77,14 +78,14 @@ func TestSocketsReachOnlyTheirOwnOrders(t *testing.T) {
 	if own := s.buys(c, sale, "the-key-of-both"); own.Order == pending.ID {
 		t.Error("the key of another user returned that user's order")
 	}
-	for _, placed := range []app.Order{pending, paid} {
+	for _, placed := range []shop.Order{pending, paid} {
 		if diff := cmp.Diff(placed, n.becomes(placed.ID, who, placed.State)); diff != "" {
 			t.Errorf("the order changed (-before +after):\n%s", diff)
 		}
 	}
 }
 
-func (s *testShop) buys(c *client, sale app.Sale, key string) app.Receipt {
+func (s *testShop) buys(c *client, sale shop.Sale, key string) order.Receipt {
 	s.t.Helper()
 	receipt, err := c.BuyUntilKnown(sale.ID, 1, key)
 	s.must(err)
@@ -96,23 +97,23 @@ func TestCancelledBuysCountTowardsTheCap(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	now := time.Now()
-	sale := s.add(app.Sale{
-		Initial: 2, Limit: 1, Cap: 3, Challenge: app.ChallengeNone,
-		OpensAt: app.MillisOf(now.Add(-time.Second)), ClosesAt: app.MillisOf(now.Add(time.Hour)),
+	sale := s.add(shop.Sale{
+		Initial: 2, Limit: 1, Cap: 3, Challenge: shop.ChallengeNone,
+		OpensAt: shop.MillisOf(now.Add(-time.Second)), ClosesAt: shop.MillisOf(now.Add(time.Hour)),
 	})
 	n, user := s.start(), kit.NewID()
 	one, _ := login(t, n, user, "")
 	two, _ := login(t, n, user, "")
 	for i := range sale.Cap {
 		placed := s.buys(one, sale, fmt.Sprintf("buy-again-%d", i)).Order
-		n.becomes(placed, token(t, user), app.Pending)
-		if state := two.cancels(placed); state != app.Cancelled {
+		n.becomes(placed, token(t, user), shop.Pending)
+		if state := two.cancels(placed); state != shop.Cancelled {
 			t.Fatalf("cancelled order: %s", state)
 		}
 		one, two = two, one
 	}
-	one.cannotBuy(app.LimitReached, sale.ID, 1, "over-the-cap-1")
-	two.cannotBuy(app.LimitReached, sale.ID, 1, "over-the-cap-2")
+	one.cannotBuy(shop.LimitReached, sale.ID, 1, "over-the-cap-1")
+	two.cannotBuy(shop.LimitReached, sale.ID, 1, "over-the-cap-2")
 	kit.Eventually(t, patience, func() (bool, string) {
 		stock := s.counter(sale, "stock")
 		return stock == sale.Initial, fmt.Sprintf("%d of %d units are back", stock, sale.Initial)

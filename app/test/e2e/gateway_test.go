@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -47,7 +47,7 @@ func (g *gateway) in(t *testing.T) *gateway {
 }
 
 // payAtCashier sends the buyer to the address that the shop gave, and presses Pay.
-func (g *gateway) payAtCashier(url string, placed app.ID) {
+func (g *gateway) payAtCashier(url string, placed shop.ID) {
 	g.t.Helper()
 	for _, step := range []struct{ method, url string }{
 		{http.MethodGet, url}, {http.MethodPost, g.base + "/admin/trades/" + placed.String() + "/pay"},

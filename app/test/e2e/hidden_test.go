@@ -10,22 +10,23 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
 
 // hiddenSale offers a hidden sale that is open now, and returns tokens of guests that are bound to it.
-func (s *testShop) hiddenSale(n *node, units int64, guests int) (app.SaleRecord, []string) {
+func (s *testShop) hiddenSale(n *node, units int64, guests int) (backoffice.SaleRecord, []string) {
 	s.t.Helper()
 	like, operator := s.open(units, 1), operatorToken(s.t)
-	var slot app.Slot
-	now := app.MillisOf(time.Now().Truncate(time.Second))
-	n.expect(http.StatusOK, &slot, n.post, "/api/v1/operator/slots", operator, app.SlotDraft{
+	var slot shop.Slot
+	now := shop.MillisOf(time.Now().Truncate(time.Second))
+	n.expect(http.StatusOK, &slot, n.post, "/api/v1/operator/slots", operator, backoffice.SlotDraft{
 		OpensAt: now.Add(-time.Second), ClosesAt: now.Add(time.Hour), Hidden: true,
 	})
-	var sale app.SaleRecord
-	n.expect(http.StatusOK, &sale, n.post, "/api/v1/operator/sales", operator, app.SaleDraft{
+	var sale backoffice.SaleRecord
+	n.expect(http.StatusOK, &sale, n.post, "/api/v1/operator/sales", operator, backoffice.SaleDraft{
 		Slot: slot.ID, Product: like.Product.ID, PriceFen: 4900, Stock: units, Limit: 2,
 	})
 	var added struct{ Tokens []string }
@@ -35,7 +36,7 @@ func (s *testShop) hiddenSale(n *node, units int64, guests int) (app.SaleRecord,
 }
 
 // entered is the client of a token, on a node that knows the sale by now.
-func entered(t *testing.T, n *node, token string, sale app.ID) *client {
+func entered(t *testing.T, n *node, token string, sale shop.ID) *client {
 	t.Helper()
 	c := dial(t, n)
 	if _, err := c.Hello(token, ""); err != nil {
@@ -44,7 +45,7 @@ func entered(t *testing.T, n *node, token string, sale app.ID) *client {
 	err := c.Patiently(func() error {
 		_, err := c.Watch(0, sale)
 		return err
-	}, app.NotFound, app.Busy)
+	}, shop.NotFound, shop.Busy)
 	if err != nil {
 		t.Fatalf("watch: %v", err)
 	}
@@ -66,7 +67,7 @@ func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 	receipt, err := guest.BuyUntilKnown(sale.ID, 1, "hidden-buy-1")
 	s.must(err)
 	kit.Eventually(t, patience, func() (bool, string) {
-		return guest.heard(receipt.Order, app.Pending), "no order event"
+		return guest.heard(receipt.Order, shop.Pending), "no order event"
 	})
 	n.expect(http.StatusOK, nil, n.patiently, "/api/v1/sales/"+id+"/buy", tokens[1],
 		map[string]any{"qty": 1, "key": "hidden-buy-2"})
@@ -74,7 +75,7 @@ func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 		"watch": errOf(guest.Watch(0, public.ID)), "buy": errOf(guest.Buy(public.ID, 1, "other-sale-1")),
 		"pass": errOf(guest.AskPass(public.ID)), "watch of a slot": errOf(guest.Watch(public.Slot)),
 	} {
-		refused(t, app.NotFound, fmt.Errorf("%s of another sale: %w", name, err))
+		refused(t, shop.NotFound, fmt.Errorf("%s of another sale: %w", name, err))
 	}
 
 	other, _ := login(t, n, kit.NewID(), "")
@@ -83,7 +84,7 @@ func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 		"buy": errOf(other.Buy(sale.ID, 1, "not-for-you-1")), "pass": errOf(other.AskPass(sale.ID)),
 		"solve": errOf(other.SolvePass(sale.ID, "task", "answer")),
 	} {
-		if code := wsclient.CodeOf(err); code != app.NotFound {
+		if code := wsclient.CodeOf(err); code != shop.NotFound {
 			t.Errorf("%s: %q, %v; want not_found", name, code, err)
 		}
 	}
@@ -128,9 +129,9 @@ func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 		t.Errorf("%v reservations counted, want 0", got)
 	}
 	_, err = guest.Pay(receipt.Order, "page")
-	refused(t, app.WrongState, err)
+	refused(t, shop.WrongState, err)
 	guest.cancels(receipt.Order)
-	s.audit(app.Sale{ID: sale.ID, Partition: sale.Partition})
+	s.audit(shop.Sale{ID: sale.ID, Partition: sale.Partition})
 }
 
 func errOf[T any](_ T, err error) error { return err }
@@ -181,7 +182,7 @@ func TestInterruptedRehearsal(t *testing.T) {
 			sale := s.open(15, 1)
 			n := s.start()
 			p := kit.StartProgram(t, binary, filepath.Join(t.TempDir(), "log"), []string{
-				"STAMPEDE_URL=http://" + n.addr, "STAMPEDE_TOKEN=" + issue(t, kit.NewID(), "Admin", app.Admin),
+				"STAMPEDE_URL=http://" + n.addr, "STAMPEDE_TOKEN=" + issue(t, kit.NewID(), "Admin", shop.Admin),
 			}, "rehearse", "--sale", sale.ID.String(), "--shoppers", "20", "--for", "30s")
 			kit.Eventually(t, patience, func() (bool, string) { return s.count(begun) == 1, p.Text() })
 			s.must(p.Cmd.Process.Signal(os.Interrupt))

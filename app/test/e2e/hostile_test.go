@@ -11,7 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/payment"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -48,7 +50,7 @@ func TestWhatPeopleWriteIsText(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	s := newShop(t, append(g.settings, "STAMPEDE_REFUND_POLICY=operator", "STAMPEDE_GUEST_LOGIN=true")...)
-	var sales []app.Sale
+	var sales []shop.Sale
 	for _, text := range hostile {
 		sales = append(sales, s.offerNamed(text))
 	}
@@ -83,20 +85,20 @@ func TestWhatPeopleWriteIsText(t *testing.T) {
 }
 
 // sells shows, sells and refuses to take back something that has the text in every field; c is a socket of the buyer.
-func (n *node) sells(g *gateway, c *client, sale app.Sale, who, operator, text string) {
+func (n *node) sells(g *gateway, c *client, sale shop.Sale, who, operator, text string) {
 	n.t.Helper()
 	n.shows(sale, text)
-	address := app.Address{Name: short(text, 100), Phone: short(text, 32), Text: text}
-	var receipt app.Receipt
+	address := shop.Address{Name: short(text, 100), Phone: short(text, 32), Text: text}
+	var receipt order.Receipt
 	n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{
 		"qty": 1, "key": "hostile-" + sale.ID.String(), "address": address,
 	})
-	placed := n.becomes(receipt.Order, who, app.Pending)
+	placed := n.becomes(receipt.Order, who, shop.Pending)
 	if diff := cmp.Diff(&address, placed.Address); diff != "" || placed.ProductName != text {
 		n.t.Errorf("%q came back as %q, its address (-sent +read):\n%s", text, placed.ProductName, diff)
 	}
 	kit.Eventually(n.t, patience, func() (bool, string) {
-		return c.heard(placed.ID, app.Pending), "the socket has not heard of the order"
+		return c.heard(placed.ID, shop.Pending), "the socket has not heard of the order"
 	})
 	for _, e := range c.ordersHeard() {
 		if e.Order.ID == placed.ID && (cmp.Diff(&address, e.Order.Address) != "" || e.Order.ProductName != text) {
@@ -108,33 +110,33 @@ func (n *node) sells(g *gateway, c *client, sale app.Sale, who, operator, text s
 }
 
 // offerNamed puts a product on sale that has the text in every field.
-func (s *testShop) offerNamed(text string) app.Sale {
+func (s *testShop) offerNamed(text string) shop.Sale {
 	s.t.Helper()
-	category := app.Category{ID: kit.NewID()}
+	category := shop.Category{ID: kit.NewID()}
 	category.Name = short(text, 40) + category.ID.String()
-	product := app.Product{
+	product := shop.Product{
 		ID: kit.NewID(), Name: text, Category: category.Name, CategoryID: category.ID, ListPriceFen: 9900,
-		Images: []app.Image{{URL: "/products/lamp.svg", Alt: text}}, Description: text, Rules: text,
+		Images: []shop.Image{{URL: "/products/lamp.svg", Alt: text}}, Description: text, Rules: text,
 	}
 	now := time.Now()
-	sale := app.Sale{
+	sale := shop.Sale{
 		ID: kit.NewID(), Slot: s.theSlot().ID, Product: product, PriceFen: 4900, Initial: 5, Limit: 2, Cap: 10,
-		Challenge: app.ChallengeNone, Version: 1,
-		OpensAt: app.MillisOf(now.Add(-time.Second)), ClosesAt: app.MillisOf(now.Add(time.Hour)),
+		Challenge: shop.ChallengeNone, Version: 1,
+		OpensAt: shop.MillisOf(now.Add(-time.Second)), ClosesAt: shop.MillisOf(now.Add(time.Hour)),
 	}
 	ctx := kit.Context(s.t)
-	s.must(s.store.AddCategories(ctx, []app.Category{category}))
-	s.must(s.store.AddProducts(ctx, []app.Product{product}))
-	s.must(s.store.AddSales(ctx, []app.Sale{sale}))
+	s.must(s.store.AddCategories(ctx, []shop.Category{category}))
+	s.must(s.store.AddProducts(ctx, []shop.Product{product}))
+	s.must(s.store.AddSales(ctx, []shop.Sale{sale}))
 	return sale
 }
 
 // shows demands that the product is read as it was written.
-func (n *node) shows(sale app.Sale, text string) {
+func (n *node) shows(sale shop.Sale, text string) {
 	n.t.Helper()
-	var detail app.SaleView
+	var detail shop.SaleView
 	n.expect(http.StatusOK, &detail, n.read, "/api/v1/sales/"+sale.ID.String(), "", nil)
-	var product app.Product
+	var product shop.Product
 	n.expect(http.StatusOK, &product, n.read, "/api/v1/products/"+sale.Product.ID.String(), "", nil)
 	for name, got := range map[string]string{
 		"the sale's product": detail.Product.Name, "its picture": detail.Product.Images[0].Alt, "its rules": detail.Rules,
@@ -144,7 +146,7 @@ func (n *node) shows(sale app.Sale, text string) {
 			n.t.Errorf("%s is %q, not %q", name, got, text)
 		}
 	}
-	var all struct{ Categories []app.Category }
+	var all struct{ Categories []shop.Category }
 	n.expect(http.StatusOK, &all, n.read, "/api/v1/categories", "", nil)
 	found := false
 	for _, c := range all.Categories {
@@ -156,10 +158,10 @@ func (n *node) shows(sale app.Sale, text string) {
 }
 
 // askedAndDeclined writes the text as a buyer's reason and as an operator's note.
-func (n *node) askedAndDeclined(placed app.ID, who, operator, text string) {
+func (n *node) askedAndDeclined(placed shop.ID, who, operator, text string) {
 	n.t.Helper()
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+placed.String()+"/refund", who, map[string]any{"reason": text})
-	var seen struct{ Refund app.Refund }
+	var seen struct{ Refund payment.Refund }
 	desk := "/api/v1/operator/orders/" + placed.String()
 	n.expect(http.StatusOK, &seen, n.read, desk, operator, nil)
 	if seen.Refund.Reason != text {
@@ -168,7 +170,7 @@ func (n *node) askedAndDeclined(placed app.ID, who, operator, text string) {
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/operator/refunds/"+placed.String()+"/decline", operator,
 		map[string]any{"note": text})
 	n.expect(http.StatusOK, &seen, n.read, desk, operator, nil)
-	if seen.Refund.Note != text || seen.Refund.State != app.RefundDeclined {
+	if seen.Refund.Note != text || seen.Refund.State != payment.RefundDeclined {
 		n.t.Errorf("the note %q came back as %q", text, seen.Refund.Note)
 	}
 }
@@ -176,16 +178,16 @@ func (n *node) askedAndDeclined(placed app.ID, who, operator, text string) {
 // approved lets the buyer of a declined refund ask again. An operator, not the buyer, approves it.
 func (n *node) approved(who, operator string) {
 	n.t.Helper()
-	var bought struct{ Orders []app.Order }
+	var bought struct{ Orders []shop.Order }
 	n.expect(http.StatusOK, &bought, n.read, "/api/v1/orders?limit=1", who, nil)
 	placed := bought.Orders[0].ID
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+placed.String()+"/refund", who,
 		map[string]any{"reason": "again"})
 	approve := "/api/v1/operator/refunds/" + placed.String() + "/approve"
 	n.expect(http.StatusForbidden, nil, n.post, approve, who, nil)
-	n.becomes(placed, who, app.Paid)
+	n.becomes(placed, who, shop.Paid)
 	n.expect(http.StatusOK, nil, n.post, approve, operator, nil)
-	n.becomes(placed, who, app.Refunded)
+	n.becomes(placed, who, shop.Refunded)
 }
 
 // searches puts the texts where ids, days and states are expected: each is refused in the one form, and none finds

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/test/kit/contract"
 )
@@ -37,8 +37,8 @@ func (n *node) patiently(path, token string, body any) (code int, answer []byte)
 	n.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
 		code, answer = n.post(path, token, body)
-		var said struct{ Error app.Error }
-		busy := json.Unmarshal(answer, &said) == nil && said.Error.Code == app.Busy
+		var said struct{ Error shop.Error }
+		busy := json.Unmarshal(answer, &said) == nil && said.Error.Code == shop.Busy
 		if !busy || time.Now().After(deadline) {
 			return code, answer
 		}

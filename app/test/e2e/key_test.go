@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -26,8 +26,8 @@ func TestSameKeySameOrderWhateverHappenedSince(t *testing.T) {
 	s.must(err)
 	proxy.DropReplies("evalsha", 1_000_000) // carried out, but never heard of
 	_, err = first.Buy(sale.ID, 1, "the-last-unit")
-	var e *app.Error
-	if !errors.As(err, &e) || e.Code != app.Busy {
+	var e *shop.Error
+	if !errors.As(err, &e) || e.Code != shop.Busy {
 		t.Fatalf("with every reply lost the outcome must be unknown (busy), got %v", err)
 	}
 	proxy.Restore()
@@ -39,7 +39,7 @@ func TestSameKeySameOrderWhateverHappenedSince(t *testing.T) {
 	stranger, _ := login(t, other, kit.NewID(), "")
 	kit.Eventually(t, patience, func() (bool, string) {
 		_, err := stranger.Buy(sale.ID, 1, "stranger-key")
-		return errors.As(err, &e) && e.Code == app.SoldOut && s.flagged(other), fmt.Sprint("no flag yet: ", err)
+		return errors.As(err, &e) && e.Code == shop.SoldOut && s.flagged(other), fmt.Sprint("no flag yet: ", err)
 	})
 	second, _ := login(t, other, user, "")
 	got, err := second.Buy(sale.ID, 1, "the-last-unit")
@@ -49,17 +49,17 @@ func TestSameKeySameOrderWhateverHappenedSince(t *testing.T) {
 	if n := s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", sale.ID); n > 1 {
 		t.Fatalf("%d orders for one unit", n)
 	}
-	second.cannotBuy(app.DuplicateKey, sale.ID, 2, "the-last-unit")
+	second.cannotBuy(shop.DuplicateKey, sale.ID, 2, "the-last-unit")
 
 	if out, code := other.run("sale", "end", sale.ID.String(), "--yes"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
 	kit.Eventually(t, patience, func() (bool, string) {
 		_, err := stranger.Buy(sale.ID, 1, "stranger-key")
-		return errors.As(err, &e) && e.Code == app.Closed, fmt.Sprint("not closed yet: ", err)
+		return errors.As(err, &e) && e.Code == shop.Closed, fmt.Sprint("not closed yet: ", err)
 	})
 	_, err = stranger.Cancel(got.Order)
-	refused(t, app.NotFound, err)
+	refused(t, shop.NotFound, err)
 	again, err := second.Buy(sale.ID, 1, "the-last-unit")
 	if err != nil || again.Order != got.Order || again.Ticket != got.Ticket {
 		t.Fatalf("after close: %+v, %v; want order %s", again, err, got.Order)

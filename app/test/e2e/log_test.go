@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -48,9 +49,9 @@ func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
 	user := kit.NewID()
 	who := token(t, user)
 	c, _ := login(t, n, user, "")
-	buyer := &app.Address{Name: "Ada Zimmermann", Phone: "13955512345", Text: "7 Lamplighter Street"}
-	buy := func(key string) (app.Receipt, error) {
-		return wsclient.Ask[app.Receipt](c.Conn, wsclient.Request{
+	buyer := &shop.Address{Name: "Ada Zimmermann", Phone: "13955512345", Text: "7 Lamplighter Street"}
+	buy := func(key string) (order.Receipt, error) {
+		return wsclient.Ask[order.Receipt](c.Conn, wsclient.Request{
 			Op: wsclient.Buy, Sale: sale.ID, Qty: 1, Key: key, Address: buyer,
 		})
 	}

@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -20,20 +21,20 @@ func mailTo(server *kit.MailServer) []string {
 }
 
 // buyerWithMail has an account.
-func (s *testShop) buyerWithMail(email string) app.User {
+func (s *testShop) buyerWithMail(email string) shop.User {
 	s.t.Helper()
-	u := app.User{
-		ID: kit.NewID(), Email: email, Name: "Ada", Role: app.Shopper, Lang: "en", State: app.UserActive,
-		CreatedAt: app.MillisOf(time.Now()), ActivatedAt: app.MillisOf(time.Now()),
+	u := shop.User{
+		ID: kit.NewID(), Email: email, Name: "Ada", Role: shop.Shopper, Lang: "en", State: shop.UserActive,
+		CreatedAt: shop.MillisOf(time.Now()), ActivatedAt: shop.MillisOf(time.Now()),
 	}
 	s.must(s.store.AddUser(kit.Context(s.t), u))
 	return u
 }
 
 // paidBy is what the back office hears of an order that was just paid.
-func paidBy(user app.ID) app.OutboxMessage {
-	return app.OutboxMessage{
-		Order: kit.NewID(), Rev: 2, State: app.Paid, At: app.MillisOf(time.Now()), Sale: kit.NewID(), User: user,
+func paidBy(user shop.ID) outbox.OutboxMessage {
+	return outbox.OutboxMessage{
+		Order: kit.NewID(), Rev: 2, State: shop.Paid, At: shop.MillisOf(time.Now()), Sale: kit.NewID(), User: user,
 		ProductName: "Lamp", Qty: 1, PriceFen: 4900, AmountFen: 4900,
 	}
 }
@@ -52,7 +53,7 @@ func TestOperatorLooksAfterDeadMails(t *testing.T) {
 	ada := s.buyerWithMail("ada@mail.example")
 	n := s.start("STAMPEDE_ROLES=api,worker")
 	s.appendPostings(paidBy(ada.ID), paidBy(ada.ID), paidBy(ada.ID))
-	dead := func() (list []app.QuarantinedEmail) {
+	dead := func() (list []outbox.QuarantinedEmail) {
 		t.Helper()
 		out, code := n.run("mail", "list", "--json")
 		if err := json.Unmarshal([]byte(out), &list); err != nil || code != 0 {

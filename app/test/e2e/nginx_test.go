@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -74,7 +74,7 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 		} {
 			a := login("127.0.0.11", headers...)
 			waits := a.failed.RetryMS > 0 && a.header.Get("Retry-After") != ""
-			if a.code != http.StatusTooManyRequests || a.failed.Code != app.RateLimited || !waits {
+			if a.code != http.StatusTooManyRequests || a.failed.Code != shop.RateLimited || !waits {
 				t.Errorf("one more guest, with %v: %d %s, %v", headers, a.code, a.text, a.header)
 			}
 		}
@@ -203,10 +203,10 @@ func TestNginxRefusesInTheFormOfTheProgram(t *testing.T) {
 	w := behindNginx(t, n, "rate=2000r/s", "rate=1r/m", "burst=8000 nodelay", "burst=2 nodelay",
 		"limit_conn stampede_connections 8000", "limit_conn stampede_connections 1")
 	ctx := kit.Context(t)
-	want := func(a answered, code int, word app.Code) {
+	want := func(a answered, code int, word shop.Code) {
 		t.Helper()
 		retry, after := int64(2000), "2"
-		if word == app.BadRequest {
+		if word == shop.BadRequest {
 			retry, after = 0, ""
 		}
 		if a.code != code || a.failed.Code != word || a.failed.RetryMS != retry || a.header.Get("Retry-After") != after ||
@@ -221,7 +221,7 @@ func TestNginxRefusesInTheFormOfTheProgram(t *testing.T) {
 		last, err = v.ask(ctx, http.MethodGet, fmt.Sprintf("/api/v1/time?%d", i), "")
 		s.must(err)
 	}
-	want(last, http.StatusTooManyRequests, app.RateLimited)
+	want(last, http.StatusTooManyRequests, shop.RateLimited)
 
 	conn, a, err := v.socket(ctx, v.page())
 	if err != nil {
@@ -232,7 +232,7 @@ func TestNginxRefusesInTheFormOfTheProgram(t *testing.T) {
 	if err == nil {
 		t.Fatal("the second socket was let in")
 	}
-	want(a, http.StatusTooManyRequests, app.RateLimited)
+	want(a, http.StatusTooManyRequests, shop.RateLimited)
 
 	long := strings.Repeat("a", 20_000)
 	for i, c := range []struct {
@@ -247,15 +247,15 @@ func TestNginxRefusesInTheFormOfTheProgram(t *testing.T) {
 		{"POST /api/v1/auth/login HTTP/1.1\r\nTransfer-Encoding: identity\r\n", http.StatusBadRequest},
 	} {
 		v := w.visit(t, fmt.Sprintf("127.0.0.%d", 20+i))
-		want(v.raw(c.request+"Host: "+w.addr+"\r\n\r\n"), c.code, app.BadRequest)
+		want(v.raw(c.request+"Host: "+w.addr+"\r\n\r\n"), c.code, shop.BadRequest)
 	}
 	plain := way{addr: w.addr}.visit(t, "127.0.0.19")
 	a, err = plain.ask(ctx, http.MethodGet, "/api/v1/time", "")
 	s.must(err)
-	want(a, http.StatusBadRequest, app.BadRequest)
+	want(a, http.StatusBadRequest, shop.BadRequest)
 
 	n.Kill()
 	a, err = w.visit(t, "127.0.0.18").ask(ctx, http.MethodGet, "/api/v1/time", "")
 	s.must(err)
-	want(a, http.StatusServiceUnavailable, app.Busy)
+	want(a, http.StatusServiceUnavailable, shop.Busy)
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -98,7 +98,7 @@ func run(t *testing.T, settings []string, args ...string) (out string, code int)
 func (n *node) run(args ...string) (out string, code int) {
 	n.t.Helper()
 	return run(n.t, []string{
-		"STAMPEDE_URL=http://" + n.addr, "STAMPEDE_TOKEN=" + issue(n.t, kit.NewID(), "Admin", app.Admin),
+		"STAMPEDE_URL=http://" + n.addr, "STAMPEDE_TOKEN=" + issue(n.t, kit.NewID(), "Admin", shop.Admin),
 	}, args...)
 }
 

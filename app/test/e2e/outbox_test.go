@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/streams"
 )
@@ -61,7 +61,7 @@ func TestPostingsSurviveTheLossOfRedis(t *testing.T) {
 }
 
 // posted waits until the stream of a Redis has a posting of each order.
-func (s *testShop) posted(there *redis.Client, orders ...app.Order) {
+func (s *testShop) posted(there *redis.Client, orders ...shop.Order) {
 	s.t.Helper()
 	kit.Eventually(s.t, patience, func() (bool, string) {
 		found, err := there.XRange(kit.Context(s.t), "stampede:{backoffice}:paid", "-", "+").Result()

@@ -10,7 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/outbox"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/streams"
 )
@@ -30,10 +31,10 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 	}))
 	t.Cleanup(office.Close)
 	s := newShop(t, "STAMPEDE_WEBHOOK_URL="+office.URL, "STAMPEDE_WEBHOOK_SECRET="+hookSecret)
-	postings := make([]app.OutboxMessage, 3)
+	postings := make([]outbox.OutboxMessage, 3)
 	for i := range postings {
-		postings[i] = app.OutboxMessage{
-			Order: kit.NewID(), Rev: 2, State: app.Paid, Sale: kit.NewID(), User: kit.NewID(),
+		postings[i] = outbox.OutboxMessage{
+			Order: kit.NewID(), Rev: 2, State: shop.Paid, Sale: kit.NewID(), User: kit.NewID(),
 		}
 	}
 	n := s.start("STAMPEDE_ROLES=api,worker")
@@ -44,7 +45,7 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 				strings.Contains(string(text), `stampede_webhook_deliveries_total{result="parked"} 3`),
 			"they are not parked"
 	})
-	list := func() (parked []app.QuarantinedMessage) {
+	list := func() (parked []outbox.QuarantinedMessage) {
 		t.Helper()
 		out, code := n.run("backoffice", "parked", "list", "--json")
 		if err := json.Unmarshal([]byte(out), &parked); err != nil || code != 0 {
@@ -66,7 +67,7 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 }
 
 // appendPostings appends postings as soon as a worker allows it.
-func (s *testShop) appendPostings(postings ...app.OutboxMessage) {
+func (s *testShop) appendPostings(postings ...outbox.OutboxMessage) {
 	s.t.Helper()
 	kit.Eventually(s.t, patience, func() (bool, string) {
 		_, err := streams.NewPaidStream(s.redis).Append(kit.Context(s.t), 0, postings)

@@ -12,13 +12,15 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/admission"
+	"stampede/app/order"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
 
 // asking is a sale that is open now and asks for something.
-func (s *testShop) asking(units int64, limit int, kind app.Challenge) app.Sale {
+func (s *testShop) asking(units int64, limit int, kind shop.Challenge) shop.Sale {
 	s.t.Helper()
 	sale := s.open(units, limit)
 	s.must(s.store.SetChallenge(kit.Context(s.t), sale.ID, kind))
@@ -26,7 +28,7 @@ func (s *testShop) asking(units int64, limit int, kind app.Challenge) app.Sale {
 }
 
 // buysWith demands that a buy with the pass is accepted.
-func (c *client) buysWith(pass string, sale app.ID, key string) app.Receipt {
+func (c *client) buysWith(pass string, sale shop.ID, key string) order.Receipt {
 	c.t.Helper()
 	receipt, err := c.BuyWith(pass, sale, 1, key)
 	if err != nil {
@@ -36,10 +38,10 @@ func (c *client) buysWith(pass string, sale app.ID, key string) app.Receipt {
 }
 
 // needsPass demands that a buy with that pass is refused for want of one.
-func (c *client) needsPass(pass string, sale app.ID, key string) {
+func (c *client) needsPass(pass string, sale shop.ID, key string) {
 	c.t.Helper()
 	_, err := c.BuyWith(pass, sale, 1, key)
-	refused(c.t, app.PassRequired, err)
+	refused(c.t, shop.PassRequired, err)
 }
 
 // Work is set for one user and one sale, and is looked at: what was solved for somebody else, or not at all, gives no
@@ -48,7 +50,7 @@ func (c *client) needsPass(pass string, sale app.ID, key string) {
 func TestWorkBeforeTheBuy(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	sale, other := s.asking(20, 3, app.ChallengeWork), s.asking(20, 3, app.ChallengeWork)
+	sale, other := s.asking(20, 3, shop.ChallengeWork), s.asking(20, 3, shop.ChallengeWork)
 	s.must(s.store.SetWorkBits(kit.Context(t), 10))
 	a, b := s.start(), s.start()
 	user, stranger := kit.NewID(), kit.NewID()
@@ -56,8 +58,8 @@ func TestWorkBeforeTheBuy(t *testing.T) {
 	foreign, _ := login(t, b, stranger, "")
 
 	task := buyer.task(sale.ID, 10)
-	nonce := app.Solve(task.Text, task.Bits)
-	solve := func(c *client, sale app.ID, task, nonce string) func() error {
+	nonce := admission.Solve(task.Text, task.Bits)
+	solve := func(c *client, sale shop.ID, task, nonce string) func() error {
 		return func() error { _, err := c.SolvePass(sale, task, nonce); return err }
 	}
 	for name, wrong := range map[string]func() error{
@@ -65,13 +67,13 @@ func TestWorkBeforeTheBuy(t *testing.T) {
 		"of another user":   solve(foreign, sale.ID, task.ID, nonce),
 		"of another sale":   solve(buyer, other.ID, task.ID, nonce),
 		"without a task":    solve(buyer, sale.ID, "", nonce),
-		"of one's own task": solve(buyer, sale.ID, "easy", app.Solve("easy", 10)),
+		"of one's own task": solve(buyer, sale.ID, "easy", admission.Solve("easy", 10)),
 		"the task as a pass": func() error {
 			_, err := buyer.BuyWith(task.ID, sale.ID, 1, "task-as-pass")
 			return err
 		},
 	} {
-		if err := wrong(); wsclient.CodeOf(err) != app.PassRequired {
+		if err := wrong(); wsclient.CodeOf(err) != shop.PassRequired {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -109,26 +111,26 @@ func TestWorkBeforeTheBuy(t *testing.T) {
 }
 
 // task asks for work of that difficulty.
-func (c *client) task(sale app.ID, bits int) *app.Task {
+func (c *client) task(sale shop.ID, bits int) *admission.Task {
 	c.t.Helper()
 	answer, err := c.AskPass(sale)
-	if err != nil || answer.Task == nil || answer.Task.Kind != app.ChallengeWork || answer.Task.Bits != bits {
+	if err != nil || answer.Task == nil || answer.Task.Kind != shop.ChallengeWork || answer.Task.Bits != bits {
 		c.t.Fatalf("got %+v, %v; want work of %d bits", answer, err, bits)
 	}
 	return answer.Task
 }
 
 // unsolved is a nonce that does not solve the task.
-func unsolved(task *app.Task) string {
+func unsolved(task *admission.Task) string {
 	for n := 0; ; n++ {
-		if nonce := fmt.Sprint(n); !app.Solves(task.Text, nonce, task.Bits) {
+		if nonce := fmt.Sprint(n); !admission.Solves(task.Text, nonce, task.Bits) {
 			return nonce
 		}
 	}
 }
 
 // solve answers a task over HTTP.
-func (n *node) solve(t *testing.T, user, sale app.ID, task, nonce string) (answer app.PassAnswer) {
+func (n *node) solve(t *testing.T, user, sale shop.ID, task, nonce string) (answer admission.PassAnswer) {
 	t.Helper()
 	code, text := n.post("/api/v1/sales/"+sale.String()+"/solve", token(t, user),
 		map[string]string{"task": task, "answer": nonce})

@@ -8,7 +8,10 @@ import (
 	"sync"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/account"
+	"stampede/app/order"
+	"stampede/app/privacy"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -24,16 +27,16 @@ func (s *testShop) addUser(email, password string, flags ...string) {
 }
 
 // logIn logs an account in as an app does.
-func (n *node) logIn(email, password string) app.Session {
+func (n *node) logIn(email, password string) account.Session {
 	n.t.Helper()
 	return n.logInAs("", email, password)
 }
 
 // logInAs is logIn in the app of a guest.
-func (n *node) logInAs(guest, email, password string) app.Session {
+func (n *node) logInAs(guest, email, password string) account.Session {
 	n.t.Helper()
 	code, body := n.patiently("/api/v1/auth/login", guest, map[string]string{"email": email, "password": password, "client": "app"})
-	var session app.Session
+	var session account.Session
 	if err := json.Unmarshal(body, &session); err != nil || code != http.StatusOK {
 		n.t.Fatalf("log in: %d %s", code, body)
 	}
@@ -50,12 +53,12 @@ func TestPeopleHaveTheirDataDeleted(t *testing.T) {
 	sale := s.open(5, 2)
 	n := s.start()
 	session := n.logIn(email, password)
-	if session.User.Role != app.Admin {
+	if session.User.Role != shop.Admin {
 		t.Errorf("%+v", session.User)
 	}
 	var all sync.WaitGroup // not t.Parallel: both wait for the next round of what erases
 	for name, who := range map[string]struct {
-		id              app.ID
+		id              shop.ID
 		token, password string
 	}{"account": {session.User.ID, session.Access, password}, "guest": {4242, token(t, 4242), ""}} {
 		all.Go(func() {
@@ -71,20 +74,20 @@ func TestPeopleHaveTheirDataDeleted(t *testing.T) {
 
 // erases keeps an address, buys twice, cancels one order, exports the data of a user and deletes it. A guest has no
 // password.
-func (n *node) erases(s *testShop, sale app.Sale, user app.ID, token, password string) {
+func (n *node) erases(s *testShop, sale shop.Sale, user shop.ID, token, password string) {
 	n.t.Helper()
 	address := map[string]any{"name": "李雷", "phone": "13800000000", "text": "北京市海淀区 1 号"}
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/me/addresses", token, address)
-	var orders []app.ID
+	var orders []shop.ID
 	for _, key := range []string{"key-0001", "key-0002"} {
-		var bought app.Receipt
+		var bought order.Receipt
 		n.expect(http.StatusOK, &bought, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", token,
 			map[string]any{"qty": 1, "key": key, "address": address})
 		orders = append(orders, bought.Order)
 	}
 	s.drained(sale)
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+orders[0].String()+"/cancel", token, nil)
-	var copied app.Export
+	var copied privacy.Export
 	n.expect(http.StatusOK, &copied, n.read, "/api/v1/me/export", token, nil)
 	if len(copied.Orders) != 2 || len(copied.Addresses) != 1 || copied.User.ID != user {
 		n.t.Errorf("the export: %+v", copied)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -75,8 +75,8 @@ func TestPromotedDatabaseLearnsThatASaleWasLoaded(t *testing.T) {
 			kit.Eventually(t, patience, func() (bool, string) {
 				status, text := p.n.post("/api/v1/sales/"+p.sale.ID.String()+"/buy", who,
 					map[string]any{"qty": 1, "key": "one-too-many"})
-				return strings.Contains(string(text), string(app.SoldOut)),
-					fmt.Sprintf("a buy after the last unit returns %d %s, want %s", status, text, app.SoldOut)
+				return strings.Contains(string(text), string(shop.SoldOut)),
+					fmt.Sprintf("a buy after the last unit returns %d %s, want %s", status, text, shop.SoldOut)
 			})
 			p.settles(30)
 		})

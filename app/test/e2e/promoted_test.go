@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -18,7 +18,7 @@ type promotion struct {
 	g                *gateway
 	primary, replica *kit.MariaDBServer
 	wire             *kit.Proxy
-	sale             app.Sale
+	sale             shop.Sale
 	n                *node
 	users            int // who has an order
 }
@@ -39,7 +39,7 @@ func newPair(t *testing.T, semiSync bool) *promotion {
 	return p
 }
 
-func (p *promotion) sell(many int) []app.ID {
+func (p *promotion) sell(many int) []shop.ID {
 	p.t.Helper()
 	users := p.buyers(p.n, p.sale, many)
 	p.users += many
@@ -47,14 +47,14 @@ func (p *promotion) sell(many int) []app.ID {
 	return users
 }
 
-func (p *promotion) bought() (app.Order, string) {
+func (p *promotion) bought() (shop.Order, string) {
 	p.t.Helper()
 	who := token(p.t, kit.NewID())
 	p.users++
 	return p.n.bought(p.sale, who, 1), who
 }
 
-func (p *promotion) cancels(o app.Order, who string) {
+func (p *promotion) cancels(o shop.Order, who string) {
 	p.t.Helper()
 	p.n.expect(http.StatusOK, nil, p.n.post, "/api/v1/orders/"+o.ID.String()+"/cancel", who, nil)
 }
@@ -128,10 +128,10 @@ func TestPromotedDatabaseGetsBackWhatItLacks(t *testing.T) {
 		t.Fatalf("the replica has %d orders; want the 12 that it had applied", n)
 	}
 	p.recovered(lost)
-	p.n.becomes(cancelledLater.ID, a, app.Cancelled)
-	p.n.becomes(paidLater.ID, b, app.Paid)
-	p.n.becomes(paid.ID, c, app.Paid)
-	p.n.becomes(cancelled.ID, d, app.Cancelled)
+	p.n.becomes(cancelledLater.ID, a, shop.Cancelled)
+	p.n.becomes(paidLater.ID, b, shop.Paid)
+	p.n.becomes(paid.ID, c, shop.Paid)
+	p.n.becomes(cancelled.ID, d, shop.Cancelled)
 	p.sell(10)
 	p.audit(p.sale)
 	p.onePerBuyer(p.sale, p.users)
@@ -154,8 +154,8 @@ func TestUnitSoldAgainBeforeAPromotion(t *testing.T) {
 	p.n.paid(p.g, second, b)
 	p.fail()
 	p.recovered(1)
-	p.n.becomes(second.ID, b, app.Paid)
-	p.n.becomes(first.ID, a, app.Cancelled)
+	p.n.becomes(second.ID, b, shop.Paid)
+	p.n.becomes(first.ID, a, shop.Cancelled)
 	p.audit(p.sale)
 	if taken, refunded := p.g.ledger(); taken != second.AmountFen || refunded != 0 {
 		t.Errorf("the gateway took %d and gave back %d; want %d and 0", taken, refunded, second.AmountFen)

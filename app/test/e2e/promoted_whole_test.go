@@ -14,19 +14,20 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"stampede/app"
+	"stampede/app/order"
 	"stampede/app/recovery"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
 // confirmed are orders of which their buyers were told that they have a row.
 type confirmed struct {
 	mu       sync.Mutex
-	orders   []app.ID
+	orders   []shop.ID
 	answered int // buys, with a row or not yet
 }
 
-func (c *confirmed) all() []app.ID {
+func (c *confirmed) all() []shop.ID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.orders)
@@ -48,7 +49,7 @@ func (p *promotion) goOnBuying(c *confirmed, stop <-chan struct{}) {
 		default:
 		}
 		who := token(p.t, kit.NewID())
-		var receipt app.Receipt
+		var receipt order.Receipt
 		status, text := p.n.post("/api/v1/sales/"+p.sale.ID.String()+"/buy", who, map[string]any{
 			"qty": 1, "key": "whole-" + kit.NewID().String(),
 		})
@@ -59,9 +60,9 @@ func (p *promotion) goOnBuying(c *confirmed, stop <-chan struct{}) {
 		c.answered++
 		c.mu.Unlock()
 		for told := false; !told; {
-			var o app.Order
+			var o shop.Order
 			status, text := p.n.get("/api/v1/orders/"+receipt.Order.String(), who)
-			if told = status == http.StatusOK && json.Unmarshal(text, &o) == nil && o.State == app.Pending; told {
+			if told = status == http.StatusOK && json.Unmarshal(text, &o) == nil && o.State == shop.Pending; told {
 				c.mu.Lock()
 				c.orders = append(c.orders, receipt.Order)
 				c.mu.Unlock()
@@ -246,7 +247,7 @@ func (p *promotion) recover(args ...string) (report recovery.Report, code int) {
 func (p *promotion) paused(want bool) {
 	p.t.Helper()
 	kit.Eventually(p.t, patience, func() (bool, string) {
-		var sale app.SaleView
+		var sale shop.SaleView
 		p.n.expect(http.StatusOK, &sale, p.n.read, "/api/v1/sales/"+p.sale.ID.String(), "", nil)
 		return sale.Paused == want, fmt.Sprintf("paused is %v, want %v", sale.Paused, want)
 	})
@@ -265,7 +266,7 @@ func TestRecoverListsWhatAnOperatorHasToSettle(t *testing.T) {
 	p.replica.StopApplying()
 	p.n.expect(http.StatusOK, nil, p.n.post, "/api/v1/orders/"+refunded.ID.String()+"/refund", a,
 		map[string]any{"reason": "尺码不合适"})
-	p.n.becomes(refunded.ID, a, app.Refunded)
+	p.n.becomes(refunded.ID, a, shop.Refunded)
 	lost, b := p.bought()
 	p.drained(p.sale)
 	p.must(p.redis.XTrimMaxLen(kit.Context(t), streamKey(p.sale), 0).Err())
@@ -277,7 +278,7 @@ func TestRecoverListsWhatAnOperatorHasToSettle(t *testing.T) {
 		report, code = p.recover()
 		return code == 3 && len(report.Problems) == 2, fmt.Sprintf("recover exits %d: %+v", code, report)
 	})
-	for placed, want := range map[app.ID]string{refunded.ID: "decide on its refund", lost.ID: "has no row"} {
+	for placed, want := range map[shop.ID]string{refunded.ID: "decide on its refund", lost.ID: "has no row"} {
 		if !slices.ContainsFunc(report.Problems, func(one recovery.Problem) bool {
 			return one.Sale == p.sale.ID && one.Order == placed && strings.Contains(one.Says, want)
 		}) {
@@ -288,7 +289,7 @@ func TestRecoverListsWhatAnOperatorHasToSettle(t *testing.T) {
 		status, text := p.n.get("/api/v1/orders/"+refunded.ID.String(), a)
 		return status == http.StatusOK, string(text)
 	})
-	p.n.becomes(refunded.ID, a, app.Paid)
+	p.n.becomes(refunded.ID, a, shop.Paid)
 	if n := p.count("SELECT COUNT(*) FROM orders WHERE id = ?", lost.ID); n != 0 {
 		t.Errorf("the lost order has %d rows before it is settled, want 0", n)
 	}
@@ -297,21 +298,21 @@ func TestRecoverListsWhatAnOperatorHasToSettle(t *testing.T) {
 	kit.Eventually(t, patience, func() (bool, string) { // busy until the node has a number in the promoted database
 		status, text := p.n.post("/api/v1/sales/"+p.sale.ID.String()+"/buy", who,
 			map[string]any{"qty": 1, "key": "while-it-is-stuck"})
-		return strings.Contains(string(text), `"`+string(app.Paused)+`"`),
-			fmt.Sprintf("a buy of the stuck sale returns %d %s, want %s", status, text, app.Paused)
+		return strings.Contains(string(text), `"`+string(shop.Paused)+`"`),
+			fmt.Sprintf("a buy of the stuck sale returns %d %s, want %s", status, text, shop.Paused)
 	})
 
 	if report, code := p.recover("settle", lost.ID.String(), "--write"); code != 3 || len(report.Problems) != 1 {
 		t.Errorf("after one of two was settled: exit code %d, %+v", code, report)
 	}
 	p.paused(false)
-	if o := p.n.becomes(lost.ID, b, app.Pending); o.AmountFen != lost.AmountFen || o.Qty != lost.Qty {
+	if o := p.n.becomes(lost.ID, b, shop.Pending); o.AmountFen != lost.AmountFen || o.Qty != lost.Qty {
 		t.Errorf("the order was written as %+v, it was %+v", o, lost)
 	}
 	if report, code := p.recover("settle", refunded.ID.String(), "--refund"); code != 0 {
 		t.Errorf("after both were settled: exit code %d, %+v", code, report)
 	}
-	p.n.becomes(refunded.ID, a, app.Refunded)
+	p.n.becomes(refunded.ID, a, shop.Refunded)
 	if taken, back := p.g.ledger(); taken != refunded.AmountFen || back != refunded.AmountFen {
 		t.Errorf("the gateway took %d and gave back %d", taken, back)
 	}

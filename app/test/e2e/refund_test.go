@@ -16,7 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/outbox"
+	"stampede/app/payment"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -28,12 +31,12 @@ type hook struct {
 	url string
 
 	mu   sync.Mutex
-	seen map[string]app.OutboxMessage // by delivery
+	seen map[string]outbox.OutboxMessage // by delivery
 	down bool
 }
 
 func newHook(t *testing.T) *hook {
-	h := &hook{t: t, seen: make(map[string]app.OutboxMessage), down: true}
+	h := &hook{t: t, seen: make(map[string]outbox.OutboxMessage), down: true}
 	server := httptest.NewServer(http.HandlerFunc(h.receive))
 	t.Cleanup(server.Close)
 	h.url = server.URL
@@ -44,7 +47,7 @@ func (h *hook) receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	mac := hmac.New(sha256.New, []byte(hookSecret))
 	mac.Write([]byte(r.Header.Get("Stampede-Timestamp") + "." + string(body)))
-	var p app.OutboxMessage
+	var p outbox.OutboxMessage
 	if err != nil || r.Header.Get("Stampede-Signature") != "v1="+hex.EncodeToString(mac.Sum(nil)) ||
 		json.Unmarshal(body, &p) != nil {
 		h.t.Errorf("a delivery that is not signed, or unreadable: %v %s", r.Header, body)
@@ -59,20 +62,20 @@ func (h *hook) receive(w http.ResponseWriter, r *http.Request) {
 	h.seen[r.Header.Get("Stampede-Delivery")] = p
 }
 
-func (h *hook) heard() map[string]app.OutboxMessage {
+func (h *hook) heard() map[string]outbox.OutboxMessage {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return maps.Clone(h.seen)
 }
 
 // bought is a pending order of the user.
-func (n *node) bought(sale app.Sale, who string, qty int) app.Order {
+func (n *node) bought(sale shop.Sale, who string, qty int) shop.Order {
 	n.t.Helper()
-	var receipt app.Receipt
+	var receipt order.Receipt
 	n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{
 		"qty": qty, "key": "bought-" + kit.NewID().String(),
 	})
-	return n.becomes(receipt.Order, who, app.Pending)
+	return n.becomes(receipt.Order, who, shop.Pending)
 }
 
 // nextState lets a request for an order wait for its next state; not for long, because that may have come between two
@@ -80,7 +83,7 @@ func (n *node) bought(sale app.Sale, who string, qty int) app.Order {
 const nextState = "?wait=1"
 
 // becomes waits until the order has the state.
-func (n *node) becomes(placed app.ID, who string, state app.OrderState) (o app.Order) {
+func (n *node) becomes(placed shop.ID, who string, state shop.OrderState) (o shop.Order) {
 	n.t.Helper()
 	path := "/api/v1/orders/" + placed.String()
 	kit.Eventually(n.t, patience, func() (bool, string) {
@@ -92,13 +95,13 @@ func (n *node) becomes(placed app.ID, who string, state app.OrderState) (o app.O
 }
 
 // paid pays the order at the gateway's cashier and waits until the shop knows.
-func (n *node) paid(g *gateway, o app.Order, who string) app.Order {
+func (n *node) paid(g *gateway, o shop.Order, who string) shop.Order {
 	n.t.Helper()
 	var payment struct{ URL string }
 	n.expect(http.StatusOK, &payment, n.post, "/api/v1/orders/"+o.ID.String()+"/pay", who,
 		map[string]any{"via": "page"})
 	g.payAtCashier(payment.URL, o.ID)
-	return n.becomes(o.ID, who, app.Paid)
+	return n.becomes(o.ID, who, shop.Paid)
 }
 
 // P1, P8: the money goes back by policy, once; the units are withdrawn and count to the limit; the back office hears of
@@ -112,19 +115,19 @@ func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 	who := token(t, kit.NewID())
 	placed := n.paid(g, n.bought(sale, who, 2), who)
 
-	ask := func() (state struct{ State app.OrderState }) {
+	ask := func() (state struct{ State shop.OrderState }) {
 		n.expect(http.StatusOK, &state, n.post, "/api/v1/orders/"+placed.ID.String()+"/refund", who,
 			map[string]any{"reason": "尺码不合适"})
 		return state
 	}
-	if state := ask(); state.State != app.Refunding && state.State != app.Refunded {
+	if state := ask(); state.State != shop.Refunding && state.State != shop.Refunded {
 		t.Errorf("asked for the refund: %s", state.State)
 	}
-	if o := n.becomes(placed.ID, who, app.Refunded); o.Reason != app.ReasonRefundBuyer ||
+	if o := n.becomes(placed.ID, who, shop.Refunded); o.Reason != payment.ReasonRefundBuyer ||
 		o.AmountFen != placed.AmountFen {
 		t.Errorf("%+v", o)
 	}
-	if state := ask(); state.State != app.Refunded {
+	if state := ask(); state.State != shop.Refunded {
 		t.Errorf("asked again: %s", state.State)
 	}
 	if taken, refunded := g.ledger(); taken != placed.AmountFen || refunded != placed.AmountFen {
@@ -163,7 +166,7 @@ func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 }
 
 // booksAgree compares today's books with the gateway, and once more after somebody has lost a payment.
-func (s *testShop) booksAgree(n *node, placed app.Order) {
+func (s *testShop) booksAgree(n *node, placed shop.Order) {
 	s.t.Helper()
 	zone, err := time.LoadLocation("Asia/Shanghai")
 	s.must(err)

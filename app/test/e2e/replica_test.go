@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -47,17 +48,17 @@ func TestListsAndReportsComeFromTheReplica(t *testing.T) {
 }
 
 // showsEachOrder wants each new order in the list and in the report as soon as its buyer has it.
-func (s *testShop) showsEachOrder(n *node, sale app.Sale, many int) {
+func (s *testShop) showsEachOrder(n *node, sale shop.Sale, many int) {
 	s.t.Helper()
 	operator := operatorToken(s.t)
 	for range many {
 		o := n.bought(sale, token(s.t, kit.NewID()), 1)
-		var page struct{ Orders []app.Order }
+		var page struct{ Orders []shop.Order }
 		n.expect(http.StatusOK, &page, n.read, "/api/v1/operator/orders?sale="+sale.ID.String(), operator, nil)
-		if !slices.ContainsFunc(page.Orders, func(r app.Order) bool { return r.ID == o.ID }) {
+		if !slices.ContainsFunc(page.Orders, func(r shop.Order) bool { return r.ID == o.ID }) {
 			s.t.Errorf("the list has %d orders, and not %s", len(page.Orders), o.ID)
 		}
-		var report app.SaleReport
+		var report backoffice.SaleReport
 		n.expect(http.StatusOK, &report, n.read, "/api/v1/operator/sales/"+sale.ID.String()+"/report", operator, nil)
 		if len(report.States) != 1 || report.States[0].Orders != int64(len(page.Orders)) {
 			s.t.Errorf("the report counts %+v, the list has %d orders", report.States, len(page.Orders))

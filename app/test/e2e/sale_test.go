@@ -9,16 +9,17 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
 // rush lets every client buy once with a key of its own, all at the same time, each repeating its buy a few
 // times with the same key as impatient people do. It answers the accepted orders, by user.
-func rush(t *testing.T, clients map[app.ID]*client, sale app.ID, repeats int) map[app.ID]app.Receipt {
+func rush(t *testing.T, clients map[shop.ID]*client, sale shop.ID, repeats int) map[shop.ID]order.Receipt {
 	t.Helper()
 	var mu sync.Mutex
-	accepted := make(map[app.ID]app.Receipt)
+	accepted := make(map[shop.ID]order.Receipt)
 	var wg sync.WaitGroup
 	gun := make(chan struct{})
 	for user, c := range clients {
@@ -27,8 +28,8 @@ func rush(t *testing.T, clients map[app.ID]*client, sale app.ID, repeats int) ma
 			key := fmt.Sprintf("press-%d", user)
 			for range 1 + repeats {
 				r, err := c.BuyUntilKnown(sale, 1, key)
-				var e *app.Error
-				if errors.As(err, &e) && e.Code == app.SoldOut {
+				var e *shop.Error
+				if errors.As(err, &e) && e.Code == shop.SoldOut {
 					continue
 				}
 				if err != nil {
@@ -53,10 +54,10 @@ func rush(t *testing.T, clients map[app.ID]*client, sale app.ID, repeats int) ma
 const crowdChecked = 50
 
 // crowd logs n new users in, spread over the nodes.
-func crowd(t *testing.T, n int, nodes ...*node) map[app.ID]*client {
+func crowd(t *testing.T, n int, nodes ...*node) map[shop.ID]*client {
 	t.Helper()
 	var mu sync.Mutex
-	clients := make(map[app.ID]*client, n)
+	clients := make(map[shop.ID]*client, n)
 	var wg sync.WaitGroup
 	start := make(chan struct{}, 64) // at most so many handshakes at a time
 	for i := range n {
@@ -103,7 +104,7 @@ func TestTwoThousandBuyersAHundredUnits(t *testing.T) {
 	s.audit(sale)
 	for user, r := range accepted {
 		kit.Eventually(t, patience, func() (bool, string) {
-			return clients[user].heard(r.Order, app.Pending), fmt.Sprintf("user %s was not told of order %s", user,
+			return clients[user].heard(r.Order, shop.Pending), fmt.Sprintf("user %s was not told of order %s", user,
 				r.Order)
 		})
 	}
@@ -162,7 +163,7 @@ func TestTenThousandEqualDeadlines(t *testing.T) {
 
 // expires moves all pending orders of the sale to the same deadline, waits until its units are back, and returns how
 // long after the deadline that was.
-func (s *testShop) expires(sale app.Sale, units int64) (late time.Duration) {
+func (s *testShop) expires(sale shop.Sale, units int64) (late time.Duration) {
 	s.t.Helper()
 	deadline := s.sameDeadline(sale, 3*time.Second)
 	kit.Eventually(s.t, patience, func() (bool, string) {
@@ -177,12 +178,12 @@ func (s *testShop) expires(sale app.Sale, units int64) (late time.Duration) {
 }
 
 // sameDeadline moves all pending orders of the sale to one deadline, in the rows and in the delay queue.
-func (s *testShop) sameDeadline(sale app.Sale, in time.Duration) app.Millis {
+func (s *testShop) sameDeadline(sale shop.Sale, in time.Duration) shop.Millis {
 	s.t.Helper()
 	ctx := kit.Context(s.t)
 	now, err := s.redis.Time(ctx).Result()
 	s.must(err)
-	deadline := app.MillisOf(now.Add(in))
+	deadline := shop.MillisOf(now.Add(in))
 	_, err = s.db.ExecContext(ctx, "UPDATE orders SET pay_by = ? WHERE sale_id = ? AND state = 'pending'", deadline,
 		sale.ID)
 	s.must(err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/order"
 	"stampede/app/test/kit"
 )
 
@@ -26,7 +26,7 @@ func TestARedisOverTLSSells(t *testing.T) {
 		t.Errorf("checkconfig exits %d:\n%s", code, out)
 	}
 	n := s.start()
-	var receipt app.Receipt
+	var receipt order.Receipt
 	n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", token(t, kit.NewID()),
 		map[string]any{"qty": 1, "key": "over-tls-1"})
 	s.drained(sale)

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -27,20 +28,20 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 		"csv": fmt.Sprintf("order,carrier,tracking\n%s,顺丰速运,SF1234567890\n%s,SF,SF2\n", placed.ID, kit.NewID()),
 	}
 	for _, want := range []string{"1 0 1", "0 1 1"} { // the same file again changes nothing
-		var r app.ShipReport
+		var r backoffice.ShipReport
 		n.expect(http.StatusOK, &r, n.post, desk+"/ship", operator, file)
-		if got := fmt.Sprint(r.Shipped, r.Unchanged, r.Failed); got != want || r.Lines[1].Result != app.ShipNoOrder {
+		if got := fmt.Sprint(r.Shipped, r.Unchanged, r.Failed); got != want || r.Lines[1].Result != backoffice.ShipNoOrder {
 			t.Errorf("the file: %+v, want %s", r, want)
 		}
 	}
-	if o := n.becomes(placed.ID, who, app.Shipped); o.Tracking != "顺丰速运 SF1234567890" {
+	if o := n.becomes(placed.ID, who, shop.Shipped); o.Tracking != "顺丰速运 SF1234567890" {
 		t.Errorf("its buyer reads %q", o.Tracking)
 	}
 	n.expect(http.StatusNotFound, nil, n.post, mine+"/receipt", token(t, kit.NewID()), nil)
 	for range 2 {
-		var state struct{ State app.OrderState }
+		var state struct{ State shop.OrderState }
 		n.expect(http.StatusOK, &state, n.post, mine+"/receipt", who, nil)
-		if state.State != app.Finished {
+		if state.State != shop.Finished {
 			t.Errorf("received: %s", state.State)
 		}
 	}
@@ -48,12 +49,12 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 	n.expect(http.StatusConflict, nil, n.post, desk+"/orders/"+placed.ID.String()+"/ship", operator,
 		map[string]any{"carrier": "SF", "tracking": "SF3", "replace": true})
 
-	var found struct{ Orders []app.Order }
+	var found struct{ Orders []shop.Order }
 	n.expect(http.StatusOK, &found, n.read, desk+"/orders?state=finished&q="+placed.TradeNo, operator, nil)
 	if len(found.Orders) != 1 || found.Orders[0].ID != placed.ID {
 		t.Errorf("found %+v", found.Orders)
 	}
-	var report app.SaleReport
+	var report backoffice.SaleReport
 	n.expect(http.StatusOK, &report, n.read, desk+"/sales/"+sale.ID.String()+"/report", operator, nil)
 	if b := report.Balance; report.Money.NetFen != placed.AmountFen || b.Redis.Sold != 2 || b.Database.Sold != 2 ||
 		len(b.Failures) != 0 || len(report.Speed.Minutes) != 1 {

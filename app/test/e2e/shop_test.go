@@ -12,8 +12,8 @@ import (
 	_ "github.com/go-sql-driver/mysql"
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
 	"stampede/app/account"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 	"stampede/migrations"
@@ -28,7 +28,7 @@ type testShop struct {
 	db       *sql.DB
 	redis    *redis.Client
 	settings []string
-	slot     app.Slot // one long slot; sales have narrower windows of their own
+	slot     shop.Slot // one long slot; sales have narrower windows of their own
 }
 
 // openShop makes tables in a fresh database. Extra settings go to every node.
@@ -98,22 +98,22 @@ func (s *testShop) run(args ...string) (string, int) {
 }
 
 // offer puts one product on sale in a window of its own, and answers the sale.
-func (s *testShop) offer(units int64, limit int, opens, closes time.Time) app.Sale {
+func (s *testShop) offer(units int64, limit int, opens, closes time.Time) shop.Sale {
 	s.t.Helper()
-	return s.add(app.Sale{
-		Initial: units, Limit: limit, Cap: max(10, limit), Challenge: app.ChallengeNone,
-		OpensAt: app.MillisOf(opens), ClosesAt: app.MillisOf(closes),
+	return s.add(shop.Sale{
+		Initial: units, Limit: limit, Cap: max(10, limit), Challenge: shop.ChallengeNone,
+		OpensAt: shop.MillisOf(opens), ClosesAt: shop.MillisOf(closes),
 	})
 }
 
 // add completes the sale with a product of its own and stores both.
-func (s *testShop) add(sale app.Sale) app.Sale {
+func (s *testShop) add(sale shop.Sale) shop.Sale {
 	s.t.Helper()
 	sale.Slot, sale.Partition = s.theSlot().ID, int(kit.NewID())%8
 	return kit.Offer(s.t, s.store, sale)
 }
 
-func (s *testShop) theSlot() app.Slot {
+func (s *testShop) theSlot() shop.Slot {
 	s.t.Helper()
 	if s.slot.ID == 0 {
 		s.slot = kit.OpenSlot(s.t, s.store)
@@ -129,24 +129,24 @@ func (s *testShop) must(err error) {
 }
 
 // open is a sale that has just opened and stays open.
-func (s *testShop) open(units int64, limit int) app.Sale {
+func (s *testShop) open(units int64, limit int) shop.Sale {
 	s.t.Helper()
 	now := time.Now()
 	return s.offer(units, limit, now.Add(-time.Second), now.Add(time.Hour))
 }
 
 // token is an access token as the server would issue it.
-func token(t *testing.T, user app.ID) string {
+func token(t *testing.T, user shop.ID) string {
 	t.Helper()
-	return issue(t, user, "Tester", app.Shopper)
+	return issue(t, user, "Tester", shop.Shopper)
 }
 
 func operatorToken(t *testing.T) string {
 	t.Helper()
-	return issue(t, kit.NewID(), "Operator", app.Operator)
+	return issue(t, kit.NewID(), "Operator", shop.Operator)
 }
 
-func issue(t *testing.T, user app.ID, name string, role app.Role) string {
+func issue(t *testing.T, user shop.ID, name string, role shop.Role) string {
 	t.Helper()
 	issuer, err := account.NewIssuer([]byte(secret), nil)
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *testShop) count(query string, args ...any) int64 {
 }
 
 // counter reads one number of a sale from Redis, by the names that operators type.
-func (s *testShop) counter(sale app.Sale, field string) int64 {
+func (s *testShop) counter(sale shop.Sale, field string) int64 {
 	s.t.Helper()
 	n, err := s.redis.HGet(kit.Context(s.t), kit.SaleKey(&sale), field).Int64()
 	if err != nil {
@@ -175,10 +175,10 @@ func (s *testShop) counter(sale app.Sale, field string) int64 {
 	return n
 }
 
-func streamKey(sale app.Sale) string { return fmt.Sprintf("stampede:{%d}:orders", sale.Partition) }
+func streamKey(sale shop.Sale) string { return fmt.Sprintf("stampede:{%d}:orders", sale.Partition) }
 
 // drained waits until every reservation of the sale is settled.
-func (s *testShop) drained(sale app.Sale) {
+func (s *testShop) drained(sale shop.Sale) {
 	s.t.Helper()
 	kit.Eventually(s.t, patience, func() (bool, string) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -192,7 +192,7 @@ func (s *testShop) drained(sale app.Sale) {
 }
 
 // audit runs `stampede audit` and demands that it passes.
-func (s *testShop) audit(sale app.Sale) {
+func (s *testShop) audit(sale shop.Sale) {
 	s.t.Helper()
 	out, code := s.run("audit", "--sale", sale.ID.String())
 	if code != 0 {
@@ -201,10 +201,10 @@ func (s *testShop) audit(sale app.Sale) {
 }
 
 // deadLetters lists them as a script would.
-func (s *testShop) deadLetters() []app.DeadLetter {
+func (s *testShop) deadLetters() []shop.DeadLetter {
 	s.t.Helper()
 	out, code := s.run("dead", "list", "--json")
-	var letters []app.DeadLetter
+	var letters []shop.DeadLetter
 	if err := json.Unmarshal([]byte(out), &letters); err != nil || code != 0 {
 		s.t.Fatalf("dead list exits %d, %v:\n%s", code, err, out)
 	}
@@ -212,6 +212,6 @@ func (s *testShop) deadLetters() []app.DeadLetter {
 }
 
 // rowsOf counts the rows of a sale.
-func (s *testShop) rowsOf(sale *app.Sale) int64 {
+func (s *testShop) rowsOf(sale *shop.Sale) int64 {
 	return s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", sale.ID)
 }

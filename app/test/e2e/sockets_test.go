@@ -16,7 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -40,7 +41,7 @@ type holders struct {
 	s    *testShop
 	node *node // for operators
 	way  way
-	sale app.Sale
+	sale shop.Sale
 	all  []*holder
 
 	again atomic.Int64 // handshakes that had to be repeated
@@ -133,7 +134,7 @@ func (h *holders) enter(one *holder, text string) error {
 		if errors.As(err, &refused) {
 			// Who is told to come again does, as the page.
 			a, _ := readAnswer(refused.Response)
-			if a.failed.Code == app.Busy && h.again.Add(1) < heldSockets {
+			if a.failed.Code == shop.Busy && h.again.Add(1) < heldSockets {
 				time.Sleep(time.Duration(a.failed.RetryMS) * time.Millisecond)
 				continue
 			}
@@ -167,12 +168,12 @@ func (h *holders) heard(one *holder) func(*wsclient.Frame) {
 }
 
 // buy buys one unit over HTTP, and answers the order.
-func (h *holders) buy(v *visitor, token, key string) app.ID {
+func (h *holders) buy(v *visitor, token, key string) shop.ID {
 	h.s.t.Helper()
 	path := "/api/v1/sales/" + h.sale.ID.String() + "/buy"
 	a, err := v.say(kit.Context(h.s.t), http.MethodPost, path, token, `{"qty":1,"key":"`+key+`"}`,
 		"Content-Type", "application/json")
-	var receipt app.Receipt
+	var receipt order.Receipt
 	if err != nil || a.code != http.StatusOK || json.Unmarshal([]byte(a.text), &receipt) != nil {
 		h.s.t.Fatalf("a buy beside the sockets: %v: %d %s", err, a.code, a.text)
 	}
@@ -262,7 +263,7 @@ func (h *holders) askFrom(from string, headers ...string) answered {
 }
 
 // longPoll asks for an order that does not move, as long as may be.
-func longPoll(ctx context.Context, v *visitor, placed app.ID, token string) error {
+func longPoll(ctx context.Context, v *visitor, placed shop.ID, token string) error {
 	began := time.Now()
 	a, err := v.ask(ctx, http.MethodGet, "/api/v1/orders/"+placed.String()+"?wait=30", token)
 	if err != nil || a.code != http.StatusOK || time.Since(began) < 29*time.Second {

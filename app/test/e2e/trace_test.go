@@ -13,7 +13,8 @@ import (
 	"go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -54,7 +55,7 @@ func newCollector(t *testing.T) *collector {
 }
 
 // of lists the spans of the trace that has the order in a span named buy.
-func (c *collector) of(placed app.ID) map[string]*v1.Span {
+func (c *collector) of(placed shop.ID) map[string]*v1.Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var trace string
@@ -101,17 +102,17 @@ func TestABuyIsTraced(t *testing.T) {
 	for _, via := range []string{"socket", "http"} {
 		user := kit.NewID()
 		c, _ := login(t, front, user, "")
-		buyer := &app.Address{Name: "Ada Liu", Phone: "13955512345", Text: "7 Lamp Street"}
+		buyer := &shop.Address{Name: "Ada Liu", Phone: "13955512345", Text: "7 Lamp Street"}
 		key := "traced-key-" + via
-		var placed app.ID
+		var placed shop.ID
 		if via == "socket" {
-			answer, err := wsclient.Ask[app.Receipt](c.Conn, wsclient.Request{
+			answer, err := wsclient.Ask[order.Receipt](c.Conn, wsclient.Request{
 				Op: wsclient.Buy, Sale: sale.ID, Qty: 1, Key: key, Address: buyer,
 			})
 			s.must(err)
 			placed = answer.Order
 		} else {
-			var answer app.Receipt
+			var answer order.Receipt
 			front.expect(http.StatusOK, &answer, front.post, "/api/v1/sales/"+sale.ID.String()+"/buy", token(t, user),
 				map[string]any{"qty": 1, "key": key, "address": buyer})
 			placed = answer.Order
@@ -122,7 +123,7 @@ func TestABuyIsTraced(t *testing.T) {
 			return len(spans) == len(behind), fmt.Sprintf("of %d spans there are %v", len(behind), spans)
 		})
 		kit.Eventually(t, patience, func() (bool, string) {
-			return c.heard(placed, app.Pending), "the buyer was not told what the span push says"
+			return c.heard(placed, shop.Pending), "the buyer was not told what the span push says"
 		})
 		for name, parent := range behind {
 			span := spans[name]

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit/contract"
 	"stampede/app/wsclient"
 )
@@ -61,7 +61,7 @@ type answered struct {
 	code   int
 	header http.Header
 	text   string
-	failed app.Error // of an error
+	failed shop.Error // of an error
 }
 
 // ask sends a request with further headers, name after name and value.
@@ -122,7 +122,7 @@ func readAnswer(response *http.Response) (answered, error) {
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	a := answered{code: response.StatusCode, header: response.Header, text: string(text)}
-	var body struct{ Error *app.Error }
+	var body struct{ Error *shop.Error }
 	if json.Unmarshal(text, &body) == nil && body.Error != nil {
 		a.failed = *body.Error
 	}
@@ -202,7 +202,7 @@ func (v *visitor) greeted(t *testing.T, token string) *wsclient.Conn {
 
 // shop is what a page does in its first seconds: a guest, a socket, hello, watch, and a press of Buy; each again if it
 // is told to come back (I6: with the same key).
-func (v *visitor) shop(ctx context.Context, sale app.ID, key string) error {
+func (v *visitor) shop(ctx context.Context, sale shop.ID, key string) error {
 	token, err := v.enter(ctx)
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func (v *visitor) shop(ctx context.Context, sale app.ID, key string) error {
 		err := conn.Patiently(func() error {
 			_, err := conn.Do(op)
 			return err
-		}, app.Busy, app.RateLimited)
+		}, shop.Busy, shop.RateLimited)
 		if err != nil {
 			return fmt.Errorf("%s: %w", op.Op, err)
 		}
@@ -229,7 +229,7 @@ func (v *visitor) shop(ctx context.Context, sale app.ID, key string) error {
 
 // crowd sends that many people from one address, all in one instant, and demands that each has bought within the time
 // given.
-func (w way) crowd(t *testing.T, people int, from string, sale app.ID, within time.Duration) {
+func (w way) crowd(t *testing.T, people int, from string, sale shop.ID, within time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()

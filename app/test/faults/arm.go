@@ -12,7 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // Armed is a point that strikes at one of its passes, once.
@@ -72,7 +72,7 @@ func (a *Armed) pass() {
 }
 
 // flows is the package whose functions run them.
-var flows = reflect.TypeFor[app.Order]().PkgPath()
+var flows = reflect.TypeFor[shop.Order]().PkgPath()
 
 // deepest bounds how far up callers are looked for; a node's stacks have about forty frames.
 const deepest = 256

@@ -6,15 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/ports"
+	"stampede/app/shop"
 )
 
 func never(string) { panic("nothing strikes here") }
 
 // smallShop has one order, which ends when somebody asks for it, and takes its units back.
 type smallShop struct {
-	app.Inventory
-	app.OrderStore
+	ports.Inventory
+	ports.OrderStore
 	steps []string
 	err   error
 }
@@ -24,21 +26,21 @@ func (s *smallShop) did(step string) error {
 	return s.err
 }
 
-func (s *smallShop) Now(context.Context) (app.Millis, error) { return 1, nil }
+func (s *smallShop) Now(context.Context) (shop.Millis, error) { return 1, nil }
 
-func (s *smallShop) Return(context.Context, []app.Return) ([]bool, error) {
+func (s *smallShop) Return(context.Context, []shop.Return) ([]bool, error) {
 	return []bool{true}, s.did("return")
 }
 
-func (s *smallShop) Expire(context.Context, []app.ID, app.Millis) ([]app.Order, error) {
-	return []app.Order{{ID: 1, State: app.Expired, Rev: 2, Stamped: true}}, s.did("expire")
+func (s *smallShop) Expire(context.Context, []shop.ID, shop.Millis) ([]shop.Order, error) {
+	return []shop.Order{{ID: 1, State: shop.Expired, Rev: 2, Stamped: true}}, s.did("expire")
 }
 
-func (s *smallShop) Cancel(context.Context, app.ID, app.ID, app.Millis) (app.Order, error) {
-	return app.Order{ID: 1, State: app.Cancelled, Rev: 2, Stamped: true}, s.did("cancel")
+func (s *smallShop) Cancel(context.Context, shop.ID, shop.ID, shop.Millis) (shop.Order, error) {
+	return shop.Order{ID: 1, State: shop.Cancelled, Rev: 2, Stamped: true}, s.did("cancel")
 }
 
-func (s *smallShop) Publish(context.Context, int, app.Millis, []*app.Order) error {
+func (s *smallShop) Publish(context.Context, int, shop.Millis, []*shop.Order) error {
 	return s.did("tell")
 }
 
@@ -52,13 +54,13 @@ func (s *smallShop) strikesIn(t *testing.T, spec string) []string {
 		t.Fatal(err)
 	}
 	inventory, orders := Inventory(s, a.Fault), Orders(s, a.Fault)
-	x := &app.Expirer{Inventory: inventory, Orders: orders, Effects: &app.Effects{
-		Inventory: inventory, Notifier: Notifier(s, a.Fault), Orders: orders, Told: &app.Told{Orders: orders},
+	x := &order.Expirer{Inventory: inventory, Orders: orders, Effects: &order.Effects{
+		Inventory: inventory, Notifier: Notifier(s, a.Fault), Orders: orders, Told: &order.Told{Orders: orders},
 	}}
 	ctx := t.Context()
-	_, _ = x.Due(ctx, 0, []app.ID{1})
+	_, _ = x.Due(ctx, 0, []shop.ID{1})
 	_, _ = x.Cancel(ctx, 2, 1)
-	_, _ = x.Due(ctx, 0, []app.ID{1})
+	_, _ = x.Due(ctx, 0, []shop.ID{1})
 	return strikes
 }
 
@@ -86,7 +88,7 @@ func TestStrikesAtItsPlaceAndPass(t *testing.T) {
 // What has failed has not happened: after it there is no pass.
 func TestFailedCallIsNoPass(t *testing.T) {
 	t.Parallel()
-	s := &smallShop{err: app.ErrTransient}
+	s := &smallShop{err: shop.ErrTransient}
 	if got := s.strikesIn(t, "expire.after-commit"); got != nil {
 		t.Errorf("strikes after %q", got)
 	}

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/ports"
 	"stampede/streams"
 )
 
@@ -34,7 +34,7 @@ func methods(t *testing.T) map[string]string {
 	for port, faulty := range map[string]any{
 		"Inventory": Inventory(nil, f), "Notifier": Notifier(nil, f), "Recovery": Recovery(nil, f),
 		"Orders": Orders(nil, f), "Sales": Sales(nil, f), "Payments": Payments(nil, f), "Refunds": Refunds(nil, f),
-		"Gateway": Gateway(struct{ app.Gateway }{}, f), "Outbox": Outbox(nil, f), "OutboxStream": OutboxStream(nil, f),
+		"Gateway": Gateway(struct{ ports.Gateway }{}, f), "Outbox": Outbox(nil, f), "OutboxStream": OutboxStream(nil, f),
 		"Acts": Acts(nil, f), "Editor": SaleEditor(nil, f), "Keeper": SaleKeeper(nil, f), "Shipments": Shipments(nil, f),
 		"Archive": Archive(nil, f),
 	} {

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/board"
+	"stampede/app/shop"
 )
 
 var lastID atomic.Int64
@@ -18,32 +20,32 @@ var lastID atomic.Int64
 func init() { lastID.Store(time.Now().UnixMicro()) }
 
 // NewID is an id that no other test and no earlier run has used.
-func NewID() app.ID { return app.ID(lastID.Add(1)) }
+func NewID() shop.ID { return shop.ID(lastID.Add(1)) }
 
 // OpenSlot adds a slot from an hour ago for three hours.
-func OpenSlot(t testing.TB, to app.CatalogueEditor) app.Slot {
+func OpenSlot(t testing.TB, to backoffice.CatalogueEditor) shop.Slot {
 	t.Helper()
-	now := app.MillisOf(time.Now())
-	slot := app.Slot{ID: NewID(), OpensAt: now.Add(-time.Hour), ClosesAt: now.Add(2 * time.Hour)}
-	if err := to.AddSlots(Context(t), []app.Slot{slot}); err != nil {
+	now := shop.MillisOf(time.Now())
+	slot := shop.Slot{ID: NewID(), OpensAt: now.Add(-time.Hour), ClosesAt: now.Add(2 * time.Hour)}
+	if err := to.AddSlots(Context(t), []shop.Slot{slot}); err != nil {
 		t.Fatal(err)
 	}
 	return slot
 }
 
 // Offer completes a sale with an id, a price and a product of its own, and adds it.
-func Offer(t testing.TB, to app.CatalogueEditor, sale app.Sale) app.Sale {
+func Offer(t testing.TB, to backoffice.CatalogueEditor, sale shop.Sale) shop.Sale {
 	t.Helper()
-	category := app.Category{ID: NewID()}
+	category := shop.Category{ID: NewID()}
 	category.Name = "Things " + category.ID.String()
-	sale.Product = app.Product{
+	sale.Product = shop.Product{
 		ID: NewID(), Name: "Lamp", CategoryID: category.ID, ListPriceFen: 9900,
-		Images: []app.Image{{URL: "/products/lamp.svg", Alt: "A lamp"}},
+		Images: []shop.Image{{URL: "/products/lamp.svg", Alt: "A lamp"}},
 	}
 	sale.ID, sale.PriceFen, sale.Version = NewID(), 4900, 1
 	ctx := Context(t)
-	err := errors.Join(to.AddCategories(ctx, []app.Category{category}),
-		to.AddProducts(ctx, []app.Product{sale.Product}), to.AddSales(ctx, []app.Sale{sale}))
+	err := errors.Join(to.AddCategories(ctx, []shop.Category{category}),
+		to.AddProducts(ctx, []shop.Product{sale.Product}), to.AddSales(ctx, []shop.Sale{sale}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,16 +53,16 @@ func Offer(t testing.TB, to app.CatalogueEditor, sale app.Sale) app.Sale {
 }
 
 // IDs are those that a query reads from the database.
-func IDs(t testing.TB, db *sql.DB, query string, args ...any) map[app.ID]bool {
+func IDs(t testing.TB, db *sql.DB, query string, args ...any) map[shop.ID]bool {
 	t.Helper()
 	rows, err := db.QueryContext(Context(t), query, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = rows.Close() }()
-	ids := make(map[app.ID]bool)
+	ids := make(map[shop.ID]bool)
 	for rows.Next() {
-		var id app.ID
+		var id shop.ID
 		if err := rows.Scan(&id); err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +75,7 @@ func IDs(t testing.TB, db *sql.DB, query string, args ...any) map[app.ID]bool {
 }
 
 // SaleKey is the Redis key of a sale's numbers, as operators type it.
-func SaleKey(sale *app.Sale) string {
+func SaleKey(sale *shop.Sale) string {
 	return fmt.Sprintf("stampede:{%d}:sale:%s", sale.Partition, sale.ID)
 }
 
@@ -111,4 +113,4 @@ func Ready(t testing.TB, addr string) bool {
 type Calm struct{}
 
 // PartitionFigures has none.
-func (Calm) PartitionFigures(context.Context) ([]app.PartitionFigures, error) { return nil, nil }
+func (Calm) PartitionFigures(context.Context) ([]board.PartitionFigures, error) { return nil, nil }

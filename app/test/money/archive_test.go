@@ -7,12 +7,13 @@ import (
 	"slices"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/archive"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
 // archive has the sale of an order be one that closed long ago: it leaves Redis, and the order moves to the archive.
-func (w *world) archive(n *node, o app.Order) {
+func (w *world) archive(n *node, o shop.Order) {
 	w.t.Helper()
 	w.over(o.Sale)
 	w.retire(n, o.Sale)
@@ -27,12 +28,12 @@ func (w *world) archive(n *node, o app.Order) {
 	})
 }
 
-func (w *world) archivist(store app.ArchiveStore) *app.Archivist {
-	return &app.Archivist{Store: store, Streams: kit.Calm{}, ArchiveAfter: app.RefundWindow}
+func (w *world) archivist(store archive.ArchiveStore) *archive.Archivist {
+	return &archive.Archivist{Store: store, Streams: kit.Calm{}, ArchiveAfter: archive.RefundWindow}
 }
 
 // retire waits until a sale that is over has left Redis.
-func (w *world) retire(n *node, sale app.ID) {
+func (w *world) retire(n *node, sale shop.ID) {
 	w.t.Helper()
 	w.until("the sale leaves Redis", func() error {
 		w.must(n.scan.RunOnce(w.ctx))
@@ -44,14 +45,14 @@ func (w *world) retire(n *node, sale app.ID) {
 }
 
 // over makes a sale one that ended long ago. All sales opened long ago: nothing moves around openings.
-func (w *world) over(sale app.ID) {
+func (w *world) over(sale shop.ID) {
 	w.t.Helper()
 	w.exec("UPDATE sales SET closes_at = 1000 WHERE id = ?", sale)
 	w.exec("UPDATE sales SET opens_at = 500")
 	w.must(w.client.HSet(w.ctx, fmt.Sprintf("stampede:{0}:sale:%s", sale), "closes", 1000).Err())
 }
 
-func (w *world) retired(sale app.ID) bool {
+func (w *world) retired(sale shop.ID) bool {
 	w.t.Helper()
 	var at int64
 	w.must(w.db.DB().NewRaw("SELECT retired_at FROM sales WHERE id = ?", sale).Scan(w.ctx, &at))
@@ -60,18 +61,18 @@ func (w *world) retired(sale app.ID) bool {
 
 // interruptedMoves lets something else happen before and after each step of a move.
 type interruptedMoves struct {
-	app.ArchiveStore
+	archive.ArchiveStore
 	comes func(moment string)
 }
 
-func (i interruptedMoves) MoveOrders(ctx context.Context, step app.ArchiveStep) (app.ArchiveDone, error) {
+func (i interruptedMoves) MoveOrders(ctx context.Context, step archive.ArchiveStep) (archive.ArchiveDone, error) {
 	i.comes("before a move")
 	done, err := i.ArchiveStore.MoveOrders(ctx, step)
 	i.comes("after a move")
 	return done, err
 }
 
-func (i interruptedMoves) PlanArchive(ctx context.Context, sale app.ID, next app.Millis) (bool, error) {
+func (i interruptedMoves) PlanArchive(ctx context.Context, sale shop.ID, next shop.Millis) (bool, error) {
 	i.comes("before the plan")
 	left, err := i.ArchiveStore.PlanArchive(ctx, sale, next)
 	i.comes("after the plan")
@@ -83,8 +84,8 @@ func (i interruptedMoves) PlanArchive(ctx context.Context, sale app.ID, next app
 type twoSales struct {
 	*world
 	n          *node
-	long, live app.SaleRef
-	rest, open []app.ID
+	long, live shop.SaleRef
+	rest, open []shop.ID
 }
 
 func newTwoSales(t *testing.T) *twoSales {
@@ -99,7 +100,7 @@ func newTwoSales(t *testing.T) *twoSales {
 	}
 	paidFor := w.order(c.live, user)
 	sold(w, c.n, paidFor)
-	c.open = []app.ID{paidFor.ID, w.order(c.live, user).ID}
+	c.open = []shop.ID{paidFor.ID, w.order(c.live, user).ID}
 	w.exec("UPDATE orders SET unpublished_since = NULL, changed_at = '2020-01-02' WHERE sale_id = ?", c.long.ID)
 	w.over(c.long.ID)
 	return c
@@ -115,7 +116,7 @@ func (c *twoSales) settled(moment string) {
 		_, err := c.archivist(c.db).RunOnce(c.ctx)
 		return err
 	})
-	var archived []app.ID
+	var archived []shop.ID
 	c.must(c.db.DB().NewRaw("SELECT id FROM orders_archive ORDER BY id").Scan(c.ctx, &archived))
 	rows, err := c.db.OrdersByID(c.ctx, c.rest)
 	c.must(err)
@@ -150,7 +151,7 @@ func TestOrdersMoveDuringARebuild(t *testing.T) {
 				}
 				c.lose()
 				once, moved := false, int64(0)
-				c.must(c.n.recovers(func(at string, _ app.ID) {
+				c.must(c.n.recovers(func(at string, _ shop.ID) {
 					if at != moment || once {
 						return
 					}

@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"stampede/app"
+	"stampede/app/recovery"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
 // rest heals the gateway and lets a fresh process do its duties until nothing is under way any more, and proves then
 // that no fen and no unit is lost, and that nobody had to mend what should not break. fail gets what is wrong.
-func (w *world) rest(sale app.SaleRef, orders []app.ID, fail func(format string, args ...any)) {
+func (w *world) rest(sale shop.SaleRef, orders []shop.ID, fail func(format string, args ...any)) {
 	w.t.Helper()
 	w.sim.Heal()
 	n := w.node(nil)
@@ -35,16 +36,16 @@ func (w *world) rest(sale app.SaleRef, orders []app.ID, fail func(format string,
 }
 
 // audit is the proof of a sale; "": nothing is wrong.
-func (w *world) audit(sale app.SaleRef) string {
+func (w *world) audit(sale shop.SaleRef) string {
 	w.t.Helper()
-	audit := app.Auditor{Inventory: w.inventory, Orders: w.db, Sales: w.db}
+	audit := recovery.Auditor{Inventory: w.inventory, Orders: w.db, Sales: w.db}
 	report, err := audit.Sale(w.ctx, sale.ID)
 	w.must(err)
 	return strings.Join(report.Failures, "; ")
 }
 
 // underWay says what is not finished yet; "": all is.
-func (w *world) underWay(orders []app.ID) string {
+func (w *world) underWay(orders []shop.ID) string {
 	w.t.Helper()
 	if list, err := w.db.Unresolved(w.ctx, 1<<60, 0, 10); err != nil || len(list) > 0 {
 		return fmt.Sprintf("unsettled %+v, %v", list, err)
@@ -52,9 +53,9 @@ func (w *world) underWay(orders []app.ID) string {
 	for _, id := range orders {
 		o := w.read(id)
 		switch {
-		case o.State == app.Refunding:
+		case o.State == shop.Refunding:
 			return fmt.Sprintf("order %s is refunding", id)
-		case o.State == app.Pending && o.PayBy <= 1000:
+		case o.State == shop.Pending && o.PayBy <= 1000:
 			return fmt.Sprintf("order %s is pending", id)
 		case w.buyers.heard(id).Rev != o.Rev:
 			return fmt.Sprintf("order %s is %s, its buyer heard of %s", id, o.State, w.buyers.heard(id).State)
@@ -64,7 +65,7 @@ func (w *world) underWay(orders []app.ID) string {
 }
 
 // money compares the gateway's ledger with the orders.
-func (w *world) money(orders []app.ID) []string {
+func (w *world) money(orders []shop.ID) []string {
 	kept := make(map[string]int64)
 	for _, t := range w.sim.Ledger().Trades {
 		kept[t.Order] = t.TakenFen - t.RefundedFen
@@ -73,7 +74,7 @@ func (w *world) money(orders []app.ID) []string {
 	for _, id := range orders {
 		o := w.read(id)
 		want := int64(0)
-		if slices.Contains([]app.OrderState{app.Paid, app.Shipped, app.Finished}, o.State) {
+		if slices.Contains([]shop.OrderState{shop.Paid, shop.Shipped, shop.Finished}, o.State) {
 			want = o.AmountFen
 		}
 		if kept[id.String()] != want {

@@ -10,7 +10,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/ports"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 	"stampede/streams"
 )
@@ -29,7 +31,7 @@ const (
 
 // switchboard is a gateway of which only the health matters.
 type switchboard struct {
-	app.Gateway
+	ports.Gateway
 	health   atomic.Int32
 	underWay atomic.Int64
 	most     atomic.Int64 // calls at the same time
@@ -37,7 +39,7 @@ type switchboard struct {
 	answers  sync.Map // order → when its close was answered
 }
 
-func (g *switchboard) Close(ctx context.Context, order app.ID) (app.Trade, error) {
+func (g *switchboard) Close(ctx context.Context, order shop.ID) (payment.Trade, error) {
 	n := g.underWay.Add(1)
 	defer g.underWay.Add(-1)
 	for most := g.most.Load(); n > most && !g.most.CompareAndSwap(most, n); most = g.most.Load() {
@@ -45,28 +47,28 @@ func (g *switchboard) Close(ctx context.Context, order app.ID) (app.Trade, error
 	for health(g.health.Load()) == silent {
 		select {
 		case <-ctx.Done():
-			return app.Trade{}, app.ErrTransient
+			return payment.Trade{}, shop.ErrTransient
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 	if health(g.health.Load()) == gone {
 		g.refused.Add(1)
-		return app.Trade{}, app.ErrTransient
+		return payment.Trade{}, shop.ErrTransient
 	}
 	g.answers.Store(order, time.Now())
-	return app.Trade{Order: order, State: app.TradeClosed}, nil
+	return payment.Trade{Order: order, State: payment.TradeClosed}, nil
 }
 
 // stopwatch notes when the rows of orders ended after the answer of the gateway.
 type stopwatch struct {
-	app.PaymentStore
+	ports.PaymentStore
 	gateway *switchboard
 	longest atomic.Int64
 }
 
 func (s *stopwatch) EndTraded(
-	ctx context.Context, orders []app.ID, to app.OrderState, now app.Millis,
-) ([]app.Order, error) {
+	ctx context.Context, orders []shop.ID, to shop.OrderState, now shop.Millis,
+) ([]shop.Order, error) {
 	rows, err := s.PaymentStore.EndTraded(ctx, orders, to, now)
 	for _, o := range rows {
 		answered, _ := s.gateway.answers.Load(o.ID)
@@ -117,7 +119,7 @@ func TestTenThousandDeadlinesAndTheGateway(t *testing.T) {
 }
 
 // reserveMany buys everything, each unit for another buyer.
-func (w *world) reserveMany(sale app.SaleRef) {
+func (w *world) reserveMany(sale shop.SaleRef) {
 	w.t.Helper()
 	var buying sync.WaitGroup
 	var reserved atomic.Int64
@@ -125,12 +127,12 @@ func (w *world) reserveMany(sale app.SaleRef) {
 		buying.Go(func() {
 			for range crowd / 100 {
 				id := newID()
-				b := app.Buy{
+				b := shop.Buy{
 					Order: id, User: newID(), Sale: sale, Qty: 1, Key: "key-" + id.String(), Hash: "0123456789abcdef",
 				}
 				for w.ctx.Err() == nil {
 					if d, err := w.decided(b); err == nil {
-						if d.Verdict == app.VerdictReserved || d.Verdict == app.VerdictRepeated {
+						if d.Verdict == shop.VerdictReserved || d.Verdict == shop.VerdictRepeated {
 							reserved.Add(1)
 						}
 						break
@@ -151,11 +153,11 @@ func (w *world) reserveMany(sale app.SaleRef) {
 
 // expireTogether opens the payment of every second order, makes all deadlines the same instant, which is over, and
 // sweeps until the test ends.
-func (w *world) expireTogether(gateway *switchboard, payments app.PaymentStore) {
+func (w *world) expireTogether(gateway *switchboard, payments ports.PaymentStore) {
 	w.t.Helper()
 	n := w.node(nil)
 	n.cashier.Gateway, n.cashier.Payments = gateway, payments
-	closer := app.NewTradeCloser(n.cashier)
+	closer := payment.NewTradeCloser(n.cashier)
 	n.expirer.Closer = closer
 	now, err := w.inventory.Now(w.ctx)
 	w.must(err)
@@ -173,10 +175,10 @@ func (w *world) expireTogether(gateway *switchboard, payments app.PaymentStore) 
 }
 
 // waitFor waits until so many units are for sale again.
-func (w *world) waitFor(sale app.SaleRef, what string, units int64) {
+func (w *world) waitFor(sale shop.SaleRef, what string, units int64) {
 	w.t.Helper()
 	kit.Eventually(w.t, patience, func() (bool, string) {
-		c, err := w.inventory.Counters(w.ctx, []app.SaleRef{sale})
+		c, err := w.inventory.Counters(w.ctx, []shop.SaleRef{sale})
 		w.must(err)
 		return c[0].Stock == units, fmt.Sprintf("%s: %d units of %d are for sale", what, c[0].Stock, units)
 	})

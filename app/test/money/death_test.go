@@ -4,20 +4,20 @@ import (
 	"fmt"
 	"testing"
 
-	"stampede/app"
 	"stampede/app/alipay/sim"
+	"stampede/app/shop"
 )
 
 // life is a story of one order: what was before, and what the process does that dies.
 type life struct {
-	before func(w *world, n *node, o app.Order)
-	then   func(n *node, o app.Order)
+	before func(w *world, n *node, o shop.Order)
+	then   func(n *node, o shop.Order)
 	units  int64 // of the sale; 1 if not said
-	ends   map[app.OrderState]bool
+	ends   map[shop.OrderState]bool
 }
 
-func oneOf(states ...app.OrderState) map[app.OrderState]bool {
-	set := make(map[app.OrderState]bool)
+func oneOf(states ...shop.OrderState) map[shop.OrderState]bool {
+	set := make(map[shop.OrderState]bool)
 	for _, s := range states {
 		set[s] = true
 	}
@@ -25,25 +25,25 @@ func oneOf(states ...app.OrderState) map[app.OrderState]bool {
 }
 
 // pressed has come to the cashier.
-func pressed(w *world, n *node, o app.Order) {
+func pressed(w *world, n *node, o shop.Order) {
 	w.until("the buyer comes to the cashier", func() error { return n.press(o) })
 }
 
 // paid has paid, and the shop has not heard of it.
-func paid(w *world, n *node, o app.Order) {
+func paid(w *world, n *node, o shop.Order) {
 	pressed(w, n, o)
 	w.must(w.sim.Pay(o.ID.String()))
 }
 
 // late has paid after the order had expired.
-func late(w *world, n *node, o app.Order) {
+func late(w *world, n *node, o shop.Order) {
 	pressed(w, n, o)
 	_, err := w.sim.Inject(sim.Fault{Kind: sim.PaidAfterClose, Order: o.ID.String(), Times: 1})
 	w.must(err)
 	w.age(o.ID)
 	w.until("the order expires", func() error {
 		err := n.sweep(o.ID)
-		if row := w.read(o.ID); err == nil && row.State != app.Expired {
+		if row := w.read(o.ID); err == nil && row.State != shop.Expired {
 			err = fmt.Errorf("it is %s", row.State)
 		}
 		return err
@@ -52,75 +52,75 @@ func late(w *world, n *node, o app.Order) {
 
 var lives = map[string]life{
 	"pay": {
-		then: func(n *node, o app.Order) {
+		then: func(n *node, o shop.Order) {
 			if n.press(o) == nil && n.w.sim.Pay(o.ID.String()) == nil {
 				_ = n.hear(o)
 			}
 		},
-		ends: oneOf(app.Paid, app.Expired), // without a press there is no money
+		ends: oneOf(shop.Paid, shop.Expired), // without a press there is no money
 	},
-	"settle": {before: paid, then: func(n *node, o app.Order) { _ = n.hear(o) }, ends: oneOf(app.Paid)},
+	"settle": {before: paid, then: func(n *node, o shop.Order) { _ = n.hear(o) }, ends: oneOf(shop.Paid)},
 	"expire": {
-		before: func(w *world, n *node, o app.Order) { pressed(w, n, o); w.age(o.ID) },
-		then:   func(n *node, o app.Order) { _ = n.sweep(o.ID) },
-		ends:   oneOf(app.Expired),
+		before: func(w *world, n *node, o shop.Order) { pressed(w, n, o); w.age(o.ID) },
+		then:   func(n *node, o shop.Order) { _ = n.sweep(o.ID) },
+		ends:   oneOf(shop.Expired),
 	},
 	"expire without a payment": {
-		before: func(w *world, _ *node, o app.Order) { w.age(o.ID) },
-		then:   func(n *node, o app.Order) { _ = n.sweep(o.ID) },
-		ends:   oneOf(app.Expired),
+		before: func(w *world, _ *node, o shop.Order) { w.age(o.ID) },
+		then:   func(n *node, o shop.Order) { _ = n.sweep(o.ID) },
+		ends:   oneOf(shop.Expired),
 	},
 	"paid when it expires": {
-		before: func(w *world, n *node, o app.Order) { paid(w, n, o); w.age(o.ID) },
-		then:   func(n *node, o app.Order) { _ = n.sweep(o.ID) },
-		ends:   oneOf(app.Paid),
+		before: func(w *world, n *node, o shop.Order) { paid(w, n, o); w.age(o.ID) },
+		then:   func(n *node, o shop.Order) { _ = n.sweep(o.ID) },
+		ends:   oneOf(shop.Paid),
 	},
 	"cancel": {
 		before: pressed,
-		then:   func(n *node, o app.Order) { _, _ = n.expirer.Cancel(n.w.ctx, o.User, o.ID) },
-		ends:   oneOf(app.Cancelled, app.Expired),
+		then:   func(n *node, o shop.Order) { _, _ = n.expirer.Cancel(n.w.ctx, o.User, o.ID) },
+		ends:   oneOf(shop.Cancelled, shop.Expired),
 	},
-	"late, a unit is free": {before: late, then: func(n *node, o app.Order) { _ = n.hear(o) }, ends: oneOf(app.Paid)},
+	"late, a unit is free": {before: late, then: func(n *node, o shop.Order) { _ = n.hear(o) }, ends: oneOf(shop.Paid)},
 	"late, sold out": {
-		before: func(w *world, n *node, o app.Order) {
+		before: func(w *world, n *node, o shop.Order) {
 			late(w, n, o)
 			w.order(o.Ref(), o.User+1)
 		},
-		then: func(n *node, o app.Order) { _ = n.hear(o); _ = n.refunder.RunOnce(n.w.ctx) },
-		ends: oneOf(app.Refunded),
+		then: func(n *node, o shop.Order) { _ = n.hear(o); _ = n.refunder.RunOnce(n.w.ctx) },
+		ends: oneOf(shop.Refunded),
 	},
 	"late, limit reached": {
-		before: func(w *world, n *node, o app.Order) {
+		before: func(w *world, n *node, o shop.Order) {
 			late(w, n, o)
 			w.order(o.Ref(), o.User)
 		},
-		then:  func(n *node, o app.Order) { _ = n.hear(o); _ = n.refunder.RunOnce(n.w.ctx) },
+		then:  func(n *node, o shop.Order) { _ = n.hear(o); _ = n.refunder.RunOnce(n.w.ctx) },
 		units: 5,
-		ends:  oneOf(app.Refunded),
+		ends:  oneOf(shop.Refunded),
 	},
 	"late, archived": {
-		before: func(w *world, n *node, o app.Order) {
+		before: func(w *world, n *node, o shop.Order) {
 			late(w, n, o)
 			w.archive(n, o)
 		},
-		then: func(n *node, o app.Order) {
+		then: func(n *node, o shop.Order) {
 			if n.hear(o) != nil { // nobody asks the gateway again, but it repeats what was not answered
 				n.w.until("the gateway says it again", func() error { return n.w.node(nil).hear(o) })
 			}
 			_ = n.refunder.RunOnce(n.w.ctx)
 		},
-		ends: oneOf(app.Refunded),
+		ends: oneOf(shop.Refunded),
 	},
 	"refund": {
-		before: func(w *world, n *node, o app.Order) {
+		before: func(w *world, n *node, o shop.Order) {
 			paid(w, n, o)
 			w.until("the shop hears of the money", func() error { return n.hear(o) })
 		},
-		then: func(n *node, o app.Order) {
+		then: func(n *node, o shop.Order) {
 			_, _ = n.desk.AskRefund(n.w.ctx, o.User, o.ID, "too big")
 			_ = n.refunder.RunOnce(n.w.ctx)
 		},
-		ends: oneOf(app.Paid, app.Refunded), // before the wish is written down, nobody knows of it
+		ends: oneOf(shop.Paid, shop.Refunded), // before the wish is written down, nobody knows of it
 	},
 }
 
@@ -154,10 +154,10 @@ func (w *world) live(l life, m *mortal) {
 	}
 	step := m.left
 	l.then(w.node(m), o)
-	if w.read(o.ID).State == app.Pending {
+	if w.read(o.ID).State == shop.Pending {
 		w.age(o.ID)
 	}
-	w.rest(sale, []app.ID{o.ID}, func(format string, args ...any) {
+	w.rest(sale, []shop.ID{o.ID}, func(format string, args ...any) {
 		w.t.Errorf("died after step %d: %s", step, fmt.Sprintf(format, args...))
 	})
 	if row := w.read(o.ID); !l.ends[row.State] {

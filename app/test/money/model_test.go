@@ -5,8 +5,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"stampede/app"
 	"stampede/app/alipay/sim"
+	"stampede/app/payment"
+	"stampede/app/shop"
 )
 
 // methods are the calls of the gateway that a fault may strike.
@@ -25,21 +26,21 @@ var strikes = []sim.Kind{
 type lot struct {
 	w      *world
 	n      *node
-	sale   app.SaleRef
-	orders []app.Order
-	words  []app.Trade // of the gateway, as they were once
+	sale   shop.SaleRef
+	orders []shop.Order
+	words  []payment.Trade // of the gateway, as they were once
 }
 
 // some draws an order; the step is skipped when there is none yet.
-func (l *lot) some(rt *rapid.T) app.Order {
+func (l *lot) some(rt *rapid.T) shop.Order {
 	if len(l.orders) == 0 {
 		rt.Skip("nothing was bought")
 	}
 	return rapid.SampledFrom(l.orders).Draw(rt, "order")
 }
 
-func (l *lot) ids() []app.ID {
-	ids := make([]app.ID, len(l.orders))
+func (l *lot) ids() []shop.ID {
+	ids := make([]shop.ID, len(l.orders))
 	for i, o := range l.orders {
 		ids[i] = o.ID
 	}
@@ -47,7 +48,7 @@ func (l *lot) ids() []app.ID {
 }
 
 // steps are what may happen next. None of them may fail the test: faults and deaths make each of them fail at times.
-func (l *lot) steps(users []app.ID) map[string]func(*rapid.T) {
+func (l *lot) steps(users []shop.ID) map[string]func(*rapid.T) {
 	w := l.w
 	return map[string]func(*rapid.T){
 		"buy": func(rt *rapid.T) {
@@ -113,7 +114,7 @@ func (l *lot) rebuild(rt *rapid.T) {
 	} else {
 		w.lose()
 	}
-	_ = l.n.recovers(func(_ string, of app.ID) {
+	_ = l.n.recovers(func(_ string, of shop.ID) {
 		if of != 0 && of != l.sale.ID || len(l.orders) == 0 {
 			return
 		}
@@ -151,7 +152,7 @@ func (l *lot) change(rt *rapid.T) {
 // replay has an order that could not be delivered tried once more; most orders are none.
 func (l *lot) replay(rt *rapid.T) {
 	o := l.some(rt)
-	if row := l.w.read(o.ID); row.State == app.Pending && row.TradeOpened == 0 &&
+	if row := l.w.read(o.ID); row.State == shop.Pending && row.TradeOpened == 0 &&
 		rapid.Bool().Draw(rt, "refuse first") {
 		l.w.refused(row)
 	}
@@ -163,7 +164,7 @@ func (l *lot) replay(rt *rapid.T) {
 func TestAnyLife(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	users := []app.ID{newID(), newID(), newID()}
+	users := []shop.ID{newID(), newID(), newID()}
 	rapid.Check(t, func(rt *rapid.T) {
 		w.must(w.node(nil).recovers(nil)) // a sequence that failed may have left it paused
 		l := &lot{w: w, n: w.node(nil), sale: w.offer(rapid.Int64Range(1, 4).Draw(rt, "units"), 2)}

@@ -5,15 +5,17 @@ import (
 	"fmt"
 	"sync"
 
-	"stampede/app"
+	"stampede/app/order"
+	"stampede/app/ports"
 	"stampede/app/recovery"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/faults"
 	"stampede/streams"
 )
 
 // errDied is all that a dead process hears.
-var errDied = fmt.Errorf("%w: this process is dead", app.ErrTransient)
+var errDied = fmt.Errorf("%w: this process is dead", shop.ErrTransient)
 
 // mortal is a process that dies after its n-th call of a port: that one has its effect, but nobody hears the answer,
 // and no later one has any.
@@ -61,30 +63,30 @@ type storePorts struct {
 	m         *mortal
 	inventory *streams.Inventory
 	db        *store.Store
-	gateway   app.Gateway
-	notifier  app.Notifier
+	gateway   ports.Gateway
+	notifier  order.Notifier
 }
 
-func (p storePorts) Inventory() app.Inventory {
+func (p storePorts) Inventory() ports.Inventory {
 	return faults.Inventory(overheard{p.inventory, p.notifier}, p.m.fault)
 }
 
-func (p storePorts) Redis() recovery.Redis      { return faults.Recovery(p.inventory, p.m.fault) }
-func (p storePorts) Orders() app.OrderStore     { return faults.Orders(p.db, p.m.fault) }
-func (p storePorts) Sales() app.SaleStore       { return faults.Sales(p.db, p.m.fault) }
-func (p storePorts) Payments() app.PaymentStore { return faults.Payments(p.db, p.m.fault) }
-func (p storePorts) Refunds() app.RefundStore   { return faults.Refunds(p.db, p.m.fault) }
-func (p storePorts) Gateway() app.Gateway       { return faults.Gateway(p.gateway, p.m.fault) }
-func (p storePorts) Notifier() app.Notifier     { return faults.Notifier(p.notifier, p.m.fault) }
+func (p storePorts) Redis() recovery.Redis        { return faults.Recovery(p.inventory, p.m.fault) }
+func (p storePorts) Orders() ports.OrderStore     { return faults.Orders(p.db, p.m.fault) }
+func (p storePorts) Sales() ports.SaleStore       { return faults.Sales(p.db, p.m.fault) }
+func (p storePorts) Payments() ports.PaymentStore { return faults.Payments(p.db, p.m.fault) }
+func (p storePorts) Refunds() ports.RefundStore   { return faults.Refunds(p.db, p.m.fault) }
+func (p storePorts) Gateway() ports.Gateway       { return faults.Gateway(p.gateway, p.m.fault) }
+func (p storePorts) Notifier() order.Notifier     { return faults.Notifier(p.notifier, p.m.fault) }
 
 // overheard is an inventory of which the buyers hear what Finish publishes.
 type overheard struct {
-	app.Inventory
-	told app.Notifier
+	ports.Inventory
+	told order.Notifier
 }
 
 func (o overheard) Finish(
-	ctx context.Context, partition int, asOf app.Millis, rows []*app.Order, entries []*app.Entry,
+	ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry,
 ) error {
 	if err := o.Inventory.Finish(ctx, partition, asOf, rows, entries); err != nil {
 		return err

@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app"
+	"stampede/app/payment"
+	"stampede/app/ports"
 	"stampede/app/recovery"
+	"stampede/app/shop"
 )
 
 // lose has the partition restored from rows at the next look, as after a recovery that was broken off.
@@ -27,9 +29,9 @@ const (
 )
 
 // meanwhile lets something else happen at the moments of a recovery; sale is 0 at those of the whole partition.
-type meanwhile func(moment string, sale app.ID)
+type meanwhile func(moment string, sale shop.ID)
 
-func (m meanwhile) comes(moment string, sale app.ID) {
+func (m meanwhile) comes(moment string, sale shop.ID) {
 	if m != nil {
 		m(moment, sale)
 	}
@@ -41,34 +43,34 @@ type interruptedRedis struct {
 }
 
 func (i interruptedRedis) Close(
-	ctx context.Context, partition int, claim int64, lost bool, history string, h app.DatabaseHistory,
+	ctx context.Context, partition int, claim int64, lost bool, history string, h shop.DatabaseHistory,
 ) error {
 	err := i.Redis.Close(ctx, partition, claim, lost, history, h)
 	i.m.comes(closed, 0)
 	return err
 }
 
-func (i interruptedRedis) Restore(ctx context.Context, claim int64, s app.SaleState) error {
+func (i interruptedRedis) Restore(ctx context.Context, claim int64, s shop.SaleState) error {
 	err := i.Redis.Restore(ctx, claim, s)
 	i.m.comes(afterWrites, s.Sale.ID)
 	return err
 }
 
-func (i interruptedRedis) Stick(ctx context.Context, claim int64, sale app.SaleRef, reason string) error {
+func (i interruptedRedis) Stick(ctx context.Context, claim int64, sale shop.SaleRef, reason string) error {
 	err := i.Redis.Stick(ctx, claim, sale, reason)
 	i.m.comes(afterWrites, sale.ID)
 	return err
 }
 
 func (i interruptedRedis) Open(
-	ctx context.Context, partition int, claim, seq int64, rebuilt bool, h app.DatabaseHistory,
+	ctx context.Context, partition int, claim, seq int64, rebuilt bool, h shop.DatabaseHistory,
 ) error {
 	i.m.comes(beforeOpen, 0)
 	return i.Redis.Open(ctx, partition, claim, seq, rebuilt, h)
 }
 
 type interruptedSales struct {
-	app.SaleStore
+	ports.SaleStore
 	m meanwhile
 }
 
@@ -79,11 +81,11 @@ func (i interruptedSales) AdvanceEpoch(ctx context.Context, partition int, above
 }
 
 type interruptedOrders struct {
-	app.OrderStore
+	ports.OrderStore
 	m meanwhile
 }
 
-func (i interruptedOrders) OrdersOfSale(ctx context.Context, sale, after app.ID, limit int) ([]app.Order, error) {
+func (i interruptedOrders) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error) {
 	i.m.comes(beforeRows, sale)
 	page, err := i.OrderStore.OrdersOfSale(ctx, sale, after, limit)
 	i.m.comes(afterRows, sale)
@@ -97,7 +99,7 @@ func (n *node) driver(others meanwhile) *recovery.Driver {
 		Partitions: 1, History: n.w.db, Redis: interruptedRedis{p.Redis(), others}, Inventory: p.Inventory(),
 		Orders: interruptedOrders{p.Orders(), others}, Sales: interruptedSales{p.Sales(), others},
 		Refunds: p.Refunds(), Payments: p.Payments(), TakesPayments: true,
-		PayWindow: payWindow, Margin: app.TradeMargin(payWindow), Spread: time.Millisecond,
+		PayWindow: payWindow, Margin: payment.TradeMargin(payWindow), Spread: time.Millisecond,
 		Trust: func(_ context.Context, server string, generation int64) error {
 			n.w.db.Trust(server, generation)
 			return nil
@@ -109,7 +111,7 @@ func (n *node) driver(others meanwhile) *recovery.Driver {
 func (n *node) recovers(others meanwhile) error { return n.driver(others).RunOnce(n.w.ctx) }
 
 // counted says where the counters of a sale in Redis are not the sums of its holds (I3); "" if nowhere.
-func (w *world) counted(sale app.SaleRef) string {
+func (w *world) counted(sale shop.SaleRef) string {
 	w.t.Helper()
 	a, err := w.inventory.Audit(w.ctx, sale)
 	w.must(err)
@@ -130,32 +132,32 @@ func (w *world) counted(sale app.SaleRef) string {
 // changes are what may become of an order while its partition is rebuilt: what was before, and what happens then. What
 // that asks of Redis fails; the row is changed.
 var changes = map[string]life{
-	"cancelled": {then: func(n *node, o app.Order) { _, _ = n.expirer.Cancel(n.w.ctx, o.User, o.ID) }},
-	"expired": {then: func(n *node, o app.Order) {
+	"cancelled": {then: func(n *node, o shop.Order) { _, _ = n.expirer.Cancel(n.w.ctx, o.User, o.ID) }},
+	"expired": {then: func(n *node, o shop.Order) {
 		n.w.age(o.ID)
 		_ = n.sweep(o.ID)
 	}},
-	"paid": {before: paid, then: func(n *node, o app.Order) { _ = n.hear(o) }},
+	"paid": {before: paid, then: func(n *node, o shop.Order) { _ = n.hear(o) }},
 	"refunding": {
 		before: sold,
-		then:   func(n *node, o app.Order) { _, _ = n.desk.AskRefund(n.w.ctx, o.User, o.ID, "no reason") },
+		then:   func(n *node, o shop.Order) { _, _ = n.desk.AskRefund(n.w.ctx, o.User, o.ID, "no reason") },
 	},
 	"refunded": {
 		before: sold,
-		then: func(n *node, o app.Order) {
+		then: func(n *node, o shop.Order) {
 			_, _ = n.desk.AskRefund(n.w.ctx, o.User, o.ID, "no reason")
 			_ = n.refunder.RunOnce(n.w.ctx)
 		},
 	},
-	"revived by late money": {before: late, then: func(n *node, o app.Order) { _ = n.hear(o) }},
-	"late money after it expired": {before: pressed, then: func(n *node, o app.Order) {
+	"revived by late money": {before: late, then: func(n *node, o shop.Order) { _ = n.hear(o) }},
+	"late money after it expired": {before: pressed, then: func(n *node, o shop.Order) {
 		late(n.w, n, o)
 		_ = n.hear(o)
 	}},
 }
 
 // sold has paid, and the shop knows it.
-func sold(w *world, n *node, o app.Order) {
+func sold(w *world, n *node, o shop.Order) {
 	paid(w, n, o)
 	w.until("the shop hears of the money", func() error { return n.hear(o) })
 }
@@ -186,7 +188,7 @@ func (w *world) changes(c life, moment string) {
 	}
 	w.lose()
 	once := false
-	err := n.recovers(func(at string, of app.ID) {
+	err := n.recovers(func(at string, of shop.ID) {
 		if at == moment && (of == 0 || of == sale.ID) && !once {
 			once = true
 			c.then(n, o)
@@ -199,6 +201,6 @@ func (w *world) changes(c life, moment string) {
 	if wrong := w.counted(sale); wrong != "" {
 		fail("I3: %s", wrong)
 	}
-	w.rest(sale, []app.ID{o.ID}, fail)
+	w.rest(sale, []shop.ID{o.ID}, fail)
 	w.remove(sale)
 }

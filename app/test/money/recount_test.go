@@ -3,7 +3,7 @@ package money
 import (
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // P1, I3: somebody, or a defect, has changed the counters of a sale. The scan sets them to what the holds add up to, as
@@ -40,7 +40,7 @@ func TestCountsWithoutAHold(t *testing.T) {
 			if wrong := w.audit(sale); wrong != "" || n.scan.Corrected() != 1 || n.scan.Mismatched() != 0 {
 				t.Errorf("corrected %d times, %d mismatched: %s", n.scan.Corrected(), n.scan.Mismatched(), wrong)
 			}
-			if row := w.read(o.ID); row.State != app.Pending {
+			if row := w.read(o.ID); row.State != shop.Pending {
 				t.Errorf("the order is %s", row.State)
 			}
 		})

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
 	"stampede/app/alipay/sim"
+	"stampede/app/order"
 	"stampede/app/recovery"
+	"stampede/app/shop"
 )
 
 // promoted makes the database one that was promoted: another server than the one for which the last recovery ran.
@@ -37,7 +38,7 @@ var tables = map[string]string{
 }
 
 // keep returns what makes the database lose all that happens to an order from now on.
-func (w *world) keep(o app.Order) (lose func()) {
+func (w *world) keep(o shop.Order) (lose func()) {
 	w.t.Helper()
 	for table, column := range tables {
 		w.exec(fmt.Sprintf("CREATE TABLE IF NOT EXISTS kept_%s AS SELECT * FROM %s WHERE 1 = 0", table, table))
@@ -56,7 +57,7 @@ func (w *world) keep(o app.Order) (lose func()) {
 }
 
 // loseAll makes the database lose an order altogether.
-func (w *world) loseAll(orders ...app.Order) {
+func (w *world) loseAll(orders ...shop.Order) {
 	w.t.Helper()
 	for _, o := range orders {
 		for table, column := range tables {
@@ -69,11 +70,11 @@ func (w *world) loseAll(orders ...app.Order) {
 }
 
 // expires has a deadline come.
-func expires(w *world, n *node, o app.Order) {
+func expires(w *world, n *node, o shop.Order) {
 	w.age(o.ID)
 	w.until("the order expires", func() error {
 		err := n.sweep(o.ID)
-		if row := w.read(o.ID); err == nil && row.State != app.Expired {
+		if row := w.read(o.ID); err == nil && row.State != shop.Expired {
 			err = fmt.Errorf("it is %s", row.State)
 		}
 		return err
@@ -118,14 +119,14 @@ func TestUnitSoldAgainWithinTheLag(t *testing.T) {
 				t.Errorf("left to settle: %+v", left)
 			}
 			row := w.read(first.ID)
-			if row.State != app.Cancelled || row.Reason != app.ReasonRecovered || row.Rev <= 32 {
+			if row.State != shop.Cancelled || row.Reason != shop.ReasonRecovered || row.Rev <= 32 {
 				t.Errorf("the first order is %s (%s), rev %d", row.State, row.Reason, row.Rev)
 			}
 			n.duties()
 			if row := w.read(second.ID); row.State != before.State {
 				t.Errorf("the second order was %s, it is %s (%s)", before.State, row.State, row.Reason)
 			}
-			w.rest(sale, []app.ID{first.ID, second.ID}, t.Errorf)
+			w.rest(sale, []shop.ID{first.ID, second.ID}, t.Errorf)
 		})
 	}
 }
@@ -163,12 +164,12 @@ func TestPaymentOpenedWithinTheLag(t *testing.T) {
 			w.must(err)
 			w.age(o.ID)
 			_ = n.sweep(o.ID)
-			if row := w.read(o.ID); row.State != app.Pending {
+			if row := w.read(o.ID); row.State != shop.Pending {
 				t.Errorf("the order is %s before the gateway has answered", row.State)
 			}
 			w.sim.Heal()
-			w.rest(sale, []app.ID{o.ID}, t.Errorf)
-			if row := w.read(o.ID); row.State != app.Paid {
+			w.rest(sale, []shop.ID{o.ID}, t.Errorf)
+			if row := w.read(o.ID); row.State != shop.Paid {
 				t.Errorf("the order is %s (%s), and its money is there", row.State, row.Reason)
 			}
 		})
@@ -189,8 +190,8 @@ func TestBothStoresPromoted(t *testing.T) {
 	w.lose()
 	n = w.node(nil)
 	w.must(n.recovers(nil))
-	w.rest(sale, []app.ID{kept.ID, lost.ID}, t.Errorf)
-	if row := w.read(lost.ID); row.State != app.Paid {
+	w.rest(sale, []shop.ID{kept.ID, lost.ID}, t.Errorf)
+	if row := w.read(lost.ID); row.State != shop.Paid {
 		t.Errorf("the order is %s", row.State)
 	}
 }
@@ -216,7 +217,7 @@ func TestRefundedWithinTheLag(t *testing.T) {
 			w.until("refunded", func() error {
 				w.hurry()
 				err := n.refunder.RunOnce(w.ctx)
-				if row := w.read(o.ID); err == nil && row.State != app.Refunded {
+				if row := w.read(o.ID); err == nil && row.State != shop.Refunded {
 					err = fmt.Errorf("it is %s", row.State)
 				}
 				return err
@@ -231,7 +232,7 @@ func TestRefundedWithinTheLag(t *testing.T) {
 			if payment {
 				w.must(errOf(n.driver(nil).Settle(w.ctx, o.ID, recovery.SettleRefund)))
 			}
-			w.rest(sale, []app.ID{o.ID}, t.Errorf)
+			w.rest(sale, []shop.ID{o.ID}, t.Errorf)
 			if l := w.sim.Ledger(); l.TakenFen != l.RefundedFen {
 				t.Errorf("the gateway took %d and gave back %d", l.TakenFen, l.RefundedFen)
 			}
@@ -281,8 +282,8 @@ func TestLateMoneyLost(t *testing.T) {
 			if now := w.inRedis(sale); now.Stock != held.Stock || now.Paused {
 				t.Errorf("the units of a revived order are on sale, or the sale is stuck: %+v, before %+v", now, held)
 			}
-			w.rest(sale, []app.ID{o.ID}, t.Errorf)
-			if row := w.read(o.ID); row.State != app.Paid {
+			w.rest(sale, []shop.ID{o.ID}, t.Errorf)
+			if row := w.read(o.ID); row.State != shop.Paid {
 				t.Errorf("the order is %s (%s), hold %d", row.State, row.Reason, row.Hold)
 			}
 		})
@@ -328,7 +329,7 @@ func TestSwitchoverWithoutLossChangesNothing(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			n, sale := w.node(nil), w.offer(5, 2)
-			var orders []app.ID
+			var orders []shop.ID
 			for range 3 {
 				orders = append(orders, w.order(sale, newID()).ID)
 			}
@@ -349,7 +350,7 @@ func TestSwitchoverWithoutLossChangesNothing(t *testing.T) {
 			if !lossless {
 				before[0].TradeOpened = after[0].CreatedAt
 			}
-			if !slices.EqualFunc(before, after, func(a, b app.Order) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
+			if !slices.EqualFunc(before, after, func(a, b shop.Order) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
 				t.Errorf("rows before %+v, after %+v", before, after)
 			}
 			w.must(d.RunOnce(w.ctx))
@@ -361,7 +362,7 @@ func TestSwitchoverWithoutLossChangesNothing(t *testing.T) {
 	}
 }
 
-func (w *world) rows(orders []app.ID) []app.Order {
+func (w *world) rows(orders []shop.ID) []shop.Order {
 	rows, err := w.db.OrdersByID(w.ctx, orders)
 	w.must(err)
 	return rows
@@ -387,7 +388,7 @@ func TestReplacedDatabaseIsNotUsed(t *testing.T) {
 		!strings.Contains(err.Error(), "stampede recover --accept "+h.Server) {
 		t.Errorf("a server that was replaced: %v", err)
 	}
-	if _, err := w.db.Order(w.ctx, o.ID); !errors.Is(err, app.ErrTransient) {
+	if _, err := w.db.Order(w.ctx, o.ID); !errors.Is(err, shop.ErrTransient) {
 		t.Errorf("a statement on a server that was replaced: %v", err)
 	}
 	if now, err := raw.History(w.ctx); err != nil || now.Beat != h.Beat || now.Generation != h.Generation {
@@ -437,9 +438,9 @@ func TestRecoveryDiesAnywhere(t *testing.T) {
 		if left := w.recovered(w.node(nil)); len(left) > 0 {
 			t.Errorf("%d calls: left to settle: %+v", calls, left)
 		}
-		orders := []app.ID{first.ID, second.ID, third.ID, last.ID}
+		orders := []shop.ID{first.ID, second.ID, third.ID, last.ID}
 		w.rest(sale, orders, t.Errorf)
-		if row := w.read(last.ID); row.State != app.Paid {
+		if row := w.read(last.ID); row.State != shop.Paid {
 			t.Errorf("%d calls: the last order is %s (%s)", calls, row.State, row.Reason)
 		}
 		if t.Failed() || !m.dead() {
@@ -458,15 +459,15 @@ func TestWhatComesWhileAPartitionIsClosed(t *testing.T) {
 	paid(w, n, paying)
 	w.loseAll(o)
 	w.promoted()
-	n.expirer.Reader = &app.OrderReader{Inventory: w.inventory, Orders: w.db}
+	n.expirer.Reader = &order.OrderReader{Inventory: w.inventory, Orders: w.db}
 	heard := errors.New("never closed")
-	w.must(w.node(nil).recovers(func(moment string, _ app.ID) {
+	w.must(w.node(nil).recovers(func(moment string, _ shop.ID) {
 		if moment != closed {
 			return
 		}
-		if d, err := w.decided(app.Buy{
+		if d, err := w.decided(shop.Buy{
 			Order: newID(), User: o.User, Sale: sale, Qty: 1, Key: o.Key, Hash: o.ContentHash,
-		}); err == nil && d.Verdict != app.VerdictRecovering {
+		}); err == nil && d.Verdict != shop.VerdictRecovering {
 			t.Errorf("a repeated key: %+v", d)
 		}
 		if _, err := n.expirer.Cancel(w.ctx, o.User, o.ID); err == nil {
@@ -477,11 +478,11 @@ func TestWhatComesWhileAPartitionIsClosed(t *testing.T) {
 	if heard == nil {
 		t.Error("a payment was settled although its units could not be moved")
 	}
-	w.rest(sale, []app.ID{o.ID, paying.ID}, t.Errorf)
-	if row := w.read(paying.ID); row.State != app.Paid {
+	w.rest(sale, []shop.ID{o.ID, paying.ID}, t.Errorf)
+	if row := w.read(paying.ID); row.State != shop.Paid {
 		t.Errorf("the order that was paid is %s", row.State)
 	}
-	if row := w.read(o.ID); row.State != app.Pending {
+	if row := w.read(o.ID); row.State != shop.Pending {
 		t.Errorf("the order that was lost is %s", row.State)
 	}
 }

@@ -4,43 +4,46 @@ import (
 	"context"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/journal"
+	"stampede/app/ports"
+	"stampede/app/recovery"
+	"stampede/app/shop"
 	"stampede/app/test/faults"
 )
 
 // letterBox has one letter.
 type letterBox struct {
-	app.DeadLetterBox
-	letter app.DeadLetter
+	recovery.DeadLetterBox
+	letter shop.DeadLetter
 }
 
-func (b letterBox) DeadLetter(context.Context, string) (app.DeadLetter, error) { return b.letter, nil }
+func (b letterBox) DeadLetter(context.Context, string) (shop.DeadLetter, error) { return b.letter, nil }
 
 func (b letterBox) RemoveDeadLetter(context.Context, string) (bool, error) { return true, nil }
 
 // letterOf is the dead letter of a refused order.
-func letterOf(o app.Order) app.DeadLetter {
-	return app.DeadLetter{ID: "0-1-0", Order: o.ID, Sale: o.Sale, User: o.User}
+func letterOf(o shop.Order) shop.DeadLetter {
+	return shop.DeadLetter{ID: "0-1-0", Order: o.ID, Sale: o.Sale, User: o.User}
 }
 
 // replay tries the order of a letter once more, as an operator does.
-func (n *node) replay(letter app.DeadLetter, orders app.OrderStore) error {
+func (n *node) replay(letter shop.DeadLetter, orders ports.OrderStore) error {
 	p := n.ports
-	letters := app.DeadLetters{
+	letters := recovery.DeadLetters{
 		Box: letterBox{letter: letter}, Inventory: p.Inventory(), Orders: orders, Sales: p.Sales(), Effects: n.effects,
-		PayWindow: payWindow, Journal: &app.Journal{Store: n.w.db},
+		PayWindow: payWindow, Journal: &journal.Journal{Store: n.w.db},
 	}
-	actor := app.Actor{Name: "ada", Role: app.Admin, Via: app.ViaCLI, Key: "replay-" + letter.Order.String()}
+	actor := journal.Actor{Name: "ada", Role: shop.Admin, Via: journal.ViaCLI, Key: "replay-" + letter.Order.String()}
 	_, err := letters.Replay(n.w.ctx, actor, letter.ID)
 	return err
 }
 
 // refused makes a pending order one that could not be delivered: its units are back on either side, or come back later.
-func (w *world) refused(o app.Order) {
+func (w *world) refused(o shop.Order) {
 	w.t.Helper()
-	w.exec("UPDATE orders SET state = 'refused', reason = ?, pay_by = 0 WHERE id = ?", app.ReasonDead, o.ID)
+	w.exec("UPDATE orders SET state = 'refused', reason = ?, pay_by = 0 WHERE id = ?", shop.ReasonDead, o.ID)
 	w.exec("UPDATE sales SET taken = taken - ? WHERE id = ?", o.Qty, o.Sale)
-	_, _ = w.inventory.Return(w.ctx, []app.Return{{Sale: o.Ref(), Order: o.ID, Hold: o.Hold, User: o.User}})
+	_, _ = w.inventory.Return(w.ctx, []shop.Return{{Sale: o.Ref(), Order: o.ID, Hold: o.Hold, User: o.User}})
 }
 
 // P1, I2, I8: the hold of a dead letter is taken, then Redis is restored and knows nothing of it. At whatever moment of
@@ -60,7 +63,7 @@ func TestReviveDuringARebuild(t *testing.T) {
 			done := false
 			revive := func() { err = call() }
 			w.lose()
-			w.must(n.recovers(func(at string, of app.ID) {
+			w.must(n.recovers(func(at string, of shop.ID) {
 				if at == moment && (of == 0 || of == sale.ID) && !done {
 					done = true
 					revive()
@@ -72,7 +75,7 @@ func TestReviveDuringARebuild(t *testing.T) {
 			return err
 		}
 		err := n.replay(letter, faults.Orders(w.db, fault))
-		if row := w.read(o.ID); row.State == app.Pending {
+		if row := w.read(o.ID); row.State == shop.Pending {
 			t.Errorf("%s: the order is %s, %v", moment, row.State, err)
 		}
 		if wrong := w.counted(sale); wrong != "" {
@@ -81,7 +84,7 @@ func TestReviveDuringARebuild(t *testing.T) {
 		if a, err := w.inventory.Audit(w.ctx, sale); err != nil || a.Stock > w.free(sale) {
 			t.Errorf("%s: I2: %d units are free in Redis, %d in the database, %v", moment, a.Stock, w.free(sale), err)
 		}
-		w.rest(sale, []app.ID{o.ID}, t.Errorf)
+		w.rest(sale, []shop.ID{o.ID}, t.Errorf)
 		if err := n.replay(letterOf(o), w.db); err != nil {
 			t.Errorf("%s: not even afterwards: %v", moment, err)
 		}
@@ -89,7 +92,7 @@ func TestReviveDuringARebuild(t *testing.T) {
 }
 
 // free is what the database's guard has left.
-func (w *world) free(sale app.SaleRef) (units int64) {
+func (w *world) free(sale shop.SaleRef) (units int64) {
 	w.t.Helper()
 	w.must(w.db.DB().NewRaw("SELECT initial + added - withdrawn - taken FROM sales WHERE id = ?", sale.ID).Scan(w.ctx,
 		&units))
@@ -105,7 +108,7 @@ func TestLateMoneyOfAnArchivedSale(t *testing.T) {
 	late(w, w.node(nil), o)
 	w.exec("UPDATE sales SET archived_at = 1 WHERE id = ?", sale.ID)
 	w.until("late money", func() error { return w.node(nil).hear(o) })
-	if row := w.read(o.ID); row.State != app.Paid && row.State != app.Refunding {
+	if row := w.read(o.ID); row.State != shop.Paid && row.State != shop.Refunding {
 		t.Errorf("the order is %s (%s), want paid or refunding", row.State, row.Reason)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
@@ -16,32 +16,32 @@ func TestEntryWithTheIDOfAnotherOrderIsADeadLetter(t *testing.T) {
 	w := newWorld(t)
 	n, first, second := w.node(nil), w.offer(3, 1), w.offer(3, 1)
 	o := w.order(first, newID())
-	b := app.Buy{Order: o.ID, User: newID(), Sale: second, Qty: 1, Key: "key-same-id", Hash: "0123456789abcdef"}
-	if d := w.reserve(b); d.Verdict != app.VerdictReserved {
+	b := shop.Buy{Order: o.ID, User: newID(), Sale: second, Qty: 1, Key: "key-same-id", Hash: "0123456789abcdef"}
+	if d := w.reserve(b); d.Verdict != shop.VerdictReserved {
 		t.Fatalf("verdict %d", d.Verdict)
 	}
-	var letters []app.DeadLetter
+	var letters []shop.DeadLetter
 	kit.Eventually(t, patience, func() (bool, string) {
 		var err error
 		letters, err = w.inventory.DeadLetters(w.ctx)
 		w.must(err)
 		return len(letters) == 1, fmt.Sprintf("%d dead letters", len(letters))
 	})
-	if l := letters[0]; l.User != b.User || l.Sale != second.ID || !strings.Contains(l.Reason, app.ErrIDTaken.Error()) {
+	if l := letters[0]; l.User != b.User || l.Sale != second.ID || !strings.Contains(l.Reason, shop.ErrIDTaken.Error()) {
 		t.Errorf("letter %+v", l)
 	}
 	w.must(n.scan.RunOnce(w.ctx))
-	for _, sale := range []app.SaleRef{first, second} {
+	for _, sale := range []shop.SaleRef{first, second} {
 		if c, wrong := w.inRedis(sale), w.audit(sale); wrong != "" || c.Tickets != 1 || c.Done != 1 ||
 			c.Stock+c.Held != 3 || (c.Held == 1) != (sale == first) {
 			t.Errorf("sale %s: %+v, %s", sale.ID, c, wrong)
 		}
 	}
 	err := n.replay(letters[0], w.db)
-	if e := app.AsError(err); e.Code != app.WrongState || !strings.Contains(e.Message, "belongs to another order") {
+	if e := shop.AsError(err); e.Code != shop.WrongState || !strings.Contains(e.Message, "belongs to another order") {
 		t.Errorf("replay: %v", err)
 	}
-	if row := w.read(o.ID); row.User != o.User || row.State != app.Pending || row.Rev != o.Rev || row.Hold != o.Hold {
+	if row := w.read(o.ID); row.User != o.User || row.State != shop.Pending || row.Rev != o.Rev || row.Hold != o.Hold {
 		t.Errorf("the other order was %+v and is %+v", o, row)
 	}
 }

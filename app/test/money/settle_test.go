@@ -5,16 +5,17 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app"
+	"stampede/app/backoffice"
 	"stampede/app/recovery"
+	"stampede/app/shop"
 )
 
 // P1, P2: an order has neither a row nor an entry any more. Its sale is stuck and shown as paused, a repeated key keeps
 // its answer, and an operator settles it, by its buyer's record.
 func TestOrderOfWhichOnlyTheRecordIsLeft(t *testing.T) {
 	t.Parallel()
-	for how, state := range map[recovery.Settlement]app.OrderState{
-		recovery.SettleWrite: app.Pending, recovery.SettleEnd: app.Cancelled,
+	for how, state := range map[recovery.Settlement]shop.OrderState{
+		recovery.SettleWrite: shop.Pending, recovery.SettleEnd: shop.Cancelled,
 	} {
 		t.Run(string(how), func(t *testing.T) {
 			t.Parallel()
@@ -27,12 +28,12 @@ func TestOrderOfWhichOnlyTheRecordIsLeft(t *testing.T) {
 			if left := w.recovered(n); len(left) != 1 || left[0].Order != o.ID {
 				t.Errorf("left to settle: %+v", left)
 			}
-			repeat := app.Buy{Order: newID(), User: o.User, Sale: sale, Qty: 1, Key: o.Key, Hash: o.ContentHash}
-			if d := w.reserve(repeat); d.Verdict != app.VerdictRepeated || d.Order != o.ID {
+			repeat := shop.Buy{Order: newID(), User: o.User, Sale: sale, Qty: 1, Key: o.Key, Hash: o.ContentHash}
+			if d := w.reserve(repeat); d.Verdict != shop.VerdictRepeated || d.Order != o.ID {
 				t.Errorf("a repeated key: %+v", d)
 			}
-			other := app.Buy{Order: newID(), User: newID(), Sale: sale, Qty: 1, Key: "key-other", Hash: o.ContentHash}
-			if d := w.reserve(other); d.Verdict != app.VerdictPaused || !w.inRedis(sale).Paused {
+			other := shop.Buy{Order: newID(), User: newID(), Sale: sale, Qty: 1, Key: "key-other", Hash: o.ContentHash}
+			if d := w.reserve(other); d.Verdict != shop.VerdictPaused || !w.inRedis(sale).Paused {
 				t.Errorf("a buy of a stuck sale: %+v", d)
 			}
 			n = w.node(nil)
@@ -47,7 +48,7 @@ func TestOrderOfWhichOnlyTheRecordIsLeft(t *testing.T) {
 			if _, bought := w.buy(sale, newID(), 1); !bought {
 				t.Error("the sale is still stuck")
 			}
-			w.rest(sale, []app.ID{o.ID}, t.Errorf)
+			w.rest(sale, []shop.ID{o.ID}, t.Errorf)
 		})
 	}
 }
@@ -58,7 +59,7 @@ func TestEntriesThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	n, sale := w.node(nil), w.offer(3, 2)
-	orders := []app.Order{w.order(sale, newID()), w.order(sale, newID()), w.order(sale, newID())}
+	orders := []shop.Order{w.order(sale, newID()), w.order(sale, newID()), w.order(sale, newID())}
 	unknown := w.offer(1, 1)
 	stray := w.order(unknown, newID())
 	w.loseAll(append(orders, stray)...)
@@ -74,7 +75,7 @@ func TestEntriesThatDoNotFit(t *testing.T) {
 	}
 	letters, err := w.inventory.DeadLetters(w.ctx)
 	w.must(err)
-	if len(letters) != 2 || slices.ContainsFunc(letters, func(l app.DeadLetter) bool { return l.Reason != "recovery" }) {
+	if len(letters) != 2 || slices.ContainsFunc(letters, func(l shop.DeadLetter) bool { return l.Reason != "recovery" }) {
 		t.Errorf("dead letters: %+v", letters)
 	}
 	if rows, err := w.db.OrdersOfSale(w.ctx, sale.ID, 0, 10); err != nil || len(rows) != 2 {
@@ -100,12 +101,12 @@ func TestActsOfOperatorsWithinTheLag(t *testing.T) {
 			w := newWorld(t)
 			paused, edited, unsold, added := w.offer(5, 2), w.offer(5, 2), w.offer(4, 2), w.offer(2, 2)
 			o := w.order(edited, newID())
-			act := app.SaleAct{Version: w.sale(paused.ID).Version}
+			act := backoffice.SaleAct{Version: w.sale(paused.ID).Version}
 			w.must(errOf(w.saleDesk(nil).PauseSale(w.ctx, operator(), paused.ID, act)))
 			w.must(w.finish())
 			want := w.sale(paused.ID)
 			w.must(stockAct(w, w.saleDesk(nil), operator(), added.ID, 1, 5))
-			var bought []app.Order
+			var bought []shop.Order
 			for range 6 {
 				bought = append(bought, w.order(added, newID()))
 			}
@@ -137,10 +138,10 @@ func TestActsOfOperatorsWithinTheLag(t *testing.T) {
 			if c := w.inRedis(added); c.Stock != 1 || c.Held != 6 {
 				t.Errorf("the sale with added units: %+v", c)
 			}
-			act = app.SaleAct{Version: w.sale(paused.ID).Version}
+			act = backoffice.SaleAct{Version: w.sale(paused.ID).Version}
 			w.must(errOf(w.saleDesk(nil).ResumeSale(w.ctx, operator(), paused.ID, act)))
 			w.must(w.finish())
-			for _, ref := range []app.SaleRef{paused, edited, unsold, added} {
+			for _, ref := range []shop.SaleRef{paused, edited, unsold, added} {
 				c := w.inRedis(ref)
 				if c.Paused || c.Version != w.sale(ref.ID).Version {
 					t.Errorf("sale %s: %+v, its row is at version %d", ref.ID, c, w.sale(ref.ID).Version)

@@ -9,52 +9,54 @@ import (
 	"golang.org/x/sync/errgroup"
 	"pgregory.net/rapid"
 
-	"stampede/app"
+	"stampede/app/backoffice"
+	"stampede/app/journal"
+	"stampede/app/shop"
 	"stampede/app/test/faults"
 )
 
 // saleDesk is where operators act on sales; m is the process, nil for one that does not die.
-func (w *world) saleDesk(m *mortal) *app.SaleDesk {
+func (w *world) saleDesk(m *mortal) *backoffice.SaleDesk {
 	p := storePorts{m: m, inventory: w.inventory, db: w.db}
-	return &app.SaleDesk{
-		Journal: &app.Journal{Store: faults.Acts(w.db, m.fault)}, Store: faults.SaleEditor(w.db, m.fault),
+	return &backoffice.SaleDesk{
+		Journal: &journal.Journal{Store: faults.Acts(w.db, m.fault)}, Store: faults.SaleEditor(w.db, m.fault),
 		Sales: p.Sales(),
 		Redis: faults.SaleKeeper(w.inventory, m.fault), Inventory: faults.Inventory(w.inventory, m.fault),
 	}
 }
 
 func (w *world) finish() error {
-	return (&app.SaleFinisher{Partitions: 1, Desk: w.saleDesk(nil)}).RunOnce(w.ctx)
+	return (&backoffice.SaleFinisher{Partitions: 1, Desk: w.saleDesk(nil)}).RunOnce(w.ctx)
 }
 
 // operator names an act of its own.
-func operator() app.Actor {
-	return app.Actor{User: 7, Name: "ada", Role: app.Operator, Via: app.ViaHTTP, Key: "act-" + newID().String()}
+func operator() journal.Actor {
+	return journal.Actor{User: 7, Name: "ada", Role: shop.Operator, Via: journal.ViaHTTP, Key: "act-" + newID().String()}
 }
 
-func (w *world) sale(id app.ID) app.Sale {
+func (w *world) sale(id shop.ID) shop.Sale {
 	w.t.Helper()
 	s, err := w.db.Sale(w.ctx, id)
 	w.must(err)
 	return s
 }
 
-func (w *world) inRedis(sale app.SaleRef) app.Counters {
+func (w *world) inRedis(sale shop.SaleRef) shop.Counters {
 	w.t.Helper()
-	c, err := w.inventory.Counters(w.ctx, []app.SaleRef{sale})
+	c, err := w.inventory.Counters(w.ctx, []shop.SaleRef{sale})
 	w.must(err)
 	return c[0]
 }
 
 // stockAct adds units, or takes some out, as the sign says, of the version given.
-func stockAct(w *world, d *app.SaleDesk, actor app.Actor, sale app.ID, version, units int64) error {
-	a := app.SaleAct{Version: version}
+func stockAct(w *world, d *backoffice.SaleDesk, actor journal.Actor, sale shop.ID, version, units int64) error {
+	a := backoffice.SaleAct{Version: version}
 	if units > 0 {
 		_, err := d.AddStock(w.ctx, actor, sale, a, units)
 		return err
 	}
 	_, asked, err := d.WithdrawStock(w.ctx, actor, sale, a, -units)
-	if err == nil && asked.State == app.StockPending {
+	if err == nil && asked.State == shop.StockPending {
 		err = errors.New("pending")
 	}
 	return err
@@ -94,7 +96,7 @@ func TestStockActDiesAnywhere(t *testing.T) {
 }
 
 // wantStock checks a sale of five units of which one is held, after an act that was committed or not.
-func (w *world) wantStock(what string, sale app.SaleRef, units int64, committed bool) {
+func (w *world) wantStock(what string, sale shop.SaleRef, units int64, committed bool) {
 	w.t.Helper()
 	stock, added, gone := int64(4), int64(0), int64(0)
 	if committed && units > 0 {
@@ -145,7 +147,7 @@ func TestStockActDuringARebuild(t *testing.T) {
 		epoch := w.sale(sale.ID).Epoch
 		var settled error
 		w.rebuildWith(moment, sale, func() { _, settled = w.db.SettleStock(w.ctx, asked[0].ID, 3, epoch) })
-		if settled != nil && !errors.Is(settled, app.ErrStaleEpoch) {
+		if settled != nil && !errors.Is(settled, shop.ErrStaleEpoch) {
 			t.Errorf("%s: %v", moment, settled)
 		}
 		w.must(w.finish())
@@ -155,18 +157,18 @@ func TestStockActDuringARebuild(t *testing.T) {
 }
 
 // neverSettles is the database of a process that dies before it can settle.
-type neverSettles struct{ app.SaleEditor }
+type neverSettles struct{ backoffice.SaleEditor }
 
-func (neverSettles) SettleStock(context.Context, int64, int64, int64) (app.StockAct, error) {
-	return app.StockAct{}, errDied
+func (neverSettles) SettleStock(context.Context, int64, int64, int64) (shop.StockAct, error) {
+	return shop.StockAct{}, errDied
 }
 
 // rebuildWith makes the partition anew and has something happen at a moment of it.
-func (w *world) rebuildWith(moment string, sale app.SaleRef, happens func()) {
+func (w *world) rebuildWith(moment string, sale shop.SaleRef, happens func()) {
 	w.t.Helper()
 	w.lose()
 	once := false
-	err := w.node(nil).recovers(func(at string, of app.ID) {
+	err := w.node(nil).recovers(func(at string, of shop.ID) {
 		if at == moment && (of == 0 || of == sale.ID) && !once {
 			once = true
 			happens()
@@ -202,12 +204,12 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 	w := newWorld(t)
 	sale := w.offer(5, 2)
 	var g errgroup.Group
-	conflicts := make(chan *app.Error, 8)
+	conflicts := make(chan *shop.Error, 8)
 	for range 4 {
 		g.Go(func() error {
-			_, err := w.saleDesk(nil).PauseSale(w.ctx, operator(), sale.ID, app.SaleAct{Version: 1})
-			if errors.Is(err, &app.Error{Code: app.Conflict}) {
-				conflicts <- app.AsError(err)
+			_, err := w.saleDesk(nil).PauseSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 1})
+			if errors.Is(err, &shop.Error{Code: shop.Conflict}) {
+				conflicts <- shop.AsError(err)
 				return nil
 			}
 			return err
@@ -217,32 +219,32 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 	if len(conflicts) != 3 {
 		t.Fatalf("%d conflicts of 4", len(conflicts))
 	}
-	now, ok := (<-conflicts).Current.(app.OperatorSale)
+	now, ok := (<-conflicts).Current.(backoffice.OperatorSale)
 	if c := w.inRedis(sale); !ok || now.Version != 2 || !now.Paused || !c.Paused || c.Version != 2 {
 		t.Errorf("current %+v; Redis %+v", now, c)
 	}
 	desk, user := w.saleDesk(nil), newID()
-	d := w.reserve(app.Buy{Order: newID(), User: user, Sale: sale, Qty: 1, Key: "key-paused", Hash: "0123456789abcdef"})
-	if d.Verdict != app.VerdictPaused {
+	d := w.reserve(shop.Buy{Order: newID(), User: user, Sale: sale, Qty: 1, Key: "key-paused", Hash: "0123456789abcdef"})
+	if d.Verdict != shop.VerdictPaused {
 		t.Errorf("a buy while it is paused: %d", d.Verdict)
 	}
-	terms, err := desk.ResumeSale(w.ctx, operator(), sale.ID, app.SaleAct{Version: 2})
+	terms, err := desk.ResumeSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 2})
 	if err != nil || terms.Paused {
 		t.Errorf("%+v, %v", terms, err)
 	}
 	w.order(sale, user)
-	terms, err = desk.EndSale(w.ctx, operator(), sale.ID, app.SaleAct{Version: 3, Note: "enough"})
+	terms, err = desk.EndSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 3, Note: "enough"})
 	w.must(err)
 	if _, ok := w.buy(sale, newID(), 1); ok || terms.ClosesAt > w.sale(sale.ID).OpensAt.Add(payWindow) {
 		t.Errorf("bought of a sale that was ended: %+v", terms)
 	}
 	for name, err := range map[string]error{
-		"ended twice":       second(desk.EndSale(w.ctx, operator(), sale.ID, app.SaleAct{Version: 4})),
-		"added to":          second(desk.AddStock(w.ctx, operator(), sale.ID, app.SaleAct{Version: 4}, 1)),
-		"resumed again":     second(desk.ResumeSale(w.ctx, operator(), sale.ID, app.SaleAct{Version: 4})),
+		"ended twice":       second(desk.EndSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 4})),
+		"added to":          second(desk.AddStock(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 4}, 1)),
+		"resumed again":     second(desk.ResumeSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 4})),
 		"withdrawn from it": stockAct(w, desk, operator(), sale.ID, 4, -1),
 	} {
-		if !errors.Is(err, &app.Error{Code: app.WrongState}) {
+		if !errors.Is(err, &shop.Error{Code: shop.WrongState}) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -257,7 +259,7 @@ func TestStockActsModel(t *testing.T) {
 	w := newWorld(t)
 	rapid.Check(t, func(r *rapid.T) {
 		sale := w.offer(6, 2)
-		orders := []app.Order{}
+		orders := []shop.Order{}
 		for range rapid.IntRange(1, 6).Draw(r, "steps") {
 			var m *mortal
 			if rapid.Bool().Draw(r, "mortal") {

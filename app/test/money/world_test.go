@@ -15,9 +15,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app"
 	"stampede/app/alipay"
 	"stampede/app/alipay/sim"
+	"stampede/app/recovery"
+	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 	"stampede/migrations"
@@ -42,7 +43,7 @@ var sharedKeys = sync.OnceValues(sim.NewKeys)
 var lastID atomic.Int64
 
 // newID makes ids of the size that snowflakes have.
-func newID() app.ID { return app.ID(1_790_000_000_000_000_000 + lastID.Add(1)) }
+func newID() shop.ID { return shop.ID(1_790_000_000_000_000_000 + lastID.Add(1)) }
 
 const (
 	priceFen  = 4990
@@ -61,8 +62,8 @@ type world struct {
 	buyers    *buyers
 	sim       *sim.Simulator
 	shop      alipay.Options // what the shop knows of the gateway
-	slot      app.ID
-	scans     []*app.Reconciler // of all processes so far
+	slot      shop.ID
+	scans     []*recovery.Reconciler // of all processes so far
 }
 
 func newWorld(t testing.TB) *world {
@@ -70,14 +71,14 @@ func newWorld(t testing.TB) *world {
 	// with many lives a test takes long; what waits has its own limits
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	w := &world{t: t, ctx: ctx, buyers: &buyers{told: make(map[app.ID]app.Order)}}
+	w := &world{t: t, ctx: ctx, buyers: &buyers{told: make(map[shop.ID]shop.Order)}}
 	w.openStores()
 	w.openGateway()
 	w.openPartition()
 	w.slot = newID()
 	now, err := w.inventory.Now(w.ctx)
 	w.must(err)
-	w.must(w.db.AddSlots(w.ctx, []app.Slot{
+	w.must(w.db.AddSlots(w.ctx, []shop.Slot{
 		{ID: w.slot, OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(2 * time.Hour)},
 	}))
 	return w
@@ -155,19 +156,19 @@ func (w *world) openPartition() {
 }
 
 // offer opens a sale.
-func (w *world) offer(units int64, limit int) app.SaleRef {
+func (w *world) offer(units int64, limit int) shop.SaleRef {
 	w.t.Helper()
-	product := app.Product{ID: newID(), Name: "Teapot", ListPriceFen: 9900}
-	w.must(w.db.AddProducts(w.ctx, []app.Product{product}))
-	sale := app.Sale{
+	product := shop.Product{ID: newID(), Name: "Teapot", ListPriceFen: 9900}
+	w.must(w.db.AddProducts(w.ctx, []shop.Product{product}))
+	sale := shop.Sale{
 		ID: newID(), Slot: w.slot, Product: product, PriceFen: priceFen, Initial: units, Limit: limit, Cap: 100,
 	}
-	w.must(w.db.AddSales(w.ctx, []app.Sale{sale}))
+	w.must(w.db.AddSales(w.ctx, []shop.Sale{sale}))
 	sale, err := w.db.Sale(w.ctx, sale.ID)
 	w.must(err)
 	epoch, _, err := w.db.PartitionEpoch(w.ctx, 0)
 	w.must(err)
-	w.must(w.inventory.Create(w.ctx, epoch, app.SaleState{Sale: &sale, Stock: units}))
+	w.must(w.inventory.Create(w.ctx, epoch, shop.SaleState{Sale: &sale, Stock: units}))
 	w.must(w.db.MarkLoaded(w.ctx, sale.ID, epoch, 1))
 	w.must(w.inventory.Arm(w.ctx, epoch, sale.Ref()))
 	return sale.Ref()
@@ -175,7 +176,7 @@ func (w *world) offer(units int64, limit int) app.SaleRef {
 
 // remove takes a sale out of Redis when a test is done with it. A recovery and a scan read every sale that is there, so
 // that the time of a test with many sales would grow with the square of their number.
-func (w *world) remove(sale app.SaleRef) {
+func (w *world) remove(sale shop.SaleRef) {
 	w.t.Helper()
 	if w.retired(sale.ID) {
 		return
@@ -192,16 +193,16 @@ func (w *world) remove(sale app.SaleRef) {
 }
 
 // buy reserves units and waits for the row; false when the gate says no.
-func (w *world) buy(sale app.SaleRef, user app.ID, qty int) (app.Order, bool) {
+func (w *world) buy(sale shop.SaleRef, user shop.ID, qty int) (shop.Order, bool) {
 	w.t.Helper()
 	id := newID()
-	d := w.reserve(app.Buy{
+	d := w.reserve(shop.Buy{
 		Order: id, User: user, Sale: sale, Qty: qty, Key: "key-" + id.String(), Hash: "0123456789abcdef",
 	})
-	if d.Verdict != app.VerdictReserved && d.Verdict != app.VerdictRepeated {
-		return app.Order{}, false
+	if d.Verdict != shop.VerdictReserved && d.Verdict != shop.VerdictRepeated {
+		return shop.Order{}, false
 	}
-	var row app.Order
+	var row shop.Order
 	kit.Eventually(w.t, patience, func() (bool, string) {
 		var err error
 		row, err = w.db.Order(w.ctx, id)
@@ -211,22 +212,22 @@ func (w *world) buy(sale app.SaleRef, user app.ID, qty int) (app.Order, bool) {
 }
 
 // decided makes a buy and waits until it is told what came of it.
-func (w *world) decided(b app.Buy) (app.GateAnswer, error) {
-	return kit.Told(func(then func(app.GateAnswer, error)) { w.gate.Reserve(b, time.Now().Add(patience), then) })
+func (w *world) decided(b shop.Buy) (shop.GateAnswer, error) {
+	return kit.Told(func(then func(shop.GateAnswer, error)) { w.gate.Reserve(b, time.Now().Add(patience), then) })
 }
 
 // reserve asks the gate until it answers: on a busy machine it gives up waiting for Redis now and then (I6).
-func (w *world) reserve(b app.Buy) (d app.GateAnswer) {
+func (w *world) reserve(b shop.Buy) (d shop.GateAnswer) {
 	kit.Eventually(w.t, patience, func() (ok bool, why string) {
 		var err error
 		d, err = w.decided(b)
-		return err == nil && d.Verdict != app.VerdictCooldown, fmt.Sprint("no answer: ", err)
+		return err == nil && d.Verdict != shop.VerdictCooldown, fmt.Sprint("no answer: ", err)
 	})
 	return d
 }
 
 // order buys, or ends the test.
-func (w *world) order(sale app.SaleRef, user app.ID) app.Order {
+func (w *world) order(sale shop.SaleRef, user shop.ID) shop.Order {
 	w.t.Helper()
 	row, ok := w.buy(sale, user, 1)
 	if !ok {
@@ -235,7 +236,7 @@ func (w *world) order(sale app.SaleRef, user app.ID) app.Order {
 	return row
 }
 
-func (w *world) read(order app.ID) app.Order {
+func (w *world) read(order shop.ID) shop.Order {
 	w.t.Helper()
 	row, err := w.db.Order(w.ctx, order)
 	w.must(err)
@@ -250,7 +251,7 @@ func (w *world) exec(query string, args ...any) {
 }
 
 // age makes the order's deadline come.
-func (w *world) age(order app.ID) {
+func (w *world) age(order shop.ID) {
 	w.t.Helper()
 	w.exec("UPDATE orders SET pay_by = ? WHERE id = ?", 1000, order)
 }
@@ -267,11 +268,11 @@ func (w *world) hurry() {
 // buyers remember the newest event of each order.
 type buyers struct {
 	mu   sync.Mutex
-	told map[app.ID]app.Order
+	told map[shop.ID]shop.Order
 }
 
 // Publish is app.Notifier.
-func (b *buyers) Publish(_ context.Context, _ int, _ app.Millis, rows []*app.Order) error {
+func (b *buyers) Publish(_ context.Context, _ int, _ shop.Millis, rows []*shop.Order) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, o := range rows {
@@ -282,7 +283,7 @@ func (b *buyers) Publish(_ context.Context, _ int, _ app.Millis, rows []*app.Ord
 	return nil
 }
 
-func (b *buyers) heard(order app.ID) app.Order {
+func (b *buyers) heard(order shop.ID) shop.Order {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.told[order]

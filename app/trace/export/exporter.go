@@ -19,7 +19,7 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	otel "go.opentelemetry.io/otel/trace"
 
-	"stampede/app"
+	"stampede/app/trace"
 )
 
 const (
@@ -82,7 +82,7 @@ func New(endpoint string, from Node) (*Exporter, error) {
 func (e *Exporter) Lost() int64 { return e.sender.lost.Load() }
 
 // Record implements app.SpanRecorder.
-func (e *Exporter) Record(s *app.Span) {
+func (e *Exporter) Record(s *trace.Span) {
 	if !e.sender.admit() {
 		return
 	}
@@ -100,7 +100,7 @@ func (e *Exporter) Record(s *app.Span) {
 }
 
 // attributes have names of our own, so that they cannot be taken for somebody else's.
-func attributes(notes []app.SpanNote) []attribute.KeyValue {
+func attributes(notes []trace.SpanNote) []attribute.KeyValue {
 	list := make([]attribute.KeyValue, len(notes))
 	for i, n := range notes {
 		if n.Text != "" {
@@ -129,10 +129,10 @@ type ids struct{}
 type given struct{}
 
 func (ids) NewIDs(ctx context.Context) (otel.TraceID, otel.SpanID) {
-	s := ctx.Value(given{}).(*app.Span)
+	s := ctx.Value(given{}).(*trace.Span)
 	return s.Trace, s.ID
 }
 
 func (ids) NewSpanID(ctx context.Context, _ otel.TraceID) otel.SpanID {
-	return ctx.Value(given{}).(*app.Span).ID
+	return ctx.Value(given{}).(*trace.Span).ID
 }

@@ -15,7 +15,8 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
-	"stampede/app"
+	"stampede/app/shop"
+	"stampede/app/trace"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -71,11 +72,11 @@ func TestSpansReachTheCollector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tracer := &app.Tracer{Ratio: 1, To: e}
+	tracer := &trace.Tracer{Ratio: 1, To: e}
 	buy := tracer.Sample("socket", time.Now().Add(-time.Second))
 	child := buy.Child("reserve.lua")
 	child.NoteNumber("buys", 3)
-	child.Finish(app.Fail(app.SoldOut, "ada@example.com was too late"))
+	child.Finish(shop.Fail(shop.SoldOut, "ada@example.com was too late"))
 	buy.Finish(nil)
 	e.Close() // sends what waits
 	if c.from["service.name"] != "stampede" || c.from["service.instance.id"] != "shop-1" ||
@@ -110,7 +111,7 @@ func TestACollectorThatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	tracer := &app.Tracer{Ratio: 1, To: e}
+	tracer := &trace.Tracer{Ratio: 1, To: e}
 	send := func() {
 		tracer.Sample("socket", time.Now()).Finish(nil)
 		if err := e.provider.ForceFlush(t.Context()); err != nil {
@@ -144,7 +145,7 @@ func TestACollectorThatHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tracer := &app.Tracer{Ratio: 1, To: e}
+	tracer := &trace.Tracer{Ratio: 1, To: e}
 	recorded := make(chan struct{})
 	go func() {
 		defer close(recorded)
@@ -182,7 +183,7 @@ func BenchmarkRecord(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer e.Close()
-	tracer := &app.Tracer{Ratio: 1, To: e}
+	tracer := &trace.Tracer{Ratio: 1, To: e}
 	b.ReportAllocs()
 	for b.Loop() {
 		buy := tracer.Sample("socket", time.Now())

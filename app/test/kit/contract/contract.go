@@ -16,8 +16,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"stampede/app"
 	"stampede/app/api/spec"
+	"stampede/app/shop"
 )
 
 // Document is the description of the HTTP surface, read once. It must not be changed.
@@ -84,23 +84,23 @@ func match(template, path string) (params map[string]string, ok bool) {
 }
 
 // everywhere are the codes that any operation may answer; forbidden, to whom the shop keeps out.
-var everywhere = []app.Code{app.BadRequest, app.Forbidden, app.RateLimited, app.Busy, app.Internal}
+var everywhere = []shop.Code{shop.BadRequest, shop.Forbidden, shop.RateLimited, shop.Busy, shop.Internal}
 
 // codesOf are the error codes that the operation is said to answer.
-func codesOf(op *openapi3.Operation) []app.Code {
+func codesOf(op *openapi3.Operation) []shop.Code {
 	codes := slices.Clone(everywhere)
 	if op.Security != nil {
-		codes = append(codes, app.Unauthorized)
+		codes = append(codes, shop.Unauthorized)
 	}
 	listed, _ := op.Extensions["x-errors"].([]any)
 	for _, code := range listed {
-		codes = append(codes, app.Code(fmt.Sprint(code)))
+		codes = append(codes, shop.Code(fmt.Sprint(code)))
 	}
 	return codes
 }
 
 // StatusOf is the status of a code, as the document says; 0 when it does not know the code.
-func StatusOf(doc *openapi3.T, code app.Code) int {
+func StatusOf(doc *openapi3.T, code shop.Code) int {
 	table, _ := doc.Components.Schemas["Code"].Value.Extensions["x-codes"].(map[string]any)
 	row, _ := table[string(code)].(map[string]any)
 	status, _ := row["status"].(float64)

@@ -18,7 +18,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 
-	"stampede/app"
+	"stampede/app/shop"
 )
 
 // Transport sends requests and fails the test when one of them, or its answer, is not as described.
@@ -140,7 +140,7 @@ func (x *Exchange) unknown(doc *openapi3.T) error {
 		if x.AnyCode {
 			return x.checkFailure(doc, nil)
 		}
-		return x.checkFailure(doc, append(everywhere[:len(everywhere):len(everywhere)], app.NotFound))
+		return x.checkFailure(doc, append(everywhere[:len(everywhere):len(everywhere)], shop.NotFound))
 	}
 	if strings.HasPrefix(x.Request.URL.Path, "/api/") {
 		return errors.New("openapi.yaml has no such operation")
@@ -159,7 +159,7 @@ func (x *Exchange) again() *http.Request {
 }
 
 // checkFailure demands the one form of failures: known is nil for any code.
-func (x *Exchange) checkFailure(doc *openapi3.T, known []app.Code) error {
+func (x *Exchange) checkFailure(doc *openapi3.T, known []shop.Code) error {
 	kind := x.Response.Header.Get("Content-Type")
 	if x.Response.StatusCode < http.StatusBadRequest || x.Request.Method == http.MethodHead ||
 		strings.HasPrefix(kind, "text/plain") {
@@ -181,14 +181,14 @@ func (x *Exchange) checkFailure(doc *openapi3.T, known []app.Code) error {
 		return fmt.Errorf("the operation is not said to answer %s (x-errors)", e.Code)
 	}
 	status := x.Response.StatusCode
-	if status != StatusOf(doc, e.Code) && (e.Code != app.BadRequest || !slices.Contains(unreadable, status)) {
+	if status != StatusOf(doc, e.Code) && (e.Code != shop.BadRequest || !slices.Contains(unreadable, status)) {
 		return fmt.Errorf("%s has the status %d in the table of codes", e.Code, StatusOf(doc, e.Code))
 	}
 	return nil
 }
 
 type failed struct {
-	Code    app.Code
+	Code    shop.Code
 	Request string
 }
 

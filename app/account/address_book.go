@@ -1,0 +1,61 @@
+package account
+
+import (
+	"context"
+	"errors"
+
+	"stampede/app/shop"
+)
+
+// mostAddresses is how many a user may keep.
+const mostAddresses = 20
+
+// AddressBook is what people do with their addresses, guests too.
+type AddressBook struct {
+	Store AddressStore
+	Mint  func() (shop.ID, error)
+}
+
+// Addresses lists a user's, the default first.
+func (b *AddressBook) Addresses(ctx context.Context, user shop.ID) ([]shop.SavedAddress, error) {
+	all, err := b.Store.AddressesOf(ctx, user)
+	return all, shop.Unreadable("the address book", err)
+}
+
+// AddAddress enters an address. The same one again is the entry that is there: a repeat after a lost answer adds none.
+func (b *AddressBook) AddAddress(ctx context.Context, user shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
+	if err := a.Validate(); err != nil {
+		return shop.SavedAddress{}, err
+	}
+	id, err := b.Mint()
+	if err != nil {
+		return shop.SavedAddress{}, shop.Unreadable("the address book", err)
+	}
+	a.ID = id
+	saved, err := b.Store.AddAddress(ctx, user, a, mostAddresses)
+	if errors.Is(err, shop.ErrNoRow) {
+		return shop.SavedAddress{}, shop.Fail(shop.Conflict, "the address book is full: remove an address first")
+	}
+	return saved, shop.Unreadable("the address book", err)
+}
+
+// ChangeAddress replaces what an entry says.
+func (b *AddressBook) ChangeAddress(ctx context.Context, user shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
+	if err := a.Validate(); err != nil {
+		return shop.SavedAddress{}, err
+	}
+	saved, err := b.Store.ChangeAddress(ctx, user, a)
+	return saved, noSuchAddress(err)
+}
+
+// RemoveAddress takes an entry out.
+func (b *AddressBook) RemoveAddress(ctx context.Context, user, id shop.ID) error {
+	return noSuchAddress(b.Store.RemoveAddress(ctx, user, id))
+}
+
+func noSuchAddress(err error) error {
+	if errors.Is(err, shop.ErrNoRow) {
+		return shop.Fail(shop.NotFound, "there is no such address")
+	}
+	return shop.Unreadable("the address book", err)
+}

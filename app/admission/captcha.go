@@ -1,0 +1,112 @@
+package admission
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"stampede/app/shop"
+)
+
+const (
+	// wrongMost is how many wrong answers somebody may give, and picturesMost how many pictures they may ask for,
+	// within a minute on one node.
+	wrongMost    = 5
+	picturesMost = 10
+	// triesKept bounds who is remembered; beyond it everybody begins anew.
+	triesKept = 65_536
+)
+
+// picture answers a captcha. Its id is bound to the user and the sale: whoever has others read their pictures has to
+// show each of them to somebody, but what one account was shown is worth nothing to another.
+func (d *PassDesk) picture(ctx context.Context, q PassQuestion) (PassAnswer, error) {
+	unread, err := d.tries.picture(q.User, time.Now())
+	if err != nil {
+		return PassAnswer{}, err
+	}
+	id, image, until, err := d.Captcha.New(ctx, PictureAsker{From: q.From, Unread: unread})
+	if err != nil {
+		return PassAnswer{}, shop.Unreadable("a picture", err)
+	}
+	bound := seal{kind: sealCaptcha, sale: q.Sale, user: q.User, about: id, until: until}.text(d.Passes.key)
+	return PassAnswer{Task: &Task{Kind: shop.ChallengeCaptcha, ID: id + "." + bound, Image: image, Until: until}}, nil
+}
+
+// read answers the pass for a picture that was read right. Each has one try: the pass is of this instant, and whoever
+// did not hear the answer asks for another picture.
+func (d *PassDesk) read(ctx context.Context, q PassQuestion, now shop.Millis) (PassAnswer, error) {
+	if err := d.tries.answer(q.User, time.Now()); err != nil {
+		return PassAnswer{}, err
+	}
+	id, bound, _ := strings.Cut(q.Task, ".")
+	_, ours := seal{kind: sealCaptcha, sale: q.Sale, user: q.User, about: id}.read(d.Passes.key, bound, now)
+	right := false
+	if ours && q.Answer != "" {
+		var err error
+		if right, err = d.Captcha.Check(ctx, id, q.Answer); err != nil {
+			return PassAnswer{}, shop.Unreadable("the answer", err)
+		}
+	}
+	if !right {
+		d.tries.wrong(q.User, time.Now())
+		return PassAnswer{}, shop.Fail(shop.CaptchaRequired,
+			"this is not what the picture shows, or it was answered before; ask for another")
+	}
+	until := now.Add(passLife)
+	return PassAnswer{Pass: d.Passes.issue(q.Sale, q.User, now, until), Until: until}, nil
+}
+
+// tries counts what people do at the captchas of this node.
+type tries struct {
+	mu sync.Mutex
+	of map[shop.ID]*minute
+}
+
+// minute is what somebody did within one.
+type minute struct {
+	ends                      time.Time
+	pictures, answered, wrong int
+}
+
+// picture admits one more picture, and answers how many before it were not answered.
+func (t *tries) picture(user shop.ID, now time.Time) (unread int, err error) {
+	err = t.count(user, now, func(m *minute) bool {
+		unread = max(0, m.pictures-m.answered)
+		m.pictures++
+		return m.pictures <= picturesMost && m.wrong < wrongMost
+	})
+	return unread, err
+}
+
+// answer admits an answer, unless there were too many wrong ones.
+func (t *tries) answer(user shop.ID, now time.Time) error {
+	return t.count(user, now, func(m *minute) bool {
+		m.answered++
+		return m.wrong < wrongMost
+	})
+}
+
+// wrong notes a wrong answer.
+func (t *tries) wrong(user shop.ID, now time.Time) {
+	_ = t.count(user, now, func(m *minute) bool { m.wrong++; return true })
+}
+
+func (t *tries) count(user shop.ID, now time.Time, admit func(m *minute) bool) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := t.of[user]
+	if m == nil || !now.Before(m.ends) {
+		if t.of == nil || len(t.of) >= triesKept {
+			t.of = make(map[shop.ID]*minute)
+		}
+		m = &minute{ends: now.Add(time.Minute)}
+		t.of[user] = m
+	}
+	if admit(m) {
+		return nil
+	}
+	e := shop.Fail(shop.RateLimited, "too many pictures; rest for a moment")
+	e.RetryMS = max(1, m.ends.Sub(now).Milliseconds())
+	return e
+}

@@ -1,0 +1,235 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"stampede/app/catalog"
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+// deskWorld sells what it is told to; its captchas show their ids, each once.
+type deskWorld struct {
+	CatalogueStore
+	sales map[shop.ID]shop.Sale
+	bits  int
+	fails error
+
+	shown  map[string]bool
+	askers []PictureAsker // of pictures, in their order
+}
+
+func (w *deskWorld) Sale(_ context.Context, id shop.ID) (shop.Sale, error) {
+	s, ok := w.sales[id]
+	if !ok {
+		return shop.Sale{}, shop.ErrNoRow
+	}
+	return s, nil
+}
+
+func (w *deskWorld) WorkBits(context.Context) (int, error) { return w.bits, w.fails }
+
+func (w *deskWorld) New(_ context.Context, asker PictureAsker) (id, image string, until shop.Millis, err error) {
+	w.askers = append(w.askers, asker)
+	id = fmt.Sprintf("picture%d", len(w.shown))
+	w.shown[id] = true
+	return id, "data:image/png;base64,AAAA", shop.MillisOf(time.Now().Add(time.Minute)), w.fails
+}
+
+func (w *deskWorld) Check(_ context.Context, id, answer string) (bool, error) {
+	there := w.shown[id]
+	w.shown[id] = false
+	return there && answer == id, w.fails
+}
+
+// newDeskWorld has a sale of each kind that is open, 1 to 4, one that opens in ten minutes, 5, and one that is over, 6.
+func newDeskWorld() (*deskWorld, *PassDesk) {
+	now := shop.MillisOf(time.Now())
+	w := &deskWorld{sales: make(map[shop.ID]shop.Sale), shown: make(map[string]bool), bits: 4}
+	for i, kind := range []shop.Challenge{
+		shop.ChallengeNone, shop.ChallengePass, shop.ChallengeCaptcha, shop.ChallengeWork, shop.ChallengePass,
+		shop.ChallengePass,
+	} {
+		id := shop.ID(i + 1)
+		w.sales[id] = shop.Sale{ID: id, Challenge: kind, OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(time.Hour)}
+	}
+	early, over := w.sales[5], w.sales[6]
+	early.OpensAt, over.ClosesAt = now.Add(10*time.Minute), now.Add(-time.Second)
+	w.sales[5], w.sales[6] = early, over
+	return w, &PassDesk{
+		Catalogue: catalog.NewCatalogue(w, nil, time.UTC), Clock: shop.NewClock(), Passes: testPasses, Captcha: w, Settings: w,
+	}
+}
+
+func wantCode(t *testing.T, what string, err error, want shop.Code) *shop.Error {
+	t.Helper()
+	var e *shop.Error
+	if !errors.As(err, &e) || e.Code != want {
+		t.Fatalf("%s: %v, want %s", what, err, want)
+	}
+	return e
+}
+
+// Who comes too early, too late, for nothing, or for a sale that wants none, hears so.
+func TestPassDeskIsOpenNearTheOpening(t *testing.T) {
+	t.Parallel()
+	_, d := newDeskWorld()
+	ask := func(sale shop.ID) error {
+		_, err := d.AskPass(t.Context(), PassQuestion{User: 42, Sale: sale})
+		_, solving := d.SolvePass(t.Context(), PassQuestion{User: 42, Sale: sale, Task: "x", Answer: "1"})
+		if shop.AsError(err).Code != shop.AsError(solving).Code {
+			t.Errorf("sale %d: asked %v, solved %v", sale, err, solving)
+		}
+		return err
+	}
+	wantCode(t, "none", ask(1), shop.WrongState)
+	wantCode(t, "over", ask(6), shop.Closed)
+	wantCode(t, "unknown", ask(77), shop.NotFound)
+	wantCode(t, "no sale", ask(0), shop.BadRequest)
+	e := wantCode(t, "early", ask(5), shop.NotOpen)
+	if wait := time.Duration(e.RetryMS) * time.Millisecond; wait > 9*time.Minute || wait < 8*time.Minute {
+		t.Errorf("come back in %v, want a minute before the opening", wait)
+	}
+}
+
+// A picture is read once, by whom it was shown to, for the sale that it was shown for; whoever reads wrongly again and
+// again rests.
+func TestCaptchaBeforeThePass(t *testing.T) {
+	t.Parallel()
+	w, d := newDeskWorld()
+	w.sales[7] = w.sales[3]
+	other := w.sales[7]
+	other.ID = 7
+	w.sales[7] = other
+	picture := func(user shop.ID) *Task {
+		t.Helper()
+		a, err := d.AskPass(t.Context(), PassQuestion{User: user, Sale: 3})
+		if err != nil || a.Task == nil || a.Task.Kind != shop.ChallengeCaptcha || a.Task.Image == "" || a.Pass != "" {
+			t.Fatalf("got %+v, %v", a, err)
+		}
+		return a.Task
+	}
+	read := func(user, sale shop.ID, task, answer string) (PassAnswer, error) {
+		return d.SolvePass(t.Context(), PassQuestion{User: user, Sale: sale, Task: task, Answer: answer})
+	}
+	task := picture(42)
+	right := task.ID[:len("picture0")]
+	for name, wrong := range map[string]func() (PassAnswer, error){
+		"another user":   func() (PassAnswer, error) { return read(43, 3, task.ID, right) },
+		"another sale":   func() (PassAnswer, error) { return read(42, 7, task.ID, right) },
+		"its bare name":  func() (PassAnswer, error) { return read(42, 3, right, right) },
+		"another's seal": func() (PassAnswer, error) { return read(44, 3, right+picture(45).ID[len(right):], right) },
+		"nothing":        func() (PassAnswer, error) { return read(46, 3, "", "") },
+	} {
+		a, err := wrong()
+		wantCode(t, name, err, shop.CaptchaRequired)
+		if a.Pass != "" {
+			t.Errorf("%s: a pass", name)
+		}
+	}
+	a, err := read(42, 3, task.ID, right)
+	if err != nil || testPasses.Issued(a.Pass, 3, 42, d.Clock.Now()) == 0 {
+		t.Fatalf("read right: %+v, %v", a, err)
+	}
+	_, err = read(42, 3, task.ID, right)
+	wantCode(t, "read again", err, shop.CaptchaRequired)
+
+	for range wrongMost {
+		_, err = read(50, 3, picture(50).ID, "no idea")
+		wantCode(t, "wrong", err, shop.CaptchaRequired)
+	}
+	_, err = d.AskPass(t.Context(), PassQuestion{User: 50, Sale: 3})
+	if e := wantCode(t, "after five wrong ones", err, shop.RateLimited); e.RetryMS <= 0 || e.RetryMS > 60_000 {
+		t.Errorf("come back in %d ms", e.RetryMS)
+	}
+	_, err = read(50, 3, task.ID, right)
+	wantCode(t, "an answer after five wrong ones", err, shop.RateLimited)
+	for range picturesMost {
+		picture(51)
+	}
+	_, err = d.AskPass(t.Context(), PassQuestion{User: 51, Sale: 3})
+	wantCode(t, "an eleventh picture", err, shop.RateLimited)
+	picture(52) // others are none the worse for it
+
+	w.fails = shop.ErrTransient
+	_, err = d.AskPass(t.Context(), PassQuestion{User: 53, Sale: 3})
+	wantCode(t, "no pictures", err, shop.Busy)
+}
+
+// Whoever draws pictures hears who has left some unread, and from where they ask: when there are not enough for all,
+// others come first.
+func TestUnreadPicturesAreTold(t *testing.T) {
+	t.Parallel()
+	w, d := newDeskWorld()
+	from := netip.MustParseAddr("192.0.2.7")
+	ask := func() (task string) {
+		t.Helper()
+		a, err := d.AskPass(t.Context(), PassQuestion{User: 42, Sale: 3, From: from})
+		fakes.Must(t, err)
+		return a.Task.ID
+	}
+	answer := func(task, says string) {
+		_, _ = d.SolvePass(t.Context(), PassQuestion{User: 42, Sale: 3, Task: task, Answer: says})
+	}
+	first := ask()
+	second := ask()
+	answer(first, "wrong")
+	answer(second, "picture1")
+	ask()
+	ask()
+	for i, unread := range []int{0, 1, 0, 1} {
+		if want := (PictureAsker{From: from, Unread: unread}); w.askers[i] != want {
+			t.Errorf("picture %d was asked for by %+v, want %+v", i, w.askers[i], want)
+		}
+	}
+}
+
+// The difficulty is the one that was set last; an address under pressure gets a harder task instead of a refusal, also
+// where a pass is given for the asking.
+func TestDifficultyFollowsSettingAndPressure(t *testing.T) {
+	t.Parallel()
+	w, d := newDeskWorld()
+	work := func(sale shop.ID, from netip.Addr) int {
+		t.Helper()
+		a, err := d.AskPass(t.Context(), PassQuestion{User: 42, Sale: sale, From: from})
+		if err != nil || a.Task == nil == (a.Pass == "") {
+			t.Fatalf("got %+v, %v", a, err)
+		}
+		if a.Task == nil {
+			return 0
+		}
+		return a.Task.Bits
+	}
+	calm, flood := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+	if bits := work(4, calm); bits != DefaultWorkBits {
+		t.Errorf("%d bits before the setting was read", bits)
+	}
+	for _, bits := range []int{4, 9} {
+		w.bits = bits
+		if err := d.RunOnce(t.Context()); err != nil || work(4, calm) != bits {
+			t.Errorf("%d bits, want %d, %v", work(4, calm), bits, err)
+		}
+	}
+	w.fails = shop.ErrTransient
+	if err := d.RunOnce(t.Context()); err == nil || work(4, calm) != 9 {
+		t.Errorf("%d bits while the database is away, %v", work(4, calm), err)
+	}
+	for range 2 * calmAsks {
+		work(2, flood)
+	}
+	if bits := work(2, flood); bits <= 9 {
+		t.Errorf("an address under pressure has %d bits of work, want more than 9", bits)
+	}
+	if bits := work(2, calm); bits != 0 {
+		t.Errorf("another address has %d bits of work", bits)
+	}
+	w.bits, w.fails = MostWorkBits, nil
+	if err := d.RunOnce(t.Context()); err != nil || work(4, flood) != MostWorkBits {
+		t.Errorf("%d bits, want at most %d, %v", work(4, flood), MostWorkBits, err)
+	}
+}

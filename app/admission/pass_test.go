@@ -1,0 +1,204 @@
+package admission
+
+import (
+	"encoding/base64"
+	"net/netip"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+var (
+	testPasses  = NewPasses([]byte("0123456789abcdef0123456789abcdef"))
+	otherPasses = NewPasses([]byte("fedcba9876543210fedcba9876543210"))
+)
+
+// A pass counts for its user, its sale and its time, and only when our key wrote it as a pass.
+func TestPassIsBoundToWhatItIsFor(t *testing.T) {
+	t.Parallel()
+	const sale, user, now, until = shop.ID(7), shop.ID(42), shop.Millis(1_000_000), shop.Millis(1_120_000)
+	pass := testPasses.issue(sale, user, now, until)
+	for name, c := range map[string]struct {
+		pass       string
+		sale, user shop.ID
+		at         shop.Millis
+		want       shop.Millis
+	}{
+		"in order":          {pass, sale, user, until - 1, now},
+		"ended":             {pass, sale, user, until, 0},
+		"another user":      {pass, sale, user + 1, now, 0},
+		"another sale":      {pass, sale + 1, user, now, 0},
+		"swapped":           {pass, user, sale, now, 0},
+		"another key":       {otherPasses.issue(sale, user, now, until), sale, user, now, 0},
+		"a task":            {testPasses.work(sale, user, now, 16).Text, sale, user, now, 0},
+		"none":              {"", sale, user, now, 0},
+		"cut off":           {pass[:len(pass)-1], sale, user, now, 0},
+		"longer":            {pass + "A", sale, user, now, 0},
+		"not base64":        {strings.Repeat("!", len(pass)), sale, user, now, 0},
+		"very long":         {strings.Repeat("A", 1<<16), sale, user, now, 0},
+		"line breaks in it": {pass[:20] + strings.Repeat("\r\n", 13), sale, user, now, 0},
+		"with line break":   {pass[:10] + "\n" + pass[11:], sale, user, now, 0},
+	} {
+		if got := testPasses.Issued(c.pass, c.sale, c.user, c.at); got != c.want {
+			t.Errorf("%s: issued %d, want %d", name, got, c.want)
+		}
+	}
+	if (*Passes)(nil).Issued(pass, sale, user, now) != 0 {
+		t.Error("without a key a pass is in order")
+	}
+}
+
+// Whatever is changed in a pass, it is none any more: its time, its kind, its signature, and the bits behind its end.
+func TestForgedPassIsNone(t *testing.T) {
+	t.Parallel()
+	pass := testPasses.issue(7, 42, 1_000_000, 1_120_000)
+	raw, err := base64.RawURLEncoding.DecodeString(pass)
+	fakes.Must(t, err)
+	for i := range raw {
+		for bit := range 8 {
+			forged := append([]byte(nil), raw...)
+			forged[i] ^= 1 << bit
+			if testPasses.Issued(base64.RawURLEncoding.EncodeToString(forged), 7, 42, 1_000_001) != 0 {
+				t.Fatalf("byte %d, bit %d: a forged pass counts", i, bit)
+			}
+		}
+	}
+	for c := range 128 {
+		text := pass[:len(pass)-1] + string(rune(c))
+		if text != pass && testPasses.Issued(text, 7, 42, 1_000_001) != 0 {
+			t.Fatalf("%q says the same as %q", text, pass)
+		}
+	}
+}
+
+// A proof of work is checked: for the user, the sale, the time and the difficulty that were set. The same solution is
+// answered with the same pass, and another solution of the same task with the same pass, too.
+func TestWork(t *testing.T) {
+	t.Parallel()
+	const sale, user, now, bits = shop.ID(7), shop.ID(42), shop.Millis(1_000_000), 10
+	task := testPasses.work(sale, user, now, bits)
+	nonce := Solve(task.Text, bits)
+	pass, until, ok := testPasses.done(task.ID, nonce, sale, user, now+5_000)
+	if !ok || testPasses.Issued(pass, sale, user, until-1) != now {
+		t.Fatalf("a solution is not accepted: %q until %d", pass, until)
+	}
+	if again, _, ok := testPasses.done(task.ID, nonce, sale, user, now+90_000); !ok || again != pass {
+		t.Error("the same solution sent again gives another pass")
+	}
+	n, err := strconv.Atoi(nonce)
+	fakes.Must(t, err)
+	for n++; !Solves(task.Text, strconv.Itoa(n), bits); n++ {
+	}
+	if other, _, ok := testPasses.done(task.ID, strconv.Itoa(n), sale, user, now); !ok || other != pass {
+		t.Error("two solutions of one task give two passes")
+	}
+	easy := testPasses.work(sale, user, now, 1)
+	for name, c := range map[string]struct {
+		task, nonce string
+		sale, user  shop.ID
+		at          shop.Millis
+	}{
+		"wrong":            {task.ID, wrongNonce(task), sale, user, now},
+		"another user":     {task.ID, nonce, sale, user + 1, now},
+		"another sale":     {task.ID, nonce, sale + 1, user, now},
+		"too late":         {task.ID, nonce, sale, user, task.Until},
+		"of another task":  {easy.ID, wrongNonce(easy), sale, user, now},
+		"another key":      {otherPasses.work(sale, user, now, 1).ID, "1", sale, user, now},
+		"a pass as a task": {pass, Solve(pass, 1), sale, user, now},
+		"no number":        {task.ID, "x" + nonce, sale, user, now},
+		"a zero in front":  {task.ID, "0" + nonce, sale, user, now},
+		"empty":            {task.ID, "", sale, user, now},
+		"without end":      {task.ID, strings.Repeat("1", 1<<16), sale, user, now},
+	} {
+		if pass, _, ok := testPasses.done(c.task, c.nonce, c.sale, c.user, c.at); ok || pass != "" {
+			t.Errorf("%s: got a pass", name)
+		}
+	}
+}
+
+func wrongNonce(task *Task) string {
+	for n := 0; ; n++ {
+		if nonce := strconv.Itoa(n); !Solves(task.Text, nonce, task.Bits) {
+			return nonce
+		}
+	}
+}
+
+// Who asks calmly, as 200 people behind one address do, has nothing harder to do; a flood has, but is never refused,
+// and what it did is forgotten after a while. Others do not pay for it.
+func TestPressure(t *testing.T) {
+	t.Parallel()
+	var p pressure
+	began := time.Now()
+	office, flood := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+	for i := range 200 {
+		if more := p.ask(office, began.Add(time.Duration(i)*50*time.Millisecond)); more != 0 {
+			t.Fatalf("question %d of an office is %d bits harder", i+1, more)
+		}
+	}
+	last := 0
+	for i := range 20_000 {
+		more := p.ask(flood, began.Add(time.Duration(i)*500*time.Microsecond))
+		if more < last {
+			t.Fatalf("question %d is %d bits harder, the one before was %d", i+1, more, last)
+		}
+		last = more
+	}
+	if last != hardest {
+		t.Errorf("20,000 questions make it %d bits harder, want %d", last, hardest)
+	}
+	if more := p.ask(flood, began.Add(11*time.Second)); more == 0 {
+		t.Error("a second later the flood is forgotten")
+	}
+	if more := p.ask(flood, began.Add(40*time.Second)); more != 0 {
+		t.Errorf("half a minute later it is still %d bits harder", more)
+	}
+	if more := p.ask(office, began.Add(10*time.Second)); more != 0 {
+		t.Errorf("somebody else's flood makes it %d bits harder", more)
+	}
+	six := func(host int) netip.Addr { return netip.MustParseAddr("2001:db8::" + strconv.Itoa(host)) }
+	more := 0
+	for i := range 2 * calmAsks {
+		more = p.ask(six(i), began)
+	}
+	if more == 0 {
+		t.Error("a customer's /64 counts as many addresses")
+	}
+	// Another /48: each request comes from a /64 of its own.
+	for i := range 2 * calmAsks * shop.WideShare {
+		more = p.ask(netip.AddrFrom16([16]byte{0xfd, 6: byte(i >> 8), byte(i)}), began)
+	}
+	if more == 0 {
+		t.Error("a site's /48 counts as 65,536 customers")
+	}
+	for i := range 4 * calmAsks {
+		if p.ask(netip.Addr{}, began.Add(time.Duration(i))) != 0 {
+			t.Fatal("an unknown address is under pressure")
+		}
+	}
+}
+
+// Whatever is shown as a pass or as the solution of a task, only what our key wrote counts, and a solution only when it
+// is one.
+func FuzzPass(f *testing.F) {
+	const sale, user, now, until = shop.ID(7), shop.ID(42), shop.Millis(1_000_000), shop.Millis(1_120_000)
+	pass, task := testPasses.issue(sale, user, now, until), testPasses.work(sale, user, now, LeastWorkBits)
+	f.Add(pass, Solve(task.Text, task.Bits))
+	f.Add(task.Text, Solve(task.Text, task.Bits))
+	f.Add(task.Text, "01")
+	f.Add(task.Text[:20], "-1")
+	f.Add(otherPasses.issue(sale, user, now, until), "18446744073709551616")
+	f.Fuzz(func(t *testing.T, text, nonce string) {
+		if issued := testPasses.Issued(text, sale, user, now+1); (issued != 0) != (text == pass) {
+			t.Fatalf("%q is a pass of %d", text, issued)
+		}
+		given, _, ok := testPasses.done(text, nonce, sale, user, now+1)
+		if ok != (text == task.Text && isNonce(nonce) && Solves(text, nonce, task.Bits)) || ok != (given != "") {
+			t.Fatalf("%q solved by %q: %v, %q", text, nonce, ok, given)
+		}
+	})
+}

@@ -1,0 +1,79 @@
+package admission
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+
+	"stampede/app/shop"
+)
+
+// seal authenticates a pass or a task. It is bound to its purpose, one user and one sale, which the caller repeats on
+// reading. Any node that has the key can read it.
+//
+//	kind 1 byte · issued 8 · until 8 · bits 1 · the first 16 bytes of an HMAC-SHA256 over these, the sale, the user
+//	and what it is about
+//
+// 34 bytes, 46 characters: with a nonce of eight digits behind it, a proof of work hashes one block.
+type seal struct {
+	kind   byte
+	sale   shop.ID
+	user   shop.ID
+	about  string // what else it is bound to, which comes back beside it: the picture of a captcha
+	issued shop.Millis
+	until  shop.Millis // it counts no more at that instant
+	bits   byte        // of a proof of work
+}
+
+// The kinds also number the versions of the layout.
+const (
+	sealPass    = 0x11
+	sealWork    = 0x12
+	sealCaptcha = 0x13
+)
+
+const (
+	sealBody = 18
+	sealMAC  = 16
+)
+
+var sealText = base64.RawURLEncoding.Strict() // one way to write it, so that a text is not another one's double
+
+func (s seal) body() []byte {
+	b := append(make([]byte, 0, sealBody+sealMAC), s.kind)
+	b = binary.BigEndian.AppendUint64(b, uint64(s.issued))
+	b = binary.BigEndian.AppendUint64(b, uint64(s.until))
+	return append(b, s.bits)
+}
+
+func (s seal) mac(key, body []byte) []byte {
+	whose := binary.BigEndian.AppendUint64(nil, uint64(s.sale))
+	whose = binary.BigEndian.AppendUint64(whose, uint64(s.user))
+	h := hmac.New(sha256.New, key)
+	h.Write(body)
+	h.Write(whose)
+	h.Write([]byte(s.about))
+	return h.Sum(nil)[:sealMAC]
+}
+
+// text writes the seal.
+func (s seal) text(key []byte) string {
+	body := s.body()
+	return sealText.EncodeToString(append(body, s.mac(key, body)...))
+}
+
+// read reads a text as a seal of this kind, for this sale, user and matter; false when it is not one that the key wrote
+// for exactly these, or has ended by now.
+func (s seal) read(key []byte, text string, now shop.Millis) (seal, bool) {
+	if len(text) != sealText.EncodedLen(sealBody+sealMAC) {
+		return seal{}, false
+	}
+	raw, err := sealText.DecodeString(text)
+	if err != nil || len(raw) != sealBody+sealMAC { // line breaks in the text count for nothing
+		return seal{}, false
+	}
+	s.issued, s.until = shop.Millis(binary.BigEndian.Uint64(raw[1:])), shop.Millis(binary.BigEndian.Uint64(raw[9:]))
+	s.bits = raw[sealBody-1]
+	return s, raw[0] == s.kind && hmac.Equal(raw[sealBody:], s.mac(key, raw[:sealBody])) && now < s.until
+}

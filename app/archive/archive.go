@@ -1,0 +1,313 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"stampede/app/board"
+	"stampede/app/shop"
+)
+
+const (
+	// RefundWindow is how long Alipay refunds a payment: three months (alipay.trade.refund, "Use case"). Orders are not
+	// archived earlier after the end of their sale. For a contract that grants more, set STAMPEDE_ARCHIVE_AFTER.
+	RefundWindow = 92 * 24 * time.Hour
+	// BlankLeast is the shortest time after which personal data is removed: the sale has left Redis by then.
+	BlankLeast = 48 * time.Hour
+
+	archiveEvery = 10 * time.Minute
+	// archiveChunk is how many orders one transaction locks: for some milliseconds.
+	archiveChunk = 200
+	archiveSales = 100 // in a list
+	// archiveRest is the minimum pause after a transaction; the pause is archiveShare times as long as the transaction.
+	archiveRest  = 20 * time.Millisecond
+	archiveShare = 4
+
+	// Nothing moves around the opening of a sale, or while this many reservations wait for their rows.
+	archiveAhead   = 10 * time.Minute
+	archiveBehind  = 5 * time.Minute
+	archiveWaiting = 1000
+
+	// A sale with unsettled orders is checked again after a day, or after a week if nothing moved.
+	archiveSoon, archiveLater = 24 * time.Hour, 7 * 24 * time.Hour
+)
+
+// ArchivedMonth sums the archived orders of a month.
+type ArchivedMonth struct {
+	Month       shop.Month `json:"month"`
+	Orders      int64      `json:"orders"`
+	Sales       int        `json:"sales"`
+	PaidFen     int64      `json:"paid_fen"`
+	RefundedFen int64      `json:"refunded_fen"`
+}
+
+// ArchiveState counts rows per table and month.
+type ArchiveState struct {
+	ArchiveAfter string          `json:"archive_after"`
+	PersonalData string          `json:"personal_data_after"`
+	Orders       int64           `json:"orders"`         // in the archive
+	SalesToMove  int64           `json:"sales_to_move"`  // with due orders
+	SalesKept    int64           `json:"sales_kept"`     // with orders that were not settled at the last check
+	PaidLeft     int64           `json:"paid_left"`      // orders of these sales that were not shipped
+	ShippedLeft  int64           `json:"shipped_left"`   // and that were not received
+	SalesToBlank int64           `json:"sales_to_blank"` // that may have personal data
+	Months       []ArchivedMonth `json:"months"`
+}
+
+// Archived is the result of a run.
+type Archived struct {
+	Sales    int    // that were checked
+	Moved    int64  // orders
+	Blanked  int64  // orders without their personal data now
+	Books    int64  // addresses of guests
+	Postpone string // why the run ended early
+}
+
+// Archivist moves orders of sales that closed long ago to the archive, and removes personal data. One process does so
+// at a time, in short transactions with pauses, and not around openings. It may die anywhere: the next run goes on.
+type Archivist struct {
+	Store   ArchiveStore
+	Streams interface {
+		// PartitionFigures reads the state of all streams.
+		PartitionFigures(ctx context.Context) ([]board.PartitionFigures, error)
+	}
+	ArchiveAfter  time.Duration // 0: orders do not move
+	PersonalAfter time.Duration // 0: personal data stays
+	// Counts are since the start.
+	Counts struct{ Moved, Blanked, Failed atomic.Int64 }
+}
+
+// Run works until ctx ends.
+func (a *Archivist) Run(ctx context.Context) error {
+	return shop.Repeat(ctx, archiveEvery, "archive orders", func(ctx context.Context) error {
+		done, err := a.RunOnce(ctx)
+		switch {
+		case errors.Is(err, ErrArchiveTaken): // by another node
+			return nil
+		case err != nil:
+			a.Counts.Failed.Add(1)
+			return err
+		case done.Moved+done.Blanked+done.Books > 0:
+			slog.InfoContext(ctx, "archived", "sales", done.Sales, "moved", done.Moved, "blanked", done.Blanked,
+				"books", done.Books, "postponed", done.Postpone)
+		}
+		return nil
+	})
+}
+
+// RunOnce performs all due archive work now, until a sale is about to open. ErrArchiveTaken: another process does.
+func (a *Archivist) RunOnce(ctx context.Context) (done Archived, err error) {
+	err = a.Store.LockArchive(ctx, func(ctx context.Context) error {
+		r := &archiveRun{Archivist: a, done: &done}
+		return r.all(ctx)
+	})
+	return done, err
+}
+
+// State counts rows per table and month.
+func (a *Archivist) State(ctx context.Context) (ArchiveState, error) {
+	now, err := a.Store.Clock(ctx)
+	if err != nil {
+		return ArchiveState{}, err
+	}
+	state, err := a.Store.ArchiveState(ctx, now.At, before(now.At, a.ArchiveAfter), before(now.At, a.PersonalAfter))
+	if err != nil {
+		return state, err
+	}
+	state.ArchiveAfter, state.PersonalData = orNever(a.ArchiveAfter), orNever(a.PersonalAfter)
+	state.Months, err = a.Store.ArchivedMonths(ctx, 0)
+	for _, m := range state.Months {
+		state.Orders += m.Orders
+	}
+	return state, err
+}
+
+func orNever(d time.Duration) string {
+	if d == 0 {
+		return "never"
+	}
+	return d.String()
+}
+
+// before is the instant before which something is old enough; with 0 nothing ever is.
+func before(now shop.Millis, after time.Duration) shop.Millis {
+	if after == 0 {
+		return 0
+	}
+	return now.Add(-after)
+}
+
+// archiveRun is one run under the lock.
+type archiveRun struct {
+	*Archivist
+	done *Archived
+}
+
+func (r *archiveRun) all(ctx context.Context) error {
+	if r.done.Postpone = r.noise(ctx); r.done.Postpone != "" {
+		return nil
+	}
+	var failed []error
+	for _, work := range []func(context.Context) error{r.blank, r.move, r.forgetGuests} {
+		if r.done.Postpone == "" && ctx.Err() == nil {
+			failed = append(failed, work(ctx))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (r *archiveRun) move(ctx context.Context) error {
+	return r.eachSale(ctx, r.ArchiveAfter, r.Store.SalesToArchive, r.moveSale)
+}
+
+// eachSale processes due sales until none is left: work sets the next check of its sale. after 0: none is due.
+func (r *archiveRun) eachSale(
+	ctx context.Context, after time.Duration,
+	due func(ctx context.Context, now, closedBefore shop.Millis, limit int) ([]shop.ID, error),
+	work func(ctx context.Context, sale shop.ID, now, closedBefore shop.Millis) error,
+) error {
+	if after == 0 {
+		return nil
+	}
+	for {
+		now, err := r.Store.Clock(ctx)
+		if err != nil {
+			return err
+		}
+		sales, err := due(ctx, now.At, before(now.At, after), archiveSales)
+		if err != nil {
+			return err
+		}
+		for _, sale := range sales {
+			if err := work(ctx, sale, now.At, before(now.At, after)); err != nil || r.done.Postpone != "" {
+				return err
+			}
+			r.done.Sales++
+		}
+		if len(sales) < archiveSales {
+			return nil
+		}
+	}
+}
+
+func (r *archiveRun) moveSale(ctx context.Context, sale shop.ID, now, changedBefore shop.Millis) error {
+	step := ArchiveStep{Sale: sale, Limit: archiveChunk, ChangedBefore: changedBefore, Now: now}
+	moved := 0
+	err := r.steps(ctx, func() (more bool, err error) {
+		done, err := r.Store.MoveOrders(ctx, step)
+		if err != nil {
+			return false, err
+		}
+		step.After = done.Last
+		moved += done.Moved
+		r.done.Moved += int64(done.Moved)
+		r.Counts.Moved.Add(int64(done.Moved))
+		return done.Looked == archiveChunk, nil
+	})
+	if err == nil && r.done.Postpone == "" {
+		_, err = r.Store.PlanArchive(ctx, sale, archiveLook(now, moved > 0))
+	}
+	return err
+}
+
+// steps runs short transactions with pauses until one reports that nothing is left, or Postpone is set.
+func (r *archiveRun) steps(ctx context.Context, step func() (more bool, err error)) error {
+	for r.done.Postpone == "" {
+		began := time.Now()
+		if more, err := step(); err != nil || !more {
+			return err
+		}
+		r.rest(ctx, time.Since(began))
+	}
+	return nil
+}
+
+// archiveLook is the next check of a sale with remaining orders.
+func archiveLook(now shop.Millis, moving bool) shop.Millis {
+	if moving {
+		return now.Add(archiveSoon)
+	}
+	return now.Add(archiveLater)
+}
+
+func (r *archiveRun) blank(ctx context.Context) error {
+	return r.eachSale(ctx, r.PersonalAfter, r.Store.SalesToBlank, r.blankSale)
+}
+
+func (r *archiveRun) blankSale(ctx context.Context, sale shop.ID, now, _ shop.Millis) error {
+	blanked, after := int64(0), shop.ID(0)
+	err := r.steps(ctx, func() (more bool, err error) {
+		n, last, err := r.Store.BlankOrders(ctx, sale, after, archiveChunk)
+		if err != nil {
+			return false, err
+		}
+		after = last
+		blanked += n
+		r.done.Blanked += n
+		r.Counts.Blanked.Add(n)
+		return last != 0, nil
+	})
+	if err == nil && r.done.Postpone == "" {
+		_, err = r.Store.PlanBlank(ctx, sale, archiveLook(now, blanked > 0))
+	}
+	return err
+}
+
+func (r *archiveRun) forgetGuests(ctx context.Context) error {
+	if r.PersonalAfter == 0 {
+		return nil
+	}
+	now, err := r.Store.Clock(ctx)
+	if err != nil {
+		return err
+	}
+	after := shop.ID(0)
+	return r.steps(ctx, func() (more bool, err error) {
+		deleted, last, err := r.Store.ForgetGuests(ctx, before(now.At, r.PersonalAfter), after, archiveChunk)
+		after = last
+		r.done.Books += deleted
+		return last != 0, err
+	})
+}
+
+// rest pauses after a transaction, and sets Postpone when the run must end.
+func (r *archiveRun) rest(ctx context.Context, took time.Duration) {
+	r.done.Postpone = "it was stopped"
+	if shop.Sleep(ctx, max(archiveRest, archiveShare*took)) {
+		r.done.Postpone = r.noise(ctx)
+	}
+}
+
+// noise returns why nothing may move now, "" if it may. A store that does not answer is a reason, too.
+func (r *archiveRun) noise(ctx context.Context) string {
+	now, err := r.Store.Clock(ctx)
+	if err != nil {
+		return "the database does not answer"
+	}
+	opens, err := r.Store.OpensBetween(ctx, now.At.Add(-archiveBehind), now.At.Add(archiveAhead))
+	switch {
+	case err != nil:
+		return "the database does not answer"
+	case opens:
+		return "a sale opens within minutes, or has just opened"
+	}
+	streams, err := r.Streams.PartitionFigures(ctx)
+	if err != nil {
+		return "Redis does not answer"
+	}
+	waiting := int64(0)
+	for _, s := range streams {
+		if s.Away {
+			return fmt.Sprintf("partition %d does not answer", s.P)
+		}
+		waiting += s.Lag + s.Pending
+	}
+	if waiting >= archiveWaiting {
+		return fmt.Sprintf("%d reservations wait for their rows", waiting)
+	}
+	return ""
+}

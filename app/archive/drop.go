@@ -1,0 +1,75 @@
+package archive
+
+import (
+	"context"
+	"errors"
+
+	"stampede/app/journal"
+	"stampede/app/shop"
+)
+
+// ArchiveDrop is what was deleted of the archive, or would be.
+type ArchiveDrop struct {
+	Before shop.Month      `json:"before"`
+	DryRun bool            `json:"dry_run"`
+	Months []ArchivedMonth `json:"months"`
+}
+
+// ArchiveDesk shows the archive to operators and drops months of it.
+type ArchiveDesk struct {
+	Archivist *Archivist
+	Journal   *journal.Journal
+}
+
+// ArchiveState counts rows per table and month.
+func (d *ArchiveDesk) ArchiveState(ctx context.Context) (ArchiveState, error) {
+	return d.Archivist.State(ctx)
+}
+
+// DropArchive deletes the archived orders of all months before the one given. The journal gets the sums of each month
+// first; then the orders go in short transactions, but for those whose late money is not settled. If it does not get
+// to the end (busy: time is up, or the database does not answer), the same request goes on. A dry run changes
+// nothing. Conflict: orders are being moved.
+func (d *ArchiveDesk) DropArchive(
+	ctx context.Context, actor journal.Actor, month shop.Month, dryRun bool,
+) (out ArchiveDrop, err error) {
+	store := d.Archivist.Store
+	now, err := store.Clock(ctx)
+	if err != nil {
+		return out, shop.Unreadable("the archive", err)
+	}
+	if month > shop.MonthOf(now.At) {
+		return out, shop.Failf(shop.BadRequest, "%s is not over: only whole months that are can be dropped", month)
+	}
+	sums := func(ctx context.Context) (ArchiveDrop, error) {
+		months, err := store.ArchivedMonths(ctx, month)
+		return ArchiveDrop{Before: month, DryRun: dryRun, Months: months}, err
+	}
+	if dryRun {
+		out, err = sums(ctx)
+		return out, shop.Unreadable("the archive", err)
+	}
+	err = store.LockArchive(ctx, func(ctx context.Context) error {
+		plan, err := sums(ctx) // before the transaction of the journal, which must be short
+		if err != nil {
+			return err
+		}
+		out, err = journal.ActFor[ArchiveDrop](ctx, d.Journal, actor, func(context.Context) (journal.Act, error) {
+			return journal.Act{Kind: "archive.drop", Object: "archive", After: plan, Answer: plan}, nil
+		})
+		for after := shop.ID(0); err == nil; {
+			after, err = store.DropOrders(ctx, month.Start(), after, now.At, archiveChunk)
+			if after == 0 {
+				break
+			}
+			if !shop.Sleep(ctx, archiveRest) {
+				err = ctx.Err()
+			}
+		}
+		return err
+	})
+	if errors.Is(err, ErrArchiveTaken) {
+		return out, shop.Fail(shop.Conflict, "orders are being moved to the archive; try again in a minute")
+	}
+	return out, shop.Unsettled("delete archived orders", err)
+}

@@ -1,0 +1,89 @@
+package backoffice
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"stampede/app/journal"
+	"stampede/app/shop"
+)
+
+// BlockDesk is where operators keep people out and let them in again.
+type BlockDesk struct {
+	Store   BlockEditor
+	Journal *journal.Journal
+	Time    func() shop.Millis // for what is in force now
+}
+
+// BlockEditor changes the block list in the database. Each change raises its version.
+type BlockEditor interface {
+	BlockStore
+	// AddBlock writes a normalized block for so long (0: until it is removed). Conflict: the same is blocked already.
+	// LimitReached: there are too many.
+	AddBlock(ctx context.Context, b Block, lasts time.Duration) (Block, error)
+	// RemoveBlock ends a block and answers it. NotFound: there is none of that number in force.
+	RemoveBlock(ctx context.Context, id int64) (Block, error)
+}
+
+// LongestBlock keeps sums with it within what times can say; longer ones have no end.
+const LongestBlock = 10 * 365 * 24 * time.Hour
+
+// AddBlock keeps somebody out, and answers the block as it is kept.
+func (d *BlockDesk) AddBlock(ctx context.Context, actor journal.Actor, b Block, lasts time.Duration) (Block, error) {
+	if b.CreatedBy == "" {
+		name := []rune(actor.Name)
+		b.CreatedBy = string(name[:min(maxBlocker, len(name))])
+	}
+	if err := b.Normalize(); err != nil {
+		return b, err
+	}
+	if lasts < 0 || lasts > LongestBlock {
+		return b, shop.Fail(shop.BadRequest, "a block lasts at most ten years, or until it is removed")
+	}
+	number, err := journal.ActFor[int64](ctx, d.Journal, actor, func(ctx context.Context) (journal.Act, error) {
+		added, err := d.Store.AddBlock(ctx, b, lasts)
+		return journal.Act{Kind: "block.add", Object: objectOf(&added), After: keptOf(&added), Answer: added.ID}, err
+	})
+	if err != nil {
+		return b, err
+	}
+	// The journal does not keep all of the block, which may have been removed since.
+	all, err := d.Store.Blocks(ctx, 0)
+	if i := slices.IndexFunc(all, func(one Block) bool { return one.ID == number }); i >= 0 {
+		return all[i], nil
+	}
+	b.ID = number
+	return b, shop.Unreadable("the block list", err)
+}
+
+// ListBlocks lists who is kept out now, oldest first.
+func (d *BlockDesk) ListBlocks(ctx context.Context) ([]Block, error) {
+	blocks, err := d.Store.Blocks(ctx, d.Time())
+	return blocks, shop.Unreadable("the block list", err)
+}
+
+// RemoveBlock lets somebody in again.
+func (d *BlockDesk) RemoveBlock(ctx context.Context, actor journal.Actor, id int64) error {
+	_, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (journal.Act, error) {
+		removed, err := d.Store.RemoveBlock(ctx, id)
+		return journal.Act{Kind: "block.remove", Object: objectOf(&removed), Before: keptOf(&removed)}, err
+	})
+	return err
+}
+
+func objectOf(b *Block) string { return "block:" + strconv.FormatInt(b.ID, 10) }
+
+// keptOf is what the journal keeps of a block: no address, which may be somebody's; the row of the block has it.
+func keptOf(b *Block) any {
+	kept := struct {
+		Kind  BlockKind   `json:"kind"`
+		User  string      `json:"user,omitempty"`
+		Until shop.Millis `json:"until,omitempty"`
+	}{Kind: b.Kind, Until: b.Until}
+	if b.Kind == BlockUser {
+		kept.User = b.Value
+	}
+	return kept
+}

@@ -1,0 +1,115 @@
+package backoffice
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"stampede/app/journal"
+	"stampede/app/shop"
+)
+
+// CategoryRecord is a category as operators see it.
+type CategoryRecord struct {
+	shop.Category
+	Position   int         `json:"position"` // they are listed by it
+	Products   int         `json:"products"` // how many can be offered
+	Version    int64       `json:"version"`
+	UpdatedAt  shop.Millis `json:"updated_at"`
+	ArchivedAt shop.Millis `json:"archived_at,omitempty"`
+}
+
+// CategoryEdit changes what it names of a category.
+type CategoryEdit struct {
+	Version  int64   `json:"version"`
+	Name     *string `json:"name"`
+	Position *int    `json:"position"`
+	Archived *bool   `json:"archived"`
+}
+
+// lastPosition bounds positions, which are for sorting only.
+const lastPosition = 1_000_000
+
+// CategoryRecords lists all categories, those that are archived too, in their order.
+func (d *CatalogueDesk) CategoryRecords(ctx context.Context) ([]CategoryRecord, error) {
+	all, err := d.Store.CategoryRecords(ctx)
+	return all, shop.Unreadable("categories", err)
+}
+
+// CategoryRecord reads one category. NotFound when there is none.
+func (d *CatalogueDesk) CategoryRecord(ctx context.Context, id shop.ID) (CategoryRecord, error) {
+	all, err := d.CategoryRecords(ctx) // there are few
+	if err != nil {
+		return CategoryRecord{}, err
+	}
+	if i := slices.IndexFunc(all, func(c CategoryRecord) bool { return c.ID == id }); i >= 0 {
+		return all[i], nil
+	}
+	return CategoryRecord{}, missing("category", id, shop.ErrNoRow)
+}
+
+// CreateCategory makes a category behind those that are there.
+func (d *CatalogueDesk) CreateCategory(
+	ctx context.Context, actor journal.Actor, dry bool, name string,
+) (CategoryRecord, error) {
+	name = strings.TrimSpace(name)
+	if err := checkText("name", name, longestCategory, true, false); err != nil {
+		return CategoryRecord{}, err
+	}
+	id, err := d.Mint()
+	if err != nil {
+		return CategoryRecord{}, shop.Unreadable("the catalogue", err)
+	}
+	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, CategoryRecord, error) {
+		if err := d.freeName(ctx, id, name); err != nil {
+			return journal.Act{}, CategoryRecord{}, err
+		}
+		if err := d.Store.AddCategories(ctx, []shop.Category{{ID: id, Name: name}}); err != nil {
+			return journal.Act{}, CategoryRecord{}, err
+		}
+		made, err := d.Store.LockCategory(ctx, id)
+		return journal.Act{Kind: "category.create", Object: object("category", id), After: made}, made, err
+	})
+}
+
+// EditCategory changes what the edit names.
+func (d *CatalogueDesk) EditCategory(
+	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, edit CategoryEdit,
+) (CategoryRecord, error) {
+	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, CategoryRecord, error) {
+		before, after, err := edited(ctx, "category", id, edit.Version, d.Store.LockCategory,
+			func(_, after *CategoryRecord) error { return d.editCategory(ctx, after, edit) })
+		return journal.Act{Kind: "category.edit", Object: object("category", id), Before: before, After: after}, after, err
+	})
+}
+
+func (d *CatalogueDesk) editCategory(ctx context.Context, c *CategoryRecord, edit CategoryEdit) error {
+	set(&c.Name, edit.Name)
+	set(&c.Position, edit.Position)
+	c.Name = strings.TrimSpace(c.Name)
+	c.ArchivedAt = archived(c.ArchivedAt, edit.Archived, d.Now())
+	if err := checkText("name", c.Name, longestCategory, true, false); err != nil {
+		return err
+	}
+	if c.Position < 0 || c.Position > lastPosition {
+		return shop.Fail(shop.BadRequest, "position must be from 0 to 1000000")
+	}
+	if err := d.freeName(ctx, c.ID, c.Name); err != nil {
+		return err
+	}
+	return d.Store.SaveCategory(ctx, c)
+}
+
+// freeName refuses the name of another category. Acts are serial, so it stays free until this one ends.
+func (d *CatalogueDesk) freeName(ctx context.Context, id shop.ID, name string) error {
+	all, err := d.Store.CategoryRecords(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if c.ID != id && c.Name == name {
+			return shop.Fail(shop.Conflict, "category "+c.ID.String()+" has that name already")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package backoffice
+
+// CheckCode names what a check found, so that a page can say it in the reader's language. It stays when a sentence is
+// worded anew.
+type CheckCode string
+
+// What the checks of the checklist find, in the order of the list. `Check.Of` holds the values that are named behind.
+const (
+	FoundUnread CheckCode = "unread" // what
+
+	FoundArchived        CheckCode = "sale_archived"
+	FoundOver            CheckCode = "sale_over"
+	FoundPaused          CheckCode = "sale_paused"
+	FoundProductArchived CheckCode = "product_archived"
+	FoundNoPicture       CheckCode = "no_picture"
+	FoundPriceNotBelow   CheckCode = "price_not_below" // price_fen, list_price_fen
+	FoundLimitAboveStock CheckCode = "limit_above_stock"
+	FoundOffer           CheckCode = "offered" // product, price_fen, units, limit
+
+	FoundLoadedLater  CheckCode = "loaded_later"
+	FoundNotLoadedYet CheckCode = "not_loaded_yet"
+	FoundNotLoaded    CheckCode = "not_loaded"
+	FoundStockDiffers CheckCode = "stock_differs" // redis_initial, redis_added, initial, added
+	FoundStock        CheckCode = "stock_loaded"  // stock, held, sold
+
+	FoundNoPartition    CheckCode = "partition_missing"    // partition
+	FoundRecovering     CheckCode = "partition_rebuilding" // partition
+	FoundEpochsDiffer   CheckCode = "epochs_differ"        // partition, redis, database
+	FoundPartition      CheckCode = "partition_fits"       // partition, epoch
+	FoundWritesRejected CheckCode = "writes_rejected"      // partition
+	FoundBacklogFull    CheckCode = "backlog_full"         // waiting, most
+	FoundBacklogGrows   CheckCode = "backlog_grows"        // waiting
+	FoundDeadLetters    CheckCode = "dead_letters"         // dead
+	FoundBacklog        CheckCode = "backlog_fits"         // waiting
+	FoundNoNode         CheckCode = "no_node"              // role
+	FoundOneNode        CheckCode = "one_node"             // role, node
+	FoundNodes          CheckCode = "nodes"                // role, nodes
+	FoundClocksApart    CheckCode = "clocks_apart"         // apart_ms
+	FoundClocks         CheckCode = "clocks_agree"         // apart_ms
+	FoundNoGateway      CheckCode = "no_gateway"
+	FoundGatewaySilent  CheckCode = "gateway_silent"
+	FoundGatewayNo      CheckCode = "gateway_refuses"
+	FoundGateway        CheckCode = "gateway_answers"
+	FoundNoMailServer   CheckCode = "no_mail_server"
+	FoundDeadMails      CheckCode = "mails_dead" // dead
+	FoundMails          CheckCode = "mails_sent"
+
+	FoundEmbedded        CheckCode = "embedded"
+	FoundWeakSetting     CheckCode = "setting_weak"    // store, setting, is, want
+	FoundHiddenSetting   CheckCode = "setting_unknown" // store, setting, want
+	FoundLogNotWritten   CheckCode = "log_not_written"
+	FoundLogNotRewritten CheckCode = "log_not_rewritten"
+	FoundNoReplica       CheckCode = "no_replica"
+	FoundNoBinaryLog     CheckCode = "no_binary_log"
+	FoundDurable         CheckCode = "durable"
+)
+
+// CheckCodes are all of them.
+func CheckCodes() []CheckCode {
+	return []CheckCode{
+		FoundUnread, FoundArchived, FoundOver, FoundPaused, FoundProductArchived, FoundNoPicture, FoundPriceNotBelow,
+		FoundLimitAboveStock, FoundOffer, FoundLoadedLater, FoundNotLoadedYet, FoundNotLoaded, FoundStockDiffers,
+		FoundStock, FoundNoPartition, FoundRecovering, FoundEpochsDiffer, FoundPartition, FoundWritesRejected,
+		FoundBacklogFull, FoundBacklogGrows, FoundDeadLetters, FoundBacklog, FoundNoNode, FoundOneNode, FoundNodes,
+		FoundClocksApart, FoundClocks, FoundNoGateway, FoundGatewaySilent, FoundGatewayNo, FoundGateway,
+		FoundNoMailServer, FoundDeadMails, FoundMails, FoundEmbedded, FoundWeakSetting, FoundHiddenSetting,
+		FoundLogNotWritten, FoundLogNotRewritten, FoundNoReplica, FoundNoBinaryLog, FoundDurable,
+	}
+}
+
+// Facts are the values in what a check found, by their names.
+type Facts map[string]any
+
+// WeakSetting is a setting of a store with which it keeps less than the promises need.
+type WeakSetting struct {
+	Setting string
+	Is      string // empty: it cannot be read
+	Want    string
+	Risk    string
+}
+
+// String says it to operators.
+func (w WeakSetting) String() string {
+	switch {
+	case w.Setting == "":
+		return w.Risk
+	case w.Is == "":
+		return w.Setting + " cannot be read: make sure that it is " + w.Want
+	}
+	return w.Setting + " is " + w.Is + ": " + w.Risk + "; set it to " + w.Want
+}
+
+// Check is the line of a checklist about it.
+func (w WeakSetting) Check(store string, refused bool) Check {
+	c := Check{
+		State: CheckWarn, Code: FoundWeakSetting, Says: store + ": " + w.String(), Do: "stampede checkconfig",
+		Of: Facts{"store": store, "setting": w.Setting, "is": w.Is, "want": w.Want},
+	}
+	if w.Is == "" {
+		c.Code = FoundHiddenSetting
+		delete(c.Of, "is")
+	}
+	if refused {
+		c.State = CheckFail
+	}
+	return c
+}

@@ -1,0 +1,299 @@
+package backoffice
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"stampede/app/journal"
+	"stampede/app/shop"
+)
+
+// productsHead are the columns of the table of products. Prices are in yuan; images has a picture in each line, its
+// address and what it shows.
+var productsHead = []string{"id", "version", "name", "category", "list_price", "description", "rules", "images", "archived"}
+
+// ExportProducts writes all products as a table, archived ones too.
+func (d *CatalogueDesk) ExportProducts(ctx context.Context) ([]byte, error) {
+	lines, err := tableLines(func(archived bool, page int) ([]ProductRecord, bool, error) {
+		return d.Store.ProductRecords(ctx, ProductsQuery{Archived: archived, Page: page, Size: tablePage})
+	}, productLine)
+	return writeTable(productsHead, lines), shop.Unreadable("products", err)
+}
+
+const tablePage = 500
+
+// tableLines reads all pages, those of archived records last. A record whose line is nil is left out.
+func tableLines[T any](
+	read func(archived bool, page int) (found []T, more bool, err error), line func(*T) []string,
+) (lines [][]string, err error) {
+	for _, archived := range []bool{false, true} {
+		for page, more := 1, true; more; page++ {
+			var found []T
+			if found, more, err = read(archived, page); err != nil {
+				return nil, err
+			}
+			for i := range found {
+				if cells := line(&found[i]); cells != nil {
+					lines = append(lines, cells)
+				}
+			}
+		}
+	}
+	return lines, nil
+}
+
+func productLine(p *ProductRecord) []string {
+	pictures := shop.Mapped(p.Images, func(i shop.Image) string { return strings.TrimSpace(i.URL + " " + i.Alt) })
+	return []string{
+		p.ID.String(), number(p.Version), p.Name, p.Category, shop.FormatFen(p.ListPriceFen), p.Description, p.Rules,
+		strings.Join(pictures, "\n"), yesNo(p.ArchivedAt != 0),
+	}
+}
+
+// ImportProducts makes the products of a table that have no id, and changes those that have one and differ: all of them
+// or none. A dry run names all problems.
+func (d *CatalogueDesk) ImportProducts(ctx context.Context, actor journal.Actor, dry bool, file []byte) (ImportReport, error) {
+	t, err := readTable(file, productsHead)
+	if err != nil {
+		return ImportReport{}, err
+	}
+	return importTable(ctx, d, actor, dry, "products", t, d.importProducts)
+}
+
+// importTable does the work of an import as one act.
+func importTable(
+	ctx context.Context, d *CatalogueDesk, actor journal.Actor, dry bool, what string, read *table,
+	do func(ctx context.Context, t *table, r *ImportReport) error,
+) (ImportReport, error) {
+	report, err := act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, ImportReport, error) {
+		t := &table{lines: read.lines, problems: slices.Clone(read.problems)}
+		r := ImportReport{Lines: len(t.lines), Problems: []ImportProblem{}}
+		err := do(ctx, t, &r)
+		slices.SortStableFunc(t.problems, func(a, b ImportProblem) int { return a.Line - b.Line })
+		r.Problems = append(r.Problems, t.problems[:min(len(t.problems), mostProblems)]...)
+		if err == nil && len(r.Problems) > 0 && !dry {
+			err = r.refused()
+		}
+		return journal.Act{
+			Kind: what + ".import", Object: what, After: map[string]int{"created": r.Created, "changed": r.Changed},
+		}, r, err
+	})
+	report.DryRun = dry
+	return report, err
+}
+
+// importLines reads the lines of a table over the records that they name, or over new ones, which begin makes. It
+// returns the records that are to be made and changed, and notes problems in the table.
+func importLines[T versioned](
+	t *table, r *ImportReport, what string, there map[shop.ID]T, begin func(line *tableLine) (T, bool),
+	fill func(line *tableLine, record *T), check func(before, after *T) error, same func(before, after *T) bool,
+) (made, changed []T) {
+	seen := make(map[shop.ID]bool)
+	for i := range t.lines {
+		line := &t.lines[i]
+		var record T
+		var ok bool
+		if line.has("id") {
+			record, ok = known(t, line, what, there, seen)
+		} else {
+			record, ok = begin(line)
+		}
+		if !ok {
+			continue
+		}
+		before, problems := record, len(t.problems)
+		fill(line, &record)
+		if len(t.problems) > problems {
+			continue
+		}
+		err := check(&before, &record)
+		switch {
+		case err != nil:
+			t.wrong(line, "", shop.AsError(err).Message)
+		case !line.has("id"):
+			made = append(made, record)
+			r.Created++
+		case same(&before, &record):
+			r.Same++
+		default:
+			changed = append(changed, record)
+			r.Changed++
+		}
+	}
+	return made, changed
+}
+
+// importProducts imports the rows of the table within one act and records the errors of each row in the table.
+func (d *CatalogueDesk) importProducts(ctx context.Context, t *table, r *ImportReport) error {
+	categories, err := d.Store.CategoryRecords(ctx)
+	if err != nil {
+		return err
+	}
+	there, err := d.productsOf(ctx, t)
+	if err != nil {
+		return err
+	}
+	created, changed := importLines(t, r, "product", there,
+		func(*tableLine) (ProductRecord, bool) { return ProductRecord{}, true },
+		func(line *tableLine, p *ProductRecord) { d.fillProduct(t, line, p, categories) },
+		func(_, p *ProductRecord) error { return d.checkProduct(&p.Product) }, sameProduct)
+	made := shop.Mapped(created, func(p ProductRecord) shop.Product { return p.Product })
+	for i := range made {
+		if made[i].ID, err = d.Mint(); err != nil {
+			return err
+		}
+	}
+	if err := d.checkAllImages(ctx, t, made, changed); err != nil || len(t.problems) > 0 {
+		return err
+	}
+	if err := d.Store.AddProducts(ctx, made); err != nil {
+		return err
+	}
+	for i := range changed {
+		if err := d.Store.SaveProduct(ctx, &changed[i]); err != nil {
+			return err
+		}
+		before := there[changed[i].ID]
+		if !slices.Equal(before.Images, changed[i].Images) {
+			if err := d.Store.SaveProductImages(ctx, changed[i].ID, changed[i].Images); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkAllImages refuses a table that shows pictures that are not kept.
+func (d *CatalogueDesk) checkAllImages(ctx context.Context, t *table, made []shop.Product, changed []ProductRecord) error {
+	for _, p := range changed {
+		made = append(made, p.Product)
+	}
+	for _, p := range made {
+		if err := d.checkImages(ctx, p.Images); err != nil {
+			said := shop.AsError(err)
+			if said.Code != shop.BadRequest {
+				return err
+			}
+			t.problems = append(t.problems, ImportProblem{Column: "images", Says: p.Name + ": " + said.Message})
+		}
+	}
+	return nil
+}
+
+// versioned is a record that operators edit.
+type versioned interface{ version() int64 }
+
+func (p ProductRecord) version() int64 { return p.Version }
+
+func (s SaleRecord) version() int64 { return s.Version }
+
+func (c CategoryRecord) version() int64 { return c.Version }
+
+// known finds what a line names by its id, in the version that the line has seen, if it says so.
+func known[T versioned](t *table, line *tableLine, what string, there map[shop.ID]T, seen map[shop.ID]bool) (found T, ok bool) {
+	id, err := shop.ParseID(line.cells["id"])
+	if err != nil {
+		t.wrong(line, "id", "is no id")
+		return found, false
+	}
+	found, ok = there[id]
+	switch {
+	case !ok:
+		t.wrong(line, "id", "there is no "+what+" "+id.String())
+	case seen[id]:
+		t.wrong(line, "id", "stands in another line, too")
+	case line.has("version") && line.cells["version"] != number(found.version()):
+		t.wrong(line, "version", "it was changed meanwhile, and has version "+number(found.version()))
+	default:
+		seen[id] = true
+		return found, true
+	}
+	return found, false
+}
+
+// idsOf are the ids that the lines name.
+func idsOf(t *table) []shop.ID {
+	var ids []shop.ID
+	for i := range t.lines {
+		if id, err := shop.ParseID(t.lines[i].cells["id"]); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (d *CatalogueDesk) productsOf(ctx context.Context, t *table) (map[shop.ID]ProductRecord, error) {
+	found, err := d.Store.ProductsByID(ctx, idsOf(t))
+	there := make(map[shop.ID]ProductRecord, len(found))
+	for _, p := range found {
+		there[p.ID] = p
+	}
+	return there, err
+}
+
+// fillProduct lays a line over a product. Columns that the head does not have stay as they are.
+func (d *CatalogueDesk) fillProduct(t *table, line *tableLine, p *ProductRecord, categories []CategoryRecord) {
+	for column, cell := range line.cells {
+		var err error
+		switch column {
+		case "name":
+			p.Name = cell
+		case "category":
+			p.CategoryID, err = categoryNamed(categories, cell)
+		case "list_price":
+			p.ListPriceFen, err = parseYuan(cell)
+		case "description":
+			p.Description = cell
+		case "rules":
+			p.Rules = cell
+		case "images":
+			p.Images = parseImages(cell)
+		case "archived":
+			var gone bool
+			if gone, err = readYesNo(cell); err == nil {
+				p.ArchivedAt = archived(p.ArchivedAt, &gone, d.Now())
+			}
+		}
+		if err != nil {
+			t.wrong(line, column, shop.AsError(err).Message)
+		}
+	}
+}
+
+func parseYuan(text string) (int64, error) {
+	fen, err := shop.ParseFen(text)
+	if err != nil {
+		return 0, shop.Fail(shop.BadRequest, "must be yuan like 129 or 129.50")
+	}
+	return fen, nil
+}
+
+func categoryNamed(categories []CategoryRecord, name string) (shop.ID, error) {
+	if name == "" {
+		return 0, nil
+	}
+	for _, c := range categories {
+		if c.Name == name {
+			return c.ID, nil
+		}
+	}
+	return 0, shop.Fail(shop.BadRequest, "there is no category of that name: make it first")
+}
+
+func parseImages(text string) []shop.Image {
+	images := []shop.Image{}
+	for line := range strings.Lines(text) {
+		if address, alt, _ := strings.Cut(strings.TrimSpace(line), " "); address != "" {
+			images = append(images, shop.Image{URL: address, Alt: strings.TrimSpace(alt)})
+		}
+	}
+	return images
+}
+
+// sameProduct reports whether an import changes nothing.
+func sameProduct(a, b *ProductRecord) bool {
+	return a.Name == b.Name && a.CategoryID == b.CategoryID && a.ListPriceFen == b.ListPriceFen &&
+		a.Description == b.Description && a.Rules == b.Rules && (a.ArchivedAt != 0) == (b.ArchivedAt != 0) &&
+		slices.Equal(a.Images, b.Images)
+}

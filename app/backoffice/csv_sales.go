@@ -1,0 +1,319 @@
+package backoffice
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"stampede/app/journal"
+	"stampede/app/shop"
+)
+
+// salesHead are the columns of the table of sales. Prices are in yuan; slot, opens and closes are by the clocks of the
+// shop. A new sale names its slot by slot_id, or by when it opens, and its product by product_id, or by its name.
+var salesHead = []string{
+	"id", "version", "slot_id", "slot", "product_id", "product", "price", "stock", "limit", "cap", "opens", "closes",
+	"challenge", "position", "archived",
+}
+
+const (
+	wallMinute = "2006-01-02 15:04"
+	wallSecond = "2006-01-02 15:04:05"
+)
+
+// ExportSales writes the sales as a table, of one slot or (0) of all; archived ones too, hidden ones not.
+func (d *CatalogueDesk) ExportSales(ctx context.Context, slot shop.ID) ([]byte, error) {
+	lines, err := tableLines(func(archived bool, page int) ([]SaleRecord, bool, error) {
+		return d.Store.SaleRecords(ctx, SalesQuery{Slot: slot, Archived: archived, Page: page, Size: tablePage})
+	}, d.saleLine)
+	return writeTable(salesHead, lines), shop.Unreadable("sales", err)
+}
+
+// saleLine is nil for a hidden sale.
+func (d *CatalogueDesk) saleLine(s *SaleRecord) []string {
+	if s.Hidden {
+		return nil
+	}
+	return []string{
+		s.ID.String(), strconv.FormatInt(s.Version, 10), s.Slot.ID.String(), d.wall(s.Slot.OpensAt, wallMinute),
+		s.Product.ID.String(), s.Product.Name, shop.FormatFen(s.PriceFen), strconv.FormatInt(s.Initial, 10),
+		strconv.Itoa(s.Limit), strconv.Itoa(s.Cap), d.wall(s.OpensAt, wallSecond), d.wall(s.ClosesAt, wallSecond),
+		string(s.Challenge), strconv.Itoa(s.Position), yesNo(s.ArchivedAt != 0),
+	}
+}
+
+// wall is what the clocks of the shop show.
+func (d *CatalogueDesk) wall(at shop.Millis, form string) string {
+	return at.Time().In(d.Zone).Format(form)
+}
+
+// Instant reads a time by the shop's clocks, like 2026-11-21 10:00. BadRequest: it is no time, or they skip it or show
+// it twice.
+func (d *CatalogueDesk) Instant(text string) (shop.Millis, error) {
+	for _, form := range []string{wallSecond, wallMinute} {
+		wall, err := time.Parse(form, text)
+		if err != nil {
+			continue
+		}
+		at, err := instantOf(wall, wall.Hour()*60+wall.Minute(), d.Zone)
+		return at + shop.Millis(wall.Second()*1000), err
+	}
+	return 0, shop.Fail(shop.BadRequest, "must be a time like 2026-11-21 10:00")
+}
+
+// ImportSales makes the sales of a table that have no id, and changes those that have one and differ: all of them or
+// none. A dry run names all problems.
+func (d *CatalogueDesk) ImportSales(ctx context.Context, actor journal.Actor, dry bool, file []byte) (ImportReport, error) {
+	t, err := readTable(file, salesHead)
+	if err != nil {
+		return ImportReport{}, err
+	}
+	var touched []shop.ID
+	report, err := importTable(ctx, d, actor, dry, "sales", t,
+		func(ctx context.Context, t *table, r *ImportReport) error {
+			touched, err = d.importSales(ctx, t, r)
+			return err
+		})
+	return report, d.told(ctx, err, dry, touched...)
+}
+
+// offers is what the sales of a table can refer to. A table may have ten thousand lines, so all is found by its key.
+type offers struct {
+	slots  map[shop.ID]shop.Slot
+	opens  map[shop.Millis]shop.Slot
+	byID   map[shop.ID]shop.Product // products that are not archived
+	byName map[string][]shop.Product
+	sales  map[shop.ID]SaleRecord
+}
+
+// importSales does it within an act; what is wrong it notes in the table.
+func (d *CatalogueDesk) importSales(ctx context.Context, t *table, r *ImportReport) ([]shop.ID, error) {
+	o, err := d.offersOf(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	made, changed := importLines(t, r, "sale", o.sales,
+		func(line *tableLine) (SaleRecord, bool) { return d.newSaleOf(t, line, o) },
+		func(line *tableLine, s *SaleRecord) { d.fillSale(t, line, s) }, d.checkLine,
+		func(before, after *SaleRecord) bool { return len(differences(before, after)) == 0 })
+	if len(t.problems) > 0 {
+		return nil, nil
+	}
+	return d.writeSales(ctx, made, changed)
+}
+
+// checkLine refuses terms that a sale cannot have, or cannot have any more.
+func (d *CatalogueDesk) checkLine(before, after *SaleRecord) error {
+	if after.ID != 0 {
+		return d.mayEdit(before, after)
+	}
+	if after.Cap == 0 {
+		after.Cap = UsualCap(after.Limit)
+	}
+	return d.checkSale(after)
+}
+
+// writeSales writes what was made and changed. New ones are spread over the partitions as single ones are.
+func (d *CatalogueDesk) writeSales(ctx context.Context, made, changed []SaleRecord) ([]shop.ID, error) {
+	var ids []shop.ID
+	sales := make([]shop.Sale, len(made))
+	partition := d.emptiestPartitions()
+	for i := range made {
+		var err error
+		if made[i].ID, err = d.Mint(); err != nil {
+			return nil, err
+		}
+		if made[i].Partition, err = partition(ctx, made[i].Slot.ID); err != nil {
+			return nil, err
+		}
+		sales[i] = made[i].sale()
+		ids = append(ids, made[i].ID)
+	}
+	if len(sales) > 0 {
+		if err := d.Store.AddSales(ctx, sales); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.Store.SaveSales(ctx, changed...); err != nil {
+		return nil, err
+	}
+	for i := range changed {
+		ids = append(ids, changed[i].ID)
+	}
+	return ids, nil
+}
+
+// emptiestPartitions returns a function that picks the partition of one more new sale of a slot: the emptiest one
+// first, then the next ones in turn.
+func (d *CatalogueDesk) emptiestPartitions() func(ctx context.Context, slot shop.ID) (partition int, err error) {
+	next, partitions := make(map[shop.ID]int), 0
+	return func(ctx context.Context, slot shop.ID) (partition int, err error) {
+		partition, begun := next[slot]
+		if !begun {
+			if partition, partitions, err = d.Store.EmptiestPartition(ctx, slot); err != nil {
+				return 0, err
+			}
+		}
+		next[slot] = (partition + 1) % partitions
+		return partition, nil
+	}
+}
+
+// offersOf reads what the lines of a table refer to.
+func (d *CatalogueDesk) offersOf(ctx context.Context, t *table) (*offers, error) {
+	now := d.Now()
+	slots, err := d.Store.LockSlots(ctx, now, now.Add(longestAhead))
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.Store.SalesByID(ctx, idsOf(t))
+	if err != nil {
+		return nil, err
+	}
+	o := &offers{
+		slots: make(map[shop.ID]shop.Slot, len(slots)), opens: make(map[shop.Millis]shop.Slot, len(slots)),
+		byID: make(map[shop.ID]shop.Product), byName: make(map[string][]shop.Product), sales: make(map[shop.ID]SaleRecord, len(found)),
+	}
+	for _, s := range slots {
+		o.slots[s.ID], o.opens[s.OpensAt] = s, s
+	}
+	for _, s := range found {
+		s.look(now)
+		o.sales[s.ID] = s
+	}
+	var ids []shop.ID
+	var names []string
+	for i := range t.lines {
+		if id, err := shop.ParseID(t.lines[i].cells["product_id"]); err == nil {
+			ids = append(ids, id)
+		} else if name := t.lines[i].cells["product"]; name != "" {
+			names = append(names, name)
+		}
+	}
+	products, err := d.Store.ProductsByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	named, err := d.Store.ProductsByName(ctx, names)
+	for _, p := range append(products, named...) {
+		if _, twice := o.byID[p.ID]; !twice && p.ArchivedAt == 0 {
+			o.byID[p.ID] = p.Product
+			o.byName[p.Name] = append(o.byName[p.Name], p.Product)
+		}
+	}
+	return o, err
+}
+
+// newSaleOf begins a sale with the slot and the product that a line names.
+func (d *CatalogueDesk) newSaleOf(t *table, line *tableLine, o *offers) (s SaleRecord, ok bool) {
+	slot, err := d.slotOf(line, o)
+	if err != nil {
+		t.wrong(line, "slot", shop.AsError(err).Message)
+	}
+	product, wrong := productOf(line, o)
+	if wrong != nil {
+		t.wrong(line, "product", shop.AsError(wrong).Message)
+	}
+	return SaleRecord{
+		Slot: slot, Product: product, OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt, Challenge: shop.ChallengeNone,
+		Limit: 1,
+	}, err == nil && wrong == nil
+}
+
+func (d *CatalogueDesk) slotOf(line *tableLine, o *offers) (shop.Slot, error) {
+	var slot shop.Slot
+	var there bool
+	if id, err := shop.ParseID(line.cells["slot_id"]); err == nil {
+		slot, there = o.slots[id]
+	} else {
+		opens, err := d.Instant(line.cells["slot"])
+		if err != nil {
+			return shop.Slot{}, err
+		}
+		slot, there = o.opens[opens]
+	}
+	if !there {
+		return shop.Slot{}, shop.Fail(shop.BadRequest, "there is no such slot that is not over: make it first")
+	}
+	return slot, nil
+}
+
+// productOf finds what a line names by its id, or else by its name.
+func productOf(line *tableLine, o *offers) (shop.Product, error) {
+	if id, err := shop.ParseID(line.cells["product_id"]); err == nil {
+		if p, there := o.byID[id]; there {
+			return p, nil
+		}
+		return shop.Product{}, shop.Fail(shop.BadRequest, "there is no such product")
+	}
+	found := o.byName[line.cells["product"]]
+	switch len(found) {
+	case 0:
+		return shop.Product{}, shop.Fail(shop.BadRequest, "there is no such product")
+	case 1:
+		return found[0], nil
+	}
+	return shop.Product{}, shop.Fail(shop.BadRequest, strconv.Itoa(len(found))+" products have that name: name its product_id")
+}
+
+// fillSale lays a line over a sale. Columns that the head does not have stay as they are, and so do empty cells.
+func (d *CatalogueDesk) fillSale(t *table, line *tableLine, s *SaleRecord) {
+	for column, cell := range line.cells {
+		if cell == "" {
+			continue
+		}
+		var err error
+		switch column {
+		case "price":
+			s.PriceFen, err = parseYuan(cell)
+		case "stock":
+			s.Initial, err = parseWhole(cell)
+		case "limit":
+			s.Limit, err = parseSmall(cell)
+		case "cap":
+			s.Cap, err = parseSmall(cell)
+		case "position":
+			s.Position, err = parseSmall(cell)
+		case "opens":
+			s.OpensAt, err = d.Instant(cell)
+		case "closes":
+			s.ClosesAt, err = d.Instant(cell)
+		case "challenge":
+			s.Challenge, err = shop.ParseChallenge(strings.ToLower(cell))
+		case "archived":
+			var gone bool
+			if gone, err = readYesNo(cell); err == nil {
+				s.ArchivedAt = archived(s.ArchivedAt, &gone, d.Now())
+			}
+		case "slot_id":
+			if s.ID != 0 && cell != s.Slot.ID.String() {
+				err = shop.Fail(shop.BadRequest, "a sale stays in its slot: copy it")
+			}
+		case "product_id":
+			if s.ID != 0 && cell != s.Product.ID.String() {
+				err = shop.Fail(shop.BadRequest, "a sale keeps its product: make another one")
+			}
+		}
+		if err != nil {
+			t.wrong(line, column, shop.AsError(err).Message)
+		}
+	}
+}
+
+// parseWhole reads a whole number that is not negative.
+func parseWhole(text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || !shop.Digits(text) {
+		return 0, shop.Fail(shop.BadRequest, "must be a whole number")
+	}
+	return n, nil
+}
+
+func parseSmall(text string) (int, error) {
+	n, err := parseWhole(text)
+	if err == nil && n > lastPosition {
+		err = shop.Fail(shop.BadRequest, "is too large")
+	}
+	return int(n), err
+}

@@ -1,0 +1,109 @@
+package backoffice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"stampede/app/order"
+	"stampede/app/outbox"
+	"stampede/app/shop"
+)
+
+const (
+	parcelsEvery = 2 * time.Second
+	parcelBatch  = 200
+	// finishLater is the pause after which an order is looked at again whose refund waits for an operator.
+	finishLater = 24 * time.Hour
+)
+
+// Finisher sends e-mails about shipped orders, and finishes orders whose buyers did not confirm the receipt in time.
+// After a crash both are due again. Several nodes may run it.
+type Finisher struct {
+	Inventory Inventory
+	Orders    OrderStore
+	Shipments ShipmentStore
+	Effects   *order.Effects
+	Mail      *outbox.OrderMail
+	Queue     MailQueue
+}
+
+// Run works until ctx ends.
+func (f *Finisher) Run(ctx context.Context) error {
+	return shop.Repeat(ctx, parcelsEvery, "follow what was shipped", f.RunOnce)
+}
+
+// RunOnce does everything that is due.
+func (f *Finisher) RunOnce(ctx context.Context) error {
+	return errors.Join(f.recoverMails(ctx), f.write(ctx), f.finish(ctx))
+}
+
+// recoverMails repeats the e-mails about orders if Redis may have lost some. The others are known by their marks in
+// Redis. Postings that Redis has lost as well are repeated by OutboxSender.
+func (f *Finisher) recoverMails(ctx context.Context) error {
+	err := f.Queue.Check(ctx)
+	var lost *outbox.LostError
+	if !errors.As(err, &lost) {
+		return err
+	}
+	now, err := f.Inventory.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("read Redis time: %w", err)
+	}
+	if err := errors.Join(f.Queue.Reread(ctx), f.Shipments.Rewrite(ctx, now.Add(-outbox.OrderMailFor))); err != nil {
+		return err
+	}
+	return f.Queue.Confirm(ctx, lost)
+}
+
+func (f *Finisher) finish(ctx context.Context) error {
+	for {
+		now, err := f.Inventory.Now(ctx)
+		if err != nil {
+			return fmt.Errorf("read Redis time: %w", err)
+		}
+		rows, looked, err := f.Shipments.FinishShipped(ctx, now, now.Add(finishLater), parcelBatch)
+		if err != nil {
+			return err
+		}
+		if err := f.Effects.Do(ctx, now, shop.Pointers(rows)...); err != nil {
+			return err
+		}
+		if looked < parcelBatch {
+			return nil
+		}
+	}
+}
+
+// write hands over the letters that are due, and marks each after that.
+func (f *Finisher) write(ctx context.Context) error {
+	for {
+		now, err := f.Inventory.Now(ctx)
+		if err != nil {
+			return fmt.Errorf("read Redis time: %w", err)
+		}
+		due, err := f.Shipments.ClaimShipped(ctx, now, parcelBatch)
+		if err != nil {
+			return err
+		}
+		var failed []error // one keeps no other back
+		for i := range due {
+			failed = append(failed, f.writeOf(ctx, &due[i], now))
+		}
+		if err := errors.Join(failed...); err != nil || len(due) < parcelBatch {
+			return err
+		}
+	}
+}
+
+func (f *Finisher) writeOf(ctx context.Context, s *Shipment, claimed shop.Millis) error {
+	o, err := f.Orders.Order(ctx, s.Order)
+	if err != nil {
+		return err
+	}
+	if err := f.Mail.Shipped(ctx, &o, s.ShippedAt, s.Carrier, s.Tracking); err != nil {
+		return err
+	}
+	return f.Shipments.MarkWritten(ctx, *s, claimed)
+}

@@ -1,0 +1,41 @@
+package backoffice
+
+import (
+	"context"
+	"fmt"
+
+	"stampede/app/journal"
+	"stampede/app/shop"
+)
+
+// AddGuests returns the tokens of n new guests, 1 to MaxGuests, each bound to the hidden sale (see BoundTo). NotFound:
+// there is no such sale. WrongState: it is not hidden. Conflict: this key has added guests before; tokens are not
+// stored.
+func (d *SaleDesk) AddGuests(ctx context.Context, actor journal.Actor, sale shop.ID, n int) ([]string, error) {
+	if n < 1 || n > shop.MaxGuests {
+		return nil, shop.Failf(shop.BadRequest, "guests must be from 1 to %d", shop.MaxGuests)
+	}
+	s, err := d.Sales.Sale(ctx, sale)
+	if err != nil {
+		return nil, shop.Unreadable("the sale", missing("sale", sale, err))
+	}
+	if !s.Hidden {
+		return nil, shop.Fail(shop.WrongState, "only a hidden sale has guests of its own")
+	}
+	done, err := d.Journal.Act(ctx, actor, func(context.Context) (journal.Act, error) {
+		return journal.Act{Kind: "sale.add_guests", Object: object("sale", sale), After: map[string]int{"guests": n}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if done.Repeated {
+		return nil, shop.Fail(shop.Conflict, "guests were added under this key before: use another key for more")
+	}
+	tokens := make([]string, n)
+	for i := range tokens {
+		if tokens[i], err = d.Guest(sale); err != nil {
+			return nil, fmt.Errorf("issue a guest token: %w", err)
+		}
+	}
+	return tokens, nil
+}

@@ -1,0 +1,151 @@
+package backoffice
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"stampede/app/journal"
+	"stampede/app/shop"
+)
+
+// UploadedImage says where a picture is shown.
+type UploadedImage struct {
+	ID     string    `json:"id"`
+	URL    string    `json:"url"`       // at most 1,600 pixels on its longer side
+	Small  string    `json:"small_url"` // at most 400
+	Kind   ImageKind `json:"kind"`
+	Width  int       `json:"width"` // of the larger one
+	Height int       `json:"height"`
+	Bytes  int       `json:"bytes"`
+}
+
+// smallMark is in the addresses of small pictures, before the kind.
+const smallMark = ".small"
+
+func uploaded(i *StoredImage) UploadedImage {
+	return UploadedImage{
+		ID: i.ID, URL: i.URL(), Small: "/images/" + i.ID + smallMark + "." + string(i.Kind), Kind: i.Kind, Width: i.Width,
+		Height: i.Height, Bytes: len(i.Large),
+	}
+}
+
+// UploadImage keeps what can be shown of an uploaded file, and returns its addresses. The same file is the same
+// picture.
+func (d *CatalogueDesk) UploadImage(ctx context.Context, actor journal.Actor, dry bool, file []byte) (UploadedImage, error) {
+	image, err := d.Images.Make(ctx, file)
+	if err != nil {
+		return UploadedImage{}, err
+	}
+	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, UploadedImage, error) {
+		shown := uploaded(&image)
+		err := d.Store.SaveImage(ctx, &image)
+		return journal.Act{Kind: "image.upload", Object: "image:" + image.ID, After: shown}, shown, err
+	})
+}
+
+const (
+	// picturesInMemory is what a node keeps of the pictures that were asked for last, bytes.
+	picturesInMemory = 64 << 20
+	// pictureReads is how many pictures a node reads from the database at once: requests for missing ones block no
+	// others.
+	pictureReads = 4
+)
+
+// Pictures is what a node shows of pictures: they never change, so they are cached as long as there is room.
+type Pictures struct {
+	source ImageSource
+	reads  chan struct{}
+
+	mu    sync.Mutex
+	bytes int
+	used  *list.List // of *pictureFile, the one used last in front
+	files map[string]*list.Element
+}
+
+// ImageSource is where pictures are kept.
+type ImageSource interface {
+	// ImageFile reads the bytes of one form of a picture. ErrNoRow: there is none such.
+	ImageFile(ctx context.Context, id string, kind ImageKind, small bool) ([]byte, error)
+}
+
+type pictureFile struct {
+	name    string
+	content []byte
+}
+
+// NewPictures makes an empty memory of the source.
+func NewPictures(source ImageSource) *Pictures {
+	return &Pictures{
+		source: source, reads: make(chan struct{}, pictureReads), used: list.New(),
+		files: make(map[string]*list.Element),
+	}
+}
+
+// Picture reads a file by the last part of its address. NotFound when there is none.
+func (p *Pictures) Picture(ctx context.Context, name string) ([]byte, ImageKind, error) {
+	id, kind, small, ok := parsePictureName(name)
+	if !ok {
+		return nil, "", shop.Fail(shop.NotFound, "no such picture")
+	}
+	if content := p.find(name); content != nil {
+		return content, kind, nil
+	}
+	select {
+	case p.reads <- struct{}{}:
+		defer func() { <-p.reads }()
+	case <-ctx.Done():
+		return nil, "", shop.FailBusy("pictures cannot be read right now", shop.BusyRetry)
+	}
+	if content := p.find(name); content != nil { // somebody read it meanwhile
+		return content, kind, nil
+	}
+	content, err := p.source.ImageFile(ctx, id, kind, small)
+	switch {
+	case errors.Is(err, shop.ErrNoRow):
+		return nil, "", shop.Fail(shop.NotFound, "no such picture")
+	case err != nil:
+		return nil, "", shop.Unreadable("pictures", err)
+	}
+	p.keep(&pictureFile{name, content})
+	return content, kind, nil
+}
+
+// parsePictureName reads <64 hex digits>[.small].<kind>.
+func parsePictureName(name string) (id string, kind ImageKind, small, ok bool) {
+	bare, ending, _ := strings.Cut(name, ".")
+	if rest, is := strings.CutPrefix("."+ending, smallMark+"."); is {
+		small, ending = true, rest
+	}
+	ok = imageAddress.MatchString("/images/" + bare + "." + ending)
+	return bare, ImageKind(ending), small, ok
+}
+
+func (p *Pictures) find(name string) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.files[name]
+	if e == nil {
+		return nil
+	}
+	p.used.MoveToFront(e)
+	return e.Value.(*pictureFile).content
+}
+
+// keep drops what was not used for longest, until there is room.
+func (p *Pictures) keep(f *pictureFile) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.files[f.name] != nil {
+		return
+	}
+	p.files[f.name] = p.used.PushFront(f)
+	for p.bytes += len(f.content); p.bytes > picturesInMemory; {
+		oldest := p.used.Back()
+		gone := p.used.Remove(oldest).(*pictureFile)
+		delete(p.files, gone.name)
+		p.bytes -= len(gone.content)
+	}
+}

@@ -1,0 +1,144 @@
+package backoffice
+
+import (
+	"context"
+	"errors"
+
+	"stampede/app/journal"
+	"stampede/app/outbox"
+	"stampede/app/recovery"
+	"stampede/app/shop"
+)
+
+// Leftovers are failed jobs for operators: dead letters, quarantined postings and e-mails. Each act is journalled
+// before it is done in Redis; after a crash in between, a repeat does it.
+type Leftovers struct {
+	Letters  *recovery.DeadLetters
+	Postings Quarantine[outbox.QuarantinedMessage]
+	Mails    Quarantine[outbox.QuarantinedEmail]
+	Journal  *journal.Journal
+}
+
+// ListDead lists dead letters, oldest first, at most so many, and tells whether there are more.
+func (l *Leftovers) ListDead(ctx context.Context, most int) ([]shop.DeadLetter, bool, error) {
+	all, err := l.Letters.Box.DeadLetters(ctx)
+	return shop.FirstOf("dead letters", all, most, err)
+}
+
+// DeadLetter reads one. NotFound: there is none of that name.
+func (l *Leftovers) DeadLetter(ctx context.Context, id string) (shop.DeadLetter, error) {
+	letter, err := l.Letters.Box.DeadLetter(ctx, id)
+	if errors.Is(err, shop.ErrNoRow) {
+		return letter, shop.Fail(shop.NotFound, "no such dead letter: "+shop.Clip(id, 40))
+	}
+	return letter, shop.Unreadable("the dead letter", err)
+}
+
+// ReplayDead tries the order of a letter once more. See DeadLetters.
+func (l *Leftovers) ReplayDead(ctx context.Context, actor journal.Actor, id string) (shop.Order, error) {
+	order, err := l.Letters.Replay(ctx, actor, id)
+	return order, shop.Unsettled("replay dead letter "+shop.Clip(id, 40), err)
+}
+
+// DropDead forgets a letter; its order stays refused.
+func (l *Leftovers) DropDead(ctx context.Context, actor journal.Actor, id string) error {
+	return shop.Unsettled("drop dead letter "+shop.Clip(id, 40), l.Letters.Drop(ctx, actor, id))
+}
+
+// ListMessages returns quarantined postings, oldest first, at most so many, and whether there are more.
+func (l *Leftovers) ListMessages(ctx context.Context, most int) ([]outbox.QuarantinedMessage, bool, error) {
+	all, err := l.Postings.Quarantined(ctx)
+	return shop.FirstOf("quarantined postings", all, most, err)
+}
+
+// ReplayMessage delivers a quarantined posting again.
+func (l *Leftovers) ReplayMessage(ctx context.Context, actor journal.Actor, id string) error {
+	return l.do(ctx, actor, leftover{"parked.replay", "parked:", id, l.message}, l.Postings.Replay)
+}
+
+// DropMessage deletes a quarantined posting.
+func (l *Leftovers) DropMessage(ctx context.Context, actor journal.Actor, id string) error {
+	return l.do(ctx, actor, leftover{"parked.drop", "parked:", id, l.message}, forgetting(l.Postings.Drop))
+}
+
+func (l *Leftovers) message(ctx context.Context, id string) (any, error) {
+	all, err := l.Postings.Quarantined(ctx)
+	return named(all, err, func(m *outbox.QuarantinedMessage) (any, bool) {
+		return map[string]any{"order": m.OutboxMessage.Order, "rev": m.OutboxMessage.Rev}, m.ID == id
+	})
+}
+
+// ListEmails returns quarantined e-mails, oldest first, at most so many, and whether there are more.
+func (l *Leftovers) ListEmails(ctx context.Context, most int) ([]outbox.QuarantinedEmail, bool, error) {
+	all, err := l.Mails.Quarantined(ctx)
+	return shop.FirstOf("quarantined e-mails", all, most, err)
+}
+
+// ReplayEmail sends a quarantined e-mail again.
+func (l *Leftovers) ReplayEmail(ctx context.Context, actor journal.Actor, id string) error {
+	return l.do(ctx, actor, leftover{"mail.retry", "mail:", id, l.email}, l.Mails.Replay)
+}
+
+// DropEmail deletes a quarantined e-mail.
+func (l *Leftovers) DropEmail(ctx context.Context, actor journal.Actor, id string) error {
+	return l.do(ctx, actor, leftover{"mail.drop", "mail:", id, l.email}, forgetting(l.Mails.Drop))
+}
+
+func (l *Leftovers) email(ctx context.Context, id string) (any, error) {
+	all, err := l.Mails.Quarantined(ctx)
+	return named(all, err, func(m *outbox.QuarantinedEmail) (any, bool) {
+		return map[string]any{"kind": m.Kind}, m.ID == id // the address is personal data
+	})
+}
+
+// leftover is one entry of which something is done; there answers what the journal keeps of it.
+type leftover struct {
+	kind, object, id string
+	there            func(ctx context.Context, id string) (any, error)
+}
+
+// do journals and does. What is gone when the same is asked again was done.
+func (l *Leftovers) do(
+	ctx context.Context, actor journal.Actor, e leftover, work func(ctx context.Context, id string) error,
+) error {
+	done, err := l.Journal.Act(ctx, actor, func(ctx context.Context) (journal.Act, error) {
+		before, err := e.there(ctx, e.id)
+		if errors.Is(err, shop.ErrNoRow) {
+			return journal.Act{}, shop.Fail(shop.NotFound, "there is nothing of that name: "+shop.Clip(e.id, 40))
+		}
+		return journal.Act{Kind: e.kind, Object: e.object + e.id, Before: before}, err
+	})
+	if err == nil {
+		err = work(ctx, e.id)
+	}
+	switch {
+	case errors.Is(err, shop.ErrNoRow) && done.Repeated:
+		return nil
+	case errors.Is(err, shop.ErrNoRow):
+		return shop.Fail(shop.NotFound, "there is nothing of that name any more: "+shop.Clip(e.id, 40))
+	case errors.Is(err, shop.ErrPermanent):
+		return shop.Fail(shop.WrongState, "it cannot be sent at all; it can only be dropped")
+	}
+	return shop.Unsettled(e.kind, err)
+}
+
+// forgetting makes an operation of a drop; an entry that another caller has dropped is no error.
+func forgetting(drop func(ctx context.Context, id string) (bool, error)) func(ctx context.Context, id string) error {
+	return func(ctx context.Context, id string) error {
+		_, err := drop(ctx, id)
+		return err
+	}
+}
+
+// named finds the one that is meant. ErrNoRow: there is none.
+func named[T any](all []T, err error, is func(one *T) (any, bool)) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if what, it := is(&all[i]); it {
+			return what, nil
+		}
+	}
+	return nil, shop.ErrNoRow
+}

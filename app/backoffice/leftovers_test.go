@@ -1,0 +1,112 @@
+package backoffice
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"stampede/app/journal"
+	"stampede/app/outbox"
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+// leftEntries are quarantined messages by name.
+type leftEntries struct {
+	names []string
+	done  []string
+	fail  error
+}
+
+type (
+	leftMessages struct{ *leftEntries }
+	leftEmails   struct{ *leftEntries }
+)
+
+func (e leftMessages) Quarantined(context.Context) (out []outbox.QuarantinedMessage, err error) {
+	for _, n := range e.names {
+		out = append(out, outbox.QuarantinedMessage{ID: n, OutboxMessage: outbox.OutboxMessage{Order: 9, Rev: 2}})
+	}
+	return out, nil
+}
+
+func (e leftEmails) Quarantined(context.Context) (out []outbox.QuarantinedEmail, err error) {
+	for _, n := range e.names {
+		out = append(out, outbox.QuarantinedEmail{ID: n, Kind: outbox.EmailPaid, To: "ada@shop.example"})
+	}
+	return out, nil
+}
+
+func (e *leftEntries) take(what, id string) (bool, error) {
+	if e.fail != nil {
+		return false, e.fail
+	}
+	i := slices.Index(e.names, id)
+	if i < 0 {
+		return false, nil
+	}
+	e.names = slices.Delete(e.names, i, i+1)
+	e.done = append(e.done, what+" "+id)
+	return true, nil
+}
+
+func (e *leftEntries) send(id string) error {
+	there, err := e.take("send", id)
+	if err == nil && !there {
+		err = shop.ErrNoRow
+	}
+	return err
+}
+
+func (e *leftEntries) Replay(_ context.Context, id string) error { return e.send(id) }
+
+func (e *leftEntries) Drop(_ context.Context, id string) (bool, error) { return e.take("drop", id) }
+
+// What could not be done is sent or dropped once for each key, journalled first, with nothing of people in the journal;
+// an act that died before it was done is done when it is asked again.
+func TestLeftoversAreActedOnOnce(t *testing.T) {
+	t.Parallel()
+	type act func(ctx context.Context, actor journal.Actor, id string) error
+	for kind, of := range map[string]func(l *Leftovers) act{
+		"parked.replay": func(l *Leftovers) act { return l.ReplayMessage },
+		"parked.drop":   func(l *Leftovers) act { return l.DropMessage },
+		"mail.retry":    func(l *Leftovers) act { return l.ReplayEmail },
+		"mail.drop":     func(l *Leftovers) act { return l.DropEmail },
+	} {
+		e, acts := &leftEntries{names: []string{"1-0", "2-0"}}, &fakes.Acts{}
+		do := of(&Leftovers{Postings: leftMessages{e}, Mails: leftEmails{e}, Journal: &journal.Journal{Store: acts}})
+		ada := journal.Actor{Name: "ada", Key: "key-00001"}
+		if err := do(t.Context(), ada, "3-0"); err == nil || shop.AsError(err).Code != shop.NotFound || len(acts.Rows) != 0 {
+			t.Errorf("%s of nothing: %v, %d rows", kind, err, len(acts.Rows))
+		}
+		e.fail = shop.ErrTransient
+		if err := do(t.Context(), ada, "2-0"); err == nil || shop.AsError(err).Code != shop.Busy || len(acts.Rows) != 1 {
+			t.Errorf("%s while Redis is away: %v, %d rows", kind, err, len(acts.Rows))
+		}
+		e.fail = nil
+		for range 2 {
+			if err := do(t.Context(), ada, "2-0"); err != nil {
+				t.Errorf("%s again: %v", kind, err)
+			}
+		}
+		if len(e.done) != 1 || !strings.HasSuffix(e.done[0], " 2-0") || len(acts.Rows) != 1 || acts.Rows[0].Kind != kind {
+			t.Errorf("%s: done %v, %+v", kind, e.done, acts.Rows)
+		}
+		if row := acts.Rows[0]; strings.Contains(string(row.Before)+row.Object, "@") {
+			t.Errorf("%s: the journal says who: %+v", kind, row)
+		}
+		e.fail = shop.ErrPermanent
+		ada.Key = "key-00002"
+		if err := do(t.Context(), ada, "1-0"); err == nil || shop.AsError(err).Code != shop.WrongState {
+			t.Errorf("%s of what cannot be sent: %v", kind, err)
+		}
+	}
+	if _, _, err := shop.FirstOf("x", []int{1}, 5, errors.New("away")); shop.AsError(err).Code != shop.Busy {
+		t.Errorf("a list that cannot be read: %v", err)
+	}
+	if page, more, err := shop.FirstOf("x", []int{1, 2, 3}, 2, nil); len(page) != 2 || !more || err != nil {
+		t.Errorf("%v, %v, %v", page, more, err)
+	}
+}

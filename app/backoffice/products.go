@@ -1,0 +1,275 @@
+package backoffice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"stampede/app/journal"
+	"stampede/app/shop"
+)
+
+// ProductRecord is a product as operators see it.
+type ProductRecord struct {
+	shop.Product
+	Version    int64       `json:"version"` // grows with each edit
+	CreatedAt  shop.Millis `json:"created_at"`
+	UpdatedAt  shop.Millis `json:"updated_at"`
+	ArchivedAt shop.Millis `json:"archived_at,omitempty"` // 0: it can be offered
+}
+
+// ProductDraft is what an operator says of a product that is to be made.
+type ProductDraft struct {
+	Name         string       `json:"name"`
+	CategoryID   shop.ID      `json:"category_id,omitzero"`
+	ListPriceFen int64        `json:"list_price_fen"`
+	Description  string       `json:"description"`
+	Rules        string       `json:"rules"`
+	Images       []shop.Image `json:"images"`
+}
+
+// ProductEdit changes what it names of a product. Version is the one that the operator has seen.
+type ProductEdit struct {
+	Version      int64    `json:"version"`
+	Name         *string  `json:"name"`
+	CategoryID   *shop.ID `json:"category_id"` // 0: none
+	ListPriceFen *int64   `json:"list_price_fen"`
+	Description  *string  `json:"description"`
+	Rules        *string  `json:"rules"`
+	Archived     *bool    `json:"archived"`
+}
+
+// ProductsQuery pages through products, the newest first; page starts at 1.
+type ProductsQuery struct {
+	Text       string  // in the name; "": all
+	Category   shop.ID // 0: all
+	Archived   bool    // these, instead of those that can be offered
+	Page, Size int
+}
+
+// ProductRecords lists products.
+func (d *CatalogueDesk) ProductRecords(ctx context.Context, q ProductsQuery) ([]ProductRecord, bool, error) {
+	page, more, err := d.Store.ProductRecords(ctx, q)
+	return page, more, shop.Unreadable("products", err)
+}
+
+// ProductRecord reads one product. NotFound when there is none.
+func (d *CatalogueDesk) ProductRecord(ctx context.Context, id shop.ID) (ProductRecord, error) {
+	p, err := d.Store.ProductRecord(ctx, id)
+	if errors.Is(err, shop.ErrNoRow) {
+		return p, missing("product", id, err)
+	}
+	return p, shop.Unreadable("the product", err)
+}
+
+// CreateProduct makes a product.
+func (d *CatalogueDesk) CreateProduct(
+	ctx context.Context, actor journal.Actor, dry bool, draft ProductDraft,
+) (ProductRecord, error) {
+	p, err := d.newProduct(draft)
+	if err != nil {
+		return ProductRecord{}, err
+	}
+	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, ProductRecord, error) {
+		made, err := d.addProduct(ctx, p)
+		return journal.Act{Kind: "product.create", Object: object("product", p.ID), After: made}, made, err
+	})
+}
+
+// newProduct is the product that a draft describes, under an id of its own.
+func (d *CatalogueDesk) newProduct(draft ProductDraft) (shop.Product, error) {
+	id, err := d.Mint()
+	if err != nil {
+		return shop.Product{}, shop.Unreadable("the catalogue", err)
+	}
+	p := shop.Product{
+		ID: id, Name: strings.TrimSpace(draft.Name), CategoryID: draft.CategoryID, Images: draft.Images,
+		ListPriceFen: draft.ListPriceFen, Description: draft.Description, Rules: draft.Rules,
+	}
+	return p, d.checkProduct(&p)
+}
+
+// addProduct writes a product within an act and answers it as it is kept.
+func (d *CatalogueDesk) addProduct(ctx context.Context, p shop.Product) (ProductRecord, error) {
+	err := d.checkCategory(ctx, p.CategoryID)
+	if err == nil {
+		err = d.checkImages(ctx, p.Images)
+	}
+	if err == nil {
+		err = d.Store.AddProducts(ctx, []shop.Product{p})
+	}
+	if err != nil {
+		return ProductRecord{}, err
+	}
+	return d.Store.LockProduct(ctx, p.ID)
+}
+
+// EditProduct changes what the edit names. Open sales show it, too: name and pictures are part of no promise, the price
+// is the sale's.
+func (d *CatalogueDesk) EditProduct(
+	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, edit ProductEdit,
+) (ProductRecord, error) {
+	kind := "product.edit"
+	if edit.Archived != nil && *edit.Archived {
+		kind = "product.archive"
+	}
+	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, ProductRecord, error) {
+		before, after, err := edited(ctx, "product", id, edit.Version, d.Store.LockProduct,
+			func(_, after *ProductRecord) error { return d.editProduct(ctx, after, edit) })
+		return journal.Act{Kind: kind, Object: object("product", id), Before: before, After: after}, after, err
+	})
+}
+
+func (d *CatalogueDesk) editProduct(ctx context.Context, p *ProductRecord, edit ProductEdit) error {
+	set(&p.Name, edit.Name)
+	set(&p.CategoryID, edit.CategoryID)
+	set(&p.ListPriceFen, edit.ListPriceFen)
+	set(&p.Description, edit.Description)
+	set(&p.Rules, edit.Rules)
+	p.Name = strings.TrimSpace(p.Name)
+	p.ArchivedAt = archived(p.ArchivedAt, edit.Archived, d.Now())
+	err := d.checkProduct(&p.Product)
+	if err == nil && edit.CategoryID != nil {
+		err = d.checkCategory(ctx, p.CategoryID)
+	}
+	if err != nil {
+		return err
+	}
+	return d.Store.SaveProduct(ctx, p)
+}
+
+// archived is since when something cannot be offered any more, after an edit.
+func archived(since shop.Millis, edit *bool, now shop.Millis) shop.Millis {
+	switch {
+	case edit == nil || *edit && since != 0:
+		return since
+	case *edit:
+		return now
+	}
+	return 0
+}
+
+// SetProductImages replaces the pictures of a product, in the order in which they are shown.
+func (d *CatalogueDesk) SetProductImages(
+	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, version int64, images []shop.Image,
+) (ProductRecord, error) {
+	if err := checkImageTexts(images); err != nil {
+		return ProductRecord{}, err
+	}
+	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, ProductRecord, error) {
+		before, after, err := edited(ctx, "product", id, version, d.Store.LockProduct,
+			func(before, _ *ProductRecord) error { return d.setProductImages(ctx, before, images) })
+		return journal.Act{
+			Kind: "product.images", Object: object("product", id), Before: before.Images, After: after.Images,
+		}, after, err
+	})
+}
+
+func (d *CatalogueDesk) setProductImages(ctx context.Context, p *ProductRecord, images []shop.Image) error {
+	err := d.checkImages(ctx, images)
+	if err == nil {
+		err = d.Store.SaveProductImages(ctx, p.ID, images)
+	}
+	if err == nil {
+		err = d.putDown(ctx, p.Images, images)
+	}
+	if err != nil {
+		return err
+	}
+	return d.Store.SaveProduct(ctx, p)
+}
+
+// checkProduct refuses what cannot be shown, and cleans the description.
+func (d *CatalogueDesk) checkProduct(p *shop.Product) error {
+	if err := checkText("name", p.Name, longestName, true, false); err != nil {
+		return err
+	}
+	if err := checkFen("list_price_fen", p.ListPriceFen, 0); err != nil {
+		return err
+	}
+	if err := checkText("rules", p.Rules, longestRules, false, true); err != nil {
+		return err
+	}
+	if err := checkText("description", p.Description, longestDescription, false, true); err != nil {
+		return err
+	}
+	if p.Description = d.Clean(p.Description); len(p.Description) > longestDescription {
+		return shop.Failf(shop.BadRequest, "description has %d bytes as HTML: at most %d are taken", len(p.Description), longestDescription)
+	}
+	return checkImageTexts(p.Images)
+}
+
+// imageAddress is where pictures that were uploaded are, imagePath one that comes with the page.
+var (
+	imageAddress = regexp.MustCompile(`^/images/([0-9a-f]{64})\.(jpg|png)$`)
+	imagePath    = regexp.MustCompile(`^/products/[a-z0-9-]{1,60}\.svg$`)
+)
+
+// checkImageTexts refuses addresses of other shops: a page that shows them tells them who looks at it.
+func checkImageTexts(images []shop.Image) error {
+	if len(images) > mostImages {
+		return shop.Failf(shop.BadRequest, "a product has at most %d pictures", mostImages)
+	}
+	for i, image := range images {
+		if !imageAddress.MatchString(image.URL) && !imagePath.MatchString(image.URL) {
+			return shop.Failf(shop.BadRequest, "images[%d].url is none of a picture that was uploaded here", i)
+		}
+		if err := checkText(fmt.Sprintf("images[%d].alt", i), image.Alt, longestAlt, false, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkImages refuses pictures that are not kept, and keeps the others from being removed until the act ends.
+func (d *CatalogueDesk) checkImages(ctx context.Context, images []shop.Image) error {
+	ids := imageIDs(images)
+	if len(ids) == 0 {
+		return nil
+	}
+	known, err := d.Store.LockImages(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if !known[id] {
+			return shop.Fail(shop.BadRequest, "there is no picture "+id+": upload it first")
+		}
+	}
+	return nil
+}
+
+// putDown lets removed pictures live as long as new ones, so that an edit can bring them back.
+func (d *CatalogueDesk) putDown(ctx context.Context, before, after []shop.Image) error {
+	still := imageIDs(after)
+	ids := slices.DeleteFunc(imageIDs(before), func(id string) bool { return slices.Contains(still, id) })
+	if len(ids) == 0 {
+		return nil
+	}
+	return d.Store.RenewImages(ctx, ids)
+}
+
+// imageIDs are those of the pictures that do not come with the page.
+func imageIDs(images []shop.Image) (ids []string) {
+	for _, image := range images {
+		if parts := imageAddress.FindStringSubmatch(image.URL); parts != nil {
+			ids = append(ids, parts[1])
+		}
+	}
+	return ids
+}
+
+// checkCategory refuses a category that is not there. Products without one have 0.
+func (d *CatalogueDesk) checkCategory(ctx context.Context, id shop.ID) error {
+	if id == 0 {
+		return nil
+	}
+	c, err := d.Store.LockCategory(ctx, id)
+	if errors.Is(err, shop.ErrNoRow) || err == nil && c.ArchivedAt != 0 {
+		return shop.Fail(shop.BadRequest, "there is no category "+id.String())
+	}
+	return err
+}

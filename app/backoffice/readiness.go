@@ -1,0 +1,374 @@
+package backoffice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"stampede/app/board"
+	"stampede/app/catalog"
+	"stampede/app/shop"
+)
+
+// CheckState is how a check came out.
+type CheckState string
+
+// The states of a check. A sale is ready when none fails.
+const (
+	CheckOK   CheckState = "ok"
+	CheckWarn CheckState = "warn"
+	CheckFail CheckState = "fail"
+)
+
+// Check is one line of a checklist.
+type Check struct {
+	Name  string     `json:"name"`
+	State CheckState `json:"state"`
+	Code  CheckCode  `json:"code"`         // what was found, for pages in other languages
+	Of    Facts      `json:"of,omitempty"` // the values in it
+	Says  string     `json:"says"`         // what was found, in a sentence
+	Do    string     `json:"do,omitempty"` // what to do about it
+	Link  string     `json:"link"`         // where the runbook goes on
+}
+
+// Readiness is the checklist of a sale before it opens.
+type Readiness struct {
+	OK     bool       `json:"ok"` // nothing fails
+	Sale   SaleRecord `json:"sale"`
+	Checks []Check    `json:"checks"`
+}
+
+// Surroundings is what a sale stands on besides its own rows: each is asked when somebody looks at the checklist.
+type Surroundings interface {
+	// Durability names what of the stores is weaker than the promises need, and what is known of their copies.
+	Durability(ctx context.Context) ([]Check, error)
+	// DatabaseTime is the database's clock.
+	DatabaseTime(ctx context.Context) (shop.Millis, error)
+	// Mail says whether e-mails leave the shop, and how many could not be sent.
+	Mail(ctx context.Context) (server bool, dead int64, err error)
+	// Figures are those of all nodes that said something within the last seconds.
+	Figures(ctx context.Context) ([]board.NodeFigures, error)
+	// PartitionFigures are those of all partitions, in their order; a write is tried in each.
+	PartitionFigures(ctx context.Context) ([]board.PartitionFigures, error)
+}
+
+// Checklist says whether a sale can open.
+type Checklist struct {
+	Desk      *CatalogueDesk
+	Inventory Inventory
+	Redis     interface {
+		State(ctx context.Context, partition int) (shop.PartitionState, error)
+	}
+	Sales   SaleStore
+	Gateway Gateway // nil: nothing can be paid
+	Around  Surroundings
+	Backlog int64 // how many reservations of a partition may wait
+}
+
+const (
+	// checkWithin bounds one check: a store that does not answer is a finding, not a wait.
+	checkWithin = 3 * time.Second
+	// clockWarn and clockFail are how far clocks may be apart.
+	clockWarn = 2 * time.Second
+	clockFail = 30 * time.Second
+)
+
+// checkParts are where the runbook goes on about each check.
+var checkParts = map[string]string{
+	"offer":      "setting-up-a-sale",
+	"stock":      "stock-audit",
+	"partition":  "redis-data-loss",
+	"writes":     "redis-rejects-writes",
+	"backlog":    "the-lag-grows",
+	"nodes":      "a-node-is-not-ready",
+	"clock":      "setting-up-a-sale",
+	"payment":    "payments",
+	"mail":       "e-mail",
+	"durability": "durability-of-the-stores",
+}
+
+// Readiness runs through the checklist of a sale. NotFound when there is none.
+func (c *Checklist) Readiness(ctx context.Context, id shop.ID) (Readiness, error) {
+	sale, err := c.Desk.SaleRecord(ctx, id)
+	if err != nil {
+		return Readiness{}, err
+	}
+	product, err := c.Desk.ProductRecord(ctx, sale.Product.ID)
+	if err != nil {
+		return Readiness{}, err
+	}
+	r := Readiness{Sale: sale, OK: true}
+	for _, check := range []struct {
+		name string
+		run  func(ctx context.Context, s *SaleRecord) []Check
+	}{
+		{"offer", func(context.Context, *SaleRecord) []Check { return checkOffer(&sale, &product) }},
+		{"stock", c.stock},
+		{"partition", c.partition},
+		{"writes", c.writes},
+		{"backlog", c.backlog},
+		{"nodes", c.nodes},
+		{"clock", c.clock},
+		{"payment", c.payment},
+		{"mail", c.mail},
+		{"durability", c.durability},
+	} {
+		for _, found := range c.run(ctx, &sale, check.run) {
+			if found.Name == "" {
+				found.Name = check.name
+			}
+			found.Link = board.Runbook + checkParts[check.name]
+			r.Checks = append(r.Checks, found)
+			r.OK = r.OK && found.State != CheckFail
+		}
+	}
+	return r, nil
+}
+
+func (c *Checklist) run(
+	ctx context.Context, s *SaleRecord, check func(ctx context.Context, s *SaleRecord) []Check,
+) []Check {
+	ctx, cancel := context.WithTimeout(ctx, checkWithin)
+	defer cancel()
+	return check(ctx, s)
+}
+
+func passed(code CheckCode, of Facts, format string, args ...any) []Check {
+	return []Check{{State: CheckOK, Code: code, Of: of, Says: fmt.Sprintf(format, args...)}}
+}
+
+func warned(code CheckCode, of Facts, do, format string, args ...any) []Check {
+	return []Check{{State: CheckWarn, Code: code, Of: of, Says: fmt.Sprintf(format, args...), Do: do}}
+}
+
+func failed(code CheckCode, of Facts, do, format string, args ...any) []Check {
+	return []Check{{State: CheckFail, Code: code, Of: of, Says: fmt.Sprintf(format, args...), Do: do}}
+}
+
+// unseen is what a check finds that could not look. Causes go to no operator: they name hosts.
+func unseen(what string) []Check {
+	return failed(FoundUnread, Facts{"what": what},
+		"See whether the stores answer: stampede checkconfig, and the log of the node",
+		"%s cannot be read right now", what)
+}
+
+// checkOffer looks at what people will see, and at whether they can buy at all.
+func checkOffer(s *SaleRecord, p *ProductRecord) []Check {
+	switch {
+	case s.ArchivedAt != 0:
+		return failed(FoundArchived, nil, "Bring it back", "the sale is archived, so nobody sees it")
+	case s.Phase == shop.Ended:
+		return failed(FoundOver, nil, "Copy it into another slot", "the sale is over")
+	case s.Paused:
+		return failed(FoundPaused, nil, "Resume it", "the sale is paused, so nobody can buy")
+	}
+	var found []Check
+	if p.ArchivedAt != 0 {
+		found = append(found, warned(FoundProductArchived, nil, "Bring the product back, or archive the sale",
+			"the product is archived")...)
+	}
+	if len(p.Images) == 0 {
+		found = append(found, warned(FoundNoPicture, nil, "Upload a picture", "the product has no picture")...)
+	}
+	if p.ListPriceFen > 0 && s.PriceFen >= p.ListPriceFen {
+		found = append(found, warned(FoundPriceNotBelow,
+			Facts{"price_fen": s.PriceFen, "list_price_fen": p.ListPriceFen}, "Look at both prices",
+			"the sale price, %s, is not below the list price, %s", shop.FormatFen(s.PriceFen), shop.FormatFen(p.ListPriceFen))...)
+	}
+	if int64(s.Limit) > s.Initial+s.Added-s.Withdrawn {
+		found = append(found, warned(FoundLimitAboveStock, nil, "Lower the limit",
+			"one buyer may have more units than there are")...)
+	}
+	if len(found) == 0 {
+		units := s.Initial + s.Added
+		return passed(FoundOffer,
+			Facts{"product": p.Name, "price_fen": s.PriceFen, "units": units, "limit": s.Limit},
+			"%s at %s yuan, %d units, %d for a buyer", p.Name, shop.FormatFen(s.PriceFen), units, s.Limit)
+	}
+	return found
+}
+
+// stock compares what is in Redis with what was decided.
+func (c *Checklist) stock(ctx context.Context, s *SaleRecord) []Check {
+	counters, err := c.Inventory.Counters(ctx, []shop.SaleRef{{ID: s.ID, Partition: s.Partition}})
+	if err != nil || len(counters) != 1 {
+		return unseen("the stock")
+	}
+	n := counters[0]
+	opensIn := s.OpensAt.Sub(c.Desk.Now())
+	switch {
+	case !n.Loaded && opensIn > catalog.WarmAhead:
+		return passed(FoundLoadedLater, nil, "it is loaded five minutes before it opens")
+	case !n.Loaded && opensIn > catalog.WarmAhead/2:
+		return warned(FoundNotLoadedYet, nil, "Look again in a minute", "it is not loaded yet")
+	case !n.Loaded:
+		return failed(FoundNotLoaded, nil,
+			"See whether a node with the role api runs, and what its log says of warming up", "it is not loaded")
+	case n.Initial != s.Initial || n.Added != s.Added || n.Stock+n.Held+n.Sold+n.Withdrawn != n.Initial+n.Added:
+		return failed(FoundStockDiffers, Facts{
+			"redis_initial": n.Initial, "redis_added": n.Added, "initial": s.Initial, "added": s.Added,
+		}, "stampede audit", "Redis has %d + %d units, the database %d + %d", n.Initial, n.Added, s.Initial, s.Added)
+	}
+	return passed(FoundStock, Facts{"stock": n.Stock, "held": n.Held, "sold": n.Sold},
+		"%d units are free, %d held, %d sold", n.Stock, n.Held, n.Sold)
+}
+
+// partition compares the sale's partition in Redis with the epoch that the database has.
+func (c *Checklist) partition(ctx context.Context, s *SaleRecord) []Check {
+	partition := s.Partition
+	const do = "Wait for the recovery, which takes seconds; if it does not end, see the log for 'look after partitions'"
+	state, err := c.Redis.State(ctx, partition)
+	if err != nil {
+		return unseen("the partition")
+	}
+	epoch, _, err := c.Sales.PartitionEpoch(ctx, partition)
+	if err != nil {
+		return unseen("the epoch of the partition")
+	}
+	of := Facts{"partition": partition}
+	switch {
+	case !state.Exists:
+		return failed(FoundNoPartition, of, do, "partition %d is not in Redis", partition)
+	case state.Recovering:
+		return failed(FoundRecovering, of, do, "partition %d is being recovered", partition)
+	case state.Epoch != epoch:
+		return failed(FoundEpochsDiffer, Facts{"partition": partition, "redis": state.Epoch, "database": epoch}, do,
+			"partition %d is at epoch %d in Redis and %d in the database", partition, state.Epoch, epoch)
+	}
+	return passed(FoundPartition, Facts{"partition": partition, "epoch": epoch}, "partition %d is at epoch %d",
+		partition, epoch)
+}
+
+// writes fails when the sale's partition rejects a write; backlog reports figures that cannot be read.
+func (c *Checklist) writes(ctx context.Context, s *SaleRecord) []Check {
+	all, err := c.Around.PartitionFigures(ctx)
+	if err != nil || s.Partition >= len(all) || !all[s.Partition].Rejects {
+		return nil
+	}
+	return failed(FoundWritesRejected, Facts{"partition": s.Partition},
+		"See whether the disk or the memory of Redis is full",
+		"partition %d rejects writes, so nobody can buy", s.Partition)
+}
+
+// backlog looks how much waits for the database.
+func (c *Checklist) backlog(ctx context.Context, s *SaleRecord) []Check {
+	all, err := c.Around.PartitionFigures(ctx)
+	if err != nil || s.Partition >= len(all) || all[s.Partition].Away {
+		return unseen("the backlog")
+	}
+	f := &all[s.Partition]
+	const do = "stampede status; see whether workers run and what the database does"
+	waiting := f.Lag + f.Pending
+	of := Facts{"waiting": waiting}
+	switch {
+	case waiting >= c.Backlog/2:
+		return failed(FoundBacklogFull, Facts{"waiting": waiting, "most": c.Backlog}, do,
+			"%d reservations wait for the database; at %d buys are turned away", waiting, c.Backlog)
+	case waiting >= c.Backlog/10:
+		return warned(FoundBacklogGrows, of, do, "%d reservations wait for the database", waiting)
+	case f.Dead > 0:
+		return warned(FoundDeadLetters, Facts{"dead": f.Dead}, "stampede dead list",
+			"%d orders of the partition could not be written and wait for a decision", f.Dead)
+	}
+	return passed(FoundBacklog, of, "%d reservations wait for the database", waiting)
+}
+
+// nodes looks who is there to do what.
+func (c *Checklist) nodes(ctx context.Context, _ *SaleRecord) []Check {
+	nodes, err := c.Around.Figures(ctx)
+	if err != nil {
+		return unseen("which nodes there are")
+	}
+	var found []Check
+	for _, duty := range []struct{ role, does string }{
+		{"api", "answers shoppers"}, {"worker", "writes orders"}, {"sweeper", "ends unpaid orders"},
+	} {
+		var names []string
+		for _, n := range nodes {
+			if slices.Contains(n.Roles, duty.role) {
+				names = append(names, n.Name)
+			}
+		}
+		switch len(names) {
+		case 0:
+			found = append(found, failed(FoundNoNode, Facts{"role": duty.role},
+				"Start a node with the role "+duty.role, "nobody %s", duty.does)...)
+		case 1:
+			found = append(found, warned(FoundOneNode, Facts{"role": duty.role, "node": names[0]},
+				"Start another node with the role "+duty.role+", so that one can die",
+				"only %s %s", names[0], duty.does)...)
+		default:
+			found = append(found, passed(FoundNodes, Facts{"role": duty.role, "nodes": len(names)},
+				"%d nodes: each %s", len(names), duty.does)...)
+		}
+		found[len(found)-1].Name = "node: " + duty.role
+	}
+	return found
+}
+
+// clock compares the clocks that matter: that of Redis decides, the others show and stamp.
+func (c *Checklist) clock(ctx context.Context, _ *SaleRecord) []Check {
+	redis, err := c.Inventory.Now(ctx)
+	if err != nil {
+		return unseen("the clock of Redis")
+	}
+	here := shop.MillisOf(time.Now())
+	database, err := c.Around.DatabaseTime(ctx)
+	if err != nil {
+		return unseen("the clock of the database")
+	}
+	apart := max(redis.Sub(here).Abs(), redis.Sub(database).Abs())
+	const do = "Let all machines follow a time server; the clock of Redis decides when a sale opens"
+	of := Facts{"apart_ms": apart.Milliseconds()}
+	const says = "the clocks of Redis, the database and this node are %v apart"
+	switch {
+	case apart > clockFail:
+		return failed(FoundClocksApart, of, do, says, apart.Round(time.Second))
+	case apart > clockWarn:
+		return warned(FoundClocksApart, of, do, says, apart.Round(time.Millisecond))
+	}
+	return passed(FoundClocks, of, says, apart.Round(time.Millisecond))
+}
+
+// payment asks the gateway for a trade that cannot be: any definite answer will do.
+func (c *Checklist) payment(ctx context.Context, s *SaleRecord) []Check {
+	if c.Gateway == nil {
+		return failed(FoundNoGateway, nil, "Set STAMPEDE_ALIPAY_APP_ID and what belongs to it",
+			"nothing can be paid: there is no gateway")
+	}
+	_, err := c.Gateway.Query(ctx, s.ID)
+	if errors.Is(err, shop.ErrTransient) {
+		return failed(FoundGatewaySilent, nil, "See whether the gateway can be reached from here",
+			"the payment gateway does not answer")
+	}
+	if err != nil {
+		return warned(FoundGatewayNo, nil, "stampede checkconfig", "the payment gateway answers, but refuses to be asked")
+	}
+	return passed(FoundGateway, nil, "the payment gateway answers")
+}
+
+func (c *Checklist) mail(ctx context.Context, _ *SaleRecord) []Check {
+	server, dead, err := c.Around.Mail(ctx)
+	switch {
+	case err != nil:
+		return unseen("mails")
+	case !server:
+		return warned(FoundNoMailServer, nil, "Set STAMPEDE_SMTP_URL", "there is no mail server: letters are files")
+	case dead > 0:
+		return warned(FoundDeadMails, Facts{"dead": dead}, "stampede mail list", "%d letters could not be sent", dead)
+	}
+	return passed(FoundMails, nil, "a mail server is set, and every letter was sent")
+}
+
+func (c *Checklist) durability(ctx context.Context, _ *SaleRecord) []Check {
+	found, err := c.Around.Durability(ctx)
+	if err != nil {
+		return unseen("how durable the stores are")
+	}
+	if len(found) == 0 {
+		return passed(FoundDurable, nil, "both stores keep what they have answered")
+	}
+	return found
+}

@@ -1,0 +1,180 @@
+package backoffice
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"stampede/app/board"
+	"stampede/app/recovery"
+	"stampede/app/shop"
+)
+
+// SaleReport says what became of a sale, while it goes on or afterwards.
+type SaleReport struct {
+	Sale     shop.ID     `json:"sale"`
+	Product  string      `json:"product"`
+	PriceFen int64       `json:"price_fen"`
+	OpensAt  shop.Millis `json:"opens_at"`
+	ClosesAt shop.Millis `json:"closes_at"`
+	At       shop.Millis `json:"at"` // when it was made
+
+	Speed SaleSpeed        `json:"speed"`
+	ToPay *board.SaleWaits `json:"to_pay,omitempty"` // from the reservation to the money; absent: nobody has paid
+	// Presses is what was counted of the presses of Buy; absent: nothing was, or it is too long ago.
+	Presses *board.SalePresses   `json:"presses,omitempty"`
+	States  []SaleFate           `json:"states"`
+	Dropped int64                `json:"dropped,omitempty"` // orders whose archived months were dropped: only their money counts here
+	Money   SaleMoney            `json:"money"`
+	Balance recovery.AuditReport `json:"balance"` // the stock equation, on both sides
+}
+
+// SaleSpeed is how fast reservations came: those that became orders, by Redis time.
+type SaleSpeed struct {
+	Seconds []SalePoint `json:"seconds"` // of the first two minutes; those without any are left out
+	Minutes []SalePoint `json:"minutes"` // of all its time, likewise
+	Peak    int64       `json:"peak"`    // the most in one second of the first two minutes
+}
+
+// SalePoint is a second, or a minute.
+type SalePoint struct {
+	At     shop.Millis `json:"at" bun:"at"` // its beginning
+	Orders int64       `json:"orders" bun:"orders"`
+	Units  int64       `json:"units" bun:"units"`
+}
+
+// SaleFate is how many orders are in a state for a reason.
+type SaleFate struct {
+	State     shop.OrderState `json:"state" bun:"state"`
+	Reason    string          `json:"reason,omitempty" bun:"reason"`
+	Orders    int64           `json:"orders" bun:"orders"`
+	Units     int64           `json:"units" bun:"units"`
+	AmountFen int64           `json:"amount_fen" bun:"amount_fen"`
+}
+
+// SaleMoney is the money of a sale's orders. Paid is everything that came in for them; what is being refunded has not
+// gone back yet.
+type SaleMoney struct {
+	PaidFen      int64 `json:"paid_fen" bun:"paid_fen"`
+	RefundedFen  int64 `json:"refunded_fen" bun:"refunded_fen"`
+	RefundingFen int64 `json:"refunding_fen" bun:"refunding_fen"`
+	NetFen       int64 `json:"net_fen" bun:"-"` // paid less refunded
+}
+
+// SaleSums is what the rows of a sale add up to, in one instant.
+type SaleSums struct {
+	Seconds, Minutes []SalePoint
+	ToPay            board.SaleWaits
+	States           []SaleFate
+	Dropped          int64
+	Money            SaleMoney
+}
+
+// ReportStore adds up the orders of a sale.
+type ReportStore interface {
+	// SumUp adds up a sale's rows; seconds are of reservations from one instant to the other.
+	SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (SaleSums, error)
+}
+
+// ReportDesk makes reports.
+type ReportDesk struct {
+	Sums    ReportStore
+	Figures SaleFiguresStore
+	Auditor *recovery.Auditor
+	Clock   *shop.Clock
+}
+
+// reportSeconds is how long after its opening a sale is looked at by the second, milliseconds.
+const reportSeconds = 120_000
+
+// SaleReport makes the report of a sale. NotFound: there is none such.
+func (d *ReportDesk) SaleReport(ctx context.Context, id shop.ID) (SaleReport, error) {
+	sale, err := d.Auditor.Sales.Sale(ctx, id)
+	if errors.Is(err, shop.ErrNoRow) || err == nil && sale.Hidden {
+		return SaleReport{}, shop.ErrNoSale
+	}
+	if err != nil {
+		return SaleReport{}, shop.Unreadable("the sale", err)
+	}
+	sums, err := d.Sums.SumUp(ctx, id, sale.OpensAt, sale.OpensAt+reportSeconds)
+	if err != nil {
+		return SaleReport{}, shop.Unreadable("the orders of the sale", err)
+	}
+	balance, err := d.Auditor.Sale(ctx, id)
+	if err != nil {
+		return SaleReport{}, shop.Unreadable("the stock of the sale", err)
+	}
+	said, err := d.Figures.SaleFigures(ctx, id)
+	if err != nil {
+		return SaleReport{}, shop.Unreadable("what was counted of the sale", err)
+	}
+	r := SaleReport{
+		Sale: id, Product: sale.Product.Name, PriceFen: sale.PriceFen, OpensAt: sale.OpensAt, ClosesAt: sale.ClosesAt,
+		At: d.Clock.Now(), Speed: SaleSpeed{Seconds: sums.Seconds, Minutes: sums.Minutes},
+		Presses: board.PressesOf(said), States: sums.States, Dropped: sums.Dropped, Money: sums.Money, Balance: balance,
+	}
+	for _, s := range sums.Seconds {
+		r.Speed.Peak = max(r.Speed.Peak, s.Orders)
+	}
+	if sums.ToPay.Orders > 0 {
+		// The gateway's clock shows whole seconds: who is quick may have paid before the reservation.
+		sums.ToPay.P50, sums.ToPay.P99 = max(0, sums.ToPay.P50), max(0, sums.ToPay.P99)
+		r.ToPay = &sums.ToPay
+	}
+	r.Money.NetFen = r.Money.PaidFen - r.Money.RefundedFen
+	return r, nil
+}
+
+// CSV returns the report as a table with the columns section, name, orders, units and fen; a cell without a value is
+// empty. Times are in the zone, with its offset from UTC.
+func (r *SaleReport) CSV(zone *time.Location) []byte {
+	var lines [][]string
+	line := func(section, name, orders, units, fen string) {
+		lines = append(lines, []string{section, name, orders, units, fen})
+	}
+	when := func(at shop.Millis) string { return at.Time().In(zone).Format(time.RFC3339) }
+	line("sale", r.Product, "", "", number(r.PriceFen))
+	for _, p := range r.Speed.Seconds {
+		line("second", when(p.At), number(p.Orders), number(p.Units), "")
+	}
+	for _, p := range r.Speed.Minutes {
+		line("minute", when(p.At), number(p.Orders), number(p.Units), "")
+	}
+	if r.ToPay != nil {
+		line("to_pay_ms", "p50 "+number(r.ToPay.P50), number(r.ToPay.Orders), "", "")
+		line("to_pay_ms", "p99 "+number(r.ToPay.P99), number(r.ToPay.Orders), "", "")
+	}
+	if p := r.Presses; p != nil {
+		line("presses", "pressed", number(p.Pressed), "", "")
+		line("presses", "reserved", number(p.Reserved), "", "")
+		for _, away := range p.TurnedAway {
+			line("turned_away", string(away.Layer)+" "+string(away.Code), number(away.Buys), "", "")
+		}
+		if w := p.ToOrder; w != nil {
+			line("to_order_ms", "p50 "+number(w.P50), number(w.Orders), "", "")
+			line("to_order_ms", "p99 "+number(w.P99), number(w.Orders), "", "")
+		}
+	}
+	for _, s := range r.States {
+		name := string(s.State)
+		if s.Reason != "" {
+			name += " " + s.Reason
+		}
+		line("state", name, number(s.Orders), number(s.Units), number(s.AmountFen))
+	}
+	line("money", "paid", "", "", number(r.Money.PaidFen))
+	line("money", "refunded", "", "", number(r.Money.RefundedFen))
+	line("money", "refunding", "", "", number(r.Money.RefundingFen))
+	line("money", "net", "", "", number(r.Money.NetFen))
+	for i, s := range []recovery.AuditColumn{r.Balance.Redis, r.Balance.Database} {
+		side := []string{"redis ", "database "}[i]
+		units := []int64{s.Initial, s.Added, s.Stock, s.Held, s.Sold, s.Withdrawn}
+		for n, name := range []string{"initial", "added", "stock", "held", "sold", "withdrawn"} {
+			line("balance", side+name, "", number(units[n]), "")
+		}
+	}
+	return writeTable([]string{"section", "name", "orders", "units", "fen"}, lines)
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }

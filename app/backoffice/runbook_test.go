@@ -1,0 +1,19 @@
+package backoffice
+
+import (
+	"testing"
+
+	"stampede/app/board"
+	"stampede/app/test/fakes"
+)
+
+// Every check of the checklist links to an existing section of the runbook.
+func TestRunbookHasWhatChecksName(t *testing.T) {
+	t.Parallel()
+	parts := fakes.RunbookParts(t)
+	for name, part := range checkParts {
+		if !parts[part] {
+			t.Errorf("%s leads to %s%s, which is not there", name, board.Runbook, part)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package backoffice
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"stampede/app/journal"
+	"stampede/app/shop"
+)
+
+// OperatorSale is a sale as an act leaves it: what was decided, and what moves, as of now.
+type OperatorSale struct {
+	shop.SaleTerms
+	Slot        shop.ID    `json:"slot"`
+	ProductName string     `json:"product_name"`
+	Phase       shop.Phase `json:"phase"`
+	Stock       int64      `json:"stock"`
+	Held        int64      `json:"held"`
+	Sold        int64      `json:"sold"`
+}
+
+// SaleEditor changes what operators may change while people buy. Errors wrap ErrTransient or ErrPermanent.
+type SaleEditor interface {
+	// EditTerms changes a sale that is at the version given, and raises it and that of the catalogue. change may
+	// refuse. Changed: it is at another version. ErrNoRow: there is no such sale.
+	EditTerms(ctx context.Context, sale shop.ID, version int64, change func(s *shop.Sale) error) (before, after shop.Sale, err error)
+	// AskStock enters that units are to be taken out, as pending, and answers it with its number.
+	AskStock(ctx context.Context, sale shop.ID, units int64) (shop.StockAct, error)
+	// StockAct reads one. ErrNoRow if there is none.
+	StockAct(ctx context.Context, id int64) (shop.StockAct, error)
+	// SettleStock counts the units that Redis took under the epoch as withdrawn, once, and returns the act.
+	// ErrStaleEpoch: Redis was recovered since, and decides again.
+	SettleStock(ctx context.Context, id, taken, epoch int64) (shop.StockAct, error)
+	// RefuseStock ends a pending act of a sale that will never be in Redis again.
+	RefuseStock(ctx context.Context, id int64) (shop.StockAct, error)
+	// PendingStock lists acts that are not settled, the oldest first.
+	PendingStock(ctx context.Context, limit int) ([]shop.StockAct, error)
+}
+
+// SaleKeeper makes what was decided count in Redis.
+type SaleKeeper interface {
+	// SetTerms sets price, limits, window, pause and added units, unless Redis has a newer version. ErrLost: the sale
+	// is not in Redis.
+	SetTerms(ctx context.Context, s *shop.Sale) error
+	// TakeOut takes at most so many of the free units, once for each act: a repeat returns what was taken, and the
+	// epoch under which that is known. ErrLost: the sale is not in Redis.
+	TakeOut(ctx context.Context, sale shop.SaleRef, act, units int64) (taken, epoch int64, err error)
+}
+
+// SaleDesk is where operators act on a sale while people buy. What they decide is committed first; then Redis hears of
+// it, at once or, when it is away or this process dies, from the SaleFinisher of any node:
+//
+//	COMMIT (terms, version + 1, journal) ──▶ terms.lua, by version ──▶ ticks and `sale` events
+//
+// Units that are added go the same way: to the database first, so that its guard has them before they are sold (I2).
+// Units are withdrawn the other way round, see WithdrawStock.
+type SaleDesk struct {
+	Journal   *journal.Journal
+	Store     SaleEditor
+	Sales     SaleStore
+	Redis     SaleKeeper
+	Inventory Inventory
+	// Load brings a sale into Redis that was never there.
+	Load func(ctx context.Context, sale shop.ID) error
+	// Guest issues the token of a new guest that is bound to the sale.
+	Guest func(sale shop.ID) (string, error)
+}
+
+// SaleAct is what an operator asks for on a sale.
+type SaleAct struct {
+	Version int64
+	Note    string
+}
+
+// Terms reads a sale. NotFound: there is none.
+func (d *SaleDesk) Terms(ctx context.Context, sale shop.ID) (shop.SaleTerms, error) {
+	s, err := d.Sales.Sale(ctx, sale)
+	return shop.TermsOf(&s), shop.Unreadable("the sale", missing("sale", sale, err))
+}
+
+// PauseSale stops buys; who has reserved keeps the place, who has an order pays on.
+func (d *SaleDesk) PauseSale(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct) (OperatorSale, error) {
+	return d.edit(ctx, actor, "sale.pause", sale, a, func(s *shop.Sale, _ shop.Millis) error {
+		if s.Paused {
+			return shop.Fail(shop.WrongState, "the sale is paused already")
+		}
+		s.Paused = true
+		return nil
+	})
+}
+
+// ResumeSale lets buys in again.
+func (d *SaleDesk) ResumeSale(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct) (OperatorSale, error) {
+	return d.edit(ctx, actor, "sale.resume", sale, a, func(s *shop.Sale, _ shop.Millis) error {
+		if !s.Paused {
+			return shop.Fail(shop.WrongState, "the sale is not paused")
+		}
+		s.Paused = false
+		return nil
+	})
+}
+
+// EndSale closes an open sale now, or a hidden one before it opens. Unpaid orders keep their time to pay.
+func (d *SaleDesk) EndSale(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct) (OperatorSale, error) {
+	return d.edit(ctx, actor, "sale.end", sale, a, func(s *shop.Sale, now shop.Millis) error {
+		switch shop.PhaseAt(now, s.OpensAt, s.ClosesAt) {
+		case shop.Upcoming:
+			if s.Hidden {
+				s.OpensAt, s.ClosesAt = now-1, now
+				return nil
+			}
+			return shop.Fail(shop.WrongState, "the sale is not open yet; only an open one can be ended")
+		case shop.Open:
+			s.ClosesAt = max(now, s.OpensAt+1)
+			return nil
+		default:
+			return shop.Fail(shop.WrongState, "the sale is closed already")
+		}
+	})
+}
+
+// SetSaleChallenge says what a sale asks of its buyers from now on.
+func (d *SaleDesk) SetSaleChallenge(
+	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, c shop.Challenge,
+) (OperatorSale, error) {
+	if _, err := shop.ParseChallenge(string(c)); err != nil {
+		return OperatorSale{}, err
+	}
+	return d.edit(ctx, actor, "sale.challenge", sale, a, func(s *shop.Sale, _ shop.Millis) error {
+		s.Challenge = c
+		return nil
+	})
+}
+
+// mostAdded bounds what is added at once: a slip of the keyboard is not sold.
+const mostAdded = 1_000_000
+
+// AddStock puts further units on sale.
+func (d *SaleDesk) AddStock(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, units int64) (OperatorSale, error) {
+	if units < 1 || units > mostAdded {
+		return OperatorSale{}, shop.Failf(shop.BadRequest, "units must be from 1 to %d", mostAdded)
+	}
+	return d.edit(ctx, actor, "sale.add_stock", sale, a, func(s *shop.Sale, now shop.Millis) error {
+		if shop.PhaseAt(now, s.OpensAt, s.ClosesAt) == shop.Ended {
+			return shop.Fail(shop.WrongState, "the sale is closed; nothing of it is sold any more")
+		}
+		s.Added += units
+		return nil
+	})
+}
+
+// edit is an act that changes the terms of a sale.
+func (d *SaleDesk) edit(
+	ctx context.Context, actor journal.Actor, kind string, sale shop.ID, a SaleAct, change func(s *shop.Sale, now shop.Millis) error,
+) (OperatorSale, error) {
+	if err := journal.CheckNote(a.Note); err != nil {
+		return OperatorSale{}, err
+	}
+	now, err := d.Inventory.Now(ctx)
+	if err != nil {
+		return OperatorSale{}, shop.Unreadable("Redis time", err)
+	}
+	terms, err := journal.ActFor[shop.SaleTerms](ctx, d.Journal, actor, func(ctx context.Context) (journal.Act, error) {
+		before, after, err := d.Store.EditTerms(ctx, sale, a.Version, func(s *shop.Sale) error { return change(s, now) })
+		if err != nil {
+			return journal.Act{}, missing("sale", sale, err)
+		}
+		terms := shop.TermsOf(&after)
+		return journal.Act{
+			Kind: kind, Object: object("sale", sale), Before: shop.TermsOf(&before), After: terms, Note: a.Note,
+			Answer: terms,
+		}, nil
+	})
+	if err != nil {
+		return OperatorSale{}, d.moved(ctx, sale, err)
+	}
+	d.Tell(ctx, sale)
+	return d.show(ctx, sale, terms)
+}
+
+// show joins the decided terms with the moving numbers. Without numbers from Redis nothing counts as taken.
+func (d *SaleDesk) show(ctx context.Context, id shop.ID, terms shop.SaleTerms) (OperatorSale, error) {
+	sale, err := d.Sales.Sale(ctx, id)
+	if err != nil {
+		return OperatorSale{}, shop.Unreadable("the sale", missing("sale", id, err))
+	}
+	shown := OperatorSale{
+		SaleTerms: terms, Slot: sale.Slot, ProductName: sale.Product.Name,
+		Stock: terms.Initial + terms.Added - terms.Withdrawn,
+	}
+	now, err := d.Inventory.Now(ctx)
+	if err != nil {
+		return shown, shop.Unreadable("Redis time", err)
+	}
+	shown.Phase = shop.PhaseAt(now, terms.OpensAt, terms.ClosesAt)
+	counters, err := d.Inventory.Counters(ctx, []shop.SaleRef{sale.Ref()})
+	if err != nil {
+		return shown, shop.Unreadable("the sale", err)
+	}
+	if c := counters[0]; c.Loaded {
+		shown.Stock, shown.Held, shown.Sold = c.Stock, c.Held, c.Sold
+	}
+	return shown, nil
+}
+
+// moved lets a conflict carry the sale as it is shown.
+func (d *SaleDesk) moved(ctx context.Context, id shop.ID, err error) error {
+	var said *shop.Error
+	if errors.As(err, &said) {
+		if terms, is := said.Current.(shop.SaleTerms); is {
+			if shown, failed := d.show(ctx, id, terms); failed == nil {
+				return journal.Changed("the sale", shown)
+			}
+		}
+	}
+	return err
+}
+
+// Tell brings decisions about sales into Redis. The act is committed: SaleFinisher repeats what fails.
+func (d *SaleDesk) Tell(ctx context.Context, sales ...shop.ID) {
+	for _, id := range sales {
+		sale, err := d.Sales.Sale(ctx, id)
+		if err == nil && sale.Epoch != 0 {
+			err = d.Redis.SetTerms(ctx, &sale)
+		}
+		if err != nil {
+			slog.WarnContext(ctx, "Redis does not know yet what was decided about a sale", "sale", id, "err", err)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package backoffice
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"stampede/app/journal"
+	"stampede/app/shop"
+)
+
+// EditSale changes what the edit names: everything before the sale opens, but the stock only until it is loaded; what
+// is safe while it is open; its place in the slot ever after.
+func (d *CatalogueDesk) EditSale(ctx context.Context, actor journal.Actor, dry bool, id shop.ID, edit SaleEdit) (SaleRecord, error) {
+	kind := "sale.edit"
+	if edit.Archived != nil && *edit.Archived {
+		kind = "sale.archive"
+	}
+	made, err := act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, SaleRecord, error) {
+		before, after, err := edited(ctx, "sale", id, edit.Version, d.lockedSale,
+			func(before, after *SaleRecord) error { return d.editSale(ctx, before, after, edit) })
+		return journal.Act{Kind: kind, Object: object("sale", id), Before: before, After: after}, after, err
+	})
+	return made, d.told(ctx, err, dry, id)
+}
+
+func (d *CatalogueDesk) editSale(ctx context.Context, before, after *SaleRecord, edit SaleEdit) error {
+	set(&after.PriceFen, edit.PriceFen)
+	set(&after.Initial, edit.Stock)
+	set(&after.Limit, edit.Limit)
+	set(&after.Cap, edit.Cap)
+	set(&after.OpensAt, edit.OpensAt)
+	set(&after.ClosesAt, edit.ClosesAt)
+	set(&after.Challenge, edit.Challenge)
+	set(&after.Position, edit.Position)
+	after.ArchivedAt = archived(after.ArchivedAt, edit.Archived, d.Now())
+	if err := d.mayEdit(before, after); err != nil {
+		return err
+	}
+	if before.ArchivedAt != 0 && after.ArchivedAt == 0 {
+		if _, err := d.Store.LockSlot(ctx, before.Slot.ID); errors.Is(err, shop.ErrNoRow) {
+			return shop.Fail(shop.WrongState, "its slot was removed: copy the sale into another one")
+		} else if err != nil {
+			return err
+		}
+	}
+	return d.Store.SaveSales(ctx, *after)
+}
+
+// differences are the fields in which two states of a sale differ.
+func differences(a, b *SaleRecord) []string {
+	var names []string
+	for _, f := range []struct {
+		name    string
+		changed bool
+	}{
+		{"price_fen", a.PriceFen != b.PriceFen},
+		{"stock", a.Initial != b.Initial},
+		{"limit", a.Limit != b.Limit},
+		{"cap", a.Cap != b.Cap},
+		{"opens_at", a.OpensAt != b.OpensAt},
+		{"closes_at", a.ClosesAt != b.ClosesAt},
+		{"challenge", a.Challenge != b.Challenge},
+		{"position", a.Position != b.Position},
+		{"archived", (a.ArchivedAt != 0) != (b.ArchivedAt != 0)},
+	} {
+		if f.changed {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// whileOpen are the fields that can be changed while people buy: none of them takes back what somebody was promised.
+var whileOpen = []string{"limit", "cap", "challenge", "position"}
+
+// mayEdit refuses what is not safe any more, each with what to do instead.
+func (d *CatalogueDesk) mayEdit(before, after *SaleRecord) error {
+	changed := differences(before, after)
+	now := d.Now()
+	if after.Position < 0 || after.Position > lastPosition {
+		return shop.Fail(shop.BadRequest, "position must be from 0 to 1000000")
+	}
+	for _, name := range changed {
+		switch {
+		case name == "position":
+		case name == "archived" && before.Loaded && now < before.ClosesAt:
+			return shop.Fail(shop.WrongState, "the sale is in Redis and not over, so it cannot be archived: pause it, or end it early")
+		case name == "archived" && after.ArchivedAt != 0 && now >= before.ClosesAt && len(changed) == 1:
+		case name == "stock" && before.Loaded:
+			return shop.Fail(shop.WrongState, "the stock is in Redis already: add units, or withdraw some")
+		case before.ArchivedAt != 0 && after.ArchivedAt != 0:
+			return shop.Fail(shop.WrongState, "the sale is archived: bring it back first")
+		case now >= before.ClosesAt:
+			return shop.Fail(shop.WrongState, "the sale is over: its "+name+" stays as it was. Copy it into another slot")
+		case now >= before.OpensAt.Add(-openingSoon) && !slices.Contains(whileOpen, name):
+			return shop.Failf(shop.WrongState, "the sale is open, or opens within %v: its %s stays as it is. %s",
+				openingSoon, name, instead[name])
+		}
+	}
+	if now >= before.ClosesAt || len(changed) == 0 || len(changed) == 1 && changed[0] == "position" {
+		return nil
+	}
+	return d.checkSale(after)
+}
+
+// instead says what can be done while a sale is open.
+var instead = map[string]string{
+	"price_fen": "End it early and make another one",
+	"stock":     "Add units, or withdraw some",
+	"opens_at":  "Pause it",
+	"closes_at": "End it early",
+	"archived":  "Pause it, or end it early",
+}

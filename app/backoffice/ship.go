@@ -1,0 +1,106 @@
+package backoffice
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"stampede/app/journal"
+	"stampede/app/order"
+	"stampede/app/payment"
+	"stampede/app/shop"
+)
+
+// ShippingDesk is where operators enter what they have sent, and buyers say that it has come:
+//
+//	paid ── operator: carrier, number ──▶ shipped ── its buyer, or the Finisher ──▶ finished
+//
+// COMMIT, then an event to the buyer's sockets, and the Finisher's e-mail. A refund that a buyer has asked for is
+// decided before either step: a finished order is not refunded.
+type ShippingDesk struct {
+	Inventory   Inventory
+	Orders      OrderStore
+	Shipments   ShipmentStore
+	Effects     *order.Effects
+	Journal     *journal.Journal
+	FinishAfter time.Duration // after which an order that was shipped finishes by itself
+}
+
+// Ship makes a paid order shipped; with replace, an order that is shipped gets another parcel. The same again answers
+// the order as it is. NotFound: there is no such order. WrongState: it cannot be shipped, with the reason.
+func (d *ShippingDesk) Ship(ctx context.Context, actor journal.Actor, p Parcel, replace bool) (shop.Order, error) {
+	if err := p.Validate(); err != nil {
+		return shop.Order{}, err
+	}
+	how, err := d.shipping(ctx, actor, replace)
+	if err != nil {
+		return shop.Order{}, err
+	}
+	var row shop.Order
+	done, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (journal.Act, error) {
+		before, err := d.Orders.Order(ctx, p.Order)
+		if err != nil {
+			return journal.Act{}, err
+		}
+		all, err := d.Shipments.Ship(ctx, how, []Parcel{p})
+		if err != nil {
+			return journal.Act{}, err
+		}
+		if refused := all[0].refusal(); refused != nil {
+			return journal.Act{}, refused
+		}
+		row = all[0].Order
+		return journal.Act{Kind: "order.ship", Object: "order:" + p.Order.String(), Before: payment.StateOf(&before), After: payment.StateOf(&row)}, nil
+	})
+	if err == nil && done.Repeated {
+		row, err = d.Orders.Order(ctx, p.Order)
+	}
+	if errors.Is(err, shop.ErrNoRow) {
+		return shop.Order{}, shop.Fail(shop.NotFound, "no such order")
+	}
+	if err != nil {
+		return shop.Order{}, shop.Unsettled("ship order "+p.Order.String(), err)
+	}
+	return row, d.tell(ctx, how.At, &row)
+}
+
+// shipping is how parcels are entered now.
+func (d *ShippingDesk) shipping(ctx context.Context, actor journal.Actor, replace bool) (Shipping, error) {
+	now, err := d.Inventory.Now(ctx)
+	how := Shipping{By: actor.User, At: now, Finish: now.Add(d.FinishAfter), Replace: replace}
+	return how, shop.Unsettled("read Redis time", err)
+}
+
+func (d *ShippingDesk) tell(ctx context.Context, asOf shop.Millis, rows ...*shop.Order) error {
+	return shop.Unsettled("tell of shipped orders", d.Effects.Do(ctx, asOf, rows...))
+}
+
+// ConfirmReceipt is the buyer's word that a shipped order has come. Saying it again answers the same. NotFound: another
+// user's order. WrongState: it is not shipped, or its refund is asked for.
+func (d *ShippingDesk) ConfirmReceipt(ctx context.Context, user, order shop.ID) (shop.OrderState, error) {
+	now, err := d.Inventory.Now(ctx)
+	if err != nil {
+		return "", shop.Unsettled("read Redis time", err)
+	}
+	row, asked, err := d.Shipments.ConfirmReceipt(ctx, order, user)
+	switch {
+	case errors.Is(err, shop.ErrNoRow):
+		return "", shop.Fail(shop.NotFound, "no such order")
+	case err != nil:
+		return "", shop.Unsettled("confirm the receipt of order "+order.String(), err)
+	case asked:
+		return "", shop.Fail(shop.WrongState, "you have asked for your money back, which is decided on first")
+	case row.State != shop.Finished:
+		return "", shop.Fail(shop.WrongState, "an order that is "+string(row.State)+" cannot be confirmed")
+	}
+	return row.State, d.tell(ctx, now, &row)
+}
+
+// ShipmentOf reads the parcel of an order; nil: none was sent.
+func (d *ShippingDesk) ShipmentOf(ctx context.Context, order shop.ID) (*Shipment, error) {
+	s, err := d.Shipments.ShipmentOf(ctx, order)
+	if errors.Is(err, shop.ErrNoRow) {
+		return nil, nil
+	}
+	return &s, shop.Unreadable("the shipment", err)
+}

@@ -1,0 +1,181 @@
+package backoffice
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"stampede/app/journal"
+	"stampede/app/shop"
+)
+
+const (
+	// mostParcels bounds a list of parcels: acts go one after the other, and others wait to act meanwhile.
+	mostParcels = 2000
+	// parcelsAtOnce are entered in one transaction, which has their orders locked.
+	parcelsAtOnce = 200
+)
+
+// ShipLine is what became of a line of a list of parcels.
+type ShipLine struct {
+	Line   int         `json:"line"` // in the file, from 1
+	Order  shop.ID     `json:"order,omitzero"`
+	Result ShipOutcome `json:"result"`
+	Says   string      `json:"says,omitempty"` // why it was not shipped
+}
+
+// ShipReport is what became of a list, line by line.
+type ShipReport struct {
+	DryRun    bool       `json:"dry_run"` // nothing was changed
+	Shipped   int        `json:"shipped"`
+	Unchanged int        `json:"unchanged"`
+	Failed    int        `json:"failed"`
+	Lines     []ShipLine `json:"lines"`
+}
+
+// ShipMany enters the parcels of a CSV file with the columns order, carrier and tracking. Lines are independent, and
+// the same file again changes nothing. Each part of the file is an act under a key derived from the actor's, so that a
+// repeat after a crash does the rest. BadRequest: the file is no such table.
+func (d *ShippingDesk) ShipMany(
+	ctx context.Context, actor journal.Actor, file []byte, replace, dryRun bool,
+) (ShipReport, error) {
+	lines, parcels, err := parseParcels(file)
+	if err != nil {
+		return ShipReport{}, err
+	}
+	how, err := d.shipping(ctx, actor, replace)
+	if err != nil {
+		return ShipReport{}, err
+	}
+	report := ShipReport{DryRun: dryRun, Lines: lines}
+	var good []int // lines with a parcel
+	for i := range lines {
+		if lines[i].Result == "" {
+			good = append(good, i)
+		}
+	}
+	for n, part := range slices.Collect(slices.Chunk(good, parcelsAtOnce)) {
+		some := shop.Mapped(part, func(line int) Parcel { return parcels[line] })
+		results, err := d.shipSome(ctx, actor, how, some, n, dryRun)
+		if err != nil {
+			return ShipReport{}, err
+		}
+		for i, line := range part {
+			report.Lines[line].Result, report.Lines[line].Says = results[i].Result, results[i].Says
+		}
+	}
+	for _, l := range report.Lines {
+		switch l.Result {
+		case ShipDone:
+			report.Shipped++
+		case ShipSame:
+			report.Unchanged++
+		default:
+			report.Failed++
+		}
+	}
+	return report, nil
+}
+
+// shipSome enters a part of a list, or looks what that would do.
+func (d *ShippingDesk) shipSome(
+	ctx context.Context, actor journal.Actor, how Shipping, parcels []Parcel, part int, dryRun bool,
+) (results []ShipLine, err error) {
+	if dryRun {
+		looked, err := d.Shipments.LookShip(ctx, how, parcels)
+		return resultsOf(looked), shop.Unreadable("orders", err)
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", actor.Key, part))
+	actor.Key = "ship-" + hex.EncodeToString(sum[:16])
+	results, err = journal.ActFor[[]ShipLine](ctx, d.Journal, actor, func(ctx context.Context) (journal.Act, error) {
+		shipped, err := d.Shipments.Ship(ctx, how, parcels)
+		return journal.Act{Kind: "order.ship_many", Object: "orders", After: shippedIn(shipped), Answer: resultsOf(shipped)}, err
+	})
+	if err != nil {
+		return nil, shop.Unsettled("ship orders", err)
+	}
+	var ids []shop.ID
+	for i := range results {
+		if results[i].Result == ShipDone {
+			ids = append(ids, parcels[i].Order)
+		}
+	}
+	rows, err := d.Orders.OrdersByID(ctx, ids)
+	if err != nil {
+		return nil, shop.Unsettled("read shipped orders", err)
+	}
+	return results, d.tell(ctx, how.At, shop.Pointers(rows)...)
+}
+
+func resultsOf(shipped []ShippedOrder) []ShipLine {
+	out := make([]ShipLine, len(shipped))
+	for i := range shipped {
+		out[i].Result = shipped[i].Outcome
+		if refused := shipped[i].refusal(); refused != nil {
+			out[i].Says = refused.Message
+		}
+	}
+	return out
+}
+
+// shippedIn are the orders that a list has changed, for the journal.
+func shippedIn(all []ShippedOrder) any {
+	done := shop.Where(all, func(s ShippedOrder) bool { return s.Outcome == ShipDone })
+	return map[string]any{"shipped": shop.Mapped(done, func(s ShippedOrder) shop.ID { return s.Order.ID })}
+}
+
+// parseParcels reads a file, with or without the mark of UTF-8 at its beginning. Lines that cannot be read say so, and
+// have no parcel.
+func parseParcels(file []byte) (lines []ShipLine, parcels []Parcel, err error) {
+	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(file, []byte("\xEF\xBB\xBF"))))
+	r.FieldsPerRecord, r.TrimLeadingSpace = -1, true
+	head, err := r.Read()
+	if err != nil {
+		return nil, nil, shop.Fail(shop.BadRequest, "want CSV with the columns order, carrier and tracking")
+	}
+	for i := range head {
+		head[i] = strings.ToLower(strings.TrimSpace(head[i]))
+	}
+	columns := [3]int{slices.Index(head, "order"), slices.Index(head, "carrier"), slices.Index(head, "tracking")}
+	if slices.Contains(columns[:], -1) {
+		return nil, nil, shop.Fail(shop.BadRequest, "the first line must name the columns order, carrier and tracking")
+	}
+	for {
+		cells, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return lines, parcels, nil
+		}
+		var wrong *csv.ParseError
+		if errors.As(err, &wrong) {
+			return nil, nil, shop.Failf(shop.BadRequest, "line %d, column %d: %s", wrong.Line, wrong.Column, wrong.Err)
+		}
+		if len(lines) == mostParcels {
+			return nil, nil, shop.Failf(shop.BadRequest, "more than %d lines; cut the file", mostParcels)
+		}
+		number, _ := r.FieldPos(0)
+		line, parcel := ShipLine{Line: number}, Parcel{}
+		if parcel, err = parcelOf(cells, columns, len(head)); err != nil {
+			line.Result, line.Says = ShipUnreadable, shop.AsError(err).Message
+		}
+		line.Order = parcel.Order
+		lines, parcels = append(lines, line), append(parcels, parcel)
+	}
+}
+
+func parcelOf(cells []string, columns [3]int, want int) (p Parcel, err error) {
+	if len(cells) != want {
+		return p, shop.Failf(shop.BadRequest, "the line has %d columns, the first one %d", len(cells), want)
+	}
+	if p.Order, err = shop.ParseID(strings.TrimSpace(cells[columns[0]])); err != nil {
+		return p, shop.Fail(shop.BadRequest, "order: "+err.Error())
+	}
+	p.Carrier, p.Tracking = strings.TrimSpace(cells[columns[1]]), strings.TrimSpace(cells[columns[2]])
+	return p, p.Validate()
+}

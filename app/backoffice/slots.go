@@ -1,0 +1,329 @@
+package backoffice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stampede/app/journal"
+	"stampede/app/shop"
+)
+
+const (
+	// longestCalendar bounds how much of the calendar is read or made at once.
+	longestCalendar = 92 * 24 * time.Hour
+	mostTemplate    = 1000 // slots
+	mostTimes       = 48   // slots of a day
+	longestSlot     = 24 * time.Hour
+)
+
+// SlotDraft is a slot that is to be made.
+type SlotDraft struct {
+	OpensAt  shop.Millis `json:"opens_at"`
+	ClosesAt shop.Millis `json:"closes_at"`
+	Hidden   bool        `json:"hidden,omitempty"` // it may overlap others that begin at another instant
+}
+
+// SlotTemplate is a day's slots that are to be made for each of some days, by the clocks of the shop.
+type SlotTemplate struct {
+	From  Day        `json:"from"`
+	To    Day        `json:"to"` // included
+	Times []SlotTime `json:"times"`
+}
+
+// SlotTime is a slot of a day, as "10:00" and "12:00", at most "24:00".
+type SlotTime struct {
+	Opens  string `json:"opens"`
+	Closes string `json:"closes"`
+}
+
+// PlanState is what becomes of a planned slot.
+type PlanState string
+
+// The states of a planned slot. Nothing is made of a plan that has overlapping or impossible ones.
+const (
+	PlanNew        PlanState = "new"
+	PlanThere      PlanState = "there" // this very slot exists
+	PlanOverlaps   PlanState = "overlaps"
+	PlanImpossible PlanState = "impossible" // clocks do not show that time, or twice
+)
+
+// PlannedSlot is one line of a plan.
+type PlannedSlot struct {
+	Day      Day         `json:"day"`
+	Opens    string      `json:"opens"`
+	Closes   string      `json:"closes"`
+	OpensAt  shop.Millis `json:"opens_at,omitempty"`
+	ClosesAt shop.Millis `json:"closes_at,omitempty"`
+	State    PlanState   `json:"state"`
+	Says     string      `json:"says,omitempty"` // what is wrong with it
+}
+
+// SlotPlan is what a template comes to.
+type SlotPlan struct {
+	Slots  []PlannedSlot `json:"slots"`
+	New    int           `json:"new"`   // made, or to be made
+	Wrong  int           `json:"wrong"` // overlapping and impossible ones
+	DryRun bool          `json:"dry_run"`
+}
+
+// SlotCalendar lists the slots that overlap [from, to).
+func (d *CatalogueDesk) SlotCalendar(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
+	if from >= to || to.Sub(from) > longestCalendar {
+		return nil, shop.Fail(shop.BadRequest, "to must come after from, by at most 92 days")
+	}
+	slots, err := d.Store.AllSlots(ctx, from, to)
+	now := d.Now()
+	for i := range slots {
+		slots[i].Phase = shop.PhaseAt(now, slots[i].OpensAt, slots[i].ClosesAt)
+	}
+	return slots, shop.Unreadable("slots", err)
+}
+
+// Days are the instants at which the first and the last day given begin and end, by the shop's calendar.
+func (d *CatalogueDesk) Days(from, to Day) (shop.Millis, shop.Millis, error) {
+	first, err := from.parse()
+	if err != nil {
+		return 0, 0, err
+	}
+	last, err := to.parse()
+	if err != nil {
+		return 0, 0, err
+	}
+	begin := time.Date(first.Year(), first.Month(), first.Day(), 0, 0, 0, 0, d.Zone)
+	end := time.Date(last.Year(), last.Month(), last.Day()+1, 0, 0, 0, 0, d.Zone)
+	return shop.MillisOf(begin), shop.MillisOf(end), nil
+}
+
+// TimeZone is the name of the zone by whose clocks the shop's days begin.
+func (d *CatalogueDesk) TimeZone() string { return d.Zone.String() }
+
+// CreateSlot makes one slot. Conflict: it overlaps another one.
+func (d *CatalogueDesk) CreateSlot(ctx context.Context, actor journal.Actor, dry bool, draft SlotDraft) (shop.Slot, error) {
+	if err := d.checkSlot(draft); err != nil {
+		return shop.Slot{}, err
+	}
+	id, err := d.Mint()
+	if err != nil {
+		return shop.Slot{}, shop.Unreadable("the catalogue", err)
+	}
+	slot := shop.Slot{ID: id, OpensAt: draft.OpensAt, ClosesAt: draft.ClosesAt, Hidden: draft.Hidden}
+	slot.Phase = shop.PhaseAt(d.Now(), slot.OpensAt, slot.ClosesAt)
+	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, shop.Slot, error) {
+		there, err := d.Store.LockSlots(ctx, slot.OpensAt, slot.ClosesAt)
+		if draft.Hidden && err == nil {
+			if there, err = d.Store.AllSlots(ctx, slot.OpensAt, slot.ClosesAt); err == nil {
+				there = slices.DeleteFunc(there, func(s shop.Slot) bool { return !s.Hidden || s.OpensAt != slot.OpensAt })
+			}
+		}
+		if err == nil && len(there) > 0 {
+			err = shop.Fail(shop.Conflict, "it overlaps "+d.describe(there[0]))
+		}
+		if err == nil {
+			err = d.Store.AddSlots(ctx, []shop.Slot{slot})
+		}
+		return journal.Act{Kind: "slot.create", Object: object("slot", id), After: slot}, slot, err
+	})
+}
+
+func (d *CatalogueDesk) checkSlot(s SlotDraft) error {
+	switch {
+	case s.OpensAt >= s.ClosesAt:
+		return shop.Fail(shop.BadRequest, "closes_at must come after opens_at")
+	case s.ClosesAt.Sub(s.OpensAt) > longestSlot:
+		return shop.Fail(shop.BadRequest, "a slot lasts a day at most")
+	case s.OpensAt%1000 != 0 || s.ClosesAt%1000 != 0:
+		return shop.Fail(shop.BadRequest, "opens_at and closes_at must be whole seconds")
+	case s.ClosesAt <= d.Now():
+		return shop.Fail(shop.BadRequest, "closes_at is over already")
+	case s.OpensAt > d.Now().Add(longestAhead):
+		return shop.Fail(shop.BadRequest, "opens_at is more than two years ahead")
+	}
+	return nil
+}
+
+// longestAhead catches instants in seconds or microseconds, and years that were mistyped.
+const longestAhead = 2 * 366 * 24 * time.Hour
+
+// describe names a slot by the clocks of the shop.
+func (d *CatalogueDesk) describe(s shop.Slot) string {
+	from, to := s.OpensAt.Time().In(d.Zone), s.ClosesAt.Time().In(d.Zone)
+	return fmt.Sprintf("slot %s, %s–%s", s.ID, from.Format("2006-01-02 15:04"), to.Format("15:04"))
+}
+
+// RemoveSlot removes a slot that has no sales. One that has only archived ones is archived: nobody sees it any more,
+// and another slot can have its time. WrongState: it has others.
+func (d *CatalogueDesk) RemoveSlot(ctx context.Context, actor journal.Actor, dry bool, id shop.ID) (shop.Slot, error) {
+	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, shop.Slot, error) {
+		slot, err := d.Store.LockSlot(ctx, id)
+		if err != nil {
+			return journal.Act{}, slot, missing("slot", id, err)
+		}
+		slot.Phase = shop.PhaseAt(d.Now(), slot.OpensAt, slot.ClosesAt)
+		if slot.Sales > 0 {
+			return journal.Act{}, slot, shop.Failf(shop.WrongState, "it has %d sales: only an empty slot can be removed", slot.Sales)
+		}
+		kind := "slot.remove"
+		archived, err := d.Store.RemoveSlot(ctx, id)
+		if archived {
+			kind = "slot.archive"
+		}
+		return journal.Act{Kind: kind, Object: object("slot", id), Before: slot}, slot, err
+	})
+}
+
+// ApplyTemplate makes the slots of a template that do not exist yet: all of them or none. A dry run shows the state of
+// each.
+func (d *CatalogueDesk) ApplyTemplate(ctx context.Context, actor journal.Actor, dry bool, t SlotTemplate) (SlotPlan, error) {
+	lines, err := t.lines(d.Zone)
+	if err != nil {
+		return SlotPlan{}, err
+	}
+	plan, err := act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, SlotPlan, error) {
+		plan := SlotPlan{Slots: slices.Clone(lines)}
+		slots, err := d.fitTemplate(ctx, &plan)
+		if err == nil && plan.Wrong > 0 && !dry {
+			err = shop.Fail(shop.Conflict, plan.wrong())
+		}
+		if err == nil && plan.Wrong == 0 && len(slots) > 0 {
+			err = d.Store.AddSlots(ctx, slots)
+		}
+		return journal.Act{Kind: "slot.template", Object: "slots:" + string(t.From) + "/" + string(t.To), After: t}, plan, err
+	})
+	plan.DryRun = dry
+	return plan, err
+}
+
+// lines are the planned slots in their order; times that clocks do not show are marked.
+func (t SlotTemplate) lines(zone *time.Location) ([]PlannedSlot, error) {
+	first, err := t.From.parse()
+	if err != nil {
+		return nil, err
+	}
+	last, err := t.To.parse()
+	if err != nil {
+		return nil, err
+	}
+	days := int(last.Sub(first).Hours()/24) + 1
+	switch {
+	case days < 1 || last.Sub(first) > longestCalendar:
+		return nil, shop.Fail(shop.BadRequest, "to must not come before from, and at most 92 days after it")
+	case len(t.Times) < 1 || len(t.Times) > mostTimes:
+		return nil, shop.Failf(shop.BadRequest, "times must have 1 to %d slots", mostTimes)
+	case days*len(t.Times) > mostTemplate:
+		return nil, shop.Failf(shop.BadRequest, "these are %d slots: at most %d are made at once", days*len(t.Times), mostTemplate)
+	}
+	var lines []PlannedSlot
+	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
+		for _, slot := range t.Times {
+			line, err := slot.on(day, zone)
+			if err != nil {
+				return nil, err
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines, nil
+}
+
+// on is the slot on a day.
+func (t SlotTime) on(day time.Time, zone *time.Location) (PlannedSlot, error) {
+	line := PlannedSlot{Day: Day(day.Format(time.DateOnly)), Opens: t.Opens, Closes: t.Closes, State: PlanNew}
+	opens, err := parseWall(t.Opens)
+	if err != nil {
+		return line, err
+	}
+	closes, err := parseWall(t.Closes)
+	if err != nil {
+		return line, err
+	}
+	if opens >= closes {
+		return line, shop.Failf(shop.BadRequest, "the slot %s–%s must close after it opens, at 24:00 at the latest", t.Opens, t.Closes)
+	}
+	var wrong [2]error
+	line.OpensAt, wrong[0] = instantOf(day, opens, zone)
+	line.ClosesAt, wrong[1] = instantOf(day, closes, zone)
+	if err := errors.Join(wrong[:]...); err != nil {
+		line.State, line.Says, line.OpensAt, line.ClosesAt = PlanImpossible, shop.AsError(err).Message, 0, 0
+	}
+	return line, nil
+}
+
+// fitTemplate compares a plan with the slots that are there and with itself, and answers those that are to be made.
+func (d *CatalogueDesk) fitTemplate(ctx context.Context, plan *SlotPlan) ([]shop.Slot, error) {
+	var from, to shop.Millis
+	for _, line := range plan.Slots {
+		if line.State == PlanNew && (from == 0 || line.OpensAt < from) {
+			from = line.OpensAt
+		}
+		to = max(to, line.ClosesAt)
+	}
+	there, err := d.Store.LockSlots(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	now := d.Now()
+	var made []shop.Slot
+	for i := range plan.Slots {
+		line := &plan.Slots[i]
+		if line.State == PlanNew {
+			line.State, line.Says = d.fitLine(line, there, made, now)
+		}
+		if line.State != PlanNew {
+			if line.State != PlanThere {
+				plan.Wrong++
+			}
+			continue
+		}
+		id, err := d.Mint()
+		if err != nil {
+			return nil, shop.Unreadable("the catalogue", err)
+		}
+		made = append(made, shop.Slot{ID: id, OpensAt: line.OpensAt, ClosesAt: line.ClosesAt})
+	}
+	plan.New = len(made)
+	return made, nil
+}
+
+// fitLine is what becomes of one line.
+func (d *CatalogueDesk) fitLine(line *PlannedSlot, there, made []shop.Slot, now shop.Millis) (PlanState, string) {
+	for _, s := range there {
+		if s.OpensAt == line.OpensAt && s.ClosesAt == line.ClosesAt {
+			return PlanThere, ""
+		}
+		if s.OpensAt < line.ClosesAt && line.OpensAt < s.ClosesAt {
+			return PlanOverlaps, "overlaps " + d.describe(s)
+		}
+	}
+	for _, s := range made {
+		if s.OpensAt < line.ClosesAt && line.OpensAt < s.ClosesAt {
+			return PlanOverlaps, "overlaps another slot of the template"
+		}
+	}
+	switch {
+	case line.ClosesAt <= now:
+		return PlanImpossible, "is over already"
+	case line.OpensAt > now.Add(longestAhead):
+		return PlanImpossible, "is more than two years ahead"
+	}
+	return PlanNew, ""
+}
+
+// wrong names the first slots that keep a plan from being made.
+func (p *SlotPlan) wrong() string {
+	const named = 3
+	var lines []string
+	for _, s := range p.Slots {
+		if s.State != PlanNew && s.State != PlanThere && len(lines) < named {
+			lines = append(lines, fmt.Sprintf("%s %s–%s: %s", s.Day, s.Opens, s.Closes, s.Says))
+		}
+	}
+	text := "nothing was made. " + strings.Join(lines, "; ")
+	if more := p.Wrong - len(lines); more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}

@@ -1,0 +1,167 @@
+package backoffice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"stampede/app/journal"
+	"stampede/app/shop"
+)
+
+// WithdrawStock takes at most the free units out of a sale: decreases go to Redis first (I2), the database follows.
+//
+//	COMMIT (pending, journal) ──▶ take_out.lua, once for the act ──▶ COMMIT (withdrawn + taken, done)
+//
+// The second COMMIT requires the epoch under which Redis decided, because a restored Redis decides again. A recovery
+// writes settled acts into Redis (SaleState.Acts), so that no late call takes twice. After a crash the SaleFinisher
+// completes it.
+func (d *SaleDesk) WithdrawStock(
+	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, units int64,
+) (shown OperatorSale, asked shop.StockAct, err error) {
+	if units < 1 || units > mostAdded {
+		return shown, asked, shop.Failf(shop.BadRequest, "units must be from 1 to %d", mostAdded)
+	}
+	if err := journal.CheckNote(a.Note); err != nil {
+		return shown, asked, err
+	}
+	id, err := d.askStock(ctx, actor, sale, a, units)
+	if err != nil {
+		return shown, asked, d.moved(ctx, sale, err)
+	}
+	if asked, err = d.Store.StockAct(ctx, id); err != nil {
+		return shown, asked, shop.Unreadable("the withdrawal", err)
+	}
+	if settled, err := d.settle(ctx, asked); err != nil {
+		slog.WarnContext(ctx, "units are not withdrawn yet", "act", id, "sale", sale, "err", err)
+	} else {
+		asked = settled
+	}
+	d.Tell(ctx, sale)
+	terms, err := d.Terms(ctx, sale)
+	if err == nil {
+		shown, err = d.show(ctx, sale, terms)
+	}
+	return shown, asked, err
+}
+
+// askStock is the act; it answers the number of the withdrawal.
+func (d *SaleDesk) askStock(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, units int64) (int64, error) {
+	now, err := d.loaded(ctx, sale)
+	if err != nil {
+		return 0, err
+	}
+	return journal.ActFor[int64](ctx, d.Journal, actor, func(ctx context.Context) (journal.Act, error) {
+		before, after, err := d.Store.EditTerms(ctx, sale, a.Version, func(s *shop.Sale) error {
+			if shop.PhaseAt(now, s.OpensAt, s.ClosesAt) == shop.Ended {
+				return shop.Fail(shop.WrongState, "the sale is closed; nothing of it is sold any more")
+			}
+			return nil
+		})
+		if err != nil {
+			return journal.Act{}, missing("sale", sale, err)
+		}
+		asked, err := d.Store.AskStock(ctx, sale, units)
+		return journal.Act{
+			Kind: "sale.withdraw_stock", Object: object("sale", sale), Note: a.Note, Answer: asked.ID,
+			Before: shop.TermsOf(&before), After: struct {
+				shop.SaleTerms
+				Withdrawal shop.StockAct `json:"withdrawal"`
+			}{shop.TermsOf(&after), asked},
+		}, err
+	})
+}
+
+// loaded makes sure that a sale is in Redis, which decides about its units, and tells what time it is there.
+func (d *SaleDesk) loaded(ctx context.Context, id shop.ID) (shop.Millis, error) {
+	now, err := d.Inventory.Now(ctx)
+	if err != nil {
+		return 0, shop.Unreadable("Redis time", err)
+	}
+	sale, err := d.Sales.Sale(ctx, id)
+	if err != nil {
+		return now, shop.Unreadable("the sale", missing("sale", id, err))
+	}
+	if sale.Epoch == 0 {
+		err = d.Load(ctx, id)
+	}
+	return now, shop.Unreadable("the sale", err)
+}
+
+// settle takes a withdrawal to its end, wherever it stands.
+func (d *SaleDesk) settle(ctx context.Context, a shop.StockAct) (shop.StockAct, error) {
+	if a.State != shop.StockPending {
+		return a, nil
+	}
+	sale, err := d.Sales.Sale(ctx, a.Sale)
+	if err != nil {
+		return a, fmt.Errorf("read sale %s: %w", a.Sale, err)
+	}
+	taken, epoch, err := d.Redis.TakeOut(ctx, sale.Ref(), a.ID, a.Units)
+	if err != nil {
+		return a, err
+	}
+	return d.Store.SettleStock(ctx, a.ID, taken, epoch)
+}
+
+// SaleFinisher completes what a crash has left of operators' decisions: terms that Redis lacks, pending withdrawals.
+type SaleFinisher struct {
+	Partitions int
+	Desk       *SaleDesk
+}
+
+const (
+	finishEvery = 2 * time.Second
+	finishBatch = 100 // withdrawals
+)
+
+// Run looks until ctx ends.
+func (f *SaleFinisher) Run(ctx context.Context) error {
+	return shop.Repeat(ctx, finishEvery, "finish what was decided about sales", f.RunOnce)
+}
+
+// RunOnce looks once.
+func (f *SaleFinisher) RunOnce(ctx context.Context) error {
+	failed := []error{f.withdrawals(ctx)}
+	for p := range f.Partitions {
+		failed = append(failed, f.terms(ctx, p))
+	}
+	return errors.Join(failed...)
+}
+
+func (f *SaleFinisher) withdrawals(ctx context.Context) error {
+	pending, err := f.Desk.Store.PendingStock(ctx, finishBatch)
+	if err != nil {
+		return fmt.Errorf("list pending withdrawals: %w", err)
+	}
+	var failed []error
+	for _, a := range pending {
+		_, err := f.Desk.settle(ctx, a)
+		if errors.Is(err, shop.ErrLost) { // retired, or lost: then a recovery brings it back
+			_, err = f.Desk.Store.RefuseStock(ctx, a.ID)
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+// terms brings those sales of a partition up to date that Redis has an older version of.
+func (f *SaleFinisher) terms(ctx context.Context, partition int) error {
+	sales, err := f.Desk.Sales.LoadedSales(ctx, partition)
+	if err != nil || len(sales) == 0 {
+		return err
+	}
+	counters, err := f.Desk.Inventory.Counters(ctx, shop.RefsOf(shop.Pointers(sales)))
+	if err != nil {
+		return fmt.Errorf("read the versions of sales: %w", err)
+	}
+	var failed []error
+	for i := range sales {
+		if counters[i].Loaded && counters[i].Version < sales[i].Version {
+			failed = append(failed, f.Desk.Redis.SetTerms(ctx, &sales[i]))
+		}
+	}
+	return errors.Join(failed...)
+}

@@ -1,0 +1,187 @@
+package backoffice
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"stampede/app/journal"
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+// keptShelf keeps documents in memory.
+type keptShelf struct {
+	docs map[string]Kept
+	bits int
+	fail error
+}
+
+func (k *keptShelf) Kept(context.Context) (map[string]Kept, error) { return k.docs, k.fail }
+
+func (k *keptShelf) Keep(_ context.Context, name string, version int64, body string) error {
+	if k.docs[name].Version != version {
+		return shop.ErrNoRow
+	}
+	k.docs[name] = Kept{version + 1, body}
+	return nil
+}
+
+func (k *keptShelf) WorkBits(context.Context) (int, error) { return k.bits, k.fail }
+
+func (k *keptShelf) SetWorkBits(_ context.Context, bits int) error {
+	k.bits = bits
+	return nil
+}
+
+// A node follows the switches and says each notice once; what it has seen holds while the database is away.
+func TestSwitchboardFollows(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	shelf := &keptShelf{docs: make(map[string]Kept)}
+	desk := &SwitchDesk{Journal: &journal.Journal{Store: &fakes.Acts{}}, Kept: shelf}
+	var said []string
+	turned := 0
+	board := &Switchboard{
+		Kept: shelf, Clock: shop.NewClock(), Say: func(n shop.Notice) { said = append(said, n.Text) },
+		OnChange: func() { turned++ },
+	}
+	look := func() {
+		t.Helper()
+		fakes.Must(t, board.RunOnce(ctx))
+	}
+	if s := board.Now(); !s.HTTPBuy || board.TickEvery() != 100*time.Millisecond {
+		t.Errorf("before the first look: %+v", s)
+	}
+	look()
+	ms, off, work := 500, false, shop.ChallengeWork
+	s, err := desk.EditSwitches(ctx, journal.Actor{Name: "ada"}, SwitchesEdit{TickMS: &ms, HTTPBuy: &off, LeastChallenge: &work})
+	if err != nil || s.Version != 1 || s.Lists != ListsLive {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	look()
+	look()
+	if now := board.Now(); now.HTTPBuy || board.TickEvery() != 500*time.Millisecond || turned != 1 {
+		t.Errorf("turned %d times: %+v", turned, now)
+	}
+	_, err = desk.EditSwitches(ctx, journal.Actor{Name: "bob"}, SwitchesEdit{HTTPBuy: &off})
+	var conflict *shop.Error
+	if !errors.As(err, &conflict) || conflict.Code != shop.Conflict || conflict.Current.(Switches).Version != 1 {
+		t.Errorf("an edit of an outdated version: %v", err)
+	}
+	past := board.Clock.Now().Add(-time.Second)
+	for _, n := range []NewNotice{
+		{Level: "info", Text: "first"}, {Level: "warning", Text: "second"}, {Level: "info", Text: "over", Until: past},
+	} {
+		fakes.Must(t, fakes.ErrOf(desk.TellAll(ctx, journal.Actor{Name: "ada"}, n)))
+		look()
+		look()
+	}
+	if _, stands := board.Standing(); stands || !slices.Equal(said, []string{"first", "second", "over"}) {
+		t.Errorf("said %v; one stands: %v", said, stands)
+	}
+	fakes.Must(t, fakes.ErrOf(desk.TellAll(ctx, journal.Actor{Name: "ada"}, NewNotice{Level: "info", Text: "third"})))
+	look()
+	if n, stands := board.Standing(); !stands || n.Text != "third" {
+		t.Errorf("stands %+v, %v", n, stands)
+	}
+	fakes.Must(t, fakes.ErrOf(desk.TakeBack(ctx, journal.Actor{Name: "ada"})))
+	look()
+	if last := said[len(said)-1]; last != "" {
+		t.Errorf("taken back, and the last word is %q", last)
+	}
+	shelf.fail = shop.ErrTransient
+	if err := board.RunOnce(ctx); !errors.Is(err, shop.ErrTransient) {
+		t.Errorf("the database is away: %v", err)
+	}
+	if _, stands := board.Standing(); stands || board.Now().HTTPBuy {
+		t.Error("what was seen does not hold")
+	}
+	for _, n := range []NewNotice{
+		{Text: "x"},
+		{Level: "loud", Text: "x"},
+		{Level: "info"},
+		{Level: "info", Text: "a\x00b"},
+		{Level: "info", Text: "x", Lang: "ZH"},
+		{Level: "info", Text: "x", Lang: "z"},
+		{Level: "info", Text: "x", Lang: "zh-cn"},
+	} {
+		if _, err := desk.TellAll(ctx, journal.Actor{}, n); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
+			t.Errorf("%+v: %v", n, err)
+		}
+	}
+}
+
+// The note of who acts is the act's, unless that has one of its own; one that is none is refused before anything is
+// done.
+func TestNoteOfAnActor(t *testing.T) {
+	t.Parallel()
+	acts := &fakes.Acts{}
+	j := &journal.Journal{Store: acts}
+	for i, c := range []struct{ actor, own, want string }{{"why", "", "why"}, {"why", "mine", "mine"}, {"", "", ""}} {
+		_, err := j.Act(t.Context(), journal.Actor{Note: c.actor}, func(context.Context) (journal.Act, error) {
+			return journal.Act{Kind: "x", Note: c.own}, nil
+		})
+		if err != nil || acts.Rows[i].Note != c.want {
+			t.Errorf("%+v: %+v, %v", c, acts.Rows, err)
+		}
+	}
+	_, err := j.Act(t.Context(), journal.Actor{Note: "a\x00b"}, func(context.Context) (journal.Act, error) {
+		t.Error("it was done")
+		return journal.Act{}, nil
+	})
+	if !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
+		t.Errorf("no text: %v", err)
+	}
+}
+
+// A notice is said in one language after the other; a new one, or one after the end, begins anew.
+func TestNoticeInLanguages(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	desk := &SwitchDesk{Journal: &journal.Journal{Store: &fakes.Acts{}}, Kept: &keptShelf{docs: make(map[string]Kept)}}
+	past, ahead := shop.MillisOf(time.Now().Add(-time.Second)), shop.MillisOf(time.Now().Add(time.Hour))
+	for _, step := range []struct {
+		say  NewNotice
+		text string
+		in   map[string]string
+	}{
+		{NewNotice{Level: "info", Text: "中午", Lang: "zh"}, "", map[string]string{"zh": "中午"}},
+		{NewNotice{Level: "info", Text: "at noon"}, "at noon", nil},
+		{NewNotice{Level: "info", Text: "中午", Lang: "zh"}, "at noon", map[string]string{"zh": "中午"}},
+		{
+			NewNotice{Level: "warning", Text: "um zwölf", Lang: "de", Until: ahead},
+			"at noon",
+			map[string]string{"zh": "中午", "de": "um zwölf"},
+		},
+		{
+			NewNotice{Level: "info", Text: "十二点", Lang: "zh", Until: past},
+			"at noon",
+			map[string]string{"zh": "十二点", "de": "um zwölf"},
+		},
+		{NewNotice{Level: "info", Text: "一点", Lang: "zh"}, "", map[string]string{"zh": "一点"}},
+		{NewNotice{Level: "info", Text: "at one"}, "at one", nil},
+	} {
+		n, err := desk.TellAll(ctx, journal.Actor{Name: "ada"}, step.say)
+		if err != nil || n.Text != step.text || !maps.Equal(n.Texts, step.in) || n.Level != step.say.Level ||
+			n.Until != step.say.Until {
+			t.Errorf("said %+v: %+v, %v", step.say, n, err)
+		}
+	}
+	for n := range mostLangs + 1 {
+		lang := string([]byte{'a', 'a' + byte(n)})
+		_, err := desk.TellAll(ctx, journal.Actor{Name: "ada"}, NewNotice{Level: "info", Text: "x", Lang: lang})
+		if full := errors.Is(err, &shop.Error{Code: shop.BadRequest}); full != (n == mostLangs) || err != nil && !full {
+			t.Errorf("language %d: %v", n+1, err)
+		}
+	}
+	if _, err := desk.TakeBack(ctx, journal.Actor{Name: "ada"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := desk.TakeBack(ctx, journal.Actor{Name: "ada"}); !errors.Is(err, &shop.Error{Code: shop.WrongState}) {
+		t.Errorf("there is none: %v", err)
+	}
+}

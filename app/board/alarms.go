@@ -1,0 +1,235 @@
+package board
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"stampede/app/shop"
+)
+
+// Alarm is something that an operator has to look at now. The alert rules of Prometheus (deploy/prometheus/alerts.yml)
+// are the same.
+type Alarm struct {
+	Name  string      `json:"name"`  // of a fixed set: the Alarm constants
+	Since shop.Millis `json:"since"` // about
+	Says  string      `json:"says"`
+	Do    string      `json:"do"`
+	Link  string      `json:"link"` // where the runbook goes on
+}
+
+const (
+	AlarmNothingMoves   = "nothing_moving"
+	AlarmLagGrows       = "lag_grows"
+	AlarmRedisAway      = "redis_away"
+	AlarmWritesRejected = "writes_rejected"
+	AlarmDatabaseAway   = "database_away"
+	AlarmEntryStuck     = "entry_stuck"
+	AlarmDeadLetters    = "dead_letters"
+	AlarmClosed         = "partition_closed"
+	AlarmSaleStuck      = "sale_stuck"
+	AlarmDatabaseRisk   = "database_at_risk"
+)
+
+const (
+	// stillFor is for how long nothing may be confirmed while somebody wants something.
+	stillFor = 10 * time.Second
+	// growsFor is for how long the lag of a partition may grow with every point.
+	growsFor = 30 * time.Second
+	// databaseSilence is how long a node may be without an answer of the database.
+	databaseSilence = 5 * time.Second
+	// stuckAfter is how long an entry may wait for its row. Its stream is not trimmed behind it.
+	stuckAfter = 5 * time.Minute
+	// closedFor is how long a partition may be closed for a recovery.
+	closedFor = 10 * time.Second
+	// pointGap is the longest distance between two points that follow each other; a larger one ends a streak.
+	pointGap = PointEvery + PointEvery/2
+
+	Runbook = "deploy/RUNBOOK.md#"
+)
+
+// alarmParts are where the runbook says what to do about each alarm.
+var alarmParts = map[string]string{
+	AlarmNothingMoves:   "nothing-is-moving",
+	AlarmLagGrows:       "the-lag-grows",
+	AlarmRedisAway:      "redis-is-away",
+	AlarmWritesRejected: "redis-rejects-writes",
+	AlarmDatabaseAway:   "the-database-is-away",
+	AlarmEntryStuck:     "an-entry-is-stuck",
+	AlarmDeadLetters:    "dead-letters",
+	AlarmClosed:         "database-failover-and-restore",
+	AlarmSaleStuck:      "what-an-operator-settles",
+	AlarmDatabaseRisk:   "a-database-at-risk",
+}
+
+// newAlarm makes an alarm with its part of the runbook.
+func newAlarm(name string, since shop.Millis, says, do string) Alarm {
+	return Alarm{Name: name, Since: since, Says: says, Do: do, Link: Runbook + alarmParts[name]}
+}
+
+// alarmsOf are those that the last points of the history, the oldest first, and the newest figures call for.
+func alarmsOf(points []BoardPoint, b *Board) []Alarm {
+	alarms := []Alarm{}
+	if since, is := nothingMoves(points); is {
+		alarms = append(alarms, newAlarm(AlarmNothingMoves, since,
+			"Buys come in or wait for their rows, and for 10 s none was confirmed.",
+			"Look whether workers run, and whether the database answers them; then whether a row is locked."))
+	}
+	if partitions, since := growingLags(points); len(partitions) > 0 {
+		alarms = append(alarms, newAlarm(AlarmLagGrows, since, fmt.Sprintf("The lag of %s has grown for 30 s.", partitions),
+			"Start more workers, or find what holds them up; people wait longer for their orders until then."))
+	}
+	if silent, longest := silentNodes(b.Nodes); len(silent) > 0 {
+		alarms = append(alarms, newAlarm(AlarmDatabaseAway, b.Now.Add(-longest),
+			fmt.Sprintf("The database does not answer %s.", strings.Join(silent, ", ")),
+			"Bring it back. What was reserved waits in Redis; buys are busy once the backlog is full."))
+	}
+	if partitions, oldest := stuckEntries(b.Partitions); len(partitions) > 0 {
+		alarms = append(alarms, newAlarm(AlarmEntryStuck, b.Now.Add(-oldest),
+			fmt.Sprintf("The oldest entry of %s has waited for its row for %v; the stream grows behind it.",
+				partitions, oldest.Round(time.Second)),
+			"Find the reason, usually a locked row of a sale. Until then the stream is not trimmed."))
+	}
+	if since, is := streak(points, 0, func(p *BoardPoint) bool { return p.Dead > 0 }); is {
+		alarms = append(alarms, newAlarm(AlarmDeadLetters, since,
+			"Orders that could not be written lie with the dead letters.",
+			"Read their reasons with `stampede dead list`, then replay or drop them."))
+	}
+	return append(alarms, recoveryAlarms(b)...)
+}
+
+// recoveryAlarms are those about recoveries, and about what would need one.
+func recoveryAlarms(b *Board) (alarms []Alarm) {
+	for _, p := range b.Partitions {
+		if p.ClosedAt != 0 && b.Now.Sub(p.ClosedAt) > closedFor {
+			alarms = append(alarms, newAlarm(AlarmClosed, p.ClosedAt,
+				fmt.Sprintf("Partition %d is closed for a recovery that does not end; buys of its sales are busy.", p.P),
+				"Search the log for \"look after partitions\": it names the reason every 2 s."))
+		}
+	}
+	for i := range b.Sales {
+		if s := &b.Sales[i]; s.Stuck != "" {
+			alarms = append(alarms, newAlarm(AlarmSaleStuck, b.Now,
+				fmt.Sprintf("Sale %s is stuck after a recovery: %s.", s.ID, s.Stuck),
+				"List what is left with `stampede recover`, and settle each order."))
+		}
+	}
+	for _, n := range b.Nodes {
+		if n.Risk != "" {
+			alarms = append(alarms, newAlarm(AlarmDatabaseRisk, b.Now, n.Name+": "+n.Risk+".",
+				"Connect nodes to the server in use, and bring its replica back."))
+		}
+	}
+	return alarms
+}
+
+// redisAway is the alarm of a board that cannot be read.
+func redisAway(since shop.Millis) Alarm {
+	return newAlarm(AlarmRedisAway, since, "Redis does not answer; this is what one node knows by itself.",
+		"Bring it back with its disk. Until then nothing is sold, and people who press Buy are told to repeat.")
+}
+
+// partitionsAway is the alarm of partitions whose server does not answer, while others do.
+func partitionsAway(partitions growing, since shop.Millis) Alarm {
+	return newAlarm(AlarmRedisAway, since,
+		fmt.Sprintf("The server of Redis that holds %s does not answer; the others go on.", partitions),
+		"Bring it back with its disk, or promote its replica. Until then people who buy there are told to repeat.")
+}
+
+// writesRejected is the alarm of a Redis that answers reads and rejects writes; says is its sentence for people.
+func writesRejected(says string, since shop.Millis) Alarm {
+	return newAlarm(AlarmWritesRejected, since, says,
+		"See whether the disk or the memory of Redis is full. Until then buys are busy, and clients repeat them.")
+}
+
+// busyNode is the alarm of a node that reserves nothing. Its own counters show it while no history can be written.
+func busyNode(since shop.Millis) Alarm {
+	return newAlarm(AlarmNothingMoves, since, "For 10 s this node has answered buys with busy and has reserved none.",
+		"Look whether Redis accepts writes, and whether a partition is being recovered or its backlog is full.")
+}
+
+// nothingMoves reports since when nothing was confirmed although entries wait for their rows, or a sale is open and
+// buys are reserved or get no answer. Buys refused for a reason of their own do not count.
+func nothingMoves(points []BoardPoint) (since shop.Millis, is bool) {
+	return streak(points, stillFor, func(p *BoardPoint) bool {
+		wants := p.Pending > 0 || slices.ContainsFunc(p.Lags, func(lag int64) bool { return lag > 0 }) ||
+			p.Open > 0 && p.ReservedS+p.RefusedS[shop.Busy]+p.RefusedS[shop.Internal] > 0
+		return wants && p.ConfirmedS+p.HiddenS == 0
+	})
+}
+
+// growingLags names the partitions whose lag has grown with every point for growsFor.
+func growingLags(points []BoardPoint) (partitions growing, since shop.Millis) {
+	if len(points) == 0 {
+		return nil, 0
+	}
+	for partition := range points[len(points)-1].Lags {
+		lag := func(p *BoardPoint) int64 {
+			if partition < len(p.Lags) {
+				return p.Lags[partition]
+			}
+			return 0
+		}
+		first := len(points) - 1
+		for first > 0 && points[first].At.Sub(points[first-1].At) <= pointGap &&
+			lag(&points[first]) > lag(&points[first-1]) {
+			first--
+		}
+		if points[len(points)-1].At.Sub(points[first].At) < growsFor {
+			continue
+		}
+		partitions = append(partitions, partition)
+		if since == 0 || points[first].At < since {
+			since = points[first].At
+		}
+	}
+	return partitions, since
+}
+
+// growing are partitions as they are said.
+type growing []int
+
+func (g growing) String() string {
+	words := strings.Join(shop.Mapped(g, strconv.Itoa), ", ")
+	if len(g) == 1 {
+		return "partition " + words
+	}
+	return "partitions " + words
+}
+
+// streak reports whether something is true of all the last points, without a gap, over at least the time given, and
+// since when. A point is about the time before it.
+func streak(points []BoardPoint, atLeast time.Duration, is func(p *BoardPoint) bool) (since shop.Millis, long bool) {
+	first := len(points)
+	for first > 0 && is(&points[first-1]) &&
+		(first == len(points) || points[first].At.Sub(points[first-1].At) <= pointGap) {
+		first--
+	}
+	if first == len(points) {
+		return 0, false
+	}
+	since = points[first].At.Add(-PointEvery)
+	return since, points[len(points)-1].At.Sub(since) >= atLeast
+}
+
+// stuckEntries names the partitions whose oldest entry has waited for too long, and how long at most.
+func stuckEntries(all []PartitionFigures) (partitions growing, oldest time.Duration) {
+	for _, p := range all {
+		if waits := time.Duration(p.OldestMS) * time.Millisecond; waits > stuckAfter {
+			partitions, oldest = append(partitions, p.P), max(oldest, waits)
+		}
+	}
+	return partitions, oldest
+}
+
+// silentNodes names the nodes that the database has not answered for too long, and for how long at most.
+func silentNodes(nodes []NodeFigures) (names []string, longest time.Duration) {
+	for _, n := range nodes {
+		if silent := time.Duration(n.DatabaseMS) * time.Millisecond; silent > databaseSilence {
+			names, longest = append(names, n.Name), max(longest, silent)
+		}
+	}
+	return names, longest
+}

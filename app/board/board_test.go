@@ -1,0 +1,317 @@
+package board
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"stampede/app/catalog"
+	"stampede/app/shop"
+)
+
+// points makes a history whose last point is at the instant 1,000,000.
+func points(some ...BoardPoint) []BoardPoint {
+	for i := range some {
+		if some[i].At == 0 {
+			some[i].At = shop.Millis(1_000_000).Add(-time.Duration(len(some)-1-i) * PointEvery)
+		}
+	}
+	return some
+}
+
+// An alarm comes when all of it is true for long enough, and not before; its start is when it began to be true.
+func TestNothingMovesIsAnAlarm(t *testing.T) {
+	t.Parallel()
+	still := BoardPoint{Open: 1, ReservedS: 3}
+	for name, c := range map[string]struct {
+		points []BoardPoint
+		since  shop.Millis
+	}{
+		"reservations without rows":        {points(still, still), 990_000},
+		"for longer":                       {points(BoardPoint{ConfirmedS: 1}, still, still, still), 985_000},
+		"for five seconds only":            {points(BoardPoint{Open: 1, ConfirmedS: 1}, still), 0},
+		"nobody wants anything":            {points(BoardPoint{Open: 1}, BoardPoint{Open: 1}), 0},
+		"sold out":                         {points(soldOutPoint(), soldOutPoint()), 0},
+		"buys without an answer":           {points(busyPoint(), busyPoint()), 990_000},
+		"nothing is open":                  {points(BoardPoint{ReservedS: 1}, BoardPoint{ReservedS: 1}), 0},
+		"entries wait, though all is over": {points(BoardPoint{Pending: 1}, BoardPoint{Lags: []int64{0, 2}}), 990_000},
+		"a hidden sale is confirmed":       {points(still, BoardPoint{Open: 1, Lags: []int64{7}, HiddenS: 2}), 0},
+		"something is confirmed":           {points(still, BoardPoint{Open: 1, ReservedS: 3, ConfirmedS: .1}), 0},
+		"a gap between": {
+			points(BoardPoint{Open: 1, ReservedS: 3, At: 1_000_000 - 20_000}, BoardPoint{Open: 1, ReservedS: 3}), 0,
+		},
+		"no history": {nil, 0},
+	} {
+		since, is := nothingMoves(c.points)
+		if is != (c.since != 0) || is && since != c.since {
+			t.Errorf("%s: %v since %d, want %d", name, is, since, c.since)
+		}
+	}
+}
+
+func soldOutPoint() BoardPoint {
+	return BoardPoint{Open: 1, RefusedS: map[shop.Code]float64{shop.SoldOut: 900}}
+}
+
+func busyPoint() BoardPoint {
+	return BoardPoint{Open: 1, RefusedS: map[shop.Code]float64{shop.Busy: 2}}
+}
+
+func TestLagThatGrowsIsAnAlarm(t *testing.T) {
+	t.Parallel()
+	lags := func(of ...int64) []BoardPoint {
+		some := make([]BoardPoint, len(of))
+		for i, lag := range of {
+			some[i] = BoardPoint{Lags: []int64{0, lag}}
+		}
+		return points(some...)
+	}
+	for name, c := range map[string]struct {
+		points []BoardPoint
+		since  shop.Millis
+	}{
+		"for 30 s":                {lags(5, 0, 1, 2, 3, 4, 5, 6), 970_000},
+		"for 25 s":                {lags(0, 1, 2, 3, 4, 5), 0},
+		"large, but not growing":  {lags(900, 900, 900, 900, 900, 900, 900, 900), 0},
+		"it went down in between": {lags(0, 1, 2, 3, 2, 3, 4, 5), 0},
+		"no history":              {nil, 0},
+	} {
+		partitions, since := growingLags(c.points)
+		if since != c.since || (c.since != 0) != slices.Equal(partitions, growing{1}) {
+			t.Errorf("%s: %v since %d, want %d", name, partitions, since, c.since)
+		}
+	}
+}
+
+// Every alarm is complete. TestRunbookHasWhatAlarmsAndChecksName checks where its link leads.
+func TestAlarmsAreComplete(t *testing.T) {
+	t.Parallel()
+	b := Board{
+		Now: 1_000_000, Nodes: []NodeFigures{{Name: "a", DatabaseMS: 5001, Risk: "its database was replaced"}},
+		Partitions: []PartitionFigures{
+			{OldestMS: 299_000}, {P: 1, OldestMS: 301_000}, {ClosedAt: 989_000}, {ClosedAt: 990_000},
+		},
+		Sales: []BoardSale{{ID: 7, Stuck: "order 8 has no row"}, {ID: 8}},
+	}
+	var grows []BoardPoint
+	for lag := range int64(8) {
+		grows = append(grows, BoardPoint{Lags: []int64{lag}, Dead: 1})
+	}
+	all := append(alarmsOf(points(grows...), &b), redisAway(1), busyNode(1))
+	all = append(all, (&BoardReader{}).partitionAlarms([]PartitionFigures{{Away: true}, {Rejects: true}}, 1)...)
+	var names []string
+	for _, alarm := range all {
+		if alarm.Says == "" || alarm.Do == "" || alarm.Since == 0 || alarm.Link != Runbook+alarmParts[alarm.Name] ||
+			alarmParts[alarm.Name] == "" {
+			t.Errorf("%+v is not complete", alarm)
+		}
+		names = append(names, alarm.Name)
+	}
+	if len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(alarmParts) {
+		t.Errorf("not all alarms were seen: %v", names)
+	}
+}
+
+// What nodes say is summed up; a node that has gone is left out, and one that has gone long ago is named.
+func TestBoardSumsUpWhatNodesSay(t *testing.T) {
+	t.Parallel()
+	node := func(id int, at shop.Millis, f Flow) NodeFigures {
+		f.OverMS = 1000
+		return NodeFigures{ID: id, Sockets: 10, Said: &NodeStatements{
+			At: at, Second: f, Five: f, Payments: PaymentFigures{Open: 5, InDoubt: 2, RefundsStuck: 1},
+		}}
+	}
+	var quick, slow PressCounts
+	quick[3], slow[13] = 98, 2 // 10–15 ms and 300–500 ms
+	b := Board{Now: 100_000}
+	gone := b.sum([]NodeFigures{
+		node(2, 99_500, Flow{Buys: 7, Reserved: 3, Confirmed: 1, Press: slow, Refused: map[shop.Code]int64{shop.SoldOut: 4}}),
+		node(1, 99_900, Flow{
+			Buys: 5, Reserved: 3, Confirmed: 2, Press: quick, Refused: map[shop.Code]int64{shop.SoldOut: 1, shop.Busy: 1},
+		}),
+		node(3, 90_000, Flow{Buys: 999}), node(4, 1_000, Flow{Buys: 999}),
+		{ID: 5},
+	})
+	if b.BuysS != 12 || b.ReservedS != 6 || b.ConfirmedS != 3 || b.RefusedS[shop.SoldOut] != 5 || b.RefusedS[shop.Busy] != 1 {
+		t.Errorf("summed up to %+v", b)
+	}
+	if b.PressMS.N != 100 || b.PressMS.P50 < 10 || b.PressMS.P50 > 15 || b.PressMS.P99 < 300 || b.PressMS.P99 > 500 {
+		t.Errorf("press to order: %+v", b.PressMS)
+	}
+	if want := (PaymentFigures{Open: 5, InDoubt: 4, RefundsStuck: 1}); b.Payments != want {
+		t.Errorf("payments %+v, want %+v", b.Payments, want)
+	}
+	if len(b.Nodes) != 2 || b.Nodes[0].ID != 1 || !slices.Equal(gone, []int{4}) {
+		t.Errorf("nodes %+v, gone %v", b.Nodes, gone)
+	}
+	b.Sales = []BoardSale{{Phase: shop.Open}, {Phase: shop.Open, Paused: true}, {Phase: shop.Upcoming}}
+	b.Partitions = []PartitionFigures{{Lag: 1, Pending: 2, Dead: 3}, {P: 1, Lag: 4}}
+	p := b.point(5)
+	if p.Open != 1 || p.Sockets != 20 || p.Pending != 2 || p.Dead != 3 || p.At != 5 ||
+		!slices.Equal(p.Lags, []int64{1, 4}) {
+		t.Errorf("point %+v", p)
+	}
+}
+
+// Board totals exclude hidden sales.
+func TestHiddenSalesAreNotTallied(t *testing.T) {
+	t.Parallel()
+	tallies := &Tallies{IsHidden: func(sale shop.ID) bool { return sale == 8 }}
+	for _, sale := range []shop.ID{7, 8, 8, 9} {
+		tallies.Of(sale).TurnAway(soldOut)
+	}
+	if all := &tallies.All; all.Pressed() != 2 || all.Refused()[shop.SoldOut] != 2 {
+		t.Errorf("%d buys, %v; want 2", all.Pressed(), all.Refused())
+	}
+	(*Tallies)(nil).Of(7).TurnAway(soldOut)
+	flow := Flow{Confirmed: 5, Hidden: 3}
+	if d := (&Flow{Confirmed: 4, Hidden: 9}).since(&flow, time.Second); d.Confirmed != 0 || d.Hidden != 6 {
+		t.Errorf("confirmed %d, hidden %d; want 0 and 6", d.Confirmed, d.Hidden)
+	}
+}
+
+// Counting a press of Buy allocates nothing, whatever becomes of it.
+func TestTallyAllocatesNothing(t *testing.T) {
+	tally, clock := &Tally{}, &PressClock{}
+	refusals := []error{soldOut, shop.Fail(shop.PassRequired, "m"), shop.FailBusy("m", 1), errors.New("x")}
+	if n := testing.AllocsPerRun(100, func() {
+		tally.Press()
+		tally.Reserve()
+		for _, err := range refusals[:3] {
+			tally.Refuse(err)
+		}
+		clock.Observe(12 * time.Millisecond)
+	}); n != 0 {
+		t.Errorf("%v allocations for each press", n)
+	}
+	tally.Refuse(refusals[3])
+	refused := tally.Refused()
+	if tally.Pressed() != 101 || tally.Reserved() != 101 || refused[shop.SoldOut] != 101 || refused[shop.Internal] != 1 {
+		t.Errorf("counted %d pressed, %d reserved, %v", tally.Pressed(), tally.Reserved(), refused)
+	}
+	if upTo, n, sum := clock.Histogram(); n != 101 || upTo[.01] != 0 || upTo[.015] != 101 || sum != 1.212 {
+		t.Errorf("histogram %v %d %v", upTo, n, sum)
+	}
+}
+
+// fakeBoard is a store of one node, or none at all.
+type fakeBoard struct {
+	BoardStore
+	away   bool
+	full   bool // it answers reads and rejects writes
+	said   []NodeFigures
+	points []BoardPoint
+	turns  map[shop.Millis]bool
+}
+
+var errAway = errors.New("away")
+
+func (f *fakeBoard) SayFigures(_ context.Context, n NodeFigures, turn shop.Millis) (bool, error) {
+	if f.away || f.full {
+		return false, errAway
+	}
+	first := turn != 0 && !f.turns[turn]
+	f.turns[turn] = true
+	f.said = []NodeFigures{n}
+	return first, nil
+}
+
+func (f *fakeBoard) Figures(context.Context) ([]NodeFigures, error) {
+	if f.away {
+		return nil, errAway
+	}
+	return slices.Clone(f.said), nil
+}
+
+func (f *fakeBoard) PartitionFigures(context.Context) ([]PartitionFigures, error) {
+	return []PartitionFigures{{}}, nil
+}
+
+func (f *fakeBoard) AddPoint(_ context.Context, p BoardPoint, _ []int) error {
+	f.points = append(f.points, p)
+	return nil
+}
+
+func (f *fakeBoard) Points(context.Context, int) ([]BoardPoint, error) { return f.points, nil }
+
+type noSlots struct{ CatalogueStore }
+
+func (noSlots) Slots(context.Context, shop.Millis, shop.Millis) ([]shop.Slot, error) { return nil, nil }
+
+type fakeLookers struct{ shown []*Board }
+
+func (f *fakeLookers) BoardWatched() bool { return true }
+
+func (f *fakeLookers) ShowBoard(b *Board) { f.shown = append(f.shown, b) }
+
+// While Redis is away or rejects writes, the board shows what the node itself knows, and forgets it when that is over.
+func TestBoardWithoutRedis(t *testing.T) {
+	t.Parallel()
+	store, lookers := &fakeBoard{turns: make(map[shop.Millis]bool)}, &fakeLookers{}
+	now, total := shop.Millis(1_000_000), Flow{}
+	feed := &BoardFeed{
+		Store: store, Audience: lookers,
+		Reader: &BoardReader{
+			Store: store, Catalogue: catalog.NewCatalogue(noSlots{}, nil, time.UTC), Now: func() shop.Millis { return now },
+		},
+		Sample: func() (NodeFigures, PaymentFigures, Flow) {
+			return NodeFigures{ID: 7, DatabaseMS: 10}, PaymentFigures{}, total
+		},
+	}
+	beat := func(wantErr bool) *Board {
+		t.Helper()
+		if err := feed.RunOnce(t.Context()); (err != nil) != wantErr {
+			t.Fatalf("beat: %v", err)
+		}
+		return lookers.shown[len(lookers.shown)-1]
+	}
+	beat(false)
+	total.Buys = 5
+	if b := beat(false); b.BuysS == 0 || len(b.Nodes) != 1 || len(b.Alarms) != 0 || b.Nodes[0].Said != nil {
+		t.Errorf("with Redis: %+v", b)
+	}
+	store.away = true
+	now += 2000
+	b := beat(true)
+	if len(b.Nodes) != 1 || b.Nodes[0].ID != 7 || len(b.Alarms) != 1 || b.Alarms[0].Name != AlarmRedisAway {
+		t.Errorf("without Redis: %+v", b)
+	}
+	now += 5000
+	if b := beat(true); b.Alarms[0].Since != 1_002_000 {
+		t.Errorf("away since %d", b.Alarms[0].Since)
+	}
+	store.away = false
+	now += 5000
+	if b := beat(false); len(b.Alarms) != 0 {
+		t.Errorf("with Redis again: %+v", b.Alarms)
+	}
+
+	// While Redis rejects writes, the age of the node's own figures and its own counters raise alarms.
+	wrote := now
+	beats := func(after shop.Millis, wantErr bool, want ...string) {
+		t.Helper()
+		now += after
+		total.Refused = map[shop.Code]int64{shop.Busy: total.Refused[shop.Busy] + 9}
+		b, got := beat(wantErr), []string(nil)
+		for _, a := range b.Alarms {
+			got = append(got, a.Name)
+		}
+		if !slices.Equal(got, want) || len(want) > 0 && b.Alarms[0].Since != wrote {
+			t.Errorf("alarms %+v, want %v since %d", b.Alarms, want, wrote)
+		}
+	}
+	store.full = true
+	beats(4000, true)
+	beats(2000, true, AlarmWritesRejected)
+	beats(8000, true, AlarmWritesRejected, AlarmNothingMoves)
+	store.full = false
+	total.Reserved++
+	beats(1000, false)
+	if len(store.points) != 2 || store.points[0].At != 1_000_000 || store.points[1].At != 1_010_000 {
+		t.Errorf("points %+v", store.points)
+	}
+}
+
+var soldOut = shop.Fail(shop.SoldOut, "sold out")

@@ -1,0 +1,202 @@
+package board
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"stampede/app/shop"
+)
+
+// boardWithin bounds what one beat asks of Redis: the next one is due then.
+const boardWithin = 800 * time.Millisecond
+
+// BoardFeed says once a second what this node does, and shows the board to those who look at it on this node. One node
+// after the other, whichever comes first, makes the points of the history.
+type BoardFeed struct {
+	Reader   *BoardReader
+	Store    BoardStore
+	Audience BoardAudience
+	// Sample answers how this node is, and what it has done since its start.
+	Sample func() (NodeFigures, PaymentFigures, Flow)
+
+	mu   sync.Mutex
+	past []beat      // the newest last
+	own  NodeFigures // as they were said last
+	turn shop.Millis // the newest point of the history that somebody makes
+	away shop.Millis // since when Redis has not answered; 0: it has
+	// What follows raises alarms that no figures in Redis can raise while it rejects writes.
+	written shop.Millis // when this node's figures were written last, at first when it began
+	busy    shop.Millis // since when buys on this node have got busy and none was reserved; 0: they have not
+}
+
+// beat is what this node had done at an instant.
+type beat struct {
+	at    time.Time
+	total Flow
+}
+
+// Run beats until ctx ends.
+func (f *BoardFeed) Run(ctx context.Context) error {
+	ticker := time.NewTicker(BoardEvery)
+	defer ticker.Stop()
+	for {
+		if err := f.RunOnce(ctx); err != nil && ctx.Err() == nil {
+			slog.WarnContext(ctx, "live board", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+// RunOnce says the figures of this node, makes a point of the history if it is this node's turn, and shows the board.
+// While Redis is away the board is what this node knows by itself.
+func (f *BoardFeed) RunOnce(ctx context.Context) error {
+	own, turn := f.beat(time.Now())
+	said := f.say(ctx, own, turn)
+	f.note(said)
+	if f.Audience == nil || !f.Audience.BoardWatched() {
+		return said
+	}
+	b := f.Read(ctx)
+	f.Audience.ShowBoard(&b)
+	return said
+}
+
+// say makes this node's figures known, and a point out of those of all when it is the first to want it.
+func (f *BoardFeed) say(ctx context.Context, own NodeFigures, turn shop.Millis) error {
+	ctx, cancel := context.WithTimeout(ctx, boardWithin)
+	defer cancel()
+	first, err := f.Store.SayFigures(ctx, own, turn)
+	if err == nil {
+		f.mu.Lock()
+		f.written = own.Said.At
+		f.mu.Unlock()
+	}
+	if err != nil || !first {
+		return err
+	}
+	b, gone, err := f.Reader.figures(ctx)
+	if err != nil {
+		return err
+	}
+	return f.Store.AddPoint(ctx, b.point(turn), gone)
+}
+
+// Read is the board of this instant. It always answers: when Redis does not, with what this node knows by itself.
+func (f *BoardFeed) Read(ctx context.Context) Board {
+	ctx, cancel := context.WithTimeout(ctx, boardWithin)
+	defer cancel()
+	b, err := f.Reader.Read(ctx)
+	f.note(err)
+	if err == nil {
+		f.addOwnAlarms(&b)
+		return b
+	}
+	partitions := f.somePartitions(ctx)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b = Board{Now: f.Reader.Now()}
+	b.sum([]NodeFigures{f.own})
+	b.Partitions = append(b.Partitions, partitions...)
+	b.Alarms = append(alarmsOf(nil, &b), redisAway(f.away))
+	b.Alarms = append(b.Alarms, f.Reader.partitionAlarms(partitions, b.Now)...)
+	b.shorten()
+	return b
+}
+
+// addOwnAlarms adds the alarms that this node knows from its own memory and that the figures in Redis have not raised.
+func (f *BoardFeed) addOwnAlarms(b *Board) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	raised := func(name string) bool {
+		return slices.ContainsFunc(b.Alarms, func(a Alarm) bool { return a.Name == name })
+	}
+	if b.Now.Sub(f.written) > figuresLife && !raised(AlarmWritesRejected) {
+		b.Alarms = append(b.Alarms,
+			writesRejected("Redis answers, but this node could not write its figures for 5 s.", f.written))
+	}
+	if f.busy != 0 && b.Now.Sub(f.busy) >= stillFor && !raised(AlarmNothingMoves) {
+		b.Alarms = append(b.Alarms, busyNode(f.busy))
+	}
+}
+
+// somePartitions reads those that answer while the figures of the nodes cannot be read: in a cluster they are on one
+// server, and the partitions on all. Nothing when none answers.
+func (f *BoardFeed) somePartitions(ctx context.Context) []PartitionFigures {
+	if ctx.Err() != nil {
+		return nil
+	}
+	partitions, err := f.Reader.Store.PartitionFigures(ctx)
+	if err != nil {
+		return nil
+	}
+	return partitions
+}
+
+// History is the board with the last 15 minutes.
+func (f *BoardFeed) History(ctx context.Context) BoardHistory {
+	return BoardHistory{Board: f.Read(ctx), History: f.Points(ctx)}
+}
+
+// Points are those of the last 15 minutes, the oldest first; none while Redis does not answer.
+func (f *BoardFeed) Points(ctx context.Context) []BoardPoint {
+	ctx, cancel := context.WithTimeout(ctx, boardWithin)
+	defer cancel()
+	points, err := f.Store.Points(ctx, BoardPoints)
+	if err != nil {
+		return []BoardPoint{}
+	}
+	return points
+}
+
+// note keeps since when Redis does not answer.
+func (f *BoardFeed) note(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case err == nil:
+		f.away = 0
+	case f.away == 0 && !errors.Is(err, context.Canceled):
+		f.away = f.Reader.Now()
+	}
+}
+
+// beat takes a sample, and answers what is to be said by it, and which point of the history is due; 0: none.
+func (f *BoardFeed) beat(now time.Time) (own NodeFigures, turn shop.Millis) {
+	own, payments, total := f.Sample()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	said := &NodeStatements{At: f.Reader.Now(), Payments: payments}
+	if len(f.past) > 0 {
+		last, before := f.past[len(f.past)-1], f.past[0]
+		said.Second = total.since(&last.total, now.Sub(last.at))
+		said.Five = total.since(&before.total, now.Sub(before.at))
+	}
+	f.past = append(f.past, beat{now, total})
+	if most := int(PointEvery / BoardEvery); len(f.past) > most {
+		f.past = f.past[len(f.past)-most:]
+	}
+	own.Said = said
+	f.own = own
+	if f.written == 0 {
+		f.written = said.At
+	}
+	five := &said.Five
+	sinceFirst(&f.busy, five.Reserved == 0 && five.Refused[shop.Busy]+five.Refused[shop.Internal] > 0, said.At)
+	due := said.At - said.At%shop.Millis(PointEvery.Milliseconds())
+	if due > f.turn {
+		f.turn, turn = due, due
+	}
+	return own, turn
+}
+
+// tenth rounds to one decimal.
+func tenth(rate float64) float64 { return math.Round(rate*10) / 10 }

@@ -1,0 +1,90 @@
+package board
+
+import (
+	"math"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// pressBounds are the upper bounds, in milliseconds, of the classes of times from press to order; a longer time is in
+// one class more. They are closer together where people notice.
+var pressBounds = [...]float64{
+	2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 10_000, 30_000,
+}
+
+// PressCounts are how many orders took how long: up to each of the bounds, and beyond the last one.
+type PressCounts [len(pressBounds) + 1]int64
+
+// PressTimes say how long it took from the press of Buy until the order was told, milliseconds.
+type PressTimes struct {
+	P50 int64 `json:"p50"`
+	P99 int64 `json:"p99"`
+	N   int64 `json:"n"` // how many orders this is said of; 0: of none, and the others are 0
+}
+
+// PressClock counts the times from the press of Buy, when the order id is minted, until the event of the order is sent
+// to a socket of the same node: both are read from one clock. Counting allocates nothing.
+type PressClock struct {
+	counts [len(pressBounds) + 1]atomic.Int64
+	sum    atomic.Int64 // milliseconds
+}
+
+// Observe counts one order.
+func (p *PressClock) Observe(took time.Duration) {
+	ms := float64(took) / float64(time.Millisecond)
+	i, _ := slices.BinarySearch(pressBounds[:], ms)
+	p.counts[i].Add(1)
+	p.sum.Add(max(0, took.Milliseconds()))
+}
+
+// Counts are those since the start.
+func (p *PressClock) Counts() (counts PressCounts) {
+	for i := range counts {
+		counts[i] = p.counts[i].Load()
+	}
+	return counts
+}
+
+// Histogram is the same for Prometheus: counts by upper bound in seconds, the count, and the sum in seconds.
+func (p *PressClock) Histogram() (upTo map[float64]uint64, count uint64, sum float64) {
+	upTo = make(map[float64]uint64, len(pressBounds))
+	counts := p.Counts()
+	for i, bound := range pressBounds {
+		count += uint64(counts[i])
+		upTo[bound/1000] = count
+	}
+	return upTo, count + uint64(counts[len(pressBounds)]), float64(p.sum.Load()) / 1000
+}
+
+// add sums up what several nodes counted.
+func (c *PressCounts) add(other *PressCounts) {
+	for i := range c {
+		c[i] += other[i]
+	}
+}
+
+// times are the quantiles of the counts.
+func (c *PressCounts) times() PressTimes {
+	var t PressTimes
+	for _, n := range c {
+		t.N += max(0, n)
+	}
+	if t.N > 0 {
+		t.P50, t.P99 = c.quantile(t.N, .5), c.quantile(t.N, .99)
+	}
+	return t
+}
+
+// quantile supposes that the orders between two bounds are spread evenly between them.
+func (c *PressCounts) quantile(all int64, q float64) int64 {
+	rank, below, lower := q*float64(all), 0.0, 0.0
+	for i, bound := range pressBounds {
+		n := float64(max(0, c[i]))
+		if n > 0 && below+n >= rank {
+			return int64(math.Round(lower + (bound-lower)*(rank-below)/n))
+		}
+		below, lower = below+n, bound
+	}
+	return int64(lower)
+}

@@ -1,0 +1,256 @@
+package board
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"stampede/app/catalog"
+	"stampede/app/shop"
+)
+
+// BoardReader reads the live board: what all nodes have said, and what Redis knows of sales and partitions. It is safe
+// for concurrent use.
+type BoardReader struct {
+	Store     BoardStore
+	Catalogue *catalog.Catalogue // nil: the board goes without sales
+	Inventory Inventory
+	Now       func() shop.Millis
+
+	mu            sync.Mutex
+	rates         map[shop.ID]*saleRate
+	awaySince     shop.Millis // about when the first of the partitions that are away did not answer; 0: all do
+	rejectedSince shop.Millis // about when the first of the partitions that reject writes did so; 0: none does
+}
+
+// saleRate remembers how far a sale had come when the board was read before.
+type saleRate struct {
+	at   shop.Millis
+	done int64
+	rate float64
+}
+
+// rateAfter is the least time between two readings from which a rate is made.
+const rateAfter = BoardEvery / 2
+
+// alarmPoints are as many points as any alarm looks back.
+const alarmPoints = 24
+
+// Read reads the board of this instant.
+func (r *BoardReader) Read(ctx context.Context) (Board, error) {
+	b, _, err := r.figures(ctx)
+	if err != nil {
+		return Board{}, err
+	}
+	points, err := r.Store.Points(ctx, alarmPoints)
+	if err != nil {
+		return Board{}, fmt.Errorf("read the history of the board: %w", err)
+	}
+	b.Alarms = append(alarmsOf(points, &b), r.partitionAlarms(b.Partitions, b.Now)...)
+	b.shorten()
+	return b, nil
+}
+
+// figures reads everything but the alarms, and which nodes have gone long ago.
+func (r *BoardReader) figures(ctx context.Context) (b Board, gone []int, err error) {
+	said, err := r.Store.Figures(ctx)
+	if err != nil {
+		return Board{}, nil, fmt.Errorf("read the figures of the nodes: %w", err)
+	}
+	b = Board{Now: r.Now()}
+	gone = b.sum(said)
+	if b.Partitions, err = r.Store.PartitionFigures(ctx); err != nil {
+		return Board{}, nil, fmt.Errorf("read the partitions: %w", err)
+	}
+	if b.Sales, err = r.sales(ctx, b.Now); err != nil {
+		return Board{}, nil, fmt.Errorf("read the sales: %w", err)
+	}
+	return b, gone, nil
+}
+
+// partitionAlarms names the partitions that do not answer or reject writes, since when this reader has met any.
+func (r *BoardReader) partitionAlarms(all []PartitionFigures, now shop.Millis) (alarms []Alarm) {
+	var away, rejecting growing
+	for _, p := range all {
+		if p.Away {
+			away = append(away, p.P)
+		}
+		if p.Rejects {
+			rejecting = append(rejecting, p.P)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if since := sinceFirst(&r.awaySince, len(away) > 0, now); since != 0 {
+		alarms = append(alarms, partitionsAway(away, since))
+	}
+	if since := sinceFirst(&r.rejectedSince, len(rejecting) > 0, now); since != 0 {
+		alarms = append(alarms, writesRejected(fmt.Sprintf("Redis rejects writes of %s.", rejecting), since))
+	}
+	return alarms
+}
+
+// sinceFirst keeps since when something has been true without interruption; 0: it is not.
+func sinceFirst(since *shop.Millis, is bool, now shop.Millis) shop.Millis {
+	switch {
+	case !is:
+		*since = 0
+	case *since == 0:
+		*since = now
+	}
+	return *since
+}
+
+// sum adds up what the nodes said that are there, and answers which have gone long ago.
+func (b *Board) sum(said []NodeFigures) (gone []int) {
+	b.RefusedS, b.Nodes = make(map[shop.Code]float64), []NodeFigures{}
+	b.Sales, b.Partitions, b.Alarms = []BoardSale{}, []PartitionFigures{}, []Alarm{}
+	var press PressCounts
+	for _, n := range said {
+		if n.Said == nil {
+			continue
+		}
+		if age := b.Now.Sub(n.Said.At); age > figuresLife {
+			if age > forgetNodes {
+				gone = append(gone, n.ID)
+			}
+			continue
+		}
+		b.Nodes = append(b.Nodes, n)
+		s := &n.Said.Second
+		b.BuysS += s.perSecond(s.Buys)
+		b.ReservedS += s.perSecond(s.Reserved)
+		b.ConfirmedS += s.perSecond(s.Confirmed)
+		b.HiddenS += s.perSecond(s.Hidden)
+		b.ErrorsS += s.perSecond(s.Errors)
+		for code, count := range s.Refused {
+			b.RefusedS[code] = tenth(b.RefusedS[code] + s.perSecond(count))
+		}
+		press.add(&n.Said.Five.Press)
+		p := &n.Said.Payments
+		b.Payments.InDoubt += p.InDoubt
+		b.Payments.Open = max(b.Payments.Open, p.Open) // counted in the database, by each node that looks
+		b.Payments.RefundsStuck = max(b.Payments.RefundsStuck, p.RefundsStuck)
+	}
+	b.BuysS, b.ReservedS = tenth(b.BuysS), tenth(b.ReservedS)
+	b.ConfirmedS, b.HiddenS, b.ErrorsS = tenth(b.ConfirmedS), tenth(b.HiddenS), tenth(b.ErrorsS)
+	b.PressMS = press.times()
+	slices.SortFunc(b.Nodes, func(x, y NodeFigures) int { return x.ID - y.ID })
+	return gone
+}
+
+// point makes a point of the history out of what the nodes said of the last five seconds.
+func (b *Board) point(at shop.Millis) BoardPoint {
+	p := BoardPoint{At: at, RefusedS: make(map[shop.Code]float64), Lags: make([]int64, len(b.Partitions))}
+	var press PressCounts
+	for _, n := range b.Nodes {
+		f := &n.Said.Five
+		p.Sockets += n.Sockets
+		p.BuysS += f.perSecond(f.Buys)
+		p.ReservedS += f.perSecond(f.Reserved)
+		p.ConfirmedS += f.perSecond(f.Confirmed)
+		p.HiddenS += f.perSecond(f.Hidden)
+		p.ErrorsS += f.perSecond(f.Errors)
+		for code, count := range f.Refused {
+			p.RefusedS[code] = tenth(p.RefusedS[code] + f.perSecond(count))
+		}
+		press.add(&f.Press)
+	}
+	p.BuysS, p.ReservedS = tenth(p.BuysS), tenth(p.ReservedS)
+	p.ConfirmedS, p.HiddenS, p.ErrorsS = tenth(p.ConfirmedS), tenth(p.HiddenS), tenth(p.ErrorsS)
+	p.PressMS = press.times()
+	for i, partition := range b.Partitions {
+		p.Lags[i] = partition.Lag
+		p.Pending += partition.Pending
+		p.Dead += partition.Dead
+	}
+	for _, s := range b.Sales {
+		if s.Phase == shop.Open && !s.Paused {
+			p.Open++
+		}
+	}
+	return p
+}
+
+// shorten leaves out what was only there to be summed up.
+func (b *Board) shorten() {
+	for i := range b.Nodes {
+		b.Nodes[i].Said = nil
+	}
+}
+
+// perSecond is at least a tenth of one for anything that happened: what is rounded to nothing would be taken for it.
+func (f *Flow) perSecond(n int64) float64 {
+	if n <= 0 || f.OverMS <= 0 {
+		return 0
+	}
+	return max(.1, float64(n)*1000/float64(f.OverMS))
+}
+
+// sales are those of the open slots and of the next one. While the database is away only known ones are shown.
+func (r *BoardReader) sales(ctx context.Context, now shop.Millis) ([]BoardSale, error) {
+	sales := r.offered(ctx, now)
+	if len(sales) == 0 {
+		return []BoardSale{}, nil
+	}
+	counters, err := r.Inventory.Counters(ctx, shop.RefsOf(sales))
+	if err != nil && shop.AwayOf(err) == nil {
+		return nil, err
+	}
+	return r.rated(sales, counters, now), nil
+}
+
+// offered lists the sales that the board shows, as far as they can be read. The next slot is within a day.
+func (r *BoardReader) offered(ctx context.Context, now shop.Millis) (sales []*shop.Sale) {
+	if r.Catalogue == nil {
+		return nil
+	}
+	slots, err := r.Catalogue.SlotsBetween(ctx, now, now.Add(24*time.Hour))
+	if err != nil {
+		return nil
+	}
+	next := false
+	for _, slot := range slots {
+		if slot.Phase == shop.Upcoming && next {
+			continue
+		}
+		next = next || slot.Phase == shop.Upcoming
+		if some, err := r.Catalogue.SalesOfSlot(ctx, slot.ID); err == nil {
+			sales = append(sales, some...)
+		}
+	}
+	return sales[:min(len(sales), boardSales)]
+}
+
+// rated shows each sale with its counters and its rate.
+func (r *BoardReader) rated(sales []*shop.Sale, counters []shop.Counters, now shop.Millis) []BoardSale {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rates := make(map[shop.ID]*saleRate, len(sales))
+	shown := make([]BoardSale, len(sales))
+	for i, s := range sales {
+		c := counters[i]
+		known := r.rates[s.ID]
+		if known == nil {
+			known = &saleRate{at: now, done: c.Done}
+		} else if over := now.Sub(known.at); over >= rateAfter {
+			known = &saleRate{at: now, done: c.Done, rate: float64(max(0, c.Done-known.done)) / over.Seconds()}
+		}
+		rates[s.ID] = known
+		c.Rate = tenth(known.rate)
+		shown[i] = boardSale(s, c, now)
+	}
+	r.rates = rates
+	return shown
+}
+
+func boardSale(s *shop.Sale, c shop.Counters, now shop.Millis) BoardSale {
+	v := shop.ViewOf(s, c, now)
+	return BoardSale{
+		ID: v.ID, Name: v.Product.Name, Phase: v.Phase, Paused: v.Paused, Stuck: c.Stuck, Stock: v.Stock, Held: v.Held,
+		Sold: v.Sold, Initial: v.Initial, Added: v.Added, Withdrawn: c.Withdrawn, Rate: c.Rate,
+		Watching: c.Watching, OpensAt: v.OpensAt, ClosesAt: v.ClosesAt,
+	}
+}

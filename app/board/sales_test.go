@@ -1,0 +1,149 @@
+package board
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+// fakeFigures keeps what was said of sales; away, it keeps it all the same and the answer is lost.
+type fakeFigures struct {
+	said  map[shop.ID]map[string]SaleFigures
+	words int
+	away  bool
+}
+
+func (f *fakeFigures) SaySaleFigures(_ context.Context, all []SaleFigures) error {
+	f.words++
+	for _, one := range all {
+		if f.said[one.Sale] == nil {
+			f.said[one.Sale] = map[string]SaleFigures{}
+		}
+		f.said[one.Sale][one.By] = one
+	}
+	if f.away {
+		return errors.New("away")
+	}
+	return nil
+}
+
+func (f *fakeFigures) SaleFigures(_ context.Context, sale shop.ID) (all []SaleFigures, err error) {
+	for _, one := range f.said[sale] {
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+func newCounts(process string, store *fakeFigures) (*SaleCounts, *shop.Millis) {
+	now := new(shop.Millis)
+	*now = 1_800_000_000_000
+	return &SaleCounts{Store: store, Process: process, Now: func() shop.Millis { return *now }}, now
+}
+
+// What several processes have counted of a sale adds up, by the layer and the code; a lost answer counts nothing twice,
+// and what has not changed is not said again.
+func TestCountsOfSalesAddUp(t *testing.T) {
+	t.Parallel()
+	store := &fakeFigures{said: map[shop.ID]map[string]SaleFigures{}}
+	one, _ := newCounts("1", store)
+	two, _ := newCounts("2", store)
+	for _, c := range []*SaleCounts{one, two} {
+		c.TurnAway(7, shop.LayerPace, shop.Fail(shop.RateLimited, "before anybody knows the sale"))
+		for range 5 {
+			c.PressOf(7)
+		}
+		c.Reserve(7)
+		c.Refuse(7, shop.LayerNode, soldOut)
+		c.Refuse(7, shop.LayerNode, soldOut)
+		c.Refuse(7, shop.LayerRedis, shop.FailBusy("m", 1))
+		c.Refuse(7, shop.LayerRedis, errors.New("x"))
+		c.TurnAway(7, shop.LayerPace, shop.Fail(shop.RateLimited, "m"))
+		c.Told(7, 12*time.Millisecond)
+		c.Refuse(8, shop.LayerRedis, soldOut) // of a sale that nobody has pressed
+		store.away = true
+		if err := c.RunOnce(t.Context()); err == nil {
+			t.Error("a lost answer is no answer")
+		}
+		store.away = false
+		for range 3 {
+			fakes.Must(t, c.RunOnce(t.Context()))
+		}
+	}
+	if store.words != 4 || len(store.said[8]) != 0 {
+		t.Errorf("said %d times, of another sale %v", store.words, store.said[8])
+	}
+	said, _ := store.SaleFigures(t.Context(), 7)
+	want := &SalePresses{
+		Pressed: 12, Reserved: 2, ToOrder: &SaleWaits{Orders: 2, P50: 13, P99: 15},
+		TurnedAway: []TurnedAway{
+			{shop.LayerPace, shop.RateLimited, 2},
+			{shop.LayerNode, shop.SoldOut, 4},
+			{shop.LayerRedis, shop.Busy, 2},
+			{shop.LayerRedis, shop.Internal, 2},
+		},
+	}
+	if got := PressesOf(said); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v %+v, want %+v %+v", got, got.ToOrder, want, want.ToOrder)
+	}
+	if PressesOf(nil) != nil {
+		t.Error("nothing was counted, and there is something")
+	}
+}
+
+// A sale that comes back after it was forgotten is counted beside what was said before, not in its place; more sales
+// than there is room for cost nothing.
+func TestCountsOfSalesAreBounded(t *testing.T) {
+	t.Parallel()
+	store := &fakeFigures{said: map[shop.ID]map[string]SaleFigures{}}
+	c, now := newCounts("1", store)
+	for sale := range shop.ID(mostCounted + 50) {
+		c.PressOf(sale + 1)
+	}
+	if n := len(*c.counted.Load()); n != mostCounted {
+		t.Errorf("%d sales are counted", n)
+	}
+	step := func(d time.Duration) {
+		*now = now.Add(d)
+		fakes.Must(t, c.RunOnce(t.Context()))
+	}
+	step(0)
+	c.PressOf(3)
+	step(countedIdle)
+	step(2 * time.Millisecond) // sale 3 has moved meanwhile
+	if n := len(*c.counted.Load()); n != 1 {
+		t.Errorf("%d sales are still counted", n)
+	}
+	c.PressOf(1)
+	step(time.Second)
+	said, _ := store.SaleFigures(t.Context(), 1)
+	if p := PressesOf(said); len(said) != 2 || p.Pressed != 2 {
+		t.Errorf("%d words, %+v", len(said), p)
+	}
+}
+
+// Counting by the sale allocates nothing either.
+func TestCountsOfSalesAllocateNothing(t *testing.T) {
+	c, _ := newCounts("1", &fakeFigures{said: map[shop.ID]map[string]SaleFigures{}})
+	c.PressOf(7)
+	busy := shop.FailBusy("m", 1)
+	if n := testing.AllocsPerRun(100, func() {
+		c.PressOf(7)
+		c.Reserve(7)
+		c.Refuse(7, shop.LayerNode, soldOut)
+		c.Refuse(7, shop.LayerRedis, busy)
+		c.TurnAway(7, shop.LayerPace, busy)
+		c.Told(7, time.Millisecond)
+		c.Refuse(8, shop.LayerRedis, soldOut)
+	}); n != 0 {
+		t.Errorf("%v allocations for each press", n)
+	}
+	var nobody *SaleCounts
+	nobody.PressOf(7)
+	nobody.Refuse(7, shop.LayerNode, soldOut)
+	nobody.TurnAway(7, shop.LayerPace, busy)
+}

@@ -1,0 +1,94 @@
+package board
+
+import (
+	"sync/atomic"
+
+	"stampede/app/shop"
+)
+
+// codes are all codes with which a buy may be refused, in the order in which they are counted.
+var codes = [...]shop.Code{
+	shop.BadRequest, shop.Unauthorized, shop.Forbidden, shop.NotFound, shop.UnknownOp, shop.NotOpen, shop.Closed, shop.SoldOut, shop.LimitReached, shop.DuplicateKey,
+	shop.WrongState, shop.Conflict, shop.RateLimited, shop.Busy, shop.Paused, shop.PassRequired, shop.CaptchaRequired, shop.OrderExpired, shop.Internal,
+}
+
+var codeNumbers = func() map[shop.Code]int {
+	numbers := make(map[shop.Code]int, len(codes))
+	for i, code := range codes {
+		numbers[code] = i
+	}
+	return numbers
+}()
+
+// soldOutNumber is that of what nearly everybody hears at a hot sale; it is not looked up.
+var soldOutNumber = codeNumbers[shop.SoldOut]
+
+// Tally counts the results of all buys. Each count is an addition and allocates nothing. A nil Tally counts nothing.
+type Tally struct {
+	pressed  atomic.Int64
+	reserved atomic.Int64
+	refused  [len(codes)]atomic.Int64
+}
+
+func (t *Tally) Press() {
+	if t != nil {
+		t.pressed.Add(1)
+	}
+}
+
+func (t *Tally) Reserve() {
+	if t != nil {
+		t.reserved.Add(1)
+	}
+}
+
+func (t *Tally) Refuse(err error) {
+	if t == nil {
+		return
+	}
+	code := shop.AsError(err).Code
+	if code == shop.SoldOut {
+		t.refused[soldOutNumber].Add(1)
+		return
+	}
+	number, known := codeNumbers[code]
+	if !known {
+		number = codeNumbers[shop.Internal]
+	}
+	t.refused[number].Add(1)
+}
+
+// TurnAway counts a press that was refused before it came to a checkout.
+func (t *Tally) TurnAway(err error) {
+	t.Press()
+	t.Refuse(err)
+}
+
+// Tallies count the buys of all sales that are not hidden. A nil Tallies counts nothing.
+type Tallies struct {
+	All      Tally
+	IsHidden func(sale shop.ID) bool // nil: no sale is hidden
+}
+
+// Of returns the tally in which buys of the sale count; nil, which counts nothing, for a hidden sale.
+func (t *Tallies) Of(sale shop.ID) *Tally {
+	if t == nil || t.IsHidden != nil && t.IsHidden(sale) {
+		return nil
+	}
+	return &t.All
+}
+
+// Pressed is how many buys came.
+func (t *Tally) Pressed() int64 { return t.pressed.Load() }
+
+// Reserved is how many of them were accepted; a repeat of one is neither that nor refused.
+func (t *Tally) Reserved() int64 { return t.reserved.Load() }
+
+// Refused is how many were refused with each code that there is.
+func (t *Tally) Refused() map[shop.Code]int64 {
+	refused := make(map[shop.Code]int64, len(codes))
+	for i, code := range codes {
+		refused[code] = t.refused[i].Load()
+	}
+	return refused
+}

@@ -1,0 +1,63 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"stampede/app/shop"
+)
+
+// Slots lists the slots to be shown now, or those of a day of the shop's calendar.
+func (f *Storefront) Slots(ctx context.Context, day *time.Time) ([]shop.Slot, error) {
+	if day != nil {
+		return f.Catalogue.SlotsOfDay(ctx, *day, f.Now())
+	}
+	return f.Catalogue.Today(ctx, f.Now())
+}
+
+// SalesOfSlot lists the sales of a slot with their numbers.
+func (f *Storefront) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.SaleView, error) {
+	sales, err := f.Catalogue.SalesOfSlot(ctx, slot)
+	if err != nil {
+		return nil, err
+	}
+	return f.Views(ctx, sales)
+}
+
+// SalesByPhase pages through sales; page starts at 1. It warms nothing up: whoever leafs through the future does not
+// watch it.
+func (f *Storefront) SalesByPhase(ctx context.Context, phase shop.Phase, page, size int) ([]shop.SaleView, bool, error) {
+	now := f.Now()
+	rows, more, err := f.Catalogue.source.SalesByPhase(ctx, phase, now, page, size)
+	if err != nil {
+		return nil, false, shop.Unreadable("sales", err)
+	}
+	sales := shop.Pointers(rows)
+	counters, err := f.someCounters(ctx, sales)
+	if err != nil && shop.AwayOf(err) == nil {
+		return nil, false, shop.Unreadable("live numbers", err)
+	}
+	return f.join(sales, counters, now), more, nil
+}
+
+// Products pages through the products of a category, 0 for all; page starts at 1.
+func (f *Storefront) Products(ctx context.Context, category shop.ID, page, size int) ([]shop.Product, bool, error) {
+	products, more, err := f.Catalogue.source.Products(ctx, category, page, size)
+	return products, more, shop.Unreadable("products", err)
+}
+
+// Product is one product with description and rules. NotFound when there is none.
+func (f *Storefront) Product(ctx context.Context, id shop.ID) (shop.Product, error) {
+	product, err := f.Catalogue.source.Product(ctx, id)
+	if errors.Is(err, shop.ErrNoRow) {
+		return shop.Product{}, shop.Fail(shop.NotFound, "no such product")
+	}
+	return product, shop.Unreadable("the product", err)
+}
+
+// Categories lists all categories in their order.
+func (f *Storefront) Categories(ctx context.Context) ([]shop.Category, error) {
+	categories, err := f.Catalogue.source.Categories(ctx)
+	return categories, shop.Unreadable("categories", err)
+}

@@ -1,0 +1,422 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"stampede/app/shop"
+)
+
+const (
+	// catalogueEvery is how often a node looks whether the catalogue has changed.
+	catalogueEvery = 500 * time.Millisecond
+	// readWithin is how long a database may take to tell of it; one that hangs is as good as away.
+	readWithin = 2 * time.Second
+	// catalogueAge is how old the known catalogue version may be before a "no" of the filter no longer counts (I11).
+	catalogueAge = time.Second
+	// cacheBound keeps the snapshot cache from growing with every id ever asked for.
+	cacheBound = 20_000
+	// keptFor is how long after its end a sale is read again whenever the catalogue moves; of older ones few ask.
+	keptFor = time.Hour
+	// slotsShown is how many slots a shopper sees at most; past ones give way first.
+	slotsShown = 12
+	pastShown  = 2
+)
+
+// IDFilter may say yes to an id that was not put into it, but never no to one that was.
+type IDFilter func(id shop.ID) bool
+
+// Catalogue is this node's snapshot of what is offered. Another one takes its place whenever the catalogue's version
+// moves, so that it is at most about a second old (I11), and not before what people ask for has been read: nobody waits
+// for the database because an operator has changed something, and a database that dies meanwhile leaves the one before.
+type Catalogue struct {
+	source    CatalogueStore
+	newFilter func(ids []shop.ID) IDFilter
+	zone      *time.Location
+	// Least is what every sale asks of its buyers at least; nil: nothing. When its answer changes, call Forget.
+	Least func() shop.Challenge
+
+	loadingSale  shop.SharedLoad[loadKey, *shop.Sale]
+	loadingSlot  shop.SharedLoad[loadKey, []*shop.Sale]
+	loadingSlots shop.SharedLoad[loadKey, []shop.Slot]
+
+	mu      sync.RWMutex
+	version int64
+	seen    time.Time // when the version was last read, monotonic
+	filter  IDFilter  // nil: none was read yet
+	known   snapshot
+}
+
+// loadKey includes the version, so that no caller waits for a load that began before a change that it can know.
+type loadKey struct{ version, of int64 }
+
+// snapshot is what was read of one version.
+type snapshot struct {
+	sales    map[shop.ID]*shop.Sale
+	bySlot   map[shop.ID][]*shop.Sale
+	today    []shop.Slot // and tomorrow's
+	todayFor string      // the day that today was read for
+}
+
+// slotsFrom are the slots of a day and of the one after it, as far as they are known. What was read for the day before
+// will do until the next Refresh: a sale that opens at midnight does not wait for the database.
+func (s *snapshot) slotsFrom(day time.Time) (slots []shop.Slot, ok bool) {
+	switch s.todayFor {
+	case day.Format(time.DateOnly):
+		return s.today, true
+	case day.AddDate(0, 0, -1).Format(time.DateOnly):
+		over := func(slot shop.Slot) bool { return slot.ClosesAt <= shop.MillisOf(day) }
+		return slices.DeleteFunc(slices.Clone(s.today), over), true
+	}
+	return nil, false
+}
+
+func newSnapshot() snapshot {
+	return snapshot{sales: make(map[shop.ID]*shop.Sale), bySlot: make(map[shop.ID][]*shop.Sale)}
+}
+
+func (s *snapshot) putSlot(slot shop.ID, sales []*shop.Sale) {
+	s.bySlot[slot] = sales
+	for _, sale := range sales {
+		s.sales[sale.ID] = sale
+	}
+}
+
+// NewCatalogue makes an empty snapshot; zone decides which slots are today's.
+func NewCatalogue(source CatalogueStore, newFilter func(ids []shop.ID) IDFilter, zone *time.Location) *Catalogue {
+	return &Catalogue{source: source, newFilter: newFilter, zone: zone, version: -1, known: newSnapshot()}
+}
+
+// Run keeps the snapshot fresh until ctx ends.
+func (c *Catalogue) Run(ctx context.Context) error {
+	return shop.Repeat(ctx, catalogueEvery, "refresh the catalogue", c.Refresh)
+}
+
+// Refresh reads a new filter, and what the node knows, if the catalogue's version moved or a day is over.
+func (c *Catalogue) Refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readWithin)
+	defer cancel()
+	asked := time.Now()
+	version, err := c.source.Version(ctx)
+	if err != nil {
+		return fmt.Errorf("read catalogue version: %w", err)
+	}
+	if c.confirm(version, asked) {
+		return nil
+	}
+	// What follows is read after the version, so it is at least as new as that.
+	ids, err := c.source.SaleIDs(ctx)
+	if err != nil {
+		return fmt.Errorf("read sale ids: %w", err)
+	}
+	filter := c.newFilter(ids)
+	known, err := c.reread(ctx)
+	if err != nil {
+		return fmt.Errorf("read the catalogue anew: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.version, c.seen, c.filter, c.known = version, asked, filter, known
+	return nil
+}
+
+// reread reads what is known once more: the days that are shown, their slots, and sales that are not long over.
+func (c *Catalogue) reread(ctx context.Context) (snapshot, error) {
+	clock := time.Now() // a node's will do: what is not read now is read when it is asked for
+	now := shop.MillisOf(clock)
+	c.mu.RLock()
+	before := c.known
+	slots := slices.Collect(maps.Keys(before.bySlot))
+	sales := make([]shop.ID, 0, len(before.sales))
+	for id, sale := range before.sales {
+		if now < sale.ClosesAt.Add(keptFor) {
+			sales = append(sales, id)
+		}
+	}
+	c.mu.RUnlock()
+
+	fresh := newSnapshot()
+	if before.todayFor != "" {
+		day, err := c.dayOf(clock), error(nil)
+		if fresh.today, err = c.readDays(ctx, day); err != nil {
+			return fresh, err
+		}
+		fresh.todayFor = day.Format(time.DateOnly)
+	}
+	for _, slot := range fresh.today {
+		if now >= slot.ClosesAt.Add(keptFor) || !slices.Contains(slots, slot.ID) {
+			continue
+		}
+		rows, err := c.readSlot(ctx, slot.ID)
+		if err != nil {
+			return fresh, err
+		}
+		fresh.putSlot(slot.ID, rows)
+	}
+	sales = slices.DeleteFunc(sales, func(id shop.ID) bool { return fresh.sales[id] != nil })
+	rows, err := c.source.Sales(ctx, sales)
+	if err != nil {
+		return fresh, fmt.Errorf("%d sales: %w", len(sales), err)
+	}
+	for _, sale := range shop.Pointers(rows) {
+		c.raise(sale)
+		fresh.sales[sale.ID] = sale
+	}
+	return fresh, nil
+}
+
+// confirm notes when the version was seen unchanged; false: it has changed, or the snapshot is of a day that is over.
+func (c *Catalogue) confirm(version int64, asked time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if version != c.version || c.known.todayFor != "" && c.known.todayFor != c.dayOf(asked).Format(time.DateOnly) {
+		return false
+	}
+	c.seen = asked
+	return true
+}
+
+// Forget has the next Refresh read everything again: what the node makes of it has changed.
+func (c *Catalogue) Forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.version = -1 // what is being read meanwhile is not kept
+}
+
+// raise makes a sale ask for what all ask for at least.
+func (c *Catalogue) raise(sale *shop.Sale) {
+	if c.Least != nil {
+		sale.Challenge = sale.Challenge.AtLeast(c.Least())
+	}
+}
+
+// Sale finds a sale by id. NotFound: there is none; for ids that never were, without asking the database.
+func (c *Catalogue) Sale(ctx context.Context, id shop.ID) (*shop.Sale, error) {
+	c.mu.RLock()
+	sale, filter, seen := c.known.sales[id], c.filter, c.seen
+	c.mu.RUnlock()
+	if sale != nil {
+		return sale, nil
+	}
+	if filter != nil && !filter(id) && time.Since(seen) < catalogueAge {
+		return nil, shop.ErrNoSale
+	}
+	return loadOnce(ctx, c, &c.loadingSale, int64(id), func(ctx context.Context, version int64) (*shop.Sale, error) {
+		return c.load(ctx, version, id)
+	})
+}
+
+// loadOnce shares one read of the database between concurrent callers. The read has its own time limit and does not end
+// with the caller that started it.
+func loadOnce[V any](
+	ctx context.Context, c *Catalogue, loads *shop.SharedLoad[loadKey, V], of int64,
+	load func(ctx context.Context, version int64) (V, error),
+) (V, error) {
+	version := c.currentVersion()
+	return loads.Do(ctx, loadKey{version, of}, func() (V, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
+		defer cancel()
+		return load(ctx, version)
+	})
+}
+
+func (c *Catalogue) load(ctx context.Context, version int64, id shop.ID) (*shop.Sale, error) {
+	sale, err := c.source.Sale(ctx, id)
+	if errors.Is(err, shop.ErrNoRow) {
+		return nil, shop.ErrNoSale
+	}
+	if err != nil {
+		return nil, shop.Unreadable("the sale", fmt.Errorf("sale %s: %w", id, err))
+	}
+	c.raise(&sale)
+	c.keep(version, func(known *snapshot) { known.sales[id] = &sale })
+	return &sale, nil
+}
+
+func (c *Catalogue) currentVersion() int64 {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.version
+}
+
+// keep caches what was read, unless the catalogue moved while it was being read.
+func (c *Catalogue) keep(version int64, put func(known *snapshot)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if version != c.version {
+		return
+	}
+	if len(c.known.sales) > cacheBound {
+		clear(c.known.sales)
+	}
+	put(&c.known)
+}
+
+// SalesOfSlot lists the sales of a slot in the order they are shown. NotFound when there is no such slot.
+func (c *Catalogue) SalesOfSlot(ctx context.Context, slot shop.ID) ([]*shop.Sale, error) {
+	c.mu.RLock()
+	sales, ok := c.known.bySlot[slot]
+	c.mu.RUnlock()
+	if ok {
+		return sales, nil
+	}
+	return loadOnce(ctx, c, &c.loadingSlot, int64(slot), func(ctx context.Context, version int64) ([]*shop.Sale, error) {
+		return c.loadSlot(ctx, version, slot)
+	})
+}
+
+func (c *Catalogue) loadSlot(ctx context.Context, version int64, slot shop.ID) ([]*shop.Sale, error) {
+	if s, err := c.source.Slot(ctx, slot); errors.Is(err, shop.ErrNoRow) || err == nil && s.Hidden {
+		return nil, shop.Fail(shop.NotFound, "no such slot")
+	}
+	sales, err := c.readSlot(ctx, slot)
+	if err != nil {
+		return nil, shop.Unreadable("the slot", err)
+	}
+	c.keep(version, func(known *snapshot) { known.putSlot(slot, sales) })
+	return sales, nil
+}
+
+func (c *Catalogue) readSlot(ctx context.Context, slot shop.ID) ([]*shop.Sale, error) {
+	rows, err := c.source.SalesOfSlot(ctx, slot)
+	if err != nil {
+		return nil, fmt.Errorf("sales of slot %s: %w", slot, err)
+	}
+	sales := shop.Pointers(rows)
+	for _, s := range sales {
+		c.raise(s)
+	}
+	return sales, nil
+}
+
+// Today lists the slots that a shopper should see at the instant now: those of the shop's day (and of the
+// next one when nothing more comes today), at most slotsShown of them around the current one.
+func (c *Catalogue) Today(ctx context.Context, now shop.Millis) ([]shop.Slot, error) {
+	day := c.dayOf(now.Time())
+	slots, err := c.slotsFrom(ctx, day)
+	if err != nil {
+		return nil, err
+	}
+	tomorrow := shop.MillisOf(day.AddDate(0, 0, 1))
+	shown := make([]shop.Slot, 0, len(slots))
+	for _, s := range slots {
+		lastShown := len(shown) > 0 && shown[len(shown)-1].ClosesAt > now
+		if s.OpensAt >= tomorrow && lastShown {
+			break // today still has something to offer
+		}
+		s.Phase = shop.PhaseAt(now, s.OpensAt, s.ClosesAt)
+		shown = append(shown, s)
+	}
+	return around(shown, now), nil
+}
+
+// SlotsBetween lists the slots that are open within [from, to], with their phases at from; to is at most the end of the
+// next day. Background jobs use it; Today is a selection for shoppers.
+func (c *Catalogue) SlotsBetween(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
+	slots, err := c.slotsFrom(ctx, c.dayOf(from.Time()))
+	if err != nil {
+		return nil, err
+	}
+	var some []shop.Slot
+	for _, s := range slots {
+		if s.OpensAt <= to && s.ClosesAt > from {
+			s.Phase = shop.PhaseAt(from, s.OpensAt, s.ClosesAt)
+			some = append(some, s)
+		}
+	}
+	return some, nil
+}
+
+// around cuts a long list down to the slots around the current one.
+func around(slots []shop.Slot, now shop.Millis) []shop.Slot {
+	if len(slots) <= slotsShown {
+		return slots
+	}
+	current := 0
+	for current < len(slots)-1 && slots[current].ClosesAt <= now {
+		current++
+	}
+	first := min(max(0, current-pastShown), len(slots)-slotsShown)
+	return slots[first : first+slotsShown]
+}
+
+// dayOf is the beginning of the day at an instant, by the shop's calendar.
+func (c *Catalogue) dayOf(at time.Time) time.Time {
+	local := at.In(c.zone)
+	return time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, c.zone)
+}
+
+// slotsFrom are the slots of the day and of the one after it.
+func (c *Catalogue) slotsFrom(ctx context.Context, day time.Time) ([]shop.Slot, error) {
+	c.mu.RLock()
+	slots, ok := c.known.slotsFrom(day)
+	c.mu.RUnlock()
+	if ok {
+		return slots, nil
+	}
+	of := int64(shop.MillisOf(day))
+	return loadOnce(ctx, c, &c.loadingSlots, of, func(ctx context.Context, version int64) ([]shop.Slot, error) {
+		slots, err := c.readDays(ctx, day)
+		if err != nil {
+			return nil, shop.Unreadable("the slots", err)
+		}
+		c.keep(version, func(known *snapshot) { known.today, known.todayFor = slots, day.Format(time.DateOnly) })
+		return slots, nil
+	})
+}
+
+func (c *Catalogue) readDays(ctx context.Context, day time.Time) ([]shop.Slot, error) {
+	slots, err := c.source.Slots(ctx, shop.MillisOf(day), shop.MillisOf(day.AddDate(0, 0, 2)))
+	if err != nil {
+		return nil, fmt.Errorf("slots of %s: %w", day.Format(time.DateOnly), err)
+	}
+	return slots, nil
+}
+
+// SlotsOfDay lists the slots of one day of the shop's calendar, each with its phase at the instant now.
+func (c *Catalogue) SlotsOfDay(ctx context.Context, day time.Time, now shop.Millis) ([]shop.Slot, error) {
+	start := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, c.zone)
+	slots, err := c.source.Slots(ctx, shop.MillisOf(start), shop.MillisOf(start.AddDate(0, 0, 1)))
+	if err != nil {
+		return nil, shop.Unreadable("the slots", err)
+	}
+	for i := range slots {
+		slots[i].Phase = shop.PhaseAt(now, slots[i].OpensAt, slots[i].ClosesAt)
+	}
+	return slots, nil
+}
+
+// OpenSales counts the sales that are open now and not paused, as far as they can be read.
+func (c *Catalogue) OpenSales(ctx context.Context, now shop.Millis) (n int) {
+	slots, err := c.SlotsBetween(ctx, now, now)
+	if err != nil {
+		return 0
+	}
+	for _, slot := range slots {
+		sales, _ := c.SalesOfSlot(ctx, slot.ID)
+		for _, s := range sales {
+			if shop.PhaseAt(now, s.OpensAt, s.ClosesAt) == shop.Open && !s.Paused {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Age is how long ago the database told the version of the catalogue, which it is asked for all the time.
+func (c *Catalogue) Age() time.Duration {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.seen.IsZero() {
+		return 0
+	}
+	return time.Since(c.seen)
+}
+
+// Zone is the shop's time zone.
+func (c *Catalogue) Zone() *time.Location { return c.zone }

@@ -1,0 +1,182 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+func exactFilter(ids []shop.ID) IDFilter {
+	return func(id shop.ID) bool { return slices.Contains(ids, id) }
+}
+
+// I11: a "no" of the filter counts only while the catalogue version is known to be current.
+func TestFilterTurnsUnknownIDsAwayOnlyWhileItIsFresh(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source := &fakes.Shelf{OnSale: map[shop.ID]shop.Sale{1: {ID: 1}}}
+		c := NewCatalogue(source, exactFilter, time.UTC)
+		ctx := context.Background()
+		fakes.Must(t, c.Refresh(ctx))
+		notFound := &shop.Error{Code: shop.NotFound}
+		if _, err := c.Sale(ctx, 2); !errors.Is(err, notFound) || source.Asked != 0 {
+			t.Fatalf("fresh filter: %v, database asked %d times", err, source.Asked)
+		}
+		source.OnSale[2] = shop.Sale{ID: 2} // a new sale, the filter does not know it
+		time.Sleep(catalogueAge)
+		if _, err := c.Sale(ctx, 2); err != nil {
+			t.Fatalf("an old filter must not turn a new sale away: %v", err)
+		}
+	})
+}
+
+// I11: what the node knows is read anew when the catalogue's version moves, before anybody asks for it: a change of an
+// operator sends no crowd to the database. What is long over is not read again.
+func TestSnapshotIsReadAnewWhenTheVersionMoves(t *testing.T) {
+	t.Parallel()
+	now := shop.MillisOf(time.Now())
+	source := &fakes.Shelf{
+		Planned: []shop.Slot{{ID: 7, OpensAt: now, ClosesAt: now.Add(time.Hour)}},
+		OnSale: map[shop.ID]shop.Sale{
+			1: {ID: 1, Slot: 7, PriceFen: 100, ClosesAt: now.Add(time.Hour)},
+			2: {ID: 2, PriceFen: 100, ClosesAt: now.Add(time.Hour)},
+			3: {ID: 3, PriceFen: 100, ClosesAt: now.Add(-keptFor)},
+		},
+	}
+	c := NewCatalogue(source, exactFilter, time.UTC)
+	ctx := t.Context()
+	refresh := func() {
+		t.Helper()
+		fakes.Must(t, c.Refresh(ctx))
+	}
+	reads := func(what string, want int64, asks int) {
+		t.Helper()
+		before := source.Asked
+		fakes.Must(t, fakes.ErrOf(c.Today(ctx, now)))
+		fakes.Must(t, fakes.ErrOf(c.SalesOfSlot(ctx, 7)))
+		for _, id := range []shop.ID{1, 2, 3} {
+			if sale, err := c.Sale(ctx, id); err != nil || sale.PriceFen != want {
+				t.Errorf("%s: sale %s costs %d (%v), want %d", what, id, sale.PriceFen, err, want)
+			}
+		}
+		if n := source.Asked - before; n != asks {
+			t.Errorf("%s: the database was asked %d times, want %d", what, n, asks)
+		}
+	}
+	refresh()
+	reads("at first", 100, 3)
+	refresh()
+	reads("nothing moved", 100, 0)
+
+	for id, sale := range source.OnSale {
+		sale.PriceFen = 90
+		source.OnSale[id] = sale
+	}
+	source.At++
+	refresh()
+	reads("after an edit", 90, 1)
+	delete(source.OnSale, 2)
+	source.At++
+	refresh()
+	if _, err := c.Sale(ctx, 2); !errors.Is(err, &shop.Error{Code: shop.NotFound}) {
+		t.Errorf("a sale that is gone: %v", err)
+	}
+}
+
+// P2, I11: a database that dies when an operator has just changed something leaves the catalogue that was known before
+// or the one after, so that people go on buying from Redis without it.
+func TestSnapshotStaysWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	for name, moves := range map[string]func(t *testing.T, source *fakes.Shelf, c *Catalogue){
+		"after the next one was read": func(t *testing.T, source *fakes.Shelf, c *Catalogue) {
+			fakes.Must(t, c.Refresh(t.Context()))
+			source.Breaks(false)
+		},
+		"while the next one is read": func(t *testing.T, source *fakes.Shelf, c *Catalogue) {
+			source.Breaks(false)
+			if err := c.Refresh(t.Context()); !errors.Is(err, shop.ErrTransient) {
+				t.Errorf("the refresh answers %v", err)
+			}
+		},
+		"while what is made of it changes": func(_ *testing.T, source *fakes.Shelf, c *Catalogue) {
+			source.Breaks(false)
+			c.Forget()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := shop.MillisOf(time.Now())
+			source := &fakes.Shelf{
+				Planned: []shop.Slot{{ID: 7, OpensAt: now, ClosesAt: now.Add(time.Hour)}},
+				OnSale:  map[shop.ID]shop.Sale{1: {ID: 1, Slot: 7, ClosesAt: now.Add(time.Hour)}},
+			}
+			c := NewCatalogue(source, exactFilter, time.UTC)
+			asks := func(when string) {
+				t.Helper()
+				if _, err := c.Sale(t.Context(), 1); err != nil {
+					t.Errorf("%s: the sale: %v", when, err)
+				}
+				if slots, err := c.Today(t.Context(), now); err != nil || len(slots) != 1 {
+					t.Errorf("%s: %d slots, %v", when, len(slots), err)
+				}
+				if sales, err := c.SalesOfSlot(t.Context(), 7); err != nil || len(sales) != 1 {
+					t.Errorf("%s: %d sales, %v", when, len(sales), err)
+				}
+			}
+			fakes.Must(t, c.Refresh(t.Context()))
+			asks("before")
+			source.At++
+			moves(t, source, c)
+			asks("without the database")
+			source.Mends()
+			if err := c.Refresh(t.Context()); err != nil || c.version != source.At {
+				t.Errorf("version %d, want %d (%v)", c.version, source.At, err)
+			}
+			asks("with the database")
+		})
+	}
+}
+
+func TestTodayShowsTheSlotsAroundTheCurrentOne(t *testing.T) {
+	t.Parallel()
+	source := &fakes.Shelf{}
+	day := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	for i := range 24 * 12 { // the rolling schedule: every five minutes
+		opens := shop.MillisOf(day.Add(time.Duration(i) * 5 * time.Minute))
+		source.Planned = append(source.Planned, shop.Slot{ID: shop.ID(i + 1), OpensAt: opens, ClosesAt: opens.Add(5 * time.Minute)})
+	}
+	c := NewCatalogue(source, exactFilter, time.UTC)
+	now := shop.MillisOf(day.Add(12 * time.Hour))
+	slots, err := c.Today(context.Background(), now)
+	if err != nil || len(slots) != slotsShown {
+		t.Fatalf("%d slots, %v", len(slots), err)
+	}
+	if slots[0].Phase != shop.Ended || slots[pastShown].Phase != shop.Open || slots[pastShown+1].Phase != shop.Upcoming {
+		t.Fatalf("phases %s %s %s", slots[0].Phase, slots[pastShown].Phase, slots[pastShown+1].Phase)
+	}
+}
+
+func TestAfterTheLastSlotTomorrowsAreShown(t *testing.T) {
+	t.Parallel()
+	day := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	at := func(d int, h int) shop.Millis {
+		return shop.MillisOf(day.AddDate(0, 0, d).Add(time.Duration(h) * time.Hour))
+	}
+	source := &fakes.Shelf{Planned: []shop.Slot{
+		{ID: 1, OpensAt: at(0, 20), ClosesAt: at(0, 22)}, {ID: 2, OpensAt: at(1, 8), ClosesAt: at(1, 10)},
+	}}
+	c := NewCatalogue(source, exactFilter, time.UTC)
+	ctx := context.Background()
+	for hour, want := range map[int]int{21: 1, 23: 2} {
+		slots, err := c.Today(ctx, at(0, hour))
+		if err != nil || len(slots) != want {
+			t.Errorf("at %d o'clock %d slots, want %d (%v)", hour, len(slots), want, err)
+		}
+	}
+}

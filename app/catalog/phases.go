@@ -1,0 +1,108 @@
+package catalog
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"stampede/app/shop"
+)
+
+const (
+	clockEvery = time.Second
+	longestNap = 250 * time.Millisecond
+)
+
+// PhaseWatcher keeps this node's clock right and announces phase changes of slots and watched sales, and edits of
+// sales. It reads the node's snapshot (Catalogue.Run), so that a hanging database delays no opening.
+type PhaseWatcher struct {
+	Catalogue  *Catalogue
+	Inventory  Inventory
+	Storefront *Storefront
+	Audience   Audience
+	Clock      *shop.Clock
+
+	slots   map[shop.ID]shop.Slot
+	sales   map[shop.ID]saleSeen
+	sampled time.Time
+}
+
+// saleSeen is what people were last told of a sale that they watch.
+type saleSeen struct {
+	phase   shop.Phase
+	version int64
+}
+
+// Run keeps time until ctx ends.
+func (t *PhaseWatcher) Run(ctx context.Context) error {
+	for {
+		if err := t.RunOnce(ctx); err != nil && ctx.Err() == nil {
+			slog.WarnContext(ctx, "timetable", "err", err)
+		}
+		if !shop.Sleep(ctx, t.nap()) {
+			return ctx.Err()
+		}
+	}
+}
+
+// nap is short enough to be on time at an edge that comes before the next look.
+func (t *PhaseWatcher) nap() time.Duration {
+	ms := time.Duration(int64(t.Clock.Now())%1000) * time.Millisecond
+	return min(longestNap, time.Second-ms+time.Millisecond)
+}
+
+// RunOnce announces every phase and every sale that changed since the last look.
+func (t *PhaseWatcher) RunOnce(ctx context.Context) error {
+	if time.Since(t.sampled) >= clockEvery {
+		t.sampled = time.Now()
+		if err := t.Clock.Sample(ctx, t.Inventory); err != nil {
+			slog.WarnContext(ctx, "keep the clock", "err", err)
+		}
+	}
+	return t.announce(ctx)
+}
+
+func (t *PhaseWatcher) announce(ctx context.Context) error {
+	now := t.Clock.Now()
+	slots, err := t.Catalogue.Today(ctx, now)
+	if err != nil {
+		return err
+	}
+	first := t.slots == nil
+	seen := make(map[shop.ID]shop.Slot, len(slots))
+	watched := make(map[shop.ID]saleSeen)
+	for _, slot := range slots {
+		seen[slot.ID] = slot
+		if before, ok := t.slots[slot.ID]; !first && (!ok || before.Phase != slot.Phase) {
+			t.Audience.SlotChanged(slot)
+		}
+	}
+	for id, slot := range t.slots { // a slot that closes at midnight is absent the next day
+		if _, ok := seen[id]; !ok && slot.Phase == shop.Open && slot.ClosesAt <= now {
+			slot.Phase = shop.Ended
+			t.Audience.SlotChanged(slot)
+		}
+	}
+	for _, id := range t.Audience.Watched() {
+		sale, err := t.Catalogue.Sale(ctx, id)
+		if err != nil {
+			continue
+		}
+		watched[id] = saleSeen{shop.PhaseAt(now, sale.OpensAt, sale.ClosesAt), sale.Version}
+		if before, ok := t.sales[id]; ok && before != watched[id] {
+			t.announceSale(ctx, sale)
+		}
+	}
+	t.slots, t.sales = seen, watched
+	return nil
+}
+
+// announceSale sends the whole sale as it is now.
+func (t *PhaseWatcher) announceSale(ctx context.Context, sale *shop.Sale) {
+	views, err := t.Storefront.Views(ctx, []*shop.Sale{sale})
+	if err != nil {
+		slog.WarnContext(ctx, "announce sale", "sale", sale.ID, "err", err)
+		return
+	}
+	t.Audience.SaleChanged(views[0])
+}

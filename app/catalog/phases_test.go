@@ -1,0 +1,133 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+// listeners watch sales, and remember what they are told of them and of slots.
+type Listeners struct {
+	Audience
+	watched []shop.ID
+	told    []shop.SaleView
+	Slots   []shop.Slot
+}
+
+func (l *Listeners) Watched() []shop.ID { return l.watched }
+
+func (l *Listeners) SlotChanged(s shop.Slot) { l.Slots = append(l.Slots, s) }
+
+func (l *Listeners) SaleChanged(v shop.SaleView) { l.told = append(l.told, v) }
+
+// countersOnly is an inventory in which nothing is sold.
+type countersOnly struct{ Inventory }
+
+func (countersOnly) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
+
+func (countersOnly) Counters(_ context.Context, sales []shop.SaleRef) ([]shop.Counters, error) {
+	all := make([]shop.Counters, len(sales))
+	for i, s := range sales {
+		all[i] = shop.Counters{Sale: s.ID, Loaded: true}
+	}
+	return all, nil
+}
+
+func Watcher(catalogue *Catalogue, clock *shop.Clock, people *Listeners) *PhaseWatcher {
+	var nothing countersOnly
+	return &PhaseWatcher{
+		Catalogue: catalogue, Inventory: nothing, Audience: people, Clock: clock,
+		Storefront: &Storefront{Catalogue: catalogue, Inventory: nothing, Clock: clock, Ticker: &Ticker{}},
+	}
+}
+
+// I11: whoever has the page open hears of an edit, such as another entry check, and of a phase that begins, each once,
+// and of nothing else.
+func TestEditsAndPhasesOfAWatchedSaleAreTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		opens := shop.MillisOf(time.Now()).Add(10 * time.Second)
+		sale := shop.Sale{ID: 1, Version: 1, OpensAt: opens, ClosesAt: opens.Add(time.Hour)}
+		source := &fakes.Shelf{At: 1, OnSale: map[shop.ID]shop.Sale{1: sale, 2: {ID: 2, Version: 1}}}
+		catalogue, clock := NewCatalogue(source, exactFilter, time.UTC), shop.NewClock()
+		people := &Listeners{watched: []shop.ID{1}}
+		w := Watcher(catalogue, clock, people)
+		look := func(want ...shop.SaleView) {
+			t.Helper()
+			time.Sleep(catalogueEvery)
+			fakes.Must(t, errors.Join(catalogue.Refresh(ctx), w.RunOnce(ctx)))
+			same := func(a, b shop.SaleView) bool {
+				return a.ID == b.ID && a.Phase == b.Phase && a.Challenge == b.Challenge
+			}
+			if !slices.EqualFunc(people.told, want, same) {
+				t.Fatalf("told %+v, want %+v", people.told, want)
+			}
+			people.told = nil
+		}
+		look()
+		look()
+		sale.Challenge, sale.Version = shop.ChallengeWork, 2
+		source.OnSale[1], source.OnSale[2], source.At = sale, shop.Sale{ID: 2, Version: 2}, 2
+		look(shop.SaleView{ID: 1, Phase: shop.Upcoming, Challenge: shop.ChallengeWork})
+		look()
+		time.Sleep(10 * time.Second)
+		look(shop.SaleView{ID: 1, Phase: shop.Open, Challenge: shop.ChallengeWork})
+		look()
+	})
+}
+
+// P3, I11: a slot and a sale that open at midnight are announced within a second, while the database does not answer
+// any more, or answers nothing but errors, or only from midnight on.
+func TestOpeningIsToldWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		hangs   bool
+		earlier time.Duration
+	}{
+		"it hangs":                 {true, time.Minute},
+		"it is away":               {false, time.Minute},
+		"it hangs in that instant": {true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithCancel(t.Context())
+				midnight := time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC) // the bubble's clock begins a day before
+				opens := shop.MillisOf(midnight)
+				sale := shop.Sale{ID: 1, Slot: 7, Version: 1, OpensAt: opens, ClosesAt: opens.Add(time.Hour)}
+				source := &fakes.Shelf{
+					At: 1, OnSale: map[shop.ID]shop.Sale{1: sale},
+					Planned: []shop.Slot{{ID: 7, OpensAt: opens, ClosesAt: opens.Add(time.Hour)}},
+				}
+				catalogue, clock := NewCatalogue(source, exactFilter, time.UTC), shop.NewClock()
+				people := &Listeners{watched: []shop.ID{1}}
+				w := Watcher(catalogue, clock, people)
+				time.Sleep(time.Until(midnight) - 2*time.Minute)
+				fakes.Must(t, errors.Join(catalogue.Refresh(ctx), clock.Sample(ctx, countersOnly{})))
+				var duties sync.WaitGroup
+				for _, run := range []func(context.Context) error{catalogue.Run, w.Run} {
+					duties.Go(func() { _ = run(ctx) })
+				}
+				time.Sleep(time.Until(midnight) - c.earlier - time.Nanosecond)
+				source.Breaks(c.hangs)
+				time.Sleep(time.Until(midnight) + time.Second)
+				stop()
+				duties.Wait()
+				if len(people.Slots) != 1 || people.Slots[0].ID != 7 || people.Slots[0].Phase != shop.Open {
+					t.Errorf("told of slots %+v, want that 7 is open", people.Slots)
+				}
+				if len(people.told) != 1 || people.told[0].Phase != shop.Open {
+					t.Errorf("told of sales %+v, want that 1 is open", people.told)
+				}
+			})
+		})
+	}
+}

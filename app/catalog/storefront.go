@@ -1,0 +1,159 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"stampede/app/shop"
+)
+
+// WatchView is what a client that starts to watch gets: the slots of the day and full snapshots of the sales.
+type WatchView struct {
+	Slot  shop.ID         `json:"-"` // the slot that was resolved; 0 when there is none
+	Slots []shop.Slot     `json:"slots"`
+	Sales []shop.SaleView `json:"sales"`
+}
+
+// Storefront reads slots and sales for shoppers. It changes nothing.
+type Storefront struct {
+	Catalogue *Catalogue
+	Warmer    *Warmer
+	Inventory Inventory
+	Clock     *shop.Clock
+	Ticker    *Ticker
+
+	lastMu sync.Mutex
+	last   map[shop.ID]shop.Counters // what this node has seen last of sales
+}
+
+// Now is the server's clock, close to Redis TIME.
+func (f *Storefront) Now() shop.Millis { return f.Clock.Now() }
+
+// Watch resolves a slot (0: the current one, unless only sales are asked for) and further sales into
+// snapshots, and warms up what is watched for the first time. An unknown id is NotFound.
+func (f *Storefront) Watch(ctx context.Context, slot shop.ID, extra []shop.ID) (WatchView, error) {
+	now := f.Clock.Now()
+	slots, err := f.Catalogue.Today(ctx, now)
+	if err != nil {
+		return WatchView{}, fmt.Errorf("read slots: %w", err)
+	}
+	view := WatchView{Slot: slot, Slots: slots, Sales: []shop.SaleView{}}
+	bound := shop.BoundSale(ctx) != 0
+	if bound && slot != 0 {
+		return WatchView{}, shop.Fail(shop.NotFound, "no such slot")
+	}
+	if slot == 0 && len(extra) == 0 && !bound {
+		if current := shop.CurrentSlot(slots, now); current != nil {
+			view.Slot = current.ID
+		}
+	}
+	var sales []*shop.Sale
+	if view.Slot != 0 {
+		if sales, err = f.Catalogue.SalesOfSlot(ctx, view.Slot); err != nil {
+			return WatchView{}, err
+		}
+	}
+	known := make(map[shop.ID]bool, len(sales))
+	for _, s := range sales {
+		known[s.ID] = true
+	}
+	for _, id := range extra {
+		if known[id] {
+			continue
+		}
+		sale, err := f.Catalogue.Offered(ctx, id)
+		if err != nil {
+			return WatchView{}, err
+		}
+		known[id] = true
+		sales = append(sales, sale)
+	}
+	view.Sales, err = f.Views(ctx, sales)
+	return view, err
+}
+
+// Views joins sales with their counters of this moment; sales that were never loaded are warmed up.
+func (f *Storefront) Views(ctx context.Context, sales []*shop.Sale) ([]shop.SaleView, error) {
+	if len(sales) == 0 {
+		return []shop.SaleView{}, nil
+	}
+	counters, err := f.counters(ctx, sales)
+	if err != nil {
+		return nil, err
+	}
+	return f.join(sales, counters, f.Clock.Now()), nil
+}
+
+// join shows each sale with its counters.
+func (f *Storefront) join(sales []*shop.Sale, counters []shop.Counters, now shop.Millis) []shop.SaleView {
+	views := make([]shop.SaleView, len(sales))
+	for i, s := range sales {
+		views[i] = shop.ViewOf(s, f.Ticker.Dress(counters[i]), now)
+	}
+	return views
+}
+
+// counters reads the numbers, warming up once what is not loaded and has not closed yet.
+func (f *Storefront) counters(ctx context.Context, sales []*shop.Sale) ([]shop.Counters, error) {
+	counters, err := f.someCounters(ctx, sales)
+	if err != nil && shop.AwayOf(err) == nil {
+		return nil, shop.Unreadable("live numbers", err)
+	}
+	warmed, away := false, shop.AwayOf(err)
+	for i, c := range counters {
+		if !c.Loaded && !away.Has(sales[i].Partition) && f.Clock.Now() < sales[i].ClosesAt {
+			if err := f.Warmer.Ensure(ctx, sales[i].ID); err == nil {
+				warmed = true
+			}
+		}
+	}
+	if warmed {
+		counters, err = f.someCounters(ctx, sales)
+	}
+	if shop.AwayOf(err) != nil {
+		err = nil
+	}
+	return counters, err
+}
+
+// someCounters reads the numbers. Of several sales, one whose partition is away has those that this node saw last.
+func (f *Storefront) someCounters(ctx context.Context, sales []*shop.Sale) ([]shop.Counters, error) {
+	counters, err := f.Inventory.Counters(ctx, shop.RefsOf(sales))
+	away := shop.AwayOf(err)
+	if err != nil && away == nil {
+		return nil, err
+	}
+	f.lastMu.Lock()
+	defer f.lastMu.Unlock()
+	if f.last == nil || len(f.last) > lastKept {
+		f.last = make(map[shop.ID]shop.Counters)
+	}
+	for i, sale := range sales {
+		if away.Has(sale.Partition) {
+			if last, seen := f.last[sale.ID]; seen {
+				counters[i] = last
+			}
+			continue
+		}
+		f.last[sale.ID] = counters[i]
+	}
+	return counters, err
+}
+
+// lastKept is how many sales are remembered as they were seen last, about 1 MB of them.
+const lastKept = 5000
+
+// Sale is one sale with description and rules.
+func (f *Storefront) Sale(ctx context.Context, id shop.ID) (shop.SaleView, error) {
+	sale, err := f.Catalogue.Offered(ctx, id)
+	if err != nil {
+		return shop.SaleView{}, err
+	}
+	views, err := f.Views(ctx, []*shop.Sale{sale})
+	if err != nil {
+		return shop.SaleView{}, err
+	}
+	views[0].Description, views[0].Rules = sale.Product.Description, sale.Product.Rules
+	return views[0], nil
+}

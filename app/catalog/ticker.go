@@ -1,0 +1,168 @@
+package catalog
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"stampede/app/shop"
+)
+
+const (
+	tickEvery    = 100 * time.Millisecond // at most ten ticks a second
+	rateOver     = 5 * time.Second        // what the rate is averaged over
+	viewersEvery = time.Second            // how often this node says how many people watch
+)
+
+// Ticker is the one loop of a node that reads the numbers that people see move, those of watched sales. Every tick
+// comes from here, encoded once per watch set, however many clients there are.
+type Ticker struct {
+	Node      string
+	Catalogue *Catalogue
+	Inventory Inventory
+	Audience  Audience
+	Clock     *shop.Clock
+	Every     func() time.Duration // between two ticks, at least tickEvery; nil: that
+
+	beat time.Time // when the last tick was read; used by RunOnce alone
+
+	mu          sync.Mutex
+	series      map[shop.ID]*doneSeries
+	viewersSaid time.Time // when the count of viewers was last told
+}
+
+// doneSeries remembers how far a sale had come over the last seconds, and what its clients were last told.
+type doneSeries struct {
+	at      [int(rateOver/tickEvery) + 1]time.Time
+	done    [int(rateOver/tickEvery) + 1]int64
+	next    int
+	filled  int
+	used    time.Time
+	known   bool
+	paused  bool
+	version int64
+	added   int64
+	rate    float64
+}
+
+// Run beats until ctx ends.
+func (p *Ticker) Run(ctx context.Context) error {
+	return shop.Repeat(ctx, tickEvery, "ticker", p.RunOnce)
+}
+
+// RunOnce reads the counters once and passes them on.
+func (p *Ticker) RunOnce(ctx context.Context) error {
+	// Half a beat of grace: what a timer is late must not cost a whole beat.
+	if p.Every != nil && time.Since(p.beat) < p.Every()-tickEvery/2 {
+		return nil
+	}
+	p.beat = time.Now()
+	sales := p.sales(ctx, p.Audience.Watched())
+	if len(sales) == 0 {
+		return nil
+	}
+	refs := shop.RefsOf(sales)
+	counters, err := p.Inventory.Counters(ctx, refs)
+	if err != nil && shop.AwayOf(err) == nil {
+		return err
+	}
+	counters = shop.Answered(refs, counters, shop.AwayOf(err)) // sales of which nothing is known stand still
+	changed := p.note(time.Now(), counters)
+	p.Audience.Tick(p.Clock.Now(), counters)
+	p.announce(ctx, changed)
+	return p.tellViewers(ctx)
+}
+
+// sales finds the sales that are watched; one that cannot be found is left out of this tick.
+func (p *Ticker) sales(ctx context.Context, watched []shop.ID) []*shop.Sale {
+	sales := make([]*shop.Sale, 0, len(watched))
+	for _, id := range watched {
+		if sale, err := p.Catalogue.Sale(ctx, id); err == nil {
+			sales = append(sales, sale)
+		}
+	}
+	return sales
+}
+
+// note fills in the rates and answers the sales that an operator has changed since the last beat.
+func (p *Ticker) note(now time.Time, counters []shop.Counters) (changed []shop.Counters) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.series == nil {
+		p.series = make(map[shop.ID]*doneSeries)
+	}
+	for i := range counters {
+		c := &counters[i]
+		if !c.Loaded {
+			continue
+		}
+		s := p.series[c.Sale]
+		if s == nil {
+			s = &doneSeries{}
+			p.series[c.Sale] = s
+		}
+		c.Rate = s.push(now, c.Done)
+		if s.known && (s.paused != c.Paused || s.version != c.Version || s.added != c.Added) {
+			changed = append(changed, *c)
+		}
+		s.known, s.paused, s.version, s.added = true, c.Paused, c.Version, c.Added
+	}
+	for id, s := range p.series {
+		if now.Sub(s.used) > 2*rateOver {
+			delete(p.series, id)
+		}
+	}
+	return changed
+}
+
+// push adds a point and answers the rate: tickets settled per second over the window, with one decimal.
+func (s *doneSeries) push(now time.Time, done int64) float64 {
+	s.at[s.next], s.done[s.next], s.used = now, done, now
+	s.next = (s.next + 1) % len(s.at)
+	s.filled = min(s.filled+1, len(s.at))
+	oldest := 0
+	if s.filled == len(s.at) {
+		oldest = s.next
+	}
+	span := now.Sub(s.at[oldest])
+	s.rate = math.Round(max(0, float64(done-s.done[oldest]))/max(span, time.Second).Seconds()*10) / 10
+	return s.rate
+}
+
+// Dress fills in the rate that this node last saw, for snapshots between two beats.
+func (p *Ticker) Dress(c shop.Counters) shop.Counters {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.series[c.Sale]; s != nil {
+		c.Rate = s.rate
+	}
+	return c
+}
+
+// announce sends the whole sale to its watchers after an operator changed it.
+func (p *Ticker) announce(ctx context.Context, changed []shop.Counters) {
+	for _, c := range changed {
+		if sale, err := p.Catalogue.Sale(ctx, c.Sale); err == nil {
+			p.Audience.SaleChanged(shop.ViewOf(sale, c, p.Clock.Now()))
+		}
+	}
+}
+
+// tellViewers says once a second how many people watch here.
+func (p *Ticker) tellViewers(ctx context.Context) error {
+	if time.Since(p.viewersSaid) < viewersEvery {
+		return nil
+	}
+	p.viewersSaid = time.Now()
+	counts := make(map[shop.SaleRef]int64)
+	for id, n := range p.Audience.WatchedBy() {
+		if sale, err := p.Catalogue.Sale(ctx, id); err == nil {
+			counts[sale.Ref()] = n
+		}
+	}
+	if len(counts) == 0 {
+		return nil
+	}
+	return p.Inventory.SetWatching(ctx, p.Node, counts)
+}

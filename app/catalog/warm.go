@@ -1,0 +1,117 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"stampede/app/shop"
+)
+
+const (
+	// warmAhead is how long before it opens a slot is loaded into Redis.
+	WarmAhead = 5 * time.Minute
+	// warmWithin bounds a load, which may outlive the caller that started it.
+	warmWithin = 10 * time.Second
+)
+
+// Warmer is flow 0: a sale's stock goes into Redis before it opens, or when it is first watched. A sale is
+// created at most once per epoch of its partition (I7):
+//
+//	create (unarmed, create-only) → mark loaded in the database, if it was not edited since → arm
+//
+// A crash between the steps is healed by doing them again: an unarmed sale has sold nothing. A sale that is marked
+// but absent in Redis was lost, and only a recovery may bring it back.
+type Warmer struct {
+	Catalogue *Catalogue
+	Sales     SaleStore
+	Inventory Inventory
+	Clock     *shop.Clock
+	OnLost    func(partition int) // a partition needs a recovery
+
+	loads shop.SharedLoad[shop.ID, struct{}]
+
+	mu    sync.Mutex
+	known map[shop.ID]int64 // sales that this node has armed → epoch
+}
+
+// Ensure loads the sale unless it is loaded. Concurrent callers share one load.
+func (w *Warmer) Ensure(ctx context.Context, sale shop.ID) error {
+	_, err := w.loads.Do(ctx, sale, func() (struct{}, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), warmWithin)
+		defer cancel()
+		return struct{}{}, w.load(ctx, sale)
+	})
+	return err
+}
+
+func (w *Warmer) load(ctx context.Context, id shop.ID) error {
+	sale, err := w.Sales.Sale(ctx, id) // from the database itself: the snapshot may not know the epoch yet
+	if err != nil {
+		return fmt.Errorf("read sale %s: %w", id, err)
+	}
+	epoch, _, err := w.Sales.PartitionEpoch(ctx, sale.Partition)
+	if err != nil {
+		return fmt.Errorf("read epoch of partition %d: %w", sale.Partition, err)
+	}
+	if sale.Epoch == 0 {
+		state := shop.SaleState{Sale: &sale, Stock: sale.Initial + sale.Added - sale.Withdrawn, Withdrawn: sale.Withdrawn}
+		if err := w.Inventory.Create(ctx, epoch, state); err != nil {
+			return fmt.Errorf("create sale %s in Redis: %w", id, err)
+		}
+		if err := w.Sales.MarkLoaded(ctx, id, epoch, sale.Version); err != nil {
+			return fmt.Errorf("mark sale %s loaded: %w", id, err)
+		}
+	}
+	err = w.Inventory.Arm(ctx, epoch, sale.Ref())
+	if errors.Is(err, shop.ErrLost) && w.OnLost != nil {
+		w.OnLost(sale.Partition)
+	}
+	if err != nil {
+		return fmt.Errorf("arm sale %s: %w", id, err)
+	}
+	w.mu.Lock()
+	if w.known == nil {
+		w.known = make(map[shop.ID]int64)
+	}
+	w.known[id] = epoch
+	w.mu.Unlock()
+	return nil
+}
+
+// RunOnce loads what opens within the next five minutes or is open and was not loaded by this node yet.
+func (w *Warmer) RunOnce(ctx context.Context) error {
+	now := w.Clock.Now()
+	slots, err := w.Catalogue.SlotsBetween(ctx, now, now.Add(WarmAhead))
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, slot := range slots {
+		sales, err := w.Catalogue.SalesOfSlot(ctx, slot.ID)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		for _, sale := range sales {
+			if !w.warm(sale.ID) {
+				failed = append(failed, w.Ensure(ctx, sale.ID))
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (w *Warmer) warm(sale shop.ID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, ok := w.known[sale]
+	return ok
+}
+
+// Run warms up until ctx ends.
+func (w *Warmer) Run(ctx context.Context) error {
+	return shop.Repeat(ctx, time.Second, "warm up", w.RunOnce)
+}

@@ -1,0 +1,69 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+)
+
+// fakeActs is a journal in memory.
+type Acts struct {
+	ActStore
+	Rows []JournalEntry
+}
+
+func (f *Acts) Act(
+	ctx context.Context, actor Actor, do func(ctx context.Context) (Act, error),
+) (Done, error) {
+	for _, r := range f.Rows {
+		if actor.Key != "" && r.Key == actor.Key && r.ActorName == actor.Name {
+			return Done{Seq: r.Seq, Answer: r.Answer, Repeated: true}, nil
+		}
+	}
+	act, err := do(ctx)
+	if err != nil {
+		return Done{}, err
+	}
+	answer, err := json.Marshal(act.Answer)
+	if err != nil {
+		return Done{}, err
+	}
+	e := JournalEntry{
+		Seq: int64(len(f.Rows)) + 1, ActorName: actor.Name, Key: actor.Key, Kind: act.Kind, Object: act.Object,
+		Note: act.Note, Answer: answer,
+	}
+	if e.Seq > 1 {
+		e.PrevHash = f.Rows[e.Seq-2].Hash
+	}
+	e.Hash = e.Sum()
+	f.Rows = append(f.Rows, e)
+	return Done{Seq: e.Seq, Answer: answer}, nil
+}
+
+func (f *Acts) JournalHead(context.Context) (JournalHead, error) {
+	if len(f.Rows) == 0 {
+		return JournalHead{}, nil
+	}
+	last := f.Rows[len(f.Rows)-1]
+	return JournalHead{last.Seq, last.Hash}, nil
+}
+
+func (f *Acts) JournalFrom(_ context.Context, seq int64, limit int) ([]JournalEntry, error) {
+	var page []JournalEntry
+	for _, r := range f.Rows {
+		if r.Seq >= seq && len(page) < limit {
+			page = append(page, r)
+		}
+	}
+	return page, nil
+}
+
+// must ends the test if a step that it needs has failed.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ErrOf[T any](_ T, err error) error { return err }

@@ -1,0 +1,204 @@
+package journal
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"stampede/app/shop"
+)
+
+// The journal says what operators have done. Its rows are only ever added, and each carries a hash of what it says and
+// of the row before it: whoever changes, removes or inserts one has to write all later ones anew, and who has written
+// down a later hash (a head) sees that.
+
+// JournalEntry is one row.
+type JournalEntry struct {
+	Seq         int64           `json:"seq"` // 1, 2, 3 …, without a gap
+	At          shop.Millis     `json:"at"`
+	ActorID     shop.ID         `json:"actor_id,omitzero"`
+	ActorName   string          `json:"actor_name"`
+	Role        shop.Role       `json:"role"`
+	Via         Via             `json:"via"`
+	Source      string          `json:"source"`
+	Request     string          `json:"request,omitempty"`
+	Key         string          `json:"key"`
+	RequestHash string          `json:"-"`
+	Kind        string          `json:"kind"`
+	Object      string          `json:"object"`
+	Before      json.RawMessage `json:"before,omitempty"`
+	After       json.RawMessage `json:"after,omitempty"`
+	Note        string          `json:"note,omitempty"`
+	Answer      json.RawMessage `json:"-"`
+	PrevHash    string          `json:"prev_hash"`
+	Hash        string          `json:"hash"`
+}
+
+// Sum is the hash that the row must have, in hex: SHA-256 over all other fields in their order, each as the length of
+// its text in eight bytes and the text.
+func (e *JournalEntry) Sum() string {
+	h := sha256.New()
+	for _, field := range []string{
+		strconv.FormatInt(e.Seq, 10), strconv.FormatInt(int64(e.At), 10), strconv.FormatInt(int64(e.ActorID), 10),
+		e.ActorName, string(e.Role), string(e.Via), e.Source, e.Request, e.Key, e.RequestHash, e.Kind, e.Object,
+		string(e.Before), string(e.After), e.Note, string(e.Answer), e.PrevHash,
+	} {
+		var length [8]byte
+		binary.BigEndian.PutUint64(length[:], uint64(len(field)))
+		h.Write(length[:])
+		h.Write([]byte(field))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// JournalHead names a row and its hash.
+type JournalHead struct {
+	Seq  int64  `json:"seq"`
+	Hash string `json:"hash"`
+}
+
+func (h JournalHead) String() string { return strconv.FormatInt(h.Seq, 10) + ":" + h.Hash }
+
+// ParseJournalHead reads what String has written.
+func ParseJournalHead(text string) (JournalHead, error) {
+	number, hash, _ := strings.Cut(text, ":")
+	seq, err := strconv.ParseInt(number, 10, 64)
+	if raw, wrong := hex.DecodeString(hash); err != nil || wrong != nil || seq < 1 || len(raw) != sha256.Size {
+		return JournalHead{}, shop.Fail(shop.BadRequest, "a head is the number of a row, a colon and its hash, as verify prints it")
+	}
+	return JournalHead{seq, strings.ToLower(hash)}, nil
+}
+
+// JournalQuery narrows the journal down. What is zero is not asked for.
+type JournalQuery struct {
+	Before int64 // rows with smaller numbers
+	Limit  int
+	Object string
+	Actor  string // an id, or a name
+	Kind   string
+	Since  shop.Millis
+}
+
+// JournalReport is what a walk along the journal found.
+type JournalReport struct {
+	Rows  int64       `json:"rows"` // that fit
+	Head  JournalHead `json:"head"` // the last of them: write it down
+	OK    bool        `json:"ok"`
+	Wrong string      `json:"wrong,omitempty"` // the first thing that does not fit
+	At    int64       `json:"at,omitempty"`    // in which row
+}
+
+// journalPage is how many rows a walk reads at a time.
+const journalPage = 500
+
+// Journal is how acts are done and read.
+type Journal struct {
+	Store ActStore
+}
+
+// Act is that of the store, with words for people when nobody can tell what became of it: then the same act under the
+// same key says so.
+func (j *Journal) Act(ctx context.Context, actor Actor, do func(ctx context.Context) (Act, error)) (Done, error) {
+	if err := CheckNote(actor.Note); err != nil {
+		return Done{}, err
+	}
+	done, err := j.Store.Act(ctx, actor, func(ctx context.Context) (Act, error) {
+		what, err := do(ctx)
+		what.Note = cmp.Or(what.Note, actor.Note)
+		return what, err
+	})
+	if errors.Is(err, shop.ErrTransient) {
+		return done, shop.Unsettled("act", err)
+	}
+	return done, err
+}
+
+// actFor is Journal.Act for an act whose answer is a T.
+func ActFor[T any](
+	ctx context.Context, j *Journal, actor Actor, do func(ctx context.Context) (Act, error),
+) (answer T, err error) {
+	done, err := j.Act(ctx, actor, do)
+	if err == nil {
+		err = done.Into(&answer)
+	}
+	return answer, err
+}
+
+// ListJournal reads rows, the newest first; more reports whether older ones exist.
+func (j *Journal) ListJournal(ctx context.Context, q JournalQuery) (page []JournalEntry, more bool, err error) {
+	limit := q.Limit
+	q.Limit++
+	page, err = j.Store.JournalPage(ctx, q)
+	return shop.FirstOf("the journal", page, limit, err)
+}
+
+// VerifyJournal walks along the whole journal and says the first row that does not fit. A head that somebody wrote down
+// earlier ("": none) must be in it, too.
+func (j *Journal) VerifyJournal(ctx context.Context, written string) (JournalReport, error) {
+	var known JournalHead
+	if written != "" {
+		var err error
+		if known, err = ParseJournalHead(written); err != nil {
+			return JournalReport{}, err
+		}
+	}
+	// The head first: acts go on meanwhile, and the walk may find more than it says, never less.
+	head, err := j.Store.JournalHead(ctx)
+	if err != nil {
+		return JournalReport{}, shop.Unreadable("the journal", err)
+	}
+	w := journalWalk{must: []JournalHead{head, known}}
+	for {
+		rows, err := j.Store.JournalFrom(ctx, w.last.Seq+1, journalPage)
+		if err != nil {
+			return JournalReport{}, shop.Unreadable("the journal", err)
+		}
+		for i := range rows {
+			if wrong := w.step(&rows[i]); wrong != "" {
+				return JournalReport{Rows: w.last.Seq, Head: w.last, Wrong: wrong, At: rows[i].Seq}, nil
+			}
+		}
+		if len(rows) < journalPage {
+			break
+		}
+	}
+	for _, h := range w.must {
+		if h.Seq > w.last.Seq {
+			wrong := fmt.Sprintf("the journal ends with row %d, and there was a row %d", w.last.Seq, h.Seq)
+			return JournalReport{Rows: w.last.Seq, Head: w.last, Wrong: wrong, At: w.last.Seq + 1}, nil
+		}
+	}
+	return JournalReport{Rows: w.last.Seq, Head: w.last, OK: true}, nil
+}
+
+// journalWalk is how far a walk has come.
+type journalWalk struct {
+	last JournalHead
+	must []JournalHead // rows that are known from elsewhere
+}
+
+// step says what is wrong with the next row.
+func (w *journalWalk) step(e *JournalEntry) string {
+	switch {
+	case e.Seq != w.last.Seq+1:
+		return fmt.Sprintf("row %d follows row %d", e.Seq, w.last.Seq)
+	case e.PrevHash != w.last.Hash:
+		return "it does not follow the row before it: that one was changed, removed or put in later"
+	case e.Hash != e.Sum():
+		return "its hash is not that of what it says: it was changed"
+	}
+	for _, h := range w.must {
+		if h.Seq == e.Seq && h.Hash != e.Hash {
+			return "its hash is not the one that is known from elsewhere: the journal was written anew"
+		}
+	}
+	w.last = JournalHead{e.Seq, e.Hash}
+	return ""
+}

@@ -1,0 +1,171 @@
+package order
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"stampede/app/shop"
+)
+
+// settlingWorld has one order that becomes a row, and stops waiting, right after the first look at it.
+type settlingWorld struct {
+	Inventory
+	OrderStore
+	looks int
+}
+
+func (w *settlingWorld) settled() bool {
+	w.looks++
+	return w.looks > 1
+}
+
+func (w *settlingWorld) Waiting(context.Context, shop.ID) ([]shop.Reservation, error) {
+	if w.settled() {
+		return nil, nil
+	}
+	return []shop.Reservation{{Order: 2, Sale: 7}}, nil
+}
+
+func (w *settlingWorld) OrdersOf(context.Context, shop.OrdersQuery) ([]shop.Order, bool, error) {
+	rows := []shop.Order{{ID: 1, Sale: 7, State: shop.Pending}, {ID: 3, Sale: 7, State: shop.Expired}}
+	if w.settled() {
+		rows = append(rows, shop.Order{ID: 2, Sale: 7, State: shop.Pending})
+	}
+	return rows, false, nil
+}
+
+// limit_reached names everything that the buyer holds, each once, also what gets its row at this very moment.
+func TestLimitReachedNamesAnOrderThatSettlesMeanwhile(t *testing.T) {
+	t.Parallel()
+	world := &settlingWorld{}
+	checkout := &Checkout{Inventory: world, Orders: world}
+	e := shop.AsError(checkout.limitReached(context.Background(), &shop.Sale{ID: 7}, 5, "at most 2 per buyer"))
+	named := map[shop.ID]int{}
+	for _, o := range e.Orders {
+		named[o.ID]++
+	}
+	if len(e.Orders) != 2 || named[1] != 1 || named[2] != 1 {
+		t.Errorf("it names %v, want orders 1 and 2", e.Orders)
+	}
+}
+
+// scriptedGate answers every buy the same way, and tells from a goroutine of its own.
+type scriptedGate struct {
+	answer shop.GateAnswer
+	err    error
+}
+
+func (g scriptedGate) Reserve(b shop.Buy, _ time.Time, then func(shop.GateAnswer, error)) {
+	d := g.answer
+	d.Order = b.Order
+	go then(d, g.err)
+}
+
+// usedIDs is a gate that has seen so many of the ids that come.
+type usedIDs struct {
+	left int
+	sent []shop.Buy
+}
+
+func (g *usedIDs) Reserve(b shop.Buy, _ time.Time, then func(shop.GateAnswer, error)) {
+	g.sent = append(g.sent, b)
+	d := shop.GateAnswer{Verdict: shop.VerdictReserved, Order: b.Order}
+	if g.left--; g.left >= 0 {
+		d.Verdict = shop.VerdictUsedID
+	}
+	then(d, nil)
+}
+
+// An order id that another node has generated, too, is replaced under the same key, but not without end.
+func TestUsedOrderIDsAreReplaced(t *testing.T) {
+	t.Parallel()
+	for used, want := range map[int]shop.Code{maxOrderIDs - 1: "", maxOrderIDs: shop.Busy} {
+		g, last := &usedIDs{left: used}, shop.ID(10)
+		checkout := tracedCheckout(t, g)
+		checkout.Mint = func() (shop.ID, error) { last++; return last, nil }
+		receipt, err := checkout.Buy(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"})
+		if err == nil && (want != "" || receipt.Order != last) || err != nil && shop.AsError(err).Code != want {
+			t.Errorf("%d used: %+v, %v, want %q", used, receipt, err, want)
+		}
+		for i, b := range g.sent {
+			if b.Key != "key-of-it" || b.Order != shop.ID(11+i) || len(g.sent) != maxOrderIDs {
+				t.Errorf("%d used: sent %+v", used, g.sent)
+			}
+		}
+	}
+}
+
+// A repeated key never tells of the order of another buyer whose id is the same.
+func TestRepeatHidesTheOrderOfAnother(t *testing.T) {
+	t.Parallel()
+	row := shop.Order{User: 6, Sale: 7, State: shop.Paid}
+	checkout := &Checkout{Orders: &lateRow{row: row}}
+	for user, want := range map[shop.ID]shop.OrderState{5: shop.Refused, 6: shop.Paid} {
+		buy := shop.Buy{User: user, Sale: shop.SaleRef{ID: 7}}
+		if got := checkout.stateByNow(t.Context(), buy, Receipt{State: shop.Reserved}).State; got != want {
+			t.Errorf("user %d: %s, want %s", user, got, want)
+		}
+	}
+}
+
+// brokenStore panics when it is asked for an order.
+type brokenStore struct{ OrderStore }
+
+func (brokenStore) Order(context.Context, shop.ID) (shop.Order, error) {
+	panic("secret of the database")
+}
+
+// Whatever the gate answers, a buyer is told once: also when more must be asked, and when what is asked breaks down.
+func TestEveryBuyIsToldOnce(t *testing.T) {
+	t.Parallel()
+	rows := &settlingWorld{}
+	for _, c := range []struct {
+		name  string
+		gate  scriptedGate
+		order OrderStore
+		want  shop.Code // "" when it is reserved
+	}{
+		{"reserved", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictReserved, Ticket: 3, Done: 1}}, rows, ""},
+		{"sold out", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictSoldOut}}, rows, shop.SoldOut},
+		{"limit", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictLimit}}, rows, shop.LimitReached},
+		{"unknown outcome", scriptedGate{err: shop.ErrTransient}, rows, shop.Busy},
+		{"backlog full", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictBacklog}}, rows, shop.Busy},
+		{"rebuild", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictRecovering}}, rows, shop.Busy},
+		{
+			"a repeat, and the database breaks down",
+			scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictRepeated}},
+			brokenStore{},
+			shop.Internal,
+		},
+		{"not in Redis, long closed", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictNotLoaded}}, rows, shop.Closed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			clock := shop.NewClock()
+			checkout := &Checkout{
+				Catalogue: catalogueOf(t, shop.Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2}), Gate: c.gate, SoldOut: NewSoldOutFlags(nil),
+				Inventory: &settlingWorld{}, Orders: c.order, Clock: clock,
+				Mint: func() (shop.ID, error) { return 11, nil },
+			}
+			told := make(chan error, 2)
+			checkout.BuyThen(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"}, func(r Receipt, err error) {
+				if err == nil && (r.Order != 11 || r.State != shop.Reserved || r.Place != 1) {
+					t.Errorf("receipt %+v", r)
+				}
+				told <- err
+			})
+			var code shop.Code
+			if err := <-told; err != nil {
+				code = shop.AsError(err).Code
+				if code == shop.Busy && shop.AsError(err).RetryMS <= 0 {
+					t.Errorf("busy without retry_ms: %v", err)
+				}
+			}
+			checkout.Close()
+			if code != c.want || len(told) > 0 {
+				t.Errorf("told %q, want %q; %d times more", code, c.want, len(told))
+			}
+		})
+	}
+}

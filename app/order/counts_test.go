@@ -1,0 +1,105 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"stampede/app/board"
+	"stampede/app/catalog"
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+// fakeFigures keeps what was said of sales; away, it keeps it all the same and the answer is lost.
+type fakeFigures struct {
+	said  map[shop.ID]map[string]board.SaleFigures
+	words int
+	away  bool
+}
+
+func (f *fakeFigures) SaySaleFigures(_ context.Context, all []board.SaleFigures) error {
+	f.words++
+	for _, one := range all {
+		if f.said[one.Sale] == nil {
+			f.said[one.Sale] = map[string]board.SaleFigures{}
+		}
+		f.said[one.Sale][one.By] = one
+	}
+	if f.away {
+		return errors.New("away")
+	}
+	return nil
+}
+
+func (f *fakeFigures) SaleFigures(_ context.Context, sale shop.ID) (all []board.SaleFigures, err error) {
+	for _, one := range f.said[sale] {
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+func newCounts(process string, store *fakeFigures) (*board.SaleCounts, *shop.Millis) {
+	now := new(shop.Millis)
+	*now = 1_800_000_000_000
+	return &board.SaleCounts{Store: store, Process: process, Now: func() shop.Millis { return *now }}, now
+}
+
+// A checkout says which layer has turned somebody away: this node by what it knows, or the script.
+func TestCheckoutCountsByLayer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		gate scriptedGate
+		sale shop.Sale
+		want *board.TurnedAway
+	}{
+		{
+			"sold out, by the flag",
+			scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictSoldOut, Free: 1, Unasked: true}},
+			shop.Sale{OpensAt: 1},
+			&board.TurnedAway{shop.LayerNode, shop.SoldOut, 1},
+		},
+		{
+			"sold out, by the script",
+			scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictSoldOut, Free: 1}},
+			shop.Sale{OpensAt: 1},
+			&board.TurnedAway{shop.LayerRedis, shop.SoldOut, 1},
+		},
+		{"nobody knows", scriptedGate{err: shop.ErrTransient}, shop.Sale{OpensAt: 1}, &board.TurnedAway{shop.LayerRedis, shop.Busy, 1}},
+		{"too early", scriptedGate{}, shop.Sale{OpensAt: 1 << 42}, &board.TurnedAway{shop.LayerNode, shop.NotOpen, 1}},
+		{"reserved", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictReserved}}, shop.Sale{OpensAt: 1}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			store := &fakeFigures{said: map[shop.ID]map[string]board.SaleFigures{}}
+			counts, _ := newCounts("1", store)
+			c.sale.ID, c.sale.ClosesAt = 7, 1<<43
+			checkout := &Checkout{
+				Catalogue: catalogueOf(t, c.sale), Gate: c.gate, SoldOut: NewSoldOutFlags(nil),
+				Clock: shop.NewClock(), Mint: func() (shop.ID, error) { return 11, nil }, Counts: counts,
+			}
+			_, _ = checkout.Buy(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"})
+			fakes.Must(t, counts.RunOnce(t.Context()))
+			said, _ := store.SaleFigures(t.Context(), 7)
+			got := board.PressesOf(said)
+			if got.Pressed != 1 || (c.want == nil) != (got.Reserved == 1) ||
+				c.want != nil && (len(got.TurnedAway) != 1 || got.TurnedAway[0] != *c.want) {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// catalogueOf has read a source with these sales.
+func catalogueOf(t testing.TB, sales ...shop.Sale) *catalog.Catalogue {
+	t.Helper()
+	source := &fakes.Shelf{OnSale: map[shop.ID]shop.Sale{}}
+	for _, sale := range sales {
+		source.OnSale[sale.ID] = sale
+	}
+	c := catalog.NewCatalogue(source, exactFilter, time.UTC)
+	fakes.Must(t, c.Refresh(t.Context()))
+	return c
+}

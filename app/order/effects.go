@@ -1,0 +1,171 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"stampede/app/shop"
+)
+
+// Effects are the steps after a COMMIT, derived from the rows alone:
+//
+//	new rows   units of refused orders back → one step: deadlines, message, acknowledgement (Finish)
+//	others     units back │ sold │ withdrawn → deadline → message → mark of what was told
+//
+// Each step is keyed, so that a repeat changes nothing: units by (order, hold) (I3), a deadline by its order, a message
+// by (order, rev). Each has an owner until it is done (F3): for a new row its pending entry, for a later state the
+// untold row and its hold or deadline.
+type Effects struct {
+	Inventory Inventory
+	Notifier  Notifier
+	Orders    OrderStore
+	Told      *Told
+}
+
+// Do does what the states of committed rows call for. asOf is Redis time, read before the transaction began that
+// changed them. Of a row that the caller did not change, and that was told, nothing is owed any more.
+func (e *Effects) Do(ctx context.Context, asOf shop.Millis, rows ...*shop.Order) error {
+	rows = slices.DeleteFunc(rows, func(o *shop.Order) bool { return !o.Stamped && o.ToldRev >= o.Rev })
+	if err := e.Units(ctx, rows); err != nil {
+		return err
+	}
+	if err := e.Schedule(ctx, rows); err != nil {
+		return err
+	}
+	return e.Tell(ctx, asOf, rows)
+}
+
+// Finish does it for new rows of a partition, whose entries it acknowledges. Rows that were there before it publishes
+// only after they were stamped anew: who wrote them may have died long ago, without a word (F2).
+func (e *Effects) Finish(ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry) error {
+	if err := e.returnUnits(ctx, rows); err != nil {
+		return err
+	}
+	rows, err := e.stamped(ctx, rows)
+	if err != nil {
+		return err
+	}
+	err = e.inTime(ctx, asOf, rows, func(asOf shop.Millis, rows []*shop.Order) error {
+		return e.Inventory.Finish(ctx, partition, asOf, rows, entries)
+	})
+	if err != nil {
+		return fmt.Errorf("finish %d entries: %w", len(entries), err)
+	}
+	e.Told.Add(later(rows))
+	return nil
+}
+
+// inTime publishes rows. Those whose transaction, or what followed it, took too long (the database stood still, say)
+// are stamped anew and published as they are then, once more (F2).
+func (e *Effects) inTime(
+	ctx context.Context, asOf shop.Millis, rows []*shop.Order, publish func(asOf shop.Millis, rows []*shop.Order) error,
+) error {
+	err := publish(asOf, rows)
+	if !errors.Is(err, shop.ErrTooLate) {
+		return err
+	}
+	if asOf, err = e.Inventory.Now(ctx); err != nil {
+		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
+	}
+	if rows, err = e.restamp(ctx, rows); err != nil {
+		return err
+	}
+	return publish(asOf, rows)
+}
+
+// later are those of the rows whose state is not their first: that it was told has to be marked in the row.
+func later(rows []*shop.Order) []*shop.Order {
+	return shop.Where(rows, func(o *shop.Order) bool { return o.ToldRev < o.Rev })
+}
+
+// Units moves units in Redis as the rows say: back to the stock, from held to sold, or out of the sale. What fails for
+// some of the rows is done for the others all the same, as in Schedule and Tell: they may be of other partitions.
+func (e *Effects) Units(ctx context.Context, rows []*shop.Order) error {
+	sold := holds(rows, func(o *shop.Order) bool { return o.State.Sold() && o.HoldsUnits() })
+	// Late money that was given back never held any.
+	refunded := holds(rows, func(o *shop.Order) bool { return o.State == shop.Refunded && o.HoldsUnits() })
+	return errors.Join(e.returnUnits(ctx, rows), move(ctx, e.Inventory.Sell, sold),
+		move(ctx, e.Inventory.Withdraw, refunded))
+}
+
+// move moves units of orders by one of the inventory's calls, unless there are none.
+func move[T any](ctx context.Context, by func(context.Context, []T) ([]bool, error), units []T) error {
+	if len(units) == 0 {
+		return nil
+	}
+	if _, err := by(ctx, units); err != nil {
+		return fmt.Errorf("move units of %d orders: %w", len(units), errors.Join(shop.ErrTransient, err))
+	}
+	return nil
+}
+
+// returnUnits returns the units of every row that ended without keeping them. The hold of an order that late money may
+// be reviving is left to that flow.
+func (e *Effects) returnUnits(ctx context.Context, rows []*shop.Order) error {
+	var returns []shop.Return
+	for _, o := range rows {
+		if !o.HoldsUnits() && !o.Reviving() {
+			burn := o.State == shop.Refused && (o.Reason == shop.ReasonGuard || o.Reason == shop.ReasonNoSale)
+			returns = append(returns, shop.Return{Sale: o.Ref(), Order: o.ID, Hold: o.Hold, User: o.User, Burn: burn})
+		}
+	}
+	return move(ctx, e.Inventory.Return, returns)
+}
+
+// holds names the holds of the rows that are meant.
+func holds(rows []*shop.Order, meant func(*shop.Order) bool) []shop.SoldHold {
+	return shop.Mapped(shop.Where(rows, meant), func(o *shop.Order) shop.SoldHold { return shop.SoldHold{o.Ref(), o.ID, o.Hold} })
+}
+
+// Schedule enters the deadlines of pending rows.
+func (e *Effects) Schedule(ctx context.Context, rows []*shop.Order) error {
+	pending := shop.Where(rows, func(o *shop.Order) bool { return o.State == shop.Pending })
+	var failed []error
+	for partition, some := range shop.ByPartition(pending) {
+		deadlines := shop.Mapped(some, func(o *shop.Order) shop.Deadline { return shop.Deadline{Order: o.ID, PayBy: o.PayBy} })
+		if err := e.Inventory.Schedule(ctx, partition, deadlines); err != nil {
+			failed = append(failed, fmt.Errorf("schedule %d deadlines: %w", len(some), errors.Join(shop.ErrTransient, err)))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// Tell publishes the rows that were not told yet, and notes them as told.
+func (e *Effects) Tell(ctx context.Context, asOf shop.Millis, rows []*shop.Order) error {
+	untold, err := e.stamped(ctx, later(rows))
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for partition, some := range shop.ByPartition(untold) {
+		err := e.inTime(ctx, asOf, some, func(asOf shop.Millis, rows []*shop.Order) error {
+			return e.Notifier.Publish(ctx, partition, asOf, rows)
+		})
+		if err != nil {
+			failed = append(failed, fmt.Errorf("tell of %d orders: %w", len(some), errors.Join(shop.ErrTransient, err)))
+			continue
+		}
+		e.Told.Add(some)
+	}
+	return errors.Join(failed...)
+}
+
+// stamped stamps those of the rows anew that were not changed a moment ago by the caller's own transaction. asOf was
+// read before, so it holds for them, too.
+func (e *Effects) stamped(ctx context.Context, rows []*shop.Order) ([]*shop.Order, error) {
+	old := shop.Where(rows, func(o *shop.Order) bool { return !o.Stamped })
+	if len(old) == 0 {
+		return rows, nil
+	}
+	fresh, err := e.restamp(ctx, old)
+	return append(fresh, shop.Where(rows, func(o *shop.Order) bool { return o.Stamped })...), err
+}
+
+// restamp makes the changes of the rows as new as now and answers the rows as they are now.
+func (e *Effects) restamp(ctx context.Context, rows []*shop.Order) ([]*shop.Order, error) {
+	ids := shop.Mapped(rows, func(o *shop.Order) shop.ID { return o.ID })
+	fresh, err := e.Orders.Restamp(ctx, ids)
+	return shop.Pointers(fresh), err
+}

@@ -1,0 +1,75 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"stampede/app/shop"
+)
+
+const watermarkEvery = 5 * time.Second
+
+// ToldWatermark stores the instant up to which the new rows of each partition have been told, because their entries may
+// be lost with Redis. A recovery stamps only younger rows.
+//
+// Proof for an instant T of the database's clock: N is the newest entry of the stream after T was read. Every row
+// stamped by T comes from an entry up to N, so all of them are published once all entries up to N are acknowledged.
+type ToldWatermark struct {
+	Partitions int
+	Inventory  Inventory
+	Orders     ChangedOrders
+	Sales      SaleStore
+
+	claims map[int]claim // what is to be proven, by partition
+}
+
+// claim is an instant that is proven when the entry given, and all before it, are acknowledged.
+type claim struct {
+	epoch int64
+	at    shop.Millis
+	until shop.EntryID
+}
+
+// Run moves the marks forward until ctx ends.
+func (w *ToldWatermark) Run(ctx context.Context) error {
+	return shop.Repeat(ctx, watermarkEvery, "note until when new orders were told", w.RunOnce)
+}
+
+// RunOnce looks at each partition once.
+func (w *ToldWatermark) RunOnce(ctx context.Context) error {
+	if w.claims == nil {
+		w.claims = make(map[int]claim, w.Partitions)
+	}
+	now, err := w.Orders.Clock(ctx)
+	if err != nil {
+		return fmt.Errorf("read the database's clock: %w", err)
+	}
+	var failed []error
+	for p := range w.Partitions {
+		if err := w.look(ctx, p, now.At); err != nil {
+			failed = append(failed, fmt.Errorf("partition %d: %w", p, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (w *ToldWatermark) look(ctx context.Context, partition int, now shop.Millis) error {
+	d, err := w.Inventory.Delivery(ctx, partition)
+	if err != nil {
+		delete(w.claims, partition) // what is read next may be another stream
+		return err
+	}
+	// A stream that began anew proves nothing about the old one; the recovery has seen to those rows.
+	if c, known := w.claims[partition]; known && c.epoch == d.Epoch {
+		if settled := d.Open == (shop.EntryID{}) || d.Open.After(c.until); !settled {
+			return nil
+		}
+		if err := w.Sales.SetToldUntil(ctx, partition, c.at); err != nil {
+			return err
+		}
+	}
+	w.claims[partition] = claim{epoch: d.Epoch, at: now, until: d.Newest}
+	return nil
+}

@@ -1,0 +1,70 @@
+package order
+
+import (
+	"context"
+	"testing"
+
+	"stampede/app/shop"
+)
+
+// settledShop has one partition whose consumers come as far as a test says.
+type settledShop struct {
+	Inventory
+	SaleStore
+	clock    shop.Millis
+	delivery shop.Delivery
+	err      error
+	told     shop.Millis
+}
+
+func (s *settledShop) Clock(context.Context) (shop.Instant, error) {
+	return shop.Instant{At: s.clock}, nil
+}
+
+func (s *settledShop) Changed(context.Context, []shop.ChangesQuery, int) ([]shop.Changes, shop.Instant, error) {
+	panic("not asked")
+}
+
+func (s *settledShop) Delivery(context.Context, int) (shop.Delivery, error) { return s.delivery, s.err }
+
+func (s *settledShop) SetToldUntil(_ context.Context, _ int, at shop.Millis) error {
+	s.told = at
+	return nil
+}
+
+// F3: an instant is proven when every entry that was there then is acknowledged; never by a stream of another epoch,
+// and never by what was read while nobody knew whether Redis lacks something.
+func TestToldWatermarkNeedsProof(t *testing.T) {
+	t.Parallel()
+	s := &settledShop{clock: 1000}
+	w := &ToldWatermark{Partitions: 1, Inventory: s, Orders: s, Sales: s}
+	entry := func(n int64) shop.EntryID { return shop.EntryID{Time: n} }
+	for i, step := range []struct {
+		clock    shop.Millis
+		delivery shop.Delivery
+		err      error
+		want     shop.Millis
+	}{
+		{1000, shop.Delivery{Epoch: 1, Newest: entry(10), Open: entry(7)}, nil, 0},
+		{2000, shop.Delivery{Epoch: 1, Newest: entry(20), Open: entry(10)}, nil, 0}, // the tenth is open still
+		// all that were there at 1000 are done
+		{3000, shop.Delivery{Epoch: 1, Newest: entry(20), Open: entry(11)}, nil, 1000},
+		{4000, shop.Delivery{Epoch: 1, Newest: entry(20)}, nil, 3000}, // and now all
+		// another stream: nothing about the old one
+		{5000, shop.Delivery{Epoch: 2, Newest: entry(1)}, nil, 3000},
+		{6000, shop.Delivery{Epoch: 2, Newest: entry(1)}, nil, 5000},                         //
+		{7000, shop.Delivery{}, shop.ErrTransient, 5000},                                     // who knows
+		{8000, shop.Delivery{Epoch: 2, Newest: entry(30), Open: entry(30)}, nil, 5000},       // begun anew
+		{9000, shop.Delivery{Epoch: 2, Newest: entry(31), Open: entry(31)}, nil, 8000},       //
+		{10000, shop.Delivery{Epoch: 2, Newest: entry(31), Open: entry(31)}, nil, 8000},      // 31 was there at 9000
+		{11000, shop.Delivery{Epoch: 2, Newest: entry(99), Open: shop.EntryID{}}, nil, 9000}, //
+	} {
+		s.clock, s.delivery, s.err = step.clock, step.delivery, step.err
+		if err := w.RunOnce(context.Background()); (err != nil) != (step.err != nil) {
+			t.Fatalf("step %d: %v", i, err)
+		}
+		if s.told != step.want {
+			t.Errorf("step %d: told until %d, want %d", i, s.told, step.want)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"stampede/app/shop"
+)
+
+// PaymentCloser ends orders whose payment was opened: the gateway decides whether they end.
+type PaymentCloser interface {
+	// Others returns the orders of a list that are not being ended now.
+	Others(orders []shop.ID) []shop.ID
+	// Offer takes the orders that are due at the instant now and can only end at the gateway. It never waits.
+	Offer(rows []shop.Order, now shop.Millis)
+	// Cancel ends an order because its buyer cancels it. It waits for the gateway.
+	Cancel(ctx context.Context, o shop.Order) (shop.Order, error)
+}
+
+// Expirer is flow 4: an order's time is over, or its buyer gives it up, and its units are sold again.
+//
+//	COMMIT of the terminal row → units go back → event → (sweeper) out of the delay queue
+//
+// The database alone decides whether the order ended (I1). The deadline stays in the queue until all steps are done, so
+// that the next sweep completes them. An order whose payment was opened ends at the gateway first, beside the sweep
+// (PaymentCloser), because the gateway may be slow.
+type Expirer struct {
+	Inventory Inventory
+	Orders    OrderStore
+	Effects   *Effects
+	Reader    *OrderReader
+	Closer    PaymentCloser // nil: the shop takes no payments
+
+	units unitsFirst
+}
+
+// Due handles orders whose deadline has come. See DeadlineHandler.
+func (x *Expirer) Due(ctx context.Context, _ int, orders []shop.ID) ([]shop.ID, error) {
+	now, err := x.Inventory.Now(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
+	}
+	if x.Closer != nil {
+		orders = x.Closer.Others(orders)
+	}
+	rows, err := x.expire(ctx, orders, now)
+	if err != nil {
+		return nil, err
+	}
+	x.units.wait(ctx)
+	if err := x.Effects.Tell(ctx, now, shop.Pointers(rows)); err != nil {
+		return nil, err
+	}
+	found := shop.ByID(rows)
+	return slices.DeleteFunc(slices.Clone(orders), func(id shop.ID) bool {
+		o := found[id]
+		return o != nil && o.State == shop.Pending
+	}), nil
+}
+
+// expire ends the unpaid orders and returns the units of all that ended. For orders that were paid in time it completes
+// what was interrupted then.
+func (x *Expirer) expire(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error) {
+	x.units.begin()
+	defer x.units.end()
+	rows, err := x.Orders.Expire(ctx, orders, now)
+	if err != nil {
+		return nil, fmt.Errorf("expire %d orders: %w", len(orders), err)
+	}
+	if x.Closer != nil {
+		x.Closer.Offer(rows, now)
+	}
+	if err := x.Effects.Units(ctx, shop.Pointers(rows)); err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// Cancel ends an unpaid order of the user, or a reservation that has no row yet. Cancelling what is cancelled
+// answers the same again; what expired is OrderExpired, what was paid WrongState, another user's NotFound.
+func (x *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState, error) {
+	now, err := x.Inventory.Now(ctx)
+	if err != nil {
+		return "", shop.Unsettled("read Redis time", err)
+	}
+	// A reservation can become a row between two looks, but only once.
+	for range 3 {
+		row, err := x.Orders.Cancel(ctx, id, user, now)
+		if errors.Is(err, shop.ErrNoRow) {
+			row, err = x.cancelReservation(ctx, user, id, now)
+		}
+		switch {
+		case errors.Is(err, errBecameRow):
+			continue
+		case err != nil:
+			return "", shop.Unsettled("cancel order "+id.String(), err)
+		}
+		if row.State == shop.Pending {
+			if x.Closer == nil {
+				return "", shop.FailBusy("its payment was opened, and the payment gateway cannot be asked now", 4*shop.BusyRetry)
+			}
+			row, err = x.Closer.Cancel(ctx, row)
+			if err != nil {
+				return "", err
+			}
+			return cancelAnswer(row)
+		}
+		if err := x.Effects.Do(ctx, now, &row); err != nil {
+			return "", shop.Unsettled("finish cancelling order "+id.String(), err)
+		}
+		return cancelAnswer(row)
+	}
+	return "", shop.FailBusy("the order is changing right now; try again", shop.BusyRetry)
+}
+
+var errBecameRow = errors.New("the reservation became a row")
+
+// cancelReservation writes the order's first row in the state cancelled. The first row wins: if the consumer was
+// faster, its row is cancelled. It is written under the epoch of the reservation, so that a reservation that Redis has
+// lost gets no row beside or after a recovery.
+func (x *Expirer) cancelReservation(ctx context.Context, user, id shop.ID, now shop.Millis) (shop.Order, error) {
+	waiting, waitingErr := x.Inventory.Waiting(ctx, user)
+	for _, r := range waiting {
+		if r.Order != id {
+			continue
+		}
+		row := x.Reader.reserved(ctx, r)
+		row.State, row.Rev, row.CancelledAt = shop.Cancelled, 1, now
+		inserted, err := x.Orders.Insert(ctx, r.Entry.Epoch, []shop.NewOrder{row})
+		if err != nil {
+			return shop.Order{}, err
+		}
+		if !inserted[0].Fresh {
+			return shop.Order{}, errBecameRow
+		}
+		return inserted[0].Order, nil
+	}
+	// Not waiting any more: it never was, or it became a row just now. An unreadable row proves neither.
+	_, err := x.Reader.row(ctx, user, id)
+	switch {
+	case err == nil:
+		return shop.Order{}, errBecameRow
+	case errors.Is(err, shop.ErrNoRow) && waitingErr != nil:
+		return shop.Order{}, waitingErr
+	case errors.Is(err, shop.ErrNoRow):
+		return shop.Order{}, shop.Fail(shop.NotFound, "no such order")
+	}
+	return shop.Order{}, err
+}
+
+func cancelAnswer(o shop.Order) (shop.OrderState, error) {
+	switch o.State {
+	case shop.Cancelled:
+		return shop.Cancelled, nil
+	case shop.Expired:
+		return "", shop.Fail(shop.OrderExpired, "the order has expired")
+	default:
+		return "", shop.Fail(shop.WrongState, "an order that is "+string(o.State)+" cannot be cancelled")
+	}
+}

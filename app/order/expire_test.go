@@ -1,0 +1,140 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"stampede/app/catalog"
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+func newTestExpirer(rows ...shop.Order) (*Expirer, *fakes.DueStore, *fakes.Redis, *fakes.Notifier) {
+	tr := &fakes.Trace{}
+	book, inventory, notifier := &fakes.DueStore{Trace: tr, Rows: rows}, &fakes.Redis{Trace: tr, At: 1_000_000},
+		&fakes.Notifier{Trace: tr}
+	return &Expirer{Inventory: inventory, Orders: book, Effects: effectsOf(inventory, book, notifier)}, book, inventory,
+		notifier
+}
+
+// I1, I3, P5: the row is committed, then its units go back to be sold, then the buyer hears of it. An order that is not
+// over keeps its units and its deadline; one that was paid has them counted as sold, should a crash have left that
+// undone.
+func TestUnitsGoBackAfterTheCommitOfTheirRow(t *testing.T) {
+	t.Parallel()
+	x, book, inventory, _ := newTestExpirer(
+		shop.Order{ID: 1, Sale: 7, State: shop.Expired, Hold: 3, Rev: 2, ToldRev: 1},
+		shop.Order{ID: 2, Sale: 7, State: shop.Pending, Hold: 1, Rev: 1, ToldRev: 1},
+		shop.Order{ID: 3, Sale: 7, State: shop.Paid, Hold: 1, Rev: 2, ToldRev: 2})
+	finished, err := x.Due(context.Background(), 0, []shop.ID{1, 2, 3})
+	if err != nil || !slices.Equal(finished, []shop.ID{1, 3}) {
+		t.Fatalf("finished %v, %v", finished, err)
+	}
+	if want := []string{"commit 3", "return 1", "sell 1", "tell 1"}; !slices.Equal(book.Steps, want) {
+		t.Fatalf("steps %v, want %v", book.Steps, want)
+	}
+	if r := inventory.Returned[0]; r.Order != 1 || r.Hold != 3 || r.Burn {
+		t.Fatalf("returned %+v", r)
+	}
+}
+
+// I1, I6: as long as the database has not said that an order is over, nothing of it is sold again.
+func TestUnknownCommitReturnsNothing(t *testing.T) {
+	t.Parallel()
+	x, book, inventory, _ := newTestExpirer(shop.Order{ID: 1, Sale: 7, User: 9, State: shop.Pending, Hold: 1, Rev: 1, ToldRev: 1})
+	book.Err = shop.ErrTransient
+	if _, err := x.Due(context.Background(), 0, []shop.ID{1}); !errors.Is(err, shop.ErrTransient) {
+		t.Errorf("due: %v", err)
+	}
+	if _, err := x.Cancel(context.Background(), 9, 1); !errors.Is(err, shop.ErrTransient) || shop.AsError(err).Code != shop.Busy {
+		t.Errorf("cancel: %v", err)
+	}
+	if len(inventory.Returned) != 0 || len(book.Steps) != 0 {
+		t.Fatalf("steps %v", book.Steps)
+	}
+}
+
+// beforeItsRow is an order that is a reservation yet: what is inserted, and under which epoch.
+type beforeItsRow struct {
+	OrderStore
+	epoch int64
+	row   shop.Order
+}
+
+func (b *beforeItsRow) Cancel(context.Context, shop.ID, shop.ID, shop.Millis) (shop.Order, error) {
+	return shop.Order{}, shop.ErrNoRow
+}
+
+func (b *beforeItsRow) Insert(_ context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
+	b.epoch, b.row = epoch, rows[0]
+	return nil, shop.ErrStaleEpoch
+}
+
+// P2: an order that stopped waiting between the two reads has a row. When the row cannot be read, nobody knows whether
+// there is one, so its buyer is not told that there is none.
+func TestOrderThatBecomesARowIsNotMissing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		row  shop.Order
+		err  error
+		want shop.Code
+	}{
+		"there is none":       {err: shop.ErrNoRow, want: shop.NotFound},
+		"another user's":      {row: shop.Order{ID: 1, User: 8}, want: shop.NotFound},
+		"its row is there":    {row: shop.Order{ID: 1, User: 9}, want: shop.Busy},
+		"the database is cut": {err: shop.ErrTransient, want: shop.Busy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			orders := &lateRow{row: c.row, err: c.err}
+			inventory := &fakes.Redis{Trace: &fakes.Trace{}, At: 1_000_000}
+			x := &Expirer{Inventory: inventory, Orders: orders, Reader: &OrderReader{Orders: orders}}
+			if _, err := x.Cancel(context.Background(), 9, 1); shop.AsError(err).Code != c.want {
+				t.Errorf("cancelling: %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+// lateRow is an order whose row was not there when it was to be changed; afterwards it reads as given.
+type lateRow struct {
+	beforeItsRow
+	row shop.Order
+	err error
+}
+
+func (r *lateRow) Order(context.Context, shop.ID) (shop.Order, error) { return r.row, r.err }
+
+type reservedInventory struct {
+	*fakes.Redis
+	waiting shop.Reservation
+}
+
+func (l reservedInventory) Waiting(context.Context, shop.ID) ([]shop.Reservation, error) {
+	return []shop.Reservation{l.waiting}, nil
+}
+
+// P2, I8: the row of a cancelled reservation is written under the epoch of the reservation, so that none appears once a
+// rebuild has begun: it would be missing in what is restored. Whoever cancels then is told to try again.
+func TestCancelledReservationKeepsItsEpoch(t *testing.T) {
+	t.Parallel()
+	book := &beforeItsRow{}
+	inventory := reservedInventory{
+		&fakes.Redis{Trace: &fakes.Trace{}, At: 1_000_000}, shop.Reservation{
+			Order: 1, Sale: 7, Entry: shop.Entry{Order: 1, User: 9, Sale: 7, Epoch: 4, Seq: 90},
+		},
+	}
+	x := &Expirer{
+		Inventory: inventory, Orders: book, Reader: &OrderReader{Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC)},
+	}
+	_, err := x.Cancel(context.Background(), 9, 1)
+	if shop.AsError(err).Code != shop.Busy || book.epoch != 4 || book.row.State != shop.Cancelled {
+		t.Errorf("%s at epoch %d: %v", book.row.State, book.epoch, err)
+	}
+	if len(inventory.Returned) != 0 {
+		t.Errorf("returned %v", inventory.Returned)
+	}
+}

@@ -1,0 +1,213 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"stampede/app/catalog"
+	"stampede/app/shop"
+	"stampede/app/trace"
+)
+
+// Fulfiller is flow 2: entries of the stream become rows, and their buyers are notified. The order of its steps makes a
+// crash between any two of them harmless (I4):
+//
+//	COMMIT → units of refused orders go back → deadlines, message and acknowledgement in one step
+//
+// A row is written once by its id. Until its first state is published, its entry is pending and is delivered again; if
+// Redis loses the entry, the recovery stamps the row.
+type Fulfiller struct {
+	Catalogue *catalog.Catalogue
+	Inventory Inventory
+	Orders    OrderStore
+	Effects   *Effects
+	PayWindow time.Duration
+	Tracer    *trace.Tracer // nil: nobody follows a buy
+
+	hidden atomic.Int64
+}
+
+// Fulfil settles a batch of one partition. See EntryHandler.
+func (f *Fulfiller) Fulfil(ctx context.Context, entries []shop.Entry) (verdicts []error, err error) {
+	spans := f.follow(entries)
+	defer func() { spans.finish(verdicts, err) }()
+	until := f.patience()
+	now, err := f.Inventory.Now(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
+	}
+	verdicts = make([]error, len(entries))
+	// A batch may straddle a recovery, so that its entries have different epochs; each is written alone.
+	byEpoch := make(map[int64][]int, 1)
+	for i, e := range entries {
+		if e.Bad != nil {
+			verdicts[i] = fmt.Errorf("%w: unreadable entry: %w", shop.ErrPermanent, e.Bad)
+			continue
+		}
+		byEpoch[e.Epoch] = append(byEpoch[e.Epoch], i)
+	}
+	for epoch, batch := range byEpoch {
+		w := writing{epoch: epoch, now: now, until: until, entries: entries, verdicts: verdicts, spans: spans}
+		if err := f.write(ctx, &w, batch); err != nil {
+			return nil, err
+		}
+	}
+	return verdicts, nil
+}
+
+// patience is until when rows may be written whose deadline counts from now: at least half of the time to pay must be
+// left when a database that stood still commits.
+func (f *Fulfiller) patience() time.Time { return time.Now().Add(max(f.PayWindow/2, time.Second)) }
+
+// writing is one pass over a batch.
+type writing struct {
+	epoch    int64
+	now      shop.Millis // Redis time, from which the deadlines count
+	until    time.Time   // rows that are not written by then are given up: now is too long ago
+	entries  []shop.Entry
+	verdicts []error // per entry; nil means settled
+	spans    stages
+}
+
+// without takes the entries of a sale that is stuck out of the batch: they wait, the others do not.
+func (w *writing) without(batch []int, stuck *shop.StuckSale) []int {
+	return slices.DeleteFunc(slices.Clone(batch), func(at int) bool {
+		waits := w.entries[at].Sale == stuck.Sale
+		if waits {
+			w.verdicts[at] = stuck
+		}
+		return waits
+	})
+}
+
+// write inserts the entries at the positions in batch. A permanent fault halves the batch until the bad entry is alone;
+// only then does it count against that entry.
+func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	fresh, cancel := context.WithDeadline(ctx, w.until)
+	defer cancel()
+	rows := make([]shop.NewOrder, len(batch))
+	for i, at := range batch {
+		row, err := f.row(fresh, &w.entries[at])
+		if err != nil {
+			return err
+		}
+		row.PayBy = w.now.Add(f.PayWindow)
+		rows[i] = row
+	}
+	finished := w.spans.step("commit", batch)
+	inserted, err := f.Orders.Insert(fresh, w.epoch, rows)
+	finished(err)
+	var stuck *shop.StuckSale
+	switch {
+	case err == nil:
+		return f.finish(ctx, w, batch, inserted)
+	case errors.As(err, &stuck):
+		return f.write(ctx, w, w.without(batch, stuck))
+	case !errors.Is(err, shop.ErrPermanent):
+		return fmt.Errorf("insert %d orders: %w", len(rows), err)
+	case len(batch) == 1:
+		w.verdicts[batch[0]] = fmt.Errorf("insert order %s: %w", rows[0].ID, err)
+		return nil
+	}
+	half := len(batch) / 2
+	if err := f.write(ctx, w, batch[:half]); err != nil {
+		return err
+	}
+	return f.write(ctx, w, batch[half:])
+}
+
+// row is the pending order that an entry asks for.
+func (f *Fulfiller) row(ctx context.Context, e *shop.Entry) (shop.Order, error) {
+	o := e.Row()
+	sale, err := f.Catalogue.Sale(ctx, e.Sale)
+	switch {
+	case err == nil:
+		o.ProductName = sale.Product.Name
+	case !errors.Is(err, &shop.Error{Code: shop.NotFound}): // an unknown sale is the order store's to refuse
+		return shop.Order{}, fmt.Errorf("read sale %s: %w", e.Sale, errors.Join(shop.ErrTransient, err))
+	}
+	return o, nil
+}
+
+// finish does what follows the commit of the rows of a batch, and acknowledges their entries.
+func (f *Fulfiller) finish(ctx context.Context, w *writing, batch []int, inserted []shop.Inserted) error {
+	entries := make([]*shop.Entry, len(batch))
+	for i, at := range batch {
+		entries[i] = w.spans.handedOn(at, &w.entries[at])
+	}
+	finished := w.spans.step("finish.lua", batch)
+	err := f.Effects.Finish(ctx, entries[0].Partition, w.now, toFinish(inserted), entries)
+	finished(err)
+	if err == nil {
+		for _, e := range entries {
+			if f.Catalogue.IsHidden(e.Sale) {
+				f.hidden.Add(1)
+			}
+		}
+	}
+	return err
+}
+
+// Hidden returns how many entries of hidden sales this node has settled since the start.
+func (f *Fulfiller) Hidden() int64 { return f.hidden.Load() }
+
+// toFinish points at the rows that follow from the entries. What has moved on since, and was told, is left out.
+func toFinish(inserted []shop.Inserted) []*shop.Order {
+	rows := make([]*shop.Order, 0, len(inserted))
+	for i := range inserted {
+		if o := &inserted[i].Order; o.Rev == shop.FirstRev || o.ToldRev < o.Rev {
+			rows = append(rows, o)
+		}
+	}
+	return rows
+}
+
+// Refuse gives an entry that failed for good its refused row, see EntryHandler.
+func (f *Fulfiller) Refuse(ctx context.Context, e shop.Entry, reason string) error {
+	if e.Bad != nil || e.Order == 0 {
+		return nil // nothing is known of it but its stream id; the dead letter keeps that
+	}
+	now, err := f.Inventory.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
+	}
+	inserted, err := f.refusedRow(ctx, e, reason)
+	if err != nil {
+		return err
+	}
+	return f.Effects.Finish(ctx, e.Partition, now, toFinish(inserted), nil)
+}
+
+// refusedRow writes the refused row, without the buyer's texts if they cannot be stored. A reservation whose id belongs
+// to another order gets no row: the result looks like one, so that its units go back, its buyer is notified, and the
+// row of the other order is not read.
+func (f *Fulfiller) refusedRow(ctx context.Context, e shop.Entry, reason string) ([]shop.Inserted, error) {
+	row, err := f.row(ctx, &e)
+	if err != nil {
+		return nil, err
+	}
+	row.State, row.Reason = shop.Refused, reason
+	inserted, err := f.Orders.Insert(ctx, e.Epoch, []shop.NewOrder{row})
+	if errors.Is(err, shop.ErrIDTaken) {
+		slog.ErrorContext(ctx, "reservation refused without a row", "order", row.ID, "user", row.User, "sale", row.Sale,
+			"ticket", row.Ticket, "err", err)
+		row.ToldRev, row.Stamped = row.Rev, true
+		return []shop.Inserted{{Order: row}}, nil
+	}
+	if errors.Is(err, shop.ErrPermanent) {
+		row.Address, row.Key, row.ContentHash, row.ProductName = nil, "", "", ""
+		inserted, err = f.Orders.Insert(ctx, e.Epoch, []shop.NewOrder{row})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("refuse order %s: %w", e.Order, err)
+	}
+	return inserted, nil
+}

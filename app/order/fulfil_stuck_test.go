@@ -1,0 +1,50 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+// lockedStore refuses batches that hold an order of the locked sale, as a database does whose row stays locked.
+type lockedStore struct {
+	*faultyStore
+	locked shop.ID
+}
+
+func (b *lockedStore) Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
+	for i := range rows {
+		if rows[i].Sale == b.locked {
+			b.sizes = append(b.sizes, len(rows))
+			return nil, fmt.Errorf("insert: %w", &shop.StuckSale{Sale: b.locked, Err: errors.New("lock wait timeout")})
+		}
+	}
+	return b.faultyStore.Insert(ctx, epoch, rows)
+}
+
+// P2: the entries of a sale that stays locked wait, as a transient fault that counts against none of them; the others
+// of the batch are written.
+func TestFulfilGoesOnWithoutALockedSale(t *testing.T) {
+	t.Parallel()
+	f, book, _, _ := newTestFulfiller()
+	entries := entries(6)
+	for i := range entries {
+		entries[i].Sale = shop.ID(1 + i%2)
+	}
+	f.Orders = &lockedStore{book, 2}
+	verdicts, err := f.Fulfil(context.Background(), entries)
+	fakes.Must(t, err)
+	for i, verdict := range verdicts {
+		stuck := entries[i].Sale == 2
+		if stuck != errors.Is(verdict, shop.ErrTransient) || errors.Is(verdict, shop.ErrPermanent) || !stuck && verdict != nil {
+			t.Errorf("entry %d of sale %s: %v", i, entries[i].Sale, verdict)
+		}
+	}
+	if got := fmt.Sprint(book.sizes); got != "[6 3]" {
+		t.Errorf("batches of %s, want all six and then the three others", got)
+	}
+}

@@ -1,0 +1,277 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"stampede/app/catalog"
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+// faultyStore inserts into memory, and fails where a test wants it to.
+type faultyStore struct {
+	OrderStore
+	*fakes.Trace
+	poison    map[shop.ID]bool // orders that fail with ErrPermanent
+	transient error            // returned instead of anything else
+	turn      map[shop.ID]shop.Order
+	sizes     []int
+	marked    []*shop.Order
+	within    time.Duration // of the last insert: how long it may take
+}
+
+func (b *faultyStore) Insert(ctx context.Context, _ int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
+	b.sizes = append(b.sizes, len(rows))
+	if until, ok := ctx.Deadline(); ok {
+		b.within = time.Until(until)
+	}
+	if b.transient != nil {
+		return nil, b.transient
+	}
+	for _, r := range rows {
+		if b.poison[r.ID] && (r.State != shop.Refused || r.Address != nil) {
+			return nil, fmt.Errorf("insert: %w", shop.ErrPermanent)
+		}
+	}
+	b.Add("commit %d", len(rows))
+	inserted := make([]shop.Inserted, len(rows))
+	for i, r := range rows {
+		r.ToldRev = r.Rev
+		r.Stamped = true
+		inserted[i] = shop.Inserted{Order: r, Fresh: true}
+		if other, ok := b.turn[r.ID]; ok {
+			inserted[i] = shop.Inserted{Order: other}
+		}
+	}
+	return inserted, nil
+}
+
+func (b *faultyStore) MarkTold(_ context.Context, told []*shop.Order) error {
+	b.marked = append(b.marked, told...)
+	return nil
+}
+
+func (b *faultyStore) Restamp(_ context.Context, ids []shop.ID) ([]shop.Order, error) {
+	b.Add("stamp %d", len(ids))
+	rows := make([]shop.Order, len(ids))
+	for i, id := range ids {
+		rows[i] = b.turn[id]
+		rows[i].ID, rows[i].Stamped = id, true
+	}
+	return rows, nil
+}
+
+// effectsOf are the effects on fakes that share a trace.
+func effectsOf(inventory Inventory, orders OrderStore, notifier Notifier) *Effects {
+	return &Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &Told{Orders: orders}}
+}
+
+type oneSale struct{ CatalogueStore }
+
+func (oneSale) Sale(_ context.Context, id shop.ID) (shop.Sale, error) {
+	return shop.Sale{ID: id, Product: shop.Product{Name: "Lamp"}}, nil
+}
+
+func newTestFulfiller() (*Fulfiller, *faultyStore, *fakes.Redis, *fakes.Notifier) {
+	tr := &fakes.Trace{}
+	book := &faultyStore{Trace: tr, poison: map[shop.ID]bool{}, turn: map[shop.ID]shop.Order{}}
+	notifier := &fakes.Notifier{Trace: tr}
+	inventory := &fakes.Redis{Trace: tr, At: 1_000_000, Told: notifier}
+	return &Fulfiller{
+		Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC), Inventory: inventory, Orders: book,
+		Effects: effectsOf(inventory, book, notifier), PayWindow: time.Minute,
+	}, book, inventory, notifier
+}
+
+func entries(n int) []shop.Entry {
+	list := make([]shop.Entry, n)
+	for i := range list {
+		list[i] = shop.Entry{
+			Order: shop.ID(i + 1), Sale: 7, User: shop.ID(100 + i), Epoch: 3, Qty: 1, PriceFen: 500, Hold: 1,
+			Ticket: int64(i + 1), Key: "key-00000",
+		}
+	}
+	return list
+}
+
+// I4: commit, then deadlines, message and acknowledgement in one step.
+func TestFulfilKeepsTheOrderThatMakesCrashesHarmless(t *testing.T) {
+	t.Parallel()
+	f, book, _, notifier := newTestFulfiller()
+	verdicts, err := f.Fulfil(context.Background(), entries(3))
+	if err != nil || slices.ContainsFunc(verdicts, func(e error) bool { return e != nil }) {
+		t.Fatal(verdicts, err)
+	}
+	if want := []string{"commit 3", "finish 3 of 3"}; !slices.Equal(book.Steps, want) {
+		t.Fatalf("steps %v, want %v", book.Steps, want)
+	}
+	if o := notifier.Told[0]; o.PayBy != 1_060_000 || o.State != shop.Pending || o.ProductName != "Lamp" ||
+		o.AmountFen != 500 {
+		t.Fatalf("told %+v", o)
+	}
+}
+
+// I10: an insert that hangs is given up while half of the time to pay is left, and begun anew with a new deadline.
+func TestFulfilGivesUpWhileThereIsTimeToPay(t *testing.T) {
+	t.Parallel()
+	f, book, _, _ := newTestFulfiller()
+	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(1))))
+	if book.within <= 0 || book.within > f.PayWindow/2 {
+		t.Errorf("the insert may take %v of a pay window of %v, want half of it", book.within, f.PayWindow)
+	}
+}
+
+// P2: one entry that can never be stored does not keep the others back, and only it is blamed.
+func TestFulfilHalvesUntilTheBadEntryStandsAlone(t *testing.T) {
+	t.Parallel()
+	f, book, _, notifier := newTestFulfiller()
+	book.poison[6] = true
+	verdicts, err := f.Fulfil(context.Background(), entries(16))
+	fakes.Must(t, err)
+	for i, v := range verdicts {
+		if blamed := v != nil; blamed != (i == 5) {
+			t.Errorf("entry %d: verdict %v", i, v)
+		}
+		if v != nil && !errors.Is(v, shop.ErrPermanent) {
+			t.Errorf("entry %d: want ErrPermanent, got %v", i, v)
+		}
+	}
+	if len(notifier.Told) != 15 {
+		t.Errorf("%d told, want 15", len(notifier.Told))
+	}
+	if len(book.sizes) > 9 { // 16, then two halves each of four times
+		t.Errorf("%d inserts for one bad entry of 16: %v", len(book.sizes), book.sizes)
+	}
+}
+
+// P2: a transient fault blames nobody, whatever the entries are.
+func TestFulfilBlamesNobodyForAFaultOfTheMoment(t *testing.T) {
+	t.Parallel()
+	f, book, _, _ := newTestFulfiller()
+	book.poison[1] = true
+	book.transient = fmt.Errorf("server has gone away: %w", shop.ErrTransient)
+	verdicts, err := f.Fulfil(context.Background(), entries(4))
+	if verdicts != nil || !errors.Is(err, shop.ErrTransient) {
+		t.Fatalf("verdicts %v, err %v", verdicts, err)
+	}
+	if len(book.sizes) != 1 {
+		t.Errorf("halving does not help against a transient fault, but it was tried: %v", book.sizes)
+	}
+}
+
+// I2: a unit that the guard refused is burnt; a refusal for other reasons returns it.
+func TestFulfilBurnsWhatTheGuardRefused(t *testing.T) {
+	t.Parallel()
+	f, book, inventory, _ := newTestFulfiller()
+	book.turn[1] = shop.Order{ID: 1, Sale: 7, State: shop.Refused, Reason: shop.ReasonGuard, Hold: 1, Rev: 1}
+	book.turn[2] = shop.Order{ID: 2, Sale: 7, State: shop.Refused, Reason: shop.ReasonKey, Hold: 1, Rev: 1}
+	book.turn[3] = shop.Order{ID: 3, Sale: 7, State: shop.Cancelled, Hold: 1, Rev: 2, ToldRev: 2}
+	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(4))))
+	burnt := map[shop.ID]bool{}
+	for _, r := range inventory.Returned {
+		burnt[r.Order] = r.Burn
+	}
+	if len(burnt) != 2 || !burnt[1] || burnt[2] {
+		t.Fatalf("returned %+v", inventory.Returned)
+	}
+	if want := []string{"commit 4", "return 2", "stamp 2", "finish 3 of 4"}; !slices.Equal(book.Steps, want) {
+		t.Fatalf("steps %v, want %v (what is done about the cancelled order, its flow owes)", book.Steps, want)
+	}
+}
+
+// Dead letters: the refused row is written even when the buyer's texts cannot be stored.
+func TestRefuseFallsBackToARowWithoutTexts(t *testing.T) {
+	t.Parallel()
+	f, book, inventory, notifier := newTestFulfiller()
+	book.poison[1] = true
+	e := entries(1)[0]
+	e.Address = `{"name":"a","phone":"1","text":"x"}`
+	fakes.Must(t, f.Refuse(context.Background(), e, shop.ReasonDead))
+	o := notifier.Told[0]
+	if o.State != shop.Refused || o.Reason != shop.ReasonDead || o.Address != nil || len(inventory.Returned) != 1 ||
+		inventory.Returned[0].Burn {
+		t.Fatalf("told %+v, returned %+v", o, inventory.Returned)
+	}
+}
+
+// An entry whose id belongs to another order gets no row: its refusal is published, its unit goes back, and no row is
+// read.
+func TestRefuseWithoutARowWhenTheIDIsTaken(t *testing.T) {
+	t.Parallel()
+	f, book, inventory, notifier := newTestFulfiller()
+	book.transient = shop.ErrIDTaken
+	e := entries(1)[0]
+	fakes.Must(t, f.Refuse(context.Background(), e, shop.ReasonDead))
+	if want := []string{"return 1", "finish 1 of 0"}; !slices.Equal(book.Steps, want) || len(book.sizes) != 1 {
+		t.Fatalf("steps %v, want %v", book.Steps, want)
+	}
+	if o := notifier.Told[0]; o.State != shop.Refused || o.User != e.User || len(book.marked) != 0 ||
+		inventory.Returned[0].Hold != e.Hold || inventory.Returned[0].Sale.ID != e.Sale || inventory.Returned[0].Burn {
+		t.Fatalf("told %+v, returned %+v, marked %v", o, inventory.Returned, book.marked)
+	}
+}
+
+func TestUnreadableEntriesAreDataFaults(t *testing.T) {
+	t.Parallel()
+	f, _, _, _ := newTestFulfiller()
+	list := entries(2)
+	list[0].Bad = errors.New("field qty: \"x\"")
+	verdicts, err := f.Fulfil(context.Background(), list)
+	if err != nil || !errors.Is(verdicts[0], shop.ErrPermanent) || verdicts[1] != nil {
+		t.Fatal(verdicts, err)
+	}
+}
+
+// P6, F2: an entry that comes again is told again, because nobody knows whether it was, and its row is stamped anew, so
+// that whoever was away since finds it. What was told of a later state is not repeated.
+func TestRedeliveryTellsAgain(t *testing.T) {
+	t.Parallel()
+	f, book, _, notifier := newTestFulfiller()
+	book.turn[2] = shop.Order{ID: 2, Sale: 7, State: shop.Pending, Hold: 1, Rev: 1, ToldRev: 1}
+	book.turn[3] = shop.Order{ID: 3, Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, ToldRev: 2}
+	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(3))))
+	fakes.WantSteps(t, book.Trace, "commit 3", "stamp 1", "finish 2 of 3")
+	for _, o := range notifier.Told {
+		if !o.Stamped {
+			t.Errorf("told of order %s, which nobody stamped", o.ID)
+		}
+	}
+	if err := f.Effects.Told.RunOnce(context.Background()); err != nil || len(book.marked) != 0 {
+		t.Errorf("%d rows were marked, %v; the entry is mark enough", len(book.marked), err)
+	}
+}
+
+// F2: rows that were stamped too long ago are stamped anew before they are told, of a batch and of a later state.
+func TestTooLateIsStampedAnew(t *testing.T) {
+	t.Parallel()
+	f, book, inventory, notifier := newTestFulfiller()
+	inventory.Late = 1
+	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(2))))
+	fakes.WantSteps(t, book.Trace, "commit 2", "stamp 2", "finish 2 of 2")
+	book.Steps, notifier.Late = nil, 1
+	paid := &shop.Order{ID: 9, Sale: 7, State: shop.Refused, Rev: 2, ToldRev: 1, Stamped: true}
+	book.turn[9] = *paid
+	fakes.Must(t, f.Effects.Tell(context.Background(), 1, []*shop.Order{paid}))
+	fakes.WantSteps(t, book.Trace, "stamp 1", "tell 1")
+}
+
+// Marks of later states are grouped, and kept when the database fails.
+func TestToldMarksAreGroupedAndKept(t *testing.T) {
+	t.Parallel()
+	f, book, _, _ := newTestFulfiller()
+	for id := range shop.ID(3) {
+		book.turn[id+1] = shop.Order{ID: id + 1, Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, ToldRev: 1}
+	}
+	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(3))))
+	if err := f.Effects.Told.RunOnce(context.Background()); err != nil || len(book.marked) != 3 {
+		t.Fatalf("marked %d, %v", len(book.marked), err)
+	}
+	if err := f.Effects.Told.RunOnce(context.Background()); err != nil || len(book.marked) != 3 {
+		t.Fatalf("marked twice: %d, %v", len(book.marked), err)
+	}
+}

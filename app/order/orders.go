@@ -1,0 +1,94 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stampede/app/catalog"
+	"stampede/app/shop"
+)
+
+// OrderReader reads the orders and reservations of a user. It changes nothing.
+type OrderReader struct {
+	Catalogue *catalog.Catalogue
+	Inventory Inventory
+	Orders    OrderStore
+}
+
+// Greet lists the user's reservations that have no row yet, each with its place. Those of a partition that is away are
+// missing: whoever misses one repeats the buy with its key, as always, and is told to wait until it is back.
+func (r *OrderReader) Greet(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
+	waiting, err := r.Inventory.Waiting(ctx, user)
+	if err != nil && shop.AwayOf(err) == nil {
+		return nil, shop.Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
+	}
+	if len(waiting) == 0 {
+		return []shop.Reservation{}, nil
+	}
+	refs := shop.Mapped(waiting, func(w shop.Reservation) shop.SaleRef { return shop.SaleRef{ID: w.Sale, Partition: w.Entry.Partition} })
+	counters, err := r.Inventory.Counters(ctx, refs)
+	if err != nil && shop.AwayOf(err) == nil {
+		return nil, shop.Unreadable("reservations", fmt.Errorf("places: %w", err))
+	}
+	for i := range waiting {
+		waiting[i].Place = shop.PlaceOf(waiting[i].Ticket, counters[i].Done)
+	}
+	return waiting, nil
+}
+
+// Order reads one order of the user, or the reservation that has no row yet. Another user's is NotFound.
+func (r *OrderReader) Order(ctx context.Context, user, id shop.ID) (shop.Order, error) {
+	order, err := r.row(ctx, user, id)
+	if !errors.Is(err, shop.ErrNoRow) {
+		return order, err
+	}
+	waiting, err := r.Inventory.Waiting(ctx, user)
+	for _, w := range waiting {
+		if w.Order == id {
+			return r.reserved(ctx, w), nil
+		}
+	}
+	if err != nil {
+		return shop.Order{}, shop.Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
+	}
+	// It may have become a row and left the waiting list between the two reads.
+	order, err = r.row(ctx, user, id)
+	if errors.Is(err, shop.ErrNoRow) {
+		return shop.Order{}, shop.Fail(shop.NotFound, "no such order")
+	}
+	return order, err
+}
+
+// row reads the user's order from the database: ErrNoRow when there is no such row at all.
+func (r *OrderReader) row(ctx context.Context, user, id shop.ID) (shop.Order, error) {
+	order, err := r.Orders.Order(ctx, id)
+	switch {
+	case errors.Is(err, shop.ErrNoRow):
+		return shop.Order{}, err
+	case err != nil:
+		return shop.Order{}, shop.Unreadable("orders", fmt.Errorf("order %s: %w", id, err))
+	case order.User != user:
+		return shop.Order{}, shop.Fail(shop.NotFound, "no such order")
+	}
+	return order, nil
+}
+
+// reserved dresses a reservation as the order it is about to become.
+func (r *OrderReader) reserved(ctx context.Context, w shop.Reservation) shop.Order {
+	o := w.Entry.BareRow()
+	o.State = shop.Reserved
+	if sale, err := r.Catalogue.Sale(ctx, w.Sale); err == nil {
+		o.ProductName = sale.Product.Name
+	}
+	return o
+}
+
+// OrdersOf pages through the user's own orders, newest first.
+func (r *OrderReader) OrdersOf(ctx context.Context, q shop.OrdersQuery) ([]shop.Order, bool, error) {
+	if q.Limit < 1 || q.Limit > 100 {
+		q.Limit = 20
+	}
+	orders, more, err := r.Orders.OrdersOf(ctx, q)
+	return orders, more, shop.Unreadable("orders", err)
+}

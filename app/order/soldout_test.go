@@ -1,0 +1,214 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"stampede/app/shop"
+)
+
+// buyersInventory answers Buyers and Counters, and nothing else.
+type buyersInventory struct {
+	Inventory
+	users []shop.ID
+	c     shop.Counters
+	reads int           // of all buyers or of some
+	whole int           // of all
+	takes time.Duration // how long until the counters of a moment are here
+	back  atomic.Int64  // units that are free again
+}
+
+func (l *buyersInventory) Counters(context.Context, []shop.SaleRef) ([]shop.Counters, error) {
+	now := l.c
+	now.Stock = l.back.Load()
+	time.Sleep(l.takes)
+	return []shop.Counters{now}, nil
+}
+
+// Buyers takes the tickets for given out in the order of users, one each, after those of people who do not matter here.
+func (l *buyersInventory) Buyers(_ context.Context, _ shop.SaleRef, since shop.BuyersMark) (shop.Buyers, error) {
+	l.reads++
+	b := shop.Buyers{Counters: l.c, Users: l.users, Mark: shop.BuyersMark{Epoch: l.c.Epoch, Tickets: l.c.Tickets, Entry: "1-1"}}
+	if b.All = since == (shop.BuyersMark{}) || since.Epoch != l.c.Epoch; b.All {
+		l.whole++
+	} else {
+		b.Users = l.users[int64(len(l.users))-(l.c.Tickets-since.Tickets):]
+	}
+	return b, nil
+}
+
+// I9: a flag turns away only people who never had anything in the sale, reads the buyers once, and ends
+// by itself when nobody confirms it.
+func TestSoldOutFlagSparesBuyersAndEndsByItself(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const sale, buyer, stranger = shop.ID(1), shop.ID(10), shop.ID(11)
+		inventory := &buyersInventory{users: []shop.ID{buyer}, c: shop.Counters{Sale: sale, Loaded: true, Tickets: 5}}
+		flags := NewSoldOutFlags(inventory)
+		ctx := context.Background()
+
+		if flags.TurnsAway(sale, stranger) {
+			t.Fatal("no flag yet")
+		}
+		flags.confirm(ctx, time.Now(), inventory.c)
+		if flags.TurnsAway(sale, stranger) || inventory.reads != 0 {
+			t.Fatal("a sale that nobody suspects must not be flagged")
+		}
+		flags.Suspect(shop.SaleRef{ID: sale})
+		flags.confirm(ctx, time.Now(), inventory.c)
+		if !flags.TurnsAway(sale, stranger) {
+			t.Fatal("sold out: a stranger is turned away")
+		}
+		if flags.TurnsAway(sale, buyer) {
+			t.Fatal("a buyer always goes on to the key lookup")
+		}
+		flags.confirm(ctx, time.Now(), inventory.c)
+		if inventory.reads != 1 {
+			t.Fatalf("buyers read %d times, want once", inventory.reads)
+		}
+		time.Sleep(shop.FlagLife + time.Millisecond) // the fake clock of the bubble
+		if flags.TurnsAway(sale, stranger) {
+			t.Fatal("the flag must end without confirmation")
+		}
+	})
+}
+
+// I9: units come back and are sold to somebody whom the flag does not know, wave after wave. Everyone is read once,
+// then only who came since.
+func TestSoldOutFlagLearnsWhoCameSince(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		inventory := &buyersInventory{users: []shop.ID{10}, c: shop.Counters{Sale: 1, Loaded: true, Tickets: 5, Epoch: 7}}
+		flags := NewSoldOutFlags(inventory)
+		ctx := context.Background()
+		flags.Suspect(shop.SaleRef{ID: 1})
+		flags.confirm(ctx, time.Now(), inventory.c)
+
+		for wave := shop.ID(11); wave < 31; wave++ {
+			time.Sleep(time.Millisecond)
+			back := inventory.c
+			back.Stock = 1
+			flags.confirm(ctx, time.Now(), back)
+			if flags.TurnsAway(1, 99) {
+				t.Fatal("a unit is free: nobody is turned away")
+			}
+			inventory.users, inventory.c.Tickets = append(inventory.users, wave), inventory.c.Tickets+1
+			flags.confirm(ctx, time.Now(), inventory.c)
+			for _, buyer := range inventory.users {
+				if flags.TurnsAway(1, buyer) {
+					t.Fatalf("buyer %s must be known to the flag of wave %d", buyer, wave-10)
+				}
+			}
+			if !flags.TurnsAway(1, 99) {
+				t.Fatal("sold out: a stranger is turned away")
+			}
+		}
+		if inventory.whole != 1 || inventory.reads != 21 {
+			t.Errorf("all buyers were read %d times, of %d reads; want once, of 21", inventory.whole, inventory.reads)
+		}
+	})
+}
+
+// I9: after a recovery, or when Redis has lost tickets, the same number of tickets may belong to other people.
+func TestSoldOutFlagForgetsAnotherHistory(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(c *shop.Counters){
+		"rebuilt": func(c *shop.Counters) { c.Epoch++ },
+		"lost":    func(c *shop.Counters) { c.Tickets-- },
+		"retired": func(c *shop.Counters) { *c = shop.Counters{Sale: 1} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, before := t.Context(), shop.Counters{Sale: 1, Loaded: true, Tickets: 5, Epoch: 7}
+				inventory := &buyersInventory{users: []shop.ID{10}, c: before}
+				flags := NewSoldOutFlags(inventory)
+				flags.Suspect(shop.SaleRef{ID: 1})
+				flags.confirm(ctx, time.Now(), before)
+
+				between := before
+				between.Stock = 1
+				change(&between)
+				flags.confirm(ctx, time.Now(), between)
+				after := before // again as many tickets as before
+				after.Epoch = max(between.Epoch, before.Epoch)
+				inventory.users, inventory.c = []shop.ID{11}, after
+				flags.confirm(ctx, time.Now(), after)
+				if flags.TurnsAway(1, 11) || !flags.TurnsAway(1, 12) || inventory.whole != 2 {
+					t.Errorf("who bought in the new history is turned away, or nobody is; %d whole reads",
+						inventory.whole)
+				}
+			})
+		})
+	}
+}
+
+func TestSuspectsAreForgottenWhenNobodyAsks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		flags := NewSoldOutFlags(&buyersInventory{})
+		flags.Suspect(shop.SaleRef{ID: 1})
+		if len(flags.suspects()) != 1 {
+			t.Fatal("suspected")
+		}
+		time.Sleep(suspectLife + time.Second)
+		if len(flags.suspects()) != 0 {
+			t.Fatal("forgotten")
+		}
+	})
+}
+
+// I11: a flag stays up although every answer takes longer than half of a flag's life, and ends with the first that says
+// otherwise.
+func TestSoldOutFlagStaysUpWhileAnswersAreSlow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const sale, stranger = shop.ID(1), shop.ID(11)
+		inventory := &buyersInventory{c: shop.Counters{Sale: sale, Loaded: true, Tickets: 5}, takes: 7 * shop.FlagLife / 10}
+		flags := NewSoldOutFlags(inventory)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- flags.Run(ctx) }()
+
+		flags.Suspect(shop.SaleRef{ID: sale})
+		time.Sleep(inventory.takes)
+		for range 200 {
+			time.Sleep(10 * time.Millisecond)
+			if !flags.TurnsAway(sale, stranger) {
+				t.Fatal("the flag is down, and nothing has changed")
+			}
+		}
+		inventory.back.Store(1)
+		time.Sleep(inventory.takes + renewEvery + time.Millisecond)
+		if flags.TurnsAway(sale, stranger) {
+			t.Fatal("a unit is free: nobody is turned away")
+		}
+		stop()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	})
+}
+
+// I9: an answer that was overtaken says nothing any more.
+func TestSoldOutFlagBelievesTheNewestRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, gone := t.Context(), shop.Counters{Sale: 1, Loaded: true, Tickets: 5}
+		flags := NewSoldOutFlags(&buyersInventory{c: gone})
+		flags.Suspect(shop.SaleRef{ID: 1})
+		flags.confirm(ctx, time.Now(), gone)
+
+		overtaken := time.Now()
+		time.Sleep(time.Millisecond)
+		flags.confirm(ctx, time.Now(), shop.Counters{Sale: 1, Loaded: true, Tickets: 5, Stock: 1})
+		flags.confirm(ctx, overtaken, gone)
+		if flags.TurnsAway(1, 11) {
+			t.Fatal("a unit is free: nobody is turned away")
+		}
+	})
+}

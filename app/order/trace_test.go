@@ -1,0 +1,216 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"stampede/app/catalog"
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+	"stampede/app/trace"
+)
+
+// kept keeps the spans that it is given.
+type kept struct {
+	mu    sync.Mutex
+	spans []*trace.Span
+}
+
+func (k *kept) Record(s *trace.Span) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.spans = append(k.spans, s)
+}
+
+// named is the only span of the name.
+func (k *kept) named(t *testing.T, name string) *trace.Span {
+	t.Helper()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var found *trace.Span
+	for _, s := range k.spans {
+		if s.Name == name {
+			if found != nil {
+				t.Fatalf("several spans %q", name)
+			}
+			found = s
+		}
+	}
+	if found == nil {
+		t.Fatalf("no span %q among %d", name, len(k.spans))
+	}
+	return found
+}
+
+// inlineGate answers at once, and keeps what it was asked.
+type inlineGate struct {
+	answer shop.GateAnswer
+	err    error
+	asked  shop.Buy
+}
+
+func (g *inlineGate) Reserve(b shop.Buy, _ time.Time, then func(shop.GateAnswer, error)) {
+	d := g.answer
+	g.asked, d.Order = b, b.Order
+	then(d, g.err)
+}
+
+func tracedCheckout(t *testing.T, g Gate) *Checkout {
+	t.Helper()
+	return &Checkout{
+		Catalogue: catalogueOf(t, shop.Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2}), Gate: g, SoldOut: NewSoldOutFlags(nil), Clock: shop.NewClock(),
+		Mint: func() (shop.ID, error) { return 11, nil },
+	}
+}
+
+// The span of a buy ends when its buyer is told, with what that was, and says nothing of the buyer.
+func TestBuysAreTraced(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		gate   inlineGate
+		failed shop.Code
+		notes  []trace.SpanNote
+	}{
+		{
+			"reserved",
+			inlineGate{answer: shop.GateAnswer{Verdict: shop.VerdictReserved, Ticket: 1}},
+			"",
+			[]trace.SpanNote{{Name: "via", Text: "socket"}, {Name: "sale", Text: "7"}, {Name: "order", Text: "11"}, {Name: "state", Text: "reserved"}},
+		},
+		{
+			"sold out",
+			inlineGate{answer: shop.GateAnswer{Verdict: shop.VerdictSoldOut, Free: 1}},
+			shop.SoldOut,
+			[]trace.SpanNote{{Name: "via", Text: "socket"}, {Name: "sale", Text: "7"}},
+		},
+		{
+			"unknown",
+			inlineGate{err: fmt.Errorf("ada@example.com: %w", shop.ErrTransient)},
+			shop.Busy,
+			[]trace.SpanNote{{Name: "via", Text: "socket"}, {Name: "sale", Text: "7"}},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			spans := &kept{}
+			req := BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it", Address: &shop.Address{Name: "Ada", Phone: "5551234", Text: "Home"}}
+			req.Span = (&trace.Tracer{Ratio: 1, To: spans}).Sample("socket", time.Now())
+			told := 0
+			tracedCheckout(t, &c.gate).BuyThen(t.Context(), 5, req, func(Receipt, error) {
+				told++
+				if len(spans.spans) != 0 {
+					t.Error("the span ended before the buyer was told")
+				}
+			})
+			span := spans.named(t, "buy")
+			if told != 1 || span.Failed != string(c.failed) || !slices.Equal(span.Notes, c.notes) ||
+				span.End.Before(span.Begin) {
+				t.Errorf("told %d times; span %+v, want %+v and failed %q", told, span, c.notes, c.failed)
+			}
+			if c.gate.asked.Span != req.Span {
+				t.Error("the gate does not know that the buy is traced")
+			}
+		})
+	}
+}
+
+// A buy that nobody traces allocates no more than when there is no tracer at all, and as much as before there was one.
+func TestUntracedBuysAllocateNothingMore(t *testing.T) {
+	checkout := tracedCheckout(t, &inlineGate{answer: shop.GateAnswer{Verdict: shop.VerdictReserved, Ticket: 1}})
+	ctx := context.Background()
+	buying := func(tracer *trace.Tracer) float64 {
+		return testing.AllocsPerRun(200, func() {
+			req := BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it", Span: tracer.Sample("socket", time.Time{})}
+			checkout.BuyThen(ctx, 5, req, func(Receipt, error) {})
+		})
+	}
+	none, off, on := buying(nil), buying(&trace.Tracer{Ratio: 0, To: &kept{}}), buying(&trace.Tracer{Ratio: 1, To: &kept{}})
+	if none != untracedAllocations || off != none || on <= none {
+		t.Errorf("%v without a tracer, %v untraced, %v traced; want %d, %d and more", none, off, on, untracedAllocations,
+			untracedAllocations)
+	}
+}
+
+// untracedAllocations are those of BuyThen before anything could be traced: its closures and the deadline of the gate.
+const untracedAllocations = 2
+
+// An entry that is traced is followed through its batch to the node that tells; entries beside it are not.
+func TestFulfilmentIsTraced(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		fault error // of the database
+		spans []string
+	}{
+		{"written", nil, []string{"commit", "entry", "finish.lua", "fulfil"}},
+		{"away", fmt.Errorf("host db-1: %w", shop.ErrTransient), []string{"commit", "entry", "fulfil"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			spans := &kept{}
+			tracer := &trace.Tracer{Ratio: 1, To: spans}
+			bought := tracer.Sample("socket", time.Now())
+			tr := &fakes.Trace{}
+			store := &faultyStore{Trace: tr, transient: c.fault}
+			handed := &handingInventory{Redis: fakes.Redis{Trace: tr, Told: &fakes.Notifier{Trace: tr}}}
+			f := &Fulfiller{
+				Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC), Inventory: handed, Orders: store,
+				Effects: effectsOf(handed, store, handed.Told), PayWindow: time.Minute, Tracer: tracer,
+			}
+			now := shop.MillisOf(time.Now())
+			entries := []shop.Entry{
+				{StreamID: "1-0", Order: 1, Sale: 7, User: 9, Epoch: 1, Ticket: 1, Qty: 1, ReservedAt: now},
+				{
+					StreamID: "2-0", Order: 2, Sale: 7, User: 9, Epoch: 1, Ticket: 2, Qty: 1, ReservedAt: now,
+					Trace: &bought.SpanRef,
+				},
+			}
+			if _, err := f.Fulfil(t.Context(), entries); !errors.Is(err, c.fault) {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, s := range spans.spans {
+				names = append(names, s.Name)
+				if s.Trace != bought.Trace {
+					t.Errorf("span %q is of another trace", s.Name)
+				}
+			}
+			if slices.Sort(names); !slices.Equal(names, c.spans) {
+				t.Fatalf("spans %q, want %q", names, c.spans)
+			}
+			entry, fulfil, commit := spans.named(t, "entry"), spans.named(t, "fulfil"), spans.named(t, "commit")
+			if entry.Parent != bought.ID || fulfil.Parent != entry.ID || commit.Parent != fulfil.ID {
+				t.Error("the spans do not hang together")
+			}
+			if failed := c.fault != nil; failed != (commit.Failed == string(shop.Internal)) ||
+				failed != (fulfil.Failed == string(shop.Internal)) {
+				t.Errorf("commit failed %q, fulfil %q", commit.Failed, fulfil.Failed)
+			}
+			if c.fault == nil && (handed.traces[0] != nil || *handed.traces[1] != fulfil.SpanRef) {
+				t.Errorf("what is told goes on at %v", handed.traces)
+			}
+			if entries[1].Trace != &bought.SpanRef {
+				t.Error("the batch was changed: it may have to be tried again")
+			}
+		})
+	}
+}
+
+// handingInventory notes where the traces of what it finishes go on.
+type handingInventory struct {
+	fakes.Redis
+	traces []*trace.SpanRef
+}
+
+func (h *handingInventory) Finish(ctx context.Context, p int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry) error {
+	for _, e := range entries {
+		h.traces = append(h.traces, e.Trace)
+	}
+	return h.Redis.Finish(ctx, p, asOf, rows, entries)
+}

@@ -1,0 +1,79 @@
+package order
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"stampede/app/shop"
+)
+
+// busyShop writes down what happens to which order. Those of order 2 are locked in the database for a while.
+type busyShop struct {
+	OrderStore
+	Inventory
+	locked time.Duration
+
+	mu    sync.Mutex
+	steps []string
+}
+
+func (s *busyShop) add(step string, order shop.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.steps = append(s.steps, step+" "+order.String())
+}
+
+func (s *busyShop) Now(context.Context) (shop.Millis, error) { return 1_000_000, nil }
+
+func (s *busyShop) Expire(_ context.Context, ids []shop.ID, _ shop.Millis) ([]shop.Order, error) {
+	if ids[0] == 2 {
+		time.Sleep(s.locked)
+	}
+	return []shop.Order{{ID: ids[0], Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, ToldRev: 1, Stamped: true}}, nil
+}
+
+func (s *busyShop) Return(_ context.Context, r []shop.Return) ([]bool, error) {
+	s.add("units", r[0].Order)
+	return make([]bool, len(r)), nil
+}
+
+func (s *busyShop) Publish(_ context.Context, _ int, _ shop.Millis, rows []*shop.Order) error {
+	s.add("told", rows[0].ID)
+	return nil
+}
+
+// P5: of two batches that are due at once both get their units back before anybody is told; but one whose orders are
+// locked does not keep the other's buyers waiting for longer than tellingWaits.
+func TestTellingWaitsForTheUnitsOfOthers(t *testing.T) {
+	t.Parallel()
+	for locked, want := range map[time.Duration][]string{
+		tellingWaits / 2: {"units 1", "units 2", "told"},
+		tellingWaits * 2: {"units 1", "told 1", "units 2", "told 2"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			world := &busyShop{locked: locked}
+			x := &Expirer{Inventory: world, Orders: world, Effects: effectsOf(world, world, world)}
+			var batches sync.WaitGroup
+			for _, id := range []shop.ID{2, 1} {
+				batches.Go(func() {
+					if finished, err := x.Due(t.Context(), 0, []shop.ID{id}); err != nil || !slices.Equal(finished,
+						[]shop.ID{id}) {
+						t.Errorf("finished %v, %v", finished, err)
+					}
+				})
+				synctest.Wait()
+			}
+			batches.Wait()
+			if len(want) == 3 { // who is told first does not matter
+				world.steps = slices.Concat(world.steps[:2], []string{world.steps[2][:4]})
+			}
+			if !slices.Equal(world.steps, want) {
+				t.Errorf("locked for %v: %v, want %v", locked, world.steps, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,81 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"stampede/app/shop"
+)
+
+// readers are accounts by id, and a box for the e-mails to them.
+type readers struct {
+	users map[shop.ID]shop.User
+	fail  error
+	sent  []Email
+}
+
+func (r *readers) UserByID(_ context.Context, id shop.ID) (shop.User, error) {
+	u, ok := r.users[id]
+	if r.fail != nil {
+		return shop.User{}, r.fail
+	}
+	if !ok {
+		return shop.User{}, shop.ErrNoRow
+	}
+	return u, nil
+}
+
+func (r *readers) Send(_ context.Context, mails ...Email) error {
+	r.sent = append(r.sent, mails...)
+	return nil
+}
+
+// Only who has proven an e-mail is written to about an order, in their language, of what was paid or given back lately;
+// what cannot be read now comes again.
+func TestOrderMailsGoToProvenAddresses(t *testing.T) {
+	t.Parallel()
+	const now = shop.Millis(1_800_000_000_000)
+	r := &readers{users: map[shop.ID]shop.User{
+		1: {ID: 1, Email: "ada@mail.example", Name: "Ada", Lang: "zh", State: shop.UserActive},
+		2: {ID: 2, Email: "bob@mail.example", Lang: "en", State: shop.UserPending},
+		3: {ID: 3, State: shop.UserDeleted},
+	}}
+	m := &OrderMail{Users: r, Mailer: r, Now: func() shop.Millis { return now }}
+	about := func(user shop.ID, state shop.OrderState, ago time.Duration) OutboxMessage {
+		return OutboxMessage{
+			Order: 70 + user, State: state, User: user, At: now.Add(-ago), ProductName: "Lamp", Qty: 2, AmountFen: 9800,
+		}
+	}
+	for _, p := range []OutboxMessage{
+		about(1, shop.Paid, 0), about(1, shop.Refunded, 6*24*time.Hour), about(1, shop.Paid, 8*24*time.Hour), about(2, shop.Paid, 0),
+		about(3, shop.Paid, 0), about(4, shop.Paid, 0),
+	} {
+		if err := m.Deliver(t.Context(), p); err != nil {
+			t.Errorf("%+v: %v", p, err)
+		}
+	}
+	if len(r.sent) != 2 || r.sent[0].Kind != EmailPaid || r.sent[1].Kind != EmailRefunded {
+		t.Fatalf("%+v", r.sent)
+	}
+	l := r.sent[0]
+	want := OrderFacts{ID: 71, ProductName: "Lamp", Qty: 2, AmountFen: 9800}
+	if l.To != "ada@mail.example" || l.Lang != "zh" || l.About != "71" || l.Name != "Ada" || *l.Order != want {
+		t.Errorf("%+v %+v", l, l.Order)
+	}
+	o := &shop.Order{ID: 71, State: shop.Shipped, User: 1, ProductName: "Lamp", Qty: 2, AmountFen: 9800}
+	for state, letters := range map[shop.OrderState]int{shop.Shipped: 1, shop.Finished: 0, shop.Refunding: 0} {
+		o.State, r.sent = state, nil
+		if err := m.Shipped(t.Context(), o, now-5, "顺丰", "SF-1"); err != nil || len(r.sent) != letters {
+			t.Errorf("a parcel of an order that is %s: %d e-mails, %v", state, len(r.sent), err)
+		}
+		if letters > 0 && (r.sent[0].Kind != EmailShipped || r.sent[0].Order.Tracking != "SF-1") {
+			t.Errorf("%+v", r.sent[0])
+		}
+	}
+	r.fail = shop.ErrTransient
+	if err := m.Deliver(t.Context(), about(1, shop.Paid, 0)); !errors.Is(err, shop.ErrTransient) {
+		t.Errorf("accounts cannot be read: %v", err)
+	}
+}

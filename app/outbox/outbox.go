@@ -1,0 +1,205 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"stampede/app/journal"
+	"stampede/app/shop"
+)
+
+// OutboxMessage tells the shop's back office that an order was paid or refunded. Postings are delivered at least once
+// and in any order: Order and Rev identify one, and the larger rev is the newer.
+type OutboxMessage struct {
+	Order       shop.ID         `json:"order"`
+	Rev         int             `json:"rev"`
+	State       shop.OrderState `json:"state"` // paid or refunded
+	At          shop.Millis     `json:"at"`    // when the order reached that state
+	Sale        shop.ID         `json:"sale"`
+	ProductName string          `json:"product_name"`
+	User        shop.ID         `json:"user"`
+	Qty         int             `json:"qty"`
+	PriceFen    int64           `json:"price_fen"`
+	AmountFen   int64           `json:"amount_fen"`
+	PaidAt      shop.Millis     `json:"paid_at,omitempty"`
+	TradeNo     string          `json:"trade_no,omitempty"`
+	Address     *shop.Address   `json:"address,omitempty"`
+}
+
+// OutboxStore is the outbox in the database: what the back office is to hear, written in the transaction that changed
+// the order. Errors wrap ErrTransient.
+type OutboxStore interface {
+	// ClaimOutbox takes what is due, oldest first. What is not marked by then comes again after OutboxLease.
+	ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]OutboxMessage, error)
+	// MarkSent marks messages that were claimed at the instant claimed as appended with the mark sent. It skips those
+	// that were claimed again, or reposted, since.
+	MarkSent(ctx context.Context, posted []OutboxMessage, claimed, sent shop.Millis) error
+	// LastSent returns the highest mark of a sent message; 0 if there is none.
+	LastSent(ctx context.Context) (shop.Millis, error)
+	// Repost schedules everything that was sent after the instant once more, ends all claims, and returns how many
+	// messages were sent.
+	Repost(ctx context.Context, since shop.Millis) (int64, error)
+	// NoteGroups records the groups of the stream, Groups returns them.
+	NoteGroups(ctx context.Context, groups []string) error
+	Groups(ctx context.Context) ([]string, error)
+	// Unposted counts what waits.
+	Unposted(ctx context.Context) (int64, error)
+}
+
+// OutboxStream is the stream that the back office reads.
+type OutboxStream interface {
+	// Append adds postings in their order, all or none, and returns the high-water mark with which they were added.
+	// last is that of LastSent. It returns a LostError if Redis may lack sent postings; after any other error the
+	// postings may have been added.
+	Append(ctx context.Context, last shop.Millis, postings []OutboxMessage) (sent shop.Millis, err error)
+	// Check returns the same LostError without adding anything, otherwise the groups of the stream.
+	Check(ctx context.Context, last shop.Millis) (groups []string, err error)
+	// MakeGroups makes missing groups.
+	MakeGroups(ctx context.Context, groups []string) error
+	// Confirm ends a loss whose postings are scheduled again.
+	Confirm(ctx context.Context, lost *LostError) error
+}
+
+// LostError means that Redis may lack messages that were appended: the server has another history, or the high-water
+// mark of the messages is missing, or behind the database. Postings are not appended until the loss is confirmed.
+type LostError struct {
+	History string      // of the server
+	Mark    shop.Millis // 0: there is none
+	Since   shop.Millis // messages that were appended later may be missing
+}
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("Redis may lack messages that were appended after %d", e.Since)
+}
+
+func (e *LostError) Unwrap() error { return shop.ErrTransient }
+
+// QuarantinedMessage is an entry of the back office's stream that a receiver has rejected.
+type QuarantinedMessage struct {
+	ID            string        `json:"id"`
+	Group         string        `json:"group"` // of the receiver
+	Reason        string        `json:"reason"`
+	Deliveries    int           `json:"deliveries"`
+	At            shop.Millis   `json:"at"`
+	OutboxMessage OutboxMessage `json:"posting"` // empty if the entry is unreadable
+}
+
+const (
+	// OutboxLease is how long a node has for what it took; it is also the pause after a failure.
+	OutboxLease = 15 * time.Second
+	postEvery   = time.Second
+	countEvery  = 10 * time.Second // how often the waiting postings are counted
+	postBatch   = 500
+)
+
+// OutboxSender carries postings from the outbox into the back office's stream.
+type OutboxSender struct {
+	Outbox    OutboxStore
+	Stream    OutboxStream
+	Inventory Inventory // for the time
+
+	waiting atomic.Int64
+	counted time.Time
+}
+
+// Run posts until ctx ends.
+func (p *OutboxSender) Run(ctx context.Context) error {
+	return shop.Repeat(ctx, postEvery, "post to the back office", p.RunOnce)
+}
+
+// RunOnce posts everything that is due. It is appended first and marked after that: a crash in between appends it
+// again. The mark of the database is read before that of Redis: whatever it is, an intact Redis has it.
+func (p *OutboxSender) RunOnce(ctx context.Context) error {
+	last, err := p.Outbox.LastSent(ctx)
+	if err != nil {
+		return err
+	}
+	groups, err := p.Stream.Check(ctx, last)
+	var lost *LostError
+	if errors.As(err, &lost) {
+		return p.repair(ctx, lost) // the next pass posts
+	}
+	if err != nil {
+		return err
+	}
+	for {
+		now, err := p.Inventory.Now(ctx)
+		if err != nil {
+			return fmt.Errorf("read Redis time: %w", err)
+		}
+		due, err := p.Outbox.ClaimOutbox(ctx, now, postBatch)
+		if err != nil {
+			return err
+		}
+		if len(due) == 0 {
+			return p.count(ctx, groups)
+		}
+		sent, err := p.Stream.Append(ctx, last, due)
+		if err != nil {
+			return err
+		}
+		if err := p.Outbox.MarkSent(ctx, due, now, sent); err != nil {
+			return err
+		}
+	}
+}
+
+// repair schedules again what Redis may have lost, and makes the groups that it had. Until the loss is confirmed no
+// node appends, so the mark stays; a crash before that repeats everything.
+func (p *OutboxSender) repair(ctx context.Context, lost *LostError) error {
+	n, err := p.Outbox.Repost(ctx, lost.Since)
+	if err != nil {
+		return err
+	}
+	groups, err := p.Outbox.Groups(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.Stream.MakeGroups(ctx, groups); err != nil {
+		return err
+	}
+	if n > 0 {
+		slog.WarnContext(ctx, "Redis may have lost postings, they are posted again", "entries", n, "since", lost.Since)
+	}
+	return p.Stream.Confirm(ctx, lost)
+}
+
+// count looks, from time to time, how much waits in the outbox: on any node, for any node. It also records the groups,
+// which only Redis knows.
+func (p *OutboxSender) count(ctx context.Context, groups []string) error {
+	if time.Since(p.counted) < countEvery {
+		return nil
+	}
+	if err := p.Outbox.NoteGroups(ctx, groups); err != nil {
+		return err
+	}
+	n, err := p.Outbox.Unposted(ctx)
+	if err == nil {
+		p.counted = time.Now()
+		p.waiting.Store(n)
+	}
+	return err
+}
+
+// Waiting is how much waited in the outbox when it was counted last.
+func (p *OutboxSender) Waiting() int64 { return p.waiting.Load() }
+
+// Reposter sends postings to the back office once more, for operators.
+type Reposter struct {
+	Outbox  OutboxStore
+	Journal *journal.Journal
+}
+
+// Repost has everything that reached the back office since the instant appended to its stream once more, and returns
+// the number of entries. A worker appends them.
+func (r *Reposter) Repost(ctx context.Context, actor journal.Actor, since shop.Millis) (int64, error) {
+	return journal.ActFor[int64](ctx, r.Journal, actor, func(ctx context.Context) (journal.Act, error) {
+		n, err := r.Outbox.Repost(ctx, since)
+		after := map[string]any{"since": since, "entries": n}
+		return journal.Act{Kind: "backoffice.repost", Object: "backoffice", After: after, Answer: n}, err
+	})
+}

@@ -1,0 +1,97 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+// outbox has so many postings to carry, and fails where a test wants it to.
+type outbox struct {
+	OutboxStore
+	*fakes.Trace
+	waits int
+	fail  error // of Append
+	lost  error // of Check
+}
+
+func (o *outbox) ClaimOutbox(_ context.Context, _ shop.Millis, limit int) ([]OutboxMessage, error) {
+	return make([]OutboxMessage, min(o.waits, limit)), nil
+}
+
+func (o *outbox) MarkSent(_ context.Context, posted []OutboxMessage, _, sent shop.Millis) error {
+	o.Add("mark %d at %d", len(posted), sent)
+	o.waits -= len(posted)
+	return nil
+}
+
+func (o *outbox) LastSent(context.Context) (shop.Millis, error) { return 5, nil }
+
+func (o *outbox) Repost(_ context.Context, since shop.Millis) (int64, error) {
+	o.Add("repost since %d", since)
+	return 1, nil
+}
+
+func (o *outbox) NoteGroups(_ context.Context, groups []string) error {
+	o.Add("note %v", groups)
+	return nil
+}
+
+func (o *outbox) Groups(context.Context) ([]string, error) { return []string{"noted"}, nil }
+
+func (o *outbox) Check(context.Context, shop.Millis) ([]string, error) {
+	return []string{"found"}, o.lost
+}
+
+func (o *outbox) MakeGroups(_ context.Context, groups []string) error {
+	o.Add("make %v", groups)
+	return nil
+}
+
+func (o *outbox) Confirm(context.Context, *LostError) error {
+	o.Add("confirm")
+	o.lost = nil
+	return nil
+}
+
+func (o *outbox) Unposted(context.Context) (int64, error) { return 7, nil }
+
+func (o *outbox) Append(_ context.Context, last shop.Millis, postings []OutboxMessage) (shop.Millis, error) {
+	o.Add("append %d", len(postings))
+	return last + 1, o.fail
+}
+
+// At least once: what is in the stream is marked after that, and what is not is not marked at all.
+func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
+	t.Parallel()
+	box := &outbox{Trace: &fakes.Trace{}, waits: postBatch + 3}
+	p := &OutboxSender{Outbox: box, Stream: box, Inventory: &fakes.Redis{Trace: box.Trace}}
+	fakes.Must(t, p.RunOnce(context.Background()))
+	fakes.WantSteps(t, box.Trace, "append 500", "mark 500 at 6", "append 3", "mark 3 at 6", "note [found]")
+	if p.Waiting() != 7 {
+		t.Error("what waits was not counted")
+	}
+
+	box = &outbox{Trace: &fakes.Trace{}, waits: 3, fail: shop.ErrTransient}
+	p.Outbox, p.Stream = box, box
+	if err := p.RunOnce(context.Background()); !errors.Is(err, shop.ErrTransient) {
+		t.Errorf("%v", err)
+	}
+	fakes.WantSteps(t, box.Trace, "append 3")
+}
+
+// P8: what Redis has lost is due again before the loss is confirmed, and nothing is appended before that.
+func TestLostPostingsAreRepeatedBeforeTheLossIsConfirmed(t *testing.T) {
+	t.Parallel()
+	box := &outbox{Trace: &fakes.Trace{}, waits: 3, lost: fmt.Errorf("check: %w", &LostError{Mark: 3, Since: 3})}
+	p := &OutboxSender{Outbox: box, Stream: box, Inventory: &fakes.Redis{Trace: box.Trace}}
+	fakes.Must(t, p.RunOnce(context.Background()))
+	fakes.WantSteps(t, box.Trace, "repost since 3", "make [noted]", "confirm")
+	box.Steps = nil
+	fakes.Must(t, p.RunOnce(context.Background()))
+	fakes.WantSteps(t, box.Trace, "append 3", "mark 3 at 6", "note [found]")
+}

@@ -1,0 +1,90 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"stampede/app/shop"
+)
+
+// end ends a pending order whose trade was opened: the gateway first, then the row, then the units. It returns the row:
+// ended, or paid if the buyer was faster. Errors are transient: ask again.
+func (c *Cashier) end(ctx context.Context, o shop.Order, to shop.OrderState) (shop.Order, error) {
+	row, over, err := c.overAtGateway(ctx, o, to)
+	if err != nil || !over {
+		return row, err
+	}
+	rows, locked, err := c.endAll(ctx, []shop.ID{o.ID}, to)
+	switch {
+	case err != nil:
+		return shop.Order{}, err
+	case len(locked) > 0:
+		return shop.Order{}, fmt.Errorf("end order %s: %w", o.ID, errLockedSale)
+	case len(rows) == 0:
+		return shop.Order{}, fmt.Errorf("end order %s: %w", o.ID, shop.ErrNoRow)
+	}
+	return rows[0], nil
+}
+
+// overAtGateway ends the trade at the gateway. over: nothing was paid and nothing can be; else row is the result of the
+// payment. A trade begins when the buyer comes to the gateway, so an unknown one is over only at the deadline, Margin
+// after the gateway stopped taking money. A buyer who cancels earlier gives up a payment that did not begin; if it
+// comes, it is late money.
+func (c *Cashier) overAtGateway(ctx context.Context, o shop.Order, to shop.OrderState) (row shop.Order, over bool, err error) {
+	t, err := c.Gateway.Close(ctx, o.ID)
+	if errors.Is(err, ErrGatewayRefused) {
+		t, err = c.Gateway.Query(ctx, o.ID)
+	}
+	if err != nil {
+		c.counts.Unknown.Add(1)
+		return shop.Order{}, false, fmt.Errorf("close the trade of order %s: %w", o.ID, errors.Join(shop.ErrTransient, err))
+	}
+	switch t.State {
+	case TradePaid:
+		row, err := c.paidMeanwhile(ctx, t)
+		return row, false, err
+	case TradeClosed:
+		return o, true, nil
+	}
+	now, err := c.Inventory.Now(ctx)
+	if err != nil {
+		return shop.Order{}, false, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
+	}
+	if t.State == TradeWaiting || to == shop.Expired && now < o.PayBy {
+		return shop.Order{}, false, fmt.Errorf("%w: the trade of order %s is not over yet", shop.ErrTransient, o.ID)
+	}
+	return o, true, nil
+}
+
+var errLockedSale = fmt.Errorf("%w: the row of its sale is locked", shop.ErrTransient)
+
+// endAll ends pending orders whose trades are over, returns their units and publishes their states. It returns the rows
+// that are not pending, and the IDs of orders that stay pending because the row of their sale is locked.
+func (c *Cashier) endAll(ctx context.Context, orders []shop.ID, to shop.OrderState) (rows []shop.Order, locked []shop.ID, err error) {
+	now, err := c.Inventory.Now(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
+	}
+	rows, err = c.Payments.EndTraded(ctx, orders, to, now)
+	if err != nil {
+		return nil, nil, fmt.Errorf("end %d orders: %w", len(orders), err)
+	}
+	rows = slices.DeleteFunc(rows, func(o shop.Order) bool {
+		if o.State == shop.Pending {
+			locked = append(locked, o.ID)
+		}
+		return o.State == shop.Pending
+	})
+	c.counts.Closed.Add(int64(len(rows)))
+	return rows, locked, c.Effects.Do(ctx, now, shop.Pointers(rows)...)
+}
+
+// paidMeanwhile takes the money and answers the order that it has paid.
+func (c *Cashier) paidMeanwhile(ctx context.Context, t Trade) (shop.Order, error) {
+	if err := c.Settle(ctx, t); err != nil {
+		return shop.Order{}, fmt.Errorf("settle the trade of order %s: %w", t.Order, errors.Join(shop.ErrTransient, err))
+	}
+	return c.Orders.Order(ctx, t.Order)
+}

@@ -1,0 +1,193 @@
+package payment
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"stampede/app/shop"
+)
+
+const (
+	// endersAtOnce is how many batches of orders, whose trades the gateway has closed, are ended at the same time.
+	endersAtOnce = 4
+	endersBatch  = 500
+	// closersAtOnce is how many trades a node asks the gateway to close at the same time: with answers after 100 ms it
+	// ends three hundred orders a second, and a gateway that has gone silent holds up no more than these.
+	closersAtOnce = 32
+	// closerQueue bounds what waits for them; more comes again when its lease in the delay queue ends.
+	closerQueue = 20_000
+	// closeRest is how long an order is left alone after a close without an answer.
+	closeRest = 2 * time.Second
+	// closePatience is what the gateway and the stores may take for one order.
+	closePatience = 15 * time.Second
+)
+
+// TradeCloser ends due orders whose payment was opened, beside the sweep: closers call the gateway for one order each,
+// and enders commit its answers in batches, so that thousands of answers do not queue for one sale's row. Orders in
+// work are not offered again; after a crash they are still in the delay queue.
+type TradeCloser struct {
+	cashier *Cashier
+	queue   chan shop.Order // due
+	over    chan shop.ID    // closed at the gateway
+
+	mu    sync.Mutex
+	known map[shop.ID]time.Time // zero: at hand; else until when it is left alone
+}
+
+// NewTradeCloser makes the closer of a cashier with a gateway.
+func NewTradeCloser(c *Cashier) *TradeCloser {
+	return &TradeCloser{
+		cashier: c, queue: make(chan shop.Order, closerQueue), over: make(chan shop.ID, endersBatch),
+		known: make(map[shop.ID]time.Time),
+	}
+}
+
+// Run closes until ctx ends.
+func (t *TradeCloser) Run(ctx context.Context) error {
+	var workers sync.WaitGroup
+	for range closersAtOnce {
+		workers.Go(func() { forEach(ctx, t.queue, t.close) })
+	}
+	for range endersAtOnce {
+		workers.Go(func() { forEach(ctx, t.over, t.end) })
+	}
+	defer workers.Wait()
+	return shop.Repeat(ctx, time.Minute, "forget orders", t.forget)
+}
+
+// RunOnce ends what is at hand, one after the other.
+func (t *TradeCloser) RunOnce(ctx context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case o := <-t.queue:
+			t.close(ctx, o)
+		case id := <-t.over:
+			t.end(ctx, id)
+		default:
+			return
+		}
+	}
+}
+
+// Waiting is how many orders this node knows that cannot end without the gateway.
+func (t *TradeCloser) Waiting() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.known)
+}
+
+// forget drops what nobody asked for any more: another node has ended it.
+func (t *TradeCloser) forget(context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.known,
+		func(_ shop.ID, until time.Time) bool { return !until.IsZero() && time.Since(until) > time.Minute })
+	return nil
+}
+
+// forEach does something with what comes, until ctx ends.
+func forEach[T any](ctx context.Context, from <-chan T, do func(ctx context.Context, one T)) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case one := <-from:
+			do(ctx, one)
+		}
+	}
+}
+
+// close asks the gateway about one order and passes it on when its trade is over.
+func (t *TradeCloser) close(ctx context.Context, o shop.Order) {
+	within, cancel := context.WithTimeout(ctx, closePatience)
+	defer cancel()
+	_, over, err := t.cashier.overAtGateway(within, o, shop.Expired)
+	if err != nil || !over {
+		t.release(ctx, []shop.ID{o.ID}, err)
+		return
+	}
+	select {
+	case t.over <- o.ID:
+	case <-ctx.Done():
+	}
+}
+
+// end ends the order given and those whose trades are over by now.
+func (t *TradeCloser) end(ctx context.Context, first shop.ID) {
+	batch := []shop.ID{first}
+	for more := true; more && len(batch) < endersBatch; {
+		select {
+		case id := <-t.over:
+			batch = append(batch, id)
+		default:
+			more = false
+		}
+	}
+	within, cancel := context.WithTimeout(ctx, closePatience)
+	defer cancel()
+	_, locked, err := t.cashier.endAll(within, batch, shop.Expired)
+	t.release(ctx, batch, err)
+	if err == nil && len(locked) > 0 {
+		t.release(ctx, locked, errLockedSale)
+	}
+}
+
+// release removes finished orders; after a fault they are not offered for closeRest.
+func (t *TradeCloser) release(ctx context.Context, orders []shop.ID, err error) {
+	if err != nil && ctx.Err() == nil {
+		slog.WarnContext(ctx, "orders with an opened payment cannot end yet", "orders", len(orders), "first", orders[0],
+			"err", err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, id := range orders {
+		if err != nil {
+			t.known[id] = time.Now().Add(closeRest)
+		} else {
+			delete(t.known, id)
+		}
+	}
+}
+
+// Others leaves out the orders that are being closed or rest. See PaymentCloser.
+func (t *TradeCloser) Others(orders []shop.ID) []shop.ID {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return shop.Where(orders, func(id shop.ID) bool {
+		until, known := t.known[id]
+		if known && (until.IsZero() || time.Now().Before(until)) {
+			return false
+		}
+		delete(t.known, id)
+		return true
+	})
+}
+
+// Offer queues due orders with an opened payment. See PaymentCloser.
+func (t *TradeCloser) Offer(rows []shop.Order, now shop.Millis) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, o := range rows {
+		if o.State != shop.Pending || o.TradeOpened == 0 || o.PayBy > now {
+			continue
+		}
+		if _, known := t.known[o.ID]; known {
+			continue
+		}
+		select {
+		case t.queue <- o:
+			t.known[o.ID] = time.Time{}
+		default:
+			return
+		}
+	}
+}
+
+// Cancel closes the trade of an order and ends it. See PaymentCloser.
+func (t *TradeCloser) Cancel(ctx context.Context, o shop.Order) (shop.Order, error) {
+	row, err := t.cashier.end(ctx, o, shop.Cancelled)
+	return row, shop.Unsettled("cancel order "+o.ID.String(), err)
+}

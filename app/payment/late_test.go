@@ -1,0 +1,205 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"stampede/app/order"
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+// effectsOf are the effects on fakes that share a trace.
+func effectsOf(inventory Inventory, orders OrderStore, notifier order.Notifier) *order.Effects {
+	return &order.Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &order.Told{Orders: orders}}
+}
+
+// lateWorld is an order of which late money was received: its row, and how the stores answer.
+type lateWorld struct {
+	OrderStore
+	SaleStore
+	*fakes.Trace
+	row     shop.Order
+	claim   error
+	verdict shop.Verdict
+	revive  error
+	begin   error
+	closes  shop.Millis
+}
+
+func (w *lateWorld) Sale(context.Context, shop.ID) (shop.Sale, error) {
+	return shop.Sale{ID: 7, Epoch: 3, ClosesAt: w.closes}, nil
+}
+
+func (w *lateWorld) Order(context.Context, shop.ID) (shop.Order, error) { return w.row, nil }
+
+func (w *lateWorld) ClaimHold(context.Context, shop.ID, shop.OrderState) (shop.Order, error) {
+	w.Add("claim")
+	if w.claim != nil {
+		return shop.Order{}, w.claim
+	}
+	w.row.Hold++
+	return w.row, nil
+}
+
+func (w *lateWorld) Restamp(_ context.Context, ids []shop.ID) ([]shop.Order, error) {
+	w.Add("stamp %d", len(ids))
+	w.row.Stamped = true
+	return []shop.Order{w.row}, nil
+}
+
+func (w *lateWorld) BeginRefund(
+	_ context.Context, _ shop.ID, _ []shop.OrderState, request, reason string, _ shop.Millis,
+) (shop.Order, error) {
+	w.Add("refund %s: %s", request, reason)
+	if w.begin != nil {
+		return shop.Order{}, w.begin
+	}
+	w.row.State, w.row.Reason, w.row.Rev, w.row.Stamped = shop.Refunding, reason, w.row.Rev+1, true
+	return w.row, nil
+}
+
+// lateStore and lateInventory are the rest of that world; they share its trace.
+type lateStore struct {
+	PaymentStore
+	w *lateWorld
+}
+
+func (b lateStore) ReviveLate(_ context.Context, claimed shop.Order, epoch int64, _ shop.Millis) (shop.Order, error) {
+	b.w.Add("revive hold %d at epoch %d", claimed.Hold, epoch)
+	if b.w.revive != nil {
+		return shop.Order{}, b.w.revive
+	}
+	b.w.row.State, b.w.row.CancelledAt, b.w.row.Rev, b.w.row.Stamped = shop.Paid, 0, b.w.row.Rev+1, true
+	return b.w.row, nil
+}
+
+func (b lateStore) Resolve(_ context.Context, _ shop.ID, outcome PaymentOutcome) error {
+	b.w.Add("resolved: %s", outcome)
+	return nil
+}
+
+type lateInventory struct {
+	*fakes.Redis
+	w *lateWorld
+}
+
+func (l lateInventory) Hold(_ context.Context, h shop.HoldRequest) (shop.Verdict, error) {
+	l.w.Add("hold %d", h.Hold)
+	return l.w.verdict, nil
+}
+
+// P8, I3, I6: what becomes of late money. A new hold number is claimed before anything is held, a hold goes back when
+// it is certain that nothing was revived under it, and never when that is unknown; what is not resolved comes again.
+func TestDecideAboutLateMoney(t *testing.T) {
+	t.Parallel()
+	const now, long = 1_000_000 + shop.Millis(100*24*3600*1000), 1_000_000
+	for name, c := range map[string]struct {
+		change func(*lateWorld)
+		again  bool // it must be tried again
+		want   []string
+	}{
+		"free": {
+			func(w *lateWorld) { w.verdict = shop.VerdictReserved }, false,
+			[]string{"claim", "hold 2", "revive hold 2 at epoch 3", "sell 1", "tell 1"},
+		},
+		"held by an attempt that died": {
+			func(w *lateWorld) { w.verdict = shop.VerdictRepeated }, false,
+			[]string{"claim", "hold 2", "revive hold 2 at epoch 3", "sell 1", "tell 1"},
+		},
+		"sold out": {
+			func(w *lateWorld) { w.verdict = shop.VerdictSoldOut }, false,
+			[]string{"claim", "hold 2", "refund R1: " + shop.ReasonLateSoldOut, "return 1", "tell 1", "resolved: refunded"},
+		},
+		"limit": {
+			func(w *lateWorld) { w.verdict = shop.VerdictLimit }, false,
+			[]string{"claim", "hold 2", "refund R1: " + shop.ReasonLateLimit, "return 1", "tell 1", "resolved: refunded"},
+		},
+		"sale retired": {
+			func(w *lateWorld) { w.verdict, w.closes = shop.VerdictNotLoaded, long }, false,
+			[]string{"claim", "hold 2", "refund R1: " + shop.ReasonLateOver, "return 1", "tell 1", "resolved: refunded"},
+		},
+		"archived": {
+			func(w *lateWorld) { w.claim = shop.ErrArchived }, false,
+			[]string{"claim", "refund R1: " + shop.ReasonLateOver, "return 1", "tell 1", "resolved: refunded"},
+		},
+		"sale lost for a moment": {func(w *lateWorld) { w.verdict = shop.VerdictNotLoaded }, true, []string{
+			"claim", "hold 2",
+		}},
+		"rebuilding": {func(w *lateWorld) { w.verdict = shop.VerdictRecovering }, true, []string{"claim", "hold 2"}},
+		"resting for too long": {func(w *lateWorld) { w.verdict = shop.VerdictCooldown }, true, []string{
+			"claim", "hold 2",
+		}},
+		"a newer hold is open": {func(w *lateWorld) { w.verdict = shop.VerdictOtherHash }, true, []string{
+			"claim", "hold 2",
+		}},
+		"no unit in the database": {
+			func(w *lateWorld) { w.verdict, w.revive = shop.VerdictReserved, shop.ErrPermanent }, false,
+			[]string{
+				"claim", "hold 2", "revive hold 2 at epoch 3", "return 1",
+				"refund R1: " + shop.ReasonLateSoldOut, "return 1", "tell 1", "resolved: refunded",
+			},
+		},
+		"rebuilt meanwhile": {
+			func(w *lateWorld) { w.verdict, w.revive = shop.VerdictReserved, shop.ErrStaleEpoch }, true,
+			[]string{"claim", "hold 2", "revive hold 2 at epoch 3", "return 1"},
+		},
+		"another attempt claimed later": {
+			func(w *lateWorld) { w.verdict, w.revive = shop.VerdictReserved, shop.ErrNoRow }, true,
+			[]string{"claim", "hold 2", "revive hold 2 at epoch 3", "return 1"},
+		},
+		"commit unknown": {
+			func(w *lateWorld) { w.verdict, w.revive = shop.VerdictReserved, shop.ErrTransient }, true,
+			[]string{"claim", "hold 2", "revive hold 2 at epoch 3"},
+		},
+		"resolved by another": {
+			func(w *lateWorld) { w.claim, w.row.State = shop.ErrNoRow, shop.Refunding }, false,
+			[]string{"claim", "resolved: refunded"},
+		},
+		"revived by another": {
+			func(w *lateWorld) {
+				w.claim, w.row.State, w.row.CancelledAt, w.row.ToldRev = shop.ErrNoRow, shop.Paid, 0, 1
+			}, false,
+			[]string{"claim", "sell 1", "stamp 1", "tell 1"},
+		},
+		"being resolved by another": {
+			func(w *lateWorld) { w.verdict, w.begin = shop.VerdictSoldOut, shop.ErrNoRow }, true,
+			[]string{"claim", "hold 2", "refund R1: " + shop.ReasonLateSoldOut},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tr := &fakes.Trace{}
+			w := &lateWorld{Trace: tr, closes: now, row: shop.Order{
+				ID: 1, Sale: 7, User: 9, State: shop.Expired, Hold: 1, Rev: 2, ToldRev: 2, TradeNo: "T", CancelledAt: 5,
+			}}
+			c.change(w)
+			cashier := &Cashier{
+				Inventory: lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, Orders: w, Sales: w,
+				Payments: lateStore{w: w}, Refunds: lateRefunds{w: w},
+				Effects: effectsOf(
+					lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, w, &fakes.Notifier{Trace: tr}),
+			}
+			err := cashier.resolve(context.Background(), w.row)
+			if again := errors.Is(err, shop.ErrTransient); again != c.again || (err == nil) == c.again {
+				t.Errorf("%v; to be tried again: want %v", err, c.again)
+			}
+			if !slices.Equal(tr.Steps, c.want) {
+				t.Errorf("steps %v, want %v", tr.Steps, c.want)
+			}
+		})
+	}
+}
+
+type lateRefunds struct {
+	RefundStore
+	w *lateWorld
+}
+
+func (r lateRefunds) BeginRefund(
+	ctx context.Context, order shop.ID, from []shop.OrderState, request, reason string, now shop.Millis,
+) (shop.Order, error) {
+	return r.w.BeginRefund(ctx, order, from, request, reason, now)
+}

@@ -1,0 +1,381 @@
+package payment
+
+import (
+	"container/heap"
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"stampede/app/shop"
+)
+
+// openTrades are the books of a shop with many open trades, and its gateway. Time is that of a synctest bubble.
+type openTrades struct {
+	Inventory
+	OrderStore
+	PaymentStore
+	Gateway
+	answers time.Duration // how long the gateway takes
+
+	mu       sync.Mutex
+	queue    turns
+	checkAt  map[shop.ID]shop.Millis
+	orders   map[shop.ID]shop.Order
+	paidAt   map[shop.ID]time.Time // at the gateway, of which nobody has told the shop
+	found    map[shop.ID]time.Time
+	lastAsk  map[shop.ID]time.Time
+	longest  time.Duration // between two questions about the same trade
+	away     bool
+	under    int
+	most     int // questions at the same time
+	asked    int
+	twice    int // questions about a trade that was being asked about
+	asking   map[shop.ID]bool
+	byNode   [2]int
+	claims   int
+	planning int
+}
+
+func newOpenTrades(n int, answers time.Duration) *openTrades {
+	b := &openTrades{
+		answers: answers, checkAt: make(map[shop.ID]shop.Millis), orders: make(map[shop.ID]shop.Order), paidAt: make(map[shop.ID]time.Time),
+		found: make(map[shop.ID]time.Time), lastAsk: make(map[shop.ID]time.Time), asking: make(map[shop.ID]bool),
+	}
+	now := time.Now()
+	for i := range n {
+		id := shop.ID(i + 1)
+		b.orders[id] = shop.Order{ID: id, State: shop.Pending, TradeOpened: shop.MillisOf(now.Add(-time.Minute))}
+		b.plan(id, shop.MillisOf(now))
+		b.lastAsk[id] = now
+	}
+	return b
+}
+
+func (b *openTrades) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
+
+func (b *openTrades) Unresolved(context.Context, shop.Millis, int, int) ([]Received, error) {
+	return nil, nil
+}
+
+func (b *openTrades) ClaimTrades(_ context.Context, now, until shop.Millis, limit int) ([]OpenedTrade, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.claims++
+	var due []OpenedTrade
+	for len(due) < limit && len(b.queue) > 0 && b.queue[0].at <= now {
+		turn := heap.Pop(&b.queue).(turnOf)
+		if b.checkAt[turn.order] != turn.at {
+			continue // planned anew
+		}
+		opened := b.orders[turn.order].TradeOpened
+		due = append(due, OpenedTrade{
+			Order: turn.order, OpenedAt: opened, ExpiresAt: opened.Add(time.Hour), DueAt: turn.at,
+		})
+		b.plan(turn.order, until)
+	}
+	return due, nil
+}
+
+// plan sets when the trade is due; 0: never again.
+func (b *openTrades) plan(id shop.ID, at shop.Millis) {
+	b.checkAt[id] = at
+	if at != 0 {
+		heap.Push(&b.queue, turnOf{at, id})
+	}
+}
+
+// turnOf is when a trade is due, unless it was planned anew; turns are a heap of them, the first on top.
+type turnOf struct {
+	at    shop.Millis
+	order shop.ID
+}
+
+type turns []turnOf
+
+func (q turns) Len() int { return len(q) }
+
+func (q turns) Less(i, j int) bool { return q[i].at < q[j].at }
+
+func (q turns) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+
+func (q *turns) Push(v any) { *q = append(*q, v.(turnOf)) }
+
+func (q *turns) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+func (b *openTrades) OrdersByID(_ context.Context, ids []shop.ID) ([]shop.Order, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	rows := make([]shop.Order, len(ids))
+	for i, id := range ids {
+		rows[i] = b.orders[id]
+	}
+	return rows, nil
+}
+
+func (b *openTrades) CheckTrades(_ context.Context, _ shop.Millis, next map[shop.ID]shop.Millis) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.planning++
+	for id, at := range next {
+		if b.checkAt[id] != 0 {
+			b.plan(id, at)
+		}
+	}
+	return nil
+}
+
+func (b *openTrades) Query(ctx context.Context, id shop.ID) (Trade, error) {
+	b.mu.Lock()
+	b.under, b.asked = b.under+1, b.asked+1
+	b.most = max(b.most, b.under)
+	if b.asking[id] {
+		b.twice++
+	}
+	b.asking[id] = true
+	away := b.away
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.under--
+		b.asking[id] = false
+	}()
+	select {
+	case <-ctx.Done():
+		return Trade{}, shop.ErrTransient
+	case <-time.After(b.answers):
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if away {
+		return Trade{}, shop.ErrTransient
+	}
+	now := time.Now()
+	b.longest = max(b.longest, now.Sub(b.lastAsk[id]))
+	b.lastAsk[id] = now
+	if paid := b.paidAt[id]; !paid.IsZero() && !paid.After(now.Add(-b.answers)) {
+		return Trade{Order: id, No: "T", State: TradePaid}, nil
+	}
+	return Trade{Order: id, No: "T", State: TradeWaiting}, nil
+}
+
+func (b *openTrades) Receive(_ context.Context, t Trade, _ shop.Millis) (shop.Order, PaymentOutcome, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.found[t.Order], b.checkAt[t.Order] = time.Now(), 0
+	o := b.orders[t.Order]
+	o.State = shop.Paid
+	b.orders[t.Order] = o
+	return o, PaymentTaken, nil
+}
+
+// watch has so many nodes ask for a while, at most so many times a second each.
+func (b *openTrades) watch(t *testing.T, nodes, perSecond int, during func()) {
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	for n := range nodes {
+		r := &PayReconciler{Cashier: &Cashier{Gateway: b, Inventory: b, Orders: b, Payments: b}, Pace: &everySo{
+			pause: time.Second / time.Duration(perSecond), passed: func() { b.mu.Lock(); b.byNode[n]++; b.mu.Unlock() },
+		}}
+		running.Go(func() { _ = r.Run(ctx) })
+	}
+	during()
+	stop()
+	running.Wait()
+}
+
+// unasked is how long the trade that waited longest has not been asked about.
+func (b *openTrades) unasked() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	longest := b.longest
+	for id, at := range b.lastAsk {
+		if b.checkAt[id] != 0 {
+			longest = max(longest, time.Since(at))
+		}
+	}
+	return longest
+}
+
+// everySo lets one pass in each pause, as a rate limit does.
+type everySo struct {
+	mu     sync.Mutex
+	pause  time.Duration
+	next   time.Time
+	passed func()
+}
+
+func (p *everySo) Wait(ctx context.Context) error {
+	p.mu.Lock()
+	at := p.next
+	if now := time.Now(); at.Before(now) {
+		at = now
+	}
+	p.next = at.Add(p.pause)
+	p.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Until(at)):
+		p.passed()
+		return nil
+	}
+}
+
+// P8: with 20,000 open trades, all due at once, and a gateway that answers after 100 ms, none is left unasked for a
+// minute, so that a payment of which no notification came is found within one; within the rate that is set.
+func TestTwentyThousandOpenTrades(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const perSecond = 500 // as STAMPEDE_ALIPAY_QUERY_RATE is by default
+		b := newOpenTrades(20_000, 100*time.Millisecond)
+		began := time.Now()
+		for i := range 400 { // paid at any time within a minute
+			b.paidAt[shop.ID(50*i+1)] = began.Add(time.Duration(i) * 150 * time.Millisecond)
+		}
+		b.watch(t, 1, perSecond, func() { time.Sleep(2 * time.Minute) })
+		if longest := b.unasked(); longest > time.Minute {
+			t.Errorf("a trade was not asked about for %v", longest)
+		}
+		late := time.Duration(0)
+		for id, paid := range b.paidAt {
+			if b.found[id].IsZero() {
+				t.Fatalf("the payment of order %d was never found", id)
+			}
+			late = max(late, b.found[id].Sub(paid))
+		}
+		if late > time.Minute {
+			t.Errorf("a payment was found after %v", late)
+		}
+		if most := perSecond * int(time.Since(began).Seconds()); b.asked > most+perSecond || b.most > askersAtMost ||
+			b.twice > 0 {
+			t.Errorf("%d questions, at most %d allowed; %d at once; %d twice", b.asked, most, b.most, b.twice)
+		}
+		if perClaim := b.asked / b.claims; perClaim < 20 || b.planning > b.claims {
+			t.Errorf("%d questions in %d claims and %d plans", b.asked, b.claims, b.planning)
+		}
+		t.Logf("unasked for at most %v, found after at most %v; %d questions in %v, at most %d at once, %d claims",
+			b.unasked(), late, b.asked, time.Since(began), b.most, b.claims)
+	})
+}
+
+// A gateway that is away is asked a few times a second, whatever waits, and nothing piles up; when it is back,
+// everything has been asked about within a minute.
+func TestPayWatchSparesAnAbsentGateway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newOpenTrades(2_000, 100*time.Millisecond)
+		b.watch(t, 1, 50, func() {
+			time.Sleep(10 * time.Second)
+			b.mu.Lock()
+			b.away = true
+			b.mu.Unlock()
+			time.Sleep(time.Minute) // what was under way, and the first pauses
+			b.mu.Lock()
+			before := b.asked
+			b.mu.Unlock()
+			time.Sleep(5 * time.Minute)
+			b.mu.Lock()
+			if perSecond := float64(b.asked-before) / 300; perSecond > 5 || perSecond < 0.5 {
+				t.Errorf("it is asked %v times a second", perSecond)
+			}
+			b.away, b.longest = false, 0
+			for id := range b.lastAsk {
+				b.lastAsk[id] = time.Now()
+			}
+			b.mu.Unlock()
+			time.Sleep(2 * time.Minute)
+			if longest := b.unasked(); longest > time.Minute {
+				t.Errorf("after it was back a trade was not asked about for %v", longest)
+			}
+		})
+	})
+}
+
+// A gateway that hangs has no more questions under way than there are places, and none for longer than the lease.
+func TestPayWatchBoundsAHangingGateway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newOpenTrades(5_000, time.Hour)
+		b.watch(t, 1, 500, func() { time.Sleep(10 * time.Minute) })
+		if b.most > askersAtMost || b.twice > 0 || b.asked < 50 {
+			t.Errorf("%d questions at once, %d twice, %d in all", b.most, b.twice, b.asked)
+		}
+	})
+}
+
+// Two nodes share the trades: nobody asks about one that the other asks about, and together they do twice as much.
+func TestNodesShareTheOpenTrades(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newOpenTrades(4_000, 100*time.Millisecond)
+		b.watch(t, 2, 50, func() { time.Sleep(2 * time.Minute) })
+		if longest := b.unasked(); longest > time.Minute || b.twice > 0 {
+			t.Errorf("a trade was not asked about for %v; %d were asked about twice", longest, b.twice)
+		}
+		if less := min(b.byNode[0], b.byNode[1]); less < b.asked/3 {
+			t.Errorf("one node asked %d of %d times", less, b.asked)
+		}
+	})
+}
+
+// unresolvedStore has late payments, of which the first cannot be resolved.
+type unresolvedStore struct {
+	PaymentStore
+	OrderStore
+	Inventory
+	stuck, fine int
+	mended      bool
+	resolved    map[shop.ID]bool
+}
+
+func (b *unresolvedStore) Now(context.Context) (shop.Millis, error) { return 1_000_000, nil }
+
+func (b *unresolvedStore) Unresolved(_ context.Context, _ shop.Millis, skip, limit int) ([]Received, error) {
+	var list []Received
+	for i := 1; i <= b.stuck+b.fine; i++ {
+		if !b.resolved[shop.ID(i)] {
+			list = append(list, Received{Order: shop.ID(i)})
+		}
+	}
+	list = list[min(skip, len(list)):]
+	return list[:min(limit, len(list))], nil
+}
+
+func (b *unresolvedStore) Order(_ context.Context, id shop.ID) (shop.Order, error) {
+	if int(id) <= b.stuck && !b.mended {
+		return shop.Order{}, shop.ErrTransient
+	}
+	return shop.Order{ID: id, State: shop.Refunded, CancelledAt: 1}, nil
+}
+
+func (b *unresolvedStore) Resolve(_ context.Context, id shop.ID, _ PaymentOutcome) error {
+	b.resolved[id] = true
+	return nil
+}
+
+// P8: late payments that cannot be resolved now hide none of those that came after them, and are not forgotten.
+func TestUnresolvedHidesNobody(t *testing.T) {
+	t.Parallel()
+	b := &unresolvedStore{stuck: 3*payWatchBatch + 7, fine: 50, resolved: make(map[shop.ID]bool)}
+	r := &PayReconciler{Cashier: &Cashier{Inventory: b, Orders: b, Payments: b}}
+	for range 4 {
+		_ = r.unresolved(t.Context())
+	}
+	if len(b.resolved) != b.fine {
+		t.Errorf("%d of %d are resolved", len(b.resolved), b.fine)
+	}
+	b.mended = true
+	for range 5 {
+		_ = r.unresolved(t.Context())
+	}
+	if len(b.resolved) != b.fine+3*payWatchBatch+7 {
+		t.Errorf("%d are resolved", len(b.resolved))
+	}
+}

@@ -1,0 +1,159 @@
+package payment
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"stampede/app/shop"
+)
+
+// ReconciliationStore reads what a day's payments are compared by. Errors wrap ErrTransient.
+type ReconciliationStore interface {
+	// OrdersOfDay lists, in their order and after the one given, the orders of which a payment was made in [from, to),
+	// or whose trade was open in that time: opened before to, and not over before from. So money of the day is found of
+	// which nothing is entered here. The gateway may name orders that do not exist.
+	OrdersOfDay(ctx context.Context, from, to shop.Millis, after shop.ID, limit int) ([]shop.ID, error)
+	// PaymentsOf reads the payments of the orders.
+	PaymentsOf(ctx context.Context, orders []shop.ID) ([]Received, error)
+	// OrdersByID reads the rows that exist among the ids.
+	OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
+}
+
+// PayDifference is one thing in which the shop's books and the gateway's do not agree, or which neither can mend alone.
+type PayDifference struct {
+	Order   shop.ID `json:"order"`
+	Kind    string  `json:"kind"`
+	Message string  `json:"message"`
+}
+
+// ReconciliationReport compares a day's payments with the gateway. A trade that was open at midnight appears on both
+// days; its money counts on the day on which it was paid.
+type ReconciliationReport struct {
+	Day         string          `json:"day"`
+	Orders      int             `json:"orders"`       // that were asked about
+	Paid        int             `json:"paid"`         // of them, paid on the day
+	TakenFen    int64           `json:"taken_fen"`    // by the gateway for these, as it says now
+	ReturnedFen int64           `json:"returned_fen"` // of that, given back by now, on whatever day
+	Differences []PayDifference `json:"differences"`
+	// Next is the last order of this part, behind which the next part begins; 0: this is the last part.
+	Next shop.ID `json:"next,omitzero"`
+}
+
+// CalendarDay is the calendar day of an instant's date in a zone, midnight to midnight: not always 24 hours.
+func CalendarDay(date time.Time, zone *time.Location) (from, to time.Time) {
+	year, month, day := date.Date()
+	return time.Date(year, month, day, 0, 0, 0, 0, zone), time.Date(year, month, day+1, 0, 0, 0, 0, zone)
+}
+
+const (
+	payDayBatch   = 200 // orders of one part: a few seconds of questions
+	payDayAtOnce  = 4   // questions under way: it is a report, the shop's own questions go first
+	payDaySettles = 3 * time.Second
+)
+
+// DailyReconciliation compares the books of a day with the gateway's, order by order. It corrects nothing.
+type DailyReconciliation struct {
+	Store   ReconciliationStore
+	Gateway Gateway        // nil: nothing can be paid
+	Zone    *time.Location // by whose clocks days begin
+
+	pause time.Duration // before a second look at what differs; 0: payDaySettles
+}
+
+// ReconcileDay compares the part of a day's orders behind the one given, 0: the first. WrongState: there is no gateway.
+func (p *DailyReconciliation) ReconcileDay(ctx context.Context, day time.Time, after shop.ID) (ReconciliationReport, error) {
+	if p.Gateway == nil {
+		return ReconciliationReport{}, shop.Fail(shop.WrongState, "STAMPEDE_ALIPAY_APP_ID is not set: there is no gateway to compare with")
+	}
+	from, to := CalendarDay(day, p.Zone)
+	report, err := p.part(ctx, shop.MillisOf(from), shop.MillisOf(to), after)
+	report.Day = from.Format(time.DateOnly)
+	return report, shop.Unreadable("the payments of the day", err)
+}
+
+// part compares some orders of [from, to). Orders that differ because they are changing right now are compared twice.
+// An error means that the books could not be read; a question without an answer is a difference.
+func (p *DailyReconciliation) part(ctx context.Context, from, to shop.Millis, after shop.ID) (ReconciliationReport, error) {
+	report := ReconciliationReport{Differences: []PayDifference{}}
+	orders, err := p.Store.OrdersOfDay(ctx, from, to, after, payDayBatch)
+	if err != nil {
+		return report, fmt.Errorf("list the orders: %w", err)
+	}
+	if len(orders) == payDayBatch {
+		report.Next = orders[payDayBatch-1]
+	}
+	within := func(at shop.Millis) bool { return from <= at && at < to }
+	return report, p.compare(ctx, &report, within, orders)
+}
+
+func (p *DailyReconciliation) compare(
+	ctx context.Context, report *ReconciliationReport, within func(shop.Millis) bool, orders []shop.ID,
+) error {
+	seen, err := p.look(ctx, orders)
+	if err != nil {
+		return err
+	}
+	doubtful := shop.Where(seen, func(c payDayCase) bool { return len(c.differences()) > 0 })
+	again := make(map[shop.ID]*payDayCase, len(doubtful))
+	if len(doubtful) > 0 {
+		if !shop.Sleep(ctx, cmp.Or(p.pause, payDaySettles)) {
+			return ctx.Err()
+		}
+		second, err := p.look(ctx, shop.Mapped(doubtful, func(c payDayCase) shop.ID { return c.order }))
+		if err != nil {
+			return err
+		}
+		for i := range second {
+			again[second[i].order] = &second[i]
+		}
+	}
+	for i := range seen {
+		c := &seen[i]
+		if newer := again[c.order]; newer != nil {
+			c = newer
+		}
+		report.Orders++
+		if c.took() && within(c.paidAt()) {
+			report.Paid++
+			report.TakenFen += c.trade.AmountFen
+			report.ReturnedFen += c.trade.RefundedFen
+		}
+		report.Differences = append(report.Differences, c.differences()...)
+	}
+	return nil
+}
+
+// look asks the gateway first and reads the books after that: what was settled in between is no difference.
+func (p *DailyReconciliation) look(ctx context.Context, orders []shop.ID) ([]payDayCase, error) {
+	cases := make([]payDayCase, len(orders))
+	slots := make(chan struct{}, payDayAtOnce)
+	var wg sync.WaitGroup
+	for i, order := range orders {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			trade, err := p.Gateway.Query(ctx, order)
+			cases[i] = payDayCase{order: order, trade: trade, unanswered: err}
+		})
+	}
+	wg.Wait()
+	rows, err := p.Store.OrdersByID(ctx, orders)
+	if err != nil {
+		return nil, fmt.Errorf("read orders: %w", err)
+	}
+	payments, err := p.Store.PaymentsOf(ctx, orders)
+	if err != nil {
+		return nil, fmt.Errorf("read payments: %w", err)
+	}
+	found, byOrder := shop.ByID(rows), make(map[shop.ID][]Received, len(payments))
+	for _, payment := range payments {
+		byOrder[payment.Order] = append(byOrder[payment.Order], payment)
+	}
+	for i := range cases {
+		cases[i].row, cases[i].payments = found[cases[i].order], byOrder[cases[i].order]
+	}
+	return cases, nil
+}

@@ -1,0 +1,104 @@
+package payment
+
+import (
+	"fmt"
+
+	"stampede/app/shop"
+)
+
+// payDayCase is what both sides say of one order.
+type payDayCase struct {
+	order      shop.ID
+	trade      Trade
+	unanswered error
+	row        *shop.Order // nil: there is no such order
+	payments   []Received
+}
+
+// took reports whether the gateway says that it took money, whether or not it has given it back since.
+func (c *payDayCase) took() bool {
+	return c.unanswered == nil && (c.trade.State == TradePaid || c.trade.RefundedFen > 0)
+}
+
+// paidAt is when the gateway took the money: as it says itself, else as the payment was entered here, else when it
+// could be taken first. The days' sums add up to everything because each trade has one such instant.
+func (c *payDayCase) paidAt() shop.Millis {
+	if c.trade.PaidAt != 0 {
+		return c.trade.PaidAt
+	}
+	for _, p := range c.payments {
+		if p.TradeNo == c.trade.No {
+			return p.PaidAt
+		}
+	}
+	if c.row != nil {
+		return c.row.TradeOpened
+	}
+	return 0
+}
+
+// differences lists what does not agree; nothing when all is well.
+func (c *payDayCase) differences() []PayDifference {
+	var out []PayDifference
+	differ := func(kind, format string, args ...any) {
+		out = append(out, PayDifference{Order: c.order, Kind: kind, Message: fmt.Sprintf(format, args...)})
+	}
+	if c.unanswered != nil {
+		differ("unanswered", "the gateway does not answer: %v", c.unanswered)
+		return out
+	}
+	for _, p := range c.payments {
+		if p.Outcome.Odd() {
+			differ("odd", "trade %s over %s yuan is entered as %s", p.TradeNo, shop.FormatFen(p.AmountFen), p.Outcome)
+		}
+	}
+	c.compareEntries(differ)
+	c.compareOrder(differ)
+	return out
+}
+
+// compareEntries compares the rows of payments with the trade.
+func (c *payDayCase) compareEntries(differ func(kind, format string, args ...any)) {
+	switch {
+	case c.took() && len(c.payments) == 0:
+		differ("not_entered", "the gateway took %s yuan by trade %s, and nothing of it is entered here",
+			shop.FormatFen(c.trade.AmountFen), c.trade.No)
+	case !c.took() && len(c.payments) > 0:
+		differ("not_taken", "trade %s over %s yuan is entered here, and the gateway took nothing",
+			c.payments[0].TradeNo, shop.FormatFen(c.payments[0].AmountFen))
+	case c.took():
+		for _, p := range c.payments {
+			if p.TradeNo != c.trade.No {
+				differ("other_trade", "trade %s is entered here, the gateway knows trade %s", p.TradeNo, c.trade.No)
+			} else if p.AmountFen != c.trade.AmountFen {
+				differ("amount", "%s yuan are entered here, the gateway took %s", shop.FormatFen(p.AmountFen),
+					shop.FormatFen(c.trade.AmountFen))
+			}
+		}
+	}
+}
+
+// compareOrder compares the state of the order with where the money is: here, given back, or never taken.
+func (c *payDayCase) compareOrder(differ func(kind, format string, args ...any)) {
+	state := shop.OrderState("no order of the shop")
+	if c.row != nil {
+		state = c.row.State
+	}
+	kept := c.took() && c.trade.RefundedFen == 0
+	switch state {
+	case shop.Paid, shop.Shipped, shop.Finished:
+		if !kept {
+			differ("order_without_money", "the order is %s, and the gateway has no money for it", state)
+		}
+	case shop.Refunding:
+		// The money is on its way back: it may be at either end.
+	case shop.Refunded:
+		if kept {
+			differ("not_given_back", "the order is refunded, and the gateway still has its money")
+		}
+	default:
+		if kept {
+			differ("money_without_order", "the gateway has the money, and the order is %s", state)
+		}
+	}
+}

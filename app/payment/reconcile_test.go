@@ -1,0 +1,202 @@
+package payment
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+// reconciliationStores are both sides' books, in memory.
+type reconciliationStores struct {
+	Gateway
+	orders   []shop.Order
+	payments []Received
+	trades   map[shop.ID]Trade // what the gateway says
+	later    map[shop.ID]Trade // and from the second question on
+	asked    map[shop.ID]int
+}
+
+// OrdersOfDay knows the day: payments made on it, and trades that were open in it, for tradeLives at most.
+func (b *reconciliationStores) OrdersOfDay(_ context.Context, from, to shop.Millis, after shop.ID, limit int) ([]shop.ID, error) {
+	of := make(map[shop.ID]bool)
+	for _, p := range b.payments {
+		of[p.Order] = of[p.Order] || from <= p.PaidAt && p.PaidAt < to
+	}
+	for _, o := range b.orders {
+		of[o.ID] = of[o.ID] || o.TradeOpened < to && o.TradeOpened.Add(tradeLives) >= from
+	}
+	maps.DeleteFunc(of, func(id shop.ID, listed bool) bool { return !listed || id <= after })
+	ids := slices.Sorted(maps.Keys(of))
+	return ids[:min(limit, len(ids))], nil
+}
+
+const tradeLives = 5 * time.Minute
+
+func (b *reconciliationStores) PaymentsOf(_ context.Context, ids []shop.ID) ([]Received, error) {
+	return slices.DeleteFunc(slices.Clone(b.payments), func(p Received) bool { return !slices.Contains(ids, p.Order) }),
+		nil
+}
+
+func (b *reconciliationStores) OrdersByID(_ context.Context, ids []shop.ID) ([]shop.Order, error) {
+	return slices.DeleteFunc(slices.Clone(b.orders), func(o shop.Order) bool { return !slices.Contains(ids, o.ID) }), nil
+}
+
+// serial keeps the questions of the report from meeting in the maps.
+type serial struct {
+	*reconciliationStores
+	turn chan struct{}
+}
+
+func (s serial) Query(_ context.Context, id shop.ID) (Trade, error) {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	s.asked[id]++
+	if t, ok := s.later[id]; ok && s.asked[id] > 1 {
+		return t, nil
+	}
+	if t, ok := s.trades[id]; ok {
+		return t, nil
+	}
+	if id == 10 {
+		return Trade{}, shop.ErrTransient
+	}
+	return Trade{Order: id}, nil
+}
+
+// P8: every way in which the two sides can disagree is found and named, and what agrees, or agrees a moment later, is
+// not.
+func TestReconciliationNamesEveryDifference(t *testing.T) {
+	t.Parallel()
+	paid := func(id shop.ID, fen int64) Trade {
+		return Trade{Order: id, No: "T" + id.String(), State: TradePaid, AmountFen: fen, PaidAt: 5}
+	}
+	entered := func(id shop.ID, fen int64) Received {
+		return Received{TradeNo: "T" + id.String(), Order: id, AmountFen: fen, Outcome: PaymentTaken}
+	}
+	back := paid(3, 500)
+	back.State, back.RefundedFen = TradeClosed, 500
+	other := entered(9, 500)
+	other.TradeNo = "T-other"
+	odd := entered(12, 400)
+	odd.Outcome = PaymentForeign
+	books := serial{&reconciliationStores{
+		orders: []shop.Order{
+			{ID: 1, State: shop.Paid},
+			{ID: 2, State: shop.Expired},
+			{ID: 3, State: shop.Refunded},
+			{ID: 4, State: shop.Pending},
+			{ID: 5, State: shop.Paid},
+			{ID: 6, State: shop.Expired},
+			{ID: 7, State: shop.Refunded},
+			{ID: 8, State: shop.Shipped},
+			{ID: 9, State: shop.Paid},
+			{ID: 10, State: shop.Paid},
+			{ID: 11, State: shop.Paid},
+		},
+		payments: []Received{
+			entered(1, 500), entered(3, 500), entered(5, 500), entered(6, 500), entered(7, 500), entered(8, 500), other,
+			entered(10, 500), entered(11, 500), odd,
+		},
+		trades: map[shop.ID]Trade{
+			1: paid(1, 500), 3: back, 4: paid(4, 500), 6: paid(6, 500), 7: paid(7, 500), 8: paid(8, 499), 9: paid(9,
+				500), 12: paid(12, 400),
+		},
+		later: map[shop.ID]Trade{11: paid(11, 500)},
+		asked: map[shop.ID]int{},
+	}, make(chan struct{}, 1)}
+	p := &DailyReconciliation{Store: books, Gateway: books, pause: time.Nanosecond}
+	report, err := p.part(context.Background(), 0, 10, 0)
+	fakes.Must(t, err)
+	var got []string
+	for _, d := range report.Differences {
+		got = append(got, d.Order.String()+" "+d.Kind)
+		if strings.Contains(d.Message, "%!") || d.Message == "" {
+			t.Errorf("%s: %q", d.Kind, d.Message)
+		}
+	}
+	want := []string{
+		"4 not_entered", "4 money_without_order", "5 not_taken", "5 order_without_money", "6 money_without_order",
+		"7 not_given_back", "8 amount", "9 other_trade", "10 unanswered", "12 odd", "12 money_without_order",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	if report.Orders != 12 || report.TakenFen != 500*7+499+400 || report.ReturnedFen != 500 {
+		t.Errorf("%+v", report)
+	}
+}
+
+// P8: each fen is counted on one day, the one on which it was paid, whichever side of midnight its trade was opened on
+// and its refund came; what is not entered here counts, too.
+func TestReconciliationCountsEachTradeOnce(t *testing.T) {
+	t.Parallel()
+	const midnight = shop.Millis(1_795_276_800_000)
+	day := shop.Millis((24 * time.Hour).Milliseconds())
+	minute := shop.Millis(time.Minute.Milliseconds())
+	books := serial{&reconciliationStores{trades: map[shop.ID]Trade{}, asked: map[shop.ID]int{}}, make(chan struct{}, 1)}
+	sell := func(id shop.ID, opened, paid shop.Millis, fen int64, state shop.OrderState, entered bool) {
+		trade := Trade{Order: id, No: "T" + id.String(), State: TradePaid, AmountFen: fen, PaidAt: paid}
+		if state == shop.Refunded {
+			trade.State, trade.RefundedFen = TradeClosed, fen
+		}
+		books.trades[id] = trade
+		books.orders = append(books.orders, shop.Order{ID: id, State: state, TradeOpened: opened})
+		if entered {
+			p := Received{TradeNo: trade.No, Order: id, AmountFen: fen, PaidAt: paid, Outcome: PaymentTaken}
+			books.payments = append(books.payments, p)
+		}
+	}
+	sell(1, midnight-4*minute, midnight-1, 1, shop.Paid, true)                  // the last moment of the day
+	sell(2, midnight-minute, midnight, 10, shop.Paid, true)                     // opened before midnight, paid after
+	sell(3, midnight-minute, midnight+minute, 100, shop.Pending, false)         // the same, and nobody told the shop
+	sell(4, midnight-2*minute, midnight-minute, 1_000, shop.Refunded, true)     // given back on the next day
+	sell(5, midnight+minute, midnight+2*minute, 10_000, shop.Refunded, true)    // within the day
+	sell(6, midnight+day-minute, midnight+day+minute, 100_000, shop.Paid, true) // the next midnight
+	sell(7, midnight+minute, 0, 1_000_000, shop.Paid, false)                    // the gateway does not say when
+
+	p := &DailyReconciliation{Store: books, Gateway: books, pause: time.Nanosecond}
+	for _, c := range []struct {
+		from            shop.Millis
+		orders, paid    int
+		taken, returned int64
+	}{
+		{midnight - day, 4, 2, 1_001, 1_000},
+		{midnight, 7, 4, 1_010_110, 10_000},
+		{midnight + day, 1, 1, 100_000, 0},
+	} {
+		report, err := p.part(context.Background(), c.from, c.from+day, 0)
+		fakes.Must(t, err)
+		if report.Orders != c.orders || report.Paid != c.paid || report.TakenFen != c.taken ||
+			report.ReturnedFen != c.returned {
+			t.Errorf("from %d: %+v, want %+v", c.from, report, c)
+		}
+	}
+}
+
+// A day of the shop begins and ends at its own midnight, also when the clocks are changed in it.
+func TestCalendarDayIsTheShops(t *testing.T) {
+	t.Parallel()
+	for zone, want := range map[string]struct {
+		date, from string
+		hours      float64
+	}{
+		"Asia/Shanghai": {"2026-11-20", "2026-11-19T16:00:00Z", 24},
+		"Europe/Berlin": {"2026-10-25", "2026-10-24T22:00:00Z", 25},
+		"UTC":           {"2026-12-31", "2026-12-31T00:00:00Z", 24},
+	} {
+		place, err := time.LoadLocation(zone)
+		fakes.Must(t, err)
+		date, err := time.Parse(time.DateOnly, want.date)
+		fakes.Must(t, err)
+		from, to := CalendarDay(date, place)
+		if got := from.UTC().Format(time.RFC3339); got != want.from || to.Sub(from).Hours() != want.hours {
+			t.Errorf("%s: from %s, %v h", zone, got, to.Sub(from).Hours())
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"stampede/app/journal"
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+func (b *refundStore) AskRefund(_ context.Context, ask RefundAsk) (shop.Order, error) {
+	if ask.Order != b.Row.ID || ask.User != b.Row.User {
+		return shop.Order{}, shop.ErrNoRow
+	}
+	if b.Row.State == shop.Paid || b.Row.State == shop.Shipped {
+		b.Add("ask")
+		b.Row.Reason, b.Row.Rev, b.Row.Stamped = ReasonRefundAsked, b.Row.Rev+1, true
+	}
+	return b.Row, b.Falls("ask")
+}
+
+func (b *refundStore) DecideRefund(_ context.Context, d RefundDecision) (shop.Order, error) {
+	if !d.Yes || b.Row.State != shop.Paid && b.Row.State != shop.Shipped {
+		return shop.Order{}, shop.ErrNoRow
+	}
+	b.Add("decide")
+	b.Row.State, b.Row.Reason, b.Row.Rev, b.Row.Stamped = shop.Refunding, ReasonRefundBuyer, b.Row.Rev+1, true
+	return b.Row, nil
+}
+
+func newTestDesk(policy RefundPolicy, state shop.OrderState) (*RefundDesk, *refundStore) {
+	tr := &fakes.Trace{}
+	book := &refundStore{OneOrder: &fakes.OneOrder{
+		Trace: tr, Row: shop.Order{ID: 1, Sale: 7, User: 9, State: state, Rev: 3, ToldRev: 3},
+	}}
+	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
+	return &RefundDesk{
+		Policy: policy, Inventory: inventory, Orders: book, Refunds: book,
+		Effects: effectsOf(inventory, book, &fakes.Notifier{Trace: tr}),
+		Journal: &journal.Journal{Store: &fakes.Acts{}},
+	}, book
+}
+
+// The policy gives back what is not shipped; everything else that is paid waits for an operator, and the buyer hears
+// so.
+func TestPolicyDecidesOnWhatIsNotShipped(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		policy RefundPolicy
+		from   shop.OrderState
+		state  shop.OrderState
+		code   shop.Code
+		steps  []string
+	}{
+		{RefundAuto, shop.Paid, shop.Refunding, "", []string{"ask", "decide", "sell 1", "tell 1"}},
+		{RefundAuto, shop.Shipped, shop.Shipped, "", []string{"ask", "sell 1", "tell 1"}},
+		{RefundByOperator, shop.Paid, shop.Paid, "", []string{"ask", "sell 1", "tell 1"}},
+		{RefundByOperator, shop.Refunding, shop.Refunding, "", nil},
+		{RefundAuto, shop.Refunded, shop.Refunded, "", nil},
+		{RefundAuto, shop.Pending, "", shop.WrongState, nil},
+		{RefundAuto, shop.Expired, "", shop.WrongState, nil},
+		{RefundAuto, shop.Finished, "", shop.WrongState, nil},
+	} {
+		desk, book := newTestDesk(c.policy, c.from)
+		state, err := desk.AskRefund(context.Background(), 9, 1, "too large")
+		if state != c.state || (c.code == "") != (err == nil) || err != nil && shop.AsError(err).Code != c.code {
+			t.Errorf("%s, %s: %s, %v", c.policy, c.from, state, err)
+		}
+		fakes.WantSteps(t, book.Trace, c.steps...)
+	}
+}
+
+func TestRefundIsForTheBuyerAloneAndNeedsAReason(t *testing.T) {
+	t.Parallel()
+	desk, book := newTestDesk(RefundAuto, shop.Paid)
+	for _, c := range []struct {
+		user, order shop.ID
+		text        string
+		code        shop.Code
+	}{
+		{8, 1, "mine", shop.NotFound},
+		{9, 2, "mine", shop.NotFound},
+		{9, 1, "", shop.BadRequest},
+		{9, 1, "a\x00b", shop.BadRequest},
+		{9, 1, strings.Repeat("长", 201), shop.BadRequest},
+	} {
+		if _, err := desk.AskRefund(context.Background(), c.user, c.order, c.text); err == nil ||
+			shop.AsError(err).Code != c.code {
+			t.Errorf("user %s, order %s, %.10q: %v", c.user, c.order, c.text, err)
+		}
+	}
+	fakes.WantSteps(t, book.Trace)
+	book.Fail = "ask"
+	if _, err := desk.AskRefund(context.Background(), 9, 1, strings.Repeat("长", 200)); shop.AsError(err).Code != shop.Busy ||
+		!errors.Is(err, shop.ErrTransient) {
+		t.Errorf("unknown outcome: %v", err)
+	}
+}
+
+func TestDecisionNeedsSomethingToDecide(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from shop.OrderState
+		yes  bool
+		code shop.Code
+	}{
+		{shop.Paid, true, ""},
+		{shop.Shipped, true, ""},
+		{shop.Paid, false, shop.WrongState},
+		{shop.Pending, true, shop.WrongState},
+		{shop.Finished, true, shop.WrongState},
+		{shop.Refunded, false, shop.WrongState},
+	} {
+		desk, _ := newTestDesk(RefundByOperator, c.from)
+		_, err := desk.DecideRefund(context.Background(), journal.Actor{User: 5}, 1, c.yes, "")
+		if (c.code == "") != (err == nil) || err != nil &&
+			shop.AsError(err).Code != c.code {
+			t.Errorf("%s, yes %v: %v", c.from, c.yes, err)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package payment
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"stampede/app/order"
+	"stampede/app/shop"
+)
+
+const (
+	refundEvery   = time.Second
+	refundBatch   = 32
+	refundsAtOnce = 4 // calls of the gateway under way: it is not to be flooded when it comes back
+	// refundWithin bounds one attempt, at most three calls. What it cuts off is unknown and comes again.
+	refundWithin = 30 * time.Second
+	backlogEvery = 10 * time.Second
+)
+
+// Refunder gives money back: refunding, COMMIT → gateway → refunded, COMMIT → units withdrawn → event. The gateway
+// identifies a refund by its request number, so that a repeat pays nothing twice (I6). The next attempt or the
+// Reconciler completes it after a crash. Several nodes may run it.
+type Refunder struct {
+	Gateway   Gateway
+	Refunds   RefundStore
+	Orders    OrderStore
+	Inventory Inventory
+	Effects   *order.Effects
+
+	backlog atomic.Pointer[RefundBacklog]
+	counted time.Time
+}
+
+// Run gives back until ctx ends.
+func (r *Refunder) Run(ctx context.Context) error {
+	return shop.Repeat(ctx, refundEvery, "give money back", r.RunOnce)
+}
+
+// RunOnce tries every refund that is due, once.
+func (r *Refunder) RunOnce(ctx context.Context) error {
+	for {
+		now, err := r.Inventory.Now(ctx)
+		if err != nil {
+			return fmt.Errorf("read Redis time: %w", err)
+		}
+		due, err := r.Refunds.ClaimRefunds(ctx, now, refundBatch)
+		if err != nil {
+			return err
+		}
+		if len(due) == 0 {
+			return r.count(ctx)
+		}
+		if err := r.tryAll(ctx, due); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *Refunder) tryAll(ctx context.Context, due []Refund) error {
+	failed := make([]error, len(due))
+	slots := make(chan struct{}, refundsAtOnce)
+	var wg sync.WaitGroup
+	for i := range due {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			ctx, cancel := context.WithTimeout(ctx, refundWithin)
+			defer cancel()
+			failed[i] = r.try(ctx, &due[i])
+		})
+	}
+	wg.Wait()
+	return errors.Join(failed...)
+}
+
+// try makes one attempt. What the gateway says is no error here: it is noted with the refund.
+func (r *Refunder) try(ctx context.Context, refund *Refund) error {
+	order, err := r.Orders.Order(ctx, refund.Order)
+	if err != nil {
+		return fmt.Errorf("read order %s to refund it: %w", refund.Order, err)
+	}
+	err = r.send(ctx, refund, order.TradeNo)
+	switch {
+	case err == nil:
+		return r.finish(ctx, refund.Order)
+	case errors.Is(err, ErrGatewayRefused):
+		slog.ErrorContext(ctx, "the gateway refuses a refund; people have to look", "order", refund.Order, "err", err)
+		return r.Refunds.NoteRefund(ctx, refund.Order, err.Error(), true)
+	default:
+		return r.Refunds.NoteRefund(ctx, refund.Order, err.Error(), false)
+	}
+}
+
+// send asks the gateway. nil: the money is back. What an earlier attempt, or this one without telling, has brought
+// about counts as done.
+func (r *Refunder) send(ctx context.Context, refund *Refund, trade string) error {
+	request := RefundRequest{
+		Order: refund.Order, TradeNo: trade, Request: refund.Request, AmountFen: refund.AmountFen,
+		Reason: refund.Reason,
+	}
+	if refund.Attempts > 1 {
+		if done, err := r.Gateway.Refunded(ctx, request); err != nil || done {
+			return err
+		}
+	}
+	err := r.Gateway.Refund(ctx, request)
+	if err == nil {
+		return nil
+	}
+	if done, asked := r.Gateway.Refunded(ctx, request); asked == nil && done {
+		return nil
+	}
+	return err
+}
+
+func (r *Refunder) finish(ctx context.Context, order shop.ID) error {
+	now, err := r.Inventory.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("read Redis time: %w", err)
+	}
+	row, err := r.Refunds.FinishRefund(ctx, order, now)
+	if err != nil {
+		return err
+	}
+	return r.Effects.Do(ctx, now, &row)
+}
+
+// count looks, from time to time, how much waits.
+func (r *Refunder) count(ctx context.Context) error {
+	if time.Since(r.counted) < backlogEvery {
+		return nil
+	}
+	backlog, err := r.Refunds.RefundBacklog(ctx)
+	if err == nil {
+		r.counted = time.Now()
+		r.backlog.Store(&backlog)
+	}
+	return err
+}
+
+// Backlog is what waited when it was counted last; nothing before the first time.
+func (r *Refunder) Backlog() RefundBacklog {
+	return *cmp.Or(r.backlog.Load(), &RefundBacklog{})
+}

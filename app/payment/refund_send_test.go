@@ -1,0 +1,162 @@
+package payment
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+// refundStore has the order's refund, too.
+type refundStore struct {
+	RefundStore
+	*fakes.OneOrder
+	refund Refund
+}
+
+func (b *refundStore) ClaimRefunds(_ context.Context, now shop.Millis, _ int) ([]Refund, error) {
+	if b.refund.State != RefundOpen || b.refund.NextAt > now {
+		return nil, nil
+	}
+	b.refund.Attempts++
+	b.refund.NextAt = now.Add(RefundPause(b.refund.Attempts))
+	return []Refund{b.refund}, nil
+}
+
+func (b *refundStore) NoteRefund(_ context.Context, _ shop.ID, note string, stuck bool) error {
+	b.refund.Note = note
+	if stuck {
+		b.refund.State = RefundStuck
+	}
+	return nil
+}
+
+func (b *refundStore) FinishRefund(context.Context, shop.ID, shop.Millis) (shop.Order, error) {
+	if err := b.Falls("commit"); err != nil {
+		return shop.Order{}, err
+	}
+	if b.Row.State == shop.Refunding {
+		b.Add("commit")
+		b.Row.State, b.Row.Rev, b.Row.Stamped, b.refund.State = shop.Refunded, b.Row.Rev+1, true, RefundDone
+	}
+	return b.Row, nil
+}
+
+func (b *refundStore) RefundBacklog(context.Context) (RefundBacklog, error) {
+	return RefundBacklog{Stuck: 1}, nil
+}
+
+// fakeGateway gives money back by request number, and answers what a test wants.
+type fakeGateway struct {
+	Gateway
+	*fakes.Trace
+	given  map[string]int64
+	answer error // of Refund, instead of doing it
+	lost   error // of Refund, after having done it
+	silent error // of Refunded
+}
+
+func (g *fakeGateway) Refund(_ context.Context, r RefundRequest) error {
+	g.Add("refund")
+	if g.answer != nil {
+		return g.answer
+	}
+	if g.given[r.Request] != 0 {
+		return g.lost // the same refund, not a second one
+	}
+	g.given[r.Request] = r.AmountFen
+	return g.lost
+}
+
+func (g *fakeGateway) Refunded(_ context.Context, r RefundRequest) (bool, error) {
+	g.Add("ask")
+	return g.given[r.Request] != 0, g.silent
+}
+
+func newTestRefunder() (*Refunder, *refundStore, *fakeGateway, *fakes.Redis) {
+	tr := &fakes.Trace{}
+	book := &refundStore{
+		OneOrder: &fakes.OneOrder{Trace: tr, Row: shop.Order{
+			ID: 1, Sale: 7, User: 9, State: shop.Refunding, AmountFen: 500, Hold: 2, Rev: 3, ToldRev: 3,
+		}},
+		refund: Refund{Order: 1, Request: "R1", State: RefundOpen, AmountFen: 500},
+	}
+	gateway := &fakeGateway{Trace: tr, given: map[string]int64{}}
+	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
+	return &Refunder{
+		Gateway: gateway, Refunds: book, Orders: book, Inventory: inventory,
+		Effects: effectsOf(inventory, book, &fakes.Notifier{Trace: tr}),
+	}, book, gateway, inventory
+}
+
+// passPause lets the pause of the last attempt pass.
+func passPause(l *fakes.Redis) { l.At = l.At.Add(lastRefundPause) }
+
+// P8: the gateway first, then the row, then the units, then the buyer. Late money belongs to an order that holds no
+// units: none are withdrawn. app/test/money proves the same steps on real stores, with a crash after each.
+func TestRefundOfLateMoneyWithdrawsNothing(t *testing.T) {
+	t.Parallel()
+	r, book, _, _ := newTestRefunder()
+	book.Row.CancelledAt = 900_000
+	fakes.Must(t, r.RunOnce(context.Background()))
+	fakes.WantSteps(t, book.Trace, "refund", "commit", "return 1", "tell 1")
+	if r.Backlog().Stuck != 1 {
+		t.Error("the stuck refund was not counted")
+	}
+}
+
+// I6, P8: an answer that was lost is asked for, and nothing is given back twice.
+func TestLostAnswerIsAskedFor(t *testing.T) {
+	t.Parallel()
+	r, book, gateway, inventory := newTestRefunder()
+	gateway.lost, gateway.silent = shop.ErrTransient, shop.ErrTransient
+	fakes.Must(t, r.RunOnce(context.Background()))
+	if book.refund.State != RefundOpen || book.refund.Note == "" {
+		t.Fatalf("%+v", book.refund)
+	}
+	if err := r.RunOnce(context.Background()); err != nil { // its pause is not over
+		t.Fatal(err)
+	}
+	fakes.WantSteps(t, book.Trace, "refund", "ask")
+	gateway.silent = nil
+	passPause(inventory)
+	fakes.Must(t, r.RunOnce(context.Background()))
+	fakes.WantSteps(t, book.Trace, "refund", "ask", "ask", "commit", "withdraw 1", "tell 1")
+	if gateway.given["R1"] != 500 {
+		t.Errorf("given back: %v", gateway.given)
+	}
+}
+
+// P8: a final no is for people to look at; a no because it was done before is a yes.
+func TestRefusedRefundIsStuckUnlessItWasDone(t *testing.T) {
+	t.Parallel()
+	for _, done := range []bool{false, true} {
+		r, book, gateway, inventory := newTestRefunder()
+		gateway.answer = fmt.Errorf("%w: ACQ.TRADE_HAS_CLOSE", ErrGatewayRefused)
+		want := RefundStuck
+		if done {
+			gateway.given["R1"], want = 500, RefundDone
+		}
+		for range 2 {
+			fakes.Must(t, r.RunOnce(context.Background()))
+			passPause(inventory)
+		}
+		if book.refund.State != want {
+			t.Errorf("done before: %v; it is %s: %s", done, book.refund.State, book.refund.Note)
+		}
+	}
+}
+
+func TestRefundPauseGrowsToItsBound(t *testing.T) {
+	t.Parallel()
+	for attempt, want := range map[int]time.Duration{
+		1: 15 * time.Second, 2: 30 * time.Second, 3: time.Minute, 7: 10 * time.Minute, 1000: 10 * time.Minute,
+	} {
+		if got := RefundPause(attempt); got != want {
+			t.Errorf("after attempt %d: %v, want %v", attempt, got, want)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+
+	"stampede/app/shop"
+)
+
+// Notified takes a notification of the gateway, parsed from the body as it was sent. An error that wraps ErrForged says
+// that it is none: nothing but a verified one is settled. Only a shop that TakesPayments hears any.
+func (c *Cashier) Notified(ctx context.Context, form url.Values) error {
+	trade, err := c.Gateway.Notified(form)
+	if err != nil {
+		return err
+	}
+	return c.Settle(ctx, trade)
+}
+
+// Settle processes a verified trade from a notification, a query or a close. nil: done, no repeat is needed.
+// ErrTradeOdd: it does not fit the order. Any other error is transient. Only money changes an order here: waiting,
+// closed and unknown trades do not; unpaid orders end at their deadline or by their buyer.
+func (c *Cashier) Settle(ctx context.Context, t Trade) error {
+	if t.State != TradePaid {
+		return nil
+	}
+	now, err := c.Inventory.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
+	}
+	order, outcome, err := c.Payments.Receive(ctx, t, now)
+	if err != nil {
+		return fmt.Errorf("receive trade %s: %w", t.No, err)
+	}
+	c.counts.Taken.Add(1)
+	switch {
+	case outcome.Odd():
+		c.counts.Odd.Add(1)
+		slog.ErrorContext(ctx, "money that does not fit its order", "order", t.Order, "trade", t.No, "outcome", outcome,
+			"trade_fen", t.AmountFen, "order_fen", order.AmountFen, "state", order.State)
+		return fmt.Errorf("%w: trade %s of order %s: %s", ErrTradeOdd, t.No, t.Order, outcome)
+	case outcome == PaymentLate:
+		return c.resolve(ctx, order)
+	case order.ToldRev < order.Rev: // a repeat of what is told changes nothing, and costs nothing
+		return c.Effects.Do(ctx, now, &order)
+	}
+	return nil
+}

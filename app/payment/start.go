@@ -1,0 +1,154 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"stampede/app/order"
+	"stampede/app/shop"
+)
+
+// Cashier is flow 3: the buyer pays, at a gateway that belongs to somebody else.
+//
+//	Pay:     trade noted in the row ─▶ gateway                                                      pay_start.go
+//	Settle:  notification │ query │ answer to a close ─▶ payments row + pending → paid ─▶ held → sold ─▶ event   pay_settle.go
+//	close:   ask the gateway to end the trade ─▶ expired │ cancelled ─▶ units go back ─▶ event      pay_close.go
+//	resolve: the order had ended ─▶ revived, or refunded                                            pay_late.go
+//
+// The gateway may say anything late, twice, in another order, or nothing at all. So each trade goes through Settle, the
+// database alone decides what it means, and a repeat gets the same (I1, I6). PayReconciler asks about silent trades.
+type Cashier struct {
+	Gateway   Gateway // nil: the shop takes no payments
+	Inventory Inventory
+	Orders    OrderStore
+	Sales     SaleStore
+	Payments  PaymentStore
+	Refunds   RefundStore
+	Effects   *order.Effects
+	// Margin is how long before its deadline an order can be paid last, see TradeMargin.
+	Margin time.Duration
+	// MayCall admits a call to the gateway for the code of an order of the user, or fails with RateLimited; nil: all.
+	MayCall func(user shop.ID) error
+
+	payables payables
+	counts   PayCounts
+}
+
+// PayCounts are what this node has seen of money.
+type PayCounts struct {
+	Opened   atomic.Int64 // presses of Pay that were answered with a payment
+	Taken    atomic.Int64 // words of the gateway about paid trades
+	Revived  atomic.Int64 // orders that late money made paid
+	Refunded atomic.Int64 // late money that is given back
+	Odd      atomic.Int64 // trades that do not fit their order: people have to look
+	Closed   atomic.Int64 // orders ended after the gateway had closed their trade
+	Unknown  atomic.Int64 // closes without an answer
+}
+
+// TakesPayments reports whether anything can be paid here. If not, Pay rejects, and no order has an opened trade.
+func (c *Cashier) TakesPayments() bool { return c.Gateway != nil }
+
+// Counts are for metrics.
+func (c *Cashier) Counts() *PayCounts { return &c.counts }
+
+// longestMargin covers the whole seconds of the gateway's time_expire, clock differences of a few seconds, and the
+// delivery of a last payment. At pay_by a trade that the gateway does not know can never be paid, and the unit is free
+// at once (P5).
+const longestMargin = 10 * time.Second
+
+// TradeMargin is how long before the deadline the gateway stops taking money: ten seconds, or a sixth of the time to
+// pay.
+func TradeMargin(payWindow time.Duration) time.Duration { return min(longestMargin, payWindow/6) }
+
+// ErrTradeOdd means that a trade does not fit its order: nothing has changed, and people have to look.
+var ErrTradeOdd = errors.New("the trade does not fit its order")
+
+// Pay answers where the buyer pays the order, and until when. A repeat, also for another way to pay, is the same trade.
+// Only the buyer of a pending order can pay it, until Margin before its deadline. Busy means unknown: press again. A
+// stored payment is returned only after the row was read: the order may have been paid or cancelled.
+func (c *Cashier) Pay(ctx context.Context, user, order shop.ID, via PayVia) (Payable, error) {
+	if !c.TakesPayments() {
+		return Payable{}, shop.Fail(shop.UnknownOp, "this shop takes no payments")
+	}
+	if !slices.Contains([]PayVia{ViaPage, ViaWap, ViaApp, ViaQR}, via) {
+		return Payable{}, shop.Fail(shop.BadRequest, "via must be page, wap, app or qr")
+	}
+	now, err := c.Inventory.Now(ctx)
+	if err != nil {
+		return Payable{}, shop.Unsettled("read Redis time", err)
+	}
+	row, err := c.Payments.OpenTrade(ctx, order, user, now, c.Margin)
+	if errors.Is(err, shop.ErrNoRow) {
+		return Payable{}, c.noRow(ctx, user, order)
+	}
+	if err != nil {
+		return Payable{}, shop.Unsettled("open the trade of order "+order.String(), err)
+	}
+	if err := c.payable(row, now); err != nil {
+		return Payable{}, err
+	}
+	if stored, ok := c.payables.find(order, via); ok {
+		c.counts.Opened.Add(1)
+		return stored, nil
+	}
+	if via == ViaQR && c.MayCall != nil {
+		if err := c.MayCall(user); err != nil {
+			return Payable{}, err
+		}
+	}
+	until := shop.MillisOf(c.tradeEnds(row).Time().Truncate(time.Second)) // the gateway counts in seconds
+	payment, err := c.Gateway.Pay(ctx, PayRequest{
+		Order: order, Via: via, AmountFen: row.AmountFen, Subject: row.ProductName, ExpiresAt: until,
+	})
+	switch {
+	case errors.Is(err, ErrGatewayRefused):
+		slog.WarnContext(ctx, "the gateway refuses a payment", "order", order, "via", via, "err", err)
+		return Payable{}, shop.Fail(shop.WrongState, "the payment gateway does not take this payment; look at the order again")
+	case err != nil:
+		return Payable{}, shop.Unsettled("ask the gateway about order "+order.String(), err)
+	}
+	c.counts.Opened.Add(1)
+	payable := Payable{Payment: payment, PayBy: row.PayBy, Until: until}
+	c.payables.store(order, via, payable, now)
+	return payable, nil
+}
+
+// tradeEnds is when the gateway stops taking money for the order.
+func (c *Cashier) tradeEnds(o shop.Order) shop.Millis { return o.PayBy.Add(-c.Margin) }
+
+// payable says why the order cannot be paid; nil when it can.
+func (c *Cashier) payable(o shop.Order, now shop.Millis) error {
+	switch {
+	case o.State == shop.Expired, o.State == shop.Pending && c.tradeEnds(o) <= now:
+		return shop.Fail(shop.OrderExpired, "the time to pay is over")
+	case o.State != shop.Pending:
+		return shop.Fail(shop.WrongState, "an order that is "+string(o.State)+" cannot be paid")
+	}
+	return nil
+}
+
+// noRow tells a reservation, which will have its row in a moment, from an order that is not there or somebody else's.
+func (c *Cashier) noRow(ctx context.Context, user, order shop.ID) error {
+	waiting, err := c.Inventory.Waiting(ctx, user)
+	for _, r := range waiting {
+		if r.Order == order {
+			return shop.FailBusy("the order is still being written; try again", shop.BusyRetry)
+		}
+	}
+	if err != nil {
+		return shop.Unsettled("read reservations", err)
+	}
+	// It may have become a row, and left the waiting list, between the two reads.
+	row, err := c.Orders.Order(ctx, order)
+	switch {
+	case errors.Is(err, shop.ErrNoRow), err == nil && row.User != user:
+		return shop.Fail(shop.NotFound, "no such order")
+	case err != nil:
+		return shop.Unsettled("read order "+order.String(), err)
+	}
+	return shop.FailBusy("the order has just been written; try again", shop.BusyRetry)
+}

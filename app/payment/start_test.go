@@ -1,0 +1,399 @@
+package payment
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"stampede/app/order"
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+func newTestExpirer(rows ...shop.Order) (*order.Expirer, *fakes.DueStore, *fakes.Redis, *fakes.Notifier) {
+	tr := &fakes.Trace{}
+	book, inventory, notifier := &fakes.DueStore{Trace: tr, Rows: rows}, &fakes.Redis{Trace: tr, At: 1_000_000},
+		&fakes.Notifier{Trace: tr}
+	return &order.Expirer{Inventory: inventory, Orders: book, Effects: effectsOf(inventory, book, notifier)}, book, inventory,
+		notifier
+}
+
+// wordyGateway says what a test wants it to say.
+type wordyGateway struct {
+	*fakes.Trace
+	trade   Trade
+	err     error
+	wait    chan struct{} // closed: it answers; nil: at once
+	request PayRequest
+}
+
+func (g *wordyGateway) Pay(_ context.Context, r PayRequest) (Payment, error) {
+	g.Add("gateway pay")
+	g.request = r
+	return Payment{URL: "https://gateway.example/" + r.Order.String()}, g.err
+}
+
+func (g *wordyGateway) word(ctx context.Context, asked string, order shop.ID) (Trade, error) {
+	g.Add("gateway %s", asked)
+	if g.wait != nil {
+		select {
+		case <-g.wait:
+		case <-ctx.Done():
+			return Trade{}, shop.ErrTransient
+		}
+	}
+	t := g.trade
+	t.Order = order
+	return t, g.err
+}
+
+func (g *wordyGateway) Query(ctx context.Context, order shop.ID) (Trade, error) {
+	return g.word(ctx, "query", order)
+}
+
+func (g *wordyGateway) Close(ctx context.Context, order shop.ID) (Trade, error) {
+	return g.word(ctx, "close", order)
+}
+
+func (g *wordyGateway) Refund(context.Context, RefundRequest) error { return g.err }
+
+func (g *wordyGateway) Refunded(context.Context, RefundRequest) (bool, error) { return false, g.err }
+
+func (g *wordyGateway) Notified(url.Values) (Trade, error) { return g.trade, g.err }
+
+// tradeStore has one order, and notes in which order it was asked.
+type tradeStore struct {
+	PaymentStore
+	*fakes.Trace
+	row     shop.Order
+	outcome PaymentOutcome
+	err     error
+	locked  bool // the row of the sale
+}
+
+func (b *tradeStore) OpenTrade(_ context.Context, _, user shop.ID, now shop.Millis, _ time.Duration) (shop.Order, error) {
+	if user != b.row.User {
+		return shop.Order{}, shop.ErrNoRow
+	}
+	b.Add("open")
+	if b.row.State == shop.Pending {
+		b.row.TradeOpened = now
+	}
+	return b.row, b.err
+}
+
+func (b *tradeStore) Receive(context.Context, Trade, shop.Millis) (shop.Order, PaymentOutcome, error) {
+	b.Add("receive")
+	b.row.State, b.row.Rev, b.row.Stamped = shop.Paid, 2, true
+	return b.row, b.outcome, b.err
+}
+
+func (b *tradeStore) EndTraded(_ context.Context, _ []shop.ID, to shop.OrderState, now shop.Millis) ([]shop.Order, error) {
+	b.Add("end as %s", to)
+	if b.locked {
+		return []shop.Order{b.row}, nil
+	}
+	b.row.State, b.row.CancelledAt, b.row.Rev, b.row.Stamped = to, now, 2, true
+	return []shop.Order{b.row}, b.err
+}
+
+const payWindow = 5 * time.Minute
+
+// newTestCashier has the pending order 1 of user 9, which has been there for a minute.
+func newTestCashier() (*Cashier, *wordyGateway, *tradeStore, *fakes.Redis) {
+	tr := &fakes.Trace{}
+	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
+	book := &tradeStore{Trace: tr, outcome: PaymentTaken, row: shop.Order{
+		ID: 1, Sale: 7, User: 9, State: shop.Pending, Hold: 1, Rev: 1, ToldRev: 1, AmountFen: 4900, ProductName: "Lamp",
+		PayBy: 1_000_000 + shop.Millis((payWindow - time.Minute).Milliseconds()),
+	}}
+	gateway := &wordyGateway{Trace: tr}
+	orders := &fakes.DueStore{Trace: tr}
+	return &Cashier{
+		Gateway: gateway, Inventory: inventory, Payments: book, Orders: orders,
+		Effects: effectsOf(inventory, orders, &fakes.Notifier{Trace: tr}), Margin: TradeMargin(payWindow),
+	}, gateway, book, inventory
+}
+
+// lateTrade is an order whose row was not there when it was to be paid; afterwards it reads as given.
+type lateTrade struct {
+	OrderStore
+	PaymentStore
+	row shop.Order
+	err error
+}
+
+func (r *lateTrade) OpenTrade(context.Context, shop.ID, shop.ID, shop.Millis, time.Duration) (shop.Order, error) {
+	return shop.Order{}, shop.ErrNoRow
+}
+
+func (r *lateTrade) Order(context.Context, shop.ID) (shop.Order, error) { return r.row, r.err }
+
+// P2: as TestOrderThatBecomesARowIsNotMissing, for who pays.
+func TestPaidOrderThatBecomesARowIsNotMissing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		row  shop.Order
+		err  error
+		want shop.Code
+	}{
+		"there is none":       {err: shop.ErrNoRow, want: shop.NotFound},
+		"another user's":      {row: shop.Order{ID: 1, User: 8}, want: shop.NotFound},
+		"its row is there":    {row: shop.Order{ID: 1, User: 9}, want: shop.Busy},
+		"the database is cut": {err: shop.ErrTransient, want: shop.Busy},
+	} {
+		orders := &lateTrade{row: c.row, err: c.err}
+		cashier, _, _, _ := newTestCashier()
+		cashier.Orders, cashier.Payments = orders, orders
+		if _, err := cashier.Pay(t.Context(), 9, 1, ViaPage); shop.AsError(err).Code != c.want {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+}
+
+// P8: the trade is noted before the gateway is contacted, and ends before the order does; the buyer hears when.
+func TestPayNotesTheTradeFirst(t *testing.T) {
+	t.Parallel()
+	c, gateway, book, _ := newTestCashier()
+	book.row.PayBy += 750
+	until := book.row.PayBy - 750 - 10_000 // the gateway counts in whole seconds
+	got, err := c.Pay(context.Background(), 9, 1, ViaWap)
+	if err != nil || got.URL == "" || got.PayBy != book.row.PayBy || got.Until != until {
+		t.Fatalf("%+v, %v; want until %d", got, err, until)
+	}
+	if want := []string{"open", "gateway pay"}; !slices.Equal(book.Steps, want) {
+		t.Errorf("steps %v, want %v", book.Steps, want)
+	}
+	want := PayRequest{Order: 1, Via: ViaWap, AmountFen: 4900, Subject: "Lamp", ExpiresAt: until}
+	if gateway.request != want {
+		t.Errorf("asked %+v, want %+v", gateway.request, want)
+	}
+}
+
+// A repeated pay returns the stored payment without a call to the gateway, after reading the row. Calls for codes are
+// limited.
+func TestRepeatedPayMakesNoCall(t *testing.T) {
+	t.Parallel()
+	c, _, book, _ := newTestCashier()
+	calls := 0
+	c.MayCall = func(user shop.ID) error {
+		if calls++; user != 9 || calls > 1 {
+			return shop.Fail(shop.RateLimited, "too many calls")
+		}
+		return nil
+	}
+	first, err := c.Pay(context.Background(), 9, 1, ViaQR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		if again, err := c.Pay(context.Background(), 9, 1, ViaQR); err != nil || again != first {
+			t.Fatalf("got %+v, %v; want %+v", again, err, first)
+		}
+	}
+	if n := len(book.Steps); n != 102 || calls != 1 {
+		t.Errorf("%d steps, %d calls; want 101 reads and a call of the gateway", n, calls)
+	}
+	c.payables.stored = nil
+	if _, err := c.Pay(context.Background(), 9, 1, ViaQR); shop.AsError(err).Code != shop.RateLimited {
+		t.Errorf("got %v, want rate_limited", err)
+	}
+	if _, err := c.Pay(context.Background(), 9, 1, ViaWap); err != nil {
+		t.Errorf("a way without a call: %v", err)
+	}
+	book.row.State = shop.Cancelled
+	if _, err := c.Pay(context.Background(), 9, 1, ViaWap); shop.AsError(err).Code != shop.WrongState {
+		t.Errorf("got %v for a cancelled order, want wrong_state", err)
+	}
+}
+
+// Nobody pays what is not theirs, not pending, or over; a gateway without an answer is unknown, never a no (I6).
+func TestPayRefuses(t *testing.T) {
+	t.Parallel()
+	is := func(state shop.OrderState) func(*Cashier, *wordyGateway, *tradeStore) {
+		return func(_ *Cashier, _ *wordyGateway, b *tradeStore) { b.row.State = state }
+	}
+	says := func(err error) func(*Cashier, *wordyGateway, *tradeStore) {
+		return func(_ *Cashier, g *wordyGateway, _ *tradeStore) { g.err = err }
+	}
+	late := func(_ *Cashier, _ *wordyGateway, b *tradeStore) { b.row.PayBy = 1_010_000 }
+	for name, c := range map[string]struct {
+		change func(*Cashier, *wordyGateway, *tradeStore)
+		user   shop.ID
+		order  shop.ID
+		via    PayVia
+		want   shop.Code
+	}{
+		"no such way":        {nil, 9, 1, "cash", shop.BadRequest},
+		"no gateway":         {func(c *Cashier, _ *wordyGateway, _ *tradeStore) { c.Gateway = nil }, 9, 1, ViaPage, shop.UnknownOp},
+		"another user":       {nil, 8, 1, ViaPage, shop.NotFound},
+		"still reserved":     {nil, 8, 77, ViaPage, shop.Busy},
+		"paid":               {is(shop.Paid), 9, 1, ViaPage, shop.WrongState},
+		"expired":            {is(shop.Expired), 9, 1, ViaPage, shop.OrderExpired},
+		"in the last moment": {late, 9, 1, ViaPage, shop.OrderExpired},
+		"book away":          {func(_ *Cashier, _ *wordyGateway, b *tradeStore) { b.err = shop.ErrTransient }, 9, 1, ViaPage, shop.Busy},
+		"gateway away":       {says(shop.ErrTransient), 9, 1, ViaQR, shop.Busy},
+		"gateway refuses":    {says(ErrGatewayRefused), 9, 1, ViaQR, shop.WrongState},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cashier, gateway, book, _ := newTestCashier()
+			if c.change != nil {
+				c.change(cashier, gateway, book)
+			}
+			if _, err := cashier.Pay(context.Background(), c.user, c.order, c.via); shop.AsError(err).Code != c.want {
+				t.Errorf("%v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+// P3, P8: the buyer hears of the payment after its commit; a repeat of what was told costs nothing more.
+func TestSettleTellsAfterTheCommit(t *testing.T) {
+	t.Parallel()
+	c, _, book, _ := newTestCashier()
+	for range 2 {
+		trade := Trade{Order: 1, No: "T1", State: TradePaid, AmountFen: 4900}
+		fakes.Must(t, c.Settle(context.Background(), trade))
+		book.row.ToldRev = 2
+	}
+	if want := []string{"receive", "sell 1", "tell 1", "receive"}; !slices.Equal(book.Steps, want) {
+		t.Errorf("steps %v, want %v", book.Steps, want)
+	}
+	for _, state := range []TradeState{TradeAbsent, TradeWaiting, TradeClosed} {
+		if err := c.Settle(context.Background(), Trade{Order: 1, State: state}); err != nil || len(book.Steps) != 4 {
+			t.Errorf("state %d changed something: %v, %v", state, book.Steps, err)
+		}
+	}
+	book.outcome = PaymentAmount
+	if err := c.Settle(context.Background(), Trade{Order: 1, State: TradePaid}); !errors.Is(err, ErrTradeOdd) ||
+		c.Counts().Odd.Load() != 1 {
+		t.Errorf("odd money: %v", err)
+	}
+}
+
+// P5, P8: an order with an opened payment ends only by the gateway's definite word.
+func TestEndNeedsTheGatewaysWord(t *testing.T) {
+	t.Parallel()
+	const before, at = 999_999, 1_000_000 // Redis time is 1,000,000
+	for name, c := range map[string]struct {
+		word  Trade
+		err   error
+		payBy shop.Millis
+		to    shop.OrderState
+		want  shop.OrderState // "": nothing is known to have ended
+	}{
+		"closed":                     {Trade{State: TradeClosed}, nil, at, shop.Expired, shop.Expired},
+		"absent at the deadline":     {Trade{State: TradeAbsent}, nil, at, shop.Expired, shop.Expired},
+		"absent before the deadline": {Trade{State: TradeAbsent}, nil, at + 1, shop.Expired, ""},
+		"absent, buyer gives up":     {Trade{State: TradeAbsent}, nil, at + 1, shop.Cancelled, shop.Cancelled},
+		"still waiting":              {Trade{State: TradeWaiting}, nil, before, shop.Expired, ""},
+		"no answer":                  {Trade{}, shop.ErrTransient, before, shop.Expired, ""},
+		"refuses to answer":          {Trade{}, ErrGatewayRefused, before, shop.Cancelled, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cashier, gateway, book, inventory := newTestCashier()
+			gateway.trade, gateway.err, book.row.PayBy = c.word, c.err, c.payBy
+			row, err := cashier.end(context.Background(), book.row, c.to)
+			if row.State != c.want || (err == nil) != (c.want != "") || err != nil && !errors.Is(err, shop.ErrTransient) {
+				t.Fatalf("%s, %v; want %q", row.State, err, c.want)
+			}
+			if returned := len(inventory.Returned); returned != 0 != (c.want != "") {
+				t.Errorf("returned %d, steps %v", returned, book.Steps)
+			}
+		})
+	}
+}
+
+// P5: whoever waits for a silent gateway holds nobody up, is asked about once, and rests when there is no answer.
+func TestSilentGatewayHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, gateway, book, inventory := newTestCashier()
+		gateway.wait, gateway.trade.State = make(chan struct{}), TradeClosed
+		book.row.PayBy, book.row.TradeOpened = 999_000, 900_000
+		x, due, _, _ := newTestExpirer(book.row, shop.Order{ID: 2, Sale: 7, State: shop.Expired, Hold: 3, Rev: 2, ToldRev: 2})
+		closer := NewTradeCloser(c)
+		x.Closer = closer
+		ctx, stop := context.WithCancel(t.Context())
+		go func() { _ = closer.Run(ctx) }()
+
+		if finished, err := x.Due(ctx, 0, []shop.ID{1, 2}); err != nil || !slices.Equal(finished, []shop.ID{2}) {
+			t.Fatalf("finished %v, %v", finished, err)
+		}
+		if others := x.Closer.Others([]shop.ID{1, 2, 3}); !slices.Equal(others, []shop.ID{2, 3}) {
+			t.Errorf("offered again while at hand: %v", others)
+		}
+		time.Sleep(closePatience + time.Millisecond) // of the bubble's clock
+		synctest.Wait()
+		if others := x.Closer.Others([]shop.ID{1}); len(others) != 0 || len(inventory.Returned) != 0 {
+			t.Errorf("not left alone after no answer: %v, returned %v", others, inventory.Returned)
+		}
+		time.Sleep(closeRest)
+		close(gateway.wait)
+		if finished, err := x.Due(ctx, 0, []shop.ID{1}); err != nil || len(finished) != 0 {
+			t.Fatalf("finished %v, %v", finished, err)
+		}
+		synctest.Wait()
+		if len(inventory.Returned) != 1 || book.row.State != shop.Expired {
+			t.Errorf("%s, returned %v, steps %v %v", book.row.State, inventory.Returned, book.Steps, due.Steps)
+		}
+		stop()
+	})
+}
+
+// P5: an order of a locked sale stays pending. A buyer who cancels it receives busy; the closer retries after a delay.
+func TestOrderOfLockedSaleStaysPending(t *testing.T) {
+	t.Parallel()
+	c, gateway, book, inventory := newTestCashier()
+	gateway.trade.State, book.locked, book.row.PayBy, book.row.TradeOpened = TradeClosed, true, 999_000, 900_000
+	closer := NewTradeCloser(c)
+	if _, err := closer.Cancel(t.Context(), book.row); shop.AsError(err).Code != shop.Busy || !errors.Is(err, shop.ErrTransient) {
+		t.Errorf("cancel returned %v, want busy", err)
+	}
+	closer.Offer([]shop.Order{book.row}, inventory.At)
+	closer.RunOnce(t.Context())
+	if rest := closer.Others([]shop.ID{1}); len(rest) != 0 || closer.Waiting() != 1 || c.counts.Closed.Load() != 0 {
+		t.Errorf("offered again at once: %v; waiting %d, want 1", rest, closer.Waiting())
+	}
+}
+
+// A trade is asked about soon, at least every half minute while its order lives, ever more rarely after that, and never
+// again once it is paid.
+func TestNextLook(t *testing.T) {
+	t.Parallel()
+	opened := OpenedTrade{Order: 1, OpenedAt: 1_000_000, ExpiresAt: 1_290_000}
+	for name, c := range map[string]struct {
+		order shop.Order
+		now   shop.Millis
+		fault bool
+		want  shop.Millis // from now; 0: never
+	}{
+		"fresh": {shop.Order{State: shop.Pending}, 1_002_000, false, 5_000},
+		"older": {shop.Order{State: shop.Pending}, 1_040_000, false, 20_000},
+		"old":   {shop.Order{State: shop.Pending}, 1_200_000, false, 30_000},
+		"watched": {
+			shop.Order{State: shop.Pending, CreatedAt: 1_000_000, TradeOpened: 1_000_000}, 1_002_000, false, 120_000,
+		},
+		"cancelled early":     {shop.Order{State: shop.Cancelled}, 1_200_000, false, 30_000},
+		"just over":           {shop.Order{State: shop.Expired}, 1_300_000, false, 30_000},
+		"over for long":       {shop.Order{State: shop.Expired}, 1_290_000 + 3_600_000, false, 3_600_000},
+		"no answer":           {shop.Order{State: shop.Expired}, 1_290_000 + 3_600_000, true, 30_000},
+		"over for a day":      {shop.Order{State: shop.Expired}, 1_290_000 + 90_000_000, false, 0},
+		"paid":                {shop.Order{State: shop.Paid}, 1_200_000, false, 0},
+		"late money has come": {shop.Order{State: shop.Expired, TradeNo: "T1"}, 1_300_000, false, 0},
+	} {
+		got := nextLook(c.order, opened, c.now, c.fault)
+		if got != 0 {
+			got -= c.now
+		}
+		if got != c.want {
+			t.Errorf("%s: in %d ms, want %d", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package payment
+
+import (
+	"maps"
+	"sync"
+
+	"stampede/app/shop"
+)
+
+// payablesStored bounds the stored payments of a node: about 6 MB, a signed address has 1.5 KB.
+const payablesStored = 4096
+
+// payables are this node's payments by order and way until the gateway stops taking money: repeated presses of Pay need
+// no signature and no call. They are only a memory: another node, or this one after a restart, asks the gateway again
+// and gets the same trade.
+type payables struct {
+	mu     sync.Mutex
+	stored map[payableKey]Payable
+}
+
+type payableKey struct {
+	order shop.ID
+	via   PayVia
+}
+
+func (p *payables) find(order shop.ID, via PayVia) (found Payable, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found, ok = p.stored[payableKey{order, via}]
+	return found, ok
+}
+
+// store makes room by dropping payments that are over and, if that is not enough, any others until half are left.
+func (p *payables) store(order shop.ID, via PayVia, payable Payable, now shop.Millis) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stored == nil {
+		p.stored = make(map[payableKey]Payable)
+	}
+	if len(p.stored) >= payablesStored {
+		maps.DeleteFunc(p.stored, func(_ payableKey, old Payable) bool { return old.Until <= now })
+		for key := range p.stored {
+			if len(p.stored) <= payablesStored/2 {
+				break
+			}
+			delete(p.stored, key)
+		}
+	}
+	p.stored[payableKey{order, via}] = payable
+}

@@ -1,0 +1,13 @@
+package ports
+
+import (
+	"context"
+
+	"stampede/app/outbox"
+)
+
+// Mailer takes e-mails over to be sent: once Send has answered nil, each of them is sent at least once, also after a
+// crash. It waits for no mail server.
+type Mailer interface {
+	Send(ctx context.Context, mails ...outbox.Email) error
+}

@@ -1,0 +1,97 @@
+package recovery
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+type auditSides struct {
+	Inventory
+	OrderStore
+	SaleStore
+	redis  shop.SaleAudit
+	totals shop.SaleTotals
+	rows   []shop.Order
+}
+
+func (s *auditSides) Audit(context.Context, shop.SaleRef) (shop.SaleAudit, error) {
+	return s.redis, nil
+}
+
+func (s *auditSides) Sale(context.Context, shop.ID) (shop.Sale, error) { return s.totals.Sale, nil }
+
+func (s *auditSides) SaleTotals(context.Context, shop.ID) (shop.SaleTotals, error) {
+	return s.totals, nil
+}
+
+func (s *auditSides) OrdersByID(_ context.Context, _ []shop.ID) ([]shop.Order, error) {
+	return s.rows, nil
+}
+
+// soundSides is a sale of 10 units: 3 held by two orders, 1 burnt, nothing under way.
+func soundSides() *auditSides {
+	return &auditSides{
+		redis: shop.SaleAudit{
+			Counters: shop.Counters{Loaded: true, Initial: 10, Stock: 6, Held: 3, Withdrawn: 1, Tickets: 3, Done: 3},
+			Burnt:    1,
+			Holds:    []shop.OpenHold{{Order: 1, Hold: 1, Qty: 2}, {Order: 2, Hold: 1, Qty: 1}},
+			Units:    map[shop.ID]int64{5: 2, 6: 1},
+		},
+		totals: shop.SaleTotals{
+			Sale: shop.Sale{ID: 7, Initial: 10, Limit: 2, Epoch: 1}, Taken: 3, HeldUnits: 3, Orders: 3, PendingRows: 2,
+		},
+		rows: []shop.Order{{ID: 1, State: shop.Pending}, {ID: 2, State: shop.Pending}},
+	}
+}
+
+// P1, P4, I1, I2: the audit passes what is sound, and each single defect fails it by name.
+func TestAuditFindsEveryKindOfDefect(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		breakIt func(*auditSides)
+		says    string // empty: must pass
+	}{
+		"sound":                {func(*auditSides) {}, ""},
+		"unit lost in redis":   {func(s *auditSides) { s.redis.Stock-- }, "redis: initial"},
+		"unit twice in redis":  {func(s *auditSides) { s.redis.Stock++ }, "redis: initial"},
+		"stock returned twice": {func(s *auditSides) { s.redis.Stock++; s.redis.Held-- }, "holds add up to 3"},
+		"more free than the database": {func(s *auditSides) {
+			s.redis.Stock, s.redis.Withdrawn = 7, 0
+			s.totals.Taken, s.totals.HeldUnits = 4, 4
+		}, "redis has 7 units free, the database only 6"},
+		"hold without units":      {func(s *auditSides) { s.redis.Holds = s.redis.Holds[:1] }, "holds add up"},
+		"guard off the rows":      {func(s *auditSides) { s.totals.Taken++ }, "the guard counts 4"},
+		"buyer over limit, redis": {func(s *auditSides) { s.redis.Units[5] = 3 }, "buyer 5 counts 3"},
+		"buyer over limit, db":    {func(s *auditSides) { s.totals.OverLimit = []shop.ID{5} }, "1 buyers over the limit"},
+		"order twice":             {func(s *auditSides) { s.totals.Duplicates = 1 }, "twice under one key"},
+		"paid without money":      {func(s *auditSides) { s.totals.Moneyless = 1 }, "1 orders are paid without money"},
+		"open without living":     {func(s *auditSides) { s.rows[1].State = shop.Expired }, "which is expired"},
+		"paid but not sold":       {func(s *auditSides) { s.rows[1].State = shop.Paid }, "counts 1 units of order 2 as held, which is paid"},
+		"sold but not paid":       {func(s *auditSides) { s.redis.Holds[1].Sold = true }, "as sold, which is pending"},
+		"open without row":        {func(s *auditSides) { s.rows = s.rows[:1] }, "without a row"},
+		"under way is no defect": {func(s *auditSides) {
+			s.redis.Done, s.rows = 2, s.rows[:1]
+			s.totals.Taken, s.totals.HeldUnits = 2, 2
+		}, ""},
+		"never loaded but sold": {func(s *auditSides) { s.redis = shop.SaleAudit{}; s.totals.Sale.Epoch = 0 }, "never loaded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				sides := soundSides()
+				c.breakIt(sides)
+				report, err := (&Auditor{Inventory: sides, Orders: sides, Sales: sides}).Sale(context.Background(), 7)
+				fakes.Must(t, err)
+				all := strings.Join(report.Failures, "\n")
+				if c.says == "" && all != "" || !strings.Contains(all, c.says) || c.says != "" && all == "" {
+					t.Errorf("failures %q, want them to say %q", all, c.says)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,197 @@
+package recovery
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"stampede/app/journal"
+	"stampede/app/order"
+	"stampede/app/shop"
+)
+
+// DeadLetterBox keeps dead letters, per partition, in Redis.
+type DeadLetterBox interface {
+	// DeadLetters lists them over all partitions, oldest first. A PartitionsAway beside them: there may be more in
+	// those partitions.
+	DeadLetters(ctx context.Context) ([]shop.DeadLetter, error)
+	// DeadLetter reads one. ErrNoRow if there is none.
+	DeadLetter(ctx context.Context, id string) (shop.DeadLetter, error)
+	// RemoveDeadLetter forgets one; false when it was gone already.
+	RemoveDeadLetter(ctx context.Context, id string) (bool, error)
+}
+
+// DeadLetters is what an operator can do with dead letters.
+type DeadLetters struct {
+	Box       DeadLetterBox
+	Inventory Inventory
+	Orders    OrderStore
+	Sales     SaleStore
+	Effects   *order.Effects
+	PayWindow time.Duration
+	Journal   *journal.Journal // of what operators do with them
+}
+
+// Replay has an operator try the order of a letter once more.
+func (d *DeadLetters) Replay(ctx context.Context, actor journal.Actor, id string) (shop.Order, error) {
+	done, letter, err := d.act(ctx, actor, "dead.replay", id)
+	if err != nil {
+		return shop.Order{}, err
+	}
+	order, err := d.replay(ctx, id)
+	if done.Repeated && errors.Is(err, &shop.Error{Code: shop.NotFound}) { // all of it was done before
+		return d.Orders.Order(ctx, letter)
+	}
+	return order, err
+}
+
+// Drop has an operator forget a dead letter; its order stays refused.
+func (d *DeadLetters) Drop(ctx context.Context, actor journal.Actor, id string) error {
+	if _, _, err := d.act(ctx, actor, "dead.drop", id); err != nil {
+		return err
+	}
+	_, err := d.Box.RemoveDeadLetter(ctx, id)
+	if err != nil {
+		return fmt.Errorf("drop dead letter %s: %w", id, err)
+	}
+	return nil
+}
+
+// act journals what is done to a letter, before it is done, and answers its order.
+func (d *DeadLetters) act(ctx context.Context, actor journal.Actor, kind, id string) (done journal.Done, order shop.ID, err error) {
+	done, err = d.Journal.Act(ctx, actor, func(ctx context.Context) (journal.Act, error) {
+		letter, err := d.Box.DeadLetter(ctx, id)
+		if errors.Is(err, shop.ErrNoRow) {
+			return journal.Act{}, shop.Fail(shop.NotFound, "no such dead letter: "+shop.Clip(id, 40))
+		}
+		about := letterOrder{letter.Order, letter.Sale}
+		return journal.Act{Kind: kind, Object: "dead:" + id, Before: about, Answer: about}, err
+	})
+	var about letterOrder
+	if err == nil {
+		err = done.Into(&about)
+	}
+	return done, about.Order, err
+}
+
+// letterOrder is what the journal says of a letter; without either when its entry could not be read.
+type letterOrder struct {
+	Order shop.ID `json:"order,omitempty"`
+	Sale  shop.ID `json:"sale,omitempty"`
+}
+
+// replay tries an order once more: a new hold by the gate's rules for stock and limit, then refused → pending
+// on the same row. Every way out leaves either a pending order or the refused one with nothing held:
+//
+//	claim a new hold number (database) → hold the units (Redis) → revive the row (database) → deadline, event
+//
+// A crash after the hold leaves a hold whose row is refused; the reconciler finds and returns it.
+func (d *DeadLetters) replay(ctx context.Context, id string) (shop.Order, error) {
+	letter, err := d.Box.DeadLetter(ctx, id)
+	if errors.Is(err, shop.ErrNoRow) {
+		return shop.Order{}, shop.Fail(shop.NotFound, "no such dead letter: "+shop.Clip(id, 40))
+	}
+	if err != nil {
+		return shop.Order{}, fmt.Errorf("read dead letter %s: %w", id, err)
+	}
+	if letter.Order == 0 {
+		return shop.Order{}, shop.Fail(shop.WrongState, "the entry could not be read at all; it can only be dropped")
+	}
+	row, err := d.Orders.Order(ctx, letter.Order)
+	if err == nil && (row.User != letter.User || row.Sale != letter.Sale) {
+		return shop.Order{}, shop.Fail(shop.WrongState, "its order id belongs to another order; it can only be dropped")
+	}
+	if err == nil {
+		row, err = d.Orders.ClaimHold(ctx, letter.Order, shop.Refused)
+	}
+	if errors.Is(err, shop.ErrNoRow) {
+		return shop.Order{}, shop.Fail(shop.WrongState, "its order is not refused any more")
+	}
+	if errors.Is(err, shop.ErrArchived) {
+		return shop.Order{}, shop.Fail(shop.WrongState, "its order is archived and stays refused: drop the dead letter")
+	}
+	if err != nil {
+		return shop.Order{}, fmt.Errorf("claim a hold for order %s: %w", letter.Order, err)
+	}
+	// before the hold: a recovery in between changes the epoch, and nothing is revived
+	sale, err := d.Sales.Sale(ctx, row.Sale)
+	if err != nil {
+		return shop.Order{}, fmt.Errorf("read sale %s: %w", row.Sale, err)
+	}
+	if err := complete(&row, letter, &sale); err != nil {
+		return shop.Order{}, err
+	}
+	if err := d.hold(ctx, row); err != nil {
+		return shop.Order{}, err
+	}
+	revived, err := d.revive(ctx, row, sale.Epoch)
+	if err != nil {
+		return shop.Order{}, err
+	}
+	if _, err := d.Box.RemoveDeadLetter(ctx, id); err != nil {
+		return revived, fmt.Errorf("the order is pending again, but forgetting the dead letter failed: %w", err)
+	}
+	return revived, nil
+}
+
+// complete puts back what the refused row could not store: the buyer's texts are still in the letter.
+func complete(row *shop.Order, letter shop.DeadLetter, sale *shop.Sale) error {
+	if row.Key == "" {
+		row.Key, row.ContentHash = letter.Fields["key"], letter.Fields["hash"]
+	}
+	if text := letter.Fields["addr"]; row.Address == nil && text != "" {
+		row.Address = new(shop.Address)
+		if err := json.Unmarshal([]byte(text), row.Address); err != nil {
+			return shop.Fail(shop.WrongState, "the address in the letter cannot be read, so the order cannot be delivered; drop it")
+		}
+	}
+	if row.ProductName == "" {
+		row.ProductName = sale.Product.Name
+	}
+	return nil
+}
+
+func (d *DeadLetters) hold(ctx context.Context, row shop.Order) error {
+	verdict, err := d.Inventory.Hold(ctx, shop.HoldRequest{
+		Sale: row.Ref(), Order: row.ID, User: row.User, Hold: row.Hold, Qty: row.Qty,
+	})
+	if err != nil {
+		return fmt.Errorf("hold units for order %s: %w", row.ID, err)
+	}
+	switch verdict {
+	case shop.VerdictReserved, shop.VerdictRepeated:
+		return nil
+	case shop.VerdictSoldOut, shop.VerdictCooldown:
+		return shop.Fail(shop.SoldOut, "no unit is free for it now")
+	case shop.VerdictLimit, shop.VerdictCap:
+		return shop.Fail(shop.LimitReached, "its buyer has reached the limit meanwhile")
+	default:
+		return shop.FailBusy("the sale is not ready; try again", time.Second)
+	}
+}
+
+func (d *DeadLetters) revive(ctx context.Context, row shop.Order, epoch int64) (shop.Order, error) {
+	now, err := d.Inventory.Now(ctx)
+	if err != nil {
+		return shop.Order{}, fmt.Errorf("read Redis time: %w", err)
+	}
+	revived, err := d.Orders.Revive(ctx, row, epoch, now.Add(d.PayWindow))
+	if errors.Is(err, shop.ErrNoRow) || errors.Is(err, shop.ErrPermanent) || errors.Is(err, shop.ErrStaleEpoch) {
+		// Certainly not revived under this number.
+		units := []shop.Return{{Sale: row.Ref(), Order: row.ID, Hold: row.Hold, User: row.User}}
+		if _, backErr := d.Inventory.Return(ctx, units); backErr != nil {
+			return shop.Order{}, fmt.Errorf("return units of order %s: %w", row.ID, backErr)
+		}
+		if errors.Is(err, shop.ErrStaleEpoch) {
+			return shop.Order{}, shop.FailBusy("Redis was made anew at the same moment; try again", time.Second)
+		}
+		return shop.Order{}, shop.Fail(shop.Conflict,
+			"the order changed meanwhile, or the database has no unit for it or cannot store it: "+shop.Clip(err.Error(), 200))
+	}
+	if err != nil { // unknown: the reconciler returns the hold if the row stayed refused (I6)
+		return shop.Order{}, fmt.Errorf("revive order %s: %w", row.ID, err)
+	}
+	return revived, d.Effects.Do(ctx, now, &revived)
+}

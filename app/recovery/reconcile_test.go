@@ -1,0 +1,172 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"stampede/app/order"
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+func newTestExpirer(rows ...shop.Order) (*order.Expirer, *fakes.DueStore, *fakes.Redis, *fakes.Notifier) {
+	tr := &fakes.Trace{}
+	book, inventory, notifier := &fakes.DueStore{Trace: tr, Rows: rows}, &fakes.Redis{Trace: tr, At: 1_000_000},
+		&fakes.Notifier{Trace: tr}
+	return &order.Expirer{Inventory: inventory, Orders: book, Effects: effectsOf(inventory, book, notifier)}, book, inventory,
+		notifier
+}
+
+// effectsOf are the effects on fakes that share a trace.
+func effectsOf(inventory Inventory, orders OrderStore, notifier order.Notifier) *order.Effects {
+	return &order.Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &order.Told{Orders: orders}}
+}
+
+// scanned are the holds of a sale, and the rows of their orders.
+type scanned struct {
+	OrderStore
+	*fakes.Redis
+	holds []shop.OpenHold
+	rows  []shop.Order
+}
+
+func (s *scanned) Holds(context.Context, shop.SaleRef, uint64) ([]shop.OpenHold, uint64, error) {
+	return s.holds, 0, nil
+}
+
+func (s *scanned) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) { return s.rows, nil }
+
+func (s *scanned) ClaimHold(_ context.Context, order shop.ID, _ shop.OrderState) (shop.Order, error) {
+	s.Add("claim %d", order)
+	return shop.Order{}, nil
+}
+
+// I1, I3, P8: the scan brings every hold to what its row says. A refused order's number is claimed before its units go
+// back, and the hold of an order that late money may be reviving is left alone.
+func TestScanBringsHoldsToTheirRows(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		row  shop.Order
+		hold shop.OpenHold
+		want []string
+	}{
+		"pending":                  {shop.Order{State: shop.Pending, Hold: 1}, shop.OpenHold{Hold: 1}, nil},
+		"expired":                  {shop.Order{State: shop.Expired, Hold: 1}, shop.OpenHold{Hold: 1}, []string{"return 1"}},
+		"refused":                  {shop.Order{State: shop.Refused, Hold: 1}, shop.OpenHold{Hold: 1}, []string{"claim 5", "return 1"}},
+		"refused, older hold":      {shop.Order{State: shop.Refused, Hold: 2}, shop.OpenHold{Hold: 1}, []string{"return 1"}},
+		"paid":                     {shop.Order{State: shop.Paid, Hold: 1}, shop.OpenHold{Hold: 1}, []string{"sell 1"}},
+		"refunded":                 {shop.Order{State: shop.Refunded, Hold: 1}, shop.OpenHold{Hold: 1, Sold: true}, []string{"withdraw 1"}},
+		"paid and sold":            {shop.Order{State: shop.Paid, Hold: 1}, shop.OpenHold{Hold: 1, Sold: true}, nil},
+		"late money, not decided":  {shop.Order{State: shop.Expired, Hold: 2, TradeNo: "T"}, shop.OpenHold{Hold: 2}, nil},
+		"late money is given back": {shop.Order{State: shop.Refunding, Hold: 2, TradeNo: "T", CancelledAt: 9}, shop.OpenHold{Hold: 2}, []string{"return 1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tr := &fakes.Trace{}
+			c.row.ID, c.hold.Order = 5, 5
+			s := &scanned{Redis: &fakes.Redis{Trace: tr}, holds: []shop.OpenHold{c.hold}, rows: []shop.Order{c.row}}
+			r := &Reconciler{Inventory: s, Orders: s, Effects: effectsOf(s, s, nil)}
+			fakes.Must(t, r.orphans(context.Background(), []shop.SaleRef{{ID: 7}}, nil))
+			if !slices.Equal(tr.Steps, c.want) {
+				t.Errorf("steps %v, want %v", tr.Steps, c.want)
+			}
+		})
+	}
+}
+
+// paged are sales with many holds, a thousand to a page.
+type paged struct {
+	scanned
+	pages map[shop.ID]uint64
+	seen  map[shop.ID]int
+}
+
+func (p *paged) Holds(_ context.Context, sale shop.SaleRef, page uint64) ([]shop.OpenHold, uint64, error) {
+	p.seen[sale.ID]++
+	if page+1 < p.pages[sale.ID] {
+		return make([]shop.OpenHold, 1000), page + 1, nil
+	}
+	return make([]shop.OpenHold, 1000), 0, nil
+}
+
+// A scan reads a bounded number of holds, and the scans together all of them, turn by turn.
+func TestScanTakesTurns(t *testing.T) {
+	t.Parallel()
+	p := &paged{pages: map[shop.ID]uint64{1: 5, 2: 12, 3: 1}, seen: make(map[shop.ID]int)}
+	sales := []shop.SaleRef{{ID: 1}, {ID: 2}, {ID: 3}}
+	r := &Reconciler{Inventory: p, Orders: p, Effects: effectsOf(p, p, nil)}
+	pages := 0
+	for range 18 { // 18 pages a turn, five to a scan: five turns
+		fakes.Must(t, r.orphans(t.Context(), sales, nil))
+		before := pages
+		pages = p.seen[1] + p.seen[2] + p.seen[3]
+		if pages-before != holdsPerScan/1000 {
+			t.Fatalf("a scan read %d pages, want %d", pages-before, holdsPerScan/1000)
+		}
+	}
+	if want := map[shop.ID]int{1: 25, 2: 60, 3: 5}; !maps.Equal(p.seen, want) {
+		t.Errorf("pages read %v, want %v", p.seen, want)
+	}
+}
+
+// I3, P8: a sweep that finds an ended order again does not touch the hold that late money may have taken for it.
+func TestSweepLeavesARevivingOrderItsHold(t *testing.T) {
+	t.Parallel()
+	x, _, inventory, _ := newTestExpirer(shop.Order{
+		ID: 1, Sale: 7, State: shop.Expired, Hold: 2, TradeNo: "T", Rev: 2, ToldRev: 2,
+	})
+	finished, err := x.Due(context.Background(), 0, []shop.ID{1})
+	if err != nil || !slices.Equal(finished, []shop.ID{1}) || len(inventory.Returned) != 0 {
+		t.Fatalf("finished %v, returned %v, %v", finished, inventory.Returned, err)
+	}
+}
+
+// behind are orders that are overdue, and a primary that does not answer.
+type behind struct {
+	OrderStore
+	*fakes.Redis
+	rows      []shop.Order
+	away      int
+	scheduled map[int]int // by partition
+}
+
+func (b *behind) Overdue(_ context.Context, _ shop.Millis, limit int, but ...int) ([]shop.Order, error) {
+	var rows []shop.Order
+	for i := range b.rows {
+		if !slices.Contains(but, b.rows[i].Partition) && len(rows) < limit {
+			rows = append(rows, b.rows[i])
+		}
+	}
+	return rows, nil
+}
+
+func (b *behind) Schedule(_ context.Context, partition int, deadlines []shop.Deadline) error {
+	if partition == b.away {
+		return shop.ErrTransient
+	}
+	b.scheduled[partition] += len(deadlines)
+	return nil
+}
+
+// P5: however many orders of a partition whose primary is away are overdue, those of the others get back into the
+// queue.
+func TestOverdueOrdersHideNoOthers(t *testing.T) {
+	t.Parallel()
+	b := &behind{Redis: &fakes.Redis{Trace: &fakes.Trace{}}, away: 1, scheduled: make(map[int]int)}
+	for i := range 3 * reconcileBatch {
+		b.rows = append(b.rows, shop.Order{ID: shop.ID(i + 1), State: shop.Pending, Partition: 1})
+	}
+	for _, up := range []int{0, 2} {
+		b.rows = append(b.rows, shop.Order{ID: shop.ID(9000 + up), State: shop.Pending, Partition: up})
+	}
+	r := &Reconciler{Inventory: b, Orders: b, Effects: effectsOf(b, b, nil)}
+	if err := r.overdue(context.Background(), 0); !errors.Is(err, shop.ErrTransient) {
+		t.Errorf("the primary that is away is not told of: %v", err)
+	}
+	if want := map[int]int{0: 1, 2: 1}; !maps.Equal(b.scheduled, want) {
+		t.Errorf("scheduled %v, want %v", b.scheduled, want)
+	}
+}

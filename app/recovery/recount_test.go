@@ -1,0 +1,153 @@
+package recovery
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+// counted is a sale with one hold of a pending order whose counters say two, and what the stores say of it.
+type counted struct {
+	scanned
+	mark  shop.HoldsMark
+	free  int64
+	moves func(turn int) // before each turn
+}
+
+func (c *counted) Mark(context.Context, shop.SaleRef) (shop.HoldsMark, error) { return c.mark, nil }
+
+func (c *counted) Correct(_ context.Context, _ shop.SaleRef, to shop.Correction) (bool, error) {
+	c.Add("held %d sold %d stock %d", to.Held, to.Sold, to.Stock)
+	c.mark.Held, c.mark.Sold, c.mark.Stock = to.Held, to.Sold, to.Stock
+	c.mark.Moves++
+	return true, nil
+}
+
+// countedStores are the books of that sale.
+type countedStores struct {
+	SaleStore
+	c *counted
+}
+
+func (b countedStores) FreeUnits(context.Context, []shop.ID) (map[shop.ID]int64, error) {
+	return map[shop.ID]int64{7: b.c.free}, nil
+}
+
+// P1, I3: counters are corrected when two turns have found the same and nothing has moved, every hold has its row, and
+// the database has the units left. Whatever else does not fit is told to people.
+func TestRecountBelievesOnlyWhatStays(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change     func(c *counted)
+		turns      int
+		want       []string
+		mismatched int
+	}{
+		"one turn":              {func(*counted) {}, 1, nil, 0},
+		"a unit without a hold": {func(*counted) {}, 4, []string{"held 1 sold 0 stock 2"}, 0},
+		"as it should be":       {func(c *counted) { c.mark.Held, c.mark.Stock = 1, 2 }, 3, nil, 0},
+		"held where it is sold": {func(c *counted) { c.holds[0].Sold, c.rows[0].State, c.free = true, shop.Paid, 2 }, 3, []string{"held 0 sold 1 stock 2"}, 0},
+		"too few counted":       {func(c *counted) { c.mark.Held, c.mark.Stock = 0, 3 }, 3, []string{"held 1 sold 0 stock 2"}, 0},
+		"units burnt": {func(c *counted) {
+			c.mark.Burnt, c.mark.Withdrawn, c.mark.Stock, c.free = 1, 1, 0, 2
+		}, 3, []string{"held 1 sold 0 stock 1"}, 0},
+		"the database has less":    {func(c *counted) { c.free = 1 }, 4, nil, 1},
+		"the database has more":    {func(c *counted) { c.free = 3 }, 4, nil, 1},
+		"a hold without a row":     {func(c *counted) { c.rows = nil }, 4, nil, 1},
+		"a row without a hold":     {func(c *counted) { c.mark.Held, c.mark.Stock, c.free = 1, 2, 1 }, 4, nil, 1},
+		"reservations under way":   {func(c *counted) { c.mark.Tickets++ }, 4, nil, 0},
+		"not in Redis":             {func(c *counted) { c.mark = shop.HoldsMark{} }, 4, nil, 0},
+		"late money comes":         {func(c *counted) { c.rows[0].State, c.rows[0].TradeNo = shop.Expired, "T" }, 4, nil, 0},
+		"holds move in every turn": {func(c *counted) { c.moves = func(int) { c.mark.Moves++ } }, 4, nil, 0},
+		"the database moves": {func(c *counted) {
+			c.moves = func(turn int) {
+				c.free = int64(2 + turn%2)
+			}
+		}, 4, nil, 0},
+		"told, then mended": {func(c *counted) {
+			c.free = 1
+			c.moves = func(turn int) {
+				if turn == 3 {
+					c.free, c.mark.Held, c.mark.Stock = 2, 1, 2
+				}
+			}
+		}, 4, nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tr := &fakes.Trace{}
+			s := &counted{
+				scanned: scanned{
+					Redis: &fakes.Redis{Trace: tr},
+					holds: []shop.OpenHold{{Order: 5, Hold: 1, Qty: 1}},
+					rows:  []shop.Order{{ID: 5, User: 9, Qty: 1, Hold: 1, State: shop.Pending}},
+				},
+				mark: shop.HoldsMark{
+					Counters: shop.Counters{Loaded: true, Stock: 1, Held: 2, Initial: 3, Tickets: 4, Done: 4, Epoch: 2},
+				},
+				free: 2,
+			}
+			c.change(s)
+			r := &Reconciler{Inventory: s, Orders: s, Effects: effectsOf(s, s, nil), Sales: countedStores{c: s}}
+			for turn := range c.turns {
+				if s.moves != nil {
+					s.moves(turn)
+				}
+				fakes.Must(t, r.orphans(t.Context(), []shop.SaleRef{{ID: 7}}, map[shop.ID]int64{7: s.free}))
+			}
+			if !slices.Equal(tr.Steps, c.want) || r.Mismatched() != c.mismatched ||
+				r.Corrected() != int64(len(c.want)) {
+				t.Errorf("steps %v, want %v; %d mismatched, want %d; %d corrected", tr.Steps, c.want, r.Mismatched(),
+					c.mismatched, r.Corrected())
+			}
+		})
+	}
+}
+
+// A turn that goes over several scans counts every hold once, also when a scan shows it twice.
+func TestRecountOverSeveralScans(t *testing.T) {
+	t.Parallel()
+	const most = 2*holdsPerScan + 500
+	tr := &fakes.Trace{}
+	s := &counted{
+		scanned: scanned{Redis: &fakes.Redis{Trace: tr}},
+		mark:    shop.HoldsMark{Counters: shop.Counters{Loaded: true, Held: most + 1, Initial: most + 1}},
+		free:    1,
+	}
+	for i := range shop.ID(most) {
+		s.holds = append(s.holds, shop.OpenHold{Order: i + 1, Hold: 1, Qty: 1})
+		s.rows = append(s.rows, shop.Order{ID: i + 1, User: 9, Qty: 1, Hold: 1, State: shop.Pending})
+	}
+	p := pagedHolds{s}
+	r := &Reconciler{Inventory: p, Orders: p, Effects: effectsOf(p, p, nil), Sales: countedStores{c: s}}
+	for range 6 { // three scans a turn
+		fakes.Must(t, r.orphans(t.Context(), []shop.SaleRef{{ID: 7}}, map[shop.ID]int64{7: s.free}))
+	}
+	if want := []string{fmt.Sprintf("held %d sold 0 stock 1", most)}; !slices.Equal(tr.Steps, want) {
+		t.Errorf("steps %v, want %v", tr.Steps, want)
+	}
+}
+
+// pagedHolds shows the holds a thousand to a page, the first of each page once more.
+type pagedHolds struct{ *counted }
+
+func (p pagedHolds) Holds(_ context.Context, _ shop.SaleRef, from uint64) ([]shop.OpenHold, uint64, error) {
+	to := min(from+1000, uint64(len(p.holds)))
+	page := append([]shop.OpenHold{p.holds[from]}, p.holds[from:to]...)
+	if to == uint64(len(p.holds)) {
+		to = 0
+	}
+	return page, to, nil
+}
+
+func (p pagedHolds) OrdersByID(_ context.Context, ids []shop.ID) ([]shop.Order, error) {
+	rows := make([]shop.Order, 0, len(ids))
+	for _, id := range slices.Compact(ids) {
+		rows = append(rows, p.rows[id-1])
+	}
+	return rows, nil
+}

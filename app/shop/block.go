@@ -1,0 +1,22 @@
+package shop
+
+import (
+	"net/netip"
+)
+
+// WideShare is how many times the limit of an address applies to a wide network, see Networks.
+const WideShare = 16
+
+// Networks returns the networks for which a client counts. For IPv4, own is the address alone and wide is invalid. For
+// IPv6, own is the /64 of one customer, and wide the /48 of one site, which has 65,536 of them. The zero address
+// returns zero networks.
+func Networks(addr netip.Addr) (own, wide netip.Prefix) {
+	addr = addr.Unmap().WithZone("")
+	if addr.Is6() {
+		wide, _ = addr.Prefix(48)
+		own, _ = addr.Prefix(64)
+		return own, wide
+	}
+	own, _ = addr.Prefix(addr.BitLen())
+	return own, wide
+}

@@ -1,0 +1,47 @@
+package shop
+
+// pointers point at the rows: copies of hundreds of them would be most of what a batch allocates.
+func Pointers[T any](rows []T) []*T {
+	out := make([]*T, len(rows))
+	for i := range rows {
+		out[i] = &rows[i]
+	}
+	return out
+}
+
+// byPartition groups rows.
+func ByPartition(rows []*Order) map[int][]*Order {
+	found := make(map[int][]*Order, 1)
+	for _, o := range rows {
+		found[o.Partition] = append(found[o.Partition], o)
+	}
+	return found
+}
+
+// mapped converts each element.
+func Mapped[T, U any](all []T, one func(T) U) []U {
+	out := make([]U, len(all))
+	for i := range all {
+		out[i] = one(all[i])
+	}
+	return out
+}
+
+// where keeps the elements that fit; nil if none does.
+func Where[T any](all []T, fits func(T) bool) (some []T) {
+	for i := range all {
+		if fits(all[i]) {
+			some = append(some, all[i])
+		}
+	}
+	return some
+}
+
+// byID finds rows by their orders.
+func ByID(rows []Order) map[ID]*Order {
+	found := make(map[ID]*Order, len(rows))
+	for i := range rows {
+		found[rows[i].ID] = &rows[i]
+	}
+	return found
+}

@@ -1,0 +1,15 @@
+package shop
+
+import (
+	"testing"
+)
+
+// must ends the test if a step that it needs has failed.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ErrOf[T any](_ T, err error) error { return err }

@@ -1,0 +1,28 @@
+package shop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+)
+
+// A line is about what its error says it is, the innermost and the joined ones included, then about what its context
+// says.
+func TestLogIDs(t *testing.T) {
+	t.Parallel()
+	inner := Named(errors.New("lost"), "entry", "1-0", "order", ID(7))
+	err := fmt.Errorf("reserve: %w", errors.Join(errors.New("other"), Named(fmt.Errorf("and %w", inner), "order", ID(5))))
+	ctx := WithLogIDs(context.Background(), "request", "abc", "order", ID(9))
+	want := "[order=5 entry=1-0 request=abc]"
+	if got := fmt.Sprint(LogIDs(ctx, err)); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if !errors.Is(err, inner) || err.Error() != "reserve: other\nand lost" {
+		t.Errorf("the error itself became %v", err)
+	}
+	// What people are told stays what it is, and what is none stays none.
+	if e := Fail(SoldOut, "sold out"); Named(e, "order", ID(7)) != error(e) || Named(nil, "order", ID(7)) != nil {
+		t.Error("a refusal, or nothing, was wrapped")
+	}
+}

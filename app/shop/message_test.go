@@ -1,0 +1,153 @@
+package shop
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"stampede/app/trace"
+)
+
+// changesOf reads all changes of a message.
+func changesOf(m Message) (changes []Change, err error) {
+	for c, err := range m.Changes() {
+		if err != nil {
+			return changes, err
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
+// What is appended as changes is read as those changes, in their order.
+func TestMessagesSayWhatWasAppended(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		before := rapid.Int64Range(0, 1<<60).Draw(t, "before")
+		change := rapid.Custom(func(t *rapid.T) Change {
+			return Change{
+				ID(rapid.Int64Range(1, 1<<62).Draw(t, "user")),
+				rapid.String().Filter(func(s string) bool { return s != "" && !strings.Contains(s, "\n") }).Draw(t,
+					"frame"),
+				nil,
+			}
+		})
+		want := rapid.SliceOfN(change, 0, 20).Draw(t, "changes")
+		text := fmt.Appendf(nil, "%d %d\n", before, before+1)
+		for _, c := range want {
+			text = AppendChange(text, c.User, []byte(c.Frame))
+		}
+		m, err := ParseMessage(string(text))
+		if err != nil || m.Before != before || m.Number != before+1 {
+			t.Fatalf("%q is read as number %d after %d: %v", text, m.Number, m.Before, err)
+		}
+		if got, err := changesOf(m); err != nil || !slices.Equal(got, want) {
+			t.Fatalf("changes %q: %v, want %q", got, err, want)
+		}
+	})
+}
+
+func TestUnreadableMessages(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"", "1 2", "1\n", "1 3\n", "2 1\n", "-1 0\n", "x 1\n", "0 x\n", "9223372036854775807 9223372036854775808\n",
+	} {
+		if _, err := ParseMessage(text); !errors.Is(err, ErrPermanent) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	// What stands before an unreadable line is still told.
+	for _, line := range []string{"7 {}", "7\n", "7 \n", " {}\n", "0 {}\n", "+7 {}\n", "\n"} {
+		m, err := ParseMessage("1 2\n5 {}\n" + line)
+		Must(t, err)
+		if got, err := changesOf(m); !errors.Is(err, ErrPermanent) || len(got) != 1 || got[0].User != 5 {
+			t.Errorf("line %q: changes %v, %v", line, got, err)
+		}
+	}
+}
+
+func FuzzParseMessage(f *testing.F) {
+	for _, s := range []string{
+		"", "0 1\n", "0 1\n7 {}\n", "0 1\n7 {}",
+		"41 42\n7 {\"ev\":\"order\"}\n8 {}\n", "1 2\n\n",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := ParseMessage(text)
+		if err != nil {
+			return
+		}
+		changes, err := changesOf(m)
+		if err != nil {
+			return
+		}
+		var lines []byte
+		for _, c := range changes {
+			lines = AppendChange(lines, c.User, []byte(c.Frame))
+		}
+		if _, after, _ := strings.Cut(text, "\n"); after != string(lines) {
+			t.Fatalf("%q is read as %q", text, lines)
+		}
+	})
+}
+
+// Looking for a few users among many changes allocates nothing, whoever they are.
+func TestReadingChangesAllocatesNothing(t *testing.T) {
+	text := []byte("0 1\n")
+	for user := range 500 {
+		text = AppendChange(text, ID(7301444300000000000+user), []byte(`{"ev":"order"}`))
+	}
+	message, n := string(text), 0
+	allocs := testing.AllocsPerRun(10, func() {
+		m, _ := ParseMessage(message)
+		for c, err := range m.Changes() {
+			if err == nil && c.User != 0 {
+				n++
+			}
+		}
+	})
+	if allocs > 0 || n == 0 {
+		t.Errorf("%v allocations, %d changes", allocs, n)
+	}
+}
+
+// A change of a buy that is traced says so to the node that reads it, and to nobody else: the frame is as if it were
+// not, and changes beside it are what they are.
+func TestChangesCarryTraces(t *testing.T) {
+	t.Parallel()
+	ref := (&trace.Tracer{Ratio: 1}).Sample("socket", time.Time{}).SpanRef
+	frame := `{"ev":"order","key":"k","order":{"id":"5"}}`
+	text := []byte("7 8\n")
+	text = AppendChange(text, 1, []byte(frame))
+	text = AppendTraced(text, 2, []byte(frame), ref)
+	text = AppendChange(text, 3, []byte(frame))
+	if !strings.Contains(string(text), "2 "+strings.TrimSuffix(frame, "}")+`,"trace":"`+ref.String()+`"}`+"\n") {
+		t.Errorf("nodes that know nothing of traces cannot take it for a frame: %s", text)
+	}
+	m, err := ParseMessage(string(text))
+	Must(t, err)
+	changes, err := changesOf(m)
+	if err != nil || len(changes) != 3 {
+		t.Fatalf("%v, %v", changes, err)
+	}
+	for i, c := range changes {
+		if c.User != ID(i+1) || c.Frame != frame {
+			t.Errorf("change %+v", c)
+		}
+		if traced := c.Trace != nil; traced != (i == 1) || traced && *c.Trace != ref {
+			t.Errorf("change of user %s has the trace %v", c.User, c.Trace)
+		}
+	}
+	// What only looks like a trace stays where it is.
+	for _, odd := range []string{`{"a":"b"}`, `{"a":1,"trace":"` + strings.Repeat("x", trace.SpanRefLength) + `"}`} {
+		if plain, trace := untracedFrame(odd); plain != odd || trace != nil {
+			t.Errorf("%s is read as %s with the trace %v", odd, plain, trace)
+		}
+	}
+}

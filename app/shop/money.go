@@ -1,0 +1,50 @@
+package shop
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Money is integer fen everywhere. Yuan exist only as text, on the wire of the payment gateway and on paper: these two
+// functions are the border, and nothing on either side of it is a floating-point number.
+
+// maxYuanDigits is how many digits stand before the point: what is beyond is no price, and less than int64 holds.
+const maxYuanDigits = 14
+
+// FormatFen writes fen as yuan with two decimals: 1234 is "12.34", -5 is "-0.05".
+func FormatFen(fen int64) string {
+	sign, rest := "", uint64(fen)
+	if fen < 0 {
+		sign, rest = "-", -rest
+	}
+	return fmt.Sprintf("%s%d.%02d", sign, rest/100, rest%100)
+}
+
+// ParseFen reads yuan as fen: "12.34", "12.3" and "12" are 1234, 1230 and 1200. It rejects signs, a leading zero
+// ("012"), a point without digits on one side, more than two decimals or 14 digits before the point, and other
+// characters.
+func ParseFen(text string) (int64, error) {
+	yuan, decimals, point := strings.Cut(text, ".")
+	if !point {
+		decimals = "00"
+	}
+	if len(decimals) == 1 {
+		decimals += "0"
+	}
+	superfluous := len(yuan) > 1 && yuan[0] == '0'
+	if len(yuan) == 0 || len(yuan) > maxYuanDigits || len(decimals) != 2 || superfluous || !Digits(yuan) ||
+		!Digits(decimals) {
+		return 0, fmt.Errorf("amount %q: want yuan with at most two decimals", Clip(text, 24))
+	}
+	return strconv.ParseInt(yuan+decimals, 10, 64)
+}
+
+func Digits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}

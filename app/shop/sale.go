@@ -1,0 +1,201 @@
+package shop
+
+// SaleTerms is a sale as operators decide about it.
+type SaleTerms struct {
+	ID        ID        `json:"id"`
+	Version   int64     `json:"version"`
+	Paused    bool      `json:"paused"`
+	Challenge Challenge `json:"challenge"`
+	PriceFen  int64     `json:"price_fen"`
+	Limit     int       `json:"limit"`
+	Cap       int       `json:"cap"`
+	OpensAt   Millis    `json:"opens_at"`
+	ClosesAt  Millis    `json:"closes_at"`
+	Initial   int64     `json:"initial"`
+	Added     int64     `json:"added"`
+	Withdrawn int64     `json:"withdrawn"` // by operators; refunds are not in it
+}
+
+// TermsOf makes them of a sale.
+func TermsOf(s *Sale) SaleTerms {
+	return SaleTerms{
+		ID: s.ID, Version: s.Version, Paused: s.Paused, Challenge: s.Challenge, PriceFen: s.PriceFen, Limit: s.Limit,
+		Cap: s.Cap, OpensAt: s.OpensAt, ClosesAt: s.ClosesAt,
+		Initial: s.Initial, Added: s.Added, Withdrawn: s.Withdrawn,
+	}
+}
+
+// Challenge is what a sale asks of a buyer before a buy: nothing, a pass, or a pass that is given for a solved task.
+type Challenge string
+
+const (
+	ChallengeNone    Challenge = "none"    // nothing
+	ChallengePass    Challenge = "pass"    // a pass, for the asking
+	ChallengeCaptcha Challenge = "captcha" // a pass, for reading a picture
+	ChallengeWork    Challenge = "work"    // a pass, for a proof of work
+)
+
+// ParseChallenge accepts exactly the four of them.
+func ParseChallenge(s string) (Challenge, error) {
+	switch c := Challenge(s); c {
+	case ChallengeNone, ChallengePass, ChallengeCaptcha, ChallengeWork:
+		return c, nil
+	}
+	return "", Fail(BadRequest, "the entry check must be none, pass, captcha or work")
+}
+
+// rank orders the checks by what they keep out.
+func (c Challenge) rank() int {
+	switch c {
+	case ChallengeNone, "":
+		return 0
+	case ChallengePass:
+		return 1
+	case ChallengeWork:
+		return 2
+	default:
+		return 3
+	}
+}
+
+// atLeast is the stronger of the two.
+func (c Challenge) AtLeast(least Challenge) Challenge {
+	if least.rank() > c.rank() {
+		return least
+	}
+	return c
+}
+
+// NeedsPass reports whether a buy must come with a pass. An unknown value needs one: it keeps buyers out rather than
+// letting everybody in.
+func (c Challenge) NeedsPass() bool { return c != ChallengeNone && c != "" }
+
+// task is what clients are told that they will have to solve: a pass for the asking is no task.
+func (c Challenge) task() Challenge {
+	if c == ChallengeCaptcha || c == ChallengeWork {
+		return c
+	}
+	return ChallengeNone
+}
+
+// SaleRef names a sale and the partition in which its keys and its stream live.
+type SaleRef struct {
+	ID        ID
+	Partition int
+}
+
+// Category groups products.
+type Category struct {
+	ID   ID     `json:"id"`
+	Name string `json:"name"`
+}
+
+// Image is one picture of a product; URL is a path on this site or an https address.
+type Image struct {
+	URL string `json:"url"`
+	Alt string `json:"alt"`
+}
+
+// Product is what is sold. Description is sanitised HTML, Rules plain text; lists leave both empty.
+type Product struct {
+	ID           ID      `json:"id"`
+	Name         string  `json:"name"`
+	Category     string  `json:"category"`
+	CategoryID   ID      `json:"category_id,omitempty"`
+	Images       []Image `json:"images"`
+	ListPriceFen int64   `json:"list_price_fen"`
+	Description  string  `json:"description,omitempty"`
+	Rules        string  `json:"rules,omitempty"`
+}
+
+// Sale is one product offered in one slot: what an operator decided, and nothing that moves with every buy.
+type Sale struct {
+	ID        ID
+	Slot      ID
+	Partition int
+	Product   Product
+	PriceFen  int64
+	Initial   int64 // units put on sale at first
+	Added     int64 // units added since
+	Withdrawn int64 // units taken out by an operator
+	Limit     int   // units one buyer may hold
+	Cap       int   // reservations one buyer may make, over the sale's whole life (against hoarding)
+	OpensAt   Millis
+	ClosesAt  Millis
+	Paused    bool
+	Challenge Challenge
+	Version   int64 // grows with each edit
+	Hidden    bool  // as its slot; see hidden.go
+	Epoch     int64 // of the partition when the sale was loaded into Redis; 0: never loaded (I7)
+}
+
+// Ref names the sale for the inventory.
+func (s *Sale) Ref() SaleRef { return SaleRef{ID: s.ID, Partition: s.Partition} }
+
+func RefsOf(sales []*Sale) []SaleRef { return Mapped(sales, (*Sale).Ref) }
+
+// Counters are the moving numbers of a sale, read from Redis in one piece.
+// Initial + Added = Stock + Held + Sold + Withdrawn, always (P1).
+type Counters struct {
+	Sale      ID
+	Loaded    bool  // false: the sale is not in Redis and the numbers are zero
+	Stock     int64 // free to reserve
+	Held      int64 // reserved or unpaid
+	Sold      int64 // paid, shipped, finished or refunding
+	Withdrawn int64 // refunded and not put back, taken out by an operator, or burnt (I2)
+	Initial   int64
+	Added     int64
+	Tickets   int64  // tickets given out so far
+	Done      int64  // tickets settled so far
+	Paused    bool   // by an operator, or because it is stuck
+	Stuck     string // why an operator has to settle orders before it goes on; "": it goes on
+	Version   int64
+	Epoch     int64   // of the sale's partition, read just before the numbers; 0 where nobody compares it
+	Rate      float64 // orders settled per second, averaged over 5 s; filled in by the ticker
+	Watching  int64   // people watching, on all nodes; filled in by the ticker
+}
+
+// PlaceOf is how many reservations of the sale are still before the ticket; 0 means next.
+func PlaceOf(ticket, done int64) int64 { return max(0, ticket-1-done) }
+
+// SaleView is a sale as clients see it: the catalogue's part and the counters together.
+type SaleView struct {
+	ID          ID        `json:"id"`
+	Slot        ID        `json:"slot"`
+	Product     Product   `json:"product"`
+	PriceFen    int64     `json:"price_fen"`
+	Initial     int64     `json:"initial"`
+	Added       int64     `json:"added"`
+	Stock       int64     `json:"stock"`
+	Held        int64     `json:"held"`
+	Sold        int64     `json:"sold"`
+	Limit       int       `json:"limit"`
+	Phase       Phase     `json:"phase"`
+	Paused      bool      `json:"paused"`
+	Challenge   Challenge `json:"challenge"`      // none, captcha or work
+	Pass        bool      `json:"pass,omitempty"` // a buy must show one
+	OpensAt     Millis    `json:"opens_at"`
+	ClosesAt    Millis    `json:"closes_at"`
+	Done        int64     `json:"done"`
+	Rate        float64   `json:"rate"`
+	Watching    int64     `json:"watching"`
+	Description string    `json:"description,omitempty"` // detail only
+	Rules       string    `json:"rules,omitempty"`       // detail only
+}
+
+// ViewOf joins the catalogue's part with the counters. Before the sale is loaded its whole stock is free.
+func ViewOf(s *Sale, c Counters, now Millis) SaleView {
+	v := SaleView{
+		ID: s.ID, Slot: s.Slot, Product: s.Product, PriceFen: s.PriceFen, Initial: s.Initial, Added: s.Added,
+		Stock: s.Initial + s.Added, Limit: s.Limit, Phase: PhaseAt(now, s.OpensAt, s.ClosesAt), Paused: s.Paused,
+		Challenge: s.Challenge.task(), Pass: s.Challenge.NeedsPass(), OpensAt: s.OpensAt, ClosesAt: s.ClosesAt,
+	}
+	v.Product.CategoryID, v.Product.Description, v.Product.Rules = 0, "", "" // a sale shows the short form
+	if c.Loaded {
+		v.Initial, v.Added = c.Initial, c.Added
+		v.Stock, v.Held, v.Sold = c.Stock, c.Held, c.Sold
+		v.Done, v.Rate, v.Watching = c.Done, c.Rate, c.Watching
+		v.Paused = c.Paused
+	}
+	return v
+}

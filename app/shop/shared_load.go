@@ -1,0 +1,47 @@
+package shop
+
+import (
+	"context"
+	"sync"
+)
+
+// sharedLoad runs at most one load per key at a time. Its zero value is ready for use.
+type SharedLoad[K comparable, V any] struct {
+	mu      sync.Mutex
+	running map[K]*loading[V]
+}
+
+type loading[V any] struct {
+	done  chan struct{} // closed when value and err are set
+	value V
+	err   error
+}
+
+// do starts load, unless a load of the same key is running, and returns its result. A caller whose ctx ends returns at
+// once; the load continues for the others.
+func (s *SharedLoad[K, V]) Do(ctx context.Context, key K, load func() (V, error)) (V, error) {
+	s.mu.Lock()
+	one := s.running[key]
+	if one == nil {
+		if s.running == nil {
+			s.running = make(map[K]*loading[V])
+		}
+		one = &loading[V]{done: make(chan struct{})}
+		s.running[key] = one
+		go func() {
+			one.value, one.err = load()
+			s.mu.Lock()
+			delete(s.running, key)
+			s.mu.Unlock()
+			close(one.done)
+		}()
+	}
+	s.mu.Unlock()
+	select {
+	case <-one.done:
+		return one.value, one.err
+	case <-ctx.Done():
+		var none V
+		return none, Unreadable("the sale", ctx.Err())
+	}
+}

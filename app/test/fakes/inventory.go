@@ -1,0 +1,86 @@
+package fakes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"stampede/app/shop"
+)
+
+// trace records in which order the flow touched the world.
+type Trace struct{ Steps []string }
+
+func (tr *Trace) Add(format string, args ...any) {
+	tr.Steps = append(tr.Steps, fmt.Sprintf(format, args...))
+}
+
+type Redis struct {
+	Inventory
+	*Trace
+	Returned []shop.Return
+	At       shop.Millis
+	Told     *Notifier // hears what Finish tells
+	Late     int       // so many calls of Finish come too late
+}
+
+func (l *Redis) Now(context.Context) (shop.Millis, error) { return l.At, nil }
+
+func (l *Redis) Schedule(_ context.Context, _ int, d []shop.Deadline) error {
+	l.Add("deadline %d", len(d))
+	return nil
+}
+
+func (l *Redis) Finish(_ context.Context, _ int, _ shop.Millis, rows []*shop.Order, entries []*shop.Entry) error {
+	if l.Late > 0 {
+		l.Late--
+		return shop.ErrTooLate
+	}
+	l.Add("finish %d of %d", len(rows), len(entries))
+	l.Told.Told = append(l.Told.Told, rows...)
+	return nil
+}
+
+func (l *Redis) Return(_ context.Context, r []shop.Return) ([]bool, error) {
+	l.Add("return %d", len(r))
+	l.Returned = append(l.Returned, r...)
+	return make([]bool, len(r)), nil
+}
+
+type Notifier struct {
+	*Trace
+	Told []*shop.Order
+	Late int // so many calls come too late
+}
+
+func (f *Notifier) Publish(_ context.Context, _ int, _ shop.Millis, rows []*shop.Order) error {
+	if f.Late > 0 {
+		f.Late--
+		return shop.ErrTooLate
+	}
+	f.Add("tell %d", len(rows))
+	f.Told = append(f.Told, rows...)
+	return nil
+}
+
+func (l *Redis) Sell(_ context.Context, s []shop.SoldHold) ([]bool, error) {
+	l.Add("sell %d", len(s))
+	return make([]bool, len(s)), nil
+}
+
+func (l *Redis) Waiting(context.Context, shop.ID) ([]shop.Reservation, error) {
+	return []shop.Reservation{{Order: 77}}, nil
+}
+
+func (l *Redis) Withdraw(_ context.Context, gone []shop.SoldHold) ([]bool, error) {
+	l.Add("withdraw %d", len(gone))
+	return make([]bool, len(gone)), nil
+}
+
+func WantSteps(t *testing.T, tr *Trace, want ...string) {
+	t.Helper()
+	if !slices.Equal(tr.Steps, want) {
+		t.Errorf("steps %v, want %v", tr.Steps, want)
+	}
+}

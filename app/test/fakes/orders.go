@@ -1,0 +1,72 @@
+package fakes
+
+import (
+	"context"
+	"fmt"
+
+	"stampede/app/shop"
+)
+
+// dueStore has orders whose deadline has come.
+type DueStore struct {
+	OrderStore
+	*Trace
+	Rows []shop.Order
+	Err  error // Expire answers it instead of committing
+}
+
+func (b *DueStore) Expire(context.Context, []shop.ID, shop.Millis) ([]shop.Order, error) {
+	if b.Err != nil {
+		return nil, b.Err
+	}
+	b.Add("commit %d", len(b.Rows))
+	for i := range b.Rows {
+		b.Rows[i].Stamped = b.Rows[i].ToldRev < b.Rows[i].Rev
+	}
+	return b.Rows, nil
+}
+
+func (b *DueStore) Cancel(context.Context, shop.ID, shop.ID, shop.Millis) (shop.Order, error) {
+	if b.Err != nil {
+		return shop.Order{}, b.Err
+	}
+	b.Add("commit 1")
+	b.Rows[0].Stamped = true
+	return b.Rows[0], nil
+}
+
+func (b *DueStore) Order(_ context.Context, id shop.ID) (shop.Order, error) {
+	for _, o := range b.Rows {
+		if o.ID == id {
+			return o, nil
+		}
+	}
+	return shop.Order{}, shop.ErrNoRow
+}
+
+func (b *DueStore) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) { return b.Rows, nil }
+
+// oneOrder is a store of one order in memory, which fails once at the step that a test names.
+type OneOrder struct {
+	OrderStore
+	*Trace
+	Row  shop.Order
+	Fail string
+}
+
+// falls reports whether the step fails now: before it does anything, and only once.
+func (b *OneOrder) Falls(step string) error {
+	if b.Fail != step {
+		return nil
+	}
+	b.Fail = ""
+	return fmt.Errorf("%s: %w", step, shop.ErrTransient)
+}
+
+func (b *OneOrder) Order(context.Context, shop.ID) (shop.Order, error) { return b.Row, b.Falls("read") }
+
+func (b *OneOrder) MarkTold(context.Context, []*shop.Order) error { return nil }
+
+func (b *OneOrder) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) {
+	return []shop.Order{b.Row}, nil
+}

@@ -1,0 +1,112 @@
+package fakes
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"stampede/app/shop"
+)
+
+// shelf is a catalogue source in memory that counts what it is asked, and can break.
+type Shelf struct {
+	CatalogueStore
+	At      int64
+	OnSale  map[shop.ID]shop.Sale
+	Planned []shop.Slot
+
+	mu    sync.Mutex
+	Asked int
+	away  error // what every question is answered with
+	hangs bool  // as long as whoever asks can wait
+	Slow  time.Duration
+}
+
+// breaks has it hang, or fail, from now on.
+func (s *Shelf) Breaks(hangs bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away, s.hangs = fmt.Errorf("%w: no route to host", shop.ErrTransient), hangs
+}
+
+func (s *Shelf) Mends() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away, s.hangs = nil, false
+}
+
+// counts a question.
+func (s *Shelf) counts() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Asked++
+}
+
+// answers is what each question comes to.
+func (s *Shelf) answers(ctx context.Context) error {
+	s.mu.Lock()
+	away, hangs := s.away, s.hangs
+	s.mu.Unlock()
+	time.Sleep(s.Slow)
+	if hangs {
+		<-ctx.Done()
+	}
+	return away
+}
+
+func (s *Shelf) Version(ctx context.Context) (int64, error) { return s.At, s.answers(ctx) }
+
+func (s *Shelf) SaleIDs(ctx context.Context) ([]shop.ID, error) {
+	return slices.Collect(maps.Keys(s.OnSale)), s.answers(ctx)
+}
+
+func (s *Shelf) Sale(ctx context.Context, id shop.ID) (shop.Sale, error) {
+	s.counts()
+	if err := s.answers(ctx); err != nil {
+		return shop.Sale{}, err
+	}
+	if sale, ok := s.OnSale[id]; ok {
+		return sale, nil
+	}
+	return shop.Sale{}, shop.ErrNoRow
+}
+
+func (s *Shelf) Sales(ctx context.Context, ids []shop.ID) ([]shop.Sale, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	s.counts()
+	return s.that(func(sale shop.Sale) bool { return slices.Contains(ids, sale.ID) }), s.answers(ctx)
+}
+
+func (s *Shelf) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale, error) {
+	s.counts()
+	return s.that(func(sale shop.Sale) bool { return sale.Slot == slot }), s.answers(ctx)
+}
+
+// that are the sales for which is says so.
+func (s *Shelf) that(is func(shop.Sale) bool) (found []shop.Sale) {
+	for _, sale := range s.OnSale {
+		if is(sale) {
+			found = append(found, sale)
+		}
+	}
+	return found
+}
+
+func (s *Shelf) Slot(ctx context.Context, id shop.ID) (shop.Slot, error) {
+	return shop.Slot{ID: id}, s.answers(ctx)
+}
+
+func (s *Shelf) Slots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
+	var in []shop.Slot
+	for _, slot := range s.Planned {
+		if slot.OpensAt < to && slot.ClosesAt > from {
+			in = append(in, slot)
+		}
+	}
+	return in, s.answers(ctx)
+}

@@ -1,0 +1,13 @@
+package trace
+
+import (
+	"testing"
+)
+
+// must ends the test if a step that it needs has failed.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

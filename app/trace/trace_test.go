@@ -1,0 +1,87 @@
+package trace
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// kept keeps the spans that it is given.
+type kept struct {
+	mu    sync.Mutex
+	spans []*Span
+}
+
+func (k *kept) Record(s *Span) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.spans = append(k.spans, s)
+}
+
+// named is the only span of the name.
+func (k *kept) named(t *testing.T, name string) *Span {
+	t.Helper()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var found *Span
+	for _, s := range k.spans {
+		if s.Name == name {
+			if found != nil {
+				t.Fatalf("several spans %q", name)
+			}
+			found = s
+		}
+	}
+	if found == nil {
+		t.Fatalf("no span %q among %d", name, len(k.spans))
+	}
+	return found
+}
+
+// A name of a span is read as it was written; whatever else comes in its place is nobody's.
+func TestNamesOfSpans(t *testing.T) {
+	t.Parallel()
+	tracer := &Tracer{Ratio: 1, To: &kept{}}
+	for range 100 {
+		span := tracer.Sample("socket", time.Now())
+		text := span.SpanRef.String()
+		read := ParseSpanRef(text)
+		if len(text) != SpanRefLength || read == nil || *read != span.SpanRef {
+			t.Fatalf("%q is read as %v", text, read)
+		}
+	}
+	good := tracer.Sample("http", time.Now()).SpanRef.String()
+	for _, text := range []string{
+		"", "-", good[:48], good + "0", strings.Replace(good, "-", "_", 1), "g" + good[1:], good[:48] + "g",
+		strings.Repeat("0", 32) + good[32:], good[:33] + strings.Repeat("0", 16),
+	} {
+		if read := ParseSpanRef(text); read != nil {
+			t.Errorf("%q is read as %v", text, read)
+		}
+	}
+}
+
+// Nobody who does not trace samples anything, and with a ratio about as many are sampled as it says.
+func TestHowManyAreSampled(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		tracer    *Tracer
+		low, high int
+	}{
+		{nil, 0, 0},
+		{&Tracer{Ratio: 0}, 0, 0},
+		{&Tracer{Ratio: 0.1}, 800, 1200}, // six standard deviations
+		{&Tracer{Ratio: 1}, 10_000, 10_000},
+	} {
+		sampled := 0
+		for range 10_000 {
+			if c.tracer.Sample("socket", time.Time{}) != nil {
+				sampled++
+			}
+		}
+		if sampled < c.low || sampled > c.high {
+			t.Errorf("%+v samples %d of 10,000", c.tracer, sampled)
+		}
+	}
+}
