@@ -40,7 +40,7 @@ func TestShipMany(t *testing.T) {
 	if len(acts.Rows) != 2 || journal.CheckActKey(acts.Rows[0].Key) != nil || p.Row.State != shop.Shipped {
 		t.Errorf("%+v, %s", acts.Rows, p.Row.State)
 	}
-	fakes.WantSteps(t, &fakes.Trace{p.Steps[:3]}, "ship", "sell 1", "tell 1")
+	fakes.WantSteps(t, &fakes.Trace{Steps: p.Steps[:3]}, "ship", "sell 1", "tell 1")
 }
 
 func TestShipManyRefusesWhatIsNoList(t *testing.T) {

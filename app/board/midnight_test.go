@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,10 +12,6 @@ import (
 	"stampede/app/shop"
 	"stampede/app/test/fakes"
 )
-
-func exactFilter(ids []shop.ID) catalog.IDFilter {
-	return func(id shop.ID) bool { return slices.Contains(ids, id) }
-}
 
 // loadRecorder records the sales that a Warmer loads.
 type loadRecorder struct {
@@ -28,6 +23,23 @@ func (r *loadRecorder) Sale(_ context.Context, id shop.ID) (shop.Sale, error) {
 	r.ids = append(r.ids, id)
 	return shop.Sale{}, shop.ErrTransient
 }
+
+// listeners remember what they are told of slots.
+type listeners struct {
+	catalog.Audience
+	slots []shop.Slot
+}
+
+func (*listeners) Watched() []shop.ID { return nil }
+
+func (l *listeners) SlotChanged(s shop.Slot) { l.slots = append(l.slots, s) }
+
+// nothing is an inventory without sales.
+type nothing struct{ catalog.Inventory }
+
+func (nothing) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
+
+func (nothing) Counters(context.Context, []shop.SaleRef) ([]shop.Counters, error) { return nil, nil }
 
 // P3, I11: a sale that opens at midnight is loaded beforehand, is on the board and is announced, while another slot is
 // open until then.
@@ -42,8 +54,13 @@ func TestMidnightSaleIsLoadedBeforehand(t *testing.T) {
 				1: {ID: 1, Slot: 10, OpensAt: from, ClosesAt: at}, 2: {ID: 2, Slot: 20, OpensAt: at, ClosesAt: to},
 			},
 		}
-		catalogue, clock, people := catalog.NewCatalogue(source, exactFilter, time.UTC), shop.NewClock(), &catalog.Listeners{}
-		loads, phases := &loadRecorder{}, catalog.Watcher(catalogue, clock, people)
+		catalogue, clock, people := catalog.NewCatalogue(source, fakes.ExactFilter, time.UTC), shop.NewClock(), &listeners{}
+		loads, phases := &loadRecorder{}, &catalog.PhaseWatcher{
+			Catalogue: catalogue, Inventory: nothing{}, Audience: people, Clock: clock,
+			Storefront: &catalog.Storefront{
+				Catalogue: catalogue, Inventory: nothing{}, Clock: clock, Ticker: &catalog.Ticker{},
+			},
+		}
 		look := func(before time.Duration) {
 			t.Helper()
 			time.Sleep(time.Until(midnight) - before)
@@ -58,40 +75,11 @@ func TestMidnightSaleIsLoadedBeforehand(t *testing.T) {
 		look(time.Second)
 		look(0)
 		got := make(map[shop.ID]shop.Phase)
-		for _, slot := range people.Slots {
+		for _, slot := range people.slots {
 			got[slot.ID] = slot.Phase
 		}
 		if n := catalogue.OpenSales(ctx, clock.Now()); got[10] != shop.Ended || got[20] != shop.Open || n != 1 {
 			t.Errorf("at midnight: announced %v, %d open sales, want 10 closed, 20 open and 1", got, n)
-		}
-	})
-}
-
-// I11: concurrent callers share one read of the database; if the first of them leaves, the others still get its result.
-func TestConcurrentCallersShareOneRead(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		source := &fakes.Shelf{OnSale: map[shop.ID]shop.Sale{2: {ID: 2, Slot: 20}}, Slow: 5 * time.Millisecond}
-		c := catalog.NewCatalogue(source, exactFilter, time.UTC)
-		leaves, leave := context.WithCancel(t.Context())
-		var callers sync.WaitGroup
-		read := func(ctx context.Context) {
-			callers.Go(func() {
-				if sale, err := c.Sale(ctx, 2); ctx != leaves && (err != nil || sale.ID != 2) {
-					t.Errorf("sale %v, %v", sale, err)
-				}
-			})
-			callers.Go(func() { _, _ = c.SalesOfSlot(ctx, 20) })
-		}
-		read(leaves)
-		synctest.Wait()
-		for range 5000 {
-			read(t.Context())
-		}
-		leave()
-		callers.Wait()
-		if source.Asked != 2 {
-			t.Errorf("%d reads of the database, want one of the sale and one of its slot", source.Asked)
 		}
 	})
 }

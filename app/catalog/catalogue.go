@@ -29,7 +29,7 @@ const (
 )
 
 // IDFilter may say yes to an id that was not put into it, but never no to one that was.
-type IDFilter func(id shop.ID) bool
+type IDFilter = func(id shop.ID) bool
 
 // Catalogue is this node's snapshot of what is offered. Another one takes its place whenever the catalogue's version
 // moves, so that it is at most about a second old (I11), and not before what people ask for has been read: nobody waits

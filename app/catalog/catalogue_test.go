@@ -3,7 +3,7 @@ package catalog
 import (
 	"context"
 	"errors"
-	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,16 +12,12 @@ import (
 	"stampede/app/test/fakes"
 )
 
-func exactFilter(ids []shop.ID) IDFilter {
-	return func(id shop.ID) bool { return slices.Contains(ids, id) }
-}
-
 // I11: a "no" of the filter counts only while the catalogue version is known to be current.
 func TestFilterTurnsUnknownIDsAwayOnlyWhileItIsFresh(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakes.Shelf{OnSale: map[shop.ID]shop.Sale{1: {ID: 1}}}
-		c := NewCatalogue(source, exactFilter, time.UTC)
+		c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
 		ctx := context.Background()
 		fakes.Must(t, c.Refresh(ctx))
 		notFound := &shop.Error{Code: shop.NotFound}
@@ -49,7 +45,7 @@ func TestSnapshotIsReadAnewWhenTheVersionMoves(t *testing.T) {
 			3: {ID: 3, PriceFen: 100, ClosesAt: now.Add(-keptFor)},
 		},
 	}
-	c := NewCatalogue(source, exactFilter, time.UTC)
+	c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
 	ctx := t.Context()
 	refresh := func() {
 		t.Helper()
@@ -116,7 +112,7 @@ func TestSnapshotStaysWhileTheDatabaseIsAway(t *testing.T) {
 				Planned: []shop.Slot{{ID: 7, OpensAt: now, ClosesAt: now.Add(time.Hour)}},
 				OnSale:  map[shop.ID]shop.Sale{1: {ID: 1, Slot: 7, ClosesAt: now.Add(time.Hour)}},
 			}
-			c := NewCatalogue(source, exactFilter, time.UTC)
+			c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
 			asks := func(when string) {
 				t.Helper()
 				if _, err := c.Sale(t.Context(), 1); err != nil {
@@ -151,7 +147,7 @@ func TestTodayShowsTheSlotsAroundTheCurrentOne(t *testing.T) {
 		opens := shop.MillisOf(day.Add(time.Duration(i) * 5 * time.Minute))
 		source.Planned = append(source.Planned, shop.Slot{ID: shop.ID(i + 1), OpensAt: opens, ClosesAt: opens.Add(5 * time.Minute)})
 	}
-	c := NewCatalogue(source, exactFilter, time.UTC)
+	c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
 	now := shop.MillisOf(day.Add(12 * time.Hour))
 	slots, err := c.Today(context.Background(), now)
 	if err != nil || len(slots) != slotsShown {
@@ -171,7 +167,7 @@ func TestAfterTheLastSlotTomorrowsAreShown(t *testing.T) {
 	source := &fakes.Shelf{Planned: []shop.Slot{
 		{ID: 1, OpensAt: at(0, 20), ClosesAt: at(0, 22)}, {ID: 2, OpensAt: at(1, 8), ClosesAt: at(1, 10)},
 	}}
-	c := NewCatalogue(source, exactFilter, time.UTC)
+	c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
 	ctx := context.Background()
 	for hour, want := range map[int]int{21: 1, 23: 2} {
 		slots, err := c.Today(ctx, at(0, hour))
@@ -179,4 +175,33 @@ func TestAfterTheLastSlotTomorrowsAreShown(t *testing.T) {
 			t.Errorf("at %d o'clock %d slots, want %d (%v)", hour, len(slots), want, err)
 		}
 	}
+}
+
+// I11: concurrent callers share one read of the database; if the first of them leaves, the others still get its result.
+func TestConcurrentCallersShareOneRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source := &fakes.Shelf{OnSale: map[shop.ID]shop.Sale{2: {ID: 2, Slot: 20}}, Slow: 5 * time.Millisecond}
+		c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
+		leaves, leave := context.WithCancel(t.Context())
+		var callers sync.WaitGroup
+		read := func(ctx context.Context) {
+			callers.Go(func() {
+				if sale, err := c.Sale(ctx, 2); ctx != leaves && (err != nil || sale.ID != 2) {
+					t.Errorf("sale %v, %v", sale, err)
+				}
+			})
+			callers.Go(func() { _, _ = c.SalesOfSlot(ctx, 20) })
+		}
+		read(leaves)
+		synctest.Wait()
+		for range 5000 {
+			read(t.Context())
+		}
+		leave()
+		callers.Wait()
+		if source.Asked != 2 {
+			t.Errorf("%d reads of the database, want one of the sale and one of its slot", source.Asked)
+		}
+	})
 }

@@ -14,18 +14,18 @@ import (
 )
 
 // listeners watch sales, and remember what they are told of them and of slots.
-type Listeners struct {
+type listeners struct {
 	Audience
 	watched []shop.ID
 	told    []shop.SaleView
-	Slots   []shop.Slot
+	slots   []shop.Slot
 }
 
-func (l *Listeners) Watched() []shop.ID { return l.watched }
+func (l *listeners) Watched() []shop.ID { return l.watched }
 
-func (l *Listeners) SlotChanged(s shop.Slot) { l.Slots = append(l.Slots, s) }
+func (l *listeners) SlotChanged(s shop.Slot) { l.slots = append(l.slots, s) }
 
-func (l *Listeners) SaleChanged(v shop.SaleView) { l.told = append(l.told, v) }
+func (l *listeners) SaleChanged(v shop.SaleView) { l.told = append(l.told, v) }
 
 // countersOnly is an inventory in which nothing is sold.
 type countersOnly struct{ Inventory }
@@ -40,7 +40,7 @@ func (countersOnly) Counters(_ context.Context, sales []shop.SaleRef) ([]shop.Co
 	return all, nil
 }
 
-func Watcher(catalogue *Catalogue, clock *shop.Clock, people *Listeners) *PhaseWatcher {
+func watcher(catalogue *Catalogue, clock *shop.Clock, people *listeners) *PhaseWatcher {
 	var nothing countersOnly
 	return &PhaseWatcher{
 		Catalogue: catalogue, Inventory: nothing, Audience: people, Clock: clock,
@@ -57,9 +57,9 @@ func TestEditsAndPhasesOfAWatchedSaleAreTold(t *testing.T) {
 		opens := shop.MillisOf(time.Now()).Add(10 * time.Second)
 		sale := shop.Sale{ID: 1, Version: 1, OpensAt: opens, ClosesAt: opens.Add(time.Hour)}
 		source := &fakes.Shelf{At: 1, OnSale: map[shop.ID]shop.Sale{1: sale, 2: {ID: 2, Version: 1}}}
-		catalogue, clock := NewCatalogue(source, exactFilter, time.UTC), shop.NewClock()
-		people := &Listeners{watched: []shop.ID{1}}
-		w := Watcher(catalogue, clock, people)
+		catalogue, clock := NewCatalogue(source, fakes.ExactFilter, time.UTC), shop.NewClock()
+		people := &listeners{watched: []shop.ID{1}}
+		w := watcher(catalogue, clock, people)
 		look := func(want ...shop.SaleView) {
 			t.Helper()
 			time.Sleep(catalogueEvery)
@@ -107,9 +107,9 @@ func TestOpeningIsToldWithoutTheDatabase(t *testing.T) {
 					At: 1, OnSale: map[shop.ID]shop.Sale{1: sale},
 					Planned: []shop.Slot{{ID: 7, OpensAt: opens, ClosesAt: opens.Add(time.Hour)}},
 				}
-				catalogue, clock := NewCatalogue(source, exactFilter, time.UTC), shop.NewClock()
-				people := &Listeners{watched: []shop.ID{1}}
-				w := Watcher(catalogue, clock, people)
+				catalogue, clock := NewCatalogue(source, fakes.ExactFilter, time.UTC), shop.NewClock()
+				people := &listeners{watched: []shop.ID{1}}
+				w := watcher(catalogue, clock, people)
 				time.Sleep(time.Until(midnight) - 2*time.Minute)
 				fakes.Must(t, errors.Join(catalogue.Refresh(ctx), clock.Sample(ctx, countersOnly{})))
 				var duties sync.WaitGroup
@@ -121,8 +121,8 @@ func TestOpeningIsToldWithoutTheDatabase(t *testing.T) {
 				time.Sleep(time.Until(midnight) + time.Second)
 				stop()
 				duties.Wait()
-				if len(people.Slots) != 1 || people.Slots[0].ID != 7 || people.Slots[0].Phase != shop.Open {
-					t.Errorf("told of slots %+v, want that 7 is open", people.Slots)
+				if len(people.slots) != 1 || people.slots[0].ID != 7 || people.slots[0].Phase != shop.Open {
+					t.Errorf("told of slots %+v, want that 7 is open", people.slots)
 				}
 				if len(people.told) != 1 || people.told[0].Phase != shop.Open {
 					t.Errorf("told of sales %+v, want that 1 is open", people.told)

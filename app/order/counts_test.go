@@ -59,16 +59,16 @@ func TestCheckoutCountsByLayer(t *testing.T) {
 			"sold out, by the flag",
 			scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictSoldOut, Free: 1, Unasked: true}},
 			shop.Sale{OpensAt: 1},
-			&board.TurnedAway{shop.LayerNode, shop.SoldOut, 1},
+			&board.TurnedAway{Layer: shop.LayerNode, Code: shop.SoldOut, Buys: 1},
 		},
 		{
 			"sold out, by the script",
 			scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictSoldOut, Free: 1}},
 			shop.Sale{OpensAt: 1},
-			&board.TurnedAway{shop.LayerRedis, shop.SoldOut, 1},
+			&board.TurnedAway{Layer: shop.LayerRedis, Code: shop.SoldOut, Buys: 1},
 		},
-		{"nobody knows", scriptedGate{err: shop.ErrTransient}, shop.Sale{OpensAt: 1}, &board.TurnedAway{shop.LayerRedis, shop.Busy, 1}},
-		{"too early", scriptedGate{}, shop.Sale{OpensAt: 1 << 42}, &board.TurnedAway{shop.LayerNode, shop.NotOpen, 1}},
+		{"nobody knows", scriptedGate{err: shop.ErrTransient}, shop.Sale{OpensAt: 1}, &board.TurnedAway{Layer: shop.LayerRedis, Code: shop.Busy, Buys: 1}},
+		{"too early", scriptedGate{}, shop.Sale{OpensAt: 1 << 42}, &board.TurnedAway{Layer: shop.LayerNode, Code: shop.NotOpen, Buys: 1}},
 		{"reserved", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictReserved}}, shop.Sale{OpensAt: 1}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func catalogueOf(t testing.TB, sales ...shop.Sale) *catalog.Catalogue {
 	for _, sale := range sales {
 		source.OnSale[sale.ID] = sale
 	}
-	c := catalog.NewCatalogue(source, exactFilter, time.UTC)
+	c := catalog.NewCatalogue(source, fakes.ExactFilter, time.UTC)
 	fakes.Must(t, c.Refresh(t.Context()))
 	return c
 }

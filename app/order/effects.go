@@ -116,7 +116,7 @@ func (e *Effects) returnUnits(ctx context.Context, rows []*shop.Order) error {
 
 // holds names the holds of the rows that are meant.
 func holds(rows []*shop.Order, meant func(*shop.Order) bool) []shop.SoldHold {
-	return shop.Mapped(shop.Where(rows, meant), func(o *shop.Order) shop.SoldHold { return shop.SoldHold{o.Ref(), o.ID, o.Hold} })
+	return shop.Mapped(shop.Where(rows, meant), func(o *shop.Order) shop.SoldHold { return shop.SoldHold{Sale: o.Ref(), Order: o.ID, Hold: o.Hold} })
 }
 
 // Schedule enters the deadlines of pending rows.

@@ -12,13 +12,19 @@ import (
 )
 
 // effectsOf are the effects on fakes that share a trace.
-func effectsOf(inventory Inventory, orders OrderStore, notifier order.Notifier) *order.Effects {
+func effectsOf(inventory order.Inventory, orders order.OrderStore, notifier order.Notifier) *order.Effects {
 	return &order.Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &order.Told{Orders: orders}}
+}
+
+// orderStores are the orders as this package and its effects use them.
+type orderStores interface {
+	OrderStore
+	order.OrderStore
 }
 
 // lateWorld is an order of which late money was received: its row, and how the stores answer.
 type lateWorld struct {
-	OrderStore
+	orderStores
 	SaleStore
 	*fakes.Trace
 	row     shop.Order

@@ -21,13 +21,19 @@ func newTestExpirer(rows ...shop.Order) (*order.Expirer, *fakes.DueStore, *fakes
 }
 
 // effectsOf are the effects on fakes that share a trace.
-func effectsOf(inventory Inventory, orders OrderStore, notifier order.Notifier) *order.Effects {
+func effectsOf(inventory order.Inventory, orders order.OrderStore, notifier order.Notifier) *order.Effects {
 	return &order.Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &order.Told{Orders: orders}}
+}
+
+// orderStores are the orders as this package and its effects use them.
+type orderStores interface {
+	OrderStore
+	order.OrderStore
 }
 
 // scanned are the holds of a sale, and the rows of their orders.
 type scanned struct {
-	OrderStore
+	orderStores
 	*fakes.Redis
 	holds []shop.OpenHold
 	rows  []shop.Order
@@ -126,7 +132,7 @@ func TestSweepLeavesARevivingOrderItsHold(t *testing.T) {
 
 // behind are orders that are overdue, and a primary that does not answer.
 type behind struct {
-	OrderStore
+	orderStores
 	*fakes.Redis
 	rows      []shop.Order
 	away      int

@@ -47,7 +47,7 @@ func (f *Acts) JournalHead(context.Context) (journal.JournalHead, error) {
 		return journal.JournalHead{}, nil
 	}
 	last := f.Rows[len(f.Rows)-1]
-	return journal.JournalHead{last.Seq, last.Hash}, nil
+	return journal.JournalHead{Seq: last.Seq, Hash: last.Hash}, nil
 }
 
 func (f *Acts) JournalFrom(_ context.Context, seq int64, limit int) ([]journal.JournalEntry, error) {

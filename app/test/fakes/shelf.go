@@ -110,3 +110,8 @@ func (s *Shelf) Slots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, e
 	}
 	return in, s.answers(ctx)
 }
+
+// ExactFilter is a filter of ids that never says yes by chance.
+func ExactFilter(ids []shop.ID) func(shop.ID) bool {
+	return func(id shop.ID) bool { return slices.Contains(ids, id) }
+}
