@@ -18,7 +18,7 @@ import (
 //	look     clock, ends of the chains; proven when all messages up to the ends were received
 //	resync   clock, ends of the chains, rows of all connected users; proven when they are queued
 //
-// A change is published within app.PublishWithin of its stamp or stamped again, so it was published before the ends
+// A change is published within shop.PublishWithin of its stamp or stamped again, so it was published before the ends
 // were read. The rest of the overlap covers message numbers that went back before the new epoch of Redis shows it.
 // provenInstant is a proven instant with its form on the wire.
 type provenInstant struct {

@@ -200,7 +200,9 @@ func serverFrames() map[string][]byte {
 		"cancel/cancelled":          encode(reply{7, stateReply{shop.Cancelled}}),
 		"cancel/was expired before": encode(reply{7, stateReply{shop.Expired}}),
 		"pay/on a page": encode(reply{
-			13, payment.Payable{Payment: payment.Payment{URL: goldPayURL}, PayBy: goldNow + 298_500, Until: goldNow + 288_000},
+			13, payment.Payable{
+				Payment: payment.Payment{URL: goldPayURL}, PayBy: goldNow + 298_500, Until: goldNow + 288_000,
+			},
 		}),
 		"pay/in the app": encode(reply{
 			13,

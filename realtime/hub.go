@@ -104,8 +104,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Hub holds the connections of this node. It is the app.Audience of the ticker. Lock order: mu or setsMu (never both),
-// a set's mu, a client's mu, any other. None is held over I/O.
+// Hub holds the connections of this node. It is the catalog.Audience of the ticker. Lock order: mu or setsMu (never
+// both), a set's mu, a client's mu, any other. None is held over I/O.
 type Hub struct {
 	options Options
 	shop    Shop

@@ -19,10 +19,10 @@ import (
 // fails over, transactions take their time. In the end, when everything works again, every device knows the newest
 // state of every order of its user.
 //
-// What the model takes for granted: a change is published within app.PublishWithin of the beginning of its transaction,
-// or it is stamped anew; numbers that went back are known by a new epoch within half of the overlap (a look sees them
-// earlier, unless they have come as far again by then); and what a failover of the database loses is not published any
-// more.
+// What the model takes for granted: a change is published within shop.PublishWithin of the beginning of its
+// transaction, or it is stamped anew; numbers that went back are known by a new epoch within half of the overlap (a
+// look sees them earlier, unless they have come as far again by then); and what a failover of the database loses is not
+// published any more.
 func TestEveryDeviceLearnsTheNewestState(t *testing.T) {
 	t.Parallel()
 	lender := serverSide(t)

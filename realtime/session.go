@@ -225,7 +225,7 @@ func (c *client) buyer() (shop.ID, error) {
 	return who.User, nil
 }
 
-// bound is the context of an operation of the user, see app.BoundTo.
+// bound is the context of an operation of the user, see shop.BoundTo.
 func (c *client) bound(ctx *opContext) context.Context {
 	if who := c.who(); who.Sale != 0 {
 		return shop.BoundTo(ctx, &who)

@@ -10,7 +10,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Shop is what the ops need of the flows. An app.Error is sent as it is; any other error becomes internal. Safe for
+// Shop is what the ops need of the flows. An shop.Error is sent as it is; any other error becomes internal. Safe for
 // concurrent use.
 type Shop interface {
 	// Now is the server's clock, close to Redis TIME.

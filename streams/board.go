@@ -23,7 +23,7 @@ const (
 	turnLife    = 4 * board.PointEvery
 )
 
-// SayFigures stores the present figures of a node. See app.BoardStore.
+// SayFigures stores the present figures of a node. See board.BoardStore.
 func (l *Inventory) SayFigures(ctx context.Context, f board.NodeFigures, turn shop.Millis) (first bool, err error) {
 	text, err := json.Marshal(f)
 	if err != nil {
@@ -50,7 +50,7 @@ func (l *Inventory) Figures(ctx context.Context) ([]board.NodeFigures, error) {
 	return parsed[board.NodeFigures](ctx, maps.Values(said)), nil
 }
 
-// AddPoint adds a point to the history. See app.BoardStore.
+// AddPoint adds a point to the history. See board.BoardStore.
 func (l *Inventory) AddPoint(ctx context.Context, p board.BoardPoint, gone []int) error {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -107,7 +107,7 @@ func parsed[T any](ctx context.Context, texts iter.Seq[string]) []T {
 	return all
 }
 
-// SaySaleFigures stores the counts of a process about sales. See app.SaleFiguresStore.
+// SaySaleFigures stores the counts of a process about sales. See ports.SaleFiguresStore.
 func (l *Inventory) SaySaleFigures(ctx context.Context, all []board.SaleFigures) error {
 	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range all {
@@ -124,7 +124,7 @@ func (l *Inventory) SaySaleFigures(ctx context.Context, all []board.SaleFigures)
 	return wrapped(transient(err), "say what was counted of %d sales", len(all))
 }
 
-// SaleFigures returns the counts of a sale. See app.SaleFiguresStore.
+// SaleFigures returns the counts of a sale. See ports.SaleFiguresStore.
 func (l *Inventory) SaleFigures(ctx context.Context, sale shop.ID) ([]board.SaleFigures, error) {
 	said, err := l.client.HGetAll(ctx, boardSale+sale.String()).Result()
 	if err != nil {

@@ -31,8 +31,8 @@ func counters(sale shop.ID, values []any) shop.Counters {
 }
 
 // Counters reads the numbers of the sales, in the order asked for, each partition's epoch before the numbers of its
-// sales, in one pipeline per server. Watching is read at most once a second per sale. See app.Inventory for partitions
-// that do not answer.
+// sales, in one pipeline per server. Watching is read at most once a second per sale. See ports.Inventory for
+// partitions that do not answer.
 func (l *Inventory) Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error) {
 	if len(sales) == 0 {
 		return nil, nil

@@ -62,7 +62,8 @@ func parseEntry(partition int, m redis.XMessage) shop.Entry {
 		return e
 	}
 	r := readTerms(m.Values)
-	e.Order, e.Sale, e.User = shop.ID(r.positive(termOrder)), shop.ID(r.positive(termSale)), shop.ID(r.positive(termUser))
+	e.Order, e.Sale, e.User = shop.ID(r.positive(termOrder)), shop.ID(r.positive(termSale)),
+		shop.ID(r.positive(termUser))
 	e.Epoch, e.Ticket, e.Hold = r.positive(termEpoch), r.positive(termTicket), r.positive(termHold)
 	e.Seq = r.seq(e.Ticket)
 	e.Qty, e.PriceFen, e.SaleVersion = int(r.positive(termQty)), r.number(termPrice), r.number(termSaleVersion)

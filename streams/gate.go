@@ -58,7 +58,7 @@ func (g *Gate) Close() {
 	g.wg.Wait()
 }
 
-// Reserve answers a buy, see app.Gate. A buy that was not sent by the instant fails, at the latest after the running
+// Reserve answers a buy, see order.Gate. A buy that was not sent by the instant fails, at the latest after the running
 // call (callBudget).
 func (g *Gate) Reserve(b shop.Buy, until time.Time, then func(shop.GateAnswer, error)) {
 	if b.Qty < 1 {

@@ -15,7 +15,7 @@ import (
 //	                                         lost: Redis lacks writes; closed_at: since when, ms; history: of the
 //	                                         server on which it may sell; began: epoch:seq of the last recovery;
 //	                                         db_server db_generation db_beat db_lossless db_replaced: of the database
-//	                                         (app.RecordedHistory); published: number of the last message to the
+//	                                         (shop.RecordedHistory); published: number of the last message to the
 //	                                         nodes. Lua reserve, finish, publish, dead_letter, close, open, note,
 //	                                         set_aside, confirm, lag; Accept
 //	stampede:{p}:orders              stream  one entry per reservation: terms, of a traced buy also trace
@@ -64,16 +64,16 @@ import (
 //	                                         Lua mail_post
 //	stampede:{workers}:there         zset    worker → until when it counts, ms, if it says nothing more (see Workers); a
 //	                                         hint. Lua attend
-//	stampede:{board}:nodes           hash    node number → JSON of what it said last (app.NodeFigures), for the live board;
+//	stampede:{board}:nodes           hash    node number → JSON of what it said last (board.NodeFigures), for the live board;
 //	                                         a hint, with a TTL. SayFigures, AddPoint
-//	stampede:{board}:history         list    JSON of a point every 5 s (app.BoardPoint), 15 minutes of them; with a TTL.
+//	stampede:{board}:history         list    JSON of a point every 5 s (board.BoardPoint), 15 minutes of them; with a TTL.
 //	                                         AddPoint
 //	stampede:{board}:sale:<id>       hash    process → JSON of what it has counted of the presses of Buy on that sale
-//	                                         (app.SaleFigures), for its report; with a TTL of 40 days. SaySaleFigures
+//	                                         (board.SaleFigures), for its report; with a TTL of 40 days. SaySaleFigures
 //	stampede:{board}:turn:<ms>       string  which node makes the point of that instant; with a TTL. SayFigures
 //
 //	channel                              message
-//	stampede:changes:<namespace>:<p>     what has changed in partition p, see app.Message. Lua finish, publish
+//	stampede:changes:<namespace>:<p>     what has changed in partition p, see shop.Message. Lua finish, publish
 
 // Names that operators type.
 const (

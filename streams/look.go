@@ -63,7 +63,9 @@ func (l *Inventory) begun(ctx context.Context, partition int, epoch, at int64) {
 // Lacks returns which of the given orders, and of those this node has seen accepted in the epoch, are missing in Redis.
 // An accepted order stays in its buyer's record while its sale exists; sales that do not exist are skipped. If nothing
 // is missing, the newest entry of the stream counts as seen from then on.
-func (l *Inventory) Lacks(ctx context.Context, partition int, epoch int64, rows []shop.Witness) ([]shop.Witness, error) {
+func (l *Inventory) Lacks(
+	ctx context.Context, partition int, epoch int64, rows []shop.Witness,
+) ([]shop.Witness, error) {
 	k, err := l.keys(partition)
 	if err != nil {
 		return nil, err

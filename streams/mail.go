@@ -36,10 +36,10 @@ const (
 
 // MailStream is the queue of e-mails. An entry has the fields
 //
-//	kind  see app.EmailKind
-//	body  JSON of app.Email; its link is a secret, so the entry is deleted once it is sent
+//	kind  see outbox.EmailKind
+//	body  JSON of outbox.Email; its link is a secret, so the entry is deleted once it is sent
 //
-// E-mails that cannot be sent are quarantined. It implements app.Mailer.
+// E-mails that cannot be sent are quarantined. It implements ports.Mailer.
 type MailStream struct {
 	queue
 	limit int

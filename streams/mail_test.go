@@ -50,7 +50,7 @@ func TestEmailsAreSentOnce(t *testing.T) {
 	})
 }
 
-// orderWeek is how long e-mails about an order are written, see app.OrderMail.
+// orderWeek is how long e-mails about an order are written, see outbox.OrderMail.
 const orderWeek = 7 * 24 * time.Hour
 
 // E-mails do not fill Redis: beyond the limit none is appended, and appending one again succeeds.

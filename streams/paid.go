@@ -32,7 +32,7 @@ const (
 // the fields
 //
 //	order  decimal id      rev    decimal, grows with the order's state
-//	state  paid, refunded  body   JSON of app.OutboxMessage
+//	state  paid, refunded  body   JSON of outbox.OutboxMessage
 //
 // The same (order, rev) may come more than once. Postings that a receiver rejects are quarantined for its group only.
 type PaidStream struct {
@@ -95,7 +95,7 @@ func (s *PaidStream) Append(
 	return shop.Millis(integer(reply[0])), nil
 }
 
-// Check returns the groups of the stream. See app.OutboxStream.
+// Check returns the groups of the stream. See outbox.OutboxStream.
 func (s *PaidStream) Check(ctx context.Context, last shop.Millis) ([]string, error) {
 	reply, err := s.post(ctx, last)
 	if err != nil {

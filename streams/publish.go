@@ -14,7 +14,7 @@ import (
 // publishChunk bounds the changes of one message, whose call others wait behind.
 const publishChunk = 500
 
-// Publish notifies the nodes of rows of the partition, see app.Notifier. It needs no epoch: rows are always true.
+// Publish notifies the nodes of rows of the partition, see order.Notifier. It needs no epoch: rows are always true.
 func (l *Inventory) Publish(ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order) error {
 	k, err := l.keys(partition)
 	if err != nil {

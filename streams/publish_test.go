@@ -165,7 +165,9 @@ func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 	s := f.openSale(10)
 	f.reserveMany(s, 1)
 	_, read := f.delivered("node-1", 0)
-	row := []*shop.Order{{ID: read[0].Order, User: read[0].User, Partition: 1, State: shop.Pending, Rev: 1, PayBy: 1000}}
+	row := []*shop.Order{
+		{ID: read[0].Order, User: read[0].User, Partition: 1, State: shop.Pending, Rev: 1, PayBy: 1000},
+	}
 	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "1").Err())
 	if err := f.inventory.Finish(f.ctx, 1, f.now(), row, []*shop.Entry{&read[0]}); !errors.Is(err, shop.ErrTransient) {
 		t.Fatalf("without memory: %v", err)

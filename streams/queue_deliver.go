@@ -22,8 +22,8 @@ const claimEvery = 3 * time.Second
 //
 //	result           effect
 //	nil              acknowledged
-//	app.ErrRejected  quarantined
-//	app.PauseError   about the receiver: not counted, and nothing is delivered for the time it names
+//	outbox.ErrRejected  quarantined
+//	outbox.PauseError   about the receiver: not counted, and nothing is delivered for the time it names
 //	any other error  counted; delivered again after a growing pause, and quarantined after the last attempt
 //
 // New messages and repeated ones have places of their own, so that neither delays the other. An attempt counts from its

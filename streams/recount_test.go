@@ -79,7 +79,9 @@ func TestEveryMoveChangesTheMark(t *testing.T) {
 		s, g := f.openSale(10, func(s *shop.Sale) { s.Limit = 9 }), f.gate(f.inventory)
 		a, b := buyOf(s, 1, 1, "key-00001"), buyOf(s, 1, 1, "key-00002")
 		hold := func(no int64) error {
-			_, err := f.inventory.Hold(f.ctx, shop.HoldRequest{Sale: s.Ref(), Order: a.Order, User: 1, Hold: no, Qty: 1})
+			_, err := f.inventory.Hold(
+				f.ctx, shop.HoldRequest{Sale: s.Ref(), Order: a.Order, User: 1, Hold: no, Qty: 1},
+			)
 			return err
 		}
 		for _, step := range []struct {

@@ -133,7 +133,7 @@ func number(s string) int64 {
 	return n
 }
 
-// SetTerms applies an operator's changes of a sale to buys. See app.SaleKeeper.
+// SetTerms applies an operator's changes of a sale to buys. See backoffice.SaleKeeper.
 func (l *Inventory) SetTerms(ctx context.Context, s *shop.Sale) error {
 	_, err := l.run(ctx, termsScript, s.Partition, saleKeys(s.ID), l.Epoch(s.Partition),
 		s.Version, s.PriceFen, s.Limit, s.Cap,
@@ -141,7 +141,7 @@ func (l *Inventory) SetTerms(ctx context.Context, s *shop.Sale) error {
 	return wrapped(err, "set the terms of sale %s", s.ID)
 }
 
-// Terms reads the terms of a sale. See app.Inventory.
+// Terms reads the terms of a sale. See ports.Inventory.
 func (l *Inventory) Terms(ctx context.Context, sale shop.SaleRef) (shop.SaleTerms, error) {
 	terms := shop.SaleTerms{ID: sale.ID}
 	k, err := l.keys(sale.Partition)
@@ -163,7 +163,7 @@ func (l *Inventory) Terms(ctx context.Context, sale shop.SaleRef) (shop.SaleTerm
 	return terms, nil
 }
 
-// TakeOut removes free units from a sale, once for each act. See app.SaleKeeper.
+// TakeOut removes free units from a sale, once for each act. See backoffice.SaleKeeper.
 func (l *Inventory) TakeOut(ctx context.Context, sale shop.SaleRef, act, units int64) (taken, epoch int64, err error) {
 	if _, err := l.keys(sale.Partition); err != nil {
 		return 0, 0, err

@@ -18,7 +18,7 @@ type SingleGate struct{ inventory *Inventory }
 // NewSingleGate makes the simple gate.
 func NewSingleGate(l *Inventory) *SingleGate { return &SingleGate{l} }
 
-// Reserve answers a buy with a call of its own, see app.Gate.
+// Reserve answers a buy with a call of its own, see order.Gate.
 func (g *SingleGate) Reserve(b shop.Buy, until time.Time, then func(shop.GateAnswer, error)) {
 	go func() {
 		ctx, cancel := context.WithDeadline(context.Background(), until)

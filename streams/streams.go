@@ -18,7 +18,7 @@ import (
 )
 
 // restAfterEmpty is the cooldown of units that return to an empty stock: longer than any sold-out flag of a node
-// (app.FlagLife), so that no buy is accepted that a valid flag does not know (I9).
+// (shop.FlagLife), so that no buy is accepted that a valid flag does not know (I9).
 const restAfterEmpty = shop.FlagLife + 50*time.Millisecond
 
 // Options say on what the inventory works.
@@ -45,7 +45,7 @@ type Options struct {
 	Metrics *Metrics // may be nil
 }
 
-// Inventory is the state of the sales in Redis. It implements app.Inventory and app.DeadLetterBox, and is what a
+// Inventory is the state of the sales in Redis. It implements ports.Inventory and recovery.DeadLetterBox, and is what a
 // recovery works on; gate, consumers and the other duties work on it. Safe for concurrent use.
 type Inventory struct {
 	client   redis.UniversalClient

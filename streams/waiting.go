@@ -33,7 +33,7 @@ type waitingAsk struct {
 	err      error
 }
 
-// Waiting lists the user's reservations that are not settled, over all partitions. See app.Inventory for unreachable
+// Waiting lists the user's reservations that are not settled, over all partitions. See ports.Inventory for unreachable
 // ones.
 func (l *Inventory) Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
 	ask := &waitingAsk{user: user, answered: make(chan struct{})}

@@ -159,7 +159,8 @@ func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 		if l := w.mailed(known); len(l) != 1 || l[0].Kind != outbox.EmailTaken {
 			w.t.Errorf("the owner heard %+v", l)
 		}
-		if l := w.mailed(pending); len(l) != 2 || l[0].Kind != outbox.EmailActivate || l[1].Kind != outbox.EmailActivate {
+		if l := w.mailed(pending); len(l) != 2 || l[0].Kind != outbox.EmailActivate ||
+			l[1].Kind != outbox.EmailActivate {
 			w.t.Errorf("the registrant heard %+v", l)
 		}
 		for _, email := range []string{known, unknown, pending} {

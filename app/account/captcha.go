@@ -36,7 +36,7 @@ const (
 var captchaPace = limits.Pace{Rate: 1, Period: time.Second, Burst: 20}
 
 // Captchas draws pictures of digits and checks the answers. Each may be answered once, rightly or wrongly. It is the
-// app.Captcha of log ins and of sales.
+// admission.Captcha of log ins and of sales.
 type Captchas struct {
 	Shelf *Shelf
 	Now   func() shop.Millis
@@ -55,8 +55,10 @@ func NewCaptchas(shelf *Shelf, now func() shop.Millis) *Captchas {
 	}
 }
 
-// New draws one, or fails with Busy if this node has drawn too many. See app.Captcha.
-func (c *Captchas) New(ctx context.Context, asker admission.PictureAsker) (id, image string, until shop.Millis, err error) {
+// New draws one, or fails with Busy if this node has drawn too many. See admission.Captcha.
+func (c *Captchas) New(
+	ctx context.Context, asker admission.PictureAsker,
+) (id, image string, until shop.Millis, err error) {
 	if !c.admit(asker) {
 		return "", "", 0, shop.FailBusy("too many pictures are asked for right now; please try again", captchaRetry)
 	}
@@ -84,7 +86,7 @@ func (c *Captchas) admit(asker admission.PictureAsker) bool {
 	return left >= captchaPlenty || within && asker.Unread == 0
 }
 
-// Check reports whether the answer is right, and uses up the picture. See app.Captcha.
+// Check reports whether the answer is right, and uses up the picture. See admission.Captcha.
 func (c *Captchas) Check(ctx context.Context, id, answer string) (bool, error) {
 	if len(id) != idLength || len(answer) > 64 {
 		return false, nil

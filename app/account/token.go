@@ -92,7 +92,7 @@ func (i *Issuer) IssueTo(u *shop.User, device shop.ID) (token string, expires sh
 	return i.sign(u.ID, claims{Name: u.Name, Role: u.Role, Device: device.String()}, shop.AccessLife)
 }
 
-// IssueBound signs a guest's token for one sale, see app.BoundTo.
+// IssueBound signs a guest's token for one sale, see shop.BoundTo.
 func (i *Issuer) IssueBound(user shop.ID, name string, sale shop.ID, ttl time.Duration) (string, error) {
 	token, _, err := i.sign(user, claims{Name: name, Role: shop.Shopper, Sale: sale.String()}, ttl)
 	return token, err

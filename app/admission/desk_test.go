@@ -62,7 +62,8 @@ func newDeskWorld() (*deskWorld, *PassDesk) {
 	early.OpensAt, over.ClosesAt = now.Add(10*time.Minute), now.Add(-time.Second)
 	w.sales[5], w.sales[6] = early, over
 	return w, &PassDesk{
-		Catalogue: catalog.NewCatalogue(w, nil, time.UTC), Clock: shop.NewClock(), Passes: testPasses, Captcha: w, Settings: w,
+		Catalogue: catalog.NewCatalogue(w, nil, time.UTC), Clock: shop.NewClock(), Passes: testPasses, Captcha: w,
+		Settings: w,
 	}
 }
 

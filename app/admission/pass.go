@@ -28,7 +28,7 @@ func (p *Passes) issue(sale, user shop.ID, issued, until shop.Millis) string {
 	return seal{kind: sealPass, sale: sale, user: user, issued: issued, until: until}.text(p.key)
 }
 
-// issued answers when the pass was issued; 0 when it is none, is another user's or another sale's, or has ended.
+// Issued answers when the pass was issued; 0 when it is none, is another user's or another sale's, or has ended.
 func (p *Passes) Issued(pass string, sale, user shop.ID, now shop.Millis) shop.Millis {
 	if p == nil || pass == "" {
 		return 0

@@ -23,7 +23,9 @@ type CatalogueStore interface {
 	// SalesOfSlot lists the sales of a slot with their products, in the order they are shown.
 	SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale, error)
 	// SalesByPhase pages through the sales of a phase at the instant now; page starts at 1.
-	SalesByPhase(ctx context.Context, phase shop.Phase, now shop.Millis, page, size int) (sales []shop.Sale, more bool, err error)
+	SalesByPhase(
+		ctx context.Context, phase shop.Phase, now shop.Millis, page, size int,
+	) (sales []shop.Sale, more bool, err error)
 	// Products pages through the products; category 0 means all.
 	Products(ctx context.Context, category shop.ID, page, size int) (products []shop.Product, more bool, err error)
 	// Product reads one product with description and rules. ErrNoRow if there is none.

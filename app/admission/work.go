@@ -48,7 +48,9 @@ func (p *Passes) work(sale, user shop.ID, now shop.Millis, bits int) *Task {
 
 // done returns the pass for a proof of work; false: it is no solution of a task of that user and sale. The pass follows
 // from the task: the same solution, sent to any node, gives the same pass, and both together buy once.
-func (p *Passes) done(task, nonce string, sale, user shop.ID, now shop.Millis) (pass string, until shop.Millis, ok bool) {
+func (p *Passes) done(
+	task, nonce string, sale, user shop.ID, now shop.Millis,
+) (pass string, until shop.Millis, ok bool) {
 	s, ok := seal{kind: sealWork, sale: sale, user: user}.read(p.key, task, now)
 	if !ok || !isNonce(nonce) || !Solves(task, nonce, int(s.bits)) {
 		return "", 0, false

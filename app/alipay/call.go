@@ -23,7 +23,7 @@ func (h *head) said() *alipay.Error { return &h.Error }
 type answer interface{ said() *alipay.Error }
 
 // call asks the gateway once and reads its verified answer into out. A *businessError is its signed no; every other
-// error wraps app.ErrTransient, because the call may have been done.
+// error wraps shop.ErrTransient, because the call may have been done.
 func (a *Alipay) call(ctx context.Context, question alipay.Param, out answer) error {
 	_, err := a.breaker.Execute(func() (struct{}, error) { return struct{}{}, a.exchange(ctx, question, out) })
 	if rejected(err) {

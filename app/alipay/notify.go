@@ -13,7 +13,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Notified implements app.Gateway. The library checks only the signature; cheap checks of everything else come first.
+// Notified implements ports.Gateway. The library checks only the signature; cheap checks of everything else come first.
 // It makes no outgoing call: a notification that names an unknown certificate is forged, not a reason to fetch it.
 func (a *Alipay) Notified(form url.Values) (payment.Trade, error) {
 	for name, values := range form {

@@ -23,7 +23,7 @@ const (
 	wrongStatus = "ACQ.TRADE_STATUS_ERROR"
 )
 
-// Query implements app.Gateway. The gateway closes a trade that was refunded as a whole.
+// Query implements ports.Gateway. The gateway closes a trade that was refunded as a whole.
 func (a *Alipay) Query(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	question := alipay.TradeQuery{OutTradeNo: id.String()}
 	var answer struct {
@@ -54,7 +54,7 @@ func (a *Alipay) Query(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	return t, nil
 }
 
-// Close implements app.Gateway.
+// Close implements ports.Gateway.
 func (a *Alipay) Close(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	question := alipay.TradeClose{OutTradeNo: id.String()}
 	var answer struct {

@@ -14,7 +14,7 @@ import (
 // actKey is the header with the key of an act: an act with the same key is done once.
 const actKey = "Idempotency-Key"
 
-// asActor passes on the actor and the key. It is the only place where routes make an app.Actor.
+// asActor passes on the actor and the key. It is the only place where routes make an journal.Actor.
 func (a *api) asActor(handle func(c *fiber.Ctx, actor journal.Actor) error) fiber.Handler {
 	return a.asOperator(func(c *fiber.Ctx, who shop.Identity) error {
 		key := c.Get(actKey)

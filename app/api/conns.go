@@ -10,7 +10,7 @@ import (
 )
 
 // LimitConns wraps a listener so that one address has at most n connections, sockets included; further ones, and those
-// of blocked addresses, are closed at once. An IPv6 /48 has app.WideShare times as many. Connections of proxies do not
+// of blocked addresses, are closed at once. An IPv6 /48 has shop.WideShare times as many. Connections of proxies do not
 // count until they become the socket of a client (countFor).
 func LimitConns(l net.Listener, n int, proxies []netip.Prefix, blocked func(addr netip.Addr) bool) net.Listener {
 	return &limitedListener{Listener: l, proxies: proxies, blocked: blocked, open: limits.Places{Addr: n}}

@@ -48,5 +48,7 @@ func (s *fakeShop) ArchiveState(context.Context) (archive.ArchiveState, error) {
 func (s *fakeShop) DropArchive(
 	_ context.Context, actor journal.Actor, before shop.Month, dryRun bool,
 ) (archive.ArchiveDrop, error) {
-	return archive.ArchiveDrop{Before: before, DryRun: dryRun, Months: []archive.ArchivedMonth{someMonth()}}, s.acted(actor)
+	return archive.ArchiveDrop{
+		Before: before, DryRun: dryRun, Months: []archive.ArchivedMonth{someMonth()},
+	}, s.acted(actor)
 }

@@ -53,7 +53,9 @@ func (s *fakeShop) SearchUsers(_ context.Context, q backoffice.UserSearch, text 
 	return []shop.User{someUser(42)}, true, s.fail
 }
 
-func (s *fakeShop) SearchPayments(_ context.Context, q backoffice.PaymentSearch, text string) ([]payment.Received, bool, error) {
+func (s *fakeShop) SearchPayments(
+	_ context.Context, q backoffice.PaymentSearch, text string,
+) ([]payment.Received, bool, error) {
 	return []payment.Received{{
 		TradeNo: text + q.Before, Order: 7, AmountFen: 9800, PaidAt: 1_700_000_000_000, SeenAt: 1_700_000_000_001,
 		Outcome: payment.PaymentTaken,
@@ -138,7 +140,9 @@ func (s *fakeShop) SaleReport(_ context.Context, id shop.ID) (backoffice.SaleRep
 		At: 1_700_000_700_000, Speed: backoffice.SaleSpeed{Seconds: point, Minutes: point, Peak: 3},
 		ToPay: &board.SaleWaits{Orders: 2, P50: 1000, P99: 2000},
 		Presses: &board.SalePresses{
-			Pressed: 9, Reserved: 3, TurnedAway: []board.TurnedAway{{Layer: shop.LayerNode, Code: shop.SoldOut, Buys: 6}},
+			Pressed: 9, Reserved: 3, TurnedAway: []board.TurnedAway{
+				{Layer: shop.LayerNode, Code: shop.SoldOut, Buys: 6},
+			},
 			ToOrder: &board.SaleWaits{Orders: 3, P50: 12, P99: 80},
 		},
 		States: []backoffice.SaleFate{{State: shop.Paid, Reason: "+1", Orders: 2, Units: 2, AmountFen: 9800}},
@@ -155,6 +159,8 @@ func (s *fakeShop) ShipMany(
 	_ context.Context, actor journal.Actor, file []byte, replace, dryRun bool,
 ) (backoffice.ShipReport, error) {
 	return backoffice.ShipReport{
-		DryRun: dryRun, Shipped: len(file), Lines: []backoffice.ShipLine{{Line: 2, Order: 7, Result: backoffice.ShipDone}},
+		DryRun: dryRun, Shipped: len(file), Lines: []backoffice.ShipLine{
+			{Line: 2, Order: 7, Result: backoffice.ShipDone},
+		},
 	}, s.acted(actor)
 }

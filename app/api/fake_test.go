@@ -46,7 +46,7 @@ type fakeShop struct {
 	panic bool
 	got   atomic.Pointer[order.BuyRequest]
 	asked atomic.Pointer[admission.PassQuestion]
-	state atomic.Value // app.OrderState of order 7
+	state atomic.Value // shop.OrderState of order 7
 
 	decided atomic.Pointer[payment.RefundDecision]
 	actor   atomic.Pointer[journal.Actor] // who acted last
@@ -188,7 +188,9 @@ func (s *fakeShop) RetryRefund(_ context.Context, actor journal.Actor, _ shop.ID
 	return s.acted(actor)
 }
 
-func (s *fakeShop) onSale(actor journal.Actor, sale shop.ID, a backoffice.SaleAct, added int64) (backoffice.OperatorSale, error) {
+func (s *fakeShop) onSale(
+	actor journal.Actor, sale shop.ID, a backoffice.SaleAct, added int64,
+) (backoffice.OperatorSale, error) {
 	s.actor.Store(&actor)
 	return backoffice.OperatorSale{
 		SaleTerms: shop.SaleTerms{
@@ -213,9 +215,13 @@ func (s *fakeShop) ResumeSale(
 	return s.onSale(actor, sale, a, 0)
 }
 
-func (s *fakeShop) EndSale(_ context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct) (backoffice.OperatorSale, error) {
+func (s *fakeShop) EndSale(
+	_ context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct,
+) (backoffice.OperatorSale, error) {
 	if a.Version == 99 {
-		return backoffice.OperatorSale{}, journal.Changed("the sale", backoffice.OperatorSale{SaleTerms: shop.SaleTerms{ID: sale, Version: 100}})
+		return backoffice.OperatorSale{}, journal.Changed(
+			"the sale", backoffice.OperatorSale{SaleTerms: shop.SaleTerms{ID: sale, Version: 100}},
+		)
 	}
 	return s.onSale(actor, sale, a, 0)
 }
@@ -277,7 +283,9 @@ func (s *fakeShop) Switches(context.Context) (backoffice.Switches, error) {
 	return (&backoffice.Switchboard{}).Now(), s.fail
 }
 
-func (s *fakeShop) EditSwitches(_ context.Context, actor journal.Actor, e backoffice.SwitchesEdit) (backoffice.Switches, error) {
+func (s *fakeShop) EditSwitches(
+	_ context.Context, actor journal.Actor, e backoffice.SwitchesEdit,
+) (backoffice.Switches, error) {
 	s.actor.Store(&actor)
 	out := (&backoffice.Switchboard{}).Now()
 	out.Version, out.TickMS = e.Version+1, *e.TickMS
@@ -317,7 +325,9 @@ func (s *fakeShop) VerifyJournal(_ context.Context, head string) (journal.Journa
 		_, err := journal.ParseJournalHead(head)
 		return journal.JournalReport{Wrong: "row 3 follows row 1", At: 3}, err
 	}
-	return journal.JournalReport{Rows: 3, OK: true, Head: journal.JournalHead{Seq: 3, Hash: strings.Repeat("a", 64)}}, s.fail
+	return journal.JournalReport{
+		Rows: 3, OK: true, Head: journal.JournalHead{Seq: 3, Hash: strings.Repeat("a", 64)},
+	}, s.fail
 }
 
 // Order 7 belongs to user 42 and nobody else.

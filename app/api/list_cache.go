@@ -27,7 +27,7 @@ const (
 type listCache struct {
 	mu    sync.Mutex
 	lists map[string]keptList
-	bytes map[any]int // by user or network (app.ID or netip.Prefix); nil: all
+	bytes map[any]int // by user or network (shop.ID or netip.Prefix); nil: all
 	swept time.Time   // of expired lists, at most once per second
 }
 

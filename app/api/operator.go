@@ -163,7 +163,9 @@ func (a *api) journal(c *fiber.Ctx) error {
 // verifyJournal reads the whole journal.
 func (a *api) verifyJournal(c *fiber.Ctx) error {
 	head := c.Query("head")
-	return slowFlow(c, func(ctx context.Context) (journal.JournalReport, error) { return a.Shop.VerifyJournal(ctx, head) })
+	return slowFlow(
+		c, func(ctx context.Context) (journal.JournalReport, error) { return a.Shop.VerifyJournal(ctx, head) },
+	)
 }
 
 // shipBody is a parcel.

@@ -15,8 +15,12 @@ import (
 type Catalogue interface {
 	ProductRecords(ctx context.Context, q backoffice.ProductsQuery) ([]backoffice.ProductRecord, bool, error)
 	ProductRecord(ctx context.Context, id shop.ID) (backoffice.ProductRecord, error)
-	CreateProduct(ctx context.Context, actor journal.Actor, dry bool, draft backoffice.ProductDraft) (backoffice.ProductRecord, error)
-	EditProduct(ctx context.Context, actor journal.Actor, dry bool, id shop.ID, e backoffice.ProductEdit) (backoffice.ProductRecord, error)
+	CreateProduct(
+		ctx context.Context, actor journal.Actor, dry bool, draft backoffice.ProductDraft,
+	) (backoffice.ProductRecord, error)
+	EditProduct(
+		ctx context.Context, actor journal.Actor, dry bool, id shop.ID, e backoffice.ProductEdit,
+	) (backoffice.ProductRecord, error)
 	SetProductImages(
 		ctx context.Context, actor journal.Actor, dry bool, id shop.ID, version int64, images []shop.Image,
 	) (backoffice.ProductRecord, error)
@@ -35,14 +39,22 @@ type Catalogue interface {
 	TimeZone() string
 	SlotCalendar(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error)
 	CreateSlot(ctx context.Context, actor journal.Actor, dry bool, draft backoffice.SlotDraft) (shop.Slot, error)
-	ApplyTemplate(ctx context.Context, actor journal.Actor, dry bool, t backoffice.SlotTemplate) (backoffice.SlotPlan, error)
+	ApplyTemplate(
+		ctx context.Context, actor journal.Actor, dry bool, t backoffice.SlotTemplate,
+	) (backoffice.SlotPlan, error)
 	RemoveSlot(ctx context.Context, actor journal.Actor, dry bool, id shop.ID) (shop.Slot, error)
 
 	SaleRecords(ctx context.Context, q backoffice.SalesQuery) ([]backoffice.SaleRecord, bool, error)
 	SaleRecord(ctx context.Context, id shop.ID) (backoffice.SaleRecord, error)
-	CreateSale(ctx context.Context, actor journal.Actor, dry bool, draft backoffice.SaleDraft) (backoffice.SaleRecord, error)
-	CopySale(ctx context.Context, actor journal.Actor, dry bool, from shop.ID, c backoffice.SaleCopy) (backoffice.SaleRecord, error)
-	EditSale(ctx context.Context, actor journal.Actor, dry bool, id shop.ID, edit backoffice.SaleEdit) (backoffice.SaleRecord, error)
+	CreateSale(
+		ctx context.Context, actor journal.Actor, dry bool, draft backoffice.SaleDraft,
+	) (backoffice.SaleRecord, error)
+	CopySale(
+		ctx context.Context, actor journal.Actor, dry bool, from shop.ID, c backoffice.SaleCopy,
+	) (backoffice.SaleRecord, error)
+	EditSale(
+		ctx context.Context, actor journal.Actor, dry bool, id shop.ID, edit backoffice.SaleEdit,
+	) (backoffice.SaleRecord, error)
 
 	ExportProducts(ctx context.Context) ([]byte, error)
 	// ExportSales writes the sales of a slot; 0: all.
@@ -52,7 +64,7 @@ type Catalogue interface {
 }
 
 type (
-	// productEdit is app.ProductEdit, in which null removes a product from its category.
+	// productEdit is backoffice.ProductEdit, in which null removes a product from its category.
 	productEdit struct {
 		backoffice.ProductEdit
 		CategoryID optional[shop.ID] `json:"category_id"`
@@ -208,11 +220,15 @@ func (a *api) slotCalendar(c *fiber.Ctx) error {
 	})
 }
 
-func (a *api) applyTemplate(ctx context.Context, actor journal.Actor, dry bool, b templateBody) (backoffice.SlotPlan, error) {
+func (a *api) applyTemplate(
+	ctx context.Context, actor journal.Actor, dry bool, b templateBody,
+) (backoffice.SlotPlan, error) {
 	return a.Catalogue.ApplyTemplate(ctx, actor, dry || b.DryRun, b.SlotTemplate)
 }
 
-func (a *api) removeSlot(ctx context.Context, actor journal.Actor, dry bool, id shop.ID, _ struct{}) (shop.Slot, error) {
+func (a *api) removeSlot(
+	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, _ struct{},
+) (shop.Slot, error) {
 	return a.Catalogue.RemoveSlot(ctx, actor, dry, id)
 }
 

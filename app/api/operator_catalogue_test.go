@@ -38,7 +38,9 @@ func someSaleRecord() backoffice.SaleRecord {
 
 func someSlot() shop.Slot { return shop.Slot{ID: 1, Phase: shop.Open, OpensAt: 1, ClosesAt: 2} }
 
-func (f *fakeCatalogue) ProductRecords(context.Context, backoffice.ProductsQuery) ([]backoffice.ProductRecord, bool, error) {
+func (f *fakeCatalogue) ProductRecords(
+	context.Context, backoffice.ProductsQuery,
+) ([]backoffice.ProductRecord, bool, error) {
 	return []backoffice.ProductRecord{someRecord()}, true, nil
 }
 
@@ -72,7 +74,9 @@ func (f *fakeCatalogue) SetProductImages(
 	return someRecord(), nil
 }
 
-func (f *fakeCatalogue) UploadImage(_ context.Context, _ journal.Actor, _ bool, file []byte) (backoffice.UploadedImage, error) {
+func (f *fakeCatalogue) UploadImage(
+	_ context.Context, _ journal.Actor, _ bool, file []byte,
+) (backoffice.UploadedImage, error) {
 	kept := bytes.Clone(file)
 	f.file.Store(&kept)
 	id := strings.Repeat("a", 64)
@@ -94,7 +98,9 @@ func (f *fakeCatalogue) CategoryRecords(context.Context) ([]backoffice.CategoryR
 	return []backoffice.CategoryRecord{{Category: shop.Category{ID: 3, Name: "Light"}, Version: 1}}, nil
 }
 
-func (f *fakeCatalogue) CreateCategory(_ context.Context, _ journal.Actor, _ bool, name string) (backoffice.CategoryRecord,
+func (f *fakeCatalogue) CreateCategory(
+	_ context.Context, _ journal.Actor, _ bool, name string,
+) (backoffice.CategoryRecord,
 	error,
 ) {
 	return backoffice.CategoryRecord{Category: shop.Category{ID: 3, Name: name}, Version: 1}, nil
@@ -120,7 +126,9 @@ func (f *fakeCatalogue) CreateSlot(context.Context, journal.Actor, bool, backoff
 	return someSlot(), nil
 }
 
-func (f *fakeCatalogue) ApplyTemplate(_ context.Context, _ journal.Actor, dry bool, _ backoffice.SlotTemplate) (backoffice.SlotPlan,
+func (f *fakeCatalogue) ApplyTemplate(
+	_ context.Context, _ journal.Actor, dry bool, _ backoffice.SlotTemplate,
+) (backoffice.SlotPlan,
 	error,
 ) {
 	return backoffice.SlotPlan{Slots: []backoffice.PlannedSlot{{
@@ -140,15 +148,21 @@ func (f *fakeCatalogue) SaleRecord(context.Context, shop.ID) (backoffice.SaleRec
 	return someSaleRecord(), nil
 }
 
-func (f *fakeCatalogue) CreateSale(context.Context, journal.Actor, bool, backoffice.SaleDraft) (backoffice.SaleRecord, error) {
+func (f *fakeCatalogue) CreateSale(
+	context.Context, journal.Actor, bool, backoffice.SaleDraft,
+) (backoffice.SaleRecord, error) {
 	return someSaleRecord(), nil
 }
 
-func (f *fakeCatalogue) CopySale(context.Context, journal.Actor, bool, shop.ID, backoffice.SaleCopy) (backoffice.SaleRecord, error) {
+func (f *fakeCatalogue) CopySale(
+	context.Context, journal.Actor, bool, shop.ID, backoffice.SaleCopy,
+) (backoffice.SaleRecord, error) {
 	return someSaleRecord(), nil
 }
 
-func (f *fakeCatalogue) EditSale(context.Context, journal.Actor, bool, shop.ID, backoffice.SaleEdit) (backoffice.SaleRecord, error) {
+func (f *fakeCatalogue) EditSale(
+	context.Context, journal.Actor, bool, shop.ID, backoffice.SaleEdit,
+) (backoffice.SaleRecord, error) {
 	return someSaleRecord(), nil
 }
 
@@ -160,7 +174,9 @@ func (f *fakeCatalogue) ExportSales(_ context.Context, slot shop.ID) ([]byte, er
 	return []byte("id,slot\n5," + slot.String() + "\n"), nil
 }
 
-func (f *fakeCatalogue) ImportProducts(_ context.Context, _ journal.Actor, dry bool, file []byte) (backoffice.ImportReport,
+func (f *fakeCatalogue) ImportProducts(
+	_ context.Context, _ journal.Actor, dry bool, file []byte,
+) (backoffice.ImportReport,
 	error,
 ) {
 	return backoffice.ImportReport{
@@ -169,7 +185,9 @@ func (f *fakeCatalogue) ImportProducts(_ context.Context, _ journal.Actor, dry b
 	}, nil
 }
 
-func (f *fakeCatalogue) ImportSales(ctx context.Context, who journal.Actor, dry bool, file []byte) (backoffice.ImportReport,
+func (f *fakeCatalogue) ImportSales(
+	ctx context.Context, who journal.Actor, dry bool, file []byte,
+) (backoffice.ImportReport,
 	error,
 ) {
 	return f.ImportProducts(ctx, who, dry, file)

@@ -45,7 +45,9 @@ func (b saleBody) act() (backoffice.SaleAct, error) {
 
 // saleAct makes an act that needs nothing but the sale.
 func saleAct(
-	do func(ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct) (backoffice.OperatorSale, error),
+	do func(
+		ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct,
+	) (backoffice.OperatorSale, error),
 ) func(ctx context.Context, actor journal.Actor, sale shop.ID, b saleBody) (backoffice.OperatorSale, error) {
 	return func(ctx context.Context, actor journal.Actor, sale shop.ID, b saleBody) (backoffice.OperatorSale, error) {
 		act, err := b.act()
@@ -56,7 +58,9 @@ func saleAct(
 	}
 }
 
-func (a *api) changeStock(ctx context.Context, actor journal.Actor, sale shop.ID, b stockBody) (out stockAnswer, err error) {
+func (a *api) changeStock(
+	ctx context.Context, actor journal.Actor, sale shop.ID, b stockBody,
+) (out stockAnswer, err error) {
 	act, err := b.act()
 	if err != nil {
 		return out, err

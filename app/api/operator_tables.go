@@ -66,6 +66,8 @@ func (a *api) importFile(
 		if err != nil {
 			return err
 		}
-		return slowFlow(c, func(ctx context.Context) (backoffice.ImportReport, error) { return do(ctx, actor, dry, file) })
+		return slowFlow(
+			c, func(ctx context.Context) (backoffice.ImportReport, error) { return do(ctx, actor, dry, file) },
+		)
 	}
 }

@@ -37,7 +37,7 @@ type Accounts interface {
 	RemoveDevice(ctx context.Context, who shop.Identity, device shop.ID) error
 }
 
-// Shop is what the routes need of the flows. An *app.Error is for people; any other error is logged and answered as
+// Shop is what the routes need of the flows. An *shop.Error is for people; any other error is logged and answered as
 // internal.
 type Shop interface {
 	// Verify checks a token: Unauthorized if it is not valid (any more).
@@ -60,7 +60,7 @@ type Shop interface {
 	Cancel(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
 	// TakesPayments reports whether orders can be paid here.
 	TakesPayments() bool
-	// Notified takes a payment notification of the gateway; app.ErrForged: it is not authentic.
+	// Notified takes a payment notification of the gateway; payment.ErrForged: it is not authentic.
 	Notified(ctx context.Context, form url.Values) error
 	// Pay returns where and until when a pending order is paid.
 	Pay(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
@@ -124,11 +124,19 @@ type Shop interface {
 	RetryRefund(ctx context.Context, actor journal.Actor, order shop.ID) error
 
 	// PauseSale stops the buys of a sale, ResumeSale admits them again, EndSale closes it now.
-	PauseSale(ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct) (backoffice.OperatorSale, error)
-	ResumeSale(ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct) (backoffice.OperatorSale, error)
-	EndSale(ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct) (backoffice.OperatorSale, error)
+	PauseSale(
+		ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct,
+	) (backoffice.OperatorSale, error)
+	ResumeSale(
+		ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct,
+	) (backoffice.OperatorSale, error)
+	EndSale(
+		ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct,
+	) (backoffice.OperatorSale, error)
 	// AddStock adds units; WithdrawStock removes units, at most the free ones.
-	AddStock(ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct, units int64) (backoffice.OperatorSale, error)
+	AddStock(
+		ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct, units int64,
+	) (backoffice.OperatorSale, error)
 	WithdrawStock(
 		ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct, units int64,
 	) (backoffice.OperatorSale, shop.StockAct, error)
@@ -141,7 +149,9 @@ type Shop interface {
 
 	// AddBlock blocks for a time; 0: until RemoveBlock.
 	ListBlocks(ctx context.Context) ([]backoffice.Block, error)
-	AddBlock(ctx context.Context, actor journal.Actor, b backoffice.Block, lasts time.Duration) (backoffice.Block, error)
+	AddBlock(
+		ctx context.Context, actor journal.Actor, b backoffice.Block, lasts time.Duration,
+	) (backoffice.Block, error)
 	RemoveBlock(ctx context.Context, actor journal.Actor, id int64) error
 
 	Switches(ctx context.Context) (backoffice.Switches, error)

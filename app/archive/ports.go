@@ -7,10 +7,8 @@ import (
 	"stampede/app/shop"
 )
 
-var (
-	// ErrArchiveTaken means that another process works on the archive.
-	ErrArchiveTaken = errors.New("another process works on the archive")
-)
+// ErrArchiveTaken means that another process works on the archive.
+var ErrArchiveTaken = errors.New("another process works on the archive")
 
 // ArchiveStore moves orders of sales that closed long ago from orders to orders_archive. Reads of orders by ID, buyer,
 // sale or state cover both tables. In the archive an order changes only by late money, which is refunded, and by the
@@ -37,7 +35,9 @@ type ArchiveStore interface {
 	PlanBlank(ctx context.Context, sale shop.ID, next shop.Millis) (left bool, err error)
 	// ForgetGuests deletes addresses of guests that were entered before the instant, in the order of IDs, from the ID
 	// given. It returns the last ID that it checked, 0 at the end.
-	ForgetGuests(ctx context.Context, before shop.Millis, after shop.ID, limit int) (deleted int64, last shop.ID, err error)
+	ForgetGuests(
+		ctx context.Context, before shop.Millis, after shop.ID, limit int,
+	) (deleted int64, last shop.ID, err error)
 	// ArchiveState counts due sales and remaining orders.
 	ArchiveState(ctx context.Context, now, closedBefore, blankBefore shop.Millis) (ArchiveState, error)
 	// ArchivedMonths sums archived orders by month, the oldest first, up to but not including a month; 0: all.
@@ -45,7 +45,9 @@ type ArchiveStore interface {
 	// DropOrders deletes the next settled archived orders, with IDs above after and of before the instant, and their
 	// shipments, postings and trades, in one transaction. Their sums are added to those of their sales, which so
 	// balance at each instant. Payments and refunds stay. It returns the last ID that it checked, 0 at the end.
-	DropOrders(ctx context.Context, before shop.Millis, after shop.ID, now shop.Millis, limit int) (last shop.ID, err error)
+	DropOrders(
+		ctx context.Context, before shop.Millis, after shop.ID, now shop.Millis, limit int,
+	) (last shop.ID, err error)
 }
 
 // ArchiveStep is one short transaction that moves orders.

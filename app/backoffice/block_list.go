@@ -104,7 +104,8 @@ func (l *BlockList) RunOnce(ctx context.Context) error {
 
 func newBlockSet(blocks []Block) *blockSet {
 	s := &blockSet{
-		users: make(map[shop.ID]shop.Millis), addresses: make(map[netip.Addr]shop.Millis), networks: make(map[netip.Prefix]shop.Millis),
+		users: make(map[shop.ID]shop.Millis), addresses: make(map[netip.Addr]shop.Millis),
+		networks: make(map[netip.Prefix]shop.Millis),
 	}
 	for _, b := range blocks {
 		switch b.Kind {

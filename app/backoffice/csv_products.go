@@ -53,7 +53,9 @@ func productLine(p *ProductRecord) []string {
 
 // ImportProducts makes the products of a table that have no id, and changes those that have one and differ: all of them
 // or none. A dry run names all problems.
-func (d *CatalogueDesk) ImportProducts(ctx context.Context, actor journal.Actor, dry bool, file []byte) (ImportReport, error) {
+func (d *CatalogueDesk) ImportProducts(
+	ctx context.Context, actor journal.Actor, dry bool, file []byte,
+) (ImportReport, error) {
 	t, err := readTable(file, productsHead)
 	if err != nil {
 		return ImportReport{}, err
@@ -165,7 +167,9 @@ func (d *CatalogueDesk) importProducts(ctx context.Context, t *table, r *ImportR
 }
 
 // checkAllImages refuses a table that shows pictures that are not kept.
-func (d *CatalogueDesk) checkAllImages(ctx context.Context, t *table, made []shop.Product, changed []ProductRecord) error {
+func (d *CatalogueDesk) checkAllImages(
+	ctx context.Context, t *table, made []shop.Product, changed []ProductRecord,
+) error {
 	for _, p := range changed {
 		made = append(made, p.Product)
 	}
@@ -191,7 +195,9 @@ func (s SaleRecord) version() int64 { return s.Version }
 func (c CategoryRecord) version() int64 { return c.Version }
 
 // known finds what a line names by its id, in the version that the line has seen, if it says so.
-func known[T versioned](t *table, line *tableLine, what string, there map[shop.ID]T, seen map[shop.ID]bool) (found T, ok bool) {
+func known[T versioned](
+	t *table, line *tableLine, what string, there map[shop.ID]T, seen map[shop.ID]bool,
+) (found T, ok bool) {
 	id, err := shop.ParseID(line.cells["id"])
 	if err != nil {
 		t.wrong(line, "id", "is no id")

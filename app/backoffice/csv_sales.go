@@ -64,7 +64,9 @@ func (d *CatalogueDesk) Instant(text string) (shop.Millis, error) {
 
 // ImportSales makes the sales of a table that have no id, and changes those that have one and differ: all of them or
 // none. A dry run names all problems.
-func (d *CatalogueDesk) ImportSales(ctx context.Context, actor journal.Actor, dry bool, file []byte) (ImportReport, error) {
+func (d *CatalogueDesk) ImportSales(
+	ctx context.Context, actor journal.Actor, dry bool, file []byte,
+) (ImportReport, error) {
 	t, err := readTable(file, salesHead)
 	if err != nil {
 		return ImportReport{}, err
@@ -173,7 +175,9 @@ func (d *CatalogueDesk) offersOf(ctx context.Context, t *table) (*offers, error)
 	}
 	o := &offers{
 		slots: make(map[shop.ID]shop.Slot, len(slots)), opens: make(map[shop.Millis]shop.Slot, len(slots)),
-		byID: make(map[shop.ID]shop.Product), byName: make(map[string][]shop.Product), sales: make(map[shop.ID]SaleRecord, len(found)),
+		byID: make(map[shop.ID]shop.Product), byName: make(map[string][]shop.Product), sales: make(
+			map[shop.ID]SaleRecord, len(found),
+		),
 	}
 	for _, s := range slots {
 		o.slots[s.ID], o.opens[s.OpensAt] = s, s

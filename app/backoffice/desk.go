@@ -40,7 +40,8 @@ const (
 // act does something as an act and reads its answer. dry rolls it back once it is known to work, also its key, and
 // returns what the answer would have been.
 func act[T any](
-	ctx context.Context, d *CatalogueDesk, actor journal.Actor, dry bool, do func(ctx context.Context) (journal.Act, T, error),
+	ctx context.Context, d *CatalogueDesk, actor journal.Actor, dry bool,
+	do func(ctx context.Context) (journal.Act, T, error),
 ) (T, error) {
 	var answer T
 	stop := shop.Fail(shop.Conflict, "this was tried only")

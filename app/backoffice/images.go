@@ -34,7 +34,9 @@ func uploaded(i *StoredImage) UploadedImage {
 
 // UploadImage keeps what can be shown of an uploaded file, and returns its addresses. The same file is the same
 // picture.
-func (d *CatalogueDesk) UploadImage(ctx context.Context, actor journal.Actor, dry bool, file []byte) (UploadedImage, error) {
+func (d *CatalogueDesk) UploadImage(
+	ctx context.Context, actor journal.Actor, dry bool, file []byte,
+) (UploadedImage, error) {
 	image, err := d.Images.Make(ctx, file)
 	if err != nil {
 		return UploadedImage{}, err

@@ -78,7 +78,8 @@ func TestLeftoversAreActedOnOnce(t *testing.T) {
 		e, acts := &leftEntries{names: []string{"1-0", "2-0"}}, &fakes.Acts{}
 		do := of(&Leftovers{Postings: leftMessages{e}, Mails: leftEmails{e}, Journal: &journal.Journal{Store: acts}})
 		ada := journal.Actor{Name: "ada", Key: "key-00001"}
-		if err := do(t.Context(), ada, "3-0"); err == nil || shop.AsError(err).Code != shop.NotFound || len(acts.Rows) != 0 {
+		if err := do(t.Context(), ada, "3-0"); err == nil || shop.AsError(err).Code != shop.NotFound ||
+			len(acts.Rows) != 0 {
 			t.Errorf("%s of nothing: %v, %d rows", kind, err, len(acts.Rows))
 		}
 		e.fail = shop.ErrTransient

@@ -24,7 +24,9 @@ type OperatorSale struct {
 type SaleEditor interface {
 	// EditTerms changes a sale that is at the version given, and raises it and that of the catalogue. change may
 	// refuse. Changed: it is at another version. ErrNoRow: there is no such sale.
-	EditTerms(ctx context.Context, sale shop.ID, version int64, change func(s *shop.Sale) error) (before, after shop.Sale, err error)
+	EditTerms(
+		ctx context.Context, sale shop.ID, version int64, change func(s *shop.Sale) error,
+	) (before, after shop.Sale, err error)
 	// AskStock enters that units are to be taken out, as pending, and answers it with its number.
 	AskStock(ctx context.Context, sale shop.ID, units int64) (shop.StockAct, error)
 	// StockAct reads one. ErrNoRow if there is none.
@@ -137,7 +139,9 @@ func (d *SaleDesk) SetSaleChallenge(
 const mostAdded = 1_000_000
 
 // AddStock puts further units on sale.
-func (d *SaleDesk) AddStock(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, units int64) (OperatorSale, error) {
+func (d *SaleDesk) AddStock(
+	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, units int64,
+) (OperatorSale, error) {
 	if units < 1 || units > mostAdded {
 		return OperatorSale{}, shop.Failf(shop.BadRequest, "units must be from 1 to %d", mostAdded)
 	}
@@ -152,7 +156,8 @@ func (d *SaleDesk) AddStock(ctx context.Context, actor journal.Actor, sale shop.
 
 // edit is an act that changes the terms of a sale.
 func (d *SaleDesk) edit(
-	ctx context.Context, actor journal.Actor, kind string, sale shop.ID, a SaleAct, change func(s *shop.Sale, now shop.Millis) error,
+	ctx context.Context, actor journal.Actor, kind string, sale shop.ID, a SaleAct,
+	change func(s *shop.Sale, now shop.Millis) error,
 ) (OperatorSale, error) {
 	if err := journal.CheckNote(a.Note); err != nil {
 		return OperatorSale{}, err
@@ -162,7 +167,9 @@ func (d *SaleDesk) edit(
 		return OperatorSale{}, shop.Unreadable("Redis time", err)
 	}
 	terms, err := journal.ActFor[shop.SaleTerms](ctx, d.Journal, actor, func(ctx context.Context) (journal.Act, error) {
-		before, after, err := d.Store.EditTerms(ctx, sale, a.Version, func(s *shop.Sale) error { return change(s, now) })
+		before, after, err := d.Store.EditTerms(
+			ctx, sale, a.Version, func(s *shop.Sale) error { return change(s, now) },
+		)
 		if err != nil {
 			return journal.Act{}, missing("sale", sale, err)
 		}

@@ -11,7 +11,9 @@ import (
 
 // EditSale changes what the edit names: everything before the sale opens, but the stock only until it is loaded; what
 // is safe while it is open; its place in the slot ever after.
-func (d *CatalogueDesk) EditSale(ctx context.Context, actor journal.Actor, dry bool, id shop.ID, edit SaleEdit) (SaleRecord, error) {
+func (d *CatalogueDesk) EditSale(
+	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, edit SaleEdit,
+) (SaleRecord, error) {
 	kind := "sale.edit"
 	if edit.Archived != nil && *edit.Archived {
 		kind = "sale.archive"

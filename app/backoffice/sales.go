@@ -125,7 +125,9 @@ func (s *SaleRecord) look(now shop.Millis) {
 }
 
 // CreateSale makes a sale. It is shown at once, and loaded into Redis five minutes before it opens.
-func (d *CatalogueDesk) CreateSale(ctx context.Context, actor journal.Actor, dry bool, draft SaleDraft) (SaleRecord, error) {
+func (d *CatalogueDesk) CreateSale(
+	ctx context.Context, actor journal.Actor, dry bool, draft SaleDraft,
+) (SaleRecord, error) {
 	id, err := d.Mint()
 	if err != nil {
 		return SaleRecord{}, shop.Unreadable("the catalogue", err)
@@ -138,7 +140,9 @@ func (d *CatalogueDesk) CreateSale(ctx context.Context, actor journal.Actor, dry
 }
 
 // CopySale makes a sale like another one.
-func (d *CatalogueDesk) CopySale(ctx context.Context, actor journal.Actor, dry bool, from shop.ID, c SaleCopy) (SaleRecord, error) {
+func (d *CatalogueDesk) CopySale(
+	ctx context.Context, actor journal.Actor, dry bool, from shop.ID, c SaleCopy,
+) (SaleRecord, error) {
 	id, err := d.Mint()
 	if err != nil {
 		return SaleRecord{}, shop.Unreadable("the catalogue", err)

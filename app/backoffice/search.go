@@ -137,7 +137,9 @@ func (d *SearchDesk) SearchUsers(ctx context.Context, q UserSearch, text string)
 }
 
 // SearchPayments pages through payments. text is the number of a trade or of an order; "": all.
-func (d *SearchDesk) SearchPayments(ctx context.Context, q PaymentSearch, text string) ([]payment.Received, bool, error) {
+func (d *SearchDesk) SearchPayments(
+	ctx context.Context, q PaymentSearch, text string,
+) ([]payment.Received, bool, error) {
 	text = strings.TrimSpace(text)
 	if text != "" {
 		one, err := d.Search.Payment(ctx, text)

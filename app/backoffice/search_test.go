@@ -117,7 +117,9 @@ func TestSearchTakesWhatSomebodyHas(t *testing.T) {
 	}
 	desk, s := newShelves()
 	s.fail = shop.ErrTransient
-	if _, _, err := desk.SearchOrders(t.Context(), OrderSearch{}, "T1"); err == nil || shop.AsError(err).Code != shop.Busy {
+	if _, _, err := desk.SearchOrders(
+		t.Context(), OrderSearch{}, "T1",
+	); err == nil || shop.AsError(err).Code != shop.Busy {
 		t.Errorf("the database is away: %v", err)
 	}
 }

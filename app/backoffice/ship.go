@@ -50,7 +50,9 @@ func (d *ShippingDesk) Ship(ctx context.Context, actor journal.Actor, p Parcel, 
 			return journal.Act{}, refused
 		}
 		row = all[0].Order
-		return journal.Act{Kind: "order.ship", Object: "order:" + p.Order.String(), Before: payment.StateOf(&before), After: payment.StateOf(&row)}, nil
+		return journal.Act{
+			Kind: "order.ship", Object: "order:" + p.Order.String(), Before: payment.StateOf(&before), After: payment.StateOf(&row),
+		}, nil
 	})
 	if err == nil && done.Repeated {
 		row, err = d.Orders.Order(ctx, p.Order)

@@ -113,7 +113,9 @@ func newTestShipping(state shop.OrderState) (*ShippingDesk, *parcels) {
 	p := &parcels{OneOrder: book}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
 	return &ShippingDesk{
-		Inventory: inventory, Orders: book, Shipments: p, Effects: effectsOf(inventory, book, &fakes.Notifier{Trace: tr}),
+		Inventory: inventory, Orders: book, Shipments: p, Effects: effectsOf(
+			inventory, book, &fakes.Notifier{Trace: tr},
+		),
 		Journal: &journal.Journal{Store: &fakes.Acts{}}, FinishAfter: time.Hour,
 	}, p
 }
@@ -161,7 +163,9 @@ func TestShippedOrdersAreTold(t *testing.T) {
 		}
 	}
 	desk, _ := newTestShipping(shop.Paid)
-	if _, err := desk.Ship(t.Context(), journal.Actor{}, Parcel{2, "SF", "SF-1"}, false); shop.AsError(err).Code != shop.NotFound {
+	if _, err := desk.Ship(
+		t.Context(), journal.Actor{}, Parcel{2, "SF", "SF-1"}, false,
+	); shop.AsError(err).Code != shop.NotFound {
 		t.Errorf("no order: %v", err)
 	}
 }
@@ -217,7 +221,8 @@ func TestReceiptIsTheBuyers(t *testing.T) {
 	}
 	desk, p := newTestShipping(shop.Shipped)
 	p.Fail = "receipt"
-	if _, err := desk.ConfirmReceipt(t.Context(), 9, 1); shop.AsError(err).Code != shop.Busy || !errors.Is(err, shop.ErrTransient) {
+	if _, err := desk.ConfirmReceipt(t.Context(), 9, 1); shop.AsError(err).Code != shop.Busy ||
+		!errors.Is(err, shop.ErrTransient) {
 		t.Errorf("unknown outcome: %v", err)
 	}
 }

@@ -102,7 +102,9 @@ func (d *CatalogueDesk) Days(from, to Day) (shop.Millis, shop.Millis, error) {
 func (d *CatalogueDesk) TimeZone() string { return d.Zone.String() }
 
 // CreateSlot makes one slot. Conflict: it overlaps another one.
-func (d *CatalogueDesk) CreateSlot(ctx context.Context, actor journal.Actor, dry bool, draft SlotDraft) (shop.Slot, error) {
+func (d *CatalogueDesk) CreateSlot(
+	ctx context.Context, actor journal.Actor, dry bool, draft SlotDraft,
+) (shop.Slot, error) {
 	if err := d.checkSlot(draft); err != nil {
 		return shop.Slot{}, err
 	}
@@ -116,7 +118,9 @@ func (d *CatalogueDesk) CreateSlot(ctx context.Context, actor journal.Actor, dry
 		there, err := d.Store.LockSlots(ctx, slot.OpensAt, slot.ClosesAt)
 		if draft.Hidden && err == nil {
 			if there, err = d.Store.AllSlots(ctx, slot.OpensAt, slot.ClosesAt); err == nil {
-				there = slices.DeleteFunc(there, func(s shop.Slot) bool { return !s.Hidden || s.OpensAt != slot.OpensAt })
+				there = slices.DeleteFunc(
+					there, func(s shop.Slot) bool { return !s.Hidden || s.OpensAt != slot.OpensAt },
+				)
 			}
 		}
 		if err == nil && len(there) > 0 {
@@ -177,7 +181,9 @@ func (d *CatalogueDesk) RemoveSlot(ctx context.Context, actor journal.Actor, dry
 
 // ApplyTemplate makes the slots of a template that do not exist yet: all of them or none. A dry run shows the state of
 // each.
-func (d *CatalogueDesk) ApplyTemplate(ctx context.Context, actor journal.Actor, dry bool, t SlotTemplate) (SlotPlan, error) {
+func (d *CatalogueDesk) ApplyTemplate(
+	ctx context.Context, actor journal.Actor, dry bool, t SlotTemplate,
+) (SlotPlan, error) {
 	lines, err := t.lines(d.Zone)
 	if err != nil {
 		return SlotPlan{}, err

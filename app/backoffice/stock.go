@@ -48,7 +48,9 @@ func (d *SaleDesk) WithdrawStock(
 }
 
 // askStock is the act; it answers the number of the withdrawal.
-func (d *SaleDesk) askStock(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, units int64) (int64, error) {
+func (d *SaleDesk) askStock(
+	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, units int64,
+) (int64, error) {
 	now, err := d.loaded(ctx, sale)
 	if err != nil {
 		return 0, err

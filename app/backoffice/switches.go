@@ -36,7 +36,8 @@ type Switches struct {
 // normalSwitches are those of a shop that nobody has touched.
 func normalSwitches() Switches {
 	return Switches{
-		TickMS: leastTickMS, HTTPBuy: true, LeastChallenge: shop.ChallengeNone, Lists: ListsLive, WorkBits: admission.DefaultWorkBits,
+		TickMS: leastTickMS, HTTPBuy: true, LeastChallenge: shop.ChallengeNone, Lists: ListsLive,
+		WorkBits: admission.DefaultWorkBits,
 	}
 }
 

@@ -58,7 +58,9 @@ func TestSwitchboardFollows(t *testing.T) {
 	}
 	look()
 	ms, off, work := 500, false, shop.ChallengeWork
-	s, err := desk.EditSwitches(ctx, journal.Actor{Name: "ada"}, SwitchesEdit{TickMS: &ms, HTTPBuy: &off, LeastChallenge: &work})
+	s, err := desk.EditSwitches(
+		ctx, journal.Actor{Name: "ada"}, SwitchesEdit{TickMS: &ms, HTTPBuy: &off, LeastChallenge: &work},
+	)
 	if err != nil || s.Version != 1 || s.Lists != ListsLive {
 		t.Fatalf("%+v, %v", s, err)
 	}

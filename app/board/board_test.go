@@ -127,14 +127,19 @@ func TestBoardSumsUpWhatNodesSay(t *testing.T) {
 	quick[3], slow[13] = 98, 2 // 10–15 ms and 300–500 ms
 	b := Board{Now: 100_000}
 	gone := b.sum([]NodeFigures{
-		node(2, 99_500, Flow{Buys: 7, Reserved: 3, Confirmed: 1, Press: slow, Refused: map[shop.Code]int64{shop.SoldOut: 4}}),
+		node(
+			2, 99_500,
+			Flow{Buys: 7, Reserved: 3, Confirmed: 1, Press: slow, Refused: map[shop.Code]int64{shop.SoldOut: 4}},
+		),
 		node(1, 99_900, Flow{
-			Buys: 5, Reserved: 3, Confirmed: 2, Press: quick, Refused: map[shop.Code]int64{shop.SoldOut: 1, shop.Busy: 1},
+			Buys: 5, Reserved: 3, Confirmed: 2, Press: quick,
+			Refused: map[shop.Code]int64{shop.SoldOut: 1, shop.Busy: 1},
 		}),
 		node(3, 90_000, Flow{Buys: 999}), node(4, 1_000, Flow{Buys: 999}),
 		{ID: 5},
 	})
-	if b.BuysS != 12 || b.ReservedS != 6 || b.ConfirmedS != 3 || b.RefusedS[shop.SoldOut] != 5 || b.RefusedS[shop.Busy] != 1 {
+	if b.BuysS != 12 || b.ReservedS != 6 || b.ConfirmedS != 3 || b.RefusedS[shop.SoldOut] != 5 ||
+		b.RefusedS[shop.Busy] != 1 {
 		t.Errorf("summed up to %+v", b)
 	}
 	if b.PressMS.N != 100 || b.PressMS.P50 < 10 || b.PressMS.P50 > 15 || b.PressMS.P99 < 300 || b.PressMS.P99 > 500 {
@@ -188,7 +193,8 @@ func TestTallyAllocatesNothing(t *testing.T) {
 	}
 	tally.Refuse(refusals[3])
 	refused := tally.Refused()
-	if tally.Pressed() != 101 || tally.Reserved() != 101 || refused[shop.SoldOut] != 101 || refused[shop.Internal] != 1 {
+	if tally.Pressed() != 101 || tally.Reserved() != 101 || refused[shop.SoldOut] != 101 ||
+		refused[shop.Internal] != 1 {
 		t.Errorf("counted %d pressed, %d reserved, %v", tally.Pressed(), tally.Reserved(), refused)
 	}
 	if upTo, n, sum := clock.Histogram(); n != 101 || upTo[.01] != 0 || upTo[.015] != 101 || sum != 1.212 {
@@ -254,7 +260,8 @@ func TestBoardWithoutRedis(t *testing.T) {
 	feed := &BoardFeed{
 		Store: store, Audience: lookers,
 		Reader: &BoardReader{
-			Store: store, Catalogue: catalog.NewCatalogue(noSlots{}, nil, time.UTC), Now: func() shop.Millis { return now },
+			Store: store, Catalogue: catalog.NewCatalogue(noSlots{}, nil, time.UTC),
+			Now: func() shop.Millis { return now },
 		},
 		Sample: func() (NodeFigures, PaymentFigures, Flow) {
 			return NodeFigures{ID: 7, DatabaseMS: 10}, PaymentFigures{}, total

@@ -58,7 +58,7 @@ type saleTally struct {
 	moved shop.Millis // when it was another one; likewise
 }
 
-// pressOf counts a press on a sale that there is.
+// PressOf counts a press on a sale that there is.
 func (c *SaleCounts) PressOf(sale shop.ID) {
 	if c == nil {
 		return
@@ -72,7 +72,7 @@ func (c *SaleCounts) PressOf(sale shop.ID) {
 	}
 }
 
-// reserve counts a press that was accepted.
+// Reserve counts a press that was accepted.
 func (c *SaleCounts) Reserve(sale shop.ID) {
 	if t := c.tally(sale); t != nil {
 		t.Reserve()
@@ -236,7 +236,7 @@ type TurnedAway struct {
 	Buys  int64      `json:"buys"`
 }
 
-// pressesOf adds up what the processes said; nil when none has.
+// PressesOf adds up what the processes said; nil when none has.
 func PressesOf(said []SaleFigures) *SalePresses {
 	if len(said) == 0 {
 		return nil

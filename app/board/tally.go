@@ -8,8 +8,10 @@ import (
 
 // codes are all codes with which a buy may be refused, in the order in which they are counted.
 var codes = [...]shop.Code{
-	shop.BadRequest, shop.Unauthorized, shop.Forbidden, shop.NotFound, shop.UnknownOp, shop.NotOpen, shop.Closed, shop.SoldOut, shop.LimitReached, shop.DuplicateKey,
-	shop.WrongState, shop.Conflict, shop.RateLimited, shop.Busy, shop.Paused, shop.PassRequired, shop.CaptchaRequired, shop.OrderExpired, shop.Internal,
+	shop.BadRequest, shop.Unauthorized, shop.Forbidden, shop.NotFound, shop.UnknownOp, shop.NotOpen, shop.Closed,
+	shop.SoldOut, shop.LimitReached, shop.DuplicateKey,
+	shop.WrongState, shop.Conflict, shop.RateLimited, shop.Busy, shop.Paused, shop.PassRequired, shop.CaptchaRequired,
+	shop.OrderExpired, shop.Internal,
 }
 
 var codeNumbers = func() map[shop.Code]int {

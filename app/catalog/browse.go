@@ -27,7 +27,9 @@ func (f *Storefront) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale
 
 // SalesByPhase pages through sales; page starts at 1. It warms nothing up: whoever leafs through the future does not
 // watch it.
-func (f *Storefront) SalesByPhase(ctx context.Context, phase shop.Phase, page, size int) ([]shop.SaleView, bool, error) {
+func (f *Storefront) SalesByPhase(
+	ctx context.Context, phase shop.Phase, page, size int,
+) ([]shop.SaleView, bool, error) {
 	now := f.Now()
 	rows, more, err := f.Catalogue.source.SalesByPhase(ctx, phase, now, page, size)
 	if err != nil {

@@ -265,7 +265,9 @@ func (c *Catalogue) SalesOfSlot(ctx context.Context, slot shop.ID) ([]*shop.Sale
 	if ok {
 		return sales, nil
 	}
-	return loadOnce(ctx, c, &c.loadingSlot, int64(slot), func(ctx context.Context, version int64) ([]*shop.Sale, error) {
+	return loadOnce(ctx, c, &c.loadingSlot, int64(slot), func(
+		ctx context.Context, version int64,
+	) ([]*shop.Sale, error) {
 		return c.loadSlot(ctx, version, slot)
 	})
 }

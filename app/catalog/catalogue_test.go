@@ -145,7 +145,9 @@ func TestTodayShowsTheSlotsAroundTheCurrentOne(t *testing.T) {
 	day := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	for i := range 24 * 12 { // the rolling schedule: every five minutes
 		opens := shop.MillisOf(day.Add(time.Duration(i) * 5 * time.Minute))
-		source.Planned = append(source.Planned, shop.Slot{ID: shop.ID(i + 1), OpensAt: opens, ClosesAt: opens.Add(5 * time.Minute)})
+		source.Planned = append(
+			source.Planned, shop.Slot{ID: shop.ID(i + 1), OpensAt: opens, ClosesAt: opens.Add(5 * time.Minute)},
+		)
 	}
 	c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
 	now := shop.MillisOf(day.Add(12 * time.Hour))
@@ -153,7 +155,8 @@ func TestTodayShowsTheSlotsAroundTheCurrentOne(t *testing.T) {
 	if err != nil || len(slots) != slotsShown {
 		t.Fatalf("%d slots, %v", len(slots), err)
 	}
-	if slots[0].Phase != shop.Ended || slots[pastShown].Phase != shop.Open || slots[pastShown+1].Phase != shop.Upcoming {
+	if slots[0].Phase != shop.Ended || slots[pastShown].Phase != shop.Open ||
+		slots[pastShown+1].Phase != shop.Upcoming {
 		t.Fatalf("phases %s %s %s", slots[0].Phase, slots[pastShown].Phase, slots[pastShown+1].Phase)
 	}
 }

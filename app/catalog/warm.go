@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// warmAhead is how long before it opens a slot is loaded into Redis.
+	// WarmAhead is how long before it opens a slot is loaded into Redis.
 	WarmAhead = 5 * time.Minute
 	// warmWithin bounds a load, which may outlive the caller that started it.
 	warmWithin = 10 * time.Second
@@ -57,7 +57,9 @@ func (w *Warmer) load(ctx context.Context, id shop.ID) error {
 		return fmt.Errorf("read epoch of partition %d: %w", sale.Partition, err)
 	}
 	if sale.Epoch == 0 {
-		state := shop.SaleState{Sale: &sale, Stock: sale.Initial + sale.Added - sale.Withdrawn, Withdrawn: sale.Withdrawn}
+		state := shop.SaleState{
+			Sale: &sale, Stock: sale.Initial + sale.Added - sale.Withdrawn, Withdrawn: sale.Withdrawn,
+		}
 		if err := w.Inventory.Create(ctx, epoch, state); err != nil {
 			return fmt.Errorf("create sale %s in Redis: %w", id, err)
 		}

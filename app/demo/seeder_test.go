@@ -87,7 +87,8 @@ func (b *book) AddSales(_ context.Context, sales []shop.Sale) error {
 func seeder() (*Seeder, *book) {
 	b := &book{products: make(map[shop.ID]shop.Product)}
 	next := shop.ID(1 << 40)
-	return &Seeder{Catalogue: b, Editor: b, Partitions: 8, Mint: func() (shop.ID, error) { next++; return next, nil }}, b
+	return &Seeder{Catalogue: b, Editor: b, Partitions: 8, Mint: func() (shop.ID, error) { next++; return next, nil }},
+		b
 }
 
 func TestProductsOnce(t *testing.T) {

@@ -120,7 +120,7 @@ func (j *Journal) Act(ctx context.Context, actor Actor, do func(ctx context.Cont
 	return done, err
 }
 
-// actFor is Journal.Act for an act whose answer is a T.
+// ActFor is Journal.Act for an act whose answer is a T.
 func ActFor[T any](
 	ctx context.Context, j *Journal, actor Actor, do func(ctx context.Context) (Act, error),
 ) (answer T, err error) {

@@ -7,7 +7,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Addrs has a token bucket for each network of a client (app.Networks), in a table each, so that a flood of narrow
+// Addrs has a token bucket for each network of a client (shop.Networks), in a table each, so that a flood of narrow
 // networks cannot evict the bucket of the wide one that bounds it. A nil one admits everything.
 type Addrs struct{ own, wide *Table[netip.Prefix] }
 

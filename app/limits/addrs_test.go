@@ -12,7 +12,7 @@ import (
 )
 
 // TestFloodFromOneSiteEvictsNoOtherClient: 65,536 networks of one /48, each of which takes all it gets, leave the empty
-// buckets of 500 other clients in place, and get app.WideShare times as much as one client.
+// buckets of 500 other clients in place, and get shop.WideShare times as much as one client.
 func TestFloodFromOneSiteEvictsNoOtherClient(t *testing.T) {
 	t.Parallel()
 	table := NewAddrs(Pace{Rate: 1, Period: time.Hour, Burst: 2})
@@ -99,7 +99,7 @@ func TestPlacesAreShared(t *testing.T) {
 	}
 }
 
-// TestClientsAreCountedByNetworks: no package counts clients by an address alone; app.Networks has their keys.
+// TestClientsAreCountedByNetworks: no package counts clients by an address alone; shop.Networks has their keys.
 func TestClientsAreCountedByNetworks(t *testing.T) {
 	t.Parallel()
 	root := os.DirFS("../..")
@@ -108,12 +108,12 @@ func TestClientsAreCountedByNetworks(t *testing.T) {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
-			if path == "app/block_list.go" { // operators' decisions, with networks beside them
+			if path == "app/backoffice/block_list.go" { // operators' decisions, with networks beside them
 				return nil
 			}
 			text, err := fs.ReadFile(root, path)
 			if strings.Contains(string(text), "[netip.Addr]") {
-				t.Errorf("%s has a table of addresses; want app.Networks or limits.Addrs as its keys", path)
+				t.Errorf("%s has a table of addresses; want shop.Networks or limits.Addrs as its keys", path)
 			}
 			return err
 		})

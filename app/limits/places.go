@@ -12,11 +12,11 @@ type Places struct {
 	Most, User, Addr int // of all, of a user, of an address; 0: no limit
 	taken            int
 	users            map[shop.ID]int
-	nets             map[netip.Prefix]int // see app.Networks
+	nets             map[netip.Prefix]int // see shop.Networks
 }
 
 // Room reports whether a user (0: unknown) may hold one more from an address (zero: unknown). A site of IPv6 may hold
-// app.WideShare times as many as an address, and at most half of all.
+// shop.WideShare times as many as an address, and at most half of all.
 func (p *Places) Room(user shop.ID, addr netip.Addr) bool {
 	own, wide := shop.Networks(addr)
 	site := p.Addr * shop.WideShare

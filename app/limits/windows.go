@@ -27,7 +27,7 @@ const (
 // Window is how many requests of a class are accepted per window, of a user and of an address (0: no limit).
 type Window struct{ User, Addr int }
 
-// subject is a user or a network (app.Networks), for a class.
+// subject is a user or a network (shop.Networks), for a class.
 type subject struct {
 	class Class
 	user  shop.ID // 0: the network

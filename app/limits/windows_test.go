@@ -91,7 +91,7 @@ func TestWindowsAreShared(t *testing.T) {
 	})
 }
 
-// The networks of one IPv6 site together have app.WideShare times the limit of an address.
+// The networks of one IPv6 site together have shop.WideShare times the limit of an address.
 func TestWindowsCountSitesOfIPv6(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)

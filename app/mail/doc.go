@@ -4,8 +4,8 @@
 //
 //	outcome of Deliver       means
 //	nil                      the server has taken it, or the file is on disk
-//	app.ErrRejected          a permanent failure of this e-mail (5xx to its address or its text)
-//	*app.PauseError          the server accepts no e-mail now: unreachable, TLS or login failed, sender rejected
+//	outbox.ErrRejected          a permanent failure of this e-mail (5xx to its address or its text)
+//	*outbox.PauseError          the server accepts no e-mail now: unreachable, TLS or login failed, sender rejected
 //	any other                unknown or for the moment (4xx, a connection that broke): try again
 //
 // Connections are kept for the next e-mail (kept.go). What happens to one e-mail says nothing of another: a connection

@@ -131,7 +131,8 @@ func TestEveryEmailHasWords(t *testing.T) {
 	t.Parallel()
 	subjects := make(map[string]bool)
 	for _, kind := range []outbox.EmailKind{
-		outbox.EmailActivate, outbox.EmailTaken, outbox.EmailReset, outbox.EmailPaid, outbox.EmailRefunded, outbox.EmailShipped,
+		outbox.EmailActivate, outbox.EmailTaken, outbox.EmailReset, outbox.EmailPaid, outbox.EmailRefunded,
+		outbox.EmailShipped,
 	} {
 		for _, lang := range []string{"en", "zh", "fr"} {
 			l := outbox.Email{Kind: kind, To: "a@b.example", Name: "Mallory", Lang: lang}

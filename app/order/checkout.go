@@ -264,7 +264,9 @@ func contained(question func() (Receipt, error)) (r Receipt, err error) {
 }
 
 // answer puts the verdict of the Lua step into the words of the protocol.
-func (t *Checkout) answer(ctx context.Context, sale *shop.Sale, buy shop.Buy, d shop.GateAnswer, then func(Receipt, error)) {
+func (t *Checkout) answer(
+	ctx context.Context, sale *shop.Sale, buy shop.Buy, d shop.GateAnswer, then func(Receipt, error),
+) {
 	switch d.Verdict {
 	case shop.VerdictReserved:
 		t.Tallies.Of(sale.ID).Reserve()

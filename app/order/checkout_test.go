@@ -144,7 +144,9 @@ func TestEveryBuyIsToldOnce(t *testing.T) {
 			t.Parallel()
 			clock := shop.NewClock()
 			checkout := &Checkout{
-				Catalogue: catalogueOf(t, shop.Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2}), Gate: c.gate, SoldOut: NewSoldOutFlags(nil),
+				Catalogue: catalogueOf(
+					t, shop.Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2},
+				), Gate: c.gate, SoldOut: NewSoldOutFlags(nil),
 				Inventory: &settlingWorld{}, Orders: c.order, Clock: clock,
 				Mint: func() (shop.ID, error) { return 11, nil },
 			}

@@ -67,8 +67,18 @@ func TestCheckoutCountsByLayer(t *testing.T) {
 			shop.Sale{OpensAt: 1},
 			&board.TurnedAway{Layer: shop.LayerRedis, Code: shop.SoldOut, Buys: 1},
 		},
-		{"nobody knows", scriptedGate{err: shop.ErrTransient}, shop.Sale{OpensAt: 1}, &board.TurnedAway{Layer: shop.LayerRedis, Code: shop.Busy, Buys: 1}},
-		{"too early", scriptedGate{}, shop.Sale{OpensAt: 1 << 42}, &board.TurnedAway{Layer: shop.LayerNode, Code: shop.NotOpen, Buys: 1}},
+		{
+			"nobody knows",
+			scriptedGate{err: shop.ErrTransient},
+			shop.Sale{OpensAt: 1},
+			&board.TurnedAway{Layer: shop.LayerRedis, Code: shop.Busy, Buys: 1},
+		},
+		{
+			"too early",
+			scriptedGate{},
+			shop.Sale{OpensAt: 1 << 42},
+			&board.TurnedAway{Layer: shop.LayerNode, Code: shop.NotOpen, Buys: 1},
+		},
 		{"reserved", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictReserved}}, shop.Sale{OpensAt: 1}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

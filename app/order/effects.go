@@ -39,7 +39,9 @@ func (e *Effects) Do(ctx context.Context, asOf shop.Millis, rows ...*shop.Order)
 
 // Finish does it for new rows of a partition, whose entries it acknowledges. Rows that were there before it publishes
 // only after they were stamped anew: who wrote them may have died long ago, without a word (F2).
-func (e *Effects) Finish(ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry) error {
+func (e *Effects) Finish(
+	ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry,
+) error {
 	if err := e.returnUnits(ctx, rows); err != nil {
 		return err
 	}
@@ -116,7 +118,10 @@ func (e *Effects) returnUnits(ctx context.Context, rows []*shop.Order) error {
 
 // holds names the holds of the rows that are meant.
 func holds(rows []*shop.Order, meant func(*shop.Order) bool) []shop.SoldHold {
-	return shop.Mapped(shop.Where(rows, meant), func(o *shop.Order) shop.SoldHold { return shop.SoldHold{Sale: o.Ref(), Order: o.ID, Hold: o.Hold} })
+	return shop.Mapped(
+		shop.Where(rows, meant),
+		func(o *shop.Order) shop.SoldHold { return shop.SoldHold{Sale: o.Ref(), Order: o.ID, Hold: o.Hold} },
+	)
 }
 
 // Schedule enters the deadlines of pending rows.
@@ -124,7 +129,9 @@ func (e *Effects) Schedule(ctx context.Context, rows []*shop.Order) error {
 	pending := shop.Where(rows, func(o *shop.Order) bool { return o.State == shop.Pending })
 	var failed []error
 	for partition, some := range shop.ByPartition(pending) {
-		deadlines := shop.Mapped(some, func(o *shop.Order) shop.Deadline { return shop.Deadline{Order: o.ID, PayBy: o.PayBy} })
+		deadlines := shop.Mapped(
+			some, func(o *shop.Order) shop.Deadline { return shop.Deadline{Order: o.ID, PayBy: o.PayBy} },
+		)
 		if err := e.Inventory.Schedule(ctx, partition, deadlines); err != nil {
 			failed = append(failed, fmt.Errorf("schedule %d deadlines: %w", len(some), errors.Join(shop.ErrTransient, err)))
 		}

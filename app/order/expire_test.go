@@ -44,12 +44,15 @@ func TestUnitsGoBackAfterTheCommitOfTheirRow(t *testing.T) {
 // I1, I6: as long as the database has not said that an order is over, nothing of it is sold again.
 func TestUnknownCommitReturnsNothing(t *testing.T) {
 	t.Parallel()
-	x, book, inventory, _ := newTestExpirer(shop.Order{ID: 1, Sale: 7, User: 9, State: shop.Pending, Hold: 1, Rev: 1, ToldRev: 1})
+	x, book, inventory, _ := newTestExpirer(
+		shop.Order{ID: 1, Sale: 7, User: 9, State: shop.Pending, Hold: 1, Rev: 1, ToldRev: 1},
+	)
 	book.Err = shop.ErrTransient
 	if _, err := x.Due(context.Background(), 0, []shop.ID{1}); !errors.Is(err, shop.ErrTransient) {
 		t.Errorf("due: %v", err)
 	}
-	if _, err := x.Cancel(context.Background(), 9, 1); !errors.Is(err, shop.ErrTransient) || shop.AsError(err).Code != shop.Busy {
+	if _, err := x.Cancel(context.Background(), 9, 1); !errors.Is(err, shop.ErrTransient) ||
+		shop.AsError(err).Code != shop.Busy {
 		t.Errorf("cancel: %v", err)
 	}
 	if len(inventory.Returned) != 0 || len(book.Steps) != 0 {
@@ -128,7 +131,9 @@ func TestCancelledReservationKeepsItsEpoch(t *testing.T) {
 		},
 	}
 	x := &Expirer{
-		Inventory: inventory, Orders: book, Reader: &OrderReader{Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC)},
+		Inventory: inventory, Orders: book, Reader: &OrderReader{
+			Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC),
+		},
 	}
 	_, err := x.Cancel(context.Background(), 9, 1)
 	if shop.AsError(err).Code != shop.Busy || book.epoch != 4 || book.row.State != shop.Cancelled {

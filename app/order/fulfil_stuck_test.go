@@ -40,7 +40,8 @@ func TestFulfilGoesOnWithoutALockedSale(t *testing.T) {
 	fakes.Must(t, err)
 	for i, verdict := range verdicts {
 		stuck := entries[i].Sale == 2
-		if stuck != errors.Is(verdict, shop.ErrTransient) || errors.Is(verdict, shop.ErrPermanent) || !stuck && verdict != nil {
+		if stuck != errors.Is(verdict, shop.ErrTransient) || errors.Is(verdict, shop.ErrPermanent) || !stuck &&
+			verdict != nil {
 			t.Errorf("entry %d of sale %s: %v", i, entries[i].Sale, verdict)
 		}
 	}

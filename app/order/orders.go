@@ -26,7 +26,10 @@ func (r *OrderReader) Greet(ctx context.Context, user shop.ID) ([]shop.Reservati
 	if len(waiting) == 0 {
 		return []shop.Reservation{}, nil
 	}
-	refs := shop.Mapped(waiting, func(w shop.Reservation) shop.SaleRef { return shop.SaleRef{ID: w.Sale, Partition: w.Entry.Partition} })
+	refs := shop.Mapped(
+		waiting,
+		func(w shop.Reservation) shop.SaleRef { return shop.SaleRef{ID: w.Sale, Partition: w.Entry.Partition} },
+	)
 	counters, err := r.Inventory.Counters(ctx, refs)
 	if err != nil && shop.AwayOf(err) == nil {
 		return nil, shop.Unreadable("reservations", fmt.Errorf("places: %w", err))

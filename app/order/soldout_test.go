@@ -32,7 +32,9 @@ func (l *buyersInventory) Counters(context.Context, []shop.SaleRef) ([]shop.Coun
 // Buyers takes the tickets for given out in the order of users, one each, after those of people who do not matter here.
 func (l *buyersInventory) Buyers(_ context.Context, _ shop.SaleRef, since shop.BuyersMark) (shop.Buyers, error) {
 	l.reads++
-	b := shop.Buyers{Counters: l.c, Users: l.users, Mark: shop.BuyersMark{Epoch: l.c.Epoch, Tickets: l.c.Tickets, Entry: "1-1"}}
+	b := shop.Buyers{
+		Counters: l.c, Users: l.users, Mark: shop.BuyersMark{Epoch: l.c.Epoch, Tickets: l.c.Tickets, Entry: "1-1"},
+	}
 	if b.All = since == (shop.BuyersMark{}) || since.Epoch != l.c.Epoch; b.All {
 		l.whole++
 	} else {
@@ -82,7 +84,9 @@ func TestSoldOutFlagSparesBuyersAndEndsByItself(t *testing.T) {
 func TestSoldOutFlagLearnsWhoCameSince(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		inventory := &buyersInventory{users: []shop.ID{10}, c: shop.Counters{Sale: 1, Loaded: true, Tickets: 5, Epoch: 7}}
+		inventory := &buyersInventory{
+			users: []shop.ID{10}, c: shop.Counters{Sale: 1, Loaded: true, Tickets: 5, Epoch: 7},
+		}
 		flags := NewSoldOutFlags(inventory)
 		ctx := context.Background()
 		flags.Suspect(shop.SaleRef{ID: 1})
@@ -168,7 +172,9 @@ func TestSoldOutFlagStaysUpWhileAnswersAreSlow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const sale, stranger = shop.ID(1), shop.ID(11)
-		inventory := &buyersInventory{c: shop.Counters{Sale: sale, Loaded: true, Tickets: 5}, takes: 7 * shop.FlagLife / 10}
+		inventory := &buyersInventory{
+			c: shop.Counters{Sale: sale, Loaded: true, Tickets: 5}, takes: 7 * shop.FlagLife / 10,
+		}
 		flags := NewSoldOutFlags(inventory)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)

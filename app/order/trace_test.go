@@ -63,7 +63,9 @@ func (g *inlineGate) Reserve(b shop.Buy, _ time.Time, then func(shop.GateAnswer,
 func tracedCheckout(t *testing.T, g Gate) *Checkout {
 	t.Helper()
 	return &Checkout{
-		Catalogue: catalogueOf(t, shop.Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2}), Gate: g, SoldOut: NewSoldOutFlags(nil), Clock: shop.NewClock(),
+		Catalogue: catalogueOf(
+			t, shop.Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2},
+		), Gate: g, SoldOut: NewSoldOutFlags(nil), Clock: shop.NewClock(),
 		Mint: func() (shop.ID, error) { return 11, nil },
 	}
 }
@@ -130,7 +132,9 @@ func TestUntracedBuysAllocateNothingMore(t *testing.T) {
 			checkout.BuyThen(ctx, 5, req, func(Receipt, error) {})
 		})
 	}
-	none, off, on := buying(nil), buying(&trace.Tracer{Ratio: 0, To: &kept{}}), buying(&trace.Tracer{Ratio: 1, To: &kept{}})
+	none, off, on := buying(nil), buying(
+		&trace.Tracer{Ratio: 0, To: &kept{}},
+	), buying(&trace.Tracer{Ratio: 1, To: &kept{}})
 	if none != untracedAllocations || off != none || on <= none {
 		t.Errorf("%v without a tracer, %v untraced, %v traced; want %d, %d and more", none, off, on, untracedAllocations,
 			untracedAllocations)
@@ -208,7 +212,9 @@ type handingInventory struct {
 	traces []*trace.SpanRef
 }
 
-func (h *handingInventory) Finish(ctx context.Context, p int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry) error {
+func (h *handingInventory) Finish(
+	ctx context.Context, p int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry,
+) error {
 	for _, e := range entries {
 		h.traces = append(h.traces, e.Trace)
 	}

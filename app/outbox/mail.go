@@ -20,7 +20,7 @@ type QuarantinedEmail struct {
 	Reason string      `json:"reason"`
 }
 
-// orderMailFor is how long after an order was paid or refunded a mail about it still makes sense. The marks that keep a
+// OrderMailFor is how long after an order was paid or refunded a mail about it still makes sense. The marks that keep a
 // repeat from being a second e-mail stay longer.
 const OrderMailFor = 7 * 24 * time.Hour
 

@@ -49,7 +49,9 @@ func TestOrderMailsGoToProvenAddresses(t *testing.T) {
 		}
 	}
 	for _, p := range []OutboxMessage{
-		about(1, shop.Paid, 0), about(1, shop.Refunded, 6*24*time.Hour), about(1, shop.Paid, 8*24*time.Hour), about(2, shop.Paid, 0),
+		about(1, shop.Paid, 0), about(
+			1, shop.Refunded, 6*24*time.Hour,
+		), about(1, shop.Paid, 8*24*time.Hour), about(2, shop.Paid, 0),
 		about(3, shop.Paid, 0), about(4, shop.Paid, 0),
 	} {
 		if err := m.Deliver(t.Context(), p); err != nil {

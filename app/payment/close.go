@@ -32,7 +32,9 @@ func (c *Cashier) end(ctx context.Context, o shop.Order, to shop.OrderState) (sh
 // payment. A trade begins when the buyer comes to the gateway, so an unknown one is over only at the deadline, Margin
 // after the gateway stopped taking money. A buyer who cancels earlier gives up a payment that did not begin; if it
 // comes, it is late money.
-func (c *Cashier) overAtGateway(ctx context.Context, o shop.Order, to shop.OrderState) (row shop.Order, over bool, err error) {
+func (c *Cashier) overAtGateway(
+	ctx context.Context, o shop.Order, to shop.OrderState,
+) (row shop.Order, over bool, err error) {
 	t, err := c.Gateway.Close(ctx, o.ID)
 	if errors.Is(err, ErrGatewayRefused) {
 		t, err = c.Gateway.Query(ctx, o.ID)
@@ -62,7 +64,9 @@ var errLockedSale = fmt.Errorf("%w: the row of its sale is locked", shop.ErrTran
 
 // endAll ends pending orders whose trades are over, returns their units and publishes their states. It returns the rows
 // that are not pending, and the IDs of orders that stay pending because the row of their sale is locked.
-func (c *Cashier) endAll(ctx context.Context, orders []shop.ID, to shop.OrderState) (rows []shop.Order, locked []shop.ID, err error) {
+func (c *Cashier) endAll(
+	ctx context.Context, orders []shop.ID, to shop.OrderState,
+) (rows []shop.Order, locked []shop.ID, err error) {
 	now, err := c.Inventory.Now(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))

@@ -86,7 +86,8 @@ func (c *Cashier) giveUp(ctx context.Context, o shop.Order, reason string) error
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	refunding, err := c.Refunds.BeginRefund(ctx, o.ID, []shop.OrderState{shop.Expired, shop.Cancelled}, RefundNumber(o.ID), reason,
+	refunding, err := c.Refunds.BeginRefund(ctx, o.ID, []shop.OrderState{shop.Expired, shop.Cancelled},
+		RefundNumber(o.ID), reason,
 		now)
 	if errors.Is(err, shop.ErrNoRow) {
 		return c.resolved(ctx, o.ID)

@@ -188,7 +188,9 @@ func (r *PayReconciler) claim(
 }
 
 // askAll asks about each trade of a claim, and plans their next turns when all have been answered.
-func (r *PayReconciler) askAll(ctx context.Context, trades []OpenedTrade, orders map[shop.ID]shop.Order, now shop.Millis) error {
+func (r *PayReconciler) askAll(
+	ctx context.Context, trades []OpenedTrade, orders map[shop.ID]shop.Order, now shop.Millis,
+) error {
 	failed := make([]error, len(trades))
 	var asked sync.WaitGroup
 	for i, t := range trades {

@@ -40,8 +40,9 @@ type openTrades struct {
 
 func newOpenTrades(n int, answers time.Duration) *openTrades {
 	b := &openTrades{
-		answers: answers, checkAt: make(map[shop.ID]shop.Millis), orders: make(map[shop.ID]shop.Order), paidAt: make(map[shop.ID]time.Time),
-		found: make(map[shop.ID]time.Time), lastAsk: make(map[shop.ID]time.Time), asking: make(map[shop.ID]bool),
+		answers: answers, checkAt: make(map[shop.ID]shop.Millis), orders: make(map[shop.ID]shop.Order),
+		paidAt: make(map[shop.ID]time.Time),
+		found:  make(map[shop.ID]time.Time), lastAsk: make(map[shop.ID]time.Time), asking: make(map[shop.ID]bool),
 	}
 	now := time.Now()
 	for i := range n {

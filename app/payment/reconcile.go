@@ -64,7 +64,9 @@ type DailyReconciliation struct {
 }
 
 // ReconcileDay compares the part of a day's orders behind the one given, 0: the first. WrongState: there is no gateway.
-func (p *DailyReconciliation) ReconcileDay(ctx context.Context, day time.Time, after shop.ID) (ReconciliationReport, error) {
+func (p *DailyReconciliation) ReconcileDay(
+	ctx context.Context, day time.Time, after shop.ID,
+) (ReconciliationReport, error) {
 	if p.Gateway == nil {
 		return ReconciliationReport{}, shop.Fail(shop.WrongState, "STAMPEDE_ALIPAY_APP_ID is not set: there is no gateway to compare with")
 	}
@@ -76,7 +78,9 @@ func (p *DailyReconciliation) ReconcileDay(ctx context.Context, day time.Time, a
 
 // part compares some orders of [from, to). Orders that differ because they are changing right now are compared twice.
 // An error means that the books could not be read; a question without an answer is a difference.
-func (p *DailyReconciliation) part(ctx context.Context, from, to shop.Millis, after shop.ID) (ReconciliationReport, error) {
+func (p *DailyReconciliation) part(
+	ctx context.Context, from, to shop.Millis, after shop.ID,
+) (ReconciliationReport, error) {
 	report := ReconciliationReport{Differences: []PayDifference{}}
 	orders, err := p.Store.OrdersOfDay(ctx, from, to, after, payDayBatch)
 	if err != nil {

@@ -23,7 +23,9 @@ type reconciliationStores struct {
 }
 
 // OrdersOfDay knows the day: payments made on it, and trades that were open in it, for tradeLives at most.
-func (b *reconciliationStores) OrdersOfDay(_ context.Context, from, to shop.Millis, after shop.ID, limit int) ([]shop.ID, error) {
+func (b *reconciliationStores) OrdersOfDay(
+	_ context.Context, from, to shop.Millis, after shop.ID, limit int,
+) ([]shop.ID, error) {
 	of := make(map[shop.ID]bool)
 	for _, p := range b.payments {
 		of[p.Order] = of[p.Order] || from <= p.PaidAt && p.PaidAt < to
@@ -44,7 +46,9 @@ func (b *reconciliationStores) PaymentsOf(_ context.Context, ids []shop.ID) ([]R
 }
 
 func (b *reconciliationStores) OrdersByID(_ context.Context, ids []shop.ID) ([]shop.Order, error) {
-	return slices.DeleteFunc(slices.Clone(b.orders), func(o shop.Order) bool { return !slices.Contains(ids, o.ID) }), nil
+	return slices.DeleteFunc(
+		slices.Clone(b.orders), func(o shop.Order) bool { return !slices.Contains(ids, o.ID) },
+	), nil
 }
 
 // serial keeps the questions of the report from meeting in the maps.
@@ -139,7 +143,9 @@ func TestReconciliationCountsEachTradeOnce(t *testing.T) {
 	const midnight = shop.Millis(1_795_276_800_000)
 	day := shop.Millis((24 * time.Hour).Milliseconds())
 	minute := shop.Millis(time.Minute.Milliseconds())
-	books := serial{&reconciliationStores{trades: map[shop.ID]Trade{}, asked: map[shop.ID]int{}}, make(chan struct{}, 1)}
+	books := serial{
+		&reconciliationStores{trades: map[shop.ID]Trade{}, asked: map[shop.ID]int{}}, make(chan struct{}, 1),
+	}
 	sell := func(id shop.ID, opened, paid shop.Millis, fen int64, state shop.OrderState, entered bool) {
 		trade := Trade{Order: id, No: "T" + id.String(), State: TradePaid, AmountFen: fen, PaidAt: paid}
 		if state == shop.Refunded {

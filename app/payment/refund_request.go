@@ -80,7 +80,9 @@ func (d *RefundDesk) AskRefund(ctx context.Context, user, order shop.ID, text st
 // DecideRefund is an operator's yes or no. A yes also refunds an order for which nobody has asked. NotFound: there is
 // no such order. WrongState: it is not paid, or a no meets nothing that was asked for. The journal keeps no more of the
 // order than its state, so the answer to the same decision made again is the order as it is then.
-func (d *RefundDesk) DecideRefund(ctx context.Context, actor journal.Actor, order shop.ID, yes bool, note string) (shop.Order, error) {
+func (d *RefundDesk) DecideRefund(
+	ctx context.Context, actor journal.Actor, order shop.ID, yes bool, note string,
+) (shop.Order, error) {
 	if utf8.RuneCountInString(note) > longestRefundText || !shop.Printable(note) {
 		return shop.Order{}, shop.Failf(shop.BadRequest, "note must be text of at most %d characters", longestRefundText)
 	}
@@ -100,7 +102,9 @@ func (d *RefundDesk) DecideRefund(ctx context.Context, actor journal.Actor, orde
 }
 
 // decide makes a decision an act.
-func (d *RefundDesk) decide(ctx context.Context, actor journal.Actor, decision RefundDecision) (row shop.Order, err error) {
+func (d *RefundDesk) decide(
+	ctx context.Context, actor journal.Actor, decision RefundDecision,
+) (row shop.Order, err error) {
 	done, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (journal.Act, error) {
 		before, err := d.Orders.Order(ctx, decision.Order)
 		if err != nil {
@@ -122,7 +126,7 @@ func (d *RefundDesk) decide(ctx context.Context, actor journal.Actor, decision R
 	return row, err
 }
 
-// stateOf is what the journal may keep of an order.
+// StateOf is what the journal may keep of an order.
 func StateOf(o *shop.Order) any {
 	return struct {
 		State  shop.OrderState `json:"state"`

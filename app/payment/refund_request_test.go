@@ -94,7 +94,9 @@ func TestRefundIsForTheBuyerAloneAndNeedsAReason(t *testing.T) {
 	}
 	fakes.WantSteps(t, book.Trace)
 	book.Fail = "ask"
-	if _, err := desk.AskRefund(context.Background(), 9, 1, strings.Repeat("长", 200)); shop.AsError(err).Code != shop.Busy ||
+	if _, err := desk.AskRefund(
+		context.Background(), 9, 1, strings.Repeat("长", 200),
+	); shop.AsError(err).Code != shop.Busy ||
 		!errors.Is(err, shop.ErrTransient) {
 		t.Errorf("unknown outcome: %v", err)
 	}

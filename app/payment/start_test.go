@@ -18,7 +18,9 @@ func newTestExpirer(rows ...shop.Order) (*order.Expirer, *fakes.DueStore, *fakes
 	tr := &fakes.Trace{}
 	book, inventory, notifier := &fakes.DueStore{Trace: tr, Rows: rows}, &fakes.Redis{Trace: tr, At: 1_000_000},
 		&fakes.Notifier{Trace: tr}
-	return &order.Expirer{Inventory: inventory, Orders: book, Effects: effectsOf(inventory, book, notifier)}, book, inventory,
+	return &order.Expirer{
+			Inventory: inventory, Orders: book, Effects: effectsOf(inventory, book, notifier),
+		}, book, inventory,
 		notifier
 }
 
@@ -75,7 +77,9 @@ type tradeStore struct {
 	locked  bool // the row of the sale
 }
 
-func (b *tradeStore) OpenTrade(_ context.Context, _, user shop.ID, now shop.Millis, _ time.Duration) (shop.Order, error) {
+func (b *tradeStore) OpenTrade(
+	_ context.Context, _, user shop.ID, now shop.Millis, _ time.Duration,
+) (shop.Order, error) {
 	if user != b.row.User {
 		return shop.Order{}, shop.ErrNoRow
 	}
@@ -92,7 +96,9 @@ func (b *tradeStore) Receive(context.Context, Trade, shop.Millis) (shop.Order, P
 	return b.row, b.outcome, b.err
 }
 
-func (b *tradeStore) EndTraded(_ context.Context, _ []shop.ID, to shop.OrderState, now shop.Millis) ([]shop.Order, error) {
+func (b *tradeStore) EndTraded(
+	_ context.Context, _ []shop.ID, to shop.OrderState, now shop.Millis,
+) ([]shop.Order, error) {
 	b.Add("end as %s", to)
 	if b.locked {
 		return []shop.Order{b.row}, nil
@@ -228,16 +234,24 @@ func TestPayRefuses(t *testing.T) {
 		via    PayVia
 		want   shop.Code
 	}{
-		"no such way":        {nil, 9, 1, "cash", shop.BadRequest},
-		"no gateway":         {func(c *Cashier, _ *wordyGateway, _ *tradeStore) { c.Gateway = nil }, 9, 1, ViaPage, shop.UnknownOp},
+		"no such way": {nil, 9, 1, "cash", shop.BadRequest},
+		"no gateway": {func(
+			c *Cashier, _ *wordyGateway, _ *tradeStore,
+		) {
+			c.Gateway = nil
+		}, 9, 1, ViaPage, shop.UnknownOp},
 		"another user":       {nil, 8, 1, ViaPage, shop.NotFound},
 		"still reserved":     {nil, 8, 77, ViaPage, shop.Busy},
 		"paid":               {is(shop.Paid), 9, 1, ViaPage, shop.WrongState},
 		"expired":            {is(shop.Expired), 9, 1, ViaPage, shop.OrderExpired},
 		"in the last moment": {late, 9, 1, ViaPage, shop.OrderExpired},
-		"book away":          {func(_ *Cashier, _ *wordyGateway, b *tradeStore) { b.err = shop.ErrTransient }, 9, 1, ViaPage, shop.Busy},
-		"gateway away":       {says(shop.ErrTransient), 9, 1, ViaQR, shop.Busy},
-		"gateway refuses":    {says(ErrGatewayRefused), 9, 1, ViaQR, shop.WrongState},
+		"book away": {func(
+			_ *Cashier, _ *wordyGateway, b *tradeStore,
+		) {
+			b.err = shop.ErrTransient
+		}, 9, 1, ViaPage, shop.Busy},
+		"gateway away":    {says(shop.ErrTransient), 9, 1, ViaQR, shop.Busy},
+		"gateway refuses": {says(ErrGatewayRefused), 9, 1, ViaQR, shop.WrongState},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -300,7 +314,8 @@ func TestEndNeedsTheGatewaysWord(t *testing.T) {
 			cashier, gateway, book, inventory := newTestCashier()
 			gateway.trade, gateway.err, book.row.PayBy = c.word, c.err, c.payBy
 			row, err := cashier.end(context.Background(), book.row, c.to)
-			if row.State != c.want || (err == nil) != (c.want != "") || err != nil && !errors.Is(err, shop.ErrTransient) {
+			if row.State != c.want || (err == nil) != (c.want != "") || err != nil &&
+				!errors.Is(err, shop.ErrTransient) {
 				t.Fatalf("%s, %v; want %q", row.State, err, c.want)
 			}
 			if returned := len(inventory.Returned); returned != 0 != (c.want != "") {
@@ -317,7 +332,9 @@ func TestSilentGatewayHoldsNobodyUp(t *testing.T) {
 		c, gateway, book, inventory := newTestCashier()
 		gateway.wait, gateway.trade.State = make(chan struct{}), TradeClosed
 		book.row.PayBy, book.row.TradeOpened = 999_000, 900_000
-		x, due, _, _ := newTestExpirer(book.row, shop.Order{ID: 2, Sale: 7, State: shop.Expired, Hold: 3, Rev: 2, ToldRev: 2})
+		x, due, _, _ := newTestExpirer(
+			book.row, shop.Order{ID: 2, Sale: 7, State: shop.Expired, Hold: 3, Rev: 2, ToldRev: 2},
+		)
 		closer := NewTradeCloser(c)
 		x.Closer = closer
 		ctx, stop := context.WithCancel(t.Context())
@@ -353,7 +370,8 @@ func TestOrderOfLockedSaleStaysPending(t *testing.T) {
 	c, gateway, book, inventory := newTestCashier()
 	gateway.trade.State, book.locked, book.row.PayBy, book.row.TradeOpened = TradeClosed, true, 999_000, 900_000
 	closer := NewTradeCloser(c)
-	if _, err := closer.Cancel(t.Context(), book.row); shop.AsError(err).Code != shop.Busy || !errors.Is(err, shop.ErrTransient) {
+	if _, err := closer.Cancel(t.Context(), book.row); shop.AsError(err).Code != shop.Busy ||
+		!errors.Is(err, shop.ErrTransient) {
 		t.Errorf("cancel returned %v, want busy", err)
 	}
 	closer.Offer([]shop.Order{book.row}, inventory.At)

@@ -11,7 +11,9 @@ type ActStore interface {
 	// Act runs do and writes its journal row in one transaction, which store calls with the context of do join. do may
 	// run several times; an error of it or of a joined call rolls all back. Acts are serial. DuplicateKey: the actor
 	// used the key for something else.
-	Act(ctx context.Context, actor journal.Actor, do func(ctx context.Context) (journal.Act, error)) (journal.Done, error)
+	Act(
+		ctx context.Context, actor journal.Actor, do func(ctx context.Context) (journal.Act, error),
+	) (journal.Done, error)
 	// JournalPage reads rows of the journal, the newest first.
 	JournalPage(ctx context.Context, q journal.JournalQuery) ([]journal.JournalEntry, error)
 	// JournalFrom reads rows in the order in which they were written, from a number on.

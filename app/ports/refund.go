@@ -12,7 +12,9 @@ type RefundStore interface {
 	// BeginRefund flips an order in one of the given states to refunding and enters its refund under the request
 	// number, in one transaction. A repeat returns the order. ErrNoRow: no such order in such a state. A paid or
 	// shipped order keeps its units; late money holds none.
-	BeginRefund(ctx context.Context, order shop.ID, from []shop.OrderState, request, reason string, now shop.Millis) (shop.Order, error)
+	BeginRefund(
+		ctx context.Context, order shop.ID, from []shop.OrderState, request, reason string, now shop.Millis,
+	) (shop.Order, error)
 	// AskRefund enters what the buyer of a paid or shipped order wants, and tells so in the order's reason. It answers
 	// the row as it is afterwards, changed or not; ErrNoRow if there is none or it is another user's.
 	AskRefund(ctx context.Context, ask payment.RefundAsk) (shop.Order, error)

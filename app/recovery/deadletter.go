@@ -60,7 +60,9 @@ func (d *DeadLetters) Drop(ctx context.Context, actor journal.Actor, id string) 
 }
 
 // act journals what is done to a letter, before it is done, and answers its order.
-func (d *DeadLetters) act(ctx context.Context, actor journal.Actor, kind, id string) (done journal.Done, order shop.ID, err error) {
+func (d *DeadLetters) act(
+	ctx context.Context, actor journal.Actor, kind, id string,
+) (done journal.Done, order shop.ID, err error) {
 	done, err = d.Journal.Act(ctx, actor, func(ctx context.Context) (journal.Act, error) {
 		letter, err := d.Box.DeadLetter(ctx, id)
 		if errors.Is(err, shop.ErrNoRow) {

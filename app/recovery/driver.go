@@ -35,8 +35,8 @@ type History interface {
 	WatchMoney(ctx context.Context, w shop.MoneyWatch) (int, error)
 }
 
-// Redis is what a recovery reads and writes of a partition beyond app.Inventory. Errors are ErrTransient, ErrStaleEpoch
-// when another recovery has claimed the partition since, or ErrLost.
+// Redis is what a recovery reads and writes of a partition beyond ports.Inventory. Errors are ErrTransient,
+// ErrStaleEpoch when another recovery has claimed the partition since, or ErrLost.
 type Redis interface {
 	DeadLetterBox
 	State(ctx context.Context, partition int) (shop.PartitionState, error)

@@ -9,7 +9,7 @@ import (
 )
 
 // end ends rows that hold units in the database and whose holds are gone. The gateway is asked about them for a day, as
-// about any order that has ended, so money that did arrive takes its normal way (app.Cashier). A sold row without a
+// about any order that has ended, so money that did arrive takes its normal way (payment.Cashier). A sold row without a
 // hold may have been refunded: money moves on positive evidence only, so an operator decides, and until then the order
 // is not shipped. A sale that has left Redis proves nothing.
 func (p *pass) end(ctx context.Context, sale *shop.Sale) error {

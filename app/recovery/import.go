@@ -40,7 +40,8 @@ func (p *pass) load(ctx context.Context) error {
 }
 
 // importLoaded marks sales as loaded of which only Redis knows that they are. Whatever has sold was armed, and was
-// marked before that; what has sold nothing counts if it is at least as new as the database has it (see app.Warmer).
+// marked before that; what has sold nothing counts if it is at least as new as the database has it (see
+// catalog.Warmer).
 func (p *pass) importLoaded(ctx context.Context) error {
 	sales, err := p.Sales.UnloadedSales(ctx, p.partition, p.closedAt)
 	if err != nil {

@@ -144,7 +144,9 @@ func (r *Reconciler) orphans(ctx context.Context, sales []shop.SaleRef, free map
 }
 
 // orphansOf looks at the holds of one sale from place on, to the end, where place is 0, or about most of them.
-func (r *Reconciler) orphansOf(ctx context.Context, sale shop.SaleRef, most int, free map[shop.ID]int64) (read int, err error) {
+func (r *Reconciler) orphansOf(
+	ctx context.Context, sale shop.SaleRef, most int, free map[shop.ID]int64,
+) (read int, err error) {
 	if r.place == 0 {
 		if r.count, err = r.begin(ctx, sale, free); err != nil {
 			return 0, err

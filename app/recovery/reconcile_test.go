@@ -16,7 +16,9 @@ func newTestExpirer(rows ...shop.Order) (*order.Expirer, *fakes.DueStore, *fakes
 	tr := &fakes.Trace{}
 	book, inventory, notifier := &fakes.DueStore{Trace: tr, Rows: rows}, &fakes.Redis{Trace: tr, At: 1_000_000},
 		&fakes.Notifier{Trace: tr}
-	return &order.Expirer{Inventory: inventory, Orders: book, Effects: effectsOf(inventory, book, notifier)}, book, inventory,
+	return &order.Expirer{
+			Inventory: inventory, Orders: book, Effects: effectsOf(inventory, book, notifier),
+		}, book, inventory,
 		notifier
 }
 
@@ -59,15 +61,21 @@ func TestScanBringsHoldsToTheirRows(t *testing.T) {
 		hold shop.OpenHold
 		want []string
 	}{
-		"pending":                  {shop.Order{State: shop.Pending, Hold: 1}, shop.OpenHold{Hold: 1}, nil},
-		"expired":                  {shop.Order{State: shop.Expired, Hold: 1}, shop.OpenHold{Hold: 1}, []string{"return 1"}},
-		"refused":                  {shop.Order{State: shop.Refused, Hold: 1}, shop.OpenHold{Hold: 1}, []string{"claim 5", "return 1"}},
-		"refused, older hold":      {shop.Order{State: shop.Refused, Hold: 2}, shop.OpenHold{Hold: 1}, []string{"return 1"}},
-		"paid":                     {shop.Order{State: shop.Paid, Hold: 1}, shop.OpenHold{Hold: 1}, []string{"sell 1"}},
-		"refunded":                 {shop.Order{State: shop.Refunded, Hold: 1}, shop.OpenHold{Hold: 1, Sold: true}, []string{"withdraw 1"}},
-		"paid and sold":            {shop.Order{State: shop.Paid, Hold: 1}, shop.OpenHold{Hold: 1, Sold: true}, nil},
-		"late money, not decided":  {shop.Order{State: shop.Expired, Hold: 2, TradeNo: "T"}, shop.OpenHold{Hold: 2}, nil},
-		"late money is given back": {shop.Order{State: shop.Refunding, Hold: 2, TradeNo: "T", CancelledAt: 9}, shop.OpenHold{Hold: 2}, []string{"return 1"}},
+		"pending":             {shop.Order{State: shop.Pending, Hold: 1}, shop.OpenHold{Hold: 1}, nil},
+		"expired":             {shop.Order{State: shop.Expired, Hold: 1}, shop.OpenHold{Hold: 1}, []string{"return 1"}},
+		"refused":             {shop.Order{State: shop.Refused, Hold: 1}, shop.OpenHold{Hold: 1}, []string{"claim 5", "return 1"}},
+		"refused, older hold": {shop.Order{State: shop.Refused, Hold: 2}, shop.OpenHold{Hold: 1}, []string{"return 1"}},
+		"paid":                {shop.Order{State: shop.Paid, Hold: 1}, shop.OpenHold{Hold: 1}, []string{"sell 1"}},
+		"refunded": {
+			shop.Order{State: shop.Refunded, Hold: 1},
+			shop.OpenHold{Hold: 1, Sold: true},
+			[]string{"withdraw 1"},
+		},
+		"paid and sold":           {shop.Order{State: shop.Paid, Hold: 1}, shop.OpenHold{Hold: 1, Sold: true}, nil},
+		"late money, not decided": {shop.Order{State: shop.Expired, Hold: 2, TradeNo: "T"}, shop.OpenHold{Hold: 2}, nil},
+		"late money is given back": {shop.Order{
+			State: shop.Refunding, Hold: 2, TradeNo: "T", CancelledAt: 9,
+		}, shop.OpenHold{Hold: 2}, []string{"return 1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -60,7 +60,7 @@ func (d *Driver) refund(ctx context.Context, row *shop.Order) error {
 }
 
 // endRow ends a pending order, or takes the number of a hold that an ended order has again, after which its units go
-// back as those of any order that has ended (app.Reconciler).
+// back as those of any order that has ended (Reconciler).
 func (d *Driver) endRow(ctx context.Context, row *shop.Order) error {
 	if row.State == shop.Pending {
 		now, err := d.now(ctx)

@@ -12,7 +12,7 @@ import (
 // write writes the rows that entries of the stream lack, the oldest first: pending ones with the hold and the deadline
 // that Redis has, cancelled ones for those whose hold is gone: an end returned it, or a refund withdrew it, whose units
 // compare writes off. No row is refused: an entry that does not fit becomes a dead letter, and its hold is kept. The
-// rows are published afterwards, as any state that was not (app.Reconciler).
+// rows are published afterwards, as any state that was not (Reconciler).
 func (p *pass) write(ctx context.Context) error {
 	return p.Redis.Leftover(ctx, p.partition, func(entries []shop.Entry) error {
 		missing, err := p.withoutRow(ctx, entries)

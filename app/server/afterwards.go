@@ -19,14 +19,17 @@ func (p *parts) composeAfterwards(c *Config) {
 		Inventory: storePorts.inventory, Orders: storePorts.orders, Shipments: storePorts.shipments, Effects: p.effects,
 		Mail: p.mails.orderMail, Queue: p.mails.stream,
 	}
-	p.shop.SearchDesk = &backoffice.SearchDesk{Search: p.stores.shows(), Users: db, Devices: db, Blocks: db, Clock: p.clock}
+	p.shop.SearchDesk = &backoffice.SearchDesk{
+		Search: p.stores.shows(), Users: db, Devices: db, Blocks: db, Clock: p.clock,
+	}
 	p.shop.ReportDesk = &backoffice.ReportDesk{
 		Sums: p.stores.shows(), Figures: p.inventory, Clock: p.clock,
 		Auditor: &recovery.Auditor{Inventory: storePorts.inventory, Orders: storePorts.orders, Sales: storePorts.sales},
 	}
 	p.shop.Leftovers = &backoffice.Leftovers{
 		Letters: &recovery.DeadLetters{
-			Box: p.inventory, Inventory: storePorts.inventory, Orders: storePorts.orders, Sales: storePorts.sales, Effects: p.effects,
+			Box: p.inventory, Inventory: storePorts.inventory, Orders: storePorts.orders, Sales: storePorts.sales,
+			Effects:   p.effects,
 			PayWindow: c.PayWindow, Journal: p.shop.Journal,
 		},
 		Postings: p.office.paid, Mails: p.mails.stream, Journal: p.shop.Journal,

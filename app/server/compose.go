@@ -130,7 +130,8 @@ func (s *services) blocked(user shop.ID, addr netip.Addr) bool {
 
 // compose connects the parts. Ports point from the flows outward: streams and realtime meet only here.
 func compose(
-	c *Config, s *stores, lease *store.NodeLease, clock *shop.Clock, issuer *account.Issuer, blocks *backoffice.BlockList,
+	c *Config, s *stores, lease *store.NodeLease, clock *shop.Clock, issuer *account.Issuer,
+	blocks *backoffice.BlockList,
 	version string, registry *prometheus.Registry,
 ) (*parts, error) {
 	p := &parts{stores: s, lease: lease, clock: clock, stale: make(chan int, c.Partitions)}
@@ -242,7 +243,9 @@ func compose(
 	registerReplica(registry, p.stores.replica)
 	p.composeArchive(c, registry)
 	p.composeAccounts(c, issuer)
-	p.shop.UserService = &backoffice.UserService{Users: s.db, Devices: s.db, Data: p.personalData(), Journal: p.shop.Journal}
+	p.shop.UserService = &backoffice.UserService{
+		Users: s.db, Devices: s.db, Data: p.personalData(), Journal: p.shop.Journal,
+	}
 	passes, err := c.passes()
 	if err != nil {
 		return nil, err

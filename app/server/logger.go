@@ -35,8 +35,8 @@ func (c *Config) Logger(w io.Writer) *slog.Logger {
 // loggedErrors is how many errors the log of this process has: the log is the process's, as slog's default is.
 var loggedErrors atomic.Int64
 
-// logHandler counts errors, and adds to each line the ids that its context and its error carry (app.LogIDs), unless the
-// line has them.
+// logHandler counts errors, and adds to each line the ids that its context and its error carry (shop.LogIDs), unless
+// the line has them.
 type logHandler struct{ slog.Handler }
 
 // Handle implements slog.Handler.

@@ -22,7 +22,8 @@ type money struct {
 func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	cashier := &payment.Cashier{
 		Gateway: p.ports.gateway, Inventory: p.ports.inventory, Orders: p.ports.orders, Sales: p.ports.sales,
-		Payments: p.ports.payments, Refunds: p.ports.refunds, Effects: p.effects, Margin: payment.TradeMargin(c.PayWindow),
+		Payments: p.ports.payments, Refunds: p.ports.refunds, Effects: p.effects,
+		Margin:  payment.TradeMargin(c.PayWindow),
 		MayCall: func(user shop.ID) error { return p.limits.Take(limits.QR, user, netip.Addr{}) },
 	}
 	p.shop.Cashier = cashier
@@ -63,7 +64,9 @@ const payWatchFull = 25
 
 // newPayWatch makes the duty that asks about open payments, at most perSecond times a second.
 func newPayWatch(cashier *payment.Cashier, perSecond int) *payment.PayReconciler {
-	watch := &payment.PayReconciler{Cashier: cashier, Pace: rate.NewLimiter(rate.Limit(perSecond), max(1, perSecond/10))}
+	watch := &payment.PayReconciler{
+		Cashier: cashier, Pace: rate.NewLimiter(rate.Limit(perSecond), max(1, perSecond/10)),
+	}
 	if perSecond < payWatchFull {
 		watch.AtOnce = max(1, perSecond*5)
 	}

@@ -144,7 +144,7 @@ var (
 )
 
 // waitFor repeats try, for at most within each time and with growing pauses, until it works, ctx ends, or it returns
-// app.ErrMisconfigured. Every few seconds it reports what is missing; what is public and names no hosts.
+// shop.ErrMisconfigured. Every few seconds it reports what is missing; what is public and names no hosts.
 func waitFor(
 	ctx context.Context, what string, within time.Duration, say func(what string, err error),
 	try func(ctx context.Context) error,

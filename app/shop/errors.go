@@ -134,3 +134,40 @@ func (misconfigured) Error() string { return "fault that waiting does not mend" 
 
 // Is makes it a transient fault for those who only ask whether to try again.
 func (misconfigured) Is(target error) bool { return target == ErrTransient }
+
+const (
+	// BusyRetry is the pause that a buyer with an unknown outcome is asked to keep.
+	BusyRetry = 500 * time.Millisecond
+)
+
+func OpensIn(wait time.Duration) error {
+	e := Fail(NotOpen, "the sale has not opened yet")
+	e.RetryMS = max(0, wait.Milliseconds())
+	return e
+}
+
+// Unsettled keeps errors for people and turns every other one into "busy": the outcome is unknown. nil stays nil.
+func Unsettled(doing string, err error) error {
+	var known *Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", doing, errors.Join(err, FailBusy("the outcome is unknown; try again", BusyRetry)))
+}
+
+// UnlessNoRow is nil for what just does not exist.
+func UnlessNoRow(err error) error {
+	if errors.Is(err, ErrNoRow) {
+		return nil
+	}
+	return err
+}
+
+// ErrArchived means that the order is in the archive, where no order holds units again.
+var ErrArchived = errors.New("the order is in the archive")
+
+// ErrNoSale is the one error for sales that do not exist and for hidden ones, so that callers cannot tell them apart.
+var ErrNoSale = Fail(NotFound, "no such sale")
+
+// ErrTaken means that an e-mail or an id belongs to somebody else.
+var ErrTaken = errors.New("belongs to somebody else")

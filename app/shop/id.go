@@ -42,7 +42,7 @@ func (id *ID) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// clip keeps foreign text short in messages and logs.
+// Clip keeps foreign text short in messages and logs.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -1,5 +1,9 @@
 package shop
 
+import (
+	"context"
+)
+
 // Role is what a user may do.
 type Role string
 
@@ -32,3 +36,26 @@ func (i *Identity) Subject() ID {
 	}
 	return i.User
 }
+
+// BoundTo returns a context for an operation of who: if the token is bound to a sale, Offered finds no other one.
+func BoundTo(ctx context.Context, who *Identity) context.Context {
+	if who.Sale == 0 {
+		return ctx
+	}
+	return context.WithValue(ctx, boundKey{}, who.Sale)
+}
+
+// A hidden slot is in no list, and its sales are hidden. Only a guest token that is bound to a hidden sale
+// (SaleDesk.AddGuests) can watch it and buy in it; every other caller gets not_found. Its orders cannot be paid.
+// Reports, board totals and the stream of paid orders exclude it.
+
+type boundKey struct{}
+
+// BoundSale is the sale that the token of a context is bound to; 0: none.
+func BoundSale(ctx context.Context) ID {
+	sale, _ := ctx.Value(boundKey{}).(ID)
+	return sale
+}
+
+// MaxGuests is how many guests AddGuests adds at once.
+const MaxGuests = 1000

@@ -38,7 +38,7 @@ const (
 	Refunded  OrderState = "refunded"
 )
 
-// firstRev is the rev of a new row.
+// FirstRev is the rev of a new row.
 const FirstRev = 1
 
 // HasRow reports whether this is a state that a row of the orders table can have.
@@ -51,39 +51,6 @@ func (s OrderState) HasRow() bool {
 // Sold reports whether the units of an order in this state count as sold, if it holds any.
 func (s OrderState) Sold() bool {
 	return s == Paid || s == Shipped || s == Finished || s == Refunding
-}
-
-// Address is where the order goes. All three parts are asked for together.
-type Address struct {
-	Name  string `json:"name"`
-	Phone string `json:"phone"`
-	Text  string `json:"text"`
-}
-
-// Limits of an address, in bytes of UTF-8.
-const (
-	maxAddressName  = 100
-	maxAddressPhone = 32
-	maxAddressText  = 400
-)
-
-// Validate names the part that is missing or too long.
-func (a *Address) Validate() error {
-	for _, part := range []struct {
-		name, value string
-		limit       int
-	}{{"name", a.Name, maxAddressName}, {"phone", a.Phone, maxAddressPhone}, {"text", a.Text, maxAddressText}} {
-		if part.value == "" {
-			return Fail(BadRequest, "address."+part.name+" is empty")
-		}
-		if len(part.value) > part.limit {
-			return Fail(BadRequest, "address."+part.name+" is too long")
-		}
-		if !Printable(part.value) {
-			return Fail(BadRequest, "address."+part.name+" contains characters that cannot be stored")
-		}
-	}
-	return nil
 }
 
 // Order is a row of the orders table; its JSON form is what its buyer sees. Fields without a JSON name are internal.
@@ -131,7 +98,7 @@ func (o *Order) HoldsUnits() bool {
 	}
 }
 
-// reviving reports whether late money of an ended order is not resolved yet: its hold number may soon be that of a
+// Reviving reports whether late money of an ended order is not resolved yet: its hold number may soon be that of a
 // hold.
 func (o *Order) Reviving() bool {
 	return (o.State == Expired || o.State == Cancelled) && o.TradeNo != ""
@@ -163,11 +130,38 @@ const (
 	ReasonDead   = "undeliverable" // the entry failed on its own account, see the dead letters
 )
 
-func Printable(s string) bool {
-	for _, r := range s {
-		if r < ' ' || r == 0x7f || r == '\uFFFD' {
-			return false
-		}
-	}
-	return true
+// NewOrder is a row to be inserted: Pending (the guard takes its units), Cancelled or Refused.
+type NewOrder = Order
+
+// Inserted is what became of one row that was to be inserted.
+type Inserted struct {
+	Order Order // the row as the database has it now, whoever wrote it
+	Fresh bool  // this call wrote it; false: it was there before and nothing changed
+}
+
+// OrdersQuery pages through the orders of one user, newest first.
+type OrdersQuery struct {
+	User   ID
+	Sale   ID  // 0: all
+	Before ID  // 0: from the newest
+	Limit  int // 1–100
+}
+
+// SaleTotals is what one MySQL snapshot says of a sale.
+type SaleTotals struct {
+	Sale        Sale
+	Taken       int64 // the guard: units given to rows that hold units
+	Withdrawn   int64
+	HeldUnits   int64 // of pending rows
+	SoldUnits   int64 // of paid, shipped, finished and refunding rows
+	GoneUnits   int64 // of refunded rows
+	Orders      int64
+	MaxTicket   int64
+	MaxSeq      int64
+	OverLimit   []ID // buyers with more units than the limit
+	Duplicates  int64
+	PendingRows int64
+	Moneyless   int64 // orders that are paid, shipped or finished without a payment
+	// Pending are the withdrawals that Redis may have decided and Withdrawn does not have yet.
+	Pending []int64
 }

@@ -1,5 +1,9 @@
 package shop
 
+import (
+	"time"
+)
+
 // SaleTerms is a sale as operators decide about it.
 type SaleTerms struct {
 	ID        ID        `json:"id"`
@@ -25,87 +29,10 @@ func TermsOf(s *Sale) SaleTerms {
 	}
 }
 
-// Challenge is what a sale asks of a buyer before a buy: nothing, a pass, or a pass that is given for a solved task.
-type Challenge string
-
-const (
-	ChallengeNone    Challenge = "none"    // nothing
-	ChallengePass    Challenge = "pass"    // a pass, for the asking
-	ChallengeCaptcha Challenge = "captcha" // a pass, for reading a picture
-	ChallengeWork    Challenge = "work"    // a pass, for a proof of work
-)
-
-// ParseChallenge accepts exactly the four of them.
-func ParseChallenge(s string) (Challenge, error) {
-	switch c := Challenge(s); c {
-	case ChallengeNone, ChallengePass, ChallengeCaptcha, ChallengeWork:
-		return c, nil
-	}
-	return "", Fail(BadRequest, "the entry check must be none, pass, captcha or work")
-}
-
-// rank orders the checks by what they keep out.
-func (c Challenge) rank() int {
-	switch c {
-	case ChallengeNone, "":
-		return 0
-	case ChallengePass:
-		return 1
-	case ChallengeWork:
-		return 2
-	default:
-		return 3
-	}
-}
-
-// atLeast is the stronger of the two.
-func (c Challenge) AtLeast(least Challenge) Challenge {
-	if least.rank() > c.rank() {
-		return least
-	}
-	return c
-}
-
-// NeedsPass reports whether a buy must come with a pass. An unknown value needs one: it keeps buyers out rather than
-// letting everybody in.
-func (c Challenge) NeedsPass() bool { return c != ChallengeNone && c != "" }
-
-// task is what clients are told that they will have to solve: a pass for the asking is no task.
-func (c Challenge) task() Challenge {
-	if c == ChallengeCaptcha || c == ChallengeWork {
-		return c
-	}
-	return ChallengeNone
-}
-
 // SaleRef names a sale and the partition in which its keys and its stream live.
 type SaleRef struct {
 	ID        ID
 	Partition int
-}
-
-// Category groups products.
-type Category struct {
-	ID   ID     `json:"id"`
-	Name string `json:"name"`
-}
-
-// Image is one picture of a product; URL is a path on this site or an https address.
-type Image struct {
-	URL string `json:"url"`
-	Alt string `json:"alt"`
-}
-
-// Product is what is sold. Description is sanitised HTML, Rules plain text; lists leave both empty.
-type Product struct {
-	ID           ID      `json:"id"`
-	Name         string  `json:"name"`
-	Category     string  `json:"category"`
-	CategoryID   ID      `json:"category_id,omitempty"`
-	Images       []Image `json:"images"`
-	ListPriceFen int64   `json:"list_price_fen"`
-	Description  string  `json:"description,omitempty"`
-	Rules        string  `json:"rules,omitempty"`
 }
 
 // Sale is one product offered in one slot: what an operator decided, and nothing that moves with every buy.
@@ -199,3 +126,18 @@ func ViewOf(s *Sale, c Counters, now Millis) SaleView {
 	}
 	return v
 }
+
+// RetireAfter is how long after its end a sale keeps its keys in Redis, so that late retries of a buy are answered.
+const RetireAfter = 24 * time.Hour
+
+// Layer is where a press of Buy was turned away.
+type Layer string
+
+// The layers, the outermost first.
+const (
+	LayerPace  Layer = "pace"  // how often one may press: a user, an address, the shop
+	LayerNode  Layer = "node"  // in memory of a node: the window, what is sold out, what cannot be read
+	LayerRedis Layer = "redis" // the script that reserves, or nobody knows what it has done
+)
+
+var Layers = [...]Layer{LayerPace, LayerNode, LayerRedis}

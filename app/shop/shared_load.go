@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// sharedLoad runs at most one load per key at a time. Its zero value is ready for use.
+// SharedLoad runs at most one load per key at a time. Its zero value is ready for use.
 type SharedLoad[K comparable, V any] struct {
 	mu      sync.Mutex
 	running map[K]*loading[V]
@@ -17,7 +17,7 @@ type loading[V any] struct {
 	err   error
 }
 
-// do starts load, unless a load of the same key is running, and returns its result. A caller whose ctx ends returns at
+// Do starts load, unless a load of the same key is running, and returns its result. A caller whose ctx ends returns at
 // once; the load continues for the others.
 func (s *SharedLoad[K, V]) Do(ctx context.Context, key K, load func() (V, error)) (V, error) {
 	s.mu.Lock()

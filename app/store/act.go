@@ -45,7 +45,7 @@ func (a *actTx) join(fn func(tx bun.Conn) error) error {
 }
 
 // Act does something in one transaction with its journal row. The head of the journal is locked first: acts are serial,
-// and of two under one key the second finds what the first has done. See app.ActStore.
+// and of two under one key the second finds what the first has done. See ports.ActStore.
 func (s *Store) Act(
 	ctx context.Context, actor journal.Actor, do func(ctx context.Context) (journal.Act, error),
 ) (journal.Done, error) {

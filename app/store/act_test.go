@@ -118,7 +118,9 @@ func TestActsAtOnceMakeOneChain(t *testing.T) {
 				n := i % acts
 				for {
 					_, err := s.Act(ctx, ada(fmt.Sprintf("key-%04d", n)), func(ctx context.Context) (journal.Act, error) {
-						_, err := s.AddBlock(ctx, backoffice.Block{Kind: backoffice.BlockUser, Value: shop.ID(1 + n).String()}, 0)
+						_, err := s.AddBlock(
+							ctx, backoffice.Block{Kind: backoffice.BlockUser, Value: shop.ID(1 + n).String()}, 0,
+						)
 						return journal.Act{Kind: "block.add", Object: fmt.Sprintf("block:%d", n)}, err
 					})
 					if !errors.Is(err, shop.ErrTransient) || ctx.Err() != nil { // a lock may last longer than its wait

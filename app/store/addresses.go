@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// addressRow is app.SavedAddress as the table has it.
+// addressRow is shop.SavedAddress as the table has it.
 type addressRow struct {
 	bun.BaseModel `bun:"table:addresses"`
 
@@ -28,7 +28,7 @@ func (r *addressRow) address() shop.SavedAddress {
 	}
 }
 
-// AddressesOf lists a user's. See app.AddressStore.
+// AddressesOf lists a user's. See ports.AddressStore.
 func (s *Store) AddressesOf(ctx context.Context, user shop.ID) ([]shop.SavedAddress, error) {
 	book, err := readBook(ctx, s.db.NewSelect(), user)
 	return convert(book, (*addressRow).address), wrap("read the addresses of user "+user.String(), err)
@@ -67,8 +67,10 @@ func (s *Store) inBook(
 	return out, err
 }
 
-// AddAddress enters an address. See app.AddressStore.
-func (s *Store) AddAddress(ctx context.Context, user shop.ID, a shop.SavedAddress, most int) (shop.SavedAddress, error) {
+// AddAddress enters an address. See ports.AddressStore.
+func (s *Store) AddAddress(
+	ctx context.Context, user shop.ID, a shop.SavedAddress, most int,
+) (shop.SavedAddress, error) {
 	return s.inBook(ctx, "add an address of user "+user.String(), user,
 		func(tx bun.Conn, book []addressRow) (shop.SavedAddress, error) {
 			same := slices.IndexFunc(book, func(r addressRow) bool { return r.address().Address == a.Address })
@@ -89,7 +91,7 @@ func (s *Store) AddAddress(ctx context.Context, user shop.ID, a shop.SavedAddres
 		})
 }
 
-// ChangeAddress replaces what an entry says. See app.AddressStore.
+// ChangeAddress replaces what an entry says. See ports.AddressStore.
 func (s *Store) ChangeAddress(ctx context.Context, user shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
 	return s.inBook(ctx, "change address "+a.ID.String(), user,
 		func(tx bun.Conn, book []addressRow) (shop.SavedAddress, error) {
@@ -109,7 +111,7 @@ func (s *Store) ChangeAddress(ctx context.Context, user shop.ID, a shop.SavedAdd
 		})
 }
 
-// RemoveAddress takes an entry out. See app.AddressStore.
+// RemoveAddress takes an entry out. See ports.AddressStore.
 func (s *Store) RemoveAddress(ctx context.Context, user, id shop.ID) error {
 	_, err := s.inBook(ctx, "remove address "+id.String(), user,
 		func(tx bun.Conn, book []addressRow) (none shop.SavedAddress, err error) {

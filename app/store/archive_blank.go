@@ -8,7 +8,7 @@ import (
 	"stampede/app/shop"
 )
 
-// SalesToBlank lists sales that may have personal data. See app.ArchiveStore.
+// SalesToBlank lists sales that may have personal data. See archive.ArchiveStore.
 func (s *Store) SalesToBlank(ctx context.Context, now, closedBefore shop.Millis, limit int) ([]shop.ID, error) {
 	return s.salesDue(ctx, "blank_at", "sales_blank", now, closedBefore, limit)
 }
@@ -22,14 +22,14 @@ const over = "(o.state IN ('finished', 'refused', 'refunded')" +
 	" OR (o.state IN ('cancelled', 'expired') AND o.trade_no = ''" +
 	" AND NOT EXISTS (SELECT 1 FROM trades t WHERE t.order_id = o.id AND t.check_at IS NOT NULL)))"
 
-// BlankOrders removes personal data from the next orders of a sale. See app.ArchiveStore.
+// BlankOrders removes personal data from the next orders of a sale. See archive.ArchiveStore.
 func (s *Store) BlankOrders(
 	ctx context.Context, sale, after shop.ID, limit int,
 ) (blanked int64, last shop.ID, err error) {
 	return s.blank(ctx, "sale_id", sale, after, limit)
 }
 
-// BlankAddresses removes personal data from orders of a user that are over. See app.ErasureStore.
+// BlankAddresses removes personal data from orders of a user that are over. See privacy.ErasureStore.
 func (s *Store) BlankAddresses(ctx context.Context, user shop.ID) (blanked, left int64, err error) {
 	for after := shop.ID(0); ; {
 		n, last, err := s.blank(ctx, "user_id", user, after, idsAtOnce)
@@ -91,14 +91,14 @@ func blankAround(ctx context.Context, tx bun.Conn, orders []shop.ID) error {
 	return err
 }
 
-// PlanBlank sets the next check of a sale. See app.ArchiveStore.
+// PlanBlank sets the next check of a sale. See archive.ArchiveStore.
 func (s *Store) PlanBlank(ctx context.Context, sale shop.ID, next shop.Millis) (left bool, err error) {
 	const of = " AS o WHERE o.sale_id = ? AND " + personal + ")"
 	return s.planSale(ctx, "blank_at", sale, next,
 		"EXISTS (SELECT 1 FROM orders"+of+" OR EXISTS (SELECT 1 FROM orders_archive"+of, sale, sale)
 }
 
-// ForgetGuests deletes the books of guests: nobody can open them any more. See app.ArchiveStore.
+// ForgetGuests deletes the books of guests: nobody can open them any more. See archive.ArchiveStore.
 func (s *Store) ForgetGuests(
 	ctx context.Context, before shop.Millis, after shop.ID, limit int,
 ) (deleted int64, last shop.ID, err error) {

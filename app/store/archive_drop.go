@@ -31,7 +31,7 @@ const archivedSums = `SELECT sale_id, COUNT(*) AS orders,
 	SUM(CASE WHEN state = 'refunded' THEN amount_fen ELSE 0 END) AS refunded_fen
 	FROM orders_archive WHERE ? GROUP BY sale_id ORDER BY sale_id`
 
-// ArchivedMonths sums archived orders by month: IDs begin with their instant. See app.ArchiveStore.
+// ArchivedMonths sums archived orders by month: IDs begin with their instant. See archive.ArchiveStore.
 func (s *Store) ArchivedMonths(ctx context.Context, before shop.Month) ([]archive.ArchivedMonth, error) {
 	out := []archive.ArchivedMonth{}
 	var first, last sql.NullInt64
@@ -63,7 +63,7 @@ func (s *Store) ArchivedMonths(ctx context.Context, before shop.Month) ([]archiv
 	return out, nil
 }
 
-// DropOrders deletes the oldest archived orders. See app.ArchiveStore.
+// DropOrders deletes the oldest archived orders. See archive.ArchiveStore.
 func (s *Store) DropOrders(
 	ctx context.Context, before shop.Millis, after shop.ID, now shop.Millis, limit int,
 ) (last shop.ID, err error) {

@@ -128,7 +128,8 @@ func TestLateMoneyMeetsDropping(t *testing.T) {
 		for i := range late {
 			go func() {
 				_, outcome, err := h.Receive(h.ctx, payment.Trade{
-					Order: late[i].ID, No: "L" + late[i].ID.String(), State: payment.TradePaid, AmountFen: late[i].AmountFen,
+					Order: late[i].ID, No: "L" + late[i].ID.String(), State: payment.TradePaid,
+					AmountFen: late[i].AmountFen,
 				}, payBy+1)
 				if err != nil {
 					t.Error(err)

@@ -24,7 +24,9 @@ func TestBlocks(t *testing.T) {
 			return v
 		}
 		before := version()
-		eve, err := s.AddBlock(ctx, backoffice.Block{Kind: backoffice.BlockUser, Value: "7", Reason: "转售", CreatedBy: "ada"}, 0)
+		eve, err := s.AddBlock(
+			ctx, backoffice.Block{Kind: backoffice.BlockUser, Value: "7", Reason: "转售", CreatedBy: "ada"}, 0,
+		)
 		must(t, err)
 		net, err := s.AddBlock(ctx, backoffice.Block{Kind: backoffice.BlockNetwork, Value: "203.0.113.0/24"}, time.Hour)
 		must(t, err)
@@ -67,7 +69,9 @@ func TestBlocksAtOnce(t *testing.T) {
 		conflicts := make(chan struct{}, 2*users)
 		for i := range 2 * users {
 			g.Go(func() error {
-				_, err := s.AddBlock(ctx, backoffice.Block{Kind: backoffice.BlockUser, Value: shop.ID(1 + i%users).String()}, 0)
+				_, err := s.AddBlock(
+					ctx, backoffice.Block{Kind: backoffice.BlockUser, Value: shop.ID(1 + i%users).String()}, 0,
+				)
 				if errors.Is(err, &shop.Error{Code: shop.Conflict}) {
 					conflicts <- struct{}{}
 					return nil

@@ -16,7 +16,7 @@ func (s *Store) SaleIDs(ctx context.Context) ([]shop.ID, error) {
 	return ids, wrap("read sale ids", err)
 }
 
-// slotRow is app.Slot; how many sales it offers is counted by the query.
+// slotRow is shop.Slot; how many sales it offers is counted by the query.
 type slotRow struct {
 	bun.BaseModel `bun:"table:slots,alias:slot"`
 

@@ -162,7 +162,9 @@ func TestChangedLeavesOutWhatCannotBeRead(t *testing.T) {
 		_, err := h.DB().ExecContext(h.ctx,
 			"UPDATE orders SET address = '{', changed_at = changed_at WHERE id = ?", torn[0].ID)
 		h.must(err)
-		got, _, err := h.Changed(h.ctx, []shop.ChangesQuery{since(torn[0].User, longAgo), since(whole[0].User, longAgo)},
+		got, _, err := h.Changed(h.ctx, []shop.ChangesQuery{
+			since(torn[0].User, longAgo), since(whole[0].User, longAgo),
+		},
 			100)
 		h.must(err)
 		wantChanges(t, "with a torn row", got[0], true, torn[1].ID)

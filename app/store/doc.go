@@ -12,5 +12,5 @@
 //     do not block each other. Only SaleTotals wants a snapshot and asks for REPEATABLE READ.
 //   - The database's clock stamps a row with each new state of it (F1); a change that makes none says so (see
 //     unstamped).
-//   - Every error wraps app.ErrTransient, ErrPermanent, ErrStaleEpoch, ErrNoRow or ErrArchived, or is an *app.Error (see fault.go).
+//   - Every error wraps shop.ErrTransient, ErrPermanent, ErrStaleEpoch, ErrNoRow or ErrArchived, or is an *shop.Error (see fault.go).
 package store

@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// erasureRow is app.Erasure as the table has it.
+// erasureRow is privacy.Erasure as the table has it.
 type erasureRow struct {
 	bun.BaseModel `bun:"table:erasures"`
 
@@ -20,7 +20,7 @@ type erasureRow struct {
 	NextAt  *shop.Millis `bun:"next_at"`
 }
 
-// Erase deletes what is kept of a user but orders, in one transaction. See app.ErasureStore.
+// Erase deletes what is kept of a user but orders, in one transaction. See privacy.ErasureStore.
 func (s *Store) Erase(ctx context.Context, user shop.ID, proven *shop.User, now, guestUntil shop.Millis) error {
 	return s.inTx(ctx, "erase user "+user.String(), func(tx bun.Conn) error {
 		u, err := s.lockUser(ctx, tx, user)
@@ -54,7 +54,7 @@ func (s *Store) Erase(ctx context.Context, user shop.ID, proven *shop.User, now,
 	})
 }
 
-// ClaimErasures takes those that are due and puts their next turn off. See app.ErasureStore.
+// ClaimErasures takes those that are due and puts their next turn off. See privacy.ErasureStore.
 func (s *Store) ClaimErasures(ctx context.Context, now shop.Millis, limit int) ([]privacy.Erasure, error) {
 	due := func(db bun.IDB, rows *[]erasureRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "user_id").Limit(int64(limit))
@@ -64,10 +64,12 @@ func (s *Store) ClaimErasures(ctx context.Context, now shop.Millis, limit int) (
 		return execMatching(ctx, tx, len(ids), "put them off", "UPDATE erasures SET next_at = ? WHERE user_id IN (?)",
 			now.Add(privacy.ErasureLease), bun.List(ids))
 	})
-	return convert(rows, func(r *erasureRow) privacy.Erasure { return privacy.Erasure{User: r.User, AskedAt: r.AskedAt} }), err
+	return convert(
+		rows, func(r *erasureRow) privacy.Erasure { return privacy.Erasure{User: r.User, AskedAt: r.AskedAt} },
+	), err
 }
 
-// PlanErasure says when orders are looked at next. See app.ErasureStore.
+// PlanErasure says when orders are looked at next. See privacy.ErasureStore.
 func (s *Store) PlanErasure(ctx context.Context, user shop.ID, next shop.Millis) error {
 	_, err := s.run(ctx, "plan the next look at the orders of user "+user.String(),
 		"UPDATE erasures SET next_at = ? WHERE user_id = ?", unlessZero(next), user)

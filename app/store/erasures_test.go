@@ -166,7 +166,9 @@ func TestDeletion(t *testing.T) {
 		}
 
 		p.must(p.eraser.RunOnce(p.ctx))
-		under := map[shop.OrderState]int{shop.Pending: 1, shop.Paid: 1, shop.Shipped: 1, shop.Refunding: 1, shop.Expired: 1}
+		under := map[shop.OrderState]int{
+			shop.Pending: 1, shop.Paid: 1, shop.Shipped: 1, shop.Refunding: 1, shop.Expired: 1,
+		}
 		if kept := p.kept(); !maps.Equal(kept, under) {
 			t.Errorf("orders with an address: %v, want %v", kept, under)
 		}

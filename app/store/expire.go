@@ -12,7 +12,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Expire ends due orders without an opened payment. See app.OrderStore.
+// Expire ends due orders without an opened payment. See ports.OrderStore.
 func (s *Store) Expire(ctx context.Context, ids []shop.ID, now shop.Millis) ([]shop.Order, error) {
 	select {
 	case s.expiring <- struct{}{}:
@@ -29,7 +29,8 @@ func (s *Store) Expire(ctx context.Context, ids []shop.ID, now shop.Millis) ([]s
 // milliseconds. After an error earlier transactions are committed; a repeat is safe. Orders of a sale whose row is
 // locked are returned as they are.
 func (s *Store) endDue(
-	ctx context.Context, ids []shop.ID, to shop.OrderState, reason string, now shop.Millis, due func(o *shop.Order) bool,
+	ctx context.Context, ids []shop.ID, to shop.OrderState, reason string, now shop.Millis,
+	due func(o *shop.Order) bool,
 ) ([]shop.Order, error) {
 	out := make([]shop.Order, 0, len(ids))
 	stuck := make(map[shop.ID]bool) // sales
@@ -87,7 +88,7 @@ func (s *Store) endSome(
 	}
 }
 
-// Cancel flips a pending order of its buyer, if no trade was opened for it. See app.OrderStore.
+// Cancel flips a pending order of its buyer, if no trade was opened for it. See ports.OrderStore.
 func (s *Store) Cancel(ctx context.Context, order, user shop.ID, now shop.Millis) (shop.Order, error) {
 	return inTx(ctx, s, "cancel order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrderOf(ctx, tx, order, user)

@@ -10,7 +10,7 @@ import (
 	"stampede/app/shop"
 )
 
-// ConfirmReceipt finishes a shipped order of its buyer. See app.ShipmentStore.
+// ConfirmReceipt finishes a shipped order of its buyer. See backoffice.ShipmentStore.
 func (s *Store) ConfirmReceipt(ctx context.Context, order, user shop.ID) (o shop.Order, asked bool, err error) {
 	err = s.inTx(ctx, "confirm the receipt of order "+order.String(), func(tx bun.Conn) error {
 		asked = false
@@ -27,7 +27,7 @@ func (s *Store) ConfirmReceipt(ctx context.Context, order, user shop.ID) (o shop
 	return o, asked, err
 }
 
-// FinishShipped finishes what was shipped long enough ago. See app.ShipmentStore.
+// FinishShipped finishes what was shipped long enough ago. See backoffice.ShipmentStore.
 func (s *Store) FinishShipped(
 	ctx context.Context, now, later shop.Millis, limit int,
 ) (finished []shop.Order, looked int, err error) {
@@ -99,7 +99,7 @@ func dueToFinish(ctx context.Context, tx bun.Conn, order shop.ID, at *shop.Milli
 		"UPDATE shipments SET finish_at = ? WHERE order_id = ?", at, order)
 }
 
-// ClaimShipped takes shipments whose buyers are to be written to. See app.ShipmentStore.
+// ClaimShipped takes shipments whose buyers are to be written to. See backoffice.ShipmentStore.
 func (s *Store) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([]backoffice.Shipment, error) {
 	due := func(db bun.IDB, rows *[]shipmentRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("mail_at <= ?", now).Order("mail_at", "order_id").Limit(int64(limit))
@@ -121,7 +121,7 @@ func (s *Store) MarkWritten(ctx context.Context, sent backoffice.Shipment, claim
 	return err
 }
 
-// Rewrite makes the letters about shipped orders due again. See app.ShipmentStore. Orders that are shipped have
+// Rewrite makes the letters about shipped orders due again. See backoffice.ShipmentStore. Orders that are shipped have
 // finish_at, which has an index.
 func (s *Store) Rewrite(ctx context.Context, since shop.Millis) error {
 	_, err := s.run(ctx, "write about shipments again",

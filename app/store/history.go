@@ -224,7 +224,7 @@ func (s *Store) watch(ctx context.Context, tx bun.Conn, orders []shop.ID, w shop
 }
 
 // EndLost ends pending orders whose holds are gone under their first number: expired if they are due, otherwise
-// cancelled. It returns all rows that exist, in their new states. See app.OrderStore.
+// cancelled. It returns all rows that exist, in their new states. See ports.OrderStore.
 func (s *Store) EndLost(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error) {
 	rows, err := s.endDue(ctx, orders, shop.Expired, shop.ReasonRecovered, now, func(o *shop.Order) bool {
 		return o.State == shop.Pending && o.Hold == 1 && o.PayBy <= now

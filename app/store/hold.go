@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// ClaimHold raises the hold number of an order that is in the state given. See app.OrderStore.
+// ClaimHold raises the hold number of an order that is in the state given. See ports.OrderStore.
 func (s *Store) ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState) (shop.Order, error) {
 	return inTx(ctx, s, "claim a hold for order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrder(ctx, tx, order)
@@ -26,7 +26,7 @@ func (s *Store) ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState
 }
 
 // Revive makes a refused order pending again under its claimed hold number, with the buyer's texts as given. See
-// app.OrderStore.
+// ports.OrderStore.
 func (s *Store) Revive(ctx context.Context, claimed shop.Order, epoch int64, payBy shop.Millis) (shop.Order, error) {
 	return inTx(ctx, s, "revive order "+claimed.ID.String(), func(tx bun.Conn) (shop.Order, error) {
 		before, err := s.lockOrder(ctx, tx, claimed.ID)

@@ -61,7 +61,10 @@ func TestUnusedPicturesAreRemoved(t *testing.T) {
 			t.Errorf("%d were removed, and one was shown until just now", n)
 		}
 		yes := true
-		must(t, errOf(d.EditProduct(ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 2, Archived: &yes})))
+		must(
+			t,
+			errOf(d.EditProduct(ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 2, Archived: &yes})),
+		)
 		must(t, errOf(s.DB().ExecContext(ctx, "UPDATE images SET created_at = ?", before-1)))
 		picture(t, s, "b")
 		if n := removeUnused(t, s, before); n != 0 || !kept(t, s, "b") {

@@ -19,12 +19,12 @@ const insertTries = 16
 
 // Insert writes new orders with one plain multi-row INSERT and one guarded update per sale. Redelivery is
 // the exception, so nothing is looked up before: a key that is there already makes the statement fail, and
-// only then the rows that exist are read and left out. See app.OrderStore.
+// only then the rows that exist are read and left out. See ports.OrderStore.
 func (s *Store) Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
 	return s.insert(ctx, newBatch(epoch, rows), rows)
 }
 
-// InsertLost is Insert for orders that the database has lost. See app.OrderStore.
+// InsertLost is Insert for orders that the database has lost. See ports.OrderStore.
 func (s *Store) InsertLost(
 	ctx context.Context, epoch int64, rows []shop.NewOrder, w *shop.MoneyWatch,
 ) ([]shop.Inserted, error) {

@@ -12,7 +12,7 @@ import (
 )
 
 // LockImages returns which of the pictures exist. RemoveUnusedImages leaves them until the act ends. See
-// app.CatalogueKeeper.
+// backoffice.CatalogueKeeper.
 func (s *Store) LockImages(ctx context.Context, ids []string) (known map[string]bool, err error) {
 	err = s.inTx(ctx, "lock pictures", func(tx bun.Conn) error {
 		var found []string
@@ -27,7 +27,7 @@ func (s *Store) LockImages(ctx context.Context, ids []string) (known map[string]
 	return known, err
 }
 
-// RenewImages has pictures count as if they had come just now. See app.CatalogueKeeper.
+// RenewImages has pictures count as if they had come just now. See backoffice.CatalogueKeeper.
 func (s *Store) RenewImages(ctx context.Context, ids []string) error {
 	_, err := s.run(ctx, "renew pictures", "UPDATE images SET created_at = ? WHERE id IN (?)", wallClock(), bun.List(ids))
 	return err
@@ -44,7 +44,9 @@ func (s *Store) SaveImage(ctx context.Context, image *backoffice.StoredImage) er
 }
 
 // ImageFile reads the bytes of one form of a picture. ErrNoRow: there is none such.
-func (s *Store) ImageFile(ctx context.Context, id string, kind backoffice.ImageKind, small bool) (file []byte, err error) {
+func (s *Store) ImageFile(
+	ctx context.Context, id string, kind backoffice.ImageKind, small bool,
+) (file []byte, err error) {
 	column := "large"
 	if small {
 		column = "small"

@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// productRecordRow is app.ProductRecord without the pictures.
+// productRecordRow is backoffice.ProductRecord without the pictures.
 type productRecordRow struct {
 	productColumns
 
@@ -45,7 +45,9 @@ func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]ba
 }
 
 // ProductRecords pages through products, the newest first.
-func (s *Store) ProductRecords(ctx context.Context, q backoffice.ProductsQuery) ([]backoffice.ProductRecord, bool, error) {
+func (s *Store) ProductRecords(
+	ctx context.Context, q backoffice.ProductsQuery,
+) ([]backoffice.ProductRecord, bool, error) {
 	found, err := readProductRecords(ctx, s.reading(ctx), func(sel *bun.SelectQuery) *bun.SelectQuery {
 		if q.Archived {
 			sel = sel.Where("p.archived_at > 0")
@@ -69,7 +71,7 @@ func (s *Store) ProductRecord(ctx context.Context, id shop.ID) (backoffice.Produ
 	return only(what, found, wrap(what, err))
 }
 
-// LockProduct is ProductRecord for who goes on to change it. See app.CatalogueKeeper.
+// LockProduct is ProductRecord for who goes on to change it. See backoffice.CatalogueKeeper.
 func (s *Store) LockProduct(ctx context.Context, id shop.ID) (p backoffice.ProductRecord, err error) {
 	what := "lock product " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
@@ -89,7 +91,7 @@ func (s *Store) lockRow(ctx context.Context, tx bun.Conn, table string, id shop.
 	return tx.QueryRowContext(ctx, "SELECT id FROM "+table+" WHERE id = ?"+s.d.forUpdate, id).Scan(&there)
 }
 
-// SaveProduct writes all but the pictures. See app.CatalogueKeeper.
+// SaveProduct writes all but the pictures. See backoffice.CatalogueKeeper.
 func (s *Store) SaveProduct(ctx context.Context, p *backoffice.ProductRecord) error {
 	return s.edit(ctx, "save product "+p.ID.String(), func(tx bun.Conn) error {
 		return execMatching(ctx, tx, 1, "save a product",

@@ -20,7 +20,9 @@ import (
 const minute = shop.Millis(60_000)
 
 // offered is a slot that opens in an hour, with a product to offer in it.
-func offered(t *testing.T, s *store.Store, d *backoffice.CatalogueDesk) (shop.Slot, backoffice.ProductRecord, backoffice.SaleDraft) {
+func offered(
+	t *testing.T, s *store.Store, d *backoffice.CatalogueDesk,
+) (shop.Slot, backoffice.ProductRecord, backoffice.SaleDraft) {
 	t.Helper()
 	ctx := kit.Context(t)
 	must(t, s.EnsurePartitions(ctx, 3))
@@ -42,7 +44,8 @@ func TestSalesAreMade(t *testing.T) {
 		for i := range 6 {
 			made := val(d.CreateSale(ctx, operator(), false, draft))(t)
 			if made.OpensAt != slot.OpensAt || made.ClosesAt != slot.ClosesAt || made.Cap != 12 || made.Limit != 2 ||
-				made.Challenge != shop.ChallengeNone || made.Version != 1 || made.Phase != shop.Upcoming || made.Loaded ||
+				made.Challenge != shop.ChallengeNone || made.Version != 1 || made.Phase != shop.Upcoming ||
+				made.Loaded ||
 				made.Product.Name != product.Name || made.Initial != 100 || made.Position != i+1 {
 				t.Errorf("made %+v", made)
 			}
@@ -114,7 +117,9 @@ func TestSalesBadInput(t *testing.T) {
 		!strings.Contains(err.Error(), "over already") {
 		t.Errorf("in a slot that is over: %v", err)
 	}
-	if found, _, err := d.Store.SaleRecords(ctx, backoffice.SalesQuery{Page: 1, Size: 9}); err != nil || len(found) != 0 {
+	if found, _, err := d.Store.SaleRecords(
+		ctx, backoffice.SalesQuery{Page: 1, Size: 9},
+	); err != nil || len(found) != 0 {
 		t.Errorf("there are %v, %v", found, err)
 	}
 	_ = product
@@ -270,7 +275,9 @@ func TestASlotOfArchivedSales(t *testing.T) {
 		if code(err) != shop.WrongState {
 			t.Errorf("its sale is brought back: %v", err)
 		}
-		next, err := d.CreateSlot(ctx, operator(), false, backoffice.SlotDraft{OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt})
+		next, err := d.CreateSlot(
+			ctx, operator(), false, backoffice.SlotDraft{OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt},
+		)
 		must(t, err)
 		copied, err := d.CopySale(ctx, operator(), false, sale.ID, backoffice.SaleCopy{Slot: next.ID})
 		if err != nil || copied.Slot.ID != next.ID || copied.ArchivedAt != 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // LockSlots returns the slots that overlap [from, to), without hidden ones. It raises the version of the catalogue,
-// which keeps others from adding or removing any until the act ends. See app.CatalogueKeeper.
+// which keeps others from adding or removing any until the act ends. See backoffice.CatalogueKeeper.
 func (s *Store) LockSlots(ctx context.Context, from, to shop.Millis) (slots []shop.Slot, err error) {
 	err = s.edit(ctx, "lock slots", func(tx bun.Conn) error {
 		slots, err = readSlots(ctx, tx, where("hidden = 0 AND opens_at < ? AND closes_at > ?", to, from))
@@ -30,7 +30,7 @@ func (s *Store) LockSlot(ctx context.Context, id shop.ID) (slot shop.Slot, err e
 }
 
 // RemoveSlot removes a slot without sales, and moves one with archived sales alone to where they still find it. It
-// raises the version of the catalogue, which keeps sales from coming to it meanwhile. See app.CatalogueKeeper.
+// raises the version of the catalogue, which keeps sales from coming to it meanwhile. See backoffice.CatalogueKeeper.
 func (s *Store) RemoveSlot(ctx context.Context, id shop.ID) (archived bool, err error) {
 	what := "remove slot " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {

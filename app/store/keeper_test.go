@@ -98,18 +98,24 @@ func TestProductsLife(t *testing.T) {
 			t.Errorf("with pictures %+v", shown)
 		}
 		yes, no := true, false
-		gone := val(d.EditProduct(ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 3, Archived: &yes}))(t)
+		gone := val(
+			d.EditProduct(ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 3, Archived: &yes}),
+		)(t)
 		if gone.ArchivedAt != noon {
 			t.Errorf("archived %+v", gone)
 		}
 		if listed, _, err := s.Products(ctx, 0, 1, 10); err != nil || len(listed) != 0 {
 			t.Errorf("an archived product is listed: %v, %v", listed, err)
 		}
-		if old, _, err := d.ProductRecords(ctx, backoffice.ProductsQuery{Archived: true, Page: 1, Size: 10}); err != nil ||
+		if old, _, err := d.ProductRecords(
+			ctx, backoffice.ProductsQuery{Archived: true, Page: 1, Size: 10},
+		); err != nil ||
 			len(old) != 1 {
 			t.Errorf("archived ones: %v, %v", old, err)
 		}
-		must(t, errOf(d.EditProduct(ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 4, Archived: &no})))
+		must(
+			t, errOf(d.EditProduct(ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 4, Archived: &no})),
+		)
 		for text, want := range map[string]int{"blue": 1, "%": 0, "_": 0, "!": 0, "": 1, "pot": 1, "red": 0} {
 			found, _, err := d.ProductRecords(ctx, backoffice.ProductsQuery{Text: text, Page: 1, Size: 10})
 			if err != nil || len(found) != want {
@@ -164,7 +170,9 @@ func TestConcurrentEdits(t *testing.T) {
 		for i := range 8 {
 			g.Go(func() error {
 				name := fmt.Sprintf("Pot %d", i)
-				_, err := d.EditProduct(ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 1, Name: &name})
+				_, err := d.EditProduct(
+					ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 1, Name: &name},
+				)
 				switch code(err) {
 				case "":
 					won.Add(1)
@@ -240,7 +248,9 @@ func TestCategoriesLife(t *testing.T) {
 			backoffice.CategoryEdit{Version: 1, Name: &name}); code(err) != shop.Conflict {
 			t.Errorf("the name of another: %v", err)
 		}
-		must(t, errOf(d.EditCategory(ctx, operator(), false, pots.ID, backoffice.CategoryEdit{Version: 1, Position: &first})))
+		must(t, errOf(
+			d.EditCategory(ctx, operator(), false, pots.ID, backoffice.CategoryEdit{Version: 1, Position: &first}),
+		))
 		_, err = d.EditCategory(ctx, operator(), false, pots.ID, backoffice.CategoryEdit{Version: 1, Position: &first})
 		if code(err) != shop.Conflict {
 			t.Errorf("an old version: %v", err)
@@ -249,7 +259,10 @@ func TestCategoriesLife(t *testing.T) {
 		if err != nil || len(all) != 2 || all[0].ID != pots.ID || all[1].ID != tea.ID {
 			t.Errorf("in their order: %+v, %v", all, err)
 		}
-		must(t, errOf(d.EditCategory(ctx, operator(), false, tea.ID, backoffice.CategoryEdit{Version: 1, Archived: &yes})))
+		must(
+			t,
+			errOf(d.EditCategory(ctx, operator(), false, tea.ID, backoffice.CategoryEdit{Version: 1, Archived: &yes})),
+		)
 		if shown, err := s.Categories(ctx); err != nil || len(shown) != 1 {
 			t.Errorf("shown: %v, %v", shown, err)
 		}

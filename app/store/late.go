@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// ReviveLate makes an order that had ended paid by the money that came late. See app.PaymentStore.
+// ReviveLate makes an order that had ended paid by the money that came late. See ports.PaymentStore.
 func (s *Store) ReviveLate(ctx context.Context, claimed shop.Order, epoch int64, now shop.Millis) (shop.Order, error) {
 	return inTx(ctx, s, "revive order "+claimed.ID.String()+" by late money", func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrder(ctx, tx, claimed.ID)
@@ -53,7 +53,7 @@ func (s *Store) takeAgain(ctx context.Context, tx bun.Conn, o *shop.Order, epoch
 	return fmt.Errorf("%w: take %d units of sale %s", shop.ErrPermanent, o.Qty, o.Sale)
 }
 
-// Resolve settles the late payment of an order. See app.PaymentStore.
+// Resolve settles the late payment of an order. See ports.PaymentStore.
 func (s *Store) Resolve(ctx context.Context, order shop.ID, outcome payment.PaymentOutcome) error {
 	return s.inTx(ctx, "settle the late payment of order "+order.String(), func(tx bun.Conn) error {
 		return s.resolve(ctx, tx, order, outcome)
@@ -67,7 +67,7 @@ func (s *Store) resolve(ctx context.Context, tx bun.Conn, order shop.ID, outcome
 	return err
 }
 
-// Unresolved lists late payments, the oldest first. See app.PaymentStore.
+// Unresolved lists late payments, the oldest first. See ports.PaymentStore.
 func (s *Store) Unresolved(ctx context.Context, before shop.Millis, skip, limit int) ([]payment.Received, error) {
 	var rows []paymentRow
 	err := s.db.NewSelect().Model(&rows).Where("unsettled_since < ?", before).Order("unsettled_since", "trade_no").

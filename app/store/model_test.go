@@ -86,7 +86,9 @@ func (m *model) insert(*rapid.T) {
 			continue
 		}
 		o := m.h.order(m.sale, rapid.IntRange(1, 3).Draw(m.T, "qty"))
-		o.State = rapid.SampledFrom([]shop.OrderState{shop.Pending, shop.Pending, shop.Cancelled, shop.Refused}).Draw(m.T,
+		o.State = rapid.SampledFrom(
+			[]shop.OrderState{shop.Pending, shop.Pending, shop.Cancelled, shop.Refused},
+		).Draw(m.T,
 			"state")
 		batch, fresh = append(batch, o), append(fresh, o)
 	}

@@ -48,7 +48,7 @@ const session = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY
 const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
 
 // OpenMySQL connects to MySQL or MariaDB. The DSN is of the form user:password@tcp(host:port)/database; the program
-// sets the parameters that it needs. The error names the fault of the DSN, or wraps app.ErrTransient: no server was
+// sets the parameters that it needs. The error names the fault of the DSN, or wraps shop.ErrTransient: no server was
 // reached.
 func OpenMySQL(ctx context.Context, dsn string) (*Store, error) {
 	return OpenTrustedMySQL(ctx, dsn, "")

@@ -12,7 +12,7 @@ import (
 // maxReason is the width of the column; a longer reason is cut, because it is a note for people.
 const maxReason = 200
 
-// orderRow is app.Order as the table has it.
+// orderRow is shop.Order as the table has it.
 type orderRow struct {
 	bun.BaseModel `bun:"table:orders"`
 

@@ -108,7 +108,7 @@ func (s *Store) keepSeq(ctx context.Context, tx bun.Conn, sale shop.ID) error {
 	return err
 }
 
-// witnessRow is app.Witness as the tables have it.
+// witnessRow is shop.Witness as the tables have it.
 type witnessRow struct {
 	Order shop.ID `bun:"id"`
 	Sale  shop.ID `bun:"sale_id"`

@@ -16,7 +16,7 @@ import (
 
 var _ ports.PaymentStore = (*Store)(nil)
 
-// paymentRow is app.Received as the table has it.
+// paymentRow is payment.Received as the table has it.
 type paymentRow struct {
 	bun.BaseModel `bun:"table:payments"`
 
@@ -37,8 +37,10 @@ func (r *paymentRow) received() payment.Received {
 }
 
 // Receive enters a paid trade and makes its order paid. The order's row is locked first, so that a concurrent receiver
-// of the same trade waits and finds the result. See app.PaymentStore.
-func (s *Store) Receive(ctx context.Context, t payment.Trade, now shop.Millis) (shop.Order, payment.PaymentOutcome, error) {
+// of the same trade waits and finds the result. See ports.PaymentStore.
+func (s *Store) Receive(
+	ctx context.Context, t payment.Trade, now shop.Millis,
+) (shop.Order, payment.PaymentOutcome, error) {
 	var out shop.Order
 	var outcome payment.PaymentOutcome
 	err := s.inTx(ctx, "receive the payment of order "+t.Order.String(), func(tx bun.Conn) error {
@@ -99,7 +101,9 @@ func outcomeOf(found []shop.Order, t payment.Trade) payment.PaymentOutcome {
 
 // again returns what a trade means that was received before: the same, unless it does not fit any more. Only one that
 // was odd, and is less odd now, changes anything.
-func again(known paymentRow, t payment.Trade, outcome payment.PaymentOutcome) (now payment.PaymentOutcome, changes bool) {
+func again(
+	known paymentRow, t payment.Trade, outcome payment.PaymentOutcome,
+) (now payment.PaymentOutcome, changes bool) {
 	switch {
 	case known.Order != t.Order:
 		return payment.PaymentSecond, false
@@ -157,7 +161,7 @@ var _ payment.ReconciliationStore = (*Store)(nil)
 // its trades can have been opened.
 const longestTrade = 24 * time.Hour
 
-// OrdersOfDay lists the orders that a day's payments are about. See app.ReconciliationStore.
+// OrdersOfDay lists the orders that a day's payments are about. See payment.ReconciliationStore.
 func (s *Store) OrdersOfDay(ctx context.Context, from, to shop.Millis, after shop.ID, limit int) ([]shop.ID, error) {
 	var ids []shop.ID
 	err := s.db.NewRaw("SELECT order_id FROM payments WHERE paid_at >= ? AND paid_at < ? AND order_id > ?"+

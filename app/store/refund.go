@@ -10,7 +10,7 @@ import (
 	"stampede/app/shop"
 )
 
-// BeginRefund flips an order to refunding and enters its refund. See app.RefundStore.
+// BeginRefund flips an order to refunding and enters its refund. See ports.RefundStore.
 func (s *Store) BeginRefund(
 	ctx context.Context, order shop.ID, from []shop.OrderState, request, reason string, now shop.Millis,
 ) (shop.Order, error) {
@@ -53,7 +53,7 @@ func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from 
 	return o, s.putRefund(ctx, tx, known, &r)
 }
 
-// AskRefund enters what a buyer wants. See app.RefundStore.
+// AskRefund enters what a buyer wants. See ports.RefundStore.
 func (s *Store) AskRefund(ctx context.Context, ask payment.RefundAsk) (shop.Order, error) {
 	return inTx(ctx, s, "ask for the refund of order "+ask.Order.String(), func(tx bun.Conn) (shop.Order, error) {
 		return s.askRefund(ctx, tx, ask)
@@ -79,7 +79,7 @@ func (s *Store) askRefund(ctx context.Context, tx bun.Conn, ask payment.RefundAs
 	})
 }
 
-// DecideRefund says yes or no. See app.RefundStore.
+// DecideRefund says yes or no. See ports.RefundStore.
 func (s *Store) DecideRefund(ctx context.Context, d payment.RefundDecision) (shop.Order, error) {
 	return inTx(ctx, s, "decide on the refund of order "+d.Order.String(), func(tx bun.Conn) (shop.Order, error) {
 		if !d.Yes {

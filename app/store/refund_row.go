@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// refundRow is app.Refund as the table has it.
+// refundRow is payment.Refund as the table has it.
 type refundRow struct {
 	bun.BaseModel `bun:"table:refunds"`
 

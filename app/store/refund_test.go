@@ -53,7 +53,8 @@ func TestRefundOfLateMoneyTakesNoUnits(t *testing.T) {
 		o := h.order(h.sales[0], 2)
 		h.insert(o)
 		h.must(errOf(h.Expire(h.ctx, []shop.ID{o.ID}, payBy)))
-		got, err := h.BeginRefund(h.ctx, o.ID, []shop.OrderState{shop.Expired, shop.Cancelled}, payment.RefundNumber(o.ID),
+		got, err := h.BeginRefund(h.ctx, o.ID, []shop.OrderState{shop.Expired, shop.Cancelled},
+			payment.RefundNumber(o.ID),
 			"sold_out", payBy+5)
 		h.must(err)
 		if got.State != shop.Refunding || got.Reason != "sold_out" || got.CancelledAt != payBy || got.Rev != 3 {
@@ -87,7 +88,10 @@ func TestAskAndDecide(t *testing.T) {
 			{func() (shop.Order, error) {
 				return h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens + 50})
 			}, shop.Refunding, payment.ReasonRefundBuyer, 6},
-			{func() (shop.Order, error) { return h.AskRefund(h.ctx, ask) }, shop.Refunding, payment.ReasonRefundBuyer, 6},
+			{
+				func() (shop.Order, error) { return h.AskRefund(h.ctx, ask) }, shop.Refunding,
+				payment.ReasonRefundBuyer, 6,
+			},
 		} {
 			for range 2 {
 				got := val(step.do())(h.t)
@@ -188,7 +192,9 @@ func TestFinishRefundOnce(t *testing.T) {
 func TestRefundsAreClaimedByOneNode(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		for range 30 {
-			_, err := h.DecideRefund(h.ctx, payment.RefundDecision{Order: h.paid(h.sales[0], 1).ID, Yes: true, At: opens})
+			_, err := h.DecideRefund(
+				h.ctx, payment.RefundDecision{Order: h.paid(h.sales[0], 1).ID, Yes: true, At: opens},
+			)
 			h.must(err)
 		}
 		var claimed atomic.Int64

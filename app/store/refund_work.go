@@ -10,7 +10,7 @@ import (
 	"stampede/app/shop"
 )
 
-// ClaimRefunds takes open refunds that are due. See app.RefundStore.
+// ClaimRefunds takes open refunds that are due. See ports.RefundStore.
 func (s *Store) ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([]payment.Refund, error) {
 	due := func(db bun.IDB, rows *[]refundRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id").Limit(int64(limit))
@@ -31,7 +31,7 @@ func (s *Store) ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([
 	return convert(rows, (*refundRow).refund), err
 }
 
-// NoteRefund keeps what an attempt brought. See app.RefundStore.
+// NoteRefund keeps what an attempt brought. See ports.RefundStore.
 func (s *Store) NoteRefund(ctx context.Context, order shop.ID, note string, stuck bool) error {
 	return s.inTx(ctx, "note an attempt to refund order "+order.String(), func(tx bun.Conn) error {
 		_, err := exec(ctx, tx, "UPDATE refunds SET note = ? WHERE order_id = ? AND state = ?", clip(note, maxReason),
@@ -44,7 +44,7 @@ func (s *Store) NoteRefund(ctx context.Context, order shop.ID, note string, stuc
 	})
 }
 
-// RetryRefund opens a stuck refund again. See app.RefundStore.
+// RetryRefund opens a stuck refund again. See ports.RefundStore.
 func (s *Store) RetryRefund(ctx context.Context, order shop.ID, now shop.Millis) error {
 	return s.changeRow(ctx, "try the refund of order "+order.String()+" again",
 		"UPDATE refunds SET state = ?, next_at = ? WHERE order_id = ? AND state = ?", payment.RefundOpen, now, order,
@@ -52,7 +52,7 @@ func (s *Store) RetryRefund(ctx context.Context, order shop.ID, now shop.Millis)
 }
 
 // FinishRefund flips a refunding order to refunded. Its units stay with the guard: they are withdrawn, which the sum of
-// the refunded rows says (see SaleTotals). See app.RefundStore.
+// the refunded rows says (see SaleTotals). See ports.RefundStore.
 func (s *Store) FinishRefund(ctx context.Context, order shop.ID, now shop.Millis) (shop.Order, error) {
 	return inTx(ctx, s, "finish the refund of order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrder(ctx, tx, order)

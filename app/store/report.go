@@ -18,9 +18,12 @@ const (
 	aMinute = 60 * aSecond
 )
 
-// SumUp adds up the rows of a sale, all as of one instant; each part reads them along orders_sale. See app.ReportStore.
+// SumUp adds up the rows of a sale, all as of one instant; each part reads them along orders_sale. See
+// backoffice.ReportStore.
 func (s *Store) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (backoffice.SaleSums, error) {
-	sums := backoffice.SaleSums{Seconds: []backoffice.SalePoint{}, Minutes: []backoffice.SalePoint{}, States: []backoffice.SaleFate{}}
+	sums := backoffice.SaleSums{
+		Seconds: []backoffice.SalePoint{}, Minutes: []backoffice.SalePoint{}, States: []backoffice.SaleFate{},
+	}
 	err := s.inSnapshot(ctx, "sum up the orders of sale "+sale.String(), func(tx bun.Tx) error {
 		at, err := movedAt(ctx, tx, sale)
 		if err != nil {

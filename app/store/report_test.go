@@ -13,7 +13,9 @@ import (
 func TestSumUpOfASale(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		empty := val(h.SumUp(h.ctx, h.sales[0], opens, opens+120_000))(h.t)
-		want := backoffice.SaleSums{Seconds: []backoffice.SalePoint{}, Minutes: []backoffice.SalePoint{}, States: []backoffice.SaleFate{}}
+		want := backoffice.SaleSums{
+			Seconds: []backoffice.SalePoint{}, Minutes: []backoffice.SalePoint{}, States: []backoffice.SaleFate{},
+		}
 		same(t, "of nothing (-want +got)", want, empty)
 		at := func(o shop.Order, ms shop.Millis) shop.Order {
 			o.CreatedAt = opens + ms
@@ -39,8 +41,10 @@ func TestSumUpOfASale(t *testing.T) {
 		got := val(h.SumUp(h.ctx, h.sales[0], opens, opens+120_000))(h.t)
 		want = backoffice.SaleSums{
 			Seconds: []backoffice.SalePoint{{At: opens, Orders: 2, Units: 3}, {At: opens + 1000, Orders: 1, Units: 1}},
-			Minutes: []backoffice.SalePoint{{At: opens, Orders: 3, Units: 4}, {At: opens + 120_000, Orders: 1, Units: 1}},
-			ToPay:   board.SaleWaits{Orders: 3, P50: 2000, P99: 3000},
+			Minutes: []backoffice.SalePoint{
+				{At: opens, Orders: 3, Units: 4}, {At: opens + 120_000, Orders: 1, Units: 1},
+			},
+			ToPay: board.SaleWaits{Orders: 3, P50: 2000, P99: 3000},
 			States: []backoffice.SaleFate{
 				{State: shop.Cancelled, Orders: 1, Units: 1, AmountFen: 4900},
 				{State: shop.Paid, Orders: 1, Units: 2, AmountFen: 9800},

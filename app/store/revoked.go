@@ -20,7 +20,7 @@ const (
 	settingSalt       = "signing_salt"
 )
 
-// Revoke makes access tokens not count. See app.DeviceStore.
+// Revoke makes access tokens not count. See ports.DeviceStore.
 func (s *Store) Revoke(ctx context.Context, subjects []shop.ID, until shop.Millis) error {
 	return s.inTx(ctx, "revoke tokens", func(tx bun.Conn) error { return s.revoke(ctx, tx, subjects, until) })
 }
@@ -37,7 +37,7 @@ func (s *Store) revoke(ctx context.Context, tx bun.Conn, subjects []shop.ID, unt
 	return nil
 }
 
-// Revocations reads what is new since an instant, and which key signs. See app.DeviceStore.
+// Revocations reads what is new since an instant, and which key signs. See ports.DeviceStore.
 func (s *Store) Revocations(ctx context.Context, since shop.Millis) (shop.Revocations, error) {
 	const what = "read revoked tokens"
 	now, err := s.clock(ctx, s.db) // before the rows, so that none falls between two reads
@@ -60,7 +60,7 @@ func (s *Store) Revocations(ctx context.Context, since shop.Millis) (shop.Revoca
 	return out, wrap(what, err)
 }
 
-// KeyGeneration reads which key signs. See app.KeyStore.
+// KeyGeneration reads which key signs. See shop.KeyStore.
 func (s *Store) KeyGeneration(ctx context.Context) (shop.KeyGeneration, error) {
 	k, err := keyGeneration(ctx, s.db)
 	return k, wrap("read the generation of the signing key", err)
@@ -89,7 +89,7 @@ func keyGeneration(ctx context.Context, db bun.IDB) (k shop.KeyGeneration, err e
 	return k, err
 }
 
-// RotateKey begins the next generation. See app.KeyStore.
+// RotateKey begins the next generation. See shop.KeyStore.
 func (s *Store) RotateKey(ctx context.Context, from int64, only bool) (shop.KeyGeneration, error) {
 	return inTx(ctx, s, "rotate the signing key", func(tx bun.Conn) (shop.KeyGeneration, error) {
 		// The first rotation makes the row, which then locks out others until the commit.

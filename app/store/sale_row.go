@@ -8,7 +8,7 @@ import (
 	"stampede/app/shop"
 )
 
-// saleRow is app.Sale with its product but without the pictures, as readSales joins it.
+// saleRow is shop.Sale with its product but without the pictures, as readSales joins it.
 type saleRow struct {
 	bun.BaseModel `bun:"table:sales,alias:s"`
 

@@ -10,7 +10,7 @@ import (
 )
 
 // EditTerms changes what operators may change while people buy. The version of the catalogue is raised first, which
-// keeps editors one after the other; the statement compares the sale's own version too. See app.SaleEditor.
+// keeps editors one after the other; the statement compares the sale's own version too. See backoffice.SaleEditor.
 func (s *Store) EditTerms(
 	ctx context.Context, id shop.ID, version int64, change func(s *shop.Sale) error,
 ) (before, after shop.Sale, err error) {

@@ -38,7 +38,7 @@ func (s *Store) LoadedSales(ctx context.Context, partition int) ([]shop.Sale, er
 	})
 }
 
-// UnloadedSales lists the sales of a partition that were not loaded into Redis. See app.SaleStore.
+// UnloadedSales lists the sales of a partition that were not loaded into Redis. See ports.SaleStore.
 func (s *Store) UnloadedSales(ctx context.Context, partition int, at shop.Millis) ([]shop.Sale, error) {
 	what := fmt.Sprintf("read sales of partition %d that were not loaded", partition)
 	return s.sales(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery {
@@ -73,7 +73,7 @@ func (s *Store) MarkLoaded(ctx context.Context, sale shop.ID, epoch, version int
 	return s.markLoaded(ctx, sale, epoch, version, "", " AND archived_at = 0")
 }
 
-// RestoreLoaded sets it for one of which the database has forgotten that it was loaded. See app.SaleStore.
+// RestoreLoaded sets it for one of which the database has forgotten that it was loaded. See ports.SaleStore.
 func (s *Store) RestoreLoaded(ctx context.Context, sale shop.ID, epoch, version, initial int64) error {
 	return s.markLoaded(ctx, sale, epoch, version, ", archived_at = 0, initial = ?", "", initial)
 }
@@ -119,7 +119,7 @@ func (s *Store) MarkRetired(ctx context.Context, sale shop.ID, epoch int64) erro
 	})
 }
 
-// RestoreTerms sets what operators had decided about a sale. See app.SaleStore.
+// RestoreTerms sets what operators had decided about a sale. See ports.SaleStore.
 func (s *Store) RestoreTerms(ctx context.Context, sale shop.ID, t shop.SaleTerms) (restored bool, err error) {
 	err = s.edit(ctx, "restore the terms of sale "+sale.String(), func(tx bun.Conn) error {
 		n, err := exec(ctx, tx, "UPDATE sales SET limit_max = "+s.d.greatest+"(limit_max, buyer_limit), price_fen = ?,"+
@@ -132,7 +132,7 @@ func (s *Store) RestoreTerms(ctx context.Context, sale shop.ID, t shop.SaleTerms
 	return restored, err
 }
 
-// RestoreAdded raises the added units to a total that Redis has seen committed. See app.SaleStore.
+// RestoreAdded raises the added units to a total that Redis has seen committed. See ports.SaleStore.
 func (s *Store) RestoreAdded(ctx context.Context, sale shop.ID, added int64) (int64, error) {
 	what := "restore the units added to sale " + sale.String()
 	return inTx(ctx, s, what, func(tx bun.Conn) (more int64, err error) {

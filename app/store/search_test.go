@@ -120,7 +120,9 @@ func TestSearchForPayments(t *testing.T) {
 		for i := range 4 {
 			o := h.order(h.sales[0], 1)
 			h.insert(o)
-			trade := payment.Trade{Order: o.ID, No: fmt.Sprintf("T%d", i), State: payment.TradePaid, AmountFen: o.AmountFen}
+			trade := payment.Trade{
+				Order: o.ID, No: fmt.Sprintf("T%d", i), State: payment.TradePaid, AmountFen: o.AmountFen,
+			}
 			if i == 1 {
 				trade.AmountFen++
 			}

@@ -12,7 +12,7 @@ import (
 
 var _ backoffice.ShipmentStore = (*Store)(nil)
 
-// shipmentRow is app.Shipment as the table has it.
+// shipmentRow is backoffice.Shipment as the table has it.
 type shipmentRow struct {
 	bun.BaseModel `bun:"table:shipments"`
 
@@ -33,8 +33,10 @@ func (r *shipmentRow) shipment() backoffice.Shipment {
 }
 
 // Ship makes paid orders shipped. Their rows are locked first, in the order of their ids; shipments change under these
-// locks alone. See app.ShipmentStore.
-func (s *Store) Ship(ctx context.Context, how backoffice.Shipping, parcels []backoffice.Parcel) ([]backoffice.ShippedOrder, error) {
+// locks alone. See backoffice.ShipmentStore.
+func (s *Store) Ship(
+	ctx context.Context, how backoffice.Shipping, parcels []backoffice.Parcel,
+) ([]backoffice.ShippedOrder, error) {
 	return inTx(ctx, s, "enter parcels", func(tx bun.Conn) ([]backoffice.ShippedOrder, error) {
 		var rows []shop.Order
 		for some := range inOrder(ordersOfParcels(parcels)) {
@@ -88,8 +90,10 @@ func (s *Store) ship(
 	return err
 }
 
-// LookShip says what Ship would do. See app.ShipmentStore.
-func (s *Store) LookShip(ctx context.Context, how backoffice.Shipping, parcels []backoffice.Parcel) ([]backoffice.ShippedOrder, error) {
+// LookShip says what Ship would do. See backoffice.ShipmentStore.
+func (s *Store) LookShip(
+	ctx context.Context, how backoffice.Shipping, parcels []backoffice.Parcel,
+) ([]backoffice.ShippedOrder, error) {
 	rows, err := s.OrdersByID(ctx, ordersOfParcels(parcels))
 	if err != nil {
 		return nil, err
@@ -133,7 +137,9 @@ func (k *shipping) judge(p *backoffice.Parcel, replace bool) (*shop.Order, backo
 }
 
 func shippingOf(ctx context.Context, db bun.IDB, rows []shop.Order) (*shipping, error) {
-	k := &shipping{make(map[shop.ID]*shop.Order, len(rows)), make(map[shop.ID]*backoffice.Shipment), make(map[shop.ID]bool)}
+	k := &shipping{
+		make(map[shop.ID]*shop.Order, len(rows)), make(map[shop.ID]*backoffice.Shipment), make(map[shop.ID]bool),
+	}
 	for i := range rows {
 		k.orders[rows[i].ID] = &rows[i]
 	}
@@ -164,7 +170,7 @@ func refundsAsked(ctx context.Context, db bun.IDB, orders []shop.ID) (asked []sh
 	return asked, err
 }
 
-// ShipmentOf reads the parcel of an order. See app.ShipmentStore.
+// ShipmentOf reads the parcel of an order. See backoffice.ShipmentStore.
 func (s *Store) ShipmentOf(ctx context.Context, order shop.ID) (backoffice.Shipment, error) {
 	var row shipmentRow
 	err := s.db.NewSelect().Model(&row).Where("order_id = ?", order).Scan(ctx)

@@ -108,11 +108,13 @@ func TestShipManyAtOnce(t *testing.T) {
 			})
 		}
 		h.must(g.Wait())
-		both, same := done[0][backoffice.ShipDone]+done[1][backoffice.ShipDone], done[0][backoffice.ShipSame]+done[1][backoffice.ShipSame]
+		both, same := done[0][backoffice.ShipDone]+done[1][backoffice.ShipDone],
+			done[0][backoffice.ShipSame]+done[1][backoffice.ShipSame]
 		if both != 6 || same != 8 || done[0][backoffice.ShipNoOrder] != 1 {
 			t.Errorf("%v", done)
 		}
-		if look[0].Outcome != backoffice.ShipDone || look[6].Outcome != backoffice.ShipSame || look[7].Outcome != backoffice.ShipNoOrder {
+		if look[0].Outcome != backoffice.ShipDone || look[6].Outcome != backoffice.ShipSame ||
+			look[7].Outcome != backoffice.ShipNoOrder {
 			t.Errorf("looked at: %v", look)
 		}
 	}, 20)
@@ -132,7 +134,9 @@ func TestShippedFinishes(t *testing.T) {
 			h.ship(sending, parcel(o.ID))
 		}
 		h.must(errOf(h.AskRefund(h.ctx, payment.RefundAsk{Order: asked.ID, User: asked.User, Text: "late", At: shippedAt})))
-		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: refunding.ID, By: 7, Yes: true, At: shippedAt})))
+		h.must(
+			errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: refunding.ID, By: 7, Yes: true, At: shippedAt})),
+		)
 
 		if _, _, err := h.ConfirmReceipt(h.ctx, mine.ID, slow.User); !errors.Is(err, shop.ErrNoRow) {
 			t.Errorf("a receipt by somebody else: %v", err)

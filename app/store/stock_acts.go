@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// stockRow is app.StockAct as the table has it.
+// stockRow is shop.StockAct as the table has it.
 type stockRow struct {
 	bun.BaseModel `bun:"table:stock_operations"`
 
@@ -33,7 +33,7 @@ const mostStockActs = 200
 const actsPerGeneration = 1_000_000
 
 // AskStock enters a withdrawal. The raised version keeps callers serial: numbers are given out in order. See
-// app.SaleEditor.
+// backoffice.SaleEditor.
 func (s *Store) AskStock(ctx context.Context, sale shop.ID, units int64) (shop.StockAct, error) {
 	return inTx(ctx, s, "ask for units of sale "+sale.String(), func(tx bun.Conn) (shop.StockAct, error) {
 		if err := s.raise(ctx, tx, settingVersion); err != nil {
@@ -59,21 +59,21 @@ func (s *Store) AskStock(ctx context.Context, sale shop.ID, units int64) (shop.S
 	})
 }
 
-// StockAct reads one. See app.SaleEditor.
+// StockAct reads one. See backoffice.SaleEditor.
 func (s *Store) StockAct(ctx context.Context, id int64) (shop.StockAct, error) {
 	var row stockRow
 	err := s.db.NewSelect().Model(&row).Where("id = ?", id).Scan(ctx)
 	return row.act(), wrap(fmt.Sprintf("read withdrawal %d", id), err)
 }
 
-// PendingStock lists what is not settled. See app.SaleEditor.
+// PendingStock lists what is not settled. See backoffice.SaleEditor.
 func (s *Store) PendingStock(ctx context.Context, limit int) ([]shop.StockAct, error) {
 	var rows []stockRow
 	err := s.db.NewSelect().Model(&rows).Where("state = ?", shop.StockPending).Order("id").Limit(int64(limit)).Scan(ctx)
 	return convert(rows, (*stockRow).act), wrap("read pending withdrawals", err)
 }
 
-// StockActs lists all of a sale that are settled. See app.SaleStore.
+// StockActs lists all of a sale that are settled. See ports.SaleStore.
 func (s *Store) StockActs(ctx context.Context, sale shop.ID) ([]shop.StockAct, error) {
 	var rows []stockRow
 	err := s.db.NewSelect().Model(&rows).Where("sale_id = ? AND state <> ?", sale, shop.StockPending).Order("id").Scan(ctx)
@@ -81,7 +81,7 @@ func (s *Store) StockActs(ctx context.Context, sale shop.ID) ([]shop.StockAct, e
 }
 
 // SettleStock counts what Redis has taken. The statement on the sale requires the epoch: a recovery that has begun has
-// raised it, and reads the sale afterwards (I8). See app.SaleEditor.
+// raised it, and reads the sale afterwards (I8). See backoffice.SaleEditor.
 func (s *Store) SettleStock(ctx context.Context, id, taken, epoch int64) (shop.StockAct, error) {
 	return inTx(ctx, s, fmt.Sprintf("settle withdrawal %d", id), func(tx bun.Conn) (shop.StockAct, error) {
 		row, err := s.lockStock(ctx, tx, id)
@@ -119,7 +119,8 @@ func unsettledBecause(ctx context.Context, tx bun.Conn, sale shop.ID, epoch int6
 	return fmt.Errorf("%w: the database has fewer units of sale %s free than Redis took", shop.ErrPermanent, sale)
 }
 
-// RefuseStock ends a withdrawal of which Redis will never decide: the sale has left it for good. See app.SaleEditor.
+// RefuseStock ends a withdrawal of which Redis will never decide: the sale has left it for good. See
+// backoffice.SaleEditor.
 func (s *Store) RefuseStock(ctx context.Context, id int64) (shop.StockAct, error) {
 	return inTx(ctx, s, fmt.Sprintf("refuse withdrawal %d", id), func(tx bun.Conn) (shop.StockAct, error) {
 		row, err := s.lockStock(ctx, tx, id)

@@ -21,7 +21,7 @@ type rowSums struct {
 }
 
 // sumRows does not GROUP BY state: that tempts the optimizer to read all orders there are along an index on
-// it. An order that had ended before it was refunded holds no units (app.Order.HoldsUnits).
+// it. An order that had ended before it was refunded holds no units (shop.Order.HoldsUnits).
 const sumRows = `SELECT COUNT(*) AS orders,
 	COALESCE(SUM(CASE WHEN state = 'pending' THEN 1 ELSE 0 END), 0) AS pending,
 	COALESCE(SUM(CASE WHEN state = 'pending' THEN qty ELSE 0 END), 0) AS held,

@@ -12,7 +12,7 @@ import (
 	"stampede/app/shop"
 )
 
-// tradeRow is app.OpenedTrade as the table has it.
+// tradeRow is payment.OpenedTrade as the table has it.
 type tradeRow struct {
 	bun.BaseModel `bun:"table:trades"`
 
@@ -25,7 +25,7 @@ type tradeRow struct {
 // firstCheck is how long after its opening a trade is first asked about: people need some seconds to pay.
 const firstCheck = 5 * time.Second
 
-// OpenTrade notes that the gateway is about to be contacted. See app.PaymentStore.
+// OpenTrade notes that the gateway is about to be contacted. See ports.PaymentStore.
 func (s *Store) OpenTrade(
 	ctx context.Context, order, user shop.ID, now shop.Millis, margin time.Duration,
 ) (shop.Order, error) {
@@ -54,15 +54,17 @@ func (s *Store) OpenTrade(
 	})
 }
 
-// EndTraded flips pending orders whose trades are over. See app.PaymentStore.
-func (s *Store) EndTraded(ctx context.Context, ids []shop.ID, to shop.OrderState, now shop.Millis) ([]shop.Order, error) {
+// EndTraded flips pending orders whose trades are over. See ports.PaymentStore.
+func (s *Store) EndTraded(
+	ctx context.Context, ids []shop.ID, to shop.OrderState, now shop.Millis,
+) ([]shop.Order, error) {
 	return s.endDue(ctx, ids, to, "", now, func(o *shop.Order) bool { return o.State == shop.Pending })
 }
 
 // endedShare is the part of a claim that trades get whose time to pay is over, also when others would fill it.
 const endedShare = 8
 
-// ClaimTrades returns trades that are due and puts their next turn off. See app.PaymentStore.
+// ClaimTrades returns trades that are due and puts their next turn off. See ports.PaymentStore.
 func (s *Store) ClaimTrades(ctx context.Context, now, until shop.Millis, limit int) ([]payment.OpenedTrade, error) {
 	limit = min(limit, idsAtOnce)
 	var due []tradeRow
@@ -96,7 +98,7 @@ func (s *Store) lockDue(
 }
 
 // CheckTrades sets when trades are asked about next, with one statement for all of the same instant. See
-// app.PaymentStore.
+// ports.PaymentStore.
 func (s *Store) CheckTrades(ctx context.Context, now shop.Millis, next map[shop.ID]shop.Millis) error {
 	if len(next) == 0 {
 		return nil

@@ -58,7 +58,9 @@ func TestManyTradesAreClaimedAtOnce(t *testing.T) {
 	h.must(err)
 
 	gateway := &slowGateway{takes: 100 * time.Millisecond, asked: make(map[shop.ID]time.Time)}
-	watch := &payment.PayReconciler{Cashier: &payment.Cashier{Gateway: gateway, Inventory: wall{}, Orders: s, Payments: s}}
+	watch := &payment.PayReconciler{
+		Cashier: &payment.Cashier{Gateway: gateway, Inventory: wall{}, Orders: s, Payments: s},
+	}
 	running, stop := context.WithCancel(h.ctx)
 	began := time.Now()
 	var done sync.WaitGroup

@@ -21,7 +21,7 @@ const (
 	activateAgain = time.Minute
 )
 
-// mailTokenRow is app.MailToken as the table has it.
+// mailTokenRow is shop.MailToken as the table has it.
 type mailTokenRow struct {
 	bun.BaseModel `bun:"table:mail_tokens"`
 
@@ -32,7 +32,7 @@ type mailTokenRow struct {
 	UsedAt    *shop.Millis       `bun:"used_at"`
 }
 
-// Register writes a pending account in the place of others that nobody has activated. See app.UserStore.
+// Register writes a pending account in the place of others that nobody has activated. See ports.UserStore.
 func (s *Store) Register(ctx context.Context, u shop.User, tokens ...shop.MailToken) error {
 	return s.inTx(ctx, "register user "+u.ID.String(), func(tx bun.Conn) error {
 		var others []userRow
@@ -81,7 +81,7 @@ func voidTokens(ctx context.Context, tx bun.Conn, user shop.ID) error {
 	return err
 }
 
-// AddMailToken adds a token; those of the same kind beyond the newest few are void then. See app.UserStore.
+// AddMailToken adds a token; those of the same kind beyond the newest few are void then. See ports.UserStore.
 func (s *Store) AddMailToken(ctx context.Context, t shop.MailToken, u *shop.User) error {
 	return s.inTx(ctx, "add a mail token", func(tx bun.Conn) error {
 		// Under the lock of the account: a link belongs to the e-mail and the state that the caller has read.
@@ -112,7 +112,7 @@ func addToken(ctx context.Context, tx bun.Conn, t shop.MailToken) error {
 	return insert(ctx, tx, &mailTokenRow{Hash: t.Hash, User: t.User, Kind: t.Kind, ExpiresAt: t.ExpiresAt})
 }
 
-// Activate spends a token for the account that it is of. See app.UserStore.
+// Activate spends a token for the account that it is of. See ports.UserStore.
 func (s *Store) Activate(ctx context.Context, hash, password string, now shop.Millis) (shop.User, error) {
 	return inTx(ctx, s, "activate an account", func(tx bun.Conn) (shop.User, error) {
 		user, fresh, err := spend(ctx, tx, hash, shop.TokenActivate, now)
@@ -131,7 +131,7 @@ func (s *Store) Activate(ctx context.Context, hash, password string, now shop.Mi
 	})
 }
 
-// Unregister deletes the pending account that a token is of. See app.UserStore.
+// Unregister deletes the pending account that a token is of. See ports.UserStore.
 func (s *Store) Unregister(ctx context.Context, hash string, now shop.Millis) error {
 	return s.inTx(ctx, "remove a registration", func(tx bun.Conn) error {
 		row, err := liveToken(ctx, tx, hash, shop.TokenActivate, now)
@@ -143,7 +143,7 @@ func (s *Store) Unregister(ctx context.Context, hash string, now shop.Millis) er
 }
 
 // FirstLogIn lets an account that was never used take the id of its guest: no other row refers to its own id, except
-// links. See app.UserStore.
+// links. See ports.UserStore.
 func (s *Store) FirstLogIn(ctx context.Context, proven *shop.User, guest shop.ID, hash string) (shop.ID, error) {
 	const ofGuest = " FROM mail_tokens WHERE user_id = ? AND kind = 'guest'"
 	var first bool // most log ins are later ones, and need no transaction
@@ -181,7 +181,7 @@ func (s *Store) FirstLogIn(ctx context.Context, proven *shop.User, guest shop.ID
 	})
 }
 
-// Reset spends a token for a new password. See app.UserStore.
+// Reset spends a token for a new password. See ports.UserStore.
 func (s *Store) Reset(ctx context.Context, hash, password string, now shop.Millis) (shop.User, error) {
 	return inTx(ctx, s, "reset a password", func(tx bun.Conn) (shop.User, error) {
 		user, _, err := spend(ctx, tx, hash, shop.TokenReset, now)
@@ -203,7 +203,7 @@ func (s *Store) Reset(ctx context.Context, hash, password string, now shop.Milli
 	})
 }
 
-// CheckMailToken reads a token by its primary key. See app.UserStore.
+// CheckMailToken reads a token by its primary key. See ports.UserStore.
 func (s *Store) CheckMailToken(
 	ctx context.Context, hash string, kind shop.MailTokenKind, now shop.Millis,
 ) (u shop.User, err error) {

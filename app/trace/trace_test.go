@@ -19,26 +19,6 @@ func (k *kept) Record(s *Span) {
 	k.spans = append(k.spans, s)
 }
 
-// named is the only span of the name.
-func (k *kept) named(t *testing.T, name string) *Span {
-	t.Helper()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	var found *Span
-	for _, s := range k.spans {
-		if s.Name == name {
-			if found != nil {
-				t.Fatalf("several spans %q", name)
-			}
-			found = s
-		}
-	}
-	if found == nil {
-		t.Fatalf("no span %q among %d", name, len(k.spans))
-	}
-	return found
-}
-
 // A name of a span is read as it was written; whatever else comes in its place is nobody's.
 func TestNamesOfSpans(t *testing.T) {
 	t.Parallel()

@@ -42,7 +42,9 @@ func TestDeliveryIsSigned(t *testing.T) {
 	t.Parallel()
 	s, requests, bodies := receiver(t, http.StatusNoContent)
 	s.now = func() time.Time { return time.Unix(1_800_000_000, 0) }
-	p := outbox.OutboxMessage{Order: 7301444480512000257, Rev: 4, State: shop.Refunded, Sale: 5, User: 6, AmountFen: 9800}
+	p := outbox.OutboxMessage{
+		Order: 7301444480512000257, Rev: 4, State: shop.Refunded, Sale: 5, User: 6, AmountFen: 9800,
+	}
 	if err := s.Deliver(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"stampede/app/shop"
 )
 
-// The answers to buy, pay and watch are app.Receipt, app.Payable and app.WatchView; those to unwatch and seen say
-// nothing.
+// The answers to buy, pay and watch are order.Receipt, payment.Payable and catalog.WatchView; those to unwatch and seen
+// say nothing.
 
 // Welcome answers hello.
 type Welcome struct {

@@ -12,7 +12,7 @@
 // One goroutine reads. It gives each answer to the call that waits for it, and everything else to Heard, in order. Any
 // goroutine may send. The client by itself sends only pongs.
 //
-// A call ends with its answer or with the connection. A rejection is an *app.Error with the protocol's code. After any
+// A call ends with its answer or with the connection. A rejection is an *shop.Error with the protocol's code. After any
 // other error the outcome is unknown (I6): the op may have been carried out, and a buy is repeated with the same key.
 //
 // The Cursor is an opaque text and outlives the connection. The next Hello with it returns what was missed in

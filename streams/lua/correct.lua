@@ -4,7 +4,7 @@
 -- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash, not touched)
 -- ARGV  1 epoch   2 tickets   3 moves   4 withdrawn   5 held   6 sold   7 stock (all units)   8 rest after an empty stock (ms)
 --
--- The caller has read every hold of the sale, one after the other, and a committed row for each of them (app/repair_recount.go). That
+-- The caller has read every hold of the sale, one after the other, and a committed row for each of them (app/recovery/recount.go). That
 -- counts for this instant because no hold has changed since then: each reservation gives out a ticket, and whatever else
 -- changes a hold moves `moves`. The same call again changes nothing: moves has moved.
 --

@@ -143,7 +143,8 @@ func TestBlockList(t *testing.T) {
 	})
 	code, out, errOut := call(t, environ, strings.Fields("block add --address 2001:db8::1:2:3:4 --for 1h --json")...)
 	var added backoffice.Block
-	if err := json.Unmarshal([]byte(out), &added); err != nil || code != exitOK || added.Kind != backoffice.BlockNetwork ||
+	if err := json.Unmarshal([]byte(out), &added); err != nil || code != exitOK ||
+		added.Kind != backoffice.BlockNetwork ||
 		added.Value != "2001:db8::/64" || added.Until.Sub(added.CreatedAt).Round(time.Minute) != time.Hour {
 		t.Errorf("an IPv6 address: code %d, %s%s, %v", code, out, errOut, err)
 	}

@@ -84,7 +84,9 @@ func (c *slotTemplate) Run(e *env) error {
 	t := backoffice.SlotTemplate{From: c.From, To: cmp.Or(c.To, c.From)}
 	for _, text := range c.Times {
 		opens, closes, _ := strings.Cut(text, "-")
-		t.Times = append(t.Times, backoffice.SlotTime{Opens: strings.TrimSpace(opens), Closes: strings.TrimSpace(closes)})
+		t.Times = append(
+			t.Times, backoffice.SlotTime{Opens: strings.TrimSpace(opens), Closes: strings.TrimSpace(closes)},
+		)
 	}
 	return e.operate(c.operating, func(api *client) error {
 		var plan backoffice.SlotPlan

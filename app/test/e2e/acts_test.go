@@ -101,7 +101,9 @@ func TestReadinessOfALiveNode(t *testing.T) {
 		states = make(map[string][]backoffice.CheckState)
 		for _, c := range r.Checks {
 			states[c.Name] = append(states[c.Name], c.State)
-			if c.Says == "" || !slices.Contains(backoffice.CheckCodes(), c.Code) || c.State != backoffice.CheckOK && c.Do == "" {
+			if c.Says == "" || !slices.Contains(
+				backoffice.CheckCodes(), c.Code,
+			) || c.State != backoffice.CheckOK && c.Do == "" {
 				t.Errorf("a check that says too little: %+v", c)
 			}
 		}

@@ -30,7 +30,9 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 	for _, want := range []string{"1 0 1", "0 1 1"} { // the same file again changes nothing
 		var r backoffice.ShipReport
 		n.expect(http.StatusOK, &r, n.post, desk+"/ship", operator, file)
-		if got := fmt.Sprint(r.Shipped, r.Unchanged, r.Failed); got != want || r.Lines[1].Result != backoffice.ShipNoOrder {
+		if got := fmt.Sprint(
+			r.Shipped, r.Unchanged, r.Failed,
+		); got != want || r.Lines[1].Result != backoffice.ShipNoOrder {
 			t.Errorf("the file: %+v, want %s", r, want)
 		}
 	}

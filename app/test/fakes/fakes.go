@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// runbookParts are the anchors of the runbook's headings, as Markdown readers and the console derive them.
+// RunbookParts are the anchors of the runbook's headings, as Markdown readers and the console derive them.
 func RunbookParts(t *testing.T) map[string]bool {
 	t.Helper()
-	text, err := os.ReadFile("../deploy/RUNBOOK.md")
+	text, err := os.ReadFile("../../deploy/RUNBOOK.md")
 	Must(t, err)
 	marks := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	parts := map[string]bool{}

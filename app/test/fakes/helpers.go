@@ -60,7 +60,7 @@ func (f *Acts) JournalFrom(_ context.Context, seq int64, limit int) ([]journal.J
 	return page, nil
 }
 
-// must ends the test if a step that it needs has failed.
+// Must ends the test if a step that it needs has failed.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// trace records in which order the flow touched the world.
+// Trace records in which order the flow touched the world.
 type Trace struct{ Steps []string }
 
 func (tr *Trace) Add(format string, args ...any) {

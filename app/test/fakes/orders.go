@@ -7,7 +7,7 @@ import (
 	"stampede/app/shop"
 )
 
-// dueStore has orders whose deadline has come.
+// DueStore has orders whose deadline has come.
 type DueStore struct {
 	OrderStore
 	*Trace
@@ -46,7 +46,7 @@ func (b *DueStore) Order(_ context.Context, id shop.ID) (shop.Order, error) {
 
 func (b *DueStore) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) { return b.Rows, nil }
 
-// oneOrder is a store of one order in memory, which fails once at the step that a test names.
+// OneOrder is a store of one order in memory, which fails once at the step that a test names.
 type OneOrder struct {
 	OrderStore
 	*Trace
@@ -54,7 +54,7 @@ type OneOrder struct {
 	Fail string
 }
 
-// falls reports whether the step fails now: before it does anything, and only once.
+// Falls reports whether the step fails now: before it does anything, and only once.
 func (b *OneOrder) Falls(step string) error {
 	if b.Fail != step {
 		return nil

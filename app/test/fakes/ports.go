@@ -12,7 +12,9 @@ type ActStore interface {
 	// Act runs do and writes its journal row in one transaction, which store calls with the context of do join. do may
 	// run several times; an error of it or of a joined call rolls all back. Acts are serial. DuplicateKey: the actor
 	// used the key for something else.
-	Act(ctx context.Context, actor journal.Actor, do func(ctx context.Context) (journal.Act, error)) (journal.Done, error)
+	Act(
+		ctx context.Context, actor journal.Actor, do func(ctx context.Context) (journal.Act, error),
+	) (journal.Done, error)
 	// JournalPage reads rows of the journal, the newest first.
 	JournalPage(ctx context.Context, q journal.JournalQuery) ([]journal.JournalEntry, error)
 	// JournalFrom reads rows in the order in which they were written, from a number on.
@@ -141,7 +143,9 @@ type CatalogueStore interface {
 	// SalesOfSlot lists the sales of a slot with their products, in the order they are shown.
 	SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale, error)
 	// SalesByPhase pages through the sales of a phase at the instant now; page starts at 1.
-	SalesByPhase(ctx context.Context, phase shop.Phase, now shop.Millis, page, size int) (sales []shop.Sale, more bool, err error)
+	SalesByPhase(
+		ctx context.Context, phase shop.Phase, now shop.Millis, page, size int,
+	) (sales []shop.Sale, more bool, err error)
 	// Products pages through the products; category 0 means all.
 	Products(ctx context.Context, category shop.ID, page, size int) (products []shop.Product, more bool, err error)
 	// Product reads one product with description and rules. ErrNoRow if there is none.

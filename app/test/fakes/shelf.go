@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// shelf is a catalogue source in memory that counts what it is asked, and can break.
+// Shelf is a catalogue source in memory that counts what it is asked, and can break.
 type Shelf struct {
 	CatalogueStore
 	At      int64
@@ -25,7 +25,7 @@ type Shelf struct {
 	Slow  time.Duration
 }
 
-// breaks has it hang, or fail, from now on.
+// Breaks has it hang, or fail, from now on.
 func (s *Shelf) Breaks(hangs bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -71,19 +71,19 @@ func (a *Armed) pass() {
 	}
 }
 
-// flows is the package whose functions run them.
-var flows = reflect.TypeFor[shop.Order]().PkgPath()
+// flows begins the paths of the packages whose functions run them.
+var flows = strings.TrimSuffix(reflect.TypeFor[shop.Order]().PkgPath(), "shop")
 
 // deepest bounds how far up callers are looked for; a node's stacks have about forty frames.
 const deepest = 256
 
-// within reports whether a function of package app, or one that was made in it, is among the callers; "" always is.
+// within reports whether a function of the flows, or one that was made in it, is among the callers; "" always is.
 // Goroutines that it started count only if they run such a one.
 func within(function string) bool {
 	if function == "" {
 		return true
 	}
-	wanted := flows + "." + function
+	wanted := flows + function
 	var pcs [deepest]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
 	for {

@@ -8,8 +8,8 @@ type Point struct {
 	Name  string
 	when  moment
 	calls []string // any of these is the step
-	// of is the function of package app whose doing the call is, "(*Type).Method"; "" where nobody else makes it. The
-	// same step belongs to several flows, and a call does not say for which it is made.
+	// of is the function that makes the call, "package.(*Type).Method"; "" where only one function does. The same step
+	// belongs to several flows, and a call does not say for which it is made.
 	of string
 }
 
@@ -29,22 +29,22 @@ var points = []Point{
 	at("gate.before-call", before, "script reserve"), // buys have gathered
 	at("gate.after-reply", after, "script reserve"),  // accepted, nobody was answered
 
-	at("fulfil.before-row", before, "Orders.Insert").in("(*Fulfiller).Fulfil"), // entries were read
-	at("fulfil.after-commit", after, "Orders.Insert").in("(*Fulfiller).Fulfil"),
+	at("fulfil.before-row", before, "Orders.Insert").in("order.(*Fulfiller).Fulfil"), // entries were read
+	at("fulfil.after-commit", after, "Orders.Insert").in("order.(*Fulfiller).Fulfil"),
 	at("fulfil.before-finish", before, "Inventory.Finish"), // units of refused orders are back
 	at("fulfil.after-finish", after, "Inventory.Finish"),
 
 	at("expire.after-commit", after, "Orders.Expire"),
-	at("expire.after-return", after, "Inventory.Return").in("(*Expirer).Due"),
-	at("expire.after-tell", after, "Notifier.Publish").in("(*Expirer).Due"),
+	at("expire.after-return", after, "Inventory.Return").in("order.(*Expirer).Due"),
+	at("expire.after-tell", after, "Notifier.Publish").in("order.(*Expirer).Due"),
 	at("expire.before-drop", before, "script drop"),
 
 	at("cancel.after-commit", after, "Orders.Cancel"),                         // of an order that had a row
-	at("cancel.after-insert", after, "Orders.Insert").in("(*Expirer).Cancel"), // of a reservation that had none
+	at("cancel.after-insert", after, "Orders.Insert").in("order.(*Expirer).Cancel"), // of a reservation that had none
 
 	// of any later state: units are back, sold or withdrawn, nobody was told; and the row says that nobody was
-	at("effects.after-units", after, later...).in("(*Effects).Do"),
-	at("effects.after-tell", after, "Notifier.Publish").in("(*Effects).Do"),
+	at("effects.after-units", after, later...).in("order.(*Effects).Do"),
+	at("effects.after-tell", after, "Notifier.Publish").in("order.(*Effects).Do"),
 
 	at("recover.after-advance", after, "Sales.AdvanceEpoch"),
 	at("recover.after-close", after, "Recovery.Close"),
@@ -61,20 +61,20 @@ var points = []Point{
 
 	at("pay.after-open", before, "Gateway.Pay"), // the trade is noted, the gateway was not contacted
 	at("pay.after-commit", after, "Payments.Receive"),
-	at("pay.after-sell", after, "Inventory.Sell").in("(*Cashier).Settle"),
-	at("pay.after-tell", after, "Notifier.Publish").in("(*Cashier).Settle"),
+	at("pay.after-sell", after, "Inventory.Sell").in("payment.(*Cashier).Settle"),
+	at("pay.after-tell", after, "Notifier.Publish").in("payment.(*Cashier).Settle"),
 
 	at("close.after-answer", after, "Gateway.Close"), // the trade is closed, the order is pending
 	at("close.after-commit", after, "Payments.EndTraded"),
-	at("close.after-return", after, "Inventory.Return").in("(*Cashier).endAll"),
-	at("close.after-tell", after, "Notifier.Publish").in("(*Cashier).endAll"),
+	at("close.after-return", after, "Inventory.Return").in("payment.(*Cashier).endAll"),
+	at("close.after-tell", after, "Notifier.Publish").in("payment.(*Cashier).endAll"),
 
-	at("late.after-receipt", before, "Orders.ClaimHold").in("(*Cashier).resolve"), // nothing is resolved
-	at("late.after-claim", after, "Orders.ClaimHold").in("(*Cashier).resolve"),
-	at("late.after-hold", after, "Inventory.Hold").in("(*Cashier).resolve"),
+	at("late.after-receipt", before, "Orders.ClaimHold").in("payment.(*Cashier).resolve"), // nothing is resolved
+	at("late.after-claim", after, "Orders.ClaimHold").in("payment.(*Cashier).resolve"),
+	at("late.after-hold", after, "Inventory.Hold").in("payment.(*Cashier).resolve"),
 	at("late.after-revive", after, "Payments.ReviveLate"),
-	at("late.after-sell", after, "Inventory.Sell").in("(*Cashier).revive"),
-	at("late.after-tell", after, "Notifier.Publish").in("(*Cashier).revive"),
+	at("late.after-sell", after, "Inventory.Sell").in("payment.(*Cashier).revive"),
+	at("late.after-tell", after, "Notifier.Publish").in("payment.(*Cashier).revive"),
 	at("late.after-refunding", after, "Refunds.BeginRefund"),
 
 	at("refund.after-ask", after, "Refunds.AskRefund"), // the wish is entered, the policy has not decided
@@ -82,24 +82,24 @@ var points = []Point{
 	at("refund.before-send", before, "Gateway.Refund"),
 	at("refund.after-send", after, "Gateway.Refund"),
 	at("refund.after-commit", after, "Refunds.FinishRefund"),
-	at("refund.after-withdraw", after, "Inventory.Withdraw").in("(*Refunder).finish"),
-	at("refund.after-tell", after, "Notifier.Publish").in("(*Refunder).finish"),
+	at("refund.after-withdraw", after, "Inventory.Withdraw").in("payment.(*Refunder).finish"),
+	at("refund.after-tell", after, "Notifier.Publish").in("payment.(*Refunder).finish"),
 
-	at("act.after-commit", after, "Acts.Act").in("(*SaleDesk).edit"), // decided about a sale, Redis does not know
-	at("act.after-terms", after, "Keeper.SetTerms").in("(*SaleDesk).edit"),
-	at("edit.after-commit", after, "Acts.Act").in("(*CatalogueDesk).EditSale"),
-	at("edit.after-terms", after, "Keeper.SetTerms").in("(*CatalogueDesk).EditSale"),
-	at("withdraw.after-ask", after, "Acts.Act").in("(*SaleDesk).askStock"),
+	at("act.after-commit", after, "Acts.Act").in("backoffice.(*SaleDesk).edit"), // decided about a sale, Redis does not know
+	at("act.after-terms", after, "Keeper.SetTerms").in("backoffice.(*SaleDesk).edit"),
+	at("edit.after-commit", after, "Acts.Act").in("backoffice.(*CatalogueDesk).EditSale"),
+	at("edit.after-terms", after, "Keeper.SetTerms").in("backoffice.(*CatalogueDesk).EditSale"),
+	at("withdraw.after-ask", after, "Acts.Act").in("backoffice.(*SaleDesk).askStock"),
 	at("withdraw.after-take", after, "Keeper.TakeOut"), // Redis has decided, the database does not know
 	at("withdraw.after-settle", after, "Editor.SettleStock"),
-	at("switch.after-commit", after, "Acts.Act").in("(*SwitchDesk).EditSwitches"), // no node follows yet
-	at("notice.after-commit", after, "Acts.Act").in("(*SwitchDesk).replaceNotice"),
-	at("block.after-commit", after, "Acts.Act").in("(*BlockDesk).AddBlock"),
+	at("switch.after-commit", after, "Acts.Act").in("backoffice.(*SwitchDesk).EditSwitches"), // no node follows yet
+	at("notice.after-commit", after, "Acts.Act").in("backoffice.(*SwitchDesk).replaceNotice"),
+	at("block.after-commit", after, "Acts.Act").in("backoffice.(*BlockDesk).AddBlock"),
 
-	at("ship.after-commit", after, "Acts.Act").in("(*ShippingDesk).Ship"),
-	at("ship.after-tell", after, "Notifier.Publish").in("(*ShippingDesk).Ship"),
+	at("ship.after-commit", after, "Acts.Act").in("backoffice.(*ShippingDesk).Ship"),
+	at("ship.after-tell", after, "Notifier.Publish").in("backoffice.(*ShippingDesk).Ship"),
 	at("receipt.after-commit", after, "Shipments.ConfirmReceipt"),
-	at("receipt.after-tell", after, "Notifier.Publish").in("(*ShippingDesk).ConfirmReceipt"),
+	at("receipt.after-tell", after, "Notifier.Publish").in("backoffice.(*ShippingDesk).ConfirmReceipt"),
 
 	at("post.after-append", after, "OutboxStream.Append"), // the back office has it, the outbox does not know
 

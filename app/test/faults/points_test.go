@@ -86,10 +86,10 @@ func TestEachMethodIsCalledByItsName(t *testing.T) {
 }
 
 // A point that matches no call never strikes. Each point has a place of its own and names known methods or scripts, and
-// functions of package app.
+// functions of the flows.
 func TestEveryPointCanBePassed(t *testing.T) {
 	t.Parallel()
-	known, declared := methods(t), functionsOfApp(t)
+	known, declared := methods(t), functionsOfFlows(t)
 	for i, p := range points {
 		same := func(q Point) bool {
 			return q.Name == p.Name || q.when == p.when && q.of == p.of && slices.Equal(q.calls, p.calls)
@@ -110,15 +110,15 @@ func TestEveryPointCanBePassed(t *testing.T) {
 			}
 		}
 		if p.of != "" && !declared[p.of] {
-			t.Errorf("%s is in %s, which package app does not have", p.Name, p.of)
+			t.Errorf("%s is in %s, which does not exist", p.Name, p.of)
 		}
 	}
 }
 
-// functionsOfApp are the functions and methods that package app declares, as the runtime names them.
-func functionsOfApp(t *testing.T) map[string]bool {
+// functionsOfFlows are the functions and methods of the packages of the flows: package, dot, and the runtime's name.
+func functionsOfFlows(t *testing.T) map[string]bool {
 	t.Helper()
-	files, err := filepath.Glob("../../*.go")
+	files, err := filepath.Glob("../../*/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func functionsOfApp(t *testing.T) map[string]bool {
 		}
 		for _, d := range tree.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && !strings.HasSuffix(file, "_test.go") {
-				declared[receiver(f)+f.Name.Name] = true
+				declared[tree.Name.Name+"."+receiver(f)+f.Name.Name] = true
 			}
 		}
 	}

@@ -27,7 +27,9 @@ func TestEntryWithTheIDOfAnotherOrderIsADeadLetter(t *testing.T) {
 		w.must(err)
 		return len(letters) == 1, fmt.Sprintf("%d dead letters", len(letters))
 	})
-	if l := letters[0]; l.User != b.User || l.Sale != second.ID || !strings.Contains(l.Reason, shop.ErrIDTaken.Error()) {
+	if l := letters[0]; l.User != b.User || l.Sale != second.ID || !strings.Contains(
+		l.Reason, shop.ErrIDTaken.Error(),
+	) {
 		t.Errorf("letter %+v", l)
 	}
 	w.must(n.scan.RunOnce(w.ctx))

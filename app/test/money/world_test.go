@@ -271,7 +271,7 @@ type buyers struct {
 	told map[shop.ID]shop.Order
 }
 
-// Publish is app.Notifier.
+// Publish is order.Notifier.
 func (b *buyers) Publish(_ context.Context, _ int, _ shop.Millis, rows []*shop.Order) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

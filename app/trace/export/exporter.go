@@ -32,7 +32,7 @@ const (
 	closeWithin = 2 * time.Second
 )
 
-// Exporter is an app.SpanRecorder that sends what it is given. Close it.
+// Exporter is an trace.SpanRecorder that sends what it is given. Close it.
 type Exporter struct {
 	provider *sdk.TracerProvider
 	tracer   otel.Tracer
@@ -81,7 +81,7 @@ func New(endpoint string, from Node) (*Exporter, error) {
 // Lost is how many spans no collector has, since the start: there was no room for them, or it did not take them.
 func (e *Exporter) Lost() int64 { return e.sender.lost.Load() }
 
-// Record implements app.SpanRecorder.
+// Record implements trace.SpanRecorder.
 func (e *Exporter) Record(s *trace.Span) {
 	if !e.sender.admit() {
 		return

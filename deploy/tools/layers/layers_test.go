@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// "Imports point inward … streams and realtime never import each other; app imports the standard
-// library only."
+// Imports point to the left; streams and realtime never import each other; the flows import the standard library only.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -14,12 +13,17 @@ func TestCheck(t *testing.T) {
 		inTest   bool
 		wrong    string // part of the sentence; empty: allowed
 	}{
-		{from: "stampede/app", to: "context"},
-		{from: "stampede/app", to: "github.com/redis/go-redis/v9", wrong: "standard library only"},
-		{from: "stampede/app", to: "stampede/app/store", wrong: "nothing"},
-		{from: "stampede/app", to: "pgregory.net/rapid", inTest: true},
-		{from: "stampede/app", to: "stampede/app/test/kit", inTest: true},
-		{from: "stampede/streams", to: "stampede/app"},
+		{from: "stampede/app/order", to: "context"},
+		{from: "stampede/app/order", to: "github.com/redis/go-redis/v9", wrong: "standard library only"},
+		{from: "stampede/app/order", to: "stampede/app/store", wrong: "app/store"},
+		{from: "stampede/app/order", to: "stampede/app/catalog"},
+		{from: "stampede/app/catalog", to: "stampede/app/order", wrong: "app/order"},
+		{from: "stampede/app/catalog", to: "stampede/app/order", inTest: true, wrong: "app/order"},
+		{from: "stampede/app/trace", to: "stampede/app/trace/export", wrong: "nothing"},
+		{from: "stampede/app/order", to: "stampede/app/test/fakes", inTest: true},
+		{from: "stampede/app/order", to: "pgregory.net/rapid", inTest: true},
+		{from: "stampede/app/order", to: "stampede/app/test/kit", inTest: true},
+		{from: "stampede/streams", to: "stampede/app/shop"},
 		{from: "stampede/streams", to: "stampede/app/store", wrong: "stampede/app/store"},
 		{from: "stampede/streams", to: "stampede/realtime", wrong: "stampede/realtime"},
 		{from: "stampede/realtime", to: "stampede/streams", inTest: true, wrong: "stampede/streams"},
@@ -33,7 +37,7 @@ func TestCheck(t *testing.T) {
 		{from: "stampede/app/server", to: "stampede/app/cmd/stampede", wrong: "app/cmd"},
 		{from: "stampede/app/demo", to: "stampede/app/wsclient"},
 		{from: "stampede/deploy/bench", to: "stampede/app/load"},
-		{from: "stampede/app/wsclient", to: "stampede/app"},
+		{from: "stampede/app/wsclient", to: "stampede/app/shop"},
 		{from: "stampede/app/wsclient", to: "stampede/realtime", inTest: true, wrong: "stampede/realtime"},
 		{from: "stampede/realtime", to: "stampede/app/wsclient", wrong: "app/wsclient"},
 		{from: "stampede/realtime", to: "stampede/app/wsclient", inTest: true},

@@ -17,92 +17,107 @@ type layer struct {
 	inTests    []string // of this module, in tests only
 }
 
-// layers is the import rule: imports point inward,
+// rooms are the packages of the flows, in their import order: each may import those before it, and the standard
+// library. Their tests may use doubles that inject faults.
+var rooms = []string{
+	"app/trace", "app/shop", "app/journal", "app/outbox", "app/catalog", "app/admission", "app/board", "app/order",
+	"app/payment", "app/archive", "app/privacy", "app/recovery", "app/backoffice", "app/ports",
+}
+
+// layers is the import rule: imports point to the left,
 //
-//	cmd → server → {api, account, alipay, mail, store, streams, realtime, frontend, migrations} → app
-//	      server → recovery → app
+//	rooms ← {api, account, alipay, mail, store, streams, realtime, …} ← server ← cmd
+//	rooms ← limits ← {api, account, realtime}
 //
-//	{api, account, realtime} → limits → app
-//
-// app tells the story with the standard library alone. streams and realtime never meet except in
-// app's flows. Commands under cmd reach the packages only through the server, so that there is one
-// composition root; the simulated gateway they start themselves, because it is no part of a server. The longest path
-// wins.
-var layers = []layer{
-	{path: "app"},
-	{path: "app/recovery", imports: []string{"app"}},
-	{path: "streams", imports: []string{"app"}, thirdParty: true},
-	{
-		path: "realtime", imports: []string{"app", "app/limits"}, thirdParty: true,
-		inTests: []string{"app/wsclient"},
-	},
-	{path: "frontend"},
-	{path: "migrations", thirdParty: true, inTests: []string{"app/store"}},
-	{
-		path: "app/account", imports: []string{"app", "app/limits"}, thirdParty: true,
+// streams and realtime never import each other. Commands reach the packages only through the server, so that there is
+// one composition root; they start the simulated gateway themselves, because it is no part of a server. The longest
+// path wins.
+var layers = append(ofRooms(),
+	layer{path: "app"},
+	layer{path: "streams", imports: rooms, thirdParty: true},
+	layer{path: "realtime", imports: with("app/limits"), thirdParty: true, inTests: []string{"app/wsclient"}},
+	layer{path: "frontend"},
+	layer{path: "migrations", thirdParty: true, inTests: []string{"app/store"}},
+	layer{
+		path: "app/account", imports: with("app/limits"), thirdParty: true,
 		inTests: []string{"app/store", "migrations"},
 	},
-	{path: "app/alipay", imports: []string{"app", "app/alipay"}, thirdParty: true},
-	{path: "app/snowflake", imports: []string{"app"}},
-	{path: "app/store", imports: []string{"app", "app/snowflake", "migrations"}, thirdParty: true},
-	{path: "app/api/spec"},
-	{path: "app/picture", imports: []string{"app"}, thirdParty: true},
-	{path: "app/markup", thirdParty: true},
-	{path: "app/trace/export", imports: []string{"app"}, thirdParty: true},
-	{path: "app/limits", imports: []string{"app"}, thirdParty: true},
-	{path: "app/api", imports: []string{"app", "app/limits"}, thirdParty: true},
-	{path: "app/load", imports: []string{"app", "app/wsclient"}, thirdParty: true},
-	{path: "deploy/bench", imports: []string{"app", "app/load", "app/alipay/sim"}, thirdParty: true},
-	{path: "app/webhook", imports: []string{"app"}},
-	{path: "app/mail", imports: []string{"app"}, thirdParty: true},
-	{path: "app/demo", imports: []string{"app", "app/wsclient"}, thirdParty: true},
-	// the other end of the wire: no server imports it
-	{path: "app/wsclient", imports: []string{"app"}, thirdParty: true},
-	{
+	layer{path: "app/alipay", imports: rooms, thirdParty: true},
+	layer{path: "app/snowflake", imports: rooms},
+	layer{path: "app/store", imports: with("app/snowflake", "migrations"), thirdParty: true},
+	layer{path: "app/api/spec"},
+	layer{path: "app/picture", imports: rooms, thirdParty: true},
+	layer{path: "app/markup", thirdParty: true},
+	layer{path: "app/trace/export", imports: rooms, thirdParty: true},
+	layer{path: "app/limits", imports: rooms, thirdParty: true},
+	layer{
+		path: "app/api", imports: with("app/account", "app/limits"), thirdParty: true,
+	},
+	layer{path: "app/load", imports: with("app/wsclient"), thirdParty: true},
+	layer{path: "deploy/bench", imports: with("app/load", "app/alipay/sim"), thirdParty: true},
+	layer{path: "app/webhook", imports: rooms},
+	layer{path: "app/mail", imports: rooms, thirdParty: true},
+	layer{path: "app/demo", imports: with("app/wsclient"), thirdParty: true},
+	// the other end of the socket: no server imports it
+	layer{path: "app/wsclient", imports: rooms, thirdParty: true},
+	layer{
 		path: "app/server", thirdParty: true, inTests: []string{"app/test/faults"},
-		imports: []string{
-			"app", "app/account", "app/api", "app/alipay", "app/demo", "app/limits", "app/store",
-			"app/mail", "app/markup", "app/picture", "app/recovery", "app/trace/export", "app/webhook", "streams", "realtime",
-			"frontend", "migrations",
-		},
+		imports: with(
+			"app/account", "app/api", "app/alipay", "app/demo", "app/limits", "app/store", "app/mail", "app/markup",
+			"app/picture", "app/trace/export", "app/webhook", "streams", "realtime", "frontend", "migrations",
+		),
 	},
-	{
-		path: "app/cmd", thirdParty: true, imports: []string{
-			"app", "app/recovery", "app/server", "app/load", "app/demo", "app/wsclient", "app/alipay/sim", "migrations",
-		},
+	layer{
+		path: "app/cmd", thirdParty: true,
+		imports: with(
+			"app/account", "app/server", "app/load", "app/demo", "app/wsclient", "app/alipay/sim", "migrations",
+		),
 	},
-	{path: testSupport, imports: []string{"app"}, thirdParty: true},
-	{path: "app/test/kit/contract", imports: []string{"app", "app/api/spec"}, thirdParty: true},
-	{path: "app/test/kit/asyncapi", imports: []string{"app/wsclient"}, thirdParty: true, inTests: []string{"realtime"}},
-	// stands between flows and ports; only a build for the crash suite has it, which this rule does not look at
-	{path: "app/test/faults", imports: []string{"app", "app/recovery", "streams"}, thirdParty: true},
-	{path: "app/test/attack", imports: []string{"app", "app/wsclient"}, thirdParty: true},
-	{
+	layer{path: testSupport, imports: rooms, thirdParty: true},
+	layer{path: doubles, imports: []string{"app/trace", "app/shop", "app/journal"}},
+	layer{path: "app/test/kit/contract", imports: with("app/api/spec"), thirdParty: true},
+	layer{path: "app/test/kit/asyncapi", imports: []string{"app/wsclient"}, thirdParty: true, inTests: []string{"realtime"}},
+	// stands between flows and stores; only a build for the crash suite has it, which this rule does not look at
+	layer{path: "app/test/faults", imports: with("streams"), thirdParty: true},
+	layer{path: "app/test/attack", imports: with("app/wsclient"), thirdParty: true},
+	layer{
 		path: "app/test/e2e", thirdParty: true, // it prepares shops with these, and meets the program from outside
-		imports: []string{
-			"app", "app/account", "app/recovery", "app/store", "app/test/attack", "app/wsclient", "streams", "realtime",
-			"migrations",
-		},
+		imports: with(
+			"app/account", "app/store", "app/test/attack", "app/wsclient", "streams", "realtime", "migrations",
+		),
 	},
-	{
+	layer{
 		path: "app/test/money", thirdParty: true, // the flows of money on real stores and the simulated gateway
-		imports: []string{
-			"app", "app/alipay", "app/recovery", "app/store", "app/test/faults", "streams", "migrations",
-		},
+		imports: with("app/alipay", "app/store", "app/test/faults", "streams", "migrations"),
 	},
-	{
+	layer{
 		path: "app/test/crash", thirdParty: true, // likewise; and it names the points at which the program dies
-		imports: []string{
-			"app", "app/account", "app/alipay", "app/store", "app/test/faults", "app/wsclient", "realtime", "migrations",
-		},
+		imports: with(
+			"app/account", "app/alipay", "app/store", "app/test/faults", "app/wsclient", "realtime", "migrations",
+		),
 	},
+)
+
+// ofRooms returns the layers of the flows' packages.
+func ofRooms() []layer {
+	found := make([]layer, len(rooms))
+	for i, room := range rooms {
+		found[i] = layer{path: room, imports: rooms[:i], inTests: []string{doubles}}
+	}
+	return found
 }
+
+// with returns all rooms and others.
+func with(others ...string) []string { return append(slices.Clone(rooms), others...) }
 
 // testSupport is for tests only. These may also import other people's modules.
 const testSupport = "app/test/kit"
 
-// exact names the layers that mean one package in a list of imports: "app" is not "app/store".
-var exact = map[string]bool{"app": true}
+// doubles inject faults into the tests of the rooms.
+const doubles = "app/test/fakes"
+
+// exact names the layers that mean one package in a list of imports: "app/trace" is not "app/trace/export".
+var exact = map[string]bool{"app": true, "app/trace": true}
 
 // check returns what is wrong with an import, or "".
 func check(from, to string, inTest bool) string {
@@ -122,7 +137,7 @@ func check(from, to string, inTest bool) string {
 	return ""
 }
 
-// layerOf finds the layer with the longest path. The innermost package "app" covers only itself: a
+// layerOf finds the layer with the longest path. A layer of `exact` covers only itself: a
 // new folder below it needs a layer of its own.
 func layerOf(importPath string) (found layer, ok bool) {
 	path := strings.TrimPrefix(importPath, module+"/")

@@ -2,15 +2,11 @@ package shop
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
 // AccessLife is how long an access token of an account lives. What is revoked stays in the set as long.
 const AccessLife = 15 * time.Minute
-
-// ErrTaken means that an e-mail or an id belongs to somebody else.
-var ErrTaken = errors.New("belongs to somebody else")
 
 // Revocations is what nodes read every two seconds.
 type Revocations struct {

@@ -10,8 +10,8 @@ type Notice struct {
 	Version int64             `json:"version"`
 }
 
-// isSaid reports whether there is something in it.
+// IsSaid reports whether there is something in it.
 func (n *Notice) IsSaid() bool { return n.Text != "" || len(n.Texts) > 0 }
 
-// standsAt reports whether there is one to be told.
+// StandsAt reports whether there is one to be told.
 func (n *Notice) StandsAt(now Millis) bool { return n.IsSaid() && (n.Until == 0 || now < n.Until) }

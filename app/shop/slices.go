@@ -1,6 +1,6 @@
 package shop
 
-// pointers point at the rows: copies of hundreds of them would be most of what a batch allocates.
+// Pointers point at the rows: copies of hundreds of them would be most of what a batch allocates.
 func Pointers[T any](rows []T) []*T {
 	out := make([]*T, len(rows))
 	for i := range rows {
@@ -9,7 +9,7 @@ func Pointers[T any](rows []T) []*T {
 	return out
 }
 
-// byPartition groups rows.
+// ByPartition groups rows.
 func ByPartition(rows []*Order) map[int][]*Order {
 	found := make(map[int][]*Order, 1)
 	for _, o := range rows {
@@ -18,7 +18,7 @@ func ByPartition(rows []*Order) map[int][]*Order {
 	return found
 }
 
-// mapped converts each element.
+// Mapped converts each element.
 func Mapped[T, U any](all []T, one func(T) U) []U {
 	out := make([]U, len(all))
 	for i := range all {
@@ -27,7 +27,7 @@ func Mapped[T, U any](all []T, one func(T) U) []U {
 	return out
 }
 
-// where keeps the elements that fit; nil if none does.
+// Where keeps the elements that fit; nil if none does.
 func Where[T any](all []T, fits func(T) bool) (some []T) {
 	for i := range all {
 		if fits(all[i]) {
@@ -37,11 +37,15 @@ func Where[T any](all []T, fits func(T) bool) (some []T) {
 	return some
 }
 
-// byID finds rows by their orders.
+// ByID finds rows by their orders.
 func ByID(rows []Order) map[ID]*Order {
 	found := make(map[ID]*Order, len(rows))
 	for i := range rows {
 		found[rows[i].ID] = &rows[i]
 	}
 	return found
+}
+
+func FirstOf[T any](what string, all []T, most int, err error) ([]T, bool, error) {
+	return all[:min(len(all), most)], len(all) > most, Unreadable(what, err)
 }

@@ -1,0 +1,74 @@
+package shop
+
+import (
+	"time"
+
+	"stampede/app/trace"
+)
+
+// Buy is one buy on its way to the Lua step. The order id is minted by the server; the same id, key and
+// hash are sent again when a reply is lost (I6).
+type Buy struct {
+	Order   ID
+	User    ID
+	Sale    SaleRef
+	Qty     int
+	Key     string // the buyer's idempotency key, 8–64 characters of A-Z a-z 0-9 . _ -
+	Hash    string // of the content under that key, 16 hex digits
+	Address string // JSON of Address, or ""
+
+	// NeedsPass: the sale asks for a pass. Passed is when the buy's valid pass was issued; 0: none. The Lua step spends
+	// it.
+	NeedsPass bool
+	Passed    Millis
+
+	Span *trace.Span // of the buy, when it is traced
+}
+
+// Verdict is what the Lua step says of a buy.
+type Verdict int
+
+// Verdicts of reserve.lua. Their numbers are part of the script's contract.
+const (
+	VerdictReserved   Verdict = 1  // accepted now
+	VerdictRepeated   Verdict = 2  // the same key was accepted before: the stored answer
+	VerdictOtherHash  Verdict = 3  // the same key with other content
+	VerdictNotOpen    Verdict = 4  // before the window, by Redis time
+	VerdictClosed     Verdict = 5  // after the window
+	VerdictPaused     Verdict = 6  // an operator paused the sale
+	VerdictLimit      Verdict = 7  // more units than the limit per buyer
+	VerdictCap        Verdict = 8  // more reservations than the cap per buyer
+	VerdictSoldOut    Verdict = 9  // not enough free units
+	VerdictBacklog    Verdict = 10 // too many orders wait for the database
+	VerdictCooldown   Verdict = 11 // units came back a moment ago and rest until every sold-out flag has ended (I9)
+	VerdictNotLoaded  Verdict = 12 // the sale is not in Redis, or not armed yet
+	VerdictRecovering Verdict = 13 // the partition is being recovered, or has no state at all
+	VerdictEpoch      Verdict = 14 // the caller's epoch is not the partition's
+	VerdictPass       Verdict = 15 // the sale asks for a pass, and none came that was not spent
+	VerdictUsedID     Verdict = 22 // the order id has a hold in this sale; nothing was written (16–21: codes of calls)
+)
+
+// GateAnswer is the result of a buy. Order and Ticket are those of the first acceptance; Done serves for the place.
+type GateAnswer struct {
+	Verdict Verdict
+	Order   ID
+	Ticket  int64
+	Done    int64
+	Free    int64         // free units after the step
+	Retry   time.Duration // with VerdictCooldown: how long
+	Unasked bool          // this node has answered by itself, without the script
+}
+
+// Reservation is an accepted buy that has no row yet.
+type Reservation struct {
+	Order     ID         `json:"order"`
+	Sale      ID         `json:"sale"`
+	Qty       int        `json:"qty"`
+	Key       string     `json:"key"`
+	Ticket    int64      `json:"ticket"`
+	Place     int64      `json:"place"`
+	State     OrderState `json:"state"` // always reserved
+	CreatedAt Millis     `json:"created_at"`
+
+	Entry Entry `json:"-"` // which is to become its row
+}

@@ -1,0 +1,25 @@
+package shop
+
+// Category groups products.
+type Category struct {
+	ID   ID     `json:"id"`
+	Name string `json:"name"`
+}
+
+// Image is one picture of a product; URL is a path on this site or an https address.
+type Image struct {
+	URL string `json:"url"`
+	Alt string `json:"alt"`
+}
+
+// Product is what is sold. Description is sanitised HTML, Rules plain text; lists leave both empty.
+type Product struct {
+	ID           ID      `json:"id"`
+	Name         string  `json:"name"`
+	Category     string  `json:"category"`
+	CategoryID   ID      `json:"category_id,omitempty"`
+	Images       []Image `json:"images"`
+	ListPriceFen int64   `json:"list_price_fen"`
+	Description  string  `json:"description,omitempty"`
+	Rules        string  `json:"rules,omitempty"`
+}
