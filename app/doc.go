@@ -1,42 +1,26 @@
-// Package app is Stampede in one place: what the words mean, which promises hold, and the flows that keep them.
-// It imports the standard library only; Redis, MySQL and sockets stand behind the small ports beside the flows that use
-// them, and so do the faults of the tests.
+// Package app is a map of the program: its promises and invariants, and the packages that keep them. It contains no
+// code.
 //
-// # The way of an order
+// # An order
 //
-//	shopper ── buy ──▶ Checkout ──▶ Gate ──▶ one Lua step in Redis ──▶ stream entry      buy_checkout.go
-//	   ▲                                  stock−, limit, hold, ticket      │
-//	   │ reserved: order id, ticket, place                                 ▼
-//	   │                                                  Fulfiller: row in MySQL    buy_fulfil.go
-//	   │ order: pending, pay_by ◀── message after COMMIT ◀────────┘   │            effects.go
+//	shopper ── buy ──▶ order.Checkout ──▶ Gate ──▶ one Lua step in Redis ──▶ stream entry       order/checkout.go
+//	   ▲                                    stock−, limit, hold, ticket        │
+//	   │ reserved: order id, ticket, place                                     ▼
+//	   │                                              order.Fulfiller: row in MySQL       order/fulfil.go
+//	   │ order: pending, pay_by ◀── message after COMMIT ◀────────┘   │                   order/effects.go
 //	   │                                                              ▼ deadline
-//	   │ order: expired ◀── event ◀── units back ◀── COMMIT ◀── Expirer              buy_expire.go
-//	   │                                        the gateway first, ▲ if a payment was opened   pay_closer.go, pay_close.go
-//	   ├── pay ──▶ Cashier ──▶ trade noted in the row ──▶ where to pay at the gateway      pay_start.go
-//	   │ order: paid ◀── event ◀── held→sold ◀── COMMIT ◀── Settle ◀── the gateway's word      pay_settle.go
+//	   │ order: expired ◀── message ◀── units back ◀── COMMIT ◀── order.Expirer           order/expire.go
+//	   │                                        the gateway first, ▲ if a payment was opened   payment/closer.go
+//	   ├── pay ──▶ payment.Cashier ──▶ trade noted in the row ──▶ where to pay at the gateway  payment/start.go
+//	   │ order: paid ◀── message ◀── held→sold ◀── COMMIT ◀── Settle ◀── the gateway's answer  payment/settle.go
 //
-// # The flows
+// # Packages
 //
-//   - flow 0, show_warm.go: a sale's stock goes into Redis before its slot opens
-//   - flow 1, buy_checkout.go: a buy becomes a reservation
-//   - before it, where a sale asks for that: pass_desk.go: who gets a pass, for which task; pass.go: what a pass is
-//   - flow 2, buy_fulfil.go: stream entries become rows, buyers hear of it
-//   - flow 3, pay_start.go: the buyer pays; pay_settle.go: the gateway's word; pay_late.go: money that came late;
-//     pay_poll.go: what the gateway did not say; refund_request.go, refund_send.go: money back; outbox.go: what the
-//     shop's back office hears
-//   - after a sale: after_ship.go, after_ship_bulk.go: parcels, and their receipt; after_finish.go: what follows them;
-//     after_search.go: orders, people and payments; after_report.go: what became of a sale; after_leftovers.go: what
-//     could not be done; archive.go: moves old orders, removes personal data; archive_drop.go: deletes
-//     archived months
-//   - flow 4, buy_expire.go: unpaid orders end, their units are sold again; cancel; pay_closer.go, pay_close.go: at the
-//     gateway first, if a payment was opened
-//   - flow 5, repair_reconcile.go: what the quick ways lost; repair_recount.go: counts that no hold accounts for;
-//     repair_deadletter.go: dead letters; repair_audit.go: the proof of the stock equation; package recovery: what a
-//     store has lost
-//   - hidden.go: sales that only guests bound to them can see
-//   - what people see: show_storefront.go (snapshots), show_browse.go (pages), show_ticker.go (moving numbers),
-//     show_phases.go (edges of slots), buy_soldout.go (turning people away without Redis), show_catalogue.go (what is
-//     offered)
+// Each may import those to its left. The flows use the standard library only, and reach Redis, the database and the
+// gateway through interfaces, between which tests inject faults.
+//
+//	trace ← shop ← journal ← outbox ← catalog ← admission ← board ← order ← payment ← archive ← privacy ← recovery
+//	      ← backoffice ← adapters: store streams realtime api account alipay mail webhook picture limits ← server ← cmd
 //
 // # The promises
 //

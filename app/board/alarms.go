@@ -20,6 +20,7 @@ type Alarm struct {
 	Link  string      `json:"link"` // where the runbook goes on
 }
 
+// The names of the alarms.
 const (
 	AlarmNothingMoves   = "nothing_moving"
 	AlarmLagGrows       = "lag_grows"
@@ -47,6 +48,7 @@ const (
 	// pointGap is the longest distance between two points that follow each other; a larger one ends a streak.
 	pointGap = PointEvery + PointEvery/2
 
+	// Runbook begins the links of alarms and checks.
 	Runbook = "deploy/RUNBOOK.md#"
 )
 

@@ -79,7 +79,7 @@ func (c *SaleCounts) Reserve(sale shop.ID) {
 	}
 }
 
-// turnAway counts a press that was refused, and counted as a press before.
+// Refuse counts a press that was refused, and counted as a press before.
 func (c *SaleCounts) Refuse(sale shop.ID, layer shop.Layer, err error) {
 	if t := c.tally(sale); t != nil {
 		t.at(layer).Refuse(err)

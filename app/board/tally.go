@@ -32,18 +32,21 @@ type Tally struct {
 	refused  [len(codes)]atomic.Int64
 }
 
+// Press counts a buy.
 func (t *Tally) Press() {
 	if t != nil {
 		t.pressed.Add(1)
 	}
 }
 
+// Reserve counts a buy that was accepted.
 func (t *Tally) Reserve() {
 	if t != nil {
 		t.reserved.Add(1)
 	}
 }
 
+// Refuse counts a buy that was refused, by its code.
 func (t *Tally) Refuse(err error) {
 	if t == nil {
 		return

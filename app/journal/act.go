@@ -79,6 +79,7 @@ func CheckActKey(key string) error {
 	return nil
 }
 
+// KeyLetters are the characters of a key.
 const KeyLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 // CheckNote refuses what an operator cannot write to an act.

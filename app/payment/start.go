@@ -12,15 +12,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Cashier is flow 3: the buyer pays, at a gateway that belongs to somebody else.
-//
-//	Pay:     trade noted in the row ─▶ gateway                                                      pay_start.go
-//	Settle:  notification │ query │ answer to a close ─▶ payments row + pending → paid ─▶ held → sold ─▶ event   pay_settle.go
-//	close:   ask the gateway to end the trade ─▶ expired │ cancelled ─▶ units go back ─▶ event      pay_close.go
-//	resolve: the order had ended ─▶ revived, or refunded                                            pay_late.go
-//
-// The gateway may say anything late, twice, in another order, or nothing at all. So each trade goes through Settle, the
-// database alone decides what it means, and a repeat gets the same (I1, I6). PayReconciler asks about silent trades.
+// Cashier starts and settles payments, ends trades at the gateway, and resolves late money.
 type Cashier struct {
 	Gateway   Gateway // nil: the shop takes no payments
 	Inventory Inventory

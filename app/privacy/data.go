@@ -186,6 +186,7 @@ func (p *PersonalData) Delete(ctx context.Context, who shop.Identity, password s
 	return shop.Unreadable("your data", err)
 }
 
+// Erase deletes what the shop keeps of a user, see ErasureStore.Erase.
 func (p *PersonalData) Erase(ctx context.Context, user shop.ID, proven *shop.User) error {
 	now := p.Now()
 	return p.Erasures.Erase(ctx, user, proven, now, now.Add(guestLife))

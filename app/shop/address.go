@@ -40,6 +40,7 @@ type SavedAddress struct {
 	Default bool `json:"default"`
 }
 
+// Printable reports whether a text has no control characters and no invalid UTF-8.
 func Printable(s string) bool {
 	for _, r := range s {
 		if r < ' ' || r == 0x7f || r == '\uFFFD' {

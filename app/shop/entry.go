@@ -42,7 +42,7 @@ func (e *Entry) Row() Order {
 	return o
 }
 
-// order is the order that an entry names; state, rev and deadline are the caller's.
+// BareRow is the order that an entry names; state, rev and deadline are the caller's.
 func (e *Entry) BareRow() Order {
 	return Order{
 		ID: e.Order, Sale: e.Sale, User: e.User, Partition: e.Partition, Qty: e.Qty,

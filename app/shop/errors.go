@@ -62,6 +62,7 @@ func (e *Error) Is(target error) bool {
 // Fail makes an Error.
 func Fail(code Code, message string) *Error { return &Error{Code: code, Message: message} }
 
+// Failf makes an Error with a formatted message.
 func Failf(code Code, format string, args ...any) *Error {
 	return Fail(code, fmt.Sprintf(format, args...))
 }
@@ -140,6 +141,7 @@ const (
 	BusyRetry = 500 * time.Millisecond
 )
 
+// OpensIn returns NotOpen with the time until the opening.
 func OpensIn(wait time.Duration) error {
 	e := Fail(NotOpen, "the sale has not opened yet")
 	e.RetryMS = max(0, wait.Milliseconds())

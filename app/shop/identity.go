@@ -45,10 +45,6 @@ func BoundTo(ctx context.Context, who *Identity) context.Context {
 	return context.WithValue(ctx, boundKey{}, who.Sale)
 }
 
-// A hidden slot is in no list, and its sales are hidden. Only a guest token that is bound to a hidden sale
-// (SaleDesk.AddGuests) can watch it and buy in it; every other caller gets not_found. Its orders cannot be paid.
-// Reports, board totals and the stream of paid orders exclude it.
-
 type boundKey struct{}
 
 // BoundSale is the sale that the token of a context is bound to; 0: none.

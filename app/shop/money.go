@@ -40,6 +40,7 @@ func ParseFen(text string) (int64, error) {
 	return strconv.ParseInt(yuan+decimals, 10, 64)
 }
 
+// Digits reports whether a text has decimal digits only; an empty one has.
 func Digits(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {

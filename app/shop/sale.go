@@ -59,6 +59,7 @@ type Sale struct {
 // Ref names the sale for the inventory.
 func (s *Sale) Ref() SaleRef { return SaleRef{ID: s.ID, Partition: s.Partition} }
 
+// RefsOf returns the references of the sales, in their order.
 func RefsOf(sales []*Sale) []SaleRef { return Mapped(sales, (*Sale).Ref) }
 
 // Counters are the moving numbers of a sale, read from Redis in one piece.
@@ -140,4 +141,5 @@ const (
 	LayerRedis Layer = "redis" // the script that reserves, or nobody knows what it has done
 )
 
+// Layers has all layers, the outermost first.
 var Layers = [...]Layer{LayerPace, LayerNode, LayerRedis}

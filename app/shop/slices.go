@@ -46,6 +46,7 @@ func ByID(rows []Order) map[ID]*Order {
 	return found
 }
 
+// FirstOf returns at most the first most elements of a list that was read with one more, and whether there were more.
 func FirstOf[T any](what string, all []T, most int, err error) ([]T, bool, error) {
 	return all[:min(len(all), most)], len(all) > most, Unreadable(what, err)
 }
