@@ -20,8 +20,9 @@ var status = map[shop.Code]int{
 	shop.NotOpen: fiber.StatusConflict, shop.Closed: fiber.StatusConflict, shop.Paused: fiber.StatusConflict,
 	shop.SoldOut: fiber.StatusConflict, shop.LimitReached: fiber.StatusConflict,
 	shop.DuplicateKey: fiber.StatusConflict,
-	shop.WrongState:   fiber.StatusConflict, shop.Conflict: fiber.StatusConflict, shop.OrderExpired: fiber.StatusConflict,
-	shop.RateLimited: fiber.StatusTooManyRequests, shop.Busy: fiber.StatusServiceUnavailable,
+	shop.WrongState:   fiber.StatusConflict, shop.Conflict: fiber.StatusConflict,
+	shop.OrderExpired: fiber.StatusConflict,
+	shop.RateLimited:  fiber.StatusTooManyRequests, shop.Busy: fiber.StatusServiceUnavailable,
 	shop.Internal: fiber.StatusInternalServerError,
 }
 

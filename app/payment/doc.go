@@ -8,6 +8,6 @@
 //	[Refunder]        refunding ─▶ gateway ─▶ refunded ─▶ units withdrawn ─▶ message                 refund_send.go
 //
 // The gateway may answer late, twice, in another order, or not at all. So each trade goes through Settle, the database
-// alone decides what it means, and a repeat gets the same result (I1, I6). [PayReconciler] asks about silent trades, and
-// daily bills are compared with the rows. Promise: P8, money is never lost.
+// alone decides what it means, and a repeat gets the same result (I1, I6). [PayReconciler] asks about silent trades,
+// and daily bills are compared with the rows. Promise: P8, money is never lost.
 package payment

@@ -1,6 +1,6 @@
-// Package recovery finds and repairs what differs between the stores. The [Auditor] proves the stock equation of a sale.
-// The [Reconciler] repairs what single calls have lost: overdue orders, open holds, counters. An
-// operator decides about [DeadLetters].
+// Package recovery finds and repairs what differs between the stores. The [Auditor] proves the stock equation of a
+// sale. The [Reconciler] repairs what single calls have lost: overdue orders, open holds, counters. An operator decides
+// about [DeadLetters].
 //
 // Its largest part restores the state of a partition after a store has lost writes: a replica of the database or of
 // Redis was promoted, a backup was restored, or Redis is empty (P1, P2, P8, I8).

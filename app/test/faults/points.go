@@ -39,7 +39,7 @@ var points = []Point{
 	at("expire.after-tell", after, "Notifier.Publish").in("order.(*Expirer).Due"),
 	at("expire.before-drop", before, "script drop"),
 
-	at("cancel.after-commit", after, "Orders.Cancel"),                         // of an order that had a row
+	at("cancel.after-commit", after, "Orders.Cancel"),                               // of an order that had a row
 	at("cancel.after-insert", after, "Orders.Insert").in("order.(*Expirer).Cancel"), // of a reservation that had none
 
 	// of any later state: units are back, sold or withdrawn, nobody was told; and the row says that nobody was
