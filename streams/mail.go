@@ -9,9 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app/backoffice"
 	"stampede/app/outbox"
-	"stampede/app/ports"
 	"stampede/app/shop"
 )
 
@@ -44,12 +42,6 @@ type MailStream struct {
 	queue
 	limit int
 }
-
-var (
-	_ ports.Mailer                                   = (*MailStream)(nil)
-	_ backoffice.MailQueue                           = (*MailStream)(nil)
-	_ backoffice.Quarantine[outbox.QuarantinedEmail] = (*MailStream)(nil)
-)
 
 // NewMailStream does not access Redis.
 func NewMailStream(client redis.UniversalClient) *MailStream {

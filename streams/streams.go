@@ -11,9 +11,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app/order"
-	"stampede/app/ports"
-	"stampede/app/recovery"
 	"stampede/app/shop"
 )
 
@@ -72,14 +69,6 @@ type partition struct {
 	epoch atomic.Int64 // 0: not known yet
 	seen  seen
 }
-
-var (
-	_ ports.Inventory        = (*Inventory)(nil)
-	_ recovery.DeadLetterBox = (*Inventory)(nil)
-	_ order.Notifier         = (*Inventory)(nil)
-	_ shop.Chains            = (*Inventory)(nil)
-	_ order.Gate             = (*Gate)(nil)
-)
 
 // New makes an inventory. It touches nothing in Redis; SetEpoch must be called for a partition before anything is
 // bought in it.

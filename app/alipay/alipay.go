@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"stampede/app/payment"
+
 	"github.com/smartwalle/alipay/v3"
 	"github.com/sony/gobreaker/v2"
-
-	"stampede/app/ports"
 )
 
 // Production is the address of the gateway itself.
@@ -72,7 +72,7 @@ type Alipay struct {
 	certSN  string // how the gateway names its certificate; empty in public-key mode
 }
 
-var _ ports.Gateway = (*Alipay)(nil)
+var _ payment.Gateway = (*Alipay)(nil)
 
 // New reads the keys; a *KeyError names the first that is wrong. It contacts nobody.
 func New(o Options) (*Alipay, error) {

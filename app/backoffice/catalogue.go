@@ -10,7 +10,12 @@ import (
 // so that editors go one after the other, and keeps a row from changing until the act ends; what writes must be called
 // within an act. Errors wrap ErrTransient, ErrPermanent or ErrNoRow.
 type CatalogueKeeper interface {
-	CatalogueEditor
+	AddCategories(ctx context.Context, categories []shop.Category) error
+	AddProducts(ctx context.Context, products []shop.Product) error
+	// AddSlots adds slots that overlap no other one; a slot with the same window is left as it is.
+	AddSlots(ctx context.Context, slots []shop.Slot) error
+	// AddSales adds sales; their partition, limit, cap and window must be set (a zero window is the slot's).
+	AddSales(ctx context.Context, sales []shop.Sale) error
 
 	ProductRecords(ctx context.Context, q ProductsQuery) (page []ProductRecord, more bool, err error)
 	ProductRecord(ctx context.Context, id shop.ID) (ProductRecord, error)

@@ -26,7 +26,7 @@ type Keeper struct {
 func (k *Keeper) RunOnce(ctx context.Context) error {
 	now := k.Now()
 	until := now.Add(slotsAhead * k.Slot)
-	existing, err := k.Seeder.Catalogue.Slots(ctx, now.Add(-k.Slot), until.Add(k.Slot))
+	existing, err := k.Seeder.Store.Slots(ctx, now.Add(-k.Slot), until.Add(k.Slot))
 	if err != nil {
 		return fmt.Errorf("read slots: %w", err)
 	}

@@ -7,16 +7,15 @@ import (
 	"slices"
 
 	"stampede/app/backoffice"
-	"stampede/app/ports"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 const salesPerSlot = 8
 
 // Seeder writes into the catalogue what is missing there.
 type Seeder struct {
-	Catalogue  ports.CatalogueStore
-	Editor     backoffice.CatalogueEditor
+	Store      *store.Store
 	Mint       func() (shop.ID, error) // ids of slots, sales and bulk products
 	Partitions int
 	Challenge  shop.Challenge // what the sales ask for; "": nothing
@@ -29,7 +28,7 @@ func (s *Seeder) Products(ctx context.Context) error {
 	}
 	var missing []shop.Product
 	for _, o := range offers {
-		_, err := s.Catalogue.Product(ctx, o.product.ID)
+		_, err := s.Store.Product(ctx, o.product.ID)
 		switch {
 		case errors.Is(err, shop.ErrNoRow):
 			missing = append(missing, o.product)
@@ -40,14 +39,14 @@ func (s *Seeder) Products(ctx context.Context) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	if err := s.Editor.AddProducts(ctx, missing); err != nil {
+	if err := s.Store.AddProducts(ctx, missing); err != nil {
 		return fmt.Errorf("add demo products: %w", err)
 	}
 	return nil
 }
 
 func (s *Seeder) categories(ctx context.Context, wanted []shop.Category) error {
-	there, err := s.Catalogue.Categories(ctx)
+	there, err := s.Store.Categories(ctx)
 	if err != nil {
 		return fmt.Errorf("list categories: %w", err)
 	}
@@ -57,7 +56,7 @@ func (s *Seeder) categories(ctx context.Context, wanted []shop.Category) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	if err := s.Editor.AddCategories(ctx, missing); err != nil {
+	if err := s.Store.AddCategories(ctx, missing); err != nil {
 		return fmt.Errorf("add categories: %w", err)
 	}
 	return nil
@@ -77,11 +76,11 @@ func (s *Seeder) Schedule(ctx context.Context, plan []Window) (int, error) {
 		}
 		slots[i] = shop.Slot{ID: id, OpensAt: w.Opens, ClosesAt: w.Closes}
 	}
-	if err := s.Editor.AddSlots(ctx, slots); err != nil {
+	if err := s.Store.AddSlots(ctx, slots); err != nil {
 		return 0, fmt.Errorf("add %d slots: %w", len(slots), err)
 	}
 	// Read back: a slot that was there before keeps its own id.
-	there, err := s.Catalogue.Slots(ctx, plan[0].Opens, plan[len(plan)-1].Closes)
+	there, err := s.Store.Slots(ctx, plan[0].Opens, plan[len(plan)-1].Closes)
 	if err != nil {
 		return 0, fmt.Errorf("read slots: %w", err)
 	}
@@ -101,7 +100,7 @@ func (s *Seeder) Schedule(ctx context.Context, plan []Window) (int, error) {
 	if len(sales) == 0 {
 		return 0, nil
 	}
-	if err := s.Editor.AddSales(ctx, sales); err != nil {
+	if err := s.Store.AddSales(ctx, sales); err != nil {
 		return 0, fmt.Errorf("add %d sales: %w", len(sales), err)
 	}
 	return filled, nil

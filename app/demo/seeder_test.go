@@ -1,13 +1,12 @@
 package demo
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
 
-	"stampede/app/ports"
 	"stampede/app/shop"
+	"stampede/app/test/kit"
 )
 
 const (
@@ -15,95 +14,27 @@ const (
 	minute = 60 * second
 )
 
-// book is a catalogue in memory: what the seed needs of one.
-type book struct {
-	ports.CatalogueStore
-	categories []shop.Category
-	products   map[shop.ID]shop.Product
-	slots      []shop.Slot
-	sales      []shop.Sale
-}
-
-func (b *book) Categories(context.Context) ([]shop.Category, error) { return b.categories, nil }
-
-func (b *book) Product(_ context.Context, id shop.ID) (shop.Product, error) {
-	if p, ok := b.products[id]; ok {
-		return p, nil
-	}
-	return shop.Product{}, shop.ErrNoRow
-}
-
-func (b *book) Slots(_ context.Context, from, to shop.Millis) ([]shop.Slot, error) {
-	var found []shop.Slot
-	for _, s := range b.slots {
-		if s.OpensAt < to && s.ClosesAt > from {
-			for _, sale := range b.sales {
-				if sale.Slot == s.ID {
-					s.Sales++
-				}
-			}
-			found = append(found, s)
-		}
-	}
-	return found, nil
-}
-
-func (b *book) AddCategories(_ context.Context, c []shop.Category) error {
-	b.categories = append(b.categories, c...)
-	return nil
-}
-
-func (b *book) AddProducts(_ context.Context, products []shop.Product) error {
-	for _, p := range products {
-		if _, ok := b.products[p.ID]; ok {
-			return shop.ErrPermanent
-		}
-		b.products[p.ID] = p
-	}
-	return nil
-}
-
-func (b *book) AddSlots(_ context.Context, slots []shop.Slot) error {
-next:
-	for _, s := range slots {
-		for _, there := range b.slots {
-			if there.OpensAt == s.OpensAt && there.ClosesAt == s.ClosesAt {
-				continue next
-			}
-			if there.OpensAt < s.ClosesAt && there.ClosesAt > s.OpensAt {
-				return shop.Fail(shop.Conflict, "overlap")
-			}
-		}
-		b.slots = append(b.slots, s)
-	}
-	return nil
-}
-
-func (b *book) AddSales(_ context.Context, sales []shop.Sale) error {
-	b.sales = append(b.sales, sales...)
-	return nil
-}
-
-func seeder() (*Seeder, *book) {
-	b := &book{products: make(map[shop.ID]shop.Product)}
-	next := shop.ID(1 << 40)
-	return &Seeder{Catalogue: b, Editor: b, Partitions: 8, Mint: func() (shop.ID, error) { next++; return next, nil }},
-		b
+func seeder(t *testing.T) *Seeder {
+	t.Helper()
+	return &Seeder{Store: kit.SQLite(t), Partitions: 8, Mint: func() (shop.ID, error) { return kit.NewID(), nil }}
 }
 
 func TestProductsOnce(t *testing.T) {
 	t.Parallel()
-	s, b := seeder()
+	s := seeder(t)
 	for range 2 {
 		if err := s.Products(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(b.products) != 12 || len(b.categories) != 4 {
-		t.Errorf("%d products in %d categories", len(b.products), len(b.categories))
+	products, more, err := s.Store.Products(t.Context(), 0, 1, 100)
+	categories, failed := s.Store.Categories(t.Context())
+	if err != nil || failed != nil || more || len(products) != 12 || len(categories) != 4 {
+		t.Errorf("%d products in %d categories: %v, %v", len(products), len(categories), err, failed)
 	}
-	for _, p := range b.products {
-		if p.Description == "" || p.Rules == "" || !strings.HasPrefix(p.Images[0].URL, "/products/") ||
+	for _, short := range products {
+		p, err := s.Store.Product(t.Context(), short.ID)
+		if err != nil || p.Description == "" || p.Rules == "" || !strings.HasPrefix(p.Images[0].URL, "/products/") ||
 			p.Images[0].Alt == "" {
 			t.Errorf("%s is not complete", p.Name)
 		}
@@ -156,11 +87,19 @@ func TestRollingGoesOnWithoutGapOrOverlap(t *testing.T) {
 
 func TestKeeperFillsEverySlot(t *testing.T) {
 	t.Parallel()
-	s, b := seeder()
+	s := seeder(t)
 	if err := s.Products(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	now := 1_000_000 * minute
+	start := 1_000_000 * minute
+	now := start
+	offered := func() (slots []shop.Slot, last shop.Millis) {
+		slots, err := s.Store.Slots(t.Context(), start-60*minute, now+600*minute)
+		if err != nil || len(slots) == 0 {
+			t.Fatal(len(slots), err)
+		}
+		return slots, slots[len(slots)-1].ClosesAt
+	}
 	k := &Keeper{Seeder: s, Slot: RollingSlot, Now: func() shop.Millis { return now }}
 	for range 3 {
 		if err := k.RunOnce(t.Context()); err != nil {
@@ -169,26 +108,27 @@ func TestKeeperFillsEverySlot(t *testing.T) {
 		now += 7 * minute
 	}
 	// A crash between slots and sales leaves an empty slot, which the next look fills.
-	b.slots = append(b.slots, shop.Slot{
-		ID: 77, OpensAt: b.slots[len(b.slots)-1].ClosesAt, ClosesAt: b.slots[len(b.slots)-1].ClosesAt + 5*minute,
-	})
+	_, last := offered()
+	err := s.Store.AddSlots(t.Context(), []shop.Slot{{ID: 77, OpensAt: last, ClosesAt: last + 5*minute}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := k.RunOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	perSlot := make(map[shop.ID]map[shop.ID]bool)
-	for _, sale := range b.sales {
-		if perSlot[sale.Slot] == nil {
-			perSlot[sale.Slot] = make(map[shop.ID]bool)
+	slots, _ := offered()
+	for _, slot := range slots {
+		sales, err := s.Store.SalesOfSlot(t.Context(), slot.ID)
+		products := make(map[shop.ID]bool)
+		for _, sale := range sales {
+			products[sale.Product.ID] = true
+			if sale.PriceFen <= 0 || sale.PriceFen >= sale.Product.ListPriceFen || sale.Cap < sale.Limit ||
+				sale.Initial < 1 || sale.Partition > 7 {
+				t.Errorf("sale %+v", sale)
+			}
 		}
-		perSlot[sale.Slot][sale.Product.ID] = true
-		if sale.PriceFen <= 0 || sale.PriceFen >= sale.Product.ListPriceFen || sale.Cap < sale.Limit ||
-			sale.Initial < 1 || sale.Partition > 7 {
-			t.Errorf("sale %+v", sale)
-		}
-	}
-	for _, slot := range b.slots {
-		if len(perSlot[slot.ID]) < 6 {
-			t.Errorf("slot %d has %d products", slot.ID, len(perSlot[slot.ID]))
+		if err != nil || len(products) < 6 {
+			t.Errorf("slot %d has %d products: %v", slot.ID, len(products), err)
 		}
 	}
 }
@@ -209,12 +149,16 @@ func TestDailyFollowsTheShopsDay(t *testing.T) {
 
 func TestBulkTellsProgress(t *testing.T) {
 	t.Parallel()
-	s, b := seeder()
+	s := seeder(t)
 	var told []int
 	if err := s.Bulk(t.Context(), 4500, func(done int) { told = append(told, done) }); err != nil {
 		t.Fatal(err)
 	}
-	if len(b.products) != 4500 || len(told) != 3 || told[2] != 4500 {
-		t.Errorf("%d products, told %v", len(b.products), told)
+	var products int
+	if err := s.Store.DB().QueryRow("SELECT COUNT(*) FROM products").Scan(&products); err != nil {
+		t.Fatal(err)
+	}
+	if products != 4500 || len(told) != 3 || told[2] != 4500 {
+		t.Errorf("%d products, told %v", products, told)
 	}
 }

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"stampede/app/backoffice"
-	"stampede/app/ports"
 	"stampede/app/recovery"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // offerFor is how long the sales of a crowd are open.
@@ -18,8 +17,7 @@ const offerFor = time.Hour
 // Shop is the side of the shop that the generator needs, from whoever has its configuration. It puts sales on offer for
 // a crowd; its products and slots stay in the catalogue.
 type Shop struct {
-	Catalogue  ports.CatalogueStore
-	Editor     backoffice.CatalogueEditor
+	Store      *store.Store
 	Mint       func() (shop.ID, error)
 	Partitions int
 	// Token signs a token for a shopper.
@@ -57,7 +55,7 @@ func (s *Shop) offer(ctx context.Context, n int, units int64, limit int) ([]shop
 		}
 		s.offered++
 	}
-	return ids, s.Editor.AddSales(ctx, sales)
+	return ids, s.Store.AddSales(ctx, sales)
 }
 
 func (s *Shop) addProduct(ctx context.Context) error {
@@ -70,9 +68,9 @@ func (s *Shop) addProduct(ctx context.Context) error {
 		ID: product, Name: "Load no. " + product.String(), CategoryID: category, ListPriceFen: 19900,
 		Images: []shop.Image{{URL: "/products/kettle.svg", Alt: "Kettle"}},
 	}
-	err := s.Editor.AddCategories(ctx, []shop.Category{{ID: category, Name: "Load " + category.String()}})
+	err := s.Store.AddCategories(ctx, []shop.Category{{ID: category, Name: "Load " + category.String()}})
 	if err == nil {
-		err = s.Editor.AddProducts(ctx, []shop.Product{s.product})
+		err = s.Store.AddProducts(ctx, []shop.Product{s.product})
 	}
 	if err != nil {
 		return fmt.Errorf("add a product: %w", err)
@@ -83,7 +81,7 @@ func (s *Shop) addProduct(ctx context.Context) error {
 // openSlot is the slot that is open now, or a new one between its neighbours.
 func (s *Shop) openSlot(ctx context.Context, now shop.Millis) (shop.Slot, error) {
 	slot := shop.Slot{OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(offerFor)}
-	near, err := s.Catalogue.Slots(ctx, slot.OpensAt, slot.ClosesAt)
+	near, err := s.Store.Slots(ctx, slot.OpensAt, slot.ClosesAt)
 	if err != nil {
 		return shop.Slot{}, fmt.Errorf("read slots: %w", err)
 	}
@@ -100,7 +98,7 @@ func (s *Shop) openSlot(ctx context.Context, now shop.Millis) (shop.Slot, error)
 	if slot.ID, err = s.Mint(); err != nil {
 		return shop.Slot{}, fmt.Errorf("mint slot id: %w", err)
 	}
-	if err = s.Editor.AddSlots(ctx, []shop.Slot{slot}); err != nil {
+	if err = s.Store.AddSlots(ctx, []shop.Slot{slot}); err != nil {
 		return shop.Slot{}, fmt.Errorf("add a slot: %w", err)
 	}
 	return slot, nil

@@ -38,7 +38,7 @@ func (p *parts) forgetOldAccounts(ctx context.Context) error {
 func (p *parts) personalData() *privacy.PersonalData {
 	db := p.stores.db
 	return &privacy.PersonalData{
-		Users: db, Devices: db, Addresses: db, Orders: p.ports.orders, Refunds: p.ports.refunds, Erasures: db,
+		Users: db, Devices: db, Addresses: db, Orders: p.stores.db, Refunds: p.stores.db, Erasures: db,
 		Now: p.clock.Now, Proves: p.accounts.Prove,
 	}
 }

@@ -10,13 +10,13 @@ import (
 
 // composeAfterwards connects what operators, and buyers, do after a sale, and gives the shop its desks for it.
 func (p *parts) composeAfterwards(c *Config) {
-	db, storePorts := p.stores.db, &p.ports
+	db := p.stores.db
 	p.shop.ShippingDesk = &backoffice.ShippingDesk{
-		Inventory: storePorts.inventory, Orders: storePorts.orders, Shipments: storePorts.shipments, Effects: p.effects,
+		Inventory: p.inventory, Orders: db, Shipments: db, Effects: p.effects,
 		Journal: p.shop.Journal, FinishAfter: c.FinishAfter,
 	}
 	p.finisher = &backoffice.Finisher{
-		Inventory: storePorts.inventory, Orders: storePorts.orders, Shipments: storePorts.shipments, Effects: p.effects,
+		Inventory: p.inventory, Orders: db, Shipments: db, Effects: p.effects,
 		Mail: p.mails.orderMail, Queue: p.mails.stream,
 	}
 	p.shop.SearchDesk = &backoffice.SearchDesk{
@@ -24,11 +24,11 @@ func (p *parts) composeAfterwards(c *Config) {
 	}
 	p.shop.ReportDesk = &backoffice.ReportDesk{
 		Sums: p.stores.shows(), Figures: p.inventory, Clock: p.clock,
-		Auditor: &recovery.Auditor{Inventory: storePorts.inventory, Orders: storePorts.orders, Sales: storePorts.sales},
+		Auditor: &recovery.Auditor{Inventory: p.inventory, Orders: db, Sales: db},
 	}
 	p.shop.Leftovers = &backoffice.Leftovers{
 		Letters: &recovery.DeadLetters{
-			Box: p.inventory, Inventory: storePorts.inventory, Orders: storePorts.orders, Sales: storePorts.sales,
+			Box: p.inventory, Inventory: p.inventory, Orders: db, Sales: db,
 			Effects:   p.effects,
 			PayWindow: c.PayWindow, Journal: p.shop.Journal,
 		},
@@ -39,7 +39,7 @@ func (p *parts) composeAfterwards(c *Config) {
 // composeArchive makes what moves orders of long ago to the archive.
 func (p *parts) composeArchive(c *Config, registry *prometheus.Registry) {
 	p.archivist = &archive.Archivist{
-		Store: p.ports.archive, Streams: p.inventory, ArchiveAfter: c.ArchiveAfter, PersonalAfter: c.PersonalAfter,
+		Store: p.stores.db, Streams: p.inventory, ArchiveAfter: c.ArchiveAfter, PersonalAfter: c.PersonalAfter,
 	}
 	p.shop.ArchiveDesk = &archive.ArchiveDesk{Archivist: p.archivist, Journal: p.shop.Journal}
 	counts := &p.archivist.Counts

@@ -27,17 +27,17 @@ type backOffice struct {
 func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	s := p.stores
 	p.shop.RefundDesk = &payment.RefundDesk{
-		Policy: payment.RefundPolicy(c.RefundPolicy), Inventory: p.ports.inventory, Orders: p.ports.orders,
-		Refunds: p.ports.refunds, Effects: p.effects, Journal: p.shop.Journal,
+		Policy: payment.RefundPolicy(c.RefundPolicy), Inventory: p.inventory, Orders: p.stores.db,
+		Refunds: p.stores.db, Effects: p.effects, Journal: p.shop.Journal,
 	}
-	p.shop.Reposter = &outbox.Reposter{Outbox: p.ports.outbox, Journal: p.shop.Journal}
+	p.shop.Reposter = &outbox.Reposter{Outbox: p.stores.db, Journal: p.shop.Journal}
 	b := &p.office
-	b.poster = &outbox.OutboxSender{Outbox: p.ports.outbox, Stream: p.ports.paid, Inventory: p.ports.inventory}
+	b.poster = &outbox.OutboxSender{Outbox: p.stores.db, Stream: p.office.paid, Inventory: p.inventory}
 	gauge(registry, "stampede_postings_waiting",
 		"Paid and refunded orders that the back office's stream does not have yet.", b.poster.Waiting)
 	if p.shop.TakesPayments() {
 		b.refunder = &payment.Refunder{
-			Gateway: p.ports.gateway, Refunds: p.ports.refunds, Orders: p.ports.orders, Inventory: p.ports.inventory,
+			Gateway: p.gateway, Refunds: p.stores.db, Orders: p.stores.db, Inventory: p.inventory,
 			Effects: p.effects,
 		}
 		showRefunds(registry, b.refunder)

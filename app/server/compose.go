@@ -43,7 +43,7 @@ type parts struct {
 	lease     *store.NodeLease
 	inventory *streams.Inventory
 	workers   *streams.Workers
-	ports     storePorts
+	gateway   payment.Gateway // nil: nothing can be paid
 	gate      *streams.Gate
 	hub       *realtime.Hub
 	shop      *services
@@ -162,9 +162,9 @@ func compose(
 		return nil, err
 	}
 	p.office.paid = streams.NewPaidStream(s.client)
-	p.ports = newPorts(s.db, inventory, p.office.paid, gateway)
+	p.gateway = hookGateway(gateway)
 
-	p.shop = &services{Issuer: issuer, blocks: blocks, Journal: &journal.Journal{Store: p.ports.acts}}
+	p.shop = &services{Issuer: issuer, blocks: blocks, Journal: &journal.Journal{Store: p.stores.db}}
 	windows := limits.NewWindows(s.client, c.Window)
 	p.limits = limits.NewLimiter(c.classes(), windows)
 	counter(registry, "stampede_http_counted_alone_total",
@@ -185,14 +185,14 @@ func compose(
 	p.catalogue.Least = func() shop.Challenge { return p.switches.Now().LeastChallenge }
 	p.switches.Say, p.switches.OnChange = p.hub.Say, p.catalogue.Forget
 	p.warmer = &catalog.Warmer{
-		Catalogue: p.catalogue, Sales: p.ports.sales, Inventory: p.ports.inventory, Clock: p.clock, OnLost: p.onLost,
+		Catalogue: p.catalogue, Sales: p.stores.db, Inventory: p.inventory, Clock: p.clock, OnLost: p.onLost,
 	}
-	p.told = &order.Told{Orders: p.ports.orders}
+	p.told = &order.Told{Orders: p.stores.db}
 	p.effects = &order.Effects{
-		Inventory: p.ports.inventory, Notifier: p.ports.notifier, Orders: p.ports.orders, Told: p.told,
+		Inventory: p.inventory, Notifier: p.inventory, Orders: p.stores.db, Told: p.told,
 	}
 	p.watermark = &order.ToldWatermark{
-		Partitions: c.Partitions, Inventory: p.ports.inventory, Orders: s.db, Sales: p.ports.sales,
+		Partitions: c.Partitions, Inventory: p.inventory, Orders: s.db, Sales: p.stores.db,
 	}
 	p.soldOut = order.NewSoldOutFlags(inventory)
 	p.gate.TurnsAway = p.soldOut.TurnsAway
@@ -203,21 +203,21 @@ func compose(
 		Every: p.switches.TickEvery,
 	}
 	storefront := &catalog.Storefront{
-		Catalogue: p.catalogue, Warmer: p.warmer, Inventory: p.ports.inventory, Clock: p.clock, Ticker: p.ticker,
+		Catalogue: p.catalogue, Warmer: p.warmer, Inventory: p.inventory, Clock: p.clock, Ticker: p.ticker,
 	}
-	reader := &order.OrderReader{Catalogue: p.catalogue, Inventory: p.ports.inventory, Orders: p.ports.orders}
+	reader := &order.OrderReader{Catalogue: p.catalogue, Inventory: p.inventory, Orders: p.stores.db}
 	p.phases = &catalog.PhaseWatcher{
 		Catalogue: p.catalogue, Inventory: inventory, Storefront: storefront, Audience: p.hub, Clock: p.clock,
 	}
 	p.fulfiller = &order.Fulfiller{
-		Catalogue: p.catalogue, Inventory: p.ports.inventory, Orders: p.ports.orders, Effects: p.effects,
+		Catalogue: p.catalogue, Inventory: p.inventory, Orders: p.stores.db, Effects: p.effects,
 		PayWindow: c.PayWindow, Tracer: p.tracer,
 	}
 	p.expirer = &order.Expirer{
-		Inventory: p.ports.inventory, Orders: p.ports.orders, Effects: p.effects, Reader: reader,
+		Inventory: p.inventory, Orders: p.stores.db, Effects: p.effects, Reader: reader,
 	}
 	p.reconciler = &recovery.Reconciler{
-		Partitions: c.Partitions, Inventory: p.ports.inventory, Orders: p.ports.orders, Sales: p.ports.sales,
+		Partitions: c.Partitions, Inventory: p.inventory, Orders: p.stores.db, Sales: p.stores.db,
 		Effects: p.effects,
 	}
 	gauge(registry, "stampede_sales_mismatched",
@@ -228,8 +228,8 @@ func compose(
 	p.shop.Storefront, p.shop.OrderReader, p.shop.Expirer = storefront, reader, p.expirer
 	p.shop.BlockDesk = &backoffice.BlockDesk{Store: s.db, Journal: p.shop.Journal, Time: p.clock.Now}
 	p.shop.SaleDesk = &backoffice.SaleDesk{
-		Journal: p.shop.Journal, Store: p.ports.editor, Sales: p.ports.sales, Redis: p.ports.keeper,
-		Inventory: p.ports.inventory, Load: p.warmer.Ensure,
+		Journal: p.shop.Journal, Store: p.stores.db, Sales: p.stores.db, Redis: p.inventory,
+		Inventory: p.inventory, Load: p.warmer.Ensure,
 		Guest: (&account.Guests{Issuer: issuer, Mint: lease.Mint}).Bound,
 	}
 	p.shop.AddressBook = &account.AddressBook{Store: s.db, Mint: lease.Mint}
@@ -256,7 +256,7 @@ func compose(
 	p.shop.PassDesk = p.passDesk
 	p.shop.Checkout = &order.Checkout{
 		Catalogue: p.catalogue, Passes: passes, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer,
-		Inventory: p.ports.inventory, Orders: p.ports.orders, Clock: p.clock, Mint: lease.Mint,
+		Inventory: p.inventory, Orders: p.stores.db, Clock: p.clock, Mint: lease.Mint,
 		Tallies: p.board.tally, Counts: p.board.sales,
 	}
 	p.composeBoard(c, version, metrics, registry)
@@ -266,7 +266,7 @@ func compose(
 
 // newSeeder makes what writes demo data.
 func newSeeder(db *store.Store, lease *store.NodeLease, partitions int) *demo.Seeder {
-	return &demo.Seeder{Catalogue: db, Editor: db, Mint: lease.Mint, Partitions: partitions}
+	return &demo.Seeder{Store: db, Mint: lease.Mint, Partitions: partitions}
 }
 
 // handler makes the routes over the flows. closing ends long polls and refuses sockets.
@@ -276,7 +276,7 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 	desk := p.catalogueDesk(c)
 	o := api.Options{
 		Catalogue: desk, Pictures: backoffice.NewPictures(p.stores.db),
-		Readiness: checklist(desk, p.stores, p.inventory, p.ports.gateway, c).Readiness,
+		Readiness: checklist(desk, p.stores, p.inventory, p.gateway, c).Readiness,
 		Shop:      p.shop, Accounts: p.accounts, Data: p.personalData(), Mount: p.hub.Mount, Page: builtPage(),
 		AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,
 		Public: c.publicOrigin(), Origins: c.Origins, Proxies: c.Proxies,

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"stampede/app/alipay"
-	"stampede/app/ports"
+	"stampede/app/payment"
 )
 
 // keyVariables name the variable of each key that the adapter reads.
@@ -20,7 +20,7 @@ var keyVariables = map[string]string{
 }
 
 // gateway makes the payment gateway of the configuration; nil when nothing can be paid.
-func (c *Config) gateway() (ports.Gateway, error) {
+func (c *Config) gateway() (payment.Gateway, error) {
 	if c.AlipayAppID == "" {
 		return nil, nil
 	}

@@ -2,13 +2,20 @@
 
 package server
 
-import "github.com/redis/go-redis/v9"
+import (
+	"github.com/redis/go-redis/v9"
 
-// A build for the crash suite can be told to die, and puts what does it between the flows and their ports. This one
-// cannot: STAMPEDE_CRASH_AT is a variable that it does not know.
+	"stampede/app/payment"
+	"stampede/app/store"
+)
+
+// A build for the crash suite can be told to die at a call of a store or of the gateway. This one cannot:
+// STAMPEDE_CRASH_AT is a variable that it does not know.
 
 func armCrash(map[string]string, *problems) {}
 
-func withFaults(p storePorts) storePorts { return p }
+func hookStore(*store.Store) {}
 
-func hookScripts(...redis.UniversalClient) {}
+func hookRedis(...redis.UniversalClient) {}
+
+func hookGateway(g payment.Gateway) payment.Gateway { return g }

@@ -10,13 +10,15 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"stampede/app/payment"
+	"stampede/app/store"
 	"stampede/app/test/faults"
 )
 
 // A build for the crash suite can be told to die at a point (package faults): STAMPEDE_CRASH_AT=NAME, or NAME#n for its
 // n-th pass. With freeze: in front it stands still there (SIGSTOP) until somebody lets it go on.
 
-// armed is the point; nil: none, and nothing is put between the flows and their ports.
+// armed is the point; nil: none.
 var armed atomic.Pointer[faults.Armed]
 
 func armCrash(vars map[string]string, p *problems) {
@@ -48,33 +50,24 @@ func strike(point string, signal syscall.Signal) {
 	}
 }
 
-func withFaults(p storePorts) storePorts {
-	a := armed.Load()
-	if a == nil {
-		return p
+func hookStore(db *store.Store) {
+	if a := armed.Load(); a != nil {
+		db.Around = faults.Transactions(a.Fault)
 	}
-	p.inventory = faults.Inventory(p.inventory, a.Fault)
-	p.notifier = faults.Notifier(p.notifier, a.Fault)
-	p.recovery = faults.Recovery(p.recovery, a.Fault)
-	p.acts = faults.Acts(p.acts, a.Fault)
-	p.orders = faults.Orders(p.orders, a.Fault)
-	p.sales = faults.Sales(p.sales, a.Fault)
-	p.editor = faults.SaleEditor(p.editor, a.Fault)
-	p.keeper = faults.SaleKeeper(p.keeper, a.Fault)
-	p.payments = faults.Payments(p.payments, a.Fault)
-	p.refunds = faults.Refunds(p.refunds, a.Fault)
-	p.shipments = faults.Shipments(p.shipments, a.Fault)
-	p.outbox = faults.Outbox(p.outbox, a.Fault)
-	p.archive = faults.Archive(p.archive, a.Fault)
-	p.paid = faults.OutboxStream(p.paid, a.Fault)
-	p.gateway = faults.Gateway(p.gateway, a.Fault)
-	return p
 }
 
-func hookScripts(clients ...redis.UniversalClient) {
+func hookRedis(clients ...redis.UniversalClient) {
 	if a := armed.Load(); a != nil {
 		for _, c := range clients {
-			c.AddHook(a.Scripts())
+			c.AddHook(faults.Redis(a.Fault))
 		}
 	}
+}
+
+// hookGateway leaves nil: the shop takes no payments.
+func hookGateway(g payment.Gateway) payment.Gateway {
+	if a := armed.Load(); a != nil && g != nil {
+		return faults.Gateway(g, a.Fault)
+	}
+	return g
 }

@@ -3,7 +3,7 @@
 //
 //	config*.go     every variable, its limits, what is wrong with it
 //	server.go      New, Run, Close: the order in which things start and stop
-//	compose.go     who is connected to whom; ports.go: what the flows see of the stores
+//	compose.go     who is connected to whom
 //	duties.go      what runs in the background, by role
 //	stores.go      real and embedded stores; durability.go: what their promises rest on
 //	tools*.go      the same parts for commands that run beside a server

@@ -21,14 +21,14 @@ type money struct {
 // composeMoney connects the cashier, and has the expirer ask it about orders whose payment was opened.
 func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	cashier := &payment.Cashier{
-		Gateway: p.ports.gateway, Inventory: p.ports.inventory, Orders: p.ports.orders, Sales: p.ports.sales,
-		Payments: p.ports.payments, Refunds: p.ports.refunds, Effects: p.effects,
+		Gateway: p.gateway, Inventory: p.inventory, Orders: p.stores.db, Sales: p.stores.db,
+		Payments: p.stores.db, Refunds: p.stores.db, Effects: p.effects,
 		Margin:  payment.TradeMargin(c.PayWindow),
 		MayCall: func(user shop.ID) error { return p.limits.Take(limits.QR, user, netip.Addr{}) },
 	}
 	p.shop.Cashier = cashier
 	p.shop.DailyReconciliation = &payment.DailyReconciliation{
-		Store: p.stores.db, Gateway: p.ports.gateway, Zone: c.TimeZone.Location,
+		Store: p.stores.db, Gateway: p.gateway, Zone: c.TimeZone.Location,
 	}
 	if !cashier.TakesPayments() {
 		return

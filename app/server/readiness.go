@@ -8,14 +8,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stampede/app/backoffice"
-	"stampede/app/ports"
+	"stampede/app/payment"
 	"stampede/app/shop"
 	"stampede/streams"
 )
 
 // checklist says whether a sale can open.
 func checklist(
-	desk *backoffice.CatalogueDesk, s *stores, inventory *streams.Inventory, gateway ports.Gateway, c *Config,
+	desk *backoffice.CatalogueDesk, s *stores, inventory *streams.Inventory, gateway payment.Gateway, c *Config,
 ) *backoffice.Checklist {
 	return &backoffice.Checklist{
 		Desk: desk, Inventory: inventory, Redis: inventory, Sales: s.db, Gateway: gateway, Backlog: c.Backlog,

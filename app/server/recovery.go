@@ -9,13 +9,14 @@ import (
 	"stampede/app/payment"
 	"stampede/app/recovery"
 	"stampede/app/store"
+	"stampede/streams"
 )
 
 // composeRecovery connects what restores a partition after a store has lost writes. It has its own connections, which
 // may reach any server.
 func (p *parts) composeRecovery(c *Config, registry *prometheus.Registry) {
 	db := p.stores.unfenced
-	p.recovery = newDriver(c, db, newPorts(db, p.inventory, p.office.paid, p.ports.gateway))
+	p.recovery = newDriver(c, db, p.inventory, p.gateway != nil)
 	p.recovery.Trust = func(ctx context.Context, server string, generation int64) error {
 		p.stores.db.Trust(server, generation)
 		return p.lease.RunOnce(ctx)
@@ -45,11 +46,11 @@ func oneIf(is bool) int {
 	return 0
 }
 
-// newDriver makes the recovery of all partitions on the connections and ports given.
-func newDriver(c *Config, db *store.Store, p storePorts) *recovery.Driver {
+// newDriver makes the recovery of all partitions on the connections given.
+func newDriver(c *Config, db *store.Store, inventory *streams.Inventory, takesPayments bool) *recovery.Driver {
 	return &recovery.Driver{
-		Partitions: c.Partitions, History: db, Redis: p.recovery, Inventory: p.inventory,
-		Orders: p.orders, Sales: p.sales, Refunds: p.refunds, Payments: p.payments, TakesPayments: p.gateway != nil,
+		Partitions: c.Partitions, History: db, Redis: inventory, Inventory: inventory,
+		Orders: db, Sales: db, Refunds: db, Payments: db, TakesPayments: takesPayments,
 		PayWindow: c.PayWindow, Margin: payment.TradeMargin(c.PayWindow), Spread: watchSpread,
 		Each: 2 * time.Second / time.Duration(max(1, c.AlipayQueryRate)),
 	}

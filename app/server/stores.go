@@ -79,7 +79,7 @@ func (s *stores) connect(a redisAddress, partitions int) {
 	s.database, s.where = a.DB, a.where()
 	s.client = a.open(redisConns)
 	s.blocking = a.open(partitions + 6) // the webhook, mails, and some to spare
-	hookScripts(s.client, s.blocking)
+	hookRedis(s.client, s.blocking)
 }
 
 func (s *stores) openDatabase(ctx context.Context, c *Config) (err error) {
@@ -92,6 +92,8 @@ func (s *stores) openDatabase(ctx context.Context, c *Config) (err error) {
 		return err
 	}
 	s.unfenced = s.db.Unfenced()
+	hookStore(s.db)
+	hookStore(s.unfenced)
 	if c.MySQLReplica != "" {
 		s.replica = store.OpenReplica(s.db, string(c.MySQLReplica), string(c.MySQLCA))
 	}

@@ -6,7 +6,6 @@ import (
 	"stampede/app/journal"
 	"stampede/app/recovery"
 	"stampede/app/shop"
-	"stampede/streams"
 )
 
 // Recover recovers every partition, also where a look finds nothing wrong. accept names a database server that was
@@ -49,7 +48,7 @@ func (t *Tools) driver(ctx context.Context, act journal.Act) (*recovery.Driver, 
 		return nil, err
 	}
 	db := t.stores.unfenced
-	d := newDriver(&t.config, db, newPorts(db, inventory, streams.NewPaidStream(t.stores.client), gateway))
+	d := newDriver(&t.config, db, inventory, gateway != nil)
 	d.Trust = func(_ context.Context, server string, generation int64) error {
 		db.Trust(server, generation) // the revs of what is written and ended depend on the generation
 		return nil

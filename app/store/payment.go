@@ -10,11 +10,8 @@ import (
 	"github.com/uptrace/bun"
 
 	"stampede/app/payment"
-	"stampede/app/ports"
 	"stampede/app/shop"
 )
-
-var _ ports.PaymentStore = (*Store)(nil)
 
 // paymentRow is payment.Received as the table has it.
 type paymentRow struct {

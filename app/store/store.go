@@ -10,16 +10,14 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app/backoffice"
-	"stampede/app/order"
-	"stampede/app/outbox"
-	"stampede/app/ports"
-	"stampede/app/privacy"
 	"stampede/app/shop"
 )
 
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
+	// Around, if set, runs each transaction, or does not and returns another error: a hook for faults.
+	Around func(ctx context.Context, run func() error) error
+
 	db *bun.DB
 	d  dialect
 
@@ -37,24 +35,6 @@ type Store struct {
 
 	recovers sync.Map // partition → chan struct{}: who recovers it, on SQLite
 }
-
-var (
-	_ ports.OrderStore           = (*Store)(nil)
-	_ order.ChangedOrders        = (*Store)(nil)
-	_ ports.SaleStore            = (*Store)(nil)
-	_ ports.CatalogueStore       = (*Store)(nil)
-	_ backoffice.CatalogueEditor = (*Store)(nil)
-	_ ports.RefundStore          = (*Store)(nil)
-	_ outbox.OutboxStore         = (*Store)(nil)
-	_ ports.AddressStore         = (*Store)(nil)
-	_ privacy.ErasureStore       = (*Store)(nil)
-	_ ports.UserStore            = (*Store)(nil)
-	_ ports.DeviceStore          = (*Store)(nil)
-	_ shop.KeyStore              = (*Store)(nil)
-	_ backoffice.BlockEditor     = (*Store)(nil)
-	_ ports.ActStore             = (*Store)(nil)
-	_ backoffice.SaleEditor      = (*Store)(nil)
-)
 
 // DB is the handle for migrations and checks.
 func (s *Store) DB() *bun.DB { return s.db }
@@ -85,7 +65,14 @@ func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Conn) erro
 	if act := s.actOf(ctx); act != nil {
 		return wrap(what, act.join(fn))
 	}
-	var err error
+	run := func() error { return s.untilNoVictim(ctx, what, fn) }
+	if s.Around != nil {
+		return s.Around(ctx, run)
+	}
+	return run()
+}
+
+func (s *Store) untilNoVictim(ctx context.Context, what string, fn func(tx bun.Conn) error) (err error) {
 	for range victimTries {
 		if err = s.tryTx(ctx, fn); !saysMySQL(err, mysqlDeadlock) {
 			break

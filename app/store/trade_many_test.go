@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"stampede/app/payment"
-	"stampede/app/ports"
 	"stampede/app/shop"
 	"stampede/app/test/kit"
 )
 
 // slowGateway answers each question after a while, and notes when.
 type slowGateway struct {
-	ports.Gateway
+	payment.Gateway
 	takes time.Duration
 
 	mu    sync.Mutex
@@ -37,7 +36,7 @@ func (g *slowGateway) count() int {
 }
 
 // wall is the time of the machine as Redis time.
-type wall struct{ ports.Inventory }
+type wall struct{ payment.Inventory }
 
 func (wall) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
 

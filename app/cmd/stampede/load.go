@@ -82,7 +82,7 @@ func (c *loadCmd) Run(e *env) error {
 		}
 		defer func() { err = errors.Join(err, release()) }()
 		target := &load.Shop{
-			Catalogue: seeder.Catalogue, Editor: seeder.Editor, Mint: seeder.Mint, Partitions: seeder.Partitions,
+			Store: seeder.Store, Mint: seeder.Mint, Partitions: seeder.Partitions,
 			Audit: t.Audit,
 			Token: func(user shop.ID) (string, error) {
 				return issuer.Issue(user, "User "+user.String(), shop.Shopper, loadTokens)

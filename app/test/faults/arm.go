@@ -4,13 +4,10 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
-
-	"github.com/redis/go-redis/v9"
 
 	"stampede/app/shop"
 )
@@ -62,9 +59,6 @@ func (a *Armed) Fault(_ context.Context, name string, call func() error) error {
 	return err
 }
 
-// Scripts is the fault for a Redis client.
-func (a *Armed) Scripts() redis.Hook { return Scripts(a.Fault, a.point.scripts()...) }
-
 func (a *Armed) pass() {
 	if a.left.Add(-1) == 0 {
 		a.strike(a.point.Name)
@@ -74,9 +68,6 @@ func (a *Armed) pass() {
 // flows begins the paths of the packages whose functions run them.
 var flows = strings.TrimSuffix(reflect.TypeFor[shop.Order]().PkgPath(), "shop")
 
-// deepest bounds how far up callers are looked for; a node's stacks have about forty frames.
-const deepest = 256
-
 // within reports whether a function of the flows, or one that was made in it, is among the callers; "" always is.
 // Goroutines that it started count only if they run such a one.
 func within(function string) bool {
@@ -84,15 +75,10 @@ func within(function string) bool {
 		return true
 	}
 	wanted := flows + function
-	var pcs [deepest]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
-	for {
-		frame, more := frames.Next()
-		if frame.Function == wanted || strings.HasPrefix(frame.Function, wanted+".") {
+	for caller := range callers() {
+		if caller == wanted || strings.HasPrefix(caller, wanted+".") {
 			return true
 		}
-		if !more {
-			return false
-		}
 	}
+	return false
 }

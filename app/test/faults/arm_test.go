@@ -7,79 +7,76 @@ import (
 	"testing"
 
 	"stampede/app/order"
-	"stampede/app/ports"
 	"stampede/app/shop"
 )
 
 func never(string) { panic("nothing strikes here") }
 
-// smallShop has one order, which ends when somebody asks for it, and takes its units back.
-type smallShop struct {
-	ports.Inventory
-	ports.OrderStore
-	steps []string
-	err   error
-}
-
-func (s *smallShop) did(step string) error {
-	s.steps = append(s.steps, step)
-	return s.err
-}
-
-func (s *smallShop) Now(context.Context) (shop.Millis, error) { return 1, nil }
-
-func (s *smallShop) Return(context.Context, []shop.Return) ([]bool, error) {
-	return []bool{true}, s.did("return")
-}
-
-func (s *smallShop) Expire(context.Context, []shop.ID, shop.Millis) ([]shop.Order, error) {
-	return []shop.Order{{ID: 1, State: shop.Expired, Rev: 2, Stamped: true}}, s.did("expire")
-}
-
-func (s *smallShop) Cancel(context.Context, shop.ID, shop.ID, shop.Millis) (shop.Order, error) {
-	return shop.Order{ID: 1, State: shop.Cancelled, Rev: 2, Stamped: true}, s.did("cancel")
-}
-
-func (s *smallShop) Publish(context.Context, int, shop.Millis, []*shop.Order) error {
-	return s.did("tell")
-}
-
-// strikesIn arms a point and returns what an expirer had done each time that it struck, while its deadline comes, its
-// buyer cancels it, and its deadline comes again.
-func (s *smallShop) strikesIn(t *testing.T, spec string) []string {
+// strikesIn are the calls after which a point strikes, of those that an expirer makes while the deadline of an order comes,
+// its buyer cancels it, and its deadline comes again.
+func strikesIn(t *testing.T, spec string, fails error) (strikes []string) {
 	t.Helper()
-	var strikes []string
-	a, err := Arm(spec, func(string) { strikes = append(strikes, strings.Join(s.steps, " ")) }, never)
+	var made []string
+	a, err := Arm(spec, func(string) { strikes = append(strikes, strings.Join(made, " ")) }, never)
 	if err != nil {
 		t.Fatal(err)
 	}
-	inventory, orders := Inventory(s, a.Fault), Orders(s, a.Fault)
-	x := &order.Expirer{Inventory: inventory, Orders: orders, Effects: &order.Effects{
-		Inventory: inventory, Notifier: Notifier(s, a.Fault), Orders: orders, Told: &order.Told{Orders: orders},
+	x := &order.Expirer{Inventory: redisOf{}, Orders: databaseOf{}, Effects: &order.Effects{
+		Inventory: redisOf{}, Notifier: redisOf{}, Orders: databaseOf{}, Told: &order.Told{Orders: databaseOf{}},
 	}}
-	ctx := t.Context()
+	ctx := With(t.Context(), func(ctx context.Context, name string, call func() error) error {
+		return a.Fault(ctx, name, func() error {
+			made = append(made, name[strings.LastIndexAny(name, " .")+1:])
+			return fails
+		})
+	})
 	_, _ = x.Due(ctx, 0, []shop.ID{1})
 	_, _ = x.Cancel(ctx, 2, 1)
 	_, _ = x.Due(ctx, 0, []shop.ID{1})
 	return strikes
 }
 
+// databaseOf has one order, which ends when somebody asks for it.
+type databaseOf struct{ order.OrderStore }
+
+func (databaseOf) Expire(ctx context.Context, _ []shop.ID, _ shop.Millis) ([]shop.Order, error) {
+	ended := shop.Order{ID: 1, State: shop.Expired, Rev: 2, Stamped: true}
+	return []shop.Order{ended}, OfContext(ctx, "Store.Expire", nil)
+}
+
+func (databaseOf) Cancel(ctx context.Context, _, _ shop.ID, _ shop.Millis) (shop.Order, error) {
+	return shop.Order{ID: 1, State: shop.Cancelled, Rev: 2, Stamped: true}, OfContext(ctx, "Store.Cancel", nil)
+}
+
+// redisOf takes its units back.
+type redisOf struct{ order.Inventory }
+
+func (redisOf) Now(context.Context) (shop.Millis, error) { return 1, nil }
+
+func (redisOf) Return(ctx context.Context, _ []shop.Return) ([]bool, error) {
+	return []bool{true}, OfContext(ctx, "script return", nil)
+}
+
+func (redisOf) Publish(ctx context.Context, _ int, _ shop.Millis, _ []*shop.Order) error {
+	return OfContext(ctx, "script publish", nil)
+}
+
 // A point is passed on its side of the call, in its flow only, and strikes once, at the pass that was asked for.
 func TestStrikesAtItsPlaceAndPass(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[string][]string{
-		"expire.after-commit":   {"expire"},
-		"expire.after-return":   {"expire return"},
-		"expire.after-tell":     {"expire return tell"},
-		"expire.after-return#2": {"expire return tell cancel return tell expire return"},
+		"expire.after-commit":   {"Expire"},
+		"expire.after-return":   {"Expire return"},
+		"expire.after-tell":     {"Expire return publish"},
+		"expire.after-return#2": {"Expire return publish Cancel return publish Expire return"},
 		"expire.after-return#3": nil,
-		"cancel.after-commit":   {"expire return tell cancel"},
-		"effects.after-units":   {"expire return tell cancel return"},
-		"effects.after-tell":    {"expire return tell cancel return tell"},
+		"cancel.after-commit":   {"Expire return publish Cancel"},
+		"effects.after-units":   {"Expire return publish Cancel return"},
+		"effects.after-tell":    {"Expire return publish Cancel return publish"},
 		"late.after-sell":       nil,
 		"close.after-return":    nil,
 	} {
-		if got := new(smallShop).strikesIn(t, spec); !slices.Equal(got, want) {
+		if got := strikesIn(t, spec, nil); !slices.Equal(got, want) {
 			t.Errorf("%s strikes after %q, want %q", spec, got, want)
 		}
 	}
@@ -88,8 +85,7 @@ func TestStrikesAtItsPlaceAndPass(t *testing.T) {
 // What has failed has not happened: after it there is no pass.
 func TestFailedCallIsNoPass(t *testing.T) {
 	t.Parallel()
-	s := &smallShop{err: shop.ErrTransient}
-	if got := s.strikesIn(t, "expire.after-commit"); got != nil {
+	if got := strikesIn(t, "expire.after-commit", shop.ErrTransient); got != nil {
 		t.Errorf("strikes after %q", got)
 	}
 }
@@ -101,7 +97,7 @@ func TestBeforeIsBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = a.Fault(t.Context(), "Inventory.Arm", func() error {
+	err = a.Fault(t.Context(), "script arm", func() error {
 		made = true
 		return nil
 	})

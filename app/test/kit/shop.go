@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app/backoffice"
 	"stampede/app/board"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 var lastID atomic.Int64
@@ -23,7 +23,7 @@ func init() { lastID.Store(time.Now().UnixMicro()) }
 func NewID() shop.ID { return shop.ID(lastID.Add(1)) }
 
 // OpenSlot adds a slot from an hour ago for three hours.
-func OpenSlot(t testing.TB, to backoffice.CatalogueEditor) shop.Slot {
+func OpenSlot(t testing.TB, to *store.Store) shop.Slot {
 	t.Helper()
 	now := shop.MillisOf(time.Now())
 	slot := shop.Slot{ID: NewID(), OpensAt: now.Add(-time.Hour), ClosesAt: now.Add(2 * time.Hour)}
@@ -34,7 +34,7 @@ func OpenSlot(t testing.TB, to backoffice.CatalogueEditor) shop.Slot {
 }
 
 // Offer completes a sale with an id, a price and a product of its own, and adds it.
-func Offer(t testing.TB, to backoffice.CatalogueEditor, sale shop.Sale) shop.Sale {
+func Offer(t testing.TB, to *store.Store, sale shop.Sale) shop.Sale {
 	t.Helper()
 	category := shop.Category{ID: NewID()}
 	category.Name = "Things " + category.ID.String()

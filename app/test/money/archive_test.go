@@ -36,7 +36,7 @@ func (w *world) archivist(store archive.ArchiveStore) *archive.Archivist {
 func (w *world) retire(n *node, sale shop.ID) {
 	w.t.Helper()
 	w.until("the sale leaves Redis", func() error {
-		w.must(n.scan.RunOnce(w.ctx))
+		w.must(n.scan.RunOnce(n.ctx))
 		if !w.retired(sale) {
 			return errors.New("it is there")
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stampede/app/payment"
-	"stampede/app/ports"
 	"stampede/app/shop"
+	"stampede/app/store"
 	"stampede/app/test/kit"
 	"stampede/streams"
 )
@@ -31,7 +31,7 @@ const (
 
 // switchboard is a gateway of which only the health matters.
 type switchboard struct {
-	ports.Gateway
+	payment.Gateway
 	health   atomic.Int32
 	underWay atomic.Int64
 	most     atomic.Int64 // calls at the same time
@@ -61,7 +61,7 @@ func (g *switchboard) Close(ctx context.Context, order shop.ID) (payment.Trade, 
 
 // stopwatch notes when the rows of orders ended after the answer of the gateway.
 type stopwatch struct {
-	ports.PaymentStore
+	*store.Store
 	gateway *switchboard
 	longest atomic.Int64
 }
@@ -69,7 +69,7 @@ type stopwatch struct {
 func (s *stopwatch) EndTraded(
 	ctx context.Context, orders []shop.ID, to shop.OrderState, now shop.Millis,
 ) ([]shop.Order, error) {
-	rows, err := s.PaymentStore.EndTraded(ctx, orders, to, now)
+	rows, err := s.Store.EndTraded(ctx, orders, to, now)
 	for _, o := range rows {
 		answered, _ := s.gateway.answers.Load(o.ID)
 		took := int64(time.Since(answered.(time.Time)))
@@ -89,7 +89,7 @@ func TestTenThousandDeadlinesAndTheGateway(t *testing.T) {
 	w.reserveMany(sale)
 	gateway := &switchboard{}
 	gateway.health.Store(int32(silent))
-	watch := &stopwatch{PaymentStore: w.db, gateway: gateway}
+	watch := &stopwatch{Store: w.db, gateway: gateway}
 	w.expireTogether(gateway, watch)
 	began := time.Now()
 	w.waitFor(sale, "orders without an opened payment end", crowd/2)
@@ -153,7 +153,7 @@ func (w *world) reserveMany(sale shop.SaleRef) {
 
 // expireTogether opens the payment of every second order, makes all deadlines the same instant, which is over, and
 // sweeps until the test ends.
-func (w *world) expireTogether(gateway *switchboard, payments ports.PaymentStore) {
+func (w *world) expireTogether(gateway *switchboard, payments payment.PaymentStore) {
 	w.t.Helper()
 	n := w.node(nil)
 	n.cashier.Gateway, n.cashier.Payments = gateway, payments

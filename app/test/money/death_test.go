@@ -77,7 +77,7 @@ var lives = map[string]life{
 	},
 	"cancel": {
 		before: pressed,
-		then:   func(n *node, o shop.Order) { _, _ = n.expirer.Cancel(n.w.ctx, o.User, o.ID) },
+		then:   func(n *node, o shop.Order) { _, _ = n.expirer.Cancel(n.ctx, o.User, o.ID) },
 		ends:   oneOf(shop.Cancelled, shop.Expired),
 	},
 	"late, a unit is free": {before: late, then: func(n *node, o shop.Order) { _ = n.hear(o) }, ends: oneOf(shop.Paid)},
@@ -86,7 +86,7 @@ var lives = map[string]life{
 			late(w, n, o)
 			w.order(o.Ref(), o.User+1)
 		},
-		then: func(n *node, o shop.Order) { _ = n.hear(o); _ = n.refunder.RunOnce(n.w.ctx) },
+		then: func(n *node, o shop.Order) { _ = n.hear(o); _ = n.refunder.RunOnce(n.ctx) },
 		ends: oneOf(shop.Refunded),
 	},
 	"late, limit reached": {
@@ -94,7 +94,7 @@ var lives = map[string]life{
 			late(w, n, o)
 			w.order(o.Ref(), o.User)
 		},
-		then:  func(n *node, o shop.Order) { _ = n.hear(o); _ = n.refunder.RunOnce(n.w.ctx) },
+		then:  func(n *node, o shop.Order) { _ = n.hear(o); _ = n.refunder.RunOnce(n.ctx) },
 		units: 5,
 		ends:  oneOf(shop.Refunded),
 	},
@@ -107,7 +107,7 @@ var lives = map[string]life{
 			if n.hear(o) != nil { // nobody asks the gateway again, but it repeats what was not answered
 				n.w.until("the gateway says it again", func() error { return n.w.node(nil).hear(o) })
 			}
-			_ = n.refunder.RunOnce(n.w.ctx)
+			_ = n.refunder.RunOnce(n.ctx)
 		},
 		ends: oneOf(shop.Refunded),
 	},
@@ -117,8 +117,8 @@ var lives = map[string]life{
 			w.until("the shop hears of the money", func() error { return n.hear(o) })
 		},
 		then: func(n *node, o shop.Order) {
-			_, _ = n.desk.AskRefund(n.w.ctx, o.User, o.ID, "too big")
-			_ = n.refunder.RunOnce(n.w.ctx)
+			_, _ = n.desk.AskRefund(n.ctx, o.User, o.ID, "too big")
+			_ = n.refunder.RunOnce(n.ctx)
 		},
 		ends: oneOf(shop.Paid, shop.Refunded), // before the wish is written down, nobody knows of it
 	},

@@ -63,7 +63,7 @@ func (l *lot) steps(users []shop.ID) map[string]func(*rapid.T) {
 			_ = w.sim.GiveUp(l.some(rt).ID.String())
 		},
 		"word": func(rt *rapid.T) {
-			if t, err := l.n.gateway.Query(w.ctx, l.some(rt).ID); err == nil {
+			if t, err := l.n.gateway.Query(l.n.ctx, l.some(rt).ID); err == nil {
 				l.words = append(l.words, t)
 			}
 		},
@@ -71,7 +71,7 @@ func (l *lot) steps(users []shop.ID) map[string]func(*rapid.T) {
 			if len(l.words) == 0 {
 				rt.Skip("the gateway has said nothing")
 			}
-			_ = l.n.cashier.Settle(w.ctx, rapid.SampledFrom(l.words).Draw(rt, "word"))
+			_ = l.n.cashier.Settle(l.n.ctx, rapid.SampledFrom(l.words).Draw(rt, "word"))
 		},
 		"deadline": func(rt *rapid.T) {
 			o := l.some(rt)
@@ -80,11 +80,11 @@ func (l *lot) steps(users []shop.ID) map[string]func(*rapid.T) {
 		},
 		"cancel": func(rt *rapid.T) {
 			o := l.some(rt)
-			_, _ = l.n.expirer.Cancel(w.ctx, o.User, o.ID)
+			_, _ = l.n.expirer.Cancel(l.n.ctx, o.User, o.ID)
 		},
 		"refund": func(rt *rapid.T) {
 			o := l.some(rt)
-			_, _ = l.n.desk.AskRefund(w.ctx, o.User, o.ID, "no reason")
+			_, _ = l.n.desk.AskRefund(l.n.ctx, o.User, o.ID, "no reason")
 		},
 		"duties": func(*rapid.T) { l.n.duties() },
 		"fault": func(rt *rapid.T) {
@@ -134,18 +134,18 @@ func (l *lot) change(rt *rapid.T) {
 	switch rapid.SampledFrom([]string{"cancel", "deadline", "hear", "refund", "give back", "replay"}).Draw(rt,
 		"change") {
 	case "cancel":
-		_, _ = l.n.expirer.Cancel(w.ctx, o.User, o.ID)
+		_, _ = l.n.expirer.Cancel(l.n.ctx, o.User, o.ID)
 	case "deadline":
 		w.age(o.ID)
 		_ = l.n.sweep(o.ID)
 	case "hear":
 		_ = l.n.hear(o)
 	case "refund":
-		_, _ = l.n.desk.AskRefund(w.ctx, o.User, o.ID, "no reason")
+		_, _ = l.n.desk.AskRefund(l.n.ctx, o.User, o.ID, "no reason")
 	case "give back":
-		_ = l.n.refunder.RunOnce(w.ctx)
+		_ = l.n.refunder.RunOnce(l.n.ctx)
 	case "replay":
-		_ = l.n.replay(letterOf(o), l.n.ports.Orders())
+		_ = l.n.replay(letterOf(o))
 	}
 }
 
@@ -156,7 +156,7 @@ func (l *lot) replay(rt *rapid.T) {
 		rapid.Bool().Draw(rt, "refuse first") {
 		l.w.refused(row)
 	}
-	_ = l.n.replay(letterOf(o), l.n.ports.Orders())
+	_ = l.n.replay(letterOf(o))
 }
 
 // P8, P1: whatever happens, in whatever order, with whatever faults and deaths: in the end every fen that the gateway

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"stampede/app/payment"
-	"stampede/app/ports"
 	"stampede/app/recovery"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // lose has the partition restored from rows at the next look, as after a recovery that was broken off.
@@ -70,35 +70,34 @@ func (i interruptedRedis) Open(
 }
 
 type interruptedSales struct {
-	ports.SaleStore
+	*store.Store
 	m meanwhile
 }
 
 func (i interruptedSales) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
-	epoch, err := i.SaleStore.AdvanceEpoch(ctx, partition, above)
+	epoch, err := i.Store.AdvanceEpoch(ctx, partition, above)
 	i.m.comes(advanced, 0)
 	return epoch, err
 }
 
 type interruptedOrders struct {
-	ports.OrderStore
+	*store.Store
 	m meanwhile
 }
 
 func (i interruptedOrders) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error) {
 	i.m.comes(beforeRows, sale)
-	page, err := i.OrderStore.OrdersOfSale(ctx, sale, after, limit)
+	page, err := i.Store.OrdersOfSale(ctx, sale, after, limit)
 	i.m.comes(afterRows, sale)
 	return page, err
 }
 
 // driver is what recovers the partition on this node; others may do something at its moments.
 func (n *node) driver(others meanwhile) *recovery.Driver {
-	p := n.ports
 	return &recovery.Driver{
-		Partitions: 1, History: n.w.db, Redis: interruptedRedis{p.Redis(), others}, Inventory: p.Inventory(),
-		Orders: interruptedOrders{p.Orders(), others}, Sales: interruptedSales{p.Sales(), others},
-		Refunds: p.Refunds(), Payments: p.Payments(), TakesPayments: true,
+		Partitions: 1, History: n.w.db, Redis: interruptedRedis{n.w.inventory, others}, Inventory: n.w.inventory,
+		Orders: interruptedOrders{n.w.db, others}, Sales: interruptedSales{n.w.db, others},
+		Refunds: n.w.db, Payments: n.w.db, TakesPayments: true,
 		PayWindow: payWindow, Margin: payment.TradeMargin(payWindow), Spread: time.Millisecond,
 		Trust: func(_ context.Context, server string, generation int64) error {
 			n.w.db.Trust(server, generation)
@@ -108,7 +107,7 @@ func (n *node) driver(others meanwhile) *recovery.Driver {
 }
 
 // recovers recovers the partition where that is needed.
-func (n *node) recovers(others meanwhile) error { return n.driver(others).RunOnce(n.w.ctx) }
+func (n *node) recovers(others meanwhile) error { return n.driver(others).RunOnce(n.ctx) }
 
 // counted says where the counters of a sale in Redis are not the sums of its holds (I3); "" if nowhere.
 func (w *world) counted(sale shop.SaleRef) string {
@@ -132,7 +131,7 @@ func (w *world) counted(sale shop.SaleRef) string {
 // changes are what may become of an order while its partition is rebuilt: what was before, and what happens then. What
 // that asks of Redis fails; the row is changed.
 var changes = map[string]life{
-	"cancelled": {then: func(n *node, o shop.Order) { _, _ = n.expirer.Cancel(n.w.ctx, o.User, o.ID) }},
+	"cancelled": {then: func(n *node, o shop.Order) { _, _ = n.expirer.Cancel(n.ctx, o.User, o.ID) }},
 	"expired": {then: func(n *node, o shop.Order) {
 		n.w.age(o.ID)
 		_ = n.sweep(o.ID)
@@ -140,13 +139,13 @@ var changes = map[string]life{
 	"paid": {before: paid, then: func(n *node, o shop.Order) { _ = n.hear(o) }},
 	"refunding": {
 		before: sold,
-		then:   func(n *node, o shop.Order) { _, _ = n.desk.AskRefund(n.w.ctx, o.User, o.ID, "no reason") },
+		then:   func(n *node, o shop.Order) { _, _ = n.desk.AskRefund(n.ctx, o.User, o.ID, "no reason") },
 	},
 	"refunded": {
 		before: sold,
 		then: func(n *node, o shop.Order) {
-			_, _ = n.desk.AskRefund(n.w.ctx, o.User, o.ID, "no reason")
-			_ = n.refunder.RunOnce(n.w.ctx)
+			_, _ = n.desk.AskRefund(n.ctx, o.User, o.ID, "no reason")
+			_ = n.refunder.RunOnce(n.ctx)
 		},
 	},
 	"revived by late money": {before: late, then: func(n *node, o shop.Order) { _ = n.hear(o) }},

@@ -14,7 +14,7 @@ func TestCountsWithoutAHold(t *testing.T) {
 	scanned := func(n *node) {
 		t.Helper()
 		for range 3 {
-			w.must(n.scan.RunOnce(w.ctx))
+			w.must(n.scan.RunOnce(n.ctx))
 		}
 	}
 	for name, change := range map[string]map[string]int64{

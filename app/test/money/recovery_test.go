@@ -102,7 +102,7 @@ func TestUnitSoldAgainWithinTheLag(t *testing.T) {
 			}
 			lose := w.keep(first)
 			if how.cancels {
-				w.must(errOf(n.expirer.Cancel(w.ctx, first.User, first.ID)))
+				w.must(errOf(n.expirer.Cancel(n.ctx, first.User, first.ID)))
 			} else {
 				expires(w, n, first)
 			}
@@ -213,10 +213,10 @@ func TestRefundedWithinTheLag(t *testing.T) {
 				w.exec("DELETE FROM kept_trades")
 				lose = w.keep(w.read(o.ID))
 			}
-			w.must(errOf(n.desk.AskRefund(w.ctx, o.User, o.ID, "no reason")))
+			w.must(errOf(n.desk.AskRefund(n.ctx, o.User, o.ID, "no reason")))
 			w.until("refunded", func() error {
 				w.hurry()
-				err := n.refunder.RunOnce(w.ctx)
+				err := n.refunder.RunOnce(n.ctx)
 				if row := w.read(o.ID); err == nil && row.State != shop.Refunded {
 					err = fmt.Errorf("it is %s", row.State)
 				}
@@ -278,7 +278,7 @@ func TestLateMoneyLost(t *testing.T) {
 			if left := w.recovered(n); len(left) != problems || problems == 1 && left[0].Order != o.ID {
 				t.Errorf("left to settle: %+v", left)
 			}
-			w.must(n.scan.RunOnce(w.ctx))
+			w.must(n.scan.RunOnce(n.ctx))
 			if now := w.inRedis(sale); now.Stock != held.Stock || now.Paused {
 				t.Errorf("the units of a revived order are on sale, or the sale is stuck: %+v, before %+v", now, held)
 			}
@@ -300,7 +300,7 @@ func TestReplayLost(t *testing.T) {
 	w.refused(o)
 	lose := w.keep(w.read(o.ID))
 	n := w.node(nil)
-	w.until("tried again", func() error { return n.replay(letterOf(o), w.db) })
+	w.until("tried again", func() error { return n.replay(letterOf(o)) })
 	lose()
 	w.promoted()
 	if left := w.recovered(n); len(left) != 1 || left[0].Order != o.ID {
@@ -311,7 +311,7 @@ func TestReplayLost(t *testing.T) {
 	if len(report.Problems) > 0 {
 		t.Errorf("left to settle: %+v", report.Problems)
 	}
-	w.must(n.scan.RunOnce(w.ctx))
+	w.must(n.scan.RunOnce(n.ctx))
 	if c := w.inRedis(sale); c.Stock != 3 || c.Held != 0 {
 		t.Errorf("%+v", c)
 	}
@@ -470,7 +470,7 @@ func TestWhatComesWhileAPartitionIsClosed(t *testing.T) {
 		}); err == nil && d.Verdict != shop.VerdictRecovering {
 			t.Errorf("a repeated key: %+v", d)
 		}
-		if _, err := n.expirer.Cancel(w.ctx, o.User, o.ID); err == nil {
+		if _, err := n.expirer.Cancel(n.ctx, o.User, o.ID); err == nil {
 			t.Error("an order without a row was cancelled")
 		}
 		heard = n.hear(paying)

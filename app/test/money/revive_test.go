@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"stampede/app/journal"
-	"stampede/app/ports"
 	"stampede/app/recovery"
 	"stampede/app/shop"
 	"stampede/app/test/faults"
@@ -27,14 +26,13 @@ func letterOf(o shop.Order) shop.DeadLetter {
 }
 
 // replay tries the order of a letter once more, as an operator does.
-func (n *node) replay(letter shop.DeadLetter, orders ports.OrderStore) error {
-	p := n.ports
+func (n *node) replay(letter shop.DeadLetter) error {
 	letters := recovery.DeadLetters{
-		Box: letterBox{letter: letter}, Inventory: p.Inventory(), Orders: orders, Sales: p.Sales(), Effects: n.effects,
+		Box: letterBox{letter: letter}, Inventory: n.w.inventory, Orders: n.w.db, Sales: n.w.db, Effects: n.effects,
 		PayWindow: payWindow, Journal: &journal.Journal{Store: n.w.db},
 	}
 	actor := journal.Actor{Name: "ada", Role: shop.Admin, Via: journal.ViaCLI, Key: "replay-" + letter.Order.String()}
-	_, err := letters.Replay(n.w.ctx, actor, letter.ID)
+	_, err := letters.Replay(n.ctx, actor, letter.ID)
 	return err
 }
 
@@ -57,7 +55,7 @@ func TestReviveDuringARebuild(t *testing.T) {
 		w.refused(o)
 		letter := letterOf(o)
 		fault := func(_ context.Context, name string, call func() error) (err error) {
-			if name != "Orders.Revive" {
+			if name != "Store.Revive" {
 				return call()
 			}
 			done := false
@@ -74,7 +72,9 @@ func TestReviveDuringARebuild(t *testing.T) {
 			}
 			return err
 		}
-		err := n.replay(letter, faults.Orders(w.db, fault))
+		n.ctx = faults.With(w.ctx, fault)
+		err := n.replay(letter)
+		n.ctx = w.ctx
 		if row := w.read(o.ID); row.State == shop.Pending {
 			t.Errorf("%s: the order is %s, %v", moment, row.State, err)
 		}
@@ -85,7 +85,7 @@ func TestReviveDuringARebuild(t *testing.T) {
 			t.Errorf("%s: I2: %d units are free in Redis, %d in the database, %v", moment, a.Stock, w.free(sale), err)
 		}
 		w.rest(sale, []shop.ID{o.ID}, t.Errorf)
-		if err := n.replay(letterOf(o), w.db); err != nil {
+		if err := n.replay(letterOf(o)); err != nil {
 			t.Errorf("%s: not even afterwards: %v", moment, err)
 		}
 	}

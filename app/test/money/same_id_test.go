@@ -32,14 +32,14 @@ func TestEntryWithTheIDOfAnotherOrderIsADeadLetter(t *testing.T) {
 	) {
 		t.Errorf("letter %+v", l)
 	}
-	w.must(n.scan.RunOnce(w.ctx))
+	w.must(n.scan.RunOnce(n.ctx))
 	for _, sale := range []shop.SaleRef{first, second} {
 		if c, wrong := w.inRedis(sale), w.audit(sale); wrong != "" || c.Tickets != 1 || c.Done != 1 ||
 			c.Stock+c.Held != 3 || (c.Held == 1) != (sale == first) {
 			t.Errorf("sale %s: %+v, %s", sale.ID, c, wrong)
 		}
 	}
-	err := n.replay(letters[0], w.db)
+	err := n.replay(letters[0])
 	if e := shop.AsError(err); e.Code != shop.WrongState || !strings.Contains(e.Message, "belongs to another order") {
 		t.Errorf("replay: %v", err)
 	}

@@ -102,10 +102,10 @@ func TestActsOfOperatorsWithinTheLag(t *testing.T) {
 			paused, edited, unsold, added := w.offer(5, 2), w.offer(5, 2), w.offer(4, 2), w.offer(2, 2)
 			o := w.order(edited, newID())
 			act := backoffice.SaleAct{Version: w.sale(paused.ID).Version}
-			w.must(errOf(w.saleDesk(nil).PauseSale(w.ctx, operator(), paused.ID, act)))
+			w.must(errOf(w.saleDesk().PauseSale(w.ctx, operator(), paused.ID, act)))
 			w.must(w.finish())
 			want := w.sale(paused.ID)
-			w.must(stockAct(w, w.saleDesk(nil), operator(), added.ID, 1, 5))
+			w.must(w.stockAct(w.ctx, operator(), added.ID, 1, 5))
 			var bought []shop.Order
 			for range 6 {
 				bought = append(bought, w.order(added, newID()))
@@ -139,7 +139,7 @@ func TestActsOfOperatorsWithinTheLag(t *testing.T) {
 				t.Errorf("the sale with added units: %+v", c)
 			}
 			act = backoffice.SaleAct{Version: w.sale(paused.ID).Version}
-			w.must(errOf(w.saleDesk(nil).ResumeSale(w.ctx, operator(), paused.ID, act)))
+			w.must(errOf(w.saleDesk().ResumeSale(w.ctx, operator(), paused.ID, act)))
 			w.must(w.finish())
 			for _, ref := range []shop.SaleRef{paused, edited, unsold, added} {
 				c := w.inRedis(ref)
@@ -160,7 +160,7 @@ func TestUnitsWithdrawnWithinTheLag(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	n, sale := w.node(nil), w.offer(9, 2)
-	w.must(stockAct(w, w.saleDesk(nil), operator(), sale.ID, 1, -2))
+	w.must(w.stockAct(w.ctx, operator(), sale.ID, 1, -2))
 	w.exec("DELETE FROM stock_operations")
 	w.exec("UPDATE sales SET withdrawn = 0 WHERE id = ?", sale.ID)
 	w.promoted()
@@ -170,7 +170,7 @@ func TestUnitsWithdrawnWithinTheLag(t *testing.T) {
 	h, err := w.db.History(w.ctx)
 	w.must(err)
 	w.db.Trust(h.Server, h.Generation)
-	w.must(stockAct(w, w.saleDesk(nil), operator(), sale.ID, w.sale(sale.ID).Version, -3))
+	w.must(w.stockAct(w.ctx, operator(), sale.ID, w.sale(sale.ID).Version, -3))
 	if c := w.inRedis(sale); c.Stock != 4 || c.Withdrawn != 5 {
 		t.Errorf("%+v, want 4 free and 5 withdrawn", c)
 	}

@@ -15,18 +15,15 @@ import (
 	"stampede/app/test/faults"
 )
 
-// saleDesk is where operators act on sales; m is the process, nil for one that does not die.
-func (w *world) saleDesk(m *mortal) *backoffice.SaleDesk {
-	p := storePorts{m: m, inventory: w.inventory, db: w.db}
+// saleDesk is where operators act on sales.
+func (w *world) saleDesk() *backoffice.SaleDesk {
 	return &backoffice.SaleDesk{
-		Journal: &journal.Journal{Store: faults.Acts(w.db, m.fault)}, Store: faults.SaleEditor(w.db, m.fault),
-		Sales: p.Sales(),
-		Redis: faults.SaleKeeper(w.inventory, m.fault), Inventory: faults.Inventory(w.inventory, m.fault),
+		Journal: &journal.Journal{Store: w.db}, Store: w.db, Sales: w.db, Redis: w.inventory, Inventory: w.inventory,
 	}
 }
 
 func (w *world) finish() error {
-	return (&backoffice.SaleFinisher{Partitions: 1, Desk: w.saleDesk(nil)}).RunOnce(w.ctx)
+	return (&backoffice.SaleFinisher{Partitions: 1, Desk: w.saleDesk()}).RunOnce(w.ctx)
 }
 
 // operator names an act of its own.
@@ -49,13 +46,13 @@ func (w *world) inRedis(sale shop.SaleRef) shop.Counters {
 }
 
 // stockAct adds units, or takes some out, as the sign says, of the version given.
-func stockAct(w *world, d *backoffice.SaleDesk, actor journal.Actor, sale shop.ID, version, units int64) error {
+func (w *world) stockAct(ctx context.Context, actor journal.Actor, sale shop.ID, version, units int64) error {
 	a := backoffice.SaleAct{Version: version}
 	if units > 0 {
-		_, err := d.AddStock(w.ctx, actor, sale, a, units)
+		_, err := w.saleDesk().AddStock(ctx, actor, sale, a, units)
 		return err
 	}
-	_, asked, err := d.WithdrawStock(w.ctx, actor, sale, a, -units)
+	_, asked, err := w.saleDesk().WithdrawStock(ctx, actor, sale, a, -units)
 	if err == nil && asked.State == shop.StockPending {
 		err = errors.New("pending")
 	}
@@ -73,7 +70,7 @@ func TestStockActDiesAnywhere(t *testing.T) {
 				sale := w.offer(5, 2)
 				w.order(sale, newID())
 				actor, m := operator(), &mortal{left: step}
-				first := stockAct(w, w.saleDesk(m), actor, sale.ID, 1, units)
+				first := w.stockAct(faults.With(w.ctx, m.fault), actor, sale.ID, 1, units)
 				died = m.dead()
 				committed := w.sale(sale.ID).Version == 2
 				if then == "made anew and asked again" {
@@ -81,7 +78,7 @@ func TestStockActDiesAnywhere(t *testing.T) {
 					w.must(w.node(nil).recovers(nil))
 				}
 				if then != "finished" {
-					if err := stockAct(w, w.saleDesk(nil), actor, sale.ID, 1, units); err != nil {
+					if err := w.stockAct(w.ctx, actor, sale.ID, 1, units); err != nil {
 						t.Fatalf("%d units, dead after %d, %s: %v", units, step, then, err)
 					}
 					committed = true
@@ -129,7 +126,7 @@ func TestStockActDuringARebuild(t *testing.T) {
 		for _, units := range []int64{4, -3} {
 			sale, actor := w.offer(5, 2), operator()
 			w.order(sale, newID())
-			w.rebuildWith(moment, sale, func() { _ = stockAct(w, w.saleDesk(nil), actor, sale.ID, 1, units) })
+			w.rebuildWith(moment, sale, func() { _ = w.stockAct(w.ctx, actor, sale.ID, 1, units) })
 			w.must(w.finish())
 			w.wantStock(fmt.Sprintf("%d units %s", units, moment), sale, units, true)
 			w.remove(sale)
@@ -137,9 +134,13 @@ func TestStockActDuringARebuild(t *testing.T) {
 		sale := w.offer(5, 2)
 		w.order(sale, newID())
 		// dies after the COMMIT of the act and the decision of Redis: asked, read, taken
-		desk := w.saleDesk(nil)
-		desk.Store = neverSettles{w.db}
-		if err := stockAct(w, desk, operator(), sale.ID, 1, -3); err == nil {
+		never := faults.With(w.ctx, func(_ context.Context, name string, call func() error) error {
+			if name == "Store.SettleStock" {
+				return errDied
+			}
+			return call()
+		})
+		if err := w.stockAct(never, operator(), sale.ID, 1, -3); err == nil {
 			t.Fatal("settled")
 		}
 		asked, err := w.db.PendingStock(w.ctx, 1)
@@ -154,13 +155,6 @@ func TestStockActDuringARebuild(t *testing.T) {
 		w.wantStock("decided before, settled "+moment, sale, -3, true)
 		w.remove(sale)
 	}
-}
-
-// neverSettles is the database of a process that dies before it can settle.
-type neverSettles struct{ backoffice.SaleEditor }
-
-func (neverSettles) SettleStock(context.Context, int64, int64, int64) (shop.StockAct, error) {
-	return shop.StockAct{}, errDied
 }
 
 // rebuildWith makes the partition anew and has something happen at a moment of it.
@@ -184,7 +178,7 @@ func TestLateTakeOutTakesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	sale := w.offer(5, 2)
-	w.must(stockAct(w, w.saleDesk(nil), operator(), sale.ID, 1, -2))
+	w.must(w.stockAct(w.ctx, operator(), sale.ID, 1, -2))
 	for range 2 {
 		taken, _, err := w.inventory.TakeOut(w.ctx, sale, 1, 2)
 		if c := w.inRedis(sale); err != nil || taken != 2 || c.Stock != 3 || c.Withdrawn != 2 {
@@ -207,7 +201,7 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 	conflicts := make(chan *shop.Error, 8)
 	for range 4 {
 		g.Go(func() error {
-			_, err := w.saleDesk(nil).PauseSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 1})
+			_, err := w.saleDesk().PauseSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 1})
 			if errors.Is(err, &shop.Error{Code: shop.Conflict}) {
 				conflicts <- shop.AsError(err)
 				return nil
@@ -223,7 +217,7 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 	if c := w.inRedis(sale); !ok || now.Version != 2 || !now.Paused || !c.Paused || c.Version != 2 {
 		t.Errorf("current %+v; Redis %+v", now, c)
 	}
-	desk, user := w.saleDesk(nil), newID()
+	desk, user := w.saleDesk(), newID()
 	d := w.reserve(shop.Buy{Order: newID(), User: user, Sale: sale, Qty: 1, Key: "key-paused", Hash: "0123456789abcdef"})
 	if d.Verdict != shop.VerdictPaused {
 		t.Errorf("a buy while it is paused: %d", d.Verdict)
@@ -242,7 +236,7 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 		"ended twice":       second(desk.EndSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 4})),
 		"added to":          second(desk.AddStock(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 4}, 1)),
 		"resumed again":     second(desk.ResumeSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 4})),
-		"withdrawn from it": stockAct(w, desk, operator(), sale.ID, 4, -1),
+		"withdrawn from it": w.stockAct(w.ctx, operator(), sale.ID, 4, -1),
 	} {
 		if !errors.Is(err, &shop.Error{Code: shop.WrongState}) {
 			t.Errorf("%s: %v", name, err)
@@ -268,9 +262,9 @@ func TestStockActsModel(t *testing.T) {
 			version := w.sale(sale.ID).Version
 			switch rapid.SampledFrom([]string{"add", "withdraw", "buy", "cancel", "rebuild", "finish"}).Draw(r, "step") {
 			case "add":
-				_ = stockAct(w, w.saleDesk(m), operator(), sale.ID, version, rapid.Int64Range(1, 4).Draw(r, "units"))
+				_ = w.stockAct(faults.With(w.ctx, m.fault), operator(), sale.ID, version, rapid.Int64Range(1, 4).Draw(r, "units"))
 			case "withdraw":
-				_ = stockAct(w, w.saleDesk(m), operator(), sale.ID, version, -rapid.Int64Range(1, 4).Draw(r, "units"))
+				_ = w.stockAct(faults.With(w.ctx, m.fault), operator(), sale.ID, version, -rapid.Int64Range(1, 4).Draw(r, "units"))
 			case "buy":
 				if o, ok := w.buy(sale, newID(), 1); ok {
 					orders = append(orders, o)

@@ -20,6 +20,7 @@ import (
 	"stampede/app/recovery"
 	"stampede/app/shop"
 	"stampede/app/store"
+	"stampede/app/test/faults"
 	"stampede/app/test/kit"
 	"stampede/migrations"
 	"stampede/streams"
@@ -107,6 +108,7 @@ func (w *world) openStores() {
 	_, err = migrations.Up(w.ctx, db.DB())
 	w.must(err)
 	w.must(db.EnsurePartitions(w.ctx, 1))
+	db.Around = faults.Transactions(faults.OfContext)
 	w.db = db
 
 	o, err := redis.ParseURL(kit.Redis(w.t))
@@ -114,6 +116,7 @@ func (w *world) openStores() {
 	o.MaxRetries, o.ContextTimeoutEnabled = -1, true
 	o.ReadTimeout = 30 * time.Second // a disk that is busy with other tests is not what fails here
 	w.client = redis.NewClient(o)
+	w.client.AddHook(faults.Redis(faults.OfContext))
 	w.t.Cleanup(func() { _ = w.client.Close() })
 	w.inventory, err = streams.New(streams.Options{
 		Client: w.client, BlockingClient: w.client, Partitions: 1, Backlog: 2 * crowd,
@@ -272,15 +275,17 @@ type buyers struct {
 }
 
 // Publish is order.Notifier.
-func (b *buyers) Publish(_ context.Context, _ int, _ shop.Millis, rows []*shop.Order) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, o := range rows {
-		if o.Rev > b.told[o.ID].Rev {
-			b.told[o.ID] = *o
+func (b *buyers) Publish(ctx context.Context, _ int, _ shop.Millis, rows []*shop.Order) error {
+	return faults.OfContext(ctx, "publish", func() error {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, o := range rows {
+			if o.Rev > b.told[o.ID].Rev {
+				b.told[o.ID] = *o
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func (b *buyers) heard(order shop.ID) shop.Order {

@@ -21,7 +21,7 @@ type layer struct {
 // library. Their tests may use doubles that inject faults.
 var rooms = []string{
 	"app/trace", "app/shop", "app/journal", "app/outbox", "app/catalog", "app/admission", "app/board", "app/order",
-	"app/payment", "app/archive", "app/privacy", "app/recovery", "app/backoffice", "app/ports",
+	"app/payment", "app/archive", "app/privacy", "app/recovery", "app/backoffice",
 }
 
 // layers is the import rule: imports point to the left,
@@ -53,11 +53,11 @@ var layers = append(ofRooms(),
 	layer{
 		path: "app/api", imports: with("app/account", "app/limits"), thirdParty: true,
 	},
-	layer{path: "app/load", imports: with("app/wsclient"), thirdParty: true},
+	layer{path: "app/load", imports: with("app/store", "app/wsclient"), thirdParty: true},
 	layer{path: "deploy/bench", imports: with("app/load", "app/alipay/sim"), thirdParty: true},
 	layer{path: "app/webhook", imports: rooms},
 	layer{path: "app/mail", imports: rooms, thirdParty: true},
-	layer{path: "app/demo", imports: with("app/wsclient"), thirdParty: true},
+	layer{path: "app/demo", imports: with("app/store", "app/wsclient"), thirdParty: true},
 	// the other end of the socket: no server imports it
 	layer{path: "app/wsclient", imports: rooms, thirdParty: true},
 	layer{
@@ -73,12 +73,12 @@ var layers = append(ofRooms(),
 			"app/account", "app/server", "app/load", "app/demo", "app/wsclient", "app/alipay/sim", "migrations",
 		),
 	},
-	layer{path: testSupport, imports: rooms, thirdParty: true},
+	layer{path: testSupport, imports: with("app/store", "migrations"), thirdParty: true},
 	layer{path: doubles, imports: []string{"app/trace", "app/shop", "app/journal"}},
 	layer{path: "app/test/kit/contract", imports: with("app/api/spec"), thirdParty: true},
 	layer{path: "app/test/kit/asyncapi", imports: []string{"app/wsclient"}, thirdParty: true, inTests: []string{"realtime"}},
-	// stands between flows and stores; only a build for the crash suite has it, which this rule does not look at
-	layer{path: "app/test/faults", imports: with("streams"), thirdParty: true},
+	// only a build for the crash suite has it, which this rule does not look at
+	layer{path: "app/test/faults", imports: with("app/store", "streams"), thirdParty: true},
 	layer{path: "app/test/attack", imports: with("app/wsclient"), thirdParty: true},
 	layer{
 		path: "app/test/e2e", thirdParty: true, // it prepares shops with these, and meets the program from outside

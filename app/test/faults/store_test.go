@@ -1,0 +1,31 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"stampede/app/shop"
+	"stampede/app/test/kit"
+)
+
+// A transaction is named after the method of the store that the flow has called, whatever it calls itself.
+func TestTransactionsAreNamedAfterTheirMethods(t *testing.T) {
+	t.Parallel()
+	s := kit.SQLite(t)
+	var names []string
+	s.Around = Transactions(func(_ context.Context, name string, call func() error) error {
+		names = append(names, name)
+		return call()
+	})
+	sale := kit.Offer(t, s, shop.Sale{Slot: kit.OpenSlot(t, s).ID, Initial: 1, Limit: 1, Cap: 1})
+	_, err := s.Insert(t.Context(), 0, []shop.NewOrder{{ID: kit.NewID(), Sale: sale.ID, User: 1, Qty: 1, Key: "key-1234"}})
+	if !errors.Is(err, shop.ErrStaleEpoch) && err != nil {
+		t.Error(err)
+	}
+	want := []string{"Store.AddSlots", "Store.AddCategories", "Store.AddProducts", "Store.AddSales", "Store.Insert"}
+	if got := slices.Compact(names); !slices.Equal(got, want) {
+		t.Errorf("the transactions are %q, want %q", got, want)
+	}
+}
