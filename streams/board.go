@@ -23,7 +23,8 @@ const (
 	turnLife    = 4 * board.PointEvery
 )
 
-// SayFigures stores the present figures of a node. See board.BoardStore.
+// SayFigures keeps what this node says now, in the place of what it has said before. With a turn it also reports
+// whether this node is the first one that wants it: that one makes the point of the history.
 func (l *Inventory) SayFigures(ctx context.Context, f board.NodeFigures, turn shop.Millis) (first bool, err error) {
 	text, err := json.Marshal(f)
 	if err != nil {
@@ -41,7 +42,7 @@ func (l *Inventory) SayFigures(ctx context.Context, f board.NodeFigures, turn sh
 	return taken != nil && taken.Val(), wrapped(transient(err), "say the figures of node %d", f.ID)
 }
 
-// Figures returns the figures of all nodes.
+// Figures answers what all nodes have said, also those that have gone meanwhile.
 func (l *Inventory) Figures(ctx context.Context) ([]board.NodeFigures, error) {
 	said, err := l.client.HGetAll(ctx, boardKey).Result()
 	if err != nil {
@@ -50,7 +51,7 @@ func (l *Inventory) Figures(ctx context.Context) ([]board.NodeFigures, error) {
 	return parsed[board.NodeFigures](ctx, maps.Values(said)), nil
 }
 
-// AddPoint adds a point to the history. See board.BoardStore.
+// AddPoint adds a point to the history and lets go of those that are too old, and of nodes that have gone.
 func (l *Inventory) AddPoint(ctx context.Context, p board.BoardPoint, gone []int) error {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -77,7 +78,7 @@ func (l *Inventory) Points(ctx context.Context, last int) ([]board.BoardPoint, e
 	return parsed[board.BoardPoint](ctx, slices.Values(texts)), nil
 }
 
-// PartitionFigures reads the state of all streams.
+// PartitionFigures are those of all partitions, in their order; a write is tried in each.
 func (l *Inventory) PartitionFigures(ctx context.Context) ([]board.PartitionFigures, error) {
 	stats, err := l.Stats(ctx)
 	if err != nil {
@@ -107,7 +108,7 @@ func parsed[T any](ctx context.Context, texts iter.Seq[string]) []T {
 	return all
 }
 
-// SaySaleFigures stores the counts of a process about sales. See ports.SaleFiguresStore.
+// SaySaleFigures replaces what the same process has stored of each sale: a repeat changes nothing.
 func (l *Inventory) SaySaleFigures(ctx context.Context, all []board.SaleFigures) error {
 	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range all {
@@ -124,7 +125,7 @@ func (l *Inventory) SaySaleFigures(ctx context.Context, all []board.SaleFigures)
 	return wrapped(transient(err), "say what was counted of %d sales", len(all))
 }
 
-// SaleFigures returns the counts of a sale. See ports.SaleFiguresStore.
+// SaleFigures answers what all processes have said of a sale.
 func (l *Inventory) SaleFigures(ctx context.Context, sale shop.ID) ([]board.SaleFigures, error) {
 	said, err := l.client.HGetAll(ctx, boardSale+sale.String()).Result()
 	if err != nil {

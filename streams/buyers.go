@@ -15,9 +15,10 @@ const (
 	recentMost = 20 * buyersPage
 )
 
-// Buyers lists the users with an accepted reservation since the mark, see ports.Inventory. Each acceptance issues the
-// next ticket and one stream entry in one step, so the list is complete if it has the entry of every ticket. If one is
-// missing (trimmed, another epoch, too many in between), all buyers are read in pages.
+// Buyers lists who had a reservation of the sale accepted since the mark; the cost grows with what the whole partition
+// has accepted since. With the zero mark, and where Redis can no longer tell, it lists everyone. Each acceptance
+// issues the next ticket and one stream entry in one step, so the list is complete if it has the entry of every ticket.
+// If one is missing (trimmed, another epoch, too many in between), all buyers are read in pages.
 func (l *Inventory) Buyers(ctx context.Context, sale shop.SaleRef, since shop.BuyersMark) (shop.Buyers, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {

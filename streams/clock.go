@@ -110,7 +110,8 @@ func ClockDifference(ctx context.Context, client redis.UniversalClient) (time.Du
 	return most - least, err
 }
 
-// Now is Redis TIME. Callers add to an error that it was the time that could not be read.
+// Now is Redis TIME, the clock that decides windows and deadlines (I10). Its error is ErrTransient; callers add that it
+// was the time that could not be read.
 func (l *Inventory) Now(ctx context.Context) (shop.Millis, error) {
 	now, err := serverTime(ctx, l.client, l.servers.keys...)
 	if err != nil {

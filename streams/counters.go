@@ -30,9 +30,9 @@ func counters(sale shop.ID, values []any) shop.Counters {
 	return c
 }
 
-// Counters reads the numbers of the sales, in the order asked for, each partition's epoch before the numbers of its
-// sales, in one pipeline per server. Watching is read at most once a second per sale. See ports.Inventory for
-// partitions that do not answer.
+// Counters reads the numbers of the sales, in the order asked for. A PartitionsAway beside them: of the sales of those
+// partitions only the id is told. Each partition's epoch is read before the numbers of its sales, in one pipeline per
+// server. Watching is read at most once a second per sale.
 func (l *Inventory) Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error) {
 	if len(sales) == 0 {
 		return nil, nil

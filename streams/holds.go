@@ -28,7 +28,8 @@ func (l *Inventory) Sell(ctx context.Context, sold []shop.SoldHold) ([]bool, err
 	return l.onSold(ctx, sellScript, sold)
 }
 
-// Withdraw removes the units of refunded orders from the sale. Repeated calls do nothing.
+// Withdraw takes units of refunded orders out of the sale for good; they still count to the limit. Otherwise like
+// Repeated calls do nothing.
 func (l *Inventory) Withdraw(ctx context.Context, sold []shop.SoldHold) ([]bool, error) {
 	return l.onSold(ctx, withdrawScript, sold)
 }

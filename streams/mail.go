@@ -37,7 +37,7 @@ const (
 //	kind  see outbox.EmailKind
 //	body  JSON of outbox.Email; its link is a secret, so the entry is deleted once it is sent
 //
-// E-mails that cannot be sent are quarantined. It implements ports.Mailer.
+// E-mails that cannot be sent are quarantined.
 type MailStream struct {
 	queue
 	limit int

@@ -75,7 +75,9 @@ func NewPaidDeliverer(
 	return d
 }
 
-// Append adds postings in their order. It makes no group: one without a reader would keep all postings.
+// Append adds postings in their order, all or none, and returns the high-water mark with which they were added. last is
+// that of LastSent. It returns a LostError if Redis may lack sent postings; after any other error the It makes no
+// group: one without a reader would keep all postings.
 func (s *PaidStream) Append(
 	ctx context.Context, last shop.Millis, postings []outbox.OutboxMessage,
 ) (sent shop.Millis, err error) {

@@ -14,7 +14,9 @@ import (
 // publishChunk bounds the changes of one message, whose call others wait behind.
 const publishChunk = 500
 
-// Publish notifies the nodes of rows of the partition, see order.Notifier. It needs no epoch: rows are always true.
+// Publish tells of rows of one partition, in one message. asOf is Redis time, read before the transaction began that
+// stamped the rows. ErrTooLate: that is more than PublishWithin ago, nobody was told, and the rows have to be It needs
+// no epoch: rows are always true.
 func (l *Inventory) Publish(ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order) error {
 	k, err := l.keys(partition)
 	if err != nil {
@@ -58,7 +60,7 @@ func (l *Inventory) lines(rows []*shop.Order, traces map[shop.ID]trace.SpanRef) 
 // lineLength is the approximate length of the change of a new order.
 const lineLength = 420
 
-// ChainEnds reads how far the messages of all partitions have come, in one call per server.
+// ChainEnds reads the ends of all partitions, in their order. It fails when none answers; a missing one is marked.
 func (l *Inventory) ChainEnds(ctx context.Context) ([]shop.ChainEnd, error) {
 	ends := make([]shop.ChainEnd, len(l.parts))
 	for p := range ends {

@@ -40,7 +40,7 @@ func saleFields(s shop.SaleState) []any {
 // outField is the prefix of a sale's fields with the units that withdrawals have taken, by number.
 const outField = "out:"
 
-// Arm starts an existing sale. ErrLost: it is not in Redis.
+// Arm lets an existing sale sell. ErrLost: there is no such sale in Redis. ErrLost: it is not in Redis.
 func (l *Inventory) Arm(ctx context.Context, epoch int64, sale shop.SaleRef) error {
 	_, err := l.run(ctx, armScript, sale.Partition, saleKeys(sale.ID), epoch)
 	return err
@@ -133,7 +133,8 @@ func number(s string) int64 {
 	return n
 }
 
-// SetTerms applies an operator's changes of a sale to buys. See backoffice.SaleKeeper.
+// SetTerms sets price, limits, window, pause and added units, unless Redis has a newer version. ErrLost: the sale is
+// not in Redis.
 func (l *Inventory) SetTerms(ctx context.Context, s *shop.Sale) error {
 	_, err := l.run(ctx, termsScript, s.Partition, saleKeys(s.ID), l.Epoch(s.Partition),
 		s.Version, s.PriceFen, s.Limit, s.Cap,
@@ -141,7 +142,7 @@ func (l *Inventory) SetTerms(ctx context.Context, s *shop.Sale) error {
 	return wrapped(err, "set the terms of sale %s", s.ID)
 }
 
-// Terms reads the terms of a sale. See ports.Inventory.
+// Terms reads by what a sale sells: all that SaleKeeper sets, and the initial units. ErrLost: it is not in Redis.
 func (l *Inventory) Terms(ctx context.Context, sale shop.SaleRef) (shop.SaleTerms, error) {
 	terms := shop.SaleTerms{ID: sale.ID}
 	k, err := l.keys(sale.Partition)
@@ -163,7 +164,8 @@ func (l *Inventory) Terms(ctx context.Context, sale shop.SaleRef) (shop.SaleTerm
 	return terms, nil
 }
 
-// TakeOut removes free units from a sale, once for each act. See backoffice.SaleKeeper.
+// TakeOut takes at most so many of the free units, once for each act: a repeat returns what was taken, and the epoch
+// under which that is known. ErrLost: the sale is not in Redis.
 func (l *Inventory) TakeOut(ctx context.Context, sale shop.SaleRef, act, units int64) (taken, epoch int64, err error) {
 	if _, err := l.keys(sale.Partition); err != nil {
 		return 0, 0, err

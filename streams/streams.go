@@ -42,8 +42,8 @@ type Options struct {
 	Metrics *Metrics // may be nil
 }
 
-// Inventory is the state of the sales in Redis. It implements ports.Inventory and recovery.DeadLetterBox, and is what a
-// recovery works on; gate, consumers and the other duties work on it. Safe for concurrent use.
+// Inventory is the state of the sales in Redis, of which each flow declares the part that it calls. A
+// recovery, the gate, consumers and the other background jobs work on it. It is safe for concurrent use.
 type Inventory struct {
 	client   redis.UniversalClient
 	blocking redis.UniversalClient

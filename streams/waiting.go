@@ -33,8 +33,8 @@ type waitingAsk struct {
 	err      error
 }
 
-// Waiting lists the user's reservations that are not settled, over all partitions. See ports.Inventory for unreachable
-// ones.
+// Waiting lists the reservations of the user that are not settled yet, over all partitions. A PartitionsAway beside
+// them: there may be more in those partitions.
 func (l *Inventory) Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
 	ask := &waitingAsk{user: user, answered: make(chan struct{})}
 	reads := &l.reads

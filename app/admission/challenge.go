@@ -13,7 +13,6 @@ type Captcha interface {
 	// New makes a picture: its id, the picture as an address of its own (data:image/png;base64,…), and until when an
 	// answer counts. Busy: there are not enough for all right now, and this asker is not the first to get one.
 	New(ctx context.Context, asker PictureAsker) (id, image string, until shop.Millis, err error)
-	// Check reports whether the answer is right. A picture that is not known, any more, is answered wrong.
 	Check(ctx context.Context, id, answer string) (bool, error)
 }
 

@@ -30,7 +30,6 @@ type PassAnswer struct {
 
 // PassSettings are read from the database while the shop runs.
 type PassSettings interface {
-	// WorkBits is how difficult a proof of work is; 0: nobody has said so.
 	WorkBits(ctx context.Context) (int, error)
 }
 

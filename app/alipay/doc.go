@@ -1,4 +1,4 @@
-// Package alipay is Alipay behind ports.Gateway: page, wap, app and QR payment, query, close, refund, and
+// Package alipay is Alipay behind payment.Gateway: page, wap, app and QR payment, query, close, refund, and
 // notifications, signed with RSA2, in public-key or certificate mode. The wire is spoken by smartwalle/alipay, which
 // signs, calls and verifies; what it leaves to its user is here.
 //

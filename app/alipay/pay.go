@@ -21,8 +21,8 @@ var products = map[payment.PayVia]string{
 	payment.ViaQR:   "FACE_TO_FACE_PAYMENT",
 }
 
-// Pay implements ports.Gateway. The gateway counts in seconds, so the end is rounded down: it is never later than
-// asked.
+// Pay answers where the buyer pays. Ways that need no call of ours (page, wap, app) only sign; QR asks the gateway. The
+// gateway counts in seconds, so the end is rounded down: it is never later than asked.
 func (a *Alipay) Pay(ctx context.Context, r payment.PayRequest) (payment.Payment, error) {
 	trade := alipay.Trade{
 		NotifyURL: a.options.NotifyURL, ReturnURL: a.options.ReturnURL,

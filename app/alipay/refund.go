@@ -10,8 +10,9 @@ import (
 	"stampede/app/shop"
 )
 
-// Refund implements ports.Gateway. The gateway answers a repeat like the first time, only without moving money again;
-// it answers the same way when it has not moved any yet, so then it is asked.
+// Refund gives money back. nil: the gateway has done it, now or under the same request before. The gateway answers a
+// repeat like the first time, only without moving money again; it answers the same way when it has not moved any yet,
+// so then it is asked.
 func (a *Alipay) Refund(ctx context.Context, r payment.RefundRequest) error {
 	question := alipay.TradeRefund{
 		OutTradeNo: r.Order.String(), TradeNo: r.TradeNo, RefundAmount: shop.FormatFen(r.AmountFen),
@@ -38,7 +39,8 @@ func (a *Alipay) Refund(ctx context.Context, r payment.RefundRequest) error {
 	return err
 }
 
-// Refunded implements ports.Gateway. Another amount under the same number is a no: this refund cannot be done any more.
+// Refunded asks whether a refund was done. Another amount under the same number is a no: this refund cannot be done any
+// more.
 func (a *Alipay) Refunded(ctx context.Context, r payment.RefundRequest) (bool, error) {
 	question := alipay.TradeFastPayRefundQuery{
 		OutTradeNo: r.Order.String(), TradeNo: r.TradeNo, OutRequestNo: r.Request,

@@ -23,7 +23,8 @@ const (
 	wrongStatus = "ACQ.TRADE_STATUS_ERROR"
 )
 
-// Query implements ports.Gateway. The gateway closes a trade that was refunded as a whole.
+// Query reads a trade. TradeAbsent, and no error, when the gateway has none. The gateway closes a trade that was
+// refunded as a whole.
 func (a *Alipay) Query(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	question := alipay.TradeQuery{OutTradeNo: id.String()}
 	var answer struct {
@@ -54,7 +55,7 @@ func (a *Alipay) Query(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	return t, nil
 }
 
-// Close implements ports.Gateway.
+// Close ends an unpaid trade and answers it as it is then: closed, absent, or paid because the buyer was faster.
 func (a *Alipay) Close(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	question := alipay.TradeClose{OutTradeNo: id.String()}
 	var answer struct {

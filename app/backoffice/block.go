@@ -32,9 +32,7 @@ type Block struct {
 
 // BlockStore keeps the block list in the database.
 type BlockStore interface {
-	// BlocksVersion grows with every change of the list; 0 before the first.
 	BlocksVersion(ctx context.Context) (int64, error)
-	// Blocks lists what is in force at the instant now, oldest first.
 	Blocks(ctx context.Context, now shop.Millis) ([]Block, error)
 }
 

@@ -20,10 +20,7 @@ type BlockDesk struct {
 // BlockEditor changes the block list in the database. Each change raises its version.
 type BlockEditor interface {
 	BlockStore
-	// AddBlock writes a normalized block for so long (0: until it is removed). Conflict: the same is blocked already.
-	// LimitReached: there are too many.
 	AddBlock(ctx context.Context, b Block, lasts time.Duration) (Block, error)
-	// RemoveBlock ends a block and answers it. NotFound: there is none of that number in force.
 	RemoveBlock(ctx context.Context, id int64) (Block, error)
 }
 

@@ -12,25 +12,17 @@ import (
 type CatalogueKeeper interface {
 	AddCategories(ctx context.Context, categories []shop.Category) error
 	AddProducts(ctx context.Context, products []shop.Product) error
-	// AddSlots adds slots that overlap no other one; a slot with the same window is left as it is.
 	AddSlots(ctx context.Context, slots []shop.Slot) error
-	// AddSales adds sales; their partition, limit, cap and window must be set (a zero window is the slot's).
 	AddSales(ctx context.Context, sales []shop.Sale) error
 
 	ProductRecords(ctx context.Context, q ProductsQuery) (page []ProductRecord, more bool, err error)
 	ProductRecord(ctx context.Context, id shop.ID) (ProductRecord, error)
 	LockProduct(ctx context.Context, id shop.ID) (ProductRecord, error)
-	// SaveProduct writes all but the pictures; p.Version is that of the row now, and is raised by one.
 	SaveProduct(ctx context.Context, p *ProductRecord) error
-	// SaveProductImages replaces the pictures.
 	SaveProductImages(ctx context.Context, product shop.ID, images []shop.Image) error
-	// LockImages answers which of the pictures are kept. None of these is removed until the act ends.
 	LockImages(ctx context.Context, ids []string) (map[string]bool, error)
-	// RenewImages has pictures count as if they had come just now.
 	RenewImages(ctx context.Context, ids []string) error
-	// SaveImage keeps a picture; the same one again changes nothing but when it came.
 	SaveImage(ctx context.Context, image *StoredImage) error
-	// ImageFile reads the bytes of one form of a picture. ErrNoRow: there is none such.
 	ImageFile(ctx context.Context, id string, kind ImageKind, small bool) ([]byte, error)
 
 	CategoryRecords(ctx context.Context) ([]CategoryRecord, error)
@@ -38,23 +30,16 @@ type CatalogueKeeper interface {
 	SaveCategory(ctx context.Context, c *CategoryRecord) error
 
 	AllSlots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error)
-	// LockSlots answers the slots that overlap [from, to); none of them changes, and none is added, until the act ends.
 	LockSlots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error)
 	LockSlot(ctx context.Context, id shop.ID) (shop.Slot, error)
-	// RemoveSlot removes a slot without sales; one that has only archived ones is archived. WrongState: it has others.
 	RemoveSlot(ctx context.Context, id shop.ID) (archived bool, err error)
 
-	// SaleRecords and SaleRecord leave phases empty.
 	SaleRecords(ctx context.Context, q SalesQuery) (page []SaleRecord, more bool, err error)
 	SaleRecord(ctx context.Context, id shop.ID) (SaleRecord, error)
 	LockSale(ctx context.Context, id shop.ID) (SaleRecord, error)
-	// SaveSales writes what an operator can edit; the version of each is that of its row now, and is raised by one.
-	// WrongState: stock or archive of one of them are to change, and it was loaded meanwhile.
 	SaveSales(ctx context.Context, sales ...SaleRecord) error
-	// EmptiestPartition is the one with the fewest sales of a slot, of how many.
 	EmptiestPartition(ctx context.Context, slot shop.ID) (partition, of int, err error)
 
-	// ProductsByID, ProductsByName and SalesByID read those that exist, in no order.
 	ProductsByID(ctx context.Context, ids []shop.ID) ([]ProductRecord, error)
 	ProductsByName(ctx context.Context, names []string) ([]ProductRecord, error)
 	SalesByID(ctx context.Context, ids []shop.ID) ([]SaleRecord, error)

@@ -69,7 +69,6 @@ type Pictures struct {
 
 // ImageSource is where pictures are kept.
 type ImageSource interface {
-	// ImageFile reads the bytes of one form of a picture. ErrNoRow: there is none such.
 	ImageFile(ctx context.Context, id string, kind ImageKind, small bool) ([]byte, error)
 }
 

@@ -48,9 +48,7 @@ type Surroundings interface {
 	DatabaseTime(ctx context.Context) (shop.Millis, error)
 	// Mail says whether e-mails leave the shop, and how many could not be sent.
 	Mail(ctx context.Context) (server bool, dead int64, err error)
-	// Figures are those of all nodes that said something within the last seconds.
 	Figures(ctx context.Context) ([]board.NodeFigures, error)
-	// PartitionFigures are those of all partitions, in their order; a write is tried in each.
 	PartitionFigures(ctx context.Context) ([]board.PartitionFigures, error)
 }
 

@@ -73,7 +73,6 @@ type SaleSums struct {
 
 // ReportStore adds up the orders of a sale.
 type ReportStore interface {
-	// SumUp adds up a sale's rows; seconds are of reservations from one instant to the other.
 	SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (SaleSums, error)
 }
 

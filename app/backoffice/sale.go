@@ -22,31 +22,19 @@ type OperatorSale struct {
 
 // SaleEditor changes what operators may change while people buy. Errors wrap ErrTransient or ErrPermanent.
 type SaleEditor interface {
-	// EditTerms changes a sale that is at the version given, and raises it and that of the catalogue. change may
-	// refuse. Changed: it is at another version. ErrNoRow: there is no such sale.
 	EditTerms(
 		ctx context.Context, sale shop.ID, version int64, change func(s *shop.Sale) error,
 	) (before, after shop.Sale, err error)
-	// AskStock enters that units are to be taken out, as pending, and answers it with its number.
 	AskStock(ctx context.Context, sale shop.ID, units int64) (shop.StockAct, error)
-	// StockAct reads one. ErrNoRow if there is none.
 	StockAct(ctx context.Context, id int64) (shop.StockAct, error)
-	// SettleStock counts the units that Redis took under the epoch as withdrawn, once, and returns the act.
-	// ErrStaleEpoch: Redis was recovered since, and decides again.
 	SettleStock(ctx context.Context, id, taken, epoch int64) (shop.StockAct, error)
-	// RefuseStock ends a pending act of a sale that will never be in Redis again.
 	RefuseStock(ctx context.Context, id int64) (shop.StockAct, error)
-	// PendingStock lists acts that are not settled, the oldest first.
 	PendingStock(ctx context.Context, limit int) ([]shop.StockAct, error)
 }
 
 // SaleKeeper makes what was decided count in Redis.
 type SaleKeeper interface {
-	// SetTerms sets price, limits, window, pause and added units, unless Redis has a newer version. ErrLost: the sale
-	// is not in Redis.
 	SetTerms(ctx context.Context, s *shop.Sale) error
-	// TakeOut takes at most so many of the free units, once for each act: a repeat returns what was taken, and the
-	// epoch under which that is known. ErrLost: the sale is not in Redis.
 	TakeOut(ctx context.Context, sale shop.SaleRef, act, units int64) (taken, epoch int64, err error)
 }
 

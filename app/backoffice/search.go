@@ -41,7 +41,6 @@ type SearchStore interface {
 	FindOrders(ctx context.Context, q OrderSearch) (orders []shop.Order, more bool, err error)
 	FindUsers(ctx context.Context, q UserSearch) (users []shop.User, more bool, err error)
 	FindPayments(ctx context.Context, q PaymentSearch) (payments []payment.Received, more bool, err error)
-	// Payment reads what was received under a trade number. ErrNoRow: nothing was.
 	Payment(ctx context.Context, tradeNo string) (payment.Received, error)
 }
 

@@ -114,25 +114,12 @@ func (s *ShippedOrder) refusal() *shop.Error {
 
 // ShipmentStore is the durable truth about what was sent. Errors wrap ErrTransient, ErrPermanent or ErrNoRow.
 type ShipmentStore interface {
-	// Ship flips paid orders to shipped and enters their parcels, all in one transaction. It answers, in the order of
-	// the parcels, each order as it is afterwards. The same parcel again changes nothing.
 	Ship(ctx context.Context, how Shipping, parcels []Parcel) ([]ShippedOrder, error)
-	// LookShip answers what Ship would, and changes nothing.
 	LookShip(ctx context.Context, how Shipping, parcels []Parcel) ([]ShippedOrder, error)
-	// ConfirmReceipt flips a shipped order of the user to finished, unless its refund is asked for, which asked tells.
-	// It answers the row as it is afterwards, flipped or not; ErrNoRow if there is none or it is another user's.
 	ConfirmReceipt(ctx context.Context, order, user shop.ID) (row shop.Order, asked bool, err error)
-	// FinishShipped finishes shipped orders that are due at the instant now, in one transaction, and returns them.
-	// Those whose refund is asked for are due again at the instant later. looked is how many were due.
 	FinishShipped(ctx context.Context, now, later shop.Millis, limit int) (finished []shop.Order, looked int, err error)
-	// ClaimShipped takes shipped orders whose buyers are to be written to; each comes again after OutboxLease unless it
-	// is marked by then.
 	ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([]Shipment, error)
-	// MarkWritten notes that the letter about a shipment was handed over, unless it was claimed or made due again
-	// since.
 	MarkWritten(ctx context.Context, s Shipment, claimed shop.Millis) error
-	// Rewrite makes the letters about all orders due again that were shipped since the instant and did not finish.
 	Rewrite(ctx context.Context, since shop.Millis) error
-	// ShipmentOf reads the parcel of an order. ErrNoRow: none was sent.
 	ShipmentOf(ctx context.Context, order shop.ID) (Shipment, error)
 }

@@ -131,11 +131,8 @@ const (
 
 // KeptStore keeps a few small documents by name, each with a version.
 type KeptStore interface {
-	// Kept reads all of them.
 	Kept(ctx context.Context) (map[string]Kept, error)
-	// Keep replaces one that is at the version given, 0 for none. ErrNoRow: it is at another one.
 	Keep(ctx context.Context, name string, version int64, body string) error
-	// WorkBits and SetWorkBits are how difficult a proof of work is; 0: nobody has said so.
 	WorkBits(ctx context.Context) (int, error)
 	SetWorkBits(ctx context.Context, bits int) error
 }

@@ -15,7 +15,6 @@ type PaymentCloser interface {
 	Others(orders []shop.ID) []shop.ID
 	// Offer takes the orders that are due at the instant now and can only end at the gateway. It never waits.
 	Offer(rows []shop.Order, now shop.Millis)
-	// Cancel ends an order because its buyer cancels it. It waits for the gateway.
 	Cancel(ctx context.Context, o shop.Order) (shop.Order, error)
 }
 

@@ -33,34 +33,20 @@ type OutboxMessage struct {
 // OutboxStore is the outbox in the database: what the back office is to hear, written in the transaction that changed
 // the order. Errors wrap ErrTransient.
 type OutboxStore interface {
-	// ClaimOutbox takes what is due, oldest first. What is not marked by then comes again after OutboxLease.
 	ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]OutboxMessage, error)
-	// MarkSent marks messages that were claimed at the instant claimed as appended with the mark sent. It skips those
-	// that were claimed again, or reposted, since.
 	MarkSent(ctx context.Context, posted []OutboxMessage, claimed, sent shop.Millis) error
-	// LastSent returns the highest mark of a sent message; 0 if there is none.
 	LastSent(ctx context.Context) (shop.Millis, error)
-	// Repost schedules everything that was sent after the instant once more, ends all claims, and returns how many
-	// messages were sent.
 	Repost(ctx context.Context, since shop.Millis) (int64, error)
-	// NoteGroups records the groups of the stream, Groups returns them.
 	NoteGroups(ctx context.Context, groups []string) error
 	Groups(ctx context.Context) ([]string, error)
-	// Unposted counts what waits.
 	Unposted(ctx context.Context) (int64, error)
 }
 
 // OutboxStream is the stream that the back office reads.
 type OutboxStream interface {
-	// Append adds postings in their order, all or none, and returns the high-water mark with which they were added.
-	// last is that of LastSent. It returns a LostError if Redis may lack sent postings; after any other error the
-	// postings may have been added.
 	Append(ctx context.Context, last shop.Millis, postings []OutboxMessage) (sent shop.Millis, err error)
-	// Check returns the same LostError without adding anything, otherwise the groups of the stream.
 	Check(ctx context.Context, last shop.Millis) (groups []string, err error)
-	// MakeGroups makes missing groups.
 	MakeGroups(ctx context.Context, groups []string) error
-	// Confirm ends a loss whose postings are scheduled again.
 	Confirm(ctx context.Context, lost *LostError) error
 }
 

@@ -9,8 +9,6 @@ import (
 // Inventory is the state of the sales in Redis: stock, holds, deadlines. Every call that writes carries the
 // partition's epoch by itself and fails with ErrStaleEpoch when Redis is at another one.
 type Inventory interface {
-	// Now is Redis TIME, the clock that decides windows and deadlines (I10). Its error is ErrTransient: callers name
-	// it.
 	Now(ctx context.Context) (shop.Millis, error)
 }
 

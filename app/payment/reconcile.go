@@ -12,13 +12,8 @@ import (
 
 // ReconciliationStore reads what a day's payments are compared by. Errors wrap ErrTransient.
 type ReconciliationStore interface {
-	// OrdersOfDay lists, in their order and after the one given, the orders of which a payment was made in [from, to),
-	// or whose trade was open in that time: opened before to, and not over before from. So money of the day is found of
-	// which nothing is entered here. The gateway may name orders that do not exist.
 	OrdersOfDay(ctx context.Context, from, to shop.Millis, after shop.ID, limit int) ([]shop.ID, error)
-	// PaymentsOf reads the payments of the orders.
 	PaymentsOf(ctx context.Context, orders []shop.ID) ([]Received, error)
-	// OrdersByID reads the rows that exist among the ids.
 	OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
 }
 

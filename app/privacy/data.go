@@ -26,17 +26,9 @@ type PersonalData struct {
 
 // ErasureStore is the durable truth about who had their data deleted. Errors wrap ErrTransient or ErrPermanent.
 type ErasureStore interface {
-	// Erase deletes what the shop keeps of a user but orders: account data, log ins, links, the address book. Access
-	// tokens count no more, a guest's until the instant given. Addresses in orders are noted for blanking. A repeat is
-	// safe. ErrNoRow: the account is active, and its password is not that of proven (nil: none is required).
 	Erase(ctx context.Context, user shop.ID, proven *shop.User, now, guestUntil shop.Millis) error
-	// ClaimErasures takes those whose orders are due to be looked at. What is not planned by then comes again after
-	// ErasureLease.
 	ClaimErasures(ctx context.Context, now shop.Millis, limit int) ([]Erasure, error)
-	// BlankAddresses removes personal data from a user's orders that are over, in both tables. It returns how many were
-	// changed, and how many orders still have theirs.
 	BlankAddresses(ctx context.Context, user shop.ID) (blanked, left int64, err error)
-	// PlanErasure says when the orders are looked at next; 0: never.
 	PlanErasure(ctx context.Context, user shop.ID, next shop.Millis) error
 }
 

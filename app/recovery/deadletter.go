@@ -14,12 +14,8 @@ import (
 
 // DeadLetterBox keeps dead letters, per partition, in Redis.
 type DeadLetterBox interface {
-	// DeadLetters lists them over all partitions, oldest first. A PartitionsAway beside them: there may be more in
-	// those partitions.
 	DeadLetters(ctx context.Context) ([]shop.DeadLetter, error)
-	// DeadLetter reads one. ErrNoRow if there is none.
 	DeadLetter(ctx context.Context, id string) (shop.DeadLetter, error)
-	// RemoveDeadLetter forgets one; false when it was gone already.
 	RemoveDeadLetter(ctx context.Context, id string) (bool, error)
 }
 

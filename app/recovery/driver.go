@@ -24,53 +24,32 @@ const (
 // History is where the database says how far it has come. Errors are ErrTransient or ErrStaleEpoch.
 type History interface {
 	History(ctx context.Context) (shop.DatabaseHistory, error)
-	// Pin has a recovery use connections to one server only, in the generation given; "": to any.
 	Pin(server string, generation int64)
-	// RaiseBeat raises the beat. ErrStaleEpoch: another history has begun.
 	RaiseBeat(ctx context.Context, h shop.DatabaseHistory) (shop.DatabaseHistory, error)
-	// NewGeneration begins a generation above the one given, and in every partition an epoch above the one given.
-	// ErrStaleEpoch: the history is not the one that was read any more.
 	NewGeneration(ctx context.Context, read shop.DatabaseHistory, above int64, epochs map[int]int64) error
-	// WatchMoney has the gateway asked about all pending orders, as if their payments had been opened.
 	WatchMoney(ctx context.Context, w shop.MoneyWatch) (int, error)
 }
 
-// Redis is what a recovery reads and writes of a partition beyond ports.Inventory. Errors are ErrTransient,
+// Redis is what a recovery reads and writes of a partition beyond Inventory. Errors are ErrTransient,
 // ErrStaleEpoch when another recovery has claimed the partition since, or ErrLost.
 type Redis interface {
 	DeadLetterBox
 	State(ctx context.Context, partition int) (shop.PartitionState, error)
-	// Lacks returns which of the orders given, or of those that this node has seen accepted in the epoch, Redis does
-	// not know. Sales that are not in Redis at all are left out.
 	Lacks(ctx context.Context, partition int, epoch int64, rows []shop.Witness) ([]shop.Witness, error)
-	// Confirm lets the partition sell in the history of the state given, after nothing was found missing in it.
 	Confirm(ctx context.Context, partition int, s shop.PartitionState) error
-	// Note records how far the database has come.
 	Note(ctx context.Context, partition int, h shop.DatabaseHistory) error
-	// Accept lets a server of the database be used again that was replaced.
 	Accept(ctx context.Context, partition int, server string) error
-	// SetEpoch says which epoch this node's scripts carry for the partition from now on.
 	SetEpoch(partition int, epoch int64)
 
-	// Close closes the partition for a recovery that will begin the epoch given, its claim. lost: Redis has lost
-	// writes, which is remembered until Open. Otherwise nothing was found missing in the history given; ErrTransient:
-	// Redis began another one since.
 	Close(
 		ctx context.Context, partition int, claim int64, lost bool, history string, h shop.DatabaseHistory,
 	) error
-	// Leftover walks through all entries that the stream still has, oldest first, in batches.
 	Leftover(ctx context.Context, partition int, each func([]shop.Entry) error) error
-	// Evidence reads what is known of orders of one sale; loaded is false when the sale is not in Redis.
 	Evidence(ctx context.Context, sale shop.SaleRef, orders []shop.Order) (e []shop.Evidence, loaded bool, err error)
-	// Record reads the reservation of an order from its buyer's record. ErrNoRow: no record names the order.
 	Record(ctx context.Context, sale shop.SaleRef, order shop.ID) (shop.Entry, error)
-	// SetAside makes a dead letter of an entry that cannot become a row, and reports whether it did so now.
 	SetAside(ctx context.Context, claim int64, e *shop.Entry, reason string) (bool, error)
-	// Stick says why a sale may not go on; "": it may.
 	Stick(ctx context.Context, claim int64, sale shop.SaleRef, reason string) error
-	// Restore replaces one sale with the state given.
 	Restore(ctx context.Context, claim int64, s shop.SaleState) error
-	// Open lets buys in again. rebuilt: the sales were restored from rows, and the stream begins anew.
 	Open(ctx context.Context, partition int, claim, seq int64, rebuilt bool, h shop.DatabaseHistory) error
 }
 

@@ -137,7 +137,6 @@ type Changes struct {
 
 // Chains tell how far the messages of all partitions have come.
 type Chains interface {
-	// ChainEnds reads the ends of all partitions, in their order. It fails when none answers; a missing one is marked.
 	ChainEnds(ctx context.Context) ([]ChainEnd, error)
 }
 

@@ -32,7 +32,5 @@ type KeyGeneration struct {
 // KeyStore keeps the generation of the signing key.
 type KeyStore interface {
 	KeyGeneration(ctx context.Context) (KeyGeneration, error)
-	// RotateKey begins the generation after from, if that is still the present one (else ErrNoRow). only: none of
-	// before counts any more, and the salt is a new one.
 	RotateKey(ctx context.Context, from int64, only bool) (KeyGeneration, error)
 }

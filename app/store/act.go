@@ -44,8 +44,10 @@ func (a *actTx) join(fn func(tx bun.Conn) error) error {
 	return err
 }
 
-// Act does something in one transaction with its journal row. The head of the journal is locked first: acts are serial,
-// and of two under one key the second finds what the first has done. See ports.ActStore.
+// Act runs do and writes its journal row in one transaction, which store calls with the context of do join. do may run
+// several times; an error of it or of a joined call rolls all back. Acts are serial. DuplicateKey: the actor used the
+// key for something else. The head of the journal is locked first: acts are serial, and of two under one key the second
+// finds what the first has done.
 func (s *Store) Act(
 	ctx context.Context, actor journal.Actor, do func(ctx context.Context) (journal.Act, error),
 ) (journal.Done, error) {

@@ -28,7 +28,7 @@ func (r *addressRow) address() shop.SavedAddress {
 	}
 }
 
-// AddressesOf lists a user's. See ports.AddressStore.
+// AddressesOf lists a user's, the default first, then the newest first.
 func (s *Store) AddressesOf(ctx context.Context, user shop.ID) ([]shop.SavedAddress, error) {
 	book, err := readBook(ctx, s.db.NewSelect(), user)
 	return convert(book, (*addressRow).address), wrap("read the addresses of user "+user.String(), err)
@@ -67,7 +67,8 @@ func (s *Store) inBook(
 	return out, err
 }
 
-// AddAddress enters an address. See ports.AddressStore.
+// AddAddress enters an address, unless the user has the same one already, and answers the entry; ErrNoRow: the book has
+// as many as may be. The first one is the default; another one becomes it when it says so.
 func (s *Store) AddAddress(
 	ctx context.Context, user shop.ID, a shop.SavedAddress, most int,
 ) (shop.SavedAddress, error) {
@@ -91,7 +92,7 @@ func (s *Store) AddAddress(
 		})
 }
 
-// ChangeAddress replaces what an entry says. See ports.AddressStore.
+// ChangeAddress replaces an entry, which may become the default, and returns it. ErrNoRow: there is no such entry.
 func (s *Store) ChangeAddress(ctx context.Context, user shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
 	return s.inBook(ctx, "change address "+a.ID.String(), user,
 		func(tx bun.Conn, book []addressRow) (shop.SavedAddress, error) {
@@ -111,7 +112,7 @@ func (s *Store) ChangeAddress(ctx context.Context, user shop.ID, a shop.SavedAdd
 		})
 }
 
-// RemoveAddress takes an entry out. See ports.AddressStore.
+// RemoveAddress removes an entry; if it was the default, the newest one becomes it. ErrNoRow: there is no such entry.
 func (s *Store) RemoveAddress(ctx context.Context, user, id shop.ID) error {
 	_, err := s.inBook(ctx, "remove address "+id.String(), user,
 		func(tx bun.Conn, book []addressRow) (none shop.SavedAddress, err error) {

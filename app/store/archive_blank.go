@@ -8,7 +8,7 @@ import (
 	"stampede/app/shop"
 )
 
-// SalesToBlank lists sales that may have personal data. See archive.ArchiveStore.
+// SalesToBlank lists sales that closed before the instant, have left Redis, and may have personal data.
 func (s *Store) SalesToBlank(ctx context.Context, now, closedBefore shop.Millis, limit int) ([]shop.ID, error) {
 	return s.salesDue(ctx, "blank_at", "sales_blank", now, closedBefore, limit)
 }
@@ -22,14 +22,16 @@ const over = "(o.state IN ('finished', 'refused', 'refunded')" +
 	" OR (o.state IN ('cancelled', 'expired') AND o.trade_no = ''" +
 	" AND NOT EXISTS (SELECT 1 FROM trades t WHERE t.order_id = o.id AND t.check_at IS NOT NULL)))"
 
-// BlankOrders removes personal data from the next orders of a sale. See archive.ArchiveStore.
+// BlankOrders removes personal data from the next settled orders of a sale with an ID above after, in both tables and
+// in their shipments and refunds, in one transaction. It returns the last ID, 0 at the end.
 func (s *Store) BlankOrders(
 	ctx context.Context, sale, after shop.ID, limit int,
 ) (blanked int64, last shop.ID, err error) {
 	return s.blank(ctx, "sale_id", sale, after, limit)
 }
 
-// BlankAddresses removes personal data from orders of a user that are over. See privacy.ErasureStore.
+// BlankAddresses removes personal data from a user's orders that are over, in both tables. It returns how many were
+// changed, and how many orders still have theirs.
 func (s *Store) BlankAddresses(ctx context.Context, user shop.ID) (blanked, left int64, err error) {
 	for after := shop.ID(0); ; {
 		n, last, err := s.blank(ctx, "user_id", user, after, idsAtOnce)
@@ -91,14 +93,16 @@ func blankAround(ctx context.Context, tx bun.Conn, orders []shop.ID) error {
 	return err
 }
 
-// PlanBlank sets the next check of a sale. See archive.ArchiveStore.
+// PlanBlank sets the next check of a sale, or none if it has no personal data. It returns whether some is left.
 func (s *Store) PlanBlank(ctx context.Context, sale shop.ID, next shop.Millis) (left bool, err error) {
 	const of = " AS o WHERE o.sale_id = ? AND " + personal + ")"
 	return s.planSale(ctx, "blank_at", sale, next,
 		"EXISTS (SELECT 1 FROM orders"+of+" OR EXISTS (SELECT 1 FROM orders_archive"+of, sale, sale)
 }
 
-// ForgetGuests deletes the books of guests: nobody can open them any more. See archive.ArchiveStore.
+// ForgetGuests deletes addresses of guests that were entered before the instant, in the order of IDs, from the ID
+// given. It returns the last ID that it checked, 0 at the end. It deletes the books of guests: nobody can open them any
+// more.
 func (s *Store) ForgetGuests(
 	ctx context.Context, before shop.Millis, after shop.ID, limit int,
 ) (deleted int64, last shop.ID, err error) {

@@ -31,7 +31,8 @@ const archivedSums = `SELECT sale_id, COUNT(*) AS orders,
 	SUM(CASE WHEN state = 'refunded' THEN amount_fen ELSE 0 END) AS refunded_fen
 	FROM orders_archive WHERE ? GROUP BY sale_id ORDER BY sale_id`
 
-// ArchivedMonths sums archived orders by month: IDs begin with their instant. See archive.ArchiveStore.
+// ArchivedMonths sums archived orders by month, the oldest first, up to but not including a month; 0: all. It sums
+// archived orders by month: IDs begin with their instant.
 func (s *Store) ArchivedMonths(ctx context.Context, before shop.Month) ([]archive.ArchivedMonth, error) {
 	out := []archive.ArchivedMonth{}
 	var first, last sql.NullInt64
@@ -63,7 +64,9 @@ func (s *Store) ArchivedMonths(ctx context.Context, before shop.Month) ([]archiv
 	return out, nil
 }
 
-// DropOrders deletes the oldest archived orders. See archive.ArchiveStore.
+// DropOrders deletes the next settled archived orders, with IDs above after and of before the instant, and their
+// shipments, postings and trades, in one transaction. Their sums are added to those of their sales, which so balance at
+// each instant. Payments and refunds stay. It returns the last ID that it checked, 0 at the end.
 func (s *Store) DropOrders(
 	ctx context.Context, before shop.Millis, after shop.ID, now shop.Millis, limit int,
 ) (last shop.ID, err error) {

@@ -33,7 +33,7 @@ const atRest = "o.state IN ('finished', 'cancelled', 'expired', 'refused', 'refu
 // archiveSilence is how long the holder of the archive's lock may stand still.
 const archiveSilence = 30 * time.Second
 
-// LockArchive runs fn while nobody else moves orders. See archive.ArchiveStore.
+// LockArchive runs fn while no other process moves, blanks or drops orders; ErrArchiveTaken at once if one does.
 func (s *Store) LockArchive(ctx context.Context, fn func(ctx context.Context) error) error {
 	if s.writer != nil { // SQLite: one process, but for commands
 		select {
@@ -59,14 +59,14 @@ func (s *Store) LockArchive(ctx context.Context, fn func(ctx context.Context) er
 	return wrap("lock the archive", err)
 }
 
-// OpensBetween reports whether a sale opens in that time. See archive.ArchiveStore.
+// OpensBetween reports whether a sale opens at or after the first instant and before the second.
 func (s *Store) OpensBetween(ctx context.Context, from, to shop.Millis) (opens bool, err error) {
 	opens, err = s.db.NewSelect().TableExpr("sales").Column("id").Where("opens_at >= ? AND opens_at < ?", from, to).
 		Where("archived_at = 0").Exists(ctx)
 	return opens, wrap("look for sales that open", err)
 }
 
-// SalesToArchive lists sales whose orders are due to be moved. See archive.ArchiveStore.
+// SalesToArchive lists sales that closed before the instant, have left Redis, and are due for a check.
 func (s *Store) SalesToArchive(ctx context.Context, now, closedBefore shop.Millis, limit int) ([]shop.ID, error) {
 	return s.salesDue(ctx, "archive_at", "sales_archive", now, closedBefore, limit)
 }
@@ -83,7 +83,7 @@ func (s *Store) salesDue(
 	return sales, wrap("list sales that closed long ago", err)
 }
 
-// MoveOrders moves what is at rest of the next orders of a sale, in one transaction. See archive.ArchiveStore.
+// MoveOrders checks the next orders of a sale and moves those that are settled, in one transaction.
 func (s *Store) MoveOrders(ctx context.Context, step archive.ArchiveStep) (done archive.ArchiveDone, err error) {
 	what := "move orders of sale " + step.Sale.String()
 	var window []shop.ID
@@ -141,7 +141,7 @@ func (s *Store) move(ctx context.Context, tx bun.Conn, step archive.ArchiveStep,
 	return ids, err
 }
 
-// PlanArchive sets the next check of a sale. See archive.ArchiveStore.
+// PlanArchive sets the next check of a sale, or none if all its orders have moved; left: some have not.
 func (s *Store) PlanArchive(ctx context.Context, sale shop.ID, next shop.Millis) (left bool, err error) {
 	return s.planSale(ctx, "archive_at", sale, next, "EXISTS (SELECT 1 FROM orders WHERE sale_id = ?)", sale)
 }
@@ -172,7 +172,7 @@ func (s *Store) planSale(
 // errMoved means that orders are written to a sale of which some are in the archive: they must be looked for there.
 var errMoved = fmt.Errorf("%w: orders of the sale are in the archive", shop.ErrTransient)
 
-// ArchiveState counts due sales and remaining orders. See archive.ArchiveStore.
+// ArchiveState counts due sales and remaining orders.
 func (s *Store) ArchiveState(
 	ctx context.Context, now, closedBefore, blankBefore shop.Millis,
 ) (state archive.ArchiveState, err error) {

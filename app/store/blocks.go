@@ -36,13 +36,13 @@ func (r *blockRow) block() backoffice.Block {
 	}
 }
 
-// BlocksVersion is how often the block list has changed. See backoffice.BlockStore.
+// BlocksVersion grows with every change of the list; 0 before the first.
 func (s *Store) BlocksVersion(ctx context.Context) (int64, error) {
 	n, err := counted(ctx, s.db, settingBlocks)
 	return n, wrap("read the version of the block list", err)
 }
 
-// Blocks lists what is in force. See backoffice.BlockStore.
+// Blocks lists what is in force at the instant now, oldest first.
 func (s *Store) Blocks(ctx context.Context, now shop.Millis) ([]backoffice.Block, error) {
 	var rows []blockRow
 	err := inForce(s.db.NewSelect().Model(&rows), now).Order("id").Limit(maxBlocks).Scan(ctx)

@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// SaleIDs lists the ids of all sales.
+// SaleIDs lists the ids of all sales, for the Bloom filter.
 func (s *Store) SaleIDs(ctx context.Context) ([]shop.ID, error) {
 	var ids []shop.ID
 	err := s.db.NewSelect().TableExpr("sales").Column("id").Order("id").Scan(ctx, &ids)

@@ -40,8 +40,9 @@ func (r *deviceRow) device() shop.Device {
 	}
 }
 
-// AddDevice writes a log in under the lock of its account: a change of password, role or state either comes before it
-// and ends it, or revokes its row. See ports.DeviceStore.
+// AddDevice writes a log in, and revokes the oldest ones of a user who has too many. ErrNoRow: the account is not
+// active any more, or its password or role is not that of proven. It writes a log in under the lock of its account: a
+// change of password, role or state either comes before it and ends it, or revokes its row.
 func (s *Store) AddDevice(ctx context.Context, d shop.Device, proven *shop.User) error {
 	row := deviceRow{
 		ID: d.ID, User: d.User, Name: d.Name, RefreshHash: d.RefreshHash, RotatedAt: d.RotatedAt,
@@ -66,15 +67,15 @@ func (s *Store) AddDevice(ctx context.Context, d shop.Device, proven *shop.User)
 	})
 }
 
-// Device reads one. See ports.DeviceStore.
+// Device reads one. ErrNoRow if there is none.
 func (s *Store) Device(ctx context.Context, id shop.ID) (shop.Device, error) {
 	var row deviceRow
 	err := s.db.NewSelect().Model(&row).Where("id = ?", id).Scan(ctx)
 	return row.device(), wrap("read device "+id.String(), err)
 }
 
-// RotateDevice replaces the hash in one conditional statement: of two with the same token, one does. See
-// ports.DeviceStore.
+// RotateDevice writes d, whose hash replaces old, if old counts, and reports whether it did. It replaces the hash in
+// one conditional statement: of two with the same token, one does.
 func (s *Store) RotateDevice(ctx context.Context, d shop.Device, old string) (bool, error) {
 	return inTx(ctx, s, "rotate device "+d.ID.String(), func(tx bun.Conn) (bool, error) {
 		matched, err := exec(ctx, tx, "UPDATE devices SET refresh_hash = ?, previous_hash = ?, rotated_at = ?,"+
@@ -84,15 +85,15 @@ func (s *Store) RotateDevice(ctx context.Context, d shop.Device, old string) (bo
 	})
 }
 
-// ReissueDevice clears the previous hash in one conditional statement: of several requests, one does. See
-// ports.DeviceStore.
+// ReissueDevice clears the previous hash, if it is still the one given, and reports whether it did. It clears the
+// previous hash in one conditional statement: of several requests, one does.
 func (s *Store) ReissueDevice(ctx context.Context, id shop.ID, previous string) (bool, error) {
 	matched, err := s.run(ctx, "reissue device "+id.String(), "UPDATE devices SET previous_hash = NULL"+
 		" WHERE id = ? AND previous_hash = ? AND revoked_at IS NULL", id, previous)
 	return matched == 1, err
 }
 
-// DevicesOf lists those that count. See ports.DeviceStore.
+// DevicesOf lists those of a user that are neither revoked nor ended at the instant now, the newest first.
 func (s *Store) DevicesOf(ctx context.Context, user shop.ID, now shop.Millis) ([]shop.Device, error) {
 	rows, err := liveDevices(ctx, s.db, user, now, "id DESC")
 	return convert(rows, (*deviceRow).device), wrap("read the devices of user "+user.String(), err)
@@ -106,7 +107,7 @@ func liveDevices(
 	return rows, err
 }
 
-// RevokeDevice revokes one of the user's. See ports.DeviceStore.
+// RevokeDevice revokes one of the user's and its access tokens; a repeat changes nothing. ErrNoRow: there is none.
 func (s *Store) RevokeDevice(ctx context.Context, user, device shop.ID) error {
 	return s.inTx(ctx, "revoke device "+device.String(), func(tx bun.Conn) error {
 		var row deviceRow
@@ -118,7 +119,7 @@ func (s *Store) RevokeDevice(ctx context.Context, user, device shop.ID) error {
 	})
 }
 
-// RevokeDevices revokes all of a user's but one. See ports.DeviceStore.
+// RevokeDevices revokes all of a user's but one (0: all), with their access tokens, and answers which.
 func (s *Store) RevokeDevices(ctx context.Context, user, except shop.ID) ([]shop.ID, error) {
 	return inTx(ctx, s, "revoke the devices of user "+user.String(), func(tx bun.Conn) ([]shop.ID, error) {
 		return s.revokeDevices(ctx, tx, user, except)

@@ -20,7 +20,9 @@ type erasureRow struct {
 	NextAt  *shop.Millis `bun:"next_at"`
 }
 
-// Erase deletes what is kept of a user but orders, in one transaction. See privacy.ErasureStore.
+// Erase deletes what the shop keeps of a user but orders: account data, log ins, links, the address book. Access tokens
+// count no more, a guest's until the instant given. Addresses in orders are noted for blanking. A repeat is safe.
+// ErrNoRow: the account is active, and its password is not that of proven (nil: none is required).
 func (s *Store) Erase(ctx context.Context, user shop.ID, proven *shop.User, now, guestUntil shop.Millis) error {
 	return s.inTx(ctx, "erase user "+user.String(), func(tx bun.Conn) error {
 		u, err := s.lockUser(ctx, tx, user)
@@ -54,7 +56,8 @@ func (s *Store) Erase(ctx context.Context, user shop.ID, proven *shop.User, now,
 	})
 }
 
-// ClaimErasures takes those that are due and puts their next turn off. See privacy.ErasureStore.
+// ClaimErasures takes those whose orders are due to be looked at. What is not planned by then comes again after
+// ErasureLease.
 func (s *Store) ClaimErasures(ctx context.Context, now shop.Millis, limit int) ([]privacy.Erasure, error) {
 	due := func(db bun.IDB, rows *[]erasureRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "user_id").Limit(int64(limit))
@@ -69,7 +72,7 @@ func (s *Store) ClaimErasures(ctx context.Context, now shop.Millis, limit int) (
 	), err
 }
 
-// PlanErasure says when orders are looked at next. See privacy.ErasureStore.
+// PlanErasure says when the orders are looked at next; 0: never.
 func (s *Store) PlanErasure(ctx context.Context, user shop.ID, next shop.Millis) error {
 	_, err := s.run(ctx, "plan the next look at the orders of user "+user.String(),
 		"UPDATE erasures SET next_at = ? WHERE user_id = ?", unlessZero(next), user)

@@ -12,7 +12,9 @@ import (
 	"stampede/app/shop"
 )
 
-// Expire ends due orders without an opened payment. See ports.OrderStore.
+// Expire sets pending orders that are due at the instant now (pay_by ≤ now, no trade opened) to expired and returns
+// their units to the guard, in one transaction per 500 orders. Orders of a sale whose row is locked stay pending. It
+// returns all rows that exist, in their new states.
 func (s *Store) Expire(ctx context.Context, ids []shop.ID, now shop.Millis) ([]shop.Order, error) {
 	select {
 	case s.expiring <- struct{}{}:
@@ -88,7 +90,8 @@ func (s *Store) endSome(
 	}
 }
 
-// Cancel flips a pending order of its buyer, if no trade was opened for it. See ports.OrderStore.
+// Cancel flips a pending order of the user, no trade opened, to cancelled and gives its units back to the guard. It
+// answers the row as it is afterwards, flipped or not; ErrNoRow if there is none or it is another user's.
 func (s *Store) Cancel(ctx context.Context, order, user shop.ID, now shop.Millis) (shop.Order, error) {
 	return inTx(ctx, s, "cancel order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrderOf(ctx, tx, order, user)

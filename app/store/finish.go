@@ -10,7 +10,8 @@ import (
 	"stampede/app/shop"
 )
 
-// ConfirmReceipt finishes a shipped order of its buyer. See backoffice.ShipmentStore.
+// ConfirmReceipt flips a shipped order of the user to finished, unless its refund is asked for, which asked tells. It
+// answers the row as it is afterwards, flipped or not; ErrNoRow if there is none or it is another user's.
 func (s *Store) ConfirmReceipt(ctx context.Context, order, user shop.ID) (o shop.Order, asked bool, err error) {
 	err = s.inTx(ctx, "confirm the receipt of order "+order.String(), func(tx bun.Conn) error {
 		asked = false
@@ -27,7 +28,8 @@ func (s *Store) ConfirmReceipt(ctx context.Context, order, user shop.ID) (o shop
 	return o, asked, err
 }
 
-// FinishShipped finishes what was shipped long enough ago. See backoffice.ShipmentStore.
+// FinishShipped finishes shipped orders that are due at the instant now, in one transaction, and returns them. Those
+// whose refund is asked for are due again at the instant later. looked is how many were due.
 func (s *Store) FinishShipped(
 	ctx context.Context, now, later shop.Millis, limit int,
 ) (finished []shop.Order, looked int, err error) {
@@ -99,7 +101,8 @@ func dueToFinish(ctx context.Context, tx bun.Conn, order shop.ID, at *shop.Milli
 		"UPDATE shipments SET finish_at = ? WHERE order_id = ?", at, order)
 }
 
-// ClaimShipped takes shipments whose buyers are to be written to. See backoffice.ShipmentStore.
+// ClaimShipped takes shipped orders whose buyers are to be written to; each comes again after OutboxLease unless it is
+// marked by then.
 func (s *Store) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([]backoffice.Shipment, error) {
 	due := func(db bun.IDB, rows *[]shipmentRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("mail_at <= ?", now).Order("mail_at", "order_id").Limit(int64(limit))
@@ -121,8 +124,8 @@ func (s *Store) MarkWritten(ctx context.Context, sent backoffice.Shipment, claim
 	return err
 }
 
-// Rewrite makes the letters about shipped orders due again. See backoffice.ShipmentStore. Orders that are shipped have
-// finish_at, which has an index.
+// Rewrite makes the letters about all orders due again that were shipped since the instant and did not finish. Orders
+// that are shipped have finish_at, which has an index.
 func (s *Store) Rewrite(ctx context.Context, since shop.Millis) error {
 	_, err := s.run(ctx, "write about shipments again",
 		"UPDATE shipments SET mail_at = shipped_at WHERE finish_at IS NOT NULL AND shipped_at >= ?", since)

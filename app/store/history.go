@@ -223,8 +223,10 @@ func (s *Store) watch(ctx context.Context, tx bun.Conn, orders []shop.ID, w shop
 		"UPDATE orders SET trade_opened = created_at, "+unstamped+" WHERE id IN (?)", bun.List(orders))
 }
 
-// EndLost ends pending orders whose holds are gone under their first number: expired if they are due, otherwise
-// cancelled. It returns all rows that exist, in their new states. See ports.OrderStore.
+// EndLost ends pending orders under their first hold, which Redis shows to have ended: expired if they are due at the
+// instant now, otherwise cancelled (ReasonRecovered). It returns all rows that exist, in their new states. It ends
+// pending orders whose holds are gone under their first number: expired if they are due, otherwise cancelled. It
+// returns all rows that exist, in their new states.
 func (s *Store) EndLost(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error) {
 	rows, err := s.endDue(ctx, orders, shop.Expired, shop.ReasonRecovered, now, func(o *shop.Order) bool {
 		return o.State == shop.Pending && o.Hold == 1 && o.PayBy <= now

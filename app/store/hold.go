@@ -9,7 +9,8 @@ import (
 	"stampede/app/shop"
 )
 
-// ClaimHold raises the hold number of an order that is in the state given. See ports.OrderStore.
+// ClaimHold raises the hold number of an order that is in the state given, so that a new hold can be taken under it,
+// and answers the row. ErrNoRow: it is not in that state. ErrArchived: it is in the archive.
 func (s *Store) ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState) (shop.Order, error) {
 	return inTx(ctx, s, "claim a hold for order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrder(ctx, tx, order)
@@ -25,8 +26,9 @@ func (s *Store) ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState
 	})
 }
 
-// Revive makes a refused order pending again under its claimed hold number, with the buyer's texts as given. See
-// ports.OrderStore.
+// Revive flips a refused order to pending under its claimed hold number with a new deadline and the given texts, and
+// takes its units through the guard, in one transaction. ErrStaleEpoch: epoch, read before the hold, is not the sale's.
+// ErrNoRow: it is not refused with that hold. ErrPermanent: no unit is free, or the texts cannot be stored.
 func (s *Store) Revive(ctx context.Context, claimed shop.Order, epoch int64, payBy shop.Millis) (shop.Order, error) {
 	return inTx(ctx, s, "revive order "+claimed.ID.String(), func(tx bun.Conn) (shop.Order, error) {
 		before, err := s.lockOrder(ctx, tx, claimed.ID)

@@ -17,14 +17,18 @@ import (
 // knows at least one more of them, so it ends; the bound is for what nobody thought of.
 const insertTries = 16
 
-// Insert writes new orders with one plain multi-row INSERT and one guarded update per sale. Redelivery is
-// the exception, so nothing is looked up before: a key that is there already makes the statement fail, and
-// only then the rows that exist are read and left out. See ports.OrderStore.
+// Insert writes the rows and takes their units from the sales, in one transaction. ErrStaleEpoch: epoch is not the
+// sales'; nothing is written. An existing row is returned as it is. A pending order becomes refused whose key the buyer
+// has used (ReasonKey), or that finds no units or no sale (ReasonGuard, ReasonNoSale), in the order of their tickets.
+// ErrPermanent names no row: halve and repeat (of one row alone, ErrIDTaken is final). Rows count as published: the
+// pending entry guarantees it (see Fulfiller). Redelivery is the exception, so nothing is looked up before: a key that
+// is there already makes the statement fail, and only then the rows that exist are read and left out.
 func (s *Store) Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
 	return s.insert(ctx, newBatch(epoch, rows), rows)
 }
 
-// InsertLost is Insert for orders that the database has lost. See ports.OrderStore.
+// InsertLost is Insert for orders that the database has lost: it refuses none. Without units or a sale: *StuckSale of
+// ErrScarce, nothing is written. The rows count as not published, and are watched for money; nil: they are not.
 func (s *Store) InsertLost(
 	ctx context.Context, epoch int64, rows []shop.NewOrder, w *shop.MoneyWatch,
 ) ([]shop.Inserted, error) {

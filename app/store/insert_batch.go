@@ -28,7 +28,7 @@ func newBatch(epoch int64, rows []shop.NewOrder) *batch {
 	b.fresh = slices.CompactFunc(b.fresh, sameOrder)
 	for i := range b.fresh {
 		o := &b.fresh[i]
-		o.Rev, o.ToldRev = 1, 1 // see ports.OrderStore
+		o.Rev, o.ToldRev = 1, 1 // see Insert
 		o.Stamped = true        // by being written; what is found to exist replaces it
 		o.Reason = clip(o.Reason, maxReason)
 	}

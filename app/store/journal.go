@@ -45,7 +45,7 @@ func (r *journalRow) entry() journal.JournalEntry {
 	}
 }
 
-// JournalPage reads rows, the newest first. See ports.ActStore.
+// JournalPage reads rows of the journal, the newest first.
 func (s *Store) JournalPage(ctx context.Context, q journal.JournalQuery) ([]journal.JournalEntry, error) {
 	var rows []journalRow
 	sel := s.db.NewSelect().Model(&rows).Order("seq DESC").Limit(int64(q.Limit))
@@ -59,14 +59,14 @@ func (s *Store) JournalPage(ctx context.Context, q journal.JournalQuery) ([]jour
 	return convert(rows, (*journalRow).entry), wrap("read the journal", err)
 }
 
-// JournalFrom reads rows in their order. See ports.ActStore.
+// JournalFrom reads rows in the order in which they were written, from a number on.
 func (s *Store) JournalFrom(ctx context.Context, seq int64, limit int) ([]journal.JournalEntry, error) {
 	var rows []journalRow
 	err := s.db.NewSelect().Model(&rows).Where("seq >= ?", seq).Order("seq").Limit(int64(limit)).Scan(ctx)
 	return convert(rows, (*journalRow).entry), wrap("walk along the journal", err)
 }
 
-// JournalHead is the last row; none before the first act. See ports.ActStore.
+// JournalHead is the last row, as of the row beside the journal that is locked for each act.
 func (s *Store) JournalHead(ctx context.Context) (head journal.JournalHead, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT seq, hash FROM journal_head WHERE id = 1").Scan(&head.Seq, &head.Hash)
 	if errors.Is(err, sql.ErrNoRows) {

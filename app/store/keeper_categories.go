@@ -42,7 +42,7 @@ func (s *Store) CategoryRecords(ctx context.Context) ([]backoffice.CategoryRecor
 	return found, wrap("read categories", err)
 }
 
-// LockCategory reads a category that does not change until the act ends. See backoffice.CatalogueKeeper.
+// LockCategory reads a category that does not change until the act ends.
 func (s *Store) LockCategory(ctx context.Context, id shop.ID) (c backoffice.CategoryRecord, err error) {
 	what := "lock category " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
@@ -56,7 +56,7 @@ func (s *Store) LockCategory(ctx context.Context, id shop.ID) (c backoffice.Cate
 	return c, err
 }
 
-// SaveCategory writes a category. See backoffice.CatalogueKeeper.
+// SaveCategory writes a category.
 func (s *Store) SaveCategory(ctx context.Context, c *backoffice.CategoryRecord) error {
 	return s.edit(ctx, "save category "+c.ID.String(), func(tx bun.Conn) error {
 		return execMatching(ctx, tx, 1, "save a category",

@@ -11,8 +11,8 @@ import (
 	"stampede/app/shop"
 )
 
-// LockImages returns which of the pictures exist. RemoveUnusedImages leaves them until the act ends. See
-// backoffice.CatalogueKeeper.
+// LockImages answers which of the pictures are kept. None of these is removed until the act ends. RemoveUnusedImages
+// leaves them until the act ends.
 func (s *Store) LockImages(ctx context.Context, ids []string) (known map[string]bool, err error) {
 	err = s.inTx(ctx, "lock pictures", func(tx bun.Conn) error {
 		var found []string
@@ -27,7 +27,7 @@ func (s *Store) LockImages(ctx context.Context, ids []string) (known map[string]
 	return known, err
 }
 
-// RenewImages has pictures count as if they had come just now. See backoffice.CatalogueKeeper.
+// RenewImages has pictures count as if they had come just now.
 func (s *Store) RenewImages(ctx context.Context, ids []string) error {
 	_, err := s.run(ctx, "renew pictures", "UPDATE images SET created_at = ? WHERE id IN (?)", wallClock(), bun.List(ids))
 	return err

@@ -71,7 +71,7 @@ func (s *Store) ProductRecord(ctx context.Context, id shop.ID) (backoffice.Produ
 	return only(what, found, wrap(what, err))
 }
 
-// LockProduct is ProductRecord for who goes on to change it. See backoffice.CatalogueKeeper.
+// LockProduct is ProductRecord for who goes on to change it.
 func (s *Store) LockProduct(ctx context.Context, id shop.ID) (p backoffice.ProductRecord, err error) {
 	what := "lock product " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
@@ -91,7 +91,7 @@ func (s *Store) lockRow(ctx context.Context, tx bun.Conn, table string, id shop.
 	return tx.QueryRowContext(ctx, "SELECT id FROM "+table+" WHERE id = ?"+s.d.forUpdate, id).Scan(&there)
 }
 
-// SaveProduct writes all but the pictures. See backoffice.CatalogueKeeper.
+// SaveProduct writes all but the pictures; p.Version is that of the row now, and is raised by one.
 func (s *Store) SaveProduct(ctx context.Context, p *backoffice.ProductRecord) error {
 	return s.edit(ctx, "save product "+p.ID.String(), func(tx bun.Conn) error {
 		return execMatching(ctx, tx, 1, "save a product",
@@ -115,7 +115,7 @@ func (s *Store) SaveProductImages(ctx context.Context, product shop.ID, images [
 	})
 }
 
-// ProductsByID reads those that exist.
+// ProductsByID, ProductsByName and SalesByID read those that exist, in no order.
 func (s *Store) ProductsByID(ctx context.Context, ids []shop.ID) ([]backoffice.ProductRecord, error) {
 	return byIDs(ids, func(some []shop.ID) ([]backoffice.ProductRecord, error) {
 		found, err := readProductRecords(ctx, s.reading(ctx), where("p.id IN (?)", bun.List(some)))

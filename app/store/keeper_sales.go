@@ -93,7 +93,7 @@ func (s *Store) SaleRecord(ctx context.Context, id shop.ID) (backoffice.SaleReco
 	return only(what, found, wrap(what, err))
 }
 
-// LockSale reads a sale that does not change until the act ends. See backoffice.CatalogueKeeper.
+// LockSale reads a sale that does not change until the act ends.
 func (s *Store) LockSale(ctx context.Context, id shop.ID) (record backoffice.SaleRecord, err error) {
 	what := "lock sale " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {

@@ -8,8 +8,8 @@ import (
 	"stampede/app/shop"
 )
 
-// LockSlots returns the slots that overlap [from, to), without hidden ones. It raises the version of the catalogue,
-// which keeps others from adding or removing any until the act ends. See backoffice.CatalogueKeeper.
+// LockSlots answers the slots that overlap [from, to); none of them changes, and none is added, until the act ends. It
+// raises the version of the catalogue, which keeps others from adding or removing any until the act ends.
 func (s *Store) LockSlots(ctx context.Context, from, to shop.Millis) (slots []shop.Slot, err error) {
 	err = s.edit(ctx, "lock slots", func(tx bun.Conn) error {
 		slots, err = readSlots(ctx, tx, where("hidden = 0 AND opens_at < ? AND closes_at > ?", to, from))
@@ -29,8 +29,8 @@ func (s *Store) LockSlot(ctx context.Context, id shop.ID) (slot shop.Slot, err e
 	return slot, err
 }
 
-// RemoveSlot removes a slot without sales, and moves one with archived sales alone to where they still find it. It
-// raises the version of the catalogue, which keeps sales from coming to it meanwhile. See backoffice.CatalogueKeeper.
+// RemoveSlot removes a slot without sales; one that has only archived ones is archived. WrongState: it has others. It
+// raises the version of the catalogue, which keeps sales from coming to it meanwhile.
 func (s *Store) RemoveSlot(ctx context.Context, id shop.ID) (archived bool, err error) {
 	what := "remove slot " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {

@@ -17,7 +17,7 @@ type keptRow struct {
 	Body    string `bun:"body"`
 }
 
-// Kept reads the few documents that there are. See backoffice.KeptStore.
+// Kept reads all of them.
 func (s *Store) Kept(ctx context.Context) (map[string]backoffice.Kept, error) {
 	var rows []keptRow
 	if err := s.db.NewSelect().Model(&rows).Scan(ctx); err != nil {
@@ -30,7 +30,7 @@ func (s *Store) Kept(ctx context.Context) (map[string]backoffice.Kept, error) {
 	return all, nil
 }
 
-// Keep replaces one. See backoffice.KeptStore.
+// Keep replaces one that is at the version given, 0 for none. ErrNoRow: it is at another one.
 func (s *Store) Keep(ctx context.Context, name string, version int64, body string) error {
 	return s.inTx(ctx, "keep "+name, func(tx bun.Conn) error {
 		if version == 0 {

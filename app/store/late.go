@@ -11,7 +11,9 @@ import (
 	"stampede/app/shop"
 )
 
-// ReviveLate makes an order that had ended paid by the money that came late. See ports.PaymentStore.
+// ReviveLate makes an order that had ended, and whose money came late, paid under the hold number that was claimed for
+// it, takes its units through the guard and settles its payment, in one transaction. ErrNoRow: it is in no such state
+// with that hold. ErrPermanent: no unit is free. ErrStaleEpoch: the sale is not at that epoch any more.
 func (s *Store) ReviveLate(ctx context.Context, claimed shop.Order, epoch int64, now shop.Millis) (shop.Order, error) {
 	return inTx(ctx, s, "revive order "+claimed.ID.String()+" by late money", func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrder(ctx, tx, claimed.ID)
@@ -53,7 +55,7 @@ func (s *Store) takeAgain(ctx context.Context, tx bun.Conn, o *shop.Order, epoch
 	return fmt.Errorf("%w: take %d units of sale %s", shop.ErrPermanent, o.Qty, o.Sale)
 }
 
-// Resolve settles the late payment of an order. See ports.PaymentStore.
+// Resolve gives the late payment of an order its final outcome. One that is resolved stays as it is.
 func (s *Store) Resolve(ctx context.Context, order shop.ID, outcome payment.PaymentOutcome) error {
 	return s.inTx(ctx, "settle the late payment of order "+order.String(), func(tx bun.Conn) error {
 		return s.resolve(ctx, tx, order, outcome)
@@ -67,7 +69,7 @@ func (s *Store) resolve(ctx context.Context, tx bun.Conn, order shop.ID, outcome
 	return err
 }
 
-// Unresolved lists late payments, the oldest first. See ports.PaymentStore.
+// Unresolved lists late payments that came before the instant given, the oldest first, without the first ones.
 func (s *Store) Unresolved(ctx context.Context, before shop.Millis, skip, limit int) ([]payment.Received, error) {
 	var rows []paymentRow
 	err := s.db.NewSelect().Model(&rows).Where("unsettled_since < ?", before).Order("unsettled_since", "trade_no").

@@ -32,7 +32,7 @@ func (s *Store) OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, er
 	return out, nil
 }
 
-// OrdersOf pages through a user's orders, newest first.
+// OrdersOf pages through a user's orders, newest first; more reports whether older ones exist.
 func (s *Store) OrdersOf(ctx context.Context, q shop.OrdersQuery) (page []shop.Order, more bool, err error) {
 	page, err = s.readBoth(ctx, "read orders of user "+q.User.String(), "id DESC", q.Limit+1,
 		func(sel *bun.SelectQuery, table string) *bun.SelectQuery { return s.ordersOf(sel, table, q) })
@@ -50,7 +50,7 @@ func (s *Store) ordersOf(sel *bun.SelectQuery, table string, q shop.OrdersQuery)
 	return sel.Join("JOIN (?) AS page USING (id)", ids)
 }
 
-// OrdersOfSale walks through a sale in the order of ids, after the id given.
+// OrdersOfSale walks through all orders of a sale in the order of their ids, after the id given.
 func (s *Store) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error) {
 	return s.readBoth(ctx, "read orders of sale "+sale.String(), "id", limit,
 		func(q *bun.SelectQuery, _ string) *bun.SelectQuery {

@@ -31,7 +31,7 @@ func (s *Store) post(ctx context.Context, tx bun.Conn, o *shop.Order, now shop.M
 	return insert(ctx, tx, &outboxRow{Order: o.ID, Rev: o.Rev, State: o.State, At: now, NextAt: &now})
 }
 
-// ClaimOutbox takes what is due. See outbox.OutboxStore.
+// ClaimOutbox takes what is due, oldest first. What is not marked by then comes again after OutboxLease.
 func (s *Store) ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]outbox.OutboxMessage, error) {
 	due := func(db bun.IDB, rows *[]outboxRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id", "rev").Limit(int64(limit))
@@ -82,7 +82,8 @@ func ordersOf(rows []outboxRow) []shop.ID {
 	return convert(rows, func(r *outboxRow) shop.ID { return r.Order })
 }
 
-// MarkSent marks postings with one statement per revision. See outbox.OutboxStore. next_at identifies the claim.
+// MarkSent marks messages that were claimed at the instant claimed as appended with the mark sent. It skips those that
+// were claimed again, or reposted, since. next_at identifies the claim.
 func (s *Store) MarkSent(ctx context.Context, posted []outbox.OutboxMessage, claimed, sent shop.Millis) error {
 	byRev := make(map[int][]shop.ID, 2)
 	for i := range posted {
@@ -101,15 +102,16 @@ func (s *Store) MarkSent(ctx context.Context, posted []outbox.OutboxMessage, cla
 	return nil
 }
 
-// LastSent returns the highest mark of a sent posting. See outbox.OutboxStore.
+// LastSent returns the highest mark of a sent message; 0 if there is none.
 func (s *Store) LastSent(ctx context.Context) (at shop.Millis, err error) {
 	err = s.db.NewRaw("SELECT COALESCE((SELECT sent_at FROM outbox WHERE sent_at IS NOT NULL"+
 		" ORDER BY sent_at DESC LIMIT 1), 0)").Scan(ctx, &at)
 	return at, wrap("read the mark of the postings", err)
 }
 
-// Repost schedules what was sent after an instant. All claims end, because a node that appended claimed postings to the
-// Redis that lost them must not mark them. See outbox.OutboxStore.
+// Repost schedules everything that was sent after the instant once more, ends all claims, and returns how many messages
+// were sent. All claims end, because a node that appended claimed postings to the Redis that lost them must not mark
+// them.
 func (s *Store) Repost(ctx context.Context, since shop.Millis) (n int64, err error) {
 	return inTx(ctx, s, "post again", func(tx bun.Conn) (int64, error) {
 		if _, err := exec(ctx, tx, "UPDATE outbox SET next_at = at WHERE next_at IS NOT NULL AND next_at > at"); err != nil {

@@ -33,8 +33,10 @@ func (r *paymentRow) received() payment.Received {
 	}
 }
 
-// Receive enters a paid trade and makes its order paid. The order's row is locked first, so that a concurrent receiver
-// of the same trade waits and finds the result. See ports.PaymentStore.
+// Receive enters a paid trade once by its number and, in the same transaction, pays a pending order of that amount.
+// Money of an ended order is noted in its row and is late until ReviveLate or Resolve. It returns the order (none for
+// PaymentForeign) and the outcome; a repeat changes nothing, unless the trade was odd before. The order's row is locked
+// first, so that a concurrent receiver of the same trade waits and finds the result.
 func (s *Store) Receive(
 	ctx context.Context, t payment.Trade, now shop.Millis,
 ) (shop.Order, payment.PaymentOutcome, error) {
@@ -158,7 +160,9 @@ var _ payment.ReconciliationStore = (*Store)(nil)
 // its trades can have been opened.
 const longestTrade = 24 * time.Hour
 
-// OrdersOfDay lists the orders that a day's payments are about. See payment.ReconciliationStore.
+// OrdersOfDay lists, in their order and after the one given, the orders of which a payment was made in [from, to), or
+// whose trade was open in that time: opened before to, and not over before from. So money of the day is found of which
+// nothing is entered here. The gateway may name orders that do not exist.
 func (s *Store) OrdersOfDay(ctx context.Context, from, to shop.Millis, after shop.ID, limit int) ([]shop.ID, error) {
 	var ids []shop.ID
 	err := s.db.NewRaw("SELECT order_id FROM payments WHERE paid_at >= ? AND paid_at < ? AND order_id > ?"+

@@ -10,7 +10,9 @@ import (
 	"stampede/app/shop"
 )
 
-// BeginRefund flips an order to refunding and enters its refund. See ports.RefundStore.
+// BeginRefund flips an order in one of the given states to refunding and enters its refund under the request number, in
+// one transaction. A repeat returns the order. ErrNoRow: no such order in such a state. A paid or shipped order keeps
+// its units; late money holds none.
 func (s *Store) BeginRefund(
 	ctx context.Context, order shop.ID, from []shop.OrderState, request, reason string, now shop.Millis,
 ) (shop.Order, error) {
@@ -53,7 +55,8 @@ func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from 
 	return o, s.putRefund(ctx, tx, known, &r)
 }
 
-// AskRefund enters what a buyer wants. See ports.RefundStore.
+// AskRefund enters what the buyer of a paid or shipped order wants, and tells so in the order's reason. It answers the
+// row as it is afterwards, changed or not; ErrNoRow if there is none or it is another user's.
 func (s *Store) AskRefund(ctx context.Context, ask payment.RefundAsk) (shop.Order, error) {
 	return inTx(ctx, s, "ask for the refund of order "+ask.Order.String(), func(tx bun.Conn) (shop.Order, error) {
 		return s.askRefund(ctx, tx, ask)
@@ -79,7 +82,8 @@ func (s *Store) askRefund(ctx context.Context, tx bun.Conn, ask payment.RefundAs
 	})
 }
 
-// DecideRefund says yes or no. See ports.RefundStore.
+// DecideRefund flips a paid or shipped order to refunding, or declines what was asked for. A repeat answers the order
+// as it is. ErrNoRow: the order is in no such state, or there is nothing to decline.
 func (s *Store) DecideRefund(ctx context.Context, d payment.RefundDecision) (shop.Order, error) {
 	return inTx(ctx, s, "decide on the refund of order "+d.Order.String(), func(tx bun.Conn) (shop.Order, error) {
 		if !d.Yes {

@@ -10,7 +10,8 @@ import (
 	"stampede/app/shop"
 )
 
-// ClaimRefunds takes open refunds that are due. See ports.RefundStore.
+// ClaimRefunds takes open refunds that are due and counts an attempt. Each comes again after RefundPause, unless it is
+// finished or stuck by then.
 func (s *Store) ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([]payment.Refund, error) {
 	due := func(db bun.IDB, rows *[]refundRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id").Limit(int64(limit))
@@ -31,7 +32,7 @@ func (s *Store) ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([
 	return convert(rows, (*refundRow).refund), err
 }
 
-// NoteRefund keeps what an attempt brought. See ports.RefundStore.
+// NoteRefund keeps what an attempt brought; stuck: the gateway's final no, nothing is tried again.
 func (s *Store) NoteRefund(ctx context.Context, order shop.ID, note string, stuck bool) error {
 	return s.inTx(ctx, "note an attempt to refund order "+order.String(), func(tx bun.Conn) error {
 		_, err := exec(ctx, tx, "UPDATE refunds SET note = ? WHERE order_id = ? AND state = ?", clip(note, maxReason),
@@ -44,15 +45,16 @@ func (s *Store) NoteRefund(ctx context.Context, order shop.ID, note string, stuc
 	})
 }
 
-// RetryRefund opens a stuck refund again. See ports.RefundStore.
+// RetryRefund opens a stuck refund again. ErrNoRow: it is not stuck.
 func (s *Store) RetryRefund(ctx context.Context, order shop.ID, now shop.Millis) error {
 	return s.changeRow(ctx, "try the refund of order "+order.String()+" again",
 		"UPDATE refunds SET state = ?, next_at = ? WHERE order_id = ? AND state = ?", payment.RefundOpen, now, order,
 		payment.RefundStuck)
 }
 
-// FinishRefund flips a refunding order to refunded. Its units stay with the guard: they are withdrawn, which the sum of
-// the refunded rows says (see SaleTotals). See ports.RefundStore.
+// FinishRefund flips a refunding order to refunded, its refund to done, and notes it for the back office, in one
+// transaction. A refunded order is answered as it is; ErrNoRow when it is in any other state. Its units stay with the
+// guard: they are withdrawn, which the sum of the refunded rows says (see SaleTotals).
 func (s *Store) FinishRefund(ctx context.Context, order shop.ID, now shop.Millis) (shop.Order, error) {
 	return inTx(ctx, s, "finish the refund of order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrder(ctx, tx, order)
@@ -82,7 +84,7 @@ func (s *Store) RefundOf(ctx context.Context, order shop.ID) (payment.Refund, er
 	return row.refund(), wrap("read the refund of order "+order.String(), err)
 }
 
-// Refunds pages through refunds, newest orders first.
+// Refunds pages through refunds; more reports whether older ones exist.
 func (s *Store) Refunds(ctx context.Context, q payment.RefundsQuery) (page []payment.Refund, more bool, err error) {
 	var rows []refundRow
 	sel := s.db.NewSelect().Model(&rows).Order("order_id DESC").Limit(int64(q.Limit) + 1)

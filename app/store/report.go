@@ -18,8 +18,7 @@ const (
 	aMinute = 60 * aSecond
 )
 
-// SumUp adds up the rows of a sale, all as of one instant; each part reads them along orders_sale. See
-// backoffice.ReportStore.
+// SumUp adds up a sale's rows; seconds are of reservations from one instant to the other.
 func (s *Store) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (backoffice.SaleSums, error) {
 	sums := backoffice.SaleSums{
 		Seconds: []backoffice.SalePoint{}, Minutes: []backoffice.SalePoint{}, States: []backoffice.SaleFate{},

@@ -20,7 +20,7 @@ const (
 	settingSalt       = "signing_salt"
 )
 
-// Revoke makes access tokens not count. See ports.DeviceStore.
+// Revoke makes the access tokens of the subjects not count until the instant given. See Identity.Subject.
 func (s *Store) Revoke(ctx context.Context, subjects []shop.ID, until shop.Millis) error {
 	return s.inTx(ctx, "revoke tokens", func(tx bun.Conn) error { return s.revoke(ctx, tx, subjects, until) })
 }
@@ -37,7 +37,7 @@ func (s *Store) revoke(ctx context.Context, tx bun.Conn, subjects []shop.ID, unt
 	return nil
 }
 
-// Revocations reads what is new since an instant, and which key signs. See ports.DeviceStore.
+// Revocations lists what was revoked at since or later and has not ended.
 func (s *Store) Revocations(ctx context.Context, since shop.Millis) (shop.Revocations, error) {
 	const what = "read revoked tokens"
 	now, err := s.clock(ctx, s.db) // before the rows, so that none falls between two reads
@@ -89,7 +89,7 @@ func keyGeneration(ctx context.Context, db bun.IDB) (k shop.KeyGeneration, err e
 	return k, err
 }
 
-// RotateKey begins the next generation. See shop.KeyStore.
+// RotateKey begins the generation after from, if that is still the present one (else ErrNoRow). only: none of
 func (s *Store) RotateKey(ctx context.Context, from int64, only bool) (shop.KeyGeneration, error) {
 	return inTx(ctx, s, "rotate the signing key", func(tx bun.Conn) (shop.KeyGeneration, error) {
 		// The first rotation makes the row, which then locks out others until the commit.

@@ -9,8 +9,9 @@ import (
 	"stampede/app/shop"
 )
 
-// EditTerms changes what operators may change while people buy. The version of the catalogue is raised first, which
-// keeps editors one after the other; the statement compares the sale's own version too. See backoffice.SaleEditor.
+// EditTerms changes a sale that is at the version given, and raises it and that of the catalogue. change may refuse.
+// Changed: it is at another version. ErrNoRow: there is no such sale. The version of the catalogue is raised first,
+// which keeps editors one after the other; the statement compares the sale's own version too.
 func (s *Store) EditTerms(
 	ctx context.Context, id shop.ID, version int64, change func(s *shop.Sale) error,
 ) (before, after shop.Sale, err error) {

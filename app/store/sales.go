@@ -38,7 +38,7 @@ func (s *Store) LoadedSales(ctx context.Context, partition int) ([]shop.Sale, er
 	})
 }
 
-// UnloadedSales lists the sales of a partition that were not loaded into Redis. See ports.SaleStore.
+// UnloadedSales lists those that were not, and are open within a day of the instant.
 func (s *Store) UnloadedSales(ctx context.Context, partition int, at shop.Millis) ([]shop.Sale, error) {
 	what := fmt.Sprintf("read sales of partition %d that were not loaded", partition)
 	return s.sales(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery {
@@ -73,7 +73,8 @@ func (s *Store) MarkLoaded(ctx context.Context, sale shop.ID, epoch, version int
 	return s.markLoaded(ctx, sale, epoch, version, "", " AND archived_at = 0")
 }
 
-// RestoreLoaded sets it for one of which the database has forgotten that it was loaded. See ports.SaleStore.
+// RestoreLoaded is MarkLoaded for a sale that was loaded with so many initial units, and the database has forgotten it.
+// Was it archived since, it is no longer: a sale that was loaded cannot be.
 func (s *Store) RestoreLoaded(ctx context.Context, sale shop.ID, epoch, version, initial int64) error {
 	return s.markLoaded(ctx, sale, epoch, version, ", archived_at = 0, initial = ?", "", initial)
 }
@@ -119,7 +120,7 @@ func (s *Store) MarkRetired(ctx context.Context, sale shop.ID, epoch int64) erro
 	})
 }
 
-// RestoreTerms sets what operators had decided about a sale. See ports.SaleStore.
+// RestoreTerms sets price, limits, window and pause of a sale to those of a later version; it reports whether it did.
 func (s *Store) RestoreTerms(ctx context.Context, sale shop.ID, t shop.SaleTerms) (restored bool, err error) {
 	err = s.edit(ctx, "restore the terms of sale "+sale.String(), func(tx bun.Conn) error {
 		n, err := exec(ctx, tx, "UPDATE sales SET limit_max = "+s.d.greatest+"(limit_max, buyer_limit), price_fen = ?,"+
@@ -132,7 +133,7 @@ func (s *Store) RestoreTerms(ctx context.Context, sale shop.ID, t shop.SaleTerms
 	return restored, err
 }
 
-// RestoreAdded raises the added units to a total that Redis has seen committed. See ports.SaleStore.
+// RestoreAdded raises the added units of a sale to a total that Redis has seen committed, and answers by how many.
 func (s *Store) RestoreAdded(ctx context.Context, sale shop.ID, added int64) (int64, error) {
 	what := "restore the units added to sale " + sale.String()
 	return inTx(ctx, s, what, func(tx bun.Conn) (more int64, err error) {

@@ -12,7 +12,7 @@ import (
 
 var _ backoffice.SearchStore = (*Store)(nil)
 
-// FindOrders pages through orders, newest first, along the most selective index. See backoffice.SearchStore.
+// FindOrders pages through orders, newest first, along the most selective index.
 func (s *Store) FindOrders(ctx context.Context, q backoffice.OrderSearch) (page []shop.Order, more bool, err error) {
 	page, err = s.readBoth(ctx, "search for orders", orderOf(q), q.Limit+1,
 		func(sel *bun.SelectQuery, _ string) *bun.SelectQuery {
@@ -56,7 +56,7 @@ func findOrders(sel *bun.SelectQuery, q backoffice.OrderSearch) *bun.SelectQuery
 	return whereSet(sel, "id < ?", q.Before).Order("id DESC")
 }
 
-// FindUsers pages through accounts. See backoffice.SearchStore.
+// FindUsers pages through accounts.
 func (s *Store) FindUsers(ctx context.Context, q backoffice.UserSearch) (page []shop.User, more bool, err error) {
 	var rows []userRow
 	if err := findUsers(s.db.NewSelect().Model(&rows), q).Scan(ctx); err != nil {
@@ -84,7 +84,7 @@ func findUsers(sel *bun.SelectQuery, q backoffice.UserSearch) *bun.SelectQuery {
 	return whereSet(sel, "id < ?", q.Before).Where("state <> ?", shop.UserDeleted).Order("id DESC")
 }
 
-// FindPayments pages through payments, the newest first. See backoffice.SearchStore.
+// FindPayments pages through payments, the newest first.
 func (s *Store) FindPayments(
 	ctx context.Context, q backoffice.PaymentSearch,
 ) (page []payment.Received, more bool, err error) {
@@ -112,7 +112,7 @@ func findPayments(sel *bun.SelectQuery, q backoffice.PaymentSearch) *bun.SelectQ
 	return sel.ForceIndex(index).Order(by+" DESC", "trade_no DESC")
 }
 
-// Payment reads what was received under a trade number. See backoffice.SearchStore.
+// Payment reads what was received under a trade number. ErrNoRow: nothing was.
 func (s *Store) Payment(ctx context.Context, tradeNo string) (payment.Received, error) {
 	var row paymentRow
 	err := s.db.NewSelect().Model(&row).Where("trade_no = ?", tradeNo).Scan(ctx)

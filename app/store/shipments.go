@@ -32,8 +32,9 @@ func (r *shipmentRow) shipment() backoffice.Shipment {
 	}
 }
 
-// Ship makes paid orders shipped. Their rows are locked first, in the order of their ids; shipments change under these
-// locks alone. See backoffice.ShipmentStore.
+// Ship flips paid orders to shipped and enters their parcels, all in one transaction. It answers, in the order of the
+// parcels, each order as it is afterwards. The same parcel again changes nothing. Their rows are locked first, in the
+// order of their ids; shipments change under these locks alone.
 func (s *Store) Ship(
 	ctx context.Context, how backoffice.Shipping, parcels []backoffice.Parcel,
 ) ([]backoffice.ShippedOrder, error) {
@@ -90,7 +91,7 @@ func (s *Store) ship(
 	return err
 }
 
-// LookShip says what Ship would do. See backoffice.ShipmentStore.
+// LookShip answers what Ship would, and changes nothing.
 func (s *Store) LookShip(
 	ctx context.Context, how backoffice.Shipping, parcels []backoffice.Parcel,
 ) ([]backoffice.ShippedOrder, error) {
@@ -170,7 +171,7 @@ func refundsAsked(ctx context.Context, db bun.IDB, orders []shop.ID) (asked []sh
 	return asked, err
 }
 
-// ShipmentOf reads the parcel of an order. See backoffice.ShipmentStore.
+// ShipmentOf reads the parcel of an order. ErrNoRow: none was sent.
 func (s *Store) ShipmentOf(ctx context.Context, order shop.ID) (backoffice.Shipment, error) {
 	var row shipmentRow
 	err := s.db.NewSelect().Model(&row).Where("order_id = ?", order).Scan(ctx)

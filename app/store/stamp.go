@@ -11,8 +11,8 @@ import (
 // unstamped is said by every change of a row that makes no new state of it: what its buyer sees is as old as before.
 const unstamped = "changed_at = changed_at"
 
-// Restamp makes the changes of rows as new as now. Rows are locked first, so that no stamp is older than that of a
-// change which was waited for. See ports.OrderStore.
+// Restamp makes the changes of rows as new as now, so that absent nodes find them, and answers the rows, stamped. Rows
+// are locked first, so that no stamp is older than that of a change which was waited for.
 func (s *Store) Restamp(ctx context.Context, ids []shop.ID) ([]shop.Order, error) {
 	out := make([]shop.Order, 0, len(ids))
 	for some := range inOrder(ids) {
@@ -35,7 +35,7 @@ func (s *Store) Restamp(ctx context.Context, ids []shop.ID) ([]shop.Order, error
 	return out, nil
 }
 
-// RestampSince does that for those that were stamped at the instant or later. See ports.OrderStore.
+// RestampSince does that for the rows that were stamped at the instant given or later, and answers nothing.
 func (s *Store) RestampSince(ctx context.Context, ids []shop.ID, since shop.Millis) error {
 	for some := range inOrder(ids) {
 		_, err := s.run(ctx, "stamp young orders anew",

@@ -32,8 +32,8 @@ const mostStockActs = 200
 // actsPerGeneration is more than one generation of the database has of withdrawals.
 const actsPerGeneration = 1_000_000
 
-// AskStock enters a withdrawal. The raised version keeps callers serial: numbers are given out in order. See
-// backoffice.SaleEditor.
+// AskStock enters that units are to be taken out, as pending, and answers it with its number. The raised version keeps
+// callers serial: numbers are given out in order.
 func (s *Store) AskStock(ctx context.Context, sale shop.ID, units int64) (shop.StockAct, error) {
 	return inTx(ctx, s, "ask for units of sale "+sale.String(), func(tx bun.Conn) (shop.StockAct, error) {
 		if err := s.raise(ctx, tx, settingVersion); err != nil {
@@ -59,29 +59,30 @@ func (s *Store) AskStock(ctx context.Context, sale shop.ID, units int64) (shop.S
 	})
 }
 
-// StockAct reads one. See backoffice.SaleEditor.
+// StockAct reads one. ErrNoRow if there is none.
 func (s *Store) StockAct(ctx context.Context, id int64) (shop.StockAct, error) {
 	var row stockRow
 	err := s.db.NewSelect().Model(&row).Where("id = ?", id).Scan(ctx)
 	return row.act(), wrap(fmt.Sprintf("read withdrawal %d", id), err)
 }
 
-// PendingStock lists what is not settled. See backoffice.SaleEditor.
+// PendingStock lists acts that are not settled, the oldest first.
 func (s *Store) PendingStock(ctx context.Context, limit int) ([]shop.StockAct, error) {
 	var rows []stockRow
 	err := s.db.NewSelect().Model(&rows).Where("state = ?", shop.StockPending).Order("id").Limit(int64(limit)).Scan(ctx)
 	return convert(rows, (*stockRow).act), wrap("read pending withdrawals", err)
 }
 
-// StockActs lists all of a sale that are settled. See ports.SaleStore.
+// StockActs lists the withdrawals of a sale that are settled.
 func (s *Store) StockActs(ctx context.Context, sale shop.ID) ([]shop.StockAct, error) {
 	var rows []stockRow
 	err := s.db.NewSelect().Model(&rows).Where("sale_id = ? AND state <> ?", sale, shop.StockPending).Order("id").Scan(ctx)
 	return convert(rows, (*stockRow).act), wrap("read the withdrawals of sale "+sale.String(), err)
 }
 
-// SettleStock counts what Redis has taken. The statement on the sale requires the epoch: a recovery that has begun has
-// raised it, and reads the sale afterwards (I8). See backoffice.SaleEditor.
+// SettleStock counts the units that Redis took under the epoch as withdrawn, once, and returns the act. ErrStaleEpoch:
+// Redis was recovered since, and decides again. The statement on the sale requires the epoch: a recovery that has begun
+// has raised it, and reads the sale afterwards (I8).
 func (s *Store) SettleStock(ctx context.Context, id, taken, epoch int64) (shop.StockAct, error) {
 	return inTx(ctx, s, fmt.Sprintf("settle withdrawal %d", id), func(tx bun.Conn) (shop.StockAct, error) {
 		row, err := s.lockStock(ctx, tx, id)
@@ -119,8 +120,8 @@ func unsettledBecause(ctx context.Context, tx bun.Conn, sale shop.ID, epoch int6
 	return fmt.Errorf("%w: the database has fewer units of sale %s free than Redis took", shop.ErrPermanent, sale)
 }
 
-// RefuseStock ends a withdrawal of which Redis will never decide: the sale has left it for good. See
-// backoffice.SaleEditor.
+// RefuseStock ends a pending act of a sale that will never be in Redis again. It ends a withdrawal of which Redis will
+// never decide: the sale has left it for good.
 func (s *Store) RefuseStock(ctx context.Context, id int64) (shop.StockAct, error) {
 	return inTx(ctx, s, fmt.Sprintf("refuse withdrawal %d", id), func(tx bun.Conn) (shop.StockAct, error) {
 		row, err := s.lockStock(ctx, tx, id)

@@ -25,7 +25,8 @@ type tradeRow struct {
 // firstCheck is how long after its opening a trade is first asked about: people need some seconds to pay.
 const firstCheck = 5 * time.Second
 
-// OpenTrade notes that the gateway is about to be contacted. See ports.PaymentStore.
+// OpenTrade notes, once, that the gateway is about to be contacted for a pending order of the user, if its time to pay
+// does not end within margin of now. It answers the row as it is then; ErrNoRow: none, or another user's.
 func (s *Store) OpenTrade(
 	ctx context.Context, order, user shop.ID, now shop.Millis, margin time.Duration,
 ) (shop.Order, error) {
@@ -54,7 +55,9 @@ func (s *Store) OpenTrade(
 	})
 }
 
-// EndTraded flips pending orders whose trades are over. See ports.PaymentStore.
+// EndTraded sets pending orders, whose trades must be over, to cancelled or expired and returns their units to the
+// guard, in one transaction per 500 orders. Orders of a sale whose row is locked stay pending. It returns all rows that
+// exist, in their new states.
 func (s *Store) EndTraded(
 	ctx context.Context, ids []shop.ID, to shop.OrderState, now shop.Millis,
 ) ([]shop.Order, error) {
@@ -64,7 +67,8 @@ func (s *Store) EndTraded(
 // endedShare is the part of a claim that trades get whose time to pay is over, also when others would fill it.
 const endedShare = 8
 
-// ClaimTrades returns trades that are due and puts their next turn off. See ports.PaymentStore.
+// ClaimTrades answers trades that are due and puts their next turn off until the instant given, the longest waiting
+// first. Those that can still be paid precede the others, which get an eighth of the limit in any case.
 func (s *Store) ClaimTrades(ctx context.Context, now, until shop.Millis, limit int) ([]payment.OpenedTrade, error) {
 	limit = min(limit, idsAtOnce)
 	var due []tradeRow
@@ -97,8 +101,7 @@ func (s *Store) lockDue(
 	return s.locking(q).Scan(ctx)
 }
 
-// CheckTrades sets when trades are asked about next, with one statement for all of the same instant. See
-// ports.PaymentStore.
+// CheckTrades sets, at the instant now, when trades are asked about next; 0: never. Settled ones stay as they are.
 func (s *Store) CheckTrades(ctx context.Context, now shop.Millis, next map[shop.ID]shop.Millis) error {
 	if len(next) == 0 {
 		return nil

@@ -32,7 +32,8 @@ type mailTokenRow struct {
 	UsedAt    *shop.Millis       `bun:"used_at"`
 }
 
-// Register writes a pending account in the place of others that nobody has activated. See ports.UserStore.
+// Register writes a pending account with its tokens. It replaces pending registrations of the same e-mail and their
+// tokens. ErrTaken if the e-mail has an account.
 func (s *Store) Register(ctx context.Context, u shop.User, tokens ...shop.MailToken) error {
 	return s.inTx(ctx, "register user "+u.ID.String(), func(tx bun.Conn) error {
 		var others []userRow
@@ -81,7 +82,8 @@ func voidTokens(ctx context.Context, tx bun.Conn, user shop.ID) error {
 	return err
 }
 
-// AddMailToken adds a token; those of the same kind beyond the newest few are void then. See ports.UserStore.
+// AddMailToken adds a token, of which an account has a few at most: the oldest ones of its kind are void then.
+// ErrNoRow: state or e-mail of the account are not those of u any more.
 func (s *Store) AddMailToken(ctx context.Context, t shop.MailToken, u *shop.User) error {
 	return s.inTx(ctx, "add a mail token", func(tx bun.Conn) error {
 		// Under the lock of the account: a link belongs to the e-mail and the state that the caller has read.
@@ -112,7 +114,8 @@ func addToken(ctx context.Context, tx bun.Conn, t shop.MailToken) error {
 	return insert(ctx, tx, &mailTokenRow{Hash: t.Hash, User: t.User, Kind: t.Kind, ExpiresAt: t.ExpiresAt})
 }
 
-// Activate spends a token for the account that it is of. See ports.UserStore.
+// Activate spends the token and makes its account active, if its password hash is still the one given. ErrNoRow: the
+// token is unknown, used or has ended, or the account has changed. A repeat within a short while answers the same.
 func (s *Store) Activate(ctx context.Context, hash, password string, now shop.Millis) (shop.User, error) {
 	return inTx(ctx, s, "activate an account", func(tx bun.Conn) (shop.User, error) {
 		user, fresh, err := spend(ctx, tx, hash, shop.TokenActivate, now)
@@ -131,7 +134,7 @@ func (s *Store) Activate(ctx context.Context, hash, password string, now shop.Mi
 	})
 }
 
-// Unregister deletes the pending account that a token is of. See ports.UserStore.
+// Unregister deletes the pending account of an activation token. ErrNoRow: as for Activate.
 func (s *Store) Unregister(ctx context.Context, hash string, now shop.Millis) error {
 	return s.inTx(ctx, "remove a registration", func(tx bun.Conn) error {
 		row, err := liveToken(ctx, tx, hash, shop.TokenActivate, now)
@@ -142,8 +145,10 @@ func (s *Store) Unregister(ctx context.Context, hash string, now shop.Millis) er
 	})
 }
 
-// FirstLogIn lets an account that was never used take the id of its guest: no other row refers to its own id, except
-// links. See ports.UserStore.
+// FirstLogIn removes the guest tokens of an account, and returns the id that it has from now on: that of the guest if
+// hash is one of these tokens and the id has no account, else its own. ErrNoRow: the account is not active any more, or
+// its password is not that of proven. It lets an account that was never used take the id of its guest: no other row
+// refers to its own id, except links.
 func (s *Store) FirstLogIn(ctx context.Context, proven *shop.User, guest shop.ID, hash string) (shop.ID, error) {
 	const ofGuest = " FROM mail_tokens WHERE user_id = ? AND kind = 'guest'"
 	var first bool // most log ins are later ones, and need no transaction
@@ -181,7 +186,7 @@ func (s *Store) FirstLogIn(ctx context.Context, proven *shop.User, guest shop.ID
 	})
 }
 
-// Reset spends a token for a new password. See ports.UserStore.
+// Reset spends the token, sets the password and revokes all devices. ErrNoRow: as for Activate.
 func (s *Store) Reset(ctx context.Context, hash, password string, now shop.Millis) (shop.User, error) {
 	return inTx(ctx, s, "reset a password", func(tx bun.Conn) (shop.User, error) {
 		user, _, err := spend(ctx, tx, hash, shop.TokenReset, now)
@@ -203,7 +208,8 @@ func (s *Store) Reset(ctx context.Context, hash, password string, now shop.Milli
 	})
 }
 
-// CheckMailToken reads a token by its primary key. See ports.UserStore.
+// CheckMailToken reads the account of a token that may be spent at the instant now. ErrNoRow: it is unknown, used or
+// has ended.
 func (s *Store) CheckMailToken(
 	ctx context.Context, hash string, kind shop.MailTokenKind, now shop.Millis,
 ) (u shop.User, err error) {

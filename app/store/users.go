@@ -57,13 +57,13 @@ func orZero[T any](v *T) (out T) {
 	return out
 }
 
-// UserByID reads one account in any state. See ports.UserStore.
+// UserByID reads one account in any state. ErrNoRow: a guest, or nobody.
 func (s *Store) UserByID(ctx context.Context, id shop.ID) (shop.User, error) {
 	u, err := oneUser(ctx, s.db.NewSelect(), "id = ?", id)
 	return u, wrap("read user "+id.String(), err)
 }
 
-// UserByEmail reads the account that has the e-mail. See ports.UserStore.
+// UserByEmail reads the account that has the e-mail, pending or active. ErrNoRow if there is none.
 func (s *Store) UserByEmail(ctx context.Context, email string) (shop.User, error) {
 	u, err := oneUser(ctx, s.db.NewSelect(), "email = ?", email)
 	return u, wrap("read a user by e-mail", err)
@@ -81,7 +81,7 @@ func (s *Store) lockUser(ctx context.Context, tx bun.Conn, id shop.ID) (shop.Use
 	return oneUser(ctx, s.locking(tx.NewSelect()), "id = ?", id)
 }
 
-// AddUser writes an account as it is given. See ports.UserStore.
+// AddUser writes an account as given. ErrTaken: its e-mail or id has another account; the same one is a repeat.
 func (s *Store) AddUser(ctx context.Context, u shop.User) error {
 	err := s.inTx(ctx, "add user "+u.ID.String(), func(tx bun.Conn) error { return insert(ctx, tx, rowOfUser(&u)) })
 	if !isDuplicate(err) {
@@ -97,14 +97,14 @@ func (s *Store) AddUser(ctx context.Context, u shop.User) error {
 	return readErr
 }
 
-// EditUser sets name and language. See ports.UserStore.
+// EditUser sets name and language of an active account; nil stays. ErrNoRow if there is none.
 func (s *Store) EditUser(ctx context.Context, id shop.ID, name, lang *string) error {
 	return s.changeRow(ctx, "edit user "+id.String(),
 		"UPDATE users SET name = COALESCE(?, name), lang = COALESCE(?, lang) WHERE id = ? AND state = ?",
 		name, lang, id, shop.UserActive)
 }
 
-// SetRole sets the role of an account and logs it out everywhere. See ports.UserStore.
+// SetRole sets the role of an active account; a change revokes all its devices. ErrNoRow: there is none.
 func (s *Store) SetRole(ctx context.Context, id shop.ID, role shop.Role) error {
 	return s.inTx(ctx, "set the role of user "+id.String(), func(tx bun.Conn) error {
 		u, err := s.lockUser(ctx, tx, id)
@@ -125,7 +125,8 @@ func (s *Store) SetRole(ctx context.Context, id shop.ID, role shop.Role) error {
 	})
 }
 
-// SetPassword replaces the hash old and logs the account out everywhere else. See ports.UserStore.
+// SetPassword sets the password of an active account whose hash is still the old one, voids its reset links, and
+// revokes all its devices but the one given (0: all). ErrNoRow: its hash is another one, or there is none such.
 func (s *Store) SetPassword(ctx context.Context, id shop.ID, old, hash string, except shop.ID) error {
 	return s.inTx(ctx, "set the password of user "+id.String(), func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE users SET password = ? WHERE id = ? AND state = ? AND password = ?",
