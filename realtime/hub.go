@@ -33,7 +33,7 @@ type Options struct {
 	Namespace  string
 	Partitions int
 	Orders     order.ChangedOrders // rows, when messages may be lost
-	Chains     shop.Chains         // how far the messages have come
+	Chains     Chains              // how far the messages have come
 
 	// Blocked reports whether the user (0: unknown) or the address is blocked; nil: none is. When its answers change,
 	// call CloseBlocked.

@@ -10,6 +10,11 @@ import (
 	"stampede/app/shop"
 )
 
+// Chains tell how far the messages of all partitions have come.
+type Chains interface {
+	ChainEnds(ctx context.Context) ([]shop.ChainEnd, error)
+}
+
 // Shop is what the ops need of the flows. An shop.Error is sent as it is; any other error becomes internal. Safe for
 // concurrent use.
 type Shop interface {

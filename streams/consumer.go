@@ -33,6 +33,17 @@ func (o ConsumerOptions) withDefaults() ConsumerOptions {
 	return o
 }
 
+// EntryHandler is what the consumer does with what it reads (see order.Fulfiller).
+type EntryHandler interface {
+	// Fulfil writes the rows of the entries, applies their effects and acknowledges them. Per entry it returns nil
+	// (settled), shop.ErrPermanent with the reason (it failed alone), or shop.ErrTransient (its sale is locked; others go on). An
+	// error for the whole batch is transient.
+	Fulfil(ctx context.Context, entries []shop.Entry) ([]error, error)
+	// Refuse gives an entry that failed for good its row (state refused), returns its units and tells its
+	// buyer. After it the entry goes to the dead letters. An entry whose order id belongs to another order gets no row.
+	Refuse(ctx context.Context, e shop.Entry, reason string) error
+}
+
 // Consumer passes the entries of a partition to their handler. An entry is
 //
 //	new ── read ─→ mine, pending ── handled, settled ─→ gone from the group
@@ -48,7 +59,7 @@ type Consumer struct {
 	partition int
 	keys      *partitionKeys
 	name      string
-	handler   shop.EntryHandler
+	handler   EntryHandler
 	options   ConsumerOptions
 
 	// What follows belongs to the goroutine in Run.
@@ -69,7 +80,7 @@ type retry struct {
 
 // NewConsumer makes the consumer of a partition. The name is unique, and should be the same after a restart: then the
 // consumer finds its own pending entries at once.
-func NewConsumer(l *Inventory, partition int, name string, handler shop.EntryHandler, o ConsumerOptions) *Consumer {
+func NewConsumer(l *Inventory, partition int, name string, handler EntryHandler, o ConsumerOptions) *Consumer {
 	return &Consumer{
 		inventory: l, partition: partition, keys: &l.parts[partition].keys, name: name, handler: handler,
 		options: o.withDefaults(), history: "0", later: make(map[string]retry), claimFrom: claimStart,

@@ -67,7 +67,7 @@ func (d *desk) count() int {
 
 // settling does behind a handler what the flow does: it acknowledges what has come to its end.
 type settling struct {
-	shop.EntryHandler
+	EntryHandler
 	inventory *Inventory
 }
 
@@ -92,7 +92,7 @@ func (f *fixture) settle(entries ...shop.Entry) {
 	f.must(err)
 }
 
-func (f *fixture) consumer(name string, d shop.EntryHandler) *Consumer {
+func (f *fixture) consumer(name string, d EntryHandler) *Consumer {
 	return NewConsumer(f.inventory, 1, name, settling{d, f.inventory}, ConsumerOptions{
 		Block: 20 * time.Millisecond, ClaimIdle: 300 * time.Millisecond, RetryPause: 5 * time.Millisecond,
 	})

@@ -22,19 +22,26 @@ const (
 	longestOff = 2 * time.Second
 )
 
+// DeadlineHandler is what the sweeper does with the orders whose deadline has come (see order.Expirer).
+type DeadlineHandler interface {
+	// Due expires the orders that are still unpaid and returns the units of all that ended. It answers
+	// the orders that are finished with the delay queue; the rest come again when their lease ends.
+	Due(ctx context.Context, partition int, orders []shop.ID) ([]shop.ID, error)
+}
+
 // Sweeper passes the due orders of one partition to their handler. It takes them by raising their score by a lease,
 // which it renews while the handler works; orders of a dead sweeper come back by themselves. Any number of nodes may
 // sweep a partition.
 type Sweeper struct {
 	inventory *Inventory
 	partition int
-	handler   shop.DeadlineHandler
+	handler   DeadlineHandler
 	lease     time.Duration
 	help      func() // more is due than one batch; nil outside Run
 }
 
 // NewSweeper makes the sweeper of a partition.
-func NewSweeper(l *Inventory, partition int, handler shop.DeadlineHandler) *Sweeper {
+func NewSweeper(l *Inventory, partition int, handler DeadlineHandler) *Sweeper {
 	return &Sweeper{inventory: l, partition: partition, handler: handler, lease: sweepLease}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app/backoffice"
 	"stampede/app/outbox"
 	"stampede/app/shop"
 )
@@ -39,11 +38,6 @@ type PaidStream struct {
 	queue
 	retention time.Duration
 }
-
-var (
-	_ outbox.OutboxStream                              = (*PaidStream)(nil)
-	_ backoffice.Quarantine[outbox.QuarantinedMessage] = (*PaidStream)(nil)
-)
 
 // NewPaidStream does not access Redis.
 func NewPaidStream(client redis.UniversalClient) *PaidStream {

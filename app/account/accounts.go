@@ -12,6 +12,7 @@ import (
 	"stampede/app/admission"
 	"stampede/app/outbox"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 const (
@@ -25,9 +26,8 @@ const (
 
 // Accounts manages accounts. Neither texts nor response times disclose whether an e-mail is known.
 type Accounts struct {
-	Users    UserStore
-	Devices  DeviceStore
-	Mailer   Mailer
+	Store    *store.Store
+	Mailer   outbox.Mailer
 	Issuer   *Issuer
 	Hasher   *Hasher
 	Captchas *Captchas
@@ -78,7 +78,7 @@ func (a *Accounts) mint() (shop.ID, error) {
 
 // userOf reads the account of an e-mail; known is false if there is none.
 func (a *Accounts) userOf(ctx context.Context, email string) (u shop.User, known bool, err error) {
-	u, err = a.Users.UserByEmail(ctx, email)
+	u, err = a.Store.UserByEmail(ctx, email)
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.User{}, false, nil
 	}
@@ -116,7 +116,7 @@ func (a *Accounts) token(user shop.ID, kind shop.MailTokenKind) (string, shop.Ma
 // writeAgain mails a known user another link; none if the account has changed since it was read.
 func (a *Accounts) writeAgain(ctx context.Context, u *shop.User, kind shop.MailTokenKind) error {
 	secret, token := a.token(u.ID, kind)
-	err := a.Users.AddMailToken(ctx, token, u)
+	err := a.Store.AddMailToken(ctx, token, u)
 	if errors.Is(err, shop.ErrNoRow) {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"stampede/app/admission"
 	"stampede/app/outbox"
 	"stampede/app/shop"
+	"stampede/app/test/faults"
 	"stampede/app/test/kit"
 )
 
@@ -315,18 +316,6 @@ func TestTriesOfAnOldPasswordAreFew(t *testing.T) {
 	})
 }
 
-// meanwhile runs a change after an account was read by its e-mail.
-type meanwhile struct {
-	UserStore
-	change func(u shop.User)
-}
-
-func (m meanwhile) UserByEmail(ctx context.Context, email string) (shop.User, error) {
-	u, err := m.UserStore.UserByEmail(ctx, email)
-	m.change(u)
-	return u, err
-}
-
 // A log in that waits for its hash ends when the account changes.
 func TestChangesDuringALogInEndIt(t *testing.T) {
 	onBoth(t, func(w *world) {
@@ -335,11 +324,19 @@ func TestChangesDuringALogInEndIt(t *testing.T) {
 			"role":     func(u shop.User) error { return w.store.SetRole(w.ctx, u.ID, shop.Operator) },
 			"deletion": func(u shop.User) error { return w.store.Erase(w.ctx, u.ID, nil, w.now(), w.now()) },
 		} {
-			email, n, user := w.account(), w.node(), shop.ID(0)
-			n.Users = meanwhile{w.store, func(u shop.User) { user = u.ID; w.must(change(u)) }}
-			_, err := n.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
+			email := w.account()
+			u, err := w.store.UserByEmail(w.ctx, email)
+			w.must(err)
+			w.store.Around = faults.Transactions(func(_ context.Context, name string, call func() error) error {
+				if name == "Store.AddDevice" {
+					w.must(change(u))
+				}
+				return call()
+			})
+			_, err = w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword})
+			w.store.Around = nil
 			w.refused("a log in during a change: "+what, err, shop.Unauthorized)
-			if live, err := w.store.DevicesOf(w.ctx, user, w.now()); err != nil || len(live) != 0 {
+			if live, err := w.store.DevicesOf(w.ctx, u.ID, w.now()); err != nil || len(live) != 0 {
 				w.t.Errorf("%s: logged in as %+v, %v", what, live, err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // mostAddresses is how many a user may keep.
@@ -12,7 +13,7 @@ const mostAddresses = 20
 
 // AddressBook is what people do with their addresses, guests too.
 type AddressBook struct {
-	Store AddressStore
+	Store *store.Store
 	Mint  func() (shop.ID, error)
 }
 

@@ -47,7 +47,7 @@ func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 			"the e-mail is not proven yet: open the link in the mail that was sent now")
 	}
 	guest := plainGuest(&l.Guest)
-	u.ID, err = a.Users.FirstLogIn(ctx, &u, guest, guestHash(u.ID, guest))
+	u.ID, err = a.Store.FirstLogIn(ctx, &u, guest, guestHash(u.ID, guest))
 	if errors.Is(err, shop.ErrNoRow) { // the account has changed since its password was verified
 		return Session{}, errWrong()
 	}
@@ -111,7 +111,7 @@ func failureCounts(email string, addr netip.Addr) (counts []string, most []int64
 // without the password.
 func (a *Accounts) open(ctx context.Context, u *shop.User, name string) (Session, error) {
 	now := a.Now()
-	if err := a.Devices.Revoke(ctx, []shop.ID{u.ID}, now.Add(LongestLife+leeway)); err != nil {
+	if err := a.Store.Revoke(ctx, []shop.ID{u.ID}, now.Add(LongestLife+leeway)); err != nil {
 		return Session{}, shop.Unreadable("log ins", err)
 	}
 	defer a.hearAtOnce(ctx)
@@ -124,7 +124,7 @@ func (a *Accounts) open(ctx context.Context, u *shop.User, name string) (Session
 		ID: id, User: u.ID, Name: deviceName(name), RefreshHash: hashOf(secret),
 		RotatedAt: now, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(refreshLife),
 	}
-	err = a.Devices.AddDevice(ctx, d, u)
+	err = a.Store.AddDevice(ctx, d, u)
 	if errors.Is(err, shop.ErrNoRow) { // password, role or state changed while the log in waited for its hash
 		return Session{}, errWrong()
 	}

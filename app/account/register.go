@@ -55,7 +55,7 @@ func (a *Accounts) Register(ctx context.Context, r Registration) error {
 		})
 	}
 	u.Name = cmp.Or(u.Name, guestName(cmp.Or(guest, u.ID)))
-	err = a.Users.Register(ctx, u, tokens...)
+	err = a.Store.Register(ctx, u, tokens...)
 	if errors.Is(err, shop.ErrTaken) {
 		return a.tellTaken(ctx, email)
 	}
@@ -116,7 +116,7 @@ func (a *Accounts) Activate(ctx context.Context, n Activation) (string, error) {
 		return "", errLink()
 	}
 	hash := hashOf(n.Token)
-	u, err := a.Users.CheckMailToken(ctx, hash, shop.TokenActivate, a.Now())
+	u, err := a.Store.CheckMailToken(ctx, hash, shop.TokenActivate, a.Now())
 	if err != nil {
 		return "", linkError(err)
 	}
@@ -135,7 +135,7 @@ func (a *Accounts) Activate(ctx context.Context, n Activation) (string, error) {
 	case !fit:
 		return "", shop.Fail(shop.Forbidden, "the password is not right")
 	}
-	u, err = a.Users.Activate(ctx, hash, u.Password, a.Now())
+	u, err = a.Store.Activate(ctx, hash, u.Password, a.Now())
 	return u.Email, linkError(err)
 }
 
@@ -144,7 +144,7 @@ func (a *Accounts) Unregister(ctx context.Context, secret string) error {
 	if !looksLikeSecret(secret) {
 		return errLink()
 	}
-	return linkError(a.Users.Unregister(ctx, hashOf(secret), a.Now()))
+	return linkError(a.Store.Unregister(ctx, hashOf(secret), a.Now()))
 }
 
 // Forgot mails a link that sets a new password or, if the account is not active yet, one that activates it. The
@@ -178,7 +178,7 @@ func (a *Accounts) Reset(ctx context.Context, n NewPassword) error {
 	if err := CheckPassword(n.Password, ""); err != nil {
 		return err
 	}
-	u, err := a.Users.CheckMailToken(ctx, hashOf(n.Token), shop.TokenReset, a.Now())
+	u, err := a.Store.CheckMailToken(ctx, hashOf(n.Token), shop.TokenReset, a.Now())
 	if err != nil {
 		return linkError(err)
 	}
@@ -191,7 +191,7 @@ func (a *Accounts) Reset(ctx context.Context, n NewPassword) error {
 	if err != nil {
 		return err
 	}
-	if _, err = a.Users.Reset(ctx, hashOf(n.Token), hash, a.Now()); err != nil {
+	if _, err = a.Store.Reset(ctx, hashOf(n.Token), hash, a.Now()); err != nil {
 		return linkError(err)
 	}
 	a.hearAtOnce(ctx)
@@ -240,9 +240,9 @@ func (a *Accounts) Add(
 	u.CreatedAt, u.ActivatedAt = a.Now(), a.Now()
 	secret, token := a.token(u.ID, shop.TokenReset)
 	err = write(&u, func(ctx context.Context) error {
-		err := a.Users.AddUser(ctx, u)
+		err := a.Store.AddUser(ctx, u)
 		if err == nil && n.Password == "" {
-			err = a.Users.AddMailToken(ctx, token, &u)
+			err = a.Store.AddMailToken(ctx, token, &u)
 		}
 		return err
 	})

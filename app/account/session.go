@@ -71,7 +71,7 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 		moved.RefreshHash, moved.PreviousHash, moved.RotatedAt = hashOf(next), previous, now
 		moved.LastSeenAt = max(d.LastSeenAt, now-now%shop.Millis(seenStep.Milliseconds()))
 		moved.ExpiresAt = moved.LastSeenAt.Add(refreshLife)
-		done, err := a.Devices.RotateDevice(ctx, moved, d.RefreshHash)
+		done, err := a.Store.RotateDevice(ctx, moved, d.RefreshHash)
 		if err != nil {
 			return shop.User{}, "", shop.Unreadable("log ins", err)
 		}
@@ -83,7 +83,7 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 		}
 	}
 	if d.PreviousHash == previous && a.Now().Sub(d.RotatedAt) < sameAgain {
-		done, err := a.Devices.ReissueDevice(ctx, id, previous)
+		done, err := a.Store.ReissueDevice(ctx, id, previous)
 		if err != nil {
 			return shop.User{}, "", shop.Unreadable("log ins", err)
 		}
@@ -97,7 +97,7 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 // reused ends a log in whose old token was used.
 func (a *Accounts) reused(ctx context.Context, d *shop.Device) error {
 	slog.WarnContext(ctx, "an old refresh token was used again; its log in is ended", "user", d.User, "device", d.ID)
-	if err := a.Devices.RevokeDevice(ctx, d.User, d.ID); err != nil {
+	if err := a.Store.RevokeDevice(ctx, d.User, d.ID); err != nil {
 		return shop.Unreadable("log ins", err)
 	}
 	a.hearAtOnce(ctx)
@@ -106,7 +106,7 @@ func (a *Accounts) reused(ctx context.Context, d *shop.Device) error {
 
 // counting reads a device that is neither revoked nor ended.
 func (a *Accounts) counting(ctx context.Context, id shop.ID) (shop.Device, error) {
-	d, err := a.Devices.Device(ctx, id)
+	d, err := a.Store.Device(ctx, id)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 		return d, errSession()
@@ -119,7 +119,7 @@ func (a *Accounts) counting(ctx context.Context, id shop.ID) (shop.Device, error
 }
 
 func (a *Accounts) activeUser(ctx context.Context, id shop.ID) (shop.User, error) {
-	u, err := a.Users.UserByID(ctx, id)
+	u, err := a.Store.UserByID(ctx, id)
 	switch {
 	case errors.Is(err, shop.ErrNoRow), err == nil && u.State != shop.UserActive:
 		return u, errSession()
@@ -138,7 +138,7 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 		if !ok {
 			return shop.Fail(shop.Unauthorized, "this is no refresh token")
 		}
-		d, err := a.Devices.Device(ctx, id)
+		d, err := a.Store.Device(ctx, id)
 		if errors.Is(err, shop.ErrNoRow) || err == nil && d.RevokedAt != 0 {
 			return nil // already logged out
 		}
@@ -160,12 +160,12 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 func (a *Accounts) end(ctx context.Context, who *shop.Identity, everywhere bool) error {
 	switch {
 	case who.Device == 0:
-		return a.Devices.Revoke(ctx, []shop.ID{who.User}, max(who.Expires, a.Now().Add(LongestLife)).Add(leeway))
+		return a.Store.Revoke(ctx, []shop.ID{who.User}, max(who.Expires, a.Now().Add(LongestLife)).Add(leeway))
 	case everywhere:
-		_, err := a.Devices.RevokeDevices(ctx, who.User, 0)
+		_, err := a.Store.RevokeDevices(ctx, who.User, 0)
 		return err
 	}
-	if err := a.Devices.RevokeDevice(ctx, who.User, who.Device); !errors.Is(err, shop.ErrNoRow) {
+	if err := a.Store.RevokeDevice(ctx, who.User, who.Device); !errors.Is(err, shop.ErrNoRow) {
 		return err
 	}
 	return nil // its row was deleted long after its end

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 
 // Watch keeps an issuer's revocations and keys up to date with the database, within about two seconds.
 type Watch struct {
-	Store  DeviceStore
+	Store  *store.Store
 	Issuer *Issuer
 
 	mu    sync.Mutex

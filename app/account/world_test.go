@@ -74,7 +74,7 @@ func (w *world) node() *Accounts {
 	must(w.t, err)
 	shelf := NewShelf(w.redis)
 	return &Accounts{
-		Users: w.store, Devices: w.store, Mailer: w, Issuer: issuer, Hasher: newHasherWithoutBudget(), Shelf: shelf,
+		Store: w.store, Mailer: w, Issuer: issuer, Hasher: newHasherWithoutBudget(), Shelf: shelf,
 		Captchas: NewCaptchas(shelf, w.now), Watch: &Watch{Store: w.store, Issuer: issuer},
 		Mint: func() (shop.ID, error) { return kit.NewID(), nil }, Now: w.now, Public: "https://shop.example",
 	}

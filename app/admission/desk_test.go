@@ -15,7 +15,7 @@ import (
 
 // deskWorld sells what it is told to; its captchas show their ids, each once.
 type deskWorld struct {
-	CatalogueStore
+	catalog.Store
 	sales map[shop.ID]shop.Sale
 	bits  int
 	fails error

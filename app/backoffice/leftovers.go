@@ -21,13 +21,13 @@ type Leftovers struct {
 
 // ListDead lists dead letters, oldest first, at most so many, and tells whether there are more.
 func (l *Leftovers) ListDead(ctx context.Context, most int) ([]shop.DeadLetter, bool, error) {
-	all, err := l.Letters.Box.DeadLetters(ctx)
+	all, err := l.Letters.Redis.DeadLetters(ctx)
 	return shop.FirstOf("dead letters", all, most, err)
 }
 
 // DeadLetter reads one. NotFound: there is none of that name.
 func (l *Leftovers) DeadLetter(ctx context.Context, id string) (shop.DeadLetter, error) {
-	letter, err := l.Letters.Box.DeadLetter(ctx, id)
+	letter, err := l.Letters.Redis.DeadLetter(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return letter, shop.Fail(shop.NotFound, "no such dead letter: "+shop.Clip(id, 40))
 	}

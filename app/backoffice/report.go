@@ -89,7 +89,7 @@ const reportSeconds = 120_000
 
 // SaleReport makes the report of a sale. NotFound: there is none such.
 func (d *ReportDesk) SaleReport(ctx context.Context, id shop.ID) (SaleReport, error) {
-	sale, err := d.Auditor.Sales.Sale(ctx, id)
+	sale, err := d.Auditor.Store.Sale(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) || err == nil && sale.Hidden {
 		return SaleReport{}, shop.ErrNoSale
 	}

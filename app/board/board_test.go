@@ -204,7 +204,7 @@ func TestTallyAllocatesNothing(t *testing.T) {
 
 // fakeBoard is a store of one node, or none at all.
 type fakeBoard struct {
-	BoardStore
+	Redis
 	away   bool
 	full   bool // it answers reads and rejects writes
 	said   []NodeFigures
@@ -242,7 +242,7 @@ func (f *fakeBoard) AddPoint(_ context.Context, p BoardPoint, _ []int) error {
 
 func (f *fakeBoard) Points(context.Context, int) ([]BoardPoint, error) { return f.points, nil }
 
-type noSlots struct{ CatalogueStore }
+type noSlots struct{ catalog.Store }
 
 func (noSlots) Slots(context.Context, shop.Millis, shop.Millis) ([]shop.Slot, error) { return nil, nil }
 
@@ -258,9 +258,9 @@ func TestBoardWithoutRedis(t *testing.T) {
 	store, lookers := &fakeBoard{turns: make(map[shop.Millis]bool)}, &fakeLookers{}
 	now, total := shop.Millis(1_000_000), Flow{}
 	feed := &BoardFeed{
-		Store: store, Audience: lookers,
+		Redis: store, Audience: lookers,
 		Reader: &BoardReader{
-			Store: store, Catalogue: catalog.NewCatalogue(noSlots{}, nil, time.UTC),
+			Redis: store, Catalogue: catalog.NewCatalogue(noSlots{}, nil, time.UTC),
 			Now: func() shop.Millis { return now },
 		},
 		Sample: func() (NodeFigures, PaymentFigures, Flow) {

@@ -19,7 +19,7 @@ const boardWithin = 800 * time.Millisecond
 // after the other, whichever comes first, makes the points of the history.
 type BoardFeed struct {
 	Reader   *BoardReader
-	Store    BoardStore
+	Redis    Redis
 	Audience BoardAudience
 	// Sample answers how this node is, and what it has done since its start.
 	Sample func() (NodeFigures, PaymentFigures, Flow)
@@ -74,7 +74,7 @@ func (f *BoardFeed) RunOnce(ctx context.Context) error {
 func (f *BoardFeed) say(ctx context.Context, own NodeFigures, turn shop.Millis) error {
 	ctx, cancel := context.WithTimeout(ctx, boardWithin)
 	defer cancel()
-	first, err := f.Store.SayFigures(ctx, own, turn)
+	first, err := f.Redis.SayFigures(ctx, own, turn)
 	if err == nil {
 		f.mu.Lock()
 		f.written = own.Said.At
@@ -87,7 +87,7 @@ func (f *BoardFeed) say(ctx context.Context, own NodeFigures, turn shop.Millis) 
 	if err != nil {
 		return err
 	}
-	return f.Store.AddPoint(ctx, b.point(turn), gone)
+	return f.Redis.AddPoint(ctx, b.point(turn), gone)
 }
 
 // Read is the board of this instant. It always answers: when Redis does not, with what this node knows by itself.
@@ -134,7 +134,7 @@ func (f *BoardFeed) somePartitions(ctx context.Context) []PartitionFigures {
 	if ctx.Err() != nil {
 		return nil
 	}
-	partitions, err := f.Reader.Store.PartitionFigures(ctx)
+	partitions, err := f.Reader.Redis.PartitionFigures(ctx)
 	if err != nil {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (f *BoardFeed) History(ctx context.Context) BoardHistory {
 func (f *BoardFeed) Points(ctx context.Context) []BoardPoint {
 	ctx, cancel := context.WithTimeout(ctx, boardWithin)
 	defer cancel()
-	points, err := f.Store.Points(ctx, BoardPoints)
+	points, err := f.Redis.Points(ctx, BoardPoints)
 	if err != nil {
 		return []BoardPoint{}
 	}

@@ -6,20 +6,22 @@ import (
 	"stampede/app/shop"
 )
 
-// BoardStore keeps what the nodes say for the live board. All of it is a hint with an age limit (I11): it has a TTL,
-// and nothing depends on it.
-type BoardStore interface {
-	SayFigures(ctx context.Context, f NodeFigures, turn shop.Millis) (first bool, err error)
-	Figures(ctx context.Context) ([]NodeFigures, error)
-	AddPoint(ctx context.Context, p BoardPoint, gone []int) error
-	Points(ctx context.Context, last int) ([]BoardPoint, error)
-	PartitionFigures(ctx context.Context) ([]PartitionFigures, error)
-}
-
 // BoardAudience is everyone who looks at the live board on this node.
 type BoardAudience interface {
 	// BoardWatched reports whether anybody does.
 	BoardWatched() bool
 	// ShowBoard shows it to them; it never waits for a slow client.
 	ShowBoard(b *Board)
+}
+
+// Redis has the figures of all nodes and the numbers of sales and partitions, see streams.Redis. Errors are
+// ErrTransient.
+type Redis interface {
+	SayFigures(ctx context.Context, f NodeFigures, turn shop.Millis) (first bool, err error)
+	Figures(ctx context.Context) ([]NodeFigures, error)
+	AddPoint(ctx context.Context, p BoardPoint, gone []int) error
+	Points(ctx context.Context, last int) ([]BoardPoint, error)
+	PartitionFigures(ctx context.Context) ([]PartitionFigures, error)
+	SaySaleFigures(ctx context.Context, all []SaleFigures) error
+	Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error)
 }

@@ -15,7 +15,7 @@ import (
 
 // loadRecorder records the sales that a Warmer loads.
 type loadRecorder struct {
-	SaleStore
+	catalog.Store
 	ids []shop.ID
 }
 
@@ -35,7 +35,7 @@ func (*listeners) Watched() []shop.ID { return nil }
 func (l *listeners) SlotChanged(s shop.Slot) { l.slots = append(l.slots, s) }
 
 // nothing is an inventory without sales.
-type nothing struct{ catalog.Inventory }
+type nothing struct{ catalog.Redis }
 
 func (nothing) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
 
@@ -59,9 +59,9 @@ func TestMidnightSaleIsLoadedBeforehand(t *testing.T) {
 			source, fakes.ExactFilter, time.UTC,
 		), shop.NewClock(), &listeners{}
 		loads, phases := &loadRecorder{}, &catalog.PhaseWatcher{
-			Catalogue: catalogue, Inventory: nothing{}, Audience: people, Clock: clock,
+			Catalogue: catalogue, Redis: nothing{}, Audience: people, Clock: clock,
 			Storefront: &catalog.Storefront{
-				Catalogue: catalogue, Inventory: nothing{}, Clock: clock, Ticker: &catalog.Ticker{},
+				Catalogue: catalogue, Redis: nothing{}, Clock: clock, Ticker: &catalog.Ticker{},
 			},
 		}
 		look := func(before time.Duration) {
@@ -70,7 +70,7 @@ func TestMidnightSaleIsLoadedBeforehand(t *testing.T) {
 			fakes.Must(t, errors.Join(catalogue.Refresh(ctx), phases.RunOnce(ctx)))
 		}
 		look(3 * time.Minute)
-		_ = (&catalog.Warmer{Catalogue: catalogue, Sales: loads, Clock: clock}).RunOnce(ctx)
+		_ = (&catalog.Warmer{Catalogue: catalogue, Store: loads, Clock: clock}).RunOnce(ctx)
 		board := (&BoardReader{Catalogue: catalogue}).offered(ctx, clock.Now())
 		if !slices.Equal(loads.ids, []shop.ID{1, 2}) || len(board) != 2 {
 			t.Errorf("three minutes before: loaded %v, %d sales on the board, want 1 and 2", loads.ids, len(board))

@@ -14,9 +14,8 @@ import (
 // BoardReader reads the live board: what all nodes have said, and what Redis knows of sales and partitions. It is safe
 // for concurrent use.
 type BoardReader struct {
-	Store     BoardStore
+	Redis     Redis
 	Catalogue *catalog.Catalogue // nil: the board goes without sales
-	Inventory Inventory
 	Now       func() shop.Millis
 
 	mu            sync.Mutex
@@ -44,7 +43,7 @@ func (r *BoardReader) Read(ctx context.Context) (Board, error) {
 	if err != nil {
 		return Board{}, err
 	}
-	points, err := r.Store.Points(ctx, alarmPoints)
+	points, err := r.Redis.Points(ctx, alarmPoints)
 	if err != nil {
 		return Board{}, fmt.Errorf("read the history of the board: %w", err)
 	}
@@ -55,13 +54,13 @@ func (r *BoardReader) Read(ctx context.Context) (Board, error) {
 
 // figures reads everything but the alarms, and which nodes have gone long ago.
 func (r *BoardReader) figures(ctx context.Context) (b Board, gone []int, err error) {
-	said, err := r.Store.Figures(ctx)
+	said, err := r.Redis.Figures(ctx)
 	if err != nil {
 		return Board{}, nil, fmt.Errorf("read the figures of the nodes: %w", err)
 	}
 	b = Board{Now: r.Now()}
 	gone = b.sum(said)
-	if b.Partitions, err = r.Store.PartitionFigures(ctx); err != nil {
+	if b.Partitions, err = r.Redis.PartitionFigures(ctx); err != nil {
 		return Board{}, nil, fmt.Errorf("read the partitions: %w", err)
 	}
 	if b.Sales, err = r.sales(ctx, b.Now); err != nil {
@@ -195,7 +194,7 @@ func (r *BoardReader) sales(ctx context.Context, now shop.Millis) ([]BoardSale, 
 	if len(sales) == 0 {
 		return []BoardSale{}, nil
 	}
-	counters, err := r.Inventory.Counters(ctx, shop.RefsOf(sales))
+	counters, err := r.Redis.Counters(ctx, shop.RefsOf(sales))
 	if err != nil && shop.AwayOf(err) == nil {
 		return nil, err
 	}

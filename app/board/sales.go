@@ -39,7 +39,7 @@ const (
 // on; changed sums are published once a second, and idle sales are dropped. A process that dies loses about one second.
 // A nil SaleCounts counts nothing.
 type SaleCounts struct {
-	Store   SaleFiguresStore
+	Redis   Redis
 	Process string // its name, which no other process has had
 	Now     func() shop.Millis
 
@@ -186,7 +186,7 @@ func (c *SaleCounts) RunOnce(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, countsWithin)
 	defer cancel()
-	if err := c.Store.SaySaleFigures(ctx, changed); err != nil {
+	if err := c.Redis.SaySaleFigures(ctx, changed); err != nil {
 		return err
 	}
 	for sale, sum := range sums {

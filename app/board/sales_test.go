@@ -13,6 +13,7 @@ import (
 
 // fakeFigures keeps what was said of sales; away, it keeps it all the same and the answer is lost.
 type fakeFigures struct {
+	Redis
 	said  map[shop.ID]map[string]SaleFigures
 	words int
 	away  bool
@@ -42,7 +43,7 @@ func (f *fakeFigures) SaleFigures(_ context.Context, sale shop.ID) (all []SaleFi
 func newCounts(process string, store *fakeFigures) (*SaleCounts, *shop.Millis) {
 	now := new(shop.Millis)
 	*now = 1_800_000_000_000
-	return &SaleCounts{Store: store, Process: process, Now: func() shop.Millis { return *now }}, now
+	return &SaleCounts{Redis: store, Process: process, Now: func() shop.Millis { return *now }}, now
 }
 
 // What several processes have counted of a sale adds up, by the layer and the code; a lost answer counts nothing twice,

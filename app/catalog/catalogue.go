@@ -35,7 +35,7 @@ type IDFilter = func(id shop.ID) bool
 // moves, so that it is at most about a second old (I11), and not before what people ask for has been read: nobody waits
 // for the database because an operator has changed something, and a database that dies meanwhile leaves the one before.
 type Catalogue struct {
-	source    CatalogueStore
+	source    Store
 	newFilter func(ids []shop.ID) IDFilter
 	zone      *time.Location
 	// Least is what every sale asks of its buyers at least; nil: nothing. When its answer changes, call Forget.
@@ -88,7 +88,7 @@ func (s *snapshot) putSlot(slot shop.ID, sales []*shop.Sale) {
 }
 
 // NewCatalogue makes an empty snapshot; zone decides which slots are today's.
-func NewCatalogue(source CatalogueStore, newFilter func(ids []shop.ID) IDFilter, zone *time.Location) *Catalogue {
+func NewCatalogue(source Store, newFilter func(ids []shop.ID) IDFilter, zone *time.Location) *Catalogue {
 	return &Catalogue{source: source, newFilter: newFilter, zone: zone, version: -1, known: newSnapshot()}
 }
 

@@ -17,7 +17,7 @@ const (
 // sales. It reads the node's snapshot (Catalogue.Run), so that a hanging database delays no opening.
 type PhaseWatcher struct {
 	Catalogue  *Catalogue
-	Inventory  Inventory
+	Redis      Redis
 	Storefront *Storefront
 	Audience   Audience
 	Clock      *shop.Clock
@@ -55,7 +55,7 @@ func (t *PhaseWatcher) nap() time.Duration {
 func (t *PhaseWatcher) RunOnce(ctx context.Context) error {
 	if time.Since(t.sampled) >= clockEvery {
 		t.sampled = time.Now()
-		if err := t.Clock.Sample(ctx, t.Inventory); err != nil {
+		if err := t.Clock.Sample(ctx, t.Redis); err != nil {
 			slog.WarnContext(ctx, "keep the clock", "err", err)
 		}
 	}

@@ -28,7 +28,7 @@ func (l *listeners) SlotChanged(s shop.Slot) { l.slots = append(l.slots, s) }
 func (l *listeners) SaleChanged(v shop.SaleView) { l.told = append(l.told, v) }
 
 // countersOnly is an inventory in which nothing is sold.
-type countersOnly struct{ Inventory }
+type countersOnly struct{ Redis }
 
 func (countersOnly) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
 
@@ -43,8 +43,8 @@ func (countersOnly) Counters(_ context.Context, sales []shop.SaleRef) ([]shop.Co
 func watcher(catalogue *Catalogue, clock *shop.Clock, people *listeners) *PhaseWatcher {
 	var nothing countersOnly
 	return &PhaseWatcher{
-		Catalogue: catalogue, Inventory: nothing, Audience: people, Clock: clock,
-		Storefront: &Storefront{Catalogue: catalogue, Inventory: nothing, Clock: clock, Ticker: &Ticker{}},
+		Catalogue: catalogue, Redis: nothing, Audience: people, Clock: clock,
+		Storefront: &Storefront{Catalogue: catalogue, Redis: nothing, Clock: clock, Ticker: &Ticker{}},
 	}
 }
 

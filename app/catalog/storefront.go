@@ -19,7 +19,7 @@ type WatchView struct {
 type Storefront struct {
 	Catalogue *Catalogue
 	Warmer    *Warmer
-	Inventory Inventory
+	Redis     Redis
 	Clock     *shop.Clock
 	Ticker    *Ticker
 
@@ -119,7 +119,7 @@ func (f *Storefront) counters(ctx context.Context, sales []*shop.Sale) ([]shop.C
 
 // someCounters reads the numbers. Of several sales, one whose partition is away has those that this node saw last.
 func (f *Storefront) someCounters(ctx context.Context, sales []*shop.Sale) ([]shop.Counters, error) {
-	counters, err := f.Inventory.Counters(ctx, shop.RefsOf(sales))
+	counters, err := f.Redis.Counters(ctx, shop.RefsOf(sales))
 	away := shop.AwayOf(err)
 	if err != nil && away == nil {
 		return nil, err

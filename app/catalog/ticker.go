@@ -20,7 +20,7 @@ const (
 type Ticker struct {
 	Node      string
 	Catalogue *Catalogue
-	Inventory Inventory
+	Redis     Redis
 	Audience  Audience
 	Clock     *shop.Clock
 	Every     func() time.Duration // between two ticks, at least tickEvery; nil: that
@@ -63,7 +63,7 @@ func (p *Ticker) RunOnce(ctx context.Context) error {
 		return nil
 	}
 	refs := shop.RefsOf(sales)
-	counters, err := p.Inventory.Counters(ctx, refs)
+	counters, err := p.Redis.Counters(ctx, refs)
 	if err != nil && shop.AwayOf(err) == nil {
 		return err
 	}
@@ -164,5 +164,5 @@ func (p *Ticker) tellViewers(ctx context.Context) error {
 	if len(counts) == 0 {
 		return nil
 	}
-	return p.Inventory.SetWatching(ctx, p.Node, counts)
+	return p.Redis.SetWatching(ctx, p.Node, counts)
 }

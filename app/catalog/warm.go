@@ -26,8 +26,8 @@ const (
 // but absent in Redis was lost, and only a recovery may bring it back.
 type Warmer struct {
 	Catalogue *Catalogue
-	Sales     SaleStore
-	Inventory Inventory
+	Store     Store
+	Redis     Redis
 	Clock     *shop.Clock
 	OnLost    func(partition int) // a partition needs a recovery
 
@@ -48,11 +48,11 @@ func (w *Warmer) Ensure(ctx context.Context, sale shop.ID) error {
 }
 
 func (w *Warmer) load(ctx context.Context, id shop.ID) error {
-	sale, err := w.Sales.Sale(ctx, id) // from the database itself: the snapshot may not know the epoch yet
+	sale, err := w.Store.Sale(ctx, id) // from the database itself: the snapshot may not know the epoch yet
 	if err != nil {
 		return fmt.Errorf("read sale %s: %w", id, err)
 	}
-	epoch, _, err := w.Sales.PartitionEpoch(ctx, sale.Partition)
+	epoch, _, err := w.Store.PartitionEpoch(ctx, sale.Partition)
 	if err != nil {
 		return fmt.Errorf("read epoch of partition %d: %w", sale.Partition, err)
 	}
@@ -60,14 +60,14 @@ func (w *Warmer) load(ctx context.Context, id shop.ID) error {
 		state := shop.SaleState{
 			Sale: &sale, Stock: sale.Initial + sale.Added - sale.Withdrawn, Withdrawn: sale.Withdrawn,
 		}
-		if err := w.Inventory.Create(ctx, epoch, state); err != nil {
+		if err := w.Redis.Create(ctx, epoch, state); err != nil {
 			return fmt.Errorf("create sale %s in Redis: %w", id, err)
 		}
-		if err := w.Sales.MarkLoaded(ctx, id, epoch, sale.Version); err != nil {
+		if err := w.Store.MarkLoaded(ctx, id, epoch, sale.Version); err != nil {
 			return fmt.Errorf("mark sale %s loaded: %w", id, err)
 		}
 	}
-	err = w.Inventory.Arm(ctx, epoch, sale.Ref())
+	err = w.Redis.Arm(ctx, epoch, sale.Ref())
 	if errors.Is(err, shop.ErrLost) && w.OnLost != nil {
 		w.OnLost(sale.Partition)
 	}

@@ -14,6 +14,7 @@ import (
 
 // fakeFigures keeps what was said of sales; away, it keeps it all the same and the answer is lost.
 type fakeFigures struct {
+	board.Redis
 	said  map[shop.ID]map[string]board.SaleFigures
 	words int
 	away  bool
@@ -43,7 +44,7 @@ func (f *fakeFigures) SaleFigures(_ context.Context, sale shop.ID) (all []board.
 func newCounts(process string, store *fakeFigures) (*board.SaleCounts, *shop.Millis) {
 	now := new(shop.Millis)
 	*now = 1_800_000_000_000
-	return &board.SaleCounts{Store: store, Process: process, Now: func() shop.Millis { return *now }}, now
+	return &board.SaleCounts{Redis: store, Process: process, Now: func() shop.Millis { return *now }}, now
 }
 
 // A checkout says which layer has turned somebody away: this node by what it knows, or the script.

@@ -71,7 +71,7 @@ func effectsOf(inventory Inventory, orders OrderStore, notifier Notifier) *Effec
 	return &Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &Told{Orders: orders}}
 }
 
-type oneSale struct{ CatalogueStore }
+type oneSale struct{ catalog.Store }
 
 func (oneSale) Sale(_ context.Context, id shop.ID) (shop.Sale, error) {
 	return shop.Sale{ID: id, Product: shop.Product{Name: "Lamp"}}, nil

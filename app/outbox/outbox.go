@@ -30,9 +30,9 @@ type OutboxMessage struct {
 	Address     *shop.Address   `json:"address,omitempty"`
 }
 
-// OutboxStore is the outbox in the database: what the back office is to hear, written in the transaction that changed
+// Store is the outbox in the database: what the back office is to hear, written in the transaction that changed
 // the order. Errors wrap ErrTransient.
-type OutboxStore interface {
+type Store interface {
 	ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]OutboxMessage, error)
 	MarkSent(ctx context.Context, posted []OutboxMessage, claimed, sent shop.Millis) error
 	LastSent(ctx context.Context) (shop.Millis, error)
@@ -42,8 +42,8 @@ type OutboxStore interface {
 	Unposted(ctx context.Context) (int64, error)
 }
 
-// OutboxStream is the stream that the back office reads.
-type OutboxStream interface {
+// Stream is the stream that the back office reads.
+type Stream interface {
 	Append(ctx context.Context, last shop.Millis, postings []OutboxMessage) (sent shop.Millis, err error)
 	Check(ctx context.Context, last shop.Millis) (groups []string, err error)
 	MakeGroups(ctx context.Context, groups []string) error
@@ -84,9 +84,9 @@ const (
 
 // OutboxSender carries postings from the outbox into the back office's stream.
 type OutboxSender struct {
-	Outbox    OutboxStore
-	Stream    OutboxStream
-	Inventory Inventory // for the time
+	Store  Store
+	Stream Stream
+	Now    func(ctx context.Context) (shop.Millis, error) // Redis time
 
 	waiting atomic.Int64
 	counted time.Time
@@ -100,7 +100,7 @@ func (p *OutboxSender) Run(ctx context.Context) error {
 // RunOnce posts everything that is due. It is appended first and marked after that: a crash in between appends it
 // again. The mark of the database is read before that of Redis: whatever it is, an intact Redis has it.
 func (p *OutboxSender) RunOnce(ctx context.Context) error {
-	last, err := p.Outbox.LastSent(ctx)
+	last, err := p.Store.LastSent(ctx)
 	if err != nil {
 		return err
 	}
@@ -113,11 +113,11 @@ func (p *OutboxSender) RunOnce(ctx context.Context) error {
 		return err
 	}
 	for {
-		now, err := p.Inventory.Now(ctx)
+		now, err := p.Now(ctx)
 		if err != nil {
 			return fmt.Errorf("read Redis time: %w", err)
 		}
-		due, err := p.Outbox.ClaimOutbox(ctx, now, postBatch)
+		due, err := p.Store.ClaimOutbox(ctx, now, postBatch)
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (p *OutboxSender) RunOnce(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := p.Outbox.MarkSent(ctx, due, now, sent); err != nil {
+		if err := p.Store.MarkSent(ctx, due, now, sent); err != nil {
 			return err
 		}
 	}
@@ -137,11 +137,11 @@ func (p *OutboxSender) RunOnce(ctx context.Context) error {
 // repair schedules again what Redis may have lost, and makes the groups that it had. Until the loss is confirmed no
 // node appends, so the mark stays; a crash before that repeats everything.
 func (p *OutboxSender) repair(ctx context.Context, lost *LostError) error {
-	n, err := p.Outbox.Repost(ctx, lost.Since)
+	n, err := p.Store.Repost(ctx, lost.Since)
 	if err != nil {
 		return err
 	}
-	groups, err := p.Outbox.Groups(ctx)
+	groups, err := p.Store.Groups(ctx)
 	if err != nil {
 		return err
 	}
@@ -160,10 +160,10 @@ func (p *OutboxSender) count(ctx context.Context, groups []string) error {
 	if time.Since(p.counted) < countEvery {
 		return nil
 	}
-	if err := p.Outbox.NoteGroups(ctx, groups); err != nil {
+	if err := p.Store.NoteGroups(ctx, groups); err != nil {
 		return err
 	}
-	n, err := p.Outbox.Unposted(ctx)
+	n, err := p.Store.Unposted(ctx)
 	if err == nil {
 		p.counted = time.Now()
 		p.waiting.Store(n)
@@ -176,7 +176,7 @@ func (p *OutboxSender) Waiting() int64 { return p.waiting.Load() }
 
 // Reposter sends postings to the back office once more, for operators.
 type Reposter struct {
-	Outbox  OutboxStore
+	Store   Store
 	Journal *journal.Journal
 }
 
@@ -184,7 +184,7 @@ type Reposter struct {
 // the number of entries. A worker appends them.
 func (r *Reposter) Repost(ctx context.Context, actor journal.Actor, since shop.Millis) (int64, error) {
 	return journal.ActFor[int64](ctx, r.Journal, actor, func(ctx context.Context) (journal.Act, error) {
-		n, err := r.Outbox.Repost(ctx, since)
+		n, err := r.Store.Repost(ctx, since)
 		after := map[string]any{"since": since, "entries": n}
 		return journal.Act{Kind: "backoffice.repost", Object: "backoffice", After: after, Answer: n}, err
 	})

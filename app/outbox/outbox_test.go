@@ -12,7 +12,7 @@ import (
 
 // outbox has so many postings to carry, and fails where a test wants it to.
 type outbox struct {
-	OutboxStore
+	Store
 	*fakes.Trace
 	waits int
 	fail  error // of Append
@@ -69,7 +69,7 @@ func (o *outbox) Append(_ context.Context, last shop.Millis, postings []OutboxMe
 func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
 	t.Parallel()
 	box := &outbox{Trace: &fakes.Trace{}, waits: postBatch + 3}
-	p := &OutboxSender{Outbox: box, Stream: box, Inventory: &fakes.Redis{Trace: box.Trace}}
+	p := &OutboxSender{Store: box, Stream: box, Now: (&fakes.Redis{Trace: box.Trace}).Now}
 	fakes.Must(t, p.RunOnce(context.Background()))
 	fakes.WantSteps(t, box.Trace, "append 500", "mark 500 at 6", "append 3", "mark 3 at 6", "note [found]")
 	if p.Waiting() != 7 {
@@ -77,7 +77,7 @@ func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
 	}
 
 	box = &outbox{Trace: &fakes.Trace{}, waits: 3, fail: shop.ErrTransient}
-	p.Outbox, p.Stream = box, box
+	p.Store, p.Stream = box, box
 	if err := p.RunOnce(context.Background()); !errors.Is(err, shop.ErrTransient) {
 		t.Errorf("%v", err)
 	}
@@ -88,7 +88,7 @@ func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
 func TestLostPostingsAreRepeatedBeforeTheLossIsConfirmed(t *testing.T) {
 	t.Parallel()
 	box := &outbox{Trace: &fakes.Trace{}, waits: 3, lost: fmt.Errorf("check: %w", &LostError{Mark: 3, Since: 3})}
-	p := &OutboxSender{Outbox: box, Stream: box, Inventory: &fakes.Redis{Trace: box.Trace}}
+	p := &OutboxSender{Store: box, Stream: box, Now: (&fakes.Redis{Trace: box.Trace}).Now}
 	fakes.Must(t, p.RunOnce(context.Background()))
 	fakes.WantSteps(t, box.Trace, "repost since 3", "make [noted]", "confirm")
 	box.Steps = nil

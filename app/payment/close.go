@@ -50,7 +50,7 @@ func (c *Cashier) overAtGateway(
 	case TradeClosed:
 		return o, true, nil
 	}
-	now, err := c.Inventory.Now(ctx)
+	now, err := c.Redis.Now(ctx)
 	if err != nil {
 		return shop.Order{}, false, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
@@ -67,11 +67,11 @@ var errLockedSale = fmt.Errorf("%w: the row of its sale is locked", shop.ErrTran
 func (c *Cashier) endAll(
 	ctx context.Context, orders []shop.ID, to shop.OrderState,
 ) (rows []shop.Order, locked []shop.ID, err error) {
-	now, err := c.Inventory.Now(ctx)
+	now, err := c.Redis.Now(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	rows, err = c.Payments.EndTraded(ctx, orders, to, now)
+	rows, err = c.Store.EndTraded(ctx, orders, to, now)
 	if err != nil {
 		return nil, nil, fmt.Errorf("end %d orders: %w", len(orders), err)
 	}
@@ -90,5 +90,5 @@ func (c *Cashier) paidMeanwhile(ctx context.Context, t Trade) (shop.Order, error
 	if err := c.Settle(ctx, t); err != nil {
 		return shop.Order{}, fmt.Errorf("settle the trade of order %s: %w", t.Order, errors.Join(shop.ErrTransient, err))
 	}
-	return c.Orders.Order(ctx, t.Order)
+	return c.Store.Order(ctx, t.Order)
 }

@@ -18,11 +18,11 @@ import (
 // comes back. After a crash the payment is unsettled, and PayReconciler repeats.
 func (c *Cashier) resolve(ctx context.Context, o shop.Order) error {
 	// before the hold: a recovery in between changes the epoch, and nothing is revived
-	sale, err := c.Sales.Sale(ctx, o.Sale)
+	sale, err := c.Store.Sale(ctx, o.Sale)
 	if err != nil {
 		return fmt.Errorf("read sale %s: %w", o.Sale, err)
 	}
-	claimed, err := c.Orders.ClaimHold(ctx, o.ID, o.State)
+	claimed, err := c.Store.ClaimHold(ctx, o.ID, o.State)
 	switch {
 	case errors.Is(err, shop.ErrArchived): // its sale left Redis long ago
 		return c.giveUp(ctx, o, shop.ReasonLateOver)
@@ -31,7 +31,7 @@ func (c *Cashier) resolve(ctx context.Context, o shop.Order) error {
 	case err != nil:
 		return fmt.Errorf("claim a hold for order %s: %w", o.ID, err)
 	}
-	verdict, err := c.Inventory.Hold(ctx, shop.HoldRequest{
+	verdict, err := c.Redis.Hold(ctx, shop.HoldRequest{
 		Sale: claimed.Ref(), Order: claimed.ID, User: claimed.User, Hold: claimed.Hold, Qty: claimed.Qty,
 	})
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *Cashier) resolve(ctx context.Context, o shop.Order) error {
 	case shop.VerdictLimit:
 		return c.giveUp(ctx, claimed, shop.ReasonLateLimit)
 	}
-	now, err := c.Inventory.Now(ctx)
+	now, err := c.Redis.Now(ctx)
 	if err == nil && verdict == shop.VerdictNotLoaded && now > sale.ClosesAt.Add(shop.RetireAfter) {
 		return c.giveUp(ctx, claimed, shop.ReasonLateOver)
 	}
@@ -55,17 +55,17 @@ func (c *Cashier) resolve(ctx context.Context, o shop.Order) error {
 
 // revive makes the order paid under the hold that was taken for it.
 func (c *Cashier) revive(ctx context.Context, claimed shop.Order, epoch int64) error {
-	now, err := c.Inventory.Now(ctx)
+	now, err := c.Redis.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	paid, err := c.Payments.ReviveLate(ctx, claimed, epoch, now)
+	paid, err := c.Store.ReviveLate(ctx, claimed, epoch, now)
 	switch {
 	case err == nil:
 	case errors.Is(err, shop.ErrNoRow), errors.Is(err, shop.ErrPermanent), errors.Is(err, shop.ErrStaleEpoch):
 		// Certainly not revived under this number.
 		units := []shop.Return{{Sale: claimed.Ref(), Order: claimed.ID, Hold: claimed.Hold, User: claimed.User}}
-		if _, backErr := c.Inventory.Return(ctx, units); backErr != nil {
+		if _, backErr := c.Redis.Return(ctx, units); backErr != nil {
 			return fmt.Errorf("return units of order %s: %w", claimed.ID, backErr)
 		}
 		if errors.Is(err, shop.ErrPermanent) {
@@ -82,11 +82,11 @@ func (c *Cashier) revive(ctx context.Context, claimed shop.Order, epoch int64) e
 
 // giveUp begins the refund. The request number depends on nothing but the order, so that no second one can come of it.
 func (c *Cashier) giveUp(ctx context.Context, o shop.Order, reason string) error {
-	now, err := c.Inventory.Now(ctx)
+	now, err := c.Redis.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	refunding, err := c.Refunds.BeginRefund(ctx, o.ID, []shop.OrderState{shop.Expired, shop.Cancelled},
+	refunding, err := c.Store.BeginRefund(ctx, o.ID, []shop.OrderState{shop.Expired, shop.Cancelled},
 		RefundNumber(o.ID), reason,
 		now)
 	if errors.Is(err, shop.ErrNoRow) {
@@ -105,11 +105,11 @@ func (c *Cashier) giveUp(ctx context.Context, o shop.Order, reason string) error
 
 // resolved settles the late payment of an order that somebody has resolved, here or elsewhere.
 func (c *Cashier) resolved(ctx context.Context, id shop.ID) error {
-	now, err := c.Inventory.Now(ctx)
+	now, err := c.Redis.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	o, err := c.Orders.Order(ctx, id)
+	o, err := c.Store.Order(ctx, id)
 	if err != nil {
 		return fmt.Errorf("read order %s: %w", id, err)
 	}
@@ -119,5 +119,5 @@ func (c *Cashier) resolved(ctx context.Context, id shop.ID) error {
 	case o.CancelledAt == 0: // revived, which settles the payment in the same transaction
 		return c.Effects.Do(ctx, now, &o)
 	}
-	return c.Payments.Resolve(ctx, id, PaymentRefunded)
+	return c.Store.Resolve(ctx, id, PaymentRefunded)
 }

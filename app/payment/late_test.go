@@ -16,16 +16,26 @@ func effectsOf(inventory order.Inventory, orders order.OrderStore, notifier orde
 	return &order.Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &order.Told{Orders: orders}}
 }
 
-// orderStores are the orders as this package and its effects use them.
-type orderStores interface {
-	OrderStore
+// stores is the database as this package and its effects use it.
+type stores interface {
+	Store
 	order.OrderStore
 }
 
+// rest are the calls that a test does not expect: they panic. It lies deeper than the doubles beside it, so that theirs
+// are called.
+type rest struct{ deeper }
+
+type (
+	deeper  struct{ deepest }
+	deepest struct {
+		stores
+	}
+)
+
 // lateWorld is an order of which late money was received: its row, and how the stores answer.
 type lateWorld struct {
-	orderStores
-	SaleStore
+	stores
 	*fakes.Trace
 	row     shop.Order
 	claim   error
@@ -67,23 +77,17 @@ func (w *lateWorld) BeginRefund(
 	return w.row, nil
 }
 
-// lateStore and lateInventory are the rest of that world; they share its trace.
-type lateStore struct {
-	PaymentStore
-	w *lateWorld
-}
-
-func (b lateStore) ReviveLate(_ context.Context, claimed shop.Order, epoch int64, _ shop.Millis) (shop.Order, error) {
-	b.w.Add("revive hold %d at epoch %d", claimed.Hold, epoch)
-	if b.w.revive != nil {
-		return shop.Order{}, b.w.revive
+func (w *lateWorld) ReviveLate(_ context.Context, claimed shop.Order, epoch int64, _ shop.Millis) (shop.Order, error) {
+	w.Add("revive hold %d at epoch %d", claimed.Hold, epoch)
+	if w.revive != nil {
+		return shop.Order{}, w.revive
 	}
-	b.w.row.State, b.w.row.CancelledAt, b.w.row.Rev, b.w.row.Stamped = shop.Paid, 0, b.w.row.Rev+1, true
-	return b.w.row, nil
+	w.row.State, w.row.CancelledAt, w.row.Rev, w.row.Stamped = shop.Paid, 0, w.row.Rev+1, true
+	return w.row, nil
 }
 
-func (b lateStore) Resolve(_ context.Context, _ shop.ID, outcome PaymentOutcome) error {
-	b.w.Add("resolved: %s", outcome)
+func (w *lateWorld) Resolve(_ context.Context, _ shop.ID, outcome PaymentOutcome) error {
+	w.Add("resolved: %s", outcome)
 	return nil
 }
 
@@ -183,8 +187,7 @@ func TestDecideAboutLateMoney(t *testing.T) {
 			}}
 			c.change(w)
 			cashier := &Cashier{
-				Inventory: lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, Orders: w, Sales: w,
-				Payments: lateStore{w: w}, Refunds: lateRefunds{w: w},
+				Redis: lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, Store: w,
 				Effects: effectsOf(
 					lateInventory{&fakes.Redis{Trace: tr, At: now}, w}, w, &fakes.Notifier{Trace: tr}),
 			}
@@ -197,15 +200,4 @@ func TestDecideAboutLateMoney(t *testing.T) {
 			}
 		})
 	}
-}
-
-type lateRefunds struct {
-	RefundStore
-	w *lateWorld
-}
-
-func (r lateRefunds) BeginRefund(
-	ctx context.Context, order shop.ID, from []shop.OrderState, request, reason string, now shop.Millis,
-) (shop.Order, error) {
-	return r.w.BeginRefund(ctx, order, from, request, reason, now)
 }

@@ -108,17 +108,17 @@ func (r *PayReconciler) RunOnce(ctx context.Context) error {
 // unresolved resumes late payments that a crash left unresolved. The next look leaves out those that fail, until it has
 // seen the rest, so that they hide no later ones.
 func (r *PayReconciler) unresolved(ctx context.Context) error {
-	now, err := r.Cashier.Inventory.Now(ctx)
+	now, err := r.Cashier.Redis.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", err)
 	}
-	list, err := r.Cashier.Payments.Unresolved(ctx, now.Add(-unresolvedFor), r.skip, payWatchBatch)
+	list, err := r.Cashier.Store.Unresolved(ctx, now.Add(-unresolvedFor), r.skip, payWatchBatch)
 	if err != nil {
 		return fmt.Errorf("list unresolved payments: %w", err)
 	}
 	var failed []error
 	for _, p := range list {
-		o, err := r.Cashier.Orders.Order(ctx, p.Order)
+		o, err := r.Cashier.Store.Order(ctx, p.Order)
 		if err == nil && o.Reviving() {
 			err = r.Cashier.resolve(ctx, o)
 		} else if err == nil {
@@ -160,10 +160,10 @@ func (r *PayReconciler) ask(ctx context.Context, done func(error)) (int, error) 
 func (r *PayReconciler) claim(
 	ctx context.Context, most int,
 ) (trades []OpenedTrade, orders map[shop.ID]shop.Order, now shop.Millis, err error) {
-	if now, err = r.Cashier.Inventory.Now(ctx); err != nil {
+	if now, err = r.Cashier.Redis.Now(ctx); err != nil {
 		return nil, nil, 0, fmt.Errorf("read Redis time: %w", err)
 	}
-	if trades, err = r.Cashier.Payments.ClaimTrades(ctx, now, now.Add(payWatchLease), most); err != nil {
+	if trades, err = r.Cashier.Store.ClaimTrades(ctx, now, now.Add(payWatchLease), most); err != nil {
 		return nil, nil, now, err
 	}
 	behind := time.Duration(0)
@@ -176,7 +176,7 @@ func (r *PayReconciler) claim(
 	if len(trades) == 0 {
 		return nil, nil, now, nil
 	}
-	rows, err := r.Cashier.Orders.OrdersByID(ctx, ids)
+	rows, err := r.Cashier.Store.OrdersByID(ctx, ids)
 	if err != nil {
 		return nil, nil, now, fmt.Errorf("read orders of %d trades: %w", len(ids), err)
 	}
@@ -204,7 +204,7 @@ func (r *PayReconciler) askAll(
 	for i, t := range trades {
 		next[t.Order] = wholeSecond(nextLook(orders[t.Order], t, now, failed[i] != nil))
 	}
-	return errors.Join(append(failed, r.Cashier.Payments.CheckTrades(ctx, now, next))...)
+	return errors.Join(append(failed, r.Cashier.Store.CheckTrades(ctx, now, next))...)
 }
 
 // wholeSecond rounds up: trades that come again in the same second are planned with one statement.

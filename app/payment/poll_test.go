@@ -13,9 +13,8 @@ import (
 
 // openTrades are the books of a shop with many open trades, and its gateway. Time is that of a synctest bubble.
 type openTrades struct {
-	Inventory
-	OrderStore
-	PaymentStore
+	Redis
+	Store
 	Gateway
 	answers time.Duration // how long the gateway takes
 
@@ -181,7 +180,7 @@ func (b *openTrades) watch(t *testing.T, nodes, perSecond int, during func()) {
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	for n := range nodes {
-		r := &PayReconciler{Cashier: &Cashier{Gateway: b, Inventory: b, Orders: b, Payments: b}, Pace: &everySo{
+		r := &PayReconciler{Cashier: &Cashier{Gateway: b, Redis: b, Store: b}, Pace: &everySo{
 			pause: time.Second / time.Duration(perSecond), passed: func() { b.mu.Lock(); b.byNode[n]++; b.mu.Unlock() },
 		}}
 		running.Go(func() { _ = r.Run(ctx) })
@@ -328,9 +327,8 @@ func TestNodesShareTheOpenTrades(t *testing.T) {
 
 // unresolvedStore has late payments, of which the first cannot be resolved.
 type unresolvedStore struct {
-	PaymentStore
-	OrderStore
-	Inventory
+	Store
+	Redis
 	stuck, fine int
 	mended      bool
 	resolved    map[shop.ID]bool
@@ -365,7 +363,7 @@ func (b *unresolvedStore) Resolve(_ context.Context, id shop.ID, _ PaymentOutcom
 func TestUnresolvedHidesNobody(t *testing.T) {
 	t.Parallel()
 	b := &unresolvedStore{stuck: 3*payWatchBatch + 7, fine: 50, resolved: make(map[shop.ID]bool)}
-	r := &PayReconciler{Cashier: &Cashier{Inventory: b, Orders: b, Payments: b}}
+	r := &PayReconciler{Cashier: &Cashier{Redis: b, Store: b}}
 	for range 4 {
 		_ = r.unresolved(t.Context())
 	}

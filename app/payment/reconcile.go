@@ -10,13 +10,6 @@ import (
 	"stampede/app/shop"
 )
 
-// ReconciliationStore reads what a day's payments are compared by. Errors wrap ErrTransient.
-type ReconciliationStore interface {
-	OrdersOfDay(ctx context.Context, from, to shop.Millis, after shop.ID, limit int) ([]shop.ID, error)
-	PaymentsOf(ctx context.Context, orders []shop.ID) ([]Received, error)
-	OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
-}
-
 // PayDifference is one thing in which the shop's books and the gateway's do not agree, or which neither can mend alone.
 type PayDifference struct {
 	Order   shop.ID `json:"order"`
@@ -51,7 +44,7 @@ const (
 
 // DailyReconciliation compares the books of a day with the gateway's, order by order. It corrects nothing.
 type DailyReconciliation struct {
-	Store   ReconciliationStore
+	Store   Store
 	Gateway Gateway        // nil: nothing can be paid
 	Zone    *time.Location // by whose clocks days begin
 

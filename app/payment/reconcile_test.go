@@ -14,6 +14,7 @@ import (
 
 // reconciliationStores are both sides' books, in memory.
 type reconciliationStores struct {
+	Store
 	Gateway
 	orders   []shop.Order
 	payments []Received

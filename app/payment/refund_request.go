@@ -26,12 +26,11 @@ const longestRefundText = 200
 
 // RefundDesk is where buyers ask for their money and operators decide. The Refunder does the rest.
 type RefundDesk struct {
-	Policy    RefundPolicy
-	Inventory Inventory
-	Orders    OrderStore
-	Refunds   RefundStore
-	Effects   *order.Effects
-	Journal   *journal.Journal // of what operators decide
+	Policy  RefundPolicy
+	Redis   Redis
+	Store   Store
+	Effects *order.Effects
+	Journal *journal.Journal // of what operators decide
 }
 
 // AskRefund is the buyer's wish to have the money of a paid or shipped order back. It answers the state that the order
@@ -46,11 +45,11 @@ func (d *RefundDesk) AskRefund(ctx context.Context, user, order shop.ID, text st
 	case !shop.Printable(text):
 		return "", shop.Fail(shop.BadRequest, "reason contains characters that cannot be stored")
 	}
-	now, err := d.Inventory.Now(ctx)
+	now, err := d.Redis.Now(ctx)
 	if err != nil {
 		return "", shop.Unsettled("read Redis time", err)
 	}
-	row, err := d.Refunds.AskRefund(ctx, RefundAsk{Order: order, User: user, Text: text, At: now})
+	row, err := d.Store.AskRefund(ctx, RefundAsk{Order: order, User: user, Text: text, At: now})
 	if errors.Is(err, shop.ErrNoRow) {
 		return "", shop.Fail(shop.NotFound, "no such order")
 	}
@@ -58,7 +57,7 @@ func (d *RefundDesk) AskRefund(ctx context.Context, user, order shop.ID, text st
 		return "", shop.Unsettled("ask for the refund of order "+order.String(), err)
 	}
 	if d.Policy == RefundAuto && row.State == shop.Paid {
-		row, err = d.Refunds.DecideRefund(ctx, RefundDecision{Order: order, Yes: true, At: now})
+		row, err = d.Store.DecideRefund(ctx, RefundDecision{Order: order, Yes: true, At: now})
 		if errors.Is(err, shop.ErrNoRow) {
 			return "", shop.Fail(shop.Conflict, "the order changed at the same moment; read it again")
 		}
@@ -86,7 +85,7 @@ func (d *RefundDesk) DecideRefund(
 	if utf8.RuneCountInString(note) > longestRefundText || !shop.Printable(note) {
 		return shop.Order{}, shop.Failf(shop.BadRequest, "note must be text of at most %d characters", longestRefundText)
 	}
-	now, err := d.Inventory.Now(ctx)
+	now, err := d.Redis.Now(ctx)
 	if err != nil {
 		return shop.Order{}, shop.Unsettled("read Redis time", err)
 	}
@@ -106,11 +105,11 @@ func (d *RefundDesk) decide(
 	ctx context.Context, actor journal.Actor, decision RefundDecision,
 ) (row shop.Order, err error) {
 	done, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (journal.Act, error) {
-		before, err := d.Orders.Order(ctx, decision.Order)
+		before, err := d.Store.Order(ctx, decision.Order)
 		if err != nil {
 			return journal.Act{}, err
 		}
-		row, err = d.Refunds.DecideRefund(ctx, decision)
+		row, err = d.Store.DecideRefund(ctx, decision)
 		act := journal.Act{
 			Kind: "refund.decline", Object: "order:" + decision.Order.String(), Note: decision.Note,
 			Before: StateOf(&before), After: StateOf(&row),
@@ -121,7 +120,7 @@ func (d *RefundDesk) decide(
 		return act, err
 	})
 	if err == nil && done.Repeated {
-		row, err = d.Orders.Order(ctx, decision.Order)
+		row, err = d.Store.Order(ctx, decision.Order)
 	}
 	return row, err
 }
@@ -137,7 +136,7 @@ func StateOf(o *shop.Order) any {
 
 // undecidable says why a decision met nothing to decide on.
 func (d *RefundDesk) undecidable(ctx context.Context, order shop.ID, yes bool) error {
-	row, err := d.Orders.Order(ctx, order)
+	row, err := d.Store.Order(ctx, order)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 		return shop.Fail(shop.NotFound, "no such order")
@@ -152,14 +151,14 @@ func (d *RefundDesk) undecidable(ctx context.Context, order shop.ID, yes bool) e
 
 // RetryRefund has the gateway asked again for a refund that is stuck.
 func (d *RefundDesk) RetryRefund(ctx context.Context, actor journal.Actor, order shop.ID) error {
-	now, err := d.Inventory.Now(ctx)
+	now, err := d.Redis.Now(ctx)
 	if err != nil {
 		return shop.Unsettled("read Redis time", err)
 	}
 	_, err = d.Journal.Act(ctx, actor, func(ctx context.Context) (journal.Act, error) {
 		return journal.Act{
 			Kind: "refund.retry", Object: "order:" + order.String(), Before: RefundStuck, After: RefundOpen,
-		}, d.Refunds.RetryRefund(ctx, order, now)
+		}, d.Store.RetryRefund(ctx, order, now)
 	})
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Fail(shop.WrongState, "the refund of that order is not stuck")
@@ -169,20 +168,20 @@ func (d *RefundDesk) RetryRefund(ctx context.Context, actor journal.Actor, order
 
 // ListRefunds pages through refunds, those of the newest orders first.
 func (d *RefundDesk) ListRefunds(ctx context.Context, q RefundsQuery) ([]Refund, bool, error) {
-	refunds, more, err := d.Refunds.Refunds(ctx, q)
+	refunds, more, err := d.Store.Refunds(ctx, q)
 	return refunds, more, shop.Unreadable("refunds", err)
 }
 
 // AnyOrder reads an order, whosever it is, with its refund, if it has one. NotFound when there is no such order.
 func (d *RefundDesk) AnyOrder(ctx context.Context, order shop.ID) (shop.Order, *Refund, error) {
-	row, err := d.Orders.Order(ctx, order)
+	row, err := d.Store.Order(ctx, order)
 	if errors.Is(err, shop.ErrNoRow) {
 		return row, nil, shop.Fail(shop.NotFound, "no such order")
 	}
 	if err != nil {
 		return row, nil, shop.Unreadable("the order", err)
 	}
-	refund, err := d.Refunds.RefundOf(ctx, order)
+	refund, err := d.Store.RefundOf(ctx, order)
 	if errors.Is(err, shop.ErrNoRow) {
 		return row, nil, nil
 	}

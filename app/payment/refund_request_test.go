@@ -38,7 +38,7 @@ func newTestDesk(policy RefundPolicy, state shop.OrderState) (*RefundDesk, *refu
 	}}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
 	return &RefundDesk{
-		Policy: policy, Inventory: inventory, Orders: book, Refunds: book,
+		Policy: policy, Redis: inventory, Store: book,
 		Effects: effectsOf(inventory, book, &fakes.Notifier{Trace: tr}),
 		Journal: &journal.Journal{Store: &fakes.Acts{}},
 	}, book

@@ -27,11 +27,10 @@ const (
 // identifies a refund by its request number, so that a repeat pays nothing twice (I6). The next attempt or the
 // Reconciler completes it after a crash. Several nodes may run it.
 type Refunder struct {
-	Gateway   Gateway
-	Refunds   RefundStore
-	Orders    OrderStore
-	Inventory Inventory
-	Effects   *order.Effects
+	Gateway Gateway
+	Store   Store
+	Redis   Redis
+	Effects *order.Effects
 
 	backlog atomic.Pointer[RefundBacklog]
 	counted time.Time
@@ -45,11 +44,11 @@ func (r *Refunder) Run(ctx context.Context) error {
 // RunOnce tries every refund that is due, once.
 func (r *Refunder) RunOnce(ctx context.Context) error {
 	for {
-		now, err := r.Inventory.Now(ctx)
+		now, err := r.Redis.Now(ctx)
 		if err != nil {
 			return fmt.Errorf("read Redis time: %w", err)
 		}
-		due, err := r.Refunds.ClaimRefunds(ctx, now, refundBatch)
+		due, err := r.Store.ClaimRefunds(ctx, now, refundBatch)
 		if err != nil {
 			return err
 		}
@@ -81,7 +80,7 @@ func (r *Refunder) tryAll(ctx context.Context, due []Refund) error {
 
 // try makes one attempt. What the gateway says is no error here: it is noted with the refund.
 func (r *Refunder) try(ctx context.Context, refund *Refund) error {
-	order, err := r.Orders.Order(ctx, refund.Order)
+	order, err := r.Store.Order(ctx, refund.Order)
 	if err != nil {
 		return fmt.Errorf("read order %s to refund it: %w", refund.Order, err)
 	}
@@ -91,9 +90,9 @@ func (r *Refunder) try(ctx context.Context, refund *Refund) error {
 		return r.finish(ctx, refund.Order)
 	case errors.Is(err, ErrGatewayRefused):
 		slog.ErrorContext(ctx, "the gateway refuses a refund; people have to look", "order", refund.Order, "err", err)
-		return r.Refunds.NoteRefund(ctx, refund.Order, err.Error(), true)
+		return r.Store.NoteRefund(ctx, refund.Order, err.Error(), true)
 	default:
-		return r.Refunds.NoteRefund(ctx, refund.Order, err.Error(), false)
+		return r.Store.NoteRefund(ctx, refund.Order, err.Error(), false)
 	}
 }
 
@@ -120,11 +119,11 @@ func (r *Refunder) send(ctx context.Context, refund *Refund, trade string) error
 }
 
 func (r *Refunder) finish(ctx context.Context, order shop.ID) error {
-	now, err := r.Inventory.Now(ctx)
+	now, err := r.Redis.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", err)
 	}
-	row, err := r.Refunds.FinishRefund(ctx, order, now)
+	row, err := r.Store.FinishRefund(ctx, order, now)
 	if err != nil {
 		return err
 	}
@@ -136,7 +135,7 @@ func (r *Refunder) count(ctx context.Context) error {
 	if time.Since(r.counted) < backlogEvery {
 		return nil
 	}
-	backlog, err := r.Refunds.RefundBacklog(ctx)
+	backlog, err := r.Store.RefundBacklog(ctx)
 	if err == nil {
 		r.counted = time.Now()
 		r.backlog.Store(&backlog)

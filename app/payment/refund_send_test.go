@@ -12,7 +12,7 @@ import (
 
 // refundStore has the order's refund, too.
 type refundStore struct {
-	RefundStore
+	rest
 	*fakes.OneOrder
 	refund Refund
 }
@@ -87,7 +87,7 @@ func newTestRefunder() (*Refunder, *refundStore, *fakeGateway, *fakes.Redis) {
 	gateway := &fakeGateway{Trace: tr, given: map[string]int64{}}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
 	return &Refunder{
-		Gateway: gateway, Refunds: book, Orders: book, Inventory: inventory,
+		Gateway: gateway, Store: book, Redis: inventory,
 		Effects: effectsOf(inventory, book, &fakes.Notifier{Trace: tr}),
 	}, book, gateway, inventory
 }

@@ -27,11 +27,11 @@ func (c *Cashier) Settle(ctx context.Context, t Trade) error {
 	if t.State != TradePaid {
 		return nil
 	}
-	now, err := c.Inventory.Now(ctx)
+	now, err := c.Redis.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	order, outcome, err := c.Payments.Receive(ctx, t, now)
+	order, outcome, err := c.Store.Receive(ctx, t, now)
 	if err != nil {
 		return fmt.Errorf("receive trade %s: %w", t.No, err)
 	}

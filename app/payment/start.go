@@ -14,13 +14,10 @@ import (
 
 // Cashier starts and settles payments, ends trades at the gateway, and resolves late money.
 type Cashier struct {
-	Gateway   Gateway // nil: the shop takes no payments
-	Inventory Inventory
-	Orders    OrderStore
-	Sales     SaleStore
-	Payments  PaymentStore
-	Refunds   RefundStore
-	Effects   *order.Effects
+	Gateway Gateway // nil: the shop takes no payments
+	Redis   Redis
+	Store   Store
+	Effects *order.Effects
 	// Margin is how long before its deadline an order can be paid last, see TradeMargin.
 	Margin time.Duration
 	// MayCall admits a call to the gateway for the code of an order of the user, or fails with RateLimited; nil: all.
@@ -69,11 +66,11 @@ func (c *Cashier) Pay(ctx context.Context, user, order shop.ID, via PayVia) (Pay
 	if !slices.Contains([]PayVia{ViaPage, ViaWap, ViaApp, ViaQR}, via) {
 		return Payable{}, shop.Fail(shop.BadRequest, "via must be page, wap, app or qr")
 	}
-	now, err := c.Inventory.Now(ctx)
+	now, err := c.Redis.Now(ctx)
 	if err != nil {
 		return Payable{}, shop.Unsettled("read Redis time", err)
 	}
-	row, err := c.Payments.OpenTrade(ctx, order, user, now, c.Margin)
+	row, err := c.Store.OpenTrade(ctx, order, user, now, c.Margin)
 	if errors.Is(err, shop.ErrNoRow) {
 		return Payable{}, c.noRow(ctx, user, order)
 	}
@@ -125,7 +122,7 @@ func (c *Cashier) payable(o shop.Order, now shop.Millis) error {
 
 // noRow tells a reservation, which will have its row in a moment, from an order that is not there or somebody else's.
 func (c *Cashier) noRow(ctx context.Context, user, order shop.ID) error {
-	waiting, err := c.Inventory.Waiting(ctx, user)
+	waiting, err := c.Redis.Waiting(ctx, user)
 	for _, r := range waiting {
 		if r.Order == order {
 			return shop.FailBusy("the order is still being written; try again", shop.BusyRetry)
@@ -135,7 +132,7 @@ func (c *Cashier) noRow(ctx context.Context, user, order shop.ID) error {
 		return shop.Unsettled("read reservations", err)
 	}
 	// It may have become a row, and left the waiting list, between the two reads.
-	row, err := c.Orders.Order(ctx, order)
+	row, err := c.Store.Order(ctx, order)
 	switch {
 	case errors.Is(err, shop.ErrNoRow), err == nil && row.User != user:
 		return shop.Fail(shop.NotFound, "no such order")

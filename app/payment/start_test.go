@@ -69,7 +69,7 @@ func (g *wordyGateway) Notified(url.Values) (Trade, error) { return g.trade, g.e
 
 // tradeStore has one order, and notes in which order it was asked.
 type tradeStore struct {
-	PaymentStore
+	Store
 	*fakes.Trace
 	row     shop.Order
 	outcome PaymentOutcome
@@ -89,6 +89,12 @@ func (b *tradeStore) OpenTrade(
 	}
 	return b.row, b.err
 }
+
+func (b *tradeStore) Order(context.Context, shop.ID) (shop.Order, error) {
+	return shop.Order{}, shop.ErrNoRow
+}
+
+func (b *tradeStore) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) { return nil, nil }
 
 func (b *tradeStore) Receive(context.Context, Trade, shop.Millis) (shop.Order, PaymentOutcome, error) {
 	b.Add("receive")
@@ -120,15 +126,14 @@ func newTestCashier() (*Cashier, *wordyGateway, *tradeStore, *fakes.Redis) {
 	gateway := &wordyGateway{Trace: tr}
 	orders := &fakes.DueStore{Trace: tr}
 	return &Cashier{
-		Gateway: gateway, Inventory: inventory, Payments: book, Orders: orders,
+		Gateway: gateway, Redis: inventory, Store: book,
 		Effects: effectsOf(inventory, orders, &fakes.Notifier{Trace: tr}), Margin: TradeMargin(payWindow),
 	}, gateway, book, inventory
 }
 
 // lateTrade is an order whose row was not there when it was to be paid; afterwards it reads as given.
 type lateTrade struct {
-	OrderStore
-	PaymentStore
+	Store
 	row shop.Order
 	err error
 }
@@ -154,7 +159,7 @@ func TestPaidOrderThatBecomesARowIsNotMissing(t *testing.T) {
 	} {
 		orders := &lateTrade{row: c.row, err: c.err}
 		cashier, _, _, _ := newTestCashier()
-		cashier.Orders, cashier.Payments = orders, orders
+		cashier.Store = orders
 		if _, err := cashier.Pay(t.Context(), 9, 1, ViaPage); shop.AsError(err).Code != c.want {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}

@@ -13,23 +13,10 @@ import (
 // PersonalData is what people may ask of the shop about what it keeps of them: a copy, and that it goes. Guests may,
 // too: whoever has a guest's token is that guest.
 type PersonalData struct {
-	Users     UserStore
-	Devices   DeviceStore
-	Addresses AddressStore
-	Orders    OrderStore
-	Refunds   RefundStore
-	Erasures  ErasureStore
-	Now       func() shop.Millis
+	Store Store
+	Now   func() shop.Millis
 	// Proves reports, by its error, whether the password is that of the account. It counts those that are not.
 	Proves func(ctx context.Context, u *shop.User, password string) error
-}
-
-// ErasureStore is the durable truth about who had their data deleted. Errors wrap ErrTransient or ErrPermanent.
-type ErasureStore interface {
-	Erase(ctx context.Context, user shop.ID, proven *shop.User, now, guestUntil shop.Millis) error
-	ClaimErasures(ctx context.Context, now shop.Millis, limit int) ([]Erasure, error)
-	BlankAddresses(ctx context.Context, user shop.ID) (blanked, left int64, err error)
-	PlanErasure(ctx context.Context, user shop.ID, next shop.Millis) error
 }
 
 // Erasure is a user whose orders are looked at until none has an address any more.
@@ -103,14 +90,14 @@ func (p *PersonalData) export(ctx context.Context, who *shop.Identity) (out Expo
 	if out.User, err = p.exportUser(ctx, who); err != nil {
 		return out, err
 	}
-	devices, err := p.Devices.DevicesOf(ctx, who.User, out.At)
+	devices, err := p.Store.DevicesOf(ctx, who.User, out.At)
 	if err != nil {
 		return out, err
 	}
 	out.Devices = shop.Mapped(devices, func(d shop.Device) ExportedDevice {
 		return ExportedDevice{d.ID, d.Name, d.CreatedAt, d.LastSeenAt, d.ExpiresAt}
 	})
-	addresses, err := p.Addresses.AddressesOf(ctx, who.User)
+	addresses, err := p.Store.AddressesOf(ctx, who.User)
 	if err != nil {
 		return out, err
 	}
@@ -121,7 +108,7 @@ func (p *PersonalData) export(ctx context.Context, who *shop.Identity) (out Expo
 			q.Before = out.Orders[n-1].ID
 		}
 		var page []shop.Order
-		if page, more, err = p.Orders.OrdersOf(ctx, q); err != nil {
+		if page, more, err = p.Store.OrdersOf(ctx, q); err != nil {
 			return out, err
 		}
 		for _, o := range page {
@@ -136,7 +123,7 @@ func (p *PersonalData) export(ctx context.Context, who *shop.Identity) (out Expo
 }
 
 func (p *PersonalData) exportUser(ctx context.Context, who *shop.Identity) (ExportedUser, error) {
-	u, err := p.Users.UserByID(ctx, who.User)
+	u, err := p.Store.UserByID(ctx, who.User)
 	if errors.Is(err, shop.ErrNoRow) || err == nil && u.State == shop.UserPending {
 		return ExportedUser{ID: who.User, Guest: true, Name: who.Name, Role: who.Role}, nil
 	}
@@ -151,7 +138,7 @@ func (p *PersonalData) exportRefund(ctx context.Context, o *shop.Order) (*Export
 	if o.State != shop.Refunding && o.State != shop.Refunded && !strings.HasPrefix(o.Reason, "refund") {
 		return nil, nil
 	}
-	r, err := p.Refunds.RefundOf(ctx, o.ID)
+	r, err := p.Store.RefundOf(ctx, o.ID)
 	if errors.Is(err, shop.ErrNoRow) {
 		return nil, nil
 	}
@@ -161,7 +148,7 @@ func (p *PersonalData) exportRefund(ctx context.Context, o *shop.Order) (*Export
 // Delete has everything go that is kept of somebody. What stays are orders, without a name on them: those that are over
 // lose their address within a minute, those under way once they are over. An account proves itself by its password.
 func (p *PersonalData) Delete(ctx context.Context, who shop.Identity, password string) error {
-	u, err := p.Users.UserByID(ctx, who.User)
+	u, err := p.Store.UserByID(ctx, who.User)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 	case err != nil:
@@ -178,8 +165,8 @@ func (p *PersonalData) Delete(ctx context.Context, who shop.Identity, password s
 	return shop.Unreadable("your data", err)
 }
 
-// Erase deletes what the shop keeps of a user, see ErasureStore.Erase.
+// Erase deletes what the shop keeps of a user; see store.Store.Erase.
 func (p *PersonalData) Erase(ctx context.Context, user shop.ID, proven *shop.User) error {
 	now := p.Now()
-	return p.Erasures.Erase(ctx, user, proven, now, now.Add(guestLife))
+	return p.Store.Erase(ctx, user, proven, now, now.Add(guestLife))
 }

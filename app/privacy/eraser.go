@@ -22,8 +22,8 @@ const (
 
 // Eraser blanks the addresses in the orders of people who had their data deleted, once these orders are over.
 type Eraser struct {
-	Erasures ErasureStore
-	Now      func() shop.Millis
+	Store Store
+	Now   func() shop.Millis
 }
 
 // Run works until ctx ends.
@@ -35,19 +35,19 @@ func (e *Eraser) Run(ctx context.Context) error {
 func (e *Eraser) RunOnce(ctx context.Context) error {
 	for {
 		now := e.Now()
-		due, err := e.Erasures.ClaimErasures(ctx, now, eraseBatch)
+		due, err := e.Store.ClaimErasures(ctx, now, eraseBatch)
 		if err != nil {
 			return err
 		}
 		for _, d := range due {
-			blanked, left, err := e.Erasures.BlankAddresses(ctx, d.User)
+			blanked, left, err := e.Store.BlankAddresses(ctx, d.User)
 			if err != nil {
 				return err
 			}
 			if blanked > 0 {
 				slog.InfoContext(ctx, "blanked addresses of a deleted user", "user", d.User, "orders", blanked, "under_way", left)
 			}
-			if err := e.Erasures.PlanErasure(ctx, d.User, nextErasure(d.AskedAt, now, left)); err != nil {
+			if err := e.Store.PlanErasure(ctx, d.User, nextErasure(d.AskedAt, now, left)); err != nil {
 				return err
 			}
 		}

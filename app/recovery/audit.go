@@ -37,9 +37,8 @@ type AuditColumn struct {
 // Auditor proves the stock equation. Each side is read in one instant (one Redis script, one MySQL snapshot) and must
 // balance exactly. Free units in Redis must not exceed those in MySQL (I2), and once all is drained they must agree.
 type Auditor struct {
-	Inventory Inventory
-	Orders    OrderStore
-	Sales     SaleStore
+	Redis Redis
+	Store Store
 }
 
 // Sale audits one sale. A failure counts only when it stays: the two sides are of different instants.
@@ -58,15 +57,15 @@ func (a *Auditor) Sale(ctx context.Context, id shop.ID) (AuditReport, error) {
 }
 
 func (a *Auditor) once(ctx context.Context, id shop.ID) (AuditReport, error) {
-	sale, err := a.Sales.Sale(ctx, id)
+	sale, err := a.Store.Sale(ctx, id)
 	if err != nil {
 		return AuditReport{}, fmt.Errorf("read sale %s: %w", id, err)
 	}
-	redis, err := a.Inventory.Audit(ctx, sale.Ref())
+	redis, err := a.Redis.Audit(ctx, sale.Ref())
 	if err != nil {
 		return AuditReport{}, fmt.Errorf("audit sale %s in Redis: %w", id, err)
 	}
-	totals, err := a.Sales.SaleTotals(ctx, id)
+	totals, err := a.Store.SaleTotals(ctx, id)
 	if err != nil {
 		return AuditReport{}, fmt.Errorf("audit sale %s in the database: %w", id, err)
 	}
@@ -166,7 +165,7 @@ func (r *AuditReport) checkBetween(s shop.SaleAudit, leaving int64) {
 // checkHolds proves that every hold in Redis belongs to a living order or to a reservation still under way.
 func (a *Auditor) checkHolds(ctx context.Context, r *AuditReport, s shop.SaleAudit) error {
 	ids := shop.Mapped(s.Holds, func(h shop.OpenHold) shop.ID { return h.Order })
-	rows, err := a.Orders.OrdersByID(ctx, ids)
+	rows, err := a.Store.OrdersByID(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("read orders of sale %s: %w", r.Sale, err)
 	}

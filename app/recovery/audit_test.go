@@ -11,9 +11,8 @@ import (
 )
 
 type auditSides struct {
-	Inventory
-	OrderStore
-	SaleStore
+	Redis
+	Store
 	redis  shop.SaleAudit
 	totals shop.SaleTotals
 	rows   []shop.Order
@@ -85,7 +84,7 @@ func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				sides := soundSides()
 				c.breakIt(sides)
-				report, err := (&Auditor{Inventory: sides, Orders: sides, Sales: sides}).Sale(context.Background(), 7)
+				report, err := (&Auditor{Redis: sides, Store: sides}).Sale(context.Background(), 7)
 				fakes.Must(t, err)
 				all := strings.Join(report.Failures, "\n")
 				if c.says == "" && all != "" || !strings.Contains(all, c.says) || c.says != "" && all == "" {

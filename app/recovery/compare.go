@@ -18,12 +18,12 @@ const compareTries = 3
 // it decide whether the sale is stuck.
 func (p *pass) compare(ctx context.Context, sale *shop.Sale) error {
 	for try := 1; ; try++ {
-		before, err := p.Sales.FreeUnits(ctx, []shop.ID{sale.ID})
+		before, err := p.Store.FreeUnits(ctx, []shop.ID{sale.ID})
 		if err != nil {
 			return err
 		}
 		t := tally{pass: p, sale: sale}
-		if t.mark, err = p.Inventory.Mark(ctx, sale.Ref()); err != nil {
+		if t.mark, err = p.Redis.Mark(ctx, sale.Ref()); err != nil {
 			return err
 		}
 		if !t.mark.Loaded { // the sale has left Redis
@@ -36,7 +36,7 @@ func (p *pass) compare(ctx context.Context, sale *shop.Sale) error {
 		if err := t.run(ctx); err != nil {
 			return err
 		}
-		after, err := p.Sales.FreeUnits(ctx, []shop.ID{sale.ID})
+		after, err := p.Store.FreeUnits(ctx, []shop.ID{sale.ID})
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (t *tally) run(ctx context.Context) error {
 		for i, h := range holds {
 			ids[i] = h.Order
 		}
-		rows, err := t.Orders.OrdersByID(ctx, ids)
+		rows, err := t.Store.OrdersByID(ctx, ids)
 		if err != nil {
 			return fmt.Errorf("read rows: %w", err)
 		}
@@ -109,7 +109,7 @@ func (t *tally) conclude(ctx context.Context, before, after int64) error {
 			return err
 		}
 		if excess := before - taken - leaving; excess > 0 {
-			if err := t.Sales.WriteOff(ctx, t.sale.ID, excess, t.claim); err != nil {
+			if err := t.Store.WriteOff(ctx, t.sale.ID, excess, t.claim); err != nil {
 				return err
 			}
 		}
@@ -130,13 +130,13 @@ func (t *tally) askAgain(ctx context.Context) error {
 	for _, one := range t.keepsOn {
 		soon[one.Order] = t.closedAt
 	}
-	return t.Payments.CheckTrades(ctx, t.closedAt, soon)
+	return t.Store.CheckTrades(ctx, t.closedAt, soon)
 }
 
 // leaving is how many units only one side counts of what operators do: Redis has taken them out for a withdrawal that
 // the database has not settled, or the database has added them and Redis has not.
 func (t *tally) leaving(ctx context.Context) (units int64, err error) {
-	totals, err := t.Sales.SaleTotals(ctx, t.sale.ID)
+	totals, err := t.Store.SaleTotals(ctx, t.sale.ID)
 	if err != nil {
 		return 0, err
 	}
@@ -144,7 +144,7 @@ func (t *tally) leaving(ctx context.Context) (units int64, err error) {
 	if len(totals.Pending) == 0 {
 		return units, nil
 	}
-	audit, err := t.Inventory.Audit(ctx, t.sale.Ref())
+	audit, err := t.Redis.Audit(ctx, t.sale.Ref())
 	if err != nil {
 		return 0, err
 	}

@@ -12,19 +12,10 @@ import (
 	"stampede/app/shop"
 )
 
-// DeadLetterBox keeps dead letters, per partition, in Redis.
-type DeadLetterBox interface {
-	DeadLetters(ctx context.Context) ([]shop.DeadLetter, error)
-	DeadLetter(ctx context.Context, id string) (shop.DeadLetter, error)
-	RemoveDeadLetter(ctx context.Context, id string) (bool, error)
-}
-
 // DeadLetters is what an operator can do with dead letters.
 type DeadLetters struct {
-	Box       DeadLetterBox
-	Inventory Inventory
-	Orders    OrderStore
-	Sales     SaleStore
+	Redis     Redis
+	Store     Store
 	Effects   *order.Effects
 	PayWindow time.Duration
 	Journal   *journal.Journal // of what operators do with them
@@ -38,7 +29,7 @@ func (d *DeadLetters) Replay(ctx context.Context, actor journal.Actor, id string
 	}
 	order, err := d.replay(ctx, id)
 	if done.Repeated && errors.Is(err, &shop.Error{Code: shop.NotFound}) { // all of it was done before
-		return d.Orders.Order(ctx, letter)
+		return d.Store.Order(ctx, letter)
 	}
 	return order, err
 }
@@ -48,7 +39,7 @@ func (d *DeadLetters) Drop(ctx context.Context, actor journal.Actor, id string) 
 	if _, _, err := d.act(ctx, actor, "dead.drop", id); err != nil {
 		return err
 	}
-	_, err := d.Box.RemoveDeadLetter(ctx, id)
+	_, err := d.Redis.RemoveDeadLetter(ctx, id)
 	if err != nil {
 		return fmt.Errorf("drop dead letter %s: %w", id, err)
 	}
@@ -60,7 +51,7 @@ func (d *DeadLetters) act(
 	ctx context.Context, actor journal.Actor, kind, id string,
 ) (done journal.Done, order shop.ID, err error) {
 	done, err = d.Journal.Act(ctx, actor, func(ctx context.Context) (journal.Act, error) {
-		letter, err := d.Box.DeadLetter(ctx, id)
+		letter, err := d.Redis.DeadLetter(ctx, id)
 		if errors.Is(err, shop.ErrNoRow) {
 			return journal.Act{}, shop.Fail(shop.NotFound, "no such dead letter: "+shop.Clip(id, 40))
 		}
@@ -87,7 +78,7 @@ type letterOrder struct {
 //
 // A crash after the hold leaves a hold whose row is refused; the reconciler finds and returns it.
 func (d *DeadLetters) replay(ctx context.Context, id string) (shop.Order, error) {
-	letter, err := d.Box.DeadLetter(ctx, id)
+	letter, err := d.Redis.DeadLetter(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Order{}, shop.Fail(shop.NotFound, "no such dead letter: "+shop.Clip(id, 40))
 	}
@@ -97,12 +88,12 @@ func (d *DeadLetters) replay(ctx context.Context, id string) (shop.Order, error)
 	if letter.Order == 0 {
 		return shop.Order{}, shop.Fail(shop.WrongState, "the entry could not be read at all; it can only be dropped")
 	}
-	row, err := d.Orders.Order(ctx, letter.Order)
+	row, err := d.Store.Order(ctx, letter.Order)
 	if err == nil && (row.User != letter.User || row.Sale != letter.Sale) {
 		return shop.Order{}, shop.Fail(shop.WrongState, "its order id belongs to another order; it can only be dropped")
 	}
 	if err == nil {
-		row, err = d.Orders.ClaimHold(ctx, letter.Order, shop.Refused)
+		row, err = d.Store.ClaimHold(ctx, letter.Order, shop.Refused)
 	}
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Order{}, shop.Fail(shop.WrongState, "its order is not refused any more")
@@ -114,7 +105,7 @@ func (d *DeadLetters) replay(ctx context.Context, id string) (shop.Order, error)
 		return shop.Order{}, fmt.Errorf("claim a hold for order %s: %w", letter.Order, err)
 	}
 	// before the hold: a recovery in between changes the epoch, and nothing is revived
-	sale, err := d.Sales.Sale(ctx, row.Sale)
+	sale, err := d.Store.Sale(ctx, row.Sale)
 	if err != nil {
 		return shop.Order{}, fmt.Errorf("read sale %s: %w", row.Sale, err)
 	}
@@ -128,7 +119,7 @@ func (d *DeadLetters) replay(ctx context.Context, id string) (shop.Order, error)
 	if err != nil {
 		return shop.Order{}, err
 	}
-	if _, err := d.Box.RemoveDeadLetter(ctx, id); err != nil {
+	if _, err := d.Redis.RemoveDeadLetter(ctx, id); err != nil {
 		return revived, fmt.Errorf("the order is pending again, but forgetting the dead letter failed: %w", err)
 	}
 	return revived, nil
@@ -152,7 +143,7 @@ func complete(row *shop.Order, letter shop.DeadLetter, sale *shop.Sale) error {
 }
 
 func (d *DeadLetters) hold(ctx context.Context, row shop.Order) error {
-	verdict, err := d.Inventory.Hold(ctx, shop.HoldRequest{
+	verdict, err := d.Redis.Hold(ctx, shop.HoldRequest{
 		Sale: row.Ref(), Order: row.ID, User: row.User, Hold: row.Hold, Qty: row.Qty,
 	})
 	if err != nil {
@@ -171,15 +162,15 @@ func (d *DeadLetters) hold(ctx context.Context, row shop.Order) error {
 }
 
 func (d *DeadLetters) revive(ctx context.Context, row shop.Order, epoch int64) (shop.Order, error) {
-	now, err := d.Inventory.Now(ctx)
+	now, err := d.Redis.Now(ctx)
 	if err != nil {
 		return shop.Order{}, fmt.Errorf("read Redis time: %w", err)
 	}
-	revived, err := d.Orders.Revive(ctx, row, epoch, now.Add(d.PayWindow))
+	revived, err := d.Store.Revive(ctx, row, epoch, now.Add(d.PayWindow))
 	if errors.Is(err, shop.ErrNoRow) || errors.Is(err, shop.ErrPermanent) || errors.Is(err, shop.ErrStaleEpoch) {
 		// Certainly not revived under this number.
 		units := []shop.Return{{Sale: row.Ref(), Order: row.ID, Hold: row.Hold, User: row.User}}
-		if _, backErr := d.Inventory.Return(ctx, units); backErr != nil {
+		if _, backErr := d.Redis.Return(ctx, units); backErr != nil {
 			return shop.Order{}, fmt.Errorf("return units of order %s: %w", row.ID, backErr)
 		}
 		if errors.Is(err, shop.ErrStaleEpoch) {

@@ -21,48 +21,11 @@ const (
 	pageSize    = 2000 // orders
 )
 
-// History is where the database says how far it has come. Errors are ErrTransient or ErrStaleEpoch.
-type History interface {
-	History(ctx context.Context) (shop.DatabaseHistory, error)
-	Pin(server string, generation int64)
-	RaiseBeat(ctx context.Context, h shop.DatabaseHistory) (shop.DatabaseHistory, error)
-	NewGeneration(ctx context.Context, read shop.DatabaseHistory, above int64, epochs map[int]int64) error
-	WatchMoney(ctx context.Context, w shop.MoneyWatch) (int, error)
-}
-
-// Redis is what a recovery reads and writes of a partition beyond Inventory. Errors are ErrTransient,
-// ErrStaleEpoch when another recovery has claimed the partition since, or ErrLost.
-type Redis interface {
-	DeadLetterBox
-	State(ctx context.Context, partition int) (shop.PartitionState, error)
-	Lacks(ctx context.Context, partition int, epoch int64, rows []shop.Witness) ([]shop.Witness, error)
-	Confirm(ctx context.Context, partition int, s shop.PartitionState) error
-	Note(ctx context.Context, partition int, h shop.DatabaseHistory) error
-	Accept(ctx context.Context, partition int, server string) error
-	SetEpoch(partition int, epoch int64)
-
-	Close(
-		ctx context.Context, partition int, claim int64, lost bool, history string, h shop.DatabaseHistory,
-	) error
-	Leftover(ctx context.Context, partition int, each func([]shop.Entry) error) error
-	Evidence(ctx context.Context, sale shop.SaleRef, orders []shop.Order) (e []shop.Evidence, loaded bool, err error)
-	Record(ctx context.Context, sale shop.SaleRef, order shop.ID) (shop.Entry, error)
-	SetAside(ctx context.Context, claim int64, e *shop.Entry, reason string) (bool, error)
-	Stick(ctx context.Context, claim int64, sale shop.SaleRef, reason string) error
-	Restore(ctx context.Context, claim int64, s shop.SaleState) error
-	Open(ctx context.Context, partition int, claim, seq int64, rebuilt bool, h shop.DatabaseHistory) error
-}
-
 // Driver looks after all partitions of a node, and recovers those that need it.
 type Driver struct {
 	Partitions int
-	History    History
+	Store      Store
 	Redis      Redis
-	Inventory  Inventory
-	Orders     OrderStore
-	Sales      SaleStore
-	Refunds    RefundStore
-	Payments   PaymentStore
 	// TakesPayments: there is a gateway, which knows what the stores have lost of payments.
 	TakesPayments bool
 	// PayWindow is the time to pay of an order that is written again and has no deadline; Margin is how long before a
@@ -208,7 +171,7 @@ func (d *Driver) check(
 	}
 	d.one.Lock()
 	defer d.one.Unlock()
-	err = d.Sales.LockPartition(ctx, partition, func(ctx context.Context) error {
+	err = d.Store.LockPartition(ctx, partition, func(ctx context.Context) error {
 		again, err := d.look(ctx, partition, h) // another node may have done it meanwhile
 		switch {
 		case err != nil:
@@ -241,7 +204,7 @@ func (d *Driver) Recover(ctx context.Context, partitions ...int) (all Report, er
 		return all, err
 	}
 	for _, p := range partitions {
-		err := d.Sales.LockPartition(ctx, p, func(ctx context.Context) error {
+		err := d.Store.LockPartition(ctx, p, func(ctx context.Context) error {
 			seen, err := d.look(ctx, p, h)
 			if err != nil {
 				return err

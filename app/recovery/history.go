@@ -16,11 +16,11 @@ import (
 func (d *Driver) history(ctx context.Context) (h shop.DatabaseHistory, err error) {
 	defer func() { d.doubt.Store(err != nil) }()
 	recorded, epochs := d.recorded(ctx) // first: a database that has lost nothing is never behind it
-	if h, err = d.History.History(ctx); err != nil {
-		d.History.Pin("", 0) // the next look may reach another server
+	if h, err = d.Store.History(ctx); err != nil {
+		d.Store.Pin("", 0) // the next look may reach another server
 		return h, err
 	}
-	d.History.Pin(h.Server, h.Generation)
+	d.Store.Pin(h.Server, h.Generation)
 	if by, is := replacedBy(h, recorded); is {
 		err := fmt.Errorf("%w: %s by %s (generation %d); connect this node to that one, or run `stampede recover "+
 			"--accept %s` to use the old one on purpose", ErrReplaced, h.Server, by.Server, by.Generation, h.Server)
@@ -36,10 +36,10 @@ func (d *Driver) history(ctx context.Context) (h shop.DatabaseHistory, err error
 		if err := d.begin(ctx, h, recorded, epochs); err != nil {
 			return h, err
 		}
-		if h, err = d.History.History(ctx); err != nil {
+		if h, err = d.Store.History(ctx); err != nil {
 			return h, err
 		}
-		d.History.Pin(h.Server, h.Generation)
+		d.Store.Pin(h.Server, h.Generation)
 		if lostBy(h, recorded) {
 			return h, fmt.Errorf("%w: another generation of the database begins", shop.ErrTransient)
 		}
@@ -107,11 +107,11 @@ func (d *Driver) begin(
 		return err
 	}
 	if watch := d.watch(now); watch != nil && !lossless {
-		if watched, err = d.History.WatchMoney(ctx, *watch); err != nil {
+		if watched, err = d.Store.WatchMoney(ctx, *watch); err != nil {
 			return fmt.Errorf("watch pending orders for money: %w", err)
 		}
 	}
-	err = d.History.NewGeneration(ctx, h, above, epochs)
+	err = d.Store.NewGeneration(ctx, h, above, epochs)
 	if errors.Is(err, shop.ErrStaleEpoch) {
 		return nil // another node has begun it
 	}
@@ -146,7 +146,7 @@ func (d *Driver) workOnHistory(ctx context.Context) (h shop.DatabaseHistory, err
 
 // beat raises the beat and records it in each partition. A partition that does not answer gets a later one.
 func (d *Driver) beat(ctx context.Context) error {
-	h, err := d.History.RaiseBeat(ctx, d.Database())
+	h, err := d.Store.RaiseBeat(ctx, d.Database())
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (d *Driver) beat(ctx context.Context) error {
 }
 
 func (d *Driver) now(ctx context.Context) (shop.Millis, error) {
-	now, err := d.Inventory.Now(ctx)
+	now, err := d.Redis.Now(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}

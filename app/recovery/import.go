@@ -16,11 +16,11 @@ func (p *pass) load(ctx context.Context) error {
 	if err := p.importLoaded(ctx); err != nil {
 		return err
 	}
-	sales, err := p.Sales.LoadedSales(ctx, p.partition)
+	sales, err := p.Store.LoadedSales(ctx, p.partition)
 	if err != nil {
 		return fmt.Errorf("list loaded sales: %w", err)
 	}
-	counters, err := p.Inventory.Counters(ctx, refsOf(sales))
+	counters, err := p.Redis.Counters(ctx, refsOf(sales))
 	if err != nil {
 		return fmt.Errorf("read counters of loaded sales: %w", err)
 	}
@@ -33,7 +33,7 @@ func (p *pass) load(ctx context.Context) error {
 		changed = changed || imported
 	}
 	if changed {
-		sales, err = p.Sales.LoadedSales(ctx, p.partition)
+		sales, err = p.Store.LoadedSales(ctx, p.partition)
 	}
 	p.sales = sales
 	return err
@@ -43,11 +43,11 @@ func (p *pass) load(ctx context.Context) error {
 // marked before that; what has sold nothing counts if it is at least as new as the database has it (see
 // catalog.Warmer).
 func (p *pass) importLoaded(ctx context.Context) error {
-	sales, err := p.Sales.UnloadedSales(ctx, p.partition, p.closedAt)
+	sales, err := p.Store.UnloadedSales(ctx, p.partition, p.closedAt)
 	if err != nil {
 		return err
 	}
-	counters, err := p.Inventory.Counters(ctx, refsOf(sales))
+	counters, err := p.Redis.Counters(ctx, refsOf(sales))
 	if err != nil {
 		return fmt.Errorf("look for sales that were not loaded: %w", err)
 	}
@@ -56,7 +56,7 @@ func (p *pass) importLoaded(ctx context.Context) error {
 		if !c.Loaded || c.Tickets == 0 && c.Version < sale.Version {
 			continue
 		}
-		if err := p.Sales.RestoreLoaded(ctx, sale.ID, p.claim, sale.Version, c.Initial); err != nil {
+		if err := p.Store.RestoreLoaded(ctx, sale.ID, p.claim, sale.Version, c.Initial); err != nil {
 			return fmt.Errorf("mark sale %s loaded: %w", sale.ID, err)
 		}
 		p.report.Imported++
@@ -73,16 +73,16 @@ func (p *pass) importTerms(ctx context.Context, sale *shop.Sale, has shop.Counte
 	}
 	added, edited := int64(0), false
 	if has.Added > sale.Added {
-		if added, err = p.Sales.RestoreAdded(ctx, sale.ID, has.Added); err != nil {
+		if added, err = p.Store.RestoreAdded(ctx, sale.ID, has.Added); err != nil {
 			return false, err
 		}
 	}
 	if has.Version > sale.Version {
-		terms, err := p.Inventory.Terms(ctx, sale.Ref())
+		terms, err := p.Redis.Terms(ctx, sale.Ref())
 		if err != nil {
 			return false, err
 		}
-		if edited, err = p.Sales.RestoreTerms(ctx, sale.ID, terms); err != nil {
+		if edited, err = p.Store.RestoreTerms(ctx, sale.ID, terms); err != nil {
 			return false, err
 		}
 	}

@@ -35,10 +35,10 @@ func (f *finding) why() string {
 // has seen before. What other nodes have seen they compare themselves, with every call of the gate and with looks of
 // their own.
 func (d *Driver) look(ctx context.Context, partition int, h shop.DatabaseHistory) (f finding, err error) {
-	if f.epoch, f.seq, err = d.Sales.PartitionEpoch(ctx, partition); err != nil {
+	if f.epoch, f.seq, err = d.Store.PartitionEpoch(ctx, partition); err != nil {
 		return f, fmt.Errorf("read epoch: %w", err)
 	}
-	rows, err := d.Sales.Witnesses(ctx, partition)
+	rows, err := d.Store.Witnesses(ctx, partition)
 	if err != nil {
 		return f, fmt.Errorf("read newest orders: %w", err)
 	}
@@ -118,11 +118,11 @@ func (d *Driver) missingSale(ctx context.Context, partition int) (why string, er
 	if err != nil {
 		return "", err
 	}
-	sales, err := d.Sales.LoadedSales(ctx, partition)
+	sales, err := d.Store.LoadedSales(ctx, partition)
 	if err != nil {
 		return "", fmt.Errorf("list loaded sales: %w", err)
 	}
-	counters, err := d.Inventory.Counters(ctx, refsOf(sales))
+	counters, err := d.Redis.Counters(ctx, refsOf(sales))
 	if err != nil {
 		return "", fmt.Errorf("look for loaded sales: %w", err)
 	}

@@ -82,7 +82,7 @@ func (d *Driver) pass(
 
 func (p *pass) run(ctx context.Context, h shop.DatabaseHistory) (err error) {
 	above := max(p.found.redis.Epoch, p.found.redis.Claim)
-	if p.claim, err = p.Sales.AdvanceEpoch(ctx, p.partition, above); err != nil {
+	if p.claim, err = p.Store.AdvanceEpoch(ctx, p.partition, above); err != nil {
 		return fmt.Errorf("advance epoch: %w", err)
 	}
 	err = p.Redis.Close(ctx, p.partition, p.claim, p.found.redisLost != "", p.found.redis.History, h)
@@ -115,11 +115,11 @@ func (p *pass) run(ctx context.Context, h shop.DatabaseHistory) (err error) {
 	if err != nil {
 		return err
 	}
-	_, seq, err := p.Sales.PartitionEpoch(ctx, p.partition)
+	_, seq, err := p.Store.PartitionEpoch(ctx, p.partition)
 	if err != nil {
 		return fmt.Errorf("read seq: %w", err)
 	}
-	now, err := p.History.History(ctx)
+	now, err := p.Store.History(ctx)
 	if err == nil && (now.Server != h.Server || now.Generation != h.Generation) {
 		err = fmt.Errorf("%w: another history of the database began", shop.ErrTransient)
 	}
@@ -137,7 +137,7 @@ func (p *pass) run(ctx context.Context, h shop.DatabaseHistory) (err error) {
 // eachPage reads all orders of a sale, the oldest first.
 func (p *pass) eachPage(ctx context.Context, sale *shop.Sale, do func([]shop.Order) error) error {
 	for after := shop.ID(0); ; {
-		page, err := p.Orders.OrdersOfSale(ctx, sale.ID, after, pageSize)
+		page, err := p.Store.OrdersOfSale(ctx, sale.ID, after, pageSize)
 		if err != nil {
 			return fmt.Errorf("read orders: %w", err)
 		}
@@ -152,7 +152,7 @@ func (p *pass) eachPage(ctx context.Context, sale *shop.Sale, do func([]shop.Ord
 func (p *pass) eachHolds(ctx context.Context, sale shop.SaleRef, do func([]shop.OpenHold) error) error {
 	seen := make(map[shop.ID]bool) // a walk may meet a hold twice
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
-		holds, next, err := p.Inventory.Holds(ctx, sale, cursor)
+		holds, next, err := p.Redis.Holds(ctx, sale, cursor)
 		if err != nil {
 			return fmt.Errorf("walk through holds: %w", err)
 		}

@@ -27,9 +27,8 @@ const (
 // row proves; everything else is for the audit to report.
 type Reconciler struct {
 	Partitions int
-	Inventory  Inventory
-	Orders     OrderStore
-	Sales      SaleStore
+	Redis      Redis
+	Store      Store
 	Effects    *order.Effects
 
 	// at is the sale, and place in its holds, at which the next scan goes on; zero: at the first. count is the recount
@@ -51,7 +50,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 // RunOnce scans once: deadlines that the delay queue lost, states that were not told, holds whose order has ended,
 // counts without a hold, and sales whose time is over.
 func (r *Reconciler) RunOnce(ctx context.Context) error {
-	now, err := r.Inventory.Now(ctx)
+	now, err := r.Redis.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", err)
 	}
@@ -62,7 +61,7 @@ func (r *Reconciler) RunOnce(ctx context.Context) error {
 func (r *Reconciler) overdue(ctx context.Context, now shop.Millis) error {
 	return r.eachPartition("list overdue orders",
 		func(but []int) ([]shop.Order, error) {
-			return r.Orders.Overdue(ctx, now.Add(-lateAfter), reconcileBatch, but...)
+			return r.Store.Overdue(ctx, now.Add(-lateAfter), reconcileBatch, but...)
 		},
 		func(rows []*shop.Order) error { return r.Effects.Schedule(ctx, rows) })
 }
@@ -70,7 +69,7 @@ func (r *Reconciler) overdue(ctx context.Context, now shop.Millis) error {
 func (r *Reconciler) untold(ctx context.Context, now shop.Millis) error {
 	return r.eachPartition("list untold orders",
 		func(but []int) ([]shop.Order, error) {
-			return r.Orders.Untold(ctx, now.Add(-lateAfter), reconcileBatch, but...)
+			return r.Store.Untold(ctx, now.Add(-lateAfter), reconcileBatch, but...)
 		},
 		func(rows []*shop.Order) error { return r.Effects.Tell(ctx, now, rows) })
 }
@@ -103,7 +102,7 @@ func (r *Reconciler) sales(ctx context.Context, now shop.Millis) error {
 	var failed []error
 	var all []shop.SaleRef
 	for p := range r.Partitions {
-		sales, err := r.Sales.LoadedSales(ctx, p)
+		sales, err := r.Store.LoadedSales(ctx, p)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("list sales of partition %d: %w", p, err))
 			continue
@@ -114,7 +113,7 @@ func (r *Reconciler) sales(ctx context.Context, now shop.Millis) error {
 		}
 	}
 	ids := shop.Mapped(all, func(s shop.SaleRef) shop.ID { return s.ID })
-	free, err := r.Sales.FreeUnits(ctx, ids) // before any hold is read, see recount
+	free, err := r.Store.FreeUnits(ctx, ids) // before any hold is read, see recount
 	return errors.Join(append(failed, err, r.orphans(ctx, all, free))...)
 }
 
@@ -153,7 +152,7 @@ func (r *Reconciler) orphansOf(
 		}
 	}
 	for {
-		holds, next, err := r.Inventory.Holds(ctx, sale, r.place)
+		holds, next, err := r.Redis.Holds(ctx, sale, r.place)
 		if err != nil {
 			return read, fmt.Errorf("scan holds of sale %s: %w", sale.ID, err)
 		}
@@ -179,7 +178,7 @@ func (r *Reconciler) catchUp(ctx context.Context, sale shop.SaleRef, holds []sho
 	for i, h := range holds {
 		held[h.Order], ids[i] = h, h.Order
 	}
-	rows, err := r.Orders.OrdersByID(ctx, ids)
+	rows, err := r.Store.OrdersByID(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("read orders of sale %s: %w", sale.ID, err)
 	}
@@ -190,7 +189,7 @@ func (r *Reconciler) catchUp(ctx context.Context, sale shop.SaleRef, holds []sho
 		case row.LacksRevival(h): // the database has lost it: see app/recovery
 		case !row.HoldsUnits() && h.Sold && row.TradeNo == "": // refunded by a commit that the database has lost
 			gone := []shop.SoldHold{{Sale: row.Ref(), Order: row.ID, Hold: h.Hold}}
-			if _, err := r.Inventory.Withdraw(ctx, gone); err != nil {
+			if _, err := r.Redis.Withdraw(ctx, gone); err != nil {
 				return err
 			}
 		case !row.HoldsUnits():
@@ -212,7 +211,7 @@ func (r *Reconciler) returnEnded(ctx context.Context, row shop.Order, h shop.Ope
 	if row.Hold == h.Hold && row.State == shop.Refused {
 		// A replay may be about to revive the row under this very hold. Taking the next number first
 		// makes that impossible (I3).
-		if _, err := r.Orders.ClaimHold(ctx, row.ID, row.State); err != nil && !errors.Is(err, shop.ErrArchived) {
+		if _, err := r.Store.ClaimHold(ctx, row.ID, row.State); err != nil && !errors.Is(err, shop.ErrArchived) {
 			return nil // revived just now, or for the next scan
 		}
 	}
@@ -225,15 +224,15 @@ func (r *Reconciler) retire(ctx context.Context, sale *shop.Sale, now shop.Milli
 	if now < sale.ClosesAt.Add(shop.RetireAfter) {
 		return nil
 	}
-	totals, err := r.Sales.SaleTotals(ctx, sale.ID)
+	totals, err := r.Store.SaleTotals(ctx, sale.ID)
 	if err != nil || totals.PendingRows > 0 {
 		return err
 	}
 	// Not marked, after a crash here or because a recovery came between, the sale is retired again; until then its
 	// window answers for it (see Checkout.reserve).
-	gone, err := r.Inventory.Retire(ctx, sale.Ref())
+	gone, err := r.Redis.Retire(ctx, sale.Ref())
 	if err != nil || !gone {
 		return err
 	}
-	return r.Sales.MarkRetired(ctx, sale.ID, sale.Epoch)
+	return r.Store.MarkRetired(ctx, sale.ID, sale.Epoch)
 }

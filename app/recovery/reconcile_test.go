@@ -27,15 +27,29 @@ func effectsOf(inventory order.Inventory, orders order.OrderStore, notifier orde
 	return &order.Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &order.Told{Orders: orders}}
 }
 
-// orderStores are the orders as this package and its effects use them.
-type orderStores interface {
-	OrderStore
-	order.OrderStore
-}
+// rest are the calls that a test does not expect: they panic. It lies deeper than the doubles beside it, so that theirs
+// are called.
+type rest struct{ deeper }
+
+type (
+	deeper  struct{ deepest }
+	deepest struct {
+		stores
+		redis
+	}
+	stores interface {
+		Store
+		order.OrderStore
+	}
+	redis interface {
+		Redis
+		order.Inventory
+	}
+)
 
 // scanned are the holds of a sale, and the rows of their orders.
 type scanned struct {
-	orderStores
+	rest
 	*fakes.Redis
 	holds []shop.OpenHold
 	rows  []shop.Order
@@ -82,7 +96,7 @@ func TestScanBringsHoldsToTheirRows(t *testing.T) {
 			tr := &fakes.Trace{}
 			c.row.ID, c.hold.Order = 5, 5
 			s := &scanned{Redis: &fakes.Redis{Trace: tr}, holds: []shop.OpenHold{c.hold}, rows: []shop.Order{c.row}}
-			r := &Reconciler{Inventory: s, Orders: s, Effects: effectsOf(s, s, nil)}
+			r := &Reconciler{Redis: s, Store: s, Effects: effectsOf(s, s, nil)}
 			fakes.Must(t, r.orphans(context.Background(), []shop.SaleRef{{ID: 7}}, nil))
 			if !slices.Equal(tr.Steps, c.want) {
 				t.Errorf("steps %v, want %v", tr.Steps, c.want)
@@ -111,7 +125,7 @@ func TestScanTakesTurns(t *testing.T) {
 	t.Parallel()
 	p := &paged{pages: map[shop.ID]uint64{1: 5, 2: 12, 3: 1}, seen: make(map[shop.ID]int)}
 	sales := []shop.SaleRef{{ID: 1}, {ID: 2}, {ID: 3}}
-	r := &Reconciler{Inventory: p, Orders: p, Effects: effectsOf(p, p, nil)}
+	r := &Reconciler{Redis: p, Store: p, Effects: effectsOf(p, p, nil)}
 	pages := 0
 	for range 18 { // 18 pages a turn, five to a scan: five turns
 		fakes.Must(t, r.orphans(t.Context(), sales, nil))
@@ -140,7 +154,7 @@ func TestSweepLeavesARevivingOrderItsHold(t *testing.T) {
 
 // behind are orders that are overdue, and a primary that does not answer.
 type behind struct {
-	orderStores
+	rest
 	*fakes.Redis
 	rows      []shop.Order
 	away      int
@@ -176,7 +190,7 @@ func TestOverdueOrdersHideNoOthers(t *testing.T) {
 	for _, up := range []int{0, 2} {
 		b.rows = append(b.rows, shop.Order{ID: shop.ID(9000 + up), State: shop.Pending, Partition: up})
 	}
-	r := &Reconciler{Inventory: b, Orders: b, Effects: effectsOf(b, b, nil)}
+	r := &Reconciler{Redis: b, Store: b, Effects: effectsOf(b, b, nil)}
 	if err := r.overdue(context.Background(), 0); !errors.Is(err, shop.ErrTransient) {
 		t.Errorf("the primary that is away is not told of: %v", err)
 	}

@@ -44,7 +44,7 @@ func (r *Reconciler) begin(ctx context.Context, sale shop.SaleRef, free map[shop
 	if !known {
 		return nil, nil
 	}
-	mark, err := r.Inventory.Mark(ctx, sale)
+	mark, err := r.Redis.Mark(ctx, sale)
 	if err != nil {
 		return nil, fmt.Errorf("mark the holds of sale %s: %w", sale.ID, err)
 	}
@@ -112,7 +112,7 @@ func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
 	if !r.again(c) {
 		return nil
 	}
-	free, err := r.Sales.FreeUnits(ctx, []shop.ID{c.sale.ID})
+	free, err := r.Store.FreeUnits(ctx, []shop.ID{c.sale.ID})
 	if err != nil {
 		return fmt.Errorf("read what sale %s has left: %w", c.sale.ID, err)
 	}
@@ -122,7 +122,7 @@ func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
 	if !c.proven() {
 		return r.alarm(ctx, c)
 	}
-	corrected, err := r.Inventory.Correct(ctx, c.sale, shop.Correction{
+	corrected, err := r.Redis.Correct(ctx, c.sale, shop.Correction{
 		At: c.mark, Held: c.held, Sold: c.sold, Stock: c.stock(),
 	})
 	if err != nil {
@@ -140,7 +140,7 @@ func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
 
 // alarm tells people, once, of what no row proves: that is not decided about here.
 func (r *Reconciler) alarm(ctx context.Context, c *recount) error {
-	mark, err := r.Inventory.Mark(ctx, c.sale)
+	mark, err := r.Redis.Mark(ctx, c.sale)
 	if err != nil || mark != c.mark {
 		return err
 	}

@@ -27,14 +27,8 @@ func (c *counted) Correct(_ context.Context, _ shop.SaleRef, to shop.Correction)
 	return true, nil
 }
 
-// countedStores are the books of that sale.
-type countedStores struct {
-	SaleStore
-	c *counted
-}
-
-func (b countedStores) FreeUnits(context.Context, []shop.ID) (map[shop.ID]int64, error) {
-	return map[shop.ID]int64{7: b.c.free}, nil
+func (c *counted) FreeUnits(context.Context, []shop.ID) (map[shop.ID]int64, error) {
+	return map[shop.ID]int64{7: c.free}, nil
 }
 
 // P1, I3: counters are corrected when two turns have found the same and nothing has moved, every hold has its row, and
@@ -92,7 +86,7 @@ func TestRecountBelievesOnlyWhatStays(t *testing.T) {
 				free: 2,
 			}
 			c.change(s)
-			r := &Reconciler{Inventory: s, Orders: s, Effects: effectsOf(s, s, nil), Sales: countedStores{c: s}}
+			r := &Reconciler{Redis: s, Store: s, Effects: effectsOf(s, s, nil)}
 			for turn := range c.turns {
 				if s.moves != nil {
 					s.moves(turn)
@@ -123,7 +117,7 @@ func TestRecountOverSeveralScans(t *testing.T) {
 		s.rows = append(s.rows, shop.Order{ID: i + 1, User: 9, Qty: 1, Hold: 1, State: shop.Pending})
 	}
 	p := pagedHolds{s}
-	r := &Reconciler{Inventory: p, Orders: p, Effects: effectsOf(p, p, nil), Sales: countedStores{c: s}}
+	r := &Reconciler{Redis: p, Store: p, Effects: effectsOf(p, p, nil)}
 	for range 6 { // three scans a turn
 		fakes.Must(t, r.orphans(t.Context(), []shop.SaleRef{{ID: 7}}, map[shop.ID]int64{7: s.free}))
 	}

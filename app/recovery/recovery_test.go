@@ -11,8 +11,7 @@ import (
 
 // sightings is what the stores say of partition 0; whatever a pass would do ends with a panic.
 type sightings struct {
-	SaleStore
-	Inventory
+	Store
 	Redis
 	epoch, seq int64
 	redis      shop.PartitionState
@@ -115,7 +114,7 @@ func TestLostWritesAreNoticed(t *testing.T) {
 }
 
 func driverOf(s *sightings) *Driver {
-	return &Driver{Partitions: 1, Redis: s, Inventory: s, Sales: s}
+	return &Driver{Partitions: 1, Redis: s, Store: s}
 }
 
 // I8: which database has lost commits, and which was replaced and is not used.
@@ -193,9 +192,7 @@ func TestNewHistoryIsConfirmedAfterALook(t *testing.T) {
 
 // lostHouse is a sale whose rows are known to the database alone.
 type lostHouse struct {
-	SaleStore
-	OrderStore
-	Inventory
+	Store
 	Redis
 	rows    []shop.Order
 	stamped []shop.ID
@@ -229,7 +226,7 @@ func TestRestoreStampsNewRowsAnew(t *testing.T) {
 		{ID: 3, User: 5, State: shop.Refused, Rev: 1, ToldRev: 1},
 		{ID: 4, User: 7, State: shop.Expired, Rev: 2, ToldRev: 1},
 	}}
-	p := &pass{Driver: &Driver{Redis: house, Inventory: house, Sales: house, Orders: house}}
+	p := &pass{Driver: &Driver{Redis: house, Store: house}}
 	if err := p.restore(t.Context(), &shop.Sale{ID: 7, Initial: 9}, 4711); err != nil {
 		t.Fatal(err)
 	}

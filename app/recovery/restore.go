@@ -11,7 +11,7 @@ import (
 
 // restoreAll writes every loaded sale into Redis from its rows.
 func (p *pass) restoreAll(ctx context.Context) error {
-	publishedUntil, err := p.Sales.ToldUntil(ctx, p.partition)
+	publishedUntil, err := p.Store.ToldUntil(ctx, p.partition)
 	if err != nil {
 		return fmt.Errorf("read until when rows were published: %w", err)
 	}
@@ -26,7 +26,7 @@ func (p *pass) restoreAll(ctx context.Context) error {
 func (p *pass) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop.Millis) error {
 	// None is settled any more under the old epoch, and none is decided before the partition is open again: they are
 	// those that sale.Withdrawn has.
-	acts, err := p.Sales.StockActs(ctx, sale.ID)
+	acts, err := p.Store.StockActs(ctx, sale.ID)
 	if err != nil {
 		return fmt.Errorf("read withdrawals: %w", err)
 	}
@@ -51,7 +51,7 @@ func (p *pass) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop
 	if err := p.Redis.Restore(ctx, p.claim, state); err != nil {
 		return err
 	}
-	return p.Inventory.Schedule(ctx, sale.Partition, deadlines(&state))
+	return p.Redis.Schedule(ctx, sale.Partition, deadlines(&state))
 }
 
 // keepHolds keeps what Redis has of orders without a row, by their buyers' records: the sale is stuck until an operator
@@ -122,7 +122,7 @@ func (p *pass) restamp(ctx context.Context, rows []shop.Order, since shop.Millis
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := p.Orders.RestampSince(ctx, ids, since); err != nil {
+	if err := p.Store.RestampSince(ctx, ids, since); err != nil {
 		return fmt.Errorf("restamp orders: %w", err)
 	}
 	return nil

@@ -26,7 +26,7 @@ func (d *Driver) Settle(ctx context.Context, order shop.ID, how Settlement) (Rep
 	if _, err := d.workOnHistory(ctx); err != nil {
 		return Report{}, err
 	}
-	row, err := d.Orders.Order(ctx, order)
+	row, err := d.Store.Order(ctx, order)
 	sale := row.Ref()
 	switch {
 	case err == nil && how == SettleRefund:
@@ -52,7 +52,7 @@ func (d *Driver) refund(ctx context.Context, row *shop.Order) error {
 	if err != nil {
 		return err
 	}
-	_, err = d.Refunds.DecideRefund(ctx, payment.RefundDecision{Order: row.ID, Yes: true, At: now})
+	_, err = d.Store.DecideRefund(ctx, payment.RefundDecision{Order: row.ID, Yes: true, At: now})
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Fail(shop.WrongState, "an order that is "+string(row.State)+" cannot be refunded")
 	}
@@ -67,7 +67,7 @@ func (d *Driver) endRow(ctx context.Context, row *shop.Order) error {
 		if err != nil {
 			return err
 		}
-		_, err = d.Payments.EndTraded(ctx, []shop.ID{row.ID}, shop.Cancelled, now)
+		_, err = d.Store.EndTraded(ctx, []shop.ID{row.ID}, shop.Cancelled, now)
 		return err
 	}
 	evidence, _, err := d.Redis.Evidence(ctx, row.Ref(), []shop.Order{*row})
@@ -83,7 +83,7 @@ func (d *Driver) endRow(ctx context.Context, row *shop.Order) error {
 // raiseHold gives a row the number of its hold in Redis. Only a hold of that number is sold, withdrawn or returned.
 func (d *Driver) raiseHold(ctx context.Context, row *shop.Order, hold int64) error {
 	for row.Hold < hold {
-		claimed, err := d.Orders.ClaimHold(ctx, row.ID, row.State)
+		claimed, err := d.Store.ClaimHold(ctx, row.ID, row.State)
 		if err != nil {
 			return fmt.Errorf("claim the hold of order %s: %w", row.ID, err)
 		}
@@ -96,7 +96,7 @@ func (d *Driver) raiseHold(ctx context.Context, row *shop.Order, hold int64) err
 // the price of the sale and without an address.
 func (d *Driver) writeRow(ctx context.Context, order shop.ID, how Settlement) (sale shop.SaleRef, err error) {
 	for p := range d.Partitions {
-		sales, err := d.Sales.LoadedSales(ctx, p)
+		sales, err := d.Store.LoadedSales(ctx, p)
 		if err != nil {
 			return sale, fmt.Errorf("list sales of partition %d: %w", p, err)
 		}
@@ -138,10 +138,10 @@ func (d *Driver) writeRecord(ctx context.Context, sale *shop.Sale, e shop.Entry,
 	if how == SettleEnd {
 		row.State, row.Reason, row.CancelledAt = shop.Cancelled, shop.ReasonRecovered, now
 	}
-	_, err = d.Orders.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, d.watch(now))
+	_, err = d.Store.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, d.watch(now))
 	if errors.Is(err, shop.ErrPermanent) && how == SettleEnd { // its texts, or its key, cannot be stored
 		row.Address, row.Key, row.ContentHash, row.ProductName = nil, "", "", ""
-		_, err = d.Orders.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, d.watch(now))
+		_, err = d.Store.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, d.watch(now))
 	}
 	if err != nil {
 		return fmt.Errorf("write order %s: %w", e.Order, err)

@@ -40,7 +40,7 @@ func (p *pass) withoutRow(ctx context.Context, entries []shop.Entry) ([]shop.Ent
 			ids = append(ids, entries[i].Order)
 		}
 	}
-	rows, err := p.Orders.OrdersByID(ctx, ids)
+	rows, err := p.Store.OrdersByID(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read rows: %w", err)
 	}
@@ -92,7 +92,7 @@ func (p *pass) insert(ctx context.Context, entries []shop.Entry, rows []shop.New
 	if p.found.database {
 		watch = p.watch(p.closedAt)
 	}
-	inserted, err := p.Orders.InsertLost(ctx, p.claim, rows, watch)
+	inserted, err := p.Store.InsertLost(ctx, p.claim, rows, watch)
 	switch {
 	case err == nil:
 		for i := range inserted {

@@ -17,7 +17,7 @@ import (
 func (p *parts) composeAccounts(c *Config, issuer *account.Issuer) {
 	shelf := account.NewShelf(p.stores.client)
 	p.accounts = &account.Accounts{
-		Users: p.stores.db, Devices: p.stores.db, Mailer: p.mails.stream,
+		Store: p.stores.db, Mailer: p.mails.stream,
 		Issuer: issuer, Hasher: account.NewHasher(), Captchas: account.NewCaptchas(shelf, p.clock.Now), Shelf: shelf,
 		Watch: &account.Watch{Store: p.stores.db, Issuer: issuer},
 		Mint:  p.lease.Mint, Now: p.clock.Now, Public: c.PublicURL,
@@ -38,8 +38,7 @@ func (p *parts) forgetOldAccounts(ctx context.Context) error {
 func (p *parts) personalData() *privacy.PersonalData {
 	db := p.stores.db
 	return &privacy.PersonalData{
-		Users: db, Devices: db, Addresses: db, Orders: p.stores.db, Refunds: p.stores.db, Erasures: db,
-		Now: p.clock.Now, Proves: p.accounts.Prove,
+		Store: db, Now: p.clock.Now, Proves: p.accounts.Prove,
 	}
 }
 

@@ -24,11 +24,11 @@ func (p *parts) composeAfterwards(c *Config) {
 	}
 	p.shop.ReportDesk = &backoffice.ReportDesk{
 		Sums: p.stores.shows(), Figures: p.inventory, Clock: p.clock,
-		Auditor: &recovery.Auditor{Inventory: p.inventory, Orders: db, Sales: db},
+		Auditor: &recovery.Auditor{Redis: p.inventory, Store: db},
 	}
 	p.shop.Leftovers = &backoffice.Leftovers{
 		Letters: &recovery.DeadLetters{
-			Box: p.inventory, Inventory: p.inventory, Orders: db, Sales: db,
+			Redis: p.inventory, Store: db,
 			Effects:   p.effects,
 			PayWindow: c.PayWindow, Journal: p.shop.Journal,
 		},

@@ -27,17 +27,17 @@ type backOffice struct {
 func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	s := p.stores
 	p.shop.RefundDesk = &payment.RefundDesk{
-		Policy: payment.RefundPolicy(c.RefundPolicy), Inventory: p.inventory, Orders: p.stores.db,
-		Refunds: p.stores.db, Effects: p.effects, Journal: p.shop.Journal,
+		Policy: payment.RefundPolicy(c.RefundPolicy), Redis: p.inventory, Store: p.stores.db,
+		Effects: p.effects, Journal: p.shop.Journal,
 	}
-	p.shop.Reposter = &outbox.Reposter{Outbox: p.stores.db, Journal: p.shop.Journal}
+	p.shop.Reposter = &outbox.Reposter{Store: p.stores.db, Journal: p.shop.Journal}
 	b := &p.office
-	b.poster = &outbox.OutboxSender{Outbox: p.stores.db, Stream: p.office.paid, Inventory: p.inventory}
+	b.poster = &outbox.OutboxSender{Store: p.stores.db, Stream: p.office.paid, Now: p.inventory.Now}
 	gauge(registry, "stampede_postings_waiting",
 		"Paid and refunded orders that the back office's stream does not have yet.", b.poster.Waiting)
 	if p.shop.TakesPayments() {
 		b.refunder = &payment.Refunder{
-			Gateway: p.gateway, Refunds: p.stores.db, Orders: p.stores.db, Inventory: p.inventory,
+			Gateway: p.gateway, Store: p.stores.db, Redis: p.inventory,
 			Effects: p.effects,
 		}
 		showRefunds(registry, b.refunder)

@@ -31,9 +31,9 @@ func (p *parts) composeBoard(c *Config, version string, counted *streams.Metrics
 	b := &p.board
 	b.feed = &board.BoardFeed{
 		Reader: &board.BoardReader{
-			Store: p.inventory, Catalogue: p.catalogue, Inventory: p.inventory, Now: p.clock.Now,
+			Redis: p.inventory, Catalogue: p.catalogue, Now: p.clock.Now,
 		},
-		Store: p.inventory, Audience: p.hub, Sample: p.sampler(c, version, counted),
+		Redis: p.inventory, Audience: p.hub, Sample: p.sampler(c, version, counted),
 	}
 	all := &b.tally.All
 	counter(registry, "stampede_buys_total",

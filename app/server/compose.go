@@ -156,7 +156,7 @@ func compose(
 		gauge(registry, "stampede_partitions_attended",
 			"Partitions on whose reservations this worker waits; all workers together have each of them once.", p.workers.Attended)
 	}
-	p.board.sales.Store = inventory
+	p.board.sales.Redis = inventory
 	gateway, err := c.gateway()
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func compose(
 	p.catalogue.Least = func() shop.Challenge { return p.switches.Now().LeastChallenge }
 	p.switches.Say, p.switches.OnChange = p.hub.Say, p.catalogue.Forget
 	p.warmer = &catalog.Warmer{
-		Catalogue: p.catalogue, Sales: p.stores.db, Inventory: p.inventory, Clock: p.clock, OnLost: p.onLost,
+		Catalogue: p.catalogue, Store: p.stores.db, Redis: p.inventory, Clock: p.clock, OnLost: p.onLost,
 	}
 	p.told = &order.Told{Orders: p.stores.db}
 	p.effects = &order.Effects{
@@ -199,15 +199,15 @@ func compose(
 	counter(registry, "stampede_soldout_turned_away_total",
 		"Buys answered sold_out by a flag of this node, without Redis.", p.soldOut.Turned)
 	p.ticker = &catalog.Ticker{
-		Node: nodeName(lease), Catalogue: p.catalogue, Inventory: inventory, Audience: p.hub, Clock: p.clock,
+		Node: nodeName(lease), Catalogue: p.catalogue, Redis: inventory, Audience: p.hub, Clock: p.clock,
 		Every: p.switches.TickEvery,
 	}
 	storefront := &catalog.Storefront{
-		Catalogue: p.catalogue, Warmer: p.warmer, Inventory: p.inventory, Clock: p.clock, Ticker: p.ticker,
+		Catalogue: p.catalogue, Warmer: p.warmer, Redis: p.inventory, Clock: p.clock, Ticker: p.ticker,
 	}
 	reader := &order.OrderReader{Catalogue: p.catalogue, Inventory: p.inventory, Orders: p.stores.db}
 	p.phases = &catalog.PhaseWatcher{
-		Catalogue: p.catalogue, Inventory: inventory, Storefront: storefront, Audience: p.hub, Clock: p.clock,
+		Catalogue: p.catalogue, Redis: inventory, Storefront: storefront, Audience: p.hub, Clock: p.clock,
 	}
 	p.fulfiller = &order.Fulfiller{
 		Catalogue: p.catalogue, Inventory: p.inventory, Orders: p.stores.db, Effects: p.effects,
@@ -217,7 +217,7 @@ func compose(
 		Inventory: p.inventory, Orders: p.stores.db, Effects: p.effects, Reader: reader,
 	}
 	p.reconciler = &recovery.Reconciler{
-		Partitions: c.Partitions, Inventory: p.inventory, Orders: p.stores.db, Sales: p.stores.db,
+		Partitions: c.Partitions, Redis: p.inventory, Store: p.stores.db,
 		Effects: p.effects,
 	}
 	gauge(registry, "stampede_sales_mismatched",

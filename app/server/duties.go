@@ -99,7 +99,7 @@ func (p *parts) startDuties(d *duties, c *Config) {
 		d.start("reconciler", p.reconciler.Run)
 		d.start("told watermark", p.watermark.Run)
 		d.start("acts on sales", (&backoffice.SaleFinisher{Partitions: c.Partitions, Desk: p.shop.SaleDesk}).Run)
-		d.start("eraser", (&privacy.Eraser{Erasures: p.stores.db, Now: p.clock.Now}).Run)
+		d.start("eraser", (&privacy.Eraser{Store: p.stores.db, Now: p.clock.Now}).Run)
 		d.start("finisher", p.finisher.Run)
 		d.start("archive", p.archivist.Run)
 		d.start("old accounts", p.forgetOldAccounts)

@@ -21,8 +21,7 @@ type money struct {
 // composeMoney connects the cashier, and has the expirer ask it about orders whose payment was opened.
 func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	cashier := &payment.Cashier{
-		Gateway: p.gateway, Inventory: p.inventory, Orders: p.stores.db, Sales: p.stores.db,
-		Payments: p.stores.db, Refunds: p.stores.db, Effects: p.effects,
+		Gateway: p.gateway, Redis: p.inventory, Store: p.stores.db, Effects: p.effects,
 		Margin:  payment.TradeMargin(c.PayWindow),
 		MayCall: func(user shop.ID) error { return p.limits.Take(limits.QR, user, netip.Addr{}) },
 	}

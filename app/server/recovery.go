@@ -49,8 +49,7 @@ func oneIf(is bool) int {
 // newDriver makes the recovery of all partitions on the connections given.
 func newDriver(c *Config, db *store.Store, inventory *streams.Inventory, takesPayments bool) *recovery.Driver {
 	return &recovery.Driver{
-		Partitions: c.Partitions, History: db, Redis: inventory, Inventory: inventory,
-		Orders: db, Sales: db, Refunds: db, Payments: db, TakesPayments: takesPayments,
+		Partitions: c.Partitions, Store: db, Redis: inventory, TakesPayments: takesPayments,
 		PayWindow: c.PayWindow, Margin: payment.TradeMargin(c.PayWindow), Spread: watchSpread,
 		Each: 2 * time.Second / time.Duration(max(1, c.AlipayQueryRate)),
 	}

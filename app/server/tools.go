@@ -96,7 +96,7 @@ func (t *Tools) Audit(ctx context.Context, sales ...shop.ID) ([]recovery.AuditRe
 			return nil, err
 		}
 	}
-	auditor := &recovery.Auditor{Inventory: inventory, Orders: t.stores.db, Sales: t.stores.db}
+	auditor := &recovery.Auditor{Redis: inventory, Store: t.stores.db}
 	reports := make([]recovery.AuditReport, len(sales))
 	for i, id := range sales {
 		reports[i], err = auditor.Sale(ctx, id)
@@ -149,7 +149,7 @@ func (t *Tools) DeadLetters(ctx context.Context) (*recovery.DeadLetters, error) 
 		return nil, err
 	}
 	return &recovery.DeadLetters{
-		Box: inventory, Inventory: inventory, Orders: t.stores.db, Sales: t.stores.db, PayWindow: t.config.PayWindow,
+		Redis: inventory, Store: t.stores.db, PayWindow: t.config.PayWindow,
 		Effects: &order.Effects{Inventory: inventory, Notifier: inventory, Orders: t.stores.db, Told: t.told},
 		Journal: t.journal(),
 	}, nil

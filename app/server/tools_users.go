@@ -43,7 +43,7 @@ func (t *Tools) AddUser(ctx context.Context, n NewUser) (UserSummary, error) {
 	}
 	t.config.atHome(About{Addr: t.config.Listen}.Local())
 	accounts := &account.Accounts{
-		Users: t.stores.db, Devices: t.stores.db, Mint: lease.Mint, Now: wallClock, Public: t.config.PublicURL,
+		Store: t.stores.db, Mint: lease.Mint, Now: wallClock, Public: t.config.PublicURL,
 		Shelf: account.NewShelf(nil), Mailer: streams.NewMailStream(t.stores.client),
 	}
 	u, err := accounts.Add(ctx, n, func(u *shop.User, all func(ctx context.Context) error) error {

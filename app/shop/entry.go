@@ -1,7 +1,6 @@
 package shop
 
 import (
-	"context"
 	"encoding/json"
 
 	"stampede/app/trace"
@@ -64,22 +63,4 @@ type Delivery struct {
 	Epoch  int64   // of the partition, to which the stream belongs
 	Newest EntryID // the last entry that was ever added
 	Open   EntryID // the oldest one that is not acknowledged; zero when all are
-}
-
-// EntryHandler is what the consumer does with what it reads (see Fulfiller).
-type EntryHandler interface {
-	// Fulfil writes the rows of the entries, applies their effects and acknowledges them. Per entry it returns nil
-	// (settled), ErrPermanent with the reason (it failed alone), or ErrTransient (its sale is locked; others go on). An
-	// error for the whole batch is transient.
-	Fulfil(ctx context.Context, entries []Entry) ([]error, error)
-	// Refuse gives an entry that failed for good its row (state refused), returns its units and tells its
-	// buyer. After it the entry goes to the dead letters. An entry whose order id belongs to another order gets no row.
-	Refuse(ctx context.Context, e Entry, reason string) error
-}
-
-// DeadlineHandler is what the sweeper does with the orders whose deadline has come (see Expirer).
-type DeadlineHandler interface {
-	// Due expires the orders that are still unpaid and returns the units of all that ended. It answers
-	// the orders that are finished with the delay queue; the rest come again when their lease ends.
-	Due(ctx context.Context, partition int, orders []ID) ([]ID, error)
 }

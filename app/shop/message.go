@@ -1,7 +1,6 @@
 package shop
 
 import (
-	"context"
 	"fmt"
 	"iter"
 	"strconv"
@@ -133,11 +132,6 @@ type ChangesQuery struct {
 type Changes struct {
 	Orders []Order
 	More   bool // there are more than were asked for; Orders is not complete
-}
-
-// Chains tell how far the messages of all partitions have come.
-type Chains interface {
-	ChainEnds(ctx context.Context) ([]ChainEnd, error)
 }
 
 // PublishWithin is how old, by Redis time, the beginning of a transaction may be whose rows are published.

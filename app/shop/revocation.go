@@ -1,7 +1,6 @@
 package shop
 
 import (
-	"context"
 	"time"
 )
 
@@ -27,10 +26,4 @@ type KeyGeneration struct {
 	Since  Millis // when it began, by the database's clock; 0: from the first
 	Oldest int64  // the first generation that may count
 	Salt   string `json:"-"` // of all generations that may count; secret. "": none has ended all tokens yet
-}
-
-// KeyStore keeps the generation of the signing key.
-type KeyStore interface {
-	KeyGeneration(ctx context.Context) (KeyGeneration, error)
-	RotateKey(ctx context.Context, from int64, only bool) (KeyGeneration, error)
 }

@@ -44,7 +44,7 @@ func newSomeone(h *testShop) *someone {
 	}, &p.user))
 	now := func() shop.Millis { return p.now }
 	p.data = &privacy.PersonalData{
-		Users: s, Devices: s, Addresses: s, Orders: s, Refunds: s, Erasures: s, Now: now,
+		Store: s, Now: now,
 		Proves: func(_ context.Context, u *shop.User, password string) error {
 			if u.Password != "hash" || password != "secret" {
 				return errNotTheirs
@@ -52,7 +52,7 @@ func newSomeone(h *testShop) *someone {
 			return nil
 		},
 	}
-	p.eraser = &privacy.Eraser{Erasures: s, Now: now}
+	p.eraser = &privacy.Eraser{Store: s, Now: now}
 	for _, text := range []string{"home", "office"} {
 		p.must(errOf(s.AddAddress(p.ctx, p.user.ID, saved(text, false), 20)))
 	}

@@ -154,8 +154,6 @@ func (s *Store) lockPayment(ctx context.Context, tx bun.Conn, tradeNo string) (p
 // paidAt is when the gateway took the money, or now if it does not say.
 func paidAt(t payment.Trade, now shop.Millis) shop.Millis { return cmp.Or(t.PaidAt, now) }
 
-var _ payment.ReconciliationStore = (*Store)(nil)
-
 // longestTrade is the longest time to pay that a shop can set (STAMPEDE_PAY_WINDOW), and bounds how far before a day
 // its trades can have been opened.
 const longestTrade = 24 * time.Hour

@@ -60,7 +60,7 @@ func (s *Store) Revocations(ctx context.Context, since shop.Millis) (shop.Revoca
 	return out, wrap(what, err)
 }
 
-// KeyGeneration reads which key signs. See shop.KeyStore.
+// KeyGeneration reads which key signs.
 func (s *Store) KeyGeneration(ctx context.Context) (shop.KeyGeneration, error) {
 	k, err := keyGeneration(ctx, s.db)
 	return k, wrap("read the generation of the signing key", err)

@@ -36,7 +36,7 @@ func (g *slowGateway) count() int {
 }
 
 // wall is the time of the machine as Redis time.
-type wall struct{ payment.Inventory }
+type wall struct{ payment.Redis }
 
 func (wall) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
 
@@ -58,7 +58,7 @@ func TestManyTradesAreClaimedAtOnce(t *testing.T) {
 
 	gateway := &slowGateway{takes: 100 * time.Millisecond, asked: make(map[shop.ID]time.Time)}
 	watch := &payment.PayReconciler{
-		Cashier: &payment.Cashier{Gateway: gateway, Inventory: wall{}, Orders: s, Payments: s},
+		Cashier: &payment.Cashier{Gateway: gateway, Redis: wall{}, Store: s},
 	}
 	running, stop := context.WithCancel(h.ctx)
 	began := time.Now()

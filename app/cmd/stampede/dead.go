@@ -40,7 +40,7 @@ func (c deadList) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		letters, err := dead.Box.DeadLetters(e.ctx)
+		letters, err := dead.Redis.DeadLetters(e.ctx)
 		if err != nil && shop.AwayOf(err) == nil {
 			return err
 		}

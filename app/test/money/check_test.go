@@ -38,7 +38,7 @@ func (w *world) rest(sale shop.SaleRef, orders []shop.ID, fail func(format strin
 // audit is the proof of a sale; "": nothing is wrong.
 func (w *world) audit(sale shop.SaleRef) string {
 	w.t.Helper()
-	audit := recovery.Auditor{Inventory: w.inventory, Orders: w.db, Sales: w.db}
+	audit := recovery.Auditor{Redis: w.inventory, Store: w.db}
 	report, err := audit.Sale(w.ctx, sale.ID)
 	w.must(err)
 	return strings.Join(report.Failures, "; ")

@@ -153,10 +153,10 @@ func (w *world) reserveMany(sale shop.SaleRef) {
 
 // expireTogether opens the payment of every second order, makes all deadlines the same instant, which is over, and
 // sweeps until the test ends.
-func (w *world) expireTogether(gateway *switchboard, payments payment.PaymentStore) {
+func (w *world) expireTogether(gateway *switchboard, db payment.Store) {
 	w.t.Helper()
 	n := w.node(nil)
-	n.cashier.Gateway, n.cashier.Payments = gateway, payments
+	n.cashier.Gateway, n.cashier.Store = gateway, db
 	closer := payment.NewTradeCloser(n.cashier)
 	n.expirer.Closer = closer
 	now, err := w.inventory.Now(w.ctx)

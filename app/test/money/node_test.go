@@ -43,19 +43,19 @@ func (w *world) node(m *mortal) *node {
 		PayWindow: payWindow,
 	}
 	n.cashier = &payment.Cashier{
-		Gateway: gateway, Inventory: inventory, Orders: w.db, Sales: w.db, Payments: w.db, Refunds: w.db,
+		Gateway: gateway, Redis: inventory, Store: w.db,
 		Effects: effects, Margin: payment.TradeMargin(payWindow),
 	}
 	n.closer = payment.NewTradeCloser(n.cashier)
 	n.expirer = &order.Expirer{Inventory: inventory, Orders: w.db, Effects: effects, Closer: n.closer}
 	n.desk = &payment.RefundDesk{
-		Policy: payment.RefundAuto, Inventory: inventory, Orders: w.db, Refunds: w.db, Effects: effects,
+		Policy: payment.RefundAuto, Redis: inventory, Store: w.db, Effects: effects,
 	}
 	n.refunder = &payment.Refunder{
-		Gateway: gateway, Refunds: w.db, Orders: w.db, Inventory: inventory, Effects: effects,
+		Gateway: gateway, Store: w.db, Redis: inventory, Effects: effects,
 	}
 	n.watch = &payment.PayReconciler{Cashier: n.cashier}
-	n.scan = &recovery.Reconciler{Partitions: 1, Inventory: inventory, Orders: w.db, Sales: w.db, Effects: effects}
+	n.scan = &recovery.Reconciler{Partitions: 1, Redis: inventory, Store: w.db, Effects: effects}
 	w.scans = append(w.scans, n.scan)
 	return n
 }

@@ -69,23 +69,18 @@ func (i interruptedRedis) Open(
 	return i.Redis.Open(ctx, partition, claim, seq, rebuilt, h)
 }
 
-type interruptedSales struct {
+type interruptedStore struct {
 	*store.Store
 	m meanwhile
 }
 
-func (i interruptedSales) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
+func (i interruptedStore) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
 	epoch, err := i.Store.AdvanceEpoch(ctx, partition, above)
 	i.m.comes(advanced, 0)
 	return epoch, err
 }
 
-type interruptedOrders struct {
-	*store.Store
-	m meanwhile
-}
-
-func (i interruptedOrders) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error) {
+func (i interruptedStore) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error) {
 	i.m.comes(beforeRows, sale)
 	page, err := i.Store.OrdersOfSale(ctx, sale, after, limit)
 	i.m.comes(afterRows, sale)
@@ -95,10 +90,9 @@ func (i interruptedOrders) OrdersOfSale(ctx context.Context, sale, after shop.ID
 // driver is what recovers the partition on this node; others may do something at its moments.
 func (n *node) driver(others meanwhile) *recovery.Driver {
 	return &recovery.Driver{
-		Partitions: 1, History: n.w.db, Redis: interruptedRedis{n.w.inventory, others}, Inventory: n.w.inventory,
-		Orders: interruptedOrders{n.w.db, others}, Sales: interruptedSales{n.w.db, others},
-		Refunds: n.w.db, Payments: n.w.db, TakesPayments: true,
-		PayWindow: payWindow, Margin: payment.TradeMargin(payWindow), Spread: time.Millisecond,
+		Partitions: 1, Store: interruptedStore{n.w.db, others}, Redis: interruptedRedis{n.w.inventory, others},
+		TakesPayments: true,
+		PayWindow:     payWindow, Margin: payment.TradeMargin(payWindow), Spread: time.Millisecond,
 		Trust: func(_ context.Context, server string, generation int64) error {
 			n.w.db.Trust(server, generation)
 			return nil

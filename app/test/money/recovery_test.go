@@ -383,7 +383,7 @@ func TestReplacedDatabaseIsNotUsed(t *testing.T) {
 	w.must(w.client.HSet(w.ctx, meta, "db_server", "0badcafe", "db_generation", h.Generation+1, "db_replaced",
 		h.Server).Err())
 	d := w.node(nil).driver(nil)
-	d.History, d.Orders, d.Sales = raw, raw, raw
+	d.Store = raw
 	if err := d.RunOnce(w.ctx); !errors.Is(err, recovery.ErrReplaced) || d.Barred() == nil || d.Certain() ||
 		!strings.Contains(err.Error(), "stampede recover --accept "+h.Server) {
 		t.Errorf("a server that was replaced: %v", err)

@@ -8,11 +8,12 @@ import (
 	"stampede/app/recovery"
 	"stampede/app/shop"
 	"stampede/app/test/faults"
+	"stampede/streams"
 )
 
 // letterBox has one letter.
 type letterBox struct {
-	recovery.DeadLetterBox
+	*streams.Inventory
 	letter shop.DeadLetter
 }
 
@@ -28,7 +29,7 @@ func letterOf(o shop.Order) shop.DeadLetter {
 // replay tries the order of a letter once more, as an operator does.
 func (n *node) replay(letter shop.DeadLetter) error {
 	letters := recovery.DeadLetters{
-		Box: letterBox{letter: letter}, Inventory: n.w.inventory, Orders: n.w.db, Sales: n.w.db, Effects: n.effects,
+		Redis: letterBox{n.w.inventory, letter}, Store: n.w.db, Effects: n.effects,
 		PayWindow: payWindow, Journal: &journal.Journal{Store: n.w.db},
 	}
 	actor := journal.Actor{Name: "ada", Role: shop.Admin, Via: journal.ViaCLI, Key: "replay-" + letter.Order.String()}

@@ -7,9 +7,9 @@ import (
 	"stampede/app/shop"
 )
 
-// Inventory is the state of the sales in Redis: stock, holds, deadlines. Every call that writes carries the
-// partition's epoch by itself and fails with ErrStaleEpoch when Redis is at another one.
-type Inventory interface {
+// Redis is what this package reads and writes of the partitions in Redis, see streams.Inventory. Errors are
+// ErrTransient, ErrStaleEpoch when another recovery has claimed the partition since, or ErrLost.
+type Redis interface {
 	Now(ctx context.Context) (shop.Millis, error)
 	Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error)
 	Return(ctx context.Context, returns []shop.Return) ([]bool, error)
@@ -22,18 +22,32 @@ type Inventory interface {
 	Audit(ctx context.Context, sale shop.SaleRef) (shop.SaleAudit, error)
 	Terms(ctx context.Context, sale shop.SaleRef) (shop.SaleTerms, error)
 	Retire(ctx context.Context, sale shop.SaleRef) (bool, error)
+	DeadLetters(ctx context.Context) ([]shop.DeadLetter, error)
+	DeadLetter(ctx context.Context, id string) (shop.DeadLetter, error)
+	RemoveDeadLetter(ctx context.Context, id string) (bool, error)
+	State(ctx context.Context, partition int) (shop.PartitionState, error)
+	Lacks(ctx context.Context, partition int, epoch int64, rows []shop.Witness) ([]shop.Witness, error)
+	Confirm(ctx context.Context, partition int, s shop.PartitionState) error
+	Note(ctx context.Context, partition int, h shop.DatabaseHistory) error
+	Accept(ctx context.Context, partition int, server string) error
+	SetEpoch(partition int, epoch int64)
+	Close(
+		ctx context.Context, partition int, claim int64, lost bool, history string, h shop.DatabaseHistory,
+	) error
+	Leftover(ctx context.Context, partition int, each func([]shop.Entry) error) error
+	Evidence(ctx context.Context, sale shop.SaleRef, orders []shop.Order) (e []shop.Evidence, loaded bool, err error)
+	Record(ctx context.Context, sale shop.SaleRef, order shop.ID) (shop.Entry, error)
+	SetAside(ctx context.Context, claim int64, e *shop.Entry, reason string) (bool, error)
+	Stick(ctx context.Context, claim int64, sale shop.SaleRef, reason string) error
+	Restore(ctx context.Context, claim int64, s shop.SaleState) error
+	Open(ctx context.Context, partition int, claim, seq int64, rebuilt bool, h shop.DatabaseHistory) error
 }
 
-// PaymentStore is the durable truth about money that comes in. Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or
-// ErrNoRow.
-type PaymentStore interface {
+// Store is what this package needs of the database, see store.Store. Errors wrap ErrTransient, ErrPermanent,
+// ErrStaleEpoch or ErrNoRow.
+type Store interface {
 	EndTraded(ctx context.Context, orders []shop.ID, to shop.OrderState, now shop.Millis) ([]shop.Order, error)
 	CheckTrades(ctx context.Context, now shop.Millis, next map[shop.ID]shop.Millis) error
-}
-
-// OrderStore is the durable truth about orders (MySQL). Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or
-// ErrNoRow.
-type OrderStore interface {
 	InsertLost(ctx context.Context, epoch int64, rows []shop.NewOrder, w *shop.MoneyWatch) ([]shop.Inserted, error)
 	EndLost(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error)
 	ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState) (shop.Order, error)
@@ -44,10 +58,6 @@ type OrderStore interface {
 	RestampSince(ctx context.Context, ids []shop.ID, since shop.Millis) error
 	Untold(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error)
 	Overdue(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error)
-}
-
-// SaleStore is the durable truth about what is on sale and how far each partition has come.
-type SaleStore interface {
 	Sale(ctx context.Context, id shop.ID) (shop.Sale, error)
 	RestoreLoaded(ctx context.Context, sale shop.ID, epoch, version, initial int64) error
 	RestoreTerms(ctx context.Context, sale shop.ID, terms shop.SaleTerms) (bool, error)
@@ -64,10 +74,11 @@ type SaleStore interface {
 	LockPartition(ctx context.Context, partition int, fn func(ctx context.Context) error) error
 	MarkRetired(ctx context.Context, sale shop.ID, epoch int64) error
 	ToldUntil(ctx context.Context, partition int) (shop.Millis, error)
-}
-
-// RefundStore is the durable truth about refunds. Errors wrap ErrTransient, ErrPermanent or ErrNoRow.
-type RefundStore interface {
 	AskRefund(ctx context.Context, ask payment.RefundAsk) (shop.Order, error)
 	DecideRefund(ctx context.Context, d payment.RefundDecision) (shop.Order, error)
+	History(ctx context.Context) (shop.DatabaseHistory, error)
+	Pin(server string, generation int64)
+	RaiseBeat(ctx context.Context, h shop.DatabaseHistory) (shop.DatabaseHistory, error)
+	NewGeneration(ctx context.Context, read shop.DatabaseHistory, above int64, epochs map[int]int64) error
+	WatchMoney(ctx context.Context, w shop.MoneyWatch) (int, error)
 }

@@ -25,18 +25,17 @@ type Gateway interface {
 	Notified(form url.Values) (Trade, error)
 }
 
-// Inventory is the state of the sales in Redis: stock, holds, deadlines. Every call that writes carries the
-// partition's epoch by itself and fails with ErrStaleEpoch when Redis is at another one.
-type Inventory interface {
+// Redis is what payments need of the sales in Redis, see streams.Inventory.
+type Redis interface {
 	Now(ctx context.Context) (shop.Millis, error)
 	Return(ctx context.Context, returns []shop.Return) ([]bool, error)
 	Hold(ctx context.Context, h shop.HoldRequest) (shop.Verdict, error)
 	Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error)
 }
 
-// PaymentStore is the durable truth about money that comes in. Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or
+// Store is what payments need of the database, see store.Store. Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or
 // ErrNoRow.
-type PaymentStore interface {
+type Store interface {
 	OpenTrade(ctx context.Context, order, user shop.ID, now shop.Millis, margin time.Duration) (shop.Order, error)
 	Receive(ctx context.Context, t Trade, now shop.Millis) (shop.Order, PaymentOutcome, error)
 	ReviveLate(ctx context.Context, claimed shop.Order, epoch int64, now shop.Millis) (shop.Order, error)
@@ -45,23 +44,10 @@ type PaymentStore interface {
 	EndTraded(ctx context.Context, orders []shop.ID, to shop.OrderState, now shop.Millis) ([]shop.Order, error)
 	ClaimTrades(ctx context.Context, now, until shop.Millis, limit int) ([]OpenedTrade, error)
 	CheckTrades(ctx context.Context, now shop.Millis, next map[shop.ID]shop.Millis) error
-}
-
-// OrderStore is the durable truth about orders (MySQL). Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or
-// ErrNoRow.
-type OrderStore interface {
 	ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState) (shop.Order, error)
 	Order(ctx context.Context, id shop.ID) (shop.Order, error)
 	OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
-}
-
-// SaleStore is the durable truth about what is on sale and how far each partition has come.
-type SaleStore interface {
 	Sale(ctx context.Context, id shop.ID) (shop.Sale, error)
-}
-
-// RefundStore is the durable truth about refunds. Errors wrap ErrTransient, ErrPermanent or ErrNoRow.
-type RefundStore interface {
 	BeginRefund(
 		ctx context.Context, order shop.ID, from []shop.OrderState, request, reason string, now shop.Millis,
 	) (shop.Order, error)
@@ -74,4 +60,6 @@ type RefundStore interface {
 	RefundOf(ctx context.Context, order shop.ID) (Refund, error)
 	Refunds(ctx context.Context, q RefundsQuery) (refunds []Refund, more bool, err error)
 	RefundBacklog(ctx context.Context) (RefundBacklog, error)
+	OrdersOfDay(ctx context.Context, from, to shop.Millis, after shop.ID, limit int) ([]shop.ID, error)
+	PaymentsOf(ctx context.Context, orders []shop.ID) ([]Received, error)
 }

@@ -1,4 +1,4 @@
-package admission
+package catalog
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 	"stampede/app/shop"
 )
 
-// CatalogueStore reads what is offered.
-type CatalogueStore interface {
+// Store is what this package reads of the database, see store.Store.
+type Store interface {
 	Version(ctx context.Context) (int64, error)
 	SaleIDs(ctx context.Context) ([]shop.ID, error)
 	Slots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error)
@@ -21,4 +21,15 @@ type CatalogueStore interface {
 	Products(ctx context.Context, category shop.ID, page, size int) (products []shop.Product, more bool, err error)
 	Product(ctx context.Context, id shop.ID) (shop.Product, error)
 	Categories(ctx context.Context) ([]shop.Category, error)
+	MarkLoaded(ctx context.Context, sale shop.ID, epoch, version int64) error
+	PartitionEpoch(ctx context.Context, partition int) (epoch, seq int64, err error)
+}
+
+// Redis is what this package needs of the sales in Redis, see streams.Inventory.
+type Redis interface {
+	Now(ctx context.Context) (shop.Millis, error)
+	Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error)
+	Create(ctx context.Context, epoch int64, s shop.SaleState) error
+	Arm(ctx context.Context, epoch int64, sale shop.SaleRef) error
+	SetWatching(ctx context.Context, node string, counts map[shop.SaleRef]int64) error
 }
