@@ -115,3 +115,8 @@ vuln:
 [no-exit-message]
 ready base:
     @deploy/scripts/test.sh --ready "$@"
+
+# Print the structure of the Go code beside its targets; a report (--list, --buy COVERPROFILE)
+[no-exit-message]
+shape *flags:
+    @deploy/scripts/tools.sh && .run/tools/shape "$@"
