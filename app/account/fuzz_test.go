@@ -11,14 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stampede/app/shop"
+	"stampede/app/test/kit"
 )
 
 // Nothing but a token that this key signed is a user; whatever else comes is unauthorized, and never a panic.
 func FuzzVerify(f *testing.F) {
 	i, err := NewIssuer(testKey, nil)
-	must(f, err)
+	kit.Must(f, err)
 	fine, err := i.Issue(42, "Ada", shop.Shopper, 100*365*24*time.Hour)
-	must(f, err)
+	kit.Must(f, err)
 	for _, token := range []string{
 		fine, fine[:len(fine)-1], fine + ".", "..", "a.b.c", "eyJhbGciOiJub25lIn0.eyJzdWIiOiI0MiJ9.",
 		"eyJhbGciOiJIUzI1NiIsImtpZCI6MX0.e30.AAAA", "eyJhbGciOlsiSFMyNTYiXX0.bnVsbA.",
@@ -42,12 +43,12 @@ func FuzzVerify(f *testing.F) {
 // What claimsOf reads, it reads as the library does; to what it does not know it says nothing.
 func FuzzClaims(f *testing.F) {
 	i, err := NewIssuer(testKey, nil)
-	must(f, err)
+	kit.Must(f, err)
 	for _, c := range []claims{{Name: "Ada", Role: shop.Admin, Device: "7"}, {Name: "灵儿 \"<\\", Role: "root"}} {
 		token, _, err := i.sign(42, c, time.Hour)
-		must(f, err)
+		kit.Must(f, err)
 		text, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
-		must(f, err)
+		kit.Must(f, err)
 		f.Add(string(text))
 	}
 	const begin = `{"iss":"stampede","sub":"1","aud":["stampede"],`

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stampede/app/shop"
+	"stampede/app/test/kit"
 )
 
 func guests(t *testing.T) *Guests {
@@ -41,9 +42,9 @@ func TestEndedGuestIsNotReplaced(t *testing.T) {
 	mint := g.Mint
 	g.Mint = func() (shop.ID, error) { minted++; return mint() }
 	ended, err := g.Issuer.Issue(42, "Guest 4242", shop.Shopper, -time.Minute)
-	must(t, err)
+	kit.Must(t, err)
 	foreign, err := issuer(t, otherKey, nil).Issue(42, "Guest 4242", shop.Shopper, time.Hour)
-	must(t, err)
+	kit.Must(t, err)
 	for name, token := range map[string]string{"ended": ended, "of another key": foreign, "no token at all": "hello"} {
 		s, err := g.Enter(token)
 		if !errors.Is(err, &shop.Error{Code: shop.Unauthorized}) || s != (GuestSession{}) {
@@ -59,9 +60,9 @@ func TestGuestLoginNeverGrantsMore(t *testing.T) {
 	t.Parallel()
 	g := guests(t)
 	token, err := g.Issuer.Issue(42, "boss", shop.Admin, time.Hour)
-	must(t, err)
+	kit.Must(t, err)
 	s, err := g.Enter(token)
-	must(t, err)
+	kit.Must(t, err)
 	if who, err := g.Issuer.Verify(s.Access); err != nil || who.User != 42 || who.Role != shop.Shopper {
 		t.Errorf("got %+v, %v", who, err)
 	}

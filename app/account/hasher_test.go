@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stampede/app/shop"
+	"stampede/app/test/kit"
 )
 
 // testClock is a clock that tests move.
@@ -47,7 +48,7 @@ func TestHasherTurnsAway(t *testing.T) {
 	var leaves []func()
 	for range hashQueue + 1 {
 		leave, err := h.Enter(true, 0, netip.Addr{})
-		must(t, err)
+		kit.Must(t, err)
 		leaves = append(leaves, leave)
 	}
 	_, err := h.Enter(true, 0, netip.Addr{})
@@ -91,7 +92,7 @@ func TestHasherUnderPressure(t *testing.T) {
 	h := newHasher(c.now)
 	enter := func() func() {
 		leave, err := h.Enter(true, 0, netip.Addr{})
-		must(t, err)
+		kit.Must(t, err)
 		return leave
 	}
 	first := enter()

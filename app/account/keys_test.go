@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stampede/app/shop"
+	"stampede/app/test/kit"
 )
 
 // While the nodes hear of a new key one after the other, tokens of those who know it and of those who do not count
@@ -18,7 +19,7 @@ func TestKeyRotation(t *testing.T) {
 	issue := func(i *Issuer, life time.Duration) string {
 		t.Helper()
 		token, err := i.Issue(42, "Ada", shop.Shopper, life)
-		must(t, err)
+		kit.Must(t, err)
 		return token
 	}
 	counts := func(what, token string, on *Issuer, want bool) {
@@ -79,7 +80,7 @@ func TestTokensEndWithWhatTheyRestOn(t *testing.T) {
 		var c testClock
 		i := issuer(t, testKey, c.now)
 		token, _, err := i.sign(42, claims{Name: "Ada", Role: shop.Shopper, Device: "7"}, time.Hour)
-		must(t, err)
+		kit.Must(t, err)
 		for range 2 {
 			if who, err := i.Verify(token); err != nil || who.Device != 7 {
 				t.Fatalf("%+v, %v", who, err)
@@ -97,7 +98,7 @@ func TestTokensEndWithWhatTheyRestOn(t *testing.T) {
 // BenchmarkVerify is the token check on the way of a request: at most 5 µs.
 func BenchmarkVerify(b *testing.B) {
 	i, err := NewIssuer(testKey, nil)
-	must(b, err)
+	kit.Must(b, err)
 	revoked := make(map[shop.ID]shop.Millis)
 	for n := range shop.ID(100_000) {
 		revoked[n+1] = 1 << 60
@@ -105,11 +106,11 @@ func BenchmarkVerify(b *testing.B) {
 	i.revoked.Store(&revoked)
 	u := shop.User{ID: 7301444300000000007, Name: "Guest 7301", Role: shop.Shopper}
 	token, _, err := i.IssueTo(&u, 7301444300000000008)
-	must(b, err)
+	kit.Must(b, err)
 	b.Run("ours", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			must(b, errOf(i.Verify(token)))
+			kit.Must(b, errOf(i.Verify(token)))
 		}
 	})
 	b.Run("all by the library", func(b *testing.B) {

@@ -16,7 +16,7 @@ func TestCountsEnd(t *testing.T) {
 	t.Parallel()
 	embedded := miniredis.RunT(t)
 	real, err := redis.ParseURL(kit.Redis(t))
-	must(t, err)
+	kit.Must(t, err)
 	for name, options := range map[string]*redis.Options{"real": real, "embedded": {Addr: embedded.Addr()}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -24,7 +24,7 @@ func TestCountsEnd(t *testing.T) {
 			t.Cleanup(func() { _ = client.Close() })
 			shelf := NewShelf(client)
 			first, cutOff := t.Name()+":first", t.Name()+":cut off"
-			must(t, client.Set(ctx, countPrefix+cutOff, 6, 0).Err())
+			kit.Must(t, client.Set(ctx, countPrefix+cutOff, 6, 0).Err())
 			if n := shelf.count(ctx, time.Hour, first, cutOff); n[0] != 1 || n[1] != 7 {
 				t.Errorf("counted %v, want 1 and 7", n)
 			}
@@ -44,15 +44,15 @@ func TestCountsEnd(t *testing.T) {
 func TestCountsWhileWritesAreRejected(t *testing.T) {
 	t.Parallel()
 	options, err := redis.ParseURL(kit.StartRedis(t, kit.RedisOptions{}).URL)
-	must(t, err)
+	kit.Must(t, err)
 	ctx, client := kit.Context(t), redis.NewClient(options)
 	t.Cleanup(func() { _ = client.Close() })
 	shelf := NewShelf(client)
 	shelf.count(ctx, time.Hour, "a")
-	must(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
+	kit.Must(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
 	shelf.count(ctx, time.Hour, "a")
 	for _, memory := range []string{"1", "0"} {
-		must(t, client.ConfigSet(ctx, "maxmemory", memory).Err())
+		kit.Must(t, client.ConfigSet(ctx, "maxmemory", memory).Err())
 		if n := shelf.counts(ctx, "a", "b"); n[0] != 2 || n[1] != 0 {
 			t.Errorf("counted %v, want 2 and 0", n)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stampede/app/shop"
+	"stampede/app/test/kit"
 )
 
 var (
@@ -21,7 +22,7 @@ var (
 func issuer(t *testing.T, key []byte, now func() time.Time) *Issuer {
 	t.Helper()
 	i, err := NewIssuer(key, now)
-	must(t, err)
+	kit.Must(t, err)
 	return i
 }
 
@@ -51,7 +52,7 @@ func TestVerifyRefuses(t *testing.T) {
 		token := jwt.NewWithClaims(method, c)
 		token.Header["kid"] = i.keys.Load().keys[0].kid
 		s, err := token.SignedString(key)
-		must(t, err)
+		kit.Must(t, err)
 		return s
 	}
 	hs := func(change func(*claims)) string { return sign(jwt.SigningMethodHS256, testKey, change) }
@@ -64,7 +65,7 @@ func TestVerifyRefuses(t *testing.T) {
 	parts := strings.Split(fine, ".")
 	forged := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","kid":"` + i.keys.Load().keys[0].kid + `"}`))
 	foreign, err := issuer(t, otherKey, nil).Issue(42, "x", shop.Shopper, time.Hour)
-	must(t, err)
+	kit.Must(t, err)
 
 	for name, token := range map[string]string{
 		"empty":              "",
@@ -123,7 +124,7 @@ func TestOurOwnTokensAreReadTheShortWay(t *testing.T) {
 			life = -time.Hour
 		}
 		token, _, err := i.sign(42, c, life)
-		must(t, err)
+		kit.Must(t, err)
 		quick, key, quickErr := i.own(token)
 		whole, wholeKey, wholeErr := i.foreign(token)
 		if quick == nil {
@@ -136,7 +137,7 @@ func TestOurOwnTokensAreReadTheShortWay(t *testing.T) {
 		}
 	}
 	token, _, err := i.sign(42, claims{Name: `Ada "the first" <b>`, Role: shop.Shopper}, time.Hour)
-	must(t, err)
+	kit.Must(t, err)
 	if quick, _, err := i.own(token); quick != nil || err != nil {
 		t.Errorf("a name with escapes: %+v, %v", quick, err)
 	}

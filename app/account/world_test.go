@@ -43,15 +43,15 @@ func onBoth(t *testing.T, test func(w *world)) {
 	t.Run("real", func(t *testing.T) {
 		t.Parallel()
 		s, err := store.OpenMySQL(kit.Context(t), kit.MySQL(t))
-		must(t, err)
+		kit.Must(t, err)
 		options, err := redis.ParseURL(kit.Redis(t))
-		must(t, err)
+		kit.Must(t, err)
 		test(newWorld(t, s, options))
 	})
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()
 		s, err := store.OpenSQLite(kit.Context(t), filepath.Join(t.TempDir(), "shop.db"))
-		must(t, err)
+		kit.Must(t, err)
 		test(newWorld(t, s, &redis.Options{Addr: miniredis.RunT(t).Addr()}))
 	})
 }
@@ -59,7 +59,7 @@ func onBoth(t *testing.T, test func(w *world)) {
 func newWorld(t *testing.T, s *store.Store, options *redis.Options) *world {
 	t.Helper()
 	t.Cleanup(func() { _ = s.Close() })
-	must(t, errOf(migrations.Up(kit.Context(t), s.DB())))
+	kit.Must(t, errOf(migrations.Up(kit.Context(t), s.DB())))
 	w := &world{t: t, ctx: kit.Context(t), store: s, redis: redis.NewClient(options)}
 	t.Cleanup(func() { _ = w.redis.Close() })
 	w.Accounts = w.node()
@@ -71,7 +71,7 @@ func newWorld(t *testing.T, s *store.Store, options *redis.Options) *world {
 func (w *world) node() *Accounts {
 	w.t.Helper()
 	issuer, err := NewIssuer(testKey, func() time.Time { return w.now().Time() })
-	must(w.t, err)
+	kit.Must(w.t, err)
 	shelf := NewShelf(w.redis)
 	return &Accounts{
 		Store: w.store, Mailer: w, Issuer: issuer, Hasher: newHasherWithoutBudget(), Shelf: shelf,
@@ -138,7 +138,7 @@ func (w *world) solution() *CaptchaAnswer {
 
 func (w *world) must(err error) {
 	w.t.Helper()
-	must(w.t, err)
+	kit.Must(w.t, err)
 }
 
 // refused demands an error of a code, and answers its sentence.
@@ -186,14 +186,6 @@ func (w *world) who(access string) shop.Identity {
 	who, err := w.Issuer.Verify(access)
 	w.must(err)
 	return who
-}
-
-// must ends the test if a step that it needs has failed.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func errOf[T any](_ T, err error) error { return err }

@@ -14,6 +14,7 @@ import (
 	"stampede/app/alipay/sim"
 	"stampede/app/payment"
 	"stampede/app/shop"
+	"stampede/app/test/kit"
 )
 
 // Every way to pay leads to one trade that is absent, waiting, paid, and known by a verified notification; however
@@ -25,7 +26,7 @@ func TestEveryWayToPay(t *testing.T) {
 			t.Parallel()
 			c := newCounter(t, nil)
 			order := shop.ID(7301444480512000257 + i)
-			must(t, errOf(c.Pay(t.Context(), request(order, via))))
+			kit.Must(t, errOf(c.Pay(t.Context(), request(order, via))))
 			if got := c.query(t, order); got != (payment.Trade{Order: order, State: payment.TradeAbsent}) {
 				t.Fatalf("before the buyer has come: %+v", got)
 			}
@@ -35,7 +36,7 @@ func TestEveryWayToPay(t *testing.T) {
 				got.PaidAt != 0 {
 				t.Fatalf("at the cashier: %+v", got)
 			}
-			must(t, c.sim.Pay(order.String()))
+			kit.Must(t, c.sim.Pay(order.String()))
 			paid := c.query(t, order)
 			if paid.State != payment.TradePaid || time.Since(paid.PaidAt.Time()).Abs() > time.Minute {
 				t.Fatalf("after the payment: %+v", paid)
@@ -64,11 +65,11 @@ func TestClose(t *testing.T) {
 		{"waiting", func(order shop.ID) { c.pay(t, order, payment.ViaPage) }, payment.TradeClosed, payment.TradeClosed},
 		{"paid", func(order shop.ID) {
 			c.pay(t, order, payment.ViaPage)
-			must(t, c.sim.Pay(order.String()))
+			kit.Must(t, c.sim.Pay(order.String()))
 		}, payment.TradePaid, payment.TradePaid},
 		{"closed", func(order shop.ID) {
 			c.pay(t, order, payment.ViaPage)
-			must(t, c.sim.GiveUp(order.String()))
+			kit.Must(t, c.sim.GiveUp(order.String()))
 		}, payment.TradeClosed, payment.TradeClosed},
 		{"paid this instant", func(order shop.ID) {
 			c.pay(t, order, payment.ViaPage)
@@ -100,12 +101,12 @@ func TestRefund(t *testing.T) {
 	if err := c.Refund(t.Context(), r); !errors.Is(err, payment.ErrGatewayRefused) {
 		t.Fatalf("before the payment: %v", err)
 	}
-	must(t, c.sim.Pay(order.String()))
+	kit.Must(t, c.sim.Pay(order.String()))
 	if done, err := c.Refunded(t.Context(), r); done || err != nil {
 		t.Fatalf("before the refund: %v, %v", done, err)
 	}
 	for range 3 {
-		must(t, c.Refund(t.Context(), r))
+		kit.Must(t, c.Refund(t.Context(), r))
 	}
 	if done, err := c.Refunded(t.Context(), r); !done || err != nil {
 		t.Fatalf("after the refund: %v, %v", done, err)
@@ -119,7 +120,7 @@ func TestRefund(t *testing.T) {
 		t.Errorf("asked for another amount under the same number: %v", err)
 	}
 	rest := payment.RefundRequest{Order: order, Request: "7-2", AmountFen: 10_000}
-	must(t, c.Refund(t.Context(), rest))
+	kit.Must(t, c.Refund(t.Context(), rest))
 	if l := c.sim.Ledger(); l.RefundedFen != 19801 {
 		t.Errorf("given back: %d", l.RefundedFen)
 	}
@@ -173,8 +174,8 @@ func TestTimeExpireIsRoundedDown(t *testing.T) {
 	r := request(9, payment.ViaPage)
 	r.ExpiresAt = shop.MillisOf(time.Now().Add(time.Hour).Truncate(time.Second)) + 999
 	p, err := c.Pay(t.Context(), r)
-	must(t, err)
-	must(t, errOf(c.sim.Come(p.URL)))
+	kit.Must(t, err)
+	kit.Must(t, errOf(c.sim.Come(p.URL)))
 	if got := c.sim.Ledger().Trades[0].ExpiresAt.UnixMilli(); got != int64(r.ExpiresAt)-999 {
 		t.Errorf("the trade ends at %d, asked for %d", got, r.ExpiresAt)
 	}

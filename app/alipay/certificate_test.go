@@ -15,6 +15,7 @@ import (
 
 	"stampede/app/alipay"
 	"stampede/app/payment"
+	"stampede/app/test/kit"
 )
 
 // certificate makes a self-signed one.
@@ -27,7 +28,7 @@ func certificate(t *testing.T, name string, serial int64, key *rsa.PrivateKey) s
 		NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<33, 0),
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	must(t, err)
+	kit.Must(t, err)
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
@@ -35,22 +36,22 @@ func certificate(t *testing.T, name string, serial int64, key *rsa.PrivateKey) s
 func TestCertificateMode(t *testing.T) {
 	t.Parallel()
 	keys, err := sharedKeys()
-	must(t, err)
+	kit.Must(t, err)
 	c := newCounter(t, func(o *alipay.Options) {
 		o.PublicKey = ""
 		o.AppCert, o.Cert = certificate(t, "shop", 1, keys.App), certificate(t, "gateway", 2, keys.Gateway)
 		o.RootCert = certificate(t, "root", 3, keys.Gateway)
 	})
 	p, err := c.Pay(t.Context(), request(1, payment.ViaPage))
-	must(t, err)
+	kit.Must(t, err)
 	address, err := url.Parse(p.URL)
-	must(t, err)
+	kit.Must(t, err)
 	signed := address.Query()
 	if len(signed.Get("app_cert_sn")) != 32 || len(signed.Get("alipay_root_cert_sn")) != 32 {
 		t.Errorf("signed: %v", signed)
 	}
 	c.pay(t, 1, payment.ViaPage)
-	must(t, c.sim.Pay("1"))
+	kit.Must(t, c.sim.Pay("1"))
 	if got := c.query(t, 1); got.State != payment.TradePaid {
 		t.Errorf("got %+v", got)
 	}
@@ -68,15 +69,15 @@ func TestCertificateMode(t *testing.T) {
 func TestWrongKeysAreNamed(t *testing.T) {
 	t.Parallel()
 	keys, err := sharedKeys()
-	must(t, err)
+	kit.Must(t, err)
 	private, _, err := keys.PEM()
-	must(t, err)
+	kit.Must(t, err)
 	good := alipay.Options{
 		PrivateKey: private, AppCert: certificate(t, "shop", 1, keys.App), Cert: certificate(t, "gateway", 2,
 			keys.Gateway),
 		RootCert: certificate(t, "root", 3, keys.Gateway),
 	}
-	must(t, errOf(alipay.New(good)))
+	kit.Must(t, errOf(alipay.New(good)))
 	for option, change := range map[string]func(*alipay.Options){
 		"PrivateKey": func(o *alipay.Options) { o.PrivateKey = "nonsense" },
 		"PublicKey":  func(o *alipay.Options) { o.PublicKey = "nonsense" },

@@ -9,6 +9,7 @@ import (
 	"stampede/app/alipay"
 	"stampede/app/alipay/sim"
 	"stampede/app/payment"
+	"stampede/app/test/kit"
 )
 
 // A notification is believed only when the gateway signed it for this shop; and none makes us call anybody.
@@ -16,9 +17,9 @@ func TestForgedNotifications(t *testing.T) {
 	t.Parallel()
 	c := newCounter(t, nil)
 	c.pay(t, 1, payment.ViaPage)
-	must(t, c.sim.Pay("1"))
+	kit.Must(t, c.sim.Pay("1"))
 	good := c.letters(t, 1)[0]
-	must(t, errOf(c.Notified(good)))
+	kit.Must(t, errOf(c.Notified(good)))
 	// An adapter whose gateway does not exist: any call of it would hang or fail otherwise than with ErrForged.
 	alone := newCounter(t, func(o *alipay.Options) { o.Gateway = "http://127.0.0.1:1/gateway.do" })
 	for name, change := range map[string]func(url.Values){
@@ -59,7 +60,7 @@ func TestSpoiltNotifications(t *testing.T) {
 			c := newCounter(t, nil)
 			c.pay(t, 1, payment.ViaPage)
 			c.inject(t, sim.Fault{Kind: kind, Times: 1})
-			must(t, c.sim.Pay("1"))
+			kit.Must(t, c.sim.Pay("1"))
 			trade, err := c.Notified(c.letters(t, 1)[0])
 			if errors.Is(err, payment.ErrForged) != forged {
 				t.Errorf("got %v, want forged %v", err, forged)
@@ -76,9 +77,9 @@ func TestOwnSignatureIsNoNotification(t *testing.T) {
 	t.Parallel()
 	c := newCounter(t, nil)
 	p, err := c.Pay(t.Context(), request(1, payment.ViaPage))
-	must(t, err)
+	kit.Must(t, err)
 	address, err := url.Parse(p.URL)
-	must(t, err)
+	kit.Must(t, err)
 	form := address.Query()
 	form.Set("seller_id", c.options.SellerID)
 	if _, err := c.Notified(form); !errors.Is(err, payment.ErrForged) {
@@ -90,12 +91,12 @@ func TestOwnSignatureIsNoNotification(t *testing.T) {
 func BenchmarkNotified(b *testing.B) {
 	c := newCounter(b, nil)
 	p, err := c.Pay(b.Context(), request(1, payment.ViaPage))
-	must(b, err)
-	must(b, errOf(c.sim.Come(p.URL)))
-	must(b, c.sim.Pay("1"))
+	kit.Must(b, err)
+	kit.Must(b, errOf(c.sim.Come(p.URL)))
+	kit.Must(b, c.sim.Pay("1"))
 	form := c.letters(b, 1)[0]
 	for b.Loop() {
-		must(b, errOf(c.Notified(form)))
+		kit.Must(b, errOf(c.Notified(form)))
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "notifications/s")
 }

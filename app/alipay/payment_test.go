@@ -37,16 +37,16 @@ type counter struct {
 func newCounter(t testing.TB, change func(*alipay.Options)) *counter {
 	t.Helper()
 	keys, err := sharedKeys()
-	must(t, err)
+	kit.Must(t, err)
 	c := &counter{say: "success", client: &http.Client{}}
 	c.sim, err = sim.New(sim.Options{
 		Keys: keys, Schedule: []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond},
 	})
-	must(t, err)
+	kit.Must(t, err)
 	mailbox := httptest.NewServer(http.HandlerFunc(c.receive))
 	gateway := httptest.NewServer(c.sim)
 	private, public, err := keys.PEM()
-	must(t, err)
+	kit.Must(t, err)
 	c.options = alipay.Options{
 		Gateway: gateway.URL + "/gateway.do", AppID: keys.AppID, SellerID: keys.SellerID,
 		PrivateKey: private, PublicKey: public, NotifyURL: mailbox.URL, ReturnURL: "http://shop.example/?back",
@@ -91,7 +91,7 @@ func (c *counter) letters(t testing.TB, n int) []url.Values {
 func (c *counter) inject(t *testing.T, faults ...sim.Fault) {
 	t.Helper()
 	for _, f := range faults {
-		must(t, errOf(c.sim.Inject(f)))
+		kit.Must(t, errOf(c.sim.Inject(f)))
 	}
 }
 
@@ -99,10 +99,10 @@ func (c *counter) inject(t *testing.T, faults ...sim.Fault) {
 func (c *counter) pay(t *testing.T, order shop.ID, via payment.PayVia) {
 	t.Helper()
 	p, err := c.Pay(t.Context(), request(order, via))
-	must(t, err)
+	kit.Must(t, err)
 	if via == payment.ViaQR {
 		response, err := c.client.Get(p.QR)
-		must(t, err)
+		kit.Must(t, err)
 		_ = response.Body.Close()
 		return
 	}
@@ -121,16 +121,8 @@ func request(order shop.ID, via payment.PayVia) payment.PayRequest {
 func (c *counter) query(t *testing.T, order shop.ID) payment.Trade {
 	t.Helper()
 	trade, err := c.Query(t.Context(), order)
-	must(t, err)
+	kit.Must(t, err)
 	return trade
-}
-
-// must ends the test if a step that it needs has failed.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func errOf[T any](_ T, err error) error { return err }

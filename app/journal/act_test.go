@@ -1,4 +1,4 @@
-package journal
+package journal_test
 
 import (
 	"context"
@@ -9,18 +9,20 @@ import (
 	"strings"
 	"testing"
 
+	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/test/fakes"
 )
 
 // written makes a journal of so many acts.
-func written(t *testing.T, acts int) *Acts {
+func written(t *testing.T, acts int) *fakes.Acts {
 	t.Helper()
-	f := &Acts{}
+	f := &fakes.Acts{}
 	for range acts {
-		_, err := f.Act(context.Background(), Actor{Name: "ada"}, func(context.Context) (Act, error) {
-			return Act{Kind: "sale.pause", Object: "sale:5", Note: "n"}, nil
+		_, err := f.Act(context.Background(), journal.Actor{Name: "ada"}, func(context.Context) (journal.Act, error) {
+			return journal.Act{Kind: "sale.pause", Object: "sale:5", Note: "n"}, nil
 		})
-		Must(t, err)
+		fakes.Must(t, err)
 	}
 	return f
 }
@@ -29,11 +31,11 @@ func written(t *testing.T, acts int) *Acts {
 // not fit; what was written anew as a whole, a head that was written down.
 func TestVerifySeesEveryChange(t *testing.T) {
 	t.Parallel()
-	const rows = journalPage + 20 // more than a page
+	const rows = journal.Page + 20 // more than a page
 	good := written(t, rows)
 	head, _ := good.JournalHead(t.Context())
-	early := JournalHead{7, good.Rows[6].Hash}
-	rewrite := func(f *Acts, from int) {
+	early := journal.JournalHead{Seq: 7, Hash: good.Rows[6].Hash}
+	rewrite := func(f *fakes.Acts, from int) {
 		for i := from; i < len(f.Rows); i++ {
 			if f.Rows[i].PrevHash = ""; i > 0 {
 				f.Rows[i].PrevHash = f.Rows[i-1].Hash
@@ -42,56 +44,57 @@ func TestVerifySeesEveryChange(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		change func(f *Acts)
+		change func(f *fakes.Acts)
 		head   string
 		at     int64 // 0: all is well
 	}{
-		"nothing":                      {func(*Acts) {}, "", 0},
-		"nothing, with a head":         {func(*Acts) {}, early.String(), 0},
-		"who":                          {func(f *Acts) { f.Rows[3].ActorName = "eve" }, "", 4},
-		"what, on a later page":        {func(f *Acts) { f.Rows[journalPage+3].Kind = "sale.end" }, "", journalPage + 4},
-		"when":                         {func(f *Acts) { f.Rows[0].At = 1 }, "", 1},
-		"an answer":                    {func(f *Acts) { f.Rows[4].Answer = json.RawMessage(`{}`) }, "", 5},
-		"with its own hash":            {func(f *Acts) { f.Rows[3].Note = "m"; f.Rows[3].Hash = f.Rows[3].Sum() }, "", 5},
-		"one taken out":                {func(f *Acts) { f.Rows = slices.Delete(f.Rows, 3, 4) }, "", 5},
-		"the last taken out":           {func(f *Acts) { f.Rows = f.Rows[:rows-1] }, head.String(), rows},
-		"all taken out":                {func(f *Acts) { f.Rows = nil }, early.String(), 1},
-		"two exchanged":                {func(f *Acts) { f.Rows[3], f.Rows[4] = f.Rows[4], f.Rows[3] }, "", 5},
-		"written anew":                 {func(f *Acts) { f.Rows[3].Note = "m"; rewrite(f, 3) }, early.String(), 7},
-		"written anew, after the head": {func(f *Acts) { f.Rows[9].Note = "m"; rewrite(f, 9) }, early.String(), 0},
+		"nothing":                      {func(*fakes.Acts) {}, "", 0},
+		"nothing, with a head":         {func(*fakes.Acts) {}, early.String(), 0},
+		"who":                          {func(f *fakes.Acts) { f.Rows[3].ActorName = "eve" }, "", 4},
+		"what, on a later page":        {func(f *fakes.Acts) { f.Rows[journal.Page+3].Kind = "sale.end" }, "", journal.Page + 4},
+		"when":                         {func(f *fakes.Acts) { f.Rows[0].At = 1 }, "", 1},
+		"an answer":                    {func(f *fakes.Acts) { f.Rows[4].Answer = json.RawMessage(`{}`) }, "", 5},
+		"with its own hash":            {func(f *fakes.Acts) { f.Rows[3].Note = "m"; f.Rows[3].Hash = f.Rows[3].Sum() }, "", 5},
+		"one taken out":                {func(f *fakes.Acts) { f.Rows = slices.Delete(f.Rows, 3, 4) }, "", 5},
+		"the last taken out":           {func(f *fakes.Acts) { f.Rows = f.Rows[:rows-1] }, head.String(), rows},
+		"all taken out":                {func(f *fakes.Acts) { f.Rows = nil }, early.String(), 1},
+		"two exchanged":                {func(f *fakes.Acts) { f.Rows[3], f.Rows[4] = f.Rows[4], f.Rows[3] }, "", 5},
+		"written anew":                 {func(f *fakes.Acts) { f.Rows[3].Note = "m"; rewrite(f, 3) }, early.String(), 7},
+		"written anew, after the head": {func(f *fakes.Acts) { f.Rows[9].Note = "m"; rewrite(f, 9) }, early.String(), 0},
 	} {
-		f := &Acts{Rows: slices.Clone(good.Rows)}
+		f := &fakes.Acts{Rows: slices.Clone(good.Rows)}
 		c.change(f)
-		report, err := (&Journal{Store: f}).VerifyJournal(t.Context(), c.head)
+		report, err := (&journal.Journal{Store: f}).VerifyJournal(t.Context(), c.head)
 		if err != nil || report.OK != (c.at == 0) || report.At != c.at || (report.Wrong == "") != report.OK {
 			t.Errorf("%s: %+v, %v; want row %d", name, report, err, c.at)
 		}
 	}
 	// Beside the journal stands its head: rows taken off the end are missed without one that was written down.
-	cut := &cutOff{Acts{Rows: good.Rows[:5]}, head}
-	if report, err := (&Journal{Store: cut}).VerifyJournal(t.Context(), ""); err != nil || report.OK || report.At != 6 {
+	cut := &cutOff{fakes.Acts{Rows: good.Rows[:5]}, head}
+	report, err := (&journal.Journal{Store: cut}).VerifyJournal(t.Context(), "")
+	if err != nil || report.OK || report.At != 6 {
 		t.Errorf("rows are missing at the end: %+v, %v", report, err)
 	}
 }
 
 type cutOff struct {
-	Acts
-	head JournalHead
+	fakes.Acts
+	head journal.JournalHead
 }
 
-func (c *cutOff) JournalHead(context.Context) (JournalHead, error) { return c.head, nil }
+func (c *cutOff) JournalHead(context.Context) (journal.JournalHead, error) { return c.head, nil }
 
 // Everything that a row says is under its hash, and the encoding does not let a character wander from one field into
 // the next.
 func TestSumTellsFieldsApart(t *testing.T) {
 	t.Parallel()
-	a, b := JournalEntry{Kind: "ab", Object: "c"}, JournalEntry{Kind: "a", Object: "bc"}
+	a, b := journal.JournalEntry{Kind: "ab", Object: "c"}, journal.JournalEntry{Kind: "a", Object: "bc"}
 	if a.Sum() == b.Sum() {
 		t.Error("two rows have one hash")
 	}
-	empty := JournalEntry{}
-	for i := range reflect.TypeFor[JournalEntry]().NumField() {
-		var e JournalEntry
+	empty := journal.JournalEntry{}
+	for i := range reflect.TypeFor[journal.JournalEntry]().NumField() {
+		var e journal.JournalEntry
 		field := reflect.ValueOf(&e).Elem().Field(i)
 		switch field.Kind() {
 		case reflect.Int64:
@@ -101,7 +104,7 @@ func TestSumTellsFieldsApart(t *testing.T) {
 		default:
 			field.SetBytes([]byte("1"))
 		}
-		name := reflect.TypeFor[JournalEntry]().Field(i).Name
+		name := reflect.TypeFor[journal.JournalEntry]().Field(i).Name
 		if same := e.Sum() == empty.Sum(); same != (name == "Hash") {
 			t.Errorf("%s is under the hash: %v", name, !same)
 		}
@@ -110,12 +113,12 @@ func TestSumTellsFieldsApart(t *testing.T) {
 
 func TestHeadsAreRead(t *testing.T) {
 	t.Parallel()
-	good := JournalHead{12, strings.Repeat("0a", 32)}
-	if got, err := ParseJournalHead(good.String()); err != nil || got != good {
+	good := journal.JournalHead{Seq: 12, Hash: strings.Repeat("0a", 32)}
+	if got, err := journal.ParseJournalHead(good.String()); err != nil || got != good {
 		t.Errorf("%v, %v", got, err)
 	}
 	for _, text := range []string{"", "12", "12:", ":" + good.Hash, "0:" + good.Hash, "x:" + good.Hash, "12:" + good.Hash + "0", "12:zz"} {
-		if _, err := ParseJournalHead(text); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
+		if _, err := journal.ParseJournalHead(text); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -28,7 +28,7 @@ const posted shop.Millis = 1_795_000_000_123
 func sender(t testing.TB) *netmail.Address {
 	t.Helper()
 	from, err := ParseFrom("闪购 <noreply@shop.example>")
-	must(t, err)
+	kit.Must(t, err)
 	return from
 }
 
@@ -50,9 +50,9 @@ func paid() outbox.Email {
 func through(t testing.TB, s *kit.MailServer, way TLS) *Sender {
 	t.Helper()
 	host, port, err := net.SplitHostPort(s.Addr)
-	must(t, err)
+	kit.Must(t, err)
 	n, err := strconv.Atoi(port)
-	must(t, err)
+	kit.Must(t, err)
 	out := NewSender(Server{Host: host, Port: n, User: s.User, Password: s.Password, TLS: way}, sender(t))
 	out.tls.RootCAs = s.Roots
 	t.Cleanup(out.Close)
@@ -70,7 +70,7 @@ func read(t testing.TB, text string) (header netmail.Header, subject, body strin
 		t.Fatal(err)
 	}
 	raw, err := io.ReadAll(quotedprintable.NewReader(m.Body))
-	must(t, err)
+	kit.Must(t, err)
 	return m.Header, subject, strings.ReplaceAll(string(raw), "\r\n", "\n")
 }
 
@@ -111,7 +111,7 @@ func TestARepeatIsTheSameEmail(t *testing.T) {
 	other := reset()
 	other.About = "f00e"
 	for _, l := range []outbox.Email{reset(), reset(), other} {
-		must(t, s.Deliver(kit.Context(t), l, posted))
+		kit.Must(t, s.Deliver(kit.Context(t), l, posted))
 	}
 	mails := server.Mails()
 	first, _, _ := read(t, mails[0].Text)
@@ -284,7 +284,7 @@ func TestOutcomes(t *testing.T) {
 func TestServersThatAreNoGood(t *testing.T) {
 	t.Parallel()
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	kit.Must(t, err)
 	_ = gone.Close()
 	plain := kit.NewMailServer(t, func(s *kit.MailServer) { s.User, s.Password = "shop", "secret" })
 	strange := kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) { s.Roots = nil })
@@ -340,7 +340,7 @@ func TestEmailsOnDisk(t *testing.T) {
 		heard = append(heard, l.Link+" "+file)
 	}}
 	for _, l := range []outbox.Email{reset(), reset(), paid()} {
-		must(t, f.Deliver(context.Background(), l, posted))
+		kit.Must(t, f.Deliver(context.Background(), l, posted))
 	}
 	files, err := os.ReadDir(path)
 	if err != nil || len(files) != 2 || len(heard) != 3 || heard[0] != heard[1] {
@@ -352,25 +352,17 @@ func TestEmailsOnDisk(t *testing.T) {
 			t.Errorf("%s %v %v", file.Name(), info.Mode(), err)
 		}
 		text, err := os.ReadFile(filepath.Join(path, file.Name()))
-		must(t, err)
+		kit.Must(t, err)
 		if _, _, body := read(t, string(text)); !strings.Contains(body, "\n-- \nStampede\n") {
 			t.Errorf("%s", text)
 		}
 	}
 	// A folder that cannot be made is no e-mail's fault.
 	file := filepath.Join(path, "x")
-	must(t, os.WriteFile(file, nil, 0o600))
+	kit.Must(t, os.WriteFile(file, nil, 0o600))
 	var asked *outbox.PauseError
 	err = (&Folder{Path: file, From: sender(t)}).Deliver(context.Background(), paid(), posted)
 	if !errors.As(err, &asked) {
 		t.Errorf("no folder: %v", err)
-	}
-}
-
-// must ends the test if a step that it needs has failed.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"stampede/app/backoffice"
 	"stampede/app/shop"
+	"stampede/app/test/kit"
 )
 
 // half is a picture whose left half is red and whose right half is blue; alpha is that of the left half.
@@ -37,14 +38,14 @@ func half(w, h int, alpha uint8) *image.NRGBA {
 func asPNG(t testing.TB, img image.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	must(t, png.Encode(&b, img))
+	kit.Must(t, png.Encode(&b, img))
 	return b.Bytes()
 }
 
 func asJPEG(t testing.TB, img image.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	must(t, jpeg.Encode(&b, img, nil))
+	kit.Must(t, jpeg.Encode(&b, img, nil))
 	return b.Bytes()
 }
 
@@ -71,7 +72,7 @@ func pngSaying(t testing.TB, w, h uint32) []byte {
 func fromBase64(t testing.TB, text string) []byte {
 	t.Helper()
 	file, err := base64.StdEncoding.DecodeString(text)
-	must(t, err)
+	kit.Must(t, err)
 	return file
 }
 
@@ -147,9 +148,9 @@ func TestOrientation(t *testing.T) {
 		0: {16, 16}, 9: {16, 16}, 65535: {16, 16},
 	} {
 		got, err := NewMaker().Make(t.Context(), withExif(file, orientation))
-		must(t, err)
+		kit.Must(t, err)
 		img, err := jpeg.Decode(bytes.NewReader(got.Large))
-		must(t, err)
+		kit.Must(t, err)
 		if r, _, b, _ := img.At(red.X, red.Y).RGBA(); r < 0x8000 || b > 0x8000 {
 			t.Errorf("orientation %d: at %v is red %x, blue %x", orientation, red, r, b)
 		}
@@ -164,7 +165,7 @@ func TestOrientation(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	var animated bytes.Buffer
-	must(t, gif.Encode(&animated, half(2, 2, 255), nil))
+	kit.Must(t, gif.Encode(&animated, half(2, 2, 255), nil))
 	photo := asJPEG(t, half(64, 64, 255))
 	hugeWebP := fromBase64(t, webpLossy)
 	binary.LittleEndian.PutUint16(hugeWebP[26:], 16383)
@@ -311,12 +312,4 @@ func FuzzMake(f *testing.F) {
 			t.Fatal("what is shown is no picture")
 		}
 	})
-}
-
-// must ends the test if a step that it needs has failed.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

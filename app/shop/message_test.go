@@ -64,7 +64,9 @@ func TestUnreadableMessages(t *testing.T) {
 	// What stands before an unreadable line is still told.
 	for _, line := range []string{"7 {}", "7\n", "7 \n", " {}\n", "0 {}\n", "+7 {}\n", "\n"} {
 		m, err := ParseMessage("1 2\n5 {}\n" + line)
-		Must(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if got, err := changesOf(m); !errors.Is(err, ErrPermanent) || len(got) != 1 || got[0].User != 5 {
 			t.Errorf("line %q: changes %v, %v", line, got, err)
 		}
@@ -131,7 +133,9 @@ func TestChangesCarryTraces(t *testing.T) {
 		t.Errorf("nodes that know nothing of traces cannot take it for a frame: %s", text)
 	}
 	m, err := ParseMessage(string(text))
-	Must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	changes, err := changesOf(m)
 	if err != nil || len(changes) != 3 {
 		t.Fatalf("%v, %v", changes, err)

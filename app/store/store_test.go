@@ -249,12 +249,8 @@ func val[T any](v T, err error) func(t testing.TB) T {
 	}
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+// must is short: most lines of these tests begin with it.
+var must = kit.Must
 
 // same compares two values, the wanted one first unless what names them otherwise.
 func same(t testing.TB, what string, a, b any, options ...cmp.Option) {

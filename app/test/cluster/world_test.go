@@ -70,9 +70,7 @@ func open(t *testing.T, redisURL string, settings ...string) *world {
 
 func (w *world) must(err error) {
 	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	kit.Must(w.t, err)
 }
 
 // offer puts a product on sale in the partition, for an hour.

@@ -106,9 +106,7 @@ func (w *world) write(name string, v any) {
 
 func (w *world) must(err error) {
 	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	kit.Must(w.t, err)
 }
 
 // offer puts a product on sale for an hour, in the partition given.

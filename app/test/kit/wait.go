@@ -18,6 +18,14 @@ func Context(t testing.TB) context.Context {
 	return ctx
 }
 
+// Must ends the test if a step that it needs has failed.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Eventually asks again and again, at first every 2 ms and then up to every 50 ms, until the condition
 // holds. After the timeout the test ends with the last reason. The condition runs on the
 // caller's goroutine, at least once, and may use t.

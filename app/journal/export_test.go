@@ -1,0 +1,4 @@
+package journal
+
+// Page is how many rows are read at once.
+const Page = journalPage
