@@ -256,15 +256,20 @@ func (d *CatalogueDesk) fillProduct(t *table, line *tableLine, p *ProductRecord,
 		case "images":
 			p.Images = parseImages(cell)
 		case "archived":
-			var gone bool
-			if gone, err = readYesNo(cell); err == nil {
-				p.ArchivedAt = archived(p.ArchivedAt, &gone, d.Now())
-			}
+			err = d.fillArchived(&p.ArchivedAt, cell)
 		}
 		if err != nil {
 			t.wrong(line, column, shop.AsError(err).Message)
 		}
 	}
+}
+
+func (d *CatalogueDesk) fillArchived(since *shop.Millis, cell string) error {
+	gone, err := readYesNo(cell)
+	if err == nil {
+		*since = archived(*since, &gone, d.Now())
+	}
+	return err
 }
 
 func parseYuan(text string) (int64, error) {

@@ -286,10 +286,7 @@ func (d *CatalogueDesk) fillSale(t *table, line *tableLine, s *SaleRecord) {
 		case "challenge":
 			s.Challenge, err = shop.ParseChallenge(strings.ToLower(cell))
 		case "archived":
-			var gone bool
-			if gone, err = readYesNo(cell); err == nil {
-				s.ArchivedAt = archived(s.ArchivedAt, &gone, d.Now())
-			}
+			err = d.fillArchived(&s.ArchivedAt, cell)
 		case "slot_id":
 			if s.ID != 0 && cell != s.Slot.ID.String() {
 				err = shop.Fail(shop.BadRequest, "a sale stays in its slot: copy it")

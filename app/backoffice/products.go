@@ -176,10 +176,10 @@ func (d *CatalogueDesk) setProductImages(ctx context.Context, p *ProductRecord, 
 	if err == nil {
 		err = d.putDown(ctx, p.Images, images)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = d.Store.SaveProduct(ctx, p)
 	}
-	return d.Store.SaveProduct(ctx, p)
+	return err
 }
 
 // checkProduct refuses what cannot be shown, and cleans the description.

@@ -67,11 +67,7 @@ func (c *loadCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	config, err := e.config()
-	if err != nil {
-		return err
-	}
-	issuer, err := server.Issuer(e.ctx, config)
+	config, issuer, err := e.issuer()
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"stampede/app/account"
 	"stampede/app/server"
 )
 
@@ -57,6 +58,16 @@ func (e *env) config(over ...string) (server.Config, error) {
 		e.zone = config.TimeZone.Location
 	}
 	return config, err
+}
+
+// issuer reads the configuration and the key that signs access tokens.
+func (e *env) issuer() (server.Config, *account.Issuer, error) {
+	config, err := e.config()
+	if err != nil {
+		return config, nil, err
+	}
+	issuer, err := server.Issuer(e.ctx, config)
+	return config, issuer, err
 }
 
 // errAudit makes the exit code of a failed audit; its report has been printed.

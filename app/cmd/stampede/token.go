@@ -50,11 +50,7 @@ func (c *tokenSign) Run(e *env) error {
 	if c.TTL < time.Second || c.TTL > longestToken {
 		return fmt.Errorf("%w: --ttl is %v, want 1s to %v", errUsage, c.TTL, longestToken)
 	}
-	config, err := e.config()
-	if err != nil {
-		return err
-	}
-	issuer, err := server.Issuer(e.ctx, config)
+	_, issuer, err := e.issuer()
 	if err != nil {
 		return err
 	}
