@@ -53,6 +53,19 @@ func onQueues(t *testing.T, test func(t *testing.T, c *channel)) {
 	}
 }
 
+// listing reads the quarantine of a stream.
+func listing[T any](f *fixture, read func(context.Context) ([]T, error), of func(T) isolated) func() []isolated {
+	return func() (all []isolated) {
+		f.t.Helper()
+		found, err := read(f.ctx)
+		f.must(err)
+		for _, m := range found {
+			all = append(all, of(m))
+		}
+		return all
+	}
+}
+
 func paidChannel(f *fixture) *channel {
 	s := f.paidStream()
 	return &channel{
@@ -72,15 +85,9 @@ func paidChannel(f *fixture) *channel {
 			}
 			return NewPaidDeliverer(client, client, "webhook", consumer, deliver)
 		},
-		list: func() (all []isolated) {
-			f.t.Helper()
-			found, err := s.Quarantined(f.ctx)
-			f.must(err)
-			for _, m := range found {
-				all = append(all, isolated{m.ID, m.OutboxMessage.Order.String(), m.Reason, m.Deliveries, m.At})
-			}
-			return all
-		},
+		list: listing(f, s.Quarantined, func(m outbox.QuarantinedMessage) isolated {
+			return isolated{m.ID, m.OutboxMessage.Order.String(), m.Reason, m.Deliveries, m.At}
+		}),
 	}
 }
 
@@ -101,15 +108,9 @@ func mailChannel(f *fixture) *channel {
 			}
 			return NewMailDeliverer(client, client, consumer, deliver)
 		},
-		list: func() (all []isolated) {
-			f.t.Helper()
-			found, err := s.Quarantined(f.ctx)
-			f.must(err)
-			for _, m := range found {
-				all = append(all, isolated{m.ID, m.About, m.Reason, m.Tries, m.At})
-			}
-			return all
-		},
+		list: listing(f, s.Quarantined, func(m outbox.QuarantinedEmail) isolated {
+			return isolated{m.ID, m.About, m.Reason, m.Tries, m.At}
+		}),
 	}
 }
 

@@ -50,10 +50,7 @@ func deliver(t *testing.T, s *Sender, server *kit.MailServer, letters, atOnce in
 func TestConnectionsAreKept(t *testing.T) {
 	t.Parallel()
 	for _, way := range []TLS{StartTLS, ImplicitTLS, NoTLS} {
-		server := kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) {
-			s.Implicit = way == ImplicitTLS
-			s.User, s.Password = "shop", "secret"
-		})
+		server := serverFor(t, way)
 		s := through(t, server, way)
 		s.kept.idle = time.Hour
 		deliver(t, s, server, 60, 4)

@@ -46,6 +46,15 @@ func paid() outbox.Email {
 	}
 }
 
+// serverFor is a mail server that is reached in a way of TLS, and wants a password.
+func serverFor(t testing.TB, way TLS) *kit.MailServer {
+	t.Helper()
+	return kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) {
+		s.Implicit = way == ImplicitTLS
+		s.User, s.Password = "shop", "secret"
+	})
+}
+
 // through makes a sender for a server of the kit.
 func through(t testing.TB, s *kit.MailServer, way TLS) *Sender {
 	t.Helper()
@@ -78,10 +87,7 @@ func read(t testing.TB, text string) (header netmail.Header, subject, body strin
 func TestEmailsArrive(t *testing.T) {
 	t.Parallel()
 	for _, way := range []TLS{StartTLS, ImplicitTLS, NoTLS} {
-		server := kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) {
-			s.Implicit = way == ImplicitTLS
-			s.User, s.Password = "shop", "secret"
-		})
+		server := serverFor(t, way)
 		s := through(t, server, way)
 		for i, l := range []outbox.Email{reset(), paid()} {
 			if err := s.Deliver(kit.Context(t), l, posted); err != nil {

@@ -3,7 +3,6 @@ package payment
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 
 	"stampede/app/order"
@@ -195,9 +194,7 @@ func TestDecideAboutLateMoney(t *testing.T) {
 			if again := errors.Is(err, shop.ErrTransient); again != c.again || (err == nil) == c.again {
 				t.Errorf("%v; to be tried again: want %v", err, c.again)
 			}
-			if !slices.Equal(tr.Steps, c.want) {
-				t.Errorf("steps %v, want %v", tr.Steps, c.want)
-			}
+			fakes.WantSteps(t, tr, c.want...)
 		})
 	}
 }

@@ -14,16 +14,6 @@ import (
 	"stampede/app/test/fakes"
 )
 
-func newTestExpirer(rows ...shop.Order) (*order.Expirer, *fakes.DueStore, *fakes.Redis, *fakes.Notifier) {
-	tr := &fakes.Trace{}
-	book, inventory, notifier := &fakes.DueStore{Trace: tr, Rows: rows}, &fakes.Redis{Trace: tr, At: 1_000_000},
-		&fakes.Notifier{Trace: tr}
-	return &order.Expirer{
-			Inventory: inventory, Orders: book, Effects: effectsOf(inventory, book, notifier),
-		}, book, inventory,
-		notifier
-}
-
 // wordyGateway says what a test wants it to say.
 type wordyGateway struct {
 	*fakes.Trace
@@ -337,11 +327,14 @@ func TestSilentGatewayHoldsNobodyUp(t *testing.T) {
 		c, gateway, book, inventory := newTestCashier()
 		gateway.wait, gateway.trade.State = make(chan struct{}), TradeClosed
 		book.row.PayBy, book.row.TradeOpened = 999_000, 900_000
-		x, due, _, _ := newTestExpirer(
-			book.row, shop.Order{ID: 2, Sale: 7, State: shop.Expired, Hold: 3, Rev: 2, ToldRev: 2},
-		)
-		closer := NewTradeCloser(c)
-		x.Closer = closer
+		tr, closer := &fakes.Trace{}, NewTradeCloser(c)
+		due := &fakes.DueStore{Trace: tr, Rows: []shop.Order{
+			book.row, {ID: 2, Sale: 7, State: shop.Expired, Hold: 3, Rev: 2, ToldRev: 2},
+		}}
+		redis := &fakes.Redis{Trace: tr, At: 1_000_000}
+		x := &order.Expirer{
+			Inventory: redis, Orders: due, Effects: effectsOf(redis, due, &fakes.Notifier{Trace: tr}), Closer: closer,
+		}
 		ctx, stop := context.WithCancel(t.Context())
 		go func() { _ = closer.Run(ctx) }()
 

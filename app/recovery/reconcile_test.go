@@ -12,16 +12,6 @@ import (
 	"stampede/app/test/fakes"
 )
 
-func newTestExpirer(rows ...shop.Order) (*order.Expirer, *fakes.DueStore, *fakes.Redis, *fakes.Notifier) {
-	tr := &fakes.Trace{}
-	book, inventory, notifier := &fakes.DueStore{Trace: tr, Rows: rows}, &fakes.Redis{Trace: tr, At: 1_000_000},
-		&fakes.Notifier{Trace: tr}
-	return &order.Expirer{
-			Inventory: inventory, Orders: book, Effects: effectsOf(inventory, book, notifier),
-		}, book, inventory,
-		notifier
-}
-
 // effectsOf are the effects on fakes that share a trace.
 func effectsOf(inventory order.Inventory, orders order.OrderStore, notifier order.Notifier) *order.Effects {
 	return &order.Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &order.Told{Orders: orders}}
@@ -98,9 +88,7 @@ func TestScanBringsHoldsToTheirRows(t *testing.T) {
 			s := &scanned{Redis: &fakes.Redis{Trace: tr}, holds: []shop.OpenHold{c.hold}, rows: []shop.Order{c.row}}
 			r := &Reconciler{Redis: s, Store: s, Effects: effectsOf(s, s, nil)}
 			fakes.Must(t, r.orphans(context.Background(), []shop.SaleRef{{ID: 7}}, nil))
-			if !slices.Equal(tr.Steps, c.want) {
-				t.Errorf("steps %v, want %v", tr.Steps, c.want)
-			}
+			fakes.WantSteps(t, tr, c.want...)
 		})
 	}
 }
@@ -143,9 +131,14 @@ func TestScanTakesTurns(t *testing.T) {
 // I3, P8: a sweep that finds an ended order again does not touch the hold that late money may have taken for it.
 func TestSweepLeavesARevivingOrderItsHold(t *testing.T) {
 	t.Parallel()
-	x, _, inventory, _ := newTestExpirer(shop.Order{
-		ID: 1, Sale: 7, State: shop.Expired, Hold: 2, TradeNo: "T", Rev: 2, ToldRev: 2,
-	})
+	tr := &fakes.Trace{}
+	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
+	book := &fakes.DueStore{Trace: tr, Rows: []shop.Order{
+		{ID: 1, Sale: 7, State: shop.Expired, Hold: 2, TradeNo: "T", Rev: 2, ToldRev: 2},
+	}}
+	x := &order.Expirer{
+		Inventory: inventory, Orders: book, Effects: effectsOf(inventory, book, &fakes.Notifier{Trace: tr}),
+	}
 	finished, err := x.Due(context.Background(), 0, []shop.ID{1})
 	if err != nil || !slices.Equal(finished, []shop.ID{1}) || len(inventory.Returned) != 0 {
 		t.Fatalf("finished %v, returned %v, %v", finished, inventory.Returned, err)

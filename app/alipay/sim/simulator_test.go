@@ -128,17 +128,17 @@ func (s *merchant) come(number string) string {
 
 func (s *merchant) get(path string) *http.Response {
 	s.t.Helper()
-	response, err := s.client.Get(s.server.URL + path)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() { _ = response.Body.Close() })
-	return response
+	return s.closing(s.client.Get(s.server.URL + path))
 }
 
 func (s *merchant) post(path, kind, body string) *http.Response {
 	s.t.Helper()
-	response, err := s.client.Post(s.server.URL+path, kind, strings.NewReader(body))
+	return s.closing(s.client.Post(s.server.URL+path, kind, strings.NewReader(body)))
+}
+
+// closing closes the body of the response when the test ends.
+func (s *merchant) closing(response *http.Response, err error) *http.Response {
+	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -209,14 +209,7 @@ func (f *fleet) enter() {
 // comeBack brings everybody in again, and lets them ask for what they do not know.
 func (f *fleet) comeBack() {
 	f.w.t.Helper()
-	f.w.everyone("come back", func(b *buyer) error {
-		return retrying(func() error {
-			if err := b.connectAcross(f); err != nil {
-				return err
-			}
-			return b.retry()
-		})
-	})
+	f.w.comeBackBy(func(b *buyer) error { return b.connectAcross(f) })
 }
 
 // connectAcross brings the phones of a buyer to different nodes, as far as there are enough.

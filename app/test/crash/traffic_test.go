@@ -150,9 +150,14 @@ func (w *world) enter(n *node) {
 // comeBack brings everybody to the node and lets them ask again for what they do not know.
 func (w *world) comeBack(n *node) {
 	w.t.Helper()
+	w.comeBackBy(func(b *buyer) error { return b.connect(n.addr) })
+}
+
+func (w *world) comeBackBy(connect func(b *buyer) error) {
+	w.t.Helper()
 	w.everyone("come back", func(b *buyer) error {
 		return retrying(func() error {
-			if err := b.connect(n.addr); err != nil {
+			if err := connect(b); err != nil {
 				return err
 			}
 			return b.retry()

@@ -2,6 +2,7 @@ package kit
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 )
@@ -23,6 +24,17 @@ func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// WantError demands an error whose text contains some words, or none if there are no words.
+func WantError(t testing.TB, what string, err error, words string) {
+	t.Helper()
+	if words == "" && err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+	if words != "" && (err == nil || !strings.Contains(err.Error(), words)) {
+		t.Errorf("%s: %v, want an error with %q", what, err, words)
 	}
 }
 

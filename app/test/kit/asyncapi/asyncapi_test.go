@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"stampede/app/test/kit"
 	"stampede/app/test/kit/asyncapi"
 	"stampede/app/wsclient"
 	"stampede/realtime"
@@ -46,12 +47,7 @@ func TestCheck(t *testing.T) {
 		}
 		f.Request = c.request
 		err = messages.Check(f)
-		if c.wrong == "" && err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {
-			t.Errorf("%s: %v, want an error with %q", name, err, c.wrong)
-		}
+		kit.WantError(t, name, err, c.wrong)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"stampede/app/test/kit"
 )
 
 // exchange is a good one, before a test changes it.
@@ -73,12 +75,7 @@ func TestCheck(t *testing.T) {
 		},
 	} {
 		err := Check(c.x)
-		if c.wrong == "" && err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {
-			t.Errorf("%s: %v, want an error with %q", name, err, c.wrong)
-		}
+		kit.WantError(t, name, err, c.wrong)
 	}
 }
 
