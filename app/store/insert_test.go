@@ -100,21 +100,18 @@ func TestInsertAtOnceWritesOnce(t *testing.T) {
 func TestInsertIntoSeveralSalesInOppositeOrder(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		var g errgroup.Group
-		for i := range 4 {
+		g.SetLimit(4)
+		for i := range 20 {
 			g.Go(func() error {
-				for range 5 {
-					var rows []shop.Order
-					for _, sale := range h.sales {
-						rows = append(rows, h.orders(5, sale, 1)...)
-					}
-					if i%2 == 1 {
-						slices.Reverse(rows)
-					}
-					if _, err := h.Insert(h.ctx, h.epoch, rows); err != nil {
-						return err
-					}
+				var rows []shop.Order
+				for _, sale := range h.sales {
+					rows = append(rows, h.orders(5, sale, 1)...)
 				}
-				return nil
+				if i%2 == 1 {
+					slices.Reverse(rows)
+				}
+				_, err := h.Insert(h.ctx, h.epoch, rows)
+				return err
 			})
 		}
 		h.must(g.Wait())

@@ -80,6 +80,18 @@ func readSales(ctx context.Context, db bun.IDB, narrow selection) ([]saleRow, ma
 	return rows, images, err
 }
 
+// readSale returns the row of one sale, and the sale. ErrNoRow if there is none.
+func readSale(ctx context.Context, db bun.IDB, id shop.ID) (saleRow, shop.Sale, error) {
+	rows, images, err := readSales(ctx, db, where("s.id = ?", id))
+	if err == nil && len(rows) == 0 {
+		err = shop.ErrNoRow
+	}
+	if err != nil {
+		return saleRow{}, shop.Sale{}, err
+	}
+	return rows[0], rows[0].sale(images), nil
+}
+
 func (s *Store) sales(ctx context.Context, what string, narrow selection) ([]shop.Sale, error) {
 	rows, images, err := readSales(ctx, s.db, narrow)
 	return convert(rows, func(r *saleRow) shop.Sale { return r.sale(images) }), wrap(what, err)

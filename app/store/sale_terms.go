@@ -16,14 +16,10 @@ func (s *Store) EditTerms(
 	ctx context.Context, id shop.ID, version int64, change func(s *shop.Sale) error,
 ) (before, after shop.Sale, err error) {
 	err = s.edit(ctx, "edit sale "+id.String(), func(tx bun.Conn) error {
-		rows, images, err := readSales(ctx, tx, where("s.id = ?", id))
-		if err != nil {
+		var err error
+		if _, before, err = readSale(ctx, tx, id); err != nil {
 			return err
 		}
-		if len(rows) == 0 {
-			return shop.ErrNoRow
-		}
-		before = rows[0].sale(images)
 		if before.Version != version {
 			return journal.Changed("the sale", shop.TermsOf(&before))
 		}

@@ -18,21 +18,24 @@ func (s *Store) MarkTold(ctx context.Context, told []*shop.Order) error {
 	}
 	for rev, ids := range byRev {
 		for some := range inOrder(ids) {
-			err := s.inTx(ctx, "mark orders told", func(tx bun.Conn) error {
-				const set = " SET published_rev = ?, unpublished_since = CASE WHEN rev > ? THEN unpublished_since END, " + unstamped +
-					" WHERE id IN (?) AND published_rev < ?"
-				matched, err := exec(ctx, tx, "UPDATE orders"+set, rev, rev, bun.List(some), rev)
-				if err == nil && matched < int64(len(some)) { // some were told already, or are in the archive
-					_, err = exec(ctx, tx, "UPDATE orders_archive"+set, rev, rev, bun.List(some), rev)
-				}
-				return err
-			})
-			if err != nil {
+			if err := s.markTold(ctx, rev, some); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+func (s *Store) markTold(ctx context.Context, rev int, orders []shop.ID) error {
+	return s.inTx(ctx, "mark orders told", func(tx bun.Conn) error {
+		const set = " SET published_rev = ?, unpublished_since = CASE WHEN rev > ? THEN unpublished_since END, " + unstamped +
+			" WHERE id IN (?) AND published_rev < ?"
+		matched, err := exec(ctx, tx, "UPDATE orders"+set, rev, rev, bun.List(orders), rev)
+		if err == nil && matched < int64(len(orders)) { // some were told already, or are in the archive
+			_, err = exec(ctx, tx, "UPDATE orders_archive"+set, rev, rev, bun.List(orders), rev)
+		}
+		return err
+	})
 }
 
 // ToldUntil reads until when the new rows of a partition have been published. ErrNoRow if there is no such partition.

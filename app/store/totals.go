@@ -64,12 +64,9 @@ func sumUp(ctx context.Context, tx bun.Tx, sale shop.ID, moved bool) (sums rowSu
 func (s *Store) SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, error) {
 	var t shop.SaleTotals
 	err := s.inSnapshot(ctx, "sum up sale "+sale.String(), func(tx bun.Tx) error {
-		rows, images, err := readSales(ctx, tx, where("s.id = ?", sale))
+		row, read, err := readSale(ctx, tx, sale)
 		if err != nil {
 			return err
-		}
-		if len(rows) == 0 {
-			return shop.ErrNoRow
 		}
 		at, err := movedAt(ctx, tx, sale)
 		if err != nil {
@@ -80,7 +77,7 @@ func (s *Store) SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, 
 			return err
 		}
 		t = shop.SaleTotals{
-			Sale: rows[0].sale(images), Taken: rows[0].Taken, Withdrawn: rows[0].Withdrawn,
+			Sale: read, Taken: row.Taken, Withdrawn: row.Withdrawn,
 			HeldUnits: sums.Held, SoldUnits: sums.Sold, GoneUnits: sums.Gone,
 			Orders: sums.Orders, PendingRows: sums.Pending, MaxTicket: sums.MaxTicket, MaxSeq: sums.MaxSeq,
 		}

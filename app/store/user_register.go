@@ -58,12 +58,7 @@ func (s *Store) Register(ctx context.Context, u shop.User, tokens ...shop.MailTo
 		if err != nil {
 			return err
 		}
-		for _, t := range tokens {
-			if err := addToken(ctx, tx, t); err != nil {
-				return err
-			}
-		}
-		return nil
+		return addTokens(ctx, tx, tokens...)
 	})
 }
 
@@ -94,7 +89,7 @@ func (s *Store) AddMailToken(ctx context.Context, t shop.MailToken, u *shop.User
 		if present.State != u.State || present.Email != u.Email {
 			return shop.ErrNoRow
 		}
-		if err := addToken(ctx, tx, t); err != nil {
+		if err := addTokens(ctx, tx, t); err != nil {
 			return err
 		}
 		var live []mailTokenRow
@@ -110,8 +105,14 @@ func (s *Store) AddMailToken(ctx context.Context, t shop.MailToken, u *shop.User
 	})
 }
 
-func addToken(ctx context.Context, tx bun.Conn, t shop.MailToken) error {
-	return insert(ctx, tx, &mailTokenRow{Hash: t.Hash, User: t.User, Kind: t.Kind, ExpiresAt: t.ExpiresAt})
+func addTokens(ctx context.Context, tx bun.Conn, tokens ...shop.MailToken) error {
+	for _, t := range tokens {
+		row := mailTokenRow{Hash: t.Hash, User: t.User, Kind: t.Kind, ExpiresAt: t.ExpiresAt}
+		if err := insert(ctx, tx, &row); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Activate spends the token and makes its account active, if its password hash is still the one given. ErrNoRow: the
