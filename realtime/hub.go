@@ -18,7 +18,6 @@ import (
 
 	"stampede/app/board"
 	"stampede/app/limits"
-	"stampede/app/order"
 	"stampede/app/shop"
 	"stampede/app/trace"
 )
@@ -32,8 +31,8 @@ type Options struct {
 	Redis      redis.UniversalClient
 	Namespace  string
 	Partitions int
-	Orders     order.ChangedOrders // rows, when messages may be lost
-	Chains     Chains              // how far the messages have come
+	Orders     ChangedOrders // rows, when messages may be lost
+	Chains     Chains        // how far the messages have come
 
 	// Blocked reports whether the user (0: unknown) or the address is blocked; nil: none is. When its answers change,
 	// call CloseBlocked.

@@ -222,7 +222,7 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 		}
 	}
 	req.Span = c.hub.options.Tracer.Sample("socket", ctx.until.Add(-c.hub.options.OpWithin))
-	c.hub.shop.BuyThen(c.bound(ctx), user, req, func(receipt order.Receipt, err error) {
+	c.hub.shop.BuyAsync(c.bound(ctx), user, req, func(receipt order.Receipt, err error) {
 		if err != nil {
 			c.finish(ctx, nil, err) // not the receipt: converting it to any would copy it
 			return

@@ -28,9 +28,9 @@ type Shop interface {
 	Greet(ctx context.Context, user shop.ID) ([]shop.Reservation, error)
 	// Watch resolves a slot (0: the current one, unless sales are named) and sales into full snapshots.
 	Watch(ctx context.Context, slot shop.ID, sales []shop.ID) (catalog.WatchView, error)
-	// BuyThen reserves units and calls then exactly once, at once or from another goroutine; the same (user, sale, key)
+	// BuyAsync reserves units and calls reply exactly once, at once or from another goroutine; the same (user, sale, key)
 	// gives the same order. ctx lasts until then.
-	BuyThen(ctx context.Context, user shop.ID, req order.BuyRequest, then func(order.Receipt, error))
+	BuyAsync(ctx context.Context, user shop.ID, req order.BuyRequest, reply func(order.Receipt, error))
 	// AskPass returns a pass for a sale or the task before it; SolvePass the pass for a solved task. A pass is valid
 	// for the user and address of the question only.
 	AskPass(ctx context.Context, q admission.PassQuestion) (admission.PassAnswer, error)
@@ -43,4 +43,12 @@ type Shop interface {
 	AskRefund(ctx context.Context, user, order shop.ID, reason string) (shop.OrderState, error)
 	// OrdersOf pages through the user's orders, newest first; more reports whether older ones exist.
 	OrdersOf(ctx context.Context, q shop.OrdersQuery) (orders []shop.Order, more bool, err error)
+}
+
+// ChangedOrders reads rows whose messages may have been lost (F5, F6).
+type ChangedOrders interface {
+	// Clock is the database's clock. ErrTransient: it does not answer.
+	Clock(ctx context.Context) (shop.Instant, error)
+	// Changed returns for each query at most so many orders, read after the instant. One statement serves many users.
+	Changed(ctx context.Context, queries []shop.ChangesQuery, most int) ([]shop.Changes, shop.Instant, error)
 }

@@ -102,7 +102,7 @@ func (s *fakeShop) Watch(_ context.Context, slot shop.ID, sales []shop.ID) (cata
 	return view, nil
 }
 
-func (s *fakeShop) BuyThen(_ context.Context, user shop.ID, req order.BuyRequest, then func(order.Receipt, error)) {
+func (s *fakeShop) BuyAsync(_ context.Context, user shop.ID, req order.BuyRequest, then func(order.Receipt, error)) {
 	switch s := s.copy(); {
 	case s.later != nil:
 		s.later(then)

@@ -265,7 +265,7 @@ func TestFinisherWritesAndFinishes(t *testing.T) {
 }
 
 // effectsOf are the effects on fakes that share a trace.
-func effectsOf(inventory order.Inventory, orders order.OrderStore, notifier order.Notifier) *order.Effects {
+func effectsOf(inventory order.Redis, orders order.Store, notifier order.Notifier) *order.Effects {
 	return &order.Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &order.Told{Orders: orders}}
 }
 

@@ -165,12 +165,12 @@ func TestHiddenSalesAreNotTallied(t *testing.T) {
 	t.Parallel()
 	tallies := &Tallies{IsHidden: func(sale shop.ID) bool { return sale == 8 }}
 	for _, sale := range []shop.ID{7, 8, 8, 9} {
-		tallies.Of(sale).TurnAway(soldOut)
+		tallies.Of(sale).Count(false, soldOut)
 	}
 	if all := &tallies.All; all.Pressed() != 2 || all.Refused()[shop.SoldOut] != 2 {
 		t.Errorf("%d buys, %v; want 2", all.Pressed(), all.Refused())
 	}
-	(*Tallies)(nil).Of(7).TurnAway(soldOut)
+	(*Tallies)(nil).Of(7).Count(false, soldOut)
 	flow := Flow{Confirmed: 5, Hidden: 3}
 	if d := (&Flow{Confirmed: 4, Hidden: 9}).since(&flow, time.Second); d.Confirmed != 0 || d.Hidden != 6 {
 		t.Errorf("confirmed %d, hidden %d; want 0 and 6", d.Confirmed, d.Hidden)
@@ -182,18 +182,18 @@ func TestTallyAllocatesNothing(t *testing.T) {
 	tally, clock := &Tally{}, &PressClock{}
 	refusals := []error{soldOut, shop.Fail(shop.PassRequired, "m"), shop.FailBusy("m", 1), errors.New("x")}
 	if n := testing.AllocsPerRun(100, func() {
-		tally.Press()
-		tally.Reserve()
+		tally.Count(true, nil)
+		tally.Count(false, nil) // a repeat
 		for _, err := range refusals[:3] {
-			tally.Refuse(err)
+			tally.Count(false, err)
 		}
 		clock.Observe(12 * time.Millisecond)
 	}); n != 0 {
 		t.Errorf("%v allocations for each press", n)
 	}
-	tally.Refuse(refusals[3])
+	tally.Count(false, refusals[3])
 	refused := tally.Refused()
-	if tally.Pressed() != 101 || tally.Reserved() != 101 || refused[shop.SoldOut] != 101 ||
+	if tally.Pressed() != 506 || tally.Reserved() != 101 || refused[shop.SoldOut] != 101 ||
 		refused[shop.Internal] != 1 {
 		t.Errorf("counted %d pressed, %d reserved, %v", tally.Pressed(), tally.Reserved(), refused)
 	}

@@ -58,8 +58,8 @@ type saleTally struct {
 	moved shop.Millis // when it was another one; likewise
 }
 
-// PressOf counts a press on a sale that there is.
-func (c *SaleCounts) PressOf(sale shop.ID) {
+// Count counts a buy of a sale that exists, by its result (see Tally.Count) and the layer of a refusal.
+func (c *SaleCounts) Count(sale shop.ID, layer shop.Layer, reserved bool, err error) {
 	if c == nil {
 		return
 	}
@@ -67,31 +67,24 @@ func (c *SaleCounts) PressOf(sale shop.ID) {
 	if t == nil {
 		t = c.begin(sale)
 	}
-	if t != nil {
-		t.Press()
-	}
+	t.count(layer, reserved, err)
 }
 
-// Reserve counts a press that was accepted.
-func (c *SaleCounts) Reserve(sale shop.ID) {
-	if t := c.tally(sale); t != nil {
-		t.Reserve()
-	}
-}
-
-// Refuse counts a press that was refused, and counted as a press before.
-func (c *SaleCounts) Refuse(sale shop.ID, layer shop.Layer, err error) {
-	if t := c.tally(sale); t != nil {
-		t.at(layer).Refuse(err)
-	}
-}
-
-// TurnAway counts a press that a layer refused before anybody has looked at what it wants.
+// TurnAway counts a buy that a layer refused before it was known whether the sale exists.
 func (c *SaleCounts) TurnAway(sale shop.ID, layer shop.Layer, err error) {
-	if t := c.tally(sale); t != nil {
-		t.at(layer).Refuse(err)
-		t.Press()
+	c.tally(sale).count(layer, false, err)
+}
+
+func (t *saleTally) count(layer shop.Layer, reserved bool, err error) {
+	switch {
+	case t == nil:
+		return
+	case err != nil:
+		t.away[slices.Index(shop.Layers[:], layer)].refuse(err)
+	case reserved:
+		t.reserved.Add(1)
 	}
+	t.pressed.Add(1)
 }
 
 // Told counts how long an order took from the press until its buyer heard of it.
@@ -112,8 +105,6 @@ func (c *SaleCounts) tally(sale shop.ID) *saleTally {
 	}
 	return (*all)[sale]
 }
-
-func (t *saleTally) at(layer shop.Layer) *Tally { return &t.away[slices.Index(shop.Layers[:], layer)] }
 
 // begin counts a sale from now on; nil when there are too many.
 func (c *SaleCounts) begin(sale shop.ID) *saleTally {

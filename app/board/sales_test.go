@@ -55,17 +55,15 @@ func TestCountsOfSalesAddUp(t *testing.T) {
 	two, _ := newCounts("2", store)
 	for _, c := range []*SaleCounts{one, two} {
 		c.TurnAway(7, shop.LayerPace, shop.Fail(shop.RateLimited, "before anybody knows the sale"))
-		for range 5 {
-			c.PressOf(7)
-		}
-		c.Reserve(7)
-		c.Refuse(7, shop.LayerNode, soldOut)
-		c.Refuse(7, shop.LayerNode, soldOut)
-		c.Refuse(7, shop.LayerRedis, shop.FailBusy("m", 1))
-		c.Refuse(7, shop.LayerRedis, errors.New("x"))
+		c.Count(7, shop.LayerRedis, true, nil)
+		c.Count(7, shop.LayerRedis, false, nil) // a repeat
+		c.Count(7, shop.LayerNode, false, soldOut)
+		c.Count(7, shop.LayerNode, false, soldOut)
+		c.Count(7, shop.LayerRedis, false, shop.FailBusy("m", 1))
+		c.Count(7, shop.LayerRedis, false, errors.New("x"))
 		c.TurnAway(7, shop.LayerPace, shop.Fail(shop.RateLimited, "m"))
 		c.Told(7, 12*time.Millisecond)
-		c.Refuse(8, shop.LayerRedis, soldOut) // of a sale that nobody has pressed
+		c.TurnAway(8, shop.LayerNode, soldOut) // of a sale without a buy
 		store.away = true
 		if err := c.RunOnce(t.Context()); err == nil {
 			t.Error("a lost answer is no answer")
@@ -80,7 +78,7 @@ func TestCountsOfSalesAddUp(t *testing.T) {
 	}
 	said, _ := store.SaleFigures(t.Context(), 7)
 	want := &SalePresses{
-		Pressed: 12, Reserved: 2, ToOrder: &SaleWaits{Orders: 2, P50: 13, P99: 15},
+		Pressed: 14, Reserved: 2, ToOrder: &SaleWaits{Orders: 2, P50: 13, P99: 15},
 		TurnedAway: []TurnedAway{
 			{shop.LayerPace, shop.RateLimited, 2},
 			{shop.LayerNode, shop.SoldOut, 4},
@@ -103,7 +101,7 @@ func TestCountsOfSalesAreBounded(t *testing.T) {
 	store := &fakeFigures{said: map[shop.ID]map[string]SaleFigures{}}
 	c, now := newCounts("1", store)
 	for sale := range shop.ID(mostCounted + 50) {
-		c.PressOf(sale + 1)
+		c.Count(sale+1, shop.LayerRedis, true, nil)
 	}
 	if n := len(*c.counted.Load()); n != mostCounted {
 		t.Errorf("%d sales are counted", n)
@@ -113,13 +111,13 @@ func TestCountsOfSalesAreBounded(t *testing.T) {
 		fakes.Must(t, c.RunOnce(t.Context()))
 	}
 	step(0)
-	c.PressOf(3)
+	c.Count(3, shop.LayerRedis, true, nil)
 	step(countedIdle)
 	step(2 * time.Millisecond) // sale 3 has moved meanwhile
 	if n := len(*c.counted.Load()); n != 1 {
 		t.Errorf("%d sales are still counted", n)
 	}
-	c.PressOf(1)
+	c.Count(1, shop.LayerRedis, true, nil)
 	step(time.Second)
 	said, _ := store.SaleFigures(t.Context(), 1)
 	if p := PressesOf(said); len(said) != 2 || p.Pressed != 2 {
@@ -130,21 +128,19 @@ func TestCountsOfSalesAreBounded(t *testing.T) {
 // Counting by the sale allocates nothing either.
 func TestCountsOfSalesAllocateNothing(t *testing.T) {
 	c, _ := newCounts("1", &fakeFigures{said: map[shop.ID]map[string]SaleFigures{}})
-	c.PressOf(7)
+	c.Count(7, shop.LayerRedis, true, nil)
 	busy := shop.FailBusy("m", 1)
 	if n := testing.AllocsPerRun(100, func() {
-		c.PressOf(7)
-		c.Reserve(7)
-		c.Refuse(7, shop.LayerNode, soldOut)
-		c.Refuse(7, shop.LayerRedis, busy)
+		c.Count(7, shop.LayerRedis, true, nil)
+		c.Count(7, shop.LayerNode, false, soldOut)
+		c.Count(7, shop.LayerRedis, false, busy)
 		c.TurnAway(7, shop.LayerPace, busy)
 		c.Told(7, time.Millisecond)
-		c.Refuse(8, shop.LayerRedis, soldOut)
+		c.TurnAway(8, shop.LayerNode, soldOut)
 	}); n != 0 {
 		t.Errorf("%v allocations for each press", n)
 	}
 	var nobody *SaleCounts
-	nobody.PressOf(7)
-	nobody.Refuse(7, shop.LayerNode, soldOut)
+	nobody.Count(7, shop.LayerNode, false, soldOut)
 	nobody.TurnAway(7, shop.LayerPace, busy)
 }

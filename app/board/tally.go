@@ -32,25 +32,21 @@ type Tally struct {
 	refused  [len(codes)]atomic.Int64
 }
 
-// Press counts a buy.
-func (t *Tally) Press() {
-	if t != nil {
-		t.pressed.Add(1)
+// Count counts a buy by its result. Without an error, it was reserved now or repeats one that was.
+func (t *Tally) Count(reserved bool, err error) {
+	if t == nil {
+		return
 	}
-}
-
-// Reserve counts a buy that was accepted.
-func (t *Tally) Reserve() {
-	if t != nil {
+	t.pressed.Add(1)
+	switch {
+	case err != nil:
+		t.refuse(err)
+	case reserved:
 		t.reserved.Add(1)
 	}
 }
 
-// Refuse counts a buy that was refused, by its code.
-func (t *Tally) Refuse(err error) {
-	if t == nil {
-		return
-	}
+func (t *Tally) refuse(err error) {
 	code := shop.AsError(err).Code
 	if code == shop.SoldOut {
 		t.refused[soldOutNumber].Add(1)
@@ -61,12 +57,6 @@ func (t *Tally) Refuse(err error) {
 		number = codeNumbers[shop.Internal]
 	}
 	t.refused[number].Add(1)
-}
-
-// TurnAway counts a press that was refused before it came to a checkout.
-func (t *Tally) TurnAway(err error) {
-	t.Press()
-	t.Refuse(err)
 }
 
 // Tallies count the buys of all sales that are not hidden. A nil Tallies counts nothing.

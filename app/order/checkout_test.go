@@ -10,8 +10,8 @@ import (
 
 // settlingWorld has one order that becomes a row, and stops waiting, right after the first look at it.
 type settlingWorld struct {
-	Inventory
-	OrderStore
+	Redis
+	Store
 	looks int
 }
 
@@ -39,8 +39,9 @@ func (w *settlingWorld) OrdersOf(context.Context, shop.OrdersQuery) ([]shop.Orde
 func TestLimitReachedNamesAnOrderThatSettlesMeanwhile(t *testing.T) {
 	t.Parallel()
 	world := &settlingWorld{}
-	checkout := &Checkout{Inventory: world, Orders: world}
-	e := shop.AsError(checkout.limitReached(context.Background(), &shop.Sale{ID: 7}, 5, "at most 2 per buyer"))
+	b := buying{Checkout: &Checkout{Inventory: world, Orders: world}, ctx: t.Context()}
+	b.buy.Sale.ID, b.buy.User = 7, 5
+	e := shop.AsError(b.limitReached("at most 2 per buyer"))
 	named := map[shop.ID]int{}
 	for _, o := range e.Orders {
 		named[o.ID]++
@@ -102,15 +103,16 @@ func TestRepeatHidesTheOrderOfAnother(t *testing.T) {
 	row := shop.Order{User: 6, Sale: 7, State: shop.Paid}
 	checkout := &Checkout{Orders: &lateRow{row: row}}
 	for user, want := range map[shop.ID]shop.OrderState{5: shop.Refused, 6: shop.Paid} {
-		buy := shop.Buy{User: user, Sale: shop.SaleRef{ID: 7}}
-		if got := checkout.stateByNow(t.Context(), buy, Receipt{State: shop.Reserved}).State; got != want {
+		b := buying{Checkout: checkout, ctx: t.Context()}
+		b.buy.Sale.ID, b.buy.User = 7, user
+		if got := b.stateByNow(Receipt{State: shop.Reserved}).State; got != want {
 			t.Errorf("user %d: %s, want %s", user, got, want)
 		}
 	}
 }
 
 // brokenStore panics when it is asked for an order.
-type brokenStore struct{ OrderStore }
+type brokenStore struct{ Store }
 
 func (brokenStore) Order(context.Context, shop.ID) (shop.Order, error) {
 	panic("secret of the database")
@@ -123,7 +125,7 @@ func TestEveryBuyIsToldOnce(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		gate  scriptedGate
-		order OrderStore
+		order Store
 		want  shop.Code // "" when it is reserved
 	}{
 		{"reserved", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictReserved, Ticket: 3, Done: 1}}, rows, ""},
@@ -151,7 +153,7 @@ func TestEveryBuyIsToldOnce(t *testing.T) {
 				Mint: func() (shop.ID, error) { return 11, nil },
 			}
 			told := make(chan error, 2)
-			checkout.BuyThen(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"}, func(r Receipt, err error) {
+			checkout.BuyAsync(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"}, func(r Receipt, err error) {
 				if err == nil && (r.Order != 11 || r.State != shop.Reserved || r.Place != 1) {
 					t.Errorf("receipt %+v", r)
 				}

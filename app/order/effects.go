@@ -18,10 +18,18 @@ import (
 // by (order, rev). Each has an owner until it is done (F3): for a new row its pending entry, for a later state the
 // untold row and its hold or deadline.
 type Effects struct {
-	Inventory Inventory
+	Inventory Redis
 	Notifier  Notifier
-	Orders    OrderStore
+	Orders    Store
 	Told      *Told
+}
+
+// Notifier publishes changes to the nodes that hold the sockets.
+type Notifier interface {
+	// Publish publishes rows of one partition in one message. asOf is Redis time, read before the transaction began
+	// that touched the rows. ErrTooLate: that is more than PublishWithin ago, nothing was published, and the rows must
+	// be touched again (F2). After any other error, which is transient, the outcome is unknown: publish again.
+	Publish(ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order) error
 }
 
 // Do does what the states of committed rows call for. asOf is Redis time, read before the transaction began that

@@ -26,8 +26,8 @@ type PaymentCloser interface {
 // that the next sweep completes them. An order whose payment was opened ends at the gateway first, beside the sweep
 // (PaymentCloser), because the gateway may be slow.
 type Expirer struct {
-	Inventory Inventory
-	Orders    OrderStore
+	Inventory Redis
+	Orders    Store
 	Effects   *Effects
 	Reader    *OrderReader
 	Closer    PaymentCloser // nil: the shop takes no payments

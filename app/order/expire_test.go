@@ -62,7 +62,7 @@ func TestUnknownCommitReturnsNothing(t *testing.T) {
 
 // beforeItsRow is an order that is a reservation yet: what is inserted, and under which epoch.
 type beforeItsRow struct {
-	OrderStore
+	Store
 	epoch int64
 	row   shop.Order
 }

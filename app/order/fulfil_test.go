@@ -15,7 +15,7 @@ import (
 
 // faultyStore inserts into memory, and fails where a test wants it to.
 type faultyStore struct {
-	OrderStore
+	Store
 	*fakes.Trace
 	poison    map[shop.ID]bool // orders that fail with ErrPermanent
 	transient error            // returned instead of anything else
@@ -67,7 +67,7 @@ func (b *faultyStore) Restamp(_ context.Context, ids []shop.ID) ([]shop.Order, e
 }
 
 // effectsOf are the effects on fakes that share a trace.
-func effectsOf(inventory Inventory, orders OrderStore, notifier Notifier) *Effects {
+func effectsOf(inventory Redis, orders Store, notifier Notifier) *Effects {
 	return &Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &Told{Orders: orders}}
 }
 

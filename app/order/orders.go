@@ -12,8 +12,8 @@ import (
 // OrderReader reads the orders and reservations of a user. It changes nothing.
 type OrderReader struct {
 	Catalogue *catalog.Catalogue
-	Inventory Inventory
-	Orders    OrderStore
+	Inventory Redis
+	Orders    Store
 }
 
 // Greet lists the user's reservations that have no row yet, each with its place. Those of a partition that is away are

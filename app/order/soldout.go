@@ -36,7 +36,7 @@ const (
 //
 // Who has bought is read once and kept; when units come back and go again, only who got them is read.
 type SoldOutFlags struct {
-	inventory Inventory
+	inventory Redis
 	turned    atomic.Int64
 	first     chan struct{} // something is suspected that was not
 
@@ -45,7 +45,7 @@ type SoldOutFlags struct {
 }
 
 // NewSoldOutFlags makes flags that Run raises and keeps up.
-func NewSoldOutFlags(inventory Inventory) *SoldOutFlags {
+func NewSoldOutFlags(inventory Redis) *SoldOutFlags {
 	return &SoldOutFlags{inventory: inventory, first: make(chan struct{}, 1), flags: make(map[shop.ID]*soldOutFlag)}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // buyersInventory answers Buyers and Counters, and nothing else.
 type buyersInventory struct {
-	Inventory
+	Redis
 	users []shop.ID
 	c     shop.Counters
 	reads int           // of all buyers or of some

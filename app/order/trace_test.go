@@ -104,7 +104,7 @@ func TestBuysAreTraced(t *testing.T) {
 			req := BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it", Address: &shop.Address{Name: "Ada", Phone: "5551234", Text: "Home"}}
 			req.Span = (&trace.Tracer{Ratio: 1, To: spans}).Sample("socket", time.Now())
 			told := 0
-			tracedCheckout(t, &c.gate).BuyThen(t.Context(), 5, req, func(Receipt, error) {
+			tracedCheckout(t, &c.gate).BuyAsync(t.Context(), 5, req, func(Receipt, error) {
 				told++
 				if len(spans.spans) != 0 {
 					t.Error("the span ended before the buyer was told")
@@ -129,7 +129,7 @@ func TestUntracedBuysAllocateNothingMore(t *testing.T) {
 	buying := func(tracer *trace.Tracer) float64 {
 		return testing.AllocsPerRun(200, func() {
 			req := BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it", Span: tracer.Sample("socket", time.Time{})}
-			checkout.BuyThen(ctx, 5, req, func(Receipt, error) {})
+			checkout.BuyAsync(ctx, 5, req, func(Receipt, error) {})
 		})
 	}
 	none, off, on := buying(nil), buying(
@@ -141,8 +141,28 @@ func TestUntracedBuysAllocateNothingMore(t *testing.T) {
 	}
 }
 
-// untracedAllocations are those of BuyThen before anything could be traced: its closures and the deadline of the gate.
+// untracedAllocations are the buy on its way and the callback of the gate.
 const untracedAllocations = 2
+
+// Most buys of a hot sale are refused by the sold-out flag: such a refusal allocates nothing.
+func TestRefusalsInMemoryAllocateNothing(t *testing.T) {
+	checkout := tracedCheckout(t, &inlineGate{})
+	now := time.Now()
+	checkout.Catalogue = catalogueOf(t, shop.Sale{ID: 7, OpensAt: 1, ClosesAt: 1 << 43})
+	checkout.SoldOut.flags[7] = &soldOutFlag{wanted: now.Add(time.Hour), until: now.Add(time.Hour)}
+	checkout.Counts, _ = newCounts("1", &fakeFigures{})
+	ctx := context.Background()
+	reply := func(_ Receipt, err error) {
+		if err != error(errSoldOut) {
+			t.Error(err)
+		}
+	}
+	if n := testing.AllocsPerRun(200, func() {
+		checkout.BuyAsync(ctx, 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"}, reply)
+	}); n != 0 {
+		t.Errorf("%v allocations, want 0", n)
+	}
+}
 
 // An entry that is traced is followed through its batch to the node that tells; entries beside it are not.
 func TestFulfilmentIsTraced(t *testing.T) {

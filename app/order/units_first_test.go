@@ -13,8 +13,8 @@ import (
 
 // busyShop writes down what happens to which order. Those of order 2 are locked in the database for a while.
 type busyShop struct {
-	OrderStore
-	Inventory
+	Store
+	Redis
 	locked time.Duration
 
 	mu    sync.Mutex

@@ -11,14 +11,14 @@ import (
 )
 
 // effectsOf are the effects on fakes that share a trace.
-func effectsOf(inventory order.Inventory, orders order.OrderStore, notifier order.Notifier) *order.Effects {
+func effectsOf(inventory order.Redis, orders order.Store, notifier order.Notifier) *order.Effects {
 	return &order.Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &order.Told{Orders: orders}}
 }
 
 // stores is the database as this package and its effects use it.
 type stores interface {
 	Store
-	order.OrderStore
+	order.Store
 }
 
 // rest are the calls that a test does not expect: they panic. It lies deeper than the doubles beside it, so that theirs

@@ -13,7 +13,7 @@ import (
 )
 
 // effectsOf are the effects on fakes that share a trace.
-func effectsOf(inventory order.Inventory, orders order.OrderStore, notifier order.Notifier) *order.Effects {
+func effectsOf(inventory order.Redis, orders order.Store, notifier order.Notifier) *order.Effects {
 	return &order.Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &order.Told{Orders: orders}}
 }
 
@@ -29,11 +29,11 @@ type (
 	}
 	stores interface {
 		Store
-		order.OrderStore
+		order.Store
 	}
 	redis interface {
 		Redis
-		order.Inventory
+		order.Redis
 	}
 )
 

@@ -76,7 +76,7 @@ func (p *parts) mayBuy(user shop.ID, addr netip.Addr, sale shop.ID) error {
 
 // turnAway counts a press that does not come to the checkout.
 func (p *parts) turnAway(sale shop.ID, layer shop.Layer, err error) {
-	p.board.tally.Of(sale).TurnAway(err)
+	p.board.tally.Of(sale).Count(false, err)
 	p.board.sales.TurnAway(sale, layer, err)
 }
 

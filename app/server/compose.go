@@ -192,7 +192,8 @@ func compose(
 		Inventory: p.inventory, Notifier: p.inventory, Orders: p.stores.db, Told: p.told,
 	}
 	p.watermark = &order.ToldWatermark{
-		Partitions: c.Partitions, Inventory: p.inventory, Orders: s.db, Sales: p.stores.db,
+		Partitions: c.Partitions, Inventory: p.inventory, Clock: s.db.Clock,
+		SetToldUntil: s.db.SetToldUntil,
 	}
 	p.soldOut = order.NewSoldOutFlags(inventory)
 	p.gate.TurnsAway = p.soldOut.TurnsAway

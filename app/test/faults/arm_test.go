@@ -37,7 +37,7 @@ func strikesIn(t *testing.T, spec string, fails error) (strikes []string) {
 }
 
 // databaseOf has one order, which ends when somebody asks for it.
-type databaseOf struct{ order.OrderStore }
+type databaseOf struct{ order.Store }
 
 func (databaseOf) Expire(ctx context.Context, _ []shop.ID, _ shop.Millis) ([]shop.Order, error) {
 	ended := shop.Order{ID: 1, State: shop.Expired, Rev: 2, Stamped: true}
@@ -49,7 +49,7 @@ func (databaseOf) Cancel(ctx context.Context, _, _ shop.ID, _ shop.Millis) (shop
 }
 
 // redisOf takes its units back.
-type redisOf struct{ order.Inventory }
+type redisOf struct{ order.Redis }
 
 func (redisOf) Now(context.Context) (shop.Millis, error) { return 1, nil }
 

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	toldEvery = time.Second // long before the reconciler would tell them again
+	toldEvery = time.Second // long before the reconciler would publish them again
 	toldBatch = 1000
-	toldBound = 100_000 // beyond it marks are dropped: the reconciler tells again, clients know repeats
+	toldBound = 100_000 // more marks are dropped: the reconciler publishes again, clients ignore repeats
 )
 
-// Told writes down in batches which later states were published: at no commit on the way of an order. A mark lost in a
-// crash only means that a state is told twice.
+// Told marks in batches which later states were published, so that no order waits for the commit. A mark that is lost in
+// a crash only means that a state is published twice.
 type Told struct {
-	Orders OrderStore
+	Orders Store
 
 	mu      sync.Mutex
 	pending []*shop.Order
 }
 
-// Add notes rows that were published.
+// Add takes rows that were published.
 func (t *Told) Add(rows []*shop.Order) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -33,7 +33,7 @@ func (t *Told) Add(rows []*shop.Order) {
 	}
 }
 
-// RunOnce marks everything that was noted so far.
+// RunOnce marks all rows added so far.
 func (t *Told) RunOnce(ctx context.Context) error {
 	t.mu.Lock()
 	rows := t.pending

@@ -9,8 +9,7 @@ import (
 
 // settledShop has one partition whose consumers come as far as a test says.
 type settledShop struct {
-	Inventory
-	SaleStore
+	Redis
 	clock    shop.Millis
 	delivery shop.Delivery
 	err      error
@@ -19,10 +18,6 @@ type settledShop struct {
 
 func (s *settledShop) Clock(context.Context) (shop.Instant, error) {
 	return shop.Instant{At: s.clock}, nil
-}
-
-func (s *settledShop) Changed(context.Context, []shop.ChangesQuery, int) ([]shop.Changes, shop.Instant, error) {
-	panic("not asked")
 }
 
 func (s *settledShop) Delivery(context.Context, int) (shop.Delivery, error) { return s.delivery, s.err }
@@ -37,7 +32,7 @@ func (s *settledShop) SetToldUntil(_ context.Context, _ int, at shop.Millis) err
 func TestToldWatermarkNeedsProof(t *testing.T) {
 	t.Parallel()
 	s := &settledShop{clock: 1000}
-	w := &ToldWatermark{Partitions: 1, Inventory: s, Orders: s, Sales: s}
+	w := &ToldWatermark{Partitions: 1, Inventory: s, Clock: s.Clock, SetToldUntil: s.SetToldUntil}
 	entry := func(n int64) shop.EntryID { return shop.EntryID{Time: n} }
 	for i, step := range []struct {
 		clock    shop.Millis

@@ -11,16 +11,17 @@ import (
 
 const watermarkEvery = 5 * time.Second
 
-// ToldWatermark stores the instant up to which the new rows of each partition have been told, because their entries may
-// be lost with Redis. A recovery stamps only younger rows.
+// ToldWatermark stores the instant up to which the new rows of each partition have been published, because their entries
+// may be lost with Redis. A recovery touches only younger rows.
 //
 // Proof for an instant T of the database's clock: N is the newest entry of the stream after T was read. Every row
 // stamped by T comes from an entry up to N, so all of them are published once all entries up to N are acknowledged.
 type ToldWatermark struct {
 	Partitions int
-	Inventory  Inventory
-	Orders     ChangedOrders
-	Sales      SaleStore
+	Inventory  Redis
+	Clock      func(ctx context.Context) (shop.Instant, error) // the database's
+	// SetToldUntil moves the stored instant of a partition forward; an earlier one than is stored changes nothing.
+	SetToldUntil func(ctx context.Context, partition int, at shop.Millis) error
 
 	claims map[int]claim // what is to be proven, by partition
 }
@@ -42,7 +43,7 @@ func (w *ToldWatermark) RunOnce(ctx context.Context) error {
 	if w.claims == nil {
 		w.claims = make(map[int]claim, w.Partitions)
 	}
-	now, err := w.Orders.Clock(ctx)
+	now, err := w.Clock(ctx)
 	if err != nil {
 		return fmt.Errorf("read the database's clock: %w", err)
 	}
@@ -66,7 +67,7 @@ func (w *ToldWatermark) look(ctx context.Context, partition int, now shop.Millis
 		if settled := d.Open == (shop.EntryID{}) || d.Open.After(c.until); !settled {
 			return nil
 		}
-		if err := w.Sales.SetToldUntil(ctx, partition, c.at); err != nil {
+		if err := w.SetToldUntil(ctx, partition, c.at); err != nil {
 			return err
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"stampede/app/shop"
 )
 
-// Inventory is the state of the sales in Redis: stock, holds, deadlines. Every call that writes carries the
+// Redis is the state of the sales in Redis: stock, holds, deadlines. Every call that writes carries the
 // partition's epoch by itself and fails with ErrStaleEpoch when Redis is at another one.
-type Inventory interface {
+type Redis interface {
 	Now(ctx context.Context) (shop.Millis, error)
 	Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error)
 	Return(ctx context.Context, returns []shop.Return) ([]bool, error)
@@ -21,9 +21,9 @@ type Inventory interface {
 	Delivery(ctx context.Context, partition int) (shop.Delivery, error)
 }
 
-// OrderStore is the durable truth about orders (MySQL). Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or
+// Store is the durable truth about orders (MySQL). Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or
 // ErrNoRow.
-type OrderStore interface {
+type Store interface {
 	Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error)
 	Expire(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error)
 	Cancel(ctx context.Context, order, user shop.ID, now shop.Millis) (shop.Order, error)
@@ -31,26 +31,4 @@ type OrderStore interface {
 	OrdersOf(ctx context.Context, q shop.OrdersQuery) (orders []shop.Order, more bool, err error)
 	MarkTold(ctx context.Context, told []*shop.Order) error
 	Restamp(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
-}
-
-// SaleStore is the durable truth about what is on sale and how far each partition has come.
-type SaleStore interface {
-	SetToldUntil(ctx context.Context, partition int, at shop.Millis) error
-}
-
-// CatalogueStore reads what is offered.
-type CatalogueStore interface {
-	Version(ctx context.Context) (int64, error)
-	SaleIDs(ctx context.Context) ([]shop.ID, error)
-	Slots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error)
-	Slot(ctx context.Context, id shop.ID) (shop.Slot, error)
-	Sale(ctx context.Context, id shop.ID) (shop.Sale, error)
-	Sales(ctx context.Context, ids []shop.ID) ([]shop.Sale, error)
-	SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale, error)
-	SalesByPhase(
-		ctx context.Context, phase shop.Phase, now shop.Millis, page, size int,
-	) (sales []shop.Sale, more bool, err error)
-	Products(ctx context.Context, category shop.ID, page, size int) (products []shop.Product, more bool, err error)
-	Product(ctx context.Context, id shop.ID) (shop.Product, error)
-	Categories(ctx context.Context) ([]shop.Category, error)
 }
