@@ -26,9 +26,6 @@ type Effects struct {
 
 // Notifier publishes changes to the nodes that hold the sockets.
 type Notifier interface {
-	// Publish publishes rows of one partition in one message. asOf is Redis time, read before the transaction began
-	// that touched the rows. ErrTooLate: that is more than PublishWithin ago, nothing was published, and the rows must
-	// be touched again (F2). After any other error, which is transient, the outcome is unknown: publish again.
 	Publish(ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order) error
 }
 
