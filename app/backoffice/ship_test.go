@@ -266,7 +266,7 @@ func TestFinisherWritesAndFinishes(t *testing.T) {
 
 // effectsOf are the effects on fakes that share a trace.
 func effectsOf(inventory order.Redis, orders order.Store, notifier order.Notifier) *order.Effects {
-	return &order.Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &order.Told{Orders: orders}}
+	return &order.Effects{Redis: inventory, Notifier: notifier, Store: orders, Told: &order.Told{Store: orders}}
 }
 
 // readers are accounts by id, and a box for the e-mails to them.

@@ -75,8 +75,8 @@ type Checkout struct {
 	Gate      Gate
 	SoldOut   *SoldOutFlags
 	Warmer    *catalog.Warmer
-	Inventory Redis
-	Orders    Store
+	Redis     Redis
+	Store     Store
 	Clock     *shop.Clock
 	Passes    *admission.Passes       // nil: no pass is in order
 	Mint      func() (shop.ID, error) // the next order ID
@@ -331,7 +331,7 @@ func contained(step func() (Receipt, error)) (r Receipt, err error) {
 // stateByNow is the receipt of a repeated key: the same order in its present state. If the database does not answer,
 // "reserved" is the weaker claim (P3). An order whose id belongs to another order becomes refused (ErrIDTaken).
 func (b *buying) stateByNow(receipt Receipt) Receipt {
-	order, err := b.Orders.Order(b.ctx, receipt.Order)
+	order, err := b.Store.Order(b.ctx, receipt.Order)
 	switch {
 	case err != nil:
 	case order.User != b.buy.User || order.Sale != b.buy.Sale.ID:
@@ -346,8 +346,8 @@ func (b *buying) stateByNow(receipt Receipt) Receipt {
 // order has its row before it stops waiting, so none can slip through between the two reads.
 func (b *buying) limitReached(message string) error {
 	e := shop.Fail(shop.LimitReached, message)
-	waiting, waitingErr := b.Inventory.Waiting(b.ctx, b.buy.User)
-	rows, _, err := b.Orders.OrdersOf(b.ctx, shop.OrdersQuery{User: b.buy.User, Sale: b.buy.Sale.ID, Limit: 100})
+	waiting, waitingErr := b.Redis.Waiting(b.ctx, b.buy.User)
+	rows, _, err := b.Store.OrdersOf(b.ctx, shop.OrdersQuery{User: b.buy.User, Sale: b.buy.Sale.ID, Limit: 100})
 	seen := make(map[shop.ID]bool, len(rows))
 	if err == nil {
 		for _, row := range rows {

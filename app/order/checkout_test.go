@@ -39,7 +39,7 @@ func (w *settlingWorld) OrdersOf(context.Context, shop.OrdersQuery) ([]shop.Orde
 func TestLimitReachedNamesAnOrderThatSettlesMeanwhile(t *testing.T) {
 	t.Parallel()
 	world := &settlingWorld{}
-	b := buying{Checkout: &Checkout{Inventory: world, Orders: world}, ctx: t.Context()}
+	b := buying{Checkout: &Checkout{Redis: world, Store: world}, ctx: t.Context()}
 	b.buy.Sale.ID, b.buy.User = 7, 5
 	e := shop.AsError(b.limitReached("at most 2 per buyer"))
 	named := map[shop.ID]int{}
@@ -101,7 +101,7 @@ func TestUsedOrderIDsAreReplaced(t *testing.T) {
 func TestRepeatHidesTheOrderOfAnother(t *testing.T) {
 	t.Parallel()
 	row := shop.Order{User: 6, Sale: 7, State: shop.Paid}
-	checkout := &Checkout{Orders: &lateRow{row: row}}
+	checkout := &Checkout{Store: &lateRow{row: row}}
 	for user, want := range map[shop.ID]shop.OrderState{5: shop.Refused, 6: shop.Paid} {
 		b := buying{Checkout: checkout, ctx: t.Context()}
 		b.buy.Sale.ID, b.buy.User = 7, user
@@ -149,7 +149,7 @@ func TestEveryBuyIsToldOnce(t *testing.T) {
 				Catalogue: catalogueOf(
 					t, shop.Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2},
 				), Gate: c.gate, SoldOut: NewSoldOutFlags(nil),
-				Inventory: &settlingWorld{}, Orders: c.order, Clock: clock,
+				Redis: &settlingWorld{}, Store: c.order, Clock: clock,
 				Mint: func() (shop.ID, error) { return 11, nil },
 			}
 			told := make(chan error, 2)

@@ -18,10 +18,10 @@ import (
 // by (order, rev). Each has an owner until it is done (F3): for a new row its pending entry, for a later state the
 // untold row and its hold or deadline.
 type Effects struct {
-	Inventory Redis
-	Notifier  Notifier
-	Orders    Store
-	Told      *Told
+	Redis    Redis
+	Notifier Notifier
+	Store    Store
+	Told     *Told
 }
 
 // Notifier publishes changes to the nodes that hold the sockets.
@@ -55,7 +55,7 @@ func (e *Effects) Finish(
 		return err
 	}
 	err = e.inTime(ctx, asOf, rows, func(asOf shop.Millis, rows []*shop.Order) error {
-		return e.Inventory.Finish(ctx, partition, asOf, rows, entries)
+		return e.Redis.Finish(ctx, partition, asOf, rows, entries)
 	})
 	if err != nil {
 		return fmt.Errorf("finish %d entries: %w", len(entries), err)
@@ -73,7 +73,7 @@ func (e *Effects) inTime(
 	if !errors.Is(err, shop.ErrTooLate) {
 		return err
 	}
-	if asOf, err = e.Inventory.Now(ctx); err != nil {
+	if asOf, err = e.Redis.Now(ctx); err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
 	if rows, err = e.restamp(ctx, rows); err != nil {
@@ -93,8 +93,8 @@ func (e *Effects) Units(ctx context.Context, rows []*shop.Order) error {
 	sold := holds(rows, func(o *shop.Order) bool { return o.State.Sold() && o.HoldsUnits() })
 	// Late money that was given back never held any.
 	refunded := holds(rows, func(o *shop.Order) bool { return o.State == shop.Refunded && o.HoldsUnits() })
-	return errors.Join(e.returnUnits(ctx, rows), move(ctx, e.Inventory.Sell, sold),
-		move(ctx, e.Inventory.Withdraw, refunded))
+	return errors.Join(e.returnUnits(ctx, rows), move(ctx, e.Redis.Sell, sold),
+		move(ctx, e.Redis.Withdraw, refunded))
 }
 
 // move moves units of orders by one of the inventory's calls, unless there are none.
@@ -118,7 +118,7 @@ func (e *Effects) returnUnits(ctx context.Context, rows []*shop.Order) error {
 			returns = append(returns, shop.Return{Sale: o.Ref(), Order: o.ID, Hold: o.Hold, User: o.User, Burn: burn})
 		}
 	}
-	return move(ctx, e.Inventory.Return, returns)
+	return move(ctx, e.Redis.Return, returns)
 }
 
 // holds names the holds of the rows that are meant.
@@ -137,7 +137,7 @@ func (e *Effects) Schedule(ctx context.Context, rows []*shop.Order) error {
 		deadlines := shop.Mapped(
 			some, func(o *shop.Order) shop.Deadline { return shop.Deadline{Order: o.ID, PayBy: o.PayBy} },
 		)
-		if err := e.Inventory.Schedule(ctx, partition, deadlines); err != nil {
+		if err := e.Redis.Schedule(ctx, partition, deadlines); err != nil {
 			failed = append(failed, fmt.Errorf("schedule %d deadlines: %w", len(some), errors.Join(shop.ErrTransient, err)))
 		}
 	}
@@ -178,6 +178,6 @@ func (e *Effects) stamped(ctx context.Context, rows []*shop.Order) ([]*shop.Orde
 // restamp makes the changes of the rows as new as now and answers the rows as they are now.
 func (e *Effects) restamp(ctx context.Context, rows []*shop.Order) ([]*shop.Order, error) {
 	ids := shop.Mapped(rows, func(o *shop.Order) shop.ID { return o.ID })
-	fresh, err := e.Orders.Restamp(ctx, ids)
+	fresh, err := e.Store.Restamp(ctx, ids)
 	return shop.Pointers(fresh), err
 }

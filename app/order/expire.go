@@ -26,18 +26,18 @@ type PaymentCloser interface {
 // that the next sweep completes them. An order whose payment was opened ends at the gateway first, beside the sweep
 // (PaymentCloser), because the gateway may be slow.
 type Expirer struct {
-	Inventory Redis
-	Orders    Store
-	Effects   *Effects
-	Reader    *OrderReader
-	Closer    PaymentCloser // nil: the shop takes no payments
+	Redis   Redis
+	Store   Store
+	Effects *Effects
+	Reader  *OrderReader
+	Closer  PaymentCloser // nil: the shop takes no payments
 
 	units unitsFirst
 }
 
 // Due handles orders whose deadline has come. See DeadlineHandler.
 func (x *Expirer) Due(ctx context.Context, _ int, orders []shop.ID) ([]shop.ID, error) {
-	now, err := x.Inventory.Now(ctx)
+	now, err := x.Redis.Now(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
@@ -64,7 +64,7 @@ func (x *Expirer) Due(ctx context.Context, _ int, orders []shop.ID) ([]shop.ID, 
 func (x *Expirer) expire(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error) {
 	x.units.begin()
 	defer x.units.end()
-	rows, err := x.Orders.Expire(ctx, orders, now)
+	rows, err := x.Store.Expire(ctx, orders, now)
 	if err != nil {
 		return nil, fmt.Errorf("expire %d orders: %w", len(orders), err)
 	}
@@ -80,13 +80,13 @@ func (x *Expirer) expire(ctx context.Context, orders []shop.ID, now shop.Millis)
 // Cancel ends an unpaid order of the user, or a reservation that has no row yet. Cancelling what is cancelled
 // answers the same again; what expired is OrderExpired, what was paid WrongState, another user's NotFound.
 func (x *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState, error) {
-	now, err := x.Inventory.Now(ctx)
+	now, err := x.Redis.Now(ctx)
 	if err != nil {
 		return "", shop.Unsettled("read Redis time", err)
 	}
 	// A reservation can become a row between two looks, but only once.
 	for range 3 {
-		row, err := x.Orders.Cancel(ctx, id, user, now)
+		row, err := x.Store.Cancel(ctx, id, user, now)
 		if errors.Is(err, shop.ErrNoRow) {
 			row, err = x.cancelReservation(ctx, user, id, now)
 		}
@@ -120,14 +120,14 @@ var errBecameRow = errors.New("the reservation became a row")
 // faster, its row is cancelled. It is written under the epoch of the reservation, so that a reservation that Redis has
 // lost gets no row beside or after a recovery.
 func (x *Expirer) cancelReservation(ctx context.Context, user, id shop.ID, now shop.Millis) (shop.Order, error) {
-	waiting, waitingErr := x.Inventory.Waiting(ctx, user)
+	waiting, waitingErr := x.Redis.Waiting(ctx, user)
 	for _, r := range waiting {
 		if r.Order != id {
 			continue
 		}
 		row := x.Reader.reserved(ctx, r)
 		row.State, row.Rev, row.CancelledAt = shop.Cancelled, 1, now
-		inserted, err := x.Orders.Insert(ctx, r.Entry.Epoch, []shop.NewOrder{row})
+		inserted, err := x.Store.Insert(ctx, r.Entry.Epoch, []shop.NewOrder{row})
 		if err != nil {
 			return shop.Order{}, err
 		}

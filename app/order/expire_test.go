@@ -16,7 +16,7 @@ func newTestExpirer(rows ...shop.Order) (*Expirer, *fakes.DueStore, *fakes.Redis
 	tr := &fakes.Trace{}
 	book, inventory, notifier := &fakes.DueStore{Trace: tr, Rows: rows}, &fakes.Redis{Trace: tr, At: 1_000_000},
 		&fakes.Notifier{Trace: tr}
-	return &Expirer{Inventory: inventory, Orders: book, Effects: effectsOf(inventory, book, notifier)}, book, inventory,
+	return &Expirer{Redis: inventory, Store: book, Effects: effectsOf(inventory, book, notifier)}, book, inventory,
 		notifier
 }
 
@@ -94,7 +94,7 @@ func TestOrderThatBecomesARowIsNotMissing(t *testing.T) {
 			t.Parallel()
 			orders := &lateRow{row: c.row, err: c.err}
 			inventory := &fakes.Redis{Trace: &fakes.Trace{}, At: 1_000_000}
-			x := &Expirer{Inventory: inventory, Orders: orders, Reader: &OrderReader{Orders: orders}}
+			x := &Expirer{Redis: inventory, Store: orders, Reader: &OrderReader{Store: orders}}
 			if _, err := x.Cancel(context.Background(), 9, 1); shop.AsError(err).Code != c.want {
 				t.Errorf("cancelling: %v, want %s", err, c.want)
 			}
@@ -131,7 +131,7 @@ func TestCancelledReservationKeepsItsEpoch(t *testing.T) {
 		},
 	}
 	x := &Expirer{
-		Inventory: inventory, Orders: book, Reader: &OrderReader{
+		Redis: inventory, Store: book, Reader: &OrderReader{
 			Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC),
 		},
 	}

@@ -23,8 +23,8 @@ import (
 // Redis loses the entry, the recovery stamps the row.
 type Fulfiller struct {
 	Catalogue *catalog.Catalogue
-	Inventory Redis
-	Orders    Store
+	Redis     Redis
+	Store     Store
 	Effects   *Effects
 	PayWindow time.Duration
 	Tracer    *trace.Tracer // nil: nobody follows a buy
@@ -37,7 +37,7 @@ func (f *Fulfiller) Fulfil(ctx context.Context, entries []shop.Entry) (verdicts 
 	spans := f.follow(entries)
 	defer func() { spans.finish(verdicts, err) }()
 	until := f.patience()
-	now, err := f.Inventory.Now(ctx)
+	now, err := f.Redis.Now(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
@@ -103,7 +103,7 @@ func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
 		rows[i] = row
 	}
 	finished := w.spans.step("commit", batch)
-	inserted, err := f.Orders.Insert(fresh, w.epoch, rows)
+	inserted, err := f.Store.Insert(fresh, w.epoch, rows)
 	finished(err)
 	var stuck *shop.StuckSale
 	switch {
@@ -175,7 +175,7 @@ func (f *Fulfiller) Refuse(ctx context.Context, e shop.Entry, reason string) err
 	if e.Bad != nil || e.Order == 0 {
 		return nil // nothing is known of it but its stream id; the dead letter keeps that
 	}
-	now, err := f.Inventory.Now(ctx)
+	now, err := f.Redis.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
@@ -195,7 +195,7 @@ func (f *Fulfiller) refusedRow(ctx context.Context, e shop.Entry, reason string)
 		return nil, err
 	}
 	row.State, row.Reason = shop.Refused, reason
-	inserted, err := f.Orders.Insert(ctx, e.Epoch, []shop.NewOrder{row})
+	inserted, err := f.Store.Insert(ctx, e.Epoch, []shop.NewOrder{row})
 	if errors.Is(err, shop.ErrIDTaken) {
 		slog.ErrorContext(ctx, "reservation refused without a row", "order", row.ID, "user", row.User, "sale", row.Sale,
 			"ticket", row.Ticket, "err", err)
@@ -204,7 +204,7 @@ func (f *Fulfiller) refusedRow(ctx context.Context, e shop.Entry, reason string)
 	}
 	if errors.Is(err, shop.ErrPermanent) {
 		row.Address, row.Key, row.ContentHash, row.ProductName = nil, "", "", ""
-		inserted, err = f.Orders.Insert(ctx, e.Epoch, []shop.NewOrder{row})
+		inserted, err = f.Store.Insert(ctx, e.Epoch, []shop.NewOrder{row})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("refuse order %s: %w", e.Order, err)

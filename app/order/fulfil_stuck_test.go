@@ -35,7 +35,7 @@ func TestFulfilGoesOnWithoutALockedSale(t *testing.T) {
 	for i := range entries {
 		entries[i].Sale = shop.ID(1 + i%2)
 	}
-	f.Orders = &lockedStore{book, 2}
+	f.Store = &lockedStore{book, 2}
 	verdicts, err := f.Fulfil(context.Background(), entries)
 	fakes.Must(t, err)
 	for i, verdict := range verdicts {

@@ -68,7 +68,7 @@ func (b *faultyStore) Restamp(_ context.Context, ids []shop.ID) ([]shop.Order, e
 
 // effectsOf are the effects on fakes that share a trace.
 func effectsOf(inventory Redis, orders Store, notifier Notifier) *Effects {
-	return &Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &Told{Orders: orders}}
+	return &Effects{Redis: inventory, Notifier: notifier, Store: orders, Told: &Told{Store: orders}}
 }
 
 type oneSale struct{ catalog.Store }
@@ -83,7 +83,7 @@ func newTestFulfiller() (*Fulfiller, *faultyStore, *fakes.Redis, *fakes.Notifier
 	notifier := &fakes.Notifier{Trace: tr}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000, Told: notifier}
 	return &Fulfiller{
-		Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC), Inventory: inventory, Orders: book,
+		Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC), Redis: inventory, Store: book,
 		Effects: effectsOf(inventory, book, notifier), PayWindow: time.Minute,
 	}, book, inventory, notifier
 }

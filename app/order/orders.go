@@ -12,14 +12,14 @@ import (
 // OrderReader reads the orders and reservations of a user. It changes nothing.
 type OrderReader struct {
 	Catalogue *catalog.Catalogue
-	Inventory Redis
-	Orders    Store
+	Redis     Redis
+	Store     Store
 }
 
 // Greet lists the user's reservations that have no row yet, each with its place. Those of a partition that is away are
 // missing: whoever misses one repeats the buy with its key, as always, and is told to wait until it is back.
 func (r *OrderReader) Greet(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
-	waiting, err := r.Inventory.Waiting(ctx, user)
+	waiting, err := r.Redis.Waiting(ctx, user)
 	if err != nil && shop.AwayOf(err) == nil {
 		return nil, shop.Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
 	}
@@ -30,7 +30,7 @@ func (r *OrderReader) Greet(ctx context.Context, user shop.ID) ([]shop.Reservati
 		waiting,
 		func(w shop.Reservation) shop.SaleRef { return shop.SaleRef{ID: w.Sale, Partition: w.Entry.Partition} },
 	)
-	counters, err := r.Inventory.Counters(ctx, refs)
+	counters, err := r.Redis.Counters(ctx, refs)
 	if err != nil && shop.AwayOf(err) == nil {
 		return nil, shop.Unreadable("reservations", fmt.Errorf("places: %w", err))
 	}
@@ -46,7 +46,7 @@ func (r *OrderReader) Order(ctx context.Context, user, id shop.ID) (shop.Order, 
 	if !errors.Is(err, shop.ErrNoRow) {
 		return order, err
 	}
-	waiting, err := r.Inventory.Waiting(ctx, user)
+	waiting, err := r.Redis.Waiting(ctx, user)
 	for _, w := range waiting {
 		if w.Order == id {
 			return r.reserved(ctx, w), nil
@@ -65,7 +65,7 @@ func (r *OrderReader) Order(ctx context.Context, user, id shop.ID) (shop.Order, 
 
 // row reads the user's order from the database: ErrNoRow when there is no such row at all.
 func (r *OrderReader) row(ctx context.Context, user, id shop.ID) (shop.Order, error) {
-	order, err := r.Orders.Order(ctx, id)
+	order, err := r.Store.Order(ctx, id)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 		return shop.Order{}, err
@@ -92,6 +92,6 @@ func (r *OrderReader) OrdersOf(ctx context.Context, q shop.OrdersQuery) ([]shop.
 	if q.Limit < 1 || q.Limit > 100 {
 		q.Limit = 20
 	}
-	orders, more, err := r.Orders.OrdersOf(ctx, q)
+	orders, more, err := r.Store.OrdersOf(ctx, q)
 	return orders, more, shop.Unreadable("orders", err)
 }

@@ -18,7 +18,7 @@ const (
 // Told marks in batches which later states were published, so that no order waits for the commit. A mark that is lost in
 // a crash only means that a state is published twice.
 type Told struct {
-	Orders Store
+	Store Store
 
 	mu      sync.Mutex
 	pending []*shop.Order
@@ -41,7 +41,7 @@ func (t *Told) RunOnce(ctx context.Context) error {
 	t.mu.Unlock()
 	for len(rows) > 0 {
 		n := min(len(rows), toldBatch)
-		if err := t.Orders.MarkTold(ctx, rows[:n]); err != nil {
+		if err := t.Store.MarkTold(ctx, rows[:n]); err != nil {
 			t.Add(rows)
 			return err
 		}

@@ -184,7 +184,7 @@ func TestFulfilmentIsTraced(t *testing.T) {
 			store := &faultyStore{Trace: tr, transient: c.fault}
 			handed := &handingInventory{Redis: fakes.Redis{Trace: tr, Told: &fakes.Notifier{Trace: tr}}}
 			f := &Fulfiller{
-				Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC), Inventory: handed, Orders: store,
+				Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC), Redis: handed, Store: store,
 				Effects: effectsOf(handed, store, handed.Told), PayWindow: time.Minute, Tracer: tracer,
 			}
 			now := shop.MillisOf(time.Now())

@@ -56,7 +56,7 @@ func TestTellingWaitsForTheUnitsOfOthers(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			world := &busyShop{locked: locked}
-			x := &Expirer{Inventory: world, Orders: world, Effects: effectsOf(world, world, world)}
+			x := &Expirer{Redis: world, Store: world, Effects: effectsOf(world, world, world)}
 			var batches sync.WaitGroup
 			for _, id := range []shop.ID{2, 1} {
 				batches.Go(func() {

@@ -18,7 +18,7 @@ const watermarkEvery = 5 * time.Second
 // stamped by T comes from an entry up to N, so all of them are published once all entries up to N are acknowledged.
 type ToldWatermark struct {
 	Partitions int
-	Inventory  Redis
+	Redis      Redis
 	Clock      func(ctx context.Context) (shop.Instant, error) // the database's
 	// SetToldUntil moves the stored instant of a partition forward; an earlier one than is stored changes nothing.
 	SetToldUntil func(ctx context.Context, partition int, at shop.Millis) error
@@ -57,7 +57,7 @@ func (w *ToldWatermark) RunOnce(ctx context.Context) error {
 }
 
 func (w *ToldWatermark) look(ctx context.Context, partition int, now shop.Millis) error {
-	d, err := w.Inventory.Delivery(ctx, partition)
+	d, err := w.Redis.Delivery(ctx, partition)
 	if err != nil {
 		delete(w.claims, partition) // what is read next may be another stream
 		return err

@@ -32,7 +32,7 @@ func (s *settledShop) SetToldUntil(_ context.Context, _ int, at shop.Millis) err
 func TestToldWatermarkNeedsProof(t *testing.T) {
 	t.Parallel()
 	s := &settledShop{clock: 1000}
-	w := &ToldWatermark{Partitions: 1, Inventory: s, Clock: s.Clock, SetToldUntil: s.SetToldUntil}
+	w := &ToldWatermark{Partitions: 1, Redis: s, Clock: s.Clock, SetToldUntil: s.SetToldUntil}
 	entry := func(n int64) shop.EntryID { return shop.EntryID{Time: n} }
 	for i, step := range []struct {
 		clock    shop.Millis

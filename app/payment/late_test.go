@@ -12,7 +12,7 @@ import (
 
 // effectsOf are the effects on fakes that share a trace.
 func effectsOf(inventory order.Redis, orders order.Store, notifier order.Notifier) *order.Effects {
-	return &order.Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &order.Told{Orders: orders}}
+	return &order.Effects{Redis: inventory, Notifier: notifier, Store: orders, Told: &order.Told{Store: orders}}
 }
 
 // stores is the database as this package and its effects use it.

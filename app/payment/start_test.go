@@ -333,7 +333,7 @@ func TestSilentGatewayHoldsNobodyUp(t *testing.T) {
 		}}
 		redis := &fakes.Redis{Trace: tr, At: 1_000_000}
 		x := &order.Expirer{
-			Inventory: redis, Orders: due, Effects: effectsOf(redis, due, &fakes.Notifier{Trace: tr}), Closer: closer,
+			Redis: redis, Store: due, Effects: effectsOf(redis, due, &fakes.Notifier{Trace: tr}), Closer: closer,
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		go func() { _ = closer.Run(ctx) }()

@@ -14,7 +14,7 @@ import (
 
 // effectsOf are the effects on fakes that share a trace.
 func effectsOf(inventory order.Redis, orders order.Store, notifier order.Notifier) *order.Effects {
-	return &order.Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &order.Told{Orders: orders}}
+	return &order.Effects{Redis: inventory, Notifier: notifier, Store: orders, Told: &order.Told{Store: orders}}
 }
 
 // rest are the calls that a test does not expect: they panic. It lies deeper than the doubles beside it, so that theirs
@@ -137,7 +137,7 @@ func TestSweepLeavesARevivingOrderItsHold(t *testing.T) {
 		{ID: 1, Sale: 7, State: shop.Expired, Hold: 2, TradeNo: "T", Rev: 2, ToldRev: 2},
 	}}
 	x := &order.Expirer{
-		Inventory: inventory, Orders: book, Effects: effectsOf(inventory, book, &fakes.Notifier{Trace: tr}),
+		Redis: inventory, Store: book, Effects: effectsOf(inventory, book, &fakes.Notifier{Trace: tr}),
 	}
 	finished, err := x.Due(context.Background(), 0, []shop.ID{1})
 	if err != nil || !slices.Equal(finished, []shop.ID{1}) || len(inventory.Returned) != 0 {

@@ -187,12 +187,12 @@ func compose(
 	p.warmer = &catalog.Warmer{
 		Catalogue: p.catalogue, Store: p.stores.db, Redis: p.inventory, Clock: p.clock, OnLost: p.onLost,
 	}
-	p.told = &order.Told{Orders: p.stores.db}
+	p.told = &order.Told{Store: p.stores.db}
 	p.effects = &order.Effects{
-		Inventory: p.inventory, Notifier: p.inventory, Orders: p.stores.db, Told: p.told,
+		Redis: p.inventory, Notifier: p.inventory, Store: p.stores.db, Told: p.told,
 	}
 	p.watermark = &order.ToldWatermark{
-		Partitions: c.Partitions, Inventory: p.inventory, Clock: s.db.Clock,
+		Partitions: c.Partitions, Redis: p.inventory, Clock: s.db.Clock,
 		SetToldUntil: s.db.SetToldUntil,
 	}
 	p.soldOut = order.NewSoldOutFlags(inventory)
@@ -206,16 +206,16 @@ func compose(
 	storefront := &catalog.Storefront{
 		Catalogue: p.catalogue, Warmer: p.warmer, Redis: p.inventory, Clock: p.clock, Ticker: p.ticker,
 	}
-	reader := &order.OrderReader{Catalogue: p.catalogue, Inventory: p.inventory, Orders: p.stores.db}
+	reader := &order.OrderReader{Catalogue: p.catalogue, Redis: p.inventory, Store: p.stores.db}
 	p.phases = &catalog.PhaseWatcher{
 		Catalogue: p.catalogue, Redis: inventory, Storefront: storefront, Audience: p.hub, Clock: p.clock,
 	}
 	p.fulfiller = &order.Fulfiller{
-		Catalogue: p.catalogue, Inventory: p.inventory, Orders: p.stores.db, Effects: p.effects,
+		Catalogue: p.catalogue, Redis: p.inventory, Store: p.stores.db, Effects: p.effects,
 		PayWindow: c.PayWindow, Tracer: p.tracer,
 	}
 	p.expirer = &order.Expirer{
-		Inventory: p.inventory, Orders: p.stores.db, Effects: p.effects, Reader: reader,
+		Redis: p.inventory, Store: p.stores.db, Effects: p.effects, Reader: reader,
 	}
 	p.reconciler = &recovery.Reconciler{
 		Partitions: c.Partitions, Redis: p.inventory, Store: p.stores.db,
@@ -257,7 +257,7 @@ func compose(
 	p.shop.PassDesk = p.passDesk
 	p.shop.Checkout = &order.Checkout{
 		Catalogue: p.catalogue, Passes: passes, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer,
-		Inventory: p.inventory, Orders: p.stores.db, Clock: p.clock, Mint: lease.Mint,
+		Redis: p.inventory, Store: p.stores.db, Clock: p.clock, Mint: lease.Mint,
 		Tallies: p.board.tally, Counts: p.board.sales,
 	}
 	p.composeBoard(c, version, metrics, registry)

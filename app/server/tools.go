@@ -42,7 +42,7 @@ func OpenTools(ctx context.Context, c Config) (*Tools, error) {
 	if err := t.stores.openDatabase(ctx, &t.config); err != nil {
 		return nil, err
 	}
-	t.told = &order.Told{Orders: t.stores.db}
+	t.told = &order.Told{Store: t.stores.db}
 	return t, nil
 }
 
@@ -150,7 +150,7 @@ func (t *Tools) DeadLetters(ctx context.Context) (*recovery.DeadLetters, error) 
 	}
 	return &recovery.DeadLetters{
 		Redis: inventory, Store: t.stores.db, PayWindow: t.config.PayWindow,
-		Effects: &order.Effects{Inventory: inventory, Notifier: inventory, Orders: t.stores.db, Told: t.told},
+		Effects: &order.Effects{Redis: inventory, Notifier: inventory, Store: t.stores.db, Told: t.told},
 		Journal: t.journal(),
 	}, nil
 }

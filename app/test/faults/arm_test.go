@@ -21,8 +21,8 @@ func strikesIn(t *testing.T, spec string, fails error) (strikes []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &order.Expirer{Inventory: redisOf{}, Orders: databaseOf{}, Effects: &order.Effects{
-		Inventory: redisOf{}, Notifier: redisOf{}, Orders: databaseOf{}, Told: &order.Told{Orders: databaseOf{}},
+	x := &order.Expirer{Redis: redisOf{}, Store: databaseOf{}, Effects: &order.Effects{
+		Redis: redisOf{}, Notifier: redisOf{}, Store: databaseOf{}, Told: &order.Told{Store: databaseOf{}},
 	}}
 	ctx := With(t.Context(), func(ctx context.Context, name string, call func() error) error {
 		return a.Fault(ctx, name, func() error {

@@ -36,10 +36,10 @@ func (w *world) node(m *mortal) *node {
 	alipay, err := alipay.New(w.shop) // with a breaker of its own
 	w.must(err)
 	inventory, gateway := overheard{w.inventory, w.buyers}, faults.Gateway(alipay, m.fault)
-	effects := &order.Effects{Inventory: inventory, Notifier: w.buyers, Orders: w.db, Told: &order.Told{Orders: w.db}}
+	effects := &order.Effects{Redis: inventory, Notifier: w.buyers, Store: w.db, Told: &order.Told{Store: w.db}}
 	n := &node{w: w, m: m, ctx: faults.With(w.ctx, m.fault), gateway: gateway, effects: effects}
 	n.fulfiller = &order.Fulfiller{
-		Catalogue: catalog.NewCatalogue(w.db, nil, time.UTC), Inventory: inventory, Orders: w.db, Effects: effects,
+		Catalogue: catalog.NewCatalogue(w.db, nil, time.UTC), Redis: inventory, Store: w.db, Effects: effects,
 		PayWindow: payWindow,
 	}
 	n.cashier = &payment.Cashier{
@@ -47,7 +47,7 @@ func (w *world) node(m *mortal) *node {
 		Effects: effects, Margin: payment.TradeMargin(payWindow),
 	}
 	n.closer = payment.NewTradeCloser(n.cashier)
-	n.expirer = &order.Expirer{Inventory: inventory, Orders: w.db, Effects: effects, Closer: n.closer}
+	n.expirer = &order.Expirer{Redis: inventory, Store: w.db, Effects: effects, Closer: n.closer}
 	n.desk = &payment.RefundDesk{
 		Policy: payment.RefundAuto, Redis: inventory, Store: w.db, Effects: effects,
 	}
