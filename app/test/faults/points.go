@@ -100,7 +100,7 @@ var points = []Point{
 	at("receipt.after-commit", after, "Store.ConfirmReceipt"),
 	at("receipt.after-tell", after, "script publish").in("backoffice.(*ShippingDesk).ConfirmReceipt"),
 
-	at("post.after-append", after, "script post"), // the back office has it, the outbox does not know
+	at("post.after-append", before, "Store.MarkSent"), // the back office has it, the outbox does not know
 
 	at("archive.after-blank", after, "Store.BlankOrders"), // addresses are gone, nobody knows which sale is through
 	at("archive.before-move", before, "Store.MoveOrders"),
