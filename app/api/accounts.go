@@ -164,32 +164,25 @@ func (a *api) addressRoutes(v1 fiber.Router) {
 
 func (a *api) addresses(c *fiber.Ctx, user shop.ID) error {
 	return flowList(c, "addresses", func(ctx context.Context) ([]shop.SavedAddress, error) {
-		return a.Shop.Addresses(ctx, user)
+		return a.Addresses.Addresses(ctx, user)
 	})
 }
 
 func (a *api) addAddress(c *fiber.Ctx, user shop.ID) error {
 	return withBody(func(ctx context.Context, entry shop.SavedAddress) (shop.SavedAddress, error) {
-		return a.Shop.AddAddress(ctx, user, entry)
+		return a.Addresses.AddAddress(ctx, user, entry)
 	})(c)
 }
 
 func (a *api) changeAddress(ctx context.Context, user, id shop.ID, entry shop.SavedAddress) (shop.SavedAddress, error) {
 	entry.ID = id
-	return a.Shop.ChangeAddress(ctx, user, entry)
+	return a.Addresses.ChangeAddress(ctx, user, entry)
 }
 
 func (a *api) removeAddress(c *fiber.Ctx, user shop.ID) error {
 	return byID(func(ctx context.Context, id shop.ID) (done, error) {
-		return done{}, a.Shop.RemoveAddress(ctx, user, id)
+		return done{}, a.Addresses.RemoveAddress(ctx, user, id)
 	})(c)
-}
-
-// PersonalData is what the shop stores of a person. Errors are as those of Shop.
-type PersonalData interface {
-	Export(ctx context.Context, who shop.Identity) (privacy.Export, error)
-	// Delete erases it. An account proves itself by its password, a guest by the token alone.
-	Delete(ctx context.Context, who shop.Identity, password string) error
 }
 
 type deleteBody struct {
@@ -220,4 +213,42 @@ func (a *api) deleteMe(c *fiber.Ctx, who shop.Identity) error {
 		}
 		return done{}, err
 	})
+}
+
+// AddressBook is the address books of users.
+type AddressBook interface {
+	// Addresses lists a user's address book, the default first.
+	Addresses(ctx context.Context, user shop.ID) ([]shop.SavedAddress, error)
+	// AddAddress enters an address, or returns the entry that has the same one. ChangeAddress replaces the entry a.ID.
+	AddAddress(ctx context.Context, user shop.ID, a shop.SavedAddress) (shop.SavedAddress, error)
+	ChangeAddress(ctx context.Context, user shop.ID, a shop.SavedAddress) (shop.SavedAddress, error)
+	RemoveAddress(ctx context.Context, user, id shop.ID) error
+}
+
+// Accounts is for the routes under /auth and /me.
+type Accounts interface {
+	Captcha(ctx context.Context, asker admission.PictureAsker) (account.Picture, error)
+	Register(ctx context.Context, r account.Registration) error
+	// Activate returns the e-mail that is proven now.
+	Activate(ctx context.Context, n account.Activation) (email string, err error)
+	Unregister(ctx context.Context, token string) error
+	LogIn(ctx context.Context, l account.LogIn) (account.Session, error)
+	// Refresh gets the kind of the client as well.
+	Refresh(ctx context.Context, token, client string) (account.Session, error)
+	LogOut(ctx context.Context, o account.LogOut) error
+	Forgot(ctx context.Context, f account.Forgotten) error
+	Reset(ctx context.Context, n account.NewPassword) error
+
+	Me(ctx context.Context, who shop.Identity) (account.Me, error)
+	EditMe(ctx context.Context, who shop.Identity, e account.MeEdit) (account.Me, error)
+	ChangePassword(ctx context.Context, who shop.Identity, c account.PasswordChange) error
+	MyDevices(ctx context.Context, who shop.Identity) ([]account.MyDevice, error)
+	RemoveDevice(ctx context.Context, who shop.Identity, device shop.ID) error
+}
+
+// PersonalData is what the shop stores of a person.
+type PersonalData interface {
+	Export(ctx context.Context, who shop.Identity) (privacy.Export, error)
+	// Delete erases it. An account proves itself by its password, a guest by the token alone.
+	Delete(ctx context.Context, who shop.Identity, password string) error
 }

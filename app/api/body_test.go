@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/url"
@@ -72,7 +73,7 @@ func everyRoute(t *testing.T) [][2]string {
 // costs next to nothing. It does not run beside other tests, because it counts what the whole process allocates.
 func TestNoBodyIsDecoded(t *testing.T) {
 	routes, bodies := everyRoute(t), bombs(t)
-	s := open(t, func(o *Options) { o.Shop.(*fakeShop).notified = func(url.Values) error { return nil } })
+	s := open(t, func(o *Options) { o.Notified = func(context.Context, url.Values) error { return nil } })
 	kinds := []string{fiber.MIMEApplicationJSON, fiber.MIMEApplicationForm, fiber.MIMEMultipartForm + "; boundary=x"}
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
 	defer client.CloseIdleConnections()

@@ -15,7 +15,7 @@ type timeAnswer struct {
 	Now shop.Millis `json:"now"`
 }
 
-func (a *api) time(c *fiber.Ctx) error { return c.JSON(timeAnswer{a.Shop.Now()}) }
+func (a *api) time(c *fiber.Ctx) error { return c.JSON(timeAnswer{a.Now()}) }
 
 func (a *api) slots(c *fiber.Ctx) error {
 	var day *time.Time
@@ -27,7 +27,7 @@ func (a *api) slots(c *fiber.Ctx) error {
 		day = &parsed
 	}
 	return a.cached(c, "slots", day, 0, func() error {
-		return flowList(c, "slots", func(ctx context.Context) ([]shop.Slot, error) { return a.Shop.Slots(ctx, day) })
+		return flowList(c, "slots", func(ctx context.Context) ([]shop.Slot, error) { return a.Storefront.Slots(ctx, day) })
 	})
 }
 
@@ -38,7 +38,7 @@ func (a *api) salesOfSlot(c *fiber.Ctx) error {
 	}
 	return a.cached(c, "sales of slot", slot, 0, func() error {
 		return flowPage(c, "sales", func(ctx context.Context) ([]shop.SaleView, bool, error) {
-			sales, err := a.Shop.SalesOfSlot(ctx, slot)
+			sales, err := a.Storefront.SalesOfSlot(ctx, slot)
 			return sales, false, err
 		})
 	})
@@ -55,7 +55,7 @@ func (a *api) sales(c *fiber.Ctx) error {
 	}
 	return a.cached(c, "sales", []any{phase, page, size}, 0, func() error {
 		return flowPage(c, "sales", func(ctx context.Context) ([]shop.SaleView, bool, error) {
-			return a.Shop.SalesByPhase(ctx, phase, page, size)
+			return a.Storefront.SalesByPhase(ctx, phase, page, size)
 		})
 	})
 }
@@ -71,13 +71,13 @@ func (a *api) products(c *fiber.Ctx) error {
 	}
 	return a.cached(c, "products", []any{category, page, size}, 0, func() error {
 		return flowPage(c, "products", func(ctx context.Context) ([]shop.Product, bool, error) {
-			return a.Shop.Products(ctx, category, page, size)
+			return a.Storefront.Products(ctx, category, page, size)
 		})
 	})
 }
 
 func (a *api) categories(c *fiber.Ctx) error {
-	return a.cached(c, "categories", nil, 0, func() error { return flowList(c, "categories", a.Shop.Categories) })
+	return a.cached(c, "categories", nil, 0, func() error { return flowList(c, "categories", a.Storefront.Categories) })
 }
 
 // pathID reads the id in the address.
@@ -144,4 +144,16 @@ func list[T any](items []T) []T {
 		return []T{}
 	}
 	return items
+}
+
+// Storefront reads slots, sales and products for shoppers.
+type Storefront interface {
+	// Slots lists the slots to show now, or those of a day in the shop's zone.
+	Slots(ctx context.Context, day *time.Time) ([]shop.Slot, error)
+	SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.SaleView, error)
+	SalesByPhase(ctx context.Context, phase shop.Phase, page, size int) ([]shop.SaleView, bool, error)
+	Sale(ctx context.Context, id shop.ID) (shop.SaleView, error)
+	Products(ctx context.Context, category shop.ID, page, size int) ([]shop.Product, bool, error)
+	Product(ctx context.Context, id shop.ID) (shop.Product, error)
+	Categories(ctx context.Context) ([]shop.Category, error)
 }

@@ -53,7 +53,7 @@ type fakeShop struct {
 
 	searched atomic.Pointer[searched]
 
-	notified func(form url.Values) error // nil: the shop takes no payments
+	notified func(ctx context.Context, form url.Values) error // nil: the shop takes no payments
 }
 
 // someOrder is complete, as every order is that the flows answer.
@@ -87,10 +87,6 @@ func (s *fakeShop) Verify(token string) (shop.Identity, error) {
 	}
 	return shop.Identity{User: id, Role: shop.Shopper}, nil
 }
-
-func (s *fakeShop) TakesPayments() bool { return s.notified != nil }
-
-func (s *fakeShop) Notified(_ context.Context, form url.Values) error { return s.notified(form) }
 
 func (s *fakeShop) Now() shop.Millis { return 1_700_000_000_000 }
 
@@ -356,14 +352,19 @@ type site struct {
 // options are those of an open shop, before a test changes them.
 func (s *site) options() Options {
 	return Options{
-		Catalogue: &fakeCatalogue{}, Pictures: fakePictures{}, Readiness: func(context.Context,
+		Catalogue: &fakeCatalogue{}, Picture: fakePicture, Readiness: func(context.Context,
 			shop.ID,
 		) (backoffice.Readiness, error) {
 			return backoffice.Readiness{Sale: someSaleRecord(), Checks: []backoffice.Check{
 				{Name: "stock", State: backoffice.CheckFail, Code: backoffice.FoundNotLoaded, Says: "it is not loaded", Do: "look", Link: "l#x"},
 			}}, nil
 		},
-		Shop: s.shop, Accounts: &fakeAccounts{}, Data: fakeData{},
+		Verify: s.shop.Verify, Accounts: &fakeAccounts{}, Addresses: s.shop, Data: fakeData{},
+		Now: s.shop.Now, Storefront: s.shop, Passes: s.shop, Buy: s.shop.Buy, Orders: s.shop, Cancel: s.shop.Cancel,
+		Pay: s.shop.Pay, Notified: s.shop.notified,
+		Refunds: s.shop, Shipping: s.shop, Sales: s.shop, Search: s.shop, SaleReport: s.shop.SaleReport,
+		Leftovers: s.shop, Users: s.shop, Blocks: s.shop, SwitchDesk: s.shop, Journal: s.shop, Archive: s.shop,
+		Repost: s.shop.Repost, ReconcileDay: s.shop.ReconcileDay,
 		Guest: func(string) (any, error) {
 			return map[string]any{"access": "a", "user": map[string]string{"id": "42", "name": "Guest"}}, nil
 		},

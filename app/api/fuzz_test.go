@@ -3,6 +3,7 @@ package api
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -50,7 +51,7 @@ func FuzzRequest(f *testing.F) {
 	} {
 		f.Add([]byte(request))
 	}
-	s := &site{shop: &fakeShop{notified: func(url.Values) error { return payment.ErrForged }}}
+	s := &site{shop: &fakeShop{notified: func(context.Context, url.Values) error { return payment.ErrForged }}}
 	s.shop.state.Store(shop.Pending)
 	front := NewHTTPServer(func() error { return nil }, headerLimit, time.Minute)
 	front.Open(New(s.options()))

@@ -193,9 +193,7 @@ func (f *fakeCatalogue) ImportSales(
 	return f.ImportProducts(ctx, who, dry, file)
 }
 
-type fakePictures struct{}
-
-func (fakePictures) Picture(_ context.Context, name string) ([]byte, backoffice.ImageKind, error) {
+func fakePicture(_ context.Context, name string) ([]byte, backoffice.ImageKind, error) {
 	if name != "a.jpg" {
 		return nil, "", shop.Fail(shop.NotFound, "no such picture")
 	}

@@ -26,16 +26,16 @@ type backOffice struct {
 // composeOutbox connects what follows a payment, and gives the shop its desk.
 func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	s := p.stores
-	p.shop.RefundDesk = &payment.RefundDesk{
+	p.services.refunds = &payment.RefundDesk{
 		Policy: payment.RefundPolicy(c.RefundPolicy), Inventory: p.ports.inventory, Orders: p.ports.orders,
-		Refunds: p.ports.refunds, Effects: p.effects, Journal: p.shop.Journal,
+		Refunds: p.ports.refunds, Effects: p.effects, Journal: p.services.journal,
 	}
-	p.shop.Reposter = &outbox.Reposter{Outbox: p.ports.outbox, Journal: p.shop.Journal}
+	p.services.reposter = &outbox.Reposter{Outbox: p.ports.outbox, Journal: p.services.journal}
 	b := &p.office
 	b.poster = &outbox.OutboxSender{Outbox: p.ports.outbox, Stream: p.ports.paid, Inventory: p.ports.inventory}
 	gauge(registry, "stampede_postings_waiting",
 		"Paid and refunded orders that the back office's stream does not have yet.", b.poster.Waiting)
-	if p.shop.TakesPayments() {
+	if p.services.cashier.TakesPayments() {
 		b.refunder = &payment.Refunder{
 			Gateway: p.ports.gateway, Refunds: p.ports.refunds, Orders: p.ports.orders, Inventory: p.ports.inventory,
 			Effects: p.effects,
