@@ -13,12 +13,17 @@ import (
 	"github.com/valyala/fasthttp"
 	"golang.org/x/time/rate"
 
+	"stampede/app/account"
+	"stampede/app/admission"
+	"stampede/app/archive"
 	"stampede/app/backoffice"
 	"stampede/app/board"
+	"stampede/app/catalog"
 	"stampede/app/journal"
 	"stampede/app/limits"
 	"stampede/app/order"
 	"stampede/app/payment"
+	"stampede/app/privacy"
 	"stampede/app/shop"
 	"stampede/app/trace"
 )
@@ -36,16 +41,16 @@ type Options struct {
 	// Verify checks a token: Unauthorized if it is not valid (any more).
 	Verify    func(token string) (shop.Identity, error)
 	Guest     func(bearer string) (session any, err error) // nil: guest login is off
-	Accounts  Accounts
-	Addresses AddressBook
-	Data      PersonalData
+	Accounts  *account.Accounts
+	Addresses *account.AddressBook
+	Data      *privacy.PersonalData
 
 	Now        func() shop.Millis
-	Storefront Storefront
+	Storefront *catalog.Storefront
 	Picture    func(ctx context.Context, name string) ([]byte, backoffice.ImageKind, error)
-	Passes     Passes
+	Passes     *admission.PassDesk
 	Buy        func(ctx context.Context, user shop.ID, req order.BuyRequest) (order.Receipt, error)
-	Orders     Orders
+	Orders     *order.OrderReader
 	Cancel     func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
 	Pay        func(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
 	// Notified takes a payment notification of the gateway; payment.ErrForged: it is not authentic. Nil: orders cannot be
@@ -53,18 +58,18 @@ type Options struct {
 	Notified func(ctx context.Context, form url.Values) error
 
 	// For operators; buyers as well use Refunds and Shipping.
-	Refunds    Refunds
-	Shipping   Shipping
-	Catalogue  Catalogue
-	Sales      Sales
-	Search     Search
+	Refunds    *payment.RefundDesk
+	Shipping   *backoffice.ShippingDesk
+	Catalogue  *backoffice.CatalogueDesk
+	Sales      *backoffice.SaleDesk
+	Search     *backoffice.SearchDesk
 	SaleReport func(ctx context.Context, sale shop.ID) (backoffice.SaleReport, error)
-	Leftovers  Leftovers
-	Users      Users
-	Blocks     Blocks
-	SwitchDesk SwitchDesk
-	Journal    Journal
-	Archive    Archive
+	Leftovers  *backoffice.Leftovers
+	Users      *backoffice.UserService
+	Blocks     *backoffice.BlockDesk
+	SwitchDesk *backoffice.SwitchDesk
+	Journal    *journal.Journal
+	Archive    *archive.ArchiveDesk
 	// Repost sends to the back office once more what it received since the instant, and returns the number of entries.
 	Repost func(ctx context.Context, actor journal.Actor, since shop.Millis) (int64, error)
 	// ReconcileDay compares a part of a day's payments, after the order given, with the gateway.

@@ -145,15 +145,3 @@ func list[T any](items []T) []T {
 	}
 	return items
 }
-
-// Storefront reads slots, sales and products for shoppers.
-type Storefront interface {
-	// Slots lists the slots to show now, or those of a day in the shop's zone.
-	Slots(ctx context.Context, day *time.Time) ([]shop.Slot, error)
-	SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.SaleView, error)
-	SalesByPhase(ctx context.Context, phase shop.Phase, page, size int) ([]shop.SaleView, bool, error)
-	Sale(ctx context.Context, id shop.ID) (shop.SaleView, error)
-	Products(ctx context.Context, category shop.ID, page, size int) ([]shop.Product, bool, error)
-	Product(ctx context.Context, id shop.ID) (shop.Product, error)
-	Categories(ctx context.Context) ([]shop.Category, error)
-}

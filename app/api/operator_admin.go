@@ -106,18 +106,3 @@ func (a *api) dropArchive(c *fiber.Ctx, actor journal.Actor) error {
 		return drop, err
 	})
 }
-
-// Users changes accounts.
-type Users interface {
-	// SetRole, RevokeUser (logs out everywhere, returns the number of devices) and DeleteUser change an account.
-	SetRole(ctx context.Context, actor journal.Actor, user shop.ID, role shop.Role) (shop.User, error)
-	RevokeUser(ctx context.Context, actor journal.Actor, user shop.ID) (int, error)
-	DeleteUser(ctx context.Context, actor journal.Actor, user shop.ID) error
-}
-
-// Archive is old orders.
-type Archive interface {
-	// ArchiveState counts archived and due orders; DropArchive removes months before the one given.
-	ArchiveState(ctx context.Context) (archive.ArchiveState, error)
-	DropArchive(ctx context.Context, actor journal.Actor, before shop.Month, dryRun bool) (archive.ArchiveDrop, error)
-}

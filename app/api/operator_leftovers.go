@@ -6,7 +6,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"stampede/app/journal"
-	"stampede/app/outbox"
 	"stampede/app/shop"
 )
 
@@ -64,19 +63,4 @@ func silent(
 	return func(ctx context.Context, actor journal.Actor, id string) (struct{}, error) {
 		return struct{}{}, act(ctx, actor, id)
 	}
-}
-
-// Leftovers is failed jobs. Lists have at most so many entries, oldest first; entries have names.
-type Leftovers interface {
-	// Failed jobs: lists of at most so many, oldest first; entries have names.
-	ListDead(ctx context.Context, most int) ([]shop.DeadLetter, bool, error)
-	DeadLetter(ctx context.Context, id string) (shop.DeadLetter, error)
-	ReplayDead(ctx context.Context, actor journal.Actor, id string) (shop.Order, error)
-	DropDead(ctx context.Context, actor journal.Actor, id string) error
-	ListMessages(ctx context.Context, most int) ([]outbox.QuarantinedMessage, bool, error)
-	ReplayMessage(ctx context.Context, actor journal.Actor, id string) error
-	DropMessage(ctx context.Context, actor journal.Actor, id string) error
-	ListEmails(ctx context.Context, most int) ([]outbox.QuarantinedEmail, bool, error)
-	ReplayEmail(ctx context.Context, actor journal.Actor, id string) error
-	DropEmail(ctx context.Context, actor journal.Actor, id string) error
 }

@@ -89,30 +89,3 @@ func (a *api) addGuests(ctx context.Context, actor journal.Actor, sale shop.ID, 
 	tokens, err := a.Sales.AddGuests(ctx, actor, sale, b.Guests)
 	return guestsAnswer{tokens}, err
 }
-
-// Sales changes running sales.
-type Sales interface {
-	// PauseSale stops the buys of a sale, ResumeSale admits them again, EndSale closes it now.
-	PauseSale(
-		ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct,
-	) (backoffice.OperatorSale, error)
-	ResumeSale(
-		ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct,
-	) (backoffice.OperatorSale, error)
-	EndSale(
-		ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct,
-	) (backoffice.OperatorSale, error)
-	// AddStock adds units; WithdrawStock removes units, at most the free ones.
-	AddStock(
-		ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct, units int64,
-	) (backoffice.OperatorSale, error)
-	WithdrawStock(
-		ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct, units int64,
-	) (backoffice.OperatorSale, shop.StockAct, error)
-	// AddGuests returns tokens of new guests that are bound to the sale.
-	AddGuests(ctx context.Context, actor journal.Actor, sale shop.ID, n int) ([]string, error)
-	// SetSaleChallenge sets what a sale requires of its buyers.
-	SetSaleChallenge(
-		ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct, c shop.Challenge,
-	) (backoffice.OperatorSale, error)
-}

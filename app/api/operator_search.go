@@ -133,14 +133,3 @@ func (a *api) searchPayments(c *fiber.Ctx) error {
 		return a.Search.SearchPayments(ctx, q, text)
 	})
 }
-
-// Search finds orders, users and payments.
-type Search interface {
-	// SearchOrders pages through all orders, newest first; text is a number, an id or an e-mail.
-	SearchOrders(ctx context.Context, q backoffice.OrderSearch, text string) ([]shop.Order, bool, error)
-	// SearchUsers pages through accounts; text is an id, a name, or the beginning of an e-mail.
-	SearchUsers(ctx context.Context, q backoffice.UserSearch, text string) ([]shop.User, bool, error)
-	// SearchPayments pages through payments, newest first; text is the number of a trade or of an order.
-	SearchPayments(ctx context.Context, q backoffice.PaymentSearch, text string) ([]payment.Received, bool, error)
-	FindUser(ctx context.Context, id shop.ID) (backoffice.UserFile, error)
-}

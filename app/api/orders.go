@@ -246,16 +246,3 @@ func (a *api) atDesk(
 	q.User, q.From = who.User, hostAddr(c.IP())
 	return flow(c, func(ctx context.Context) (admission.PassAnswer, error) { return ask(shop.BoundTo(ctx, &who), q) })
 }
-
-// Passes gives passes for sales.
-type Passes interface {
-	// AskPass returns a pass for a sale or the task before it; SolvePass the pass for a solved task.
-	AskPass(ctx context.Context, q admission.PassQuestion) (admission.PassAnswer, error)
-	SolvePass(ctx context.Context, q admission.PassQuestion) (admission.PassAnswer, error)
-}
-
-// Orders reads the orders of a user.
-type Orders interface {
-	Order(ctx context.Context, user, order shop.ID) (shop.Order, error)
-	OrdersOf(ctx context.Context, q shop.OrdersQuery) ([]shop.Order, bool, error)
-}
