@@ -10,8 +10,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Shop has the functions of the services that ops call. A *shop.Error is sent as it is; any other error becomes internal.
-// All are safe for concurrent use.
+// Shop has the functions of the services that ops call. A *shop.Error is sent as it is; any other error becomes
+// internal. All are safe for concurrent use.
 type Shop struct {
 	// Now is the server's clock, close to Redis TIME.
 	Now func() shop.Millis

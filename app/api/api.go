@@ -53,8 +53,8 @@ type Options struct {
 	Orders     *order.OrderReader
 	Cancel     func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
 	Pay        func(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
-	// Notified takes a payment notification of the gateway; payment.ErrForged: it is not authentic. Nil: orders cannot be
-	// paid here.
+	// Notified takes a payment notification of the gateway; payment.ErrForged: it is not authentic. Nil: there is no
+	// gateway.
 	Notified func(ctx context.Context, form url.Values) error
 
 	// For operators; buyers as well use Refunds and Shipping.

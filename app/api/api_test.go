@@ -46,9 +46,11 @@ func TestAnswersHaveTheirShape(t *testing.T) {
 	s.want(s.ask("POST", "/api/v1/sales/7/buy", goodBuy, me...), 200, `"state":"reserved"}`)
 	s.want(s.ask("POST", "/api/v1/sales/8/pass", "", me...), 200, `{"pass":"`)
 	s.want(s.ask("POST", "/api/v1/sales/8/solve", `{"task":"t-1","answer":"38214"}`, me...), 403, "pass_required")
-	s.want(s.ask("POST", "/api/v1/orders/7/pay", `{"via":"wap"}`, me...), 200, `{"url":"https://pay.example/?via=wap","pay_by":`)
+	s.want(s.ask("POST", "/api/v1/orders/7/pay", `{"via":"wap"}`, me...), 200,
+		`{"url":"https://pay.example/?via=wap","pay_by":`)
 	s.want(s.ask("POST", "/api/v1/orders/7/refund", `{}`, me...), 400, "reason is missing")
-	s.want(s.ask("POST", "/api/v1/orders/6/cancel", "", "Authorization", "Bearer user-43"), 200, `{"state":"cancelled"}`)
+	s.want(s.ask("POST", "/api/v1/orders/6/cancel", "", "Authorization", "Bearer user-43"), 200,
+		`{"state":"cancelled"}`)
 	s.want(s.ask("POST", "/api/v1/auth/guest", ""), 200, `{"access":"a",`)
 }
 
@@ -148,7 +150,7 @@ func TestNothingOfTheInsideLeaks(t *testing.T) {
 		func() error { panic("secret detail") },
 	} {
 		s := open(t, func(o *Options) {
-			o.Buy = func(context.Context, shop.ID, order.BuyRequest) (order.Receipt, error) { return order.Receipt{}, buy() }
+			o.Buy = func(context.Context, shop.ID, order.BuyRequest) (r order.Receipt, err error) { return r, buy() }
 		})
 		got := s.ask("POST", "/api/v1/sales/5/buy", goodBuy, "Authorization", "Bearer user-42")
 		s.want(got, 500, `"code":"internal"`)

@@ -27,7 +27,9 @@ func (a *api) slots(c *fiber.Ctx) error {
 		day = &parsed
 	}
 	return a.cached(c, "slots", day, 0, func() error {
-		return flowList(c, "slots", func(ctx context.Context) ([]shop.Slot, error) { return a.Storefront.Slots(ctx, day) })
+		return flowList(c, "slots", func(ctx context.Context) ([]shop.Slot, error) {
+			return a.Storefront.Slots(ctx, day)
+		})
 	})
 }
 

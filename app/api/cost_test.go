@@ -33,8 +33,8 @@ var publicRoutes = map[string]string{
 }
 
 // wellFormed is a body that no flow rejects before it reads something.
-const wellFormed = `{"email":"ada@shop.example","password":"` + testPassword + `","token":"` + sampleToken + `","captcha":` +
-	drawn + `}`
+const wellFormed = `{"email":"ada@shop.example","password":"` + testPassword + `","token":"` + sampleToken +
+	`","captcha":` + drawn + `}`
 
 // Every route rejects a caller without a token before it calls a flow, or its cost is in the table.
 func TestRoutesCostLittleBeforeTheCallerIsKnown(t *testing.T) {

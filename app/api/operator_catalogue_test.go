@@ -38,7 +38,8 @@ func TestCatalogueRoutes(t *testing.T) {
 	s.want(s.ask("POST", products, draft, "Authorization", "Bearer user-1"), 400, "Idempotency-Key")
 	s.want(s.ask("POST", products, draft, "Authorization", "Bearer user-42", "Idempotency-Key", "key-00004"), 403,
 		"forbidden")
-	s.want(s.ask("PATCH", products+"/7", `{"version":1,"name":"x"}`, operatorIs("key-00005")...), 200, `"category_id":"7"`)
+	s.want(s.ask("PATCH", products+"/7", `{"version":1,"name":"x"}`, operatorIs("key-00005")...), 200,
+		`"category_id":"7"`)
 	null := s.ask("PATCH", products+"/7", `{"version":2,"category_id":null}`, operatorIs("key-00006")...)
 	s.want(null, 200, `"name":"x"`)
 	if strings.Contains(null.body, "category_id") {
@@ -139,11 +140,14 @@ func TestTablesAreFiles(t *testing.T) {
 		name != `attachment; filename="sales.csv"` {
 		t.Errorf("%s %s", kind, name)
 	}
-	if other := s.ask("GET", "/api/v1/operator/export/sales.csv?slot=8", "", me...); strings.Contains(other.body, "\n7,") {
+	other := s.ask("GET", "/api/v1/operator/export/sales.csv?slot=8", "", me...)
+	if strings.Contains(other.body, "\n7,") {
 		t.Errorf("the sales of an empty slot: %s", other.body)
 	}
 	s.want(s.ask("GET", "/api/v1/operator/export/products.csv", "", me...), 200, "id,version,name")
-	for what, line := range map[string]string{"products": "name,list_price\nPan,1.00\n", "sales": "slot_id,product_id,price,stock,limit\n8,7,1.00,5,1\n"} {
+	for what, line := range map[string]string{
+		"products": "name,list_price\nPan,1.00\n", "sales": "slot_id,product_id,price,stock,limit\n8,7,1.00,5,1\n",
+	} {
 		path := "/api/v1/operator/import/" + what
 		csv := func(key string) []string { return append(operatorIs(key+"-"+what), "Content-Type", "text/csv") }
 		s.want(s.ask("POST", path+"?dry_run=true", line, csv("try")...), 200, `"dry_run":true`)
@@ -167,7 +171,8 @@ func TestPicturesAreShown(t *testing.T) {
 	t.Parallel()
 	s, _ := openShop(t, nil)
 	var uploaded backoffice.UploadedImage
-	up := s.ask("POST", "/api/v1/operator/images", aPicture(t), append(operatorIs("key-00001"), "Content-Type", "image/png")...)
+	up := s.ask("POST", "/api/v1/operator/images", aPicture(t),
+		append(operatorIs("key-00001"), "Content-Type", "image/png")...)
 	if err := json.Unmarshal([]byte(up.body), &uploaded); err != nil {
 		t.Fatal(up.body, err)
 	}

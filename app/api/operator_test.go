@@ -61,24 +61,36 @@ func TestOperatorsRoutes(t *testing.T) {
 	}{
 		{"GET", "/board", "", 200, `"alarms":[],"history":[]}`},
 		{"GET", "/orders?state=paid&limit=1", "", 200, `{"orders":[{"id":"7",`},
-		{"GET", "/orders?state=paid&sale=7&user=42&before=99&limit=7&q=ada%40shop.example", "", 200, `"user":"42"}],"more":false}`},
+		{
+			"GET", "/orders?state=paid&sale=7&user=42&before=99&limit=7&q=ada%40shop.example", "", 200,
+			`"user":"42"}],"more":false}`,
+		},
 		{"GET", "/orders?state=pending", "", 200, `{"orders":[{"id":"6",`},
 		{"GET", "/orders?sale=8", "", 200, `{"orders":[],`},
 		{"GET", "/orders?user=43", "", 200, `{"orders":[{"id":"6",`},
 		{"GET", "/orders?before=7", "", 200, `{"orders":[{"id":"6",`},
 		{"GET", "/orders?q=eve%40shop.example", "", 200, `{"orders":[],`},
 		{"GET", "/payments?q=T7&state=taken", "", 200, `{"payments":[{"trade_no":"T7","order":"7","amount_fen":4900,`},
-		{"GET", "/users?q=ada@", "", 200, `{"users":[{"id":"42","email":"ada@shop.example","name":"Ada","role":"shopper",`},
+		{
+			"GET", "/users?q=ada@", "", 200,
+			`{"users":[{"id":"42","email":"ada@shop.example","name":"Ada","role":"shopper",`,
+		},
 		{"GET", "/users/42", "", 200, `"devices":[{"id":"7","name":"Phone",`},
 		{"GET", "/users/43", "", 200, `{"id":"43","guest":true,"devices":[],"orders":[{"id":"6",`},
-		{"POST", "/blocks", `{"kind":"user","value":"42"}`, 200, `{"id":1,"kind":"user","value":"42","reason":"","created_by":"Ada",`},
+		{
+			"POST", "/blocks", `{"kind":"user","value":"42"}`, 200,
+			`{"id":1,"kind":"user","value":"42","reason":"","created_by":"Ada",`,
+		},
 		{"GET", "/users/42", "", 200, `"blocks":[{"id":1,"kind":"user","value":"42",`},
 		{"GET", "/blocks", "", 200, `{"blocks":[{"id":1,"kind":"user","value":"42",`},
 		{"DELETE", "/blocks/1", "", 200, "{}"},
 		{"DELETE", "/blocks/99", "", 404, "number 99"},
 		{"POST", "/orders/7/ship", `{"carrier":"SF Express","tracking":"SF1"}`, 200, `"tracking":"SF Express SF1"`},
 		{"GET", "/orders/7", "", 200, `"shipment":{"order":"7","carrier":"SF Express","tracking":"SF1","shipped_at":`},
-		{"POST", "/ship", `{"csv":"order,carrier,tracking\n7,SF Express,SF1\n","dry_run":true}`, 200, `{"dry_run":true,"shipped":0,"unchanged":1,"failed":0,"lines":[`},
+		{
+			"POST", "/ship", `{"csv":"order,carrier,tracking\n7,SF Express,SF1\n","dry_run":true}`, 200,
+			`{"dry_run":true,"shipped":0,"unchanged":1,"failed":0,"lines":[`,
+		},
 		{"POST", "/orders/7/refund", `{"note":"damaged"}`, 200, `"state":"refunding"`},
 		{"GET", "/journal?limit=1", "", 200, `"kind":"refund.approve","object":"order:7"`},
 		{"GET", "/journal?object=order:7&actor=Ada&kind=refund.approve", "", 200, `"note":"damaged"`},
@@ -101,9 +113,15 @@ func TestOperatorsRoutes(t *testing.T) {
 		{"POST", "/sales/7/challenge", `{"version":5,"challenge":"work"}`, 200, `"challenge":"work"`},
 		{"POST", "/sales/7/end", `{"version":1}`, 409, `"current":{"id":"7","version":6,`},
 		{"POST", "/sales/7/end", `{"version":6}`, 200, `"version":7`},
-		{"GET", "/switches", "", 200, `{"tick_ms":100,"http_buy":true,"least_challenge":"none","lists":"live","work_bits":`},
+		{
+			"GET", "/switches", "", 200,
+			`{"tick_ms":100,"http_buy":true,"least_challenge":"none","lists":"live","work_bits":`,
+		},
 		{"PATCH", "/switches", `{"version":0,"tick_ms":500}`, 200, `"tick_ms":500`},
-		{"POST", "/notice", `{"level":"warning","text":"Payments are slow."}`, 200, `{"level":"warning","text":"Payments are slow.","version":1}`},
+		{
+			"POST", "/notice", `{"level":"warning","text":"Payments are slow."}`, 200,
+			`{"level":"warning","text":"Payments are slow.","version":1}`,
+		},
 		{"GET", "/notice", "", 200, `{"notice":{"level":"warning","text":"Payments are slow.",`},
 		{"POST", "/notice", `{"level":"info","text":"慢","lang":"zh"}`, 200, `"texts":{"zh":"慢"}`},
 		{"DELETE", "/notice", "", 200, `"version":3`},
@@ -124,8 +142,10 @@ func TestDecisions(t *testing.T) {
 	for decision, state := range map[string]string{"approve": "refunding", "decline": "paid"} {
 		s, w := openShop(t, nil)
 		w.pay()
-		s.want(s.ask("POST", "/api/v1/orders/7/refund", `{"reason":"too large"}`, "Authorization", "Bearer user-42"), 200, `{"state":"paid"}`)
-		s.want(s.ask("POST", "/api/v1/operator/refunds/7/"+decision, `{"note":"n"}`, asAda...), 200, `"state":"`+state+`"`)
+		s.want(s.ask("POST", "/api/v1/orders/7/refund", `{"reason":"too large"}`, "Authorization", "Bearer user-42"), 200,
+			`{"state":"paid"}`)
+		s.want(s.ask("POST", "/api/v1/operator/refunds/7/"+decision, `{"note":"n"}`, asAda...), 200,
+			`"state":"`+state+`"`)
 		if act := w.lastAct(); act.Kind != "refund."+decision || act.ActorID != 1 || act.Note != "n" {
 			t.Errorf("%s: the journal has %+v", decision, act)
 		}

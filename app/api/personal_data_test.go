@@ -20,7 +20,9 @@ func TestPersonalDataRoutes(t *testing.T) {
 	refused := s.ask("POST", "/api/v1/me/delete", `{"password":"wrong"}`, "Authorization", me)
 	s.want(refused, 403, "the password is not right")
 	s.want(s.ask("POST", "/api/v1/me/delete", `{"password":7}`, "Authorization", me), 400, "password must be a string")
-	for who, body := range map[string]string{me: `{"password":"` + testPassword + `"}`, "Bearer user-43": `{}`, "Bearer user-44": ""} {
+	for who, body := range map[string]string{
+		me: `{"password":"` + testPassword + `"}`, "Bearer user-43": `{}`, "Bearer user-44": "",
+	} {
 		gone := s.ask("POST", "/api/v1/me/delete", body, "Authorization", who)
 		s.want(gone, 200, "{}")
 		if !strings.Contains(gone.cookie(), "stampede_refresh=;") || refused.cookie() != "" {

@@ -70,11 +70,17 @@ type example struct {
 
 const sampleToken = "Zm9yIGV4YW1wbGUgb25seSwgMzIgcmFuZG9tIGJ5dGU"
 
+// soon is an instant without a slot, in seconds.
+var soon = time.Now().Unix() + 400_000
+
 // inAMonth is a day without slots.
 var inAMonth = time.Now().AddDate(0, 1, 0).Format(time.DateOnly)
 
 var examples = map[string]example{
-	"register": {before: (*world).draw, body: `{"email":"new@shop.example","password":"` + testPassword + `","captcha":` + drawn + `}`},
+	"register": {
+		before: (*world).draw,
+		body:   `{"email":"new@shop.example","password":"` + testPassword + `","captcha":` + drawn + `}`,
+	},
 	"activate": {before: func(w *world) {
 		w.exec("UPDATE users SET state = 'pending', activated_at = 0 WHERE id = 42")
 		w.mail(shop.TokenActivate)
@@ -112,7 +118,7 @@ var examples = map[string]example{
 	"addGuests":        {before: func(w *world) { w.exec("UPDATE sales SET hidden = 1") }},
 	"copySale":         {body: `{"slot":"8"}`},
 	"createSale":       {body: `{"slot":"8","product":"7","price_fen":9900,"stock":1,"limit":1}`},
-	"createSlot":       {body: fmt.Sprintf(`{"opens_at":%d000,"closes_at":%d000}`, time.Now().Unix()+400_000, time.Now().Unix()+403_600)},
+	"createSlot":       {body: fmt.Sprintf(`{"opens_at":%d000,"closes_at":%d000}`, soon, soon+3600)},
 	"removeSlot":       {id: "8"},
 	"listSlotCalendar": {query: "?from=2026-11-21"},
 	"applySlotTemplate": {
@@ -204,7 +210,8 @@ var operator = journal.Actor{User: 1, Name: "Ada", Role: shop.Operator, Via: jou
 
 func (w *world) ship() {
 	w.pay()
-	_, err := w.services.Shipping.Ship(w.ctx, operator, backoffice.Parcel{Order: 7, Carrier: "SF", Tracking: "SF1"}, false)
+	parcel := backoffice.Parcel{Order: 7, Carrier: "SF", Tracking: "SF1"}
+	_, err := w.services.Shipping.Ship(w.ctx, operator, parcel, false)
 	w.must(err)
 }
 

@@ -37,8 +37,8 @@ import (
 const testPassword = "seven green horses"
 
 // world is a small shop on SQLite and miniredis. Its first objects have the ID 7: a category, a product, an open slot
-// with a sale, and a pending order of user 42 with the address 7. User 42 is Ada, user 7 another account, user 43 a guest
-// with order 6. Sale 8 requires a pass. Slot 8 has no sale.
+// with a sale, and a pending order of user 42 with the address 7. User 42 is Ada, user 7 another account, user 43 a
+// guest with order 6. Sale 8 requires a pass. Slot 8 has no sale.
 type world struct {
 	t         testing.TB
 	ctx       context.Context
@@ -90,7 +90,8 @@ func fill(ctx context.Context, db *store.Store) error {
 	eve := ada
 	eve.ID, eve.Email, eve.Name = 7, "eve@shop.example", "Eve"
 	err = errors.Join(
-		db.AddCategories(ctx, []shop.Category{{ID: 7, Name: "Light"}}), db.AddProducts(ctx, []shop.Product{product, pot}),
+		db.AddCategories(ctx, []shop.Category{{ID: 7, Name: "Light"}}),
+		db.AddProducts(ctx, []shop.Product{product, pot}),
 		db.AddSlots(ctx, []shop.Slot{
 			{ID: 7, OpensAt: now.Add(-time.Hour), ClosesAt: now.Add(2 * time.Hour)},
 			{ID: 8, OpensAt: now.Add(50 * time.Hour), ClosesAt: now.Add(51 * time.Hour)},
@@ -98,7 +99,8 @@ func fill(ctx context.Context, db *store.Store) error {
 		db.AddSales(ctx, []shop.Sale{{
 			ID: 7, Slot: 7, Product: product, PriceFen: 4900, Initial: 10, Limit: 2, Cap: 20, Version: 1,
 		}, {
-			ID: 8, Slot: 7, Product: pot, PriceFen: 90, Initial: 10, Limit: 2, Cap: 20, Version: 1, Challenge: shop.ChallengePass,
+			ID: 8, Slot: 7, Product: pot, PriceFen: 90, Initial: 10, Limit: 2, Cap: 20, Version: 1,
+			Challenge: shop.ChallengePass,
 		}}),
 		db.AddUser(ctx, ada), db.AddUser(ctx, eve),
 		db.AddDevice(ctx, shop.Device{
@@ -200,7 +202,8 @@ func openWorld(t testing.TB, o *Options) *world {
 	}).RunOnce(w.ctx))
 	w.must(warmer.Ensure(w.ctx, 7))
 	passes := admission.NewPasses(make([]byte, 32))
-	issuer, err := account.NewIssuer(make([]byte, account.MinKeyBytes), func() time.Time { return w.clock.Now().Time() })
+	issuer, err := account.NewIssuer(make([]byte, account.MinKeyBytes),
+		func() time.Time { return w.clock.Now().Time() })
 	w.must(err)
 	shelf := account.NewShelf(w.redis)
 	o.Accounts = &account.Accounts{
@@ -235,7 +238,8 @@ func openWorld(t testing.TB, o *Options) *world {
 	o.Pay = w.cashier.Pay
 
 	o.Refunds = &payment.RefundDesk{
-		Policy: payment.RefundByOperator, Inventory: w.inventory, Orders: db, Refunds: db, Effects: effects, Journal: acts,
+		Policy: payment.RefundByOperator, Inventory: w.inventory, Orders: db, Refunds: db, Effects: effects,
+		Journal: acts,
 	}
 	o.Shipping = &backoffice.ShippingDesk{
 		Inventory: w.inventory, Orders: db, Shipments: db, Effects: effects, Journal: acts, FinishAfter: time.Hour,

@@ -231,15 +231,16 @@ func compose(
 	return p, p.composeTraces(c, version, registry) // last, because it begins to run at once
 }
 
-// composeHub connects the sockets. It comes after the services that they call; the hub is the audience of earlier parts.
+// composeHub connects the sockets after the services that they call. The hub is the audience of earlier parts.
 func (p *parts) composeHub(c *Config, registry *prometheus.Registry) {
 	s := &p.services
 	p.hub = realtime.NewHub(realtime.Options{
 		Shop: realtime.Shop{
 			Now: p.clock.Now, Verify: p.auth.verify, Revoked: p.auth.issuer.Revoked, Greet: s.orders.Greet,
 			Watch: s.storefront.Watch, BuyThen: s.checkout.BuyThen, AskPass: p.passDesk.AskPass,
-			SolvePass: p.passDesk.SolvePass, Cancel: p.expirer.Cancel, Pay: s.cashier.Pay, AskRefund: s.refunds.AskRefund,
-			OrdersOf: s.orders.OrdersOf,
+			SolvePass: p.passDesk.SolvePass, Cancel: p.expirer.Cancel, Pay: s.cashier.Pay,
+			AskRefund: s.refunds.AskRefund,
+			OrdersOf:  s.orders.OrdersOf,
 		},
 		Redis: p.stores.client, Namespace: p.stores.namespace(), Partitions: c.Partitions, Orders: p.stores.db,
 		Chains: p.inventory, Standing: p.switches.Standing, Metrics: registry, MaxClients: c.MaxConns,
@@ -264,11 +265,12 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 	s := &p.services
 	o := api.Options{
 		Verify: p.auth.verify, Accounts: p.accounts, Addresses: s.addresses, Data: p.personalData(),
-		Now: p.clock.Now, Storefront: s.storefront, Picture: backoffice.NewPictures(p.stores.db).Picture, Passes: p.passDesk,
-		Buy: s.checkout.Buy, Orders: s.orders, Cancel: p.expirer.Cancel, Pay: s.cashier.Pay,
+		Now: p.clock.Now, Storefront: s.storefront, Picture: backoffice.NewPictures(p.stores.db).Picture,
+		Passes: p.passDesk, Buy: s.checkout.Buy, Orders: s.orders, Cancel: p.expirer.Cancel, Pay: s.cashier.Pay,
 
-		Refunds: s.refunds, Shipping: s.shipping, Catalogue: desk, Sales: s.sales, Search: s.search, SaleReport: s.reports.SaleReport,
-		Leftovers: s.leftovers, Users: s.users, Blocks: s.blocks, SwitchDesk: s.switches, Journal: s.journal,
+		Refunds: s.refunds, Shipping: s.shipping, Catalogue: desk, Sales: s.sales, Search: s.search,
+		SaleReport: s.reports.SaleReport,
+		Leftovers:  s.leftovers, Users: s.users, Blocks: s.blocks, SwitchDesk: s.switches, Journal: s.journal,
 		Archive: s.archive, Repost: s.reposter.Repost, ReconcileDay: s.reconciliation.ReconcileDay,
 		Readiness: checklist(desk, p.stores, p.inventory, p.ports.gateway, c).Readiness,
 
