@@ -11,7 +11,7 @@ import (
 
 // manyClients are members of one set, each with a writer at work, so that a tick is only offered.
 func manyClients(n int) (*Hub, *watchSet) {
-	hub := NewHub(Options{Shop: &fakeShop{}})
+	hub := NewHub(Options{Shop: (&fakeShop{}).calls()})
 	set := &watchSet{sales: []shop.ID{11}}
 	for range n {
 		set.members = append(set.members, &client{hub: hub, writing: true})

@@ -14,7 +14,7 @@ import (
 // listening makes a hub with one greeted connection of each user, whose writers are said to be at work, so that what is
 // told stays in their queues.
 func listening(o Options, users ...shop.ID) (*Hub, []*client) {
-	o.Shop, o.Partitions = &fakeShop{}, partitions
+	o.Shop, o.Partitions = (&fakeShop{}).calls(), partitions
 	hub := NewHub(o)
 	clients := make([]*client, len(users))
 	for i, user := range users {

@@ -26,7 +26,9 @@ func BenchmarkRatioFanout(b *testing.B) { benchFanout(b, 0) }
 func BenchmarkRatioFanoutStalled(b *testing.B) { benchFanout(b, fanoutClients/100) }
 
 func benchFanout(b *testing.B, stalled int) {
-	hub := NewHub(Options{Shop: &fakeShop{}, HelloWithin: time.Hour, IdleAfter: time.Hour, WriteWithin: time.Hour})
+	hub := NewHub(Options{
+		Shop: (&fakeShop{}).calls(), HelloWithin: time.Hour, IdleAfter: time.Hour, WriteWithin: time.Hour,
+	})
 	web := fiber.New(fiber.Config{DisableStartupMessage: true})
 	hub.Mount(web, "/ws")
 	address := listen(b, func(l net.Listener) { _ = web.Listener(l) })

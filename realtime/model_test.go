@@ -138,7 +138,7 @@ func newWorld(ctx context.Context, t *rapid.T, lender *client) *world {
 		w.parts[i] = modelPartition{epoch: 1, lastEpoch: 1}
 	}
 	for range 2 {
-		n := &modelNode{hub: NewHub(Options{Shop: &fakeShop{}, Partitions: modelParts, Orders: w, Chains: w})}
+		n := &modelNode{hub: NewHub(Options{Shop: (&fakeShop{}).calls(), Partitions: modelParts, Orders: w, Chains: w})}
 		go n.hub.hellos.serve(ctx, n.hub.answerHellos)
 		w.nodes = append(w.nodes, n)
 	}

@@ -48,7 +48,8 @@ func startNodeOn(t *testing.T, f *feed, change ...func(o *Options)) *node {
 	t.Helper()
 	n := &node{t: t, shop: &fakeShop{}, feed: f}
 	o := Options{
-		Shop: n.shop, Redis: openRedis(t, f.url), Namespace: f.namespace, Partitions: partitions, Orders: f, Chains: f,
+		Shop: n.shop.calls(), Redis: openRedis(t, f.url), Namespace: f.namespace, Partitions: partitions,
+		Orders: f, Chains: f,
 		// limits that a test is about it sets itself
 		HelloWithin: patience, WriteWithin: patience, ReachWithin: patience,
 		LookEvery: 10 * time.Millisecond,

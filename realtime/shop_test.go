@@ -44,6 +44,15 @@ func (s *fakeShop) copy() *fakeShop {
 	}
 }
 
+// calls returns the functions that ops call.
+func (s *fakeShop) calls() Shop {
+	return Shop{
+		Now: s.Now, Verify: s.Verify, Revoked: s.Revoked, Greet: s.Greet, Watch: s.Watch, BuyAsync: s.BuyAsync,
+		AskPass: s.AskPass, SolvePass: s.SolvePass, Cancel: s.Cancel, Pay: s.Pay, AskRefund: s.AskRefund,
+		OrdersOf: s.OrdersOf,
+	}
+}
+
 func (s *fakeShop) Now() shop.Millis { return shop.MillisOf(time.Now()).Add(s.copy().ahead) }
 
 func (s *fakeShop) Verify(token string) (shop.Identity, error) {

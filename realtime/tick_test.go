@@ -132,7 +132,7 @@ func TestNewcomerGetsTheWholeSetSoon(t *testing.T) {
 // "Newest wins, the full watch set for a client that skipped one."
 func TestClientThatSkippedGetsTheWholeSet(t *testing.T) {
 	t.Parallel()
-	c := &client{hub: NewHub(Options{Shop: &fakeShop{}}), writing: true} // a writer is at work
+	c := &client{hub: NewHub(Options{Shop: (&fakeShop{}).calls()}), writing: true} // a writer is at work
 	b := newBoard()
 	set := &watchSet{sales: []shop.ID{11, 12}, members: []*client{c}}
 	for stock := range int64(3) {
@@ -188,7 +188,7 @@ func TestWatchersOfTheSameShareASet(t *testing.T) {
 // another subset of sales, or another pair of slots.
 func TestNoAddressTakesAllWatchSets(t *testing.T) {
 	t.Parallel()
-	h := NewHub(Options{Shop: &fakeShop{}})
+	h := NewHub(Options{Shop: (&fakeShop{}).calls()})
 	at := func(addr string, user shop.ID) *client {
 		return &client{hub: h, addr: netip.MustParseAddr(addr), gone: true, identity: shop.Identity{User: user}}
 	}

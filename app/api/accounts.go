@@ -164,32 +164,25 @@ func (a *api) addressRoutes(v1 fiber.Router) {
 
 func (a *api) addresses(c *fiber.Ctx, user shop.ID) error {
 	return flowList(c, "addresses", func(ctx context.Context) ([]shop.SavedAddress, error) {
-		return a.Shop.Addresses(ctx, user)
+		return a.Addresses.Addresses(ctx, user)
 	})
 }
 
 func (a *api) addAddress(c *fiber.Ctx, user shop.ID) error {
 	return withBody(func(ctx context.Context, entry shop.SavedAddress) (shop.SavedAddress, error) {
-		return a.Shop.AddAddress(ctx, user, entry)
+		return a.Addresses.AddAddress(ctx, user, entry)
 	})(c)
 }
 
 func (a *api) changeAddress(ctx context.Context, user, id shop.ID, entry shop.SavedAddress) (shop.SavedAddress, error) {
 	entry.ID = id
-	return a.Shop.ChangeAddress(ctx, user, entry)
+	return a.Addresses.ChangeAddress(ctx, user, entry)
 }
 
 func (a *api) removeAddress(c *fiber.Ctx, user shop.ID) error {
 	return byID(func(ctx context.Context, id shop.ID) (done, error) {
-		return done{}, a.Shop.RemoveAddress(ctx, user, id)
+		return done{}, a.Addresses.RemoveAddress(ctx, user, id)
 	})(c)
-}
-
-// PersonalData is what the shop stores of a person. Errors are as those of Shop.
-type PersonalData interface {
-	Export(ctx context.Context, who shop.Identity) (privacy.Export, error)
-	// Delete erases it. An account proves itself by its password, a guest by the token alone.
-	Delete(ctx context.Context, who shop.Identity, password string) error
 }
 
 type deleteBody struct {

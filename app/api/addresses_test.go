@@ -1,47 +1,14 @@
 package api
 
 import (
-	"context"
 	"strings"
 	"testing"
-
-	"stampede/app/shop"
 )
-
-// The book of the fake shop: entry 7 of everybody, nothing else.
-func (s *fakeShop) Addresses(_ context.Context, user shop.ID) ([]shop.SavedAddress, error) {
-	if user == 43 { // has none
-		return nil, s.fail
-	}
-	return []shop.SavedAddress{{ID: 7, Address: shop.Address{Name: "Ada", Phone: "1", Text: "Road 1"}, Default: true}}, s.fail
-}
-
-func (s *fakeShop) AddAddress(_ context.Context, _ shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
-	if err := a.Validate(); err != nil {
-		return a, err
-	}
-	a.ID = 7
-	return a, s.fail
-}
-
-func (s *fakeShop) ChangeAddress(_ context.Context, _ shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
-	if a.ID != 7 {
-		return a, shop.Fail(shop.NotFound, "there is no such address")
-	}
-	return a, s.fail
-}
-
-func (s *fakeShop) RemoveAddress(_ context.Context, _, id shop.ID) error {
-	if id != 7 {
-		return shop.Fail(shop.NotFound, "there is no such address")
-	}
-	return s.fail
-}
 
 // The routes of the address book: whose it is says the token, which entry says the address, never the body.
 func TestAddressRoutes(t *testing.T) {
 	t.Parallel()
-	s := open(t, nil)
+	s, _ := openShop(t, nil)
 	const ada = `{"name":"Ada","phone":"1","text":"Road 1","default":true}`
 	for _, c := range []struct {
 		method, path, body string

@@ -13,9 +13,17 @@ import (
 	"github.com/valyala/fasthttp"
 	"golang.org/x/time/rate"
 
+	"stampede/app/account"
+	"stampede/app/admission"
+	"stampede/app/archive"
 	"stampede/app/backoffice"
 	"stampede/app/board"
+	"stampede/app/catalog"
+	"stampede/app/journal"
 	"stampede/app/limits"
+	"stampede/app/order"
+	"stampede/app/payment"
+	"stampede/app/privacy"
 	"stampede/app/shop"
 	"stampede/app/trace"
 )
@@ -27,15 +35,45 @@ const (
 	longestWait = 30
 )
 
-// Options are the dependencies and settings of the routes.
+// Options are the dependencies and settings of the routes. A *shop.Error of a service is for people; any other error is
+// logged and answered as internal.
 type Options struct {
-	Shop     Shop
-	Guest    func(bearer string) (session any, err error) // nil: guest login is off
-	Accounts Accounts
-	Data     PersonalData
-	// Catalogue is for operators, Pictures the pictures of products.
-	Catalogue Catalogue
-	Pictures  Pictures
+	// Verify checks a token: Unauthorized if it is not valid (any more).
+	Verify    func(token string) (shop.Identity, error)
+	Guest     func(bearer string) (session any, err error) // nil: guest login is off
+	Accounts  *account.Accounts
+	Addresses *account.AddressBook
+	Data      *privacy.PersonalData
+
+	Now        func() shop.Millis
+	Storefront *catalog.Storefront
+	Picture    func(ctx context.Context, name string) ([]byte, backoffice.ImageKind, error)
+	Passes     *admission.PassDesk
+	Buy        func(ctx context.Context, user shop.ID, req order.BuyRequest) (order.Receipt, error)
+	Orders     *order.OrderReader
+	Cancel     func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
+	Pay        func(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
+	// Notified takes a payment notification of the gateway; payment.ErrForged: it is not authentic. Nil: there is no
+	// gateway.
+	Notified func(ctx context.Context, form url.Values) error
+
+	// For operators; buyers as well use Refunds and Shipping.
+	Refunds    *payment.RefundDesk
+	Shipping   *backoffice.ShippingDesk
+	Catalogue  *backoffice.CatalogueDesk
+	Sales      *backoffice.SaleDesk
+	Search     *backoffice.SearchDesk
+	SaleReport func(ctx context.Context, sale shop.ID) (backoffice.SaleReport, error)
+	Leftovers  *backoffice.Leftovers
+	Users      *backoffice.UserService
+	Blocks     *backoffice.BlockDesk
+	SwitchDesk *backoffice.SwitchDesk
+	Journal    *journal.Journal
+	Archive    *archive.ArchiveDesk
+	// Repost sends to the back office once more what it received since the instant, and returns the number of entries.
+	Repost func(ctx context.Context, actor journal.Actor, since shop.Millis) (int64, error)
+	// ReconcileDay compares a part of a day's payments, after the order given, with the gateway.
+	ReconcileDay func(ctx context.Context, day time.Time, after shop.ID) (payment.ReconciliationReport, error)
 	// Readiness runs the checklist of a sale.
 	Readiness func(ctx context.Context, sale shop.ID) (backoffice.Readiness, error)
 	// Mount serves sockets at the path, behind the handlers in front.
@@ -121,19 +159,19 @@ func (a *api) routes(f *fiber.App) {
 	v1.Get("/slots", a.in(limits.List), a.slots)
 	v1.Get("/slots/:id/sales", a.in(limits.List), a.salesOfSlot)
 	v1.Get("/sales", a.in(limits.List), a.sales)
-	v1.Get("/sales/:id", a.in(limits.List), byID(a.Shop.Sale))
+	v1.Get("/sales/:id", a.in(limits.List), byID(a.Storefront.Sale))
 	v1.Post("/sales/:id/buy", a.asWho(a.buy))
 	v1.Post("/sales/:id/pass", a.in(limits.Pass), a.asWho(a.askPass))
 	v1.Post("/sales/:id/solve", a.in(limits.Pass), a.asWho(a.solvePass))
 	v1.Get("/products", a.in(limits.List), a.products)
-	v1.Get("/products/:id", a.in(limits.List), byID(a.Shop.Product))
+	v1.Get("/products/:id", a.in(limits.List), byID(a.Storefront.Product))
 	v1.Get("/categories", a.in(limits.List), a.categories)
 	v1.Get("/orders", a.in(limits.Orders), a.asUser(a.orders))
 	v1.Get("/orders/:id", a.in(limits.Orders), a.asUser(a.order))
-	v1.Post("/orders/:id/cancel", a.in(limits.Cancel), a.asUser(newState(a.Shop.Cancel)))
+	v1.Post("/orders/:id/cancel", a.in(limits.Cancel), a.asUser(newState(a.Cancel)))
 	v1.Post("/orders/:id/pay", a.in(limits.Pay), a.asUser(onMine(a.pay)))
 	v1.Post("/orders/:id/refund", a.in(limits.Refund), a.asUser(onMine(a.refund)))
-	v1.Post("/orders/:id/receipt", a.in(limits.Orders), a.asUser(newState(a.Shop.ConfirmReceipt)))
+	v1.Post("/orders/:id/receipt", a.in(limits.Orders), a.asUser(newState(a.Shipping.ConfirmReceipt)))
 	a.addressRoutes(v1)
 	a.dataRoutes(v1)
 	a.operatorRoutes(v1.Group("/operator"))

@@ -30,7 +30,7 @@ type identified struct {
 func (a *api) identity(c *fiber.Ctx) (shop.Identity, error) {
 	known, ok := c.Locals(identityKey{}).(identified)
 	if !ok {
-		known.who, known.err = a.Shop.Verify(bearer(c))
+		known.who, known.err = a.Verify(bearer(c))
 		c.Locals(identityKey{}, known)
 	}
 	return known.who, known.err

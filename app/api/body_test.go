@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/url"
@@ -57,7 +58,7 @@ func bombs(t *testing.T) map[string]bomb {
 // everyRoute lists method and path of all routes there are, those of the front included.
 func everyRoute(t *testing.T) [][2]string {
 	t.Helper()
-	s := &site{t: t, shop: &fakeShop{}}
+	s := &site{t: t}
 	all := [][2]string{{"GET", "/healthz"}, {"POST", "/healthz"}, {"GET", "/readyz"}, {"POST", "/nowhere"}}
 	for _, r := range newApp(s.options()).GetRoutes(true) {
 		all = append(all, [2]string{r.Method, strings.NewReplacer(":id", "7", "*", "index.html").Replace(r.Path)})
@@ -72,7 +73,7 @@ func everyRoute(t *testing.T) [][2]string {
 // costs next to nothing. It does not run beside other tests, because it counts what the whole process allocates.
 func TestNoBodyIsDecoded(t *testing.T) {
 	routes, bodies := everyRoute(t), bombs(t)
-	s := open(t, func(o *Options) { o.Shop.(*fakeShop).notified = func(url.Values) error { return nil } })
+	s := open(t, func(o *Options) { o.Notified = func(context.Context, url.Values) error { return nil } })
 	kinds := []string{fiber.MIMEApplicationJSON, fiber.MIMEApplicationForm, fiber.MIMEMultipartForm + "; boundary=x"}
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
 	defer client.CloseIdleConnections()
@@ -110,7 +111,7 @@ func TestNoBodyIsDecoded(t *testing.T) {
 // A body that says that it is what it is is taken.
 func TestIdentityIsNoEncoding(t *testing.T) {
 	t.Parallel()
-	s := open(t, nil)
+	s := open(t, func(o *Options) { o.Buy = new(buys).buy })
 	for _, encoding := range []string{"identity", "Identity", "identity, identity", ""} {
 		as := []string{"Authorization", "Bearer user-42", "Content-Encoding", encoding}
 		s.want(s.ask("POST", "/api/v1/sales/5/buy", goodBuy, as...), 200, "reserved")

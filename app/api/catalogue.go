@@ -15,7 +15,7 @@ type timeAnswer struct {
 	Now shop.Millis `json:"now"`
 }
 
-func (a *api) time(c *fiber.Ctx) error { return c.JSON(timeAnswer{a.Shop.Now()}) }
+func (a *api) time(c *fiber.Ctx) error { return c.JSON(timeAnswer{a.Now()}) }
 
 func (a *api) slots(c *fiber.Ctx) error {
 	var day *time.Time
@@ -27,7 +27,9 @@ func (a *api) slots(c *fiber.Ctx) error {
 		day = &parsed
 	}
 	return a.cached(c, "slots", day, 0, func() error {
-		return flowList(c, "slots", func(ctx context.Context) ([]shop.Slot, error) { return a.Shop.Slots(ctx, day) })
+		return flowList(c, "slots", func(ctx context.Context) ([]shop.Slot, error) {
+			return a.Storefront.Slots(ctx, day)
+		})
 	})
 }
 
@@ -38,7 +40,7 @@ func (a *api) salesOfSlot(c *fiber.Ctx) error {
 	}
 	return a.cached(c, "sales of slot", slot, 0, func() error {
 		return flowPage(c, "sales", func(ctx context.Context) ([]shop.SaleView, bool, error) {
-			sales, err := a.Shop.SalesOfSlot(ctx, slot)
+			sales, err := a.Storefront.SalesOfSlot(ctx, slot)
 			return sales, false, err
 		})
 	})
@@ -55,7 +57,7 @@ func (a *api) sales(c *fiber.Ctx) error {
 	}
 	return a.cached(c, "sales", []any{phase, page, size}, 0, func() error {
 		return flowPage(c, "sales", func(ctx context.Context) ([]shop.SaleView, bool, error) {
-			return a.Shop.SalesByPhase(ctx, phase, page, size)
+			return a.Storefront.SalesByPhase(ctx, phase, page, size)
 		})
 	})
 }
@@ -71,13 +73,13 @@ func (a *api) products(c *fiber.Ctx) error {
 	}
 	return a.cached(c, "products", []any{category, page, size}, 0, func() error {
 		return flowPage(c, "products", func(ctx context.Context) ([]shop.Product, bool, error) {
-			return a.Shop.Products(ctx, category, page, size)
+			return a.Storefront.Products(ctx, category, page, size)
 		})
 	})
 }
 
 func (a *api) categories(c *fiber.Ctx) error {
-	return a.cached(c, "categories", nil, 0, func() error { return flowList(c, "categories", a.Shop.Categories) })
+	return a.cached(c, "categories", nil, 0, func() error { return flowList(c, "categories", a.Storefront.Categories) })
 }
 
 // pathID reads the id in the address.

@@ -26,9 +26,9 @@ func (s *site) dialFrom(from string) (net.Conn, error) {
 }
 
 // Thousands of connection attempts from one address: it never holds more than its limit, memory does not grow with the
-// attempts, and requests from another address are answered meanwhile.
+// attempts, and requests from another address are answered meanwhile. It does not run beside other tests, because it
+// measures the memory of the process.
 func TestConnectionFlood(t *testing.T) {
-	t.Parallel()
 	const attempts, most, dialers = 4_000, 50, 4
 	s := openFor(t, most, nil, func(f *HTTPServer) { f.server.ReadTimeout = 10 * time.Minute })
 	l, attacker := s.conns, netip.MustParseAddr("127.0.0.66")

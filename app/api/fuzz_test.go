@@ -3,6 +3,7 @@ package api
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -50,10 +51,11 @@ func FuzzRequest(f *testing.F) {
 	} {
 		f.Add([]byte(request))
 	}
-	s := &site{shop: &fakeShop{notified: func(url.Values) error { return payment.ErrForged }}}
-	s.shop.state.Store(shop.Pending)
+	o := (&site{}).options()
+	openWorld(f, &o)
+	o.Notified = func(context.Context, url.Values) error { return payment.ErrForged }
 	front := NewHTTPServer(func() error { return nil }, headerLimit, time.Minute)
-	front.Open(New(s.options()))
+	front.Open(New(o))
 	asked, err := http.NewRequest(http.MethodGet, "http://a/nowhere", nil)
 	if err != nil {
 		f.Fatal(err)

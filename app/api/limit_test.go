@@ -244,7 +244,7 @@ func TestRoutesHaveALimitClass(t *testing.T) {
 		"POST /api/v1/payments/alipay/notify": "forgeries of the address, notices at once",
 	}
 	var class limits.Class
-	s := &site{t: t, shop: &fakeShop{}}
+	s := &site{t: t}
 	o := s.options()
 	o.Admit = func(of limits.Class, user shop.ID, _ netip.Addr) error {
 		if class = of; user != 42 {

@@ -33,7 +33,7 @@ const (
 // notified takes a payment notification. The raw body is parsed, because its fields are signed. The outcome goes to log
 // and metrics; the status is always 200.
 func (a *api) notified(c *fiber.Ctx) error {
-	if !a.Shop.TakesPayments() {
+	if a.Notified == nil {
 		return fiber.ErrNotFound
 	}
 	outcome := a.takeNotice(c.IP(), string(raw(c)))
@@ -63,7 +63,7 @@ func (a *api) takeNotice(ip, body string) string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), flowTimeout)
 	defer cancel()
-	switch err := a.Shop.Notified(ctx, form); {
+	switch err := a.Notified(ctx, form); {
 	case err == nil:
 		return understood
 	case errors.Is(err, payment.ErrForged):

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"net/url"
 	"sync/atomic"
@@ -19,7 +20,7 @@ func TestNotify(t *testing.T) {
 	t.Parallel()
 	var got atomic.Pointer[url.Values]
 	s := open(t, func(o *Options) {
-		o.Shop.(*fakeShop).notified = func(form url.Values) error {
+		o.Notified = func(_ context.Context, form url.Values) error {
 			got.Store(&form)
 			switch form.Get("what") {
 			case "forged":
@@ -60,13 +61,13 @@ func verifying(verified *atomic.Int64) *api {
 	return &api{
 		Options: Options{
 			Metrics: NewMetrics(),
-			Shop: &fakeShop{notified: func(form url.Values) error {
+			Notified: func(_ context.Context, form url.Values) error {
 				verified.Add(1)
 				if form.Has("good") {
 					return nil
 				}
 				return payment.ErrForged
-			}},
+			},
 		},
 		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, noticesAtOnce),
 	}
@@ -118,7 +119,7 @@ func TestForgersDoNotMuteTheGateway(t *testing.T) {
 func TestNoticesAtOnce(t *testing.T) {
 	t.Parallel()
 	a := &api{
-		Options:   Options{Metrics: NewMetrics(), Shop: &fakeShop{notified: func(url.Values) error { return nil }}},
+		Options:   Options{Metrics: NewMetrics(), Notified: func(context.Context, url.Values) error { return nil }},
 		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, 1),
 	}
 	a.notices <- struct{}{}

@@ -33,7 +33,7 @@ func (a *api) operatorRoutes(r fiber.Router) {
 	a.searchRoutes(r)
 	a.adminRoutes(r)
 	a.leftoverRoutes(r)
-	r.Get("/sales/:id/report", a.anyOperator(byID(a.Shop.SaleReport)))
+	r.Get("/sales/:id/report", a.anyOperator(byID(a.SaleReport)))
 	r.Get("/sales/:id/report.csv", a.anyOperator(a.saleReportCSV))
 	r.Get("/orders/:id", a.anyOperator(byID(a.anyOrder)))
 	r.Post("/orders/:id/refund", a.asActor(a.decide(true)))
@@ -43,16 +43,16 @@ func (a *api) operatorRoutes(r fiber.Router) {
 	r.Post("/refunds/:id/approve", a.asActor(a.decide(true)))
 	r.Post("/refunds/:id/decline", a.asActor(a.decide(false)))
 	r.Post("/refunds/:id/retry", a.asActor(actOn(a.retryRefund)))
-	r.Post("/sales/:id/pause", a.asActor(actOn(saleAct(a.Shop.PauseSale))))
-	r.Post("/sales/:id/resume", a.asActor(actOn(saleAct(a.Shop.ResumeSale))))
-	r.Post("/sales/:id/end", a.asActor(actOn(saleAct(a.Shop.EndSale))))
+	r.Post("/sales/:id/pause", a.asActor(actOn(saleAct(a.Sales.PauseSale))))
+	r.Post("/sales/:id/resume", a.asActor(actOn(saleAct(a.Sales.ResumeSale))))
+	r.Post("/sales/:id/end", a.asActor(actOn(saleAct(a.Sales.EndSale))))
 	r.Post("/sales/:id/stock", a.asActor(actOn(a.changeStock)))
 	r.Post("/sales/:id/challenge", a.asActor(actOn(a.setChallenge)))
 	r.Post("/sales/:id/guests", a.asActor(actOn(a.addGuests)))
-	r.Get("/switches", a.anyOperator(func(c *fiber.Ctx) error { return flow(c, a.Shop.Switches) }))
-	r.Patch("/switches", a.asActor(actWith(a.Shop.EditSwitches)))
+	r.Get("/switches", a.anyOperator(func(c *fiber.Ctx) error { return flow(c, a.SwitchDesk.Switches) }))
+	r.Patch("/switches", a.asActor(actWith(a.SwitchDesk.EditSwitches)))
 	r.Get("/notice", a.anyOperator(a.standingNotice))
-	r.Post("/notice", a.asActor(actWith(a.Shop.TellAll)))
+	r.Post("/notice", a.asActor(actWith(a.SwitchDesk.TellAll)))
 	r.Delete("/notice", a.asActor(a.takeBack))
 	r.Get("/blocks", a.anyOperator(a.blocks))
 	r.Post("/blocks", a.asActor(actWith(a.addBlock)))
@@ -92,11 +92,11 @@ func (a *api) board(c *fiber.Ctx) error {
 }
 
 func (a *api) anyOrder(ctx context.Context, id shop.ID) (operatorOrder, error) {
-	order, refund, err := a.Shop.AnyOrder(ctx, id)
+	order, refund, err := a.Refunds.AnyOrder(ctx, id)
 	if err != nil {
 		return operatorOrder{}, err
 	}
-	parcel, err := a.Shop.ShipmentOf(ctx, id)
+	parcel, err := a.Shipping.ShipmentOf(ctx, id)
 	return operatorOrder{order, order.User, refund, parcel}, err
 }
 
@@ -110,20 +110,20 @@ func (a *api) refunds(c *fiber.Ctx) error {
 		return err
 	}
 	return flowPage(c, "refunds", func(ctx context.Context) ([]payment.Refund, bool, error) {
-		return a.Shop.ListRefunds(ctx, q)
+		return a.Refunds.ListRefunds(ctx, q)
 	})
 }
 
 // decide makes the handler that approves or declines a refund.
 func (a *api) decide(yes bool) func(c *fiber.Ctx, actor journal.Actor) error {
 	return actOn(func(ctx context.Context, actor journal.Actor, order shop.ID, b noteBody) (operatorOrder, error) {
-		decided, err := a.Shop.DecideRefund(ctx, actor, order, yes, b.Note)
+		decided, err := a.Refunds.DecideRefund(ctx, actor, order, yes, b.Note)
 		return operatorOrder{Order: decided, User: decided.User}, err
 	})
 }
 
 func (a *api) retryRefund(ctx context.Context, actor journal.Actor, order shop.ID, _ noteBody) (struct{}, error) {
-	return struct{}{}, a.Shop.RetryRefund(ctx, actor, order)
+	return struct{}{}, a.Refunds.RetryRefund(ctx, actor, order)
 }
 
 type noticeAnswer struct {
@@ -132,13 +132,13 @@ type noticeAnswer struct {
 
 func (a *api) standingNotice(c *fiber.Ctx) error {
 	return flow(c, func(ctx context.Context) (noticeAnswer, error) {
-		n, err := a.Shop.StandingNotice(ctx, a.Shop.Now())
+		n, err := a.SwitchDesk.StandingNotice(ctx, a.Now())
 		return noticeAnswer{n}, err
 	})
 }
 
 func (a *api) takeBack(c *fiber.Ctx, actor journal.Actor) error {
-	return flow(c, func(ctx context.Context) (shop.Notice, error) { return a.Shop.TakeBack(ctx, actor) })
+	return flow(c, func(ctx context.Context) (shop.Notice, error) { return a.SwitchDesk.TakeBack(ctx, actor) })
 }
 
 // journal lists the acts of operators.
@@ -156,7 +156,7 @@ func (a *api) journal(c *fiber.Ctx) error {
 		Since: shop.Millis(since),
 	}
 	return flowPage(c, "entries", func(ctx context.Context) ([]journal.JournalEntry, bool, error) {
-		return a.Shop.ListJournal(ctx, q)
+		return a.Journal.ListJournal(ctx, q)
 	})
 }
 
@@ -164,7 +164,7 @@ func (a *api) journal(c *fiber.Ctx) error {
 func (a *api) verifyJournal(c *fiber.Ctx) error {
 	head := c.Query("head")
 	return slowFlow(
-		c, func(ctx context.Context) (journal.JournalReport, error) { return a.Shop.VerifyJournal(ctx, head) },
+		c, func(ctx context.Context) (journal.JournalReport, error) { return a.Journal.VerifyJournal(ctx, head) },
 	)
 }
 
@@ -177,7 +177,7 @@ type shipBody struct {
 
 func (a *api) ship(ctx context.Context, actor journal.Actor, order shop.ID, b shipBody) (operatorOrder, error) {
 	parcel := backoffice.Parcel{Order: order, Carrier: b.Carrier, Tracking: b.Tracking}
-	shipped, err := a.Shop.Ship(ctx, actor, parcel, b.Replace)
+	shipped, err := a.Shipping.Ship(ctx, actor, parcel, b.Replace)
 	return operatorOrder{Order: shipped, User: shipped.User}, err
 }
 
@@ -189,7 +189,7 @@ type shipManyBody struct {
 }
 
 func (a *api) shipMany(ctx context.Context, actor journal.Actor, b shipManyBody) (backoffice.ShipReport, error) {
-	report, err := a.Shop.ShipMany(ctx, actor, []byte(b.CSV), b.Replace, b.DryRun)
+	report, err := a.Shipping.ShipMany(ctx, actor, []byte(b.CSV), b.Replace, b.DryRun)
 	report.Lines = list(report.Lines)
 	return report, err
 }
@@ -201,12 +201,12 @@ type newBlock struct {
 	Until  shop.Millis          `json:"until"` // 0: until it is removed
 }
 
-func (a *api) blocks(c *fiber.Ctx) error { return flowList(c, "blocks", a.Shop.ListBlocks) }
+func (a *api) blocks(c *fiber.Ctx) error { return flowList(c, "blocks", a.Blocks.ListBlocks) }
 
 func (a *api) addBlock(ctx context.Context, actor journal.Actor, b newBlock) (backoffice.Block, error) {
 	lasts := time.Duration(0)
 	if b.Until != 0 {
-		left := int64(b.Until) - int64(a.Shop.Now())
+		left := int64(b.Until) - int64(a.Now())
 		if left <= 0 || left > backoffice.LongestBlock.Milliseconds() {
 			return backoffice.Block{}, shop.Fail(shop.BadRequest,
 				"until must be within the next ten years, or left out for a block without an end")
@@ -214,9 +214,9 @@ func (a *api) addBlock(ctx context.Context, actor journal.Actor, b newBlock) (ba
 		lasts = time.Duration(left) * time.Millisecond
 	}
 	block := backoffice.Block{Kind: b.Kind, Value: b.Value, Reason: b.Reason}
-	return a.Shop.AddBlock(ctx, actor, block, lasts)
+	return a.Blocks.AddBlock(ctx, actor, block, lasts)
 }
 
 func (a *api) removeBlock(ctx context.Context, actor journal.Actor, id shop.ID, _ noteBody) (struct{}, error) {
-	return struct{}{}, a.Shop.RemoveBlock(ctx, actor, int64(id))
+	return struct{}{}, a.Blocks.RemoveBlock(ctx, actor, int64(id))
 }

@@ -44,17 +44,17 @@ func (a *api) adminRoutes(r fiber.Router) {
 }
 
 func (a *api) setRole(ctx context.Context, actor journal.Actor, id shop.ID, b roleBody) (operatorUser, error) {
-	u, err := a.Shop.SetRole(ctx, actor, id, b.Role)
+	u, err := a.Users.SetRole(ctx, actor, id, b.Role)
 	return accountOf(&u), err
 }
 
 func (a *api) revokeUser(ctx context.Context, actor journal.Actor, id shop.ID, _ noteBody) (revokedAnswer, error) {
-	n, err := a.Shop.RevokeUser(ctx, actor, id)
+	n, err := a.Users.RevokeUser(ctx, actor, id)
 	return revokedAnswer{n}, err
 }
 
 func (a *api) deleteUser(ctx context.Context, actor journal.Actor, id shop.ID, _ noteBody) (struct{}, error) {
-	return struct{}{}, a.Shop.DeleteUser(ctx, actor, id)
+	return struct{}{}, a.Users.DeleteUser(ctx, actor, id)
 }
 
 // reconcileDay queries the gateway for up to some hundred orders, which takes seconds.
@@ -68,7 +68,7 @@ func (a *api) reconcileDay(c *fiber.Ctx) error {
 		return err
 	}
 	return slowFlow(c, func(ctx context.Context) (payment.ReconciliationReport, error) {
-		return a.Shop.ReconcileDay(ctx, day, after)
+		return a.ReconcileDay(ctx, day, after)
 	})
 }
 
@@ -81,13 +81,13 @@ func (a *api) repost(c *fiber.Ctx, actor journal.Actor) error {
 		return shop.Fail(shop.BadRequest, "since is missing: an instant in milliseconds")
 	}
 	return slowFlow(c, func(ctx context.Context) (repostAnswer, error) {
-		n, err := a.Shop.Repost(ctx, actor, b.Since)
+		n, err := a.Repost(ctx, actor, b.Since)
 		return repostAnswer{n}, err
 	})
 }
 
 func (a *api) archiveState(ctx context.Context) (archive.ArchiveState, error) {
-	state, err := a.Shop.ArchiveState(ctx)
+	state, err := a.Archive.ArchiveState(ctx)
 	state.Months = list(state.Months)
 	return state, shop.Unreadable("the archive", err)
 }
@@ -101,7 +101,7 @@ func (a *api) dropArchive(c *fiber.Ctx, actor journal.Actor) error {
 		return shop.Fail(shop.BadRequest, "before is missing: a month like 2026-11")
 	}
 	return slowFlow(c, func(ctx context.Context) (archive.ArchiveDrop, error) {
-		drop, err := a.Shop.DropArchive(ctx, actor, b.Before, b.DryRun)
+		drop, err := a.Archive.DropArchive(ctx, actor, b.Before, b.DryRun)
 		drop.Months = list(drop.Months)
 		return drop, err
 	})

@@ -11,58 +11,6 @@ import (
 	"stampede/app/shop"
 )
 
-// Catalogue is what operators offer. Changes are acts; dry: only checked. Errors are as those of Shop.
-type Catalogue interface {
-	ProductRecords(ctx context.Context, q backoffice.ProductsQuery) ([]backoffice.ProductRecord, bool, error)
-	ProductRecord(ctx context.Context, id shop.ID) (backoffice.ProductRecord, error)
-	CreateProduct(
-		ctx context.Context, actor journal.Actor, dry bool, draft backoffice.ProductDraft,
-	) (backoffice.ProductRecord, error)
-	EditProduct(
-		ctx context.Context, actor journal.Actor, dry bool, id shop.ID, e backoffice.ProductEdit,
-	) (backoffice.ProductRecord, error)
-	SetProductImages(
-		ctx context.Context, actor journal.Actor, dry bool, id shop.ID, version int64, images []shop.Image,
-	) (backoffice.ProductRecord, error)
-	UploadImage(ctx context.Context, actor journal.Actor, dry bool, file []byte) (backoffice.UploadedImage, error)
-
-	CategoryRecords(ctx context.Context) ([]backoffice.CategoryRecord, error)
-	CategoryRecord(ctx context.Context, id shop.ID) (backoffice.CategoryRecord, error)
-	CreateCategory(ctx context.Context, actor journal.Actor, dry bool, name string) (backoffice.CategoryRecord, error)
-	EditCategory(
-		ctx context.Context, actor journal.Actor, dry bool, id shop.ID, e backoffice.CategoryEdit,
-	) (backoffice.CategoryRecord, error)
-
-	// Days returns the beginning of the first day of the shop's calendar and the end of the last one.
-	Days(from, to backoffice.Day) (shop.Millis, shop.Millis, error)
-	// TimeZone is the name of the shop's time zone.
-	TimeZone() string
-	SlotCalendar(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error)
-	CreateSlot(ctx context.Context, actor journal.Actor, dry bool, draft backoffice.SlotDraft) (shop.Slot, error)
-	ApplyTemplate(
-		ctx context.Context, actor journal.Actor, dry bool, t backoffice.SlotTemplate,
-	) (backoffice.SlotPlan, error)
-	RemoveSlot(ctx context.Context, actor journal.Actor, dry bool, id shop.ID) (shop.Slot, error)
-
-	SaleRecords(ctx context.Context, q backoffice.SalesQuery) ([]backoffice.SaleRecord, bool, error)
-	SaleRecord(ctx context.Context, id shop.ID) (backoffice.SaleRecord, error)
-	CreateSale(
-		ctx context.Context, actor journal.Actor, dry bool, draft backoffice.SaleDraft,
-	) (backoffice.SaleRecord, error)
-	CopySale(
-		ctx context.Context, actor journal.Actor, dry bool, from shop.ID, c backoffice.SaleCopy,
-	) (backoffice.SaleRecord, error)
-	EditSale(
-		ctx context.Context, actor journal.Actor, dry bool, id shop.ID, edit backoffice.SaleEdit,
-	) (backoffice.SaleRecord, error)
-
-	ExportProducts(ctx context.Context) ([]byte, error)
-	// ExportSales writes the sales of a slot; 0: all.
-	ExportSales(ctx context.Context, slot shop.ID) ([]byte, error)
-	ImportProducts(ctx context.Context, actor journal.Actor, dry bool, file []byte) (backoffice.ImportReport, error)
-	ImportSales(ctx context.Context, actor journal.Actor, dry bool, file []byte) (backoffice.ImportReport, error)
-}
-
 type (
 	// productEdit is backoffice.ProductEdit, in which null removes a product from its category.
 	productEdit struct {

@@ -11,22 +11,22 @@ import (
 
 // leftoverRoutes are about jobs that failed: dead letters, postings and e-mails.
 func (a *api) leftoverRoutes(r fiber.Router) {
-	r.Get("/dead", a.anyOperator(leftovers("letters", a.Shop.ListDead)))
+	r.Get("/dead", a.anyOperator(leftovers("letters", a.Leftovers.ListDead)))
 	r.Get("/dead/:id", a.anyOperator(func(c *fiber.Ctx) error {
 		id := c.Params("id")
-		return flow(c, func(ctx context.Context) (shop.DeadLetter, error) { return a.Shop.DeadLetter(ctx, id) })
+		return flow(c, func(ctx context.Context) (shop.DeadLetter, error) { return a.Leftovers.DeadLetter(ctx, id) })
 	}))
 	r.Post("/dead/:id/replay", a.asActor(actOnEntry(func(ctx context.Context, actor journal.Actor, id string) (any, error) {
-		order, err := a.Shop.ReplayDead(ctx, actor, id)
+		order, err := a.Leftovers.ReplayDead(ctx, actor, id)
 		return operatorOrder{Order: order, User: order.User}, err
 	})))
-	r.Post("/dead/:id/drop", a.asActor(actOnEntry(silent(a.Shop.DropDead))))
-	r.Get("/parked", a.anyOperator(leftovers("postings", a.Shop.ListMessages)))
-	r.Post("/parked/:id/replay", a.asActor(actOnEntry(silent(a.Shop.ReplayMessage))))
-	r.Post("/parked/:id/drop", a.asActor(actOnEntry(silent(a.Shop.DropMessage))))
-	r.Get("/mails", a.anyOperator(leftovers("mails", a.Shop.ListEmails)))
-	r.Post("/mails/:id/retry", a.asActor(actOnEntry(silent(a.Shop.ReplayEmail))))
-	r.Post("/mails/:id/drop", a.asActor(actOnEntry(silent(a.Shop.DropEmail))))
+	r.Post("/dead/:id/drop", a.asActor(actOnEntry(silent(a.Leftovers.DropDead))))
+	r.Get("/parked", a.anyOperator(leftovers("postings", a.Leftovers.ListMessages)))
+	r.Post("/parked/:id/replay", a.asActor(actOnEntry(silent(a.Leftovers.ReplayMessage))))
+	r.Post("/parked/:id/drop", a.asActor(actOnEntry(silent(a.Leftovers.DropMessage))))
+	r.Get("/mails", a.anyOperator(leftovers("mails", a.Leftovers.ListEmails)))
+	r.Post("/mails/:id/retry", a.asActor(actOnEntry(silent(a.Leftovers.ReplayEmail))))
+	r.Post("/mails/:id/drop", a.asActor(actOnEntry(silent(a.Leftovers.DropEmail))))
 }
 
 // leftovers makes the handler of a list.

@@ -66,11 +66,11 @@ func (a *api) changeStock(
 		return out, err
 	}
 	if b.Units >= 0 {
-		out.OperatorSale, err = a.Shop.AddStock(ctx, actor, sale, act, b.Units)
+		out.OperatorSale, err = a.Sales.AddStock(ctx, actor, sale, act, b.Units)
 		return out, err
 	}
 	var gone shop.StockAct
-	out.OperatorSale, gone, err = a.Shop.WithdrawStock(ctx, actor, sale, act, -b.Units)
+	out.OperatorSale, gone, err = a.Sales.WithdrawStock(ctx, actor, sale, act, -b.Units)
 	out.Withdrawal = &gone
 	return out, err
 }
@@ -82,10 +82,10 @@ func (a *api) setChallenge(
 	if err != nil {
 		return backoffice.OperatorSale{}, err
 	}
-	return a.Shop.SetSaleChallenge(ctx, actor, sale, act, b.Challenge)
+	return a.Sales.SetSaleChallenge(ctx, actor, sale, act, b.Challenge)
 }
 
 func (a *api) addGuests(ctx context.Context, actor journal.Actor, sale shop.ID, b guestsBody) (guestsAnswer, error) {
-	tokens, err := a.Shop.AddGuests(ctx, actor, sale, b.Guests)
+	tokens, err := a.Sales.AddGuests(ctx, actor, sale, b.Guests)
 	return guestsAnswer{tokens}, err
 }

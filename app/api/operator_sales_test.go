@@ -13,7 +13,9 @@ import (
 func TestSwitchesTakeLoadOff(t *testing.T) {
 	t.Parallel()
 	var counted []string
-	s := open(t, func(o *Options) {
+	var buys buys
+	s, w := openShop(t, func(o *Options) {
+		o.Buy = buys.buy
 		o.Switches = func() backoffice.Switches { return backoffice.Switches{Lists: backoffice.ListsCached} }
 		o.NoBuy = func(sale shop.ID, err error) {
 			counted = append(counted, fmt.Sprint(sale, " ", shop.AsError(err).Code))
@@ -21,13 +23,13 @@ func TestSwitchesTakeLoadOff(t *testing.T) {
 	})
 	me := []string{"Authorization", "Bearer user-42"}
 	s.want(s.ask("POST", "/api/v1/sales/5/buy", goodBuy, me...), 403, "switched off")
-	if s.shop.got.Load() != nil || !slices.Equal(counted, []string{"5 forbidden"}) {
+	if buys.got.Load() != nil || !slices.Equal(counted, []string{"5 forbidden"}) {
 		t.Errorf("the flow was called, or the press is not counted: %q", counted)
 	}
-	const first, second = "/api/v1/orders?sale=8", "/api/v1/orders?sale=9"
+	const first, second = "/api/v1/orders?sale=7", "/api/v1/orders?sale=9"
 	before := s.ask("GET", first, "", me...)
-	s.want(before, 200, `"sale":"8"`)
-	s.shop.fail = shop.Fail(shop.Busy, "the stores are busy")
+	s.want(before, 200, `"sale":"7"`)
+	w.must(w.db.Close()) // now every read fails
 	if again := s.ask("GET", first, "", me...); again.body != before.body {
 		t.Errorf("asked again: %d %s", again.code, again.body)
 	}

@@ -59,7 +59,7 @@ func (a *api) searchOrders(c *fiber.Ctx) error {
 	}
 	text := c.Query("q")
 	return flowPage(c, "orders", func(ctx context.Context) ([]operatorOrder, bool, error) {
-		orders, more, err := a.Shop.SearchOrders(ctx, q, text)
+		orders, more, err := a.Search.SearchOrders(ctx, q, text)
 		out := make([]operatorOrder, len(orders))
 		for i, o := range orders {
 			out[i] = operatorOrder{Order: o, User: o.User}
@@ -81,7 +81,7 @@ func (a *api) searchUsers(c *fiber.Ctx) error {
 	}
 	text := c.Query("q")
 	return flowPage(c, "users", func(ctx context.Context) ([]operatorUser, bool, error) {
-		users, more, err := a.Shop.SearchUsers(ctx, q, text)
+		users, more, err := a.Search.SearchUsers(ctx, q, text)
 		out := make([]operatorUser, len(users))
 		for i := range users {
 			out[i] = accountOf(&users[i])
@@ -95,7 +95,7 @@ func accountOf(u *shop.User) operatorUser {
 }
 
 func (a *api) findUser(ctx context.Context, id shop.ID) (userFile, error) {
-	f, err := a.Shop.FindUser(ctx, id)
+	f, err := a.Search.FindUser(ctx, id)
 	out := userFile{
 		ID: id, Guest: f.Guest, Devices: make([]privacy.ExportedDevice, len(f.Devices)), Orders: list(f.Orders),
 		More: f.More, Blocks: list(f.Blocks),
@@ -130,6 +130,6 @@ func (a *api) searchPayments(c *fiber.Ctx) error {
 	}
 	text := c.Query("q")
 	return flowPage(c, "payments", func(ctx context.Context) ([]payment.Received, bool, error) {
-		return a.Shop.SearchPayments(ctx, q, text)
+		return a.Search.SearchPayments(ctx, q, text)
 	})
 }

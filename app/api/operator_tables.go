@@ -47,7 +47,7 @@ func (a *api) saleReportCSV(c *fiber.Ctx) error {
 		return err
 	}
 	return sendTable(c, flowTimeout, "sale-"+id.String()+".csv", func(ctx context.Context) ([]byte, error) {
-		report, err := a.Shop.SaleReport(ctx, id)
+		report, err := a.SaleReport(ctx, id)
 		return report.CSV(a.Zone), err
 	})
 }

@@ -77,7 +77,7 @@ func (a *api) buy(c *fiber.Ctx, who shop.Identity) error {
 		Span: a.Tracer.Sample("http", c.Context().Time()),
 	}
 	return flow(c, func(ctx context.Context) (order.Receipt, error) {
-		return a.Shop.Buy(shop.BoundTo(ctx, &who), who.User, req)
+		return a.Buy(shop.BoundTo(ctx, &who), who.User, req)
 	})
 }
 
@@ -104,17 +104,17 @@ func (a *api) orders(c *fiber.Ctx, user shop.ID) error {
 	}
 	return a.cached(c, "orders", q, user, func() error {
 		return flowPage(c, "orders", func(ctx context.Context) ([]shop.Order, bool, error) {
-			return a.Shop.OrdersOf(ctx, q)
+			return a.Orders.OrdersOf(ctx, q)
 		})
 	})
 }
 
 func (a *api) pay(ctx context.Context, user, order shop.ID, b payBody) (payment.Payable, error) {
-	return a.Shop.Pay(ctx, user, order, payment.PayVia(b.Via))
+	return a.Pay(ctx, user, order, payment.PayVia(b.Via))
 }
 
 func (a *api) refund(ctx context.Context, user, order shop.ID, b refundBody) (stateAnswer, error) {
-	state, err := a.Shop.AskRefund(ctx, user, order, b.Reason)
+	state, err := a.Refunds.AskRefund(ctx, user, order, b.Reason)
 	return stateAnswer{state}, err
 }
 
@@ -130,7 +130,7 @@ func (a *api) order(c *fiber.Ctx, user shop.ID) error {
 	}
 	addr := hostAddr(c.IP())
 	return flow(c, func(ctx context.Context) (shop.Order, error) {
-		order, err := a.Shop.Order(ctx, user, id)
+		order, err := a.Orders.Order(ctx, user, id)
 		if err != nil || wait == 0 || !a.pollers.enter(user, addr) {
 			return order, err
 		}
@@ -152,7 +152,7 @@ func (a *api) next(user shop.ID, order shop.Order, within time.Duration) shop.Or
 		case <-a.Closing:
 			return order
 		case <-ticker.C:
-			now, err := a.Shop.Order(ctx, user, order.ID)
+			now, err := a.Orders.Order(ctx, user, order.ID)
 			if err == nil && (now.State != order.State || now.Rev != order.Rev) {
 				return now
 			}
@@ -224,7 +224,7 @@ type solveBody struct {
 
 // askPass returns a pass for the sale in the address, or the task before it. The body is ignored.
 func (a *api) askPass(c *fiber.Ctx, who shop.Identity) error {
-	return a.atDesk(c, who, admission.PassQuestion{}, a.Shop.AskPass)
+	return a.atDesk(c, who, admission.PassQuestion{}, a.Passes.AskPass)
 }
 
 // solvePass returns the pass for a solved task.
@@ -233,7 +233,7 @@ func (a *api) solvePass(c *fiber.Ctx, who shop.Identity) error {
 	if err := decode(raw(c), &b); err != nil {
 		return err
 	}
-	return a.atDesk(c, who, admission.PassQuestion{Task: b.Task, Answer: b.Answer}, a.Shop.SolvePass)
+	return a.atDesk(c, who, admission.PassQuestion{Task: b.Task, Answer: b.Answer}, a.Passes.SolvePass)
 }
 
 func (a *api) atDesk(

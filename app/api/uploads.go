@@ -115,12 +115,6 @@ func (a *api) uploadImage(c *fiber.Ctx, actor journal.Actor) error {
 	})
 }
 
-// Pictures reads pictures of products.
-type Pictures interface {
-	// Picture reads a file by the last part of its address, or fails with NotFound.
-	Picture(ctx context.Context, name string) ([]byte, backoffice.ImageKind, error)
-}
-
 var imageTypes = map[backoffice.ImageKind]string{backoffice.ImageJPEG: "image/jpeg", backoffice.ImagePNG: "image/png"}
 
 // image sends a picture. It never changes, so browsers and proxies may keep it.
@@ -128,7 +122,7 @@ func (a *api) image(c *fiber.Ctx) error {
 	name := c.Params("file")
 	ctx, cancel := context.WithTimeout(context.Background(), flowTimeout)
 	defer cancel()
-	content, kind, err := a.Pictures.Picture(ctx, name)
+	content, kind, err := a.Picture(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -11,9 +11,9 @@ import (
 // Slots lists the slots to be shown now, or those of a day of the shop's calendar.
 func (f *Storefront) Slots(ctx context.Context, day *time.Time) ([]shop.Slot, error) {
 	if day != nil {
-		return f.Catalogue.SlotsOfDay(ctx, *day, f.Now())
+		return f.Catalogue.SlotsOfDay(ctx, *day, f.Clock.Now())
 	}
-	return f.Catalogue.Today(ctx, f.Now())
+	return f.Catalogue.Today(ctx, f.Clock.Now())
 }
 
 // SalesOfSlot lists the sales of a slot with their numbers.
@@ -30,7 +30,7 @@ func (f *Storefront) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale
 func (f *Storefront) SalesByPhase(
 	ctx context.Context, phase shop.Phase, page, size int,
 ) ([]shop.SaleView, bool, error) {
-	now := f.Now()
+	now := f.Clock.Now()
 	rows, more, err := f.Catalogue.source.SalesByPhase(ctx, phase, now, page, size)
 	if err != nil {
 		return nil, false, shop.Unreadable("sales", err)

@@ -27,9 +27,6 @@ type Storefront struct {
 	last   map[shop.ID]shop.Counters // what this node has seen last of sales
 }
 
-// Now is the server's clock, close to Redis TIME.
-func (f *Storefront) Now() shop.Millis { return f.Clock.Now() }
-
 // Watch resolves a slot (0: the current one, unless only sales are asked for) and further sales into
 // snapshots, and warms up what is watched for the first time. An unknown id is NotFound.
 func (f *Storefront) Watch(ctx context.Context, slot shop.ID, extra []shop.ID) (WatchView, error) {

@@ -11,28 +11,28 @@ import (
 // composeAfterwards connects what operators, and buyers, do after a sale, and gives the shop its desks for it.
 func (p *parts) composeAfterwards(c *Config) {
 	db := p.stores.db
-	p.shop.ShippingDesk = &backoffice.ShippingDesk{
+	p.services.shipping = &backoffice.ShippingDesk{
 		Inventory: p.inventory, Orders: db, Shipments: db, Effects: p.effects,
-		Journal: p.shop.Journal, FinishAfter: c.FinishAfter,
+		Journal: p.services.journal, FinishAfter: c.FinishAfter,
 	}
 	p.finisher = &backoffice.Finisher{
 		Inventory: p.inventory, Orders: db, Shipments: db, Effects: p.effects,
 		Mail: p.mails.orderMail, Queue: p.mails.stream,
 	}
-	p.shop.SearchDesk = &backoffice.SearchDesk{
+	p.services.search = &backoffice.SearchDesk{
 		Search: p.stores.shows(), Users: db, Devices: db, Blocks: db, Clock: p.clock,
 	}
-	p.shop.ReportDesk = &backoffice.ReportDesk{
+	p.services.reports = &backoffice.ReportDesk{
 		Sums: p.stores.shows(), Figures: p.inventory, Clock: p.clock,
 		Auditor: &recovery.Auditor{Redis: p.inventory, Store: db},
 	}
-	p.shop.Leftovers = &backoffice.Leftovers{
+	p.services.leftovers = &backoffice.Leftovers{
 		Letters: &recovery.DeadLetters{
 			Redis: p.inventory, Store: db,
 			Effects:   p.effects,
-			PayWindow: c.PayWindow, Journal: p.shop.Journal,
+			PayWindow: c.PayWindow, Journal: p.services.journal,
 		},
-		Postings: p.office.paid, Mails: p.mails.stream, Journal: p.shop.Journal,
+		Postings: p.office.paid, Mails: p.mails.stream, Journal: p.services.journal,
 	}
 }
 
@@ -41,7 +41,7 @@ func (p *parts) composeArchive(c *Config, registry *prometheus.Registry) {
 	p.archivist = &archive.Archivist{
 		Store: p.stores.db, Streams: p.inventory, ArchiveAfter: c.ArchiveAfter, PersonalAfter: c.PersonalAfter,
 	}
-	p.shop.ArchiveDesk = &archive.ArchiveDesk{Archivist: p.archivist, Journal: p.shop.Journal}
+	p.services.archive = &archive.ArchiveDesk{Archivist: p.archivist, Journal: p.services.journal}
 	counts := &p.archivist.Counts
 	counter(registry, "stampede_archived_orders_total", "Orders that this node moved to the archive.", counts.Moved.Load)
 	counter(registry, "stampede_blanked_orders_total",

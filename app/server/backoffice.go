@@ -26,16 +26,16 @@ type backOffice struct {
 // composeOutbox connects what follows a payment, and gives the shop its desk.
 func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	s := p.stores
-	p.shop.RefundDesk = &payment.RefundDesk{
+	p.services.refunds = &payment.RefundDesk{
 		Policy: payment.RefundPolicy(c.RefundPolicy), Redis: p.inventory, Store: p.stores.db,
-		Effects: p.effects, Journal: p.shop.Journal,
+		Effects: p.effects, Journal: p.services.journal,
 	}
-	p.shop.Reposter = &outbox.Reposter{Store: p.stores.db, Journal: p.shop.Journal}
+	p.services.reposter = &outbox.Reposter{Store: p.stores.db, Journal: p.services.journal}
 	b := &p.office
 	b.poster = &outbox.OutboxSender{Store: p.stores.db, Stream: p.office.paid, Now: p.inventory.Now}
 	gauge(registry, "stampede_postings_waiting",
 		"Paid and refunded orders that the back office's stream does not have yet.", b.poster.Waiting)
-	if p.shop.TakesPayments() {
+	if p.services.cashier.TakesPayments() {
 		b.refunder = &payment.Refunder{
 			Gateway: p.gateway, Store: p.stores.db, Redis: p.inventory,
 			Effects: p.effects,

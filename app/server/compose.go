@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/netip"
 	"os"
 	"strconv"
 	"time"
@@ -46,7 +45,8 @@ type parts struct {
 	gateway   payment.Gateway // nil: nothing can be paid
 	gate      *streams.Gate
 	hub       *realtime.Hub
-	shop      *services
+	services  services
+	auth      auth
 	limits    *limits.Limiter
 
 	clock      *shop.Clock
@@ -79,53 +79,26 @@ type parts struct {
 	stale chan int // partitions that are not what this node believes
 }
 
-// shop is what routes and sockets ask for: the flows themselves, side by side.
+// services are what routes and sockets call, besides those that parts need for their own duties.
 type services struct {
-	*account.Issuer
-	blocks *backoffice.BlockList
-	*catalog.Storefront
-	*order.OrderReader
-	*order.Checkout
-	*admission.PassDesk
-	*order.Expirer
-	*payment.Cashier
-	*payment.RefundDesk
-	*backoffice.ShippingDesk
-	*backoffice.SearchDesk
-	*backoffice.Leftovers
-	*backoffice.ReportDesk
-	*account.AddressBook
-	*journal.Journal
-	*backoffice.SaleDesk
-	*backoffice.BlockDesk
-	*backoffice.SwitchDesk
-	*backoffice.UserService
-	*archive.ArchiveDesk
-	*outbox.Reposter
-	*payment.DailyReconciliation
-}
-
-// Verify is that of the issuer, except that who is blocked is forbidden everything.
-func (s *services) Verify(token string) (shop.Identity, error) {
-	who, err := s.Issuer.Verify(token)
-	switch {
-	case err != nil:
-		return who, err
-	case s.blocks.User(who.User):
-		return shop.Identity{}, shop.Fail(shop.Forbidden, "this account is blocked")
-	}
-	return who, nil
-}
-
-// isOperator reports whether a token is one of an operator's.
-func (s *services) isOperator(token string) bool {
-	who, err := s.Verify(token)
-	return err == nil && who.Role.Operates()
-}
-
-// blocked reports whether the user, or who is at the address, is kept out.
-func (s *services) blocked(user shop.ID, addr netip.Addr) bool {
-	return s.blocks.User(user) || s.blocks.Address(addr)
+	storefront     *catalog.Storefront
+	orders         *order.OrderReader
+	checkout       *order.Checkout
+	cashier        *payment.Cashier
+	reconciliation *payment.DailyReconciliation
+	refunds        *payment.RefundDesk
+	shipping       *backoffice.ShippingDesk
+	addresses      *account.AddressBook
+	search         *backoffice.SearchDesk
+	reports        *backoffice.ReportDesk
+	leftovers      *backoffice.Leftovers
+	journal        *journal.Journal
+	sales          *backoffice.SaleDesk
+	blocks         *backoffice.BlockDesk
+	switches       *backoffice.SwitchDesk
+	users          *backoffice.UserService
+	archive        *archive.ArchiveDesk
+	reposter       *outbox.Reposter
 }
 
 // compose connects the parts. Ports point from the flows outward: streams and realtime meet only here.
@@ -164,26 +137,20 @@ func compose(
 	p.office.paid = streams.NewPaidStream(s.client)
 	p.gateway = hookGateway(gateway)
 
-	p.shop = &services{Issuer: issuer, blocks: blocks, Journal: &journal.Journal{Store: p.stores.db}}
+	p.auth = auth{issuer, blocks}
+	p.services.journal = &journal.Journal{Store: p.stores.db}
 	windows := limits.NewWindows(s.client, c.Window)
 	p.limits = limits.NewLimiter(c.classes(), windows)
 	counter(registry, "stampede_http_counted_alone_total",
 		"HTTP requests that this node counted by itself, because Redis did not answer.", windows.CountedAlone)
 	p.switches = &backoffice.Switchboard{Kept: s.db, Clock: p.clock}
-	p.shop.SwitchDesk = &backoffice.SwitchDesk{Journal: p.shop.Journal, Kept: s.db}
-	p.hub = realtime.NewHub(realtime.Options{
-		Shop: p.shop, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db,
-		Chains: inventory, Standing: p.switches.Standing, Metrics: registry, MaxClients: c.MaxConns,
-		MaxPerUser: c.UserConns, OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst, Blocked: p.shop.blocked,
-		MayBuy: p.mayBuy, Admit: p.limits.Take, FirstTold: p.firstTold, Tracer: p.tracer,
-		BoardHistory: func(ctx context.Context) []board.BoardPoint { return p.board.feed.Points(ctx) },
-	})
-	blocks.Store, blocks.OnChange = s.db, p.hub.CloseBlocked
+	p.services.switches = &backoffice.SwitchDesk{Journal: p.services.journal, Kept: s.db}
+	blocks.Store = s.db
 
 	p.catalogue = catalog.NewCatalogue(s.db, newIDFilter, c.TimeZone.Location)
 	p.board.tally.IsHidden = p.catalogue.IsHidden
 	p.catalogue.Least = func() shop.Challenge { return p.switches.Now().LeastChallenge }
-	p.switches.Say, p.switches.OnChange = p.hub.Say, p.catalogue.Forget
+	p.switches.OnChange = p.catalogue.Forget
 	p.warmer = &catalog.Warmer{
 		Catalogue: p.catalogue, Store: p.stores.db, Redis: p.inventory, Clock: p.clock, OnLost: p.onLost,
 	}
@@ -200,7 +167,7 @@ func compose(
 	counter(registry, "stampede_soldout_turned_away_total",
 		"Buys answered sold_out by a flag of this node, without Redis.", p.soldOut.Turned)
 	p.ticker = &catalog.Ticker{
-		Node: nodeName(lease), Catalogue: p.catalogue, Redis: inventory, Audience: p.hub, Clock: p.clock,
+		Node: nodeName(lease), Catalogue: p.catalogue, Redis: inventory, Clock: p.clock,
 		Every: p.switches.TickEvery,
 	}
 	storefront := &catalog.Storefront{
@@ -208,7 +175,7 @@ func compose(
 	}
 	reader := &order.OrderReader{Catalogue: p.catalogue, Redis: p.inventory, Store: p.stores.db}
 	p.phases = &catalog.PhaseWatcher{
-		Catalogue: p.catalogue, Redis: inventory, Storefront: storefront, Audience: p.hub, Clock: p.clock,
+		Catalogue: p.catalogue, Redis: inventory, Storefront: storefront, Clock: p.clock,
 	}
 	p.fulfiller = &order.Fulfiller{
 		Catalogue: p.catalogue, Redis: p.inventory, Store: p.stores.db, Effects: p.effects,
@@ -226,14 +193,14 @@ func compose(
 	counter(registry, "stampede_sale_counts_corrected_total",
 		"How often this node has set the counters of a sale to the sums of its holds; each time there was a defect before.",
 		p.reconciler.Corrected)
-	p.shop.Storefront, p.shop.OrderReader, p.shop.Expirer = storefront, reader, p.expirer
-	p.shop.BlockDesk = &backoffice.BlockDesk{Store: s.db, Journal: p.shop.Journal, Time: p.clock.Now}
-	p.shop.SaleDesk = &backoffice.SaleDesk{
-		Journal: p.shop.Journal, Store: p.stores.db, Sales: p.stores.db, Redis: p.inventory,
+	p.services.storefront, p.services.orders = storefront, reader
+	p.services.blocks = &backoffice.BlockDesk{Store: s.db, Journal: p.services.journal, Time: p.clock.Now}
+	p.services.sales = &backoffice.SaleDesk{
+		Journal: p.services.journal, Store: p.stores.db, Sales: p.stores.db, Redis: p.inventory,
 		Inventory: p.inventory, Load: p.warmer.Ensure,
 		Guest: (&account.Guests{Issuer: issuer, Mint: lease.Mint}).Bound,
 	}
-	p.shop.AddressBook = &account.AddressBook{Store: s.db, Mint: lease.Mint}
+	p.services.addresses = &account.AddressBook{Store: s.db, Mint: lease.Mint}
 	p.composeMoney(c, registry)
 	p.composeRecovery(c, registry)
 	p.composeOutbox(c, registry)
@@ -244,8 +211,8 @@ func compose(
 	registerReplica(registry, p.stores.replica)
 	p.composeArchive(c, registry)
 	p.composeAccounts(c, issuer)
-	p.shop.UserService = &backoffice.UserService{
-		Users: s.db, Devices: s.db, Data: p.personalData(), Journal: p.shop.Journal,
+	p.services.users = &backoffice.UserService{
+		Users: s.db, Devices: s.db, Data: p.personalData(), Journal: p.services.journal,
 	}
 	passes, err := c.passes()
 	if err != nil {
@@ -254,15 +221,36 @@ func compose(
 	p.passDesk = &admission.PassDesk{
 		Catalogue: p.catalogue, Clock: p.clock, Passes: passes, Captcha: p.accounts.Captchas, Settings: s.db,
 	}
-	p.shop.PassDesk = p.passDesk
-	p.shop.Checkout = &order.Checkout{
+	p.services.checkout = &order.Checkout{
 		Catalogue: p.catalogue, Passes: passes, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer,
 		Redis: p.inventory, Store: p.stores.db, Clock: p.clock, Mint: lease.Mint,
 		Tallies: p.board.tally, Counts: p.board.sales,
 	}
+	p.composeHub(c, registry)
 	p.composeBoard(c, version, metrics, registry)
 	registry.MustRegister(&p.asked)
 	return p, p.composeTraces(c, version, registry) // last, because it begins to run at once
+}
+
+// composeHub connects the sockets after the services that they call. The hub is the audience of earlier parts.
+func (p *parts) composeHub(c *Config, registry *prometheus.Registry) {
+	s := &p.services
+	p.hub = realtime.NewHub(realtime.Options{
+		Shop: realtime.Shop{
+			Now: p.clock.Now, Verify: p.auth.verify, Revoked: p.auth.issuer.Revoked, Greet: s.orders.Greet,
+			Watch: s.storefront.Watch, BuyAsync: s.checkout.BuyAsync, AskPass: p.passDesk.AskPass,
+			SolvePass: p.passDesk.SolvePass, Cancel: p.expirer.Cancel, Pay: s.cashier.Pay,
+			AskRefund: s.refunds.AskRefund,
+			OrdersOf:  s.orders.OrdersOf,
+		},
+		Redis: p.stores.client, Namespace: p.stores.namespace(), Partitions: c.Partitions, Orders: p.stores.db,
+		Chains: p.inventory, Standing: p.switches.Standing, Metrics: registry, MaxClients: c.MaxConns,
+		MaxPerUser: c.UserConns, OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst, Blocked: p.auth.blocked,
+		MayBuy: p.mayBuy, Admit: p.limits.Take, FirstTold: p.firstTold, Tracer: p.tracer,
+		BoardHistory: func(ctx context.Context) []board.BoardPoint { return p.board.feed.Points(ctx) },
+	})
+	p.auth.blocks.OnChange, p.switches.Say = p.hub.CloseBlocked, p.hub.Say
+	p.ticker.Audience, p.phases.Audience = p.hub, p.hub
 }
 
 // newSeeder makes what writes demo data.
@@ -275,22 +263,33 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 	metrics := api.NewMetrics()
 	registry.MustRegister(metrics)
 	desk := p.catalogueDesk(c)
+	s := &p.services
 	o := api.Options{
-		Catalogue: desk, Pictures: backoffice.NewPictures(p.stores.db),
+		Verify: p.auth.verify, Accounts: p.accounts, Addresses: s.addresses, Data: p.personalData(),
+		Now: p.clock.Now, Storefront: s.storefront, Picture: backoffice.NewPictures(p.stores.db).Picture,
+		Passes: p.passDesk, Buy: s.checkout.Buy, Orders: s.orders, Cancel: p.expirer.Cancel, Pay: s.cashier.Pay,
+
+		Refunds: s.refunds, Shipping: s.shipping, Catalogue: desk, Sales: s.sales, Search: s.search,
+		SaleReport: s.reports.SaleReport,
+		Leftovers:  s.leftovers, Users: s.users, Blocks: s.blocks, SwitchDesk: s.switches, Journal: s.journal,
+		Archive: s.archive, Repost: s.reposter.Repost, ReconcileDay: s.reconciliation.ReconcileDay,
 		Readiness: checklist(desk, p.stores, p.inventory, p.gateway, c).Readiness,
-		Shop:      p.shop, Accounts: p.accounts, Data: p.personalData(), Mount: p.hub.Mount, Page: builtPage(),
-		AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,
+
+		Mount: p.hub.Mount, Page: builtPage(), AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,
 		Public: c.publicOrigin(), Origins: c.Origins, Proxies: c.Proxies,
-		Closing: closing, Metrics: metrics, Blocked: p.shop.blocks.Address, Switches: p.switches.Now,
+		Closing: closing, Metrics: metrics, Blocked: p.auth.blocks.Address, Switches: p.switches.Now,
 		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
 		Admit:      p.limits.TakeHTTP, MayBuy: p.mayBuy, Tracer: p.tracer,
 		Board: p.board.feed.History,
 		NoBuy: func(sale shop.ID, err error) { p.turnAway(sale, shop.LayerNode, err) },
 	}
+	if s.cashier.TakesPayments() {
+		o.Notified = s.cashier.Notified
+	}
 	if c.GuestLogin {
-		guests := &account.Guests{Issuer: p.shop.Issuer, Mint: p.lease.Mint}
+		guests := &account.Guests{Issuer: p.auth.issuer, Mint: p.lease.Mint}
 		o.Guest = func(bearer string) (any, error) {
-			if _, err := p.shop.Verify(bearer); errors.Is(err, &shop.Error{Code: shop.Forbidden}) {
+			if _, err := p.auth.verify(bearer); errors.Is(err, &shop.Error{Code: shop.Forbidden}) {
 				return nil, err // a new token would be of no use either
 			}
 			return guests.Enter(bearer)
@@ -342,7 +341,7 @@ func (p *parts) warmUp(ctx context.Context) error {
 		return err
 	}
 	steps := []func(context.Context) error{
-		p.shop.blocks.RunOnce, p.accounts.Watch.RunOnce, p.switches.RunOnce, p.catalogue.Refresh, p.recovery.RunOnce,
+		p.auth.blocks.RunOnce, p.accounts.Watch.RunOnce, p.switches.RunOnce, p.catalogue.Refresh, p.recovery.RunOnce,
 	}
 	if p.keeper != nil {
 		steps = append(steps, p.keeper.Seeder.Products, p.keeper.RunOnce, p.catalogue.Refresh)

@@ -78,7 +78,7 @@ func (p *parts) startDuties(d *duties, c *Config) {
 	}
 	if c.Roles.API {
 		d.start("hub", p.hub.Run)
-		d.start("block list", p.shop.blocks.Run)
+		d.start("block list", p.auth.blocks.Run)
 		d.start("switches", p.switches.Run)
 		d.start("shared limits", p.shareLimits)
 		d.start("revoked tokens", p.accounts.Watch.Run)
@@ -98,7 +98,7 @@ func (p *parts) startDuties(d *duties, c *Config) {
 	if c.Roles.Sweeper {
 		d.start("reconciler", p.reconciler.Run)
 		d.start("told watermark", p.watermark.Run)
-		d.start("acts on sales", (&backoffice.SaleFinisher{Partitions: c.Partitions, Desk: p.shop.SaleDesk}).Run)
+		d.start("acts on sales", (&backoffice.SaleFinisher{Partitions: c.Partitions, Desk: p.services.sales}).Run)
 		d.start("eraser", (&privacy.Eraser{Store: p.stores.db, Now: p.clock.Now}).Run)
 		d.start("finisher", p.finisher.Run)
 		d.start("archive", p.archivist.Run)

@@ -25,8 +25,8 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 		Margin:  payment.TradeMargin(c.PayWindow),
 		MayCall: func(user shop.ID) error { return p.limits.Take(limits.QR, user, netip.Addr{}) },
 	}
-	p.shop.Cashier = cashier
-	p.shop.DailyReconciliation = &payment.DailyReconciliation{
+	p.services.cashier = cashier
+	p.services.reconciliation = &payment.DailyReconciliation{
 		Store: p.stores.db, Gateway: p.gateway, Zone: c.TimeZone.Location,
 	}
 	if !cashier.TakesPayments() {

@@ -279,7 +279,7 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 			if err := lease.Serve(ctx); err != nil {
 				slog.WarnContext(ctx, "the other nodes do not know yet that this one serves", "err", err)
 			}
-			s.front.AllowLong(p.shop.isOperator)
+			s.front.AllowLong(p.auth.isOperator)
 			s.front.Open(p.handler(c, s.closing, s.registry))
 		}
 		s.open(stores, lease.Node())
@@ -341,7 +341,7 @@ func (s *Server) shutDown(p *parts, d *duties, stopDuties context.CancelFunc) er
 	defer cancel()
 	err := errors.Join(p.hub.Drain(drain, s.config.ReturnWithin), s.closeListeners())
 	p.gate.Close()
-	p.shop.Checkout.Close()
+	p.services.checkout.Close()
 	stopDuties()
 	d.wg.Wait()
 	if p.traces != nil {

@@ -52,6 +52,7 @@ var layers = append(ofRooms(),
 	layer{path: "app/limits", imports: rooms, thirdParty: true},
 	layer{
 		path: "app/api", imports: with("app/account", "app/limits"), thirdParty: true,
+		inTests: []string{"app/markup", "app/picture", "app/store", "migrations", "streams"},
 	},
 	layer{path: "app/load", imports: with("app/store", "app/wsclient"), thirdParty: true},
 	layer{path: "deploy/bench", imports: with("app/load", "app/alipay/sim"), thirdParty: true},

@@ -1,0 +1,219 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"go.uber.org/goleak"
+
+	"stampede/app/backoffice"
+	"stampede/app/board"
+	"stampede/app/limits"
+	"stampede/app/order"
+	"stampede/app/shop"
+	"stampede/app/test/kit/contract"
+)
+
+// fasthttp keeps one clock and its compressors' workers for ever, and the cleaner of each server ends up to ten seconds
+// after it.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp/stackless.funcWorker"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
+}
+
+// verify takes tokens "user-<id>"; user 1 is an operator, user 2 an admin.
+func verify(token string) (shop.Identity, error) {
+	id, err := shop.ParseID(strings.TrimPrefix(token, "user-"))
+	if err != nil {
+		return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token is not valid")
+	}
+	if id <= 2 {
+		return shop.Identity{User: id, Name: "Ada", Role: []shop.Role{shop.Operator, shop.Admin}[id-1]}, nil
+	}
+	who := shop.Identity{User: id, Role: shop.Shopper}
+	if id == 42 {
+		who.Device = 7 // Ada has an account; the others are guests
+	}
+	return who, nil
+}
+
+// buys stands for the checkout where a test is about the route only.
+type buys struct {
+	got  atomic.Pointer[order.BuyRequest] // the last one
+	fail error
+}
+
+func (b *buys) buy(_ context.Context, _ shop.ID, req order.BuyRequest) (order.Receipt, error) {
+	b.got.Store(&req)
+	return order.Receipt{Order: 1234567890123456789, Ticket: 3, Place: 2, State: shop.Reserved}, b.fail
+}
+
+type site struct {
+	t     *testing.T
+	front *HTTPServer
+	url   string
+	conns *limitedListener
+	close chan struct{} // what Options.Closing is
+
+	anyCode bool // flows may fail in ways that the routes are not said to
+}
+
+// options are those of an open shop without services, before a test changes them: a route that calls one panics.
+func (s *site) options() Options {
+	return Options{
+		Verify: verify, Now: func() shop.Millis { return shop.MillisOf(time.Now()) },
+		Guest: func(string) (any, error) {
+			return map[string]any{"access": "a", "user": map[string]string{"id": "42", "name": "Guest"}}, nil
+		},
+		Mount: func(web *fiber.App, path string, front ...fiber.Handler) {
+			web.Get(path, append(front, func(c *fiber.Ctx) error { return c.SendString("socket") })...)
+		},
+		Page: fstest.MapFS{
+			"index.html": {Data: []byte(strings.Repeat("<p>hello</p>", 100))}, "assets/a.1.js": {Data: []byte("1")},
+			"console.html": {Data: []byte("<p>console</p>")}, "console/assets/b.1.js": {Data: []byte("2")},
+			".vite/manifest.json": {Data: []byte("{}")},
+		},
+		Closing: s.close, Board: emptyBoard, Metrics: NewMetrics(), Zone: time.UTC,
+		Switches: (&backoffice.Switchboard{}).Now, Blocked: noneBlocked,
+		Admit:  func(limits.Class, shop.ID, netip.Addr) error { return nil },
+		MayBuy: func(shop.ID, netip.Addr, shop.ID) error { return nil }, NoBuy: func(shop.ID, error) {},
+	}
+}
+
+func noneBlocked(netip.Addr) bool { return false }
+
+func emptyBoard(context.Context) board.BoardHistory {
+	return board.BoardHistory{Board: board.Board{
+		RefusedS: map[shop.Code]float64{}, Sales: []board.BoardSale{}, Partitions: []board.PartitionFigures{},
+		Nodes: []board.NodeFigures{}, Alarms: []board.Alarm{},
+	}, History: []board.BoardPoint{}}
+}
+
+// openShop is open with the services of a world of its own.
+func openShop(t *testing.T, change func(*Options)) (*site, *world) {
+	t.Helper()
+	var w *world
+	return open(t, func(o *Options) {
+		w = openWorld(t, o)
+		if change != nil {
+			change(o)
+		}
+	}), w
+}
+
+// open starts a real server on a free port.
+func open(t *testing.T, change func(*Options)) *site {
+	t.Helper()
+	return openFor(t, 1000, change)
+}
+
+// openFor is open with as many connections for an address, and a server that may be tuned before it serves.
+func openFor(t *testing.T, most int, change func(*Options), tune ...func(f *HTTPServer)) *site {
+	t.Helper()
+	s := &site{t: t, close: make(chan struct{})}
+	o := s.options()
+	if change != nil {
+		change(&o)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.url = "http://" + l.Addr().String()
+	s.front = NewHTTPServer(func() error { return nil }, headerLimit, time.Minute)
+	s.front.server.WriteTimeout = 2 * time.Second // shorter than a long poll, which it must not cut
+	for _, do := range tune {
+		do(s.front)
+	}
+	s.front.AllowLong(func(token string) bool { return token == "user-1" || token == "user-2" })
+	s.front.Open(New(o))
+	done := make(chan error, 1)
+	s.conns = LimitConns(l, most, o.Proxies, o.Blocked).(*limitedListener)
+	go func() { done <- s.front.Serve(s.conns) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := errors.Join(s.front.Shutdown(ctx), <-done); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+type answer struct {
+	code   int
+	body   string
+	header http.Header
+}
+
+// ask sends a request on a connection of its own.
+func (s *site) ask(method, path, body string, headers ...string) answer {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			req.Host = headers[i+1]
+		}
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	transport := &contract.Transport{T: s.t, AnyCode: s.anyCode}
+	res, err := (&http.Client{Transport: transport, Timeout: time.Minute}).Do(req)
+	if err != nil {
+		s.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer{res.StatusCode, string(text), res.Header}
+}
+
+// send sends a text on a connection of its own, which lasts a minute. Its reply may come before all of it is sent.
+func (s *site) send(text string) net.Conn {
+	s.t.Helper()
+	conn, err := s.dialFrom("127.0.0.1")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	_, _ = io.WriteString(conn, text)
+	return conn
+}
+
+// raw sends a text and reads one reply.
+func (s *site) raw(text string) (*http.Response, []byte) {
+	s.t.Helper()
+	conn := s.send(text)
+	defer func() { _ = conn.Close() }()
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		s.t.Fatalf("%.60q: %v", text, err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, _ := io.ReadAll(res.Body)
+	return res, body
+}
+
+// want checks status and a part of the body.
+func (s *site) want(a answer, code int, part string) {
+	s.t.Helper()
+	if a.code != code || !strings.Contains(a.body, part) {
+		s.t.Errorf("got %d %s, want %d with %q", a.code, a.body, code, part)
+	}
+}

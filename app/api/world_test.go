@@ -1,0 +1,278 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app/account"
+	"stampede/app/admission"
+	"stampede/app/archive"
+	"stampede/app/backoffice"
+	"stampede/app/catalog"
+	"stampede/app/journal"
+	"stampede/app/markup"
+	"stampede/app/order"
+	"stampede/app/outbox"
+	"stampede/app/payment"
+	"stampede/app/picture"
+	"stampede/app/privacy"
+	"stampede/app/recovery"
+	"stampede/app/shop"
+	"stampede/app/store"
+	"stampede/app/test/kit"
+	"stampede/migrations"
+	"stampede/streams"
+)
+
+const testPassword = "seven green horses"
+
+// world is a small shop on SQLite and miniredis. Its first objects have the ID 7: a category, a product, an open slot
+// with a sale, and a pending order of user 42 with the address 7. User 42 is Ada, user 7 another account, user 43 a
+// guest with order 6. Sale 8 requires a pass. Slot 8 has no sale.
+type world struct {
+	t         testing.TB
+	ctx       context.Context
+	db        *store.Store
+	redis     *redis.Client
+	inventory *streams.Inventory
+	cashier   *payment.Cashier
+	clock     *shop.Clock
+	services  *Options
+}
+
+// aShop returns the database of the world before its server starts. All tests copy it.
+var aShop = sync.OnceValues(func() (file []byte, err error) {
+	dir, err := os.MkdirTemp("", "api")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "shop.db")
+	ctx := context.Background()
+	db, err := store.OpenSQLite(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	_, err = migrations.Up(ctx, db.DB())
+	err = errors.Join(err, db.EnsurePartitions(ctx, 1), fill(ctx, db), db.Close())
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// fill writes the objects of the world.
+func fill(ctx context.Context, db *store.Store) error {
+	now := shop.MillisOf(time.Now().Truncate(time.Second))
+	hash, err := account.NewHasher().Hash(ctx, testPassword)
+	if err != nil {
+		return err
+	}
+	product := shop.Product{
+		ID: 7, Name: "=Lamp", CategoryID: 7, ListPriceFen: 9900, Rules: "One lamp per person.",
+		Images: []shop.Image{{URL: "/products/lamp.svg", Alt: "A lamp"}},
+	}
+	pot := shop.Product{ID: 8, Name: "Pot", ListPriceFen: 100}
+	ada := shop.User{
+		ID: 42, Email: "ada@shop.example", Name: "Ada", Role: shop.Shopper, Password: hash, Lang: "en",
+		State: shop.UserActive, CreatedAt: now, ActivatedAt: now,
+	}
+	eve := ada
+	eve.ID, eve.Email, eve.Name = 7, "eve@shop.example", "Eve"
+	err = errors.Join(
+		db.AddCategories(ctx, []shop.Category{{ID: 7, Name: "Light"}}),
+		db.AddProducts(ctx, []shop.Product{product, pot}),
+		db.AddSlots(ctx, []shop.Slot{
+			{ID: 7, OpensAt: now.Add(-time.Hour), ClosesAt: now.Add(2 * time.Hour)},
+			{ID: 8, OpensAt: now.Add(50 * time.Hour), ClosesAt: now.Add(51 * time.Hour)},
+		}),
+		db.AddSales(ctx, []shop.Sale{{
+			ID: 7, Slot: 7, Product: product, PriceFen: 4900, Initial: 10, Limit: 2, Cap: 20, Version: 1,
+		}, {
+			ID: 8, Slot: 7, Product: pot, PriceFen: 90, Initial: 10, Limit: 2, Cap: 20, Version: 1,
+			Challenge: shop.ChallengePass,
+		}}),
+		db.AddUser(ctx, ada), db.AddUser(ctx, eve),
+		db.AddDevice(ctx, shop.Device{
+			ID: 7, User: 42, Name: "Phone", RefreshHash: strings.Repeat("a", 64), CreatedAt: now, LastSeenAt: now,
+			ExpiresAt: now.Add(time.Hour),
+		}, &ada),
+	)
+	_, addressErr := db.AddAddress(ctx, 42, shop.SavedAddress{
+		ID: 7, Address: shop.Address{Name: "Ada", Phone: "1", Text: "Road 1"}, Default: true,
+	}, 10)
+	epoch, epochErr := db.AdvanceEpoch(ctx, 0, 0)
+	loadErr := db.MarkLoaded(ctx, 7, epoch, 1)
+	adas := shop.NewOrder{
+		ID: 7, Sale: 7, User: 42, ProductName: "Lamp", Qty: 1, PriceFen: 4900, AmountFen: 4900, State: shop.Pending,
+		Ticket: 1, Seq: 1, Hold: 1, SaleVersion: 1, Key: "key-00000007", ContentHash: strings.Repeat("a", 16),
+		CreatedAt: now, PayBy: now.Add(time.Hour),
+	}
+	guests := adas
+	guests.ID, guests.User, guests.Ticket, guests.Seq, guests.Key = 6, 43, 2, 2, "key-00000006"
+	_, insertErr := db.Insert(ctx, epoch, []shop.NewOrder{adas, guests})
+	return errors.Join(err, addressErr, epochErr, loadErr, insertErr)
+}
+
+// gateway signs payments, and knows no trade. Its other methods panic.
+type gateway struct{ payment.Gateway }
+
+func (gateway) Pay(_ context.Context, r payment.PayRequest) (payment.Payment, error) {
+	return payment.Payment{URL: "https://pay.example/?via=" + string(r.Via)}, nil
+}
+
+func (gateway) Query(context.Context, shop.ID) (payment.Trade, error) { return payment.Trade{}, nil }
+
+// sentMails takes mails, and sends none.
+type sentMails struct{}
+
+func (sentMails) Send(context.Context, ...outbox.Email) error { return nil }
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// pay makes order 7 paid by the trade T7.
+func (w *world) pay() {
+	w.t.Helper()
+	w.must(w.cashier.Settle(w.ctx, payment.Trade{
+		Order: 7, No: "T7", State: payment.TradePaid, AmountFen: 4900, PaidAt: w.clock.Now(),
+	}))
+}
+
+// mint returns IDs that are in use nowhere.
+func mint() (shop.ID, error) { return kit.NewID(), nil }
+
+// openWorld starts the services on a copy of the database, and puts them into the options.
+func openWorld(t testing.TB, o *Options) *world {
+	t.Helper()
+	w := &world{t: t, ctx: kit.Context(t), services: o}
+	file, err := aShop()
+	w.must(err)
+	path := filepath.Join(t.TempDir(), "shop.db")
+	w.must(os.WriteFile(path, file, 0o600))
+	db, err := store.OpenSQLite(w.ctx, path)
+	w.must(err)
+	w.db = db
+	t.Cleanup(func() { _ = db.Close() })
+	w.redis = redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	t.Cleanup(func() { _ = w.redis.Close() })
+	w.inventory, err = streams.New(streams.Options{
+		Client: w.redis, BlockingClient: w.redis, Partitions: 1, Backlog: 100,
+	})
+	w.must(err)
+	gate := streams.NewGate(w.inventory)
+	t.Cleanup(gate.Close)
+	w.clock = shop.NewClock()
+	w.must(w.clock.Sample(w.ctx, w.inventory))
+	acts := &journal.Journal{Store: db}
+	catalogue := catalog.NewCatalogue(db, func(ids []shop.ID) catalog.IDFilter {
+		return func(id shop.ID) bool { return slices.Contains(ids, id) }
+	}, time.UTC)
+	w.must(catalogue.Refresh(w.ctx))
+	warmer := &catalog.Warmer{Catalogue: catalogue, Store: db, Redis: w.inventory, Clock: w.clock}
+	reader := &order.OrderReader{Catalogue: catalogue, Redis: w.inventory, Store: db}
+	effects := &order.Effects{
+		Redis: w.inventory, Notifier: w.inventory, Store: db, Told: &order.Told{Store: db},
+	}
+	w.cashier = &payment.Cashier{
+		Gateway: gateway{}, Redis: w.inventory, Store: db, Effects: effects, Margin: time.Second,
+	}
+	w.must((&recovery.Driver{
+		Partitions: 1, Redis: w.inventory, Store: db,
+		TakesPayments: true, PayWindow: time.Hour, Margin: time.Second, Spread: time.Millisecond,
+		Trust: func(_ context.Context, server string, generation int64) error {
+			db.Trust(server, generation)
+			return nil
+		},
+	}).RunOnce(w.ctx))
+	w.must(warmer.Ensure(w.ctx, 7))
+	passes := admission.NewPasses(make([]byte, 32))
+	issuer, err := account.NewIssuer(make([]byte, account.MinKeyBytes),
+		func() time.Time { return w.clock.Now().Time() })
+	w.must(err)
+	shelf := account.NewShelf(w.redis)
+	o.Accounts = &account.Accounts{
+		Store: db, Mailer: sentMails{}, Issuer: issuer, Hasher: account.NewHasher(),
+		Captchas: account.NewCaptchas(shelf, w.clock.Now), Shelf: shelf,
+		Watch: &account.Watch{Store: db, Issuer: issuer}, Mint: mint, Now: w.clock.Now, Public: "https://shop.example",
+	}
+	o.Addresses = &account.AddressBook{Store: db, Mint: mint}
+	o.Data = &privacy.PersonalData{
+		Store: db, Now: w.clock.Now, Proves: o.Accounts.Prove,
+	}
+
+	o.Now = w.clock.Now
+	o.Storefront = &catalog.Storefront{
+		Catalogue: catalogue, Warmer: warmer, Redis: w.inventory, Clock: w.clock,
+		Ticker: &catalog.Ticker{
+			Node: "node", Catalogue: catalogue, Redis: w.inventory, Clock: w.clock,
+			Every: func() time.Duration { return time.Second },
+		},
+	}
+	o.Picture = backoffice.NewPictures(db).Picture
+	o.Passes = &admission.PassDesk{
+		Catalogue: catalogue, Clock: w.clock, Passes: passes, Captcha: o.Accounts.Captchas, Settings: db,
+	}
+	o.Buy = (&order.Checkout{
+		Catalogue: catalogue, Passes: passes, Gate: gate, SoldOut: order.NewSoldOutFlags(w.inventory), Warmer: warmer,
+		Redis: w.inventory, Store: db, Clock: w.clock, Mint: mint,
+	}).Buy
+	o.Orders = reader
+	o.Cancel = (&order.Expirer{Redis: w.inventory, Store: db, Effects: effects, Reader: reader}).Cancel
+	o.Pay = w.cashier.Pay
+
+	o.Refunds = &payment.RefundDesk{
+		Policy: payment.RefundByOperator, Redis: w.inventory, Store: db, Effects: effects, Journal: acts,
+	}
+	o.Shipping = &backoffice.ShippingDesk{
+		Inventory: w.inventory, Orders: db, Shipments: db, Effects: effects, Journal: acts, FinishAfter: time.Hour,
+	}
+	o.Catalogue = &backoffice.CatalogueDesk{
+		Acts: acts, Store: db, Images: picture.NewMaker(), Clean: markup.Clean, Mint: mint, Now: w.clock.Now,
+		Zone: time.UTC,
+	}
+	o.Sales = &backoffice.SaleDesk{
+		Journal: acts, Store: db, Sales: db, Redis: w.inventory, Inventory: w.inventory, Load: warmer.Ensure,
+		Guest: func(sale shop.ID) (string, error) { return "bound to " + sale.String(), nil },
+	}
+	o.Search = &backoffice.SearchDesk{Search: db, Users: db, Devices: db, Blocks: db, Clock: w.clock}
+	o.SaleReport = (&backoffice.ReportDesk{
+		Sums: db, Figures: w.inventory, Clock: w.clock,
+		Auditor: &recovery.Auditor{Redis: w.inventory, Store: db},
+	}).SaleReport
+	paid := streams.NewPaidStream(w.redis)
+	o.Leftovers = &backoffice.Leftovers{
+		Letters: &recovery.DeadLetters{
+			Redis: w.inventory, Store: db, Effects: effects, PayWindow: time.Hour, Journal: acts,
+		},
+		Postings: paid, Mails: streams.NewMailStream(w.redis), Journal: acts,
+	}
+	o.Users = &backoffice.UserService{Users: db, Devices: db, Data: o.Data, Journal: acts}
+	o.Blocks = &backoffice.BlockDesk{Store: db, Journal: acts, Time: w.clock.Now}
+	o.SwitchDesk = &backoffice.SwitchDesk{Journal: acts, Kept: db}
+	o.Journal = acts
+	o.Archive = &archive.ArchiveDesk{
+		Archivist: &archive.Archivist{Store: db, Streams: w.inventory}, Journal: acts,
+	}
+	o.Repost = (&outbox.Reposter{Store: db, Journal: acts}).Repost
+	o.ReconcileDay = (&payment.DailyReconciliation{Store: db, Gateway: gateway{}, Zone: time.UTC}).ReconcileDay
+	o.Readiness = func(ctx context.Context, sale shop.ID) (backoffice.Readiness, error) {
+		record, err := o.Catalogue.SaleRecord(ctx, sale)
+		return backoffice.Readiness{Sale: record, Checks: []backoffice.Check{}}, err
+	}
+	return w
+}
