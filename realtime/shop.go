@@ -28,7 +28,8 @@ type Shop struct {
 	Greet func(ctx context.Context, user shop.ID) ([]shop.Reservation, error)
 	// Watch resolves a slot (0: the current one, unless sales are named) and sales into full snapshots.
 	Watch func(ctx context.Context, slot shop.ID, sales []shop.ID) (catalog.WatchView, error)
-	// BuyAsync reserves units and calls reply exactly once, at once or from another goroutine; the same (user, sale, key)
+	// BuyAsync reserves units and calls reply exactly once, at once or from another goroutine; the same (user, sale,
+	// key)
 	// gives the same order. ctx lasts until then.
 	BuyAsync func(ctx context.Context, user shop.ID, req order.BuyRequest, reply func(order.Receipt, error))
 	// AskPass returns a pass for a sale or the task before it; SolvePass the pass for a solved task. A pass is valid

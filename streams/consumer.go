@@ -36,7 +36,8 @@ func (o ConsumerOptions) withDefaults() ConsumerOptions {
 // EntryHandler is what the consumer does with what it reads (see order.Fulfiller).
 type EntryHandler interface {
 	// Fulfil writes the rows of the entries, applies their effects and acknowledges them. Per entry it returns nil
-	// (settled), shop.ErrPermanent with the reason (it failed alone), or shop.ErrTransient (its sale is locked; others go on). An
+	// (settled), shop.ErrPermanent with the reason (it failed alone), or shop.ErrTransient (its sale is locked; others
+	// go on). An
 	// error for the whole batch is transient.
 	Fulfil(ctx context.Context, entries []shop.Entry) ([]error, error)
 	// Refuse gives an entry that failed for good its row (state refused), returns its units and tells its

@@ -19,8 +19,8 @@ const deadPage = 500
 // letterFields are what dead_letter.lua adds to the fields of an entry.
 var letterFields = []string{"reason", "stream", "deliveries", "at"}
 
-// DeadLetters lists them over all partitions, oldest first. See recovery.DeadLetterBox for partitions that do not
-// answer.
+// DeadLetters lists them over all partitions, oldest first. After a PartitionsAway there may be more in those
+// partitions.
 func (l *Inventory) DeadLetters(ctx context.Context) ([]shop.DeadLetter, error) {
 	groups, err := apart(ctx, l, l.all(), readPatience, l.deadLettersOf)
 	letters := slices.Concat(groups...)

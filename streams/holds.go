@@ -12,7 +12,8 @@ import (
 const holdsChunk = 1000
 
 // Return gives units back and returns which holds changed: a second return of the same (order, hold), one for a sale
-// that is not in Redis, and one of sold units do nothing.
+// that is not in Redis, and one of sold units do nothing. After a PartitionsAway, those of its partitions may be as
+// before.
 func (l *Inventory) Return(ctx context.Context, returns []shop.Return) ([]bool, error) {
 	each := func(i int) (shop.SaleRef, []any) {
 		r := &returns[i]
@@ -23,13 +24,13 @@ func (l *Inventory) Return(ctx context.Context, returns []shop.Return) ([]bool, 
 }
 
 // Sell moves units from held to sold and returns which holds changed: a second call for the same (order, hold), and one
-// for a sale that is not in Redis, do nothing.
+// for a sale that is not in Redis, do nothing. After a PartitionsAway, those of its partitions may be as before.
 func (l *Inventory) Sell(ctx context.Context, sold []shop.SoldHold) ([]bool, error) {
 	return l.onSold(ctx, sellScript, sold)
 }
 
-// Withdraw takes units of refunded orders out of the sale for good; they still count to the limit. Otherwise like
-// Repeated calls do nothing.
+// Withdraw takes units of refunded orders out of the sale for good; they still count to the limit. Otherwise it is like
+// Sell.
 func (l *Inventory) Withdraw(ctx context.Context, sold []shop.SoldHold) ([]bool, error) {
 	return l.onSold(ctx, withdrawScript, sold)
 }

@@ -70,8 +70,8 @@ func NewPaidDeliverer(
 }
 
 // Append adds postings in their order, all or none, and returns the high-water mark with which they were added. last is
-// that of LastSent. It returns a LostError if Redis may lack sent postings; after any other error the It makes no
-// group: one without a reader would keep all postings.
+// that of LastSent. It returns a LostError if Redis may lack sent postings; after any other error the postings may have
+// been added. It makes no group: one without a reader would keep all postings.
 func (s *PaidStream) Append(
 	ctx context.Context, last shop.Millis, postings []outbox.OutboxMessage,
 ) (sent shop.Millis, err error) {
@@ -91,7 +91,7 @@ func (s *PaidStream) Append(
 	return shop.Millis(integer(reply[0])), nil
 }
 
-// Check returns the groups of the stream. See outbox.OutboxStream.
+// Check returns the groups of the stream, or the LostError of Append without adding anything.
 func (s *PaidStream) Check(ctx context.Context, last shop.Millis) ([]string, error) {
 	reply, err := s.post(ctx, last)
 	if err != nil {

@@ -14,9 +14,10 @@ import (
 // publishChunk bounds the changes of one message, whose call others wait behind.
 const publishChunk = 500
 
-// Publish tells of rows of one partition, in one message. asOf is Redis time, read before the transaction began that
-// stamped the rows. ErrTooLate: that is more than PublishWithin ago, nobody was told, and the rows have to be It needs
-// no epoch: rows are always true.
+// Publish notifies the nodes of rows of one partition, in one message. asOf is Redis time, read before the transaction
+// began that stamped the rows. ErrTooLate: that is more than PublishWithin ago, nobody was notified, and the rows have
+// to be stamped anew (F2). After any other error the outcome is unknown: publish again. It needs no epoch: rows are
+// always true.
 func (l *Inventory) Publish(ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order) error {
 	k, err := l.keys(partition)
 	if err != nil {

@@ -15,7 +15,8 @@ const (
 	toldBound = 100_000 // more marks are dropped: the reconciler publishes again, clients ignore repeats
 )
 
-// Told marks in batches which later states were published, so that no order waits for the commit. A mark that is lost in
+// Told marks in batches which later states were published, so that no order waits for the commit. A mark that is lost
+// in
 // a crash only means that a state is published twice.
 type Told struct {
 	Store Store

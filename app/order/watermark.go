@@ -11,7 +11,8 @@ import (
 
 const watermarkEvery = 5 * time.Second
 
-// ToldWatermark stores the instant up to which the new rows of each partition have been published, because their entries
+// ToldWatermark stores the instant up to which the new rows of each partition have been published, because their
+// entries
 // may be lost with Redis. A recovery touches only younger rows.
 //
 // Proof for an instant T of the database's clock: N is the newest entry of the stream after T was read. Every row

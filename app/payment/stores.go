@@ -33,7 +33,8 @@ type Redis interface {
 	Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error)
 }
 
-// Store is what payments need of the database, see store.Store. Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or
+// Store is what payments need of the database, see store.Store. Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch
+// or
 // ErrNoRow.
 type Store interface {
 	OpenTrade(ctx context.Context, order, user shop.ID, now shop.Millis, margin time.Duration) (shop.Order, error)

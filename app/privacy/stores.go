@@ -7,7 +7,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Store is what this package needs of the database, see store.Store. Errors wrap ErrTransient, ErrPermanent or ErrNoRow.
+// Store is what this package needs of the database, see store.Store. Errors wrap ErrTransient, ErrPermanent or
+// ErrNoRow.
 type Store interface {
 	UserByID(ctx context.Context, id shop.ID) (shop.User, error)
 	DevicesOf(ctx context.Context, user shop.ID, now shop.Millis) ([]shop.Device, error)

@@ -10,7 +10,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Clock is the instant by the database's clock, and which server says so. See realtime.ChangedOrders.
+// Clock is the instant by the database's clock, and which server says so.
 func (s *Store) Clock(ctx context.Context) (shop.Instant, error) {
 	now, err := s.clock(ctx, s.db)
 	return now, wrap("read the database's clock", err)
@@ -21,9 +21,10 @@ func (s *Store) clock(ctx context.Context, db bun.IDB) (now shop.Instant, err er
 	return now, err
 }
 
-// Changed reads what changed of many users' orders. The instant is read first, by the connection that reads the rows,
+// Changed answers each query with at most so many orders, in one statement for many users. The instant is read first,
+// by the connection that reads the rows,
 // so that both are of one server: a later commit has a stamp no older than it, except for the length of a transaction,
-// which the caller's margin covers (F5, F6). See realtime.ChangedOrders.
+// which the caller's margin covers (F5, F6).
 func (s *Store) Changed(
 	ctx context.Context, queries []shop.ChangesQuery, most int,
 ) (changes []shop.Changes, now shop.Instant, err error) {

@@ -33,7 +33,7 @@ func (s *Store) addHistory(ctx context.Context, tx bun.Conn) error {
 	return err
 }
 
-// History reads which server answers and how far it has come, all of one connection. See recovery.History.
+// History reads which server answers and how far it has come, all of one connection.
 func (s *Store) History(ctx context.Context) (h shop.DatabaseHistory, err error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 
 func never(string) { panic("nothing strikes here") }
 
-// strikesIn are the calls after which a point strikes, of those that an expirer makes while the deadline of an order comes,
+// strikesIn are the calls after which a point strikes, of those that an expirer makes while the deadline of an order
+// comes,
 // its buyer cancels it, and its deadline comes again.
 func strikesIn(t *testing.T, spec string, fails error) (strikes []string) {
 	t.Helper()

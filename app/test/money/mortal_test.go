@@ -12,7 +12,8 @@ import (
 // errDied is all that a dead process hears.
 var errDied = fmt.Errorf("%w: this process is dead", shop.ErrTransient)
 
-// mortal is a process that dies after its n-th call of a store or of the gateway: that one has its effect, but nobody hears the answer,
+// mortal is a process that dies after its n-th call of a store or of the gateway: that one has its effect, but nobody
+// hears the answer,
 // and no later one has any.
 type mortal struct {
 	mu   sync.Mutex

@@ -262,9 +262,13 @@ func TestStockActsModel(t *testing.T) {
 			version := w.sale(sale.ID).Version
 			switch rapid.SampledFrom([]string{"add", "withdraw", "buy", "cancel", "rebuild", "finish"}).Draw(r, "step") {
 			case "add":
-				_ = w.stockAct(faults.With(w.ctx, m.fault), operator(), sale.ID, version, rapid.Int64Range(1, 4).Draw(r, "units"))
+				_ = w.stockAct(
+					faults.With(w.ctx, m.fault), operator(), sale.ID, version, rapid.Int64Range(1, 4).Draw(r, "units"),
+				)
 			case "withdraw":
-				_ = w.stockAct(faults.With(w.ctx, m.fault), operator(), sale.ID, version, -rapid.Int64Range(1, 4).Draw(r, "units"))
+				_ = w.stockAct(
+					faults.With(w.ctx, m.fault), operator(), sale.ID, version, -rapid.Int64Range(1, 4).Draw(r, "units"),
+				)
 			case "buy":
 				if o, ok := w.buy(sale, newID(), 1); ok {
 					orders = append(orders, o)
