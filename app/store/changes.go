@@ -22,9 +22,8 @@ func (s *Store) clock(ctx context.Context, db bun.IDB) (now shop.Instant, err er
 }
 
 // Changed answers each query with at most so many orders, in one statement for many users. The instant is read first,
-// by the connection that reads the rows,
-// so that both are of one server: a later commit has a stamp no older than it, except for the length of a transaction,
-// which the caller's margin covers (F5, F6).
+// by the connection that reads the rows, so that both are of one server: a later commit has a stamp no older than it,
+// except for the length of a transaction, which the caller's margin covers (F5, F6).
 func (s *Store) Changed(
 	ctx context.Context, queries []shop.ChangesQuery, most int,
 ) (changes []shop.Changes, now shop.Instant, err error) {
