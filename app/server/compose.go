@@ -129,21 +129,19 @@ func (s *services) blocked(user shop.ID, addr netip.Addr) bool {
 }
 
 // compose connects the parts. Ports point from the flows outward: streams and realtime meet only here.
-func compose(
-	c *Config, s *stores, lease *store.NodeLease, clock *shop.Clock, issuer *account.Issuer,
-	blocks *backoffice.BlockList,
-	version string, registry *prometheus.Registry,
-) (*parts, error) {
-	p := &parts{stores: s, lease: lease, clock: clock, stale: make(chan int, c.Partitions)}
+func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error) {
+	c, registry, version := &s.config, s.registry, s.options.Version
+	p := &parts{stores: stores, lease: lease, clock: s.clock, stale: make(chan int, c.Partitions)}
 	p.board.tally, p.board.press = &board.Tallies{}, &board.PressClock{}
 	p.tracer = c.tracer()
 	p.board.sales = &board.SaleCounts{
-		Process: strconv.Itoa(lease.Node()) + ":" + strconv.FormatInt(time.Now().UnixMilli(), 10), Now: clock.Now,
+		Process: strconv.Itoa(lease.Node()) + ":" + strconv.FormatInt(time.Now().UnixMilli(), 10), Now: s.clock.Now,
 	}
 	metrics := streams.NewMetrics()
 	inventory, err := streams.New(streams.Options{
-		Client: s.client, BlockingClient: s.blocking, Partitions: c.Partitions, Backlog: c.Backlog, Metrics: metrics,
-		Replicas: c.RedisReplicas, Namespace: s.namespace(), Frame: realtime.OrderFrame, OnStale: p.onStale,
+		Client: stores.client, BlockingClient: stores.blocking, Partitions: c.Partitions, Backlog: c.Backlog,
+		Metrics: metrics, Replicas: c.RedisReplicas, Namespace: stores.namespace(), Frame: realtime.OrderFrame,
+		OnStale: p.onStale,
 	})
 	if err != nil {
 		return nil, err
@@ -161,38 +159,38 @@ func compose(
 	if err != nil {
 		return nil, err
 	}
-	p.office.paid = streams.NewPaidStream(s.client)
+	p.office.paid = streams.NewPaidStream(stores.client)
 	p.gateway = hookGateway(gateway)
 
-	p.shop = &services{Issuer: issuer, blocks: blocks, Journal: &journal.Journal{Store: p.stores.db}}
-	windows := limits.NewWindows(s.client, c.Window)
+	p.shop = &services{Issuer: s.issuer, blocks: s.blocks, Journal: &journal.Journal{Store: stores.db}}
+	windows := limits.NewWindows(stores.client, c.Window)
 	p.limits = limits.NewLimiter(c.classes(), windows)
 	counter(registry, "stampede_http_counted_alone_total",
 		"HTTP requests that this node counted by itself, because Redis did not answer.", windows.CountedAlone)
-	p.switches = &backoffice.Switchboard{Kept: s.db, Clock: p.clock}
-	p.shop.SwitchDesk = &backoffice.SwitchDesk{Journal: p.shop.Journal, Kept: s.db}
+	p.switches = &backoffice.Switchboard{Kept: stores.db, Clock: p.clock}
+	p.shop.SwitchDesk = &backoffice.SwitchDesk{Journal: p.shop.Journal, Kept: stores.db}
 	p.hub = realtime.NewHub(realtime.Options{
-		Shop: p.shop, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db,
+		Shop: p.shop, Redis: stores.client, Namespace: stores.namespace(), Partitions: c.Partitions, Orders: stores.db,
 		Chains: inventory, Standing: p.switches.Standing, Metrics: registry, MaxClients: c.MaxConns,
 		MaxPerUser: c.UserConns, OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst, Blocked: p.shop.blocked,
 		MayBuy: p.mayBuy, Admit: p.limits.Take, FirstTold: p.firstTold, Tracer: p.tracer,
 		BoardHistory: func(ctx context.Context) []board.BoardPoint { return p.board.feed.Points(ctx) },
 	})
-	blocks.Store, blocks.OnChange = s.db, p.hub.CloseBlocked
+	s.blocks.Store, s.blocks.OnChange = stores.db, p.hub.CloseBlocked
 
-	p.catalogue = catalog.NewCatalogue(s.db, newIDFilter, c.TimeZone.Location)
+	p.catalogue = catalog.NewCatalogue(stores.db, newIDFilter, c.TimeZone.Location)
 	p.board.tally.IsHidden = p.catalogue.IsHidden
 	p.catalogue.Least = func() shop.Challenge { return p.switches.Now().LeastChallenge }
 	p.switches.Say, p.switches.OnChange = p.hub.Say, p.catalogue.Forget
 	p.warmer = &catalog.Warmer{
-		Catalogue: p.catalogue, Store: p.stores.db, Redis: p.inventory, Clock: p.clock, OnLost: p.onLost,
+		Catalogue: p.catalogue, Store: stores.db, Redis: p.inventory, Clock: p.clock, OnLost: p.onLost,
 	}
-	p.told = &order.Told{Orders: p.stores.db}
+	p.told = &order.Told{Orders: stores.db}
 	p.effects = &order.Effects{
-		Inventory: p.inventory, Notifier: p.inventory, Orders: p.stores.db, Told: p.told,
+		Inventory: p.inventory, Notifier: p.inventory, Orders: stores.db, Told: p.told,
 	}
 	p.watermark = &order.ToldWatermark{
-		Partitions: c.Partitions, Inventory: p.inventory, Orders: s.db, Sales: p.stores.db,
+		Partitions: c.Partitions, Inventory: p.inventory, Orders: stores.db, Sales: stores.db,
 	}
 	p.soldOut = order.NewSoldOutFlags(inventory)
 	p.gate.TurnsAway = p.soldOut.TurnsAway
@@ -205,19 +203,19 @@ func compose(
 	storefront := &catalog.Storefront{
 		Catalogue: p.catalogue, Warmer: p.warmer, Redis: p.inventory, Clock: p.clock, Ticker: p.ticker,
 	}
-	reader := &order.OrderReader{Catalogue: p.catalogue, Inventory: p.inventory, Orders: p.stores.db}
+	reader := &order.OrderReader{Catalogue: p.catalogue, Inventory: p.inventory, Orders: stores.db}
 	p.phases = &catalog.PhaseWatcher{
 		Catalogue: p.catalogue, Redis: inventory, Storefront: storefront, Audience: p.hub, Clock: p.clock,
 	}
 	p.fulfiller = &order.Fulfiller{
-		Catalogue: p.catalogue, Inventory: p.inventory, Orders: p.stores.db, Effects: p.effects,
+		Catalogue: p.catalogue, Inventory: p.inventory, Orders: stores.db, Effects: p.effects,
 		PayWindow: c.PayWindow, Tracer: p.tracer,
 	}
 	p.expirer = &order.Expirer{
-		Inventory: p.inventory, Orders: p.stores.db, Effects: p.effects, Reader: reader,
+		Inventory: p.inventory, Orders: stores.db, Effects: p.effects, Reader: reader,
 	}
 	p.reconciler = &recovery.Reconciler{
-		Partitions: c.Partitions, Redis: p.inventory, Store: p.stores.db,
+		Partitions: c.Partitions, Redis: p.inventory, Store: stores.db,
 		Effects: p.effects,
 	}
 	gauge(registry, "stampede_sales_mismatched",
@@ -226,13 +224,13 @@ func compose(
 		"How often this node has set the counters of a sale to the sums of its holds; each time there was a defect before.",
 		p.reconciler.Corrected)
 	p.shop.Storefront, p.shop.OrderReader, p.shop.Expirer = storefront, reader, p.expirer
-	p.shop.BlockDesk = &backoffice.BlockDesk{Store: s.db, Journal: p.shop.Journal, Time: p.clock.Now}
+	p.shop.BlockDesk = &backoffice.BlockDesk{Store: stores.db, Journal: p.shop.Journal, Time: p.clock.Now}
 	p.shop.SaleDesk = &backoffice.SaleDesk{
-		Journal: p.shop.Journal, Store: p.stores.db, Sales: p.stores.db, Redis: p.inventory,
+		Journal: p.shop.Journal, Store: stores.db, Sales: stores.db, Redis: p.inventory,
 		Inventory: p.inventory, Load: p.warmer.Ensure,
-		Guest: (&account.Guests{Issuer: issuer, Mint: lease.Mint}).Bound,
+		Guest: (&account.Guests{Issuer: s.issuer, Mint: lease.Mint}).Bound,
 	}
-	p.shop.AddressBook = &account.AddressBook{Store: s.db, Mint: lease.Mint}
+	p.shop.AddressBook = &account.AddressBook{Store: stores.db, Mint: lease.Mint}
 	p.composeMoney(c, registry)
 	p.composeRecovery(c, registry)
 	p.composeOutbox(c, registry)
@@ -240,23 +238,23 @@ func compose(
 		return nil, err
 	}
 	p.composeAfterwards(c)
-	registerReplica(registry, p.stores.replica)
+	registerReplica(registry, stores.replica)
 	p.composeArchive(c, registry)
-	p.composeAccounts(c, issuer)
+	p.composeAccounts(c, s.issuer)
 	p.shop.UserService = &backoffice.UserService{
-		Users: s.db, Devices: s.db, Data: p.personalData(), Journal: p.shop.Journal,
+		Users: stores.db, Devices: stores.db, Data: p.personalData(), Journal: p.shop.Journal,
 	}
 	passes, err := c.passes()
 	if err != nil {
 		return nil, err
 	}
 	p.passDesk = &admission.PassDesk{
-		Catalogue: p.catalogue, Clock: p.clock, Passes: passes, Captcha: p.accounts.Captchas, Settings: s.db,
+		Catalogue: p.catalogue, Clock: p.clock, Passes: passes, Captcha: p.accounts.Captchas, Settings: stores.db,
 	}
 	p.shop.PassDesk = p.passDesk
 	p.shop.Checkout = &order.Checkout{
 		Catalogue: p.catalogue, Passes: passes, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer,
-		Inventory: p.inventory, Orders: p.stores.db, Clock: p.clock, Mint: lease.Mint,
+		Inventory: p.inventory, Orders: stores.db, Clock: p.clock, Mint: lease.Mint,
 		Tallies: p.board.tally, Counts: p.board.sales,
 	}
 	p.composeBoard(c, version, metrics, registry)

@@ -254,7 +254,7 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 	if err != nil {
 		return fmt.Errorf("lease a node number: %w", err)
 	}
-	p, err := compose(c, stores, lease, s.clock, s.issuer, s.blocks, s.options.Version, s.registry)
+	p, err := s.compose(stores, lease)
 	if err != nil {
 		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 	}
