@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"strconv"
 	"time"
+	_ "time/tzdata"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
@@ -18,6 +20,8 @@ import (
 	"stampede/migrations"
 	"stampede/streams"
 )
+
+// the shop's zone must be known in an empty container too
 
 const (
 	redisTimeout = 2 * time.Second
@@ -257,4 +261,19 @@ func (s *Server) prepare(ctx context.Context, stores *stores) error {
 		}
 	}
 	return prepareDatabase(ctx, stores.db, s.options.Migrate || s.config.Embedded(), s.config.Partitions)
+}
+
+// checkReplica wants a replica beside a database, and looked at as closely.
+func (c *Config) checkReplica(p *problems) {
+	if c.MySQLReplica == "" {
+		return
+	}
+	if c.MySQLDSN == "" {
+		p.add("MYSQL_REPLICA_DSN", "is set, but STAMPEDE_MYSQL_DSN is not: a replica of which database?")
+		return
+	}
+	p.check("MYSQL_REPLICA_DSN", checkDSN(c.MySQLReplica))
+	if cfg, err := mysql.ParseDSN(string(c.MySQLReplica)); err == nil && c.MySQLCA != "" && cfg.TLSConfig != "true" {
+		p.add("MYSQL_REPLICA_DSN", "has no ?tls=true behind it, but STAMPEDE_MYSQL_CA is set: the server would not be checked")
+	}
 }

@@ -1,0 +1,50 @@
+package server
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// Variable describes one variable of the configuration to people.
+type Variable struct {
+	Name    string `json:"name"`
+	Does    string `json:"does"`
+	Default string `json:"default"`
+	Strict  string `json:"strict,omitempty"` // what the preset strict makes of the default
+	Secret  bool   `json:"secret"`           // can also be given as Name_FILE
+
+	field  string // of Config
+	public bool   // comes from a file because it is long: certificates and public keys
+}
+
+// Variables lists the whole configuration in its order.
+func Variables() []Variable {
+	var list []Variable
+	for f := range reflect.TypeFor[Config]().Fields() {
+		if f.Tag.Get("env") == "-" {
+			continue
+		}
+		list = append(list, Variable{
+			Name: prefix + f.Tag.Get("env"), Does: f.Tag.Get("does"),
+			Default: f.Tag.Get("envDefault"), Strict: f.Tag.Get("strict"), Secret: f.Tag.Get("secret") != "",
+			field: f.Name, public: f.Tag.Get("secret") == "public",
+		})
+	}
+	return list
+}
+
+// Setting is a variable with the value in force.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"` // secrets are hidden
+}
+
+// Settings lists the values in force, secrets hidden.
+func (c *Config) Settings() []Setting {
+	value := reflect.ValueOf(*c)
+	var list []Setting
+	for _, variable := range Variables() {
+		list = append(list, Setting{variable.Name, fmt.Sprint(value.FieldByName(variable.field).Interface())})
+	}
+	return list
+}
