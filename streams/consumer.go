@@ -51,7 +51,7 @@ type EntryHandler interface {
 //	                    │  ▲ transient fault: the batch again, its claim renewed
 //	                    │  └ failed alone: this entry again later, the others are settled
 //	                    ├─ failed alone too often: refused row, dead letter
-//	                    └─ its consumer is gone: another one claims it (claim.go)
+//	                    └─ its consumer is gone: another one claims it (consumer_claim.go)
 //
 // Any number of nodes may consume a partition, each under its own name. One of them waits on it, the others check it
 // from time to time (workers.go).

@@ -398,7 +398,8 @@ func TestRestoreFromRows(t *testing.T) {
 		if err := f.inventory.Restore(f.ctx, testEpoch+1, shop.SaleState{Sale: s}); err == nil {
 			t.Fatal("restored while the partition is open")
 		}
-		if err := f.inventory.Open(f.ctx, 1, testEpoch+9, 0, true, database); err == nil {
+		opening := shop.PartitionRecovery{Claim: testEpoch + 9, Lost: true, Database: database}
+		if err := f.inventory.Open(f.ctx, 1, opening, 0); err == nil {
 			t.Fatal("opened a partition that was not closed")
 		}
 	})

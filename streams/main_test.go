@@ -84,8 +84,8 @@ var database = shop.DatabaseHistory{Server: "0a0b0c0d", Generation: 1, Beat: 5}
 
 // begin opens a partition at an epoch with an empty stream, as a recovery does after Redis has lost everything.
 func begin(ctx context.Context, l *Inventory, partition int, epoch int64) error {
-	err := errors.Join(l.Close(ctx, partition, epoch, true, "", database),
-		l.Open(ctx, partition, epoch, 0, true, database))
+	r := shop.PartitionRecovery{Claim: epoch, Lost: true, Database: database}
+	err := errors.Join(l.Close(ctx, partition, r, ""), l.Open(ctx, partition, r, 0))
 	l.SetEpoch(partition, epoch)
 	return err
 }
@@ -97,13 +97,13 @@ func (f *fixture) close(claim int64, lost bool) {
 	f.must(err)
 	h := database
 	h.Generation = max(h.Generation, s.Database.Generation)
-	f.must(f.inventory.Close(f.ctx, 1, claim, lost, s.History, h))
+	f.must(f.inventory.Close(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Lost: lost, Database: h}, s.History))
 }
 
 // open ends the recovery of partition 1 that has the claim, as the driver does.
-func (f *fixture) open(claim, seq int64, rebuilt bool) {
+func (f *fixture) open(claim, seq int64, lost bool) {
 	f.t.Helper()
-	f.must(f.inventory.Open(f.ctx, 1, claim, seq, rebuilt, database))
+	f.must(f.inventory.Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Lost: lost, Database: database}, seq))
 	f.inventory.SetEpoch(1, claim)
 }
 

@@ -21,30 +21,26 @@ const (
 	oldStreamKept = time.Hour
 )
 
-// Close closes the partition for a recovery that will begin the epoch given. ErrStaleEpoch: another one has begun, or
-// will begin, a later epoch. lost: Redis has lost writes, and the sales are restored from rows. Otherwise nothing was
-// found missing in the history given; ErrTransient: another one has begun since.
-func (l *Inventory) Close(
-	ctx context.Context, partition int, claim int64, lost bool, history string, h shop.DatabaseHistory,
-) error {
-	_, err := l.run(ctx, closeScript, partition, metaKey, claim, lost, history, h.Server, h.Generation)
+// Close closes the partition for a recovery. ErrStaleEpoch: another one has begun, or will begin, a later epoch. If
+// Redis has lost no writes, nothing was found missing in the history given; ErrTransient: another one has begun since.
+func (l *Inventory) Close(ctx context.Context, partition int, r shop.PartitionRecovery, history string) error {
+	_, err := l.run(ctx, closeScript, partition, metaKey, r.Claim, r.Lost, history, r.Database.Server,
+		r.Database.Generation)
 	return err
 }
 
-// Open sets epoch, seq and the history of the database, and lets buys in again, from this node at once. rebuilt: the
-// sales were restored from rows, and the stream begins anew.
-func (l *Inventory) Open(
-	ctx context.Context, partition int, claim, seq int64, rebuilt bool, h shop.DatabaseHistory,
-) error {
+// Open sets epoch, seq and the history of the database, and lets buys in again, from this node at once.
+func (l *Inventory) Open(ctx context.Context, partition int, r shop.PartitionRecovery, seq int64) error {
 	keys := func(k *partitionKeys) []string {
 		return []string{k.meta, k.orders, k.waiting, k.attempts, k.orders + ":before"}
 	}
-	_, err := l.run(ctx, openScript, partition, keys, claim, seq, rebuilt, oldStreamKept.Milliseconds(), h.Server,
+	h := &r.Database
+	_, err := l.run(ctx, openScript, partition, keys, r.Claim, seq, r.Lost, oldStreamKept.Milliseconds(), h.Server,
 		h.Generation, h.Beat, h.Lossless)
 	if err != nil {
 		return err
 	}
-	l.begun(ctx, partition, claim, seq)
+	l.begun(ctx, partition, r.Claim, seq)
 	return nil
 }
 

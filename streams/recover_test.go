@@ -41,7 +41,7 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 			_, aside := f.inventory.SetAside(f.ctx, claim, &entry, "recovery")
 			for i, err := range []error{
 				f.inventory.Restore(f.ctx, claim, state(4)), f.inventory.Stick(f.ctx, claim, s.Ref(), "stuck"), aside,
-				f.inventory.Open(f.ctx, 1, claim, 0, true, database),
+				f.inventory.Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Lost: true, Database: database}, 0),
 			} {
 				if !errors.Is(err, want) {
 					t.Errorf("step %d of claim %d: %v, want %v", i, claim, err, want)
@@ -53,7 +53,9 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 		f.must(f.inventory.Restore(f.ctx, testEpoch+2, state(5)))
 		closes := func() {
 			t.Helper()
-			err := f.inventory.Close(f.ctx, 1, testEpoch+1, true, "", database)
+			err := f.inventory.Close(f.ctx, 1, shop.PartitionRecovery{
+				Claim: testEpoch + 1, Lost: true, Database: database,
+			}, "")
 			if !errors.Is(err, shop.ErrStaleEpoch) {
 				t.Errorf("closed by the earlier recovery: %v", err)
 			}
@@ -231,10 +233,10 @@ func TestOpenRecordsTheDatabase(t *testing.T) {
 			h := shop.DatabaseHistory{Server: c.server, Generation: int64(i) + 2, Beat: 7, Lossless: i%2 == 0}
 			claim := int64(testEpoch + 1 + i)
 			f.close(claim, false)
-			f.must(f.inventory.Open(f.ctx, 1, claim, 0, false, h))
+			f.must(f.inventory.Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Database: h}, 0))
 			f.inventory.SetEpoch(1, claim)
 			f.wantDatabase(h, c.replaced)
-			f.must(f.inventory.Open(f.ctx, 1, claim, 0, false, shop.DatabaseHistory{})) // a lost reply
+			f.must(f.inventory.Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim}, 0)) // a lost reply
 			f.wantDatabase(h, c.replaced)
 		}
 		f.must(f.inventory.Accept(f.ctx, 1, "bbbb0002"))

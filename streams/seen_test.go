@@ -195,7 +195,8 @@ func TestRecoveryOnAnotherServerStartsOver(t *testing.T) {
 		kit.Eventually(t, patience, func() (bool, string) { return f.answers() })
 	}
 	restart()
-	err = f.inventory.Close(f.ctx, 1, testEpoch+1, false, looked.History, database)
+	recovery := shop.PartitionRecovery{Claim: testEpoch + 1, Database: database}
+	err = f.inventory.Close(f.ctx, 1, recovery, looked.History)
 	if !errors.Is(err, shop.ErrTransient) {
 		t.Fatalf("closed on a server that was started since the look: %v", err)
 	}
@@ -204,7 +205,7 @@ func TestRecoveryOnAnotherServerStartsOver(t *testing.T) {
 	}
 	f.close(testEpoch+1, false)
 	restart()
-	if err := f.inventory.Open(f.ctx, 1, testEpoch+1, 0, false, database); !errors.Is(err, shop.ErrTransient) {
+	if err := f.inventory.Open(f.ctx, 1, recovery, 0); !errors.Is(err, shop.ErrTransient) {
 		t.Fatalf("opened on a server that was started since the close: %v", err)
 	}
 	f.close(testEpoch+1, true)

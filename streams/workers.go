@@ -19,7 +19,7 @@ const (
 // sorts all names; the n-th of k has the partitions n, n + k, n + 2k … A change takes a second, after a crash four. It
 // is a hint (I11): a worker waits on its partitions, and the others check them once a second, or when more waits than
 // one batch. Errors only cost time, because the group gives each entry to one consumer. Entries of a dead worker are
-// taken over after five seconds (claim.go).
+// taken over after five seconds (consumer_claim.go).
 type Workers struct {
 	inventory *Inventory
 	name      string

@@ -80,15 +80,13 @@ func (c *Cashier) revive(ctx context.Context, claimed shop.Order, epoch int64) e
 	return c.Effects.Do(ctx, now, &paid)
 }
 
-// giveUp begins the refund. The request number depends on nothing but the order, so that no second one can come of it.
+// giveUp begins the refund. Its number depends only on the order, so that no second one can come of it.
 func (c *Cashier) giveUp(ctx context.Context, o shop.Order, reason string) error {
 	now, err := c.Redis.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	refunding, err := c.Store.BeginRefund(ctx, o.ID, []shop.OrderState{shop.Expired, shop.Cancelled},
-		RefundNumber(o.ID), reason,
-		now)
+	refunding, err := c.Store.BeginRefund(ctx, o.ID, []shop.OrderState{shop.Expired, shop.Cancelled}, reason, now)
 	if errors.Is(err, shop.ErrNoRow) {
 		return c.resolved(ctx, o.ID)
 	}

@@ -66,9 +66,9 @@ func (w *lateWorld) Restamp(_ context.Context, ids []shop.ID) ([]shop.Order, err
 }
 
 func (w *lateWorld) BeginRefund(
-	_ context.Context, _ shop.ID, _ []shop.OrderState, request, reason string, _ shop.Millis,
+	_ context.Context, order shop.ID, _ []shop.OrderState, reason string, _ shop.Millis,
 ) (shop.Order, error) {
-	w.Add("refund %s: %s", request, reason)
+	w.Add("refund %s: %s", order, reason)
 	if w.begin != nil {
 		return shop.Order{}, w.begin
 	}
@@ -120,19 +120,19 @@ func TestDecideAboutLateMoney(t *testing.T) {
 		},
 		"sold out": {
 			func(w *lateWorld) { w.verdict = shop.VerdictSoldOut }, false,
-			[]string{"claim", "hold 2", "refund R1: " + shop.ReasonLateSoldOut, "return 1", "tell 1", "resolved: refunded"},
+			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateSoldOut, "return 1", "tell 1", "resolved: refunded"},
 		},
 		"limit": {
 			func(w *lateWorld) { w.verdict = shop.VerdictLimit }, false,
-			[]string{"claim", "hold 2", "refund R1: " + shop.ReasonLateLimit, "return 1", "tell 1", "resolved: refunded"},
+			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateLimit, "return 1", "tell 1", "resolved: refunded"},
 		},
 		"sale retired": {
 			func(w *lateWorld) { w.verdict, w.closes = shop.VerdictNotLoaded, long }, false,
-			[]string{"claim", "hold 2", "refund R1: " + shop.ReasonLateOver, "return 1", "tell 1", "resolved: refunded"},
+			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateOver, "return 1", "tell 1", "resolved: refunded"},
 		},
 		"archived": {
 			func(w *lateWorld) { w.claim = shop.ErrArchived }, false,
-			[]string{"claim", "refund R1: " + shop.ReasonLateOver, "return 1", "tell 1", "resolved: refunded"},
+			[]string{"claim", "refund 1: " + shop.ReasonLateOver, "return 1", "tell 1", "resolved: refunded"},
 		},
 		"sale lost for a moment": {func(w *lateWorld) { w.verdict = shop.VerdictNotLoaded }, true, []string{
 			"claim", "hold 2",
@@ -148,7 +148,7 @@ func TestDecideAboutLateMoney(t *testing.T) {
 			func(w *lateWorld) { w.verdict, w.revive = shop.VerdictReserved, shop.ErrPermanent }, false,
 			[]string{
 				"claim", "hold 2", "revive hold 2 at epoch 3", "return 1",
-				"refund R1: " + shop.ReasonLateSoldOut, "return 1", "tell 1", "resolved: refunded",
+				"refund 1: " + shop.ReasonLateSoldOut, "return 1", "tell 1", "resolved: refunded",
 			},
 		},
 		"rebuilt meanwhile": {
@@ -175,7 +175,7 @@ func TestDecideAboutLateMoney(t *testing.T) {
 		},
 		"being resolved by another": {
 			func(w *lateWorld) { w.verdict, w.begin = shop.VerdictSoldOut, shop.ErrNoRow }, true,
-			[]string{"claim", "hold 2", "refund R1: " + shop.ReasonLateSoldOut},
+			[]string{"claim", "hold 2", "refund 1: " + shop.ReasonLateSoldOut},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -50,7 +50,7 @@ type Store interface {
 	OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
 	Sale(ctx context.Context, id shop.ID) (shop.Sale, error)
 	BeginRefund(
-		ctx context.Context, order shop.ID, from []shop.OrderState, request, reason string, now shop.Millis,
+		ctx context.Context, order shop.ID, from []shop.OrderState, reason string, now shop.Millis,
 	) (shop.Order, error)
 	AskRefund(ctx context.Context, ask RefundAsk) (shop.Order, error)
 	DecideRefund(ctx context.Context, d RefundDecision) (shop.Order, error)

@@ -85,8 +85,8 @@ func (p *pass) run(ctx context.Context, h shop.DatabaseHistory) (err error) {
 	if p.claim, err = p.Store.AdvanceEpoch(ctx, p.partition, above); err != nil {
 		return fmt.Errorf("advance epoch: %w", err)
 	}
-	err = p.Redis.Close(ctx, p.partition, p.claim, p.found.redisLost != "", p.found.redis.History, h)
-	if err != nil {
+	r := shop.PartitionRecovery{Claim: p.claim, Lost: p.found.redisLost != "", Database: h}
+	if err := p.Redis.Close(ctx, p.partition, r, p.found.redis.History); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
 	if p.closedAt, err = p.now(ctx); err != nil {
@@ -99,7 +99,7 @@ func (p *pass) run(ctx context.Context, h shop.DatabaseHistory) (err error) {
 	if err := p.load(ctx); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	if p.found.redisLost == "" {
+	if !r.Lost {
 		if err := p.eachSale(ctx, "end orders", p.end); err != nil {
 			return err
 		}
@@ -107,10 +107,10 @@ func (p *pass) run(ctx context.Context, h shop.DatabaseHistory) (err error) {
 	if err := p.write(ctx); err != nil {
 		return fmt.Errorf("write rows of the stream: %w", err)
 	}
-	if p.found.redisLost == "" {
-		err = p.eachSale(ctx, "compare", p.compare)
-	} else {
+	if r.Lost {
 		err = p.restoreAll(ctx)
+	} else {
+		err = p.eachSale(ctx, "compare", p.compare)
 	}
 	if err != nil {
 		return err
@@ -126,9 +126,9 @@ func (p *pass) run(ctx context.Context, h shop.DatabaseHistory) (err error) {
 	if err != nil {
 		return err
 	}
-	now.Lossless = now.Lossless && h.Lossless
-	err = p.Redis.Open(ctx, p.partition, p.claim, max(seq, closed.Seq), p.found.redisLost != "", now)
-	if err != nil {
+	r.Database = now
+	r.Database.Lossless = now.Lossless && h.Lossless
+	if err := p.Redis.Open(ctx, p.partition, r, max(seq, closed.Seq)); err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
 	return nil

@@ -31,16 +31,14 @@ type Redis interface {
 	Note(ctx context.Context, partition int, h shop.DatabaseHistory) error
 	Accept(ctx context.Context, partition int, server string) error
 	SetEpoch(partition int, epoch int64)
-	Close(
-		ctx context.Context, partition int, claim int64, lost bool, history string, h shop.DatabaseHistory,
-	) error
+	Close(ctx context.Context, partition int, r shop.PartitionRecovery, history string) error
 	Leftover(ctx context.Context, partition int, each func([]shop.Entry) error) error
 	Evidence(ctx context.Context, sale shop.SaleRef, orders []shop.Order) (e []shop.Evidence, loaded bool, err error)
 	Record(ctx context.Context, sale shop.SaleRef, order shop.ID) (shop.Entry, error)
 	SetAside(ctx context.Context, claim int64, e *shop.Entry, reason string) (bool, error)
 	Stick(ctx context.Context, claim int64, sale shop.SaleRef, reason string) error
 	Restore(ctx context.Context, claim int64, s shop.SaleState) error
-	Open(ctx context.Context, partition int, claim, seq int64, rebuilt bool, h shop.DatabaseHistory) error
+	Open(ctx context.Context, partition int, r shop.PartitionRecovery, seq int64) error
 }
 
 // Store is what this package needs of the database, see store.Store. Errors wrap ErrTransient, ErrPermanent,

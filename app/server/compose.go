@@ -2,20 +2,16 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/valyala/fasthttp"
 
 	"stampede/app/account"
 	"stampede/app/admission"
-	"stampede/app/api"
 	"stampede/app/archive"
 	"stampede/app/backoffice"
 	"stampede/app/board"
@@ -24,14 +20,12 @@ import (
 	"stampede/app/journal"
 	"stampede/app/limits"
 	"stampede/app/order"
-	"stampede/app/outbox"
 	"stampede/app/payment"
 	"stampede/app/recovery"
 	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/trace"
 	"stampede/app/trace/export"
-	"stampede/frontend"
 	"stampede/realtime"
 	"stampede/streams"
 )
@@ -79,44 +73,20 @@ type parts struct {
 	stale chan int // partitions that are not what this node believes
 }
 
-// services are what routes and sockets call, besides those that parts need for their own duties.
-type services struct {
-	storefront     *catalog.Storefront
-	orders         *order.OrderReader
-	checkout       *order.Checkout
-	cashier        *payment.Cashier
-	reconciliation *payment.DailyReconciliation
-	refunds        *payment.RefundDesk
-	shipping       *backoffice.ShippingDesk
-	addresses      *account.AddressBook
-	search         *backoffice.SearchDesk
-	reports        *backoffice.ReportDesk
-	leftovers      *backoffice.Leftovers
-	journal        *journal.Journal
-	sales          *backoffice.SaleDesk
-	blocks         *backoffice.BlockDesk
-	switches       *backoffice.SwitchDesk
-	users          *backoffice.UserService
-	archive        *archive.ArchiveDesk
-	reposter       *outbox.Reposter
-}
-
 // compose connects the parts. Ports point from the flows outward: streams and realtime meet only here.
-func compose(
-	c *Config, s *stores, lease *store.NodeLease, clock *shop.Clock, issuer *account.Issuer,
-	blocks *backoffice.BlockList,
-	version string, registry *prometheus.Registry,
-) (*parts, error) {
-	p := &parts{stores: s, lease: lease, clock: clock, stale: make(chan int, c.Partitions)}
+func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error) {
+	c, registry, version := &s.config, s.registry, s.options.Version
+	p := &parts{stores: stores, lease: lease, clock: s.clock, stale: make(chan int, c.Partitions)}
 	p.board.tally, p.board.press = &board.Tallies{}, &board.PressClock{}
 	p.tracer = c.tracer()
 	p.board.sales = &board.SaleCounts{
-		Process: strconv.Itoa(lease.Node()) + ":" + strconv.FormatInt(time.Now().UnixMilli(), 10), Now: clock.Now,
+		Process: strconv.Itoa(lease.Node()) + ":" + strconv.FormatInt(time.Now().UnixMilli(), 10), Now: s.clock.Now,
 	}
 	metrics := streams.NewMetrics()
 	inventory, err := streams.New(streams.Options{
-		Client: s.client, BlockingClient: s.blocking, Partitions: c.Partitions, Backlog: c.Backlog, Metrics: metrics,
-		Replicas: c.RedisReplicas, Namespace: s.namespace(), Frame: realtime.OrderFrame, OnStale: p.onStale,
+		Client: stores.client, BlockingClient: stores.blocking, Partitions: c.Partitions, Backlog: c.Backlog,
+		Metrics: metrics, Replicas: c.RedisReplicas, Namespace: stores.namespace(), Frame: realtime.OrderFrame,
+		OnStale: p.onStale,
 	})
 	if err != nil {
 		return nil, err
@@ -134,33 +104,33 @@ func compose(
 	if err != nil {
 		return nil, err
 	}
-	p.office.paid = streams.NewPaidStream(s.client)
+	p.office.paid = streams.NewPaidStream(stores.client)
 	p.gateway = hookGateway(gateway)
 
-	p.auth = auth{issuer, blocks}
-	p.services.journal = &journal.Journal{Store: p.stores.db}
-	windows := limits.NewWindows(s.client, c.Window)
+	p.auth = auth{s.issuer, s.blocks}
+	p.services.journal = &journal.Journal{Store: stores.db}
+	windows := limits.NewWindows(stores.client, c.Window)
 	p.limits = limits.NewLimiter(c.classes(), windows)
 	counter(registry, "stampede_http_counted_alone_total",
 		"HTTP requests that this node counted by itself, because Redis did not answer.", windows.CountedAlone)
-	p.switches = &backoffice.Switchboard{Kept: s.db, Clock: p.clock}
-	p.services.switches = &backoffice.SwitchDesk{Journal: p.services.journal, Kept: s.db}
-	blocks.Store = s.db
+	p.switches = &backoffice.Switchboard{Kept: stores.db, Clock: p.clock}
+	p.services.switches = &backoffice.SwitchDesk{Journal: p.services.journal, Kept: stores.db}
+	s.blocks.Store = stores.db
 
-	p.catalogue = catalog.NewCatalogue(s.db, newIDFilter, c.TimeZone.Location)
+	p.catalogue = catalog.NewCatalogue(stores.db, newIDFilter, c.TimeZone.Location)
 	p.board.tally.IsHidden = p.catalogue.IsHidden
 	p.catalogue.Least = func() shop.Challenge { return p.switches.Now().LeastChallenge }
 	p.switches.OnChange = p.catalogue.Forget
 	p.warmer = &catalog.Warmer{
-		Catalogue: p.catalogue, Store: p.stores.db, Redis: p.inventory, Clock: p.clock, OnLost: p.onLost,
+		Catalogue: p.catalogue, Store: stores.db, Redis: p.inventory, Clock: p.clock, OnLost: p.onLost,
 	}
-	p.told = &order.Told{Store: p.stores.db}
+	p.told = &order.Told{Store: stores.db}
 	p.effects = &order.Effects{
-		Redis: p.inventory, Notifier: p.inventory, Store: p.stores.db, Told: p.told,
+		Redis: p.inventory, Notifier: p.inventory, Store: stores.db, Told: p.told,
 	}
 	p.watermark = &order.ToldWatermark{
-		Partitions: c.Partitions, Redis: p.inventory, Clock: s.db.Clock,
-		SetToldUntil: s.db.SetToldUntil,
+		Partitions: c.Partitions, Redis: p.inventory, Clock: stores.db.Clock,
+		SetToldUntil: stores.db.SetToldUntil,
 	}
 	p.soldOut = order.NewSoldOutFlags(inventory)
 	p.gate.TurnsAway = p.soldOut.TurnsAway
@@ -173,19 +143,19 @@ func compose(
 	storefront := &catalog.Storefront{
 		Catalogue: p.catalogue, Warmer: p.warmer, Redis: p.inventory, Clock: p.clock, Ticker: p.ticker,
 	}
-	reader := &order.OrderReader{Catalogue: p.catalogue, Redis: p.inventory, Store: p.stores.db}
+	reader := &order.OrderReader{Catalogue: p.catalogue, Redis: p.inventory, Store: stores.db}
 	p.phases = &catalog.PhaseWatcher{
 		Catalogue: p.catalogue, Redis: inventory, Storefront: storefront, Clock: p.clock,
 	}
 	p.fulfiller = &order.Fulfiller{
-		Catalogue: p.catalogue, Redis: p.inventory, Store: p.stores.db, Effects: p.effects,
+		Catalogue: p.catalogue, Redis: p.inventory, Store: stores.db, Effects: p.effects,
 		PayWindow: c.PayWindow, Tracer: p.tracer,
 	}
 	p.expirer = &order.Expirer{
-		Redis: p.inventory, Store: p.stores.db, Effects: p.effects, Reader: reader,
+		Redis: p.inventory, Store: stores.db, Effects: p.effects, Reader: reader,
 	}
 	p.reconciler = &recovery.Reconciler{
-		Partitions: c.Partitions, Redis: p.inventory, Store: p.stores.db,
+		Partitions: c.Partitions, Redis: p.inventory, Store: stores.db,
 		Effects: p.effects,
 	}
 	gauge(registry, "stampede_sales_mismatched",
@@ -194,13 +164,13 @@ func compose(
 		"How often this node has set the counters of a sale to the sums of its holds; each time there was a defect before.",
 		p.reconciler.Corrected)
 	p.services.storefront, p.services.orders = storefront, reader
-	p.services.blocks = &backoffice.BlockDesk{Store: s.db, Journal: p.services.journal, Time: p.clock.Now}
+	p.services.blocks = &backoffice.BlockDesk{Store: stores.db, Journal: p.services.journal, Time: p.clock.Now}
 	p.services.sales = &backoffice.SaleDesk{
-		Journal: p.services.journal, Store: p.stores.db, Sales: p.stores.db, Redis: p.inventory,
+		Journal: p.services.journal, Store: stores.db, Sales: stores.db, Redis: p.inventory,
 		Inventory: p.inventory, Load: p.warmer.Ensure,
-		Guest: (&account.Guests{Issuer: issuer, Mint: lease.Mint}).Bound,
+		Guest: (&account.Guests{Issuer: s.issuer, Mint: lease.Mint}).Bound,
 	}
-	p.services.addresses = &account.AddressBook{Store: s.db, Mint: lease.Mint}
+	p.services.addresses = &account.AddressBook{Store: stores.db, Mint: lease.Mint}
 	p.composeMoney(c, registry)
 	p.composeRecovery(c, registry)
 	p.composeOutbox(c, registry)
@@ -208,22 +178,22 @@ func compose(
 		return nil, err
 	}
 	p.composeAfterwards(c)
-	registerReplica(registry, p.stores.replica)
+	registerReplica(registry, stores.replica)
 	p.composeArchive(c, registry)
-	p.composeAccounts(c, issuer)
+	p.composeAccounts(c, s.issuer)
 	p.services.users = &backoffice.UserService{
-		Users: s.db, Devices: s.db, Data: p.personalData(), Journal: p.services.journal,
+		Users: stores.db, Devices: stores.db, Data: p.personalData(), Journal: p.services.journal,
 	}
 	passes, err := c.passes()
 	if err != nil {
 		return nil, err
 	}
 	p.passDesk = &admission.PassDesk{
-		Catalogue: p.catalogue, Clock: p.clock, Passes: passes, Captcha: p.accounts.Captchas, Settings: s.db,
+		Catalogue: p.catalogue, Clock: p.clock, Passes: passes, Captcha: p.accounts.Captchas, Settings: stores.db,
 	}
 	p.services.checkout = &order.Checkout{
 		Catalogue: p.catalogue, Passes: passes, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer,
-		Redis: p.inventory, Store: p.stores.db, Clock: p.clock, Mint: lease.Mint,
+		Redis: p.inventory, Store: stores.db, Clock: p.clock, Mint: lease.Mint,
 		Tallies: p.board.tally, Counts: p.board.sales,
 	}
 	p.composeHub(c, registry)
@@ -256,54 +226,6 @@ func (p *parts) composeHub(c *Config, registry *prometheus.Registry) {
 // newSeeder makes what writes demo data.
 func newSeeder(db *store.Store, lease *store.NodeLease, partitions int) *demo.Seeder {
 	return &demo.Seeder{Store: db, Mint: lease.Mint, Partitions: partitions}
-}
-
-// handler makes the routes over the flows. closing ends long polls and refuses sockets.
-func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus.Registry) fasthttp.RequestHandler {
-	metrics := api.NewMetrics()
-	registry.MustRegister(metrics)
-	desk := p.catalogueDesk(c)
-	s := &p.services
-	o := api.Options{
-		Verify: p.auth.verify, Accounts: p.accounts, Addresses: s.addresses, Data: p.personalData(),
-		Now: p.clock.Now, Storefront: s.storefront, Picture: backoffice.NewPictures(p.stores.db).Picture,
-		Passes: p.passDesk, Buy: s.checkout.Buy, Orders: s.orders, Cancel: p.expirer.Cancel, Pay: s.cashier.Pay,
-
-		Refunds: s.refunds, Shipping: s.shipping, Catalogue: desk, Sales: s.sales, Search: s.search,
-		SaleReport: s.reports.SaleReport,
-		Leftovers:  s.leftovers, Users: s.users, Blocks: s.blocks, SwitchDesk: s.switches, Journal: s.journal,
-		Archive: s.archive, Repost: s.reposter.Repost, ReconcileDay: s.reconciliation.ReconcileDay,
-		Readiness: checklist(desk, p.stores, p.inventory, p.gateway, c).Readiness,
-
-		Mount: p.hub.Mount, Page: builtPage(), AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,
-		Public: c.publicOrigin(), Origins: c.Origins, Proxies: c.Proxies,
-		Closing: closing, Metrics: metrics, Blocked: p.auth.blocks.Address, Switches: p.switches.Now,
-		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
-		Admit:      p.limits.TakeHTTP, MayBuy: p.mayBuy, Tracer: p.tracer,
-		Board: p.board.feed.History,
-		NoBuy: func(sale shop.ID, err error) { p.turnAway(sale, shop.LayerNode, err) },
-	}
-	if s.cashier.TakesPayments() {
-		o.Notified = s.cashier.Notified
-	}
-	if c.GuestLogin {
-		guests := &account.Guests{Issuer: p.auth.issuer, Mint: p.lease.Mint}
-		o.Guest = func(bearer string) (any, error) {
-			if _, err := p.auth.verify(bearer); errors.Is(err, &shop.Error{Code: shop.Forbidden}) {
-				return nil, err // a new token would be of no use either
-			}
-			return guests.Enter(bearer)
-		}
-	}
-	return api.New(o)
-}
-
-func builtPage() fs.FS {
-	if dist, ok := frontend.Dist(); ok {
-		return dist
-	}
-	slog.Warn("this binary was made without the page; the API works")
-	return nil
 }
 
 // onStale asks for a look at the partition soon. It is called on the way of a buy, so it never waits.

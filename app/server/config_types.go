@@ -177,21 +177,6 @@ func checkMySQLCA(dsn, certificates Secret) string {
 	return ""
 }
 
-// checkReplica wants a replica beside a database, and looked at as closely.
-func (c *Config) checkReplica(p *problems) {
-	if c.MySQLReplica == "" {
-		return
-	}
-	if c.MySQLDSN == "" {
-		p.add("MYSQL_REPLICA_DSN", "is set, but STAMPEDE_MYSQL_DSN is not: a replica of which database?")
-		return
-	}
-	p.check("MYSQL_REPLICA_DSN", checkDSN(c.MySQLReplica))
-	if cfg, err := mysql.ParseDSN(string(c.MySQLReplica)); err == nil && c.MySQLCA != "" && cfg.TLSConfig != "true" {
-		p.add("MYSQL_REPLICA_DSN", "has no ?tls=true behind it, but STAMPEDE_MYSQL_CA is set: the server would not be checked")
-	}
-}
-
 // warnMySQLTLS names settings with which anybody on the way can play the server.
 func warnMySQLTLS(dsn Secret) string {
 	cfg, err := mysql.ParseDSN(string(dsn))

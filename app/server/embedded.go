@@ -30,9 +30,11 @@ const forwardEvery = time.Second
 //	mail/         mails, where there is no mail server; also on real stores
 type folder string
 
-func (f folder) database() string  { return filepath.Join(string(f), "stampede.db") }
+func (f folder) database() string { return filepath.Join(string(f), "stampede.db") }
+
 func (f folder) redisAddr() string { return filepath.Join(string(f), "redis.addr") }
-func (f folder) mails() string     { return filepath.Join(string(f), "mail") }
+
+func (f folder) mails() string { return filepath.Join(string(f), "mail") }
 
 func (f folder) make() error {
 	if err := os.MkdirAll(string(f), 0o700); err != nil {
@@ -131,4 +133,24 @@ func (e *embeddedRedis) run(ctx context.Context) error {
 func (e *embeddedRedis) close() {
 	_ = os.Remove(e.folder.redisAddr()) // a note that is left over is recognised: nobody answers there
 	e.mini.Close()
+}
+
+// takeFolder makes the data folder this server's own, and finds the signing key in it if none is configured.
+func (s *Server) takeFolder() (err error) {
+	f := folder(s.config.Data)
+	if err := f.make(); err != nil {
+		return err
+	}
+	if s.lock, err = f.lock(); err != nil {
+		return err
+	}
+	if s.options.Fresh {
+		if err := f.forget(); err != nil {
+			return err
+		}
+	}
+	if s.config.JWTSecret == "" {
+		s.config.JWTSecret, err = f.secret()
+	}
+	return err
 }

@@ -2,16 +2,12 @@ package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net"
-	"net/http"
-	"net/http/pprof"
+	"math"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 func newRegistry(version string) *prometheus.Registry {
@@ -42,54 +38,45 @@ func labelled(pairs []string) prometheus.Labels {
 	return labels
 }
 
-// privateServer is the second listener, for those who look after the node: /metrics /healthz /readyz, and profiles
-// where they are asked for.
-type privateServer struct {
-	listener net.Listener
-	server   *http.Server
+// scrapeWait is the longest wait of a metric for a store: many scrapers wait for all metrics together for a second.
+const scrapeWait = 250 * time.Millisecond
+
+// storeMetrics reads its metrics from a store at each scrape, concurrently: stores that do not answer delay a scrape by
+// scrapeWait in total. Register it after all metrics were added.
+type storeMetrics struct{ all []prometheus.Collector }
+
+func (m *storeMetrics) add(c prometheus.Collector) { m.all = append(m.all, c) }
+
+// gauge adds a number that comes and goes.
+func (m *storeMetrics) gauge(name, help string, read func() float64, labels ...string) {
+	m.add(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labelled(labels)}, read))
 }
 
-// newPrivateServer makes nothing of a nil listener: all methods of a nil *privateServer do nothing.
-func newPrivateServer(l net.Listener, registry *prometheus.Registry, ready func() error, profiles bool) *privateServer {
-	if l == nil {
-		return nil
-	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := ready(); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
+// count adds a gauge of entries in a store; NaN: the store did not answer.
+func (m *storeMetrics) count(name, help string, count func(ctx context.Context) (int64, error), labels ...string) {
+	m.gauge(name, help, func() float64 {
+		ctx, cancel := context.WithTimeout(context.Background(), scrapeWait)
+		defer cancel()
+		n, err := count(ctx)
+		if err != nil {
+			return math.NaN()
 		}
-		fmt.Fprintln(w, "ready")
-	})
-	if profiles { // without pprof's command line, which may hold secrets
-		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	}
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: longestAnswer}
-	return &privateServer{l, server}
+		return float64(n)
+	}, labels...)
 }
 
-// longestAnswer is how long an answer of the private listener may take; a profile is of fewer seconds than that.
-const longestAnswer = 75 * time.Second
-
-func (b *privateServer) serve() error {
-	if b == nil {
-		return nil
+// Describe implements prometheus.Collector.
+func (m *storeMetrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, c := range m.all {
+		c.Describe(ch)
 	}
-	if err := b.server.Serve(b.listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve metrics: %w", err)
-	}
-	return nil
 }
 
-func (b *privateServer) shutdown(ctx context.Context) error {
-	if b == nil {
-		return nil
+// Collect implements prometheus.Collector.
+func (m *storeMetrics) Collect(ch chan<- prometheus.Metric) {
+	var asked sync.WaitGroup
+	for _, c := range m.all {
+		asked.Go(func() { c.Collect(ch) })
 	}
-	return b.server.Shutdown(ctx)
+	asked.Wait()
 }

@@ -122,26 +122,6 @@ func (s *Server) take() (err error) {
 // time is that of Redis, by which all nodes agree how long a token lives, whatever their own clocks say (I10).
 func (s *Server) time() time.Time { return s.clock.Now().Time() }
 
-// takeFolder makes the data folder this server's own, and finds the signing key in it if none is configured.
-func (s *Server) takeFolder() (err error) {
-	f := folder(s.config.Data)
-	if err := f.make(); err != nil {
-		return err
-	}
-	if s.lock, err = f.lock(); err != nil {
-		return err
-	}
-	if s.options.Fresh {
-		if err := f.forget(); err != nil {
-			return err
-		}
-	}
-	if s.config.JWTSecret == "" {
-		s.config.JWTSecret, err = f.secret()
-	}
-	return err
-}
-
 // releaseMemory closes what New took. Listeners that were served are closed already; closing them again does nothing.
 func (s *Server) releaseMemory() error {
 	if s.listener != nil {
@@ -158,38 +138,6 @@ func (s *Server) releaseMemory() error {
 
 // Addr is where the node listens, host:port.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
-
-// obstacle is why a node should get no work now.
-type obstacle struct {
-	what string // in general words, for anybody who asks
-	err  error  // with hosts and causes, for those who look after the node; may be nil
-}
-
-// ready returns why this node should get no work now, without internal details. An unreachable store does not make it
-// unready: the other nodes have lost it too, and a reply of busy is better than none.
-func (s *Server) ready() error {
-	if o := s.notReady.Load(); o != nil {
-		return errors.New(o.what)
-	}
-	if d := s.recovery.Load(); d != nil && d.Barred() != nil {
-		return recovery.ErrReplaced
-	}
-	return nil
-}
-
-// readyInDetail is ready for the listener that is not public.
-func (s *Server) readyInDetail() error {
-	o, d := s.notReady.Load(), s.recovery.Load()
-	switch {
-	case o != nil && o.err != nil:
-		return fmt.Errorf("%s: %w", o.what, o.err)
-	case o == nil && d != nil:
-		return d.Barred()
-	}
-	return s.ready()
-}
-
-func (s *Server) setNotReady(what string, err error) { s.notReady.Store(&obstacle{what, err}) }
 
 // Close ends what New began. It is for servers that do not run, or run no more.
 func (s *Server) Close() error { return s.release() }
@@ -254,7 +202,7 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 	if err != nil {
 		return fmt.Errorf("lease a node number: %w", err)
 	}
-	p, err := compose(c, stores, lease, s.clock, s.issuer, s.blocks, s.options.Version, s.registry)
+	p, err := s.compose(stores, lease)
 	if err != nil {
 		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 	}
@@ -286,23 +234,6 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 		<-ctx.Done()
 	}
 	return errors.Join(err, s.shutDown(p, d, stopDuties))
-}
-
-// prepare makes sure that the stores are fit to be worked on.
-func (s *Server) prepare(ctx context.Context, stores *stores) error {
-	if s.config.Embedded() {
-		slog.Warn("running on embedded stores, for trying out: after a crash, reservations without a row are gone",
-			"database", folder(s.config.Data).database(), "redis", stores.embedded.mini.Addr())
-	} else {
-		found, err := stores.weaknesses(ctx)
-		if err != nil {
-			return err
-		}
-		if err := refuseWeak(ctx, found, s.config.AllowWeakStores); err != nil {
-			return err
-		}
-	}
-	return prepareDatabase(ctx, stores.db, s.options.Migrate || s.config.Embedded(), s.config.Partitions)
 }
 
 func (s *Server) open(stores *stores, node int) {
@@ -353,15 +284,5 @@ func (s *Server) shutDown(p *parts, d *duties, stopDuties context.CancelFunc) er
 	if err := p.lease.Release(last); err != nil {
 		slog.Warn("the node number could not be given back; its lease will end by itself", "err", err)
 	}
-	return err
-}
-
-// closeListeners ends both servers. The Shutdown of fasthttp does not close a listener whose Serve begins later, as it
-// may when a store refuses the start at once; that Serve would not return.
-func (s *Server) closeListeners() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
-	defer cancel()
-	err := errors.Join(s.front.Shutdown(ctx), s.back.shutdown(ctx))
-	_ = s.listener.Close() // already closed, except in this case
 	return err
 }

@@ -8,14 +8,20 @@ import (
 	"log/slog"
 	"strconv"
 	"time"
+	_ "time/tzdata"
 
+	"github.com/go-sql-driver/mysql"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"stampede/app/backoffice"
 	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/migrations"
 	"stampede/streams"
 )
+
+// the shop's zone must be known in an empty container too
 
 const (
 	redisTimeout = 2 * time.Second
@@ -196,4 +202,78 @@ func prepareDatabase(ctx context.Context, db *store.Store, migrate bool, partiti
 			len(pending), pending[0])
 	}
 	return db.EnsurePartitions(ctx, partitions)
+}
+
+// showStore is where what operators look at is read: lists and sums, by which nothing is decided.
+type showStore interface {
+	backoffice.SearchStore
+	backoffice.ReportStore
+}
+
+// shows is the replica, if one is named.
+func (s *stores) shows() showStore {
+	if s.replica != nil {
+		return s.replica
+	}
+	return s.db
+}
+
+// replicaWeaknesses says why a replica that is named would not be read: the shop works without it.
+func (s *stores) replicaWeaknesses(ctx context.Context) []Weakness {
+	if s.replica == nil {
+		return nil
+	}
+	err := s.replica.Check(ctx)
+	if err == nil {
+		return nil
+	}
+	risk := "the primary answers lists and reports as well: " + err.Error()
+	return []Weakness{weaknessOf("MySQL replica", backoffice.WeakSetting{Risk: risk}, false)}
+}
+
+// registerReplica shows how much the replica takes off the primary; nil: nothing.
+func registerReplica(registry *prometheus.Registry, replica *store.Replica) {
+	for i, from := range []string{"replica", "primary"} {
+		read := func() int64 {
+			if replica == nil {
+				return 0
+			}
+			fromReplica, fromPrimary := replica.Reads()
+			return [...]int64{fromReplica, fromPrimary}[i]
+		}
+		counter(registry, "stampede_replica_reads_total",
+			"Lists and reports that this node read while a replica was named, by who answered.", read, "from", from)
+	}
+}
+
+// prepare makes sure that the stores are fit to be worked on.
+func (s *Server) prepare(ctx context.Context, stores *stores) error {
+	if s.config.Embedded() {
+		slog.Warn("running on embedded stores, for trying out: after a crash, reservations without a row are gone",
+			"database", folder(s.config.Data).database(), "redis", stores.embedded.mini.Addr())
+	} else {
+		found, err := stores.weaknesses(ctx)
+		if err != nil {
+			return err
+		}
+		if err := refuseWeak(ctx, found, s.config.AllowWeakStores); err != nil {
+			return err
+		}
+	}
+	return prepareDatabase(ctx, stores.db, s.options.Migrate || s.config.Embedded(), s.config.Partitions)
+}
+
+// checkReplica wants a replica beside a database, and looked at as closely.
+func (c *Config) checkReplica(p *problems) {
+	if c.MySQLReplica == "" {
+		return
+	}
+	if c.MySQLDSN == "" {
+		p.add("MYSQL_REPLICA_DSN", "is set, but STAMPEDE_MYSQL_DSN is not: a replica of which database?")
+		return
+	}
+	p.check("MYSQL_REPLICA_DSN", checkDSN(c.MySQLReplica))
+	if cfg, err := mysql.ParseDSN(string(c.MySQLReplica)); err == nil && c.MySQLCA != "" && cfg.TLSConfig != "true" {
+		p.add("MYSQL_REPLICA_DSN", "has no ?tls=true behind it, but STAMPEDE_MYSQL_CA is set: the server would not be checked")
+	}
 }

@@ -2,8 +2,11 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"stampede/app/journal"
+	"stampede/app/order"
 	"stampede/app/recovery"
 	"stampede/app/shop"
 )
@@ -54,4 +57,74 @@ func (t *Tools) driver(ctx context.Context, act journal.Act) (*recovery.Driver, 
 		return nil
 	}
 	return d, nil
+}
+
+// Audit proves the stock equation for the sales, or for every loaded one if none is named.
+func (t *Tools) Audit(ctx context.Context, sales ...shop.ID) ([]recovery.AuditReport, error) {
+	inventory, err := t.inventory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(sales) == 0 {
+		if sales, err = t.loadedSales(ctx); err != nil {
+			return nil, err
+		}
+	}
+	auditor := &recovery.Auditor{Redis: inventory, Store: t.stores.db}
+	reports := make([]recovery.AuditReport, len(sales))
+	for i, id := range sales {
+		reports[i], err = auditor.Sale(ctx, id)
+		if errors.Is(err, shop.ErrNoRow) {
+			return nil, shop.Fail(shop.NotFound, "no such sale: "+id.String())
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return reports, nil
+}
+
+func (t *Tools) loadedSales(ctx context.Context) ([]shop.ID, error) {
+	var ids []shop.ID
+	for p := range t.config.Partitions {
+		sales, err := t.stores.db.LoadedSales(ctx, p)
+		if err != nil {
+			return nil, fmt.Errorf("list sales of partition %d: %w", p, err)
+		}
+		for i := range sales {
+			ids = append(ids, sales[i].ID)
+		}
+	}
+	return ids, nil
+}
+
+// ReplayDead tries the order of a dead letter once more.
+func (t *Tools) ReplayDead(ctx context.Context, id string) (shop.Order, error) {
+	dead, err := t.DeadLetters(ctx)
+	if err != nil {
+		return shop.Order{}, err
+	}
+	return dead.Replay(ctx, t.Actor, id)
+}
+
+// DropDead forgets a dead letter.
+func (t *Tools) DropDead(ctx context.Context, id string) error {
+	dead, err := t.DeadLetters(ctx)
+	if err != nil {
+		return err
+	}
+	return dead.Drop(ctx, t.Actor, id)
+}
+
+// DeadLetters is what failed for good, and what an operator can do about it.
+func (t *Tools) DeadLetters(ctx context.Context) (*recovery.DeadLetters, error) {
+	inventory, err := t.inventory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &recovery.DeadLetters{
+		Redis: inventory, Store: t.stores.db, PayWindow: t.config.PayWindow,
+		Effects: &order.Effects{Redis: inventory, Notifier: inventory, Store: t.stores.db, Told: t.told},
+		Journal: t.journal(),
+	}, nil
 }

@@ -1,6 +1,9 @@
 package server
 
 import (
+	"fmt"
+	"net/url"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"stampede/app/trace"
@@ -33,4 +36,28 @@ func (p *parts) composeTraces(c *Config, version string, registry *prometheus.Re
 	}
 	p.traces, p.tracer.To = traces, traces
 	return nil
+}
+
+// checkTraces looks at where traces go, and how many.
+func (c *Config) checkTraces(p *problems) {
+	if c.OTLPEndpoint != "" {
+		p.check("OTLP_ENDPOINT", checkCollector(c.OTLPEndpoint))
+	}
+	if !(c.TraceRatio >= 0 && c.TraceRatio <= 1) { // what is not a number is in no range
+		p.add("TRACE_RATIO", fmt.Sprintf("is %v: want 0 to 1, like 0.01 for one in a hundred", c.TraceRatio))
+	}
+}
+
+// checkCollector never repeats what stands before the host: it may be a password.
+func checkCollector(address string) string {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return "is no address of a collector: want http:// or https://, a host and a port, like http://127.0.0.1:4318"
+	case u.User != nil:
+		return "has a user in it: want an address without one, like http://127.0.0.1:4318"
+	case u.RawQuery != "" || u.Fragment != "":
+		return "has more than a path behind the host: want an address like http://127.0.0.1:4318"
+	}
+	return ""
 }

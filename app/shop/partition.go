@@ -39,6 +39,13 @@ type PartitionState struct {
 	Database   RecordedHistory
 }
 
+// PartitionRecovery is a recovery of a partition.
+type PartitionRecovery struct {
+	Claim    int64 // the epoch that it begins
+	Lost     bool  // Redis has lost writes: the sales are restored from rows, and the stream begins anew
+	Database DatabaseHistory
+}
+
 // Evidence is what a partition in Redis knows of an order.
 type Evidence struct {
 	Hold  *OpenHold // nil: none is open

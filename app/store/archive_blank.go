@@ -10,11 +10,16 @@ import (
 
 // SalesToBlank lists sales that closed before the instant, have left Redis, and may have personal data.
 func (s *Store) SalesToBlank(ctx context.Context, now, closedBefore shop.Millis, limit int) ([]shop.ID, error) {
-	return s.salesDue(ctx, "blank_at", "sales_blank", now, closedBefore, limit)
+	return s.salesDue(ctx, blanking, now, closedBefore, limit)
 }
 
 // personal finds orders with personal data: an address, or a parcel's number, which leads to it.
 const personal = "(o.address IS NOT NULL OR o.tracking <> '')"
+
+var blanking = saleTask{"blank_at", "sales_blank", "EXISTS (SELECT 1 FROM orders" + personalOfSale +
+	" OR EXISTS (SELECT 1 FROM orders_archive" + personalOfSale}
+
+const personalOfSale = " AS o WHERE o.sale_id = ?0 AND " + personal + ")"
 
 // over finds orders that no goods and no money will move. A cancelled or expired one may be paid late, and then
 // shipped, until the gateway's last reply is known.
@@ -95,9 +100,7 @@ func blankAround(ctx context.Context, tx bun.Conn, orders []shop.ID) error {
 
 // PlanBlank sets the next check of a sale, or none if it has no personal data. It returns whether some is left.
 func (s *Store) PlanBlank(ctx context.Context, sale shop.ID, next shop.Millis) (left bool, err error) {
-	const of = " AS o WHERE o.sale_id = ? AND " + personal + ")"
-	return s.planSale(ctx, "blank_at", sale, next,
-		"EXISTS (SELECT 1 FROM orders"+of+" OR EXISTS (SELECT 1 FROM orders_archive"+of, sale, sale)
+	return s.planSale(ctx, blanking, sale, next)
 }
 
 // ForgetGuests deletes addresses of guests that were entered before the instant, in the order of IDs, from the ID

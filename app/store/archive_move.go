@@ -68,18 +68,27 @@ func (s *Store) OpensBetween(ctx context.Context, from, to shop.Millis) (opens b
 
 // SalesToArchive lists sales that closed before the instant, have left Redis, and are due for a check.
 func (s *Store) SalesToArchive(ctx context.Context, now, closedBefore shop.Millis, limit int) ([]shop.ID, error) {
-	return s.salesDue(ctx, "archive_at", "sales_archive", now, closedBefore, limit)
+	return s.salesDue(ctx, moving, now, closedBefore, limit)
 }
 
-// salesDue reads along an index on when sales are looked at next. Only sales that have left Redis for good are: no
-// rebuild reads their orders, and no unit of theirs is held.
+// saleTask is a task of the archive that is repeated for a sale until nothing is left to do.
+type saleTask struct {
+	column string // of sales: the instant of the next check, or NULL
+	index  string // on the column
+	left   string // the condition that something is left of sale ?0
+}
+
+var moving = saleTask{"archive_at", "sales_archive", "EXISTS (SELECT 1 FROM orders WHERE sale_id = ?0)"}
+
+// salesDue lists sales whose check is due. Only sales that have left Redis for good are checked: no rebuild reads their
+// orders, and no unit of theirs is held.
 func (s *Store) salesDue(
-	ctx context.Context, column, index string, now, closedBefore shop.Millis, limit int,
+	ctx context.Context, task saleTask, now, closedBefore shop.Millis, limit int,
 ) (sales []shop.ID, err error) {
-	err = s.db.NewSelect().Model((*saleRow)(nil)).ForceIndex(index).Column("s.id").
-		Where("s."+column+" <= ?", now).Where("s.closes_at < ?", closedBefore).
+	err = s.db.NewSelect().Model((*saleRow)(nil)).ForceIndex(task.index).Column("s.id").
+		Where("s."+task.column+" <= ?", now).Where("s.closes_at < ?", closedBefore).
 		Where("s.retired_at > 0").
-		OrderExpr("s."+column+", s.closes_at, s.id").Limit(int64(limit)).Scan(ctx, &sales)
+		OrderExpr("s."+task.column+", s.closes_at, s.id").Limit(int64(limit)).Scan(ctx, &sales)
 	return sales, wrap("list sales that closed long ago", err)
 }
 
@@ -143,19 +152,19 @@ func (s *Store) move(ctx context.Context, tx bun.Conn, step archive.ArchiveStep,
 
 // PlanArchive sets the next check of a sale, or none if all its orders have moved; left: some have not.
 func (s *Store) PlanArchive(ctx context.Context, sale shop.ID, next shop.Millis) (left bool, err error) {
-	return s.planSale(ctx, "archive_at", sale, next, "EXISTS (SELECT 1 FROM orders WHERE sale_id = ?)", sale)
+	return s.planSale(ctx, moving, sale, next)
 }
 
-// planSale sets a column of a sale to its next check, or to NULL if the condition finds nothing left to do. The sale is
-// locked first: an order that is inserted meanwhile resets the plan.
+// planSale sets the next check of a sale, or none if nothing is left to do. The sale is locked first: an order that is
+// inserted meanwhile resets the plan.
 func (s *Store) planSale(
-	ctx context.Context, column string, sale shop.ID, next shop.Millis, condition string, args ...any,
+	ctx context.Context, task saleTask, sale shop.ID, next shop.Millis,
 ) (left bool, err error) {
-	err = s.inTx(ctx, "plan "+column+" of sale "+sale.String(), func(tx bun.Conn) error {
+	err = s.inTx(ctx, "plan "+task.column+" of sale "+sale.String(), func(tx bun.Conn) error {
 		var id shop.ID
 		err := tx.QueryRowContext(ctx, "SELECT id FROM sales WHERE id = ?"+s.d.forUpdate, sale).Scan(&id)
 		if err == nil {
-			err = tx.NewRaw("SELECT "+condition, args...).Scan(ctx, &left)
+			err = tx.NewRaw("SELECT "+task.left, sale).Scan(ctx, &left)
 		}
 		if err != nil {
 			return err
@@ -164,7 +173,7 @@ func (s *Store) planSale(
 		if !left {
 			at = nil
 		}
-		return execMatching(ctx, tx, 1, "plan it", "UPDATE sales SET "+column+" = ? WHERE id = ?", at, sale)
+		return execMatching(ctx, tx, 1, "plan it", "UPDATE sales SET "+task.column+" = ? WHERE id = ?", at, sale)
 	})
 	return left, err
 }

@@ -207,7 +207,7 @@ func (h *testShop) payLate(o *shop.Order) error {
 		}
 	}
 	ended := []shop.OrderState{shop.Expired}
-	_, err := h.BeginRefund(h.ctx, o.ID, ended, payment.RefundNumber(o.ID), shop.ReasonLateOver, payBy)
+	_, err := h.BeginRefund(h.ctx, o.ID, ended, shop.ReasonLateOver, payBy)
 	if err == nil {
 		err = h.Resolve(h.ctx, o.ID, payment.PaymentRefunded)
 	}

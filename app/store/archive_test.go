@@ -286,7 +286,7 @@ func TestLateMoneyOfAnArchivedOrderIsRefunded(t *testing.T) {
 		}
 		ended := []shop.OrderState{shop.Expired}
 		for range 2 {
-			h.must(errOf(h.BeginRefund(h.ctx, o.ID, ended, payment.RefundNumber(o.ID), shop.ReasonLateOver, payBy)))
+			h.must(errOf(h.BeginRefund(h.ctx, o.ID, ended, shop.ReasonLateOver, payBy)))
 			h.must(h.Resolve(h.ctx, o.ID, payment.PaymentRefunded))
 			h.must(errOf(h.FinishRefund(h.ctx, o.ID, payBy)))
 		}

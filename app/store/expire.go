@@ -22,17 +22,23 @@ func (s *Store) Expire(ctx context.Context, ids []shop.ID, now shop.Millis) ([]s
 	case <-ctx.Done():
 		return nil, wrap("expire orders", ctx.Err())
 	}
-	return s.endDue(ctx, ids, shop.Expired, "", now, func(o *shop.Order) bool {
+	return s.endDue(ctx, ids, ending{to: shop.Expired, at: now}, func(o *shop.Order) bool {
 		return o.State == shop.Pending && o.PayBy <= now && o.TradeOpened == 0
 	})
+}
+
+// ending is how pending orders end.
+type ending struct {
+	to     shop.OrderState
+	reason string // for people; may be empty
+	at     shop.Millis
 }
 
 // endDue ends those of the orders that are due, up to idsAtOnce in a transaction, which locks the sale's row for some
 // milliseconds. After an error earlier transactions are committed; a repeat is safe. Orders of a sale whose row is
 // locked are returned as they are.
 func (s *Store) endDue(
-	ctx context.Context, ids []shop.ID, to shop.OrderState, reason string, now shop.Millis,
-	due func(o *shop.Order) bool,
+	ctx context.Context, ids []shop.ID, how ending, due func(o *shop.Order) bool,
 ) ([]shop.Order, error) {
 	out := make([]shop.Order, 0, len(ids))
 	stuck := make(map[shop.ID]bool) // sales
@@ -42,13 +48,13 @@ func (s *Store) endDue(
 			if err != nil {
 				return nil, err
 			}
-			var ending []*shop.Order
+			var some []*shop.Order
 			for i := range all {
 				if due(&all[i]) {
-					ending = append(ending, &all[i])
+					some = append(some, &all[i])
 				}
 			}
-			return all, s.end(ctx, tx, ending, to, reason, now)
+			return all, s.end(ctx, tx, some, how)
 		})
 		if err != nil {
 			return nil, err
@@ -96,7 +102,7 @@ func (s *Store) Cancel(ctx context.Context, order, user shop.ID, now shop.Millis
 	return inTx(ctx, s, "cancel order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrderOf(ctx, tx, order, user)
 		if err == nil && o.State == shop.Pending && o.TradeOpened == 0 {
-			err = s.end(ctx, tx, []*shop.Order{&o}, shop.Cancelled, "", now)
+			err = s.end(ctx, tx, []*shop.Order{&o}, ending{to: shop.Cancelled, at: now})
 		}
 		return o, err
 	})
@@ -170,10 +176,8 @@ func (s *Store) flip(
 	return err
 }
 
-// end flips locked pending orders to the state given, and gives their units back to the guards of their sales (I5).
-func (s *Store) end(
-	ctx context.Context, tx bun.Conn, due []*shop.Order, to shop.OrderState, reason string, now shop.Millis,
-) error {
+// end flips locked pending orders, and gives their units back to the guards of their sales (I5).
+func (s *Store) end(ctx context.Context, tx bun.Conn, due []*shop.Order, how ending) error {
 	if len(due) == 0 {
 		return nil
 	}
@@ -182,11 +186,11 @@ func (s *Store) end(
 	for i, o := range due {
 		ids[i] = o.ID
 		units[o.Sale] += int64(o.Qty)
-		o.State, o.Reason, o.CancelledAt, o.Rev, o.Stamped = to, reason, now, s.nextRevOf(o), true
+		o.State, o.Reason, o.CancelledAt, o.Rev, o.Stamped = how.to, how.reason, how.at, s.nextRevOf(o), true
 	}
 	err := execMatching(ctx, tx, len(ids), "flip locked orders",
 		"UPDATE orders SET state = ?, reason = ?, rev = "+s.nextRev()+", cancelled_at = ?, unpublished_since = ?"+
-			" WHERE id IN (?) AND state = ?", to, reason, now, wallClock(), bun.List(ids), shop.Pending)
+			" WHERE id IN (?) AND state = ?", how.to, how.reason, how.at, wallClock(), bun.List(ids), shop.Pending)
 	if err != nil {
 		return err
 	}

@@ -228,16 +228,16 @@ func (s *Store) watch(ctx context.Context, tx bun.Conn, orders []shop.ID, w shop
 // pending orders whose holds are gone under their first number: expired if they are due, otherwise cancelled. It
 // returns all rows that exist, in their new states.
 func (s *Store) EndLost(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error) {
-	rows, err := s.endDue(ctx, orders, shop.Expired, shop.ReasonRecovered, now, func(o *shop.Order) bool {
+	rows, err := s.endDue(ctx, orders, ending{shop.Expired, shop.ReasonRecovered, now}, func(o *shop.Order) bool {
 		return o.State == shop.Pending && o.Hold == 1 && o.PayBy <= now
 	})
 	if err != nil {
 		return rows, err
 	}
-	ending := func(o *shop.Order) bool { return o.State == shop.Pending && o.Hold == 1 }
-	rows, err = s.endDue(ctx, orders, shop.Cancelled, shop.ReasonRecovered, now, ending)
+	held := func(o *shop.Order) bool { return o.State == shop.Pending && o.Hold == 1 }
+	rows, err = s.endDue(ctx, orders, ending{shop.Cancelled, shop.ReasonRecovered, now}, held)
 	for i := range rows {
-		if err == nil && ending(&rows[i]) {
+		if err == nil && held(&rows[i]) {
 			err = fmt.Errorf("%w: the row of sale %s is locked", shop.ErrTransient, rows[i].Sale)
 		}
 	}

@@ -10,15 +10,14 @@ import (
 	"stampede/app/shop"
 )
 
-// BeginRefund flips an order in one of the given states to refunding and enters its refund under the request number, in
-// one transaction. A repeat returns the order. ErrNoRow: no such order in such a state. A paid or shipped order keeps
+// BeginRefund flips an order in one of the given states to refunding and enters its refund, in one transaction. A repeat returns the order. ErrNoRow: no such order in such a state. A paid or shipped order keeps
 // its units; late money holds none.
 func (s *Store) BeginRefund(
-	ctx context.Context, order shop.ID, from []shop.OrderState, request, reason string, now shop.Millis,
+	ctx context.Context, order shop.ID, from []shop.OrderState, reason string, now shop.Millis,
 ) (shop.Order, error) {
 	return inTx(ctx, s, "begin the refund of order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		return s.beginRefund(ctx, tx, refundRow{
-			Order: order, Request: request, Reason: reason, AskedAt: now, DecidedAt: now,
+			Order: order, Request: payment.RefundNumber(order), Reason: reason, AskedAt: now, DecidedAt: now,
 		}, from)
 	})
 }

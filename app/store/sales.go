@@ -70,17 +70,25 @@ func (s *Store) FreeUnits(ctx context.Context, sales []shop.ID) (map[shop.ID]int
 // MarkLoaded sets the epoch of a sale that was never loaded (I7). The partition's row is locked first, so that the
 // epoch cannot advance meanwhile. A sale that was edited since is loaded again.
 func (s *Store) MarkLoaded(ctx context.Context, sale shop.ID, epoch, version int64) error {
-	return s.markLoaded(ctx, sale, epoch, version, "", " AND archived_at = 0")
+	return s.markLoaded(ctx, sale, epoch, func(tx bun.Conn) (int64, error) {
+		return exec(ctx, tx, "UPDATE sales SET epoch = ?"+
+			" WHERE id = ? AND epoch IN (0, ?) AND version = ? AND archived_at = 0", epoch, sale, epoch, version)
+	})
 }
 
 // RestoreLoaded is MarkLoaded for a sale that was loaded with so many initial units, and the database has forgotten it.
 // Was it archived since, it is no longer: a sale that was loaded cannot be.
 func (s *Store) RestoreLoaded(ctx context.Context, sale shop.ID, epoch, version, initial int64) error {
-	return s.markLoaded(ctx, sale, epoch, version, ", archived_at = 0, initial = ?", "", initial)
+	return s.markLoaded(ctx, sale, epoch, func(tx bun.Conn) (int64, error) {
+		return exec(ctx, tx, "UPDATE sales SET epoch = ?, archived_at = 0, initial = ?"+
+			" WHERE id = ? AND epoch IN (0, ?) AND version = ?", epoch, initial, sale, epoch, version)
+	})
 }
 
+// markLoaded locks the row of the sale's partition, which must be at the epoch given, and calls mark, which returns the
+// number of matched rows.
 func (s *Store) markLoaded(
-	ctx context.Context, sale shop.ID, epoch, version int64, also, only string, args ...any,
+	ctx context.Context, sale shop.ID, epoch int64, mark func(tx bun.Conn) (int64, error),
 ) error {
 	return s.inTx(ctx, "mark sale "+sale.String()+" loaded", func(tx bun.Conn) error {
 		var part int
@@ -94,9 +102,7 @@ func (s *Store) markLoaded(
 		if current != epoch {
 			return fmt.Errorf("%w: partition %d is at epoch %d, not %d", shop.ErrStaleEpoch, part, current, epoch)
 		}
-		matched, err := exec(ctx, tx, "UPDATE sales SET epoch = ?"+also+
-			" WHERE id = ? AND epoch IN (0, ?) AND version = ?"+only,
-			slices.Concat([]any{epoch}, args, []any{sale, epoch, version})...)
+		matched, err := mark(tx)
 		if err != nil {
 			return err
 		}

@@ -55,7 +55,7 @@ func (s *Store) Ship(
 		for i := range parcels {
 			o, outcome := known.judge(&parcels[i], how.Replace)
 			if outcome == backoffice.ShipDone {
-				if err := s.ship(ctx, tx, o, known, how, &parcels[i]); err != nil {
+				if err := s.ship(ctx, tx, known, how, &parcels[i]); err != nil {
 					return nil, err
 				}
 			}
@@ -68,10 +68,11 @@ func (s *Store) Ship(
 	})
 }
 
-// ship flips one order, whose row is locked, and enters its parcel.
+// ship flips the order of a parcel, whose row is locked, and enters the parcel.
 func (s *Store) ship(
-	ctx context.Context, tx bun.Conn, o *shop.Order, known *shipping, how backoffice.Shipping, p *backoffice.Parcel,
+	ctx context.Context, tx bun.Conn, known *shipping, how backoffice.Shipping, p *backoffice.Parcel,
 ) error {
+	o := known.orders[p.Order]
 	o.Tracking = p.Label()
 	if err := s.flip(ctx, tx, o, shop.Shipped, "tracking = ?", o.Tracking); err != nil {
 		return err

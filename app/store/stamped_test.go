@@ -120,7 +120,7 @@ func receive(h *testShop, o shop.Order) ([]shop.Order, error) {
 
 func begin(h *testShop, o shop.Order) ([]shop.Order, error) {
 	from := []shop.OrderState{shop.Paid}
-	return one(h.BeginRefund(h.ctx, o.ID, from, payment.RefundNumber(o.ID), payment.ReasonRefundShop, opens+20))
+	return one(h.BeginRefund(h.ctx, o.ID, from, payment.ReasonRefundShop, opens+20))
 }
 
 func ask(h *testShop, o shop.Order) ([]shop.Order, error) {

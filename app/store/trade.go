@@ -61,7 +61,7 @@ func (s *Store) OpenTrade(
 func (s *Store) EndTraded(
 	ctx context.Context, ids []shop.ID, to shop.OrderState, now shop.Millis,
 ) ([]shop.Order, error) {
-	return s.endDue(ctx, ids, to, "", now, func(o *shop.Order) bool { return o.State == shop.Pending })
+	return s.endDue(ctx, ids, ending{to: to, at: now}, func(o *shop.Order) bool { return o.State == shop.Pending })
 }
 
 // endedShare is the part of a claim that trades get whose time to pay is over, also when others would fill it.
@@ -72,13 +72,13 @@ const endedShare = 8
 func (s *Store) ClaimTrades(ctx context.Context, now, until shop.Millis, limit int) ([]payment.OpenedTrade, error) {
 	limit = min(limit, idsAtOnce)
 	var due []tradeRow
-	err := s.inTx(ctx, "claim trades", func(tx bun.Conn) error {
-		var open, ended []tradeRow
-		err := s.lockDue(ctx, tx, &open, false, now, limit-limit/endedShare)
-		if err == nil && len(open) < limit {
-			err = s.lockDue(ctx, tx, &ended, true, now, limit-len(open))
+	err := s.inTx(ctx, "claim trades", func(tx bun.Conn) (err error) {
+		var ended []tradeRow
+		due, err = s.lockDue(ctx, tx, false, now, limit-limit/endedShare)
+		if err == nil && len(due) < limit {
+			ended, err = s.lockDue(ctx, tx, true, now, limit-len(due))
 		}
-		due = append(open, ended...)
+		due = append(due, ended...)
 		if err != nil || len(due) == 0 {
 			return err
 		}
@@ -94,11 +94,11 @@ func (s *Store) ClaimTrades(ctx context.Context, now, until shop.Millis, limit i
 
 // lockDue reads the trades of one kind that are due, the longest waiting first, and keeps them from changing.
 func (s *Store) lockDue(
-	ctx context.Context, tx bun.Conn, rows *[]tradeRow, ended bool, now shop.Millis, limit int,
-) error {
-	q := tx.NewSelect().Model(rows).Where("ended = ? AND check_at <= ?", ended, now).Order("check_at").
+	ctx context.Context, tx bun.Conn, ended bool, now shop.Millis, limit int,
+) (rows []tradeRow, err error) {
+	q := tx.NewSelect().Model(&rows).Where("ended = ? AND check_at <= ?", ended, now).Order("check_at").
 		Limit(int64(limit))
-	return s.locking(q).Scan(ctx)
+	return rows, s.locking(q).Scan(ctx)
 }
 
 // CheckTrades sets, at the instant now, when trades are asked about next; 0: never. Settled ones stay as they are.

@@ -61,7 +61,9 @@ func pairs(ctx context.Context, f flags) error {
 			slices.Reverse(turn)
 		}
 		for i, side := range turn {
-			found, err := onePairSide(ctx, f, s, side.bin, 1+2*pair+i, pair%crowdEvery == 0)
+			f.bin = side.bin
+			r := &runner{flags: f, stores: s, round: &Round{Number: 1 + 2*pair + i}}
+			found, err := r.pairSide(ctx, pair%crowdEvery == 0)
 			if err != nil {
 				return fmt.Errorf("pair %d, %s: %w", pair+1, side.name, err)
 			}
@@ -74,14 +76,11 @@ func pairs(ctx context.Context, f flags) error {
 	return err
 }
 
-// onePairSide measures the chain and what a node that only reserves answers, each on a fresh node, and after it, if
+// pairSide measures the chain and what a node that only reserves answers, each on a fresh node, and after it, if
 // wanted, a full house that comes back.
-func onePairSide(ctx context.Context, f flags, s *stores, bin string, number int, crowd bool) (
-	found figures, err error,
-) {
-	f.bin = bin
-	r := &runner{flags: f, stores: s, round: &Round{Number: number, Steps: make(map[string][]load.Result)}}
-	if r.shop, err = s.openShop(ctx, number); err != nil {
+func (r *runner) pairSide(ctx context.Context, crowd bool) (found figures, err error) {
+	r.round.Steps = make(map[string][]load.Result)
+	if r.shop, err = r.stores.openShop(ctx, r.round.Number); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.shop.close(context.WithoutCancel(ctx))) }()
@@ -92,7 +91,7 @@ func onePairSide(ctx context.Context, f flags, s *stores, bin string, number int
 		err = r.reservations(ctx)
 	}
 	if err == nil && crowd {
-		err = r.on(ctx, programName, nil, func(n *node) error {
+		err = r.on(ctx, allRoles, func(n *node) error {
 			_, err := r.load(ctx, n, "crowd", []string{"idle", "reconnect"}, r.size(crowdSockets), r.time(longTime))
 			return err
 		})

@@ -40,7 +40,7 @@ func TestSmallestRound(t *testing.T) {
 	if _, err := r.tool(ctx, "migrate", "up"); err != nil {
 		t.Fatal(err)
 	}
-	err = r.on(ctx, programName, nil, func(n *node) error {
+	err = r.on(ctx, allRoles, func(n *node) error {
 		if _, _, _, err := r.loadChain(ctx, n, "chain", longTime); err != nil {
 			return err
 		}

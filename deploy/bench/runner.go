@@ -70,9 +70,15 @@ func (r *runner) run(ctx context.Context) (err error) {
 	return nil
 }
 
+// setup is a program with its settings.
+type setup struct {
+	program  string
+	settings []string
+}
+
 // on starts a server, lets work be done with it, and stops it.
-func (r *runner) on(ctx context.Context, program string, settings []string, work func(n *node) error) error {
-	n, err := r.start(ctx, program, settings...)
+func (r *runner) on(ctx context.Context, s setup, work func(n *node) error) error {
+	n, err := r.start(ctx, s.program, s.settings...)
 	if err != nil {
 		return err
 	}
@@ -81,9 +87,9 @@ func (r *runner) on(ctx context.Context, program string, settings []string, work
 
 // alone loads a server that is there for nothing else.
 func (r *runner) alone(
-	ctx context.Context, program string, settings []string, step string, scenarios []string, args ...string,
+	ctx context.Context, s setup, step string, scenarios []string, args ...string,
 ) error {
-	return r.on(ctx, program, settings, func(n *node) error {
+	return r.on(ctx, s, func(n *node) error {
 		_, err := r.load(ctx, n, step, scenarios, args...)
 		return err
 	})
@@ -98,15 +104,16 @@ func (r *runner) time(d time.Duration) string {
 }
 
 var (
-	apiOnly   = []string{"STAMPEDE_ROLES=api"}
-	simpleAPI = []string{"STAMPEDE_ROLES=api", simpleSwitch}
-	simpleAll = []string{simpleSwitch}
+	allRoles  = setup{program: programName}
+	apiOnly   = setup{programName, []string{"STAMPEDE_ROLES=api"}}
+	simpleAPI = setup{simpleName, []string{"STAMPEDE_ROLES=api", simpleSwitch}}
+	simpleAll = setup{simpleName, []string{simpleSwitch}}
 )
 
 // orders measures what an order takes of Redis where orders become rows as they come: in a fresh shop, before anything
 // has ever waited.
 func (r *runner) orders(ctx context.Context) error {
-	return r.on(ctx, programName, nil, func(n *node) error {
+	return r.on(ctx, allRoles, func(n *node) error {
 		found, before, after, err := r.loadChain(ctx, n, "orders", 2*longTime)
 		if err != nil {
 			return err
@@ -138,7 +145,7 @@ func (r *runner) loadChain(ctx context.Context, n *node, step string, lasts time
 func (r *runner) sockets(ctx context.Context) error {
 	err := r.reservations(ctx)
 	if err == nil {
-		err = r.alone(ctx, simpleName, simpleAPI, "sockets-simple", []string{"buy"}, r.size(manySockets), r.time(longTime),
+		err = r.alone(ctx, simpleAPI, "sockets-simple", []string{"buy"}, r.size(manySockets), r.time(longTime),
 			"--no-wait")
 	}
 	if err == nil {
@@ -149,7 +156,7 @@ func (r *runner) sockets(ctx context.Context) error {
 
 // reservations measures what a node that only reserves answers, beside the limit of its own sockets.
 func (r *runner) reservations(ctx context.Context) error {
-	return r.alone(ctx, programName, apiOnly, "sockets", []string{"time", "buy", "soldout", "burst"},
+	return r.alone(ctx, apiOnly, "sockets", []string{"time", "buy", "soldout", "burst"},
 		r.size(manySockets), r.time(longTime), "--no-wait")
 }
 
@@ -165,14 +172,14 @@ func (r *runner) floods(ctx context.Context) error {
 		return err
 	}
 	defer func() { r.shop.settings = nil }()
-	return r.alone(ctx, programName, apiOnly, "floods", []string{"forged", "logins"}, r.size(chainSockets),
+	return r.alone(ctx, apiOnly, "floods", []string{"forged", "logins"}, r.size(chainSockets),
 		r.time(floodTime), "--no-wait")
 }
 
 // chain drains what the step before left waiting, and measures the whole way: at its fastest, at half of that, and
 // one by one.
 func (r *runner) chain(ctx context.Context) error {
-	err := r.on(ctx, programName, nil, func(n *node) error {
+	err := r.on(ctx, allRoles, func(n *node) error {
 		if err := r.drain(ctx); err != nil {
 			return err
 		}
@@ -189,14 +196,14 @@ func (r *runner) chain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.alone(ctx, simpleName, simpleAll, "chain-simple", []string{"chain"}, r.size(chainSockets), r.time(longTime))
+	return r.alone(ctx, simpleAll, "chain-simple", []string{"chain"}, r.size(chainSockets), r.time(longTime))
 }
 
 // crowd measures a full house on a fresh node, and the same buys with few sockets.
 func (r *runner) crowd(ctx context.Context) error {
 	rate := "--rate=" + strconv.FormatFloat(max(50, steadyBuys*r.scale), 'f', 0, 64)
 	stalled := "--stalled=" + strconv.FormatFloat(stalledShare, 'f', -1, 64)
-	err := r.on(ctx, programName, nil, func(n *node) error {
+	err := r.on(ctx, allRoles, func(n *node) error {
 		_, err := r.load(ctx, n, "few", []string{"buy"}, r.size(fewSockets), r.time(shortTime), rate)
 		if err == nil {
 			_, err = r.load(ctx, n, "many", []string{"buy"}, r.size(crowdSockets), r.time(shortTime), rate)
@@ -206,7 +213,7 @@ func (r *runner) crowd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.on(ctx, programName, nil, func(n *node) error {
+	return r.on(ctx, allRoles, func(n *node) error {
 		scenarios := []string{"idle", "fanout", "reconnect"}
 		_, err := r.load(ctx, n, "crowd", scenarios, r.size(crowdSockets), r.time(longTime), stalled)
 		if err == nil {

@@ -22,7 +22,10 @@ func TestAlipaySim(t *testing.T) {
 	var out printed
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, []string{"alipay-sim", "--listen", "127.0.0.1:0", "--data", dir}, nil, strings.NewReader(""), &out, &out)
+		ended <- run(&env{
+			ctx: ctx, args: []string{"alipay-sim", "--listen", "127.0.0.1:0", "--data", dir}, in: strings.NewReader(""),
+			out: &out, err: &out,
+		})
 	}()
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 	kit.Eventually(t, time.Minute,

@@ -53,7 +53,7 @@ func (e *env) archiveTable(s *archive.ArchiveState) error {
 	if len(s.Months) == 0 {
 		return nil
 	}
-	return table(e, 0, "month\torders\tsales\tpaid\trefunded", "%s\t%d\t%d\t%s\t%s", s.Months,
+	return table(e, 0, "month\torders\tsales\tpaid\trefunded", s.Months,
 		func(m archive.ArchivedMonth) []any {
 			return []any{m.Month, m.Orders, m.Sales, shop.FormatFen(m.PaidFen), shop.FormatFen(m.RefundedFen)}
 		})

@@ -45,7 +45,7 @@ func (a *audit) Run(e *env) error {
 func (e *env) auditTable(reports []recovery.AuditReport, failed int) error {
 	err := table(e, tabwriter.AlignRight,
 		"sale\tinitial\tadded\tstock\theld\tsold\twithdrawn\tunder way\tverdict\t",
-		"%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t", reports, func(r recovery.AuditReport) []any {
+		reports, func(r recovery.AuditReport) []any {
 			verdict, c := "proved", r.Redis
 			switch {
 			case len(r.Failures) > 0:
@@ -53,7 +53,7 @@ func (e *env) auditTable(reports []recovery.AuditReport, failed int) error {
 			case !r.Loaded:
 				verdict, c = "not in Redis", r.Database
 			}
-			return []any{r.Sale, c.Initial, c.Added, c.Stock, c.Held, c.Sold, c.Withdrawn, r.Waiting, verdict}
+			return []any{r.Sale, c.Initial, c.Added, c.Stock, c.Held, c.Sold, c.Withdrawn, r.Waiting, verdict, ""}
 		})
 	if err != nil {
 		return err

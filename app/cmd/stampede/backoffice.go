@@ -68,13 +68,15 @@ func (officeParked) Help() string {
 
 func (c parkedList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		postings, more, err := page[outbox.QuarantinedMessage](api, "/parked", "postings", mostEntries)
+		postings, more, err := page[outbox.QuarantinedMessage](api, collection{"/parked", "postings"}, mostEntries)
 		e.more(more)
-		return list(e, c.JSON, err, postings, "nothing is parked", "id\tat\torder\trev\tstate\tgroup\ttries\treason",
-			"%s\t%s\t%s\t%d\t%s\t%s\t%d\t%s", func(p outbox.QuarantinedMessage) []any {
+		return list(e, c.JSON, err, postings, listing[outbox.QuarantinedMessage]{
+			none: "nothing is parked", head: "id\tat\torder\trev\tstate\tgroup\ttries\treason",
+			columns: func(p outbox.QuarantinedMessage) []any {
 				m := &p.OutboxMessage
 				return []any{p.ID, e.wall(p.At), m.Order, m.Rev, m.State, p.Group, p.Deliveries, p.Reason}
-			})
+			},
+		})
 	})
 }
 
@@ -82,7 +84,7 @@ func (c parkedReplay) Run(e *env) error {
 	if c.All == (len(c.IDs) > 0) {
 		return fmt.Errorf("%w: name parked postings, or say --all", errUsage)
 	}
-	return e.resend(c.operating, entries{"/parked", "postings", "replay", "sent again"}, c.IDs)
+	return e.resend(c.operating, entries{collection{"/parked", "postings"}, "replay", "sent again"}, c.IDs)
 }
 
 func (c parkedDrop) Run(e *env) error {

@@ -78,15 +78,17 @@ func (c *blockAdd) Run(e *env) error {
 
 func (c blockList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		blocks, _, err := page[backoffice.Block](api, "/blocks", "blocks", nil)
-		return list(e, c.JSON, err, blocks, "nobody is blocked", "id\tkind\twhom\tsince\tuntil\tby\treason",
-			"%d\t%s\t%s\t%s\t%s\t%s\t%s", func(b backoffice.Block) []any {
+		blocks, _, err := page[backoffice.Block](api, collection{"/blocks", "blocks"}, nil)
+		return list(e, c.JSON, err, blocks, listing[backoffice.Block]{
+			none: "nobody is blocked", head: "id\tkind\twhom\tsince\tuntil\tby\treason",
+			columns: func(b backoffice.Block) []any {
 				until := "removed"
 				if b.Until != 0 {
 					until = e.wall(b.Until)
 				}
 				return []any{b.ID, b.Kind, b.Value, e.wall(b.CreatedAt), until, b.CreatedBy, b.Reason}
-			})
+			},
+		})
 	})
 }
 

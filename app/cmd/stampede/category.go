@@ -46,11 +46,13 @@ func (c *categoryCreate) Run(e *env) error {
 
 func (c *categoryList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		all, _, err := page[backoffice.CategoryRecord](api, "/categories", "categories", nil)
-		return list(e, c.JSON, err, all, "there are none", "id\tversion\tplace\tname\tproducts\tarchived",
-			"%s\t%d\t%d\t%s\t%d\t%v", func(c backoffice.CategoryRecord) []any {
+		all, _, err := page[backoffice.CategoryRecord](api, collection{"/categories", "categories"}, nil)
+		return list(e, c.JSON, err, all, listing[backoffice.CategoryRecord]{
+			none: "there are none", head: "id\tversion\tplace\tname\tproducts\tarchived",
+			columns: func(c backoffice.CategoryRecord) []any {
 				return []any{c.ID, c.Version, c.Position, c.Name, c.Products, c.ArchivedAt != 0}
-			})
+			},
+		})
 	})
 }
 

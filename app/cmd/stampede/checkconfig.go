@@ -67,7 +67,7 @@ func (c checkconfig) Run(e *env) error {
 	if c.JSON {
 		return errors.Join(e.json(answer), answer.verdict(config.AllowWeakStores))
 	}
-	err = table(e, 0, "", "%s\t%s", answer.Settings, func(s server.Setting) []any { return []any{s.Name, s.Value} })
+	err = table(e, 0, "", answer.Settings, func(s server.Setting) []any { return []any{s.Name, s.Value} })
 	if err != nil {
 		return err
 	}
@@ -75,8 +75,8 @@ func (c checkconfig) Run(e *env) error {
 		fmt.Fprintln(e.out, "\nembedded stores: for trying out, a crash loses reservations that have no row yet")
 	}
 	if len(answer.Partitions) > 0 {
-		err = table(e, 0, "\npartition\ttag\tslot\tprimary", "%d\t{%s}\t%d\t%s", answer.Partitions,
-			func(p server.Placed) []any { return []any{p.Partition, p.Tag, p.Slot, p.Primary} })
+		err = table(e, 0, "\npartition\ttag\tslot\tprimary", answer.Partitions,
+			func(p server.Placed) []any { return []any{p.Partition, "{" + p.Tag + "}", p.Slot, p.Primary} })
 		if err != nil {
 			return err
 		}

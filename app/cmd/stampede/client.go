@@ -130,14 +130,14 @@ func (c *client) call(method, path string, body, into any) error {
 	if err != nil {
 		return err
 	}
-	key := ""
+	r := request{method: method, path: path, kind: kind, content: content}
 	if method != http.MethodGet {
-		key = c.keyOf(method + " " + path)
+		r.key = c.keyOf(method + " " + path)
 	}
-	err = c.send(method, path, kind, key, content, into)
+	err = c.send(r, into)
 	if c.saved != nil && errors.Is(err, &shop.Error{Code: shop.Unauthorized}) {
 		if err = c.refresh(); err == nil {
-			err = c.send(method, path, kind, key, content, into)
+			err = c.send(r, into)
 		}
 	}
 	return err
@@ -183,13 +183,21 @@ func (c *client) encode(method string, body any) (content []byte, kind string, e
 	return content, "application/json", err
 }
 
-func (c *client) send(method, path, kind, key string, content []byte, into any) error {
-	req, err := http.NewRequestWithContext(c.env.ctx, method, c.base+path, bytes.NewReader(content))
+// request is what send needs to know of a request.
+type request struct {
+	method, path string
+	kind         string // of the content
+	key          string // the idempotency key; may be empty
+	content      []byte
+}
+
+func (c *client) send(r request, into any) error {
+	req, err := http.NewRequestWithContext(c.env.ctx, r.method, c.base+r.path, bytes.NewReader(r.content))
 	if err != nil {
 		return err
 	}
 	for name, value := range map[string]string{
-		"Content-Type": kind, "Idempotency-Key": key, "User-Agent": "stampede/" + version,
+		"Content-Type": r.kind, "Idempotency-Key": r.key, "User-Agent": "stampede/" + version,
 	} {
 		if value != "" {
 			req.Header.Set(name, value)
@@ -267,29 +275,32 @@ func (c *client) zone() (*time.Location, error) {
 	return time.LoadLocation(calendar.Zone)
 }
 
-// page reads the list called name in an answer, and whether there is more.
-func page[T any](c *client, path, name string, query url.Values) (items []T, more bool, err error) {
+// collection is a list at an operators' route; name is that of the list in the answer.
+type collection struct{ path, name string }
+
+// page reads a list, and whether there is more.
+func page[T any](c *client, of collection, query url.Values) (items []T, more bool, err error) {
 	var answer map[string]json.RawMessage
-	if err := c.get(path, query, &answer); err != nil {
+	if err := c.get(of.path, query, &answer); err != nil {
 		return nil, false, err
 	}
-	if err := json.Unmarshal(answer[name], &items); err != nil {
+	if err := json.Unmarshal(answer[of.name], &items); err != nil {
 		return nil, false, fmt.Errorf("read the answer of %s: %w", c.base, err)
 	}
 	return items, string(answer["more"]) == "true", nil
 }
 
-// pages reads up to limit items of the list called name in the answers. behind names the item after which the next page
-// begins; nil: pages have numbers.
+// pages reads up to limit items of a list. behind names the item after which the next page begins; nil: pages have
+// numbers.
 func pages[T any](
-	c *client, path, name string, query url.Values, limit int, behind func(item *T) string,
+	c *client, of collection, query url.Values, limit int, behind func(item *T) string,
 ) (all []T, err error) {
 	size := strconv.Itoa(min(limit, largestPage))
 	query.Set("limit", size)
 	query.Set("size", size)
 	for number := 1; len(all) < limit; number++ {
 		query.Set("page", strconv.Itoa(number))
-		items, more, err := page[T](c, path, name, query)
+		items, more, err := page[T](c, of, query)
 		if err != nil {
 			return nil, err
 		}

@@ -60,7 +60,11 @@ func served(t *testing.T, settings ...string) []string {
 	ctx, stop := context.WithCancel(kit.Context(t))
 	var out printed
 	ended := make(chan int, 1)
-	go func() { ended <- run(ctx, []string{"serve"}, environ, strings.NewReader(""), &out, &out) }()
+	go func() {
+		ended <- run(&env{
+			ctx: ctx, args: []string{"serve"}, environ: environ, in: strings.NewReader(""), out: &out, err: &out,
+		})
+	}()
 	t.Cleanup(func() {
 		stop()
 		if code := <-ended; code != exitOK {

@@ -45,10 +45,12 @@ func (c deadList) Run(e *env) error {
 			return err
 		}
 		missing := err // of partitions that are away; said behind those of the others
-		err = list(e, c.JSON, nil, letters, "no dead letters", "id\tat\torder\tsale\tuser\ttries\treason",
-			"%s\t%s\t%s\t%s\t%s\t%d\t%s", func(l shop.DeadLetter) []any {
+		err = list(e, c.JSON, nil, letters, listing[shop.DeadLetter]{
+			none: "no dead letters", head: "id\tat\torder\tsale\tuser\ttries\treason",
+			columns: func(l shop.DeadLetter) []any {
 				return []any{l.ID, e.wall(l.At), l.Order, l.Sale, l.User, l.Deliveries, l.Reason}
-			})
+			},
+		})
 		return errors.Join(err, missing)
 	})
 }

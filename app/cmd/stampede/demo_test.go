@@ -63,7 +63,9 @@ func startDemo(t *testing.T, args ...string) running {
 	ended, data := make(chan int, 1), t.TempDir()
 	args = append([]string{"demo", "--listen", "127.0.0.1:0", "--data", data}, args...)
 	environ := []string{"STAMPEDE_REDIS_URL=redis://127.0.0.1:1"}
-	go func() { ended <- run(ctx, args, environ, strings.NewReader(""), &out, &out) }()
+	go func() {
+		ended <- run(&env{ctx: ctx, args: args, environ: environ, in: strings.NewReader(""), out: &out, err: &out})
+	}()
 	stop := sync.OnceFunc(func() {
 		cancel()
 		select {

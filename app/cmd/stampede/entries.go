@@ -22,7 +22,7 @@ func (e *env) more(there bool) {
 
 // entries are quarantined messages that can be sent once more.
 type entries struct {
-	path, list  string // their route, and the name of the list in its answer
+	collection
 	again, says string // the operation, and the word printed for each
 }
 
@@ -64,7 +64,7 @@ func (c *client) each(kind entries, do func(id string) error) error {
 	for {
 		found, err := pages[struct {
 			ID string `json:"id"`
-		}](c, kind.path, kind.list, url.Values{}, largestPage, nil)
+		}](c, kind.collection, url.Values{}, largestPage, nil)
 		if err != nil {
 			return err
 		}

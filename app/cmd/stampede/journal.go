@@ -51,14 +51,15 @@ func (c *journalList) Run(e *env) error {
 		query.Set("since", strconv.FormatInt(c.Since.UnixMilli(), 10))
 	}
 	return e.look(c.reading, func(api *client) error {
-		entries, err := pages(api, "/journal", "entries", query, c.Limit, func(j *journal.JournalEntry) string {
-			return strconv.FormatInt(j.Seq, 10)
+		row := func(j *journal.JournalEntry) string { return strconv.FormatInt(j.Seq, 10) }
+		entries, err := pages(api, collection{"/journal", "entries"}, query, c.Limit, row)
+		return list(e, c.JSON, err, entries, listing[journal.JournalEntry]{
+			none: "nothing was done", head: "row\tat\twho\tfrom\twhat\tto\tbefore\tafter\tnote",
+			columns: func(j journal.JournalEntry) []any {
+				what, before, after := j.Kind+" "+j.Object, short(j.Before), short(j.After)
+				return []any{j.Seq, e.wall(j.At), j.ActorName, j.Via, j.Source, what, before, after, j.Note}
+			},
 		})
-		return list(e, c.JSON, err, entries, "nothing was done", "row\tat\twho\tfrom\twhat\tto\tbefore\tafter\tnote",
-			"%d\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\t%s", func(j journal.JournalEntry) []any {
-				before, after := short(j.Before), short(j.After)
-				return []any{j.Seq, e.wall(j.At), j.ActorName, j.Via, j.Source, j.Kind, j.Object, before, after, j.Note}
-			})
 	})
 }
 

@@ -123,7 +123,9 @@ func (c *client) auth(route string, body, into any) error {
 	if err != nil {
 		return err
 	}
-	return c.send(http.MethodPost, apiPath+"/auth/"+route, "application/json", "", content, into)
+	return c.send(request{
+		method: http.MethodPost, path: apiPath + "/auth/" + route, kind: "application/json", content: content,
+	}, into)
 }
 
 // savedClient makes a client with the saved log ins, and without a token.

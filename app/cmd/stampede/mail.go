@@ -35,12 +35,14 @@ func (mailCmd) Help() string {
 
 func (c mailList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		mails, more, err := page[outbox.QuarantinedEmail](api, "/mails", "mails", mostEntries)
+		mails, more, err := page[outbox.QuarantinedEmail](api, collection{"/mails", "mails"}, mostEntries)
 		e.more(more)
-		return list(e, c.JSON, err, mails, "no dead mails", "id\tat\tkind\tto\ttries\treason", "%s\t%s\t%s\t%s\t%d\t%s",
-			func(d outbox.QuarantinedEmail) []any {
+		return list(e, c.JSON, err, mails, listing[outbox.QuarantinedEmail]{
+			none: "no dead mails", head: "id\tat\tkind\tto\ttries\treason",
+			columns: func(d outbox.QuarantinedEmail) []any {
 				return []any{d.ID, e.wall(d.At), d.Kind, d.To, d.Tries, d.Reason}
-			})
+			},
+		})
 	})
 }
 
@@ -48,7 +50,7 @@ func (c mailRetry) Run(e *env) error {
 	if c.All == (len(c.IDs) > 0) {
 		return fmt.Errorf("%w: name dead mails, or say --all", errUsage)
 	}
-	return e.resend(c.operating, entries{"/mails", "mails", "retry", "is sent again"}, c.IDs)
+	return e.resend(c.operating, entries{collection{"/mails", "mails"}, "retry", "is sent again"}, c.IDs)
 }
 
 func (c mailDrop) Run(e *env) error {

@@ -35,7 +35,9 @@ func main() {
 	// The first signal asks for an orderly end; after it the default comes back, so that a second one kills.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(run(&env{
+		ctx: ctx, args: os.Args[1:], environ: os.Environ(), in: os.Stdin, out: os.Stdout, err: os.Stderr,
+	}))
 }
 
 // env is what commands may use of the outside.
@@ -129,8 +131,8 @@ Exit codes:  0 done, 1 failed, 2 wrong arguments or configuration, 3 audit, load
 // exited carries kong's wish to end the program (after --help) up to run.
 type exited int
 
-// run is the program: arguments and environment in, exit code out.
-func run(ctx context.Context, args, environ []string, in io.Reader, out, errOut io.Writer) (code int) {
+// run is the program: it returns the exit code.
+func run(e *env) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
 			wish, ok := r.(exited)
@@ -142,21 +144,21 @@ func run(ctx context.Context, args, environ []string, in io.Reader, out, errOut 
 	}()
 	var all commands
 	parser, err := kong.New(&all, kong.Name("stampede"), kong.Description(description), kong.UsageOnError(),
-		kong.Writers(out, errOut), kong.Exit(func(code int) { panic(exited(code)) }),
+		kong.Writers(e.out, e.err), kong.Exit(func(code int) { panic(exited(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}))
 	if err != nil {
-		fmt.Fprintln(errOut, "stampede:", err)
+		fmt.Fprintln(e.err, "stampede:", err)
 		return exitFailed
 	}
-	if len(args) == 0 {
-		args = []string{"--help"}
+	if len(e.args) == 0 {
+		e.args = []string{"--help"}
 	}
-	command, err := parser.Parse(args)
+	command, err := parser.Parse(e.args)
 	if err != nil {
-		fmt.Fprintf(errOut, "stampede: %v\nSee stampede --help.\n", err)
+		fmt.Fprintf(e.err, "stampede: %v\nSee stampede --help.\n", err)
 		return exitUsage
 	}
-	return codeOf(command.Run(&env{ctx: ctx, args: args, environ: environ, in: in, out: out, err: errOut}), errOut)
+	return codeOf(command.Run(e), e.err)
 }
 
 func codeOf(err error, errOut io.Writer) int {

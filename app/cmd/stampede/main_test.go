@@ -32,7 +32,9 @@ func call(t *testing.T, environ []string, args ...string) (code int, out, errOut
 func callWith(t *testing.T, in string, environ []string, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	code = run(kit.Context(t), args, environ, strings.NewReader(in), &o, &e)
+	code = run(&env{
+		ctx: kit.Context(t), args: args, environ: environ, in: strings.NewReader(in), out: &o, err: &e,
+	})
 	return code, o.String(), e.String()
 }
 

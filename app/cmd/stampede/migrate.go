@@ -76,11 +76,13 @@ func (e *env) told(what, nothing string, names []string, err error) error {
 func (c migrateStatus) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
 		all, err := migrations.Status(e.ctx, t.Database())
-		return list(e, c.JSON, err, all, "", "", "%s\t%s", func(m migrations.State) []any {
-			if m.Applied {
-				return []any{m.Name, "applied " + m.AppliedAt.UTC().Format(time.DateTime)}
-			}
-			return []any{m.Name, "not applied"}
+		return list(e, c.JSON, err, all, listing[migrations.State]{
+			columns: func(m migrations.State) []any {
+				if m.Applied {
+					return []any{m.Name, "applied " + m.AppliedAt.UTC().Format(time.DateTime)}
+				}
+				return []any{m.Name, "not applied"}
+			},
 		})
 	})
 }

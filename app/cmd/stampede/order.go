@@ -66,12 +66,16 @@ func (c *orderList) Run(e *env) error {
 		query.Set("sale", c.Sale.String())
 	}
 	return e.look(c.reading, func(api *client) error {
-		orders, err := pages(api, "/orders", "orders", query, c.Limit, func(o *anyOrder) string { return o.ID.String() })
-		return list(e, c.JSON, err, orders, "no orders", "order\tat\tsale\tuser\tunits\tyuan\tstate\treason\tparcel",
-			"%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s", func(o anyOrder) []any {
+		orders, err := pages(api, collection{"/orders", "orders"}, query, c.Limit, func(o *anyOrder) string {
+			return o.ID.String()
+		})
+		return list(e, c.JSON, err, orders, listing[anyOrder]{
+			none: "no orders", head: "order\tat\tsale\tuser\tunits\tyuan\tstate\treason\tparcel",
+			columns: func(o anyOrder) []any {
 				at, yuan := e.wall(o.CreatedAt), shop.FormatFen(o.AmountFen)
 				return []any{o.ID, at, o.Sale, o.User, o.Qty, yuan, o.State, o.Reason, o.Tracking}
-			})
+			},
+		})
 	})
 }
 

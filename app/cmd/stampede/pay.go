@@ -37,11 +37,14 @@ func (c *payList) Run(e *env) error {
 	}
 	query := url.Values{"q": {c.Query}, "state": {string(c.State)}}
 	return e.look(c.reading, func(api *client) error {
-		payments, err := pages(api, "/payments", "payments", query, c.Limit, func(p *payment.Received) string { return p.TradeNo })
-		return list(e, c.JSON, err, payments, "no payments", "trade\torder\tyuan\tpaid\tstate", "%s\t%s\t%s\t%s\t%s",
-			func(p payment.Received) []any {
+		number := func(p *payment.Received) string { return p.TradeNo }
+		payments, err := pages(api, collection{"/payments", "payments"}, query, c.Limit, number)
+		return list(e, c.JSON, err, payments, listing[payment.Received]{
+			none: "no payments", head: "trade\torder\tyuan\tpaid\tstate",
+			columns: func(p payment.Received) []any {
 				return []any{p.TradeNo, p.Order, shop.FormatFen(p.AmountFen), e.wall(p.PaidAt), p.Outcome}
-			})
+			},
+		})
 	})
 }
 
@@ -93,7 +96,7 @@ func (c *payReconcile) report(api *client) (payment.ReconciliationReport, error)
 
 func (e *env) payDayTable(r *payment.ReconciliationReport) error {
 	if len(r.Differences) > 0 {
-		err := table(e, 0, "order\tdifference\t", "%s\t%s\t%s", r.Differences, func(d payment.PayDifference) []any {
+		err := table(e, 0, "order\tdifference\t", r.Differences, func(d payment.PayDifference) []any {
 			return []any{d.Order, d.Kind, d.Message}
 		})
 		if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -54,28 +55,34 @@ func (e *env) result(asJSON bool, err error, answer any, format string, args ...
 	})
 }
 
-// list is show for items: people see a table, or the sentence none if there are no items.
-func list[T any](
-	e *env, asJSON bool, err error, items []T, none, head, format string, columns func(item T) []any,
-) error {
+// listing is how people see a list.
+type listing[T any] struct {
+	none    string // if there are no items
+	head    string // names of columns, with tabs between them
+	columns func(item T) []any
+}
+
+// list is show for items, of which people see a table.
+func list[T any](e *env, asJSON bool, err error, items []T, l listing[T]) error {
 	items = append([]T{}, items...) // as JSON, an empty list is [] and not null
 	return e.show(asJSON, err, items, func() error {
 		if len(items) == 0 {
-			fmt.Fprintln(e.out, none)
+			fmt.Fprintln(e.out, l.none)
 			return nil
 		}
-		return table(e, 0, head, format, items, columns)
+		return table(e, 0, l.head, items, l.columns)
 	})
 }
 
 // table prints a head, if there is one, and a line for each item, with their columns under one another.
-func table[T any](e *env, flags uint, head, format string, items []T, columns func(item T) []any) error {
+func table[T any](e *env, flags uint, head string, items []T, columns func(item T) []any) error {
 	w := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', flags)
 	if head != "" {
 		fmt.Fprintln(w, head)
 	}
 	for _, item := range items {
-		fmt.Fprintf(w, format+"\n", columns(item)...)
+		cells := columns(item)
+		fmt.Fprintf(w, strings.Repeat("%v\t", len(cells)-1)+"%v\n", cells...)
 	}
 	return w.Flush()
 }

@@ -98,11 +98,13 @@ func (c *productCreate) Run(e *env) error {
 func (c *productList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		query := url.Values{"q": {c.Text}, "archived": {strconv.FormatBool(c.Archived)}}
-		found, err := pages[backoffice.ProductRecord](api, "/products", "products", query, c.Limit, nil)
-		return list(e, c.JSON, err, found, "there are none", "id\tversion\tname\tcategory\tlist price\tpictures",
-			"%s\t%d\t%s\t%s\t%s\t%d", func(p backoffice.ProductRecord) []any {
+		found, err := pages[backoffice.ProductRecord](api, collection{"/products", "products"}, query, c.Limit, nil)
+		return list(e, c.JSON, err, found, listing[backoffice.ProductRecord]{
+			none: "there are none", head: "id\tversion\tname\tcategory\tlist price\tpictures",
+			columns: func(p backoffice.ProductRecord) []any {
 				return []any{p.ID, p.Version, p.Name, p.Category, shop.FormatFen(p.ListPriceFen), len(p.Images)}
-			})
+			},
+		})
 	})
 }
 

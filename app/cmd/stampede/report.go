@@ -44,7 +44,7 @@ func (e *env) printPresses(p *board.SalePresses) {
 func (e *env) printReport(r *backoffice.SaleReport) error {
 	fmt.Fprintf(e.out, "sale %s: %s at %s yuan, %s to %s\n\n", r.Sale, r.Product, shop.FormatFen(r.PriceFen),
 		e.wall(r.OpensAt), e.wall(r.ClosesAt))
-	err := table(e, 0, "state\treason\torders\tunits\tyuan", "%s\t%s\t%d\t%d\t%s", r.States, func(s backoffice.SaleFate) []any {
+	err := table(e, 0, "state\treason\torders\tunits\tyuan", r.States, func(s backoffice.SaleFate) []any {
 		return []any{s.State, s.Reason, s.Orders, s.Units, shop.FormatFen(s.AmountFen)}
 	})
 	if err != nil {
@@ -63,7 +63,7 @@ func (e *env) printReport(r *backoffice.SaleReport) error {
 		name string
 		recovery.AuditColumn
 	}
-	err = table(e, 0, "\tinitial\tadded\tstock\theld\tsold\twithdrawn", "%s\t%d\t%d\t%d\t%d\t%d\t%d",
+	err = table(e, 0, "\tinitial\tadded\tstock\theld\tsold\twithdrawn",
 		[]side{{"redis", r.Balance.Redis}, {"database", r.Balance.Database}}, func(s side) []any {
 			return []any{s.name, s.Initial, s.Added, s.Stock, s.Held, s.Sold, s.Withdrawn}
 		})

@@ -153,12 +153,14 @@ func (c *saleList) Run(e *env) error {
 		if c.Slot != 0 {
 			query.Set("slot", c.Slot.String())
 		}
-		found, err := pages[backoffice.SaleRecord](api, "/sales", "sales", query, c.Limit, nil)
-		return list(e, c.JSON, err, found, "there are none", "id\tversion\tproduct\tprice\tunits\topens\tphase",
-			"%s\t%d\t%s\t%s\t%d\t%s\t%s", func(s backoffice.SaleRecord) []any {
+		found, err := pages[backoffice.SaleRecord](api, collection{"/sales", "sales"}, query, c.Limit, nil)
+		return list(e, c.JSON, err, found, listing[backoffice.SaleRecord]{
+			none: "there are none", head: "id\tversion\tproduct\tprice\tunits\topens\tphase",
+			columns: func(s backoffice.SaleRecord) []any {
 				price, units := shop.FormatFen(s.PriceFen), s.Initial+s.Added
 				return []any{s.ID, s.Version, s.Product.Name, price, units, e.wall(s.OpensAt), s.Phase}
-			})
+			},
+		})
 	})
 }
 
@@ -230,7 +232,7 @@ func (c *saleReady) Run(e *env) error {
 		var r backoffice.Readiness
 		err := api.get("/sales/"+c.ID.String()+"/readiness", nil, &r)
 		err = e.show(c.JSON, err, r, func() error {
-			return table(e, 0, "", "%s\t%s\t%s\t%s", r.Checks, func(c backoffice.Check) []any {
+			return table(e, 0, "", r.Checks, func(c backoffice.Check) []any {
 				return []any{c.State, c.Name, c.Says, c.Do}
 			})
 		})

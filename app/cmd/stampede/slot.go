@@ -72,11 +72,13 @@ func (c *slotList) Run(e *env) error {
 			c.From = backoffice.Day(time.Now().In(e.clocks()).Format(time.DateOnly))
 		}
 		query := url.Values{"from": {string(c.From)}, "to": {string(cmp.Or(c.To, c.From))}}
-		slots, _, err := page[shop.Slot](api, "/slots", "slots", query)
-		return list(e, c.JSON, err, slots, "there are none", "id\topens\tcloses\tphase\tsales",
-			"%s\t%s\t%s\t%s\t%d", func(s shop.Slot) []any {
+		slots, _, err := page[shop.Slot](api, collection{"/slots", "slots"}, query)
+		return list(e, c.JSON, err, slots, listing[shop.Slot]{
+			none: "there are none", head: "id\topens\tcloses\tphase\tsales",
+			columns: func(s shop.Slot) []any {
 				return []any{s.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt), s.Phase, s.Sales}
-			})
+			},
+		})
 	})
 }
 
@@ -93,7 +95,7 @@ func (c *slotTemplate) Run(e *env) error {
 		err := api.act(http.MethodPost, c.at("/slots/template"), t, &plan)
 		err = e.show(c.JSON, err, plan, func() error {
 			defer fmt.Fprintf(e.out, "%d new, %d wrong\n", plan.New, plan.Wrong)
-			return table(e, 0, "day\topens\tcloses\tstate\t", "%s\t%s\t%s\t%s\t%s", plan.Slots,
+			return table(e, 0, "day\topens\tcloses\tstate\t", plan.Slots,
 				func(s backoffice.PlannedSlot) []any { return []any{s.Day, s.Opens, s.Closes, s.State, s.Says} })
 		})
 		if err == nil && plan.Wrong > 0 {

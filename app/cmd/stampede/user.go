@@ -118,11 +118,15 @@ func (c *userList) Run(e *env) error {
 	}
 	query := url.Values{"q": {c.Query}, "role": {string(c.Role)}}
 	return e.look(c.reading, func(api *client) error {
-		users, err := pages(api, "/users", "users", query, c.Limit, func(u *server.UserSummary) string { return u.ID.String() })
-		return list(e, c.JSON, err, users, "nobody has an account", "id\temail\tname\trole\tstate\tsince", "%s\t%s\t%s\t%s\t%s\t%s",
-			func(u server.UserSummary) []any {
+		users, err := pages(api, collection{"/users", "users"}, query, c.Limit, func(u *server.UserSummary) string {
+			return u.ID.String()
+		})
+		return list(e, c.JSON, err, users, listing[server.UserSummary]{
+			none: "nobody has an account", head: "id\temail\tname\trole\tstate\tsince",
+			columns: func(u server.UserSummary) []any {
 				return []any{u.ID, u.Email, u.Name, u.Role, u.State, e.wall(u.CreatedAt)}
-			})
+			},
+		})
 	})
 }
 
@@ -140,7 +144,7 @@ func (c *client) user(who string) (shop.ID, error) {
 	if !strings.Contains(who, "@") {
 		return 0, errors.New("name a user by id or e-mail")
 	}
-	found, err := pages[server.UserSummary](c, "/users", "users", url.Values{"q": {who}}, 1, nil)
+	found, err := pages[server.UserSummary](c, collection{"/users", "users"}, url.Values{"q": {who}}, 1, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -184,10 +188,12 @@ func (c *userShow) Run(e *env) error {
 		return e.show(c.JSON, err, u, func() error {
 			fmt.Fprintf(e.out, "user    %s\ne-mail  %s\nname    %s\nrole    %s\nstate   %s\nsince   %s\n\n", u.ID, u.Email, u.Name,
 				u.Role, u.State, e.wall(u.CreatedAt))
-			return list(e, false, nil, u.Devices, "logged in nowhere", "device\tname\tsince\tlast seen", "%s\t%s\t%s\t%s",
-				func(d privacy.ExportedDevice) []any {
+			return list(e, false, nil, u.Devices, listing[privacy.ExportedDevice]{
+				none: "logged in nowhere", head: "device\tname\tsince\tlast seen",
+				columns: func(d privacy.ExportedDevice) []any {
 					return []any{d.ID, d.Name, e.wall(d.CreatedAt), e.wall(d.LastSeenAt)}
-				})
+				},
+			})
 		})
 	})
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -13,13 +14,21 @@ import (
 // after fewer: the attacker then goes on.
 const requests, floodRequests = 20, 200
 
+// attempt is an attack on a sale with a challenge.
+type attempt struct {
+	name      string
+	attacker  attack.Attacker
+	challenge shop.Challenge
+	lead      time.Duration // before the sale opens; 0: four seconds
+	attack.Options
+}
+
 // attacked lets honest shoppers and an attacker compete for a sale with the challenge, one unit per honest shopper by
 // default. It checks the rules of all attacks: the attacker sent enough requests, and no unit was sold twice (P1).
-func (s *testShop) attacked(
-	n *node, name string, attacker attack.Attacker, kind shop.Challenge, o attack.Options, lead time.Duration,
-) attack.Result {
+func (s *testShop) attacked(n *node, a attempt) attack.Result {
 	s.t.Helper()
-	opens := time.Now().Add(lead)
+	name, kind, o := a.name, a.challenge, a.Options
+	opens := time.Now().Add(cmp.Or(a.lead, 4*time.Second))
 	sale := shop.Sale{
 		Initial: max(o.Sale.Initial, int64(o.Honest)), Limit: 1, Cap: 3, Challenge: kind,
 		OpensAt: shop.MillisOf(opens), ClosesAt: shop.MillisOf(opens.Add(time.Hour)),
@@ -29,7 +38,7 @@ func (s *testShop) attacked(
 	o.Address, o.For = n.addr, time.Minute
 	o.Token = func() string { return token(s.t, kit.NewID()) }
 	o.Read = s.readPicture
-	r, err := attack.Run(s.t.Context(), attacker, o)
+	r, err := attack.Run(s.t.Context(), a.attacker, o)
 	s.must(err)
 	s.t.Logf("%s against %s: %d requests, %d reservations, %.2f %%, work %.2f %%, %d pictures, %d accounts kept out; "+
 		"%d of %d honest; refused %v", name, kind, r.Sent, r.Theirs, 100*r.Share, 100*r.Work, r.Pictures, r.KeptOut,
@@ -74,7 +83,7 @@ func TestAttacksGetLittle(t *testing.T) {
 				o := attack.Options{
 					Sale: shop.Sale{Initial: c.units}, Honest: 200, Accounts: 200, Requests: c.requests,
 				}
-				r := s.attacked(n, name, c.attacker, kind, o, 4*time.Second)
+				r := s.attacked(n, attempt{name: name, attacker: c.attacker, challenge: kind, Options: o})
 				switch {
 				case name != "solver":
 					if r.Share >= 0.01 {
@@ -101,7 +110,10 @@ func TestPicturesAreAsManyAsWereRead(t *testing.T) {
 			Honest: 50, Accounts: 50, Requests: requests, Pictures: 5, Sale: shop.Sale{Initial: 60},
 		},
 	} {
-		r := s.attacked(n, name, attack.FiftyAddresses, shop.ChallengeCaptcha, o, 15*time.Second)
+		r := s.attacked(n, attempt{
+			name: name, attacker: attack.FiftyAddresses, challenge: shop.ChallengeCaptcha, lead: 15 * time.Second,
+			Options: o,
+		})
 		paid := o.Pictures > 0
 		if r.Theirs > r.Pictures || paid != (r.Theirs > 0) || paid != (r.Pictures > 0) {
 			t.Errorf("%s: %d units for %d pictures", name, r.Theirs, r.Pictures)
@@ -114,10 +126,14 @@ func TestPicturesAreAsManyAsWereRead(t *testing.T) {
 func TestAttacksUnderStrictLimits(t *testing.T) {
 	s := newShop(t, "STAMPEDE_LIMITS=strict", "STAMPEDE_PAY_WINDOW=1h")
 	n := startShipped(t, s.settings...)
-	flood := s.attacked(n, "flood", attack.Flood, shop.ChallengeNone,
-		attack.Options{Honest: 200, Requests: floodRequests}, 4*time.Second)
-	farm := s.attacked(n, "one-address", attack.OneAddress, shop.ChallengeNone,
-		attack.Options{Honest: 200, Accounts: 200, Requests: requests}, 4*time.Second)
+	flood := s.attacked(n, attempt{
+		name: "flood", attacker: attack.Flood, challenge: shop.ChallengeNone,
+		Options: attack.Options{Honest: 200, Requests: floodRequests},
+	})
+	farm := s.attacked(n, attempt{
+		name: "one-address", attacker: attack.OneAddress, challenge: shop.ChallengeNone,
+		Options: attack.Options{Honest: 200, Accounts: 200, Requests: requests},
+	})
 	if flood.Share > 0.2 || farm.Share > 0.2 {
 		t.Errorf("the flood has %.2f %% of the units, the farm %.2f %%", 100*flood.Share, 100*farm.Share)
 	}
@@ -129,8 +145,10 @@ func TestHoarderKeepsNobodyOut(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=2s")
 	n := startShipped(t, s.settings...)
-	r := s.attacked(n, "hoarder", attack.Hoarder, shop.ChallengePass,
-		attack.Options{Honest: 200, Requests: requests, Persist: true}, 4*time.Second)
+	r := s.attacked(n, attempt{
+		name: "hoarder", attacker: attack.Hoarder, challenge: shop.ChallengePass,
+		Options: attack.Options{Honest: 200, Requests: requests, Persist: true},
+	})
 	if r.Theirs == 0 || r.Theirs > 150 {
 		t.Errorf("the hoarder has %d reservations, want at most three per account, 150", r.Theirs)
 	}

@@ -33,7 +33,7 @@ var gatewayFaults = []map[string]any{
 	{"kind": "slow", "times": 2, "delay_ms": 1500},
 }
 
-// payer is one buyer with one order, and the fault that strikes it.
+// payer is one buyer with one order, and the fault that strikes it. Its shop and node fail its own test.
 type payer struct {
 	*testShop
 	*node
@@ -69,7 +69,10 @@ func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 		for _, fault := range gatewayFaults {
 			all.Go(func() {
 				t.Run(fmt.Sprintf("%s/%s", state.name, fault["kind"]), func(t *testing.T) {
-					p := newPayer(t, s, n, g, sale, fault)
+					p := &payer{
+						testShop: s.in(t), node: n.in(t), g: g, t: t, who: token(t, kit.NewID()), fault: fault,
+					}
+					p.opensPayment(sale)
 					state.strike(p)
 					p.moneyFits(p.ends(state.ends))
 					again.Store(p, state.ends)
@@ -88,10 +91,9 @@ func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 	s.audit(sale)
 }
 
-// newPayer buys, opens the payment and visits the cashier. Its shop and node fail its own test, not the one around it.
-func newPayer(t *testing.T, s *testShop, n *node, g *gateway, sale shop.Sale, fault map[string]any) *payer {
-	t.Helper()
-	p := &payer{testShop: s.in(t), node: n.in(t), g: g, t: t, who: token(t, kit.NewID()), fault: fault}
+// opensPayment buys, opens the payment and visits the cashier.
+func (p *payer) opensPayment(sale shop.Sale) {
+	p.t.Helper()
 	p.order = p.bought(sale, p.who, 1)
 	var payment struct{ URL string }
 	p.expect(http.StatusOK, &payment, p.post, "/api/v1/orders/"+p.order.ID.String()+"/pay", p.who,
@@ -99,7 +101,6 @@ func newPayer(t *testing.T, s *testShop, n *node, g *gateway, sale shop.Sale, fa
 	if code, _ := p.request(http.MethodGet, payment.URL, "", nil); code != http.StatusOK {
 		p.t.Fatalf("the cashier answers %d", code)
 	}
-	return p
 }
 
 // inject puts the fault in force for this order.

@@ -171,8 +171,7 @@ func (h *holders) heard(one *holder) func(*wsclient.Frame) {
 func (h *holders) buy(v *visitor, token, key string) shop.ID {
 	h.s.t.Helper()
 	path := "/api/v1/sales/" + h.sale.ID.String() + "/buy"
-	a, err := v.say(kit.Context(h.s.t), http.MethodPost, path, token, `{"qty":1,"key":"`+key+`"}`,
-		"Content-Type", "application/json")
+	a, err := v.say(kit.Context(h.s.t), http.MethodPost, path, token, `{"qty":1,"key":"`+key+`"}`)
 	var receipt order.Receipt
 	if err != nil || a.code != http.StatusOK || json.Unmarshal([]byte(a.text), &receipt) != nil {
 		h.s.t.Fatalf("a buy beside the sockets: %v: %d %s", err, a.code, a.text)

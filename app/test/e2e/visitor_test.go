@@ -66,17 +66,23 @@ type answered struct {
 
 // ask sends a request with further headers, name after name and value.
 func (v *visitor) ask(ctx context.Context, method, path, token string, headers ...string) (answered, error) {
-	return v.say(ctx, method, path, token, "", headers...)
+	request, err := http.NewRequestWithContext(ctx, method, v.page()+path, http.NoBody)
+	if err != nil {
+		return answered{}, err
+	}
+	return v.send(request, token, headers)
 }
 
-// say is ask with a body.
-func (v *visitor) say(
-	ctx context.Context, method, path, token, body string, headers ...string,
-) (answered, error) {
+// say sends a request with a body.
+func (v *visitor) say(ctx context.Context, method, path, token, body string) (answered, error) {
 	request, err := http.NewRequestWithContext(ctx, method, v.page()+path, strings.NewReader(body))
 	if err != nil {
 		return answered{}, err
 	}
+	return v.send(request, token, nil)
+}
+
+func (v *visitor) send(request *http.Request, token string, headers []string) (answered, error) {
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}

@@ -42,10 +42,8 @@ type interruptedRedis struct {
 	m meanwhile
 }
 
-func (i interruptedRedis) Close(
-	ctx context.Context, partition int, claim int64, lost bool, history string, h shop.DatabaseHistory,
-) error {
-	err := i.Redis.Close(ctx, partition, claim, lost, history, h)
+func (i interruptedRedis) Close(ctx context.Context, partition int, r shop.PartitionRecovery, history string) error {
+	err := i.Redis.Close(ctx, partition, r, history)
 	i.m.comes(closed, 0)
 	return err
 }
@@ -62,11 +60,9 @@ func (i interruptedRedis) Stick(ctx context.Context, claim int64, sale shop.Sale
 	return err
 }
 
-func (i interruptedRedis) Open(
-	ctx context.Context, partition int, claim, seq int64, rebuilt bool, h shop.DatabaseHistory,
-) error {
+func (i interruptedRedis) Open(ctx context.Context, partition int, r shop.PartitionRecovery, seq int64) error {
 	i.m.comes(beforeOpen, 0)
-	return i.Redis.Open(ctx, partition, claim, seq, rebuilt, h)
+	return i.Redis.Open(ctx, partition, r, seq)
 }
 
 type interruptedStore struct {

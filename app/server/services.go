@@ -1,0 +1,95 @@
+package server
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/valyala/fasthttp"
+
+	"stampede/app/account"
+	"stampede/app/api"
+	"stampede/app/archive"
+	"stampede/app/backoffice"
+	"stampede/app/catalog"
+	"stampede/app/journal"
+	"stampede/app/limits"
+	"stampede/app/order"
+	"stampede/app/outbox"
+	"stampede/app/payment"
+	"stampede/app/shop"
+	"stampede/frontend"
+	"stampede/realtime"
+)
+
+// services are what routes and sockets call, besides those that parts need for their own duties.
+type services struct {
+	storefront     *catalog.Storefront
+	orders         *order.OrderReader
+	checkout       *order.Checkout
+	cashier        *payment.Cashier
+	reconciliation *payment.DailyReconciliation
+	refunds        *payment.RefundDesk
+	shipping       *backoffice.ShippingDesk
+	addresses      *account.AddressBook
+	search         *backoffice.SearchDesk
+	reports        *backoffice.ReportDesk
+	leftovers      *backoffice.Leftovers
+	journal        *journal.Journal
+	sales          *backoffice.SaleDesk
+	blocks         *backoffice.BlockDesk
+	switches       *backoffice.SwitchDesk
+	users          *backoffice.UserService
+	archive        *archive.ArchiveDesk
+	reposter       *outbox.Reposter
+}
+
+// handler makes the routes over the flows. closing ends long polls and refuses sockets.
+func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus.Registry) fasthttp.RequestHandler {
+	metrics := api.NewMetrics()
+	registry.MustRegister(metrics)
+	desk := p.catalogueDesk(c)
+	s := &p.services
+	o := api.Options{
+		Verify: p.auth.verify, Accounts: p.accounts, Addresses: s.addresses, Data: p.personalData(),
+		Now: p.clock.Now, Storefront: s.storefront, Picture: backoffice.NewPictures(p.stores.db).Picture,
+		Passes: p.passDesk, Buy: s.checkout.Buy, Orders: s.orders, Cancel: p.expirer.Cancel, Pay: s.cashier.Pay,
+
+		Refunds: s.refunds, Shipping: s.shipping, Catalogue: desk, Sales: s.sales, Search: s.search,
+		SaleReport: s.reports.SaleReport,
+		Leftovers:  s.leftovers, Users: s.users, Blocks: s.blocks, SwitchDesk: s.switches, Journal: s.journal,
+		Archive: s.archive, Repost: s.reposter.Repost, ReconcileDay: s.reconciliation.ReconcileDay,
+		Readiness: checklist(desk, p.stores, p.inventory, p.gateway, c).Readiness,
+
+		Mount: p.hub.Mount, Page: builtPage(), AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,
+		Public: c.publicOrigin(), Origins: c.Origins, Proxies: c.Proxies,
+		Closing: closing, Metrics: metrics, Blocked: p.auth.blocks.Address, Switches: p.switches.Now,
+		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
+		Admit:      p.limits.TakeHTTP, MayBuy: p.mayBuy, Tracer: p.tracer,
+		Board: p.board.feed.History,
+		NoBuy: func(sale shop.ID, err error) { p.turnAway(sale, shop.LayerNode, err) },
+	}
+	if s.cashier.TakesPayments() {
+		o.Notified = s.cashier.Notified
+	}
+	if c.GuestLogin {
+		guests := &account.Guests{Issuer: p.auth.issuer, Mint: p.lease.Mint}
+		o.Guest = func(bearer string) (any, error) {
+			if _, err := p.auth.verify(bearer); errors.Is(err, &shop.Error{Code: shop.Forbidden}) {
+				return nil, err // a new token would be of no use either
+			}
+			return guests.Enter(bearer)
+		}
+	}
+	return api.New(o)
+}
+
+func builtPage() fs.FS {
+	if dist, ok := frontend.Dist(); ok {
+		return dist
+	}
+	slog.Warn("this binary was made without the page; the API works")
+	return nil
+}
