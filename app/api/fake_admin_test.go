@@ -8,6 +8,7 @@ import (
 	"stampede/app/journal"
 	"stampede/app/payment"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 func (s *fakeShop) SetRole(_ context.Context, actor journal.Actor, id shop.ID, role shop.Role) (shop.User, error) {
@@ -35,13 +36,13 @@ func (s *fakeShop) Repost(_ context.Context, actor journal.Actor, _ shop.Millis)
 	return 3, s.acted(actor)
 }
 
-func someMonth() archive.ArchivedMonth {
-	return archive.ArchivedMonth{Month: 202601, Orders: 5, Sales: 1, PaidFen: 4900}
+func someMonth() store.ArchivedMonth {
+	return store.ArchivedMonth{Month: 202601, Orders: 5, Sales: 1, PaidFen: 4900}
 }
 
-func (s *fakeShop) ArchiveState(context.Context) (archive.ArchiveState, error) {
-	return archive.ArchiveState{
-		ArchiveAfter: "2208h0m0s", PersonalData: "never", Orders: 5, Months: []archive.ArchivedMonth{someMonth()},
+func (s *fakeShop) ArchiveState(context.Context) (store.ArchiveState, error) {
+	return store.ArchiveState{
+		ArchiveAfter: "2208h0m0s", PersonalData: "never", Orders: 5, Months: []store.ArchivedMonth{someMonth()},
 	}, s.fail
 }
 
@@ -49,6 +50,6 @@ func (s *fakeShop) DropArchive(
 	_ context.Context, actor journal.Actor, before shop.Month, dryRun bool,
 ) (archive.ArchiveDrop, error) {
 	return archive.ArchiveDrop{
-		Before: before, DryRun: dryRun, Months: []archive.ArchivedMonth{someMonth()},
+		Before: before, DryRun: dryRun, Months: []store.ArchivedMonth{someMonth()},
 	}, s.acted(actor)
 }

@@ -10,11 +10,12 @@ import (
 	"stampede/app/payment"
 	"stampede/app/recovery"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // searched is what was looked for last.
 type searched struct {
-	backoffice.OrderSearch
+	store.OrderSearch
 	text string
 }
 
@@ -24,7 +25,7 @@ func (s *fakeShop) acted(actor journal.Actor) error {
 	return s.fail
 }
 
-func (s *fakeShop) Ship(_ context.Context, actor journal.Actor, p backoffice.Parcel, replace bool) (shop.Order, error) {
+func (s *fakeShop) Ship(_ context.Context, actor journal.Actor, p store.Parcel, replace bool) (shop.Order, error) {
 	o := someOrder(p.Order, 8, shop.Shipped)
 	o.Tracking = p.Label()
 	if replace {
@@ -33,8 +34,8 @@ func (s *fakeShop) Ship(_ context.Context, actor journal.Actor, p backoffice.Par
 	return o, s.acted(actor)
 }
 
-func (s *fakeShop) ShipmentOf(_ context.Context, order shop.ID) (*backoffice.Shipment, error) {
-	return &backoffice.Shipment{Order: order, Carrier: "SF", Tracking: "SF-1", ShippedAt: 1_700_000_000_000}, s.fail
+func (s *fakeShop) ShipmentOf(_ context.Context, order shop.ID) (*store.Shipment, error) {
+	return &store.Shipment{Order: order, Carrier: "SF", Tracking: "SF-1", ShippedAt: 1_700_000_000_000}, s.fail
 }
 
 func (s *fakeShop) ConfirmReceipt(context.Context, shop.ID, shop.ID) (shop.OrderState, error) {
@@ -48,13 +49,13 @@ func someUser(id shop.ID) shop.User {
 	}
 }
 
-func (s *fakeShop) SearchUsers(_ context.Context, q backoffice.UserSearch, text string) ([]shop.User, bool, error) {
-	s.searched.Store(&searched{backoffice.OrderSearch{Before: q.Before, Limit: q.Limit}, text})
+func (s *fakeShop) SearchUsers(_ context.Context, q store.UserSearch, text string) ([]shop.User, bool, error) {
+	s.searched.Store(&searched{store.OrderSearch{Before: q.Before, Limit: q.Limit}, text})
 	return []shop.User{someUser(42)}, true, s.fail
 }
 
 func (s *fakeShop) SearchPayments(
-	_ context.Context, q backoffice.PaymentSearch, text string,
+	_ context.Context, q store.PaymentSearch, text string,
 ) ([]payment.Received, bool, error) {
 	return []payment.Received{{
 		TradeNo: text + q.Before, Order: 7, AmountFen: 9800, PaidAt: 1_700_000_000_000, SeenAt: 1_700_000_000_001,
@@ -65,8 +66,8 @@ func (s *fakeShop) SearchPayments(
 func (s *fakeShop) FindUser(_ context.Context, id shop.ID) (backoffice.UserFile, error) {
 	f := backoffice.UserFile{
 		User: someUser(id), Guest: id == 43, Orders: []shop.Order{someOrder(9, 8, shop.Paid)},
-		Blocks: []backoffice.Block{{
-			ID: 1, Kind: backoffice.BlockUser, Value: id.String(), CreatedBy: "eve", CreatedAt: 1_700_000_000_000,
+		Blocks: []store.Block{{
+			ID: 1, Kind: store.BlockUser, Value: id.String(), CreatedBy: "eve", CreatedAt: 1_700_000_000_000,
 		}},
 	}
 	if !f.Guest {
@@ -134,7 +135,7 @@ func (s *fakeShop) DropEmail(_ context.Context, actor journal.Actor, _ string) e
 }
 
 func (s *fakeShop) SaleReport(_ context.Context, id shop.ID) (backoffice.SaleReport, error) {
-	point := []backoffice.SalePoint{{At: 1_700_000_000_000, Orders: 3, Units: 4}}
+	point := []store.SalePoint{{At: 1_700_000_000_000, Orders: 3, Units: 4}}
 	return backoffice.SaleReport{
 		Sale: id, Product: "=Lamp", PriceFen: 4900, OpensAt: 1_700_000_000_000, ClosesAt: 1_700_000_600_000,
 		At: 1_700_000_700_000, Speed: backoffice.SaleSpeed{Seconds: point, Minutes: point, Peak: 3},
@@ -145,8 +146,8 @@ func (s *fakeShop) SaleReport(_ context.Context, id shop.ID) (backoffice.SaleRep
 			},
 			ToOrder: &board.SaleWaits{Orders: 3, P50: 12, P99: 80},
 		},
-		States: []backoffice.SaleFate{{State: shop.Paid, Reason: "+1", Orders: 2, Units: 2, AmountFen: 9800}},
-		Money:  backoffice.SaleMoney{PaidFen: 9800, NetFen: 9800},
+		States: []store.SaleFate{{State: shop.Paid, Reason: "+1", Orders: 2, Units: 2, AmountFen: 9800}},
+		Money:  store.SaleMoney{PaidFen: 9800, NetFen: 9800},
 		Balance: recovery.AuditReport{
 			Sale: id, Product: "=Lamp", Loaded: true, Failures: []string{},
 			Redis:    recovery.AuditColumn{Initial: 10, Stock: 8, Sold: 2},
@@ -160,7 +161,7 @@ func (s *fakeShop) ShipMany(
 ) (backoffice.ShipReport, error) {
 	return backoffice.ShipReport{
 		DryRun: dryRun, Shipped: len(file), Lines: []backoffice.ShipLine{
-			{Line: 2, Order: 7, Result: backoffice.ShipDone},
+			{Line: 2, Order: 7, Result: store.ShipDone},
 		},
 	}, s.acted(actor)
 }

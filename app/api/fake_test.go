@@ -29,6 +29,7 @@ import (
 	"stampede/app/order"
 	"stampede/app/payment"
 	"stampede/app/shop"
+	"stampede/app/store"
 	"stampede/app/test/kit/contract"
 )
 
@@ -157,7 +158,7 @@ func (s *fakeShop) AskRefund(_ context.Context, _, _ shop.ID, reason string) (sh
 	return shop.Refunding, s.fail
 }
 
-func (s *fakeShop) SearchOrders(_ context.Context, q backoffice.OrderSearch, text string) ([]shop.Order, bool, error) {
+func (s *fakeShop) SearchOrders(_ context.Context, q store.OrderSearch, text string) ([]shop.Order, bool, error) {
 	s.searched.Store(&searched{q, text})
 	return []shop.Order{someOrder(9, cmp.Or(q.Sale, 8), cmp.Or(q.State, shop.Paid))}, true, s.fail
 }
@@ -252,17 +253,17 @@ func (s *fakeShop) SetSaleChallenge(
 	return terms, err
 }
 
-var someBlock = backoffice.Block{
-	ID: 3, Kind: backoffice.BlockUser, Value: "7", Reason: "resells", CreatedBy: "Ada", CreatedAt: 1_700_000_000_000,
+var someBlock = store.Block{
+	ID: 3, Kind: store.BlockUser, Value: "7", Reason: "resells", CreatedBy: "Ada", CreatedAt: 1_700_000_000_000,
 }
 
-func (s *fakeShop) ListBlocks(context.Context) ([]backoffice.Block, error) {
-	return []backoffice.Block{someBlock}, s.fail
+func (s *fakeShop) ListBlocks(context.Context) ([]store.Block, error) {
+	return []store.Block{someBlock}, s.fail
 }
 
 func (s *fakeShop) AddBlock(
-	_ context.Context, actor journal.Actor, b backoffice.Block, lasts time.Duration,
-) (backoffice.Block, error) {
+	_ context.Context, actor journal.Actor, b store.Block, lasts time.Duration,
+) (store.Block, error) {
 	s.actor.Store(&actor)
 	b.ID, b.CreatedBy, b.CreatedAt = 4, actor.Name, 1_700_000_000_000
 	if lasts > 0 {

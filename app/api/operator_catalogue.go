@@ -9,29 +9,30 @@ import (
 	"stampede/app/backoffice"
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // Catalogue is what operators offer. Changes are acts; dry: only checked. Errors are as those of Shop.
 type Catalogue interface {
-	ProductRecords(ctx context.Context, q backoffice.ProductsQuery) ([]backoffice.ProductRecord, bool, error)
-	ProductRecord(ctx context.Context, id shop.ID) (backoffice.ProductRecord, error)
+	ProductRecords(ctx context.Context, q store.ProductsQuery) ([]store.ProductRecord, bool, error)
+	ProductRecord(ctx context.Context, id shop.ID) (store.ProductRecord, error)
 	CreateProduct(
 		ctx context.Context, actor journal.Actor, dry bool, draft backoffice.ProductDraft,
-	) (backoffice.ProductRecord, error)
+	) (store.ProductRecord, error)
 	EditProduct(
 		ctx context.Context, actor journal.Actor, dry bool, id shop.ID, e backoffice.ProductEdit,
-	) (backoffice.ProductRecord, error)
+	) (store.ProductRecord, error)
 	SetProductImages(
 		ctx context.Context, actor journal.Actor, dry bool, id shop.ID, version int64, images []shop.Image,
-	) (backoffice.ProductRecord, error)
+	) (store.ProductRecord, error)
 	UploadImage(ctx context.Context, actor journal.Actor, dry bool, file []byte) (backoffice.UploadedImage, error)
 
-	CategoryRecords(ctx context.Context) ([]backoffice.CategoryRecord, error)
-	CategoryRecord(ctx context.Context, id shop.ID) (backoffice.CategoryRecord, error)
-	CreateCategory(ctx context.Context, actor journal.Actor, dry bool, name string) (backoffice.CategoryRecord, error)
+	CategoryRecords(ctx context.Context) ([]store.CategoryRecord, error)
+	CategoryRecord(ctx context.Context, id shop.ID) (store.CategoryRecord, error)
+	CreateCategory(ctx context.Context, actor journal.Actor, dry bool, name string) (store.CategoryRecord, error)
 	EditCategory(
 		ctx context.Context, actor journal.Actor, dry bool, id shop.ID, e backoffice.CategoryEdit,
-	) (backoffice.CategoryRecord, error)
+	) (store.CategoryRecord, error)
 
 	// Days returns the beginning of the first day of the shop's calendar and the end of the last one.
 	Days(from, to backoffice.Day) (shop.Millis, shop.Millis, error)
@@ -44,17 +45,17 @@ type Catalogue interface {
 	) (backoffice.SlotPlan, error)
 	RemoveSlot(ctx context.Context, actor journal.Actor, dry bool, id shop.ID) (shop.Slot, error)
 
-	SaleRecords(ctx context.Context, q backoffice.SalesQuery) ([]backoffice.SaleRecord, bool, error)
-	SaleRecord(ctx context.Context, id shop.ID) (backoffice.SaleRecord, error)
+	SaleRecords(ctx context.Context, q store.SalesQuery) ([]store.SaleRecord, bool, error)
+	SaleRecord(ctx context.Context, id shop.ID) (store.SaleRecord, error)
 	CreateSale(
 		ctx context.Context, actor journal.Actor, dry bool, draft backoffice.SaleDraft,
-	) (backoffice.SaleRecord, error)
+	) (store.SaleRecord, error)
 	CopySale(
 		ctx context.Context, actor journal.Actor, dry bool, from shop.ID, c backoffice.SaleCopy,
-	) (backoffice.SaleRecord, error)
+	) (store.SaleRecord, error)
 	EditSale(
 		ctx context.Context, actor journal.Actor, dry bool, id shop.ID, edit backoffice.SaleEdit,
-	) (backoffice.SaleRecord, error)
+	) (store.SaleRecord, error)
 
 	ExportProducts(ctx context.Context) ([]byte, error)
 	// ExportSales writes the sales of a slot; 0: all.
@@ -165,7 +166,7 @@ func tryOrDoTo[B, T any](
 }
 
 func (a *api) productRecords(c *fiber.Ctx) error {
-	q := backoffice.ProductsQuery{Text: c.Query("q"), Archived: c.Query("archived") == "true"}
+	q := store.ProductsQuery{Text: c.Query("q"), Archived: c.Query("archived") == "true"}
 	var err error
 	if q.Category, err = queryID(c, "category"); err != nil {
 		return err
@@ -173,21 +174,21 @@ func (a *api) productRecords(c *fiber.Ctx) error {
 	if q.Page, q.Size, err = paging(c); err != nil {
 		return err
 	}
-	return flowPage(c, "products", func(ctx context.Context) ([]backoffice.ProductRecord, bool, error) {
+	return flowPage(c, "products", func(ctx context.Context) ([]store.ProductRecord, bool, error) {
 		return a.Catalogue.ProductRecords(ctx, q)
 	})
 }
 
 func (a *api) editProduct(
 	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, b productEdit,
-) (backoffice.ProductRecord, error) {
+) (store.ProductRecord, error) {
 	b.ProductEdit.CategoryID = b.CategoryID.value
 	return a.Catalogue.EditProduct(ctx, actor, dry, id, b.ProductEdit)
 }
 
 func (a *api) setProductImages(
 	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, b imagesBody,
-) (backoffice.ProductRecord, error) {
+) (store.ProductRecord, error) {
 	return a.Catalogue.SetProductImages(ctx, actor, dry, id, b.Version, b.Images)
 }
 
@@ -197,7 +198,7 @@ func (a *api) categoryRecords(c *fiber.Ctx) error {
 
 func (a *api) createCategory(
 	ctx context.Context, actor journal.Actor, dry bool, b categoryBody,
-) (backoffice.CategoryRecord, error) {
+) (store.CategoryRecord, error) {
 	return a.Catalogue.CreateCategory(ctx, actor, dry, b.Name)
 }
 
@@ -233,7 +234,9 @@ func (a *api) removeSlot(
 }
 
 func (a *api) saleRecords(c *fiber.Ctx) error {
-	q := backoffice.SalesQuery{Phase: shop.Phase(c.Query("phase")), Text: c.Query("q"), Archived: c.Query("archived") == "true"}
+	q := store.SalesQuery{
+		Phase: shop.Phase(c.Query("phase")), Text: c.Query("q"), Archived: c.Query("archived") == "true",
+	}
 	switch q.Phase {
 	case "", shop.Upcoming, shop.Open, shop.Ended:
 	default:
@@ -246,7 +249,7 @@ func (a *api) saleRecords(c *fiber.Ctx) error {
 	if q.Page, q.Size, err = paging(c); err != nil {
 		return err
 	}
-	return flowPage(c, "sales", func(ctx context.Context) ([]backoffice.SaleRecord, bool, error) {
+	return flowPage(c, "sales", func(ctx context.Context) ([]store.SaleRecord, bool, error) {
 		return a.Catalogue.SaleRecords(ctx, q)
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"stampede/app/backoffice"
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // fakeCatalogue answers complete records and remembers what was asked of it.
@@ -24,12 +25,12 @@ type fakeCatalogue struct {
 	file atomic.Pointer[[]byte]
 }
 
-func someRecord() backoffice.ProductRecord {
-	return backoffice.ProductRecord{Product: someProduct(), Version: 1, CreatedAt: 1, UpdatedAt: 2}
+func someRecord() store.ProductRecord {
+	return store.ProductRecord{Product: someProduct(), Version: 1, CreatedAt: 1, UpdatedAt: 2}
 }
 
-func someSaleRecord() backoffice.SaleRecord {
-	return backoffice.SaleRecord{
+func someSaleRecord() store.SaleRecord {
+	return store.SaleRecord{
 		ID: 5, Slot: someSlot(), Product: someProduct(), PriceFen: 4900, Initial: 10, Limit: 1, Cap: 6, OpensAt: 1,
 		ClosesAt: 2,
 		Phase:    shop.Open, Challenge: shop.ChallengeNone, Version: 1, CreatedAt: 1, UpdatedAt: 2,
@@ -39,18 +40,18 @@ func someSaleRecord() backoffice.SaleRecord {
 func someSlot() shop.Slot { return shop.Slot{ID: 1, Phase: shop.Open, OpensAt: 1, ClosesAt: 2} }
 
 func (f *fakeCatalogue) ProductRecords(
-	context.Context, backoffice.ProductsQuery,
-) ([]backoffice.ProductRecord, bool, error) {
-	return []backoffice.ProductRecord{someRecord()}, true, nil
+	context.Context, store.ProductsQuery,
+) ([]store.ProductRecord, bool, error) {
+	return []store.ProductRecord{someRecord()}, true, nil
 }
 
-func (f *fakeCatalogue) ProductRecord(context.Context, shop.ID) (backoffice.ProductRecord, error) {
+func (f *fakeCatalogue) ProductRecord(context.Context, shop.ID) (store.ProductRecord, error) {
 	return someRecord(), nil
 }
 
 func (f *fakeCatalogue) CreateProduct(
 	_ context.Context, actor journal.Actor, dry bool, _ backoffice.ProductDraft,
-) (backoffice.ProductRecord, error) {
+) (store.ProductRecord, error) {
 	f.dry.Store(dry)
 	f.note.Store(&actor.Note)
 	return someRecord(), nil
@@ -58,7 +59,7 @@ func (f *fakeCatalogue) CreateProduct(
 
 func (f *fakeCatalogue) EditProduct(
 	_ context.Context, actor journal.Actor, dry bool, _ shop.ID, edit backoffice.ProductEdit,
-) (backoffice.ProductRecord, error) {
+) (store.ProductRecord, error) {
 	f.dry.Store(dry)
 	f.note.Store(&actor.Note)
 	f.edit.Store(&edit)
@@ -70,7 +71,7 @@ func (f *fakeCatalogue) EditProduct(
 
 func (f *fakeCatalogue) SetProductImages(
 	context.Context, journal.Actor, bool, shop.ID, int64, []shop.Image,
-) (backoffice.ProductRecord, error) {
+) (store.ProductRecord, error) {
 	return someRecord(), nil
 }
 
@@ -82,34 +83,34 @@ func (f *fakeCatalogue) UploadImage(
 	id := strings.Repeat("a", 64)
 	return backoffice.UploadedImage{
 		ID: id, URL: "/images/" + id + ".jpg", Small: "/images/" + id +
-			".small.jpg", Kind: backoffice.ImageJPEG, Width: 1, Height: 1,
+			".small.jpg", Kind: store.ImageJPEG, Width: 1, Height: 1,
 		Bytes: len(file),
 	}, nil
 }
 
-func (f *fakeCatalogue) CategoryRecord(_ context.Context, id shop.ID) (backoffice.CategoryRecord, error) {
+func (f *fakeCatalogue) CategoryRecord(_ context.Context, id shop.ID) (store.CategoryRecord, error) {
 	if id == 404 {
-		return backoffice.CategoryRecord{}, shop.Fail(shop.NotFound, "there is no category 404")
+		return store.CategoryRecord{}, shop.Fail(shop.NotFound, "there is no category 404")
 	}
-	return backoffice.CategoryRecord{Category: shop.Category{ID: id, Name: "Kitchen"}, Version: 1}, nil
+	return store.CategoryRecord{Category: shop.Category{ID: id, Name: "Kitchen"}, Version: 1}, nil
 }
 
-func (f *fakeCatalogue) CategoryRecords(context.Context) ([]backoffice.CategoryRecord, error) {
-	return []backoffice.CategoryRecord{{Category: shop.Category{ID: 3, Name: "Light"}, Version: 1}}, nil
+func (f *fakeCatalogue) CategoryRecords(context.Context) ([]store.CategoryRecord, error) {
+	return []store.CategoryRecord{{Category: shop.Category{ID: 3, Name: "Light"}, Version: 1}}, nil
 }
 
 func (f *fakeCatalogue) CreateCategory(
 	_ context.Context, _ journal.Actor, _ bool, name string,
-) (backoffice.CategoryRecord,
+) (store.CategoryRecord,
 	error,
 ) {
-	return backoffice.CategoryRecord{Category: shop.Category{ID: 3, Name: name}, Version: 1}, nil
+	return store.CategoryRecord{Category: shop.Category{ID: 3, Name: name}, Version: 1}, nil
 }
 
 func (f *fakeCatalogue) EditCategory(
 	context.Context, journal.Actor, bool, shop.ID, backoffice.CategoryEdit,
-) (backoffice.CategoryRecord, error) {
-	return backoffice.CategoryRecord{Category: shop.Category{ID: 3, Name: "Light"}, Version: 2}, nil
+) (store.CategoryRecord, error) {
+	return store.CategoryRecord{Category: shop.Category{ID: 3, Name: "Light"}, Version: 2}, nil
 }
 
 func (f *fakeCatalogue) Days(from, to backoffice.Day) (shop.Millis, shop.Millis, error) {
@@ -140,29 +141,29 @@ func (f *fakeCatalogue) RemoveSlot(context.Context, journal.Actor, bool, shop.ID
 	return someSlot(), nil
 }
 
-func (f *fakeCatalogue) SaleRecords(context.Context, backoffice.SalesQuery) ([]backoffice.SaleRecord, bool, error) {
-	return []backoffice.SaleRecord{someSaleRecord()}, false, nil
+func (f *fakeCatalogue) SaleRecords(context.Context, store.SalesQuery) ([]store.SaleRecord, bool, error) {
+	return []store.SaleRecord{someSaleRecord()}, false, nil
 }
 
-func (f *fakeCatalogue) SaleRecord(context.Context, shop.ID) (backoffice.SaleRecord, error) {
+func (f *fakeCatalogue) SaleRecord(context.Context, shop.ID) (store.SaleRecord, error) {
 	return someSaleRecord(), nil
 }
 
 func (f *fakeCatalogue) CreateSale(
 	context.Context, journal.Actor, bool, backoffice.SaleDraft,
-) (backoffice.SaleRecord, error) {
+) (store.SaleRecord, error) {
 	return someSaleRecord(), nil
 }
 
 func (f *fakeCatalogue) CopySale(
 	context.Context, journal.Actor, bool, shop.ID, backoffice.SaleCopy,
-) (backoffice.SaleRecord, error) {
+) (store.SaleRecord, error) {
 	return someSaleRecord(), nil
 }
 
 func (f *fakeCatalogue) EditSale(
 	context.Context, journal.Actor, bool, shop.ID, backoffice.SaleEdit,
-) (backoffice.SaleRecord, error) {
+) (store.SaleRecord, error) {
 	return someSaleRecord(), nil
 }
 
@@ -195,11 +196,11 @@ func (f *fakeCatalogue) ImportSales(
 
 type fakePictures struct{}
 
-func (fakePictures) Picture(_ context.Context, name string) ([]byte, backoffice.ImageKind, error) {
+func (fakePictures) Picture(_ context.Context, name string) ([]byte, store.ImageKind, error) {
 	if name != "a.jpg" {
 		return nil, "", shop.Fail(shop.NotFound, "no such picture")
 	}
-	return []byte("\xff\xd8\xff"), backoffice.ImageJPEG, nil
+	return []byte("\xff\xd8\xff"), store.ImageJPEG, nil
 }
 
 // operatorIs are the headers of an operator's act.

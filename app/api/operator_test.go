@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app/backoffice"
 	"stampede/app/payment"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // asAda is an operator who names her act.
@@ -145,7 +145,7 @@ func TestSearchIsPassedOn(t *testing.T) {
 	s := open(t, nil)
 	const path = "/api/v1/operator/orders?state=paid&sale=8&user=42&before=99&limit=7&q=a%40b.example"
 	s.want(s.ask("GET", path, "", asAda...), 200, "")
-	want := searched{backoffice.OrderSearch{State: shop.Paid, Sale: 8, User: 42, Before: 99, Limit: 7}, "a@b.example"}
+	want := searched{store.OrderSearch{State: shop.Paid, Sale: 8, User: 42, Before: 99, Limit: 7}, "a@b.example"}
 	if got := *s.shop.searched.Load(); got != want {
 		t.Errorf("%+v", got)
 	}

@@ -14,6 +14,7 @@ import (
 	"stampede/app/outbox"
 	"stampede/app/payment"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // Accounts is for the routes under /auth and /me. Errors are as those of Shop.
@@ -79,11 +80,11 @@ type Shop interface {
 	RemoveAddress(ctx context.Context, user, id shop.ID) error
 
 	// SearchOrders pages through all orders, newest first; text is a number, an id or an e-mail.
-	SearchOrders(ctx context.Context, q backoffice.OrderSearch, text string) ([]shop.Order, bool, error)
+	SearchOrders(ctx context.Context, q store.OrderSearch, text string) ([]shop.Order, bool, error)
 	// SearchUsers pages through accounts; text is an id, a name, or the beginning of an e-mail.
-	SearchUsers(ctx context.Context, q backoffice.UserSearch, text string) ([]shop.User, bool, error)
+	SearchUsers(ctx context.Context, q store.UserSearch, text string) ([]shop.User, bool, error)
 	// SearchPayments pages through payments, newest first; text is the number of a trade or of an order.
-	SearchPayments(ctx context.Context, q backoffice.PaymentSearch, text string) ([]payment.Received, bool, error)
+	SearchPayments(ctx context.Context, q store.PaymentSearch, text string) ([]payment.Received, bool, error)
 	FindUser(ctx context.Context, id shop.ID) (backoffice.UserFile, error)
 
 	// SetRole, RevokeUser (logs out everywhere, returns the number of devices) and DeleteUser change an account.
@@ -97,7 +98,7 @@ type Shop interface {
 	Repost(ctx context.Context, actor journal.Actor, since shop.Millis) (int64, error)
 
 	// ArchiveState counts archived and due orders; DropArchive removes months before the one given.
-	ArchiveState(ctx context.Context) (archive.ArchiveState, error)
+	ArchiveState(ctx context.Context) (store.ArchiveState, error)
 	DropArchive(ctx context.Context, actor journal.Actor, before shop.Month, dryRun bool) (archive.ArchiveDrop, error)
 
 	SaleReport(ctx context.Context, sale shop.ID) (backoffice.SaleReport, error)
@@ -148,10 +149,10 @@ type Shop interface {
 	) (backoffice.OperatorSale, error)
 
 	// AddBlock blocks for a time; 0: until RemoveBlock.
-	ListBlocks(ctx context.Context) ([]backoffice.Block, error)
+	ListBlocks(ctx context.Context) ([]store.Block, error)
 	AddBlock(
-		ctx context.Context, actor journal.Actor, b backoffice.Block, lasts time.Duration,
-	) (backoffice.Block, error)
+		ctx context.Context, actor journal.Actor, b store.Block, lasts time.Duration,
+	) (store.Block, error)
 	RemoveBlock(ctx context.Context, actor journal.Actor, id int64) error
 
 	Switches(ctx context.Context) (backoffice.Switches, error)
@@ -163,11 +164,11 @@ type Shop interface {
 	TakeBack(ctx context.Context, actor journal.Actor) (shop.Notice, error)
 
 	// Ship marks a paid order as shipped; replace: a shipped one gets another parcel.
-	Ship(ctx context.Context, actor journal.Actor, p backoffice.Parcel, replace bool) (shop.Order, error)
+	Ship(ctx context.Context, actor journal.Actor, p store.Parcel, replace bool) (shop.Order, error)
 	// ShipMany enters the parcels of a CSV file.
 	ShipMany(ctx context.Context, actor journal.Actor, file []byte, replace, dryRun bool) (backoffice.ShipReport, error)
 	// ShipmentOf reads the parcel of an order, or nil.
-	ShipmentOf(ctx context.Context, order shop.ID) (*backoffice.Shipment, error)
+	ShipmentOf(ctx context.Context, order shop.ID) (*store.Shipment, error)
 
 	// ListJournal pages through the acts of operators, newest first.
 	ListJournal(ctx context.Context, q journal.JournalQuery) ([]journal.JournalEntry, bool, error)

@@ -16,6 +16,7 @@ import (
 	"stampede/app/backoffice"
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 const (
@@ -118,10 +119,10 @@ func (a *api) uploadImage(c *fiber.Ctx, actor journal.Actor) error {
 // Pictures reads pictures of products.
 type Pictures interface {
 	// Picture reads a file by the last part of its address, or fails with NotFound.
-	Picture(ctx context.Context, name string) ([]byte, backoffice.ImageKind, error)
+	Picture(ctx context.Context, name string) ([]byte, store.ImageKind, error)
 }
 
-var imageTypes = map[backoffice.ImageKind]string{backoffice.ImageJPEG: "image/jpeg", backoffice.ImagePNG: "image/png"}
+var imageTypes = map[store.ImageKind]string{store.ImageJPEG: "image/jpeg", store.ImagePNG: "image/png"}
 
 // image sends a picture. It never changes, so browsers and proxies may keep it.
 func (a *api) image(c *fiber.Ctx) error {

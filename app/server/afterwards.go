@@ -12,18 +12,14 @@ import (
 func (p *parts) composeAfterwards(c *Config) {
 	db := p.stores.db
 	p.shop.ShippingDesk = &backoffice.ShippingDesk{
-		Inventory: p.inventory, Orders: db, Shipments: db, Effects: p.effects,
-		Journal: p.shop.Journal, FinishAfter: c.FinishAfter,
+		Store: db, RedisTime: p.inventory.Now, Effects: p.effects, Journal: p.shop.Journal, FinishAfter: c.FinishAfter,
 	}
 	p.finisher = &backoffice.Finisher{
-		Inventory: p.inventory, Orders: db, Shipments: db, Effects: p.effects,
-		Mail: p.mails.orderMail, Queue: p.mails.stream,
+		Store: db, RedisTime: p.inventory.Now, Effects: p.effects, Mail: p.mails.orderMail, Queue: p.mails.stream,
 	}
-	p.shop.SearchDesk = &backoffice.SearchDesk{
-		Search: p.stores.shows(), Users: db, Devices: db, Blocks: db, Clock: p.clock,
-	}
+	p.shop.SearchDesk = &backoffice.SearchDesk{Reader: p.stores.shows(), Store: db, Clock: p.clock}
 	p.shop.ReportDesk = &backoffice.ReportDesk{
-		Sums: p.stores.shows(), Figures: p.inventory, Clock: p.clock,
+		Reader: p.stores.shows(), Redis: p.inventory, Clock: p.clock,
 		Auditor: &recovery.Auditor{Redis: p.inventory, Store: db},
 	}
 	p.shop.Leftovers = &backoffice.Leftovers{
@@ -39,7 +35,8 @@ func (p *parts) composeAfterwards(c *Config) {
 // composeArchive makes what moves orders of long ago to the archive.
 func (p *parts) composeArchive(c *Config, registry *prometheus.Registry) {
 	p.archivist = &archive.Archivist{
-		Store: p.stores.db, Streams: p.inventory, ArchiveAfter: c.ArchiveAfter, PersonalAfter: c.PersonalAfter,
+		Store: p.stores.db, PartitionFigures: p.inventory.PartitionFigures,
+		ArchiveAfter: c.ArchiveAfter, PersonalAfter: c.PersonalAfter,
 	}
 	p.shop.ArchiveDesk = &archive.ArchiveDesk{Archivist: p.archivist, Journal: p.shop.Journal}
 	counts := &p.archivist.Counts

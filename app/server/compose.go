@@ -169,8 +169,8 @@ func compose(
 	p.limits = limits.NewLimiter(c.classes(), windows)
 	counter(registry, "stampede_http_counted_alone_total",
 		"HTTP requests that this node counted by itself, because Redis did not answer.", windows.CountedAlone)
-	p.switches = &backoffice.Switchboard{Kept: s.db, Clock: p.clock}
-	p.shop.SwitchDesk = &backoffice.SwitchDesk{Journal: p.shop.Journal, Kept: s.db}
+	p.switches = &backoffice.Switchboard{Store: s.db, Clock: p.clock}
+	p.shop.SwitchDesk = &backoffice.SwitchDesk{Journal: p.shop.Journal, Store: s.db}
 	p.hub = realtime.NewHub(realtime.Options{
 		Shop: p.shop, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db,
 		Chains: inventory, Standing: p.switches.Standing, Metrics: registry, MaxClients: c.MaxConns,
@@ -228,8 +228,7 @@ func compose(
 	p.shop.Storefront, p.shop.OrderReader, p.shop.Expirer = storefront, reader, p.expirer
 	p.shop.BlockDesk = &backoffice.BlockDesk{Store: s.db, Journal: p.shop.Journal, Time: p.clock.Now}
 	p.shop.SaleDesk = &backoffice.SaleDesk{
-		Journal: p.shop.Journal, Store: p.stores.db, Sales: p.stores.db, Redis: p.inventory,
-		Inventory: p.inventory, Load: p.warmer.Ensure,
+		Journal: p.shop.Journal, Store: p.stores.db, Redis: p.inventory, Load: p.warmer.Ensure,
 		Guest: (&account.Guests{Issuer: issuer, Mint: lease.Mint}).Bound,
 	}
 	p.shop.AddressBook = &account.AddressBook{Store: s.db, Mint: lease.Mint}
@@ -243,9 +242,7 @@ func compose(
 	registerReplica(registry, p.stores.replica)
 	p.composeArchive(c, registry)
 	p.composeAccounts(c, issuer)
-	p.shop.UserService = &backoffice.UserService{
-		Users: s.db, Devices: s.db, Data: p.personalData(), Journal: p.shop.Journal,
-	}
+	p.shop.UserService = &backoffice.UserService{Store: s.db, Data: p.personalData(), Journal: p.shop.Journal}
 	passes, err := c.passes()
 	if err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app/backoffice"
+	"stampede/app/store"
 )
 
 var clusterWants = []redisWant{{
@@ -23,7 +23,7 @@ func (s *stores) failoverWeaknesses(ctx context.Context, name string, server *re
 	info, err := server.Info(ctx, "replication").Result()
 	if err != nil {
 		if s.replicas > 0 {
-			found = append(found, weaknessOf(name, backoffice.WeakSetting{Risk: fmt.Sprintf(
+			found = append(found, weaknessOf(name, store.WeakSetting{Risk: fmt.Sprintf(
 				"how many replicas it has cannot be read (INFO replication): make sure that %d are online", s.replicas)}, false))
 		}
 		return found
@@ -34,7 +34,7 @@ func (s *stores) failoverWeaknesses(ctx context.Context, name string, server *re
 	online := strings.Count(info, "state=online")
 	switch {
 	case online < s.replicas:
-		found = append(found, weaknessOf(name, backoffice.WeakSetting{Risk: fmt.Sprintf(
+		found = append(found, weaknessOf(name, store.WeakSetting{Risk: fmt.Sprintf(
 			"%d replicas are online, and STAMPEDE_REDIS_REPLICAS is %d: buys on it are busy until as many are there",
 			online, s.replicas)}, false))
 	case s.replicas == 0 && online > 0:
@@ -42,7 +42,7 @@ func (s *stores) failoverWeaknesses(ctx context.Context, name string, server *re
 		if is, ok := redisSetting(ctx, server, setting); ok && is == "0" {
 			const risk = "a replica that takes over may lack any number of buys that were answered" +
 				" (STAMPEDE_REDIS_REPLICAS lets each of them wait for it)"
-			weak := backoffice.WeakSetting{Setting: setting, Is: is, Want: "1", Risk: risk}
+			weak := store.WeakSetting{Setting: setting, Is: is, Want: "1", Risk: risk}
 			found = append(found, weaknessOf(name, weak, false))
 		}
 	}

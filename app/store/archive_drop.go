@@ -6,10 +6,18 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app/archive"
 	"stampede/app/shop"
 	"stampede/app/snowflake"
 )
+
+// ArchivedMonth sums the archived orders of a month.
+type ArchivedMonth struct {
+	Month       shop.Month `json:"month"`
+	Orders      int64      `json:"orders"`
+	Sales       int        `json:"sales"`
+	PaidFen     int64      `json:"paid_fen"`
+	RefundedFen int64      `json:"refunded_fen"`
+}
 
 // dropSums sums archived orders of a sale.
 type dropSums struct {
@@ -33,8 +41,8 @@ const archivedSums = `SELECT sale_id, COUNT(*) AS orders,
 
 // ArchivedMonths sums archived orders by month, the oldest first, up to but not including a month; 0: all. It sums
 // archived orders by month: IDs begin with their instant.
-func (s *Store) ArchivedMonths(ctx context.Context, before shop.Month) ([]archive.ArchivedMonth, error) {
-	out := []archive.ArchivedMonth{}
+func (s *Store) ArchivedMonths(ctx context.Context, before shop.Month) ([]ArchivedMonth, error) {
+	out := []ArchivedMonth{}
 	var first, last sql.NullInt64
 	err := s.db.QueryRowContext(ctx, "SELECT MIN(id), MAX(id) FROM orders_archive").Scan(&first, &last)
 	if err != nil || !first.Valid {
@@ -51,7 +59,7 @@ func (s *Store) ArchivedMonths(ctx context.Context, before shop.Month) ([]archiv
 		if err != nil {
 			return nil, wrap("sum the archived orders of "+m.String(), err)
 		}
-		month := archive.ArchivedMonth{Month: m, Sales: len(sums)}
+		month := ArchivedMonth{Month: m, Sales: len(sums)}
 		for i := range sums {
 			month.Orders += sums[i].Orders
 			month.PaidFen += sums[i].PaidFen

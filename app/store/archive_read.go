@@ -12,7 +12,8 @@ import (
 
 // An order is in one of two tables (I1): in orders, or, once its sale closed long ago, in orders_archive. A statement
 // sees both as of one instant, so one that reads both misses no row that moves meanwhile. The columns of both are the
-// same, and so are, on MySQL, the names of their indexes.
+// same, and so are, on MySQL, the names of their indexes. In the archive an order changes only by late money, which is
+// refunded, and by the removal of personal data.
 const (
 	liveOrders     = "orders AS ?TableAlias"
 	archivedOrders = "orders_archive AS ?TableAlias"

@@ -4,15 +4,33 @@ import (
 	"context"
 	"strconv"
 
-	"stampede/app/backoffice"
 	"stampede/app/shop"
 )
 
+// WeakSetting is a setting of a store with which it keeps less than the promises need.
+type WeakSetting struct {
+	Setting string
+	Is      string // empty: it cannot be read
+	Want    string
+	Risk    string
+}
+
+// String says it to operators.
+func (w WeakSetting) String() string {
+	switch {
+	case w.Setting == "":
+		return w.Risk
+	case w.Is == "":
+		return w.Setting + " cannot be read: make sure that it is " + w.Want
+	}
+	return w.Setting + " is " + w.Is + ": " + w.Risk + "; set it to " + w.Want
+}
+
 // Weaknesses names the settings with which this database keeps less than promise P2 needs (an answered commit survives
 // the crash of any one process).
-func (s *Store) Weaknesses(ctx context.Context) ([]backoffice.WeakSetting, error) {
+func (s *Store) Weaknesses(ctx context.Context) ([]WeakSetting, error) {
 	if s.writer != nil {
-		return []backoffice.WeakSetting{{Risk: "SQLite is for trying out: a crash of the machine may lose the last commits"}}, nil
+		return []WeakSetting{{Risk: "SQLite is for trying out: a crash of the machine may lose the last commits"}}, nil
 	}
 	var flush, binlog, sync int64
 	var doublewrite string // a number in MariaDB, a word in MySQL
@@ -21,9 +39,9 @@ func (s *Store) Weaknesses(ctx context.Context) ([]backoffice.WeakSetting, error
 	if err != nil {
 		return nil, wrap("read the database's settings", err)
 	}
-	var found []backoffice.WeakSetting
+	var found []WeakSetting
 	weak := func(setting, is, want, risk string) {
-		found = append(found, backoffice.WeakSetting{Setting: setting, Is: is, Want: want, Risk: risk})
+		found = append(found, WeakSetting{Setting: setting, Is: is, Want: want, Risk: risk})
 	}
 	if flush != 1 {
 		weak("innodb_flush_log_at_trx_commit", strconv.FormatInt(flush, 10), "1", "a crash loses commits that were answered")

@@ -4,14 +4,23 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/uptrace/bun"
 
-	"stampede/app/privacy"
 	"stampede/app/shop"
 )
 
-// erasureRow is privacy.Erasure as the table has it.
+// Erasure is a user whose orders are looked at until none has an address any more.
+type Erasure struct {
+	User    shop.ID
+	AskedAt shop.Millis
+}
+
+// ErasureLease is how long a node has for what it took.
+const ErasureLease = time.Minute
+
+// erasureRow is Erasure as the table has it.
 type erasureRow struct {
 	bun.BaseModel `bun:"table:erasures"`
 
@@ -58,17 +67,17 @@ func (s *Store) Erase(ctx context.Context, user shop.ID, proven *shop.User, now,
 
 // ClaimErasures takes those whose orders are due to be looked at. What is not planned by then comes again after
 // ErasureLease.
-func (s *Store) ClaimErasures(ctx context.Context, now shop.Millis, limit int) ([]privacy.Erasure, error) {
+func (s *Store) ClaimErasures(ctx context.Context, now shop.Millis, limit int) ([]Erasure, error) {
 	due := func(db bun.IDB, rows *[]erasureRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "user_id").Limit(int64(limit))
 	}
 	rows, err := claimDue(ctx, s, "claim erasures", due, func(tx bun.Conn, rows []erasureRow) error {
 		ids := convert(rows, func(r *erasureRow) shop.ID { return r.User })
 		return execMatching(ctx, tx, len(ids), "put them off", "UPDATE erasures SET next_at = ? WHERE user_id IN (?)",
-			now.Add(privacy.ErasureLease), bun.List(ids))
+			now.Add(ErasureLease), bun.List(ids))
 	})
 	return convert(
-		rows, func(r *erasureRow) privacy.Erasure { return privacy.Erasure{User: r.User, AskedAt: r.AskedAt} },
+		rows, func(r *erasureRow) Erasure { return Erasure{User: r.User, AskedAt: r.AskedAt} },
 	), err
 }
 

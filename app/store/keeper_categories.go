@@ -5,9 +5,18 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app/backoffice"
 	"stampede/app/shop"
 )
+
+// CategoryRecord is a category as operators see it.
+type CategoryRecord struct {
+	shop.Category
+	Position   int         `json:"position"` // they are listed by it
+	Products   int         `json:"products"` // how many can be offered
+	Version    int64       `json:"version"`
+	UpdatedAt  shop.Millis `json:"updated_at"`
+	ArchivedAt shop.Millis `json:"archived_at,omitempty"`
+}
 
 type categoryRecordRow struct {
 	categoryRow
@@ -18,14 +27,14 @@ type categoryRecordRow struct {
 	ArchivedAt shop.Millis `bun:"archived_at"`
 }
 
-func (r *categoryRecordRow) record() backoffice.CategoryRecord {
-	return backoffice.CategoryRecord{
+func (r *categoryRecordRow) record() CategoryRecord {
+	return CategoryRecord{
 		Category: shop.Category{ID: r.ID, Name: r.Name}, Position: r.Position, Products: r.Products, Version: r.Version,
 		UpdatedAt: r.UpdatedAt, ArchivedAt: r.ArchivedAt,
 	}
 }
 
-func readCategoryRecords(ctx context.Context, db bun.IDB, narrow selection) ([]backoffice.CategoryRecord, error) {
+func readCategoryRecords(ctx context.Context, db bun.IDB, narrow selection) ([]CategoryRecord, error) {
 	var rows []categoryRecordRow
 	err := narrow(db.NewSelect().TableExpr("categories AS c").
 		ColumnExpr("c.id, c.position, c.name, c.version, c.updated_at, c.archived_at").
@@ -35,7 +44,7 @@ func readCategoryRecords(ctx context.Context, db bun.IDB, narrow selection) ([]b
 }
 
 // CategoryRecords lists all categories in their order.
-func (s *Store) CategoryRecords(ctx context.Context) ([]backoffice.CategoryRecord, error) {
+func (s *Store) CategoryRecords(ctx context.Context) ([]CategoryRecord, error) {
 	found, err := readCategoryRecords(ctx, s.reading(ctx), func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Order("c.position", "c.id")
 	})
@@ -43,7 +52,7 @@ func (s *Store) CategoryRecords(ctx context.Context) ([]backoffice.CategoryRecor
 }
 
 // LockCategory reads a category that does not change until the act ends.
-func (s *Store) LockCategory(ctx context.Context, id shop.ID) (c backoffice.CategoryRecord, err error) {
+func (s *Store) LockCategory(ctx context.Context, id shop.ID) (c CategoryRecord, err error) {
 	what := "lock category " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
 		if err := s.lockRow(ctx, tx, "categories", id); err != nil {
@@ -57,7 +66,7 @@ func (s *Store) LockCategory(ctx context.Context, id shop.ID) (c backoffice.Cate
 }
 
 // SaveCategory writes a category.
-func (s *Store) SaveCategory(ctx context.Context, c *backoffice.CategoryRecord) error {
+func (s *Store) SaveCategory(ctx context.Context, c *CategoryRecord) error {
 	return s.edit(ctx, "save category "+c.ID.String(), func(tx bun.Conn) error {
 		return execMatching(ctx, tx, 1, "save a category",
 			"UPDATE categories SET name = ?, position = ?, archived_at = ?, updated_at = ?, version = version + 1"+

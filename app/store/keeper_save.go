@@ -9,7 +9,6 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app/backoffice"
 	"stampede/app/shop"
 )
 
@@ -18,11 +17,11 @@ const salesAtOnce = 250
 
 // SaveSales writes what an operator can edit. Stock, and archived before the end of a sale, change only while the sale
 // is not in Redis; the statement checks it, because loading takes no lock of acts.
-func (s *Store) SaveSales(ctx context.Context, sales ...backoffice.SaleRecord) error {
+func (s *Store) SaveSales(ctx context.Context, sales ...SaleRecord) error {
 	return s.edit(ctx, fmt.Sprintf("save %d sales", len(sales)), func(tx bun.Conn) error {
 		// All transactions lock rows of sales in the order of their ids.
 		edits := slices.Clone(sales)
-		slices.SortFunc(edits, func(a, b backoffice.SaleRecord) int { return cmp.Compare(a.ID, b.ID) })
+		slices.SortFunc(edits, func(a, b SaleRecord) int { return cmp.Compare(a.ID, b.ID) })
 		for some := range slices.Chunk(edits, salesAtOnce) {
 			if err := s.saveSales(ctx, tx, some); err != nil {
 				return err
@@ -32,11 +31,11 @@ func (s *Store) SaveSales(ctx context.Context, sales ...backoffice.SaleRecord) e
 	})
 }
 
-func (s *Store) saveSales(ctx context.Context, tx bun.Conn, edits []backoffice.SaleRecord) error {
+func (s *Store) saveSales(ctx context.Context, tx bun.Conn, edits []SaleRecord) error {
 	// The former limit is remembered: buyers under it have not broken the new one. This is a statement of its own,
 	// because one that changes rows by a table of values may assign its columns in any order.
 	_, err := exec(ctx, tx, "UPDATE sales SET limit_max = "+s.d.greatest+"(limit_max, buyer_limit) WHERE id IN (?)",
-		bun.List(convert(edits, func(e *backoffice.SaleRecord) shop.ID { return e.ID })))
+		bun.List(convert(edits, func(e *SaleRecord) shop.ID { return e.ID })))
 	if err != nil {
 		return err
 	}

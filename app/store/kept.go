@@ -4,11 +4,15 @@ import (
 	"context"
 
 	"github.com/uptrace/bun"
-
-	"stampede/app/backoffice"
 )
 
-// keptRow is backoffice.Kept as the table has it.
+// Kept is a small document that is stored by name.
+type Kept struct {
+	Version int64
+	Body    string // JSON
+}
+
+// keptRow is Kept as the table has it.
 type keptRow struct {
 	bun.BaseModel `bun:"table:versioned_settings"`
 
@@ -18,14 +22,14 @@ type keptRow struct {
 }
 
 // Kept reads all of them.
-func (s *Store) Kept(ctx context.Context) (map[string]backoffice.Kept, error) {
+func (s *Store) Kept(ctx context.Context) (map[string]Kept, error) {
 	var rows []keptRow
 	if err := s.db.NewSelect().Model(&rows).Scan(ctx); err != nil {
 		return nil, wrap("read what is kept", err)
 	}
-	all := make(map[string]backoffice.Kept, len(rows))
+	all := make(map[string]Kept, len(rows))
 	for _, r := range rows {
-		all[r.Name] = backoffice.Kept{Version: r.Version, Body: r.Body}
+		all[r.Name] = Kept{Version: r.Version, Body: r.Body}
 	}
 	return all, nil
 }

@@ -6,12 +6,43 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app/backoffice"
 	"stampede/app/board"
 	"stampede/app/shop"
 )
 
-var _ backoffice.ReportStore = (*Store)(nil)
+// SalePoint is a second, or a minute.
+type SalePoint struct {
+	At     shop.Millis `json:"at" bun:"at"` // its beginning
+	Orders int64       `json:"orders" bun:"orders"`
+	Units  int64       `json:"units" bun:"units"`
+}
+
+// SaleFate is how many orders are in a state for a reason.
+type SaleFate struct {
+	State     shop.OrderState `json:"state" bun:"state"`
+	Reason    string          `json:"reason,omitempty" bun:"reason"`
+	Orders    int64           `json:"orders" bun:"orders"`
+	Units     int64           `json:"units" bun:"units"`
+	AmountFen int64           `json:"amount_fen" bun:"amount_fen"`
+}
+
+// SaleMoney is the money of a sale's orders. Paid is everything that came in for them; what is being refunded has not
+// gone back yet.
+type SaleMoney struct {
+	PaidFen      int64 `json:"paid_fen" bun:"paid_fen"`
+	RefundedFen  int64 `json:"refunded_fen" bun:"refunded_fen"`
+	RefundingFen int64 `json:"refunding_fen" bun:"refunding_fen"`
+	NetFen       int64 `json:"net_fen" bun:"-"` // paid less refunded
+}
+
+// SaleSums is what the rows of a sale add up to, in one instant.
+type SaleSums struct {
+	Seconds, Minutes []SalePoint
+	ToPay            board.SaleWaits
+	States           []SaleFate
+	Dropped          int64
+	Money            SaleMoney
+}
 
 const (
 	aSecond = 1000 // ms
@@ -19,9 +50,9 @@ const (
 )
 
 // SumUp adds up a sale's rows; seconds are of reservations from one instant to the other.
-func (s *Store) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (backoffice.SaleSums, error) {
-	sums := backoffice.SaleSums{
-		Seconds: []backoffice.SalePoint{}, Minutes: []backoffice.SalePoint{}, States: []backoffice.SaleFate{},
+func (s *Store) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (SaleSums, error) {
+	sums := SaleSums{
+		Seconds: []SalePoint{}, Minutes: []SalePoint{}, States: []SaleFate{},
 	}
 	err := s.inSnapshot(ctx, "sum up the orders of sale "+sale.String(), func(tx bun.Tx) error {
 		at, err := movedAt(ctx, tx, sale)
@@ -58,7 +89,7 @@ func (s *Store) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (
 }
 
 // addDropped adds the sums of archived orders that an operator deleted.
-func addDropped(ctx context.Context, tx bun.Tx, sale shop.ID, sums *backoffice.SaleSums) error {
+func addDropped(ctx context.Context, tx bun.Tx, sale shop.ID, sums *SaleSums) error {
 	var paid, refunded int64
 	err := tx.NewRaw("SELECT COALESCE(SUM(orders), 0), COALESCE(SUM(paid_fen), 0), COALESCE(SUM(refunded_fen), 0)"+
 		" FROM archive_drops WHERE sale_id = ?", sale).Scan(ctx, &sums.Dropped, &paid, &refunded)
@@ -68,7 +99,7 @@ func addDropped(ctx context.Context, tx bun.Tx, sale shop.ID, sums *backoffice.S
 }
 
 // points counts orders by the second, or the minute, in which they were reserved.
-func points(ctx context.Context, rows *bun.SelectQuery, each int, into *[]backoffice.SalePoint) error {
+func points(ctx context.Context, rows *bun.SelectQuery, each int, into *[]SalePoint) error {
 	at := fmt.Sprintf("created_at - created_at %% %d", each)
 	return rows.ColumnExpr(at+" AS at").ColumnExpr("COUNT(*) AS orders").ColumnExpr("SUM(qty) AS units").
 		GroupExpr(at).OrderExpr(at).Scan(ctx, into)

@@ -8,6 +8,7 @@ import (
 
 	"stampede/app/backoffice"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 type productCmd struct {
@@ -87,7 +88,7 @@ func (c *productCreate) Run(e *env) error {
 		return err
 	}
 	return e.operate(c.operating, func(api *client) error {
-		var p backoffice.ProductRecord
+		var p store.ProductRecord
 		err := api.act(http.MethodPost, c.at("/products"), backoffice.ProductDraft{
 			Name: c.Name, CategoryID: c.Category, ListPriceFen: price, Description: c.Description, Rules: c.Rules,
 		}, &p)
@@ -98,9 +99,9 @@ func (c *productCreate) Run(e *env) error {
 func (c *productList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		query := url.Values{"q": {c.Text}, "archived": {strconv.FormatBool(c.Archived)}}
-		found, err := pages[backoffice.ProductRecord](api, "/products", "products", query, c.Limit, nil)
+		found, err := pages[store.ProductRecord](api, "/products", "products", query, c.Limit, nil)
 		return list(e, c.JSON, err, found, "there are none", "id\tversion\tname\tcategory\tlist price\tpictures",
-			"%s\t%d\t%s\t%s\t%s\t%d", func(p backoffice.ProductRecord) []any {
+			"%s\t%d\t%s\t%s\t%s\t%d", func(p store.ProductRecord) []any {
 				return []any{p.ID, p.Version, p.Name, p.Category, shop.FormatFen(p.ListPriceFen), len(p.Images)}
 			})
 	})
@@ -108,7 +109,7 @@ func (c *productList) Run(e *env) error {
 
 func (c *productShow) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		var p backoffice.ProductRecord
+		var p store.ProductRecord
 		err := api.get("/products/"+c.ID.String(), nil, &p)
 		return e.show(c.JSON, err, p, func() error {
 			fmt.Fprintf(e.out, "product  %s, version %d, changed %s\nname     %s\ncategory %s\nprice    %s yuan\n\n%s\n\n%s\n",
@@ -129,7 +130,7 @@ func (e *env) editProduct(c changing, id shop.ID, edit backoffice.ProductEdit) e
 		if edit.Version, err = api.version(path, edit.Version); err != nil {
 			return err
 		}
-		var p backoffice.ProductRecord
+		var p store.ProductRecord
 		err = api.act(http.MethodPatch, c.at(path), edit, &p)
 		return e.did(c, err, p, "changed product %s, now version %d", p.ID, p.Version)
 	})
@@ -162,7 +163,7 @@ func (c *productImage) Run(e *env) error {
 	}
 	return e.operate(c.operating, func(api *client) error {
 		path := "/products/" + c.ID.String()
-		var p backoffice.ProductRecord
+		var p store.ProductRecord
 		if err := api.get(path, nil, &p); err != nil {
 			return err
 		}
