@@ -17,8 +17,8 @@ type Erasure struct {
 	AskedAt shop.Millis
 }
 
-// ErasureLease is how long a node has for what it took.
-const ErasureLease = time.Minute
+// erasureLease is how long a node has for what it took.
+const erasureLease = time.Minute
 
 // erasureRow is Erasure as the table has it.
 type erasureRow struct {
@@ -66,7 +66,7 @@ func (s *Store) Erase(ctx context.Context, user shop.ID, proven *shop.User, now,
 }
 
 // ClaimErasures takes those whose orders are due to be looked at. What is not planned by then comes again after
-// ErasureLease.
+// erasureLease.
 func (s *Store) ClaimErasures(ctx context.Context, now shop.Millis, limit int) ([]Erasure, error) {
 	due := func(db bun.IDB, rows *[]erasureRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "user_id").Limit(int64(limit))
@@ -74,7 +74,7 @@ func (s *Store) ClaimErasures(ctx context.Context, now shop.Millis, limit int) (
 	rows, err := claimDue(ctx, s, "claim erasures", due, func(tx bun.Conn, rows []erasureRow) error {
 		ids := convert(rows, func(r *erasureRow) shop.ID { return r.User })
 		return execMatching(ctx, tx, len(ids), "put them off", "UPDATE erasures SET next_at = ? WHERE user_id IN (?)",
-			now.Add(ErasureLease), bun.List(ids))
+			now.Add(erasureLease), bun.List(ids))
 	})
 	return convert(
 		rows, func(r *erasureRow) Erasure { return Erasure{User: r.User, AskedAt: r.AskedAt} },

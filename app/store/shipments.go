@@ -57,22 +57,6 @@ type ShippedOrder struct {
 	Outcome ShipOutcome
 }
 
-// JudgeShip is the effect of a parcel on an order, by its shipment (nil: none) and whether a refund is asked for.
-func JudgeShip(o *shop.Order, sent *Shipment, asked bool, p *Parcel, replace bool) ShipOutcome {
-	switch {
-	case o.State == shop.Shipped && sent != nil && sent.Carrier == p.Carrier && sent.Tracking == p.Tracking:
-		return ShipSame
-	case o.State == shop.Shipped && !replace:
-		return ShipOther
-	case o.State != shop.Paid && o.State != shop.Shipped:
-		return ShipState
-	case o.State == shop.Paid && asked:
-		return ShipRefund
-	default:
-		return ShipDone
-	}
-}
-
 // shipmentRow is Shipment as the table has it.
 type shipmentRow struct {
 	bun.BaseModel `bun:"table:shipments"`
@@ -195,7 +179,23 @@ func (k *shipping) judge(p *Parcel, replace bool) (*shop.Order, ShipOutcome) {
 	if o == nil {
 		return nil, ShipNoOrder
 	}
-	return o, JudgeShip(o, k.sent[o.ID], k.asked[o.ID], p, replace)
+	return o, judgeShip(o, k.sent[o.ID], k.asked[o.ID], p, replace)
+}
+
+// judgeShip is the effect of a parcel on an order, by its shipment (nil: none) and whether a refund is asked for.
+func judgeShip(o *shop.Order, sent *Shipment, asked bool, p *Parcel, replace bool) ShipOutcome {
+	switch {
+	case o.State == shop.Shipped && sent != nil && sent.Carrier == p.Carrier && sent.Tracking == p.Tracking:
+		return ShipSame
+	case o.State == shop.Shipped && !replace:
+		return ShipOther
+	case o.State != shop.Paid && o.State != shop.Shipped:
+		return ShipState
+	case o.State == shop.Paid && asked:
+		return ShipRefund
+	default:
+		return ShipDone
+	}
 }
 
 func shippingOf(ctx context.Context, db bun.IDB, rows []shop.Order) (*shipping, error) {
