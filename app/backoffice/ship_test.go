@@ -119,19 +119,20 @@ func TestReceiptIsTheBuyers(t *testing.T) {
 	for _, c := range []struct {
 		order, user shop.ID
 		code        shop.Code
+		says        string
 		steps       []string
 	}{
-		{1, 8, shop.NotFound, nil},
-		{1, 9, "", []string{"ConfirmReceipt", "sell 1", "tell 1"}},
-		{1, 9, "", []string{"ConfirmReceipt", "sell 1", "Restamp", "tell 1"}}, // until it is marked as told
-		{2, 9, shop.WrongState, []string{"ConfirmReceipt"}},
-		{3, 9, shop.WrongState, []string{"ConfirmReceipt"}},
-		{4, 9, shop.WrongState, []string{"ConfirmReceipt"}},
+		{1, 8, shop.NotFound, "no such order", nil},
+		{1, 9, "", "", []string{"ConfirmReceipt", "sell 1", "tell 1"}},
+		{1, 9, "", "", []string{"ConfirmReceipt", "sell 1", "Restamp", "tell 1"}}, // until it is marked as told
+		{2, 9, shop.WrongState, "money back", []string{"ConfirmReceipt"}},
+		{3, 9, shop.WrongState, "paid cannot", []string{"ConfirmReceipt"}},
+		{4, 9, shop.WrongState, "refunded cannot", []string{"ConfirmReceipt"}},
 	} {
 		w.redis.Steps = nil
 		state, err := desk.ConfirmReceipt(w.ctx, c.user, c.order)
-		if (c.code == "") != (err == nil) || err != nil && shop.AsError(err).Code != c.code ||
-			err == nil && state != shop.Finished {
+		if (c.code == "") != (err == nil) || err == nil && state != shop.Finished ||
+			err != nil && (shop.AsError(err).Code != c.code || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%+v: %s, %v", c, state, err)
 		}
 		fakes.WantSteps(t, w.redis.Trace, c.steps...)
