@@ -70,7 +70,8 @@ func (w *world) order(id, user shop.ID, state shop.OrderState) {
 	}})))
 	if state == shop.Shipped {
 		w.exec("UPDATE orders SET state = ? WHERE id = ?", shop.Paid, id)
-		fakes.Must(w.t, fakes.ErrOf(w.Ship(w.ctx, store.Shipping{}, []store.Parcel{{Order: id, Carrier: "SF", Tracking: "SF-1"}})))
+		parcel := store.Parcel{Order: id, Carrier: "SF", Tracking: "SF-1"}
+		fakes.Must(w.t, fakes.ErrOf(w.Ship(w.ctx, store.Shipping{}, []store.Parcel{parcel})))
 	}
 	w.exec("UPDATE orders SET state = ?, rev = 3, published_rev = 3, unpublished_since = NULL WHERE id = ?", state, id)
 }

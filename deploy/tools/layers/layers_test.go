@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Imports point to the left; streams and realtime never import each other; the flows and the back office import no third-party module.
+// Imports point to the left; streams and realtime never import each other; the flows and the back office import no
+// third-party module.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
