@@ -16,11 +16,13 @@
 //
 // # Packages
 //
-// Each may import those to its left. The flows use the standard library only, and reach Redis, the database and the
-// gateway through interfaces, between which tests inject faults.
+// Each may import those to its left. The flows, up to recovery, use the standard library only, and reach Redis, the
+// database and the gateway through interfaces, between which tests inject faults. archive, privacy and backoffice use
+// the database itself.
 //
-//	trace ← shop ← journal ← outbox ← catalog ← admission ← board ← order ← payment ← archive ← privacy ← recovery
-//	      ← backoffice ← adapters: store streams realtime api account alipay mail webhook picture limits ← server ← cmd
+//	trace ← shop ← journal ← outbox ← catalog ← admission ← board ← order ← payment ← recovery ← store
+//	      ← archive ← privacy ← backoffice
+//	      ← adapters: streams realtime api account alipay mail webhook picture limits ← server ← cmd
 //
 // # The promises
 //

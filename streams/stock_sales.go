@@ -142,7 +142,7 @@ func (l *Inventory) SetTerms(ctx context.Context, s *shop.Sale) error {
 	return wrapped(err, "set the terms of sale %s", s.ID)
 }
 
-// Terms reads by what a sale sells: all that SaleKeeper sets, and the initial units. ErrLost: it is not in Redis.
+// Terms reads by what a sale sells: all that SetTerms sets, and the initial units. ErrLost: it is not in Redis.
 func (l *Inventory) Terms(ctx context.Context, sale shop.SaleRef) (shop.SaleTerms, error) {
 	terms := shop.SaleTerms{ID: sale.ID}
 	k, err := l.keys(sale.Partition)

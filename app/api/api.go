@@ -25,6 +25,7 @@ import (
 	"stampede/app/payment"
 	"stampede/app/privacy"
 	"stampede/app/shop"
+	"stampede/app/store"
 	"stampede/app/trace"
 )
 
@@ -47,7 +48,7 @@ type Options struct {
 
 	Now        func() shop.Millis
 	Storefront *catalog.Storefront
-	Picture    func(ctx context.Context, name string) ([]byte, backoffice.ImageKind, error)
+	Picture    func(ctx context.Context, name string) ([]byte, store.ImageKind, error)
 	Passes     *admission.PassDesk
 	Buy        func(ctx context.Context, user shop.ID, req order.BuyRequest) (order.Receipt, error)
 	Orders     *order.OrderReader

@@ -11,15 +11,16 @@ import (
 	"stampede/app/journal"
 	"stampede/app/payment"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 type (
 	// operatorOrder is an order as operators see it.
 	operatorOrder struct {
 		shop.Order
-		User     shop.ID              `json:"user"`
-		Refund   *payment.Refund      `json:"refund,omitempty"`
-		Shipment *backoffice.Shipment `json:"shipment,omitempty"`
+		User     shop.ID         `json:"user"`
+		Refund   *payment.Refund `json:"refund,omitempty"`
+		Shipment *store.Shipment `json:"shipment,omitempty"`
 	}
 	// noteBody is an optional note on a decision.
 	noteBody struct {
@@ -176,7 +177,7 @@ type shipBody struct {
 }
 
 func (a *api) ship(ctx context.Context, actor journal.Actor, order shop.ID, b shipBody) (operatorOrder, error) {
-	parcel := backoffice.Parcel{Order: order, Carrier: b.Carrier, Tracking: b.Tracking}
+	parcel := store.Parcel{Order: order, Carrier: b.Carrier, Tracking: b.Tracking}
 	shipped, err := a.Shipping.Ship(ctx, actor, parcel, b.Replace)
 	return operatorOrder{Order: shipped, User: shipped.User}, err
 }
@@ -195,25 +196,25 @@ func (a *api) shipMany(ctx context.Context, actor journal.Actor, b shipManyBody)
 }
 
 type newBlock struct {
-	Kind   backoffice.BlockKind `json:"kind"`
-	Value  string               `json:"value"`
-	Reason string               `json:"reason"`
-	Until  shop.Millis          `json:"until"` // 0: until it is removed
+	Kind   store.BlockKind `json:"kind"`
+	Value  string          `json:"value"`
+	Reason string          `json:"reason"`
+	Until  shop.Millis     `json:"until"` // 0: until it is removed
 }
 
 func (a *api) blocks(c *fiber.Ctx) error { return flowList(c, "blocks", a.Blocks.ListBlocks) }
 
-func (a *api) addBlock(ctx context.Context, actor journal.Actor, b newBlock) (backoffice.Block, error) {
+func (a *api) addBlock(ctx context.Context, actor journal.Actor, b newBlock) (store.Block, error) {
 	lasts := time.Duration(0)
 	if b.Until != 0 {
 		left := int64(b.Until) - int64(a.Now())
 		if left <= 0 || left > backoffice.LongestBlock.Milliseconds() {
-			return backoffice.Block{}, shop.Fail(shop.BadRequest,
+			return store.Block{}, shop.Fail(shop.BadRequest,
 				"until must be within the next ten years, or left out for a block without an end")
 		}
 		lasts = time.Duration(left) * time.Millisecond
 	}
-	block := backoffice.Block{Kind: b.Kind, Value: b.Value, Reason: b.Reason}
+	block := store.Block{Kind: b.Kind, Value: b.Value, Reason: b.Reason}
 	return a.Blocks.AddBlock(ctx, actor, block, lasts)
 }
 

@@ -10,6 +10,7 @@ import (
 	"stampede/app/journal"
 	"stampede/app/payment"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 type (
@@ -86,7 +87,7 @@ func (a *api) repost(c *fiber.Ctx, actor journal.Actor) error {
 	})
 }
 
-func (a *api) archiveState(ctx context.Context) (archive.ArchiveState, error) {
+func (a *api) archiveState(ctx context.Context) (store.ArchiveState, error) {
 	state, err := a.Archive.ArchiveState(ctx)
 	state.Months = list(state.Months)
 	return state, shop.Unreadable("the archive", err)

@@ -9,6 +9,7 @@ import (
 	"stampede/app/backoffice"
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 type (
@@ -113,7 +114,7 @@ func tryOrDoTo[B, T any](
 }
 
 func (a *api) productRecords(c *fiber.Ctx) error {
-	q := backoffice.ProductsQuery{Text: c.Query("q"), Archived: c.Query("archived") == "true"}
+	q := store.ProductsQuery{Text: c.Query("q"), Archived: c.Query("archived") == "true"}
 	var err error
 	if q.Category, err = queryID(c, "category"); err != nil {
 		return err
@@ -121,21 +122,21 @@ func (a *api) productRecords(c *fiber.Ctx) error {
 	if q.Page, q.Size, err = paging(c); err != nil {
 		return err
 	}
-	return flowPage(c, "products", func(ctx context.Context) ([]backoffice.ProductRecord, bool, error) {
+	return flowPage(c, "products", func(ctx context.Context) ([]store.ProductRecord, bool, error) {
 		return a.Catalogue.ProductRecords(ctx, q)
 	})
 }
 
 func (a *api) editProduct(
 	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, b productEdit,
-) (backoffice.ProductRecord, error) {
+) (store.ProductRecord, error) {
 	b.ProductEdit.CategoryID = b.CategoryID.value
 	return a.Catalogue.EditProduct(ctx, actor, dry, id, b.ProductEdit)
 }
 
 func (a *api) setProductImages(
 	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, b imagesBody,
-) (backoffice.ProductRecord, error) {
+) (store.ProductRecord, error) {
 	return a.Catalogue.SetProductImages(ctx, actor, dry, id, b.Version, b.Images)
 }
 
@@ -145,7 +146,7 @@ func (a *api) categoryRecords(c *fiber.Ctx) error {
 
 func (a *api) createCategory(
 	ctx context.Context, actor journal.Actor, dry bool, b categoryBody,
-) (backoffice.CategoryRecord, error) {
+) (store.CategoryRecord, error) {
 	return a.Catalogue.CreateCategory(ctx, actor, dry, b.Name)
 }
 
@@ -181,7 +182,9 @@ func (a *api) removeSlot(
 }
 
 func (a *api) saleRecords(c *fiber.Ctx) error {
-	q := backoffice.SalesQuery{Phase: shop.Phase(c.Query("phase")), Text: c.Query("q"), Archived: c.Query("archived") == "true"}
+	q := store.SalesQuery{
+		Phase: shop.Phase(c.Query("phase")), Text: c.Query("q"), Archived: c.Query("archived") == "true",
+	}
 	switch q.Phase {
 	case "", shop.Upcoming, shop.Open, shop.Ended:
 	default:
@@ -194,7 +197,7 @@ func (a *api) saleRecords(c *fiber.Ctx) error {
 	if q.Page, q.Size, err = paging(c); err != nil {
 		return err
 	}
-	return flowPage(c, "sales", func(ctx context.Context) ([]backoffice.SaleRecord, bool, error) {
+	return flowPage(c, "sales", func(ctx context.Context) ([]store.SaleRecord, bool, error) {
 		return a.Catalogue.SaleRecords(ctx, q)
 	})
 }

@@ -5,10 +5,10 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app/backoffice"
 	"stampede/app/payment"
 	"stampede/app/privacy"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 type (
@@ -30,7 +30,7 @@ type (
 		Devices []privacy.ExportedDevice `json:"devices"`
 		Orders  []shop.Order             `json:"orders"`
 		More    bool                     `json:"more"`
-		Blocks  []backoffice.Block       `json:"blocks"`
+		Blocks  []store.Block            `json:"blocks"`
 	}
 )
 
@@ -42,7 +42,7 @@ func (a *api) searchRoutes(r fiber.Router) {
 }
 
 func (a *api) searchOrders(c *fiber.Ctx) error {
-	q := backoffice.OrderSearch{State: shop.OrderState(c.Query("state"))}
+	q := store.OrderSearch{State: shop.OrderState(c.Query("state"))}
 	if q.State != "" && !q.State.HasRow() {
 		return shop.Fail(shop.BadRequest, "state must be one that orders have: pending, paid, shipped, finished, "+
 			"cancelled, expired, refused, refunding or refunded")
@@ -69,7 +69,7 @@ func (a *api) searchOrders(c *fiber.Ctx) error {
 }
 
 func (a *api) searchUsers(c *fiber.Ctx) error {
-	q := backoffice.UserSearch{Role: shop.Role(c.Query("role"))}
+	q := store.UserSearch{Role: shop.Role(c.Query("role"))}
 	switch q.Role {
 	case "", shop.Shopper, shop.Operator, shop.Admin:
 	default:
@@ -116,7 +116,7 @@ func (a *api) findUser(ctx context.Context, id shop.ID) (userFile, error) {
 const longestTrade = 64
 
 func (a *api) searchPayments(c *fiber.Ctx) error {
-	q := backoffice.PaymentSearch{Outcome: payment.PaymentOutcome(c.Query("state")), Before: c.Query("before")}
+	q := store.PaymentSearch{Outcome: payment.PaymentOutcome(c.Query("state")), Before: c.Query("before")}
 	if q.Outcome != "" && !q.Outcome.Known() {
 		return shop.Fail(shop.BadRequest, "state must be taken, late, revived, refunded, unknown_order, wrong_amount, "+
 			"second_trade or never_payable")

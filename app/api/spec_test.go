@@ -18,6 +18,7 @@ import (
 	"stampede/app/backoffice"
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 	"stampede/app/test/kit/contract"
 )
 
@@ -210,7 +211,7 @@ var operator = journal.Actor{User: 1, Name: "Ada", Role: shop.Operator, Via: jou
 
 func (w *world) ship() {
 	w.pay()
-	parcel := backoffice.Parcel{Order: 7, Carrier: "SF", Tracking: "SF1"}
+	parcel := store.Parcel{Order: 7, Carrier: "SF", Tracking: "SF1"}
 	_, err := w.services.Shipping.Ship(w.ctx, operator, parcel, false)
 	w.must(err)
 }
@@ -222,7 +223,7 @@ func (w *world) askRefund() {
 }
 
 func (w *world) block() {
-	_, err := w.services.Blocks.AddBlock(w.ctx, operator, backoffice.Block{Kind: backoffice.BlockUser, Value: "7"}, 0)
+	_, err := w.services.Blocks.AddBlock(w.ctx, operator, store.Block{Kind: store.BlockUser, Value: "7"}, 0)
 	w.must(err)
 }
 

@@ -16,6 +16,7 @@ import (
 	"stampede/app/backoffice"
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 const (
@@ -115,7 +116,7 @@ func (a *api) uploadImage(c *fiber.Ctx, actor journal.Actor) error {
 	})
 }
 
-var imageTypes = map[backoffice.ImageKind]string{backoffice.ImageJPEG: "image/jpeg", backoffice.ImagePNG: "image/png"}
+var imageTypes = map[store.ImageKind]string{store.ImageJPEG: "image/jpeg", store.ImagePNG: "image/png"}
 
 // image sends a picture. It never changes, so browsers and proxies may keep it.
 func (a *api) image(c *fiber.Ctx) error {

@@ -239,19 +239,19 @@ func openWorld(t testing.TB, o *Options) *world {
 		Policy: payment.RefundByOperator, Redis: w.inventory, Store: db, Effects: effects, Journal: acts,
 	}
 	o.Shipping = &backoffice.ShippingDesk{
-		Inventory: w.inventory, Orders: db, Shipments: db, Effects: effects, Journal: acts, FinishAfter: time.Hour,
+		Store: db, RedisTime: w.inventory.Now, Effects: effects, Journal: acts, FinishAfter: time.Hour,
 	}
 	o.Catalogue = &backoffice.CatalogueDesk{
-		Acts: acts, Store: db, Images: picture.NewMaker(), Clean: markup.Clean, Mint: mint, Now: w.clock.Now,
+		Acts: acts, Store: db, MakeImage: picture.NewMaker().Make, Clean: markup.Clean, Mint: mint, Now: w.clock.Now,
 		Zone: time.UTC,
 	}
 	o.Sales = &backoffice.SaleDesk{
-		Journal: acts, Store: db, Sales: db, Redis: w.inventory, Inventory: w.inventory, Load: warmer.Ensure,
+		Journal: acts, Store: db, Redis: w.inventory, Load: warmer.Ensure,
 		Guest: func(sale shop.ID) (string, error) { return "bound to " + sale.String(), nil },
 	}
-	o.Search = &backoffice.SearchDesk{Search: db, Users: db, Devices: db, Blocks: db, Clock: w.clock}
+	o.Search = &backoffice.SearchDesk{Reader: db, Store: db, Clock: w.clock}
 	o.SaleReport = (&backoffice.ReportDesk{
-		Sums: db, Figures: w.inventory, Clock: w.clock,
+		Reader: db, Redis: w.inventory, Clock: w.clock,
 		Auditor: &recovery.Auditor{Redis: w.inventory, Store: db},
 	}).SaleReport
 	paid := streams.NewPaidStream(w.redis)
@@ -261,12 +261,12 @@ func openWorld(t testing.TB, o *Options) *world {
 		},
 		Postings: paid, Mails: streams.NewMailStream(w.redis), Journal: acts,
 	}
-	o.Users = &backoffice.UserService{Users: db, Devices: db, Data: o.Data, Journal: acts}
+	o.Users = &backoffice.UserService{Store: db, Data: o.Data, Journal: acts}
 	o.Blocks = &backoffice.BlockDesk{Store: db, Journal: acts, Time: w.clock.Now}
-	o.SwitchDesk = &backoffice.SwitchDesk{Journal: acts, Kept: db}
+	o.SwitchDesk = &backoffice.SwitchDesk{Journal: acts, Store: db}
 	o.Journal = acts
 	o.Archive = &archive.ArchiveDesk{
-		Archivist: &archive.Archivist{Store: db, Streams: w.inventory}, Journal: acts,
+		Archivist: &archive.Archivist{Store: db, PartitionFigures: w.inventory.PartitionFigures}, Journal: acts,
 	}
 	o.Repost = (&outbox.Reposter{Store: db, Journal: acts}).Repost
 	o.ReconcileDay = (&payment.DailyReconciliation{Store: db, Gateway: gateway{}, Zone: time.UTC}).ReconcileDay

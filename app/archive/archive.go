@@ -10,6 +10,7 @@ import (
 
 	"stampede/app/board"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 const (
@@ -36,28 +37,6 @@ const (
 	archiveSoon, archiveLater = 24 * time.Hour, 7 * 24 * time.Hour
 )
 
-// ArchivedMonth sums the archived orders of a month.
-type ArchivedMonth struct {
-	Month       shop.Month `json:"month"`
-	Orders      int64      `json:"orders"`
-	Sales       int        `json:"sales"`
-	PaidFen     int64      `json:"paid_fen"`
-	RefundedFen int64      `json:"refunded_fen"`
-}
-
-// ArchiveState counts rows per table and month.
-type ArchiveState struct {
-	ArchiveAfter string          `json:"archive_after"`
-	PersonalData string          `json:"personal_data_after"`
-	Orders       int64           `json:"orders"`         // in the archive
-	SalesToMove  int64           `json:"sales_to_move"`  // with due orders
-	SalesKept    int64           `json:"sales_kept"`     // with orders that were not settled at the last check
-	PaidLeft     int64           `json:"paid_left"`      // orders of these sales that were not shipped
-	ShippedLeft  int64           `json:"shipped_left"`   // and that were not received
-	SalesToBlank int64           `json:"sales_to_blank"` // that may have personal data
-	Months       []ArchivedMonth `json:"months"`
-}
-
 // Archived is the result of a run.
 type Archived struct {
 	Sales    int    // that were checked
@@ -70,13 +49,11 @@ type Archived struct {
 // Archivist moves orders of sales that closed long ago to the archive, and removes personal data. One process does so
 // at a time, in short transactions with pauses, and not around openings. It may die anywhere: the next run goes on.
 type Archivist struct {
-	Store   ArchiveStore
-	Streams interface {
-		// PartitionFigures reads the state of all streams.
-		PartitionFigures(ctx context.Context) ([]board.PartitionFigures, error)
-	}
-	ArchiveAfter  time.Duration // 0: orders do not move
-	PersonalAfter time.Duration // 0: personal data stays
+	Store *store.Store
+	// PartitionFigures reads the state of all streams from Redis.
+	PartitionFigures func(ctx context.Context) ([]board.PartitionFigures, error)
+	ArchiveAfter     time.Duration // 0: orders do not move
+	PersonalAfter    time.Duration // 0: personal data stays
 	// Counts are since the start.
 	Counts struct{ Moved, Blanked, Failed atomic.Int64 }
 }
@@ -86,7 +63,7 @@ func (a *Archivist) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, archiveEvery, "archive orders", func(ctx context.Context) error {
 		done, err := a.RunOnce(ctx)
 		switch {
-		case errors.Is(err, ErrArchiveTaken): // by another node
+		case errors.Is(err, store.ErrArchiveTaken): // by another node
 			return nil
 		case err != nil:
 			a.Counts.Failed.Add(1)
@@ -106,24 +83,6 @@ func (a *Archivist) RunOnce(ctx context.Context) (done Archived, err error) {
 		return r.all(ctx)
 	})
 	return done, err
-}
-
-// State counts rows per table and month.
-func (a *Archivist) State(ctx context.Context) (ArchiveState, error) {
-	now, err := a.Store.Clock(ctx)
-	if err != nil {
-		return ArchiveState{}, err
-	}
-	state, err := a.Store.ArchiveState(ctx, now.At, before(now.At, a.ArchiveAfter), before(now.At, a.PersonalAfter))
-	if err != nil {
-		return state, err
-	}
-	state.ArchiveAfter, state.PersonalData = orNever(a.ArchiveAfter), orNever(a.PersonalAfter)
-	state.Months, err = a.Store.ArchivedMonths(ctx, 0)
-	for _, m := range state.Months {
-		state.Orders += m.Orders
-	}
-	return state, err
 }
 
 func orNever(d time.Duration) string {
@@ -195,7 +154,7 @@ func (r *archiveRun) eachSale(
 }
 
 func (r *archiveRun) moveSale(ctx context.Context, sale shop.ID, now, changedBefore shop.Millis) error {
-	step := ArchiveStep{Sale: sale, Limit: archiveChunk, ChangedBefore: changedBefore, Now: now}
+	step := store.ArchiveStep{Sale: sale, Limit: archiveChunk, ChangedBefore: changedBefore, Now: now}
 	moved := 0
 	err := r.steps(ctx, func() (more bool, err error) {
 		done, err := r.Store.MoveOrders(ctx, step)
@@ -295,7 +254,7 @@ func (r *archiveRun) noise(ctx context.Context) string {
 	case opens:
 		return "a sale opens within minutes, or has just opened"
 	}
-	streams, err := r.Streams.PartitionFigures(ctx)
+	streams, err := r.PartitionFigures(ctx)
 	if err != nil {
 		return "Redis does not answer"
 	}

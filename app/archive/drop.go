@@ -6,13 +6,14 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // ArchiveDrop is what was deleted of the archive, or would be.
 type ArchiveDrop struct {
-	Before shop.Month      `json:"before"`
-	DryRun bool            `json:"dry_run"`
-	Months []ArchivedMonth `json:"months"`
+	Before shop.Month            `json:"before"`
+	DryRun bool                  `json:"dry_run"`
+	Months []store.ArchivedMonth `json:"months"`
 }
 
 // ArchiveDesk shows the archive to operators and drops months of it.
@@ -22,8 +23,22 @@ type ArchiveDesk struct {
 }
 
 // ArchiveState counts rows per table and month.
-func (d *ArchiveDesk) ArchiveState(ctx context.Context) (ArchiveState, error) {
-	return d.Archivist.State(ctx)
+func (d *ArchiveDesk) ArchiveState(ctx context.Context) (store.ArchiveState, error) {
+	a := d.Archivist
+	now, err := a.Store.Clock(ctx)
+	if err != nil {
+		return store.ArchiveState{}, err
+	}
+	state, err := a.Store.ArchiveState(ctx, now.At, before(now.At, a.ArchiveAfter), before(now.At, a.PersonalAfter))
+	if err != nil {
+		return state, err
+	}
+	state.ArchiveAfter, state.PersonalData = orNever(a.ArchiveAfter), orNever(a.PersonalAfter)
+	state.Months, err = a.Store.ArchivedMonths(ctx, 0)
+	for _, m := range state.Months {
+		state.Orders += m.Orders
+	}
+	return state, err
 }
 
 // DropArchive deletes the archived orders of all months before the one given. The journal gets the sums of each month
@@ -33,8 +48,8 @@ func (d *ArchiveDesk) ArchiveState(ctx context.Context) (ArchiveState, error) {
 func (d *ArchiveDesk) DropArchive(
 	ctx context.Context, actor journal.Actor, month shop.Month, dryRun bool,
 ) (out ArchiveDrop, err error) {
-	store := d.Archivist.Store
-	now, err := store.Clock(ctx)
+	db := d.Archivist.Store
+	now, err := db.Clock(ctx)
 	if err != nil {
 		return out, shop.Unreadable("the archive", err)
 	}
@@ -42,14 +57,14 @@ func (d *ArchiveDesk) DropArchive(
 		return out, shop.Failf(shop.BadRequest, "%s is not over: only whole months that are can be dropped", month)
 	}
 	sums := func(ctx context.Context) (ArchiveDrop, error) {
-		months, err := store.ArchivedMonths(ctx, month)
+		months, err := db.ArchivedMonths(ctx, month)
 		return ArchiveDrop{Before: month, DryRun: dryRun, Months: months}, err
 	}
 	if dryRun {
 		out, err = sums(ctx)
 		return out, shop.Unreadable("the archive", err)
 	}
-	err = store.LockArchive(ctx, func(ctx context.Context) error {
+	err = db.LockArchive(ctx, func(ctx context.Context) error {
 		plan, err := sums(ctx) // before the transaction of the journal, which must be short
 		if err != nil {
 			return err
@@ -58,7 +73,7 @@ func (d *ArchiveDesk) DropArchive(
 			return journal.Act{Kind: "archive.drop", Object: "archive", After: plan, Answer: plan}, nil
 		})
 		for after := shop.ID(0); err == nil; {
-			after, err = store.DropOrders(ctx, month.Start(), after, now.At, archiveChunk)
+			after, err = db.DropOrders(ctx, month.Start(), after, now.At, archiveChunk)
 			if after == 0 {
 				break
 			}
@@ -68,7 +83,7 @@ func (d *ArchiveDesk) DropArchive(
 		}
 		return err
 	})
-	if errors.Is(err, ErrArchiveTaken) {
+	if errors.Is(err, store.ErrArchiveTaken) {
 		return out, shop.Fail(shop.Conflict, "orders are being moved to the archive; try again in a minute")
 	}
 	return out, shop.Unsettled("delete archived orders", err)

@@ -8,32 +8,28 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // BlockDesk is where operators keep people out and let them in again.
 type BlockDesk struct {
-	Store   BlockEditor
+	Store   *store.Store
 	Journal *journal.Journal
 	Time    func() shop.Millis // for what is in force now
-}
-
-// BlockEditor changes the block list in the database. Each change raises its version.
-type BlockEditor interface {
-	BlockStore
-	AddBlock(ctx context.Context, b Block, lasts time.Duration) (Block, error)
-	RemoveBlock(ctx context.Context, id int64) (Block, error)
 }
 
 // LongestBlock keeps sums with it within what times can say; longer ones have no end.
 const LongestBlock = 10 * 365 * 24 * time.Hour
 
 // AddBlock keeps somebody out, and answers the block as it is kept.
-func (d *BlockDesk) AddBlock(ctx context.Context, actor journal.Actor, b Block, lasts time.Duration) (Block, error) {
+func (d *BlockDesk) AddBlock(
+	ctx context.Context, actor journal.Actor, b store.Block, lasts time.Duration,
+) (store.Block, error) {
 	if b.CreatedBy == "" {
 		name := []rune(actor.Name)
 		b.CreatedBy = string(name[:min(maxBlocker, len(name))])
 	}
-	if err := b.Normalize(); err != nil {
+	if err := NormalizeBlock(&b); err != nil {
 		return b, err
 	}
 	if lasts < 0 || lasts > LongestBlock {
@@ -48,7 +44,7 @@ func (d *BlockDesk) AddBlock(ctx context.Context, actor journal.Actor, b Block, 
 	}
 	// The journal does not keep all of the block, which may have been removed since.
 	all, err := d.Store.Blocks(ctx, 0)
-	if i := slices.IndexFunc(all, func(one Block) bool { return one.ID == number }); i >= 0 {
+	if i := slices.IndexFunc(all, func(one store.Block) bool { return one.ID == number }); i >= 0 {
 		return all[i], nil
 	}
 	b.ID = number
@@ -56,7 +52,7 @@ func (d *BlockDesk) AddBlock(ctx context.Context, actor journal.Actor, b Block, 
 }
 
 // ListBlocks lists who is kept out now, oldest first.
-func (d *BlockDesk) ListBlocks(ctx context.Context) ([]Block, error) {
+func (d *BlockDesk) ListBlocks(ctx context.Context) ([]store.Block, error) {
 	blocks, err := d.Store.Blocks(ctx, d.Time())
 	return blocks, shop.Unreadable("the block list", err)
 }
@@ -70,16 +66,16 @@ func (d *BlockDesk) RemoveBlock(ctx context.Context, actor journal.Actor, id int
 	return err
 }
 
-func objectOf(b *Block) string { return "block:" + strconv.FormatInt(b.ID, 10) }
+func objectOf(b *store.Block) string { return "block:" + strconv.FormatInt(b.ID, 10) }
 
 // keptOf is what the journal keeps of a block: no address, which may be somebody's; the row of the block has it.
-func keptOf(b *Block) any {
+func keptOf(b *store.Block) any {
 	kept := struct {
-		Kind  BlockKind   `json:"kind"`
-		User  string      `json:"user,omitempty"`
-		Until shop.Millis `json:"until,omitempty"`
+		Kind  store.BlockKind `json:"kind"`
+		User  string          `json:"user,omitempty"`
+		Until shop.Millis     `json:"until,omitempty"`
 	}{Kind: b.Kind, Until: b.Until}
-	if b.Kind == BlockUser {
+	if b.Kind == store.BlockUser {
 		kept.User = b.Value
 	}
 	return kept

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 // after each look that finds another version. Readers load it without a lock. While the database is away the last set
 // is used.
 type BlockList struct {
-	Store BlockStore
+	Store *store.Store
 	Clock *shop.Clock
 	// OnChange is called after a new set counts: what is open already is looked at again. Nil: nobody asks.
 	OnChange func()
@@ -102,22 +103,22 @@ func (l *BlockList) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-func newBlockSet(blocks []Block) *blockSet {
+func newBlockSet(blocks []store.Block) *blockSet {
 	s := &blockSet{
 		users: make(map[shop.ID]shop.Millis), addresses: make(map[netip.Addr]shop.Millis),
 		networks: make(map[netip.Prefix]shop.Millis),
 	}
 	for _, b := range blocks {
 		switch b.Kind {
-		case BlockUser:
+		case store.BlockUser:
 			if user, err := shop.ParseID(b.Value); err == nil {
 				s.users[user] = laterEnd(s.users, user, b.Until)
 			}
-		case BlockAddress:
+		case store.BlockAddress:
 			if addr, err := netip.ParseAddr(b.Value); err == nil {
 				s.addresses[addr] = laterEnd(s.addresses, addr, b.Until)
 			}
-		case BlockNetwork:
+		case store.BlockNetwork:
 			if network, err := netip.ParsePrefix(b.Value); err == nil {
 				s.networks[network] = laterEnd(s.networks, network, b.Until)
 				s.lengths = append(s.lengths, network.Bits())

@@ -1,141 +1,139 @@
 package backoffice
 
 import (
-	"context"
 	"errors"
 	"net/netip"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"stampede/app/shop"
+	"stampede/app/store"
 	"stampede/app/test/fakes"
+	"stampede/app/test/kit"
 )
 
 // What people write is put into one form, and what cannot be meant is refused.
 func TestNormalizeBlock(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		kind        BlockKind
+		kind        store.BlockKind
 		value, want string
-		as          BlockKind
+		as          store.BlockKind
 	}{
-		{BlockUser, " 7301444300000000007 ", "7301444300000000007", BlockUser},
-		{BlockAddress, "203.0.113.9", "203.0.113.9", BlockAddress},
-		{BlockAddress, "::ffff:203.0.113.9", "203.0.113.9", BlockAddress},
-		{BlockAddress, "2001:db8::1:2:3:4", "2001:db8::/64", BlockNetwork},
-		{BlockNetwork, "203.0.113.9/24", "203.0.113.0/24", BlockNetwork},
-		{BlockNetwork, "::ffff:203.0.113.9/120", "203.0.113.0/24", BlockNetwork},
-		{BlockNetwork, "2001:db8:1::/48", "2001:db8:1::/48", BlockNetwork},
+		{store.BlockUser, " 7301444300000000007 ", "7301444300000000007", store.BlockUser},
+		{store.BlockAddress, "203.0.113.9", "203.0.113.9", store.BlockAddress},
+		{store.BlockAddress, "::ffff:203.0.113.9", "203.0.113.9", store.BlockAddress},
+		{store.BlockAddress, "2001:db8::1:2:3:4", "2001:db8::/64", store.BlockNetwork},
+		{store.BlockNetwork, "203.0.113.9/24", "203.0.113.0/24", store.BlockNetwork},
+		{store.BlockNetwork, "::ffff:203.0.113.9/120", "203.0.113.0/24", store.BlockNetwork},
+		{store.BlockNetwork, "2001:db8:1::/48", "2001:db8:1::/48", store.BlockNetwork},
 	} {
-		b := Block{Kind: c.kind, Value: c.value}
-		if err := b.Normalize(); err != nil || b.Value != c.want || b.Kind != c.as {
+		b := store.Block{Kind: c.kind, Value: c.value}
+		if err := NormalizeBlock(&b); err != nil || b.Value != c.want || b.Kind != c.as {
 			t.Errorf("%s %q: %s %q, %v", c.kind, c.value, b.Kind, b.Value, err)
 		}
 	}
-	for _, b := range []Block{
-		{Kind: BlockUser, Value: "0"},
-		{Kind: BlockUser, Value: "eve"},
-		{Kind: BlockAddress, Value: "203.0.113.9/24"},
-		{Kind: BlockAddress, Value: "fe80::1%eth0"},
-		{Kind: BlockNetwork, Value: "203.0.113.9"},
-		{Kind: BlockNetwork, Value: "0.0.0.0/0"},
-		{Kind: BlockNetwork, Value: "10.0.0.0/7"},
-		{Kind: BlockNetwork, Value: "::/0"},
-		{Kind: BlockNetwork, Value: "::ffff:0.0.0.0/96"},
+	for _, b := range []store.Block{
+		{Kind: store.BlockUser, Value: "0"},
+		{Kind: store.BlockUser, Value: "eve"},
+		{Kind: store.BlockAddress, Value: "203.0.113.9/24"},
+		{Kind: store.BlockAddress, Value: "fe80::1%eth0"},
+		{Kind: store.BlockNetwork, Value: "203.0.113.9"},
+		{Kind: store.BlockNetwork, Value: "0.0.0.0/0"},
+		{Kind: store.BlockNetwork, Value: "10.0.0.0/7"},
+		{Kind: store.BlockNetwork, Value: "::/0"},
+		{Kind: store.BlockNetwork, Value: "::ffff:0.0.0.0/96"},
 		{Kind: "name", Value: "eve"},
-		{Kind: BlockUser, Value: "7", Reason: string(make([]byte, 300))},
+		{Kind: store.BlockUser, Value: "7", Reason: string(make([]byte, 300))},
 	} {
-		if err := b.Normalize(); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
+		if err := NormalizeBlock(&b); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
 			t.Errorf("%s %q: %v", b.Kind, b.Value, err)
 		}
 	}
 }
 
-// fakeBlocks is the list in the database.
-type fakeBlocks struct {
-	version int64
-	blocks  []Block
-	reads   int
-	err     error
-}
-
-func (f *fakeBlocks) BlocksVersion(context.Context) (int64, error) { return f.version, f.err }
-
-func (f *fakeBlocks) Blocks(context.Context, shop.Millis) ([]Block, error) {
-	f.reads++
-	return f.blocks, f.err
-}
-
-// A node takes a list over when its version has grown, tells that it did, reads nothing otherwise, and keeps what it
-// knows while the database is away. A block ends by itself.
+// A node reads the list when its version has grown, reports the change, and keeps the last set while the database is
+// away. A block ends by itself.
 func TestBlockListFollows(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store, changes := &fakeBlocks{}, 0
-		l := &BlockList{Store: store, Clock: shop.NewClock(), OnChange: func() { changes++ }}
-		ctx := t.Context()
-		addr := netip.MustParseAddr
-		if l.User(7) || l.Address(addr("203.0.113.9")) {
-			t.Error("blocked before anything was read")
+	s, ctx, changes := kit.SQLite(t), kit.Context(t), 0
+	l := &BlockList{Store: s, Clock: shop.NewClock(), OnChange: func() { changes++ }}
+	addr := netip.MustParseAddr
+	if l.User(7) || l.Address(addr("203.0.113.9")) {
+		t.Error("blocked before anything was read")
+	}
+	look := func() {
+		t.Helper()
+		fakes.Must(t, l.RunOnce(ctx))
+	}
+	add := func(kind store.BlockKind, value string, lasts time.Duration) int64 {
+		t.Helper()
+		b, err := s.AddBlock(ctx, store.Block{Kind: kind, Value: value}, lasts)
+		fakes.Must(t, err)
+		return b.ID
+	}
+	look()
+	first := add(store.BlockUser, "7", 0)
+	add(store.BlockUser, "8", time.Minute)
+	add(store.BlockAddress, "203.0.113.9", 0)
+	add(store.BlockNetwork, "198.51.100.0/24", 0)
+	add(store.BlockNetwork, "2001:db8:0:1::/64", 0)
+	add(store.BlockUser, "unreadable", 0)
+	look()
+	look()
+	if changes != 2 {
+		t.Errorf("the rows were read %d times, want 2", changes)
+	}
+	for text, want := range map[string]bool{
+		"203.0.113.9": true, "::ffff:203.0.113.9": true, "203.0.113.8": false, "198.51.100.77": true,
+		"198.51.101.77": false, "2001:db8:0:1:ff::1": true, "2001:db8:0:2::1": false,
+	} {
+		if l.Address(addr(text)) != want {
+			t.Errorf("%s blocked: %v", text, !want)
 		}
-		look := func() {
-			t.Helper()
-			fakes.Must(t, l.RunOnce(ctx))
+	}
+	if l.Address(netip.Addr{}) {
+		t.Error("an address that could not be read is blocked")
+	}
+	if !l.User(7) || !l.User(8) || l.User(10) {
+		t.Error("other users are blocked than those on the list")
+	}
+	fakes.Must(t, l.Clock.Sample(ctx, &fakes.Redis{At: l.Clock.Now().Add(2 * time.Minute)}))
+	if !l.User(7) || l.User(8) {
+		t.Error("a block that has ended holds, or one without an end does not")
+	}
+	fakes.Must(t, fakes.ErrOf(s.RemoveBlock(ctx, first)))
+	look()
+	if l.User(7) || changes != 3 {
+		t.Errorf("still blocked after the removal; the rows were read %d times, want 3", changes)
+	}
+	fakes.Must(t, s.Close())
+	if err := l.RunOnce(ctx); err == nil || !l.Address(addr("203.0.113.9")) {
+		t.Errorf("a database that is away: %v, or the list was forgotten", err)
+	}
+}
+
+// Of two blocks of the same, one that has no end or ends later counts.
+func TestLaterBlockCounts(t *testing.T) {
+	t.Parallel()
+	for _, blocks := range [][]store.Block{
+		{{Kind: store.BlockUser, Value: "9", Until: 5}, {Kind: store.BlockUser, Value: "9"}},
+		{{Kind: store.BlockUser, Value: "9"}, {Kind: store.BlockUser, Value: "9", Until: 5}},
+	} {
+		l := &BlockList{Clock: shop.NewClock()}
+		if l.set.Store(newBlockSet(blocks)); !l.User(9) {
+			t.Errorf("%+v: not blocked", blocks)
 		}
-		look()
-		store.version, store.blocks = 1, []Block{
-			{Kind: BlockUser, Value: "7"},
-			{Kind: BlockUser, Value: "8", Until: l.Clock.Now().Add(time.Minute)},
-			{Kind: BlockAddress, Value: "203.0.113.9"},
-			{Kind: BlockNetwork, Value: "198.51.100.0/24"},
-			{Kind: BlockNetwork, Value: "2001:db8:0:1::/64"},
-			{Kind: BlockUser, Value: "9", Until: l.Clock.Now().Add(time.Second)},
-			{Kind: BlockUser, Value: "9"},
-			{Kind: BlockUser, Value: "unreadable"},
-		}
-		look()
-		look()
-		if changes != 2 || store.reads != 2 {
-			t.Errorf("%d changes told, %d reads of the rows, want 2", changes, store.reads)
-		}
-		store.err = shop.ErrTransient
-		if err := l.RunOnce(ctx); !errors.Is(err, shop.ErrTransient) {
-			t.Errorf("a database that is away: %v", err)
-		}
-		for text, want := range map[string]bool{
-			"203.0.113.9": true, "::ffff:203.0.113.9": true, "203.0.113.8": false, "198.51.100.77": true,
-			"198.51.101.77": false, "2001:db8:0:1:ff::1": true, "2001:db8:0:2::1": false,
-		} {
-			if l.Address(addr(text)) != want {
-				t.Errorf("%s blocked: %v", text, !want)
-			}
-		}
-		if l.Address(netip.Addr{}) {
-			t.Error("an address that could not be read is blocked")
-		}
-		if !l.User(7) || !l.User(8) || !l.User(9) || l.User(10) {
-			t.Error("other users are blocked than those on the list")
-		}
-		time.Sleep(time.Minute) // of the bubble
-		if !l.User(7) || l.User(8) || !l.User(9) {
-			t.Error("a block that has ended holds, or one without an end does not")
-		}
-		store.err, store.version, store.blocks = nil, 2, nil
-		look()
-		if l.User(7) || l.Address(addr("203.0.113.9")) {
-			t.Error("still blocked after the removal")
-		}
-	})
+	}
 }
 
 // A look at the list is on the way of every buy and every request.
 func TestALookAtTheBlockListAllocatesNothing(t *testing.T) {
 	l := &BlockList{Clock: shop.NewClock()}
-	l.set.Store(newBlockSet([]Block{
-		{Kind: BlockUser, Value: "7"},
-		{Kind: BlockNetwork, Value: "198.51.100.0/24"},
-		{Kind: BlockNetwork, Value: "2001:db8::/48"},
+	l.set.Store(newBlockSet([]store.Block{
+		{Kind: store.BlockUser, Value: "7"},
+		{Kind: store.BlockNetwork, Value: "198.51.100.0/24"},
+		{Kind: store.BlockNetwork, Value: "2001:db8::/48"},
 	}))
 	addr := netip.MustParseAddr("203.0.113.9")
 	if allocs := testing.AllocsPerRun(100, func() { l.User(7); l.Address(addr) }); allocs > 0 {
@@ -159,8 +157,8 @@ func FuzzBlock(f *testing.F) {
 		f.Add(b[0], b[1], "a reason")
 	}
 	f.Fuzz(func(t *testing.T, kind, value, reason string) {
-		b := Block{Kind: BlockKind(kind), Value: value, Reason: reason}
-		err := b.Normalize()
+		b := store.Block{Kind: store.BlockKind(kind), Value: value, Reason: reason}
+		err := NormalizeBlock(&b)
 		if err != nil {
 			if !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
 				t.Fatalf("%q %q: %v", kind, value, err)
@@ -168,10 +166,10 @@ func FuzzBlock(f *testing.F) {
 			return
 		}
 		again := b
-		if err := again.Normalize(); err != nil || again != b {
+		if err := NormalizeBlock(&again); err != nil || again != b {
 			t.Fatalf("%+v became %+v, %v", b, again, err)
 		}
-		if p, err := netip.ParsePrefix(b.Value); b.Kind == BlockNetwork && (err != nil || p.Bits() < shortestV4) {
+		if p, err := netip.ParsePrefix(b.Value); b.Kind == store.BlockNetwork && (err != nil || p.Bits() < shortestV4) {
 			t.Fatalf("%q blocks %v, %v", value, p, err)
 		}
 	})

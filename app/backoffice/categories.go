@@ -7,17 +7,8 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
-
-// CategoryRecord is a category as operators see it.
-type CategoryRecord struct {
-	shop.Category
-	Position   int         `json:"position"` // they are listed by it
-	Products   int         `json:"products"` // how many can be offered
-	Version    int64       `json:"version"`
-	UpdatedAt  shop.Millis `json:"updated_at"`
-	ArchivedAt shop.Millis `json:"archived_at,omitempty"`
-}
 
 // CategoryEdit changes what it names of a category.
 type CategoryEdit struct {
@@ -31,41 +22,41 @@ type CategoryEdit struct {
 const lastPosition = 1_000_000
 
 // CategoryRecords lists all categories, those that are archived too, in their order.
-func (d *CatalogueDesk) CategoryRecords(ctx context.Context) ([]CategoryRecord, error) {
+func (d *CatalogueDesk) CategoryRecords(ctx context.Context) ([]store.CategoryRecord, error) {
 	all, err := d.Store.CategoryRecords(ctx)
 	return all, shop.Unreadable("categories", err)
 }
 
 // CategoryRecord reads one category. NotFound when there is none.
-func (d *CatalogueDesk) CategoryRecord(ctx context.Context, id shop.ID) (CategoryRecord, error) {
+func (d *CatalogueDesk) CategoryRecord(ctx context.Context, id shop.ID) (store.CategoryRecord, error) {
 	all, err := d.CategoryRecords(ctx) // there are few
 	if err != nil {
-		return CategoryRecord{}, err
+		return store.CategoryRecord{}, err
 	}
-	if i := slices.IndexFunc(all, func(c CategoryRecord) bool { return c.ID == id }); i >= 0 {
+	if i := slices.IndexFunc(all, func(c store.CategoryRecord) bool { return c.ID == id }); i >= 0 {
 		return all[i], nil
 	}
-	return CategoryRecord{}, missing("category", id, shop.ErrNoRow)
+	return store.CategoryRecord{}, missing("category", id, shop.ErrNoRow)
 }
 
 // CreateCategory makes a category behind those that are there.
 func (d *CatalogueDesk) CreateCategory(
 	ctx context.Context, actor journal.Actor, dry bool, name string,
-) (CategoryRecord, error) {
+) (store.CategoryRecord, error) {
 	name = strings.TrimSpace(name)
 	if err := checkText("name", name, longestCategory, true, false); err != nil {
-		return CategoryRecord{}, err
+		return store.CategoryRecord{}, err
 	}
 	id, err := d.Mint()
 	if err != nil {
-		return CategoryRecord{}, shop.Unreadable("the catalogue", err)
+		return store.CategoryRecord{}, shop.Unreadable("the catalogue", err)
 	}
-	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, CategoryRecord, error) {
+	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, store.CategoryRecord, error) {
 		if err := d.freeName(ctx, id, name); err != nil {
-			return journal.Act{}, CategoryRecord{}, err
+			return journal.Act{}, store.CategoryRecord{}, err
 		}
 		if err := d.Store.AddCategories(ctx, []shop.Category{{ID: id, Name: name}}); err != nil {
-			return journal.Act{}, CategoryRecord{}, err
+			return journal.Act{}, store.CategoryRecord{}, err
 		}
 		made, err := d.Store.LockCategory(ctx, id)
 		return journal.Act{Kind: "category.create", Object: object("category", id), After: made}, made, err
@@ -75,15 +66,15 @@ func (d *CatalogueDesk) CreateCategory(
 // EditCategory changes what the edit names.
 func (d *CatalogueDesk) EditCategory(
 	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, edit CategoryEdit,
-) (CategoryRecord, error) {
-	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, CategoryRecord, error) {
+) (store.CategoryRecord, error) {
+	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, store.CategoryRecord, error) {
 		before, after, err := edited(ctx, "category", id, edit.Version, d.Store.LockCategory,
-			func(_, after *CategoryRecord) error { return d.editCategory(ctx, after, edit) })
+			func(_, after *store.CategoryRecord) error { return d.editCategory(ctx, after, edit) })
 		return journal.Act{Kind: "category.edit", Object: object("category", id), Before: before, After: after}, after, err
 	})
 }
 
-func (d *CatalogueDesk) editCategory(ctx context.Context, c *CategoryRecord, edit CategoryEdit) error {
+func (d *CatalogueDesk) editCategory(ctx context.Context, c *store.CategoryRecord, edit CategoryEdit) error {
 	set(&c.Name, edit.Name)
 	set(&c.Position, edit.Position)
 	c.Name = strings.TrimSpace(c.Name)

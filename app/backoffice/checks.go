@@ -1,5 +1,7 @@
 package backoffice
 
+import "stampede/app/store"
+
 // CheckCode names what a check found, so that a page can say it in the reader's language. It stays when a sentence is
 // worded anew.
 type CheckCode string
@@ -71,30 +73,11 @@ func CheckCodes() []CheckCode {
 // Facts are the values in what a check found, by their names.
 type Facts map[string]any
 
-// WeakSetting is a setting of a store with which it keeps less than the promises need.
-type WeakSetting struct {
-	Setting string
-	Is      string // empty: it cannot be read
-	Want    string
-	Risk    string
-}
-
-// String says it to operators.
-func (w WeakSetting) String() string {
-	switch {
-	case w.Setting == "":
-		return w.Risk
-	case w.Is == "":
-		return w.Setting + " cannot be read: make sure that it is " + w.Want
-	}
-	return w.Setting + " is " + w.Is + ": " + w.Risk + "; set it to " + w.Want
-}
-
-// Check is the line of a checklist about it.
-func (w WeakSetting) Check(store string, refused bool) Check {
+// CheckSetting is the line of a checklist about a setting of a server.
+func CheckSetting(w store.WeakSetting, server string, refused bool) Check {
 	c := Check{
-		State: CheckWarn, Code: FoundWeakSetting, Says: store + ": " + w.String(), Do: "stampede checkconfig",
-		Of: Facts{"store": store, "setting": w.Setting, "is": w.Is, "want": w.Want},
+		State: CheckWarn, Code: FoundWeakSetting, Says: server + ": " + w.String(), Do: "stampede checkconfig",
+		Of: Facts{"store": server, "setting": w.Setting, "is": w.Is, "want": w.Want},
 	}
 	if w.Is == "" {
 		c.Code = FoundHiddenSetting

@@ -7,6 +7,7 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // productsHead are the columns of the table of products. Prices are in yuan; images has a picture in each line, its
@@ -15,8 +16,8 @@ var productsHead = []string{"id", "version", "name", "category", "list_price", "
 
 // ExportProducts writes all products as a table, archived ones too.
 func (d *CatalogueDesk) ExportProducts(ctx context.Context) ([]byte, error) {
-	lines, err := tableLines(func(archived bool, page int) ([]ProductRecord, bool, error) {
-		return d.Store.ProductRecords(ctx, ProductsQuery{Archived: archived, Page: page, Size: tablePage})
+	lines, err := tableLines(func(archived bool, page int) ([]store.ProductRecord, bool, error) {
+		return d.Store.ProductRecords(ctx, store.ProductsQuery{Archived: archived, Page: page, Size: tablePage})
 	}, productLine)
 	return writeTable(productsHead, lines), shop.Unreadable("products", err)
 }
@@ -43,7 +44,7 @@ func tableLines[T any](
 	return lines, nil
 }
 
-func productLine(p *ProductRecord) []string {
+func productLine(p *store.ProductRecord) []string {
 	pictures := shop.Mapped(p.Images, func(i shop.Image) string { return strings.TrimSpace(i.URL + " " + i.Alt) })
 	return []string{
 		p.ID.String(), number(p.Version), p.Name, p.Category, shop.FormatFen(p.ListPriceFen), p.Description, p.Rules,
@@ -137,10 +138,10 @@ func (d *CatalogueDesk) importProducts(ctx context.Context, t *table, r *ImportR
 		return err
 	}
 	created, changed := importLines(t, r, "product", there,
-		func(*tableLine) (ProductRecord, bool) { return ProductRecord{}, true },
-		func(line *tableLine, p *ProductRecord) { d.fillProduct(t, line, p, categories) },
-		func(_, p *ProductRecord) error { return d.checkProduct(&p.Product) }, sameProduct)
-	made := shop.Mapped(created, func(p ProductRecord) shop.Product { return p.Product })
+		func(*tableLine) (store.ProductRecord, bool) { return store.ProductRecord{}, true },
+		func(line *tableLine, p *store.ProductRecord) { d.fillProduct(t, line, p, categories) },
+		func(_, p *store.ProductRecord) error { return d.checkProduct(&p.Product) }, sameProduct)
+	made := shop.Mapped(created, func(p store.ProductRecord) shop.Product { return p.Product })
 	for i := range made {
 		if made[i].ID, err = d.Mint(); err != nil {
 			return err
@@ -168,7 +169,7 @@ func (d *CatalogueDesk) importProducts(ctx context.Context, t *table, r *ImportR
 
 // checkAllImages refuses a table that shows pictures that are not kept.
 func (d *CatalogueDesk) checkAllImages(
-	ctx context.Context, t *table, made []shop.Product, changed []ProductRecord,
+	ctx context.Context, t *table, made []shop.Product, changed []store.ProductRecord,
 ) error {
 	for _, p := range changed {
 		made = append(made, p.Product)
@@ -186,13 +187,20 @@ func (d *CatalogueDesk) checkAllImages(
 }
 
 // versioned is a record that operators edit.
-type versioned interface{ version() int64 }
+type versioned interface {
+	store.ProductRecord | store.SaleRecord | store.CategoryRecord
+}
 
-func (p ProductRecord) version() int64 { return p.Version }
-
-func (s SaleRecord) version() int64 { return s.Version }
-
-func (c CategoryRecord) version() int64 { return c.Version }
+func versionOf[T versioned](of T) int64 {
+	switch r := any(of).(type) {
+	case store.ProductRecord:
+		return r.Version
+	case store.SaleRecord:
+		return r.Version
+	default:
+		return r.(store.CategoryRecord).Version
+	}
+}
 
 // known finds what a line names by its id, in the version that the line has seen, if it says so.
 func known[T versioned](
@@ -209,8 +217,8 @@ func known[T versioned](
 		t.wrong(line, "id", "there is no "+what+" "+id.String())
 	case seen[id]:
 		t.wrong(line, "id", "stands in another line, too")
-	case line.has("version") && line.cells["version"] != number(found.version()):
-		t.wrong(line, "version", "it was changed meanwhile, and has version "+number(found.version()))
+	case line.has("version") && line.cells["version"] != number(versionOf(found)):
+		t.wrong(line, "version", "it was changed meanwhile, and has version "+number(versionOf(found)))
 	default:
 		seen[id] = true
 		return found, true
@@ -229,9 +237,9 @@ func idsOf(t *table) []shop.ID {
 	return ids
 }
 
-func (d *CatalogueDesk) productsOf(ctx context.Context, t *table) (map[shop.ID]ProductRecord, error) {
+func (d *CatalogueDesk) productsOf(ctx context.Context, t *table) (map[shop.ID]store.ProductRecord, error) {
 	found, err := d.Store.ProductsByID(ctx, idsOf(t))
-	there := make(map[shop.ID]ProductRecord, len(found))
+	there := make(map[shop.ID]store.ProductRecord, len(found))
 	for _, p := range found {
 		there[p.ID] = p
 	}
@@ -239,7 +247,9 @@ func (d *CatalogueDesk) productsOf(ctx context.Context, t *table) (map[shop.ID]P
 }
 
 // fillProduct lays a line over a product. Columns that the head does not have stay as they are.
-func (d *CatalogueDesk) fillProduct(t *table, line *tableLine, p *ProductRecord, categories []CategoryRecord) {
+func (d *CatalogueDesk) fillProduct(
+	t *table, line *tableLine, p *store.ProductRecord, categories []store.CategoryRecord,
+) {
 	for column, cell := range line.cells {
 		var err error
 		switch column {
@@ -280,7 +290,7 @@ func parseYuan(text string) (int64, error) {
 	return fen, nil
 }
 
-func categoryNamed(categories []CategoryRecord, name string) (shop.ID, error) {
+func categoryNamed(categories []store.CategoryRecord, name string) (shop.ID, error) {
 	if name == "" {
 		return 0, nil
 	}
@@ -303,7 +313,7 @@ func parseImages(text string) []shop.Image {
 }
 
 // sameProduct reports whether an import changes nothing.
-func sameProduct(a, b *ProductRecord) bool {
+func sameProduct(a, b *store.ProductRecord) bool {
 	return a.Name == b.Name && a.CategoryID == b.CategoryID && a.ListPriceFen == b.ListPriceFen &&
 		a.Description == b.Description && a.Rules == b.Rules && (a.ArchivedAt != 0) == (b.ArchivedAt != 0) &&
 		slices.Equal(a.Images, b.Images)

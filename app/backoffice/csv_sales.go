@@ -8,6 +8,7 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // salesHead are the columns of the table of sales. Prices are in yuan; slot, opens and closes are by the clocks of the
@@ -24,14 +25,14 @@ const (
 
 // ExportSales writes the sales as a table, of one slot or (0) of all; archived ones too, hidden ones not.
 func (d *CatalogueDesk) ExportSales(ctx context.Context, slot shop.ID) ([]byte, error) {
-	lines, err := tableLines(func(archived bool, page int) ([]SaleRecord, bool, error) {
-		return d.Store.SaleRecords(ctx, SalesQuery{Slot: slot, Archived: archived, Page: page, Size: tablePage})
+	lines, err := tableLines(func(archived bool, page int) ([]store.SaleRecord, bool, error) {
+		return d.Store.SaleRecords(ctx, store.SalesQuery{Slot: slot, Archived: archived, Page: page, Size: tablePage})
 	}, d.saleLine)
 	return writeTable(salesHead, lines), shop.Unreadable("sales", err)
 }
 
 // saleLine is nil for a hidden sale.
-func (d *CatalogueDesk) saleLine(s *SaleRecord) []string {
+func (d *CatalogueDesk) saleLine(s *store.SaleRecord) []string {
 	if s.Hidden {
 		return nil
 	}
@@ -86,7 +87,7 @@ type offers struct {
 	opens  map[shop.Millis]shop.Slot
 	byID   map[shop.ID]shop.Product // products that are not archived
 	byName map[string][]shop.Product
-	sales  map[shop.ID]SaleRecord
+	sales  map[shop.ID]store.SaleRecord
 }
 
 // importSales does it within an act; what is wrong it notes in the table.
@@ -96,9 +97,9 @@ func (d *CatalogueDesk) importSales(ctx context.Context, t *table, r *ImportRepo
 		return nil, err
 	}
 	made, changed := importLines(t, r, "sale", o.sales,
-		func(line *tableLine) (SaleRecord, bool) { return d.newSaleOf(t, line, o) },
-		func(line *tableLine, s *SaleRecord) { d.fillSale(t, line, s) }, d.checkLine,
-		func(before, after *SaleRecord) bool { return len(differences(before, after)) == 0 })
+		func(line *tableLine) (store.SaleRecord, bool) { return d.newSaleOf(t, line, o) },
+		func(line *tableLine, s *store.SaleRecord) { d.fillSale(t, line, s) }, d.checkLine,
+		func(before, after *store.SaleRecord) bool { return len(differences(before, after)) == 0 })
 	if len(t.problems) > 0 {
 		return nil, nil
 	}
@@ -106,7 +107,7 @@ func (d *CatalogueDesk) importSales(ctx context.Context, t *table, r *ImportRepo
 }
 
 // checkLine refuses terms that a sale cannot have, or cannot have any more.
-func (d *CatalogueDesk) checkLine(before, after *SaleRecord) error {
+func (d *CatalogueDesk) checkLine(before, after *store.SaleRecord) error {
 	if after.ID != 0 {
 		return d.mayEdit(before, after)
 	}
@@ -117,7 +118,7 @@ func (d *CatalogueDesk) checkLine(before, after *SaleRecord) error {
 }
 
 // writeSales writes what was made and changed. New ones are spread over the partitions as single ones are.
-func (d *CatalogueDesk) writeSales(ctx context.Context, made, changed []SaleRecord) ([]shop.ID, error) {
+func (d *CatalogueDesk) writeSales(ctx context.Context, made, changed []store.SaleRecord) ([]shop.ID, error) {
 	var ids []shop.ID
 	sales := make([]shop.Sale, len(made))
 	partition := d.emptiestPartitions()
@@ -129,7 +130,7 @@ func (d *CatalogueDesk) writeSales(ctx context.Context, made, changed []SaleReco
 		if made[i].Partition, err = partition(ctx, made[i].Slot.ID); err != nil {
 			return nil, err
 		}
-		sales[i] = made[i].sale()
+		sales[i] = saleOf(&made[i])
 		ids = append(ids, made[i].ID)
 	}
 	if len(sales) > 0 {
@@ -176,14 +177,14 @@ func (d *CatalogueDesk) offersOf(ctx context.Context, t *table) (*offers, error)
 	o := &offers{
 		slots: make(map[shop.ID]shop.Slot, len(slots)), opens: make(map[shop.Millis]shop.Slot, len(slots)),
 		byID: make(map[shop.ID]shop.Product), byName: make(map[string][]shop.Product), sales: make(
-			map[shop.ID]SaleRecord, len(found),
+			map[shop.ID]store.SaleRecord, len(found),
 		),
 	}
 	for _, s := range slots {
 		o.slots[s.ID], o.opens[s.OpensAt] = s, s
 	}
 	for _, s := range found {
-		s.look(now)
+		setPhases(&s, now)
 		o.sales[s.ID] = s
 	}
 	var ids []shop.ID
@@ -210,7 +211,7 @@ func (d *CatalogueDesk) offersOf(ctx context.Context, t *table) (*offers, error)
 }
 
 // newSaleOf begins a sale with the slot and the product that a line names.
-func (d *CatalogueDesk) newSaleOf(t *table, line *tableLine, o *offers) (s SaleRecord, ok bool) {
+func (d *CatalogueDesk) newSaleOf(t *table, line *tableLine, o *offers) (s store.SaleRecord, ok bool) {
 	slot, err := d.slotOf(line, o)
 	if err != nil {
 		t.wrong(line, "slot", shop.AsError(err).Message)
@@ -219,7 +220,7 @@ func (d *CatalogueDesk) newSaleOf(t *table, line *tableLine, o *offers) (s SaleR
 	if wrong != nil {
 		t.wrong(line, "product", shop.AsError(wrong).Message)
 	}
-	return SaleRecord{
+	return store.SaleRecord{
 		Slot: slot, Product: product, OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt, Challenge: shop.ChallengeNone,
 		Limit: 1,
 	}, err == nil && wrong == nil
@@ -262,7 +263,7 @@ func productOf(line *tableLine, o *offers) (shop.Product, error) {
 }
 
 // fillSale lays a line over a sale. Columns that the head does not have stay as they are, and so do empty cells.
-func (d *CatalogueDesk) fillSale(t *table, line *tableLine, s *SaleRecord) {
+func (d *CatalogueDesk) fillSale(t *table, line *tableLine, s *store.SaleRecord) {
 	for column, cell := range line.cells {
 		if cell == "" {
 			continue

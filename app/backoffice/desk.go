@@ -10,18 +10,20 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // CatalogueDesk is where operators say what is offered: products with their pictures, categories, slots and sales. Each
 // change is an act (act.go), looks at the version that the operator has seen, and can be tried before it is made.
 type CatalogueDesk struct {
-	Acts   *journal.Journal
-	Store  CatalogueKeeper
-	Images ImageMaker
-	Clean  func(html string) string // leaves of a description what may be shown
-	Mint   func() (shop.ID, error)
-	Now    func() shop.Millis
-	Zone   *time.Location // of the shop's day
+	Acts  *journal.Journal
+	Store *store.Store
+	// MakeImage makes what can be shown of an uploaded file. BadRequest: the file is no usable picture.
+	MakeImage func(ctx context.Context, file []byte) (store.StoredImage, error)
+	Clean     func(html string) string // leaves of a description what may be shown
+	Mint      func() (shop.ID, error)
+	Now       func() shop.Millis
+	Zone      *time.Location // of the shop's day
 	// OnSale hears of sales that were made or edited, once that is committed; nil: nobody needs to. A duty does the
 	// same for whom a crash has kept from hearing.
 	OnSale func(ctx context.Context, sales []shop.ID)
@@ -112,7 +114,7 @@ func edited[T versioned](
 	if before, err = lock(ctx, id); err != nil {
 		return before, after, missing(what, id, err)
 	}
-	if before.version() != version {
+	if versionOf(before) != version {
 		return before, after, journal.Changed("the "+what, before)
 	}
 	after = before

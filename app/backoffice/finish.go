@@ -9,6 +9,7 @@ import (
 	"stampede/app/order"
 	"stampede/app/outbox"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 const (
@@ -21,12 +22,18 @@ const (
 // Finisher sends e-mails about shipped orders, and finishes orders whose buyers did not confirm the receipt in time.
 // After a crash both are due again. Several nodes may run it.
 type Finisher struct {
-	Inventory Inventory
-	Orders    OrderStore
-	Shipments ShipmentStore
+	Store     *store.Store
+	RedisTime func(ctx context.Context) (shop.Millis, error)
 	Effects   *order.Effects
 	Mail      *outbox.OrderMail
 	Queue     MailQueue
+}
+
+// MailQueue finds out and confirms that e-mails were lost with Redis.
+type MailQueue interface {
+	Check(ctx context.Context) error
+	Reread(ctx context.Context) error
+	Confirm(ctx context.Context, lost *outbox.LostError) error
 }
 
 // Run works until ctx ends.
@@ -47,11 +54,11 @@ func (f *Finisher) recoverMails(ctx context.Context) error {
 	if !errors.As(err, &lost) {
 		return err
 	}
-	now, err := f.Inventory.Now(ctx)
+	now, err := f.RedisTime(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", err)
 	}
-	if err := errors.Join(f.Queue.Reread(ctx), f.Shipments.Rewrite(ctx, now.Add(-outbox.OrderMailFor))); err != nil {
+	if err := errors.Join(f.Queue.Reread(ctx), f.Store.Rewrite(ctx, now.Add(-outbox.OrderMailFor))); err != nil {
 		return err
 	}
 	return f.Queue.Confirm(ctx, lost)
@@ -59,11 +66,11 @@ func (f *Finisher) recoverMails(ctx context.Context) error {
 
 func (f *Finisher) finish(ctx context.Context) error {
 	for {
-		now, err := f.Inventory.Now(ctx)
+		now, err := f.RedisTime(ctx)
 		if err != nil {
 			return fmt.Errorf("read Redis time: %w", err)
 		}
-		rows, looked, err := f.Shipments.FinishShipped(ctx, now, now.Add(finishLater), parcelBatch)
+		rows, looked, err := f.Store.FinishShipped(ctx, now, now.Add(finishLater), parcelBatch)
 		if err != nil {
 			return err
 		}
@@ -79,11 +86,11 @@ func (f *Finisher) finish(ctx context.Context) error {
 // write hands over the letters that are due, and marks each after that.
 func (f *Finisher) write(ctx context.Context) error {
 	for {
-		now, err := f.Inventory.Now(ctx)
+		now, err := f.RedisTime(ctx)
 		if err != nil {
 			return fmt.Errorf("read Redis time: %w", err)
 		}
-		due, err := f.Shipments.ClaimShipped(ctx, now, parcelBatch)
+		due, err := f.Store.ClaimShipped(ctx, now, parcelBatch)
 		if err != nil {
 			return err
 		}
@@ -97,13 +104,13 @@ func (f *Finisher) write(ctx context.Context) error {
 	}
 }
 
-func (f *Finisher) writeOf(ctx context.Context, s *Shipment, claimed shop.Millis) error {
-	o, err := f.Orders.Order(ctx, s.Order)
+func (f *Finisher) writeOf(ctx context.Context, s *store.Shipment, claimed shop.Millis) error {
+	o, err := f.Store.Order(ctx, s.Order)
 	if err != nil {
 		return err
 	}
 	if err := f.Mail.Shipped(ctx, &o, s.ShippedAt, s.Carrier, s.Tracking); err != nil {
 		return err
 	}
-	return f.Shipments.MarkWritten(ctx, *s, claimed)
+	return f.Store.MarkWritten(ctx, *s, claimed)
 }

@@ -15,7 +15,7 @@ func (d *SaleDesk) AddGuests(ctx context.Context, actor journal.Actor, sale shop
 	if n < 1 || n > shop.MaxGuests {
 		return nil, shop.Failf(shop.BadRequest, "guests must be from 1 to %d", shop.MaxGuests)
 	}
-	s, err := d.Sales.Sale(ctx, sale)
+	s, err := d.Store.Sale(ctx, sale)
 	if err != nil {
 		return nil, shop.Unreadable("the sale", missing("sale", sale, err))
 	}

@@ -9,23 +9,24 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // UploadedImage says where a picture is shown.
 type UploadedImage struct {
-	ID     string    `json:"id"`
-	URL    string    `json:"url"`       // at most 1,600 pixels on its longer side
-	Small  string    `json:"small_url"` // at most 400
-	Kind   ImageKind `json:"kind"`
-	Width  int       `json:"width"` // of the larger one
-	Height int       `json:"height"`
-	Bytes  int       `json:"bytes"`
+	ID     string          `json:"id"`
+	URL    string          `json:"url"`       // at most 1,600 pixels on its longer side
+	Small  string          `json:"small_url"` // at most 400
+	Kind   store.ImageKind `json:"kind"`
+	Width  int             `json:"width"` // of the larger one
+	Height int             `json:"height"`
+	Bytes  int             `json:"bytes"`
 }
 
 // smallMark is in the addresses of small pictures, before the kind.
 const smallMark = ".small"
 
-func uploaded(i *StoredImage) UploadedImage {
+func uploaded(i *store.StoredImage) UploadedImage {
 	return UploadedImage{
 		ID: i.ID, URL: i.URL(), Small: "/images/" + i.ID + smallMark + "." + string(i.Kind), Kind: i.Kind, Width: i.Width,
 		Height: i.Height, Bytes: len(i.Large),
@@ -37,7 +38,7 @@ func uploaded(i *StoredImage) UploadedImage {
 func (d *CatalogueDesk) UploadImage(
 	ctx context.Context, actor journal.Actor, dry bool, file []byte,
 ) (UploadedImage, error) {
-	image, err := d.Images.Make(ctx, file)
+	image, err := d.MakeImage(ctx, file)
 	if err != nil {
 		return UploadedImage{}, err
 	}
@@ -58,8 +59,8 @@ const (
 
 // Pictures is what a node shows of pictures: they never change, so they are cached as long as there is room.
 type Pictures struct {
-	source ImageSource
-	reads  chan struct{}
+	store *store.Store
+	reads chan struct{}
 
 	mu    sync.Mutex
 	bytes int
@@ -67,26 +68,21 @@ type Pictures struct {
 	files map[string]*list.Element
 }
 
-// ImageSource is where pictures are kept.
-type ImageSource interface {
-	ImageFile(ctx context.Context, id string, kind ImageKind, small bool) ([]byte, error)
-}
-
 type pictureFile struct {
 	name    string
 	content []byte
 }
 
-// NewPictures makes an empty memory of the source.
-func NewPictures(source ImageSource) *Pictures {
+// NewPictures makes an empty memory of the store's pictures.
+func NewPictures(from *store.Store) *Pictures {
 	return &Pictures{
-		source: source, reads: make(chan struct{}, pictureReads), used: list.New(),
+		store: from, reads: make(chan struct{}, pictureReads), used: list.New(),
 		files: make(map[string]*list.Element),
 	}
 }
 
 // Picture reads a file by the last part of its address. NotFound when there is none.
-func (p *Pictures) Picture(ctx context.Context, name string) ([]byte, ImageKind, error) {
+func (p *Pictures) Picture(ctx context.Context, name string) ([]byte, store.ImageKind, error) {
 	id, kind, small, ok := parsePictureName(name)
 	if !ok {
 		return nil, "", shop.Fail(shop.NotFound, "no such picture")
@@ -103,7 +99,7 @@ func (p *Pictures) Picture(ctx context.Context, name string) ([]byte, ImageKind,
 	if content := p.find(name); content != nil { // somebody read it meanwhile
 		return content, kind, nil
 	}
-	content, err := p.source.ImageFile(ctx, id, kind, small)
+	content, err := p.store.ImageFile(ctx, id, kind, small)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 		return nil, "", shop.Fail(shop.NotFound, "no such picture")
@@ -115,13 +111,13 @@ func (p *Pictures) Picture(ctx context.Context, name string) ([]byte, ImageKind,
 }
 
 // parsePictureName reads <64 hex digits>[.small].<kind>.
-func parsePictureName(name string) (id string, kind ImageKind, small, ok bool) {
+func parsePictureName(name string) (id string, kind store.ImageKind, small, ok bool) {
 	bare, ending, _ := strings.Cut(name, ".")
 	if rest, is := strings.CutPrefix("."+ending, smallMark+"."); is {
 		small, ending = true, rest
 	}
 	ok = imageAddress.MatchString("/images/" + bare + "." + ending)
-	return bare, ImageKind(ending), small, ok
+	return bare, store.ImageKind(ending), small, ok
 }
 
 func (p *Pictures) find(name string) []byte {

@@ -2,37 +2,30 @@ package backoffice
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"strings"
 	"testing"
 
 	"stampede/app/shop"
+	"stampede/app/store"
+	"stampede/app/test/fakes"
+	"stampede/app/test/kit"
 )
-
-type imageShelf map[string][]byte
-
-func (s imageShelf) ImageFile(_ context.Context, id string, kind ImageKind, small bool) ([]byte, error) {
-	name := id + "." + string(kind)
-	if small {
-		name += " small"
-	}
-	if file, ok := s[name]; ok {
-		return file, nil
-	}
-	return nil, shop.ErrNoRow
-}
 
 // A picture is read once and then shown from memory, in which the one that was not used for longest makes room.
 func TestPicturesAreKeptInMemory(t *testing.T) {
 	t.Parallel()
 	a, b, c := strings.Repeat("a", 64), strings.Repeat("b", 64), strings.Repeat("c", 64)
-	source := imageShelf{
-		a + ".jpg": bytes.Repeat([]byte("a"), picturesInMemory/2), b + ".png": bytes.Repeat([]byte("b"),
-			picturesInMemory/2),
-		c + ".jpg small": []byte("c"),
+	half := picturesInMemory / 2
+	s := kit.SQLite(t)
+	for _, i := range []store.StoredImage{
+		{ID: a, Kind: store.ImageJPEG, Large: bytes.Repeat([]byte("a"), half), Small: []byte("s")},
+		{ID: b, Kind: store.ImagePNG, Large: bytes.Repeat([]byte("b"), half), Small: []byte("s")},
+		{ID: c, Kind: store.ImageJPEG, Large: []byte("l"), Small: []byte("c")},
+	} {
+		fakes.Must(t, s.SaveImage(kit.Context(t), &i))
 	}
-	p := NewPictures(source)
+	p := NewPictures(s)
 	read := func(name, want string) {
 		t.Helper()
 		content, kind, err := p.Picture(t.Context(), name)
@@ -44,13 +37,13 @@ func TestPicturesAreKeptInMemory(t *testing.T) {
 	read(b+".png", "b")
 	read(a+".jpg", "a")
 	read(c+".small.jpg", "c")
-	clear(source)
+	fakes.Must(t, fakes.ErrOf(s.DB().ExecContext(kit.Context(t), "DELETE FROM images")))
 	read(a+".jpg", "a")
 	read(c+".small.jpg", "c")
 	if _, _, err := p.Picture(t.Context(), b+".png"); !errors.Is(err, &shop.Error{Code: shop.NotFound}) {
 		t.Errorf("what made room is still there: %v", err)
 	}
-	if p.bytes != picturesInMemory/2+1 {
+	if p.bytes != half+1 {
 		t.Errorf("%d bytes are kept", p.bytes)
 	}
 }

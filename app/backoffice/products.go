@@ -10,16 +10,8 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
-
-// ProductRecord is a product as operators see it.
-type ProductRecord struct {
-	shop.Product
-	Version    int64       `json:"version"` // grows with each edit
-	CreatedAt  shop.Millis `json:"created_at"`
-	UpdatedAt  shop.Millis `json:"updated_at"`
-	ArchivedAt shop.Millis `json:"archived_at,omitempty"` // 0: it can be offered
-}
 
 // ProductDraft is what an operator says of a product that is to be made.
 type ProductDraft struct {
@@ -42,22 +34,16 @@ type ProductEdit struct {
 	Archived     *bool    `json:"archived"`
 }
 
-// ProductsQuery pages through products, the newest first; page starts at 1.
-type ProductsQuery struct {
-	Text       string  // in the name; "": all
-	Category   shop.ID // 0: all
-	Archived   bool    // these, instead of those that can be offered
-	Page, Size int
-}
-
 // ProductRecords lists products.
-func (d *CatalogueDesk) ProductRecords(ctx context.Context, q ProductsQuery) ([]ProductRecord, bool, error) {
+func (d *CatalogueDesk) ProductRecords(
+	ctx context.Context, q store.ProductsQuery,
+) ([]store.ProductRecord, bool, error) {
 	page, more, err := d.Store.ProductRecords(ctx, q)
 	return page, more, shop.Unreadable("products", err)
 }
 
 // ProductRecord reads one product. NotFound when there is none.
-func (d *CatalogueDesk) ProductRecord(ctx context.Context, id shop.ID) (ProductRecord, error) {
+func (d *CatalogueDesk) ProductRecord(ctx context.Context, id shop.ID) (store.ProductRecord, error) {
 	p, err := d.Store.ProductRecord(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return p, missing("product", id, err)
@@ -68,12 +54,12 @@ func (d *CatalogueDesk) ProductRecord(ctx context.Context, id shop.ID) (ProductR
 // CreateProduct makes a product.
 func (d *CatalogueDesk) CreateProduct(
 	ctx context.Context, actor journal.Actor, dry bool, draft ProductDraft,
-) (ProductRecord, error) {
+) (store.ProductRecord, error) {
 	p, err := d.newProduct(draft)
 	if err != nil {
-		return ProductRecord{}, err
+		return store.ProductRecord{}, err
 	}
-	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, ProductRecord, error) {
+	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, store.ProductRecord, error) {
 		made, err := d.addProduct(ctx, p)
 		return journal.Act{Kind: "product.create", Object: object("product", p.ID), After: made}, made, err
 	})
@@ -93,7 +79,7 @@ func (d *CatalogueDesk) newProduct(draft ProductDraft) (shop.Product, error) {
 }
 
 // addProduct writes a product within an act and answers it as it is kept.
-func (d *CatalogueDesk) addProduct(ctx context.Context, p shop.Product) (ProductRecord, error) {
+func (d *CatalogueDesk) addProduct(ctx context.Context, p shop.Product) (store.ProductRecord, error) {
 	err := d.checkCategory(ctx, p.CategoryID)
 	if err == nil {
 		err = d.checkImages(ctx, p.Images)
@@ -102,7 +88,7 @@ func (d *CatalogueDesk) addProduct(ctx context.Context, p shop.Product) (Product
 		err = d.Store.AddProducts(ctx, []shop.Product{p})
 	}
 	if err != nil {
-		return ProductRecord{}, err
+		return store.ProductRecord{}, err
 	}
 	return d.Store.LockProduct(ctx, p.ID)
 }
@@ -111,19 +97,19 @@ func (d *CatalogueDesk) addProduct(ctx context.Context, p shop.Product) (Product
 // is the sale's.
 func (d *CatalogueDesk) EditProduct(
 	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, edit ProductEdit,
-) (ProductRecord, error) {
+) (store.ProductRecord, error) {
 	kind := "product.edit"
 	if edit.Archived != nil && *edit.Archived {
 		kind = "product.archive"
 	}
-	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, ProductRecord, error) {
+	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, store.ProductRecord, error) {
 		before, after, err := edited(ctx, "product", id, edit.Version, d.Store.LockProduct,
-			func(_, after *ProductRecord) error { return d.editProduct(ctx, after, edit) })
+			func(_, after *store.ProductRecord) error { return d.editProduct(ctx, after, edit) })
 		return journal.Act{Kind: kind, Object: object("product", id), Before: before, After: after}, after, err
 	})
 }
 
-func (d *CatalogueDesk) editProduct(ctx context.Context, p *ProductRecord, edit ProductEdit) error {
+func (d *CatalogueDesk) editProduct(ctx context.Context, p *store.ProductRecord, edit ProductEdit) error {
 	set(&p.Name, edit.Name)
 	set(&p.CategoryID, edit.CategoryID)
 	set(&p.ListPriceFen, edit.ListPriceFen)
@@ -155,20 +141,20 @@ func archived(since shop.Millis, edit *bool, now shop.Millis) shop.Millis {
 // SetProductImages replaces the pictures of a product, in the order in which they are shown.
 func (d *CatalogueDesk) SetProductImages(
 	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, version int64, images []shop.Image,
-) (ProductRecord, error) {
+) (store.ProductRecord, error) {
 	if err := checkImageTexts(images); err != nil {
-		return ProductRecord{}, err
+		return store.ProductRecord{}, err
 	}
-	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, ProductRecord, error) {
+	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, store.ProductRecord, error) {
 		before, after, err := edited(ctx, "product", id, version, d.Store.LockProduct,
-			func(before, _ *ProductRecord) error { return d.setProductImages(ctx, before, images) })
+			func(before, _ *store.ProductRecord) error { return d.setProductImages(ctx, before, images) })
 		return journal.Act{
 			Kind: "product.images", Object: object("product", id), Before: before.Images, After: after.Images,
 		}, after, err
 	})
 }
 
-func (d *CatalogueDesk) setProductImages(ctx context.Context, p *ProductRecord, images []shop.Image) error {
+func (d *CatalogueDesk) setProductImages(ctx context.Context, p *store.ProductRecord, images []shop.Image) error {
 	err := d.checkImages(ctx, images)
 	if err == nil {
 		err = d.Store.SaveProductImages(ctx, p.ID, images)

@@ -9,7 +9,9 @@ import (
 
 	"stampede/app/board"
 	"stampede/app/catalog"
+	"stampede/app/payment"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // CheckState is how a check came out.
@@ -35,34 +37,21 @@ type Check struct {
 
 // Readiness is the checklist of a sale before it opens.
 type Readiness struct {
-	OK     bool       `json:"ok"` // nothing fails
-	Sale   SaleRecord `json:"sale"`
-	Checks []Check    `json:"checks"`
-}
-
-// Surroundings is what a sale stands on besides its own rows: each is asked when somebody looks at the checklist.
-type Surroundings interface {
-	// Durability names what of the stores is weaker than the promises need, and what is known of their copies.
-	Durability(ctx context.Context) ([]Check, error)
-	// DatabaseTime is the database's clock.
-	DatabaseTime(ctx context.Context) (shop.Millis, error)
-	// Mail says whether e-mails leave the shop, and how many could not be sent.
-	Mail(ctx context.Context) (server bool, dead int64, err error)
-	Figures(ctx context.Context) ([]board.NodeFigures, error)
-	PartitionFigures(ctx context.Context) ([]board.PartitionFigures, error)
+	OK     bool             `json:"ok"` // nothing fails
+	Sale   store.SaleRecord `json:"sale"`
+	Checks []Check          `json:"checks"`
 }
 
 // Checklist says whether a sale can open.
 type Checklist struct {
-	Desk      *CatalogueDesk
-	Inventory Inventory
-	Redis     interface {
-		State(ctx context.Context, partition int) (shop.PartitionState, error)
-	}
-	Sales   SaleStore
-	Gateway Gateway // nil: nothing can be paid
-	Around  Surroundings
-	Backlog int64 // how many reservations of a partition may wait
+	Desk    *CatalogueDesk
+	Redis   Redis
+	Gateway payment.Gateway // nil: nothing can be paid
+	Backlog int64           // how many reservations of a partition may wait
+	// Durability names what of the stores is weaker than the promises need, and what is known of their copies.
+	Durability func(ctx context.Context) ([]Check, error)
+	// Mail reports whether e-mails leave the shop, and how many could not be sent.
+	Mail func(ctx context.Context) (server bool, dead int64, err error)
 }
 
 const (
@@ -100,9 +89,9 @@ func (c *Checklist) Readiness(ctx context.Context, id shop.ID) (Readiness, error
 	r := Readiness{Sale: sale, OK: true}
 	for _, check := range []struct {
 		name string
-		run  func(ctx context.Context, s *SaleRecord) []Check
+		run  func(ctx context.Context, s *store.SaleRecord) []Check
 	}{
-		{"offer", func(context.Context, *SaleRecord) []Check { return checkOffer(&sale, &product) }},
+		{"offer", func(context.Context, *store.SaleRecord) []Check { return checkOffer(&sale, &product) }},
 		{"stock", c.stock},
 		{"partition", c.partition},
 		{"writes", c.writes},
@@ -126,7 +115,7 @@ func (c *Checklist) Readiness(ctx context.Context, id shop.ID) (Readiness, error
 }
 
 func (c *Checklist) run(
-	ctx context.Context, s *SaleRecord, check func(ctx context.Context, s *SaleRecord) []Check,
+	ctx context.Context, s *store.SaleRecord, check func(ctx context.Context, s *store.SaleRecord) []Check,
 ) []Check {
 	ctx, cancel := context.WithTimeout(ctx, checkWithin)
 	defer cancel()
@@ -153,7 +142,7 @@ func unseen(what string) []Check {
 }
 
 // checkOffer looks at what people will see, and at whether they can buy at all.
-func checkOffer(s *SaleRecord, p *ProductRecord) []Check {
+func checkOffer(s *store.SaleRecord, p *store.ProductRecord) []Check {
 	switch {
 	case s.ArchivedAt != 0:
 		return failed(FoundArchived, nil, "Bring it back", "the sale is archived, so nobody sees it")
@@ -189,8 +178,8 @@ func checkOffer(s *SaleRecord, p *ProductRecord) []Check {
 }
 
 // stock compares what is in Redis with what was decided.
-func (c *Checklist) stock(ctx context.Context, s *SaleRecord) []Check {
-	counters, err := c.Inventory.Counters(ctx, []shop.SaleRef{{ID: s.ID, Partition: s.Partition}})
+func (c *Checklist) stock(ctx context.Context, s *store.SaleRecord) []Check {
+	counters, err := c.Redis.Counters(ctx, []shop.SaleRef{{ID: s.ID, Partition: s.Partition}})
 	if err != nil || len(counters) != 1 {
 		return unseen("the stock")
 	}
@@ -214,14 +203,14 @@ func (c *Checklist) stock(ctx context.Context, s *SaleRecord) []Check {
 }
 
 // partition compares the sale's partition in Redis with the epoch that the database has.
-func (c *Checklist) partition(ctx context.Context, s *SaleRecord) []Check {
+func (c *Checklist) partition(ctx context.Context, s *store.SaleRecord) []Check {
 	partition := s.Partition
 	const do = "Wait for the recovery, which takes seconds; if it does not end, see the log for 'look after partitions'"
 	state, err := c.Redis.State(ctx, partition)
 	if err != nil {
 		return unseen("the partition")
 	}
-	epoch, _, err := c.Sales.PartitionEpoch(ctx, partition)
+	epoch, _, err := c.Desk.Store.PartitionEpoch(ctx, partition)
 	if err != nil {
 		return unseen("the epoch of the partition")
 	}
@@ -240,8 +229,8 @@ func (c *Checklist) partition(ctx context.Context, s *SaleRecord) []Check {
 }
 
 // writes fails when the sale's partition rejects a write; backlog reports figures that cannot be read.
-func (c *Checklist) writes(ctx context.Context, s *SaleRecord) []Check {
-	all, err := c.Around.PartitionFigures(ctx)
+func (c *Checklist) writes(ctx context.Context, s *store.SaleRecord) []Check {
+	all, err := c.Redis.PartitionFigures(ctx)
 	if err != nil || s.Partition >= len(all) || !all[s.Partition].Rejects {
 		return nil
 	}
@@ -251,8 +240,8 @@ func (c *Checklist) writes(ctx context.Context, s *SaleRecord) []Check {
 }
 
 // backlog looks how much waits for the database.
-func (c *Checklist) backlog(ctx context.Context, s *SaleRecord) []Check {
-	all, err := c.Around.PartitionFigures(ctx)
+func (c *Checklist) backlog(ctx context.Context, s *store.SaleRecord) []Check {
+	all, err := c.Redis.PartitionFigures(ctx)
 	if err != nil || s.Partition >= len(all) || all[s.Partition].Away {
 		return unseen("the backlog")
 	}
@@ -274,8 +263,8 @@ func (c *Checklist) backlog(ctx context.Context, s *SaleRecord) []Check {
 }
 
 // nodes looks who is there to do what.
-func (c *Checklist) nodes(ctx context.Context, _ *SaleRecord) []Check {
-	nodes, err := c.Around.Figures(ctx)
+func (c *Checklist) nodes(ctx context.Context, _ *store.SaleRecord) []Check {
+	nodes, err := c.Redis.Figures(ctx)
 	if err != nil {
 		return unseen("which nodes there are")
 	}
@@ -307,13 +296,13 @@ func (c *Checklist) nodes(ctx context.Context, _ *SaleRecord) []Check {
 }
 
 // clock compares the clocks that matter: that of Redis decides, the others show and stamp.
-func (c *Checklist) clock(ctx context.Context, _ *SaleRecord) []Check {
-	redis, err := c.Inventory.Now(ctx)
+func (c *Checklist) clock(ctx context.Context, _ *store.SaleRecord) []Check {
+	redis, err := c.Redis.Now(ctx)
 	if err != nil {
 		return unseen("the clock of Redis")
 	}
 	here := shop.MillisOf(time.Now())
-	database, err := c.Around.DatabaseTime(ctx)
+	database, err := c.Desk.Store.Time(ctx)
 	if err != nil {
 		return unseen("the clock of the database")
 	}
@@ -331,7 +320,7 @@ func (c *Checklist) clock(ctx context.Context, _ *SaleRecord) []Check {
 }
 
 // payment asks the gateway for a trade that cannot be: any definite answer will do.
-func (c *Checklist) payment(ctx context.Context, s *SaleRecord) []Check {
+func (c *Checklist) payment(ctx context.Context, s *store.SaleRecord) []Check {
 	if c.Gateway == nil {
 		return failed(FoundNoGateway, nil, "Set STAMPEDE_ALIPAY_APP_ID and what belongs to it",
 			"nothing can be paid: there is no gateway")
@@ -347,8 +336,8 @@ func (c *Checklist) payment(ctx context.Context, s *SaleRecord) []Check {
 	return passed(FoundGateway, nil, "the payment gateway answers")
 }
 
-func (c *Checklist) mail(ctx context.Context, _ *SaleRecord) []Check {
-	server, dead, err := c.Around.Mail(ctx)
+func (c *Checklist) mail(ctx context.Context, _ *store.SaleRecord) []Check {
+	server, dead, err := c.Mail(ctx)
 	switch {
 	case err != nil:
 		return unseen("mails")
@@ -360,8 +349,8 @@ func (c *Checklist) mail(ctx context.Context, _ *SaleRecord) []Check {
 	return passed(FoundMails, nil, "a mail server is set, and every letter was sent")
 }
 
-func (c *Checklist) durability(ctx context.Context, _ *SaleRecord) []Check {
-	found, err := c.Around.Durability(ctx)
+func (c *Checklist) durability(ctx context.Context, _ *store.SaleRecord) []Check {
+	found, err := c.Durability(ctx)
 	if err != nil {
 		return unseen("how durable the stores are")
 	}

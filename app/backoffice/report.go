@@ -9,6 +9,7 @@ import (
 	"stampede/app/board"
 	"stampede/app/recovery"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // SaleReport says what became of a sale, while it goes on or afterwards.
@@ -24,62 +25,23 @@ type SaleReport struct {
 	ToPay *board.SaleWaits `json:"to_pay,omitempty"` // from the reservation to the money; absent: nobody has paid
 	// Presses is what was counted of the presses of Buy; absent: nothing was, or it is too long ago.
 	Presses *board.SalePresses   `json:"presses,omitempty"`
-	States  []SaleFate           `json:"states"`
+	States  []store.SaleFate     `json:"states"`
 	Dropped int64                `json:"dropped,omitempty"` // orders whose archived months were dropped: only their money counts here
-	Money   SaleMoney            `json:"money"`
+	Money   store.SaleMoney      `json:"money"`
 	Balance recovery.AuditReport `json:"balance"` // the stock equation, on both sides
 }
 
 // SaleSpeed is how fast reservations came: those that became orders, by Redis time.
 type SaleSpeed struct {
-	Seconds []SalePoint `json:"seconds"` // of the first two minutes; those without any are left out
-	Minutes []SalePoint `json:"minutes"` // of all its time, likewise
-	Peak    int64       `json:"peak"`    // the most in one second of the first two minutes
-}
-
-// SalePoint is a second, or a minute.
-type SalePoint struct {
-	At     shop.Millis `json:"at" bun:"at"` // its beginning
-	Orders int64       `json:"orders" bun:"orders"`
-	Units  int64       `json:"units" bun:"units"`
-}
-
-// SaleFate is how many orders are in a state for a reason.
-type SaleFate struct {
-	State     shop.OrderState `json:"state" bun:"state"`
-	Reason    string          `json:"reason,omitempty" bun:"reason"`
-	Orders    int64           `json:"orders" bun:"orders"`
-	Units     int64           `json:"units" bun:"units"`
-	AmountFen int64           `json:"amount_fen" bun:"amount_fen"`
-}
-
-// SaleMoney is the money of a sale's orders. Paid is everything that came in for them; what is being refunded has not
-// gone back yet.
-type SaleMoney struct {
-	PaidFen      int64 `json:"paid_fen" bun:"paid_fen"`
-	RefundedFen  int64 `json:"refunded_fen" bun:"refunded_fen"`
-	RefundingFen int64 `json:"refunding_fen" bun:"refunding_fen"`
-	NetFen       int64 `json:"net_fen" bun:"-"` // paid less refunded
-}
-
-// SaleSums is what the rows of a sale add up to, in one instant.
-type SaleSums struct {
-	Seconds, Minutes []SalePoint
-	ToPay            board.SaleWaits
-	States           []SaleFate
-	Dropped          int64
-	Money            SaleMoney
-}
-
-// ReportStore adds up the orders of a sale.
-type ReportStore interface {
-	SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (SaleSums, error)
+	Seconds []store.SalePoint `json:"seconds"` // of the first two minutes; those without any are left out
+	Minutes []store.SalePoint `json:"minutes"` // of all its time, likewise
+	Peak    int64             `json:"peak"`    // the most in one second of the first two minutes
 }
 
 // ReportDesk makes reports.
 type ReportDesk struct {
-	Sums    ReportStore
-	Figures SaleFiguresStore
+	Reader  Reader
+	Redis   Redis
 	Auditor *recovery.Auditor
 	Clock   *shop.Clock
 }
@@ -96,7 +58,7 @@ func (d *ReportDesk) SaleReport(ctx context.Context, id shop.ID) (SaleReport, er
 	if err != nil {
 		return SaleReport{}, shop.Unreadable("the sale", err)
 	}
-	sums, err := d.Sums.SumUp(ctx, id, sale.OpensAt, sale.OpensAt+reportSeconds)
+	sums, err := d.Reader.SumUp(ctx, id, sale.OpensAt, sale.OpensAt+reportSeconds)
 	if err != nil {
 		return SaleReport{}, shop.Unreadable("the orders of the sale", err)
 	}
@@ -104,7 +66,7 @@ func (d *ReportDesk) SaleReport(ctx context.Context, id shop.ID) (SaleReport, er
 	if err != nil {
 		return SaleReport{}, shop.Unreadable("the stock of the sale", err)
 	}
-	said, err := d.Figures.SaleFigures(ctx, id)
+	said, err := d.Redis.SaleFigures(ctx, id)
 	if err != nil {
 		return SaleReport{}, shop.Unreadable("what was counted of the sale", err)
 	}

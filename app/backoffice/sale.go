@@ -7,6 +7,7 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // OperatorSale is a sale as an act leaves it: what was decided, and what moves, as of now.
@@ -20,24 +21,6 @@ type OperatorSale struct {
 	Sold        int64      `json:"sold"`
 }
 
-// SaleEditor changes what operators may change while people buy. Errors wrap ErrTransient or ErrPermanent.
-type SaleEditor interface {
-	EditTerms(
-		ctx context.Context, sale shop.ID, version int64, change func(s *shop.Sale) error,
-	) (before, after shop.Sale, err error)
-	AskStock(ctx context.Context, sale shop.ID, units int64) (shop.StockAct, error)
-	StockAct(ctx context.Context, id int64) (shop.StockAct, error)
-	SettleStock(ctx context.Context, id, taken, epoch int64) (shop.StockAct, error)
-	RefuseStock(ctx context.Context, id int64) (shop.StockAct, error)
-	PendingStock(ctx context.Context, limit int) ([]shop.StockAct, error)
-}
-
-// SaleKeeper makes what was decided count in Redis.
-type SaleKeeper interface {
-	SetTerms(ctx context.Context, s *shop.Sale) error
-	TakeOut(ctx context.Context, sale shop.SaleRef, act, units int64) (taken, epoch int64, err error)
-}
-
 // SaleDesk is where operators act on a sale while people buy. What they decide is committed first; then Redis hears of
 // it, at once or, when it is away or this process dies, from the SaleFinisher of any node:
 //
@@ -46,11 +29,9 @@ type SaleKeeper interface {
 // Units that are added go the same way: to the database first, so that its guard has them before they are sold (I2).
 // Units are withdrawn the other way round, see WithdrawStock.
 type SaleDesk struct {
-	Journal   *journal.Journal
-	Store     SaleEditor
-	Sales     SaleStore
-	Redis     SaleKeeper
-	Inventory Inventory
+	Journal *journal.Journal
+	Store   *store.Store
+	Redis   Redis
 	// Load brings a sale into Redis that was never there.
 	Load func(ctx context.Context, sale shop.ID) error
 	// Guest issues the token of a new guest that is bound to the sale.
@@ -65,7 +46,7 @@ type SaleAct struct {
 
 // Terms reads a sale. NotFound: there is none.
 func (d *SaleDesk) Terms(ctx context.Context, sale shop.ID) (shop.SaleTerms, error) {
-	s, err := d.Sales.Sale(ctx, sale)
+	s, err := d.Store.Sale(ctx, sale)
 	return shop.TermsOf(&s), shop.Unreadable("the sale", missing("sale", sale, err))
 }
 
@@ -150,7 +131,7 @@ func (d *SaleDesk) edit(
 	if err := journal.CheckNote(a.Note); err != nil {
 		return OperatorSale{}, err
 	}
-	now, err := d.Inventory.Now(ctx)
+	now, err := d.Redis.Now(ctx)
 	if err != nil {
 		return OperatorSale{}, shop.Unreadable("Redis time", err)
 	}
@@ -176,7 +157,7 @@ func (d *SaleDesk) edit(
 
 // show joins the decided terms with the moving numbers. Without numbers from Redis nothing counts as taken.
 func (d *SaleDesk) show(ctx context.Context, id shop.ID, terms shop.SaleTerms) (OperatorSale, error) {
-	sale, err := d.Sales.Sale(ctx, id)
+	sale, err := d.Store.Sale(ctx, id)
 	if err != nil {
 		return OperatorSale{}, shop.Unreadable("the sale", missing("sale", id, err))
 	}
@@ -184,12 +165,12 @@ func (d *SaleDesk) show(ctx context.Context, id shop.ID, terms shop.SaleTerms) (
 		SaleTerms: terms, Slot: sale.Slot, ProductName: sale.Product.Name,
 		Stock: terms.Initial + terms.Added - terms.Withdrawn,
 	}
-	now, err := d.Inventory.Now(ctx)
+	now, err := d.Redis.Now(ctx)
 	if err != nil {
 		return shown, shop.Unreadable("Redis time", err)
 	}
 	shown.Phase = shop.PhaseAt(now, terms.OpensAt, terms.ClosesAt)
-	counters, err := d.Inventory.Counters(ctx, []shop.SaleRef{sale.Ref()})
+	counters, err := d.Redis.Counters(ctx, []shop.SaleRef{sale.Ref()})
 	if err != nil {
 		return shown, shop.Unreadable("the sale", err)
 	}
@@ -215,7 +196,7 @@ func (d *SaleDesk) moved(ctx context.Context, id shop.ID, err error) error {
 // Tell brings decisions about sales into Redis. The act is committed: SaleFinisher repeats what fails.
 func (d *SaleDesk) Tell(ctx context.Context, sales ...shop.ID) {
 	for _, id := range sales {
-		sale, err := d.Sales.Sale(ctx, id)
+		sale, err := d.Store.Sale(ctx, id)
 		if err == nil && sale.Epoch != 0 {
 			err = d.Redis.SetTerms(ctx, &sale)
 		}

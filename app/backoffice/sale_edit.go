@@ -7,26 +7,27 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // EditSale changes what the edit names: everything before the sale opens, but the stock only until it is loaded; what
 // is safe while it is open; its place in the slot ever after.
 func (d *CatalogueDesk) EditSale(
 	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, edit SaleEdit,
-) (SaleRecord, error) {
+) (store.SaleRecord, error) {
 	kind := "sale.edit"
 	if edit.Archived != nil && *edit.Archived {
 		kind = "sale.archive"
 	}
-	made, err := act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, SaleRecord, error) {
+	made, err := act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, store.SaleRecord, error) {
 		before, after, err := edited(ctx, "sale", id, edit.Version, d.lockedSale,
-			func(before, after *SaleRecord) error { return d.editSale(ctx, before, after, edit) })
+			func(before, after *store.SaleRecord) error { return d.editSale(ctx, before, after, edit) })
 		return journal.Act{Kind: kind, Object: object("sale", id), Before: before, After: after}, after, err
 	})
 	return made, d.told(ctx, err, dry, id)
 }
 
-func (d *CatalogueDesk) editSale(ctx context.Context, before, after *SaleRecord, edit SaleEdit) error {
+func (d *CatalogueDesk) editSale(ctx context.Context, before, after *store.SaleRecord, edit SaleEdit) error {
 	set(&after.PriceFen, edit.PriceFen)
 	set(&after.Initial, edit.Stock)
 	set(&after.Limit, edit.Limit)
@@ -50,7 +51,7 @@ func (d *CatalogueDesk) editSale(ctx context.Context, before, after *SaleRecord,
 }
 
 // differences are the fields in which two states of a sale differ.
-func differences(a, b *SaleRecord) []string {
+func differences(a, b *store.SaleRecord) []string {
 	var names []string
 	for _, f := range []struct {
 		name    string
@@ -77,7 +78,7 @@ func differences(a, b *SaleRecord) []string {
 var whileOpen = []string{"limit", "cap", "challenge", "position"}
 
 // mayEdit refuses what is not safe any more, each with what to do instead.
-func (d *CatalogueDesk) mayEdit(before, after *SaleRecord) error {
+func (d *CatalogueDesk) mayEdit(before, after *store.SaleRecord) error {
 	changed := differences(before, after)
 	now := d.Now()
 	if after.Position < 0 || after.Position > lastPosition {

@@ -8,33 +8,8 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
-
-// SaleRecord is a sale as operators see it: what was decided about it, and nothing that moves with each buy.
-type SaleRecord struct {
-	ID         shop.ID        `json:"id"`
-	Slot       shop.Slot      `json:"slot"`
-	Product    shop.Product   `json:"product"` // the short form
-	PriceFen   int64          `json:"price_fen"`
-	Initial    int64          `json:"initial"`
-	Added      int64          `json:"added"`
-	Withdrawn  int64          `json:"withdrawn"`
-	Limit      int            `json:"limit"`
-	Cap        int            `json:"cap"`
-	OpensAt    shop.Millis    `json:"opens_at"`
-	ClosesAt   shop.Millis    `json:"closes_at"`
-	Phase      shop.Phase     `json:"phase"`
-	Paused     bool           `json:"paused"`
-	Hidden     bool           `json:"hidden,omitempty"` // as its slot
-	Challenge  shop.Challenge `json:"challenge"`
-	Position   int            `json:"position"`
-	Partition  int            `json:"partition"`
-	Loaded     bool           `json:"loaded"` // its stock is, or was, in Redis
-	Version    int64          `json:"version"`
-	CreatedAt  shop.Millis    `json:"created_at"`
-	UpdatedAt  shop.Millis    `json:"updated_at"`
-	ArchivedAt shop.Millis    `json:"archived_at,omitempty"`
-}
 
 // SaleDraft is what an operator says of a new sale. The window defaults to the slot's, the cap to six times the limit.
 type SaleDraft struct {
@@ -77,16 +52,6 @@ type SaleCopy struct {
 	Challenge *shop.Challenge `json:"challenge"`
 }
 
-// SalesQuery pages through sales, those that open last first; page starts at 1.
-type SalesQuery struct {
-	Slot       shop.ID     // 0: all
-	Phase      shop.Phase  // "": all
-	Text       string      // in the product's name, or the id of a sale or product
-	Archived   bool        // these, instead of those that are offered
-	Now        shop.Millis // decides phases
-	Page, Size int
-}
-
 const (
 	mostUnits = 100_000_000 // of a sale
 	mostLimit = 10_000
@@ -99,27 +64,27 @@ const (
 func UsualCap(limit int) int { return min(max(limit, 0)*capPerLimit, mostCap) }
 
 // SaleRecords lists sales.
-func (d *CatalogueDesk) SaleRecords(ctx context.Context, q SalesQuery) ([]SaleRecord, bool, error) {
+func (d *CatalogueDesk) SaleRecords(ctx context.Context, q store.SalesQuery) ([]store.SaleRecord, bool, error) {
 	q.Now = d.Now()
 	page, more, err := d.Store.SaleRecords(ctx, q)
 	for i := range page {
-		page[i].look(q.Now)
+		setPhases(&page[i], q.Now)
 	}
 	return page, more, shop.Unreadable("sales", err)
 }
 
 // SaleRecord reads one sale. NotFound when there is none.
-func (d *CatalogueDesk) SaleRecord(ctx context.Context, id shop.ID) (SaleRecord, error) {
+func (d *CatalogueDesk) SaleRecord(ctx context.Context, id shop.ID) (store.SaleRecord, error) {
 	s, err := d.Store.SaleRecord(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return s, missing("sale", id, err)
 	}
-	s.look(d.Now())
+	setPhases(&s, d.Now())
 	return s, shop.Unreadable("the sale", err)
 }
 
-// look sets the phases at an instant.
-func (s *SaleRecord) look(now shop.Millis) {
+// setPhases sets the phases at an instant.
+func setPhases(s *store.SaleRecord, now shop.Millis) {
 	s.Phase = shop.PhaseAt(now, s.OpensAt, s.ClosesAt)
 	s.Slot.Phase = shop.PhaseAt(now, s.Slot.OpensAt, s.Slot.ClosesAt)
 }
@@ -127,12 +92,12 @@ func (s *SaleRecord) look(now shop.Millis) {
 // CreateSale makes a sale. It is shown at once, and loaded into Redis five minutes before it opens.
 func (d *CatalogueDesk) CreateSale(
 	ctx context.Context, actor journal.Actor, dry bool, draft SaleDraft,
-) (SaleRecord, error) {
+) (store.SaleRecord, error) {
 	id, err := d.Mint()
 	if err != nil {
-		return SaleRecord{}, shop.Unreadable("the catalogue", err)
+		return store.SaleRecord{}, shop.Unreadable("the catalogue", err)
 	}
-	made, err := act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, SaleRecord, error) {
+	made, err := act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, store.SaleRecord, error) {
 		made, err := d.addSale(ctx, id, draft)
 		return journal.Act{Kind: "sale.create", Object: object("sale", id), After: made}, made, err
 	})
@@ -142,15 +107,15 @@ func (d *CatalogueDesk) CreateSale(
 // CopySale makes a sale like another one.
 func (d *CatalogueDesk) CopySale(
 	ctx context.Context, actor journal.Actor, dry bool, from shop.ID, c SaleCopy,
-) (SaleRecord, error) {
+) (store.SaleRecord, error) {
 	id, err := d.Mint()
 	if err != nil {
-		return SaleRecord{}, shop.Unreadable("the catalogue", err)
+		return store.SaleRecord{}, shop.Unreadable("the catalogue", err)
 	}
-	made, err := act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, SaleRecord, error) {
+	made, err := act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, store.SaleRecord, error) {
 		like, err := d.Store.SaleRecord(ctx, from)
 		if err != nil {
-			return journal.Act{}, SaleRecord{}, missing("sale", from, err)
+			return journal.Act{}, store.SaleRecord{}, missing("sale", from, err)
 		}
 		made, err := d.addSale(ctx, id, c.of(&like))
 		return journal.Act{Kind: "sale.create", Object: object("sale", id), After: made, Note: "like sale " + from.String()}, made, err
@@ -159,7 +124,7 @@ func (d *CatalogueDesk) CopySale(
 }
 
 // of is the draft of the copy. Its stock is what was put on sale at first.
-func (c SaleCopy) of(like *SaleRecord) SaleDraft {
+func (c SaleCopy) of(like *store.SaleRecord) SaleDraft {
 	draft := SaleDraft{
 		Slot: c.Slot, Product: like.Product.ID, PriceFen: like.PriceFen, Stock: like.Initial,
 		Limit: like.Limit, Cap: like.Cap, Challenge: like.Challenge,
@@ -185,42 +150,44 @@ func (d *CatalogueDesk) told(ctx context.Context, err error, dry bool, sales ...
 
 // addSale writes a sale within an act, in the partition with the fewest sales of the slot: sales that open together use
 // different partitions.
-func (d *CatalogueDesk) addSale(ctx context.Context, id shop.ID, draft SaleDraft) (SaleRecord, error) {
+func (d *CatalogueDesk) addSale(ctx context.Context, id shop.ID, draft SaleDraft) (store.SaleRecord, error) {
 	draft.Challenge, draft.Cap = cmp.Or(draft.Challenge, shop.ChallengeNone), cmp.Or(draft.Cap, UsualCap(draft.Limit))
 	slot, err := d.Store.LockSlot(ctx, draft.Slot)
 	if errors.Is(err, shop.ErrNoRow) {
-		return SaleRecord{}, shop.Fail(shop.BadRequest, "there is no slot "+draft.Slot.String())
+		return store.SaleRecord{}, shop.Fail(shop.BadRequest, "there is no slot "+draft.Slot.String())
 	}
 	if err != nil {
-		return SaleRecord{}, err
+		return store.SaleRecord{}, err
 	}
 	product, err := d.Store.LockProduct(ctx, draft.Product)
 	if errors.Is(err, shop.ErrNoRow) || err == nil && product.ArchivedAt != 0 {
-		return SaleRecord{}, shop.Fail(shop.BadRequest, "there is no product "+draft.Product.String()+", or it is archived")
+		return store.SaleRecord{}, shop.Fail(
+			shop.BadRequest, "there is no product "+draft.Product.String()+", or it is archived",
+		)
 	}
 	if err != nil {
-		return SaleRecord{}, err
+		return store.SaleRecord{}, err
 	}
 	draft.OpensAt, draft.ClosesAt = cmp.Or(draft.OpensAt, slot.OpensAt), cmp.Or(draft.ClosesAt, slot.ClosesAt)
-	s := SaleRecord{
+	s := store.SaleRecord{
 		ID: id, Slot: slot, Product: product.Product, PriceFen: draft.PriceFen, Initial: draft.Stock,
 		Limit: draft.Limit, Cap: draft.Cap, Challenge: draft.Challenge,
 		OpensAt: draft.OpensAt, ClosesAt: draft.ClosesAt,
 	}
 	if err := d.checkSale(&s); err != nil {
-		return SaleRecord{}, err
+		return store.SaleRecord{}, err
 	}
 	if s.Partition, _, err = d.Store.EmptiestPartition(ctx, slot.ID); err != nil {
-		return SaleRecord{}, err
+		return store.SaleRecord{}, err
 	}
-	if err := d.Store.AddSales(ctx, []shop.Sale{s.sale()}); err != nil {
-		return SaleRecord{}, err
+	if err := d.Store.AddSales(ctx, []shop.Sale{saleOf(&s)}); err != nil {
+		return store.SaleRecord{}, err
 	}
 	return d.lockedSale(ctx, id)
 }
 
-// sale is what the catalogue writes of a new sale.
-func (s *SaleRecord) sale() shop.Sale {
+// saleOf is what the catalogue writes of a new sale.
+func saleOf(s *store.SaleRecord) shop.Sale {
 	return shop.Sale{
 		ID: s.ID, Slot: s.Slot.ID, Partition: s.Partition, Product: s.Product, PriceFen: s.PriceFen, Initial: s.Initial,
 		Limit: s.Limit, Cap: s.Cap, OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, Challenge: s.Challenge, Version: 1,
@@ -228,14 +195,14 @@ func (s *SaleRecord) sale() shop.Sale {
 }
 
 // lockedSale reads a sale within an act, which keeps it from changing.
-func (d *CatalogueDesk) lockedSale(ctx context.Context, id shop.ID) (SaleRecord, error) {
+func (d *CatalogueDesk) lockedSale(ctx context.Context, id shop.ID) (store.SaleRecord, error) {
 	s, err := d.Store.LockSale(ctx, id)
-	s.look(d.Now())
+	setPhases(&s, d.Now())
 	return s, err
 }
 
 // checkSale refuses terms that cannot be kept.
-func (d *CatalogueDesk) checkSale(s *SaleRecord) error {
+func (d *CatalogueDesk) checkSale(s *store.SaleRecord) error {
 	if err := checkFen("price_fen", s.PriceFen, 1); err != nil {
 		return err
 	}
@@ -255,7 +222,7 @@ func (d *CatalogueDesk) checkSale(s *SaleRecord) error {
 	return d.checkWindow(s)
 }
 
-func (d *CatalogueDesk) checkWindow(s *SaleRecord) error {
+func (d *CatalogueDesk) checkWindow(s *store.SaleRecord) error {
 	switch {
 	case s.OpensAt >= s.ClosesAt:
 		return shop.Fail(shop.BadRequest, "closes_at must come after opens_at")

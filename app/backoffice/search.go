@@ -7,77 +7,41 @@ import (
 
 	"stampede/app/payment"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
-
-// OrderSearch pages through everybody's orders, newest first, by the fields that are not zero.
-type OrderSearch struct {
-	ID     shop.ID // this one alone
-	State  shop.OrderState
-	Sale   shop.ID
-	User   shop.ID
-	Before shop.ID // 0: from the newest
-	Limit  int
-}
-
-// UserSearch pages through accounts that are not deleted. Of Email and Name at most one is asked for.
-type UserSearch struct {
-	Email  string    // the beginning of it, in lower case: in the order of e-mails
-	Name   string    // the whole of it: the newest first
-	Role   shop.Role // only accounts with it, where neither Email nor Name is asked for
-	Before shop.ID   // go on behind this account; 0: from the first
-	Limit  int
-}
-
-// PaymentSearch pages through what the gateway says it took, the newest first, by the fields that are not zero.
-type PaymentSearch struct {
-	Outcome payment.PaymentOutcome
-	Order   shop.ID
-	Before  string // go on behind this trade; "": from the newest
-	Limit   int
-}
-
-// SearchStore finds rows along indexes: no search reads all of a table. Errors wrap ErrTransient or ErrNoRow.
-type SearchStore interface {
-	FindOrders(ctx context.Context, q OrderSearch) (orders []shop.Order, more bool, err error)
-	FindUsers(ctx context.Context, q UserSearch) (users []shop.User, more bool, err error)
-	FindPayments(ctx context.Context, q PaymentSearch) (payments []payment.Received, more bool, err error)
-	Payment(ctx context.Context, tradeNo string) (payment.Received, error)
-}
 
 // SearchDesk is where operators look for orders, people and payments.
 type SearchDesk struct {
-	Search  SearchStore
-	Users   UserStore
-	Devices DeviceStore
-	Blocks  BlockStore
-	Clock   *shop.Clock
+	Reader Reader
+	Store  *store.Store
+	Clock  *shop.Clock
 }
 
 // longestSearch is how much of a search is looked at, in bytes: an e-mail.
 const longestSearch = 254
 
 // SearchOrders pages through orders. text is the number of a trade or of an order, a user's id or an e-mail; "": all.
-func (d *SearchDesk) SearchOrders(ctx context.Context, q OrderSearch, text string) ([]shop.Order, bool, error) {
+func (d *SearchDesk) SearchOrders(ctx context.Context, q store.OrderSearch, text string) ([]shop.Order, bool, error) {
 	found, err := d.narrow(ctx, &q, strings.TrimSpace(text))
 	if err != nil || !found {
 		return nil, false, shop.Unreadable("orders", err)
 	}
-	orders, more, err := d.Search.FindOrders(ctx, q)
+	orders, more, err := d.Reader.FindOrders(ctx, q)
 	return orders, more, shop.Unreadable("orders", err)
 }
 
 // narrow makes a search for what the text names, and reports whether it names anything.
-func (d *SearchDesk) narrow(ctx context.Context, q *OrderSearch, text string) (bool, error) {
+func (d *SearchDesk) narrow(ctx context.Context, q *store.OrderSearch, text string) (bool, error) {
 	switch {
 	case text == "":
 		return true, nil
 	case len(text) > longestSearch:
 		return false, nil
 	case strings.Contains(text, "@"):
-		u, err := d.Users.UserByEmail(ctx, strings.ToLower(text))
+		u, err := d.Store.UserByEmail(ctx, strings.ToLower(text))
 		return d.of(q, u.ID, err)
 	}
-	p, err := d.Search.Payment(ctx, text)
+	p, err := d.Reader.Payment(ctx, text)
 	if err == nil {
 		q.ID = p.Order
 		return true, nil
@@ -86,7 +50,7 @@ func (d *SearchDesk) narrow(ctx context.Context, q *OrderSearch, text string) (b
 	if !errors.Is(err, shop.ErrNoRow) || wrong != nil {
 		return false, shop.UnlessNoRow(err)
 	}
-	one, _, err := d.Search.FindOrders(ctx, OrderSearch{ID: id, Limit: 1})
+	one, _, err := d.Reader.FindOrders(ctx, store.OrderSearch{ID: id, Limit: 1})
 	if err == nil && len(one) == 1 {
 		q.ID = id
 		return true, nil
@@ -95,7 +59,7 @@ func (d *SearchDesk) narrow(ctx context.Context, q *OrderSearch, text string) (b
 }
 
 // of narrows a search to a user's orders, unless it is about another user's.
-func (d *SearchDesk) of(q *OrderSearch, user shop.ID, err error) (bool, error) {
+func (d *SearchDesk) of(q *store.OrderSearch, user shop.ID, err error) (bool, error) {
 	if err != nil {
 		return false, shop.UnlessNoRow(err)
 	}
@@ -107,20 +71,20 @@ func (d *SearchDesk) of(q *OrderSearch, user shop.ID, err error) (bool, error) {
 }
 
 // SearchUsers pages through accounts. text is an id, a whole name, or the beginning of an e-mail; "": all.
-func (d *SearchDesk) SearchUsers(ctx context.Context, q UserSearch, text string) ([]shop.User, bool, error) {
+func (d *SearchDesk) SearchUsers(ctx context.Context, q store.UserSearch, text string) ([]shop.User, bool, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > longestSearch {
 		return nil, false, nil
 	}
 	if id, wrong := shop.ParseID(text); wrong == nil {
-		u, err := d.Users.UserByID(ctx, id)
+		u, err := d.Store.UserByID(ctx, id)
 		if err != nil || u.State == shop.UserDeleted {
 			return nil, false, shop.Unreadable("users", shop.UnlessNoRow(err))
 		}
 		return []shop.User{u}, false, nil
 	}
 	if text != "" && !strings.Contains(text, "@") { // a name must not hide the account with that e-mail
-		named, _, err := d.Search.FindUsers(ctx, UserSearch{Name: text, Limit: 1})
+		named, _, err := d.Reader.FindUsers(ctx, store.UserSearch{Name: text, Limit: 1})
 		if err != nil {
 			return nil, false, shop.Unreadable("users", err)
 		}
@@ -131,17 +95,17 @@ func (d *SearchDesk) SearchUsers(ctx context.Context, q UserSearch, text string)
 	if q.Name == "" {
 		q.Email = strings.ToLower(text)
 	}
-	users, more, err := d.Search.FindUsers(ctx, q)
+	users, more, err := d.Reader.FindUsers(ctx, q)
 	return users, more, shop.Unreadable("users", err)
 }
 
 // SearchPayments pages through payments. text is the number of a trade or of an order; "": all.
 func (d *SearchDesk) SearchPayments(
-	ctx context.Context, q PaymentSearch, text string,
+	ctx context.Context, q store.PaymentSearch, text string,
 ) ([]payment.Received, bool, error) {
 	text = strings.TrimSpace(text)
 	if text != "" {
-		one, err := d.Search.Payment(ctx, text)
+		one, err := d.Reader.Payment(ctx, text)
 		switch {
 		case err == nil && (q.Outcome == "" || q.Outcome == one.Outcome):
 			return []payment.Received{one}, false, nil
@@ -154,7 +118,7 @@ func (d *SearchDesk) SearchPayments(
 		}
 		q.Order = id
 	}
-	payments, more, err := d.Search.FindPayments(ctx, q)
+	payments, more, err := d.Reader.FindPayments(ctx, q)
 	return payments, more, shop.Unreadable("payments", err)
 }
 
@@ -166,31 +130,31 @@ type UserFile struct {
 	User    shop.User
 	Guest   bool
 	Devices []shop.Device
-	Orders  []shop.Order // the newest
-	More    bool         // there are older ones
-	Blocks  []Block      // in force
+	Orders  []shop.Order  // the newest
+	More    bool          // there are older ones
+	Blocks  []store.Block // in force
 }
 
 // FindUser reads what is known of a user. NotFound: there is no account, no order and no block.
 func (d *SearchDesk) FindUser(ctx context.Context, id shop.ID) (f UserFile, err error) {
-	f.User, err = d.Users.UserByID(ctx, id)
+	f.User, err = d.Store.UserByID(ctx, id)
 	f.Guest = errors.Is(err, shop.ErrNoRow)
 	if shop.UnlessNoRow(err) != nil {
 		return f, shop.Unreadable("the user", err)
 	}
 	f.User.ID = id
-	if f.Devices, err = d.Devices.DevicesOf(ctx, id, d.Clock.Now()); err != nil {
+	if f.Devices, err = d.Store.DevicesOf(ctx, id, d.Clock.Now()); err != nil {
 		return f, shop.Unreadable("devices", err)
 	}
-	if f.Orders, f.More, err = d.Search.FindOrders(ctx, OrderSearch{User: id, Limit: ordersShown}); err != nil {
+	if f.Orders, f.More, err = d.Reader.FindOrders(ctx, store.OrderSearch{User: id, Limit: ordersShown}); err != nil {
 		return f, shop.Unreadable("orders", err)
 	}
-	blocks, err := d.Blocks.Blocks(ctx, d.Clock.Now())
+	blocks, err := d.Store.Blocks(ctx, d.Clock.Now())
 	if err != nil {
 		return f, shop.Unreadable("blocks", err)
 	}
 	for _, b := range blocks {
-		if b.Kind == BlockUser && b.Value == id.String() {
+		if b.Kind == store.BlockUser && b.Value == id.String() {
 			f.Blocks = append(f.Blocks, b)
 		}
 	}

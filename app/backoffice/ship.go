@@ -9,6 +9,7 @@ import (
 	"stampede/app/order"
 	"stampede/app/payment"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // ShippingDesk is where operators enter what they have sent, and buyers say that it has come:
@@ -18,9 +19,8 @@ import (
 // COMMIT, then an event to the buyer's sockets, and the Finisher's e-mail. A refund that a buyer has asked for is
 // decided before either step: a finished order is not refunded.
 type ShippingDesk struct {
-	Inventory   Inventory
-	Orders      OrderStore
-	Shipments   ShipmentStore
+	Store       *store.Store
+	RedisTime   func(ctx context.Context) (shop.Millis, error)
 	Effects     *order.Effects
 	Journal     *journal.Journal
 	FinishAfter time.Duration // after which an order that was shipped finishes by itself
@@ -28,8 +28,10 @@ type ShippingDesk struct {
 
 // Ship makes a paid order shipped; with replace, an order that is shipped gets another parcel. The same again answers
 // the order as it is. NotFound: there is no such order. WrongState: it cannot be shipped, with the reason.
-func (d *ShippingDesk) Ship(ctx context.Context, actor journal.Actor, p Parcel, replace bool) (shop.Order, error) {
-	if err := p.Validate(); err != nil {
+func (d *ShippingDesk) Ship(
+	ctx context.Context, actor journal.Actor, p store.Parcel, replace bool,
+) (shop.Order, error) {
+	if err := checkParcel(&p); err != nil {
 		return shop.Order{}, err
 	}
 	how, err := d.shipping(ctx, actor, replace)
@@ -38,15 +40,15 @@ func (d *ShippingDesk) Ship(ctx context.Context, actor journal.Actor, p Parcel, 
 	}
 	var row shop.Order
 	done, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (journal.Act, error) {
-		before, err := d.Orders.Order(ctx, p.Order)
+		before, err := d.Store.Order(ctx, p.Order)
 		if err != nil {
 			return journal.Act{}, err
 		}
-		all, err := d.Shipments.Ship(ctx, how, []Parcel{p})
+		all, err := d.Store.Ship(ctx, how, []store.Parcel{p})
 		if err != nil {
 			return journal.Act{}, err
 		}
-		if refused := all[0].refusal(); refused != nil {
+		if refused := refusal(&all[0]); refused != nil {
 			return journal.Act{}, refused
 		}
 		row = all[0].Order
@@ -55,7 +57,7 @@ func (d *ShippingDesk) Ship(ctx context.Context, actor journal.Actor, p Parcel, 
 		}, nil
 	})
 	if err == nil && done.Repeated {
-		row, err = d.Orders.Order(ctx, p.Order)
+		row, err = d.Store.Order(ctx, p.Order)
 	}
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Order{}, shop.Fail(shop.NotFound, "no such order")
@@ -67,9 +69,9 @@ func (d *ShippingDesk) Ship(ctx context.Context, actor journal.Actor, p Parcel, 
 }
 
 // shipping is how parcels are entered now.
-func (d *ShippingDesk) shipping(ctx context.Context, actor journal.Actor, replace bool) (Shipping, error) {
-	now, err := d.Inventory.Now(ctx)
-	how := Shipping{By: actor.User, At: now, Finish: now.Add(d.FinishAfter), Replace: replace}
+func (d *ShippingDesk) shipping(ctx context.Context, actor journal.Actor, replace bool) (store.Shipping, error) {
+	now, err := d.RedisTime(ctx)
+	how := store.Shipping{By: actor.User, At: now, Finish: now.Add(d.FinishAfter), Replace: replace}
 	return how, shop.Unsettled("read Redis time", err)
 }
 
@@ -80,11 +82,11 @@ func (d *ShippingDesk) tell(ctx context.Context, asOf shop.Millis, rows ...*shop
 // ConfirmReceipt is the buyer's word that a shipped order has come. Saying it again answers the same. NotFound: another
 // user's order. WrongState: it is not shipped, or its refund is asked for.
 func (d *ShippingDesk) ConfirmReceipt(ctx context.Context, user, order shop.ID) (shop.OrderState, error) {
-	now, err := d.Inventory.Now(ctx)
+	now, err := d.RedisTime(ctx)
 	if err != nil {
 		return "", shop.Unsettled("read Redis time", err)
 	}
-	row, asked, err := d.Shipments.ConfirmReceipt(ctx, order, user)
+	row, asked, err := d.Store.ConfirmReceipt(ctx, order, user)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
 		return "", shop.Fail(shop.NotFound, "no such order")
@@ -99,8 +101,8 @@ func (d *ShippingDesk) ConfirmReceipt(ctx context.Context, user, order shop.ID) 
 }
 
 // ShipmentOf reads the parcel of an order; nil: none was sent.
-func (d *ShippingDesk) ShipmentOf(ctx context.Context, order shop.ID) (*Shipment, error) {
-	s, err := d.Shipments.ShipmentOf(ctx, order)
+func (d *ShippingDesk) ShipmentOf(ctx context.Context, order shop.ID) (*store.Shipment, error) {
+	s, err := d.Store.ShipmentOf(ctx, order)
 	if errors.Is(err, shop.ErrNoRow) {
 		return nil, nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 const (
@@ -25,10 +26,10 @@ const (
 
 // ShipLine is what became of a line of a list of parcels.
 type ShipLine struct {
-	Line   int         `json:"line"` // in the file, from 1
-	Order  shop.ID     `json:"order,omitzero"`
-	Result ShipOutcome `json:"result"`
-	Says   string      `json:"says,omitempty"` // why it was not shipped
+	Line   int               `json:"line"` // in the file, from 1
+	Order  shop.ID           `json:"order,omitzero"`
+	Result store.ShipOutcome `json:"result"`
+	Says   string            `json:"says,omitempty"` // why it was not shipped
 }
 
 // ShipReport is what became of a list, line by line.
@@ -62,7 +63,7 @@ func (d *ShippingDesk) ShipMany(
 		}
 	}
 	for n, part := range slices.Collect(slices.Chunk(good, parcelsAtOnce)) {
-		some := shop.Mapped(part, func(line int) Parcel { return parcels[line] })
+		some := shop.Mapped(part, func(line int) store.Parcel { return parcels[line] })
 		results, err := d.shipSome(ctx, actor, how, some, n, dryRun)
 		if err != nil {
 			return ShipReport{}, err
@@ -73,9 +74,9 @@ func (d *ShippingDesk) ShipMany(
 	}
 	for _, l := range report.Lines {
 		switch l.Result {
-		case ShipDone:
+		case store.ShipDone:
 			report.Shipped++
-		case ShipSame:
+		case store.ShipSame:
 			report.Unchanged++
 		default:
 			report.Failed++
@@ -86,16 +87,16 @@ func (d *ShippingDesk) ShipMany(
 
 // shipSome enters a part of a list, or looks what that would do.
 func (d *ShippingDesk) shipSome(
-	ctx context.Context, actor journal.Actor, how Shipping, parcels []Parcel, part int, dryRun bool,
+	ctx context.Context, actor journal.Actor, how store.Shipping, parcels []store.Parcel, part int, dryRun bool,
 ) (results []ShipLine, err error) {
 	if dryRun {
-		looked, err := d.Shipments.LookShip(ctx, how, parcels)
+		looked, err := d.Store.LookShip(ctx, how, parcels)
 		return resultsOf(looked), shop.Unreadable("orders", err)
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", actor.Key, part))
 	actor.Key = "ship-" + hex.EncodeToString(sum[:16])
 	results, err = journal.ActFor[[]ShipLine](ctx, d.Journal, actor, func(ctx context.Context) (journal.Act, error) {
-		shipped, err := d.Shipments.Ship(ctx, how, parcels)
+		shipped, err := d.Store.Ship(ctx, how, parcels)
 		return journal.Act{Kind: "order.ship_many", Object: "orders", After: shippedIn(shipped), Answer: resultsOf(shipped)}, err
 	})
 	if err != nil {
@@ -103,22 +104,22 @@ func (d *ShippingDesk) shipSome(
 	}
 	var ids []shop.ID
 	for i := range results {
-		if results[i].Result == ShipDone {
+		if results[i].Result == store.ShipDone {
 			ids = append(ids, parcels[i].Order)
 		}
 	}
-	rows, err := d.Orders.OrdersByID(ctx, ids)
+	rows, err := d.Store.OrdersByID(ctx, ids)
 	if err != nil {
 		return nil, shop.Unsettled("read shipped orders", err)
 	}
 	return results, d.tell(ctx, how.At, shop.Pointers(rows)...)
 }
 
-func resultsOf(shipped []ShippedOrder) []ShipLine {
+func resultsOf(shipped []store.ShippedOrder) []ShipLine {
 	out := make([]ShipLine, len(shipped))
 	for i := range shipped {
 		out[i].Result = shipped[i].Outcome
-		if refused := shipped[i].refusal(); refused != nil {
+		if refused := refusal(&shipped[i]); refused != nil {
 			out[i].Says = refused.Message
 		}
 	}
@@ -126,14 +127,14 @@ func resultsOf(shipped []ShippedOrder) []ShipLine {
 }
 
 // shippedIn are the orders that a list has changed, for the journal.
-func shippedIn(all []ShippedOrder) any {
-	done := shop.Where(all, func(s ShippedOrder) bool { return s.Outcome == ShipDone })
-	return map[string]any{"shipped": shop.Mapped(done, func(s ShippedOrder) shop.ID { return s.Order.ID })}
+func shippedIn(all []store.ShippedOrder) any {
+	done := shop.Where(all, func(s store.ShippedOrder) bool { return s.Outcome == store.ShipDone })
+	return map[string]any{"shipped": shop.Mapped(done, func(s store.ShippedOrder) shop.ID { return s.Order.ID })}
 }
 
 // parseParcels reads a file, with or without the mark of UTF-8 at its beginning. Lines that cannot be read say so, and
 // have no parcel.
-func parseParcels(file []byte) (lines []ShipLine, parcels []Parcel, err error) {
+func parseParcels(file []byte) (lines []ShipLine, parcels []store.Parcel, err error) {
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(file, []byte("\xEF\xBB\xBF"))))
 	r.FieldsPerRecord, r.TrimLeadingSpace = -1, true
 	head, err := r.Read()
@@ -160,16 +161,16 @@ func parseParcels(file []byte) (lines []ShipLine, parcels []Parcel, err error) {
 			return nil, nil, shop.Failf(shop.BadRequest, "more than %d lines; cut the file", mostParcels)
 		}
 		number, _ := r.FieldPos(0)
-		line, parcel := ShipLine{Line: number}, Parcel{}
+		line, parcel := ShipLine{Line: number}, store.Parcel{}
 		if parcel, err = parcelOf(cells, columns, len(head)); err != nil {
-			line.Result, line.Says = ShipUnreadable, shop.AsError(err).Message
+			line.Result, line.Says = store.ShipUnreadable, shop.AsError(err).Message
 		}
 		line.Order = parcel.Order
 		lines, parcels = append(lines, line), append(parcels, parcel)
 	}
 }
 
-func parcelOf(cells []string, columns [3]int, want int) (p Parcel, err error) {
+func parcelOf(cells []string, columns [3]int, want int) (p store.Parcel, err error) {
 	if len(cells) != want {
 		return p, shop.Failf(shop.BadRequest, "the line has %d columns, the first one %d", len(cells), want)
 	}
@@ -177,5 +178,5 @@ func parcelOf(cells []string, columns [3]int, want int) (p Parcel, err error) {
 		return p, shop.Fail(shop.BadRequest, "order: "+err.Error())
 	}
 	p.Carrier, p.Tracking = strings.TrimSpace(cells[columns[1]]), strings.TrimSpace(cells[columns[2]])
-	return p, p.Validate()
+	return p, checkParcel(&p)
 }

@@ -6,6 +6,7 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 	"stampede/app/test/fakes"
 )
 
@@ -14,21 +15,23 @@ func TestShipMany(t *testing.T) {
 	t.Parallel()
 	const file = "\xEF\xBB\xBFTracking,Order,Carrier\r\nSF-1,1,顺丰\nSF-2,2,SF\n=1,1,SF\nSF-3,x,SF\nSF-4,1\n"
 	want := []ShipLine{
-		{2, 1, ShipDone, ""},
-		{3, 2, ShipNoOrder, "no such order"},
-		{4, 1, ShipUnreadable, "tracking must be"},
-		{5, 0, ShipUnreadable, "order: "},
-		{6, 0, ShipUnreadable, "the line has 2 columns, the first one 3"},
+		{2, 1, store.ShipDone, ""},
+		{3, 2, store.ShipNoOrder, "no such order"},
+		{4, 1, store.ShipUnreadable, "tracking must be"},
+		{5, 0, store.ShipUnreadable, "order: "},
+		{6, 0, store.ShipUnreadable, "the line has 2 columns, the first one 3"},
 	}
-	desk, p := newTestShipping(shop.Paid)
-	acts := desk.Journal.Store.(*fakes.Acts)
+	w := newWorld(t)
+	w.order(1, 9, shop.Paid)
+	w.noted()
+	desk := w.shipping()
 	for i, key := range []string{"key-00001", "key-00001", "key-00002"} {
-		got, err := desk.ShipMany(t.Context(), journal.Actor{Name: "ada", Key: key}, []byte(file), false, false)
+		got, err := desk.ShipMany(w.ctx, journal.Actor{Name: "ada", Key: key}, []byte(file), false, false)
 		if err != nil || len(got.Lines) != len(want) || got.Failed != 4 || got.Shipped+got.Unchanged != 1 {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		if i == 2 {
-			want[0].Result = ShipSame
+			want[0].Result = store.ShipSame
 		}
 		for j, l := range got.Lines {
 			w := want[j]
@@ -37,27 +40,27 @@ func TestShipMany(t *testing.T) {
 			}
 		}
 	}
-	if len(acts.Rows) != 2 || journal.CheckActKey(acts.Rows[0].Key) != nil || p.Row.State != shop.Shipped {
-		t.Errorf("%+v, %s", acts.Rows, p.Row.State)
+	acts := w.acts()
+	if len(acts) != 2 || journal.CheckActKey(acts[0].Key) != nil {
+		t.Errorf("%+v", acts)
 	}
-	fakes.WantSteps(t, &fakes.Trace{Steps: p.Steps[:3]}, "ship", "sell 1", "tell 1")
+	fakes.WantSteps(t, &fakes.Trace{Steps: w.redis.Steps[:4]}, "Act", "sell 1", "Restamp", "tell 1")
 }
 
 func TestShipManyRefusesWhatIsNoList(t *testing.T) {
 	t.Parallel()
-	desk, p := newTestShipping(shop.Paid)
+	desk := &ShippingDesk{} // without a store
 	for file, says := range map[string]string{
 		"":                           "want CSV",
 		"order,carrier\n1,SF\n":      "must name",
 		"order,carrier,tracking\n\"": "line 2",
 		"order,carrier,tracking\n" + strings.Repeat("1,SF,1\n", mostParcels+1): "more than 2000",
 	} {
-		_, err := desk.ShipMany(t.Context(), journal.Actor{Key: "key-00001"}, []byte(file), false, false)
+		_, err := desk.ShipMany(t.Context(), ada(), []byte(file), false, false)
 		if err == nil || shop.AsError(err).Code != shop.BadRequest || !strings.Contains(err.Error(), says) {
 			t.Errorf("%.40q: %v", file, err)
 		}
 	}
-	fakes.WantSteps(t, p.Trace)
 }
 
 // Whatever the file is, it is read or refused.
@@ -70,7 +73,7 @@ func FuzzParcels(f *testing.F) {
 			t.Errorf("%d lines, %d parcels", len(lines), len(parcels))
 		}
 		for i := range lines {
-			if lines[i].Result == "" && parcels[i].Validate() != nil {
+			if lines[i].Result == "" && checkParcel(&parcels[i]) != nil {
 				t.Errorf("line %d was taken: %+v", lines[i].Line, parcels[i])
 			}
 		}

@@ -78,11 +78,11 @@ func (d *SaleDesk) askStock(
 
 // loaded makes sure that a sale is in Redis, which decides about its units, and tells what time it is there.
 func (d *SaleDesk) loaded(ctx context.Context, id shop.ID) (shop.Millis, error) {
-	now, err := d.Inventory.Now(ctx)
+	now, err := d.Redis.Now(ctx)
 	if err != nil {
 		return 0, shop.Unreadable("Redis time", err)
 	}
-	sale, err := d.Sales.Sale(ctx, id)
+	sale, err := d.Store.Sale(ctx, id)
 	if err != nil {
 		return now, shop.Unreadable("the sale", missing("sale", id, err))
 	}
@@ -97,7 +97,7 @@ func (d *SaleDesk) settle(ctx context.Context, a shop.StockAct) (shop.StockAct, 
 	if a.State != shop.StockPending {
 		return a, nil
 	}
-	sale, err := d.Sales.Sale(ctx, a.Sale)
+	sale, err := d.Store.Sale(ctx, a.Sale)
 	if err != nil {
 		return a, fmt.Errorf("read sale %s: %w", a.Sale, err)
 	}
@@ -151,11 +151,11 @@ func (f *SaleFinisher) withdrawals(ctx context.Context) error {
 
 // terms brings those sales of a partition up to date that Redis has an older version of.
 func (f *SaleFinisher) terms(ctx context.Context, partition int) error {
-	sales, err := f.Desk.Sales.LoadedSales(ctx, partition)
+	sales, err := f.Desk.Store.LoadedSales(ctx, partition)
 	if err != nil || len(sales) == 0 {
 		return err
 	}
-	counters, err := f.Desk.Inventory.Counters(ctx, shop.RefsOf(shop.Pointers(sales)))
+	counters, err := f.Desk.Redis.Counters(ctx, shop.RefsOf(shop.Pointers(sales)))
 	if err != nil {
 		return fmt.Errorf("read the versions of sales: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"stampede/app/admission"
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // Lists is how lists are answered to shoppers over HTTP.
@@ -129,43 +130,29 @@ const (
 	keptNotice   = "notice"
 )
 
-// KeptStore keeps a few small documents by name, each with a version.
-type KeptStore interface {
-	Kept(ctx context.Context) (map[string]Kept, error)
-	Keep(ctx context.Context, name string, version int64, body string) error
-	WorkBits(ctx context.Context) (int, error)
-	SetWorkBits(ctx context.Context, bits int) error
-}
-
-// Kept is one of them.
-type Kept struct {
-	Version int64
-	Body    string // JSON
-}
-
 // SwitchDesk is where operators turn switches and tell everybody something.
 type SwitchDesk struct {
 	Journal *journal.Journal
-	Kept    KeptStore
+	Store   *store.Store
 }
 
 // Switches reads how they stand.
 func (d *SwitchDesk) Switches(ctx context.Context) (Switches, error) {
-	s, err := readSwitches(ctx, d.Kept)
+	s, err := readSwitches(ctx, d.Store)
 	return s, shop.Unreadable("the switches", err)
 }
 
-func readSwitches(ctx context.Context, store KeptStore) (Switches, error) {
+func readSwitches(ctx context.Context, from *store.Store) (Switches, error) {
 	s := normalSwitches()
-	all, err := store.Kept(ctx)
+	all, err := from.Kept(ctx)
 	if err != nil {
 		return s, err
 	}
-	bits, err := store.WorkBits(ctx)
+	bits, err := from.WorkBits(ctx)
 	if err != nil {
 		return s, err
 	}
-	if err := all[keptSwitches].into(&s); err != nil {
+	if err := readKept(all[keptSwitches], &s); err != nil {
 		return s, err
 	}
 	s.WorkBits = cmp.Or(bits, admission.DefaultWorkBits)
@@ -173,8 +160,8 @@ func readSwitches(ctx context.Context, store KeptStore) (Switches, error) {
 	return s, nil
 }
 
-// into reads the document into what it replaces; one that was never kept changes nothing.
-func (k Kept) into(v any) error {
+// readKept reads the document into what it replaces; one that was never kept changes nothing.
+func readKept(k store.Kept, v any) error {
 	if k.Version == 0 {
 		return nil
 	}
@@ -190,7 +177,7 @@ func (d *SwitchDesk) EditSwitches(ctx context.Context, actor journal.Actor, e Sw
 		return Switches{}, err
 	}
 	return journal.ActFor[Switches](ctx, d.Journal, actor, func(ctx context.Context) (journal.Act, error) {
-		before, err := readSwitches(ctx, d.Kept)
+		before, err := readSwitches(ctx, d.Store)
 		if err != nil {
 			return journal.Act{}, err
 		}
@@ -200,10 +187,10 @@ func (d *SwitchDesk) EditSwitches(ctx context.Context, actor journal.Actor, e Sw
 		}
 		body, err := json.Marshal(after)
 		if err == nil {
-			err = d.Kept.Keep(ctx, keptSwitches, before.Version, string(body))
+			err = d.Store.Keep(ctx, keptSwitches, before.Version, string(body))
 		}
 		if err == nil && after.WorkBits != before.WorkBits {
-			err = d.Kept.SetWorkBits(ctx, after.WorkBits)
+			err = d.Store.SetWorkBits(ctx, after.WorkBits)
 		}
 		return journal.Act{Kind: "switches.edit", Object: "switches", Before: before, After: after, Note: e.Note, Answer: after}, err
 	})
@@ -225,12 +212,12 @@ func (e *SwitchesEdit) apply(s Switches) (Switches, error) {
 
 // StandingNotice reads the notice; nil: there is none now.
 func (d *SwitchDesk) StandingNotice(ctx context.Context, now shop.Millis) (*shop.Notice, error) {
-	all, err := d.Kept.Kept(ctx)
+	all, err := d.Store.Kept(ctx)
 	if err != nil {
 		return nil, shop.Unreadable("the notice", err)
 	}
 	var n shop.Notice
-	if err := all[keptNotice].into(&n); err != nil || !n.StandsAt(now) {
+	if err := readKept(all[keptNotice], &n); err != nil || !n.StandsAt(now) {
 		return nil, err
 	}
 	return &n, nil
@@ -261,12 +248,12 @@ func (d *SwitchDesk) replaceNotice(
 	ctx context.Context, actor journal.Actor, kind string, change func(before shop.Notice) (shop.Notice, error),
 ) (shop.Notice, error) {
 	return journal.ActFor[shop.Notice](ctx, d.Journal, actor, func(ctx context.Context) (journal.Act, error) {
-		all, err := d.Kept.Kept(ctx)
+		all, err := d.Store.Kept(ctx)
 		if err != nil {
 			return journal.Act{}, err
 		}
 		var before shop.Notice
-		if err := all[keptNotice].into(&before); err != nil {
+		if err := readKept(all[keptNotice], &before); err != nil {
 			return journal.Act{}, err
 		}
 		after, err := change(before)
@@ -276,7 +263,7 @@ func (d *SwitchDesk) replaceNotice(
 		after.Version = all[keptNotice].Version + 1
 		body, err := json.Marshal(after)
 		if err == nil {
-			err = d.Kept.Keep(ctx, keptNotice, all[keptNotice].Version, string(body))
+			err = d.Store.Keep(ctx, keptNotice, all[keptNotice].Version, string(body))
 		}
 		return journal.Act{Kind: kind, Object: "notice", Before: before, After: after, Answer: after}, err
 	})
@@ -292,7 +279,7 @@ const (
 // Switchboard is what a node knows of switches and notice: the normal ones before the first look, then the last seen
 // ones, also while the database is away.
 type Switchboard struct {
-	Kept  KeptStore
+	Store *store.Store
 	Clock *shop.Clock
 	// Say gets each new notice, and one without a text when it was taken back; nil: nobody does.
 	Say func(n shop.Notice)
@@ -326,12 +313,12 @@ func (b *Switchboard) Run(ctx context.Context) error {
 func (b *Switchboard) RunOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, switchesWithin)
 	defer cancel()
-	all, err := b.Kept.Kept(ctx)
+	all, err := b.Store.Kept(ctx)
 	if err != nil {
 		return err
 	}
 	before, s := b.Now(), normalSwitches()
-	if err := all[keptSwitches].into(&s); err != nil {
+	if err := readKept(all[keptSwitches], &s); err != nil {
 		return err
 	}
 	s.Version = all[keptSwitches].Version
@@ -340,7 +327,7 @@ func (b *Switchboard) RunOnce(ctx context.Context) error {
 		b.OnChange()
 	}
 	var n shop.Notice
-	if err := all[keptNotice].into(&n); err != nil {
+	if err := readKept(all[keptNotice], &n); err != nil {
 		return err
 	}
 	said := cmp.Or(b.notice.Swap(&n), &shop.Notice{})

@@ -11,65 +11,39 @@ import (
 	"stampede/app/journal"
 	"stampede/app/shop"
 	"stampede/app/test/fakes"
+	"stampede/app/test/kit"
 )
-
-// keptShelf keeps documents in memory.
-type keptShelf struct {
-	docs map[string]Kept
-	bits int
-	fail error
-}
-
-func (k *keptShelf) Kept(context.Context) (map[string]Kept, error) { return k.docs, k.fail }
-
-func (k *keptShelf) Keep(_ context.Context, name string, version int64, body string) error {
-	if k.docs[name].Version != version {
-		return shop.ErrNoRow
-	}
-	k.docs[name] = Kept{version + 1, body}
-	return nil
-}
-
-func (k *keptShelf) WorkBits(context.Context) (int, error) { return k.bits, k.fail }
-
-func (k *keptShelf) SetWorkBits(_ context.Context, bits int) error {
-	k.bits = bits
-	return nil
-}
 
 // A node follows the switches and says each notice once; what it has seen holds while the database is away.
 func TestSwitchboardFollows(t *testing.T) {
 	t.Parallel()
-	ctx := t.Context()
-	shelf := &keptShelf{docs: make(map[string]Kept)}
-	desk := &SwitchDesk{Journal: &journal.Journal{Store: &fakes.Acts{}}, Kept: shelf}
+	s, ctx := kit.SQLite(t), kit.Context(t)
+	desk := &SwitchDesk{Journal: &journal.Journal{Store: s}, Store: s}
 	var said []string
 	turned := 0
 	board := &Switchboard{
-		Kept: shelf, Clock: shop.NewClock(), Say: func(n shop.Notice) { said = append(said, n.Text) },
+		Store: s, Clock: shop.NewClock(), Say: func(n shop.Notice) { said = append(said, n.Text) },
 		OnChange: func() { turned++ },
 	}
 	look := func() {
 		t.Helper()
 		fakes.Must(t, board.RunOnce(ctx))
 	}
-	if s := board.Now(); !s.HTTPBuy || board.TickEvery() != 100*time.Millisecond {
-		t.Errorf("before the first look: %+v", s)
+	if now := board.Now(); !now.HTTPBuy || board.TickEvery() != 100*time.Millisecond {
+		t.Errorf("before the first look: %+v", now)
 	}
 	look()
 	ms, off, work := 500, false, shop.ChallengeWork
-	s, err := desk.EditSwitches(
-		ctx, journal.Actor{Name: "ada"}, SwitchesEdit{TickMS: &ms, HTTPBuy: &off, LeastChallenge: &work},
-	)
-	if err != nil || s.Version != 1 || s.Lists != ListsLive {
-		t.Fatalf("%+v, %v", s, err)
+	edited, err := desk.EditSwitches(ctx, ada(), SwitchesEdit{TickMS: &ms, HTTPBuy: &off, LeastChallenge: &work})
+	if err != nil || edited.Version != 1 || edited.Lists != ListsLive {
+		t.Fatalf("%+v, %v", edited, err)
 	}
 	look()
 	look()
 	if now := board.Now(); now.HTTPBuy || board.TickEvery() != 500*time.Millisecond || turned != 1 {
 		t.Errorf("turned %d times: %+v", turned, now)
 	}
-	_, err = desk.EditSwitches(ctx, journal.Actor{Name: "bob"}, SwitchesEdit{HTTPBuy: &off})
+	_, err = desk.EditSwitches(ctx, ada(), SwitchesEdit{HTTPBuy: &off})
 	var conflict *shop.Error
 	if !errors.As(err, &conflict) || conflict.Code != shop.Conflict || conflict.Current.(Switches).Version != 1 {
 		t.Errorf("an edit of an outdated version: %v", err)
@@ -78,29 +52,22 @@ func TestSwitchboardFollows(t *testing.T) {
 	for _, n := range []NewNotice{
 		{Level: "info", Text: "first"}, {Level: "warning", Text: "second"}, {Level: "info", Text: "over", Until: past},
 	} {
-		fakes.Must(t, fakes.ErrOf(desk.TellAll(ctx, journal.Actor{Name: "ada"}, n)))
+		fakes.Must(t, fakes.ErrOf(desk.TellAll(ctx, ada(), n)))
 		look()
 		look()
 	}
 	if _, stands := board.Standing(); stands || !slices.Equal(said, []string{"first", "second", "over"}) {
 		t.Errorf("said %v; one stands: %v", said, stands)
 	}
-	fakes.Must(t, fakes.ErrOf(desk.TellAll(ctx, journal.Actor{Name: "ada"}, NewNotice{Level: "info", Text: "third"})))
+	fakes.Must(t, fakes.ErrOf(desk.TellAll(ctx, ada(), NewNotice{Level: "info", Text: "third"})))
 	look()
 	if n, stands := board.Standing(); !stands || n.Text != "third" {
 		t.Errorf("stands %+v, %v", n, stands)
 	}
-	fakes.Must(t, fakes.ErrOf(desk.TakeBack(ctx, journal.Actor{Name: "ada"})))
+	fakes.Must(t, fakes.ErrOf(desk.TakeBack(ctx, ada())))
 	look()
 	if last := said[len(said)-1]; last != "" {
 		t.Errorf("taken back, and the last word is %q", last)
-	}
-	shelf.fail = shop.ErrTransient
-	if err := board.RunOnce(ctx); !errors.Is(err, shop.ErrTransient) {
-		t.Errorf("the database is away: %v", err)
-	}
-	if _, stands := board.Standing(); stands || board.Now().HTTPBuy {
-		t.Error("what was seen does not hold")
 	}
 	for _, n := range []NewNotice{
 		{Text: "x"},
@@ -111,9 +78,16 @@ func TestSwitchboardFollows(t *testing.T) {
 		{Level: "info", Text: "x", Lang: "z"},
 		{Level: "info", Text: "x", Lang: "zh-cn"},
 	} {
-		if _, err := desk.TellAll(ctx, journal.Actor{}, n); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
+		if _, err := desk.TellAll(ctx, ada(), n); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
 			t.Errorf("%+v: %v", n, err)
 		}
+	}
+	fakes.Must(t, s.Close())
+	if err := board.RunOnce(ctx); err == nil {
+		t.Errorf("the database is away: %v", err)
+	}
+	if _, stands := board.Standing(); stands || board.Now().HTTPBuy {
+		t.Error("what was seen does not hold")
 	}
 }
 
@@ -143,8 +117,8 @@ func TestNoteOfAnActor(t *testing.T) {
 // A notice is said in one language after the other; a new one, or one after the end, begins anew.
 func TestNoticeInLanguages(t *testing.T) {
 	t.Parallel()
-	ctx := t.Context()
-	desk := &SwitchDesk{Journal: &journal.Journal{Store: &fakes.Acts{}}, Kept: &keptShelf{docs: make(map[string]Kept)}}
+	s, ctx := kit.SQLite(t), kit.Context(t)
+	desk := &SwitchDesk{Journal: &journal.Journal{Store: s}, Store: s}
 	past, ahead := shop.MillisOf(time.Now().Add(-time.Second)), shop.MillisOf(time.Now().Add(time.Hour))
 	for _, step := range []struct {
 		say  NewNotice
@@ -167,7 +141,7 @@ func TestNoticeInLanguages(t *testing.T) {
 		{NewNotice{Level: "info", Text: "一点", Lang: "zh"}, "", map[string]string{"zh": "一点"}},
 		{NewNotice{Level: "info", Text: "at one"}, "at one", nil},
 	} {
-		n, err := desk.TellAll(ctx, journal.Actor{Name: "ada"}, step.say)
+		n, err := desk.TellAll(ctx, ada(), step.say)
 		if err != nil || n.Text != step.text || !maps.Equal(n.Texts, step.in) || n.Level != step.say.Level ||
 			n.Until != step.say.Until {
 			t.Errorf("said %+v: %+v, %v", step.say, n, err)
@@ -175,15 +149,15 @@ func TestNoticeInLanguages(t *testing.T) {
 	}
 	for n := range mostLangs + 1 {
 		lang := string([]byte{'a', 'a' + byte(n)})
-		_, err := desk.TellAll(ctx, journal.Actor{Name: "ada"}, NewNotice{Level: "info", Text: "x", Lang: lang})
+		_, err := desk.TellAll(ctx, ada(), NewNotice{Level: "info", Text: "x", Lang: lang})
 		if full := errors.Is(err, &shop.Error{Code: shop.BadRequest}); full != (n == mostLangs) || err != nil && !full {
 			t.Errorf("language %d: %v", n+1, err)
 		}
 	}
-	if _, err := desk.TakeBack(ctx, journal.Actor{Name: "ada"}); err != nil {
+	if _, err := desk.TakeBack(ctx, ada()); err != nil {
 		t.Error(err)
 	}
-	if _, err := desk.TakeBack(ctx, journal.Actor{Name: "ada"}); !errors.Is(err, &shop.Error{Code: shop.WrongState}) {
+	if _, err := desk.TakeBack(ctx, ada()); !errors.Is(err, &shop.Error{Code: shop.WrongState}) {
 		t.Errorf("there is none: %v", err)
 	}
 }

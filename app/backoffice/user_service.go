@@ -7,12 +7,12 @@ import (
 	"stampede/app/journal"
 	"stampede/app/privacy"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // UserService changes accounts for operators.
 type UserService struct {
-	Users   UserStore
-	Devices DeviceStore
+	Store   *store.Store
 	Data    *privacy.PersonalData
 	Journal *journal.Journal
 }
@@ -33,7 +33,7 @@ func (s *UserService) SetRole(ctx context.Context, actor journal.Actor, id shop.
 		return journal.Act{
 			Kind: "user.role", Object: object("user", id),
 			Before: map[string]any{"role": u.Role}, After: map[string]any{"role": role},
-		}, s.Users.SetRole(ctx, id, role)
+		}, s.Store.SetRole(ctx, id, role)
 	})
 	if errors.Is(err, shop.ErrNoRow) {
 		return u, shop.Fail(shop.WrongState, "the account is not active yet: the link in its mail was not opened")
@@ -48,7 +48,7 @@ func (s *UserService) RevokeUser(ctx context.Context, actor journal.Actor, id sh
 		return 0, err
 	}
 	return journal.ActFor[int](ctx, s.Journal, actor, func(ctx context.Context) (journal.Act, error) {
-		gone, err := s.Devices.RevokeDevices(ctx, id, 0)
+		gone, err := s.Store.RevokeDevices(ctx, id, 0)
 		return journal.Act{
 			Kind: "user.revoke", Object: object("user", id), After: map[string]any{"devices": gone}, Answer: len(gone),
 		}, err
@@ -65,7 +65,7 @@ func (s *UserService) DeleteUser(ctx context.Context, actor journal.Actor, id sh
 
 // account reads an account that is not deleted.
 func (s *UserService) account(ctx context.Context, id shop.ID) (shop.User, error) {
-	u, err := s.Users.UserByID(ctx, id)
+	u, err := s.Store.UserByID(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) || err == nil && u.State == shop.UserDeleted {
 		return u, shop.Fail(shop.NotFound, "no account has that id")
 	}

@@ -13,8 +13,8 @@ import (
 	"io"
 	"time"
 
-	"stampede/app/backoffice"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 const (
@@ -47,16 +47,16 @@ func NewMaker() *Maker { return &Maker{make(chan struct{}, 1), decodeTimeout} }
 
 // Make reads a JPEG, PNG or WebP file and answers what is to be shown of it. BadRequest says what is wrong with the
 // file; Busy: others are being made until ctx ends.
-func (m *Maker) Make(ctx context.Context, file []byte) (backoffice.StoredImage, error) {
+func (m *Maker) Make(ctx context.Context, file []byte) (store.StoredImage, error) {
 	s, err := look(file)
 	if err != nil {
-		return backoffice.StoredImage{}, err
+		return store.StoredImage{}, err
 	}
 	select {
 	case m.turn <- struct{}{}:
 		defer func() { <-m.turn }()
 	case <-ctx.Done():
-		return backoffice.StoredImage{}, shop.FailBusy("other pictures are being made right now", busyRetry)
+		return store.StoredImage{}, shop.FailBusy("other pictures are being made right now", busyRetry)
 	}
 	return s.make(&timedReader{bytes.NewReader(file), time.Now().Add(m.timeout)})
 }
@@ -78,28 +78,28 @@ func (r *timedReader) Read(p []byte) (int, error) {
 	return r.file.Read(p[:min(len(p), 256)])
 }
 
-func (s *source) make(file io.Reader) (backoffice.StoredImage, error) {
+func (s *source) make(file io.Reader) (store.StoredImage, error) {
 	decoded, err := s.format.decode(file)
 	if errors.Is(err, errTimeout) {
-		return backoffice.StoredImage{}, refuse("it takes too long to decode: save it as a baseline JPEG, or smaller")
+		return store.StoredImage{}, refuse("it takes too long to decode: save it as a baseline JPEG, or smaller")
 	}
 	if err != nil {
-		return backoffice.StoredImage{}, refuse("it ends too early or is damaged")
+		return store.StoredImage{}, refuse("it ends too early or is damaged")
 	}
 	// What is decoded is what was announced: decoders are not trusted either.
 	if b := decoded.Bounds(); b.Dx() != s.width || b.Dy() != s.height {
-		return backoffice.StoredImage{}, refuse("its sizes contradict one another")
+		return store.StoredImage{}, refuse("its sizes contradict one another")
 	}
 	large, err := s.encode(decoded, largeSide, "")
 	if err != nil {
-		return backoffice.StoredImage{}, err
+		return store.StoredImage{}, err
 	}
 	small, err := s.encode(decoded, smallSide, large.kind)
 	if err != nil {
-		return backoffice.StoredImage{}, err
+		return store.StoredImage{}, err
 	}
 	sum := sha256.Sum256(large.bytes)
-	return backoffice.StoredImage{
+	return store.StoredImage{
 		ID: hex.EncodeToString(sum[:]), Kind: large.kind, Width: large.width, Height: large.height,
 		Large: large.bytes, Small: small.bytes,
 	}, nil
@@ -107,14 +107,14 @@ func (s *source) make(file io.Reader) (backoffice.StoredImage, error) {
 
 // encoded is a file that can be shown.
 type encoded struct {
-	kind          backoffice.ImageKind
+	kind          store.ImageKind
 	width, height int
 	bytes         []byte
 }
 
 // encode makes the picture upright, at most side pixels on its longer side, and less if it would be too large a file.
 // Without a kind that was chosen before, one with transparent pixels becomes a PNG, any other a JPEG.
-func (s *source) encode(decoded image.Image, side int, kind backoffice.ImageKind) (encoded, error) {
+func (s *source) encode(decoded image.Image, side int, kind store.ImageKind) (encoded, error) {
 	for ; ; side = side * 3 / 4 {
 		img := s.turn.apply(shrink(decoded, side))
 		if kind == "" {
@@ -122,7 +122,7 @@ func (s *source) encode(decoded image.Image, side int, kind backoffice.ImageKind
 		}
 		var out bytes.Buffer
 		var err error
-		if kind == backoffice.ImageJPEG {
+		if kind == store.ImageJPEG {
 			err = jpeg.Encode(&out, img, &jpeg.Options{Quality: quality})
 		} else {
 			err = png.Encode(&out, img)
@@ -136,11 +136,11 @@ func (s *source) encode(decoded image.Image, side int, kind backoffice.ImageKind
 	}
 }
 
-func kindOf(img *image.RGBA) backoffice.ImageKind {
+func kindOf(img *image.RGBA) store.ImageKind {
 	if img.Opaque() {
-		return backoffice.ImageJPEG
+		return store.ImageJPEG
 	}
-	return backoffice.ImagePNG
+	return store.ImagePNG
 }
 
 func refuse(what string) error {

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app/backoffice"
 	"stampede/app/shop"
+	"stampede/app/store"
 	"stampede/app/test/kit"
 )
 
@@ -87,20 +87,20 @@ func TestMake(t *testing.T) {
 	photo := asJPEG(t, half(1000, 500, 255))
 	for name, c := range map[string]struct {
 		file          []byte
-		kind          backoffice.ImageKind
+		kind          store.ImageKind
 		width, height int
 	}{
-		"photo":           {photo, backoffice.ImageJPEG, 1000, 500},
-		"larger":          {asJPEG(t, half(3200, 400, 255)), backoffice.ImageJPEG, 1600, 200},
-		"very narrow":     {asPNG(t, half(4000, 2, 255)), backoffice.ImageJPEG, 1600, 1},
-		"opaque PNG":      {asPNG(t, half(40, 20, 255)), backoffice.ImageJPEG, 40, 20},
-		"transparent PNG": {asPNG(t, half(40, 20, 0)), backoffice.ImagePNG, 40, 20},
-		"one pixel":       {asPNG(t, half(1, 1, 255)), backoffice.ImageJPEG, 1, 1},
-		"lossy WebP":      {fromBase64(t, webpLossy), backoffice.ImageJPEG, 1, 1},
-		"lossless WebP":   {fromBase64(t, webpLossless), backoffice.ImagePNG, 1, 1},
-		"on its side":     {withExif(photo, 6), backoffice.ImageJPEG, 500, 1000},
+		"photo":           {photo, store.ImageJPEG, 1000, 500},
+		"larger":          {asJPEG(t, half(3200, 400, 255)), store.ImageJPEG, 1600, 200},
+		"very narrow":     {asPNG(t, half(4000, 2, 255)), store.ImageJPEG, 1600, 1},
+		"opaque PNG":      {asPNG(t, half(40, 20, 255)), store.ImageJPEG, 40, 20},
+		"transparent PNG": {asPNG(t, half(40, 20, 0)), store.ImagePNG, 40, 20},
+		"one pixel":       {asPNG(t, half(1, 1, 255)), store.ImageJPEG, 1, 1},
+		"lossy WebP":      {fromBase64(t, webpLossy), store.ImageJPEG, 1, 1},
+		"lossless WebP":   {fromBase64(t, webpLossless), store.ImagePNG, 1, 1},
+		"on its side":     {withExif(photo, 6), store.ImageJPEG, 500, 1000},
 		"a second file": {
-			append(bytes.Clone(photo), "PK\x03\x04 <script>alert(1)</script>"...), backoffice.ImageJPEG,
+			append(bytes.Clone(photo), "PK\x03\x04 <script>alert(1)</script>"...), store.ImageJPEG,
 			1000, 500,
 		},
 	} {

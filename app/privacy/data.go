@@ -8,21 +8,16 @@ import (
 
 	"stampede/app/payment"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // PersonalData is what people may ask of the shop about what it keeps of them: a copy, and that it goes. Guests may,
 // too: whoever has a guest's token is that guest.
 type PersonalData struct {
-	Store Store
+	Store *store.Store
 	Now   func() shop.Millis
 	// Proves reports, by its error, whether the password is that of the account. It counts those that are not.
 	Proves func(ctx context.Context, u *shop.User, password string) error
-}
-
-// Erasure is a user whose orders are looked at until none has an address any more.
-type Erasure struct {
-	User    shop.ID
-	AskedAt shop.Millis
 }
 
 // Export is everything that the shop keeps of a user, as one document.

@@ -6,13 +6,12 @@ import (
 	"time"
 
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 const (
 	eraseEvery = 10 * time.Second
-	// ErasureLease is how long a node has for what it took.
-	ErasureLease = time.Minute
-	eraseBatch   = 50
+	eraseBatch = 50
 	// erasureOpen is how long the orders of somebody are looked at in any case: an entry of a stream that still waits
 	// for its row, or a dead letter that is replayed, brings an address back.
 	erasureOpen = 7 * 24 * time.Hour
@@ -22,7 +21,7 @@ const (
 
 // Eraser blanks the addresses in the orders of people who had their data deleted, once these orders are over.
 type Eraser struct {
-	Store Store
+	Store *store.Store
 	Now   func() shop.Millis
 }
 

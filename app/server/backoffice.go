@@ -102,25 +102,20 @@ func showRefunds(registry *prometheus.Registry, r *payment.Refunder) {
 func (p *parts) composeAfterwards(c *Config) {
 	db := p.stores.db
 	p.services.shipping = &backoffice.ShippingDesk{
-		Inventory: p.inventory, Orders: db, Shipments: db, Effects: p.effects,
-		Journal: p.services.journal, FinishAfter: c.FinishAfter,
+		Store: db, RedisTime: p.inventory.Now, Effects: p.effects, Journal: p.services.journal,
+		FinishAfter: c.FinishAfter,
 	}
 	p.finisher = &backoffice.Finisher{
-		Inventory: p.inventory, Orders: db, Shipments: db, Effects: p.effects,
-		Mail: p.mails.orderMail, Queue: p.mails.stream,
+		Store: db, RedisTime: p.inventory.Now, Effects: p.effects, Mail: p.mails.orderMail, Queue: p.mails.stream,
 	}
-	p.services.search = &backoffice.SearchDesk{
-		Search: p.stores.shows(), Users: db, Devices: db, Blocks: db, Clock: p.clock,
-	}
+	p.services.search = &backoffice.SearchDesk{Reader: p.stores.shows(), Store: db, Clock: p.clock}
 	p.services.reports = &backoffice.ReportDesk{
-		Sums: p.stores.shows(), Figures: p.inventory, Clock: p.clock,
+		Reader: p.stores.shows(), Redis: p.inventory, Clock: p.clock,
 		Auditor: &recovery.Auditor{Redis: p.inventory, Store: db},
 	}
 	p.services.leftovers = &backoffice.Leftovers{
 		Letters: &recovery.DeadLetters{
-			Redis: p.inventory, Store: db,
-			Effects:   p.effects,
-			PayWindow: c.PayWindow, Journal: p.services.journal,
+			Redis: p.inventory, Store: db, Effects: p.effects, PayWindow: c.PayWindow, Journal: p.services.journal,
 		},
 		Postings: p.office.paid, Mails: p.mails.stream, Journal: p.services.journal,
 	}
@@ -129,7 +124,8 @@ func (p *parts) composeAfterwards(c *Config) {
 // composeArchive makes what moves orders of long ago to the archive.
 func (p *parts) composeArchive(c *Config, registry *prometheus.Registry) {
 	p.archivist = &archive.Archivist{
-		Store: p.stores.db, Streams: p.inventory, ArchiveAfter: c.ArchiveAfter, PersonalAfter: c.PersonalAfter,
+		Store: p.stores.db, PartitionFigures: p.inventory.PartitionFigures,
+		ArchiveAfter: c.ArchiveAfter, PersonalAfter: c.PersonalAfter,
 	}
 	p.services.archive = &archive.ArchiveDesk{Archivist: p.archivist, Journal: p.services.journal}
 	counts := &p.archivist.Counts

@@ -113,8 +113,8 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	p.limits = limits.NewLimiter(c.classes(), windows)
 	counter(registry, "stampede_http_counted_alone_total",
 		"HTTP requests that this node counted by itself, because Redis did not answer.", windows.CountedAlone)
-	p.switches = &backoffice.Switchboard{Kept: stores.db, Clock: p.clock}
-	p.services.switches = &backoffice.SwitchDesk{Journal: p.services.journal, Kept: stores.db}
+	p.switches = &backoffice.Switchboard{Store: stores.db, Clock: p.clock}
+	p.services.switches = &backoffice.SwitchDesk{Journal: p.services.journal, Store: stores.db}
 	s.blocks.Store = stores.db
 
 	p.catalogue = catalog.NewCatalogue(stores.db, newIDFilter, c.TimeZone.Location)
@@ -166,8 +166,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	p.services.storefront, p.services.orders = storefront, reader
 	p.services.blocks = &backoffice.BlockDesk{Store: stores.db, Journal: p.services.journal, Time: p.clock.Now}
 	p.services.sales = &backoffice.SaleDesk{
-		Journal: p.services.journal, Store: stores.db, Sales: stores.db, Redis: p.inventory,
-		Inventory: p.inventory, Load: p.warmer.Ensure,
+		Journal: p.services.journal, Store: stores.db, Redis: p.inventory, Load: p.warmer.Ensure,
 		Guest: (&account.Guests{Issuer: s.issuer, Mint: lease.Mint}).Bound,
 	}
 	p.services.addresses = &account.AddressBook{Store: stores.db, Mint: lease.Mint}
@@ -182,7 +181,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	p.composeArchive(c, registry)
 	p.composeAccounts(c, s.issuer)
 	p.services.users = &backoffice.UserService{
-		Users: stores.db, Devices: stores.db, Data: p.personalData(), Journal: p.services.journal,
+		Store: stores.db, Data: p.personalData(), Journal: p.services.journal,
 	}
 	passes, err := c.passes()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app/backoffice"
+	"stampede/app/store"
 	"stampede/migrations"
 	"stampede/streams"
 )
@@ -20,7 +20,7 @@ type Weakness struct {
 	Message string `json:"message"` // the setting, what it risks and what it should be
 	Refused bool   `json:"refused"` // the server does not start with it unless told to
 
-	setting backoffice.WeakSetting
+	setting store.WeakSetting
 }
 
 // Lack is something that the program has to do on a store and cannot.
@@ -78,7 +78,7 @@ func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
 	}
 	apart, err := streams.ClockDifference(ctx, s.client)
 	if err == nil && apart > clocksApart {
-		found = append(found, weaknessOf("Redis", backoffice.WeakSetting{Risk: fmt.Sprintf(
+		found = append(found, weaknessOf("Redis", store.WeakSetting{Risk: fmt.Sprintf(
 			"the clocks of its primaries are %s apart: sales open and close that much earlier in some partitions than in "+
 				"others; keep them together (NTP)", apart.Round(time.Millisecond))}, false))
 	}
@@ -92,14 +92,14 @@ func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
 func redisWeaknesses(ctx context.Context, name string, server *redis.Client, wants []redisWant) (found []Weakness) {
 	for _, w := range wants {
 		if is, ok := redisSetting(ctx, server, w.setting); is != w.want {
-			weak := backoffice.WeakSetting{Setting: w.setting, Is: is, Want: w.want, Risk: w.risk}
+			weak := store.WeakSetting{Setting: w.setting, Is: is, Want: w.want, Risk: w.risk}
 			found = append(found, weaknessOf(name, weak, w.refused && ok))
 		}
 	}
 	return found
 }
 
-func weaknessOf(store string, weak backoffice.WeakSetting, refused bool) Weakness {
+func weaknessOf(store string, weak store.WeakSetting, refused bool) Weakness {
 	return Weakness{store, weak.String(), refused, weak}
 }
 
@@ -140,7 +140,7 @@ func (s *stores) failoverWeaknesses(ctx context.Context, name string, server *re
 	info, err := server.Info(ctx, "replication").Result()
 	if err != nil {
 		if s.replicas > 0 {
-			found = append(found, weaknessOf(name, backoffice.WeakSetting{Risk: fmt.Sprintf(
+			found = append(found, weaknessOf(name, store.WeakSetting{Risk: fmt.Sprintf(
 				"how many replicas it has cannot be read (INFO replication): make sure that %d are online", s.replicas)}, false))
 		}
 		return found
@@ -151,7 +151,7 @@ func (s *stores) failoverWeaknesses(ctx context.Context, name string, server *re
 	online := strings.Count(info, "state=online")
 	switch {
 	case online < s.replicas:
-		found = append(found, weaknessOf(name, backoffice.WeakSetting{Risk: fmt.Sprintf(
+		found = append(found, weaknessOf(name, store.WeakSetting{Risk: fmt.Sprintf(
 			"%d replicas are online, and STAMPEDE_REDIS_REPLICAS is %d: buys on it are busy until as many are there",
 			online, s.replicas)}, false))
 	case s.replicas == 0 && online > 0:
@@ -159,7 +159,7 @@ func (s *stores) failoverWeaknesses(ctx context.Context, name string, server *re
 		if is, ok := redisSetting(ctx, server, setting); ok && is == "0" {
 			const risk = "a replica that takes over may lack any number of buys that were answered" +
 				" (STAMPEDE_REDIS_REPLICAS lets each of them wait for it)"
-			weak := backoffice.WeakSetting{Setting: setting, Is: is, Want: "1", Risk: risk}
+			weak := store.WeakSetting{Setting: setting, Is: is, Want: "1", Risk: risk}
 			found = append(found, weaknessOf(name, weak, false))
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"stampede/app/backoffice"
 	"stampede/app/payment"
-	"stampede/app/shop"
 	"stampede/streams"
 )
 
@@ -17,32 +16,27 @@ import (
 func checklist(
 	desk *backoffice.CatalogueDesk, s *stores, inventory *streams.Inventory, gateway payment.Gateway, c *Config,
 ) *backoffice.Checklist {
+	around := &surroundings{stores: s, config: c}
 	return &backoffice.Checklist{
-		Desk: desk, Inventory: inventory, Redis: inventory, Sales: s.db, Gateway: gateway, Backlog: c.Backlog,
-		Around: &surroundings{Inventory: inventory, stores: s, config: c},
+		Desk: desk, Redis: inventory, Gateway: gateway, Backlog: c.Backlog,
+		Durability: around.durability, Mail: around.mail,
 	}
 }
 
-// surroundings are the stores and nodes of this shop.
+// surroundings are the stores of this shop.
 type surroundings struct {
-	*streams.Inventory
 	stores *stores
 	config *Config
 }
 
-// DatabaseTime is the database's clock.
-func (s *surroundings) DatabaseTime(ctx context.Context) (shop.Millis, error) {
-	return s.stores.db.Time(ctx)
-}
-
-// Mail says whether e-mails leave the shop, and how many could not be sent.
-func (s *surroundings) Mail(ctx context.Context) (server bool, dead int64, err error) {
+// mail reports whether e-mails leave the shop, and how many could not be sent.
+func (s *surroundings) mail(ctx context.Context) (server bool, dead int64, err error) {
 	dead, err = streams.NewMailStream(s.stores.client).CountQuarantined(ctx)
 	return s.config.SMTPURL != "", dead, err
 }
 
-// Durability names what is weaker than the promises need, and where only one copy of something is.
-func (s *surroundings) Durability(ctx context.Context) ([]backoffice.Check, error) {
+// durability names what is weaker than the promises need, and where only one copy of something is.
+func (s *surroundings) durability(ctx context.Context) ([]backoffice.Check, error) {
 	if s.config.Embedded() {
 		return []backoffice.Check{{
 			State: backoffice.CheckWarn, Code: backoffice.FoundEmbedded, Do: "Use Redis and MySQL for a real sale",
@@ -55,7 +49,7 @@ func (s *surroundings) Durability(ctx context.Context) ([]backoffice.Check, erro
 	}
 	var found []backoffice.Check
 	for _, w := range weak {
-		found = append(found, w.setting.Check(w.Store, w.Refused))
+		found = append(found, backoffice.CheckSetting(w.setting, w.Store, w.Refused))
 	}
 	copies, err := s.copies(ctx)
 	return append(found, copies...), err

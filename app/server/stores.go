@@ -204,14 +204,8 @@ func prepareDatabase(ctx context.Context, db *store.Store, migrate bool, partiti
 	return db.EnsurePartitions(ctx, partitions)
 }
 
-// showStore is where what operators look at is read: lists and sums, by which nothing is decided.
-type showStore interface {
-	backoffice.SearchStore
-	backoffice.ReportStore
-}
-
 // shows is the replica, if one is named.
-func (s *stores) shows() showStore {
+func (s *stores) shows() backoffice.Reader {
 	if s.replica != nil {
 		return s.replica
 	}
@@ -228,7 +222,7 @@ func (s *stores) replicaWeaknesses(ctx context.Context) []Weakness {
 		return nil
 	}
 	risk := "the primary answers lists and reports as well: " + err.Error()
-	return []Weakness{weaknessOf("MySQL replica", backoffice.WeakSetting{Risk: risk}, false)}
+	return []Weakness{weaknessOf("MySQL replica", store.WeakSetting{Risk: risk}, false)}
 }
 
 // registerReplica shows how much the replica takes off the primary; nil: nothing.

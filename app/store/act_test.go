@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app/backoffice"
 	"stampede/app/journal"
 	"stampede/app/shop"
 	"stampede/app/store"
@@ -30,7 +29,7 @@ func ada(key string) journal.Actor {
 func blocks(s *store.Store, user string, ran *int) func(ctx context.Context) (journal.Act, error) {
 	return func(ctx context.Context) (journal.Act, error) {
 		*ran++
-		b, err := s.AddBlock(ctx, backoffice.Block{Kind: backoffice.BlockUser, Value: user}, 0)
+		b, err := s.AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: user}, 0)
 		return journal.Act{Kind: "block.add", Object: "block:1", After: b, Note: "转售 <b>", Answer: b}, err
 	}
 }
@@ -119,7 +118,7 @@ func TestActsAtOnceMakeOneChain(t *testing.T) {
 				for {
 					_, err := s.Act(ctx, ada(fmt.Sprintf("key-%04d", n)), func(ctx context.Context) (journal.Act, error) {
 						_, err := s.AddBlock(
-							ctx, backoffice.Block{Kind: backoffice.BlockUser, Value: shop.ID(1 + n).String()}, 0,
+							ctx, store.Block{Kind: store.BlockUser, Value: shop.ID(1 + n).String()}, 0,
 						)
 						return journal.Act{Kind: "block.add", Object: fmt.Sprintf("block:%d", n)}, err
 					})

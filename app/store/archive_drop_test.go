@@ -72,7 +72,7 @@ func TestMonthsOfTheArchiveAreDropped(t *testing.T) {
 		before := h.totals(h.sales[0])
 		months, err := h.ArchivedMonths(h.ctx, third)
 		h.must(err)
-		same(t, "months (-want +got)", []archive.ArchivedMonth{
+		same(t, "months (-want +got)", []store.ArchivedMonth{
 			{Month: first, Orders: 2, Sales: 1, PaidFen: 9800}, {Month: second, Orders: 2, Sales: 1, PaidFen: 9800},
 		}, months)
 		if months, err = h.ArchivedMonths(h.ctx, 0); err != nil || len(months) != 3 {

@@ -8,12 +8,39 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app/archive"
 	"stampede/app/shop"
 	"stampede/migrations/sqllock"
 )
 
-var _ archive.ArchiveStore = (*Store)(nil)
+// ArchiveState counts rows per table and month.
+type ArchiveState struct {
+	ArchiveAfter string          `json:"archive_after"`
+	PersonalData string          `json:"personal_data_after"`
+	Orders       int64           `json:"orders"`         // in the archive
+	SalesToMove  int64           `json:"sales_to_move"`  // with due orders
+	SalesKept    int64           `json:"sales_kept"`     // with orders that were not settled at the last check
+	PaidLeft     int64           `json:"paid_left"`      // orders of these sales that were not shipped
+	ShippedLeft  int64           `json:"shipped_left"`   // and that were not received
+	SalesToBlank int64           `json:"sales_to_blank"` // that may have personal data
+	Months       []ArchivedMonth `json:"months"`
+}
+
+// ErrArchiveTaken means that another process works on the archive.
+var ErrArchiveTaken = errors.New("another process works on the archive")
+
+// ArchiveStep is one short transaction that moves orders.
+type ArchiveStep struct {
+	Sale, After   shop.ID // After is the last order that was checked
+	Limit         int
+	ChangedBefore shop.Millis // orders that changed later stay, by the database's clock
+	Now           shop.Millis
+}
+
+// ArchiveDone is the result of a step.
+type ArchiveDone struct {
+	Looked, Moved int
+	Last          shop.ID
+}
 
 // orderColumns are those that both tables of orders have.
 const orderColumns = "id, sale_id, user_id, part, seq, ticket, hold, qty, price_fen, amount_fen, sale_version, state, rev," +
@@ -41,7 +68,7 @@ func (s *Store) LockArchive(ctx context.Context, fn func(ctx context.Context) er
 			defer func() { <-s.archiving }()
 			return fn(ctx)
 		default:
-			return archive.ErrArchiveTaken
+			return ErrArchiveTaken
 		}
 	}
 	lock := sqllock.Lock{Name: "stampede:archive", Wait: time.Second, Silence: archiveSilence}
@@ -52,7 +79,7 @@ func (s *Store) LockArchive(ctx context.Context, fn func(ctx context.Context) er
 	})
 	switch {
 	case errors.Is(err, sqllock.ErrHeld):
-		return archive.ErrArchiveTaken
+		return ErrArchiveTaken
 	case began && !errors.Is(err, sqllock.ErrLost):
 		return err
 	}
@@ -93,7 +120,7 @@ func (s *Store) salesDue(
 }
 
 // MoveOrders checks the next orders of a sale and moves those that are settled, in one transaction.
-func (s *Store) MoveOrders(ctx context.Context, step archive.ArchiveStep) (done archive.ArchiveDone, err error) {
+func (s *Store) MoveOrders(ctx context.Context, step ArchiveStep) (done ArchiveDone, err error) {
 	what := "move orders of sale " + step.Sale.String()
 	var window []shop.ID
 	err = s.db.NewSelect().Model((*orderRow)(nil)).ForceIndex("orders_sale").Column("id").
@@ -127,7 +154,7 @@ func (s *Store) resting(
 
 // move checks the orders again under their locks, copies the rows, deletes them, and returns their ids. Both counts
 // must be that of the locked rows: each is in exactly one table when the transaction ends (I1).
-func (s *Store) move(ctx context.Context, tx bun.Conn, step archive.ArchiveStep, ids []shop.ID) ([]shop.ID, error) {
+func (s *Store) move(ctx context.Context, tx bun.Conn, step ArchiveStep, ids []shop.ID) ([]shop.ID, error) {
 	if _, err := s.lockLive(ctx, tx, ids); err != nil {
 		return nil, err
 	}
@@ -184,7 +211,7 @@ var errMoved = fmt.Errorf("%w: orders of the sale are in the archive", shop.ErrT
 // ArchiveState counts due sales and remaining orders.
 func (s *Store) ArchiveState(
 	ctx context.Context, now, closedBefore, blankBefore shop.Millis,
-) (state archive.ArchiveState, err error) {
+) (state ArchiveState, err error) {
 	for _, count := range []struct {
 		into   *int64
 		column string

@@ -14,24 +14,17 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stampede/app/archive"
-	"stampede/app/backoffice"
 	"stampede/app/board"
 	"stampede/app/payment"
 	"stampede/app/shop"
 	"stampede/app/store"
+	"stampede/app/test/kit"
 )
-
-// calm are streams in which so many reservations wait.
-type calm struct{ waiting int64 }
-
-func (c calm) PartitionFigures(context.Context) ([]board.PartitionFigures, error) {
-	return []board.PartitionFigures{{Pending: c.waiting}}, nil
-}
 
 // archivist archives and blanks what is older than the shortest time.
 func (h *testShop) archivist() *archive.Archivist {
 	return &archive.Archivist{
-		Store: h.Store, Streams: calm{}, ArchiveAfter: 48 * time.Hour, PersonalAfter: 48 * time.Hour,
+		Store: h.Store, PartitionFigures: kit.Calm, ArchiveAfter: 48 * time.Hour, PersonalAfter: 48 * time.Hour,
 	}
 }
 
@@ -149,7 +142,7 @@ func TestOrdersChangeWhileTheyMove(t *testing.T) {
 				default:
 				}
 				now := shop.Millis(1) << 42 // everything is old enough
-				step := archive.ArchiveStep{Sale: sale, Limit: 7, ChangedBefore: now, Now: now}
+				step := store.ArchiveStep{Sale: sale, Limit: 7, ChangedBefore: now, Now: now}
 				for {
 					done, err := h.MoveOrders(h.ctx, step)
 					if err != nil {
@@ -226,7 +219,7 @@ func (h *testShop) sendOrRefund(o *shop.Order, send bool) error {
 		}
 		return err
 	}
-	_, err := h.Ship(h.ctx, sending, []backoffice.Parcel{parcel(o.ID)})
+	_, err := h.Ship(h.ctx, sending, []store.Parcel{parcel(o.ID)})
 	if err == nil {
 		_, _, err = h.ConfirmReceipt(h.ctx, o.ID, o.User)
 	}
@@ -286,7 +279,9 @@ func TestArchivistWaitsForQuiet(t *testing.T) {
 		never.ArchiveAfter, never.PersonalAfter = 0, 0
 		run(never, 0, "")
 		waiting := h.archivist()
-		waiting.Streams = calm{5000}
+		waiting.PartitionFigures = func(context.Context) ([]board.PartitionFigures, error) {
+			return []board.PartitionFigures{{Pending: 5000}}, nil
+		}
 		run(waiting, 0, "5000 reservations")
 		opens := func(at shop.Millis) {
 			h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE sales SET opens_at = ? WHERE id = ?", at, h.sales[1])))
@@ -295,7 +290,7 @@ func TestArchivistWaitsForQuiet(t *testing.T) {
 		run(h.archivist(), 0, "opens within minutes")
 		opens(closedAt)
 		run(h.archivist(), 1, "")
-		state, err := h.archivist().State(h.ctx)
+		state, err := (&archive.ArchiveDesk{Archivist: h.archivist()}).ArchiveState(h.ctx)
 		if err != nil || state.Orders != 1 || state.SalesToMove != 0 || state.ArchiveAfter != "48h0m0s" ||
 			state.PaidLeft != 0 || len(state.Months) != 1 || state.Months[0].PaidFen != 4900 {
 			t.Errorf("state %+v (%v)", state, err)

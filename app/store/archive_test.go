@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app/archive"
-	"stampede/app/backoffice"
 	"stampede/app/payment"
 	"stampede/app/shop"
 	"stampede/app/store"
@@ -31,7 +29,7 @@ func (h *testShop) close(sale shop.ID) {
 func (h *testShop) archive(sale shop.ID, limit int) (moved int) {
 	h.t.Helper()
 	now := h.longAfter()
-	step := archive.ArchiveStep{Sale: sale, Limit: limit, ChangedBefore: now, Now: now}
+	step := store.ArchiveStep{Sale: sale, Limit: limit, ChangedBefore: now, Now: now}
 	for {
 		done, err := h.MoveOrders(h.ctx, step)
 		h.must(err)
@@ -98,9 +96,9 @@ func (h *testShop) everything(user shop.ID, all []shop.ID) map[string]any {
 	for _, id := range all {
 		o, err := h.Order(h.ctx, id)
 		read("order "+id.String(), o, err)
-		found, _, err := h.FindOrders(h.ctx, backoffice.OrderSearch{ID: id, Limit: 2})
+		found, _, err := h.FindOrders(h.ctx, store.OrderSearch{ID: id, Limit: 2})
 		read("found "+id.String(), found, err)
-		look, err := h.LookShip(h.ctx, sending, []backoffice.Parcel{parcel(id)})
+		look, err := h.LookShip(h.ctx, sending, []store.Parcel{parcel(id)})
 		read("parcel "+id.String(), look, err)
 	}
 	rows, err := h.OrdersByID(h.ctx, append(all, all[0], nextID()))
@@ -113,7 +111,7 @@ func (h *testShop) everything(user shop.ID, all []shop.ID) map[string]any {
 		sums, err := h.SumUp(h.ctx, sale, opens, opens+120_000)
 		read("sums "+sale.String(), sums, err)
 	}
-	for name, q := range map[string]backoffice.OrderSearch{
+	for name, q := range map[string]store.OrderSearch{
 		"user": {User: user}, "sale": {Sale: h.sales[0]}, "finished": {State: shop.Finished}, "all": {},
 		"expired": {State: shop.Expired},
 	} {
@@ -166,7 +164,7 @@ func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
 		}
 		before := h.everything(user, all)
 		now := h.longAfter()
-		half, err := h.MoveOrders(h.ctx, archive.ArchiveStep{
+		half, err := h.MoveOrders(h.ctx, store.ArchiveStep{
 			Sale: h.sales[0], Limit: 5, ChangedBefore: now, Now: now,
 		})
 		h.must(err)
@@ -388,7 +386,7 @@ func TestArchiveIsLocked(t *testing.T) {
 				t.Error("two at once")
 				return nil
 			})
-			if !errors.Is(err, archive.ErrArchiveTaken) {
+			if !errors.Is(err, store.ErrArchiveTaken) {
 				t.Errorf("the second one hears %v", err)
 			}
 			return nil

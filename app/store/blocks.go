@@ -7,9 +7,29 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app/backoffice"
 	"stampede/app/shop"
 )
+
+// BlockKind says what a block names.
+type BlockKind string
+
+// What can be blocked. A network is a prefix like 203.0.113.0/24.
+const (
+	BlockUser    BlockKind = "user"
+	BlockAddress BlockKind = "address"
+	BlockNetwork BlockKind = "network"
+)
+
+// Block keeps somebody out: on all nodes within a second.
+type Block struct {
+	ID        int64       `json:"id"`
+	Kind      BlockKind   `json:"kind"`
+	Value     string      `json:"value"`
+	Reason    string      `json:"reason"`
+	Until     shop.Millis `json:"until,omitempty"` // 0: until it is removed
+	CreatedBy string      `json:"created_by"`
+	CreatedAt shop.Millis `json:"created_at"`
+}
 
 // settingBlocks counts the changes of the block list.
 const settingBlocks = "blocks_version"
@@ -20,17 +40,17 @@ const maxBlocks = 100_000
 type blockRow struct {
 	bun.BaseModel `bun:"table:blocks"`
 
-	ID        int64                `bun:"id,pk"`
-	Kind      backoffice.BlockKind `bun:"kind"`
-	Value     string               `bun:"value"`
-	Reason    string               `bun:"reason"`
-	Until     *shop.Millis         `bun:"until"`
-	CreatedBy string               `bun:"created_by"`
-	CreatedAt shop.Millis          `bun:"created_at"`
+	ID        int64        `bun:"id,pk"`
+	Kind      BlockKind    `bun:"kind"`
+	Value     string       `bun:"value"`
+	Reason    string       `bun:"reason"`
+	Until     *shop.Millis `bun:"until"`
+	CreatedBy string       `bun:"created_by"`
+	CreatedAt shop.Millis  `bun:"created_at"`
 }
 
-func (r *blockRow) block() backoffice.Block {
-	return backoffice.Block{
+func (r *blockRow) block() Block {
+	return Block{
 		ID: r.ID, Kind: r.Kind, Value: r.Value, Reason: r.Reason, Until: orZero(r.Until), CreatedBy: r.CreatedBy,
 		CreatedAt: r.CreatedAt,
 	}
@@ -43,7 +63,7 @@ func (s *Store) BlocksVersion(ctx context.Context) (int64, error) {
 }
 
 // Blocks lists what is in force at the instant now, oldest first.
-func (s *Store) Blocks(ctx context.Context, now shop.Millis) ([]backoffice.Block, error) {
+func (s *Store) Blocks(ctx context.Context, now shop.Millis) ([]Block, error) {
 	var rows []blockRow
 	err := inForce(s.db.NewSelect().Model(&rows), now).Order("id").Limit(maxBlocks).Scan(ctx)
 	return convert(rows, (*blockRow).block), wrap("read the block list", err)
@@ -55,8 +75,8 @@ func inForce(q *bun.SelectQuery, now shop.Millis) *bun.SelectQuery {
 
 // AddBlock writes a normalized block that lasts (0: until it is removed). Conflict: it exists. The version is raised
 // first: its row keeps editors serial, and no node sees it before the block.
-func (s *Store) AddBlock(ctx context.Context, b backoffice.Block, lasts time.Duration) (backoffice.Block, error) {
-	return inTx(ctx, s, "block somebody", func(tx bun.Conn) (backoffice.Block, error) {
+func (s *Store) AddBlock(ctx context.Context, b Block, lasts time.Duration) (Block, error) {
+	return inTx(ctx, s, "block somebody", func(tx bun.Conn) (Block, error) {
 		if err := s.raise(ctx, tx, settingBlocks); err != nil {
 			return b, err
 		}
@@ -96,17 +116,17 @@ func (s *Store) mayBlock(ctx context.Context, tx bun.Conn, row *blockRow) error 
 }
 
 // RemoveBlock ends a block and answers it. NotFound: there is none of that number in force.
-func (s *Store) RemoveBlock(ctx context.Context, id int64) (backoffice.Block, error) {
-	return inTx(ctx, s, "remove a block", func(tx bun.Conn) (backoffice.Block, error) {
+func (s *Store) RemoveBlock(ctx context.Context, id int64) (Block, error) {
+	return inTx(ctx, s, "remove a block", func(tx bun.Conn) (Block, error) {
 		if err := s.raise(ctx, tx, settingBlocks); err != nil {
-			return backoffice.Block{}, err
+			return Block{}, err
 		}
 		removed, err := exec(ctx, tx, "UPDATE blocks SET removed_at = "+s.d.now+" WHERE id = ? AND removed_at IS NULL", id)
 		if err == nil && removed == 0 {
 			err = shop.Fail(shop.NotFound, fmt.Sprintf("no block in force has the number %d; `stampede block list` shows them", id))
 		}
 		if err != nil {
-			return backoffice.Block{}, err
+			return Block{}, err
 		}
 		var row blockRow
 		err = tx.NewSelect().Model(&row).Where("id = ?", id).Scan(ctx)

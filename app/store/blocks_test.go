@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app/backoffice"
 	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
@@ -25,24 +24,24 @@ func TestBlocks(t *testing.T) {
 		}
 		before := version()
 		eve, err := s.AddBlock(
-			ctx, backoffice.Block{Kind: backoffice.BlockUser, Value: "7", Reason: "转售", CreatedBy: "ada"}, 0,
+			ctx, store.Block{Kind: store.BlockUser, Value: "7", Reason: "转售", CreatedBy: "ada"}, 0,
 		)
 		must(t, err)
-		net, err := s.AddBlock(ctx, backoffice.Block{Kind: backoffice.BlockNetwork, Value: "203.0.113.0/24"}, time.Hour)
+		net, err := s.AddBlock(ctx, store.Block{Kind: store.BlockNetwork, Value: "203.0.113.0/24"}, time.Hour)
 		must(t, err)
 		if version() != before+2 || net.ID != eve.ID+1 || net.Until != net.CreatedAt.Add(time.Hour) || eve.Until != 0 {
 			t.Errorf("version %d after %d, blocks %+v %+v", version(), before, eve, net)
 		}
-		listed := func(now shop.Millis) []backoffice.Block {
+		listed := func(now shop.Millis) []store.Block {
 			t.Helper()
 			blocks, err := s.Blocks(ctx, now)
 			must(t, err)
 			return blocks
 		}
-		same(t, "listed (-want +got)", []backoffice.Block{eve, net}, listed(net.CreatedAt))
-		same(t, "after one has ended (-want +got)", []backoffice.Block{eve}, listed(net.Until))
+		same(t, "listed (-want +got)", []store.Block{eve, net}, listed(net.CreatedAt))
+		same(t, "after one has ended (-want +got)", []store.Block{eve}, listed(net.Until))
 
-		_, err = s.AddBlock(ctx, backoffice.Block{Kind: backoffice.BlockUser, Value: "7"}, 0)
+		_, err = s.AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: "7"}, 0)
 		if !errors.Is(err, &shop.Error{Code: shop.Conflict}) || version() != before+2 {
 			t.Errorf("the same again: %v, version %d", err, version())
 		}
@@ -53,7 +52,7 @@ func TestBlocks(t *testing.T) {
 		if version() != before+3 || len(listed(net.CreatedAt)) != 1 {
 			t.Errorf("version %d, %d listed after the removal", version(), len(listed(net.CreatedAt)))
 		}
-		again, err := s.AddBlock(ctx, backoffice.Block{Kind: backoffice.BlockUser, Value: "7"}, 0)
+		again, err := s.AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: "7"}, 0)
 		if err != nil || again.ID != net.ID+1 {
 			t.Errorf("blocked again: %+v, %v", again, err)
 		}
@@ -70,7 +69,7 @@ func TestBlocksAtOnce(t *testing.T) {
 		for i := range 2 * users {
 			g.Go(func() error {
 				_, err := s.AddBlock(
-					ctx, backoffice.Block{Kind: backoffice.BlockUser, Value: shop.ID(1 + i%users).String()}, 0,
+					ctx, store.Block{Kind: store.BlockUser, Value: shop.ID(1 + i%users).String()}, 0,
 				)
 				if errors.Is(err, &shop.Error{Code: shop.Conflict}) {
 					conflicts <- struct{}{}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app/backoffice"
 	"stampede/app/shop"
 )
 
@@ -132,5 +131,5 @@ func (s *Store) Product(ctx context.Context, id shop.ID) (shop.Product, error) {
 
 func (s *Store) products(ctx context.Context, what string, narrow selection) ([]shop.Product, error) {
 	found, err := readProductRecords(ctx, s.db, narrow)
-	return convert(found, func(p *backoffice.ProductRecord) shop.Product { return p.Product }), wrap(what, err)
+	return convert(found, func(p *ProductRecord) shop.Product { return p.Product }), wrap(what, err)
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/uptrace/bun"
@@ -138,4 +139,84 @@ func changesOf(rows []changedRow, since shop.Millis, most int) shop.Changes {
 	}
 	slices.Reverse(c.Orders)
 	return c
+}
+
+// unstamped is said by every change of a row that makes no new state of it: what its buyer sees is as old as before.
+const unstamped = "changed_at = changed_at"
+
+// Restamp makes the changes of rows as new as now, so that absent nodes find them, and answers the rows, stamped. Rows
+// are locked first, so that no stamp is older than that of a change which was waited for.
+func (s *Store) Restamp(ctx context.Context, ids []shop.ID) ([]shop.Order, error) {
+	out := make([]shop.Order, 0, len(ids))
+	for some := range inOrder(ids) {
+		rows, err := inTx(ctx, s, "stamp orders anew", func(tx bun.Conn) ([]shop.Order, error) {
+			rows, err := s.lockOrders(ctx, tx, some)
+			if err != nil || len(rows) == 0 {
+				return nil, err
+			}
+			return rows, updateLocked(ctx, tx, len(rows), "stamp locked orders", "SET "+s.d.stamp+" WHERE id IN (?)",
+				bun.List(some))
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			rows[i].Stamped = true
+		}
+		out = append(out, rows...)
+	}
+	return out, nil
+}
+
+// RestampSince does that for the rows that were stamped at the instant given or later, and answers nothing.
+func (s *Store) RestampSince(ctx context.Context, ids []shop.ID, since shop.Millis) error {
+	for some := range inOrder(ids) {
+		_, err := s.run(ctx, "stamp young orders anew",
+			"UPDATE orders SET "+s.d.stamp+" WHERE id IN (?) AND "+s.d.changed+" >= ?", bun.List(some), since)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MarkTold notes that the rows were published, with one statement per revision. A row that has moved on stays untold
+// for its newer state; one that is told already is left alone.
+func (s *Store) MarkTold(ctx context.Context, told []*shop.Order) error {
+	byRev := make(map[int][]shop.ID, 4)
+	for _, o := range told {
+		byRev[o.Rev] = append(byRev[o.Rev], o.ID)
+	}
+	for rev, ids := range byRev {
+		for some := range inOrder(ids) {
+			if err := s.markTold(ctx, rev, some); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Store) markTold(ctx context.Context, rev int, orders []shop.ID) error {
+	return s.inTx(ctx, "mark orders told", func(tx bun.Conn) error {
+		const set = " SET published_rev = ?, unpublished_since = CASE WHEN rev > ? THEN unpublished_since END, " + unstamped +
+			" WHERE id IN (?) AND published_rev < ?"
+		matched, err := exec(ctx, tx, "UPDATE orders"+set, rev, rev, bun.List(orders), rev)
+		if err == nil && matched < int64(len(orders)) { // some were told already, or are in the archive
+			_, err = exec(ctx, tx, "UPDATE orders_archive"+set, rev, rev, bun.List(orders), rev)
+		}
+		return err
+	})
+}
+
+// ToldUntil reads until when the new rows of a partition have been published. ErrNoRow if there is no such partition.
+func (s *Store) ToldUntil(ctx context.Context, partition int) (at shop.Millis, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT published_until FROM partitions WHERE id = ?", partition).Scan(&at)
+	return at, wrap(fmt.Sprintf("read until when partition %d was told", partition), err)
+}
+
+// SetToldUntil moves that instant forward. ErrNoRow if there is no such partition.
+func (s *Store) SetToldUntil(ctx context.Context, partition int, at shop.Millis) error {
+	return s.changeRow(ctx, fmt.Sprintf("note until when partition %d was told", partition),
+		"UPDATE partitions SET published_until = "+s.d.greatest+"(published_until, ?) WHERE id = ?", at, partition)
 }

@@ -1,5 +1,6 @@
 // Package store is the durable truth: orders, sales and the catalogue in MySQL or MariaDB, or in SQLite for
-// the embedded default. It implements the stores of package app and leases node numbers for ids.
+// the embedded default. It implements the interfaces of the flows, serves archive, privacy and backoffice directly, and
+// leases node numbers for ids.
 //
 // Rules that every statement here keeps:
 //
@@ -12,5 +13,7 @@
 //     do not block each other. Only SaleTotals wants a snapshot and asks for REPEATABLE READ.
 //   - The database's clock stamps a row with each new state of it (F1); a change that makes none says so (see
 //     unstamped).
+//   - Methods named Lock… keep a row from changing until the operator's act ends, and make editors of the catalogue take
+//     turns. Methods named Save… must be called within such an act.
 //   - Every error wraps shop.ErrTransient, ErrPermanent, ErrStaleEpoch, ErrNoRow or ErrArchived, or is an *shop.Error (see fault.go).
 package store

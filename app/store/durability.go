@@ -2,17 +2,43 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
 	"strconv"
+	"strings"
+	"time"
 
-	"stampede/app/backoffice"
+	"github.com/uptrace/bun"
+
 	"stampede/app/shop"
+	"stampede/migrations/sqllock"
 )
+
+// WeakSetting is a setting of a store with which it keeps less than the promises need.
+type WeakSetting struct {
+	Setting string
+	Is      string // empty: it cannot be read
+	Want    string
+	Risk    string
+}
+
+// String says it to operators.
+func (w WeakSetting) String() string {
+	switch {
+	case w.Setting == "":
+		return w.Risk
+	case w.Is == "":
+		return w.Setting + " cannot be read: make sure that it is " + w.Want
+	}
+	return w.Setting + " is " + w.Is + ": " + w.Risk + "; set it to " + w.Want
+}
 
 // Weaknesses names the settings with which this database keeps less than promise P2 needs (an answered commit survives
 // the crash of any one process).
-func (s *Store) Weaknesses(ctx context.Context) ([]backoffice.WeakSetting, error) {
+func (s *Store) Weaknesses(ctx context.Context) ([]WeakSetting, error) {
 	if s.writer != nil {
-		return []backoffice.WeakSetting{{Risk: "SQLite is for trying out: a crash of the machine may lose the last commits"}}, nil
+		return []WeakSetting{{Risk: "SQLite is for trying out: a crash of the machine may lose the last commits"}}, nil
 	}
 	var flush, binlog, sync int64
 	var doublewrite string // a number in MariaDB, a word in MySQL
@@ -21,9 +47,9 @@ func (s *Store) Weaknesses(ctx context.Context) ([]backoffice.WeakSetting, error
 	if err != nil {
 		return nil, wrap("read the database's settings", err)
 	}
-	var found []backoffice.WeakSetting
+	var found []WeakSetting
 	weak := func(setting, is, want, risk string) {
-		found = append(found, backoffice.WeakSetting{Setting: setting, Is: is, Want: want, Risk: risk})
+		found = append(found, WeakSetting{Setting: setting, Is: is, Want: want, Risk: risk})
 	}
 	if flush != 1 {
 		weak("innodb_flush_log_at_trx_commit", strconv.FormatInt(flush, 10), "1", "a crash loses commits that were answered")
@@ -50,4 +76,111 @@ func (s *Store) Restorable(ctx context.Context) (logged bool, err error) {
 func (s *Store) Time(ctx context.Context) (shop.Millis, error) {
 	now, err := s.clock(ctx, s.db)
 	return now.At, wrap("read the database's clock", err)
+}
+
+// scratch begins the name of the table that Needs makes and drops, and is that of its row.
+const scratch = "stampede_checkconfig"
+
+// Need is something that the program does on a database, tried out.
+type Need struct {
+	What    string // e.g. "take locks by name"
+	Err     error  // nil: it works
+	Migrate bool   // only migrations need it
+}
+
+// Needs tries on MySQL or MariaDB what the program does: locks by name, one server, its statements and those of
+// migrations. It leaves nothing behind, and trusts neither settings nor versions.
+func (s *Store) Needs(ctx context.Context) []Need {
+	if s.writer != nil {
+		return nil
+	}
+	lock := sqllock.Lock{Name: "stampede:checkconfig", Wait: 5 * time.Second, Silence: 10 * time.Second}
+	var needs []Need
+	try := func(what string, migrate bool, err error) {
+		needs = append(needs, Need{What: what, Err: wrap(what, err), Migrate: migrate})
+	}
+	try("take locks by name", false, lock.Hold(ctx, s.db, func(context.Context) error { return nil }))
+	try("reach one server with all connections", false, s.oneServer(ctx))
+	own := scratch + "_" + strings.ToLower(rand.Text()[:10])
+	made := s.define(ctx, "CREATE TABLE "+own+" (name VARCHAR(64) NOT NULL PRIMARY KEY, value VARCHAR(255) NULL)"+
+		" ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin")
+	try("make tables (CREATE)", true, made)
+	table := "settings" // which is there once the schema is
+	if made == nil {
+		table = own
+		try("change tables (ALTER)", true, s.define(ctx, "ALTER TABLE "+own+" ALTER COLUMN value SET DEFAULT ''"))
+		try("make indexes (INDEX)", true, s.define(ctx, "CREATE INDEX scratch_value ON "+own+" (value)"))
+	}
+	try("read and write rows (SELECT, INSERT, UPDATE, DELETE)", false, s.tryRows(ctx, table))
+	try("read one instant of all rows", false, s.inSnapshot(ctx, "", func(tx bun.Tx) error {
+		var n int64
+		return tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table).Scan(&n)
+	}))
+	if made == nil {
+		try("drop tables (DROP)", true, s.define(ctx, "DROP TABLE "+own))
+	}
+	return needs
+}
+
+func (s *Store) define(ctx context.Context, statement string) error {
+	_, err := s.db.ExecContext(ctx, statement)
+	return err
+}
+
+// errUndo ends the transaction of a trial.
+var errUndo = errors.New("nothing of a trial stays")
+
+// tryRows does in one transaction what those of the program do, and undoes it.
+func (s *Store) tryRows(ctx context.Context, table string) error {
+	err := s.tryTx(ctx, func(tx bun.Conn) error {
+		insert := "INSERT INTO " + table + " (name, value) VALUES ('" + scratch + "', '1')"
+		for _, statement := range []string{
+			insert,
+			insert + " " + s.d.onTaken + " value = '2'",
+			"UPDATE " + table + " SET value = " + s.d.greatest + "(3, " + s.d.now + ") WHERE name = '" + scratch + "'",
+			"SELECT value FROM " + table + " WHERE name = '" + scratch + "'" + s.d.forUpdate,
+			"DELETE FROM " + table + " WHERE name = '" + scratch + "'",
+		} {
+			if _, err := tx.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return errUndo
+	})
+	if errors.Is(err, errUndo) {
+		return nil
+	}
+	return err
+}
+
+// connectionsCompared is how many connections oneServer compares. A balancer that distributes connections has used two
+// servers by then.
+const connectionsCompared = 6
+
+// oneServer opens several connections at a time and compares their servers. Locks by name (GET_LOCK) hold on one server
+// only, on a Galera cluster too. If the address leads to several servers, two processes can recover one partition,
+// migrate one schema or move one month at the same time.
+func (s *Store) oneServer(ctx context.Context) error {
+	var first string
+	for range connectionsCompared {
+		conn, err := s.db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close() // all stay open until the end: otherwise the pool returns the first one six times
+		var name string
+		err = conn.QueryRowContext(ctx, "SELECT CONCAT_WS('/', @@hostname, @@port, @@server_id)").Scan(&name)
+		if err != nil {
+			return err
+		}
+		if first == "" {
+			first = name
+		}
+		if name != first {
+			return fmt.Errorf("%w: the address leads to %s and to %s (hostname/port/server_id): all connections of "+
+				"all nodes have to go to one server, of a Galera cluster to one node at a time",
+				shop.ErrMisconfigured, first, name)
+		}
+	}
+	return nil
 }

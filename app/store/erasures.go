@@ -4,14 +4,23 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/uptrace/bun"
 
-	"stampede/app/privacy"
 	"stampede/app/shop"
 )
 
-// erasureRow is privacy.Erasure as the table has it.
+// Erasure is a user whose orders are looked at until none has an address any more.
+type Erasure struct {
+	User    shop.ID
+	AskedAt shop.Millis
+}
+
+// erasureLease is how long a node has for what it took.
+const erasureLease = time.Minute
+
+// erasureRow is Erasure as the table has it.
 type erasureRow struct {
 	bun.BaseModel `bun:"table:erasures"`
 
@@ -57,18 +66,18 @@ func (s *Store) Erase(ctx context.Context, user shop.ID, proven *shop.User, now,
 }
 
 // ClaimErasures takes those whose orders are due to be looked at. What is not planned by then comes again after
-// ErasureLease.
-func (s *Store) ClaimErasures(ctx context.Context, now shop.Millis, limit int) ([]privacy.Erasure, error) {
+// erasureLease.
+func (s *Store) ClaimErasures(ctx context.Context, now shop.Millis, limit int) ([]Erasure, error) {
 	due := func(db bun.IDB, rows *[]erasureRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "user_id").Limit(int64(limit))
 	}
 	rows, err := claimDue(ctx, s, "claim erasures", due, func(tx bun.Conn, rows []erasureRow) error {
 		ids := convert(rows, func(r *erasureRow) shop.ID { return r.User })
 		return execMatching(ctx, tx, len(ids), "put them off", "UPDATE erasures SET next_at = ? WHERE user_id IN (?)",
-			now.Add(privacy.ErasureLease), bun.List(ids))
+			now.Add(erasureLease), bun.List(ids))
 	})
 	return convert(
-		rows, func(r *erasureRow) privacy.Erasure { return privacy.Erasure{User: r.User, AskedAt: r.AskedAt} },
+		rows, func(r *erasureRow) Erasure { return Erasure{User: r.User, AskedAt: r.AskedAt} },
 	), err
 }
 
@@ -77,4 +86,33 @@ func (s *Store) PlanErasure(ctx context.Context, user shop.ID, next shop.Millis)
 	_, err := s.run(ctx, "plan the next look at the orders of user "+user.String(),
 		"UPDATE erasures SET next_at = ? WHERE user_id = ?", unlessZero(next), user)
 	return err
+}
+
+const (
+	// pendingKept is how long a registration waits to be activated; its links have ended long before.
+	pendingKept = 7 * 24 * time.Hour
+	// endedKept is how long log ins and links stay after they have ended, for questions about them.
+	endedKept = 7 * 24 * time.Hour
+)
+
+// PurgeAccounts removes what counts no more at the instant now: registrations that nobody has activated, and log ins,
+// links and revocations that have ended.
+func (s *Store) PurgeAccounts(ctx context.Context, now shop.Millis) error {
+	for _, purge := range []struct {
+		what, statement string
+		args            []any
+	}{
+		{"links", "DELETE FROM mail_tokens WHERE expires_at < ?", []any{now.Add(-endedKept)}},
+		{"log ins", "DELETE FROM devices WHERE expires_at < ?", []any{now.Add(-endedKept)}},
+		{"revocations", "DELETE FROM revoked WHERE until < " + s.d.now, nil},
+		{
+			"registrations", "DELETE FROM users WHERE state = ? AND created_at < ?",
+			[]any{shop.UserPending, now.Add(-pendingKept)},
+		},
+	} {
+		if _, err := s.run(ctx, "forget old "+purge.what, purge.statement, purge.args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"github.com/uptrace/bun"
-
-	"stampede/app/backoffice"
 )
 
 // HookQueries has the hook called around each query from now on.
@@ -17,7 +15,7 @@ func InTx(ctx context.Context, s *Store, fn func() error) error {
 }
 
 // ExplainOrders are the statements of a search, one for each table of orders.
-func ExplainOrders(s *Store, q backoffice.OrderSearch) []string {
+func ExplainOrders(s *Store, q OrderSearch) []string {
 	var out []string
 	for _, table := range []string{liveOrders, archivedOrders} {
 		out = append(out, findOrders(s.db.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(table), q).String())
@@ -26,11 +24,11 @@ func ExplainOrders(s *Store, q backoffice.OrderSearch) []string {
 }
 
 // ExplainUsers is the statement of a search.
-func ExplainUsers(s *Store, q backoffice.UserSearch) string {
+func ExplainUsers(s *Store, q UserSearch) string {
 	return findUsers(s.db.NewSelect().Model((*userRow)(nil)), q).String()
 }
 
 // ExplainPayments is the statement of a search.
-func ExplainPayments(s *Store, q backoffice.PaymentSearch) string {
+func ExplainPayments(s *Store, q PaymentSearch) string {
 	return findPayments(s.db.NewSelect().Model((*paymentRow)(nil)), q).String()
 }

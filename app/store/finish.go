@@ -5,7 +5,6 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app/backoffice"
 	"stampede/app/outbox"
 	"stampede/app/shop"
 )
@@ -103,7 +102,7 @@ func dueToFinish(ctx context.Context, tx bun.Conn, order shop.ID, at *shop.Milli
 
 // ClaimShipped takes shipped orders whose buyers are to be written to; each comes again after OutboxLease unless it is
 // marked by then.
-func (s *Store) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([]backoffice.Shipment, error) {
+func (s *Store) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([]Shipment, error) {
 	due := func(db bun.IDB, rows *[]shipmentRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("mail_at <= ?", now).Order("mail_at", "order_id").Limit(int64(limit))
 	}
@@ -117,7 +116,7 @@ func (s *Store) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([
 
 // MarkWritten notes that the letter about a parcel was handed over, unless the parcel was replaced meanwhile. mail_at
 // identifies the claim.
-func (s *Store) MarkWritten(ctx context.Context, sent backoffice.Shipment, claimed shop.Millis) error {
+func (s *Store) MarkWritten(ctx context.Context, sent Shipment, claimed shop.Millis) error {
 	_, err := s.run(ctx, "mark the letter about order "+sent.Order.String(), "UPDATE shipments SET mail_at = NULL"+
 		" WHERE order_id = ? AND shipped_at = ? AND tracking = ? AND mail_at = ?",
 		sent.Order, sent.ShippedAt, sent.Tracking, claimed.Add(outbox.OutboxLease))

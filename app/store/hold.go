@@ -3,9 +3,11 @@ package store
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/uptrace/bun"
 
+	"stampede/app/payment"
 	"stampede/app/shop"
 )
 
@@ -49,4 +51,70 @@ func (s *Store) Revive(ctx context.Context, claimed shop.Order, epoch int64, pay
 		}
 		return out, s.takeAgain(ctx, tx, &out, epoch)
 	})
+}
+
+// ReviveLate makes an order that had ended, and whose money came late, paid under the hold number that was claimed for
+// it, takes its units through the guard and settles its payment, in one transaction. ErrNoRow: it is in no such state
+// with that hold. ErrPermanent: no unit is free. ErrStaleEpoch: the sale is not at that epoch any more.
+func (s *Store) ReviveLate(ctx context.Context, claimed shop.Order, epoch int64, now shop.Millis) (shop.Order, error) {
+	return inTx(ctx, s, "revive order "+claimed.ID.String()+" by late money", func(tx bun.Conn) (shop.Order, error) {
+		o, err := s.lockOrder(ctx, tx, claimed.ID)
+		if err != nil || o.State != claimed.State || o.Hold != claimed.Hold || o.TradeNo == "" {
+			return o, cmp.Or(err, shop.ErrNoRow)
+		}
+		o.Reason, o.CancelledAt = shop.ReasonPaidLate, 0
+		if err := s.flip(ctx, tx, &o, shop.Paid, "reason = ?, cancelled_at = 0", o.Reason); err != nil {
+			return o, err
+		}
+		if err := s.takeAgain(ctx, tx, &o, epoch); err != nil {
+			return o, err
+		}
+		if err := s.resolve(ctx, tx, o.ID, payment.PaymentRevived); err != nil {
+			return o, err
+		}
+		if _, err := exec(ctx, tx, "UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID); err != nil {
+			return o, err
+		}
+		return o, s.post(ctx, tx, &o, now)
+	})
+}
+
+// takeAgain makes the guard give the units of an order that had returned them. It reads the reason of a refusal from
+// the row that the guard has locked.
+func (s *Store) takeAgain(ctx context.Context, tx bun.Conn, o *shop.Order, epoch int64) error {
+	matched, err := s.guard(ctx, tx, epoch, int64(o.Qty), o)
+	if err != nil || matched == 1 {
+		return err
+	}
+	var at int64
+	err = tx.QueryRowContext(ctx, "SELECT epoch FROM sales WHERE id = ?"+s.d.forUpdate, o.Sale).Scan(&at)
+	if err != nil {
+		return err
+	}
+	if at != epoch {
+		return fmt.Errorf("%w: sale %s is at %d, not at %d", shop.ErrStaleEpoch, o.Sale, at, epoch)
+	}
+	return fmt.Errorf("%w: take %d units of sale %s", shop.ErrPermanent, o.Qty, o.Sale)
+}
+
+// Resolve gives the late payment of an order its final outcome. One that is resolved stays as it is.
+func (s *Store) Resolve(ctx context.Context, order shop.ID, outcome payment.PaymentOutcome) error {
+	return s.inTx(ctx, "settle the late payment of order "+order.String(), func(tx bun.Conn) error {
+		return s.resolve(ctx, tx, order, outcome)
+	})
+}
+
+func (s *Store) resolve(ctx context.Context, tx bun.Conn, order shop.ID, outcome payment.PaymentOutcome) error {
+	_, err := exec(ctx, tx,
+		"UPDATE payments SET outcome = ?, unsettled_since = NULL WHERE order_id = ? AND outcome = ?",
+		outcome, order, payment.PaymentLate)
+	return err
+}
+
+// Unresolved lists late payments that came before the instant given, the oldest first, without the first ones.
+func (s *Store) Unresolved(ctx context.Context, before shop.Millis, skip, limit int) ([]payment.Received, error) {
+	var rows []paymentRow
+	err := s.db.NewSelect().Model(&rows).Where("unsettled_since < ?", before).Order("unsettled_since", "trade_no").
+		Limit(int64(limit)).Offset(int64(skip)).Scan(ctx)
+	return convert(rows, (*paymentRow).received), wrap("list unresolved payments", err)
 }

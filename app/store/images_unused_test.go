@@ -31,7 +31,7 @@ func removeUnused(t *testing.T, s *store.Store, before shop.Millis) int {
 // kept reports whether a picture can be shown.
 func kept(t *testing.T, s *store.Store, letter string) bool {
 	t.Helper()
-	_, err := s.ImageFile(kit.Context(t), strings.Repeat(letter, 64), backoffice.ImageJPEG, false)
+	_, err := s.ImageFile(kit.Context(t), strings.Repeat(letter, 64), store.ImageJPEG, false)
 	if !errors.Is(err, shop.ErrNoRow) {
 		must(t, err)
 	}

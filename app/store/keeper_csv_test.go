@@ -38,7 +38,7 @@ func TestProductsAsATable(t *testing.T) {
 		if err != nil || same.Same != 2 || same.Changed+same.Created != 0 {
 			t.Errorf("imported again: %+v, %v", same, err)
 		}
-		found, _, err := d.ProductRecords(ctx, backoffice.ProductsQuery{Text: "Pot", Page: 1, Size: 10})
+		found, _, err := d.ProductRecords(ctx, store.ProductsQuery{Text: "Pot", Page: 1, Size: 10})
 		if err != nil || len(found) != 1 || found[0].ListPriceFen != 12950 || found[0].Rules != "one,\neach" ||
 			found[0].Category != "Tea" ||
 			len(found[0].Images) != 1 || found[0].Images[0].Alt != "A pot" || found[0].Version != 1 {
@@ -72,7 +72,7 @@ func TestProductsAsATable(t *testing.T) {
 			"nothing was imported. line 2, version: it was changed meanwhile") {
 			t.Errorf("a table with problems: %v", err)
 		}
-		if found, _, err := d.ProductRecords(ctx, backoffice.ProductsQuery{Text: "Fine", Page: 1, Size: 10}); err != nil ||
+		if found, _, err := d.ProductRecords(ctx, store.ProductsQuery{Text: "Fine", Page: 1, Size: 10}); err != nil ||
 			len(found) != 0 {
 			t.Errorf("a line of a table with problems was imported: %v, %v", found, err)
 		}
@@ -98,7 +98,7 @@ func TestSalesAsATable(t *testing.T) {
 		if err != nil || done.Created != 2 || len(heard) != 2 {
 			t.Fatalf("imported: %+v, %v, heard of %v", done, err, heard)
 		}
-		sales, _, err := d.SaleRecords(ctx, backoffice.SalesQuery{Slot: slot.ID, Page: 1, Size: 10})
+		sales, _, err := d.SaleRecords(ctx, store.SalesQuery{Slot: slot.ID, Page: 1, Size: 10})
 		must(t, err)
 		late, whole := sales[0], sales[1] // those that open last come first
 		if late.OpensAt != slot.OpensAt+30*minute || late.ClosesAt != slot.OpensAt+60*minute+30_000 ||

@@ -9,18 +9,9 @@ import (
 
 	"stampede/app/backoffice"
 	"stampede/app/shop"
+	"stampede/app/store"
 	"stampede/app/test/kit"
 )
-
-// madeBefore is a maker whose picture is as large as a real one.
-type madeBefore struct{}
-
-func (madeBefore) Make(context.Context, []byte) (backoffice.StoredImage, error) {
-	return backoffice.StoredImage{
-		ID: strings.Repeat("e", 64), Kind: backoffice.ImageJPEG, Width: 1, Height: 1, Large: make([]byte, 1<<20),
-		Small: []byte("small"),
-	}, nil
-}
 
 // While the disk is full nothing is half done: neither a picture nor its row of the journal, and who tries is told to
 // try again. Afterwards the same act under the same key is done.
@@ -28,7 +19,12 @@ func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)
 	ctx, d := kit.Context(t), deskOf(s)
-	d.Images = madeBefore{}
+	d.MakeImage = func(context.Context, []byte) (store.StoredImage, error) { // as large as a real one
+		return store.StoredImage{
+			ID: strings.Repeat("e", 64), Kind: store.ImageJPEG, Width: 1, Height: 1, Large: make([]byte, 1<<20),
+			Small: []byte("small"),
+		}, nil
+	}
 	must(t, errOf(d.CreateProduct(ctx, operator(), false, backoffice.ProductDraft{Name: "Pot"})))
 	s.DB().SetMaxOpenConns(1) // the bound is one of a connection
 	var pages int

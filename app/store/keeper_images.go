@@ -7,9 +7,28 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app/backoffice"
 	"stampede/app/shop"
 )
+
+// ImageKind is how a picture is encoded, which is also how its address ends.
+type ImageKind string
+
+const (
+	ImageJPEG ImageKind = "jpg"
+	ImagePNG  ImageKind = "png"
+)
+
+// StoredImage is a picture as it is shown, made of an upload. ID is the SHA-256 of Large, in hex: the same picture is
+// kept once, and what its address shows never changes.
+type StoredImage struct {
+	ID            string
+	Kind          ImageKind
+	Width, Height int // of Large
+	Large, Small  []byte
+}
+
+// URL is where the picture is shown.
+func (i StoredImage) URL() string { return "/images/" + i.ID + "." + string(i.Kind) }
 
 // LockImages answers which of the pictures are kept. None of these is removed until the act ends. RemoveUnusedImages
 // leaves them until the act ends.
@@ -35,7 +54,7 @@ func (s *Store) RenewImages(ctx context.Context, ids []string) error {
 
 // SaveImage keeps a picture. One with the same id has the same pixels, so only its age begins again: whoever uploads it
 // has as long as for a new one to show it.
-func (s *Store) SaveImage(ctx context.Context, image *backoffice.StoredImage) error {
+func (s *Store) SaveImage(ctx context.Context, image *StoredImage) error {
 	now := wallClock()
 	_, err := s.run(ctx, "save a picture", "INSERT INTO images (id, kind, width, height, large, small, created_at)"+
 		" VALUES (?, ?, ?, ?, ?, ?, ?) "+s.d.onTaken+" created_at = ?",
@@ -45,7 +64,7 @@ func (s *Store) SaveImage(ctx context.Context, image *backoffice.StoredImage) er
 
 // ImageFile reads the bytes of one form of a picture. ErrNoRow: there is none such.
 func (s *Store) ImageFile(
-	ctx context.Context, id string, kind backoffice.ImageKind, small bool,
+	ctx context.Context, id string, kind ImageKind, small bool,
 ) (file []byte, err error) {
 	column := "large"
 	if small {
@@ -61,11 +80,11 @@ const imagesAtOnce = 500
 
 // oldImage names a picture that may be one that nothing shows.
 type oldImage struct {
-	ID   string               `bun:"id"`
-	Kind backoffice.ImageKind `bun:"kind"`
+	ID   string    `bun:"id"`
+	Kind ImageKind `bun:"kind"`
 }
 
-func (i oldImage) url() string { return backoffice.StoredImage{ID: i.ID, Kind: i.Kind}.URL() }
+func (i oldImage) url() string { return StoredImage{ID: i.ID, Kind: i.Kind}.URL() }
 
 // RemoveUnusedImages removes the pictures that came before an instant and that no product shows, also no archived one,
 // each in a transaction of its own, and answers how many it removed. What it was kept from is found by its next run.

@@ -7,11 +7,27 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app/backoffice"
 	"stampede/app/shop"
 )
 
-// productRecordRow is backoffice.ProductRecord without the pictures.
+// ProductRecord is a product as operators see it.
+type ProductRecord struct {
+	shop.Product
+	Version    int64       `json:"version"` // grows with each edit
+	CreatedAt  shop.Millis `json:"created_at"`
+	UpdatedAt  shop.Millis `json:"updated_at"`
+	ArchivedAt shop.Millis `json:"archived_at,omitempty"` // 0: it can be offered
+}
+
+// ProductsQuery pages through products, the newest first; page starts at 1.
+type ProductsQuery struct {
+	Text       string  // in the name; "": all
+	Category   shop.ID // 0: all
+	Archived   bool    // these, instead of those that can be offered
+	Page, Size int
+}
+
+// productRecordRow is ProductRecord without the pictures.
 type productRecordRow struct {
 	productColumns
 
@@ -22,7 +38,7 @@ type productRecordRow struct {
 }
 
 // readProductRecords reads products wholly.
-func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]backoffice.ProductRecord, error) {
+func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]ProductRecord, error) {
 	var rows []productRecordRow
 	err := narrow(db.NewSelect().TableExpr("products AS p").
 		ColumnExpr("p.id AS product_id, p.name AS product_name, p.category_id, p.list_price_fen, p.description, p.rules").
@@ -36,8 +52,8 @@ func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]ba
 	if err != nil {
 		return nil, err
 	}
-	return convert(rows, func(r *productRecordRow) backoffice.ProductRecord {
-		return backoffice.ProductRecord{
+	return convert(rows, func(r *productRecordRow) ProductRecord {
+		return ProductRecord{
 			Product: r.product(images), Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 			ArchivedAt: r.ArchivedAt,
 		}
@@ -46,8 +62,8 @@ func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]ba
 
 // ProductRecords pages through products, the newest first.
 func (s *Store) ProductRecords(
-	ctx context.Context, q backoffice.ProductsQuery,
-) ([]backoffice.ProductRecord, bool, error) {
+	ctx context.Context, q ProductsQuery,
+) ([]ProductRecord, bool, error) {
 	found, err := readProductRecords(ctx, s.reading(ctx), func(sel *bun.SelectQuery) *bun.SelectQuery {
 		if q.Archived {
 			sel = sel.Where("p.archived_at > 0")
@@ -65,14 +81,14 @@ func (s *Store) ProductRecords(
 }
 
 // ProductRecord reads one product. ErrNoRow if there is none.
-func (s *Store) ProductRecord(ctx context.Context, id shop.ID) (backoffice.ProductRecord, error) {
+func (s *Store) ProductRecord(ctx context.Context, id shop.ID) (ProductRecord, error) {
 	found, err := readProductRecords(ctx, s.reading(ctx), where("p.id = ?", id))
 	what := "read product " + id.String()
 	return only(what, found, wrap(what, err))
 }
 
 // LockProduct is ProductRecord for who goes on to change it.
-func (s *Store) LockProduct(ctx context.Context, id shop.ID) (p backoffice.ProductRecord, err error) {
+func (s *Store) LockProduct(ctx context.Context, id shop.ID) (p ProductRecord, err error) {
 	what := "lock product " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
 		if err := s.lockRow(ctx, tx, "products", id); err != nil {
@@ -92,7 +108,7 @@ func (s *Store) lockRow(ctx context.Context, tx bun.Conn, table string, id shop.
 }
 
 // SaveProduct writes all but the pictures; p.Version is that of the row now, and is raised by one.
-func (s *Store) SaveProduct(ctx context.Context, p *backoffice.ProductRecord) error {
+func (s *Store) SaveProduct(ctx context.Context, p *ProductRecord) error {
 	return s.edit(ctx, "save product "+p.ID.String(), func(tx bun.Conn) error {
 		return execMatching(ctx, tx, 1, "save a product",
 			"UPDATE products SET name = ?, category_id = ?, list_price_fen = ?, description = ?, rules = ?,"+
@@ -116,16 +132,16 @@ func (s *Store) SaveProductImages(ctx context.Context, product shop.ID, images [
 }
 
 // ProductsByID, ProductsByName and SalesByID read those that exist, in no order.
-func (s *Store) ProductsByID(ctx context.Context, ids []shop.ID) ([]backoffice.ProductRecord, error) {
-	return byIDs(ids, func(some []shop.ID) ([]backoffice.ProductRecord, error) {
+func (s *Store) ProductsByID(ctx context.Context, ids []shop.ID) ([]ProductRecord, error) {
+	return byIDs(ids, func(some []shop.ID) ([]ProductRecord, error) {
 		found, err := readProductRecords(ctx, s.reading(ctx), where("p.id IN (?)", bun.List(some)))
 		return found, wrap("read products", err)
 	})
 }
 
 // ProductsByName reads those that have one of the names, as the database compares them.
-func (s *Store) ProductsByName(ctx context.Context, names []string) ([]backoffice.ProductRecord, error) {
-	return byIDs(names, func(some []string) ([]backoffice.ProductRecord, error) {
+func (s *Store) ProductsByName(ctx context.Context, names []string) ([]ProductRecord, error) {
+	return byIDs(names, func(some []string) ([]ProductRecord, error) {
 		named := where("p.name IN (?) AND p.archived_at = 0", bun.List(some))
 		found, err := readProductRecords(ctx, s.reading(ctx), named)
 		return found, wrap("read products", err)

@@ -6,11 +6,46 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app/backoffice"
 	"stampede/app/shop"
 )
 
-// saleRecordRow is backoffice.SaleRecord without the pictures.
+// SaleRecord is a sale as operators see it: what was decided about it, and nothing that moves with each buy.
+type SaleRecord struct {
+	ID         shop.ID        `json:"id"`
+	Slot       shop.Slot      `json:"slot"`
+	Product    shop.Product   `json:"product"` // the short form
+	PriceFen   int64          `json:"price_fen"`
+	Initial    int64          `json:"initial"`
+	Added      int64          `json:"added"`
+	Withdrawn  int64          `json:"withdrawn"`
+	Limit      int            `json:"limit"`
+	Cap        int            `json:"cap"`
+	OpensAt    shop.Millis    `json:"opens_at"`
+	ClosesAt   shop.Millis    `json:"closes_at"`
+	Phase      shop.Phase     `json:"phase"`
+	Paused     bool           `json:"paused"`
+	Hidden     bool           `json:"hidden,omitempty"` // as its slot
+	Challenge  shop.Challenge `json:"challenge"`
+	Position   int            `json:"position"`
+	Partition  int            `json:"partition"`
+	Loaded     bool           `json:"loaded"` // its stock is, or was, in Redis
+	Version    int64          `json:"version"`
+	CreatedAt  shop.Millis    `json:"created_at"`
+	UpdatedAt  shop.Millis    `json:"updated_at"`
+	ArchivedAt shop.Millis    `json:"archived_at,omitempty"`
+}
+
+// SalesQuery pages through sales, those that open last first; page starts at 1.
+type SalesQuery struct {
+	Slot       shop.ID     // 0: all
+	Phase      shop.Phase  // "": all
+	Text       string      // in the product's name, or the id of a sale or product
+	Archived   bool        // these, instead of those that are offered
+	Now        shop.Millis // decides phases
+	Page, Size int
+}
+
+// saleRecordRow is SaleRecord without the pictures.
 type saleRecordRow struct {
 	saleColumns
 	productColumns
@@ -23,10 +58,10 @@ type saleRecordRow struct {
 	ArchivedAt shop.Millis `bun:"archived_at"`
 }
 
-func (r *saleRecordRow) record(images map[shop.ID][]shop.Image) backoffice.SaleRecord {
+func (r *saleRecordRow) record(images map[shop.ID][]shop.Image) SaleRecord {
 	product := r.product(images)
 	product.Description, product.Rules = "", ""
-	return backoffice.SaleRecord{
+	return SaleRecord{
 		ID: r.ID, Slot: shop.Slot{ID: r.Slot, OpensAt: r.SlotOpens, ClosesAt: r.SlotCloses}, Product: product,
 		PriceFen: r.PriceFen, Initial: r.Initial, Added: r.Added, Withdrawn: r.Withdrawn, Limit: r.Limit, Cap: r.Cap,
 		OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Paused: r.Paused, Hidden: r.Hidden, Challenge: r.Challenge,
@@ -35,7 +70,7 @@ func (r *saleRecordRow) record(images map[shop.ID][]shop.Image) backoffice.SaleR
 	}
 }
 
-func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]backoffice.SaleRecord, error) {
+func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]SaleRecord, error) {
 	var rows []saleRecordRow
 	err := narrow(db.NewSelect().TableExpr("sales AS s").
 		ColumnExpr("s.id, s.slot_id, s.part, s.price_fen, s.initial, s.added, s.withdrawn, s.taken, s.buyer_limit").
@@ -55,11 +90,11 @@ func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]backo
 		return nil, err
 	}
 	images, err := readImages(ctx, db, convert(rows, func(r *saleRecordRow) shop.ID { return r.Product }))
-	return convert(rows, func(r *saleRecordRow) backoffice.SaleRecord { return r.record(images) }), err
+	return convert(rows, func(r *saleRecordRow) SaleRecord { return r.record(images) }), err
 }
 
 // SaleRecords pages through sales, those that open last first.
-func (s *Store) SaleRecords(ctx context.Context, q backoffice.SalesQuery) ([]backoffice.SaleRecord, bool, error) {
+func (s *Store) SaleRecords(ctx context.Context, q SalesQuery) ([]SaleRecord, bool, error) {
 	found, err := readSaleRecords(ctx, s.reading(ctx), func(sel *bun.SelectQuery) *bun.SelectQuery {
 		if q.Archived {
 			sel = sel.Where("s.archived_at > 0")
@@ -87,14 +122,14 @@ func (s *Store) SaleRecords(ctx context.Context, q backoffice.SalesQuery) ([]bac
 }
 
 // SaleRecord reads one sale. ErrNoRow if there is none.
-func (s *Store) SaleRecord(ctx context.Context, id shop.ID) (backoffice.SaleRecord, error) {
+func (s *Store) SaleRecord(ctx context.Context, id shop.ID) (SaleRecord, error) {
 	what := "read sale " + id.String()
 	found, err := readSaleRecords(ctx, s.reading(ctx), where("s.id = ?", id))
 	return only(what, found, wrap(what, err))
 }
 
 // LockSale reads a sale that does not change until the act ends.
-func (s *Store) LockSale(ctx context.Context, id shop.ID) (record backoffice.SaleRecord, err error) {
+func (s *Store) LockSale(ctx context.Context, id shop.ID) (record SaleRecord, err error) {
 	what := "lock sale " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
 		if err := s.lockRow(ctx, tx, "sales", id); err != nil {
@@ -132,8 +167,8 @@ func (s *Store) EmptiestPartition(ctx context.Context, slot shop.ID) (partition,
 }
 
 // SalesByID reads those that exist.
-func (s *Store) SalesByID(ctx context.Context, ids []shop.ID) ([]backoffice.SaleRecord, error) {
-	return byIDs(ids, func(some []shop.ID) ([]backoffice.SaleRecord, error) {
+func (s *Store) SalesByID(ctx context.Context, ids []shop.ID) ([]SaleRecord, error) {
+	return byIDs(ids, func(some []shop.ID) ([]SaleRecord, error) {
 		found, err := readSaleRecords(ctx, s.reading(ctx), where("s.id IN (?)", bun.List(some)))
 		return found, wrap("read sales", err)
 	})

@@ -22,7 +22,7 @@ const minute = shop.Millis(60_000)
 // offered is a slot that opens in an hour, with a product to offer in it.
 func offered(
 	t *testing.T, s *store.Store, d *backoffice.CatalogueDesk,
-) (shop.Slot, backoffice.ProductRecord, backoffice.SaleDraft) {
+) (shop.Slot, store.ProductRecord, backoffice.SaleDraft) {
 	t.Helper()
 	ctx := kit.Context(t)
 	must(t, s.EnsurePartitions(ctx, 3))
@@ -60,7 +60,7 @@ func TestSalesAreMade(t *testing.T) {
 		if _, err := d.CreateSale(ctx, operator(), true, draft); err != nil || len(heard) != 6 {
 			t.Errorf("a sale that was tried: %v, heard of %d", err, len(heard))
 		}
-		for q, want := range map[backoffice.SalesQuery]int{
+		for q, want := range map[store.SalesQuery]int{
 			{}: 6, {Slot: slot.ID}: 6, {Slot: 404}: 0, {Phase: shop.Upcoming}: 6, {Phase: shop.Open}: 0,
 			{Phase: shop.Ended}: 0,
 			{Text: "po"}:        6, {Text: "%"}: 0, {Text: heard[2].String()}: 1, {Text: product.ID.String()}: 6,
@@ -118,7 +118,7 @@ func TestSalesBadInput(t *testing.T) {
 		t.Errorf("in a slot that is over: %v", err)
 	}
 	if found, _, err := d.Store.SaleRecords(
-		ctx, backoffice.SalesQuery{Page: 1, Size: 9},
+		ctx, store.SalesQuery{Page: 1, Size: 9},
 	); err != nil || len(found) != 0 {
 		t.Errorf("there are %v, %v", found, err)
 	}

@@ -54,8 +54,8 @@ func journalled(t *testing.T, s *store.Store) int {
 
 func picture(t *testing.T, s *store.Store, letter string) string {
 	t.Helper()
-	image := backoffice.StoredImage{
-		ID: strings.Repeat(letter, 64), Kind: backoffice.ImageJPEG, Width: 3, Height: 2, Large: []byte("large"),
+	image := store.StoredImage{
+		ID: strings.Repeat(letter, 64), Kind: store.ImageJPEG, Width: 3, Height: 2, Large: []byte("large"),
 		Small: []byte("small"),
 	}
 	must(t, s.SaveImage(kit.Context(t), &image))
@@ -89,7 +89,7 @@ func TestProductsLife(t *testing.T) {
 		if !errors.As(err, &conflict) || conflict.Code != shop.Conflict {
 			t.Fatalf("an edit of what has moved on: %v", err)
 		}
-		if now, ok := conflict.Current.(backoffice.ProductRecord); !ok || now.Version != 2 || now.Name != name {
+		if now, ok := conflict.Current.(store.ProductRecord); !ok || now.Version != 2 || now.Name != name {
 			t.Errorf("the conflict shows %+v", conflict.Current)
 		}
 		pictures := []shop.Image{{URL: picture(t, s, "b"), Alt: "Beside"}, {URL: "/products/pot.svg"}}
@@ -108,7 +108,7 @@ func TestProductsLife(t *testing.T) {
 			t.Errorf("an archived product is listed: %v, %v", listed, err)
 		}
 		if old, _, err := d.ProductRecords(
-			ctx, backoffice.ProductsQuery{Archived: true, Page: 1, Size: 10},
+			ctx, store.ProductsQuery{Archived: true, Page: 1, Size: 10},
 		); err != nil ||
 			len(old) != 1 {
 			t.Errorf("archived ones: %v, %v", old, err)
@@ -117,7 +117,7 @@ func TestProductsLife(t *testing.T) {
 			t, errOf(d.EditProduct(ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 4, Archived: &no})),
 		)
 		for text, want := range map[string]int{"blue": 1, "%": 0, "_": 0, "!": 0, "": 1, "pot": 1, "red": 0} {
-			found, _, err := d.ProductRecords(ctx, backoffice.ProductsQuery{Text: text, Page: 1, Size: 10})
+			found, _, err := d.ProductRecords(ctx, store.ProductsQuery{Text: text, Page: 1, Size: 10})
 			if err != nil || len(found) != want {
 				t.Errorf("%q finds %d, want %d (%v)", text, len(found), want, err)
 			}
@@ -390,24 +390,24 @@ func TestPicturesAreKeptOnce(t *testing.T) {
 		var g errgroup.Group
 		for range 4 {
 			g.Go(func() error {
-				return s.SaveImage(ctx, &backoffice.StoredImage{
-					ID: strings.Repeat("c", 64), Kind: backoffice.ImagePNG, Width: 1, Height: 1,
+				return s.SaveImage(ctx, &store.StoredImage{
+					ID: strings.Repeat("c", 64), Kind: store.ImagePNG, Width: 1, Height: 1,
 					Large: []byte{0, 1, 0xff}, Small: []byte{2},
 				})
 			})
 		}
 		must(t, g.Wait())
 		for small, want := range map[bool]string{false: "\x00\x01\xff", true: "\x02"} {
-			if got, err := s.ImageFile(ctx, strings.Repeat("c", 64), backoffice.ImagePNG, small); err != nil ||
+			if got, err := s.ImageFile(ctx, strings.Repeat("c", 64), store.ImagePNG, small); err != nil ||
 				string(got) != want {
 				t.Errorf("small %v: %q, %v", small, got, err)
 			}
 		}
 		for _, id := range []string{strings.Repeat("d", 64), "", "' OR 1=1 --"} {
-			wantErr(t, fmt.Sprintf("%q", id), errOf(s.ImageFile(ctx, id, backoffice.ImagePNG, false)), shop.ErrNoRow)
+			wantErr(t, fmt.Sprintf("%q", id), errOf(s.ImageFile(ctx, id, store.ImagePNG, false)), shop.ErrNoRow)
 		}
 		wantErr(t, "under another kind",
-			errOf(s.ImageFile(ctx, strings.Repeat("c", 64), backoffice.ImageJPEG, false)), shop.ErrNoRow)
+			errOf(s.ImageFile(ctx, strings.Repeat("c", 64), store.ImageJPEG, false)), shop.ErrNoRow)
 		known, err := s.LockImages(ctx, []string{strings.Repeat("c", 64), strings.Repeat("d", 64)})
 		if err != nil || len(known) != 1 {
 			t.Errorf("known: %v, %v", known, err)

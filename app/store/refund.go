@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/uptrace/bun"
@@ -10,7 +13,8 @@ import (
 	"stampede/app/shop"
 )
 
-// BeginRefund flips an order in one of the given states to refunding and enters its refund, in one transaction. A repeat returns the order. ErrNoRow: no such order in such a state. A paid or shipped order keeps
+// BeginRefund flips an order in one of the given states to refunding and enters its refund, in one transaction. A
+// repeat returns the order. ErrNoRow: no such order in such a state. A paid or shipped order keeps
 // its units; late money holds none.
 func (s *Store) BeginRefund(
 	ctx context.Context, order shop.ID, from []shop.OrderState, reason string, now shop.Millis,
@@ -115,4 +119,157 @@ func (s *Store) declineRefund(ctx context.Context, tx bun.Conn, d payment.Refund
 	}
 	r.State, r.DecidedBy, r.DecidedAt, r.Note = payment.RefundDeclined, d.By, d.At, clip(d.Note, maxReason)
 	return o, s.putRefund(ctx, tx, known, &r)
+}
+
+// refundRow is payment.Refund as the table has it.
+type refundRow struct {
+	bun.BaseModel `bun:"table:refunds"`
+
+	Order     shop.ID             `bun:"order_id,pk"`
+	Request   string              `bun:"request"`
+	State     payment.RefundState `bun:"state"`
+	AmountFen int64               `bun:"amount_fen"`
+	Reason    string              `bun:"reason"`
+	AskedBy   shop.ID             `bun:"asked_by"`
+	AskedAt   shop.Millis         `bun:"asked_at"`
+	DecidedBy shop.ID             `bun:"decided_by"`
+	DecidedAt shop.Millis         `bun:"decided_at"`
+	DoneAt    shop.Millis         `bun:"done_at"`
+	Attempts  int                 `bun:"attempts"`
+	NextAt    *shop.Millis        `bun:"next_at"`
+	Note      string              `bun:"note"`
+}
+
+func (r *refundRow) refund() payment.Refund {
+	return payment.Refund{
+		Order: r.Order, Request: r.Request, State: r.State, AmountFen: r.AmountFen, Reason: r.Reason,
+		AskedBy: r.AskedBy, AskedAt: r.AskedAt, DecidedBy: r.DecidedBy, DecidedAt: r.DecidedAt, DoneAt: r.DoneAt,
+		Attempts: r.Attempts, NextAt: orZero(r.NextAt), Note: r.Note,
+	}
+}
+
+// lockRefund reads the refund of an order, if it has one, and keeps it from changing until the transaction ends.
+func (s *Store) lockRefund(ctx context.Context, tx bun.Conn, order shop.ID) (row refundRow, known bool, err error) {
+	q := tx.NewSelect().Model(&row).Where("order_id = ?", order)
+	err = s.locking(q).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return row, false, nil
+	}
+	return row, err == nil, err
+}
+
+// putRefund writes a refund in the place of the one that was locked, or as the order's first.
+func (s *Store) putRefund(ctx context.Context, tx bun.Conn, known bool, r *refundRow) error {
+	if known {
+		_, err := tx.NewUpdate().Model(r).WherePK().Exec(ctx)
+		return err
+	}
+	return insert(ctx, tx, r)
+}
+
+// turn flips a locked order to another state of the same units, or to the same with another reason. Its buyer is to be
+// told.
+func (s *Store) turn(ctx context.Context, tx bun.Conn, o *shop.Order, to shop.OrderState) error {
+	return s.flip(ctx, tx, o, to, "reason = ?", o.Reason)
+}
+
+// ClaimRefunds takes open refunds that are due and counts an attempt. Each comes again after RefundPause, unless it is
+// finished or stuck by then.
+func (s *Store) ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([]payment.Refund, error) {
+	due := func(db bun.IDB, rows *[]refundRow) *bun.SelectQuery {
+		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id").Limit(int64(limit))
+	}
+	rows, err := claimDue(ctx, s, "claim refunds", due, func(tx bun.Conn, rows []refundRow) error {
+		for i := range rows {
+			r := &rows[i]
+			r.Attempts++
+			r.NextAt = new(now.Add(payment.RefundPause(r.Attempts)))
+			err := execMatching(ctx, tx, 1, "count an attempt",
+				"UPDATE refunds SET attempts = ?, next_at = ? WHERE order_id = ?", r.Attempts, *r.NextAt, r.Order)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return convert(rows, (*refundRow).refund), err
+}
+
+// NoteRefund keeps what an attempt brought; stuck: the gateway's final no, nothing is tried again.
+func (s *Store) NoteRefund(ctx context.Context, order shop.ID, note string, stuck bool) error {
+	return s.inTx(ctx, "note an attempt to refund order "+order.String(), func(tx bun.Conn) error {
+		_, err := exec(ctx, tx, "UPDATE refunds SET note = ? WHERE order_id = ? AND state = ?", clip(note, maxReason),
+			order, payment.RefundOpen)
+		if err == nil && stuck {
+			_, err = exec(ctx, tx, "UPDATE refunds SET state = ?, next_at = NULL WHERE order_id = ? AND state = ?",
+				payment.RefundStuck, order, payment.RefundOpen)
+		}
+		return err
+	})
+}
+
+// RetryRefund opens a stuck refund again. ErrNoRow: it is not stuck.
+func (s *Store) RetryRefund(ctx context.Context, order shop.ID, now shop.Millis) error {
+	return s.changeRow(ctx, "try the refund of order "+order.String()+" again",
+		"UPDATE refunds SET state = ?, next_at = ? WHERE order_id = ? AND state = ?", payment.RefundOpen, now, order,
+		payment.RefundStuck)
+}
+
+// FinishRefund flips a refunding order to refunded, its refund to done, and notes it for the back office, in one
+// transaction. A refunded order is answered as it is; ErrNoRow when it is in any other state. Its units stay with the
+// guard: they are withdrawn, which the sum of the refunded rows says (see SaleTotals).
+func (s *Store) FinishRefund(ctx context.Context, order shop.ID, now shop.Millis) (shop.Order, error) {
+	return inTx(ctx, s, "finish the refund of order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
+		o, err := s.lockOrder(ctx, tx, order)
+		switch {
+		case err != nil || o.State == shop.Refunded:
+			return o, err
+		case o.State != shop.Refunding:
+			return o, shop.ErrNoRow
+		}
+		if err := s.turn(ctx, tx, &o, shop.Refunded); err != nil {
+			return o, err
+		}
+		err = execMatching(ctx, tx, 1, "close its refund",
+			"UPDATE refunds SET state = ?, done_at = ?, next_at = NULL, note = '' WHERE order_id = ?", payment.RefundDone,
+			now, order)
+		if err != nil {
+			return o, err
+		}
+		return o, s.post(ctx, tx, &o, now)
+	})
+}
+
+// RefundOf reads the refund of an order. ErrNoRow if it has none.
+func (s *Store) RefundOf(ctx context.Context, order shop.ID) (payment.Refund, error) {
+	var row refundRow
+	err := s.db.NewSelect().Model(&row).Where("order_id = ?", order).Scan(ctx)
+	return row.refund(), wrap("read the refund of order "+order.String(), err)
+}
+
+// Refunds pages through refunds; more reports whether older ones exist.
+func (s *Store) Refunds(ctx context.Context, q payment.RefundsQuery) (page []payment.Refund, more bool, err error) {
+	var rows []refundRow
+	sel := s.db.NewSelect().Model(&rows).Order("order_id DESC").Limit(int64(q.Limit) + 1)
+	err = whereSet(whereSet(sel, "state = ?", q.State), "order_id < ?", q.Before).Scan(ctx)
+	page, more = cut(convert(rows, (*refundRow).refund), q.Limit)
+	return page, more, wrap("read refunds", err)
+}
+
+// RefundBacklog counts what waits.
+func (s *Store) RefundBacklog(ctx context.Context) (payment.RefundBacklog, error) {
+	var b payment.RefundBacklog
+	for state, n := range map[payment.RefundState]*int64{
+		payment.RefundAsked: &b.Asked, payment.RefundOpen: &b.Open, payment.RefundStuck: &b.Stuck,
+	} {
+		oldest := shop.Millis(0)
+		err := s.db.NewRaw("SELECT COUNT(*), COALESCE(MIN(decided_at), 0) FROM refunds WHERE state = ?", state).Scan(ctx, n, &oldest)
+		if err != nil {
+			return b, wrap(fmt.Sprintf("count refunds that are %s", state), err)
+		}
+		if state == payment.RefundOpen {
+			b.Oldest = oldest
+		}
+	}
+	return b, nil
 }

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"stampede/app/backoffice"
 	"stampede/app/payment"
 	"stampede/app/shop"
 )
@@ -40,11 +39,6 @@ type Replica struct {
 
 	fromReplica, fromPrimary atomic.Int64
 }
-
-var (
-	_ backoffice.SearchStore = (*Replica)(nil)
-	_ backoffice.ReportStore = (*Replica)(nil)
-)
 
 // positionWords are how a server says what it has committed, and how another one waits until it has that too. They need
 // no privilege. MariaDB has them where a binary log is written, MySQL with gtid_mode = ON.
@@ -101,17 +95,17 @@ func (r *Replica) Close() error {
 }
 
 // FindOrders is Store.FindOrders. A named order is read from the primary: an operator is about to act on it.
-func (r *Replica) FindOrders(ctx context.Context, q backoffice.OrderSearch) ([]shop.Order, bool, error) {
+func (r *Replica) FindOrders(ctx context.Context, q OrderSearch) ([]shop.Order, bool, error) {
 	return find(ctx, r, q.ID != 0, q, (*Store).FindOrders)
 }
 
 // FindUsers is Store.FindUsers. A named account is read from the primary.
-func (r *Replica) FindUsers(ctx context.Context, q backoffice.UserSearch) ([]shop.User, bool, error) {
+func (r *Replica) FindUsers(ctx context.Context, q UserSearch) ([]shop.User, bool, error) {
 	return find(ctx, r, q.Name != "", q, (*Store).FindUsers)
 }
 
 // FindPayments is Store.FindPayments. Those of a named order are read from the primary.
-func (r *Replica) FindPayments(ctx context.Context, q backoffice.PaymentSearch) ([]payment.Received, bool, error) {
+func (r *Replica) FindPayments(ctx context.Context, q PaymentSearch) ([]payment.Received, bool, error) {
 	return find(ctx, r, q.Order != 0, q, (*Store).FindPayments)
 }
 
@@ -136,7 +130,7 @@ func (r *Replica) Payment(ctx context.Context, tradeNo string) (payment.Received
 }
 
 // SumUp is Store.SumUp.
-func (r *Replica) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (sums backoffice.SaleSums, err error) {
+func (r *Replica) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (sums SaleSums, err error) {
 	err = r.read(ctx, func(s *Store) (err error) {
 		sums, err = s.SumUp(ctx, sale, from, to)
 		return err

@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"stampede/app/backoffice"
 	"stampede/app/store"
 	"stampede/app/test/kit"
 )
@@ -43,7 +42,7 @@ func (h *testShop) sees(r *store.Replica) {
 	h.t.Helper()
 	o := h.order(h.sales[0], 1)
 	h.insert(o)
-	page, _, err := r.FindOrders(h.ctx, backoffice.OrderSearch{Sale: o.Sale, Limit: 5})
+	page, _, err := r.FindOrders(h.ctx, store.OrderSearch{Sale: o.Sale, Limit: 5})
 	h.must(err)
 	if !slices.Contains(ids(page), o.ID) {
 		h.t.Errorf("the list has %v, want %v in it", ids(page), o.ID)
@@ -127,14 +126,14 @@ func (h *replicated) namedAreReadFromThePrimary() {
 	h.t.Helper()
 	o := h.paid(h.sales[0], 1)
 	there, instead := readsOf(h.replica, func() {
-		page, _, err := h.replica.FindOrders(h.ctx, backoffice.OrderSearch{ID: o.ID, Limit: 1})
+		page, _, err := h.replica.FindOrders(h.ctx, store.OrderSearch{ID: o.ID, Limit: 1})
 		h.must(err)
 		if len(page) != 1 {
 			h.t.Errorf("found %d orders, want the one", len(page))
 		}
-		_, _, err = h.replica.FindPayments(h.ctx, backoffice.PaymentSearch{Order: o.ID, Limit: 1})
+		_, _, err = h.replica.FindPayments(h.ctx, store.PaymentSearch{Order: o.ID, Limit: 1})
 		h.must(err)
-		_, _, err = h.replica.FindUsers(h.ctx, backoffice.UserSearch{Name: "Ada", Limit: 1})
+		_, _, err = h.replica.FindUsers(h.ctx, store.UserSearch{Name: "Ada", Limit: 1})
 		h.must(err)
 	})
 	if there != 0 || instead != 0 {

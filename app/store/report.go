@@ -6,12 +6,44 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app/backoffice"
 	"stampede/app/board"
+	"stampede/app/payment"
 	"stampede/app/shop"
 )
 
-var _ backoffice.ReportStore = (*Store)(nil)
+// SalePoint is a second, or a minute.
+type SalePoint struct {
+	At     shop.Millis `json:"at" bun:"at"` // its beginning
+	Orders int64       `json:"orders" bun:"orders"`
+	Units  int64       `json:"units" bun:"units"`
+}
+
+// SaleFate is how many orders are in a state for a reason.
+type SaleFate struct {
+	State     shop.OrderState `json:"state" bun:"state"`
+	Reason    string          `json:"reason,omitempty" bun:"reason"`
+	Orders    int64           `json:"orders" bun:"orders"`
+	Units     int64           `json:"units" bun:"units"`
+	AmountFen int64           `json:"amount_fen" bun:"amount_fen"`
+}
+
+// SaleMoney is the money of a sale's orders. Paid is everything that came in for them; what is being refunded has not
+// gone back yet.
+type SaleMoney struct {
+	PaidFen      int64 `json:"paid_fen" bun:"paid_fen"`
+	RefundedFen  int64 `json:"refunded_fen" bun:"refunded_fen"`
+	RefundingFen int64 `json:"refunding_fen" bun:"refunding_fen"`
+	NetFen       int64 `json:"net_fen" bun:"-"` // paid less refunded
+}
+
+// SaleSums is what the rows of a sale add up to, in one instant.
+type SaleSums struct {
+	Seconds, Minutes []SalePoint
+	ToPay            board.SaleWaits
+	States           []SaleFate
+	Dropped          int64
+	Money            SaleMoney
+}
 
 const (
 	aSecond = 1000 // ms
@@ -19,9 +51,9 @@ const (
 )
 
 // SumUp adds up a sale's rows; seconds are of reservations from one instant to the other.
-func (s *Store) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (backoffice.SaleSums, error) {
-	sums := backoffice.SaleSums{
-		Seconds: []backoffice.SalePoint{}, Minutes: []backoffice.SalePoint{}, States: []backoffice.SaleFate{},
+func (s *Store) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (SaleSums, error) {
+	sums := SaleSums{
+		Seconds: []SalePoint{}, Minutes: []SalePoint{}, States: []SaleFate{},
 	}
 	err := s.inSnapshot(ctx, "sum up the orders of sale "+sale.String(), func(tx bun.Tx) error {
 		at, err := movedAt(ctx, tx, sale)
@@ -58,7 +90,7 @@ func (s *Store) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (
 }
 
 // addDropped adds the sums of archived orders that an operator deleted.
-func addDropped(ctx context.Context, tx bun.Tx, sale shop.ID, sums *backoffice.SaleSums) error {
+func addDropped(ctx context.Context, tx bun.Tx, sale shop.ID, sums *SaleSums) error {
 	var paid, refunded int64
 	err := tx.NewRaw("SELECT COALESCE(SUM(orders), 0), COALESCE(SUM(paid_fen), 0), COALESCE(SUM(refunded_fen), 0)"+
 		" FROM archive_drops WHERE sale_id = ?", sale).Scan(ctx, &sums.Dropped, &paid, &refunded)
@@ -68,7 +100,7 @@ func addDropped(ctx context.Context, tx bun.Tx, sale shop.ID, sums *backoffice.S
 }
 
 // points counts orders by the second, or the minute, in which they were reserved.
-func points(ctx context.Context, rows *bun.SelectQuery, each int, into *[]backoffice.SalePoint) error {
+func points(ctx context.Context, rows *bun.SelectQuery, each int, into *[]SalePoint) error {
 	at := fmt.Sprintf("created_at - created_at %% %d", each)
 	return rows.ColumnExpr(at+" AS at").ColumnExpr("COUNT(*) AS orders").ColumnExpr("SUM(qty) AS units").
 		GroupExpr(at).OrderExpr(at).Scan(ctx, into)
@@ -94,3 +126,111 @@ func ranked(ctx context.Context, paid *bun.SelectQuery, rank int64) (ms int64, e
 	err = paid.ColumnExpr("paid_at - created_at AS ms").OrderExpr("ms").Limit(1).Offset(rank).Scan(ctx, &ms)
 	return ms, err
 }
+
+// rowSums is what the rows of a sale add up to.
+type rowSums struct {
+	Orders    int64 `bun:"orders"`
+	Pending   int64 `bun:"pending"`
+	Held      int64 `bun:"held"`
+	Sold      int64 `bun:"sold"`
+	Gone      int64 `bun:"gone"`
+	MaxTicket int64 `bun:"max_ticket"`
+	MaxSeq    int64 `bun:"max_seq"`
+}
+
+// sumRows does not GROUP BY state: that tempts the optimizer to read all orders there are along an index on
+// it. An order that had ended before it was refunded holds no units (shop.Order.HoldsUnits).
+const sumRows = `SELECT COUNT(*) AS orders,
+	COALESCE(SUM(CASE WHEN state = 'pending' THEN 1 ELSE 0 END), 0) AS pending,
+	COALESCE(SUM(CASE WHEN state = 'pending' THEN qty ELSE 0 END), 0) AS held,
+	COALESCE(SUM(CASE WHEN state IN ('paid', 'shipped', 'finished', 'refunding') AND cancelled_at = 0 THEN qty ELSE 0 END), 0) AS sold,
+	COALESCE(SUM(CASE WHEN state = 'refunded' AND cancelled_at = 0 THEN qty ELSE 0 END), 0) AS gone,
+	COALESCE(MAX(ticket), 0) AS max_ticket, COALESCE(MAX(seq), 0) AS max_seq
+	FROM ? AS o WHERE sale_id = ?`
+
+// droppedSums sums the archived orders of a sale that an operator deleted.
+const droppedSums = `SELECT COALESCE(SUM(orders), 0) AS orders, COALESCE(SUM(sold), 0) AS sold,
+	COALESCE(SUM(gone), 0) AS gone, COALESCE(MAX(max_ticket), 0) AS max_ticket, COALESCE(MAX(max_seq), 0) AS max_seq
+	FROM archive_drops WHERE sale_id = ?`
+
+func (r *rowSums) add(more *rowSums) {
+	r.Orders += more.Orders
+	r.Pending += more.Pending
+	r.Held += more.Held
+	r.Sold += more.Sold
+	r.Gone += more.Gone
+	r.MaxTicket, r.MaxSeq = max(r.MaxTicket, more.MaxTicket), max(r.MaxSeq, more.MaxSeq)
+}
+
+// sumUp adds up the rows of a sale in both tables, and what was dropped. Each table is summed by itself.
+func sumUp(ctx context.Context, tx bun.Tx, sale shop.ID, moved bool) (sums rowSums, err error) {
+	parts := []*bun.RawQuery{tx.NewRaw(sumRows, bun.Ident("orders"), sale)}
+	if moved {
+		parts = append(parts, tx.NewRaw(sumRows, bun.Ident("orders_archive"), sale), tx.NewRaw(droppedSums, sale))
+	}
+	for _, part := range parts {
+		var some rowSums
+		if err := part.Scan(ctx, &some); err != nil {
+			return sums, err
+		}
+		sums.add(&some)
+	}
+	return sums, nil
+}
+
+// SaleTotals sums the rows of one sale and reads its guard, all as of one instant. ErrNoRow: there is no such sale.
+func (s *Store) SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, error) {
+	var t shop.SaleTotals
+	err := s.inSnapshot(ctx, "sum up sale "+sale.String(), func(tx bun.Tx) error {
+		row, read, err := readSale(ctx, tx, sale)
+		if err != nil {
+			return err
+		}
+		at, err := movedAt(ctx, tx, sale)
+		if err != nil {
+			return err
+		}
+		sums, err := sumUp(ctx, tx, sale, at != 0)
+		if err != nil {
+			return err
+		}
+		t = shop.SaleTotals{
+			Sale: read, Taken: row.Taken, Withdrawn: row.Withdrawn,
+			HeldUnits: sums.Held, SoldUnits: sums.Sold, GoneUnits: sums.Gone,
+			Orders: sums.Orders, PendingRows: sums.Pending, MaxTicket: sums.MaxTicket, MaxSeq: sums.MaxSeq,
+		}
+		err = tx.NewSelect().Model((*stockRow)(nil)).Column("id").
+			Where("sale_id = ? AND state = ?", sale, shop.StockPending).Scan(ctx, &t.Pending)
+		if err != nil {
+			return err
+		}
+		return s.suspicious(ctx, tx, &t, at != 0)
+	})
+	return t, err
+}
+
+// suspicious looks for what must never be: buyers over the highest limit that the sale has had, orders twice under one
+// key (P4), and goods without money (P8).
+func (s *Store) suspicious(ctx context.Context, tx bun.Tx, t *shop.SaleTotals, moved bool) error {
+	ofSale := func() *bun.SelectQuery { return rowsOfSale(tx, moved, t.Sale.ID) }
+	err := ofSale().Column("user_id").Where("state NOT IN (?)", bun.List(idle)).Where("cancelled_at = 0").
+		Group("user_id").
+		Having("SUM(qty) > (SELECT "+s.d.greatest+"(limit_max, buyer_limit) FROM sales WHERE id = ?)", t.Sale.ID).
+		Order("user_id").Scan(ctx, &t.OverLimit)
+	if err != nil {
+		return err
+	}
+	twice := ofSale().ColumnExpr("COUNT(*) AS n").Where("idem_key IS NOT NULL").
+		Group("user_id", "idem_key").Having("COUNT(*) > 1")
+	err = tx.NewSelect().ColumnExpr("COALESCE(SUM(n - 1), 0)").TableExpr("(?) AS twice", twice).Scan(ctx, &t.Duplicates)
+	if err != nil {
+		return err
+	}
+	paid := ofSale().Column("id").Where("state IN ('paid', 'shipped', 'finished')")
+	return tx.NewRaw("SELECT COUNT(*) FROM (?) AS o WHERE NOT EXISTS"+
+		" (SELECT 1 FROM payments AS p WHERE p.order_id = o.id AND p.outcome IN (?, ?))", paid,
+		payment.PaymentTaken, payment.PaymentRevived).Scan(ctx, &t.Moneyless)
+}
+
+// idle are the states that hold no units.
+var idle = []shop.OrderState{shop.Cancelled, shop.Expired, shop.Refused}

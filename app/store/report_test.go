@@ -3,18 +3,18 @@ package store_test
 import (
 	"testing"
 
-	"stampede/app/backoffice"
 	"stampede/app/board"
 	"stampede/app/payment"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // The sums of a sale are those of its rows, by the second, the minute, the fate and the money, and of no other sale.
 func TestSumUpOfASale(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		empty := val(h.SumUp(h.ctx, h.sales[0], opens, opens+120_000))(h.t)
-		want := backoffice.SaleSums{
-			Seconds: []backoffice.SalePoint{}, Minutes: []backoffice.SalePoint{}, States: []backoffice.SaleFate{},
+		want := store.SaleSums{
+			Seconds: []store.SalePoint{}, Minutes: []store.SalePoint{}, States: []store.SaleFate{},
 		}
 		same(t, "of nothing (-want +got)", want, empty)
 		at := func(o shop.Order, ms shop.Millis) shop.Order {
@@ -39,19 +39,19 @@ func TestSumUpOfASale(t *testing.T) {
 		h.must(errOf(h.FinishRefund(h.ctx, second.ID, opens)))
 
 		got := val(h.SumUp(h.ctx, h.sales[0], opens, opens+120_000))(h.t)
-		want = backoffice.SaleSums{
-			Seconds: []backoffice.SalePoint{{At: opens, Orders: 2, Units: 3}, {At: opens + 1000, Orders: 1, Units: 1}},
-			Minutes: []backoffice.SalePoint{
+		want = store.SaleSums{
+			Seconds: []store.SalePoint{{At: opens, Orders: 2, Units: 3}, {At: opens + 1000, Orders: 1, Units: 1}},
+			Minutes: []store.SalePoint{
 				{At: opens, Orders: 3, Units: 4}, {At: opens + 120_000, Orders: 1, Units: 1},
 			},
 			ToPay: board.SaleWaits{Orders: 3, P50: 2000, P99: 3000},
-			States: []backoffice.SaleFate{
+			States: []store.SaleFate{
 				{State: shop.Cancelled, Orders: 1, Units: 1, AmountFen: 4900},
 				{State: shop.Paid, Orders: 1, Units: 2, AmountFen: 9800},
 				{State: shop.Refunded, Reason: payment.ReasonRefundShop, Orders: 1, Units: 1, AmountFen: 4900},
 				{State: shop.Refunding, Reason: payment.ReasonRefundShop, Orders: 1, Units: 1, AmountFen: 4900},
 			},
-			Money: backoffice.SaleMoney{PaidFen: 19_600, RefundedFen: 4900, RefundingFen: 4900},
+			Money: store.SaleMoney{PaidFen: 19_600, RefundedFen: 4900, RefundingFen: 4900},
 		}
 		same(t, "(-want +got)", want, got)
 	}, 50, 50)

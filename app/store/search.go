@@ -5,15 +5,39 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app/backoffice"
 	"stampede/app/payment"
 	"stampede/app/shop"
 )
 
-var _ backoffice.SearchStore = (*Store)(nil)
+// OrderSearch pages through everybody's orders, newest first, by the fields that are not zero.
+type OrderSearch struct {
+	ID     shop.ID // this one alone
+	State  shop.OrderState
+	Sale   shop.ID
+	User   shop.ID
+	Before shop.ID // 0: from the newest
+	Limit  int
+}
+
+// UserSearch pages through accounts that are not deleted. Of Email and Name at most one is asked for.
+type UserSearch struct {
+	Email  string    // the beginning of it, in lower case: in the order of e-mails
+	Name   string    // the whole of it: the newest first
+	Role   shop.Role // only accounts with it, where neither Email nor Name is asked for
+	Before shop.ID   // go on behind this account; 0: from the first
+	Limit  int
+}
+
+// PaymentSearch pages through what the gateway says it took, the newest first, by the fields that are not zero.
+type PaymentSearch struct {
+	Outcome payment.PaymentOutcome
+	Order   shop.ID
+	Before  string // go on behind this trade; "": from the newest
+	Limit   int
+}
 
 // FindOrders pages through orders, newest first, along the most selective index.
-func (s *Store) FindOrders(ctx context.Context, q backoffice.OrderSearch) (page []shop.Order, more bool, err error) {
+func (s *Store) FindOrders(ctx context.Context, q OrderSearch) (page []shop.Order, more bool, err error) {
 	page, err = s.readBoth(ctx, "search for orders", orderOf(q), q.Limit+1,
 		func(sel *bun.SelectQuery, _ string) *bun.SelectQuery {
 			if q.ID == 0 && q.User == 0 && q.Sale == 0 {
@@ -26,7 +50,7 @@ func (s *Store) FindOrders(ctx context.Context, q backoffice.OrderSearch) (page 
 }
 
 // orderOf is how a search is sorted.
-func orderOf(q backoffice.OrderSearch) string {
+func orderOf(q OrderSearch) string {
 	if q.ID == 0 && q.User == 0 && q.Sale == 0 && q.State != "" {
 		return "pay_by DESC, id DESC"
 	}
@@ -35,7 +59,7 @@ func orderOf(q backoffice.OrderSearch) string {
 
 // findOrders is the query for one of the tables. It names the index, which MySQL does not always find; SQLite ignores
 // it. orders_due sorts by deadline, which is nearly the order of ids.
-func findOrders(sel *bun.SelectQuery, q backoffice.OrderSearch) *bun.SelectQuery {
+func findOrders(sel *bun.SelectQuery, q OrderSearch) *bun.SelectQuery {
 	sel = whereSet(sel.Limit(int64(q.Limit)+1), "id = ?", q.ID)
 	sel = whereSet(whereSet(sel, "user_id = ?", q.User), "sale_id = ?", q.Sale)
 	sel = whereSet(sel, "state = ?", q.State)
@@ -57,7 +81,7 @@ func findOrders(sel *bun.SelectQuery, q backoffice.OrderSearch) *bun.SelectQuery
 }
 
 // FindUsers pages through accounts.
-func (s *Store) FindUsers(ctx context.Context, q backoffice.UserSearch) (page []shop.User, more bool, err error) {
+func (s *Store) FindUsers(ctx context.Context, q UserSearch) (page []shop.User, more bool, err error) {
 	var rows []userRow
 	if err := findUsers(s.db.NewSelect().Model(&rows), q).Scan(ctx); err != nil {
 		return nil, false, wrap("search for users", err)
@@ -69,7 +93,7 @@ func (s *Store) FindUsers(ctx context.Context, q backoffice.UserSearch) (page []
 // afterEmails is behind every character of an e-mail.
 const afterEmails = "\x7f"
 
-func findUsers(sel *bun.SelectQuery, q backoffice.UserSearch) *bun.SelectQuery {
+func findUsers(sel *bun.SelectQuery, q UserSearch) *bun.SelectQuery {
 	sel = sel.Limit(int64(q.Limit) + 1)
 	if q.Email != "" { // deleted accounts have none
 		sel = sel.ForceIndex("users_email").Where("email >= ? AND email < ?", q.Email, q.Email+afterEmails).Order("email")
@@ -86,7 +110,7 @@ func findUsers(sel *bun.SelectQuery, q backoffice.UserSearch) *bun.SelectQuery {
 
 // FindPayments pages through payments, the newest first.
 func (s *Store) FindPayments(
-	ctx context.Context, q backoffice.PaymentSearch,
+	ctx context.Context, q PaymentSearch,
 ) (page []payment.Received, more bool, err error) {
 	var rows []paymentRow
 	if err := findPayments(s.db.NewSelect().Model(&rows), q).Scan(ctx); err != nil {
@@ -96,7 +120,7 @@ func (s *Store) FindPayments(
 	return page, more, nil
 }
 
-func findPayments(sel *bun.SelectQuery, q backoffice.PaymentSearch) *bun.SelectQuery {
+func findPayments(sel *bun.SelectQuery, q PaymentSearch) *bun.SelectQuery {
 	sel = sel.Limit(int64(q.Limit) + 1)
 	by, index := "paid_at", "payments_paid"
 	switch {

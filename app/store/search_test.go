@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app/backoffice"
 	"stampede/app/payment"
 	"stampede/app/shop"
 	"stampede/app/store"
@@ -36,17 +35,17 @@ func TestSearchesAlongIndexes(t *testing.T) {
 			all = append([]shop.ID{o.ID}, all...)
 		}
 		for name, c := range map[string]struct {
-			q    backoffice.OrderSearch
+			q    store.OrderSearch
 			want []shop.ID
 		}{
-			"all":            {backoffice.OrderSearch{}, all},
-			"state":          {backoffice.OrderSearch{State: shop.Paid}, paid},
-			"sale":           {backoffice.OrderSearch{Sale: h.sales[1]}, ofSale},
-			"user":           {backoffice.OrderSearch{User: user}, mine},
-			"user and state": {backoffice.OrderSearch{User: user, State: shop.Paid}, nil},
-			"sale and state": {backoffice.OrderSearch{Sale: h.sales[1], State: shop.Pending, User: user}, ofSale},
-			"one":            {backoffice.OrderSearch{ID: all[3]}, all[3:4]},
-			"one elsewhere":  {backoffice.OrderSearch{ID: all[3], User: nextID()}, nil},
+			"all":            {store.OrderSearch{}, all},
+			"state":          {store.OrderSearch{State: shop.Paid}, paid},
+			"sale":           {store.OrderSearch{Sale: h.sales[1]}, ofSale},
+			"user":           {store.OrderSearch{User: user}, mine},
+			"user and state": {store.OrderSearch{User: user, State: shop.Paid}, nil},
+			"sale and state": {store.OrderSearch{Sale: h.sales[1], State: shop.Pending, User: user}, ofSale},
+			"one":            {store.OrderSearch{ID: all[3]}, all[3:4]},
+			"one elsewhere":  {store.OrderSearch{ID: all[3], User: nextID()}, nil},
 		} {
 			var got []shop.ID
 			c.q.Limit = 2
@@ -84,15 +83,15 @@ func TestSearchForUsers(t *testing.T) {
 		gone := add("ada@c.example", "Li")
 		h.must(h.Erase(h.ctx, gone, nil, opens, opens))
 		for name, c := range map[string]struct {
-			q    backoffice.UserSearch
+			q    store.UserSearch
 			want []shop.ID
 		}{
-			"all":      {backoffice.UserSearch{}, []shop.ID{adam, ada, ada2, bob}},
-			"e-mail":   {backoffice.UserSearch{Email: "ada"}, []shop.ID{ada, ada2, adam}},
-			"whole":    {backoffice.UserSearch{Email: "ada@b.example"}, []shop.ID{ada2}},
-			"pattern":  {backoffice.UserSearch{Email: "a%"}, nil},
-			"name":     {backoffice.UserSearch{Name: "Li"}, []shop.ID{ada2, bob}},
-			"odd name": {backoffice.UserSearch{Name: "%"}, []shop.ID{adam}},
+			"all":      {store.UserSearch{}, []shop.ID{adam, ada, ada2, bob}},
+			"e-mail":   {store.UserSearch{Email: "ada"}, []shop.ID{ada, ada2, adam}},
+			"whole":    {store.UserSearch{Email: "ada@b.example"}, []shop.ID{ada2}},
+			"pattern":  {store.UserSearch{Email: "a%"}, nil},
+			"name":     {store.UserSearch{Name: "Li"}, []shop.ID{ada2, bob}},
+			"odd name": {store.UserSearch{Name: "%"}, []shop.ID{adam}},
 		} {
 			var got []shop.ID
 			c.q.Limit = 1
@@ -134,13 +133,13 @@ func TestSearchForPayments(t *testing.T) {
 			all, orders = append([]string{trade.No}, all...), append(orders, o.ID)
 		}
 		for name, c := range map[string]struct {
-			q    backoffice.PaymentSearch
+			q    store.PaymentSearch
 			want []string
 		}{
-			"all":               {backoffice.PaymentSearch{}, all},
-			"outcome":           {backoffice.PaymentSearch{Outcome: payment.PaymentTaken}, taken},
-			"order":             {backoffice.PaymentSearch{Order: orders[1]}, []string{"T1"}},
-			"order and outcome": {backoffice.PaymentSearch{Order: orders[1], Outcome: payment.PaymentTaken}, nil},
+			"all":               {store.PaymentSearch{}, all},
+			"outcome":           {store.PaymentSearch{Outcome: payment.PaymentTaken}, taken},
+			"order":             {store.PaymentSearch{Order: orders[1]}, []string{"T1"}},
+			"order and outcome": {store.PaymentSearch{Order: orders[1], Outcome: payment.PaymentTaken}, nil},
 		} {
 			var got []string
 			c.q.Limit = 1

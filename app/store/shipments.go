@@ -5,14 +5,59 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"stampede/app/backoffice"
 	"stampede/app/payment"
 	"stampede/app/shop"
 )
 
-var _ backoffice.ShipmentStore = (*Store)(nil)
+// Parcel is what an operator has sent to the buyer of an order.
+type Parcel struct {
+	Order    shop.ID
+	Carrier  string // as people know it
+	Tracking string // the carrier's number
+}
 
-// shipmentRow is backoffice.Shipment as the table has it.
+// Label is what the buyer reads: who carries it, under which number.
+func (p *Parcel) Label() string { return p.Carrier + " " + p.Tracking }
+
+// Shipment is a row of the shipments table: the parcel of an order.
+type Shipment struct {
+	Order     shop.ID     `json:"order"`
+	Carrier   string      `json:"carrier"`
+	Tracking  string      `json:"tracking"`
+	ShippedAt shop.Millis `json:"shipped_at"`
+	ShippedBy shop.ID     `json:"shipped_by,omitzero"` // an operator; absent: the command line
+	FinishAt  shop.Millis `json:"finish_at,omitempty"` // when the order finishes by itself; absent: it is over
+}
+
+// ShipOutcome is what became of a parcel that was entered.
+type ShipOutcome string
+
+// The outcomes. Only the first one changes anything.
+const (
+	ShipDone       ShipOutcome = "shipped"        // the order is shipped now, or its parcel was replaced
+	ShipSame       ShipOutcome = "unchanged"      // it is shipped already, with this very parcel
+	ShipOther      ShipOutcome = "another_parcel" // it is shipped already, with another one
+	ShipRefund     ShipOutcome = "refund_asked"   // its buyer wants the money back, which is to be decided on first
+	ShipState      ShipOutcome = "wrong_state"    // it is not paid, or over
+	ShipNoOrder    ShipOutcome = "not_found"      // there is no such order
+	ShipUnreadable ShipOutcome = "bad_request"    // the line cannot be read
+)
+
+// Shipping is how parcels are to be entered.
+type Shipping struct {
+	By      shop.ID     // the operator; 0: the command line
+	At      shop.Millis // now
+	Finish  shop.Millis // when the orders finish by themselves
+	Replace bool        // an order that is shipped gets the parcel in the place of the one it has
+}
+
+// ShippedOrder is what became of one parcel. Of ShipNoOrder there is no order.
+type ShippedOrder struct {
+	Order   shop.Order
+	Outcome ShipOutcome
+}
+
+// shipmentRow is Shipment as the table has it.
 type shipmentRow struct {
 	bun.BaseModel `bun:"table:shipments"`
 
@@ -25,8 +70,8 @@ type shipmentRow struct {
 	MailAt    *shop.Millis `bun:"mail_at"`
 }
 
-func (r *shipmentRow) shipment() backoffice.Shipment {
-	return backoffice.Shipment{
+func (r *shipmentRow) shipment() Shipment {
+	return Shipment{
 		Order: r.Order, Carrier: r.Carrier, Tracking: r.Tracking, ShippedAt: r.ShippedAt, ShippedBy: r.ShippedBy,
 		FinishAt: orZero(r.FinishAt),
 	}
@@ -36,9 +81,9 @@ func (r *shipmentRow) shipment() backoffice.Shipment {
 // parcels, each order as it is afterwards. The same parcel again changes nothing. Their rows are locked first, in the
 // order of their ids; shipments change under these locks alone.
 func (s *Store) Ship(
-	ctx context.Context, how backoffice.Shipping, parcels []backoffice.Parcel,
-) ([]backoffice.ShippedOrder, error) {
-	return inTx(ctx, s, "enter parcels", func(tx bun.Conn) ([]backoffice.ShippedOrder, error) {
+	ctx context.Context, how Shipping, parcels []Parcel,
+) ([]ShippedOrder, error) {
+	return inTx(ctx, s, "enter parcels", func(tx bun.Conn) ([]ShippedOrder, error) {
 		var rows []shop.Order
 		for some := range inOrder(ordersOfParcels(parcels)) {
 			part, err := s.lockOrders(ctx, tx, some)
@@ -51,10 +96,10 @@ func (s *Store) Ship(
 		if err != nil {
 			return nil, err
 		}
-		out := make([]backoffice.ShippedOrder, len(parcels))
+		out := make([]ShippedOrder, len(parcels))
 		for i := range parcels {
 			o, outcome := known.judge(&parcels[i], how.Replace)
-			if outcome == backoffice.ShipDone {
+			if outcome == ShipDone {
 				if err := s.ship(ctx, tx, known, how, &parcels[i]); err != nil {
 					return nil, err
 				}
@@ -70,7 +115,7 @@ func (s *Store) Ship(
 
 // ship flips the order of a parcel, whose row is locked, and enters the parcel.
 func (s *Store) ship(
-	ctx context.Context, tx bun.Conn, known *shipping, how backoffice.Shipping, p *backoffice.Parcel,
+	ctx context.Context, tx bun.Conn, known *shipping, how Shipping, p *Parcel,
 ) error {
 	o := known.orders[p.Order]
 	o.Tracking = p.Label()
@@ -94,8 +139,8 @@ func (s *Store) ship(
 
 // LookShip answers what Ship would, and changes nothing.
 func (s *Store) LookShip(
-	ctx context.Context, how backoffice.Shipping, parcels []backoffice.Parcel,
-) ([]backoffice.ShippedOrder, error) {
+	ctx context.Context, how Shipping, parcels []Parcel,
+) ([]ShippedOrder, error) {
 	rows, err := s.OrdersByID(ctx, ordersOfParcels(parcels))
 	if err != nil {
 		return nil, err
@@ -104,43 +149,59 @@ func (s *Store) LookShip(
 	if err != nil {
 		return nil, wrap("look at parcels", err)
 	}
-	out := make([]backoffice.ShippedOrder, len(parcels))
+	out := make([]ShippedOrder, len(parcels))
 	for i := range parcels {
 		o, outcome := known.judge(&parcels[i], how.Replace)
 		if out[i].Outcome = outcome; o == nil {
 			continue
 		}
-		if outcome == backoffice.ShipDone {
+		if outcome == ShipDone {
 			p := &parcels[i]
-			o.State, known.sent[o.ID] = shop.Shipped, &backoffice.Shipment{Carrier: p.Carrier, Tracking: p.Tracking}
+			o.State, known.sent[o.ID] = shop.Shipped, &Shipment{Carrier: p.Carrier, Tracking: p.Tracking}
 		}
 		out[i].Order = *o
 	}
 	return out, nil
 }
 
-func ordersOfParcels(parcels []backoffice.Parcel) []shop.ID {
-	return convert(parcels, func(p *backoffice.Parcel) shop.ID { return p.Order })
+func ordersOfParcels(parcels []Parcel) []shop.ID {
+	return convert(parcels, func(p *Parcel) shop.ID { return p.Order })
 }
 
 // shipping is what decides on parcels: the orders, what was sent of them, and whose refund is asked for.
 type shipping struct {
 	orders map[shop.ID]*shop.Order
-	sent   map[shop.ID]*backoffice.Shipment
+	sent   map[shop.ID]*Shipment
 	asked  map[shop.ID]bool
 }
 
-func (k *shipping) judge(p *backoffice.Parcel, replace bool) (*shop.Order, backoffice.ShipOutcome) {
+func (k *shipping) judge(p *Parcel, replace bool) (*shop.Order, ShipOutcome) {
 	o := k.orders[p.Order]
 	if o == nil {
-		return nil, backoffice.ShipNoOrder
+		return nil, ShipNoOrder
 	}
-	return o, backoffice.JudgeShip(o, k.sent[o.ID], k.asked[o.ID], p, replace)
+	return o, judgeShip(o, k.sent[o.ID], k.asked[o.ID], p, replace)
+}
+
+// judgeShip is the effect of a parcel on an order, by its shipment (nil: none) and whether a refund is asked for.
+func judgeShip(o *shop.Order, sent *Shipment, asked bool, p *Parcel, replace bool) ShipOutcome {
+	switch {
+	case o.State == shop.Shipped && sent != nil && sent.Carrier == p.Carrier && sent.Tracking == p.Tracking:
+		return ShipSame
+	case o.State == shop.Shipped && !replace:
+		return ShipOther
+	case o.State != shop.Paid && o.State != shop.Shipped:
+		return ShipState
+	case o.State == shop.Paid && asked:
+		return ShipRefund
+	default:
+		return ShipDone
+	}
 }
 
 func shippingOf(ctx context.Context, db bun.IDB, rows []shop.Order) (*shipping, error) {
 	k := &shipping{
-		make(map[shop.ID]*shop.Order, len(rows)), make(map[shop.ID]*backoffice.Shipment), make(map[shop.ID]bool),
+		make(map[shop.ID]*shop.Order, len(rows)), make(map[shop.ID]*Shipment), make(map[shop.ID]bool),
 	}
 	for i := range rows {
 		k.orders[rows[i].ID] = &rows[i]
@@ -173,7 +234,7 @@ func refundsAsked(ctx context.Context, db bun.IDB, orders []shop.ID) (asked []sh
 }
 
 // ShipmentOf reads the parcel of an order. ErrNoRow: none was sent.
-func (s *Store) ShipmentOf(ctx context.Context, order shop.ID) (backoffice.Shipment, error) {
+func (s *Store) ShipmentOf(ctx context.Context, order shop.ID) (Shipment, error) {
 	var row shipmentRow
 	err := s.db.NewSelect().Model(&row).Where("order_id = ?", order).Scan(ctx)
 	return row.shipment(), wrap("read the shipment of order "+order.String(), err)

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app/backoffice"
 	"stampede/app/outbox"
 	"stampede/app/payment"
 	"stampede/app/shop"
@@ -20,16 +19,16 @@ const (
 	finishAt  = shippedAt + 14*24*3_600_000
 )
 
-var sending = backoffice.Shipping{By: 7, At: shippedAt, Finish: finishAt}
+var sending = store.Shipping{By: 7, At: shippedAt, Finish: finishAt}
 
-func parcel(order shop.ID) backoffice.Parcel {
-	return backoffice.Parcel{Order: order, Carrier: "顺丰速运", Tracking: "SF-" + order.String()}
+func parcel(order shop.ID) store.Parcel {
+	return store.Parcel{Order: order, Carrier: "顺丰速运", Tracking: "SF-" + order.String()}
 }
 
 // ship enters one parcel and answers what became of it.
-func (h *testShop) ship(how backoffice.Shipping, p backoffice.Parcel) backoffice.ShippedOrder {
+func (h *testShop) ship(how store.Shipping, p store.Parcel) store.ShippedOrder {
 	h.t.Helper()
-	all := val(h.Ship(h.ctx, how, []backoffice.Parcel{p}))(h.t)
+	all := val(h.Ship(h.ctx, how, []store.Parcel{p}))(h.t)
 	return all[0]
 }
 
@@ -46,22 +45,22 @@ func TestShipOnce(t *testing.T) {
 		replace := sending
 		replace.Replace = true
 		for _, step := range []struct {
-			how   backoffice.Shipping
-			p     backoffice.Parcel
-			want  backoffice.ShipOutcome
+			how   store.Shipping
+			p     store.Parcel
+			want  store.ShipOutcome
 			state shop.OrderState
 			rev   int
 		}{
-			{sending, parcel(paid.ID), backoffice.ShipDone, shop.Shipped, 3},
-			{sending, parcel(paid.ID), backoffice.ShipSame, shop.Shipped, 3},
-			{replace, parcel(paid.ID), backoffice.ShipSame, shop.Shipped, 3},
-			{sending, other, backoffice.ShipOther, shop.Shipped, 3},
-			{replace, other, backoffice.ShipDone, shop.Shipped, 4},
-			{sending, parcel(asked.ID), backoffice.ShipRefund, shop.Paid, 3},
-			{sending, parcel(unpaid.ID), backoffice.ShipState, shop.Pending, 1},
-			{sending, parcel(nextID()), backoffice.ShipNoOrder, "", 0},
+			{sending, parcel(paid.ID), store.ShipDone, shop.Shipped, 3},
+			{sending, parcel(paid.ID), store.ShipSame, shop.Shipped, 3},
+			{replace, parcel(paid.ID), store.ShipSame, shop.Shipped, 3},
+			{sending, other, store.ShipOther, shop.Shipped, 3},
+			{replace, other, store.ShipDone, shop.Shipped, 4},
+			{sending, parcel(asked.ID), store.ShipRefund, shop.Paid, 3},
+			{sending, parcel(unpaid.ID), store.ShipState, shop.Pending, 1},
+			{sending, parcel(nextID()), store.ShipNoOrder, "", 0},
 		} {
-			look := val(h.LookShip(h.ctx, step.how, []backoffice.Parcel{step.p}))(h.t)
+			look := val(h.LookShip(h.ctx, step.how, []store.Parcel{step.p}))(h.t)
 			got := h.ship(step.how, step.p)
 			if look[0].Outcome != step.want || got.Outcome != step.want || got.Order.State != step.state ||
 				got.Order.Rev != step.rev {
@@ -73,7 +72,7 @@ func TestShipOnce(t *testing.T) {
 			same(t, "(-answer +row)", got.Order, h.read(step.p.Order), asRow)
 		}
 		sent := val(h.ShipmentOf(h.ctx, paid.ID))(h.t)
-		want := backoffice.Shipment{
+		want := store.Shipment{
 			Order: paid.ID, Carrier: "顺丰速运", Tracking: "SF-other", ShippedAt: shippedAt, ShippedBy: 7, FinishAt: finishAt,
 		}
 		same(t, "(-want +got)", want, sent)
@@ -89,16 +88,16 @@ func TestShipOnce(t *testing.T) {
 // none of the others back.
 func TestShipManyAtOnce(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
-		var list []backoffice.Parcel
+		var list []store.Parcel
 		for range 6 {
 			list = append(list, parcel(h.paid(h.sales[0], 1).ID))
 		}
 		list = append(list, list[0], parcel(nextID()))
 		look := val(h.LookShip(h.ctx, sending, list))(h.t)
-		done := make([]map[backoffice.ShipOutcome]int, 2)
+		done := make([]map[store.ShipOutcome]int, 2)
 		var g errgroup.Group
 		for i := range done {
-			done[i] = make(map[backoffice.ShipOutcome]int)
+			done[i] = make(map[store.ShipOutcome]int)
 			g.Go(func() error {
 				all, err := h.Ship(h.ctx, sending, list)
 				for _, one := range all {
@@ -108,13 +107,13 @@ func TestShipManyAtOnce(t *testing.T) {
 			})
 		}
 		h.must(g.Wait())
-		both, same := done[0][backoffice.ShipDone]+done[1][backoffice.ShipDone],
-			done[0][backoffice.ShipSame]+done[1][backoffice.ShipSame]
-		if both != 6 || same != 8 || done[0][backoffice.ShipNoOrder] != 1 {
+		both, same := done[0][store.ShipDone]+done[1][store.ShipDone],
+			done[0][store.ShipSame]+done[1][store.ShipSame]
+		if both != 6 || same != 8 || done[0][store.ShipNoOrder] != 1 {
 			t.Errorf("%v", done)
 		}
-		if look[0].Outcome != backoffice.ShipDone || look[6].Outcome != backoffice.ShipSame ||
-			look[7].Outcome != backoffice.ShipNoOrder {
+		if look[0].Outcome != store.ShipDone || look[6].Outcome != store.ShipSame ||
+			look[7].Outcome != store.ShipNoOrder {
 			t.Errorf("looked at: %v", look)
 		}
 	}, 20)
@@ -183,7 +182,7 @@ func TestLettersAboutParcels(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 1)
 		h.ship(sending, parcel(o.ID))
-		claim := func(at shop.Millis) []backoffice.Shipment {
+		claim := func(at shop.Millis) []store.Shipment {
 			t.Helper()
 			due := val(h.ClaimShipped(h.ctx, at, 10))(h.t)
 			return due

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app/backoffice"
 	"stampede/app/payment"
 	"stampede/app/shop"
 	"stampede/app/store"
@@ -243,7 +242,7 @@ var stampCases = []stampCase{
 		return got, err
 	}, false},
 	{"FindOrders", "read", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
-		got, _, err := h.FindOrders(h.ctx, backoffice.OrderSearch{ID: o.ID, State: shop.Pending, Limit: 1})
+		got, _, err := h.FindOrders(h.ctx, store.OrderSearch{ID: o.ID, State: shop.Pending, Limit: 1})
 		return got, err
 	}, false},
 	{"OrdersOfSale", "read", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {

@@ -8,6 +8,7 @@ import (
 
 	"stampede/app/archive"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 type archiveCmd struct {
@@ -35,13 +36,13 @@ func (archiveCmd) Help() string {
 
 func (c archiveStatus) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		var s archive.ArchiveState
+		var s store.ArchiveState
 		err := api.get("/archive", nil, &s)
 		return e.show(c.JSON, err, s, func() error { return e.archiveTable(&s) })
 	})
 }
 
-func (e *env) archiveTable(s *archive.ArchiveState) error {
+func (e *env) archiveTable(s *store.ArchiveState) error {
 	fmt.Fprintf(e.out, "archived after %s, blanked after %s\n", s.ArchiveAfter, s.PersonalData)
 	fmt.Fprintf(e.out, "due: %d sales to move, %d to blank; %d sales have orders that are not settled\n", s.SalesToMove,
 		s.SalesToBlank, s.SalesKept)
@@ -54,7 +55,7 @@ func (e *env) archiveTable(s *archive.ArchiveState) error {
 		return nil
 	}
 	return table(e, 0, "month\torders\tsales\tpaid\trefunded", s.Months,
-		func(m archive.ArchivedMonth) []any {
+		func(m store.ArchivedMonth) []any {
 			return []any{m.Month, m.Orders, m.Sales, shop.FormatFen(m.PaidFen), shop.FormatFen(m.RefundedFen)}
 		})
 }

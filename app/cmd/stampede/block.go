@@ -7,6 +7,7 @@ import (
 
 	"stampede/app/backoffice"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 type block struct {
@@ -41,15 +42,15 @@ func (block) Help() string {
 		"    stampede block list\n    stampede block remove 3"
 }
 
-func (c *blockAdd) whom() backoffice.Block {
-	b := backoffice.Block{Reason: c.Reason}
+func (c *blockAdd) whom() store.Block {
+	b := store.Block{Reason: c.Reason}
 	switch {
 	case c.User != 0:
-		b.Kind, b.Value = backoffice.BlockUser, c.User.String()
+		b.Kind, b.Value = store.BlockUser, c.User.String()
 	case c.Address != "":
-		b.Kind, b.Value = backoffice.BlockAddress, c.Address
+		b.Kind, b.Value = store.BlockAddress, c.Address
 	case c.Network != "":
-		b.Kind, b.Value = backoffice.BlockNetwork, c.Network
+		b.Kind, b.Value = store.BlockNetwork, c.Network
 	}
 	return b
 }
@@ -62,7 +63,7 @@ func (c *blockAdd) Run(e *env) error {
 	if c.For < 0 || c.For > backoffice.LongestBlock {
 		return fmt.Errorf("%w: --for is %v, want at most %v, or nothing for ever", errUsage, c.For, backoffice.LongestBlock)
 	}
-	if err := b.Normalize(); err != nil {
+	if err := backoffice.NormalizeBlock(&b); err != nil {
 		return fmt.Errorf("%w: %s", errUsage, shop.AsError(err).Message)
 	}
 	if c.For > 0 {
@@ -70,7 +71,7 @@ func (c *blockAdd) Run(e *env) error {
 	}
 	return e.operate(c.operating, func(api *client) error {
 		body := map[string]any{"kind": b.Kind, "value": b.Value, "reason": b.Reason, "until": b.Until}
-		var added backoffice.Block
+		var added store.Block
 		err := api.act(http.MethodPost, "/blocks", body, &added)
 		return e.result(c.JSON, err, added, "blocked %s %s, number %d", added.Kind, added.Value, added.ID)
 	})
@@ -78,10 +79,10 @@ func (c *blockAdd) Run(e *env) error {
 
 func (c blockList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		blocks, _, err := page[backoffice.Block](api, collection{"/blocks", "blocks"}, nil)
-		return list(e, c.JSON, err, blocks, listing[backoffice.Block]{
+		blocks, _, err := page[store.Block](api, collection{"/blocks", "blocks"}, nil)
+		return list(e, c.JSON, err, blocks, listing[store.Block]{
 			none: "nobody is blocked", head: "id\tkind\twhom\tsince\tuntil\tby\treason",
-			columns: func(b backoffice.Block) []any {
+			columns: func(b store.Block) []any {
 				until := "removed"
 				if b.Until != 0 {
 					until = e.wall(b.Until)

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app/backoffice"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // An operator sets up tomorrow's sale from an empty folder with commands only: category, product with a picture, slots,
@@ -58,10 +58,10 @@ func TestCatalogueFromTheCommandLine(t *testing.T) {
 		}
 	}
 
-	var category backoffice.CategoryRecord
+	var category store.CategoryRecord
 	parse(cut(exitOK, "", "category create Tea --note first --json"), &category)
 	names["CATEGORY"] = category.ID.String()
-	var product backoffice.ProductRecord
+	var product store.ProductRecord
 	parse(do(exitOK, "", "product", "create", "--name", "Pot", "--list-price", "99", "--category", "CATEGORY",
 		"--description", "<p>A pot<script>alert(1)</script></p>", "--json"), &product)
 	if product.Description != "<p>A pot</p>" || product.Category != "Tea" {
@@ -89,7 +89,7 @@ func TestCatalogueFromTheCommandLine(t *testing.T) {
 		t.Fatalf("slots %v", slots)
 	}
 	names["FIRST"], names["SECOND"] = slots[0].ID.String(), slots[1].ID.String()
-	var sale backoffice.SaleRecord
+	var sale store.SaleRecord
 	parse(cut(exitOK, "", "sale create --slot FIRST --product PRODUCT --price 49.50 --stock 100 --limit 2 --json"), &sale)
 	if sale.PriceFen != 4950 || sale.OpensAt != slots[0].OpensAt || sale.Cap != 12 {
 		t.Errorf("made %+v", sale)

@@ -5,6 +5,7 @@ import (
 
 	"stampede/app/backoffice"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 type categoryCmd struct {
@@ -37,7 +38,7 @@ type (
 
 func (c *categoryCreate) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
-		var made backoffice.CategoryRecord
+		var made store.CategoryRecord
 		body := map[string]string{"name": c.Name}
 		err := api.act(http.MethodPost, c.at("/categories"), body, &made)
 		return e.did(c.changing, err, made, "made category %s, %s", made.ID, made.Name)
@@ -46,10 +47,10 @@ func (c *categoryCreate) Run(e *env) error {
 
 func (c *categoryList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		all, _, err := page[backoffice.CategoryRecord](api, collection{"/categories", "categories"}, nil)
-		return list(e, c.JSON, err, all, listing[backoffice.CategoryRecord]{
+		all, _, err := page[store.CategoryRecord](api, collection{"/categories", "categories"}, nil)
+		return list(e, c.JSON, err, all, listing[store.CategoryRecord]{
 			none: "there are none", head: "id\tversion\tplace\tname\tproducts\tarchived",
-			columns: func(c backoffice.CategoryRecord) []any {
+			columns: func(c store.CategoryRecord) []any {
 				return []any{c.ID, c.Version, c.Position, c.Name, c.Products, c.ArchivedAt != 0}
 			},
 		})
@@ -63,7 +64,7 @@ func (e *env) editCategory(c changing, id shop.ID, edit backoffice.CategoryEdit)
 		if edit.Version, err = api.version(path, edit.Version); err != nil {
 			return err
 		}
-		var changed backoffice.CategoryRecord
+		var changed store.CategoryRecord
 		err = api.act(http.MethodPatch, c.at(path), edit, &changed)
 		return e.did(c, err, changed, "changed category %s, now version %d", changed.ID, changed.Version)
 	})

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app/backoffice"
 	"stampede/app/journal"
+	"stampede/app/store"
 	"stampede/app/test/kit"
 )
 
@@ -146,9 +146,9 @@ func TestBlockList(t *testing.T) {
 		{"block add --user 7 --reason resells", "", exitOK, `^blocked user 7, number 1\n$`},
 	})
 	code, out, errOut := call(t, environ, strings.Fields("block add --address 2001:db8::1:2:3:4 --for 1h --json")...)
-	var added backoffice.Block
+	var added store.Block
 	if err := json.Unmarshal([]byte(out), &added); err != nil || code != exitOK ||
-		added.Kind != backoffice.BlockNetwork ||
+		added.Kind != store.BlockNetwork ||
 		added.Value != "2001:db8::/64" || added.Until.Sub(added.CreatedAt).Round(time.Minute) != time.Hour {
 		t.Errorf("an IPv6 address: code %d, %s%s, %v", code, out, errOut, err)
 	}

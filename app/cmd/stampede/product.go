@@ -8,6 +8,7 @@ import (
 
 	"stampede/app/backoffice"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 type productCmd struct {
@@ -87,7 +88,7 @@ func (c *productCreate) Run(e *env) error {
 		return err
 	}
 	return e.operate(c.operating, func(api *client) error {
-		var p backoffice.ProductRecord
+		var p store.ProductRecord
 		err := api.act(http.MethodPost, c.at("/products"), backoffice.ProductDraft{
 			Name: c.Name, CategoryID: c.Category, ListPriceFen: price, Description: c.Description, Rules: c.Rules,
 		}, &p)
@@ -98,10 +99,10 @@ func (c *productCreate) Run(e *env) error {
 func (c *productList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		query := url.Values{"q": {c.Text}, "archived": {strconv.FormatBool(c.Archived)}}
-		found, err := pages[backoffice.ProductRecord](api, collection{"/products", "products"}, query, c.Limit, nil)
-		return list(e, c.JSON, err, found, listing[backoffice.ProductRecord]{
+		found, err := pages[store.ProductRecord](api, collection{"/products", "products"}, query, c.Limit, nil)
+		return list(e, c.JSON, err, found, listing[store.ProductRecord]{
 			none: "there are none", head: "id\tversion\tname\tcategory\tlist price\tpictures",
-			columns: func(p backoffice.ProductRecord) []any {
+			columns: func(p store.ProductRecord) []any {
 				return []any{p.ID, p.Version, p.Name, p.Category, shop.FormatFen(p.ListPriceFen), len(p.Images)}
 			},
 		})
@@ -110,7 +111,7 @@ func (c *productList) Run(e *env) error {
 
 func (c *productShow) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		var p backoffice.ProductRecord
+		var p store.ProductRecord
 		err := api.get("/products/"+c.ID.String(), nil, &p)
 		return e.show(c.JSON, err, p, func() error {
 			fmt.Fprintf(e.out, "product  %s, version %d, changed %s\nname     %s\ncategory %s\nprice    %s yuan\n\n%s\n\n%s\n",
@@ -131,7 +132,7 @@ func (e *env) editProduct(c changing, id shop.ID, edit backoffice.ProductEdit) e
 		if edit.Version, err = api.version(path, edit.Version); err != nil {
 			return err
 		}
-		var p backoffice.ProductRecord
+		var p store.ProductRecord
 		err = api.act(http.MethodPatch, c.at(path), edit, &p)
 		return e.did(c, err, p, "changed product %s, now version %d", p.ID, p.Version)
 	})
@@ -164,7 +165,7 @@ func (c *productImage) Run(e *env) error {
 	}
 	return e.operate(c.operating, func(api *client) error {
 		path := "/products/" + c.ID.String()
-		var p backoffice.ProductRecord
+		var p store.ProductRecord
 		if err := api.get(path, nil, &p); err != nil {
 			return err
 		}

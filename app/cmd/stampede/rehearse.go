@@ -12,6 +12,7 @@ import (
 
 	"stampede/app/backoffice"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 type rehearseCmd struct {
@@ -99,7 +100,7 @@ func (c *rehearseCmd) Run(e *env) error {
 // hidden is what a rehearsal creates.
 type hidden struct {
 	slot   shop.Slot
-	sale   backoffice.SaleRecord
+	sale   store.SaleRecord
 	tokens []string
 }
 
@@ -138,7 +139,7 @@ func (c *rehearseCmd) progress(api *client, format string, args ...any) {
 // offer creates a hidden slot that opens soon, a sale in it with the terms of the rehearsed one, and its guests. What
 // it has created is returned also with an error.
 func (c *rehearseCmd) offer(api *client) (h hidden, err error) {
-	var like backoffice.SaleRecord
+	var like store.SaleRecord
 	if err := api.get("/sales/"+c.Sale.String(), nil, &like); err != nil {
 		return h, err
 	}

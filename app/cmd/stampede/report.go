@@ -7,6 +7,7 @@ import (
 	"stampede/app/board"
 	"stampede/app/recovery"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 type reportCmd struct {
@@ -44,7 +45,7 @@ func (e *env) printPresses(p *board.SalePresses) {
 func (e *env) printReport(r *backoffice.SaleReport) error {
 	fmt.Fprintf(e.out, "sale %s: %s at %s yuan, %s to %s\n\n", r.Sale, r.Product, shop.FormatFen(r.PriceFen),
 		e.wall(r.OpensAt), e.wall(r.ClosesAt))
-	err := table(e, 0, "state\treason\torders\tunits\tyuan", r.States, func(s backoffice.SaleFate) []any {
+	err := table(e, 0, "state\treason\torders\tunits\tyuan", r.States, func(s store.SaleFate) []any {
 		return []any{s.State, s.Reason, s.Orders, s.Units, shop.FormatFen(s.AmountFen)}
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"stampede/app/backoffice"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 type saleCmd struct {
@@ -127,7 +128,7 @@ func said[T any](value *T) (v T) {
 	return v
 }
 
-func (e *env) sale(c changing, err error, what string, s *backoffice.SaleRecord) error {
+func (e *env) sale(c changing, err error, what string, s *store.SaleRecord) error {
 	return e.did(c, err, s, "%s sale %s, version %d: %s at %s yuan, %d units, %s to %s", what, s.ID, s.Version,
 		s.Product.Name, shop.FormatFen(s.PriceFen), s.Initial, e.wall(s.OpensAt), e.wall(s.ClosesAt))
 }
@@ -138,7 +139,7 @@ func (c *saleCreate) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		var s backoffice.SaleRecord
+		var s store.SaleRecord
 		err = api.act(http.MethodPost, c.at("/sales"), backoffice.SaleDraft{
 			Slot: c.Slot, Product: c.Product, PriceFen: said(t.PriceFen), Stock: c.Stock, Limit: max(c.Limit, 1),
 			Cap: c.Cap, OpensAt: said(t.OpensAt), ClosesAt: said(t.ClosesAt), Challenge: said(t.Challenge),
@@ -153,10 +154,10 @@ func (c *saleList) Run(e *env) error {
 		if c.Slot != 0 {
 			query.Set("slot", c.Slot.String())
 		}
-		found, err := pages[backoffice.SaleRecord](api, collection{"/sales", "sales"}, query, c.Limit, nil)
-		return list(e, c.JSON, err, found, listing[backoffice.SaleRecord]{
+		found, err := pages[store.SaleRecord](api, collection{"/sales", "sales"}, query, c.Limit, nil)
+		return list(e, c.JSON, err, found, listing[store.SaleRecord]{
 			none: "there are none", head: "id\tversion\tproduct\tprice\tunits\topens\tphase",
-			columns: func(s backoffice.SaleRecord) []any {
+			columns: func(s store.SaleRecord) []any {
 				price, units := shop.FormatFen(s.PriceFen), s.Initial+s.Added
 				return []any{s.ID, s.Version, s.Product.Name, price, units, e.wall(s.OpensAt), s.Phase}
 			},
@@ -166,7 +167,7 @@ func (c *saleList) Run(e *env) error {
 
 func (c *saleShow) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		var s backoffice.SaleRecord
+		var s store.SaleRecord
 		err := api.get("/sales/"+c.ID.String(), nil, &s)
 		return e.result(c.JSON, err, s,
 			"sale       %s, version %d, %s\nproduct    %s, %s\nslot       %s\nwindow     %s to %s\nprice      %s yuan\n"+
@@ -189,7 +190,7 @@ func (e *env) editSale(c changing, id shop.ID, make func() (backoffice.SaleEdit,
 		if edit.Version, err = api.version(path, edit.Version); err != nil {
 			return err
 		}
-		var s backoffice.SaleRecord
+		var s store.SaleRecord
 		err = api.act(http.MethodPatch, c.at(path), edit, &s)
 		return e.sale(c, err, "changed", &s)
 	})
@@ -215,7 +216,7 @@ func (c *saleCopy) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		var s backoffice.SaleRecord
+		var s store.SaleRecord
 		err = api.act(http.MethodPost, c.at("/sales/"+c.ID.String()+"/copy"), backoffice.SaleCopy{
 			Slot: c.Slot, PriceFen: t.PriceFen, Stock: t.Stock, Limit: t.Limit, Cap: t.Cap, OpensAt: t.OpensAt,
 			ClosesAt: t.ClosesAt, Challenge: t.Challenge,

@@ -11,6 +11,7 @@ import (
 	"stampede/app/archive"
 	"stampede/app/backoffice"
 	"stampede/app/shop"
+	"stampede/app/store"
 	"stampede/app/test/kit"
 )
 
@@ -35,10 +36,10 @@ func (s *testShop) archives(sale shop.Sale, orders int) {
 	exec("UPDATE trades SET check_at = NULL") // nothing more will be asked at the gateway
 	exec("UPDATE shipments SET mail_at = NULL")
 	exec("UPDATE sales SET opens_at = 500") // nothing moves around openings
-	archivist := &archive.Archivist{Store: s.store, Streams: kit.Calm{}, ArchiveAfter: archive.RefundWindow}
+	archivist := &archive.Archivist{Store: s.store, PartitionFigures: kit.Calm, ArchiveAfter: archive.RefundWindow}
 	kit.Eventually(s.t, patience, func() (bool, string) { // a node may be at it
 		done, err := archivist.RunOnce(ctx)
-		if errors.Is(err, archive.ErrArchiveTaken) {
+		if errors.Is(err, store.ErrArchiveTaken) {
 			return false, err.Error()
 		}
 		if err != nil || done.Moved != int64(orders) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app/backoffice"
+	"stampede/app/store"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
@@ -39,7 +39,7 @@ func TestBlockedAreOutOnAllNodes(t *testing.T) {
 				ins = append(ins, (way{addr: n.addr}).visit(t, "127.0.0.1").greeted(t, token(t, ada)))
 			}
 			out, code := nodes[0].in(t).run("block", "add", c.name, c.value, "--reason", "a test", "--json")
-			var b backoffice.Block
+			var b store.Block
 			if err := json.Unmarshal([]byte(out), &b); err != nil || code != 0 {
 				t.Fatalf("block add exits %d, %v:\n%s", code, err, out)
 			}

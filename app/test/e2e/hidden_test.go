@@ -12,12 +12,13 @@ import (
 
 	"stampede/app/backoffice"
 	"stampede/app/shop"
+	"stampede/app/store"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
 
 // hiddenSale offers a hidden sale that is open now, and returns tokens of guests that are bound to it.
-func (s *testShop) hiddenSale(n *node, units int64, guests int) (backoffice.SaleRecord, []string) {
+func (s *testShop) hiddenSale(n *node, units int64, guests int) (store.SaleRecord, []string) {
 	s.t.Helper()
 	like, operator := s.open(units, 1), operatorToken(s.t)
 	var slot shop.Slot
@@ -25,7 +26,7 @@ func (s *testShop) hiddenSale(n *node, units int64, guests int) (backoffice.Sale
 	n.expect(http.StatusOK, &slot, n.post, "/api/v1/operator/slots", operator, backoffice.SlotDraft{
 		OpensAt: now.Add(-time.Second), ClosesAt: now.Add(time.Hour), Hidden: true,
 	})
-	var sale backoffice.SaleRecord
+	var sale store.SaleRecord
 	n.expect(http.StatusOK, &sale, n.post, "/api/v1/operator/sales", operator, backoffice.SaleDraft{
 		Slot: slot.ID, Product: like.Product.ID, PriceFen: 4900, Stock: units, Limit: 2,
 	})

@@ -8,6 +8,7 @@ import (
 
 	"stampede/app/backoffice"
 	"stampede/app/shop"
+	"stampede/app/store"
 	"stampede/app/test/kit"
 )
 
@@ -32,7 +33,7 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 		n.expect(http.StatusOK, &r, n.post, desk+"/ship", operator, file)
 		if got := fmt.Sprint(
 			r.Shipped, r.Unchanged, r.Failed,
-		); got != want || r.Lines[1].Result != backoffice.ShipNoOrder {
+		); got != want || r.Lines[1].Result != store.ShipNoOrder {
 			t.Errorf("the file: %+v, want %s", r, want)
 		}
 	}

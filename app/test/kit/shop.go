@@ -109,8 +109,5 @@ func Ready(t testing.TB, addr string) bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// Calm are streams in which no reservation waits.
-type Calm struct{}
-
-// PartitionFigures has none.
-func (Calm) PartitionFigures(context.Context) ([]board.PartitionFigures, error) { return nil, nil }
+// Calm are the figures of streams in which no reservation waits.
+func Calm(context.Context) ([]board.PartitionFigures, error) { return nil, nil }

@@ -9,6 +9,7 @@ import (
 
 	"stampede/app/archive"
 	"stampede/app/shop"
+	"stampede/app/test/faults"
 	"stampede/app/test/kit"
 )
 
@@ -20,7 +21,7 @@ func (w *world) archive(n *node, o shop.Order) {
 	w.exec("UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID) // the gateway's last word was that it is closed
 	w.exec("UPDATE orders SET unpublished_since = NULL, changed_at = '2020-01-02' WHERE id = ?", o.ID)
 	w.until("the order moves", func() error {
-		done, err := w.archivist(w.db).RunOnce(w.ctx)
+		done, err := w.archivist().RunOnce(w.ctx)
 		if err == nil && done.Moved != 1 {
 			err = fmt.Errorf("%+v", done)
 		}
@@ -28,8 +29,8 @@ func (w *world) archive(n *node, o shop.Order) {
 	})
 }
 
-func (w *world) archivist(store archive.ArchiveStore) *archive.Archivist {
-	return &archive.Archivist{Store: store, Streams: kit.Calm{}, ArchiveAfter: archive.RefundWindow}
+func (w *world) archivist() *archive.Archivist {
+	return &archive.Archivist{Store: w.db, PartitionFigures: kit.Calm, ArchiveAfter: archive.RefundWindow}
 }
 
 // retire waits until a sale that is over has left Redis.
@@ -57,26 +58,6 @@ func (w *world) retired(sale shop.ID) bool {
 	var at int64
 	w.must(w.db.DB().NewRaw("SELECT retired_at FROM sales WHERE id = ?", sale).Scan(w.ctx, &at))
 	return at != 0
-}
-
-// interruptedMoves lets something else happen before and after each step of a move.
-type interruptedMoves struct {
-	archive.ArchiveStore
-	comes func(moment string)
-}
-
-func (i interruptedMoves) MoveOrders(ctx context.Context, step archive.ArchiveStep) (archive.ArchiveDone, error) {
-	i.comes("before a move")
-	done, err := i.ArchiveStore.MoveOrders(ctx, step)
-	i.comes("after a move")
-	return done, err
-}
-
-func (i interruptedMoves) PlanArchive(ctx context.Context, sale shop.ID, next shop.Millis) (bool, error) {
-	i.comes("before the plan")
-	left, err := i.ArchiveStore.PlanArchive(ctx, sale, next)
-	i.comes("after the plan")
-	return left, err
 }
 
 // twoSales are one that closed long ago, with two orders that are at rest, and one that sells, with an order that is
@@ -113,7 +94,7 @@ func (c *twoSales) settled(moment string) {
 	fail := func(format string, args ...any) { c.t.Errorf("%s: %s", moment, fmt.Sprintf(format, args...)) }
 	c.retire(c.n, c.long.ID)
 	c.until("the orders move", func() error {
-		_, err := c.archivist(c.db).RunOnce(c.ctx)
+		_, err := c.archivist().RunOnce(c.ctx)
 		return err
 	})
 	var archived []shop.ID
@@ -157,7 +138,7 @@ func TestOrdersMoveDuringARebuild(t *testing.T) {
 					}
 					once = true
 					_ = c.n.scan.RunOnce(c.ctx) // the partition is paused
-					done, err := c.archivist(c.db).RunOnce(c.ctx)
+					done, err := c.archivist().RunOnce(c.ctx)
 					c.must(err)
 					moved = done.Moved
 				}))
@@ -173,19 +154,27 @@ func TestOrdersMoveDuringARebuild(t *testing.T) {
 // P1, I1, I3: Redis loses the partition at any moment of a move, and it is made anew before the move goes on.
 func TestRebuildDuringAMove(t *testing.T) {
 	t.Parallel()
-	for _, moment := range []string{"before a move", "after a move", "before the plan", "after the plan"} {
+	for _, moment := range []string{
+		"before Store.MoveOrders", "after Store.MoveOrders", "before Store.PlanArchive", "after Store.PlanArchive",
+	} {
 		t.Run(moment, func(t *testing.T) {
 			t.Parallel()
 			c := newTwoSales(t)
 			c.retire(c.n, c.long.ID)
 			once := false
-			done, err := c.archivist(interruptedMoves{c.db, func(at string) {
+			comes := func(at string) {
 				if at == moment && !once {
 					once = true
 					c.lose()
 					c.must(c.n.recovers(nil))
 				}
-			}}).RunOnce(c.ctx)
+			}
+			ctx := faults.With(c.ctx, func(_ context.Context, name string, call func() error) error {
+				comes("before " + name)
+				defer comes("after " + name)
+				return call()
+			})
+			done, err := c.archivist().RunOnce(ctx)
 			if err != nil || !once || done.Moved != 2 {
 				t.Errorf("%+v (%v); reached: %v", done, err, once)
 			}

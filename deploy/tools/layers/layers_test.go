@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Imports point to the left; streams and realtime never import each other; the flows import the standard library only.
+// Imports point to the left; streams and realtime never import each other; the flows and the back office import no
+// third-party module.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -16,6 +17,10 @@ func TestCheck(t *testing.T) {
 		{from: "stampede/app/order", to: "context"},
 		{from: "stampede/app/order", to: "github.com/redis/go-redis/v9", wrong: "standard library only"},
 		{from: "stampede/app/order", to: "stampede/app/store", wrong: "app/store"},
+		{from: "stampede/app/backoffice", to: "stampede/app/store"},
+		{from: "stampede/app/backoffice", to: "github.com/uptrace/bun", wrong: "standard library only"},
+		{from: "stampede/app/store", to: "github.com/uptrace/bun"},
+		{from: "stampede/app/store", to: "stampede/app/backoffice", wrong: "app/backoffice"},
 		{from: "stampede/app/order", to: "stampede/app/catalog"},
 		{from: "stampede/app/catalog", to: "stampede/app/order", wrong: "app/order"},
 		{from: "stampede/app/catalog", to: "stampede/app/order", inTest: true, wrong: "app/order"},

@@ -1,0 +1,174 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app/shop"
+)
+
+// CategoryRecord is a category as operators see it.
+type CategoryRecord struct {
+	shop.Category
+	Position   int         `json:"position"` // they are listed by it
+	Products   int         `json:"products"` // how many can be offered
+	Version    int64       `json:"version"`
+	UpdatedAt  shop.Millis `json:"updated_at"`
+	ArchivedAt shop.Millis `json:"archived_at,omitempty"`
+}
+
+type categoryRecordRow struct {
+	categoryRow
+
+	Products   int         `bun:"products,scanonly"`
+	Version    int64       `bun:"version"`
+	UpdatedAt  shop.Millis `bun:"updated_at"`
+	ArchivedAt shop.Millis `bun:"archived_at"`
+}
+
+func (r *categoryRecordRow) record() CategoryRecord {
+	return CategoryRecord{
+		Category: shop.Category{ID: r.ID, Name: r.Name}, Position: r.Position, Products: r.Products, Version: r.Version,
+		UpdatedAt: r.UpdatedAt, ArchivedAt: r.ArchivedAt,
+	}
+}
+
+func readCategoryRecords(ctx context.Context, db bun.IDB, narrow selection) ([]CategoryRecord, error) {
+	var rows []categoryRecordRow
+	err := narrow(db.NewSelect().TableExpr("categories AS c").
+		ColumnExpr("c.id, c.position, c.name, c.version, c.updated_at, c.archived_at").
+		ColumnExpr("(SELECT COUNT(*) FROM products AS p WHERE p.category_id = c.id AND p.archived_at = 0) AS products")).
+		Scan(ctx, &rows)
+	return convert(rows, (*categoryRecordRow).record), err
+}
+
+// CategoryRecords lists all categories in their order.
+func (s *Store) CategoryRecords(ctx context.Context) ([]CategoryRecord, error) {
+	found, err := readCategoryRecords(ctx, s.reading(ctx), func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Order("c.position", "c.id")
+	})
+	return found, wrap("read categories", err)
+}
+
+// LockCategory reads a category that does not change until the act ends.
+func (s *Store) LockCategory(ctx context.Context, id shop.ID) (c CategoryRecord, err error) {
+	what := "lock category " + id.String()
+	err = s.edit(ctx, what, func(tx bun.Conn) error {
+		if err := s.lockRow(ctx, tx, "categories", id); err != nil {
+			return err
+		}
+		found, err := readCategoryRecords(ctx, tx, where("c.id = ?", id))
+		c, err = only(what, found, err)
+		return err
+	})
+	return c, err
+}
+
+// SaveCategory writes a category.
+func (s *Store) SaveCategory(ctx context.Context, c *CategoryRecord) error {
+	return s.edit(ctx, "save category "+c.ID.String(), func(tx bun.Conn) error {
+		return execMatching(ctx, tx, 1, "save a category",
+			"UPDATE categories SET name = ?, position = ?, archived_at = ?, updated_at = ?, version = version + 1"+
+				" WHERE id = ? AND version = ?",
+			c.Name, c.Position, c.ArchivedAt, wallClock(), c.ID, c.Version)
+	})
+}
+
+// LockSlots answers the slots that overlap [from, to); none of them changes, and none is added, until the act ends. It
+// raises the version of the catalogue, which keeps others from adding or removing any until the act ends.
+func (s *Store) LockSlots(ctx context.Context, from, to shop.Millis) (slots []shop.Slot, err error) {
+	err = s.edit(ctx, "lock slots", func(tx bun.Conn) error {
+		slots, err = readSlots(ctx, tx, where("hidden = 0 AND opens_at < ? AND closes_at > ?", to, from))
+		return err
+	})
+	return slots, err
+}
+
+// LockSlot reads a slot to which no sale comes until the act ends. ErrNoRow if there is none.
+func (s *Store) LockSlot(ctx context.Context, id shop.ID) (slot shop.Slot, err error) {
+	what := "lock slot " + id.String()
+	err = s.edit(ctx, what, func(tx bun.Conn) error {
+		found, err := readSlots(ctx, tx, where("id = ?", id))
+		slot, err = only(what, found, err)
+		return err
+	})
+	return slot, err
+}
+
+// RemoveSlot removes a slot without sales; one that has only archived ones is archived. WrongState: it has others. It
+// raises the version of the catalogue, which keeps sales from coming to it meanwhile.
+func (s *Store) RemoveSlot(ctx context.Context, id shop.ID) (archived bool, err error) {
+	what := "remove slot " + id.String()
+	err = s.edit(ctx, what, func(tx bun.Conn) error {
+		n, err := exec(ctx, tx, "INSERT INTO archived_slots (id, opens_at, closes_at, archived_at)"+
+			" SELECT id, opens_at, closes_at, ? FROM slots WHERE id = ?"+
+			" AND EXISTS (SELECT 1 FROM sales WHERE sales.slot_id = ?)", wallClock(), id, id)
+		if err != nil {
+			return err
+		}
+		archived = n > 0
+		n, err = exec(ctx, tx, "DELETE FROM slots WHERE id = ?"+
+			" AND NOT EXISTS (SELECT 1 FROM sales WHERE sales.slot_id = ? AND sales.archived_at = 0)", id, id)
+		if err == nil && n == 0 {
+			err = shop.Fail(shop.WrongState, "it has sales: only a slot without any, or archived ones, can be removed")
+		}
+		return err
+	})
+	return archived, err
+}
+
+// salesAtOnce is how many rows of sales one statement changes; SQLite takes a union of 500 parts at most.
+const salesAtOnce = 250
+
+// SaveSales writes what an operator can edit. Stock, and archived before the end of a sale, change only while the sale
+// is not in Redis; the statement checks it, because loading takes no lock of acts.
+func (s *Store) SaveSales(ctx context.Context, sales ...SaleRecord) error {
+	return s.edit(ctx, fmt.Sprintf("save %d sales", len(sales)), func(tx bun.Conn) error {
+		// All transactions lock rows of sales in the order of their ids.
+		edits := slices.Clone(sales)
+		slices.SortFunc(edits, func(a, b SaleRecord) int { return cmp.Compare(a.ID, b.ID) })
+		for some := range slices.Chunk(edits, salesAtOnce) {
+			if err := s.saveSales(ctx, tx, some); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Store) saveSales(ctx context.Context, tx bun.Conn, edits []SaleRecord) error {
+	// The former limit is remembered: buyers under it have not broken the new one. This is a statement of its own,
+	// because one that changes rows by a table of values may assign its columns in any order.
+	_, err := exec(ctx, tx, "UPDATE sales SET limit_max = "+s.d.greatest+"(limit_max, buyer_limit) WHERE id IN (?)",
+		bun.List(convert(edits, func(e *SaleRecord) shop.ID { return e.ID })))
+	if err != nil {
+		return err
+	}
+	var values strings.Builder
+	values.WriteString("SELECT ? AS row_id, ? AS of_version, ? AS to_price, ? AS to_initial, ? AS to_limit, ? AS to_cap," +
+		" ? AS to_open, ? AS to_close, ? AS to_challenge, ? AS to_position, ? AS to_archive")
+	values.WriteString(strings.Repeat(" UNION ALL SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?", len(edits)-1))
+	args := make([]any, 0, 11*len(edits)+1)
+	for i := range edits {
+		e := &edits[i]
+		args = append(args, e.ID, e.Version, e.PriceFen, e.Initial, e.Limit, e.Cap,
+			e.OpensAt, e.ClosesAt, e.Challenge, e.Position, e.ArchivedAt)
+	}
+	n, err := exec(ctx, tx, fmt.Sprintf(s.d.byValues, values.String(),
+		fmt.Sprintf("price_fen = to_price, initial = to_initial, buyer_limit = to_limit, buyer_cap = to_cap,"+
+			" opens_at = to_open, closes_at = to_close, challenge = to_challenge, position = to_position,"+
+			" archived_at = to_archive, updated_at = %d, version = version + 1", wallClock()),
+		"version = of_version AND (epoch = 0 OR initial = to_initial AND (archived_at = to_archive OR closes_at <= to_archive))"), args...)
+	if err != nil {
+		return err
+	}
+	if n != int64(len(edits)) {
+		return shop.Fail(shop.WrongState, "the sale was loaded into Redis meanwhile: its stock can be added to or withdrawn from")
+	}
+	return nil
+}
