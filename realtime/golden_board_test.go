@@ -5,8 +5,8 @@ import (
 	"stampede/app/shop"
 )
 
-func goldPoint() board.BoardPoint {
-	return board.BoardPoint{
+func goldPoint() board.Point {
+	return board.Point{
 		At: goldNow - 5000, BuysS: 310.2, ReservedS: 12.4, ConfirmedS: 12.2, HiddenS: 1.5,
 		RefusedS: map[shop.Code]float64{shop.SoldOut: 293.8, shop.RateLimited: 4},
 		PressMS:  board.PressTimes{P50: 14, P99: 62, N: 61}, Sockets: 1532, Open: 6, Lags: []int64{0, 3}, Pending: 12,
@@ -19,7 +19,7 @@ func goldBoard() *board.Board {
 		Now: goldNow, BuysS: 310, ReservedS: 12.4, ConfirmedS: 12, HiddenS: 2.5,
 		RefusedS: map[shop.Code]float64{shop.SoldOut: 293.6, shop.RateLimited: 4},
 		PressMS:  board.PressTimes{P50: 14, P99: 62, N: 61},
-		Sales: []board.BoardSale{{
+		Sales: []board.Sale{{
 			ID: goldSale, Name: v.Product.Name, Phase: v.Phase, Stock: 36, Held: v.Held, Sold: v.Sold,
 			Initial: v.Initial, Added: v.Added, Withdrawn: 1, Rate: v.Rate,
 			Watching: v.Watching, OpensAt: v.OpensAt, ClosesAt: v.ClosesAt,
@@ -37,7 +37,7 @@ func goldBoard() *board.Board {
 func goldAlarm() *board.Board {
 	return &board.Board{
 		Now: goldNow, RefusedS: map[shop.Code]float64{}, ErrorsS: .2,
-		Sales:      []board.BoardSale{{ID: goldSale, Phase: shop.Open, Paused: true, Stuck: "41 held, 42 rows are pending"}},
+		Sales:      []board.Sale{{ID: goldSale, Phase: shop.Open, Paused: true, Stuck: "41 held, 42 rows are pending"}},
 		Partitions: []board.PartitionFigures{{Away: true}, {P: 1, Rejects: true}, {P: 2, ClosedAt: goldNow - 2000}},
 		Nodes:      []board.NodeFigures{{ID: 3, Roles: []string{}, Leases: []board.Lease{}, Risk: "semi-sync is off"}},
 		Alarms: []board.Alarm{{

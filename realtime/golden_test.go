@@ -224,9 +224,9 @@ func serverFrames() map[string][]byte {
 		}),
 		"orders/none":           encode(reply{8, orderPage{[]shop.Order{}, false}}),
 		"seen/noted":            encode(reply{9, empty{}}),
-		"board/what was before": encode(reply{17, boardReply{goldNow, []board.BoardPoint{goldPoint()}}}),
+		"board/what was before": encode(reply{17, boardReply{goldNow, []board.Point{goldPoint()}}}),
 		"board/nothing was before": encode(reply{
-			17, boardReply{goldNow, []board.BoardPoint{}},
+			17, boardReply{goldNow, []board.Point{}},
 		}),
 		"board/not looking any more": encode(reply{18, empty{}}),
 		"board/all is well":          encode(boardEvent{"board", goldBoard()}),

@@ -43,7 +43,7 @@ type Options struct {
 
 	// BoardHistory returns the earlier points of the operators' live board; nil: there is no board. With one, call
 	// ShowBoard once a second while BoardWatched.
-	BoardHistory func(ctx context.Context) []board.BoardPoint
+	BoardHistory func(ctx context.Context) []board.Point
 
 	// FirstTold is called for each order that is first sent to a client of this node; may be nil. It must be quick.
 	FirstTold func(order, sale shop.ID)

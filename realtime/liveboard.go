@@ -22,8 +22,8 @@ type boardEvent struct {
 }
 
 type boardReply struct {
-	Now     shop.Millis        `json:"now"`
-	History []board.BoardPoint `json:"history"`
+	Now     shop.Millis   `json:"now"`
+	History []board.Point `json:"history"`
 }
 
 // watchBoard starts or stops the feed of the live board for an operator: the history once, then a board every second.

@@ -11,7 +11,7 @@ import (
 
 func operatorNode(t *testing.T) *node {
 	return startNode(t, func(o *Options) {
-		o.BoardHistory = func(context.Context) []board.BoardPoint { return []board.BoardPoint{{At: 5}} }
+		o.BoardHistory = func(context.Context) []board.Point { return []board.Point{{At: 5}} }
 	})
 }
 

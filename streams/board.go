@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	boardLife   = time.Minute                                      // of the figures, after the last update
-	historyLife = board.BoardPoints*board.PointEvery + time.Minute // of the history, after its last point
+	boardLife   = time.Minute                                 // of the figures, after the last update
+	historyLife = board.Points*board.PointEvery + time.Minute // of the history, after its last point
 	turnLife    = 4 * board.PointEvery
 )
 
@@ -52,14 +52,14 @@ func (l *Inventory) Figures(ctx context.Context) ([]board.NodeFigures, error) {
 }
 
 // AddPoint adds a point to the history and lets go of those that are too old, and of nodes that have gone.
-func (l *Inventory) AddPoint(ctx context.Context, p board.BoardPoint, gone []int) error {
+func (l *Inventory) AddPoint(ctx context.Context, p board.Point, gone []int) error {
 	text, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("write a point of the board's history: %w", err)
 	}
 	_, err = l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		pipe.RPush(ctx, boardHistory, text)
-		pipe.LTrim(ctx, boardHistory, -board.BoardPoints, -1)
+		pipe.LTrim(ctx, boardHistory, -board.Points, -1)
 		pipe.PExpire(ctx, boardHistory, historyLife)
 		for _, node := range gone {
 			pipe.HDel(ctx, boardKey, strconv.Itoa(node))
@@ -70,12 +70,12 @@ func (l *Inventory) AddPoint(ctx context.Context, p board.BoardPoint, gone []int
 }
 
 // Points returns the last points of the history, oldest first.
-func (l *Inventory) Points(ctx context.Context, last int) ([]board.BoardPoint, error) {
+func (l *Inventory) Points(ctx context.Context, last int) ([]board.Point, error) {
 	texts, err := l.client.LRange(ctx, boardHistory, int64(-last), -1).Result()
 	if err != nil {
 		return nil, transient(err)
 	}
-	return parsed[board.BoardPoint](ctx, slices.Values(texts)), nil
+	return parsed[board.Point](ctx, slices.Values(texts)), nil
 }
 
 // PartitionFigures are those of all partitions, in their order; a write is tried in each.

@@ -39,14 +39,14 @@ func TestBoardIsKept(t *testing.T) {
 		if got := sizes(); !slices.Equal(got, []int{1, 2, 11, 20}) {
 			t.Errorf("nodes said %v", got)
 		}
-		for i := range board.BoardPoints + 2 {
-			f.must(f.inventory.AddPoint(f.ctx, board.BoardPoint{At: shop.Millis(i), Lags: []int64{int64(i)}}, []int{2}))
+		for i := range board.Points + 2 {
+			f.must(f.inventory.AddPoint(f.ctx, board.Point{At: shop.Millis(i), Lags: []int64{int64(i)}}, []int{2}))
 		}
-		all, err := f.inventory.Points(f.ctx, board.BoardPoints)
+		all, err := f.inventory.Points(f.ctx, board.Points)
 		f.must(err)
 		last, err := f.inventory.Points(f.ctx, 2)
 		f.must(err)
-		if len(all) != board.BoardPoints || all[0].At != 2 || len(last) != 2 || last[1].At != board.BoardPoints+1 {
+		if len(all) != board.Points || all[0].At != 2 || len(last) != 2 || last[1].At != board.Points+1 {
 			t.Errorf("%d points from %+v on, the last %+v", len(all), all[0], last)
 		}
 		if got := sizes(); !slices.Equal(got, []int{1, 11}) {

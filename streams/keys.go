@@ -66,7 +66,7 @@ import (
 //	                                         hint. Lua attend
 //	stampede:{board}:nodes           hash    node number → JSON of what it said last (board.NodeFigures), for the live board;
 //	                                         a hint, with a TTL. SayFigures, AddPoint
-//	stampede:{board}:history         list    JSON of a point every 5 s (board.BoardPoint), 15 minutes of them; with a TTL.
+//	stampede:{board}:history         list    JSON of a point every 5 s (board.Point), 15 minutes of them; with a TTL.
 //	                                         AddPoint
 //	stampede:{board}:sale:<id>       hash    process → JSON of what it has counted of the presses of Buy on that sale
 //	                                         (board.SaleFigures), for its report; with a TTL of 40 days. SaySaleFigures

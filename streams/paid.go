@@ -31,7 +31,7 @@ const (
 // the fields
 //
 //	order  decimal id      rev    decimal, grows with the order's state
-//	state  paid, refunded  body   JSON of outbox.OutboxMessage
+//	state  paid, refunded  body   JSON of outbox.Message
 //
 // The same (order, rev) may come more than once. Postings that a receiver rejects are quarantined for its group only.
 type PaidStream struct {
@@ -51,7 +51,7 @@ func NewPaidStream(client redis.UniversalClient) *PaidStream {
 // delivered in the order of the stream. deliver must return within paidPause; see Deliverer for its errors.
 func NewPaidDeliverer(
 	client, blocking redis.UniversalClient, group, consumer string,
-	deliver func(context.Context, outbox.OutboxMessage) error,
+	deliver func(context.Context, outbox.Message) error,
 ) *Deliverer {
 	d := &Deliverer{
 		reader:  NewPaidStream(client).reader(blocking, group, consumer, paidPause, longestPaidPause),
@@ -73,7 +73,7 @@ func NewPaidDeliverer(
 // that of LastSent. It returns a LostError if Redis may lack sent postings; after any other error the postings may have
 // been added. It makes no group: one without a reader would keep all postings.
 func (s *PaidStream) Append(
-	ctx context.Context, last shop.Millis, postings []outbox.OutboxMessage,
+	ctx context.Context, last shop.Millis, postings []outbox.Message,
 ) (sent shop.Millis, err error) {
 	args := make([]any, 0, 4*len(postings))
 	for i := range postings {
@@ -174,14 +174,14 @@ func (s *PaidStream) Quarantined(ctx context.Context) ([]outbox.QuarantinedMessa
 			Deliveries: int(number(field("deliveries"))), At: shop.Millis(number(field("at"))),
 		}
 		if posting, err := parsePosting(m); err == nil {
-			p.OutboxMessage = posting
+			p.Message = posting
 		}
 		return p
 	})
 }
 
-func parsePosting(m redis.XMessage) (outbox.OutboxMessage, error) {
-	var p outbox.OutboxMessage
+func parsePosting(m redis.XMessage) (outbox.Message, error) {
+	var p outbox.Message
 	if err := json.Unmarshal([]byte(text(m.Values["body"])), &p); err != nil {
 		return p, fmt.Errorf("%w: body: %w", shop.ErrPermanent, err)
 	}

@@ -14,8 +14,8 @@ import (
 	"stampede/app/shop"
 )
 
-func posting(order shop.ID, rev int) outbox.OutboxMessage {
-	return outbox.OutboxMessage{
+func posting(order shop.ID, rev int) outbox.Message {
+	return outbox.Message{
 		Order: order, Rev: rev, State: shop.Paid, At: 1_800_000_000_000, Sale: newID(), ProductName: "茶壶", User: newID(),
 		Qty:      2,
 		PriceFen: 4900, AmountFen: 9800, PaidAt: 1_800_000_000_000, TradeNo: "2026112122001400000000000001",
@@ -34,7 +34,7 @@ func (f *fixture) paidStream() *PaidStream {
 // confirmLoss wants a loss, with nothing appended, and confirms it.
 func (f *fixture) confirmLoss(s *PaidStream, last shop.Millis) outbox.LostError {
 	f.t.Helper()
-	_, err := s.Append(f.ctx, last, []outbox.OutboxMessage{posting(newID(), 2)})
+	_, err := s.Append(f.ctx, last, []outbox.Message{posting(newID(), 2)})
 	var lost *outbox.LostError
 	if !errors.As(err, &lost) {
 		f.t.Fatalf("appended: %v, want a LostError", err)
@@ -48,7 +48,7 @@ func (f *fixture) confirmLoss(s *PaidStream, last shop.Millis) outbox.LostError 
 	return *lost
 }
 
-func (f *fixture) append(s *PaidStream, postings ...outbox.OutboxMessage) shop.Millis {
+func (f *fixture) append(s *PaidStream, postings ...outbox.Message) shop.Millis {
 	f.t.Helper()
 	sent, err := s.Append(f.ctx, 0, postings)
 	f.must(err)
@@ -59,7 +59,7 @@ func (f *fixture) append(s *PaidStream, postings ...outbox.OutboxMessage) shop.M
 type office struct {
 	f               *fixture
 	group, consumer string
-	got             []outbox.OutboxMessage
+	got             []outbox.Message
 	fail            map[shop.ID]error // of the next time it gets that order
 }
 
@@ -104,7 +104,7 @@ func (o *office) take(n int) error {
 func TestPaidOrdersReachEveryGroup(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.paidStream()
-		sent := []outbox.OutboxMessage{posting(newID(), 2), posting(newID(), 2), posting(newID(), 5)}
+		sent := []outbox.Message{posting(newID(), 2), posting(newID(), 2), posting(newID(), 5)}
 		f.append(s, sent[:2]...)
 		f.append(s, sent[2:]...)
 		for _, group := range []string{"backoffice", "bookkeeping"} {
@@ -134,7 +134,7 @@ func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 				t.Fatalf("trimmed %d, %v, want %d", got, err, n)
 			}
 		}
-		sent := []outbox.OutboxMessage{posting(newID(), 2), posting(newID(), 2), posting(newID(), 2)}
+		sent := []outbox.Message{posting(newID(), 2), posting(newID(), 2), posting(newID(), 2)}
 		f.append(s, sent...)
 		f.must(s.makeGroup(f.ctx, "backoffice"))
 		o := f.office("backoffice", "one")

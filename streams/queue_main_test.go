@@ -72,21 +72,21 @@ func paidChannel(f *fixture) *channel {
 		queue: &s.queue, f: f, group: "webhook",
 		send: func(names ...string) {
 			f.t.Helper()
-			var postings []outbox.OutboxMessage
+			var postings []outbox.Message
 			for _, name := range names {
 				postings = append(postings, posting(shop.ID(number(name)), 2))
 			}
 			f.append(s, postings...)
 		},
 		deliverer: func(client redis.UniversalClient, consumer string, take take) *Deliverer {
-			deliver := func(ctx context.Context, p outbox.OutboxMessage) error {
+			deliver := func(ctx context.Context, p outbox.Message) error {
 				whole, _ := json.Marshal(p)
 				return take(ctx, p.Order.String(), string(whole))
 			}
 			return NewPaidDeliverer(client, client, "webhook", consumer, deliver)
 		},
 		list: listing(f, s.Quarantined, func(m outbox.QuarantinedMessage) isolated {
-			return isolated{m.ID, m.OutboxMessage.Order.String(), m.Reason, m.Deliveries, m.At}
+			return isolated{m.ID, m.Message.Order.String(), m.Reason, m.Deliveries, m.At}
 		}),
 	}
 }

@@ -383,7 +383,7 @@ func TestPostingsOfAnOrderKeepTheirOrder(t *testing.T) {
 	s := NewPaidStream(f.client)
 	var revs []int // one delivery at a time
 	r := newReceiver(paidChannel(f), nil)
-	d := NewPaidDeliverer(f.client, f.client, "webhook", "one", func(ctx context.Context, p outbox.OutboxMessage) error {
+	d := NewPaidDeliverer(f.client, f.client, "webhook", "one", func(ctx context.Context, p outbox.Message) error {
 		if p.Order != blocked {
 			r.mu.Lock()
 			defer r.mu.Unlock()

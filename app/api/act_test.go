@@ -109,7 +109,7 @@ func TestActorIsPassedOn(t *testing.T) {
 	}
 	got.Seq, got.At, got.Object, got.Before, got.After, got.Answer = 0, 0, "", nil, nil, nil
 	got.PrevHash, got.Hash, got.RequestHash = "", "", ""
-	want := journal.JournalEntry{
+	want := journal.Entry{
 		ActorID: 1, ActorName: "Ada", Role: shop.Operator, Via: journal.ViaHTTP, Source: "127.0.0.1", Request: "r-1",
 		Key: "act-0001", Kind: "category.create", Note: "n",
 	}
@@ -131,12 +131,12 @@ func TestActorIsPassedOn(t *testing.T) {
 }
 
 // lastAct reads the newest entry of the journal.
-func (w *world) lastAct() journal.JournalEntry {
+func (w *world) lastAct() journal.Entry {
 	w.t.Helper()
-	entries, _, err := (&journal.Journal{Store: w.db}).ListJournal(w.ctx, journal.JournalQuery{Limit: 1})
+	entries, _, err := (&journal.Journal{Store: w.db}).ListJournal(w.ctx, journal.Query{Limit: 1})
 	w.must(err)
 	if len(entries) == 0 {
-		return journal.JournalEntry{}
+		return journal.Entry{}
 	}
 	return entries[0]
 }

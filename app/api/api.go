@@ -51,7 +51,7 @@ type Options struct {
 	Picture    func(ctx context.Context, name string) ([]byte, store.ImageKind, error)
 	Passes     *admission.PassDesk
 	Buy        func(ctx context.Context, user shop.ID, req order.BuyRequest) (order.Receipt, error)
-	Orders     *order.OrderReader
+	Orders     *order.Reader
 	Cancel     func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
 	Pay        func(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
 	// Notified takes a payment notification of the gateway; payment.ErrForged: it is not authentic. Nil: there is no
@@ -70,7 +70,7 @@ type Options struct {
 	Blocks     *backoffice.BlockDesk
 	SwitchDesk *backoffice.SwitchDesk
 	Journal    *journal.Journal
-	Archive    *archive.ArchiveDesk
+	Archive    *archive.Desk
 	// Repost sends to the back office once more what it received since the instant, and returns the number of entries.
 	Repost func(ctx context.Context, actor journal.Actor, since shop.Millis) (int64, error)
 	// ReconcileDay compares a part of a day's payments, after the order given, with the gateway.
@@ -100,7 +100,7 @@ type Options struct {
 	Tracer *trace.Tracer // samples buys; may be nil
 
 	// Board returns the live board of operators and its history.
-	Board func(ctx context.Context) board.BoardHistory
+	Board func(ctx context.Context) board.History
 
 	Closing <-chan struct{} // closed when the shop drains: no more sockets, long polls return at once
 	Metrics *Metrics

@@ -89,7 +89,7 @@ func (a *api) anyOperator(handle fiber.Handler) fiber.Handler {
 }
 
 func (a *api) board(c *fiber.Ctx) error {
-	return flow(c, func(ctx context.Context) (board.BoardHistory, error) { return a.Board(ctx), nil })
+	return flow(c, func(ctx context.Context) (board.History, error) { return a.Board(ctx), nil })
 }
 
 func (a *api) anyOrder(ctx context.Context, id shop.ID) (operatorOrder, error) {
@@ -152,11 +152,11 @@ func (a *api) journal(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	q := journal.JournalQuery{
+	q := journal.Query{
 		Before: int64(before), Limit: limit, Object: c.Query("object"), Actor: c.Query("actor"), Kind: c.Query("kind"),
 		Since: shop.Millis(since),
 	}
-	return flowPage(c, "entries", func(ctx context.Context) ([]journal.JournalEntry, bool, error) {
+	return flowPage(c, "entries", func(ctx context.Context) ([]journal.Entry, bool, error) {
 		return a.Journal.ListJournal(ctx, q)
 	})
 }
@@ -165,7 +165,7 @@ func (a *api) journal(c *fiber.Ctx) error {
 func (a *api) verifyJournal(c *fiber.Ctx) error {
 	head := c.Query("head")
 	return slowFlow(
-		c, func(ctx context.Context) (journal.JournalReport, error) { return a.Journal.VerifyJournal(ctx, head) },
+		c, func(ctx context.Context) (journal.Report, error) { return a.Journal.VerifyJournal(ctx, head) },
 	)
 }
 

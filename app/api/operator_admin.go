@@ -101,7 +101,7 @@ func (a *api) dropArchive(c *fiber.Ctx, actor journal.Actor) error {
 	if b.Before == 0 {
 		return shop.Fail(shop.BadRequest, "before is missing: a month like 2026-11")
 	}
-	return slowFlow(c, func(ctx context.Context) (archive.ArchiveDrop, error) {
+	return slowFlow(c, func(ctx context.Context) (archive.Drop, error) {
 		drop, err := a.Archive.DropArchive(ctx, actor, b.Before, b.DryRun)
 		drop.Months = list(drop.Months)
 		return drop, err

@@ -116,7 +116,7 @@ func (a *api) findUser(ctx context.Context, id shop.ID) (userFile, error) {
 const longestTrade = 64
 
 func (a *api) searchPayments(c *fiber.Ctx) error {
-	q := store.PaymentSearch{Outcome: payment.PaymentOutcome(c.Query("state")), Before: c.Query("before")}
+	q := store.PaymentSearch{Outcome: payment.Outcome(c.Query("state")), Before: c.Query("before")}
 	if q.Outcome != "" && !q.Outcome.Known() {
 		return shop.Fail(shop.BadRequest, "state must be taken, late, revived, refunded, unknown_order, wrong_amount, "+
 			"second_trade or never_payable")

@@ -94,11 +94,11 @@ func (s *site) options() Options {
 
 func noneBlocked(netip.Addr) bool { return false }
 
-func emptyBoard(context.Context) board.BoardHistory {
-	return board.BoardHistory{Board: board.Board{
-		RefusedS: map[shop.Code]float64{}, Sales: []board.BoardSale{}, Partitions: []board.PartitionFigures{},
+func emptyBoard(context.Context) board.History {
+	return board.History{Board: board.Board{
+		RefusedS: map[shop.Code]float64{}, Sales: []board.Sale{}, Partitions: []board.PartitionFigures{},
 		Nodes: []board.NodeFigures{}, Alarms: []board.Alarm{},
-	}, History: []board.BoardPoint{}}
+	}, History: []board.Point{}}
 }
 
 // openShop is open with the services of a world of its own.

@@ -184,7 +184,7 @@ func openWorld(t testing.TB, o *Options) *world {
 	}, time.UTC)
 	w.must(catalogue.Refresh(w.ctx))
 	warmer := &catalog.Warmer{Catalogue: catalogue, Store: db, Redis: w.inventory, Clock: w.clock}
-	reader := &order.OrderReader{Catalogue: catalogue, Redis: w.inventory, Store: db}
+	reader := &order.Reader{Catalogue: catalogue, Redis: w.inventory, Store: db}
 	effects := &order.Effects{
 		Redis: w.inventory, Notifier: w.inventory, Store: db, Told: &order.Told{Store: db},
 	}
@@ -265,7 +265,7 @@ func openWorld(t testing.TB, o *Options) *world {
 	o.Blocks = &backoffice.BlockDesk{Store: db, Journal: acts, Time: w.clock.Now}
 	o.SwitchDesk = &backoffice.SwitchDesk{Journal: acts, Store: db}
 	o.Journal = acts
-	o.Archive = &archive.ArchiveDesk{
+	o.Archive = &archive.Desk{
 		Archivist: &archive.Archivist{Store: db, PartitionFigures: w.inventory.PartitionFigures}, Journal: acts,
 	}
 	o.Repost = (&outbox.Reposter{Store: db, Journal: acts}).Repost

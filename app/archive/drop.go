@@ -9,21 +9,21 @@ import (
 	"stampede/app/store"
 )
 
-// ArchiveDrop is what was deleted of the archive, or would be.
-type ArchiveDrop struct {
+// Drop is what was deleted of the archive, or would be.
+type Drop struct {
 	Before shop.Month            `json:"before"`
 	DryRun bool                  `json:"dry_run"`
 	Months []store.ArchivedMonth `json:"months"`
 }
 
-// ArchiveDesk shows the archive to operators and drops months of it.
-type ArchiveDesk struct {
+// Desk shows the archive to operators and drops months of it.
+type Desk struct {
 	Archivist *Archivist
 	Journal   *journal.Journal
 }
 
 // ArchiveState counts rows per table and month.
-func (d *ArchiveDesk) ArchiveState(ctx context.Context) (store.ArchiveState, error) {
+func (d *Desk) ArchiveState(ctx context.Context) (store.ArchiveState, error) {
 	a := d.Archivist
 	now, err := a.Store.Clock(ctx)
 	if err != nil {
@@ -45,9 +45,9 @@ func (d *ArchiveDesk) ArchiveState(ctx context.Context) (store.ArchiveState, err
 // first; then the orders go in short transactions, but for those whose late money is not settled. If it does not get
 // to the end (busy: time is up, or the database does not answer), the same request goes on. A dry run changes
 // nothing. Conflict: orders are being moved.
-func (d *ArchiveDesk) DropArchive(
+func (d *Desk) DropArchive(
 	ctx context.Context, actor journal.Actor, month shop.Month, dryRun bool,
-) (out ArchiveDrop, err error) {
+) (out Drop, err error) {
 	db := d.Archivist.Store
 	now, err := db.Clock(ctx)
 	if err != nil {
@@ -56,9 +56,9 @@ func (d *ArchiveDesk) DropArchive(
 	if month > shop.MonthOf(now.At) {
 		return out, shop.Failf(shop.BadRequest, "%s is not over: only whole months that are can be dropped", month)
 	}
-	sums := func(ctx context.Context) (ArchiveDrop, error) {
+	sums := func(ctx context.Context) (Drop, error) {
 		months, err := db.ArchivedMonths(ctx, month)
-		return ArchiveDrop{Before: month, DryRun: dryRun, Months: months}, err
+		return Drop{Before: month, DryRun: dryRun, Months: months}, err
 	}
 	if dryRun {
 		out, err = sums(ctx)
@@ -69,7 +69,7 @@ func (d *ArchiveDesk) DropArchive(
 		if err != nil {
 			return err
 		}
-		out, err = journal.ActFor[ArchiveDrop](ctx, d.Journal, actor, func(context.Context) (journal.Act, error) {
+		out, err = journal.ActFor[Drop](ctx, d.Journal, actor, func(context.Context) (journal.Act, error) {
 			return journal.Act{Kind: "archive.drop", Object: "archive", After: plan, Answer: plan}, nil
 		})
 		for after := shop.ID(0); err == nil; {

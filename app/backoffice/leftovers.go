@@ -74,7 +74,7 @@ func (l *Leftovers) DropMessage(ctx context.Context, actor journal.Actor, id str
 func (l *Leftovers) message(ctx context.Context, id string) (any, error) {
 	all, err := l.Postings.Quarantined(ctx)
 	return named(all, err, func(m *outbox.QuarantinedMessage) (any, bool) {
-		return map[string]any{"order": m.OutboxMessage.Order, "rev": m.OutboxMessage.Rev}, m.ID == id
+		return map[string]any{"order": m.Message.Order, "rev": m.Message.Rev}, m.ID == id
 	})
 }
 

@@ -27,7 +27,7 @@ type (
 
 func (e leftMessages) Quarantined(context.Context) (out []outbox.QuarantinedMessage, err error) {
 	for _, n := range e.names {
-		out = append(out, outbox.QuarantinedMessage{ID: n, OutboxMessage: outbox.OutboxMessage{Order: 9, Rev: 2}})
+		out = append(out, outbox.QuarantinedMessage{ID: n, Message: outbox.Message{Order: 9, Rev: 2}})
 	}
 	return out, nil
 }

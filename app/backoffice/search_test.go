@@ -25,7 +25,7 @@ func newSearch(t *testing.T) (*SearchDesk, *world) {
 		w.order(id, o.user, shop.Pending)
 		trade := payment.Trade{Order: id, No: o.trade, State: payment.TradePaid, AmountFen: 4900}
 		_, outcome, err := w.Receive(w.ctx, trade, 1)
-		if err != nil || outcome != payment.PaymentTaken {
+		if err != nil || outcome != payment.OutcomeTaken {
 			t.Fatalf("%s, %v", outcome, err)
 		}
 	}

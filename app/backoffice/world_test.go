@@ -90,7 +90,7 @@ func (w *world) exec(query string, args ...any) {
 }
 
 // acts are the rows of the journal.
-func (w *world) acts() []journal.JournalEntry {
+func (w *world) acts() []journal.Entry {
 	w.t.Helper()
 	rows, err := w.JournalFrom(w.ctx, 1, 100)
 	fakes.Must(w.t, err)

@@ -72,7 +72,7 @@ func newAlarm(name string, since shop.Millis, says, do string) Alarm {
 }
 
 // alarmsOf are those that the last points of the history, the oldest first, and the newest figures call for.
-func alarmsOf(points []BoardPoint, b *Board) []Alarm {
+func alarmsOf(points []Point, b *Board) []Alarm {
 	alarms := []Alarm{}
 	if since, is := nothingMoves(points); is {
 		alarms = append(alarms, newAlarm(AlarmNothingMoves, since,
@@ -94,7 +94,7 @@ func alarmsOf(points []BoardPoint, b *Board) []Alarm {
 				partitions, oldest.Round(time.Second)),
 			"Find the reason, usually a locked row of a sale. Until then the stream is not trimmed."))
 	}
-	if since, is := streak(points, 0, func(p *BoardPoint) bool { return p.Dead > 0 }); is {
+	if since, is := streak(points, 0, func(p *Point) bool { return p.Dead > 0 }); is {
 		alarms = append(alarms, newAlarm(AlarmDeadLetters, since,
 			"Orders that could not be written lie with the dead letters.",
 			"Read their reasons with `stampede dead list`, then replay or drop them."))
@@ -154,8 +154,8 @@ func busyNode(since shop.Millis) Alarm {
 
 // nothingMoves reports since when nothing was confirmed although entries wait for their rows, or a sale is open and
 // buys are reserved or get no answer. Buys refused for a reason of their own do not count.
-func nothingMoves(points []BoardPoint) (since shop.Millis, is bool) {
-	return streak(points, stillFor, func(p *BoardPoint) bool {
+func nothingMoves(points []Point) (since shop.Millis, is bool) {
+	return streak(points, stillFor, func(p *Point) bool {
 		wants := p.Pending > 0 || slices.ContainsFunc(p.Lags, func(lag int64) bool { return lag > 0 }) ||
 			p.Open > 0 && p.ReservedS+p.RefusedS[shop.Busy]+p.RefusedS[shop.Internal] > 0
 		return wants && p.ConfirmedS+p.HiddenS == 0
@@ -163,12 +163,12 @@ func nothingMoves(points []BoardPoint) (since shop.Millis, is bool) {
 }
 
 // growingLags names the partitions whose lag has grown with every point for growsFor.
-func growingLags(points []BoardPoint) (partitions growing, since shop.Millis) {
+func growingLags(points []Point) (partitions growing, since shop.Millis) {
 	if len(points) == 0 {
 		return nil, 0
 	}
 	for partition := range points[len(points)-1].Lags {
-		lag := func(p *BoardPoint) int64 {
+		lag := func(p *Point) int64 {
 			if partition < len(p.Lags) {
 				return p.Lags[partition]
 			}
@@ -203,7 +203,7 @@ func (g growing) String() string {
 
 // streak reports whether something is true of all the last points, without a gap, over at least the time given, and
 // since when. A point is about the time before it.
-func streak(points []BoardPoint, atLeast time.Duration, is func(p *BoardPoint) bool) (since shop.Millis, long bool) {
+func streak(points []Point, atLeast time.Duration, is func(p *Point) bool) (since shop.Millis, long bool) {
 	first := len(points)
 	for first > 0 && is(&points[first-1]) &&
 		(first == len(points) || points[first].At.Sub(points[first-1].At) <= pointGap) {

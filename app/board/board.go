@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// BoardEvery is how often nodes say their figures and boards are shown.
-	BoardEvery = time.Second
+	// Every is how often nodes say their figures and boards are shown.
+	Every = time.Second
 	// PointEvery is the distance between two points of the history, and what each of them is counted over.
 	PointEvery = 5 * time.Second
-	// BoardPoints is how many points are kept: those of 15 minutes.
-	BoardPoints = 180
+	// Points is how many points are kept: those of 15 minutes.
+	Points = 180
 	// figuresLife is how old the figures of a node may be: one that has said nothing for so long is gone.
 	figuresLife = 5 * time.Second
 	// forgetNodes is after how long what a node said is thrown away.
@@ -30,7 +30,7 @@ type Board struct {
 	HiddenS    float64               `json:"hidden_s,omitempty"` // entries of hidden sales, which are not in confirmed_s
 	RefusedS   map[shop.Code]float64 `json:"refused_s"`
 	PressMS    PressTimes            `json:"press_ms"` // over the last 5 s
-	Sales      []BoardSale           `json:"sales"`    // those that are open, then those that are next
+	Sales      []Sale                `json:"sales"`    // those that are open, then those that are next
 	Partitions []PartitionFigures    `json:"partitions"`
 	Nodes      []NodeFigures         `json:"nodes"`
 	Payments   PaymentFigures        `json:"payments"`
@@ -38,14 +38,14 @@ type Board struct {
 	Alarms     []Alarm               `json:"alarms"`
 }
 
-// BoardHistory is a board with what came before it.
-type BoardHistory struct {
+// History is a board with what came before it.
+type History struct {
 	Board
-	History []BoardPoint `json:"history"`
+	History []Point `json:"history"`
 }
 
-// BoardPoint is a point of the history: what was over PointEvery before it.
-type BoardPoint struct {
+// Point is a point of the history: what was over PointEvery before it.
+type Point struct {
 	At         shop.Millis           `json:"at"`
 	BuysS      float64               `json:"buys_s"`
 	ReservedS  float64               `json:"reserved_s"`
@@ -61,8 +61,8 @@ type BoardPoint struct {
 	Dead       int64                 `json:"dead"`    // dead letters of all partitions
 }
 
-// BoardSale is a sale on the board.
-type BoardSale struct {
+// Sale is a sale on the board.
+type Sale struct {
 	ID        shop.ID     `json:"id"`
 	Name      string      `json:"name"` // of the product
 	Phase     shop.Phase  `json:"phase"`

@@ -12,7 +12,7 @@ import (
 )
 
 // points makes a history whose last point is at the instant 1,000,000.
-func points(some ...BoardPoint) []BoardPoint {
+func points(some ...Point) []Point {
 	for i := range some {
 		if some[i].At == 0 {
 			some[i].At = shop.Millis(1_000_000).Add(-time.Duration(len(some)-1-i) * PointEvery)
@@ -24,23 +24,23 @@ func points(some ...BoardPoint) []BoardPoint {
 // An alarm comes when all of it is true for long enough, and not before; its start is when it began to be true.
 func TestNothingMovesIsAnAlarm(t *testing.T) {
 	t.Parallel()
-	still := BoardPoint{Open: 1, ReservedS: 3}
+	still := Point{Open: 1, ReservedS: 3}
 	for name, c := range map[string]struct {
-		points []BoardPoint
+		points []Point
 		since  shop.Millis
 	}{
 		"reservations without rows":        {points(still, still), 990_000},
-		"for longer":                       {points(BoardPoint{ConfirmedS: 1}, still, still, still), 985_000},
-		"for five seconds only":            {points(BoardPoint{Open: 1, ConfirmedS: 1}, still), 0},
-		"nobody wants anything":            {points(BoardPoint{Open: 1}, BoardPoint{Open: 1}), 0},
+		"for longer":                       {points(Point{ConfirmedS: 1}, still, still, still), 985_000},
+		"for five seconds only":            {points(Point{Open: 1, ConfirmedS: 1}, still), 0},
+		"nobody wants anything":            {points(Point{Open: 1}, Point{Open: 1}), 0},
 		"sold out":                         {points(soldOutPoint(), soldOutPoint()), 0},
 		"buys without an answer":           {points(busyPoint(), busyPoint()), 990_000},
-		"nothing is open":                  {points(BoardPoint{ReservedS: 1}, BoardPoint{ReservedS: 1}), 0},
-		"entries wait, though all is over": {points(BoardPoint{Pending: 1}, BoardPoint{Lags: []int64{0, 2}}), 990_000},
-		"a hidden sale is confirmed":       {points(still, BoardPoint{Open: 1, Lags: []int64{7}, HiddenS: 2}), 0},
-		"something is confirmed":           {points(still, BoardPoint{Open: 1, ReservedS: 3, ConfirmedS: .1}), 0},
+		"nothing is open":                  {points(Point{ReservedS: 1}, Point{ReservedS: 1}), 0},
+		"entries wait, though all is over": {points(Point{Pending: 1}, Point{Lags: []int64{0, 2}}), 990_000},
+		"a hidden sale is confirmed":       {points(still, Point{Open: 1, Lags: []int64{7}, HiddenS: 2}), 0},
+		"something is confirmed":           {points(still, Point{Open: 1, ReservedS: 3, ConfirmedS: .1}), 0},
 		"a gap between": {
-			points(BoardPoint{Open: 1, ReservedS: 3, At: 1_000_000 - 20_000}, BoardPoint{Open: 1, ReservedS: 3}), 0,
+			points(Point{Open: 1, ReservedS: 3, At: 1_000_000 - 20_000}, Point{Open: 1, ReservedS: 3}), 0,
 		},
 		"no history": {nil, 0},
 	} {
@@ -51,25 +51,25 @@ func TestNothingMovesIsAnAlarm(t *testing.T) {
 	}
 }
 
-func soldOutPoint() BoardPoint {
-	return BoardPoint{Open: 1, RefusedS: map[shop.Code]float64{shop.SoldOut: 900}}
+func soldOutPoint() Point {
+	return Point{Open: 1, RefusedS: map[shop.Code]float64{shop.SoldOut: 900}}
 }
 
-func busyPoint() BoardPoint {
-	return BoardPoint{Open: 1, RefusedS: map[shop.Code]float64{shop.Busy: 2}}
+func busyPoint() Point {
+	return Point{Open: 1, RefusedS: map[shop.Code]float64{shop.Busy: 2}}
 }
 
 func TestLagThatGrowsIsAnAlarm(t *testing.T) {
 	t.Parallel()
-	lags := func(of ...int64) []BoardPoint {
-		some := make([]BoardPoint, len(of))
+	lags := func(of ...int64) []Point {
+		some := make([]Point, len(of))
 		for i, lag := range of {
-			some[i] = BoardPoint{Lags: []int64{0, lag}}
+			some[i] = Point{Lags: []int64{0, lag}}
 		}
 		return points(some...)
 	}
 	for name, c := range map[string]struct {
-		points []BoardPoint
+		points []Point
 		since  shop.Millis
 	}{
 		"for 30 s":                {lags(5, 0, 1, 2, 3, 4, 5, 6), 970_000},
@@ -93,14 +93,14 @@ func TestAlarmsAreComplete(t *testing.T) {
 		Partitions: []PartitionFigures{
 			{OldestMS: 299_000}, {P: 1, OldestMS: 301_000}, {ClosedAt: 989_000}, {ClosedAt: 990_000},
 		},
-		Sales: []BoardSale{{ID: 7, Stuck: "order 8 has no row"}, {ID: 8}},
+		Sales: []Sale{{ID: 7, Stuck: "order 8 has no row"}, {ID: 8}},
 	}
-	var grows []BoardPoint
+	var grows []Point
 	for lag := range int64(8) {
-		grows = append(grows, BoardPoint{Lags: []int64{lag}, Dead: 1})
+		grows = append(grows, Point{Lags: []int64{lag}, Dead: 1})
 	}
 	all := append(alarmsOf(points(grows...), &b), redisAway(1), busyNode(1))
-	all = append(all, (&BoardReader{}).partitionAlarms([]PartitionFigures{{Away: true}, {Rejects: true}}, 1)...)
+	all = append(all, (&Reader{}).partitionAlarms([]PartitionFigures{{Away: true}, {Rejects: true}}, 1)...)
 	var names []string
 	for _, alarm := range all {
 		if alarm.Says == "" || alarm.Do == "" || alarm.Since == 0 || alarm.Link != Runbook+alarmParts[alarm.Name] ||
@@ -151,7 +151,7 @@ func TestBoardSumsUpWhatNodesSay(t *testing.T) {
 	if len(b.Nodes) != 2 || b.Nodes[0].ID != 1 || !slices.Equal(gone, []int{4}) {
 		t.Errorf("nodes %+v, gone %v", b.Nodes, gone)
 	}
-	b.Sales = []BoardSale{{Phase: shop.Open}, {Phase: shop.Open, Paused: true}, {Phase: shop.Upcoming}}
+	b.Sales = []Sale{{Phase: shop.Open}, {Phase: shop.Open, Paused: true}, {Phase: shop.Upcoming}}
 	b.Partitions = []PartitionFigures{{Lag: 1, Pending: 2, Dead: 3}, {P: 1, Lag: 4}}
 	p := b.point(5)
 	if p.Open != 1 || p.Sockets != 20 || p.Pending != 2 || p.Dead != 3 || p.At != 5 ||
@@ -208,7 +208,7 @@ type fakeBoard struct {
 	away   bool
 	full   bool // it answers reads and rejects writes
 	said   []NodeFigures
-	points []BoardPoint
+	points []Point
 	turns  map[shop.Millis]bool
 }
 
@@ -235,12 +235,12 @@ func (f *fakeBoard) PartitionFigures(context.Context) ([]PartitionFigures, error
 	return []PartitionFigures{{}}, nil
 }
 
-func (f *fakeBoard) AddPoint(_ context.Context, p BoardPoint, _ []int) error {
+func (f *fakeBoard) AddPoint(_ context.Context, p Point, _ []int) error {
 	f.points = append(f.points, p)
 	return nil
 }
 
-func (f *fakeBoard) Points(context.Context, int) ([]BoardPoint, error) { return f.points, nil }
+func (f *fakeBoard) Points(context.Context, int) ([]Point, error) { return f.points, nil }
 
 type noSlots struct{ catalog.Store }
 
@@ -257,9 +257,9 @@ func TestBoardWithoutRedis(t *testing.T) {
 	t.Parallel()
 	store, lookers := &fakeBoard{turns: make(map[shop.Millis]bool)}, &fakeLookers{}
 	now, total := shop.Millis(1_000_000), Flow{}
-	feed := &BoardFeed{
+	feed := &Feed{
 		Redis: store, Audience: lookers,
-		Reader: &BoardReader{
+		Reader: &Reader{
 			Redis: store, Catalogue: catalog.NewCatalogue(noSlots{}, nil, time.UTC),
 			Now: func() shop.Millis { return now },
 		},

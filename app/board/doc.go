@@ -2,7 +2,7 @@
 // ([Flow]) and its state ([NodeFigures]); the reader sums them up and adds the numbers of sales and partitions in
 // Redis. Counting costs a buy one or two additions.
 //
-//	node ── [BoardFeed], once a second ─▶ Redis: figures of the node │ every 5 s one of them: a point of the history
+//	node ── [Feed], once a second ─▶ Redis: figures of the node │ every 5 s one of them: a point of the history
 //	                                        │
-//	board on a socket, GET /operator/board, `stampede status` ◀── [BoardReader] ── alarms (alarms.go)
+//	board on a socket, GET /operator/board, `stampede status` ◀── [Reader] ── alarms (alarms.go)
 package board

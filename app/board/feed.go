@@ -15,12 +15,12 @@ import (
 // boardWithin bounds what one beat asks of Redis: the next one is due then.
 const boardWithin = 800 * time.Millisecond
 
-// BoardFeed says once a second what this node does, and shows the board to those who look at it on this node. One node
+// Feed says once a second what this node does, and shows the board to those who look at it on this node. One node
 // after the other, whichever comes first, makes the points of the history.
-type BoardFeed struct {
-	Reader   *BoardReader
+type Feed struct {
+	Reader   *Reader
 	Redis    Redis
-	Audience BoardAudience
+	Audience Audience
 	// Sample answers how this node is, and what it has done since its start.
 	Sample func() (NodeFigures, PaymentFigures, Flow)
 
@@ -41,8 +41,8 @@ type beat struct {
 }
 
 // Run beats until ctx ends.
-func (f *BoardFeed) Run(ctx context.Context) error {
-	ticker := time.NewTicker(BoardEvery)
+func (f *Feed) Run(ctx context.Context) error {
+	ticker := time.NewTicker(Every)
 	defer ticker.Stop()
 	for {
 		if err := f.RunOnce(ctx); err != nil && ctx.Err() == nil {
@@ -58,7 +58,7 @@ func (f *BoardFeed) Run(ctx context.Context) error {
 
 // RunOnce says the figures of this node, makes a point of the history if it is this node's turn, and shows the board.
 // While Redis is away the board is what this node knows by itself.
-func (f *BoardFeed) RunOnce(ctx context.Context) error {
+func (f *Feed) RunOnce(ctx context.Context) error {
 	own, turn := f.beat(time.Now())
 	said := f.say(ctx, own, turn)
 	f.note(said)
@@ -71,7 +71,7 @@ func (f *BoardFeed) RunOnce(ctx context.Context) error {
 }
 
 // say makes this node's figures known, and a point out of those of all when it is the first to want it.
-func (f *BoardFeed) say(ctx context.Context, own NodeFigures, turn shop.Millis) error {
+func (f *Feed) say(ctx context.Context, own NodeFigures, turn shop.Millis) error {
 	ctx, cancel := context.WithTimeout(ctx, boardWithin)
 	defer cancel()
 	first, err := f.Redis.SayFigures(ctx, own, turn)
@@ -91,7 +91,7 @@ func (f *BoardFeed) say(ctx context.Context, own NodeFigures, turn shop.Millis) 
 }
 
 // Read is the board of this instant. It always answers: when Redis does not, with what this node knows by itself.
-func (f *BoardFeed) Read(ctx context.Context) Board {
+func (f *Feed) Read(ctx context.Context) Board {
 	ctx, cancel := context.WithTimeout(ctx, boardWithin)
 	defer cancel()
 	b, err := f.Reader.Read(ctx)
@@ -113,7 +113,7 @@ func (f *BoardFeed) Read(ctx context.Context) Board {
 }
 
 // addOwnAlarms adds the alarms that this node knows from its own memory and that the figures in Redis have not raised.
-func (f *BoardFeed) addOwnAlarms(b *Board) {
+func (f *Feed) addOwnAlarms(b *Board) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	raised := func(name string) bool {
@@ -130,7 +130,7 @@ func (f *BoardFeed) addOwnAlarms(b *Board) {
 
 // somePartitions reads those that answer while the figures of the nodes cannot be read: in a cluster they are on one
 // server, and the partitions on all. Nothing when none answers.
-func (f *BoardFeed) somePartitions(ctx context.Context) []PartitionFigures {
+func (f *Feed) somePartitions(ctx context.Context) []PartitionFigures {
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -142,23 +142,23 @@ func (f *BoardFeed) somePartitions(ctx context.Context) []PartitionFigures {
 }
 
 // History is the board with the last 15 minutes.
-func (f *BoardFeed) History(ctx context.Context) BoardHistory {
-	return BoardHistory{Board: f.Read(ctx), History: f.Points(ctx)}
+func (f *Feed) History(ctx context.Context) History {
+	return History{Board: f.Read(ctx), History: f.Points(ctx)}
 }
 
 // Points are those of the last 15 minutes, the oldest first; none while Redis does not answer.
-func (f *BoardFeed) Points(ctx context.Context) []BoardPoint {
+func (f *Feed) Points(ctx context.Context) []Point {
 	ctx, cancel := context.WithTimeout(ctx, boardWithin)
 	defer cancel()
-	points, err := f.Redis.Points(ctx, BoardPoints)
+	points, err := f.Redis.Points(ctx, Points)
 	if err != nil {
-		return []BoardPoint{}
+		return []Point{}
 	}
 	return points
 }
 
 // note keeps since when Redis does not answer.
-func (f *BoardFeed) note(err error) {
+func (f *Feed) note(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -170,7 +170,7 @@ func (f *BoardFeed) note(err error) {
 }
 
 // beat takes a sample, and answers what is to be said by it, and which point of the history is due; 0: none.
-func (f *BoardFeed) beat(now time.Time) (own NodeFigures, turn shop.Millis) {
+func (f *Feed) beat(now time.Time) (own NodeFigures, turn shop.Millis) {
 	own, payments, total := f.Sample()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -181,7 +181,7 @@ func (f *BoardFeed) beat(now time.Time) (own NodeFigures, turn shop.Millis) {
 		said.Five = total.since(&before.total, now.Sub(before.at))
 	}
 	f.past = append(f.past, beat{now, total})
-	if most := int(PointEvery / BoardEvery); len(f.past) > most {
+	if most := int(PointEvery / Every); len(f.past) > most {
 		f.past = f.past[len(f.past)-most:]
 	}
 	own.Said = said

@@ -6,8 +6,8 @@ import (
 	"stampede/app/shop"
 )
 
-// BoardAudience is everyone who looks at the live board on this node.
-type BoardAudience interface {
+// Audience is everyone who looks at the live board on this node.
+type Audience interface {
 	// BoardWatched reports whether anybody does.
 	BoardWatched() bool
 	// ShowBoard shows it to them; it never waits for a slow client.
@@ -19,8 +19,8 @@ type BoardAudience interface {
 type Redis interface {
 	SayFigures(ctx context.Context, f NodeFigures, turn shop.Millis) (first bool, err error)
 	Figures(ctx context.Context) ([]NodeFigures, error)
-	AddPoint(ctx context.Context, p BoardPoint, gone []int) error
-	Points(ctx context.Context, last int) ([]BoardPoint, error)
+	AddPoint(ctx context.Context, p Point, gone []int) error
+	Points(ctx context.Context, last int) ([]Point, error)
 	PartitionFigures(ctx context.Context) ([]PartitionFigures, error)
 	SaySaleFigures(ctx context.Context, all []SaleFigures) error
 	Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error)

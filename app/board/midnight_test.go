@@ -71,7 +71,7 @@ func TestMidnightSaleIsLoadedBeforehand(t *testing.T) {
 		}
 		look(3 * time.Minute)
 		_ = (&catalog.Warmer{Catalogue: catalogue, Store: loads, Clock: clock}).RunOnce(ctx)
-		board := (&BoardReader{Catalogue: catalogue}).offered(ctx, clock.Now())
+		board := (&Reader{Catalogue: catalogue}).offered(ctx, clock.Now())
 		if !slices.Equal(loads.ids, []shop.ID{1, 2}) || len(board) != 2 {
 			t.Errorf("three minutes before: loaded %v, %d sales on the board, want 1 and 2", loads.ids, len(board))
 		}

@@ -11,9 +11,9 @@ import (
 	"stampede/app/shop"
 )
 
-// BoardReader reads the live board: what all nodes have said, and what Redis knows of sales and partitions. It is safe
+// Reader reads the live board: what all nodes have said, and what Redis knows of sales and partitions. It is safe
 // for concurrent use.
-type BoardReader struct {
+type Reader struct {
 	Redis     Redis
 	Catalogue *catalog.Catalogue // nil: the board goes without sales
 	Now       func() shop.Millis
@@ -32,13 +32,13 @@ type saleRate struct {
 }
 
 // rateAfter is the least time between two readings from which a rate is made.
-const rateAfter = BoardEvery / 2
+const rateAfter = Every / 2
 
 // alarmPoints are as many points as any alarm looks back.
 const alarmPoints = 24
 
 // Read reads the board of this instant.
-func (r *BoardReader) Read(ctx context.Context) (Board, error) {
+func (r *Reader) Read(ctx context.Context) (Board, error) {
 	b, _, err := r.figures(ctx)
 	if err != nil {
 		return Board{}, err
@@ -53,7 +53,7 @@ func (r *BoardReader) Read(ctx context.Context) (Board, error) {
 }
 
 // figures reads everything but the alarms, and which nodes have gone long ago.
-func (r *BoardReader) figures(ctx context.Context) (b Board, gone []int, err error) {
+func (r *Reader) figures(ctx context.Context) (b Board, gone []int, err error) {
 	said, err := r.Redis.Figures(ctx)
 	if err != nil {
 		return Board{}, nil, fmt.Errorf("read the figures of the nodes: %w", err)
@@ -70,7 +70,7 @@ func (r *BoardReader) figures(ctx context.Context) (b Board, gone []int, err err
 }
 
 // partitionAlarms names the partitions that do not answer or reject writes, since when this reader has met any.
-func (r *BoardReader) partitionAlarms(all []PartitionFigures, now shop.Millis) (alarms []Alarm) {
+func (r *Reader) partitionAlarms(all []PartitionFigures, now shop.Millis) (alarms []Alarm) {
 	var away, rejecting growing
 	for _, p := range all {
 		if p.Away {
@@ -105,7 +105,7 @@ func sinceFirst(since *shop.Millis, is bool, now shop.Millis) shop.Millis {
 // sum adds up what the nodes said that are there, and answers which have gone long ago.
 func (b *Board) sum(said []NodeFigures) (gone []int) {
 	b.RefusedS, b.Nodes = make(map[shop.Code]float64), []NodeFigures{}
-	b.Sales, b.Partitions, b.Alarms = []BoardSale{}, []PartitionFigures{}, []Alarm{}
+	b.Sales, b.Partitions, b.Alarms = []Sale{}, []PartitionFigures{}, []Alarm{}
 	var press PressCounts
 	for _, n := range said {
 		if n.Said == nil {
@@ -141,8 +141,8 @@ func (b *Board) sum(said []NodeFigures) (gone []int) {
 }
 
 // point makes a point of the history out of what the nodes said of the last five seconds.
-func (b *Board) point(at shop.Millis) BoardPoint {
-	p := BoardPoint{At: at, RefusedS: make(map[shop.Code]float64), Lags: make([]int64, len(b.Partitions))}
+func (b *Board) point(at shop.Millis) Point {
+	p := Point{At: at, RefusedS: make(map[shop.Code]float64), Lags: make([]int64, len(b.Partitions))}
 	var press PressCounts
 	for _, n := range b.Nodes {
 		f := &n.Said.Five
@@ -189,10 +189,10 @@ func (f *Flow) perSecond(n int64) float64 {
 }
 
 // sales are those of the open slots and of the next one. While the database is away only known ones are shown.
-func (r *BoardReader) sales(ctx context.Context, now shop.Millis) ([]BoardSale, error) {
+func (r *Reader) sales(ctx context.Context, now shop.Millis) ([]Sale, error) {
 	sales := r.offered(ctx, now)
 	if len(sales) == 0 {
-		return []BoardSale{}, nil
+		return []Sale{}, nil
 	}
 	counters, err := r.Redis.Counters(ctx, shop.RefsOf(sales))
 	if err != nil && shop.AwayOf(err) == nil {
@@ -202,7 +202,7 @@ func (r *BoardReader) sales(ctx context.Context, now shop.Millis) ([]BoardSale, 
 }
 
 // offered lists the sales that the board shows, as far as they can be read. The next slot is within a day.
-func (r *BoardReader) offered(ctx context.Context, now shop.Millis) (sales []*shop.Sale) {
+func (r *Reader) offered(ctx context.Context, now shop.Millis) (sales []*shop.Sale) {
 	if r.Catalogue == nil {
 		return nil
 	}
@@ -224,11 +224,11 @@ func (r *BoardReader) offered(ctx context.Context, now shop.Millis) (sales []*sh
 }
 
 // rated shows each sale with its counters and its rate.
-func (r *BoardReader) rated(sales []*shop.Sale, counters []shop.Counters, now shop.Millis) []BoardSale {
+func (r *Reader) rated(sales []*shop.Sale, counters []shop.Counters, now shop.Millis) []Sale {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rates := make(map[shop.ID]*saleRate, len(sales))
-	shown := make([]BoardSale, len(sales))
+	shown := make([]Sale, len(sales))
 	for i, s := range sales {
 		c := counters[i]
 		known := r.rates[s.ID]
@@ -245,9 +245,9 @@ func (r *BoardReader) rated(sales []*shop.Sale, counters []shop.Counters, now sh
 	return shown
 }
 
-func boardSale(s *shop.Sale, c shop.Counters, now shop.Millis) BoardSale {
+func boardSale(s *shop.Sale, c shop.Counters, now shop.Millis) Sale {
 	v := shop.ViewOf(s, c, now)
-	return BoardSale{
+	return Sale{
 		ID: v.ID, Name: v.Product.Name, Phase: v.Phase, Paused: v.Paused, Stuck: c.Stuck, Stock: v.Stock, Held: v.Held,
 		Sold: v.Sold, Initial: v.Initial, Added: v.Added, Withdrawn: c.Withdrawn, Rate: c.Rate,
 		Watching: c.Watching, OpensAt: v.OpensAt, ClosesAt: v.ClosesAt,

@@ -143,7 +143,7 @@ func (c *SaleCounts) forget(sales []shop.ID) {
 
 // Run publishes the counts once a second until ctx ends, and once more at the end.
 func (c *SaleCounts) Run(ctx context.Context) error {
-	err := shop.Repeat(ctx, BoardEvery, "say what was counted of sales", c.RunOnce)
+	err := shop.Repeat(ctx, Every, "say what was counted of sales", c.RunOnce)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), countsWithin)
 	defer cancel()
 	if failed := c.RunOnce(last); failed != nil {

@@ -34,7 +34,7 @@ func TestVerifySeesEveryChange(t *testing.T) {
 	const rows = journal.Page + 20 // more than a page
 	good := written(t, rows)
 	head, _ := good.JournalHead(t.Context())
-	early := journal.JournalHead{Seq: 7, Hash: good.Rows[6].Hash}
+	early := journal.Head{Seq: 7, Hash: good.Rows[6].Hash}
 	rewrite := func(f *fakes.Acts, from int) {
 		for i := from; i < len(f.Rows); i++ {
 			if f.Rows[i].PrevHash = ""; i > 0 {
@@ -79,22 +79,22 @@ func TestVerifySeesEveryChange(t *testing.T) {
 
 type cutOff struct {
 	fakes.Acts
-	head journal.JournalHead
+	head journal.Head
 }
 
-func (c *cutOff) JournalHead(context.Context) (journal.JournalHead, error) { return c.head, nil }
+func (c *cutOff) JournalHead(context.Context) (journal.Head, error) { return c.head, nil }
 
 // Everything that a row says is under its hash, and the encoding does not let a character wander from one field into
 // the next.
 func TestSumTellsFieldsApart(t *testing.T) {
 	t.Parallel()
-	a, b := journal.JournalEntry{Kind: "ab", Object: "c"}, journal.JournalEntry{Kind: "a", Object: "bc"}
+	a, b := journal.Entry{Kind: "ab", Object: "c"}, journal.Entry{Kind: "a", Object: "bc"}
 	if a.Sum() == b.Sum() {
 		t.Error("two rows have one hash")
 	}
-	empty := journal.JournalEntry{}
-	for i := range reflect.TypeFor[journal.JournalEntry]().NumField() {
-		var e journal.JournalEntry
+	empty := journal.Entry{}
+	for i := range reflect.TypeFor[journal.Entry]().NumField() {
+		var e journal.Entry
 		field := reflect.ValueOf(&e).Elem().Field(i)
 		switch field.Kind() {
 		case reflect.Int64:
@@ -104,7 +104,7 @@ func TestSumTellsFieldsApart(t *testing.T) {
 		default:
 			field.SetBytes([]byte("1"))
 		}
-		name := reflect.TypeFor[journal.JournalEntry]().Field(i).Name
+		name := reflect.TypeFor[journal.Entry]().Field(i).Name
 		if same := e.Sum() == empty.Sum(); same != (name == "Hash") {
 			t.Errorf("%s is under the hash: %v", name, !same)
 		}
@@ -113,12 +113,12 @@ func TestSumTellsFieldsApart(t *testing.T) {
 
 func TestHeadsAreRead(t *testing.T) {
 	t.Parallel()
-	good := journal.JournalHead{Seq: 12, Hash: strings.Repeat("0a", 32)}
-	if got, err := journal.ParseJournalHead(good.String()); err != nil || got != good {
+	good := journal.Head{Seq: 12, Hash: strings.Repeat("0a", 32)}
+	if got, err := journal.ParseHead(good.String()); err != nil || got != good {
 		t.Errorf("%v, %v", got, err)
 	}
 	for _, text := range []string{"", "12", "12:", ":" + good.Hash, "0:" + good.Hash, "x:" + good.Hash, "12:" + good.Hash + "0", "12:zz"} {
-		if _, err := journal.ParseJournalHead(text); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
+		if _, err := journal.ParseHead(text); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

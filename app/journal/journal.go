@@ -19,8 +19,8 @@ import (
 // of the row before it: whoever changes, removes or inserts one has to write all later ones anew, and who has written
 // down a later hash (a head) sees that.
 
-// JournalEntry is one row.
-type JournalEntry struct {
+// Entry is one row.
+type Entry struct {
 	Seq         int64           `json:"seq"` // 1, 2, 3 …, without a gap
 	At          shop.Millis     `json:"at"`
 	ActorID     shop.ID         `json:"actor_id,omitzero"`
@@ -43,7 +43,7 @@ type JournalEntry struct {
 
 // Sum is the hash that the row must have, in hex: SHA-256 over all other fields in their order, each as the length of
 // its text in eight bytes and the text.
-func (e *JournalEntry) Sum() string {
+func (e *Entry) Sum() string {
 	h := sha256.New()
 	for _, field := range []string{
 		strconv.FormatInt(e.Seq, 10), strconv.FormatInt(int64(e.At), 10), strconv.FormatInt(int64(e.ActorID), 10),
@@ -58,26 +58,26 @@ func (e *JournalEntry) Sum() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// JournalHead names a row and its hash.
-type JournalHead struct {
+// Head names a row and its hash.
+type Head struct {
 	Seq  int64  `json:"seq"`
 	Hash string `json:"hash"`
 }
 
-func (h JournalHead) String() string { return strconv.FormatInt(h.Seq, 10) + ":" + h.Hash }
+func (h Head) String() string { return strconv.FormatInt(h.Seq, 10) + ":" + h.Hash }
 
-// ParseJournalHead reads what String has written.
-func ParseJournalHead(text string) (JournalHead, error) {
+// ParseHead reads what String has written.
+func ParseHead(text string) (Head, error) {
 	number, hash, _ := strings.Cut(text, ":")
 	seq, err := strconv.ParseInt(number, 10, 64)
 	if raw, wrong := hex.DecodeString(hash); err != nil || wrong != nil || seq < 1 || len(raw) != sha256.Size {
-		return JournalHead{}, shop.Fail(shop.BadRequest, "a head is the number of a row, a colon and its hash, as verify prints it")
+		return Head{}, shop.Fail(shop.BadRequest, "a head is the number of a row, a colon and its hash, as verify prints it")
 	}
-	return JournalHead{seq, strings.ToLower(hash)}, nil
+	return Head{seq, strings.ToLower(hash)}, nil
 }
 
-// JournalQuery narrows the journal down. What is zero is not asked for.
-type JournalQuery struct {
+// Query narrows the journal down. What is zero is not asked for.
+type Query struct {
 	Before int64 // rows with smaller numbers
 	Limit  int
 	Object string
@@ -86,13 +86,13 @@ type JournalQuery struct {
 	Since  shop.Millis
 }
 
-// JournalReport is what a walk along the journal found.
-type JournalReport struct {
-	Rows  int64       `json:"rows"` // that fit
-	Head  JournalHead `json:"head"` // the last of them: write it down
-	OK    bool        `json:"ok"`
-	Wrong string      `json:"wrong,omitempty"` // the first thing that does not fit
-	At    int64       `json:"at,omitempty"`    // in which row
+// Report is what a walk along the journal found.
+type Report struct {
+	Rows  int64  `json:"rows"` // that fit
+	Head  Head   `json:"head"` // the last of them: write it down
+	OK    bool   `json:"ok"`
+	Wrong string `json:"wrong,omitempty"` // the first thing that does not fit
+	At    int64  `json:"at,omitempty"`    // in which row
 }
 
 // journalPage is how many rows a walk reads at a time.
@@ -132,7 +132,7 @@ func ActFor[T any](
 }
 
 // ListJournal reads rows, the newest first; more reports whether older ones exist.
-func (j *Journal) ListJournal(ctx context.Context, q JournalQuery) (page []JournalEntry, more bool, err error) {
+func (j *Journal) ListJournal(ctx context.Context, q Query) (page []Entry, more bool, err error) {
 	limit := q.Limit
 	q.Limit++
 	page, err = j.Store.JournalPage(ctx, q)
@@ -141,28 +141,28 @@ func (j *Journal) ListJournal(ctx context.Context, q JournalQuery) (page []Journ
 
 // VerifyJournal walks along the whole journal and says the first row that does not fit. A head that somebody wrote down
 // earlier ("": none) must be in it, too.
-func (j *Journal) VerifyJournal(ctx context.Context, written string) (JournalReport, error) {
-	var known JournalHead
+func (j *Journal) VerifyJournal(ctx context.Context, written string) (Report, error) {
+	var known Head
 	if written != "" {
 		var err error
-		if known, err = ParseJournalHead(written); err != nil {
-			return JournalReport{}, err
+		if known, err = ParseHead(written); err != nil {
+			return Report{}, err
 		}
 	}
 	// The head first: acts go on meanwhile, and the walk may find more than it says, never less.
 	head, err := j.Store.JournalHead(ctx)
 	if err != nil {
-		return JournalReport{}, shop.Unreadable("the journal", err)
+		return Report{}, shop.Unreadable("the journal", err)
 	}
-	w := journalWalk{must: []JournalHead{head, known}}
+	w := journalWalk{must: []Head{head, known}}
 	for {
 		rows, err := j.Store.JournalFrom(ctx, w.last.Seq+1, journalPage)
 		if err != nil {
-			return JournalReport{}, shop.Unreadable("the journal", err)
+			return Report{}, shop.Unreadable("the journal", err)
 		}
 		for i := range rows {
 			if wrong := w.step(&rows[i]); wrong != "" {
-				return JournalReport{Rows: w.last.Seq, Head: w.last, Wrong: wrong, At: rows[i].Seq}, nil
+				return Report{Rows: w.last.Seq, Head: w.last, Wrong: wrong, At: rows[i].Seq}, nil
 			}
 		}
 		if len(rows) < journalPage {
@@ -172,20 +172,20 @@ func (j *Journal) VerifyJournal(ctx context.Context, written string) (JournalRep
 	for _, h := range w.must {
 		if h.Seq > w.last.Seq {
 			wrong := fmt.Sprintf("the journal ends with row %d, and there was a row %d", w.last.Seq, h.Seq)
-			return JournalReport{Rows: w.last.Seq, Head: w.last, Wrong: wrong, At: w.last.Seq + 1}, nil
+			return Report{Rows: w.last.Seq, Head: w.last, Wrong: wrong, At: w.last.Seq + 1}, nil
 		}
 	}
-	return JournalReport{Rows: w.last.Seq, Head: w.last, OK: true}, nil
+	return Report{Rows: w.last.Seq, Head: w.last, OK: true}, nil
 }
 
 // journalWalk is how far a walk has come.
 type journalWalk struct {
-	last JournalHead
-	must []JournalHead // rows that are known from elsewhere
+	last Head
+	must []Head // rows that are known from elsewhere
 }
 
 // step says what is wrong with the next row.
-func (w *journalWalk) step(e *JournalEntry) string {
+func (w *journalWalk) step(e *Entry) string {
 	switch {
 	case e.Seq != w.last.Seq+1:
 		return fmt.Sprintf("row %d follows row %d", e.Seq, w.last.Seq)
@@ -199,6 +199,6 @@ func (w *journalWalk) step(e *JournalEntry) string {
 			return "its hash is not the one that is known from elsewhere: the journal was written anew"
 		}
 	}
-	w.last = JournalHead{e.Seq, e.Hash}
+	w.last = Head{e.Seq, e.Hash}
 	return ""
 }

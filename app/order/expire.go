@@ -29,7 +29,7 @@ type Expirer struct {
 	Redis   Redis
 	Store   Store
 	Effects *Effects
-	Reader  *OrderReader
+	Reader  *Reader
 	Closer  PaymentCloser // nil: the shop takes no payments
 
 	units unitsFirst

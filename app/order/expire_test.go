@@ -94,7 +94,7 @@ func TestOrderThatBecomesARowIsNotMissing(t *testing.T) {
 			t.Parallel()
 			orders := &lateRow{row: c.row, err: c.err}
 			inventory := &fakes.Redis{Trace: &fakes.Trace{}, At: 1_000_000}
-			x := &Expirer{Redis: inventory, Store: orders, Reader: &OrderReader{Store: orders}}
+			x := &Expirer{Redis: inventory, Store: orders, Reader: &Reader{Store: orders}}
 			if _, err := x.Cancel(context.Background(), 9, 1); shop.AsError(err).Code != c.want {
 				t.Errorf("cancelling: %v, want %s", err, c.want)
 			}
@@ -131,7 +131,7 @@ func TestCancelledReservationKeepsItsEpoch(t *testing.T) {
 		},
 	}
 	x := &Expirer{
-		Redis: inventory, Store: book, Reader: &OrderReader{
+		Redis: inventory, Store: book, Reader: &Reader{
 			Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC),
 		},
 	}

@@ -9,8 +9,8 @@ import (
 	"stampede/app/shop"
 )
 
-// OrderReader reads the orders and reservations of a user. It changes nothing.
-type OrderReader struct {
+// Reader reads the orders and reservations of a user. It changes nothing.
+type Reader struct {
 	Catalogue *catalog.Catalogue
 	Redis     Redis
 	Store     Store
@@ -18,7 +18,7 @@ type OrderReader struct {
 
 // Greet lists the user's reservations that have no row yet, each with its place. Those of a partition that is away are
 // missing: whoever misses one repeats the buy with its key, as always, and is told to wait until it is back.
-func (r *OrderReader) Greet(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
+func (r *Reader) Greet(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
 	waiting, err := r.Redis.Waiting(ctx, user)
 	if err != nil && shop.AwayOf(err) == nil {
 		return nil, shop.Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
@@ -41,7 +41,7 @@ func (r *OrderReader) Greet(ctx context.Context, user shop.ID) ([]shop.Reservati
 }
 
 // Order reads one order of the user, or the reservation that has no row yet. Another user's is NotFound.
-func (r *OrderReader) Order(ctx context.Context, user, id shop.ID) (shop.Order, error) {
+func (r *Reader) Order(ctx context.Context, user, id shop.ID) (shop.Order, error) {
 	order, err := r.row(ctx, user, id)
 	if !errors.Is(err, shop.ErrNoRow) {
 		return order, err
@@ -64,7 +64,7 @@ func (r *OrderReader) Order(ctx context.Context, user, id shop.ID) (shop.Order, 
 }
 
 // row reads the user's order from the database: ErrNoRow when there is no such row at all.
-func (r *OrderReader) row(ctx context.Context, user, id shop.ID) (shop.Order, error) {
+func (r *Reader) row(ctx context.Context, user, id shop.ID) (shop.Order, error) {
 	order, err := r.Store.Order(ctx, id)
 	switch {
 	case errors.Is(err, shop.ErrNoRow):
@@ -78,7 +78,7 @@ func (r *OrderReader) row(ctx context.Context, user, id shop.ID) (shop.Order, er
 }
 
 // reserved dresses a reservation as the order it is about to become.
-func (r *OrderReader) reserved(ctx context.Context, w shop.Reservation) shop.Order {
+func (r *Reader) reserved(ctx context.Context, w shop.Reservation) shop.Order {
 	o := w.Entry.BareRow()
 	o.State = shop.Reserved
 	if sale, err := r.Catalogue.Sale(ctx, w.Sale); err == nil {
@@ -88,7 +88,7 @@ func (r *OrderReader) reserved(ctx context.Context, w shop.Reservation) shop.Ord
 }
 
 // OrdersOf pages through the user's own orders, newest first.
-func (r *OrderReader) OrdersOf(ctx context.Context, q shop.OrdersQuery) ([]shop.Order, bool, error) {
+func (r *Reader) OrdersOf(ctx context.Context, q shop.OrdersQuery) ([]shop.Order, bool, error) {
 	if q.Limit < 1 || q.Limit > 100 {
 		q.Limit = 20
 	}

@@ -37,7 +37,7 @@ type OrderMail struct {
 
 // Deliver hands over the e-mail about one posting, if there is somebody to write to. It may be repeated: the e-mail is
 // known by order and state.
-func (m *OrderMail) Deliver(ctx context.Context, p OutboxMessage) error {
+func (m *OrderMail) Deliver(ctx context.Context, p Message) error {
 	if m.Now().Sub(p.At) > OrderMailFor { // reposted for a back office that had lost it
 		return nil
 	}

@@ -43,12 +43,12 @@ func TestOrderMailsGoToProvenAddresses(t *testing.T) {
 		3: {ID: 3, State: shop.UserDeleted},
 	}}
 	m := &OrderMail{Users: r, Mailer: r, Now: func() shop.Millis { return now }}
-	about := func(user shop.ID, state shop.OrderState, ago time.Duration) OutboxMessage {
-		return OutboxMessage{
+	about := func(user shop.ID, state shop.OrderState, ago time.Duration) Message {
+		return Message{
 			Order: 70 + user, State: state, User: user, At: now.Add(-ago), ProductName: "Lamp", Qty: 2, AmountFen: 9800,
 		}
 	}
-	for _, p := range []OutboxMessage{
+	for _, p := range []Message{
 		about(1, shop.Paid, 0), about(
 			1, shop.Refunded, 6*24*time.Hour,
 		), about(1, shop.Paid, 8*24*time.Hour), about(2, shop.Paid, 0),

@@ -12,9 +12,9 @@ import (
 	"stampede/app/shop"
 )
 
-// OutboxMessage tells the shop's back office that an order was paid or refunded. Postings are delivered at least once
+// Message tells the shop's back office that an order was paid or refunded. Postings are delivered at least once
 // and in any order: Order and Rev identify one, and the larger rev is the newer.
-type OutboxMessage struct {
+type Message struct {
 	Order       shop.ID         `json:"order"`
 	Rev         int             `json:"rev"`
 	State       shop.OrderState `json:"state"` // paid or refunded
@@ -33,8 +33,8 @@ type OutboxMessage struct {
 // Store is the outbox in the database: what the back office is to hear, written in the transaction that changed
 // the order. Errors wrap ErrTransient.
 type Store interface {
-	ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]OutboxMessage, error)
-	MarkSent(ctx context.Context, posted []OutboxMessage, claimed, sent shop.Millis) error
+	ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]Message, error)
+	MarkSent(ctx context.Context, posted []Message, claimed, sent shop.Millis) error
 	LastSent(ctx context.Context) (shop.Millis, error)
 	Repost(ctx context.Context, since shop.Millis) (int64, error)
 	NoteGroups(ctx context.Context, groups []string) error
@@ -44,7 +44,7 @@ type Store interface {
 
 // Stream is the stream that the back office reads.
 type Stream interface {
-	Append(ctx context.Context, last shop.Millis, postings []OutboxMessage) (sent shop.Millis, err error)
+	Append(ctx context.Context, last shop.Millis, postings []Message) (sent shop.Millis, err error)
 	Check(ctx context.Context, last shop.Millis) (groups []string, err error)
 	MakeGroups(ctx context.Context, groups []string) error
 	Confirm(ctx context.Context, lost *LostError) error
@@ -66,24 +66,24 @@ func (e *LostError) Unwrap() error { return shop.ErrTransient }
 
 // QuarantinedMessage is an entry of the back office's stream that a receiver has rejected.
 type QuarantinedMessage struct {
-	ID            string        `json:"id"`
-	Group         string        `json:"group"` // of the receiver
-	Reason        string        `json:"reason"`
-	Deliveries    int           `json:"deliveries"`
-	At            shop.Millis   `json:"at"`
-	OutboxMessage OutboxMessage `json:"posting"` // empty if the entry is unreadable
+	ID         string      `json:"id"`
+	Group      string      `json:"group"` // of the receiver
+	Reason     string      `json:"reason"`
+	Deliveries int         `json:"deliveries"`
+	At         shop.Millis `json:"at"`
+	Message    Message     `json:"posting"` // empty if the entry is unreadable
 }
 
 const (
-	// OutboxLease is how long a node has for what it took; it is also the pause after a failure.
-	OutboxLease = 15 * time.Second
-	postEvery   = time.Second
-	countEvery  = 10 * time.Second // how often the waiting postings are counted
-	postBatch   = 500
+	// Lease is how long a node has for what it took; it is also the pause after a failure.
+	Lease      = 15 * time.Second
+	postEvery  = time.Second
+	countEvery = 10 * time.Second // how often the waiting postings are counted
+	postBatch  = 500
 )
 
-// OutboxSender carries postings from the outbox into the back office's stream.
-type OutboxSender struct {
+// Sender carries postings from the outbox into the back office's stream.
+type Sender struct {
 	Store  Store
 	Stream Stream
 	Now    func(ctx context.Context) (shop.Millis, error) // Redis time
@@ -93,13 +93,13 @@ type OutboxSender struct {
 }
 
 // Run posts until ctx ends.
-func (p *OutboxSender) Run(ctx context.Context) error {
+func (p *Sender) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, postEvery, "post to the back office", p.RunOnce)
 }
 
 // RunOnce posts everything that is due. It is appended first and marked after that: a crash in between appends it
 // again. The mark of the database is read before that of Redis: whatever it is, an intact Redis has it.
-func (p *OutboxSender) RunOnce(ctx context.Context) error {
+func (p *Sender) RunOnce(ctx context.Context) error {
 	last, err := p.Store.LastSent(ctx)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (p *OutboxSender) RunOnce(ctx context.Context) error {
 
 // repair schedules again what Redis may have lost, and makes the groups that it had. Until the loss is confirmed no
 // node appends, so the mark stays; a crash before that repeats everything.
-func (p *OutboxSender) repair(ctx context.Context, lost *LostError) error {
+func (p *Sender) repair(ctx context.Context, lost *LostError) error {
 	n, err := p.Store.Repost(ctx, lost.Since)
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (p *OutboxSender) repair(ctx context.Context, lost *LostError) error {
 
 // count looks, from time to time, how much waits in the outbox: on any node, for any node. It also records the groups,
 // which only Redis knows.
-func (p *OutboxSender) count(ctx context.Context, groups []string) error {
+func (p *Sender) count(ctx context.Context, groups []string) error {
 	if time.Since(p.counted) < countEvery {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (p *OutboxSender) count(ctx context.Context, groups []string) error {
 }
 
 // Waiting is how much waited in the outbox when it was counted last.
-func (p *OutboxSender) Waiting() int64 { return p.waiting.Load() }
+func (p *Sender) Waiting() int64 { return p.waiting.Load() }
 
 // Reposter sends postings to the back office once more, for operators.
 type Reposter struct {

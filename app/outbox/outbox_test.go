@@ -19,11 +19,11 @@ type outbox struct {
 	lost  error // of Check
 }
 
-func (o *outbox) ClaimOutbox(_ context.Context, _ shop.Millis, limit int) ([]OutboxMessage, error) {
-	return make([]OutboxMessage, min(o.waits, limit)), nil
+func (o *outbox) ClaimOutbox(_ context.Context, _ shop.Millis, limit int) ([]Message, error) {
+	return make([]Message, min(o.waits, limit)), nil
 }
 
-func (o *outbox) MarkSent(_ context.Context, posted []OutboxMessage, _, sent shop.Millis) error {
+func (o *outbox) MarkSent(_ context.Context, posted []Message, _, sent shop.Millis) error {
 	o.Add("mark %d at %d", len(posted), sent)
 	o.waits -= len(posted)
 	return nil
@@ -60,7 +60,7 @@ func (o *outbox) Confirm(context.Context, *LostError) error {
 
 func (o *outbox) Unposted(context.Context) (int64, error) { return 7, nil }
 
-func (o *outbox) Append(_ context.Context, last shop.Millis, postings []OutboxMessage) (shop.Millis, error) {
+func (o *outbox) Append(_ context.Context, last shop.Millis, postings []Message) (shop.Millis, error) {
 	o.Add("append %d", len(postings))
 	return last + 1, o.fail
 }
@@ -69,7 +69,7 @@ func (o *outbox) Append(_ context.Context, last shop.Millis, postings []OutboxMe
 func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
 	t.Parallel()
 	box := &outbox{Trace: &fakes.Trace{}, waits: postBatch + 3}
-	p := &OutboxSender{Store: box, Stream: box, Now: (&fakes.Redis{Trace: box.Trace}).Now}
+	p := &Sender{Store: box, Stream: box, Now: (&fakes.Redis{Trace: box.Trace}).Now}
 	fakes.Must(t, p.RunOnce(context.Background()))
 	fakes.WantSteps(t, box.Trace, "append 500", "mark 500 at 6", "append 3", "mark 3 at 6", "note [found]")
 	if p.Waiting() != 7 {
@@ -88,7 +88,7 @@ func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
 func TestLostPostingsAreRepeatedBeforeTheLossIsConfirmed(t *testing.T) {
 	t.Parallel()
 	box := &outbox{Trace: &fakes.Trace{}, waits: 3, lost: fmt.Errorf("check: %w", &LostError{Mark: 3, Since: 3})}
-	p := &OutboxSender{Store: box, Stream: box, Now: (&fakes.Redis{Trace: box.Trace}).Now}
+	p := &Sender{Store: box, Stream: box, Now: (&fakes.Redis{Trace: box.Trace}).Now}
 	fakes.Must(t, p.RunOnce(context.Background()))
 	fakes.WantSteps(t, box.Trace, "repost since 3", "make [noted]", "confirm")
 	box.Steps = nil

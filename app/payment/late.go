@@ -117,5 +117,5 @@ func (c *Cashier) resolved(ctx context.Context, id shop.ID) error {
 	case o.CancelledAt == 0: // revived, which settles the payment in the same transaction
 		return c.Effects.Do(ctx, now, &o)
 	}
-	return c.Store.Resolve(ctx, id, PaymentRefunded)
+	return c.Store.Resolve(ctx, id, OutcomeRefunded)
 }

@@ -85,7 +85,7 @@ func (w *lateWorld) ReviveLate(_ context.Context, claimed shop.Order, epoch int6
 	return w.row, nil
 }
 
-func (w *lateWorld) Resolve(_ context.Context, _ shop.ID, outcome PaymentOutcome) error {
+func (w *lateWorld) Resolve(_ context.Context, _ shop.ID, outcome Outcome) error {
 	w.Add("resolved: %s", outcome)
 	return nil
 }

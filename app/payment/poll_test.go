@@ -165,14 +165,14 @@ func (b *openTrades) Query(ctx context.Context, id shop.ID) (Trade, error) {
 	return Trade{Order: id, No: "T", State: TradeWaiting}, nil
 }
 
-func (b *openTrades) Receive(_ context.Context, t Trade, _ shop.Millis) (shop.Order, PaymentOutcome, error) {
+func (b *openTrades) Receive(_ context.Context, t Trade, _ shop.Millis) (shop.Order, Outcome, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.found[t.Order], b.checkAt[t.Order] = time.Now(), 0
 	o := b.orders[t.Order]
 	o.State = shop.Paid
 	b.orders[t.Order] = o
-	return o, PaymentTaken, nil
+	return o, OutcomeTaken, nil
 }
 
 // watch has so many nodes ask for a while, at most so many times a second each.
@@ -354,7 +354,7 @@ func (b *unresolvedStore) Order(_ context.Context, id shop.ID) (shop.Order, erro
 	return shop.Order{ID: id, State: shop.Refunded, CancelledAt: 1}, nil
 }
 
-func (b *unresolvedStore) Resolve(_ context.Context, id shop.ID, _ PaymentOutcome) error {
+func (b *unresolvedStore) Resolve(_ context.Context, id shop.ID, _ Outcome) error {
 	b.resolved[id] = true
 	return nil
 }

@@ -82,14 +82,14 @@ func TestReconciliationNamesEveryDifference(t *testing.T) {
 		return Trade{Order: id, No: "T" + id.String(), State: TradePaid, AmountFen: fen, PaidAt: 5}
 	}
 	entered := func(id shop.ID, fen int64) Received {
-		return Received{TradeNo: "T" + id.String(), Order: id, AmountFen: fen, Outcome: PaymentTaken}
+		return Received{TradeNo: "T" + id.String(), Order: id, AmountFen: fen, Outcome: OutcomeTaken}
 	}
 	back := paid(3, 500)
 	back.State, back.RefundedFen = TradeClosed, 500
 	other := entered(9, 500)
 	other.TradeNo = "T-other"
 	odd := entered(12, 400)
-	odd.Outcome = PaymentForeign
+	odd.Outcome = OutcomeForeign
 	books := serial{&reconciliationStores{
 		orders: []shop.Order{
 			{ID: 1, State: shop.Paid},
@@ -155,7 +155,7 @@ func TestReconciliationCountsEachTradeOnce(t *testing.T) {
 		books.trades[id] = trade
 		books.orders = append(books.orders, shop.Order{ID: id, State: state, TradeOpened: opened})
 		if entered {
-			p := Received{TradeNo: trade.No, Order: id, AmountFen: fen, PaidAt: paid, Outcome: PaymentTaken}
+			p := Received{TradeNo: trade.No, Order: id, AmountFen: fen, PaidAt: paid, Outcome: OutcomeTaken}
 			books.payments = append(books.payments, p)
 		}
 	}

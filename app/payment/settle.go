@@ -42,7 +42,7 @@ func (c *Cashier) Settle(ctx context.Context, t Trade) error {
 		slog.ErrorContext(ctx, "money that does not fit its order", "order", t.Order, "trade", t.No, "outcome", outcome,
 			"trade_fen", t.AmountFen, "order_fen", order.AmountFen, "state", order.State)
 		return fmt.Errorf("%w: trade %s of order %s: %s", ErrTradeOdd, t.No, t.Order, outcome)
-	case outcome == PaymentLate:
+	case outcome == OutcomeLate:
 		return c.resolve(ctx, order)
 	case order.ToldRev < order.Rev: // a repeat of what is told changes nothing, and costs nothing
 		return c.Effects.Do(ctx, now, &order)

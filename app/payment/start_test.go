@@ -62,7 +62,7 @@ type tradeStore struct {
 	Store
 	*fakes.Trace
 	row     shop.Order
-	outcome PaymentOutcome
+	outcome Outcome
 	err     error
 	locked  bool // the row of the sale
 }
@@ -86,7 +86,7 @@ func (b *tradeStore) Order(context.Context, shop.ID) (shop.Order, error) {
 
 func (b *tradeStore) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) { return nil, nil }
 
-func (b *tradeStore) Receive(context.Context, Trade, shop.Millis) (shop.Order, PaymentOutcome, error) {
+func (b *tradeStore) Receive(context.Context, Trade, shop.Millis) (shop.Order, Outcome, error) {
 	b.Add("receive")
 	b.row.State, b.row.Rev, b.row.Stamped = shop.Paid, 2, true
 	return b.row, b.outcome, b.err
@@ -109,7 +109,7 @@ const payWindow = 5 * time.Minute
 func newTestCashier() (*Cashier, *wordyGateway, *tradeStore, *fakes.Redis) {
 	tr := &fakes.Trace{}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
-	book := &tradeStore{Trace: tr, outcome: PaymentTaken, row: shop.Order{
+	book := &tradeStore{Trace: tr, outcome: OutcomeTaken, row: shop.Order{
 		ID: 1, Sale: 7, User: 9, State: shop.Pending, Hold: 1, Rev: 1, ToldRev: 1, AmountFen: 4900, ProductName: "Lamp",
 		PayBy: 1_000_000 + shop.Millis((payWindow - time.Minute).Milliseconds()),
 	}}
@@ -278,7 +278,7 @@ func TestSettleTellsAfterTheCommit(t *testing.T) {
 			t.Errorf("state %d changed something: %v, %v", state, book.Steps, err)
 		}
 	}
-	book.outcome = PaymentAmount
+	book.outcome = OutcomeAmount
 	if err := c.Settle(context.Background(), Trade{Order: 1, State: TradePaid}); !errors.Is(err, ErrTradeOdd) ||
 		c.Counts().Odd.Load() != 1 {
 		t.Errorf("odd money: %v", err)

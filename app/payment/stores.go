@@ -38,9 +38,9 @@ type Redis interface {
 // ErrNoRow.
 type Store interface {
 	OpenTrade(ctx context.Context, order, user shop.ID, now shop.Millis, margin time.Duration) (shop.Order, error)
-	Receive(ctx context.Context, t Trade, now shop.Millis) (shop.Order, PaymentOutcome, error)
+	Receive(ctx context.Context, t Trade, now shop.Millis) (shop.Order, Outcome, error)
 	ReviveLate(ctx context.Context, claimed shop.Order, epoch int64, now shop.Millis) (shop.Order, error)
-	Resolve(ctx context.Context, order shop.ID, outcome PaymentOutcome) error
+	Resolve(ctx context.Context, order shop.ID, outcome Outcome) error
 	Unresolved(ctx context.Context, before shop.Millis, skip, limit int) ([]Received, error)
 	EndTraded(ctx context.Context, orders []shop.ID, to shop.OrderState, now shop.Millis) ([]shop.Order, error)
 	ClaimTrades(ctx context.Context, now, until shop.Millis, limit int) ([]OpenedTrade, error)

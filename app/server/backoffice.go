@@ -20,7 +20,7 @@ const webhookGroup = "webhook"
 // backOffice is what follows a payment: refunds, and what the shop's back office hears.
 type backOffice struct {
 	refunder *payment.Refunder // nil: there is no gateway to give money back through
-	poster   *outbox.OutboxSender
+	poster   *outbox.Sender
 	paid     *streams.PaidStream
 	webhook  *webhook.Sender // nil: nobody is called
 	delivery *streams.Deliverer
@@ -35,7 +35,7 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	}
 	p.services.reposter = &outbox.Reposter{Store: p.stores.db, Journal: p.services.journal}
 	b := &p.office
-	b.poster = &outbox.OutboxSender{Store: p.stores.db, Stream: p.office.paid, Now: p.inventory.Now}
+	b.poster = &outbox.Sender{Store: p.stores.db, Stream: p.office.paid, Now: p.inventory.Now}
 	gauge(registry, "stampede_postings_waiting",
 		"Paid and refunded orders that the back office's stream does not have yet.", b.poster.Waiting)
 	if p.services.cashier.TakesPayments() {
@@ -127,7 +127,7 @@ func (p *parts) composeArchive(c *Config, registry *prometheus.Registry) {
 		Store: p.stores.db, PartitionFigures: p.inventory.PartitionFigures,
 		ArchiveAfter: c.ArchiveAfter, PersonalAfter: c.PersonalAfter,
 	}
-	p.services.archive = &archive.ArchiveDesk{Archivist: p.archivist, Journal: p.services.journal}
+	p.services.archive = &archive.Desk{Archivist: p.archivist, Journal: p.services.journal}
 	counts := &p.archivist.Counts
 	counter(registry, "stampede_archived_orders_total", "Orders that this node moved to the archive.", counts.Moved.Load)
 	counter(registry, "stampede_blanked_orders_total",

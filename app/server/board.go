@@ -21,7 +21,7 @@ type liveBoard struct {
 	tally *board.Tallies
 	press *board.PressClock
 	sales *board.SaleCounts
-	feed  *board.BoardFeed
+	feed  *board.Feed
 
 	openTrades atomic.Int64 // as a node that sweeps has counted last
 }
@@ -29,8 +29,8 @@ type liveBoard struct {
 // composeBoard connects the live board, and shows its counts as metrics.
 func (p *parts) composeBoard(c *Config, version string, counted *streams.Metrics, registry *prometheus.Registry) {
 	b := &p.board
-	b.feed = &board.BoardFeed{
-		Reader: &board.BoardReader{
+	b.feed = &board.Feed{
+		Reader: &board.Reader{
 			Redis: p.inventory, Catalogue: p.catalogue, Now: p.clock.Now,
 		},
 		Redis: p.inventory, Audience: p.hub, Sample: p.sampler(c, version, counted),

@@ -143,7 +143,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	storefront := &catalog.Storefront{
 		Catalogue: p.catalogue, Warmer: p.warmer, Redis: p.inventory, Clock: p.clock, Ticker: p.ticker,
 	}
-	reader := &order.OrderReader{Catalogue: p.catalogue, Redis: p.inventory, Store: stores.db}
+	reader := &order.Reader{Catalogue: p.catalogue, Redis: p.inventory, Store: stores.db}
 	p.phases = &catalog.PhaseWatcher{
 		Catalogue: p.catalogue, Redis: inventory, Storefront: storefront, Clock: p.clock,
 	}
@@ -216,7 +216,7 @@ func (p *parts) composeHub(c *Config, registry *prometheus.Registry) {
 		Chains: p.inventory, Standing: p.switches.Standing, Metrics: registry, MaxClients: c.MaxConns,
 		MaxPerUser: c.UserConns, OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst, Blocked: p.auth.blocked,
 		MayBuy: p.mayBuy, Admit: p.limits.Take, FirstTold: p.firstTold, Tracer: p.tracer,
-		BoardHistory: func(ctx context.Context) []board.BoardPoint { return p.board.feed.Points(ctx) },
+		BoardHistory: func(ctx context.Context) []board.Point { return p.board.feed.Points(ctx) },
 	})
 	p.auth.blocks.OnChange, p.switches.Say = p.hub.CloseBlocked, p.hub.Say
 	p.ticker.Audience, p.phases.Audience = p.hub, p.hub

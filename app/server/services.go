@@ -27,7 +27,7 @@ import (
 // services are what routes and sockets call, besides those that parts need for their own duties.
 type services struct {
 	storefront     *catalog.Storefront
-	orders         *order.OrderReader
+	orders         *order.Reader
 	checkout       *order.Checkout
 	cashier        *payment.Cashier
 	reconciliation *payment.DailyReconciliation
@@ -42,7 +42,7 @@ type services struct {
 	blocks         *backoffice.BlockDesk
 	switches       *backoffice.SwitchDesk
 	users          *backoffice.UserService
-	archive        *archive.ArchiveDesk
+	archive        *archive.Desk
 	reposter       *outbox.Reposter
 }
 

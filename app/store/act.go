@@ -77,7 +77,7 @@ func (s *Store) Act(
 }
 
 // lockJournal holds the head until the transaction ends, and makes it before the first act.
-func (s *Store) lockJournal(ctx context.Context, tx bun.Conn) (head journal.JournalHead, err error) {
+func (s *Store) lockJournal(ctx context.Context, tx bun.Conn) (head journal.Head, err error) {
 	_, err = exec(ctx, tx, "INSERT INTO journal_head (id, seq, hash) VALUES (1, 0, '') "+s.d.onTaken+" id = 1")
 	if err != nil {
 		return head, err
@@ -111,7 +111,7 @@ func actorName(a *journal.Actor) string {
 
 // writeJournal adds the row and moves the head.
 func (s *Store) writeJournal(
-	ctx context.Context, tx bun.Conn, head journal.JournalHead, actor *journal.Actor, act *journal.Act,
+	ctx context.Context, tx bun.Conn, head journal.Head, actor *journal.Actor, act *journal.Act,
 ) (journal.Done, error) {
 	row := journalRow{
 		Seq: head.Seq + 1, ActorID: actor.User, ActorName: actorName(actor), Role: actor.Role, Via: actor.Via,
@@ -148,7 +148,7 @@ func (s *Store) writeJournal(
 	return journal.Done{Seq: row.Seq, Answer: json.RawMessage(row.Answer)}, err
 }
 
-// journalRow is journal.JournalEntry as the table has it. Rows are added by writeJournal and changed by nothing.
+// journalRow is journal.Entry as the table has it. Rows are added by writeJournal and changed by nothing.
 type journalRow struct {
 	bun.BaseModel `bun:"table:journal"`
 
@@ -172,8 +172,8 @@ type journalRow struct {
 	Hash        string      `bun:"hash"`
 }
 
-func (r *journalRow) entry() journal.JournalEntry {
-	return journal.JournalEntry{
+func (r *journalRow) entry() journal.Entry {
+	return journal.Entry{
 		Seq: r.Seq, At: r.At, ActorID: r.ActorID, ActorName: r.ActorName, Role: r.Role, Via: r.Via, Source: r.Source,
 		Request: r.Request, Key: r.Key, RequestHash: r.RequestHash, Kind: r.Kind, Object: r.Object,
 		Before: json.RawMessage(r.Before), After: json.RawMessage(r.After), Note: r.Note,
@@ -182,7 +182,7 @@ func (r *journalRow) entry() journal.JournalEntry {
 }
 
 // JournalPage reads rows of the journal, the newest first.
-func (s *Store) JournalPage(ctx context.Context, q journal.JournalQuery) ([]journal.JournalEntry, error) {
+func (s *Store) JournalPage(ctx context.Context, q journal.Query) ([]journal.Entry, error) {
 	var rows []journalRow
 	sel := s.db.NewSelect().Model(&rows).Order("seq DESC").Limit(int64(q.Limit))
 	sel = whereSet(whereSet(sel, "seq < ?", max(q.Before, 0)), "object = ?", q.Object)
@@ -196,14 +196,14 @@ func (s *Store) JournalPage(ctx context.Context, q journal.JournalQuery) ([]jour
 }
 
 // JournalFrom reads rows in the order in which they were written, from a number on.
-func (s *Store) JournalFrom(ctx context.Context, seq int64, limit int) ([]journal.JournalEntry, error) {
+func (s *Store) JournalFrom(ctx context.Context, seq int64, limit int) ([]journal.Entry, error) {
 	var rows []journalRow
 	err := s.db.NewSelect().Model(&rows).Where("seq >= ?", seq).Order("seq").Limit(int64(limit)).Scan(ctx)
 	return convert(rows, (*journalRow).entry), wrap("walk along the journal", err)
 }
 
 // JournalHead is the last row, as of the row beside the journal that is locked for each act.
-func (s *Store) JournalHead(ctx context.Context) (head journal.JournalHead, err error) {
+func (s *Store) JournalHead(ctx context.Context) (head journal.Head, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT seq, hash FROM journal_head WHERE id = 1").Scan(&head.Seq, &head.Hash)
 	if errors.Is(err, sql.ErrNoRows) {
 		return head, nil

@@ -59,7 +59,7 @@ func TestActIsDoneOnce(t *testing.T) {
 			errOf(s.Act(ctx, ada("short"), blocks(s, "45", &ran))), &shop.Error{Code: shop.BadRequest})
 		listed, err := s.Blocks(ctx, 0)
 		must(t, err)
-		rows, err := s.JournalPage(ctx, journal.JournalQuery{Limit: 10})
+		rows, err := s.JournalPage(ctx, journal.Query{Limit: 10})
 		must(t, err)
 		if len(listed) != 2 || len(rows) != 2 || rows[0].Seq != 2 || rows[1].Note != "转售 <b>" || rows[1].ActorName != "阿达" {
 			t.Errorf("%d blocks, journal %+v", len(listed), rows)
@@ -131,18 +131,18 @@ func TestActsAtOnceMakeOneChain(t *testing.T) {
 		must(t, g.Wait())
 		wantJournal(t, s, acts)
 		for _, q := range []struct {
-			query journal.JournalQuery
+			query journal.Query
 			rows  int
 		}{
-			{journal.JournalQuery{Limit: 100}, acts},
-			{journal.JournalQuery{Limit: 4}, 4},
-			{journal.JournalQuery{Limit: 100, Before: 3}, 2},
-			{journal.JournalQuery{Limit: 100, Object: "block:3"}, 1},
-			{journal.JournalQuery{Limit: 100, Actor: "7"}, acts},
-			{journal.JournalQuery{Limit: 100, Actor: "阿达", Kind: "block.add"}, acts},
-			{journal.JournalQuery{Limit: 100, Actor: "8"}, 0},
-			{journal.JournalQuery{Limit: 100, Kind: "block.remove"}, 0},
-			{journal.JournalQuery{Limit: 100, Since: closes * 2}, 0},
+			{journal.Query{Limit: 100}, acts},
+			{journal.Query{Limit: 4}, 4},
+			{journal.Query{Limit: 100, Before: 3}, 2},
+			{journal.Query{Limit: 100, Object: "block:3"}, 1},
+			{journal.Query{Limit: 100, Actor: "7"}, acts},
+			{journal.Query{Limit: 100, Actor: "阿达", Kind: "block.add"}, acts},
+			{journal.Query{Limit: 100, Actor: "8"}, 0},
+			{journal.Query{Limit: 100, Kind: "block.remove"}, 0},
+			{journal.Query{Limit: 100, Since: closes * 2}, 0},
 		} {
 			rows, err := s.JournalPage(ctx, q.query)
 			if err != nil || len(rows) != q.rows {

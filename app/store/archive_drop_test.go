@@ -23,7 +23,7 @@ func dropping(t *testing.T, s *store.Store, n int, months ...shop.Month) (h *tes
 			h.insert(o)
 			h.wantReceived(payment.Trade{
 				Order: o.ID, No: "T" + o.ID.String(), State: payment.TradePaid, AmountFen: o.AmountFen,
-			}, payment.PaymentTaken, shop.Paid)
+			}, payment.OutcomeTaken, shop.Paid)
 			h.ship(sending, parcel(o.ID))
 			_, _, err := h.ConfirmReceipt(h.ctx, o.ID, o.User)
 			h.must(err)
@@ -100,7 +100,7 @@ func TestMonthsOfTheArchiveAreDropped(t *testing.T) {
 		}
 		h.wantReceived(payment.Trade{
 			Order: all[0], No: "T" + all[0].String(), State: payment.TradePaid, AmountFen: 4900,
-		}, payment.PaymentTaken, "")
+		}, payment.OutcomeTaken, "")
 		if dropped, err = h.dropAll(h.ctx, third.Next(), 3); err != nil || dropped != 2 {
 			t.Errorf("dropped the last month: %v (%v)", dropped, err)
 		}
@@ -124,7 +124,7 @@ func TestLateMoneyMeetsDropping(t *testing.T) {
 		h.quiet()
 		h.close(h.sales[0])
 		h.archive(h.sales[0], 50)
-		outcomes := make(chan payment.PaymentOutcome, len(late))
+		outcomes := make(chan payment.Outcome, len(late))
 		for i := range late {
 			go func() {
 				_, outcome, err := h.Receive(h.ctx, payment.Trade{
@@ -139,12 +139,12 @@ func TestLateMoneyMeetsDropping(t *testing.T) {
 		}
 		dropped, err := h.dropAll(h.ctx, 202603, 1)
 		h.must(err)
-		found := map[payment.PaymentOutcome]int{}
+		found := map[payment.Outcome]int{}
 		for range late {
 			found[<-outcomes]++
 		}
-		if left := h.count("orders_archive"); found[payment.PaymentLate] != left ||
-			found[payment.PaymentForeign] != dropped || left+dropped != len(late) {
+		if left := h.count("orders_archive"); found[payment.OutcomeLate] != left ||
+			found[payment.OutcomeForeign] != dropped || left+dropped != len(late) {
 			t.Errorf("%v, %d orders left, %d deleted", found, left, dropped)
 		}
 	})
@@ -158,7 +158,7 @@ func TestArchiveDropDiesAtEachStatement(t *testing.T) {
 		d := &death{}
 		s.HookQueries(d)
 		h, _ := dropping(t, s, 3, 202602)
-		desk := &archive.ArchiveDesk{Archivist: h.archivist(), Journal: &journal.Journal{Store: s}}
+		desk := &archive.Desk{Archivist: h.archivist(), Journal: &journal.Journal{Store: s}}
 		const next shop.Month = 202603
 		dry, err := desk.DropArchive(h.ctx, ada("drop-dry-run"), next, true)
 		h.must(err)

@@ -195,14 +195,14 @@ func TestOrdersChangeWhileTheyMove(t *testing.T) {
 func (h *testShop) payLate(o *shop.Order) error {
 	trade := payment.Trade{Order: o.ID, No: "L" + o.ID.String(), State: payment.TradePaid, AmountFen: o.AmountFen}
 	for range 2 {
-		if _, outcome, err := h.Receive(h.ctx, trade, payBy+1); err != nil || outcome != payment.PaymentLate {
+		if _, outcome, err := h.Receive(h.ctx, trade, payBy+1); err != nil || outcome != payment.OutcomeLate {
 			return errors.Join(err, errors.New("late money is "+string(outcome)))
 		}
 	}
 	ended := []shop.OrderState{shop.Expired}
 	_, err := h.BeginRefund(h.ctx, o.ID, ended, shop.ReasonLateOver, payBy)
 	if err == nil {
-		err = h.Resolve(h.ctx, o.ID, payment.PaymentRefunded)
+		err = h.Resolve(h.ctx, o.ID, payment.OutcomeRefunded)
 	}
 	if err == nil {
 		_, err = h.FinishRefund(h.ctx, o.ID, payBy)
@@ -290,7 +290,7 @@ func TestArchivistWaitsForQuiet(t *testing.T) {
 		run(h.archivist(), 0, "opens within minutes")
 		opens(closedAt)
 		run(h.archivist(), 1, "")
-		state, err := (&archive.ArchiveDesk{Archivist: h.archivist()}).ArchiveState(h.ctx)
+		state, err := (&archive.Desk{Archivist: h.archivist()}).ArchiveState(h.ctx)
 		if err != nil || state.Orders != 1 || state.SalesToMove != 0 || state.ArchiveAfter != "48h0m0s" ||
 			state.PaidLeft != 0 || len(state.Months) != 1 || state.Months[0].PaidFen != 4900 {
 			t.Errorf("state %+v (%v)", state, err)

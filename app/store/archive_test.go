@@ -200,7 +200,7 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 			Order: late.ID, No: "L" + late.ID.String(), State: payment.TradePaid, AmountFen: late.AmountFen,
 		}, payBy+1)
 		h.must(err)
-		if outcome != payment.PaymentLate {
+		if outcome != payment.OutcomeLate {
 			t.Fatalf("the money of an expired order is %s", outcome)
 		}
 		h.quiet()
@@ -258,7 +258,7 @@ func TestLateMoneyOfAnArchivedOrderIsRefunded(t *testing.T) {
 		}
 		before, start := h.read(o.ID), h.clock().At
 		trade := payment.Trade{Order: o.ID, No: "L" + o.ID.String(), State: payment.TradePaid, AmountFen: o.AmountFen}
-		late := make(chan payment.PaymentOutcome)
+		late := make(chan payment.Outcome)
 		for range 4 {
 			go func() {
 				_, outcome, err := h.Receive(h.ctx, trade, payBy+1)
@@ -269,7 +269,7 @@ func TestLateMoneyOfAnArchivedOrderIsRefunded(t *testing.T) {
 			}()
 		}
 		for range 4 {
-			if outcome := <-late; outcome != payment.PaymentLate {
+			if outcome := <-late; outcome != payment.OutcomeLate {
 				t.Errorf("late money of an archived order is %s", outcome)
 			}
 		}
@@ -285,7 +285,7 @@ func TestLateMoneyOfAnArchivedOrderIsRefunded(t *testing.T) {
 		ended := []shop.OrderState{shop.Expired}
 		for range 2 {
 			h.must(errOf(h.BeginRefund(h.ctx, o.ID, ended, shop.ReasonLateOver, payBy)))
-			h.must(h.Resolve(h.ctx, o.ID, payment.PaymentRefunded))
+			h.must(h.Resolve(h.ctx, o.ID, payment.OutcomeRefunded))
 			h.must(errOf(h.FinishRefund(h.ctx, o.ID, payBy)))
 		}
 		got := h.read(o.ID)

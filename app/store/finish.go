@@ -100,7 +100,7 @@ func dueToFinish(ctx context.Context, tx bun.Conn, order shop.ID, at *shop.Milli
 		"UPDATE shipments SET finish_at = ? WHERE order_id = ?", at, order)
 }
 
-// ClaimShipped takes shipped orders whose buyers are to be written to; each comes again after OutboxLease unless it is
+// ClaimShipped takes shipped orders whose buyers are to be written to; each comes again after outbox.Lease unless it is
 // marked by then.
 func (s *Store) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([]Shipment, error) {
 	due := func(db bun.IDB, rows *[]shipmentRow) *bun.SelectQuery {
@@ -109,7 +109,7 @@ func (s *Store) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([
 	rows, err := claimDue(ctx, s, "claim letters about shipments", due, func(tx bun.Conn, rows []shipmentRow) error {
 		ids := convert(rows, func(r *shipmentRow) shop.ID { return r.Order })
 		return execMatching(ctx, tx, len(ids), "put letters off",
-			"UPDATE shipments SET mail_at = ? WHERE order_id IN (?)", now.Add(outbox.OutboxLease), bun.List(ids))
+			"UPDATE shipments SET mail_at = ? WHERE order_id IN (?)", now.Add(outbox.Lease), bun.List(ids))
 	})
 	return convert(rows, (*shipmentRow).shipment), err
 }
@@ -119,7 +119,7 @@ func (s *Store) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([
 func (s *Store) MarkWritten(ctx context.Context, sent Shipment, claimed shop.Millis) error {
 	_, err := s.run(ctx, "mark the letter about order "+sent.Order.String(), "UPDATE shipments SET mail_at = NULL"+
 		" WHERE order_id = ? AND shipped_at = ? AND tracking = ? AND mail_at = ?",
-		sent.Order, sent.ShippedAt, sent.Tracking, claimed.Add(outbox.OutboxLease))
+		sent.Order, sent.ShippedAt, sent.Tracking, claimed.Add(outbox.Lease))
 	return err
 }
 

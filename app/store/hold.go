@@ -69,7 +69,7 @@ func (s *Store) ReviveLate(ctx context.Context, claimed shop.Order, epoch int64,
 		if err := s.takeAgain(ctx, tx, &o, epoch); err != nil {
 			return o, err
 		}
-		if err := s.resolve(ctx, tx, o.ID, payment.PaymentRevived); err != nil {
+		if err := s.resolve(ctx, tx, o.ID, payment.OutcomeRevived); err != nil {
 			return o, err
 		}
 		if _, err := exec(ctx, tx, "UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID); err != nil {
@@ -98,16 +98,16 @@ func (s *Store) takeAgain(ctx context.Context, tx bun.Conn, o *shop.Order, epoch
 }
 
 // Resolve gives the late payment of an order its final outcome. One that is resolved stays as it is.
-func (s *Store) Resolve(ctx context.Context, order shop.ID, outcome payment.PaymentOutcome) error {
+func (s *Store) Resolve(ctx context.Context, order shop.ID, outcome payment.Outcome) error {
 	return s.inTx(ctx, "settle the late payment of order "+order.String(), func(tx bun.Conn) error {
 		return s.resolve(ctx, tx, order, outcome)
 	})
 }
 
-func (s *Store) resolve(ctx context.Context, tx bun.Conn, order shop.ID, outcome payment.PaymentOutcome) error {
+func (s *Store) resolve(ctx context.Context, tx bun.Conn, order shop.ID, outcome payment.Outcome) error {
 	_, err := exec(ctx, tx,
 		"UPDATE payments SET outcome = ?, unsettled_since = NULL WHERE order_id = ? AND outcome = ?",
-		outcome, order, payment.PaymentLate)
+		outcome, order, payment.OutcomeLate)
 	return err
 }
 

@@ -285,7 +285,7 @@ func TestASlotOfArchivedSales(t *testing.T) {
 		}
 		rows, err := s.JournalFrom(ctx, 1, 100)
 		must(t, err)
-		if !slices.ContainsFunc(rows, func(e journal.JournalEntry) bool { return e.Kind == "slot.archive" }) {
+		if !slices.ContainsFunc(rows, func(e journal.Entry) bool { return e.Kind == "slot.archive" }) {
 			t.Error("the journal does not say that it was archived")
 		}
 	})

@@ -32,7 +32,7 @@ func (s *Store) post(ctx context.Context, tx bun.Conn, o *shop.Order, now shop.M
 }
 
 // ClaimOutbox takes what is due, oldest first. What is not marked by then comes again after OutboxLease.
-func (s *Store) ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]outbox.OutboxMessage, error) {
+func (s *Store) ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]outbox.Message, error) {
 	due := func(db bun.IDB, rows *[]outboxRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id", "rev").Limit(int64(limit))
 	}
@@ -40,7 +40,7 @@ func (s *Store) ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]
 		for some := range slices.Chunk(ordersOf(rows), idsAtOnce) {
 			// A newer revision of one of them that is due beyond the limit waits as long as these.
 			_, err := exec(ctx, tx, "UPDATE outbox SET next_at = ? WHERE order_id IN (?) AND next_at <= ?",
-				now.Add(outbox.OutboxLease), bun.List(some), now)
+				now.Add(outbox.Lease), bun.List(some), now)
 			if err != nil {
 				return err
 			}
@@ -54,7 +54,7 @@ func (s *Store) ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]
 }
 
 // postings puts what the orders' rows say behind the revisions. What the row has by now is no older than the revision.
-func (s *Store) postings(ctx context.Context, rows []outboxRow) ([]outbox.OutboxMessage, error) {
+func (s *Store) postings(ctx context.Context, rows []outboxRow) ([]outbox.Message, error) {
 	found, err := s.OrdersByID(ctx, ordersOf(rows))
 	if err != nil {
 		return nil, err
@@ -63,13 +63,13 @@ func (s *Store) postings(ctx context.Context, rows []outboxRow) ([]outbox.Outbox
 	for i := range found {
 		byID[found[i].ID] = &found[i]
 	}
-	out := make([]outbox.OutboxMessage, len(rows))
+	out := make([]outbox.Message, len(rows))
 	for i, r := range rows {
 		o := byID[r.Order]
 		if o == nil {
 			return nil, fmt.Errorf("%w: order %s is in the outbox and has no row", shop.ErrPermanent, r.Order)
 		}
-		out[i] = outbox.OutboxMessage{
+		out[i] = outbox.Message{
 			Order: r.Order, Rev: r.Rev, State: r.State, At: r.At, Sale: o.Sale, ProductName: o.ProductName,
 			User: o.User, Qty: o.Qty,
 			PriceFen: o.PriceFen, AmountFen: o.AmountFen, PaidAt: o.PaidAt, TradeNo: o.TradeNo, Address: o.Address,
@@ -84,7 +84,7 @@ func ordersOf(rows []outboxRow) []shop.ID {
 
 // MarkSent marks messages that were claimed at the instant claimed as appended with the mark sent. It skips those that
 // were claimed again, or reposted, since. next_at identifies the claim.
-func (s *Store) MarkSent(ctx context.Context, posted []outbox.OutboxMessage, claimed, sent shop.Millis) error {
+func (s *Store) MarkSent(ctx context.Context, posted []outbox.Message, claimed, sent shop.Millis) error {
 	byRev := make(map[int][]shop.ID, 2)
 	for i := range posted {
 		byRev[posted[i].Rev] = append(byRev[posted[i].Rev], posted[i].Order)
@@ -93,7 +93,7 @@ func (s *Store) MarkSent(ctx context.Context, posted []outbox.OutboxMessage, cla
 		for some := range inOrder(ids) {
 			_, err := s.run(ctx, "mark postings",
 				"UPDATE outbox SET next_at = NULL, sent_at = ? WHERE order_id IN (?) AND rev = ? AND next_at = ?",
-				sent, bun.List(some), rev, claimed.Add(outbox.OutboxLease))
+				sent, bun.List(some), rev, claimed.Add(outbox.Lease))
 			if err != nil {
 				return err
 			}

@@ -19,7 +19,7 @@ func TestPostingsWaitUntilMarked(t *testing.T) {
 			h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, Yes: true, At: now})))
 			h.must(errOf(h.FinishRefund(h.ctx, o.ID, now+i)))
 		}
-		claim := func(at shop.Millis, limit, want int) []outbox.OutboxMessage {
+		claim := func(at shop.Millis, limit, want int) []outbox.Message {
 			t.Helper()
 			got := val(h.ClaimOutbox(h.ctx, at, limit))(h.t)
 			if len(got) != want {
@@ -35,10 +35,10 @@ func TestPostingsWaitUntilMarked(t *testing.T) {
 		h.must(h.MarkSent(h.ctx, first[:1], now+2, now+70))
 		claim(now+2, 10, 1)
 		h.wantUnposted(2)
-		again := claim(now.Add(outbox.OutboxLease)+2, 10, 2)
+		again := claim(now.Add(outbox.Lease)+2, 10, 2)
 		h.must(h.MarkSent(h.ctx, again[:1], now+2, now+80)) // of a claim that is over
 		h.wantUnposted(2)
-		h.must(h.MarkSent(h.ctx, again, now.Add(outbox.OutboxLease)+2, now+80))
+		h.must(h.MarkSent(h.ctx, again, now.Add(outbox.Lease)+2, now+80))
 		h.wantUnposted(0)
 		claim(now.Add(time.Hour), 10, 0)
 		h.wantLastSent(now + 80)

@@ -17,13 +17,13 @@ import (
 type paymentRow struct {
 	bun.BaseModel `bun:"table:payments"`
 
-	TradeNo        string                 `bun:"trade_no,pk"`
-	Order          shop.ID                `bun:"order_id"`
-	AmountFen      int64                  `bun:"amount_fen"`
-	PaidAt         shop.Millis            `bun:"paid_at"`
-	SeenAt         shop.Millis            `bun:"seen_at"`
-	Outcome        payment.PaymentOutcome `bun:"outcome"`
-	UnsettledSince *shop.Millis           `bun:"unsettled_since"`
+	TradeNo        string          `bun:"trade_no,pk"`
+	Order          shop.ID         `bun:"order_id"`
+	AmountFen      int64           `bun:"amount_fen"`
+	PaidAt         shop.Millis     `bun:"paid_at"`
+	SeenAt         shop.Millis     `bun:"seen_at"`
+	Outcome        payment.Outcome `bun:"outcome"`
+	UnsettledSince *shop.Millis    `bun:"unsettled_since"`
 }
 
 func (r *paymentRow) received() payment.Received {
@@ -39,9 +39,9 @@ func (r *paymentRow) received() payment.Received {
 // first, so that a concurrent receiver of the same trade waits and finds the result.
 func (s *Store) Receive(
 	ctx context.Context, t payment.Trade, now shop.Millis,
-) (shop.Order, payment.PaymentOutcome, error) {
+) (shop.Order, payment.Outcome, error) {
 	var out shop.Order
-	var outcome payment.PaymentOutcome
+	var outcome payment.Outcome
 	err := s.inTx(ctx, "receive the payment of order "+t.Order.String(), func(tx bun.Conn) error {
 		all, err := s.lockOrders(ctx, tx, []shop.ID{t.Order})
 		if err != nil {
@@ -76,40 +76,40 @@ func (s *Store) Receive(
 }
 
 // outcomeOf says what a trade that was not received before means to the order, if there is one.
-func outcomeOf(found []shop.Order, t payment.Trade) payment.PaymentOutcome {
+func outcomeOf(found []shop.Order, t payment.Trade) payment.Outcome {
 	switch {
 	case len(found) == 0:
-		return payment.PaymentForeign
+		return payment.OutcomeForeign
 	case found[0].AmountFen != t.AmountFen:
-		return payment.PaymentAmount
+		return payment.OutcomeAmount
 	}
 	switch found[0].State {
 	case shop.Pending:
-		return payment.PaymentTaken
+		return payment.OutcomeTaken
 	case shop.Expired, shop.Cancelled:
 		if found[0].TradeNo != "" && found[0].TradeNo != t.No {
-			return payment.PaymentSecond
+			return payment.OutcomeSecond
 		}
-		return payment.PaymentLate
+		return payment.OutcomeLate
 	case shop.Refused:
-		return payment.PaymentNever
+		return payment.OutcomeNever
 	default:
-		return payment.PaymentSecond
+		return payment.OutcomeSecond
 	}
 }
 
 // again returns what a trade means that was received before: the same, unless it does not fit any more. Only one that
 // was odd, and is less odd now, changes anything.
 func again(
-	known paymentRow, t payment.Trade, outcome payment.PaymentOutcome,
-) (now payment.PaymentOutcome, changes bool) {
+	known paymentRow, t payment.Trade, outcome payment.Outcome,
+) (now payment.Outcome, changes bool) {
 	switch {
 	case known.Order != t.Order:
-		return payment.PaymentSecond, false
+		return payment.OutcomeSecond, false
 	case known.Outcome.Odd():
 		return outcome, outcome != known.Outcome
 	case known.AmountFen != t.AmountFen:
-		return payment.PaymentAmount, false
+		return payment.OutcomeAmount, false
 	default:
 		return known.Outcome, false
 	}
@@ -134,7 +134,7 @@ func (s *Store) credit(ctx context.Context, tx bun.Conn, o *shop.Order, t paymen
 
 // enter writes the row of a trade; one that was odd before is replaced.
 func (s *Store) enter(ctx context.Context, tx bun.Conn, fresh bool, row paymentRow) error {
-	if row.Outcome == payment.PaymentLate {
+	if row.Outcome == payment.OutcomeLate {
 		row.UnsettledSince = &row.SeenAt
 	}
 	if fresh {

@@ -29,7 +29,7 @@ func tradeOf(o shop.Order) payment.Trade {
 	}
 }
 
-func (h *testShop) wantReceived(t payment.Trade, outcome payment.PaymentOutcome, state shop.OrderState) shop.Order {
+func (h *testShop) wantReceived(t payment.Trade, outcome payment.Outcome, state shop.OrderState) shop.Order {
 	h.t.Helper()
 	o, got, err := h.Receive(h.ctx, t, opens+10)
 	h.must(err)
@@ -71,7 +71,7 @@ func TestOpenTrade(t *testing.T) {
 func TestEndTraded(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		over, paid := h.opened(h.sales[0], 2), h.opened(h.sales[0], 1)
-		h.wantReceived(tradeOf(paid), payment.PaymentTaken, shop.Paid)
+		h.wantReceived(tradeOf(paid), payment.OutcomeTaken, shop.Paid)
 		for range 2 {
 			got := val(h.EndTraded(h.ctx, []shop.ID{4242, paid.ID, over.ID}, shop.Expired, payBy))(h.t)
 			if len(got) != 2 {
@@ -95,7 +95,7 @@ func TestReceiveOnce(t *testing.T) {
 			g.Go(func() error { _, _, err := h.Receive(h.ctx, tradeOf(o), opens+10); return err })
 		}
 		h.must(g.Wait())
-		got := h.wantReceived(tradeOf(o), payment.PaymentTaken, shop.Paid)
+		got := h.wantReceived(tradeOf(o), payment.OutcomeTaken, shop.Paid)
 		if got.Rev != 2 || got.PaidAt != opens+9 || got.TradeNo != tradeOf(o).No {
 			t.Errorf("%+v", got)
 		}
@@ -129,25 +129,25 @@ func TestReceiveWhatDoesNotFit(t *testing.T) {
 		right := tradeOf(o)
 		wrong := right
 		wrong.AmountFen--
-		h.wantReceived(wrong, payment.PaymentAmount, shop.Pending)
-		h.wantReceived(wrong, payment.PaymentAmount, shop.Pending)
-		h.wantReceived(right, payment.PaymentTaken, shop.Paid)
-		h.wantReceived(wrong, payment.PaymentAmount, shop.Paid)
-		h.wantReceived(right, payment.PaymentTaken, shop.Paid)
+		h.wantReceived(wrong, payment.OutcomeAmount, shop.Pending)
+		h.wantReceived(wrong, payment.OutcomeAmount, shop.Pending)
+		h.wantReceived(right, payment.OutcomeTaken, shop.Paid)
+		h.wantReceived(wrong, payment.OutcomeAmount, shop.Paid)
+		h.wantReceived(right, payment.OutcomeTaken, shop.Paid)
 
 		second := right
 		second.No = "another"
-		h.wantReceived(second, payment.PaymentSecond, shop.Paid)
+		h.wantReceived(second, payment.OutcomeSecond, shop.Paid)
 		stolen := tradeOf(other)
 		stolen.No = right.No
-		h.wantReceived(stolen, payment.PaymentSecond, shop.Pending)
+		h.wantReceived(stolen, payment.OutcomeSecond, shop.Pending)
 		foreign := right
 		foreign.Order, foreign.No = 4242, "foreign"
-		h.wantReceived(foreign, payment.PaymentForeign, "")
+		h.wantReceived(foreign, payment.OutcomeForeign, "")
 		refused := h.order(h.sales[0], 1)
 		refused.State, refused.Reason = shop.Refused, shop.ReasonDead
 		h.insert(refused)
-		h.wantReceived(tradeOf(refused), payment.PaymentNever, shop.Refused)
+		h.wantReceived(tradeOf(refused), payment.OutcomeNever, shop.Refused)
 		h.wantTaken(h.sales[0], 3)
 		if n := h.totals(h.sales[0]).Moneyless; n != 0 {
 			t.Errorf("%d orders are paid without money", n)
@@ -167,8 +167,8 @@ func TestReviveLate(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.opened(h.sales[0], 2)
 		h.must(errOf(h.EndTraded(h.ctx, []shop.ID{o.ID}, shop.Expired, payBy)))
-		unclaimed := h.wantReceived(tradeOf(o), payment.PaymentLate, shop.Expired)
-		h.wantReceived(tradeOf(o), payment.PaymentLate, shop.Expired)
+		unclaimed := h.wantReceived(tradeOf(o), payment.OutcomeLate, shop.Expired)
+		h.wantReceived(tradeOf(o), payment.OutcomeLate, shop.Expired)
 		if unclaimed.TradeNo == "" || unclaimed.PaidAt == 0 || unclaimed.Rev != 2 {
 			t.Errorf("%+v", unclaimed)
 		}
@@ -195,7 +195,7 @@ func TestReviveLate(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		wantErr(t, "revived twice", errOf(h.ReviveLate(h.ctx, claimed, 1, payBy+9)), shop.ErrNoRow)
-		h.wantReceived(tradeOf(o), payment.PaymentRevived, shop.Paid)
+		h.wantReceived(tradeOf(o), payment.OutcomeRevived, shop.Paid)
 		if list, err := h.Unresolved(h.ctx, payBy, 0, 10); err != nil || len(list) != 0 {
 			t.Errorf("unsettled %+v, %v", list, err)
 		}
@@ -208,11 +208,11 @@ func TestDecidedOnce(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.opened(h.sales[0], 2)
 		h.must(errOf(h.EndTraded(h.ctx, []shop.ID{o.ID}, shop.Cancelled, payBy)))
-		h.wantReceived(tradeOf(o), payment.PaymentLate, shop.Cancelled)
-		for _, outcome := range []payment.PaymentOutcome{payment.PaymentRefunded, payment.PaymentRevived} {
+		h.wantReceived(tradeOf(o), payment.OutcomeLate, shop.Cancelled)
+		for _, outcome := range []payment.Outcome{payment.OutcomeRefunded, payment.OutcomeRevived} {
 			h.must(h.Resolve(h.ctx, o.ID, outcome))
 		}
-		h.wantReceived(tradeOf(o), payment.PaymentRefunded, shop.Cancelled)
+		h.wantReceived(tradeOf(o), payment.OutcomeRefunded, shop.Cancelled)
 		if list, err := h.Unresolved(h.ctx, payBy, 0, 10); err != nil || len(list) != 0 {
 			t.Errorf("unsettled %+v, %v", list, err)
 		}

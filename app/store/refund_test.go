@@ -179,7 +179,7 @@ func TestFinishRefundOnce(t *testing.T) {
 			t.Errorf("%d units gone, %d sold", sums.GoneUnits, sums.SoldUnits)
 		}
 		got := val(h.ClaimOutbox(h.ctx, opens+70, 10))(h.t)
-		want := []outbox.OutboxMessage{{
+		want := []outbox.Message{{
 			Order: o.ID, Rev: 4, State: shop.Refunded, At: opens + 70,
 			Sale: o.Sale, ProductName: o.ProductName, User: o.User, Qty: 2,
 			PriceFen: o.PriceFen, AmountFen: o.AmountFen, PaidAt: o.PaidAt, TradeNo: o.TradeNo, Address: o.Address,

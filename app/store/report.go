@@ -229,7 +229,7 @@ func (s *Store) suspicious(ctx context.Context, tx bun.Tx, t *shop.SaleTotals, m
 	paid := ofSale().Column("id").Where("state IN ('paid', 'shipped', 'finished')")
 	return tx.NewRaw("SELECT COUNT(*) FROM (?) AS o WHERE NOT EXISTS"+
 		" (SELECT 1 FROM payments AS p WHERE p.order_id = o.id AND p.outcome IN (?, ?))", paid,
-		payment.PaymentTaken, payment.PaymentRevived).Scan(ctx, &t.Moneyless)
+		payment.OutcomeTaken, payment.OutcomeRevived).Scan(ctx, &t.Moneyless)
 }
 
 // idle are the states that hold no units.

@@ -30,7 +30,7 @@ type UserSearch struct {
 
 // PaymentSearch pages through what the gateway says it took, the newest first, by the fields that are not zero.
 type PaymentSearch struct {
-	Outcome payment.PaymentOutcome
+	Outcome payment.Outcome
 	Order   shop.ID
 	Before  string // go on behind this trade; "": from the newest
 	Limit   int

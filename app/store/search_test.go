@@ -127,7 +127,7 @@ func TestSearchForPayments(t *testing.T) {
 			}
 			_, outcome, err := h.Receive(h.ctx, trade, opens+shop.Millis(i/2))
 			h.must(err)
-			if outcome == payment.PaymentTaken {
+			if outcome == payment.OutcomeTaken {
 				taken = append([]string{trade.No}, taken...)
 			}
 			all, orders = append([]string{trade.No}, all...), append(orders, o.ID)
@@ -137,9 +137,9 @@ func TestSearchForPayments(t *testing.T) {
 			want []string
 		}{
 			"all":               {store.PaymentSearch{}, all},
-			"outcome":           {store.PaymentSearch{Outcome: payment.PaymentTaken}, taken},
+			"outcome":           {store.PaymentSearch{Outcome: payment.OutcomeTaken}, taken},
 			"order":             {store.PaymentSearch{Order: orders[1]}, []string{"T1"}},
-			"order and outcome": {store.PaymentSearch{Order: orders[1], Outcome: payment.PaymentTaken}, nil},
+			"order and outcome": {store.PaymentSearch{Order: orders[1], Outcome: payment.OutcomeTaken}, nil},
 		} {
 			var got []string
 			c.q.Limit = 1

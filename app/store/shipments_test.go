@@ -188,8 +188,8 @@ func TestLettersAboutParcels(t *testing.T) {
 			return due
 		}
 		first := claim(shippedAt)
-		if len(first) != 1 || len(claim(shippedAt)) != 0 || len(claim(shippedAt.Add(outbox.OutboxLease))) != 1 {
-			t.Fatalf("claimed %v; a claim lasts %s", first, outbox.OutboxLease)
+		if len(first) != 1 || len(claim(shippedAt)) != 0 || len(claim(shippedAt.Add(outbox.Lease))) != 1 {
+			t.Fatalf("claimed %v; a claim lasts %s", first, outbox.Lease)
 		}
 		replace, other := sending, parcel(o.ID)
 		replace.Replace, replace.At, other.Tracking = true, shippedAt+5, "SF-other"

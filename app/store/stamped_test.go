@@ -61,14 +61,14 @@ func isClaimed(h *testShop) shop.Order {
 
 func isLate(h *testShop) shop.Order {
 	o := isExpired(h)
-	h.wantReceived(tradeOf(o), payment.PaymentLate, shop.Expired)
+	h.wantReceived(tradeOf(o), payment.OutcomeLate, shop.Expired)
 	claimed := val(h.ClaimHold(h.ctx, o.ID, shop.Expired))(h.t)
 	return claimed
 }
 
 func isPaid(h *testShop) shop.Order {
 	o := isOpened(h)
-	return h.wantReceived(tradeOf(o), payment.PaymentTaken, shop.Paid)
+	return h.wantReceived(tradeOf(o), payment.OutcomeTaken, shop.Paid)
 }
 
 func isAsked(h *testShop) shop.Order {

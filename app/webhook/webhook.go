@@ -1,7 +1,7 @@
 // Package webhook delivers paid and refunded orders to an address of the shop's back office, for shops that would
 // rather be called than read the stream. A delivery is
 //
-//	POST the JSON of outbox.OutboxMessage
+//	POST the JSON of outbox.Message
 //	Stampede-Delivery: <order>-<rev>            the same for a repeat: deliveries come at least once
 //	Stampede-Timestamp: <Unix seconds>
 //	Stampede-Signature: v1=<hex>                HMAC-SHA256 of timestamp + "." + body under the shared secret
@@ -61,7 +61,7 @@ func New(address string, secret []byte) *Sender {
 
 // Deliver posts one order. nil: the receiver has taken it. outbox.ErrRejected: it never will. An *outbox.PauseError: it
 // takes nothing now. Any other error: try again.
-func (s *Sender) Deliver(ctx context.Context, p outbox.OutboxMessage) error {
+func (s *Sender) Deliver(ctx context.Context, p outbox.Message) error {
 	body, err := json.Marshal(&p)
 	if err != nil {
 		return fmt.Errorf("encode order %s: %w", p.Order, err)

@@ -42,14 +42,14 @@ func TestDeliveryIsSigned(t *testing.T) {
 	t.Parallel()
 	s, requests, bodies := receiver(t, http.StatusNoContent)
 	s.now = func() time.Time { return time.Unix(1_800_000_000, 0) }
-	p := outbox.OutboxMessage{
+	p := outbox.Message{
 		Order: 7301444480512000257, Rev: 4, State: shop.Refunded, Sale: 5, User: 6, AmountFen: 9800,
 	}
 	if err := s.Deliver(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	r, body := (*requests)[0], (*bodies)[0]
-	var got outbox.OutboxMessage
+	var got outbox.Message
 	if err := json.Unmarshal(body, &got); err != nil || got != p {
 		t.Errorf("%s, %v", body, err)
 	}
@@ -87,7 +87,7 @@ func TestOnlyAYesIsTaken(t *testing.T) {
 		401: pause, 403: pause, 429: pause, 408: again, 425: again, 301: again, 500: again, 502: again, 503: again,
 	} {
 		s, requests, _ := receiver(t, status)
-		err := s.Deliver(t.Context(), outbox.OutboxMessage{Order: 1, Rev: 2})
+		err := s.Deliver(t.Context(), outbox.Message{Order: 1, Rev: 2})
 		var paused *outbox.PauseError
 		got := again
 		switch {
@@ -104,7 +104,7 @@ func TestOnlyAYesIsTaken(t *testing.T) {
 		}
 	}
 	s := New("http://127.0.0.1:1/", secret)
-	if err := s.Deliver(t.Context(), outbox.OutboxMessage{Order: 1, Rev: 2}); err == nil ||
+	if err := s.Deliver(t.Context(), outbox.Message{Order: 1, Rev: 2}); err == nil ||
 		errors.Is(err, outbox.ErrRejected) {
 		t.Errorf("nobody there: %v", err)
 	}
@@ -153,7 +153,7 @@ func TestAnswerIsBoundedAfterDecoding(t *testing.T) {
 	t.Cleanup(s.Close)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err := s.Deliver(t.Context(), outbox.OutboxMessage{Order: 1, Rev: 2})
+	err := s.Deliver(t.Context(), outbox.Message{Order: 1, Rev: 2})
 	runtime.ReadMemStats(&after)
 	if spent := after.TotalAlloc - before.TotalAlloc; err != nil || spent > 16<<20 || !<-cut {
 		t.Errorf("%d bytes allocated, %v; or all of the answer was read", spent, err)

@@ -83,6 +83,6 @@ type BoardEvent struct {
 
 // BoardReply answers op board: what the board showed before.
 type BoardReply struct {
-	Now     shop.Millis        `json:"now,omitempty"`
-	History []board.BoardPoint `json:"history,omitzero"`
+	Now     shop.Millis   `json:"now,omitempty"`
+	History []board.Point `json:"history,omitzero"`
 }

@@ -66,7 +66,7 @@ func (c archiveDrop) Run(e *env) error {
 		return fmt.Errorf("%w: --before: %w", errUsage, err)
 	}
 	return e.operate(c.operating, func(api *client) error {
-		var drop archive.ArchiveDrop
+		var drop archive.Drop
 		body := map[string]any{"before": before, "dry_run": c.DryRun}
 		drops := func() error { return api.act(http.MethodPost, "/archive/drop", body, &drop) }
 		err := drops()

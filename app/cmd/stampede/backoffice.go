@@ -73,7 +73,7 @@ func (c parkedList) Run(e *env) error {
 		return list(e, c.JSON, err, postings, listing[outbox.QuarantinedMessage]{
 			none: "nothing is parked", head: "id\tat\torder\trev\tstate\tgroup\ttries\treason",
 			columns: func(p outbox.QuarantinedMessage) []any {
-				m := &p.OutboxMessage
+				m := &p.Message
 				return []any{p.ID, e.wall(p.At), m.Order, m.Rev, m.State, p.Group, p.Deliveries, p.Reason}
 			},
 		})

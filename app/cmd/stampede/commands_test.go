@@ -192,7 +192,7 @@ func TestJournal(t *testing.T) {
 	})
 	// The audit log names users by id only.
 	_, out, _ := call(t, environ, "journal", "list", "--json")
-	var rows []journal.JournalEntry
+	var rows []journal.Entry
 	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 6 || strings.Contains(out, "bob@") {
 		t.Fatalf("%d rows, %v: %s", len(rows), err, out)
 	}

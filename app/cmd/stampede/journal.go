@@ -51,11 +51,11 @@ func (c *journalList) Run(e *env) error {
 		query.Set("since", strconv.FormatInt(c.Since.UnixMilli(), 10))
 	}
 	return e.look(c.reading, func(api *client) error {
-		row := func(j *journal.JournalEntry) string { return strconv.FormatInt(j.Seq, 10) }
+		row := func(j *journal.Entry) string { return strconv.FormatInt(j.Seq, 10) }
 		entries, err := pages(api, collection{"/journal", "entries"}, query, c.Limit, row)
-		return list(e, c.JSON, err, entries, listing[journal.JournalEntry]{
+		return list(e, c.JSON, err, entries, listing[journal.Entry]{
 			none: "nothing was done", head: "row\tat\twho\tfrom\twhat\tto\tbefore\tafter\tnote",
-			columns: func(j journal.JournalEntry) []any {
+			columns: func(j journal.Entry) []any {
 				what, before, after := j.Kind+" "+j.Object, short(j.Before), short(j.After)
 				return []any{j.Seq, e.wall(j.At), j.ActorName, j.Via, j.Source, what, before, after, j.Note}
 			},
@@ -74,7 +74,7 @@ func short(text json.RawMessage) string {
 
 func (c journalVerify) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		var report journal.JournalReport
+		var report journal.Report
 		err := api.get("/journal/verify", url.Values{"head": {c.Head}}, &report)
 		text := fmt.Sprintf("%d rows fit; head %s", report.Rows, report.Head)
 		switch {

@@ -21,9 +21,9 @@ type payReconcile struct {
 }
 
 type payList struct {
-	Query string                 `arg:"" optional:"" name:"query" help:"The number of a trade or of an order."`
-	State payment.PaymentOutcome `placeholder:"STATE" help:"Only those of which this became, like late."`
-	Limit int                    `default:"50" help:"At most so many, up to 1000."`
+	Query string          `arg:"" optional:"" name:"query" help:"The number of a trade or of an order."`
+	State payment.Outcome `placeholder:"STATE" help:"Only those of which this became, like late."`
+	Limit int             `default:"50" help:"At most so many, up to 1000."`
 	reading
 }
 

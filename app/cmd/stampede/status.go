@@ -49,7 +49,7 @@ func (s *status) Run(e *env) error {
 				}
 				return nil
 			}
-			if !shop.Sleep(e.ctx, board.BoardEvery) {
+			if !shop.Sleep(e.ctx, board.Every) {
 				return nil
 			}
 		}

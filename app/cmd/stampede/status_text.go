@@ -87,7 +87,7 @@ func (w *lines) fold(head, text string) {
 	w.add("%s", line)
 }
 
-func (w *lines) sales(sales []board.BoardSale) {
+func (w *lines) sales(sales []board.Sale) {
 	if len(sales) == 0 {
 		w.add("\nno sale is open, and none is next")
 		return

@@ -78,7 +78,7 @@ func TestStatusWithoutAStore(t *testing.T) {
 	}
 	becomes()
 	whole, _ := status()
-	i := slices.IndexFunc(whole.Sales, func(x board.BoardSale) bool { return x.ID == sale.ID })
+	i := slices.IndexFunc(whole.Sales, func(x board.Sale) bool { return x.ID == sale.ID })
 	if i < 0 || whole.Sales[i].Stock != 7 || whole.Sales[i].Held != 3 || len(whole.Nodes) != 1 {
 		t.Fatalf("with both stores: %+v", whole)
 	}

@@ -58,7 +58,7 @@ func TestBoardOfTwoNodes(t *testing.T) {
 			live.PressMS.N > 1 &&
 			live.RefusedS[shop.LimitReached] > 0, fmt.Sprintf("after %d buys the board is %+v", buys, live)
 	})
-	i := slices.IndexFunc(live.Sales, func(shown board.BoardSale) bool { return shown.ID == sale.ID })
+	i := slices.IndexFunc(live.Sales, func(shown board.Sale) bool { return shown.ID == sale.ID })
 	if i < 0 || live.Sales[i].Phase != shop.Open || live.Sales[i].Name != "Lamp" || live.Sales[i].Initial != 100 {
 		t.Errorf("sales %+v", live.Sales)
 	}
@@ -73,14 +73,14 @@ func TestBoardOfTwoNodes(t *testing.T) {
 	}
 	s.drained(sale)
 	settled := watcher.awaitBoard(func(live *board.Board) (bool, string) {
-		shown := live.Sales[slices.IndexFunc(live.Sales, func(x board.BoardSale) bool { return x.ID == sale.ID })]
+		shown := live.Sales[slices.IndexFunc(live.Sales, func(x board.Sale) bool { return x.ID == sale.ID })]
 		return shown.Held == reserved && shown.Stock == 100-reserved, fmt.Sprintf("of %d: %+v", reserved, shown)
 	})
 	if len(settled.Alarms) != 0 {
 		t.Errorf("alarms while all is well: %+v", settled.Alarms)
 	}
 	kit.Eventually(t, patience, func() (bool, string) {
-		var shown board.BoardHistory
+		var shown board.History
 		a.expect(200, &shown, a.read, "/api/v1/operator/board", operator, nil)
 		history := shown.History
 		return len(history) > 0 && history[len(history)-1].Sockets > 0, fmt.Sprintf("history %+v", history)

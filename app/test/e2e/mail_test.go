@@ -32,8 +32,8 @@ func (s *testShop) buyerWithMail(email string) shop.User {
 }
 
 // paidBy is what the back office hears of an order that was just paid.
-func paidBy(user shop.ID) outbox.OutboxMessage {
-	return outbox.OutboxMessage{
+func paidBy(user shop.ID) outbox.Message {
+	return outbox.Message{
 		Order: kit.NewID(), Rev: 2, State: shop.Paid, At: shop.MillisOf(time.Now()), Sale: kit.NewID(), User: user,
 		ProductName: "Lamp", Qty: 1, PriceFen: 4900, AmountFen: 4900,
 	}

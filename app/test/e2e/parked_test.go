@@ -31,9 +31,9 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 	}))
 	t.Cleanup(office.Close)
 	s := newShop(t, "STAMPEDE_WEBHOOK_URL="+office.URL, "STAMPEDE_WEBHOOK_SECRET="+hookSecret)
-	postings := make([]outbox.OutboxMessage, 3)
+	postings := make([]outbox.Message, 3)
 	for i := range postings {
-		postings[i] = outbox.OutboxMessage{
+		postings[i] = outbox.Message{
 			Order: kit.NewID(), Rev: 2, State: shop.Paid, Sale: kit.NewID(), User: kit.NewID(),
 		}
 	}
@@ -67,7 +67,7 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 }
 
 // appendPostings appends postings as soon as a worker allows it.
-func (s *testShop) appendPostings(postings ...outbox.OutboxMessage) {
+func (s *testShop) appendPostings(postings ...outbox.Message) {
 	s.t.Helper()
 	kit.Eventually(s.t, patience, func() (bool, string) {
 		_, err := streams.NewPaidStream(s.redis).Append(kit.Context(s.t), 0, postings)

@@ -31,12 +31,12 @@ type hook struct {
 	url string
 
 	mu   sync.Mutex
-	seen map[string]outbox.OutboxMessage // by delivery
+	seen map[string]outbox.Message // by delivery
 	down bool
 }
 
 func newHook(t *testing.T) *hook {
-	h := &hook{t: t, seen: make(map[string]outbox.OutboxMessage), down: true}
+	h := &hook{t: t, seen: make(map[string]outbox.Message), down: true}
 	server := httptest.NewServer(http.HandlerFunc(h.receive))
 	t.Cleanup(server.Close)
 	h.url = server.URL
@@ -47,7 +47,7 @@ func (h *hook) receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	mac := hmac.New(sha256.New, []byte(hookSecret))
 	mac.Write([]byte(r.Header.Get("Stampede-Timestamp") + "." + string(body)))
-	var p outbox.OutboxMessage
+	var p outbox.Message
 	if err != nil || r.Header.Get("Stampede-Signature") != "v1="+hex.EncodeToString(mac.Sum(nil)) ||
 		json.Unmarshal(body, &p) != nil {
 		h.t.Errorf("a delivery that is not signed, or unreadable: %v %s", r.Header, body)
@@ -62,7 +62,7 @@ func (h *hook) receive(w http.ResponseWriter, r *http.Request) {
 	h.seen[r.Header.Get("Stampede-Delivery")] = p
 }
 
-func (h *hook) heard() map[string]outbox.OutboxMessage {
+func (h *hook) heard() map[string]outbox.Message {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return maps.Clone(h.seen)

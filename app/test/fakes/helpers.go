@@ -11,7 +11,7 @@ import (
 // fakeActs is a journal in memory.
 type Acts struct {
 	ActStore
-	Rows []journal.JournalEntry
+	Rows []journal.Entry
 }
 
 func (f *Acts) Act(
@@ -30,7 +30,7 @@ func (f *Acts) Act(
 	if err != nil {
 		return journal.Done{}, err
 	}
-	e := journal.JournalEntry{
+	e := journal.Entry{
 		Seq: int64(len(f.Rows)) + 1, ActorName: actor.Name, Key: actor.Key, Kind: act.Kind, Object: act.Object,
 		Note: act.Note, Answer: answer,
 	}
@@ -42,16 +42,16 @@ func (f *Acts) Act(
 	return journal.Done{Seq: e.Seq, Answer: answer}, nil
 }
 
-func (f *Acts) JournalHead(context.Context) (journal.JournalHead, error) {
+func (f *Acts) JournalHead(context.Context) (journal.Head, error) {
 	if len(f.Rows) == 0 {
-		return journal.JournalHead{}, nil
+		return journal.Head{}, nil
 	}
 	last := f.Rows[len(f.Rows)-1]
-	return journal.JournalHead{Seq: last.Seq, Hash: last.Hash}, nil
+	return journal.Head{Seq: last.Seq, Hash: last.Hash}, nil
 }
 
-func (f *Acts) JournalFrom(_ context.Context, seq int64, limit int) ([]journal.JournalEntry, error) {
-	var page []journal.JournalEntry
+func (f *Acts) JournalFrom(_ context.Context, seq int64, limit int) ([]journal.Entry, error) {
+	var page []journal.Entry
 	for _, r := range f.Rows {
 		if r.Seq >= seq && len(page) < limit {
 			page = append(page, r)

@@ -12,9 +12,9 @@ type ActStore interface {
 	Act(
 		ctx context.Context, actor journal.Actor, do func(ctx context.Context) (journal.Act, error),
 	) (journal.Done, error)
-	JournalPage(ctx context.Context, q journal.JournalQuery) ([]journal.JournalEntry, error)
-	JournalFrom(ctx context.Context, seq int64, limit int) ([]journal.JournalEntry, error)
-	JournalHead(ctx context.Context) (journal.JournalHead, error)
+	JournalPage(ctx context.Context, q journal.Query) ([]journal.Entry, error)
+	JournalFrom(ctx context.Context, seq int64, limit int) ([]journal.Entry, error)
+	JournalHead(ctx context.Context) (journal.Head, error)
 }
 
 // Inventory is the state of the sales in Redis: stock, holds, deadlines. Every call that writes carries the

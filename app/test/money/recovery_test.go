@@ -459,7 +459,7 @@ func TestWhatComesWhileAPartitionIsClosed(t *testing.T) {
 	paid(w, n, paying)
 	w.loseAll(o)
 	w.promoted()
-	n.expirer.Reader = &order.OrderReader{Redis: w.inventory, Store: w.db}
+	n.expirer.Reader = &order.Reader{Redis: w.inventory, Store: w.db}
 	heard := errors.New("never closed")
 	w.must(w.node(nil).recovers(func(moment string, _ shop.ID) {
 		if moment != closed {
