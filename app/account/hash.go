@@ -47,8 +47,8 @@ var nobodysHash = phc(make([]byte, saltBytes), make([]byte, hashBytes))
 // errHash means that the stored text is not a hash of ours.
 var errHash = errors.New("not an argon2id hash with a cost that is taken")
 
-// fits reports whether the password matches the hash. A password that is longer than any valid one is cut, so that the
-// work is bounded; what is left is still too long to match.
+// fits reports whether the password matches the hash. A password that is longer than any valid one is cut, which
+// bounds the work; the rest is still longer than a valid one and cannot match.
 func fits(hash, password string) (bool, error) {
 	var version int
 	var memory, passes uint32

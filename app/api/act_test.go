@@ -47,8 +47,8 @@ type operation struct {
 	method, path, body string
 }
 
-// TestOperatorsRoutesAreForOperators: every route that openapi.yaml has for operators refuses whoever is not one,
-// before it calls a service, and what is for admins refuses operators. There is no service: a call would be a panic.
+// TestOperatorsRoutesAreForOperators: every route that openapi.yaml has for operators rejects all other users before
+// it calls a service, and the routes of admins reject operators. There is no service, so a call would panic.
 func TestOperatorsRoutesAreForOperators(t *testing.T) {
 	t.Parallel()
 	ops := operatorsOf(t)

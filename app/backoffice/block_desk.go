@@ -15,13 +15,13 @@ import (
 type BlockDesk struct {
 	Store   *store.Store
 	Journal *journal.Journal
-	Time    func() shop.Millis // for what is in force now
+	Time    func() shop.Millis // decides which blocks are in force
 }
 
 // LongestBlock keeps sums with it within what times can say; longer ones have no end.
 const LongestBlock = 10 * 365 * 24 * time.Hour
 
-// AddBlock keeps somebody out, and answers the block as it is kept.
+// AddBlock blocks a user, an address or a network, and returns the block as it is stored.
 func (d *BlockDesk) AddBlock(
 	ctx context.Context, actor journal.Actor, b store.Block, lasts time.Duration,
 ) (store.Block, error) {
@@ -51,13 +51,13 @@ func (d *BlockDesk) AddBlock(
 	return b, shop.Unreadable("the block list", err)
 }
 
-// ListBlocks lists who is kept out now, oldest first.
+// ListBlocks lists the blocks that are in force, oldest first.
 func (d *BlockDesk) ListBlocks(ctx context.Context) ([]store.Block, error) {
 	blocks, err := d.Store.Blocks(ctx, d.Time())
 	return blocks, shop.Unreadable("the block list", err)
 }
 
-// RemoveBlock lets somebody in again.
+// RemoveBlock removes a block.
 func (d *BlockDesk) RemoveBlock(ctx context.Context, actor journal.Actor, id int64) error {
 	_, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (journal.Act, error) {
 		removed, err := d.Store.RemoveBlock(ctx, id)
@@ -68,7 +68,7 @@ func (d *BlockDesk) RemoveBlock(ctx context.Context, actor journal.Actor, id int
 
 func objectOf(b *store.Block) string { return "block:" + strconv.FormatInt(b.ID, 10) }
 
-// keptOf is what the journal keeps of a block: no address, which may be somebody's; the row of the block has it.
+// keptOf is what the journal stores of a block. It has no address, which is personal data; the row of the block has it.
 func keptOf(b *store.Block) any {
 	kept := struct {
 		Kind  store.BlockKind `json:"kind"`

@@ -48,7 +48,8 @@ type Checklist struct {
 	Redis   Redis
 	Gateway payment.Gateway // nil: nothing can be paid
 	Backlog int64           // how many reservations of a partition may wait
-	// Durability names what of the stores is weaker than the promises need, and what is known of their copies.
+	// Durability returns the settings of the stores that are weaker than the promises need, and the state of their
+	// replicas.
 	Durability func(ctx context.Context) ([]Check, error)
 	// Mail reports whether e-mails leave the shop, and how many could not be sent.
 	Mail func(ctx context.Context) (server bool, dead int64, err error)

@@ -22,7 +22,7 @@ type SaleReport struct {
 	At       shop.Millis `json:"at"` // when it was made
 
 	Speed SaleSpeed        `json:"speed"`
-	ToPay *board.SaleWaits `json:"to_pay,omitempty"` // from the reservation to the money; absent: nobody has paid
+	ToPay *board.SaleWaits `json:"to_pay,omitempty"` // from reservation to payment; absent: there is no payment
 	// Presses is what was counted of the presses of Buy; absent: nothing was, or it is too long ago.
 	Presses *board.SalePresses   `json:"presses,omitempty"`
 	States  []store.SaleFate     `json:"states"`

@@ -66,13 +66,13 @@ func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Conn) erro
 	if act := s.actOf(ctx); act != nil {
 		return wrap(what, act.join(fn))
 	}
-	run := func() error { return s.untilNoVictim(ctx, what, fn) }
-	if s.Around != nil {
-		return s.Around(ctx, run)
+	if s.Around == nil {
+		return s.untilNoVictim(ctx, what, fn)
 	}
-	return run()
+	return s.Around(ctx, func() error { return s.untilNoVictim(ctx, what, fn) })
 }
 
+// untilNoVictim runs fn in a transaction, again while the server rolls it back to end a deadlock.
 func (s *Store) untilNoVictim(ctx context.Context, what string, fn func(tx bun.Conn) error) (err error) {
 	for range victimTries {
 		if err = s.tryTx(ctx, fn); !saysMySQL(err, mysqlDeadlock) {

@@ -8,7 +8,7 @@ import (
 	"stampede/app/journal"
 )
 
-// fakeActs is a journal in memory.
+// Acts is a journal in memory.
 type Acts struct {
 	ActStore
 	Rows []journal.Entry
