@@ -7,8 +7,10 @@ import (
 	"net/netip"
 	"time"
 
+	"stampede/app/journal"
 	"stampede/app/outbox"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // activateTries is how many passwords can be tried with one link.
@@ -219,10 +221,9 @@ type NewUser struct {
 }
 
 // Add adds an account that is active at once: the operator vouches for its e-mail. Without a password its owner is
-// mailed a link that sets one, after write has committed the account in its transaction.
-func (a *Accounts) Add(
-	ctx context.Context, n NewUser, write func(u *shop.User, all func(ctx context.Context) error) error,
-) (shop.User, error) {
+// mailed a link that sets one, after the COMMIT. Conflict: the e-mail has an account, or the actor's key was used
+// before.
+func (a *Accounts) Add(ctx context.Context, actor journal.Actor, n NewUser) (shop.User, error) {
 	u, err := n.user()
 	if err != nil {
 		return shop.User{}, err
@@ -239,13 +240,17 @@ func (a *Accounts) Add(
 	u.Name = cmp.Or(u.Name, guestName(u.ID))
 	u.CreatedAt, u.ActivatedAt = a.Now(), a.Now()
 	secret, token := a.token(u.ID, shop.TokenReset)
-	err = write(&u, func(ctx context.Context) error {
-		err := a.Store.AddUser(ctx, u)
+	done, err := a.Store.Act(ctx, actor, func(tx *store.Store) (journal.Act, error) {
+		err := tx.AddUser(ctx, u)
 		if err == nil && n.Password == "" {
-			err = a.Store.AddMailToken(ctx, token, &u)
+			err = tx.AddMailToken(ctx, token, &u)
 		}
-		return err
+		after := map[string]any{"role": u.Role, "state": u.State}
+		return journal.Act{Kind: "user.add", Object: "user:" + u.ID.String(), After: after, Answer: u.ID}, err
 	})
+	if err == nil && done.Repeated {
+		err = shop.Fail(shop.Conflict, "this was done before, under the same key")
+	}
 	if errors.Is(err, shop.ErrTaken) {
 		return shop.User{}, shop.Fail(shop.Conflict, "that e-mail has an account already")
 	}

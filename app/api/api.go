@@ -53,13 +53,14 @@ type Options struct {
 	Buy        func(ctx context.Context, user shop.ID, req order.BuyRequest) (order.Receipt, error)
 	Orders     *order.Reader
 	Cancel     func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
+	AskRefund  func(ctx context.Context, user, order shop.ID, reason string) (shop.OrderState, error)
 	Pay        func(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
 	// Notified takes a payment notification of the gateway; payment.ErrForged: it is not authentic. Nil: there is no
 	// gateway.
 	Notified func(ctx context.Context, form url.Values) error
 
-	// For operators; buyers as well use Refunds and Shipping.
-	Refunds    *payment.RefundDesk
+	// For operators; buyers use Shipping, too.
+	Refunds    *backoffice.RefundService
 	Shipping   *backoffice.ShippingDesk
 	Catalogue  *backoffice.CatalogueDesk
 	Sales      *backoffice.SaleDesk
@@ -71,8 +72,6 @@ type Options struct {
 	SwitchDesk *backoffice.SwitchDesk
 	Journal    *journal.Journal
 	Archive    *archive.Desk
-	// Repost sends to the back office once more what it received since the instant, and returns the number of entries.
-	Repost func(ctx context.Context, actor journal.Actor, since shop.Millis) (int64, error)
 	// ReconcileDay compares a part of a day's payments, after the order given, with the gateway.
 	ReconcileDay func(ctx context.Context, day time.Time, after shop.ID) (payment.ReconciliationReport, error)
 	// Readiness runs the checklist of a sale.

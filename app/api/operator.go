@@ -93,7 +93,7 @@ func (a *api) board(c *fiber.Ctx) error {
 }
 
 func (a *api) anyOrder(ctx context.Context, id shop.ID) (operatorOrder, error) {
-	order, refund, err := a.Refunds.AnyOrder(ctx, id)
+	order, refund, err := a.Refunds.Order(ctx, id)
 	if err != nil {
 		return operatorOrder{}, err
 	}
@@ -111,20 +111,20 @@ func (a *api) refunds(c *fiber.Ctx) error {
 		return err
 	}
 	return flowPage(c, "refunds", func(ctx context.Context) ([]payment.Refund, bool, error) {
-		return a.Refunds.ListRefunds(ctx, q)
+		return a.Refunds.List(ctx, q)
 	})
 }
 
 // decide makes the handler that approves or declines a refund.
 func (a *api) decide(yes bool) func(c *fiber.Ctx, actor journal.Actor) error {
 	return actOn(func(ctx context.Context, actor journal.Actor, order shop.ID, b noteBody) (operatorOrder, error) {
-		decided, err := a.Refunds.DecideRefund(ctx, actor, order, yes, b.Note)
+		decided, err := a.Refunds.Decide(ctx, actor, order, yes, b.Note)
 		return operatorOrder{Order: decided, User: decided.User}, err
 	})
 }
 
 func (a *api) retryRefund(ctx context.Context, actor journal.Actor, order shop.ID, _ noteBody) (struct{}, error) {
-	return struct{}{}, a.Refunds.RetryRefund(ctx, actor, order)
+	return struct{}{}, a.Refunds.Retry(ctx, actor, order)
 }
 
 type noticeAnswer struct {
@@ -190,7 +190,8 @@ type shipManyBody struct {
 }
 
 func (a *api) shipMany(ctx context.Context, actor journal.Actor, b shipManyBody) (backoffice.ShipReport, error) {
-	report, err := a.Shipping.ShipMany(ctx, actor, []byte(b.CSV), b.Replace, b.DryRun)
+	actor.Dry = b.DryRun
+	report, err := a.Shipping.ShipMany(ctx, actor, []byte(b.CSV), b.Replace)
 	report.Lines = list(report.Lines)
 	return report, err
 }

@@ -82,7 +82,7 @@ func (a *api) repost(c *fiber.Ctx, actor journal.Actor) error {
 		return shop.Fail(shop.BadRequest, "since is missing: an instant in milliseconds")
 	}
 	return slowFlow(c, func(ctx context.Context) (repostAnswer, error) {
-		n, err := a.Repost(ctx, actor, b.Since)
+		n, err := a.Leftovers.Repost(ctx, actor, b.Since)
 		return repostAnswer{n}, err
 	})
 }
@@ -101,8 +101,9 @@ func (a *api) dropArchive(c *fiber.Ctx, actor journal.Actor) error {
 	if b.Before == 0 {
 		return shop.Fail(shop.BadRequest, "before is missing: a month like 2026-11")
 	}
+	actor.Dry = b.DryRun
 	return slowFlow(c, func(ctx context.Context) (archive.Drop, error) {
-		drop, err := a.Archive.DropArchive(ctx, actor, b.Before, b.DryRun)
+		drop, err := a.Archive.DropArchive(ctx, actor, b.Before)
 		drop.Months = list(drop.Months)
 		return drop, err
 	})

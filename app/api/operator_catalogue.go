@@ -49,29 +49,29 @@ func (o *optional[T]) UnmarshalJSON(text []byte) error {
 
 func (a *api) catalogueRoutes(r fiber.Router) {
 	r.Get("/products", a.anyOperator(a.productRecords))
-	r.Post("/products", a.asActor(tryOrDo(a.Catalogue.CreateProduct)))
+	r.Post("/products", a.asActor(dryable(actWith(a.Catalogue.CreateProduct))))
 	r.Get("/products/:id", a.anyOperator(byID(a.Catalogue.ProductRecord)))
-	r.Patch("/products/:id", a.asActor(tryOrDoTo(a.editProduct)))
-	r.Put("/products/:id/images", a.asActor(tryOrDoTo(a.setProductImages)))
-	r.Post("/images", a.asActor(a.uploadImage))
+	r.Patch("/products/:id", a.asActor(dryable(actOn(a.editProduct))))
+	r.Put("/products/:id/images", a.asActor(dryable(actOn(a.setProductImages))))
+	r.Post("/images", a.asActor(dryable(a.uploadImage)))
 	r.Get("/categories", a.anyOperator(a.categoryRecords))
-	r.Post("/categories", a.asActor(tryOrDo(a.createCategory)))
+	r.Post("/categories", a.asActor(dryable(actWith(a.createCategory))))
 	r.Get("/categories/:id", a.anyOperator(byID(a.Catalogue.CategoryRecord)))
-	r.Patch("/categories/:id", a.asActor(tryOrDoTo(a.Catalogue.EditCategory)))
+	r.Patch("/categories/:id", a.asActor(dryable(actOn(a.Catalogue.EditCategory))))
 	r.Get("/slots", a.anyOperator(a.slotCalendar))
-	r.Post("/slots", a.asActor(tryOrDo(a.Catalogue.CreateSlot)))
-	r.Post("/slots/template", a.asActor(tryOrDo(a.applyTemplate)))
-	r.Delete("/slots/:id", a.asActor(tryOrDoTo(a.removeSlot)))
+	r.Post("/slots", a.asActor(dryable(actWith(a.Catalogue.CreateSlot))))
+	r.Post("/slots/template", a.asActor(dryable(actWith(a.applyTemplate))))
+	r.Delete("/slots/:id", a.asActor(dryable(actOn(a.removeSlot))))
 	r.Get("/sales", a.anyOperator(a.saleRecords))
-	r.Post("/sales", a.asActor(tryOrDo(a.Catalogue.CreateSale)))
+	r.Post("/sales", a.asActor(dryable(actWith(a.Catalogue.CreateSale))))
 	r.Get("/sales/:id", a.anyOperator(byID(a.Catalogue.SaleRecord)))
-	r.Patch("/sales/:id", a.asActor(tryOrDoTo(a.Catalogue.EditSale)))
-	r.Post("/sales/:id/copy", a.asActor(tryOrDoTo(a.Catalogue.CopySale)))
+	r.Patch("/sales/:id", a.asActor(dryable(actOn(a.Catalogue.EditSale))))
+	r.Post("/sales/:id/copy", a.asActor(dryable(actOn(a.Catalogue.CopySale))))
 	r.Get("/sales/:id/readiness", a.anyOperator(byID(a.Readiness)))
 	r.Get("/export/products.csv", a.anyOperator(a.exportProducts))
 	r.Get("/export/sales.csv", a.anyOperator(a.exportSales))
-	r.Post("/import/products", a.asActor(a.importFile(a.Catalogue.ImportProducts)))
-	r.Post("/import/sales", a.asActor(a.importFile(a.Catalogue.ImportSales)))
+	r.Post("/import/products", a.asActor(dryable(a.importFile(a.Catalogue.ImportProducts))))
+	r.Post("/import/sales", a.asActor(dryable(a.importFile(a.Catalogue.ImportSales))))
 }
 
 // dryRun reports whether the act is only to be checked.
@@ -85,31 +85,13 @@ func dryRun(c *fiber.Ctx) (bool, error) {
 	return false, shop.Fail(shop.BadRequest, "dry_run must be true or false")
 }
 
-// tryOrDo makes the handler of an act that creates something. B is the body.
-func tryOrDo[B, T any](
-	call func(ctx context.Context, actor journal.Actor, dry bool, body B) (T, error),
-) func(c *fiber.Ctx, actor journal.Actor) error {
-	return func(c *fiber.Ctx, actor journal.Actor) error {
-		dry, err := dryRun(c)
-		if err != nil {
+// dryable makes a handler that ?dry_run=true only tries.
+func dryable(handle func(c *fiber.Ctx, actor journal.Actor) error) func(c *fiber.Ctx, actor journal.Actor) error {
+	return func(c *fiber.Ctx, actor journal.Actor) (err error) {
+		if actor.Dry, err = dryRun(c); err != nil {
 			return err
 		}
-		return withBody(func(ctx context.Context, body B) (T, error) { return call(ctx, actor, dry, body) })(c)
-	}
-}
-
-// tryOrDoTo is tryOrDo for an act on the object in the address; the body may be absent.
-func tryOrDoTo[B, T any](
-	call func(ctx context.Context, actor journal.Actor, dry bool, id shop.ID, body B) (T, error),
-) func(c *fiber.Ctx, actor journal.Actor) error {
-	return func(c *fiber.Ctx, actor journal.Actor) error {
-		dry, err := dryRun(c)
-		if err != nil {
-			return err
-		}
-		return actOn(func(ctx context.Context, actor journal.Actor, id shop.ID, body B) (T, error) {
-			return call(ctx, actor, dry, id, body)
-		})(c, actor)
+		return handle(c, actor)
 	}
 }
 
@@ -128,16 +110,16 @@ func (a *api) productRecords(c *fiber.Ctx) error {
 }
 
 func (a *api) editProduct(
-	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, b productEdit,
+	ctx context.Context, actor journal.Actor, id shop.ID, b productEdit,
 ) (store.ProductRecord, error) {
 	b.ProductEdit.CategoryID = b.CategoryID.value
-	return a.Catalogue.EditProduct(ctx, actor, dry, id, b.ProductEdit)
+	return a.Catalogue.EditProduct(ctx, actor, id, b.ProductEdit)
 }
 
 func (a *api) setProductImages(
-	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, b imagesBody,
+	ctx context.Context, actor journal.Actor, id shop.ID, b imagesBody,
 ) (store.ProductRecord, error) {
-	return a.Catalogue.SetProductImages(ctx, actor, dry, id, b.Version, b.Images)
+	return a.Catalogue.SetProductImages(ctx, actor, id, b.Version, b.Images)
 }
 
 func (a *api) categoryRecords(c *fiber.Ctx) error {
@@ -145,9 +127,9 @@ func (a *api) categoryRecords(c *fiber.Ctx) error {
 }
 
 func (a *api) createCategory(
-	ctx context.Context, actor journal.Actor, dry bool, b categoryBody,
+	ctx context.Context, actor journal.Actor, b categoryBody,
 ) (store.CategoryRecord, error) {
-	return a.Catalogue.CreateCategory(ctx, actor, dry, b.Name)
+	return a.Catalogue.CreateCategory(ctx, actor, b.Name)
 }
 
 // slotCalendar shows the slots of some days of the shop's calendar; without `to`, of one day.
@@ -170,15 +152,16 @@ func (a *api) slotCalendar(c *fiber.Ctx) error {
 }
 
 func (a *api) applyTemplate(
-	ctx context.Context, actor journal.Actor, dry bool, b templateBody,
+	ctx context.Context, actor journal.Actor, b templateBody,
 ) (backoffice.SlotPlan, error) {
-	return a.Catalogue.ApplyTemplate(ctx, actor, dry || b.DryRun, b.SlotTemplate)
+	actor.Dry = actor.Dry || b.DryRun
+	return a.Catalogue.ApplyTemplate(ctx, actor, b.SlotTemplate)
 }
 
 func (a *api) removeSlot(
-	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, _ struct{},
+	ctx context.Context, actor journal.Actor, id shop.ID, _ struct{},
 ) (shop.Slot, error) {
-	return a.Catalogue.RemoveSlot(ctx, actor, dry, id)
+	return a.Catalogue.RemoveSlot(ctx, actor, id)
 }
 
 func (a *api) saleRecords(c *fiber.Ctx) error {

@@ -59,15 +59,15 @@ func slowFlow[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) er
 
 // importFile makes the handler of an import.
 func (a *api) importFile(
-	do func(ctx context.Context, actor journal.Actor, dry bool, file []byte) (backoffice.ImportReport, error),
+	do func(ctx context.Context, actor journal.Actor, file []byte) (backoffice.ImportReport, error),
 ) func(c *fiber.Ctx, actor journal.Actor) error {
 	return func(c *fiber.Ctx, actor journal.Actor) error {
-		dry, file, err := sentFile(c)
+		file, err := fileOf(c)
 		if err != nil {
 			return err
 		}
 		return slowFlow(
-			c, func(ctx context.Context) (backoffice.ImportReport, error) { return do(ctx, actor, dry, file) },
+			c, func(ctx context.Context) (backoffice.ImportReport, error) { return do(ctx, actor, file) },
 		)
 	}
 }

@@ -114,7 +114,7 @@ func (a *api) pay(ctx context.Context, user, order shop.ID, b payBody) (payment.
 }
 
 func (a *api) refund(ctx context.Context, user, order shop.ID, b refundBody) (stateAnswer, error) {
-	state, err := a.Refunds.AskRefund(ctx, user, order, b.Reason)
+	state, err := a.AskRefund(ctx, user, order, b.Reason)
 	return stateAnswer{state}, err
 }
 

@@ -218,7 +218,7 @@ func (w *world) ship() {
 
 func (w *world) askRefund() {
 	w.pay()
-	_, err := w.services.Refunds.AskRefund(w.ctx, 42, 7, "too large")
+	_, err := w.services.AskRefund(w.ctx, 42, 7, "too large")
 	w.must(err)
 }
 

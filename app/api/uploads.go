@@ -54,14 +54,6 @@ func (f *HTTPServer) configure(h *fasthttp.RequestHeader) (c fasthttp.RequestCon
 	return c
 }
 
-// sentFile returns the uploaded file and whether it is a dry run.
-func sentFile(c *fiber.Ctx) (dry bool, file []byte, err error) {
-	if dry, err = dryRun(c); err == nil {
-		file, err = fileOf(c)
-	}
-	return dry, file, err
-}
-
 // fileOf returns the body, or the first file of a form. Its name and type are ignored.
 func fileOf(c *fiber.Ctx) ([]byte, error) {
 	body := raw(c)
@@ -107,12 +99,12 @@ func firstFile(body []byte, boundary string) ([]byte, error) {
 
 // uploadImage stores a picture.
 func (a *api) uploadImage(c *fiber.Ctx, actor journal.Actor) error {
-	dry, file, err := sentFile(c)
+	file, err := fileOf(c)
 	if err != nil {
 		return err
 	}
 	return flow(c, func(ctx context.Context) (backoffice.UploadedImage, error) {
-		return a.Catalogue.UploadImage(ctx, actor, dry, file)
+		return a.Catalogue.UploadImage(ctx, actor, file)
 	})
 }
 

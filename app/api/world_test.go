@@ -178,7 +178,6 @@ func openWorld(t testing.TB, o *Options) *world {
 	t.Cleanup(gate.Close)
 	w.clock = shop.NewClock()
 	w.must(w.clock.Sample(w.ctx, w.inventory))
-	acts := &journal.Journal{Store: db}
 	catalogue := catalog.NewCatalogue(db, func(ids []shop.ID) catalog.IDFilter {
 		return func(id shop.ID) bool { return slices.Contains(ids, id) }
 	}, time.UTC)
@@ -235,18 +234,19 @@ func openWorld(t testing.TB, o *Options) *world {
 	o.Cancel = (&order.Expirer{Redis: w.inventory, Store: db, Effects: effects, Reader: reader}).Cancel
 	o.Pay = w.cashier.Pay
 
-	o.Refunds = &payment.RefundDesk{
-		Policy: payment.RefundByOperator, Redis: w.inventory, Store: db, Effects: effects, Journal: acts,
-	}
+	o.AskRefund = (&payment.RefundRequests{
+		Policy: payment.RefundByOperator, Redis: w.inventory, Store: db, Effects: effects,
+	}).AskRefund
+	o.Refunds = &backoffice.RefundService{Store: db, RedisTime: w.inventory.Now, Effects: effects}
 	o.Shipping = &backoffice.ShippingDesk{
-		Store: db, RedisTime: w.inventory.Now, Effects: effects, Journal: acts, FinishAfter: time.Hour,
+		Store: db, RedisTime: w.inventory.Now, Effects: effects, FinishAfter: time.Hour,
 	}
 	o.Catalogue = &backoffice.CatalogueDesk{
-		Acts: acts, Store: db, MakeImage: picture.NewMaker().Make, Clean: markup.Clean, Mint: mint, Now: w.clock.Now,
+		Store: db, MakeImage: picture.NewMaker().Make, Clean: markup.Clean, Mint: mint, Now: w.clock.Now,
 		Zone: time.UTC,
 	}
 	o.Sales = &backoffice.SaleDesk{
-		Journal: acts, Store: db, Redis: w.inventory, Load: warmer.Ensure,
+		Store: db, Redis: w.inventory, Load: warmer.Ensure,
 		Guest: func(sale shop.ID) (string, error) { return "bound to " + sale.String(), nil },
 	}
 	o.Search = &backoffice.SearchDesk{Reader: db, Store: db, Clock: w.clock}
@@ -256,19 +256,17 @@ func openWorld(t testing.TB, o *Options) *world {
 	}).SaleReport
 	paid := streams.NewPaidStream(w.redis)
 	o.Leftovers = &backoffice.Leftovers{
-		Letters: &recovery.DeadLetters{
-			Redis: w.inventory, Store: db, Effects: effects, PayWindow: time.Hour, Journal: acts,
-		},
-		Postings: paid, Mails: streams.NewMailStream(w.redis), Journal: acts,
+		Store:    db,
+		Letters:  &recovery.DeadLetters{Redis: w.inventory, Store: db, Effects: effects, PayWindow: time.Hour},
+		Postings: paid, Mails: streams.NewMailStream(w.redis),
 	}
-	o.Users = &backoffice.UserService{Store: db, Data: o.Data, Journal: acts}
-	o.Blocks = &backoffice.BlockDesk{Store: db, Journal: acts, Time: w.clock.Now}
-	o.SwitchDesk = &backoffice.SwitchDesk{Journal: acts, Store: db}
-	o.Journal = acts
+	o.Users = &backoffice.UserService{Store: db, Data: o.Data}
+	o.Blocks = &backoffice.BlockDesk{Store: db, Time: w.clock.Now}
+	o.SwitchDesk = &backoffice.SwitchDesk{Store: db}
+	o.Journal = &journal.Journal{Store: db}
 	o.Archive = &archive.Desk{
-		Archivist: &archive.Archivist{Store: db, PartitionFigures: w.inventory.PartitionFigures}, Journal: acts,
+		Archivist: &archive.Archivist{Store: db, PartitionFigures: w.inventory.PartitionFigures},
 	}
-	o.Repost = (&outbox.Reposter{Store: db, Journal: acts}).Repost
 	o.ReconcileDay = (&payment.DailyReconciliation{Store: db, Gateway: gateway{}, Zone: time.UTC}).ReconcileDay
 	o.Readiness = func(ctx context.Context, sale shop.ID) (backoffice.Readiness, error) {
 		record, err := o.Catalogue.SaleRecord(ctx, sale)

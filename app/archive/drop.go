@@ -19,7 +19,6 @@ type Drop struct {
 // Desk shows the archive to operators and drops months of it.
 type Desk struct {
 	Archivist *Archivist
-	Journal   *journal.Journal
 }
 
 // ArchiveState counts rows per table and month.
@@ -46,7 +45,7 @@ func (d *Desk) ArchiveState(ctx context.Context) (store.ArchiveState, error) {
 // to the end (busy: time is up, or the database does not answer), the same request goes on. A dry run changes
 // nothing. Conflict: orders are being moved.
 func (d *Desk) DropArchive(
-	ctx context.Context, actor journal.Actor, month shop.Month, dryRun bool,
+	ctx context.Context, actor journal.Actor, month shop.Month,
 ) (out Drop, err error) {
 	db := d.Archivist.Store
 	now, err := db.Clock(ctx)
@@ -58,9 +57,9 @@ func (d *Desk) DropArchive(
 	}
 	sums := func(ctx context.Context) (Drop, error) {
 		months, err := db.ArchivedMonths(ctx, month)
-		return Drop{Before: month, DryRun: dryRun, Months: months}, err
+		return Drop{Before: month, DryRun: actor.Dry, Months: months}, err
 	}
-	if dryRun {
+	if actor.Dry {
 		out, err = sums(ctx)
 		return out, shop.Unreadable("the archive", err)
 	}
@@ -69,7 +68,7 @@ func (d *Desk) DropArchive(
 		if err != nil {
 			return err
 		}
-		out, err = journal.ActFor[Drop](ctx, d.Journal, actor, func(context.Context) (journal.Act, error) {
+		out, err = store.ActFor[Drop](ctx, db, actor, func(*store.Store) (journal.Act, error) {
 			return journal.Act{Kind: "archive.drop", Object: "archive", After: plan, Answer: plan}, nil
 		})
 		for after := shop.ID(0); err == nil; {

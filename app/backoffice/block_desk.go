@@ -13,9 +13,8 @@ import (
 
 // BlockDesk is where operators keep people out and let them in again.
 type BlockDesk struct {
-	Store   *store.Store
-	Journal *journal.Journal
-	Time    func() shop.Millis // decides which blocks are in force
+	Store *store.Store
+	Time  func() shop.Millis // decides which blocks are in force
 }
 
 // LongestBlock keeps sums with it within what times can say; longer ones have no end.
@@ -35,8 +34,8 @@ func (d *BlockDesk) AddBlock(
 	if lasts < 0 || lasts > LongestBlock {
 		return b, shop.Fail(shop.BadRequest, "a block lasts at most ten years, or until it is removed")
 	}
-	number, err := journal.ActFor[int64](ctx, d.Journal, actor, func(ctx context.Context) (journal.Act, error) {
-		added, err := d.Store.AddBlock(ctx, b, lasts)
+	number, err := store.ActFor[int64](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		added, err := tx.AddBlock(ctx, b, lasts)
 		return journal.Act{Kind: "block.add", Object: objectOf(&added), After: keptOf(&added), Answer: added.ID}, err
 	})
 	if err != nil {
@@ -59,8 +58,8 @@ func (d *BlockDesk) ListBlocks(ctx context.Context) ([]store.Block, error) {
 
 // RemoveBlock removes a block.
 func (d *BlockDesk) RemoveBlock(ctx context.Context, actor journal.Actor, id int64) error {
-	_, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (journal.Act, error) {
-		removed, err := d.Store.RemoveBlock(ctx, id)
+	_, err := d.Store.Act(ctx, actor, func(tx *store.Store) (journal.Act, error) {
+		removed, err := tx.RemoveBlock(ctx, id)
 		return journal.Act{Kind: "block.remove", Object: objectOf(&removed), Before: keptOf(&removed)}, err
 	})
 	return err

@@ -41,7 +41,7 @@ func (d *CatalogueDesk) CategoryRecord(ctx context.Context, id shop.ID) (store.C
 
 // CreateCategory makes a category behind those that are there.
 func (d *CatalogueDesk) CreateCategory(
-	ctx context.Context, actor journal.Actor, dry bool, name string,
+	ctx context.Context, actor journal.Actor, name string,
 ) (store.CategoryRecord, error) {
 	name = strings.TrimSpace(name)
 	if err := checkText("name", name, longestCategory, true, false); err != nil {
@@ -51,49 +51,60 @@ func (d *CatalogueDesk) CreateCategory(
 	if err != nil {
 		return store.CategoryRecord{}, shop.Unreadable("the catalogue", err)
 	}
-	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, store.CategoryRecord, error) {
-		if err := d.freeName(ctx, id, name); err != nil {
-			return journal.Act{}, store.CategoryRecord{}, err
+	return store.ActFor[store.CategoryRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		err := freeName(ctx, tx, id, name)
+		if err == nil {
+			err = tx.AddCategories(ctx, []shop.Category{{ID: id, Name: name}})
 		}
-		if err := d.Store.AddCategories(ctx, []shop.Category{{ID: id, Name: name}}); err != nil {
-			return journal.Act{}, store.CategoryRecord{}, err
+		if err != nil {
+			return journal.Act{}, err
 		}
-		made, err := d.Store.LockCategory(ctx, id)
-		return journal.Act{Kind: "category.create", Object: object("category", id), After: made}, made, err
+		made, err := tx.LockCategory(ctx, id)
+		return journal.Act{Kind: "category.create", Object: object("category", id), After: made, Answer: made}, err
 	})
 }
 
 // EditCategory changes what the edit names.
 func (d *CatalogueDesk) EditCategory(
-	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, edit CategoryEdit,
+	ctx context.Context, actor journal.Actor, id shop.ID, edit CategoryEdit,
 ) (store.CategoryRecord, error) {
-	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, store.CategoryRecord, error) {
-		before, after, err := edited(ctx, "category", id, edit.Version, d.Store.LockCategory,
-			func(_, after *store.CategoryRecord) error { return d.editCategory(ctx, after, edit) })
-		return journal.Act{Kind: "category.edit", Object: object("category", id), Before: before, After: after}, after, err
+	return store.ActFor[store.CategoryRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		before, err := tx.LockCategory(ctx, id)
+		if err = checkVersion("category", id, before, edit.Version, err); err != nil {
+			return journal.Act{}, err
+		}
+		after := before
+		err = d.applyCategoryEdit(&after, &edit)
+		if err == nil {
+			err = freeName(ctx, tx, id, after.Name)
+		}
+		if err == nil {
+			err = tx.SaveCategory(ctx, &after)
+		}
+		if err != nil {
+			return journal.Act{}, err
+		}
+		after, err = tx.LockCategory(ctx, id)
+		return journal.Act{
+			Kind: "category.edit", Object: object("category", id), Before: before, After: after, Answer: after,
+		}, err
 	})
 }
 
-func (d *CatalogueDesk) editCategory(ctx context.Context, c *store.CategoryRecord, edit CategoryEdit) error {
+func (d *CatalogueDesk) applyCategoryEdit(c *store.CategoryRecord, edit *CategoryEdit) error {
 	set(&c.Name, edit.Name)
 	set(&c.Position, edit.Position)
 	c.Name = strings.TrimSpace(c.Name)
 	c.ArchivedAt = archived(c.ArchivedAt, edit.Archived, d.Now())
-	if err := checkText("name", c.Name, longestCategory, true, false); err != nil {
-		return err
-	}
 	if c.Position < 0 || c.Position > lastPosition {
 		return shop.Fail(shop.BadRequest, "position must be from 0 to 1000000")
 	}
-	if err := d.freeName(ctx, c.ID, c.Name); err != nil {
-		return err
-	}
-	return d.Store.SaveCategory(ctx, c)
+	return checkText("name", c.Name, longestCategory, true, false)
 }
 
 // freeName refuses the name of another category. Acts are serial, so it stays free until this one ends.
-func (d *CatalogueDesk) freeName(ctx context.Context, id shop.ID, name string) error {
-	all, err := d.Store.CategoryRecords(ctx)
+func freeName(ctx context.Context, tx *store.Store, id shop.ID, name string) error {
+	all, err := tx.CategoryRecords(ctx)
 	if err != nil {
 		return err
 	}

@@ -55,69 +55,76 @@ func productLine(p *store.ProductRecord) []string {
 // ImportProducts makes the products of a table that have no id, and changes those that have one and differ: all of them
 // or none. A dry run names all problems.
 func (d *CatalogueDesk) ImportProducts(
-	ctx context.Context, actor journal.Actor, dry bool, file []byte,
+	ctx context.Context, actor journal.Actor, file []byte,
 ) (ImportReport, error) {
 	t, err := readTable(file, productsHead)
 	if err != nil {
 		return ImportReport{}, err
 	}
-	return importTable(ctx, d, actor, dry, "products", t, d.importProducts)
+	return d.importTable(ctx, actor, "products", t, d.importProducts)
 }
 
 // importTable does the work of an import as one act.
-func importTable(
-	ctx context.Context, d *CatalogueDesk, actor journal.Actor, dry bool, what string, read *table,
-	do func(ctx context.Context, t *table, r *ImportReport) error,
+func (d *CatalogueDesk) importTable(
+	ctx context.Context, actor journal.Actor, what string, read *table,
+	do func(ctx context.Context, tx *store.Store, t *table, r *ImportReport) error,
 ) (ImportReport, error) {
-	report, err := act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, ImportReport, error) {
+	report, err := store.ActFor[ImportReport](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
 		t := &table{lines: read.lines, problems: slices.Clone(read.problems)}
 		r := ImportReport{Lines: len(t.lines), Problems: []ImportProblem{}}
-		err := do(ctx, t, &r)
+		err := do(ctx, tx, t, &r)
 		slices.SortStableFunc(t.problems, func(a, b ImportProblem) int { return a.Line - b.Line })
 		r.Problems = append(r.Problems, t.problems[:min(len(t.problems), mostProblems)]...)
-		if err == nil && len(r.Problems) > 0 && !dry {
+		if err == nil && len(r.Problems) > 0 && !actor.Dry {
 			err = r.refused()
 		}
 		return journal.Act{
 			Kind: what + ".import", Object: what, After: map[string]int{"created": r.Created, "changed": r.Changed},
-		}, r, err
+			Answer: r,
+		}, err
 	})
-	report.DryRun = dry
+	report.DryRun = actor.Dry
 	return report, err
 }
 
-// importLines reads the lines of a table over the records that they name, or over new ones, which begin makes. It
-// returns the records that are to be made and changed, and notes problems in the table.
-func importLines[T versioned](
-	t *table, r *ImportReport, what string, there map[shop.ID]T, begin func(line *tableLine) (T, bool),
-	fill func(line *tableLine, record *T), check func(before, after *T) error, same func(before, after *T) bool,
-) (made, changed []T) {
+// lineReader reads the lines of a table over records.
+type lineReader[T versioned] struct {
+	what  string
+	there map[shop.ID]T                    // the records that lines name by their ids
+	begin func(line *tableLine) (T, bool)  // makes the record of a line without an id; false: problems are noted
+	fill  func(line *tableLine, record *T) // notes problems in the table
+	check func(before, after *T) error     // rejects a record
+	same  func(before, after *T) bool      // reports whether the line changes nothing
+}
+
+// read returns the records that are to be made and changed, and notes problems in the table.
+func (l *lineReader[T]) read(t *table, r *ImportReport) (made, changed []T) {
 	seen := make(map[shop.ID]bool)
 	for i := range t.lines {
 		line := &t.lines[i]
 		var record T
 		var ok bool
 		if line.has("id") {
-			record, ok = known(t, line, what, there, seen)
+			record, ok = l.known(t, line, seen)
 		} else {
-			record, ok = begin(line)
+			record, ok = l.begin(line)
 		}
 		if !ok {
 			continue
 		}
 		before, problems := record, len(t.problems)
-		fill(line, &record)
+		l.fill(line, &record)
 		if len(t.problems) > problems {
 			continue
 		}
-		err := check(&before, &record)
+		err := l.check(&before, &record)
 		switch {
 		case err != nil:
 			t.wrong(line, "", shop.AsError(err).Message)
 		case !line.has("id"):
 			made = append(made, record)
 			r.Created++
-		case same(&before, &record):
+		case l.same(&before, &record):
 			r.Same++
 		default:
 			changed = append(changed, record)
@@ -128,38 +135,41 @@ func importLines[T versioned](
 }
 
 // importProducts imports the rows of the table within one act and records the errors of each row in the table.
-func (d *CatalogueDesk) importProducts(ctx context.Context, t *table, r *ImportReport) error {
-	categories, err := d.Store.CategoryRecords(ctx)
+func (d *CatalogueDesk) importProducts(ctx context.Context, tx *store.Store, t *table, r *ImportReport) error {
+	categories, err := tx.CategoryRecords(ctx)
 	if err != nil {
 		return err
 	}
-	there, err := d.productsOf(ctx, t)
+	there, err := productsOf(ctx, tx, t)
 	if err != nil {
 		return err
 	}
-	created, changed := importLines(t, r, "product", there,
-		func(*tableLine) (store.ProductRecord, bool) { return store.ProductRecord{}, true },
-		func(line *tableLine, p *store.ProductRecord) { d.fillProduct(t, line, p, categories) },
-		func(_, p *store.ProductRecord) error { return d.checkProduct(&p.Product) }, sameProduct)
+	lines := &lineReader[store.ProductRecord]{
+		what: "product", there: there, same: sameProduct,
+		begin: func(*tableLine) (store.ProductRecord, bool) { return store.ProductRecord{}, true },
+		fill:  func(line *tableLine, p *store.ProductRecord) { d.fillProduct(t, line, p, categories) },
+		check: func(_, p *store.ProductRecord) error { return d.checkProduct(&p.Product) },
+	}
+	created, changed := lines.read(t, r)
 	made := shop.Mapped(created, func(p store.ProductRecord) shop.Product { return p.Product })
 	for i := range made {
 		if made[i].ID, err = d.Mint(); err != nil {
 			return err
 		}
 	}
-	if err := d.checkAllImages(ctx, t, made, changed); err != nil || len(t.problems) > 0 {
+	if err := checkAllImages(ctx, tx, t, made, changed); err != nil || len(t.problems) > 0 {
 		return err
 	}
-	if err := d.Store.AddProducts(ctx, made); err != nil {
+	if err := tx.AddProducts(ctx, made); err != nil {
 		return err
 	}
 	for i := range changed {
-		if err := d.Store.SaveProduct(ctx, &changed[i]); err != nil {
+		if err := tx.SaveProduct(ctx, &changed[i]); err != nil {
 			return err
 		}
 		before := there[changed[i].ID]
 		if !slices.Equal(before.Images, changed[i].Images) {
-			if err := d.Store.SaveProductImages(ctx, changed[i].ID, changed[i].Images); err != nil {
+			if err := tx.SaveProductImages(ctx, changed[i].ID, changed[i].Images); err != nil {
 				return err
 			}
 		}
@@ -168,14 +178,14 @@ func (d *CatalogueDesk) importProducts(ctx context.Context, t *table, r *ImportR
 }
 
 // checkAllImages refuses a table that shows pictures that are not kept.
-func (d *CatalogueDesk) checkAllImages(
-	ctx context.Context, t *table, made []shop.Product, changed []store.ProductRecord,
+func checkAllImages(
+	ctx context.Context, tx *store.Store, t *table, made []shop.Product, changed []store.ProductRecord,
 ) error {
 	for _, p := range changed {
 		made = append(made, p.Product)
 	}
 	for _, p := range made {
-		if err := d.checkImages(ctx, p.Images); err != nil {
+		if err := checkImages(ctx, tx, p.Images); err != nil {
 			said := shop.AsError(err)
 			if said.Code != shop.BadRequest {
 				return err
@@ -203,18 +213,16 @@ func versionOf[T versioned](of T) int64 {
 }
 
 // known finds what a line names by its id, in the version that the line has seen, if it says so.
-func known[T versioned](
-	t *table, line *tableLine, what string, there map[shop.ID]T, seen map[shop.ID]bool,
-) (found T, ok bool) {
+func (l *lineReader[T]) known(t *table, line *tableLine, seen map[shop.ID]bool) (found T, ok bool) {
 	id, err := shop.ParseID(line.cells["id"])
 	if err != nil {
 		t.wrong(line, "id", "is no id")
 		return found, false
 	}
-	found, ok = there[id]
+	found, ok = l.there[id]
 	switch {
 	case !ok:
-		t.wrong(line, "id", "there is no "+what+" "+id.String())
+		t.wrong(line, "id", "there is no "+l.what+" "+id.String())
 	case seen[id]:
 		t.wrong(line, "id", "stands in another line, too")
 	case line.has("version") && line.cells["version"] != number(versionOf(found)):
@@ -237,8 +245,8 @@ func idsOf(t *table) []shop.ID {
 	return ids
 }
 
-func (d *CatalogueDesk) productsOf(ctx context.Context, t *table) (map[shop.ID]store.ProductRecord, error) {
-	found, err := d.Store.ProductsByID(ctx, idsOf(t))
+func productsOf(ctx context.Context, tx *store.Store, t *table) (map[shop.ID]store.ProductRecord, error) {
+	found, err := tx.ProductsByID(ctx, idsOf(t))
 	there := make(map[shop.ID]store.ProductRecord, len(found))
 	for _, p := range found {
 		there[p.ID] = p

@@ -66,19 +66,22 @@ func (d *CatalogueDesk) Instant(text string) (shop.Millis, error) {
 // ImportSales makes the sales of a table that have no id, and changes those that have one and differ: all of them or
 // none. A dry run names all problems.
 func (d *CatalogueDesk) ImportSales(
-	ctx context.Context, actor journal.Actor, dry bool, file []byte,
+	ctx context.Context, actor journal.Actor, file []byte,
 ) (ImportReport, error) {
 	t, err := readTable(file, salesHead)
 	if err != nil {
 		return ImportReport{}, err
 	}
 	var touched []shop.ID
-	report, err := importTable(ctx, d, actor, dry, "sales", t,
-		func(ctx context.Context, t *table, r *ImportReport) error {
-			touched, err = d.importSales(ctx, t, r)
+	report, err := d.importTable(ctx, actor, "sales", t,
+		func(ctx context.Context, tx *store.Store, t *table, r *ImportReport) (err error) {
+			touched, err = d.importSales(ctx, tx, t, r)
 			return err
 		})
-	return report, d.told(ctx, err, dry, touched...)
+	if err == nil {
+		d.published(ctx, &actor, touched...)
+	}
+	return report, err
 }
 
 // offers is what the sales of a table can refer to. A table may have ten thousand lines, so all is found by its key.
@@ -91,19 +94,24 @@ type offers struct {
 }
 
 // importSales does it within an act; what is wrong it notes in the table.
-func (d *CatalogueDesk) importSales(ctx context.Context, t *table, r *ImportReport) ([]shop.ID, error) {
-	o, err := d.offersOf(ctx, t)
+func (d *CatalogueDesk) importSales(
+	ctx context.Context, tx *store.Store, t *table, r *ImportReport,
+) ([]shop.ID, error) {
+	o, err := d.offersOf(ctx, tx, t)
 	if err != nil {
 		return nil, err
 	}
-	made, changed := importLines(t, r, "sale", o.sales,
-		func(line *tableLine) (store.SaleRecord, bool) { return d.newSaleOf(t, line, o) },
-		func(line *tableLine, s *store.SaleRecord) { d.fillSale(t, line, s) }, d.checkLine,
-		func(before, after *store.SaleRecord) bool { return len(differences(before, after)) == 0 })
+	lines := &lineReader[store.SaleRecord]{
+		what: "sale", there: o.sales, check: d.checkLine,
+		begin: func(line *tableLine) (store.SaleRecord, bool) { return d.newSaleOf(t, line, o) },
+		fill:  func(line *tableLine, s *store.SaleRecord) { d.fillSale(t, line, s) },
+		same:  func(before, after *store.SaleRecord) bool { return len(differences(before, after)) == 0 },
+	}
+	made, changed := lines.read(t, r)
 	if len(t.problems) > 0 {
 		return nil, nil
 	}
-	return d.writeSales(ctx, made, changed)
+	return d.writeSales(ctx, tx, made, changed)
 }
 
 // checkLine refuses terms that a sale cannot have, or cannot have any more.
@@ -118,10 +126,12 @@ func (d *CatalogueDesk) checkLine(before, after *store.SaleRecord) error {
 }
 
 // writeSales writes what was made and changed. New ones are spread over the partitions as single ones are.
-func (d *CatalogueDesk) writeSales(ctx context.Context, made, changed []store.SaleRecord) ([]shop.ID, error) {
+func (d *CatalogueDesk) writeSales(
+	ctx context.Context, tx *store.Store, made, changed []store.SaleRecord,
+) ([]shop.ID, error) {
 	var ids []shop.ID
 	sales := make([]shop.Sale, len(made))
-	partition := d.emptiestPartitions()
+	partition := emptiestPartitions(tx)
 	for i := range made {
 		var err error
 		if made[i].ID, err = d.Mint(); err != nil {
@@ -134,11 +144,11 @@ func (d *CatalogueDesk) writeSales(ctx context.Context, made, changed []store.Sa
 		ids = append(ids, made[i].ID)
 	}
 	if len(sales) > 0 {
-		if err := d.Store.AddSales(ctx, sales); err != nil {
+		if err := tx.AddSales(ctx, sales); err != nil {
 			return nil, err
 		}
 	}
-	if err := d.Store.SaveSales(ctx, changed...); err != nil {
+	if err := tx.SaveSales(ctx, changed...); err != nil {
 		return nil, err
 	}
 	for i := range changed {
@@ -149,12 +159,12 @@ func (d *CatalogueDesk) writeSales(ctx context.Context, made, changed []store.Sa
 
 // emptiestPartitions returns a function that picks the partition of one more new sale of a slot: the emptiest one
 // first, then the next ones in turn.
-func (d *CatalogueDesk) emptiestPartitions() func(ctx context.Context, slot shop.ID) (partition int, err error) {
+func emptiestPartitions(tx *store.Store) func(ctx context.Context, slot shop.ID) (partition int, err error) {
 	next, partitions := make(map[shop.ID]int), 0
 	return func(ctx context.Context, slot shop.ID) (partition int, err error) {
 		partition, begun := next[slot]
 		if !begun {
-			if partition, partitions, err = d.Store.EmptiestPartition(ctx, slot); err != nil {
+			if partition, partitions, err = tx.EmptiestPartition(ctx, slot); err != nil {
 				return 0, err
 			}
 		}
@@ -164,13 +174,13 @@ func (d *CatalogueDesk) emptiestPartitions() func(ctx context.Context, slot shop
 }
 
 // offersOf reads what the lines of a table refer to.
-func (d *CatalogueDesk) offersOf(ctx context.Context, t *table) (*offers, error) {
+func (d *CatalogueDesk) offersOf(ctx context.Context, tx *store.Store, t *table) (*offers, error) {
 	now := d.Now()
-	slots, err := d.Store.LockSlots(ctx, now, now.Add(longestAhead))
+	slots, err := tx.LockSlots(ctx, now, now.Add(longestAhead))
 	if err != nil {
 		return nil, err
 	}
-	found, err := d.Store.SalesByID(ctx, idsOf(t))
+	found, err := tx.SalesByID(ctx, idsOf(t))
 	if err != nil {
 		return nil, err
 	}
@@ -196,11 +206,11 @@ func (d *CatalogueDesk) offersOf(ctx context.Context, t *table) (*offers, error)
 			names = append(names, name)
 		}
 	}
-	products, err := d.Store.ProductsByID(ctx, ids)
+	products, err := tx.ProductsByID(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	named, err := d.Store.ProductsByName(ctx, names)
+	named, err := tx.ProductsByName(ctx, names)
 	for _, p := range append(products, named...) {
 		if _, twice := o.byID[p.ID]; !twice && p.ArchivedAt == 0 {
 			o.byID[p.ID] = p.Product

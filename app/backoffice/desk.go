@@ -2,7 +2,6 @@ package backoffice
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"strings"
 	"time"
@@ -14,9 +13,8 @@ import (
 )
 
 // CatalogueDesk is where operators say what is offered: products with their pictures, categories, slots and sales. Each
-// change is an act (act.go), looks at the version that the operator has seen, and can be tried before it is made.
+// change is an act, compares the version that the operator has seen, and can be a dry run.
 type CatalogueDesk struct {
-	Acts  *journal.Journal
 	Store *store.Store
 	// MakeImage makes what can be shown of an uploaded file. BadRequest: the file is no usable picture.
 	MakeImage func(ctx context.Context, file []byte) (store.StoredImage, error)
@@ -39,38 +37,15 @@ const (
 	dearestFen         = 10_000_000_000
 )
 
-// act does something as an act and reads its answer. dry rolls it back once it is known to work, also its key, and
-// returns what the answer would have been.
-func act[T any](
-	ctx context.Context, d *CatalogueDesk, actor journal.Actor, dry bool,
-	do func(ctx context.Context) (journal.Act, T, error),
-) (T, error) {
-	var answer T
-	stop := shop.Fail(shop.Conflict, "this was tried only")
-	if dry {
-		actor.Key = rand.Text()
-	}
-	done, err := d.Acts.Act(ctx, actor, func(ctx context.Context) (journal.Act, error) {
-		what, tried, err := do(ctx)
-		if err == nil && dry {
-			answer, err = tried, stop
-		}
-		what.Answer = tried
-		return what, err
-	})
-	var said *shop.Error
-	switch {
-	case dry && errors.As(err, &said) && said == stop:
-		return answer, nil
-	case err != nil:
-		return answer, err
-	}
-	err = done.Into(&answer)
-	return answer, err
-}
-
 // object names a thing for the journal.
 func object(kind string, id shop.ID) string { return kind + ":" + id.String() }
+
+// published reports that sales were made or edited.
+func (d *CatalogueDesk) published(ctx context.Context, actor *journal.Actor, sales ...shop.ID) {
+	if !actor.Dry && d.OnSale != nil {
+		d.OnSale(context.WithoutCancel(ctx), sales)
+	}
+}
 
 // missing words a thing that is not there.
 func missing(what string, id shop.ID, err error) error {
@@ -105,24 +80,13 @@ func checkFen(name string, fen, least int64) error {
 	return nil
 }
 
-// edited changes a record within an act: it locks the version that the operator has seen, lets change save it, and
-// returns it as it was and as it is.
-func edited[T versioned](
-	ctx context.Context, what string, id shop.ID, version int64, lock func(ctx context.Context, id shop.ID) (T, error),
-	change func(before, after *T) error,
-) (before, after T, err error) {
-	if before, err = lock(ctx, id); err != nil {
-		return before, after, missing(what, id, err)
+// checkVersion rejects an edit of a record that does not exist, or that the operator has seen in another version. err
+// is that of the read.
+func checkVersion[T versioned](what string, id shop.ID, current T, seen int64, err error) error {
+	if err == nil && versionOf(current) != seen {
+		return journal.Changed("the "+what, current)
 	}
-	if versionOf(before) != version {
-		return before, after, journal.Changed("the "+what, before)
-	}
-	after = before
-	if err := change(&before, &after); err != nil {
-		return before, after, err
-	}
-	after, err = lock(ctx, id)
-	return before, after, err
+	return missing(what, id, err)
 }
 
 // set changes a field that an edit names.

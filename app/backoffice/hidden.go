@@ -6,6 +6,7 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // AddGuests returns the tokens of n new guests, 1 to MaxGuests, each bound to the hidden sale (see BoundTo). NotFound:
@@ -22,7 +23,7 @@ func (d *SaleDesk) AddGuests(ctx context.Context, actor journal.Actor, sale shop
 	if !s.Hidden {
 		return nil, shop.Fail(shop.WrongState, "only a hidden sale has guests of its own")
 	}
-	done, err := d.Journal.Act(ctx, actor, func(context.Context) (journal.Act, error) {
+	done, err := d.Store.Act(ctx, actor, func(*store.Store) (journal.Act, error) {
 		return journal.Act{Kind: "sale.add_guests", Object: object("sale", sale), After: map[string]int{"guests": n}}, nil
 	})
 	if err != nil {

@@ -36,16 +36,17 @@ func uploaded(i *store.StoredImage) UploadedImage {
 // UploadImage keeps what can be shown of an uploaded file, and returns its addresses. The same file is the same
 // picture.
 func (d *CatalogueDesk) UploadImage(
-	ctx context.Context, actor journal.Actor, dry bool, file []byte,
+	ctx context.Context, actor journal.Actor, file []byte,
 ) (UploadedImage, error) {
 	image, err := d.MakeImage(ctx, file)
 	if err != nil {
 		return UploadedImage{}, err
 	}
-	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, UploadedImage, error) {
-		shown := uploaded(&image)
-		err := d.Store.SaveImage(ctx, &image)
-		return journal.Act{Kind: "image.upload", Object: "image:" + image.ID, After: shown}, shown, err
+	shown := uploaded(&image)
+	return store.ActFor[UploadedImage](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		return journal.Act{
+			Kind: "image.upload", Object: "image:" + image.ID, After: shown, Answer: shown,
+		}, tx.SaveImage(ctx, &image)
 	})
 }
 

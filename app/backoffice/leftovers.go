@@ -8,15 +8,16 @@ import (
 	"stampede/app/outbox"
 	"stampede/app/recovery"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // Leftovers are failed jobs for operators: dead letters, quarantined postings and e-mails. Each act is journalled
 // before it is done in Redis; after a crash in between, a repeat does it.
 type Leftovers struct {
+	Store    *store.Store
 	Letters  *recovery.DeadLetters
 	Postings Quarantine[outbox.QuarantinedMessage]
 	Mails    Quarantine[outbox.QuarantinedEmail]
-	Journal  *journal.Journal
 }
 
 // Quarantine keeps messages that could not be delivered until an operator replays or drops them.
@@ -44,15 +45,46 @@ func (l *Leftovers) DeadLetter(ctx context.Context, id string) (shop.DeadLetter,
 	return letter, shop.Unreadable("the dead letter", err)
 }
 
-// ReplayDead tries the order of a letter once more. See DeadLetters.
+// ReplayDead tries the order of a letter once more. See recovery.DeadLetters.
 func (l *Leftovers) ReplayDead(ctx context.Context, actor journal.Actor, id string) (shop.Order, error) {
-	order, err := l.Letters.Replay(ctx, actor, id)
+	done, letter, err := l.actOnDead(ctx, actor, "dead.replay", id)
+	if err != nil {
+		return shop.Order{}, err
+	}
+	order, err := l.Letters.Replay(ctx, id)
+	if done.Repeated && errors.Is(err, &shop.Error{Code: shop.NotFound}) { // all of it was done before
+		order, err = l.Store.Order(ctx, letter.Order)
+	}
 	return order, shop.Unsettled("replay dead letter "+shop.Clip(id, 40), err)
 }
 
 // DropDead forgets a letter; its order stays refused.
 func (l *Leftovers) DropDead(ctx context.Context, actor journal.Actor, id string) error {
-	return shop.Unsettled("drop dead letter "+shop.Clip(id, 40), l.Letters.Drop(ctx, actor, id))
+	if _, _, err := l.actOnDead(ctx, actor, "dead.drop", id); err != nil {
+		return err
+	}
+	return shop.Unsettled("drop dead letter "+shop.Clip(id, 40), l.Letters.Drop(ctx, id))
+}
+
+// letterOrder is what the journal says of a letter; without either when its entry could not be read.
+type letterOrder struct {
+	Order shop.ID `json:"order,omitempty"`
+	Sale  shop.ID `json:"sale,omitempty"`
+}
+
+// actOnDead journals what is done to a letter, before it is done, and returns its order.
+func (l *Leftovers) actOnDead(
+	ctx context.Context, actor journal.Actor, kind, id string,
+) (done journal.Done, about letterOrder, err error) {
+	done, err = l.Store.Act(ctx, actor, func(*store.Store) (journal.Act, error) {
+		letter, err := l.DeadLetter(ctx, id)
+		about := letterOrder{letter.Order, letter.Sale}
+		return journal.Act{Kind: kind, Object: "dead:" + id, Before: about, Answer: about}, err
+	})
+	if err == nil {
+		err = done.Into(&about)
+	}
+	return done, about, shop.Unsettled(kind, err)
 }
 
 // ListMessages returns quarantined postings, oldest first, at most so many, and whether there are more.
@@ -69,6 +101,16 @@ func (l *Leftovers) ReplayMessage(ctx context.Context, actor journal.Actor, id s
 // DropMessage deletes a quarantined posting.
 func (l *Leftovers) DropMessage(ctx context.Context, actor journal.Actor, id string) error {
 	return l.do(ctx, actor, leftover{"parked.drop", "parked:", id, l.message}, forgetting(l.Postings.Drop))
+}
+
+// Repost appends every posting that reached the back office since the instant to its stream once more, and returns the
+// number of entries. A worker appends them.
+func (l *Leftovers) Repost(ctx context.Context, actor journal.Actor, since shop.Millis) (int64, error) {
+	return store.ActFor[int64](ctx, l.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		n, err := tx.Repost(ctx, since)
+		after := map[string]any{"since": since, "entries": n}
+		return journal.Act{Kind: "backoffice.repost", Object: "backoffice", After: after, Answer: n}, err
+	})
 }
 
 func (l *Leftovers) message(ctx context.Context, id string) (any, error) {
@@ -111,7 +153,7 @@ type leftover struct {
 func (l *Leftovers) do(
 	ctx context.Context, actor journal.Actor, e leftover, work func(ctx context.Context, id string) error,
 ) error {
-	done, err := l.Journal.Act(ctx, actor, func(ctx context.Context) (journal.Act, error) {
+	done, err := l.Store.Act(ctx, actor, func(*store.Store) (journal.Act, error) {
 		before, err := e.there(ctx, e.id)
 		if errors.Is(err, shop.ErrNoRow) {
 			return journal.Act{}, shop.Fail(shop.NotFound, "there is nothing of that name: "+shop.Clip(e.id, 40))

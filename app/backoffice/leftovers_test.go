@@ -3,13 +3,18 @@ package backoffice
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"stampede/app/recovery"
 
 	"stampede/app/journal"
 	"stampede/app/outbox"
 	"stampede/app/shop"
+	"stampede/app/test/fakes"
 	"stampede/app/test/kit"
 )
 
@@ -76,7 +81,7 @@ func TestLeftoversAreActedOnOnce(t *testing.T) {
 		"mail.drop":     func(l *Leftovers) act { return l.DropEmail },
 	} {
 		e, w := &leftEntries{names: []string{"1-0", "2-0"}}, &world{Store: kit.SQLite(t), t: t, ctx: kit.Context(t)}
-		do := of(&Leftovers{Postings: leftMessages{e}, Mails: leftEmails{e}, Journal: &journal.Journal{Store: w.Store}})
+		do := of(&Leftovers{Store: w.Store, Postings: leftMessages{e}, Mails: leftEmails{e}})
 		actor := ada()
 		if err := do(w.ctx, actor, "3-0"); err == nil || shop.AsError(err).Code != shop.NotFound || len(w.acts()) != 0 {
 			t.Errorf("%s of nothing: %v, %d rows", kind, err, len(w.acts()))
@@ -108,5 +113,74 @@ func TestLeftoversAreActedOnOnce(t *testing.T) {
 	}
 	if page, more, err := shop.FirstOf("x", []int{1, 2, 3}, 2, nil); len(page) != 2 || !more || err != nil {
 		t.Errorf("%v, %v, %v", page, more, err)
+	}
+}
+
+// letterRedis is a Redis with one dead letter.
+type letterRedis struct {
+	recovery.Redis
+	clock  *fakes.Redis
+	letter shop.DeadLetter
+	gone   bool
+}
+
+func (r *letterRedis) Now(ctx context.Context) (shop.Millis, error) { return r.clock.Now(ctx) }
+
+func (r *letterRedis) DeadLetter(_ context.Context, id string) (shop.DeadLetter, error) {
+	if r.gone || id != r.letter.ID {
+		return shop.DeadLetter{}, shop.ErrNoRow
+	}
+	return r.letter, nil
+}
+
+func (r *letterRedis) RemoveDeadLetter(context.Context, string) (bool, error) {
+	r.gone = true
+	return true, nil
+}
+
+func (r *letterRedis) Hold(context.Context, shop.HoldRequest) (shop.Verdict, error) {
+	return shop.VerdictReserved, nil
+}
+
+// A dead letter is replayed once and dropped once for each key; the journal keeps its order.
+func TestDeadLettersAreActedOnOnce(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"dead.replay", "dead.drop"} {
+		w := newWorld(t)
+		w.order(1, 9, shop.Refused)
+		r := &letterRedis{clock: w.redis, letter: shop.DeadLetter{
+			ID: "0-1-0", Order: 1, Sale: w.sale, User: 9, Fields: map[string]string{"key": "k", "hash": "h"},
+		}}
+		jobs := &Leftovers{Store: w.Store, Letters: &recovery.DeadLetters{
+			Redis: r, Store: w.Store, Effects: w.effects(), PayWindow: time.Minute,
+		}}
+		do := func(actor journal.Actor, id string) (state shop.OrderState, err error) {
+			if kind == "dead.drop" {
+				return shop.Refused, jobs.DropDead(w.ctx, actor, id)
+			}
+			o, err := jobs.ReplayDead(w.ctx, actor, id)
+			return o.State, err
+		}
+		before := len(w.acts())
+		if _, err := do(ada(), "0-2-0"); err == nil || shop.AsError(err).Code != shop.NotFound || len(w.acts()) != before {
+			t.Errorf("%s of an unknown letter: %v", kind, err)
+		}
+		want := shop.Pending
+		if kind == "dead.drop" {
+			want = shop.Refused
+		}
+		actor := ada()
+		for range 2 {
+			if state, err := do(actor, "0-1-0"); err != nil || state != want {
+				t.Errorf("%s: %s, %v", kind, state, err)
+			}
+		}
+		acts := w.acts()[before:]
+		if len(acts) != 1 || acts[0].Kind != kind || string(acts[0].Before) != fmt.Sprintf(`{"order":"1","sale":"%s"}`, w.sale) {
+			t.Errorf("%s: %+v", kind, acts)
+		}
+		if _, err := do(ada(), "0-1-0"); err == nil || shop.AsError(err).Code != shop.NotFound {
+			t.Errorf("%s of a letter that is gone: %v", kind, err)
+		}
 	}
 }

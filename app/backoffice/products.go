@@ -53,15 +53,25 @@ func (d *CatalogueDesk) ProductRecord(ctx context.Context, id shop.ID) (store.Pr
 
 // CreateProduct makes a product.
 func (d *CatalogueDesk) CreateProduct(
-	ctx context.Context, actor journal.Actor, dry bool, draft ProductDraft,
+	ctx context.Context, actor journal.Actor, draft ProductDraft,
 ) (store.ProductRecord, error) {
 	p, err := d.newProduct(draft)
 	if err != nil {
 		return store.ProductRecord{}, err
 	}
-	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, store.ProductRecord, error) {
-		made, err := d.addProduct(ctx, p)
-		return journal.Act{Kind: "product.create", Object: object("product", p.ID), After: made}, made, err
+	return store.ActFor[store.ProductRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		err := checkCategory(ctx, tx, p.CategoryID)
+		if err == nil {
+			err = checkImages(ctx, tx, p.Images)
+		}
+		if err == nil {
+			err = tx.AddProducts(ctx, []shop.Product{p})
+		}
+		if err != nil {
+			return journal.Act{}, err
+		}
+		made, err := tx.LockProduct(ctx, p.ID)
+		return journal.Act{Kind: "product.create", Object: object("product", p.ID), After: made, Answer: made}, err
 	})
 }
 
@@ -78,38 +88,38 @@ func (d *CatalogueDesk) newProduct(draft ProductDraft) (shop.Product, error) {
 	return p, d.checkProduct(&p)
 }
 
-// addProduct writes a product within an act and answers it as it is kept.
-func (d *CatalogueDesk) addProduct(ctx context.Context, p shop.Product) (store.ProductRecord, error) {
-	err := d.checkCategory(ctx, p.CategoryID)
-	if err == nil {
-		err = d.checkImages(ctx, p.Images)
-	}
-	if err == nil {
-		err = d.Store.AddProducts(ctx, []shop.Product{p})
-	}
-	if err != nil {
-		return store.ProductRecord{}, err
-	}
-	return d.Store.LockProduct(ctx, p.ID)
-}
-
 // EditProduct changes what the edit names. Open sales show it, too: name and pictures are part of no promise, the price
 // is the sale's.
 func (d *CatalogueDesk) EditProduct(
-	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, edit ProductEdit,
+	ctx context.Context, actor journal.Actor, id shop.ID, edit ProductEdit,
 ) (store.ProductRecord, error) {
 	kind := "product.edit"
 	if edit.Archived != nil && *edit.Archived {
 		kind = "product.archive"
 	}
-	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, store.ProductRecord, error) {
-		before, after, err := edited(ctx, "product", id, edit.Version, d.Store.LockProduct,
-			func(_, after *store.ProductRecord) error { return d.editProduct(ctx, after, edit) })
-		return journal.Act{Kind: kind, Object: object("product", id), Before: before, After: after}, after, err
+	return store.ActFor[store.ProductRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		before, err := tx.LockProduct(ctx, id)
+		if err = checkVersion("product", id, before, edit.Version, err); err != nil {
+			return journal.Act{}, err
+		}
+		after := before
+		d.applyProductEdit(&after, &edit)
+		err = d.checkProduct(&after.Product)
+		if err == nil && edit.CategoryID != nil {
+			err = checkCategory(ctx, tx, after.CategoryID)
+		}
+		if err == nil {
+			err = tx.SaveProduct(ctx, &after)
+		}
+		if err != nil {
+			return journal.Act{}, err
+		}
+		after, err = tx.LockProduct(ctx, id)
+		return journal.Act{Kind: kind, Object: object("product", id), Before: before, After: after, Answer: after}, err
 	})
 }
 
-func (d *CatalogueDesk) editProduct(ctx context.Context, p *store.ProductRecord, edit ProductEdit) error {
+func (d *CatalogueDesk) applyProductEdit(p *store.ProductRecord, edit *ProductEdit) {
 	set(&p.Name, edit.Name)
 	set(&p.CategoryID, edit.CategoryID)
 	set(&p.ListPriceFen, edit.ListPriceFen)
@@ -117,14 +127,6 @@ func (d *CatalogueDesk) editProduct(ctx context.Context, p *store.ProductRecord,
 	set(&p.Rules, edit.Rules)
 	p.Name = strings.TrimSpace(p.Name)
 	p.ArchivedAt = archived(p.ArchivedAt, edit.Archived, d.Now())
-	err := d.checkProduct(&p.Product)
-	if err == nil && edit.CategoryID != nil {
-		err = d.checkCategory(ctx, p.CategoryID)
-	}
-	if err != nil {
-		return err
-	}
-	return d.Store.SaveProduct(ctx, p)
 }
 
 // archived is since when something cannot be offered any more, after an edit.
@@ -138,34 +140,37 @@ func archived(since shop.Millis, edit *bool, now shop.Millis) shop.Millis {
 	return 0
 }
 
-// SetProductImages replaces the pictures of a product, in the order in which they are shown.
+// SetProductImages replaces the pictures of a product, in the order in which they are shown. Removed pictures are kept
+// as long as new ones, so that an edit can bring them back.
 func (d *CatalogueDesk) SetProductImages(
-	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, version int64, images []shop.Image,
+	ctx context.Context, actor journal.Actor, id shop.ID, version int64, images []shop.Image,
 ) (store.ProductRecord, error) {
 	if err := checkImageTexts(images); err != nil {
 		return store.ProductRecord{}, err
 	}
-	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, store.ProductRecord, error) {
-		before, after, err := edited(ctx, "product", id, version, d.Store.LockProduct,
-			func(before, _ *store.ProductRecord) error { return d.setProductImages(ctx, before, images) })
+	return store.ActFor[store.ProductRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		before, err := tx.LockProduct(ctx, id)
+		if err = checkVersion("product", id, before, version, err); err != nil {
+			return journal.Act{}, err
+		}
+		err = checkImages(ctx, tx, images)
+		if err == nil {
+			err = tx.SaveProductImages(ctx, id, images)
+		}
+		if err == nil {
+			err = tx.RenewImages(ctx, removedImages(before.Images, images))
+		}
+		if err == nil {
+			err = tx.SaveProduct(ctx, &before)
+		}
+		if err != nil {
+			return journal.Act{}, err
+		}
+		after, err := tx.LockProduct(ctx, id)
 		return journal.Act{
-			Kind: "product.images", Object: object("product", id), Before: before.Images, After: after.Images,
-		}, after, err
+			Kind: "product.images", Object: object("product", id), Before: before.Images, After: after.Images, Answer: after,
+		}, err
 	})
-}
-
-func (d *CatalogueDesk) setProductImages(ctx context.Context, p *store.ProductRecord, images []shop.Image) error {
-	err := d.checkImages(ctx, images)
-	if err == nil {
-		err = d.Store.SaveProductImages(ctx, p.ID, images)
-	}
-	if err == nil {
-		err = d.putDown(ctx, p.Images, images)
-	}
-	if err == nil {
-		err = d.Store.SaveProduct(ctx, p)
-	}
-	return err
 }
 
 // checkProduct refuses what cannot be shown, and cleans the description.
@@ -211,12 +216,12 @@ func checkImageTexts(images []shop.Image) error {
 }
 
 // checkImages refuses pictures that are not kept, and keeps the others from being removed until the act ends.
-func (d *CatalogueDesk) checkImages(ctx context.Context, images []shop.Image) error {
+func checkImages(ctx context.Context, tx *store.Store, images []shop.Image) error {
 	ids := imageIDs(images)
 	if len(ids) == 0 {
 		return nil
 	}
-	known, err := d.Store.LockImages(ctx, ids)
+	known, err := tx.LockImages(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -228,14 +233,9 @@ func (d *CatalogueDesk) checkImages(ctx context.Context, images []shop.Image) er
 	return nil
 }
 
-// putDown lets removed pictures live as long as new ones, so that an edit can bring them back.
-func (d *CatalogueDesk) putDown(ctx context.Context, before, after []shop.Image) error {
+func removedImages(before, after []shop.Image) []string {
 	still := imageIDs(after)
-	ids := slices.DeleteFunc(imageIDs(before), func(id string) bool { return slices.Contains(still, id) })
-	if len(ids) == 0 {
-		return nil
-	}
-	return d.Store.RenewImages(ctx, ids)
+	return slices.DeleteFunc(imageIDs(before), func(id string) bool { return slices.Contains(still, id) })
 }
 
 // imageIDs are those of the pictures that do not come with the page.
@@ -249,11 +249,11 @@ func imageIDs(images []shop.Image) (ids []string) {
 }
 
 // checkCategory refuses a category that is not there. Products without one have 0.
-func (d *CatalogueDesk) checkCategory(ctx context.Context, id shop.ID) error {
+func checkCategory(ctx context.Context, tx *store.Store, id shop.ID) error {
 	if id == 0 {
 		return nil
 	}
-	c, err := d.Store.LockCategory(ctx, id)
+	c, err := tx.LockCategory(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) || err == nil && c.ArchivedAt != 0 {
 		return shop.Fail(shop.BadRequest, "there is no category "+id.String())
 	}

@@ -29,9 +29,8 @@ type OperatorSale struct {
 // Units that are added go the same way: to the database first, so that its guard has them before they are sold (I2).
 // Units are withdrawn the other way round, see WithdrawStock.
 type SaleDesk struct {
-	Journal *journal.Journal
-	Store   *store.Store
-	Redis   Redis
+	Store *store.Store
+	Redis Redis
 	// Load brings a sale into Redis that was never there.
 	Load func(ctx context.Context, sale shop.ID) error
 	// Guest issues the token of a new guest that is bound to the sale.
@@ -135,18 +134,21 @@ func (d *SaleDesk) edit(
 	if err != nil {
 		return OperatorSale{}, shop.Unreadable("Redis time", err)
 	}
-	terms, err := journal.ActFor[shop.SaleTerms](ctx, d.Journal, actor, func(ctx context.Context) (journal.Act, error) {
-		before, after, err := d.Store.EditTerms(
-			ctx, sale, a.Version, func(s *shop.Sale) error { return change(s, now) },
-		)
+	terms, err := store.ActFor[shop.SaleTerms](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		before, err := tx.LockTerms(ctx, sale, a.Version)
 		if err != nil {
 			return journal.Act{}, missing("sale", sale, err)
 		}
+		after := before
+		if err := change(&after, now); err != nil {
+			return journal.Act{}, err
+		}
+		err = tx.SaveTerms(ctx, &after)
 		terms := shop.TermsOf(&after)
 		return journal.Act{
 			Kind: kind, Object: object("sale", sale), Before: shop.TermsOf(&before), After: terms, Note: a.Note,
 			Answer: terms,
-		}, nil
+		}, err
 	})
 	if err != nil {
 		return OperatorSale{}, d.moved(ctx, sale, err)

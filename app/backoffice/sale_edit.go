@@ -13,21 +13,42 @@ import (
 // EditSale changes what the edit names: everything before the sale opens, but the stock only until it is loaded; what
 // is safe while it is open; its place in the slot ever after.
 func (d *CatalogueDesk) EditSale(
-	ctx context.Context, actor journal.Actor, dry bool, id shop.ID, edit SaleEdit,
+	ctx context.Context, actor journal.Actor, id shop.ID, edit SaleEdit,
 ) (store.SaleRecord, error) {
 	kind := "sale.edit"
 	if edit.Archived != nil && *edit.Archived {
 		kind = "sale.archive"
 	}
-	made, err := act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, store.SaleRecord, error) {
-		before, after, err := edited(ctx, "sale", id, edit.Version, d.lockedSale,
-			func(before, after *store.SaleRecord) error { return d.editSale(ctx, before, after, edit) })
-		return journal.Act{Kind: kind, Object: object("sale", id), Before: before, After: after}, after, err
+	edited, err := store.ActFor[store.SaleRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		before, err := d.lockedSale(ctx, tx, id)
+		if err = checkVersion("sale", id, before, edit.Version, err); err != nil {
+			return journal.Act{}, err
+		}
+		after := before
+		d.applySaleEdit(&after, &edit)
+		if err := d.mayEdit(&before, &after); err != nil {
+			return journal.Act{}, err
+		}
+		if before.ArchivedAt != 0 && after.ArchivedAt == 0 {
+			if _, err := tx.LockSlot(ctx, before.Slot.ID); errors.Is(err, shop.ErrNoRow) {
+				return journal.Act{}, shop.Fail(shop.WrongState, "its slot was removed: copy the sale into another one")
+			} else if err != nil {
+				return journal.Act{}, err
+			}
+		}
+		if err := tx.SaveSales(ctx, after); err != nil {
+			return journal.Act{}, err
+		}
+		after, err = d.lockedSale(ctx, tx, id)
+		return journal.Act{Kind: kind, Object: object("sale", id), Before: before, After: after, Answer: after}, err
 	})
-	return made, d.told(ctx, err, dry, id)
+	if err == nil {
+		d.published(ctx, &actor, id)
+	}
+	return edited, err
 }
 
-func (d *CatalogueDesk) editSale(ctx context.Context, before, after *store.SaleRecord, edit SaleEdit) error {
+func (d *CatalogueDesk) applySaleEdit(after *store.SaleRecord, edit *SaleEdit) {
 	set(&after.PriceFen, edit.PriceFen)
 	set(&after.Initial, edit.Stock)
 	set(&after.Limit, edit.Limit)
@@ -37,17 +58,6 @@ func (d *CatalogueDesk) editSale(ctx context.Context, before, after *store.SaleR
 	set(&after.Challenge, edit.Challenge)
 	set(&after.Position, edit.Position)
 	after.ArchivedAt = archived(after.ArchivedAt, edit.Archived, d.Now())
-	if err := d.mayEdit(before, after); err != nil {
-		return err
-	}
-	if before.ArchivedAt != 0 && after.ArchivedAt == 0 {
-		if _, err := d.Store.LockSlot(ctx, before.Slot.ID); errors.Is(err, shop.ErrNoRow) {
-			return shop.Fail(shop.WrongState, "its slot was removed: copy the sale into another one")
-		} else if err != nil {
-			return err
-		}
-	}
-	return d.Store.SaveSales(ctx, *after)
 }
 
 // differences are the fields in which two states of a sale differ.

@@ -91,36 +91,44 @@ func setPhases(s *store.SaleRecord, now shop.Millis) {
 
 // CreateSale makes a sale. It is shown at once, and loaded into Redis five minutes before it opens.
 func (d *CatalogueDesk) CreateSale(
-	ctx context.Context, actor journal.Actor, dry bool, draft SaleDraft,
+	ctx context.Context, actor journal.Actor, draft SaleDraft,
 ) (store.SaleRecord, error) {
 	id, err := d.Mint()
 	if err != nil {
 		return store.SaleRecord{}, shop.Unreadable("the catalogue", err)
 	}
-	made, err := act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, store.SaleRecord, error) {
-		made, err := d.addSale(ctx, id, draft)
-		return journal.Act{Kind: "sale.create", Object: object("sale", id), After: made}, made, err
+	made, err := store.ActFor[store.SaleRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		made, err := d.addSale(ctx, tx, id, draft)
+		return journal.Act{Kind: "sale.create", Object: object("sale", id), After: made, Answer: made}, err
 	})
-	return made, d.told(ctx, err, dry, made.ID)
+	if err == nil {
+		d.published(ctx, &actor, made.ID)
+	}
+	return made, err
 }
 
 // CopySale makes a sale like another one.
 func (d *CatalogueDesk) CopySale(
-	ctx context.Context, actor journal.Actor, dry bool, from shop.ID, c SaleCopy,
+	ctx context.Context, actor journal.Actor, from shop.ID, c SaleCopy,
 ) (store.SaleRecord, error) {
 	id, err := d.Mint()
 	if err != nil {
 		return store.SaleRecord{}, shop.Unreadable("the catalogue", err)
 	}
-	made, err := act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, store.SaleRecord, error) {
-		like, err := d.Store.SaleRecord(ctx, from)
+	made, err := store.ActFor[store.SaleRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		like, err := tx.SaleRecord(ctx, from)
 		if err != nil {
-			return journal.Act{}, store.SaleRecord{}, missing("sale", from, err)
+			return journal.Act{}, missing("sale", from, err)
 		}
-		made, err := d.addSale(ctx, id, c.of(&like))
-		return journal.Act{Kind: "sale.create", Object: object("sale", id), After: made, Note: "like sale " + from.String()}, made, err
+		made, err := d.addSale(ctx, tx, id, c.of(&like))
+		return journal.Act{
+			Kind: "sale.create", Object: object("sale", id), After: made, Answer: made, Note: "like sale " + from.String(),
+		}, err
 	})
-	return made, d.told(ctx, err, dry, made.ID)
+	if err == nil {
+		d.published(ctx, &actor, made.ID)
+	}
+	return made, err
 }
 
 // of is the draft of the copy. Its stock is what was put on sale at first.
@@ -140,26 +148,20 @@ func (c SaleCopy) of(like *store.SaleRecord) SaleDraft {
 	return draft
 }
 
-// told passes on that a sale was made or edited.
-func (d *CatalogueDesk) told(ctx context.Context, err error, dry bool, sales ...shop.ID) error {
-	if err == nil && !dry && d.OnSale != nil {
-		d.OnSale(context.WithoutCancel(ctx), sales)
-	}
-	return err
-}
-
 // addSale writes a sale within an act, in the partition with the fewest sales of the slot: sales that open together use
 // different partitions.
-func (d *CatalogueDesk) addSale(ctx context.Context, id shop.ID, draft SaleDraft) (store.SaleRecord, error) {
+func (d *CatalogueDesk) addSale(
+	ctx context.Context, tx *store.Store, id shop.ID, draft SaleDraft,
+) (store.SaleRecord, error) {
 	draft.Challenge, draft.Cap = cmp.Or(draft.Challenge, shop.ChallengeNone), cmp.Or(draft.Cap, UsualCap(draft.Limit))
-	slot, err := d.Store.LockSlot(ctx, draft.Slot)
+	slot, err := tx.LockSlot(ctx, draft.Slot)
 	if errors.Is(err, shop.ErrNoRow) {
 		return store.SaleRecord{}, shop.Fail(shop.BadRequest, "there is no slot "+draft.Slot.String())
 	}
 	if err != nil {
 		return store.SaleRecord{}, err
 	}
-	product, err := d.Store.LockProduct(ctx, draft.Product)
+	product, err := tx.LockProduct(ctx, draft.Product)
 	if errors.Is(err, shop.ErrNoRow) || err == nil && product.ArchivedAt != 0 {
 		return store.SaleRecord{}, shop.Fail(
 			shop.BadRequest, "there is no product "+draft.Product.String()+", or it is archived",
@@ -177,13 +179,13 @@ func (d *CatalogueDesk) addSale(ctx context.Context, id shop.ID, draft SaleDraft
 	if err := d.checkSale(&s); err != nil {
 		return store.SaleRecord{}, err
 	}
-	if s.Partition, _, err = d.Store.EmptiestPartition(ctx, slot.ID); err != nil {
+	if s.Partition, _, err = tx.EmptiestPartition(ctx, slot.ID); err != nil {
 		return store.SaleRecord{}, err
 	}
-	if err := d.Store.AddSales(ctx, []shop.Sale{saleOf(&s)}); err != nil {
+	if err := tx.AddSales(ctx, []shop.Sale{saleOf(&s)}); err != nil {
 		return store.SaleRecord{}, err
 	}
-	return d.lockedSale(ctx, id)
+	return d.lockedSale(ctx, tx, id)
 }
 
 // saleOf is what the catalogue writes of a new sale.
@@ -195,8 +197,8 @@ func saleOf(s *store.SaleRecord) shop.Sale {
 }
 
 // lockedSale reads a sale within an act, which keeps it from changing.
-func (d *CatalogueDesk) lockedSale(ctx context.Context, id shop.ID) (store.SaleRecord, error) {
-	s, err := d.Store.LockSale(ctx, id)
+func (d *CatalogueDesk) lockedSale(ctx context.Context, tx *store.Store, id shop.ID) (store.SaleRecord, error) {
+	s, err := tx.LockSale(ctx, id)
 	setPhases(&s, d.Now())
 	return s, err
 }

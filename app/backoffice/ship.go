@@ -7,7 +7,6 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/order"
-	"stampede/app/payment"
 	"stampede/app/shop"
 	"stampede/app/store"
 )
@@ -22,7 +21,6 @@ type ShippingDesk struct {
 	Store       *store.Store
 	RedisTime   func(ctx context.Context) (shop.Millis, error)
 	Effects     *order.Effects
-	Journal     *journal.Journal
 	FinishAfter time.Duration // after which an order that was shipped finishes by itself
 }
 
@@ -39,12 +37,12 @@ func (d *ShippingDesk) Ship(
 		return shop.Order{}, err
 	}
 	var row shop.Order
-	done, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (journal.Act, error) {
-		before, err := d.Store.Order(ctx, p.Order)
+	done, err := d.Store.Act(ctx, actor, func(tx *store.Store) (journal.Act, error) {
+		before, err := tx.Order(ctx, p.Order)
 		if err != nil {
 			return journal.Act{}, err
 		}
-		all, err := d.Store.Ship(ctx, how, []store.Parcel{p})
+		all, err := tx.Ship(ctx, how, []store.Parcel{p})
 		if err != nil {
 			return journal.Act{}, err
 		}
@@ -53,7 +51,7 @@ func (d *ShippingDesk) Ship(
 		}
 		row = all[0].Order
 		return journal.Act{
-			Kind: "order.ship", Object: "order:" + p.Order.String(), Before: payment.StateOf(&before), After: payment.StateOf(&row),
+			Kind: "order.ship", Object: object("order", p.Order), Before: stateOf(&before), After: stateOf(&row),
 		}, nil
 	})
 	if err == nil && done.Repeated {

@@ -45,7 +45,7 @@ type ShipReport struct {
 // the same file again changes nothing. Each part of the file is an act under a key derived from the actor's, so that a
 // repeat after a crash does the rest. BadRequest: the file is no such table.
 func (d *ShippingDesk) ShipMany(
-	ctx context.Context, actor journal.Actor, file []byte, replace, dryRun bool,
+	ctx context.Context, actor journal.Actor, file []byte, replace bool,
 ) (ShipReport, error) {
 	lines, parcels, err := parseParcels(file)
 	if err != nil {
@@ -55,7 +55,7 @@ func (d *ShippingDesk) ShipMany(
 	if err != nil {
 		return ShipReport{}, err
 	}
-	report := ShipReport{DryRun: dryRun, Lines: lines}
+	report := ShipReport{DryRun: actor.Dry, Lines: lines}
 	var good []int // lines with a parcel
 	for i := range lines {
 		if lines[i].Result == "" {
@@ -64,7 +64,7 @@ func (d *ShippingDesk) ShipMany(
 	}
 	for n, part := range slices.Collect(slices.Chunk(good, parcelsAtOnce)) {
 		some := shop.Mapped(part, func(line int) store.Parcel { return parcels[line] })
-		results, err := d.shipSome(ctx, actor, how, some, n, dryRun)
+		results, err := d.shipSome(ctx, actor, how, some, n)
 		if err != nil {
 			return ShipReport{}, err
 		}
@@ -85,22 +85,18 @@ func (d *ShippingDesk) ShipMany(
 	return report, nil
 }
 
-// shipSome enters a part of a list, or looks what that would do.
+// shipSome enters a part of a list.
 func (d *ShippingDesk) shipSome(
-	ctx context.Context, actor journal.Actor, how store.Shipping, parcels []store.Parcel, part int, dryRun bool,
-) (results []ShipLine, err error) {
-	if dryRun {
-		looked, err := d.Store.LookShip(ctx, how, parcels)
-		return resultsOf(looked), shop.Unreadable("orders", err)
-	}
+	ctx context.Context, actor journal.Actor, how store.Shipping, parcels []store.Parcel, part int,
+) ([]ShipLine, error) {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", actor.Key, part))
 	actor.Key = "ship-" + hex.EncodeToString(sum[:16])
-	results, err = journal.ActFor[[]ShipLine](ctx, d.Journal, actor, func(ctx context.Context) (journal.Act, error) {
-		shipped, err := d.Store.Ship(ctx, how, parcels)
+	results, err := store.ActFor[[]ShipLine](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		shipped, err := tx.Ship(ctx, how, parcels)
 		return journal.Act{Kind: "order.ship_many", Object: "orders", After: shippedIn(shipped), Answer: resultsOf(shipped)}, err
 	})
-	if err != nil {
-		return nil, shop.Unsettled("ship orders", err)
+	if err != nil || actor.Dry {
+		return results, shop.Unsettled("ship orders", err)
 	}
 	var ids []shop.ID
 	for i := range results {

@@ -26,7 +26,7 @@ func TestShipMany(t *testing.T) {
 	w.noted()
 	desk := w.shipping()
 	for i, key := range []string{"key-00001", "key-00001", "key-00002"} {
-		got, err := desk.ShipMany(w.ctx, journal.Actor{Name: "ada", Key: key}, []byte(file), false, false)
+		got, err := desk.ShipMany(w.ctx, journal.Actor{Name: "ada", Key: key}, []byte(file), false)
 		if err != nil || len(got.Lines) != len(want) || got.Failed != 4 || got.Shipped+got.Unchanged != 1 {
 			t.Fatalf("%+v, %v", got, err)
 		}
@@ -56,7 +56,7 @@ func TestShipManyRefusesWhatIsNoList(t *testing.T) {
 		"order,carrier,tracking\n\"": "line 2",
 		"order,carrier,tracking\n" + strings.Repeat("1,SF,1\n", mostParcels+1): "more than 2000",
 	} {
-		_, err := desk.ShipMany(t.Context(), ada(), []byte(file), false, false)
+		_, err := desk.ShipMany(t.Context(), ada(), []byte(file), false)
 		if err == nil || shop.AsError(err).Code != shop.BadRequest || !strings.Contains(err.Error(), says) {
 			t.Errorf("%.40q: %v", file, err)
 		}

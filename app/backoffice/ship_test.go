@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app/journal"
 	"stampede/app/outbox"
 	"stampede/app/payment"
 	"stampede/app/shop"
@@ -37,7 +36,7 @@ func (q *mailQueue) Confirm(context.Context, *outbox.LostError) error {
 
 func (w *world) shipping() *ShippingDesk {
 	return &ShippingDesk{
-		Store: w.Store, RedisTime: w.redis.Now, Effects: w.effects(), Journal: &journal.Journal{Store: w.Store},
+		Store: w.Store, RedisTime: w.redis.Now, Effects: w.effects(),
 		FinishAfter: 14 * 24 * time.Hour,
 	}
 }

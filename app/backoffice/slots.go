@@ -10,6 +10,7 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 const (
@@ -103,7 +104,7 @@ func (d *CatalogueDesk) TimeZone() string { return d.Zone.String() }
 
 // CreateSlot makes one slot. Conflict: it overlaps another one.
 func (d *CatalogueDesk) CreateSlot(
-	ctx context.Context, actor journal.Actor, dry bool, draft SlotDraft,
+	ctx context.Context, actor journal.Actor, draft SlotDraft,
 ) (shop.Slot, error) {
 	if err := d.checkSlot(draft); err != nil {
 		return shop.Slot{}, err
@@ -114,22 +115,19 @@ func (d *CatalogueDesk) CreateSlot(
 	}
 	slot := shop.Slot{ID: id, OpensAt: draft.OpensAt, ClosesAt: draft.ClosesAt, Hidden: draft.Hidden}
 	slot.Phase = shop.PhaseAt(d.Now(), slot.OpensAt, slot.ClosesAt)
-	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, shop.Slot, error) {
-		there, err := d.Store.LockSlots(ctx, slot.OpensAt, slot.ClosesAt)
+	return store.ActFor[shop.Slot](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		there, err := tx.LockSlots(ctx, slot.OpensAt, slot.ClosesAt)
 		if draft.Hidden && err == nil {
-			if there, err = d.Store.AllSlots(ctx, slot.OpensAt, slot.ClosesAt); err == nil {
-				there = slices.DeleteFunc(
-					there, func(s shop.Slot) bool { return !s.Hidden || s.OpensAt != slot.OpensAt },
-				)
-			}
+			there, err = tx.AllSlots(ctx, slot.OpensAt, slot.ClosesAt)
+			there = slices.DeleteFunc(there, func(s shop.Slot) bool { return !s.Hidden || s.OpensAt != slot.OpensAt })
 		}
 		if err == nil && len(there) > 0 {
 			err = shop.Fail(shop.Conflict, "it overlaps "+d.describe(there[0]))
 		}
 		if err == nil {
-			err = d.Store.AddSlots(ctx, []shop.Slot{slot})
+			err = tx.AddSlots(ctx, []shop.Slot{slot})
 		}
-		return journal.Act{Kind: "slot.create", Object: object("slot", id), After: slot}, slot, err
+		return journal.Act{Kind: "slot.create", Object: object("slot", id), After: slot, Answer: slot}, err
 	})
 }
 
@@ -160,46 +158,48 @@ func (d *CatalogueDesk) describe(s shop.Slot) string {
 
 // RemoveSlot removes a slot that has no sales. One that has only archived ones is archived: nobody sees it any more,
 // and another slot can have its time. WrongState: it has others.
-func (d *CatalogueDesk) RemoveSlot(ctx context.Context, actor journal.Actor, dry bool, id shop.ID) (shop.Slot, error) {
-	return act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, shop.Slot, error) {
-		slot, err := d.Store.LockSlot(ctx, id)
+func (d *CatalogueDesk) RemoveSlot(ctx context.Context, actor journal.Actor, id shop.ID) (shop.Slot, error) {
+	return store.ActFor[shop.Slot](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		slot, err := tx.LockSlot(ctx, id)
 		if err != nil {
-			return journal.Act{}, slot, missing("slot", id, err)
+			return journal.Act{}, missing("slot", id, err)
 		}
 		slot.Phase = shop.PhaseAt(d.Now(), slot.OpensAt, slot.ClosesAt)
 		if slot.Sales > 0 {
-			return journal.Act{}, slot, shop.Failf(shop.WrongState, "it has %d sales: only an empty slot can be removed", slot.Sales)
+			return journal.Act{}, shop.Failf(shop.WrongState, "it has %d sales: only an empty slot can be removed", slot.Sales)
 		}
 		kind := "slot.remove"
-		archived, err := d.Store.RemoveSlot(ctx, id)
+		archived, err := tx.RemoveSlot(ctx, id)
 		if archived {
 			kind = "slot.archive"
 		}
-		return journal.Act{Kind: kind, Object: object("slot", id), Before: slot}, slot, err
+		return journal.Act{Kind: kind, Object: object("slot", id), Before: slot, Answer: slot}, err
 	})
 }
 
 // ApplyTemplate makes the slots of a template that do not exist yet: all of them or none. A dry run shows the state of
 // each.
 func (d *CatalogueDesk) ApplyTemplate(
-	ctx context.Context, actor journal.Actor, dry bool, t SlotTemplate,
+	ctx context.Context, actor journal.Actor, t SlotTemplate,
 ) (SlotPlan, error) {
 	lines, err := t.lines(d.Zone)
 	if err != nil {
 		return SlotPlan{}, err
 	}
-	plan, err := act(ctx, d, actor, dry, func(ctx context.Context) (journal.Act, SlotPlan, error) {
+	plan, err := store.ActFor[SlotPlan](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
 		plan := SlotPlan{Slots: slices.Clone(lines)}
-		slots, err := d.fitTemplate(ctx, &plan)
-		if err == nil && plan.Wrong > 0 && !dry {
+		slots, err := d.fitTemplate(ctx, tx, &plan)
+		if err == nil && plan.Wrong > 0 && !actor.Dry {
 			err = shop.Fail(shop.Conflict, plan.wrong())
 		}
 		if err == nil && plan.Wrong == 0 && len(slots) > 0 {
-			err = d.Store.AddSlots(ctx, slots)
+			err = tx.AddSlots(ctx, slots)
 		}
-		return journal.Act{Kind: "slot.template", Object: "slots:" + string(t.From) + "/" + string(t.To), After: t}, plan, err
+		return journal.Act{
+			Kind: "slot.template", Object: "slots:" + string(t.From) + "/" + string(t.To), After: t, Answer: plan,
+		}, err
 	})
-	plan.DryRun = dry
+	plan.DryRun = actor.Dry
 	return plan, err
 }
 
@@ -259,7 +259,7 @@ func (t SlotTime) on(day time.Time, zone *time.Location) (PlannedSlot, error) {
 }
 
 // fitTemplate compares a plan with the slots that are there and with itself, and answers those that are to be made.
-func (d *CatalogueDesk) fitTemplate(ctx context.Context, plan *SlotPlan) ([]shop.Slot, error) {
+func (d *CatalogueDesk) fitTemplate(ctx context.Context, tx *store.Store, plan *SlotPlan) ([]shop.Slot, error) {
 	var from, to shop.Millis
 	for _, line := range plan.Slots {
 		if line.State == PlanNew && (from == 0 || line.OpensAt < from) {
@@ -267,7 +267,7 @@ func (d *CatalogueDesk) fitTemplate(ctx context.Context, plan *SlotPlan) ([]shop
 		}
 		to = max(to, line.ClosesAt)
 	}
-	there, err := d.Store.LockSlots(ctx, from, to)
+	there, err := tx.LockSlots(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 )
 
 // WithdrawStock takes at most the free units out of a sale: decreases go to Redis first (I2), the database follows.
@@ -55,17 +56,19 @@ func (d *SaleDesk) askStock(
 	if err != nil {
 		return 0, err
 	}
-	return journal.ActFor[int64](ctx, d.Journal, actor, func(ctx context.Context) (journal.Act, error) {
-		before, after, err := d.Store.EditTerms(ctx, sale, a.Version, func(s *shop.Sale) error {
-			if shop.PhaseAt(now, s.OpensAt, s.ClosesAt) == shop.Ended {
-				return shop.Fail(shop.WrongState, "the sale is closed; nothing of it is sold any more")
-			}
-			return nil
-		})
+	return store.ActFor[int64](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		before, err := tx.LockTerms(ctx, sale, a.Version)
 		if err != nil {
 			return journal.Act{}, missing("sale", sale, err)
 		}
-		asked, err := d.Store.AskStock(ctx, sale, units)
+		if shop.PhaseAt(now, before.OpensAt, before.ClosesAt) == shop.Ended {
+			return journal.Act{}, shop.Fail(shop.WrongState, "the sale is closed; nothing of it is sold any more")
+		}
+		after := before
+		if err := tx.SaveTerms(ctx, &after); err != nil {
+			return journal.Act{}, err
+		}
+		asked, err := tx.AskStock(ctx, sale, units)
 		return journal.Act{
 			Kind: "sale.withdraw_stock", Object: object("sale", sale), Note: a.Note, Answer: asked.ID,
 			Before: shop.TermsOf(&before), After: struct {

@@ -132,8 +132,7 @@ const (
 
 // SwitchDesk is where operators turn switches and tell everybody something.
 type SwitchDesk struct {
-	Journal *journal.Journal
-	Store   *store.Store
+	Store *store.Store
 }
 
 // Switches reads how they stand.
@@ -176,8 +175,8 @@ func (d *SwitchDesk) EditSwitches(ctx context.Context, actor journal.Actor, e Sw
 	if err := journal.CheckNote(e.Note); err != nil {
 		return Switches{}, err
 	}
-	return journal.ActFor[Switches](ctx, d.Journal, actor, func(ctx context.Context) (journal.Act, error) {
-		before, err := readSwitches(ctx, d.Store)
+	return store.ActFor[Switches](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		before, err := readSwitches(ctx, tx)
 		if err != nil {
 			return journal.Act{}, err
 		}
@@ -187,10 +186,10 @@ func (d *SwitchDesk) EditSwitches(ctx context.Context, actor journal.Actor, e Sw
 		}
 		body, err := json.Marshal(after)
 		if err == nil {
-			err = d.Store.Keep(ctx, keptSwitches, before.Version, string(body))
+			err = tx.Keep(ctx, keptSwitches, before.Version, string(body))
 		}
 		if err == nil && after.WorkBits != before.WorkBits {
-			err = d.Store.SetWorkBits(ctx, after.WorkBits)
+			err = tx.SetWorkBits(ctx, after.WorkBits)
 		}
 		return journal.Act{Kind: "switches.edit", Object: "switches", Before: before, After: after, Note: e.Note, Answer: after}, err
 	})
@@ -247,8 +246,8 @@ func (d *SwitchDesk) TakeBack(ctx context.Context, actor journal.Actor) (shop.No
 func (d *SwitchDesk) replaceNotice(
 	ctx context.Context, actor journal.Actor, kind string, change func(before shop.Notice) (shop.Notice, error),
 ) (shop.Notice, error) {
-	return journal.ActFor[shop.Notice](ctx, d.Journal, actor, func(ctx context.Context) (journal.Act, error) {
-		all, err := d.Store.Kept(ctx)
+	return store.ActFor[shop.Notice](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		all, err := tx.Kept(ctx)
 		if err != nil {
 			return journal.Act{}, err
 		}
@@ -263,7 +262,7 @@ func (d *SwitchDesk) replaceNotice(
 		after.Version = all[keptNotice].Version + 1
 		body, err := json.Marshal(after)
 		if err == nil {
-			err = d.Store.Keep(ctx, keptNotice, all[keptNotice].Version, string(body))
+			err = tx.Keep(ctx, keptNotice, all[keptNotice].Version, string(body))
 		}
 		return journal.Act{Kind: kind, Object: "notice", Before: before, After: after, Answer: after}, err
 	})

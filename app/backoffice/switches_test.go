@@ -1,14 +1,12 @@
 package backoffice
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"slices"
 	"testing"
 	"time"
 
-	"stampede/app/journal"
 	"stampede/app/shop"
 	"stampede/app/test/fakes"
 	"stampede/app/test/kit"
@@ -18,7 +16,7 @@ import (
 func TestSwitchboardFollows(t *testing.T) {
 	t.Parallel()
 	s, ctx := kit.SQLite(t), kit.Context(t)
-	desk := &SwitchDesk{Journal: &journal.Journal{Store: s}, Store: s}
+	desk := &SwitchDesk{Store: s}
 	var said []string
 	turned := 0
 	board := &Switchboard{
@@ -91,34 +89,11 @@ func TestSwitchboardFollows(t *testing.T) {
 	}
 }
 
-// The note of who acts is the act's, unless that has one of its own; one that is none is refused before anything is
-// done.
-func TestNoteOfAnActor(t *testing.T) {
-	t.Parallel()
-	acts := &fakes.Acts{}
-	j := &journal.Journal{Store: acts}
-	for i, c := range []struct{ actor, own, want string }{{"why", "", "why"}, {"why", "mine", "mine"}, {"", "", ""}} {
-		_, err := j.Act(t.Context(), journal.Actor{Note: c.actor}, func(context.Context) (journal.Act, error) {
-			return journal.Act{Kind: "x", Note: c.own}, nil
-		})
-		if err != nil || acts.Rows[i].Note != c.want {
-			t.Errorf("%+v: %+v, %v", c, acts.Rows, err)
-		}
-	}
-	_, err := j.Act(t.Context(), journal.Actor{Note: "a\x00b"}, func(context.Context) (journal.Act, error) {
-		t.Error("it was done")
-		return journal.Act{}, nil
-	})
-	if !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
-		t.Errorf("no text: %v", err)
-	}
-}
-
 // A notice is said in one language after the other; a new one, or one after the end, begins anew.
 func TestNoticeInLanguages(t *testing.T) {
 	t.Parallel()
 	s, ctx := kit.SQLite(t), kit.Context(t)
-	desk := &SwitchDesk{Journal: &journal.Journal{Store: s}, Store: s}
+	desk := &SwitchDesk{Store: s}
 	past, ahead := shop.MillisOf(time.Now().Add(-time.Second)), shop.MillisOf(time.Now().Add(time.Hour))
 	for _, step := range []struct {
 		say  NewNotice

@@ -12,9 +12,8 @@ import (
 
 // UserService changes accounts for operators.
 type UserService struct {
-	Store   *store.Store
-	Data    *privacy.PersonalData
-	Journal *journal.Journal
+	Store *store.Store
+	Data  *privacy.PersonalData
 }
 
 // SetRole sets the role of an active account and revokes its devices, whose tokens carry the old role. NotFound: there
@@ -26,14 +25,14 @@ func (s *UserService) SetRole(ctx context.Context, actor journal.Actor, id shop.
 		return shop.User{}, shop.Fail(shop.BadRequest, "role must be shopper, operator or admin")
 	}
 	var u shop.User
-	_, err := s.Journal.Act(ctx, actor, func(ctx context.Context) (_ journal.Act, err error) {
-		if u, err = s.account(ctx, id); err != nil {
+	_, err := s.Store.Act(ctx, actor, func(tx *store.Store) (_ journal.Act, err error) {
+		if u, err = account(ctx, tx, id); err != nil {
 			return journal.Act{}, err
 		}
 		return journal.Act{
 			Kind: "user.role", Object: object("user", id),
 			Before: map[string]any{"role": u.Role}, After: map[string]any{"role": role},
-		}, s.Store.SetRole(ctx, id, role)
+		}, tx.SetRole(ctx, id, role)
 	})
 	if errors.Is(err, shop.ErrNoRow) {
 		return u, shop.Fail(shop.WrongState, "the account is not active yet: the link in its mail was not opened")
@@ -44,11 +43,11 @@ func (s *UserService) SetRole(ctx context.Context, actor journal.Actor, id shop.
 
 // RevokeUser logs an account out on all its devices and returns their number. NotFound: there is no such account.
 func (s *UserService) RevokeUser(ctx context.Context, actor journal.Actor, id shop.ID) (int, error) {
-	if _, err := s.account(ctx, id); err != nil {
+	if _, err := account(ctx, s.Store, id); err != nil {
 		return 0, err
 	}
-	return journal.ActFor[int](ctx, s.Journal, actor, func(ctx context.Context) (journal.Act, error) {
-		gone, err := s.Store.RevokeDevices(ctx, id, 0)
+	return store.ActFor[int](ctx, s.Store, actor, func(tx *store.Store) (journal.Act, error) {
+		gone, err := tx.RevokeDevices(ctx, id, 0)
 		return journal.Act{
 			Kind: "user.revoke", Object: object("user", id), After: map[string]any{"devices": gone}, Answer: len(gone),
 		}, err
@@ -57,15 +56,15 @@ func (s *UserService) RevokeUser(ctx context.Context, actor journal.Actor, id sh
 
 // DeleteUser deletes the data of an account or of a guest, of whom nothing but the id is known.
 func (s *UserService) DeleteUser(ctx context.Context, actor journal.Actor, id shop.ID) error {
-	_, err := s.Journal.Act(ctx, actor, func(ctx context.Context) (journal.Act, error) {
-		return journal.Act{Kind: "user.delete", Object: object("user", id)}, s.Data.Erase(ctx, id, nil)
+	_, err := s.Store.Act(ctx, actor, func(tx *store.Store) (journal.Act, error) {
+		return journal.Act{Kind: "user.delete", Object: object("user", id)}, s.Data.Erase(ctx, tx, id, nil)
 	})
 	return err
 }
 
 // account reads an account that is not deleted.
-func (s *UserService) account(ctx context.Context, id shop.ID) (shop.User, error) {
-	u, err := s.Store.UserByID(ctx, id)
+func account(ctx context.Context, db *store.Store, id shop.ID) (shop.User, error) {
+	u, err := db.UserByID(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) || err == nil && u.State == shop.UserDeleted {
 		return u, shop.Fail(shop.NotFound, "no account has that id")
 	}

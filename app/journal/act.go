@@ -32,6 +32,15 @@ type Actor struct {
 	Key     string // 8–64 characters of A-Z a-z 0-9 _ -: the act is done once under it
 	Hash    string // of what was asked, hex: the same key with something else is refused
 	Note    string // why, for acts that do not carry one themselves
+	Dry     bool   // the act is rolled back once it is known to work, and has no row in the journal
+}
+
+// Check rejects an invalid key or note.
+func (a *Actor) Check() error {
+	if err := CheckActKey(a.Key); err != nil {
+		return err
+	}
+	return CheckNote(a.Note)
 }
 
 // Act is what was done, as the journal keeps it. Before, After and Answer become JSON, which names shoppers by ids

@@ -11,66 +11,85 @@ import (
 
 	"stampede/app/journal"
 	"stampede/app/shop"
-	"stampede/app/test/fakes"
 )
 
-// written makes a journal of so many acts.
-func written(t *testing.T, acts int) *fakes.Acts {
-	t.Helper()
-	f := &fakes.Acts{}
-	for range acts {
-		_, err := f.Act(context.Background(), journal.Actor{Name: "ada"}, func(context.Context) (journal.Act, error) {
-			return journal.Act{Kind: "sale.pause", Object: "sale:5", Note: "n"}, nil
-		})
-		fakes.Must(t, err)
+// rows is a journal in memory.
+type rows struct {
+	journal.Store
+	all []journal.Entry
+}
+
+func (r *rows) JournalHead(context.Context) (journal.Head, error) {
+	if len(r.all) == 0 {
+		return journal.Head{}, nil
 	}
-	return f
+	last := r.all[len(r.all)-1]
+	return journal.Head{Seq: last.Seq, Hash: last.Hash}, nil
+}
+
+func (r *rows) JournalFrom(_ context.Context, seq int64, limit int) ([]journal.Entry, error) {
+	from := min(int(seq)-1, len(r.all))
+	return r.all[from:min(from+limit, len(r.all))], nil
+}
+
+// rewrite sets the hashes of all rows from one on.
+func (r *rows) rewrite(from int) {
+	for i := from; i < len(r.all); i++ {
+		if r.all[i].PrevHash = ""; i > 0 {
+			r.all[i].PrevHash = r.all[i-1].Hash
+		}
+		r.all[i].Hash = r.all[i].Sum()
+	}
+}
+
+// written makes a journal of n acts.
+func written(n int) *rows {
+	r := &rows{}
+	for i := range n {
+		r.all = append(r.all, journal.Entry{
+			Seq: int64(i) + 1, ActorName: "ada", Kind: "sale.pause", Object: "sale:5", Note: "n",
+		})
+	}
+	r.rewrite(0)
+	return r
 }
 
 // TestVerifySeesEveryChange: whatever somebody does to the journal afterwards, the walk says the first row that does
 // not fit; what was written anew as a whole, a head that was written down.
 func TestVerifySeesEveryChange(t *testing.T) {
 	t.Parallel()
-	const rows = journal.Page + 20 // more than a page
-	good := written(t, rows)
+	const total = journal.Page + 20 // more than a page
+	good := written(total)
 	head, _ := good.JournalHead(t.Context())
-	early := journal.Head{Seq: 7, Hash: good.Rows[6].Hash}
-	rewrite := func(f *fakes.Acts, from int) {
-		for i := from; i < len(f.Rows); i++ {
-			if f.Rows[i].PrevHash = ""; i > 0 {
-				f.Rows[i].PrevHash = f.Rows[i-1].Hash
-			}
-			f.Rows[i].Hash = f.Rows[i].Sum()
-		}
-	}
+	early := journal.Head{Seq: 7, Hash: good.all[6].Hash}
 	for name, c := range map[string]struct {
-		change func(f *fakes.Acts)
+		change func(r *rows)
 		head   string
 		at     int64 // 0: all is well
 	}{
-		"nothing":                      {func(*fakes.Acts) {}, "", 0},
-		"nothing, with a head":         {func(*fakes.Acts) {}, early.String(), 0},
-		"who":                          {func(f *fakes.Acts) { f.Rows[3].ActorName = "eve" }, "", 4},
-		"what, on a later page":        {func(f *fakes.Acts) { f.Rows[journal.Page+3].Kind = "sale.end" }, "", journal.Page + 4},
-		"when":                         {func(f *fakes.Acts) { f.Rows[0].At = 1 }, "", 1},
-		"an answer":                    {func(f *fakes.Acts) { f.Rows[4].Answer = json.RawMessage(`{}`) }, "", 5},
-		"with its own hash":            {func(f *fakes.Acts) { f.Rows[3].Note = "m"; f.Rows[3].Hash = f.Rows[3].Sum() }, "", 5},
-		"one taken out":                {func(f *fakes.Acts) { f.Rows = slices.Delete(f.Rows, 3, 4) }, "", 5},
-		"the last taken out":           {func(f *fakes.Acts) { f.Rows = f.Rows[:rows-1] }, head.String(), rows},
-		"all taken out":                {func(f *fakes.Acts) { f.Rows = nil }, early.String(), 1},
-		"two exchanged":                {func(f *fakes.Acts) { f.Rows[3], f.Rows[4] = f.Rows[4], f.Rows[3] }, "", 5},
-		"written anew":                 {func(f *fakes.Acts) { f.Rows[3].Note = "m"; rewrite(f, 3) }, early.String(), 7},
-		"written anew, after the head": {func(f *fakes.Acts) { f.Rows[9].Note = "m"; rewrite(f, 9) }, early.String(), 0},
+		"nothing":                      {func(*rows) {}, "", 0},
+		"nothing, with a head":         {func(*rows) {}, early.String(), 0},
+		"who":                          {func(r *rows) { r.all[3].ActorName = "eve" }, "", 4},
+		"what, on a later page":        {func(r *rows) { r.all[journal.Page+3].Kind = "sale.end" }, "", journal.Page + 4},
+		"when":                         {func(r *rows) { r.all[0].At = 1 }, "", 1},
+		"an answer":                    {func(r *rows) { r.all[4].Answer = json.RawMessage(`{}`) }, "", 5},
+		"with its own hash":            {func(r *rows) { r.all[3].Note = "m"; r.all[3].Hash = r.all[3].Sum() }, "", 5},
+		"one taken out":                {func(r *rows) { r.all = slices.Delete(r.all, 3, 4) }, "", 5},
+		"the last taken out":           {func(r *rows) { r.all = r.all[:total-1] }, head.String(), total},
+		"all taken out":                {func(r *rows) { r.all = nil }, early.String(), 1},
+		"two exchanged":                {func(r *rows) { r.all[3], r.all[4] = r.all[4], r.all[3] }, "", 5},
+		"written anew":                 {func(r *rows) { r.all[3].Note = "m"; r.rewrite(3) }, early.String(), 7},
+		"written anew, after the head": {func(r *rows) { r.all[9].Note = "m"; r.rewrite(9) }, early.String(), 0},
 	} {
-		f := &fakes.Acts{Rows: slices.Clone(good.Rows)}
-		c.change(f)
-		report, err := (&journal.Journal{Store: f}).VerifyJournal(t.Context(), c.head)
+		r := &rows{all: slices.Clone(good.all)}
+		c.change(r)
+		report, err := (&journal.Journal{Store: r}).VerifyJournal(t.Context(), c.head)
 		if err != nil || report.OK != (c.at == 0) || report.At != c.at || (report.Wrong == "") != report.OK {
 			t.Errorf("%s: %+v, %v; want row %d", name, report, err, c.at)
 		}
 	}
 	// Beside the journal stands its head: rows taken off the end are missed without one that was written down.
-	cut := &cutOff{fakes.Acts{Rows: good.Rows[:5]}, head}
+	cut := &cutOff{rows{all: good.all[:5]}, head}
 	report, err := (&journal.Journal{Store: cut}).VerifyJournal(t.Context(), "")
 	if err != nil || report.OK || report.At != 6 {
 		t.Errorf("rows are missing at the end: %+v, %v", report, err)
@@ -78,7 +97,7 @@ func TestVerifySeesEveryChange(t *testing.T) {
 }
 
 type cutOff struct {
-	fakes.Acts
+	rows
 	head journal.Head
 }
 

@@ -4,5 +4,6 @@
 //
 //	Act ─▶ lock the head ─▶ key known: stored answer │ change, row, answer ─▶ COMMIT ─▶ effects, at least once
 //
-// Entry points: [Journal.Act] and [ActFor] (do something as an operator), [Journal.VerifyJournal] (check the hashes).
+// Entry points: store.Store.Act and store.ActFor (do something as an operator), [Journal.VerifyJournal] (check the
+// hashes).
 package journal

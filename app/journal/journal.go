@@ -1,13 +1,11 @@
 package journal
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -98,37 +96,9 @@ type Report struct {
 // journalPage is how many rows a walk reads at a time.
 const journalPage = 500
 
-// Journal is how acts are done and read.
+// Journal reads the journal and verifies it. Rows are written by store.Store.Act.
 type Journal struct {
-	Store ActStore
-}
-
-// Act is that of the store, with words for people when nobody can tell what became of it: then the same act under the
-// same key says so.
-func (j *Journal) Act(ctx context.Context, actor Actor, do func(ctx context.Context) (Act, error)) (Done, error) {
-	if err := CheckNote(actor.Note); err != nil {
-		return Done{}, err
-	}
-	done, err := j.Store.Act(ctx, actor, func(ctx context.Context) (Act, error) {
-		what, err := do(ctx)
-		what.Note = cmp.Or(what.Note, actor.Note)
-		return what, err
-	})
-	if errors.Is(err, shop.ErrTransient) {
-		return done, shop.Unsettled("act", err)
-	}
-	return done, err
-}
-
-// ActFor is Journal.Act for an act whose answer is a T.
-func ActFor[T any](
-	ctx context.Context, j *Journal, actor Actor, do func(ctx context.Context) (Act, error),
-) (answer T, err error) {
-	done, err := j.Act(ctx, actor, do)
-	if err == nil {
-		err = done.Into(&answer)
-	}
-	return answer, err
+	Store Store
 }
 
 // ListJournal reads rows, the newest first; more reports whether older ones exist.

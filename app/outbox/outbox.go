@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"stampede/app/journal"
 	"stampede/app/shop"
 )
 
@@ -173,19 +172,3 @@ func (p *Sender) count(ctx context.Context, groups []string) error {
 
 // Waiting is how much waited in the outbox when it was counted last.
 func (p *Sender) Waiting() int64 { return p.waiting.Load() }
-
-// Reposter sends postings to the back office once more, for operators.
-type Reposter struct {
-	Store   Store
-	Journal *journal.Journal
-}
-
-// Repost has everything that reached the back office since the instant appended to its stream once more, and returns
-// the number of entries. A worker appends them.
-func (r *Reposter) Repost(ctx context.Context, actor journal.Actor, since shop.Millis) (int64, error) {
-	return journal.ActFor[int64](ctx, r.Journal, actor, func(ctx context.Context) (journal.Act, error) {
-		n, err := r.Store.Repost(ctx, since)
-		after := map[string]any{"since": since, "entries": n}
-		return journal.Act{Kind: "backoffice.repost", Object: "backoffice", After: after, Answer: n}, err
-	})
-}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app/journal"
 	"stampede/app/shop"
 	"stampede/app/test/fakes"
 )
@@ -31,16 +30,15 @@ func (b *refundStore) DecideRefund(_ context.Context, d RefundDecision) (shop.Or
 	return b.Row, nil
 }
 
-func newTestDesk(policy RefundPolicy, state shop.OrderState) (*RefundDesk, *refundStore) {
+func newTestRequests(policy RefundPolicy, state shop.OrderState) (*RefundRequests, *refundStore) {
 	tr := &fakes.Trace{}
 	book := &refundStore{OneOrder: &fakes.OneOrder{
 		Trace: tr, Row: shop.Order{ID: 1, Sale: 7, User: 9, State: state, Rev: 3, ToldRev: 3},
 	}}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
-	return &RefundDesk{
+	return &RefundRequests{
 		Policy: policy, Redis: inventory, Store: book,
 		Effects: effectsOf(inventory, book, &fakes.Notifier{Trace: tr}),
-		Journal: &journal.Journal{Store: &fakes.Acts{}},
 	}, book
 }
 
@@ -64,8 +62,8 @@ func TestPolicyDecidesOnWhatIsNotShipped(t *testing.T) {
 		{RefundAuto, shop.Expired, "", shop.WrongState, nil},
 		{RefundAuto, shop.Finished, "", shop.WrongState, nil},
 	} {
-		desk, book := newTestDesk(c.policy, c.from)
-		state, err := desk.AskRefund(context.Background(), 9, 1, "too large")
+		requests, book := newTestRequests(c.policy, c.from)
+		state, err := requests.AskRefund(context.Background(), 9, 1, "too large")
 		if state != c.state || (c.code == "") != (err == nil) || err != nil && shop.AsError(err).Code != c.code {
 			t.Errorf("%s, %s: %s, %v", c.policy, c.from, state, err)
 		}
@@ -75,7 +73,7 @@ func TestPolicyDecidesOnWhatIsNotShipped(t *testing.T) {
 
 func TestRefundIsForTheBuyerAloneAndNeedsAReason(t *testing.T) {
 	t.Parallel()
-	desk, book := newTestDesk(RefundAuto, shop.Paid)
+	requests, book := newTestRequests(RefundAuto, shop.Paid)
 	for _, c := range []struct {
 		user, order shop.ID
 		text        string
@@ -87,40 +85,17 @@ func TestRefundIsForTheBuyerAloneAndNeedsAReason(t *testing.T) {
 		{9, 1, "a\x00b", shop.BadRequest},
 		{9, 1, strings.Repeat("长", 201), shop.BadRequest},
 	} {
-		if _, err := desk.AskRefund(context.Background(), c.user, c.order, c.text); err == nil ||
+		if _, err := requests.AskRefund(context.Background(), c.user, c.order, c.text); err == nil ||
 			shop.AsError(err).Code != c.code {
 			t.Errorf("user %s, order %s, %.10q: %v", c.user, c.order, c.text, err)
 		}
 	}
 	fakes.WantSteps(t, book.Trace)
 	book.Fail = "ask"
-	if _, err := desk.AskRefund(
+	if _, err := requests.AskRefund(
 		context.Background(), 9, 1, strings.Repeat("长", 200),
 	); shop.AsError(err).Code != shop.Busy ||
 		!errors.Is(err, shop.ErrTransient) {
 		t.Errorf("unknown outcome: %v", err)
-	}
-}
-
-func TestDecisionNeedsSomethingToDecide(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		from shop.OrderState
-		yes  bool
-		code shop.Code
-	}{
-		{shop.Paid, true, ""},
-		{shop.Shipped, true, ""},
-		{shop.Paid, false, shop.WrongState},
-		{shop.Pending, true, shop.WrongState},
-		{shop.Finished, true, shop.WrongState},
-		{shop.Refunded, false, shop.WrongState},
-	} {
-		desk, _ := newTestDesk(RefundByOperator, c.from)
-		_, err := desk.DecideRefund(context.Background(), journal.Actor{User: 5}, 1, c.yes, "")
-		if (c.code == "") != (err == nil) || err != nil &&
-			shop.AsError(err).Code != c.code {
-			t.Errorf("%s, yes %v: %v", c.from, c.yes, err)
-		}
 	}
 }

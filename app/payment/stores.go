@@ -34,8 +34,7 @@ type Redis interface {
 }
 
 // Store is what payments need of the database, see store.Store. Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch
-// or
-// ErrNoRow.
+// or ErrNoRow.
 type Store interface {
 	OpenTrade(ctx context.Context, order, user shop.ID, now shop.Millis, margin time.Duration) (shop.Order, error)
 	Receive(ctx context.Context, t Trade, now shop.Millis) (shop.Order, Outcome, error)
@@ -56,10 +55,7 @@ type Store interface {
 	DecideRefund(ctx context.Context, d RefundDecision) (shop.Order, error)
 	ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([]Refund, error)
 	NoteRefund(ctx context.Context, order shop.ID, note string, stuck bool) error
-	RetryRefund(ctx context.Context, order shop.ID, now shop.Millis) error
 	FinishRefund(ctx context.Context, order shop.ID, now shop.Millis) (shop.Order, error)
-	RefundOf(ctx context.Context, order shop.ID) (Refund, error)
-	Refunds(ctx context.Context, q RefundsQuery) (refunds []Refund, more bool, err error)
 	RefundBacklog(ctx context.Context) (RefundBacklog, error)
 	OrdersOfDay(ctx context.Context, from, to shop.Millis, after shop.ID, limit int) ([]shop.ID, error)
 	PaymentsOf(ctx context.Context, orders []shop.ID) ([]Received, error)

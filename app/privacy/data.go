@@ -153,15 +153,15 @@ func (p *PersonalData) Delete(ctx context.Context, who shop.Identity, password s
 			return err
 		}
 	}
-	err = p.Erase(ctx, who.User, &u)
+	err = p.Erase(ctx, p.Store, who.User, &u)
 	if errors.Is(err, shop.ErrNoRow) { // activated, or its password changed, since it was read
 		return shop.Fail(shop.Forbidden, "the password is not right")
 	}
 	return shop.Unreadable("your data", err)
 }
 
-// Erase deletes what the shop keeps of a user; see store.Store.Erase.
-func (p *PersonalData) Erase(ctx context.Context, user shop.ID, proven *shop.User) error {
+// Erase deletes the personal data of a user through db; see store.Store.Erase.
+func (p *PersonalData) Erase(ctx context.Context, db *store.Store, user shop.ID, proven *shop.User) error {
 	now := p.Now()
-	return p.Store.Erase(ctx, user, proven, now, now.Add(guestLife))
+	return db.Erase(ctx, user, proven, now, now.Add(guestLife))
 }

@@ -7,77 +7,33 @@ import (
 	"fmt"
 	"time"
 
-	"stampede/app/journal"
 	"stampede/app/order"
 	"stampede/app/shop"
 )
 
-// DeadLetters is what an operator can do with dead letters.
+// DeadLetters replays and drops dead letters.
 type DeadLetters struct {
 	Redis     Redis
 	Store     Store
 	Effects   *order.Effects
 	PayWindow time.Duration
-	Journal   *journal.Journal // of what operators do with them
 }
 
-// Replay has an operator try the order of a letter once more.
-func (d *DeadLetters) Replay(ctx context.Context, actor journal.Actor, id string) (shop.Order, error) {
-	done, letter, err := d.act(ctx, actor, "dead.replay", id)
-	if err != nil {
-		return shop.Order{}, err
-	}
-	order, err := d.replay(ctx, id)
-	if done.Repeated && errors.Is(err, &shop.Error{Code: shop.NotFound}) { // all of it was done before
-		return d.Store.Order(ctx, letter)
-	}
-	return order, err
-}
-
-// Drop has an operator forget a dead letter; its order stays refused.
-func (d *DeadLetters) Drop(ctx context.Context, actor journal.Actor, id string) error {
-	if _, _, err := d.act(ctx, actor, "dead.drop", id); err != nil {
-		return err
-	}
-	_, err := d.Redis.RemoveDeadLetter(ctx, id)
-	if err != nil {
+// Drop removes a dead letter; its order stays refused.
+func (d *DeadLetters) Drop(ctx context.Context, id string) error {
+	if _, err := d.Redis.RemoveDeadLetter(ctx, id); err != nil {
 		return fmt.Errorf("drop dead letter %s: %w", id, err)
 	}
 	return nil
 }
 
-// act journals what is done to a letter, before it is done, and answers its order.
-func (d *DeadLetters) act(
-	ctx context.Context, actor journal.Actor, kind, id string,
-) (done journal.Done, order shop.ID, err error) {
-	done, err = d.Journal.Act(ctx, actor, func(ctx context.Context) (journal.Act, error) {
-		letter, err := d.Redis.DeadLetter(ctx, id)
-		if errors.Is(err, shop.ErrNoRow) {
-			return journal.Act{}, shop.Fail(shop.NotFound, "no such dead letter: "+shop.Clip(id, 40))
-		}
-		about := letterOrder{letter.Order, letter.Sale}
-		return journal.Act{Kind: kind, Object: "dead:" + id, Before: about, Answer: about}, err
-	})
-	var about letterOrder
-	if err == nil {
-		err = done.Into(&about)
-	}
-	return done, about.Order, err
-}
-
-// letterOrder is what the journal says of a letter; without either when its entry could not be read.
-type letterOrder struct {
-	Order shop.ID `json:"order,omitempty"`
-	Sale  shop.ID `json:"sale,omitempty"`
-}
-
-// replay tries an order once more: a new hold by the gate's rules for stock and limit, then refused → pending
-// on the same row. Every way out leaves either a pending order or the refused one with nothing held:
+// Replay tries the order of a letter once more: a new hold by the gate's rules for stock and limit, then refused →
+// pending on the same row. Every way out leaves either a pending order or the refused one with nothing held:
 //
 //	claim a new hold number (database) → hold the units (Redis) → revive the row (database) → deadline, event
 //
 // A crash after the hold leaves a hold whose row is refused; the reconciler finds and returns it.
-func (d *DeadLetters) replay(ctx context.Context, id string) (shop.Order, error) {
+func (d *DeadLetters) Replay(ctx context.Context, id string) (shop.Order, error) {
 	letter, err := d.Redis.DeadLetter(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Order{}, shop.Fail(shop.NotFound, "no such dead letter: "+shop.Clip(id, 40))

@@ -29,11 +29,10 @@ type backOffice struct {
 // composeOutbox connects what follows a payment, and gives the shop its desk.
 func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	s := p.stores
-	p.services.refunds = &payment.RefundDesk{
-		Policy: payment.RefundPolicy(c.RefundPolicy), Redis: p.inventory, Store: p.stores.db,
-		Effects: p.effects, Journal: p.services.journal,
+	p.services.askRefund = &payment.RefundRequests{
+		Policy: payment.RefundPolicy(c.RefundPolicy), Redis: p.inventory, Store: p.stores.db, Effects: p.effects,
 	}
-	p.services.reposter = &outbox.Reposter{Store: p.stores.db, Journal: p.services.journal}
+	p.services.refunds = &backoffice.RefundService{Store: p.stores.db, RedisTime: p.inventory.Now, Effects: p.effects}
 	b := &p.office
 	b.poster = &outbox.Sender{Store: p.stores.db, Stream: p.office.paid, Now: p.inventory.Now}
 	gauge(registry, "stampede_postings_waiting",
@@ -102,8 +101,7 @@ func showRefunds(registry *prometheus.Registry, r *payment.Refunder) {
 func (p *parts) composeAfterwards(c *Config) {
 	db := p.stores.db
 	p.services.shipping = &backoffice.ShippingDesk{
-		Store: db, RedisTime: p.inventory.Now, Effects: p.effects, Journal: p.services.journal,
-		FinishAfter: c.FinishAfter,
+		Store: db, RedisTime: p.inventory.Now, Effects: p.effects, FinishAfter: c.FinishAfter,
 	}
 	p.finisher = &backoffice.Finisher{
 		Store: db, RedisTime: p.inventory.Now, Effects: p.effects, Mail: p.mails.orderMail, Queue: p.mails.stream,
@@ -114,10 +112,9 @@ func (p *parts) composeAfterwards(c *Config) {
 		Auditor: &recovery.Auditor{Redis: p.inventory, Store: db},
 	}
 	p.services.leftovers = &backoffice.Leftovers{
-		Letters: &recovery.DeadLetters{
-			Redis: p.inventory, Store: db, Effects: p.effects, PayWindow: c.PayWindow, Journal: p.services.journal,
-		},
-		Postings: p.office.paid, Mails: p.mails.stream, Journal: p.services.journal,
+		Store:    db,
+		Letters:  &recovery.DeadLetters{Redis: p.inventory, Store: db, Effects: p.effects, PayWindow: c.PayWindow},
+		Postings: p.office.paid, Mails: p.mails.stream,
 	}
 }
 
@@ -127,7 +124,7 @@ func (p *parts) composeArchive(c *Config, registry *prometheus.Registry) {
 		Store: p.stores.db, PartitionFigures: p.inventory.PartitionFigures,
 		ArchiveAfter: c.ArchiveAfter, PersonalAfter: c.PersonalAfter,
 	}
-	p.services.archive = &archive.Desk{Archivist: p.archivist, Journal: p.services.journal}
+	p.services.archive = &archive.Desk{Archivist: p.archivist}
 	counts := &p.archivist.Counts
 	counter(registry, "stampede_archived_orders_total", "Orders that this node moved to the archive.", counts.Moved.Load)
 	counter(registry, "stampede_blanked_orders_total",

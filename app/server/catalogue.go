@@ -18,7 +18,7 @@ import (
 // catalogueDesk is where operators say what is offered.
 func (p *parts) catalogueDesk(c *Config) *backoffice.CatalogueDesk {
 	return &backoffice.CatalogueDesk{
-		Acts: p.services.journal, Store: p.stores.db, MakeImage: picture.NewMaker().Make, Clean: markup.Clean,
+		Store: p.stores.db, MakeImage: picture.NewMaker().Make, Clean: markup.Clean,
 		Mint: p.lease.Mint, Now: p.clock.Now, Zone: c.TimeZone.Location,
 		OnSale: func(ctx context.Context, sales []shop.ID) { p.services.sales.Tell(ctx, sales...) },
 	}

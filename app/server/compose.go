@@ -114,7 +114,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	counter(registry, "stampede_http_counted_alone_total",
 		"HTTP requests that this node counted by itself, because Redis did not answer.", windows.CountedAlone)
 	p.switches = &backoffice.Switchboard{Store: stores.db, Clock: p.clock}
-	p.services.switches = &backoffice.SwitchDesk{Journal: p.services.journal, Store: stores.db}
+	p.services.switches = &backoffice.SwitchDesk{Store: stores.db}
 	s.blocks.Store = stores.db
 
 	p.catalogue = catalog.NewCatalogue(stores.db, newIDFilter, c.TimeZone.Location)
@@ -164,9 +164,9 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 		"How often this node has set the counters of a sale to the sums of its holds; each time there was a defect before.",
 		p.reconciler.Corrected)
 	p.services.storefront, p.services.orders = storefront, reader
-	p.services.blocks = &backoffice.BlockDesk{Store: stores.db, Journal: p.services.journal, Time: p.clock.Now}
+	p.services.blocks = &backoffice.BlockDesk{Store: stores.db, Time: p.clock.Now}
 	p.services.sales = &backoffice.SaleDesk{
-		Journal: p.services.journal, Store: stores.db, Redis: p.inventory, Load: p.warmer.Ensure,
+		Store: stores.db, Redis: p.inventory, Load: p.warmer.Ensure,
 		Guest: (&account.Guests{Issuer: s.issuer, Mint: lease.Mint}).Bound,
 	}
 	p.services.addresses = &account.AddressBook{Store: stores.db, Mint: lease.Mint}
@@ -180,9 +180,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	registerReplica(registry, stores.replica)
 	p.composeArchive(c, registry)
 	p.composeAccounts(c, s.issuer)
-	p.services.users = &backoffice.UserService{
-		Store: stores.db, Data: p.personalData(), Journal: p.services.journal,
-	}
+	p.services.users = &backoffice.UserService{Store: stores.db, Data: p.personalData()}
 	passes, err := c.passes()
 	if err != nil {
 		return nil, err
@@ -209,7 +207,7 @@ func (p *parts) composeHub(c *Config, registry *prometheus.Registry) {
 			Now: p.clock.Now, Verify: p.auth.verify, Revoked: p.auth.issuer.Revoked, Greet: s.orders.Greet,
 			Watch: s.storefront.Watch, BuyAsync: s.checkout.BuyAsync, AskPass: p.passDesk.AskPass,
 			SolvePass: p.passDesk.SolvePass, Cancel: p.expirer.Cancel, Pay: s.cashier.Pay,
-			AskRefund: s.refunds.AskRefund,
+			AskRefund: s.askRefund.AskRefund,
 			OrdersOf:  s.orders.OrdersOf,
 		},
 		Redis: p.stores.client, Namespace: p.stores.namespace(), Partitions: c.Partitions, Orders: p.stores.db,

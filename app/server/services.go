@@ -17,7 +17,6 @@ import (
 	"stampede/app/journal"
 	"stampede/app/limits"
 	"stampede/app/order"
-	"stampede/app/outbox"
 	"stampede/app/payment"
 	"stampede/app/shop"
 	"stampede/frontend"
@@ -31,7 +30,8 @@ type services struct {
 	checkout       *order.Checkout
 	cashier        *payment.Cashier
 	reconciliation *payment.DailyReconciliation
-	refunds        *payment.RefundDesk
+	askRefund      *payment.RefundRequests
+	refunds        *backoffice.RefundService
 	shipping       *backoffice.ShippingDesk
 	addresses      *account.AddressBook
 	search         *backoffice.SearchDesk
@@ -43,7 +43,6 @@ type services struct {
 	switches       *backoffice.SwitchDesk
 	users          *backoffice.UserService
 	archive        *archive.Desk
-	reposter       *outbox.Reposter
 }
 
 // handler makes the routes over the flows. closing ends long polls and refuses sockets.
@@ -56,11 +55,12 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		Verify: p.auth.verify, Accounts: p.accounts, Addresses: s.addresses, Data: p.personalData(),
 		Now: p.clock.Now, Storefront: s.storefront, Picture: backoffice.NewPictures(p.stores.db).Picture,
 		Passes: p.passDesk, Buy: s.checkout.Buy, Orders: s.orders, Cancel: p.expirer.Cancel, Pay: s.cashier.Pay,
+		AskRefund: s.askRefund.AskRefund,
 
 		Refunds: s.refunds, Shipping: s.shipping, Catalogue: desk, Sales: s.sales, Search: s.search,
 		SaleReport: s.reports.SaleReport,
 		Leftovers:  s.leftovers, Users: s.users, Blocks: s.blocks, SwitchDesk: s.switches, Journal: s.journal,
-		Archive: s.archive, Repost: s.reposter.Repost, ReconcileDay: s.reconciliation.ReconcileDay,
+		Archive: s.archive, ReconcileDay: s.reconciliation.ReconcileDay,
 		Readiness: checklist(desk, p.stores, p.inventory, p.gateway, c).Readiness,
 
 		Mount: p.hub.Mount, Page: builtPage(), AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,

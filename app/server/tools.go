@@ -12,6 +12,7 @@ import (
 	"stampede/app/journal"
 	"stampede/app/order"
 	"stampede/app/shop"
+	"stampede/app/store"
 	"stampede/realtime"
 	"stampede/streams"
 )
@@ -159,20 +160,17 @@ func (t *Tools) Places(ctx context.Context) ([]Placed, error) {
 	return streams.Places(ctx, t.stores.client, t.config.Partitions)
 }
 
-// journal is how these tools act.
-func (t *Tools) journal() *journal.Journal { return &journal.Journal{Store: t.stores.db} }
-
 // act does something in one transaction with its row in the journal.
-func (t *Tools) act(ctx context.Context, do func(ctx context.Context) (journal.Act, error)) (journal.Done, error) {
+func (t *Tools) act(ctx context.Context, do func(tx *store.Store) (journal.Act, error)) (journal.Done, error) {
 	if err := t.prepared(ctx); err != nil {
 		return journal.Done{}, err
 	}
-	return t.journal().Act(ctx, t.Actor, do)
+	return t.stores.db.Act(ctx, t.Actor, do)
 }
 
 // note journals what is done outside the database, before it is done.
 func (t *Tools) note(ctx context.Context, act journal.Act) error {
-	_, err := t.act(ctx, func(context.Context) (journal.Act, error) { return act, nil })
+	_, err := t.act(ctx, func(*store.Store) (journal.Act, error) { return act, nil })
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"stampede/app/account"
 	"stampede/app/journal"
 	"stampede/app/shop"
+	"stampede/app/store"
 	"stampede/streams"
 )
 
@@ -65,8 +66,8 @@ func (t *Tools) RotateKey(ctx context.Context, only bool) (shop.KeyGeneration, e
 			present.Since.Time().Format(time.RFC3339), ends.Time().Format(time.RFC3339))
 	}
 	next := present
-	done, err := t.act(ctx, func(ctx context.Context) (journal.Act, error) {
-		next, err := t.stores.db.RotateKey(ctx, present.Number, only)
+	done, err := t.act(ctx, func(tx *store.Store) (journal.Act, error) {
+		next, err := tx.RotateKey(ctx, present.Number, only)
 		return journal.Act{Kind: "key.rotate", Object: "key", Before: present, After: next, Answer: next}, err
 	})
 	if err == nil {
@@ -112,16 +113,7 @@ func (t *Tools) AddUser(ctx context.Context, n NewUser) (UserSummary, error) {
 		Store: t.stores.db, Mint: lease.Mint, Now: wallClock, Public: t.config.PublicURL,
 		Shelf: account.NewShelf(nil), Mailer: streams.NewMailStream(t.stores.client),
 	}
-	u, err := accounts.Add(ctx, n, func(u *shop.User, all func(ctx context.Context) error) error {
-		done, err := t.act(ctx, func(ctx context.Context) (journal.Act, error) {
-			after := map[string]any{"role": u.Role, "state": u.State}
-			return journal.Act{Kind: "user.add", Object: "user:" + u.ID.String(), After: after, Answer: u.ID}, all(ctx)
-		})
-		if err == nil && done.Repeated {
-			err = shop.Fail(shop.Conflict, "this was done before, under the same key")
-		}
-		return err
-	})
+	u, err := accounts.Add(ctx, t.Actor, n)
 	summary := UserSummary{u.ID, u.Email, u.Name, u.Role, u.State, u.Lang, u.CreatedAt}
 	return summary, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"stampede/app/backoffice"
 	"stampede/app/journal"
 	"stampede/app/order"
 	"stampede/app/recovery"
@@ -100,31 +101,30 @@ func (t *Tools) loadedSales(ctx context.Context) ([]shop.ID, error) {
 
 // ReplayDead tries the order of a dead letter once more.
 func (t *Tools) ReplayDead(ctx context.Context, id string) (shop.Order, error) {
-	dead, err := t.DeadLetters(ctx)
+	jobs, err := t.FailedJobs(ctx)
 	if err != nil {
 		return shop.Order{}, err
 	}
-	return dead.Replay(ctx, t.Actor, id)
+	return jobs.ReplayDead(ctx, t.Actor, id)
 }
 
 // DropDead forgets a dead letter.
 func (t *Tools) DropDead(ctx context.Context, id string) error {
-	dead, err := t.DeadLetters(ctx)
+	jobs, err := t.FailedJobs(ctx)
 	if err != nil {
 		return err
 	}
-	return dead.Drop(ctx, t.Actor, id)
+	return jobs.DropDead(ctx, t.Actor, id)
 }
 
-// DeadLetters is what failed for good, and what an operator can do about it.
-func (t *Tools) DeadLetters(ctx context.Context) (*recovery.DeadLetters, error) {
+// FailedJobs lists, replays and drops dead letters.
+func (t *Tools) FailedJobs(ctx context.Context) (*backoffice.Leftovers, error) {
 	inventory, err := t.inventory(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &recovery.DeadLetters{
+	return &backoffice.Leftovers{Store: t.stores.db, Letters: &recovery.DeadLetters{
 		Redis: inventory, Store: t.stores.db, PayWindow: t.config.PayWindow,
 		Effects: &order.Effects{Redis: inventory, Notifier: inventory, Store: t.stores.db, Told: t.told},
-		Journal: t.journal(),
-	}, nil
+	}}, nil
 }

@@ -16,24 +16,12 @@ import (
 	"stampede/app/shop"
 )
 
-// actTx is the transaction of an act. Calls of the store with its context join it (see Store.inTx).
+// actTx is the transaction of an act.
 type actTx struct {
-	store *Store
-	conn  bun.Conn
+	conn bun.Conn
 	// failed is the first error of a call that joined. The act fails with it even if its author ignored it: the
 	// database may have rolled back by then.
 	failed error
-}
-
-type actKey struct{}
-
-// actOf is the act that the context belongs to; nil for none.
-func (s *Store) actOf(ctx context.Context) *actTx {
-	act, _ := ctx.Value(actKey{}).(*actTx)
-	if act == nil || act.store != s {
-		return nil
-	}
-	return act
 }
 
 // join runs fn in the transaction of an act.
@@ -45,35 +33,76 @@ func (a *actTx) join(fn func(tx bun.Conn) error) error {
 	return err
 }
 
-// Act runs do and writes its journal row in one transaction, which store calls with the context of do join. do may run
-// several times; an error of it or of a joined call rolls all back. Acts are serial. DuplicateKey: the actor used the
-// key for something else. The head of the journal is locked first: acts are serial, and of two under one key the second
-// finds what the first has done.
+// errTried rolls back an act that was a dry run.
+var errTried = errors.New("this was a dry run")
+
+// Act runs do and writes its row of the journal in one transaction, in which all calls of tx take part. do may run
+// several times; an error of it or of a call of tx rolls all back. A dry run is always rolled back and returns the
+// answer of the act. DuplicateKey: the actor used the key for something else. Busy, wrapping ErrTransient: the act may
+// have been done; the same act under the same key completes it. The head of the journal is locked first: acts are
+// serial, and of two under one key the second finds what the first has done.
 func (s *Store) Act(
-	ctx context.Context, actor journal.Actor, do func(ctx context.Context) (journal.Act, error),
+	ctx context.Context, actor journal.Actor, do func(tx *Store) (journal.Act, error),
 ) (journal.Done, error) {
-	if s.actOf(ctx) != nil {
+	if s.act != nil {
 		return journal.Done{}, errors.New("an act cannot be part of another one")
 	}
-	if err := journal.CheckActKey(actor.Key); err != nil {
+	if err := actor.Check(); err != nil {
 		return journal.Done{}, err
 	}
-	return inTx(ctx, s, "act", func(tx bun.Conn) (journal.Done, error) {
-		head, err := s.lockJournal(ctx, tx)
-		if err != nil {
-			return journal.Done{}, err
+	var done journal.Done
+	err := s.inTx(ctx, "act", func(tx bun.Conn) (err error) {
+		if done, err = s.tryAct(ctx, tx, &actor, do); err == nil && actor.Dry {
+			err = errTried
 		}
-		if done, known, err := doneBefore(ctx, tx, &actor); known || err != nil {
+		return err
+	})
+	switch {
+	case errors.Is(err, errTried):
+		return done, nil
+	case errors.Is(err, shop.ErrTransient):
+		return journal.Done{}, shop.Unsettled("act", err)
+	case err != nil:
+		return journal.Done{}, err
+	}
+	return done, nil
+}
+
+// tryAct does an act once, and returns what the journal has of it.
+func (s *Store) tryAct(
+	ctx context.Context, tx bun.Conn, actor *journal.Actor, do func(tx *Store) (journal.Act, error),
+) (done journal.Done, err error) {
+	head, err := s.lockJournal(ctx, tx)
+	if err != nil {
+		return done, err
+	}
+	if !actor.Dry {
+		if done, known, err := doneBefore(ctx, tx, actor); known || err != nil {
 			return done, err
 		}
-		joined := &actTx{store: s, conn: tx}
-		act, err := do(context.WithValue(ctx, actKey{}, joined))
-		err = cmp.Or(err, joined.failed)
-		if err != nil {
-			return journal.Done{}, err
-		}
-		return s.writeJournal(ctx, tx, head, &actor, &act)
-	})
+	}
+	joined := &Store{pool: s.pool, db: tx, act: &actTx{conn: tx}}
+	act, err := do(joined)
+	act.Note = cmp.Or(act.Note, actor.Note)
+	switch err = cmp.Or(err, joined.act.failed); {
+	case err != nil:
+		return done, err
+	case actor.Dry:
+		done.Answer, err = json.Marshal(act.Answer)
+		return done, err
+	}
+	return s.writeJournal(ctx, tx, head, actor, &act)
+}
+
+// ActFor is Store.Act for an act whose answer is a T.
+func ActFor[T any](
+	ctx context.Context, s *Store, actor journal.Actor, do func(tx *Store) (journal.Act, error),
+) (answer T, err error) {
+	done, err := s.Act(ctx, actor, do)
+	if err == nil {
+		err = done.Into(&answer)
+	}
+	return answer, err
 }
 
 // lockJournal holds the head until the transaction ends, and makes it before the first act.

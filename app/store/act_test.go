@@ -25,11 +25,11 @@ func ada(key string) journal.Actor {
 	}
 }
 
-// blocks returns an act that blocks a user, and tells whether it ran.
-func blocks(s *store.Store, user string, ran *int) func(ctx context.Context) (journal.Act, error) {
-	return func(ctx context.Context) (journal.Act, error) {
+// blocks returns an act that blocks a user, and counts its runs.
+func blocks(ctx context.Context, user string, ran *int) func(tx *store.Store) (journal.Act, error) {
+	return func(tx *store.Store) (journal.Act, error) {
 		*ran++
-		b, err := s.AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: user}, 0)
+		b, err := tx.AddBlock(ctx, store.Block{Kind: store.BlockUser, Value: user}, 0)
 		return journal.Act{Kind: "block.add", Object: "block:1", After: b, Note: "转售 <b>", Answer: b}, err
 	}
 }
@@ -39,9 +39,9 @@ func blocks(s *store.Store, user string, ran *int) func(ctx context.Context) (jo
 func TestActIsDoneOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, ran := kit.Context(t), 0
-		first, err := s.Act(ctx, ada("key-0001"), blocks(s, "42", &ran))
+		first, err := s.Act(ctx, ada("key-0001"), blocks(ctx, "42", &ran))
 		must(t, err)
-		again, err := s.Act(ctx, ada("key-0001"), blocks(s, "42", &ran))
+		again, err := s.Act(ctx, ada("key-0001"), blocks(ctx, "42", &ran))
 		must(t, err)
 		if first.Repeated || !again.Repeated || string(again.Answer) != string(first.Answer) ||
 			again.Seq != 1 || ran != 1 {
@@ -50,13 +50,13 @@ func TestActIsDoneOnce(t *testing.T) {
 		other := ada("key-0001")
 		other.Hash = strings.Repeat("b", 64)
 		wantErr(t, "the key with something else",
-			errOf(s.Act(ctx, other, blocks(s, "43", &ran))), &shop.Error{Code: shop.DuplicateKey})
+			errOf(s.Act(ctx, other, blocks(ctx, "43", &ran))), &shop.Error{Code: shop.DuplicateKey})
 		eve := ada("key-0001")
 		eve.User = 8
-		_, err = s.Act(ctx, eve, blocks(s, "44", &ran)) // somebody else's key
+		_, err = s.Act(ctx, eve, blocks(ctx, "44", &ran)) // somebody else's key
 		must(t, err)
 		wantErr(t, "a bad key",
-			errOf(s.Act(ctx, ada("short"), blocks(s, "45", &ran))), &shop.Error{Code: shop.BadRequest})
+			errOf(s.Act(ctx, ada("short"), blocks(ctx, "45", &ran))), &shop.Error{Code: shop.BadRequest})
 		listed, err := s.Blocks(ctx, 0)
 		must(t, err)
 		rows, err := s.JournalPage(ctx, journal.Query{Limit: 10})
@@ -73,23 +73,23 @@ func TestFailedActLeavesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, ran := kit.Context(t), 0
 		broken := errors.New("broken")
-		for name, after := range map[string]func(ctx context.Context) error{
-			"an error": func(context.Context) error { return broken },
-			"a part whose failure is ignored": func(ctx context.Context) error {
-				_, _ = s.RemoveBlock(ctx, 99)
+		for name, after := range map[string]func(tx *store.Store) error{
+			"an error": func(*store.Store) error { return broken },
+			"a part whose failure is ignored": func(tx *store.Store) error {
+				_, _ = tx.RemoveBlock(ctx, 99)
 				return nil
 			},
-			"an act in an act": func(ctx context.Context) error {
-				_, err := s.Act(ctx, ada("key-0002"), blocks(s, "43", &ran))
+			"an act in an act": func(tx *store.Store) error {
+				_, err := tx.Act(ctx, ada("key-0002"), blocks(ctx, "43", &ran))
 				return err
 			},
 		} {
-			_, err := s.Act(ctx, ada("key-0001"), func(ctx context.Context) (journal.Act, error) {
-				act, err := blocks(s, "42", &ran)(ctx)
+			_, err := s.Act(ctx, ada("key-0001"), func(tx *store.Store) (journal.Act, error) {
+				act, err := blocks(ctx, "42", &ran)(tx)
 				if err != nil {
 					return act, err
 				}
-				return act, after(ctx)
+				return act, after(tx)
 			})
 			if err == nil {
 				t.Errorf("%s: no error", name)
@@ -100,9 +100,61 @@ func TestFailedActLeavesNothing(t *testing.T) {
 			}
 			wantJournal(t, s, 0)
 		}
-		if done, err := s.Act(ctx, ada("key-0001"), blocks(s, "42", &ran)); err != nil || done.Seq != 1 {
+		if done, err := s.Act(ctx, ada("key-0001"), blocks(ctx, "42", &ran)); err != nil || done.Seq != 1 {
 			t.Errorf("afterwards: %+v, %v", done, err)
 		}
+	})
+}
+
+// A dry run returns the answer of the act and leaves nothing; its key stays free. It sees its own changes.
+func TestDryActLeavesNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, ran := kit.Context(t), 0
+		actor := trying(ada("key-0001"))
+		for range 2 {
+			b, err := store.ActFor[store.Block](ctx, s, actor, func(tx *store.Store) (journal.Act, error) {
+				act, err := blocks(ctx, "42", &ran)(tx)
+				if seen := val(tx.Blocks(ctx, 0))(t); len(seen) != 1 {
+					t.Errorf("it sees %d blocks", len(seen))
+				}
+				return act, err
+			})
+			if err != nil || b.Value != "42" {
+				t.Errorf("%+v, %v", b, err)
+			}
+		}
+		if listed := val(s.Blocks(ctx, 0))(t); len(listed) != 0 || ran != 2 {
+			t.Errorf("%d blocks, ran %d times", len(listed), ran)
+		}
+		wantJournal(t, s, 0)
+		actor.Dry = false
+		if done, err := s.Act(ctx, actor, blocks(ctx, "42", &ran)); err != nil || done.Seq != 1 {
+			t.Errorf("afterwards: %+v, %v", done, err)
+		}
+	})
+}
+
+// The note of the actor is the act's, unless that has its own; an invalid one is rejected before anything is done.
+func TestNoteOfAnActor(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := kit.Context(t)
+		for i, c := range []struct{ actor, own, want string }{{"why", "", "why"}, {"why", "mine", "mine"}, {"", "", ""}} {
+			actor := ada(fmt.Sprintf("key-%04d", i))
+			actor.Note = c.actor
+			must(t, errOf(s.Act(ctx, actor, func(*store.Store) (journal.Act, error) {
+				return journal.Act{Kind: "x", Note: c.own}, nil
+			})))
+			rows := val(s.JournalPage(ctx, journal.Query{Limit: 1}))(t)
+			if rows[0].Note != c.want {
+				t.Errorf("%+v: %q", c, rows[0].Note)
+			}
+		}
+		actor := ada("key-0009")
+		actor.Note = "a\x00b"
+		wantErr(t, "an invalid note", errOf(s.Act(ctx, actor, func(*store.Store) (journal.Act, error) {
+			t.Error("it was done")
+			return journal.Act{}, nil
+		})), &shop.Error{Code: shop.BadRequest})
 	})
 }
 
@@ -116,8 +168,8 @@ func TestActsAtOnceMakeOneChain(t *testing.T) {
 			g.Go(func() error {
 				n := i % acts
 				for {
-					_, err := s.Act(ctx, ada(fmt.Sprintf("key-%04d", n)), func(ctx context.Context) (journal.Act, error) {
-						_, err := s.AddBlock(
+					_, err := s.Act(ctx, ada(fmt.Sprintf("key-%04d", n)), func(tx *store.Store) (journal.Act, error) {
+						_, err := tx.AddBlock(
 							ctx, store.Block{Kind: store.BlockUser, Value: shop.ID(1 + n).String()}, 0,
 						)
 						return journal.Act{Kind: "block.add", Object: fmt.Sprintf("block:%d", n)}, err

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"stampede/app/archive"
-	"stampede/app/journal"
 	"stampede/app/payment"
 	"stampede/app/shop"
 	"stampede/app/snowflake"
@@ -158,11 +157,11 @@ func TestArchiveDropDiesAtEachStatement(t *testing.T) {
 		d := &death{}
 		s.HookQueries(d)
 		h, _ := dropping(t, s, 3, 202602)
-		desk := &archive.Desk{Archivist: h.archivist(), Journal: &journal.Journal{Store: s}}
+		desk := &archive.Desk{Archivist: h.archivist()}
 		const next shop.Month = 202603
-		dry, err := desk.DropArchive(h.ctx, ada("drop-dry-run"), next, true)
+		dry, err := desk.DropArchive(h.ctx, trying(ada("drop-dry-run")), next)
 		h.must(err)
-		_, err = desk.DropArchive(h.ctx, ada("drop-open-month"), shop.MonthOf(h.clock().At).Next(), false)
+		_, err = desk.DropArchive(h.ctx, ada("drop-open-month"), shop.MonthOf(h.clock().At).Next())
 		if shop.AsError(err).Code != shop.BadRequest || h.count("journal") != 0 || h.count("orders_archive") != 3 {
 			t.Errorf("%v; %d in the journal, %d in the archive", err, h.count("journal"), h.count("orders_archive"))
 		}
@@ -171,7 +170,7 @@ func TestArchiveDropDiesAtEachStatement(t *testing.T) {
 			ctx, die := context.WithCancel(h.ctx)
 			d.die = die
 			d.at.Store(at)
-			drop, err := desk.DropArchive(ctx, ada("drop-february"), next, false)
+			drop, err := desk.DropArchive(ctx, ada("drop-february"), next)
 			done := d.at.Swap(0) > 0
 			die()
 			if left := h.count("orders_archive"); left < 3 && h.count("journal") != 1 {

@@ -73,7 +73,7 @@ func (s *Store) LockArchive(ctx context.Context, fn func(ctx context.Context) er
 	}
 	lock := sqllock.Lock{Name: "stampede:archive", Wait: time.Second, Silence: archiveSilence}
 	began := false
-	err := lock.Hold(ctx, s.db, func(ctx context.Context) error {
+	err := lock.Hold(ctx, s.conns, func(ctx context.Context) error {
 		began = true
 		return fn(ctx)
 	})

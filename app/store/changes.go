@@ -28,7 +28,7 @@ func (s *Store) clock(ctx context.Context, db bun.IDB) (now shop.Instant, err er
 func (s *Store) Changed(
 	ctx context.Context, queries []shop.ChangesQuery, most int,
 ) (changes []shop.Changes, now shop.Instant, err error) {
-	conn, err := s.db.Conn(ctx)
+	conn, err := s.conns.Conn(ctx)
 	if err != nil {
 		return nil, now, wrap("read changed orders", err)
 	}

@@ -99,7 +99,7 @@ func (s *Store) Needs(ctx context.Context) []Need {
 	try := func(what string, migrate bool, err error) {
 		needs = append(needs, Need{What: what, Err: wrap(what, err), Migrate: migrate})
 	}
-	try("take locks by name", false, lock.Hold(ctx, s.db, func(context.Context) error { return nil }))
+	try("take locks by name", false, lock.Hold(ctx, s.conns, func(context.Context) error { return nil }))
 	try("reach one server with all connections", false, s.oneServer(ctx))
 	own := scratch + "_" + strings.ToLower(rand.Text()[:10])
 	made := s.define(ctx, "CREATE TABLE "+own+" (name VARCHAR(64) NOT NULL PRIMARY KEY, value VARCHAR(255) NULL)"+
@@ -163,7 +163,7 @@ const connectionsCompared = 6
 func (s *Store) oneServer(ctx context.Context) error {
 	var first string
 	for range connectionsCompared {
-		conn, err := s.db.Conn(ctx)
+		conn, err := s.conns.Conn(ctx)
 		if err != nil {
 			return err
 		}

@@ -141,29 +141,25 @@ func (f *frame) place(row *newSale) error {
 	return err
 }
 
-// EditTerms changes a sale that is at the version given, and raises it and that of the catalogue. change may refuse.
-// Changed: it is at another version. ErrNoRow: there is no such sale. The version of the catalogue is raised first,
-// which keeps editors one after the other; the statement compares the sale's own version too.
-func (s *Store) EditTerms(
-	ctx context.Context, id shop.ID, version int64, change func(s *shop.Sale) error,
-) (before, after shop.Sale, err error) {
-	err = s.edit(ctx, "edit sale "+id.String(), func(tx bun.Conn) error {
-		var err error
-		if _, before, err = readSale(ctx, tx, id); err != nil {
-			return err
+// LockTerms reads a sale in Act, for SaveTerms. Changed: it is at another version. ErrNoRow: there is no such sale. The
+// version of the catalogue is raised first, which keeps editors one after the other.
+func (s *Store) LockTerms(ctx context.Context, id shop.ID, version int64) (sale shop.Sale, err error) {
+	err = s.edit(ctx, "lock sale "+id.String(), func(tx bun.Conn) error {
+		if _, sale, err = readSale(ctx, tx, id); err == nil && sale.Version != version {
+			err = journal.Changed("the sale", shop.TermsOf(&sale))
 		}
-		if before.Version != version {
-			return journal.Changed("the sale", shop.TermsOf(&before))
-		}
-		after = before
-		if err := change(&after); err != nil {
-			return err
-		}
-		after.Version++
+		return err
+	})
+	return sale, err
+}
+
+// SaveTerms writes the terms of a sale from LockTerms and raises its version.
+func (s *Store) SaveTerms(ctx context.Context, sale *shop.Sale) error {
+	return s.inTx(ctx, "save sale "+sale.ID.String(), func(tx bun.Conn) error {
+		sale.Version++
 		return execMatching(ctx, tx, 1, "change a sale at its version",
 			"UPDATE sales SET added = ?, opens_at = ?, closes_at = ?, paused = ?, challenge = ?, version = ?"+
 				" WHERE id = ? AND version = ?",
-			after.Added, after.OpensAt, after.ClosesAt, after.Paused, after.Challenge, after.Version, id, version)
+			sale.Added, sale.OpensAt, sale.ClosesAt, sale.Paused, sale.Challenge, sale.Version, sale.ID, sale.Version-1)
 	})
-	return before, after, err
 }

@@ -7,7 +7,10 @@ import (
 )
 
 // HookQueries has the hook called around each query from now on.
-func (s *Store) HookQueries(hook bun.QueryHook) { s.db = s.db.WithQueryHook(hook) }
+func (s *Store) HookQueries(hook bun.QueryHook) {
+	s.conns = s.conns.WithQueryHook(hook)
+	s.db = s.conns
+}
 
 // InTx runs fn in a transaction.
 func InTx(ctx context.Context, s *Store, fn func() error) error {

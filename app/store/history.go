@@ -35,7 +35,7 @@ func (s *Store) addHistory(ctx context.Context, tx bun.Conn) error {
 
 // History reads which server answers and how far it has come, all of one connection.
 func (s *Store) History(ctx context.Context) (h shop.DatabaseHistory, err error) {
-	conn, err := s.db.Conn(ctx)
+	conn, err := s.conns.Conn(ctx)
 	if err != nil {
 		return h, wrap("read the history of the database", err)
 	}

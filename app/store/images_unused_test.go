@@ -46,7 +46,7 @@ func TestUnusedPicturesAreRemoved(t *testing.T) {
 		before := shop.MillisOf(time.Now().Add(-time.Hour))
 		shown, old := picture(t, s, "a"), picture(t, s, "b")
 		picture(t, s, "c") // shown by nothing, ever
-		made, err := d.CreateProduct(ctx, operator(), false,
+		made, err := d.CreateProduct(ctx, operator(),
 			backoffice.ProductDraft{Name: "Pot", Images: []shop.Image{{URL: shown}, {URL: old}}})
 		must(t, err)
 		if n := removeUnused(t, s, before); n != 0 {
@@ -56,14 +56,14 @@ func TestUnusedPicturesAreRemoved(t *testing.T) {
 			t.Errorf("%d were removed, want the one that nothing shows", n)
 		}
 		must(t, errOf(s.DB().ExecContext(ctx, "UPDATE images SET created_at = ?", before-1)))
-		must(t, errOf(d.SetProductImages(ctx, operator(), false, made.ID, 1, []shop.Image{{URL: shown}})))
+		must(t, errOf(d.SetProductImages(ctx, operator(), made.ID, 1, []shop.Image{{URL: shown}})))
 		if n := removeUnused(t, s, before); n != 0 || !kept(t, s, "b") {
 			t.Errorf("%d were removed, and one was shown until just now", n)
 		}
 		yes := true
 		must(
 			t,
-			errOf(d.EditProduct(ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 2, Archived: &yes})),
+			errOf(d.EditProduct(ctx, operator(), made.ID, backoffice.ProductEdit{Version: 2, Archived: &yes})),
 		)
 		must(t, errOf(s.DB().ExecContext(ctx, "UPDATE images SET created_at = ?", before-1)))
 		picture(t, s, "b")
@@ -131,9 +131,9 @@ func TestAPictureIsGivenWhileItIsRemoved(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
 		s.HookQueries(pausing{})
-		made := val(d.CreateProduct(ctx, operator(), false, backoffice.ProductDraft{Name: "Pot"}))(t)
+		made := val(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot"}))(t)
 		give := func(ctx context.Context, version int64, url string) error {
-			_, err := d.SetProductImages(ctx, operator(), false, made.ID, version, []shop.Image{{URL: url}})
+			_, err := d.SetProductImages(ctx, operator(), made.ID, version, []shop.Image{{URL: url}})
 			return err
 		}
 		type removal struct {

@@ -49,7 +49,7 @@ func readCategoryRecords(ctx context.Context, db bun.IDB, narrow selection) ([]C
 
 // CategoryRecords lists all categories in their order.
 func (s *Store) CategoryRecords(ctx context.Context) ([]CategoryRecord, error) {
-	found, err := readCategoryRecords(ctx, s.reading(ctx), func(q *bun.SelectQuery) *bun.SelectQuery {
+	found, err := readCategoryRecords(ctx, s.db, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Order("c.position", "c.id")
 	})
 	return found, wrap("read categories", err)

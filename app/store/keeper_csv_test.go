@@ -18,14 +18,14 @@ import (
 func TestProductsAsATable(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
-		must(t, errOf(d.CreateCategory(ctx, operator(), false, "Tea")))
+		must(t, errOf(d.CreateCategory(ctx, operator(), "Tea")))
 		file := "name,category,list_price,rules,images\n" +
 			"Pot 壶,Tea,129.50,\"one,\neach\",/products/pot.svg A pot\n=SUM(A1),,0,,\n"
-		tried, err := d.ImportProducts(ctx, operator(), true, []byte(file))
+		tried, err := d.ImportProducts(ctx, trying(operator()), []byte(file))
 		if err != nil || tried.Created != 2 || tried.Lines != 2 || !tried.DryRun || len(tried.Problems) != 0 {
 			t.Errorf("tried: %+v, %v", tried, err)
 		}
-		done, err := d.ImportProducts(ctx, operator(), false, []byte(file))
+		done, err := d.ImportProducts(ctx, operator(), []byte(file))
 		if err != nil || done.Created != 2 || done.DryRun {
 			t.Errorf("imported: %+v, %v", done, err)
 		}
@@ -34,7 +34,7 @@ func TestProductsAsATable(t *testing.T) {
 			!strings.HasPrefix(string(exported), "\ufeffid,version,name") {
 			t.Errorf("exported %s", exported)
 		}
-		same, err := d.ImportProducts(ctx, operator(), false, exported)
+		same, err := d.ImportProducts(ctx, operator(), exported)
 		if err != nil || same.Same != 2 || same.Changed+same.Created != 0 {
 			t.Errorf("imported again: %+v, %v", same, err)
 		}
@@ -45,7 +45,7 @@ func TestProductsAsATable(t *testing.T) {
 			t.Fatalf("there is %+v, %v", found, err)
 		}
 		pot := found[0].ID.String()
-		changed, err := d.ImportProducts(ctx, operator(), false, []byte("id,version,list_price\n"+pot+",1,99\n"))
+		changed, err := d.ImportProducts(ctx, operator(), []byte("id,version,list_price\n"+pot+",1,99\n"))
 		if err != nil || changed.Changed != 1 {
 			t.Errorf("changed: %+v, %v", changed, err)
 		}
@@ -58,7 +58,7 @@ func TestProductsAsATable(t *testing.T) {
 			",,Pan,,1.234,maybe,\n" + // no price, no answer
 			",,Pan,,1,no,https://evil.example/x.png\n" +
 			",,Fine,,1,no,\n"
-		report, err := d.ImportProducts(ctx, operator(), true, []byte(wrong))
+		report, err := d.ImportProducts(ctx, trying(operator()), []byte(wrong))
 		if err != nil || len(report.Problems) != 7 {
 			t.Errorf("problems: %+v, %v", report, err)
 		}
@@ -67,7 +67,7 @@ func TestProductsAsATable(t *testing.T) {
 				t.Errorf("problem %d is %+v, want line %d", i, report.Problems[i], line)
 			}
 		}
-		_, err = d.ImportProducts(ctx, operator(), false, []byte(wrong))
+		_, err = d.ImportProducts(ctx, operator(), []byte(wrong))
 		if code(err) != shop.BadRequest || !strings.Contains(err.Error(),
 			"nothing was imported. line 2, version: it was changed meanwhile") {
 			t.Errorf("a table with problems: %v", err)
@@ -94,7 +94,7 @@ func TestSalesAsATable(t *testing.T) {
 		file := "slot,product,price,stock,limit,opens,closes,challenge\n" +
 			"2026-11-24 21:00,Pot,49,100,2,,,work\n" +
 			"2026-11-24 21:00,Pot,59,10,1,2026-11-24 21:30,2026-11-24 22:00:30,\n"
-		done, err := d.ImportSales(ctx, operator(), false, []byte(file))
+		done, err := d.ImportSales(ctx, operator(), []byte(file))
 		if err != nil || done.Created != 2 || len(heard) != 2 {
 			t.Fatalf("imported: %+v, %v, heard of %v", done, err, heard)
 		}
@@ -108,7 +108,7 @@ func TestSalesAsATable(t *testing.T) {
 			t.Errorf("made %+v and %+v", late, whole)
 		}
 		exported := val(d.ExportSales(ctx, 0))(t)
-		same, err := d.ImportSales(ctx, operator(), false, exported)
+		same, err := d.ImportSales(ctx, operator(), exported)
 		if err != nil || same.Same != 2 || same.Changed+same.Created != 0 {
 			t.Errorf("imported again: %+v, %v\n%s", same, err, exported)
 		}
@@ -119,12 +119,12 @@ func TestSalesAsATable(t *testing.T) {
 			",2026-11-24 21:00,Pot,1,1,1,2026-11-24 20:59,\n" + // outside the slot
 			whole.ID.String() + ",,,0,,,,\n" + // no price
 			late.ID.String() + ",,,,,,,404\n" // another product
-		report, err := d.ImportSales(ctx, operator(), true, []byte(wrong))
+		report, err := d.ImportSales(ctx, trying(operator()), []byte(wrong))
 		if err != nil || len(report.Problems) != 6 {
 			t.Errorf("problems: %+v, %v", report, err)
 		}
 		wantCode(t, "a table with problems",
-			errOf(d.ImportSales(ctx, operator(), false, []byte(wrong))), shop.BadRequest)
+			errOf(d.ImportSales(ctx, operator(), []byte(wrong))), shop.BadRequest)
 		_ = product
 	})
 }
@@ -148,9 +148,9 @@ func TestLongTables(t *testing.T) {
 			fmt.Fprintf(&products, "Cup %d,12\n", i)
 			fmt.Fprintf(&sales, "%d,Cup %d,9,100,1\n", slot.ID, i)
 		}
-		counted(d.ImportProducts(ctx, operator(), false, []byte(products.String())))
-		counted(d.ImportSales(ctx, operator(), false, []byte(sales.String())))
+		counted(d.ImportProducts(ctx, operator(), []byte(products.String())))
+		counted(d.ImportSales(ctx, operator(), []byte(sales.String())))
 		file := val(d.ExportSales(ctx, slot.ID))(t)
-		counted(d.ImportSales(ctx, operator(), false, bytes.ReplaceAll(file, []byte(",9.00,"), []byte(",8.00,"))))
+		counted(d.ImportSales(ctx, operator(), bytes.ReplaceAll(file, []byte(",9.00,"), []byte(",8.00,"))))
 	})
 }

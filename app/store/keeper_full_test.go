@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"stampede/app/backoffice"
+	"stampede/app/journal"
 	"stampede/app/shop"
 	"stampede/app/store"
 	"stampede/app/test/kit"
@@ -25,7 +26,7 @@ func TestDiskFull(t *testing.T) {
 			Small: []byte("small"),
 		}, nil
 	}
-	must(t, errOf(d.CreateProduct(ctx, operator(), false, backoffice.ProductDraft{Name: "Pot"})))
+	must(t, errOf(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot"})))
 	s.DB().SetMaxOpenConns(1) // the bound is one of a connection
 	var pages int
 	must(t, s.DB().QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages))
@@ -35,7 +36,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	bound(pages + 8)
 	who := operator()
-	if _, err := d.UploadImage(ctx, who, false, nil); code(err) != shop.Busy || !errors.Is(err, shop.ErrTransient) {
+	if _, err := d.UploadImage(ctx, who, nil); code(err) != shop.Busy || !errors.Is(err, shop.ErrTransient) {
 		t.Errorf("an upload onto a full disk: %v", err)
 	}
 	if known, err := s.LockImages(ctx, []string{strings.Repeat("e", 64)}); err != nil || len(known) != 0 ||
@@ -43,12 +44,12 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("half of it is there: %v, %v", known, err)
 	}
 	bound(1 << 20)
-	shown := val(d.UploadImage(ctx, who, false, nil))(t)
-	again, err := d.UploadImage(ctx, who, false, nil)
+	shown := val(d.UploadImage(ctx, who, nil))(t)
+	again, err := d.UploadImage(ctx, who, nil)
 	if err != nil || again != shown || journalled(t, s) != 2 {
 		t.Errorf("afterwards %+v, and again %+v, %v", shown, again, err)
 	}
-	if report, err := d.Acts.VerifyJournal(ctx, ""); err != nil || !report.OK {
+	if report, err := (&journal.Journal{Store: s}).VerifyJournal(ctx, ""); err != nil || !report.OK {
 		t.Errorf("the journal: %+v, %v", report, err)
 	}
 }

@@ -48,6 +48,9 @@ func (s *Store) LockImages(ctx context.Context, ids []string) (known map[string]
 
 // RenewImages has pictures count as if they had come just now.
 func (s *Store) RenewImages(ctx context.Context, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
 	_, err := s.run(ctx, "renew pictures", "UPDATE images SET created_at = ? WHERE id IN (?)", wallClock(), bun.List(ids))
 	return err
 }
@@ -70,7 +73,7 @@ func (s *Store) ImageFile(
 	if small {
 		column = "small"
 	}
-	err = s.reading(ctx).NewSelect().TableExpr("images").Column(column).Where("id = ? AND kind = ?", id, kind).
+	err = s.db.NewSelect().TableExpr("images").Column(column).Where("id = ? AND kind = ?", id, kind).
 		Scan(ctx, &file)
 	return file, wrap("read a picture", err)
 }

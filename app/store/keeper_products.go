@@ -64,7 +64,7 @@ func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]Pr
 func (s *Store) ProductRecords(
 	ctx context.Context, q ProductsQuery,
 ) ([]ProductRecord, bool, error) {
-	found, err := readProductRecords(ctx, s.reading(ctx), func(sel *bun.SelectQuery) *bun.SelectQuery {
+	found, err := readProductRecords(ctx, s.db, func(sel *bun.SelectQuery) *bun.SelectQuery {
 		if q.Archived {
 			sel = sel.Where("p.archived_at > 0")
 		} else {
@@ -82,7 +82,7 @@ func (s *Store) ProductRecords(
 
 // ProductRecord reads one product. ErrNoRow if there is none.
 func (s *Store) ProductRecord(ctx context.Context, id shop.ID) (ProductRecord, error) {
-	found, err := readProductRecords(ctx, s.reading(ctx), where("p.id = ?", id))
+	found, err := readProductRecords(ctx, s.db, where("p.id = ?", id))
 	what := "read product " + id.String()
 	return only(what, found, wrap(what, err))
 }
@@ -134,7 +134,7 @@ func (s *Store) SaveProductImages(ctx context.Context, product shop.ID, images [
 // ProductsByID, ProductsByName and SalesByID read those that exist, in no order.
 func (s *Store) ProductsByID(ctx context.Context, ids []shop.ID) ([]ProductRecord, error) {
 	return byIDs(ids, func(some []shop.ID) ([]ProductRecord, error) {
-		found, err := readProductRecords(ctx, s.reading(ctx), where("p.id IN (?)", bun.List(some)))
+		found, err := readProductRecords(ctx, s.db, where("p.id IN (?)", bun.List(some)))
 		return found, wrap("read products", err)
 	})
 }
@@ -143,7 +143,7 @@ func (s *Store) ProductsByID(ctx context.Context, ids []shop.ID) ([]ProductRecor
 func (s *Store) ProductsByName(ctx context.Context, names []string) ([]ProductRecord, error) {
 	return byIDs(names, func(some []string) ([]ProductRecord, error) {
 		named := where("p.name IN (?) AND p.archived_at = 0", bun.List(some))
-		found, err := readProductRecords(ctx, s.reading(ctx), named)
+		found, err := readProductRecords(ctx, s.db, named)
 		return found, wrap("read products", err)
 	})
 }

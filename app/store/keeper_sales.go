@@ -95,7 +95,7 @@ func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]SaleR
 
 // SaleRecords pages through sales, those that open last first.
 func (s *Store) SaleRecords(ctx context.Context, q SalesQuery) ([]SaleRecord, bool, error) {
-	found, err := readSaleRecords(ctx, s.reading(ctx), func(sel *bun.SelectQuery) *bun.SelectQuery {
+	found, err := readSaleRecords(ctx, s.db, func(sel *bun.SelectQuery) *bun.SelectQuery {
 		if q.Archived {
 			sel = sel.Where("s.archived_at > 0")
 		} else {
@@ -124,7 +124,7 @@ func (s *Store) SaleRecords(ctx context.Context, q SalesQuery) ([]SaleRecord, bo
 // SaleRecord reads one sale. ErrNoRow if there is none.
 func (s *Store) SaleRecord(ctx context.Context, id shop.ID) (SaleRecord, error) {
 	what := "read sale " + id.String()
-	found, err := readSaleRecords(ctx, s.reading(ctx), where("s.id = ?", id))
+	found, err := readSaleRecords(ctx, s.db, where("s.id = ?", id))
 	return only(what, found, wrap(what, err))
 }
 
@@ -144,7 +144,7 @@ func (s *Store) LockSale(ctx context.Context, id shop.ID) (record SaleRecord, er
 
 // EmptiestPartition is the one with the fewest sales of a slot, and of those the lowest; of is how many there are.
 func (s *Store) EmptiestPartition(ctx context.Context, slot shop.ID) (partition, of int, err error) {
-	db := s.reading(ctx)
+	db := s.db
 	partitions, err := counted(ctx, db, settingPartitions)
 	if err != nil {
 		return 0, 0, wrap("read how many partitions there are", err)
@@ -169,7 +169,7 @@ func (s *Store) EmptiestPartition(ctx context.Context, slot shop.ID) (partition,
 // SalesByID reads those that exist.
 func (s *Store) SalesByID(ctx context.Context, ids []shop.ID) ([]SaleRecord, error) {
 	return byIDs(ids, func(some []shop.ID) ([]SaleRecord, error) {
-		found, err := readSaleRecords(ctx, s.reading(ctx), where("s.id IN (?)", bun.List(some)))
+		found, err := readSaleRecords(ctx, s.db, where("s.id IN (?)", bun.List(some)))
 		return found, wrap("read sales", err)
 	})
 }

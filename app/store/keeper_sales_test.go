@@ -26,10 +26,10 @@ func offered(
 	t.Helper()
 	ctx := kit.Context(t)
 	must(t, s.EnsurePartitions(ctx, 3))
-	slot, err := d.CreateSlot(ctx, operator(), false,
+	slot, err := d.CreateSlot(ctx, operator(),
 		backoffice.SlotDraft{OpensAt: noon + 60*minute, ClosesAt: noon + 180*minute})
 	must(t, err)
-	product := val(d.CreateProduct(ctx, operator(), false, backoffice.ProductDraft{Name: "Pot", ListPriceFen: 9900}))(t)
+	product := val(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot", ListPriceFen: 9900}))(t)
 	return slot, product, backoffice.SaleDraft{Slot: slot.ID, Product: product.ID, PriceFen: 4900, Stock: 100, Limit: 2}
 }
 
@@ -42,7 +42,7 @@ func TestSalesAreMade(t *testing.T) {
 		d.OnSale = func(_ context.Context, sales []shop.ID) { heard = append(heard, sales...) }
 		partitions := make(map[int]int)
 		for i := range 6 {
-			made := val(d.CreateSale(ctx, operator(), false, draft))(t)
+			made := val(d.CreateSale(ctx, operator(), draft))(t)
 			if made.OpensAt != slot.OpensAt || made.ClosesAt != slot.ClosesAt || made.Cap != 12 || made.Limit != 2 ||
 				made.Challenge != shop.ChallengeNone || made.Version != 1 || made.Phase != shop.Upcoming ||
 				made.Loaded ||
@@ -57,7 +57,7 @@ func TestSalesAreMade(t *testing.T) {
 		if len(heard) != 6 {
 			t.Errorf("heard of %v", heard)
 		}
-		if _, err := d.CreateSale(ctx, operator(), true, draft); err != nil || len(heard) != 6 {
+		if _, err := d.CreateSale(ctx, trying(operator()), draft); err != nil || len(heard) != 6 {
 			t.Errorf("a sale that was tried: %v, heard of %d", err, len(heard))
 		}
 		for q, want := range map[store.SalesQuery]int{
@@ -81,9 +81,9 @@ func TestSalesBadInput(t *testing.T) {
 	s := onSQLite(t)
 	ctx, d := kit.Context(t), deskOf(s)
 	slot, product, fine := offered(t, s, d)
-	gone := val(d.CreateProduct(ctx, operator(), false, backoffice.ProductDraft{Name: "Gone"}))(t)
+	gone := val(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Gone"}))(t)
 	yes := true
-	must(t, errOf(d.EditProduct(ctx, operator(), false, gone.ID, backoffice.ProductEdit{Version: 1, Archived: &yes})))
+	must(t, errOf(d.EditProduct(ctx, operator(), gone.ID, backoffice.ProductEdit{Version: 1, Archived: &yes})))
 	for want, change := range map[string]func(s *backoffice.SaleDraft){
 		"there is no slot":            func(s *backoffice.SaleDraft) { s.Slot = 404 },
 		"there is no product 404":     func(s *backoffice.SaleDraft) { s.Product = 404 },
@@ -107,13 +107,13 @@ func TestSalesBadInput(t *testing.T) {
 	} {
 		draft := fine
 		change(&draft)
-		if _, err := d.CreateSale(ctx, operator(), false, draft); code(err) != shop.BadRequest ||
+		if _, err := d.CreateSale(ctx, operator(), draft); code(err) != shop.BadRequest ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
 	d.Now = func() shop.Millis { return slot.ClosesAt }
-	if _, err := d.CreateSale(ctx, operator(), false, fine); code(err) != shop.BadRequest ||
+	if _, err := d.CreateSale(ctx, operator(), fine); code(err) != shop.BadRequest ||
 		!strings.Contains(err.Error(), "over already") {
 		t.Errorf("in a slot that is over: %v", err)
 	}
@@ -130,10 +130,10 @@ func TestEditsOfASale(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
 		slot, _, draft := offered(t, s, d)
-		sale, err := d.CreateSale(ctx, operator(), false, draft)
+		sale, err := d.CreateSale(ctx, operator(), draft)
 		must(t, err)
 		price, stock, limit, units, later, yes := int64(3900), int64(50), 3, int64(10), slot.OpensAt+10*minute, true
-		sale, err = d.EditSale(ctx, operator(), false, sale.ID, backoffice.SaleEdit{
+		sale, err = d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{
 			Version: 1, PriceFen: &price, Stock: &stock, Limit: &limit, OpensAt: &later,
 		})
 		must(t, err)
@@ -142,12 +142,12 @@ func TestEditsOfASale(t *testing.T) {
 			t.Errorf("edited %+v", sale)
 		}
 		wantCode(t, "an old version",
-			errOf(d.EditSale(ctx, operator(), false, sale.ID, backoffice.SaleEdit{Version: 1})), shop.Conflict)
+			errOf(d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: 1})), shop.Conflict)
 		must(t, s.MarkLoaded(ctx, sale.ID, 1, 2))
 		refused := func(when, want string, edit backoffice.SaleEdit) {
 			t.Helper()
 			edit.Version = sale.Version
-			if _, err := d.EditSale(ctx, operator(), false, sale.ID, edit); code(err) != shop.WrongState ||
+			if _, err := d.EditSale(ctx, operator(), sale.ID, edit); code(err) != shop.WrongState ||
 				!strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %q", when, err, want)
 			}
@@ -155,7 +155,7 @@ func TestEditsOfASale(t *testing.T) {
 		edited := func(when string, edit backoffice.SaleEdit) {
 			t.Helper()
 			edit.Version = sale.Version
-			if sale, err = d.EditSale(ctx, operator(), false, sale.ID, edit); err != nil {
+			if sale, err = d.EditSale(ctx, operator(), sale.ID, edit); err != nil {
 				t.Fatalf("%s: %v", when, err)
 			}
 		}
@@ -185,7 +185,7 @@ func TestEditsWhileASaleIsLoaded(t *testing.T) {
 		ctx, d := kit.Context(t), deskOf(s)
 		_, _, draft := offered(t, s, d)
 		for range 5 {
-			sale := val(d.CreateSale(ctx, operator(), false, draft))(t)
+			sale := val(d.CreateSale(ctx, operator(), draft))(t)
 			stock := int64(7)
 			var loaded, edited atomic.Bool
 			var g errgroup.Group
@@ -198,7 +198,7 @@ func TestEditsWhileASaleIsLoaded(t *testing.T) {
 				return err
 			})
 			g.Go(func() error {
-				_, err := d.EditSale(ctx, operator(), false, sale.ID, backoffice.SaleEdit{Version: 1, Stock: &stock})
+				_, err := d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: 1, Stock: &stock})
 				edited.Store(err == nil)
 				if code(err) == shop.WrongState {
 					return nil
@@ -218,10 +218,10 @@ func TestArchivedSales(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
 		slot, _, draft := offered(t, s, d)
-		sale, err := d.CreateSale(ctx, operator(), false, draft)
+		sale, err := d.CreateSale(ctx, operator(), draft)
 		must(t, err)
 		yes, no, limit := true, false, 1
-		sale, err = d.EditSale(ctx, operator(), false, sale.ID, backoffice.SaleEdit{Version: 1, Archived: &yes})
+		sale, err = d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: 1, Archived: &yes})
 		must(t, err)
 		if sales, err := s.SalesOfSlot(ctx, slot.ID); err != nil || len(sales) != 0 {
 			t.Errorf("the slot shows %v, %v", sales, err)
@@ -231,11 +231,11 @@ func TestArchivedSales(t *testing.T) {
 		if slots, err := d.SlotCalendar(ctx, slot.OpensAt, slot.ClosesAt); err != nil || slots[0].Sales != 0 {
 			t.Errorf("the calendar has %v, %v", slots, err)
 		}
-		_, err = d.EditSale(ctx, operator(), false, sale.ID, backoffice.SaleEdit{Version: 2, Limit: &limit})
+		_, err = d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: 2, Limit: &limit})
 		if code(err) != shop.WrongState {
 			t.Errorf("it is edited: %v", err)
 		}
-		must(t, errOf(d.EditSale(ctx, operator(), false, sale.ID, backoffice.SaleEdit{Version: 2, Archived: &no})))
+		must(t, errOf(d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: 2, Archived: &no})))
 		if _, err := s.Sale(ctx, sale.ID); err != nil {
 			t.Error(err)
 		}
@@ -248,38 +248,38 @@ func TestASlotOfArchivedSales(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
 		slot, _, draft := offered(t, s, d)
-		sale, err := d.CreateSale(ctx, operator(), false, draft)
+		sale, err := d.CreateSale(ctx, operator(), draft)
 		must(t, err)
 		wantCode(t, "the store removes a slot with a sale", errOf(s.RemoveSlot(ctx, slot.ID)), shop.WrongState)
 		wantCode(t, "a slot with a sale is removed",
-			errOf(d.RemoveSlot(ctx, operator(), false, slot.ID)), shop.WrongState)
+			errOf(d.RemoveSlot(ctx, operator(), slot.ID)), shop.WrongState)
 		yes, no := true, false
-		sale, err = d.EditSale(ctx, operator(), false, sale.ID, backoffice.SaleEdit{Version: 1, Archived: &yes})
+		sale, err = d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: 1, Archived: &yes})
 		must(t, err)
-		must(t, errOf(d.RemoveSlot(ctx, operator(), true, slot.ID)))
+		must(t, errOf(d.RemoveSlot(ctx, trying(operator()), slot.ID)))
 		if slots, err := s.Slots(ctx, slot.OpensAt, slot.ClosesAt); err != nil || len(slots) != 1 {
 			t.Errorf("after a trial there are %v, %v", slots, err)
 		}
-		must(t, errOf(d.RemoveSlot(ctx, operator(), false, slot.ID)))
+		must(t, errOf(d.RemoveSlot(ctx, operator(), slot.ID)))
 		if slots, err := s.Slots(ctx, slot.OpensAt, slot.ClosesAt); err != nil || len(slots) != 0 {
 			t.Errorf("the calendar has %v, %v", slots, err)
 		}
 		wantErr(t, "it is found", errOf(s.Slot(ctx, slot.ID)), shop.ErrNoRow)
-		wantCode(t, "it is removed again", errOf(d.RemoveSlot(ctx, operator(), false, slot.ID)), shop.NotFound)
-		wantCode(t, "a sale comes to it", errOf(d.CreateSale(ctx, operator(), false, draft)), shop.BadRequest)
+		wantCode(t, "it is removed again", errOf(d.RemoveSlot(ctx, operator(), slot.ID)), shop.NotFound)
+		wantCode(t, "a sale comes to it", errOf(d.CreateSale(ctx, operator(), draft)), shop.BadRequest)
 		read, err := d.SaleRecord(ctx, sale.ID)
 		if err != nil || read.Slot.ID != slot.ID || read.Slot.OpensAt != slot.OpensAt || read.ArchivedAt == 0 {
 			t.Errorf("its sale is %+v, %v", read, err)
 		}
-		_, err = d.EditSale(ctx, operator(), false, sale.ID, backoffice.SaleEdit{Version: sale.Version, Archived: &no})
+		_, err = d.EditSale(ctx, operator(), sale.ID, backoffice.SaleEdit{Version: sale.Version, Archived: &no})
 		if code(err) != shop.WrongState {
 			t.Errorf("its sale is brought back: %v", err)
 		}
 		next, err := d.CreateSlot(
-			ctx, operator(), false, backoffice.SlotDraft{OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt},
+			ctx, operator(), backoffice.SlotDraft{OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt},
 		)
 		must(t, err)
-		copied, err := d.CopySale(ctx, operator(), false, sale.ID, backoffice.SaleCopy{Slot: next.ID})
+		copied, err := d.CopySale(ctx, operator(), sale.ID, backoffice.SaleCopy{Slot: next.ID})
 		if err != nil || copied.Slot.ID != next.ID || copied.ArchivedAt != 0 {
 			t.Errorf("copied as %+v, %v", copied, err)
 		}
@@ -298,19 +298,19 @@ func TestCopiesOfASale(t *testing.T) {
 	ctx, d := kit.Context(t), deskOf(s)
 	slot, _, draft := offered(t, s, d)
 	draft.Challenge, draft.Cap = shop.ChallengeWork, 5
-	sale := val(d.CreateSale(ctx, operator(), false, draft))(t)
-	next, err := d.CreateSlot(ctx, operator(), false,
+	sale := val(d.CreateSale(ctx, operator(), draft))(t)
+	next, err := d.CreateSlot(ctx, operator(),
 		backoffice.SlotDraft{OpensAt: slot.ClosesAt, ClosesAt: slot.ClosesAt + 60*minute})
 	must(t, err)
 	price := int64(100)
-	made := val(d.CopySale(ctx, operator(), false, sale.ID, backoffice.SaleCopy{Slot: next.ID, PriceFen: &price}))(t)
+	made := val(d.CopySale(ctx, operator(), sale.ID, backoffice.SaleCopy{Slot: next.ID, PriceFen: &price}))(t)
 	if made.ID == sale.ID || made.Slot.ID != next.ID || made.OpensAt != next.OpensAt || made.PriceFen != 100 ||
 		made.Initial != 100 ||
 		made.Challenge != shop.ChallengeWork || made.Cap != 5 || made.Version != 1 {
 		t.Errorf("copied %+v", made)
 	}
 	wantCode(t, "a copy of nothing",
-		errOf(d.CopySale(ctx, operator(), false, 404, backoffice.SaleCopy{Slot: next.ID})), shop.NotFound)
+		errOf(d.CopySale(ctx, operator(), 404, backoffice.SaleCopy{Slot: next.ID})), shop.NotFound)
 	wantCode(t, "a copy into no slot",
-		errOf(d.CopySale(ctx, operator(), false, sale.ID, backoffice.SaleCopy{})), shop.BadRequest)
+		errOf(d.CopySale(ctx, operator(), sale.ID, backoffice.SaleCopy{})), shop.BadRequest)
 }

@@ -20,7 +20,7 @@ import (
 // deskOf is a desk whose clock stands still at noon of a day in 2026.
 func deskOf(s *store.Store) *backoffice.CatalogueDesk {
 	return &backoffice.CatalogueDesk{
-		Acts: &journal.Journal{Store: s}, Store: s, Mint: func() (shop.ID, error) { return nextID(), nil },
+		Store: s, Mint: func() (shop.ID, error) { return nextID(), nil },
 		Clean: func(html string) string { return strings.ReplaceAll(html, "<script>", "") },
 		Now:   func() shop.Millis { return noon }, Zone: time.UTC,
 	}
@@ -36,6 +36,12 @@ func operator() journal.Actor {
 		User: 7, Name: "Ada", Role: shop.Operator, Via: journal.ViaHTTP, From: "192.0.2.1",
 		Key: fmt.Sprintf("key-%08d", actKeys.Add(1)), Hash: strings.Repeat("a", 64),
 	}
+}
+
+// trying makes a dry run of an act.
+func trying(actor journal.Actor) journal.Actor {
+	actor.Dry = true
+	return actor
 }
 
 func code(err error) shop.Code {
@@ -67,8 +73,8 @@ func picture(t *testing.T, s *store.Store, letter string) string {
 func TestProductsLife(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
-		tea := val(d.CreateCategory(ctx, operator(), false, " Tea "))(t)
-		made, err := d.CreateProduct(ctx, operator(), false, backoffice.ProductDraft{
+		tea := val(d.CreateCategory(ctx, operator(), " Tea "))(t)
+		made, err := d.CreateProduct(ctx, operator(), backoffice.ProductDraft{
 			Name: "Pot 壶", CategoryID: tea.ID, ListPriceFen: 9900, Description: "<p>A pot</p><script>",
 			Rules:  "one\neach",
 			Images: []shop.Image{{URL: picture(t, s, "a"), Alt: "A pot"}},
@@ -78,13 +84,13 @@ func TestProductsLife(t *testing.T) {
 			t.Errorf("made %+v", made)
 		}
 		name, none := "Blue pot", shop.ID(0)
-		edited, err := d.EditProduct(ctx, operator(), false, made.ID,
+		edited, err := d.EditProduct(ctx, operator(), made.ID,
 			backoffice.ProductEdit{Version: 1, Name: &name, CategoryID: &none})
 		must(t, err)
 		if edited.Version != 2 || edited.Name != name || edited.CategoryID != 0 || edited.ListPriceFen != 9900 {
 			t.Errorf("edited %+v", edited)
 		}
-		_, err = d.EditProduct(ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 1, Name: &name})
+		_, err = d.EditProduct(ctx, operator(), made.ID, backoffice.ProductEdit{Version: 1, Name: &name})
 		var conflict *shop.Error
 		if !errors.As(err, &conflict) || conflict.Code != shop.Conflict {
 			t.Fatalf("an edit of what has moved on: %v", err)
@@ -93,13 +99,13 @@ func TestProductsLife(t *testing.T) {
 			t.Errorf("the conflict shows %+v", conflict.Current)
 		}
 		pictures := []shop.Image{{URL: picture(t, s, "b"), Alt: "Beside"}, {URL: "/products/pot.svg"}}
-		shown := val(d.SetProductImages(ctx, operator(), false, made.ID, 2, pictures))(t)
+		shown := val(d.SetProductImages(ctx, operator(), made.ID, 2, pictures))(t)
 		if shown.Version != 3 || len(shown.Images) != 2 || shown.Images[0] != pictures[0] {
 			t.Errorf("with pictures %+v", shown)
 		}
 		yes, no := true, false
 		gone := val(
-			d.EditProduct(ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 3, Archived: &yes}),
+			d.EditProduct(ctx, operator(), made.ID, backoffice.ProductEdit{Version: 3, Archived: &yes}),
 		)(t)
 		if gone.ArchivedAt != noon {
 			t.Errorf("archived %+v", gone)
@@ -114,7 +120,7 @@ func TestProductsLife(t *testing.T) {
 			t.Errorf("archived ones: %v, %v", old, err)
 		}
 		must(
-			t, errOf(d.EditProduct(ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 4, Archived: &no})),
+			t, errOf(d.EditProduct(ctx, operator(), made.ID, backoffice.ProductEdit{Version: 4, Archived: &no})),
 		)
 		for text, want := range map[string]int{"blue": 1, "%": 0, "_": 0, "!": 0, "": 1, "pot": 1, "red": 0} {
 			found, _, err := d.ProductRecords(ctx, store.ProductsQuery{Text: text, Page: 1, Size: 10})
@@ -125,7 +131,7 @@ func TestProductsLife(t *testing.T) {
 		if n := journalled(t, s); n != 6 {
 			t.Errorf("%d rows of the journal, want 6", n)
 		}
-		report, err := d.Acts.VerifyJournal(ctx, "")
+		report, err := (&journal.Journal{Store: s}).VerifyJournal(ctx, "")
 		if err != nil || !report.OK {
 			t.Errorf("the journal: %+v, %v", report, err)
 		}
@@ -138,18 +144,19 @@ func TestDryRunsLeaveNothing(t *testing.T) {
 		ctx, d := kit.Context(t), deskOf(s)
 		who := operator()
 		who.Note = "for 双十一"
-		tried, err := d.CreateProduct(ctx, who, true, backoffice.ProductDraft{Name: "Pot", ListPriceFen: 100})
+		tried, err := d.CreateProduct(ctx, trying(who), backoffice.ProductDraft{Name: "Pot", ListPriceFen: 100})
 		if err != nil || tried.Name != "Pot" || tried.Version != 1 {
 			t.Errorf("tried %+v, %v", tried, err)
 		}
 		wantCode(t, "what was tried is there", errOf(d.ProductRecord(ctx, tried.ID)), shop.NotFound)
 		wantCode(t, "tried with a category that is not there",
-			errOf(d.CreateProduct(ctx, who, true, backoffice.ProductDraft{Name: "Pot", CategoryID: 99})), shop.BadRequest)
+			errOf(d.CreateProduct(ctx, trying(who), backoffice.ProductDraft{Name: "Pot", CategoryID: 99})),
+			shop.BadRequest)
 		slot := backoffice.SlotDraft{OpensAt: noon, ClosesAt: noon + 3_600_000}
-		if _, err := d.CreateSlot(ctx, who, true, slot); err != nil {
+		if _, err := d.CreateSlot(ctx, trying(who), slot); err != nil {
 			t.Error(err)
 		}
-		made := val(d.CreateSlot(ctx, who, false, slot))(t)
+		made := val(d.CreateSlot(ctx, who, slot))(t)
 		if slots, err := d.SlotCalendar(ctx, noon, noon+1); err != nil || len(slots) != 1 || slots[0].ID != made.ID {
 			t.Errorf("slots %v, %v", slots, err)
 		}
@@ -164,14 +171,14 @@ func TestDryRunsLeaveNothing(t *testing.T) {
 func TestConcurrentEdits(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
-		made := val(d.CreateProduct(ctx, operator(), false, backoffice.ProductDraft{Name: "Pot"}))(t)
+		made := val(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot"}))(t)
 		var won, lost atomic.Int64
 		var g errgroup.Group
 		for i := range 8 {
 			g.Go(func() error {
 				name := fmt.Sprintf("Pot %d", i)
 				_, err := d.EditProduct(
-					ctx, operator(), false, made.ID, backoffice.ProductEdit{Version: 1, Name: &name},
+					ctx, operator(), made.ID, backoffice.ProductEdit{Version: 1, Name: &name},
 				)
 				switch code(err) {
 				case "":
@@ -196,7 +203,7 @@ func TestProductsBadInput(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)
 	ctx, d := kit.Context(t), deskOf(s)
-	made := val(d.CreateProduct(ctx, operator(), false, backoffice.ProductDraft{Name: "Pot"}))(t)
+	made := val(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot"}))(t)
 	fine := backoffice.ProductDraft{Name: "Pan", ListPriceFen: 100}
 	for want, change := range map[string]func(p *backoffice.ProductDraft){
 		"name is missing":         func(p *backoffice.ProductDraft) { p.Name = " " },
@@ -222,13 +229,13 @@ func TestProductsBadInput(t *testing.T) {
 	} {
 		draft := fine
 		change(&draft)
-		if _, err := d.CreateProduct(ctx, operator(), false, draft); code(err) != shop.BadRequest ||
+		if _, err := d.CreateProduct(ctx, operator(), draft); code(err) != shop.BadRequest ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
 	wantCode(t, "an edit of nothing",
-		errOf(d.EditProduct(ctx, operator(), false, made.ID+1, backoffice.ProductEdit{Version: 1})), shop.NotFound)
+		errOf(d.EditProduct(ctx, operator(), made.ID+1, backoffice.ProductEdit{Version: 1})), shop.NotFound)
 	if n := journalled(t, s); n != 1 {
 		t.Errorf("%d rows of the journal, want 1", n)
 	}
@@ -238,20 +245,20 @@ func TestProductsBadInput(t *testing.T) {
 func TestCategoriesLife(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
-		tea, err := d.CreateCategory(ctx, operator(), false, "Tea")
+		tea, err := d.CreateCategory(ctx, operator(), "Tea")
 		must(t, err)
-		pots, err := d.CreateCategory(ctx, operator(), false, "Pots")
+		pots, err := d.CreateCategory(ctx, operator(), "Pots")
 		must(t, err)
-		wantCode(t, "the same name", errOf(d.CreateCategory(ctx, operator(), false, "Tea")), shop.Conflict)
+		wantCode(t, "the same name", errOf(d.CreateCategory(ctx, operator(), "Tea")), shop.Conflict)
 		first, name, yes := 0, "Tea", true
-		if _, err := d.EditCategory(ctx, operator(), false, pots.ID,
+		if _, err := d.EditCategory(ctx, operator(), pots.ID,
 			backoffice.CategoryEdit{Version: 1, Name: &name}); code(err) != shop.Conflict {
 			t.Errorf("the name of another: %v", err)
 		}
 		must(t, errOf(
-			d.EditCategory(ctx, operator(), false, pots.ID, backoffice.CategoryEdit{Version: 1, Position: &first}),
+			d.EditCategory(ctx, operator(), pots.ID, backoffice.CategoryEdit{Version: 1, Position: &first}),
 		))
-		_, err = d.EditCategory(ctx, operator(), false, pots.ID, backoffice.CategoryEdit{Version: 1, Position: &first})
+		_, err = d.EditCategory(ctx, operator(), pots.ID, backoffice.CategoryEdit{Version: 1, Position: &first})
 		if code(err) != shop.Conflict {
 			t.Errorf("an old version: %v", err)
 		}
@@ -261,12 +268,12 @@ func TestCategoriesLife(t *testing.T) {
 		}
 		must(
 			t,
-			errOf(d.EditCategory(ctx, operator(), false, tea.ID, backoffice.CategoryEdit{Version: 1, Archived: &yes})),
+			errOf(d.EditCategory(ctx, operator(), tea.ID, backoffice.CategoryEdit{Version: 1, Archived: &yes})),
 		)
 		if shown, err := s.Categories(ctx); err != nil || len(shown) != 1 {
 			t.Errorf("shown: %v, %v", shown, err)
 		}
-		_, err = d.CreateProduct(ctx, operator(), false, backoffice.ProductDraft{Name: "Pot", CategoryID: tea.ID})
+		_, err = d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot", CategoryID: tea.ID})
 		if code(err) != shop.BadRequest {
 			t.Errorf("into an archived category: %v", err)
 		}
@@ -283,7 +290,7 @@ func TestSlotsOfOperatorsDoNotOverlap(t *testing.T) {
 		for i := range 6 {
 			g.Go(func() error {
 				shift := shop.Millis(i) * 60_000
-				_, err := d.CreateSlot(ctx, operator(), false,
+				_, err := d.CreateSlot(ctx, operator(),
 					backoffice.SlotDraft{OpensAt: noon + shift, ClosesAt: noon + hour + shift})
 				if code(err) == "" {
 					won.Add(1)
@@ -298,7 +305,7 @@ func TestSlotsOfOperatorsDoNotOverlap(t *testing.T) {
 		if err != nil || won.Load() != 1 || len(slots) != 1 {
 			t.Fatalf("%d were made: %v, %v", won.Load(), slots, err)
 		}
-		_, err = d.CreateSlot(ctx, operator(), false,
+		_, err = d.CreateSlot(ctx, operator(),
 			backoffice.SlotDraft{OpensAt: slots[0].ClosesAt, ClosesAt: slots[0].ClosesAt + hour})
 		must(t, err)
 		for _, draft := range []backoffice.SlotDraft{
@@ -308,12 +315,12 @@ func TestSlotsOfOperatorsDoNotOverlap(t *testing.T) {
 			{OpensAt: noon, ClosesAt: noon + 25*hour},
 			{OpensAt: noon / 1000 * 1_000_000, ClosesAt: noon/1000*1_000_000 + hour},
 		} {
-			if _, err := d.CreateSlot(ctx, operator(), false, draft); code(err) != shop.BadRequest {
+			if _, err := d.CreateSlot(ctx, operator(), draft); code(err) != shop.BadRequest {
 				t.Errorf("%+v: %v", draft, err)
 			}
 		}
-		must(t, errOf(d.RemoveSlot(ctx, operator(), false, slots[0].ID)))
-		wantCode(t, "removed twice", errOf(d.RemoveSlot(ctx, operator(), false, slots[0].ID)), shop.NotFound)
+		must(t, errOf(d.RemoveSlot(ctx, operator(), slots[0].ID)))
+		wantCode(t, "removed twice", errOf(d.RemoveSlot(ctx, operator(), slots[0].ID)), shop.NotFound)
 	})
 }
 
@@ -326,11 +333,11 @@ func TestTemplate(t *testing.T) {
 		day := backoffice.SlotTemplate{From: "2027-03-27", To: "2027-03-29", Times: []backoffice.SlotTime{
 			{Opens: "10:00", Closes: "12:00"}, {Opens: "22:00", Closes: "24:00"},
 		}}
-		plan, err := d.ApplyTemplate(ctx, operator(), true, day)
+		plan, err := d.ApplyTemplate(ctx, trying(operator()), day)
 		if err != nil || plan.New != 6 || plan.Wrong != 0 || !plan.DryRun {
 			t.Errorf("tried: %+v, %v", plan, err)
 		}
-		plan, err = d.ApplyTemplate(ctx, operator(), false, day)
+		plan, err = d.ApplyTemplate(ctx, operator(), day)
 		if err != nil || plan.New != 6 || plan.DryRun {
 			t.Errorf("made: %+v, %v", plan, err)
 		}
@@ -342,13 +349,13 @@ func TestTemplate(t *testing.T) {
 			slots[4].OpensAt-slots[2].OpensAt != 24*3_600_000 {
 			t.Errorf("the calendar has %v", slots)
 		}
-		plan, err = d.ApplyTemplate(ctx, operator(), false, day)
+		plan, err = d.ApplyTemplate(ctx, operator(), day)
 		if err != nil || plan.New != 0 || plan.Slots[0].State != backoffice.PlanThere {
 			t.Errorf("again: %+v, %v", plan, err)
 		}
 		day.Times = append(day.Times, backoffice.SlotTime{Opens: "02:00", Closes: "03:00"},
 			backoffice.SlotTime{Opens: "11:00", Closes: "13:00"})
-		plan, err = d.ApplyTemplate(ctx, operator(), true, day)
+		plan, err = d.ApplyTemplate(ctx, trying(operator()), day)
 		must(t, err)
 		states := ""
 		for _, line := range plan.Slots {
@@ -358,7 +365,7 @@ func TestTemplate(t *testing.T) {
 			!strings.Contains(plan.Slots[6].Says, "does not exist") {
 			t.Errorf("a plan with faults: %s %+v", states, plan)
 		}
-		_, err = d.ApplyTemplate(ctx, operator(), false, day)
+		_, err = d.ApplyTemplate(ctx, operator(), day)
 		if code(err) != shop.Conflict || !strings.Contains(err.Error(),
 			"nothing was made. 2027-03-27 11:00–13:00: overlaps slot") ||
 			!strings.Contains(err.Error(), "and 1 more") {
@@ -376,7 +383,7 @@ func TestTemplate(t *testing.T) {
 			{From: "2027-03-27", To: "2027-03-27", Times: []backoffice.SlotTime{{Opens: "22:00", Closes: "02:00"}}},
 			{From: "2027-03-27", To: "2027-03-27", Times: make([]backoffice.SlotTime, 49)},
 		} {
-			if _, err := d.ApplyTemplate(ctx, operator(), true, wrong); code(err) != shop.BadRequest {
+			if _, err := d.ApplyTemplate(ctx, trying(operator()), wrong); code(err) != shop.BadRequest {
 				t.Errorf("%+v: %v", wrong, err)
 			}
 		}

@@ -82,10 +82,10 @@ func pooled(db *sql.DB, connector driver.Connector, f *fence, conns int) *Store 
 	db.SetMaxIdleConns(conns)
 	db.SetConnMaxLifetime(connLifetime)
 	db.SetConnMaxIdleTime(idleFor)
-	return &Store{
-		db: bun.NewDB(db, mysqldialect.New(mysqldialect.WithTimeLocation("UTC"))), d: mysqlWords,
+	return newStore(&pool{
+		conns: bun.NewDB(db, mysqldialect.New(mysqldialect.WithTimeLocation("UTC"))), d: mysqlWords,
 		fence: f, connector: connector, expiring: make(chan struct{}, mysqlConns/4),
-	}
+	})
 }
 
 func mysqlConfig(dsn string) (*mysql.Config, error) {
@@ -172,10 +172,10 @@ func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 	if err := reach(ctx, db, "SQLite file "+path); err != nil {
 		return nil, err
 	}
-	return &Store{
-		db: bun.NewDB(db, sqlitedialect.New()), d: sqliteWords, fence: &fence{},
+	return newStore(&pool{
+		conns: bun.NewDB(db, sqlitedialect.New()), d: sqliteWords, fence: &fence{},
 		writer: make(chan struct{}, 1), expiring: make(chan struct{}, 1), archiving: make(chan struct{}, 1),
-	}, nil
+	}), nil
 }
 
 func reach(ctx context.Context, db *sql.DB, what string) error {

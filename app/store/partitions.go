@@ -169,7 +169,7 @@ func (s *Store) LockPartition(ctx context.Context, partition int, fn func(ctx co
 	}
 	lock := sqllock.Lock{Name: fmt.Sprintf("stampede:recover:%d", partition), Silence: lockSilence}
 	began := false
-	err := lock.Hold(ctx, s.db, func(ctx context.Context) error {
+	err := lock.Hold(ctx, s.conns, func(ctx context.Context) error {
 		began = true
 		return fn(ctx)
 	})

@@ -137,33 +137,6 @@ func (s *Store) ship(
 	return err
 }
 
-// LookShip answers what Ship would, and changes nothing.
-func (s *Store) LookShip(
-	ctx context.Context, how Shipping, parcels []Parcel,
-) ([]ShippedOrder, error) {
-	rows, err := s.OrdersByID(ctx, ordersOfParcels(parcels))
-	if err != nil {
-		return nil, err
-	}
-	known, err := shippingOf(ctx, s.db, rows)
-	if err != nil {
-		return nil, wrap("look at parcels", err)
-	}
-	out := make([]ShippedOrder, len(parcels))
-	for i := range parcels {
-		o, outcome := known.judge(&parcels[i], how.Replace)
-		if out[i].Outcome = outcome; o == nil {
-			continue
-		}
-		if outcome == ShipDone {
-			p := &parcels[i]
-			o.State, known.sent[o.ID] = shop.Shipped, &Shipment{Carrier: p.Carrier, Tracking: p.Tracking}
-		}
-		out[i].Order = *o
-	}
-	return out, nil
-}
-
 func ordersOfParcels(parcels []Parcel) []shop.ID {
 	return convert(parcels, func(p *Parcel) shop.ID { return p.Order })
 }

@@ -14,13 +14,23 @@ import (
 	"stampede/app/shop"
 )
 
-// Store is an open database. It is safe for concurrent use.
+// Store reads and writes the database: each call in a transaction of its own, or, in Act, all calls in one. A store
+// from Open is safe for concurrent use.
 type Store struct {
+	*pool
+
+	db bun.IDB // the pool, or the connection of act
+	// act is the transaction that all calls take part in; nil: each call has its own.
+	act *actTx
+}
+
+// pool is an open database.
+type pool struct {
 	// Around, if set, runs each transaction, or does not and returns another error: a hook for faults.
 	Around func(ctx context.Context, run func() error) error
 
-	db *bun.DB
-	d  dialect
+	conns *bun.DB
+	d     dialect
 
 	fence     *fence
 	connector driver.Connector // of MySQL, without a fence
@@ -37,17 +47,20 @@ type Store struct {
 	recovers sync.Map // partition → chan struct{}: who recovers it, on SQLite
 }
 
+// newStore makes the store of an open database.
+func newStore(p *pool) *Store { return &Store{pool: p, db: p.conns} }
+
 // DB is the handle for migrations and checks.
-func (s *Store) DB() *bun.DB { return s.db }
+func (s *Store) DB() *bun.DB { return s.conns }
 
 // Ping reports whether the database answers. ErrTransient if not.
 func (s *Store) Ping(ctx context.Context) error {
-	return wrap("reach the database", s.db.PingContext(ctx))
+	return wrap("reach the database", s.conns.PingContext(ctx))
 }
 
 // Close ends all connections.
 func (s *Store) Close() error {
-	if err := s.db.Close(); err != nil {
+	if err := s.conns.Close(); err != nil {
 		return fmt.Errorf("close the database: %w", err)
 	}
 	return nil
@@ -60,11 +73,11 @@ const victimTries = 5
 const rollbackTimeout = time.Second
 
 // inTx runs fn in a transaction and commits it. fn may run several times, each time from scratch. The error is
-// classified; when it wraps ErrTransient, the transaction may have been committed all the same. With the context of an
-// act (Store.Act), fn becomes a part of that one.
+// classified; when it wraps ErrTransient, the transaction may have been committed all the same. In Act, fn becomes a
+// part of that transaction.
 func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Conn) error) error {
-	if act := s.actOf(ctx); act != nil {
-		return wrap(what, act.join(fn))
+	if s.act != nil {
+		return wrap(what, s.act.join(fn))
 	}
 	if s.Around == nil {
 		return s.untilNoVictim(ctx, what, fn)
@@ -110,7 +123,7 @@ func (s *Store) tryTx(ctx context.Context, fn func(tx bun.Conn) error) error {
 			return ctx.Err()
 		}
 	}
-	conn, err := s.db.Conn(ctx)
+	conn, err := s.conns.Conn(ctx)
 	if err != nil {
 		return err
 	}
@@ -146,7 +159,7 @@ func abandon(ctx context.Context, conn bun.Conn) {
 
 // inSnapshot runs fn in a read-only transaction whose reads all see one instant.
 func (s *Store) inSnapshot(ctx context.Context, what string, fn func(tx bun.Tx) error) error {
-	tx, err := s.db.BeginTx(ctx, s.d.snapshot)
+	tx, err := s.conns.BeginTx(ctx, s.d.snapshot)
 	if err != nil {
 		return wrap(what, err)
 	}

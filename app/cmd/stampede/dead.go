@@ -36,11 +36,11 @@ func (dead) Help() string {
 
 func (c deadList) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
-		dead, err := t.DeadLetters(e.ctx)
+		jobs, err := t.FailedJobs(e.ctx)
 		if err != nil {
 			return err
 		}
-		letters, err := dead.Redis.DeadLetters(e.ctx)
+		letters, err := jobs.Letters.Redis.DeadLetters(e.ctx)
 		if err != nil && shop.AwayOf(err) == nil {
 			return err
 		}

@@ -3,19 +3,8 @@ package fakes
 import (
 	"context"
 
-	"stampede/app/journal"
 	"stampede/app/shop"
 )
-
-// ActStore is the durable truth about acts. Errors wrap ErrTransient or ErrPermanent.
-type ActStore interface {
-	Act(
-		ctx context.Context, actor journal.Actor, do func(ctx context.Context) (journal.Act, error),
-	) (journal.Done, error)
-	JournalPage(ctx context.Context, q journal.Query) ([]journal.Entry, error)
-	JournalFrom(ctx context.Context, seq int64, limit int) ([]journal.Entry, error)
-	JournalHead(ctx context.Context) (journal.Head, error)
-}
 
 // Inventory is the state of the sales in Redis: stock, holds, deadlines. Every call that writes carries the
 // partition's epoch by itself and fails with ErrStaleEpoch when Redis is at another one.

@@ -24,7 +24,7 @@ type node struct {
 	cashier   *payment.Cashier
 	closer    *payment.TradeCloser
 	expirer   *order.Expirer
-	desk      *payment.RefundDesk
+	desk      *payment.RefundRequests
 	refunder  *payment.Refunder
 	watch     *payment.PayReconciler
 	scan      *recovery.Reconciler
@@ -48,7 +48,7 @@ func (w *world) node(m *mortal) *node {
 	}
 	n.closer = payment.NewTradeCloser(n.cashier)
 	n.expirer = &order.Expirer{Redis: inventory, Store: w.db, Effects: effects, Closer: n.closer}
-	n.desk = &payment.RefundDesk{
+	n.desk = &payment.RefundRequests{
 		Policy: payment.RefundAuto, Redis: inventory, Store: w.db, Effects: effects,
 	}
 	n.refunder = &payment.Refunder{

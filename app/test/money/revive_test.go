@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"stampede/app/journal"
 	"stampede/app/recovery"
 	"stampede/app/shop"
 	"stampede/app/test/faults"
@@ -30,10 +29,9 @@ func letterOf(o shop.Order) shop.DeadLetter {
 func (n *node) replay(letter shop.DeadLetter) error {
 	letters := recovery.DeadLetters{
 		Redis: letterBox{n.w.inventory, letter}, Store: n.w.db, Effects: n.effects,
-		PayWindow: payWindow, Journal: &journal.Journal{Store: n.w.db},
+		PayWindow: payWindow,
 	}
-	actor := journal.Actor{Name: "ada", Role: shop.Admin, Via: journal.ViaCLI, Key: "replay-" + letter.Order.String()}
-	_, err := letters.Replay(n.ctx, actor, letter.ID)
+	_, err := letters.Replay(n.ctx, letter.ID)
 	return err
 }
 

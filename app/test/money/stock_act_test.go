@@ -17,7 +17,7 @@ import (
 
 // saleDesk is where operators act on sales.
 func (w *world) saleDesk() *backoffice.SaleDesk {
-	return &backoffice.SaleDesk{Journal: &journal.Journal{Store: w.db}, Store: w.db, Redis: w.inventory}
+	return &backoffice.SaleDesk{Store: w.db, Redis: w.inventory}
 }
 
 func (w *world) finish() error {

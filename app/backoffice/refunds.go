@@ -1,0 +1,128 @@
+package backoffice
+
+import (
+	"context"
+	"errors"
+	"unicode/utf8"
+
+	"stampede/app/journal"
+	"stampede/app/order"
+	"stampede/app/payment"
+	"stampede/app/shop"
+	"stampede/app/store"
+)
+
+// RefundService decides on refunds for operators. Buyers request them, see payment.RefundRequests; the
+// payment.Refunder pays the money back.
+type RefundService struct {
+	Store     *store.Store
+	RedisTime func(ctx context.Context) (shop.Millis, error)
+	Effects   *order.Effects
+}
+
+// Decide approves or declines a refund. Approving also refunds an order for which no refund was requested. NotFound:
+// there is no such order. WrongState: it is not paid, or there is no request to decline. The journal keeps only the
+// state of the order, so a repeated decision returns the order as it is then.
+func (s *RefundService) Decide(
+	ctx context.Context, actor journal.Actor, order shop.ID, yes bool, note string,
+) (shop.Order, error) {
+	if utf8.RuneCountInString(note) > payment.LongestRefundText || !shop.Printable(note) {
+		return shop.Order{}, shop.Failf(
+			shop.BadRequest, "note must be text of at most %d characters", payment.LongestRefundText,
+		)
+	}
+	now, err := s.RedisTime(ctx)
+	if err != nil {
+		return shop.Order{}, shop.Unsettled("read Redis time", err)
+	}
+	decision := payment.RefundDecision{Order: order, By: actor.User, Yes: yes, Note: note, At: now}
+	var row shop.Order
+	done, err := s.Store.Act(ctx, actor, func(tx *store.Store) (journal.Act, error) {
+		before, err := tx.Order(ctx, order)
+		if err != nil {
+			return journal.Act{}, err
+		}
+		row, err = tx.DecideRefund(ctx, decision)
+		act := journal.Act{
+			Kind: "refund.decline", Object: object("order", order), Note: note, Before: stateOf(&before),
+			After: stateOf(&row),
+		}
+		if yes {
+			act.Kind = "refund.approve"
+		}
+		return act, err
+	})
+	if err == nil && done.Repeated {
+		row, err = s.Store.Order(ctx, order)
+	}
+	if errors.Is(err, shop.ErrNoRow) {
+		return shop.Order{}, s.undecidable(ctx, order, yes)
+	}
+	if err != nil {
+		return shop.Order{}, shop.Unsettled("decide on the refund of order "+order.String(), err)
+	}
+	return row, shop.Unsettled("publish the refund of order "+order.String(), s.Effects.Do(ctx, now, &row))
+}
+
+// stateOf is the part of an order that the journal may keep.
+func stateOf(o *shop.Order) any {
+	return struct {
+		State  shop.OrderState `json:"state"`
+		Reason string          `json:"reason,omitempty"`
+		Rev    int             `json:"rev"`
+	}{o.State, o.Reason, o.Rev}
+}
+
+// undecidable is the reason why a decision changed no order.
+func (s *RefundService) undecidable(ctx context.Context, order shop.ID, yes bool) error {
+	row, err := s.Store.Order(ctx, order)
+	switch {
+	case errors.Is(err, shop.ErrNoRow):
+		return shop.Fail(shop.NotFound, "no such order")
+	case err != nil:
+		return shop.Unreadable("the order", err)
+	case !yes && (row.State == shop.Paid || row.State == shop.Shipped):
+		return shop.Fail(shop.WrongState, "nobody asked for a refund that could be declined")
+	default:
+		return shop.Fail(shop.WrongState, "an order that is "+string(row.State)+" cannot be refunded")
+	}
+}
+
+// Retry sends a stuck refund to the gateway again. WrongState: the refund is not stuck.
+func (s *RefundService) Retry(ctx context.Context, actor journal.Actor, order shop.ID) error {
+	now, err := s.RedisTime(ctx)
+	if err != nil {
+		return shop.Unsettled("read Redis time", err)
+	}
+	_, err = s.Store.Act(ctx, actor, func(tx *store.Store) (journal.Act, error) {
+		return journal.Act{
+			Kind: "refund.retry", Object: object("order", order), Before: payment.RefundStuck, After: payment.RefundOpen,
+		}, tx.RetryRefund(ctx, order, now)
+	})
+	if errors.Is(err, shop.ErrNoRow) {
+		return shop.Fail(shop.WrongState, "the refund of that order is not stuck")
+	}
+	return shop.Unsettled("try the refund of order "+order.String()+" again", err)
+}
+
+// List pages through refunds, those of the newest orders first.
+func (s *RefundService) List(ctx context.Context, q payment.RefundsQuery) ([]payment.Refund, bool, error) {
+	refunds, more, err := s.Store.Refunds(ctx, q)
+	return refunds, more, shop.Unreadable("refunds", err)
+}
+
+// Order reads an order of any user with its refund; nil: it has none. NotFound: there is no such order.
+func (s *RefundService) Order(ctx context.Context, order shop.ID) (shop.Order, *payment.Refund, error) {
+	row, err := s.Store.Order(ctx, order)
+	if errors.Is(err, shop.ErrNoRow) {
+		return row, nil, shop.Fail(shop.NotFound, "no such order")
+	}
+	if err != nil {
+		return row, nil, shop.Unreadable("the order", err)
+	}
+	refund, err := s.Store.RefundOf(ctx, order)
+	if errors.Is(err, shop.ErrNoRow) {
+		return row, nil, nil
+	}
+	return row, &refund, shop.Unreadable("the refund", err)
+}

@@ -1,0 +1,67 @@
+package backoffice
+
+import (
+	"testing"
+
+	"stampede/app/shop"
+	"stampede/app/test/fakes"
+)
+
+// A decision changes a paid or shipped order once, with a row in the journal; the repeated decision returns the order.
+func TestRefundDecisionNeedsARefundableOrder(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from shop.OrderState
+		yes  bool
+		code shop.Code
+	}{
+		{shop.Paid, true, ""},
+		{shop.Shipped, true, ""},
+		{shop.Paid, false, shop.WrongState},
+		{shop.Pending, true, shop.WrongState},
+		{shop.Finished, true, shop.WrongState},
+		{shop.Refunded, false, shop.WrongState},
+	} {
+		w := newWorld(t)
+		w.order(1, 9, c.from)
+		before := len(w.acts())
+		refunds := &RefundService{Store: w.Store, RedisTime: w.redis.Now, Effects: w.effects()}
+		actor := ada()
+		for range 2 {
+			row, err := refunds.Decide(w.ctx, actor, 1, c.yes, "")
+			switch {
+			case c.code != "" && (err == nil || shop.AsError(err).Code != c.code):
+				t.Errorf("%s, yes %v: %v, want %s", c.from, c.yes, err, c.code)
+			case c.code == "" && (err != nil || row.State != shop.Refunding):
+				t.Errorf("%s, yes %v: %s, %v", c.from, c.yes, row.State, err)
+			}
+		}
+		want := 0
+		if c.code == "" {
+			want = 1
+		}
+		if rows := len(w.acts()) - before; rows != want {
+			t.Errorf("%s, yes %v: %d rows in the journal, want %d", c.from, c.yes, rows, want)
+		}
+	}
+}
+
+func TestRefundDecisionOfAnUnknownOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	refunds := &RefundService{Store: w.Store, RedisTime: w.redis.Now, Effects: w.effects()}
+	if _, err := refunds.Decide(w.ctx, ada(), 1, true, ""); err == nil || shop.AsError(err).Code != shop.NotFound {
+		t.Errorf("decide: %v", err)
+	}
+	if _, _, err := refunds.Order(w.ctx, 1); err == nil || shop.AsError(err).Code != shop.NotFound {
+		t.Errorf("read: %v", err)
+	}
+	w.order(1, 9, shop.Paid)
+	if err := refunds.Retry(w.ctx, ada(), 1); err == nil || shop.AsError(err).Code != shop.WrongState {
+		t.Errorf("retry: %v", err)
+	}
+	_, refund, err := refunds.Order(w.ctx, 1)
+	if fakes.Must(t, err); refund != nil {
+		t.Errorf("a refund of an order without one: %+v", refund)
+	}
+}
