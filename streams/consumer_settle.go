@@ -9,68 +9,7 @@ import (
 	"time"
 
 	"stampede/app/shop"
-	"stampede/app/trace"
 )
-
-// Finish is the one step after new rows of a partition: one message, their deadlines, and the acknowledgement of their
-// entries, which moves the places of later ones (I4). At most 1,000 of each, as many as a consumer reads.
-func (l *Inventory) Finish(
-	ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry,
-) error {
-	k, err := l.keys(partition)
-	if err != nil {
-		return err
-	}
-	if len(rows)+len(entries) == 0 {
-		return nil
-	}
-	keys := []string{k.meta, k.orders, k.waiting, k.attempts, k.deadlines}
-	args := append(make([]any, 0, 6+2*len(rows)+2*len(entries)), l.Epoch(partition), int64(asOf),
-		shop.PublishWithin.Milliseconds(), shop.ChangesChannel(l.namespace, partition), l.lines(rows, traces(entries)),
-		0)
-	deadlines := 0
-	for _, o := range rows {
-		if o.State == shop.Pending {
-			args = append(args, int64(o.PayBy), int64(o.ID))
-			deadlines++
-		}
-	}
-	args[5] = deadlines
-	position := make(map[shop.ID]int, 1)
-	for _, e := range entries {
-		at, known := position[e.Sale]
-		if !known {
-			keys = append(keys, k.sale(e.Sale))
-			at = len(keys)
-			position[e.Sale] = at
-		}
-		args = append(args, e.StreamID, at)
-	}
-	reply, err := finishScript.run(ctx, l.client, keys, args...)
-	if err != nil {
-		return fmt.Errorf("finish %d entries: %w", len(entries), err)
-	}
-	if err := l.turnedAway(partition, integer(reply[0])); err != nil {
-		return fmt.Errorf("finish %d entries: %w", len(entries), err)
-	}
-	l.metrics.settled.Add(integer(reply[1]))
-	return nil
-}
-
-// traces returns the traces of the entries' orders; nil, as nearly always, if none is traced.
-func traces(entries []*shop.Entry) map[shop.ID]trace.SpanRef {
-	var found map[shop.ID]trace.SpanRef
-	for _, e := range entries {
-		if e.Trace == nil {
-			continue
-		}
-		if found == nil {
-			found = make(map[shop.ID]trace.SpanRef)
-		}
-		found[e.Order] = *e.Trace
-	}
-	return found
-}
 
 // maxReason bounds the reason in a dead letter: errors of a database may quote whole statements.
 const maxReason = 500

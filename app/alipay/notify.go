@@ -14,9 +14,8 @@ import (
 )
 
 // Notified verifies signature, app and seller of a notification and returns its trade, or ErrForged. Order, amount and
-// state are the flow's to check. It makes no outgoing call. The library checks only the signature; cheap checks of
-// everything else come first. It makes no outgoing call: a notification that names an unknown certificate is forged,
-// not a reason to fetch it.
+// state are the flow's to check. The library checks only the signature; cheap checks of everything else come first. It
+// makes no outgoing call: a notification that names an unknown certificate is forged, not a reason to fetch it.
 func (a *Alipay) Notified(form url.Values) (payment.Trade, error) {
 	for name, values := range form {
 		if len(values) != 1 {

@@ -91,6 +91,17 @@ safety() {
   [[ -z $missing ]] || { printf 'deploy/SAFETY.md does not name the mutation %s\n' $missing && return 1; }
 }
 
+# A link of the README whose text is a declaration (Type.method, or a name) names one of its file.
+readme() {
+  local name file failed=0
+  while IFS=$'\t' read -r name file; do
+    grep -qE "^(func|type) (\(\w+ \*?${name%.*}(\[\w+\])?\) )?${name#*.}\>" "$file" ||
+      { echo "README.md: $file does not declare $name" && failed=1; }
+  done < <(grep -oE '\[[A-Za-z]+(\.[A-Za-z]+)?\]\([^)]+\.go\)' README.md | grep -vE '^\[\w+\.go\]' |
+    sed -E 's/\[(.*)\]\((.*)\)/\1\t\2/')
+  return $failed
+}
+
 # Each go.mod and the Dockerfile name the same Go version. npm packages are pinned: their registry answers no audits.
 versions() {
   local file
@@ -138,5 +149,6 @@ check 'versions of Go agree, npm packages are pinned' versions || true
 check 'systemd units (verify, security)' deploy/scripts/deploycheck.sh units || true
 check 'mutations apply and name tests that exist' mutations || true
 check 'SAFETY.md names every mutation, and tests that exist' safety || true
+check 'links of the README name declarations' readme || true
 end "$page" check 'page (eslint, prettier, vue-tsc)' || true
 finish

@@ -6,7 +6,7 @@
 --       then one per sale of the batch: sale (hash)
 -- ARGV  1 epoch
 --       2 Redis time before the transaction began that stamped the rows, ms   3 how long ago that may be, ms   4 channel
---       5 the changes, a line each (app.Message), or ''   6 how many deadlines
+--       5 the changes, a line each (shop.Message), or ''   6 how many deadlines
 --       then two per deadline: instant (ms), order; then two per entry: stream id, index of its sale in KEYS
 --
 -- Returns {code, entries that were acknowledged now}

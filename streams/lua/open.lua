@@ -4,7 +4,7 @@
 -- ARGV  1 claim: the epoch that begins   2 seq of the partition, from which the epoch goes on
 --       3 rebuilt: 1 when the sales were restored from rows; then the stream begins anew
 --       4 how long the old stream is kept (ms)
---       5 server   6 generation   7 beat   8 lossless (0 or 1) of the database (app.DatabaseHistory)
+--       5 server   6 generation   7 beat   8 lossless (0 or 1) of the database (shop.DatabaseHistory)
 --
 -- Returns {code}: 0 open, 1 it was done before, 14 another recovery has claimed the partition since, 18 no recovery runs,
 --   20 the server began another history since it was closed: what was read or restored may be missing, so start over

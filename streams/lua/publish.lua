@@ -2,7 +2,7 @@
 --
 -- KEYS  1 meta (hash)
 -- ARGV  1 Redis time before the transaction began that stamped the rows, ms   2 how long ago that may be, ms
---       3 channel   4 the changes, a line each (app.Message)
+--       3 channel   4 the changes, a line each (shop.Message)
 --
 -- Returns {code, number of the message}
 --   code  0 published, 17 a key has a wrong type, 21 stamped too long ago, or in the future: nobody was told

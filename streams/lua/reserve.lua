@@ -1,4 +1,5 @@
--- reserve: decide buys of one sale, in their order, as one step. The stock is deducted here and nowhere else.
+-- reserve: decide buys of one sale, in their order, as one step. Buys are deducted here; hold.lua deducts the units of
+-- late payments and replays, take_out.lua those of withdrawals.
 --
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)
 --       4 sale (hash)   5 sale buyers (hash)   6 sale open (hash)
@@ -9,7 +10,7 @@
 --       behind them, only when the sale asks for passes, one for all buys: of each, with a space behind it, when its pass
 --       was issued (ms), 0 when it has none that is in order, - when it needs none
 --       behind that, which is '' then when the sale asks for none, only when some of the buys are traced: of each such buy,
---       with a space behind it, its number from 1 on, = and where its trace goes on (app.SpanRef)
+--       with a space behind it, its number from 1 on, = and where its trace goes on (trace.SpanRef)
 --
 -- Returns {code, done, free, first, seq, then three per buy that was not reserved now: its number from 1, verdict, value}
 --   code    0 decided. The whole call was turned away, and nothing follows: 12 sale absent or not armed,
