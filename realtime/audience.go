@@ -14,9 +14,9 @@ import (
 
 const busyRetry = time.Second
 
-// join puts the client into the set of what it watches now, and sends the reply under the same lock, so that no tick
-// precedes the snapshot. Busy: the client has no place for a new set. One whole slot needs no place: there are as many
-// such sets as slots.
+// join moves the client to the watch set for w and sends the reply under the same lock, so that no tick precedes the
+// snapshot. Busy: no place is left for a new set. A set of one whole slot needs no place, because there are only as
+// many such sets as slots.
 func (h *Hub) join(c *client, w watching, reply []byte) *shop.Error {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
@@ -43,7 +43,7 @@ func (h *Hub) join(c *client, w watching, reply []byte) *shop.Error {
 	return nil
 }
 
-// salesLocked lists the sales of the slots and the single ones, sorted and unique.
+// salesLocked returns the sales of the slots and the single sales, sorted and without duplicates.
 func (h *Hub) salesLocked(slots, singles []shop.ID) []shop.ID {
 	sales := slices.Clone(singles)
 	for _, slot := range slots {
@@ -65,8 +65,8 @@ func (h *Hub) unwatch(c *client) {
 	h.leaveSetLocked(c, nil)
 }
 
-// leaveSetLocked removes the client from its set, and the set if it is empty and not joined next. A place that the
-// client holds for the set passes to a client that stays.
+// leaveSetLocked removes the client from its set. It deletes an empty set, unless the client joins it again. If the
+// client held the place of the set, a remaining member takes it over.
 func (h *Hub) leaveSetLocked(c *client, next *watchSet) {
 	old := c.set
 	if old == nil {
@@ -87,13 +87,13 @@ func (h *Hub) leaveSetLocked(c *client, next *watchSet) {
 	}
 }
 
-// holdLocked gives the set a place of the client.
+// holdLocked counts the place of the set for the client's user and address.
 func (h *Hub) holdLocked(c *client, s *watchSet) {
 	s.holder = c
 	h.places.Add(c.who().User, c.addr, 1)
 }
 
-// enrol records which sales the slot of a snapshot has, and when the slot and the single sales close.
+// enrol records the sales of the slot in a snapshot, and when the slot and the single sales close.
 func (h *Hub) enrol(view *catalog.WatchView, singles []shop.ID) {
 	var sales []shop.ID
 	for i := range view.Sales {
@@ -113,7 +113,7 @@ func (h *Hub) enrol(view *catalog.WatchView, singles []shop.ID) {
 	}
 }
 
-// maxRosters is how many slots are kept before unwatched ones are dropped.
+// maxRosters is the number of slots above which unwatched ones are dropped.
 const maxRosters = 128
 
 func (h *Hub) forgetRostersLocked(joining shop.ID) {
@@ -137,12 +137,12 @@ func (h *Hub) allSets() []*watchSet {
 	return slices.Collect(maps.Values(h.sets))
 }
 
-// Watched lists the sales that at least one client of this node watches, without repeats.
+// Watched returns the sales that at least one client of this node watches, sorted and without duplicates.
 func (h *Hub) Watched() []shop.ID {
 	return slices.Sorted(maps.Keys(h.WatchedBy()))
 }
 
-// WatchedBy counts this node's connections per watched sale.
+// WatchedBy returns the number of this node's connections per watched sale.
 func (h *Hub) WatchedBy() map[shop.ID]int64 {
 	counts := make(map[shop.ID]int64)
 	for _, s := range h.allSets() {
@@ -157,14 +157,14 @@ func (h *Hub) WatchedBy() map[shop.ID]int64 {
 	return counts
 }
 
-// Tick offers the newest counters of the watched sales: one encoded frame per watch set, and none where nothing
-// changed. It never waits for a client. The caller keeps to at most ten ticks a second.
+// Tick sends the newest counters of the watched sales: one encoded frame per watch set, and none for a set without
+// changes. It never waits for a client. The caller sends at most ten ticks per second.
 func (h *Hub) Tick(now shop.Millis, counters []shop.Counters) {
 	h.beatMu.Lock()
 	defer h.beatMu.Unlock()
 	h.board.update(counters)
 	h.setsMu.Lock()
-	h.tickNo = h.board.no // with the list of sets, so that a set knows which ticks it has seen
+	h.tickNo = h.board.no // under the same lock as the list: each set has a consistent view of its ticks
 	h.beats = slices.AppendSeq(h.beats[:0], maps.Values(h.sets))
 	h.setsMu.Unlock()
 	for i, s := range h.beats {
@@ -174,7 +174,7 @@ func (h *Hub) Tick(now shop.Millis, counters []shop.Counters) {
 	h.metrics.ticks.Inc()
 }
 
-// SlotChanged tells all clients of a new slot or phase.
+// SlotChanged notifies all clients of a new slot or phase.
 func (h *Hub) SlotChanged(s shop.Slot) {
 	item := newsEntry{
 		subject: "slot:" + s.ID.String(),
@@ -187,7 +187,7 @@ func (h *Hub) SlotChanged(s shop.Slot) {
 	}
 }
 
-// SaleChanged tells the clients that watch the sale or its slot. A new sale of a watched slot is watched from now on.
+// SaleChanged notifies the clients that watch the sale or its slot. A new sale of a watched slot becomes watched.
 func (h *Hub) SaleChanged(v shop.SaleView) {
 	item := newsEntry{subject: "sale:" + v.ID.String(), sale: v.ID, frame: prepared(encode(saleEvent{"sale", v}))}
 	h.news.put(item)
@@ -203,7 +203,7 @@ func (h *Hub) SaleChanged(v shop.SaleView) {
 	}
 }
 
-// Say sends the operators' notice to all clients; one without a text withdraws the previous one.
+// Say sends the operators' banner to all clients. A banner without text withdraws the previous one.
 func (h *Hub) Say(n shop.Notice) {
 	frame := standingFrame(n)
 	for _, c := range h.everybody() {
@@ -212,7 +212,7 @@ func (h *Hub) Say(n shop.Notice) {
 	}
 }
 
-// standingSubject is the subject of the operators' notice: the newest counts.
+// standingSubject is the subject of banners: the newest one wins.
 const standingSubject = "notice"
 
 func standingFrame(n shop.Notice) *websocket.PreparedMessage {
@@ -223,7 +223,7 @@ func standingFrame(n shop.Notice) *websocket.PreparedMessage {
 	return prepared(encode(noticeEvent{"notice", level, n.Text, n.Until, n.Texts}))
 }
 
-// sayStanding sends the current notice to a new client.
+// sayStanding sends the current banner to a new client.
 func (c *client) sayStanding() {
 	if c.hub.options.Standing == nil {
 		return
@@ -233,17 +233,17 @@ func (c *client) sayStanding() {
 	}
 }
 
-// recentNews keeps news of slots and sales for a while. A new watcher reads a snapshot and then joins a set; news in
-// between are offered to it again from here, the newest last.
+// recentNews keeps the hints about slots and sales for newsKept. A new watcher reads a snapshot and then joins a set.
+// Hints published in between are sent to it again, newest last.
 type recentNews struct {
 	mu      sync.Mutex
-	said    int64 // how many there were
+	said    int64 // number of hints so far
 	entries []newsEntry
 }
 
 type newsEntry struct {
 	subject string
-	sale    shop.ID // 0: about a slot, which concerns everyone
+	sale    shop.ID // 0: a slot hint, for all clients
 	frame   *websocket.PreparedMessage
 	at      time.Time
 }
@@ -263,14 +263,14 @@ func (d *recentNews) put(e newsEntry) {
 	d.entries = append(slices.Delete(d.entries, 0, old), e)
 }
 
-// mark returns the present end of the news.
+// mark returns the current position in the hints.
 func (d *recentNews) mark() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.said
 }
 
-// since lists what came after the mark, the oldest first.
+// since returns the hints after the mark, oldest first.
 func (d *recentNews) since(mark int64) []newsEntry {
 	d.mu.Lock()
 	defer d.mu.Unlock()

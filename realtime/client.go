@@ -14,42 +14,43 @@ import (
 	"stampede/app/shop"
 )
 
-// client is one connection: serve (socket.go) ─ hello ─ ops, news, events ─ depart or the peer leaves ─ release.
-// serve reads; drain writes, at most one at a time. mu guards the fields below it and is never held over I/O.
+// client is one connection: serve (socket.go) ─ hello ─ ops and events ─ depart or disconnect ─ release. serve reads.
+// drain writes, with at most one goroutine at a time. mu guards the fields from `out` to `hearing` and is never held
+// during I/O.
 type client struct {
 	hub     *Hub
-	conn    *websocket.Conn // the inner one: the web framework's wrapper is pooled and reused
+	conn    *websocket.Conn // inner connection: the framework pools and reuses its wrapper
 	session string
-	addr    netip.Addr   // of the peer, as the web server knows it
-	run     func()       // drain as a value, so that starting it allocates nothing
-	aliveAt atomic.Int64 // when the peer last sent anything, nanoseconds since the hub began
+	addr    netip.Addr   // address of the peer, as the web server reports it
+	run     func()       // drain as a method value, so that starting it allocates no memory
+	aliveAt atomic.Int64 // last frame or pong from the peer, nanoseconds since Hub.began
 
-	turn sync.Mutex // held while an op runs; perhaps unlocked by another goroutine
+	turn sync.Mutex // held while an op runs; another goroutine may unlock it
 
-	// Used by the reading goroutine alone.
+	// Used only by the reading goroutine.
 	pace       bucket
 	unreadable strikes
 	watching   watching
-	helloBy    time.Time // the deadline for a successful hello
+	helloBy    time.Time // deadline for a successful hello
 
 	mu       sync.Mutex
 	out      outbox
-	writing  bool // a drain is running
-	gone     bool // nothing is accepted any more
-	greeted  bool // hello was answered
+	writing  bool // drain is running
+	gone     bool // accepts no more frames
+	greeted  bool // the reply to hello is queued
 	identity shop.Identity
-	hearing  *hearing // nil for nearly all
+	hearing  *hearing // nil for most connections
 
-	writers sync.WaitGroup // the running drain
+	writers sync.WaitGroup // counts the running drain
 
-	// Used by the keeper alone.
-	pingedAt time.Duration // since the hub began
-	revoked  bool          // its token was, at the last check
+	// Used only by keepOnce.
+	pingedAt time.Duration // last ping, since Hub.began
+	revoked  bool          // the token was revoked at the last check
 
-	// Guarded by the hub's setsMu and the set's lock, see watchset.go.
+	// Guarded by setsMu of the hub and the mutex of the set, see watchset.go.
 	set     *watchSet
-	index   int   // among the set's members
-	wholeAt int64 // the tick with the whole set for this client
+	index   int   // in set.members
+	wholeAt int64 // number of the tick that carries the whole set for this client
 }
 
 func newClient(h *Hub, conn *websocket.Conn, addr netip.Addr) *client {
@@ -60,7 +61,7 @@ func newClient(h *Hub, conn *websocket.Conn, addr netip.Addr) *client {
 	return c
 }
 
-// send queues a frame that must not be lost. A client whose outbox is full is closed.
+// send queues a frame that must not be dropped. If the outbox is full, it closes the connection.
 func (c *client) send(frame []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +79,7 @@ func (c *client) sendLocked(frame []byte) {
 	c.kick()
 }
 
-// offerNews replaces waiting news of the same subject.
+// offerNews queues a hint. It replaces a queued hint of the same subject.
 func (c *client) offerNews(subject string, frame *websocket.PreparedMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +93,7 @@ func (c *client) offerNews(subject string, frame *websocket.PreparedMessage) {
 	c.kick()
 }
 
-// offerTick replaces a waiting tick; whole: with the whole watch set. It never waits and never allocates.
+// offerTick replaces the queued tick. whole: send the whole watch set. It never blocks and never allocates memory.
 func (c *client) offerTick(t *tick, whole bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +115,7 @@ func (c *client) offerPing() {
 	}
 }
 
-// offerPong answers the peer's ping; the last of several counts.
+// offerPong queues a pong with the payload of a ping. The newest ping wins.
 func (c *client) offerPong(payload string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,24 +125,24 @@ func (c *client) offerPong(payload string) {
 	}
 }
 
-// dropTick drops the waiting tick of a watch set that the client has left.
+// dropTick drops the queued tick of a watch set that the client has left.
 func (c *client) dropTick() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.out.dropTick()
 }
 
-// depart ends the connection after what is queued. The first reason counts.
+// depart closes the connection after the queued frames. Only the first code counts.
 func (c *client) depart(code CloseCode) { c.departWithin(code, retryLatest) }
 
-// departWithin is depart with the longest pause before the client reconnects.
+// departWithin is depart with a maximum reconnect delay.
 func (c *client) departWithin(code CloseCode, latest time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.departLocked(code, latest)
 }
 
-// departAnswered is departWithin after the running op. It does not wait itself.
+// departAnswered is departWithin after the running op has finished. It does not block.
 func (c *client) departAnswered(code CloseCode, latest time.Duration) {
 	depart := func() {
 		defer c.turn.Unlock()
@@ -164,29 +165,29 @@ func (c *client) departLocked(code CloseCode, latest time.Duration) {
 	c.hub.metrics.closed.WithLabelValues(code.String()).Inc()
 	c.out.closing, c.out.retry = code, code.retryAfter(latest)
 	if code == CloseSlow || code == CloseBlocked {
-		c.out.queue, c.out.queuedBytes = nil, 0 // the rows have its personal events
+		c.out.queue, c.out.queuedBytes = nil, 0 // the rows contain its personal events
 	}
-	// The queue and the close frame may take one write timeout; then the peer has time to answer.
+	// The queue and the close frame may take one write timeout. The second one is for the close frame of the peer.
 	_ = c.conn.SetReadDeadline(time.Now().Add(2 * c.hub.options.WriteWithin))
 	c.kick()
 }
 
-// leaving reports whether the server is ending the connection.
+// leaving reports whether the server is closing the connection.
 func (c *client) leaving() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.out.closing != 0
 }
 
-// alive records and returns the time at which the peer sent something. The keeper detects silence: moving a deadline
-// with each frame would cost more than decoding the frame.
+// alive records and returns the time of a frame from the peer. keepOnce detects silence: setting a read deadline for
+// each frame would cost more than decoding the frame.
 func (c *client) alive() time.Time {
 	now := time.Now()
 	c.aliveAt.Store(int64(now.Sub(c.hub.began)))
 	return now
 }
 
-// kick starts the writer unless it runs. The caller holds mu.
+// kick starts the writer unless it runs already. The caller holds mu.
 func (c *client) kick() {
 	if c.writing || c.gone {
 		return
@@ -197,7 +198,7 @@ func (c *client) kick() {
 	go c.run()
 }
 
-// drain writes until nothing is left to write.
+// drain writes frames until the outbox is empty.
 func (c *client) drain() {
 	defer c.writers.Done()
 	c.hub.starting.Add(-1)
@@ -234,7 +235,7 @@ func (c *client) write(p outgoing) error {
 	}
 }
 
-// sayGoodbye writes `bye` and the close frame, and gives the peer time for its own.
+// sayGoodbye writes `bye` and the close frame, then sets the deadline for the close frame of the peer.
 func (c *client) sayGoodbye(code CloseCode, retry time.Duration, deadline time.Time) error {
 	bye := encode(byeEvent{"bye", code, retry.Milliseconds()})
 	if err := c.conn.WriteMessage(websocket.TextMessage, bye); err != nil {
@@ -247,10 +248,10 @@ func (c *client) sayGoodbye(code CloseCode, retry time.Duration, deadline time.T
 	return c.conn.SetReadDeadline(time.Now().Add(partingWait))
 }
 
-// partingWait is how long the peer has to answer a close frame before the connection is cut.
+// partingWait is the time limit for the close frame of the peer.
 const partingWait = time.Second
 
-// broken closes a connection after a failed write; that ends its reader as well.
+// broken closes a connection after a failed write. This also ends its reader.
 func (c *client) broken(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -263,12 +264,12 @@ func (c *client) broken(err error) {
 	_ = c.conn.Close()
 }
 
-// release returns when nothing writes any more and the connection is closed.
+// release waits for the writer and closes the connection.
 func (c *client) release() {
 	c.mu.Lock()
 	c.gone = true
 	c.mu.Unlock()
-	c.writers.Wait() // ends within the write deadline
+	c.writers.Wait() // at most the write deadline
 	_ = c.conn.Close()
 }
 
@@ -279,14 +280,15 @@ func (c *client) who() shop.Identity {
 	return c.identity
 }
 
-// mostStarting is how many writers may wait for a processor while many clients are notified.
+// mostStarting limits the started writers that wait for a processor while many clients are notified.
 const mostStarting = 256
 
-// tooManyStarting reports whether writers should begin before more are started: the stacks of a whole crowd would take
-// as much memory as its sockets.
+// tooManyStarting reports whether the caller must wait before it starts more writers. The stacks of many thousands of
+// writers would need as much memory as their sockets.
 func (h *Hub) tooManyStarting() bool { return h.starting.Load() > mostStarting }
 
-// letWritersBegin waits until few writers have not begun. It waits for processors only, not for clients.
+// letWritersBegin blocks until the number of waiting writers is at most mostStarting. It waits only for processors, not
+// for clients.
 func (h *Hub) letWritersBegin() {
 	for h.tooManyStarting() {
 		runtime.Gosched()

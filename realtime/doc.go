@@ -1,20 +1,26 @@
-// Package realtime holds the sockets: connections, watch sets and the events that clients receive.
+// Package realtime serves the WebSocket connections: clients, watch sets and the events that clients receive.
 //
-//   - tick, slot, sale and notice are hints with a newest value. They are encoded once per watch set, not per client; a
-//     client that has not taken the last one gets the newest instead. See Hub.Tick.
-//   - order is the newest state of a row. A PubSub message brings it to the nodes; after a possible loss rows are read.
+//   - `tick`, `slot`, `sale` and `notice` are hints; only the newest value counts. They are encoded once per watch set,
+//     not per client. A client that has not taken the last value receives the newest one instead. See Hub.Tick.
+//   - `order` carries the newest state of a row. Redis PubSub delivers it to the nodes. After a possible loss, the node
+//     reads the rows.
 //
-// The life of a change: its transaction stamps the row by the database's clock; after the COMMIT one message per batch
-// and partition goes to all nodes (package streams). A node subscribes once to all partitions (listener.go) and queues
-// each change for its user's connections (changes.go, personal.go). chains.go detects missing messages; then the rows
-// of all connected users are read (follow.go, rows.go). This proves an instant of the database's clock, the cursor of
-// events. A hello with a cursor receives the rows stamped since then, or up to a minute before (replay.go). Clients
-// recognise repeats by their rev.
+// Path of a change:
 //
-// The life of a connection: socket.go upgrades it and reads its frames in order. hello joins the hub before it reads
-// rows, so that nothing is missed in between (session.go); rows that cannot be read now follow as events. Only the
-// client's outbox writes, one goroutine at a time (outbox.go). A slow client delays nothing: when its outbox overflows,
-// it is closed (closing.go).
+//  1. Its transaction sets the row's timestamp from the database's clock.
+//  2. After the COMMIT, one message per batch and partition is published to all nodes (package streams).
+//  3. Each node has one subscription for all partitions (listener.go). It queues each change for the connections of its
+//     user (changes.go, personal.go).
+//  4. chains.go detects missing messages. The node then reads the rows of all connected users (follow.go, rows.go).
+//  5. Steps 3 and 4 prove an instant of the database's clock: all changes up to it are queued. Events carry it as their
+//     cursor.
+//  6. A hello with a cursor receives the rows changed since then, with an overlap of one minute (replay.go). Clients
+//     recognise repeats by `rev`.
 //
-// PROTOCOL.md is the contract with client authors; testdata/protocol has a golden frame of every kind.
+// Path of a connection: socket.go upgrades it and reads its frames in order. hello registers the connection before it
+// reads rows, so that no change is missed in between (session.go). Rows that cannot be read at that time follow as
+// events. Only the outbox of the client writes to the socket, with one goroutine at a time (outbox.go). A slow client
+// delays no other client: when its outbox overflows, the connection is closed (closing.go).
+//
+// PROTOCOL.md is the contract with client authors. testdata/protocol has a golden frame of every kind.
 package realtime

@@ -22,61 +22,62 @@ import (
 	"stampede/app/trace"
 )
 
-// Options of a hub. Zero values become the defaults named.
+// Options configures a Hub. Zero values mean the defaults given here.
 type Options struct {
 	Shop    Shop
 	Metrics prometheus.Registerer // nil: counted but not published
 
-	// Messages of changes. The namespace is the same for all nodes of one shop and differs between shops on one server.
+	// Change messages. All nodes of one shop use the same namespace; shops that share a Redis server use different
+	// ones.
 	Redis      redis.UniversalClient
 	Namespace  string
 	Partitions int
-	Orders     ChangedOrders // rows, when messages may be lost
-	Chains     Chains        // how far the messages have come
+	Orders     ChangedOrders // reads rows when messages may be lost
+	Chains     Chains        // latest message numbers
 
-	// Blocked reports whether the user (0: unknown) or the address is blocked; nil: none is. When its answers change,
-	// call CloseBlocked.
+	// Blocked reports whether the user (0: anonymous) or the address is blocked; nil: no check. Call CloseBlocked after
+	// its result changes.
 	Blocked func(user shop.ID, addr netip.Addr) bool
 
-	// Standing returns the notice for new clients; nil: there is none.
+	// Standing returns the current banner for new clients; nil: no banners.
 	Standing func() (n shop.Notice, ok bool)
 
-	// BoardHistory returns the earlier points of the operators' live board; nil: there is no board. With one, call
-	// ShowBoard once a second while BoardWatched.
+	// BoardHistory returns the earlier points of the operators' live board; nil: this node has no board. Otherwise,
+	// call ShowBoard once per second while BoardWatched is true.
 	BoardHistory func(ctx context.Context) []board.Point
 
-	// FirstTold is called for each order that is first sent to a client of this node; may be nil. It must be quick.
+	// FirstTold is called when the first event of an order is queued for clients of this node; may be nil. It must be
+	// fast.
 	FirstTold func(order, sale shop.ID)
 
-	// MayBuy admits a buy or fails with RateLimited; nil: all are admitted. It must be quick.
+	// MayBuy admits a buy or returns RateLimited; nil: admits all. It must be fast.
 	MayBuy func(user shop.ID, addr netip.Addr, sale shop.ID) error
 
-	// Admit admits an op of a class or fails with RateLimited; nil: all are admitted. User 0 is anonymous. It must be
-	// quick.
+	// Admit admits an op of a class or returns RateLimited; nil: admits all. User 0 is anonymous. It must be fast.
 	Admit func(class limits.Class, user shop.ID, addr netip.Addr) error
 
-	MaxClients int // connections of this node; 50,000
-	MaxPerUser int // connections of one user on this node; the oldest gives way; 10
-	MaxSets    int // different watch sets other than one whole slot; 1,000
+	MaxClients int // connections per node; 50,000
+	MaxPerUser int // connections per user and node; a new one closes the oldest; 10
+	MaxSets    int // different watch sets per node, except those of one whole slot; 1,000
 
-	Tracer *trace.Tracer // samples buys and follows them to the socket; may be nil
+	Tracer *trace.Tracer // samples buys and traces them to the socket; may be nil
 
-	OpsPerSecond float64 // ops of one connection, as a steady rate; 20
-	OpsBurst     int     // and in one go; 40
+	OpsPerSecond float64 // steady rate of ops per connection; 20
+	OpsBurst     int     // burst of ops per connection; 40
 
-	HelloWithin time.Duration // for a successful hello after the handshake, without what answers take on our side; 5 s
-	IdleAfter   time.Duration // without a word or a pong a peer is given up; 45 s
-	PingEvery   time.Duration // silent peers are pinged after this; 20 s
-	WriteWithin time.Duration // for one frame; a peer that takes longer is too slow; 5 s
-	OpWithin    time.Duration // for one op; 10 s
-	TokenGrace  time.Duration // after a token ended, for renew; 3 s
-	EndedKept   time.Duration // slots and single sales are watched for this long after they have closed; 10 min
-	KeepEvery   time.Duration // how often silence and tokens are looked after; 1 s
+	HelloWithin time.Duration // from the handshake to a successful hello, without server processing time; 5 s
+	IdleAfter   time.Duration // a connection without any frame or pong is closed after this; 45 s
+	PingEvery   time.Duration // a silent connection is pinged after this; 20 s
+	WriteWithin time.Duration // time limit for one write; a slower client is closed; 5 s
+	OpWithin    time.Duration // time limit for one op; 10 s
+	TokenGrace  time.Duration // time for renew after a token expires; 3 s
+	EndedKept   time.Duration // slots and single sales stay watched for this long after they close; 10 min
+	KeepEvery   time.Duration // interval of the checks for silent connections and tokens; 1 s
 
-	LookEvery   time.Duration // how often the ends of the chains of messages are looked at; 1 s
-	ReachWithin time.Duration // for a message to come after its number was read; 5 s
-	ReadWithin  time.Duration // for rows that a hello waits for, and for the database's clock; 3 s
-	Overlap     time.Duration // rows are read from this long before a cursor on, see follow.go; 60 s
+	LookEvery   time.Duration // interval of reading the latest message numbers; 1 s
+	ReachWithin time.Duration // time limit for a message after its number was read; 5 s
+	ReadWithin  time.Duration // time limit for the rows of a hello and for the database's clock; 3 s
+	Overlap     time.Duration // rows are read from this long before a cursor, see follow.go; 60 s
 }
 
 // DefaultKeepEvery is the default of Options.KeepEvery.
@@ -103,8 +104,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Hub holds the connections of this node. It is the catalog.Audience of the ticker. Lock order: mu or setsMu (never
-// both), a set's mu, a client's mu, any other. None is held over I/O.
+// Hub manages the connections of this node. It implements catalog.Audience for the ticker. Lock order: mu or setsMu
+// (never both), the mutex of a set, the mutex of a client, any other. No lock is held during I/O.
 type Hub struct {
 	options Options
 	shop    Shop
@@ -113,41 +114,41 @@ type Hub struct {
 
 	mu       sync.Mutex
 	clients  map[*client]struct{}
-	users    map[shop.ID][]*client // the oldest first
+	users    map[shop.ID][]*client // oldest first
 	draining bool
-	serving  sync.WaitGroup // one per client, until leave
+	serving  sync.WaitGroup // one per client, from enter to leave
 
 	setsMu sync.Mutex
 	sets   map[string]*watchSet
-	roster map[shop.ID][]shop.ID   // sales of the slots that somebody watches
-	closes map[subject]shop.Millis // when watched subjects close; one that is absent is watched no longer
-	tickNo int64                   // of the newest tick
-	places limits.Places           // of watch sets other than one whole slot
+	roster map[shop.ID][]shop.ID   // sales per watched slot
+	closes map[subject]shop.Millis // closing times; a subject without an entry is not watched
+	tickNo int64                   // number of the newest tick
+	places limits.Places           // used by watch sets, except those of one whole slot
 
-	beatMu sync.Mutex // the tick loop
+	beatMu sync.Mutex // serializes ticks
 	board  *lineTable
-	beats  []*watchSet // reused from tick to tick
+	beats  []*watchSet // buffer, reused by each tick
 
 	news recentNews
 	live liveBoard
 
 	listener  *listener
-	chainsMu  sync.Mutex // also held while the proven instant moves
+	chainsMu  sync.Mutex // also held while proven changes
 	chains    chains
-	wake      chan struct{}                 // the chains broke off
-	proven    atomic.Pointer[provenInstant] // see follow.go; nil: none yet, or none of the present history
-	histories atomic.Uint32                 // how often the database has come to another history
-	// when the last instant of the former history was proven, nanoseconds since the hub began
+	wake      chan struct{}                 // signal: messages may be lost
+	proven    atomic.Pointer[provenInstant] // see follow.go; nil: no proven instant in the current history
+	histories atomic.Uint32                 // number of changes to another database history
+	// nanoseconds since began: when the last proven instant of the former history was read
 	lastProven atomic.Int64
 
-	hellos *queue[*replayAsk] // that wait for rows
-	owed   *queue[*client]    // greeted connections whose missed rows could not be read yet
-	now    singleflight.Group // reads of the database's clock
+	hellos *queue[*replayAsk] // hellos that wait for rows
+	owed   *queue[*client]    // greeted connections whose missed rows are still to be read
+	now    singleflight.Group // deduplicates reads of the database's clock
 
-	starting atomic.Int64 // writers that were started and have not begun
+	starting atomic.Int64 // writers that were started and do not run yet
 }
 
-// NewHub makes a hub. Personal events, and hellos with a cursor, need Run.
+// NewHub returns a hub. Personal events and hellos with a cursor require Run.
 func NewHub(o Options) *Hub {
 	o = o.withDefaults()
 	h := &Hub{
@@ -165,7 +166,7 @@ func NewHub(o Options) *Hub {
 	return h
 }
 
-// Run receives changes, reads rows of clients that may have missed some, and retires silent clients and closed
+// Run receives changes, reads the rows of clients that may have missed some, closes silent connections and drops closed
 // subjects, until ctx ends.
 func (h *Hub) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
@@ -199,7 +200,7 @@ func (h *Hub) enter(c *client) error {
 	return nil
 }
 
-// open fails if another connection would be refused now.
+// open returns an error if a new connection would be rejected now.
 func (h *Hub) open() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -216,7 +217,7 @@ func (h *Hub) openLocked() error {
 	return nil
 }
 
-// leave is the last step for a connection before it is closed.
+// leave unregisters a connection. It is the last step before the connection is closed.
 func (h *Hub) leave(c *client) {
 	h.unwatch(c)
 	h.leaveBoard(c)
@@ -227,7 +228,7 @@ func (h *Hub) leave(c *client) {
 	h.serving.Done()
 }
 
-// own registers the connection's user. The user's oldest connection is closed for one too many.
+// own registers the connection for its user. Above MaxPerUser, it closes the oldest connections of the user.
 func (h *Hub) own(c *client, user shop.ID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -253,14 +254,14 @@ func (h *Hub) disown(c *client) {
 	h.users[user] = all
 }
 
-// devices lists a user's connections.
+// devices returns the connections of a user.
 func (h *Hub) devices(user shop.ID) []*client {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.users[user] // replaced, never changed in place
+	return h.users[user] // own and disown replace the slice and never modify it
 }
 
-// everybody lists all connections.
+// `everybody` returns all connections.
 func (h *Hub) everybody() []*client {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	"stampede/app/shop"
 )
 
-// newSession names a connection in logs and in the reply to hello. It is not secret.
+// newSession returns a random name of a connection for logs and the reply to hello. It is not secret.
 func newSession() string { return fmt.Sprintf("%016x", rand.Uint64()) }
 
-// hello authenticates. The order of its steps makes personal events complete: a change published meanwhile waits or is
-// in the rows, and a reservation that becomes a row meanwhile has an event:
+// hello authenticates the connection. The order of its steps ensures that no personal event is lost: a change published
+// during hello is in the rows or waits, and a reservation that becomes a row during hello has an event.
 //
-//	own (events for this connection wait) → rows since the cursor → reservations → reply → events that waited
+//	own (events start to wait) → rows since the cursor → reservations → reply → waiting events
 func (c *client) hello(ctx *opContext, r *request) (any, error) {
 	if c.isGreeted() {
 		return nil, shop.Fail(shop.WrongState, "hello was said already")
@@ -29,8 +29,8 @@ func (c *client) hello(ctx *opContext, r *request) (any, error) {
 	return answer, err
 }
 
-// prolong gives a peer whose hello was refused time for another one: our own processing time does not count, and after
-// Busy the whole time begins again.
+// prolong extends the hello deadline after a failed hello. Server processing time does not count. After Busy the full
+// time restarts.
 func (c *client) prolong(took time.Duration, refusal error) {
 	c.helloBy = c.helloBy.Add(took)
 	if shop.AsError(refusal).Code == shop.Busy {
@@ -71,15 +71,15 @@ func (c *client) introduce(ctx *opContext, r *request) (any, error) {
 	return sent, nil
 }
 
-// knowledge is what a client knows after the reply to hello: everything up to at. If rows are owed, at is its old
-// cursor.
+// knowledge describes the state of a client after the reply to hello: it has all changes up to at. If owed is true, at
+// is the old cursor of the client.
 type knowledge struct {
 	at        Cursor
 	owed      bool
-	histories uint32 // Hub.histories before anything was read
+	histories uint32 // Hub.histories before the first read
 }
 
-// snapshot reads the missed changes, then the reservations without a row.
+// snapshot reads the missed changes, then the reservations that have no row yet.
 func (c *client) snapshot(ctx context.Context, user shop.ID, cursor string) (w welcome, k knowledge, err error) {
 	k.histories = c.hub.histories.Load()
 	if cursor == "" {
@@ -92,8 +92,8 @@ func (c *client) snapshot(ctx context.Context, user shop.ID, cursor string) (w w
 	return w, k, err
 }
 
-// missed reads the orders that have changed since the cursor. reset: the client must read everything, because the
-// cursor is invalid or of another history, or too many orders have changed. owed: the database did not answer in time;
+// missed reads the orders that changed since the cursor. reset: the client must read all its orders, because the cursor
+// is invalid or of another history, or because too many orders changed. owed: the database did not respond in time and
 // the changes follow as events.
 func (h *Hub) missed(
 	ctx context.Context, user shop.ID, cursor string,
@@ -115,19 +115,19 @@ func (h *Hub) missed(
 	return frames, r.at, false, false
 }
 
-// fromNowOn returns a cursor for a client that needs no earlier changes.
+// fromNowOn returns the cursor for a client that needs no earlier changes.
 func (h *Hub) fromNowOn(ctx context.Context) Cursor {
 	if proven := h.proven.Load(); proven != nil {
 		return proven.Cursor
 	}
-	at, err, _ := h.now.Do("", func() (any, error) { return h.clock(ctx) }) // thousands may reconnect together
+	at, err, _ := h.now.Do("", func() (any, error) { return h.clock(ctx) }) // thousands of clients may reconnect at the same time
 	if err != nil {
 		return noCursor
 	}
 	return at.(Cursor)
 }
 
-// greet sends the reply to hello; news and personal events follow.
+// greet sends the reply to hello, then starts banners, hints and personal events.
 func (c *client) greet(id int64, w welcome, k knowledge) {
 	w.Now, w.Version, w.Session = c.hub.shop.Now(), version, c.session
 	if w.Missed == nil {
@@ -136,13 +136,13 @@ func (c *client) greet(id int64, w welcome, k knowledge) {
 	if w.Reservations == nil {
 		w.Reservations = []shop.Reservation{}
 	}
-	defer c.sayStanding() // after the unlock
+	defer c.sayStanding() // runs after the unlock
 	frame := encode(reply{id, w})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.greeted = true
 	if c.out.closing == 0 {
-		_ = c.conn.SetReadDeadline(time.Time{}) // from now on the keeper detects silence
+		_ = c.conn.SetReadDeadline(time.Time{}) // keepOnce detects silence from now on
 	}
 	c.sendLocked(frame)
 	if c.identity.User != 0 {
@@ -150,9 +150,9 @@ func (c *client) greet(id int64, w welcome, k knowledge) {
 	}
 }
 
-// hearFromLocked starts personal events, first those that waited for the reply to hello.
+// hearFromLocked starts personal events, beginning with those that waited for the reply to hello.
 func (c *client) hearFromLocked(k knowledge) {
-	if k.histories != c.hub.histories.Load() { // the rows may be of the history that has just ended
+	if k.histories != c.hub.histories.Load() { // the rows may belong to the former history
 		c.departLocked(CloseResync, retryLatest)
 		return
 	}
@@ -174,7 +174,7 @@ func (c *client) isGreeted() bool {
 	return c.greeted
 }
 
-// identify sets whose connection it is while hello is under way.
+// identify sets the identity of the connection during hello.
 func (c *client) identify(i shop.Identity) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -184,7 +184,7 @@ func (c *client) identify(i shop.Identity) {
 	}
 }
 
-// renew prolongs the session with a newer token of the same user.
+// renew extends the session with a newer token of the same user.
 func (c *client) renew(_ *opContext, r *request) (any, error) {
 	user := c.who().User
 	if user == 0 {
@@ -211,7 +211,7 @@ func (c *client) renew(_ *opContext, r *request) (any, error) {
 	return renewed{identity.Expires}, nil
 }
 
-// buyer returns the user of the connection, if the token is still valid.
+// buyer returns the user of the connection. Unauthorized: no token, or an expired or revoked one.
 func (c *client) buyer() (shop.ID, error) {
 	who := c.who()
 	switch {
@@ -225,7 +225,7 @@ func (c *client) buyer() (shop.ID, error) {
 	return who.User, nil
 }
 
-// bound is the context of an operation of the user, see shop.BoundTo.
+// bound returns the context for an operation of the user, limited to one sale if the token is; see shop.BoundTo.
 func (c *client) bound(ctx *opContext) context.Context {
 	if who := c.who(); who.Sale != 0 {
 		return shop.BoundTo(ctx, &who)

@@ -10,35 +10,35 @@ import (
 	"stampede/app/shop"
 )
 
-// Chains tell how far the messages of all partitions have come.
+// Chains reads the latest message number of every partition.
 type Chains interface {
 	ChainEnds(ctx context.Context) ([]shop.ChainEnd, error)
 }
 
-// Shop has the functions of the services that ops call. A *shop.Error is sent as it is; any other error becomes
-// internal. All are safe for concurrent use.
+// Shop has the service functions that ops call. A *shop.Error is sent to the client unchanged; any other error becomes
+// Internal. All functions are safe for concurrent use.
 type Shop struct {
 	// Now is the server's clock, close to Redis TIME.
 	Now func() shop.Millis
-	// Verify checks a token: Unauthorized if it is not valid (any more).
+	// Verify checks a token. Unauthorized: the token is invalid or expired.
 	Verify func(token string) (shop.Identity, error)
-	// Revoked reports whether a valid token was revoked, by this node's memory, which is at most a few seconds old.
+	// Revoked reports whether a valid token was revoked. It uses data in this node's memory that is at most a few
+	// seconds old.
 	Revoked func(who shop.Identity) bool
 	// Greet lists the user's reservations that have no row yet.
 	Greet func(ctx context.Context, user shop.ID) ([]shop.Reservation, error)
 	// Watch resolves a slot (0: the current one, unless sales are named) and sales into full snapshots.
 	Watch func(ctx context.Context, slot shop.ID, sales []shop.ID) (catalog.WatchView, error)
-	// BuyAsync reserves units and calls reply exactly once, at once or from another goroutine; the same (user, sale,
-	// key)
-	// gives the same order. ctx lasts until then.
+	// BuyAsync reserves units. It calls reply exactly once, before it returns or later from another goroutine. The same
+	// (user, sale, key) gives the same order. ctx stays valid until reply is called.
 	BuyAsync func(ctx context.Context, user shop.ID, req order.BuyRequest, reply func(order.Receipt, error))
-	// AskPass returns a pass for a sale or the task before it; SolvePass the pass for a solved task. A pass is valid
-	// for the user and address of the question only.
+	// AskPass returns a pass for a sale, or the task to solve first. SolvePass returns the pass for a solved task. A
+	// pass is valid only for the user and address of its request.
 	AskPass   func(ctx context.Context, q admission.PassQuestion) (admission.PassAnswer, error)
 	SolvePass func(ctx context.Context, q admission.PassQuestion) (admission.PassAnswer, error)
 	// Cancel ends an unpaid order of the user and returns its state.
 	Cancel func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
-	// Pay returns where and until when a pending order is paid; repeated calls return the same payment.
+	// Pay returns the payment page of a pending order and its deadline. Repeated calls return the same payment.
 	Pay func(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
 	// AskRefund requests a refund of a paid order and returns its state.
 	AskRefund func(ctx context.Context, user, order shop.ID, reason string) (shop.OrderState, error)
@@ -46,10 +46,11 @@ type Shop struct {
 	OrdersOf func(ctx context.Context, q shop.OrdersQuery) (orders []shop.Order, more bool, err error)
 }
 
-// ChangedOrders reads rows whose messages may have been lost (F5, F6).
+// ChangedOrders reads rows when their messages may be lost (F5, F6).
 type ChangedOrders interface {
-	// Clock is the database's clock. ErrTransient: it does not answer.
+	// Clock returns the time of the database. ErrTransient: the database is unreachable.
 	Clock(ctx context.Context) (shop.Instant, error)
-	// Changed returns for each query at most so many orders, read after the instant. One statement serves many users.
+	// Changed returns at most `most` orders per query and the instant before which they were read. One statement serves
+	// many users.
 	Changed(ctx context.Context, queries []shop.ChangesQuery, most int) ([]shop.Changes, shop.Instant, error)
 }

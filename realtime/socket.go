@@ -18,21 +18,22 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Buffers of an idle connection; frames larger than these pass through without being copied into them.
+// Buffers of an idle connection in bytes. Larger frames bypass them.
 const (
 	readBuffer  = 256
 	writeBuffer = 1024
-	kernelQueue = 64 << 10 // bytes that the kernel may hold for a client that does not read
+	kernelQueue = 64 << 10 // send buffer in the kernel for a client that does not read
 )
 
-// Mount serves the socket at path, behind the handlers in front, which may refuse. It sets KeepHijackedConns on the
-// server: otherwise Close does nothing and a silent peer cannot be disconnected.
+// Mount serves the socket at path. The front handlers run first and may reject the handshake. Mount sets
+// KeepHijackedConns on the server: without it, Close has no effect and a silent peer cannot be disconnected.
 func (h *Hub) Mount(web *fiber.App, path string, front ...fiber.Handler) {
 	web.Server().KeepHijackedConns = true
 	web.Get(path, append(slices.Clone(front), h.door, h.upgrade())...)
 }
 
-// door refuses a handshake: not a WebSocket, another subprotocol, draining, or full.
+// door rejects a handshake if it is not a WebSocket upgrade or requests another subprotocol, or if the node is draining
+// or full.
 func (h *Hub) door(c *fiber.Ctx) error {
 	if !contrib.IsWebSocketUpgrade(c) {
 		return fiber.ErrUpgradeRequired
@@ -52,7 +53,7 @@ func (h *Hub) door(c *fiber.Ctx) error {
 
 func (h *Hub) upgrade() fiber.Handler {
 	handler := func(wrapper *contrib.Conn) {
-		// When this returns, the wrapper and the request go back into pools; the inner connection is ours.
+		// After this function returns, the wrapper and the request return to pools. The inner connection stays valid.
 		go h.serve(wrapper.Conn, forgetHandshake(wrapper))
 	}
 	upgrade := contrib.New(handler, contrib.Config{
@@ -69,7 +70,7 @@ func (h *Hub) upgrade() fiber.Handler {
 	}
 }
 
-// bare returns the connection below the wrapper of a hijacked one.
+// bare returns the connection inside the wrapper of a hijacked connection.
 func bare(conn net.Conn) net.Conn {
 	if hijacked, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
 		return hijacked.UnsafeConn()
@@ -77,17 +78,18 @@ func bare(conn net.Conn) net.Conn {
 	return conn
 }
 
-// handshake is the key under which the wrapper carries an opened.
+// handshake is the Locals key of the opened value.
 const handshake = "handshake"
 
-// opened is a handshake and its peer.
+// opened is a handshake request with the address of its peer.
 type opened struct {
 	request *fasthttp.RequestCtx
 	addr    netip.Addr
 }
 
-// forgetHandshake releases request, response and the wrapper's copies, which pools would keep: 5 KB per socket. They
-// are replaced, not emptied, because the inner connection uses their text (its subprotocol).
+// forgetHandshake releases the request, the response and the copies in the wrapper (5 KB per socket), which the pools
+// would keep. It replaces them and does not clear them, because the inner connection refers to their text (the
+// subprotocol). It returns the address of the peer.
 func forgetHandshake(wrapper *contrib.Conn) netip.Addr {
 	by := wrapper.Locals(handshake).(opened)
 	by.request.Request = fasthttp.Request{}
@@ -98,15 +100,15 @@ func forgetHandshake(wrapper *contrib.Conn) netip.Addr {
 
 var writeBuffers sync.Pool
 
-// swallow logs a panic.
+// swallow recovers from a panic and logs it.
 func swallow(*contrib.Conn) {
 	if p := recover(); p != nil {
 		slog.Error("socket handler panicked", "panic", p, "stack", string(debug.Stack()))
 	}
 }
 
-// serve reads a connection's frames until it ends; when it returns, the connection is closed and unused. Drain waits
-// for it from enter to leave.
+// serve reads the frames of a connection until it ends. When serve returns, the connection is closed and no goroutine
+// uses it. Drain waits for the time from enter to leave.
 func (h *Hub) serve(conn *websocket.Conn, addr netip.Addr) {
 	defer swallow(nil)
 	if bounded, ok := bare(conn.UnderlyingConn()).(interface{ SetWriteBuffer(bytes int) error }); ok {
@@ -114,13 +116,13 @@ func (h *Hub) serve(conn *websocket.Conn, addr netip.Addr) {
 	}
 	c := newClient(h, conn, addr)
 	defer c.release()
-	if err := h.enter(c); err != nil { // the last place was taken since door
+	if err := h.enter(c); err != nil { // another connection took the last place after door
 		code := CloseFull
 		if errors.Is(err, errDraining) {
 			code = CloseDrain
 		}
 		c.depart(code)
-		c.readAll() // for the peer's close frame
+		c.readAll() // receive the close frame of the peer
 		return
 	}
 	defer h.leave(c)
@@ -132,11 +134,11 @@ func (h *Hub) serve(conn *websocket.Conn, addr netip.Addr) {
 	c.readAll()
 }
 
-// apart is how many first frames of a connection get a goroutine of their own. A goroutine keeps its largest stack, 16
-// KB after a hello, for the life of the socket; most sockets say hello, watch, and then only receive.
+// apart is the number of first frames that run in a separate goroutine. A goroutine keeps its largest stack for its
+// whole life (16 KB after a hello). Most sockets send hello and watch, and then only receive.
 const apart = 2
 
-// readAll handles frames until the connection ends. Frames after our decision to end it are discarded.
+// readAll handles frames until the connection ends. It discards frames after the server has decided to close.
 func (c *client) readAll() {
 	for n := 0; ; n++ {
 		kind, frame, err := c.conn.NextReader()
@@ -157,7 +159,7 @@ func (c *client) readAll() {
 	}
 }
 
-// frames holds read buffers; a connection has one only while it reads a frame.
+// frames pools read buffers. A connection holds a buffer only while it handles a frame.
 var frames = sync.Pool{New: func() any { return new([maxFrame + 1]byte) }}
 
 func (c *client) readFrame(r io.Reader, alone bool) error {
@@ -181,17 +183,17 @@ func (c *client) readFrame(r io.Reader, alone bool) error {
 	return nil
 }
 
-// readEnded ends a connection after a read error. A timeout means no hello in time, or no answer to our close frame.
+// readEnded ends a connection after a read error. A timeout means that no hello or no close frame arrived in time.
 func (c *client) readEnded(err error) {
 	var timeout net.Error
 	if !errors.As(err, &timeout) || !timeout.Timeout() {
-		_ = c.conn.Close() // the peer is gone: do not wait for a write
+		_ = c.conn.Close() // the peer has disconnected: do not wait for a write
 		return
 	}
 	c.depart(CloseNoHello)
 }
 
-// pinged answers a ping through the outbox. Pings count like ops.
+// pinged queues a pong for a ping. Pings count like ops.
 func (c *client) pinged(payload string) error {
 	if _, out := c.pace.spend(c.alive()); out {
 		c.depart(CloseTooFast)
