@@ -2,7 +2,7 @@ package realtime
 
 import _ "embed"
 
-// AsyncAPI describes the form of every frame, for people and their tools; PROTOCOL.md tells how they play together.
+// AsyncAPI describes the format of every frame. PROTOCOL.md describes their order and meaning.
 //
 //go:embed asyncapi.yaml
 var AsyncAPI []byte

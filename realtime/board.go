@@ -11,26 +11,26 @@ import (
 	"stampede/app/shop"
 )
 
-// board holds the latest value of every watched sale, encoded. It belongs to the tick loop.
+// lineTable holds the newest value of every watched sale in encoded form. Only the tick loop uses it.
 type lineTable struct {
 	lines map[shop.ID]*line
 	no    int64 // number of the newest tick
 }
 
-// line is one sale. text is replaced, never changed: queued frames may still hold it.
+// line is one sale. text is replaced and never modified, because queued frames may refer to it.
 type line struct {
-	shown   shop.Counters // the shown fields only
+	shown   shop.Counters // only the published fields
 	text    []byte
-	changed int64 // the tick in which it changed last
-	used    int64 // the tick in which it was offered last
+	changed int64 // number of the tick with the last change
+	used    int64 // number of the last tick that included the sale
 }
 
-// forgetAfter is how many ticks a sale stays on the board without being offered.
+// forgetAfter is the number of ticks after which an unused sale is dropped.
 const forgetAfter = 600
 
 func newBoard() *lineTable { return &lineTable{lines: make(map[shop.ID]*line)} }
 
-// update takes the newest counters as the next tick. Sales that are not loaded are left out.
+// update stores the newest counters as the next tick. It skips sales that are not loaded.
 func (b *lineTable) update(counters []shop.Counters) {
 	b.no++
 	for i := range counters {
@@ -57,7 +57,7 @@ func (b *lineTable) update(counters []shop.Counters) {
 	}
 }
 
-// linesSince lists the lines of the sales that changed in the tick or later.
+// linesSince returns the lines of the given sales that changed in the tick or later.
 func (b *lineTable) linesSince(tick int64, sales []shop.ID) (lines [][]byte) {
 	for _, id := range sales {
 		if l := b.lines[id]; l != nil && l.changed >= tick {
@@ -67,7 +67,7 @@ func (b *lineTable) linesSince(tick int64, sales []shop.ID) (lines [][]byte) {
 	return lines
 }
 
-// tenth rounds to one decimal; NaN and infinities, which JSON lacks, become 0.
+// tenth rounds to one decimal. NaN and infinities become 0, because JSON cannot represent them.
 func tenth(rate float64) float64 {
 	if math.IsNaN(rate) || math.IsInf(rate, 0) {
 		return 0
@@ -75,18 +75,18 @@ func tenth(rate float64) float64 {
 	return math.Round(rate*10) / 10
 }
 
-// tick is one tick of one watch set, shared by all its members. The frame with the whole set is encoded on first use.
+// tick is one tick of one watch set, shared by all members. The frame with the whole set is encoded on first use.
 type tick struct {
 	now     shop.Millis
 	all     [][]byte
-	changes *websocket.PreparedMessage // nil when nothing changed
+	changes *websocket.PreparedMessage // nil: no changes
 	encoded prometheus.Counter
 
 	once  sync.Once
 	whole *websocket.PreparedMessage
 }
 
-// newTick makes a tick of the changed lines and those of the whole set.
+// newTick returns a tick with the changed lines and all lines of the set.
 func newTick(now shop.Millis, changed, all [][]byte, encoded prometheus.Counter) *tick {
 	t := &tick{now: now, all: all, encoded: encoded}
 	if len(changed) > 0 {
@@ -112,11 +112,11 @@ func (t *tick) prepare(lines [][]byte) *websocket.PreparedMessage {
 	return prepared(tickFrame(t.now, lines))
 }
 
-// prepared makes a frame that is encoded once for all sockets.
+// prepared returns a frame that is encoded once for all sockets.
 func prepared(text []byte) *websocket.PreparedMessage {
 	frame, err := websocket.NewPreparedMessage(websocket.TextMessage, text)
 	if err != nil {
-		panic("realtime: prepare frame: " + err.Error()) // writes to memory only
+		panic("realtime: prepare frame: " + err.Error()) // cannot fail: it only writes to memory
 	}
 	return frame
 }

@@ -6,40 +6,42 @@ import (
 	"stampede/app/shop"
 )
 
-// chains records which messages of all partitions this node has received, and what that proves. It only holds state:
-// callers read Redis and the database and pass the results, with the time since the hub began.
+// chains tracks which messages of every partition this node has received, and which instant they prove. It only holds
+// state: callers read Redis and the database, and pass the results with the time since Hub.began.
 //
-//	subscribed ─ ask ─ restart ─┬─ heard … ask ─ looked ─ proven …   as long as nothing is missing
-//	     ▲           ▲          │
-//	     └───────────┴──────────┴─ broken: messages may be lost; rows have to be read, from ask on again
+//	subscribed ─ `ask` ─ restart ─┬─ `heard` … `ask` ─ looked ─ proven …   while no message is missing
+//	     ▲         ▲              │
+//	     └─────────┴──────────────┴─ broken: messages may be lost; rows are read, then again from `ask`
 //
-// Each message of a partition names its predecessor, so the next message shows a loss. The ends of the chains, read
-// after the database's clock, show whether the last ones came: when every end is reached, that instant is proven.
-// A partition that is away has no end: nothing is proven then, and its new subscription breaks again when it is back.
+// Each message of a partition contains the number of its predecessor, so the next message reveals a loss. Loss of the
+// last message is detected with the latest numbers in Redis, which are read after the database's clock. When this node
+// has received all messages up to these numbers, the instant of that clock is proven. If the Redis of a partition is
+// unreachable, its latest number is unknown and no instant is proven. When it returns, the new subscription counts as a
+// gap.
 type chains struct {
-	within time.Duration // for a message to come after its number was read
+	within time.Duration // time limit for a message after its number was read
 	parts  []chain
-	looks  []look // whose ends are not all heard yet, the oldest first
-	broken string // why rows have to be read; "" when they need not
+	looks  []look // not proven yet, oldest first
+	broken string // why rows must be read; "": no gap
 }
 
-// chain is one partition.
+// chain is the state of one partition.
 type chain struct {
 	epoch int64
-	heard int64         // number of the last message that came, or up to which rows were read
-	asked int64         // heard, when the ends were last asked for
-	late  time.Duration // until then messages up to heard may come: rows were read before they did
+	heard int64         // number of the last received message, or the number up to which rows were read
+	asked int64         // value of `heard` when the latest numbers were last read
+	late  time.Duration // until then, messages up to `heard` may still arrive: their rows were already read
 
-	// Of a new subscription nobody knows where it begins until the ends have been asked for.
+	// The start of a new subscription is unknown until the latest numbers are read.
 	fresh bool
-	some  bool  // a message has come
+	some  bool  // a message was received
 	from  int64 // the number before the first one
 }
 
-// look is an instant of the database's clock and the ends of the chains that were read after it.
+// look is an instant of the database's clock, with the latest message numbers that were read after it.
 type look struct {
 	at    Cursor
-	asked time.Duration // when the clock was asked
+	asked time.Duration // when the clock was read, since Hub.began
 	ends  []shop.ChainEnd
 	until time.Duration
 }
@@ -48,7 +50,7 @@ func newChains(partitions int, within time.Duration) chains {
 	return chains{within: within, parts: make([]chain, partitions)}
 }
 
-// breakOff notes that messages may be lost.
+// breakOff records that messages may be lost.
 func (c *chains) breakOff(why string) {
 	if c.broken == "" {
 		c.broken = why
@@ -56,7 +58,7 @@ func (c *chains) breakOff(why string) {
 	c.looks = nil
 }
 
-// subscribed notes that messages come by a new subscription from here on.
+// subscribed records that a new subscription delivers the messages from now on.
 func (c *chains) subscribed() {
 	for i := range c.parts {
 		p := &c.parts[i]
@@ -65,15 +67,15 @@ func (c *chains) subscribed() {
 	c.breakOff("subscribed anew")
 }
 
-// ask precedes reading the ends of the chains: later messages may be before or behind them.
+// `ask` is called before the latest numbers are read. Messages received after it may be up to these numbers or beyond.
 func (c *chains) ask() {
 	for i := range c.parts {
 		c.parts[i].asked = c.parts[i].heard
 	}
 }
 
-// restart continues from ends that were read after ask, because rows will be read. A gap since ask may have been
-// published after the end: then it remains, and rows are read once more.
+// restart continues from numbers that were read after `ask`, because rows will be read. A gap detected since `ask`
+// stays recorded, because its messages may be newer than the numbers. Rows are then read again.
 func (c *chains) restart(now time.Duration, ends []shop.ChainEnd) {
 	for i := range c.parts {
 		if ends[i].Away {
@@ -85,7 +87,7 @@ func (c *chains) restart(now time.Duration, ends []shop.ChainEnd) {
 	}
 }
 
-// restart reports whether nothing behind the end can be lost.
+// restart reports whether no message after the latest number can be lost.
 func (p *chain) restart(end shop.ChainEnd, late time.Duration) bool {
 	first, came := p.asked, p.heard != p.asked
 	if p.fresh {
@@ -93,18 +95,18 @@ func (p *chain) restart(end shop.ChainEnd, late time.Duration) bool {
 	}
 	p.fresh, p.epoch = false, end.Epoch
 	switch {
-	case !came || end.Told >= p.heard: // all that came was published before the end was read
+	case !came || end.Told >= p.heard: // all received messages were published before the number was read
 		p.heard, p.late = end.Told, late
 		return true
-	case end.Told < first: // some between the end and the first that came are lost, or numbers have gone back
+	case end.Told < first: // messages before the first received one are lost, or numbers went back
 		return false
-	default: // they go on behind the end
+	default: // received messages continue beyond the number
 		p.late = 0
 		return true
 	}
 }
 
-// heard takes the number of a message; its changes have been delivered.
+// `heard` records a message whose changes are queued.
 func (c *chains) heard(now time.Duration, partition int, before, number int64) {
 	p := &c.parts[partition]
 	switch {
@@ -112,14 +114,14 @@ func (c *chains) heard(now time.Duration, partition int, before, number int64) {
 		p.some, p.from, p.heard = true, before, number
 	case before == p.heard:
 		p.heard, p.late = number, 0
-	case number <= p.heard && now < p.late: // rows were read after it was published
-	default: // one before it is lost, or the number comes again; what follows it does not break anything anew
+	case number <= p.heard && now < p.late: // late: rows were read after it was published
+	default: // a message is lost or a number is repeated; its successors do not report this gap again
 		p.from, p.heard = before, number
 		c.breakOff("a message is missing")
 	}
 }
 
-// looked takes an instant of the database's clock and the ends that were read after it and after ask.
+// looked records an instant of the database's clock and the latest numbers, read after it and after `ask`.
 func (c *chains) looked(now time.Duration, at Cursor, asked time.Duration, ends []shop.ChainEnd) {
 	if c.broken != "" {
 		return
@@ -146,7 +148,7 @@ func (c *chains) looked(now time.Duration, at Cursor, asked time.Duration, ends 
 	c.looks = append(c.looks, look{at, asked, ends, now + c.within})
 }
 
-// lastEnd is the end of a partition at the last look that is not proven yet.
+// lastEnd returns the number of the partition in the newest unproven look; 0: no such look.
 func (c *chains) lastEnd(partition int) int64 {
 	if len(c.looks) == 0 {
 		return 0
@@ -154,8 +156,8 @@ func (c *chains) lastEnd(partition int) int64 {
 	return c.looks[len(c.looks)-1].ends[partition].Told
 }
 
-// proven returns the newest look whose ends were all reached; false: none since. Call it after each message and look:
-// a look that is overdue breaks the chains, whatever has come since.
+// proven returns the newest look whose numbers were all reached; false: none since the last call. Call it after each
+// message and each look. An overdue look is a gap, even if its messages have arrived since.
 func (c *chains) proven(now time.Duration) (newest look, ok bool) {
 	if len(c.looks) > 0 && now > c.looks[0].until {
 		c.breakOff(notReached)
@@ -170,7 +172,7 @@ func (c *chains) proven(now time.Duration) (newest look, ok bool) {
 	return look{}, false
 }
 
-// notReached is the reason that may mean that the subscription is half dead.
+// notReached is the reason that may mean a half-dead subscription.
 const notReached = "a message did not come in time"
 
 func (c *chains) reached(ends []shop.ChainEnd) bool {

@@ -19,8 +19,8 @@ func (h *Hub) newListener() *listener {
 	return l
 }
 
-// hearMessage queues the changes of a message, then counts it as received: changes up to a proven instant are queued
-// before any client sees that instant.
+// hearMessage queues the changes of a message, then records the message as received. The order ensures that all changes
+// up to a proven instant are queued before a client receives this instant.
 func (h *Hub) hearMessage(partition int, payload string) {
 	m, err := shop.ParseMessage(payload)
 	if err == nil {
@@ -33,7 +33,7 @@ func (h *Hub) hearMessage(partition int, payload string) {
 	}
 }
 
-// deliver queues each change for its user's connections; it stops at one that cannot be read.
+// deliver queues each change for the connections of its user. It stops at an unreadable change.
 func (h *Hub) deliver(m shop.Message) error {
 	for change, err := range m.Changes() {
 		if err != nil {
@@ -54,7 +54,8 @@ func (h *Hub) deliver(m shop.Message) error {
 	return nil
 }
 
-// push begins the span of a traced change with connections here. It ends when the event is queued for all of them.
+// push starts the span of a traced change whose user is connected to this node. It ends when the event is queued for
+// all connections.
 func (h *Hub) push(change shop.Change, devices []*client) *trace.Span {
 	if change.Trace == nil || len(devices) == 0 {
 		return nil
@@ -64,11 +65,11 @@ func (h *Hub) push(change shop.Change, devices []*client) *trace.Span {
 	return push
 }
 
-// subscribed notes that messages come from now on; rows are read for earlier ones.
+// subscribed records a new subscription. Rows are read for earlier messages.
 func (h *Hub) subscribed() { h.update((*chains).subscribed) }
 
-// firstTold returns the order and sale of a frame about a new pending row. OrderFrame escapes quotes, so no text of a
-// user can imitate its fields.
+// firstTold returns the order and the sale of a frame about a new pending row. OrderFrame escapes quotes, so a text
+// from a user cannot imitate its fields.
 func firstTold(frame string) (order, sale shop.ID, first bool) {
 	_, rest, ok := strings.Cut(frame, `"order":{"id":"`)
 	if !ok {

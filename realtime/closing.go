@@ -8,24 +8,25 @@ import (
 	"stampede/app/shop"
 )
 
-// CloseCode says why the server ends a connection: 4000–4499 reconnect, 4500–4999 do not.
+// CloseCode is the reason why the server closes a connection. Clients reconnect after 4000–4499 but not after
+// 4500–4999.
 type CloseCode int
 
-// The close codes; PROTOCOL.md says what a client does about each.
+// The close codes. PROTOCOL.md describes how clients handle them.
 const (
-	CloseDrain    CloseCode = 4000 // this node goes away; another one is there
-	CloseSlow     CloseCode = 4001 // the client did not read what was sent
-	CloseIdle     CloseCode = 4002 // nothing was heard, not even a pong
+	CloseDrain    CloseCode = 4000 // this node shuts down; connect to another one
+	CloseSlow     CloseCode = 4001 // the client reads too slowly
+	CloseIdle     CloseCode = 4002 // no frame or pong was received in time
 	CloseNoHello  CloseCode = 4003 // no successful hello in time
-	CloseResync   CloseCode = 4004 // what it missed cannot be told as events; say hello with the cursor
-	CloseFull     CloseCode = 4005 // this node has as many connections as it may
-	CloseProtocol CloseCode = 4500 // frames that cannot be read, again and again
+	CloseResync   CloseCode = 4004 // missed changes cannot be sent as events; send hello with the cursor
+	CloseFull     CloseCode = 4005 // this node has MaxClients connections
+	CloseProtocol CloseCode = 4500 // repeated unreadable frames
 	CloseTooFast  CloseCode = 4501 // far more ops than allowed
 	CloseTooLarge CloseCode = 4502 // a frame beyond 4 KiB
 	CloseBinary   CloseCode = 4503 // a binary frame
-	CloseToken    CloseCode = 4504 // the token ended and was not renewed
-	CloseReplaced CloseCode = 4505 // the user has too many connections; a newer one took this one's place
-	CloseRevoked  CloseCode = 4506 // the token was revoked: logged out, here or elsewhere
+	CloseToken    CloseCode = 4504 // the token expired and was not renewed
+	CloseReplaced CloseCode = 4505 // too many connections of the user; a newer one replaced this one
+	CloseRevoked  CloseCode = 4506 // the token was revoked, for example by a logout
 	CloseBlocked  CloseCode = 4507 // the user or the address is on the block list
 )
 
@@ -46,19 +47,19 @@ var closeReasons = map[CloseCode]string{
 	CloseBlocked:  "blocked",
 }
 
-// String returns the reason in the close frame.
+// String returns the reason text of the close frame.
 func (c CloseCode) String() string { return closeReasons[c] }
 
-// MayReconnect reports whether the client should reconnect by itself.
+// MayReconnect reports whether the client should reconnect automatically.
 func (c CloseCode) MayReconnect() bool { return c < 4500 }
 
-// The pause before a reconnect is random, so that clients do not return in step.
+// The reconnect delay is random, so that clients do not return at the same time.
 const (
 	retrySoonest = 250 * time.Millisecond
 	retryLatest  = 2 * time.Second
 )
 
-// retryAfter draws the pause before the client reconnects; 0 if it should not.
+// retryAfter returns a random reconnect delay; 0: the client should not reconnect.
 func (c CloseCode) retryAfter(latest time.Duration) time.Duration {
 	if !c.MayReconnect() {
 		return 0
@@ -66,15 +67,15 @@ func (c CloseCode) retryAfter(latest time.Duration) time.Duration {
 	return retrySoonest + rand.N(max(latest-retrySoonest, time.Millisecond))
 }
 
-// longestPause bounds the pause of a drained client, however long the drain may take.
+// longestPause is the maximum reconnect delay of a drained client, for any drain duration.
 const longestPause = 5 * time.Second
 
 // answersWithin is how long a drain waits for the reply to a running op.
 const answersWithin = 3 * time.Second
 
-// Drain ends all connections and accepts no new ones. Each client receives the reply to its running op, `bye` with a
-// pause of at most within (and 5 s), and a close frame. When ctx ends, Drain closes the rest and returns its error. Run
-// must still be running, so that no event is missed.
+// Drain closes all connections and accepts no new ones. Each client receives the reply to its running op, then `bye`
+// with a reconnect delay of at most within (and 5 s), then a close frame. When ctx ends, Drain cuts the remaining
+// connections and returns the error of ctx. Run must still be running, so that no event is missed.
 func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
 	h.mu.Lock()
 	h.draining = true
@@ -101,13 +102,13 @@ func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
 		for _, c := range h.everybody() {
 			_ = c.conn.Close()
 		}
-		<-gone // a closed connection ends its reader and its writer at once
+		<-gone // closing a connection ends its reader and writer immediately
 		return ctx.Err()
 	}
 }
 
-// CloseBlocked ends the connections that are blocked now. Call it after the answers of Options.Blocked have changed.
-// New connections check themselves after they have entered, so none is missed.
+// CloseBlocked closes the connections that are now blocked. Call it after the result of Options.Blocked has changed.
+// New connections check after enter, so none is missed.
 func (h *Hub) CloseBlocked() {
 	for _, c := range h.everybody() {
 		if h.closeIfBlocked(c) {
@@ -116,8 +117,8 @@ func (h *Hub) CloseBlocked() {
 	}
 }
 
-// closeIfBlocked ends the connection of a blocked user or address and reports whether it did. Its later frames are
-// discarded (readAll).
+// closeIfBlocked closes the connection of a blocked user or address and reports whether it did. readAll discards its
+// later frames.
 func (h *Hub) closeIfBlocked(c *client) bool {
 	if h.options.Blocked == nil {
 		return false
@@ -129,7 +130,7 @@ func (h *Hub) closeIfBlocked(c *client) bool {
 	return true
 }
 
-// keep checks the connections from time to time until ctx ends.
+// keep checks all connections every KeepEvery until ctx ends.
 func (h *Hub) keep(ctx context.Context) error {
 	for shop.Sleep(ctx, h.options.KeepEvery) {
 		h.keepOnce()
@@ -137,8 +138,8 @@ func (h *Hub) keep(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// keepOnce pings silent clients, ends those that stay silent, and ends sessions whose token expired or was revoked. A
-// log in revokes earlier tokens; the client has until the second check to renew with the new one.
+// keepOnce pings silent clients and closes those that stay silent. It closes sessions with an expired or revoked token.
+// A login revokes earlier tokens, so the client has until the second check to renew with the new one.
 func (h *Hub) keepOnce() {
 	elapsed, now := h.elapsed(), h.shop.Now()
 	for _, c := range h.everybody() {
@@ -148,7 +149,7 @@ func (h *Hub) keepOnce() {
 			c.offerPing()
 			h.letWritersBegin()
 		}
-		if silent >= h.options.IdleAfter && c.isGreeted() { // before hello there is a deadline
+		if silent >= h.options.IdleAfter && c.isGreeted() { // before hello, the read deadline applies
 			c.depart(CloseIdle)
 			continue
 		}

@@ -12,24 +12,24 @@ import (
 	"stampede/app/shop"
 )
 
-// request is a client's frame with its fields still raw: the op decides which are required and of what kind, so that an
-// error about a field carries the frame's own id.
+// request is a client frame with raw fields. The op decides which fields are required and of which type, so that an
+// error about a field carries the id of the frame.
 type request struct {
 	id         int64
 	op         string
-	unreadable bool     // not even the id could be read; it is answered as 0
-	members    []member // reused from frame to frame
+	unreadable bool     // the id is unreadable; the reply has id 0
+	members    []member // buffer, reused by each frame
 }
 
-// member is a field as it was written. It points into the frame and is valid as long as that.
+// member is a raw field. It points into the frame and is valid as long as the frame.
 type member struct{ name, value []byte }
 
-// mostMembers is how many a request keeps room for; a frame of unknown ones may have hundreds.
+// mostMembers is the capacity that a pooled request keeps. A frame with unknown fields may have hundreds of members.
 const mostMembers = 32
 
 func (r *request) set(name, value []byte) { r.members = append(r.members, member{name, value}) }
 
-// raw returns a field as it was written, or nil; the last one of a name counts.
+// raw returns a field as written, or nil. If the name is repeated, the last field counts.
 func (r *request) raw(name string) json.RawMessage {
 	for i := len(r.members) - 1; i >= 0; i-- {
 		if string(r.members[i].name) == name {
@@ -39,7 +39,7 @@ func (r *request) raw(name string) json.RawMessage {
 	return nil
 }
 
-// decode reads a frame. Unknown fields are ignored.
+// decode parses a frame. Unknown fields are ignored.
 func (r *request) decode(frame []byte) *shop.Error {
 	if cap(r.members) > mostMembers {
 		r.members = nil
@@ -63,10 +63,10 @@ func (r *request) decode(frame []byte) *shop.Error {
 	return f.err
 }
 
-// absent counts null as absent: some encoders write it for "not set".
+// absent reports whether a field is missing or null, because some encoders write null for unset fields.
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// integer reads a JSON integer without fraction or exponent, clamped to int64.
+// integer parses a JSON integer without fraction or exponent, clamped to int64.
 func integer(raw json.RawMessage) (n int64, ok bool) {
 	digits := bytes.TrimPrefix(raw, []byte("-"))
 	if len(digits) == 0 {
@@ -77,11 +77,11 @@ func integer(raw json.RawMessage) (n int64, ok bool) {
 			return 0, false
 		}
 	}
-	n, _ = strconv.ParseInt(string(raw), 10, 64) // clamps
+	n, _ = strconv.ParseInt(string(raw), 10, 64) // clamps to int64
 	return n, true
 }
 
-// unquoted returns the content of a string without escapes, not copied; false for any other value.
+// unquoted returns the content of a string without escapes, not copied; false: any other value.
 func unquoted(raw json.RawMessage) ([]byte, bool) {
 	if raw[0] != '"' || bytes.IndexByte(raw, '\\') >= 0 {
 		return nil, false
@@ -89,7 +89,7 @@ func unquoted(raw json.RawMessage) ([]byte, bool) {
 	return raw[1 : len(raw)-1], true
 }
 
-// fieldReader reads fields of a request. err names the first that is missing or invalid.
+// fieldReader reads the fields of a request. err describes the first missing or invalid field.
 type fieldReader struct {
 	*request
 	err *shop.Error
@@ -125,7 +125,7 @@ func (f *fieldReader) id(name string) shop.ID {
 	digits, ok := unquoted(raw)
 	if !ok {
 		var text string
-		_ = json.Unmarshal(raw, &text) // "" is no id either
+		_ = json.Unmarshal(raw, &text) // "" is not an id
 		digits = []byte(text)
 	}
 	id, err := shop.ParseID(digits)
@@ -151,7 +151,7 @@ func (f *fieldReader) ids(name string) (ids []shop.ID) {
 	switch err := json.Unmarshal(raw, &ids); {
 	case err == nil && len(ids) > maxWatchedSales:
 		f.fail(name + " may list at most " + strconv.Itoa(maxWatchedSales))
-	case err != nil || slices.Contains(ids, 0): // 0: null in the list
+	case err != nil || slices.Contains(ids, 0): // 0: a null in the list
 		f.fail(name + " must be a list of ids in strings")
 	}
 	return ids
@@ -197,7 +197,7 @@ func (r *request) ordersQuery() (shop.OrdersQuery, *shop.Error) {
 	return q, f.err
 }
 
-// roundTrip reads t0, which is sent back as it came.
+// roundTrip reads t0, which the reply repeats unchanged.
 func (r *request) roundTrip() (json.Number, *shop.Error) {
 	t0 := r.raw("t0")
 	if len(t0) == 0 || len(t0) > 32 || (t0[0] != '-' && (t0[0] < '0' || t0[0] > '9')) {

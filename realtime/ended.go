@@ -11,13 +11,13 @@ import (
 	"stampede/app/shop"
 )
 
-// subject is a watched slot, with all its sales, or a watched single sale.
+// subject is a watched slot with all its sales, or a single watched sale.
 type subject struct {
 	id   shop.ID
 	slot bool
 }
 
-// noteLocked records when watched subjects close, from a snapshot; 0: the snapshot does not tell.
+// noteLocked records the closing times of watched subjects from a snapshot; 0: not in the snapshot.
 func (h *Hub) noteLocked(view *catalog.WatchView, singles []shop.ID) {
 	if slot := (subject{view.Slot, true}); slot.id != 0 {
 		h.closes[slot] = closesAt(view, slot)
@@ -27,7 +27,7 @@ func (h *Hub) noteLocked(view *catalog.WatchView, singles []shop.ID) {
 	}
 }
 
-// closesAt returns when the subject closes. A slot that is not among those of the day closes with its sales.
+// closesAt returns the closing time of the subject. A slot that is not in view.Slots closes with its last sale.
 func closesAt(view *catalog.WatchView, s subject) (closes shop.Millis) {
 	if s.slot {
 		for i := range view.Slots {
@@ -44,8 +44,8 @@ func closesAt(view *catalog.WatchView, s subject) (closes shop.Millis) {
 	return closes
 }
 
-// stillWatched returns w without what was retired and, above the limits, without what closed longest ago, so that a
-// client that follows the current slot never reaches a limit.
+// stillWatched returns w without retired subjects. Above a limit, it also removes those that closed first. A client
+// that follows the current slot therefore never reaches a limit.
 func (h *Hub) stillWatched(w watching) watching {
 	now := h.shop.Now()
 	h.setsMu.Lock()
@@ -70,10 +70,11 @@ func (h *Hub) stillWatched(w watching) watching {
 	return watching{slots: keep(w.slots, true, maxWatchedSlots), sales: keep(w.sales, false, maxWatchedSales)}
 }
 
-// afterZero orders an unknown instant (0) behind all others.
+// afterZero sorts an unknown instant (0) after all others.
 func afterZero(at shop.Millis) uint64 { return uint64(at) - 1 }
 
-// retireOnce drops what closed long ago. It reads the closing time again first: an operator may have extended it.
+// retireOnce drops subjects that closed more than EndedKept ago. It reads the closing time again first, because an
+// operator may have extended it.
 func (h *Hub) retireOnce(ctx context.Context) error {
 	var failed error
 	latest := h.shop.Now().Add(-h.options.EndedKept)
@@ -82,7 +83,7 @@ func (h *Hub) retireOnce(ctx context.Context) error {
 		closes, err := h.closesNow(ctx, s)
 		if err != nil {
 			failed = fmt.Errorf("ask when %s closes: %w", s.id, err)
-			break // the others are asked about next time
+			break // the next run reads the others
 		}
 		if closes <= latest {
 			over = append(over, s)
@@ -98,7 +99,7 @@ func (h *Hub) retireOnce(ctx context.Context) error {
 	return failed
 }
 
-// closedBy lists what had closed by then, as far as known.
+// closedBy returns the subjects whose recorded closing time is at or before latest.
 func (h *Hub) closedBy(latest shop.Millis) (closed []subject) {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
@@ -110,7 +111,7 @@ func (h *Hub) closedBy(latest shop.Millis) (closed []subject) {
 	return closed
 }
 
-// closesNow reads when the subject closes; one that no longer exists closed long ago (0).
+// closesNow reads the closing time of the subject; 0: it no longer exists.
 func (h *Hub) closesNow(ctx context.Context, s subject) (shop.Millis, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.options.OpWithin)
 	defer cancel()
@@ -126,8 +127,8 @@ func (h *Hub) closesNow(ctx context.Context, s subject) (shop.Millis, error) {
 	return closesAt(&view, s), err
 }
 
-// letGo removes retired subjects from all watch sets: ticks no longer contain them. The client's own list follows with
-// its next watch or unwatch (stillWatched).
+// letGo removes retired subjects from all watch sets, so ticks no longer contain them. The client's own list changes
+// with its next watch or unwatch (stillWatched).
 func (h *Hub) letGo(over []subject) {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 )
 
-// fields calls set for each member of a JSON object, with name and value as written, not copied. It reports whether the
-// text is exactly one valid JSON object. It runs for every op and is faster than encoding/json, which handles only
-// escapes and numbers that are not whole.
+// fields calls set for each member of a JSON object. Name and value are as written and not copied. It reports whether
+// the text is exactly one valid JSON object. Every op needs it, so it is faster than encoding/json and leaves only
+// escapes and numbers that are not whole to that package.
 func fields(frame []byte, set func(name, value []byte)) bool {
 	s := scanner{text: frame}
 	if !s.next('{') {
@@ -35,7 +35,7 @@ func fields(frame []byte, set func(name, value []byte)) bool {
 	}
 }
 
-// scanner reads a JSON text.
+// scanner splits a JSON text.
 type scanner struct {
 	text []byte
 	at   int
@@ -52,7 +52,7 @@ func (s *scanner) blanks() {
 	}
 }
 
-// next consumes blanks, and the character if it follows.
+// next consumes blanks, and then c if it is the next character.
 func (s *scanner) next(c byte) bool {
 	s.blanks()
 	if s.at < len(s.text) && s.text[s.at] == c {
@@ -67,7 +67,7 @@ func (s *scanner) atEnd() bool {
 	return s.at == len(s.text)
 }
 
-// name consumes the name of a member, without its quotes.
+// name consumes the name of a member and returns it without quotes.
 func (s *scanner) name() ([]byte, bool) {
 	s.blanks()
 	raw, plain, ok := s.quoted()
@@ -82,7 +82,7 @@ func (s *scanner) name() ([]byte, bool) {
 	return []byte(name), err == nil
 }
 
-// quoted consumes a string with its quotes. plain: it has no escapes, so it need not be checked further.
+// quoted consumes a string and returns it with its quotes. plain: it has no escapes and needs no further check.
 func (s *scanner) quoted() (raw []byte, plain, ok bool) {
 	if s.at >= len(s.text) || s.text[s.at] != '"' {
 		return nil, false, false
@@ -129,7 +129,7 @@ func (s *scanner) value() ([]byte, bool) {
 	return raw, whole(raw) || json.Valid(raw)
 }
 
-// nested consumes an object or a list, whatever is in it.
+// nested consumes an object or a list with any content.
 func (s *scanner) nested() bool {
 	for depth := 0; s.at < len(s.text); {
 		switch s.text[s.at] {

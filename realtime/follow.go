@@ -12,29 +12,31 @@ import (
 	"stampede/app/shop"
 )
 
-// All changes stamped up to the node's proven instant, less Options.Overlap, are queued for every connection of this
-// node. The instant (of the database's clock) moves in two ways (F5):
+// All changes with a timestamp up to the node's proven instant, less Options.Overlap, are queued for every connection
+// of this node. The instant is a time of the database's clock. It advances in two ways (F5):
 //
-//	look     clock, ends of the chains; proven when all messages up to the ends were received
-//	resync   clock, ends of the chains, rows of all connected users; proven when they are queued
+//	look     read the clock, then the latest numbers; proven when all messages up to these numbers were received
+//	resync   read the clock, the latest numbers, then the rows of all connected users; proven when the rows are queued
 //
-// A change is published within shop.PublishWithin of its stamp or stamped again, so it was published before the ends
-// were read. The rest of the overlap covers message numbers that went back before the new epoch of Redis shows it.
-// provenInstant is a proven instant with its form on the wire.
+// A change is published within shop.PublishWithin of its timestamp or gets a new timestamp, so it was published before
+// the numbers were read. The rest of the overlap covers message numbers that went back before the new epoch in Redis
+// reveals it.
+
+// provenInstant is a proven instant with its wire format.
 type provenInstant struct {
 	Cursor
 	text  string
-	asked time.Duration // when the database said it, since the hub began
+	asked time.Duration // when the clock was read, since Hub.began
 }
 
-// Between attempts to read rows; doubled after each.
+// Delay between attempts to read rows; it doubles after each one.
 const (
 	retryFirst = 200 * time.Millisecond
 	retryMost  = 2 * time.Second
 )
 
-// update changes the chains and acts on the result: the proven instant moves to the newest proven look, and rows are
-// read if messages may be lost.
+// update changes the chains and acts on the result. The proven instant advances to the newest proven look. If messages
+// may be lost, follow is woken to read rows.
 func (h *Hub) update(change func(c *chains)) {
 	h.chainsMu.Lock()
 	defer h.chainsMu.Unlock()
@@ -50,10 +52,10 @@ func (h *Hub) update(change func(c *chains)) {
 	}
 }
 
-// breakOff has rows read because messages may be lost.
+// breakOff triggers a read of rows because messages may be lost.
 func (h *Hub) breakOff(why string) { h.update(func(c *chains) { c.breakOff(why) }) }
 
-// broken returns why rows have to be read; "": they need not.
+// broken returns why rows must be read; "": they need not be read.
 func (h *Hub) broken() string {
 	h.chainsMu.Lock()
 	defer h.chainsMu.Unlock()
@@ -64,11 +66,11 @@ func (h *Hub) setProven(at Cursor, asked time.Duration) {
 	h.proven.Store(&provenInstant{at, at.String(), asked})
 }
 
-// follow checks the ends of the chains, and reads rows whenever messages may be lost, until ctx ends.
+// follow reads the latest message numbers every LookEvery, and reads rows when messages may be lost, until ctx ends.
 func (h *Hub) follow(ctx context.Context) error {
 	beat := time.NewTicker(h.options.LookEvery)
 	defer beat.Stop()
-	failing := false // logged once
+	failing := false // only the first failure is logged
 	for {
 		select {
 		case <-ctx.Done():
@@ -87,10 +89,10 @@ func (h *Hub) follow(ctx context.Context) error {
 	}
 }
 
-// look reads how far the messages have come.
+// look reads the database's clock and the latest message numbers.
 func (h *Hub) look(ctx context.Context) error {
 	before := h.proven.Load()
-	if before == nil || h.broken() != "" { // rows are read first
+	if before == nil || h.broken() != "" { // a resync comes first
 		return nil
 	}
 	asked := h.elapsed()
@@ -121,7 +123,7 @@ func (h *Hub) clock(ctx context.Context) (Cursor, error) {
 	return Cursor(at), nil
 }
 
-// chainEnds reads the ends of the chains; see chains.ask.
+// chainEnds calls `ask`, then reads the latest message numbers.
 func (h *Hub) chainEnds(ctx context.Context) ([]shop.ChainEnd, error) {
 	h.update((*chains).ask)
 	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
@@ -136,7 +138,7 @@ func (h *Hub) chainEnds(ctx context.Context) ([]shop.ChainEnd, error) {
 	return ends, nil
 }
 
-// resyncUntilWhole reads rows until nothing is missing, or ctx ends.
+// resyncUntilWhole reads rows until no message is missing or ctx ends.
 func (h *Hub) resyncUntilWhole(ctx context.Context) error {
 	for wait := retryFirst; h.broken() != ""; wait = min(2*wait, retryMost) {
 		if err := h.resync(ctx); err != nil && ctx.Err() == nil {
@@ -154,8 +156,8 @@ func (h *Hub) resyncUntilWhole(ctx context.Context) error {
 
 var errOtherHistory = errors.New("the rows are of another history of the database")
 
-// resync reads the rows of all connected users that may have changed since the proven instant, and moves it once all
-// are queued. Messages are delivered meanwhile; clients recognise repeats by their rev.
+// resync reads the rows of all connected users that may have changed since the proven instant. When all rows are
+// queued, it advances the instant. Messages are delivered meanwhile; clients recognise repeats by `rev`.
 func (h *Hub) resync(ctx context.Context) error {
 	asked := h.elapsed()
 	at, err := h.clock(ctx)
@@ -170,7 +172,7 @@ func (h *Hub) resync(ctx context.Context) error {
 	}
 	since := h.rowsSince(at, asked)
 	if before := h.proven.Load(); before != nil && before.History != at.History {
-		h.histories.Add(1) // first: a running hello checks it
+		h.histories.Add(1) // before the reset: a running hello checks it
 		h.lastProven.Store(int64(before.asked))
 		h.proven.Store(nil)
 		h.leaveHistories(at.History)
@@ -184,7 +186,7 @@ func (h *Hub) resync(ctx context.Context) error {
 	return nil
 }
 
-// restart continues from the present ends of the chains.
+// restart continues from the latest message numbers.
 func (h *Hub) restart(ctx context.Context, at Cursor, why string) error {
 	if why == notReached {
 		h.listener.renew()
@@ -199,8 +201,9 @@ func (h *Hub) restart(ctx context.Context, at Cursor, why string) error {
 	return nil
 }
 
-// rowsSince returns since when rows are read, by the clock that shows at now: before the proven instant, also if the
-// clock went back or is another one. Before a new node began, nobody was connected to it.
+// rowsSince returns the instant from which rows are read, by the clock that shows at now. It is before the proven
+// instant, even if the clock went back or belongs to another database. A new node has no proven instant and had no
+// connections before it started.
 func (h *Hub) rowsSince(at Cursor, asked time.Duration) shop.Millis {
 	proven := h.proven.Load()
 	if proven == nil {
@@ -213,7 +216,7 @@ func (h *Hub) rowsSince(at Cursor, asked time.Duration) shop.Millis {
 	return since.Add(-h.options.Overlap)
 }
 
-// leaveHistories ends the connections whose clients know orders of another history of the database.
+// leaveHistories closes the connections whose clients have orders of another database history.
 func (h *Hub) leaveHistories(present string) {
 	for _, c := range h.everybody() {
 		c.leaveHistory(present)
@@ -221,12 +224,12 @@ func (h *Hub) leaveHistories(present string) {
 	}
 }
 
-// Cursor is how far a client knows its orders: an instant of the database's clock, in one history of the database. A
-// client that has read the rows changed since then, or a little earlier (Options.Overlap), has missed nothing. On the
-// wire it is `<ms>.<history>`, opaque to clients.
+// Cursor is the instant up to which a client has its orders: a time of the database's clock in one history of the
+// database. A client that reads the rows changed since then, less Options.Overlap, misses no change. The wire format is
+// `<ms>.<history>`, opaque to clients.
 type Cursor shop.Instant
 
-// noCursor stands for an unknown instant. No database has its history, so the next hello resets the client.
+// noCursor represents an unknown instant. No database has its history, so the next hello resets the client.
 var noCursor = Cursor{History: "00000000"}
 
 const (
@@ -234,8 +237,8 @@ const (
 	mostDigits    = 19 // of milliseconds
 )
 
-// ParseCursor accepts exactly what String writes: digits without sign or leading zeros, a dot, eight lower-case hex
-// digits.
+// ParseCursor parses the output of String: digits without sign or leading zeros, a dot, eight lower-case hex digits. It
+// rejects all other input.
 func ParseCursor(s string) (Cursor, error) {
 	at, history, ok := strings.Cut(s, ".")
 	ms, err := strconv.ParseInt(at, 10, 64)
@@ -250,5 +253,5 @@ func isHistory(s string) bool {
 	return len(s) == historyLength && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// String is the form on the wire.
+// String returns the wire format.
 func (c Cursor) String() string { return strconv.FormatInt(int64(c.At), 10) + "." + c.History }

@@ -17,23 +17,23 @@ import (
 )
 
 const (
-	subscriptionSilence = 5 * time.Second        // after this long without a word the subscription is pinged
-	subscribeAgainAfter = 200 * time.Millisecond // before a broken subscription is tried again
+	subscriptionSilence = 5 * time.Second        // a silent subscription is pinged after this
+	subscribeAgainAfter = 200 * time.Millisecond // delay before a new subscription
 )
 
-// listener receives channels of Redis by one subscription. PubSub drops messages silently, so it calls made whenever a
-// subscription is complete. A silent connection is pinged, then replaced. One that drops messages looks alive here; a
-// caller that misses messages calls renew.
+// listener receives Redis channels through one subscription. PubSub drops messages silently, so the listener calls made
+// whenever a subscription is complete. It pings a silent connection, then replaces it. A connection that drops messages
+// looks alive here; a caller that misses messages calls renew.
 type listener struct {
 	redis    redis.UniversalClient
-	channels map[string]func(payload string) // what to do with a message, by the channel's name
+	channels map[string]func(payload string) // message handlers by channel name
 	made     func()
 
 	mu  sync.Mutex
-	sub *redis.PubSub // nil between two subscriptions
+	sub *redis.PubSub // nil: no subscription
 }
 
-// Run listens until ctx ends.
+// Run receives messages until ctx ends.
 func (l *listener) Run(ctx context.Context) error {
 	for {
 		err := l.listen(ctx)
@@ -45,7 +45,7 @@ func (l *listener) Run(ctx context.Context) error {
 	}
 }
 
-// renew closes the subscription; Run makes another one.
+// renew closes the subscription. Run then makes another one.
 func (l *listener) renew() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,14 +60,14 @@ func (l *listener) set(sub *redis.PubSub) {
 	l.sub = sub
 }
 
-// listen reads a subscription until it fails.
+// listen makes a subscription and receives its messages until it fails.
 func (l *listener) listen(ctx context.Context) error {
 	names := slices.Collect(maps.Keys(l.channels))
 	sub := l.redis.Subscribe(ctx, names...)
 	l.set(sub)
 	defer sub.Close()
 	defer l.set(nil)
-	stop := context.AfterFunc(ctx, func() { sub.Close() }) // a blocked receive does not look at ctx
+	stop := context.AfterFunc(ctx, func() { sub.Close() }) // a blocked receive ignores ctx
 	defer stop()
 	subscribed, pinged := 0, false
 	for {

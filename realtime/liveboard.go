@@ -9,8 +9,8 @@ import (
 	"stampede/app/shop"
 )
 
-// liveBoard is this node's watchers of the operators' board. It is encoded once for all; the newest replaces one that
-// was not sent yet.
+// liveBoard has the connections of this node that watch the operators' board. Each board is encoded once for all. A new
+// one replaces one that is still queued.
 type liveBoard struct {
 	mu       sync.Mutex
 	watchers map[*client]struct{}
@@ -26,7 +26,7 @@ type boardReply struct {
 	History []board.Point `json:"history"`
 }
 
-// watchBoard starts or stops the feed of the live board for an operator: the history once, then a board every second.
+// watchBoard starts or stops the live board for an operator: the history once, then a board every second.
 func (c *client) watchBoard(ctx *opContext, r *request) (any, error) {
 	if err := c.operator(); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (c *client) watchBoard(ctx *opContext, r *request) (any, error) {
 	return nil, shop.Fail(shop.BadRequest, "on must be true or false")
 }
 
-// operator fails unless the user is an operator with a valid token.
+// operator returns an error unless the user is an operator with a valid token.
 func (c *client) operator() error {
 	if _, err := c.buyer(); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (h *Hub) joinBoard(c *client, reply []byte) {
 	h.live.watchers[c] = struct{}{}
 }
 
-// leaveBoard removes the watcher. A board that is already on its way still arrives.
+// leaveBoard removes a watcher. A board that is already queued is still delivered.
 func (h *Hub) leaveBoard(c *client) {
 	h.live.mu.Lock()
 	defer h.live.mu.Unlock()
@@ -79,7 +79,7 @@ func (h *Hub) BoardWatched() bool {
 	return len(h.live.watchers) > 0
 }
 
-// ShowBoard offers the board to all watchers that are still operators.
+// ShowBoard queues the board for all watchers that are still operators and removes the others.
 func (h *Hub) ShowBoard(b *board.Board) {
 	h.live.mu.Lock()
 	watchers := slices.Collect(maps.Keys(h.live.watchers))

@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// metrics of one node's sockets.
+// metrics has the metrics of this node's sockets.
 type metrics struct {
 	ticks        prometheus.Counter
 	encodedTicks prometheus.Counter
@@ -20,7 +20,7 @@ type metrics struct {
 	replays      prometheus.Counter
 	closed       *prometheus.CounterVec
 	refused      *prometheus.CounterVec
-	soldOut      prometheus.Counter // of refused; at a hot sale it is nearly all of them
+	soldOut      prometheus.Counter // counter of refused for SoldOut, nearly all errors of a hot sale
 }
 
 func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
@@ -58,7 +58,8 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 	return m
 }
 
-// refusedAs counts ops refused with the code. A look-up costs as much as writing the frame, so soldOut is kept.
+// refusedAs returns the counter of ops rejected with the code. soldOut is cached, because a label look-up costs as much
+// as writing the frame.
 func (m *metrics) refusedAs(code shop.Code) prometheus.Counter {
 	if code == shop.SoldOut {
 		return m.soldOut

@@ -17,7 +17,8 @@ import (
 	"stampede/app/shop"
 )
 
-// op executes one kind of request. It returns the reply body, sent (already replied) or later (will call finish).
+// op executes one kind of request. It returns the reply body, `sent` (already replied) or `later` (it will call
+// finish).
 type op func(c *client, ctx *opContext, r *request) (any, error)
 
 type remark string
@@ -27,8 +28,8 @@ const (
 	later = remark("not finished yet")
 )
 
-// ops by name. Those without a class are bounded by the pace of their connection; TestOpsHaveALimitClass has the
-// reasons.
+// ops has the ops by name. The rate limit of the connection is the only one for ops without a class.
+// TestOpsHaveALimitClass lists the reasons.
 var ops = map[string]struct {
 	run   op
 	class limits.Class
@@ -49,11 +50,11 @@ var ops = map[string]struct {
 	"board":   {(*client).watchBoard, ""},
 }
 
-// requests holds requests for reuse; nobody keeps one longer than its op.
+// requests pools requests. No op keeps its request after it ends.
 var requests = sync.Pool{New: func() any { return new(request) }}
 
-// handle answers one frame, perhaps after it has returned. Ops of one connection run one at a time: the next one waits
-// here, and its time begins after that.
+// handle executes the op of one frame. The reply may follow after handle returns. Ops of one connection run one at a
+// time: handle waits for the previous op, and the time limit of the op starts after this wait.
 func (c *client) handle(frame []byte) {
 	now := c.alive()
 	r := requests.Get().(*request)
@@ -95,7 +96,7 @@ func (c *client) handle(frame []byte) {
 	}
 }
 
-// admit counts an op of a class for its user and address.
+// admit counts an op of a class against the limits of its user and address.
 func (c *client) admit(class limits.Class) *shop.Error {
 	if class == "" || c.hub.options.Admit == nil {
 		return nil
@@ -119,7 +120,7 @@ func (c *client) contain(run op, ctx *opContext, r *request) (ok any, err error)
 
 var errPanicked = errors.New("panic")
 
-// finish replies, unless the op has done so, and lets the next op begin.
+// finish sends the reply, unless the op has sent it, and unlocks the turn for the next op.
 func (c *client) finish(ctx *opContext, ok any, err error) {
 	defer c.turn.Unlock()
 	ctx.release()
@@ -152,8 +153,8 @@ func (c *client) time(_ *opContext, r *request) (any, error) {
 }
 
 // watch adds a slot or sales to the watch set and replies with their snapshot. Changes between the snapshot and the
-// first tick are offered again, from the recent news and with a tick of the whole set. A whole slot is never refused: a
-// client that has no place for another set then watches this slot alone.
+// first tick are sent again, from recentNews and with a tick of the whole set. A whole slot is never rejected: if no
+// place is left for a combined set, the client watches this slot alone.
 func (c *client) watch(ctx *opContext, r *request) (any, error) {
 	slot, sales, failed := r.watched()
 	if failed != nil {
@@ -224,7 +225,7 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 	req.Span = c.hub.options.Tracer.Sample("socket", ctx.until.Add(-c.hub.options.OpWithin))
 	c.hub.shop.BuyAsync(c.bound(ctx), user, req, func(receipt order.Receipt, err error) {
 		if err != nil {
-			c.finish(ctx, nil, err) // not the receipt: converting it to any would copy it
+			c.finish(ctx, nil, err) // no receipt here: its conversion to any would copy it
 			return
 		}
 		c.finish(ctx, receipt, nil)
@@ -248,7 +249,7 @@ func (c *client) solve(ctx *opContext, r *request) (any, error) {
 	})
 }
 
-// atDesk asks for a pass on behalf of the user.
+// atDesk requests a pass for the user of the connection.
 func (c *client) atDesk(r *request, ask func(q admission.PassQuestion) (admission.PassAnswer, error)) (any, error) {
 	user, err := c.buyer()
 	if err != nil {
@@ -262,7 +263,7 @@ func (c *client) atDesk(r *request, ask func(q admission.PassQuestion) (admissio
 	return ask(q)
 }
 
-// ofOrder makes an op on an order of the user; the flow checks whose it is.
+// ofOrder returns an op on an order of the user. The called service checks the owner of the order.
 func ofOrder(do func(ctx *opContext, flows Shop, user, order shop.ID, f *fieldReader) (any, error)) op {
 	return func(c *client, ctx *opContext, r *request) (any, error) {
 		user, err := c.buyer()
@@ -321,7 +322,7 @@ func (c *client) orders(ctx *opContext, r *request) (any, error) {
 	return orderPage{Orders: orders, More: more}, nil
 }
 
-// seen accepts a mark of how far the user has looked; it does not affect replays.
+// seen accepts the cursor up to which the user has read events. It has no effect on replays.
 func (c *client) seen(_ *opContext, r *request) (any, error) {
 	if _, err := c.buyer(); err != nil {
 		return nil, err
@@ -336,7 +337,7 @@ func (c *client) seen(_ *opContext, r *request) (any, error) {
 	return empty{}, nil
 }
 
-// clip shortens text of clients for messages.
+// clip shortens a text from a client for use in messages.
 func clip(s string) string {
 	const most = 32
 	if len(s) <= most {
@@ -345,25 +346,25 @@ func clip(s string) string {
 	return s[:most] + "…"
 }
 
-// opContext is the context of one op, and what its reply needs of the request. Its deadline starts a timer only if it
-// is waited for: most ops only read the deadline, and a timer would cost as much as decoding their frame.
+// opContext is the context of one op, with the request data for its reply. Its deadline starts a timer only when a
+// caller waits for it. Most ops only read the deadline, and a timer would cost as much as decoding their frame.
 type opContext struct {
 	of    *client
 	until time.Time
-	id    int64 // of the request
+	id    int64 // id of the request
 	op    string
 
 	mu    sync.Mutex
-	clock context.Context // nil while nobody listens
+	clock context.Context // nil until the first call of Done or Err
 	stop  context.CancelFunc
 }
 
-// newOpContext makes the context of a client's request, which must be released.
+// newOpContext returns the context of a request. The caller must release it.
 func newOpContext(of *client, until time.Time, r *request) *opContext {
 	return &opContext{of: of, until: until, id: r.id, op: r.op}
 }
 
-// Value returns the ids for log lines, and nothing else.
+// Value returns the ids for log lines, and nil for all other keys.
 func (w *opContext) Value(key any) any {
 	if w.of == nil || !shop.IsLogIDs(key) {
 		return nil
@@ -375,7 +376,7 @@ func (w *opContext) Deadline() (time.Time, bool) { return w.until, true }
 
 func (w *opContext) Done() <-chan struct{} { return w.ticking().Done() }
 
-// Err uses the clock of Done, so that both agree.
+// Err uses the timer of Done, so that both agree.
 func (w *opContext) Err() error { return w.ticking().Err() }
 
 func (w *opContext) ticking() context.Context {
@@ -387,7 +388,7 @@ func (w *opContext) ticking() context.Context {
 	return w.clock
 }
 
-// release ends the context. Done and Err must not be called for the first time after it.
+// release ends the context. Done and Err must not be called for the first time after release.
 func (w *opContext) release() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -6,19 +6,20 @@ import (
 	"github.com/fasthttp/websocket"
 )
 
-// Bounds of what may wait for one client.
+// Limits of one outbox.
 const (
-	maxQueued      = 160       // replies and personal events; a whole log and then some
-	maxQueuedBytes = 512 << 10 // of them
-	maxNews        = 256       // slots, sales and notices that have changed
+	maxQueued      = 160       // replies and personal events; more than a full replay of mostChanges orders
+	maxQueuedBytes = 512 << 10 // total size of queue
+	maxNews        = 256       // subjects of hints
 )
 
-// outbox holds what waits for one client. The client's mutex guards it, and the client's writer empties it in this
-// order: pong and ping, queue, news, tick, and at the end bye and the close frame.
+// outbox holds the frames for one client. The mutex of the client guards it. The writer of the client empties it in
+// this order: pong, queue, ping, news, tick. When closing is set, bye and the close frame follow the queue and the rest
+// is dropped.
 //
-//	queue   replies and personal events, all of them in order; overflow means the client is too slow
-//	news    slot, sale, notice: newest wins per subject, bounded
-//	tick    newest wins; a tick that replaces another one is sent as the whole watch set
+//	queue   replies and personal events, complete and in order; overflow closes the connection as too slow
+//	news    slot, sale, notice: the newest wins per subject, at most maxNews subjects
+//	tick    the newest wins; a tick that replaces another one is sent as the whole watch set
 type outbox struct {
 	pong        []byte
 	hasPong     bool
@@ -28,7 +29,7 @@ type outbox struct {
 	news        []newsItem
 	tick        *tick
 	wholeTick   bool
-	closing     CloseCode // 0: staying
+	closing     CloseCode // 0: open
 	retry       time.Duration
 	closeSent   bool
 }
@@ -38,7 +39,7 @@ type newsItem struct {
 	frame   *websocket.PreparedMessage
 }
 
-// push queues a frame that must not be dropped; false: full.
+// push queues a frame that must not be dropped; false: the queue is full.
 func (o *outbox) push(frame []byte) bool {
 	if len(o.queue) >= maxQueued || o.queuedBytes+len(frame) > maxQueuedBytes {
 		return false
@@ -48,7 +49,7 @@ func (o *outbox) push(frame []byte) bool {
 	return true
 }
 
-// putNews replaces waiting news of the same subject; false: full.
+// putNews queues a hint or replaces the queued one of the same subject; false: news is full.
 func (o *outbox) putNews(subject string, frame *websocket.PreparedMessage) bool {
 	for i := range o.news {
 		if o.news[i].subject == subject {
@@ -63,7 +64,7 @@ func (o *outbox) putNews(subject string, frame *websocket.PreparedMessage) bool 
 	return true
 }
 
-// putTick replaces the waiting tick; it reports whether one was skipped.
+// putTick replaces the queued tick and reports whether there was one (skipped).
 func (o *outbox) putTick(t *tick, whole bool) bool {
 	skipped := o.tick != nil
 	o.wholeTick = whole || skipped
@@ -73,7 +74,7 @@ func (o *outbox) putTick(t *tick, whole bool) bool {
 
 func (o *outbox) dropTick() { o.tick, o.wholeTick = nil, false }
 
-// outgoing is one thing to write; exactly one part is set. As a value it needs no allocation.
+// outgoing is the next frame to write; exactly one of its kinds is set. It is a value, so that it needs no allocation.
 type outgoing struct {
 	frame   []byte
 	shared  *websocket.PreparedMessage
@@ -84,7 +85,7 @@ type outgoing struct {
 	retry   time.Duration // with goodbye
 }
 
-// next answers the next thing to write; false: there is nothing.
+// next removes and returns the next frame to write; false: the outbox is empty.
 func (o *outbox) next() (outgoing, bool) {
 	switch {
 	case o.closeSent:
@@ -118,7 +119,7 @@ func (o *outbox) shift() []byte {
 	return frame
 }
 
-// takeFirst removes the first element. An empty list keeps no array: most clients are idle.
+// takeFirst removes and returns the first element. An empty list keeps no array, because most clients are idle.
 func takeFirst[T any](list *[]T) T {
 	first := (*list)[0]
 	clear((*list)[:1])

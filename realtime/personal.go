@@ -6,21 +6,22 @@ import (
 	"stampede/app/shop"
 )
 
-// hearing is the special state of a connection's personal events. Nearly all have none: their frames carry the node's
-// proven instant, because this node has sent all events since their hello. The client's mutex guards it.
+// `hearing` is the special state of a connection's personal events. Most connections have none: their frames carry the
+// proven instant of the node, because this node has sent all events since their hello. The mutex of the client guards
+// it.
 type hearing struct {
-	greets bool     // hello is under way: events wait in held until it is answered
+	greets bool     // hello is running: events wait in held until its reply
 	held   []string // frames without a cursor
-	from   Cursor   // what frames carry instead of the proven instant
-	owed   bool     // rows since from are yet to be read; until then no frame may carry a later instant
+	from   Cursor   // cursor of frames, instead of the proven instant
+	owed   bool     // rows since from are still to be read; until then, no frame carries a later instant
 }
 
-// tell queues an order event, without its cursor, unless the connection is no longer the user's.
+// `tell` queues an order event that has no cursor yet, unless the connection no longer belongs to the user.
 func (c *client) tell(user shop.ID, frame string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.identity.User != user: // its hello has failed meanwhile
+	case c.identity.User != user: // hello failed in the meantime
 	case c.hearing != nil && c.hearing.greets:
 		c.holdLocked(frame)
 	default:
@@ -28,13 +29,13 @@ func (c *client) tell(user shop.ID, frame string) {
 	}
 }
 
-// holdLocked keeps an event until hello is answered.
+// holdLocked keeps an event until the reply to hello.
 func (c *client) holdLocked(frame string) {
 	if len(c.hearing.held) >= maxQueued {
-		c.departLocked(CloseSlow, retryLatest) // it received none of them and returns with its old cursor
+		c.departLocked(CloseSlow, retryLatest) // the client received no event and returns with its old cursor
 		return
 	}
-	c.hearing.held = append(c.hearing.held, strings.Clone(frame)) // not the whole message with it
+	c.hearing.held = append(c.hearing.held, strings.Clone(frame)) // do not keep the whole message alive
 }
 
 func (c *client) tellLocked(frame string) {
@@ -47,8 +48,8 @@ func (c *client) tellLocked(frame string) {
 	c.hub.metrics.events.Inc()
 }
 
-// cursorLocked returns the cursor of the next personal event; all events up to it are queued before. False: the
-// client's orders are of an earlier history of the database.
+// cursorLocked returns the cursor of the next personal event; all events up to it are already queued. False: the
+// client's orders belong to an earlier history of the database.
 func (c *client) cursorLocked() (string, bool) {
 	proven := c.hub.proven.Load()
 	if p := c.hearing; p != nil {
@@ -63,8 +64,8 @@ func (c *client) cursorLocked() (string, bool) {
 	return proven.text, true
 }
 
-// settleLocked continues from an instant up to which the client knows everything. The node's proven instant takes over
-// once it is of the same history; the next resync finds out which history is the present one.
+// settleLocked continues from an instant up to which the client has all changes. The node's proven instant takes over
+// when it belongs to the same history. Otherwise, a resync determines which history is current.
 func (c *client) settleLocked(at Cursor) {
 	c.hearing = nil
 	proven := c.hub.proven.Load()
@@ -76,12 +77,12 @@ func (c *client) settleLocked(at Cursor) {
 	}
 }
 
-// leaveHistory ends a connection whose client knows orders of another history; its next hello is reset. One that is
-// still owed rows continues: its replay decides.
+// leaveHistory closes a connection whose client has orders of another history; its next hello is reset. A connection
+// whose rows are still to be read stays open: replay decides.
 func (c *client) leaveHistory(present string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	stays := c.hub.proven.Load() != nil // who goes with the proven instant
+	stays := c.hub.proven.Load() != nil // follows the proven instant
 	if p := c.hearing; p != nil {
 		stays = p.greets || p.owed || p.from.History == present
 	}

@@ -10,7 +10,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Subprotocol is the one that clients may request; version is in the reply to hello.
+// Subprotocol is the WebSocket subprotocol that clients may request. version is in the reply to hello.
 const (
 	Subprotocol = "stampede.v1"
 	version     = 1
@@ -19,21 +19,21 @@ const (
 // Limits of protocol version 1 (PROTOCOL.md).
 const (
 	maxFrame        = 4 << 10 // bytes of one client frame
-	maxWatchedSales = 20      // sales that a client may watch one by one
+	maxWatchedSales = 20      // single sales that a client may watch
 	maxWatchedSlots = 4       // slots that a client may watch at once
-	maxSetsPerUser  = 4       // watch sets other than one whole slot, on one node
-	maxSetsPerAddr  = 64      // the same of an address
+	maxSetsPerUser  = 4       // watch sets of a user on one node, except those of one whole slot
+	maxSetsPerAddr  = 64      // the same per address
 	defaultOrders   = 20
 	maxOrders       = 100
 )
 
-// reply answers one op.
+// reply is the frame for a successful op.
 type reply struct {
 	ID int64 `json:"id"`
 	OK any   `json:"ok"`
 }
 
-// refusal answers an op that was not carried out.
+// refusal is the frame for a failed op.
 type refusal struct {
 	ID    int64       `json:"id"`
 	Error *shop.Error `json:"error"`
@@ -47,7 +47,7 @@ type welcome struct {
 	Session      string             `json:"session"`
 	User         *welcomeUser       `json:"user,omitempty"`
 	Cursor       string             `json:"cursor"` // "" without a token
-	Missed       []json.RawMessage  `json:"missed"` // the newest states, as events
+	Missed       []json.RawMessage  `json:"missed"` // newest states, as events
 	Reset        bool               `json:"reset,omitempty"`
 	Reservations []shop.Reservation `json:"reservations"`
 }
@@ -93,9 +93,10 @@ type saleEvent struct {
 type noticeEvent struct {
 	Ev    string      `json:"ev"`
 	Level string      `json:"level"`
-	Text  string      `json:"text"`            // "" without texts: what operators said is taken back
-	Until shop.Millis `json:"until,omitempty"` // when it ends by itself
-	// Texts are translations by language. Text is for clients that read none of them; empty: they show nothing.
+	Text  string      `json:"text"`            // "": the banner is withdrawn
+	Until shop.Millis `json:"until,omitempty"` // when the banner expires
+	// Texts has translations by language. Text is for clients that support none of these languages; if it is empty,
+	// they show no banner.
 	Texts map[string]string `json:"texts,omitempty"`
 }
 
@@ -105,7 +106,7 @@ type byeEvent struct {
 	RetryMS int64     `json:"retry_ms"`
 }
 
-// encode writes values of this package, which always have a JSON form.
+// encode marshals a value of this package. It panics on errors, because these values always have a JSON form.
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -114,7 +115,8 @@ func encode(v any) []byte {
 	return b
 }
 
-// replyFrame answers an op. The reply to a buy is written by hand: at a hot sale it is most of what a node encodes.
+// replyFrame encodes a successful reply. The reply to a buy does not use encoding/json: during a hot sale, most frames
+// of a node are such replies.
 func replyFrame(id int64, ok any) []byte {
 	r, bought := ok.(order.Receipt)
 	if !bought || !plain(string(r.State)) {
@@ -131,7 +133,7 @@ func replyFrame(id int64, ok any) []byte {
 	return append(b, "}}"...)
 }
 
-// refusalFrame answers an op that was not carried out.
+// refusalFrame encodes an error reply.
 func refusalFrame(id int64, e *shop.Error) []byte {
 	if len(e.Orders) > 0 || !plain(string(e.Code)) || !plain(e.Message) {
 		return encode(refusal{id, e})
@@ -164,7 +166,7 @@ func plain(s string) bool {
 	return true
 }
 
-// escaped are the ASCII characters that encoding/json escapes.
+// escaped has the ASCII characters that encoding/json escapes.
 var escaped = func() (escaped [utf8.RuneSelf]bool) {
 	for c := range escaped {
 		escaped[c] = c < ' ' || strings.IndexByte("\"\\<>&", byte(c)) >= 0
@@ -181,7 +183,7 @@ func plainRunes(s string) bool {
 	return true
 }
 
-// tickLine appends one sale of a tick. The rate has one decimal at most.
+// tickLine appends one sale of a tick. The rate has at most one decimal.
 func tickLine(b []byte, c *shop.Counters) []byte {
 	b = append(b, `{"id":"`...)
 	b = strconv.AppendInt(b, int64(c.Sale), 10)
@@ -195,7 +197,7 @@ func tickLine(b []byte, c *shop.Counters) []byte {
 	return append(b, '}')
 }
 
-// tickFrame joins lines into a tick.
+// tickFrame returns a tick with the lines.
 func tickFrame(now shop.Millis, lines [][]byte) []byte {
 	size := 48
 	for _, line := range lines {
@@ -214,8 +216,8 @@ func tickFrame(now shop.Millis, lines [][]byte) []byte {
 	return append(b, "]}"...)
 }
 
-// OrderFrame is an order event without its cursor, in one line. It is written by hand, because each state of each order
-// is encoded; texts that need escapes go through encoding/json.
+// OrderFrame returns an order event without its cursor, in one line. It avoids encoding/json, because each state of
+// each order is encoded; texts that need escapes still use it.
 func OrderFrame(o *shop.Order) []byte {
 	if o.Address != nil && !plain(o.Address.Name+o.Address.Phone+o.Address.Text) ||
 		!plain(o.Key) || !plain(o.ProductName) || !plain(string(o.State)) || !plain(o.Reason) || !plain(o.TradeNo) ||
@@ -256,7 +258,7 @@ func appendNumber(b []byte, name string, n int64) []byte {
 	return strconv.AppendInt(b, n, 10)
 }
 
-// appendInstant and appendText leave out what is not set.
+// appendInstant and appendText omit zero values.
 func appendInstant(b []byte, name string, at shop.Millis) []byte {
 	if at == 0 {
 		return b

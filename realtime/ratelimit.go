@@ -2,7 +2,7 @@ package realtime
 
 import "time"
 
-// bucket is a token bucket that goes into debt: rejected ops count, and a debt as large as the burst ends the
+// bucket is a token bucket that allows debt. Rejected ops also take a token. A debt as large as the burst closes the
 // connection. Not safe for concurrent use.
 type bucket struct {
 	tokens float64
@@ -15,8 +15,8 @@ func newBucket(perSecond float64, burst int, now time.Time) bucket {
 	return bucket{tokens: float64(burst), burst: float64(burst), rate: perSecond, at: now}
 }
 
-// spend takes one token. wait > 0: rejected; the next op is accepted after that. out: the debt is as large as the
-// burst.
+// spend takes one token. wait > 0: the op is rejected, and an op after this wait is accepted. out: the debt has reached
+// the burst.
 func (b *bucket) spend(now time.Time) (wait time.Duration, out bool) {
 	b.tokens = min(b.burst, b.tokens+now.Sub(b.at).Seconds()*b.rate)
 	b.at = now
@@ -27,7 +27,7 @@ func (b *bucket) spend(now time.Time) (wait time.Duration, out bool) {
 	return time.Duration((1 - b.tokens) / b.rate * float64(time.Second)), b.tokens <= -b.burst
 }
 
-// strikes counts offences within a minute from the first one.
+// strikes counts errors within one minute from the first one.
 type strikes struct {
 	n     int
 	since time.Time
@@ -38,7 +38,7 @@ const (
 	strikeWindow = time.Minute
 )
 
-// strike counts one and reports whether it was one too many.
+// strike counts an error and reports whether the limit is reached.
 func (s *strikes) strike(now time.Time) (out bool) {
 	if now.Sub(s.since) > strikeWindow {
 		s.n, s.since = 0, now

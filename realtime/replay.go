@@ -9,14 +9,14 @@ import (
 	"stampede/app/shop"
 )
 
-// readersAtOnce is how many reads for hellos run at once.
+// readersAtOnce is the number of concurrent reads for hellos.
 const readersAtOnce = 2
 
-// replayAsk is the request of one hello for a user's changes.
+// replayAsk is the request of one hello for the changes of its user.
 type replayAsk struct {
-	ctx    context.Context // of the hello
+	ctx    context.Context // context of the hello
 	query  shop.ChangesQuery
-	answer chan missedRows // buffered: 1
+	answer chan missedRows // capacity 1
 }
 
 type missedRows struct {
@@ -25,7 +25,7 @@ type missedRows struct {
 	err     error
 }
 
-// ask waits for rows, at most ReadWithin.
+// `ask` queues a read of rows and waits for the result, at most ReadWithin.
 func (h *Hub) ask(ctx context.Context, query shop.ChangesQuery) (missedRows, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
 	defer cancel()
@@ -39,7 +39,7 @@ func (h *Hub) ask(ctx context.Context, query shop.ChangesQuery) (missedRows, err
 	}
 }
 
-// answerHellos reads the rows of hellos in one statement and passes errors on to them.
+// answerHellos reads the rows of several hellos in one statement. Each hello receives its rows or the error.
 func (h *Hub) answerHellos(ctx context.Context, asks []*replayAsk) error {
 	asks = slices.DeleteFunc(asks, func(ask *replayAsk) bool { return ask.ctx.Err() != nil })
 	if len(asks) == 0 {
@@ -63,18 +63,18 @@ func (h *Hub) answerHellos(ctx context.Context, asks []*replayAsk) error {
 	return nil
 }
 
-// follows reports whether the rows contain all changes that a client with this cursor may have missed: there are not
-// too many, and neither the history of the database nor its clock is another one or has gone back.
+// follows reports whether the rows contain all changes that a client with this cursor may have missed. False: too many
+// changes, another history of the database, or a database clock that went back.
 func (r *missedRows) follows(after Cursor) bool {
 	return !r.changes.More && r.at.History == after.History && r.at.At >= after.At
 }
 
-// querySince is the query for changes since a cursor less Overlap.
+// querySince returns the query for changes since the cursor less Overlap.
 func (h *Hub) querySince(user shop.ID, after Cursor) shop.ChangesQuery {
 	return shop.ChangesQuery{User: user, Since: after.At.Add(-h.options.Overlap)}
 }
 
-// replayOwed reads the rows that connections are owed until it succeeds.
+// replayOwed reads the missed rows of the connections. It retries until it succeeds or ctx ends.
 func (h *Hub) replayOwed(ctx context.Context, some []*client) error {
 	return again(ctx, func() error { return h.replaySome(ctx, some) })
 }
@@ -105,7 +105,7 @@ func (h *Hub) replaySome(ctx context.Context, some []*client) error {
 	return nil
 }
 
-// owes returns the user whose rows are still to be read, and since when.
+// owes returns the user and the cursor of a connection whose missed rows are still to be read.
 func (c *client) owes() (user shop.ID, from Cursor, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,7 +115,7 @@ func (c *client) owes() (user shop.ID, from Cursor, ok bool) {
 	return 0, Cursor{}, false
 }
 
-// replay queues missed changes, or sends the connection to hello if they are incomplete.
+// replay queues the missed changes. If they are incomplete, it closes the connection for a new hello.
 func (c *client) replay(r missedRows, after Cursor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,12 +129,12 @@ func (c *client) replay(r missedRows, after Cursor) {
 	c.settleLocked(r.at)
 }
 
-// queue collects requests for reads, oldest first: those that arrive during a read share the next one. A single request
-// is served at once, and thousands together do not cause a statement each.
+// queue collects requests for reads, oldest first. Requests that arrive during a read share the next one, with at most
+// groupUsers per read. A single request is served immediately, and thousands at once need only a few statements.
 type queue[T any] struct {
 	mu      sync.Mutex
 	waiting []T
-	more    chan struct{} // a signal per reader fits
+	more    chan struct{} // one signal per reader
 }
 
 func newQueue[T any](readers int) *queue[T] { return &queue[T]{more: make(chan struct{}, readers)} }
@@ -145,11 +145,11 @@ func (q *queue[T]) add(some ...T) {
 	q.mu.Unlock()
 	select {
 	case q.more <- struct{}{}:
-	default: // all readers are signalled
+	default: // all readers have a signal
 	}
 }
 
-// next removes the requests for one read.
+// next removes and returns the requests for one read.
 func (q *queue[T]) next() []T {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -161,7 +161,7 @@ func (q *queue[T]) next() []T {
 	return some
 }
 
-// serve reads for waiting requests, in groups, until ctx ends or read fails.
+// serve calls read for waiting requests, in groups, until ctx ends or read fails.
 func (q *queue[T]) serve(ctx context.Context, read func(ctx context.Context, some []T) error) error {
 	for {
 		select {

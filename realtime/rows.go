@@ -14,11 +14,11 @@ import (
 
 const (
 	groupUsers   = 200 // users per statement
-	groupsAtOnce = 2   // statements of a resync under way
-	mostChanges  = 100 // orders of a user that are told one by one; beyond that the client reads `orders`
+	groupsAtOnce = 2   // concurrent statements of a resync
+	mostChanges  = 100 // orders per user sent as events; with more, the client reads `orders`
 )
 
-// changed reads rows and the history of the database that they belong to.
+// changed reads rows, and the instant and database history that they belong to.
 func (h *Hub) changed(ctx context.Context, queries []shop.ChangesQuery) ([]shop.Changes, Cursor, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.options.OpWithin)
 	defer cancel()
@@ -32,8 +32,8 @@ func (h *Hub) changed(ctx context.Context, queries []shop.ChangesQuery) ([]shop.
 	return changes, Cursor(at), nil
 }
 
-// tellRows queues changes since an instant for the users' connections, in groups. A group that cannot be read is
-// retried until ctx ends; another history of the database is an error.
+// tellRows queues changes since an instant for the connections of the users, in groups. A group that cannot be read is
+// retried until ctx ends. Another database history is an error.
 func (h *Hub) tellRows(ctx context.Context, users []shop.ID, since shop.Millis, history string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(groupsAtOnce)
@@ -45,7 +45,7 @@ func (h *Hub) tellRows(ctx context.Context, users []shop.ID, since shop.Millis, 
 	return g.Wait()
 }
 
-// again retries with growing pauses until success, the end of ctx, or another history.
+// again retries with growing delays until success, the end of ctx, or another database history.
 func again(ctx context.Context, do func() error) error {
 	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
 		err := do()
@@ -61,7 +61,7 @@ func again(ctx context.Context, do func() error) error {
 	}
 }
 
-// tellGroup reads and queues the changes of the users that are still connected.
+// tellGroup reads and queues the changes of those users that are still connected.
 func (h *Hub) tellGroup(ctx context.Context, users []shop.ID, since shop.Millis, history string) error {
 	queries := make([]shop.ChangesQuery, 0, len(users))
 	for _, user := range users {
@@ -86,7 +86,8 @@ func (h *Hub) tellGroup(ctx context.Context, users []shop.ID, since shop.Millis,
 	return nil
 }
 
-// tellChanges sends a user with too many changes to hello, whose reply tells the client to read `orders`.
+// tellChanges queues the changes of a user. With too many changes it closes the user's connections for a new hello,
+// whose reply makes the client read `orders`.
 func (h *Hub) tellChanges(user shop.ID, changes *shop.Changes) {
 	devices := h.devices(user)
 	if changes.More {
@@ -103,7 +104,7 @@ func (h *Hub) tellChanges(user shop.ID, changes *shop.Changes) {
 	}
 }
 
-// connectedUsers lists the users with a connection to this node.
+// connectedUsers returns the users with a connection to this node.
 func (h *Hub) connectedUsers() []shop.ID {
 	h.mu.Lock()
 	defer h.mu.Unlock()

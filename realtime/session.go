@@ -120,7 +120,7 @@ func (h *Hub) fromNowOn(ctx context.Context) Cursor {
 	if proven := h.proven.Load(); proven != nil {
 		return proven.Cursor
 	}
-	at, err, _ := h.now.Do("", func() (any, error) { return h.clock(ctx) }) // thousands of clients may reconnect at the same time
+	at, err, _ := h.now.Do("", func() (any, error) { return h.clock(ctx) }) // many clients may reconnect at once
 	if err != nil {
 		return noCursor
 	}

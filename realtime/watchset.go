@@ -9,13 +9,13 @@ import (
 	"stampede/app/shop"
 )
 
-// watching is what one client watches: slots with all their sales, and single sales.
+// watching lists the subjects of one client: slots with all their sales, and single sales.
 type watching struct {
 	slots []shop.ID
 	sales []shop.ID
 }
 
-// with returns w after a further watch.
+// with returns w plus the slot and the sales.
 func (w watching) with(slot shop.ID, sales []shop.ID) watching {
 	next := watching{slots: slices.Clone(w.slots), sales: slices.Clone(w.sales)}
 	if slot != 0 && !slices.Contains(next.slots, slot) {
@@ -29,7 +29,7 @@ func (w watching) with(slot shop.ID, sales []shop.ID) watching {
 	return next
 }
 
-// without returns w after an unwatch; naming nothing removes everything.
+// without returns w minus the slot and the sales. Without arguments it returns an empty list.
 func (w watching) without(slot shop.ID, sales []shop.ID) watching {
 	if slot == 0 && len(sales) == 0 {
 		return watching{}
@@ -40,27 +40,27 @@ func (w watching) without(slot shop.ID, sales []shop.ID) watching {
 	}
 }
 
-// watchSet is a sorted list of sales and the clients that watch exactly these; it is dropped with the last one. A tick
-// is encoded once per set.
+// watchSet is a sorted list of sales and the clients that watch exactly these. A tick is encoded once per set. The set
+// is deleted with its last client.
 type watchSet struct {
 	key     string
-	singles []shop.ID // watched one by one; guarded by the hub's setsMu, as writing slots is
-	holder  *client   // the member for which the set has a place; nil: it needs none; guarded by the hub's setsMu
+	singles []shop.ID // single sales; guarded by the hub's setsMu, as are writes to slots
+	holder  *client   // member that holds the place of the set; nil: no place needed; guarded by the hub's setsMu
 
 	mu      sync.Mutex
-	slots   []shop.ID // whose new sales join the set; replaced, never changed
-	sales   []shop.ID // sorted; replaced, never changed
+	slots   []shop.ID // new sales of these slots join the set; replaced, never modified
+	sales   []shop.ID // sorted; replaced, never modified
 	members []*client
 	fresh   []newcomer
 }
 
-// newcomer is a member who needs the whole set once, because its snapshot may be older than the board.
+// newcomer is a member that needs the whole set once, because its snapshot may be older than the line table.
 type newcomer struct {
 	client *client
-	since  int64 // the tick that was the newest when it joined
+	since  int64 // number of the newest tick when it joined
 }
 
-// setKey identifies a set by its slots and sales, both sorted.
+// setKey returns the key of a set with these slots and sales, both sorted.
 func setKey(slots, sales []shop.ID) string {
 	var b strings.Builder
 	b.Grow(20 * (len(slots) + len(sales) + 1))
@@ -75,8 +75,8 @@ func setKey(slots, sales []shop.ID) string {
 	return b.String()
 }
 
-// add makes the client a member. It gets the whole set with the second tick from now: the first one may come from a
-// read that did not include its sales.
+// add adds the client. It receives the whole set with the second tick from now: the counters of the first one may have
+// been read without its sales.
 func (s *watchSet) add(c *client, tickNo int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *watchSet) add(c *client, tickNo int64) {
 	s.fresh = append(s.fresh, newcomer{c, tickNo})
 }
 
-// remove takes the client out and returns how many are left.
+// remove removes the client and returns the number of remaining members.
 func (s *watchSet) remove(c *client) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *watchSet) remove(c *client) int {
 	return last
 }
 
-// extend lets a new sale of a watched slot join the set; false: the set does not watch it.
+// extend adds a new sale of a watched slot to the set and reports whether the set watches the sale.
 func (s *watchSet) extend(slot, sale shop.ID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,14 +115,14 @@ func (s *watchSet) extend(slot, sale shop.ID) bool {
 	return true
 }
 
-// narrow leaves only these slots and sales in the set. The hub's setsMu is held.
+// narrow reduces the set to these slots and sales. The caller holds the hub's setsMu.
 func (s *watchSet) narrow(slots, singles, sales []shop.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.slots, s.singles, s.sales = slots, singles, sales
 }
 
-// beat offers the newest tick to all members when something changed, else only to newcomers.
+// beat queues the newest tick for all members if a line changed, otherwise only for due newcomers.
 func (s *watchSet) beat(b *lineTable, now shop.Millis, m *metrics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *watchSet) beat(b *lineTable, now shop.Millis, m *metrics) {
 	}
 	all := b.linesSince(0, s.sales)
 	if len(all) == 0 {
-		return // not in Redis yet; sales that appear there count as changed
+		return // not in Redis yet; new sales count as changed
 	}
 	t := newTick(now, changed, all, m.encodedTicks)
 	if len(changed) > 0 {
@@ -145,7 +145,7 @@ func (s *watchSet) beat(b *lineTable, now shop.Millis, m *metrics) {
 	}
 }
 
-// dueNewcomers removes and marks the newcomers that get the whole set with this tick.
+// dueNewcomers removes and returns the newcomers that receive the whole set with this tick, and marks them.
 func (s *watchSet) dueNewcomers(no int64) []newcomer {
 	n := 0
 	for n < len(s.fresh) && s.fresh[n].since+2 <= no {
@@ -165,8 +165,9 @@ func (s *watchSet) each(fn func(c *client)) {
 	s.eachLocked(fn)
 }
 
-// eachLocked calls fn for every member. It unlocks while writers begin, so members may come and go; the last one takes
-// the place of one that leaves. Going backwards therefore skips nobody; at worst a member is called twice.
+// eachLocked calls fn for every member. It unlocks while writers start, so members may join and leave. The last member
+// takes the index of a member that leaves. Iterating backwards therefore skips no member; at worst, it calls fn twice
+// for one.
 func (s *watchSet) eachLocked(fn func(c *client)) {
 	for i := len(s.members) - 1; i >= 0; i = min(i, len(s.members)) - 1 {
 		c := s.members[i]
