@@ -44,8 +44,8 @@ func compile(t testing.TB, doc map[string]any) asyncapi.Messages {
 	return messages
 }
 
-// goldenMessages are all golden frames, by the message that each of them is: a client's by its op, an event by its
-// name, and a reply by the file in which it stands, because it does not say what it replies to.
+// goldenMessages returns all golden frames by message: client frames by op, events by name, and replies by file,
+// because a reply does not contain its op.
 func goldenMessages(t testing.TB) map[string]map[string]any {
 	t.Helper()
 	messages := make(map[string]map[string]any)
@@ -83,7 +83,7 @@ func readFrame(t testing.TB, text []byte) map[string]any {
 	return value.(map[string]any)
 }
 
-// unlike lists the golden frames that are not as their messages are described.
+// unlike returns an error text for each golden frame that does not match the schema of its message.
 func unlike(schemas asyncapi.Messages, golden map[string]map[string]any) (wrong []string) {
 	for message, frames := range golden {
 		for name, frame := range frames {
@@ -97,7 +97,7 @@ func unlike(schemas asyncapi.Messages, golden map[string]map[string]any) (wrong 
 	return wrong
 }
 
-// Every golden frame is as asyncapi.yaml describes its message, and every message has a golden frame.
+// Every golden frame matches the schema of its message in asyncapi.yaml, and every message has a golden frame.
 func TestGoldenFramesAreDescribed(t *testing.T) {
 	t.Parallel()
 	doc, golden := readAsyncAPI(t), goldenMessages(t)
@@ -112,8 +112,8 @@ func TestGoldenFramesAreDescribed(t *testing.T) {
 	}
 }
 
-// Every field that asyncapi.yaml describes stands in a golden frame: without its description, one is not valid any
-// more. So no schema is there that no frame has ever had.
+// Every field in asyncapi.yaml occurs in a golden frame: without its schema, a golden frame becomes invalid. So
+// asyncapi.yaml contains no unused fields.
 func TestDescribedFieldsAreInGoldenFrames(t *testing.T) {
 	t.Parallel()
 	doc, golden := readAsyncAPI(t), goldenMessages(t)
@@ -129,8 +129,8 @@ func TestDescribedFieldsAreInGoldenFrames(t *testing.T) {
 	})
 }
 
-// someUnlike reports whether some golden frame is not as its message is described. The message at the place is looked
-// at first: where something was taken away, its frames notice most often.
+// someUnlike reports whether a golden frame does not match the schema of its message. It checks the message at the
+// place first, because the frames of that message most likely fail after a deletion.
 func someUnlike(t *testing.T, doc map[string]any, golden map[string]map[string]any, place string) bool {
 	names := slices.SortedFunc(maps.Keys(golden), func(a, b string) int {
 		return cmp.Compare(strings.Count(place, "/"+b+"/"), strings.Count(place, "/"+a+"/"))
@@ -144,7 +144,7 @@ func someUnlike(t *testing.T, doc map[string]any, golden map[string]map[string]a
 	})
 }
 
-// What is not as described is found: control of the tests above.
+// Invalid frames are detected: control of the tests above.
 func TestBrokenFramesAreNotAsDescribed(t *testing.T) {
 	t.Parallel()
 	schemas := compile(t, readAsyncAPI(t))
@@ -167,8 +167,8 @@ func TestBrokenFramesAreNotAsDescribed(t *testing.T) {
 	}
 }
 
-// The document names each message where it says who sends it, so that no tool overlooks one; its ops, codes and states
-// are those of the program.
+// asyncapi.yaml lists each message under its sender, so that tools find it. Its ops, codes and states are those of the
+// program.
 func TestAsyncAPIIsComplete(t *testing.T) {
 	t.Parallel()
 	doc := readAsyncAPI(t)

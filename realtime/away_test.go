@@ -10,12 +10,12 @@ import (
 
 func (f *feed) setAway(away bool) { f.set(func(d *database) { d.away = away }) }
 
-// With the database away hello is answered all the same. Events come meanwhile, with the old cursor; what was missed
-// comes as events when the database is back, and then the cursor moves on.
+// When the database is unreachable, hello succeeds. Events continue with the old cursor. When the database returns, the
+// missed changes follow as events, and then the cursor advances.
 func TestHelloWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	n, cursor := startWithCursor(t)
-	n.feed.commit(state(7, 100, 2)) // while nobody of the user was connected
+	n.feed.commit(state(7, 100, 2)) // while the user has no connection
 	n.feed.setAway(true)
 	p := n.dial(t)
 	if ok := p.hello(7, cursor); ok.Reset || len(ok.Missed) != 0 || ok.Cursor != cursor {
@@ -38,7 +38,7 @@ func TestHelloWhileTheDatabaseIsAway(t *testing.T) {
 	}
 }
 
-// Who cannot be told everything when the database is back is sent to hello, which says so.
+// If the missed rows cannot be sent as events, the connection is closed and the next hello returns reset.
 func TestOwedRowsThatCannotBeTold(t *testing.T) {
 	t.Parallel()
 	for name, happens := range map[string]func(d *database){
@@ -65,8 +65,8 @@ func TestOwedRowsThatCannotBeTold(t *testing.T) {
 	}
 }
 
-// A node that has begun while the database is away knows no instant: what its clients are told is delivered, and when
-// the database is back, they are sent to hello, which says reset.
+// A node that starts while the database is unreachable has no proven instant. It delivers events. When the database
+// returns, it closes the connections, and the next hello returns reset.
 func TestNodeBeginsWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t, kit.Redis(t))
@@ -87,14 +87,15 @@ func TestNodeBeginsWhileTheDatabaseIsAway(t *testing.T) {
 	}
 }
 
-// Rows that are owed to everybody while the database is away: events go on, the proven instant does not.
+// While the database is unreachable and rows of all users are to be read, events continue but the proven instant does
+// not advance.
 func TestLostMessagesWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	n, p := startProven(t)
-	var before shop.Millis // the last that the database has said
+	var before shop.Millis // last time of the database's clock
 	n.feed.set(func(d *database) { d.away, before = true, d.nowLocked() })
 	n.feed.lose(t, state(7, 100, 1))
-	n.feed.tell(t, state(7, 103, 1)) // says that one is missing
+	n.feed.tell(t, state(7, 103, 1)) // reveals the loss
 	n.feed.tell(t, state(7, 106, 1))
 	for _, h := range p.awaitOrders(2) {
 		if at, err := ParseCursor(h.Cursor); err != nil || at.At > before {
@@ -108,8 +109,8 @@ func TestLostMessagesWhileTheDatabaseIsAway(t *testing.T) {
 	p.awaitOrder("what came afterwards", func(h heard) bool { return h.Order.ID == 109 })
 }
 
-// After a failover the database may lack commits and use a rev again: who knows its orders from before is sent to
-// hello, which says reset; who has read them from the new one is not.
+// After a failover the database may lack commits and reuse a rev. A client with orders from before is closed, and its
+// next hello returns reset. A client that has read its orders from the new database is not reset.
 func TestFailoverOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.LookEvery = 50 * time.Millisecond })
@@ -133,11 +134,11 @@ func TestFailoverOfTheDatabase(t *testing.T) {
 	if ok := n.dial(t).hello(7, h.Cursor); ok.Reset {
 		t.Errorf("hello answered %+v", ok)
 	}
-	nobody.fence() // who has no orders stays
+	nobody.fence() // a client without orders stays
 	again.fence()
 }
 
-// A user with more changes than are told one by one is sent to hello by a resync, too.
+// A resync closes the connections of a user with more than mostChanges changes for a new hello.
 func TestResyncOfAUserWithManyChanges(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -156,7 +157,7 @@ func TestResyncOfAUserWithManyChanges(t *testing.T) {
 	other.awaitOrder("what was lost", func(h heard) bool { return h.Order.ID == 100 })
 }
 
-// One user's rows that cannot be read hold nobody else's events up.
+// Unreadable rows of a user delay a hello by at most ReadWithin, and they delay no events.
 func TestHelloWaitsForRowsOnlySoLong(t *testing.T) {
 	t.Parallel()
 	n, cursor := startWithCursor(t, func(o *Options) { o.ReadWithin = 50 * time.Millisecond })

@@ -9,7 +9,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// manyClients are members of one set, each with a writer at work, so that a tick is only offered.
+// manyClients returns a set of n clients, each with a running writer, so that a tick is only queued.
 func manyClients(n int) (*Hub, *watchSet) {
 	hub := NewHub(Options{Shop: (&fakeShop{}).calls()})
 	set := &watchSet{sales: []shop.ID{11}}
@@ -19,7 +19,7 @@ func manyClients(n int) (*Hub, *watchSet) {
 	return hub, set
 }
 
-// TestATickAllocatesNothingPerClient: what a tick of a watch set allocates does not grow with how many watch.
+// The allocations of a tick do not grow with the number of watchers.
 func TestATickAllocatesNothingPerClient(t *testing.T) {
 	perTick := func(clients int) float64 {
 		hub, set := manyClients(clients)
@@ -36,9 +36,9 @@ func TestATickAllocatesNothingPerClient(t *testing.T) {
 	}
 }
 
-// TestWritingATickAllocatesNothing: a shared frame goes out without a copy per client. The runtime counts allocations
-// of the whole process, and the node has other goroutines. The peer never reads, the node looks for nothing, and the
-// least of five rounds counts: what the write itself allocates is in each of them.
+// A shared frame is written without a copy per client. The runtime counts allocations of the whole process, and the
+// node has other goroutines. Therefore the peer never reads, the node does not look, and the minimum of five rounds
+// counts: it contains the allocations of the write itself.
 func TestWritingATickAllocatesNothing(t *testing.T) {
 	n := startNode(t, func(o *Options) { o.LookEvery = time.Hour })
 	n.rawHandshake(t, nil)

@@ -35,7 +35,7 @@ type chain struct {
 	// The start of a new subscription is unknown until the latest numbers are read.
 	fresh bool
 	some  bool  // a message was received
-	from  int64 // the number before the first one
+	from  int64 // number before the first message
 }
 
 // look is an instant of the database's clock, with the latest message numbers that were read after it.

@@ -7,13 +7,13 @@ import (
 	"stampede/app/shop"
 )
 
-// ends are the ends of two chains at the epochs that they begin with.
+// ends returns the latest numbers of two partitions at their first epochs.
 func ends(one, two int64) []shop.ChainEnd {
 	return []shop.ChainEnd{{Told: one, Epoch: 1}, {Told: two, Epoch: 1}}
 }
 
-// wholeChains are chains of two partitions that go on from message 100 and 200; late messages are not expected any
-// more.
+// wholeChains returns chains of two partitions that continue after messages 100 and 200. Late messages are no longer
+// expected.
 func wholeChains() *chains {
 	c := newChains(2, 5*time.Second)
 	c.subscribed()
@@ -23,16 +23,16 @@ func wholeChains() *chains {
 	return &c
 }
 
-// look has the ends looked at, with nothing in between.
+// look reads the numbers; no message arrives in between.
 func (c *chains) look(told []shop.ChainEnd) {
 	c.ask()
 	c.looked(0, Cursor{At: 1795222790123, History: "5f3a9c1e"}, 0, told)
 }
 
-// firstAway are the ends while the server of the first chain is away.
+// firstAway has the numbers while the Redis of the first partition is unreachable.
 var firstAway = []shop.ChainEnd{{Away: true}, {Told: 200, Epoch: 1}}
 
-// restartAway subscribes anew and reads rows while that server is away.
+// restartAway subscribes again and reads rows while that Redis is unreachable.
 func (c *chains) restartAway() {
 	c.subscribed()
 	c.ask()
@@ -40,15 +40,15 @@ func (c *chains) restartAway() {
 	c.restart(0, firstAway)
 }
 
-// F5: what a break is, and what is none.
+// F5: cases with and without a gap.
 func TestChains(t *testing.T) {
 	t.Parallel()
 	const second, gap = time.Second, "a message is missing"
 	for name, c := range map[string]struct {
 		happens func(c *chains)
-		broken  string        // why rows have to be read
-		proven  bool          // a look proves its instant
-		at      time.Duration // when that is asked
+		broken  string        // expected reason to read rows; "": none
+		proven  bool          // whether a look proves its instant
+		at      time.Duration // time of the call of proven
 	}{
 		"nothing": {func(*chains) {}, "", false, 4 * second},
 		"the next message": {func(c *chains) {
@@ -121,16 +121,16 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// Going on from the ends, while messages come: those up to the end may be late, those behind it must not be missing.
+// After restart, messages up to the latest number may be late. Messages beyond it must not be missing.
 func TestChainsGoOnFromTheirEnds(t *testing.T) {
 	t.Parallel()
 	const late, second = 5 * time.Second, time.Second
 	for name, c := range map[string]struct {
-		before  func(c *chains) // between ask and restart
+		before  func(c *chains) // between `ask` and restart
 		end     int64
 		after   func(c *chains)
 		missing bool
-		same    bool // so it is for a subscription that was there before, too
+		same    bool // also applies to an existing subscription
 	}{
 		"nothing comes, then the next": {func(*chains) {}, 110, func(c *chains) { c.heard(0, 0, 110, 111) }, false, true},
 		"late ones, then the next": {func(*chains) {}, 110, func(c *chains) {
@@ -182,7 +182,7 @@ func TestChainsGoOnFromTheirEnds(t *testing.T) {
 			}
 		}
 	}
-	// The same subscription goes on: what comes meanwhile has to be behind what came before.
+	// On an existing subscription, numbers must not go back below those received before `ask`.
 	chains := wholeChains()
 	chains.ask()
 	chains.heard(0, 0, 100, 101)

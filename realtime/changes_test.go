@@ -11,8 +11,8 @@ import (
 	"stampede/app/trace"
 )
 
-// listening makes a hub with one greeted connection of each user, whose writers are said to be at work, so that what is
-// told stays in their queues.
+// listening returns a hub with one greeted connection per user. The writers are marked as running, so that events stay
+// in the queues.
 func listening(o Options, users ...shop.ID) (*Hub, []*client) {
 	o.Shop, o.Partitions = (&fakeShop{}).calls(), partitions
 	hub := NewHub(o)
@@ -25,7 +25,7 @@ func listening(o Options, users ...shop.ID) (*Hub, []*client) {
 	return hub, clients
 }
 
-// Whatever a message says, it reaches only the users that it names, and one that cannot be read has rows read.
+// Any message reaches only the users that it names, and an unreadable message triggers a read of rows.
 func FuzzMessages(f *testing.F) {
 	for _, s := range []string{
 		"0 1\n7 {\"ev\":\"order\",\"key\":\"\"}\n8 {\"ev\":\"x\",\"a\":1}\n",
@@ -54,7 +54,7 @@ func FuzzMessages(f *testing.F) {
 			}
 			queue := told[change.User]
 			if len(queue) == 0 {
-				continue // of somebody else, or more than fit
+				continue // another user, or the queue was full
 			}
 			if !bytes.Equal(queue[0], withCursor(change.Frame, goldInstant(1).String())) {
 				t.Fatalf("%q is told as %s", change.Frame, queue[0])
@@ -69,7 +69,7 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// A message with many changes costs a node next to nothing for users who are not connected to it.
+// A message with many changes costs a node at most one allocation if its users are not connected.
 func TestForeignChangesAllocateNothing(t *testing.T) {
 	hub, clients := listening(Options{}, 7)
 	hub.setProven(goldInstant(1), 0)
@@ -89,8 +89,8 @@ func manyChanges(n int) string {
 	return string(lines)
 }
 
-// Nearly all connections only listen: what is special about personal events takes a word of each, and nothing else once
-// hello is answered.
+// Most connections only receive. After hello, the special state of personal events takes one pointer per connection and
+// no other memory.
 func TestListeningTakesNoMemory(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -109,16 +109,16 @@ func TestListeningTakesNoMemory(t *testing.T) {
 	}
 }
 
-// mostClientBytes is the size class that the allocator rounds a client up to.
+// mostClientBytes is the allocator's size class of a client.
 const mostClientBytes = 576
 
-// spansKept keeps spans that have ended.
+// spansKept records ended spans.
 type spansKept struct{ spans []*trace.Span }
 
 func (k *spansKept) Record(s *trace.Span) { k.spans = append(k.spans, s) }
 
-// What a traced change tells is the last span of its trace, where somebody hears of it; the frame is as any other. A
-// node that traces nothing tells the same.
+// The push of a traced change is the last span of its trace, if its user is connected. The frame is the same with and
+// without tracing.
 func TestPushesAreTraced(t *testing.T) {
 	t.Parallel()
 	kept := &spansKept{}

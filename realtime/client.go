@@ -167,7 +167,7 @@ func (c *client) departLocked(code CloseCode, latest time.Duration) {
 	if code == CloseSlow || code == CloseBlocked {
 		c.out.queue, c.out.queuedBytes = nil, 0 // the rows contain its personal events
 	}
-	// The queue and the close frame may take one write timeout. The second one is for the close frame of the peer.
+	// The deadline is two write timeouts: one for the queue and the close frame, one for the close frame of the peer.
 	_ = c.conn.SetReadDeadline(time.Now().Add(2 * c.hub.options.WriteWithin))
 	c.kick()
 }

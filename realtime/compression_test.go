@@ -8,8 +8,8 @@ import (
 	"github.com/fasthttp/websocket"
 )
 
-// Frames are never compressed: a socket that offers it gets none, and a frame that is compressed all the same ends the
-// connection unread. So no frame becomes larger than the 4 KiB that it may have.
+// Frames are never compressed: the server declines the extension, and a compressed frame closes the connection unread.
+// So no frame can decompress to more than 4 KiB.
 func TestCompressionIsNotOffered(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -24,7 +24,7 @@ func TestCompressionIsNotOffered(t *testing.T) {
 	if offered := res.Header.Get("Sec-WebSocket-Extensions"); offered != "" {
 		t.Errorf("the answer offers %q", offered)
 	}
-	// FIN and RSV1, text, masked with zeros, two bytes: what a compressed frame looks like.
+	// Header of a compressed frame: FIN, RSV1 and text, zero mask, two bytes.
 	if _, err := conn.UnderlyingConn().Write([]byte{0xc1, 0x82, 0, 0, 0, 0, 0x02, 0x00}); err != nil {
 		t.Fatal(err)
 	}

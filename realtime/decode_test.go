@@ -48,7 +48,7 @@ func TestQuantities(t *testing.T) {
 	}
 }
 
-// Whatever comes, decoding and reading every field neither panics nor lets anything wrong through.
+// For any input, decoding and reading every field does not panic and accepts no invalid value.
 func FuzzDecode(f *testing.F) {
 	for _, frame := range goldenFrames(f, "client") {
 		f.Add(frame)
@@ -89,7 +89,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// sameAsEncodingJSON: our own reader takes what encoding/json takes, and finds the same in it.
+// sameAsEncodingJSON checks that fields accepts the same input as encoding/json and returns the same values.
 func sameAsEncodingJSON(t *testing.T, frame []byte) {
 	t.Helper()
 	var want map[string]json.RawMessage

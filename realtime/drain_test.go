@@ -14,7 +14,7 @@ import (
 	"stampede/app/wsclient"
 )
 
-// Rolling restart: everybody is told when to come back, at different instants, and nobody new comes in.
+// Rolling restart: every client receives a reconnect delay, the delays differ, and new connections are rejected.
 func TestDrainSaysByeAndTakesNobodyNew(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -42,7 +42,7 @@ func TestDrainSaysByeAndTakesNobodyNew(t *testing.T) {
 	n.refused(t, Subprotocol, http.StatusServiceUnavailable)
 }
 
-// What was queued before the drain is still delivered, in front of bye.
+// Frames queued before the drain are delivered before bye.
 func TestDrainDeliversWhatIsQueued(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -59,7 +59,7 @@ func TestDrainDeliversWhatIsQueued(t *testing.T) {
 	}
 }
 
-// Who has pressed Buy hears the answer before bye; everybody else does not wait for that.
+// A client with a running buy receives the reply before bye. Other clients do not wait for it.
 func TestDrainAnswersWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	n, buyer, pressed := pressedBuy(t)
@@ -80,7 +80,7 @@ func TestDrainAnswersWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// A peer that does not answer the close frame cannot hold up the drain for longer than its context.
+// A peer that sends no close frame cannot delay the drain beyond its context.
 func TestDrainEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -94,7 +94,7 @@ func TestDrainEndsWithItsContext(t *testing.T) {
 	conn.Close()
 }
 
-// refused opens a handshake that must be answered with the status.
+// refused attempts a handshake that must fail with the status.
 func (n *node) refused(t *testing.T, subprotocol string, want int) {
 	t.Helper()
 	d := websocket.Dialer{Subprotocols: []string{subprotocol}, HandshakeTimeout: patience}

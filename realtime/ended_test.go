@@ -16,9 +16,8 @@ import (
 
 const slotLength = 5 * time.Minute
 
-// rollingShop makes the shop's slots follow one another without a pause: slot s is open in the s-th five minutes from
-// now on, and has the sales 10·s+1 and 10·s+2. Single sales are those of the slot that their number begins with. later
-// lets time pass.
+// rollingShop gives the shop consecutive slots: slot s is open during the s-th five minutes from now and has the sales
+// 10·s+1 and 10·s+2. A single sale n belongs to slot n/10. later advances the time.
 func (n *node) rollingShop() (later func(time.Duration)) {
 	begin, base := n.shop.Now(), n.shop.copy().ahead
 	closes := func(slot shop.ID) shop.Millis { return begin.Add(time.Duration(slot) * slotLength) }
@@ -52,12 +51,12 @@ func (n *node) awaitWatched(want ...shop.ID) {
 	})
 }
 
-// A client that follows the current slot for an evening never meets a limit, hears each slot's ticks, and holds no more
-// than four slots, however short they are.
+// A client that follows the current slot never reaches a limit and receives the ticks of each slot. It watches at most
+// four slots, for any slot length.
 func TestFollowingTheCurrentSlotMeetsNoLimit(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) {
-		o.EndedKept = 24 * time.Hour // nothing leaves because of its age
+		o.EndedKept = 24 * time.Hour // no slot is retired by age
 		o.OpsBurst = 1000
 	})
 	later := n.rollingShop()
@@ -74,14 +73,14 @@ func TestFollowingTheCurrentSlotMeetsNoLimit(t *testing.T) {
 		}
 		later(slotLength)
 	}
-	// Of what is not over there are still no more than four.
+	// Slots that are still open are limited to four.
 	for slot := shop.ID(100); slot < 100+maxWatchedSlots; slot++ {
 		p.must(fmt.Sprintf(`"op":"watch","slot":"%d"`, slot), nil)
 	}
 	p.wantRefused(`"op":"watch","slot":"200"`, shop.RateLimited)
 }
 
-// What has been closed for long leaves by itself, slots and single sales alike, and its ticks with it.
+// Slots and single sales that closed long ago are retired, and ticks no longer contain them.
 func TestWhatClosedLongAgoIsWatchedNoLonger(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.EndedKept, o.KeepEvery = 10*time.Minute, 5*time.Millisecond })
@@ -90,7 +89,7 @@ func TestWhatClosedLongAgoIsWatchedNoLonger(t *testing.T) {
 	n.awaitWatched(11, 12, 21, 41)
 	later(slotLength + 9*time.Minute)
 	p.fence()
-	n.awaitWatched(11, 12, 21, 41) // what was reserved in it may still be paid or expire
+	n.awaitWatched(11, 12, 21, 41) // its reservations may still be paid or expire
 	later(time.Minute)
 	n.awaitWatched(21, 41)
 	later(slotLength)
@@ -99,14 +98,14 @@ func TestWhatClosedLongAgoIsWatchedNoLonger(t *testing.T) {
 	p.awaitTick("tick",
 		func(lines map[shop.ID]wsclient.TickLine) bool { return len(lines) == 1 && lines[41].Stock == 3 })
 
-	// Watched once more it is shown, and leaves again; who watches what is left is not disturbed.
+	// A new watch returns the slot, which is then retired again. Other watched sales are unaffected.
 	p.must(`"op":"watch","slot":"1"`, nil)
 	n.awaitWatched(41)
 	p.must(`"op":"unwatch","sales":["41"]`, nil)
 	n.awaitWatched()
 }
 
-// An operator who prolongs a slot or a sale keeps it watched.
+// A slot or sale that an operator extends stays watched.
 func TestProlongedSlotStaysWatched(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.EndedKept = time.Minute })
@@ -136,7 +135,7 @@ func TestProlongedSlotStaysWatched(t *testing.T) {
 	n.awaitWatched()
 }
 
-// Single sales that are over make room for others, the one that closed first before the rest.
+// Closed single sales make room for others; the one that closed first is removed first.
 func TestClosedSalesMakeRoom(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.EndedKept = 24 * time.Hour })

@@ -13,16 +13,16 @@ import (
 	"stampede/app/wsclient"
 )
 
-// fanoutClients is how many sockets each side of a fan-out has.
+// fanoutClients is the number of sockets on each side of a fan-out.
 const fanoutClients = 500
 
-// BenchmarkRatioFanout compares a tick to many clients with a plain loop that writes the same bytes to as many
-// plain connections. Both write to loopback sockets of this process that throw away what they read. The
-// metric `ratio` is the hub's share of the plain loop's frames per second; the bar is 0.9.
+// BenchmarkRatioFanout compares a tick to many clients with a plain loop that writes the same bytes to the same number
+// of plain connections. Both write to loopback sockets of this process that discard all input. The metric `ratio` is
+// the frame rate of the hub divided by that of the plain loop; the required minimum is 0.9.
 func BenchmarkRatioFanout(b *testing.B) { benchFanout(b, 0) }
 
-// BenchmarkRatioFanoutStalled is the same with one client in a hundred who does not read; the others count. The bar is
-// 0.85.
+// BenchmarkRatioFanoutStalled is the same with one client in a hundred that does not read. Only the others are counted.
+// The required minimum is 0.85.
 func BenchmarkRatioFanoutStalled(b *testing.B) { benchFanout(b, fanoutClients/100) }
 
 func benchFanout(b *testing.B, stalled int) {
@@ -33,13 +33,13 @@ func benchFanout(b *testing.B, stalled int) {
 	hub.Mount(web, "/ws")
 	address := listen(b, func(l net.Listener) { _ = web.Listener(l) })
 	b.Cleanup(func() {
-		_ = hub.Drain(b.Context(), 0) // the context has ended: cut at once
+		_ = hub.Drain(b.Context(), 0) // the context has ended: cut connections immediately
 		_ = web.Shutdown()
 	})
 	for range stalled {
 		watchFor(b, address)
 	}
-	for len(hub.everybody()) < stalled { // the answer to a handshake comes before its client is in the hub
+	for len(hub.everybody()) < stalled { // the handshake response precedes enter
 		runtime.Gosched()
 	}
 	deaf := make(map[*client]bool, stalled)
@@ -57,7 +57,7 @@ func benchFanout(b *testing.B, stalled int) {
 		hub.Tick(1, []shop.Counters{counters(11, stock)})
 		hub.awaitIdle(deaf)
 	}
-	tick() // newcomers' whole sets
+	tick() // whole sets for newcomers
 	for tick(); !hub.stuck(deaf); {
 		tick()
 	}
@@ -83,7 +83,7 @@ func benchFanout(b *testing.B, stalled int) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// awaitIdle returns when no writer is at work, but for those of clients who do not read.
+// awaitIdle waits until no writer runs, except those of clients in deaf.
 func (h *Hub) awaitIdle(deaf map[*client]bool) {
 	for _, c := range h.everybody() {
 		for !deaf[c] && c.busyWriting() {
@@ -92,7 +92,7 @@ func (h *Hub) awaitIdle(deaf map[*client]bool) {
 	}
 }
 
-// stuck reports whether every writer to a client who does not read is at work, and waits.
+// stuck reports whether the writers of all clients in deaf are blocked in a write.
 func (h *Hub) stuck(deaf map[*client]bool) bool {
 	for c := range deaf {
 		if !c.busyWriting() {
@@ -119,7 +119,7 @@ func listen(b *testing.B, serve func(l net.Listener)) string {
 	return l.Addr().String()
 }
 
-// watchFor opens a socket that watches, and reads no further than the beginning.
+// watchFor opens a socket that watches and reads only the first frames.
 func watchFor(b *testing.B, address string) net.Conn {
 	b.Helper()
 	conn := dialPlain(b, address)
@@ -144,7 +144,7 @@ func dialPlain(b *testing.B, address string) net.Conn {
 	return conn
 }
 
-// plainConns are the writing ends of plain connections.
+// plainConns returns the writing ends of plain connections.
 func plainConns(b *testing.B, n int) []net.Conn {
 	b.Helper()
 	accepted := make(chan net.Conn)

@@ -15,20 +15,20 @@ import (
 	"stampede/app/shop"
 )
 
-const partitions = 3 // of the shops in these tests
+const partitions = 3 // partitions per shop in these tests
 
-// database is rows in memory, with a clock of its own.
+// database has rows in memory and its own clock.
 type database struct {
 	mu      sync.Mutex
-	ahead   time.Duration // of its clock, before this machine's
+	ahead   time.Duration // offset of its clock from the clock of this machine
 	history string
 	away    bool
 	rows    map[shop.ID]row // by order
 	reads   int             // calls that read rows
-	before  func()          // what happens before rows are read
+	before  func()          // hook that runs before rows are read
 }
 
-// row is the newest state of an order, stamped by the database's clock.
+// row is the newest state of an order with its timestamp of the database's clock.
 type row struct {
 	order shop.Order
 	at    shop.Millis
@@ -94,7 +94,7 @@ func (d *database) Changed(
 	return changes, at, nil
 }
 
-// commit stamps and writes rows.
+// commit sets timestamps and writes rows.
 func (d *database) commit(orders ...shop.Order) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -103,7 +103,7 @@ func (d *database) commit(orders ...shop.Order) {
 	}
 }
 
-// commitLongAgo writes rows that changed some time ago.
+// commitLongAgo writes rows with a timestamp in the past.
 func (d *database) commitLongAgo(ago time.Duration, orders ...shop.Order) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,15 +112,16 @@ func (d *database) commitLongAgo(ago time.Duration, orders ...shop.Order) {
 	}
 }
 
-// feed is a shop's database and Redis as all of its nodes share them, with what the flows do after a COMMIT.
+// feed is the database and the Redis of a shop, shared by all its nodes. It publishes changes after a COMMIT as the
+// services do.
 type feed struct {
 	*database
-	redis     *redis.Client // for everything but subscriptions
-	url       string        // for subscriptions and notices
+	redis     *redis.Client // for all calls except subscriptions
+	url       string        // for subscriptions and banners
 	namespace string
 }
 
-// newFeed opens a feed on a Redis; its database number keeps the channels of tests apart.
+// newFeed returns a feed on a Redis. Its database number separates the channels of tests.
 func newFeed(t testing.TB, redisURL string) *feed {
 	t.Helper()
 	f := &feed{
@@ -149,13 +150,13 @@ func openRedis(t testing.TB, url string) *redis.Client {
 
 func (f *feed) meta(partition int) string { return fmt.Sprintf("meta:%d", partition) }
 
-// publishScript is the heart of the script that publishes.
+// publishScript has the essential part of the publish script.
 var publishScript = redis.NewScript(`
 local n = redis.call('HINCRBY', KEYS[1], 'published', 1)
 redis.call('PUBLISH', ARGV[1], string.format('%d %d\n', n - 1, n) .. ARGV[2])
 return n`)
 
-// state is an order of a user as it is at a rev.
+// state returns an order of a user at a rev.
 func state(user, order shop.ID, rev int) shop.Order {
 	return shop.Order{
 		ID: order, Sale: 11, State: shop.Pending, Rev: rev, User: user, Key: "key-of-it",
@@ -163,14 +164,14 @@ func state(user, order shop.ID, rev int) shop.Order {
 	}
 }
 
-// tell commits rows and publishes them, a message per partition.
+// `tell` commits rows and publishes them, with one message per partition.
 func (f *feed) tell(t testing.TB, orders ...shop.Order) {
 	t.Helper()
 	f.commit(orders...)
 	f.publish(t, f.namespace, orders...)
 }
 
-// lose commits rows and publishes them where nobody hears it: the chains go on without a message.
+// lose commits rows and loses their messages: the numbers advance without a message.
 func (f *feed) lose(t testing.TB, orders ...shop.Order) {
 	t.Helper()
 	f.commit(orders...)

@@ -201,9 +201,9 @@ func (h *Hub) restart(ctx context.Context, at Cursor, why string) error {
 	return nil
 }
 
-// rowsSince returns the instant from which rows are read, by the clock that shows at now. It is before the proven
-// instant, even if the clock went back or belongs to another database. A new node has no proven instant and had no
-// connections before it started.
+// rowsSince returns the instant from which rows are read, by the database clock that currently shows `at`. It is before
+// the proven instant, even if the clock went back or belongs to another database. A new node has no proven instant and
+// had no connections before it started.
 func (h *Hub) rowsSince(at Cursor, asked time.Duration) shop.Millis {
 	proven := h.proven.Load()
 	if proven == nil {

@@ -16,7 +16,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// goldenFrames reads all frames of a direction, by `file/name`.
+// goldenFrames returns all frames of a direction by `file/name`.
 func goldenFrames(t testing.TB, direction string) map[string][]byte {
 	t.Helper()
 	return kit.GoldenFrames(t, "testdata/protocol", direction)
@@ -112,7 +112,7 @@ var (
 	})
 )
 
-// goldInstant is a cursor of some milliseconds.
+// goldInstant returns a cursor with the given milliseconds.
 func goldInstant(ms int64) Cursor { return Cursor{1795222790000 + shop.Millis(ms), "5f3a9c1e"} }
 
 func goldEvent(o shop.Order, n int64) []byte {
@@ -147,7 +147,7 @@ func goldSaleEvent(change func(v *shop.SaleView)) []byte {
 
 func goldError(id int64, e *shop.Error) []byte { return encode(refusal{id, e}) }
 
-// serverFrames are the values whose encoding the golden frames pin down.
+// serverFrames returns the values that the golden frames encode.
 func serverFrames() map[string][]byte {
 	slots := []shop.Slot{
 		{ID: goldSlot, Phase: shop.Open, OpensAt: goldNow - 60_000, ClosesAt: goldNow + 240_000, Sales: 6},
@@ -309,7 +309,7 @@ func serverFrames() map[string][]byte {
 	}
 }
 
-// The socket protocol is a contract: every server frame is written byte for byte as its golden frame.
+// The socket protocol is a contract: every server frame equals its golden frame byte for byte.
 func TestServerFramesAreGolden(t *testing.T) {
 	t.Parallel()
 	want, got := goldenFrames(t, "server"), serverFrames()
@@ -323,7 +323,7 @@ func TestServerFramesAreGolden(t *testing.T) {
 	}
 }
 
-// Every client frame is read, and says what its name says.
+// Every client frame is decoded to the values that its name describes.
 func TestClientFramesAreRead(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)

@@ -72,7 +72,7 @@ type Options struct {
 	OpWithin    time.Duration // time limit for one op; 10 s
 	TokenGrace  time.Duration // time for renew after a token expires; 3 s
 	EndedKept   time.Duration // slots and single sales stay watched for this long after they close; 10 min
-	KeepEvery   time.Duration // interval of the checks for silent connections and tokens; 1 s
+	KeepEvery   time.Duration // interval of the checks for silent connections, tokens and closed subjects; 1 s
 
 	LookEvery   time.Duration // interval of reading the latest message numbers; 1 s
 	ReachWithin time.Duration // time limit for a message after its number was read; 5 s

@@ -12,8 +12,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Who is blocked while connected is told so and closed; others stay; who comes later is closed as well, before anything
-// was answered, and who is let in again is in again.
+// A connected user that becomes blocked is closed with CloseBlocked; others stay. New connections of a blocked user are
+// closed before any reply. After the block is lifted, the user connects again.
 func TestBlockedSocketsAreClosed(t *testing.T) {
 	t.Parallel()
 	var blockedUser atomic.Int64
@@ -29,7 +29,7 @@ func TestBlockedSocketsAreClosed(t *testing.T) {
 	eve.awaitClose(CloseBlocked)
 	ada.must(`"op":"time","t0":1`, nil)
 
-	again := n.dial(t) // the token is verified by the shop; here only the hub looks
+	again := n.dial(t) // the shop accepts the token; only the hub checks the block
 	again.sendUnlessEnded(`{"id":1,"op":"hello","token":"user:7"}`)
 	again.awaitClose(CloseBlocked)
 
@@ -44,8 +44,8 @@ func TestBlockedSocketsAreClosed(t *testing.T) {
 	n.greetAs(t, "user:7")
 }
 
-// A buy over a socket counts for its user and its address as one over HTTP does: who has pressed too often is told when
-// the next press counts, and the shop does not hear of it.
+// A buy over a socket counts for its user and its address like a buy over HTTP. A buyer above the limit receives the
+// delay until the next attempt, and the shop is not called.
 func TestBuysOfSocketsMeetTheLimits(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -75,13 +75,13 @@ func TestBuysOfSocketsMeetTheLimits(t *testing.T) {
 	if e := p.wantRefused(press, shop.RateLimited); e.RetryMS != 700 {
 		t.Errorf("the second press: %+v", e)
 	}
-	p.do(`"op":"buy","sale":"101","qty":"x","key":"first-press"`) // counts as little as any frame that says nothing
+	p.do(`"op":"buy","sale":"101","qty":"x","key":"first-press"`) // an invalid frame does not count
 	if bought.Load() != 1 || asked.Load() != 2 {
 		t.Errorf("%d buys reached the shop, %d were counted", bought.Load(), asked.Load())
 	}
 }
 
-// Each op counts in a class for its user and address before it runs, or has its reason here.
+// Each op counts in a class for its user and address before it runs, or has an exemption with a reason here.
 func TestOpsHaveALimitClass(t *testing.T) {
 	t.Parallel()
 	unclassed := map[string]string{
@@ -114,7 +114,7 @@ func TestOpsHaveALimitClass(t *testing.T) {
 	}
 }
 
-// Each op needs a token, or its cost for a caller without one is in the table.
+// Each op needs a token, or its cost for an anonymous caller is listed here.
 func TestOpsCostLittleBeforeTheCallerIsKnown(t *testing.T) {
 	t.Parallel()
 	public := map[string]string{

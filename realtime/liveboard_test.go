@@ -24,7 +24,7 @@ func (n *node) operates(users ...shop.ID) {
 	})
 }
 
-// The board is for operators, comes to whoever asked for it and to nobody else, and the history comes before it.
+// Only operators that requested the board receive it, after the history.
 func TestBoardIsShownToOperators(t *testing.T) {
 	t.Parallel()
 	n := operatorNode(t)
@@ -58,7 +58,7 @@ func TestBoardIsShownToOperators(t *testing.T) {
 	}
 }
 
-// Who is an operator no more, or has gone, is shown nothing more.
+// A client that loses the operator role or disconnects receives no more boards.
 func TestBoardEndsWithTheRole(t *testing.T) {
 	t.Parallel()
 	n := operatorNode(t)
@@ -82,7 +82,7 @@ func TestBoardEndsWithTheRole(t *testing.T) {
 	}
 }
 
-// A node without a board says so.
+// A node without a board returns UnknownOp.
 func TestNodeWithoutBoard(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -90,7 +90,7 @@ func TestNodeWithoutBoard(t *testing.T) {
 	n.greet(t, 1).wantRefused(`"op":"board","on":true`, shop.UnknownOp)
 }
 
-// Of all that is told of orders, the first word that one has its row is recognised, and nothing else.
+// firstTold recognises only the event of a new pending row.
 func TestFirstWordOfAnOrder(t *testing.T) {
 	t.Parallel()
 	first := goldPending()

@@ -10,22 +10,22 @@ import (
 	"stampede/app/test/kit"
 )
 
-// resyncs is how often rows were read because messages may have been lost.
+// resyncs returns the number of reads of rows after possible losses.
 func (n *node) resyncs() int { return int(testutil.ToFloat64(n.hub.metrics.resyncs)) }
 
-// soon makes a message count as lost soon after its number was seen.
+// soon sets a short time limit for messages.
 func soon(o *Options) { o.ReachWithin = 50 * time.Millisecond }
 
-// F5: a message names its predecessor; when that was not heard, the rows tell.
+// F5: a message contains the number of its predecessor; if that is missing, rows are read.
 func TestLostMessageIsReadFromTheRows(t *testing.T) {
 	t.Parallel()
 	n, p := startProven(t)
 	n.feed.lose(t, state(7, 100, 1))
-	n.feed.tell(t, state(8, 103, 1)) // of the same partition, for somebody else
+	n.feed.tell(t, state(8, 103, 1)) // same partition, another user
 	p.awaitFresh("100/1")
 }
 
-// F5: a partition that falls silent while others go on: the ends of the chains tell.
+// F5: when a partition is silent and others continue, the latest numbers reveal the loss.
 func TestLostLastMessageIsFoundByLooking(t *testing.T) {
 	t.Parallel()
 	n, p := startProven(t, soon)
@@ -37,11 +37,11 @@ func TestLostLastMessageIsFoundByLooking(t *testing.T) {
 	n.awaitProven()
 }
 
-// Until a lost message is known to be none, frames do not carry an instant behind it.
+// While a message is missing, frames carry no instant after it.
 func TestCursorStaysWhileAMessageIsMissing(t *testing.T) {
 	t.Parallel()
 	n, p := startProven(t)
-	n.feed.lose(t, state(7, 100, 1)) // and nobody finds out: there is plenty of time for it to come
+	n.feed.lose(t, state(7, 100, 1)) // undetected: ReachWithin is long
 	lost, _ := n.feed.Clock(t.Context())
 	for i := range 20 {
 		<-time.After(n.hub.options.LookEvery)
@@ -54,7 +54,7 @@ func TestCursorStaysWhileAMessageIsMissing(t *testing.T) {
 	}
 }
 
-// A message that cannot be read counts as lost; what stands before the fault is told at once.
+// An unreadable message counts as lost. The changes before the error are delivered immediately.
 func TestUnreadableMessageIsReadFromTheRows(t *testing.T) {
 	t.Parallel()
 	for name, publish := range map[string]func(n *node){
@@ -74,7 +74,7 @@ func TestUnreadableMessageIsReadFromTheRows(t *testing.T) {
 	}
 }
 
-// A half-dead connection: the subscription looks alive and is silent.
+// A half-dead connection: the subscription looks alive and delivers no messages.
 func TestSilentSubscriptionLosesNothing(t *testing.T) {
 	t.Parallel()
 	url := kit.Redis(t)
@@ -96,7 +96,7 @@ func TestSilentSubscriptionLosesNothing(t *testing.T) {
 	n.awaitProven()
 }
 
-// A Redis that restarts without what it had: ends are absent, numbers begin anew.
+// Redis restarts without data: the latest numbers are absent and numbers restart.
 func TestRestartOfRedisLosesNothing(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{})
@@ -108,7 +108,7 @@ func TestRestartOfRedisLosesNothing(t *testing.T) {
 	}
 	p.awaitFresh("100/1", "100/2", "100/3", "100/4", "100/5")
 	server.Kill()
-	n.feed.commit(state(7, 100, 6)) // nobody can be told
+	n.feed.commit(state(7, 100, 6)) // cannot be published
 	server.Start()
 	p.awaitFresh("100/1", "100/2", "100/3", "100/4", "100/5", "100/6")
 	kit.Eventually(t, patience, func() (bool, string) { return n.resyncs() >= 2, "subscribed once" })
@@ -117,8 +117,7 @@ func TestRestartOfRedisLosesNothing(t *testing.T) {
 	n.awaitProven()
 }
 
-// A failover of Redis behind a subscription that lives on: numbers go back and are used again, and some of those
-// messages are lost.
+// Redis fails over behind a live subscription: numbers go back and are reused, and some of these messages are lost.
 func TestNumbersThatAreUsedAgain(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]func(t *testing.T, n *node){
@@ -146,7 +145,7 @@ func TestNumbersThatAreUsedAgain(t *testing.T) {
 			}
 			n.feed.lose(t, state(7, 103, 1))
 			after(t, n)
-			// The recovery that follows gives the partition a new epoch.
+			// The recovery increments the epoch of the partition.
 			if err := n.feed.redis.HIncrBy(t.Context(), n.feed.meta(1), "epoch", 1).Err(); err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +155,7 @@ func TestNumbersThatAreUsedAgain(t *testing.T) {
 	}
 }
 
-// Clocks of database, Redis and nodes may be minutes apart: only the database's counts.
+// Clocks of the database, Redis and nodes may be minutes apart. Only the database's clock is used.
 func TestClocksMinutesApart(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []time.Duration{-7 * time.Minute, 7 * time.Minute} {
@@ -181,7 +180,7 @@ func TestClocksMinutesApart(t *testing.T) {
 	}
 }
 
-// A clock of the database that goes back does not hide what changes from then on.
+// Changes are detected after the database's clock goes back.
 func TestDatabaseClockGoesBack(t *testing.T) {
 	t.Parallel()
 	n, p := startProven(t)

@@ -11,8 +11,8 @@ import (
 func TestMain(m *testing.M) {
 	kit.Main(
 		m,
-		// The web server's own: a clock that never stops, and a broom that wakes every ten seconds to see that it may
-		// go.
+		// Goroutines of the web server: a clock that never stops, and a worker cleanup that checks every 10 s whether
+		// to stop.
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
 	)

@@ -24,7 +24,7 @@ func (w *world) connect(d *modelDevice, n *modelNode) {
 	d.c.greet(1, welcome, known)
 }
 
-// disconnect loses what the device has not read.
+// disconnect drops the frames that the device has not read.
 func (w *world) disconnect(d *modelDevice) {
 	if d.node == nil {
 		return
@@ -35,7 +35,7 @@ func (w *world) disconnect(d *modelDevice) {
 	d.node = nil
 }
 
-// read takes some frames from the device's socket.
+// read reads up to `most` frames from the socket of the device.
 func (w *world) read(d *modelDevice, most int) {
 	for ; most > 0 && d.node != nil && len(d.c.out.queue) > 0; most-- {
 		w.take(d, d.c.out.shift())
@@ -75,7 +75,7 @@ func (w *world) take(d *modelDevice, frame []byte) {
 	for _, m := range f.OK.Missed {
 		d.learn(m.Order)
 	}
-	if f.OK.Reset || d.fresh { // it reads `orders`
+	if f.OK.Reset || d.fresh { // the device reads `orders`
 		d.known = make(map[shop.ID]modelRow)
 		for id, r := range w.rows {
 			if ownerOf(id) == d.user {
@@ -85,7 +85,7 @@ func (w *world) take(d *modelDevice, frame []byte) {
 	}
 }
 
-// modelOrder is what a device reads of an order.
+// modelOrder has the fields of an order that a device reads.
 type modelOrder struct {
 	ID      shop.ID `json:"id"`
 	Rev     int     `json:"rev"`
@@ -98,9 +98,9 @@ func (d *modelDevice) learn(o modelOrder) {
 	}
 }
 
-// heal has everything work again, until all that is owed is done.
+// heal ends all faults and runs until no work is pending.
 func (w *world) heal() {
-	w.drawn = nil // nothing happens meanwhile any more
+	w.drawn = nil // no more concurrent events
 	w.away = false
 	for _, id := range slices.Sorted(maps.Keys(w.opened)) {
 		w.commit(id)

@@ -13,16 +13,15 @@ import (
 	"stampede/app/shop"
 )
 
-// P6 as a model. Two nodes, a database, a Redis with two partitions, devices that keep their cursors and read their
-// sockets when they like. Time is virtual: hubs are made to have begun earlier. Anything may happen between any two
-// steps: messages are lost or late, subscriptions break, numbers go back and are used again, the database is away or
-// fails over, transactions take their time. In the end, when everything works again, every device knows the newest
-// state of every order of its user.
+// P6 as a model: two nodes, a database, a Redis with two partitions, and devices that keep their cursors and read their
+// sockets at any time. Time is virtual: the start of the hubs moves into the past. Between any two steps messages are
+// lost or late, subscriptions break, numbers go back and are reused, the database is unreachable or fails over, and
+// transactions take time. At the end all faults stop, and every device must have the newest state of every order of its
+// user.
 //
-// What the model takes for granted: a change is published within shop.PublishWithin of the beginning of its
-// transaction, or it is stamped anew; numbers that went back are known by a new epoch within half of the overlap (a
-// look sees them earlier, unless they have come as far again by then); and what a failover of the database loses is not
-// published any more.
+// Assumptions of the model: a change is published within shop.PublishWithin of the start of its transaction or gets a
+// new timestamp. A new epoch reveals numbers that went back within half of the overlap; a look reveals them earlier,
+// unless they have reached the old value again. Changes lost in a database failover are not published.
 func TestEveryDeviceLearnsTheNewestState(t *testing.T) {
 	t.Parallel()
 	lender := serverSide(t)
@@ -51,7 +50,7 @@ func TestEveryDeviceLearnsTheNewestState(t *testing.T) {
 	})
 }
 
-// serverSide is a client as a hub has it; its connection is lent to those that are never written to.
+// serverSide returns a client as a hub has it. Clients that are never written to share its connection.
 func serverSide(t *testing.T) *client {
 	n := startNode(t)
 	n.dial(t).hello(0, "")
@@ -65,7 +64,7 @@ var spans = []time.Duration{
 
 const (
 	modelUsers  = 1
-	modelOrders = 2 // one of each partition
+	modelOrders = 2 // one per partition
 	modelParts  = 2
 	epochWithin = 30 * time.Second
 )
@@ -73,24 +72,24 @@ const (
 type world struct {
 	t        *rapid.T
 	ctx      context.Context
-	stop     context.CancelFunc // ends what a node does right now, because the database is away
+	stop     context.CancelFunc // cancels the running call of a node, because the database is unreachable
 	now      time.Duration
-	ahead    time.Duration // of the database's clock
+	ahead    time.Duration // offset of the database's clock
 	away     bool
 	history  int
 	contents int
 	rows     map[shop.ID]modelRow
-	former   map[shop.ID]modelRow // before the last change
+	former   map[shop.ID]modelRow // rows before the last change
 	opened   map[shop.ID]modelTransaction
 	untold   []modelChange
 	parts    [modelParts]modelPartition
 	nodes    []*modelNode
 	devices  []*modelDevice
-	drawn    []int // what may happen while a node waits for an answer
-	during   bool  // it does
+	drawn    []int // events that may happen during a call of a node
+	during   bool  // a call is running
 }
 
-// modelRow is an order; its content is different with each change, whatever its rev.
+// modelRow is an order. Its content differs after each change, even with the same rev.
 type modelRow struct {
 	rev, content int
 	at           shop.Millis
@@ -101,7 +100,7 @@ type modelTransaction struct {
 	since time.Duration // by the clock of Redis
 }
 
-// modelChange is what somebody owes to publish.
+// modelChange is a committed change that is still to be published.
 type modelChange struct {
 	order shop.ID
 	row   modelRow
@@ -110,13 +109,13 @@ type modelChange struct {
 
 type modelPartition struct {
 	told, epoch, lastEpoch int64
-	epochBy                time.Duration // numbers have gone back: a new epoch comes until then; 0: they have not
+	epochBy                time.Duration // numbers went back and a new epoch follows by then; 0: no
 }
 
 type modelNode struct {
 	hub        *Hub
 	subscribed bool
-	under      [modelParts][]string // messages on their way
+	under      [modelParts][]string // messages in transit
 }
 
 type modelDevice struct {
@@ -124,7 +123,7 @@ type modelDevice struct {
 	node   *modelNode // nil: not connected
 	c      *client
 	cursor string
-	fresh  bool // it has no cursor in this hello
+	fresh  bool // no cursor in this hello
 	known  map[shop.ID]modelRow
 }
 
@@ -147,7 +146,7 @@ func newWorld(ctx context.Context, t *rapid.T, lender *client) *world {
 			user: shop.ID(i%modelUsers + 1), c: &client{conn: lender.conn}, known: make(map[shop.ID]modelRow),
 		})
 	}
-	if w.pick("whole", 4) > 0 { // to begin with, everything works
+	if w.pick("whole", 4) > 0 { // start without faults
 		for i, n := range w.nodes {
 			n.subscribed = true
 			n.hub.subscribed()
@@ -207,8 +206,8 @@ func (w *world) ChainEnds(context.Context) ([]shop.ChainEnd, error) {
 	return ends, nil
 }
 
-// meanwhile lets something happen while a node waits for an answer. The answer may be given by another goroutine, which
-// must not draw: what happens was drawn before.
+// meanwhile runs an event during a call of a node. The call may run in another goroutine, which must not draw: the
+// events were drawn before.
 func (w *world) meanwhile() {
 	w.during = true
 	defer func() { w.during = false }()
@@ -226,7 +225,7 @@ func (w *world) meanwhile() {
 	}
 }
 
-// rarely is an action that is taken one time in eight that it could be.
+// rarely returns an action that runs in one of eight cases.
 func (w *world) rarely(do func()) func(*rapid.T) {
 	return func(t *rapid.T) {
 		if w.pick("rarely", 8) != 7 {
@@ -236,7 +235,7 @@ func (w *world) rarely(do func()) func(*rapid.T) {
 	}
 }
 
-// live is what both nodes do every second.
+// live runs the work that both nodes do every second.
 func (w *world) live() {
 	w.pass(time.Second)
 	for _, n := range w.nodes {
@@ -246,16 +245,16 @@ func (w *world) live() {
 	}
 }
 
-// prepare draws what may happen during the next step.
+// prepare draws the events that may happen during the next step.
 func (w *world) prepare() {
 	w.drawn = rapid.SliceOfN(rapid.IntRange(0, evenly), 0, 16).Draw(w.t, "during")
 }
 
-// evenly is a range that is drawn from, so that what is left of a division by a small number is about as often the one
-// as the other: small numbers are drawn far more often than large ones.
+// evenly is the range for draws. Small numbers are drawn far more often than large ones, but remainders of a division
+// by a small number are nearly uniform.
 const evenly = 1 << 20
 
-// pick chooses one of n.
+// pick returns a number below n.
 func (w *world) pick(what string, n int) int {
 	if !w.during {
 		return rapid.IntRange(0, evenly).Draw(w.t, what) % n
@@ -271,7 +270,7 @@ func (w *world) pick(what string, n int) int {
 func (w *world) someNode() *modelNode     { return w.nodes[w.pick("node", len(w.nodes))] }
 func (w *world) someDevice() *modelDevice { return w.devices[w.pick("device", len(w.devices))] }
 
-// pass lets time go by.
+// pass advances the time.
 func (w *world) pass(d time.Duration) {
 	w.now += d
 	for _, n := range w.nodes {
@@ -285,10 +284,10 @@ func (w *world) pass(d time.Duration) {
 	}
 }
 
-// happen has the database come and go.
+// happen makes the database reachable or unreachable.
 func (w *world) happen() { w.away = w.pick("away", 2) == 1 }
 
-// change moves an order on: a transaction begins, it commits, the change is published or stamped anew.
+// change advances an order: a transaction starts, it commits, or its change is published or gets a new timestamp.
 func (w *world) change() {
 	if len(w.untold) > 0 && w.pick("publish", 2) == 1 {
 		w.publish(w.pick("which", len(w.untold)))
@@ -343,7 +342,7 @@ func (w *world) publish(i int) {
 	w.untold = slices.Delete(w.untold, i, i+1)
 }
 
-// travel lets the next message of a partition arrive at a node, or not.
+// travel delivers or loses the next message of a partition to a node.
 func (w *world) travel() {
 	n, p := w.someNode(), w.pick("partition", modelParts)
 	if len(n.under[p]) == 0 {
@@ -363,7 +362,7 @@ func (w *world) resubscribe(n *modelNode) {
 	}
 }
 
-// working is a context that ends when the database turns out to be away: a node would try again for ever.
+// working returns a context that ends when the database is unreachable. Without it, a node would retry forever.
 func (w *world) working() context.Context {
 	ctx, cancel := context.WithCancel(w.ctx)
 	w.stop = cancel
@@ -385,7 +384,7 @@ func (w *world) replayOwed(n *modelNode) {
 	}
 }
 
-// goBack has Redis lose the last messages of a partition, or all that it knows of it.
+// goBack makes Redis lose the last numbers of a partition, or all its data.
 func (w *world) goBack(p *modelPartition) {
 	if p.epochBy != 0 {
 		return
@@ -397,7 +396,7 @@ func (w *world) goBack(p *modelPartition) {
 	p.epochBy = w.now + epochWithin
 }
 
-// failOver goes on with a database that lacks some commits.
+// failOver continues with a database that lacks some commits.
 func (w *world) failOver() {
 	w.history++
 	w.opened = make(map[shop.ID]modelTransaction)

@@ -21,13 +21,13 @@ type node struct {
 	addr string
 }
 
-// startNode starts a node of a shop of its own; options may be changed before it starts.
+// startNode starts a node of a new shop. change modifies the options before the start.
 func startNode(t *testing.T, change ...func(o *Options)) *node {
 	t.Helper()
 	return startNodeOn(t, newFeed(t, kit.Redis(t)), change...)
 }
 
-// startProven starts a node, awaits that it has proven an instant, and has user 7 greet there.
+// startProven starts a node, waits for a proven instant and connects user 7.
 func startProven(t *testing.T, change ...func(o *Options)) (*node, *peer) {
 	t.Helper()
 	n := startNode(t, change...)
@@ -35,7 +35,7 @@ func startProven(t *testing.T, change ...func(o *Options)) (*node, *peer) {
 	return n, n.greet(t, 7)
 }
 
-// startWithCursor starts a node and returns the cursor of an instant that it has proven.
+// startWithCursor starts a node and returns a cursor with a proven instant.
 func startWithCursor(t *testing.T, change ...func(o *Options)) (n *node, cursor string) {
 	t.Helper()
 	n = startNode(t, change...)
@@ -43,14 +43,14 @@ func startWithCursor(t *testing.T, change ...func(o *Options)) (n *node, cursor 
 	return n, n.hub.proven.Load().text
 }
 
-// startNodeOn starts a node of a shop that may have others.
+// startNodeOn starts a node of an existing shop, which may have other nodes.
 func startNodeOn(t *testing.T, f *feed, change ...func(o *Options)) *node {
 	t.Helper()
 	n := &node{t: t, shop: &fakeShop{}, feed: f}
 	o := Options{
 		Shop: n.shop.calls(), Redis: openRedis(t, f.url), Namespace: f.namespace, Partitions: partitions,
 		Orders: f, Chains: f,
-		// limits that a test is about it sets itself
+		// tests of these limits set them
 		HelloWithin: patience, WriteWithin: patience, ReachWithin: patience,
 		LookEvery: 10 * time.Millisecond,
 	}
@@ -94,7 +94,7 @@ func (n *node) drain(within time.Duration) {
 	}
 }
 
-// awaitClients waits until that many connections are there.
+// awaitClients waits for the given number of connections.
 func (n *node) awaitClients(want int) {
 	n.t.Helper()
 	kit.Eventually(n.t, patience, func() (bool, string) {
@@ -104,7 +104,7 @@ func (n *node) awaitClients(want int) {
 	})
 }
 
-// startPair starts two nodes of one shop, and awaits that both have proven an instant.
+// startPair starts two nodes of one shop and waits until both have a proven instant.
 func startPair(t *testing.T) (*node, *node) {
 	t.Helper()
 	f := newFeed(t, kit.Redis(t))
@@ -114,8 +114,8 @@ func startPair(t *testing.T) (*node, *node) {
 	return one, two
 }
 
-// awaitProven waits until the node has proven an instant that is not before now: it hears changes, and has told all
-// that there were.
+// awaitProven waits until the node has proven an instant at or after now. It then receives changes and has queued all
+// earlier ones.
 func (n *node) awaitProven() {
 	n.t.Helper()
 	now, err := n.feed.Clock(n.t.Context())

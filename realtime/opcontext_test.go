@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// An op's context ends when its time is over, for everybody who listens, whenever they began to.
+// The context of an op ends at its deadline for all callers, including those that start to wait later.
 func TestWithin(t *testing.T) {
 	t.Parallel()
 	end := time.Now().Add(20 * time.Millisecond)
@@ -28,7 +28,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// What an op has started ends with it.
+// release ends the contexts derived from the context of an op.
 func TestWithinReleased(t *testing.T) {
 	t.Parallel()
 	w := newOpContext(nil, time.Now().Add(time.Hour), &request{})
@@ -38,5 +38,5 @@ func TestWithinReleased(t *testing.T) {
 	if !errors.Is(w.Err(), context.Canceled) {
 		t.Fatalf("%v", w.Err())
 	}
-	newOpContext(nil, time.Now().Add(time.Hour), &request{}).release() // nobody listened
+	newOpContext(nil, time.Now().Add(time.Hour), &request{}).release() // no caller of Done or Err
 }

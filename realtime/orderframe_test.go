@@ -10,7 +10,7 @@ import (
 	"stampede/app/shop"
 )
 
-// A frame that is written by hand says what JSON says of the order, in one line, and takes a cursor.
+// OrderFrame equals the output of encoding/json in one line, and withCursor inserts a cursor.
 func TestOrderFramesAreWhatJSONSays(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -14,11 +14,10 @@ import (
 	"stampede/app/wsclient"
 )
 
-// patience is how long a test waits for what must happen: far longer than it takes on a machine that is busy with other
-// things.
+// patience is the time limit for expected events. It is far longer than they take on a busy machine.
 const patience = time.Minute
 
-// peer is the other end of a socket. It keeps all that it hears, except the answers that do waits for.
+// peer is the client end of a socket. It stores all received frames, except the replies that do waits for.
 type peer struct {
 	t    *testing.T
 	conn *wsclient.Conn
@@ -61,12 +60,12 @@ func (p *peer) sendAs(kind int, frame string) {
 	}
 }
 
-// sendUnlessEnded is send for a peer that the server may be ending right now.
+// sendUnlessEnded is send for a peer that the server may be closing.
 func (p *peer) sendUnlessEnded(frame string) {
 	_ = p.conn.SendRaw(wsclient.Text, []byte(frame))
 }
 
-// do sends an op, given without id, and waits for its answer.
+// do sends an op, given without id, and waits for its reply.
 func (p *peer) do(op string) *wsclient.Frame {
 	p.t.Helper()
 	ok, err := p.conn.Do(wsclient.Request{Text: op})
@@ -77,7 +76,7 @@ func (p *peer) do(op string) *wsclient.Frame {
 	return &wsclient.Frame{OK: ok, Error: refused}
 }
 
-// must is do for an op that has to succeed; ok may be nil.
+// must is do for an op that must succeed; ok may be nil.
 func (p *peer) must(op string, ok any) {
 	p.t.Helper()
 	r := p.do(op)
@@ -91,7 +90,7 @@ func (p *peer) must(op string, ok any) {
 	}
 }
 
-// wantRefused is do for an op that has to be refused with the code and a text.
+// wantRefused is do for an op that must fail with the code and a message.
 func (p *peer) wantRefused(op string, code shop.Code) *shop.Error {
 	p.t.Helper()
 	e := cmp.Or(p.do(op).Error, &shop.Error{})
@@ -101,7 +100,7 @@ func (p *peer) wantRefused(op string, code shop.Code) *shop.Error {
 	return e
 }
 
-// hello greets as the user; 0 for nobody, cursor "" for a fresh client.
+// hello sends hello for the user; user 0: anonymous, cursor "": a new client.
 func (p *peer) hello(user shop.ID, cursor string) wsclient.Welcome {
 	p.t.Helper()
 	token := ""
@@ -115,7 +114,7 @@ func (p *peer) hello(user shop.ID, cursor string) wsclient.Welcome {
 	return ok
 }
 
-// greet dials and says hello, without a cursor.
+// greet connects and sends hello without a cursor.
 func (n *node) greet(t *testing.T, user shop.ID) *peer {
 	t.Helper()
 	p := n.dial(t)
@@ -123,7 +122,7 @@ func (n *node) greet(t *testing.T, user shop.ID) *peer {
 	return p
 }
 
-// greetAs dials and says hello with the token.
+// greetAs connects and sends hello with the token.
 func (n *node) greetAs(t *testing.T, token string) *peer {
 	t.Helper()
 	p := n.dial(t)
@@ -131,7 +130,7 @@ func (n *node) greetAs(t *testing.T, token string) *peer {
 	return p
 }
 
-// await waits for the first frame that fits, and leaves it where it is.
+// await waits for the first frame that fits and does not remove it.
 func (p *peer) await(what string, fits func(f *wsclient.Frame) bool) (found *wsclient.Frame) {
 	p.t.Helper()
 	kit.Eventually(p.t, patience, func() (bool, string) {
@@ -154,7 +153,7 @@ func (p *peer) awaitTick(what string, fits func(lines map[shop.ID]wsclient.TickL
 	p.await(what, func(f *wsclient.Frame) bool { return f.Ev == "tick" && fits(lines(f)) })
 }
 
-// lines are those of a tick, by sale.
+// lines returns the lines of a tick by sale.
 func lines(tick *wsclient.Frame) map[shop.ID]wsclient.TickLine {
 	bySale := make(map[shop.ID]wsclient.TickLine)
 	for _, line := range tick.Event.(*wsclient.TickEvent).Sales {
@@ -163,10 +162,10 @@ func lines(tick *wsclient.Frame) map[shop.ID]wsclient.TickLine {
 	return bySale
 }
 
-// answers reports whether a frame is the answer to the op of this id.
+// `answers` reports whether a frame is the reply to the op with this id.
 func answers(f *wsclient.Frame, id int64) bool { return f.Ev == "" && f.ID == id }
 
-// all lists what was heard so far under an event name.
+// all returns the frames received so far with an event name.
 func (p *peer) all(ev string) []*wsclient.Frame {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,7 +178,7 @@ func (p *peer) all(ev string) []*wsclient.Frame {
 	return found
 }
 
-// orders lists the order events so far.
+// orders returns the order events received so far.
 func (p *peer) orders() (events []*wsclient.OrderEvent) {
 	for _, f := range p.all("order") {
 		events = append(events, f.Event.(*wsclient.OrderEvent))
@@ -187,7 +186,7 @@ func (p *peer) orders() (events []*wsclient.OrderEvent) {
 	return events
 }
 
-// awaitEvents waits until that many events of the name were heard.
+// awaitEvents waits until n events of the name were received.
 func (p *peer) awaitEvents(ev string, n int) (found []*wsclient.Frame) {
 	p.t.Helper()
 	kit.Eventually(p.t, patience, func() (bool, string) {
@@ -197,7 +196,7 @@ func (p *peer) awaitEvents(ev string, n int) (found []*wsclient.Frame) {
 	return found
 }
 
-// awaitClose waits for the end of the socket, which must be said with bye and this code.
+// awaitClose waits for the end of the socket, which must be announced with bye and this code.
 func (p *peer) awaitClose(want CloseCode) {
 	p.t.Helper()
 	bye := p.awaitEvents("bye", 1)[0].Event.(*wsclient.ByeEvent)
@@ -214,7 +213,7 @@ func (p *peer) awaitClose(want CloseCode) {
 	}
 }
 
-// fence makes sure that everything sent before has been handled.
+// fence waits until all ops sent before were handled.
 func (p *peer) fence() {
 	p.t.Helper()
 	p.must(`"op":"time","t0":1`, nil)

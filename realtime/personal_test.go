@@ -17,7 +17,7 @@ import (
 	"stampede/app/wsclient"
 )
 
-// states lists the (order, rev) of order events.
+// states returns "order/rev" of each order event.
 func states(events []*heard) []string {
 	var list []string
 	for _, e := range events {
@@ -26,10 +26,10 @@ func states(events []*heard) []string {
 	return list
 }
 
-// told lists the states that a peer has heard, in order.
+// `told` returns the states that a peer has received, in order.
 func (p *peer) told() []string { return states(p.orders()) }
 
-// fresh is what a client makes of it: what is not above the rev that it has is a repeat.
+// fresh returns the states without repeats. A rev at or below the newest received one is a repeat.
 func (p *peer) fresh() []string {
 	revs := make(map[shop.ID]int)
 	return states(slices.DeleteFunc(p.orders(), func(h *heard) bool {
@@ -39,7 +39,7 @@ func (p *peer) fresh() []string {
 	}))
 }
 
-// awaitFresh waits until a peer has heard these states, repeats not counted.
+// awaitFresh waits until a peer has received these states, without repeats.
 func (p *peer) awaitFresh(want ...string) {
 	p.t.Helper()
 	kit.Eventually(p.t, patience, func() (bool, string) {
@@ -48,17 +48,17 @@ func (p *peer) awaitFresh(want ...string) {
 	})
 }
 
-// heard is an order event.
+// `heard` is an order event.
 type heard = wsclient.OrderEvent
 
-// awaitOrders waits until so many have been heard.
+// awaitOrders waits until n order events were received.
 func (p *peer) awaitOrders(n int) []*heard {
 	p.t.Helper()
 	p.awaitEvents("order", n)
 	return p.orders()
 }
 
-// awaitOrder waits for the first that fits.
+// awaitOrder waits for the first order event that fits.
 func (p *peer) awaitOrder(what string, fits func(h heard) bool) heard {
 	p.t.Helper()
 	f := p.await(what, func(f *wsclient.Frame) bool {
@@ -68,7 +68,7 @@ func (p *peer) awaitOrder(what string, fits func(h heard) bool) heard {
 	return *f.Event.(*wsclient.OrderEvent)
 }
 
-// wantMissed demands that a hello told these states, without a reset.
+// wantMissed checks that the reply to a hello has these missed states and no reset.
 func wantMissed(t *testing.T, ok *wsclient.Welcome, want ...string) {
 	t.Helper()
 	var missed []*heard
@@ -88,7 +88,7 @@ func wantSame(t *testing.T, what string, want, got any) {
 	}
 }
 
-// "All devices of a user hear", on all nodes, and nobody else does.
+// All devices of a user receive an event, on all nodes, and no other user receives it.
 func TestAllDevicesOnAllNodesHear(t *testing.T) {
 	t.Parallel()
 	one, two := startPair(t)
@@ -105,7 +105,7 @@ func TestAllDevicesOnAllNodesHear(t *testing.T) {
 	}
 }
 
-// The same on the embedded Redis.
+// The same with the embedded Redis.
 func TestEventsComeByTheEmbeddedRedis(t *testing.T) {
 	t.Parallel()
 	n := startNodeOn(t, newFeed(t, "redis://"+miniredis.RunT(t).Addr()))
@@ -117,7 +117,7 @@ func TestEventsComeByTheEmbeddedRedis(t *testing.T) {
 	n.awaitProven()
 }
 
-// P6: "a client that reconnects learns the newest state of every order that changed while it was away".
+// P6: a client that reconnects receives the newest state of every order that changed while it was disconnected.
 func TestReconnectWithCursorMissesNothing(t *testing.T) {
 	t.Parallel()
 	one, two := startPair(t)
@@ -143,7 +143,7 @@ func TestReconnectWithCursorMissesNothing(t *testing.T) {
 	again.awaitOrder("what is new", func(h heard) bool { return h.Order.ID == 101 && h.Order.Rev == 3 })
 }
 
-// A cursor is good for as long as one likes: the rows are always there.
+// A cursor never expires, because the rows are always available.
 func TestLongAbsenceIsNoReset(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -154,8 +154,8 @@ func TestLongAbsenceIsNoReset(t *testing.T) {
 	wantMissed(t, &ok, "102/5")
 }
 
-// F5, F6: a change may be told up to PublishWithin after its stamp. A cursor or a proven instant that was given out in
-// between covers its stamp, but not the change: so rows are read from a margin before it on, by hello and by a resync.
+// F5, F6: a change may be published up to PublishWithin after its timestamp. A cursor or proven instant from in between
+// covers the timestamp but not the change. Hello and resync therefore read rows from Overlap before it.
 func TestWhatWasUnderWayIsReadToo(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -169,11 +169,12 @@ func TestWhatWasUnderWayIsReadToo(t *testing.T) {
 	p.awaitOrder("what was under way", func(h heard) bool { return h.Order.ID == 101 })
 }
 
-// P6: "beyond 100 orders it is told so". A buyer with very many is no different: what counts is how many changed.
+// P6: a hello that missed more than 100 orders returns reset. Only changed orders count, even for a buyer with very
+// many orders.
 func TestBuyerWithManyOrders(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.awaitProven() // or what it reads once it has begun comes in between, and sends the buyer to hello again
+	n.awaitProven() // otherwise the first resync of the node would close the connection
 	now, _ := n.feed.Clock(t.Context())
 	cursor := Cursor{now.At.Add(-time.Hour), now.History}.String()
 	for i := range 2000 {
@@ -192,8 +193,8 @@ func TestBuyerWithManyOrders(t *testing.T) {
 	}
 }
 
-// A hello with an unusable cursor is answered with a reset and a new cursor: an unreadable one, one of another history,
-// and one that is later than the database's clock.
+// Hello with an unusable cursor returns reset and a new cursor. Unusable: invalid, of another history, or later than
+// the database's clock.
 func TestUselessCursorIsReset(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -213,24 +214,24 @@ func TestUselessCursorIsReset(t *testing.T) {
 	}
 }
 
-// What is told while hello is being answered comes after the answer, and nothing is lost.
+// Events during hello follow its reply, and none is lost.
 func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	t.Parallel()
 	n, cursor := startWithCursor(t)
 	n.feed.set(func(d *database) {
 		d.before = func() {
 			n.feed.set(func(d *database) { d.before = nil })
-			n.feed.tell(t, state(7, 100, 1)) // before the rows are read, and in them
+			n.feed.tell(t, state(7, 100, 1)) // published before the rows are read, and in them
 		}
 	})
 	n.shop.set(func(s *fakeShop) {
 		s.greet = func(user shop.ID) ([]shop.Reservation, error) {
-			n.feed.tell(t, state(user, 101, 1), state(user, 102, 1)) // after they were read
+			n.feed.tell(t, state(user, 101, 1), state(user, 102, 1)) // published after the rows were read
 			return []shop.Reservation{{Order: 101, Sale: 11, State: shop.Reserved}}, nil
 		}
 	})
 	p := n.dial(t)
-	// nobody waits for it, so it is kept in its place
+	// No `do` here: the reply stays in the list of frames, so that its position is known.
 	p.send(`{"id":77,"op":"hello","token":"user:7","cursor":"` + cursor + `"}`)
 	answer := p.await("the answer", func(f *wsclient.Frame) bool { return answers(f, 77) })
 	var ok wsclient.Welcome
@@ -241,7 +242,7 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 		t.Fatalf("hello answered %+v", ok)
 	}
 	n.feed.tell(t, state(7, 103, 1))
-	n.feed.tell(t, state(7, 106, 1)) // of the same partition: nothing can overtake it
+	n.feed.tell(t, state(7, 106, 1)) // same partition: order is kept
 	p.awaitOrder("the last event", func(h heard) bool { return h.Order.ID == 106 })
 	kit.Eventually(t, patience, func() (bool, string) {
 		return len(slices.Compact(slices.Sorted(slices.Values(p.told())))) >= 4, fmt.Sprint(p.told())
@@ -253,16 +254,16 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	}
 }
 
-// Hellos that come at the same time share reads of the rows.
+// Concurrent hellos share reads of rows.
 func TestHellosShareReads(t *testing.T) {
 	t.Parallel()
 	const peers = 100
-	n, cursor := startWithCursor(t, func(o *Options) { // on a busy machine it takes long until all have asked
+	n, cursor := startWithCursor(t, func(o *Options) { // a busy machine needs long to send all hellos
 		o.HelloWithin, o.OpWithin, o.ReadWithin = patience, patience, patience
 	})
 	begun, hold := make(chan struct{}, peers), make(chan struct{})
 	release := sync.OnceFunc(func() { close(hold) })
-	t.Cleanup(release) // before the node ends, which waits for its reads
+	t.Cleanup(release) // before the node stops, because it waits for its reads
 	n.feed.set(func(d *database) {
 		d.reads, d.before = 0, func() {
 			begun <- struct{}{}
@@ -297,7 +298,7 @@ func TestHellosShareReads(t *testing.T) {
 	}
 }
 
-// greeting counts the connections whose hello is under way.
+// greeting returns the number of connections with a running hello.
 func (n *node) greeting() (count int) {
 	for _, c := range n.hub.everybody() {
 		c.mu.Lock()
@@ -319,12 +320,12 @@ func TestHelloIsBusyWhileReservationsCannotBeRead(t *testing.T) {
 	if e := p.wantRefused(`"op":"hello","token":"user:7"`, shop.Busy); e.RetryMS == 0 {
 		t.Fatalf("no pause in %+v", e)
 	}
-	n.feed.tell(t, state(7, 100, 1)) // for nobody
+	n.feed.tell(t, state(7, 100, 1)) // no recipient
 	n.shop.set(func(s *fakeShop) { s.greet = nil })
 	p.hello(7, "")
 }
 
-// What the server takes to answer a hello is not the peer's time, and who is told to wait has the whole time anew.
+// Server processing time of a hello does not count against HelloWithin, and after Busy the full time restarts.
 func TestSlowAnswersLeaveThePeerItsTimeForHello(t *testing.T) {
 	t.Parallel()
 	const within = 3 * time.Second
@@ -361,7 +362,7 @@ func TestEndedTokenMayDoNothingAndIsSentAwayAfterAGrace(t *testing.T) {
 
 	n.shop.set(func(s *fakeShop) { s.ahead = time.Hour + time.Second })
 	p.wantRefused(buying(`1`), shop.Unauthorized)
-	p.fence() // within the grace the socket stays
+	p.fence() // the socket stays open during TokenGrace
 	var ok renewed
 	renewing.must(`"op":"renew","token":"user:7"`, &ok)
 	if ok.Expires <= until {

@@ -10,7 +10,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Frames that are written by hand are those that encoding/json would write.
+// Frames encoded without encoding/json equal its output.
 func TestFramesByHand(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

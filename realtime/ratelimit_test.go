@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A client that keeps the pause it is told is served next, however often it was refused before: it must not be kept
-// out for ever for asking exactly when it was told to.
+// A client that waits for the returned delay is accepted next, after any number of rejections. Otherwise a client that
+// follows the delays could be rejected forever.
 func TestObedientClientIsServedAfterItsPause(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
@@ -28,7 +28,7 @@ func TestObedientClientIsServedAfterItsPause(t *testing.T) {
 	}
 }
 
-// Who does not wait is out when the debt is as large as the burst.
+// A client that does not wait is closed when its debt reaches the burst.
 func TestClientThatGoesOnIsOut(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)

@@ -44,13 +44,13 @@ func TestNewSaleOfAWatchedSlotIsTicked(t *testing.T) {
 	p.awaitEvents("sale", 1)
 	n.hub.Tick(1, []shop.Counters{counters(19, 5)})
 	p.awaitTick("tick of the new sale", func(lines map[shop.ID]wsclient.TickLine) bool { return lines[19].Stock == 5 })
-	p.must(`"op":"watch","sales":["41"]`, nil) // keeps it
+	p.must(`"op":"watch","sales":["41"]`, nil) // the earlier watch remains
 	n.hub.Tick(2, []shop.Counters{counters(19, 4)})
 	p.awaitTick("tick after another watch",
 		func(lines map[shop.ID]wsclient.TickLine) bool { return lines[19].Stock == 4 })
 }
 
-// What changes while a snapshot is being read must not be lost behind that older snapshot.
+// A change during the read of a snapshot is not lost behind the older snapshot.
 func TestNewsDuringASnapshotComesAfterIt(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -63,7 +63,7 @@ func TestNewsDuringASnapshotComesAfterIt(t *testing.T) {
 		}
 	})
 	p := n.greet(t, 0)
-	p.send(`{"id":102,"op":"watch"}`) // by hand: its answer is heard among the rest
+	p.send(`{"id":102,"op":"watch"}`) // no `do`: the test checks the order of the reply and events
 	p.awaitEvents("sale", 1)
 	p.fence()
 	reply, sale, slot := -1, -1, -1

@@ -6,8 +6,8 @@ import (
 	"stampede/app/shop"
 )
 
-// What was revoked may do nothing more, and its socket is closed; renewed in time with a token of another device of the
-// same user it stays, and so do those of others.
+// After a revocation all ops fail and the socket is closed. It stays open if the client renews in time with a token of
+// another device of the same user. Other users are unaffected.
 func TestRevokedSocketsAreClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -21,12 +21,12 @@ func TestRevokedSocketsAreClosed(t *testing.T) {
 	}
 }
 
-// Who logs in over a socket that is open has the time between two looks to renew with the new token: the tokens of
-// before are revoked by the log in itself.
+// A client that logs in over an open socket can renew with the new token until the second check. The login revokes the
+// earlier tokens.
 func TestRevokedSocketsMayRenewUntilTheNextLook(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.KeepEvery = 1 << 40 })
-	look := n.hub.keepOnce // its own first one comes in eighteen minutes
+	look := n.hub.keepOnce // the first periodic check runs after 18 minutes
 	staying, leaving := n.greetAs(t, "user:7"), n.greetAs(t, "user:7")
 	n.shop.set(func(s *fakeShop) { s.revoked = map[shop.ID]bool{7: true} })
 	look()
@@ -43,7 +43,7 @@ func TestRevokedSocketsMayRenewUntilTheNextLook(t *testing.T) {
 	staying.awaitClose(CloseRevoked)
 }
 
-// Between the revocation and the close no op of a user works.
+// Between the revocation and the close all ops of a user fail.
 func TestRevokedOpsAreRefused(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.KeepEvery = 1 << 40 })

@@ -14,19 +14,19 @@ import (
 	"stampede/app/shop"
 )
 
-// fakeShop answers what a test tells it to; what is not told answers something plain. A token "user:7" belongs
-// to user 7, "until:<ms>:7" ends at that time.
+// fakeShop returns the results that a test sets, and simple defaults otherwise. A token "user:7" belongs to user 7;
+// "until:<ms>:7" expires at that time.
 type fakeShop struct {
 	mu    sync.Mutex
 	greet func(user shop.ID) ([]shop.Reservation, error)
 	watch func(slot shop.ID, sales []shop.ID) (catalog.WatchView, error)
 	buy   func(user shop.ID, req order.BuyRequest) (order.Receipt, error)
-	later func(then func(order.Receipt, error)) // instead of buy: tells when it likes
-	ahead time.Duration                         // the shop's clock is ahead of ours by this
+	later func(then func(order.Receipt, error)) // replaces buy; the test calls then
+	ahead time.Duration                         // offset of the shop's clock from the clock of this machine
 
-	operators map[shop.ID]bool // users who look after the shop
+	operators map[shop.ID]bool // users with the operator role
 
-	revoked map[shop.ID]bool // subjects; a token "device:3:7" is of device 3 of user 7
+	revoked map[shop.ID]bool // by subject; a token "device:3:7" is of device 3 of user 7
 }
 
 func (s *fakeShop) set(change func(s *fakeShop)) {
@@ -44,7 +44,7 @@ func (s *fakeShop) copy() *fakeShop {
 	}
 }
 
-// calls returns the functions that ops call.
+// calls returns the functions of the fake shop.
 func (s *fakeShop) calls() Shop {
 	return Shop{
 		Now: s.Now, Verify: s.Verify, Revoked: s.Revoked, Greet: s.Greet, Watch: s.Watch, BuyAsync: s.BuyAsync,
@@ -92,7 +92,7 @@ func (s *fakeShop) Greet(_ context.Context, user shop.ID) ([]shop.Reservation, e
 	return nil, nil
 }
 
-// Watch answers a sale per id; slot 0 is slot 1, and a slot s has the sales 10·s+1 and 10·s+2.
+// Watch returns one sale per id. Slot 0 is slot 1, and slot s has the sales 10·s+1 and 10·s+2.
 func (s *fakeShop) Watch(_ context.Context, slot shop.ID, sales []shop.ID) (catalog.WatchView, error) {
 	if watch := s.copy().watch; watch != nil {
 		return watch(slot, sales)

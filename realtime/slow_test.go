@@ -16,7 +16,8 @@ import (
 	"stampede/app/wsclient"
 )
 
-// rawHandshake opens a connection by hand and sends what follows in the same packet as the handshake.
+// rawHandshake opens a connection without the client library. It sends the bytes of follows in the same packet as the
+// handshake.
 func (n *node) rawHandshake(t *testing.T, follows []byte) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", n.addr)
@@ -42,10 +43,10 @@ func (n *node) rawHandshake(t *testing.T, follows []byte) (net.Conn, *bufio.Read
 	return conn, r
 }
 
-// masked is a client's text frame on the wire.
+// masked returns a client text frame in wire format.
 func masked(text string) []byte { return wsclient.AppendFrame(nil, wsclient.Text, []byte(text)) }
 
-// readText reads a server's frame.
+// readText returns the text of a server frame.
 func readText(t *testing.T, r *bufio.Reader) string {
 	t.Helper()
 	_, text, err := wsclient.ReadFrame(r)
@@ -68,8 +69,8 @@ func TestFirstFramesInTheHandshakePacket(t *testing.T) {
 	}
 }
 
-// A client that never reads delays neither the tick loop nor other clients. Its write may last for the whole test, so a
-// tick that waited for it would never arrive.
+// A client that never reads delays neither the tick loop nor other clients. Its write may block for the whole test, so
+// a tick that waited for it would never arrive.
 func TestClientThatNeverReadsDelaysNoTick(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.WriteWithin = time.Hour })
@@ -91,7 +92,7 @@ func TestClientThatNeverReadsDelaysNoTick(t *testing.T) {
 	p.fence()
 }
 
-// A client that never reads is closed as slow once a write lasts too long.
+// A client that never reads is closed as slow when a write exceeds WriteWithin.
 func TestClientThatNeverReadsIsClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.WriteWithin = 100 * time.Millisecond })
@@ -103,7 +104,7 @@ func TestClientThatNeverReadsIsClosed(t *testing.T) {
 	n.awaitClients(0)
 }
 
-// neverReads connects a client that watches and reads nothing.
+// neverReads connects a client that watches and never reads.
 func (n *node) neverReads(t *testing.T) {
 	t.Helper()
 	stuck, _ := n.rawHandshake(t, append(masked(`{"id":1,"op":"hello"}`), masked(`{"id":2,"op":"watch"}`)...))
@@ -113,8 +114,8 @@ func (n *node) neverReads(t *testing.T) {
 	n.awaitClients(1)
 }
 
-// sayMuch sends 256 KiB to each client. The subjects differ, so that no notice replaces another: a few calls fill the
-// buffers of the kernel.
+// sayMuch sends 256 KiB to each client. The subjects differ, so that no hint replaces another. A few calls fill the
+// kernel buffers.
 func (n *node) sayMuch() {
 	big := strings.Repeat("x", 32<<10)
 	for subject := range 8 {
@@ -125,12 +126,12 @@ func (n *node) sayMuch() {
 	}
 }
 
-// closed is how many connections the server ended for this reason.
+// closed returns the number of connections that the server closed for this reason.
 func (n *node) closed(code CloseCode) int {
 	return int(testutil.ToFloat64(n.hub.metrics.closed.WithLabelValues(code.String())))
 }
 
-// Replies and personal events are never dropped: when they do not fit any more the client is told to go.
+// Replies and personal events are never dropped. When the queue is full, the connection is closed.
 func TestOverflowOfTheQueueClosesAsSlow(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -138,7 +139,7 @@ func TestOverflowOfTheQueueClosesAsSlow(t *testing.T) {
 	c := n.hub.everybody()[0]
 	c.mu.Lock()
 	wasWriting := c.writing
-	c.writing = true // as if a writer were stuck in a write
+	c.writing = true // as if a writer were blocked
 	for i := range maxQueued {
 		if !c.out.push([]byte(`{"ev":"future"}`)) {
 			t.Errorf("full after %d", i)
@@ -174,7 +175,7 @@ func TestNewsIsBoundedAndNewestWins(t *testing.T) {
 	}
 }
 
-// waiting is how many frames wait for the user's connections.
+// waiting returns the number of queued frames of the user's connections.
 func (n *node) waiting(user shop.ID) (frames int) {
 	for _, c := range n.hub.devices(user) {
 		c.mu.Lock()
@@ -187,8 +188,8 @@ func (n *node) waiting(user shop.ID) (frames int) {
 	return frames
 }
 
-// The framework pools its connection wrappers: a writer that outlives its handler would write into another
-// shopper's socket. Connections come and go here under a storm of frames; each may hear only its own session.
+// The framework pools its connection wrappers: a writer that outlives its handler would write into the socket of
+// another buyer. Here, connections open and close under heavy load; each must receive only its own events.
 func TestNobodyHearsAnotherConnection(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -217,7 +218,7 @@ func TestNobodyHearsAnotherConnection(t *testing.T) {
 			n.hub.Tick(shop.Millis(order), []shop.Counters{counters(11, int64(order))})
 		}
 	}()
-	// A writer that outlives its connection is seen at about one in sixty closings, when the race detector looks.
+	// The race detector finds a writer that outlives its connection in about one of sixty closings.
 	for range 150 {
 		peers := make([]*peer, 4)
 		for i := range peers {

@@ -41,7 +41,7 @@ func TestEveryOpAnswersUnderItsID(t *testing.T) {
 	}
 }
 
-// Who asks for a pass is whom the token names, at the address that the socket comes from.
+// A pass is issued for the user of the token and the address of the socket, not for fields of the frame.
 func TestPassIsForWhoAsks(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).greet(t, 7)
@@ -53,7 +53,7 @@ func TestPassIsForWhoAsks(t *testing.T) {
 	}
 }
 
-// "Bad input: a clear error": every wrong frame is answered under its id, and the socket stays open.
+// Every invalid frame has an error reply with its id, and the socket stays open.
 func TestBadInputIsAnsweredAndTheSocketStaysOpen(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.OpsBurst = 1000 })
@@ -116,7 +116,7 @@ func buying(qty string) string { return `"op":"buy","sale":"11","key":"abcdefgh"
 
 func many(n int) string { return strings.TrimSuffix(strings.Repeat(`"1",`, n), ",") }
 
-// "A frame whose id cannot be read is answered with id 0, and the socket stays open; who goes on is closed."
+// A frame with an unreadable id has a reply with id 0 and the socket stays open. Repeated ones close it.
 func TestUnreadableFramesAreAnsweredThenEndTheSocket(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).greet(t, 0)
@@ -132,7 +132,7 @@ func TestUnreadableFramesAreAnsweredThenEndTheSocket(t *testing.T) {
 	p.awaitClose(CloseProtocol)
 }
 
-// count is how many replies have this id. Callers hold p.mu through await.
+// count returns the number of replies with this id. Callers hold p.mu through await.
 func (p *peer) count(id int64) int {
 	n := 0
 	for _, f := range p.heard {
@@ -170,7 +170,7 @@ func TestWithoutTokenOnlyWatchingWorks(t *testing.T) {
 	}
 }
 
-// Saying hello again and again with a token that is not valid gains no time.
+// Repeated hellos with an invalid token do not extend the deadline.
 func TestRefusedHellosGainNoTime(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.HelloWithin = 300 * time.Millisecond })
@@ -217,7 +217,7 @@ func TestSilentPeerIsPingedThenClosed(t *testing.T) {
 	n := startNode(t, func(o *Options) {
 		o.PingEvery, o.KeepEvery, o.IdleAfter = 20*time.Millisecond, 5*time.Millisecond, 200*time.Millisecond
 	})
-	_, dead := n.rawHandshake(t, masked(`{"id":1,"op":"hello"}`)) // by hand: answers no ping
+	_, dead := n.rawHandshake(t, masked(`{"id":1,"op":"hello"}`)) // raw connection: sends no pong
 	last := ""
 	for !strings.HasPrefix(last, `{"ev":"bye"`) {
 		last = readText(t, dead)
@@ -235,14 +235,14 @@ func TestSilentPeerIsPingedThenClosed(t *testing.T) {
 func TestPongIsASignOfLife(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.PingEvery, o.KeepEvery = 20*time.Millisecond, 5*time.Millisecond })
-	p := n.greet(t, 0) // it sends only pongs from here on
+	p := n.greet(t, 0) // the peer sends only pongs from now on
 	c := n.hub.everybody()[0]
 	greeted := c.aliveAt.Load()
 	kit.Eventually(t, patience, func() (bool, string) { return c.aliveAt.Load() > greeted, "no pong counts" })
 	p.fence()
 }
 
-// pressedBuy is a node and a peer whose buy, under id 101, is told when the test likes.
+// pressedBuy returns a node and a peer with a running buy under id 101. The test finishes the buy through the channel.
 func pressedBuy(t *testing.T) (*node, *peer, <-chan func(order.Receipt, error)) {
 	t.Helper()
 	n := startNode(t)
@@ -253,13 +253,13 @@ func pressedBuy(t *testing.T) (*node, *peer, <-chan func(order.Receipt, error)) 
 	return n, p, pressed
 }
 
-// A buy holds no goroutine while it waits, but its connection's turn: the next op is answered after it.
+// A waiting buy holds no goroutine, but it holds the turn of its connection: the next op is handled after it.
 func TestOpsTakeTurnsWithABuyUnderWay(t *testing.T) {
 	t.Parallel()
 	n, p, pressed := pressedBuy(t)
 	p.send(`{"id":102,"op":"time","t0":1}`)
 	then := <-pressed
-	n.greet(t, 8).fence() // nobody else waits
+	n.greet(t, 8).fence() // other connections do not wait
 	then(order.Receipt{Order: 5, Ticket: 1, State: shop.Reserved}, nil)
 	p.await("answer", func(f *wsclient.Frame) bool { return answers(f, 102) })
 	var order []int64
@@ -275,7 +275,7 @@ func TestOpsTakeTurnsWithABuyUnderWay(t *testing.T) {
 	}
 }
 
-// Whoever has left while his buy was under way is not told, and nothing breaks.
+// A client that disconnects during its buy receives no reply and causes no failure.
 func TestBuyerLeavesBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
 	n, p, pressed := pressedBuy(t)

@@ -7,7 +7,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// While a tick waits for writers to begin, watchers may leave; whoever stays gets it all the same.
+// Watchers may leave while a tick waits for writers to start. All remaining watchers receive the tick.
 func TestNobodyIsLeftOutWhileATickBreathes(t *testing.T) {
 	t.Parallel()
 	hub, set := manyClients(5)

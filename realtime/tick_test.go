@@ -18,7 +18,7 @@ func counters(sale shop.ID, stock int64) shop.Counters {
 	return shop.Counters{Sale: sale, Loaded: true, Stock: stock, Held: 1, Sold: 2, Done: 3, Rate: 1.26, Watching: 4}
 }
 
-// watcher greets and watches.
+// watcher connects a client that sends a watch op.
 func (n *node) watcher(t *testing.T, watch string) *peer {
 	t.Helper()
 	p := n.greet(t, 0)
@@ -26,14 +26,14 @@ func (n *node) watcher(t *testing.T, watch string) *peer {
 	return p
 }
 
-// settle lets newcomers have their whole set, so that what follows are plain ticks. It uses up three ticks.
+// settle sends three ticks, so that newcomers have received the whole set and later ticks carry only changes.
 func (n *node) settle(watched ...shop.Counters) {
 	for range 3 {
 		n.hub.Tick(1, watched)
 	}
 }
 
-// "One encoded frame per watch set per tick, whatever the number of clients."
+// Each tick is encoded once per watch set, for any number of clients.
 func TestOneFrameIsEncodedPerWatchSetAndTick(t *testing.T) {
 	t.Parallel()
 	const clients = 1000
@@ -50,7 +50,7 @@ func TestOneFrameIsEncodedPerWatchSetAndTick(t *testing.T) {
 	before := testutil.ToFloat64(n.hub.metrics.encodedTicks)
 	for stock := range int64(10) {
 		n.hub.Tick(shop.Millis(stock), []shop.Counters{counters(11, stock), counters(21, stock)})
-		// The slowest of a thousand readers here may skip; that would cost a frame with the whole set.
+		// The slowest of a thousand readers may skip a tick; that would cost an extra frame with the whole set.
 		kit.Eventually(t, patience, func() (bool, string) { return n.allWritten(), "ticks are waiting" })
 	}
 	if encoded := testutil.ToFloat64(n.hub.metrics.encodedTicks) - before; encoded != 20 {
@@ -68,7 +68,7 @@ func TestOneFrameIsEncodedPerWatchSetAndTick(t *testing.T) {
 	}
 }
 
-// allWritten reports whether no tick waits for a writer.
+// allWritten reports whether no tick is queued.
 func (n *node) allWritten() bool {
 	for _, c := range n.hub.everybody() {
 		c.mu.Lock()
@@ -112,7 +112,7 @@ func TestTickNamesOnlyWhatChangedAndOnlyWhatIsWatched(t *testing.T) {
 	wantSame(t, "tick", want, got)
 }
 
-// A snapshot may be older than the board: soon after it comes the whole set, even when nothing changes any more.
+// A snapshot may be older than the line table. The whole set follows within two ticks, even without changes.
 func TestNewcomerGetsTheWholeSetSoon(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -129,10 +129,10 @@ func TestNewcomerGetsTheWholeSetSoon(t *testing.T) {
 	}
 }
 
-// "Newest wins, the full watch set for a client that skipped one."
+// The newest tick wins; a client that skipped one receives the whole watch set.
 func TestClientThatSkippedGetsTheWholeSet(t *testing.T) {
 	t.Parallel()
-	c := &client{hub: NewHub(Options{Shop: (&fakeShop{}).calls()}), writing: true} // a writer is at work
+	c := &client{hub: NewHub(Options{Shop: (&fakeShop{}).calls()}), writing: true} // a writer is running
 	b := newBoard()
 	set := &watchSet{sales: []shop.ID{11, 12}, members: []*client{c}}
 	for stock := range int64(3) {
@@ -172,20 +172,20 @@ func TestWatchersOfTheSameShareASet(t *testing.T) {
 	n.watcher(t, `"op":"watch","sales":["5","6"]`)
 	n.watcher(t, `"op":"watch","sales":["6","5","5"]`)
 	p := n.greet(t, 0)
-	// The number of sets is bounded; beyond it the answer is clear.
+	// The number of sets is limited; above the limit, watch returns Busy.
 	if e := p.wantRefused(`"op":"watch","sales":["7"]`, shop.Busy); e.RetryMS == 0 {
 		t.Fatalf("no pause in %+v", e)
 	}
 	p.must(`"op":"watch","sales":["5","6"]`, nil)
 	wantSame(t, "watched", map[shop.ID]int64{5: 3, 6: 3}, n.hub.WatchedBy())
-	// A whole slot is never refused: without a place for a set of both, it replaces the rest.
+	// A whole slot is never rejected: without a place for a combined set, it replaces the other subjects.
 	p.must(`"op":"watch","slot":"1"`, nil)
 	wantSame(t, "watched", map[shop.ID]int64{5: 2, 6: 2, 11: 1, 12: 1}, n.hub.WatchedBy())
 	p.wantRefused(`"op":"watch","slot":"1","sales":["7"]`, shop.Busy)
 }
 
-// TestNoAddressTakesAllWatchSets attacks as the review of 2026-11 did: many anonymous clients of one address each watch
-// another subset of sales, or another pair of slots.
+// TestNoAddressTakesAllWatchSets repeats the attack of the review of 2026-11: many anonymous clients of one address
+// each watch another subset of sales, or another pair of slots.
 func TestNoAddressTakesAllWatchSets(t *testing.T) {
 	t.Parallel()
 	h := NewHub(Options{Shop: (&fakeShop{}).calls()})
@@ -221,7 +221,7 @@ func TestNoAddressTakesAllWatchSets(t *testing.T) {
 			t.Fatalf("a whole slot is refused: %v", busy)
 		}
 	}
-	// A place passes to a member that stays, and ends with the last one.
+	// A place passes to a remaining member and is released with the last one.
 	heir := at("127.0.0.3", 8)
 	if busy := h.join(heir, watching{sales: []shop.ID{1000, 1001}}, nil); busy != nil {
 		t.Fatal(busy)
