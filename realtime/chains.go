@@ -13,11 +13,11 @@ import (
 //	     ▲         ▲              │
 //	     └─────────┴──────────────┴─ broken: messages may be lost; rows are read, then again from `ask`
 //
-// Each message of a partition contains the number of its predecessor, so the next message reveals a loss. Loss of the
-// last message is detected with the latest numbers in Redis, which are read after the database's clock. When this node
-// has received all messages up to these numbers, the instant of that clock is proven. If the Redis of a partition is
-// unreachable, its latest number is unknown and no instant is proven. When it returns, the new subscription counts as a
-// gap.
+// Each message of a partition contains the number of its predecessor, so the next message reveals a loss. To detect the
+// loss of the last messages, a look reads the database's clock and then the latest number of each partition from Redis.
+// When this node has received all messages up to these numbers, the instant of that clock is proven. If the Redis of a
+// partition is unreachable, its latest number is unknown and no instant is proven. When it returns, the new
+// subscription counts as a gap.
 type chains struct {
 	within time.Duration // time limit for a message after its number was read
 	parts  []chain

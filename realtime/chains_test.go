@@ -23,13 +23,13 @@ func wholeChains() *chains {
 	return &c
 }
 
-// look reads the numbers; no message arrives in between.
+// look records the given latest numbers; no message arrives in between.
 func (c *chains) look(told []shop.ChainEnd) {
 	c.ask()
 	c.looked(0, Cursor{At: 1795222790123, History: "5f3a9c1e"}, 0, told)
 }
 
-// firstAway has the numbers while the Redis of the first partition is unreachable.
+// firstAway has the latest numbers while the Redis of the first partition is unreachable.
 var firstAway = []shop.ChainEnd{{Away: true}, {Told: 200, Epoch: 1}}
 
 // restartAway subscribes again and reads rows while that Redis is unreachable.

@@ -74,8 +74,9 @@ const longestPause = 5 * time.Second
 const answersWithin = 3 * time.Second
 
 // Drain closes all connections and accepts no new ones. Each client receives the reply to its running op, then `bye`
-// with a reconnect delay of at most within (and 5 s), then a close frame. When ctx ends, Drain cuts the remaining
-// connections and returns the error of ctx. Run must still be running, so that no event is missed.
+// with a reconnect delay of at most `within` (and 5 s), then a close frame. After answersWithin, Drain no longer waits
+// for replies. When ctx ends, Drain cuts the remaining connections and returns the error of ctx. Run must still be
+// running, so that no event is missed.
 func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
 	h.mu.Lock()
 	h.draining = true

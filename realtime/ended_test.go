@@ -98,7 +98,7 @@ func TestWhatClosedLongAgoIsWatchedNoLonger(t *testing.T) {
 	p.awaitTick("tick",
 		func(lines map[shop.ID]wsclient.TickLine) bool { return len(lines) == 1 && lines[41].Stock == 3 })
 
-	// A new watch returns the slot, which is then retired again. Other watched sales are unaffected.
+	// A closed slot can be watched again and is then retired again. Other watched sales are unaffected.
 	p.must(`"op":"watch","slot":"1"`, nil)
 	n.awaitWatched(41)
 	p.must(`"op":"unwatch","sales":["41"]`, nil)

@@ -117,11 +117,11 @@ func (d *database) commitLongAgo(ago time.Duration, orders ...shop.Order) {
 type feed struct {
 	*database
 	redis     *redis.Client // for all calls except subscriptions
-	url       string        // for subscriptions and banners
+	url       string        // for the subscriptions of nodes
 	namespace string
 }
 
-// newFeed returns a feed on a Redis. Its database number separates the channels of tests.
+// newFeed returns a feed on a Redis. The number of its Redis database separates the channels of tests.
 func newFeed(t testing.TB, redisURL string) *feed {
 	t.Helper()
 	f := &feed{

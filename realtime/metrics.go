@@ -20,7 +20,7 @@ type metrics struct {
 	replays      prometheus.Counter
 	closed       *prometheus.CounterVec
 	refused      *prometheus.CounterVec
-	soldOut      prometheus.Counter // counter of refused for SoldOut, nearly all errors of a hot sale
+	soldOut      prometheus.Counter // `refused` for SoldOut: nearly all failed ops of a hot sale
 }
 
 func newMetrics(to prometheus.Registerer, h *Hub) *metrics {

@@ -28,7 +28,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// release ends the contexts derived from the context of an op.
+// release ends the context of an op.
 func TestWithinReleased(t *testing.T) {
 	t.Parallel()
 	w := newOpContext(nil, time.Now().Add(time.Hour), &request{})

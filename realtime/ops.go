@@ -28,8 +28,8 @@ const (
 	later = remark("not finished yet")
 )
 
-// ops has the ops by name. The rate limit of the connection is the only one for ops without a class.
-// TestOpsHaveALimitClass lists the reasons.
+// ops maps names to ops. An op without a class is limited only by the rate of its connection. TestOpsHaveALimitClass
+// lists the reasons.
 var ops = map[string]struct {
 	run   op
 	class limits.Class

@@ -21,7 +21,7 @@ type replayAsk struct {
 
 type missedRows struct {
 	changes shop.Changes
-	at      Cursor // when they were read
+	at      Cursor // instant before the read
 	err     error
 }
 

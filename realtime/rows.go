@@ -18,7 +18,7 @@ const (
 	mostChanges  = 100 // orders per user sent as events; with more, the client reads `orders`
 )
 
-// changed reads rows, and the instant and database history that they belong to.
+// changed reads rows. It also returns the instant before the read, with the database history of the rows.
 func (h *Hub) changed(ctx context.Context, queries []shop.ChangesQuery) ([]shop.Changes, Cursor, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.options.OpWithin)
 	defer cancel()

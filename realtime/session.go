@@ -71,8 +71,8 @@ func (c *client) introduce(ctx *opContext, r *request) (any, error) {
 	return sent, nil
 }
 
-// knowledge describes the state of a client after the reply to hello: it has all changes up to at. If owed is true, at
-// is the old cursor of the client.
+// knowledge describes the state of a client after the reply to hello: the client has all changes up to `at`. If owed is
+// true, `at` is the old cursor of the client.
 type knowledge struct {
 	at        Cursor
 	owed      bool

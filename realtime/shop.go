@@ -50,7 +50,7 @@ type Shop struct {
 type ChangedOrders interface {
 	// Clock returns the time of the database. ErrTransient: the database is unreachable.
 	Clock(ctx context.Context) (shop.Instant, error)
-	// Changed returns at most `most` orders per query and the instant before which they were read. One statement serves
-	// many users.
+	// Changed returns at most `most` orders per query, and an instant of the database's clock that was read before the
+	// rows. One statement serves many users.
 	Changed(ctx context.Context, queries []shop.ChangesQuery, most int) ([]shop.Changes, shop.Instant, error)
 }

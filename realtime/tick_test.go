@@ -112,7 +112,7 @@ func TestTickNamesOnlyWhatChangedAndOnlyWhatIsWatched(t *testing.T) {
 	wantSame(t, "tick", want, got)
 }
 
-// A snapshot may be older than the line table. The whole set follows within two ticks, even without changes.
+// A snapshot may be older than the line table. The second tick after it contains the whole set, even without changes.
 func TestNewcomerGetsTheWholeSetSoon(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)

@@ -29,7 +29,7 @@ func (w watching) with(slot shop.ID, sales []shop.ID) watching {
 	return next
 }
 
-// without returns w minus the slot and the sales. Without arguments it returns an empty list.
+// without returns w minus the slot and the sales. If both are empty, it removes everything.
 func (w watching) without(slot shop.ID, sales []shop.ID) watching {
 	if slot == 0 && len(sales) == 0 {
 		return watching{}
