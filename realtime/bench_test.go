@@ -37,8 +37,8 @@ func TestATickAllocatesNothingPerClient(t *testing.T) {
 }
 
 // A shared frame is written without a copy per client. The runtime counts allocations of the whole process, and the
-// node has other goroutines. Therefore the peer never reads, the node does not read the latest numbers, and the minimum
-// of five rounds is checked: it contains the allocations of the write itself.
+// node has other goroutines. Therefore the peer never reads and the node does not read the latest numbers. The minimum
+// of five rounds is checked, because each round contains the allocations of the write itself.
 func TestWritingATickAllocatesNothing(t *testing.T) {
 	n := startNode(t, func(o *Options) { o.LookEvery = time.Hour })
 	n.rawHandshake(t, nil)

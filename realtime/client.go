@@ -14,9 +14,10 @@ import (
 	"stampede/app/shop"
 )
 
-// client is one connection: serve (socket.go) ─ hello ─ ops and events ─ depart or disconnect ─ release. serve reads.
-// drain writes, with at most one goroutine at a time. mu guards the fields from `out` to `hearing` and is never held
-// during I/O.
+// client is one connection. mu guards the fields from `out` to `hearing` and is never held during I/O. serve reads;
+// drain writes, with at most one goroutine at a time.
+//
+//	serve (socket.go) ─ hello ─ ops and events ─ depart or disconnect ─ release
 type client struct {
 	hub     *Hub
 	conn    *websocket.Conn // inner connection: the framework pools and reuses its wrapper

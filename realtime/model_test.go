@@ -13,14 +13,14 @@ import (
 	"stampede/app/shop"
 )
 
-// P6 as a model: two nodes, a database, a Redis with two partitions, and devices that keep their cursors and read their
-// sockets at any time. Time is virtual: the start of the hubs moves into the past. Between any two steps messages are
-// lost or late, subscriptions break, numbers go back and are reused, the database is unreachable or fails over, and
-// transactions take time. At the end all faults stop, and every device must have the newest state of every order of its
-// user.
+// P6 as a model: two nodes, a database, a Redis with two partitions, and devices that keep their cursors. Devices read
+// their sockets at any time. Time is virtual: the start of the hubs moves into the past. Faults may occur between any
+// two steps. Messages are lost or late, subscriptions break, and numbers go back and are reused. The database is
+// unreachable or fails over, and transactions take time. At the end all faults stop, and every device must have the
+// newest state of every order of its user.
 //
 // Assumptions of the model: a change is published within shop.PublishWithin of the start of its transaction or gets a
-// new timestamp. A new epoch reveals numbers that went back within half of the overlap; a look reveals them earlier,
+// new timestamp. A new epoch reveals numbers that went back within half of the overlap. A look reveals them earlier,
 // unless they have reached the old value again. Changes lost in a database failover are not published.
 func TestEveryDeviceLearnsTheNewestState(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 // newSession returns a random name of a connection for logs and the reply to hello. It is not secret.
 func newSession() string { return fmt.Sprintf("%016x", rand.Uint64()) }
 
-// hello authenticates the connection. The order of its steps ensures that no personal event is lost: a change published
-// during hello is in the rows or waits, and a reservation that becomes a row during hello has an event.
+// hello authenticates the connection. The order of its steps ensures that no personal event is lost. A change published
+// during hello is in the rows or waits. A reservation that becomes a row during hello has an event.
 //
 //	own (events start to wait) → rows since the cursor → reservations → reply → waiting events
 func (c *client) hello(ctx *opContext, r *request) (any, error) {
