@@ -99,8 +99,8 @@ func (p *connecting) heard(l *loop, s *socket, m message) {
 	}
 }
 
-// comeAgain retries the sockets that the server closed before their greeting was complete. A busy server closes a
-// connection that waits for hello for five seconds.
+// comeAgain retries the sockets that the server closed before their greeting was complete. The server closes a
+// connection without hello after five seconds, and a busy server may not read hello in that time.
 func (p *connecting) comeAgain(l *loop) {
 	if len(l.losses) == 0 {
 		return

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// perAddress is the number of flood requests per source address. It is below the rate limit of the server, so that
-	// the server processes each request completely.
+	// perAddress is the number of flood requests per source address. It is below the server's limits per address, so
+	// that the server processes each request completely.
 	perAddress = 50
 	// perConnection is the number of requests per connection. Each waits for the response to the one before, so more
 	// would only queue behind a slow login.

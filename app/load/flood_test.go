@@ -142,7 +142,7 @@ func TestFloodIsHeardOut(t *testing.T) {
 		t.Run(says, func(t *testing.T) {
 			t.Parallel()
 			gone := make(chan struct{})
-			answered := make(chan int, 1) // number of responses; its holder responds
+			answered := make(chan int, 1) // responses so far; the handler that holds it sends the next one
 			answered <- 0
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 				select {

@@ -34,7 +34,7 @@ type socket struct {
 	awaiting int           // ops without a reply
 	bought   int           // buys sent
 	reserved int           // buys with the reply reserved
-	orders   int           // distinct orders received in events
+	orders   int           // distinct orders received in events and hello replies
 	known    []int64       // ids of those orders, in order of arrival
 	last     []byte        // the newest op, repeated if the server is busy
 }

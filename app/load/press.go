@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// opPause keeps each connection below the 20 ops a second that the server allows one.
+	// opPause keeps each connection below the server's limit of 20 ops per second.
 	opPause = 51 * time.Millisecond
 	// settleWithin limits the wait for pending ops after the last op was sent.
 	settleWithin = time.Minute
