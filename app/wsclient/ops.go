@@ -47,7 +47,7 @@ func (c *Conn) Watch(slot shop.ID, sales ...shop.ID) (catalog.WatchView, error) 
 	return Ask[catalog.WatchView](c, Request{Op: Watch, Slot: slot, Sales: sales})
 }
 
-// Unwatch stops watching them; without arguments, everything.
+// Unwatch stops watching a slot and single sales; without arguments, everything.
 func (c *Conn) Unwatch(slot shop.ID, sales ...shop.ID) error {
 	_, err := c.Do(Request{Op: Unwatch, Slot: slot, Sales: sales})
 	return err
