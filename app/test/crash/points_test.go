@@ -11,8 +11,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P1–P8: the program dies at each crash point while buyers buy and cancel, orders expire, and operators work. The next
-// life completes all pending work.
+// P1–P8: the program dies at each crash point during buys, cancellations, expiries and operations of operators. The
+// next life completes all pending work.
 func TestEveryPoint(t *testing.T) {
 	for _, point := range faults.Names() {
 		t.Run(point, func(t *testing.T) {
