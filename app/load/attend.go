@@ -8,21 +8,20 @@ import (
 	"time"
 )
 
-// attending is a phase in which nothing is sent: it takes in what comes until it is over, and looks again after each
-// wait whether it is.
+// attending is a phase that sends no ops and only receives. Its function runs after each wait and reports whether the
+// phase is over.
 type attending func(l *loop) (wait time.Duration, over bool)
 
 func (attending) heard(*loop, *socket, message) {}
 
 func (p attending) act(l *loop) (time.Duration, bool) { return p(l) }
 
-// attend lets the whole crowd only hear.
+// attend lets the whole crowd receive only, until the phase is over on every loop.
 func (c *crowd) attend(ctx context.Context, p attending) error {
 	return play(ctx, c, slices.Repeat([]attending{p}, len(c.loops)))
 }
 
-// meanwhile does something that is not about the sockets while the crowd goes on hearing: a server gives up a socket
-// whose shopper does not answer its pings.
+// meanwhile runs do while the crowd keeps receiving. The server closes a socket that does not reply to its pings.
 func (b *bench) meanwhile(ctx context.Context, do func() error) error {
 	var over atomic.Bool
 	done := make(chan error, 1)

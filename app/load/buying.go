@@ -8,16 +8,16 @@ import (
 	"stampede/app/shop"
 )
 
-// warmUp is what is pressed before the window that counts.
+// warmUp is the load time before the measured window.
 const warmUp = 500 * time.Millisecond
 
-// No crowd on one machine is faster than this, per second; so much is put on offer.
+// Upper limits of the throughput of a crowd on one machine, in ops per second. They determine the units on sale.
 const (
 	fastestBuys  = 150_000
 	fastestChain = 50_000
 )
 
-// time measures the socket layer alone.
+// time measures the time op: the socket layer without Redis.
 func (b *bench) time(ctx context.Context, r *Result) error {
 	return b.measure(ctx, r, work{op: (*loop).sendTime, finish: replied, rate: b.Rate, warmUp: warmUp, window: b.For})
 }
@@ -27,12 +27,12 @@ func (b *bench) buy(ctx context.Context, r *Result) error {
 	return b.purchases(ctx, r, fastestBuys, replied)
 }
 
-// chain measures the whole way.
+// chain measures the whole path from the buy to the order event.
 func (b *bench) chain(ctx context.Context, r *Result) error {
 	return b.purchases(ctx, r, fastestChain, ordered)
 }
 
-// purchases measures a crowd that buys, each op until the finish.
+// purchases measures buys. finish is the frame that ends an op.
 func (b *bench) purchases(ctx context.Context, r *Result, fastest float64, finish kind) error {
 	w, err := b.shopping(ctx, fastest, warmUp+b.For)
 	if err != nil {
@@ -42,7 +42,7 @@ func (b *bench) purchases(ctx context.Context, r *Result, fastest float64, finis
 	return b.measure(ctx, r, w)
 }
 
-// measure presses, and notes what it cost each process that takes part.
+// measure runs the work and records the processor time per op of each process.
 func (b *bench) measure(ctx context.Context, r *Result, w work) error {
 	var p *pressed
 	spent, err := b.shares.spent(func() (err error) {
@@ -60,7 +60,7 @@ func (b *bench) measure(ctx context.Context, r *Result, w work) error {
 		r.figure("repeated_busy", float64(p.Repeats))
 	}
 	if p.Ops > 0 {
-		all := float64(p.Ops) * (w.warmUp + w.window).Seconds() / w.window.Seconds() // with those of the warm-up
+		all := float64(p.Ops) * (w.warmUp + w.window).Seconds() / w.window.Seconds() // including the warm-up
 		for name, d := range spent {
 			r.figure(name+"_cpu_us_per_op", d.Seconds()*1e6/all)
 		}
@@ -72,19 +72,20 @@ func (b *bench) measure(ctx context.Context, r *Result, w work) error {
 // benchmark), so that the records in Redis have a real length and the server is not busy loading sales.
 const saleRounds = 24
 
-// shopping makes sales for a crowd that buys at most so fast for so long, Hot of them at a time.
+// shopping creates sales for a crowd that buys at most at the rate fastest for the given length. Hot sales are in use
+// at a time.
 func (b *bench) shopping(ctx context.Context, fastest float64, length time.Duration) (work, error) {
 	if b.Rate > 0 {
 		fastest = b.Rate
 	}
-	each := int(fastest*length.Seconds())/b.Sockets + 2 // buys of one shopper
+	each := int(fastest*length.Seconds())/b.Sockets + 2 // buys per shopper
 	limit := (each + saleRounds - 1) / saleRounds
 	ids, err := b.offer(ctx, b.Hot*saleRounds, 1<<30, limit)
 	if err != nil {
 		return work{}, err
 	}
 	sales := texts(ids)
-	first := make([]int, len(b.crowd.sockets)) // what each had bought before
+	first := make([]int, len(b.crowd.sockets)) // buys of each shopper before this work
 	for i, s := range b.crowd.sockets {
 		first[i] = s.bought
 	}
@@ -99,7 +100,7 @@ func (b *bench) shopping(ctx context.Context, fastest float64, length time.Durat
 	}, nil
 }
 
-// soldout lets one shopper buy the only unit, and then everybody ask for it.
+// soldout sells the only unit to one shopper and then measures the buys of all others.
 func (b *bench) soldout(ctx context.Context, r *Result) error {
 	sales, err := b.offer(ctx, 1, 1, 1)
 	if err != nil {
@@ -117,10 +118,11 @@ func (b *bench) soldout(ctx context.Context, r *Result) error {
 	})
 }
 
-// bursts is how often everybody presses in the same instant; half of them ask for the time, in turns.
+// bursts is the number of bursts. In each one, all shoppers send one op at the same instant. Bursts of time ops and of
+// buys alternate.
 const bursts = 4
 
-// burst presses time and Buy, each in one instant, in turns. Latencies of all bursts of a kind are taken together.
+// burst alternates bursts of time ops and of buys. It merges the latencies of all bursts of one kind.
 func (b *bench) burst(ctx context.Context, r *Result) error {
 	sales, err := b.offer(ctx, bursts/2, int64(b.Sockets), 1)
 	if err != nil {
@@ -137,7 +139,7 @@ func (b *bench) burst(ctx context.Context, r *Result) error {
 			return err
 		}
 		into.add(p)
-		time.Sleep(300 * time.Millisecond) // the server takes breath: a burst is met by a calm server
+		time.Sleep(300 * time.Millisecond) // the server finishes the work of the last burst first
 	}
 	r.took(&buys)
 	of := times.Answers.latency()

@@ -9,14 +9,14 @@ import (
 	"stampede/app/shop"
 )
 
-// drainWithin is how long the server may take to turn all reservations into orders.
+// drainWithin limits how long the server takes to turn all reservations into orders.
 const drainWithin = 2 * time.Minute
 
-// expected are the refusals that a scenario provokes.
+// expected maps a scenario to the error code that it provokes.
 var expected = map[string]string{"soldout": string(shop.SoldOut)}
 
-// check is what every scenario ends with: nobody was refused or cut off who should not be, and the sales' books are
-// right. Where the run waits for orders, every reservation has become one and its shopper has heard of it.
+// check runs after every scenario. It fails the result for unexpected errors, lost connections and audit failures. With
+// Wait, every reservation must become an order and its shopper must receive the order event.
 func (b *bench) check(ctx context.Context, r *Result) error {
 	refusals, losses := b.crowd.complaints()
 	r.Refusals, r.Losses = refusals, losses
@@ -53,7 +53,8 @@ func (b *bench) check(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// heardAll waits until every shopper has heard of every order, and counts who has not, or has heard of more.
+// heardAll waits until every shopper has received an event of every order, for at most drainWithin. It counts missing
+// and surplus orders.
 func (b *bench) heardAll(ctx context.Context, r *Result) error {
 	until := time.Now().Add(drainWithin)
 	err := b.crowd.attend(ctx, func(l *loop) (time.Duration, bool) {

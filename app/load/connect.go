@@ -9,32 +9,32 @@ import (
 	"stampede/app/wsclient"
 )
 
-// connectPatience is how long the crowd may take to come in.
+// connectPatience limits how long the crowd takes to connect.
 const connectPatience = 2 * time.Minute
 
-// connecting opens sockets, says hello with the token (and the cursor of an earlier visit), and watches what is asked
-// for. A few are under way at a time, as many as a listener's backlog bears.
+// connecting is the phase that opens sockets, sends hello with the token and the cursor of the last connection, and
+// sends watch. It limits the number of concurrent connections to fit into the backlog of the listener.
 type connecting struct {
 	target *target
-	watch  []byte // the op; nil: nothing is watched
-	most   int    // connections under way
+	watch  []byte // the encoded op; nil: no watch
+	most   int    // limit of concurrent connections
 	queue  []*socket
 	open   int
 	until  time.Time
 
 	handshakes histogram
-	turnedAway int             // by a busy server, and came again
-	resets     int             // hellos that were told reset
-	missed     map[*socket]int // events told by hello
+	turnedAway int             // retries after the server was busy
+	resets     int             // hello replies with reset
+	missed     map[*socket]int // order events in the hello reply
 }
 
-// The ids of the ops that a shopper begins with.
+// The ids of a shopper's first ops.
 const (
 	helloID = 1
 	watchID = 2
 )
 
-// connect brings in the sockets and waits until all were greeted.
+// connect opens the sockets and waits until hello and watch of each have a reply.
 func (c *crowd) connect(ctx context.Context, all []*socket, watch []shop.ID, most int) ([]*connecting, error) {
 	var op []byte
 	if len(watch) > 0 {
@@ -72,7 +72,7 @@ func (p *connecting) act(l *loop) (time.Duration, bool) {
 	return time.Second, p.open == 0 && len(p.queue) == 0
 }
 
-// greeting is hello, and watch if there is something to watch.
+// greeting returns hello and, if configured, watch.
 func (p *connecting) greeting(s *socket) [][]byte {
 	s.nextID = watchID
 	ops := [][]byte{wsclient.Request{ID: helloID, Op: wsclient.Hello, Token: s.token, Cursor: s.cursor}.Encode()}
@@ -99,8 +99,8 @@ func (p *connecting) heard(l *loop, s *socket, m message) {
 	}
 }
 
-// comeAgain sends those once more whom the server cut off before it had greeted them: a busy one gives up a connection
-// that waits for hello for five seconds.
+// comeAgain retries the sockets that the server closed before their greeting was complete. The server closes a
+// connection without hello after five seconds, and a busy server may not read hello in that time.
 func (p *connecting) comeAgain(l *loop) {
 	if len(l.losses) == 0 {
 		return
@@ -116,12 +116,11 @@ func (p *connecting) comeAgain(l *loop) {
 		}
 	}
 	if lost == 0 {
-		clear(l.losses) // else somebody was cut off who was in already, and that is a complaint
+		clear(l.losses) // otherwise a greeted shopper lost its connection, which is a failure
 	}
 }
 
-// refused lets a shopper come again whom a busy server turned away, as the protocol asks for. Any other refusal ends
-// the run.
+// refused retries a shopper if the server is busy, as the protocol requires. Any other error ends the run.
 func (p *connecting) refused(l *loop, s *socket, m message) {
 	const busy = string(shop.Busy)
 	if code := m.word(`"code":"`); string(code) != busy {
@@ -133,7 +132,7 @@ func (p *connecting) refused(l *loop, s *socket, m message) {
 	p.again(s)
 }
 
-// again puts a shopper who was turned away at the end of the queue.
+// again appends a shopper to the queue for a retry.
 func (p *connecting) again(s *socket) {
 	s.coming = false
 	p.open--
@@ -154,6 +153,6 @@ func (p *connecting) welcomed(s *socket, m message) {
 	if m.after(`"reset":true`) != nil {
 		p.resets++
 	}
-	// The cursor of the whole answer comes before the missed events, which have cursors of their own.
+	// The cursor of the reply comes first; the missed events after it have their own cursors.
 	s.cursor = string(m.word(`"cursor":"`))
 }

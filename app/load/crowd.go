@@ -11,10 +11,10 @@ import (
 	"stampede/app/shop"
 )
 
-// maxLoops is how many event loops share the crowd: more would only take cores from the server.
+// maxLoops limits the event loops that share the crowd: more would only take cores from the server.
 const maxLoops = 2
 
-// crowd is everybody who presses on the server.
+// crowd contains all simulated shoppers.
 type crowd struct {
 	target  *target
 	loops   []*loop
@@ -22,8 +22,8 @@ type crowd struct {
 	began   time.Time
 }
 
-// newCrowd makes n shoppers with tokens of their own, not connected yet. Their user ids begin at the instant of now,
-// so that no run meets the shoppers of another one.
+// newCrowd makes n shoppers with their own tokens, not connected yet. Their user ids start at the current time in µs ×
+// 1000, so that runs do not share shoppers.
 func newCrowd(n int, to *target, token func(user shop.ID) (string, error)) (*crowd, error) {
 	c := &crowd{target: to, began: time.Now()}
 	for range min(maxLoops, runtime.GOMAXPROCS(0)) {
@@ -48,7 +48,7 @@ func newCrowd(n int, to *target, token func(user shop.ID) (string, error)) (*cro
 	return c, nil
 }
 
-// close cuts all connections.
+// close closes all connections.
 func (c *crowd) close() {
 	for _, l := range c.loops {
 		for _, s := range l.sockets {
@@ -58,7 +58,7 @@ func (c *crowd) close() {
 	}
 }
 
-// play lets every loop go through its part of a phase and waits for all of them.
+// play runs one part of a phase on each loop and waits for all of them.
 func play[P phase](ctx context.Context, c *crowd, parts []P) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for i, l := range c.loops {
@@ -67,7 +67,7 @@ func play[P phase](ctx context.Context, c *crowd, parts []P) error {
 	return g.Wait()
 }
 
-// share is the part of n that falls to the loop of the number given.
+// share returns the part of n for the loop with this number.
 func (c *crowd) share(n, number int) int {
 	return n/len(c.loops) + min(1, max(0, n%len(c.loops)-number))
 }

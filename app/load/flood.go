@@ -12,32 +12,32 @@ import (
 )
 
 const (
-	// perAddress is how many requests of a flood come from one address: fewer than a server looks at before it turns
-	// the address away unread, so that each of them costs it the whole work.
+	// perAddress is the number of flood requests per source address. It is below the server's limits per address, so
+	// that the server processes each request completely.
 	perAddress = 50
 	// perConnection is the number of requests per connection. Each waits for the response to the one before, so more
 	// would only queue behind a slow login.
 	perConnection = 5
-	// silentAtMost is the longest pause between two answers: a log in waits up to ten seconds for its turn, on a busy
-	// machine longer. Requests may queue on one connection, so there is no limit to all together.
+	// silentAtMost is the longest pause between two responses. A login waits up to ten seconds in the server's queue,
+	// on a busy machine longer. Requests may queue on one connection, so the total time has no limit.
 	silentAtMost = 30 * time.Second
 )
 
-// flood sends requests at a fixed rate over connections of its own.
+// flood sends requests at a fixed rate over its own connections.
 type flood struct {
 	poller  *poller
 	request func(n int) []byte
 	rate    float64
 	silent  time.Duration // see silentAtMost
 	callers map[int]*caller
-	open    []*caller // in the order of their turns
+	open    []*caller // in round-robin order
 	buffer  []byte
 
-	addresses int // that it comes from
+	addresses int // number of source addresses
 
 	sent    int
-	next    int // in open
-	waiting int // for an answer
+	next    int // index into open
+	waiting int // requests without a response
 	answers map[string]int
 	losses  map[string]int
 }
@@ -46,10 +46,10 @@ type flood struct {
 type caller struct {
 	fd      int
 	waiting int
-	partial []byte // the beginning of an answer whose end has not come yet
+	partial []byte // the start of an incomplete response
 }
 
-// newFlood opens the connections, from as many addresses, that a flood of that length needs.
+// newFlood opens the connections and the source addresses for a flood of this rate and length.
 func newFlood(to *target, request func(n int) []byte, rate float64, length time.Duration) (*flood, error) {
 	p, err := newPoller()
 	if err != nil {
@@ -76,7 +76,7 @@ func newFlood(to *target, request func(n int) []byte, rate float64, length time.
 	return f, nil
 }
 
-// close cuts all connections.
+// close closes all connections.
 func (f *flood) close() {
 	for _, c := range f.open {
 		closeSocket(c.fd)
@@ -84,7 +84,8 @@ func (f *flood) close() {
 	f.poller.close()
 }
 
-// run sends until stop is closed, and then waits for what has not been answered. It answers how long it sent.
+// run sends requests until stop is closed, then waits for the remaining responses. It returns the time during which it
+// sent.
 func (f *flood) run(ctx context.Context, stop <-chan struct{}) (time.Duration, error) {
 	began := time.Now()
 	for {
@@ -100,14 +101,14 @@ func (f *flood) run(ctx context.Context, stop <-chan struct{}) (time.Duration, e
 				return 0, err
 			}
 		}
-		time.Sleep(time.Millisecond) // and not until an answer comes: that would wake up twice as often
+		time.Sleep(time.Millisecond) // not until the next response: that would wake up twice as often
 		if err := f.poller.wait(0, f.readable); err != nil {
 			return 0, err
 		}
 	}
 }
 
-// send gives the next connection its turn.
+// send sends one request on the next connection.
 func (f *flood) send() error {
 	if len(f.open) == 0 {
 		return fmt.Errorf("all connections of the flood were lost: %v", f.losses)
@@ -151,11 +152,11 @@ func (f *flood) hangUp() {
 	})
 }
 
-// readable counts the answers that have come on a connection, each by its status and its word.
+// readable counts the received responses of a connection by status and body.
 func (f *flood) readable(fd int) {
 	c := f.callers[fd]
 	if c == nil {
-		return // lost by what came just before
+		return // closed while an earlier event of the same wait was processed
 	}
 	kept := copy(f.buffer, c.partial)
 	n, err := readFrom(fd, f.buffer[kept:])
@@ -177,7 +178,7 @@ func (f *flood) readable(fd int) {
 	c.partial = append(c.partial[:0], rest...)
 }
 
-// lose gives up a connection, and what it was not told.
+// lose closes a connection and drops its pending responses.
 func (f *flood) lose(c *caller, why error) {
 	f.losses[why.Error()]++
 	f.waiting -= c.waiting
@@ -186,7 +187,7 @@ func (f *flood) lose(c *caller, why error) {
 	f.open = slices.DeleteFunc(f.open, func(other *caller) bool { return other == c })
 }
 
-// add takes in what became of another flood.
+// add adds the counts of another flood.
 func (f *flood) add(other *flood) {
 	f.sent += other.sent
 	f.waiting += other.waiting
@@ -200,7 +201,8 @@ func addUp(into, from map[string]int) {
 	}
 }
 
-// cutAnswer takes one HTTP answer off b, as "200 success"; ok is false while it has not come wholly.
+// cutAnswer removes one HTTP response from b and returns it as "200 success". ok is false while the response is
+// incomplete.
 func cutAnswer(b []byte) (answer string, rest []byte, ok bool, err error) {
 	head, body, ok := bytes.Cut(b, []byte("\r\n\r\n"))
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// floodOf is a flood of forged notifications to the server. Both end with the test.
+// floodOf returns a flood of forged notifications. The flood and the server end with the test.
 func floodOf(t *testing.T, server *httptest.Server, rate float64, lasts time.Duration) *flood {
 	t.Helper()
 	t.Cleanup(server.Close)
@@ -43,8 +43,8 @@ func sendAndHear(t *testing.T, f *flood, n int) {
 	}
 }
 
-// TestFloodTellsAnswersApart: what is wrong with a server is a failure of the run, and nothing else is. The flood comes
-// whole, from as many addresses as it takes for none to be turned away unread.
+// TestFloodTellsAnswersApart: only a wrong response of the server fails the run. The flood is complete and uses enough
+// source addresses to stay below the rate limit.
 func TestFloodTellsAnswersApart(t *testing.T) {
 	t.Parallel()
 	for says, c := range map[string]struct {
@@ -59,7 +59,7 @@ func TestFloodTellsAnswersApart(t *testing.T) {
 	} {
 		t.Run(says, func(t *testing.T) {
 			t.Parallel()
-			const enough = 200 // notifications, after which the flood ends
+			const enough = 200 // notifications until the flood ends
 			var mu sync.Mutex
 			from, came, stop := make(map[string]int), 0, make(chan struct{})
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -83,8 +83,8 @@ func TestFloodTellsAnswersApart(t *testing.T) {
 			if _, err := f.run(t.Context(), stop); err != nil {
 				t.Fatal(err)
 			}
-			// How long it took is this machine's affair, which may be busy: the flood is judged as if it had come in
-			// time, and then as if it had taken twice as long.
+			// The real duration depends on the load of this machine. The flood is checked with the planned duration,
+			// and then with twice that duration, which must fail.
 			var r, slow Result
 			asked := time.Duration(float64(f.sent) / forgedRate * float64(time.Second))
 			r.flooded(f, forgedRate, asked)
@@ -106,7 +106,7 @@ func TestFloodTellsAnswersApart(t *testing.T) {
 	}
 }
 
-// TestNoFloodIsNoFigure: a flood of which too little came, or that was not answered, says nothing about the server.
+// TestNoFloodIsNoFigure: a flood with too few requests, missing responses or lost connections fails the run.
 func TestNoFloodIsNoFigure(t *testing.T) {
 	t.Parallel()
 	for says, f := range map[string]*flood{
@@ -126,14 +126,14 @@ func TestNoFloodIsNoFigure(t *testing.T) {
 	}
 }
 
-// TestFloodIsHeardOut: answers that come one behind the other are all waited for, however long that takes together; a
-// server that falls silent is not.
+// TestFloodIsHeardOut: run waits for slow sequential responses without a total limit, and stops when the server falls
+// silent.
 func TestFloodIsHeardOut(t *testing.T) {
 	t.Parallel()
 	const (
 		many   = 30
-		pause  = 250 * time.Millisecond // far shorter than silent: an answer may be late on a busy machine
-		silent = 5 * time.Second        // shorter than all the answers take
+		pause  = 250 * time.Millisecond // far shorter than silent: a response may be late on a busy machine
+		silent = 5 * time.Second        // shorter than the time of all responses together
 	)
 	for says, c := range map[string]struct{ answers, waiting int }{
 		"slow":   {many, 0},
@@ -142,7 +142,7 @@ func TestFloodIsHeardOut(t *testing.T) {
 		t.Run(says, func(t *testing.T) {
 			t.Parallel()
 			gone := make(chan struct{})
-			answered := make(chan int, 1) // how many were; who has it answers
+			answered := make(chan int, 1) // responses so far; the handler that holds it sends the next one
 			answered <- 0
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 				select {
@@ -168,13 +168,13 @@ func TestFloodIsHeardOut(t *testing.T) {
 	}
 }
 
-// TestWhoIsAnsweredHangsUp: a server that closes what is idle, as every server does, loses nothing of a flood while the
-// last answers are waited for; one that closes a connection before it has answered does.
+// TestWhoIsAnsweredHangsUp: a server that closes idle connections causes no loss while the flood waits for the last
+// responses. A connection closed before its response is a loss.
 func TestWhoIsAnsweredHangsUp(t *testing.T) {
 	t.Parallel()
 	const idle = 50 * time.Millisecond
 	for says, c := range map[string]struct {
-		last   http.HandlerFunc // answers the last request
+		last   http.HandlerFunc // handles the last request
 		losses int
 	}{
 		"idle": {func(w http.ResponseWriter, _ *http.Request) {
@@ -204,7 +204,7 @@ func TestWhoIsAnsweredHangsUp(t *testing.T) {
 	}
 }
 
-// TestAnswersInPieces: answers are told apart wherever the network cuts them.
+// TestAnswersInPieces: cutAnswer parses responses correctly for every split of the data.
 func TestAnswersInPieces(t *testing.T) {
 	t.Parallel()
 	const whole = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 7\r\n\r\nfailure"

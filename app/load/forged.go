@@ -11,14 +11,13 @@ import (
 	"strings"
 )
 
-// forgedRate is how many forged notifications come in a second.
+// forgedRate is the number of forged notifications per second.
 const forgedRate = 1000.0
 
-// What the server answers to a notification: to one that it believes, to one that it does not, and when it has no
-// gateway.
+// Responses of the server to a notification: accepted, rejected, and the status without a gateway.
 const believed, disbelieved, unknownPage = "200 success", "200 failure", "404"
 
-// forged measures reservations in turns, without and with a flood of forged payment notifications beside them.
+// forged measures reservations in alternating windows with and without a flood of forged payment notifications.
 func (b *bench) forged(ctx context.Context, r *Result) error {
 	if b.shop.AlipayAppID == "" {
 		return errors.New("nothing can be forged: STAMPEDE_ALIPAY_APP_ID is not set, as it should be on the server")
@@ -31,7 +30,7 @@ func (b *bench) forged(ctx context.Context, r *Result) error {
 	return err
 }
 
-// forgeries notes what became of forged notifications, and what should not have: one that was believed.
+// forgeries records the responses to forged notifications. An accepted one fails the run.
 func (r *Result) forgeries(all *flood, seconds float64) {
 	r.figure("forged_sent_per_second", float64(all.sent)/seconds)
 	r.figure("forged_answered_failure_per_second", float64(all.answers[disbelieved])/seconds)
@@ -48,8 +47,8 @@ func (r *Result) forgeries(all *flood, seconds float64) {
 	}
 }
 
-// forgery is the request of a notification in which everything is right but the signature: a well-formed one, of the
-// length that a key of 2048 bits makes, and below its modulus, so that the server has to compute to find out.
+// forgery returns a notification request that is valid except for its signature. The signature has the length of a
+// 2048-bit key and is below its modulus, so that the server must compute the verification.
 func forgery(host, appID, sellerID string) []byte {
 	form := url.Values{
 		"app_id": {appID}, "auth_app_id": {appID}, "charset": {"utf-8"}, "version": {"1.0"}, "sign_type": {"RSA2"},

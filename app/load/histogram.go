@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	longest   = 1<<32 - 1 // µs, more than an hour; longer latencies count as that
+	longest   = 1<<32 - 1 // µs, more than an hour; longer latencies are recorded as this value
 	precision = 3         // significant digits
 )
 
-// histogram counts latencies in microseconds with three significant digits, whatever their size. The zero value is
-// empty; a copy goes on counting in the same place. Recording allocates nothing but the first time.
+// histogram counts latencies in microseconds with three significant digits. The zero value is empty. A copy shares its
+// counts. Only the first record allocates.
 type histogram struct {
 	of   *hdrhistogram.Histogram
-	most int64 // µs, exactly
+	most int64 // maximum in µs, exact
 }
 
 func (h *histogram) counts() *hdrhistogram.Histogram {
@@ -25,10 +25,10 @@ func (h *histogram) counts() *hdrhistogram.Histogram {
 	return h.of
 }
 
-// record counts one latency; a negative one counts as none.
+// record counts one latency; negative values count as 0.
 func (h *histogram) record(d time.Duration) {
 	us := min(max(d.Microseconds(), 0), longest)
-	_ = h.counts().RecordValue(us) // it fails only out of range
+	_ = h.counts().RecordValue(us) // fails only out of range
 	h.most = max(h.most, us)
 }
 
@@ -39,7 +39,7 @@ func (h *histogram) merge(other *histogram) {
 	h.most = max(h.most, other.most)
 }
 
-// quantile is a latency that the share q of all did not exceed, in milliseconds; 0 when nothing was recorded.
+// quantile returns the latency in ms that the share q of all values does not exceed; 0 without values.
 func (h *histogram) quantile(q float64) float64 {
 	if h.total() == 0 {
 		return 0

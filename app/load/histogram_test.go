@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestQuantilesAreTrueToThreeDigits compares the histogram with the sorted latencies themselves.
+// TestQuantilesAreTrueToThreeDigits compares the histogram with the sorted latencies.
 func TestQuantilesAreTrueToThreeDigits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// loginRate is how many log ins come in a second.
+// loginRate is the number of logins per second.
 const loginRate = 500.0
 
-// logins measures reservations in turns, without and with a flood of log ins beside them: each for another account, so
-// that no count of failures turns it away before its password is looked at.
+// logins measures reservations in alternating windows with and without a flood of logins. Each login uses another
+// account, so that no failure counter of an account rejects it before the password check.
 func (b *bench) logins(ctx context.Context, r *Result) error {
 	began := strconv.FormatInt(time.Now().UnixMilli(), 36)
 	all, seconds, err := b.underFlood(ctx, r, loginRate, func(n int) []byte {
@@ -29,7 +29,7 @@ func (b *bench) logins(ctx context.Context, r *Result) error {
 	}
 	for status, n := range statuses {
 		switch status {
-		case "401", "403", "429", "503": // wrong, a picture first, too many, too busy
+		case "401", "403", "429", "503": // wrong password, captcha required, rate limited, busy
 			r.figure("logins_answered_"+status+"_per_second", float64(n)/seconds)
 		default:
 			r.fail(fmt.Sprintf("%d log ins were answered %s", n, status))
@@ -38,7 +38,7 @@ func (b *bench) logins(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// loginAttempt is a log in with a password that is nobody's.
+// loginAttempt returns a login request with a wrong password.
 func loginAttempt(host, email string) []byte {
 	body := `{"email":"` + email + `","password":"guessed and wrong"}`
 	return []byte("POST /api/v1/auth/login HTTP/1.1\r\nHost: " + host + "\r\nContent-Type: application/json\r\n" +

@@ -16,36 +16,36 @@ var (
 	errNotTaken   = errors.New("the server does not take what is sent")
 )
 
-// socket is one shopper's connection. It belongs to one loop and is touched by nobody else.
+// socket is one shopper's connection. Only its loop accesses it.
 type socket struct {
 	fd      int // -1: not connected
-	index   int // among the whole crowd
+	index   int // in the whole crowd
 	user    shop.ID
 	token   string
 	cursor  string // of the last personal event or hello
 	nextID  int64
-	partial []byte // the beginning of a frame whose end has not come yet
+	partial []byte // the start of an incomplete frame
 
 	upgraded bool
-	coming   bool // not all of the greeting was answered yet
+	coming   bool // some replies to the greeting are pending
 
-	// What the phases count.
+	// Counters and times of the phases.
 	sentAt   time.Duration // when the newest op was sent, or was due
 	awaiting int           // ops without a reply
 	bought   int           // buys sent
-	reserved int           // buys answered with reserved
-	orders   int           // that it has heard of
-	known    []int64       // those orders, as they came
-	last     []byte        // the newest op, to be repeated should the server be busy
+	reserved int           // buys with the reply reserved
+	orders   int           // distinct orders received in events and hello replies
+	known    []int64       // ids of those orders, in order of arrival
+	last     []byte        // the newest op, repeated if the server is busy
 }
 
-// recent is the number of last orders among which a repeated event is looked for: a redelivery comes soon. Orders in
-// the reply to hello are looked for among all.
+// recent is the number of last orders that are searched for a repeated event: a redelivery arrives soon. Orders in the
+// hello reply are compared with all orders.
 const recent = 8
 
-// learn counts an order that it has not heard of before. Clients know a repeat by order and rev; all orders here stay
-// in their first state.
 func (s *socket) learn(order int64, among int) (fresh bool) {
+	// Clients detect repeats by order and rev. Here the order id suffices, because all orders stay in their first
+	// state.
 	if slices.Contains(s.known[max(0, len(s.known)-among):], order) {
 		return false
 	}
@@ -54,13 +54,13 @@ func (s *socket) learn(order int64, among int) (fresh bool) {
 	return true
 }
 
-// send sends an op that is built in the loop's scratch buffer.
+// send sends an op and keeps it for a repeat. It builds the frame in the loop's scratch buffer.
 func (s *socket) send(l *loop, op []byte) {
 	s.last = append(s.last[:0], op...)
 	s.again(l)
 }
 
-// again sends the newest op once more, unchanged: it is the same op (I6).
+// again repeats the newest op unchanged (I6).
 func (s *socket) again(l *loop) {
 	l.scratch = wsclient.AppendFrame(l.scratch[:0], wsclient.Text, s.last)
 	if err := writeTo(s.fd, l.scratch); err != nil {
@@ -70,22 +70,21 @@ func (s *socket) again(l *loop) {
 	s.awaiting++
 }
 
-// phase is what a loop does for a while with its sockets. All calls come from the loop's goroutine.
+// phase is the behaviour of a loop's sockets for some time. All calls come from the loop's goroutine.
 type phase interface {
-	// heard takes in a frame of the server.
 	heard(l *loop, s *socket, m message)
-	// act sends what is due and answers how long to wait for something to come, or that all is done.
+	// act sends all due ops. It returns how long to wait for frames, or that the phase is done.
 	act(l *loop) (wait time.Duration, done bool)
 }
 
-// breath is the pause of a loop that has read everything. Waking a waiting loop would cost the server an eighth of each
-// write. Latencies are up to a breath too long.
+// breath is the pause of a loop that has read all data. Without it, waking the loop would cost the server an eighth of
+// each write. Measured latencies are up to one breath too long.
 const breath = time.Millisecond
 
-// loop looks after a share of the crowd.
+// loop runs a share of the crowd on one goroutine.
 type loop struct {
 	poller  *poller
-	began   time.Time // the instant that all times of a run count from
+	began   time.Time // all times of a run are relative to this
 	sockets []*socket
 	byFD    map[int]*socket
 	phase   phase
@@ -112,7 +111,7 @@ func newLoop(began time.Time) (*loop, error) {
 // now is the time since the run began.
 func (l *loop) now() time.Duration { return time.Since(l.began) }
 
-// run plays a phase to its end, or until ctx ends.
+// run runs a phase to its end, or until ctx ends.
 func (l *loop) run(ctx context.Context, p phase) error {
 	l.phase = p
 	for ctx.Err() == nil && l.failed == nil {
@@ -131,7 +130,7 @@ func (l *loop) run(ctx context.Context, p phase) error {
 	return errors.Join(l.failed, ctx.Err())
 }
 
-// connect opens the socket and asks for the upgrade together with the first ops, as the protocol allows.
+// connect opens the socket and sends the upgrade request together with the first ops, as the protocol allows.
 func (l *loop) connect(s *socket, to *target, ops ...[]byte) error {
 	fd, err := dialFrom(to.source(s.index), to.address)
 	if err != nil {
@@ -151,7 +150,7 @@ func (l *loop) connect(s *socket, to *target, ops ...[]byte) error {
 	return l.poller.add(fd)
 }
 
-// drop cuts the connection from our side.
+// drop closes the connection on purpose.
 func (l *loop) drop(s *socket) {
 	if s.fd < 0 {
 		return
@@ -161,7 +160,7 @@ func (l *loop) drop(s *socket) {
 	s.fd, s.partial = -1, nil
 }
 
-// lose notes a connection that ended although nobody here wanted that.
+// lose records an unexpected end of a connection.
 func (l *loop) lose(s *socket, why error) {
 	if s.fd >= 0 {
 		l.losses[why.Error()]++
@@ -169,11 +168,11 @@ func (l *loop) lose(s *socket, why error) {
 	}
 }
 
-// readable takes in what has come on a socket.
+// readable processes the received data of a socket.
 func (l *loop) readable(fd int) {
 	s := l.byFD[fd]
 	if s == nil {
-		return // dropped by what came just before
+		return // dropped while an earlier event of the same wait was processed
 	}
 	if len(s.partial) > len(l.buffer)/2 {
 		l.buffer = make([]byte, 2*len(l.buffer))
@@ -194,7 +193,7 @@ func (l *loop) readable(fd int) {
 	}
 }
 
-// take handles whole frames and answers what is left over.
+// take processes complete frames and returns the remaining bytes.
 func (l *loop) take(s *socket, b []byte) ([]byte, error) {
 	if !s.upgraded {
 		rest, ok, err := wsclient.CutHandshake(b)
@@ -228,7 +227,6 @@ func (l *loop) take(s *socket, b []byte) ([]byte, error) {
 	return nil, nil
 }
 
-// hear counts what concerns every phase, and passes the frame on.
 func (l *loop) hear(s *socket, m message) {
 	switch m.kind {
 	case replied, refused:
@@ -245,14 +243,14 @@ func (l *loop) hear(s *socket, m message) {
 	l.phase.heard(l, s, m)
 }
 
-// forgive takes back one refusal that is no complaint.
+// forgive removes one refusal from the count: it is not a failure.
 func (l *loop) forgive(code string) {
 	if l.refusals[code]--; l.refusals[code] == 0 {
 		delete(l.refusals, code)
 	}
 }
 
-// sendTime asks for the server's clock.
+// sendTime sends the time op.
 func (l *loop) sendTime(s *socket, at time.Duration) {
 	s.nextID++
 	s.sentAt = at
@@ -260,7 +258,7 @@ func (l *loop) sendTime(s *socket, at time.Duration) {
 	s.send(l, l.op)
 }
 
-// sendBuy buys one unit.
+// sendBuy sends a buy of one unit.
 func (l *loop) sendBuy(s *socket, sale string, at time.Duration) {
 	s.nextID++
 	s.sentAt = at
@@ -269,12 +267,12 @@ func (l *loop) sendBuy(s *socket, sale string, at time.Duration) {
 	s.send(l, l.op)
 }
 
-// buysOf buys one unit of a sale.
+// buysOf returns an op that buys one unit of the sale.
 func buysOf(sale string) func(l *loop, s *socket, at time.Duration) {
 	return func(l *loop, s *socket, at time.Duration) { l.sendBuy(s, sale, at) }
 }
 
-// dueAt is the instant that the key of an order event carries.
+// dueAt returns the instant from the key of an order event.
 func dueAt(m message) time.Duration {
 	at, _ := number(m.after(`"key":"load-`))
 	return time.Duration(at)

@@ -10,8 +10,8 @@ import (
 	"stampede/app/wsclient"
 )
 
-// TestGoldenFramesAreUnderstood: the generator looks at frames only as far as it must; this fails when the protocol
-// moves what it looks at.
+// TestGoldenFramesAreUnderstood: the partial parser reads all golden frames correctly. It fails when the protocol moves
+// a parsed member.
 func TestGoldenFramesAreUnderstood(t *testing.T) {
 	t.Parallel()
 	seen := make(map[kind]int)
@@ -27,7 +27,7 @@ func TestGoldenFramesAreUnderstood(t *testing.T) {
 	}
 }
 
-// lookAt reads of a frame what the scenarios read.
+// lookAt compares the members that the scenarios read with the decoded frame.
 func lookAt(t *testing.T, m message) {
 	t.Helper()
 	var frame struct {
@@ -58,7 +58,7 @@ func lookAt(t *testing.T, m message) {
 	}
 }
 
-// TestOpsByHand: what is written by hand is what every client writes.
+// TestOpsByHand: hand-encoded ops equal the encoding of wsclient.
 func TestOpsByHand(t *testing.T) {
 	t.Parallel()
 	want := wsclient.Request{ID: 7, Op: wsclient.Buy, Sale: 7301444403200000101, Qty: 1, Key: "load-123456789-3"}.Encode()

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// poller waits for many sockets at once.
+// poller waits for many sockets with epoll.
 type poller struct {
 	fd     int
 	events []syscall.EpollEvent
-	more   bool // the last wait found as many as it can tell of at a time
+	more   bool // the last wait filled events: more may be ready
 }
 
 func newPoller() (*poller, error) {
@@ -29,10 +29,10 @@ func (p *poller) add(fd int) error {
 }
 
 func (p *poller) remove(fd int) {
-	_ = syscall.EpollCtl(p.fd, syscall.EPOLL_CTL_DEL, fd, nil) // a closed one is out by itself
+	_ = syscall.EpollCtl(p.fd, syscall.EPOLL_CTL_DEL, fd, nil) // the kernel has already removed a closed socket
 }
 
-// wait calls ready for each socket that can be read, for at most d, rounded up to a millisecond.
+// wait calls ready for each readable socket. It waits at most d, rounded up to a millisecond.
 func (p *poller) wait(d time.Duration, ready func(fd int)) error {
 	n, err := syscall.EpollWait(p.fd, p.events, int((d+time.Millisecond-1)/time.Millisecond))
 	if err != nil && err != syscall.EINTR {
@@ -47,7 +47,7 @@ func (p *poller) wait(d time.Duration, ready func(fd int)) error {
 
 func (p *poller) close() { _ = syscall.Close(p.fd) }
 
-// dialFrom connects from an address of this machine and answers a socket that never blocks.
+// dialFrom connects from a local address and returns a non-blocking socket.
 func dialFrom(source [4]byte, target *net.TCPAddr) (int, error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -72,7 +72,8 @@ func dialFrom(source [4]byte, target *net.TCPAddr) (int, error) {
 	return fd, nil
 }
 
-// readFrom reads what is there: 0 when that is nothing now, an error when there will be nothing any more.
+// readFrom reads the available data. It returns 0 when there is no data yet, and an error when the connection has
+// ended.
 func readFrom(fd int, into []byte) (int, error) {
 	n, err := syscall.Read(fd, into)
 	switch {
@@ -86,7 +87,7 @@ func readFrom(fd int, into []byte) (int, error) {
 	return n, nil
 }
 
-// writeTo writes all of it or fails: our frames are small, and a server that lets them pile up is too slow.
+// writeTo writes the whole frame or fails: frames are small, and a full send buffer means that the server is too slow.
 func writeTo(fd int, frame []byte) error {
 	n, err := syscall.Write(fd, frame)
 	if err != nil {

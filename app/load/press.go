@@ -10,68 +10,68 @@ import (
 )
 
 const (
-	// opPause keeps each connection below the 20 ops a second that the server allows one.
+	// opPause keeps each connection below the server's limit of 20 ops per second.
 	opPause = 51 * time.Millisecond
-	// settleWithin is how long what is under way may take to end after the last op was sent.
+	// settleWithin limits the wait for pending ops after the last op was sent.
 	settleWithin = time.Minute
-	// repeatAfter is the pause before an op is repeated that the server was too busy for.
+	// repeatAfter is the pause before an op is repeated after the error busy.
 	repeatAfter = 250 * time.Millisecond
 )
 
-// work says what is pressed and how.
+// work describes the ops of a measurement.
 type work struct {
 	op     func(l *loop, s *socket, at time.Duration) // sends one op
-	joins  func(s *socket) bool                       // who takes part; nil: everybody
-	can    func(s *socket) bool                       // whether the shopper has anything left to send; nil: always
-	finish kind                                       // what ends an op: replied (or refused), or ordered
-	code   string                                     // the refusal that counts as an answer; "": none does
+	joins  func(s *socket) bool                       // shoppers that take part; nil: all
+	can    func(s *socket) bool                       // whether the shopper has ops left to send; nil: always
+	finish kind                                       // the frame that ends an op: replied (or refused), or ordered
+	code   string                                     // the error code that counts as a reply; "": none
 
-	rate   float64       // ops a second of the whole crowd; 0: closed loop
-	warmUp time.Duration // before the window that counts
+	rate   float64       // ops per second of the whole crowd; 0: closed loop
+	warmUp time.Duration // before the measured window
 	window time.Duration
-	burst  bool // everybody presses once, at the same instant; window and rate do not matter
+	burst  bool // all shoppers send one op at the same instant; window and rate are ignored
 }
 
-// working is one loop's part of some work.
+// working is one loop's part of the work.
 type working struct {
 	work
 	rate  float64 // of this loop
 	begin time.Duration
-	next  int       // open loop: which socket is next
-	sent  int       // open loop: how many were sent
-	due   []*socket // closed loop: sockets that wait for their next turn, in that order
+	next  int       // open loop: index of the next socket
+	sent  int       // open loop: ops sent so far
+	due   []*socket // closed loop: sockets that wait for opPause, in order
 
 	started bool
 	stopped time.Duration // when the last op was sent
-	answers histogram     // to the reply, of ops within the window
-	orders  histogram     // to the order event
+	answers histogram     // latency to the reply, of ops within the window
+	orders  histogram     // latency to the order event
 	done    int64         // ops that ended within the window
-	unsent  int           // ops that were due, and nobody was free to send them
-	busy    []repeat      // ops that are to be repeated, the oldest first
+	unsent  int           // due ops without a free shopper
+	busy    []repeat      // ops to repeat, oldest first
 	repeats int
 }
 
-// repeat is an op that met a busy server.
+// repeat is an op that got the error busy.
 type repeat struct {
 	socket *socket
 	at     time.Duration
 }
 
-// pressed is what came of some work.
+// pressed is the result of some work.
 type pressed struct {
-	Ops             int64   // that ended within the window
-	Seconds         float64 // of the window; for a burst, until the last answer
+	Ops             int64   // ended within the window
+	Seconds         float64 // of the window; for a burst, until the last reply
 	Answers, Orders histogram
 	Unsent, Repeats int
 }
 
-// add takes in another pressing of the same kind.
+// add merges the result of the same kind of work.
 func (p *pressed) add(other *pressed) {
 	p.Ops, p.Seconds = p.Ops+other.Ops, p.Seconds+other.Seconds
 	p.Answers.merge(&other.Answers)
 }
 
-// press lets the whole crowd work.
+// press runs the work on the whole crowd.
 func (c *crowd) press(ctx context.Context, w work) (*pressed, error) {
 	begin := time.Since(c.began) + 20*time.Millisecond
 	parts := make([]*working, len(c.loops))
@@ -121,7 +121,7 @@ func (p *working) act(l *loop) (time.Duration, bool) {
 	return p.inTurns(l, now), false
 }
 
-// byClock sends all that is due by now. What finds nobody free stays due, and counts from when it was due.
+// byClock sends all ops that are due. An op without a free shopper stays due; its latency starts when it was due.
 func (p *working) byClock(l *loop, now time.Duration) time.Duration {
 	for {
 		at := p.dueAt(p.sent)
@@ -137,12 +137,12 @@ func (p *working) byClock(l *loop, now time.Duration) time.Duration {
 	}
 }
 
-// dueAt is when an op of the open loop is due.
+// dueAt returns when op number n of the open loop is due.
 func (p *working) dueAt(number int) time.Duration {
 	return p.begin + time.Duration(float64(number)/p.rate*float64(time.Second))
 }
 
-// leaveUnsent gives up what is still due when an open loop ends. It has waited for this long already, and that counts.
+// leaveUnsent counts the ops that are still due when an open loop ends. Their latency so far is recorded.
 func (p *working) leaveUnsent(now time.Duration) {
 	if p.rate == 0 {
 		return
@@ -156,18 +156,18 @@ func (p *working) leaveUnsent(now time.Duration) {
 	}
 }
 
-// repeatBusy sends again what the server was too busy for, after a pause.
+// repeatBusy repeats the ops that got the error busy, after their pause.
 func (p *working) repeatBusy(l *loop, now time.Duration) {
 	for len(p.busy) > 0 && p.busy[0].at <= now {
 		if s := p.busy[0].socket; s.fd >= 0 {
 			s.again(l)
-			s.awaiting-- // it was never answered, so it is still the same one
+			s.awaiting-- // the op is still counted since its first send
 		}
 		p.busy = p.busy[1:]
 	}
 }
 
-// free finds the next shopper who waits for nothing and may go on; nil when there is none.
+// free returns the next shopper without a pending op that has ops left, or nil.
 func (p *working) free(l *loop) *socket {
 	for range l.sockets {
 		s := l.sockets[p.next%len(l.sockets)]
@@ -183,7 +183,7 @@ func (p *working) idle(s *socket) bool {
 	return s.awaiting == 0 && (p.finish != ordered || s.orders >= s.reserved)
 }
 
-// inTurns starts everybody, and then whoever may go on again.
+// inTurns starts all shoppers, and then sends the next op of each when its pause is over.
 func (p *working) inTurns(l *loop, now time.Duration) time.Duration {
 	if !p.started {
 		p.started = true
@@ -202,7 +202,7 @@ func (p *working) inTurns(l *loop, now time.Duration) time.Duration {
 	return 100 * time.Millisecond
 }
 
-// first sends a shopper's first op, if they take part.
+// first sends a shopper's first op if the shopper takes part.
 func (p *working) first(l *loop, s *socket, at time.Duration) {
 	if p.joined(s) {
 		p.send(l, s, at)
@@ -239,7 +239,7 @@ func (p *working) heard(l *loop, s *socket, m message) {
 			p.repeats++
 			return
 		default:
-			return // a complaint; this shopper gives up
+			return // a failure; this shopper stops
 		}
 		p.count(&p.answers, now, s.sentAt)
 		p.ended(l, s, now, replied)
@@ -256,7 +256,7 @@ func (p *working) count(h *histogram, now, due time.Duration) {
 	}
 }
 
-// ended counts an op that came to its end, and in a closed loop lets the shopper go on.
+// ended counts a finished op. In a closed loop it sends the shopper's next op, now or after opPause.
 func (p *working) ended(l *loop, s *socket, now time.Duration, by kind) {
 	if by != p.finish {
 		return
@@ -275,7 +275,7 @@ func (p *working) ended(l *loop, s *socket, now time.Duration, by kind) {
 	p.send(l, s, now)
 }
 
-// settled reports whether everything that was sent has come to its end.
+// settled reports whether all pending ops have ended.
 func (p *working) settled(l *loop, now time.Duration) bool {
 	busy := slices.ContainsFunc(l.sockets, func(s *socket) bool { return s.fd >= 0 && !p.idle(s) })
 	if busy && now > p.stopped+settleWithin {

@@ -7,19 +7,19 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Process is the server, or a process beside it, as the kernel sees it. Its name stands in figures and errors.
+// Process is the server or another process on the same machine. Its name appears in figures and errors.
 type Process struct {
-	Name string // [a-z0-9_]+
-	PID  int    // 0: not known
+	Name string // matches [a-z0-9_]+
+	PID  int    // 0: unknown
 }
 
-// Names of the processes that every run knows; no other one may have them.
+// Names of the processes of every run. Other processes must have different names.
 const (
 	serverName    = "server"
 	generatorName = "generator"
 )
 
-// resident is the memory of the process that is in RAM, bytes.
+// resident returns the resident memory of the process in bytes.
 func (p Process) resident() (int64, error) {
 	status, err := statistics(p.PID, procfs.Proc.NewStatus)
 	if err != nil {
@@ -28,7 +28,7 @@ func (p Process) resident() (int64, error) {
 	return int64(status.VmRSS), nil
 }
 
-// statistics reads about a process.
+// statistics reads values of a process from /proc.
 func statistics[T any](pid int, about func(procfs.Proc) (T, error)) (T, error) {
 	proc, err := procfs.NewProc(pid)
 	if err != nil {
@@ -37,10 +37,10 @@ func statistics[T any](pid int, about func(procfs.Proc) (T, error)) (T, error) {
 	return about(proc)
 }
 
-// processes are those that share a machine while something is measured, each under a name of its own.
+// processes share the machine of a measurement. Their names are unique.
 type processes []Process
 
-// spent measures the processor time that each of the processes needs for some work.
+// spent measures the processor time of each process during the work.
 func (ps processes) spent(work func() error) (map[string]time.Duration, error) {
 	before, err := ps.cpu()
 	if err != nil {
@@ -68,7 +68,7 @@ func (ps processes) cpu() (map[string]time.Duration, error) {
 	return all, nil
 }
 
-// cpu is how long the process has kept processors busy.
+// cpu returns the processor time of the process since its start.
 func (p Process) cpu() (time.Duration, error) {
 	stat, err := statistics(p.PID, procfs.Proc.Stat)
 	if err != nil {

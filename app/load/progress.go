@@ -11,10 +11,10 @@ import (
 	"stampede/app/shop"
 )
 
-// progress shows on a terminal what is under way and how far it is. Without a writer it does nothing.
+// progress shows the current stage and its progress on a terminal. Without a writer it does nothing.
 type progress struct {
 	out io.Writer
-	end func() // takes the bar away
+	end func() // removes the bar
 }
 
 const (
@@ -24,7 +24,7 @@ const (
 
 func newProgress(out io.Writer) *progress { return &progress{out: out, end: func() {}} }
 
-// stage begins a stage of about the length given; 0 when nobody knows.
+// stage starts a stage of this expected length; 0: unknown.
 func (p *progress) stage(name string, length time.Duration) {
 	p.end()
 	if p.out == nil {

@@ -1,25 +1,25 @@
 package load
 
-// Result is what one scenario found.
+// Result is the result of one scenario.
 type Result struct {
 	Scenario string   `json:"scenario"`
 	Sockets  int      `json:"sockets"`
-	Rate     float64  `json:"rate,omitempty"` // ops a second that were sent by the clock; 0: a closed loop
-	Seconds  float64  `json:"seconds"`        // over which was counted
-	Ops      int64    `json:"ops"`            // ended in that time; for fanout, frames
+	Rate     float64  `json:"rate,omitempty"` // ops per second of an open loop; 0: closed loop
+	Seconds  float64  `json:"seconds"`        // measured time
+	Ops      int64    `json:"ops"`            // ended in that time; for fanout, frames received
 	PerSec   float64  `json:"per_second"`
-	Latency  *Latency `json:"latency,omitempty"` // press to answer; for fanout, the age of a tick on arrival
-	Order    *Latency `json:"order,omitempty"`   // press to order event
+	Latency  *Latency `json:"latency,omitempty"` // from op to reply; for fanout, the age of a tick on arrival
+	Order    *Latency `json:"order,omitempty"`   // from op to order event
 
-	// Figures has what only some scenarios find, each name with its unit.
+	// Figures contains values of single scenarios. Each name includes the unit.
 	Figures map[string]float64 `json:"figures,omitempty"`
 
-	// buys answered with reserved, over all that the crowd did so far
+	// Reserved counts buys with the reply reserved, over all scenarios of the run so far.
 	Reserved int            `json:"reserved,omitempty"`
-	Orders   int            `json:"orders,omitempty"`   // order events heard by then
+	Orders   int            `json:"orders,omitempty"`   // distinct orders received by then
 	Refusals map[string]int `json:"refusals,omitempty"` // by error code
-	Losses   map[string]int `json:"losses,omitempty"`   // connections that ended, by reason
-	Failures []string       `json:"failures,omitempty"` // checks that failed; none means that all held
+	Losses   map[string]int `json:"losses,omitempty"`   // lost connections by reason
+	Failures []string       `json:"failures,omitempty"` // failed checks; empty on success
 }
 
 func (r *Result) figure(name string, value float64) {
@@ -31,7 +31,7 @@ func (r *Result) figure(name string, value float64) {
 
 func (r *Result) fail(what string) { r.Failures = append(r.Failures, what) }
 
-// took fills in what some pressing found.
+// took sets the fields that come from pressed.
 func (r *Result) took(p *pressed) {
 	r.Ops, r.Seconds = p.Ops, p.Seconds
 	if r.Seconds > 0 {

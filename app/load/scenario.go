@@ -13,31 +13,31 @@ import (
 	"stampede/app/wsclient"
 )
 
-// Options say who presses, how hard and for how long.
+// Options configure the crowd and its load.
 type Options struct {
 	Address string        // host:port of the server
-	Sockets int           // shoppers, each on a socket of their own
-	For     time.Duration // what is measured of each scenario
-	Rate    float64       // ops a second; 0: as many as come back
-	Hot     int           // sales that are bought from at the same time, each in the next partition
-	Stalled float64       // share of the watchers that do not read
-	Sources int           // addresses of 127.0.0.0/8 that the crowd comes from
-	PID     int           // the server's process, for memory and processor time; 0: not known
-	Beside  []Process     // other processes of this machine whose processor time is counted too: the stores
-	Own     bool          // the target is not this machine, and whoever runs this may press on it
-	Wait    bool          // after buys, wait until every reservation has become an order
+	Sockets int           // shoppers; each has its own socket
+	For     time.Duration // measured time per scenario
+	Rate    float64       // ops per second; 0: closed loop
+	Hot     int           // sales in use at the same time, each in the next partition
+	Stalled float64       // share of watchers that do not read
+	Sources int           // source addresses in 127.0.0.0/8
+	PID     int           // the server's process, for memory and processor time; 0: unknown
+	Beside  []Process     // other processes of this machine whose processor time is measured, such as the stores
+	Own     bool          // the caller may put load on a target that is not this machine
+	Wait    bool          // after buys, wait until each reservation is an order
 
-	Progress io.Writer // where a terminal shows how far it is; nil: nowhere
+	Progress io.Writer // terminal for the progress bar; nil: none
 }
 
-// Scenario is one thing that can be measured.
+// Scenario is one kind of measurement.
 type Scenario struct {
 	Name string
 	Does string
 	run  func(b *bench, ctx context.Context, r *Result) error
 }
 
-// Scenarios are all there are, in the order in which one run may go through them.
+// Scenarios returns all scenarios in the order of a full run.
 func Scenarios() []Scenario {
 	return []Scenario{
 		{"idle", "memory per socket, authenticated and watching", (*bench).idle},
@@ -53,20 +53,20 @@ func Scenarios() []Scenario {
 	}
 }
 
-// bench is one run: a crowd that is connected once and goes through some scenarios.
+// bench is one run: a crowd connects once and runs some scenarios.
 type bench struct {
 	Options
 	shop    *Shop
 	crowd   *crowd
-	watched []shop.ID // what everybody watches; nil: nothing
-	used    []shop.ID // sales that are to be audited
-	shares  processes // that share this machine's processors: the server first, this generator, and what is beside them
-	before  int64     // memory of the server before anybody came, bytes
+	watched []shop.ID // sales that all shoppers watch; nil: none
+	used    []shop.ID // sales to audit
+	shares  processes // measured processes: the server first, then this generator, then Options.Beside
+	before  int64     // memory of the server before the first connection, bytes
 	show    *progress
 }
 
-// Run connects the crowd, goes through the scenarios named, in their order, and answers a result for each. An error
-// means that there is no figure; a failed check is part of its result.
+// Run connects the crowd, runs the named scenarios in that order and returns a result for each. After an error, the
+// failed scenario has no result. A failed check is part of the result.
 func Run(ctx context.Context, target *Shop, o Options, names ...string) ([]Result, error) {
 	chosen, err := choose(names)
 	if err != nil {
@@ -100,7 +100,7 @@ func Run(ctx context.Context, target *Shop, o Options, names ...string) ([]Resul
 	return results, nil
 }
 
-// sharing lists whose processor time is counted; nobody's while the server is not known.
+// sharing lists the processes whose processor time is measured; none if the server's process is unknown.
 func sharing(o Options) processes {
 	if o.PID == 0 {
 		return nil
@@ -120,7 +120,7 @@ func choose(names []string) ([]Scenario, error) {
 	return chosen, nil
 }
 
-// arrive brings everybody in. Where a scenario is about watching, they watch one sale.
+// arrive connects the crowd. If a scenario needs watchers, all shoppers watch one sale.
 func (b *bench) arrive(ctx context.Context, chosen []Scenario) error {
 	var err error
 	watches := func(s Scenario) bool { return s.Name == "idle" || s.Name == "fanout" || s.Name == "reconnect" }
@@ -139,10 +139,10 @@ func (b *bench) arrive(ctx context.Context, chosen []Scenario) error {
 	return err
 }
 
-// underWay is how many connections come in at the same time.
+// underWay limits the concurrent connections of arrive.
 const underWay = 256
 
-// offer puts fresh sales on offer and has the server load them, so that no buy pays for that.
+// offer creates sales and makes the server load them, so that no measured buy includes the load.
 func (b *bench) offer(ctx context.Context, n int, units int64, limit int) ([]shop.ID, error) {
 	var sales []shop.ID
 	err := b.meanwhile(ctx, func() (err error) {
@@ -155,8 +155,8 @@ func (b *bench) offer(ctx context.Context, n int, units int64, limit int) ([]sho
 	return sales, err
 }
 
-// warm watches the sales once, on a socket of its own, no more than 20 at a time. A sale that the server does not know
-// yet is asked for again: its catalogue is up to a second old.
+// warm watches the sales once on its own socket, at most 20 at a time. It retries sales that the server has not loaded
+// yet: its catalogue is up to a second old.
 func (b *bench) warm(ctx context.Context, sales []shop.ID) error {
 	visitor, err := (&wsclient.Dialer{}).Dial(ctx, "http://"+b.crowd.target.address.String())
 	if err != nil {
@@ -179,7 +179,7 @@ func (b *bench) warm(ctx context.Context, sales []shop.ID) error {
 	return nil
 }
 
-// texts are the ids as frames carry them.
+// texts converts the ids to their text in frames.
 func texts(ids []shop.ID) []string {
 	out := make([]string, len(ids))
 	for i, id := range ids {

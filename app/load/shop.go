@@ -11,27 +11,27 @@ import (
 	"stampede/app/store"
 )
 
-// offerFor is how long the sales of a crowd are open.
+// offerFor is how long the sales are open.
 const offerFor = time.Hour
 
-// Shop is the side of the shop that the generator needs, from whoever has its configuration. It puts sales on offer for
-// a crowd; its products and slots stay in the catalogue.
+// Shop gives the generator access to the shop; the caller with the configuration creates it. It creates sales for a
+// crowd. Its products and slots stay in the catalogue.
 type Shop struct {
 	Store      *store.Store
 	Mint       func() (shop.ID, error)
 	Partitions int
-	// Token signs a token for a shopper.
+	// Token signs the token of a shopper.
 	Token func(user shop.ID) (string, error)
-	// Audit proves the stock equation of the sales.
+	// Audit checks the stock equation of the sales.
 	Audit func(ctx context.Context, sales ...shop.ID) ([]recovery.AuditReport, error)
-	// AlipayAppID and AlipaySellerID are the shop as Alipay knows it; no app id when nothing can be paid.
+	// AlipayAppID and AlipaySellerID identify the shop at Alipay. AlipayAppID is empty without a gateway.
 	AlipayAppID, AlipaySellerID string
 
 	product shop.Product
-	offered int // sales so far; the next one goes into the next partition
+	offered int // sales so far; determines the partition of the next one
 }
 
-// offer adds n sales that are open now, in the slot that is open or in a new one, spread over the partitions in turn.
+// offer adds n sales that are open now. It uses the open slot or a new one and assigns partitions round-robin.
 func (s *Shop) offer(ctx context.Context, n int, units int64, limit int) ([]shop.ID, error) {
 	if s.product.ID == 0 {
 		if err := s.addProduct(ctx); err != nil {
@@ -78,7 +78,7 @@ func (s *Shop) addProduct(ctx context.Context) error {
 	return nil
 }
 
-// openSlot is the slot that is open now, or a new one between its neighbours.
+// openSlot returns the slot that is open now, or adds one between its neighbours.
 func (s *Shop) openSlot(ctx context.Context, now shop.Millis) (shop.Slot, error) {
 	slot := shop.Slot{OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(offerFor)}
 	near, err := s.Store.Slots(ctx, slot.OpensAt, slot.ClosesAt)
@@ -104,7 +104,7 @@ func (s *Shop) openSlot(ctx context.Context, now shop.Millis) (shop.Slot, error)
 	return slot, nil
 }
 
-// audit answers how many reservations of the sales have no row yet, and what does not hold.
+// audit returns the number of reservations without a row and the failed checks of the sales.
 func (s *Shop) audit(ctx context.Context, sales []shop.ID) (waiting int64, failures []string, err error) {
 	if len(sales) == 0 {
 		return 0, nil, nil

@@ -8,14 +8,14 @@ import (
 	"stampede/app/wsclient"
 )
 
-// target is the server that is pressed on.
+// target is the server under load.
 type target struct {
 	address   *net.TCPAddr
 	handshake []byte
-	sources   int // how many addresses of 127.0.0.0/8 the crowd comes from; 0: whatever the kernel picks
+	sources   int // number of source addresses in 127.0.0.0/8; 0: the kernel chooses
 }
 
-// newTarget resolves host:port. Anything but loopback is refused unless the host is said to be one's own.
+// newTarget resolves host:port. It accepts only loopback addresses, unless own is set.
 func newTarget(address string, sources int, own bool) (*target, error) {
 	to, err := net.ResolveTCPAddr("tcp4", address)
 	if err != nil {
@@ -33,7 +33,7 @@ func newTarget(address string, sources int, own bool) (*target, error) {
 	return &target{address: to, handshake: wsclient.Handshake(address), sources: sources}, nil
 }
 
-// source assigns the crowd addresses from 127.0.0.2 on, so that no address runs out of ports.
+// source returns the source address of a shopper, from 127.0.0.2 on. Several addresses avoid running out of ports.
 func (t *target) source(index int) [4]byte {
 	if t.sources == 0 {
 		return [4]byte{}
@@ -41,8 +41,8 @@ func (t *target) source(index int) [4]byte {
 	return [4]byte{127, 0, 0, byte(2 + index%t.sources)}
 }
 
-// stranger is an address that is not among those of the crowd, and that no stranger of another second has: the crowd's
-// are in the lower half of 127.0.0.0/8, these in the upper one.
+// stranger returns a flood source address. The crowd uses the lower half of 127.0.0.0/8, floods the upper half. Floods
+// of different seconds do not share addresses.
 func (t *target) stranger(at time.Time, index int) [4]byte {
 	if t.sources == 0 {
 		return [4]byte{}

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	floodTurns = 2   // windows without the flood, and as many with it
-	floodShare = 0.9 // of the flood that must really be sent
+	floodTurns = 2   // number of windows with the flood, and of windows without it
+	floodShare = 0.9 // minimum share of the planned requests that must be sent
 )
 
-// underFlood measures reservations in turns, without and with a flood beside them: so many requests a second, the n-th
-// as request makes it. It answers what became of the flood, and how many seconds that lasted in all.
+// underFlood measures reservations in alternating windows with and without a flood. The flood sends rate requests per
+// second; request returns the n-th. The results are the merged flood and its total duration in seconds.
 func (b *bench) underFlood(ctx context.Context, r *Result, rate float64, request func(n int) []byte) (
 	all *flood, seconds float64, err error,
 ) {
@@ -31,7 +31,7 @@ func (b *bench) underFlood(ctx context.Context, r *Result, rate float64, request
 	var lasted time.Duration
 	addresses := 0
 	for i := range 2 * floodTurns {
-		if i%4 == 0 || i%4 == 3 { // each side is first as often as the other: what slows down by and by slows down both
+		if i%4 == 0 || i%4 == 3 { // alternate the order, so that a gradual slowdown affects both sides equally
 			if err := calm.take(b.shares, func() (*pressed, error) { return b.crowd.press(ctx, w) }); err != nil {
 				return nil, 0, err
 			}
@@ -69,11 +69,11 @@ func (b *bench) underFlood(ctx context.Context, r *Result, rate float64, request
 	return all, lasted.Seconds(), nil
 }
 
-// side is what the windows of one side found.
+// side is the result of the windows with or without the flood.
 type side struct {
-	rates []float64 // buys a second, window by window
+	rates []float64 // buys per second of each window
 	all   pressed
-	spent time.Duration // of the server's processor time
+	spent time.Duration // processor time of the server
 }
 
 func (s *side) take(shares processes, press func() (*pressed, error)) error {
@@ -91,13 +91,13 @@ func (s *side) take(shares processes, press func() (*pressed, error)) error {
 	return nil
 }
 
-// microsPerBuy counts the buys of the warm-ups, too.
+// microsPerBuy returns the server's processor time per buy in µs, including the warm-ups.
 func (s *side) microsPerBuy(w work) float64 {
 	buys := float64(s.all.Ops) * (w.warmUp + w.window).Seconds() / w.window.Seconds()
 	return s.spent.Seconds() * 1e6 / max(1, buys)
 }
 
-// pressUnder lets the crowd work under the flood, and answers how long that lasted.
+// pressUnder runs the work during the flood and returns how long the flood sent.
 func (b *bench) pressUnder(ctx context.Context, w work, f *flood) (p *pressed, lasted time.Duration, err error) {
 	stop := make(chan struct{})
 	var g errgroup.Group
@@ -110,12 +110,12 @@ func (b *bench) pressUnder(ctx context.Context, w work, f *flood) (p *pressed, l
 	if err != nil {
 		return nil, 0, errors.Join(err, g.Wait())
 	}
-	// The shoppers answer pings meanwhile: the last responses may take longer than the server keeps silent sockets.
+	// Shoppers must reply to pings here: the last responses may take longer than the server keeps silent sockets.
 	err = b.meanwhile(ctx, g.Wait)
 	return p, lasted, err
 }
 
-// flooded notes what should not have become of a flood: one that was none, or that was not answered.
+// flooded fails the result if connections were lost, too few requests were sent, or responses are missing.
 func (r *Result) flooded(f *flood, rate float64, lasted time.Duration) {
 	for why, n := range f.losses {
 		r.fail(fmt.Sprintf("%d connections of the flood were lost: %s", n, why))
@@ -128,7 +128,7 @@ func (r *Result) flooded(f *flood, rate float64, lasted time.Duration) {
 	}
 }
 
-// middle is the median.
+// middle returns the median.
 func middle(of []float64) float64 {
 	slices.Sort(of)
 	n := len(of)

@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	settleDown   = 4 * time.Second        // after everybody came in, at least, until memory is looked at
-	movesEvery   = 200 * time.Millisecond // how often the watched sale moves
-	reconnecting = 1024                   // connections that come back at the same time
+	settleDown   = 4 * time.Second        // minimum wait after the last connection before memory is measured
+	movesEvery   = 200 * time.Millisecond // interval between changes of the watched sale
+	reconnecting = 1024                   // limit of concurrent connections of reconnect
 )
 
-// idle measures what a socket costs while nothing happens.
+// idle measures the server's memory per idle socket.
 func (b *bench) idle(ctx context.Context, r *Result) error {
 	if b.PID == 0 {
 		return fmt.Errorf("needs the server's process id: --pid")
@@ -32,8 +32,8 @@ func (b *bench) idle(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// fanout measures ticks: everybody watches one sale, and one of them buys in it five times a second. Ages are from the
-// instant that a tick carries to its arrival; both clocks are this machine's.
+// fanout measures ticks: all shoppers watch one sale, and one of them buys five times per second. The age of a tick is
+// its arrival minus its timestamp; both clocks are this machine's.
 func (b *bench) fanout(ctx context.Context, r *Result) error {
 	parts := make([]*watchers, len(b.crowd.loops))
 	stalled := int(b.Stalled * float64(b.Sockets))
@@ -67,16 +67,16 @@ func (b *bench) fanout(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// watchers are one loop's part of a fan-out.
+// watchers is one loop's part of a fan-out.
 type watchers struct {
 	sale    string
-	moves   bool // one of them buys
+	moves   bool // one shopper of this loop buys
 	stalled int
 	begun   bool
 	from    time.Time
 	until   time.Time
 	moved   time.Time
-	frames  int // all that came, also before the window that counts
+	frames  int // all received ticks, including those before the window
 	ages    histogram
 }
 
@@ -101,7 +101,7 @@ func (p *watchers) act(l *loop) (time.Duration, bool) {
 	return 0, true
 }
 
-// deaf are those who do not read.
+// deaf returns the shoppers that do not read.
 func (p *watchers) deaf(l *loop) []*socket { return l.sockets[len(l.sockets)-p.stalled:] }
 
 func (p *watchers) heard(_ *loop, _ *socket, m message) {
@@ -115,11 +115,11 @@ func (p *watchers) heard(_ *loop, _ *socket, m message) {
 	}
 }
 
-// ordersEach is how many orders everybody has who comes back: as many as a keen shopper.
+// ordersEach is the number of orders per shopper before the reconnect.
 const ordersEach = 10
 
-// reconnect lets everybody buy in one sale after the other, drops all connections as soon as all are answered, and
-// measures how long it takes until everybody is back. Every order event must come, before or after.
+// reconnect buys in one sale after the other with all shoppers, drops all connections after the last reply, and
+// measures the time until all are connected again. Every order event must arrive, before or after the drop.
 func (b *bench) reconnect(ctx context.Context, r *Result) error {
 	sales, err := b.offer(ctx, ordersEach, int64(b.Sockets), 1)
 	if err != nil {

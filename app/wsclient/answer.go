@@ -6,10 +6,10 @@ import (
 	"stampede/app/shop"
 )
 
-// The answers to buy, pay and watch are order.Receipt, payment.Payable and catalog.WatchView; those to unwatch and seen
-// say nothing.
+// The replies to buy, pay and watch are order.Receipt, payment.Payable and catalog.WatchView. The replies to unwatch
+// and seen are empty.
 
-// Welcome answers hello.
+// Welcome is the reply to hello.
 type Welcome struct {
 	Now          shop.Millis        `json:"now"`
 	Version      int                `json:"version"`
@@ -17,34 +17,34 @@ type Welcome struct {
 	User         *User              `json:"user,omitempty"` // nil without a token
 	Cursor       string             `json:"cursor"`
 	Missed       []OrderEvent       `json:"missed"`
-	Reset        bool               `json:"reset,omitempty"` // the cursor was of no use
-	Reservations []shop.Reservation `json:"reservations"`    // those without a row
+	Reset        bool               `json:"reset,omitempty"` // the cursor was not usable
+	Reservations []shop.Reservation `json:"reservations"`    // reservations without a row
 }
 
-// User is whom a token names.
+// User is the user of a token.
 type User struct {
 	ID   shop.ID `json:"id"`
 	Name string  `json:"name"`
 	Role string  `json:"role"`
 }
 
-// Renewed answers renew.
+// Renewed is the reply to renew.
 type Renewed struct {
 	Expires shop.Millis `json:"expires"`
 }
 
-// RoundTrip answers time.
+// RoundTrip is the reply to time.
 type RoundTrip struct {
 	T0  json.Number `json:"t0"`
 	Now shop.Millis `json:"now"`
 }
 
-// State answers cancel and refund: what the order is by now.
+// State is the reply to cancel and refund: the current state of the order.
 type State struct {
 	State shop.OrderState `json:"state"`
 }
 
-// Page answers orders, the newest first.
+// Page is the reply to orders, newest first.
 type Page struct {
 	Orders []shop.Order `json:"orders"`
 	More   bool         `json:"more"`

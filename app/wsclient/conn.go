@@ -14,11 +14,11 @@ import (
 
 const (
 	writeTimeout = 5 * time.Second
-	// patience is how long a call waits for its answer before it ends the connection: longer than any op takes.
+	// patience is how long a call waits for its reply before it closes the connection. It is longer than any op takes.
 	patience = 30 * time.Second
 )
 
-// ErrGone is what a call answers when nothing is known of its op.
+// ErrGone is the error of a call whose outcome is unknown.
 var ErrGone = errors.New("the socket ended, or stayed silent for 30 s, before the reply")
 
 // Conn is an open socket.
@@ -26,26 +26,26 @@ type Conn struct {
 	dialer Dialer
 	socket *websocket.Conn
 	done   chan struct{} // closed when the reading goroutine ends
-	err    error         // why; written before done is closed
+	err    error         // reason; written before done is closed
 
 	writing sync.Mutex // one frame at a time
 
 	mu     sync.Mutex
 	lastID int64
-	asked  map[int64]question // ops without an answer
+	asked  map[int64]question // ops without a reply
 	cursor string
 }
 
-// question is an op under way; without a channel its answer goes to Heard.
+// question is a pending op. Without a channel, the Dialer's callback receives the reply.
 type question struct {
 	request Request
 	answer  chan *Frame
 }
 
-// Send sends an op under the next id and does not wait: Heard gets the answer, together with the request.
+// Send sends an op with the next id and does not wait. The callback of the Dialer receives the reply and the request.
 func (c *Conn) Send(r Request) error { return c.send(r, nil) }
 
-// Do sends an op under the next id and waits for what it gives.
+// Do sends an op with the next id, waits for the reply and returns its ok member.
 func (c *Conn) Do(r Request) (json.RawMessage, error) {
 	answer := make(chan *Frame, 1)
 	if c.send(r, answer) != nil {
@@ -57,7 +57,7 @@ func (c *Conn) Do(r Request) (json.RawMessage, error) {
 	case f = <-answer:
 	case <-c.done:
 		select {
-		case f = <-answer: // it came last of all
+		case f = <-answer: // the reply was the last frame
 		default:
 			return nil, ErrGone
 		}
@@ -80,7 +80,7 @@ func (c *Conn) send(r Request, answer chan *Frame) error {
 	return nil
 }
 
-// SendRaw writes a frame as it is, Text or Binary.
+// SendRaw writes a frame unchanged, Text or Binary.
 func (c *Conn) SendRaw(kind int, frame []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -88,17 +88,17 @@ func (c *Conn) SendRaw(kind int, frame []byte) error {
 	return c.socket.WriteMessage(kind, frame)
 }
 
-// Cursor is that of the newest personal event or hello; "" before the first one.
+// Cursor returns the cursor of the newest personal event or hello; "" before the first one.
 func (c *Conn) Cursor() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.cursor
 }
 
-// Done is closed when the connection has ended and nothing will be heard any more.
+// Done is closed when the connection has ended. No frames follow.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Err is why the connection ended; nil while it has not.
+// Err returns why the connection ended; nil while it is open.
 func (c *Conn) Err() error {
 	select {
 	case <-c.done:
@@ -108,13 +108,13 @@ func (c *Conn) Err() error {
 	}
 }
 
-// Close ends the connection without a word.
+// Close closes the connection without a close frame.
 func (c *Conn) Close() {
 	_ = c.socket.Close()
 	<-c.done
 }
 
-// read takes in what comes until the connection ends.
+// read delivers frames until the connection ends.
 func (c *Conn) read() {
 	defer close(c.done)
 	defer c.socket.Close()
@@ -136,14 +136,14 @@ func (c *Conn) read() {
 	}
 }
 
-// hold begins the silence anew.
+// hold restarts the timeout Dialer.Silence.
 func (c *Conn) hold() {
 	if c.dialer.Silence > 0 {
 		_ = c.socket.SetReadDeadline(time.Now().Add(c.dialer.Silence))
 	}
 }
 
-// deliver gives a frame to whoever it is for.
+// deliver passes a frame to Seen, and then to the waiting call or to the other callback.
 func (c *Conn) deliver(f *Frame) {
 	answer := c.note(f)
 	if c.dialer.Seen != nil {
@@ -157,8 +157,8 @@ func (c *Conn) deliver(f *Frame) {
 	}
 }
 
-// note finds out what a frame answers and who waits for it. The cursor moves here, in the order of the wire, so that
-// the one of hello does not go back behind an event that came after it.
+// note finds the request of a reply and the call that waits for it. The cursor moves here, in the order of the wire. So
+// the cursor of hello cannot overwrite the cursor of an event that follows it.
 func (c *Conn) note(f *Frame) (answer chan *Frame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,13 +173,13 @@ func (c *Conn) note(f *Frame) (answer chan *Frame) {
 	f.Request = q.request
 	if q.request.Op == Hello && f.OK != nil {
 		var welcome struct{ Cursor string }
-		_ = json.Unmarshal(f.OK, &welcome) // whoever waits for it hears what is wrong with it
+		_ = json.Unmarshal(f.OK, &welcome) // the waiting call decodes the reply and reports the error
 		c.cursor = welcome.Cursor
 	}
 	return q.answer
 }
 
-// CodeOf is the code of what the server refused; "" when it refused nothing, or nothing is known.
+// CodeOf returns the error code of a refused op; "" if the op succeeded or its outcome is unknown.
 func CodeOf(err error) shop.Code {
 	if e, ok := errors.AsType[*shop.Error](err); ok {
 		return e.Code
@@ -187,7 +187,7 @@ func CodeOf(err error) shop.Code {
 	return ""
 }
 
-// CloseCode is the code of the close frame that ended a connection; 0 when it ended without one.
+// CloseCode returns the code of the close frame that ended a connection; 0 without a close frame.
 func CloseCode(err error) int {
 	if closed, ok := errors.AsType[*websocket.CloseError](err); ok {
 		return closed.Code

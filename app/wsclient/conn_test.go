@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { kit.Main(m) }
 
-// dial opens a socket to a server that answers each op with the frames of say; with nil it closes. What is heard comes
-// on the channel.
+// dial opens a socket to a server that replies to each op with the frames of its function; with nil it closes. The
+// channel receives events and the replies that no call waits for.
 func dial(t *testing.T, d Dialer, say func(r Request) []string) (*Conn, <-chan *Frame) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -65,7 +65,7 @@ func event(cursor string) string {
 	return fmt.Sprintf(`{"ev":"order","cursor":%q,"order":{"id":"7","sale":"5","state":"pending","rev":1}}`, cursor)
 }
 
-// Answers find the calls that wait for them, also in another order; all else is heard in the order in which it came.
+// Replies reach the calls that wait for them, also out of order. The callback receives all other frames in order.
 func TestAnswersFindTheirCalls(t *testing.T) {
 	t.Parallel()
 	var first Request
@@ -104,7 +104,7 @@ func TestAnswersFindTheirCalls(t *testing.T) {
 	}
 }
 
-// The cursor of hello does not go back behind an event that came right after it.
+// The cursor of hello does not overwrite the cursor of an event that follows immediately.
 func TestCursorFollowsTheWire(t *testing.T) {
 	t.Parallel()
 	c, heard := dial(t, Dialer{}, func(r Request) []string {
@@ -120,7 +120,7 @@ func TestCursorFollowsTheWire(t *testing.T) {
 	}
 }
 
-// I6: a buy is repeated with its key while nobody knows what became of it.
+// I6: a buy is repeated with its key while its outcome is unknown.
 func TestBuyUntilKnown(t *testing.T) {
 	t.Parallel()
 	var keys []string
@@ -136,14 +136,14 @@ func TestBuyUntilKnown(t *testing.T) {
 	}
 }
 
-// A call whose socket ends knows nothing, and everybody learns why it ended.
+// When the socket ends, a pending call returns ErrGone, and Err returns the reason.
 func TestConnectionsEnd(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]struct {
 		silence time.Duration
 		frames  []string
 		code    int
-		frame   bool // it was unreadable
+		frame   bool // the frame is unreadable
 	}{
 		"closed by the server":    {code: 4000},
 		"a frame that is none":    {frames: []string{"rubbish"}, frame: true},

@@ -13,21 +13,22 @@ import (
 	"github.com/fasthttp/websocket"
 )
 
-// Dialer says how sockets are opened and who hears what comes on them. The zero value hears answers only.
+// Dialer configures how sockets are opened and which functions receive the frames. With the zero value, only calls
+// receive replies.
 type Dialer struct {
-	// Heard gets every event, and every answer that no call waits for, one at a time. Nothing is read while it lasts,
-	// so it must make no calls on its connection; it may Send.
+	// The callback for every event, and for every reply without a waiting call. It receives one frame at a time. The
+	// connection reads no frames meanwhile, so the callback must not make calls on it; it may use Send.
 	Heard func(*Frame)
-	// Seen gets every frame before anybody else does, also the answers that calls wait for.
+	// Seen receives every frame first, including replies to waiting calls.
 	Seen    func(*Frame)
-	Origin  string        // of a page, "http://host:port"; "": none, as of a program that is no browser
+	Origin  string        // of a page, "http://host:port"; "": no Origin header
 	TLS     *tls.Config   // for https
-	From    net.Addr      // the address to come from; nil: the kernel's choice
+	From    net.Addr      // local address; nil: the kernel chooses
 	Timeout time.Duration // of the handshake; 0: 20 s
-	Silence time.Duration // ends a connection on which nothing comes, not even a ping; 0: never
+	Silence time.Duration // closes a connection without any frame or ping for this time; 0: never
 }
 
-// Refused is a handshake that the server, or a proxy before it, did not grant. The body can be read, up to 1 KB.
+// Refused is a handshake that the server, or a proxy in front of it, rejected. The body is readable up to 1 KB.
 type Refused struct{ *http.Response }
 
 func (r *Refused) Error() string { return "the handshake was answered " + r.Status }
@@ -49,7 +50,7 @@ func (d *Dialer) Dial(ctx context.Context, shop string) (*Conn, error) {
 	case err != nil:
 		return nil, fmt.Errorf("open the socket: %w", err)
 	}
-	_ = response.Body.Close() // nothing is left in it after a handshake
+	_ = response.Body.Close() // empty after a handshake
 	c := &Conn{dialer: *d, socket: socket, done: make(chan struct{}), asked: make(map[int64]question)}
 	go c.read()
 	return c, nil

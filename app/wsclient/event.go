@@ -5,7 +5,7 @@ import (
 	"stampede/app/shop"
 )
 
-// events makes an event of each name, to be read into.
+// events maps the name of an event to a constructor of its type.
 var events = map[string]func() any{
 	"tick":   func() any { return new(TickEvent) },
 	"slot":   func() any { return new(SlotEvent) },
@@ -16,7 +16,7 @@ var events = map[string]func() any{
 	"board":  func() any { return new(BoardEvent) },
 }
 
-// TickEvent has the newest numbers of sales that are watched. They replace those before.
+// TickEvent contains the current counters of watched sales. They replace the previous counters.
 type TickEvent struct {
 	Ev    string      `json:"ev"`
 	Now   shop.Millis `json:"now"`
@@ -30,27 +30,28 @@ type TickLine struct {
 	Held     int64   `json:"held"`
 	Sold     int64   `json:"sold"`
 	Done     int64   `json:"done"`
-	Rate     float64 `json:"rate"` // orders a second
+	Rate     float64 `json:"rate"` // orders per second
 	Watching int64   `json:"watching"`
 }
 
-// SlotEvent tells of a slot that has come or gone into another phase.
+// SlotEvent reports a new slot or a new phase of a slot.
 type SlotEvent struct {
 	Ev       string      `json:"ev"`
 	Slot     shop.ID     `json:"slot"`
 	Phase    shop.Phase  `json:"phase"`
 	OpensAt  shop.Millis `json:"opens_at"`
 	ClosesAt shop.Millis `json:"closes_at"`
-	Sales    int         `json:"sales"` // how many
+	Sales    int         `json:"sales"` // number of sales
 }
 
-// SaleEvent tells of a sale that has changed in more than its numbers.
+// SaleEvent reports a change of a sale beyond its counters.
 type SaleEvent struct {
 	Ev   string        `json:"ev"`
 	Sale shop.SaleView `json:"sale"`
 }
 
-// OrderEvent is personal: the state that an order has reached. One whose Rev is not above what is known is a repeat.
+// OrderEvent is personal: the new state of an order. If Rev is not greater than the last Rev of the order, the event is
+// a repeat.
 type OrderEvent struct {
 	Ev     string     `json:"ev"`
 	Cursor string     `json:"cursor"`
@@ -58,30 +59,30 @@ type OrderEvent struct {
 	Order  shop.Order `json:"order"`
 }
 
-// NoticeEvent is a sentence for everybody. One without a text takes it back.
+// NoticeEvent is a banner for all clients. Without a text it removes the banner.
 type NoticeEvent struct {
 	Ev    string      `json:"ev"`
 	Level string      `json:"level"` // info, warn
 	Text  string      `json:"text"`
-	Until shop.Millis `json:"until,omitempty"` // 0: until it is taken back
-	// Texts are the same in other languages.
+	Until shop.Millis `json:"until,omitempty"` // 0: until removed
+	// Texts contains translations by language.
 	Texts map[string]string `json:"texts,omitempty"`
 }
 
-// ByeEvent comes right before the server closes the socket with this code; 4000–4499: come again after the pause.
+// ByeEvent precedes the close of the socket with this code. For 4000–4499 the client reconnects after the pause.
 type ByeEvent struct {
 	Ev      string `json:"ev"`
 	Code    int    `json:"code"`
 	RetryMS int64  `json:"retry_ms"`
 }
 
-// BoardEvent is the state of the whole shop, for operators.
+// BoardEvent is the live board of the whole shop, for operators.
 type BoardEvent struct {
 	Ev string `json:"ev"`
 	board.Board
 }
 
-// BoardReply answers op board: what the board showed before.
+// BoardReply is the reply to board: the history of the board.
 type BoardReply struct {
 	Now     shop.Millis   `json:"now,omitempty"`
 	History []board.Point `json:"history,omitzero"`

@@ -8,22 +8,22 @@ import (
 	"stampede/app/shop"
 )
 
-// ErrFrame ends a connection whose server has sent something that is no frame of this protocol.
+// ErrFrame ends a connection whose server sent a frame outside this protocol.
 var ErrFrame = errors.New("unreadable frame")
 
-// Frame is one frame of the server: an event, or the answer to an op, which was either carried out or refused.
+// Frame is one frame of the server: an event, or the reply to an op, which succeeded or was refused.
 type Frame struct {
-	Ev    string // the event's name; "" in an answer
-	Event any    // *TickEvent, *SlotEvent, …; nil in an answer, and in events to come, which are to be ignored
+	Ev    string // name of the event; "" in a reply
+	Event any    // *TickEvent, *SlotEvent, …; nil in a reply, and in unknown events, which clients ignore
 
-	ID      int64           // of the op; 0 answers what the server could not read
-	OK      json.RawMessage // what the op gave; nil when it was refused
-	Error   *shop.Error     // why it was refused; nil when it was not
-	Request Request         // what is answered, if the connection knows
-	Text    []byte          // all of it, as it came
+	ID      int64           // of the op; 0 in the reply to unreadable input
+	OK      json.RawMessage // result of the op; nil when it was refused
+	Error   *shop.Error     // reason of a refusal; otherwise nil
+	Request Request         // request of the reply, if the connection stores it
+	Text    []byte          // the whole frame as received
 }
 
-// Parse reads a frame of the server.
+// Parse decodes a frame of the server.
 func Parse(text []byte) (*Frame, error) {
 	var head struct {
 		Ev    string

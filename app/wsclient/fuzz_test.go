@@ -9,7 +9,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// Whatever a server sends is a frame or an error, never a panic.
+// Any input to Parse yields either a frame or an error, never a panic.
 func FuzzParse(f *testing.F) {
 	for _, frame := range kit.GoldenFrames(f, "../../realtime/testdata/protocol", "server") {
 		f.Add(frame)
@@ -23,7 +23,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Whatever comes on the wire is frames and then an error; no frame has more bytes than came.
+// Any input to ReadFrame yields frames and then an error. No frame has more bytes than the input.
 func FuzzReadFrame(f *testing.F) {
 	f.Add(AppendFrame(nil, Text, []byte(`{"id":1,"op":"hello"}`)))
 	f.Add([]byte{0x81, 0x7e, 0xff, 0xff, 'x'})

@@ -25,7 +25,7 @@ const (
 	key      = "k-3f9c1d2e"
 )
 
-// strictly reads JSON of which no field may be unknown.
+// strictly decodes JSON and rejects unknown fields.
 func strictly(t *testing.T, name string, text []byte, into any) {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -35,7 +35,7 @@ func strictly(t *testing.T, name string, text []byte, into any) {
 	}
 }
 
-// Every op is written byte for byte as its golden frames: what they say fits into a Request, and comes out of it again.
+// Golden client frames fit into a Request, and its encoding equals the golden frame byte for byte.
 func TestRequestsAreGolden(t *testing.T) {
 	t.Parallel()
 	golden := kit.GoldenFrames(t, protocol, "client")
@@ -66,7 +66,6 @@ func TestRequestsAreGolden(t *testing.T) {
 	}
 }
 
-// answers makes what an op gives, to be read into.
 var answers = map[string]func() any{
 	"hello": func() any { return new(Welcome) }, "renew": func() any { return new(Renewed) },
 	"time": func() any { return new(RoundTrip) }, "watch": func() any { return new(catalog.WatchView) },
@@ -77,7 +76,7 @@ var answers = map[string]func() any{
 	"seen": func() any { return new(struct{}) }, "board": func() any { return new(BoardReply) },
 }
 
-// Every golden frame of the server is read without a loss: what was read, written again, is the frame itself.
+// Golden server frames decode without loss: the encoding of the decoded frame equals the golden frame.
 func TestServerFramesAreReadExactly(t *testing.T) {
 	t.Parallel()
 	for name, frame := range kit.GoldenFrames(t, protocol, "server") {
@@ -108,7 +107,7 @@ func TestServerFramesAreReadExactly(t *testing.T) {
 	}
 }
 
-// What the golden events say is in the fields where it belongs.
+// The members of golden events are in the right fields.
 func TestEventsAreUnderstood(t *testing.T) {
 	t.Parallel()
 	golden := kit.GoldenFrames(t, protocol, "server")
@@ -140,7 +139,7 @@ func TestEventsAreUnderstood(t *testing.T) {
 	}
 }
 
-// What is not of this protocol is no frame; events to come are named and ignored.
+// Frames outside this protocol are rejected; unknown events have a name and are ignored.
 func TestFramesThatAreNone(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

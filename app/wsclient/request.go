@@ -7,13 +7,13 @@ import (
 	"stampede/app/shop"
 )
 
-// Subprotocol is what a client names in the handshake, at Path.
+// Subprotocol is the subprotocol of the handshake at Path.
 const (
 	Subprotocol = "stampede.v1"
 	Path        = "/ws"
 )
 
-// Op is what a client may ask for.
+// Op is the name of an operation of the protocol.
 type Op string
 
 // The ops of version 1.
@@ -34,26 +34,26 @@ const (
 	Board   Op = "board"
 )
 
-// Ops are all ops.
+// Ops lists all ops.
 var Ops = []Op{Hello, Renew, Time, Watch, Unwatch, Buy, Pass, Solve, Cancel, Pay, Refund, Orders, Seen, Board}
 
-// Request is one op with its fields; what an op does not have, or may leave out, stays empty and is not sent.
+// Request is one op with its fields. Empty fields are not sent.
 type Request struct {
-	ID int64 `json:"id"` // a connection chooses it when it sends
+	ID int64 `json:"id"` // assigned by the connection when it sends
 	Op Op    `json:"op"`
 
 	Token   string        `json:"token,omitempty"`  // hello, renew
 	Cursor  string        `json:"cursor,omitempty"` // hello, seen
 	Lang    string        `json:"lang,omitempty"`   // hello
-	T0      json.Number   `json:"t0,omitempty"`     // time: comes back as it is
+	T0      json.Number   `json:"t0,omitempty"`     // time: returned unchanged
 	Slot    shop.ID       `json:"slot,omitzero"`    // watch, unwatch
 	Sales   []shop.ID     `json:"sales,omitempty"`  // watch, unwatch
 	Sale    shop.ID       `json:"sale,omitzero"`    // buy, pass, solve, orders
 	Qty     int           `json:"qty,omitempty"`    // buy
-	Key     string        `json:"key,omitempty"`    // buy: of one press of the button, however often it is sent
+	Key     string        `json:"key,omitempty"`    // buy: identifies one buy attempt; repeats use the same key
 	Address *shop.Address `json:"address,omitempty"`
 	Pass    string        `json:"pass,omitempty"`
-	Task    string        `json:"task,omitempty"`   // solve: the id of what is solved
+	Task    string        `json:"task,omitempty"`   // solve: id of the task
 	Answer  string        `json:"answer,omitempty"` // solve
 	Order   shop.ID       `json:"order,omitzero"`   // cancel, pay, refund
 	Via     string        `json:"via,omitempty"`    // pay: page, wap, app or qr
@@ -62,15 +62,15 @@ type Request struct {
 	Limit   int           `json:"limit,omitempty"`  // orders
 	On      *bool         `json:"on,omitempty"`     // board
 
-	// Text is for bad input, which the fields cannot say: it is sent in their place, `"op":"dance","step":1`.
+	// Text replaces all fields after the id, for invalid input in tests: `"op":"dance","step":1`.
 	Text string `json:"-"`
 }
 
-// Encode writes the frame.
+// Encode returns the JSON frame.
 func (r Request) Encode() []byte {
 	if r.Text != "" {
 		return fmt.Appendf(nil, `{"id":%d,%s}`, r.ID, r.Text)
 	}
-	frame, _ := json.Marshal(r) // only a T0 that is no number fails, and is answered with bad_request
+	frame, _ := json.Marshal(r) // fails only for a T0 that is not a number; the server then replies bad_request
 	return frame
 }

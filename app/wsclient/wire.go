@@ -7,8 +7,8 @@ import (
 	"errors"
 )
 
-// The wire by hand (RFC 6455), for those who cannot do with a Conn: the load generator, whose thousands of sockets have
-// neither a goroutine nor a buffer each, and tests that say when which byte is sent.
+// WebSocket framing by hand (RFC 6455). It serves the load generator, whose thousands of sockets have no goroutines and
+// buffers, and tests that control each sent byte.
 
 // Opcodes of WebSocket frames.
 const (
@@ -19,19 +19,19 @@ const (
 	Pong   = 10
 )
 
-// maxServerFrame is more than the server ever sends in one frame.
+// maxServerFrame is larger than any frame of the server.
 const maxServerFrame = 8 << 20
 
 var errWire = errors.New("the server sent something that is no unmasked, unfragmented WebSocket frame")
 
-// Handshake asks host:port for the upgrade. The first frames may be sent together with it.
+// Handshake returns the upgrade request to host:port. The first frames may be sent together with it.
 func Handshake(host string) []byte {
 	return []byte("GET " + Path + " HTTP/1.1\r\nHost: " + host + "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: c3RhbXBlZGUgbG9hZCBnZW4=\r\n" +
 		"Sec-WebSocket-Protocol: " + Subprotocol + "\r\n\r\n")
 }
 
-// CutHandshake takes the server's answer to the upgrade off b; ok is false while it has not come wholly.
+// CutHandshake removes the server's response to the upgrade from b. ok is false while the response is incomplete.
 func CutHandshake(b []byte) (rest []byte, ok bool, err error) {
 	head, rest, ok := bytes.Cut(b, []byte("\r\n\r\n"))
 	if !ok {
@@ -44,7 +44,7 @@ func CutHandshake(b []byte) (rest []byte, ok bool, err error) {
 	return rest, true, nil
 }
 
-// AppendFrame appends a client frame. The masking key is zero: it must be there, and it may be any.
+// AppendFrame appends a client frame. The masking key is zero: the protocol requires a key but allows any value.
 func AppendFrame(dst []byte, opcode byte, payload []byte) []byte {
 	dst = append(dst, 0x80|opcode)
 	if len(payload) < 126 {
@@ -55,7 +55,7 @@ func AppendFrame(dst []byte, opcode byte, payload []byte) []byte {
 	return append(append(dst, 0, 0, 0, 0), payload...)
 }
 
-// CutFrame takes the first frame off b. Without a whole one there, ok is false and nothing is taken.
+// CutFrame removes the first frame from b. If the frame is incomplete, ok is false and rest is b.
 func CutFrame(b []byte) (opcode byte, payload, rest []byte, ok bool, err error) {
 	switch {
 	case len(b) < 2:
@@ -82,7 +82,7 @@ func CutFrame(b []byte) (opcode byte, payload, rest []byte, ok bool, err error) 
 	return b[0] & 0x0f, b[head : head+n], b[head+n:], true, nil
 }
 
-// ReadFrame waits for the next frame, which must fit into the reader's buffer.
+// ReadFrame waits for the next frame, which must fit into the buffer of r.
 func ReadFrame(r *bufio.Reader) (opcode byte, payload []byte, err error) {
 	for n := 2; ; n++ {
 		b, err := r.Peek(n)
@@ -92,7 +92,7 @@ func ReadFrame(r *bufio.Reader) (opcode byte, payload []byte, err error) {
 		opcode, payload, _, ok, err := CutFrame(b)
 		if ok || err != nil {
 			payload = bytes.Clone(payload)
-			_, _ = r.Discard(n) // it was peeked at
+			_, _ = r.Discard(n) // cannot fail after Peek
 			return opcode, payload, err
 		}
 	}

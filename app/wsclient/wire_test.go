@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// serverFrame is a frame as a server sends it: not masked.
+// serverFrame returns a frame as the server sends it, without masking.
 func serverFrame(opcode byte, payload []byte) []byte {
 	masked := AppendFrame(nil, opcode, payload)
 	head := len(masked) - len(payload) - 4
@@ -15,7 +15,7 @@ func serverFrame(opcode byte, payload []byte) []byte {
 	return append(frame, payload...)
 }
 
-// TestFramesHoweverTheyArrive: a frame is taken when it is whole, and not before.
+// TestFramesHoweverTheyArrive: CutFrame returns a frame only when it is complete.
 func TestFramesHoweverTheyArrive(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, 125, 126, 4096, 65535} {

@@ -21,17 +21,17 @@ import (
 // Options describe the competition for one sale.
 type Options struct {
 	Address  string        // host:port of the server
-	Sale     shop.Sale     // opens soon; passes and work are requested before the opening
+	Sale     shop.Sale     // opens soon; passes and proofs of work are requested before the opening
 	Other    shop.Sale     // another sale with the same challenge; Prepared uses passes of it
-	Honest   int           // honest shoppers, each with an address of its own
+	Honest   int           // honest shoppers, each with its own address
 	Accounts int           // accounts of the attacker
-	Requests int           // of the attacker, after which its script may be stopped; 0: it runs to its end
+	Requests int           // requests of the attacker after which its script may stop; 0: it runs to its end
 	For      time.Duration // limit after the opening
-	Persist  bool          // honest shoppers wait for units that come back
-	Pictures rate.Limit    // pictures per second that are read for the attacker
+	Persist  bool          // honest shoppers wait for returned units after SoldOut
+	Pictures rate.Limit    // captchas per second that are solved for the attacker
 
 	Token func() string                              // returns the token of a new user
-	Read  func(task string) (answer string, _ error) // reads the picture of a task
+	Read  func(task string) (answer string, _ error) // solves the captcha of a task
 }
 
 // Result contains the outcome for both sides.
@@ -40,7 +40,7 @@ type Result struct {
 	Honest   int     // honest shoppers with a reservation
 	Share    float64 // the attacker's share of all reservations
 	Work     float64 // the attacker's share of the expected hashes of all solved tasks
-	Pictures int     // pictures read for the attacker
+	Pictures int     // captchas solved for the attacker
 	Sent     int     // requests of the attacker
 	KeptOut  int     // accounts of the attacker without a socket when the sale opened
 
@@ -56,7 +56,7 @@ type battle struct {
 	Options
 	ctx    context.Context
 	opens  time.Time
-	reader *rate.Limiter // limits pictures read for the attacker
+	reader *rate.Limiter // limits the captchas solved for the attacker
 
 	honest  []*shopper
 	bots    []*shopper
@@ -113,7 +113,7 @@ func Run(ctx context.Context, attacker Attacker, o Options) (Result, error) {
 	return b.outcome(), nil
 }
 
-// awaitSales waits until the server knows the sales: its catalogue is up to a second old.
+// awaitSales waits until the server has loaded the sales: its catalogue is up to a second old.
 func (b *battle) awaitSales() error {
 	conn := b.honest[0].conn
 	err := conn.Patiently(func() error {

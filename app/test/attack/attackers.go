@@ -18,18 +18,17 @@ import (
 const (
 	thieves   = 50 // accounts that send recorded requests of honest shoppers
 	hoarders  = 50
-	hammers   = 10 // sockets of the account that floods, and as many HTTP connections
-	attempts  = 20 // buys of a bot that is refused
-	addresses = 50 // of bots that do not share one address
+	hammers   = 10 // sockets of the flooding account; it has as many HTTP connections
+	attempts  = 20 // attempts of a refused bot
+	addresses = 50 // source addresses of bots that do not share one address
 
-	// arriveBefore is the time before the opening at which bots without a socket stay out: the others still need time
-	// for their passes.
+	// arriveBefore is the time before the opening at which recruit stops. The bots still need time for their passes.
 	arriveBefore = time.Second
 	// early is the time before the opening at which a bot sends its first buy.
 	early = 20 * time.Millisecond
 )
 
-// recruit connects n bots from so many addresses. Bots that the server does not accept in time stay out.
+// recruit connects n bots from the given number of addresses. It returns the bots that the server accepts in time.
 func (b *battle) recruit(n, addresses int) (in []*shopper) {
 	bots := make([]*shopper, n)
 	for i := range bots {
@@ -51,7 +50,7 @@ func (b *battle) recruit(n, addresses int) (in []*shopper) {
 	return in
 }
 
-// each runs the script of each bot on a goroutine.
+// each runs the script on one goroutine per bot.
 func (b *battle) each(bots []*shopper, script func(s *shopper, i int)) {
 	for i, s := range bots {
 		b.running.Go(func() { script(s, i) })
@@ -80,7 +79,7 @@ func (s *shopper) press(pass, key string) (err error) {
 }
 
 // Replay buys once with one account and repeats the accepted request, with the same key and with others. Fifty other
-// accounts send recorded requests of honest shoppers before these do.
+// accounts send recorded requests of honest shoppers first.
 func Replay(b *battle) {
 	first := b.recruit(1, 1)
 	stolen := b.recruit(thieves, 1)

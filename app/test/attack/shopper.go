@@ -124,10 +124,10 @@ func (s *shopper) solve(task *admission.Task) (solution string, solved bool) {
 	return solution, solved
 }
 
-// A person reads six digits and types them within these times.
+// minReading and maxReading limit the time in which a person reads and types six digits.
 const minReading, maxReading = 3 * time.Second, 7 * time.Second
 
-// read reads a picture: an honest shopper needs some seconds, a bot waits for the reader that the attacker pays.
+// read solves a captcha: an honest shopper needs some seconds, a bot waits for the attacker's paid solver.
 func (s *shopper) read(task *admission.Task) (answer string, read bool) {
 	b := s.b
 	if !s.bot {

@@ -23,20 +23,20 @@ import (
 	"stampede/app/wsclient"
 )
 
-// deed is what an operator asks for of a node that dies over it.
+// deed is an operator's request to a node that dies while it handles the request.
 type deed struct {
 	method, path string
 	body         map[string]any
-	// lacks says what does not count yet on a node that was started since; "" when all of it does.
+	// lacks returns the missing effect on a restarted node; "" when all effects are there.
 	lacks func(n *node) string
 }
 
-// dieActing: an operator acts while people buy, and hears no answer. The next life does what is left of the act, before
-// anybody asks; whoever asks again under the same key gets the answer, and nothing is done twice.
+// dieActing: an operation runs while buyers buy, and the node dies without a response. The next life completes the
+// operation on its own. A repeat under the same key gets the response and has no second effect.
 func dieActing(t *testing.T, flow, point string) {
 	w := newWorld(t)
 	w.twoSales()
-	_, err := w.db.ExecContext(kit.Context(t), // as operators enter them
+	_, err := w.db.ExecContext(kit.Context(t), // operations accept only whole seconds
 		"UPDATE sales SET opens_at = opens_at - opens_at % 1000, closes_at = closes_at - closes_at % 1000")
 	w.must(err)
 	w.invite(6)
@@ -61,7 +61,7 @@ func dieActing(t *testing.T, flow, point string) {
 	w.rest(next, "")
 }
 
-// deed is something of the flow that an operator does. The bigger of the two sales is meant.
+// deed returns an operation of the flow. It applies to the bigger of the two sales.
 func (w *world) deed(flow string) deed {
 	w.t.Helper()
 	sale, err := w.books.Sale(kit.Context(w.t), w.sales[0].ID)
@@ -105,8 +105,8 @@ func (w *world) deed(flow string) deed {
 	}
 }
 
-// undecided describes which part of a decision about a sale is missing in Redis; "" when none is. before is the sale as
-// it was before the decision.
+// undecided returns the part of an operation on a sale that is missing in Redis; "" when Redis has all of it. before is
+// the sale before the operation.
 func (w *world) undecided(before *shop.Sale) string {
 	w.t.Helper()
 	ctx := kit.Context(w.t)
@@ -130,7 +130,7 @@ func (w *world) undecided(before *shop.Sale) string {
 	return ""
 }
 
-// buysOverHTTP says that a node takes buys over HTTP; "" when it does not.
+// buysOverHTTP returns "" when the node rejects buys over HTTP, and otherwise its response.
 func (w *world) buysOverHTTP(n *node) string {
 	w.t.Helper()
 	nothing := deed{
@@ -145,7 +145,7 @@ func (w *world) buysOverHTTP(n *node) string {
 	return fmt.Sprintf("a buy over HTTP is answered %d %s %v", status, answer, err)
 }
 
-// untold says that who comes does not hear the notice.
+// untold returns "" when a new connection receives the banner, and otherwise the problem.
 func (w *world) untold(n *node, text string) string {
 	w.t.Helper()
 	var told atomic.Bool
@@ -162,7 +162,7 @@ func (w *world) untold(n *node, text string) string {
 	defer s.Close()
 	_, err = s.Hello(w.token(kit.NewID(), shop.Shopper), "")
 	if err == nil {
-		_, err = s.Orders(0) // what is answered after it came after it
+		_, err = s.Orders(0) // the banner precedes this reply
 	}
 	if err != nil || !told.Load() {
 		return fmt.Sprintf("who comes is not told: %v", err)
@@ -170,8 +170,8 @@ func (w *world) untold(n *node, text string) string {
 	return ""
 }
 
-// askAgain does the deed once more under its key, twice: it was done once, and both answers say so. Another deed under
-// the key is refused; and the journal is what was written.
+// askAgain repeats the deed twice under its key. Both responses must be equal and must not add rows to the journal.
+// Another deed under the key must be rejected, and `stampede journal verify` must succeed.
 func (w *world) askAgain(n *node, who, key string, d deed) {
 	w.t.Helper()
 	journaled := w.count("SELECT COUNT(*) FROM journal")
@@ -203,7 +203,7 @@ func (w *world) askAgain(n *node, who, key string, d deed) {
 	}
 }
 
-// decision is what an answer says without what moves while people buy.
+// decision returns a response without the counters that change while buyers buy.
 func decision(answer []byte) string {
 	var said map[string]any
 	if err := json.Unmarshal(answer, &said); err != nil {
@@ -215,7 +215,7 @@ func decision(answer []byte) string {
 	return fmt.Sprint(said)
 }
 
-// token is one for a user of that role.
+// token issues a token for a user with this role.
 func (w *world) token(user shop.ID, role shop.Role) string {
 	w.t.Helper()
 	issuer, err := account.NewIssuer([]byte(secret), nil)
@@ -225,7 +225,7 @@ func (w *world) token(user shop.ID, role shop.Role) string {
 	return token
 }
 
-// call asks a node; an error when there was no answer. key is that of an act, "" where none is needed.
+// call sends a deed to a node. It fails without a response. key is the idempotency key of an operation, or "".
 func (w *world) call(n *node, token, key string, d deed) (status int, answer []byte, err error) {
 	w.t.Helper()
 	body, err := json.Marshal(d.body)

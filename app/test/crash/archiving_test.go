@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// dieArchiving: a process dies while it blanks or moves orders of sales that closed long ago. Rows of either table
-// count; the next process finishes the work.
+// dieArchiving: a process dies while it blanks or moves orders of sales that closed long ago. Each order must be in one
+// of the two tables; the next process completes the work.
 func dieArchiving(t *testing.T, point string) {
 	w := newWorld(t, "STAMPEDE_ARCHIVE_AFTER=2208h", "STAMPEDE_PERSONAL_DATA_AFTER=48h")
 	w.twoSales()
@@ -25,7 +25,7 @@ func dieArchiving(t *testing.T, point string) {
 	before := w.inBoth()
 	pass := 1
 	if point == "archive.after-blank" || point == "archive.after-plan" {
-		pass = w.passes(2) // one sale, and the other
+		pass = w.passes(2) // the first or the second sale
 	}
 	w.launch(w.crashAt(point, pass)).waitDeath(point)
 	w.same(before, w.inBoth())
@@ -41,8 +41,8 @@ func dieArchiving(t *testing.T, point string) {
 	}
 }
 
-// longAgo has both sales be of long ago: they leave Redis, and nothing of them has changed since. Each order says
-// something of its buyer.
+// longAgo moves both sales into the past: they leave Redis, and their orders have an old changed_at. Each order gets a
+// tracking number as personal data.
 func (w *world) longAgo() {
 	w.t.Helper()
 	ctx := kit.Context(w.t)
@@ -66,7 +66,7 @@ func (w *world) longAgo() {
 	exec("UPDATE orders SET tracking = 'SF1', changed_at = '2020-01-02'")
 }
 
-// inBoth reads all orders of both tables but what blanking takes out of them.
+// inBoth reads the orders of both tables without the columns that blanking clears.
 func (w *world) inBoth() (rows []string) {
 	w.t.Helper()
 	const columns = "SELECT CONCAT_WS(' ', id, sale_id, user_id, qty, state, rev, ticket, reason, changed_at) AS said"
@@ -83,7 +83,7 @@ func (w *world) inBoth() (rows []string) {
 	return rows
 }
 
-// same demands that each order is in one of the tables, as it was (I1).
+// same requires that each order is unchanged and in one of the tables (I1).
 func (w *world) same(before, now []string) {
 	w.t.Helper()
 	if len(before) == 0 || strings.Join(before, "\n") != strings.Join(now, "\n") {
@@ -92,7 +92,7 @@ func (w *world) same(before, now []string) {
 	}
 }
 
-// archived starts a life and waits until it has moved all but so many orders, and looked at every sale.
+// archived starts a node and waits until at most left orders remain in the live table and no sale is due.
 func (w *world) archived(left int64) {
 	w.t.Helper()
 	n := w.start()

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// backlog is how many answered reservations without a row a run must have at the moment of the kill.
+// backlog is the minimum number of accepted reservations without a row at the kill.
 const backlog = 500
 
-// P2, P6: kill -9 with at least 500 reservations answered and not committed, at a moment that the seed chooses; then
-// again while the next life is writing them. All of them become orders, and everybody hears of theirs.
+// P2, P6: kill -9 with at least 500 accepted reservations that are not committed, at a moment that depends on the seed.
+// The next life is killed while it writes them. All of them become orders, and every buyer receives the event.
 func TestKilledInBacklog(t *testing.T) {
 	for i := range *seedsFlag {
 		t.Run(fmt.Sprintf("seed-%d", i), func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestKilledInBacklog(t *testing.T) {
 	}
 }
 
-// crowded is a shop with enough for everybody, in two partitions.
+// crowded creates two sales with enough units for all buyers, in two partitions.
 func (w *world) crowded() {
 	w.t.Helper()
 	first := w.dice.IntN(partitions)
@@ -41,8 +41,8 @@ func (w *world) crowded() {
 	w.invite(40)
 }
 
-// killInBacklog lets people buy on a node that writes nothing, kills it in the middle, and answers how many answered
-// reservations have no row.
+// killInBacklog buys on a node without a worker and kills the node. It returns the number of accepted reservations
+// without a row.
 func (w *world) killInBacklog(n *node) int {
 	w.t.Helper()
 	w.enter(n)

@@ -15,7 +15,7 @@ import (
 	"stampede/app/wsclient"
 )
 
-// buyer is one user with one or two phones. What a buyer does belongs to one goroutine at a time.
+// buyer is one user with up to three phones. Only one goroutine at a time acts for a buyer.
 type buyer struct {
 	world  *world
 	id     shop.ID
@@ -23,10 +23,10 @@ type buyer struct {
 	phones []*phone
 	dice   *rand.Rand
 	keys   int
-	open   []Op // buys without a known outcome, to be tried again
+	open   []Op // buys with an unknown outcome, to be retried
 }
 
-// invite makes n new buyers; every fifth has two phones. They are not connected yet.
+// invite adds n buyers, not connected yet. Every fifth has two phones.
 func (w *world) invite(n int) {
 	w.t.Helper()
 	issuer, err := account.NewIssuer([]byte(secret), nil)
@@ -48,7 +48,7 @@ func (w *world) invite(n int) {
 	}
 }
 
-// connect brings every phone that has no open socket to the node.
+// connect connects every phone without an open socket to the node.
 func (b *buyer) connect(addr string) error {
 	for _, p := range b.phones {
 		if err := p.connect(addr); err != nil {
@@ -58,7 +58,7 @@ func (b *buyer) connect(addr string) error {
 	return nil
 }
 
-// press buys once more under a new key.
+// press sends a buy with a new key.
 func (b *buyer) press(sale *shop.Sale) Op {
 	b.keys++
 	return b.buy(Op{
@@ -67,7 +67,7 @@ func (b *buyer) press(sale *shop.Sale) Op {
 	})
 }
 
-// buy sends the buy and writes down what came of it.
+// buy sends the buy and records its outcome.
 func (b *buyer) buy(op Op) Op {
 	op.Asked = b.now()
 	var r order.Receipt
@@ -81,7 +81,7 @@ func (b *buyer) buy(op Op) Op {
 	return b.note(op, err)
 }
 
-// cancel gives an order up.
+// cancel cancels an order and records the outcome.
 func (b *buyer) cancel(order, sale shop.ID) {
 	op := Op{Kind: Cancel, User: b.id, Sale: sale, Order: order, Asked: b.now()}
 	err := b.patiently(func(s *wsclient.Conn) error {
@@ -92,7 +92,7 @@ func (b *buyer) cancel(order, sale shop.ID) {
 	b.note(op, err)
 }
 
-// patiently does an op on the first phone. A rate limit is waited out, because it says that nothing was done.
+// patiently runs an op on the first phone. It retries after rate_limited, which means that the op had no effect.
 func (b *buyer) patiently(do func(s *wsclient.Conn) error) error {
 	s := b.phones[0].socket()
 	if s == nil {
@@ -101,7 +101,7 @@ func (b *buyer) patiently(do func(s *wsclient.Conn) error) error {
 	return s.Patiently(func() error { return do(s) }, shop.RateLimited)
 }
 
-// note writes down what came of an op. Busy and a lost socket are the same: unknown.
+// note records the outcome of an op. Busy, internal errors and a lost socket count as unknown.
 func (b *buyer) note(op Op, err error) Op {
 	op.Known, op.Code = b.now(), wsclient.CodeOf(err)
 	switch {

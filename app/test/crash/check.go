@@ -12,11 +12,11 @@ type Violation struct {
 	Text string `json:"text"`
 }
 
-// String is one line of a report.
+// String returns one line of the report.
 func (v Violation) String() string { return v.Rule + ": " + v.Text }
 
-// Check compares what people were told with what the stores say in the end, and answers everything that is not as
-// promised; nothing is the good case. The final state must be one of rest: no node down, no order waiting.
+// Check compares the history of the clients with the final state of the stores and returns all violations. The final
+// state must be at rest: all nodes run, and no order waits.
 func Check(h History, f Final) []Violation {
 	c := newCheck(h, f)
 	c.buys()
@@ -29,19 +29,19 @@ func Check(h History, f Final) []Violation {
 	return c.found
 }
 
-// press is one buyer's key in one sale: every buy under it is the same wish.
+// press identifies one buy attempt: all buys with this key of a user in a sale.
 type press struct {
 	sale, user shop.ID
 	key        string
 }
 
-// check is one comparison.
+// check is the state of one comparison.
 type check struct {
 	history History
 	final   Final
 	byID    map[shop.ID]*Row
 	presses map[press][]Op
-	order   []press // in the order of their first op, so that reports repeat
+	order   []press // in the order of their first op, so that reports are deterministic
 	byKey   map[press][]*Row
 	paid    map[shop.ID]bool
 	found   []Violation

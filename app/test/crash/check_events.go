@@ -10,15 +10,15 @@ type step struct {
 	rev   int
 }
 
-// device is one phone or laptop of a user.
+// device is one phone of a user.
 type device struct {
 	user   shop.ID
 	number int
 }
 
-// events: each device learned the last state of every order of its user, whatever it has missed in between; nobody was
-// told to give up and read everything, because nobody had more than a hundred orders and the database has one history;
-// and nobody heard of what the database does not have.
+// events: each device received the last state of every order of its user, also after missed events. No device got a
+// reset: each user has at most a hundred orders, and the database has one history. No device received a state that the
+// database does not have.
 func (c *check) events() {
 	for _, r := range c.history.Resets {
 		if !c.history.Replaced {
@@ -50,7 +50,7 @@ func (c *check) events() {
 	}
 }
 
-// truth: what was heard is what was committed (P3). A row may have gone further since.
+// truth: a received state is committed (P3). The row may have a later state.
 func (c *check) truth(e Heard) {
 	row := c.byID[e.Order]
 	switch {

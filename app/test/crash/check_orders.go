@@ -4,7 +4,7 @@ import (
 	"stampede/app/shop"
 )
 
-// buys: each ok has exactly one fate, each unknown at most one, and no refused one has any.
+// buys: an accepted buy has exactly one order, an unknown one at most one, a refused one none.
 func (c *check) buys() {
 	for _, p := range c.order {
 		if n := len(c.byKey[p]); n > 1 {
@@ -14,7 +14,7 @@ func (c *check) buys() {
 	}
 }
 
-// press looks at all buys under one key, in the order in which they were answered.
+// press checks all buys under one key, in the order of their replies.
 func (c *check) press(p press, ops []Op) {
 	var first *Op
 	for i := range ops {
@@ -37,7 +37,7 @@ func (c *check) press(p press, ops []Op) {
 	}
 }
 
-// fate demands the row of an answered reservation, with what was asked for.
+// fate requires that an accepted reservation has a row with the requested values.
 func (c *check) fate(op *Op) {
 	row := c.byID[op.Order]
 	if row == nil {
@@ -51,7 +51,7 @@ func (c *check) fate(op *Op) {
 	}
 }
 
-// cancels: an answered cancellation is final.
+// cancels: a confirmed cancellation is final.
 func (c *check) cancels() {
 	for _, op := range c.history.Ops {
 		if op.Kind != Cancel {
@@ -76,7 +76,7 @@ func stateOf(row *Row) shop.OrderState {
 	return row.State
 }
 
-// rows: nothing that nobody asked for, nothing refused without a reason or because of a fault.
+// rows: each order belongs to a buy, and no order was refused without a reason or because of a fault.
 func (c *check) rows() {
 	for i := range c.final.Rows {
 		r := &c.final.Rows[i]
@@ -106,7 +106,7 @@ func (c *check) refused(r *Row) {
 	}
 }
 
-// tickets: every ticket that was given out has exactly one row, also where its buyer never heard of it.
+// tickets: every issued ticket has exactly one row, even if its buyer never received a reply.
 func (c *check) tickets() {
 	for _, s := range c.final.Sales {
 		owner := make(map[int64]shop.ID)

@@ -8,8 +8,8 @@ import (
 	"stampede/app/shop"
 )
 
-// run is a small run in which all is well: user 1 bought twice under one key, the first time without an answer, and
-// cancelled; user 2 bought two units and let them expire; user 3 was too late; user 4 has an order.
+// run is a small run without violations. User 1 bought twice under one key, the first time without a reply, and
+// cancelled. User 2 bought two units, which expired. User 3 found the sale sold out. User 4 has an order.
 func run() (History, Final) {
 	const sale = shop.ID(900)
 	buy := func(user shop.ID, qty int, outcome Outcome, order shop.ID, ticket int64) Op {
@@ -53,12 +53,12 @@ func run() (History, Final) {
 	return h, f
 }
 
-// Each entry breaks one thing in the good run, and the rule that guards it reports it. The good run breaks no rule.
+// Each entry breaks one fact of the good run, and the rule for it reports a violation. The good run has no violation.
 func TestEveryRuleCanFail(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil func(h *History, f *Final)
-		want  string // beginning of a violation; "": there is none
+		want  string // prefix of a violation; "": no violation
 	}{
 		"nothing is broken":             {func(*History, *Final) {}, ""},
 		"an answered order is lost":     {func(_ *History, f *Final) { f.Rows = f.Rows[:2] }, "P2: order 14 of user 4 was answered"},
@@ -144,7 +144,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 	}
 }
 
-// forgetRefund: order 11 was paid and refunded, which only Redis still shows.
+// forgetRefund: order 11 was paid and refunded; only Redis still has the refund.
 func forgetRefund(f *Final) {
 	f.Rows[0].Reason = shop.ReasonRecovered
 	f.Sales[0].Units[0].Qty = 1

@@ -4,7 +4,7 @@ import (
 	"stampede/app/shop"
 )
 
-// sales: the stock equation and the limits, on either side and between the two.
+// sales: the stock equation and the limits hold in each store, and both stores agree.
 func (c *check) sales() {
 	for i := range c.final.Sales {
 		s := &c.final.Sales[i]
@@ -23,7 +23,7 @@ func (c *check) balance(s *Sale, side string, n Side) {
 	}
 }
 
-// agreement: at rest both sides say the same of free and of held units, and everything is settled.
+// agreement: at rest both stores have the same free and held units, and all tickets are settled.
 func (c *check) agreement(s *Sale) {
 	if s.Done != s.Tickets {
 		c.fail("I4", "sale %s: %d tickets, %d done, though nothing is under way", s.ID, s.Tickets, s.Done)
@@ -85,7 +85,7 @@ func (c *check) buyers(s *Sale) {
 	}
 }
 
-// holds: every hold has its living row, every living row its hold.
+// holds: every hold has an open row, and every open row has a hold.
 func (c *check) holds(s *Sale) {
 	held := make(map[shop.ID]bool, len(s.Holds))
 	for _, h := range s.Holds {
@@ -102,7 +102,7 @@ func (c *check) holds(s *Sale) {
 	}
 }
 
-// groups: with nothing under way, XINFO says so.
+// groups: at rest, XINFO reports no lag and no pending entries.
 func (c *check) groups() {
 	for _, g := range c.final.Groups {
 		if g.Lag != 0 || g.Pending != 0 {

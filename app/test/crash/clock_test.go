@@ -20,9 +20,9 @@ import (
 	"stampede/app/test/kit"
 )
 
-// I10: one node's wall clock is five minutes fast, another's five minutes slow, in all of the program and its
-// libraries. Nothing that people notice depends on it: who may come in, when a sale opens and closes, the time to pay,
-// expiry, the lease of node numbers, the ids.
+// I10: the wall clocks of two nodes are five minutes fast and five minutes slow, in the program and its libraries. No
+// result depends on a node's clock: access of guests, opening and closing of a sale, the time to pay, expiry, leases of
+// node numbers, ids.
 func TestClocksFiveMinutesOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "STAMPEDE_GUEST_LOGIN=true")
@@ -58,8 +58,8 @@ func TestClocksFiveMinutesOff(t *testing.T) {
 	w.keptTime(begin, w.redisTime())
 }
 
-// programWithAnyClock builds the program with a standard library whose wall clock is ahead by the seconds in
-// CLOCK_AHEAD. The monotonic clock stays right.
+// programWithAnyClock builds the program with a modified standard library: its wall clock is ahead by CLOCK_AHEAD
+// seconds. The monotonic clock is correct.
 func programWithAnyClock(t *testing.T) string {
 	t.Helper()
 	program, err := buildWithAnyClock()
@@ -101,8 +101,8 @@ var buildWithAnyClock = sync.OnceValues(func() (string, error) {
 	return program, kit.Build(program, []string{"GOROOT=" + goroot, "GOTOOLCHAIN=local"}, "-tags", "crashpoints")
 })
 
-// copyOfGo makes a Go tree of links, with a package time of its own. (The compiler takes no overlay over a toolchain
-// that it has downloaded.)
+// copyOfGo creates a Go tree of symbolic links with its own copy of package time. (The compiler rejects overlays over a
+// downloaded toolchain.)
 func copyOfGo(goroot string) error {
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -128,7 +128,7 @@ func copyOfGo(goroot string) error {
 	return os.CopyFS(filepath.Join(goroot, "src", "time"), os.DirFS(filepath.Join(from, "src", "time")))
 }
 
-// tellsItsOwnTime demands that the node's log shows a wrong clock, so that the rest of the test means something.
+// tellsItsOwnTime requires that the node's log shows the wrong clock: otherwise the test would prove nothing.
 func (w *world) tellsItsOwnTime(n *node, ahead time.Duration) {
 	w.t.Helper()
 	text := n.Text()
@@ -150,7 +150,7 @@ func (w *world) redisTime() shop.Millis {
 	return shop.MillisOf(now)
 }
 
-// knowsGuestsOf demands that a guest whom one node let in is known to another one at once.
+// knowsGuestsOf requires that the other node immediately accepts a guest of host.
 func (w *world) knowsGuestsOf(host, other *node) {
 	w.t.Helper()
 	ctx := kit.Context(w.t)
@@ -168,7 +168,7 @@ func (w *world) knowsGuestsOf(host, other *node) {
 	}
 }
 
-// keptTime demands that everything that has a time happened between the two instants of Redis and when it was due.
+// keptTime requires that all recorded times lie between the two instants of Redis and match their deadlines.
 func (w *world) keptTime(begin, end shop.Millis) {
 	w.t.Helper()
 	const payWindow = 2 * time.Second
@@ -182,7 +182,7 @@ func (w *world) keptTime(begin, end shop.Millis) {
 	for i := range w.final.Rows {
 		r := &w.final.Rows[i]
 		nodes[snowflake.Node(r.ID)] = true
-		// begins with the clock of the database
+		// ids start with the database's clock
 		within("the id", r.ID, snowflake.Time(r.ID), begin.Add(-time.Second), end)
 		switch r.State {
 		case shop.Expired:

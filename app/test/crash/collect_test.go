@@ -14,8 +14,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// collect reads the final state straight from the tables and keys, without the program's own readers. Two reads are
-// of different instants: at rest that makes no difference.
+// collect reads the final state from tables and keys, without the program's own readers. Its reads are not one
+// snapshot; at rest that makes no difference.
 func (w *world) collect(ctx context.Context) (f Final, err error) {
 	if f.Rows, err = w.readRows(ctx); err != nil {
 		return f, fmt.Errorf("read rows: %w", err)
@@ -77,7 +77,7 @@ func (w *world) readSale(ctx context.Context, sale *shop.Sale) (Sale, error) {
 	if err != nil {
 		return s, err
 	}
-	for order, hold := range open { // hold number:qty, and :sold
+	for order, hold := range open { // hold number:qty, with the suffix :sold for sold units
 		part := strings.Split(hold, ":")
 		if len(part) < 2 {
 			return s, fmt.Errorf("hold %q of order %s", hold, order)
@@ -108,7 +108,7 @@ func (w *world) readPartition(ctx context.Context, p int, f *Final) error {
 	return nil
 }
 
-// group is what XINFO GROUPS says of a partition's stream.
+// group returns the reply of XINFO GROUPS for the stream of a partition.
 func (w *world) group(ctx context.Context, partition int) (redis.XInfoGroup, error) {
 	groups, err := w.redis.XInfoGroups(ctx, fmt.Sprintf("stampede:{%d}:orders", partition)).Result()
 	if err != nil {
@@ -120,8 +120,8 @@ func (w *world) group(ctx context.Context, partition int) (redis.XInfoGroup, err
 	return groups[0], nil
 }
 
-// truthful says where XINFO GROUPS does not tell the truth about a partition (P7): lag and pending must each equal a
-// count of the stream.
+// truthful returns the difference between XINFO GROUPS and the stream (P7): lag and pending must equal the counted
+// entries. It returns "" without a difference.
 func (w *world) truthful(ctx context.Context, partition int) (untrue string, err error) {
 	key := fmt.Sprintf("stampede:{%d}:orders", partition)
 	g, err := w.group(ctx, partition)
@@ -145,7 +145,7 @@ func (w *world) truthful(ctx context.Context, partition int) (untrue string, err
 	return "", nil
 }
 
-// number reads a decimal, a field of a stream entry or a hash; what is none is −1, which nothing legal is.
+// number parses a decimal field of a stream entry or a hash. It returns −1, which is never valid, for other values.
 func number(v any) int64 {
 	n, err := strconv.ParseInt(fmt.Sprint(v), 10, 64)
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Final is what the stores say once everything has come to rest, read by the names that operators type.
+// Final is the state of the stores at rest, read from the tables and keys that operators use.
 type Final struct {
 	Rows        []Row   `json:"rows"`
 	Sales       []Sale  `json:"sales"`
@@ -24,7 +24,7 @@ type Row struct {
 	Ticket int64           `json:"ticket"`
 	Rev    int             `json:"rev"`
 	PayBy  shop.Millis     `json:"pay_by"`
-	Ended  shop.Millis     `json:"ended"` // expired or cancelled; 0: neither
+	Ended  shop.Millis     `json:"ended"` // time of expiry or cancellation; 0: neither
 }
 
 // holds reports whether the order keeps its units.
@@ -36,7 +36,7 @@ func (r *Row) holds() bool {
 // open reports whether Redis has a hold for the order: units of refunded orders are withdrawn.
 func (r *Row) open() bool { return r.holds() && r.State != shop.Refunded }
 
-// Sale is what both stores say of one sale.
+// Sale is the state of one sale in both stores.
 type Sale struct {
 	ID       shop.ID `json:"id"`
 	Limit    int64   `json:"limit"`
@@ -49,11 +49,11 @@ type Sale struct {
 	Units    []Units `json:"units"`
 }
 
-// Side is one store's count of the units.
+// Side contains the unit counters of one store.
 type Side struct {
 	Initial   int64 `json:"initial"`
 	Added     int64 `json:"added"`
-	Stock     int64 `json:"stock"` // in the database: what the guard leaves
+	Stock     int64 `json:"stock"` // free units; in the database computed from the sale's row
 	Held      int64 `json:"held"`
 	Sold      int64 `json:"sold"`
 	Withdrawn int64 `json:"withdrawn"`
@@ -65,13 +65,13 @@ type Hold struct {
 	Qty   int64   `json:"qty"`
 }
 
-// Units is what Redis counts against a buyer's limit.
+// Units is the number of units that Redis counts against a buyer's limit.
 type Units struct {
 	User shop.ID `json:"user"`
 	Qty  int64   `json:"qty"`
 }
 
-// Group is what XINFO GROUPS says of a partition's stream; a lag of −1 means that Redis does not know.
+// Group is the state of a partition's consumer group from XINFO GROUPS; a lag of −1 means that Redis cannot compute it.
 type Group struct {
 	Partition int   `json:"partition"`
 	Lag       int64 `json:"lag"`

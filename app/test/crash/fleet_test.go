@@ -15,22 +15,22 @@ import (
 	"stampede/app/test/kit"
 )
 
-// fleet is a shop of many nodes, each with roles of its own. One goroutine changes it; buyers ask it for doors.
+// fleet is a shop of many nodes with different roles. One goroutine changes it; buyers read it concurrently.
 type fleet struct {
 	w *world
 
 	mu    sync.Mutex
-	nodes []*member // those that run, frozen ones included
+	nodes []*member // running nodes, including frozen ones
 }
 
 // member is a node of a fleet.
 type member struct {
 	*node
 	roles  string
-	frozen bool // guarded by the fleet
+	frozen bool // protected by fleet.mu
 }
 
-// add starts nodes, one for each word, at the same time, and waits until all are ready.
+// add starts one node per argument concurrently and waits until all are ready.
 func (f *fleet) add(roles ...string) []*member {
 	f.w.t.Helper()
 	all := make([]*member, len(roles))
@@ -48,7 +48,7 @@ func (f *fleet) launch(roles string, settings ...string) *member {
 	return &member{node: f.w.launch(settings...), roles: roles}
 }
 
-// join waits until a node is ready; from then on people may come to it.
+// join waits until a node is ready and adds it to the nodes that phones may connect to.
 func (f *fleet) join(m *member) {
 	m.waitReady()
 	f.mu.Lock()
@@ -56,14 +56,14 @@ func (f *fleet) join(m *member) {
 	f.nodes = append(f.nodes, m)
 }
 
-// forget takes a node out that has ended.
+// forget removes a node that has ended.
 func (f *fleet) forget(m *member) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.nodes = slices.DeleteFunc(f.nodes, func(n *member) bool { return n == m })
 }
 
-// with are the nodes that have a role and run.
+// with returns the nodes with the role that are not frozen.
 func (f *fleet) with(role string) []*member {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -76,7 +76,7 @@ func (f *fleet) with(role string) []*member {
 	return found
 }
 
-// freeze stops a node in the middle of whatever it does; thaw lets it go on. A proxy would send nobody to a frozen one.
+// freeze stops a node with SIGSTOP; thaw continues it. Phones do not connect to a frozen node, as behind a proxy.
 func (f *fleet) freeze(m *member) { f.setFrozen(m, true, m.node.freeze) }
 
 func (f *fleet) thaw(m *member) { f.setFrozen(m, false, m.node.thaw) }
@@ -88,7 +88,7 @@ func (f *fleet) setFrozen(m *member, frozen bool, signal func()) {
 	m.frozen = frozen
 }
 
-// stop ends a node in order, and demands that it ends well within the time that the runbook allows for it.
+// stop sends SIGTERM and requires exit status 0 within drainsWithin.
 func (f *fleet) stop(m *member) {
 	f.w.t.Helper()
 	m.signal(syscall.SIGTERM)
@@ -103,10 +103,10 @@ func (f *fleet) stop(m *member) {
 	f.forget(m)
 }
 
-// drainsWithin is what deploy/RUNBOOK.md gives a node that is stopped.
+// drainsWithin is the time that deploy/RUNBOOK.md gives a node to stop.
 const drainsWithin = time.Minute
 
-// healthy demands that no node has ended by itself.
+// healthy requires that no node has ended on its own.
 func (f *fleet) healthy() {
 	f.w.t.Helper()
 	f.mu.Lock()
@@ -118,8 +118,8 @@ func (f *fleet) healthy() {
 	}
 }
 
-// uneven says how the partitions are not shared out among the workers that run, "" when each has one of them: no worker
-// has two more than another.
+// uneven returns how the partitions are distributed if a worker has two more than another, or if not every partition
+// has exactly one worker; otherwise "".
 func (f *fleet) uneven() string {
 	workers := f.with("worker")
 	sum, least, most := 0, partitions, 0
@@ -136,7 +136,7 @@ func (f *fleet) uneven() string {
 	return ""
 }
 
-// attended is how many partitions a worker waits on, as its metrics say.
+// attended returns the number of partitions of a worker, from its metrics.
 func (m *member) attended() (int, error) {
 	resp, err := kit.HTTP.Get("http://" + m.Said("metrics") + "/metrics")
 	if err != nil {
@@ -152,7 +152,7 @@ func (m *member) attended() (int, error) {
 	return 0, fmt.Errorf("%s does not say how many partitions it has (%w)", m.addr, lines.Err())
 }
 
-// metric is the sum over all nodes that serve people.
+// metric returns the sum over all running API nodes.
 func (f *fleet) metric(name string) (sum float64) {
 	f.w.t.Helper()
 	for _, m := range f.with("api") {
@@ -161,7 +161,7 @@ func (f *fleet) metric(name string) (sum float64) {
 	return sum
 }
 
-// awaitShared waits until the partitions are shared out evenly and answers how long that took.
+// awaitShared waits until the partitions are evenly distributed and returns how long that took.
 func (f *fleet) awaitShared() time.Duration {
 	f.w.t.Helper()
 	began := time.Now()
@@ -172,11 +172,11 @@ func (f *fleet) awaitShared() time.Duration {
 	return time.Since(began)
 }
 
-// sharedWithin is how long partitions may have no worker of their own after a change: a dead one counts for three
-// seconds, the others look once a second; the rest is for a busy machine.
+// sharedWithin limits the time without an even distribution after a change. A dead worker counts for three seconds, and
+// the others check once a second; the rest is reserve for a busy machine.
 const sharedWithin = time.Minute
 
-// opening is where a phone may go: a node that serves people, other than those on which the buyer's other phones are.
+// opening returns an API node for a phone. It prefers nodes without another phone of the buyer.
 func (f *fleet) opening(p *phone) string {
 	doors := f.with("api")
 	free := slices.DeleteFunc(slices.Clone(doors), func(m *member) bool {
@@ -198,7 +198,7 @@ func (p *phone) isAt(addr string) bool {
 	return p.at == addr && p.line != nil && p.line.Err() == nil
 }
 
-// enter brings each phone that has no open socket to some node.
+// enter connects each phone without an open socket to a node.
 func (f *fleet) enter() {
 	f.w.t.Helper()
 	f.w.everyone("enter", func(b *buyer) error {
@@ -206,13 +206,13 @@ func (f *fleet) enter() {
 	})
 }
 
-// comeBack brings everybody in again, and lets them ask for what they do not know.
+// comeBack reconnects all buyers and lets them retry buys with an unknown outcome.
 func (f *fleet) comeBack() {
 	f.w.t.Helper()
 	f.w.comeBackBy(func(b *buyer) error { return b.connectAcross(f) })
 }
 
-// connectAcross brings the phones of a buyer to different nodes, as far as there are enough.
+// connectAcross connects the phones of a buyer to different nodes, if there are enough.
 func (b *buyer) connectAcross(f *fleet) error {
 	for _, p := range b.phones {
 		if err := p.connect(f.opening(p)); err != nil {
@@ -222,7 +222,7 @@ func (b *buyer) connectAcross(f *fleet) error {
 	return nil
 }
 
-// trade lets everybody buy, wherever there is a node, until the traffic ends.
+// trade lets all buyers buy on any node until the traffic ends.
 func (f *fleet) trade(h habits) *traffic {
 	tr := &traffic{stop: make(chan struct{})}
 	for _, b := range f.w.people {
@@ -231,10 +231,10 @@ func (f *fleet) trade(h habits) *traffic {
 	return tr
 }
 
-// roam buys on one node after the other: who loses theirs goes to another one, at the time that the node has asked for,
-// and asks again there for what they do not know.
+// roam buys on one node after the other. When a buyer loses a node, the buyer waits for retry_ms, connects to another
+// node and retries buys with an unknown outcome there.
 func (b *buyer) roam(f *fleet, h habits, stop <-chan struct{}) {
-	h.presses = 3 // then the buyer looks whether all phones are there
+	h.presses = 3 // then the buyer reconnects lost phones
 	again := time.NewTimer(0)
 	defer again.Stop()
 	for {
@@ -250,7 +250,7 @@ func (b *buyer) roam(f *fleet, h habits, stop <-chan struct{}) {
 	}
 }
 
-// mayCome reports whether the time is over for which the phone was asked to stay away.
+// mayCome reports whether the retry_ms of the last bye has passed.
 func (p *phone) mayCome() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

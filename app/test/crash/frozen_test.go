@@ -12,7 +12,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// freeze stops the program in the middle of whatever it does; thaw lets it go on.
+// freeze stops the program with SIGSTOP; thaw continues it.
 func (n *node) freeze() { n.signal(syscall.SIGSTOP) }
 
 func (n *node) thaw() { n.signal(syscall.SIGCONT) }
@@ -24,8 +24,8 @@ func (n *node) signal(s syscall.Signal) {
 	}
 }
 
-// I1, I4, I5, P7: a consumer stops in the middle of a batch for so long that another one claims it and writes it; then
-// it goes on. Nothing changes a second time. While it stands still, XINFO tells the truth.
+// I1, I4, I5, P7: a consumer stops in the middle of a batch, until another one claims and writes the batch; then the
+// first one continues. No change happens twice. While it is stopped, XINFO is correct.
 func TestFrozenConsumer(t *testing.T) {
 	for i := range 4 {
 		t.Run(fmt.Sprintf("seed-%d", i), func(t *testing.T) {
@@ -52,8 +52,8 @@ func TestFrozenConsumer(t *testing.T) {
 	}
 }
 
-// freezeHoldingBatch stops the worker while it has entries in hand that are not settled. It may settle them between the
-// look and the stop; then it goes on, and more is bought.
+// freezeHoldingBatch stops the worker while it has pending entries. The worker may finish them before the check; then
+// it continues, and more units are bought.
 func (w *world) freezeHoldingBatch(worker *node) {
 	w.t.Helper()
 	kit.Eventually(w.t, healing, func() (bool, string) {
@@ -71,7 +71,7 @@ func (w *world) freezeHoldingBatch(worker *node) {
 	})
 }
 
-// tellsTheTruth waits until XINFO says of every partition what its stream says (P7).
+// tellsTheTruth waits until XINFO matches the stream of every partition (P7).
 func (w *world) tellsTheTruth() {
 	w.t.Helper()
 	kit.Eventually(w.t, healing, func() (bool, string) {
@@ -86,8 +86,8 @@ func (w *world) tellsTheTruth() {
 	})
 }
 
-// I10: a node stops past the lease of its number, another one is given that number, and the first one goes on. No id is
-// minted twice.
+// I10: a node is frozen until the lease of its number has expired, another node gets that number, and the first one
+// continues. No id is minted twice.
 func TestFrozenPastLease(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -97,7 +97,7 @@ func TestFrozenPastLease(t *testing.T) {
 	tr := w.trade(habits{presses: 20})
 	w.answered(100)
 	first.freeze()
-	// The lease lasts ten minutes by the database's clock: they are over.
+	// Ends the lease of ten minutes: it depends on the database's clock.
 	_, err := w.db.ExecContext(kit.Context(t), "UPDATE node_leases SET expires_at = 0")
 	w.must(err)
 	second := w.start()

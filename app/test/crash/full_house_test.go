@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// fullHouse makes 18,000 sockets, for every fifth buyer has two; a process may have 20,000 descriptors.
+	// fullHouse buyers have 18,000 sockets, because every fifth one has two. The limit of a process is 20,000
+	// descriptors.
 	fullHouse = 15_000
-	// currentWithin is how long after Redis answers again everybody may have to wait for what has changed meanwhile.
+	// currentWithin limits the time from the restart of Redis until all buyers have the missed changes.
 	currentWithin = 5 * time.Second
 )
 
-// P6, F5: Redis is killed under a full house, and while it is away every order ends without a word: whoever ended them
-// died before it could tell. Once Redis is back, all sockets learn it from the rows, on the sockets that they have.
-// Not parallel: how long that takes is a figure of the whole machine.
+// P6, F5: Redis is killed with 15,000 buyers connected. Meanwhile every order expires without an event, as if the
+// sweeper died after the COMMIT. When Redis is back, all open sockets receive the new states from the rows. Not
+// parallel: the time depends on the whole machine.
 func TestRedisRestartsUnderAFullHouse(t *testing.T) {
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	w := openWorld(t, server.URL, kit.MySQL(t), "STAMPEDE_PAY_WINDOW=1h",
@@ -50,7 +51,7 @@ func TestRedisRestartsUnderAFullHouse(t *testing.T) {
 	if took > currentWithin {
 		t.Errorf("the last socket was current %v after Redis was back, want %v", took, currentWithin)
 	}
-	w.sameDeadline(0) // the sweepers find what has ended, and give the units back
+	w.sameDeadline(0) // the sweepers process the expired orders and return their units
 	w.rest(n, fmt.Sprintf("all current %v after Redis was back;", took.Round(10*time.Millisecond)))
 	for _, h := range w.memory.copy().Heard {
 		if h.Via != ByEvent {
@@ -59,7 +60,7 @@ func TestRedisRestartsUnderAFullHouse(t *testing.T) {
 	}
 }
 
-// endUntold expires all orders, as somebody does who dies after the COMMIT.
+// endUntold expires all orders without publishing, like a sweeper that dies after the COMMIT.
 func (w *world) endUntold() {
 	w.t.Helper()
 	now := shop.MillisOf(time.Now())
@@ -70,7 +71,7 @@ func (w *world) endUntold() {
 	}
 }
 
-// allHeard reports whether every device has heard the state of that rev of every order of its owner.
+// allHeard reports whether every device has received this rev of every order of its user.
 func (w *world) allHeard(rev int) (bool, string) {
 	history := w.memory.copy()
 	orders := make(map[shop.ID]int)

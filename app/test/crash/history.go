@@ -4,74 +4,74 @@ import (
 	"stampede/app/shop"
 )
 
-// History is what the people of one run asked for and heard, in the order in which they learned it.
+// History contains the ops and received states of all clients of one run, in order of arrival.
 type History struct {
 	Seed   int64   `json:"seed"`
 	Ops    []Op    `json:"ops"`
 	Heard  []Heard `json:"heard"`
 	Resets []Reset `json:"resets"`
-	// Replaced: the database lost commits, so every device is told of a reset.
+	// Replaced is set when the database lost commits: every device then gets a reset.
 	Replaced bool `json:"replaced,omitempty"`
 }
 
-// Outcome is all that a buyer knows of an op.
+// Outcome is the result of an op from the buyer's view.
 type Outcome string
 
-// The outcomes. Unknown is a lost socket or busy: it may or may not have happened.
+// The outcomes. Unknown follows a lost socket or busy: the op may have been carried out.
 const (
 	OK      Outcome = "ok"
 	Refused Outcome = "refused"
 	Unknown Outcome = "unknown"
 )
 
-// Kind is what was asked for.
+// Kind is the kind of an op.
 type Kind string
 
-// The kinds of op that change an order.
+// The kinds of ops that change an order.
 const (
 	Buy    Kind = "buy"
 	Cancel Kind = "cancel"
-	Pay    Kind = "pay" // the gateway has taken the money
+	Pay    Kind = "pay" // the gateway has the money
 )
 
-// Op is one op and its answer. A buy that is tried again is another op with the same key.
+// Op is one op and its reply. A repeated buy is another op with the same key.
 type Op struct {
 	Kind    Kind            `json:"kind"`
 	User    shop.ID         `json:"user"`
 	Sale    shop.ID         `json:"sale"`
 	Key     string          `json:"key,omitempty"`
 	Qty     int             `json:"qty,omitempty"`
-	Order   shop.ID         `json:"order,omitempty"` // answered to a buy, asked for by a cancel
+	Order   shop.ID         `json:"order,omitempty"` // from the reply to a buy; argument of a cancel
 	Ticket  int64           `json:"ticket,omitempty"`
 	Outcome Outcome         `json:"outcome"`
-	State   shop.OrderState `json:"state,omitempty"` // answered
-	Code    shop.Code       `json:"code,omitempty"`  // of what was refused
+	State   shop.OrderState `json:"state,omitempty"` // from the reply
+	Code    shop.Code       `json:"code,omitempty"`  // error code of a refused op
 	Asked   shop.Millis     `json:"asked"`           // by the clock of the run
 	Known   shop.Millis     `json:"known"`
 }
 
-// Via is the way on which a buyer heard of a state.
+// Via is the source of a received state.
 type Via string
 
-// The ways. By orders counts like the others: it is what a buyer reads after a reset.
+// The sources. ByOrders counts like the others: a client reads the orders after a reset.
 const (
 	ByEvent  Via = "event"
 	ByMissed Via = "missed"
 	ByOrders Via = "orders"
 )
 
-// Heard is a state of an order that a device of its buyer learned.
+// Heard is a state of an order that a device received.
 type Heard struct {
 	User   shop.ID         `json:"user"`
-	Device int             `json:"device"` // number among the user's devices; it keeps its cursor over all its sockets
+	Device int             `json:"device"` // number among the user's devices; a device keeps its cursor across sockets
 	Order  shop.ID         `json:"order"`
 	State  shop.OrderState `json:"state"`
 	Rev    int             `json:"rev"`
 	Via    Via             `json:"via"`
-	Cursor string          `json:"cursor,omitempty"` // none by orders
+	Cursor string          `json:"cursor,omitempty"` // empty for ByOrders
 }
 
-// Reset is a hello that told a device that its cursor is of no use.
+// Reset is a hello reply with reset: the cursor was not usable.
 type Reset struct {
 	User   shop.ID `json:"user"`
 	Device int     `json:"device"`

@@ -26,7 +26,7 @@ var (
 		"folder for the report and for what failing runs leave behind")
 )
 
-// binary is the program with its crash points, built once, otherwise as it ships.
+// binary is the path of the program with crash points, built once.
 var binary string
 
 func TestMain(m *testing.M) {
@@ -58,7 +58,7 @@ func prepare() error {
 	return kit.Build(binary, nil, "-tags", "crashpoints")
 }
 
-// report is what people read after the suite: a line per run, in the order in which they ended.
+// report contains one line per run, in order of completion.
 var report reporter
 
 type reporter struct {
@@ -72,14 +72,14 @@ func (r *reporter) line(format string, args ...any) {
 	fmt.Fprintf(r.file, format+"\n", args...)
 }
 
-// dice are the chances of one run: the same for the same seed and name.
+// dice returns a random source that depends only on the seed and the name.
 func dice(name string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(name))
 	return rand.New(rand.NewPCG(uint64(*seedFlag), h.Sum64()))
 }
 
-// folderOf is where a run keeps its logs while it goes, and for ever if it fails.
+// folderOf creates the folder for the logs of a run. It is kept if the run fails.
 func folderOf(t *testing.T) string {
 	t.Helper()
 	folder := filepath.Join(*keepFlag, strings.NewReplacer("/", "_", " ", "-").Replace(t.Name()))

@@ -9,11 +9,11 @@ import (
 	"stampede/app/shop"
 )
 
-// memory is the history as it comes in, from all people at once.
+// memory collects the history from all buyers concurrently.
 type memory struct {
 	mu       sync.Mutex
 	history  History
-	answered int // buys answered ok
+	answered int // accepted buys
 }
 
 func (m *memory) op(op Op) {
@@ -51,7 +51,7 @@ func (m *memory) answeredSoFar() int {
 	return m.answered
 }
 
-// answeredOrders lists the orders that were answered, each once.
+// answeredOrders lists the orders of accepted buys without duplicates.
 func (m *memory) answeredOrders() []shop.ID {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -65,7 +65,7 @@ func (m *memory) answeredOrders() []shop.ID {
 	return slices.Compact(orders)
 }
 
-// answeredTo lists the user's buys that were answered.
+// answeredTo lists the user's accepted buys.
 func (m *memory) answeredTo(user shop.ID) []Op {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,7 +74,7 @@ func (m *memory) answeredTo(user shop.ID) []Op {
 	})
 }
 
-// unknown counts the buys of which their buyer knows nothing.
+// unknown counts the buys with an unknown outcome.
 func (m *memory) unknown() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -15,14 +15,14 @@ import (
 
 const secret = "a-key-for-tests-only-0123456789abcdef"
 
-// node is one life of `stampede serve`.
+// node is one process of `stampede serve`.
 type node struct {
 	*kit.Program
 	t    *testing.T
-	addr string // known once it is ready
+	addr string // set when the node is ready
 }
 
-// launch starts the program and does not wait for it. Later settings win over earlier ones.
+// launch starts the program without waiting for it. Later settings override earlier ones.
 func (w *world) launch(settings ...string) *node {
 	w.t.Helper()
 	w.lives++

@@ -11,10 +11,9 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P1–P6, I1, I10, I11: a shop of five nodes that serve people, three workers and two sweepers sells while its nodes are
-// killed, frozen and let go on, stopped and added, in an order that the seed decides. Everybody has two or three phones
-// on different nodes, and each of them hears what becomes of each order; the partitions are shared out evenly again
-// after each change.
+// P1–P6, I1, I10, I11: a shop of five API nodes, three workers and two sweepers sells while nodes are killed, frozen,
+// stopped and added. The order depends on the seed. Each buyer has two or three phones on different nodes. Each phone
+// receives the final state of each order. The partitions are evenly distributed again after each change.
 func TestManyNodes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -43,7 +42,7 @@ func TestManyNodes(t *testing.T) {
 		longest.Round(100*time.Millisecond)))
 }
 
-// morePhones gives everybody a second phone, and every third buyer a third one.
+// morePhones gives all buyers a second phone, and every third buyer a third one.
 func (w *world) morePhones() {
 	w.t.Helper()
 	for i, b := range w.people {
@@ -55,7 +54,7 @@ func (w *world) morePhones() {
 	}
 }
 
-// goesOn waits until the shop is in order after a change: the partitions are shared out, and people get answers.
+// goesOn waits until the partitions are evenly distributed after a change and buys are accepted again.
 func (f *fleet) goesOn(what string) (shared time.Duration) {
 	f.w.t.Helper()
 	f.w.t.Logf("%s", what)
@@ -65,7 +64,7 @@ func (f *fleet) goesOn(what string) (shared time.Duration) {
 	return shared
 }
 
-// one is a node that runs, of a role that others have as well.
+// one returns a running node of a role that has at least two running nodes.
 func (f *fleet) one() *member {
 	f.w.t.Helper()
 	for {
@@ -76,7 +75,7 @@ func (f *fleet) one() *member {
 	}
 }
 
-// killOne kills a node; another one of its role comes only when the others have gone on without.
+// killOne kills a node and waits until the others have taken over before it adds a replacement.
 func (f *fleet) killOne() (string, *member) {
 	m := f.one()
 	m.Kill()
@@ -107,7 +106,7 @@ func (f *fleet) stopOne() (string, *member) {
 	return "stopped: " + m.roles, nil
 }
 
-// emptyHands waits until the others have taken over what a frozen worker had in hand.
+// emptyHands waits until other workers have claimed the pending entries of a frozen one.
 func (f *fleet) emptyHands(m *member) {
 	f.w.t.Helper()
 	ctx := kit.Context(f.w.t)

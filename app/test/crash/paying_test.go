@@ -21,7 +21,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// payer is one buyer of one order, who talks to the shop over HTTP and pays at the simulated gateway.
+// payer is the buyer of one order who uses the HTTP API and pays at the simulated gateway.
 type payer struct {
 	w     *world
 	sim   *sim.Simulator
@@ -29,10 +29,10 @@ type payer struct {
 	order shop.ID
 }
 
-// diePaying: the program dies with one order's money at the point of its flow, and the next life brings the money to
-// where it belongs (P8).
+// diePaying: the program dies at a point of a payment flow. The next life completes the flow: the gateway keeps exactly
+// the right amount (P8).
 func diePaying(t *testing.T, flow, point string) {
-	window := 10 * time.Second // enough to pay in, also on a slow machine, and soon over for those who do not
+	window := 10 * time.Second // long enough to pay on a slow machine, short enough for orders that must expire
 	sim, settings := newGateway(t)
 	w := newWorld(t, append(settings, "STAMPEDE_PAY_WINDOW="+window.String())...)
 	sale := w.offer(1, 1, w.dice.IntN(partitions))
@@ -40,7 +40,7 @@ func diePaying(t *testing.T, flow, point string) {
 	p := w.payer(sim)
 	p.order = p.buys(victim, &sale)
 	p.pays(victim, flow, func() {
-		if point == "late.after-refunding" { // somebody else has the unit when the money comes
+		if point == "late.after-refunding" { // another buyer gets the unit before the late payment
 			w.payer(sim).buys(victim, &sale)
 		}
 	})
@@ -57,7 +57,7 @@ func diePaying(t *testing.T, flow, point string) {
 	report.line("ok  %-58s order %s, %d lives, %.0f s", w.name, p.row().State, w.lives, time.Since(w.began).Seconds())
 }
 
-// newGateway is a simulated gateway that outlives the nodes, and what they need to know of it.
+// newGateway returns a simulated gateway that outlives the nodes, and the settings of a node for it.
 func newGateway(t *testing.T) (*sim.Simulator, []string) {
 	t.Helper()
 	sim, err := sim.New(sim.Options{})
@@ -83,11 +83,11 @@ func (w *world) payer(sim *sim.Simulator) *payer {
 	return &payer{w: w, sim: sim, token: token}
 }
 
-// buys has an order of the sale, which becomes pending.
+// buys buys one unit and waits until the order is pending.
 func (p *payer) buys(n *node, sale *shop.Sale) shop.ID {
 	p.w.t.Helper()
 	var receipt order.Receipt
-	kit.Eventually(p.w.t, healing, func() (bool, string) { // a unit that has just come back rests for a moment
+	kit.Eventually(p.w.t, healing, func() (bool, string) { // a returned unit has a short cooldown
 		err := p.ask(n, "/api/v1/sales/"+sale.ID.String()+"/buy", map[string]any{
 			"qty": 1, "key": "paying-" + p.token[len(p.token)-8:],
 		}, &receipt)
@@ -98,8 +98,7 @@ func (p *payer) buys(n *node, sale *shop.Sale) shop.ID {
 	return receipt.Order
 }
 
-// pays goes the flow's way up to where the node dies. Whatever a dead node does not answer has its end in the next
-// life.
+// pays follows the flow until the node dies. Requests without a response are completed in the next life.
 func (p *payer) pays(n *node, flow string, beforeLate func()) {
 	p.w.t.Helper()
 	number := p.order.String()
@@ -110,7 +109,7 @@ func (p *payer) pays(n *node, flow string, beforeLate func()) {
 	_, err := p.sim.Come(payment.URL)
 	p.w.must(err)
 	switch flow {
-	case "close": // the buyer looks at the cashier and does nothing
+	case "close": // the buyer opens the cashier and does not pay
 	case "late":
 		p.becomes(n, shop.Expired)
 		beforeLate()
@@ -124,7 +123,7 @@ func (p *payer) pays(n *node, flow string, beforeLate func()) {
 	}
 }
 
-// becomes waits until the order is in the state, or the node is dead.
+// becomes waits until the order is in the state or the node has died.
 func (p *payer) becomes(n *node, state shop.OrderState) {
 	p.w.t.Helper()
 	kit.Eventually(p.w.t, healing, func() (bool, string) {
@@ -144,8 +143,7 @@ func (p *payer) row() shop.Order {
 	return row
 }
 
-// astray names an order for which the gateway keeps another amount than it should, or what is still to be done; "" when
-// all is well.
+// astray returns an order for which the gateway keeps the wrong amount, or remaining work; otherwise "".
 func (w *world) astray(sim *sim.Simulator) string {
 	w.t.Helper()
 	kept := make(map[shop.ID]int64)
@@ -174,7 +172,7 @@ func (w *world) astray(sim *sim.Simulator) string {
 	return w.underWay()
 }
 
-// underWay names what is still to be done for orders, money and the word of them; "" for nothing.
+// underWay returns the remaining work for orders, money and events; otherwise "".
 func (w *world) underWay() string {
 	w.t.Helper()
 	if moving := w.moving(); moving != "" {
@@ -193,7 +191,6 @@ func (w *world) underWay() string {
 	return ""
 }
 
-// ask posts to the node and reads the answer; an error when there was none, or not a good one.
 func (p *payer) ask(n *node, path string, body, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -13,23 +13,23 @@ import (
 	"stampede/realtime"
 )
 
-// described is what asyncapi.yaml says of the frames, read once.
+// described contains the messages of asyncapi.yaml.
 var described = sync.OnceValues(func() (asyncapi.Messages, error) { return asyncapi.Read(realtime.AsyncAPI) })
 
-// phone is one device of a buyer. It keeps its cursor from socket to socket, as a page does.
+// phone is one device of a buyer. It keeps its cursor across sockets, as the page does.
 type phone struct {
 	who    *buyer
 	number int
 
 	mu   sync.Mutex
-	line *wsclient.Conn // the newest socket, open or not; nil before the first one
-	told bool           // an event has reached it, ever
-	at   string         // the address of that socket's node
-	bye  time.Time      // when its node has asked it to come again, elsewhere; zero once it has
-	back time.Time      // when it may
+	line *wsclient.Conn // the newest socket, open or closed; nil before the first one
+	told bool           // whether it has ever received an event
+	at   string         // address of the node of line
+	bye  time.Time      // time of the last bye of the node; zero after the reconnect
+	back time.Time      // earliest time of the reconnect
 }
 
-// connect opens a socket to a node unless one is open, says hello, and takes in what was missed.
+// connect opens a socket unless one is open, sends hello, and processes the missed events.
 func (p *phone) connect(addr string) error {
 	old := p.socket()
 	cursor := ""
@@ -65,7 +65,7 @@ func (p *phone) connect(addr string) error {
 	return nil
 }
 
-// greet says hello. Once it is answered, the cursor of the socket is the phone's.
+// greet sends hello. After the reply, the socket is the phone's line.
 func (p *phone) greet(s *wsclient.Conn, cursor string) error {
 	welcome, err := s.Hello(p.who.token, cursor)
 	if err != nil {
@@ -84,7 +84,7 @@ func (p *phone) greet(s *wsclient.Conn, cursor string) error {
 	return p.readOrders(s)
 }
 
-// readOrders is what a page does after a reset.
+// readOrders reads all orders, as the page does after a reset.
 func (p *phone) readOrders(s *wsclient.Conn) error {
 	for before := shop.ID(0); ; {
 		page, err := s.Orders(before)
@@ -101,7 +101,6 @@ func (p *phone) readOrders(s *wsclient.Conn) error {
 	}
 }
 
-// heard takes an event of the open socket.
 func (p *phone) heard(f *wsclient.Frame) {
 	switch e := f.Event.(type) {
 	case *wsclient.OrderEvent:
@@ -137,7 +136,7 @@ func (p *phone) close() {
 	}
 }
 
-// seen says up to where the owner has looked.
+// seen reports the phone's cursor as seen.
 func (p *phone) seen() {
 	s := p.socket()
 	if s == nil {

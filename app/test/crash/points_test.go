@@ -11,8 +11,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P1–P8: the program dies at each of its crash points while people buy, cancel and let orders expire, and operators
-// act; the next life finishes what the first one began.
+// P1–P8: the program dies at each crash point during buys, cancellations, expiries and operations of operators. The
+// next life completes all pending work.
 func TestEveryPoint(t *testing.T) {
 	for _, point := range faults.Names() {
 		t.Run(point, func(t *testing.T) {
@@ -38,7 +38,8 @@ func TestEveryPoint(t *testing.T) {
 	}
 }
 
-// twoSales are an ample one and a scarce one in the same partition, so that batches and groups mix them.
+// twoSales creates a sale with many units and one with few in the same partition, so that batches and groups contain
+// both.
 func (w *world) twoSales() {
 	w.t.Helper()
 	partition := w.dice.IntN(partitions)
@@ -46,7 +47,8 @@ func (w *world) twoSales() {
 	w.offer(12, 2, partition)
 }
 
-// passes is how often a point is passed before it kills; later ones meet orders that wait, earlier ones an empty shop.
+// passes returns the pass of a point that kills, from 1 to most. Earlier passes meet an empty shop, later ones waiting
+// orders.
 func (w *world) passes(most int) int { return 1 + w.dice.IntN(most) }
 
 func (w *world) crashAt(point string, pass int) string {
@@ -59,7 +61,7 @@ func dieServing(t *testing.T, point string) {
 	w.invite(20)
 	settings := []string{w.crashAt(point, w.passes(4))}
 	if point == "cancel.after-insert" {
-		settings = append(settings, "STAMPEDE_ROLES=api") // with a consumer, a reservation has its row at once
+		settings = append(settings, "STAMPEDE_ROLES=api") // a consumer would write the row of a reservation immediately
 	}
 	victim := w.start(settings...)
 	w.enter(victim)
@@ -72,8 +74,8 @@ func dieServing(t *testing.T, point string) {
 	w.rest(next, fmt.Sprintf("%3d uncommitted", lost))
 }
 
-// dieRecovering: a partition is being recovered while its stream still has reservations without a row. Redis has lost
-// writes, or the database: it has lost the end of every order that ended under its first hold.
+// dieRecovering: a partition is recovered while its stream contains reservations without a row. Either Redis has lost
+// writes, or the database has lost the end of every order that was cancelled under its first hold.
 func dieRecovering(t *testing.T, point string) {
 	w := newWorld(t)
 	w.twoSales()
@@ -95,10 +97,10 @@ func dieRecovering(t *testing.T, point string) {
 		w.exec("UPDATE history SET server = 'replaced'")
 		w.exec("UPDATE sales SET taken = taken + (SELECT COALESCE(SUM(qty), 0) FROM orders WHERE sale_id = sales.id" +
 			" AND state = 'cancelled' AND hold = 1)")
-		// Not due yet: an order whose end is lost and that is due counts as expired.
+		// Not due yet: a due order whose end is lost counts as expired.
 		w.exec("UPDATE orders SET state = 'pending', reason = '', cancelled_at = 0, rev = 1, published_rev = 1," +
 			" unpublished_since = NULL, pay_by = created_at + 3600000 WHERE state = 'cancelled' AND hold = 1")
-	default: // the database is an epoch ahead: what a recovery leaves that died elsewhere
+	default: // the database is an epoch ahead, as after a recovery that died elsewhere
 		_, err := w.books.AdvanceEpoch(kit.Context(t), w.sales[0].Partition, 0)
 		w.must(err)
 	}
@@ -112,7 +114,7 @@ func dieRecovering(t *testing.T, point string) {
 	w.rest(next, fmt.Sprintf("%3d uncommitted", lost))
 }
 
-// dieWarming: the sale is half loaded.
+// dieWarming: the process dies while a sale is partly loaded.
 func dieWarming(t *testing.T, point string) {
 	w := newWorld(t)
 	w.twoSales()

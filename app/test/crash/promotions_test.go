@@ -17,16 +17,16 @@ import (
 	"stampede/app/test/kit"
 )
 
-// The kinds of replica. Buys of Redis wait for a replicated one only (STAMPEDE_REDIS_REPLICAS).
+// The kinds of replication. Buys wait for the replica of Redis only with replicated (STAMPEDE_REDIS_REPLICAS=1).
 const (
 	asynchronous, semiSync   = "asynchronous", "semi-sync"
 	unreplicated, replicated = "unreplicated", "replicated"
 )
 
 // P1–P4, P8, I8: a primary of MySQL or Redis dies during buys, payments, late payments and refunds, and its replica,
-// which is some moments behind, is promoted. Afterwards every answer holds, except for what the kind may lose; both
-// stores agree; and the gateway keeps the money of sold orders, and no other. The kinds of one store run one after the
-// other, so that at most two shops are open.
+// which lags, is promoted. Afterwards every reply holds, except for losses that the kind allows. Both stores agree, and
+// the gateway keeps only the money of sold orders. The kinds of one store run one after the other, so that at most two
+// shops run at a time.
 func TestRandomPromotions(t *testing.T) {
 	t.Parallel()
 	for store, kinds := range map[string][]string{
@@ -45,12 +45,12 @@ func TestRandomPromotions(t *testing.T) {
 func promoteReplica(t *testing.T, kind string) {
 	p := openReplicated(t, kind)
 	p.offer(2000, 1000, p.dice.IntN(partitions))
-	p.offer(20, 1000, p.dice.IntN(partitions)) // late payments often find it sold out
+	p.offer(20, 1000, p.dice.IntN(partitions)) // often sold out when late payments arrive
 	p.invite(10)
 	p.fleet.add(slices.Repeat([]string{"api,worker,sweeper"}, 1+p.dice.IntN(2))...)
 	p.fleet.enter()
 	tr := p.fleet.trade(habits{cancels: 15, thinks: 400, after: p.spend})
-	promotions := map[bool]int{false: 1, true: 1 + p.dice.IntN(2)}[p.follower != nil] // a promoted Redis has one, too
+	promotions := map[bool]int{false: 1, true: 1 + p.dice.IntN(2)}[p.follower != nil] // a promoted Redis gets a replica
 	for n := range promotions {
 		p.answered(p.memory.answeredSoFar() + 40 + p.dice.IntN(60))
 		expired := fmt.Sprintf("SELECT COUNT(*) > %d FROM orders WHERE state = 'expired'", p.dice.IntN(20))
@@ -85,12 +85,12 @@ type promotion struct {
 	kind  string
 	sim   *sim.Simulator
 
-	wire, link       *kit.Proxy         // to the primary, and from its replica of Redis to it
-	primary, replica *kit.MariaDBServer // nil: Redis has the replica
-	master, follower *kit.RedisServer   // nil: MySQL has the replica
+	wire, link       *kit.Proxy         // proxies to the primary, and from the replica of Redis to its master
+	primary, replica *kit.MariaDBServer // nil if Redis is replicated
+	master, follower *kit.RedisServer   // nil if MySQL is replicated
 
 	mu            sync.Mutex
-	late, refunds []*payer // who pay once the order has ended, and who want a refund once it is paid
+	late, refunds []*payer // payers who pay after the order ended, and payers who request a refund after the payment
 }
 
 func openReplicated(t *testing.T, kind string) *promotion {
@@ -136,7 +136,7 @@ func (p *promotion) promote() {
 	}
 	p.replica.StopApplying()
 	if p.kind == semiSync && p.dice.IntN(2) == 0 {
-		p.replica.StopReceiving() // no commit is confirmed from here on
+		p.replica.StopReceiving() // no commit is confirmed afterwards
 	}
 	time.Sleep(behind)
 	p.primary.Kill()
@@ -154,7 +154,8 @@ func (p *promotion) promote() {
 	}
 }
 
-// spend decides about a new order: its buyer opens a payment only, pays late, pays, or wants a refund, too.
+// spend decides the fate of a new order: its buyer only opens a payment, pays late, pays, or pays and requests a
+// refund.
 func (p *promotion) spend(b *buyer, op Op) {
 	p.payLate()
 	p.retry(&p.refunds, func(who *payer) bool {
@@ -162,7 +163,7 @@ func (p *promotion) spend(b *buyer, op Op) {
 	})
 	who, way := &payer{w: p.world, sim: p.sim, token: b.token, order: op.Order}, b.dice.IntN(6)
 	var payment struct{ URL string }
-	for try := 0; p.ask(who, "pay", map[string]any{"via": "page"}, &payment) != nil; try++ { // it may have no row yet
+	for try := 0; p.ask(who, "pay", map[string]any{"via": "page"}, &payment) != nil; try++ { // there may be no row yet
 		if try == 20 {
 			return
 		}
@@ -213,8 +214,8 @@ func (p *promotion) payLate() (left int) {
 	})
 }
 
-// settle runs `stampede recover` on the shop, which changes nothing, decides as an operator about the problems that it
-// lists, and returns their number.
+// settle runs `stampede recover` on the shop, which must change nothing. It settles the listed problems as an operator
+// does and returns their number.
 func (p *promotion) settle() int {
 	p.t.Helper()
 	settings := append(slices.Clone(p.settings), "STAMPEDE_JWT_SECRET="+secret)
@@ -233,9 +234,9 @@ func (p *promotion) settle() int {
 	return len(r.Problems)
 }
 
-// forgive removes what the kind may lose. A database that is promoted begins another history: devices get a reset.
-// Redis may lose orders that only its master had, with their tickets; they were answered only where no buy waits for a
-// replica. Asynchronous MySQL may lose a refund (late payments included) and the final state of an order.
+// forgive removes the losses that the kind allows. A promoted database starts another history, so devices get a reset.
+// Redis may lose orders that only its master had, with their tickets; such orders were accepted only if buys do not
+// wait for a replica. Asynchronous MySQL may lose a refund (also of a late payment) and the final state of an order.
 func (p *promotion) forgive(h *History, f *Final) {
 	if p.replica != nil {
 		h.Resets = nil

@@ -13,9 +13,9 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P1, P2, I3, I8: Redis loses a partition whose orders all have their rows. While it is recovered their buyers cancel
-// them, the deadlines of others come, and the node dies at a point of the recovery; or it does not. Afterwards nothing
-// is missing, and nothing had to be corrected.
+// P1, P2, I3, I8: Redis loses a partition whose orders all have rows. During its recovery, buyers cancel orders, other
+// orders expire, and the node may die at a point of the recovery. Afterwards no data is missing, and the scan has
+// corrected nothing.
 func TestRebuiltWhileOrdersEnd(t *testing.T) {
 	for point, pass := range pointsOfALoss {
 		t.Run(pointName(point), func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestRebuiltWhileOrdersEnd(t *testing.T) {
 	}
 }
 
-// P1, P8, I3: the same while orders are paid, refunded, and paid too late.
+// P1, P8, I3: the same while orders are paid, refunded and paid late.
 func TestRebuiltWhileOrdersArePaid(t *testing.T) {
 	for point, pass := range pointsOfALoss {
 		t.Run(pointName(point), func(t *testing.T) {
@@ -96,8 +96,9 @@ func TestRebuiltWhileOrdersArePaid(t *testing.T) {
 	}
 }
 
-// pointsOfALoss are the points of a recovery of Redis, each with the pass that is the first after the start: there
-// every partition is recovered once, when there is no sale to restore. No row is missing. "" is nobody's death.
+// pointsOfALoss maps the crash points of a Redis recovery to the first pass after the start. At the start each
+// partition is recovered once, without a sale to restore. Points for missing rows are not included. "" means that no
+// node dies.
 var pointsOfALoss = map[string]int{
 	"":                      0,
 	"recover.after-close":   partitions + 1,
@@ -113,7 +114,7 @@ func pointName(point string) string {
 	return point
 }
 
-// losePartition drops all that Redis has of a partition, as a disk would that was put in the place of another.
+// losePartition deletes all keys of a partition, like the replacement of a disk.
 func (w *world) losePartition(partition int) {
 	w.t.Helper()
 	ctx := kit.Context(w.t)
@@ -122,8 +123,8 @@ func (w *world) losePartition(partition int) {
 	w.must(w.redis.Del(ctx, keys...).Err())
 }
 
-// nothingCorrected demands that no node found counters that were not the sums of their holds: the scan would have
-// hidden it.
+// nothingCorrected requires that no node logged counters that differ from the sums of their holds: the scan would have
+// hidden the defect.
 func (w *world) nothingCorrected() {
 	w.t.Helper()
 	logs, err := filepath.Glob(filepath.Join(w.folder, "node-*.log"))

@@ -15,12 +15,12 @@ import (
 	"stampede/app/test/kit"
 )
 
-// healing is how long a shop may take to come to rest: claims of a dead consumer (10 s), deadlines (2 s), the slow
-// scan (8 s), on a machine that does many other things too.
+// healing limits the time until a shop is at rest. It includes claims of a dead consumer (10 s), deadlines (2 s) and
+// the slow scan (8 s), with a reserve for a busy machine.
 const healing = 2 * time.Minute
 
-// rest waits until the run has come to rest on the node and nothing is broken, and fails with what stays broken. The
-// audit of the program itself must agree. figures go into the report.
+// rest waits until the run is at rest without violations, and fails with the remaining violations. `stampede audit`
+// must agree. figures is added to the report.
 func (w *world) rest(n *node, figures string) {
 	w.t.Helper()
 	kit.Eventually(w.t, healing, func() (bool, string) {
@@ -45,7 +45,7 @@ func (w *world) rest(n *node, figures string) {
 	w.summarise(figures)
 }
 
-// moving names what is obviously still under way, "" for nothing. It costs little.
+// moving returns obvious pending work, or "". It is a cheap check.
 func (w *world) moving() string {
 	w.t.Helper()
 	if n := w.count("SELECT COUNT(*) FROM orders WHERE state = 'pending'"); n > 0 {
@@ -54,7 +54,7 @@ func (w *world) moving() string {
 	return w.unsettled()
 }
 
-// unsettled names a sale that has reservations without a settled row, "" for none.
+// unsettled returns a sale with unsettled tickets, or "".
 func (w *world) unsettled() string {
 	w.t.Helper()
 	for i := range w.sales {
@@ -69,7 +69,7 @@ func (w *world) unsettled() string {
 	return ""
 }
 
-// reconnect brings back phones that the node let go.
+// reconnect reconnects phones that lost their socket.
 func (w *world) reconnect(n *node) {
 	w.t.Helper()
 	if n.Dead() {
@@ -77,7 +77,7 @@ func (w *world) reconnect(n *node) {
 	}
 	for _, b := range w.people {
 		if err := b.connect(n.addr); err != nil {
-			w.t.Logf("connect: %v", err) // the next look tries again
+			w.t.Logf("connect: %v", err) // retried at the next check
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (w *world) audit() {
 	}
 }
 
-// summarise writes the run's line of the report.
+// summarise writes the line of the run to the report.
 func (w *world) summarise(figures string) {
 	states := make(map[shop.OrderState]int)
 	for i := range w.final.Rows {

@@ -22,8 +22,8 @@ var (
 	kept   = flag.String("figures", "", "the file for the figures of a rolling restart, as JSON")
 )
 
-// P2, P3, P4, P6: every node of a shop is restarted in order, one after the other, while people buy. No answered buy
-// is lost, everybody comes back, and hears what became of each order.
+// P2, P3, P4, P6: every node is restarted in order, one after the other, while buyers buy. No accepted buy is lost, and
+// all buyers reconnect and receive the final state of each order.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -54,7 +54,7 @@ func TestRollingRestart(t *testing.T) {
 	}
 }
 
-// restart ends a node in order, and starts another life of it at the same address. It answers how long the end took.
+// restart stops a node and starts it again at the same address. It returns how long the stop took.
 func (f *fleet) restart(m *member) time.Duration {
 	f.w.t.Helper()
 	began := time.Now()
@@ -66,29 +66,28 @@ func (f *fleet) restart(m *member) time.Duration {
 	return took
 }
 
-// now is the clock of the run.
+// now returns the time since the run began.
 func (w *world) now() shop.Millis { return shop.Millis(time.Since(w.began).Milliseconds()) }
 
-// rolling is what a rolling restart was like.
+// rolling contains the figures of a rolling restart.
 type rolling struct {
-	Load        string   `json:"load"`  // averages of the machine at the end, over 1, 5 and 15 minutes
-	Nodes       int      `json:"nodes"` // restarted, in all rounds
+	Load        string   `json:"load"`  // load averages of the machine at the end, over 1, 5 and 15 minutes
+	Nodes       int      `json:"nodes"` // restarts in all rounds
 	People      int      `json:"people"`
-	EndMS       int64    `json:"end_ms"` // the longest from SIGTERM to the end
+	EndMS       int64    `json:"end_ms"` // longest time from SIGTERM to the exit
 	Calm        pace     `json:"calm"`
 	Restart     pace     `json:"restart"`
-	Interrupted int      `json:"interrupted"` // buys whose socket ended before their answer
-	AwayMS      [3]int64 `json:"away_ms"`     // p50, p99 and most from a node's bye until its buyer is in again elsewhere
+	Interrupted int      `json:"interrupted"` // buys whose socket ended before the reply
+	AwayMS      [3]int64 `json:"away_ms"`     // p50, p99 and maximum; see absences
 }
 
-// pace is how quickly buys were answered.
+// pace is the latency of buys.
 type pace struct {
 	Buys   int      `json:"buys"`
-	Millis [3]int64 `json:"ms"` // p50, p99, most
+	Millis [3]int64 `json:"ms"` // p50, p99, maximum
 }
 
-// rolled reads what the restart was like from what people remember. A buy lasts from its press until its buyer knows
-// what came of it, over as many sockets as that takes.
+// rolled computes the figures from the history. The latency of a buy includes all retries, until its outcome is known.
 func (w *world) rolled(since shop.Millis, ended []time.Duration) rolling {
 	var before, during []int64
 	interrupted := 0
@@ -110,7 +109,7 @@ func (w *world) rolled(since shop.Millis, ended []time.Duration) rolling {
 			during = append(during, int64(op.Known-first[p]))
 		}
 	}
-	load, _ := os.ReadFile("/proc/loadavg") // elsewhere than on Linux nothing is said of it
+	load, _ := os.ReadFile("/proc/loadavg") // empty on systems other than Linux
 	averages := strings.Fields(string(load))
 	return rolling{
 		Load:  strings.Join(averages[:min(3, len(averages))], ", "),
@@ -120,7 +119,7 @@ func (w *world) rolled(since shop.Millis, ended []time.Duration) rolling {
 	}
 }
 
-// quantiles are p50, p99 and the largest.
+// quantiles returns p50, p99 and the maximum.
 func quantiles(ms []int64) (q [3]int64) {
 	if len(ms) == 0 {
 		return q
@@ -129,7 +128,7 @@ func quantiles(ms []int64) (q [3]int64) {
 	return [3]int64{ms[len(ms)/2], ms[len(ms)*99/100], ms[len(ms)-1]}
 }
 
-// String is for the report.
+// String returns the figures for the report.
 func (r *rolling) String() string {
 	return fmt.Sprintf("%d restarts, buys p99 %d ms calm, %d ms meanwhile,", r.Nodes, r.Calm.Millis[1], r.Restart.Millis[1])
 }
@@ -145,7 +144,7 @@ func (r *rolling) keep(t *testing.T) {
 	}
 }
 
-// absences are the times from a node's bye until its buyer was in again, on the phone that buys.
+// absences are the times from a node's bye until its buyer is connected again, on the phone that buys.
 type absences struct {
 	mu sync.Mutex
 	ms []int64

@@ -12,8 +12,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// dieShipping: the program dies while a paid order is shipped, or its buyer says that it came. The next life tells the
-// buyer, and whoever asks again gets the answer.
+// dieShipping: the program dies while a paid order is shipped, or while its buyer confirms the receipt. The next life
+// publishes the event, and repeated requests succeed.
 func dieShipping(t *testing.T, flow, point string) {
 	sim, settings := newGateway(t)
 	w := newWorld(t, append(settings, "STAMPEDE_PAY_WINDOW=10s")...)

@@ -13,8 +13,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P2, P7: Redis is killed in the middle of a backlog, and again while it is being written. With AOF `always` it has
-// everything that was answered, and XINFO says so, after a rewrite of the AOF, too.
+// P2, P7: Redis is killed in the middle of a backlog, and again while the backlog is written. With AOF `always` it
+// keeps all accepted reservations, and XINFO is correct, also after a rewrite of the AOF.
 func TestStoresRedisKilled(t *testing.T) {
 	for i := range 3 {
 		t.Run(fmt.Sprintf("seed-%d", i), func(t *testing.T) {
@@ -22,7 +22,7 @@ func TestStoresRedisKilled(t *testing.T) {
 			server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 			w := openWorld(t, server.URL, kit.MySQL(t))
 			w.crowded()
-			reserving := w.start("STAMPEDE_ROLES=api,sweeper") // the sweeper role keeps the lag true
+			reserving := w.start("STAMPEDE_ROLES=api,sweeper") // the sweeper role maintains the lag
 			w.enter(reserving)
 			tr := w.trade(habits{})
 			w.answered(backlog + w.dice.IntN(100))
@@ -48,7 +48,7 @@ func TestStoresRedisKilled(t *testing.T) {
 	}
 }
 
-// rewriteAOF has Redis write its append-only file anew, from what it knows instead of from what happened.
+// rewriteAOF rewrites the append-only file from the data in memory.
 func (w *world) rewriteAOF() {
 	w.t.Helper()
 	ctx := kit.Context(w.t)
@@ -60,8 +60,8 @@ func (w *world) rewriteAOF() {
 	})
 }
 
-// P2: MariaDB is killed, and stays away until 500 answered reservations wait; then it comes back, with the node that
-// took them or with another one.
+// P2: MariaDB is killed and stays down until 500 accepted reservations wait. It restarts with the same node or with
+// another one.
 func TestStoresMariaDBKilled(t *testing.T) {
 	for _, nodeToo := range []bool{false, true} {
 		t.Run(map[bool]string{false: "alone", true: "and-the-node"}[nodeToo], func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestStoresMariaDBKilled(t *testing.T) {
 				n.Kill()
 			}
 			tr.end()
-			lost := w.memory.answeredSoFar() - before // all of them wait until now
+			lost := w.memory.answeredSoFar() - before // all of them still wait
 			server.Start()
 			if nodeToo {
 				next = w.start()
@@ -92,8 +92,8 @@ func TestStoresMariaDBKilled(t *testing.T) {
 	}
 }
 
-// P2: for a minute the database is away, read-only, or a sale's row is locked. Nothing is dead-lettered, everything is
-// written, and nobody's time to pay was over before it began.
+// P2: for a minute the database is down, frozen or read-only, or the rows of sales are locked. No entry becomes a dead
+// letter, all rows are written, and every deadline is later than the first possible write.
 func TestStoresUnfitForAMinute(t *testing.T) {
 	const minute = time.Minute
 	for name, trouble := range map[string]func(t *testing.T, w *world, server *kit.MariaDBServer) (over func()){
@@ -121,7 +121,7 @@ func TestStoresUnfitForAMinute(t *testing.T) {
 			t.Parallel()
 			server := kit.StartMariaDB(t, kit.MariaDBOptions{})
 			w := openWorld(t, kit.Redis(t), server.Database(), "STAMPEDE_PAY_WINDOW=15s")
-			// root may write to a read-only server, so the program gets a user of its own.
+			// root may write to a read-only server, so the program gets its own user.
 			w.exec("CREATE USER 'shop'@'127.0.0.1' IDENTIFIED BY 'shop'")
 			w.exec("GRANT SELECT, INSERT, UPDATE, DELETE ON *.* TO 'shop'@'127.0.0.1'")
 			for i, s := range w.settings {
@@ -139,7 +139,7 @@ func TestStoresUnfitForAMinute(t *testing.T) {
 			w.trade(habits{presses: 15}).wait()
 			<-ends.C
 			over()
-			// All of them wait until now; to look in the database which do would be a race against its first commit.
+			// All of them still wait. A count in the database would race with the first commit.
 			lost := slices.DeleteFunc(w.memory.answeredOrders(),
 				func(id shop.ID) bool { return slices.Contains(before, id) })
 			if len(lost) < backlog {
@@ -160,7 +160,8 @@ func (w *world) exec(statement string) {
 	w.must(err)
 }
 
-// hadTimeToPay demands that the deadlines of the orders lie after the instant at which they could be written at all.
+// hadTimeToPay requires that the deadlines of the orders are later than the first instant at which they could be
+// written.
 func (w *world) hadTimeToPay(orders []shop.ID, writable shop.Millis) {
 	w.t.Helper()
 	waited := make(map[shop.ID]bool, len(orders))
@@ -175,7 +176,7 @@ func (w *world) hadTimeToPay(orders []shop.ID, writable shop.Millis) {
 	}
 }
 
-// rows waits until more than so many rows are there.
+// rows waits until the database has more than n orders.
 func (w *world) rows(n int) {
 	w.t.Helper()
 	kit.Eventually(w.t, healing, func() (bool, string) {

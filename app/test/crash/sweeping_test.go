@@ -13,13 +13,12 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P1, P5, I3: ten thousand orders have the very same deadline, and the sweeper dies in the middle of them while another
-// node sweeps, too. Every unit comes back exactly once. What falls due after the crash is back within a second.
+// P1, P5, I3: ten thousand orders have the same deadline, and a sweeper dies in the middle of them while another node
+// sweeps, too. Every unit returns exactly once. Units of later deadlines return within a second.
 func TestKilledSweeping(t *testing.T) {
 	for _, point := range []string{"expire.after-commit", "expire.after-return", "expire.before-drop"} {
 		t.Run(point, func(t *testing.T) {
-			// Below a hundred orders, those of afterwards included: whoever comes back to more is told to read
-			// everything.
+			// Below a hundred orders per buyer in total: a client that misses more gets a reset.
 			const buyers, each = 125, 80
 			w := newWorld(t, "STAMPEDE_PAY_WINDOW=10m")
 			w.offer(3*buyers*each, 3*each, w.dice.IntN(partitions))
@@ -32,7 +31,7 @@ func TestKilledSweeping(t *testing.T) {
 			if n := w.count("SELECT COUNT(*) FROM orders"); n != buyers*each {
 				t.Fatalf("%d orders, want %d", n, buyers*each)
 			}
-			other.freeze() // so that the victim does not come too late for its own death
+			other.freeze() // otherwise it could finish before the victim reaches the point
 			w.sameDeadline(2 * time.Second)
 			victim.waitDeath(point)
 			left := w.count("SELECT COUNT(*) FROM orders WHERE state = 'pending'")
@@ -62,7 +61,7 @@ func (w *world) allWritten() {
 	kit.Eventually(w.t, healing, func() (bool, string) { m := w.unsettled(); return m == "", m })
 }
 
-// allBack waits until all units of the only sale are free again and answers when that was, by the clock of Redis.
+// allBack waits until all units of the only sale are free, and returns that time by the clock of Redis.
 func (w *world) allBack() shop.Millis {
 	w.t.Helper()
 	kit.Eventually(w.t, healing, func() (bool, string) {
@@ -73,7 +72,7 @@ func (w *world) allBack() shop.Millis {
 	return w.redisTime()
 }
 
-// sameDeadline moves all pending orders to one deadline, in the rows and in the delay queues, and answers it.
+// sameDeadline moves all pending orders to one deadline, in the rows and in the delay queues, and returns it.
 func (w *world) sameDeadline(in time.Duration) shop.Millis {
 	w.t.Helper()
 	ctx := kit.Context(w.t)

@@ -10,16 +10,16 @@ import (
 	"stampede/app/test/kit"
 )
 
-// habits say how people behave; the zero value only buys.
+// habits configure the behaviour of buyers; with the zero value they only buy.
 type habits struct {
-	cancels int // of a hundred answered buys, how many are cancelled at once
-	presses int // new keys per buyer at most; 0: until the socket ends
-	thinks  int // ms after each press, half of it to all of it
+	cancels int // percentage of accepted buys that are cancelled immediately
+	presses int // maximum number of buys with new keys per buyer; 0: until the socket ends
+	thinks  int // maximum pause after each buy in ms; the minimum is half of it
 
-	after func(b *buyer, op Op) // what follows an answered buy that is not cancelled at once; nil: nothing
+	after func(b *buyer, op Op) // called for an accepted buy that is not cancelled immediately; nil: no action
 }
 
-// traffic lets everybody buy at the same time. It ends when they have had enough or all sockets are gone.
+// traffic runs all buyers concurrently. It ends when each buyer has reached the limit or lost the socket.
 type traffic struct {
 	everybody sync.WaitGroup
 	stop      chan struct{}
@@ -34,10 +34,10 @@ func (w *world) trade(h habits) *traffic {
 	return tr
 }
 
-// wait lets everybody press as often as they want to.
+// wait waits until all buyers have reached their limit.
 func (tr *traffic) wait() { tr.everybody.Wait() }
 
-// end lets everybody finish the op under way.
+// end stops all buyers after their current op.
 func (tr *traffic) end() {
 	tr.stopOnce.Do(func() { close(tr.stop) })
 	tr.everybody.Wait()
@@ -55,7 +55,7 @@ func (b *buyer) trade(h habits, stop <-chan struct{}) {
 		sale := &b.world.sales[b.dice.IntN(len(b.world.sales))]
 		op := b.press(sale)
 		switch {
-		case op.Outcome == Unknown && op.Code != "": // busy: the server wants the same key again, after a pause
+		case op.Outcome == Unknown && op.Code != "": // busy: repeat with the same key after a pause
 			b.phones[0].socket().Pause(100)
 			if op = b.buy(op); op.Outcome == Unknown {
 				b.open = append(b.open, op)
@@ -75,8 +75,8 @@ func (b *buyer) trade(h habits, stop <-chan struct{}) {
 	}
 }
 
-// putAway lays every phone but the first one aside until its owner connects again. The first one says what it has seen,
-// which takes nothing from the others.
+// putAway closes all phones except the first one until the next connect. The first one sends seen, which must not
+// affect the others.
 func (b *buyer) putAway() {
 	for _, other := range b.phones[1:] {
 		other.close()
@@ -84,8 +84,8 @@ func (b *buyer) putAway() {
 	b.phones[0].seen()
 }
 
-// retry tries most of the buys again whose outcome the buyer does not know, until it is known; a few are given up,
-// as people do. An error leaves the others for the next time.
+// retry repeats buys with an unknown outcome until it is known; one in ten is abandoned. After an error the rest stays
+// for the next retry.
 func (b *buyer) retry() error {
 	for len(b.open) > 0 {
 		op := b.open[0]
@@ -100,7 +100,7 @@ func (b *buyer) retry() error {
 	return nil
 }
 
-// retrying does something again and again until it works, for as long as a shop may take to heal.
+// retrying repeats do until it succeeds, for at most healing.
 func retrying(do func() error) error {
 	enough := time.NewTimer(healing)
 	defer enough.Stop()
@@ -119,7 +119,7 @@ func retrying(do func() error) error {
 	}
 }
 
-// everyone does the same for all people, at most 16 at a time.
+// everyone runs do for all buyers, at most 16 at a time.
 func (w *world) everyone(what string, do func(b *buyer) error) {
 	w.t.Helper()
 	var all sync.WaitGroup
@@ -139,7 +139,7 @@ func (w *world) everyone(what string, do func(b *buyer) error) {
 	}
 }
 
-// enter brings everybody to the node.
+// enter connects all buyers to the node.
 func (w *world) enter(n *node) {
 	w.t.Helper()
 	w.everyone("connect", func(b *buyer) error {
@@ -147,7 +147,7 @@ func (w *world) enter(n *node) {
 	})
 }
 
-// comeBack brings everybody to the node and lets them ask again for what they do not know.
+// comeBack connects all buyers to the node and lets them retry buys with an unknown outcome.
 func (w *world) comeBack(n *node) {
 	w.t.Helper()
 	w.comeBackBy(func(b *buyer) error { return b.connect(n.addr) })
@@ -165,7 +165,6 @@ func (w *world) comeBackBy(connect func(b *buyer) error) {
 	})
 }
 
-// answered waits until so many buys were answered ok.
 func (w *world) answered(n int) {
 	w.t.Helper()
 	kit.Eventually(w.t, healing, func() (bool, string) {

@@ -10,9 +10,9 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P1, I7: the warm-up of a node stops between two steps of loading a sale. On another node people want the same sale,
-// which loads it and sells it; Redis loses everything or not, and the first node goes on with what it believed. There
-// is no second full stock.
+// P1, I7: the warm-up of a node stops between two steps of loading a sale. Buyers on another node request the same
+// sale, and that node loads and sells it. Redis may lose all data, and then the first node continues with stale data.
+// The stock must not be loaded a second time.
 func TestFrozenWarming(t *testing.T) {
 	for _, point := range []string{
 		"warm.after-read", "warm.after-create", "warm.after-mark", "warm.before-arm",
@@ -39,7 +39,7 @@ func TestFrozenWarming(t *testing.T) {
 	}
 }
 
-// waitFrozen waits until the program stands still at its crash point.
+// waitFrozen waits until the program has stopped at its crash point.
 func (n *node) waitFrozen(point string) {
 	n.t.Helper()
 	kit.Eventually(n.t, healing, func() (bool, string) {
@@ -48,14 +48,14 @@ func (n *node) waitFrozen(point string) {
 	})
 }
 
-// soldMeanwhile: nothing is lost; the node only comes late.
+// soldMeanwhile: Redis keeps its data, and the node continues late.
 func soldMeanwhile(w *world, warming *node) *node {
 	next := w.sellOnAnother()
 	warming.thaw()
 	return next
 }
 
-// soldThenEmptied: the node goes on at the moment in which Redis has lost what the other one sold.
+// soldThenEmptied: the node continues just after Redis has lost the sales of the other node.
 func soldThenEmptied(w *world, warming *node) *node {
 	next := w.sellOnAnother()
 	w.emptyRedis()
@@ -63,7 +63,7 @@ func soldThenEmptied(w *world, warming *node) *node {
 	return next
 }
 
-// rebuiltBeforeThaw: the loss was noticed and mended when the node goes on.
+// rebuiltBeforeThaw: the loss was detected and repaired before the node continues.
 func rebuiltBeforeThaw(w *world, warming *node) *node {
 	next := w.sellOnAnother()
 	w.emptyRedis()
@@ -75,7 +75,7 @@ func rebuiltBeforeThaw(w *world, warming *node) *node {
 	return next
 }
 
-// emptiedThenSold: Redis loses the little that there is before anybody else has loaded the sale.
+// emptiedThenSold: Redis loses its data before another node has loaded the sale.
 func emptiedThenSold(w *world, warming *node) *node {
 	w.emptyRedis()
 	next := w.sellOnAnother()
@@ -83,8 +83,8 @@ func emptiedThenSold(w *world, warming *node) *node {
 	return next
 }
 
-// sellOnAnother starts a second node and lets everybody buy there until all that was answered has its row: what is lost
-// with Redis later is outside P2 as long as it has none.
+// sellOnAnother starts a second node, buys there and waits until all reservations have rows. Reservations without a row
+// would be outside P2 if Redis loses its data.
 func (w *world) sellOnAnother() *node {
 	w.t.Helper()
 	next := w.start()

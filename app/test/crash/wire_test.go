@@ -12,17 +12,17 @@ import (
 	"stampede/streams"
 )
 
-// wires are the two proxies of a node.
+// wires are the proxies between a node and its stores.
 type wires struct{ redis, mysql *kit.Proxy }
 
-// fault is something that a wire does to a node while people buy. felt tells when it has shown.
+// fault disturbs the wires of a node while buyers buy. felt reports whether it has had an effect.
 type fault struct {
 	begin func(t *testing.T, w wires)
 	felt  func(w wires, m *memory) bool
 }
 
-// losing loses the replies to the next ten requests that contain the pattern: they were carried out, and nobody hears
-// of it.
+// losing drops the replies to the next ten requests that contain the pattern: the requests are carried out, but the
+// node receives no reply.
 func losing(wire func(wires) *kit.Proxy, pattern func(t *testing.T) string) fault {
 	return fault{
 		begin: func(t *testing.T, w wires) { wire(w).DropReplies(pattern(t), 10) },
@@ -30,7 +30,7 @@ func losing(wire func(wires) *kit.Proxy, pattern func(t *testing.T) string) faul
 	}
 }
 
-// breaking breaks a wire until somebody does not know what became of a buy, or 50 more buys went through all the same.
+// breaking disturbs a wire until the outcome of a buy is unknown, or 50 more buys have succeeded.
 func breaking(begin func(w wires)) fault {
 	var before int
 	return fault{
@@ -47,7 +47,7 @@ func breaking(begin func(w wires)) fault {
 func toRedis(w wires) *kit.Proxy { return w.redis }
 func toMySQL(w wires) *kit.Proxy { return w.mysql }
 
-// scriptName is how Redis calls a script in EVALSHA.
+// scriptName returns the SHA of a script as in EVALSHA.
 func scriptName(name string) func(t *testing.T) string {
 	return func(t *testing.T) string {
 		t.Helper()
@@ -63,8 +63,8 @@ func literally(pattern string) func(*testing.T) string {
 	return func(*testing.T) string { return pattern }
 }
 
-// I6: unknown is not failed. Replies of the buy's script, of COMMIT, and of the script that acknowledges (XACK) are
-// lost, wires are cut, stalled and slow; each alone, and with the node killed in the middle of it.
+// I6: an unknown outcome is not a failure. Replies to the buy script, to COMMIT and to the acknowledging script (XACK)
+// are lost; wires are cut, stalled and slow. Each fault is tested alone and with a kill of the node.
 func TestLostReplies(t *testing.T) {
 	faults := map[string]func() fault{
 		"reserve":       func() fault { return losing(toRedis, scriptName("reserve")) },

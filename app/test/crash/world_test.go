@@ -23,14 +23,14 @@ import (
 
 const partitions = 8
 
-// world is one run: a pair of stores, sales, people, and everything they remember.
+// world is one run: two stores, sales, buyers and their history.
 type world struct {
 	t        *testing.T
 	name     string
 	dice     *rand.Rand
 	folder   string
-	program  string   // what nodes run
-	settings []string // of every node
+	program  string   // path of the nodes' binary
+	settings []string // settings of every node
 	lives    int      // nodes started so far
 
 	books *store.Store
@@ -42,18 +42,18 @@ type world struct {
 	people []*buyer
 	memory memory
 	away   absences
-	final  Final                      // as it was looked at last
-	allow  func(h *History, f *Final) // takes out what this run may lose; nil: nothing
+	final  Final                      // the last collected state
+	allow  func(h *History, f *Final) // removes the losses that this run allows; nil: none
 	began  time.Time
 }
 
-// newWorld is a run on the shared test stores.
+// newWorld starts a run on the shared test stores.
 func newWorld(t *testing.T, settings ...string) *world {
 	t.Helper()
 	return openWorld(t, kit.Redis(t), kit.MySQL(t), settings...)
 }
 
-// openWorld makes tables in an empty database. The settings go to every node.
+// openWorld creates the tables in an empty database. Every node gets the settings.
 func openWorld(t *testing.T, redisURL, dsn string, settings ...string) *world {
 	t.Helper()
 	w := &world{t: t, name: t.Name(), dice: dice(t.Name()), folder: folderOf(t), program: binary, began: time.Now()}
@@ -81,7 +81,7 @@ func openWorld(t *testing.T, redisURL, dsn string, settings ...string) *world {
 	return w
 }
 
-// remember keeps what a failed run leaves behind, and says how to repeat it.
+// remember keeps the files of a failed run and logs how to repeat it.
 func (w *world) remember() {
 	if !w.t.Failed() {
 		_ = os.RemoveAll(w.folder)
@@ -109,7 +109,7 @@ func (w *world) must(err error) {
 	kit.Must(w.t, err)
 }
 
-// offer puts a product on sale for an hour, in the partition given.
+// offer adds an open sale of one hour in this partition.
 func (w *world) offer(units int64, limit, partition int) shop.Sale {
 	w.t.Helper()
 	sale := w.stage(units, limit, partition, -time.Second, time.Hour)
@@ -117,7 +117,7 @@ func (w *world) offer(units int64, limit, partition int) shop.Sale {
 	return sale
 }
 
-// stage puts a product on sale that opens and closes so long from now. Nobody buys it unless told to.
+// stage adds a sale that opens and closes after these durations. Buyers do not use it unless it is added to sales.
 func (w *world) stage(units int64, limit, partition int, opens, closes time.Duration) shop.Sale {
 	w.t.Helper()
 	now := shop.MillisOf(time.Now())
@@ -127,13 +127,13 @@ func (w *world) stage(units int64, limit, partition int, opens, closes time.Dura
 	})
 }
 
-// count asks the database for one number.
+// count returns the result of a query for one number.
 func (w *world) count(query string, args ...any) int64 {
 	w.t.Helper()
 	return kit.Count(w.t, w.db, query, args...)
 }
 
-// uncommitted counts the answered reservations that have no row at this moment.
+// uncommitted counts the accepted reservations without a row.
 func (w *world) uncommitted() int {
 	w.t.Helper()
 	return len(w.uncommittedOrders())

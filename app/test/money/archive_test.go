@@ -13,12 +13,12 @@ import (
 	"stampede/app/test/kit"
 )
 
-// archive has the sale of an order be one that closed long ago: it leaves Redis, and the order moves to the archive.
+// archive moves an order to the archive: its sale becomes one that closed long ago and leaves Redis.
 func (w *world) archive(n *node, o shop.Order) {
 	w.t.Helper()
 	w.over(o.Sale)
 	w.retire(n, o.Sale)
-	w.exec("UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID) // the gateway's last word was that it is closed
+	w.exec("UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID) // the trade is closed
 	w.exec("UPDATE orders SET unpublished_since = NULL, changed_at = '2020-01-02' WHERE id = ?", o.ID)
 	w.until("the order moves", func() error {
 		done, err := w.archivist().RunOnce(w.ctx)
@@ -33,7 +33,7 @@ func (w *world) archivist() *archive.Archivist {
 	return &archive.Archivist{Store: w.db, PartitionFigures: kit.Calm, ArchiveAfter: archive.RefundWindow}
 }
 
-// retire waits until a sale that is over has left Redis.
+// retire waits until a closed sale has left Redis.
 func (w *world) retire(n *node, sale shop.ID) {
 	w.t.Helper()
 	w.until("the sale leaves Redis", func() error {
@@ -45,7 +45,8 @@ func (w *world) retire(n *node, sale shop.ID) {
 	})
 }
 
-// over makes a sale one that ended long ago. All sales opened long ago: nothing moves around openings.
+// over sets the closing time of a sale to the distant past. All sales get an old opening time, because nothing moves
+// around openings.
 func (w *world) over(sale shop.ID) {
 	w.t.Helper()
 	w.exec("UPDATE sales SET closes_at = 1000 WHERE id = ?", sale)
@@ -60,8 +61,8 @@ func (w *world) retired(sale shop.ID) bool {
 	return at != 0
 }
 
-// twoSales are one that closed long ago, with two orders that are at rest, and one that sells, with an order that is
-// paid and one that is not, in the same partition.
+// twoSales are two sales in one partition. One closed long ago and has two cancelled orders. The other one is open and
+// has a paid and a pending order.
 type twoSales struct {
 	*world
 	n          *node
@@ -87,8 +88,8 @@ func newTwoSales(t *testing.T) *twoSales {
 	return c
 }
 
-// settled moves what is left, and proves that each order is in one table, that nothing of the sale of long ago is in
-// Redis, and that the other one has all of its units and holds (P1, I1, I3).
+// settled archives the remaining orders. It requires that each order is in one table, that Redis has no key of the old
+// sale, and that the other sale has all its units and holds (P1, I1, I3).
 func (c *twoSales) settled(moment string) {
 	c.t.Helper()
 	fail := func(format string, args ...any) { c.t.Errorf("%s: %s", moment, fmt.Sprintf(format, args...)) }
@@ -118,8 +119,8 @@ func (c *twoSales) settled(moment string) {
 	c.world.rest(c.live, c.open, fail)
 }
 
-// P1, I1, I3, I7: orders of long ago move at any moment of a recovery of their partition, and their sale is to leave
-// Redis at that moment; it does when the partition is open again, and everything is as if there had been no recovery.
+// P1, I1, I3, I7: archiving runs at each moment of a recovery of the partition, and so does the removal of the old sale
+// from Redis. The removal succeeds when the partition is open again. The result is the same as without a recovery.
 func TestOrdersMoveDuringARebuild(t *testing.T) {
 	t.Parallel()
 	for _, left := range []string{"left Redis before", "leaves Redis meanwhile"} {
@@ -137,7 +138,7 @@ func TestOrdersMoveDuringARebuild(t *testing.T) {
 						return
 					}
 					once = true
-					_ = c.n.scan.RunOnce(c.ctx) // the partition is paused
+					_ = c.n.scan.RunOnce(c.ctx) // no effect: the partition is paused
 					done, err := c.archivist().RunOnce(c.ctx)
 					c.must(err)
 					moved = done.Moved
@@ -151,7 +152,7 @@ func TestOrdersMoveDuringARebuild(t *testing.T) {
 	}
 }
 
-// P1, I1, I3: Redis loses the partition at any moment of a move, and it is made anew before the move goes on.
+// P1, I1, I3: Redis loses the partition at each moment of a move, and a recovery completes before the move continues.
 func TestRebuildDuringAMove(t *testing.T) {
 	t.Parallel()
 	for _, moment := range []string{

@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// rest heals the gateway and lets a fresh process do its duties until nothing is under way any more, and proves then
-// that no fen and no unit is lost, and that nobody had to mend what should not break. fail gets what is wrong.
+// rest repairs the gateway and runs the background jobs of a fresh process until no work is pending. It then checks
+// that no fen and no unit is lost and that no counter needed a correction. fail receives the violations.
 func (w *world) rest(sale shop.SaleRef, orders []shop.ID, fail func(format string, args ...any)) {
 	w.t.Helper()
 	w.sim.Heal()
@@ -35,7 +35,7 @@ func (w *world) rest(sale shop.SaleRef, orders []shop.ID, fail func(format strin
 	}
 }
 
-// audit is the proof of a sale; "": nothing is wrong.
+// audit returns the failures of the sale's audit; "" on success.
 func (w *world) audit(sale shop.SaleRef) string {
 	w.t.Helper()
 	audit := recovery.Auditor{Redis: w.inventory, Store: w.db}
@@ -44,7 +44,7 @@ func (w *world) audit(sale shop.SaleRef) string {
 	return strings.Join(report.Failures, "; ")
 }
 
-// underWay says what is not finished yet; "": all is.
+// underWay returns pending work of the orders; "" if there is no such work.
 func (w *world) underWay(orders []shop.ID) string {
 	w.t.Helper()
 	if list, err := w.db.Unresolved(w.ctx, 1<<60, 0, 10); err != nil || len(list) > 0 {
@@ -64,7 +64,7 @@ func (w *world) underWay(orders []shop.ID) string {
 	return ""
 }
 
-// money compares the gateway's ledger with the orders.
+// money compares the gateway's ledger with the orders and returns the differences.
 func (w *world) money(orders []shop.ID) []string {
 	kept := make(map[string]int64)
 	for _, t := range w.sim.Ledger().Trades {

@@ -17,26 +17,26 @@ import (
 	"stampede/streams"
 )
 
-// crowd is how many orders have the same deadline; the payment of every second one was opened.
+// crowd is the number of orders with the same deadline. Every second one has an opened payment.
 const crowd = 10_000
 
-// health is how a gateway can be, when ten thousand trades are to be closed.
+// health is the state of the gateway while trades are closed.
 type health int32
 
 const (
-	well   health = iota // answers at once: closed
-	silent               // does not answer
-	gone                 // says at once that it cannot be reached
+	well   health = iota // replies immediately: closed
+	silent               // does not reply
+	gone                 // fails immediately: unreachable
 )
 
-// switchboard is a gateway of which only the health matters.
+// switchboard is a gateway that only closes trades, depending on its health.
 type switchboard struct {
 	payment.Gateway
 	health   atomic.Int32
 	underWay atomic.Int64
-	most     atomic.Int64 // calls at the same time
+	most     atomic.Int64 // maximum number of concurrent calls
 	refused  atomic.Int64
-	answers  sync.Map // order → when its close was answered
+	answers  sync.Map // order → time of the reply to its close
 }
 
 func (g *switchboard) Close(ctx context.Context, order shop.ID) (payment.Trade, error) {
@@ -59,7 +59,7 @@ func (g *switchboard) Close(ctx context.Context, order shop.ID) (payment.Trade, 
 	return payment.Trade{Order: order, State: payment.TradeClosed}, nil
 }
 
-// stopwatch notes when the rows of orders ended after the answer of the gateway.
+// stopwatch measures the time from the gateway's reply to the end of the order's row.
 type stopwatch struct {
 	*store.Store
 	gateway *switchboard
@@ -80,8 +80,9 @@ func (s *stopwatch) EndTraded(
 	return rows, err
 }
 
-// P5: ten thousand equal deadlines. Orders without an opened payment end at once, though the gateway is silent; the
-// others do not end while it is silent or gone, a bounded number of calls waits for it, and they end when it answers.
+// P5: ten thousand equal deadlines. Orders without an opened payment end immediately while the gateway is silent. The
+// other orders do not end while it is silent or gone. A bounded number of calls waits for the gateway, and the orders
+// end after its reply.
 func TestTenThousandDeadlinesAndTheGateway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -118,7 +119,7 @@ func TestTenThousandDeadlinesAndTheGateway(t *testing.T) {
 	}
 }
 
-// reserveMany buys everything, each unit for another buyer.
+// reserveMany buys all units, each for a different buyer.
 func (w *world) reserveMany(sale shop.SaleRef) {
 	w.t.Helper()
 	var buying sync.WaitGroup
@@ -151,8 +152,8 @@ func (w *world) reserveMany(sale shop.SaleRef) {
 	})
 }
 
-// expireTogether opens the payment of every second order, makes all deadlines the same instant, which is over, and
-// sweeps until the test ends.
+// expireTogether opens the payment of every second order, sets all deadlines to the same past instant, and sweeps until
+// the test ends.
 func (w *world) expireTogether(gateway *switchboard, db payment.Store) {
 	w.t.Helper()
 	n := w.node(nil)
@@ -174,7 +175,7 @@ func (w *world) expireTogether(gateway *switchboard, db payment.Store) {
 	})
 }
 
-// waitFor waits until so many units are for sale again.
+// waitFor waits until this number of units is free.
 func (w *world) waitFor(sale shop.SaleRef, what string, units int64) {
 	w.t.Helper()
 	kit.Eventually(w.t, patience, func() (bool, string) {

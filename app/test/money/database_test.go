@@ -13,20 +13,20 @@ import (
 	"stampede/app/test/kit"
 )
 
-// databases are migrated, empty and not in use. The migrations are about thirty statements, each of which the server
-// writes to the disk: they took most of the time of this package when every test had a database of its own.
+// databases are migrated, empty and unused. They are shared because about thirty migration statements, each with a disk
+// write, took most of the time of this package.
 var databases struct {
 	sync.Mutex
 	free []string
 }
 
-// lasting is a test that cleans nothing up. A database outlives the test that made it, and ends with the server, which
-// is private to the run.
+// lasting is a test without cleanup. Its database outlives the test and ends with the server, which is private to the
+// run.
 type lasting struct{ testing.TB }
 
 func (lasting) Cleanup(func()) {}
 
-// database returns the DSN of a database without rows. The next test gets it when this one passes.
+// database returns the DSN of an empty database. It is reused after the test passes.
 func database(t testing.TB) string {
 	t.Helper()
 	databases.Lock()
@@ -52,7 +52,7 @@ func database(t testing.TB) string {
 	return dsn
 }
 
-// empty removes all rows except those that name the migrations.
+// empty deletes all rows except those of the migration tables.
 func empty(dsn string) error {
 	config, err := mysql.ParseDSN(dsn)
 	if err != nil {

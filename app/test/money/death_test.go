@@ -8,11 +8,11 @@ import (
 	"stampede/app/shop"
 )
 
-// life is a story of one order: what was before, and what the process does that dies.
+// life is the story of one order: a preparation, and the steps of the process that dies.
 type life struct {
 	before func(w *world, n *node, o shop.Order)
 	then   func(n *node, o shop.Order)
-	units  int64 // of the sale; 1 if not said
+	units  int64 // units of the sale; 0 means 1
 	ends   map[shop.OrderState]bool
 }
 
@@ -24,18 +24,18 @@ func oneOf(states ...shop.OrderState) map[shop.OrderState]bool {
 	return set
 }
 
-// pressed has come to the cashier.
+// pressed opens the payment and visits the cashier.
 func pressed(w *world, n *node, o shop.Order) {
 	w.until("the buyer comes to the cashier", func() error { return n.press(o) })
 }
 
-// paid has paid, and the shop has not heard of it.
+// paid pays at the gateway; the shop has no notification yet.
 func paid(w *world, n *node, o shop.Order) {
 	pressed(w, n, o)
 	w.must(w.sim.Pay(o.ID.String()))
 }
 
-// late has paid after the order had expired.
+// late pays after the order has expired.
 func late(w *world, n *node, o shop.Order) {
 	pressed(w, n, o)
 	_, err := w.sim.Inject(sim.Fault{Kind: sim.PaidAfterClose, Order: o.ID.String(), Times: 1})
@@ -57,7 +57,7 @@ var lives = map[string]life{
 				_ = n.hear(o)
 			}
 		},
-		ends: oneOf(shop.Paid, shop.Expired), // without a press there is no money
+		ends: oneOf(shop.Paid, shop.Expired), // without an opened payment there is no money
 	},
 	"settle": {before: paid, then: func(n *node, o shop.Order) { _ = n.hear(o) }, ends: oneOf(shop.Paid)},
 	"expire": {
@@ -104,7 +104,7 @@ var lives = map[string]life{
 			w.archive(n, o)
 		},
 		then: func(n *node, o shop.Order) {
-			if n.hear(o) != nil { // nobody asks the gateway again, but it repeats what was not answered
+			if n.hear(o) != nil { // the gateway repeats an unacknowledged notification
 				n.w.until("the gateway says it again", func() error { return n.w.node(nil).hear(o) })
 			}
 			_ = n.refunder.RunOnce(n.ctx)
@@ -120,12 +120,12 @@ var lives = map[string]life{
 			_, _ = n.desk.AskRefund(n.ctx, o.User, o.ID, "too big")
 			_ = n.refunder.RunOnce(n.ctx)
 		},
-		ends: oneOf(shop.Paid, shop.Refunded), // before the wish is written down, nobody knows of it
+		ends: oneOf(shop.Paid, shop.Refunded), // the request is lost if the process dies before it is stored
 	},
 }
 
-// P8, P1: the process dies after the first, the second, … thing that it does in each of these lives, until it lives to
-// the end; and each time the next process finishes what was begun.
+// P8, P1: in each story the process dies after its first, second, … call, until it completes the story. Each time the
+// next process completes the pending work.
 func TestDeathAfterEachStep(t *testing.T) {
 	t.Parallel()
 	for name, l := range lives {
@@ -144,7 +144,7 @@ func TestDeathAfterEachStep(t *testing.T) {
 	}
 }
 
-// live lets the story happen to an order of a new sale.
+// live runs the story with an order of a new sale.
 func (w *world) live(l life, m *mortal) {
 	w.t.Helper()
 	sale := w.offer(max(l.units, 1), 1)

@@ -10,13 +10,13 @@ import (
 	"stampede/app/shop"
 )
 
-// methods are the calls of the gateway that a fault may strike.
+// methods are the gateway calls that can fail.
 var methods = []string{
 	"alipay.trade.query", "alipay.trade.close", "alipay.trade.refund", "alipay.trade.fastpay.refund.query",
 }
 
-// strikes are the faults of calls, and of closes in particular. Those of notifications are words that arrive late,
-// twice or never, which is what remembered words are for.
+// strikes are the faults of calls, two of them only of closes. Late, repeated and lost notifications are simulated by
+// lot.words.
 var strikes = []sim.Kind{
 	sim.PaidAfterClose, sim.PaidBeforeClose, sim.ErrorThoughDone, sim.Lost, sim.Garbage,
 	sim.AnswerSignature, sim.Down,
@@ -28,10 +28,10 @@ type lot struct {
 	n      *node
 	sale   shop.SaleRef
 	orders []shop.Order
-	words  []payment.Trade // of the gateway, as they were once
+	words  []payment.Trade // earlier trade states of the gateway
 }
 
-// some draws an order; the step is skipped when there is none yet.
+// some draws an order; it skips the step without orders.
 func (l *lot) some(rt *rapid.T) shop.Order {
 	if len(l.orders) == 0 {
 		rt.Skip("nothing was bought")
@@ -47,7 +47,7 @@ func (l *lot) ids() []shop.ID {
 	return ids
 }
 
-// steps are what may happen next. None of them may fail the test: faults and deaths make each of them fail at times.
+// steps are the possible next steps. A step must not fail the test, because faults and deaths can make each one fail.
 func (l *lot) steps(users []shop.ID) map[string]func(*rapid.T) {
 	w := l.w
 	return map[string]func(*rapid.T){
@@ -67,7 +67,7 @@ func (l *lot) steps(users []shop.ID) map[string]func(*rapid.T) {
 				l.words = append(l.words, t)
 			}
 		},
-		"hear": func(rt *rapid.T) { // now or later, again, in any order
+		"hear": func(rt *rapid.T) { // now or later, repeated, in any order
 			if len(l.words) == 0 {
 				rt.Skip("the gateway has said nothing")
 			}
@@ -106,7 +106,8 @@ func (l *lot) steps(users []shop.ID) map[string]func(*rapid.T) {
 	}
 }
 
-// rebuild makes Redis anew, a part of it or all, while orders change at its moments; this process may die on the way.
+// rebuild makes Redis lose the partition or all data and recovers it. Orders change at the moments of the recovery. The
+// process may die during it.
 func (l *lot) rebuild(rt *rapid.T) {
 	w := l.w
 	if rapid.Bool().Draw(rt, "empty") {
@@ -128,7 +129,7 @@ func (l *lot) rebuild(rt *rapid.T) {
 	}
 }
 
-// change is something that may become of an order at any moment.
+// change applies a random change to an order.
 func (l *lot) change(rt *rapid.T) {
 	w, o := l.w, l.some(rt)
 	switch rapid.SampledFrom([]string{"cancel", "deadline", "hear", "refund", "give back", "replay"}).Draw(rt,
@@ -149,7 +150,7 @@ func (l *lot) change(rt *rapid.T) {
 	}
 }
 
-// replay has an order that could not be delivered tried once more; most orders are none.
+// replay replays the dead letter of an order. Most orders are not refused: their replay has no effect.
 func (l *lot) replay(rt *rapid.T) {
 	o := l.some(rt)
 	if row := l.w.read(o.ID); row.State == shop.Pending && row.TradeOpened == 0 &&
@@ -159,14 +160,14 @@ func (l *lot) replay(rt *rapid.T) {
 	_ = l.n.replay(letterOf(o))
 }
 
-// P8, P1: whatever happens, in whatever order, with whatever faults and deaths: in the end every fen that the gateway
-// holds belongs to exactly one paid order, and the stock equation holds.
+// P8, P1: after any sequence of steps, faults and deaths, every fen that the gateway holds belongs to exactly one paid
+// order, and the stock equation holds.
 func TestAnyLife(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	users := []shop.ID{newID(), newID(), newID()}
 	rapid.Check(t, func(rt *rapid.T) {
-		w.must(w.node(nil).recovers(nil)) // a sequence that failed may have left it paused
+		w.must(w.node(nil).recovers(nil)) // a failed sequence may leave the partition paused
 		l := &lot{w: w, n: w.node(nil), sale: w.offer(rapid.Int64Range(1, 4).Draw(rt, "units"), 2)}
 		rt.Repeat(l.steps(users))
 		for _, o := range l.orders {

@@ -9,12 +9,11 @@ import (
 	"stampede/streams"
 )
 
-// errDied is all that a dead process hears.
+// errDied is the error of all calls of a dead process.
 var errDied = fmt.Errorf("%w: this process is dead", shop.ErrTransient)
 
-// mortal is a process that dies after its n-th call of a store or of the gateway: that one has its effect, but nobody
-// hears the answer,
-// and no later one has any.
+// mortal is a process that dies after its n-th call of a store or the gateway. That call has its effect, but its result
+// is lost. Later calls have no effect.
 type mortal struct {
 	mu   sync.Mutex
 	left int
@@ -30,7 +29,7 @@ func (m *mortal) dead() bool {
 	return m.died
 }
 
-// lives counts a call that was made.
+// lives counts a completed call and reports whether the process is still alive.
 func (m *mortal) lives() bool {
 	if m == nil {
 		return true
@@ -42,7 +41,7 @@ func (m *mortal) lives() bool {
 	return !m.died
 }
 
-// fault is what each call of this process meets.
+// fault wraps each call of this process.
 func (m *mortal) fault(_ context.Context, _ string, call func() error) error {
 	if m.dead() {
 		return errDied
@@ -54,7 +53,7 @@ func (m *mortal) fault(_ context.Context, _ string, call func() error) error {
 	return err
 }
 
-// overheard is an inventory of which the buyers hear what Finish publishes.
+// overheard is an inventory that also passes the events of Finish to the buyers.
 type overheard struct {
 	*streams.Inventory
 	buyers *buyers

@@ -13,10 +13,10 @@ import (
 	"stampede/app/test/faults"
 )
 
-// node is a process: the flows, and what they forget when it dies.
+// node is a process: the services and their state in memory.
 type node struct {
 	w         *world
-	m         *mortal         // nil: it lives for ever
+	m         *mortal         // nil: does not die
 	ctx       context.Context // of its calls, which m counts
 	gateway   payment.Gateway
 	effects   *order.Effects
@@ -30,10 +30,10 @@ type node struct {
 	scan      *recovery.Reconciler
 }
 
-// node starts a process that lives as long as m lets it; nil: for ever.
+// node starts a process that dies with m; nil: it does not die.
 func (w *world) node(m *mortal) *node {
 	w.t.Helper()
-	alipay, err := alipay.New(w.shop) // with a breaker of its own
+	alipay, err := alipay.New(w.shop) // with its own circuit breaker
 	w.must(err)
 	inventory, gateway := overheard{w.inventory, w.buyers}, faults.Gateway(alipay, m.fault)
 	effects := &order.Effects{Redis: inventory, Notifier: w.buyers, Store: w.db, Told: &order.Told{Store: w.db}}
@@ -63,7 +63,7 @@ func (w *world) node(m *mortal) *node {
 // dead reports whether the process has died.
 func (n *node) dead() bool { return n.m.dead() }
 
-// press is the buyer pressing Pay and coming to the gateway's cashier.
+// press opens the payment, as the button Pay does, and visits the gateway's cashier.
 func (n *node) press(o shop.Order) error {
 	payment, err := n.cashier.Pay(n.ctx, o.User, o.ID, payment.ViaPage)
 	if err == nil {
@@ -72,8 +72,8 @@ func (n *node) press(o shop.Order) error {
 	return err
 }
 
-// hear is a word of the gateway arriving, as a notification does.
 func (n *node) hear(o shop.Order) error {
+	// Has the effect of a notification with the current trade state.
 	t, err := n.gateway.Query(n.ctx, o.ID)
 	if err == nil {
 		err = n.cashier.Settle(n.ctx, t)
@@ -81,14 +81,14 @@ func (n *node) hear(o shop.Order) error {
 	return err
 }
 
-// sweep is the deadline of orders coming.
+// sweep processes due orders, like the sweeper and the trade closer.
 func (n *node) sweep(orders ...shop.ID) error {
 	_, err := n.expirer.Due(n.ctx, 0, orders)
 	n.closer.RunOnce(n.ctx)
 	return err
 }
 
-// duties are one round of everything that runs by itself.
+// duties runs each background job once.
 func (n *node) duties(orders ...shop.ID) {
 	n.w.hurry()
 	_ = n.recovers(nil)

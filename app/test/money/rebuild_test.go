@@ -12,7 +12,7 @@ import (
 	"stampede/app/store"
 )
 
-// lose has the partition restored from rows at the next look, as after a recovery that was broken off.
+// lose makes the next recovery restore the partition from rows, as after an aborted recovery.
 func (w *world) lose() {
 	w.t.Helper()
 	w.must(w.client.HSet(w.ctx, "stampede:{0}:meta", "state", "recovering", "lost", "1").Err())
@@ -28,7 +28,7 @@ const (
 	beforeOpen  = "before the end"
 )
 
-// meanwhile lets something else happen at the moments of a recovery; sale is 0 at those of the whole partition.
+// meanwhile runs at the moments of a recovery. sale is 0 at moments of the whole partition.
 type meanwhile func(moment string, sale shop.ID)
 
 func (m meanwhile) comes(moment string, sale shop.ID) {
@@ -83,7 +83,7 @@ func (i interruptedStore) OrdersOfSale(ctx context.Context, sale, after shop.ID,
 	return page, err
 }
 
-// driver is what recovers the partition on this node; others may do something at its moments.
+// driver returns the driver that recovers the partition on this node. others runs at its moments.
 func (n *node) driver(others meanwhile) *recovery.Driver {
 	return &recovery.Driver{
 		Partitions: 1, Store: interruptedStore{n.w.db, others}, Redis: interruptedRedis{n.w.inventory, others},
@@ -96,10 +96,10 @@ func (n *node) driver(others meanwhile) *recovery.Driver {
 	}
 }
 
-// recovers recovers the partition where that is needed.
+// recovers recovers the partition if necessary.
 func (n *node) recovers(others meanwhile) error { return n.driver(others).RunOnce(n.ctx) }
 
-// counted says where the counters of a sale in Redis are not the sums of its holds (I3); "" if nowhere.
+// counted returns the counters of a sale in Redis that differ from the sums of its holds (I3); otherwise "".
 func (w *world) counted(sale shop.SaleRef) string {
 	w.t.Helper()
 	a, err := w.inventory.Audit(w.ctx, sale)
@@ -118,8 +118,8 @@ func (w *world) counted(sale shop.SaleRef) string {
 	return ""
 }
 
-// changes are what may become of an order while its partition is rebuilt: what was before, and what happens then. What
-// that asks of Redis fails; the row is changed.
+// changes are changes of an order during a recovery of its partition, with their preparation. Calls to Redis fail
+// during the recovery; the row changes.
 var changes = map[string]life{
 	"cancelled": {then: func(n *node, o shop.Order) { _, _ = n.expirer.Cancel(n.ctx, o.User, o.ID) }},
 	"expired": {then: func(n *node, o shop.Order) {
@@ -145,15 +145,15 @@ var changes = map[string]life{
 	}},
 }
 
-// sold has paid, and the shop knows it.
+// sold pays, and the shop processes the payment.
 func sold(w *world, n *node, o shop.Order) {
 	paid(w, n, o)
 	w.until("the shop hears of the money", func() error { return n.hear(o) })
 }
 
-// P1, I3: an order changes while its partition is made anew, at any moment of that. The counters are the sums of the
-// holds as soon as the partition is open, and what follows the change comes to its end afterwards, also when whoever
-// changed the row does not live to do it.
+// P1, I3: an order changes at each moment of a recovery of its partition. When the partition is open, the counters
+// equal the sums of the holds. The effects of the change complete afterwards, also if the process that changed the row
+// dies.
 func TestOrderChangesDuringARebuild(t *testing.T) {
 	t.Parallel()
 	for name, c := range changes {
@@ -167,7 +167,7 @@ func TestOrderChangesDuringARebuild(t *testing.T) {
 	}
 }
 
-// changes has an order of a new sale change at a moment of a recovery.
+// changes applies one change at a moment of a recovery.
 func (w *world) changes(c life, moment string) {
 	w.t.Helper()
 	n, sale := w.node(nil), w.offer(3, 2)

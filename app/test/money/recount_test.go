@@ -6,8 +6,8 @@ import (
 	"stampede/app/shop"
 )
 
-// P1, I3: somebody, or a defect, has changed the counters of a sale. The scan sets them to what the holds add up to, as
-// long as rows prove that; a hold that is gone it tells of, and a recovery brings it back.
+// P1, I3: an operator or a defect has changed the counters of a sale. The scan sets them to the sums of the holds if
+// the rows prove these holds. It reports a missing hold, and a recovery restores it.
 func TestCountsWithoutAHold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -58,7 +58,7 @@ func TestCountsWithoutAHold(t *testing.T) {
 		if n.scan.Mismatched() != 1 || n.scan.Corrected() != 0 {
 			t.Errorf("%d mismatched, %d corrected", n.scan.Mismatched(), n.scan.Corrected())
 		}
-		w.lose() // what the runbook says
+		w.lose() // as in the runbook
 		w.must(n.recovers(nil))
 		scanned(n)
 		if wrong := w.audit(sale); wrong != "" || n.scan.Mismatched() != 0 {

@@ -13,13 +13,14 @@ import (
 	"stampede/app/shop"
 )
 
-// promoted makes the database one that was promoted: another server than the one for which the last recovery ran.
+// promoted makes the database look promoted: the last recovery ran for another server.
 func (w *world) promoted() {
 	w.t.Helper()
 	w.exec("UPDATE history SET server = '0badcafe'")
 }
 
-// recovered recovers all partitions on a node that lives, and returns what is left to settle.
+// recovered recovers all partitions on a live node, requires that a second recovery finds no work, and returns the
+// remaining problems.
 func (w *world) recovered(n *node) []recovery.Problem {
 	w.t.Helper()
 	d := n.driver(nil)
@@ -32,12 +33,13 @@ func (w *world) recovered(n *node) []recovery.Problem {
 	return report.Problems
 }
 
-// tables that a replica behind by some transactions lacks rows of, with the column of the order.
+// tables of which a lagging replica lacks rows, with the column of the order id.
 var tables = map[string]string{
 	"orders": "id", "trades": "order_id", "payments": "order_id", "outbox": "order_id", "refunds": "order_id",
 }
 
-// keep returns what makes the database lose all that happens to an order from now on.
+// keep stores the current rows of an order. The returned function restores them: the database then has lost all later
+// changes.
 func (w *world) keep(o shop.Order) (lose func()) {
 	w.t.Helper()
 	for table, column := range tables {
@@ -56,7 +58,7 @@ func (w *world) keep(o shop.Order) (lose func()) {
 	}
 }
 
-// loseAll makes the database lose an order altogether.
+// loseAll deletes all rows of the orders.
 func (w *world) loseAll(orders ...shop.Order) {
 	w.t.Helper()
 	for _, o := range orders {
@@ -69,7 +71,7 @@ func (w *world) loseAll(orders ...shop.Order) {
 		" OR cancelled_at = 0))")
 }
 
-// expires has a deadline come.
+// expires sets the deadline of an order into the past and waits until the order expires.
 func expires(w *world, n *node, o shop.Order) {
 	w.age(o.ID)
 	w.until("the order expires", func() error {
@@ -81,8 +83,9 @@ func expires(w *world, n *node, o shop.Order) {
 	})
 }
 
-// P1, P2, P8: within the replication lag a unit came back and was sold again. The promoted database has lost both; the
-// first buyer's order ends again, and the second one keeps the unit and the money (money_c7, money_c7b).
+// P1, P2, P8: within the replication lag a unit was returned and sold again. The promoted database has lost both
+// changes. The order of the first buyer ends again; the second buyer keeps the unit, and the money is kept (money_c7,
+// money_c7b).
 func TestUnitSoldAgainWithinTheLag(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]struct{ pays, cancels, opened bool }{
@@ -131,8 +134,8 @@ func TestUnitSoldAgainWithinTheLag(t *testing.T) {
 	}
 }
 
-// P8: the promoted database has lost that a payment was opened. The gateway is asked about every order that was
-// pending, so money that it has, or gets, is received, and no order ends before it has answered (money_c3).
+// P8: the promoted database has lost an opened payment. The gateway is queried for every pending order. So money at the
+// gateway, also later money, is processed, and no order ends before the gateway has replied (money_c3).
 func TestPaymentOpenedWithinTheLag(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]struct{ row, before bool }{
@@ -176,8 +179,7 @@ func TestPaymentOpenedWithinTheLag(t *testing.T) {
 	}
 }
 
-// P8: both stores are promoted at once. What Redis knew of a payment is gone with the restore; the gateway knows it
-// (money_c8).
+// P8: both stores are promoted at once. The restore loses the payment in Redis; the gateway still has it (money_c8).
 func TestBothStoresPromoted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -196,8 +198,9 @@ func TestBothStoresPromoted(t *testing.T) {
 	}
 }
 
-// P8: an order was refunded within the lag. Money moves on positive evidence only: an operator decides, the order is
-// not shipped until then, and the refund is not sent twice. With the payment lost, too, nothing is left of the order.
+// P8: an order was refunded within the lag. A refund is sent only with positive evidence: an operator decides, the
+// order is not shipped before that, and the refund is not sent twice. If the payment is lost, too, no trace of the
+// order remains.
 func TestRefundedWithinTheLag(t *testing.T) {
 	t.Parallel()
 	for name, payment := range map[string]bool{"the payment is kept": true, "the payment is lost, too": false} {
@@ -243,8 +246,8 @@ func TestRefundedWithinTheLag(t *testing.T) {
 	}
 }
 
-// P1, P8: the promoted database has lost that late money revived an order, at any moment of that. Nobody gets its units
-// meanwhile, and the gateway says once more that they are paid.
+// P1, P8: the promoted database has lost the revival of an order by late money, at each step of it. Its units stay
+// reserved meanwhile, and the gateway repeats that the order is paid.
 func TestLateMoneyLost(t *testing.T) {
 	t.Parallel()
 	for name, dies := range map[string]int{
@@ -290,8 +293,8 @@ func TestLateMoneyLost(t *testing.T) {
 	}
 }
 
-// P1: the promoted database has lost that an operator had the entry of a refused order tried again. An operator ends
-// it, and its units are on sale again.
+// P1: the promoted database has lost an operator's replay of a refused order. An operator ends the order, and its units
+// are on sale again.
 func TestReplayLost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -320,8 +323,8 @@ func TestReplayLost(t *testing.T) {
 	}
 }
 
-// I8: a database that was not replaced loses nothing: one pass, and no row changes. With a replication that may lose
-// commits, pending orders are watched for money; with one that cannot, not even that.
+// I8: a switchover without data loss needs one pass and changes no row. If replication may lose commits, pending orders
+// are checked for money; otherwise not even that.
 func TestSwitchoverWithoutLossChangesNothing(t *testing.T) {
 	t.Parallel()
 	for name, lossless := range map[string]bool{"lossless": true, "it may have lost commits": false} {
@@ -335,7 +338,7 @@ func TestSwitchoverWithoutLossChangesNothing(t *testing.T) {
 			}
 			expires(w, n, w.read(orders[1]))
 			sold(w, n, w.read(orders[2]))
-			w.must(n.recovers(nil)) // so that the history is recorded
+			w.must(n.recovers(nil)) // records the history
 			if lossless {
 				w.must(w.client.HSet(w.ctx, "stampede:{0}:meta", "db_lossless", "1").Err())
 			}
@@ -368,8 +371,9 @@ func (w *world) rows(orders []shop.ID) []shop.Order {
 	return rows
 }
 
-// I8: a database server that was replaced and comes back as it was is not used: a node that reaches it again gets no
-// epoch, raises no beat, and says what to do. An operator may accept it; a backup of the server in use is recovered.
+// I8: a replaced database server that returns unchanged is not used. A node that reaches it gets no epoch, does not
+// increase the beat, and reports the necessary command. An operator may accept the server. A restored backup of the
+// current server is recovered.
 func TestReplacedDatabaseIsNotUsed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -403,7 +407,7 @@ func TestReplacedDatabaseIsNotUsed(t *testing.T) {
 	if _, err := w.db.Order(w.ctx, o.ID); err != nil {
 		t.Errorf("the database cannot be used after it was accepted: %v", err)
 	}
-	w.exec("UPDATE history SET beat = 0") // a backup under the same name
+	w.exec("UPDATE history SET beat = 0") // a backup with the same server name
 	passes := d.Counts().Passes.Load()
 	w.must(d.RunOnce(w.ctx))
 	if d.Counts().Passes.Load() != passes+1 {
@@ -415,7 +419,8 @@ func TestReplacedDatabaseIsNotUsed(t *testing.T) {
 	}
 }
 
-// P1, P2, P8: a node dies after any of its calls in a recovery, and two go on at once. The result is that of one.
+// P1, P2, P8: a node dies after each of its calls in a recovery, and two others continue concurrently. The result
+// equals a single recovery.
 func TestRecoveryDiesAnywhere(t *testing.T) {
 	t.Parallel()
 	for calls := 1; ; calls++ {
@@ -450,7 +455,7 @@ func TestRecoveryDiesAnywhere(t *testing.T) {
 }
 
 // P1, P2: while a partition is closed, a key is repeated, a reservation without a row is cancelled, and a payment
-// comes. None of that is lost, and none counts twice.
+// arrives. No request is lost or counted twice.
 func TestWhatComesWhileAPartitionIsClosed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

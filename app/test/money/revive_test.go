@@ -10,7 +10,7 @@ import (
 	"stampede/streams"
 )
 
-// letterBox has one letter.
+// letterBox contains one dead letter.
 type letterBox struct {
 	*streams.Inventory
 	letter shop.DeadLetter
@@ -20,12 +20,12 @@ func (b letterBox) DeadLetter(context.Context, string) (shop.DeadLetter, error) 
 
 func (b letterBox) RemoveDeadLetter(context.Context, string) (bool, error) { return true, nil }
 
-// letterOf is the dead letter of a refused order.
+// letterOf returns the dead letter of a refused order.
 func letterOf(o shop.Order) shop.DeadLetter {
 	return shop.DeadLetter{ID: "0-1-0", Order: o.ID, Sale: o.Sale, User: o.User}
 }
 
-// replay tries the order of a letter once more, as an operator does.
+// replay replays the order of a dead letter, as an operator does.
 func (n *node) replay(letter shop.DeadLetter) error {
 	letters := recovery.DeadLetters{
 		Redis: letterBox{n.w.inventory, letter}, Store: n.w.db, Effects: n.effects,
@@ -35,7 +35,7 @@ func (n *node) replay(letter shop.DeadLetter) error {
 	return err
 }
 
-// refused makes a pending order one that could not be delivered: its units are back on either side, or come back later.
+// refused refuses a pending order as a dead letter. Its units return in the database now, and in Redis now or later.
 func (w *world) refused(o shop.Order) {
 	w.t.Helper()
 	w.exec("UPDATE orders SET state = 'refused', reason = ?, pay_by = 0 WHERE id = ?", shop.ReasonDead, o.ID)
@@ -43,8 +43,8 @@ func (w *world) refused(o shop.Order) {
 	_, _ = w.inventory.Return(w.ctx, []shop.Return{{Sale: o.Ref(), Order: o.ID, Hold: o.Hold, User: o.User}})
 }
 
-// P1, I2, I8: the hold of a dead letter is taken, then Redis is restored and knows nothing of it. At whatever moment of
-// that the row would be revived, it stays refused; it can be tried again afterwards.
+// P1, I2, I8: a replay takes a hold in Redis, and then Redis is restored without that hold. At each moment of the
+// restore, the revival of the row fails and the order stays refused. A later replay succeeds.
 func TestReviveDuringARebuild(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -90,7 +90,7 @@ func TestReviveDuringARebuild(t *testing.T) {
 	}
 }
 
-// free is what the database's guard has left.
+// free returns the free units of the sale in the database.
 func (w *world) free(sale shop.SaleRef) (units int64) {
 	w.t.Helper()
 	w.must(w.db.DB().NewRaw("SELECT initial + added - withdrawn - taken FROM sales WHERE id = ?", sale.ID).Scan(w.ctx,

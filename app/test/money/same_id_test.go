@@ -9,8 +9,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P2, I1: two nodes with the same node number gave one id to reservations of two sales. The first is its order; the
-// other becomes a dead letter, its unit is on sale again, and a replay is rejected.
+// P2, I1: two nodes with the same node number gave one id to reservations of two sales. The first reservation becomes
+// the order. The second becomes a dead letter, its unit is on sale again, and a replay is rejected.
 func TestEntryWithTheIDOfAnotherOrderIsADeadLetter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

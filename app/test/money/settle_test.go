@@ -10,8 +10,8 @@ import (
 	"stampede/app/shop"
 )
 
-// P1, P2: an order has neither a row nor an entry any more. Its sale is stuck and shown as paused, a repeated key keeps
-// its answer, and an operator settles it, by its buyer's record.
+// P1, P2: an order has lost its row and its entry. Its sale is stuck and shown as paused, a repeated key gets the same
+// reply, and an operator settles the order from the buyer's record.
 func TestOrderOfWhichOnlyTheRecordIsLeft(t *testing.T) {
 	t.Parallel()
 	for how, state := range map[recovery.Settlement]shop.OrderState{
@@ -53,8 +53,8 @@ func TestOrderOfWhichOnlyTheRecordIsLeft(t *testing.T) {
 	}
 }
 
-// P1, P2: entries that do not fit become dead letters, once, however often a recovery begins again; the others have
-// their rows, and the sale is stuck until the operator has settled it.
+// P1, P2: invalid entries become dead letters, once, even if the recovery restarts several times. The other entries get
+// rows. The sale is stuck until an operator settles the problem.
 func TestEntriesThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -91,8 +91,8 @@ func TestEntriesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// P1, P2: what operators decided within the lag is imported from Redis, upwards only, by a recovery of the database
-// alone and by one that restores Redis, too; what is decided next counts for something newer there.
+// P1, P2: operations of operators within the lag are imported from Redis, but only newer versions. This holds for a
+// recovery of the database alone and together with Redis. The next operation has a newer version in Redis.
 func TestActsOfOperatorsWithinTheLag(t *testing.T) {
 	t.Parallel()
 	for how, restores := range map[string]bool{"the database": false, "both": true} {
@@ -114,7 +114,8 @@ func TestActsOfOperatorsWithinTheLag(t *testing.T) {
 			w.loseAll(o)
 			w.exec("UPDATE sales SET added = 0 WHERE id = ?", added.ID)
 			w.exec("UPDATE sales SET version = version - 1, paused = 0 WHERE id = ?", paused.ID)
-			// Before it was loaded it had nine units, another price and another limit; since then it was archived.
+			// Before the sale was loaded, it had nine units, another price and another limit. It was archived
+			// afterwards.
 			w.exec("UPDATE sales SET version = 0, epoch = 0, initial = 9, price_fen = 1, buyer_limit = 7, archived_at = 1"+
 				" WHERE id = ?", edited.ID)
 			w.exec("UPDATE sales SET version = 0, epoch = 0, initial = 9 WHERE id = ?", unsold.ID)
@@ -154,8 +155,8 @@ func TestActsOfOperatorsWithinTheLag(t *testing.T) {
 	}
 }
 
-// P1: a withdrawal that was settled, or decided by Redis, within the lag keeps its units out of the sale, and the next
-// one is another one to Redis.
+// P1: a withdrawal that was settled, or decided by Redis, within the lag keeps its units off sale. Redis treats the
+// next withdrawal as a new one.
 func TestUnitsWithdrawnWithinTheLag(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

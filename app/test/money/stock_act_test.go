@@ -15,7 +15,7 @@ import (
 	"stampede/app/test/faults"
 )
 
-// saleDesk is where operators act on sales.
+// saleDesk returns the service for operations on sales.
 func (w *world) saleDesk() *backoffice.SaleDesk {
 	return &backoffice.SaleDesk{Store: w.db, Redis: w.inventory}
 }
@@ -24,7 +24,7 @@ func (w *world) finish() error {
 	return (&backoffice.SaleFinisher{Partitions: 1, Desk: w.saleDesk()}).RunOnce(w.ctx)
 }
 
-// operator names an act of its own.
+// operator returns an actor with a new idempotency key.
 func operator() journal.Actor {
 	return journal.Actor{User: 7, Name: "ada", Role: shop.Operator, Via: journal.ViaHTTP, Key: "act-" + newID().String()}
 }
@@ -43,7 +43,7 @@ func (w *world) inRedis(sale shop.SaleRef) shop.Counters {
 	return c[0]
 }
 
-// stockAct adds units, or takes some out, as the sign says, of the version given.
+// stockAct adds units, or withdraws them if units is negative. version is the expected version of the sale.
 func (w *world) stockAct(ctx context.Context, actor journal.Actor, sale shop.ID, version, units int64) error {
 	a := backoffice.SaleAct{Version: version}
 	if units > 0 {
@@ -57,8 +57,8 @@ func (w *world) stockAct(ctx context.Context, actor journal.Actor, sale shop.ID,
 	return err
 }
 
-// P1, I2: an operator adds or withdraws units, and the process dies after any of its steps. The duty finishes what was
-// committed, also when Redis is made anew in between; asking again under the same key does not do it twice.
+// P1, I2: an operator adds or withdraws units, and the process dies after each of its steps. The background job
+// completes a committed operation, also after a recovery of Redis. A repeat under the same key has no second effect.
 func TestStockActDiesAnywhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -90,7 +90,7 @@ func TestStockActDiesAnywhere(t *testing.T) {
 	}
 }
 
-// wantStock checks a sale of five units of which one is held, after an act that was committed or not.
+// wantStock checks a sale of five units with one held unit, after an operation that was committed or not.
 func (w *world) wantStock(what string, sale shop.SaleRef, units int64, committed bool) {
 	w.t.Helper()
 	stock, added, gone := int64(4), int64(0), int64(0)
@@ -115,8 +115,8 @@ func (w *world) wantStock(what string, sale shop.SaleRef, units int64, committed
 	}
 }
 
-// P1, I8: units are added or withdrawn while the partition is made anew, at any moment of that; or Redis had decided
-// before, and the database hears of it then.
+// P1, I8: units are added or withdrawn at each moment of a recovery of the partition. In the second case, Redis had
+// decided before, and the database settles the decision at that moment.
 func TestStockActDuringARebuild(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -131,7 +131,7 @@ func TestStockActDuringARebuild(t *testing.T) {
 		}
 		sale := w.offer(5, 2)
 		w.order(sale, newID())
-		// dies after the COMMIT of the act and the decision of Redis: asked, read, taken
+		// The process dies after the COMMIT of the operation and the decision of Redis, before SettleStock.
 		never := faults.With(w.ctx, func(_ context.Context, name string, call func() error) error {
 			if name == "Store.SettleStock" {
 				return errDied
@@ -155,7 +155,7 @@ func TestStockActDuringARebuild(t *testing.T) {
 	}
 }
 
-// rebuildWith makes the partition anew and has something happen at a moment of it.
+// rebuildWith recovers the partition and runs happens at a moment of the recovery.
 func (w *world) rebuildWith(moment string, sale shop.SaleRef, happens func()) {
 	w.t.Helper()
 	w.lose()
@@ -171,7 +171,7 @@ func (w *world) rebuildWith(moment string, sale shop.SaleRef, happens func()) {
 	}
 }
 
-// P1: a late call of a withdrawal that was settled long ago takes nothing, also from a Redis that was made anew.
+// P1: a late repeat of a settled withdrawal returns its result and takes no more units, also after a recovery of Redis.
 func TestLateTakeOutTakesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -190,7 +190,7 @@ func TestLateTakeOutTakesNothing(t *testing.T) {
 	}
 }
 
-// Operators who act on the same version at once: one does it, the others hear how the sale is now.
+// Of several operators with the same version, one succeeds. The others get a conflict with the current sale.
 func TestTwoOperatorsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -244,8 +244,8 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// P1: whatever operators, buyers, deaths and rebuilds do to a sale, in any order, the equation holds on both sides once
-// everything is finished, and both have the same.
+// P1: after any sequence of operations, buys, deaths and recoveries, the equation holds in both stores when all work is
+// complete, and both stores agree.
 func TestStockActsModel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -26,8 +26,8 @@ import (
 	"stampede/streams"
 )
 
-// TestMain keeps the log quiet: faults are forced here all the time. A life takes half a second, so there are fewer of
-// them than usual; `-rapid.checks` has the last word.
+// TestMain disables the log, because the tests force many faults. It reduces the number of random sequences, because
+// each takes half a second; the flag `-rapid.checks` overrides it.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", "25"); err != nil {
 		panic(err)
@@ -38,21 +38,21 @@ func TestMain(m *testing.M) {
 	kit.Main(m)
 }
 
-// sharedKeys are made once: making them is what takes long.
+// sharedKeys are generated once, because that is slow.
 var sharedKeys = sync.OnceValues(sim.NewKeys)
 
 var lastID atomic.Int64
 
-// newID makes ids of the size that snowflakes have.
+// newID returns ids as large as snowflake ids.
 func newID() shop.ID { return shop.ID(1_790_000_000_000_000_000 + lastID.Add(1)) }
 
 const (
 	priceFen  = 4990
 	payWindow = 5 * time.Minute
-	patience  = time.Minute // with machines that do many other things at the same time
+	patience  = time.Minute // long enough for a busy machine
 )
 
-// world is everything that outlives a process: the stores, the gateway, and what buyers were told.
+// world contains everything that outlives a process: the stores, the gateway, and the events that buyers received.
 type world struct {
 	t         testing.TB
 	ctx       context.Context
@@ -62,14 +62,14 @@ type world struct {
 	gate      *streams.Gate
 	buyers    *buyers
 	sim       *sim.Simulator
-	shop      alipay.Options // what the shop knows of the gateway
+	shop      alipay.Options // the shop's configuration of the gateway
 	slot      shop.ID
 	scans     []*recovery.Reconciler // of all processes so far
 }
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	// with many lives a test takes long; what waits has its own limits
+	// no deadline: a test with many stories takes long, and each wait has its own limit
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	w := &world{t: t, ctx: ctx, buyers: &buyers{told: make(map[shop.ID]shop.Order)}}
@@ -92,7 +92,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// until tries again and again what a busy machine may refuse.
+// until retries calls that a busy machine may reject.
 func (w *world) until(what string, try func() error) {
 	w.t.Helper()
 	kit.Eventually(w.t, patience, func() (bool, string) {
@@ -114,7 +114,7 @@ func (w *world) openStores() {
 	o, err := redis.ParseURL(kit.Redis(w.t))
 	w.must(err)
 	o.MaxRetries, o.ContextTimeoutEnabled = -1, true
-	o.ReadTimeout = 30 * time.Second // a disk that is busy with other tests is not what fails here
+	o.ReadTimeout = 30 * time.Second // a disk that is busy with other tests must not cause a failure here
 	w.client = redis.NewClient(o)
 	w.client.AddHook(faults.Redis(faults.OfContext))
 	w.t.Cleanup(func() { _ = w.client.Close() })
@@ -136,14 +136,14 @@ func (w *world) openGateway() {
 	w.t.Cleanup(server.Close)
 	private, public, err := keys.PEM()
 	w.must(err)
-	// No address for notifications: tests say themselves when a word of the gateway arrives.
+	// No address for notifications: tests deliver them explicitly.
 	w.shop = alipay.Options{
 		Gateway: server.URL +
 			"/gateway.do", AppID: keys.AppID, SellerID: keys.SellerID, PrivateKey: private, PublicKey: public,
 	}
 }
 
-// openPartition makes the partition, as a node does when it starts, and consumes its stream until the test ends.
+// openPartition opens the partition like a starting node and consumes its stream until the test ends.
 func (w *world) openPartition() {
 	n := w.node(nil)
 	w.must(n.recovers(nil))
@@ -158,7 +158,7 @@ func (w *world) openPartition() {
 	})
 }
 
-// offer opens a sale.
+// offer creates and opens a sale.
 func (w *world) offer(units int64, limit int) shop.SaleRef {
 	w.t.Helper()
 	product := shop.Product{ID: newID(), Name: "Teapot", ListPriceFen: 9900}
@@ -177,8 +177,8 @@ func (w *world) offer(units int64, limit int) shop.SaleRef {
 	return sale.Ref()
 }
 
-// remove takes a sale out of Redis when a test is done with it. A recovery and a scan read every sale that is there, so
-// that the time of a test with many sales would grow with the square of their number.
+// remove removes a sale from Redis. Recoveries and scans read all sales in Redis, so the time of a test with many sales
+// would otherwise grow quadratically.
 func (w *world) remove(sale shop.SaleRef) {
 	w.t.Helper()
 	if w.retired(sale.ID) {
@@ -195,7 +195,7 @@ func (w *world) remove(sale shop.SaleRef) {
 	w.must(w.db.MarkRetired(w.ctx, sale.ID, w.sale(sale.ID).Epoch))
 }
 
-// buy reserves units and waits for the row; false when the gate says no.
+// buy reserves units and waits for the row; false when the gate rejects the buy.
 func (w *world) buy(sale shop.SaleRef, user shop.ID, qty int) (shop.Order, bool) {
 	w.t.Helper()
 	id := newID()
@@ -214,12 +214,12 @@ func (w *world) buy(sale shop.SaleRef, user shop.ID, qty int) (shop.Order, bool)
 	return row, true
 }
 
-// decided makes a buy and waits until it is told what came of it.
+// decided sends a buy to the gate and waits for the decision.
 func (w *world) decided(b shop.Buy) (shop.GateAnswer, error) {
 	return kit.Told(func(then func(shop.GateAnswer, error)) { w.gate.Reserve(b, time.Now().Add(patience), then) })
 }
 
-// reserve asks the gate until it answers: on a busy machine it gives up waiting for Redis now and then (I6).
+// reserve retries until the gate decides: on a busy machine it sometimes stops waiting for Redis (I6).
 func (w *world) reserve(b shop.Buy) (d shop.GateAnswer) {
 	kit.Eventually(w.t, patience, func() (ok bool, why string) {
 		var err error
@@ -229,7 +229,7 @@ func (w *world) reserve(b shop.Buy) (d shop.GateAnswer) {
 	return d
 }
 
-// order buys, or ends the test.
+// order buys one unit, or fails the test.
 func (w *world) order(sale shop.SaleRef, user shop.ID) shop.Order {
 	w.t.Helper()
 	row, ok := w.buy(sale, user, 1)
@@ -246,20 +246,20 @@ func (w *world) read(order shop.ID) shop.Order {
 	return row
 }
 
-// exec changes what only time would change.
+// exec runs a statement, mostly to simulate passing time.
 func (w *world) exec(query string, args ...any) {
 	w.t.Helper()
 	_, err := w.db.DB().ExecContext(w.ctx, query, args...)
 	w.must(err)
 }
 
-// age makes the order's deadline come.
+// age sets the order's deadline into the past.
 func (w *world) age(order shop.ID) {
 	w.t.Helper()
 	w.exec("UPDATE orders SET pay_by = ? WHERE id = ?", 1000, order)
 }
 
-// hurry makes the turn of everything come that waits for its turn.
+// hurry makes all delayed work due.
 func (w *world) hurry() {
 	w.t.Helper()
 	w.exec("UPDATE trades SET check_at = 1 WHERE check_at IS NOT NULL")
@@ -268,13 +268,13 @@ func (w *world) hurry() {
 	w.exec("UPDATE orders SET unpublished_since = 1 WHERE unpublished_since IS NOT NULL")
 }
 
-// buyers remember the newest event of each order.
+// buyers stores the newest event of each order.
 type buyers struct {
 	mu   sync.Mutex
 	told map[shop.ID]shop.Order
 }
 
-// Publish is order.Notifier.
+// Publish implements order.Notifier.
 func (b *buyers) Publish(ctx context.Context, _ int, _ shop.Millis, rows []*shop.Order) error {
 	return faults.OfContext(ctx, "publish", func() error {
 		b.mu.Lock()
