@@ -59,10 +59,10 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code
 }
 
-// Fail makes an Error.
+// Fail returns an Error.
 func Fail(code Code, message string) *Error { return &Error{Code: code, Message: message} }
 
-// Failf makes an Error with a formatted message.
+// Failf returns an Error with a formatted message.
 func Failf(code Code, format string, args ...any) *Error {
 	return Fail(code, fmt.Sprintf(format, args...))
 }

@@ -68,7 +68,7 @@ type Order struct {
 	CreatedAt   Millis     `json:"created_at"`
 	PayBy       Millis     `json:"pay_by,omitempty"` // set once, at the first insert, from Redis time
 	PaidAt      Millis     `json:"paid_at,omitempty"`
-	CancelledAt Millis     `json:"cancelled_at,omitempty"` // also set on expiry; 0 again when late money revives the order
+	CancelledAt Millis     `json:"cancelled_at,omitempty"` // also set on expiry; reset when late money revives it
 	TradeNo     string     `json:"trade_no,omitempty"`
 	Tracking    string     `json:"tracking,omitempty"`
 	Address     *Address   `json:"address,omitempty"`
@@ -82,7 +82,7 @@ type Order struct {
 	ContentHash string `json:"-"` // hash of the buy's content under that key (P4)
 	ToldRev     int    `json:"-"` // the last published rev; for a new row, its first rev
 	TradeOpened Millis `json:"-"` // set before the payment gateway is first contacted
-	Stamped     bool   `json:"-"` // the call that returned this row has changed it and set its change timestamp, see Notifier
+	Stamped     bool   `json:"-"` // the call that returned this row has set its change timestamp, see Notifier
 }
 
 // HoldsUnits reports whether the order's units are unavailable to others. This includes Refunded: its units were
