@@ -62,13 +62,13 @@ type tries struct {
 	of map[shop.ID]*minute
 }
 
-// minute has the counts of one user within a minute.
+// minute has the counts of one user within a minute that starts with the first request.
 type minute struct {
 	ends                      time.Time
 	pictures, answered, wrong int
 }
 
-// picture admits one more picture and returns how many earlier ones are unsolved.
+// picture admits one more picture and returns how many earlier ones got no solution, right or wrong.
 func (t *tries) picture(user shop.ID, now time.Time) (unread int, err error) {
 	err = t.count(user, now, func(m *minute) bool {
 		unread = max(0, m.pictures-m.answered)

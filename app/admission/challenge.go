@@ -19,5 +19,5 @@ type Captcha interface {
 // PictureAsker describes the client of a picture. It determines the priority while pictures are scarce.
 type PictureAsker struct {
 	From   netip.Addr // zero: unknown
-	Unread int        // unsolved pictures of the client within the last minute, on this node
+	Unread int        // pictures of the user without a submitted solution in the present minute, on this node
 }

@@ -161,8 +161,8 @@ func TestCaptchaBeforeThePass(t *testing.T) {
 	wantCode(t, "no pictures", err, shop.Busy)
 }
 
-// The captcha service receives the client's address and its number of unsolved pictures. When pictures are scarce,
-// other clients have priority.
+// The captcha service receives the client's address and its number of pictures without a solution. When pictures are
+// scarce, other clients have priority.
 func TestUnreadPicturesAreTold(t *testing.T) {
 	t.Parallel()
 	w, d := newDeskWorld()
