@@ -10,16 +10,15 @@ import (
 )
 
 const (
-	// wrongMost is how many wrong answers somebody may give, and picturesMost how many pictures they may ask for,
-	// within a minute on one node.
+	// wrongMost is the maximum number of wrong solutions per user, picturesMost that of pictures, per minute and node.
 	wrongMost    = 5
 	picturesMost = 10
-	// triesKept bounds who is remembered; beyond it everybody begins anew.
+	// triesKept is the maximum number of users in tries. Beyond it all counts restart.
 	triesKept = 65_536
 )
 
-// picture answers a captcha. Its id is bound to the user and the sale: whoever has others read their pictures has to
-// show each of them to somebody, but what one account was shown is worth nothing to another.
+// picture returns a captcha task. Its ID is bound to the user and the sale. So each picture has to be solved for the
+// account that received it; a solution is worthless for another account.
 func (d *PassDesk) picture(ctx context.Context, q PassQuestion) (PassAnswer, error) {
 	unread, err := d.tries.picture(q.User, time.Now())
 	if err != nil {
@@ -33,8 +32,8 @@ func (d *PassDesk) picture(ctx context.Context, q PassQuestion) (PassAnswer, err
 	return PassAnswer{Task: &Task{Kind: shop.ChallengeCaptcha, ID: id + "." + bound, Image: image, Until: until}}, nil
 }
 
-// read answers the pass for a picture that was read right. Each has one try: the pass is of this instant, and whoever
-// did not hear the answer asks for another picture.
+// read returns the pass for a correctly solved picture. Each picture allows one try. The pass is issued at this
+// instant, so a client that misses the reply requests another picture.
 func (d *PassDesk) read(ctx context.Context, q PassQuestion, now shop.Millis) (PassAnswer, error) {
 	if err := d.tries.answer(q.User, time.Now()); err != nil {
 		return PassAnswer{}, err
@@ -57,19 +56,19 @@ func (d *PassDesk) read(ctx context.Context, q PassQuestion, now shop.Millis) (P
 	return PassAnswer{Pass: d.Passes.issue(q.Sale, q.User, now, until), Until: until}, nil
 }
 
-// tries counts what people do at the captchas of this node.
+// tries counts the captcha requests of users on this node.
 type tries struct {
 	mu sync.Mutex
 	of map[shop.ID]*minute
 }
 
-// minute is what somebody did within one.
+// minute has the counts of one user within a minute that starts with the first request.
 type minute struct {
 	ends                      time.Time
 	pictures, answered, wrong int
 }
 
-// picture admits one more picture, and answers how many before it were not answered.
+// picture admits one more picture and returns how many earlier ones got no solution, right or wrong.
 func (t *tries) picture(user shop.ID, now time.Time) (unread int, err error) {
 	err = t.count(user, now, func(m *minute) bool {
 		unread = max(0, m.pictures-m.answered)
@@ -79,7 +78,7 @@ func (t *tries) picture(user shop.ID, now time.Time) (unread int, err error) {
 	return unread, err
 }
 
-// answer admits an answer, unless there were too many wrong ones.
+// answer admits a solution, unless there were too many wrong ones.
 func (t *tries) answer(user shop.ID, now time.Time) error {
 	return t.count(user, now, func(m *minute) bool {
 		m.answered++
@@ -87,7 +86,7 @@ func (t *tries) answer(user shop.ID, now time.Time) error {
 	})
 }
 
-// wrong notes a wrong answer.
+// wrong records a wrong solution.
 func (t *tries) wrong(user shop.ID, now time.Time) {
 	_ = t.count(user, now, func(m *minute) bool { m.wrong++; return true })
 }

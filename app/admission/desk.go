@@ -12,51 +12,51 @@ import (
 	"stampede/app/shop"
 )
 
-// PassQuestion is somebody at the desk: for a pass, or with the answer to a task.
+// PassQuestion is a request for a pass, or the solution of a task.
 type PassQuestion struct {
 	User   shop.ID
 	Sale   shop.ID
-	From   netip.Addr // as the node saw it; zero: not known
-	Task   string     // the id of the task that is answered
+	From   netip.Addr // client address as seen by the node; zero: unknown
+	Task   string     // ID of the solved task
 	Answer string
 }
 
-// PassAnswer is a pass, or the task that stands before it.
+// PassAnswer is a pass, or the task that must be solved first.
 type PassAnswer struct {
 	Pass  string      `json:"pass,omitempty"`
-	Until shop.Millis `json:"until,omitempty"` // the pass counts no more at that instant
+	Until shop.Millis `json:"until,omitempty"` // the pass is invalid from this instant on
 	Task  *Task       `json:"challenge,omitempty"`
 }
 
-// PassSettings are read from the database while the shop runs.
+// PassSettings reads the settings from the database while the shop runs.
 type PassSettings interface {
 	WorkBits(ctx context.Context) (int, error)
 }
 
-// PassDesk is where passes are asked for: near the opening, and after the task that the sale sets.
+// PassDesk issues passes: near the opening of a sale, and after the task that the sale requires.
 //
-//	ask ──┬ too early, too late ─→ not_open, closed
-//	      ├ pass, from an address that asks little ─→ a pass
-//	      ├ pass, from an address under pressure; work ─→ a task ── solve ─→ a pass of the task's instant
-//	      └ captcha ─→ a picture ── solve, one try ─→ a pass
+//	request ──┬ too early, too late ─→ not_open, closed
+//	          ├ pass, few requests from the address ─→ a pass
+//	          ├ pass, many requests from the address; work ─→ a task ── solve ─→ a pass issued at the task's instant
+//	          └ captcha ─→ a picture ── solve, one try ─→ a pass
 //
-// An address is a reason to ask for more work, never to refuse: behind one there may be a whole office.
+// An address under pressure gets harder tasks but is never rejected: it may belong to a whole office.
 type PassDesk struct {
 	Catalogue *catalog.Catalogue
 	Clock     *shop.Clock
 	Passes    *Passes
-	Captcha   Captcha // nil: where a picture is asked for, work is
+	Captcha   Captcha // nil: work replaces captchas
 	Settings  PassSettings
 
-	bits     atomic.Int64 // as they were read last; 0: not yet
+	bits     atomic.Int64 // last difficulty read; 0: not read yet
 	pressure pressure
 	tries    tries
 }
 
-// settingsEvery is how often a node looks how difficult the tasks are.
+// settingsEvery is the interval between reads of the task difficulty.
 const settingsEvery = 500 * time.Millisecond
 
-// Run keeps the settings up to date until ctx ends. While the database does not answer, they stay as they were.
+// Run reads the settings every settingsEvery until ctx ends. While the database is unavailable, they stay unchanged.
 func (d *PassDesk) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, settingsEvery, "read the settings of passes", d.RunOnce)
 }
@@ -71,7 +71,7 @@ func (d *PassDesk) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// AskPass answers a pass, or the task that stands before it.
+// AskPass returns a pass, or the task that must be solved first.
 func (d *PassDesk) AskPass(ctx context.Context, q PassQuestion) (PassAnswer, error) {
 	sale, now, err := d.admit(ctx, q)
 	if err != nil {
@@ -88,7 +88,7 @@ func (d *PassDesk) AskPass(ctx context.Context, q PassQuestion) (PassAnswer, err
 	return PassAnswer{Task: d.Passes.work(sale.ID, q.User, now, d.workBits(more))}, nil
 }
 
-// SolvePass answers the pass for a solved task. The same solution sent again is answered with the same pass.
+// SolvePass returns the pass for a solved task. For proofs of work a repeat of the solution returns the same pass.
 func (d *PassDesk) SolvePass(ctx context.Context, q PassQuestion) (PassAnswer, error) {
 	sale, now, err := d.admit(ctx, q)
 	if err != nil {
@@ -104,7 +104,8 @@ func (d *PassDesk) SolvePass(ctx context.Context, q PassQuestion) (PassAnswer, e
 	return PassAnswer{Pass: pass, Until: until}, nil
 }
 
-// admit looks whether there are passes for the sale at this time.
+// admit reports whether passes are available for the sale now. WrongState: the sale requires no pass. NotOpen, Closed:
+// too early, too late.
 func (d *PassDesk) admit(ctx context.Context, q PassQuestion) (*shop.Sale, shop.Millis, error) {
 	if q.Sale <= 0 {
 		return nil, 0, shop.Fail(shop.BadRequest, "sale is missing")
@@ -118,14 +119,14 @@ func (d *PassDesk) admit(ctx context.Context, q PassQuestion) (*shop.Sale, shop.
 	case !sale.Challenge.NeedsPass():
 		return nil, 0, shop.Fail(shop.WrongState, "this sale asks for no pass: just buy")
 	case early > 0:
-		return nil, 0, shop.OpensIn(early) // come again when passes are given
+		return nil, 0, shop.OpensIn(early) // the time until passes are issued
 	case now >= sale.ClosesAt:
 		return nil, 0, shop.Fail(shop.Closed, "the sale is closed")
 	}
 	return sale, now, nil
 }
 
-// workBits is the difficulty of a task for an address under so much pressure.
+// workBits returns the task difficulty in bits, with more bits added for pressure.
 func (d *PassDesk) workBits(more int) int {
 	return min(cmp.Or(int(d.bits.Load()), DefaultWorkBits)+more, MostWorkBits)
 }

@@ -13,7 +13,7 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// deskWorld sells what it is told to; its captchas show their ids, each once.
+// deskWorld has the sales that a test sets. Its captchas show their own IDs and are valid once.
 type deskWorld struct {
 	catalog.Store
 	sales map[shop.ID]shop.Sale
@@ -21,7 +21,7 @@ type deskWorld struct {
 	fails error
 
 	shown  map[string]bool
-	askers []PictureAsker // of pictures, in their order
+	askers []PictureAsker // in the order of their pictures
 }
 
 func (w *deskWorld) Sale(_ context.Context, id shop.ID) (shop.Sale, error) {
@@ -47,7 +47,7 @@ func (w *deskWorld) Check(_ context.Context, id, answer string) (bool, error) {
 	return there && answer == id, w.fails
 }
 
-// newDeskWorld has a sale of each kind that is open, 1 to 4, one that opens in ten minutes, 5, and one that is over, 6.
+// newDeskWorld returns open sales of each kind (1 to 4), one that opens in ten minutes (5), and one that is closed (6).
 func newDeskWorld() (*deskWorld, *PassDesk) {
 	now := shop.MillisOf(time.Now())
 	w := &deskWorld{sales: make(map[shop.ID]shop.Sale), shown: make(map[string]bool), bits: 4}
@@ -76,7 +76,7 @@ func wantCode(t *testing.T, what string, err error, want shop.Code) *shop.Error 
 	return e
 }
 
-// Who comes too early, too late, for nothing, or for a sale that wants none, hears so.
+// A request that is too early, too late, without a sale, or for a sale without a pass gets the matching error.
 func TestPassDeskIsOpenNearTheOpening(t *testing.T) {
 	t.Parallel()
 	_, d := newDeskWorld()
@@ -98,8 +98,7 @@ func TestPassDeskIsOpenNearTheOpening(t *testing.T) {
 	}
 }
 
-// A picture is read once, by whom it was shown to, for the sale that it was shown for; whoever reads wrongly again and
-// again rests.
+// A picture can be solved once, by the user and for the sale of its request. Repeated wrong solutions are rate limited.
 func TestCaptchaBeforeThePass(t *testing.T) {
 	t.Parallel()
 	w, d := newDeskWorld()
@@ -155,15 +154,15 @@ func TestCaptchaBeforeThePass(t *testing.T) {
 	}
 	_, err = d.AskPass(t.Context(), PassQuestion{User: 51, Sale: 3})
 	wantCode(t, "an eleventh picture", err, shop.RateLimited)
-	picture(52) // others are none the worse for it
+	picture(52) // other users are not affected
 
 	w.fails = shop.ErrTransient
 	_, err = d.AskPass(t.Context(), PassQuestion{User: 53, Sale: 3})
 	wantCode(t, "no pictures", err, shop.Busy)
 }
 
-// Whoever draws pictures hears who has left some unread, and from where they ask: when there are not enough for all,
-// others come first.
+// The captcha service receives the client's address and its number of pictures without a solution. When pictures are
+// scarce, other clients have priority.
 func TestUnreadPicturesAreTold(t *testing.T) {
 	t.Parallel()
 	w, d := newDeskWorld()
@@ -190,8 +189,8 @@ func TestUnreadPicturesAreTold(t *testing.T) {
 	}
 }
 
-// The difficulty is the one that was set last; an address under pressure gets a harder task instead of a refusal, also
-// where a pass is given for the asking.
+// The newest difficulty setting applies. An address under pressure gets a harder task instead of a rejection, even if
+// passes need no task.
 func TestDifficultyFollowsSettingAndPressure(t *testing.T) {
 	t.Parallel()
 	w, d := newDeskWorld()

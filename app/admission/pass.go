@@ -7,28 +7,28 @@ import (
 )
 
 const (
-	// PassBefore is how long before the opening passes are given at the earliest.
+	// PassBefore is how long before the opening the first passes are issued.
 	PassBefore = time.Minute
-	// passLife is how long a pass counts.
+	// passLife is the lifetime of a pass.
 	passLife = 2 * time.Minute
 )
 
-// Passes issues and reads passes. A pass is bound to the user, the sale and the time, and is not stored. It counts
-// once: the Lua step accepts only a pass that was issued later than the last one that the buyer spent in the sale. A
-// refused buy does not spend it.
+// Passes issues and verifies passes. A pass is bound to the user, the sale and the time, and is not stored. It is valid
+// once: the Lua step accepts only a pass that was issued later than the last one that the buyer used in the sale. A
+// rejected buy does not use it.
 type Passes struct {
 	key []byte
 }
 
-// NewPasses takes the key that all nodes share.
+// NewPasses returns passes signed with key, which all nodes share.
 func NewPasses(key []byte) *Passes { return &Passes{key: key} }
 
-// issue makes a pass of that instant.
+// issue returns a pass issued at the instant issued.
 func (p *Passes) issue(sale, user shop.ID, issued, until shop.Millis) string {
 	return seal{kind: sealPass, sale: sale, user: user, issued: issued, until: until}.text(p.key)
 }
 
-// Issued answers when the pass was issued; 0 when it is none, is another user's or another sale's, or has ended.
+// Issued returns when the pass was issued; 0 if it is invalid, expired, or of another user or sale.
 func (p *Passes) Issued(pass string, sale, user shop.ID, now shop.Millis) shop.Millis {
 	if p == nil || pass == "" {
 		return 0

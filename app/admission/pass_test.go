@@ -17,7 +17,7 @@ var (
 	otherPasses = NewPasses([]byte("fedcba9876543210fedcba9876543210"))
 )
 
-// A pass counts for its user, its sale and its time, and only when our key wrote it as a pass.
+// A pass is valid for its user, its sale and its time, and only if our key signed it as a pass.
 func TestPassIsBoundToWhatItIsFor(t *testing.T) {
 	t.Parallel()
 	const sale, user, now, until = shop.ID(7), shop.ID(42), shop.Millis(1_000_000), shop.Millis(1_120_000)
@@ -52,7 +52,7 @@ func TestPassIsBoundToWhatItIsFor(t *testing.T) {
 	}
 }
 
-// Whatever is changed in a pass, it is none any more: its time, its kind, its signature, and the bits behind its end.
+// A change of any part invalidates a pass: its time, its kind, its signature, and the unused bits at its end.
 func TestForgedPassIsNone(t *testing.T) {
 	t.Parallel()
 	pass := testPasses.issue(7, 42, 1_000_000, 1_120_000)
@@ -75,8 +75,8 @@ func TestForgedPassIsNone(t *testing.T) {
 	}
 }
 
-// A proof of work is checked: for the user, the sale, the time and the difficulty that were set. The same solution is
-// answered with the same pass, and another solution of the same task with the same pass, too.
+// A proof of work is checked against its user, sale, time and difficulty. The same solution returns the same pass, and
+// so does another solution of the same task.
 func TestWork(t *testing.T) {
 	t.Parallel()
 	const sale, user, now, bits = shop.ID(7), shop.ID(42), shop.Millis(1_000_000), 10
@@ -128,8 +128,8 @@ func wrongNonce(task *Task) string {
 	}
 }
 
-// Who asks calmly, as 200 people behind one address do, has nothing harder to do; a flood has, but is never refused,
-// and what it did is forgotten after a while. Others do not pay for it.
+// A moderate rate, such as 200 people behind one address, does not add bits. A flood adds bits, is never rejected, and
+// is forgotten after a while. Other addresses are not affected.
 func TestPressure(t *testing.T) {
 	t.Parallel()
 	var p pressure
@@ -168,7 +168,7 @@ func TestPressure(t *testing.T) {
 	if more == 0 {
 		t.Error("a customer's /64 counts as many addresses")
 	}
-	// Another /48: each request comes from a /64 of its own.
+	// Another /48: each request comes from its own /64.
 	for i := range 2 * calmAsks * shop.WideShare {
 		more = p.ask(netip.AddrFrom16([16]byte{0xfd, 6: byte(i >> 8), byte(i)}), began)
 	}
@@ -182,8 +182,7 @@ func TestPressure(t *testing.T) {
 	}
 }
 
-// Whatever is shown as a pass or as the solution of a task, only what our key wrote counts, and a solution only when it
-// is one.
+// Only a pass signed by our key is valid, and a solution only if it solves the task, for arbitrary input.
 func FuzzPass(f *testing.F) {
 	const sale, user, now, until = shop.ID(7), shop.ID(42), shop.Millis(1_000_000), shop.Millis(1_120_000)
 	pass, task := testPasses.issue(sale, user, now, until), testPasses.work(sale, user, now, LeastWorkBits)

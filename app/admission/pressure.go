@@ -10,31 +10,31 @@ import (
 )
 
 const (
-	// pressureWindow is over what time the questions of an address are counted.
+	// pressureWindow is the time over which the pass requests of an address are counted.
 	pressureWindow = 10 * time.Second
-	// calmAsks is how many passes an address may ask for in that time before its tasks get harder: more than the 200
-	// people of an office do. A wide network (Networks) may ask for WideShare times as many.
+	// calmAsks is the maximum number of pass requests per address in that time without harder tasks. An office of 200
+	// people sends fewer. The limit of a wide network (Networks) is WideShare times as high.
 	calmAsks = 256
-	// hardest is how many bits are added at most.
+	// hardest is the maximum number of added bits.
 	hardest = 6
-	// addressesKept bounds the memory, about 5 MB; beyond it everybody begins anew.
+	// addressesKept limits the memory to about 5 MB. Beyond it all counts restart.
 	addressesKept = 65_536
 )
 
-// pressure counts, on this node, how often passes are asked for from each of the Networks of an address.
+// pressure counts, on this node, the pass requests from each of the Networks of an address.
 type pressure struct {
 	mu        sync.Mutex
 	own, wide map[netip.Prefix]*asks
 }
 
-// asks are those of an address in the window that began at an instant, and in the one before it.
+// asks has the requests of a network in the present window, which started at began, and in the previous window.
 type asks struct {
 	began       time.Time
 	now, before int
 }
 
-// ask counts a question and answers how many bits harder it gets: none for whoever asks calmly, then one more each time
-// that the questions double. Nothing is known of the zero address.
+// ask counts a request and returns the bits to add to the difficulty: 0 up to the limit, then one more for each
+// doubling. It returns 0 for the zero address.
 func (p *pressure) ask(from netip.Addr, now time.Time) (more int) {
 	if !from.IsValid() {
 		return 0
@@ -49,7 +49,7 @@ func (p *pressure) ask(from netip.Addr, now time.Time) (more int) {
 	return more
 }
 
-// askOf counts a question of one network, which may ask for calm of them. Callers hold mu.
+// askOf counts a request of one network with the limit calm. The caller holds mu.
 func askOf(of *map[netip.Prefix]*asks, network netip.Prefix, calm int, now time.Time) (more int) {
 	a := (*of)[network]
 	if a == nil {
@@ -66,7 +66,7 @@ func askOf(of *map[netip.Prefix]*asks, network netip.Prefix, calm int, now time.
 		*a = asks{began: a.began.Add(pressureWindow), before: a.now}
 	}
 	a.now++
-	// Of the window before, as much counts as still lies within ten seconds.
+	// The previous window counts in proportion to its part that lies within the last pressureWindow.
 	left := 1 - float64(now.Sub(a.began))/float64(pressureWindow)
 	return min(bits.Len(uint((a.now+int(left*float64(a.before)))/(calm+1))), hardest)
 }

@@ -9,24 +9,24 @@ import (
 	"stampede/app/shop"
 )
 
-// seal authenticates a pass or a task. It is bound to its purpose, one user and one sale, which the caller repeats on
-// reading. Any node that has the key can read it.
+// seal authenticates a pass or a task. It is bound to its purpose, one user and one sale, which the reader must
+// provide. Each node with the key can verify it.
 //
 //	kind 1 byte · issued 8 · until 8 · bits 1 · the first 16 bytes of an HMAC-SHA256 over these, the sale, the user
-//	and what it is about
+//	and about
 //
-// 34 bytes, 46 characters: with a nonce of eight digits behind it, a proof of work hashes one block.
+// 34 bytes, 46 characters: with a nonce of eight digits appended, a proof of work hashes one SHA-256 block.
 type seal struct {
 	kind   byte
 	sale   shop.ID
 	user   shop.ID
-	about  string // what else it is bound to, which comes back beside it: the picture of a captcha
+	about  string // further binding that is sent next to the seal: the picture ID of a captcha
 	issued shop.Millis
-	until  shop.Millis // it counts no more at that instant
-	bits   byte        // of a proof of work
+	until  shop.Millis // invalid from this instant on
+	bits   byte        // difficulty of a proof of work
 }
 
-// The kinds also number the versions of the layout.
+// The kinds also identify the version of the layout.
 const (
 	sealPass    = 0x11
 	sealWork    = 0x12
@@ -38,7 +38,7 @@ const (
 	sealMAC  = 16
 )
 
-var sealText = base64.RawURLEncoding.Strict() // one way to write it, so that a text is not another one's double
+var sealText = base64.RawURLEncoding.Strict() // strict, so that each seal has exactly one text form
 
 func (s seal) body() []byte {
 	b := append(make([]byte, 0, sealBody+sealMAC), s.kind)
@@ -57,20 +57,20 @@ func (s seal) mac(key, body []byte) []byte {
 	return h.Sum(nil)[:sealMAC]
 }
 
-// text writes the seal.
+// text returns the text form of the seal.
 func (s seal) text(key []byte) string {
 	body := s.body()
 	return sealText.EncodeToString(append(body, s.mac(key, body)...))
 }
 
-// read reads a text as a seal of this kind, for this sale, user and matter; false when it is not one that the key wrote
-// for exactly these, or has ended by now.
+// read decodes text as a seal of this kind, sale, user and about. It returns false if the key did not sign it for
+// exactly these, or if it has expired.
 func (s seal) read(key []byte, text string, now shop.Millis) (seal, bool) {
 	if len(text) != sealText.EncodedLen(sealBody+sealMAC) {
 		return seal{}, false
 	}
 	raw, err := sealText.DecodeString(text)
-	if err != nil || len(raw) != sealBody+sealMAC { // line breaks in the text count for nothing
+	if err != nil || len(raw) != sealBody+sealMAC { // the decoder ignores line breaks, so the length may differ
 		return seal{}, false
 	}
 	s.issued, s.until = shop.Millis(binary.BigEndian.Uint64(raw[1:])), shop.Millis(binary.BigEndian.Uint64(raw[9:]))

@@ -10,8 +10,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Bounds of the difficulty, bits. Each one more doubles the work; 16 are 65,536 hashes on average, a moment for a page
-// and a thousandth of nothing for a farm, 26 are minutes for a page.
+// Limits of the difficulty in bits. Each bit doubles the work. 16 bits are 65,536 hashes on average: a moment for a
+// browser, negligible for a bot farm. 26 bits are minutes for a browser.
 const (
 	DefaultWorkBits = 16
 	LeastWorkBits   = 1
@@ -19,35 +19,35 @@ const (
 )
 
 const (
-	// workTime is how long a task may be solved.
+	// workTime is the time limit for solving a task.
 	workTime = 2 * time.Minute
-	// longestNonce bounds an answer, digits.
+	// longestNonce is the maximum length of a nonce, in digits.
 	longestNonce = 20
 )
 
-// Task is what a buyer solves for a pass.
+// Task is the task that a buyer solves for a pass.
 //
-//   - work: find a number whose decimal digits, behind Text and a colon, hash (SHA-256) to at least Bits leading
-//     zero bits; the answer is the number, and ID names the task, as its text does
-//   - captcha: the answer is what Image shows
+//   - work: find a number n such that SHA-256 of Text, a colon and the decimal digits of n has at least Bits leading
+//     zero bits. The solution is n. ID equals Text.
+//   - captcha: the solution is the text in Image.
 type Task struct {
 	Kind  shop.Challenge `json:"kind"`
-	ID    string         `json:"id"` // comes back with the answer
+	ID    string         `json:"id"` // sent back with the solution
 	Text  string         `json:"text,omitempty"`
 	Bits  int            `json:"bits,omitempty"`
-	Image string         `json:"image,omitempty"` // an address of its own: data:image/png;base64,…
-	Until shop.Millis    `json:"until"`           // it is worth nothing at that instant
+	Image string         `json:"image,omitempty"` // data URL: data:image/png;base64,…
+	Until shop.Millis    `json:"until"`           // invalid from this instant on
 }
 
-// work makes a proof of work to be done.
+// work returns a new proof-of-work task.
 func (p *Passes) work(sale, user shop.ID, now shop.Millis, bits int) *Task {
 	s := seal{kind: sealWork, sale: sale, user: user, issued: now, until: now.Add(workTime), bits: byte(bits)}
 	text := s.text(p.key)
 	return &Task{Kind: shop.ChallengeWork, ID: text, Text: text, Bits: bits, Until: s.until}
 }
 
-// done returns the pass for a proof of work; false: it is no solution of a task of that user and sale. The pass follows
-// from the task: the same solution, sent to any node, gives the same pass, and both together buy once.
+// done returns the pass for a proof of work; false: the nonce does not solve a task of this user and sale. The pass is
+// derived from the task: the same solution gives the same pass on any node, and both allow one buy in total.
 func (p *Passes) done(
 	task, nonce string, sale, user shop.ID, now shop.Millis,
 ) (pass string, until shop.Millis, ok bool) {
@@ -59,18 +59,18 @@ func (p *Passes) done(
 	return p.issue(sale, user, s.issued, until), until, true
 }
 
-// isNonce reports whether it is a decimal number as one writes it.
+// isNonce reports whether s is a decimal number without leading zeros, of at most longestNonce digits.
 func isNonce(s string) bool {
 	return s != "" && len(s) <= longestNonce && (s[0] != '0' || len(s) == 1) && shop.Digits(s)
 }
 
-// Solves reports whether the nonce is a solution of a proof of work with that text.
+// Solves reports whether the nonce solves the proof of work with this text.
 func Solves(text, nonce string, zeros int) bool {
 	sum := sha256.Sum256([]byte(text + ":" + nonce))
 	return bits.LeadingZeros64(binary.BigEndian.Uint64(sum[:])) >= zeros
 }
 
-// Solve does a proof of work: it answers the smallest nonce that is a solution.
+// Solve solves a proof of work: it returns the smallest nonce.
 func Solve(text string, zeros int) (nonce string) {
 	for n := int64(0); ; n++ {
 		if nonce = strconv.FormatInt(n, 10); Solves(text, nonce, zeros) {

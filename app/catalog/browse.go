@@ -8,7 +8,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Slots lists the slots to be shown now, or those of a day of the shop's calendar.
+// Slots lists the slots to show now, or those of a day in the shop's time zone.
 func (f *Storefront) Slots(ctx context.Context, day *time.Time) ([]shop.Slot, error) {
 	if day != nil {
 		return f.Catalogue.SlotsOfDay(ctx, *day, f.Clock.Now())
@@ -16,7 +16,7 @@ func (f *Storefront) Slots(ctx context.Context, day *time.Time) ([]shop.Slot, er
 	return f.Catalogue.Today(ctx, f.Clock.Now())
 }
 
-// SalesOfSlot lists the sales of a slot with their numbers.
+// SalesOfSlot lists the sales of a slot with their counters.
 func (f *Storefront) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.SaleView, error) {
 	sales, err := f.Catalogue.SalesOfSlot(ctx, slot)
 	if err != nil {
@@ -25,8 +25,8 @@ func (f *Storefront) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale
 	return f.Views(ctx, sales)
 }
 
-// SalesByPhase pages through sales; page starts at 1. It warms nothing up: whoever leafs through the future does not
-// watch it.
+// SalesByPhase lists one page of sales; page starts at 1. It does not warm up sales, because a reader of these pages
+// does not watch them.
 func (f *Storefront) SalesByPhase(
 	ctx context.Context, phase shop.Phase, page, size int,
 ) ([]shop.SaleView, bool, error) {
@@ -43,13 +43,13 @@ func (f *Storefront) SalesByPhase(
 	return f.join(sales, counters, now), more, nil
 }
 
-// Products pages through the products of a category, 0 for all; page starts at 1.
+// Products lists one page of the products of a category; category 0: all; page starts at 1.
 func (f *Storefront) Products(ctx context.Context, category shop.ID, page, size int) ([]shop.Product, bool, error) {
 	products, more, err := f.Catalogue.source.Products(ctx, category, page, size)
 	return products, more, shop.Unreadable("products", err)
 }
 
-// Product is one product with description and rules. NotFound when there is none.
+// Product returns one product with description and rules. NotFound: no such product.
 func (f *Storefront) Product(ctx context.Context, id shop.ID) (shop.Product, error) {
 	product, err := f.Catalogue.source.Product(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {

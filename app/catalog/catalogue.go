@@ -13,32 +13,33 @@ import (
 )
 
 const (
-	// catalogueEvery is how often a node looks whether the catalogue has changed.
+	// catalogueEvery is the interval between checks of the catalogue version.
 	catalogueEvery = 500 * time.Millisecond
-	// readWithin is how long a database may take to tell of it; one that hangs is as good as away.
+	// readWithin is the time limit of database reads for the catalogue. A stalled database counts as unavailable.
 	readWithin = 2 * time.Second
-	// catalogueAge is how old the known catalogue version may be before a "no" of the filter no longer counts (I11).
+	// catalogueAge is the maximum age of the known catalogue version at which a negative filter result counts (I11).
 	catalogueAge = time.Second
-	// cacheBound keeps the snapshot cache from growing with every id ever asked for.
+	// cacheBound limits the snapshot cache, which otherwise grows with each requested ID.
 	cacheBound = 20_000
-	// keptFor is how long after its end a sale is read again whenever the catalogue moves; of older ones few ask.
+	// keptFor is how long after its end a sale is still included in catalogue refreshes. Older sales are read on
+	// demand.
 	keptFor = time.Hour
-	// slotsShown is how many slots a shopper sees at most; past ones give way first.
+	// slotsShown is the maximum number of slots that a shopper sees. Past ones are dropped first.
 	slotsShown = 12
 	pastShown  = 2
 )
 
-// IDFilter may say yes to an id that was not put into it, but never no to one that was.
+// IDFilter reports whether an ID may exist. It is never false for an ID that it was built with.
 type IDFilter = func(id shop.ID) bool
 
-// Catalogue is this node's snapshot of what is offered. Another one takes its place whenever the catalogue's version
-// moves, so that it is at most about a second old (I11), and not before what people ask for has been read: nobody waits
-// for the database because an operator has changed something, and a database that dies meanwhile leaves the one before.
+// Catalogue is this node's snapshot of slots and sales. It is replaced after each change of the catalogue version, so
+// it is at most about a second old (I11). The new snapshot is complete before it replaces the old one: no client waits
+// for the database after an operator's change. If the database fails meanwhile, the old snapshot stays.
 type Catalogue struct {
 	source    Store
 	newFilter func(ids []shop.ID) IDFilter
 	zone      *time.Location
-	// Least is what every sale asks of its buyers at least; nil: nothing. When its answer changes, call Forget.
+	// Least returns the minimum entry check of every sale; nil: no minimum. After its result changes, call Forget.
 	Least func() shop.Challenge
 
 	loadingSale  shop.SharedLoad[loadKey, *shop.Sale]
@@ -47,24 +48,24 @@ type Catalogue struct {
 
 	mu      sync.RWMutex
 	version int64
-	seen    time.Time // when the version was last read, monotonic
-	filter  IDFilter  // nil: none was read yet
+	seen    time.Time // start of the last version read, monotonic
+	filter  IDFilter  // nil: not read yet
 	known   snapshot
 }
 
-// loadKey includes the version, so that no caller waits for a load that began before a change that it can know.
+// loadKey includes the version, so that no caller waits for a load that started before a change that it may have seen.
 type loadKey struct{ version, of int64 }
 
-// snapshot is what was read of one version.
+// snapshot has the data read for one version.
 type snapshot struct {
 	sales    map[shop.ID]*shop.Sale
 	bySlot   map[shop.ID][]*shop.Sale
-	today    []shop.Slot // and tomorrow's
-	todayFor string      // the day that today was read for
+	today    []shop.Slot // of the day todayFor and the next one
+	todayFor string      // the first day in today
 }
 
-// slotsFrom are the slots of a day and of the one after it, as far as they are known. What was read for the day before
-// will do until the next Refresh: a sale that opens at midnight does not wait for the database.
+// slotsFrom returns the slots of a day and the next one, if they are cached. After midnight the data of the previous
+// day are sufficient until the next Refresh: a sale that opens at midnight does not wait for the database.
 func (s *snapshot) slotsFrom(day time.Time) (slots []shop.Slot, ok bool) {
 	switch s.todayFor {
 	case day.Format(time.DateOnly):
@@ -87,17 +88,17 @@ func (s *snapshot) putSlot(slot shop.ID, sales []*shop.Sale) {
 	}
 }
 
-// NewCatalogue makes an empty snapshot; zone decides which slots are today's.
+// NewCatalogue returns an empty catalogue. zone determines the shop's days.
 func NewCatalogue(source Store, newFilter func(ids []shop.ID) IDFilter, zone *time.Location) *Catalogue {
 	return &Catalogue{source: source, newFilter: newFilter, zone: zone, version: -1, known: newSnapshot()}
 }
 
-// Run keeps the snapshot fresh until ctx ends.
+// Run refreshes the snapshot every catalogueEvery until ctx ends.
 func (c *Catalogue) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, catalogueEvery, "refresh the catalogue", c.Refresh)
 }
 
-// Refresh reads a new filter, and what the node knows, if the catalogue's version moved or a day is over.
+// Refresh replaces the filter and the snapshot if the catalogue version or the day has changed.
 func (c *Catalogue) Refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
@@ -109,7 +110,7 @@ func (c *Catalogue) Refresh(ctx context.Context) error {
 	if c.confirm(version, asked) {
 		return nil
 	}
-	// What follows is read after the version, so it is at least as new as that.
+	// The following data are read after the version, so they are at least as new.
 	ids, err := c.source.SaleIDs(ctx)
 	if err != nil {
 		return fmt.Errorf("read sale ids: %w", err)
@@ -125,9 +126,10 @@ func (c *Catalogue) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// reread reads what is known once more: the days that are shown, their slots, and sales that are not long over.
+// reread reads the contents of the snapshot again: the shown days, their slots, and sales that ended less than keptFor
+// ago.
 func (c *Catalogue) reread(ctx context.Context) (snapshot, error) {
-	clock := time.Now() // a node's will do: what is not read now is read when it is asked for
+	clock := time.Now() // the node's clock is precise enough: missing data are read on demand
 	now := shop.MillisOf(clock)
 	c.mu.RLock()
 	before := c.known
@@ -170,7 +172,7 @@ func (c *Catalogue) reread(ctx context.Context) (snapshot, error) {
 	return fresh, nil
 }
 
-// confirm notes when the version was seen unchanged; false: it has changed, or the snapshot is of a day that is over.
+// confirm records that the version is unchanged. It returns false if the version or the day has changed.
 func (c *Catalogue) confirm(version int64, asked time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,21 +183,21 @@ func (c *Catalogue) confirm(version int64, asked time.Time) bool {
 	return true
 }
 
-// Forget has the next Refresh read everything again: what the node makes of it has changed.
+// Forget makes the next Refresh read everything again, after a change of Least.
 func (c *Catalogue) Forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.version = -1 // what is being read meanwhile is not kept
+	c.version = -1 // running reads are not cached
 }
 
-// raise makes a sale ask for what all ask for at least.
+// raise applies the minimum entry check to a sale.
 func (c *Catalogue) raise(sale *shop.Sale) {
 	if c.Least != nil {
 		sale.Challenge = sale.Challenge.AtLeast(c.Least())
 	}
 }
 
-// Sale finds a sale by id. NotFound: there is none; for ids that never were, without asking the database.
+// Sale returns a sale by ID. NotFound: no such sale. For IDs that never existed it does not read from the database.
 func (c *Catalogue) Sale(ctx context.Context, id shop.ID) (*shop.Sale, error) {
 	c.mu.RLock()
 	sale, filter, seen := c.known.sales[id], c.filter, c.seen
@@ -244,7 +246,7 @@ func (c *Catalogue) currentVersion() int64 {
 	return c.version
 }
 
-// keep caches what was read, unless the catalogue moved while it was being read.
+// keep caches read data, unless the catalogue version has changed since the read began.
 func (c *Catalogue) keep(version int64, put func(known *snapshot)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -257,7 +259,7 @@ func (c *Catalogue) keep(version int64, put func(known *snapshot)) {
 	put(&c.known)
 }
 
-// SalesOfSlot lists the sales of a slot in the order they are shown. NotFound when there is no such slot.
+// SalesOfSlot lists the sales of a slot in display order. NotFound: no such slot.
 func (c *Catalogue) SalesOfSlot(ctx context.Context, slot shop.ID) ([]*shop.Sale, error) {
 	c.mu.RLock()
 	sales, ok := c.known.bySlot[slot]
@@ -296,8 +298,8 @@ func (c *Catalogue) readSlot(ctx context.Context, slot shop.ID) ([]*shop.Sale, e
 	return sales, nil
 }
 
-// Today lists the slots that a shopper should see at the instant now: those of the shop's day (and of the
-// next one when nothing more comes today), at most slotsShown of them around the current one.
+// Today lists the slots to show to a shopper at the instant now: those of the shop's day, and of the next day if no
+// slot of today remains. It returns at most slotsShown slots around the current one.
 func (c *Catalogue) Today(ctx context.Context, now shop.Millis) ([]shop.Slot, error) {
 	day := c.dayOf(now.Time())
 	slots, err := c.slotsFrom(ctx, day)
@@ -309,7 +311,7 @@ func (c *Catalogue) Today(ctx context.Context, now shop.Millis) ([]shop.Slot, er
 	for _, s := range slots {
 		lastShown := len(shown) > 0 && shown[len(shown)-1].ClosesAt > now
 		if s.OpensAt >= tomorrow && lastShown {
-			break // today still has something to offer
+			break // today still has a slot
 		}
 		s.Phase = shop.PhaseAt(now, s.OpensAt, s.ClosesAt)
 		shown = append(shown, s)
@@ -317,7 +319,7 @@ func (c *Catalogue) Today(ctx context.Context, now shop.Millis) ([]shop.Slot, er
 	return around(shown, now), nil
 }
 
-// SlotsBetween lists the slots that are open within [from, to], with their phases at from; to is at most the end of the
+// SlotsBetween lists the slots that are open within [from, to], with their phases at from. to is at most the end of the
 // next day. Background jobs use it; Today is a selection for shoppers.
 func (c *Catalogue) SlotsBetween(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
 	slots, err := c.slotsFrom(ctx, c.dayOf(from.Time()))
@@ -334,7 +336,7 @@ func (c *Catalogue) SlotsBetween(ctx context.Context, from, to shop.Millis) ([]s
 	return some, nil
 }
 
-// around cuts a long list down to the slots around the current one.
+// around reduces a long list to slotsShown slots around the current one.
 func around(slots []shop.Slot, now shop.Millis) []shop.Slot {
 	if len(slots) <= slotsShown {
 		return slots
@@ -347,13 +349,13 @@ func around(slots []shop.Slot, now shop.Millis) []shop.Slot {
 	return slots[first : first+slotsShown]
 }
 
-// dayOf is the beginning of the day at an instant, by the shop's calendar.
+// dayOf returns the start of the day of an instant, in the shop's time zone.
 func (c *Catalogue) dayOf(at time.Time) time.Time {
 	local := at.In(c.zone)
 	return time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, c.zone)
 }
 
-// slotsFrom are the slots of the day and of the one after it.
+// slotsFrom returns the slots of the day and the next one.
 func (c *Catalogue) slotsFrom(ctx context.Context, day time.Time) ([]shop.Slot, error) {
 	c.mu.RLock()
 	slots, ok := c.known.slotsFrom(day)
@@ -380,7 +382,7 @@ func (c *Catalogue) readDays(ctx context.Context, day time.Time) ([]shop.Slot, e
 	return slots, nil
 }
 
-// SlotsOfDay lists the slots of one day of the shop's calendar, each with its phase at the instant now.
+// SlotsOfDay lists the slots of one day in the shop's time zone, each with its phase at the instant now.
 func (c *Catalogue) SlotsOfDay(ctx context.Context, day time.Time, now shop.Millis) ([]shop.Slot, error) {
 	start := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, c.zone)
 	slots, err := c.source.Slots(ctx, shop.MillisOf(start), shop.MillisOf(start.AddDate(0, 0, 1)))
@@ -393,7 +395,7 @@ func (c *Catalogue) SlotsOfDay(ctx context.Context, day time.Time, now shop.Mill
 	return slots, nil
 }
 
-// OpenSales counts the sales that are open now and not paused, as far as they can be read.
+// OpenSales returns the number of sales that are open and not paused, as far as they are readable.
 func (c *Catalogue) OpenSales(ctx context.Context, now shop.Millis) (n int) {
 	slots, err := c.SlotsBetween(ctx, now, now)
 	if err != nil {
@@ -410,7 +412,7 @@ func (c *Catalogue) OpenSales(ctx context.Context, now shop.Millis) (n int) {
 	return n
 }
 
-// Age is how long ago the database told the version of the catalogue, which it is asked for all the time.
+// Age returns the time since the last successful read of the catalogue version; 0 before the first one.
 func (c *Catalogue) Age() time.Duration {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -420,5 +422,5 @@ func (c *Catalogue) Age() time.Duration {
 	return time.Since(c.seen)
 }
 
-// Zone is the shop's time zone.
+// Zone returns the shop's time zone.
 func (c *Catalogue) Zone() *time.Location { return c.zone }

@@ -12,7 +12,7 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// I11: a "no" of the filter counts only while the catalogue version is known to be current.
+// I11: a negative filter result counts only while the catalogue version is known to be current.
 func TestFilterTurnsUnknownIDsAwayOnlyWhileItIsFresh(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -24,7 +24,7 @@ func TestFilterTurnsUnknownIDsAwayOnlyWhileItIsFresh(t *testing.T) {
 		if _, err := c.Sale(ctx, 2); !errors.Is(err, notFound) || source.Asked != 0 {
 			t.Fatalf("fresh filter: %v, database asked %d times", err, source.Asked)
 		}
-		source.OnSale[2] = shop.Sale{ID: 2} // a new sale, the filter does not know it
+		source.OnSale[2] = shop.Sale{ID: 2} // a new sale that the filter does not contain
 		time.Sleep(catalogueAge)
 		if _, err := c.Sale(ctx, 2); err != nil {
 			t.Fatalf("an old filter must not turn a new sale away: %v", err)
@@ -32,8 +32,8 @@ func TestFilterTurnsUnknownIDsAwayOnlyWhileItIsFresh(t *testing.T) {
 	})
 }
 
-// I11: what the node knows is read anew when the catalogue's version moves, before anybody asks for it: a change of an
-// operator sends no crowd to the database. What is long over is not read again.
+// I11: after a change of the version the node reads its snapshot again before clients need it. So an operator's change
+// does not cause a peak of database reads. Sales that ended long ago are not read again.
 func TestSnapshotIsReadAnewWhenTheVersionMoves(t *testing.T) {
 	t.Parallel()
 	now := shop.MillisOf(time.Now())
@@ -85,8 +85,8 @@ func TestSnapshotIsReadAnewWhenTheVersionMoves(t *testing.T) {
 	}
 }
 
-// P2, I11: a database that dies when an operator has just changed something leaves the catalogue that was known before
-// or the one after, so that people go on buying from Redis without it.
+// P2, I11: if the database fails right after an operator's change, the old or the new snapshot stays. Buyers continue
+// to buy from Redis.
 func TestSnapshotStaysWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	for name, moves := range map[string]func(t *testing.T, source *fakes.Shelf, c *Catalogue){
@@ -180,7 +180,7 @@ func TestAfterTheLastSlotTomorrowsAreShown(t *testing.T) {
 	}
 }
 
-// I11: concurrent callers share one read of the database; if the first of them leaves, the others still get its result.
+// I11: concurrent callers share one database read. If the first caller leaves, the others still get its result.
 func TestConcurrentCallersShareOneRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

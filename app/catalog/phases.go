@@ -13,8 +13,8 @@ const (
 	longestNap = 250 * time.Millisecond
 )
 
-// PhaseWatcher keeps this node's clock right and announces phase changes of slots and watched sales, and edits of
-// sales. It reads the node's snapshot (Catalogue.Run), so that a hanging database delays no opening.
+// PhaseWatcher synchronises this node's clock. It announces phase changes of slots and watched sales, and edits of
+// watched sales. It reads the node's snapshot (Catalogue.Run), so that a stalled database does not delay an opening.
 type PhaseWatcher struct {
 	Catalogue  *Catalogue
 	Redis      Redis
@@ -27,13 +27,13 @@ type PhaseWatcher struct {
 	sampled time.Time
 }
 
-// saleSeen is what people were last told of a sale that they watch.
+// saleSeen is the last announced state of a watched sale.
 type saleSeen struct {
 	phase   shop.Phase
 	version int64
 }
 
-// Run keeps time until ctx ends.
+// Run announces changes until ctx ends.
 func (t *PhaseWatcher) Run(ctx context.Context) error {
 	for {
 		if err := t.RunOnce(ctx); err != nil && ctx.Err() == nil {
@@ -45,13 +45,13 @@ func (t *PhaseWatcher) Run(ctx context.Context) error {
 	}
 }
 
-// nap is short enough to be on time at an edge that comes before the next look.
+// nap returns the pause until the next check: at most longestNap, and at most until just after the next full second.
 func (t *PhaseWatcher) nap() time.Duration {
 	ms := time.Duration(int64(t.Clock.Now())%1000) * time.Millisecond
 	return min(longestNap, time.Second-ms+time.Millisecond)
 }
 
-// RunOnce announces every phase and every sale that changed since the last look.
+// RunOnce announces each slot and sale that has changed since the last check.
 func (t *PhaseWatcher) RunOnce(ctx context.Context) error {
 	if time.Since(t.sampled) >= clockEvery {
 		t.sampled = time.Now()
@@ -97,7 +97,7 @@ func (t *PhaseWatcher) announce(ctx context.Context) error {
 	return nil
 }
 
-// announceSale sends the whole sale as it is now.
+// announceSale sends the complete present view of a sale.
 func (t *PhaseWatcher) announceSale(ctx context.Context, sale *shop.Sale) {
 	views, err := t.Storefront.Views(ctx, []*shop.Sale{sale})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// listeners watch sales, and remember what they are told of them and of slots.
+// listeners watch sales and record the announcements of sales and slots.
 type listeners struct {
 	Audience
 	watched []shop.ID
@@ -27,7 +27,7 @@ func (l *listeners) SlotChanged(s shop.Slot) { l.slots = append(l.slots, s) }
 
 func (l *listeners) SaleChanged(v shop.SaleView) { l.told = append(l.told, v) }
 
-// countersOnly is an inventory in which nothing is sold.
+// countersOnly is an inventory without sold units.
 type countersOnly struct{ Redis }
 
 func (countersOnly) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
@@ -48,8 +48,8 @@ func watcher(catalogue *Catalogue, clock *shop.Clock, people *listeners) *PhaseW
 	}
 }
 
-// I11: whoever has the page open hears of an edit, such as another entry check, and of a phase that begins, each once,
-// and of nothing else.
+// I11: watchers are notified exactly once of each edit, such as another entry check, and of each phase change, and of
+// nothing else.
 func TestEditsAndPhasesOfAWatchedSaleAreTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,8 +84,8 @@ func TestEditsAndPhasesOfAWatchedSaleAreTold(t *testing.T) {
 	})
 }
 
-// P3, I11: a slot and a sale that open at midnight are announced within a second, while the database does not answer
-// any more, or answers nothing but errors, or only from midnight on.
+// P3, I11: a slot and a sale that open at midnight are announced within a second while the database hangs or returns
+// errors, even if that starts at midnight.
 func TestOpeningIsToldWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -100,7 +100,7 @@ func TestOpeningIsToldWithoutTheDatabase(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
-				midnight := time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC) // the bubble's clock begins a day before
+				midnight := time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC) // the clock of synctest starts a day before
 				opens := shop.MillisOf(midnight)
 				sale := shop.Sale{ID: 1, Slot: 7, Version: 1, OpensAt: opens, ClosesAt: opens.Add(time.Hour)}
 				source := &fakes.Shelf{

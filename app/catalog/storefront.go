@@ -8,14 +8,14 @@ import (
 	"stampede/app/shop"
 )
 
-// WatchView is what a client that starts to watch gets: the slots of the day and full snapshots of the sales.
+// WatchView is the reply to a client that starts to watch: the slots of the day and complete views of the sales.
 type WatchView struct {
-	Slot  shop.ID         `json:"-"` // the slot that was resolved; 0 when there is none
+	Slot  shop.ID         `json:"-"` // the resolved slot; 0: none
 	Slots []shop.Slot     `json:"slots"`
 	Sales []shop.SaleView `json:"sales"`
 }
 
-// Storefront reads slots and sales for shoppers. It changes nothing.
+// Storefront reads slots and sales for shoppers. It writes nothing except warm-ups.
 type Storefront struct {
 	Catalogue *Catalogue
 	Warmer    *Warmer
@@ -24,11 +24,11 @@ type Storefront struct {
 	Ticker    *Ticker
 
 	lastMu sync.Mutex
-	last   map[shop.ID]shop.Counters // what this node has seen last of sales
+	last   map[shop.ID]shop.Counters // the last counters that this node has read, by sale
 }
 
-// Watch resolves a slot (0: the current one, unless only sales are asked for) and further sales into
-// snapshots, and warms up what is watched for the first time. An unknown id is NotFound.
+// Watch resolves a slot and further sales into views, and warms up sales that are watched for the first time. Slot 0 is
+// the current slot, or no slot if extra is not empty. NotFound: an ID does not exist.
 func (f *Storefront) Watch(ctx context.Context, slot shop.ID, extra []shop.ID) (WatchView, error) {
 	now := f.Clock.Now()
 	slots, err := f.Catalogue.Today(ctx, now)
@@ -70,7 +70,7 @@ func (f *Storefront) Watch(ctx context.Context, slot shop.ID, extra []shop.ID) (
 	return view, err
 }
 
-// Views joins sales with their counters of this moment; sales that were never loaded are warmed up.
+// Views joins sales with their present counters. It warms up sales that were never loaded.
 func (f *Storefront) Views(ctx context.Context, sales []*shop.Sale) ([]shop.SaleView, error) {
 	if len(sales) == 0 {
 		return []shop.SaleView{}, nil
@@ -82,7 +82,7 @@ func (f *Storefront) Views(ctx context.Context, sales []*shop.Sale) ([]shop.Sale
 	return f.join(sales, counters, f.Clock.Now()), nil
 }
 
-// join shows each sale with its counters.
+// join returns the view of each sale with its counters.
 func (f *Storefront) join(sales []*shop.Sale, counters []shop.Counters, now shop.Millis) []shop.SaleView {
 	views := make([]shop.SaleView, len(sales))
 	for i, s := range sales {
@@ -91,7 +91,7 @@ func (f *Storefront) join(sales []*shop.Sale, counters []shop.Counters, now shop
 	return views
 }
 
-// counters reads the numbers, warming up once what is not loaded and has not closed yet.
+// counters reads the counters. It warms up sales that are not loaded and not closed, and then reads again, once.
 func (f *Storefront) counters(ctx context.Context, sales []*shop.Sale) ([]shop.Counters, error) {
 	counters, err := f.someCounters(ctx, sales)
 	if err != nil && shop.AwayOf(err) == nil {
@@ -114,7 +114,8 @@ func (f *Storefront) counters(ctx context.Context, sales []*shop.Sale) ([]shop.C
 	return counters, err
 }
 
-// someCounters reads the numbers. Of several sales, one whose partition is away has those that this node saw last.
+// someCounters reads the counters. For a sale of an unavailable partition it returns the last counters that this node
+// has read.
 func (f *Storefront) someCounters(ctx context.Context, sales []*shop.Sale) ([]shop.Counters, error) {
 	counters, err := f.Redis.Counters(ctx, shop.RefsOf(sales))
 	away := shop.AwayOf(err)
@@ -138,10 +139,10 @@ func (f *Storefront) someCounters(ctx context.Context, sales []*shop.Sale) ([]sh
 	return counters, err
 }
 
-// lastKept is how many sales are remembered as they were seen last, about 1 MB of them.
+// lastKept is the maximum number of sales in Storefront.last, about 1 MB.
 const lastKept = 5000
 
-// Sale is one sale with description and rules.
+// Sale returns one sale with description and rules.
 func (f *Storefront) Sale(ctx context.Context, id shop.ID) (shop.SaleView, error) {
 	sale, err := f.Catalogue.Offered(ctx, id)
 	if err != nil {

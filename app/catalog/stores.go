@@ -6,7 +6,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Store is what this package reads of the database, see store.Store.
+// Store has the database reads and writes of this package, see store.Store.
 type Store interface {
 	Version(ctx context.Context) (int64, error)
 	SaleIDs(ctx context.Context) ([]shop.ID, error)
@@ -25,7 +25,7 @@ type Store interface {
 	PartitionEpoch(ctx context.Context, partition int) (epoch, seq int64, err error)
 }
 
-// Redis is what this package needs of the sales in Redis, see streams.Inventory.
+// Redis has the operations of this package on the sales in Redis, see streams.Inventory.
 type Redis interface {
 	Now(ctx context.Context) (shop.Millis, error)
 	Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error)

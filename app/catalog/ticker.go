@@ -10,29 +10,29 @@ import (
 )
 
 const (
-	tickEvery    = 100 * time.Millisecond // at most ten ticks a second
-	rateOver     = 5 * time.Second        // what the rate is averaged over
-	viewersEvery = time.Second            // how often this node says how many people watch
+	tickEvery    = 100 * time.Millisecond // at most ten ticks per second
+	rateOver     = 5 * time.Second        // averaging window of the rate
+	viewersEvery = time.Second            // interval between publications of this node's viewers
 )
 
-// Ticker is the one loop of a node that reads the numbers that people see move, those of watched sales. Every tick
-// comes from here, encoded once per watch set, however many clients there are.
+// Ticker is the only loop of a node that reads the counters of watched sales. It sends every tick. A tick is encoded
+// once per watch set, for any number of clients.
 type Ticker struct {
 	Node      string
 	Catalogue *Catalogue
 	Redis     Redis
 	Audience  Audience
 	Clock     *shop.Clock
-	Every     func() time.Duration // between two ticks, at least tickEvery; nil: that
+	Every     func() time.Duration // interval between ticks, at least tickEvery; nil: tickEvery
 
-	beat time.Time // when the last tick was read; used by RunOnce alone
+	beat time.Time // start of the last tick; used only by RunOnce
 
 	mu          sync.Mutex
 	series      map[shop.ID]*doneSeries
-	viewersSaid time.Time // when the count of viewers was last told
+	viewersSaid time.Time // when the viewers were last published
 }
 
-// doneSeries remembers how far a sale had come over the last seconds, and what its clients were last told.
+// doneSeries has the settled tickets of a sale over the last seconds, and the last state sent to its clients.
 type doneSeries struct {
 	at      [int(rateOver/tickEvery) + 1]time.Time
 	done    [int(rateOver/tickEvery) + 1]int64
@@ -46,14 +46,14 @@ type doneSeries struct {
 	rate    float64
 }
 
-// Run beats until ctx ends.
+// Run ticks until ctx ends.
 func (p *Ticker) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, tickEvery, "ticker", p.RunOnce)
 }
 
-// RunOnce reads the counters once and passes them on.
+// RunOnce reads the counters once and sends them to the audience.
 func (p *Ticker) RunOnce(ctx context.Context) error {
-	// Half a beat of grace: what a timer is late must not cost a whole beat.
+	// Half a tick of tolerance: a late timer must not cost a whole tick.
 	if p.Every != nil && time.Since(p.beat) < p.Every()-tickEvery/2 {
 		return nil
 	}
@@ -67,14 +67,14 @@ func (p *Ticker) RunOnce(ctx context.Context) error {
 	if err != nil && shop.AwayOf(err) == nil {
 		return err
 	}
-	counters = shop.Answered(refs, counters, shop.AwayOf(err)) // sales of which nothing is known stand still
+	counters = shop.Answered(refs, counters, shop.AwayOf(err)) // sales of unavailable partitions get no tick
 	changed := p.note(time.Now(), counters)
 	p.Audience.Tick(p.Clock.Now(), counters)
 	p.announce(ctx, changed)
 	return p.tellViewers(ctx)
 }
 
-// sales finds the sales that are watched; one that cannot be found is left out of this tick.
+// sales returns the watched sales. It omits those that cannot be found.
 func (p *Ticker) sales(ctx context.Context, watched []shop.ID) []*shop.Sale {
 	sales := make([]*shop.Sale, 0, len(watched))
 	for _, id := range watched {
@@ -85,7 +85,7 @@ func (p *Ticker) sales(ctx context.Context, watched []shop.ID) []*shop.Sale {
 	return sales
 }
 
-// note fills in the rates and answers the sales that an operator has changed since the last beat.
+// note sets the rates and returns the sales that an operator has changed since the last tick.
 func (p *Ticker) note(now time.Time, counters []shop.Counters) (changed []shop.Counters) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,7 +116,7 @@ func (p *Ticker) note(now time.Time, counters []shop.Counters) (changed []shop.C
 	return changed
 }
 
-// push adds a point and answers the rate: tickets settled per second over the window, with one decimal.
+// push adds a point and returns the rate: tickets settled per second over the window, with one decimal.
 func (s *doneSeries) push(now time.Time, done int64) float64 {
 	s.at[s.next], s.done[s.next], s.used = now, done, now
 	s.next = (s.next + 1) % len(s.at)
@@ -130,7 +130,7 @@ func (s *doneSeries) push(now time.Time, done int64) float64 {
 	return s.rate
 }
 
-// Dress fills in the rate that this node last saw, for snapshots between two beats.
+// Dress sets the last rate of this node, for views between two ticks.
 func (p *Ticker) Dress(c shop.Counters) shop.Counters {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +140,7 @@ func (p *Ticker) Dress(c shop.Counters) shop.Counters {
 	return c
 }
 
-// announce sends the whole sale to its watchers after an operator changed it.
+// announce sends the complete view of a sale to its watchers after an operator's change.
 func (p *Ticker) announce(ctx context.Context, changed []shop.Counters) {
 	for _, c := range changed {
 		if sale, err := p.Catalogue.Sale(ctx, c.Sale); err == nil {
@@ -149,7 +149,7 @@ func (p *Ticker) announce(ctx context.Context, changed []shop.Counters) {
 	}
 }
 
-// tellViewers says once a second how many people watch here.
+// tellViewers publishes the viewers per sale of this node once per second.
 func (p *Ticker) tellViewers(ctx context.Context) error {
 	if time.Since(p.viewersSaid) < viewersEvery {
 		return nil

@@ -11,30 +11,30 @@ import (
 )
 
 const (
-	// WarmAhead is how long before it opens a slot is loaded into Redis.
+	// WarmAhead is how long before its opening a slot is loaded into Redis.
 	WarmAhead = 5 * time.Minute
-	// warmWithin bounds a load, which may outlive the caller that started it.
+	// warmWithin is the time limit of a load. A load may outlive the caller that started it.
 	warmWithin = 10 * time.Second
 )
 
-// Warmer is flow 0: a sale's stock goes into Redis before it opens, or when it is first watched. A sale is
+// Warmer is flow 0: it loads a sale's stock into Redis before the sale opens, or when it is first watched. A sale is
 // created at most once per epoch of its partition (I7):
 //
 //	create (unarmed, create-only) → mark loaded in the database, if it was not edited since → arm
 //
-// A crash between the steps is healed by doing them again: an unarmed sale has sold nothing. A sale that is marked
-// but absent in Redis was lost, and only a recovery may bring it back.
+// After a crash between the steps they are repeated: an unarmed sale has sold nothing. A sale that is marked as loaded
+// but missing in Redis was lost, and only a recovery may restore it.
 type Warmer struct {
 	Catalogue *Catalogue
 	Store     Store
 	Redis     Redis
 	Clock     *shop.Clock
-	OnLost    func(partition int) // a partition needs a recovery
+	OnLost    func(partition int) // called when a partition needs a recovery
 
 	loads shop.SharedLoad[shop.ID, struct{}]
 
 	mu    sync.Mutex
-	known map[shop.ID]int64 // sales that this node has armed → epoch
+	known map[shop.ID]int64 // epochs of the sales that this node has armed
 }
 
 // Ensure loads the sale unless it is loaded. Concurrent callers share one load.
@@ -48,7 +48,7 @@ func (w *Warmer) Ensure(ctx context.Context, sale shop.ID) error {
 }
 
 func (w *Warmer) load(ctx context.Context, id shop.ID) error {
-	sale, err := w.Store.Sale(ctx, id) // from the database itself: the snapshot may not know the epoch yet
+	sale, err := w.Store.Sale(ctx, id) // from the database: the snapshot may lack the epoch
 	if err != nil {
 		return fmt.Errorf("read sale %s: %w", id, err)
 	}
@@ -83,7 +83,7 @@ func (w *Warmer) load(ctx context.Context, id shop.ID) error {
 	return nil
 }
 
-// RunOnce loads what opens within the next five minutes or is open and was not loaded by this node yet.
+// RunOnce loads the sales that open within WarmAhead or are open, unless this node has loaded them already.
 func (w *Warmer) RunOnce(ctx context.Context) error {
 	now := w.Clock.Now()
 	slots, err := w.Catalogue.SlotsBetween(ctx, now, now.Add(WarmAhead))
@@ -113,7 +113,7 @@ func (w *Warmer) warm(sale shop.ID) bool {
 	return ok
 }
 
-// Run warms up until ctx ends.
+// Run warms up sales every second until ctx ends.
 func (w *Warmer) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, time.Second, "warm up", w.RunOnce)
 }

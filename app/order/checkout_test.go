@@ -8,7 +8,7 @@ import (
 	"stampede/app/shop"
 )
 
-// settlingWorld has one order that becomes a row, and stops waiting, right after the first look at it.
+// settlingWorld has one order that becomes a row and stops waiting right after the first read.
 type settlingWorld struct {
 	Redis
 	Store
@@ -35,7 +35,7 @@ func (w *settlingWorld) OrdersOf(context.Context, shop.OrdersQuery) ([]shop.Orde
 	return rows, false, nil
 }
 
-// limit_reached names everything that the buyer holds, each once, also what gets its row at this very moment.
+// limit_reached lists each held order exactly once, even one that gets its row between the two reads.
 func TestLimitReachedNamesAnOrderThatSettlesMeanwhile(t *testing.T) {
 	t.Parallel()
 	world := &settlingWorld{}
@@ -51,7 +51,7 @@ func TestLimitReachedNamesAnOrderThatSettlesMeanwhile(t *testing.T) {
 	}
 }
 
-// scriptedGate answers every buy the same way, and tells from a goroutine of its own.
+// scriptedGate returns the same result for each buy, from its own goroutine.
 type scriptedGate struct {
 	answer shop.GateAnswer
 	err    error
@@ -63,7 +63,7 @@ func (g scriptedGate) Reserve(b shop.Buy, _ time.Time, then func(shop.GateAnswer
 	go then(d, g.err)
 }
 
-// usedIDs is a gate that has seen so many of the ids that come.
+// usedIDs is a gate that rejects the first left order IDs as used.
 type usedIDs struct {
 	left int
 	sent []shop.Buy
@@ -78,7 +78,7 @@ func (g *usedIDs) Reserve(b shop.Buy, _ time.Time, then func(shop.GateAnswer, er
 	then(d, nil)
 }
 
-// An order id that another node has generated, too, is replaced under the same key, but not without end.
+// An order ID that another node also generated is replaced under the same key, up to maxOrderIDs attempts.
 func TestUsedOrderIDsAreReplaced(t *testing.T) {
 	t.Parallel()
 	for used, want := range map[int]shop.Code{maxOrderIDs - 1: "", maxOrderIDs: shop.Busy} {
@@ -97,7 +97,7 @@ func TestUsedOrderIDsAreReplaced(t *testing.T) {
 	}
 }
 
-// A repeated key never tells of the order of another buyer whose id is the same.
+// A repeated key does not expose another buyer's order with the same ID.
 func TestRepeatHidesTheOrderOfAnother(t *testing.T) {
 	t.Parallel()
 	row := shop.Order{User: 6, Sale: 7, State: shop.Paid}
@@ -111,14 +111,14 @@ func TestRepeatHidesTheOrderOfAnother(t *testing.T) {
 	}
 }
 
-// brokenStore panics when it is asked for an order.
+// brokenStore panics when an order is read.
 type brokenStore struct{ Store }
 
 func (brokenStore) Order(context.Context, shop.ID) (shop.Order, error) {
 	panic("secret of the database")
 }
 
-// Whatever the gate answers, a buyer is told once: also when more must be asked, and when what is asked breaks down.
+// For each gate result the buyer gets exactly one reply, even if a later read is needed and panics.
 func TestEveryBuyIsToldOnce(t *testing.T) {
 	t.Parallel()
 	rows := &settlingWorld{}
@@ -126,7 +126,7 @@ func TestEveryBuyIsToldOnce(t *testing.T) {
 		name  string
 		gate  scriptedGate
 		order Store
-		want  shop.Code // "" when it is reserved
+		want  shop.Code // "": reserved
 	}{
 		{"reserved", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictReserved, Ticket: 3, Done: 1}}, rows, ""},
 		{"sold out", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictSoldOut}}, rows, shop.SoldOut},

@@ -12,7 +12,7 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// fakeFigures keeps what was said of sales; away, it keeps it all the same and the answer is lost.
+// fakeFigures stores the figures of sales. If away is set, it stores them and returns an error.
 type fakeFigures struct {
 	board.Redis
 	said  map[shop.ID]map[string]board.SaleFigures
@@ -47,7 +47,7 @@ func newCounts(process string, store *fakeFigures) (*board.SaleCounts, *shop.Mil
 	return &board.SaleCounts{Redis: store, Process: process, Now: func() shop.Millis { return *now }}, now
 }
 
-// A checkout says which layer has turned somebody away: this node by what it knows, or the script.
+// A checkout counts a rejected buy under its layer: this node or the script.
 func TestCheckoutCountsByLayer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -103,7 +103,7 @@ func TestCheckoutCountsByLayer(t *testing.T) {
 	}
 }
 
-// catalogueOf has read a source with these sales.
+// catalogueOf returns a catalogue that has loaded these sales.
 func catalogueOf(t testing.TB, sales ...shop.Sale) *catalog.Catalogue {
 	t.Helper()
 	source := &fakes.Shelf{OnSale: map[shop.ID]shop.Sale{}}

@@ -12,11 +12,11 @@ import (
 // Effects are the steps after a COMMIT, derived from the rows alone:
 //
 //	new rows   units of refused orders back → one step: deadlines, message, acknowledgement (Finish)
-//	others     units back │ sold │ withdrawn → deadline → message → mark of what was told
+//	others     units back │ sold │ withdrawn → deadline → message → mark as published
 //
 // Each step is keyed, so that a repeat changes nothing: units by (order, hold) (I3), a deadline by its order, a message
-// by (order, rev). Each has an owner until it is done (F3): for a new row its pending entry, for a later state the
-// untold row and its hold or deadline.
+// by (order, rev). Until a step is done, some state causes its repetition (F3): for a new row its pending entry, for a
+// later state the unpublished row and its hold or deadline.
 type Effects struct {
 	Redis    Redis
 	Notifier Notifier
@@ -24,13 +24,13 @@ type Effects struct {
 	Told     *Told
 }
 
-// Notifier publishes changes to the nodes that hold the sockets.
+// Notifier publishes changes to the nodes that have the client connections.
 type Notifier interface {
 	Publish(ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order) error
 }
 
-// Do does what the states of committed rows call for. asOf is Redis time, read before the transaction began that
-// changed them. Of a row that the caller did not change, and that was told, nothing is owed any more.
+// Do performs the effects of committed rows. asOf is Redis time, read before the transaction that changed the rows
+// began. Do skips published rows that the caller did not change.
 func (e *Effects) Do(ctx context.Context, asOf shop.Millis, rows ...*shop.Order) error {
 	rows = slices.DeleteFunc(rows, func(o *shop.Order) bool { return !o.Stamped && o.ToldRev >= o.Rev })
 	if err := e.Units(ctx, rows); err != nil {
@@ -42,8 +42,8 @@ func (e *Effects) Do(ctx context.Context, asOf shop.Millis, rows ...*shop.Order)
 	return e.Tell(ctx, asOf, rows)
 }
 
-// Finish does it for new rows of a partition, whose entries it acknowledges. Rows that were there before it publishes
-// only after they were stamped anew: who wrote them may have died long ago, without a word (F2).
+// Finish performs the effects of new rows of a partition and acknowledges their entries. Rows that existed before get a
+// new change timestamp before they are published: their writer may have crashed long ago without publishing (F2).
 func (e *Effects) Finish(
 	ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry,
 ) error {
@@ -64,8 +64,8 @@ func (e *Effects) Finish(
 	return nil
 }
 
-// inTime publishes rows. Those whose transaction, or what followed it, took too long (the database stood still, say)
-// are stamped anew and published as they are then, once more (F2).
+// inTime publishes rows. If it is too late for them, for example after a database stall, it renews their change
+// timestamps and publishes the present rows, once (F2).
 func (e *Effects) inTime(
 	ctx context.Context, asOf shop.Millis, rows []*shop.Order, publish func(asOf shop.Millis, rows []*shop.Order) error,
 ) error {
@@ -82,22 +82,22 @@ func (e *Effects) inTime(
 	return publish(asOf, rows)
 }
 
-// later are those of the rows whose state is not their first: that it was told has to be marked in the row.
+// later returns the rows that are past their first state: the row has to record that this state was published.
 func later(rows []*shop.Order) []*shop.Order {
 	return shop.Where(rows, func(o *shop.Order) bool { return o.ToldRev < o.Rev })
 }
 
-// Units moves units in Redis as the rows say: back to the stock, from held to sold, or out of the sale. What fails for
-// some of the rows is done for the others all the same, as in Schedule and Tell: they may be of other partitions.
+// Units moves units in Redis according to the rows: back to the stock, from held to sold, or out of the sale. A failure
+// does not stop the other moves, which may be in other partitions. The same applies to deadlines and messages.
 func (e *Effects) Units(ctx context.Context, rows []*shop.Order) error {
 	sold := holds(rows, func(o *shop.Order) bool { return o.State.Sold() && o.HoldsUnits() })
-	// Late money that was given back never held any.
+	// An order whose late money was refunded never held units.
 	refunded := holds(rows, func(o *shop.Order) bool { return o.State == shop.Refunded && o.HoldsUnits() })
 	return errors.Join(e.returnUnits(ctx, rows), move(ctx, e.Redis.Sell, sold),
 		move(ctx, e.Redis.Withdraw, refunded))
 }
 
-// move moves units of orders by one of the inventory's calls, unless there are none.
+// move moves units of orders with one Redis call. It does nothing for an empty list.
 func move[T any](ctx context.Context, by func(context.Context, []T) ([]bool, error), units []T) error {
 	if len(units) == 0 {
 		return nil
@@ -108,8 +108,8 @@ func move[T any](ctx context.Context, by func(context.Context, []T) ([]bool, err
 	return nil
 }
 
-// returnUnits returns the units of every row that ended without keeping them. The hold of an order that late money may
-// be reviving is left to that flow.
+// returnUnits returns the units of every row that ended without keeping them. It skips orders that late money may
+// revive; the late-payment flow handles their holds.
 func (e *Effects) returnUnits(ctx context.Context, rows []*shop.Order) error {
 	var returns []shop.Return
 	for _, o := range rows {
@@ -121,7 +121,7 @@ func (e *Effects) returnUnits(ctx context.Context, rows []*shop.Order) error {
 	return move(ctx, e.Redis.Return, returns)
 }
 
-// holds names the holds of the rows that are meant.
+// holds returns the holds of the selected rows.
 func holds(rows []*shop.Order, meant func(*shop.Order) bool) []shop.SoldHold {
 	return shop.Mapped(
 		shop.Where(rows, meant),
@@ -129,7 +129,7 @@ func holds(rows []*shop.Order, meant func(*shop.Order) bool) []shop.SoldHold {
 	)
 }
 
-// Schedule enters the deadlines of pending rows.
+// Schedule stores the deadlines of pending rows.
 func (e *Effects) Schedule(ctx context.Context, rows []*shop.Order) error {
 	pending := shop.Where(rows, func(o *shop.Order) bool { return o.State == shop.Pending })
 	var failed []error
@@ -144,7 +144,7 @@ func (e *Effects) Schedule(ctx context.Context, rows []*shop.Order) error {
 	return errors.Join(failed...)
 }
 
-// Tell publishes the rows that were not told yet, and notes them as told.
+// Tell publishes the unpublished states of rows and marks them as published.
 func (e *Effects) Tell(ctx context.Context, asOf shop.Millis, rows []*shop.Order) error {
 	untold, err := e.stamped(ctx, later(rows))
 	if err != nil {
@@ -164,8 +164,8 @@ func (e *Effects) Tell(ctx context.Context, asOf shop.Millis, rows []*shop.Order
 	return errors.Join(failed...)
 }
 
-// stamped stamps those of the rows anew that were not changed a moment ago by the caller's own transaction. asOf was
-// read before, so it holds for them, too.
+// stamped renews the change timestamps of rows that the caller's own transaction did not change. asOf was read earlier,
+// so it is valid for them, too.
 func (e *Effects) stamped(ctx context.Context, rows []*shop.Order) ([]*shop.Order, error) {
 	old := shop.Where(rows, func(o *shop.Order) bool { return !o.Stamped })
 	if len(old) == 0 {
@@ -175,7 +175,7 @@ func (e *Effects) stamped(ctx context.Context, rows []*shop.Order) ([]*shop.Orde
 	return append(fresh, shop.Where(rows, func(o *shop.Order) bool { return o.Stamped })...), err
 }
 
-// restamp makes the changes of the rows as new as now and answers the rows as they are now.
+// restamp sets the change timestamps of the rows to now and returns the present rows.
 func (e *Effects) restamp(ctx context.Context, rows []*shop.Order) ([]*shop.Order, error) {
 	ids := shop.Mapped(rows, func(o *shop.Order) shop.ID { return o.ID })
 	fresh, err := e.Store.Restamp(ctx, ids)

@@ -9,22 +9,22 @@ import (
 	"stampede/app/shop"
 )
 
-// PaymentCloser ends orders whose payment was opened: the gateway decides whether they end.
+// PaymentCloser ends orders whose payment was opened. The gateway decides whether they end.
 type PaymentCloser interface {
 	// Others returns the orders of a list that are not being ended now.
 	Others(orders []shop.ID) []shop.ID
-	// Offer takes the orders that are due at the instant now and can only end at the gateway. It never waits.
+	// Offer accepts the orders that are due at the instant now and can end only at the gateway. It never blocks.
 	Offer(rows []shop.Order, now shop.Millis)
 	Cancel(ctx context.Context, o shop.Order) (shop.Order, error)
 }
 
-// Expirer is flow 4: an order's time is over, or its buyer gives it up, and its units are sold again.
+// Expirer is flow 4: an order expires, or its buyer cancels it, and its units are sold again.
 //
 //	COMMIT of the terminal row → units go back → event → (sweeper) out of the delay queue
 //
 // The database alone decides whether the order ended (I1). The deadline stays in the queue until all steps are done, so
-// that the next sweep completes them. An order whose payment was opened ends at the gateway first, beside the sweep
-// (PaymentCloser), because the gateway may be slow.
+// that the next sweep completes them. An order whose payment was opened ends at the gateway first. This runs in
+// parallel to the sweep (PaymentCloser), because the gateway may be slow.
 type Expirer struct {
 	Redis   Redis
 	Store   Store
@@ -35,7 +35,7 @@ type Expirer struct {
 	units unitsFirst
 }
 
-// Due handles orders whose deadline has come. See DeadlineHandler.
+// Due handles orders whose deadline has passed. See DeadlineHandler.
 func (x *Expirer) Due(ctx context.Context, _ int, orders []shop.ID) ([]shop.ID, error) {
 	now, err := x.Redis.Now(ctx)
 	if err != nil {
@@ -59,8 +59,8 @@ func (x *Expirer) Due(ctx context.Context, _ int, orders []shop.ID) ([]shop.ID, 
 	}), nil
 }
 
-// expire ends the unpaid orders and returns the units of all that ended. For orders that were paid in time it completes
-// what was interrupted then.
+// expire ends the unpaid orders and returns the units of all ended orders. For orders that were paid in time it
+// completes the interrupted effects.
 func (x *Expirer) expire(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error) {
 	x.units.begin()
 	defer x.units.end()
@@ -77,14 +77,15 @@ func (x *Expirer) expire(ctx context.Context, orders []shop.ID, now shop.Millis)
 	return rows, nil
 }
 
-// Cancel ends an unpaid order of the user, or a reservation that has no row yet. Cancelling what is cancelled
-// answers the same again; what expired is OrderExpired, what was paid WrongState, another user's NotFound.
+// Cancel ends an unpaid order of the user, or a reservation that has no row yet. It is idempotent. OrderExpired: the
+// order has expired. WrongState: the order is in another state, for example paid. NotFound: the order belongs to
+// another user or does not exist.
 func (x *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState, error) {
 	now, err := x.Redis.Now(ctx)
 	if err != nil {
 		return "", shop.Unsettled("read Redis time", err)
 	}
-	// A reservation can become a row between two looks, but only once.
+	// A reservation can become a row between two reads, but only once.
 	for range 3 {
 		row, err := x.Store.Cancel(ctx, id, user, now)
 		if errors.Is(err, shop.ErrNoRow) {
@@ -116,9 +117,9 @@ func (x *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState
 
 var errBecameRow = errors.New("the reservation became a row")
 
-// cancelReservation writes the order's first row in the state cancelled. The first row wins: if the consumer was
-// faster, its row is cancelled. It is written under the epoch of the reservation, so that a reservation that Redis has
-// lost gets no row beside or after a recovery.
+// cancelReservation inserts the order's first row in the state cancelled. The first row wins: if the consumer was
+// faster, its row is cancelled. The insert uses the epoch of the reservation, so that a reservation that Redis has lost
+// gets no row during or after a recovery.
 func (x *Expirer) cancelReservation(ctx context.Context, user, id shop.ID, now shop.Millis) (shop.Order, error) {
 	waiting, waitingErr := x.Redis.Waiting(ctx, user)
 	for _, r := range waiting {
@@ -136,7 +137,7 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id shop.ID, now s
 		}
 		return inserted[0].Order, nil
 	}
-	// Not waiting any more: it never was, or it became a row just now. An unreadable row proves neither.
+	// The order is not waiting: it never was, or it just became a row. An unreadable row proves neither.
 	_, err := x.Reader.row(ctx, user, id)
 	switch {
 	case err == nil:

@@ -20,9 +20,8 @@ func newTestExpirer(rows ...shop.Order) (*Expirer, *fakes.DueStore, *fakes.Redis
 		notifier
 }
 
-// I1, I3, P5: the row is committed, then its units go back to be sold, then the buyer hears of it. An order that is not
-// over keeps its units and its deadline; one that was paid has them counted as sold, should a crash have left that
-// undone.
+// I1, I3, P5: the row is committed, then its units are returned, then the buyer is notified. An unexpired order keeps
+// its units and its deadline. The units of a paid order count as sold, even if a crash has interrupted that step.
 func TestUnitsGoBackAfterTheCommitOfTheirRow(t *testing.T) {
 	t.Parallel()
 	x, book, inventory, _ := newTestExpirer(
@@ -41,7 +40,7 @@ func TestUnitsGoBackAfterTheCommitOfTheirRow(t *testing.T) {
 	}
 }
 
-// I1, I6: as long as the database has not said that an order is over, nothing of it is sold again.
+// I1, I6: while the commit of an order's end is unknown, its units are not returned.
 func TestUnknownCommitReturnsNothing(t *testing.T) {
 	t.Parallel()
 	x, book, inventory, _ := newTestExpirer(
@@ -60,7 +59,7 @@ func TestUnknownCommitReturnsNothing(t *testing.T) {
 	}
 }
 
-// beforeItsRow is an order that is a reservation yet: what is inserted, and under which epoch.
+// beforeItsRow is an order without a row. It records the inserted row and its epoch.
 type beforeItsRow struct {
 	Store
 	epoch int64
@@ -76,8 +75,8 @@ func (b *beforeItsRow) Insert(_ context.Context, epoch int64, rows []shop.NewOrd
 	return nil, shop.ErrStaleEpoch
 }
 
-// P2: an order that stopped waiting between the two reads has a row. When the row cannot be read, nobody knows whether
-// there is one, so its buyer is not told that there is none.
+// P2: an order that stopped waiting between the two reads has a row. If the row is unreadable, its existence is
+// unknown, so the buyer does not receive NotFound.
 func TestOrderThatBecomesARowIsNotMissing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -102,7 +101,7 @@ func TestOrderThatBecomesARowIsNotMissing(t *testing.T) {
 	}
 }
 
-// lateRow is an order whose row was not there when it was to be changed; afterwards it reads as given.
+// lateRow is an order whose row is missing when it is to be changed. Later reads return row and err.
 type lateRow struct {
 	beforeItsRow
 	row shop.Order
@@ -120,8 +119,8 @@ func (l reservedInventory) Waiting(context.Context, shop.ID) ([]shop.Reservation
 	return []shop.Reservation{l.waiting}, nil
 }
 
-// P2, I8: the row of a cancelled reservation is written under the epoch of the reservation, so that none appears once a
-// rebuild has begun: it would be missing in what is restored. Whoever cancels then is told to try again.
+// P2, I8: the row of a cancelled reservation is written under the reservation's epoch. So no row appears after a
+// rebuild has begun, which would not restore it. The cancelling buyer receives Busy.
 func TestCancelledReservationKeepsItsEpoch(t *testing.T) {
 	t.Parallel()
 	book := &beforeItsRow{}

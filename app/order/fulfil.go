@@ -19,15 +19,15 @@ import (
 //
 //	COMMIT → units of refused orders go back → deadlines, message and acknowledgement in one step
 //
-// A row is written once by its id. Until its first state is published, its entry is pending and is delivered again; if
-// Redis loses the entry, the recovery stamps the row.
+// A row is written once by its ID. Until its first state is published, its entry stays pending and is redelivered. If
+// Redis loses the entry, the recovery renews the change timestamp of the row.
 type Fulfiller struct {
 	Catalogue *catalog.Catalogue
 	Redis     Redis
 	Store     Store
 	Effects   *Effects
 	PayWindow time.Duration
-	Tracer    *trace.Tracer // nil: nobody follows a buy
+	Tracer    *trace.Tracer // nil: no tracing
 
 	hidden atomic.Int64
 }
@@ -42,7 +42,7 @@ func (f *Fulfiller) Fulfil(ctx context.Context, entries []shop.Entry) (verdicts 
 		return nil, fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
 	verdicts = make([]error, len(entries))
-	// A batch may straddle a recovery, so that its entries have different epochs; each is written alone.
+	// A batch may span a recovery, so its entries may have different epochs. Each epoch is written separately.
 	byEpoch := make(map[int64][]int, 1)
 	for i, e := range entries {
 		if e.Bad != nil {
@@ -60,21 +60,21 @@ func (f *Fulfiller) Fulfil(ctx context.Context, entries []shop.Entry) (verdicts 
 	return verdicts, nil
 }
 
-// patience is until when rows may be written whose deadline counts from now: at least half of the time to pay must be
-// left when a database that stood still commits.
+// patience returns the deadline for writing rows whose time to pay starts now. At least half of that time must remain
+// when a stalled database commits.
 func (f *Fulfiller) patience() time.Time { return time.Now().Add(max(f.PayWindow/2, time.Second)) }
 
 // writing is one pass over a batch.
 type writing struct {
 	epoch    int64
 	now      shop.Millis // Redis time, from which the deadlines count
-	until    time.Time   // rows that are not written by then are given up: now is too long ago
+	until    time.Time   // rows that are not written by then are given up: now is too old
 	entries  []shop.Entry
 	verdicts []error // per entry; nil means settled
 	spans    stages
 }
 
-// without takes the entries of a sale that is stuck out of the batch: they wait, the others do not.
+// without removes the entries of a stuck sale from the batch, so that only they wait.
 func (w *writing) without(batch []int, stuck *shop.StuckSale) []int {
 	return slices.DeleteFunc(slices.Clone(batch), func(at int) bool {
 		waits := w.entries[at].Sale == stuck.Sale
@@ -85,8 +85,8 @@ func (w *writing) without(batch []int, stuck *shop.StuckSale) []int {
 	})
 }
 
-// write inserts the entries at the positions in batch. A permanent fault halves the batch until the bad entry is alone;
-// only then does it count against that entry.
+// write inserts the entries at the positions in batch. After a permanent fault it halves the batch until the bad entry
+// is alone. Only then does the fault count against that entry.
 func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
 	if len(batch) == 0 {
 		return nil
@@ -124,20 +124,20 @@ func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
 	return f.write(ctx, w, batch[half:])
 }
 
-// row is the pending order that an entry asks for.
+// row returns the pending order for an entry.
 func (f *Fulfiller) row(ctx context.Context, e *shop.Entry) (shop.Order, error) {
 	o := e.Row()
 	sale, err := f.Catalogue.Sale(ctx, e.Sale)
 	switch {
 	case err == nil:
 		o.ProductName = sale.Product.Name
-	case !errors.Is(err, &shop.Error{Code: shop.NotFound}): // an unknown sale is the order store's to refuse
+	case !errors.Is(err, &shop.Error{Code: shop.NotFound}): // the store rejects orders of an unknown sale
 		return shop.Order{}, fmt.Errorf("read sale %s: %w", e.Sale, errors.Join(shop.ErrTransient, err))
 	}
 	return o, nil
 }
 
-// finish does what follows the commit of the rows of a batch, and acknowledges their entries.
+// finish performs the effects of the committed rows of a batch and acknowledges their entries.
 func (f *Fulfiller) finish(ctx context.Context, w *writing, batch []int, inserted []shop.Inserted) error {
 	entries := make([]*shop.Entry, len(batch))
 	for i, at := range batch {
@@ -159,7 +159,7 @@ func (f *Fulfiller) finish(ctx context.Context, w *writing, batch []int, inserte
 // Hidden returns how many entries of hidden sales this node has settled since the start.
 func (f *Fulfiller) Hidden() int64 { return f.hidden.Load() }
 
-// toFinish points at the rows that follow from the entries. What has moved on since, and was told, is left out.
+// toFinish returns the rows to finish. It omits rows that have a later state that is already published.
 func toFinish(inserted []shop.Inserted) []*shop.Order {
 	rows := make([]*shop.Order, 0, len(inserted))
 	for i := range inserted {
@@ -170,10 +170,10 @@ func toFinish(inserted []shop.Inserted) []*shop.Order {
 	return rows
 }
 
-// Refuse gives an entry that failed for good its refused row, see EntryHandler.
+// Refuse writes the refused row of an entry that failed permanently, see EntryHandler.
 func (f *Fulfiller) Refuse(ctx context.Context, e shop.Entry, reason string) error {
 	if e.Bad != nil || e.Order == 0 {
-		return nil // nothing is known of it but its stream id; the dead letter keeps that
+		return nil // only its stream ID is known; the dead letter stores it
 	}
 	now, err := f.Redis.Now(ctx)
 	if err != nil {
@@ -186,9 +186,9 @@ func (f *Fulfiller) Refuse(ctx context.Context, e shop.Entry, reason string) err
 	return f.Effects.Finish(ctx, e.Partition, now, toFinish(inserted), nil)
 }
 
-// refusedRow writes the refused row, without the buyer's texts if they cannot be stored. A reservation whose id belongs
-// to another order gets no row: the result looks like one, so that its units go back, its buyer is notified, and the
-// row of the other order is not read.
+// refusedRow writes the refused row. If the buyer's texts cannot be stored, it omits them. A reservation whose ID
+// belongs to another order gets no row. The returned row is not stored; it causes the return of the units and the
+// notification of the buyer. The row of the other order is not read.
 func (f *Fulfiller) refusedRow(ctx context.Context, e shop.Entry, reason string) ([]shop.Inserted, error) {
 	row, err := f.row(ctx, &e)
 	if err != nil {
@@ -212,11 +212,11 @@ func (f *Fulfiller) refusedRow(ctx context.Context, e shop.Entry, reason string)
 	return inserted, nil
 }
 
-// stages are the spans of the traced entries of a batch, by their positions; nil, as nearly always, when none is.
+// stages has the spans of the traced entries of a batch, by position; nil in the usual case that no entry is traced.
 type stages map[int]*trace.Span
 
-// follow begins the spans of the traced entries: how long each waited in its stream, which ends now, and how long the
-// batch takes. Redelivered entries get a new span.
+// follow starts the spans of the traced entries: the time that each waited in its stream, which ends now, and the
+// duration of the batch. Redelivered entries get a new span.
 func (f *Fulfiller) follow(entries []shop.Entry) stages {
 	if f.Tracer == nil {
 		return nil
@@ -242,7 +242,7 @@ func (f *Fulfiller) follow(entries []shop.Entry) stages {
 	return s
 }
 
-// step begins a step of the batch in each of its traces, and answers what ends it.
+// step starts a step of the batch in each of its traces and returns the function that ends it.
 func (s stages) step(name string, batch []int) (finish func(err error)) {
 	if s == nil {
 		return func(error) {}
@@ -261,7 +261,7 @@ func (s stages) step(name string, batch []int) (finish func(err error)) {
 	}
 }
 
-// finish ends the spans of a batch: with the fault of all of it, or with the verdict on each.
+// finish ends the spans of a batch with the error of the whole batch, or with the verdict of each entry.
 func (s stages) finish(verdicts []error, err error) {
 	now := time.Now()
 	for at, span := range s {
@@ -273,7 +273,7 @@ func (s stages) finish(verdicts []error, err error) {
 	}
 }
 
-// handedOn answers the entry as what follows shall see it: its trace goes on behind its span, if it has one.
+// handedOn returns the entry for the next step: if the entry has a span, that span becomes the parent of later spans.
 func (s stages) handedOn(at int, e *shop.Entry) *shop.Entry {
 	span := s[at]
 	if span == nil {

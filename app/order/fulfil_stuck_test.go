@@ -10,7 +10,7 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// lockedStore refuses batches that hold an order of the locked sale, as a database does whose row stays locked.
+// lockedStore rejects batches that contain an order of the locked sale, like a database with a locked row.
 type lockedStore struct {
 	*faultyStore
 	locked shop.ID
@@ -26,8 +26,8 @@ func (b *lockedStore) Insert(ctx context.Context, epoch int64, rows []shop.NewOr
 	return b.faultyStore.Insert(ctx, epoch, rows)
 }
 
-// P2: the entries of a sale that stays locked wait, as a transient fault that counts against none of them; the others
-// of the batch are written.
+// P2: entries of a locked sale wait with a transient fault that counts against none of them. The other entries of the
+// batch are written.
 func TestFulfilGoesOnWithoutALockedSale(t *testing.T) {
 	t.Parallel()
 	f, book, _, _ := newTestFulfiller()

@@ -13,16 +13,16 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// faultyStore inserts into memory, and fails where a test wants it to.
+// faultyStore inserts into memory and fails on demand.
 type faultyStore struct {
 	Store
 	*fakes.Trace
 	poison    map[shop.ID]bool // orders that fail with ErrPermanent
-	transient error            // returned instead of anything else
+	transient error            // returned by each insert
 	turn      map[shop.ID]shop.Order
 	sizes     []int
 	marked    []*shop.Order
-	within    time.Duration // of the last insert: how long it may take
+	within    time.Duration // remaining time until the deadline of the last insert
 }
 
 func (b *faultyStore) Insert(ctx context.Context, _ int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
@@ -66,7 +66,7 @@ func (b *faultyStore) Restamp(_ context.Context, ids []shop.ID) ([]shop.Order, e
 	return rows, nil
 }
 
-// effectsOf are the effects on fakes that share a trace.
+// effectsOf returns effects on fakes that share a trace.
 func effectsOf(inventory Redis, orders Store, notifier Notifier) *Effects {
 	return &Effects{Redis: inventory, Notifier: notifier, Store: orders, Told: &Told{Store: orders}}
 }
@@ -116,7 +116,7 @@ func TestFulfilKeepsTheOrderThatMakesCrashesHarmless(t *testing.T) {
 	}
 }
 
-// I10: an insert that hangs is given up while half of the time to pay is left, and begun anew with a new deadline.
+// I10: a stalled insert is cancelled while half of the time to pay remains, and is repeated with a new deadline.
 func TestFulfilGivesUpWhileThereIsTimeToPay(t *testing.T) {
 	t.Parallel()
 	f, book, _, _ := newTestFulfiller()
@@ -126,7 +126,7 @@ func TestFulfilGivesUpWhileThereIsTimeToPay(t *testing.T) {
 	}
 }
 
-// P2: one entry that can never be stored does not keep the others back, and only it is blamed.
+// P2: an entry that can never be stored does not delay the others. Only it gets the permanent fault.
 func TestFulfilHalvesUntilTheBadEntryStandsAlone(t *testing.T) {
 	t.Parallel()
 	f, book, _, notifier := newTestFulfiller()
@@ -144,12 +144,12 @@ func TestFulfilHalvesUntilTheBadEntryStandsAlone(t *testing.T) {
 	if len(notifier.Told) != 15 {
 		t.Errorf("%d told, want 15", len(notifier.Told))
 	}
-	if len(book.sizes) > 9 { // 16, then two halves each of four times
+	if len(book.sizes) > 9 { // 16, then two halves in each of four steps
 		t.Errorf("%d inserts for one bad entry of 16: %v", len(book.sizes), book.sizes)
 	}
 }
 
-// P2: a transient fault blames nobody, whatever the entries are.
+// P2: a transient fault counts against no entry.
 func TestFulfilBlamesNobodyForAFaultOfTheMoment(t *testing.T) {
 	t.Parallel()
 	f, book, _, _ := newTestFulfiller()
@@ -164,7 +164,7 @@ func TestFulfilBlamesNobodyForAFaultOfTheMoment(t *testing.T) {
 	}
 }
 
-// I2: a unit that the guard refused is burnt; a refusal for other reasons returns it.
+// I2: units that the stock guard rejected are burnt. A refusal for other reasons returns them.
 func TestFulfilBurnsWhatTheGuardRefused(t *testing.T) {
 	t.Parallel()
 	f, book, inventory, _ := newTestFulfiller()
@@ -184,7 +184,7 @@ func TestFulfilBurnsWhatTheGuardRefused(t *testing.T) {
 	}
 }
 
-// Dead letters: the refused row is written even when the buyer's texts cannot be stored.
+// Dead letters: the refused row is written even if the buyer's texts cannot be stored.
 func TestRefuseFallsBackToARowWithoutTexts(t *testing.T) {
 	t.Parallel()
 	f, book, inventory, notifier := newTestFulfiller()
@@ -199,7 +199,7 @@ func TestRefuseFallsBackToARowWithoutTexts(t *testing.T) {
 	}
 }
 
-// An entry whose id belongs to another order gets no row: its refusal is published, its unit goes back, and no row is
+// An entry whose ID belongs to another order gets no row: its refusal is published, its unit is returned, and no row is
 // read.
 func TestRefuseWithoutARowWhenTheIDIsTaken(t *testing.T) {
 	t.Parallel()
@@ -227,8 +227,8 @@ func TestUnreadableEntriesAreDataFaults(t *testing.T) {
 	}
 }
 
-// P6, F2: an entry that comes again is told again, because nobody knows whether it was, and its row is stamped anew, so
-// that whoever was away since finds it. What was told of a later state is not repeated.
+// P6, F2: a redelivered entry is published again, because its first publication is unknown. Its row gets a new change
+// timestamp, so that reconnecting clients find it. A later state that was already published is not repeated.
 func TestRedeliveryTellsAgain(t *testing.T) {
 	t.Parallel()
 	f, book, _, notifier := newTestFulfiller()
@@ -246,7 +246,7 @@ func TestRedeliveryTellsAgain(t *testing.T) {
 	}
 }
 
-// F2: rows that were stamped too long ago are stamped anew before they are told, of a batch and of a later state.
+// F2: rows with an old change timestamp get a new one before they are published, in a batch and for a later state.
 func TestTooLateIsStampedAnew(t *testing.T) {
 	t.Parallel()
 	f, book, inventory, notifier := newTestFulfiller()
@@ -260,7 +260,7 @@ func TestTooLateIsStampedAnew(t *testing.T) {
 	fakes.WantSteps(t, book.Trace, "stamp 1", "tell 1")
 }
 
-// Marks of later states are grouped, and kept when the database fails.
+// Marks of published later states are grouped, and kept after a database failure.
 func TestToldMarksAreGroupedAndKept(t *testing.T) {
 	t.Parallel()
 	f, book, _, _ := newTestFulfiller()

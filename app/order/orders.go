@@ -9,15 +9,15 @@ import (
 	"stampede/app/shop"
 )
 
-// Reader reads the orders and reservations of a user. It changes nothing.
+// Reader reads the orders and reservations of a user. It writes nothing.
 type Reader struct {
 	Catalogue *catalog.Catalogue
 	Redis     Redis
 	Store     Store
 }
 
-// Greet lists the user's reservations that have no row yet, each with its place. Those of a partition that is away are
-// missing: whoever misses one repeats the buy with its key, as always, and is told to wait until it is back.
+// Greet lists the user's reservations that have no row yet, each with its place. Those of an unavailable partition are
+// missing. A buyer who misses one repeats the buy with its key and receives Busy until the partition is available.
 func (r *Reader) Greet(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
 	waiting, err := r.Redis.Waiting(ctx, user)
 	if err != nil && shop.AwayOf(err) == nil {
@@ -40,7 +40,8 @@ func (r *Reader) Greet(ctx context.Context, user shop.ID) ([]shop.Reservation, e
 	return waiting, nil
 }
 
-// Order reads one order of the user, or the reservation that has no row yet. Another user's is NotFound.
+// Order reads one order of the user, or the reservation that has no row yet. NotFound: it belongs to another user or
+// does not exist.
 func (r *Reader) Order(ctx context.Context, user, id shop.ID) (shop.Order, error) {
 	order, err := r.row(ctx, user, id)
 	if !errors.Is(err, shop.ErrNoRow) {
@@ -63,7 +64,7 @@ func (r *Reader) Order(ctx context.Context, user, id shop.ID) (shop.Order, error
 	return order, err
 }
 
-// row reads the user's order from the database: ErrNoRow when there is no such row at all.
+// row reads the user's order from the database. ErrNoRow: no such row. NotFound: the order belongs to another user.
 func (r *Reader) row(ctx context.Context, user, id shop.ID) (shop.Order, error) {
 	order, err := r.Store.Order(ctx, id)
 	switch {
@@ -77,7 +78,7 @@ func (r *Reader) row(ctx context.Context, user, id shop.ID) (shop.Order, error) 
 	return order, nil
 }
 
-// reserved dresses a reservation as the order it is about to become.
+// reserved converts a reservation to an order in the state reserved.
 func (r *Reader) reserved(ctx context.Context, w shop.Reservation) shop.Order {
 	o := w.Entry.BareRow()
 	o.State = shop.Reserved
@@ -87,7 +88,7 @@ func (r *Reader) reserved(ctx context.Context, w shop.Reservation) shop.Order {
 	return o
 }
 
-// OrdersOf pages through the user's own orders, newest first.
+// OrdersOf lists one page of the user's orders, newest first. A limit outside 1–100 becomes 20.
 func (r *Reader) OrdersOf(ctx context.Context, q shop.OrdersQuery) ([]shop.Order, bool, error) {
 	if q.Limit < 1 || q.Limit > 100 {
 		q.Limit = 20

@@ -12,12 +12,11 @@ import (
 const (
 	toldEvery = time.Second // long before the reconciler would publish them again
 	toldBatch = 1000
-	toldBound = 100_000 // more marks are dropped: the reconciler publishes again, clients ignore repeats
+	toldBound = 100_000 // marks beyond it are dropped: the reconciler publishes again, clients ignore repeats
 )
 
-// Told marks in batches which later states were published, so that no order waits for the commit. A mark that is lost
-// in
-// a crash only means that a state is published twice.
+// Told records in batches which later states were published, so that no order waits for this commit. If a crash loses a
+// mark, the state is published twice.
 type Told struct {
 	Store Store
 
@@ -25,7 +24,7 @@ type Told struct {
 	pending []*shop.Order
 }
 
-// Add takes rows that were published.
+// Add queues published rows.
 func (t *Told) Add(rows []*shop.Order) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,7 +50,7 @@ func (t *Told) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Run marks until ctx ends, and a last time after that.
+// Run marks rows every toldEvery until ctx ends, and once more after that.
 func (t *Told) Run(ctx context.Context) error {
 	err := shop.Repeat(ctx, toldEvery, "mark orders as told", t.RunOnce)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)

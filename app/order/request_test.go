@@ -41,7 +41,7 @@ func TestBuyRequestNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// P4: the same key with other content must be noticed, whatever part differs.
+// P4: the same key with other content is detected, for a difference in any part.
 func TestContentHashCoversEverythingUnderTheKey(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// suspectLife is how long a sale is asked about after the last buyer was turned away from it.
+	// suspectLife is how long a sale is still read after its last rejected buy.
 	suspectLife = 30 * time.Second
 )
 
 const (
-	// renewEvery is how often the suspects are read. Under load a reply waits for the processor longer than for Redis;
-	// overlapping reads keep a flag up as long as that is less than 150 ms.
+	// renewEvery is the interval between reads of the suspected sales. Under load a reply waits longer for the CPU than
+	// for Redis. Overlapping reads keep a flag up as long as this delay is below 150 ms.
 	renewEvery = shop.FlagLife / 4
 )
 
@@ -26,30 +26,30 @@ const (
 	readsAtOnce = int(shop.FlagLife / renewEvery)
 )
 
-// SoldOutFlags lets this node answer "sold out" without Redis, to people who never had a reservation in the sale.
-// Everyone else always goes on to the Lua step, which looks the key up first (I9).
+// SoldOutFlags rejects buys with "sold out" without Redis, for users who never had a reservation in the sale. All other
+// buys continue to the Lua step, which looks up the key first (I9).
 //
-//	nothing ── Suspect: somebody met an empty stock ─→ suspected ── Run reads: stock 0, these have bought ─→ up
+//	nothing ── Suspect: a buy found an empty stock ──→ suspected ── Run reads: stock is 0, and the buyers ─→ up
 //	   ↑                                                  ↑   │                                              │ Run reads again
-//	   └──────────── nobody asked for 30 s ───────────────┼───┘                                              │ and again
-//	                                                      └── units are back, or nothing was read in 200 ms ─┘
+//	   └──────────── no rejection for 30 s ───────────────┼───┘                                              │ and again
+//	                                                      └── units are back, or no read succeeds in 200 ms ─┘
 //
-// Who has bought is read once and kept; when units come back and go again, only who got them is read.
+// The buyers of a sale are read once and kept. After returned units are sold again, only their new buyers are read.
 type SoldOutFlags struct {
 	inventory Redis
 	turned    atomic.Int64
-	first     chan struct{} // something is suspected that was not
+	first     chan struct{} // wakes Run when a sale becomes suspected
 
 	mu    sync.RWMutex
 	flags map[shop.ID]*soldOutFlag // by sale
 }
 
-// NewSoldOutFlags makes flags that Run raises and keeps up.
+// NewSoldOutFlags returns flags that Run raises and confirms.
 func NewSoldOutFlags(inventory Redis) *SoldOutFlags {
 	return &SoldOutFlags{inventory: inventory, first: make(chan struct{}, 1), flags: make(map[shop.ID]*soldOutFlag)}
 }
 
-// Run reads the counters of what is suspected, at once and then again and again, until ctx ends.
+// Run reads the counters of suspected sales, at once and then every renewEvery, until ctx ends.
 func (s *SoldOutFlags) Run(ctx context.Context) error {
 	var reads sync.WaitGroup
 	defer reads.Wait()
@@ -66,7 +66,7 @@ func (s *SoldOutFlags) Run(ctx context.Context) error {
 		}
 		suspects := s.suspects()
 		if len(suspects) == 0 {
-			ticker.Stop() // until something is suspected again
+			ticker.Stop() // until the next suspicion
 			continue
 		}
 		select {
@@ -75,14 +75,14 @@ func (s *SoldOutFlags) Run(ctx context.Context) error {
 				defer func() { <-free }()
 				s.look(ctx, suspects)
 			})
-		default: // as many as make sense are under way
+		default: // readsAtOnce reads are already running
 		}
 	}
 }
 
-// look reads the counters of the sales once. Where that fails flags end by themselves, and buys go on to Redis.
+// look reads the counters of the sales once. If that fails, their flags expire and buys continue to Redis.
 func (s *SoldOutFlags) look(ctx context.Context, sales []shop.SaleRef) {
-	began := time.Now() // before the read: a flag's life counts from here
+	began := time.Now() // before the read: the lifetime of a flag starts here
 	counters, err := s.inventory.Counters(ctx, sales)
 	if err != nil {
 		slog.DebugContext(ctx, "read counters of sold-out sales", "err", err)
@@ -95,11 +95,11 @@ func (s *SoldOutFlags) look(ctx context.Context, sales []shop.SaleRef) {
 	}
 }
 
-// TurnsAway reports whether the sale is surely sold out and the user surely never had anything in it.
+// TurnsAway reports whether the sale is certainly sold out and the user certainly never had a reservation in it.
 func (s *SoldOutFlags) TurnsAway(sale, user shop.ID) bool {
 	s.mu.RLock()
 	f := s.flags[sale]
-	if f == nil { // as nearly always: the clock costs more than all the rest
+	if f == nil { // the usual case: reading the clock costs more than the rest
 		s.mu.RUnlock()
 		return false
 	}
@@ -116,7 +116,7 @@ func (s *SoldOutFlags) TurnsAway(sale, user shop.ID) bool {
 	return away
 }
 
-// Turned counts the buys that were turned away without Redis since the start.
+// Turned returns the number of buys rejected without Redis since the start.
 func (s *SoldOutFlags) Turned() int64 { return s.turned.Load() }
 
 func (s *SoldOutFlags) touch(sale shop.ID, now time.Time) {
@@ -127,7 +127,7 @@ func (s *SoldOutFlags) touch(sale shop.ID, now time.Time) {
 	}
 }
 
-// Suspect has a sale looked after that had no units left.
+// Suspect starts the reads of a sale that had no units left.
 func (s *SoldOutFlags) Suspect(sale shop.SaleRef) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +143,7 @@ func (s *SoldOutFlags) Suspect(sale shop.SaleRef) {
 	f.wanted = time.Now()
 }
 
-// suspects lists the sales that must be read, and forgets those nobody asks for any more.
+// suspects lists the sales to read and removes those without a rejected buy for suspectLife.
 func (s *SoldOutFlags) suspects() []shop.SaleRef {
 	now := time.Now()
 	s.mu.Lock()
@@ -159,8 +159,8 @@ func (s *SoldOutFlags) suspects() []shop.SaleRef {
 	return refs
 }
 
-// confirm takes counters of a read that began at the instant given. If a sale is sold out and not all of its buyers are
-// known, they are read: everyone the first time, then only later ones.
+// confirm processes the counters of a read that began at began. If a sale is sold out and its list of buyers is
+// incomplete, it reads the buyers: all the first time, then only later ones.
 func (s *SoldOutFlags) confirm(ctx context.Context, began time.Time, c shop.Counters) {
 	s.mu.Lock()
 	f := s.flags[c.Sale]
@@ -178,7 +178,7 @@ func (s *SoldOutFlags) confirm(ctx context.Context, began time.Time, c shop.Coun
 func (s *SoldOutFlags) raise(ctx context.Context, f *soldOutFlag, since shop.BuyersMark) {
 	began := time.Now()
 	buyers, err := s.inventory.Buyers(ctx, f.sale, since)
-	users := make(map[shop.ID]struct{}, len(buyers.Users)) // made before the lock: buys wait for it
+	users := make(map[shop.ID]struct{}, len(buyers.Users)) // built before the lock, because buys wait for the lock
 	for _, user := range buyers.Users {
 		users[user] = struct{}{}
 	}
@@ -187,40 +187,41 @@ func (s *SoldOutFlags) raise(ctx context.Context, f *soldOutFlag, since shop.Buy
 	f.raising = false
 	if err != nil {
 		slog.DebugContext(ctx, "read the buyers of a sold-out sale", "sale", f.sale.ID, "err", err)
-		return // the flag stays down and buys go on to Redis
+		return // the flag stays down and buys continue to Redis
 	}
 	f.learn(began, since, buyers, users)
 }
 
-// soldOutFlag is what a node knows of one sale that sold out. The buyers are kept while the flag is down: when the
-// units that came back are gone again, only later ones are read.
+// soldOutFlag is the state of one sold-out sale on this node. The buyers are kept while the flag is down: after
+// returned units are sold again, only later buyers are read.
 type soldOutFlag struct {
 	sale    shop.SaleRef
-	wanted  time.Time // the last time that a buyer was turned away
-	read    time.Time // when the newest read began that has answered
-	until   time.Time // the flag counts until then; zero while it is down
+	wanted  time.Time // time of the last rejected buy, with an error of up to suspectLife/4
+	read    time.Time // start of the newest read that has returned
+	until   time.Time // end of the flag's validity; zero while it is down
 	raising bool      // buyers are being read
 	known   shop.BuyersMark
-	buyers  map[shop.ID]struct{} // everyone up to the mark
+	buyers  map[shop.ID]struct{} // all buyers up to the mark known
 }
 
-// confirm takes counters of a read that began at the instant given: it keeps the flag up or takes it down. It reports
-// whether the sale is sold out and its buyers have to be read before the flag may go up.
+// confirm processes the counters of a read that began at began: it renews the flag or takes it down. It reports whether
+// the sale is sold out and its buyers must be read before the flag may go up.
 func (f *soldOutFlag) confirm(began time.Time, c shop.Counters) (unknown bool) {
 	if began.Before(f.read) {
-		return false // a later read was faster
+		return false // a newer read returned first
 	}
 	f.read, f.until = began, time.Time{}
 	switch {
 	case !c.Loaded, c.Epoch != f.known.Epoch, c.Tickets < f.known.Tickets:
-		f.known, f.buyers = shop.BuyersMark{}, nil // another history
+		f.known, f.buyers = shop.BuyersMark{}, nil // the history changed
 	case c.Stock == 0 && c.Tickets == f.known.Tickets:
 		f.until = began.Add(shop.FlagLife)
 	}
 	return c.Loaded && c.Stock == 0 && f.until.IsZero()
 }
 
-// learn takes buyers that were read from the instant given on, since the mark, and raises the flag if nothing is left.
+// learn adds the buyers after the mark since, from a read that began at began. It raises the flag if the stock is
+// empty.
 func (f *soldOutFlag) learn(began time.Time, since shop.BuyersMark, b shop.Buyers, users map[shop.ID]struct{}) {
 	switch {
 	case b.All:
@@ -228,7 +229,7 @@ func (f *soldOutFlag) learn(began time.Time, since shop.BuyersMark, b shop.Buyer
 	case f.known == since:
 		maps.Copy(f.buyers, users)
 	default:
-		return // they follow others than those who are known now
+		return // they do not continue the present mark
 	}
 	f.known = b.Mark
 	if began.After(f.read) {
@@ -239,7 +240,7 @@ func (f *soldOutFlag) learn(began time.Time, since shop.BuyersMark, b shop.Buyer
 	}
 }
 
-// turnsAway reports whether the flag counts and does not know the user.
+// turnsAway reports whether the flag is valid and the user is not among the buyers.
 func (f *soldOutFlag) turnsAway(user shop.ID, now time.Time) bool {
 	_, bought := f.buyers[user]
 	return !bought && now.Before(f.until)

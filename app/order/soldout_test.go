@@ -11,15 +11,15 @@ import (
 	"stampede/app/shop"
 )
 
-// buyersInventory answers Buyers and Counters, and nothing else.
+// buyersInventory implements only Buyers and Counters.
 type buyersInventory struct {
 	Redis
 	users []shop.ID
 	c     shop.Counters
-	reads int           // of all buyers or of some
-	whole int           // of all
-	takes time.Duration // how long until the counters of a moment are here
-	back  atomic.Int64  // units that are free again
+	reads int           // of all buyers or only later ones
+	whole int           // of all buyers
+	takes time.Duration // delay of a read of the counters
+	back  atomic.Int64  // returned units
 }
 
 func (l *buyersInventory) Counters(context.Context, []shop.SaleRef) ([]shop.Counters, error) {
@@ -29,7 +29,7 @@ func (l *buyersInventory) Counters(context.Context, []shop.SaleRef) ([]shop.Coun
 	return []shop.Counters{now}, nil
 }
 
-// Buyers takes the tickets for given out in the order of users, one each, after those of people who do not matter here.
+// Buyers assigns one ticket to each of users, in their order. They follow the tickets of unlisted buyers.
 func (l *buyersInventory) Buyers(_ context.Context, _ shop.SaleRef, since shop.BuyersMark) (shop.Buyers, error) {
 	l.reads++
 	b := shop.Buyers{
@@ -43,8 +43,8 @@ func (l *buyersInventory) Buyers(_ context.Context, _ shop.SaleRef, since shop.B
 	return b, nil
 }
 
-// I9: a flag turns away only people who never had anything in the sale, reads the buyers once, and ends
-// by itself when nobody confirms it.
+// I9: a flag rejects only users who never had a reservation in the sale. It reads the buyers once and expires without
+// confirmation.
 func TestSoldOutFlagSparesBuyersAndEndsByItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,15 +72,15 @@ func TestSoldOutFlagSparesBuyersAndEndsByItself(t *testing.T) {
 		if inventory.reads != 1 {
 			t.Fatalf("buyers read %d times, want once", inventory.reads)
 		}
-		time.Sleep(shop.FlagLife + time.Millisecond) // the fake clock of the bubble
+		time.Sleep(shop.FlagLife + time.Millisecond) // by the fake clock of synctest
 		if flags.TurnsAway(sale, stranger) {
 			t.Fatal("the flag must end without confirmation")
 		}
 	})
 }
 
-// I9: units come back and are sold to somebody whom the flag does not know, wave after wave. Everyone is read once,
-// then only who came since.
+// I9: units are returned and sold again to unlisted buyers, several times. All buyers are read once, then only later
+// ones.
 func TestSoldOutFlagLearnsWhoCameSince(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestSoldOutFlagLearnsWhoCameSince(t *testing.T) {
 	})
 }
 
-// I9: after a recovery, or when Redis has lost tickets, the same number of tickets may belong to other people.
+// I9: after a recovery, or after Redis has lost tickets, the same ticket number may belong to other buyers.
 func TestSoldOutFlagForgetsAnotherHistory(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(c *shop.Counters){
@@ -138,7 +138,7 @@ func TestSoldOutFlagForgetsAnotherHistory(t *testing.T) {
 				between.Stock = 1
 				change(&between)
 				flags.confirm(ctx, time.Now(), between)
-				after := before // again as many tickets as before
+				after := before // the same number of tickets as before
 				after.Epoch = max(between.Epoch, before.Epoch)
 				inventory.users, inventory.c = []shop.ID{11}, after
 				flags.confirm(ctx, time.Now(), after)
@@ -166,8 +166,8 @@ func TestSuspectsAreForgottenWhenNobodyAsks(t *testing.T) {
 	})
 }
 
-// I11: a flag stays up although every answer takes longer than half of a flag's life, and ends with the first that says
-// otherwise.
+// I11: a flag stays up although each read takes longer than half of FlagLife. It goes down after the first read that
+// finds a free unit.
 func TestSoldOutFlagStaysUpWhileAnswersAreSlow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestSoldOutFlagStaysUpWhileAnswersAreSlow(t *testing.T) {
 	})
 }
 
-// I9: an answer that was overtaken says nothing any more.
+// I9: the result of an older read that returns later is ignored.
 func TestSoldOutFlagBelievesTheNewestRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Redis is the state of the sales in Redis: stock, holds, deadlines. Every call that writes carries the
-// partition's epoch by itself and fails with ErrStaleEpoch when Redis is at another one.
+// Redis is the state of the sales in Redis: stock, holds, deadlines. Every write carries the partition's epoch and
+// fails with ErrStaleEpoch if Redis has another epoch.
 type Redis interface {
 	Now(ctx context.Context) (shop.Millis, error)
 	Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error)
@@ -21,8 +21,7 @@ type Redis interface {
 	Delivery(ctx context.Context, partition int) (shop.Delivery, error)
 }
 
-// Store is the durable truth about orders (MySQL). Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or
-// ErrNoRow.
+// Store is the durable state of orders (MySQL). Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or ErrNoRow.
 type Store interface {
 	Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error)
 	Expire(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error)

@@ -15,7 +15,7 @@ import (
 	"stampede/app/trace"
 )
 
-// kept keeps the spans that it is given.
+// kept stores the finished spans.
 type kept struct {
 	mu    sync.Mutex
 	spans []*trace.Span
@@ -27,7 +27,7 @@ func (k *kept) Record(s *trace.Span) {
 	k.spans = append(k.spans, s)
 }
 
-// named is the only span of the name.
+// named returns the only span with the name.
 func (k *kept) named(t *testing.T, name string) *trace.Span {
 	t.Helper()
 	k.mu.Lock()
@@ -47,7 +47,7 @@ func (k *kept) named(t *testing.T, name string) *trace.Span {
 	return found
 }
 
-// inlineGate answers at once, and keeps what it was asked.
+// inlineGate replies at once and records the buy.
 type inlineGate struct {
 	answer shop.GateAnswer
 	err    error
@@ -70,7 +70,7 @@ func tracedCheckout(t *testing.T, g Gate) *Checkout {
 	}
 }
 
-// The span of a buy ends when its buyer is told, with what that was, and says nothing of the buyer.
+// The span of a buy ends with the reply, records its result, and has no data of the buyer.
 func TestBuysAreTraced(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -122,7 +122,7 @@ func TestBuysAreTraced(t *testing.T) {
 	}
 }
 
-// A buy that nobody traces allocates no more than when there is no tracer at all, and as much as before there was one.
+// An untraced buy allocates as much as without a tracer: untracedAllocations.
 func TestUntracedBuysAllocateNothingMore(t *testing.T) {
 	checkout := tracedCheckout(t, &inlineGate{answer: shop.GateAnswer{Verdict: shop.VerdictReserved, Ticket: 1}})
 	ctx := context.Background()
@@ -141,10 +141,10 @@ func TestUntracedBuysAllocateNothingMore(t *testing.T) {
 	}
 }
 
-// untracedAllocations are the buy on its way and the callback of the gate.
+// untracedAllocations counts the buying and the callback of the gate.
 const untracedAllocations = 2
 
-// Most buys of a hot sale are refused by the sold-out flag: such a refusal allocates nothing.
+// A rejection by the sold-out flag allocates nothing. It is the result of most buys in a hot sale.
 func TestRefusalsInMemoryAllocateNothing(t *testing.T) {
 	checkout := tracedCheckout(t, &inlineGate{})
 	now := time.Now()
@@ -164,12 +164,12 @@ func TestRefusalsInMemoryAllocateNothing(t *testing.T) {
 	}
 }
 
-// An entry that is traced is followed through its batch to the node that tells; entries beside it are not.
+// A traced entry is followed through its batch to the publishing node. Other entries of the batch are not traced.
 func TestFulfilmentIsTraced(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
-		fault error // of the database
+		fault error // from the database
 		spans []string
 	}{
 		{"written", nil, []string{"commit", "entry", "finish.lua", "fulfil"}},
@@ -226,7 +226,7 @@ func TestFulfilmentIsTraced(t *testing.T) {
 	}
 }
 
-// handingInventory notes where the traces of what it finishes go on.
+// handingInventory records the traces of the finished entries.
 type handingInventory struct {
 	fakes.Redis
 	traces []*trace.SpanRef

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// tellingWaits is how long the telling of a batch waits at most for the units of others.
+// tellingWaits is the maximum time that publishing a batch waits for the units of other batches.
 const tellingWaits = 300 * time.Millisecond
 
-// unitsFirst delays events while units are on their way back: at a deadline of thousands of orders both need the same
-// processors, and the units are promised within a second (P5). The zero value is ready.
+// unitsFirst delays events until units are returned. After a deadline of thousands of orders both need the same CPUs,
+// and the units must be back within a second (P5). The zero value is ready.
 type unitsFirst struct {
 	mu    sync.Mutex
-	under int           // batches whose units are not back yet
-	calm  chan struct{} // closed when there is none; nil: nobody waits
+	under int           // batches whose units are not returned yet
+	calm  chan struct{} // closed when under becomes 0; nil: no waiter
 }
 
-// begin says that a batch is under way; whoever calls it calls end when the units are back, or will not come now.
+// begin registers a batch. The caller calls end after the units are returned or their return has failed.
 func (u *unitsFirst) begin() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -33,7 +33,7 @@ func (u *unitsFirst) end() {
 	}
 }
 
-// wait returns when no batch is under way, at the latest after tellingWaits or when ctx ends.
+// wait returns when no batch is running, after tellingWaits, or when ctx ends.
 func (u *unitsFirst) wait(ctx context.Context) {
 	u.mu.Lock()
 	if u.under == 0 {

@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// busyShop writes down what happens to which order. Those of order 2 are locked in the database for a while.
+// busyShop records the steps of each order. Order 2 is locked in the database for the duration locked.
 type busyShop struct {
 	Store
 	Redis
@@ -46,8 +46,8 @@ func (s *busyShop) Publish(_ context.Context, _ int, _ shop.Millis, rows []*shop
 	return nil
 }
 
-// P5: of two batches that are due at once both get their units back before anybody is told; but one whose orders are
-// locked does not keep the other's buyers waiting for longer than tellingWaits.
+// P5: two batches are due at once. Both return their units before either is published. A batch of locked orders delays
+// the other's publication by at most tellingWaits.
 func TestTellingWaitsForTheUnitsOfOthers(t *testing.T) {
 	t.Parallel()
 	for locked, want := range map[time.Duration][]string{
@@ -68,7 +68,7 @@ func TestTellingWaitsForTheUnitsOfOthers(t *testing.T) {
 				synctest.Wait()
 			}
 			batches.Wait()
-			if len(want) == 3 { // who is told first does not matter
+			if len(want) == 3 { // the order of the two publications is arbitrary
 				world.steps = slices.Concat(world.steps[:2], []string{world.steps[2][:4]})
 			}
 			if !slices.Equal(world.steps, want) {

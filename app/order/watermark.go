@@ -11,35 +11,35 @@ import (
 
 const watermarkEvery = 5 * time.Second
 
-// ToldWatermark stores the instant up to which the new rows of each partition have been published, because their
-// entries
-// may be lost with Redis. A recovery touches only younger rows.
+// ToldWatermark stores the instant up to which the new rows of each partition are published, because Redis may lose
+// their entries. A recovery processes only rows with later change timestamps.
 //
-// Proof for an instant T of the database's clock: N is the newest entry of the stream after T was read. Every row
-// stamped by T comes from an entry up to N, so all of them are published once all entries up to N are acknowledged.
+// Proof for an instant T of the database's clock: N is the newest entry of the stream after T was read. Every row with
+// a change timestamp up to T comes from an entry up to N. So all these rows are published once all entries up to N are
+// acknowledged.
 type ToldWatermark struct {
 	Partitions int
 	Redis      Redis
-	Clock      func(ctx context.Context) (shop.Instant, error) // the database's
-	// SetToldUntil moves the stored instant of a partition forward; an earlier one than is stored changes nothing.
+	Clock      func(ctx context.Context) (shop.Instant, error) // reads the database's clock
+	// SetToldUntil moves the stored instant of a partition forward. It ignores an instant before the stored one.
 	SetToldUntil func(ctx context.Context, partition int, at shop.Millis) error
 
-	claims map[int]claim // what is to be proven, by partition
+	claims map[int]claim // the unproven claim of each partition
 }
 
-// claim is an instant that is proven when the entry given, and all before it, are acknowledged.
+// claim is an instant that is proven once the entry until and all earlier entries are acknowledged.
 type claim struct {
 	epoch int64
 	at    shop.Millis
 	until shop.EntryID
 }
 
-// Run moves the marks forward until ctx ends.
+// Run advances the watermarks every watermarkEvery until ctx ends.
 func (w *ToldWatermark) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, watermarkEvery, "note until when new orders were told", w.RunOnce)
 }
 
-// RunOnce looks at each partition once.
+// RunOnce checks each partition once.
 func (w *ToldWatermark) RunOnce(ctx context.Context) error {
 	if w.claims == nil {
 		w.claims = make(map[int]claim, w.Partitions)
@@ -60,10 +60,10 @@ func (w *ToldWatermark) RunOnce(ctx context.Context) error {
 func (w *ToldWatermark) look(ctx context.Context, partition int, now shop.Millis) error {
 	d, err := w.Redis.Delivery(ctx, partition)
 	if err != nil {
-		delete(w.claims, partition) // what is read next may be another stream
+		delete(w.claims, partition) // the next read may be of another stream
 		return err
 	}
-	// A stream that began anew proves nothing about the old one; the recovery has seen to those rows.
+	// A restarted stream proves nothing about the old one. The recovery has processed the old rows.
 	if c, known := w.claims[partition]; known && c.epoch == d.Epoch {
 		if settled := d.Open == (shop.EntryID{}) || d.Open.After(c.until); !settled {
 			return nil

@@ -7,7 +7,7 @@ import (
 	"stampede/app/shop"
 )
 
-// settledShop has one partition whose consumers come as far as a test says.
+// settledShop has one partition whose consumer progress the test sets.
 type settledShop struct {
 	Redis
 	clock    shop.Millis
@@ -27,8 +27,8 @@ func (s *settledShop) SetToldUntil(_ context.Context, _ int, at shop.Millis) err
 	return nil
 }
 
-// F3: an instant is proven when every entry that was there then is acknowledged; never by a stream of another epoch,
-// and never by what was read while nobody knew whether Redis lacks something.
+// F3: an instant is proven once all entries of that time are acknowledged. A stream of another epoch proves nothing,
+// and a failed read discards earlier claims.
 func TestToldWatermarkNeedsProof(t *testing.T) {
 	t.Parallel()
 	s := &settledShop{clock: 1000}
@@ -41,18 +41,18 @@ func TestToldWatermarkNeedsProof(t *testing.T) {
 		want     shop.Millis
 	}{
 		{1000, shop.Delivery{Epoch: 1, Newest: entry(10), Open: entry(7)}, nil, 0},
-		{2000, shop.Delivery{Epoch: 1, Newest: entry(20), Open: entry(10)}, nil, 0}, // the tenth is open still
-		// all that were there at 1000 are done
+		{2000, shop.Delivery{Epoch: 1, Newest: entry(20), Open: entry(10)}, nil, 0}, // entry 10 is still open
+		// all entries from before 1000 are acknowledged
 		{3000, shop.Delivery{Epoch: 1, Newest: entry(20), Open: entry(11)}, nil, 1000},
-		{4000, shop.Delivery{Epoch: 1, Newest: entry(20)}, nil, 3000}, // and now all
-		// another stream: nothing about the old one
+		{4000, shop.Delivery{Epoch: 1, Newest: entry(20)}, nil, 3000}, // now all entries are acknowledged
+		// another stream proves nothing about the old one
 		{5000, shop.Delivery{Epoch: 2, Newest: entry(1)}, nil, 3000},
-		{6000, shop.Delivery{Epoch: 2, Newest: entry(1)}, nil, 5000},                         //
-		{7000, shop.Delivery{}, shop.ErrTransient, 5000},                                     // who knows
-		{8000, shop.Delivery{Epoch: 2, Newest: entry(30), Open: entry(30)}, nil, 5000},       // begun anew
-		{9000, shop.Delivery{Epoch: 2, Newest: entry(31), Open: entry(31)}, nil, 8000},       //
-		{10000, shop.Delivery{Epoch: 2, Newest: entry(31), Open: entry(31)}, nil, 8000},      // 31 was there at 9000
-		{11000, shop.Delivery{Epoch: 2, Newest: entry(99), Open: shop.EntryID{}}, nil, 9000}, //
+		{6000, shop.Delivery{Epoch: 2, Newest: entry(1)}, nil, 5000},
+		{7000, shop.Delivery{}, shop.ErrTransient, 5000},                               // unknown
+		{8000, shop.Delivery{Epoch: 2, Newest: entry(30), Open: entry(30)}, nil, 5000}, // a new claim
+		{9000, shop.Delivery{Epoch: 2, Newest: entry(31), Open: entry(31)}, nil, 8000},
+		{10000, shop.Delivery{Epoch: 2, Newest: entry(31), Open: entry(31)}, nil, 8000}, // entry 31 existed at 9000
+		{11000, shop.Delivery{Epoch: 2, Newest: entry(99), Open: shop.EntryID{}}, nil, 9000},
 	} {
 		s.clock, s.delivery, s.err = step.clock, step.delivery, step.err
 		if err := w.RunOnce(context.Background()); (err != nil) != (step.err != nil) {

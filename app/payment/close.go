@@ -9,8 +9,8 @@ import (
 	"stampede/app/shop"
 )
 
-// end ends a pending order whose trade was opened: the gateway first, then the row, then the units. It returns the row:
-// ended, or paid if the buyer was faster. Errors are transient: ask again.
+// end ends a pending order whose trade was opened: first at the gateway, then in the row, then it returns the units.
+// The returned row is ended, or paid if the buyer was faster. Errors are transient: retry.
 func (c *Cashier) end(ctx context.Context, o shop.Order, to shop.OrderState) (shop.Order, error) {
 	row, over, err := c.overAtGateway(ctx, o, to)
 	if err != nil || !over {
@@ -28,10 +28,10 @@ func (c *Cashier) end(ctx context.Context, o shop.Order, to shop.OrderState) (sh
 	return rows[0], nil
 }
 
-// overAtGateway ends the trade at the gateway. over: nothing was paid and nothing can be; else row is the result of the
-// payment. A trade begins when the buyer comes to the gateway, so an unknown one is over only at the deadline, Margin
-// after the gateway stopped taking money. A buyer who cancels earlier gives up a payment that did not begin; if it
-// comes, it is late money.
+// overAtGateway ends the trade at the gateway. over: nothing was paid and nothing can be paid later; otherwise row is
+// the result of the payment. A trade starts when the buyer opens the gateway. So an absent trade is over only at the
+// deadline, Margin after the gateway stopped accepting money. A buyer who cancels earlier gives up an unstarted
+// payment; money that arrives nevertheless is late money.
 func (c *Cashier) overAtGateway(
 	ctx context.Context, o shop.Order, to shop.OrderState,
 ) (row shop.Order, over bool, err error) {
@@ -85,7 +85,7 @@ func (c *Cashier) endAll(
 	return rows, locked, c.Effects.Do(ctx, now, shop.Pointers(rows)...)
 }
 
-// paidMeanwhile takes the money and answers the order that it has paid.
+// paidMeanwhile settles the payment and returns the order that it paid.
 func (c *Cashier) paidMeanwhile(ctx context.Context, t Trade) (shop.Order, error) {
 	if err := c.Settle(ctx, t); err != nil {
 		return shop.Order{}, fmt.Errorf("settle the trade of order %s: %w", t.Order, errors.Join(shop.ErrTransient, err))

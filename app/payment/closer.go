@@ -11,33 +11,34 @@ import (
 )
 
 const (
-	// endersAtOnce is how many batches of orders, whose trades the gateway has closed, are ended at the same time.
+	// endersAtOnce is the number of batches of closed trades whose orders are ended at the same time.
 	endersAtOnce = 4
 	endersBatch  = 500
-	// closersAtOnce is how many trades a node asks the gateway to close at the same time: with answers after 100 ms it
-	// ends three hundred orders a second, and a gateway that has gone silent holds up no more than these.
+	// closersAtOnce is the number of trades that a node closes at the gateway at the same time. With replies after 100
+	// ms it ends three hundred orders per second. A silent gateway blocks only these calls.
 	closersAtOnce = 32
-	// closerQueue bounds what waits for them; more comes again when its lease in the delay queue ends.
+	// closerQueue is the capacity of the queue before the closers. Further orders are offered again after their lease
+	// in the delay queue ends.
 	closerQueue = 20_000
-	// closeRest is how long an order is left alone after a close without an answer.
+	// closeRest is the pause after a close without a reply, per order.
 	closeRest = 2 * time.Second
-	// closePatience is what the gateway and the stores may take for one order.
+	// closePatience is the time limit of the gateway and the stores for one order or batch.
 	closePatience = 15 * time.Second
 )
 
-// TradeCloser ends due orders whose payment was opened, beside the sweep: closers call the gateway for one order each,
-// and enders commit its answers in batches, so that thousands of answers do not queue for one sale's row. Orders in
-// work are not offered again; after a crash they are still in the delay queue.
+// TradeCloser ends due orders whose payment was opened, in parallel to the sweep. Closers call the gateway for one
+// order each. Enders commit the results in batches, so that thousands of results do not queue for the row of one sale.
+// Orders in work are not offered again. After a crash they are still in the delay queue.
 type TradeCloser struct {
 	cashier *Cashier
-	queue   chan shop.Order // due
-	over    chan shop.ID    // closed at the gateway
+	queue   chan shop.Order // due orders
+	over    chan shop.ID    // orders whose trades are closed at the gateway
 
 	mu    sync.Mutex
-	known map[shop.ID]time.Time // zero: at hand; else until when it is left alone
+	known map[shop.ID]time.Time // zero: in work; otherwise the end of its pause
 }
 
-// NewTradeCloser makes the closer of a cashier with a gateway.
+// NewTradeCloser returns a closer for a cashier with a gateway.
 func NewTradeCloser(c *Cashier) *TradeCloser {
 	return &TradeCloser{
 		cashier: c, queue: make(chan shop.Order, closerQueue), over: make(chan shop.ID, endersBatch),
@@ -45,7 +46,7 @@ func NewTradeCloser(c *Cashier) *TradeCloser {
 	}
 }
 
-// Run closes until ctx ends.
+// Run closes trades until ctx ends.
 func (t *TradeCloser) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	for range closersAtOnce {
@@ -58,7 +59,7 @@ func (t *TradeCloser) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, time.Minute, "forget orders", t.forget)
 }
 
-// RunOnce ends what is at hand, one after the other.
+// RunOnce ends all queued orders, one after the other.
 func (t *TradeCloser) RunOnce(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
@@ -72,14 +73,14 @@ func (t *TradeCloser) RunOnce(ctx context.Context) {
 	}
 }
 
-// Waiting is how many orders this node knows that cannot end without the gateway.
+// Waiting returns the number of orders on this node that need the gateway to end, including those in their pause.
 func (t *TradeCloser) Waiting() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.known)
 }
 
-// forget drops what nobody asked for any more: another node has ended it.
+// forget drops orders that were not offered again within a minute of their pause: another node has ended them.
 func (t *TradeCloser) forget(context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,7 +89,7 @@ func (t *TradeCloser) forget(context.Context) error {
 	return nil
 }
 
-// forEach does something with what comes, until ctx ends.
+// forEach calls do with each received value, until ctx ends.
 func forEach[T any](ctx context.Context, from <-chan T, do func(ctx context.Context, one T)) {
 	for {
 		select {
@@ -100,7 +101,7 @@ func forEach[T any](ctx context.Context, from <-chan T, do func(ctx context.Cont
 	}
 }
 
-// close asks the gateway about one order and passes it on when its trade is over.
+// close closes the trade of one order at the gateway. If the trade is over, it passes the order to end.
 func (t *TradeCloser) close(ctx context.Context, o shop.Order) {
 	within, cancel := context.WithTimeout(ctx, closePatience)
 	defer cancel()
@@ -115,7 +116,7 @@ func (t *TradeCloser) close(ctx context.Context, o shop.Order) {
 	}
 }
 
-// end ends the order given and those whose trades are over by now.
+// end ends the order first and all others whose trades are over now.
 func (t *TradeCloser) end(ctx context.Context, first shop.ID) {
 	batch := []shop.ID{first}
 	for more := true; more && len(batch) < endersBatch; {
@@ -135,7 +136,7 @@ func (t *TradeCloser) end(ctx context.Context, first shop.ID) {
 	}
 }
 
-// release removes finished orders; after a fault they are not offered for closeRest.
+// release removes finished orders. After a fault they are not offered for closeRest.
 func (t *TradeCloser) release(ctx context.Context, orders []shop.ID, err error) {
 	if err != nil && ctx.Err() == nil {
 		slog.WarnContext(ctx, "orders with an opened payment cannot end yet", "orders", len(orders), "first", orders[0],
@@ -152,7 +153,7 @@ func (t *TradeCloser) release(ctx context.Context, orders []shop.ID, err error) 
 	}
 }
 
-// Others leaves out the orders that are being closed or rest. See PaymentCloser.
+// Others returns the orders that are neither in work nor in their pause. See PaymentCloser.
 func (t *TradeCloser) Others(orders []shop.ID) []shop.ID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -186,7 +187,7 @@ func (t *TradeCloser) Offer(rows []shop.Order, now shop.Millis) {
 	}
 }
 
-// Cancel closes the trade of an order and ends it. See PaymentCloser.
+// Cancel closes the trade of an order and ends the order. See PaymentCloser.
 func (t *TradeCloser) Cancel(ctx context.Context, o shop.Order) (shop.Order, error) {
 	row, err := t.cashier.end(ctx, o, shop.Cancelled)
 	return row, shop.Unsettled("cancel order "+o.ID.String(), err)

@@ -6,10 +6,10 @@ import (
 	"stampede/app/shop"
 )
 
-// PayVia is how a buyer wants to pay.
+// PayVia is the way in which a buyer pays.
 type PayVia string
 
-// The ways to pay, as the protocol spells them.
+// The ways to pay, as spelled in the protocol.
 const (
 	ViaPage PayVia = "page" // a page of the gateway in a desktop browser
 	ViaWap  PayVia = "wap"  // a page of the gateway in a phone's browser
@@ -17,53 +17,53 @@ const (
 	ViaQR   PayVia = "qr"   // a code on the desktop, scanned with the phone
 )
 
-// PayRequest asks the gateway for a payment. The trade's own number is the order id: there is one trade per order.
+// PayRequest requests a payment from the gateway. Our trade number is the order ID: there is one trade per order.
 type PayRequest struct {
 	Order     shop.ID
 	Via       PayVia
 	AmountFen int64       // > 0
-	Subject   string      // what the buyer reads at the gateway
-	ExpiresAt shop.Millis // after it the gateway takes no money for this trade any more
+	Subject   string      // shown to the buyer at the gateway
+	ExpiresAt shop.Millis // after this instant the gateway accepts no money for the trade
 }
 
-// Payment is where the buyer pays; one field is set, depending on the way.
+// Payment has the address at which the buyer pays. One field is set, depending on the way.
 type Payment struct {
 	URL         string `json:"url,omitempty"`          // page, wap
 	OrderString string `json:"order_string,omitempty"` // app
-	QR          string `json:"qr,omitempty"`           // the text of the code
+	QR          string `json:"qr,omitempty"`           // text of the code
 }
 
-// Payable is where and until when a buyer pays an order.
+// Payable is a Payment with its time limits.
 type Payable struct {
 	Payment
 	PayBy shop.Millis `json:"pay_by"` // the order's deadline
-	// Until is when the gateway stops taking money, up to longestMargin before PayBy: a countdown has to show it.
+	// Until is when the gateway stops accepting money, up to longestMargin before PayBy. A countdown must show it.
 	Until shop.Millis `json:"pay_until"`
 }
 
-// TradeState is what the gateway says of a trade.
+// TradeState is the state of a trade at the gateway.
 type TradeState int
 
-// The states of a trade. Absent is no proof that nothing will be paid: a trade begins to exist when the buyer comes
-// to the gateway with what we signed, and that works until ExpiresAt.
+// The states of a trade. TradeAbsent does not prove that no payment follows: a trade starts when the buyer opens the
+// gateway with our signed request, and that is possible until ExpiresAt.
 const (
 	TradeAbsent  TradeState = iota // the gateway has no such trade
-	TradeWaiting                   // it waits for the buyer
-	TradePaid                      // the money is ours (Alipay: TRADE_SUCCESS, TRADE_FINISHED)
-	TradeClosed                    // over: nothing was paid, or everything was given back
+	TradeWaiting                   // the buyer has not paid yet
+	TradePaid                      // we have the money (Alipay: TRADE_SUCCESS, TRADE_FINISHED)
+	TradeClosed                    // over: nothing was paid, or everything was refunded
 )
 
-// Trade is one trade as the gateway states it, in a verified answer or a verified notification.
+// Trade is the state of one trade from a verified reply or a verified notification of the gateway.
 type Trade struct {
 	Order       shop.ID
 	No          string // the gateway's number; empty while absent
 	State       TradeState
 	AmountFen   int64
 	RefundedFen int64
-	PaidAt      shop.Millis // 0: not paid, or not told
+	PaidAt      shop.Millis // 0: not paid, or not reported
 }
 
-// RefundRequest gives money back. Request identifies the refund at the gateway: a repeat is never a second one.
+// RefundRequest requests a refund. Request identifies the refund at the gateway: a repeat does not refund again.
 type RefundRequest struct {
 	Order     shop.ID
 	TradeNo   string
@@ -72,11 +72,11 @@ type RefundRequest struct {
 	Reason    string
 }
 
-// Errors of a Gateway, besides ErrTransient (unknown: ask again or repeat with the same identity, I6).
+// Errors of a Gateway. ErrTransient is also possible: the outcome is unknown, query or repeat with the same ID (I6).
 var (
-	// ErrForged: a notification that is not the gateway's word to this shop: bad signature, another shop's app or
-	// seller, another mode's certificate. It is answered `failure` and changes nothing.
+	// ErrForged: the notification is not from the gateway to this shop: bad signature, another shop's app or seller,
+	// certificate of another mode. The reply is `failure`, and nothing changes.
 	ErrForged = errors.New("not a notification of the gateway to this shop")
-	// ErrGatewayRefused: a signed, final no. Repeating the same request brings the same answer.
+	// ErrGatewayRefused: a signed, final rejection. A repeat of the request gets the same result.
 	ErrGatewayRefused = errors.New("the gateway refuses")
 )

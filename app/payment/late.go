@@ -9,15 +9,15 @@ import (
 	"stampede/app/shop"
 )
 
-// resolve decides at once about an order whose money came after it had ended (P8):
+// resolve decides at once about an order whose money arrived after it had ended (P8):
 //
 //	claim a hold number (database) → hold the units (Redis) ─┬▶ free: paid again, through the guard (database) → held → sold → event
 //	                                                         └▶ not free: refunding (database) → event → Refunder
 //
-// The limit per buyer counts, the window does not. The last claimed number resolves it; an older hold is renumbered or
-// comes back. After a crash the payment is unsettled, and PayReconciler repeats.
+// The limit per buyer applies, the sale window does not. The last claimed number resolves the order. An older hold gets
+// the new number, or its units are returned. After a crash the payment is unsettled, and PayReconciler repeats resolve.
 func (c *Cashier) resolve(ctx context.Context, o shop.Order) error {
-	// before the hold: a recovery in between changes the epoch, and nothing is revived
+	// Read before the hold: if a recovery changes the epoch in between, nothing is revived.
 	sale, err := c.Store.Sale(ctx, o.Sale)
 	if err != nil {
 		return fmt.Errorf("read sale %s: %w", o.Sale, err)
@@ -49,11 +49,11 @@ func (c *Cashier) resolve(ctx context.Context, o shop.Order) error {
 	if err == nil && verdict == shop.VerdictNotLoaded && now > sale.ClosesAt.Add(shop.RetireAfter) {
 		return c.giveUp(ctx, claimed, shop.ReasonLateOver)
 	}
-	// Being recovered, resting for too long, or somebody else resolves it now: it will pass.
+	// The partition is recovering, the units are in cooldown, or another node resolves the order: retry later.
 	return fmt.Errorf("%w: no answer about units for order %s: %d", shop.ErrTransient, o.ID, verdict)
 }
 
-// revive makes the order paid under the hold that was taken for it.
+// revive changes the order to paid, with the claimed hold.
 func (c *Cashier) revive(ctx context.Context, claimed shop.Order, epoch int64) error {
 	now, err := c.Redis.Now(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (c *Cashier) revive(ctx context.Context, claimed shop.Order, epoch int64) e
 	switch {
 	case err == nil:
 	case errors.Is(err, shop.ErrNoRow), errors.Is(err, shop.ErrPermanent), errors.Is(err, shop.ErrStaleEpoch):
-		// Certainly not revived under this number.
+		// The order was certainly not revived under this number.
 		units := []shop.Return{{Sale: claimed.Ref(), Order: claimed.ID, Hold: claimed.Hold, User: claimed.User}}
 		if _, backErr := c.Redis.Return(ctx, units); backErr != nil {
 			return fmt.Errorf("return units of order %s: %w", claimed.ID, backErr)
@@ -72,7 +72,7 @@ func (c *Cashier) revive(ctx context.Context, claimed shop.Order, epoch int64) e
 			return c.giveUp(ctx, claimed, shop.ReasonLateSoldOut)
 		}
 		return fmt.Errorf("%w: revive order %s: %w", shop.ErrTransient, claimed.ID, err)
-	default: // unknown: the next claim takes the hold over, or finds the order paid (I6)
+	default: // unknown: the next claim takes over the hold, or finds the order paid (I6)
 		return fmt.Errorf("revive order %s: %w", claimed.ID, err)
 	}
 	c.counts.Revived.Add(1)
@@ -80,7 +80,7 @@ func (c *Cashier) revive(ctx context.Context, claimed shop.Order, epoch int64) e
 	return c.Effects.Do(ctx, now, &paid)
 }
 
-// giveUp begins the refund. Its number depends only on the order, so that no second one can come of it.
+// giveUp starts the refund. Its number depends only on the order, so that a second refund is impossible.
 func (c *Cashier) giveUp(ctx context.Context, o shop.Order, reason string) error {
 	now, err := c.Redis.Now(ctx)
 	if err != nil {
@@ -101,7 +101,7 @@ func (c *Cashier) giveUp(ctx context.Context, o shop.Order, reason string) error
 	return c.resolved(ctx, o.ID)
 }
 
-// resolved settles the late payment of an order that somebody has resolved, here or elsewhere.
+// resolved settles the late payment of an order that this node or another one has resolved.
 func (c *Cashier) resolved(ctx context.Context, id shop.ID) error {
 	now, err := c.Redis.Now(ctx)
 	if err != nil {
@@ -112,9 +112,9 @@ func (c *Cashier) resolved(ctx context.Context, id shop.ID) error {
 		return fmt.Errorf("read order %s: %w", id, err)
 	}
 	switch {
-	case o.Reviving(): // not yet: another one holds the claim
+	case o.Reviving(): // not yet: another node holds the claim
 		return fmt.Errorf("%w: order %s is being resolved", shop.ErrTransient, id)
-	case o.CancelledAt == 0: // revived, which settles the payment in the same transaction
+	case o.CancelledAt == 0: // revived; that transaction also settled the payment
 		return c.Effects.Do(ctx, now, &o)
 	}
 	return c.Store.Resolve(ctx, id, OutcomeRefunded)

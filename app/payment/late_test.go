@@ -10,19 +10,19 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// effectsOf are the effects on fakes that share a trace.
+// effectsOf returns effects on fakes that share a trace.
 func effectsOf(inventory order.Redis, orders order.Store, notifier order.Notifier) *order.Effects {
 	return &order.Effects{Redis: inventory, Notifier: notifier, Store: orders, Told: &order.Told{Store: orders}}
 }
 
-// stores is the database as this package and its effects use it.
+// stores is the database interface of this package and its effects.
 type stores interface {
 	Store
 	order.Store
 }
 
-// rest are the calls that a test does not expect: they panic. It lies deeper than the doubles beside it, so that theirs
-// are called.
+// rest has the methods that a test does not expect: they panic. It is embedded deeper than the fakes, so that their
+// methods take precedence.
 type rest struct{ deeper }
 
 type (
@@ -32,7 +32,7 @@ type (
 	}
 )
 
-// lateWorld is an order of which late money was received: its row, and how the stores answer.
+// lateWorld is an order with late money: its row and the results of its stores.
 type lateWorld struct {
 	stores
 	*fakes.Trace
@@ -100,14 +100,14 @@ func (l lateInventory) Hold(_ context.Context, h shop.HoldRequest) (shop.Verdict
 	return l.w.verdict, nil
 }
 
-// P8, I3, I6: what becomes of late money. A new hold number is claimed before anything is held, a hold goes back when
-// it is certain that nothing was revived under it, and never when that is unknown; what is not resolved comes again.
+// P8, I3, I6: how late money is resolved. A new hold number is claimed before the hold. A hold is returned if the order
+// was certainly not revived under it, and kept if the outcome is unknown. Unresolved payments are retried.
 func TestDecideAboutLateMoney(t *testing.T) {
 	t.Parallel()
 	const now, long = 1_000_000 + shop.Millis(100*24*3600*1000), 1_000_000
 	for name, c := range map[string]struct {
 		change func(*lateWorld)
-		again  bool // it must be tried again
+		again  bool // a retry is required
 		want   []string
 	}{
 		"free": {

@@ -6,23 +6,23 @@ import (
 	"stampede/app/shop"
 )
 
-// Outcome is what became of money that the gateway says it took.
+// Outcome is the effect of money that the gateway reported as received.
 type Outcome string
 
-// The outcomes. From OutcomeForeign on they are oddities: nothing changes by them, and people have to look.
+// The outcomes. From OutcomeForeign on they are anomalies: they change nothing, and an operator must check them.
 const (
-	OutcomeTaken    Outcome = "taken"    // the order is paid by it
-	OutcomeLate     Outcome = "late"     // the order had ended; it is not resolved yet
-	OutcomeRevived  Outcome = "revived"  // it came late, and the order is paid by it all the same
-	OutcomeRefunded Outcome = "refunded" // it came too late: it is given back, see the refund
+	OutcomeTaken    Outcome = "taken"    // it paid the order
+	OutcomeLate     Outcome = "late"     // the order had ended and is not resolved yet
+	OutcomeRevived  Outcome = "revived"  // it arrived late and paid the order
+	OutcomeRefunded Outcome = "refunded" // it arrived too late and is refunded, see the refund
 
-	OutcomeForeign Outcome = "unknown_order" // there is no such order
-	OutcomeAmount  Outcome = "wrong_amount"  // it is not what the order costs
+	OutcomeForeign Outcome = "unknown_order" // the order does not exist
+	OutcomeAmount  Outcome = "wrong_amount"  // the amount differs from the order's
 	OutcomeSecond  Outcome = "second_trade"  // another trade has paid the order
-	OutcomeNever   Outcome = "never_payable" // the order was refused, no payment can have been opened
+	OutcomeNever   Outcome = "never_payable" // the order was refused, so no payment can have been opened
 )
 
-// Known reports whether it is one of these.
+// Known reports whether o is one of these outcomes.
 func (o Outcome) Known() bool {
 	return slices.Contains([]Outcome{
 		OutcomeTaken, OutcomeLate, OutcomeRevived, OutcomeRefunded, OutcomeForeign, OutcomeAmount, OutcomeSecond,
@@ -30,15 +30,15 @@ func (o Outcome) Known() bool {
 	}, o)
 }
 
-// Odd reports whether people have to look.
+// Odd reports whether an operator must check the payment.
 func (o Outcome) Odd() bool {
 	return o != OutcomeTaken && o != OutcomeLate && o != OutcomeRevived && o != OutcomeRefunded
 }
 
-// Received is a row of the payments table: one trade that the gateway says was paid.
+// Received is a row of the payments table: one trade that the gateway reported as paid.
 type Received struct {
 	TradeNo   string      `json:"trade_no"`
-	Order     shop.ID     `json:"order"` // as the gateway names it
+	Order     shop.ID     `json:"order"` // from the gateway
 	AmountFen int64       `json:"amount_fen"`
 	PaidAt    shop.Millis `json:"paid_at"` // by the gateway's clock
 	SeenAt    shop.Millis `json:"seen_at"`
@@ -49,6 +49,6 @@ type Received struct {
 type OpenedTrade struct {
 	Order     shop.ID
 	OpenedAt  shop.Millis
-	ExpiresAt shop.Millis // after it the gateway takes no money for this trade
-	DueAt     shop.Millis // when it was to be asked about
+	ExpiresAt shop.Millis // after this instant the gateway accepts no money for the trade
+	DueAt     shop.Millis // when its query was due
 }

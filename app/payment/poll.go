@@ -14,56 +14,57 @@ import (
 
 const (
 	payWatchEvery = time.Second
-	payWatchBatch = 200 // late payments looked at in one round
-	// payWatchLease is how long trades belong to the node that took them. It is longer than lookWithin and the wait for
-	// the pace together.
+	payWatchBatch = 200 // late payments per round
+	// payWatchLease is how long a node owns the trades that it claimed. It is longer than lookWithin plus the wait for
+	// the pace.
 	payWatchLease = 30 * time.Second
-	// lookWithin bounds one look, at most a query and a close.
+	// lookWithin is the time limit of one look: at most a query and a close.
 	lookWithin = 12 * time.Second
-	// The pauses between two questions about a trade grow with its age: a buyer who has just paid is heard soon, and no
-	// notification is missed for longer than a minute.
+	// The pauses between two queries of a trade grow with its age. A new payment is found soon, and a lost notification
+	// is found within a minute.
 	firstPayPause, lastPayPause = 5 * time.Second, 30 * time.Second
-	// watchedPause is that pause for orders of which no payment is known to have been opened (app/recovery): all that
-	// were pending, so that their questions leave the pace to the others.
+	// watchedPause is the pause for orders without a known opened payment (app/recovery). All pending orders may be
+	// watched, so their queries must leave the pace to the others.
 	watchedPause = 2 * time.Minute
-	// latePayLooks is how long after its end an order's trade is looked at, in pauses that double. The gateway has
-	// closed it then; this is for a gateway that takes money all the same and says nothing.
+	// latePayLooks is how long an ended order's trade is still queried, in pauses that double. The gateway has closed
+	// the trade by then. These queries find a gateway that accepts money nevertheless and does not report it.
 	latePayLooks = 24 * time.Hour
-	// unresolvedFor is how long a late payment may be unresolved before this duty steps in.
+	// unresolvedFor is how long a late payment may be unresolved before this job resolves it.
 	unresolvedFor = 5 * time.Second
 )
 
-// PayReconciler is the second half of flow 3: it queries trades without a final answer, so that no lost notification
-// loses a payment (P8), and completes what a crash left unresolved. Nodes share the trades by claiming them.
+// PayReconciler is the second half of flow 3. It queries trades without a final state, so that a lost notification does
+// not lose a payment (P8). It also completes late payments after a crash. Nodes share the trades by claiming them.
 //
-//	claim as many as there are places ─▶ read their orders ─▶ ask about each ─▶ plan their next turns
+//	claim a trade per free place ─▶ read their orders ─▶ query each trade ─▶ schedule the next queries
 //	                 ▲                                          │ a place is free again
 //	                 └──────────────────────────────────────────┘
 //
-// Trades that can still be paid come first, then those that wait longest.
+// Trades that can still be paid come first, then those due for the longest time.
 type PayReconciler struct {
 	Cashier *Cashier
-	// Pace spaces the questions out, each waits for its turn; nil: as fast as the gateway answers.
+	// Pace limits the rate of queries; each waits for it. nil: no limit.
 	Pace interface {
 		Wait(ctx context.Context) error
 	}
-	// AtOnce is how many questions may be under way; 0: askersAtMost. The pace must let them pass within ten seconds.
+	// AtOnce is the maximum number of running queries; 0: askersAtMost. The pace must admit that many within ten
+	// seconds.
 	AtOnce int
 
 	window askWindow
-	claims sync.WaitGroup // whose answers have not all come
-	skip   int            // late payments that could not be resolved and are left out until the next turn
+	claims sync.WaitGroup // claims with running queries
+	skip   int            // unresolvable late payments that are skipped until the next round
 	asked  atomic.Int64
 	behind atomic.Int64
 }
 
-// Asked is how many questions about trades this node has asked.
+// Asked returns the number of trade queries of this node.
 func (r *PayReconciler) Asked() int64 { return r.asked.Load() }
 
-// Behind is how long the trade that waited longest was due when this node looked last.
+// Behind returns how long the most overdue trade was due at the last claim.
 func (r *PayReconciler) Behind() time.Duration { return time.Duration(r.behind.Load()) }
 
-// Run looks until ctx ends.
+// Run queries trades and resolves late payments until ctx ends.
 func (r *PayReconciler) Run(ctx context.Context) error {
 	var late sync.WaitGroup
 	late.Go(func() { _ = shop.Repeat(ctx, payWatchEvery, "resolve late payments", r.unresolved) })
@@ -87,8 +88,7 @@ func warn(ctx context.Context, err error) {
 	}
 }
 
-// RunOnce asks about all trades whose turn it is, waits for the answers, and looks once at late payments that are not
-// resolved.
+// RunOnce queries all due trades, waits for the results, and tries once to resolve the unresolved late payments.
 func (r *PayReconciler) RunOnce(ctx context.Context) error {
 	var mu sync.Mutex
 	var failed []error
@@ -105,8 +105,8 @@ func (r *PayReconciler) RunOnce(ctx context.Context) error {
 	}
 }
 
-// unresolved resumes late payments that a crash left unresolved. The next look leaves out those that fail, until it has
-// seen the rest, so that they hide no later ones.
+// unresolved resumes late payments that a crash left unresolved. The next call skips those that fail until it has
+// processed the rest, so that they do not hide later ones.
 func (r *PayReconciler) unresolved(ctx context.Context) error {
 	now, err := r.Cashier.Redis.Now(ctx)
 	if err != nil {
@@ -135,8 +135,8 @@ func (r *PayReconciler) unresolved(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// ask claims as many trades as there are places, answers how many, and has them asked about. It does not wait for the
-// answers; done hears what went wrong with them, once for each claim.
+// ask claims as many trades as there are free places, returns their number, and starts their queries. It does not wait
+// for the results. After a failed claim it calls done once, with the errors of its queries.
 func (r *PayReconciler) ask(ctx context.Context, done func(error)) (int, error) {
 	r.window.most = r.AtOnce
 	places := r.window.enter(time.Now())
@@ -156,7 +156,7 @@ func (r *PayReconciler) ask(ctx context.Context, done func(error)) (int, error) 
 	return len(trades), nil
 }
 
-// claim takes trades that are due, and reads their orders. After an error they come again when their lease ends.
+// claim claims due trades and reads their orders. After an error the trades are due again when their lease ends.
 func (r *PayReconciler) claim(
 	ctx context.Context, most int,
 ) (trades []OpenedTrade, orders map[shop.ID]shop.Order, now shop.Millis, err error) {
@@ -187,7 +187,7 @@ func (r *PayReconciler) claim(
 	return trades, orders, now, nil
 }
 
-// askAll asks about each trade of a claim, and plans their next turns when all have been answered.
+// askAll queries each trade of a claim. After all results it schedules the next queries.
 func (r *PayReconciler) askAll(
 	ctx context.Context, trades []OpenedTrade, orders map[shop.ID]shop.Order, now shop.Millis,
 ) error {
@@ -207,10 +207,10 @@ func (r *PayReconciler) askAll(
 	return errors.Join(append(failed, r.Cashier.Store.CheckTrades(ctx, now, next))...)
 }
 
-// wholeSecond rounds up: trades that come again in the same second are planned with one statement.
+// wholeSecond rounds up to a second: trades that are due in the same second are scheduled with one statement.
 func wholeSecond(at shop.Millis) shop.Millis { return (at + 999) / 1000 * 1000 }
 
-// look asks about the trade of one order. One that still waits for a buyer whose order has ended is closed.
+// look queries and settles the trade of one order. If the trade is unpaid and the order has ended, it closes the trade.
 func (r *PayReconciler) look(ctx context.Context, o shop.Order) error {
 	if !watched(o) {
 		return nil
@@ -233,7 +233,7 @@ func (r *PayReconciler) look(ctx context.Context, o shop.Order) error {
 	return nil
 }
 
-// wait keeps to the pace.
+// wait waits for the pace.
 func (r *PayReconciler) wait(ctx context.Context) error {
 	r.asked.Add(1)
 	if r.Pace == nil {
@@ -242,13 +242,13 @@ func (r *PayReconciler) wait(ctx context.Context) error {
 	return r.Pace.Wait(ctx)
 }
 
-// watched reports whether the gateway may still have something to say about the order: nothing is paid by it yet.
+// watched reports whether the trade may still change: nothing has been paid for the order yet.
 func watched(o shop.Order) bool {
 	return o.State == shop.Pending || (o.State == shop.Expired || o.State == shop.Cancelled) && o.TradeNo == ""
 }
 
-// nextLook is when the trade is looked at next; 0: never again, all is known of it. It goes by the row as it was before
-// the look: what was just paid is found to be so at the next turn, if it has not been written down on the way.
+// nextLook returns when the trade is queried next; 0: never, its state is final. It uses the row from before the look.
+// A payment found by this look ends the queries at the next look, unless its settlement already did.
 func nextLook(o shop.Order, t OpenedTrade, now shop.Millis, failed bool) shop.Millis {
 	age := now.Sub(t.OpenedAt)
 	switch {

@@ -11,26 +11,26 @@ import (
 	"stampede/app/shop"
 )
 
-// openTrades are the books of a shop with many open trades, and its gateway. Time is that of a synctest bubble.
+// openTrades is the database of a shop with many open trades, and its gateway. It uses the clock of synctest.
 type openTrades struct {
 	Redis
 	Store
 	Gateway
-	answers time.Duration // how long the gateway takes
+	answers time.Duration // latency of the gateway
 
 	mu       sync.Mutex
 	queue    turns
 	checkAt  map[shop.ID]shop.Millis
 	orders   map[shop.ID]shop.Order
-	paidAt   map[shop.ID]time.Time // at the gateway, of which nobody has told the shop
+	paidAt   map[shop.ID]time.Time // at the gateway, without a notification
 	found    map[shop.ID]time.Time
 	lastAsk  map[shop.ID]time.Time
-	longest  time.Duration // between two questions about the same trade
+	longest  time.Duration // between two queries of the same trade
 	away     bool
 	under    int
-	most     int // questions at the same time
+	most     int // maximum concurrent queries
 	asked    int
-	twice    int // questions about a trade that was being asked about
+	twice    int // queries of a trade during another query of it
 	asking   map[shop.ID]bool
 	byNode   [2]int
 	claims   int
@@ -67,7 +67,7 @@ func (b *openTrades) ClaimTrades(_ context.Context, now, until shop.Millis, limi
 	for len(due) < limit && len(b.queue) > 0 && b.queue[0].at <= now {
 		turn := heap.Pop(&b.queue).(turnOf)
 		if b.checkAt[turn.order] != turn.at {
-			continue // planned anew
+			continue // rescheduled
 		}
 		opened := b.orders[turn.order].TradeOpened
 		due = append(due, OpenedTrade{
@@ -78,7 +78,7 @@ func (b *openTrades) ClaimTrades(_ context.Context, now, until shop.Millis, limi
 	return due, nil
 }
 
-// plan sets when the trade is due; 0: never again.
+// plan sets when the trade is due; 0: never.
 func (b *openTrades) plan(id shop.ID, at shop.Millis) {
 	b.checkAt[id] = at
 	if at != 0 {
@@ -86,7 +86,7 @@ func (b *openTrades) plan(id shop.ID, at shop.Millis) {
 	}
 }
 
-// turnOf is when a trade is due, unless it was planned anew; turns are a heap of them, the first on top.
+// turnOf is the due time of a trade; it is obsolete after rescheduling. turns is a heap of them, the earliest first.
 type turnOf struct {
 	at    shop.Millis
 	order shop.ID
@@ -175,7 +175,7 @@ func (b *openTrades) Receive(_ context.Context, t Trade, _ shop.Millis) (shop.Or
 	return o, OutcomeTaken, nil
 }
 
-// watch has so many nodes ask for a while, at most so many times a second each.
+// watch runs nodes reconcilers while during runs, each with at most perSecond queries per second.
 func (b *openTrades) watch(t *testing.T, nodes, perSecond int, during func()) {
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -190,7 +190,7 @@ func (b *openTrades) watch(t *testing.T, nodes, perSecond int, during func()) {
 	running.Wait()
 }
 
-// unasked is how long the trade that waited longest has not been asked about.
+// unasked returns the longest time that a trade has waited for its query.
 func (b *openTrades) unasked() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -203,7 +203,7 @@ func (b *openTrades) unasked() time.Duration {
 	return longest
 }
 
-// everySo lets one pass in each pause, as a rate limit does.
+// everySo admits one call per pause, like a rate limiter.
 type everySo struct {
 	mu     sync.Mutex
 	pause  time.Duration
@@ -228,12 +228,12 @@ func (p *everySo) Wait(ctx context.Context) error {
 	}
 }
 
-// P8: with 20,000 open trades, all due at once, and a gateway that answers after 100 ms, none is left unasked for a
-// minute, so that a payment of which no notification came is found within one; within the rate that is set.
+// P8: 20,000 trades are open and due, and the gateway replies after 100 ms. Each trade is queried within a minute at
+// the configured rate, so that a payment without a notification is found within a minute.
 func TestTwentyThousandOpenTrades(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const perSecond = 500 // as STAMPEDE_ALIPAY_QUERY_RATE is by default
+		const perSecond = 500 // the default of STAMPEDE_ALIPAY_QUERY_RATE
 		b := newOpenTrades(20_000, 100*time.Millisecond)
 		began := time.Now()
 		for i := range 400 { // paid at any time within a minute
@@ -265,8 +265,8 @@ func TestTwentyThousandOpenTrades(t *testing.T) {
 	})
 }
 
-// A gateway that is away is asked a few times a second, whatever waits, and nothing piles up; when it is back,
-// everything has been asked about within a minute.
+// An unavailable gateway gets a few queries per second for any backlog, and no queries accumulate. After it recovers,
+// all trades are queried within a minute.
 func TestPayWatchSparesAnAbsentGateway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -276,7 +276,7 @@ func TestPayWatchSparesAnAbsentGateway(t *testing.T) {
 			b.mu.Lock()
 			b.away = true
 			b.mu.Unlock()
-			time.Sleep(time.Minute) // what was under way, and the first pauses
+			time.Sleep(time.Minute) // running queries and first pauses
 			b.mu.Lock()
 			before := b.asked
 			b.mu.Unlock()
@@ -298,7 +298,7 @@ func TestPayWatchSparesAnAbsentGateway(t *testing.T) {
 	})
 }
 
-// A gateway that hangs has no more questions under way than there are places, and none for longer than the lease.
+// With a stalled gateway the running queries never exceed the places, and none exceeds the lease.
 func TestPayWatchBoundsAHangingGateway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -310,7 +310,7 @@ func TestPayWatchBoundsAHangingGateway(t *testing.T) {
 	})
 }
 
-// Two nodes share the trades: nobody asks about one that the other asks about, and together they do twice as much.
+// Two nodes share the trades: no trade is queried by both at the same time, and together they query twice as many.
 func TestNodesShareTheOpenTrades(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -325,7 +325,7 @@ func TestNodesShareTheOpenTrades(t *testing.T) {
 	})
 }
 
-// unresolvedStore has late payments, of which the first cannot be resolved.
+// unresolvedStore has late payments, of which the first stuck ones cannot be resolved.
 type unresolvedStore struct {
 	Store
 	Redis
@@ -359,7 +359,7 @@ func (b *unresolvedStore) Resolve(_ context.Context, id shop.ID, _ Outcome) erro
 	return nil
 }
 
-// P8: late payments that cannot be resolved now hide none of those that came after them, and are not forgotten.
+// P8: unresolvable late payments do not hide later ones, and are resolved later.
 func TestUnresolvedHidesNobody(t *testing.T) {
 	t.Parallel()
 	b := &unresolvedStore{stuck: 3*payWatchBatch + 7, fine: 50, resolved: make(map[shop.ID]bool)}

@@ -8,30 +8,30 @@ import (
 )
 
 const (
-	// askersAtMost is how many questions of a node may be under way: with answers after 100 ms, a thousand a second.
+	// askersAtMost is the maximum number of running queries per node: with replies after 100 ms, a thousand per second.
 	askersAtMost  = 128
 	askersAtFirst = 8
-	// awayAfter faults in a row mean that the gateway is away; then there is a pause of awayRest between two looks.
+	// After awayAfter consecutive faults the gateway counts as unavailable, and claims pause for awayRest.
 	awayAfter = 3
 	awayRest  = time.Second
 )
 
-// askWindow is how many questions about trades may be under way. It grows while answers come, so that there are as many
-// as the gateway's answer time asks for, and shrinks with faults, so that a gateway in trouble is asked less:
+// askWindow limits the number of running trade queries. It grows with each result, up to the number that the latency of
+// the gateway needs. It shrinks with faults, so that an overloaded gateway gets fewer queries:
 //
-//	an answer   + 2 / size      some more each time that all places were used once
-//	a fault     − 1 / 10        and a pause for everybody after awayAfter in a row
+//	a result    + 2 / size      2 places each time that all places were used once
+//	a fault     − 1 / 10        and a pause of all queries after awayAfter consecutive faults
 type askWindow struct {
 	mu     sync.Mutex
 	most   int     // 0: askersAtMost
-	size   float64 // 0: nothing was asked yet
+	size   float64 // 0: no query yet
 	under  int
-	faults int // in a row
+	faults int // consecutive
 	until  time.Time
-	freed  chan struct{} // holds one when places may have become free
+	freed  chan struct{} // buffered; signals that places may be free
 }
 
-// enter reserves what is free, once it is worth a look into the database: half of all places. 0: wait.
+// enter reserves the free places if they are at least half of all, which makes a database read worthwhile. 0: wait.
 func (w *askWindow) enter(now time.Time) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -45,14 +45,14 @@ func (w *askWindow) enter(now time.Time) int {
 	return free
 }
 
-// leave gives places back that were not needed.
+// leave releases unused places.
 func (w *askWindow) leave(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.under -= n
 }
 
-// answered notes that one question is over.
+// answered records the end of one query.
 func (w *askWindow) answered(fault bool, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,7 +70,7 @@ func (w *askWindow) answered(fault bool, now time.Time) {
 	}
 }
 
-// changed tells when places may have become free.
+// changed returns a channel that signals when places may be free.
 func (w *askWindow) changed() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"stampede/app/shop"
 )
 
-// PayDifference is one thing in which the shop's books and the gateway's do not agree, or which neither can mend alone.
+// PayDifference is a difference between the records of the shop and the gateway, or an anomaly that needs an operator.
 type PayDifference struct {
 	Order   shop.ID `json:"order"`
 	Kind    string  `json:"kind"`
@@ -18,40 +18,40 @@ type PayDifference struct {
 }
 
 // ReconciliationReport compares a day's payments with the gateway. A trade that was open at midnight appears on both
-// days; its money counts on the day on which it was paid.
+// days. Its money counts on the day of payment.
 type ReconciliationReport struct {
 	Day         string          `json:"day"`
-	Orders      int             `json:"orders"`       // that were asked about
-	Paid        int             `json:"paid"`         // of them, paid on the day
-	TakenFen    int64           `json:"taken_fen"`    // by the gateway for these, as it says now
-	ReturnedFen int64           `json:"returned_fen"` // of that, given back by now, on whatever day
+	Orders      int             `json:"orders"`       // compared orders
+	Paid        int             `json:"paid"`         // those paid on the day
+	TakenFen    int64           `json:"taken_fen"`    // received by the gateway for these
+	ReturnedFen int64           `json:"returned_fen"` // refunded of that until now, on any day
 	Differences []PayDifference `json:"differences"`
-	// Next is the last order of this part, behind which the next part begins; 0: this is the last part.
+	// Next is the last order of this part; the next part starts after it. 0: this is the last part.
 	Next shop.ID `json:"next,omitzero"`
 }
 
-// CalendarDay is the calendar day of an instant's date in a zone, midnight to midnight: not always 24 hours.
+// CalendarDay returns the calendar day of date in a zone, from midnight to midnight. It may differ from 24 hours.
 func CalendarDay(date time.Time, zone *time.Location) (from, to time.Time) {
 	year, month, day := date.Date()
 	return time.Date(year, month, day, 0, 0, 0, 0, zone), time.Date(year, month, day+1, 0, 0, 0, 0, zone)
 }
 
 const (
-	payDayBatch   = 200 // orders of one part: a few seconds of questions
-	payDayAtOnce  = 4   // questions under way: it is a report, the shop's own questions go first
+	payDayBatch   = 200 // orders per part: a few seconds of queries
+	payDayAtOnce  = 4   // running queries: few, because the queries of flow 3 have priority
 	payDaySettles = 3 * time.Second
 )
 
-// DailyReconciliation compares the books of a day with the gateway's, order by order. It corrects nothing.
+// DailyReconciliation compares the records of a day with the gateway's, order by order. It corrects nothing.
 type DailyReconciliation struct {
 	Store   Store
-	Gateway Gateway        // nil: nothing can be paid
-	Zone    *time.Location // by whose clocks days begin
+	Gateway Gateway        // nil: the shop takes no payments
+	Zone    *time.Location // time zone of the days
 
-	pause time.Duration // before a second look at what differs; 0: payDaySettles
+	pause time.Duration // before the second look at differences; 0: payDaySettles
 }
 
-// ReconcileDay compares the part of a day's orders behind the one given, 0: the first. WrongState: there is no gateway.
+// ReconcileDay compares the part of a day's orders after the given one, 0: the first part. WrongState: no gateway.
 func (p *DailyReconciliation) ReconcileDay(
 	ctx context.Context, day time.Time, after shop.ID,
 ) (ReconciliationReport, error) {
@@ -64,8 +64,8 @@ func (p *DailyReconciliation) ReconcileDay(
 	return report, shop.Unreadable("the payments of the day", err)
 }
 
-// part compares some orders of [from, to). Orders that differ because they are changing right now are compared twice.
-// An error means that the books could not be read; a question without an answer is a difference.
+// part compares some orders of [from, to). It compares differing orders twice, because they may be changing. An error
+// means that the database is unreadable. A failed gateway query is a difference.
 func (p *DailyReconciliation) part(
 	ctx context.Context, from, to shop.Millis, after shop.ID,
 ) (ReconciliationReport, error) {
@@ -118,7 +118,7 @@ func (p *DailyReconciliation) compare(
 	return nil
 }
 
-// look asks the gateway first and reads the books after that: what was settled in between is no difference.
+// look queries the gateway before it reads the database, so that payments settled in between are not differences.
 func (p *DailyReconciliation) look(ctx context.Context, orders []shop.ID) ([]payDayCase, error) {
 	cases := make([]payDayCase, len(orders))
 	slots := make(chan struct{}, payDayAtOnce)

@@ -6,22 +6,22 @@ import (
 	"stampede/app/shop"
 )
 
-// payDayCase is what both sides say of one order.
+// payDayCase has the records of both sides for one order.
 type payDayCase struct {
 	order      shop.ID
 	trade      Trade
 	unanswered error
-	row        *shop.Order // nil: there is no such order
+	row        *shop.Order // nil: the order does not exist
 	payments   []Received
 }
 
-// took reports whether the gateway says that it took money, whether or not it has given it back since.
+// took reports whether the gateway received money, even if it was refunded later.
 func (c *payDayCase) took() bool {
 	return c.unanswered == nil && (c.trade.State == TradePaid || c.trade.RefundedFen > 0)
 }
 
-// paidAt is when the gateway took the money: as it says itself, else as the payment was entered here, else when it
-// could be taken first. The days' sums add up to everything because each trade has one such instant.
+// paidAt returns when the gateway received the money: its own time, else the time in the payments row, else the time
+// when the trade was opened. Each trade has exactly one such instant, so the sums of all days are complete.
 func (c *payDayCase) paidAt() shop.Millis {
 	if c.trade.PaidAt != 0 {
 		return c.trade.PaidAt
@@ -37,7 +37,7 @@ func (c *payDayCase) paidAt() shop.Millis {
 	return 0
 }
 
-// differences lists what does not agree; nothing when all is well.
+// differences returns the differences, nil if both sides agree.
 func (c *payDayCase) differences() []PayDifference {
 	var out []PayDifference
 	differ := func(kind, format string, args ...any) {
@@ -57,7 +57,7 @@ func (c *payDayCase) differences() []PayDifference {
 	return out
 }
 
-// compareEntries compares the rows of payments with the trade.
+// compareEntries compares the payments rows with the trade.
 func (c *payDayCase) compareEntries(differ func(kind, format string, args ...any)) {
 	switch {
 	case c.took() && len(c.payments) == 0:
@@ -78,7 +78,7 @@ func (c *payDayCase) compareEntries(differ func(kind, format string, args ...any
 	}
 }
 
-// compareOrder compares the state of the order with where the money is: here, given back, or never taken.
+// compareOrder compares the state of the order with the location of the money: received, refunded, or never received.
 func (c *payDayCase) compareOrder(differ func(kind, format string, args ...any)) {
 	state := shop.OrderState("no order of the shop")
 	if c.row != nil {
@@ -91,7 +91,7 @@ func (c *payDayCase) compareOrder(differ func(kind, format string, args ...any))
 			differ("order_without_money", "the order is %s, and the gateway has no money for it", state)
 		}
 	case shop.Refunding:
-		// The money is on its way back: it may be at either end.
+		// The refund is running: either side may have the money.
 	case shop.Refunded:
 		if kept {
 			differ("not_given_back", "the order is refunded, and the gateway still has its money")

@@ -12,18 +12,18 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// reconciliationStores are both sides' books, in memory.
+// reconciliationStores has the records of both sides in memory.
 type reconciliationStores struct {
 	Store
 	Gateway
 	orders   []shop.Order
 	payments []Received
-	trades   map[shop.ID]Trade // what the gateway says
-	later    map[shop.ID]Trade // and from the second question on
+	trades   map[shop.ID]Trade // trades at the gateway
+	later    map[shop.ID]Trade // trades from the second query on
 	asked    map[shop.ID]int
 }
 
-// OrdersOfDay knows the day: payments made on it, and trades that were open in it, for tradeLives at most.
+// OrdersOfDay lists orders with payments on the day, and with trades open on the day, for at most tradeLives.
 func (b *reconciliationStores) OrdersOfDay(
 	_ context.Context, from, to shop.Millis, after shop.ID, limit int,
 ) ([]shop.ID, error) {
@@ -52,7 +52,7 @@ func (b *reconciliationStores) OrdersByID(_ context.Context, ids []shop.ID) ([]s
 	), nil
 }
 
-// serial keeps the questions of the report from meeting in the maps.
+// serial serialises the queries, so that they do not access the maps concurrently.
 type serial struct {
 	*reconciliationStores
 	turn chan struct{}
@@ -74,7 +74,7 @@ func (s serial) Query(_ context.Context, id shop.ID) (Trade, error) {
 	return Trade{Order: id}, nil
 }
 
-// P8: every way in which the two sides can disagree is found and named, and what agrees, or agrees a moment later, is
+// P8: each kind of difference between the two sides is reported. Records that agree, at once or a moment later, are
 // not.
 func TestReconciliationNamesEveryDifference(t *testing.T) {
 	t.Parallel()
@@ -137,8 +137,8 @@ func TestReconciliationNamesEveryDifference(t *testing.T) {
 	}
 }
 
-// P8: each fen is counted on one day, the one on which it was paid, whichever side of midnight its trade was opened on
-// and its refund came; what is not entered here counts, too.
+// P8: each fen counts on exactly one day, the day of payment. The times of opening and refund are irrelevant. Payments
+// that are missing in the database count, too.
 func TestReconciliationCountsEachTradeOnce(t *testing.T) {
 	t.Parallel()
 	const midnight = shop.Millis(1_795_276_800_000)
@@ -161,11 +161,11 @@ func TestReconciliationCountsEachTradeOnce(t *testing.T) {
 	}
 	sell(1, midnight-4*minute, midnight-1, 1, shop.Paid, true)                  // the last moment of the day
 	sell(2, midnight-minute, midnight, 10, shop.Paid, true)                     // opened before midnight, paid after
-	sell(3, midnight-minute, midnight+minute, 100, shop.Pending, false)         // the same, and nobody told the shop
-	sell(4, midnight-2*minute, midnight-minute, 1_000, shop.Refunded, true)     // given back on the next day
+	sell(3, midnight-minute, midnight+minute, 100, shop.Pending, false)         // the same, without a notification
+	sell(4, midnight-2*minute, midnight-minute, 1_000, shop.Refunded, true)     // refunded on the next day
 	sell(5, midnight+minute, midnight+2*minute, 10_000, shop.Refunded, true)    // within the day
 	sell(6, midnight+day-minute, midnight+day+minute, 100_000, shop.Paid, true) // the next midnight
-	sell(7, midnight+minute, 0, 1_000_000, shop.Paid, false)                    // the gateway does not say when
+	sell(7, midnight+minute, 0, 1_000_000, shop.Paid, false)                    // the gateway does not report the time
 
 	p := &DailyReconciliation{Store: books, Gateway: books, pause: time.Nanosecond}
 	for _, c := range []struct {
@@ -186,7 +186,7 @@ func TestReconciliationCountsEachTradeOnce(t *testing.T) {
 	}
 }
 
-// A day of the shop begins and ends at its own midnight, also when the clocks are changed in it.
+// A day of the shop starts and ends at its own midnight, even on days of a clock change.
 func TestCalendarDayIsTheShops(t *testing.T) {
 	t.Parallel()
 	for zone, want := range map[string]struct {

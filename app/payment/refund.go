@@ -7,69 +7,70 @@ import (
 	"stampede/app/shop"
 )
 
-// RefundState is how far a refund has come.
+// RefundState is the state of a refund.
 type RefundState string
 
 // The states of a refund:
 //
-//	asked ──▶ open ──▶ done        (by policy, or by an operator's yes)
-//	  │  ▲     │ ▲
-//	  ▼  │     ▼ │
-//	declined  stuck               (the gateway's final no; an operator may try again)
+//	RefundAsked ──▶ RefundOpen ──▶ RefundDone    (approved by the policy or an operator)
+//	  │  ▲            │ ▲
+//	  ▼  │            ▼ │
+//	RefundDeclined  RefundStuck                  (refused by the gateway; an operator may retry)
 const (
-	RefundAsked    RefundState = "asked"    // by the buyer: an operator decides, the order stays as it is
-	RefundOpen     RefundState = "open"     // decided, the order is refunding: the gateway is to give the money back
-	RefundStuck    RefundState = "stuck"    // the gateway refuses: only people can go on
-	RefundDone     RefundState = "done"     // the gateway has given the money back, the order is refunded
-	RefundDeclined RefundState = "declined" // an operator said no; the buyer may ask again
+	RefundAsked    RefundState = "asked"    // requested by the buyer; an operator decides, the order stays unchanged
+	RefundOpen     RefundState = "open"     // approved, the order is refunding; the gateway has to pay
+	RefundStuck    RefundState = "stuck"    // the gateway refuses; only an operator can continue
+	RefundDone     RefundState = "done"     // the gateway has paid, the order is refunded
+	RefundDeclined RefundState = "declined" // declined by an operator; the buyer may request again
 )
 
-// Known reports whether it is one of these.
+// Known reports whether s is one of these states.
 func (s RefundState) Known() bool {
 	return slices.Contains([]RefundState{RefundAsked, RefundOpen, RefundStuck, RefundDone, RefundDeclined}, s)
 }
 
-// Refund is a row of the refunds table: an order has at most one, of all that was paid.
+// Refund is a row of the refunds table. An order has at most one, for the full payment.
 type Refund struct {
 	Order     shop.ID     `json:"order"`
-	Request   string      `json:"request"` // the number under which the gateway knows it
+	Request   string      `json:"request"` // the request number at the gateway
 	State     RefundState `json:"state"`
 	AmountFen int64       `json:"amount_fen"`
-	Reason    string      `json:"reason"` // a code of the program, or what the buyer wrote
+	Reason    string      `json:"reason"` // a code of the program, or the buyer's text
 	AskedBy   shop.ID     `json:"asked_by,omitempty"`
 	AskedAt   shop.Millis `json:"asked_at"`
 	DecidedBy shop.ID     `json:"decided_by,omitempty"` // an operator; 0: the policy
 	DecidedAt shop.Millis `json:"decided_at,omitempty"`
 	DoneAt    shop.Millis `json:"done_at,omitempty"`
 	Attempts  int         `json:"attempts"`
-	NextAt    shop.Millis `json:"next_at,omitempty"` // when the gateway is asked next; 0: it is not
-	Note      string      `json:"note,omitempty"`    // what the last attempt or the operator said
+	NextAt    shop.Millis `json:"next_at,omitempty"` // time of the next gateway call; 0: none
+	Note      string      `json:"note,omitempty"`    // result of the last attempt, or the operator's note
 }
 
-// RefundNumber identifies the refund of an order at the gateway: no crash and no second node can make two of one.
+// RefundNumber identifies the refund of an order at the gateway, so that neither a crash nor a second node refunds
+// twice.
 func RefundNumber(order shop.ID) string { return "R" + order.String() }
 
-// Reasons in the row of an order that its buyer reads, about its refund.
+// Reasons in the row of an order about its refund, shown to the buyer.
 const (
-	ReasonRefundAsked    = "refund_asked"    // the buyer wants the money back, an operator decides
-	ReasonRefundDeclined = "refund_declined" // an operator said no
-	ReasonRefundBuyer    = "refund_by_buyer" // the buyer gets the money back, having asked for it
-	ReasonRefundShop     = "refund_by_shop"  // an operator gives the money back
+	ReasonRefundAsked    = "refund_asked"    // the buyer requested a refund, an operator decides
+	ReasonRefundDeclined = "refund_declined" // an operator declined it
+	ReasonRefundBuyer    = "refund_by_buyer" // refunded at the buyer's request
+	ReasonRefundShop     = "refund_by_shop"  // refunded by an operator
 )
 
-// RefundAsk is a buyer's wish to have the money back.
+// RefundAsk is a buyer's request for a refund.
 type RefundAsk struct {
 	Order shop.ID
 	User  shop.ID
-	Text  string // what the buyer wrote
+	Text  string // the buyer's text
 	At    shop.Millis
 }
 
-// RefundDecision is an operator's word, or the policy's, on an order that is paid.
+// RefundDecision is the decision of an operator or the policy on the refund of an order.
 type RefundDecision struct {
 	Order shop.ID
 	By    shop.ID // the operator; 0: the policy
-	Yes   bool    // no: what was asked for is declined
+	Yes   bool    // false: the request is declined
 	Note  string
 	At    shop.Millis
 }
@@ -81,18 +82,18 @@ type RefundsQuery struct {
 	Limit  int         // 1–100
 }
 
-// RefundBacklog is what waits: for people (asked, stuck) or for the gateway (open).
+// RefundBacklog counts the refunds that wait for an operator (new requests, stuck) or for the gateway (open).
 type RefundBacklog struct {
 	Asked, Open, Stuck int64
-	Oldest             shop.Millis // since when the oldest open one waits; 0: none is open
+	Oldest             shop.Millis // since when the oldest open one waits; 0: no open refund
 }
 
 const (
-	firstRefundPause = 15 * time.Second // longer than two calls of the gateway take, so that nobody sends in between
+	firstRefundPause = 15 * time.Second // longer than two gateway calls, so that no other node sends in between
 	lastRefundPause  = 10 * time.Minute
 )
 
-// RefundPause is the time between an attempt, counted from 1, and the next one.
+// RefundPause returns the pause after an attempt; attempts count from 1.
 func RefundPause(attempt int) time.Duration {
 	pause := firstRefundPause
 	for ; attempt > 1 && pause < lastRefundPause; attempt-- {

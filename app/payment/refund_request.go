@@ -9,21 +9,21 @@ import (
 	"stampede/app/shop"
 )
 
-// RefundPolicy says who decides on what a buyer asks for.
+// RefundPolicy selects who decides on buyers' requests.
 type RefundPolicy string
 
 const (
-	// RefundAuto gives the money of a paid order back at once. What is shipped is on its way to the buyer, so an
-	// operator decides on it in any case.
+	// RefundAuto refunds a paid order at once. An operator decides on shipped orders, because the goods are on their
+	// way.
 	RefundAuto RefundPolicy = "auto"
-	// RefundByOperator leaves every refund to an operator.
+	// RefundByOperator leaves every decision to an operator.
 	RefundByOperator RefundPolicy = "operator"
 )
 
-// LongestRefundText is the longest reason or note, in characters.
+// LongestRefundText is the maximum length of a reason or note, in characters.
 const LongestRefundText = 200
 
-// RefundRequests receives the refund requests of buyers. The Refunder pays the money back.
+// RefundRequests accepts the refund requests of buyers. The Refunder executes the refunds.
 type RefundRequests struct {
 	Policy  RefundPolicy
 	Redis   Redis
@@ -31,9 +31,10 @@ type RefundRequests struct {
 	Effects *order.Effects
 }
 
-// AskRefund is the buyer's wish to have the money of a paid or shipped order back. It returns the state that the order
-// has then: refunding, or unchanged with the reason ReasonRefundAsked while an operator decides. Asking again changes
-// nothing. Another user's order is NotFound, one that was not paid, or is finished, WrongState.
+// AskRefund requests the refund of a paid or shipped order. It returns the new state of the order: refunding, or
+// unchanged with ReasonRefundAsked while an operator decides. A repeat changes nothing. NotFound: the order belongs to
+// another user or does not exist. WrongState: the order is unpaid or finished. Conflict: the order changed at the same
+// time.
 func (r *RefundRequests) AskRefund(ctx context.Context, user, order shop.ID, text string) (shop.OrderState, error) {
 	switch {
 	case text == "":

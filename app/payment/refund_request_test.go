@@ -42,8 +42,8 @@ func newTestRequests(policy RefundPolicy, state shop.OrderState) (*RefundRequest
 	}, book
 }
 
-// The policy gives back what is not shipped; everything else that is paid waits for an operator, and the buyer hears
-// so.
+// The automatic policy refunds unshipped orders. All other paid orders wait for an operator, and the buyer sees this
+// state.
 func TestPolicyDecidesOnWhatIsNotShipped(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

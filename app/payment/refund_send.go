@@ -17,15 +17,16 @@ import (
 const (
 	refundEvery   = time.Second
 	refundBatch   = 32
-	refundsAtOnce = 4 // calls of the gateway under way: it is not to be flooded when it comes back
-	// refundWithin bounds one attempt, at most three calls. What it cuts off is unknown and comes again.
+	refundsAtOnce = 4 // running gateway calls: few, so that a recovering gateway is not flooded
+	// refundWithin is the time limit of one attempt, at most three calls. The outcome of a cancelled call is unknown;
+	// it is retried.
 	refundWithin = 30 * time.Second
 	backlogEvery = 10 * time.Second
 )
 
-// Refunder gives money back: refunding, COMMIT → gateway → refunded, COMMIT → units withdrawn → event. The gateway
-// identifies a refund by its request number, so that a repeat pays nothing twice (I6). The next attempt or the
-// Reconciler completes it after a crash. Several nodes may run it.
+// Refunder executes refunds: refunding, COMMIT → gateway → refunded, COMMIT → units withdrawn → event. The gateway
+// identifies a refund by its request number, so that a repeat does not refund twice (I6). After a crash the next
+// attempt or the Reconciler completes it. Several nodes may run it.
 type Refunder struct {
 	Gateway Gateway
 	Store   Store
@@ -36,12 +37,12 @@ type Refunder struct {
 	counted time.Time
 }
 
-// Run gives back until ctx ends.
+// Run executes refunds until ctx ends.
 func (r *Refunder) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, refundEvery, "give money back", r.RunOnce)
 }
 
-// RunOnce tries every refund that is due, once.
+// RunOnce tries each due refund once.
 func (r *Refunder) RunOnce(ctx context.Context) error {
 	for {
 		now, err := r.Redis.Now(ctx)
@@ -78,7 +79,7 @@ func (r *Refunder) tryAll(ctx context.Context, due []Refund) error {
 	return errors.Join(failed...)
 }
 
-// try makes one attempt. What the gateway says is no error here: it is noted with the refund.
+// try makes one attempt. Gateway errors are not returned; they are stored in the refund's note.
 func (r *Refunder) try(ctx context.Context, refund *Refund) error {
 	order, err := r.Store.Order(ctx, refund.Order)
 	if err != nil {
@@ -96,8 +97,8 @@ func (r *Refunder) try(ctx context.Context, refund *Refund) error {
 	}
 }
 
-// send asks the gateway. nil: the money is back. What an earlier attempt, or this one without telling, has brought
-// about counts as done.
+// send sends the refund to the gateway. nil: the money is refunded, by an earlier attempt or by this one, even if its
+// reply was lost.
 func (r *Refunder) send(ctx context.Context, refund *Refund, trade string) error {
 	request := RefundRequest{
 		Order: refund.Order, TradeNo: trade, Request: refund.Request, AmountFen: refund.AmountFen,
@@ -130,7 +131,7 @@ func (r *Refunder) finish(ctx context.Context, order shop.ID) error {
 	return r.Effects.Do(ctx, now, &row)
 }
 
-// count looks, from time to time, how much waits.
+// count reads the backlog, at most every backlogEvery.
 func (r *Refunder) count(ctx context.Context) error {
 	if time.Since(r.counted) < backlogEvery {
 		return nil
@@ -143,7 +144,7 @@ func (r *Refunder) count(ctx context.Context) error {
 	return err
 }
 
-// Backlog is what waited when it was counted last; nothing before the first time.
+// Backlog returns the last counted backlog; zero before the first count.
 func (r *Refunder) Backlog() RefundBacklog {
 	return *cmp.Or(r.backlog.Load(), &RefundBacklog{})
 }

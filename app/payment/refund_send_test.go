@@ -10,7 +10,7 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// refundStore has the order's refund, too.
+// refundStore also has the refund of the order.
 type refundStore struct {
 	rest
 	*fakes.OneOrder
@@ -49,13 +49,13 @@ func (b *refundStore) RefundBacklog(context.Context) (RefundBacklog, error) {
 	return RefundBacklog{Stuck: 1}, nil
 }
 
-// fakeGateway gives money back by request number, and answers what a test wants.
+// fakeGateway refunds by request number and returns the errors that a test sets.
 type fakeGateway struct {
 	Gateway
 	*fakes.Trace
 	given  map[string]int64
-	answer error // of Refund, instead of doing it
-	lost   error // of Refund, after having done it
+	answer error // of Refund, before the refund
+	lost   error // of Refund, after the refund
 	silent error // of Refunded
 }
 
@@ -92,11 +92,11 @@ func newTestRefunder() (*Refunder, *refundStore, *fakeGateway, *fakes.Redis) {
 	}, book, gateway, inventory
 }
 
-// passPause lets the pause of the last attempt pass.
+// passPause advances the clock beyond the pause of the last attempt.
 func passPause(l *fakes.Redis) { l.At = l.At.Add(lastRefundPause) }
 
-// P8: the gateway first, then the row, then the units, then the buyer. Late money belongs to an order that holds no
-// units: none are withdrawn. app/test/money proves the same steps on real stores, with a crash after each.
+// P8: first the gateway, then the row, then the units, then the buyer. An order with late money holds no units, so no
+// units are withdrawn. app/test/money proves the same steps on real stores, with a crash after each.
 func TestRefundOfLateMoneyWithdrawsNothing(t *testing.T) {
 	t.Parallel()
 	r, book, _, _ := newTestRefunder()
@@ -108,7 +108,7 @@ func TestRefundOfLateMoneyWithdrawsNothing(t *testing.T) {
 	}
 }
 
-// I6, P8: an answer that was lost is asked for, and nothing is given back twice.
+// I6, P8: after a lost reply the refund is queried, and money is never refunded twice.
 func TestLostAnswerIsAskedFor(t *testing.T) {
 	t.Parallel()
 	r, book, gateway, inventory := newTestRefunder()
@@ -117,7 +117,7 @@ func TestLostAnswerIsAskedFor(t *testing.T) {
 	if book.refund.State != RefundOpen || book.refund.Note == "" {
 		t.Fatalf("%+v", book.refund)
 	}
-	if err := r.RunOnce(context.Background()); err != nil { // its pause is not over
+	if err := r.RunOnce(context.Background()); err != nil { // its pause has not ended
 		t.Fatal(err)
 	}
 	fakes.WantSteps(t, book.Trace, "refund", "ask")
@@ -130,7 +130,7 @@ func TestLostAnswerIsAskedFor(t *testing.T) {
 	}
 }
 
-// P8: a final no is for people to look at; a no because it was done before is a yes.
+// P8: a final rejection needs an operator. A rejection because the refund is already done counts as success.
 func TestRefusedRefundIsStuckUnlessItWasDone(t *testing.T) {
 	t.Parallel()
 	for _, done := range []bool{false, true} {

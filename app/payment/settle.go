@@ -10,8 +10,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Notified takes a notification of the gateway, parsed from the body as it was sent. An error that wraps ErrForged says
-// that it is none: nothing but a verified one is settled. Only a shop that TakesPayments hears any.
+// Notified processes a notification of the gateway, parsed from the raw body. ErrForged: the notification is invalid.
+// Only verified notifications are settled. Only a shop that TakesPayments receives notifications.
 func (c *Cashier) Notified(ctx context.Context, form url.Values) error {
 	trade, err := c.Gateway.Notified(form)
 	if err != nil {
@@ -21,8 +21,8 @@ func (c *Cashier) Notified(ctx context.Context, form url.Values) error {
 }
 
 // Settle processes a verified trade from a notification, a query or a close. nil: done, no repeat is needed.
-// ErrTradeOdd: it does not fit the order. Any other error is transient. Only money changes an order here: waiting,
-// closed and unknown trades do not; unpaid orders end at their deadline or by their buyer.
+// ErrTradeOdd: the trade does not fit the order. Any other error is transient. Only paid trades change an order here;
+// waiting, closed and absent trades do not. Unpaid orders end at their deadline or when their buyer cancels.
 func (c *Cashier) Settle(ctx context.Context, t Trade) error {
 	if t.State != TradePaid {
 		return nil
@@ -44,7 +44,7 @@ func (c *Cashier) Settle(ctx context.Context, t Trade) error {
 		return fmt.Errorf("%w: trade %s of order %s: %s", ErrTradeOdd, t.No, t.Order, outcome)
 	case outcome == OutcomeLate:
 		return c.resolve(ctx, order)
-	case order.ToldRev < order.Rev: // a repeat of what is told changes nothing, and costs nothing
+	case order.ToldRev < order.Rev: // a repeat of a published state changes nothing and costs nothing
 		return c.Effects.Do(ctx, now, &order)
 	}
 	return nil

@@ -18,47 +18,48 @@ type Cashier struct {
 	Redis   Redis
 	Store   Store
 	Effects *order.Effects
-	// Margin is how long before its deadline an order can be paid last, see TradeMargin.
+	// Margin is how long before the deadline of an order payment ends, see TradeMargin.
 	Margin time.Duration
-	// MayCall admits a call to the gateway for the code of an order of the user, or fails with RateLimited; nil: all.
+	// MayCall admits a gateway call for a QR payment of the user, or fails with RateLimited; nil: no limit.
 	MayCall func(user shop.ID) error
 
 	payables payables
 	counts   PayCounts
 }
 
-// PayCounts are what this node has seen of money.
+// PayCounts counts payment events on this node.
 type PayCounts struct {
-	Opened   atomic.Int64 // presses of Pay that were answered with a payment
-	Taken    atomic.Int64 // words of the gateway about paid trades
-	Revived  atomic.Int64 // orders that late money made paid
-	Refunded atomic.Int64 // late money that is given back
-	Odd      atomic.Int64 // trades that do not fit their order: people have to look
+	Opened   atomic.Int64 // pay requests that returned a payment
+	Taken    atomic.Int64 // verified paid trades, including repeats
+	Revived  atomic.Int64 // orders that late money paid
+	Refunded atomic.Int64 // late payments refunded
+	Odd      atomic.Int64 // trades that do not fit their order; an operator must check them
 	Closed   atomic.Int64 // orders ended after the gateway had closed their trade
-	Unknown  atomic.Int64 // closes without an answer
+	Unknown  atomic.Int64 // closes without a reply
 }
 
-// TakesPayments reports whether anything can be paid here. If not, Pay rejects, and no order has an opened trade.
+// TakesPayments reports whether the shop takes payments. If not, Pay rejects, and no order has an opened trade.
 func (c *Cashier) TakesPayments() bool { return c.Gateway != nil }
 
-// Counts are for metrics.
+// Counts returns the counters for metrics.
 func (c *Cashier) Counts() *PayCounts { return &c.counts }
 
 // longestMargin covers the whole seconds of the gateway's time_expire, clock differences of a few seconds, and the
-// delivery of a last payment. At pay_by a trade that the gateway does not know can never be paid, and the unit is free
-// at once (P5).
+// delivery of a last payment. So at pay_by a trade that is absent at the gateway can never be paid, and the unit is
+// free at once (P5).
 const longestMargin = 10 * time.Second
 
-// TradeMargin is how long before the deadline the gateway stops taking money: ten seconds, or a sixth of the time to
-// pay.
+// TradeMargin returns how long before the deadline the gateway stops accepting money: the smaller of ten seconds and a
+// sixth of the time to pay.
 func TradeMargin(payWindow time.Duration) time.Duration { return min(longestMargin, payWindow/6) }
 
-// ErrTradeOdd means that a trade does not fit its order: nothing has changed, and people have to look.
+// ErrTradeOdd means that a trade does not fit its order: nothing has changed, and an operator must check it.
 var ErrTradeOdd = errors.New("the trade does not fit its order")
 
-// Pay answers where the buyer pays the order, and until when. A repeat, also for another way to pay, is the same trade.
-// Only the buyer of a pending order can pay it, until Margin before its deadline. Busy means unknown: press again. A
-// stored payment is returned only after the row was read: the order may have been paid or cancelled.
+// Pay returns the address and the time limit for paying the order. A repeat, even with another way to pay, uses the
+// same trade. Only the buyer of a pending order can pay it, until Margin before its deadline. Busy: the outcome is
+// unknown, retry. A stored payment is returned only after reading the row, because the order may have been paid or
+// cancelled.
 func (c *Cashier) Pay(ctx context.Context, user, order shop.ID, via PayVia) (Payable, error) {
 	if !c.TakesPayments() {
 		return Payable{}, shop.Fail(shop.UnknownOp, "this shop takes no payments")
@@ -89,7 +90,7 @@ func (c *Cashier) Pay(ctx context.Context, user, order shop.ID, via PayVia) (Pay
 			return Payable{}, err
 		}
 	}
-	until := shop.MillisOf(c.tradeEnds(row).Time().Truncate(time.Second)) // the gateway counts in seconds
+	until := shop.MillisOf(c.tradeEnds(row).Time().Truncate(time.Second)) // the gateway uses whole seconds
 	payment, err := c.Gateway.Pay(ctx, PayRequest{
 		Order: order, Via: via, AmountFen: row.AmountFen, Subject: row.ProductName, ExpiresAt: until,
 	})
@@ -106,10 +107,10 @@ func (c *Cashier) Pay(ctx context.Context, user, order shop.ID, via PayVia) (Pay
 	return payable, nil
 }
 
-// tradeEnds is when the gateway stops taking money for the order.
+// tradeEnds returns when the gateway stops accepting money for the order.
 func (c *Cashier) tradeEnds(o shop.Order) shop.Millis { return o.PayBy.Add(-c.Margin) }
 
-// payable says why the order cannot be paid; nil when it can.
+// payable returns why the order cannot be paid; nil if it can.
 func (c *Cashier) payable(o shop.Order, now shop.Millis) error {
 	switch {
 	case o.State == shop.Expired, o.State == shop.Pending && c.tradeEnds(o) <= now:
@@ -120,7 +121,7 @@ func (c *Cashier) payable(o shop.Order, now shop.Millis) error {
 	return nil
 }
 
-// noRow tells a reservation, which will have its row in a moment, from an order that is not there or somebody else's.
+// noRow distinguishes a reservation, which gets its row soon, from a missing order or another user's order.
 func (c *Cashier) noRow(ctx context.Context, user, order shop.ID) error {
 	waiting, err := c.Redis.Waiting(ctx, user)
 	for _, r := range waiting {
@@ -131,7 +132,7 @@ func (c *Cashier) noRow(ctx context.Context, user, order shop.ID) error {
 	if err != nil {
 		return shop.Unsettled("read reservations", err)
 	}
-	// It may have become a row, and left the waiting list, between the two reads.
+	// It may have become a row and left the waiting list between the two reads.
 	row, err := c.Store.Order(ctx, order)
 	switch {
 	case errors.Is(err, shop.ErrNoRow), err == nil && row.User != user:

@@ -14,12 +14,12 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// wordyGateway says what a test wants it to say.
+// wordyGateway returns the trade and error that a test sets.
 type wordyGateway struct {
 	*fakes.Trace
 	trade   Trade
 	err     error
-	wait    chan struct{} // closed: it answers; nil: at once
+	wait    chan struct{} // closed: it replies; nil: it replies at once
 	request PayRequest
 }
 
@@ -57,14 +57,14 @@ func (g *wordyGateway) Refunded(context.Context, RefundRequest) (bool, error) { 
 
 func (g *wordyGateway) Notified(url.Values) (Trade, error) { return g.trade, g.err }
 
-// tradeStore has one order, and notes in which order it was asked.
+// tradeStore has one order and records the order of its calls.
 type tradeStore struct {
 	Store
 	*fakes.Trace
 	row     shop.Order
 	outcome Outcome
 	err     error
-	locked  bool // the row of the sale
+	locked  bool // the row of the sale is locked
 }
 
 func (b *tradeStore) OpenTrade(
@@ -105,7 +105,7 @@ func (b *tradeStore) EndTraded(
 
 const payWindow = 5 * time.Minute
 
-// newTestCashier has the pending order 1 of user 9, which has been there for a minute.
+// newTestCashier returns a cashier with the pending order 1 of user 9, created a minute ago.
 func newTestCashier() (*Cashier, *wordyGateway, *tradeStore, *fakes.Redis) {
 	tr := &fakes.Trace{}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
@@ -121,7 +121,7 @@ func newTestCashier() (*Cashier, *wordyGateway, *tradeStore, *fakes.Redis) {
 	}, gateway, book, inventory
 }
 
-// lateTrade is an order whose row was not there when it was to be paid; afterwards it reads as given.
+// lateTrade is an order whose row is missing when it is to be paid. Later reads return row and err.
 type lateTrade struct {
 	Store
 	row shop.Order
@@ -134,7 +134,7 @@ func (r *lateTrade) OpenTrade(context.Context, shop.ID, shop.ID, shop.Millis, ti
 
 func (r *lateTrade) Order(context.Context, shop.ID) (shop.Order, error) { return r.row, r.err }
 
-// P2: as TestOrderThatBecomesARowIsNotMissing, for who pays.
+// P2: as TestOrderThatBecomesARowIsNotMissing, for payments.
 func TestPaidOrderThatBecomesARowIsNotMissing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -156,12 +156,13 @@ func TestPaidOrderThatBecomesARowIsNotMissing(t *testing.T) {
 	}
 }
 
-// P8: the trade is noted before the gateway is contacted, and ends before the order does; the buyer hears when.
+// P8: the trade is stored before the gateway is contacted, and ends before the order does. The reply contains that
+// time.
 func TestPayNotesTheTradeFirst(t *testing.T) {
 	t.Parallel()
 	c, gateway, book, _ := newTestCashier()
 	book.row.PayBy += 750
-	until := book.row.PayBy - 750 - 10_000 // the gateway counts in whole seconds
+	until := book.row.PayBy - 750 - 10_000 // the gateway uses whole seconds
 	got, err := c.Pay(context.Background(), 9, 1, ViaWap)
 	if err != nil || got.URL == "" || got.PayBy != book.row.PayBy || got.Until != until {
 		t.Fatalf("%+v, %v; want until %d", got, err, until)
@@ -175,8 +176,8 @@ func TestPayNotesTheTradeFirst(t *testing.T) {
 	}
 }
 
-// A repeated pay returns the stored payment without a call to the gateway, after reading the row. Calls for codes are
-// limited.
+// A repeated pay returns the stored payment without a gateway call, after reading the row. The rate of calls for QR
+// codes is limited.
 func TestRepeatedPayMakesNoCall(t *testing.T) {
 	t.Parallel()
 	c, _, book, _ := newTestCashier()
@@ -212,7 +213,8 @@ func TestRepeatedPayMakesNoCall(t *testing.T) {
 	}
 }
 
-// Nobody pays what is not theirs, not pending, or over; a gateway without an answer is unknown, never a no (I6).
+// Only the buyer of a pending, unexpired order can pay it. A gateway without a reply is an unknown outcome, never a
+// rejection (I6).
 func TestPayRefuses(t *testing.T) {
 	t.Parallel()
 	is := func(state shop.OrderState) func(*Cashier, *wordyGateway, *tradeStore) {
@@ -261,7 +263,7 @@ func TestPayRefuses(t *testing.T) {
 	}
 }
 
-// P3, P8: the buyer hears of the payment after its commit; a repeat of what was told costs nothing more.
+// P3, P8: the buyer is notified after the commit of the payment. A repeat of a published state has no further effects.
 func TestSettleTellsAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	c, _, book, _ := newTestCashier()
@@ -285,7 +287,7 @@ func TestSettleTellsAfterTheCommit(t *testing.T) {
 	}
 }
 
-// P5, P8: an order with an opened payment ends only by the gateway's definite word.
+// P5, P8: an order with an opened payment ends only after a definite reply of the gateway.
 func TestEndNeedsTheGatewaysWord(t *testing.T) {
 	t.Parallel()
 	const before, at = 999_999, 1_000_000 // Redis time is 1,000,000
@@ -294,7 +296,7 @@ func TestEndNeedsTheGatewaysWord(t *testing.T) {
 		err   error
 		payBy shop.Millis
 		to    shop.OrderState
-		want  shop.OrderState // "": nothing is known to have ended
+		want  shop.OrderState // "": no known end
 	}{
 		"closed":                     {Trade{State: TradeClosed}, nil, at, shop.Expired, shop.Expired},
 		"absent at the deadline":     {Trade{State: TradeAbsent}, nil, at, shop.Expired, shop.Expired},
@@ -320,7 +322,7 @@ func TestEndNeedsTheGatewaysWord(t *testing.T) {
 	}
 }
 
-// P5: whoever waits for a silent gateway holds nobody up, is asked about once, and rests when there is no answer.
+// P5: an order that waits for a silent gateway delays no other order, is closed once, and pauses if there is no reply.
 func TestSilentGatewayHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -344,7 +346,7 @@ func TestSilentGatewayHoldsNobodyUp(t *testing.T) {
 		if others := x.Closer.Others([]shop.ID{1, 2, 3}); !slices.Equal(others, []shop.ID{2, 3}) {
 			t.Errorf("offered again while at hand: %v", others)
 		}
-		time.Sleep(closePatience + time.Millisecond) // of the bubble's clock
+		time.Sleep(closePatience + time.Millisecond) // by the clock of synctest
 		synctest.Wait()
 		if others := x.Closer.Others([]shop.ID{1}); len(others) != 0 || len(inventory.Returned) != 0 {
 			t.Errorf("not left alone after no answer: %v, returned %v", others, inventory.Returned)
@@ -379,7 +381,7 @@ func TestOrderOfLockedSaleStaysPending(t *testing.T) {
 	}
 }
 
-// A trade is asked about soon, at least every half minute while its order lives, ever more rarely after that, and never
+// A trade is queried soon, at least every half minute during the life of its order, then ever more rarely, and never
 // again once it is paid.
 func TestNextLook(t *testing.T) {
 	t.Parallel()

@@ -7,12 +7,12 @@ import (
 	"stampede/app/shop"
 )
 
-// payablesStored bounds the stored payments of a node: about 6 MB, a signed address has 1.5 KB.
+// payablesStored is the maximum number of stored payments per node: about 6 MB, a signed address has 1.5 KB.
 const payablesStored = 4096
 
-// payables are this node's payments by order and way until the gateway stops taking money: repeated presses of Pay need
-// no signature and no call. They are only a memory: another node, or this one after a restart, asks the gateway again
-// and gets the same trade.
+// payables caches this node's payments by order and way until the gateway stops accepting money. Repeated pay requests
+// then need no signature and no gateway call. Another node, or this one after a restart, requests the payment again and
+// gets the same trade.
 type payables struct {
 	mu     sync.Mutex
 	stored map[payableKey]Payable
@@ -30,7 +30,7 @@ func (p *payables) find(order shop.ID, via PayVia) (found Payable, ok bool) {
 	return found, ok
 }
 
-// store makes room by dropping payments that are over and, if that is not enough, any others until half are left.
+// store makes room by dropping expired payments. If that is not enough, it drops arbitrary ones until half are left.
 func (p *payables) store(order shop.ID, via PayVia, payable Payable, now shop.Millis) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,24 +8,24 @@ import (
 	"stampede/app/shop"
 )
 
-// Gateway is the payment provider. All calls but Notified contact it; each ends within the adapter's timeout, and
-// an error that wraps ErrTransient means that the outcome is unknown.
+// Gateway is the payment provider. All methods except Notified call it, each within the adapter's timeout. An error
+// that wraps ErrTransient means that the outcome is unknown.
 type Gateway interface {
-	// Pay answers where the buyer pays. Ways that need no call of ours (page, wap, app) only sign; QR asks the gateway.
+	// Pay returns the address where the buyer pays. page, wap and app only sign; qr calls the gateway.
 	Pay(ctx context.Context, r PayRequest) (Payment, error)
-	// Query reads a trade. TradeAbsent, and no error, when the gateway has none.
+	// Query reads a trade. If the gateway has no trade, it returns TradeAbsent and no error.
 	Query(ctx context.Context, order shop.ID) (Trade, error)
 	Close(ctx context.Context, order shop.ID) (Trade, error)
-	// Refund gives money back. nil: the gateway has done it, now or under the same request before.
+	// Refund refunds money. nil: refunded, now or earlier under the same request.
 	Refund(ctx context.Context, r RefundRequest) error
-	// Refunded asks whether a refund was done.
+	// Refunded reports whether a refund was done.
 	Refunded(ctx context.Context, r RefundRequest) (bool, error)
-	// Notified verifies signature, app and seller of a notification and returns its trade, or ErrForged. Order, amount
-	// and state are the flow's to check. It makes no outgoing call.
+	// Notified verifies signature, app and seller of a notification and returns its trade, or ErrForged. The caller
+	// must check order, amount and state. It makes no outgoing call.
 	Notified(form url.Values) (Trade, error)
 }
 
-// Redis is what payments need of the sales in Redis, see streams.Inventory.
+// Redis has the operations of payments on the sales in Redis, see streams.Inventory.
 type Redis interface {
 	Now(ctx context.Context) (shop.Millis, error)
 	Return(ctx context.Context, returns []shop.Return) ([]bool, error)
@@ -33,8 +33,8 @@ type Redis interface {
 	Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error)
 }
 
-// Store is what payments need of the database, see store.Store. Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch
-// or ErrNoRow.
+// Store has the operations of payments on the database, see store.Store. Errors wrap ErrTransient, ErrPermanent,
+// ErrStaleEpoch or ErrNoRow.
 type Store interface {
 	OpenTrade(ctx context.Context, order, user shop.ID, now shop.Millis, margin time.Duration) (shop.Order, error)
 	Receive(ctx context.Context, t Trade, now shop.Millis) (shop.Order, Outcome, error)

@@ -1,13 +1,13 @@
 package shop
 
-// Address is where the order goes. All three parts are asked for together.
+// Address is the delivery address of an order. All three parts are required.
 type Address struct {
 	Name  string `json:"name"`
 	Phone string `json:"phone"`
 	Text  string `json:"text"`
 }
 
-// Validate names the part that is missing or too long.
+// Validate returns an error for the first part that is empty, too long or not printable.
 func (a *Address) Validate() error {
 	for _, part := range []struct {
 		name, value string
@@ -33,7 +33,7 @@ const (
 	maxAddressText  = 400
 )
 
-// SavedAddress is an entry of somebody's address book. Exactly one of a book is the default, as long as there is any.
+// SavedAddress is an entry of a user's address book. In a non-empty book exactly one entry is the default.
 type SavedAddress struct {
 	ID ID `json:"id"`
 	Address

@@ -6,8 +6,8 @@ import (
 	"stampede/app/trace"
 )
 
-// Buy is one buy on its way to the Lua step. The order id is minted by the server; the same id, key and
-// hash are sent again when a reply is lost (I6).
+// Buy is one buy on its way to the Lua step. The server generates the order ID. A resend after a lost reply has the
+// same ID, key and hash (I6).
 type Buy struct {
 	Order   ID
 	User    ID
@@ -17,21 +17,21 @@ type Buy struct {
 	Hash    string // of the content under that key, 16 hex digits
 	Address string // JSON of Address, or ""
 
-	// NeedsPass: the sale asks for a pass. Passed is when the buy's valid pass was issued; 0: none. The Lua step spends
-	// it.
+	// NeedsPass: the sale requires a pass. Passed is the time when the buy's valid pass was issued; 0: no valid pass.
+	// The Lua step consumes the pass.
 	NeedsPass bool
 	Passed    Millis
 
-	Span *trace.Span // of the buy, when it is traced
+	Span *trace.Span // span of the buy; nil: not traced
 }
 
-// Verdict is what the Lua step says of a buy.
+// Verdict is the result code of the Lua step for a buy.
 type Verdict int
 
-// Verdicts of reserve.lua. Their numbers are part of the script's contract.
+// Verdicts of reserve.lua. The numbers are part of the script's contract.
 const (
 	VerdictReserved   Verdict = 1  // accepted now
-	VerdictRepeated   Verdict = 2  // the same key was accepted before: the stored answer
+	VerdictRepeated   Verdict = 2  // the same key was accepted before: the stored result
 	VerdictOtherHash  Verdict = 3  // the same key with other content
 	VerdictNotOpen    Verdict = 4  // before the window, by Redis time
 	VerdictClosed     Verdict = 5  // after the window
@@ -39,24 +39,25 @@ const (
 	VerdictLimit      Verdict = 7  // more units than the limit per buyer
 	VerdictCap        Verdict = 8  // more reservations than the cap per buyer
 	VerdictSoldOut    Verdict = 9  // not enough free units
-	VerdictBacklog    Verdict = 10 // too many orders wait for the database
-	VerdictCooldown   Verdict = 11 // units came back a moment ago and rest until every sold-out flag has ended (I9)
+	VerdictBacklog    Verdict = 10 // too many entries wait for their row
+	VerdictCooldown   Verdict = 11 // units were returned recently and wait until all sold-out flags have expired (I9)
 	VerdictNotLoaded  Verdict = 12 // the sale is not in Redis, or not armed yet
-	VerdictRecovering Verdict = 13 // the partition is being recovered, or has no state at all
+	VerdictRecovering Verdict = 13 // the partition is being recovered or has no state
 	VerdictEpoch      Verdict = 14 // the caller's epoch is not the partition's
-	VerdictPass       Verdict = 15 // the sale asks for a pass, and none came that was not spent
+	VerdictPass       Verdict = 15 // the sale requires a pass; the buy has no valid pass, or the pass was already used
 	VerdictUsedID     Verdict = 22 // the order id has a hold in this sale; nothing was written (16–21: codes of calls)
 )
 
-// GateAnswer is the result of a buy. Order and Ticket are those of the first acceptance; Done serves for the place.
+// GateAnswer is the result of a buy. Order and Ticket are those of the first acceptance. Done is used to compute the
+// place.
 type GateAnswer struct {
 	Verdict Verdict
 	Order   ID
 	Ticket  int64
 	Done    int64
 	Free    int64         // free units after the step
-	Retry   time.Duration // with VerdictCooldown: how long
-	Unasked bool          // this node has answered by itself, without the script
+	Retry   time.Duration // with VerdictCooldown: pause before the next try
+	Unasked bool          // decided on this node, without the script
 }
 
 // Reservation is an accepted buy that has no row yet.
@@ -70,5 +71,5 @@ type Reservation struct {
 	State     OrderState `json:"state"` // always reserved
 	CreatedAt Millis     `json:"created_at"`
 
-	Entry Entry `json:"-"` // which is to become its row
+	Entry Entry `json:"-"` // the stream entry that becomes the row
 }

@@ -1,9 +1,9 @@
 package shop
 
-// Challenge is what a sale asks of a buyer before a buy: nothing, a pass, or a pass that is given for a solved task.
+// Challenge is the entry check of a sale: nothing, a pass, or a pass that requires a solved task.
 type Challenge string
 
-// rank orders the checks by what they keep out.
+// rank orders the checks by strength; an unknown value is as strong as a captcha.
 func (c Challenge) rank() int {
 	switch c {
 	case ChallengeNone, "":
@@ -17,7 +17,7 @@ func (c Challenge) rank() int {
 	}
 }
 
-// AtLeast is the stronger of the two.
+// AtLeast returns the stronger of the two checks.
 func (c Challenge) AtLeast(least Challenge) Challenge {
 	if least.rank() > c.rank() {
 		return least
@@ -25,11 +25,11 @@ func (c Challenge) AtLeast(least Challenge) Challenge {
 	return c
 }
 
-// NeedsPass reports whether a buy must come with a pass. An unknown value needs one: it keeps buyers out rather than
-// letting everybody in.
+// NeedsPass reports whether a buy requires a pass. An unknown value requires one, so that an error rejects buyers
+// instead of admitting all.
 func (c Challenge) NeedsPass() bool { return c != ChallengeNone && c != "" }
 
-// task is what clients are told that they will have to solve: a pass for the asking is no task.
+// task returns the task that clients have to solve. A pass alone requires no task.
 func (c Challenge) task() Challenge {
 	if c == ChallengeCaptcha || c == ChallengeWork {
 		return c
@@ -39,12 +39,12 @@ func (c Challenge) task() Challenge {
 
 const (
 	ChallengeNone    Challenge = "none"    // nothing
-	ChallengePass    Challenge = "pass"    // a pass, for the asking
-	ChallengeCaptcha Challenge = "captcha" // a pass, for reading a picture
-	ChallengeWork    Challenge = "work"    // a pass, for a proof of work
+	ChallengePass    Challenge = "pass"    // a pass, issued on request
+	ChallengeCaptcha Challenge = "captcha" // a pass, issued for a solved picture captcha
+	ChallengeWork    Challenge = "work"    // a pass, issued for a proof of work
 )
 
-// ParseChallenge accepts exactly the four of them.
+// ParseChallenge accepts exactly these four values.
 func ParseChallenge(s string) (Challenge, error) {
 	switch c := Challenge(s); c {
 	case ChallengeNone, ChallengePass, ChallengeCaptcha, ChallengeWork:

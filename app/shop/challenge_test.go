@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// The stronger of two checks counts; what is not known keeps people out.
+// AtLeast returns the stronger check. An unknown check counts as the strongest one.
 func TestLeastChallenge(t *testing.T) {
 	t.Parallel()
 	order := []Challenge{ChallengeNone, ChallengePass, ChallengeWork, ChallengeCaptcha, "riddle"}

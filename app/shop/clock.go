@@ -11,36 +11,36 @@ import (
 // Zero means "not set".
 type Millis int64
 
-// MillisOf converts a time; the fraction below a millisecond is dropped.
+// MillisOf converts a time. It drops fractions of a millisecond.
 func MillisOf(t time.Time) Millis { return Millis(t.UnixMilli()) }
 
-// Time converts back, in UTC.
+// Time converts the instant to UTC.
 func (m Millis) Time() time.Time { return time.UnixMilli(int64(m)).UTC() }
 
-// Add moves the instant by d, which is truncated to milliseconds.
+// Add returns m + d; d is truncated to milliseconds.
 func (m Millis) Add(d time.Duration) Millis { return m + Millis(d.Milliseconds()) }
 
-// Sub is the time from o to m.
+// Sub returns the duration m - o.
 func (m Millis) Sub(o Millis) time.Duration { return time.Duration(m-o) * time.Millisecond }
 
-// Clock is this node's idea of Redis TIME: the last sample carried on by the monotonic clock. It serves displays and
-// early refusals with a margin; scripts decide by Redis TIME itself (I10).
+// Clock estimates Redis TIME on this node: the last sample plus the elapsed monotonic time. It serves displays and
+// early refusals, which allow a margin. Scripts use Redis TIME itself (I10).
 type Clock struct {
 	start time.Time
 	base  atomic.Int64 // Redis time at start, in milliseconds
 }
 
-// NewClock starts from the wall clock until the first sample arrives.
+// NewClock returns a clock that uses the wall clock until the first sample arrives.
 func NewClock() *Clock {
 	c := &Clock{start: time.Now()}
 	c.base.Store(c.start.UnixMilli())
 	return c
 }
 
-// Now is the estimated Redis time.
+// Now returns the estimated Redis time.
 func (c *Clock) Now() Millis { return Millis(c.base.Load() + time.Since(c.start).Milliseconds()) }
 
-// Sample reads Redis TIME once; half of the round trip is taken as the way back.
+// Sample reads Redis TIME once. It assumes that the reply takes half of the round trip.
 func (c *Clock) Sample(ctx context.Context, redis interface {
 	Now(ctx context.Context) (Millis, error)
 },

@@ -1,7 +1,7 @@
 package shop
 
-// DeadLetter is an entry that failed for good on its own account. Its order has a refused row, unless its id belongs to
-// another order, and its units are back; the letter waits for an operator.
+// DeadLetter is an entry that failed permanently because of its own content. Its units are returned. Its order has a
+// refused row, unless the order ID belongs to another order. An operator has to resolve the letter.
 type DeadLetter struct {
 	ID         string            `json:"id"` // partition "-" id in the dead-letter stream, e.g. "3-1767225600000-0"
 	Partition  int               `json:"partition"`
@@ -11,5 +11,5 @@ type DeadLetter struct {
 	Reason     string            `json:"reason"`
 	Deliveries int               `json:"deliveries"`
 	At         Millis            `json:"at"`
-	Fields     map[string]string `json:"fields"` // the entry as it was
+	Fields     map[string]string `json:"fields"` // the original entry
 }

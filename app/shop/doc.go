@@ -1,7 +1,6 @@
-// Package shop has the terms that all other packages share: ids, money, time, errors; products, slots and sales; orders
-// and their states; holds, entries and messages. It contains no flow and contacts nothing.
+// Package shop has the terms that all other packages share: IDs, money, time, errors; products, slots and sales; orders
+// and their states; holds, entries and messages. It contains no flow and does no I/O.
 //
-// Where to begin: [Order] and [OrderState] (the states of an order), [Sale] and [Counters], [Buy] and [GateAnswer]
-// (what goes into the Lua step and comes out of it), [Entry] (a reservation in the stream), [Error] (what a client is
-// told).
+// Start with [Order] and [OrderState] (the states of an order), [Sale] and [Counters], [Buy] and [GateAnswer] (input
+// and output of the Lua step), [Entry] (a reservation in the stream), and [Error] (the error that a client receives).
 package shop

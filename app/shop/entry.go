@@ -6,7 +6,8 @@ import (
 	"stampede/app/trace"
 )
 
-// Entry is one reservation as the stream carries it: all that its row needs.
+// Entry is one reservation as stored in the stream. It has all data of the order's row except product name and
+// deadline.
 type Entry struct {
 	StreamID    string // Redis stream id; its first part is ReservedAt
 	Order       ID
@@ -24,24 +25,24 @@ type Entry struct {
 	Hash        string
 	Address     string
 	ReservedAt  Millis
-	Trace       *trace.SpanRef // where its trace goes on; nil: it is not traced
-	Bad         error          // why the entry could not be read; then only StreamID and Partition are sure
+	Trace       *trace.SpanRef // parent of the next span; nil: not traced
+	Bad         error          // why the entry is unreadable; then only StreamID and Partition are valid
 }
 
-// Row is the pending order that an entry becomes, without product name and deadline.
+// Row returns the pending order for the entry, without product name and deadline.
 func (e *Entry) Row() Order {
 	o := e.BareRow()
 	o.State, o.Rev = Pending, FirstRev
 	if e.Address != "" {
 		o.Address = new(Address)
 		if err := json.Unmarshal([]byte(e.Address), o.Address); err != nil {
-			o.Address = nil // the gate wrote it, so it reads; if not, the order is worth more than the line
+			o.Address = nil // the gate wrote valid JSON; if it is corrupt, the order is kept without its address
 		}
 	}
 	return o
 }
 
-// BareRow is the order that an entry names; state, rev and deadline are the caller's.
+// BareRow returns the order of the entry. The caller sets state, rev and deadline.
 func (e *Entry) BareRow() Order {
 	return Order{
 		ID: e.Order, Sale: e.Sale, User: e.User, Partition: e.Partition, Qty: e.Qty,
@@ -50,7 +51,7 @@ func (e *Entry) BareRow() Order {
 	}
 }
 
-// EntryID is the place of an entry in its stream.
+// EntryID is the ID of an entry in its stream: Redis time in milliseconds and a number.
 type EntryID struct{ Time, Number int64 }
 
 // After reports whether the entry was added after the other one.
@@ -58,9 +59,9 @@ func (e EntryID) After(other EntryID) bool {
 	return e.Time > other.Time || e.Time == other.Time && e.Number > other.Number
 }
 
-// Delivery is how far the consumers of a partition are. Entries are ordered by Redis time and a number.
+// Delivery is the progress of the consumers of a partition.
 type Delivery struct {
-	Epoch  int64   // of the partition, to which the stream belongs
-	Newest EntryID // the last entry that was ever added
-	Open   EntryID // the oldest one that is not acknowledged; zero when all are
+	Epoch  int64   // epoch of the partition that owns the stream
+	Newest EntryID // the last entry added
+	Open   EntryID // the oldest entry that is not acknowledged; zero: all are
 }

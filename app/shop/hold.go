@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// HoldRequest asks for units of a sale under a new hold number for an order that already exists (dead-letter
-// replay, late payment). It follows the gate's rules for stock and limit, not for the window.
+// HoldRequest requests units of a sale under a new hold number for an existing order (dead-letter replay, late
+// payment). Stock and limit apply as at the gate; the sale window does not.
 type HoldRequest struct {
 	Sale  SaleRef
 	Order ID
@@ -14,23 +14,23 @@ type HoldRequest struct {
 	Qty   int
 }
 
-// Return gives an order's units back to the stock, exactly once per (order, hold) (I3).
+// Return returns an order's units to the stock, exactly once per (order, hold) (I3).
 type Return struct {
 	Sale  SaleRef
 	Order ID
 	Hold  int64
-	User  ID   // whose limit they count to
-	Burn  bool // the database refused the unit: withdrawn, not sold again (I2)
+	User  ID   // the buyer whose limit counts the units
+	Burn  bool // the database refused the units: they are withdrawn and not sold again (I2)
 }
 
-// SoldHold names the units of an order that is paid.
+// SoldHold names the units of a paid order.
 type SoldHold struct {
 	Sale  SaleRef
 	Order ID
 	Hold  int64
 }
 
-// OpenHold is a hold that Redis keeps for an order.
+// OpenHold is a hold that Redis has for an order.
 type OpenHold struct {
 	Order ID
 	Hold  int64
@@ -38,33 +38,34 @@ type OpenHold struct {
 	Sold  bool // the order is paid: the units count as sold and are never returned
 }
 
-// HoldsMark is what Redis says of a sale in one instant; the epoch is the one that the node carries. Two equal marks
+// HoldsMark is the state of a sale in Redis at one instant. The epoch is the one that this node uses. Two equal marks
 // mean that no hold of the sale changed between them.
 type HoldsMark struct {
 	Counters
 	Burnt int64
-	Moves int64 // grows with every change of a hold but a reservation, which gives out a ticket
+	Moves int64 // incremented by each change of a hold except a reservation, which increments Tickets
 }
 
-// Correction is what the counters of a sale should say, by its holds as they were at the mark.
+// Correction has the correct counters of a sale, computed from its holds at the mark.
 type Correction struct {
 	At                HoldsMark
 	Held, Sold, Stock int64
 }
 
-// BuyersMark is a place in the history of a sale: everyone accepted before it is known. The zero mark knows nobody.
+// BuyersMark is a position in the history of a sale: all buyers accepted before it are included. The zero mark includes
+// no buyer.
 type BuyersMark struct {
-	Epoch   int64  // of the partition
-	Tickets int64  // the last one given out by then
-	Entry   string // of the partition's stream; whoever was accepted later has an entry behind it
+	Epoch   int64  // epoch of the partition
+	Tickets int64  // the last ticket at the mark
+	Entry   string // entry ID in the partition's stream; later buyers have later entries
 }
 
-// Buyers is who has had reservations of a sale accepted: in Users is, perhaps more than once, everybody since the mark
-// that was asked with, up to the instant of the counters at least.
+// Buyers lists the buyers with accepted reservations of a sale. Users has all buyers from the given mark to the instant
+// of the counters, and possibly later ones. A buyer may occur more than once.
 type Buyers struct {
 	Counters
 	Users []ID
-	All   bool // Users are everyone, not only who came since
+	All   bool // Users has all buyers of the sale, not only those after the mark
 	Mark  BuyersMark
 }
 
@@ -75,7 +76,7 @@ type Deadline struct {
 }
 
 const (
-	// FlagLife is how long a sold-out flag counts, from before the read that confirmed it. Units that come back to an
-	// empty stock rest longer than this in Redis, so that a valid flag knows everybody who was accepted (I9).
+	// FlagLife is the lifetime of a sold-out flag, counted from the start of the read that confirmed it. Units that
+	// return to an empty stock wait longer than this in Redis. So a valid flag covers all accepted buyers (I9).
 	FlagLife = 200 * time.Millisecond
 )

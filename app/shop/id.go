@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// ID is a 64-bit identifier (snowflake). On every wire (JSON, Redis, URLs) it is a decimal string,
-// because JavaScript and Redis Lua lose digits beyond 2^53. Zero means "none".
+// ID is a 64-bit identifier (snowflake). On every wire (JSON, Redis, URLs) it is a decimal string, because JavaScript
+// and Redis Lua lose digits beyond 2^53. Zero means "none".
 type ID int64
 
-// ParseID reads a decimal id; the "no" cases are empty, signed, zero, too long and non-digits.
+// ParseID reads a decimal ID. It rejects texts that are empty, signed, zero, too long or contain non-digits.
 func ParseID[text ~string | ~[]byte](s text) (ID, error) {
 	if id, ok := readID(s); ok {
 		return id, nil
@@ -17,7 +17,7 @@ func ParseID[text ~string | ~[]byte](s text) (ID, error) {
 	return 0, fmt.Errorf("id %q: want a positive decimal number", Clip(string(s), 24))
 }
 
-// readID is apart from the words of its failure, which would have every text copied in case it is needed for them.
+// readID is separate from ParseID: formatting its error would copy every text to the heap.
 func readID[text ~string | ~[]byte](s text) (ID, bool) {
 	if len(s) == 0 || len(s) > 19 || s[0] < '1' || s[0] > '9' {
 		return 0, false
@@ -26,10 +26,10 @@ func readID[text ~string | ~[]byte](s text) (ID, bool) {
 	return ID(n), err == nil
 }
 
-// String is the decimal form used on every wire.
+// String returns the decimal form.
 func (id ID) String() string { return strconv.FormatInt(int64(id), 10) }
 
-// MarshalText makes JSON write the id as a string.
+// MarshalText writes the ID as a decimal string.
 func (id ID) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(id), 10), nil }
 
 // UnmarshalText accepts exactly what ParseID accepts.
@@ -42,7 +42,7 @@ func (id *ID) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Clip keeps foreign text short in messages and logs.
+// Clip shortens external text to n bytes plus "…" for messages and logs.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -4,32 +4,32 @@ import (
 	"context"
 )
 
-// Role is what a user may do.
+// Role is the set of permissions of a user.
 type Role string
 
-// Roles, each allowed what the one before it is.
+// Roles. Each one includes the permissions of the previous one.
 const (
 	Shopper  Role = "shopper"
 	Operator Role = "operator"
 	Admin    Role = "admin"
 )
 
-// Operates reports whether the role looks after the shop.
+// Operates reports whether the role may operate the shop.
 func (r Role) Operates() bool { return r == Operator || r == Admin }
 
-// Identity is what a verified token says of who showed it.
+// Identity is the content of a verified token.
 type Identity struct {
 	User    ID
 	Name    string
 	Role    Role
 	Expires Millis
-	Device  ID // the log in that it belongs to; 0: a guest's
-	Sale    ID // the only sale that the token is good for; 0: all that are not hidden
+	Device  ID // the login of the token; 0: a guest
+	Sale    ID // the only sale that the token can access; 0: all sales that are not hidden
 
-	KeyNumber int64 // of the generation of the key that signed it
+	KeyNumber int64 // generation of the signing key
 }
 
-// Subject is under what the token is revoked: its device, or the user id of a guest.
+// Subject returns the ID under which the token is revoked: its device, or the user ID of a guest.
 func (i *Identity) Subject() ID {
 	if i.Device != 0 {
 		return i.Device
@@ -37,7 +37,8 @@ func (i *Identity) Subject() ID {
 	return i.User
 }
 
-// BoundTo returns a context for an operation of who: if the token is bound to a sale, Offered finds no other one.
+// BoundTo returns the context for an operation of the caller. If the token is bound to a sale, Offered finds only that
+// sale.
 func BoundTo(ctx context.Context, who *Identity) context.Context {
 	if who.Sale == 0 {
 		return ctx
@@ -47,11 +48,11 @@ func BoundTo(ctx context.Context, who *Identity) context.Context {
 
 type boundKey struct{}
 
-// BoundSale is the sale that the token of a context is bound to; 0: none.
+// BoundSale returns the sale to which the token of the context is bound; 0: none.
 func BoundSale(ctx context.Context) ID {
 	sale, _ := ctx.Value(boundKey{}).(ID)
 	return sale
 }
 
-// MaxGuests is how many guests AddGuests adds at once.
+// MaxGuests is the maximum number of guests that one AddGuests call adds.
 const MaxGuests = 1000

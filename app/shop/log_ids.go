@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// A line of the log names the request, order, sale and entry that it is about. The context and the error can carry
-// these ids; the logger makes fields of them (LogIDs). Only ids go there: never a token, an address, or anything that a
-// person typed.
+// A log line contains the IDs of the request, order, sale and entry that it concerns. The context and the error can
+// carry these IDs; the logger adds them as fields (LogIDs). Only IDs are allowed: never a token, an address, or user
+// input.
 
 type logIDsKey struct{}
 
-// WithLogIDs is a context whose lines of the log carry the ids: names and values, as slog takes them.
+// WithLogIDs returns a context that adds the IDs to its log lines. ids are alternating names and values, as in slog.
 func WithLogIDs(ctx context.Context, ids ...any) context.Context {
 	return context.WithValue(ctx, logIDsKey{}, ids)
 }
 
-// IsLogIDs reports whether a context is asked for the ids of its lines; for contexts that are no context.WithValue. The
-// value is names and values.
+// IsLogIDs reports whether key is the context key of the log IDs. It serves custom context types. The value is a []any
+// of names and values.
 func IsLogIDs(key any) bool { return key == logIDsKey{} }
 
-// namedError is an error that knows what it is about.
+// namedError is an error with log IDs.
 type namedError struct {
 	error
 	ids []any
@@ -29,8 +29,8 @@ type namedError struct {
 
 func (n *namedError) Unwrap() error { return n.error }
 
-// Named has lines of the log about the error carry ids: names and values, as slog takes them. What people are told
-// stays as it is: it names nothing.
+// Named adds IDs to the log lines about err. ids are alternating names and values, as in slog. An *Error stays
+// unchanged: it goes to clients and has no IDs.
 func Named(err error, ids ...any) error {
 	if _, plain := err.(*Error); plain || err == nil {
 		return err
@@ -38,14 +38,14 @@ func Named(err error, ids ...any) error {
 	return &namedError{err, ids}
 }
 
-// LogIDs are the ids that the context and the error carry; of two of one name the error's, of two in an error the outer
-// one. The error may be nil.
+// LogIDs returns the IDs of the error and the context. For equal names the error precedes the context, and an outer
+// error precedes an inner one. err may be nil.
 func LogIDs(ctx context.Context, err error) []slog.Attr {
 	of, _ := ctx.Value(logIDsKey{}).([]any)
 	return appendIDs(logAttrs(err, nil), of)
 }
 
-// logAttrs looks through the whole tree of an error.
+// logAttrs collects the IDs of the whole error tree, outer errors first.
 func logAttrs(err error, ids []slog.Attr) []slog.Attr {
 	if n, ok := err.(*namedError); ok {
 		ids = appendIDs(ids, n.ids)

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// A line is about what its error says it is, the innermost and the joined ones included, then about what its context
-// says.
+// The fields of a log line come from the error first, including wrapped and joined errors, and then from the context.
 func TestLogIDs(t *testing.T) {
 	t.Parallel()
 	inner := Named(errors.New("lost"), "entry", "1-0", "order", ID(7))
@@ -21,7 +20,7 @@ func TestLogIDs(t *testing.T) {
 	if !errors.Is(err, inner) || err.Error() != "reserve: other\nand lost" {
 		t.Errorf("the error itself became %v", err)
 	}
-	// What people are told stays what it is, and what is none stays none.
+	// An *Error and nil stay unchanged.
 	if e := Fail(SoldOut, "sold out"); Named(e, "order", ID(7)) != error(e) || Named(nil, "order", ID(7)) != nil {
 		t.Error("a refusal, or nothing, was wrapped")
 	}

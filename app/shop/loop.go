@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Sleep waits; false when ctx ended first.
+// Sleep waits for d. It returns false if ctx ends first.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -18,8 +18,8 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Repeat works at once and then with a pause between two times, until ctx ends. What fails is logged as what the duty
-// was to do, and tried again the next time.
+// Repeat calls work at once and then after each pause, until ctx ends. It logs an error with the message what and tries
+// again after the pause.
 func Repeat(ctx context.Context, pause time.Duration, what string, work func(ctx context.Context) error) error {
 	for ctx.Err() == nil {
 		if err := work(ctx); err != nil && ctx.Err() == nil {

@@ -10,27 +10,27 @@ import (
 	"stampede/app/trace"
 )
 
-// Message notifies all nodes of changes in a partition. PubSub may drop messages, so each names its predecessor: after
-// a gap a node reads the rows (F4, F5).
+// Message notifies all nodes of changes in a partition. Pub/sub may drop messages, so each has the number of its
+// predecessor. After a gap a node reads the rows (F4, F5).
 //
-//	<number of the one before> <its own number>\n
+//	<number of the previous message> <own number>\n
 //	<user> <frame>\n                                  per change; a frame is an order event without its cursor
 //
-// The frame of a traced buy ends in the field "trace", which the receiving node removes. Redis numbers the messages of
-// a partition from 1; after it has lost writes, numbers repeat.
+// The frame of a traced buy ends with the field "trace", which the receiving node removes. Redis numbers the messages
+// of a partition from 1. After Redis has lost writes, numbers repeat.
 type Message struct {
 	Before, Number int64
 	lines          string
 }
 
-// Change is the newest state of an order, for its buyer.
+// Change is the newest state of an order, sent to its buyer.
 type Change struct {
 	User  ID
-	Frame string         // JSON; it must have no line break
-	Trace *trace.SpanRef // where its trace goes on; nil: it is not traced
+	Frame string         // JSON without line breaks
+	Trace *trace.SpanRef // parent of the next span; nil: not traced
 }
 
-// AppendChange appends a change to a message; the publishing script puts the first line in front.
+// AppendChange appends a change to a message. The publishing script adds the first line.
 func AppendChange(b []byte, user ID, frame []byte) []byte {
 	b = strconv.AppendInt(b, int64(user), 10)
 	b = append(b, ' ')
@@ -38,14 +38,14 @@ func AppendChange(b []byte, user ID, frame []byte) []byte {
 	return append(b, '\n')
 }
 
-// The field with the trace, as it ends a frame: no order event ends like this by itself.
+// The trace field at the end of a frame. No order event has this field itself.
 const (
 	traceField = `,"trace":"`
 	traceEnd   = `"}`
 	traceTail  = len(traceField) + trace.SpanRefLength + len(traceEnd)
 )
 
-// AppendTraced is AppendChange for a buy that is traced.
+// AppendTraced is AppendChange for a traced buy.
 func AppendTraced(b []byte, user ID, frame []byte, trace trace.SpanRef) []byte {
 	b = AppendChange(b, user, frame)
 	b = append(b[:len(b)-len("}\n")], traceField...)
@@ -53,7 +53,7 @@ func AppendTraced(b []byte, user ID, frame []byte, trace trace.SpanRef) []byte {
 	return append(append(b, traceEnd...), '\n')
 }
 
-// untracedFrame takes the trace off a frame that has one.
+// untracedFrame splits a frame into the frame without its trace field and the trace; nil: no trace.
 func untracedFrame(frame string) (string, *trace.SpanRef) {
 	at := len(frame) - traceTail
 	if at <= 0 || !strings.HasSuffix(frame, traceEnd) || !strings.HasPrefix(frame[at:], traceField) {
@@ -66,7 +66,7 @@ func untracedFrame(frame string) (string, *trace.SpanRef) {
 	return frame[:at] + "}", ref
 }
 
-// ParseMessage reads the first line of a message; its changes are read by Changes.
+// ParseMessage reads the first line of a message. Changes reads the rest.
 func ParseMessage(text string) (Message, error) {
 	head, lines, ok := strings.Cut(text, "\n")
 	before, number, two := strings.Cut(head, " ")
@@ -80,8 +80,8 @@ func ParseMessage(text string) (Message, error) {
 	return m, nil
 }
 
-// Changes reads the changes one after the other, without allocating: most are of users who are not connected here. A
-// line that cannot be read comes as an error and is the last: its rows and those behind it are read then.
+// Changes yields the changes in order, without allocating: most are for users who are not connected to this node. It
+// yields an error for an unreadable line and stops; the caller then reads the rows from there on.
 func (m Message) Changes() iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		for rest := m.lines; rest != ""; {
@@ -102,37 +102,37 @@ func (m Message) Changes() iter.Seq2[Change, error] {
 	}
 }
 
-// ChangesChannel is where the messages of a partition are published. Channels are shared by all logical databases of a
-// server, therefore they carry a namespace, which is the same for all nodes of one shop.
+// ChangesChannel returns the name of the channel for the messages of a partition. All logical databases of a server
+// share channels, so the name contains a namespace. All nodes of one shop use the same namespace.
 func ChangesChannel(namespace string, partition int) string {
 	return "stampede:changes:" + namespace + ":" + strconv.Itoa(partition)
 }
 
-// Instant is an instant of the database's clock, in one history of the database: after a failover to a server that may
-// lack commits, instants of the old one say nothing about the new one.
+// Instant is an instant of the database's clock in one history of the database. After a failover to a server that may
+// lack commits, instants of the old and the new server are not comparable.
 type Instant struct {
 	At      Millis
-	History string // 8 hex digits, of the server that answers
+	History string // identifies the current server, 8 hex digits
 }
 
-// ChainEnd is how far the messages of a partition have come, as Redis says.
+// ChainEnd is the end of the message sequence of a partition, as stored in Redis.
 type ChainEnd struct {
-	Told  int64 // number of the last message; 0: none yet, or Redis knows nothing of the partition
-	Epoch int64 // of the partition; 0: Redis knows nothing of it
-	Away  bool  // the server that holds the partition does not answer: nobody knows the end
+	Told  int64 // number of the last message; 0: no message yet, or Redis has no state of the partition
+	Epoch int64 // epoch of the partition; 0: Redis has no state of it
+	Away  bool  // the partition's Redis is unreachable: the end is unknown
 }
 
-// ChangesQuery asks for the orders of a user whose newest state was stamped at an instant or later.
+// ChangesQuery selects the orders of a user whose newest state has the change timestamp Since or a later one.
 type ChangesQuery struct {
 	User  ID
-	Since Millis // the database's clock
+	Since Millis // by the database's clock
 }
 
-// Changes are the newest states of a user's orders that changed since an instant, the oldest change first.
+// Changes has the newest states of a user's orders that changed since an instant, the oldest change first.
 type Changes struct {
 	Orders []Order
-	More   bool // there are more than were asked for; Orders is not complete
+	More   bool // the limit was reached: Orders is incomplete
 }
 
-// PublishWithin is how old, by Redis time, the beginning of a transaction may be whose rows are published.
+// PublishWithin is the maximum age, by Redis time, of the start of a transaction whose rows are published.
 const PublishWithin = 15 * time.Second

@@ -13,7 +13,6 @@ import (
 	"stampede/app/trace"
 )
 
-// changesOf reads all changes of a message.
 func changesOf(m Message) (changes []Change, err error) {
 	for c, err := range m.Changes() {
 		if err != nil {
@@ -24,7 +23,7 @@ func changesOf(m Message) (changes []Change, err error) {
 	return changes, nil
 }
 
-// What is appended as changes is read as those changes, in their order.
+// Appended changes are read back unchanged and in order.
 func TestMessagesSayWhatWasAppended(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -61,7 +60,7 @@ func TestUnreadableMessages(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	// What stands before an unreadable line is still told.
+	// Changes before an unreadable line are still delivered.
 	for _, line := range []string{"7 {}", "7\n", "7 \n", " {}\n", "0 {}\n", "+7 {}\n", "\n"} {
 		m, err := ParseMessage("1 2\n5 {}\n" + line)
 		if err != nil {
@@ -99,7 +98,7 @@ func FuzzParseMessage(f *testing.F) {
 	})
 }
 
-// Looking for a few users among many changes allocates nothing, whoever they are.
+// Reading a few users' changes among many allocates nothing.
 func TestReadingChangesAllocatesNothing(t *testing.T) {
 	text := []byte("0 1\n")
 	for user := range 500 {
@@ -119,8 +118,8 @@ func TestReadingChangesAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A change of a buy that is traced says so to the node that reads it, and to nobody else: the frame is as if it were
-// not, and changes beside it are what they are.
+// Only the receiving node sees the trace of a change: the frame equals that of an untraced buy, and adjacent changes
+// are unaffected.
 func TestChangesCarryTraces(t *testing.T) {
 	t.Parallel()
 	ref := (&trace.Tracer{Ratio: 1}).Sample("socket", time.Time{}).SpanRef
@@ -148,7 +147,7 @@ func TestChangesCarryTraces(t *testing.T) {
 			t.Errorf("change of user %s has the trace %v", c.User, c.Trace)
 		}
 	}
-	// What only looks like a trace stays where it is.
+	// A suffix that only resembles a trace stays in the frame.
 	for _, odd := range []string{`{"a":"b"}`, `{"a":1,"trace":"` + strings.Repeat("x", trace.SpanRefLength) + `"}`} {
 		if plain, trace := untracedFrame(odd); plain != odd || trace != nil {
 			t.Errorf("%s is read as %s with the trace %v", odd, plain, trace)

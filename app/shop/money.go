@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// Money is integer fen everywhere. Yuan exist only as text, on the wire of the payment gateway and on paper: these two
-// functions are the border, and nothing on either side of it is a floating-point number.
+// Money is integer fen everywhere. Yuan exist only as text, for the payment gateway and in documents. FormatFen and
+// ParseFen convert between the two without floating-point numbers.
 
-// maxYuanDigits is how many digits stand before the point: what is beyond is no price, and less than int64 holds.
+// maxYuanDigits is the maximum number of digits before the point. Longer amounts are invalid as prices; 14 digits fit
+// into int64 fen.
 const maxYuanDigits = 14
 
 // FormatFen writes fen as yuan with two decimals: 1234 is "12.34", -5 is "-0.05".
@@ -22,8 +23,8 @@ func FormatFen(fen int64) string {
 }
 
 // ParseFen reads yuan as fen: "12.34", "12.3" and "12" are 1234, 1230 and 1200. It rejects signs, a leading zero
-// ("012"), a point without digits on one side, more than two decimals or 14 digits before the point, and other
-// characters.
+// ("012"), a point without digits on one side, more than two decimals, more than 14 digits before the point, and all
+// other characters.
 func ParseFen(text string) (int64, error) {
 	yuan, decimals, point := strings.Cut(text, ".")
 	if !point {
@@ -40,7 +41,7 @@ func ParseFen(text string) (int64, error) {
 	return strconv.ParseInt(yuan+decimals, 10, 64)
 }
 
-// Digits reports whether a text has decimal digits only; an empty one has.
+// Digits reports whether s has only decimal digits. It is true for "".
 func Digits(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {

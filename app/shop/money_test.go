@@ -11,7 +11,7 @@ func TestAmountsAreReadAndWrittenExactly(t *testing.T) {
 	t.Parallel()
 	for fen, text := range map[int64]string{
 		0: "0.00", 1: "0.01", 10: "0.10", 99: "0.99", 100: "1.00", 1234: "12.34", 1_0000_0000_00: "100000000.00",
-		9_999_999_999_999_999: "99999999999999.99", // 2^53 is below: no float carries it
+		9_999_999_999_999_999: "99999999999999.99", // above 2^53: float64 cannot represent it
 	} {
 		if got := FormatFen(fen); got != text {
 			t.Errorf("FormatFen(%d) = %q, want %q", fen, got, text)
@@ -44,7 +44,7 @@ func TestWhatIsNoAmountIsNotRead(t *testing.T) {
 	}
 }
 
-// Whatever is read is worth exactly what the text says, and the written form reads back as the same amount.
+// An accepted text has exactly the returned value, and the formatted value reads back as the same amount.
 func FuzzParseFen(f *testing.F) {
 	for _, text := range []string{"12.34", "12.3", "12", "0.01", "99999999999999.99", "1e2", "-1", "1.234"} {
 		f.Add(text)
@@ -65,7 +65,7 @@ func FuzzParseFen(f *testing.F) {
 	})
 }
 
-// Every amount that an int64 holds is written without loss.
+// FormatFen is exact for every int64.
 func FuzzFormatFen(f *testing.F) {
 	for _, fen := range []int64{0, 1, -1, 1234, math.MaxInt64, math.MinInt64} {
 		f.Add(fen)

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Month is a month of UTC by its number, like 202611.
+// Month is a UTC month as a number such as 202611.
 type Month int
 
-// MonthOf is the month of an instant.
+// MonthOf returns the month of an instant.
 func MonthOf(at Millis) Month {
 	t := at.Time().UTC()
 	return Month(t.Year()*100 + int(t.Month()))
 }
 
-// ParseMonth reads a month like 2026-11.
+// ParseMonth reads a month such as 2026-11.
 func ParseMonth(text string) (Month, error) {
 	t, err := time.Parse("2006-01", text)
 	if err != nil {
@@ -23,20 +23,20 @@ func ParseMonth(text string) (Month, error) {
 	return MonthOf(MillisOf(t)), nil
 }
 
-// Start is its first instant.
+// Start returns the first instant of the month.
 func (m Month) Start() Millis {
 	return MillisOf(time.Date(int(m)/100, time.Month(m%100), 1, 0, 0, 0, 0, time.UTC))
 }
 
-// Next is the month after it.
+// Next returns the following month.
 func (m Month) Next() Month { return MonthOf(MillisOf(m.Start().Time().UTC().AddDate(0, 1, 0))) }
 
 func (m Month) String() string { return fmt.Sprintf("%04d-%02d", int(m)/100, int(m)%100) }
 
-// MarshalText writes it like 2026-11.
+// MarshalText writes the month in the form 2026-11.
 func (m Month) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText reads it.
+// UnmarshalText reads the month in the form 2026-11.
 func (m *Month) UnmarshalText(text []byte) (err error) {
 	*m, err = ParseMonth(string(text))
 	return err

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// Months are read as people write them, and follow one another over the end of a year.
+// Months use the form 2026-12, and December is followed by January of the next year.
 func TestMonths(t *testing.T) {
 	t.Parallel()
 	m, err := ParseMonth("2026-12")

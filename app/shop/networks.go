@@ -4,12 +4,12 @@ import (
 	"net/netip"
 )
 
-// WideShare is how many times the limit of an address applies to a wide network, see Networks.
+// WideShare is the factor between the limit of a wide network and the limit of an address, see Networks.
 const WideShare = 16
 
-// Networks returns the networks for which a client counts. For IPv4, own is the address alone and wide is invalid. For
-// IPv6, own is the /64 of one customer, and wide the /48 of one site, which has 65,536 of them. The zero address
-// returns zero networks.
+// Networks returns the networks under which rate limits count a client. For IPv4, own is the address alone and wide is
+// invalid. For IPv6, own is the /64 of one customer, and wide is the /48 of one site, which has 65,536 customers. The
+// zero address returns zero networks.
 func Networks(addr netip.Addr) (own, wide netip.Prefix) {
 	addr = addr.Unmap().WithZone("")
 	if addr.Is6() {

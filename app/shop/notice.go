@@ -1,17 +1,17 @@
 package shop
 
-// Notice is what all shoppers are told.
+// Notice is the banner that all shoppers see.
 type Notice struct {
 	Level string `json:"level"` // info or warning
-	Text  string `json:"text"`  // for whoever reads none of the languages below; empty: they are told nothing
-	// Texts are the same by the languages of their readers.
+	Text  string `json:"text"`  // for readers of no language in Texts; empty: they see no banner
+	// Texts has the banner text by language.
 	Texts   map[string]string `json:"texts,omitempty"`
-	Until   Millis            `json:"until,omitempty"` // 0: until it is taken back
+	Until   Millis            `json:"until,omitempty"` // 0: until it is removed
 	Version int64             `json:"version"`
 }
 
-// IsSaid reports whether there is something in it.
+// IsSaid reports whether the banner has a text.
 func (n *Notice) IsSaid() bool { return n.Text != "" || len(n.Texts) > 0 }
 
-// StandsAt reports whether there is one to be told.
+// StandsAt reports whether the banner is visible at now.
 func (n *Notice) StandsAt(now Millis) bool { return n.IsSaid() && (n.Until == 0 || now < n.Until) }

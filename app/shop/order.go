@@ -4,9 +4,9 @@ import (
 	"slices"
 )
 
-// OrderState is the one fate of an order. Only MySQL decides it (I1):
+// OrderState is the state of an order. Only MySQL decides it (I1):
 //
-//	             ┌──────────▶ refused                     (a row that says why)
+//	             ┌──────────▶ refused                     (the row has the reason)
 //	             │
 //	reserved ────┼──────────▶ cancelled ◀─┐               (by its buyer)
 //	(no row yet) │                        │
@@ -15,13 +15,13 @@ import (
 //	                   ▼
 //	                 paid ──▶ shipped ──▶ finished
 //	                   │         │
-//	                   └─────────┴─▶ refunding ─▶ refunded  (its buyer or the shop wants it)
+//	                   └─────────┴─▶ refunding ─▶ refunded  (requested by its buyer or the shop)
 //
 //	late money:  cancelled │ expired ─▶ paid                (units are free: revived)
-//	             cancelled │ expired ─▶ refunding           (none are: given back at once)
+//	             cancelled │ expired ─▶ refunding           (no units are free: refunded at once)
 //
-// Once a payment was opened, pending ends as cancelled or expired only after the gateway has said that the trade is
-// over (Cashier). A replayed dead letter goes refused → pending on the same row, under a new hold number.
+// Once a payment was opened, a pending order becomes cancelled or expired only after the gateway has reported that the
+// trade has ended (Cashier). Replaying a dead letter changes its row from refused to pending, with a new hold number.
 type OrderState string
 
 // The states; Reserved is the only one without a row.
@@ -53,7 +53,7 @@ func (s OrderState) Sold() bool {
 	return s == Paid || s == Shipped || s == Finished || s == Refunding
 }
 
-// Order is a row of the orders table; its JSON form is what its buyer sees. Fields without a JSON name are internal.
+// Order is a row of the orders table. Its buyer receives its JSON form. Fields without a JSON name are internal.
 type Order struct {
 	ID          ID         `json:"id"`
 	Sale        ID         `json:"sale"`
@@ -64,11 +64,11 @@ type Order struct {
 	State       OrderState `json:"state"`
 	Reason      string     `json:"reason,omitempty"`
 	Ticket      int64      `json:"ticket"`
-	Rev         int        `json:"rev"` // grows by one with each state; 0 while reserved
+	Rev         int        `json:"rev"` // incremented by each state change; 0 while reserved
 	CreatedAt   Millis     `json:"created_at"`
 	PayBy       Millis     `json:"pay_by,omitempty"` // set once, at the first insert, from Redis time
 	PaidAt      Millis     `json:"paid_at,omitempty"`
-	CancelledAt Millis     `json:"cancelled_at,omitempty"` // also of expiry; 0 again when late money revives it
+	CancelledAt Millis     `json:"cancelled_at,omitempty"` // also set on expiry; reset when late money revives it
 	TradeNo     string     `json:"trade_no,omitempty"`
 	Tracking    string     `json:"tracking,omitempty"`
 	Address     *Address   `json:"address,omitempty"`
@@ -76,17 +76,17 @@ type Order struct {
 	User        ID     `json:"-"`
 	Partition   int    `json:"-"`
 	Seq         int64  `json:"-"` // number of the reservation within its partition (I8)
-	Hold        int64  `json:"-"` // number of the hold on the stock; return is keyed by (order, hold) (I3)
+	Hold        int64  `json:"-"` // number of the hold on the stock; returns are keyed by (order, hold) (I3)
 	SaleVersion int64  `json:"-"` // version of the sale that set the price
 	Key         string `json:"-"` // the buyer's idempotency key
-	ContentHash string `json:"-"` // of what was asked under that key (P4)
-	ToldRev     int    `json:"-"` // the last rev that was published; of a new row, its first
+	ContentHash string `json:"-"` // hash of the buy's content under that key (P4)
+	ToldRev     int    `json:"-"` // the last published rev; for a new row, its first rev
 	TradeOpened Millis `json:"-"` // set before the payment gateway is first contacted
-	Stamped     bool   `json:"-"` // the call that answered this row has changed and stamped it, see Notifier
+	Stamped     bool   `json:"-"` // the call that returned this row has set its change timestamp, see Notifier
 }
 
-// HoldsUnits reports whether the order keeps its units from others. Refunded counts: its units were withdrawn and are
-// not sold again. An order that had ended before late money came holds none.
+// HoldsUnits reports whether the order's units are unavailable to others. This includes Refunded: its units were
+// withdrawn and are not sold again. An order that had ended before late money arrived holds no units.
 func (o *Order) HoldsUnits() bool {
 	switch o.State {
 	case Cancelled, Expired, Refused:
@@ -98,45 +98,45 @@ func (o *Order) HoldsUnits() bool {
 	}
 }
 
-// Reviving reports whether late money of an ended order is not resolved yet: its hold number may soon be that of a
-// hold.
+// Reviving reports whether late money of an ended order is unresolved. A hold with its hold number may be created soon.
 func (o *Order) Reviving() bool {
 	return (o.State == Expired || o.State == Cancelled) && o.TradeNo != ""
 }
 
-// LacksRevival reports whether the order ended before it got that hold, and the database has lost what followed: late
-// money, or a replay of its dead letter. The number of a hold is in the row before it is in Redis.
+// LacksRevival reports whether the row has ended, but Redis has a newer hold of the order. A hold number is stored in
+// the row before it is stored in Redis. So the database has lost the revival: late money, or a replay of the order's
+// dead letter.
 func (o *Order) LacksRevival(h OpenHold) bool { return !o.HoldsUnits() && o.Hold < h.Hold }
 
 // Ref names the sale of the order for the inventory.
 func (o *Order) Ref() SaleRef { return SaleRef{ID: o.Sale, Partition: o.Partition} }
 
-// Reasons in the row of an order whose money came after it had ended: what happened, and why.
+// Reasons in the row of an order whose money arrived after it had ended: the result and its cause.
 const (
-	ReasonPaidLate    = "paid_late"          // it is paid all the same: units were free
-	ReasonLateSoldOut = "paid_late_sold_out" // given back: no unit is free any more
-	ReasonLateLimit   = "paid_late_limit"    // given back: its buyer has reached the limit meanwhile
-	ReasonLateOver    = "paid_late_over"     // given back: the sale ended long ago
+	ReasonPaidLate    = "paid_late"          // paid: units were free
+	ReasonLateSoldOut = "paid_late_sold_out" // refunded: no unit is free
+	ReasonLateLimit   = "paid_late_limit"    // refunded: the buyer has reached the limit in the meantime
+	ReasonLateOver    = "paid_late_over"     // refunded: the sale ended long ago
 )
 
-// ReasonRecovered is that of an order whose end the database had lost, and of which Redis shows that it had ended.
+// ReasonRecovered marks an order whose end the database had lost and Redis proved.
 const ReasonRecovered = "recovered"
 
 // Reasons of a refused order.
 const (
-	ReasonGuard  = "stock_guard"   // the database had fewer units than Redis: the unit is burnt (I2)
+	ReasonGuard  = "stock_guard"   // the database had fewer units than Redis: the units are burnt (I2)
 	ReasonNoSale = "unknown_sale"  // the sale does not exist in the database
-	ReasonKey    = "duplicate_key" // another order of the buyer has this key (Redis had lost it)
-	ReasonDead   = "undeliverable" // the entry failed on its own account, see the dead letters
+	ReasonKey    = "duplicate_key" // another order of the buyer has this key, which Redis had lost
+	ReasonDead   = "undeliverable" // the entry failed because of its own content, see the dead letters
 )
 
 // NewOrder is a row to be inserted: Pending (the guard takes its units), Cancelled or Refused.
 type NewOrder = Order
 
-// Inserted is what became of one row that was to be inserted.
+// Inserted is the result of inserting one row.
 type Inserted struct {
-	Order Order // the row as the database has it now, whoever wrote it
-	Fresh bool  // this call wrote it; false: it was there before and nothing changed
+	Order Order // the present row in the database, regardless of its writer
+	Fresh bool  // this call inserted it; false: it existed before and is unchanged
 }
 
 // OrdersQuery pages through the orders of one user, newest first.
@@ -147,10 +147,10 @@ type OrdersQuery struct {
 	Limit  int // 1–100
 }
 
-// SaleTotals is what one MySQL snapshot says of a sale.
+// SaleTotals has the numbers of a sale from one MySQL snapshot.
 type SaleTotals struct {
 	Sale        Sale
-	Taken       int64 // the guard: units given to rows that hold units
+	Taken       int64 // units counted by the stock guard: those of rows that hold units
 	Withdrawn   int64
 	HeldUnits   int64 // of pending rows
 	SoldUnits   int64 // of paid, shipped, finished and refunding rows
@@ -162,6 +162,6 @@ type SaleTotals struct {
 	Duplicates  int64
 	PendingRows int64
 	Moneyless   int64 // orders that are paid, shipped or finished without a payment
-	// Pending are the withdrawals that Redis may have decided and Withdrawn does not have yet.
+	// Pending are the withdrawals that Redis may have applied and that Withdrawn does not include yet.
 	Pending []int64
 }

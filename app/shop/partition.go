@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// SaleState is all that Redis knows of one sale, as warm-up and recovery write it.
+// SaleState is the complete state of one sale in Redis, as warm-up and recovery write it.
 type SaleState struct {
 	Sale      *Sale
 	Stock     int64
@@ -16,67 +16,67 @@ type SaleState struct {
 	Sold      int64
 	Withdrawn int64
 	Tickets   int64
-	Orders    []Order // every order of the sale that has a row: for keys, limits, holds
-	// Acts are the withdrawals of operators that are settled: what they have taken is in Withdrawn.
+	Orders    []Order // all orders of the sale with a row: for keys, limits, holds
+	// Acts are the settled withdrawals of operators. Withdrawn includes their units.
 	Acts []StockAct
-	// Stuck is why an operator has to settle orders before the sale goes on; "": it sells.
+	// Stuck is the reason why an operator has to settle orders before the sale continues; "": it is not stuck.
 	Stuck string
 }
 
 // PartitionState is the state of a partition in Redis.
 type PartitionState struct {
 	Exists     bool
-	Recovering bool   // closed for a recovery,
-	ClosedAt   Millis // since then,
-	Claim      int64  // for a recovery that will begin this epoch,
-	Lost       bool   // which restores the sales from rows
+	Recovering bool   // closed for a recovery
+	ClosedAt   Millis // when it was closed
+	Claim      int64  // the epoch that the recovery will start
+	Lost       bool   // the recovery restores the sales from rows
 	Epoch      int64
 	Seq        int64
-	Seen       int64  // the highest seq that this node was told of in this epoch
-	History    string // of the server that answered: begins anew when it starts or is promoted; "" if it does not tell
-	Followed   string // the history that it continued as a replica that was promoted; "" for any other server
-	Confirmed  string // the history in which the partition may sell; "" if none
+	Seen       int64  // the highest seq that this node has seen in this epoch
+	History    string // of the connected server: changes when it starts or is promoted; "": not reported
+	Followed   string // the history that a promoted replica continued; "" for any other server
+	Confirmed  string // the history in which the partition may sell; "": none
 	Database   RecordedHistory
 }
 
 // PartitionRecovery is a recovery of a partition.
 type PartitionRecovery struct {
-	Claim    int64 // the epoch that it begins
-	Lost     bool  // Redis has lost writes: the sales are restored from rows, and the stream begins anew
+	Claim    int64 // the epoch that it starts
+	Lost     bool  // Redis has lost writes: the sales are restored from rows, and the stream restarts
 	Database DatabaseHistory
 }
 
-// Evidence is what a partition in Redis knows of an order.
+// Evidence is the state of an order in its Redis partition.
 type Evidence struct {
-	Hold  *OpenHold // nil: none is open
-	Named bool      // the buyer's record names the order, so it was accepted here
-	DueAt Millis    // its place in the delay queue; 0: it is not there
+	Hold  *OpenHold // nil: no open hold
+	Named bool      // the buyer's record contains the order, so this partition accepted it
+	DueAt Millis    // its deadline in the delay queue; 0: not in the queue
 }
 
-// Witness names an order that was accepted: a Redis that does not know of it has lost writes (I8).
+// Witness names an accepted order. A Redis that lacks it has lost writes (I8).
 type Witness struct {
 	Sale  SaleRef
 	User  ID
 	Order ID
 }
 
-// SaleAudit is what one Redis script saw of a sale in one instant.
+// SaleAudit is the state of a sale that one Redis script read in one instant.
 type SaleAudit struct {
 	Counters
 	Burnt int64
 	Holds []OpenHold
-	Units map[ID]int64 // per buyer, what the limit counts
-	// Out is what withdrawals of operators have taken, by their numbers.
+	Units map[ID]int64 // units per buyer that the limit counts
+	// Out has the units taken by operators' withdrawals, by withdrawal number.
 	Out map[int64]int64
 }
 
-// PartitionsAway is the error of a read over several partitions of which some did not answer; the other results stand
-// beside it. If nothing answered, the error is another one.
+// PartitionsAway is the error of a read over several partitions of which some did not reply. The other results are
+// valid. If no partition replied, the read returns a different error.
 type PartitionsAway struct {
 	Partitions map[int]error
 }
 
-// AwayOf is the part of err that says which partitions did not answer, and nil when err says something else.
+// AwayOf returns the PartitionsAway in err, or nil.
 func AwayOf(err error) *PartitionsAway {
 	var away *PartitionsAway
 	if errors.As(err, &away) {
@@ -85,7 +85,7 @@ func AwayOf(err error) *PartitionsAway {
 	return nil
 }
 
-// Has reports whether the partition did not answer; of nil none did not.
+// Has reports whether the partition did not reply. It is false for a nil receiver.
 func (a *PartitionsAway) Has(partition int) bool { return a != nil && a.Partitions[partition] != nil }
 
 func (a *PartitionsAway) Error() string {
@@ -96,10 +96,10 @@ func (a *PartitionsAway) Error() string {
 	return strings.Join(words, "; ")
 }
 
-// Unwrap makes it what its partitions failed with: a transient fault, nearly always.
+// Unwrap returns the errors of the partitions, usually transient faults.
 func (a *PartitionsAway) Unwrap() []error { return slices.Collect(maps.Values(a.Partitions)) }
 
-// Answered are the counters of the sales whose partitions are there.
+// Answered returns the counters of the sales whose partitions replied.
 func Answered(refs []SaleRef, counters []Counters, away *PartitionsAway) []Counters {
 	if away == nil {
 		return counters

@@ -12,7 +12,7 @@ type Image struct {
 	Alt string `json:"alt"`
 }
 
-// Product is what is sold. Description is sanitised HTML, Rules plain text; lists leave both empty.
+// Product is a product of the shop. Description is sanitised HTML, Rules is plain text. Lists omit both.
 type Product struct {
 	ID           ID      `json:"id"`
 	Name         string  `json:"name"`

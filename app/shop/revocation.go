@@ -4,26 +4,26 @@ import (
 	"time"
 )
 
-// AccessLife is how long an access token of an account lives. What is revoked stays in the set as long.
+// AccessLife is the lifetime of an account's access token. A revocation is kept for the same time.
 const AccessLife = 15 * time.Minute
 
-// Revocations is what nodes read every two seconds.
+// Revocations has the revoked subjects and the signing keys. Nodes read it every two seconds.
 type Revocations struct {
 	Subjects []Revocation
 	Now      Millis // by the database's clock, read before the rows
 	Keys     KeyGeneration
 }
 
-// Revocation is a subject whose access tokens do not count until an instant.
+// Revocation is a subject whose access tokens are invalid until an instant.
 type Revocation struct {
 	Subject ID
 	Until   Millis
 }
 
-// KeyGeneration says which key signs access tokens, and which ones still count.
+// KeyGeneration identifies the key that signs access tokens and the keys that are still accepted.
 type KeyGeneration struct {
-	Number int64  // signs; 0: the key of the configuration itself
-	Since  Millis // when it began, by the database's clock; 0: from the first
-	Oldest int64  // the first generation that may count
-	Salt   string `json:"-"` // of all generations that may count; secret. "": none has ended all tokens yet
+	Number int64  // generation of the signing key; 0: the configured key itself
+	Since  Millis // when the generation started, by the database's clock; 0: no rotation yet
+	Oldest int64  // the first generation that may be accepted
+	Salt   string `json:"-"` // of all accepted generations; secret. "": no rotation has ended all tokens yet
 }

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// SaleTerms is a sale as operators decide about it.
+// SaleTerms has the properties of a sale that operators decide.
 type SaleTerms struct {
 	ID        ID        `json:"id"`
 	Version   int64     `json:"version"`
@@ -17,10 +17,10 @@ type SaleTerms struct {
 	ClosesAt  Millis    `json:"closes_at"`
 	Initial   int64     `json:"initial"`
 	Added     int64     `json:"added"`
-	Withdrawn int64     `json:"withdrawn"` // by operators; refunds are not in it
+	Withdrawn int64     `json:"withdrawn"` // by operators; excludes refunds
 }
 
-// TermsOf makes them of a sale.
+// TermsOf returns the terms of a sale.
 func TermsOf(s *Sale) SaleTerms {
 	return SaleTerms{
 		ID: s.ID, Version: s.Version, Paused: s.Paused, Challenge: s.Challenge, PriceFen: s.PriceFen, Limit: s.Limit,
@@ -35,58 +35,58 @@ type SaleRef struct {
 	Partition int
 }
 
-// Sale is one product offered in one slot: what an operator decided, and nothing that moves with every buy.
+// Sale is one product offered in one slot. It has only operators' decisions, no numbers that change with each buy.
 type Sale struct {
 	ID        ID
 	Slot      ID
 	Partition int
 	Product   Product
 	PriceFen  int64
-	Initial   int64 // units put on sale at first
-	Added     int64 // units added since
-	Withdrawn int64 // units taken out by an operator
-	Limit     int   // units one buyer may hold
-	Cap       int   // reservations one buyer may make, over the sale's whole life (against hoarding)
+	Initial   int64 // units at the start of the sale
+	Added     int64 // units added since then
+	Withdrawn int64 // units withdrawn by an operator
+	Limit     int   // maximum units that one buyer may hold
+	Cap       int   // maximum reservations of one buyer over the whole sale (against hoarding)
 	OpensAt   Millis
 	ClosesAt  Millis
 	Paused    bool
 	Challenge Challenge
-	Version   int64 // grows with each edit
-	Hidden    bool  // as its slot; see hidden.go
-	Epoch     int64 // of the partition when the sale was loaded into Redis; 0: never loaded (I7)
+	Version   int64 // incremented by each edit
+	Hidden    bool  // copied from the slot; see catalog.Offered
+	Epoch     int64 // epoch of the partition when the sale was loaded into Redis; 0: never loaded (I7)
 }
 
-// Ref names the sale for the inventory.
+// Ref returns the reference of the sale.
 func (s *Sale) Ref() SaleRef { return SaleRef{ID: s.ID, Partition: s.Partition} }
 
 // RefsOf returns the references of the sales, in their order.
 func RefsOf(sales []*Sale) []SaleRef { return Mapped(sales, (*Sale).Ref) }
 
-// Counters are the moving numbers of a sale, read from Redis in one piece.
-// Initial + Added = Stock + Held + Sold + Withdrawn, always (P1).
+// Counters are the changing numbers of a sale, read from Redis atomically. Initial + Added = Stock + Held + Sold +
+// Withdrawn, always (P1).
 type Counters struct {
 	Sale      ID
 	Loaded    bool  // false: the sale is not in Redis and the numbers are zero
 	Stock     int64 // free to reserve
 	Held      int64 // reserved or unpaid
 	Sold      int64 // paid, shipped, finished or refunding
-	Withdrawn int64 // refunded and not put back, taken out by an operator, or burnt (I2)
+	Withdrawn int64 // refunded and not returned to the stock, withdrawn by an operator, or burnt (I2)
 	Initial   int64
 	Added     int64
-	Tickets   int64  // tickets given out so far
-	Done      int64  // tickets settled so far
+	Tickets   int64  // tickets issued
+	Done      int64  // tickets settled
 	Paused    bool   // by an operator, or because it is stuck
-	Stuck     string // why an operator has to settle orders before it goes on; "": it goes on
+	Stuck     string // why an operator has to settle orders before it continues; "": not stuck
 	Version   int64
-	Epoch     int64   // of the sale's partition, read just before the numbers; 0 where nobody compares it
+	Epoch     int64   // of the sale's partition, read just before the numbers; 0 where no caller compares it
 	Rate      float64 // orders settled per second, averaged over 5 s; filled in by the ticker
-	Watching  int64   // people watching, on all nodes; filled in by the ticker
+	Watching  int64   // viewers on all nodes; filled in by the ticker
 }
 
-// PlaceOf is how many reservations of the sale are still before the ticket; 0 means next.
+// PlaceOf returns the number of unsettled reservations before the ticket; 0: the ticket is next.
 func PlaceOf(ticket, done int64) int64 { return max(0, ticket-1-done) }
 
-// SaleView is a sale as clients see it: the catalogue's part and the counters together.
+// SaleView is the sale that clients see: catalogue data and counters.
 type SaleView struct {
 	ID          ID        `json:"id"`
 	Slot        ID        `json:"slot"`
@@ -101,7 +101,7 @@ type SaleView struct {
 	Phase       Phase     `json:"phase"`
 	Paused      bool      `json:"paused"`
 	Challenge   Challenge `json:"challenge"`      // none, captcha or work
-	Pass        bool      `json:"pass,omitempty"` // a buy must show one
+	Pass        bool      `json:"pass,omitempty"` // a buy requires a pass
 	OpensAt     Millis    `json:"opens_at"`
 	ClosesAt    Millis    `json:"closes_at"`
 	Done        int64     `json:"done"`
@@ -111,14 +111,14 @@ type SaleView struct {
 	Rules       string    `json:"rules,omitempty"`       // detail only
 }
 
-// ViewOf joins the catalogue's part with the counters. Before the sale is loaded its whole stock is free.
+// ViewOf joins catalogue data and counters. Before the sale is loaded, its whole stock is free.
 func ViewOf(s *Sale, c Counters, now Millis) SaleView {
 	v := SaleView{
 		ID: s.ID, Slot: s.Slot, Product: s.Product, PriceFen: s.PriceFen, Initial: s.Initial, Added: s.Added,
 		Stock: s.Initial + s.Added, Limit: s.Limit, Phase: PhaseAt(now, s.OpensAt, s.ClosesAt), Paused: s.Paused,
 		Challenge: s.Challenge.task(), Pass: s.Challenge.NeedsPass(), OpensAt: s.OpensAt, ClosesAt: s.ClosesAt,
 	}
-	v.Product.CategoryID, v.Product.Description, v.Product.Rules = 0, "", "" // a sale shows the short form
+	v.Product.CategoryID, v.Product.Description, v.Product.Rules = 0, "", "" // a sale has the short form of its product
 	if c.Loaded {
 		v.Initial, v.Added = c.Initial, c.Added
 		v.Stock, v.Held, v.Sold = c.Stock, c.Held, c.Sold
@@ -128,18 +128,17 @@ func ViewOf(s *Sale, c Counters, now Millis) SaleView {
 	return v
 }
 
-// RetireAfter is how long after its end a sale keeps its keys in Redis, so that late retries of a buy are answered.
+// RetireAfter is how long a sale keeps its keys in Redis after its end, so that late retries of a buy get their result.
 const RetireAfter = 24 * time.Hour
 
-// Layer is where a press of Buy was turned away.
+// Layer is the layer that rejected a buy attempt.
 type Layer string
 
 // The layers, the outermost first.
 const (
-	LayerPace  Layer = "pace"  // how often one may press: a user, an address, the shop
-	LayerNode  Layer = "node"  // in memory of a node: the window, what is sold out, what cannot be read
-	LayerRedis Layer = "redis" // the script that reserves, or nobody knows what it has done
+	LayerPace  Layer = "pace"  // rate limits: per user, per address, per shop
+	LayerNode  Layer = "node"  // memory of a node: the window, sold-out flags, unreadable requests
+	LayerRedis Layer = "redis" // the reservation script, or an unknown outcome
 )
 
-// Layers has all layers, the outermost first.
 var Layers = [...]Layer{LayerPace, LayerNode, LayerRedis}

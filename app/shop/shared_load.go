@@ -17,8 +17,8 @@ type loading[V any] struct {
 	err   error
 }
 
-// Do starts load, unless a load of the same key is running, and returns its result. A caller whose ctx ends returns at
-// once; the load continues for the others.
+// Do returns the result of load, or of a running load of the same key. A caller whose ctx ends returns at once; the
+// load continues for the others.
 func (s *SharedLoad[K, V]) Do(ctx context.Context, key K, load func() (V, error)) (V, error) {
 	s.mu.Lock()
 	one := s.running[key]

@@ -1,6 +1,6 @@
 package shop
 
-// Pointers point at the rows: copies of hundreds of them would be most of what a batch allocates.
+// Pointers returns pointers into rows. Copies of hundreds of rows would be most of a batch's allocations.
 func Pointers[T any](rows []T) []*T {
 	out := make([]*T, len(rows))
 	for i := range rows {
@@ -9,7 +9,7 @@ func Pointers[T any](rows []T) []*T {
 	return out
 }
 
-// ByPartition groups rows.
+// ByPartition groups rows by partition.
 func ByPartition(rows []*Order) map[int][]*Order {
 	found := make(map[int][]*Order, 1)
 	for _, o := range rows {
@@ -27,7 +27,7 @@ func Mapped[T, U any](all []T, one func(T) U) []U {
 	return out
 }
 
-// Where keeps the elements that fit; nil if none does.
+// Where returns the elements that fit, nil if no element fits.
 func Where[T any](all []T, fits func(T) bool) (some []T) {
 	for i := range all {
 		if fits(all[i]) {
@@ -37,7 +37,7 @@ func Where[T any](all []T, fits func(T) bool) (some []T) {
 	return some
 }
 
-// ByID finds rows by their orders.
+// ByID indexes rows by order ID.
 func ByID(rows []Order) map[ID]*Order {
 	found := make(map[ID]*Order, len(rows))
 	for i := range rows {
@@ -46,7 +46,7 @@ func ByID(rows []Order) map[ID]*Order {
 	return found
 }
 
-// FirstOf returns at most the first most elements of a list that was read with one more, and whether there were more.
+// FirstOf returns the first most elements and whether all has more. The caller reads most + 1 elements.
 func FirstOf[T any](what string, all []T, most int, err error) ([]T, bool, error) {
 	return all[:min(len(all), most)], len(all) > most, Unreadable(what, err)
 }

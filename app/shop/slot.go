@@ -1,16 +1,15 @@
 package shop
 
-// Phase of a slot or sale, decided by Redis time against its window. A sale can be paused as well.
+// Phase is the phase of a slot or sale: its window compared to Redis time. A sale can be paused in any phase.
 type Phase string
 
-// Phases in their order.
 const (
 	Upcoming Phase = "upcoming"
 	Open     Phase = "open"
 	Ended    Phase = "closed"
 )
 
-// PhaseAt is the phase of the window [opens, closes) at the instant now.
+// PhaseAt returns the phase of the window [opens, closes) at the instant now.
 func PhaseAt(now, opens, closes Millis) Phase {
 	switch {
 	case now < opens:
@@ -22,18 +21,18 @@ func PhaseAt(now, opens, closes Millis) Phase {
 	}
 }
 
-// Slot (场次) is a window of the day in which sales are open. Slots do not overlap.
+// Slot (场次) is a time window in which its sales are open. Slots do not overlap.
 type Slot struct {
 	ID       ID     `json:"id"`
 	Phase    Phase  `json:"phase"`
 	OpensAt  Millis `json:"opens_at"`
 	ClosesAt Millis `json:"closes_at"`
-	Sales    int    `json:"sales"` // how many sales it offers
+	Sales    int    `json:"sales"` // number of sales in the slot
 	Hidden   bool   `json:"hidden,omitempty"`
 }
 
-// CurrentSlot picks the slot that people mean by "now": the open one, else the next, else the last.
-// The slots must be in the order of their windows; nil when there are none.
+// CurrentSlot returns the open slot, else the next one, else the last one. The slots must be in the order of their
+// windows. It returns nil if there are no slots.
 func CurrentSlot(slots []Slot, now Millis) *Slot {
 	for i := range slots {
 		if now < slots[i].ClosesAt {

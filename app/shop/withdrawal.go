@@ -1,9 +1,9 @@
 package shop
 
-// StockState is how far the withdrawal of units has come:
+// StockState is the state of a withdrawal of units:
 //
-//	pending ── Redis has taken what was free, and the database counts it ──▶ done
-//	   └─ nothing was free, or the sale has left Redis ──▶ refused
+//	pending ── Redis has taken the free units, and the database counts them ──▶ done
+//	   └─ no unit was free, or the sale is no longer in Redis ──▶ refused
 type StockState string
 
 const (
@@ -16,8 +16,8 @@ const (
 type StockAct struct {
 	ID    int64      `json:"id"`
 	Sale  ID         `json:"sale"`
-	Units int64      `json:"units"` // asked for
-	Taken int64      `json:"taken"` // at most so many: what was free
+	Units int64      `json:"units"` // requested
+	Taken int64      `json:"taken"` // at most Units: those that were free
 	State StockState `json:"state"`
 	At    Millis     `json:"at"`
 }
