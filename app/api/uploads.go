@@ -32,7 +32,7 @@ const operatorPath = apiPath + "/operator/"
 var uploadPaths = []string{operatorPath + "images", operatorPath + "import/"}
 
 // AllowLong permits bodies longer than bodyLimit on the routes of operators, for tokens for which isOperator reports
-// true. It is called before the body is read, so rejected bodies take no memory.
+// true. isOperator is called before the body is read, so rejected bodies take no memory.
 func (f *HTTPServer) AllowLong(isOperator func(token string) bool) { f.isOperator.Store(&isOperator) }
 
 // configure sets the limits of a request after its header was read.

@@ -30,7 +30,7 @@ type Quarantine[M any] interface {
 	Drop(ctx context.Context, id string) (bool, error)
 }
 
-// ListDead returns at most most dead letters, oldest first, and reports whether there are more.
+// ListDead returns the oldest dead letters, up to most, and reports whether there are more.
 func (l *Leftovers) ListDead(ctx context.Context, most int) ([]shop.DeadLetter, bool, error) {
 	all, err := l.Letters.Redis.DeadLetters(ctx)
 	return shop.FirstOf("dead letters", all, most, err)
@@ -87,7 +87,7 @@ func (l *Leftovers) actOnDead(
 	return done, about, shop.Unsettled(kind, err)
 }
 
-// ListMessages returns at most most quarantined postings, oldest first, and reports whether there are more.
+// ListMessages returns the oldest quarantined postings, up to most, and reports whether there are more.
 func (l *Leftovers) ListMessages(ctx context.Context, most int) ([]outbox.QuarantinedMessage, bool, error) {
 	all, err := l.Postings.Quarantined(ctx)
 	return shop.FirstOf("quarantined postings", all, most, err)
@@ -120,7 +120,7 @@ func (l *Leftovers) message(ctx context.Context, id string) (any, error) {
 	})
 }
 
-// ListEmails returns at most most quarantined e-mails, oldest first, and reports whether there are more.
+// ListEmails returns the oldest quarantined e-mails, up to most, and reports whether there are more.
 func (l *Leftovers) ListEmails(ctx context.Context, most int) ([]outbox.QuarantinedEmail, bool, error) {
 	all, err := l.Mails.Quarantined(ctx)
 	return shop.FirstOf("quarantined e-mails", all, most, err)

@@ -10,9 +10,9 @@ import (
 	"stampede/app/store"
 )
 
-// EditSale applies an edit to a sale. Before the sale opens, all fields can change, but the stock only until the sale
-// is loaded. While it is open, only the fields in whileOpen can change. Afterwards only the position and the archived
-// state can change.
+// EditSale applies an edit to a sale. Until the sale is loaded, all fields can change; from then on the stock and the
+// archived state cannot. From openingSoon before the opening, only the fields in whileOpen can change. After the end
+// only the position can change, and the sale can be archived.
 func (d *CatalogueDesk) EditSale(
 	ctx context.Context, actor journal.Actor, id shop.ID, edit SaleEdit,
 ) (store.SaleRecord, error) {

@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// newSearch returns a SearchDesk with order 7 of Ada (user 42), order 8 of the guest 43, both paid, a deleted account
-// (44), and a block of the guest 50.
+// newSearch returns a SearchDesk. Its database has the paid orders 7 of Ada (user 42) and 8 of the guest 43. It also
+// has the deleted account 44 and a block of the guest 50.
 func newSearch(t *testing.T) (*SearchDesk, *world) {
 	t.Helper()
 	w := newWorld(t)

@@ -52,9 +52,9 @@ type Minter struct {
 	sequence int64 // within last; initially the maximum, so that the milliseconds of others are not used
 }
 
-// New returns a Minter whose ids are above the millisecond above. Its time starts at the later one of now and above + 1
-// ms. It generates no ids before the first grant. clock is time.Now except in tests. New fails if node is outside
-// 1–MaxNode.
+// New returns a Minter whose ids are later than the millisecond above. Its time starts at the later one of now and
+// above + 1 ms. It generates no ids before the first grant. clock is time.Now except in tests. New fails if node is
+// outside 1–MaxNode.
 func New(node int, above, now shop.Millis, clock func() time.Time) (*Minter, error) {
 	if node < 1 || node > MaxNode {
 		return nil, fmt.Errorf("node number %d is not in 1–%d", node, MaxNode)
@@ -89,8 +89,8 @@ func (m *Minter) Stop() shop.Millis {
 	return m.last
 }
 
-// Mint returns the next id. If the clock steps backwards, or if more than 4096 ids are requested in a millisecond, ids
-// run ahead of the clock up to the ceiling of the grant. ErrNoGrant: the grant does not allow another id.
+// Mint returns the next id. Ids run ahead of the clock if it steps backwards or if a millisecond has more than 4096
+// requests. They stop at the ceiling of the grant. ErrNoGrant: the grant does not allow another id.
 func (m *Minter) Mint() (shop.ID, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,9 +7,9 @@
 //	Stampede-Signature: v1=<hex>                HMAC-SHA256 of timestamp + "." + body under the shared secret
 //
 // A receiver checks the signature over the raw bytes, rejects timestamps that are minutes old, and returns any 2xx once
-// it has stored the order. After 401, 403, 408, 425, 429, 5xx, or ten seconds without a response the order is delivered
-// again, after Retry-After if given (1 s to 5 min). Any other 4xx quarantines it until an operator replays it (command
-// `stampede backoffice`).
+// it has stored the order. The order is delivered again after 401, 403, 408, 425, 429, 5xx, or ten seconds without a
+// response. Retry-After sets the delay (1 s to 5 min). Any other 4xx quarantines it until an operator replays it
+// (command `stampede backoffice`).
 package webhook
 
 import (
