@@ -20,11 +20,11 @@ type (
 	emailAnswer struct {
 		Email string `json:"email"`
 	}
-	// done is an empty answer.
+	// done is an empty result.
 	done struct{}
 )
 
-// accountRoutes are for registering, logging in and managing an account.
+// accountRoutes registers the routes for registration, login and account management.
 func (a *api) accountRoutes(v1 fiber.Router) {
 	auth := v1.Group("/auth", a.in(limits.Auth), a.ownPages)
 	auth.Get("/captcha", a.captcha)
@@ -45,7 +45,7 @@ func (a *api) accountRoutes(v1 fiber.Router) {
 		return flow(c, func(ctx context.Context) (account.Me, error) { return a.Accounts.Me(ctx, who) })
 	}))
 	v1.Patch("/me", a.in(limits.Orders), a.asWho(ofMine(a.Accounts.EditMe)))
-	// This and /me/delete count like logins: they could be used to try passwords.
+	// This route and /me/delete use the login limits, because they could be used to guess passwords.
 	v1.Post("/me/password", a.in(limits.Auth), a.asWho(ofMine(
 		func(ctx context.Context, who shop.Identity, p account.PasswordChange) (done, error) {
 			return done{}, a.Accounts.ChangePassword(ctx, who, p)
@@ -54,7 +54,8 @@ func (a *api) accountRoutes(v1 fiber.Router) {
 	v1.Delete("/me/devices/:id", a.in(limits.Orders), a.asWho(a.removeDevice))
 }
 
-// ownPages rejects requests of other sites' pages. Browsers mark them, old ones by Origin alone.
+// ownPages rejects requests from pages of other sites. Browsers mark them with Sec-Fetch-Site; old browsers only send
+// Origin.
 func (a *api) ownPages(c *fiber.Ctx) error {
 	origin := c.Get(fiber.HeaderOrigin)
 	switch site := c.Get("Sec-Fetch-Site"); site {
@@ -68,7 +69,7 @@ func (a *api) ownPages(c *fiber.Ctx) error {
 	return shop.Fail(shop.Forbidden, "pages of other sites may not do this")
 }
 
-// withBody makes the handler of a flow that needs only the body.
+// withBody returns the handler of a flow that needs only the body.
 func withBody[B, T any](call func(ctx context.Context, body B) (T, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		var body B
@@ -79,7 +80,7 @@ func withBody[B, T any](call func(ctx context.Context, body B) (T, error)) fiber
 	}
 }
 
-// accepted makes a handler whose answer does not depend on the result.
+// accepted returns a handler whose response does not depend on the result.
 func accepted[B any](call func(ctx context.Context, body B) error) fiber.Handler {
 	handle := withBody(func(ctx context.Context, body B) (done, error) { return done{}, call(ctx, body) })
 	return func(c *fiber.Ctx) error {
@@ -88,7 +89,7 @@ func accepted[B any](call func(ctx context.Context, body B) error) fiber.Handler
 	}
 }
 
-// ofMine makes the handler of an operation on the caller's account. B is the body.
+// ofMine returns the handler of an operation on the caller's account. B is the body.
 func ofMine[B, T any](
 	call func(ctx context.Context, who shop.Identity, body B) (T, error),
 ) func(c *fiber.Ctx, who shop.Identity) error {
@@ -97,14 +98,14 @@ func ofMine[B, T any](
 	}
 }
 
-// captcha draws a picture; each address has its share.
+// captcha draws a captcha picture, with a limit per address.
 func (a *api) captcha(c *fiber.Ctx) error {
 	asker := admission.PictureAsker{From: hostAddr(c.IP())}
 	return flow(c, func(ctx context.Context) (account.Picture, error) { return a.Accounts.Captcha(ctx, asker) })
 }
 
-// register ties the account to the guest whose token is sent along; an invalid token is rejected, so that no orders are
-// lost silently.
+// register links the account to the guest whose token is in the request. An invalid token is rejected, so that no
+// orders are lost silently.
 func (a *api) register(c *fiber.Ctx) error {
 	var guest shop.Identity
 	if bearer(c) != "" {
@@ -133,7 +134,7 @@ func (a *api) logIn(c *fiber.Ctx) error {
 		return shop.Fail(shop.BadRequest, `client must be "app", or be left out by browsers`)
 	}
 	l.Addr = hostAddr(c.IP())
-	// Clients may send a token that has ended: such a log in is one without a guest.
+	// Clients may send an expired token; the login then has no guest.
 	l.Guest, _ = a.identity(c)
 	l.Device = cmp.Or(l.Device, browserName(c.Get(fiber.HeaderUserAgent)))
 	return flow(c, func(ctx context.Context) (account.Session, error) {
@@ -154,7 +155,7 @@ func (a *api) removeDevice(c *fiber.Ctx, who shop.Identity) error {
 	})(c)
 }
 
-// addressRoutes are the caller's own address book; guests have one, too.
+// addressRoutes registers the routes of the caller's address book; guests have one, too.
 func (a *api) addressRoutes(v1 fiber.Router) {
 	v1.Get("/me/addresses", a.in(limits.Orders), a.asUser(a.addresses))
 	v1.Post("/me/addresses", a.in(limits.Orders), a.asUser(a.addAddress))
@@ -189,13 +190,13 @@ type deleteBody struct {
 	Password string `json:"password"`
 }
 
-// dataRoutes are for accounts and guests.
+// dataRoutes registers the routes for personal data of accounts and guests.
 func (a *api) dataRoutes(v1 fiber.Router) {
 	v1.Get("/me/export", a.in(limits.Orders), a.asWho(a.export))
 	v1.Post("/me/delete", a.in(limits.Auth), a.asWho(a.deleteMe))
 }
 
-// export sends one document, which browsers save as a file.
+// export sends the data as one file download.
 func (a *api) export(c *fiber.Ctx, who shop.Identity) error {
 	c.Attachment("stampede-data.json")
 	return flow(c, func(ctx context.Context) (privacy.Export, error) { return a.Data.Export(ctx, who) })

@@ -12,7 +12,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// cookie is the refresh cookie that an answer sets, as the browser reads it.
+// cookie returns the refresh cookie that a response sets.
 func (a answer) cookie() string { return a.header.Get("Set-Cookie") }
 
 func openAccounts(t *testing.T) (*site, *world) {
@@ -22,7 +22,7 @@ func openAccounts(t *testing.T) (*site, *world) {
 
 const adaLogsIn = `{"email":"ada@shop.example","password":"` + testPassword + `"`
 
-// app logs Ada in as an app, and returns her refresh token.
+// app logs Ada in as an app and returns her refresh token.
 func (s *site) app() string {
 	s.t.Helper()
 	got := s.ask("POST", "/api/v1/auth/login", adaLogsIn+`,"client":"app","device":"My phone"}`)
@@ -33,13 +33,13 @@ func (s *site) app() string {
 	return session.Refresh
 }
 
-// token is the refresh token of the cookie that an answer sets.
+// token returns the refresh token in the cookie that a response sets.
 func (a answer) token() string {
 	token, _, _ := strings.Cut(strings.TrimPrefix(a.cookie(), refreshCookie+"="), ";")
 	return token
 }
 
-// A browser gets its refresh token where no script reads it, an app in the answer, and neither gets both.
+// A browser gets its refresh token in a cookie that scripts cannot read, an app gets it in the body; neither gets both.
 func TestLogInHandsTheRefreshTokenOver(t *testing.T) {
 	t.Parallel()
 	s, w := openAccounts(t)
@@ -81,8 +81,8 @@ func TestLogInHandsTheRefreshTokenOver(t *testing.T) {
 	}
 }
 
-// The cookie works for pages of this shop alone: they can send a header of their own, and the browser says where they
-// are from.
+// The cookie is accepted only from pages of this shop: they send ownHeader, and the browser reports the site of the
+// page.
 func TestRefreshByCookieNeedsOurPage(t *testing.T) {
 	t.Parallel()
 	s, _ := openAccounts(t)
@@ -96,7 +96,7 @@ func TestRefreshByCookieNeedsOurPage(t *testing.T) {
 		}
 		s.want(s.ask("POST", path, ""), 401, "unauthorized")
 	}
-	for _, site := range []string{"same-origin", "none", ""} { // the first shows that no request before used the token
+	for _, site := range []string{"same-origin", "none", ""} { // the first shows that no earlier request used the token
 		a := s.ask("POST", "/api/v1/auth/refresh", "", "Cookie", cookie, "X-Stampede", "1", "Sec-Fetch-Site", site)
 		s.want(a, 200, `"access"`)
 		if token = a.token(); token == "" || strings.Contains(a.body, `"refresh"`) {
@@ -147,7 +147,7 @@ func TestLogOutByWhateverThereIs(t *testing.T) {
 	s.want(s.ask("POST", logout, `{"refresh":"`+one+`"}`), 200, "{}")
 	ends(one, true)
 	ends(other, false)
-	s.want(s.ask("POST", logout, "", "Authorization", "Bearer user-43"), 200, "{}") // a guest, who has no device
+	s.want(s.ask("POST", logout, "", "Authorization", "Bearer user-43"), 200, "{}") // a guest has no device
 	if n := kit.Count(t, w.db.DB().DB, "SELECT COUNT(*) FROM revoked WHERE subject = 43"); n != 1 {
 		t.Errorf("%d tokens are revoked, want that of user 43", n)
 	}
@@ -187,7 +187,7 @@ func TestAccountRoutes(t *testing.T) {
 	s.want(s.ask("DELETE", "/api/v1/me/devices/8", "", as, "Bearer user-42"), 404, "not_found")
 }
 
-// Log ins of an address are counted like those of guests.
+// Logins of an address use the same limits as guest logins.
 func TestAccountRoutesArePaced(t *testing.T) {
 	t.Parallel()
 	s, _ := openShop(t, func(o *Options) {

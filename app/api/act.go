@@ -11,10 +11,10 @@ import (
 	"stampede/app/shop"
 )
 
-// actKey is the header with the key of an act: an act with the same key is done once.
+// actKey is the header with the idempotency key of an operation: an operation with the same key is performed once.
 const actKey = "Idempotency-Key"
 
-// asActor passes on the actor and the key. It is the only place where routes make an journal.Actor.
+// asActor passes the actor with its key to the handler. It is the only place where routes create a journal.Actor.
 func (a *api) asActor(handle func(c *fiber.Ctx, actor journal.Actor) error) fiber.Handler {
 	return a.asOperator(func(c *fiber.Ctx, who shop.Identity) error {
 		key := c.Get(actKey)
@@ -32,7 +32,7 @@ func (a *api) asActor(handle func(c *fiber.Ctx, actor journal.Actor) error) fibe
 	})
 }
 
-// noteIn returns the note in a JSON body: why the operator does this. It is optional; files have none.
+// noteIn returns the optional note in a JSON body: the operator's reason. Files have no note.
 func noteIn(c *fiber.Ctx) (string, error) {
 	var b noteBody
 	if body := raw(c); len(body) == 0 || body[0] != '{' {
@@ -42,7 +42,7 @@ func noteIn(c *fiber.Ctx) (string, error) {
 	return b.Note, err
 }
 
-// requestHash covers method, address and body.
+// requestHash returns the hash of method, URL and body.
 func requestHash(c *fiber.Ctx) string {
 	h := sha256.New()
 	h.Write([]byte(c.Method() + "\n" + c.OriginalURL() + "\n"))
@@ -50,7 +50,7 @@ func requestHash(c *fiber.Ctx) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// actWith makes the handler of an act with a body.
+// actWith returns the handler of an operation with a body.
 func actWith[B, T any](
 	call func(ctx context.Context, actor journal.Actor, body B) (T, error),
 ) func(c *fiber.Ctx, actor journal.Actor) error {
@@ -59,7 +59,7 @@ func actWith[B, T any](
 	}
 }
 
-// actOn makes the handler of an act on the object in the address. B is the body.
+// actOn returns the handler of an operation on the object in the path. B is the body.
 func actOn[B, T any](
 	call func(ctx context.Context, actor journal.Actor, id shop.ID, body B) (T, error),
 ) func(c *fiber.Ctx, actor journal.Actor) error {

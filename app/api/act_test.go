@@ -15,7 +15,7 @@ import (
 	"stampede/app/test/kit/contract"
 )
 
-// operatorsOf are all operations that openapi.yaml has for operators.
+// operatorsOf returns all operations of openapi.yaml that are for operators.
 func operatorsOf(t *testing.T) (ops []operation) {
 	t.Helper()
 	doc, err := contract.Document()
@@ -39,7 +39,7 @@ func operatorsOf(t *testing.T) (ops []operation) {
 	return ops
 }
 
-// pathParameter is one in a path.
+// pathParameter matches one parameter of a path.
 var pathParameter = regexp.MustCompile(`\{[a-z]+\}`)
 
 type operation struct {
@@ -47,8 +47,8 @@ type operation struct {
 	method, path, body string
 }
 
-// TestOperatorsRoutesAreForOperators: every route that openapi.yaml has for operators rejects all other users before
-// it calls a service, and the routes of admins reject operators. There is no service, so a call would panic.
+// TestOperatorsRoutesAreForOperators: every operator route in openapi.yaml rejects all other users before it calls a
+// service, and the routes of admins reject operators. There is no service, so a call would panic.
 func TestOperatorsRoutesAreForOperators(t *testing.T) {
 	t.Parallel()
 	ops := operatorsOf(t)
@@ -75,8 +75,8 @@ func TestOperatorsRoutesAreForOperators(t *testing.T) {
 	}
 }
 
-// TestActsNeedAKey: every route with which an operator changes something asks for an Idempotency-Key, says so, and does
-// calls no service without a good one.
+// TestActsNeedAKey: every operator route that changes something requires an Idempotency-Key, is documented so, and
+// calls no service without a valid key.
 func TestActsNeedAKey(t *testing.T) {
 	t.Parallel()
 	ops := operatorsOf(t)
@@ -97,7 +97,8 @@ func TestActsNeedAKey(t *testing.T) {
 	}
 }
 
-// Who acts, from where, under which key and for which request is in the journal; the hash tells requests apart.
+// The journal contains the actor, the address, the key and the hash of the request. Different requests have different
+// hashes.
 func TestActorIsPassedOn(t *testing.T) {
 	t.Parallel()
 	s, w := openShop(t, nil)
@@ -116,7 +117,7 @@ func TestActorIsPassedOn(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the act (-want +got):\n%s", diff)
 	}
-	s.want(s.ask("POST", path, body, asAda...), 200, "") // the same request: the act is done once
+	s.want(s.ask("POST", path, body, asAda...), 200, "") // the same request: the operation is performed once
 	for _, other := range [][2]string{
 		{path, `{"name":"Pots","note":"m"}`},
 		{path, `{"name":"Pots"}`},
@@ -130,7 +131,7 @@ func TestActorIsPassedOn(t *testing.T) {
 	}
 }
 
-// lastAct reads the newest entry of the journal.
+// lastAct returns the newest entry of the journal.
 func (w *world) lastAct() journal.Entry {
 	w.t.Helper()
 	entries, _, err := (&journal.Journal{Store: w.db}).ListJournal(w.ctx, journal.Query{Limit: 1})

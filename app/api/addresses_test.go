@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The routes of the address book: whose it is says the token, which entry says the address, never the body.
+// The token determines the owner of an address and the path determines the entry; the body cannot change them.
 func TestAddressRoutes(t *testing.T) {
 	t.Parallel()
 	s, _ := openShop(t, nil)

@@ -15,11 +15,11 @@ import (
 	"stampede/app/shop"
 )
 
-// crowdedRetry is the pause for an address with too many sockets.
+// crowdedRetry is the retry delay for an address with too many sockets.
 const crowdedRetry = 5 * time.Second
 
-// admitSocket admits sockets and counts them for their address. The Origin that browsers send must be ours: otherwise
-// any page could act with a shopper's token. Programs send none and may pass.
+// admitSocket checks a handshake and counts the socket for its address. An Origin, which browsers send, must be
+// allowed: otherwise any page could act with a buyer's token. Programs send no Origin and are admitted.
 func (a *api) admitSocket(c *fiber.Ctx) error {
 	if !strings.EqualFold(c.Get(fiber.HeaderUpgrade), "websocket") {
 		return fiber.ErrUpgradeRequired
@@ -48,8 +48,8 @@ func (a *api) admitSocket(c *fiber.Ctx) error {
 	return err
 }
 
-// keepOut precedes all routes. It rejects blocked addresses behind proxies and on connections that were open before;
-// other connections of theirs are closed at once.
+// keepOut rejects requests of blocked addresses before all routes. It covers clients behind proxies and connections
+// that were open before the block; the listener closes new connections of blocked addresses.
 func (a *api) keepOut(c *fiber.Ctx) error {
 	if a.Blocked(hostAddr(c.IP())) {
 		return shop.Fail(shop.Forbidden, "your address is blocked")
@@ -57,8 +57,8 @@ func (a *api) keepOut(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// welcome accepts the configured origins, and the host of the request with any scheme: behind a proxy that ends TLS the
-// scheme here is not the page's.
+// welcome accepts the configured origins, and the host of the request with any scheme: if a proxy terminates TLS, the
+// scheme here differs from the page's.
 func (a *api) welcome(origin, host string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" {
@@ -69,7 +69,7 @@ func (a *api) welcome(origin, host string) bool {
 	})
 }
 
-// originsOf returns the origins of the page and the further ones.
+// originsOf returns the origin of the page and the configured additional ones.
 func originsOf(o *Options) []url.URL {
 	origins := []url.URL{o.Public}
 	for _, text := range o.Origins {
@@ -82,14 +82,14 @@ func originsOf(o *Options) []url.URL {
 
 var defaultPorts = map[string]string{"http": ":80", "https": ":443"}
 
-// sameHost compares two host[:port] without the default port of the scheme.
+// sameHost compares two host[:port] and ignores the default port of the scheme.
 func sameHost(scheme, a, b string) bool {
 	port := defaultPorts[scheme]
 	return strings.EqualFold(strings.TrimSuffix(a, port), strings.TrimSuffix(b, port))
 }
 
-// stranger warns of a peer whose forwarding headers are not trusted. If it is the shop's own proxy, all clients behind
-// it count as one address, and its limits lock buyers out.
+// stranger warns about a peer that sends untrusted forwarding headers. If the peer is the shop's own proxy, all clients
+// behind it count as one address, and the limits of that address reject buyers.
 type stranger struct {
 	warn func(peer string)
 	once rate.Sometimes // any client can send such a header
@@ -104,8 +104,8 @@ func warnOfStranger(peer string) {
 		"that is your proxy, name it there: now everybody behind it counts as one address", "peer", peer)
 }
 
-// forwarded counts requests with untrusted forwarding headers and warns once an hour. For a trusted proxy without
-// X-Real-IP it sets that header, which c.IP reads.
+// forwarded counts requests with untrusted forwarding headers and warns at most once an hour. If a trusted proxy sends
+// no X-Real-IP, it sets that header, which c.IP reads.
 func (a *api) forwarded(c *fiber.Ctx) error {
 	h := &c.Request().Header
 	said := len(h.Peek(realIP)) + len(h.Peek(fiber.HeaderXForwardedFor)) + len(h.Peek(fiber.HeaderForwarded))
@@ -121,8 +121,8 @@ func (a *api) forwarded(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// rightmost returns the last address of X-Forwarded-For headers that is no trusted proxy: each proxy appends its peer,
-// and the client can write the addresses before that. Zero: there is none.
+// rightmost returns the last address in the X-Forwarded-For headers that is not a trusted proxy. Each proxy appends its
+// peer; earlier addresses can be forged by the client. The result is invalid if there is no such address.
 func (a *api) rightmost(values [][]byte) netip.Addr {
 	hops := strings.Split(string(bytes.Join(values, []byte(","))), ",")
 	for _, hop := range slices.Backward(hops) {

@@ -30,16 +30,16 @@ import (
 )
 
 const (
-	// flowTimeout bounds one flow call.
+	// flowTimeout is the timeout of one flow call.
 	flowTimeout = 10 * time.Second
-	// longestWait bounds a long poll, seconds.
+	// longestWait is the longest duration of a long poll in seconds.
 	longestWait = 30
 )
 
-// Options are the dependencies and settings of the routes. A *shop.Error of a service is for people; any other error is
-// logged and answered as internal.
+// Options contains the dependencies and settings of the routes. A *shop.Error of a service is sent to the client; any
+// other error is logged and sent as internal.
 type Options struct {
-	// Verify checks a token: Unauthorized if it is not valid (any more).
+	// Verify checks a token. Unauthorized: the token is invalid, expired or revoked.
 	Verify    func(token string) (shop.Identity, error)
 	Guest     func(bearer string) (session any, err error) // nil: guest login is off
 	Accounts  *account.Accounts
@@ -55,11 +55,11 @@ type Options struct {
 	Cancel     func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
 	AskRefund  func(ctx context.Context, user, order shop.ID, reason string) (shop.OrderState, error)
 	Pay        func(ctx context.Context, user, order shop.ID, via payment.PayVia) (payment.Payable, error)
-	// Notified takes a payment notification of the gateway; payment.ErrForged: it is not authentic. Nil: there is no
-	// gateway.
+	// Notified processes a payment notification of the gateway. payment.ErrForged: it is not authentic. Nil: there is
+	// no gateway.
 	Notified func(ctx context.Context, form url.Values) error
 
-	// For operators; buyers use Shipping, too.
+	// For operators; buyers use Shipping as well.
 	Refunds    *backoffice.RefundService
 	Shipping   *backoffice.ShippingDesk
 	Catalogue  *backoffice.CatalogueDesk
@@ -72,15 +72,15 @@ type Options struct {
 	SwitchDesk *backoffice.SwitchDesk
 	Journal    *journal.Journal
 	Archive    *archive.Desk
-	// ReconcileDay compares a part of a day's payments, after the order given, with the gateway.
+	// ReconcileDay compares a part of a day's payments with the gateway, starting after the given order.
 	ReconcileDay func(ctx context.Context, day time.Time, after shop.ID) (payment.ReconciliationReport, error)
 	// Readiness runs the checklist of a sale.
 	Readiness func(ctx context.Context, sale shop.ID) (backoffice.Readiness, error)
-	// Mount serves sockets at the path, behind the handlers in front.
+	// Mount serves sockets at the path, after the given handlers.
 	Mount    func(web *fiber.App, path string, front ...fiber.Handler)
-	Page     fs.FS          // the built page; nil: it was not built
-	Zone     *time.Location // of times in files for people
-	AsyncAPI []byte         // for /docs/asyncapi.yaml
+	Page     fs.FS          // the built page; nil: not built
+	Zone     *time.Location // zone of times in exported files
+	AsyncAPI []byte         // content of /docs/asyncapi.yaml
 
 	Switches func() backoffice.Switches
 	// Blocked reports whether requests from the address are rejected.
@@ -88,20 +88,20 @@ type Options struct {
 
 	Public     url.URL        // origin of the page: scheme and host
 	Origins    []string       // further origins that may open sockets
-	Proxies    []netip.Prefix // whose X-Real-IP, or else X-Forwarded-For, is trusted
-	Handshakes limits.Pace    // of an address, accepted or not
-	// Admit admits a request of a class or fails with RateLimited. User 0 is unknown.
+	Proxies    []netip.Prefix // trusted to set X-Real-IP or X-Forwarded-For
+	Handshakes limits.Pace    // per address, admitted or not
+	// Admit admits a request of a class or fails with RateLimited. User 0 means unknown.
 	Admit func(class limits.Class, user shop.ID, addr netip.Addr) error
-	// MayBuy admits a buy or fails with RateLimited; shared with the sockets.
+	// MayBuy admits a buy or fails with RateLimited. It shares its limits with the sockets.
 	MayBuy func(user shop.ID, addr netip.Addr, sale shop.ID) error
-	// NoBuy is called for each buy over HTTP that the switch for such buys rejects.
+	// NoBuy is called for each buy over HTTP that is rejected because the switch is off.
 	NoBuy  func(sale shop.ID, err error)
 	Tracer *trace.Tracer // samples buys; may be nil
 
-	// Board returns the live board of operators and its history.
+	// Board returns the live board for operators and its history.
 	Board func(ctx context.Context) board.History
 
-	Closing <-chan struct{} // closed when the shop drains: no more sockets, long polls return at once
+	Closing <-chan struct{} // closed when the shop drains: new sockets are rejected, long polls return at once
 	Metrics *Metrics
 }
 
@@ -111,7 +111,7 @@ type api struct {
 	handshakes *limiter
 	pollers    *pollers
 	forgeries  *limiter
-	suspects   *rate.Limiter // notifications of addresses that have sent too many forgeries
+	suspects   *rate.Limiter // limits notifications of addresses that have sent too many forgeries
 	notices    chan struct{}
 	stranger   *stranger
 	lists      *listCache
@@ -119,10 +119,10 @@ type api struct {
 
 const (
 	apiPath = "/api/v1"
-	realIP  = "X-Real-IP" // the header in which a trusted proxy names the client
+	realIP  = "X-Real-IP" // the header in which a trusted proxy passes the client's address
 )
 
-// New makes the handler of everything but health. Several servers may use it.
+// New returns the handler of all routes except health. Several servers may share it.
 func New(o Options) fasthttp.RequestHandler { return newApp(o).Handler() }
 
 func newApp(o Options) *fiber.App {
@@ -137,7 +137,7 @@ func newApp(o Options) *fiber.App {
 	}
 	f := fiber.New(fiber.Config{
 		Immutable: true, DisableStartupMessage: true, ErrorHandler: fail,
-		// One spelling per route, for these routes and for the proxies and checks in front of them.
+		// Each route has exactly one spelling, also for the proxies and checks in front of the routes.
 		CaseSensitive: true, StrictRouting: true,
 		EnableTrustedProxyCheck: true, TrustedProxies: proxies, ProxyHeader: realIP, EnableIPValidation: true,
 	})
@@ -182,7 +182,7 @@ func (a *api) routes(f *fiber.App) {
 	f.Get("/*", newPage(a.Page, a.AsyncAPI).serve)
 }
 
-// byID makes the handler of a flow on the object in the address.
+// byID returns the handler of a flow on the object in the path.
 func byID[T any](call func(ctx context.Context, id shop.ID) (T, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		id, err := pathID(c)
@@ -193,7 +193,7 @@ func byID[T any](call func(ctx context.Context, id shop.ID) (T, error)) fiber.Ha
 	}
 }
 
-// onMine makes the handler of an operation on an object of the caller, whose ID is in the path. B is the body.
+// onMine returns the handler of an operation on an object of the caller, whose ID is in the path. B is the body.
 func onMine[B, T any](
 	call func(ctx context.Context, who, id shop.ID, body B) (T, error),
 ) func(c *fiber.Ctx, who shop.ID) error {
@@ -206,7 +206,7 @@ func onMine[B, T any](
 	}
 }
 
-// flow calls a flow with a bounded context and sends its result or its error.
+// flow calls a flow with a timeout and sends its result or its error.
 func flow[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
 	return flowWithin(c, flowTimeout, call)
 }
@@ -221,7 +221,7 @@ func flowWithin[T any](c *fiber.Ctx, within time.Duration, call func(ctx context
 	return c.JSON(answer)
 }
 
-// flowList sends a list in an object, under its name, so that answers can get further fields.
+// flowList sends a list as a named field of an object, so that responses can get further fields.
 func flowList[T any](c *fiber.Ctx, name string, call func(ctx context.Context) ([]T, error)) error {
 	return flow(c, func(ctx context.Context) (map[string][]T, error) {
 		items, err := call(ctx)
@@ -229,7 +229,7 @@ func flowList[T any](c *fiber.Ctx, name string, call func(ctx context.Context) (
 	})
 }
 
-// flowPage is flowList with `more`: whether the list goes on.
+// flowPage is flowList with the field `more`, which reports whether further items exist.
 func flowPage[T any](c *fiber.Ctx, name string, call func(ctx context.Context) ([]T, bool, error)) error {
 	return flow(c, func(ctx context.Context) (pageOf[T], error) {
 		items, more, err := call(ctx)
@@ -243,7 +243,7 @@ type pageOf[T any] struct {
 	more  bool
 }
 
-// MarshalJSON keeps the list in front.
+// MarshalJSON writes the list before `more`.
 func (p pageOf[T]) MarshalJSON() ([]byte, error) {
 	items, err := json.Marshal(list(p.items))
 	return fmt.Appendf(nil, `{%q:%s,"more":%t}`, p.name, items, p.more), err

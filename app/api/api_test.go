@@ -54,7 +54,8 @@ func TestAnswersHaveTheirShape(t *testing.T) {
 	s.want(s.ask("POST", "/api/v1/auth/guest", ""), 200, `{"access":"a",`)
 }
 
-// TestBadInput: a clear error for each, without a call of a service: there is none, so that a call would be a panic.
+// TestBadInput: each invalid input gets a clear error before a service is called. There is no service, so a call would
+// panic.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	var buys buys
@@ -88,7 +89,7 @@ func TestBadInput(t *testing.T) {
 		`{"qty":1,"key":5}`:       "key must be a string",
 		`{"qty":1,"address":"x"}`: "address must be",
 		`{"qty":-99999999999999999999,"key":"12345678"}`: "qty",
-		// bombs: nested as deep as a body may be long, and a number with an exponent that fills the memory
+		// Bodies nested as deep as the limit allows, and a number whose exponent would fill the memory.
 		strings.Repeat("[", bodyLimit): "must be a JSON object",
 		`{"address":` + strings.Repeat(`{"name":`, 1500) + "1" + strings.Repeat("}", 1501): "address",
 		strings.Repeat(`{"a":`, 3000):          "must be a JSON object",
@@ -126,7 +127,7 @@ func TestOnlyTheOwnerSeesAnOrder(t *testing.T) {
 	s.want(s.ask("POST", "/api/v1/orders/7/pay", `{"via":"page"}`), 401, "unauthorized")
 }
 
-// TestEveryCodeHasAStatus: one table for all codes, with what the code carries.
+// TestEveryCodeHasAStatus: the table contains all codes, and a response carries the fields of its code.
 func TestEveryCodeHasAStatus(t *testing.T) {
 	t.Parallel()
 	for code, want := range status {
@@ -142,7 +143,7 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 	}
 }
 
-// TestNothingOfTheInsideLeaks: unknown errors and panics are told without their text, with an id for the log.
+// TestNothingOfTheInsideLeaks: responses to unknown errors and panics do not contain their text, but an id for the log.
 func TestNothingOfTheInsideLeaks(t *testing.T) {
 	t.Parallel()
 	for _, buy := range []func() error{
@@ -160,7 +161,7 @@ func TestNothingOfTheInsideLeaks(t *testing.T) {
 	}
 }
 
-// TestLongPoll: the answer comes with the next state; without one, at the end of the wait; on closing, at once.
+// TestLongPoll: the response is sent at the next state change, at the end of the wait, or at once when the shop closes.
 func TestLongPoll(t *testing.T) {
 	t.Parallel()
 	var cancel func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
@@ -202,7 +203,7 @@ func TestDoor(t *testing.T) {
 	s.want(upgrade(), 200, "socket")
 	s.want(upgrade("Origin", s.url), 200, "socket")
 	s.want(upgrade("Origin", "https://shop.example"), 200, "socket")
-	s.want(upgrade("Origin", "https://b.example", "Host", "b.example"), 200, "socket") // TLS ends before us
+	s.want(upgrade("Origin", "https://b.example", "Host", "b.example"), 200, "socket") // a proxy terminates TLS
 	for _, origin := range []string{
 		"https://public.example", "https://public.example:443", "https://Shop.example:443", s.url,
 	} {
@@ -263,7 +264,7 @@ func TestPage(t *testing.T) {
 	bare.want(bare.ask("GET", "/", ""), 200, "The page was not built")
 }
 
-// The documentation of the API is served under the security policy of every page, with the descriptions beside it.
+// The API documentation is served with the security policy of all pages, together with its YAML descriptions.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	dist := fstest.MapFS{
@@ -304,7 +305,7 @@ func TestFrontBeforeTheShopIsOpen(t *testing.T) {
 	s.want(s.ask("GET", "/healthz", ""), 200, "ok")
 }
 
-// The shipped nginx waits longer than the longest poll takes, with a slow look before it.
+// The read timeout in the shipped nginx.conf exceeds the longest poll plus one slow read.
 func TestNginxWaitsForTheLongestPoll(t *testing.T) {
 	t.Parallel()
 	site, err := os.ReadFile("../../deploy/nginx.conf")
@@ -321,8 +322,8 @@ func TestNginxWaitsForTheLongestPoll(t *testing.T) {
 	}
 }
 
-// Every address below /console is the console, which reads from it what is meant, under a policy of its own. Files of
-// the build are files, or not there.
+// Every path below /console returns the console with its own policy; the console routes by path. Build files are served
+// as files or are not found.
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)

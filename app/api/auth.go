@@ -17,16 +17,16 @@ func bearer(c *fiber.Ctx) string {
 	return strings.TrimSpace(token)
 }
 
-// identityKey is the key of an identified in the locals of a request.
+// identityKey is the key of an identified value in the locals of a request.
 type identityKey struct{}
 
-// identified is what Verify has returned for the token of a request.
+// identified is the result of Verify for the token of a request.
 type identified struct {
 	who shop.Identity
 	err error
 }
 
-// identity verifies the bearer token, once per request: the limits of its class and its handler both need it.
+// identity verifies the bearer token once per request: both the limit class and the handler need it.
 func (a *api) identity(c *fiber.Ctx) (shop.Identity, error) {
 	known, ok := c.Locals(identityKey{}).(identified)
 	if !ok {
@@ -52,7 +52,7 @@ func (a *api) asWho(handle func(c *fiber.Ctx, who shop.Identity) error) fiber.Ha
 	}
 }
 
-// guest lets a client in without an account. A valid token keeps its user; an invalid one is unauthorized.
+// guest logs a client in without an account. A valid token keeps its user; an invalid one is unauthorized.
 func (a *api) guest(c *fiber.Ctx) error {
 	if a.Guest == nil {
 		return shop.Fail(shop.Forbidden, "this shop lets nobody in without an account")

@@ -7,15 +7,15 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// A few bytes of a compressed body can expand to gigabytes (809 bytes of brotli to three). No client of this shop
-// compresses bodies, so none is ever decoded: plain rejects encoded ones, and handlers read raw bodies.
+// A small compressed body can expand to gigabytes (809 bytes of brotli to 3 GB). No client of this shop compresses
+// bodies, so the server never decodes one: plain rejects encoded bodies, and handlers read raw bodies.
 // deploy/tools/bodies enforces it.
 
-// raw returns the body as it was sent, at most bodyLimit bytes; it is valid during the request. Fiber's own methods
-// decode it without a limit.
+// raw returns the body as sent, at most bodyLimit bytes. It is valid during the request. Fiber's own methods decode
+// without a limit.
 func raw(c *fiber.Ctx) []byte { return c.Request().Body() }
 
-// plain precedes all routes and answers 415 to an encoded body.
+// plain precedes all routes and rejects encoded bodies with 415.
 func plain(c *fiber.Ctx) error {
 	if encoded(&c.Request().Header) {
 		c.Set(fiber.HeaderAcceptEncoding, "identity")
@@ -25,7 +25,7 @@ func plain(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// encoded reports whether any of the Content-Encoding headers names anything but identity.
+// encoded reports whether any Content-Encoding header contains a value other than identity.
 func encoded(h *fasthttp.RequestHeader) bool {
 	for _, header := range h.PeekAll(fiber.HeaderContentEncoding) {
 		for name := range strings.SplitSeq(string(header), ",") {

@@ -14,17 +14,17 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// mostPerRequest is what a refused request may make the process allocate, the test's own client included. Each bomb
-// below would take at least seven times as much when it is decoded.
+// mostPerRequest limits the memory that the process, including the test client, may allocate for a rejected request.
+// Decoding any bomb below would allocate at least seven times as much.
 const mostPerRequest = 1 << 20
 
-// bomb is a body that becomes far larger than bodyLimit when it is decoded.
+// bomb is a body that exceeds bodyLimit by far when it is decoded.
 type bomb struct {
 	encodings []string // one Content-Encoding header each
 	body      []byte
 }
 
-// bombs are small enough for the body limit, in the order in which a careless server would undo their encodings.
+// bombs returns bodies within the body limit. The encodings are in the order in which a server would decode them.
 func bombs(t *testing.T) map[string]bomb {
 	t.Helper()
 	zeros := make([]byte, 7<<20)
@@ -55,7 +55,7 @@ func bombs(t *testing.T) map[string]bomb {
 	return all
 }
 
-// everyRoute lists method and path of all routes there are, those of the front included.
+// everyRoute returns method and path of all routes, including those of HTTPServer.
 func everyRoute(t *testing.T) [][2]string {
 	t.Helper()
 	s := &site{t: t}
@@ -69,8 +69,8 @@ func everyRoute(t *testing.T) [][2]string {
 	return all
 }
 
-// TestNoBodyIsDecoded: whatever the route, a compressed body is refused with 415 in the form of every failure, and
-// costs next to nothing. It does not run beside other tests, because it counts what the whole process allocates.
+// TestNoBodyIsDecoded: every route rejects a compressed body with 415 and the usual error body, and allocates little
+// memory. The test is not parallel, because it measures allocations of the whole process.
 func TestNoBodyIsDecoded(t *testing.T) {
 	routes, bodies := everyRoute(t), bombs(t)
 	s := open(t, func(o *Options) { o.Notified = func(context.Context, url.Values) error { return nil } })
@@ -108,7 +108,7 @@ func TestNoBodyIsDecoded(t *testing.T) {
 	}
 }
 
-// A body that says that it is what it is is taken.
+// A body with Content-Encoding identity is accepted.
 func TestIdentityIsNoEncoding(t *testing.T) {
 	t.Parallel()
 	s := open(t, func(o *Options) { o.Buy = new(buys).buy })
@@ -118,7 +118,7 @@ func TestIdentityIsNoEncoding(t *testing.T) {
 	}
 }
 
-// A handshake with an encoded body is refused like anything else, before it is handed over.
+// A handshake with an encoded body is rejected before its connection is handed over.
 func TestHandshakeWithEncodingIsRefused(t *testing.T) {
 	t.Parallel()
 	_, _, res := open(t, nil).shake("Content-Encoding: gzip\r\n", "")

@@ -82,7 +82,7 @@ func (a *api) categories(c *fiber.Ctx) error {
 	return a.cached(c, "categories", nil, 0, func() error { return flowList(c, "categories", a.Storefront.Categories) })
 }
 
-// pathID reads the id in the address.
+// pathID parses the id in the path.
 func pathID(c *fiber.Ctx) (shop.ID, error) {
 	id, err := shop.ParseID(c.Params("id"))
 	if err != nil {
@@ -91,7 +91,7 @@ func pathID(c *fiber.Ctx) (shop.ID, error) {
 	return id, nil
 }
 
-// queryID reads an optional id; absent is 0.
+// queryID parses an optional id; absent is 0.
 func queryID(c *fiber.Ctx, name string) (shop.ID, error) {
 	text := c.Query(name)
 	if text == "" {
@@ -107,10 +107,10 @@ func queryID(c *fiber.Ctx, name string) (shop.ID, error) {
 const (
 	defaultSize = 20
 	largestSize = 100
-	largestRow  = 10_000 // of a list with pages: the database reads and drops all rows before a page
+	largestRow  = 10_000 // of a paged list: the database reads and drops all rows before a page
 )
 
-// paging reads page (from 1) and size.
+// paging parses page (from 1) and size.
 func paging(c *fiber.Ctx) (page, size int, err error) {
 	if size, err = queryInt(c, "size", defaultSize, 1, largestSize); err != nil {
 		return 0, 0, err
@@ -119,7 +119,7 @@ func paging(c *fiber.Ctx) (page, size int, err error) {
 	return page, size, err
 }
 
-// before reads the beginning and the length of a list that is sorted newest first.
+// before parses the start and the length of a list that is sorted newest first.
 func before(c *fiber.Ctx) (id shop.ID, limit int, err error) {
 	if id, err = queryID(c, "before"); err != nil {
 		return 0, 0, err
@@ -140,7 +140,7 @@ func queryInt(c *fiber.Ctx, name string, otherwise, low, high int) (int, error) 
 	return n, nil
 }
 
-// list makes an empty list of nil, so that clients never receive null.
+// list replaces nil by an empty list, so that clients never receive null.
 func list[T any](items []T) []T {
 	if items == nil {
 		return []T{}

@@ -9,9 +9,9 @@ import (
 	"stampede/app/limits"
 )
 
-// LimitConns wraps a listener so that one address has at most n connections, sockets included; further ones, and those
-// of blocked addresses, are closed at once. An IPv6 /48 has shop.WideShare times as many. Connections of proxies do not
-// count until they become the socket of a client (countFor).
+// LimitConns wraps a listener so that one address has at most n connections, including sockets. Further connections,
+// and connections of blocked addresses, are closed at once. The limit of an IPv6 /48 is shop.WideShare times as high.
+// Connections of proxies do not count until they become the socket of a client (countFor).
 func LimitConns(l net.Listener, n int, proxies []netip.Prefix, blocked func(addr netip.Addr) bool) net.Listener {
 	return &limitedListener{Listener: l, proxies: proxies, blocked: blocked, open: limits.Places{Addr: n}}
 }
@@ -21,7 +21,7 @@ type limitedListener struct {
 	proxies []netip.Prefix
 	blocked func(addr netip.Addr) bool
 
-	mu   sync.Mutex // also of the fields of all its connections
+	mu   sync.Mutex // also protects the fields of all its connections
 	open limits.Places
 }
 
@@ -56,11 +56,11 @@ type limitedConn struct {
 	net.Conn
 	from *limitedListener
 
-	addr   netip.Addr // for which it counts; zero: none
+	addr   netip.Addr // the address that is counted; zero: not counted
 	closed bool
 }
 
-// enter counts the connection for the address, within the limit.
+// enter counts the connection for the address, and reports whether it is within the limit.
 func (c *limitedConn) enter(addr netip.Addr) bool {
 	l := c.from
 	l.mu.Lock()
@@ -85,17 +85,17 @@ func (c *limitedConn) leave(closed bool) {
 	}
 }
 
-// Close frees the place of the connection, once.
+// Close removes the connection from the count and closes it.
 func (c *limitedConn) Close() error {
 	c.leave(true)
 	return c.Conn.Close()
 }
 
-// SetWriteBuffer bounds what the kernel keeps for a peer that does not read, as on the connection itself.
+// SetWriteBuffer sets the kernel's send buffer, which limits the data that is buffered for a peer that does not read.
 func (c *limitedConn) SetWriteBuffer(bytes int) error { return setWriteBuffer(c.Conn, bytes) }
 
-// countFor counts a proxy's connection for the client whose socket it becomes, and reports whether there is room. A
-// client's own connection is counted already. undo removes it again if it does not become a socket.
+// countFor counts a proxy's connection for the client whose socket it becomes, and reports whether it is within the
+// limit. A client's own connection is counted already. undo removes it from the count if it does not become a socket.
 func countFor(conn net.Conn, client netip.Addr) (undo func(), room bool) {
 	if again, ok := conn.(*replayed); ok {
 		conn = again.Conn

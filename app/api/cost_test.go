@@ -13,8 +13,8 @@ import (
 	"stampede/app/shop"
 )
 
-// publicRoutes are the routes for callers without a token, and what a request costs before its caller is known. All
-// have limits of their address in memory first. "flow" routes call a flow, whose first steps are behind the colon.
+// publicRoutes lists the routes for callers without a token, and the cost of a request before the caller is identified.
+// All check the limits of the address in memory first. "flow" routes call a flow; its first steps follow the colon.
 var publicRoutes = map[string]string{
 	"GET /ws": "memory: counts of the address", "GET /api/v1/auth/captcha": "flow: the budget for drawing, in memory",
 	"POST /api/v1/auth/guest":             "memory: a signature",
@@ -32,7 +32,7 @@ var publicRoutes = map[string]string{
 	"GET /images/:file": "flow: one indexed read", "GET /*": "memory: files of the page",
 }
 
-// wellFormed is a body that no flow rejects before it reads something.
+// wellFormed is a body that no flow rejects before its first read.
 const wellFormed = `{"email":"ada@shop.example","password":"` + testPassword + `","token":"` + sampleToken +
 	`","captcha":` + drawn + `}`
 
@@ -69,7 +69,7 @@ func TestRoutesCostLittleBeforeTheCallerIsKnown(t *testing.T) {
 	}
 }
 
-// The limits of a class and its handler use one verification of the token.
+// The limit class and the handler share one verification of the token.
 func TestTokensAreVerifiedOncePerRequest(t *testing.T) {
 	t.Parallel()
 	var verified atomic.Int64

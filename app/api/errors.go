@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// status is the only table from code to HTTP status.
+// status is the only mapping from error code to HTTP status.
 var status = map[shop.Code]int{
 	shop.BadRequest: fiber.StatusBadRequest, shop.Unauthorized: fiber.StatusUnauthorized,
 	shop.Forbidden: fiber.StatusForbidden, shop.PassRequired: fiber.StatusForbidden,
@@ -26,7 +26,7 @@ var status = map[shop.Code]int{
 	shop.Internal: fiber.StatusInternalServerError,
 }
 
-// body is the body of every failure.
+// body is the body of every error response.
 type body struct {
 	Error failure `json:"error"`
 }
@@ -37,7 +37,7 @@ type failure struct {
 	Request string `json:"request"`
 }
 
-// fail sends an error. Fiber's own (no such route, wrong method, no upgrade) keep their status.
+// fail sends an error. Fiber's own errors (no such route, wrong method, no upgrade) keep their status.
 func fail(c *fiber.Ctx, err error) error {
 	var framework *fiber.Error
 	if errors.As(err, &framework) {
@@ -82,7 +82,7 @@ func wordFramework(e *fiber.Error) *shop.Error {
 	}
 }
 
-// guard turns a panic of a handler into an internal error: the text goes to the log, never to the client.
+// guard turns a panic of a handler into an internal error. The panic text is logged and never sent to the client.
 func guard(c *fiber.Ctx) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

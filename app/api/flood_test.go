@@ -19,15 +19,15 @@ import (
 	"stampede/app/test/kit"
 )
 
-// dialFrom opens a connection from an address of loopback.
+// dialFrom opens a connection from a loopback address.
 func (s *site) dialFrom(from string) (net.Conn, error) {
 	d := net.Dialer{Timeout: time.Minute, LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	return d.DialContext(s.t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
 }
 
-// Thousands of connection attempts from one address: it never holds more than its limit, memory does not grow with the
-// attempts, and requests from another address are answered meanwhile. It does not run beside other tests, because it
-// measures the memory of the process.
+// An address that opens thousands of connections never holds more than its limit. Memory does not grow with the
+// attempts, and requests of another address succeed in the meantime. The test is not parallel, because it measures the
+// memory of the process.
 func TestConnectionFlood(t *testing.T) {
 	const attempts, most, dialers = 4_000, 50, 4
 	s := openFor(t, most, nil, func(f *HTTPServer) { f.server.ReadTimeout = 10 * time.Minute })
@@ -99,8 +99,8 @@ func TestConnectionFlood(t *testing.T) {
 	})
 }
 
-// A request that trickles in, header or body, byte after byte for ever, is ended at one deadline that does not move
-// with what comes, and so is a connection that says nothing; others are answered all the while.
+// Idle connections and requests that arrive byte by byte, in header or body, are closed at a deadline that received
+// bytes do not extend. Other requests succeed in the meantime.
 func TestTricklingRequestsAreEnded(t *testing.T) {
 	t.Parallel()
 	const within = 400 * time.Millisecond
@@ -120,13 +120,13 @@ func TestTricklingRequestsAreEnded(t *testing.T) {
 			began := time.Now()
 			_, err = io.WriteString(conn, begin)
 			if begin != "" {
-				go func() { // until the connection is ended
+				go func() { // until the server closes the connection
 					for err := error(nil); err == nil; _, err = io.WriteString(conn, "a") {
 						time.Sleep(within / 20)
 					}
 				}()
 			}
-			_ = conn.SetReadDeadline(began.Add(time.Minute)) // what trickles in lasts longer
+			_ = conn.SetReadDeadline(began.Add(time.Minute)) // longer than the slow requests last
 			answer, readErr := io.ReadAll(conn)
 			if err != nil || errors.Is(readErr, os.ErrDeadlineExceeded) {
 				t.Errorf("not ended after %v: %v, %v", time.Since(began), err, readErr)
@@ -139,8 +139,8 @@ func TestTricklingRequestsAreEnded(t *testing.T) {
 	}
 }
 
-// No header of a client names another address. Of a trusted proxy, X-Real-IP counts, or else the address that it has
-// appended to X-Forwarded-For.
+// Clients cannot forge their address with a header. From a trusted proxy, X-Real-IP is used, or else the address that
+// it has appended to X-Forwarded-For.
 func TestForgedForwardsAreIgnored(t *testing.T) {
 	t.Parallel()
 	one := func() func(limits.Class, shop.ID, netip.Addr) error {

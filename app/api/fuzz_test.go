@@ -22,8 +22,8 @@ import (
 	"stampede/app/test/kit/contract"
 )
 
-// Whatever is sent as a request is answered: never with a fault of ours, always with the headers of every answer, and
-// every refusal in the one form.
+// Every request gets a response without a server error, with the security headers, and every rejection has the usual
+// error body.
 func FuzzRequest(f *testing.F) {
 	logged := slog.Default()
 	slog.SetDefault(slog.New(slog.DiscardHandler))
@@ -73,7 +73,7 @@ func FuzzRequest(f *testing.F) {
 		} else {
 			front.handle(&ctx)
 		}
-		if ctx.Hijacked() { // a handshake, which is said again on the connection that it came on
+		if ctx.Hijacked() { // a handshake, which is repeated on its connection
 			return
 		}
 		res := &http.Response{StatusCode: ctx.Response.StatusCode(), Header: make(http.Header)}
@@ -93,8 +93,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// Whatever is sent as a body either is what was asked for or is a bad request, whose sentence tells nothing of the
-// inside.
+// A body is parsed or is a bad request, whose message contains no internals.
 func FuzzBody(f *testing.F) {
 	for _, body := range []string{
 		goodBuy, `{"qty":1e400,"key":5,"address":[]}`, `{"qty":99999999999999999999,"key":"k","address":{"name":"a"}}`,

@@ -18,14 +18,14 @@ const (
 	handshakeBuffer = 512 // every socket keeps a buffer of this size
 )
 
-// moveHandshake hands the connection of a handshake to the server of sockets, and reports whether it did. A web server
-// keeps its read buffer for the life of a socket: up to 16 KB for each idle socket, because browsers send long headers.
-// So the handshake is repeated without unused headers to a server with small buffers, and the large buffer is released.
-// Handshakes that cannot be repeated are rejected.
+// moveHandshake hands the connection of a handshake over to the server of sockets, and reports whether it handled the
+// request. A web server keeps its read buffer for the life of a socket: up to 16 KB per idle socket, because browsers
+// send long headers. So the handshake is repeated without unused headers to a server with small buffers, and the large
+// buffer is released. Handshakes that cannot be repeated are rejected.
 func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 	r := &ctx.Request.Header
 	if !ctx.IsGet() || !strings.EqualFold(string(r.Peek(fasthttp.HeaderUpgrade)), "websocket") {
-		return false // rejected by admitSocket
+		return false // admitSocket rejects it
 	}
 	handshake, server := sayAgain(r), f.sockets
 	if len(handshake) > handshakeBuffer {
@@ -41,7 +41,7 @@ func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 		conn := c.(interface{ UnsafeConn() net.Conn }).UnsafeConn()
 		behind, err := unread(c)
 		if err != nil {
-			_ = conn.Close() // the peer has gone
+			_ = conn.Close() // the peer has closed it
 			return
 		}
 		if err := server.ServeConn(&replayed{Conn: conn, handshake: handshake, behind: behind}); err != nil {
@@ -51,14 +51,14 @@ func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 	return true
 }
 
-// heardOfHandshake are the headers that are used later.
+// heardOfHandshake lists the headers that are used later.
 var heardOfHandshake = []string{
 	fasthttp.HeaderHost, fasthttp.HeaderOrigin, fasthttp.HeaderConnection, fasthttp.HeaderUpgrade, realIP,
 	fasthttp.HeaderXForwardedFor, fasthttp.HeaderSecWebSocketVersion, fasthttp.HeaderSecWebSocketKey,
 	fasthttp.HeaderSecWebSocketProtocol, fiber.HeaderXRequestID,
 }
 
-// sayAgain returns the request for the server of sockets.
+// sayAgain returns the handshake with the headers that are used later.
 func sayAgain(r *fasthttp.RequestHeader) []byte {
 	b := append([]byte("GET "), r.RequestURI()...)
 	b = append(b, " HTTP/1.1\r\n"...)
@@ -70,7 +70,7 @@ func sayAgain(r *fasthttp.RequestHeader) []byte {
 	return append(b, "\r\n"...)
 }
 
-// unread returns what the client sent behind its handshake and the server has read already. The past deadline prevents
+// unread returns the bytes after the handshake that the server has already read. A deadline in the past prevents
 // waiting for more.
 func unread(c net.Conn) ([]byte, error) {
 	if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {
@@ -90,16 +90,17 @@ func unread(c net.Conn) ([]byte, error) {
 	}
 }
 
-// replayed is a connection that first reads the handshake again, then the bytes behind it, then the connection itself.
+// replayed is a connection whose reads return the handshake again, then the bytes after it, then the data of the
+// connection.
 type replayed struct {
 	net.Conn
 	handshake []byte    // not yet read
 	behind    []byte    // not yet read
-	writeBy   time.Time // the write deadline; belongs to the writer
+	writeBy   time.Time // current write deadline; used only by the writer
 }
 
-// Read never returns the end of the handshake and later bytes together: a reader whose buffer is empty after the
-// handshake goes back into its pool.
+// Read never returns the end of the handshake together with later bytes: a reader whose buffer is empty after the
+// handshake returns to its pool.
 func (c *replayed) Read(p []byte) (int, error) {
 	if len(c.handshake) > 0 {
 		n := copy(p, c.handshake)
@@ -116,8 +117,8 @@ func (c *replayed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// SetWriteDeadline moves the deadline after a fifth of the time, so a write has at least four fifths of it: moving it
-// with each frame costs a tenth of writing.
+// SetWriteDeadline moves the deadline only after a fifth of its time has passed, so a write has at least four fifths of
+// it. Moving it with each frame costs a tenth of the time for writing.
 func (c *replayed) SetWriteDeadline(t time.Time) error {
 	if left := time.Until(c.writeBy); left > 0 && !t.Before(c.writeBy) && t.Sub(c.writeBy) < left/4 {
 		return nil
@@ -126,13 +127,13 @@ func (c *replayed) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// SetDeadline sets both deadlines to the instant given.
+// SetDeadline sets the read and the write deadline.
 func (c *replayed) SetDeadline(t time.Time) error {
 	c.writeBy = t
 	return c.Conn.SetDeadline(t)
 }
 
-// SetWriteBuffer bounds what the kernel keeps for a peer that does not read, as on the connection itself.
+// SetWriteBuffer sets the kernel's send buffer, which limits the data that is buffered for a peer that does not read.
 func (c *replayed) SetWriteBuffer(bytes int) error { return setWriteBuffer(c.Conn, bytes) }
 
 func setWriteBuffer(c net.Conn, bytes int) error {

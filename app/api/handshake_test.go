@@ -12,7 +12,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// shake opens a connection and says a handshake with these headers besides, and right behind it what is given.
+// shake opens a connection and sends a handshake with additional headers, directly followed by the given bytes.
 func (s *site) shake(headers, behind string) (net.Conn, *bufio.Reader, *http.Response) {
 	s.t.Helper()
 	host := strings.TrimPrefix(s.url, "http://")
@@ -35,7 +35,7 @@ func (s *site) shake(headers, behind string) (net.Conn, *bufio.Reader, *http.Res
 	return conn, r, res
 }
 
-// hear reads that many bytes.
+// hear reads n bytes.
 func hear(t *testing.T, r io.Reader, n int) string {
 	t.Helper()
 	b := make([]byte, n)
@@ -45,7 +45,7 @@ func hear(t *testing.T, r io.Reader, n int) string {
 	return string(b)
 }
 
-// A socket is not paid for what its browser sent along, and nothing of what the client says is lost on the way.
+// A socket keeps no memory for the browser's headers, and no bytes of the client are lost.
 func TestHandshakeIsHandedOver(t *testing.T) {
 	t.Parallel()
 	cookies := make(chan int, 1)
@@ -88,7 +88,7 @@ func TestHandshakeIsHandedOver(t *testing.T) {
 	})
 }
 
-// A server with a limit of 16 KB takes long cookies, and no socket keeps a buffer of that size.
+// A server with a limit of 16 KB accepts long cookies, and no socket keeps a buffer of that size.
 func TestLongHeadersAreTakenBySetting(t *testing.T) {
 	t.Parallel()
 	s := openFor(t, 100, nil, func(f *HTTPServer) { f.server.ReadBufferSize = 16 << 10 })
@@ -106,7 +106,7 @@ func TestLongHeadersAreTakenBySetting(t *testing.T) {
 	}
 }
 
-// A handshake that is refused ends its connection: the server of sockets has no room for other requests.
+// A rejected handshake closes its connection: the server of sockets has too small a buffer for other requests.
 func TestRefusedHandshakeEndsTheConnection(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
@@ -120,7 +120,7 @@ func TestRefusedHandshakeEndsTheConnection(t *testing.T) {
 	}
 }
 
-// deadlines is a connection that notes the deadlines that it is given.
+// deadlines is a connection that records its deadlines.
 type deadlines struct {
 	net.Conn
 	write []time.Time
@@ -129,15 +129,15 @@ type deadlines struct {
 func (d *deadlines) SetWriteDeadline(t time.Time) error { d.write = append(d.write, t); return nil }
 func (d *deadlines) SetDeadline(t time.Time) error      { return d.SetWriteDeadline(t) }
 
-// A deadline for writing is moved seldom, but no write has less than four fifths of its time.
+// The write deadline moves seldom, but every write has at least four fifths of its time.
 func TestWriteDeadlineMovesSeldom(t *testing.T) {
 	t.Parallel()
 	under := &deadlines{}
 	c := &replayed{Conn: under}
 	now := time.Now()
-	const within = 5 * time.Minute // long, so that the test's own time does not count
+	const within = 5 * time.Minute // long, so that the duration of the test is negligible
 	for _, step := range []struct {
-		after time.Duration // from now
+		after time.Duration // relative to now
 		moves bool
 	}{
 		{0, true}, {within / 100, false}, {within / 10, false}, {within / 4, true}, {within / 3, false}, {0, true},
@@ -150,7 +150,7 @@ func TestWriteDeadlineMovesSeldom(t *testing.T) {
 			t.Fatalf("%v later: moved %v, want %v", step.after, moved, step.moves)
 		}
 	}
-	_ = c.SetDeadline(time.Time{}) // what the handshake left behind
+	_ = c.SetDeadline(time.Time{}) // remains from the handshake
 	_ = c.SetWriteDeadline(now.Add(-time.Second))
 	late := time.Now().Add(time.Hour)
 	_ = c.SetWriteDeadline(late)

@@ -20,25 +20,26 @@ const (
 	readTimeout  = 10 * time.Second
 	writeTimeout = 15 * time.Second
 	bodyLimit    = 16 << 10
-	headerLimit  = 4 << 10 // the least that can be set; also of a handshake
+	headerLimit  = 4 << 10 // the minimum setting; also the limit of a handshake
 	drainRetry   = 2 * time.Second
 )
 
-// HTTPServer is the HTTP server. It listens from the start: until Open it answers health, and busy to everything else.
+// HTTPServer is the HTTP server. It listens from the start. Until Open it serves health and rejects all other requests
+// as busy.
 type HTTPServer struct {
-	// Ready returns why this node should get no work now, or nil.
+	// Ready returns the reason why this node should get no traffic, or nil.
 	Ready func() error
 
 	server *fasthttp.Server
-	// sockets and longSockets have handshakes handed over: of handshakeBuffer and of headerLimit bytes.
+	// sockets and longSockets serve handed-over handshakes of up to handshakeBuffer and headerLimit bytes.
 	sockets, longSockets *fasthttp.Server
 	handler              atomic.Pointer[fasthttp.RequestHandler]
-	// isOperator reports whether a token is an operator's; nil: none is. See AllowLong.
+	// isOperator reports whether a token belongs to an operator; nil: no token does. See AllowLong.
 	isOperator atomic.Pointer[func(token string) bool]
 }
 
-// NewHTTPServer makes a server that is not open yet. Request headers have at most header bytes, and connections end
-// after idle without a request.
+// NewHTTPServer creates a server that is not open yet. header is the limit of request headers in bytes; idle is the
+// timeout of connections without a request.
 func NewHTTPServer(ready func() error, header int, idle time.Duration) *HTTPServer {
 	f := &HTTPServer{Ready: ready}
 	f.server = newServer(f.handle, header, idle)
@@ -48,23 +49,23 @@ func NewHTTPServer(ready func() error, header int, idle time.Duration) *HTTPServ
 	return f
 }
 
-// newServer creates one of the web servers. None may stream bodies and all must reduce their memory: otherwise
-// a server keeps reading through the request of a socket that left its handler (see replayed).
+// newServer creates one of the web servers. None may stream bodies and all must reduce their memory: otherwise a server
+// keeps reading through the request of a socket that left its handler (see replayed).
 func newServer(handler fasthttp.RequestHandler, buffer int, idle time.Duration) *fasthttp.Server {
 	return &fasthttp.Server{
 		Handler: handler, ErrorHandler: unreadable, Name: "stampede",
 		ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idle,
 		MaxRequestBodySize: bodyLimit, ReadBufferSize: buffer,
 		NoDefaultServerHeader: true, NoDefaultDate: false, ReduceMemoryUsage: true, CloseOnShutdown: true,
-		// Sockets outlive their request; without this, Close does nothing on them.
+		// Sockets outlive their request; without this option, Close does not close them.
 		KeepHijackedConns: true,
 		Logger:            quiet{},
-		// Parsed forms cost more than their length and lose their raw body.
+		// Parsed forms need more memory than their length, and their raw body is lost.
 		DisablePreParseMultipartForm: true,
 	}
 }
 
-// Serve answers on the listener until Shutdown.
+// Serve serves requests on the listener until Shutdown.
 func (f *HTTPServer) Serve(l net.Listener) error {
 	if err := f.server.Serve(l); err != nil && !errors.Is(err, net.ErrClosed) {
 		return fmt.Errorf("serve HTTP on %s: %w", l.Addr(), err)
@@ -72,7 +73,7 @@ func (f *HTTPServer) Serve(l net.Listener) error {
 	return nil
 }
 
-// Open hands everything but health to the handler.
+// Open passes all requests except health to the handler.
 func (f *HTTPServer) Open(h fasthttp.RequestHandler) { f.handler.Store(&h) }
 
 // Shutdown stops listening and waits for running requests, but not for sockets.
@@ -87,7 +88,7 @@ func (f *HTTPServer) handle(ctx *fasthttp.RequestCtx) {
 	identify(ctx)
 	secure(ctx)
 	if encoded(&ctx.Request.Header) {
-		f.pass(ctx) // it is rejected there
+		f.pass(ctx) // pass rejects it
 		return
 	}
 	switch string(ctx.Path()) {
@@ -109,10 +110,10 @@ func (f *HTTPServer) handle(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// handleHandshake answers on a connection that was handed over, and ends it without an upgrade: the next request may be
+// handleHandshake serves a handed-over connection. It closes the connection without an upgrade: the next request may be
 // too large for the small buffer.
 func (f *HTTPServer) handleHandshake(ctx *fasthttp.RequestCtx) {
-	identify(ctx) // the repeated request has its id already
+	identify(ctx) // the repeated request already has its id
 	secure(ctx)
 	f.pass(ctx)
 	if !ctx.Hijacked() {
@@ -120,7 +121,7 @@ func (f *HTTPServer) handleHandshake(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// pass calls the shop's handler, if it is open.
+// pass calls the shop's handler if the shop is open.
 func (f *HTTPServer) pass(ctx *fasthttp.RequestCtx) {
 	if h := f.handler.Load(); h != nil {
 		(*h)(ctx)
@@ -130,16 +131,16 @@ func (f *HTTPServer) pass(ctx *fasthttp.RequestCtx) {
 	refuse(ctx, fasthttp.StatusServiceUnavailable, shop.FailBusy("this node serves nobody now; see /readyz", drainRetry))
 }
 
-// refuse answers a failure without the shop.
+// refuse sends an error without the shop's handler.
 func refuse(ctx *fasthttp.RequestCtx, code int, e *shop.Error) {
 	ctx.SetStatusCode(code)
 	ctx.SetContentType(fiber.MIMEApplicationJSON)
 	ctx.Response.Header.Set(fiber.HeaderCacheControl, "no-store")
-	text, _ := json.Marshal(body{failure{e, string(ctx.Response.Header.Peek(fiber.HeaderXRequestID))}}) // it always can
+	text, _ := json.Marshal(body{failure{e, string(ctx.Response.Header.Peek(fiber.HeaderXRequestID))}}) // cannot fail
 	ctx.SetBody(text)
 }
 
-// unreadable answers what never became a request.
+// unreadable responds to a request that could not be parsed.
 func unreadable(ctx *fasthttp.RequestCtx, err error) {
 	code := fasthttp.StatusBadRequest
 	var small *fasthttp.ErrSmallBuffer
@@ -157,7 +158,7 @@ func unreadable(ctx *fasthttp.RequestCtx, err error) {
 	refuse(ctx, code, shop.Fail(shop.BadRequest, "the request is too large or cannot be read"))
 }
 
-// quiet logs the server's remarks about single connections at debug level.
+// quiet logs the server's messages about single connections at debug level.
 type quiet struct{}
 
 func (quiet) Printf(format string, args ...any) { slog.Debug("http: " + fmt.Sprintf(format, args...)) }

@@ -12,10 +12,10 @@ import (
 // limiter is a token bucket per client address; unreadable addresses share one.
 type limiter struct{ buckets *limits.Addrs }
 
-// newLimiter makes a limiter; a pace without a limit admits everything.
+// newLimiter creates a limiter; a pace without a limit admits everything.
 func newLimiter(p limits.Pace) *limiter { return &limiter{limits.NewAddrs(p)} }
 
-// take admits one request of the address, or fails with RateLimited and the time until the next one is admitted.
+// take admits one request of the address, or fails with RateLimited and the time until the next admission.
 func (l *limiter) take(ip string) error {
 	if wait := l.buckets.Take(hostAddr(ip)); wait > 0 {
 		return limits.Refused("too many requests from your address", wait)
@@ -23,17 +23,17 @@ func (l *limiter) take(ip string) error {
 	return nil
 }
 
-// spent reports whether take would fail now, and takes nothing.
+// spent reports whether take would fail now, without consuming a token.
 func (l *limiter) spent(ip string) bool { return l.buckets.Wait(hostAddr(ip)) > 0 }
 
-// hostAddr is the address; zero if unreadable.
+// hostAddr parses an address; the result is invalid if that fails.
 func hostAddr(ip string) netip.Addr {
 	addr, _ := netip.ParseAddr(ip)
 	return addr
 }
 
-// in counts the requests of a route in a class of limits. With an invalid token only the address is counted; routes
-// that need a user reject it.
+// in applies the limits of a class to a route. With an invalid token only the address is counted; routes that need a
+// user reject it later.
 func (a *api) in(class limits.Class) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		var user shop.ID

@@ -96,10 +96,10 @@ func TestLimitConns(t *testing.T) {
 	}
 }
 
-// A proxy that nobody has named is warned of once, however many people are behind it; one that is named is no stranger.
+// An untrusted proxy is reported once, regardless of the number of clients behind it; a trusted one is not reported.
 func TestUnnamedProxyIsWarnedOfOnce(t *testing.T) {
 	t.Parallel()
-	// a request of Test comes from 0.0.0.0
+	// Requests of app.Test come from 0.0.0.0.
 	for trusted, want := range map[string]int{"192.0.2.0/24": 1, "0.0.0.0/8": 0} {
 		var warned []string
 		a := &api{Options: Options{Metrics: NewMetrics()}, stranger: newStranger()}
@@ -125,8 +125,8 @@ func TestUnnamedProxyIsWarnedOfOnce(t *testing.T) {
 	}
 }
 
-// Sockets that come through a proxy count for the address behind it, from the handshake to the end of the socket, and
-// only if there was a handshake.
+// Sockets through a proxy count for the client's address, from the handshake to the end of the socket, and only if the
+// handshake succeeds.
 func TestSocketsThroughAProxyCountForTheirClients(t *testing.T) {
 	t.Parallel()
 	s := openFor(t, 2, func(o *Options) {
@@ -184,8 +184,8 @@ func TestSocketsThroughAProxyCountForTheirClients(t *testing.T) {
 	})
 }
 
-// A blocked address is refused every route and the handshake when it comes through a proxy; straight, its connections
-// are closed before a word is said.
+// A blocked address behind a proxy is rejected on every route and at the handshake; direct connections are closed
+// before any data.
 func TestBlockedAddressIsKeptOut(t *testing.T) {
 	t.Parallel()
 	blocked := netip.MustParsePrefix("192.0.2.0/24")
@@ -216,13 +216,14 @@ func TestBlockedAddressIsKeptOut(t *testing.T) {
 	}
 }
 
-// Handshakes of an address are counted, whatever comes of them, and who is refused is told when the next one counts.
+// All handshakes of an address are counted, regardless of their result. A rejection contains the time until the next
+// admission.
 func TestHandshakesAreCounted(t *testing.T) {
 	t.Parallel()
 	s := open(t, func(o *Options) {
 		o.Proxies, o.Handshakes = loopback, limits.Pace{Rate: 1, Period: time.Hour, Burst: 2}
 	})
-	for i, want := range []int{200, 200, 429, 429} { // the site answers a handshake as if it were none
+	for i, want := range []int{200, 200, 429, 429} { // the test site treats a handshake as a normal request
 		_, _, res := s.shake("X-Real-IP: 192.0.2.1\r\n", "")
 		if res.StatusCode != want || want == 429 && res.Header.Get("Retry-After") == "" {
 			t.Errorf("handshake %d: %s, %v", i+1, res.Status, res.Header)
@@ -233,7 +234,7 @@ func TestHandshakesAreCounted(t *testing.T) {
 	}
 }
 
-// Each route counts in a class before its handler runs, or has its reason here.
+// Each route counts in a class before its handler runs, or its reason is listed here.
 func TestRoutesHaveALimitClass(t *testing.T) {
 	t.Parallel()
 	unclassed := map[string]string{
@@ -266,7 +267,7 @@ func TestRoutesHaveALimitClass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		operator := strings.HasPrefix(r.Path, "/api/v1/operator/") && res.StatusCode == 403 // their token comes first
+		operator := strings.HasPrefix(r.Path, "/api/v1/operator/") && res.StatusCode == 403 // token first
 		counted := class != ""
 		if counted == (operator || unclassed[route] != "") || counted != (res.StatusCode == 429) {
 			t.Errorf("%s: class %q, reason %q, %s", route, class, unclassed[route], res.Status)
@@ -274,7 +275,7 @@ func TestRoutesHaveALimitClass(t *testing.T) {
 	}
 }
 
-// Routes have one spelling: another one would bypass limits by path, here or in a proxy.
+// Routes have one spelling: another spelling would bypass limits by path, here or in a proxy.
 func TestRoutesHaveOneSpelling(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)

@@ -15,20 +15,20 @@ import (
 const (
 	// listsFor is the maximum age of a cached list.
 	listsFor = 3 * time.Second
-	// Bytes of all lists, and of those for which one user or network counts; further ones are not cached.
+	// Limits in bytes for all lists, and per user or network. Lists beyond them are not cached.
 	listBytes      = 16 << 20
 	listBytesShare = 512 << 10
-	// listOverhead is about what an entry takes besides its key and its body, in bytes.
+	// listOverhead is the approximate memory of an entry without its key and its body, in bytes.
 	listOverhead = 200
 )
 
-// listCache keeps answered lists by their parsed queries: spelling and unknown parameters make no difference. It is
-// used only while the switch says so, to relieve the stores.
+// listCache caches list responses by their parsed queries, so that spelling and unknown parameters make no difference.
+// It is used only while its switch is on, to reduce the load of the stores.
 type listCache struct {
 	mu    sync.Mutex
 	lists map[string]keptList
-	bytes map[any]int // by user or network (shop.ID or netip.Prefix); nil: all
-	swept time.Time   // of expired lists, at most once per second
+	bytes map[any]int // by user or network (shop.ID or netip.Prefix); nil: total
+	swept time.Time   // last removal of expired lists, at most once per second
 }
 
 type keptList struct {
@@ -50,7 +50,7 @@ func (l *listCache) find(key string, now time.Time) []byte {
 	return nil
 }
 
-// keep stores a list unless there is no room for it.
+// keep stores a list if it fits the limits.
 func (l *listCache) keep(key string, by any, body []byte, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +72,7 @@ func (l *listCache) keep(key string, by any, body []byte, now time.Time) {
 	l.bytes[by] += size
 }
 
-// drop removes a list. Callers hold mu.
+// drop removes a list. The caller holds mu.
 func (l *listCache) drop(key string) {
 	k, found := l.lists[key]
 	if !found {
@@ -88,8 +88,8 @@ func (l *listCache) drop(key string) {
 
 func listSize(key string, body []byte) int { return len(key) + len(body) + listOverhead }
 
-// cached sends the list of a parsed query from the cache, if operators have switched it on; otherwise read sends it. A
-// list belongs to the user; 0: it is public, and its bytes count for the address of the request.
+// cached sends the list of a parsed query from the cache if the switch is on; otherwise read sends it. A list belongs
+// to the user. 0: the list is public, and its bytes count for the address of the request.
 func (a *api) cached(c *fiber.Ctx, list string, query any, user shop.ID, read func() error) error {
 	if a.Switches().Lists != backoffice.ListsCached {
 		return read()

@@ -21,7 +21,7 @@ type Metrics struct {
 	strangers prometheus.Counter
 }
 
-// NewMetrics makes the counters; nothing is counted until they are given to New.
+// NewMetrics creates the counters; they count once they are passed to New.
 func NewMetrics() *Metrics {
 	return &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -58,7 +58,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.strangers.Collect(ch)
 }
 
-// count wraps all handlers. The label is the route's pattern, so that clients cannot create labels.
+// count wraps all handlers. The label is the pattern of the route, so that clients cannot create labels.
 func (m *Metrics) count(c *fiber.Ctx) error {
 	began := time.Now()
 	err := c.Next()

@@ -15,23 +15,24 @@ import (
 )
 
 const (
-	// forgeriesPerMinute is how many forged notifications an address may send before it is suspect.
+	// forgeriesPerMinute is the number of forged notifications after which an address is suspect.
 	forgeriesPerMinute = 60
-	// suspectsPerSecond is how many notifications of all suspect addresses are verified; that takes about a hundredth
-	// of a processor. They are not all rejected: behind an unnamed proxy the gateway has the forgers' address.
+	// suspectsPerSecond limits the verified notifications of all suspect addresses together, which takes about 1 % of
+	// one CPU core. They are not all rejected: behind an untrusted proxy the gateway has the same address as the
+	// forgers.
 	suspectsPerSecond = 100
-	// noticesAtOnce bounds concurrent notifications, so that buys keep the database. The gateway repeats rejected ones.
+	// noticesAtOnce limits concurrent notifications, so that buys keep the database. The gateway repeats rejected ones.
 	noticesAtOnce = 16
 )
 
-// The replies that the gateway understands. It repeats a notification unless the reply is exactly success.
+// The replies to the gateway. It repeats a notification unless the reply is exactly success.
 const (
 	understood = "success"
 	sendAgain  = "failure"
 )
 
-// notified takes a payment notification. The raw body is parsed, because its fields are signed. The outcome goes to log
-// and metrics; the status is always 200.
+// notified processes a payment notification. It parses the raw body, because the fields are signed. The outcome goes to
+// log and metrics; the status is always 200.
 func (a *api) notified(c *fiber.Ctx) error {
 	if a.Notified == nil {
 		return fiber.ErrNotFound

@@ -15,7 +15,7 @@ import (
 
 const notifyPath = "/api/v1/payments/alipay/notify"
 
-// The gateway hears literally success or failure, and its fields arrive as it sent them.
+// The reply to the gateway is exactly success or failure, and the flow receives the fields as sent.
 func TestNotify(t *testing.T) {
 	t.Parallel()
 	var got atomic.Pointer[url.Values]
@@ -36,13 +36,13 @@ func TestNotify(t *testing.T) {
 		"what=forged":                           "failure",
 		"what=database":                         "failure",
 		"what=%zz":                              "failure",
-		"":                                      "success", // it is for the flow to find nothing in it
+		"":                                      "success", // the flow receives an empty form
 	} {
 		if a := s.ask("POST", notifyPath, body, "Content-Type", "application/x-www-form-urlencoded"); a.code != 200 ||
 			a.body != want {
 			t.Errorf("%q: %d %q, want %s", body, a.code, a.body, want)
 		}
-		// What cannot be read never comes this far; the bodies are sent in any order.
+		// Unreadable bodies never reach the flow; the bodies are sent in any order.
 		if form := got.Load(); form != nil && form.Get("what") == "good" && form.Get("subject") != "水 &=+" {
 			t.Errorf("the fields arrived as %v", form)
 		}
@@ -56,7 +56,7 @@ func TestNotifyWithoutPayments(t *testing.T) {
 	s.want(s.ask("POST", notifyPath, "a=1"), 404, "not_found")
 }
 
-// verifying is what takes notifications and believes those that are good; verified counts what it had to look at.
+// verifying returns an api that accepts valid notifications; verified counts the verifications.
 func verifying(verified *atomic.Int64) *api {
 	return &api{
 		Options: Options{
@@ -73,7 +73,7 @@ func verifying(verified *atomic.Int64) *api {
 	}
 }
 
-// Who sends forged notifications in masses is hardly verified any more; others are.
+// Only a few notifications of an address with many forgeries are verified; other addresses are not affected.
 func TestForgeriesAreLimited(t *testing.T) {
 	t.Parallel()
 	var verified atomic.Int64
@@ -82,7 +82,7 @@ func TestForgeriesAreLimited(t *testing.T) {
 	for range 10 * (forgeriesPerMinute + suspectsPerSecond) {
 		a.takeNotice("192.0.2.1", "bad=1")
 	}
-	took := time.Since(began) // so much more may be verified
+	took := time.Since(began) // the verification limit for this time
 	most := forgeriesPerMinute*(1+took.Minutes()) + suspectsPerSecond*(1+took.Seconds())
 	if n := verified.Load(); n < forgeriesPerMinute || float64(n) > most {
 		t.Errorf("%d forgeries were verified within %v, want at most %.1f", n, took, most)
@@ -92,13 +92,12 @@ func TestForgeriesAreLimited(t *testing.T) {
 	}
 }
 
-// Where a proxy in front is not named, the gateway comes from the address of the forgers (P8): they make it wait, they
-// do not mute it.
+// Behind an untrusted proxy the gateway shares the forgers' address (P8): its notifications are delayed, not lost.
 func TestForgersDoNotMuteTheGateway(t *testing.T) {
 	t.Parallel()
 	var verified atomic.Int64
 	a := verifying(&verified)
-	// A blocked address would stay blocked for much longer than the test waits.
+	// With the real refill rate the address would become unsuspected during the test.
 	a.forgeries = newLimiter(limits.Pace{Rate: 1, Period: 24 * time.Hour, Burst: forgeriesPerMinute})
 	for range forgeriesPerMinute + suspectsPerSecond/2 {
 		a.takeNotice("192.0.2.1", "bad=1")
@@ -109,13 +108,13 @@ func TestForgersDoNotMuteTheGateway(t *testing.T) {
 	for range 10 * suspectsPerSecond {
 		a.takeNotice("192.0.2.1", "bad=1")
 	}
-	kit.Eventually(t, time.Minute, func() (bool, string) { // it sends again what is turned away
+	kit.Eventually(t, time.Minute, func() (bool, string) { // rejected notifications are repeated
 		got := a.takeNotice("192.0.2.1", "good=1")
 		return got == understood, got
 	})
 }
 
-// No more than so many notifications are under way at once.
+// At most noticesAtOnce notifications run concurrently.
 func TestNoticesAtOnce(t *testing.T) {
 	t.Parallel()
 	a := &api{

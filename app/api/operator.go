@@ -15,7 +15,7 @@ import (
 )
 
 type (
-	// operatorOrder is an order as operators see it.
+	// operatorOrder is an order with the fields for operators.
 	operatorOrder struct {
 		shop.Order
 		User     shop.ID         `json:"user"`
@@ -28,7 +28,7 @@ type (
 	}
 )
 
-// operatorRoutes are for tokens whose role is operator or admin.
+// operatorRoutes registers the routes for tokens with the role operator or admin.
 func (a *api) operatorRoutes(r fiber.Router) {
 	r.Get("/board", a.anyOperator(a.board))
 	a.searchRoutes(r)
@@ -73,7 +73,7 @@ func (a *api) asOperator(handle func(c *fiber.Ctx, who shop.Identity) error) fib
 	})
 }
 
-// asAdmin passes on the actor, if it is an admin.
+// asAdmin passes the actor to the handler if it is an admin.
 func (a *api) asAdmin(handle func(c *fiber.Ctx, actor journal.Actor) error) fiber.Handler {
 	return a.asActor(func(c *fiber.Ctx, actor journal.Actor) error {
 		if actor.Role != shop.Admin {
@@ -83,7 +83,7 @@ func (a *api) asAdmin(handle func(c *fiber.Ctx, actor journal.Actor) error) fibe
 	})
 }
 
-// anyOperator is for answers that do not depend on the operator.
+// anyOperator is for responses that do not depend on the operator.
 func (a *api) anyOperator(handle fiber.Handler) fiber.Handler {
 	return a.asOperator(func(c *fiber.Ctx, _ shop.Identity) error { return handle(c) })
 }
@@ -115,7 +115,7 @@ func (a *api) refunds(c *fiber.Ctx) error {
 	})
 }
 
-// decide makes the handler that approves or declines a refund.
+// decide returns the handler that approves or declines a refund.
 func (a *api) decide(yes bool) func(c *fiber.Ctx, actor journal.Actor) error {
 	return actOn(func(ctx context.Context, actor journal.Actor, order shop.ID, b noteBody) (operatorOrder, error) {
 		decided, err := a.Refunds.Decide(ctx, actor, order, yes, b.Note)
@@ -142,7 +142,7 @@ func (a *api) takeBack(c *fiber.Ctx, actor journal.Actor) error {
 	return flow(c, func(ctx context.Context) (shop.Notice, error) { return a.SwitchDesk.TakeBack(ctx, actor) })
 }
 
-// journal lists the acts of operators.
+// journal lists the operations of operators.
 func (a *api) journal(c *fiber.Ctx) error {
 	before, limit, err := before(c)
 	if err != nil {
@@ -161,7 +161,7 @@ func (a *api) journal(c *fiber.Ctx) error {
 	})
 }
 
-// verifyJournal reads the whole journal.
+// verifyJournal verifies the whole journal.
 func (a *api) verifyJournal(c *fiber.Ctx) error {
 	head := c.Query("head")
 	return slowFlow(
@@ -200,7 +200,7 @@ type newBlock struct {
 	Kind   store.BlockKind `json:"kind"`
 	Value  string          `json:"value"`
 	Reason string          `json:"reason"`
-	Until  shop.Millis     `json:"until"` // 0: until it is removed
+	Until  shop.Millis     `json:"until"` // 0: no end
 }
 
 func (a *api) blocks(c *fiber.Ctx) error { return flowList(c, "blocks", a.Blocks.ListBlocks) }

@@ -18,7 +18,7 @@ type (
 		Role shop.Role `json:"role"`
 	}
 	revokedAnswer struct {
-		Revoked int `json:"revoked"` // devices
+		Revoked int `json:"revoked"` // number of devices
 	}
 	repostBody struct {
 		Since shop.Millis `json:"since"`
@@ -32,8 +32,8 @@ type (
 	}
 )
 
-// adminRoutes are rare and affect much: accounts, the back office's stream, reconciliation and the archive.
-// Irreversible acts, and those that give power, are for admins.
+// adminRoutes registers routes that are rare and have a large effect: accounts, the back office's stream,
+// reconciliation and the archive. Operations that are irreversible or grant rights require an admin.
 func (a *api) adminRoutes(r fiber.Router) {
 	r.Post("/users/:id/role", a.asAdmin(actOn(a.setRole)))
 	r.Post("/users/:id/revoke", a.asAdmin(actOn(a.revokeUser)))
@@ -58,7 +58,7 @@ func (a *api) deleteUser(ctx context.Context, actor journal.Actor, id shop.ID, _
 	return struct{}{}, a.Users.DeleteUser(ctx, actor, id)
 }
 
-// reconcileDay queries the gateway for up to some hundred orders, which takes seconds.
+// reconcileDay queries the gateway for up to a few hundred orders, which takes seconds.
 func (a *api) reconcileDay(c *fiber.Ctx) error {
 	day, err := time.Parse(time.DateOnly, c.Query("day"))
 	if err != nil {

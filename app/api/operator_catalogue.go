@@ -35,7 +35,7 @@ type (
 	}
 )
 
-// optional is a field that distinguishes absent (nil) from null.
+// optional distinguishes an absent field (nil) from null.
 type optional[T any] struct{ value *T }
 
 // UnmarshalJSON is called if the field is present; null becomes the zero value.
@@ -74,7 +74,7 @@ func (a *api) catalogueRoutes(r fiber.Router) {
 	r.Post("/import/sales", a.asActor(dryable(a.importFile(a.Catalogue.ImportSales))))
 }
 
-// dryRun reports whether the act is only to be checked.
+// dryRun reports whether the operation is a dry run.
 func dryRun(c *fiber.Ctx) (bool, error) {
 	switch c.Query("dry_run") {
 	case "", "false":
@@ -85,7 +85,7 @@ func dryRun(c *fiber.Ctx) (bool, error) {
 	return false, shop.Fail(shop.BadRequest, "dry_run must be true or false")
 }
 
-// dryable makes a handler that ?dry_run=true only tries.
+// dryable returns a handler that supports ?dry_run=true.
 func dryable(handle func(c *fiber.Ctx, actor journal.Actor) error) func(c *fiber.Ctx, actor journal.Actor) error {
 	return func(c *fiber.Ctx, actor journal.Actor) (err error) {
 		if actor.Dry, err = dryRun(c); err != nil {
@@ -132,7 +132,7 @@ func (a *api) createCategory(
 	return a.Catalogue.CreateCategory(ctx, actor, b.Name)
 }
 
-// slotCalendar shows the slots of some days of the shop's calendar; without `to`, of one day.
+// slotCalendar sends the slots of a range of local days; without `to`, of one day.
 func (a *api) slotCalendar(c *fiber.Ctx) error {
 	from, to := backoffice.Day(c.Query("from")), backoffice.Day(c.Query("to"))
 	if to == "" {

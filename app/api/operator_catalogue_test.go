@@ -14,12 +14,12 @@ import (
 	"stampede/app/backoffice"
 )
 
-// operatorIs are the headers of an operator's act.
+// operatorIs returns the headers of an operator's request.
 func operatorIs(key string) []string {
 	return []string{"Authorization", "Bearer user-1", "Idempotency-Key", key}
 }
 
-// What only is tried says so to the flow, null is something else than nothing, and a conflict shows what is.
+// A dry run is passed to the flow, null differs from an absent field, and a conflict contains the current record.
 func TestCatalogueRoutes(t *testing.T) {
 	t.Parallel()
 	s, w := openShop(t, nil)
@@ -61,7 +61,7 @@ func TestCatalogueRoutes(t *testing.T) {
 		operatorIs("key-00008")...), 200, `"dry_run":true`)
 }
 
-// The note of a body, what else it says, is that of the act.
+// The note in a body becomes the note of the operation, with any other fields.
 func TestNotesOfCatalogueActs(t *testing.T) {
 	t.Parallel()
 	s, w := openShop(t, nil)
@@ -80,12 +80,12 @@ func TestNotesOfCatalogueActs(t *testing.T) {
 	s.want(s.ask("POST", products, `{"name":"Lamp","note":7}`, operatorIs("key-00009")...), 400, "note")
 }
 
-// Files and long texts are taken from operators alone, on their routes alone, and up to a limit.
+// Files and long bodies are accepted only from operators, on operator routes, up to a limit.
 func TestLongBodiesAreOfOperators(t *testing.T) {
 	t.Parallel()
 	s, _ := openShop(t, nil)
 	const images = "/api/v1/operator/images"
-	file := aPicture(t) + strings.Repeat("x", 1<<20) // what follows a picture is ignored
+	file := aPicture(t) + strings.Repeat("x", 1<<20) // bytes after a picture are ignored
 	s.want(s.ask("POST", images, file, append(operatorIs("key-00001"), "Content-Type", "image/jpeg")...), 200,
 		`"kind":"png","width":8,"height":8`)
 	var form bytes.Buffer
@@ -98,7 +98,7 @@ func TestLongBodiesAreOfOperators(t *testing.T) {
 		w.FormDataContentType())...), 200, `"kind":"png","width":8,"height":8`)
 	tooLong := strings.Repeat("x", uploadLimit+1)
 	s.want(s.ask("POST", images, tooLong, append(operatorIs("key-00003"), "Content-Type", "image/jpeg")...), 413, "8 MiB")
-	// What is refused by its length is refused before it is sent.
+	// Bodies that are too long are rejected before they are sent.
 	for name, c := range map[string]struct {
 		path, token string
 		length      int
@@ -128,7 +128,7 @@ func TestLongBodiesAreOfOperators(t *testing.T) {
 	}
 }
 
-// Tables are files that browsers save, and come back as one body or in a form.
+// Tables are sent as downloads, and imports accept a body or a form.
 func TestTablesAreFiles(t *testing.T) {
 	t.Parallel()
 	s, _ := openShop(t, nil)
@@ -156,7 +156,7 @@ func TestTablesAreFiles(t *testing.T) {
 	}
 }
 
-// aPicture is a PNG of eight by eight pixels.
+// aPicture returns a PNG of 8 x 8 pixels.
 func aPicture(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -166,7 +166,7 @@ func aPicture(t *testing.T) string {
 	return b.String()
 }
 
-// Pictures may be kept for ever, are what they say, and cannot be anything else.
+// Pictures are cached without limit, and their media type cannot be changed or guessed.
 func TestPicturesAreShown(t *testing.T) {
 	t.Parallel()
 	s, _ := openShop(t, nil)

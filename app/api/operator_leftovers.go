@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// leftoverRoutes are about jobs that failed: dead letters, postings and e-mails.
+// leftoverRoutes registers the routes for failed jobs: dead letters, postings and e-mails.
 func (a *api) leftoverRoutes(r fiber.Router) {
 	r.Get("/dead", a.anyOperator(leftovers("letters", a.Leftovers.ListDead)))
 	r.Get("/dead/:id", a.anyOperator(func(c *fiber.Ctx) error {
@@ -29,7 +29,7 @@ func (a *api) leftoverRoutes(r fiber.Router) {
 	r.Post("/mails/:id/drop", a.asActor(actOnEntry(silent(a.Leftovers.DropEmail))))
 }
 
-// leftovers makes the handler of a list.
+// leftovers returns the handler of a list.
 func leftovers[T any](name string, list func(ctx context.Context, most int) ([]T, bool, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		most, err := queryInt(c, "limit", defaultSize, 1, largestSize)
@@ -40,10 +40,10 @@ func leftovers[T any](name string, list func(ctx context.Context, most int) ([]T
 	}
 }
 
-// longestEntry is longer than the name of any entry of a stream.
+// longestEntry exceeds the length of any stream entry ID.
 const longestEntry = 64
 
-// actOnEntry makes the handler of an act on an entry of a stream, which has a name instead of an id.
+// actOnEntry returns the handler of an operation on a stream entry, whose ID is a string.
 func actOnEntry[T any](
 	call func(ctx context.Context, actor journal.Actor, id string) (T, error),
 ) func(c *fiber.Ctx, actor journal.Actor) error {
@@ -56,7 +56,7 @@ func actOnEntry[T any](
 	}
 }
 
-// silent gives an act an empty answer.
+// silent gives an operation an empty result.
 func silent(
 	act func(ctx context.Context, actor journal.Actor, id string) error,
 ) func(ctx context.Context, actor journal.Actor, id string) (struct{}, error) {

@@ -9,14 +9,14 @@ import (
 )
 
 type (
-	// saleBody names the version of the sale that the operator has seen, and why they act.
+	// saleBody contains the version of the sale that the operator has seen, and a note.
 	saleBody struct {
 		Version int64  `json:"version"`
 		Note    string `json:"note"`
 	}
 	stockBody struct {
 		saleBody
-		Units int64 `json:"units"` // below 0: that many are withdrawn
+		Units int64 `json:"units"` // negative: units to withdraw
 	}
 	challengeBody struct {
 		saleBody
@@ -43,7 +43,7 @@ func (b saleBody) act() (backoffice.SaleAct, error) {
 	return backoffice.SaleAct{Version: b.Version, Note: b.Note}, nil
 }
 
-// saleAct makes an act that needs nothing but the sale.
+// saleAct returns the handler of an operation that needs only the sale.
 func saleAct(
 	do func(
 		ctx context.Context, actor journal.Actor, sale shop.ID, a backoffice.SaleAct,

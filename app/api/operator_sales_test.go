@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// While operators have said so, nobody buys over HTTP, and lists are answered again for a moment, to each their own.
+// While the switches are set, buys over HTTP are rejected, and lists come from the cache, separately for each user.
 func TestSwitchesTakeLoadOff(t *testing.T) {
 	t.Parallel()
 	var counted []string
@@ -38,7 +38,7 @@ func TestSwitchesTakeLoadOff(t *testing.T) {
 		t.Errorf("asked again in another spelling: %d %s", again.code, again.body)
 	}
 	s.want(s.ask("GET", second, "", me...), 503, "busy")
-	s.want(s.ask("GET", first, "", "Authorization", "Bearer user-43"), 503, "busy") // somebody else's
+	s.want(s.ask("GET", first, "", "Authorization", "Bearer user-43"), 503, "busy") // another user's list
 	s.want(s.ask("GET", first, "", "Authorization", "Bearer x"), 401, "unauthorized")
 	s.want(s.ask("GET", first, ""), 401, "unauthorized")
 }

@@ -12,7 +12,7 @@ import (
 )
 
 type (
-	// operatorUser is an account as operators see it.
+	// operatorUser is an account with the fields for operators.
 	operatorUser struct {
 		ID        shop.ID        `json:"id"`
 		Email     string         `json:"email,omitempty"`
@@ -22,7 +22,7 @@ type (
 		Lang      string         `json:"lang"`
 		CreatedAt shop.Millis    `json:"created_at"`
 	}
-	// userFile is what operators see of one user; of a guest there is no account.
+	// userFile is the data of one user; a guest has no account.
 	userFile struct {
 		ID      shop.ID                  `json:"id"`
 		Guest   bool                     `json:"guest"`
@@ -112,7 +112,7 @@ func (a *api) findUser(ctx context.Context, id shop.ID) (userFile, error) {
 	return out, err
 }
 
-// longestTrade bounds the number of a trade, in bytes.
+// longestTrade is the maximum length of a trade number in bytes.
 const longestTrade = 64
 
 func (a *api) searchPayments(c *fiber.Ctx) error {

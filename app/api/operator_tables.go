@@ -10,7 +10,7 @@ import (
 	"stampede/app/journal"
 )
 
-// tableTimeout bounds an import or an export: each of ten thousand lines may be a statement.
+// tableTimeout is the timeout of an import or an export: each of 10,000 lines may be one statement.
 const tableTimeout = 50 * time.Second
 
 func (a *api) exportProducts(c *fiber.Ctx) error {
@@ -27,7 +27,7 @@ func (a *api) exportSales(c *fiber.Ctx) error {
 	})
 }
 
-// sendTable sends a file that browsers save.
+// sendTable sends a table as a file download.
 func sendTable(c *fiber.Ctx, within time.Duration, name string, write func(ctx context.Context) ([]byte, error)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -40,7 +40,7 @@ func sendTable(c *fiber.Ctx, within time.Duration, name string, write func(ctx c
 	return c.Send(file)
 }
 
-// saleReportCSV sends the report of a sale for spreadsheets.
+// saleReportCSV sends the report of a sale as CSV.
 func (a *api) saleReportCSV(c *fiber.Ctx) error {
 	id, err := pathID(c)
 	if err != nil {
@@ -52,12 +52,12 @@ func (a *api) saleReportCSV(c *fiber.Ctx) error {
 	})
 }
 
-// slowFlow is flow for slow operations.
+// slowFlow is flow with the timeout for tables.
 func slowFlow[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
 	return flowWithin(c, tableTimeout, call)
 }
 
-// importFile makes the handler of an import.
+// importFile returns the handler of an import.
 func (a *api) importFile(
 	do func(ctx context.Context, actor journal.Actor, file []byte) (backoffice.ImportReport, error),
 ) func(c *fiber.Ctx, actor journal.Actor) error {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// asAda is an operator who names her act.
+// asAda contains the headers of an operator with an idempotency key.
 var asAda = []string{"Authorization", "Bearer user-1", "Idempotency-Key", "act-0001"}
 
-// Invalid input of operators is rejected before a service is called: there is none, so that a call would be a panic.
+// Invalid input of operators is rejected before a service is called. There is no service, so a call would panic.
 func TestOperatorsBadInput(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
@@ -45,7 +45,7 @@ func TestOperatorsBadInput(t *testing.T) {
 	}
 }
 
-// The life of an order and of a sale as operators see and change it. No answer contains a secret.
+// Operators read and change an order and a sale through all their states. No response contains a secret.
 func TestOperatorsRoutes(t *testing.T) {
 	t.Parallel()
 	shanghai, err := time.LoadLocation("Asia/Shanghai")
@@ -136,7 +136,7 @@ func TestOperatorsRoutes(t *testing.T) {
 	}
 }
 
-// An approval and a decline are different decisions; who decided is in the journal.
+// An approval and a decline are different operations; the journal contains the operator.
 func TestDecisions(t *testing.T) {
 	t.Parallel()
 	for decision, state := range map[string]string{"approve": "refunding", "decline": "paid"} {

@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	// pollEvery is how often a long poll reads the order.
+	// pollEvery is the interval at which a long poll reads the order.
 	pollEvery = 500 * time.Millisecond
-	// Long polls of a node, and the shares of a user and an address; more return at once.
+	// Limits of concurrent long polls per node, user and address; further polls return at once.
 	pollersAtOnce  = 512
 	pollersPerUser = 3
 	pollersPerAddr = 64
@@ -49,7 +49,7 @@ type (
 	}
 )
 
-// errNoBuy is shared and never changed.
+// errNoBuy is shared and must not be changed.
 var errNoBuy = shop.Fail(shop.Forbidden, "buying over HTTP is switched off for now; buy on the page, over its socket")
 
 func (a *api) buy(c *fiber.Ctx, who shop.Identity) error {
@@ -81,7 +81,7 @@ func (a *api) buy(c *fiber.Ctx, who shop.Identity) error {
 	})
 }
 
-// newState makes the handler of an operation without a body on an order of the caller, whose ID is in the path.
+// newState returns the handler of an operation without a body on an order of the caller, whose ID is in the path.
 func newState(
 	call func(ctx context.Context, user, order shop.ID) (shop.OrderState, error),
 ) func(c *fiber.Ctx, user shop.ID) error {
@@ -118,7 +118,7 @@ func (a *api) refund(ctx context.Context, user, order shop.ID, b refundBody) (st
 	return stateAnswer{state}, err
 }
 
-// order returns an order of the user; with wait, when it leaves its present state or after so many seconds.
+// order sends an order of the user. With wait it responds when the order changes, or after that many seconds.
 func (a *api) order(c *fiber.Ctx, user shop.ID) error {
 	id, err := pathID(c)
 	if err != nil {
@@ -139,7 +139,7 @@ func (a *api) order(c *fiber.Ctx, user shop.ID) error {
 	})
 }
 
-// next polls until the order has left its state. Errors are ignored.
+// next polls until the order has changed or the time is over. It ignores errors and retries.
 func (a *api) next(user shop.ID, order shop.Order, within time.Duration) shop.Order {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -160,7 +160,7 @@ func (a *api) next(user shop.ID, order shop.Order, within time.Duration) shop.Or
 	}
 }
 
-// pollers are the places of long polls.
+// pollers counts the running long polls.
 type pollers struct {
 	mu     sync.Mutex
 	places limits.Places
@@ -170,7 +170,7 @@ func newPollers() *pollers {
 	return &pollers{places: limits.Places{Most: pollersAtOnce, User: pollersPerUser, Addr: pollersPerAddr}}
 }
 
-// enter takes a place, which leave returns, or reports that there is none.
+// enter reserves a place, which leave releases. It reports false if all places are taken.
 func (p *pollers) enter(user shop.ID, addr netip.Addr) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,7 +187,7 @@ func (p *pollers) leave(user shop.ID, addr netip.Addr) {
 	p.places.Add(user, addr, -1)
 }
 
-// decode reads one JSON object and nothing after it. Unknown fields are ignored.
+// decode parses exactly one JSON object. Unknown fields are ignored.
 func decode(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(into); err != nil {
@@ -203,7 +203,7 @@ func decode(text []byte, into any) error {
 	return nil
 }
 
-// quantity reads a whole number. One that does not fit into an int is clamped: the flow rejects it as above the limit.
+// quantity parses an integer. It clamps values above the range of int: the flow rejects them.
 func quantity(raw json.RawMessage) (int, error) {
 	text := string(raw)
 	n, err := strconv.Atoi(text)
@@ -216,18 +216,18 @@ func quantity(raw json.RawMessage) (int, error) {
 	return 0, shop.Fail(shop.BadRequest, "qty must be a whole number of at least 1")
 }
 
-// solveBody is the answer to a task.
+// solveBody is the solution of a challenge.
 type solveBody struct {
 	Task   string `json:"task"`
 	Answer string `json:"answer"`
 }
 
-// askPass returns a pass for the sale in the address, or the task before it. The body is ignored.
+// askPass returns a pass for the sale in the path, or the challenge that must be solved first. The body is ignored.
 func (a *api) askPass(c *fiber.Ctx, who shop.Identity) error {
 	return a.atDesk(c, who, admission.PassQuestion{}, a.Passes.AskPass)
 }
 
-// solvePass returns the pass for a solved task.
+// solvePass returns the pass for a solved challenge.
 func (a *api) solvePass(c *fiber.Ctx, who shop.Identity) error {
 	var b solveBody
 	if err := decode(raw(c), &b); err != nil {

@@ -17,7 +17,7 @@ import (
 	"stampede/app/api/spec"
 )
 
-// notBuilt is shown when the binary carries no page.
+// notBuilt is sent if the binary contains no page.
 const notBuilt = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Stampede</title>
 <h1>The page was not built</h1>
 <p>The program runs and its API answers under <a href="/api/v1/slots">/api/v1</a>,
@@ -28,14 +28,14 @@ const (
 	socketDocsPath = "docs/socket"
 )
 
-// page is the built page, the console and the API documentation, in memory. Files are compressed on their first
+// page holds the built page, the console and the API documentation in memory. Files are compressed at their first
 // request, so that a node starts quickly.
 type page struct{ files map[string]*file }
 
 type file struct {
 	kind   string // media type
 	plain  []byte
-	packed func() []byte // gzip; nil when it does not pay
+	packed func() []byte // gzip; nil if it saves too little
 	tag    string
 	cache  string
 }
@@ -52,7 +52,7 @@ func newPage(dist fs.FS, asyncAPI []byte) *page {
 	}
 	err := fs.WalkDir(dist, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && name != "." && strings.HasPrefix(d.Name(), ".") {
-			return fs.SkipDir // metadata of the build
+			return fs.SkipDir // build metadata
 		}
 		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
 			return err
@@ -61,13 +61,13 @@ func newPage(dist fs.FS, asyncAPI []byte) *page {
 		p.files[address(name)] = newFile(name, content)
 		return err
 	})
-	if err != nil { // the files are in the binary: the build is broken
+	if err != nil { // cannot happen with embedded files
 		slog.Error("read the embedded page", "err", err)
 	}
 	return p
 }
 
-// address returns the path of a file of the build; documentation pages and the console go without .html.
+// address returns the path of a build file; documentation pages and the console have no .html suffix.
 func address(name string) string {
 	switch name {
 	case "docs/index.html":
@@ -75,12 +75,12 @@ func address(name string) string {
 	case "docs/socket.html":
 		return socketDocsPath
 	case "console.html":
-		return consolePath // the only path that gets its policy
+		return consolePath // the only path with the console's policy
 	}
 	return name
 }
 
-// newYAML has the type text, which browsers show instead of saving it.
+// newYAML returns a file with a text type, so that browsers display it.
 func newYAML(content []byte) *file {
 	f := newFile("", content)
 	f.kind = "text/yaml; charset=utf-8"
@@ -91,12 +91,12 @@ func newFile(name string, content []byte) *file {
 	sum := sha256.Sum256(content)
 	f := &file{
 		kind: mime.TypeByExtension(path.Ext(name)), plain: content, packed: func() []byte { return nil },
-		tag: `"` + hex.EncodeToString(sum[:8]) + `"`, cache: "no-cache", // asks each time, is mostly told 304
+		tag: `"` + hex.EncodeToString(sum[:8]) + `"`, cache: "no-cache", // revalidated each time, usually with 304
 	}
 	if f.kind == "" {
 		f.kind = fiber.MIMEOctetStream
 	}
-	// The build puts a hash into these names.
+	// The names of these files contain a hash.
 	if strings.HasPrefix(name, "assets/") || strings.HasPrefix(name, consoleAssets) {
 		f.cache = "public, max-age=31536000, immutable"
 	}
@@ -106,11 +106,11 @@ func newFile(name string, content []byte) *file {
 	return f
 }
 
-// pack returns nil when compression saves less than a tenth.
+// pack compresses the content; nil if that saves less than a tenth.
 func pack(content []byte) []byte {
 	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is a valid one
-	_, _ = w.Write(content)                               // a buffer takes everything
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // a valid level
+	_, _ = w.Write(content)                               // a bytes.Buffer never fails
 	_ = w.Close()
 	if b.Len() > len(content)*9/10 {
 		return nil
@@ -151,13 +151,13 @@ const (
 	consoleAssets = consolePath + "/assets/"
 )
 
-// inConsole reports whether the path is a page of the operators' console, which routes by itself. Files of the build
-// are no pages.
+// inConsole reports whether the path is a page of the operators' console, which routes in the browser. Build files are
+// not pages.
 func inConsole(name string) bool {
 	return name == consolePath || strings.HasPrefix(name, consolePath+"/") && !strings.HasPrefix(name, consoleAssets)
 }
 
-// console returns the console under its own policy; nil: it was not built.
+// console returns the console and sets its security policy; nil: the console is not built.
 func (p *page) console(c *fiber.Ctx) *file {
 	f := p.files[consolePath]
 	if f != nil {
@@ -167,8 +167,8 @@ func (p *page) console(c *fiber.Ctx) *file {
 	return f
 }
 
-// consolePolicy is the page's policy plus trusted types: only the framework's templates create HTML, because operators
-// may do anything and see texts of strangers.
+// consolePolicy is the page's policy plus trusted types: only templates of the framework create HTML, because operators
+// have many rights and see text written by other users.
 func consolePolicy(host string) string {
 	return policy(host) + "; require-trusted-types-for 'script'; trusted-types vue"
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A copy comes as a file; a deletion takes the cookie of the log in with it, once it is done.
+// An export is sent as a file. After a deletion the refresh cookie is removed.
 func TestPersonalDataRoutes(t *testing.T) {
 	t.Parallel()
 	s, _ := openShop(t, nil)

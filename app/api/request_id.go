@@ -12,11 +12,11 @@ import (
 	"stampede/app/shop"
 )
 
-// longestRequestID bounds the request id of a client or a proxy, in bytes.
+// longestRequestID is the maximum length of a request id from a client or a proxy, in bytes.
 const longestRequestID = 64
 
-// identify gives the request its id for the log: a short and clean one that it brought, or a new one. Request and
-// response both carry it.
+// identify sets the request id on request and response. It keeps the client's id if that is short and clean, and
+// creates one otherwise.
 func identify(ctx *fasthttp.RequestCtx) {
 	id := string(ctx.Request.Header.Peek(fiber.HeaderXRequestID))
 	if !cleanRequestID(id) {
@@ -35,14 +35,14 @@ func cleanRequestID(id string) bool {
 
 func newRequestID() string {
 	var b [8]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
-// requestID is the id that identify gave the request.
+// requestID returns the id set by identify.
 func requestID(c *fiber.Ctx) string { return c.GetRespHeader(fiber.HeaderXRequestID) }
 
-// logged returns a context whose log lines name the request, and the order or sale in its address. Both are copied,
+// logged returns a context whose log lines contain the request id, and the order or sale in the path. Both are copied,
 // because the request must not be used after its handler has returned.
 func logged(c *fiber.Ctx) context.Context {
 	ids := []any{"request", strings.Clone(requestID(c))}
@@ -56,5 +56,5 @@ func logged(c *fiber.Ctx) context.Context {
 	return shop.WithLogIDs(context.Background(), ids...)
 }
 
-// named maps a word of an address to the kind of the id behind it.
+// named maps a path segment to the kind of the id that follows.
 var named = map[string]string{"orders": "order", "refunds": "order", "sales": "sale"}

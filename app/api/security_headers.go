@@ -7,8 +7,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// secure sets the security headers of every answer, also of one to an unreadable request: only our own scripts, styles
-// and pictures, no framing, no guessing of types.
+// secure sets the security headers of every response, including responses to unreadable requests: only own scripts,
+// styles and pictures, no framing, no MIME sniffing.
 func secure(ctx *fasthttp.RequestCtx) {
 	h := &ctx.Response.Header
 	h.Set(fiber.HeaderContentSecurityPolicy, policy(string(ctx.Request.Header.Host())))
@@ -23,7 +23,8 @@ func secure(ctx *fasthttp.RequestCtx) {
 const basePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https: data:; " +
 	"font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; connect-src 'self'"
 
-// policy names the socket of this very host: not all browsers count it as 'self'.
+// policy returns the Content-Security-Policy. It contains the socket URL of this host, because not all browsers include
+// it in 'self'.
 func policy(host string) string {
 	if host == "" || strings.Trim(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-[]") != "" {
 		return basePolicy

@@ -13,13 +13,13 @@ import (
 	"stampede/app/shop"
 )
 
-// In a browser the refresh token is in a cookie that scripts cannot read and that is sent only to the routes that take
-// it. Pages of this shop identify themselves by a header that no form can send (ownHeader). Apps keep the token
-// themselves and log in with client "app".
+// Browsers hold the refresh token in a cookie that scripts cannot read and that is sent only to the routes that use it.
+// Pages of this shop identify themselves by a header that no form can send (ownHeader). Apps store the token themselves
+// and log in with client "app".
 const (
 	refreshCookie = "stampede_refresh"
 	refreshPath   = "/api/v1/auth"
-	// cookieLife is at least as long as the token in it is valid.
+	// cookieLife is at least the lifetime of the token in the cookie.
 	cookieLife = 30 * 24 * time.Hour
 	ownHeader  = "X-Stampede"
 	appClient  = "app"
@@ -35,7 +35,7 @@ type (
 	}
 )
 
-// refresh returns the next tokens, in the way in which the present one came: body or cookie.
+// refresh returns new tokens in the same way as the current one was sent: body or cookie.
 func (a *api) refresh(c *fiber.Ctx) error {
 	var b refreshBody
 	if err := decodeIfAny(c, &b); err != nil {
@@ -64,7 +64,7 @@ func (a *api) refresh(c *fiber.Ctx) error {
 	})
 }
 
-// logOut ends the log in of the body's token, the bearer or the cookie, in this order, and removes the cookie.
+// logOut ends the session of the token in the body, the bearer or the cookie, in this order, and removes the cookie.
 func (a *api) logOut(c *fiber.Ctx) error {
 	var b logOutBody
 	if err := decodeIfAny(c, &b); err != nil {
@@ -103,7 +103,7 @@ func decodeIfAny(c *fiber.Ctx, into any) error {
 	return decode(raw(c), into)
 }
 
-// cookieOf returns the refresh token of the cookie, if one of our pages sent the request.
+// cookieOf returns the refresh token in the cookie, if a page of this shop sent the request.
 func cookieOf(c *fiber.Ctx) (string, error) {
 	token := c.Cookies(refreshCookie)
 	if token != "" && c.Get(ownHeader) != "1" {
@@ -112,7 +112,7 @@ func cookieOf(c *fiber.Ctx) (string, error) {
 	return token, nil
 }
 
-// handOver leaves the refresh token in the answer to an app, and moves a browser's into its cookie.
+// handOver leaves the refresh token in the response to an app, and moves a browser's token into the cookie.
 func (a *api) handOver(c *fiber.Ctx, s account.Session, isApp bool) account.Session {
 	if isApp || s.Refresh == "" {
 		return s
@@ -122,8 +122,8 @@ func (a *api) handOver(c *fiber.Ctx, s account.Session, isApp bool) account.Sess
 	return s
 }
 
-// setRefresh sets the cookie; "" removes it. It is Secure if the shop is public over https, even if a proxy does not
-// send X-Forwarded-Proto.
+// setRefresh sets the cookie; "" removes it. The cookie is Secure if the public URL uses https, even if a proxy does
+// not send X-Forwarded-Proto.
 func (a *api) setRefresh(c *fiber.Ctx, token string) {
 	cookie := fiber.Cookie{
 		Name: refreshCookie, Value: token, Path: refreshPath, MaxAge: int(cookieLife.Seconds()),
@@ -135,7 +135,7 @@ func (a *api) setRefresh(c *fiber.Ctx, token string) {
 	c.Cookie(&cookie)
 }
 
-// browserName describes a browser in a few words, by which people recognise a device.
+// browserName returns a short description of a browser, by which users recognise a device.
 func browserName(agent string) string {
 	name := firstIn(agent, [][2]string{
 		{"MicroMessenger", "WeChat"},
@@ -162,7 +162,7 @@ func browserName(agent string) string {
 	return name + ", " + system
 }
 
-// firstIn returns the word of the first mark in the text.
+// firstIn returns the name of the first mark that the text contains.
 func firstIn(text string, words [][2]string) string {
 	for _, w := range words {
 		if strings.Contains(text, w[0]) {

@@ -25,15 +25,15 @@ import (
 	"stampede/app/test/kit/contract"
 )
 
-// fasthttp keeps one clock and its compressors' workers for ever, and the cleaner of each server ends up to ten seconds
-// after it.
+// fasthttp keeps one clock and its compression workers until the process ends. The cleaner of each server ends up to
+// ten seconds after the server.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp/stackless.funcWorker"),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
 }
 
-// verify takes tokens "user-<id>"; user 1 is an operator, user 2 an admin.
+// verify accepts tokens "user-<id>"; user 1 is an operator, user 2 an admin.
 func verify(token string) (shop.Identity, error) {
 	id, err := shop.ParseID(strings.TrimPrefix(token, "user-"))
 	if err != nil {
@@ -49,9 +49,9 @@ func verify(token string) (shop.Identity, error) {
 	return who, nil
 }
 
-// buys stands for the checkout where a test is about the route only.
+// buys replaces the checkout in tests of the route.
 type buys struct {
-	got  atomic.Pointer[order.BuyRequest] // the last one
+	got  atomic.Pointer[order.BuyRequest] // the last request
 	fail error
 }
 
@@ -65,12 +65,13 @@ type site struct {
 	front *HTTPServer
 	url   string
 	conns *limitedListener
-	close chan struct{} // what Options.Closing is
+	close chan struct{} // Options.Closing
 
-	anyCode bool // flows may fail in ways that the routes are not said to
+	anyCode bool // allows errors of flows that the specification does not list
 }
 
-// options are those of an open shop without services, before a test changes them: a route that calls one panics.
+// options returns the options of an open shop without services, before a test changes them: a route that calls a
+// service panics.
 func (s *site) options() Options {
 	return Options{
 		Verify: verify, Now: func() shop.Millis { return shop.MillisOf(time.Now()) },
@@ -101,7 +102,7 @@ func emptyBoard(context.Context) board.History {
 	}, History: []board.Point{}}
 }
 
-// openShop is open with the services of a world of its own.
+// openShop is open with the services of a new world.
 func openShop(t *testing.T, change func(*Options)) (*site, *world) {
 	t.Helper()
 	var w *world
@@ -119,7 +120,7 @@ func open(t *testing.T, change func(*Options)) *site {
 	return openFor(t, 1000, change)
 }
 
-// openFor is open with as many connections for an address, and a server that may be tuned before it serves.
+// openFor is open with a limit of connections per address, and a hook that changes the server before it serves.
 func openFor(t *testing.T, most int, change func(*Options), tune ...func(f *HTTPServer)) *site {
 	t.Helper()
 	s := &site{t: t, close: make(chan struct{})}
@@ -133,7 +134,7 @@ func openFor(t *testing.T, most int, change func(*Options), tune ...func(f *HTTP
 	}
 	s.url = "http://" + l.Addr().String()
 	s.front = NewHTTPServer(func() error { return nil }, headerLimit, time.Minute)
-	s.front.server.WriteTimeout = 2 * time.Second // shorter than a long poll, which it must not cut
+	s.front.server.WriteTimeout = 2 * time.Second // shorter than a long poll, which it must not interrupt
 	for _, do := range tune {
 		do(s.front)
 	}
@@ -158,7 +159,7 @@ type answer struct {
 	header http.Header
 }
 
-// ask sends a request on a connection of its own.
+// ask sends a request on a new connection.
 func (s *site) ask(method, path, body string, headers ...string) answer {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
@@ -184,7 +185,8 @@ func (s *site) ask(method, path, body string, headers ...string) answer {
 	return answer{res.StatusCode, string(text), res.Header}
 }
 
-// send sends a text on a connection of its own, which lasts a minute. Its reply may come before all of it is sent.
+// send sends a text on a new connection with a deadline of one minute. The reply may arrive before all of the text is
+// sent.
 func (s *site) send(text string) net.Conn {
 	s.t.Helper()
 	conn, err := s.dialFrom("127.0.0.1")
@@ -210,7 +212,7 @@ func (s *site) raw(text string) (*http.Response, []byte) {
 	return res, body
 }
 
-// want checks status and a part of the body.
+// want checks the status and a part of the body.
 func (s *site) want(a answer, code int, part string) {
 	s.t.Helper()
 	if a.code != code || !strings.Contains(a.body, part) {

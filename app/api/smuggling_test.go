@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// A request whose end a proxy could see at another place is the last one on its connection: it gets 400 or, with both a
-// length and chunks, a reply to its chunks (RFC 9112, 6.3). The bytes behind it are never a request of their own, whose
-// reply a proxy would send to another client.
+// A request whose end is ambiguous for a proxy is the last one on its connection. It gets 400 or, with both
+// Content-Length and chunks, a reply to its chunks (RFC 9112, 6.3). The bytes after it are never handled as a request,
+// whose reply a proxy would send to another client.
 func TestRequestsHaveOneEnd(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)

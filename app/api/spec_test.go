@@ -22,11 +22,10 @@ import (
 	"stampede/app/test/kit/contract"
 )
 
-// outsideTheRouter are answered by the front. What is below /* is the page and its files.
+// outsideTheRouter lists the routes served by HTTPServer. The route /* serves the page and its files.
 var outsideTheRouter = []string{"GET /healthz", "GET /readyz"}
 
-// TestRoutesAreDescribed: the routes of the router and those of openapi.yaml are the same set, so nobody can add one
-// without describing it, or describe one that is not there.
+// TestRoutesAreDescribed: the router and openapi.yaml contain the same routes.
 func TestRoutesAreDescribed(t *testing.T) {
 	t.Parallel()
 	doc, err := contract.Document()
@@ -42,7 +41,7 @@ func TestRoutesAreDescribed(t *testing.T) {
 	s := &site{t: t}
 	there := slices.Clone(outsideTheRouter)
 	for _, r := range newApp(s.options()).GetRoutes(true) {
-		if r.Method != http.MethodHead && r.Path != "/*" { // whatever can be read can be asked for its headers
+		if r.Method != http.MethodHead && r.Path != "/*" { // every GET route also serves HEAD
 			there = append(there, r.Method+" "+inBraces(r.Path))
 		}
 	}
@@ -53,17 +52,17 @@ func TestRoutesAreDescribed(t *testing.T) {
 	}
 }
 
-// notShown are operations whose success is not one of JSON for a sample of it: a socket, a form of the gateway, and
-// files; and what e2e sends with a solved task.
+// notShown lists operations without a sample of a JSON success: a socket, a form of the gateway, and files; and an
+// operation with a solved challenge, which e2e covers.
 var notShown = []string{
 	"openSocket", "notifyOfPayment", "uploadImage", "showImage",
 	"exportProducts", "exportSales", "importProducts", "importSales", "solvePass",
 	"refresh", // TestRefreshByCookieNeedsOurPage
 }
 
-// example is how an operation is called, if the sample of its description does not fit the world.
+// example replaces the sample of an operation if that does not fit the world.
 type example struct {
-	before func(w *world) // makes what the operation needs
+	before func(w *world) // creates the objects that the operation needs
 	id     string         // in the path; "": 7
 	query  string
 	body   string // "": the sample
@@ -140,7 +139,7 @@ var examples = map[string]example{
 	"retryMail":     {before: (*world).failJobs, id: "1-0"}, "dropMail": {before: (*world).failJobs, id: "1-0"},
 }
 
-// TestEveryOperationAnswers: each operation answers a success in the form that its description shows.
+// TestEveryOperationAnswers: each operation returns a success in the form of its description.
 func TestEveryOperationAnswers(t *testing.T) {
 	t.Parallel()
 	doc, err := contract.Document()
@@ -159,7 +158,7 @@ func TestEveryOperationAnswers(t *testing.T) {
 			}
 			e := examples[op.OperationID]
 			s := reads
-			if e.before != nil || method != http.MethodGet { // on a world of its own
+			if e.before != nil || method != http.MethodGet { // in a new world
 				var w *world
 				if s, w = openShop(t, nil); e.before != nil {
 					e.before(w)
@@ -179,19 +178,19 @@ func TestEveryOperationAnswers(t *testing.T) {
 	}
 }
 
-// drawn is a captcha and its answer.
+// drawn is a captcha and its solution.
 const drawn = `{"id":"ABCDEFGHIJKLMNOPQRSTUVWXYZ","answer":"123456"}`
 
-// draw draws the captcha.
+// draw stores the captcha.
 func (w *world) draw() {
 	w.must(w.redis.Set(w.ctx, "stampede:{captcha}:ABCDEFGHIJKLMNOPQRSTUVWXYZ",
 		hashOf("ABCDEFGHIJKLMNOPQRSTUVWXYZ:123456"), time.Minute).Err())
 }
 
-// hashOf is how the shop keeps secrets.
+// hashOf returns the stored form of a secret.
 func hashOf(secret string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(secret))) }
 
-// mail adds sampleToken as a link for Ada.
+// mail stores sampleToken as a link for Ada.
 func (w *world) mail(kind shop.MailTokenKind) {
 	ada, err := w.db.UserByID(w.ctx, 42)
 	w.must(err)
@@ -206,7 +205,7 @@ func (w *world) exec(statement string, args ...any) {
 	w.must(err)
 }
 
-// operator acts in the tests that need what it has done before.
+// operator performs the operations that a test needs.
 var operator = journal.Actor{User: 1, Name: "Ada", Role: shop.Operator, Via: journal.ViaHTTP, Key: "act-0000"}
 
 func (w *world) ship() {
@@ -232,7 +231,7 @@ func (w *world) say() {
 	w.must(err)
 }
 
-// failJobs leaves a dead letter 0-1-0, a parked posting 1-0 and a dead mail 1-0.
+// failJobs creates the dead letter 0-1-0, the quarantined posting 1-0 and the quarantined e-mail 1-0.
 func (w *world) failJobs() {
 	add := func(stream string, fields ...any) {
 		fields = append(fields, "reason", "400", "deliveries", "1", "at", "1700000000000", "stream", "1-0")
@@ -253,7 +252,7 @@ func (w *world) failJobs() {
 		"body", `{"kind":"paid","about":"7","to":"ada@shop.example","lang":"en"}`)
 }
 
-// inBraces writes the parameters of a path as openapi.yaml does.
+// inBraces writes path parameters in the form of openapi.yaml.
 func inBraces(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -264,7 +263,7 @@ func inBraces(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// TestCodesAreDescribed: the table of codes in openapi.yaml is the one that answers are made with.
+// TestCodesAreDescribed: the table of codes in openapi.yaml equals the table of the routes.
 func TestCodesAreDescribed(t *testing.T) {
 	t.Parallel()
 	doc, err := contract.Document()
@@ -292,7 +291,7 @@ func TestCodesAreDescribed(t *testing.T) {
 	}
 }
 
-// Pages have words for each code of a check, by this list.
+// Pages translate each code of a check, based on this list.
 func TestCheckCodesAreDescribed(t *testing.T) {
 	t.Parallel()
 	doc, err := contract.Document()
@@ -308,8 +307,7 @@ func TestCheckCodesAreDescribed(t *testing.T) {
 	}
 }
 
-// A request keeps the id that it brings, if that is short and clean, and gets one of its own otherwise; its failure
-// names it.
+// A request keeps a client id that is short and clean, and gets a new one otherwise; an error response contains the id.
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
@@ -338,7 +336,7 @@ func TestRequestIDs(t *testing.T) {
 	}
 }
 
-// What never becomes a request is answered in the form of every failure, too, with the headers of every answer.
+// The response to an unreadable request has the usual error body and security headers.
 func TestUnreadableRequestsAreAnsweredLikeOthers(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)

@@ -20,22 +20,22 @@ import (
 )
 
 const (
-	uploadLimit   = 8 << 20     // bytes of an operator's file
-	formMargin    = 16 << 10    // bytes of a form around it
-	operatorLimit = 512 << 10   // bytes of other bodies of operators, such as descriptions
-	uploadTimeout = time.Minute // for sending a file, and for the answer
+	uploadLimit   = 8 << 20     // file of an operator, bytes
+	formMargin    = 16 << 10    // form around a file, bytes
+	operatorLimit = 512 << 10   // other bodies of operators, such as descriptions, bytes
+	uploadTimeout = time.Minute // to read a file and to send the response
 )
 
 const operatorPath = apiPath + "/operator/"
 
-// uploadPaths are where files are taken.
+// uploadPaths lists the paths that accept files.
 var uploadPaths = []string{operatorPath + "images", operatorPath + "import/"}
 
-// AllowLong permits bodies longer than bodyLimit on the routes of operators, for tokens for which the function reports
-// true. It is called before the body is read, so other bodies take no memory.
+// AllowLong permits bodies longer than bodyLimit on the routes of operators, for tokens for which isOperator reports
+// true. isOperator is called before the body is read, so rejected bodies take no memory.
 func (f *HTTPServer) AllowLong(isOperator func(token string) bool) { f.isOperator.Store(&isOperator) }
 
-// configure sets the limits of a request once its header is known.
+// configure sets the limits of a request after its header was read.
 func (f *HTTPServer) configure(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
 	isOperator, path := f.isOperator.Load(), string(h.RequestURI())
 	if isOperator == nil || h.IsGet() || !strings.HasPrefix(path, operatorPath) {
@@ -72,7 +72,7 @@ func fileOf(c *fiber.Ctx) ([]byte, error) {
 	return body, nil
 }
 
-// firstFile returns the first file of a form, which is in memory already.
+// firstFile returns the first file of a form that is already in memory.
 func firstFile(body []byte, boundary string) ([]byte, error) {
 	if boundary == "" {
 		return nil, shop.Fail(shop.BadRequest, "the form cannot be read: it has no boundary")
@@ -97,7 +97,6 @@ func firstFile(body []byte, boundary string) ([]byte, error) {
 	}
 }
 
-// uploadImage stores a picture.
 func (a *api) uploadImage(c *fiber.Ctx, actor journal.Actor) error {
 	file, err := fileOf(c)
 	if err != nil {
@@ -110,7 +109,7 @@ func (a *api) uploadImage(c *fiber.Ctx, actor journal.Actor) error {
 
 var imageTypes = map[store.ImageKind]string{store.ImageJPEG: "image/jpeg", store.ImagePNG: "image/png"}
 
-// image sends a picture. It never changes, so browsers and proxies may keep it.
+// image sends a picture. It never changes, so browsers and proxies may cache it.
 func (a *api) image(c *fiber.Ctx) error {
 	name := c.Params("file")
 	ctx, cancel := context.WithTimeout(context.Background(), flowTimeout)

@@ -124,7 +124,7 @@ func fill(ctx context.Context, db *store.Store) error {
 	return errors.Join(err, addressErr, epochErr, loadErr, insertErr)
 }
 
-// gateway signs payments, and knows no trade. Its other methods panic.
+// gateway signs payments and has no trades. Its other methods panic.
 type gateway struct{ payment.Gateway }
 
 func (gateway) Pay(_ context.Context, r payment.PayRequest) (payment.Payment, error) {
@@ -133,7 +133,7 @@ func (gateway) Pay(_ context.Context, r payment.PayRequest) (payment.Payment, er
 
 func (gateway) Query(context.Context, shop.ID) (payment.Trade, error) { return payment.Trade{}, nil }
 
-// sentMails takes mails, and sends none.
+// sentMails accepts e-mails and sends none.
 type sentMails struct{}
 
 func (sentMails) Send(context.Context, ...outbox.Email) error { return nil }
@@ -145,7 +145,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// pay makes order 7 paid by the trade T7.
+// pay marks order 7 as paid by the trade T7.
 func (w *world) pay() {
 	w.t.Helper()
 	w.must(w.cashier.Settle(w.ctx, payment.Trade{
@@ -153,10 +153,10 @@ func (w *world) pay() {
 	}))
 }
 
-// mint returns IDs that are in use nowhere.
+// mint returns unused IDs.
 func mint() (shop.ID, error) { return kit.NewID(), nil }
 
-// openWorld starts the services on a copy of the database, and puts them into the options.
+// openWorld starts the services on a copy of the database and sets them in the options.
 func openWorld(t testing.TB, o *Options) *world {
 	t.Helper()
 	w := &world{t: t, ctx: kit.Context(t), services: o}

@@ -14,21 +14,23 @@ import (
 )
 
 const (
-	// RefundWindow is how long Alipay refunds a payment: three months (alipay.trade.refund, "Use case"). Orders are not
-	// archived earlier after the end of their sale. For a contract that grants more, set STAMPEDE_ARCHIVE_AFTER.
+	// RefundWindow is the period in which Alipay refunds a payment: three months (alipay.trade.refund, "Use case").
+	// Orders stay out of the archive for at least this time after the end of their sale. If a contract grants more, set
+	// STAMPEDE_ARCHIVE_AFTER.
 	RefundWindow = 92 * 24 * time.Hour
-	// BlankLeast is the shortest time after which personal data is removed: the sale has left Redis by then.
+	// BlankLeast is the minimum delay before personal data is removed: by then the sale has left Redis.
 	BlankLeast = 48 * time.Hour
 
 	archiveEvery = 10 * time.Minute
-	// archiveChunk is how many orders one transaction locks: for some milliseconds.
+	// archiveChunk is the number of orders that one transaction locks for some milliseconds.
 	archiveChunk = 200
-	archiveSales = 100 // in a list
+	archiveSales = 100 // sales per query
 	// archiveRest is the minimum pause after a transaction; the pause is archiveShare times as long as the transaction.
 	archiveRest  = 20 * time.Millisecond
 	archiveShare = 4
 
-	// Nothing moves around the opening of a sale, or while this many reservations wait for their rows.
+	// Nothing is archived from archiveAhead before a sale opens until archiveBehind after it, or while archiveWaiting
+	// reservations wait for their rows.
 	archiveAhead   = 10 * time.Minute
 	archiveBehind  = 5 * time.Minute
 	archiveWaiting = 1000
@@ -37,33 +39,34 @@ const (
 	archiveSoon, archiveLater = 24 * time.Hour, 7 * 24 * time.Hour
 )
 
-// Archived is the result of a run.
+// Archived is the result of one run.
 type Archived struct {
-	Sales    int    // that were checked
-	Moved    int64  // orders
-	Blanked  int64  // orders without their personal data now
-	Books    int64  // addresses of guests
-	Postpone string // why the run ended early
+	Sales    int    // checked sales
+	Moved    int64  // moved orders
+	Blanked  int64  // orders whose personal data was removed
+	Books    int64  // deleted address book entries of guests
+	Postpone string // reason why the run ended early
 }
 
-// Archivist moves orders of sales that closed long ago to the archive, and removes personal data. One process does so
-// at a time, in short transactions with pauses, and not around openings. It may die anywhere: the next run goes on.
+// Archivist moves orders of sales that closed long ago to the archive, and removes personal data. Only one process does
+// so at a time. It uses short transactions with pauses, and none around openings. It may crash at any point: the next
+// run continues.
 type Archivist struct {
 	Store *store.Store
 	// PartitionFigures reads the state of all streams from Redis.
 	PartitionFigures func(ctx context.Context) ([]board.PartitionFigures, error)
-	ArchiveAfter     time.Duration // 0: orders do not move
-	PersonalAfter    time.Duration // 0: personal data stays
-	// Counts are since the start.
+	ArchiveAfter     time.Duration // 0: orders are never moved
+	PersonalAfter    time.Duration // 0: personal data is never removed
+	// Counts holds totals since the start of the process.
 	Counts struct{ Moved, Blanked, Failed atomic.Int64 }
 }
 
-// Run works until ctx ends.
+// Run calls RunOnce periodically until ctx ends.
 func (a *Archivist) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, archiveEvery, "archive orders", func(ctx context.Context) error {
 		done, err := a.RunOnce(ctx)
 		switch {
-		case errors.Is(err, store.ErrArchiveTaken): // by another node
+		case errors.Is(err, store.ErrArchiveTaken): // another node holds the lock
 			return nil
 		case err != nil:
 			a.Counts.Failed.Add(1)
@@ -76,7 +79,7 @@ func (a *Archivist) Run(ctx context.Context) error {
 	})
 }
 
-// RunOnce performs all due archive work now, until a sale is about to open. ErrArchiveTaken: another process does.
+// RunOnce performs all due archive work until a sale is about to open. ErrArchiveTaken: another process does this work.
 func (a *Archivist) RunOnce(ctx context.Context) (done Archived, err error) {
 	err = a.Store.LockArchive(ctx, func(ctx context.Context) error {
 		r := &archiveRun{Archivist: a, done: &done}
@@ -92,7 +95,7 @@ func orNever(d time.Duration) string {
 	return d.String()
 }
 
-// before is the instant before which something is old enough; with 0 nothing ever is.
+// before returns the instant now - after; if after is 0, it returns 0, which precedes everything.
 func before(now shop.Millis, after time.Duration) shop.Millis {
 	if after == 0 {
 		return 0
@@ -123,7 +126,7 @@ func (r *archiveRun) move(ctx context.Context) error {
 	return r.eachSale(ctx, r.ArchiveAfter, r.Store.SalesToArchive, r.moveSale)
 }
 
-// eachSale processes due sales until none is left: work sets the next check of its sale. after 0: none is due.
+// eachSale calls work for all due sales; work sets the next check of its sale. If after is 0, no sale is due.
 func (r *archiveRun) eachSale(
 	ctx context.Context, after time.Duration,
 	due func(ctx context.Context, now, closedBefore shop.Millis, limit int) ([]shop.ID, error),
@@ -173,7 +176,7 @@ func (r *archiveRun) moveSale(ctx context.Context, sale shop.ID, now, changedBef
 	return err
 }
 
-// steps runs short transactions with pauses until one reports that nothing is left, or Postpone is set.
+// steps runs short transactions with pauses until step reports false or Postpone is set.
 func (r *archiveRun) steps(ctx context.Context, step func() (more bool, err error)) error {
 	for r.done.Postpone == "" {
 		began := time.Now()
@@ -185,7 +188,7 @@ func (r *archiveRun) steps(ctx context.Context, step func() (more bool, err erro
 	return nil
 }
 
-// archiveLook is the next check of a sale with remaining orders.
+// archiveLook returns the time of the next check of a sale with remaining orders.
 func archiveLook(now shop.Millis, moving bool) shop.Millis {
 	if moving {
 		return now.Add(archiveSoon)
@@ -233,7 +236,7 @@ func (r *archiveRun) forgetGuests(ctx context.Context) error {
 	})
 }
 
-// rest pauses after a transaction, and sets Postpone when the run must end.
+// rest pauses after a transaction, and sets Postpone if the run must end.
 func (r *archiveRun) rest(ctx context.Context, took time.Duration) {
 	r.done.Postpone = "it was stopped"
 	if shop.Sleep(ctx, max(archiveRest, archiveShare*took)) {
@@ -241,7 +244,7 @@ func (r *archiveRun) rest(ctx context.Context, took time.Duration) {
 	}
 }
 
-// noise returns why nothing may move now, "" if it may. A store that does not answer is a reason, too.
+// noise returns the reason why no order may be moved now; "": moving is allowed. An unreachable store is also a reason.
 func (r *archiveRun) noise(ctx context.Context) string {
 	now, err := r.Store.Clock(ctx)
 	if err != nil {

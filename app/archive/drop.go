@@ -9,7 +9,7 @@ import (
 	"stampede/app/store"
 )
 
-// Drop is what was deleted of the archive, or would be.
+// Drop contains the totals of the deleted months. In a dry run they would be deleted.
 type Drop struct {
 	Before shop.Month            `json:"before"`
 	DryRun bool                  `json:"dry_run"`
@@ -40,9 +40,9 @@ func (d *Desk) ArchiveState(ctx context.Context) (store.ArchiveState, error) {
 	return state, err
 }
 
-// DropArchive deletes the archived orders of all months before the one given. The journal gets the sums of each month
-// first; then the orders go in short transactions, but for those whose late money is not settled. If it does not get
-// to the end (busy: time is up, or the database does not answer), the same request goes on. A dry run changes
+// DropArchive deletes the archived orders of all months before the given one. It first writes the totals of each month
+// to the journal. Then it deletes the orders in short transactions, except orders whose late payments are not settled.
+// If it fails with Busy (timeout, or the database is unreachable), a repeat of the request continues. A dry run changes
 // nothing. Conflict: orders are being moved.
 func (d *Desk) DropArchive(
 	ctx context.Context, actor journal.Actor, month shop.Month,
@@ -64,7 +64,7 @@ func (d *Desk) DropArchive(
 		return out, shop.Unreadable("the archive", err)
 	}
 	err = db.LockArchive(ctx, func(ctx context.Context) error {
-		plan, err := sums(ctx) // before the transaction of the journal, which must be short
+		plan, err := sums(ctx) // before the journal's transaction, which must be short
 		if err != nil {
 			return err
 		}

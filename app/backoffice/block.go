@@ -10,15 +10,16 @@ import (
 )
 
 const (
-	// shortestV4 and shortestV6 are the widest networks that can be blocked: a typing error must not close the shop.
+	// shortestV4 and shortestV6 are the shortest prefix lengths that can be blocked: a typing error must not block most
+	// buyers.
 	shortestV4 = 8
 	shortestV6 = 16
 	maxReason  = 200 // characters
 	maxBlocker = 80
 )
 
-// NormalizeBlock checks an operator's block and brings its value into the one form that is compared. An address of IPv6
-// becomes its /64, which is one customer's.
+// NormalizeBlock validates a block and writes its value in canonical form. An IPv6 address becomes its /64 network,
+// because one customer usually has a whole /64.
 func NormalizeBlock(b *store.Block) error {
 	b.Reason, b.CreatedBy = strings.TrimSpace(b.Reason), strings.TrimSpace(b.CreatedBy)
 	if utf8.RuneCountInString(b.Reason) > maxReason || utf8.RuneCountInString(b.CreatedBy) > maxBlocker {

@@ -11,16 +11,16 @@ import (
 	"stampede/app/store"
 )
 
-// BlockDesk is where operators keep people out and let them in again.
+// BlockDesk lists, adds and removes blocks for operators.
 type BlockDesk struct {
 	Store *store.Store
 	Time  func() shop.Millis // decides which blocks are in force
 }
 
-// LongestBlock keeps sums with it within what times can say; longer ones have no end.
+// LongestBlock limits the duration of a block, so that its end time cannot overflow. Duration 0 means no end.
 const LongestBlock = 10 * 365 * 24 * time.Hour
 
-// AddBlock blocks a user, an address or a network, and returns the block as it is stored.
+// AddBlock blocks a user, an address or a network and returns the stored block.
 func (d *BlockDesk) AddBlock(
 	ctx context.Context, actor journal.Actor, b store.Block, lasts time.Duration,
 ) (store.Block, error) {
@@ -41,7 +41,7 @@ func (d *BlockDesk) AddBlock(
 	if err != nil {
 		return b, err
 	}
-	// The journal does not keep all of the block, which may have been removed since.
+	// The journal stores only a part of the block, and the block may have been removed since.
 	all, err := d.Store.Blocks(ctx, 0)
 	if i := slices.IndexFunc(all, func(one store.Block) bool { return one.ID == number }); i >= 0 {
 		return all[i], nil
@@ -50,13 +50,12 @@ func (d *BlockDesk) AddBlock(
 	return b, shop.Unreadable("the block list", err)
 }
 
-// ListBlocks lists the blocks that are in force, oldest first.
+// ListBlocks returns the blocks in force, oldest first.
 func (d *BlockDesk) ListBlocks(ctx context.Context) ([]store.Block, error) {
 	blocks, err := d.Store.Blocks(ctx, d.Time())
 	return blocks, shop.Unreadable("the block list", err)
 }
 
-// RemoveBlock removes a block.
 func (d *BlockDesk) RemoveBlock(ctx context.Context, actor journal.Actor, id int64) error {
 	_, err := d.Store.Act(ctx, actor, func(tx *store.Store) (journal.Act, error) {
 		removed, err := tx.RemoveBlock(ctx, id)
@@ -67,7 +66,8 @@ func (d *BlockDesk) RemoveBlock(ctx context.Context, actor journal.Actor, id int
 
 func objectOf(b *store.Block) string { return "block:" + strconv.FormatInt(b.ID, 10) }
 
-// keptOf is what the journal stores of a block. It has no address, which is personal data; the row of the block has it.
+// keptOf returns the part of a block that the journal stores. It omits addresses, which are personal data; the row of
+// the block contains them.
 func keptOf(b *store.Block) any {
 	kept := struct {
 		Kind  store.BlockKind `json:"kind"`

@@ -12,32 +12,32 @@ import (
 )
 
 const (
-	// blocksEvery is how often a node looks whether the block list has changed.
+	// blocksEvery is the interval at which a node checks the version of the block list.
 	blocksEvery = 500 * time.Millisecond
-	// blocksWithin bounds one look, so that a database that stands still does not hold up the next one.
+	// blocksWithin is the timeout of one check: a database that hangs must not delay the next check.
 	blocksWithin = 3 * time.Second
 )
 
-// BlockList is the set of blocked people that a node has read: empty at first, then replaced by a new immutable set
-// after each look that finds another version. Readers load it without a lock. While the database is away the last set
-// is used.
+// BlockList is a node's copy of the blocks. It is empty until the first read. RunOnce replaces it by a new immutable
+// set when the version changes, so readers load it without a lock. While the database is unreachable, the last set
+// stays in force.
 type BlockList struct {
 	Store *store.Store
 	Clock *shop.Clock
-	// OnChange is called after a new set counts: what is open already is looked at again. Nil: nobody asks.
+	// OnChange is called after a new set is in force, so that open connections can be checked again. It may be nil.
 	OnChange func()
 
 	set     atomic.Pointer[blockSet]
-	version int64 // of the set; used by RunOnce alone
+	version int64 // of the set; used only by RunOnce
 }
 
-// blockSet maps what is blocked to when that ends; 0: never. Networks are kept by their length, so that a look costs
-// one lookup for each length there is.
+// blockSet maps blocked users, addresses and networks to the end of their block; 0 means no end. A lookup of an address
+// needs one map access per distinct prefix length.
 type blockSet struct {
 	users     map[shop.ID]shop.Millis
 	addresses map[netip.Addr]shop.Millis
 	networks  map[netip.Prefix]shop.Millis
-	lengths   []int // of networks, v4 and v6, ascending
+	lengths   []int // distinct prefix lengths of IPv4 and IPv6 networks, ascending
 }
 
 // User reports whether the user is blocked.
@@ -50,7 +50,7 @@ func (l *BlockList) User(user shop.ID) bool {
 	return found && l.holds(until)
 }
 
-// Address reports whether the address is blocked, by itself or with its network.
+// Address reports whether the address or a network that contains it is blocked.
 func (l *BlockList) Address(addr netip.Addr) bool {
 	set := l.set.Load()
 	if set == nil || len(set.addresses)+len(set.networks) == 0 {
@@ -61,7 +61,7 @@ func (l *BlockList) Address(addr netip.Addr) bool {
 		return true
 	}
 	for _, length := range set.lengths {
-		if length > addr.BitLen() { // one of IPv6
+		if length > addr.BitLen() { // longer than an IPv4 address
 			break
 		}
 		network, _ := addr.Prefix(length)
@@ -74,13 +74,13 @@ func (l *BlockList) Address(addr netip.Addr) bool {
 
 func (l *BlockList) holds(until shop.Millis) bool { return until == 0 || l.Clock.Now() < until }
 
-// Run follows the list until ctx ends.
+// Run refreshes the list until ctx ends.
 func (l *BlockList) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, blocksEvery, "look at the block list", l.RunOnce)
 }
 
-// RunOnce looks whether the list has changed, and takes it over. The version is read before the rows: what is added in
-// between comes with them, and again with the next look.
+// RunOnce reads the list if its version has changed. It reads the version before the rows: a block added in between is
+// in these rows, and the next call reads the list once more.
 func (l *BlockList) RunOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, blocksWithin)
 	defer cancel()
@@ -130,7 +130,7 @@ func newBlockSet(blocks []store.Block) *blockSet {
 	return s
 }
 
-// laterEnd is the end of two blocks of the same: the later one.
+// laterEnd returns the later end of two blocks of the same key; 0 is the latest.
 func laterEnd[K comparable](known map[K]shop.Millis, key K, until shop.Millis) shop.Millis {
 	if before, found := known[key]; found && (before == 0 || until == 0) {
 		return 0

@@ -12,7 +12,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// What people write is put into one form, and what cannot be meant is refused.
+// Values are normalized; invalid ones are rejected.
 func TestNormalizeBlock(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -52,8 +52,8 @@ func TestNormalizeBlock(t *testing.T) {
 	}
 }
 
-// A node reads the list when its version has grown, reports the change, and keeps the last set while the database is
-// away. A block ends by itself.
+// A node reads the list when its version has changed, calls OnChange, and keeps the last set while the database is
+// unreachable. A block ends at its end time.
 func TestBlockListFollows(t *testing.T) {
 	t.Parallel()
 	s, ctx, changes := kit.SQLite(t), kit.Context(t), 0
@@ -113,7 +113,7 @@ func TestBlockListFollows(t *testing.T) {
 	}
 }
 
-// Of two blocks of the same, one that has no end or ends later counts.
+// If two blocks have the same value, the one with no end or with the later end is in force.
 func TestLaterBlockCounts(t *testing.T) {
 	t.Parallel()
 	for _, blocks := range [][]store.Block{
@@ -127,7 +127,7 @@ func TestLaterBlockCounts(t *testing.T) {
 	}
 }
 
-// A look at the list is on the way of every buy and every request.
+// Every buy and every request checks the block list.
 func TestALookAtTheBlockListAllocatesNothing(t *testing.T) {
 	l := &BlockList{Clock: shop.NewClock()}
 	l.set.Store(newBlockSet([]store.Block{
@@ -141,7 +141,7 @@ func TestALookAtTheBlockListAllocatesNothing(t *testing.T) {
 	}
 }
 
-// What an operator writes about a block is refused with a sentence, or becomes a form that stays what it is.
+// NormalizeBlock rejects a block with BadRequest, or returns a block that a second call does not change.
 func FuzzBlock(f *testing.F) {
 	for _, b := range [][2]string{
 		{"user", "42"},

@@ -10,7 +10,7 @@ import (
 	"stampede/app/store"
 )
 
-// CategoryEdit changes what it names of a category.
+// CategoryEdit is an edit of a category; nil fields stay unchanged.
 type CategoryEdit struct {
 	Version  int64   `json:"version"`
 	Name     *string `json:"name"`
@@ -18,18 +18,18 @@ type CategoryEdit struct {
 	Archived *bool   `json:"archived"`
 }
 
-// lastPosition bounds positions, which are for sorting only.
+// lastPosition is the highest position. Positions are only used for sorting.
 const lastPosition = 1_000_000
 
-// CategoryRecords lists all categories, those that are archived too, in their order.
+// CategoryRecords returns all categories by position, including archived ones.
 func (d *CatalogueDesk) CategoryRecords(ctx context.Context) ([]store.CategoryRecord, error) {
 	all, err := d.Store.CategoryRecords(ctx)
 	return all, shop.Unreadable("categories", err)
 }
 
-// CategoryRecord reads one category. NotFound when there is none.
+// CategoryRecord reads one category. NotFound: no such category.
 func (d *CatalogueDesk) CategoryRecord(ctx context.Context, id shop.ID) (store.CategoryRecord, error) {
-	all, err := d.CategoryRecords(ctx) // there are few
+	all, err := d.CategoryRecords(ctx) // the list is short
 	if err != nil {
 		return store.CategoryRecord{}, err
 	}
@@ -39,7 +39,7 @@ func (d *CatalogueDesk) CategoryRecord(ctx context.Context, id shop.ID) (store.C
 	return store.CategoryRecord{}, missing("category", id, shop.ErrNoRow)
 }
 
-// CreateCategory makes a category behind those that are there.
+// CreateCategory creates a category after the existing ones.
 func (d *CatalogueDesk) CreateCategory(
 	ctx context.Context, actor journal.Actor, name string,
 ) (store.CategoryRecord, error) {
@@ -64,7 +64,7 @@ func (d *CatalogueDesk) CreateCategory(
 	})
 }
 
-// EditCategory changes what the edit names.
+// EditCategory applies an edit to a category.
 func (d *CatalogueDesk) EditCategory(
 	ctx context.Context, actor journal.Actor, id shop.ID, edit CategoryEdit,
 ) (store.CategoryRecord, error) {
@@ -102,7 +102,7 @@ func (d *CatalogueDesk) applyCategoryEdit(c *store.CategoryRecord, edit *Categor
 	return checkText("name", c.Name, longestCategory, true, false)
 }
 
-// freeName refuses the name of another category. Acts are serial, so it stays free until this one ends.
+// freeName rejects the name of another category. Operations are serial, so the name stays free until this one ends.
 func freeName(ctx context.Context, tx *store.Store, id shop.ID, name string) error {
 	all, err := tx.CategoryRecords(ctx)
 	if err != nil {

@@ -2,11 +2,11 @@ package backoffice
 
 import "stampede/app/store"
 
-// CheckCode names what a check found, so that a page can say it in the reader's language. It stays when a sentence is
-// worded anew.
+// CheckCode identifies the finding of a check, so that a page can translate it. A code never changes, even if its
+// English text does.
 type CheckCode string
 
-// What the checks of the checklist find, in the order of the list. `Check.Of` holds the values that are named behind.
+// The findings of the checklist, in the order of the list. The comment behind a code lists the keys of `Check.Of`.
 const (
 	FoundUnread CheckCode = "unread" // what
 
@@ -57,7 +57,7 @@ const (
 	FoundDurable         CheckCode = "durable"
 )
 
-// CheckCodes are all of them.
+// CheckCodes returns all codes.
 func CheckCodes() []CheckCode {
 	return []CheckCode{
 		FoundUnread, FoundArchived, FoundOver, FoundPaused, FoundProductArchived, FoundNoPicture, FoundPriceNotBelow,
@@ -70,10 +70,10 @@ func CheckCodes() []CheckCode {
 	}
 }
 
-// Facts are the values in what a check found, by their names.
+// Facts holds the values of a finding by name.
 type Facts map[string]any
 
-// CheckSetting is the line of a checklist about a setting of a server.
+// CheckSetting returns the checklist entry for a weak setting of a server. refused makes it a failure.
 func CheckSetting(w store.WeakSetting, server string, refused bool) Check {
 	c := Check{
 		State: CheckWarn, Code: FoundWeakSetting, Says: server + ": " + w.String(), Do: "stampede checkconfig",

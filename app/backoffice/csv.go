@@ -13,38 +13,39 @@ import (
 	"stampede/app/shop"
 )
 
-// The catalogue as tables for people: CSV in UTF-8, with a head that names the columns, in any order. A cell that a
-// spreadsheet would compute gets an apostrophe in front, which an import removes.
+// The catalogue as CSV tables in UTF-8. The header names the columns, in any order. An export puts an apostrophe in
+// front of cells that a spreadsheet would evaluate as a formula; an import removes it.
 
 const (
 	mostLines    = 10_000
-	mostProblems = 100 // that are named
+	mostProblems = 100 // that a report lists
 	bom          = "\ufeff"
-	// separators end a cell in spreadsheets whose separator is ; or that ignore quotes behind one.
+	// separators end a cell in spreadsheets that use ; as separator or ignore quotes.
 	separators = ";\t\r\n"
-	// computed begins a formula; apostrophes are guarded, too, so that the guard can be removed.
+	// computed lists the characters that start a formula. The apostrophe is guarded as well, so that unguardCell is
+	// unambiguous.
 	computed = "=+-@＝＋－＠'"
 )
 
-// ImportProblem is what is wrong in a table, and where.
+// ImportProblem is one error in a table and its position.
 type ImportProblem struct {
-	Line   int    `json:"line"` // in the file; the head is 1
+	Line   int    `json:"line"` // in the file; the header is line 1
 	Column string `json:"column,omitempty"`
 	Says   string `json:"says"`
 }
 
-// ImportReport is what an import comes to.
+// ImportReport is the result of an import.
 type ImportReport struct {
-	Lines    int             `json:"lines"` // without the head
+	Lines    int             `json:"lines"` // without the header
 	Created  int             `json:"created"`
 	Changed  int             `json:"changed"`
-	Same     int             `json:"same"` // lines that change nothing
+	Same     int             `json:"same"` // unchanged lines
 	Problems []ImportProblem `json:"problems"`
 	DryRun   bool            `json:"dry_run"`
 }
 
-// guardCell puts an apostrophe in front of each part of a cell that a spreadsheet could take for a formula: at its
-// start and behind separators.
+// guardCell puts an apostrophe in front of each part of a cell that a spreadsheet could evaluate as a formula. A part
+// starts at the beginning of the cell or after a separator.
 func guardCell(text string) string {
 	var guarded strings.Builder
 	for i := range len(text) {
@@ -56,12 +57,12 @@ func guardCell(text string) string {
 	return guarded.String()
 }
 
-// unguardCell removes the apostrophes of guardCell.
+// unguardCell removes the apostrophes that guardCell adds.
 func unguardCell(text string) string {
 	var plain strings.Builder
 	for i := 0; i < len(text); i++ {
 		if startsPart(text, i) && text[i] == '\'' && computes(text[i+1:], i == 0) {
-			i++ // an apostrophe behind the guard is part of the cell
+			i++ // an apostrophe after the guard belongs to the cell
 		}
 		plain.WriteByte(text[i])
 	}
@@ -72,8 +73,8 @@ func startsPart(text string, i int) bool {
 	return i == 0 || strings.IndexByte(separators, text[i-1]) >= 0
 }
 
-// computes reports whether a spreadsheet could compute a part of a cell. It may remove quotes, and at the start of
-// a cell white space.
+// computes reports whether a spreadsheet could evaluate a part of a cell. A spreadsheet may ignore quotes and, at the
+// start of the cell, white space.
 func computes(part string, first bool) bool {
 	if first && strings.IndexAny(part, "\t\r\n") == 0 {
 		return true
@@ -82,12 +83,12 @@ func computes(part string, first bool) bool {
 	return size > 0 && strings.ContainsRune(computed, r)
 }
 
-// writeTable writes a head and lines.
+// writeTable writes the header and the lines as CSV.
 func writeTable(head []string, lines [][]string) []byte {
 	var out bytes.Buffer
-	out.WriteString(bom) // spreadsheets take the file for another encoding without it
+	out.WriteString(bom) // without it spreadsheets guess another encoding
 	w := csv.NewWriter(&out)
-	_ = w.Write(head) // a buffer takes everything
+	_ = w.Write(head) // a bytes.Buffer never fails
 	for _, line := range lines {
 		for i := range line {
 			line[i] = guardCell(line[i])
@@ -98,7 +99,7 @@ func writeTable(head []string, lines [][]string) []byte {
 	return out.Bytes()
 }
 
-// table is a file that was read: its lines by the names of their columns.
+// table is a parsed file: its lines and the errors found so far.
 type table struct {
 	lines    []tableLine
 	problems []ImportProblem
@@ -106,19 +107,19 @@ type table struct {
 
 type tableLine struct {
 	number int
-	cells  map[string]string // of the columns that the head has
+	cells  map[string]string // by column; only columns of the header
 }
 
-// has reports whether the line says anything in the column.
+// has reports whether the line has a value in the column.
 func (l *tableLine) has(column string) bool { return l.cells[column] != "" }
 
-// wrong notes what is wrong in a line.
+// wrong records an error in a line.
 func (t *table) wrong(l *tableLine, column, says string) {
 	t.problems = append(t.problems, ImportProblem{Line: l.number, Column: column, Says: says})
 }
 
-// readTable reads a file whose head names only known columns. After a line with wrong quotes or length nothing is read;
-// a file that is no table is BadRequest.
+// readTable parses a file whose header may contain only known columns. It stops at the first line with invalid quotes
+// or a wrong number of cells and records the error. BadRequest: the file is not a table.
 func readTable(file []byte, known []string) (*table, error) {
 	if !utf8.Valid(file) {
 		return nil, shop.Fail(shop.BadRequest, "the file is not in UTF-8: save it as 'CSV UTF-8'")
@@ -168,7 +169,7 @@ func wordBroken(broken *csv.ParseError, cells, columns int) string {
 	return "the quotes do not fit; nothing behind this line was read"
 }
 
-// refused is the answer when a table with problems is to be imported: the first of them.
+// refused returns the error of an import that was rejected; it lists the first problems.
 func (r *ImportReport) refused() error {
 	const named = 5
 	var lines []string
@@ -186,7 +187,7 @@ func (r *ImportReport) refused() error {
 	return shop.Fail(shop.BadRequest, text)
 }
 
-// yesNo writes and reads answers.
+// yesNo formats a boolean cell; readYesNo parses it.
 func yesNo(is bool) string {
 	if is {
 		return "yes"

@@ -10,11 +10,11 @@ import (
 	"stampede/app/store"
 )
 
-// productsHead are the columns of the table of products. Prices are in yuan; images has a picture in each line, its
-// address and what it shows.
+// productsHead is the header of the table of products. Prices are in yuan. The column images has one picture per line:
+// its address, a space and its alternative text.
 var productsHead = []string{"id", "version", "name", "category", "list_price", "description", "rules", "images", "archived"}
 
-// ExportProducts writes all products as a table, archived ones too.
+// ExportProducts returns all products as a table, including archived ones.
 func (d *CatalogueDesk) ExportProducts(ctx context.Context) ([]byte, error) {
 	lines, err := tableLines(func(archived bool, page int) ([]store.ProductRecord, bool, error) {
 		return d.Store.ProductRecords(ctx, store.ProductsQuery{Archived: archived, Page: page, Size: tablePage})
@@ -24,7 +24,8 @@ func (d *CatalogueDesk) ExportProducts(ctx context.Context) ([]byte, error) {
 
 const tablePage = 500
 
-// tableLines reads all pages, those of archived records last. A record whose line is nil is left out.
+// tableLines reads all pages, first the active records, then the archived ones. It omits records for which line returns
+// nil.
 func tableLines[T any](
 	read func(archived bool, page int) (found []T, more bool, err error), line func(*T) []string,
 ) (lines [][]string, err error) {
@@ -52,8 +53,8 @@ func productLine(p *store.ProductRecord) []string {
 	}
 }
 
-// ImportProducts makes the products of a table that have no id, and changes those that have one and differ: all of them
-// or none. A dry run names all problems.
+// ImportProducts creates the products of lines without an id and changes the products of lines with one: all of them or
+// none. A dry run reports all problems.
 func (d *CatalogueDesk) ImportProducts(
 	ctx context.Context, actor journal.Actor, file []byte,
 ) (ImportReport, error) {
@@ -64,7 +65,7 @@ func (d *CatalogueDesk) ImportProducts(
 	return d.importTable(ctx, actor, "products", t, d.importProducts)
 }
 
-// importTable does the work of an import as one act.
+// importTable runs an import as one operation.
 func (d *CatalogueDesk) importTable(
 	ctx context.Context, actor journal.Actor, what string, read *table,
 	do func(ctx context.Context, tx *store.Store, t *table, r *ImportReport) error,
@@ -87,17 +88,17 @@ func (d *CatalogueDesk) importTable(
 	return report, err
 }
 
-// lineReader reads the lines of a table over records.
+// lineReader turns the lines of a table into records.
 type lineReader[T versioned] struct {
 	what  string
-	there map[shop.ID]T                    // the records that lines name by their ids
-	begin func(line *tableLine) (T, bool)  // makes the record of a line without an id; false: problems are noted
-	fill  func(line *tableLine, record *T) // notes problems in the table
-	check func(before, after *T) error     // rejects a record
+	there map[shop.ID]T                    // the records to which lines refer by id
+	begin func(line *tableLine) (T, bool)  // starts the record of a line without an id; false: it has recorded an error
+	fill  func(line *tableLine, record *T) // sets fields, records errors in the table
+	check func(before, after *T) error     // rejects an invalid record
 	same  func(before, after *T) bool      // reports whether the line changes nothing
 }
 
-// read returns the records that are to be made and changed, and notes problems in the table.
+// read returns the records to create and to change, and records errors in the table.
 func (l *lineReader[T]) read(t *table, r *ImportReport) (made, changed []T) {
 	seen := make(map[shop.ID]bool)
 	for i := range t.lines {
@@ -134,7 +135,7 @@ func (l *lineReader[T]) read(t *table, r *ImportReport) (made, changed []T) {
 	return made, changed
 }
 
-// importProducts imports the rows of the table within one act and records the errors of each row in the table.
+// importProducts imports the lines of the table within one operation and records the errors of each line in the table.
 func (d *CatalogueDesk) importProducts(ctx context.Context, tx *store.Store, t *table, r *ImportReport) error {
 	categories, err := tx.CategoryRecords(ctx)
 	if err != nil {
@@ -177,7 +178,7 @@ func (d *CatalogueDesk) importProducts(ctx context.Context, tx *store.Store, t *
 	return nil
 }
 
-// checkAllImages refuses a table that shows pictures that are not kept.
+// checkAllImages records an error for each product that refers to a picture that is not stored.
 func checkAllImages(
 	ctx context.Context, tx *store.Store, t *table, made []shop.Product, changed []store.ProductRecord,
 ) error {
@@ -196,7 +197,7 @@ func checkAllImages(
 	return nil
 }
 
-// versioned is a record that operators edit.
+// versioned is a record that operators edit, with an optimistic version.
 type versioned interface {
 	store.ProductRecord | store.SaleRecord | store.CategoryRecord
 }
@@ -212,7 +213,7 @@ func versionOf[T versioned](of T) int64 {
 	}
 }
 
-// known finds what a line names by its id, in the version that the line has seen, if it says so.
+// known returns the record to which a line refers by id. If the line has a version, it must be the current one.
 func (l *lineReader[T]) known(t *table, line *tableLine, seen map[shop.ID]bool) (found T, ok bool) {
 	id, err := shop.ParseID(line.cells["id"])
 	if err != nil {
@@ -234,7 +235,7 @@ func (l *lineReader[T]) known(t *table, line *tableLine, seen map[shop.ID]bool) 
 	return found, false
 }
 
-// idsOf are the ids that the lines name.
+// idsOf returns the valid ids in the lines.
 func idsOf(t *table) []shop.ID {
 	var ids []shop.ID
 	for i := range t.lines {
@@ -254,7 +255,7 @@ func productsOf(ctx context.Context, tx *store.Store, t *table) (map[shop.ID]sto
 	return there, err
 }
 
-// fillProduct lays a line over a product. Columns that the head does not have stay as they are.
+// fillProduct sets the fields of a product from a line. Columns that are not in the header stay unchanged.
 func (d *CatalogueDesk) fillProduct(
 	t *table, line *tableLine, p *store.ProductRecord, categories []store.CategoryRecord,
 ) {
@@ -320,7 +321,7 @@ func parseImages(text string) []shop.Image {
 	return images
 }
 
-// sameProduct reports whether an import changes nothing.
+// sameProduct reports whether an import would change nothing.
 func sameProduct(a, b *store.ProductRecord) bool {
 	return a.Name == b.Name && a.CategoryID == b.CategoryID && a.ListPriceFen == b.ListPriceFen &&
 		a.Description == b.Description && a.Rules == b.Rules && (a.ArchivedAt != 0) == (b.ArchivedAt != 0) &&

@@ -11,8 +11,8 @@ import (
 	"stampede/app/store"
 )
 
-// salesHead are the columns of the table of sales. Prices are in yuan; slot, opens and closes are by the clocks of the
-// shop. A new sale names its slot by slot_id, or by when it opens, and its product by product_id, or by its name.
+// salesHead is the header of the table of sales. Prices are in yuan; slot, opens and closes are local times of the
+// shop. A new sale refers to its slot by slot_id or by opening time, and to its product by product_id or by name.
 var salesHead = []string{
 	"id", "version", "slot_id", "slot", "product_id", "product", "price", "stock", "limit", "cap", "opens", "closes",
 	"challenge", "position", "archived",
@@ -23,7 +23,8 @@ const (
 	wallSecond = "2006-01-02 15:04:05"
 )
 
-// ExportSales writes the sales as a table, of one slot or (0) of all; archived ones too, hidden ones not.
+// ExportSales returns the sales of one slot, or of all slots (0), as a table. It includes archived sales and omits
+// hidden ones.
 func (d *CatalogueDesk) ExportSales(ctx context.Context, slot shop.ID) ([]byte, error) {
 	lines, err := tableLines(func(archived bool, page int) ([]store.SaleRecord, bool, error) {
 		return d.Store.SaleRecords(ctx, store.SalesQuery{Slot: slot, Archived: archived, Page: page, Size: tablePage})
@@ -31,7 +32,7 @@ func (d *CatalogueDesk) ExportSales(ctx context.Context, slot shop.ID) ([]byte, 
 	return writeTable(salesHead, lines), shop.Unreadable("sales", err)
 }
 
-// saleLine is nil for a hidden sale.
+// saleLine returns the cells of a sale; nil for a hidden sale.
 func (d *CatalogueDesk) saleLine(s *store.SaleRecord) []string {
 	if s.Hidden {
 		return nil
@@ -44,13 +45,13 @@ func (d *CatalogueDesk) saleLine(s *store.SaleRecord) []string {
 	}
 }
 
-// wall is what the clocks of the shop show.
+// wall formats an instant as local time of the shop.
 func (d *CatalogueDesk) wall(at shop.Millis, form string) string {
 	return at.Time().In(d.Zone).Format(form)
 }
 
-// Instant reads a time by the shop's clocks, like 2026-11-21 10:00. BadRequest: it is no time, or they skip it or show
-// it twice.
+// Instant parses a local time of the shop, like 2026-11-21 10:00. BadRequest: it is not a time, or the local clock
+// skips or repeats it.
 func (d *CatalogueDesk) Instant(text string) (shop.Millis, error) {
 	for _, form := range []string{wallSecond, wallMinute} {
 		wall, err := time.Parse(form, text)
@@ -63,8 +64,8 @@ func (d *CatalogueDesk) Instant(text string) (shop.Millis, error) {
 	return 0, shop.Fail(shop.BadRequest, "must be a time like 2026-11-21 10:00")
 }
 
-// ImportSales makes the sales of a table that have no id, and changes those that have one and differ: all of them or
-// none. A dry run names all problems.
+// ImportSales creates the sales of lines without an id and changes the sales of lines with one: all of them or none. A
+// dry run reports all problems.
 func (d *CatalogueDesk) ImportSales(
 	ctx context.Context, actor journal.Actor, file []byte,
 ) (ImportReport, error) {
@@ -84,7 +85,8 @@ func (d *CatalogueDesk) ImportSales(
 	return report, err
 }
 
-// offers is what the sales of a table can refer to. A table may have ten thousand lines, so all is found by its key.
+// offers indexes the slots, products and sales to which the lines of a table refer. A table may have 10,000 lines, so
+// every lookup is by key.
 type offers struct {
 	slots  map[shop.ID]shop.Slot
 	opens  map[shop.Millis]shop.Slot
@@ -93,7 +95,8 @@ type offers struct {
 	sales  map[shop.ID]store.SaleRecord
 }
 
-// importSales does it within an act; what is wrong it notes in the table.
+// importSales imports the lines within an operation and records errors in the table. It returns the ids of the new and
+// changed sales.
 func (d *CatalogueDesk) importSales(
 	ctx context.Context, tx *store.Store, t *table, r *ImportReport,
 ) ([]shop.ID, error) {
@@ -114,7 +117,7 @@ func (d *CatalogueDesk) importSales(
 	return d.writeSales(ctx, tx, made, changed)
 }
 
-// checkLine refuses terms that a sale cannot have, or cannot have any more.
+// checkLine rejects invalid terms and changes that are no longer allowed.
 func (d *CatalogueDesk) checkLine(before, after *store.SaleRecord) error {
 	if after.ID != 0 {
 		return d.mayEdit(before, after)
@@ -125,7 +128,7 @@ func (d *CatalogueDesk) checkLine(before, after *store.SaleRecord) error {
 	return d.checkSale(after)
 }
 
-// writeSales writes what was made and changed. New ones are spread over the partitions as single ones are.
+// writeSales writes the new and the changed sales. It distributes new sales over the partitions like CreateSale.
 func (d *CatalogueDesk) writeSales(
 	ctx context.Context, tx *store.Store, made, changed []store.SaleRecord,
 ) ([]shop.ID, error) {
@@ -157,8 +160,8 @@ func (d *CatalogueDesk) writeSales(
 	return ids, nil
 }
 
-// emptiestPartitions returns a function that picks the partition of one more new sale of a slot: the emptiest one
-// first, then the next ones in turn.
+// emptiestPartitions returns a function that picks the partition of each new sale of a slot: first the partition with
+// the fewest sales, then round robin.
 func emptiestPartitions(tx *store.Store) func(ctx context.Context, slot shop.ID) (partition int, err error) {
 	next, partitions := make(map[shop.ID]int), 0
 	return func(ctx context.Context, slot shop.ID) (partition int, err error) {
@@ -173,7 +176,7 @@ func emptiestPartitions(tx *store.Store) func(ctx context.Context, slot shop.ID)
 	}
 }
 
-// offersOf reads what the lines of a table refer to.
+// offersOf reads the slots, sales and products to which the lines refer.
 func (d *CatalogueDesk) offersOf(ctx context.Context, tx *store.Store, t *table) (*offers, error) {
 	now := d.Now()
 	slots, err := tx.LockSlots(ctx, now, now.Add(longestAhead))
@@ -220,7 +223,7 @@ func (d *CatalogueDesk) offersOf(ctx context.Context, tx *store.Store, t *table)
 	return o, err
 }
 
-// newSaleOf begins a sale with the slot and the product that a line names.
+// newSaleOf starts a sale with the slot and the product of a line.
 func (d *CatalogueDesk) newSaleOf(t *table, line *tableLine, o *offers) (s store.SaleRecord, ok bool) {
 	slot, err := d.slotOf(line, o)
 	if err != nil {
@@ -254,7 +257,7 @@ func (d *CatalogueDesk) slotOf(line *tableLine, o *offers) (shop.Slot, error) {
 	return slot, nil
 }
 
-// productOf finds what a line names by its id, or else by its name.
+// productOf finds the product of a line by id, or by name if the line has no id.
 func productOf(line *tableLine, o *offers) (shop.Product, error) {
 	if id, err := shop.ParseID(line.cells["product_id"]); err == nil {
 		if p, there := o.byID[id]; there {
@@ -272,7 +275,7 @@ func productOf(line *tableLine, o *offers) (shop.Product, error) {
 	return shop.Product{}, shop.Fail(shop.BadRequest, strconv.Itoa(len(found))+" products have that name: name its product_id")
 }
 
-// fillSale lays a line over a sale. Columns that the head does not have stay as they are, and so do empty cells.
+// fillSale sets the fields of a sale from a line. Missing columns and empty cells leave a field unchanged.
 func (d *CatalogueDesk) fillSale(t *table, line *tableLine, s *store.SaleRecord) {
 	for column, cell := range line.cells {
 		if cell == "" {
@@ -313,7 +316,7 @@ func (d *CatalogueDesk) fillSale(t *table, line *tableLine, s *store.SaleRecord)
 	}
 }
 
-// parseWhole reads a whole number that is not negative.
+// parseWhole parses a non-negative integer.
 func parseWhole(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || !shop.Digits(text) {

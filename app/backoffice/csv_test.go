@@ -12,10 +12,10 @@ import (
 	"stampede/app/shop"
 )
 
-// formula is a cell that begins like a formula, or has such a part behind a character that can end a cell.
+// formula matches a cell that begins like a formula, or has such a part after a character that can end a cell.
 var formula = regexp.MustCompile(`^[\t\r\n]|(^|[;\t\r\n])"*[=+\-@＝＋－＠]`)
 
-// A cell that a spreadsheet would compute is text in the file, and comes back as it was.
+// A cell that a spreadsheet would evaluate is text in the file, and an import restores it.
 func TestCellsAreNotComputed(t *testing.T) {
 	t.Parallel()
 	for _, cell := range []string{
@@ -33,7 +33,7 @@ func TestCellsAreNotComputed(t *testing.T) {
 	}
 }
 
-// What is wrong with a file as a whole is said at once; what is wrong in a line, with its number.
+// Errors of the whole file fail the read; errors of a line are recorded with its number.
 func TestReadTable(t *testing.T) {
 	t.Parallel()
 	columns := []string{"id", "name"}
@@ -65,9 +65,8 @@ func TestReadTable(t *testing.T) {
 	}
 }
 
-// Whatever is imported is read, or refused as bad; what was read and is written is the same when it is read again, and
-// no
-// cell of it begins like a formula.
+// An import is parsed or rejected with BadRequest. A table that is written and read again is unchanged, and no cell
+// begins like a formula.
 func FuzzTable(f *testing.F) {
 	for _, file := range []string{
 		"id,name\n1,a\n", "\ufeffname\n\"=1\"\"\"\n'+2\n", "id,name\n1,\"a\nb\"\n2", "name\n\xff\n", "NAME,name\n",

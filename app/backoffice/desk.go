@@ -12,42 +12,43 @@ import (
 	"stampede/app/store"
 )
 
-// CatalogueDesk is where operators say what is offered: products with their pictures, categories, slots and sales. Each
-// change is an act, compares the version that the operator has seen, and can be a dry run.
+// CatalogueDesk manages the catalogue for operators: products with their pictures, categories, slots and sales. Each
+// change is one operation with an audit log entry. It requires the version that the operator has seen, and can be a dry
+// run.
 type CatalogueDesk struct {
 	Store *store.Store
-	// MakeImage makes what can be shown of an uploaded file. BadRequest: the file is no usable picture.
+	// MakeImage converts an uploaded file to a picture that can be shown. BadRequest: the file is not a usable picture.
 	MakeImage func(ctx context.Context, file []byte) (store.StoredImage, error)
-	Clean     func(html string) string // leaves of a description what may be shown
+	Clean     func(html string) string // removes unsafe HTML from a description
 	Mint      func() (shop.ID, error)
 	Now       func() shop.Millis
-	Zone      *time.Location // of the shop's day
-	// OnSale hears of sales that were made or edited, once that is committed; nil: nobody needs to. A duty does the
-	// same for whom a crash has kept from hearing.
+	Zone      *time.Location // of the shop
+	// OnSale is called with new and edited sales after the COMMIT; it may be nil. A background job repeats the call
+	// that a crash prevented.
 	OnSale func(ctx context.Context, sales []shop.ID)
 }
 
 const (
 	longestName        = 200    // of a product, in characters
-	longestCategory    = 100    // likewise
-	longestRules       = 10_000 // likewise
+	longestCategory    = 100    // of a category, in characters
+	longestRules       = 10_000 // in characters
 	longestDescription = 50_000 // bytes of HTML
-	longestAlt         = 200    // characters
-	mostImages         = 12     // of a product
+	longestAlt         = 200    // in characters
+	mostImages         = 12     // per product
 	dearestFen         = 10_000_000_000
 )
 
-// object names a thing for the journal.
+// object returns the journal's name of a record.
 func object(kind string, id shop.ID) string { return kind + ":" + id.String() }
 
-// published reports that sales were made or edited.
+// published calls OnSale, except after a dry run.
 func (d *CatalogueDesk) published(ctx context.Context, actor *journal.Actor, sales ...shop.ID) {
 	if !actor.Dry && d.OnSale != nil {
 		d.OnSale(context.WithoutCancel(ctx), sales)
 	}
 }
 
-// missing words a thing that is not there.
+// missing turns ErrNoRow into NotFound.
 func missing(what string, id shop.ID, err error) error {
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.Fail(shop.NotFound, "there is no "+what+" "+id.String())
@@ -55,8 +56,8 @@ func missing(what string, id shop.ID, err error) error {
 	return err
 }
 
-// checkText rejects a text with invalid characters or longer than longest, and, if required, an empty one. lines allows
-// line breaks.
+// checkText rejects text that has invalid characters, is longer than longest, or is empty although required. lines
+// allows line breaks.
 func checkText(name, text string, longest int, required, lines bool) error {
 	bare := text
 	if lines {
@@ -80,8 +81,7 @@ func checkFen(name string, fen, least int64) error {
 	return nil
 }
 
-// checkVersion rejects an edit of a record that does not exist, or that the operator has seen in another version. err
-// is that of the read.
+// checkVersion rejects an edit of a record that does not exist or has another version. err is the error of the read.
 func checkVersion[T versioned](what string, id shop.ID, current T, seen int64, err error) error {
 	if err == nil && versionOf(current) != seen {
 		return journal.Changed("the "+what, current)
@@ -89,7 +89,7 @@ func checkVersion[T versioned](what string, id shop.ID, current T, seen int64, e
 	return missing(what, id, err)
 }
 
-// set changes a field that an edit names.
+// set assigns a field if the edit contains it.
 func set[T any](field *T, to *T) {
 	if to != nil {
 		*field = *to

@@ -15,12 +15,12 @@ import (
 const (
 	parcelsEvery = 2 * time.Second
 	parcelBatch  = 200
-	// finishLater is the pause after which an order is looked at again whose refund waits for an operator.
+	// finishLater is the delay before an order with an undecided refund is checked again.
 	finishLater = 24 * time.Hour
 )
 
 // Finisher sends e-mails about shipped orders, and finishes orders whose buyers did not confirm the receipt in time.
-// After a crash both are due again. Several nodes may run it.
+// After a crash it repeats both. Several nodes may run it.
 type Finisher struct {
 	Store     *store.Store
 	RedisTime func(ctx context.Context) (shop.Millis, error)
@@ -29,25 +29,25 @@ type Finisher struct {
 	Queue     MailQueue
 }
 
-// MailQueue finds out and confirms that e-mails were lost with Redis.
+// MailQueue detects and confirms the loss of e-mails in Redis.
 type MailQueue interface {
 	Check(ctx context.Context) error
 	Reread(ctx context.Context) error
 	Confirm(ctx context.Context, lost *outbox.LostError) error
 }
 
-// Run works until ctx ends.
+// Run calls RunOnce periodically until ctx ends.
 func (f *Finisher) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, parcelsEvery, "follow what was shipped", f.RunOnce)
 }
 
-// RunOnce does everything that is due.
+// RunOnce processes everything that is due.
 func (f *Finisher) RunOnce(ctx context.Context) error {
 	return errors.Join(f.recoverMails(ctx), f.write(ctx), f.finish(ctx))
 }
 
-// recoverMails repeats the e-mails about orders if Redis may have lost some. The others are known by their marks in
-// Redis. Postings that Redis has lost as well are repeated by OutboxSender.
+// recoverMails repeats the recent e-mails about orders if Redis may have lost some. Marks in Redis prevent duplicates
+// of the e-mails that survived. OutboxSender repeats lost postings.
 func (f *Finisher) recoverMails(ctx context.Context) error {
 	err := f.Queue.Check(ctx)
 	var lost *outbox.LostError
@@ -83,7 +83,7 @@ func (f *Finisher) finish(ctx context.Context) error {
 	}
 }
 
-// write hands over the letters that are due, and marks each after that.
+// write enqueues the e-mails that are due and marks each one afterwards.
 func (f *Finisher) write(ctx context.Context) error {
 	for {
 		now, err := f.RedisTime(ctx)
@@ -94,7 +94,7 @@ func (f *Finisher) write(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var failed []error // one keeps no other back
+		var failed []error // one failure does not delay the others
 		for i := range due {
 			failed = append(failed, f.writeOf(ctx, &due[i], now))
 		}

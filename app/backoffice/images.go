@@ -12,18 +12,18 @@ import (
 	"stampede/app/store"
 )
 
-// UploadedImage says where a picture is shown.
+// UploadedImage contains the addresses and the size of a picture.
 type UploadedImage struct {
 	ID     string          `json:"id"`
-	URL    string          `json:"url"`       // at most 1,600 pixels on its longer side
-	Small  string          `json:"small_url"` // at most 400
+	URL    string          `json:"url"`       // longer side at most 1,600 pixels
+	Small  string          `json:"small_url"` // longer side at most 400 pixels
 	Kind   store.ImageKind `json:"kind"`
-	Width  int             `json:"width"` // of the larger one
+	Width  int             `json:"width"` // of the large picture
 	Height int             `json:"height"`
 	Bytes  int             `json:"bytes"`
 }
 
-// smallMark is in the addresses of small pictures, before the kind.
+// smallMark precedes the extension in the address of a small picture.
 const smallMark = ".small"
 
 func uploaded(i *store.StoredImage) UploadedImage {
@@ -33,7 +33,7 @@ func uploaded(i *store.StoredImage) UploadedImage {
 	}
 }
 
-// UploadImage keeps what can be shown of an uploaded file, and returns its addresses. The same file is the same
+// UploadImage stores the picture made from an uploaded file and returns its addresses. The same file gives the same
 // picture.
 func (d *CatalogueDesk) UploadImage(
 	ctx context.Context, actor journal.Actor, file []byte,
@@ -51,21 +51,21 @@ func (d *CatalogueDesk) UploadImage(
 }
 
 const (
-	// picturesInMemory is what a node keeps of the pictures that were asked for last, bytes.
+	// picturesInMemory is the size of a node's picture cache in bytes.
 	picturesInMemory = 64 << 20
-	// pictureReads is how many pictures a node reads from the database at once: requests for missing ones block no
-	// others.
+	// pictureReads is the number of pictures that a node reads from the database concurrently: requests for missing
+	// pictures must not occupy all connections.
 	pictureReads = 4
 )
 
-// Pictures is what a node shows of pictures: they never change, so they are cached as long as there is room.
+// Pictures is an LRU cache of picture files. Pictures never change, so entries do not expire.
 type Pictures struct {
 	store *store.Store
 	reads chan struct{}
 
 	mu    sync.Mutex
 	bytes int
-	used  *list.List // of *pictureFile, the one used last in front
+	used  *list.List // of *pictureFile, most recently used first
 	files map[string]*list.Element
 }
 
@@ -74,7 +74,7 @@ type pictureFile struct {
 	content []byte
 }
 
-// NewPictures makes an empty memory of the store's pictures.
+// NewPictures returns an empty cache for the pictures of the store.
 func NewPictures(from *store.Store) *Pictures {
 	return &Pictures{
 		store: from, reads: make(chan struct{}, pictureReads), used: list.New(),
@@ -82,7 +82,7 @@ func NewPictures(from *store.Store) *Pictures {
 	}
 }
 
-// Picture reads a file by the last part of its address. NotFound when there is none.
+// Picture returns a file by the last part of its address. NotFound: no such picture.
 func (p *Pictures) Picture(ctx context.Context, name string) ([]byte, store.ImageKind, error) {
 	id, kind, small, ok := parsePictureName(name)
 	if !ok {
@@ -97,7 +97,7 @@ func (p *Pictures) Picture(ctx context.Context, name string) ([]byte, store.Imag
 	case <-ctx.Done():
 		return nil, "", shop.FailBusy("pictures cannot be read right now", shop.BusyRetry)
 	}
-	if content := p.find(name); content != nil { // somebody read it meanwhile
+	if content := p.find(name); content != nil { // another request has read it in the meantime
 		return content, kind, nil
 	}
 	content, err := p.store.ImageFile(ctx, id, kind, small)
@@ -111,7 +111,7 @@ func (p *Pictures) Picture(ctx context.Context, name string) ([]byte, store.Imag
 	return content, kind, nil
 }
 
-// parsePictureName reads <64 hex digits>[.small].<kind>.
+// parsePictureName parses <64 hex digits>[.small].<kind>.
 func parsePictureName(name string) (id string, kind store.ImageKind, small, ok bool) {
 	bare, ending, _ := strings.Cut(name, ".")
 	if rest, is := strings.CutPrefix("."+ending, smallMark+"."); is {
@@ -132,7 +132,7 @@ func (p *Pictures) find(name string) []byte {
 	return e.Value.(*pictureFile).content
 }
 
-// keep drops what was not used for longest, until there is room.
+// keep adds a file and evicts the least recently used ones until the cache fits its limit.
 func (p *Pictures) keep(f *pictureFile) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// A picture is read once and then shown from memory, in which the one that was not used for longest makes room.
+// A picture is read once and then served from memory; the least recently used picture is evicted.
 func TestPicturesAreKeptInMemory(t *testing.T) {
 	t.Parallel()
 	a, b, c := strings.Repeat("a", 64), strings.Repeat("b", 64), strings.Repeat("c", 64)
@@ -48,7 +48,7 @@ func TestPicturesAreKeptInMemory(t *testing.T) {
 	}
 }
 
-// Names that are none of a picture are not looked for.
+// Names that are not picture names are not looked up.
 func TestPictureNames(t *testing.T) {
 	t.Parallel()
 	hex := strings.Repeat("a", 64)

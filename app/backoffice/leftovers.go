@@ -11,8 +11,8 @@ import (
 	"stampede/app/store"
 )
 
-// Leftovers are failed jobs for operators: dead letters, quarantined postings and e-mails. Each act is journalled
-// before it is done in Redis; after a crash in between, a repeat does it.
+// Leftovers manages failed jobs for operators: dead letters, quarantined postings and quarantined e-mails. Each
+// operation is committed to the journal before it runs in Redis. After a crash in between, a repeat completes it.
 type Leftovers struct {
 	Store    *store.Store
 	Letters  *recovery.DeadLetters
@@ -20,23 +20,23 @@ type Leftovers struct {
 	Mails    Quarantine[outbox.QuarantinedEmail]
 }
 
-// Quarantine keeps messages that could not be delivered until an operator replays or drops them.
+// Quarantine stores messages that could not be delivered until an operator replays or drops them.
 type Quarantine[M any] interface {
-	// Quarantined returns them, oldest first.
+	// Quarantined returns the messages, oldest first.
 	Quarantined(ctx context.Context) ([]M, error)
-	// Replay delivers one again. ErrNoRow: there is none. ErrPermanent: it cannot be delivered.
+	// Replay delivers a message again. ErrNoRow: no such message. ErrPermanent: it cannot be delivered.
 	Replay(ctx context.Context, id string) error
-	// Drop deletes one; false: there is none.
+	// Drop deletes a message and reports whether it existed.
 	Drop(ctx context.Context, id string) (bool, error)
 }
 
-// ListDead lists dead letters, oldest first, at most so many, and tells whether there are more.
+// ListDead returns the oldest dead letters, up to most, and reports whether there are more.
 func (l *Leftovers) ListDead(ctx context.Context, most int) ([]shop.DeadLetter, bool, error) {
 	all, err := l.Letters.Redis.DeadLetters(ctx)
 	return shop.FirstOf("dead letters", all, most, err)
 }
 
-// DeadLetter reads one. NotFound: there is none of that name.
+// DeadLetter reads one dead letter. NotFound: no such dead letter.
 func (l *Leftovers) DeadLetter(ctx context.Context, id string) (shop.DeadLetter, error) {
 	letter, err := l.Letters.Redis.DeadLetter(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
@@ -45,20 +45,20 @@ func (l *Leftovers) DeadLetter(ctx context.Context, id string) (shop.DeadLetter,
 	return letter, shop.Unreadable("the dead letter", err)
 }
 
-// ReplayDead tries the order of a letter once more. See recovery.DeadLetters.
+// ReplayDead processes the order of a dead letter once more. See recovery.DeadLetters.
 func (l *Leftovers) ReplayDead(ctx context.Context, actor journal.Actor, id string) (shop.Order, error) {
 	done, letter, err := l.actOnDead(ctx, actor, "dead.replay", id)
 	if err != nil {
 		return shop.Order{}, err
 	}
 	order, err := l.Letters.Replay(ctx, id)
-	if done.Repeated && errors.Is(err, &shop.Error{Code: shop.NotFound}) { // all of it was done before
+	if done.Repeated && errors.Is(err, &shop.Error{Code: shop.NotFound}) { // the first call completed
 		order, err = l.Store.Order(ctx, letter.Order)
 	}
 	return order, shop.Unsettled("replay dead letter "+shop.Clip(id, 40), err)
 }
 
-// DropDead forgets a letter; its order stays refused.
+// DropDead deletes a dead letter; its order stays rejected.
 func (l *Leftovers) DropDead(ctx context.Context, actor journal.Actor, id string) error {
 	if _, _, err := l.actOnDead(ctx, actor, "dead.drop", id); err != nil {
 		return err
@@ -66,13 +66,13 @@ func (l *Leftovers) DropDead(ctx context.Context, actor journal.Actor, id string
 	return shop.Unsettled("drop dead letter "+shop.Clip(id, 40), l.Letters.Drop(ctx, id))
 }
 
-// letterOrder is what the journal says of a letter; without either when its entry could not be read.
+// letterOrder is the part of a dead letter that the journal stores. Both fields are 0 if the entry was unreadable.
 type letterOrder struct {
 	Order shop.ID `json:"order,omitempty"`
 	Sale  shop.ID `json:"sale,omitempty"`
 }
 
-// actOnDead journals what is done to a letter, before it is done, and returns its order.
+// actOnDead writes the operation to the journal before it is performed, and returns the order of the dead letter.
 func (l *Leftovers) actOnDead(
 	ctx context.Context, actor journal.Actor, kind, id string,
 ) (done journal.Done, about letterOrder, err error) {
@@ -87,7 +87,7 @@ func (l *Leftovers) actOnDead(
 	return done, about, shop.Unsettled(kind, err)
 }
 
-// ListMessages returns quarantined postings, oldest first, at most so many, and whether there are more.
+// ListMessages returns the oldest quarantined postings, up to most, and reports whether there are more.
 func (l *Leftovers) ListMessages(ctx context.Context, most int) ([]outbox.QuarantinedMessage, bool, error) {
 	all, err := l.Postings.Quarantined(ctx)
 	return shop.FirstOf("quarantined postings", all, most, err)
@@ -120,7 +120,7 @@ func (l *Leftovers) message(ctx context.Context, id string) (any, error) {
 	})
 }
 
-// ListEmails returns quarantined e-mails, oldest first, at most so many, and whether there are more.
+// ListEmails returns the oldest quarantined e-mails, up to most, and reports whether there are more.
 func (l *Leftovers) ListEmails(ctx context.Context, most int) ([]outbox.QuarantinedEmail, bool, error) {
 	all, err := l.Mails.Quarantined(ctx)
 	return shop.FirstOf("quarantined e-mails", all, most, err)
@@ -143,13 +143,14 @@ func (l *Leftovers) email(ctx context.Context, id string) (any, error) {
 	})
 }
 
-// leftover is one entry of which something is done; there answers what the journal keeps of it.
+// leftover is the entry on which an operation acts. there returns the part of it that the journal stores.
 type leftover struct {
 	kind, object, id string
 	there            func(ctx context.Context, id string) (any, error)
 }
 
-// do journals and does. What is gone when the same is asked again was done.
+// do writes the operation to the journal and then performs it. If the entry is missing when an operation is repeated,
+// the first attempt has completed.
 func (l *Leftovers) do(
 	ctx context.Context, actor journal.Actor, e leftover, work func(ctx context.Context, id string) error,
 ) error {
@@ -174,7 +175,7 @@ func (l *Leftovers) do(
 	return shop.Unsettled(e.kind, err)
 }
 
-// forgetting makes an operation of a drop; an entry that another caller has dropped is no error.
+// forgetting adapts a drop to an operation; an entry that another caller has dropped is not an error.
 func forgetting(drop func(ctx context.Context, id string) (bool, error)) func(ctx context.Context, id string) error {
 	return func(ctx context.Context, id string) error {
 		_, err := drop(ctx, id)
@@ -182,7 +183,7 @@ func forgetting(drop func(ctx context.Context, id string) (bool, error)) func(ct
 	}
 }
 
-// named finds the one that is meant. ErrNoRow: there is none.
+// named finds the entry for which is reports true, and returns its part for the journal. ErrNoRow: no such entry.
 func named[T any](all []T, err error, is func(one *T) (any, bool)) (any, error) {
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// leftEntries are quarantined messages by name.
+// leftEntries is a quarantine with messages by name.
 type leftEntries struct {
 	names []string
 	done  []string
@@ -69,8 +69,8 @@ func (e *leftEntries) Replay(_ context.Context, id string) error { return e.send
 
 func (e *leftEntries) Drop(_ context.Context, id string) (bool, error) { return e.take("drop", id) }
 
-// What could not be done is sent or dropped once for each key, journalled first, with nothing of people in the journal;
-// an act that died before it was done is done when it is asked again.
+// A failed message is replayed or dropped once per key. The journal entry comes first and contains no personal data. A
+// repeat completes an operation that crashed before its effect.
 func TestLeftoversAreActedOnOnce(t *testing.T) {
 	t.Parallel()
 	type act func(ctx context.Context, actor journal.Actor, id string) error
@@ -142,7 +142,7 @@ func (r *letterRedis) Hold(context.Context, shop.HoldRequest) (shop.Verdict, err
 	return shop.VerdictReserved, nil
 }
 
-// A dead letter is replayed once and dropped once for each key; the journal keeps its order.
+// A dead letter is replayed once and dropped once per key; the journal contains its order.
 func TestDeadLettersAreActedOnOnce(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"dead.replay", "dead.drop"} {

@@ -9,8 +9,8 @@ import (
 	"stampede/app/store"
 )
 
-// Redis has the running sales: stock, holds, terms, and the reports of nodes and partitions. A call that writes carries
-// the epoch of its partition and fails with ErrStaleEpoch if Redis is at another one.
+// Redis has the running sales: stock, holds, terms, and the reports of nodes and partitions. A write carries the epoch
+// of its partition and fails with ErrStaleEpoch if Redis has another epoch.
 type Redis interface {
 	Now(ctx context.Context) (shop.Millis, error)
 	Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error)
@@ -22,8 +22,8 @@ type Redis interface {
 	SaleFigures(ctx context.Context, sale shop.ID) ([]board.SaleFigures, error)
 }
 
-// Reader reads lists and sums, on which no decision depends: the store or its replica. Searches use indexes: none reads
-// all of a table. Errors wrap ErrTransient or ErrNoRow.
+// Reader reads lists and totals from the store or its replica; no decision depends on them. Searches use indexes and
+// never scan a whole table. Errors wrap ErrTransient or ErrNoRow.
 type Reader interface {
 	FindOrders(ctx context.Context, q store.OrderSearch) (orders []shop.Order, more bool, err error)
 	FindUsers(ctx context.Context, q store.UserSearch) (users []shop.User, more bool, err error)

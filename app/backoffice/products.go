@@ -13,7 +13,7 @@ import (
 	"stampede/app/store"
 )
 
-// ProductDraft is what an operator says of a product that is to be made.
+// ProductDraft is an operator's input for a new product.
 type ProductDraft struct {
 	Name         string       `json:"name"`
 	CategoryID   shop.ID      `json:"category_id,omitzero"`
@@ -23,18 +23,17 @@ type ProductDraft struct {
 	Images       []shop.Image `json:"images"`
 }
 
-// ProductEdit changes what it names of a product. Version is the one that the operator has seen.
+// ProductEdit is an edit of a product; nil fields stay unchanged. Version is the version that the operator has seen.
 type ProductEdit struct {
 	Version      int64    `json:"version"`
 	Name         *string  `json:"name"`
-	CategoryID   *shop.ID `json:"category_id"` // 0: none
+	CategoryID   *shop.ID `json:"category_id"` // 0: no category
 	ListPriceFen *int64   `json:"list_price_fen"`
 	Description  *string  `json:"description"`
 	Rules        *string  `json:"rules"`
 	Archived     *bool    `json:"archived"`
 }
 
-// ProductRecords lists products.
 func (d *CatalogueDesk) ProductRecords(
 	ctx context.Context, q store.ProductsQuery,
 ) ([]store.ProductRecord, bool, error) {
@@ -42,7 +41,7 @@ func (d *CatalogueDesk) ProductRecords(
 	return page, more, shop.Unreadable("products", err)
 }
 
-// ProductRecord reads one product. NotFound when there is none.
+// ProductRecord reads one product. NotFound: no such product.
 func (d *CatalogueDesk) ProductRecord(ctx context.Context, id shop.ID) (store.ProductRecord, error) {
 	p, err := d.Store.ProductRecord(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
@@ -51,7 +50,7 @@ func (d *CatalogueDesk) ProductRecord(ctx context.Context, id shop.ID) (store.Pr
 	return p, shop.Unreadable("the product", err)
 }
 
-// CreateProduct makes a product.
+// CreateProduct creates a product.
 func (d *CatalogueDesk) CreateProduct(
 	ctx context.Context, actor journal.Actor, draft ProductDraft,
 ) (store.ProductRecord, error) {
@@ -75,7 +74,7 @@ func (d *CatalogueDesk) CreateProduct(
 	})
 }
 
-// newProduct is the product that a draft describes, under an id of its own.
+// newProduct returns the product of a draft with a new id.
 func (d *CatalogueDesk) newProduct(draft ProductDraft) (shop.Product, error) {
 	id, err := d.Mint()
 	if err != nil {
@@ -88,8 +87,8 @@ func (d *CatalogueDesk) newProduct(draft ProductDraft) (shop.Product, error) {
 	return p, d.checkProduct(&p)
 }
 
-// EditProduct changes what the edit names. Open sales show it, too: name and pictures are part of no promise, the price
-// is the sale's.
+// EditProduct applies an edit to a product. Open sales show the new values as well: name and pictures are not part of a
+// promise, and the price belongs to the sale.
 func (d *CatalogueDesk) EditProduct(
 	ctx context.Context, actor journal.Actor, id shop.ID, edit ProductEdit,
 ) (store.ProductRecord, error) {
@@ -129,7 +128,7 @@ func (d *CatalogueDesk) applyProductEdit(p *store.ProductRecord, edit *ProductEd
 	p.ArchivedAt = archived(p.ArchivedAt, edit.Archived, d.Now())
 }
 
-// archived is since when something cannot be offered any more, after an edit.
+// archived returns the archive time of a record after an edit; 0: not archived.
 func archived(since shop.Millis, edit *bool, now shop.Millis) shop.Millis {
 	switch {
 	case edit == nil || *edit && since != 0:
@@ -140,8 +139,8 @@ func archived(since shop.Millis, edit *bool, now shop.Millis) shop.Millis {
 	return 0
 }
 
-// SetProductImages replaces the pictures of a product, in the order in which they are shown. Removed pictures are kept
-// as long as new ones, so that an edit can bring them back.
+// SetProductImages replaces the pictures of a product, in display order. Removed pictures stay stored as long as unused
+// new ones, so that an edit can restore them.
 func (d *CatalogueDesk) SetProductImages(
 	ctx context.Context, actor journal.Actor, id shop.ID, version int64, images []shop.Image,
 ) (store.ProductRecord, error) {
@@ -173,7 +172,7 @@ func (d *CatalogueDesk) SetProductImages(
 	})
 }
 
-// checkProduct refuses what cannot be shown, and cleans the description.
+// checkProduct rejects products that cannot be shown, and cleans the description.
 func (d *CatalogueDesk) checkProduct(p *shop.Product) error {
 	if err := checkText("name", p.Name, longestName, true, false); err != nil {
 		return err
@@ -193,13 +192,13 @@ func (d *CatalogueDesk) checkProduct(p *shop.Product) error {
 	return checkImageTexts(p.Images)
 }
 
-// imageAddress is where pictures that were uploaded are, imagePath one that comes with the page.
+// imageAddress matches addresses of uploaded pictures; imagePath matches pictures that are part of the page.
 var (
 	imageAddress = regexp.MustCompile(`^/images/([0-9a-f]{64})\.(jpg|png)$`)
 	imagePath    = regexp.MustCompile(`^/products/[a-z0-9-]{1,60}\.svg$`)
 )
 
-// checkImageTexts refuses addresses of other shops: a page that shows them tells them who looks at it.
+// checkImageTexts rejects pictures on other sites: those sites would see the visitors of the page.
 func checkImageTexts(images []shop.Image) error {
 	if len(images) > mostImages {
 		return shop.Failf(shop.BadRequest, "a product has at most %d pictures", mostImages)
@@ -215,7 +214,8 @@ func checkImageTexts(images []shop.Image) error {
 	return nil
 }
 
-// checkImages refuses pictures that are not kept, and keeps the others from being removed until the act ends.
+// checkImages rejects pictures that are not stored. It locks the others until the operation ends, so that they are not
+// removed.
 func checkImages(ctx context.Context, tx *store.Store, images []shop.Image) error {
 	ids := imageIDs(images)
 	if len(ids) == 0 {
@@ -238,7 +238,7 @@ func removedImages(before, after []shop.Image) []string {
 	return slices.DeleteFunc(imageIDs(before), func(id string) bool { return slices.Contains(still, id) })
 }
 
-// imageIDs are those of the pictures that do not come with the page.
+// imageIDs returns the ids of uploaded pictures.
 func imageIDs(images []shop.Image) (ids []string) {
 	for _, image := range images {
 		if parts := imageAddress.FindStringSubmatch(image.URL); parts != nil {
@@ -248,7 +248,7 @@ func imageIDs(images []shop.Image) (ids []string) {
 	return ids
 }
 
-// checkCategory refuses a category that is not there. Products without one have 0.
+// checkCategory rejects a category that does not exist. 0 means no category.
 func checkCategory(ctx context.Context, tx *store.Store, id shop.ID) error {
 	if id == 0 {
 		return nil

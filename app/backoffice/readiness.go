@@ -14,56 +14,56 @@ import (
 	"stampede/app/store"
 )
 
-// CheckState is how a check came out.
+// CheckState is the result of a check.
 type CheckState string
 
-// The states of a check. A sale is ready when none fails.
+// The states of a check. A sale is ready if no check fails.
 const (
 	CheckOK   CheckState = "ok"
 	CheckWarn CheckState = "warn"
 	CheckFail CheckState = "fail"
 )
 
-// Check is one line of a checklist.
+// Check is one entry of a checklist.
 type Check struct {
 	Name  string     `json:"name"`
 	State CheckState `json:"state"`
-	Code  CheckCode  `json:"code"`         // what was found, for pages in other languages
-	Of    Facts      `json:"of,omitempty"` // the values in it
-	Says  string     `json:"says"`         // what was found, in a sentence
-	Do    string     `json:"do,omitempty"` // what to do about it
-	Link  string     `json:"link"`         // where the runbook goes on
+	Code  CheckCode  `json:"code"`         // the finding, for translations
+	Of    Facts      `json:"of,omitempty"` // values of the finding
+	Says  string     `json:"says"`         // the finding in English
+	Do    string     `json:"do,omitempty"` // the recommended action
+	Link  string     `json:"link"`         // the section of the runbook
 }
 
 // Readiness is the checklist of a sale before it opens.
 type Readiness struct {
-	OK     bool             `json:"ok"` // nothing fails
+	OK     bool             `json:"ok"` // no check fails
 	Sale   store.SaleRecord `json:"sale"`
 	Checks []Check          `json:"checks"`
 }
 
-// Checklist says whether a sale can open.
+// Checklist checks whether a sale can open.
 type Checklist struct {
 	Desk    *CatalogueDesk
 	Redis   Redis
-	Gateway payment.Gateway // nil: nothing can be paid
-	Backlog int64           // how many reservations of a partition may wait
+	Gateway payment.Gateway // nil: payments are impossible
+	Backlog int64           // limit of waiting reservations per partition
 	// Durability returns the settings of the stores that are weaker than the promises need, and the state of their
 	// replicas.
 	Durability func(ctx context.Context) ([]Check, error)
-	// Mail reports whether e-mails leave the shop, and how many could not be sent.
+	// Mail reports whether a mail server is configured, and how many e-mails could not be sent.
 	Mail func(ctx context.Context) (server bool, dead int64, err error)
 }
 
 const (
-	// checkWithin bounds one check: a store that does not answer is a finding, not a wait.
+	// checkWithin is the timeout of one check: a store that does not respond is a finding.
 	checkWithin = 3 * time.Second
-	// clockWarn and clockFail are how far clocks may be apart.
+	// clockWarn and clockFail limit the difference between clocks.
 	clockWarn = 2 * time.Second
 	clockFail = 30 * time.Second
 )
 
-// checkParts are where the runbook goes on about each check.
+// checkParts maps each check to a section of the runbook.
 var checkParts = map[string]string{
 	"offer":      "setting-up-a-sale",
 	"stock":      "stock-audit",
@@ -77,7 +77,7 @@ var checkParts = map[string]string{
 	"durability": "durability-of-the-stores",
 }
 
-// Readiness runs through the checklist of a sale. NotFound when there is none.
+// Readiness runs all checks for a sale. NotFound: no such sale.
 func (c *Checklist) Readiness(ctx context.Context, id shop.ID) (Readiness, error) {
 	sale, err := c.Desk.SaleRecord(ctx, id)
 	if err != nil {
@@ -135,14 +135,15 @@ func failed(code CheckCode, of Facts, do, format string, args ...any) []Check {
 	return []Check{{State: CheckFail, Code: code, Of: of, Says: fmt.Sprintf(format, args...), Do: do}}
 }
 
-// unseen is what a check finds that could not look. Causes go to no operator: they name hosts.
+// unseen returns the finding of a check that could not read its data. It hides the cause, because that contains host
+// names.
 func unseen(what string) []Check {
 	return failed(FoundUnread, Facts{"what": what},
 		"See whether the stores answer: stampede checkconfig, and the log of the node",
 		"%s cannot be read right now", what)
 }
 
-// checkOffer looks at what people will see, and at whether they can buy at all.
+// checkOffer checks the data that buyers see, and whether they can buy.
 func checkOffer(s *store.SaleRecord, p *store.ProductRecord) []Check {
 	switch {
 	case s.ArchivedAt != 0:
@@ -178,7 +179,7 @@ func checkOffer(s *store.SaleRecord, p *store.ProductRecord) []Check {
 	return found
 }
 
-// stock compares what is in Redis with what was decided.
+// stock compares the counters in Redis with the terms in the database.
 func (c *Checklist) stock(ctx context.Context, s *store.SaleRecord) []Check {
 	counters, err := c.Redis.Counters(ctx, []shop.SaleRef{{ID: s.ID, Partition: s.Partition}})
 	if err != nil || len(counters) != 1 {
@@ -203,7 +204,7 @@ func (c *Checklist) stock(ctx context.Context, s *store.SaleRecord) []Check {
 		"%d units are free, %d held, %d sold", n.Stock, n.Held, n.Sold)
 }
 
-// partition compares the sale's partition in Redis with the epoch that the database has.
+// partition compares the epoch of the sale's partition in Redis with the epoch in the database.
 func (c *Checklist) partition(ctx context.Context, s *store.SaleRecord) []Check {
 	partition := s.Partition
 	const do = "Wait for the recovery, which takes seconds; if it does not end, see the log for 'look after partitions'"
@@ -229,7 +230,7 @@ func (c *Checklist) partition(ctx context.Context, s *store.SaleRecord) []Check 
 		partition, epoch)
 }
 
-// writes fails when the sale's partition rejects a write; backlog reports figures that cannot be read.
+// writes fails if the sale's partition rejects writes. It ignores unreadable figures, because backlog reports them.
 func (c *Checklist) writes(ctx context.Context, s *store.SaleRecord) []Check {
 	all, err := c.Redis.PartitionFigures(ctx)
 	if err != nil || s.Partition >= len(all) || !all[s.Partition].Rejects {
@@ -240,7 +241,7 @@ func (c *Checklist) writes(ctx context.Context, s *store.SaleRecord) []Check {
 		"partition %d rejects writes, so nobody can buy", s.Partition)
 }
 
-// backlog looks how much waits for the database.
+// backlog checks how many reservations wait for the database.
 func (c *Checklist) backlog(ctx context.Context, s *store.SaleRecord) []Check {
 	all, err := c.Redis.PartitionFigures(ctx)
 	if err != nil || s.Partition >= len(all) || all[s.Partition].Away {
@@ -263,7 +264,7 @@ func (c *Checklist) backlog(ctx context.Context, s *store.SaleRecord) []Check {
 	return passed(FoundBacklog, of, "%d reservations wait for the database", waiting)
 }
 
-// nodes looks who is there to do what.
+// nodes checks the number of nodes per role.
 func (c *Checklist) nodes(ctx context.Context, _ *store.SaleRecord) []Check {
 	nodes, err := c.Redis.Figures(ctx)
 	if err != nil {
@@ -296,7 +297,8 @@ func (c *Checklist) nodes(ctx context.Context, _ *store.SaleRecord) []Check {
 	return found
 }
 
-// clock compares the clocks that matter: that of Redis decides, the others show and stamp.
+// clock compares the clocks of Redis, the database and this node. The clock of Redis decides; the others only display
+// and record times.
 func (c *Checklist) clock(ctx context.Context, _ *store.SaleRecord) []Check {
 	redis, err := c.Redis.Now(ctx)
 	if err != nil {
@@ -320,7 +322,7 @@ func (c *Checklist) clock(ctx context.Context, _ *store.SaleRecord) []Check {
 	return passed(FoundClocks, of, says, apart.Round(time.Millisecond))
 }
 
-// payment asks the gateway for a trade that cannot be: any definite answer will do.
+// payment queries the gateway for a trade that does not exist. Any definite response passes.
 func (c *Checklist) payment(ctx context.Context, s *store.SaleRecord) []Check {
 	if c.Gateway == nil {
 		return failed(FoundNoGateway, nil, "Set STAMPEDE_ALIPAY_APP_ID and what belongs to it",

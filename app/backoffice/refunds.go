@@ -12,17 +12,17 @@ import (
 	"stampede/app/store"
 )
 
-// RefundService decides on refunds for operators. Buyers request them, see payment.RefundRequests; the
-// payment.Refunder pays the money back.
+// RefundService decides on refunds for operators. Buyers request them (see payment.RefundRequests); payment.Refunder
+// pays the money back.
 type RefundService struct {
 	Store     *store.Store
 	RedisTime func(ctx context.Context) (shop.Millis, error)
 	Effects   *order.Effects
 }
 
-// Decide approves or declines a refund. Approving also refunds an order for which no refund was requested. NotFound:
-// there is no such order. WrongState: it is not paid, or there is no request to decline. The journal keeps only the
-// state of the order, so a repeated decision returns the order as it is then.
+// Decide approves or declines a refund. Approving also refunds an order without a request. NotFound: no such order.
+// WrongState: the order is not paid, or there is no request to decline. The journal stores only the state of the order,
+// so a repeated decision returns the current order.
 func (s *RefundService) Decide(
 	ctx context.Context, actor journal.Actor, order shop.ID, yes bool, note string,
 ) (shop.Order, error) {
@@ -64,7 +64,7 @@ func (s *RefundService) Decide(
 	return row, shop.Unsettled("publish the refund of order "+order.String(), s.Effects.Do(ctx, now, &row))
 }
 
-// stateOf is the part of an order that the journal may keep.
+// stateOf returns the part of an order that the journal may store.
 func stateOf(o *shop.Order) any {
 	return struct {
 		State  shop.OrderState `json:"state"`
@@ -73,7 +73,7 @@ func stateOf(o *shop.Order) any {
 	}{o.State, o.Reason, o.Rev}
 }
 
-// undecidable is the reason why a decision changed no order.
+// undecidable returns the reason why a decision changed no order.
 func (s *RefundService) undecidable(ctx context.Context, order shop.ID, yes bool) error {
 	row, err := s.Store.Order(ctx, order)
 	switch {
@@ -111,7 +111,7 @@ func (s *RefundService) List(ctx context.Context, q payment.RefundsQuery) ([]pay
 	return refunds, more, shop.Unreadable("refunds", err)
 }
 
-// Order reads an order of any user with its refund; nil: it has none. NotFound: there is no such order.
+// Order reads an order of any user with its refund; nil: it has no refund. NotFound: no such order.
 func (s *RefundService) Order(ctx context.Context, order shop.ID) (shop.Order, *payment.Refund, error) {
 	row, err := s.Store.Order(ctx, order)
 	if errors.Is(err, shop.ErrNoRow) {

@@ -7,7 +7,7 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// A decision changes a paid or shipped order once, with a row in the journal; the repeated decision returns the order.
+// A decision changes a paid or shipped order once and writes one journal row; a repeated decision returns the order.
 func TestRefundDecisionNeedsARefundableOrder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

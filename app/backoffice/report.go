@@ -12,33 +12,33 @@ import (
 	"stampede/app/store"
 )
 
-// SaleReport says what became of a sale, while it goes on or afterwards.
+// SaleReport summarizes a running or closed sale.
 type SaleReport struct {
 	Sale     shop.ID     `json:"sale"`
 	Product  string      `json:"product"`
 	PriceFen int64       `json:"price_fen"`
 	OpensAt  shop.Millis `json:"opens_at"`
 	ClosesAt shop.Millis `json:"closes_at"`
-	At       shop.Millis `json:"at"` // when it was made
+	At       shop.Millis `json:"at"` // time of the report
 
 	Speed SaleSpeed        `json:"speed"`
-	ToPay *board.SaleWaits `json:"to_pay,omitempty"` // from reservation to payment; absent: there is no payment
-	// Presses is what was counted of the presses of Buy; absent: nothing was, or it is too long ago.
+	ToPay *board.SaleWaits `json:"to_pay,omitempty"` // from reservation to payment; absent: no payments
+	// Presses counts the buy attempts; absent: no counts, or they have expired.
 	Presses *board.SalePresses   `json:"presses,omitempty"`
 	States  []store.SaleFate     `json:"states"`
-	Dropped int64                `json:"dropped,omitempty"` // orders whose archived months were dropped: only their money counts here
+	Dropped int64                `json:"dropped,omitempty"` // orders of dropped months: totals only
 	Money   store.SaleMoney      `json:"money"`
-	Balance recovery.AuditReport `json:"balance"` // the stock equation, on both sides
+	Balance recovery.AuditReport `json:"balance"` // the stock equation in Redis and the database
 }
 
-// SaleSpeed is how fast reservations came: those that became orders, by Redis time.
+// SaleSpeed is the rate of reservations that became orders, by Redis time.
 type SaleSpeed struct {
-	Seconds []store.SalePoint `json:"seconds"` // of the first two minutes; those without any are left out
-	Minutes []store.SalePoint `json:"minutes"` // of all its time, likewise
-	Peak    int64             `json:"peak"`    // the most in one second of the first two minutes
+	Seconds []store.SalePoint `json:"seconds"` // of the first two minutes, without empty seconds
+	Minutes []store.SalePoint `json:"minutes"` // of the whole sale, without empty minutes
+	Peak    int64             `json:"peak"`    // maximum per second in the first two minutes
 }
 
-// ReportDesk makes reports.
+// ReportDesk creates reports.
 type ReportDesk struct {
 	Reader  Reader
 	Redis   Redis
@@ -46,10 +46,10 @@ type ReportDesk struct {
 	Clock   *shop.Clock
 }
 
-// reportSeconds is how long after its opening a sale is looked at by the second, milliseconds.
+// reportSeconds is the period after the opening that is reported per second, in milliseconds.
 const reportSeconds = 120_000
 
-// SaleReport makes the report of a sale. NotFound: there is none such.
+// SaleReport creates the report of a sale. NotFound: no such sale.
 func (d *ReportDesk) SaleReport(ctx context.Context, id shop.ID) (SaleReport, error) {
 	sale, err := d.Auditor.Store.Sale(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) || err == nil && sale.Hidden {
@@ -79,7 +79,7 @@ func (d *ReportDesk) SaleReport(ctx context.Context, id shop.ID) (SaleReport, er
 		r.Speed.Peak = max(r.Speed.Peak, s.Orders)
 	}
 	if sums.ToPay.Orders > 0 {
-		// The gateway's clock shows whole seconds: who is quick may have paid before the reservation.
+		// The gateway's clock has a resolution of one second, so a payment can appear to precede its reservation.
 		sums.ToPay.P50, sums.ToPay.P99 = max(0, sums.ToPay.P50), max(0, sums.ToPay.P99)
 		r.ToPay = &sums.ToPay
 	}

@@ -10,7 +10,7 @@ import (
 	"stampede/app/store"
 )
 
-// OperatorSale is a sale as an act leaves it: what was decided, and what moves, as of now.
+// OperatorSale is a sale after an operation: its terms and its current counters.
 type OperatorSale struct {
 	shop.SaleTerms
 	Slot        shop.ID    `json:"slot"`
@@ -21,35 +21,35 @@ type OperatorSale struct {
 	Sold        int64      `json:"sold"`
 }
 
-// SaleDesk is where operators act on a sale while people buy. What they decide is committed first; then Redis hears of
-// it, at once or, when it is away or this process dies, from the SaleFinisher of any node:
+// SaleDesk changes a sale while buyers buy. A decision is committed first; then it is sent to Redis. If Redis is
+// unreachable or this process dies, the SaleFinisher of any node sends it:
 //
 //	COMMIT (terms, version + 1, journal) ──▶ terms.lua, by version ──▶ ticks and `sale` events
 //
-// Units that are added go the same way: to the database first, so that its guard has them before they are sold (I2).
-// Units are withdrawn the other way round, see WithdrawStock.
+// Units are added in the same order: the guard of the database has them before they are sold (I2). Units are withdrawn
+// in the opposite order, see WithdrawStock.
 type SaleDesk struct {
 	Store *store.Store
 	Redis Redis
-	// Load brings a sale into Redis that was never there.
+	// Load loads a sale into Redis that was never there.
 	Load func(ctx context.Context, sale shop.ID) error
 	// Guest issues the token of a new guest that is bound to the sale.
 	Guest func(sale shop.ID) (string, error)
 }
 
-// SaleAct is what an operator asks for on a sale.
+// SaleAct is an operator's request to change a sale.
 type SaleAct struct {
 	Version int64
 	Note    string
 }
 
-// Terms reads a sale. NotFound: there is none.
+// Terms reads the terms of a sale. NotFound: no such sale.
 func (d *SaleDesk) Terms(ctx context.Context, sale shop.ID) (shop.SaleTerms, error) {
 	s, err := d.Store.Sale(ctx, sale)
 	return shop.TermsOf(&s), shop.Unreadable("the sale", missing("sale", sale, err))
 }
 
-// PauseSale stops buys; who has reserved keeps the place, who has an order pays on.
+// PauseSale stops buys. Holds stay valid and orders can still be paid.
 func (d *SaleDesk) PauseSale(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct) (OperatorSale, error) {
 	return d.edit(ctx, actor, "sale.pause", sale, a, func(s *shop.Sale, _ shop.Millis) error {
 		if s.Paused {
@@ -60,7 +60,7 @@ func (d *SaleDesk) PauseSale(ctx context.Context, actor journal.Actor, sale shop
 	})
 }
 
-// ResumeSale lets buys in again.
+// ResumeSale allows buys again.
 func (d *SaleDesk) ResumeSale(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct) (OperatorSale, error) {
 	return d.edit(ctx, actor, "sale.resume", sale, a, func(s *shop.Sale, _ shop.Millis) error {
 		if !s.Paused {
@@ -71,7 +71,7 @@ func (d *SaleDesk) ResumeSale(ctx context.Context, actor journal.Actor, sale sho
 	})
 }
 
-// EndSale closes an open sale now, or a hidden one before it opens. Unpaid orders keep their time to pay.
+// EndSale closes an open sale, or a hidden one before it opens. Unpaid orders keep their payment deadline.
 func (d *SaleDesk) EndSale(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct) (OperatorSale, error) {
 	return d.edit(ctx, actor, "sale.end", sale, a, func(s *shop.Sale, now shop.Millis) error {
 		switch shop.PhaseAt(now, s.OpensAt, s.ClosesAt) {
@@ -90,7 +90,7 @@ func (d *SaleDesk) EndSale(ctx context.Context, actor journal.Actor, sale shop.I
 	})
 }
 
-// SetSaleChallenge says what a sale asks of its buyers from now on.
+// SetSaleChallenge changes the challenge that buyers of a sale must solve.
 func (d *SaleDesk) SetSaleChallenge(
 	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, c shop.Challenge,
 ) (OperatorSale, error) {
@@ -103,10 +103,10 @@ func (d *SaleDesk) SetSaleChallenge(
 	})
 }
 
-// mostAdded bounds what is added at once: a slip of the keyboard is not sold.
+// mostAdded limits the units of one operation: a typing error must not be sold.
 const mostAdded = 1_000_000
 
-// AddStock puts further units on sale.
+// AddStock adds units to a sale.
 func (d *SaleDesk) AddStock(
 	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, units int64,
 ) (OperatorSale, error) {
@@ -122,7 +122,7 @@ func (d *SaleDesk) AddStock(
 	})
 }
 
-// edit is an act that changes the terms of a sale.
+// edit performs an operation that changes the terms of a sale.
 func (d *SaleDesk) edit(
 	ctx context.Context, actor journal.Actor, kind string, sale shop.ID, a SaleAct,
 	change func(s *shop.Sale, now shop.Millis) error,
@@ -157,7 +157,7 @@ func (d *SaleDesk) edit(
 	return d.show(ctx, sale, terms)
 }
 
-// show joins the decided terms with the moving numbers. Without numbers from Redis nothing counts as taken.
+// show combines the terms with the counters of Redis. If the sale is not loaded, all its units are free.
 func (d *SaleDesk) show(ctx context.Context, id shop.ID, terms shop.SaleTerms) (OperatorSale, error) {
 	sale, err := d.Store.Sale(ctx, id)
 	if err != nil {
@@ -182,7 +182,7 @@ func (d *SaleDesk) show(ctx context.Context, id shop.ID, terms shop.SaleTerms) (
 	return shown, nil
 }
 
-// moved lets a conflict carry the sale as it is shown.
+// moved replaces the terms in a conflict by the sale with its counters.
 func (d *SaleDesk) moved(ctx context.Context, id shop.ID, err error) error {
 	var said *shop.Error
 	if errors.As(err, &said) {
@@ -195,7 +195,7 @@ func (d *SaleDesk) moved(ctx context.Context, id shop.ID, err error) error {
 	return err
 }
 
-// Tell brings decisions about sales into Redis. The act is committed: SaleFinisher repeats what fails.
+// Tell sends the terms of sales to Redis. They are committed: SaleFinisher repeats failed calls.
 func (d *SaleDesk) Tell(ctx context.Context, sales ...shop.ID) {
 	for _, id := range sales {
 		sale, err := d.Store.Sale(ctx, id)

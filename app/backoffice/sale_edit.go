@@ -10,8 +10,9 @@ import (
 	"stampede/app/store"
 )
 
-// EditSale changes what the edit names: everything before the sale opens, but the stock only until it is loaded; what
-// is safe while it is open; its place in the slot ever after.
+// EditSale applies an edit to a sale. Until the sale is loaded, all fields can change; from then on the stock and the
+// archived state cannot. From openingSoon before the opening, only the fields in whileOpen can change. After the end
+// only the position can change, and the sale can be archived.
 func (d *CatalogueDesk) EditSale(
 	ctx context.Context, actor journal.Actor, id shop.ID, edit SaleEdit,
 ) (store.SaleRecord, error) {
@@ -60,7 +61,7 @@ func (d *CatalogueDesk) applySaleEdit(after *store.SaleRecord, edit *SaleEdit) {
 	after.ArchivedAt = archived(after.ArchivedAt, edit.Archived, d.Now())
 }
 
-// differences are the fields in which two states of a sale differ.
+// differences returns the names of the fields in which two states of a sale differ.
 func differences(a, b *store.SaleRecord) []string {
 	var names []string
 	for _, f := range []struct {
@@ -84,10 +85,10 @@ func differences(a, b *store.SaleRecord) []string {
 	return names
 }
 
-// whileOpen are the fields that can be changed while people buy: none of them takes back what somebody was promised.
+// whileOpen lists the fields that can change while buyers buy: none of them revokes a promise to a buyer.
 var whileOpen = []string{"limit", "cap", "challenge", "position"}
 
-// mayEdit refuses what is not safe any more, each with what to do instead.
+// mayEdit rejects changes that are no longer safe. Each error names an alternative.
 func (d *CatalogueDesk) mayEdit(before, after *store.SaleRecord) error {
 	changed := differences(before, after)
 	now := d.Now()
@@ -117,7 +118,7 @@ func (d *CatalogueDesk) mayEdit(before, after *store.SaleRecord) error {
 	return d.checkSale(after)
 }
 
-// instead says what can be done while a sale is open.
+// instead maps a field to the alternative while a sale is open.
 var instead = map[string]string{
 	"price_fen": "End it early and make another one",
 	"stock":     "Add units, or withdraw some",

@@ -11,7 +11,7 @@ import (
 	"stampede/app/store"
 )
 
-// SaleDraft is what an operator says of a new sale. The window defaults to the slot's, the cap to six times the limit.
+// SaleDraft is an operator's input for a new sale. The window defaults to the slot's, the cap to six times the limit.
 type SaleDraft struct {
 	Slot      shop.ID        `json:"slot"`
 	Product   shop.ID        `json:"product"`
@@ -24,7 +24,7 @@ type SaleDraft struct {
 	Challenge shop.Challenge `json:"challenge,omitempty"`
 }
 
-// SaleEdit changes what it names of a sale. Once stock is in Redis, units are added and withdrawn instead.
+// SaleEdit is an edit of a sale; nil fields stay unchanged. Once the stock is in Redis, use AddStock and WithdrawStock.
 type SaleEdit struct {
 	Version   int64           `json:"version"`
 	PriceFen  *int64          `json:"price_fen"`
@@ -38,8 +38,7 @@ type SaleEdit struct {
 	Archived  *bool           `json:"archived"`
 }
 
-// SaleCopy makes a sale like another one, in another slot. Omitted fields are copied; the window becomes the new
-// slot's.
+// SaleCopy copies a sale into another slot. Omitted fields are copied; the window becomes the new slot's.
 type SaleCopy struct {
 	Slot      shop.ID         `json:"slot"`
 	Product   *shop.ID        `json:"product"`
@@ -53,17 +52,16 @@ type SaleCopy struct {
 }
 
 const (
-	mostUnits = 100_000_000 // of a sale
+	mostUnits = 100_000_000 // per sale
 	mostLimit = 10_000
 	mostCap   = 60_000
-	// capPerLimit is how many reservations a buyer may make per unit of the limit before it counts as hoarding.
+	// capPerLimit is the default cap per unit of the limit: more reservations by one buyer count as hoarding.
 	capPerLimit = 6
 )
 
-// UsualCap is how many reservations a buyer may make of a sale with that limit when nobody says otherwise.
+// UsualCap returns the default cap on a buyer's reservations for a limit.
 func UsualCap(limit int) int { return min(max(limit, 0)*capPerLimit, mostCap) }
 
-// SaleRecords lists sales.
 func (d *CatalogueDesk) SaleRecords(ctx context.Context, q store.SalesQuery) ([]store.SaleRecord, bool, error) {
 	q.Now = d.Now()
 	page, more, err := d.Store.SaleRecords(ctx, q)
@@ -73,7 +71,7 @@ func (d *CatalogueDesk) SaleRecords(ctx context.Context, q store.SalesQuery) ([]
 	return page, more, shop.Unreadable("sales", err)
 }
 
-// SaleRecord reads one sale. NotFound when there is none.
+// SaleRecord reads one sale. NotFound: no such sale.
 func (d *CatalogueDesk) SaleRecord(ctx context.Context, id shop.ID) (store.SaleRecord, error) {
 	s, err := d.Store.SaleRecord(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
@@ -83,13 +81,13 @@ func (d *CatalogueDesk) SaleRecord(ctx context.Context, id shop.ID) (store.SaleR
 	return s, shop.Unreadable("the sale", err)
 }
 
-// setPhases sets the phases at an instant.
+// setPhases sets the phases of the sale and its slot at an instant.
 func setPhases(s *store.SaleRecord, now shop.Millis) {
 	s.Phase = shop.PhaseAt(now, s.OpensAt, s.ClosesAt)
 	s.Slot.Phase = shop.PhaseAt(now, s.Slot.OpensAt, s.Slot.ClosesAt)
 }
 
-// CreateSale makes a sale. It is shown at once, and loaded into Redis five minutes before it opens.
+// CreateSale creates a sale. It is visible immediately and is loaded into Redis five minutes before it opens.
 func (d *CatalogueDesk) CreateSale(
 	ctx context.Context, actor journal.Actor, draft SaleDraft,
 ) (store.SaleRecord, error) {
@@ -107,7 +105,7 @@ func (d *CatalogueDesk) CreateSale(
 	return made, err
 }
 
-// CopySale makes a sale like another one.
+// CopySale copies a sale into another slot.
 func (d *CatalogueDesk) CopySale(
 	ctx context.Context, actor journal.Actor, from shop.ID, c SaleCopy,
 ) (store.SaleRecord, error) {
@@ -131,7 +129,7 @@ func (d *CatalogueDesk) CopySale(
 	return made, err
 }
 
-// of is the draft of the copy. Its stock is what was put on sale at first.
+// of returns the draft of the copy. Its stock is the initial stock of the original.
 func (c SaleCopy) of(like *store.SaleRecord) SaleDraft {
 	draft := SaleDraft{
 		Slot: c.Slot, Product: like.Product.ID, PriceFen: like.PriceFen, Stock: like.Initial,
@@ -148,8 +146,8 @@ func (c SaleCopy) of(like *store.SaleRecord) SaleDraft {
 	return draft
 }
 
-// addSale writes a sale within an act, in the partition with the fewest sales of the slot: sales that open together use
-// different partitions.
+// addSale writes a sale within an operation. It picks the partition with the fewest sales of the slot, because sales
+// that open together should use different partitions.
 func (d *CatalogueDesk) addSale(
 	ctx context.Context, tx *store.Store, id shop.ID, draft SaleDraft,
 ) (store.SaleRecord, error) {
@@ -188,7 +186,7 @@ func (d *CatalogueDesk) addSale(
 	return d.lockedSale(ctx, tx, id)
 }
 
-// saleOf is what the catalogue writes of a new sale.
+// saleOf returns the new catalogue row of a sale.
 func saleOf(s *store.SaleRecord) shop.Sale {
 	return shop.Sale{
 		ID: s.ID, Slot: s.Slot.ID, Partition: s.Partition, Product: s.Product, PriceFen: s.PriceFen, Initial: s.Initial,
@@ -196,14 +194,14 @@ func saleOf(s *store.SaleRecord) shop.Sale {
 	}
 }
 
-// lockedSale reads a sale within an act, which keeps it from changing.
+// lockedSale reads and locks a sale within an operation.
 func (d *CatalogueDesk) lockedSale(ctx context.Context, tx *store.Store, id shop.ID) (store.SaleRecord, error) {
 	s, err := tx.LockSale(ctx, id)
 	setPhases(&s, d.Now())
 	return s, err
 }
 
-// checkSale refuses terms that cannot be kept.
+// checkSale rejects invalid terms.
 func (d *CatalogueDesk) checkSale(s *store.SaleRecord) error {
 	if err := checkFen("price_fen", s.PriceFen, 1); err != nil {
 		return err
@@ -238,6 +236,6 @@ func (d *CatalogueDesk) checkWindow(s *store.SaleRecord) error {
 	return nil
 }
 
-// openingSoon is how long before it opens a sale counts as open for edits: an edit takes a moment to reach Redis, and
-// buyers must not get the earlier terms.
+// openingSoon is the time before the opening from which a sale counts as open for edits. An edit takes a moment to
+// reach Redis, and buyers must not get the earlier terms.
 const openingSoon = 10 * time.Second

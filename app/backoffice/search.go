@@ -10,17 +10,19 @@ import (
 	"stampede/app/store"
 )
 
-// SearchDesk is where operators look for orders, people and payments.
+// SearchDesk searches orders, users and payments for operators.
 type SearchDesk struct {
 	Reader Reader
 	Store  *store.Store
 	Clock  *shop.Clock
 }
 
-// longestSearch is how much of a search is looked at, in bytes: an e-mail.
+// longestSearch is the maximum length of a search text in bytes, the length of an e-mail address. Longer texts find
+// nothing.
 const longestSearch = 254
 
-// SearchOrders pages through orders. text is the number of a trade or of an order, a user's id or an e-mail; "": all.
+// SearchOrders pages through orders. text is the number of a trade or of an order, a user's id or an e-mail address;
+// "": all orders.
 func (d *SearchDesk) SearchOrders(ctx context.Context, q store.OrderSearch, text string) ([]shop.Order, bool, error) {
 	found, err := d.narrow(ctx, &q, strings.TrimSpace(text))
 	if err != nil || !found {
@@ -30,7 +32,7 @@ func (d *SearchDesk) SearchOrders(ctx context.Context, q store.OrderSearch, text
 	return orders, more, shop.Unreadable("orders", err)
 }
 
-// narrow makes a search for what the text names, and reports whether it names anything.
+// narrow adds the condition for the text to the query, and reports whether the text matches anything.
 func (d *SearchDesk) narrow(ctx context.Context, q *store.OrderSearch, text string) (bool, error) {
 	switch {
 	case text == "":
@@ -58,7 +60,7 @@ func (d *SearchDesk) narrow(ctx context.Context, q *store.OrderSearch, text stri
 	return d.of(q, id, err)
 }
 
-// of narrows a search to a user's orders, unless it is about another user's.
+// of restricts a query to a user's orders. It reports false if the query is about another user.
 func (d *SearchDesk) of(q *store.OrderSearch, user shop.ID, err error) (bool, error) {
 	if err != nil {
 		return false, shop.UnlessNoRow(err)
@@ -70,7 +72,7 @@ func (d *SearchDesk) of(q *store.OrderSearch, user shop.ID, err error) (bool, er
 	return true, nil
 }
 
-// SearchUsers pages through accounts. text is an id, a whole name, or the beginning of an e-mail; "": all.
+// SearchUsers pages through accounts. text is an id, a whole name, or a prefix of an e-mail address; "": all accounts.
 func (d *SearchDesk) SearchUsers(ctx context.Context, q store.UserSearch, text string) ([]shop.User, bool, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > longestSearch {
@@ -99,7 +101,7 @@ func (d *SearchDesk) SearchUsers(ctx context.Context, q store.UserSearch, text s
 	return users, more, shop.Unreadable("users", err)
 }
 
-// SearchPayments pages through payments. text is the number of a trade or of an order; "": all.
+// SearchPayments pages through payments. text is the number of a trade or of an order; "": all payments.
 func (d *SearchDesk) SearchPayments(
 	ctx context.Context, q store.PaymentSearch, text string,
 ) ([]payment.Received, bool, error) {
@@ -122,20 +124,20 @@ func (d *SearchDesk) SearchPayments(
 	return payments, more, shop.Unreadable("payments", err)
 }
 
-// ordersShown is how many orders are shown with a user.
+// ordersShown is the number of orders in a UserFile.
 const ordersShown = 20
 
-// UserFile is what operators see of one user: an account, or a guest, of whom only orders and blocks are known.
+// UserFile is the data of one user: an account, or a guest with orders and blocks only.
 type UserFile struct {
 	User    shop.User
 	Guest   bool
 	Devices []shop.Device
-	Orders  []shop.Order  // the newest
-	More    bool          // there are older ones
+	Orders  []shop.Order  // newest first
+	More    bool          // there are older orders
 	Blocks  []store.Block // in force
 }
 
-// FindUser reads what is known of a user. NotFound: there is no account, no order and no block.
+// FindUser reads the data of a user. NotFound: no account, no order and no block has this id.
 func (d *SearchDesk) FindUser(ctx context.Context, id shop.ID) (f UserFile, err error) {
 	f.User, err = d.Store.UserByID(ctx, id)
 	f.Guest = errors.Is(err, shop.ErrNoRow)

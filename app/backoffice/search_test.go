@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// newSearch finds order 7 of Ada (user 42) and 8 of the guest 43, both paid, an account that was deleted (44), and a
-// block of the guest 50.
+// newSearch returns a SearchDesk. Its database has the paid orders 7 of Ada (user 42) and 8 of the guest 43. It also
+// has the deleted account 44 and a block of the guest 50.
 func newSearch(t *testing.T) (*SearchDesk, *world) {
 	t.Helper()
 	w := newWorld(t)
@@ -35,13 +35,13 @@ func newSearch(t *testing.T) (*SearchDesk, *world) {
 	return &SearchDesk{Reader: w.Store, Store: w.Store, Clock: shop.NewClock()}, w
 }
 
-// Whatever somebody has in hand finds the orders that it names, and what names nothing finds nothing.
+// Every supported text finds its orders; other texts find nothing.
 func TestSearchTakesWhatSomebodyHas(t *testing.T) {
 	t.Parallel()
 	desk, w := newSearch(t)
 	for _, c := range []struct {
 		text string
-		user shop.ID // asked for besides
+		user shop.ID // user filter of the query
 		want []shop.ID
 	}{
 		{"", 0, []shop.ID{8, 7}},

@@ -11,21 +11,21 @@ import (
 	"stampede/app/store"
 )
 
-// ShippingDesk is where operators enter what they have sent, and buyers say that it has come:
+// ShippingDesk records parcels for operators and receipts for buyers:
 //
 //	paid ── operator: carrier, number ──▶ shipped ── its buyer, or the Finisher ──▶ finished
 //
-// COMMIT, then an event to the buyer's sockets, and the Finisher's e-mail. A refund that a buyer has asked for is
-// decided before either step: a finished order is not refunded.
+// The order is: COMMIT, an event to the buyer's sockets, then the Finisher's e-mail. A requested refund is decided
+// before either step, because a finished order is not refunded.
 type ShippingDesk struct {
 	Store       *store.Store
 	RedisTime   func(ctx context.Context) (shop.Millis, error)
 	Effects     *order.Effects
-	FinishAfter time.Duration // after which an order that was shipped finishes by itself
+	FinishAfter time.Duration // time until a shipped order finishes automatically
 }
 
-// Ship makes a paid order shipped; with replace, an order that is shipped gets another parcel. The same again answers
-// the order as it is. NotFound: there is no such order. WrongState: it cannot be shipped, with the reason.
+// Ship marks a paid order as shipped. With replace, a shipped order gets another parcel. A repeat returns the order
+// unchanged. NotFound: no such order. WrongState: the order cannot be shipped; the message contains the reason.
 func (d *ShippingDesk) Ship(
 	ctx context.Context, actor journal.Actor, p store.Parcel, replace bool,
 ) (shop.Order, error) {
@@ -66,7 +66,7 @@ func (d *ShippingDesk) Ship(
 	return row, d.tell(ctx, how.At, &row)
 }
 
-// shipping is how parcels are entered now.
+// shipping returns the operator and the times for parcels that are recorded now.
 func (d *ShippingDesk) shipping(ctx context.Context, actor journal.Actor, replace bool) (store.Shipping, error) {
 	now, err := d.RedisTime(ctx)
 	how := store.Shipping{By: actor.User, At: now, Finish: now.Add(d.FinishAfter), Replace: replace}
@@ -77,8 +77,8 @@ func (d *ShippingDesk) tell(ctx context.Context, asOf shop.Millis, rows ...*shop
 	return shop.Unsettled("tell of shipped orders", d.Effects.Do(ctx, asOf, rows...))
 }
 
-// ConfirmReceipt is the buyer's word that a shipped order has come. Saying it again answers the same. NotFound: another
-// user's order. WrongState: it is not shipped, or its refund is asked for.
+// ConfirmReceipt finishes a shipped order for its buyer. A repeat returns the same result. NotFound: no such order of
+// this user. WrongState: the order is not shipped, or a refund is requested.
 func (d *ShippingDesk) ConfirmReceipt(ctx context.Context, user, order shop.ID) (shop.OrderState, error) {
 	now, err := d.RedisTime(ctx)
 	if err != nil {
@@ -98,7 +98,7 @@ func (d *ShippingDesk) ConfirmReceipt(ctx context.Context, user, order shop.ID) 
 	return row.State, d.tell(ctx, now, &row)
 }
 
-// ShipmentOf reads the parcel of an order; nil: none was sent.
+// ShipmentOf reads the parcel of an order; nil: it has no parcel.
 func (d *ShippingDesk) ShipmentOf(ctx context.Context, order shop.ID) (*store.Shipment, error) {
 	s, err := d.Store.ShipmentOf(ctx, order)
 	if errors.Is(err, shop.ErrNoRow) {

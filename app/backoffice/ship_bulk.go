@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	// mostParcels bounds a list of parcels: acts go one after the other, and others wait to act meanwhile.
+	// mostParcels limits the lines of a file: operations are serial, and others wait in the meantime.
 	mostParcels = 2000
-	// parcelsAtOnce are entered in one transaction, which has their orders locked.
+	// parcelsAtOnce is the number of parcels per transaction, which locks their orders.
 	parcelsAtOnce = 200
 )
 
-// ShipLine is what became of a line of a list of parcels.
+// ShipLine is the result of one line of the file.
 type ShipLine struct {
 	Line   int               `json:"line"` // in the file, from 1
 	Order  shop.ID           `json:"order,omitzero"`
 	Result store.ShipOutcome `json:"result"`
-	Says   string            `json:"says,omitempty"` // why it was not shipped
+	Says   string            `json:"says,omitempty"` // the reason of a rejection
 }
 
-// ShipReport is what became of a list, line by line.
+// ShipReport contains the result of each line.
 type ShipReport struct {
 	DryRun    bool       `json:"dry_run"` // nothing was changed
 	Shipped   int        `json:"shipped"`
@@ -41,9 +41,9 @@ type ShipReport struct {
 	Lines     []ShipLine `json:"lines"`
 }
 
-// ShipMany enters the parcels of a CSV file with the columns order, carrier and tracking. Lines are independent, and
-// the same file again changes nothing. Each part of the file is an act under a key derived from the actor's, so that a
-// repeat after a crash does the rest. BadRequest: the file is no such table.
+// ShipMany records the parcels of a CSV file with the columns order, carrier and tracking. Lines are independent, and a
+// repeat of the file changes nothing. Each part of the file is one operation. Its key is derived from the actor's key,
+// so a repeat after a crash processes the remaining parts. BadRequest: the file is not such a table.
 func (d *ShippingDesk) ShipMany(
 	ctx context.Context, actor journal.Actor, file []byte, replace bool,
 ) (ShipReport, error) {
@@ -56,7 +56,7 @@ func (d *ShippingDesk) ShipMany(
 		return ShipReport{}, err
 	}
 	report := ShipReport{DryRun: actor.Dry, Lines: lines}
-	var good []int // lines with a parcel
+	var good []int // indexes of lines with a parcel
 	for i := range lines {
 		if lines[i].Result == "" {
 			good = append(good, i)
@@ -85,7 +85,7 @@ func (d *ShippingDesk) ShipMany(
 	return report, nil
 }
 
-// shipSome enters a part of a list.
+// shipSome records one part of the parcels.
 func (d *ShippingDesk) shipSome(
 	ctx context.Context, actor journal.Actor, how store.Shipping, parcels []store.Parcel, part int,
 ) ([]ShipLine, error) {
@@ -122,14 +122,14 @@ func resultsOf(shipped []store.ShippedOrder) []ShipLine {
 	return out
 }
 
-// shippedIn are the orders that a list has changed, for the journal.
+// shippedIn returns the changed orders for the journal.
 func shippedIn(all []store.ShippedOrder) any {
 	done := shop.Where(all, func(s store.ShippedOrder) bool { return s.Outcome == store.ShipDone })
 	return map[string]any{"shipped": shop.Mapped(done, func(s store.ShippedOrder) shop.ID { return s.Order.ID })}
 }
 
-// parseParcels reads a file, with or without the mark of UTF-8 at its beginning. Lines that cannot be read say so, and
-// have no parcel.
+// parseParcels parses a file, with or without a byte order mark. Lines that cannot be parsed contain an error and have
+// no parcel.
 func parseParcels(file []byte) (lines []ShipLine, parcels []store.Parcel, err error) {
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(file, []byte("\xEF\xBB\xBF"))))
 	r.FieldsPerRecord, r.TrimLeadingSpace = -1, true

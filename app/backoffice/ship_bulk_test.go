@@ -10,7 +10,7 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// A list does what can be done and names every other line; the same again changes nothing.
+// Valid lines are shipped and every other line is reported; a repeat changes nothing.
 func TestShipMany(t *testing.T) {
 	t.Parallel()
 	const file = "\xEF\xBB\xBFTracking,Order,Carrier\r\nSF-1,1,顺丰\nSF-2,2,SF\n=1,1,SF\nSF-3,x,SF\nSF-4,1\n"
@@ -63,7 +63,7 @@ func TestShipManyRefusesWhatIsNoList(t *testing.T) {
 	}
 }
 
-// Whatever the file is, it is read or refused.
+// Every file is parsed or rejected.
 func FuzzParcels(f *testing.F) {
 	f.Add([]byte("order,carrier,tracking\n1,SF,SF-1\n"))
 	f.Add([]byte("\xEF\xBB\xBForder;carrier;tracking\n\"1\"\"\n"))

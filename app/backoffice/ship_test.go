@@ -15,7 +15,7 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// mailQueue lost e-mails until that is confirmed.
+// mailQueue reports lost e-mails until the loss is confirmed.
 type mailQueue struct {
 	*fakes.Trace
 	lost error
@@ -41,8 +41,8 @@ func (w *world) shipping() *ShippingDesk {
 	}
 }
 
-// What is shipped is committed first and told after it; the same act again is done once and told again; what cannot be
-// shipped says why, and leaves no act.
+// A shipment is committed first and published afterwards. A repeat commits nothing and publishes again. A rejected
+// shipment returns the reason and leaves no operation.
 func TestShippedOrdersAreTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -105,7 +105,8 @@ func TestParcelsAreChecked(t *testing.T) {
 	}
 }
 
-// The receipt is its buyer's alone, of what is shipped, and told; not while a refund is to be decided on.
+// Only the buyer can confirm the receipt, and only of a shipped order without an undecided refund. The confirmation is
+// published.
 func TestReceiptIsTheBuyers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -123,7 +124,7 @@ func TestReceiptIsTheBuyers(t *testing.T) {
 	}{
 		{1, 8, shop.NotFound, "no such order", nil},
 		{1, 9, "", "", []string{"ConfirmReceipt", "sell 1", "tell 1"}},
-		{1, 9, "", "", []string{"ConfirmReceipt", "sell 1", "Restamp", "tell 1"}}, // until it is marked as told
+		{1, 9, "", "", []string{"ConfirmReceipt", "sell 1", "Restamp", "tell 1"}}, // until marked as published
 		{2, 9, shop.WrongState, "money back", []string{"ConfirmReceipt"}},
 		{3, 9, shop.WrongState, "paid cannot", []string{"ConfirmReceipt"}},
 		{4, 9, shop.WrongState, "refunded cannot", []string{"ConfirmReceipt"}},
@@ -143,8 +144,8 @@ func TestReceiptIsTheBuyers(t *testing.T) {
 	}
 }
 
-// The buyer gets one e-mail. An order that is not confirmed in time finishes, which is published. Lost e-mails are
-// repeated before the loss is confirmed, those of the last week.
+// The buyer gets one e-mail. An order that is not confirmed in time finishes, and this is published. The lost e-mails
+// of the last week are repeated before the loss is confirmed.
 func TestFinisherWritesAndFinishes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -193,7 +194,7 @@ func TestFinisherWritesAndFinishes(t *testing.T) {
 	}
 }
 
-// letters is a box for e-mails.
+// letters collects e-mails.
 type letters struct{ sent []outbox.Email }
 
 func (l *letters) Send(_ context.Context, mails ...outbox.Email) error {

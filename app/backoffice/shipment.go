@@ -9,7 +9,7 @@ import (
 	"stampede/app/store"
 )
 
-// Limits of a parcel, in characters. Both and a space between them are what an order tells its buyer.
+// Limits of a parcel, in characters. The buyer's order contains both parts, separated by a space.
 const (
 	longestCarrier  = 24
 	longestTracking = 39
@@ -17,7 +17,7 @@ const (
 
 const trackingLetters = journal.KeyLetters + "./"
 
-// checkParcel names the part that is missing or cannot be taken.
+// checkParcel rejects a missing or invalid part of a parcel.
 func checkParcel(p *store.Parcel) error {
 	switch {
 	case p.Carrier == "" || strings.TrimSpace(p.Carrier) != p.Carrier:
@@ -32,7 +32,7 @@ func checkParcel(p *store.Parcel) error {
 	return nil
 }
 
-// refusal is what an operator hears about one order; nil for what was done.
+// refusal returns the reason why an order was not shipped; nil: it was shipped.
 func refusal(s *store.ShippedOrder) *shop.Error {
 	switch s.Outcome {
 	case store.ShipDone, store.ShipSame:

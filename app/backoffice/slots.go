@@ -14,42 +14,42 @@ import (
 )
 
 const (
-	// longestCalendar bounds how much of the calendar is read or made at once.
+	// longestCalendar limits the period of the calendar that one call reads or fills.
 	longestCalendar = 92 * 24 * time.Hour
 	mostTemplate    = 1000 // slots
-	mostTimes       = 48   // slots of a day
+	mostTimes       = 48   // slots per day
 	longestSlot     = 24 * time.Hour
 )
 
-// SlotDraft is a slot that is to be made.
+// SlotDraft is an operator's input for a new slot.
 type SlotDraft struct {
 	OpensAt  shop.Millis `json:"opens_at"`
 	ClosesAt shop.Millis `json:"closes_at"`
 	Hidden   bool        `json:"hidden,omitempty"` // it may overlap others that begin at another instant
 }
 
-// SlotTemplate is a day's slots that are to be made for each of some days, by the clocks of the shop.
+// SlotTemplate describes the slots of each day in a period, in local time of the shop.
 type SlotTemplate struct {
 	From  Day        `json:"from"`
-	To    Day        `json:"to"` // included
+	To    Day        `json:"to"` // inclusive
 	Times []SlotTime `json:"times"`
 }
 
-// SlotTime is a slot of a day, as "10:00" and "12:00", at most "24:00".
+// SlotTime is a daily slot, like "10:00" to "12:00"; the latest end is "24:00".
 type SlotTime struct {
 	Opens  string `json:"opens"`
 	Closes string `json:"closes"`
 }
 
-// PlanState is what becomes of a planned slot.
+// PlanState is the result for a planned slot.
 type PlanState string
 
-// The states of a planned slot. Nothing is made of a plan that has overlapping or impossible ones.
+// The states of a planned slot. A plan with overlapping or impossible slots creates nothing.
 const (
 	PlanNew        PlanState = "new"
-	PlanThere      PlanState = "there" // this very slot exists
+	PlanThere      PlanState = "there" // this slot exists
 	PlanOverlaps   PlanState = "overlaps"
-	PlanImpossible PlanState = "impossible" // clocks do not show that time, or twice
+	PlanImpossible PlanState = "impossible" // the local clock skips or repeats that time
 )
 
 // PlannedSlot is one line of a plan.
@@ -60,18 +60,18 @@ type PlannedSlot struct {
 	OpensAt  shop.Millis `json:"opens_at,omitempty"`
 	ClosesAt shop.Millis `json:"closes_at,omitempty"`
 	State    PlanState   `json:"state"`
-	Says     string      `json:"says,omitempty"` // what is wrong with it
+	Says     string      `json:"says,omitempty"` // the error
 }
 
-// SlotPlan is what a template comes to.
+// SlotPlan is the result of a template.
 type SlotPlan struct {
 	Slots  []PlannedSlot `json:"slots"`
-	New    int           `json:"new"`   // made, or to be made
-	Wrong  int           `json:"wrong"` // overlapping and impossible ones
+	New    int           `json:"new"`   // created, or to be created
+	Wrong  int           `json:"wrong"` // overlapping or impossible
 	DryRun bool          `json:"dry_run"`
 }
 
-// SlotCalendar lists the slots that overlap [from, to).
+// SlotCalendar returns the slots that overlap [from, to).
 func (d *CatalogueDesk) SlotCalendar(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
 	if from >= to || to.Sub(from) > longestCalendar {
 		return nil, shop.Fail(shop.BadRequest, "to must come after from, by at most 92 days")
@@ -84,7 +84,7 @@ func (d *CatalogueDesk) SlotCalendar(ctx context.Context, from, to shop.Millis) 
 	return slots, shop.Unreadable("slots", err)
 }
 
-// Days are the instants at which the first and the last day given begin and end, by the shop's calendar.
+// Days returns the beginning of the first day and the end of the last day in the zone of the shop.
 func (d *CatalogueDesk) Days(from, to Day) (shop.Millis, shop.Millis, error) {
 	first, err := from.parse()
 	if err != nil {
@@ -99,10 +99,10 @@ func (d *CatalogueDesk) Days(from, to Day) (shop.Millis, shop.Millis, error) {
 	return shop.MillisOf(begin), shop.MillisOf(end), nil
 }
 
-// TimeZone is the name of the zone by whose clocks the shop's days begin.
+// TimeZone returns the name of the shop's time zone.
 func (d *CatalogueDesk) TimeZone() string { return d.Zone.String() }
 
-// CreateSlot makes one slot. Conflict: it overlaps another one.
+// CreateSlot creates one slot. Conflict: it overlaps another one.
 func (d *CatalogueDesk) CreateSlot(
 	ctx context.Context, actor journal.Actor, draft SlotDraft,
 ) (shop.Slot, error) {
@@ -147,17 +147,17 @@ func (d *CatalogueDesk) checkSlot(s SlotDraft) error {
 	return nil
 }
 
-// longestAhead catches instants in seconds or microseconds, and years that were mistyped.
+// longestAhead rejects times in another unit (seconds, microseconds) and mistyped years.
 const longestAhead = 2 * 366 * 24 * time.Hour
 
-// describe names a slot by the clocks of the shop.
+// describe formats a slot in local time of the shop.
 func (d *CatalogueDesk) describe(s shop.Slot) string {
 	from, to := s.OpensAt.Time().In(d.Zone), s.ClosesAt.Time().In(d.Zone)
 	return fmt.Sprintf("slot %s, %s–%s", s.ID, from.Format("2006-01-02 15:04"), to.Format("15:04"))
 }
 
-// RemoveSlot removes a slot that has no sales. One that has only archived ones is archived: nobody sees it any more,
-// and another slot can have its time. WrongState: it has others.
+// RemoveSlot removes a slot without sales. A slot that has only archived sales is archived: it is no longer visible,
+// and another slot can use its time. WrongState: it has other sales.
 func (d *CatalogueDesk) RemoveSlot(ctx context.Context, actor journal.Actor, id shop.ID) (shop.Slot, error) {
 	return store.ActFor[shop.Slot](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
 		slot, err := tx.LockSlot(ctx, id)
@@ -177,8 +177,7 @@ func (d *CatalogueDesk) RemoveSlot(ctx context.Context, actor journal.Actor, id 
 	})
 }
 
-// ApplyTemplate makes the slots of a template that do not exist yet: all of them or none. A dry run shows the state of
-// each.
+// ApplyTemplate creates the missing slots of a template: all of them or none. A dry run returns the state of each.
 func (d *CatalogueDesk) ApplyTemplate(
 	ctx context.Context, actor journal.Actor, t SlotTemplate,
 ) (SlotPlan, error) {
@@ -203,7 +202,7 @@ func (d *CatalogueDesk) ApplyTemplate(
 	return plan, err
 }
 
-// lines are the planned slots in their order; times that clocks do not show are marked.
+// lines returns the planned slots in order; slots with impossible local times are marked.
 func (t SlotTemplate) lines(zone *time.Location) ([]PlannedSlot, error) {
 	first, err := t.From.parse()
 	if err != nil {
@@ -235,7 +234,7 @@ func (t SlotTemplate) lines(zone *time.Location) ([]PlannedSlot, error) {
 	return lines, nil
 }
 
-// on is the slot on a day.
+// on returns the slot on a day.
 func (t SlotTime) on(day time.Time, zone *time.Location) (PlannedSlot, error) {
 	line := PlannedSlot{Day: Day(day.Format(time.DateOnly)), Opens: t.Opens, Closes: t.Closes, State: PlanNew}
 	opens, err := parseWall(t.Opens)
@@ -258,7 +257,7 @@ func (t SlotTime) on(day time.Time, zone *time.Location) (PlannedSlot, error) {
 	return line, nil
 }
 
-// fitTemplate compares a plan with the slots that are there and with itself, and answers those that are to be made.
+// fitTemplate compares a plan with the existing slots and with itself, and returns the slots to create.
 func (d *CatalogueDesk) fitTemplate(ctx context.Context, tx *store.Store, plan *SlotPlan) ([]shop.Slot, error) {
 	var from, to shop.Millis
 	for _, line := range plan.Slots {
@@ -294,7 +293,7 @@ func (d *CatalogueDesk) fitTemplate(ctx context.Context, tx *store.Store, plan *
 	return made, nil
 }
 
-// fitLine is what becomes of one line.
+// fitLine returns the state of one planned slot and its error text.
 func (d *CatalogueDesk) fitLine(line *PlannedSlot, there, made []shop.Slot, now shop.Millis) (PlanState, string) {
 	for _, s := range there {
 		if s.OpensAt == line.OpensAt && s.ClosesAt == line.ClosesAt {
@@ -318,7 +317,7 @@ func (d *CatalogueDesk) fitLine(line *PlannedSlot, there, made []shop.Slot, now 
 	return PlanNew, ""
 }
 
-// wrong names the first slots that keep a plan from being made.
+// wrong describes the first slots that prevent a plan.
 func (p *SlotPlan) wrong() string {
 	const named = 3
 	var lines []string

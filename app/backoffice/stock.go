@@ -12,13 +12,14 @@ import (
 	"stampede/app/store"
 )
 
-// WithdrawStock takes at most the free units out of a sale: decreases go to Redis first (I2), the database follows.
+// WithdrawStock withdraws up to the number of free units from a sale. A decrease goes to Redis first (I2); the database
+// follows.
 //
-//	COMMIT (pending, journal) ──▶ take_out.lua, once for the act ──▶ COMMIT (withdrawn + taken, done)
+//	COMMIT (pending, journal) ──▶ take_out.lua, once per withdrawal ──▶ COMMIT (withdrawn + taken, done)
 //
 // The second COMMIT requires the epoch under which Redis decided, because a restored Redis decides again. A recovery
-// writes settled acts into Redis (SaleState.Acts), so that no late call takes twice. After a crash the SaleFinisher
-// completes it.
+// writes settled withdrawals into Redis (SaleState.Acts), so that a late call does not withdraw twice. After a crash
+// SaleFinisher completes the withdrawal.
 func (d *SaleDesk) WithdrawStock(
 	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, units int64,
 ) (shown OperatorSale, asked shop.StockAct, err error) {
@@ -48,7 +49,7 @@ func (d *SaleDesk) WithdrawStock(
 	return shown, asked, err
 }
 
-// askStock is the act; it answers the number of the withdrawal.
+// askStock commits the pending withdrawal and its journal entry, and returns its id.
 func (d *SaleDesk) askStock(
 	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, units int64,
 ) (int64, error) {
@@ -79,7 +80,7 @@ func (d *SaleDesk) askStock(
 	})
 }
 
-// loaded makes sure that a sale is in Redis, which decides about its units, and tells what time it is there.
+// loaded loads the sale into Redis if necessary, because Redis decides about its units. It returns the time of Redis.
 func (d *SaleDesk) loaded(ctx context.Context, id shop.ID) (shop.Millis, error) {
 	now, err := d.Redis.Now(ctx)
 	if err != nil {
@@ -95,7 +96,7 @@ func (d *SaleDesk) loaded(ctx context.Context, id shop.ID) (shop.Millis, error) 
 	return now, shop.Unreadable("the sale", err)
 }
 
-// settle takes a withdrawal to its end, wherever it stands.
+// settle completes a withdrawal; a settled one is returned unchanged.
 func (d *SaleDesk) settle(ctx context.Context, a shop.StockAct) (shop.StockAct, error) {
 	if a.State != shop.StockPending {
 		return a, nil
@@ -111,7 +112,8 @@ func (d *SaleDesk) settle(ctx context.Context, a shop.StockAct) (shop.StockAct, 
 	return d.Store.SettleStock(ctx, a.ID, taken, epoch)
 }
 
-// SaleFinisher completes what a crash has left of operators' decisions: terms that Redis lacks, pending withdrawals.
+// SaleFinisher completes operations on sales after a crash: it sends missing terms to Redis and settles pending
+// withdrawals.
 type SaleFinisher struct {
 	Partitions int
 	Desk       *SaleDesk
@@ -122,12 +124,12 @@ const (
 	finishBatch = 100 // withdrawals
 )
 
-// Run looks until ctx ends.
+// Run calls RunOnce periodically until ctx ends.
 func (f *SaleFinisher) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, finishEvery, "finish what was decided about sales", f.RunOnce)
 }
 
-// RunOnce looks once.
+// RunOnce processes all pending withdrawals and outdated terms.
 func (f *SaleFinisher) RunOnce(ctx context.Context) error {
 	failed := []error{f.withdrawals(ctx)}
 	for p := range f.Partitions {
@@ -144,7 +146,7 @@ func (f *SaleFinisher) withdrawals(ctx context.Context) error {
 	var failed []error
 	for _, a := range pending {
 		_, err := f.Desk.settle(ctx, a)
-		if errors.Is(err, shop.ErrLost) { // retired, or lost: then a recovery brings it back
+		if errors.Is(err, shop.ErrLost) { // retired, or lost until a recovery restores it
 			_, err = f.Desk.Store.RefuseStock(ctx, a.ID)
 		}
 		failed = append(failed, err)
@@ -152,7 +154,7 @@ func (f *SaleFinisher) withdrawals(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// terms brings those sales of a partition up to date that Redis has an older version of.
+// terms updates the sales of a partition that have an older version in Redis.
 func (f *SaleFinisher) terms(ctx context.Context, partition int) error {
 	sales, err := f.Desk.Store.LoadedSales(ctx, partition)
 	if err != nil || len(sales) == 0 {

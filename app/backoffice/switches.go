@@ -16,25 +16,25 @@ import (
 	"stampede/app/store"
 )
 
-// Lists is how lists are answered to shoppers over HTTP.
+// Lists is the way in which list requests of buyers over HTTP are served.
 type Lists string
 
 const (
 	ListsLive   Lists = "live"
-	ListsCached Lists = "cached" // for a few seconds from what was answered last
+	ListsCached Lists = "cached" // from a cache, for a few seconds
 )
 
-// Switches take load off the shop, step by step, while it goes on selling. All nodes follow within a second.
+// Switches reduce the load of the shop step by step while it continues to sell. All nodes apply them within a second.
 type Switches struct {
-	TickMS         int            `json:"tick_ms"`         // between two ticks, 100–2000
-	HTTPBuy        bool           `json:"http_buy"`        // buys over HTTP are taken
-	LeastChallenge shop.Challenge `json:"least_challenge"` // every sale asks for at least that
+	TickMS         int            `json:"tick_ms"`         // interval of ticks, 100–2000
+	HTTPBuy        bool           `json:"http_buy"`        // buys over HTTP are accepted
+	LeastChallenge shop.Challenge `json:"least_challenge"` // minimum challenge of every sale
 	Lists          Lists          `json:"lists"`
-	WorkBits       int            `json:"work_bits"` // of a proof of work
+	WorkBits       int            `json:"work_bits"` // difficulty of a proof of work
 	Version        int64          `json:"version"`
 }
 
-// normalSwitches are those of a shop that nobody has touched.
+// normalSwitches returns the defaults.
 func normalSwitches() Switches {
 	return Switches{
 		TickMS: leastTickMS, HTTPBuy: true, LeastChallenge: shop.ChallengeNone, Lists: ListsLive,
@@ -60,7 +60,7 @@ func (s *Switches) check() error {
 	return err
 }
 
-// SwitchesEdit is what an operator changes; nil is left as it is.
+// SwitchesEdit is an edit of the switches; nil fields stay unchanged.
 type SwitchesEdit struct {
 	Version        int64           `json:"version"`
 	Note           string          `json:"note"`
@@ -71,18 +71,19 @@ type SwitchesEdit struct {
 	WorkBits       *int            `json:"work_bits"`
 }
 
-// NewNotice is what an operator says: without a language a new notice, with one the same notice in that language.
+// NewNotice is an operator's input for a banner. Without a language it starts a new banner; with one it adds a
+// translation to the current banner.
 type NewNotice struct {
 	Level string      `json:"level"`
 	Text  string      `json:"text"`
-	Lang  string      `json:"lang"` // like zh
+	Lang  string      `json:"lang"` // ISO 639, like zh
 	Until shop.Millis `json:"until"`
 }
 
-// mostLangs bounds in how many languages a notice can be.
+// mostLangs limits the languages of a banner.
 const mostLangs = 8
 
-// check says what is wrong with it.
+// check validates the input.
 func (n *NewNotice) check() error {
 	switch {
 	case n.Level != "info" && n.Level != "warning":
@@ -107,7 +108,7 @@ func isLang(lang string) bool {
 	return len(lang) == 2 || len(lang) == 3
 }
 
-// after makes the notice that stands when this is said to the one before. Level and end are those of the newest word.
+// after returns the banner that results from this input and the previous banner. Level and end come from the input.
 func (n *NewNotice) after(before shop.Notice, now shop.Millis) (shop.Notice, error) {
 	after := shop.Notice{Level: n.Level, Text: n.Text, Until: n.Until}
 	if n.Lang == "" {
@@ -130,12 +131,12 @@ const (
 	keptNotice   = "notice"
 )
 
-// SwitchDesk is where operators turn switches and tell everybody something.
+// SwitchDesk reads and changes the switches and the banner for operators.
 type SwitchDesk struct {
 	Store *store.Store
 }
 
-// Switches reads how they stand.
+// Switches reads the current switches.
 func (d *SwitchDesk) Switches(ctx context.Context) (Switches, error) {
 	s, err := readSwitches(ctx, d.Store)
 	return s, shop.Unreadable("the switches", err)
@@ -159,7 +160,7 @@ func readSwitches(ctx context.Context, from *store.Store) (Switches, error) {
 	return s, nil
 }
 
-// readKept reads the document into what it replaces; one that was never kept changes nothing.
+// readKept decodes a stored document into v; if it was never stored, v stays unchanged.
 func readKept(k store.Kept, v any) error {
 	if k.Version == 0 {
 		return nil
@@ -170,7 +171,7 @@ func readKept(k store.Kept, v any) error {
 	return nil
 }
 
-// EditSwitches turns some. Conflict: they are at another version.
+// EditSwitches applies an edit. Conflict: the switches have another version.
 func (d *SwitchDesk) EditSwitches(ctx context.Context, actor journal.Actor, e SwitchesEdit) (Switches, error) {
 	if err := journal.CheckNote(e.Note); err != nil {
 		return Switches{}, err
@@ -195,7 +196,7 @@ func (d *SwitchDesk) EditSwitches(ctx context.Context, actor journal.Actor, e Sw
 	})
 }
 
-// apply makes the switches of the edit.
+// apply returns the switches after the edit.
 func (e *SwitchesEdit) apply(s Switches) (Switches, error) {
 	if e.Version != s.Version {
 		return s, journal.Changed("how the switches stand", s)
@@ -209,7 +210,7 @@ func (e *SwitchesEdit) apply(s Switches) (Switches, error) {
 	return s, s.check()
 }
 
-// StandingNotice reads the notice; nil: there is none now.
+// StandingNotice reads the current banner; nil: there is no banner.
 func (d *SwitchDesk) StandingNotice(ctx context.Context, now shop.Millis) (*shop.Notice, error) {
 	all, err := d.Store.Kept(ctx)
 	if err != nil {
@@ -222,8 +223,8 @@ func (d *SwitchDesk) StandingNotice(ctx context.Context, now shop.Millis) (*shop
 	return &n, nil
 }
 
-// TellAll tells all shoppers something, now and whoever comes until it ends. The notice before it is over, unless this
-// is the same one in another language.
+// TellAll publishes a banner to all clients, and to new clients until it ends. It replaces the previous banner, unless
+// it is a translation of it.
 func (d *SwitchDesk) TellAll(ctx context.Context, actor journal.Actor, n NewNotice) (shop.Notice, error) {
 	if err := n.check(); err != nil {
 		return shop.Notice{}, err
@@ -233,7 +234,7 @@ func (d *SwitchDesk) TellAll(ctx context.Context, actor journal.Actor, n NewNoti
 	})
 }
 
-// TakeBack ends the notice: whoever comes is not told any more.
+// TakeBack ends the current banner.
 func (d *SwitchDesk) TakeBack(ctx context.Context, actor journal.Actor) (shop.Notice, error) {
 	return d.replaceNotice(ctx, actor, "notice.take_back", func(before shop.Notice) (shop.Notice, error) {
 		if !before.IsSaid() {
@@ -269,46 +270,46 @@ func (d *SwitchDesk) replaceNotice(
 }
 
 const (
-	// switchesEvery is how often a node looks how the switches stand.
+	// switchesEvery is the interval at which a node reads the switches.
 	switchesEvery = 500 * time.Millisecond
-	// switchesWithin bounds one look, so that a database that stands still does not hold up the next one.
+	// switchesWithin is the timeout of one read: a database that hangs must not delay the next read.
 	switchesWithin = 3 * time.Second
 )
 
-// Switchboard is what a node knows of switches and notice: the normal ones before the first look, then the last seen
-// ones, also while the database is away.
+// Switchboard is a node's copy of the switches and the banner. It has the defaults before the first read. While the
+// database is unreachable, the last values stay in force.
 type Switchboard struct {
 	Store *store.Store
 	Clock *shop.Clock
-	// Say gets each new notice, and one without a text when it was taken back; nil: nobody does.
+	// Say receives each new banner, and an empty one when the banner was removed. It may be nil.
 	Say func(n shop.Notice)
-	// OnChange is called after switches were turned; nil: nobody is.
+	// OnChange is called after the switches changed. It may be nil.
 	OnChange func()
 
 	switches atomic.Pointer[Switches]
 	notice   atomic.Pointer[shop.Notice]
 }
 
-// Now is how the switches stand.
+// Now returns the current switches.
 func (b *Switchboard) Now() Switches { return *cmp.Or(b.switches.Load(), new(normalSwitches())) }
 
-// TickEvery is the pause between two ticks.
+// TickEvery returns the interval of ticks.
 func (b *Switchboard) TickEvery() time.Duration {
 	return time.Duration(b.Now().TickMS) * time.Millisecond
 }
 
-// Standing is what whoever comes is told; ok is false for nothing.
+// Standing returns the current banner; ok is false if there is no banner.
 func (b *Switchboard) Standing() (n shop.Notice, ok bool) {
 	n = *cmp.Or(b.notice.Load(), &shop.Notice{})
 	return n, n.StandsAt(b.Clock.Now())
 }
 
-// Run follows them until ctx ends.
+// Run refreshes the copy until ctx ends.
 func (b *Switchboard) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, switchesEvery, "look how the switches stand", b.RunOnce)
 }
 
-// RunOnce looks once.
+// RunOnce reads the switches and the banner, and calls the callbacks after a change.
 func (b *Switchboard) RunOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, switchesWithin)
 	defer cancel()
@@ -333,7 +334,7 @@ func (b *Switchboard) RunOnce(ctx context.Context) error {
 	if said.Version == n.Version || b.Say == nil {
 		return nil
 	}
-	// one that has ended is nothing to be told any more
+	// A change between two expired banners is not published.
 	if now := b.Clock.Now(); n.StandsAt(now) || said.StandsAt(now) {
 		b.Say(n)
 	}

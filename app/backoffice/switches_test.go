@@ -12,7 +12,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// A node follows the switches and says each notice once; what it has seen holds while the database is away.
+// A node follows the switches and publishes each banner once; the last values stay in force while the database is
+// unreachable.
 func TestSwitchboardFollows(t *testing.T) {
 	t.Parallel()
 	s, ctx := kit.SQLite(t), kit.Context(t)
@@ -89,7 +90,7 @@ func TestSwitchboardFollows(t *testing.T) {
 	}
 }
 
-// A notice is said in one language after the other; a new one, or one after the end, begins anew.
+// Translations are added to the current banner. A banner without a language, or one after the end, starts a new banner.
 func TestNoticeInLanguages(t *testing.T) {
 	t.Parallel()
 	s, ctx := kit.SQLite(t), kit.Context(t)

@@ -16,8 +16,8 @@ type UserService struct {
 	Data  *privacy.PersonalData
 }
 
-// SetRole sets the role of an active account and revokes its devices, whose tokens carry the old role. NotFound: there
-// is no such account. WrongState: it is not active.
+// SetRole sets the role of an active account and revokes its devices, because their tokens carry the old role.
+// NotFound: no such account. WrongState: it is not active.
 func (s *UserService) SetRole(ctx context.Context, actor journal.Actor, id shop.ID, role shop.Role) (shop.User, error) {
 	switch role {
 	case shop.Shopper, shop.Operator, shop.Admin:
@@ -41,7 +41,7 @@ func (s *UserService) SetRole(ctx context.Context, actor journal.Actor, id shop.
 	return u, err
 }
 
-// RevokeUser logs an account out on all its devices and returns their number. NotFound: there is no such account.
+// RevokeUser logs an account out on all its devices and returns their number. NotFound: no such account.
 func (s *UserService) RevokeUser(ctx context.Context, actor journal.Actor, id shop.ID) (int, error) {
 	if _, err := account(ctx, s.Store, id); err != nil {
 		return 0, err
@@ -54,7 +54,7 @@ func (s *UserService) RevokeUser(ctx context.Context, actor journal.Actor, id sh
 	})
 }
 
-// DeleteUser deletes the data of an account or of a guest, of whom nothing but the id is known.
+// DeleteUser deletes the data of an account or of a guest. Of a guest only the id exists.
 func (s *UserService) DeleteUser(ctx context.Context, actor journal.Actor, id shop.ID) error {
 	_, err := s.Store.Act(ctx, actor, func(tx *store.Store) (journal.Act, error) {
 		return journal.Act{Kind: "user.delete", Object: object("user", id)}, s.Data.Erase(ctx, tx, id, nil)

@@ -8,10 +8,10 @@ import (
 	"stampede/app/shop"
 )
 
-// Day is a day of the shop's calendar: 2026-11-21.
+// Day is a calendar day in the zone of the shop, like 2026-11-21.
 type Day string
 
-// parse is the day's midnight in UTC, for counting days; clocks of the shop are asked by instant.
+// parse returns midnight UTC of the day, for counting days. instantOf converts local times.
 func (d Day) parse() (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, string(d))
 	if err != nil || day.Year() < 2000 || day.Year() > 2200 {
@@ -22,10 +22,10 @@ func (d Day) parse() (time.Time, error) {
 
 var wallForm = regexp.MustCompile(`^([0-9]{2}):([0-9]{2})$`)
 
-// parseWall reads a time of day, up to 24:00, as minutes since midnight by the clock on the wall.
+// parseWall parses a local time of day, up to 24:00, and returns minutes since midnight.
 func parseWall(text string) (int, error) {
 	if parts := wallForm.FindStringSubmatch(text); parts != nil {
-		hour, _ := strconv.Atoi(parts[1]) // digits
+		hour, _ := strconv.Atoi(parts[1]) // the pattern allows only digits
 		minute, _ := strconv.Atoi(parts[2])
 		if hour < 24 && minute < 60 || hour == 24 && minute == 0 {
 			return hour*60 + minute, nil
@@ -34,8 +34,8 @@ func parseWall(text string) (int, error) {
 	return 0, shop.Failf(shop.BadRequest, "the time %q cannot be read: want one from 00:00 to 24:00", shop.Clip(text, 24))
 }
 
-// instantOf is when the clocks of the zone show so many minutes of the day. A time that they skip or show twice is an
-// error: a guess would open a sale at an unexpected instant.
+// instantOf returns the instant at which local clocks show the given minutes of the day. A time that the zone skips or
+// repeats is an error, because a guess would open a sale at an unexpected time.
 func instantOf(day time.Time, minutes int, zone *time.Location) (shop.Millis, error) {
 	wall := time.Date(day.Year(), day.Month(), day.Day(), 0, minutes, 0, 0, time.UTC)
 	guess := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, zone)
@@ -56,10 +56,11 @@ func instantOf(day time.Time, minutes int, zone *time.Location) (shop.Millis, er
 	return 0, shop.Failf(shop.BadRequest, "%s comes twice in %s: clocks are set back over it", text, zone)
 }
 
-// showsAs is what clocks and calendars show.
+// showsAs formats the local date and time.
 func showsAs(t time.Time) string { return t.Format("2006-01-02 15:04:05") }
 
-// offsetsAround are the offsets from UTC, in seconds, that the zone has at that time, before it and after it.
+// offsetsAround returns the offsets from UTC of the zone at t, before the previous change and after the next one, in
+// seconds.
 func offsetsAround(t time.Time) []int {
 	_, now := t.Zone()
 	offsets := []int{now}

@@ -16,8 +16,7 @@ func zoneOf(t *testing.T, name string) *time.Location {
 	return zone
 }
 
-// A time of day is the instant at which the clocks of the zone show it; one that they skip or show twice is named, and
-// never moved.
+// A local time is converted to its instant. A time that the zone skips or repeats is an error, never moved.
 func TestTimesOfDay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -28,7 +27,7 @@ func TestTimesOfDay(t *testing.T) {
 		{"Asia/Shanghai", "2026-11-21", "00:00", "2026-11-20T16:00:00Z"},
 		{"Asia/Shanghai", "2026-11-21", "24:00", "2026-11-21T16:00:00Z"},
 		{"UTC", "2024-02-29", "24:00", "2024-03-01T00:00:00Z"},
-		// clocks go from 02:00 to 03:00, and from 03:00 back to 02:00
+		// Clocks change from 02:00 to 03:00, and from 03:00 back to 02:00.
 		{"Europe/Berlin", "2026-03-29", "01:59", "2026-03-29T00:59:00Z"},
 		{"Europe/Berlin", "2026-03-29", "02:00", "02:00 does not exist in Europe/Berlin"},
 		{"Europe/Berlin", "2026-03-29", "02:59", "does not exist"},
@@ -39,12 +38,12 @@ func TestTimesOfDay(t *testing.T) {
 		{"Europe/Berlin", "2026-10-25", "03:00", "2026-10-25T02:00:00Z"},
 		{"America/New_York", "2026-03-08", "02:30", "does not exist"},
 		{"America/New_York", "2026-11-01", "01:30", "comes twice"},
-		// half an hour only, at night, and a midnight that is skipped
+		// A change of half an hour, one at night, and a skipped midnight.
 		{"Australia/Lord_Howe", "2026-10-04", "02:15", "does not exist"},
 		{"Australia/Lord_Howe", "2026-04-05", "01:45", "comes twice"},
 		{"America/Havana", "2026-03-08", "00:30", "does not exist"},
 		{"America/Havana", "2026-03-07", "24:00", "2026-03-08 00:00 does not exist"},
-		// a whole day that never was
+		// A skipped day.
 		{"Pacific/Apia", "2011-12-30", "12:00", "does not exist"},
 		{"Pacific/Apia", "2011-12-31", "12:00", "2011-12-30T22:00:00Z"},
 	} {
@@ -76,7 +75,7 @@ func TestTimesOfDay(t *testing.T) {
 	}
 }
 
-// Every minute of two years that some clock shows is found again from what it shows, or said to come twice.
+// Every quarter of an hour of 2026 converts to local time and back, or is reported as repeated.
 func TestTimesOfDayAreWhatClocksShow(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"Europe/Berlin", "America/St_Johns", "Asia/Shanghai", "Australia/Lord_Howe"} {

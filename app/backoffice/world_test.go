@@ -16,8 +16,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// world is a database with a sale on offer, and a Redis whose clock tests set. Its trace has the transactions that
-// committed after noted was called, and the steps in Redis.
+// world is a database with one sale, and a Redis whose clock tests set. Its trace contains the transactions committed
+// after noted, and the calls to Redis.
 type world struct {
 	*store.Store
 	t     *testing.T
@@ -37,7 +37,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// noted lets the trace begin.
+// noted starts the trace.
 func (w *world) noted() {
 	w.Around = faults.Transactions(func(_ context.Context, name string, call func() error) error {
 		if name == w.fail {
@@ -52,7 +52,7 @@ func (w *world) noted() {
 	})
 }
 
-// effects are those of committed orders.
+// effects returns the effects of committed orders.
 func (w *world) effects() *order.Effects {
 	return &order.Effects{
 		Redis: w.redis, Notifier: &fakes.Notifier{Trace: w.redis.Trace}, Store: w.Store,
@@ -60,7 +60,7 @@ func (w *world) effects() *order.Effects {
 	}
 }
 
-// order adds an order of a user that is in a state, and was published.
+// order adds a published order of a user in a state.
 func (w *world) order(id, user shop.ID, state shop.OrderState) {
 	w.t.Helper()
 	fakes.Must(w.t, fakes.ErrOf(w.Insert(w.ctx, 1, []shop.NewOrder{{
@@ -76,7 +76,6 @@ func (w *world) order(id, user shop.ID, state shop.OrderState) {
 	w.exec("UPDATE orders SET state = ?, rev = 3, published_rev = 3, unpublished_since = NULL WHERE id = ?", state, id)
 }
 
-// user adds an account.
 func (w *world) user(id shop.ID, email, name string) {
 	w.t.Helper()
 	fakes.Must(w.t, w.AddUser(w.ctx, shop.User{
@@ -89,7 +88,7 @@ func (w *world) exec(query string, args ...any) {
 	fakes.Must(w.t, fakes.ErrOf(w.DB().NewRaw(query, args...).Exec(w.ctx)))
 }
 
-// acts are the rows of the journal.
+// acts returns the rows of the journal.
 func (w *world) acts() []journal.Entry {
 	w.t.Helper()
 	rows, err := w.JournalFrom(w.ctx, 1, 100)
@@ -99,7 +98,7 @@ func (w *world) acts() []journal.Entry {
 
 var actKeys atomic.Int64
 
-// ada is an operator who acts under a key of its own each time.
+// ada returns an operator with a new key for each operation.
 func ada() journal.Actor {
 	return journal.Actor{
 		User: 5, Name: "ada", Role: shop.Operator, Via: journal.ViaHTTP, Key: fmt.Sprintf("key-%05d", actKeys.Add(1)),

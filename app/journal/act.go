@@ -9,11 +9,11 @@ import (
 	"stampede/app/shop"
 )
 
-// An act is a change that an operator makes. One transaction contains the change, its row in the journal and its
-// answer. Effects outside the database (Redis, sockets) follow the COMMIT at least once: by the caller, or by a duty
-// after a crash. The same act under the same key is done once; a repeat returns the stored answer.
+// An operation (Act) is a change by an operator. One transaction contains the change, its row in the journal and its
+// result. Effects outside the database (Redis, sockets) follow the COMMIT at least once: the caller performs them, or a
+// background job after a crash. An operation with the same key is performed once; a repeat returns the stored result.
 
-// Via is the way on which an operator came.
+// Via is the interface that an operator used.
 type Via string
 
 const (
@@ -21,18 +21,18 @@ const (
 	ViaCLI  Via = "cli"
 )
 
-// Actor is who acts, and under which key.
+// Actor identifies the operator and the request of an operation.
 type Actor struct {
-	User    shop.ID // 0: whoever runs the command line
+	User    shop.ID // 0: user of the command line
 	Name    string
 	Role    shop.Role
 	Via     Via
-	From    string // the address, or the host of the command line
-	Request string // the id of the request, for the log; "" from the command line
-	Key     string // 8–64 characters of A-Z a-z 0-9 _ -: the act is done once under it
-	Hash    string // of what was asked, hex: the same key with something else is refused
-	Note    string // why, for acts that do not carry one themselves
-	Dry     bool   // the act is rolled back once it is known to work, and has no row in the journal
+	From    string // the IP address, or the host of the command line
+	Request string // the request id, for the log; "" from the command line
+	Key     string // idempotency key: 8–64 characters of A-Z a-z 0-9 _ -
+	Hash    string // of the request, hex: the same key with another hash is rejected
+	Note    string // the reason, for operations without a note of their own
+	Dry     bool   // validate only: roll back and write no journal row
 }
 
 // Check rejects an invalid key or note.
@@ -43,25 +43,25 @@ func (a *Actor) Check() error {
 	return CheckNote(a.Note)
 }
 
-// Act is what was done, as the journal keeps it. Before, After and Answer become JSON, which names shoppers by ids
-// only, because the journal outlives personal data.
+// Act is an operation as the journal stores it. The states and the result are encoded as JSON and refer to buyers only
+// by id, because the journal outlives personal data.
 type Act struct {
-	Kind   string // what was done to what: "sale.pause"
-	Object string // to which: "sale:7301444403200000101"
+	Kind   string // type of operation: "sale.pause"
+	Object string // changed object: "sale:7301444403200000101"
 	Before any
 	After  any
-	Note   string // why, in the words of who acts
-	Answer any    // what is answered now, and again when the same is asked under the same key
+	Note   string // the operator's reason
+	Answer any    // the result, returned now and to repeats with the same key
 }
 
-// Done is what became of an act.
+// Done is the outcome of an operation.
 type Done struct {
 	Seq      int64           // of its row in the journal
-	Answer   json.RawMessage // as it was given the first time
-	Repeated bool            // it was done before, and nothing was changed now
+	Answer   json.RawMessage // as returned the first time
+	Repeated bool            // it was performed before; nothing was changed now
 }
 
-// Into reads the answer of an act.
+// Into decodes the result of an operation.
 func (d *Done) Into(answer any) error {
 	if err := json.Unmarshal(d.Answer, answer); err != nil {
 		return fmt.Errorf("read the answer of act %d: %w", d.Seq, err)
@@ -72,11 +72,11 @@ func (d *Done) Into(answer any) error {
 const (
 	shortestActKey = 8
 	longestActKey  = 64
-	// LongestNote is how much an operator may write to an act, in characters.
+	// LongestNote is the maximum length of a note in characters.
 	LongestNote = 300
 )
 
-// CheckActKey refuses what cannot be the key of an act.
+// CheckActKey rejects an invalid idempotency key.
 func CheckActKey(key string) error {
 	switch {
 	case key == "":
@@ -88,10 +88,10 @@ func CheckActKey(key string) error {
 	return nil
 }
 
-// KeyLetters are the characters of a key.
+// KeyLetters contains the valid characters of a key.
 const KeyLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
-// CheckNote refuses what an operator cannot write to an act.
+// CheckNote rejects an invalid note.
 func CheckNote(note string) error {
 	if utf8.RuneCountInString(note) > LongestNote || !shop.Printable(note) {
 		return shop.Failf(shop.BadRequest, "note must be text of at most %d characters", LongestNote)
@@ -99,7 +99,7 @@ func CheckNote(note string) error {
 	return nil
 }
 
-// Changed is the answer to who acts on something that has moved on: it carries the thing as it is now.
+// Changed returns the conflict for an operation on an outdated version. It carries the current record.
 func Changed(what string, current any) *shop.Error {
 	e := shop.Fail(shop.Conflict, what+" was changed by somebody else meanwhile; look at it as it is now")
 	e.Current = current

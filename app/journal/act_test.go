@@ -32,7 +32,7 @@ func (r *rows) JournalFrom(_ context.Context, seq int64, limit int) ([]journal.E
 	return r.all[from:min(from+limit, len(r.all))], nil
 }
 
-// rewrite sets the hashes of all rows from one on.
+// rewrite recomputes the hashes of all rows, starting at one.
 func (r *rows) rewrite(from int) {
 	for i := from; i < len(r.all); i++ {
 		if r.all[i].PrevHash = ""; i > 0 {
@@ -42,7 +42,7 @@ func (r *rows) rewrite(from int) {
 	}
 }
 
-// written makes a journal of n acts.
+// written returns a journal of n operations.
 func written(n int) *rows {
 	r := &rows{}
 	for i := range n {
@@ -54,18 +54,18 @@ func written(n int) *rows {
 	return r
 }
 
-// TestVerifySeesEveryChange: whatever somebody does to the journal afterwards, the walk says the first row that does
-// not fit; what was written anew as a whole, a head that was written down.
+// TestVerifySeesEveryChange: the verification finds the first changed row of a journal. A stored head reveals a journal
+// whose hashes were all recomputed.
 func TestVerifySeesEveryChange(t *testing.T) {
 	t.Parallel()
-	const total = journal.Page + 20 // more than a page
+	const total = journal.Page + 20 // more than one page
 	good := written(total)
 	head, _ := good.JournalHead(t.Context())
 	early := journal.Head{Seq: 7, Hash: good.all[6].Hash}
 	for name, c := range map[string]struct {
 		change func(r *rows)
 		head   string
-		at     int64 // 0: all is well
+		at     int64 // 0: valid
 	}{
 		"nothing":                      {func(*rows) {}, "", 0},
 		"nothing, with a head":         {func(*rows) {}, early.String(), 0},
@@ -88,7 +88,7 @@ func TestVerifySeesEveryChange(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want row %d", name, report, err, c.at)
 		}
 	}
-	// Beside the journal stands its head: rows taken off the end are missed without one that was written down.
+	// The journal's head is stored separately, so rows removed at the end are found without a head from elsewhere.
 	cut := &cutOff{rows{all: good.all[:5]}, head}
 	report, err := (&journal.Journal{Store: cut}).VerifyJournal(t.Context(), "")
 	if err != nil || report.OK || report.At != 6 {
@@ -103,8 +103,7 @@ type cutOff struct {
 
 func (c *cutOff) JournalHead(context.Context) (journal.Head, error) { return c.head, nil }
 
-// Everything that a row says is under its hash, and the encoding does not let a character wander from one field into
-// the next.
+// The hash covers all fields of a row, and the encoding separates the fields.
 func TestSumTellsFieldsApart(t *testing.T) {
 	t.Parallel()
 	a, b := journal.Entry{Kind: "ab", Object: "c"}, journal.Entry{Kind: "a", Object: "bc"}

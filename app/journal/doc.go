@@ -1,9 +1,8 @@
-// Package journal records what operators do. The promise: a change, its row in the journal and its answer are one
-// transaction; the same key does it once; each row contains the hash of the row before it, so that a removed or changed
-// row is found.
+// Package journal is the audit log of operations by operators. A change, its row in the journal and its result are one
+// transaction. An operation with the same key is performed once. Each row contains the hash of the previous row, so
+// that a removed or changed row is found.
 //
-//	Act ─▶ lock the head ─▶ key known: stored answer │ change, row, answer ─▶ COMMIT ─▶ effects, at least once
+//	Act ─▶ lock the head ─▶ key exists: stored result │ change, row, result ─▶ COMMIT ─▶ effects, at least once
 //
-// Entry points: store.Store.Act and store.ActFor (do something as an operator), [Journal.VerifyJournal] (check the
-// hashes).
+// Entry points: store.Store.Act and store.ActFor (perform an operation), [Journal.VerifyJournal] (verify the hashes).
 package journal

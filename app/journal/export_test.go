@@ -1,4 +1,4 @@
 package journal
 
-// Page is how many rows are read at once.
+// Page is the number of rows per read.
 const Page = journalPage

@@ -13,9 +13,9 @@ import (
 	"stampede/app/shop"
 )
 
-// The journal says what operators have done. Its rows are only ever added, and each carries a hash of what it says and
-// of the row before it: whoever changes, removes or inserts one has to write all later ones anew, and who has written
-// down a later hash (a head) sees that.
+// The journal records operations. Rows are append-only. Each row contains a hash of its own fields and of the previous
+// row. To change, remove or insert a row, an attacker must rewrite all later rows. A comparison with a stored hash (a
+// head) then finds the change.
 
 // Entry is one row.
 type Entry struct {
@@ -39,7 +39,7 @@ type Entry struct {
 	Hash        string          `json:"hash"`
 }
 
-// Sum is the hash that the row must have, in hex: SHA-256 over all other fields in their order, each as the length of
+// Sum returns the hash that the row must have, in hex: SHA-256 over all other fields in order, each as the length of
 // its text in eight bytes and the text.
 func (e *Entry) Sum() string {
 	h := sha256.New()
@@ -56,7 +56,7 @@ func (e *Entry) Sum() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Head names a row and its hash.
+// Head is the number and the hash of a row.
 type Head struct {
 	Seq  int64  `json:"seq"`
 	Hash string `json:"hash"`
@@ -64,7 +64,7 @@ type Head struct {
 
 func (h Head) String() string { return strconv.FormatInt(h.Seq, 10) + ":" + h.Hash }
 
-// ParseHead reads what String has written.
+// ParseHead parses the result of String.
 func ParseHead(text string) (Head, error) {
 	number, hash, _ := strings.Cut(text, ":")
 	seq, err := strconv.ParseInt(number, 10, 64)
@@ -74,34 +74,34 @@ func ParseHead(text string) (Head, error) {
 	return Head{seq, strings.ToLower(hash)}, nil
 }
 
-// Query narrows the journal down. What is zero is not asked for.
+// Query filters the journal; zero fields do not filter.
 type Query struct {
-	Before int64 // rows with smaller numbers
+	Before int64 // only rows with smaller numbers
 	Limit  int
 	Object string
-	Actor  string // an id, or a name
+	Actor  string // id or name
 	Kind   string
 	Since  shop.Millis
 }
 
-// Report is what a walk along the journal found.
+// Report is the result of a verification.
 type Report struct {
-	Rows  int64  `json:"rows"` // that fit
-	Head  Head   `json:"head"` // the last of them: write it down
+	Rows  int64  `json:"rows"` // verified rows
+	Head  Head   `json:"head"` // the last verified row; store it elsewhere
 	OK    bool   `json:"ok"`
-	Wrong string `json:"wrong,omitempty"` // the first thing that does not fit
-	At    int64  `json:"at,omitempty"`    // in which row
+	Wrong string `json:"wrong,omitempty"` // the first error
+	At    int64  `json:"at,omitempty"`    // the row of the error
 }
 
-// journalPage is how many rows a walk reads at a time.
+// journalPage is the number of rows per read.
 const journalPage = 500
 
-// Journal reads the journal and verifies it. Rows are written by store.Store.Act.
+// Journal reads and verifies the journal. store.Store.Act writes the rows.
 type Journal struct {
 	Store Store
 }
 
-// ListJournal reads rows, the newest first; more reports whether older ones exist.
+// ListJournal returns rows, newest first; more reports whether older ones exist.
 func (j *Journal) ListJournal(ctx context.Context, q Query) (page []Entry, more bool, err error) {
 	limit := q.Limit
 	q.Limit++
@@ -109,8 +109,8 @@ func (j *Journal) ListJournal(ctx context.Context, q Query) (page []Entry, more 
 	return shop.FirstOf("the journal", page, limit, err)
 }
 
-// VerifyJournal walks along the whole journal and says the first row that does not fit. A head that somebody wrote down
-// earlier ("": none) must be in it, too.
+// VerifyJournal reads the whole journal and reports the first invalid row. The journal must also contain the given head
+// from an earlier report ("": no head).
 func (j *Journal) VerifyJournal(ctx context.Context, written string) (Report, error) {
 	var known Head
 	if written != "" {
@@ -119,7 +119,8 @@ func (j *Journal) VerifyJournal(ctx context.Context, written string) (Report, er
 			return Report{}, err
 		}
 	}
-	// The head first: acts go on meanwhile, and the walk may find more than it says, never less.
+	// Read the head first. Operations continue during the verification, so the rows may go beyond the head, but must
+	// contain it.
 	head, err := j.Store.JournalHead(ctx)
 	if err != nil {
 		return Report{}, shop.Unreadable("the journal", err)
@@ -148,13 +149,13 @@ func (j *Journal) VerifyJournal(ctx context.Context, written string) (Report, er
 	return Report{Rows: w.last.Seq, Head: w.last, OK: true}, nil
 }
 
-// journalWalk is how far a walk has come.
+// journalWalk is the state of a verification.
 type journalWalk struct {
 	last Head
-	must []Head // rows that are known from elsewhere
+	must []Head // heads that the journal must contain
 }
 
-// step says what is wrong with the next row.
+// step returns the error of the next row; "": the row is valid.
 func (w *journalWalk) step(e *Entry) string {
 	switch {
 	case e.Seq != w.last.Seq+1:

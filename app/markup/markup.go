@@ -1,5 +1,4 @@
-// Package markup makes of the HTML that operators write what can be shown on a page: paragraphs, lists, emphasis and
-// https links, and nothing else.
+// Package markup sanitizes the HTML that operators write: it allows only paragraphs, lists, emphasis and https links.
 package markup
 
 import (
@@ -11,8 +10,8 @@ import (
 
 var policy = strict()
 
-// strict allows a handful of elements without any attributes but a link's address. Links
-// open beside the page and get no hold of it.
+// strict allows a few elements, without attributes except the address of a link. Links open in a new tab, without
+// access to the page.
 func strict() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
 	p.AllowElements("p", "br", "strong", "em", "ul", "ol", "li")
@@ -21,11 +20,11 @@ func strict() *bluemonday.Policy {
 	p.RequireParseableURLs(true)
 	p.AllowRelativeURLs(false)
 	p.RequireNoFollowOnLinks(true)
-	p.AddTargetBlankToFullyQualifiedLinks(true) // and with it rel="noopener"
+	p.AddTargetBlankToFullyQualifiedLinks(true) // also sets rel="noopener"
 	return p
 }
 
-// Clean leaves of the text what the policy allows. What it has cleaned it leaves as it is.
+// Clean returns the HTML that the policy allows. Cleaning the result again changes nothing.
 func Clean(html string) string {
 	return strings.TrimSpace(policy.Sanitize(html))
 }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// What a description may have stays as it is; everything else goes, or becomes text.
+// Allowed HTML stays unchanged; everything else is removed or becomes text.
 func TestClean(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
@@ -44,7 +44,7 @@ func TestClean(t *testing.T) {
 
 var allowed = []string{"p", "br", "strong", "em", "ul", "ol", "li", "a"}
 
-// Whatever is cleaned has only what the policy allows, as a parser of HTML sees it, and cleaning it again changes
+// The result contains only HTML that the policy allows, according to an HTML parser, and cleaning it again changes
 // nothing.
 func FuzzClean(f *testing.F) {
 	for _, text := range []string{

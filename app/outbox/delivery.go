@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// ErrRejected is the permanent failure of one message: further attempts would fail, too. The message is quarantined;
+// ErrRejected is the permanent failure of one message: further attempts would fail as well. The message is quarantined;
 // the delivery of others continues.
 var ErrRejected = errors.New("rejected")
 
-// PauseError means that a receiver accepts no message at all now. Nothing is delivered for a while.
+// PauseError means that a receiver accepts no messages at the moment. Delivery pauses.
 type PauseError struct {
-	After time.Duration // as the receiver asks; 0: it does not ask
+	After time.Duration // as requested by the receiver; 0: not specified
 	Err   error
 }
 

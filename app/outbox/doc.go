@@ -1,7 +1,8 @@
-// Package outbox sends what a transaction has decided to send: postings to the shop's back office, and e-mails. The
-// promise: what was committed is appended to a stream at least once, and a lost stream is noticed and filled again.
+// Package outbox sends messages that a transaction has stored: postings to the shop's back office, and e-mails. A
+// committed message is appended to a stream at least once. The loss of a stream is detected, and its messages are
+// appended again.
 //
 //	COMMIT (order, outbox row) ─▶ [Sender]: claim ─▶ append to the stream ─▶ mark sent ─▶ a worker of streams delivers
 //
-// A receiver that rejects a message parks it (quarantine); an operator retries or drops it.
+// A message that its receiver rejects is quarantined; an operator replays or drops it.
 package outbox

@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// QuarantinedEmail is an e-mail that could not be sent. Its link is not shown.
+// QuarantinedEmail is an e-mail that could not be sent, without its link.
 type QuarantinedEmail struct {
 	ID     string      `json:"id"`
 	At     shop.Millis `json:"at"`
@@ -20,25 +20,25 @@ type QuarantinedEmail struct {
 	Reason string      `json:"reason"`
 }
 
-// OrderMailFor is how long after an order was paid or refunded a mail about it still makes sense. The marks that keep a
-// repeat from being a second e-mail stay longer.
+// OrderMailFor is the maximum age of a payment, refund or shipment for which an e-mail is sent. The marks that prevent
+// duplicate e-mails are kept longer.
 const OrderMailFor = 7 * 24 * time.Hour
 
-// OrderMail sends e-mails about paid, refunded and shipped orders to buyers who have an e-mail. Payments and refunds
-// come from the back office's stream, under a group of its own; shipments from the Finisher.
+// OrderMail sends e-mails about paid, refunded and shipped orders to buyers with an e-mail address. Payments and
+// refunds come from the back office's stream, through a separate consumer group; shipments come from the Finisher.
 type OrderMail struct {
 	Users interface {
-		// UserByID reads an account in any state. ErrNoRow: a guest, or nobody.
+		// UserByID reads an account in any state. ErrNoRow: a guest or an unknown id.
 		UserByID(ctx context.Context, id shop.ID) (shop.User, error)
 	}
 	Mailer Mailer
 	Now    func() shop.Millis
 }
 
-// Deliver hands over the e-mail about one posting, if there is somebody to write to. It may be repeated: the e-mail is
-// known by order and state.
+// Deliver enqueues the e-mail about one posting, if the buyer has an e-mail address. It is idempotent: order and state
+// identify the e-mail.
 func (m *OrderMail) Deliver(ctx context.Context, p Message) error {
-	if m.Now().Sub(p.At) > OrderMailFor { // reposted for a back office that had lost it
+	if m.Now().Sub(p.At) > OrderMailFor { // an old posting that was reposted
 		return nil
 	}
 	kind := EmailPaid
@@ -49,8 +49,8 @@ func (m *OrderMail) Deliver(ctx context.Context, p Message) error {
 		OrderFacts{ID: p.Order, ProductName: p.ProductName, Qty: p.Qty, AmountFen: p.AmountFen})
 }
 
-// Shipped hands over the e-mail about a parcel, if there is somebody to write to and the order is still on its way. It
-// may be repeated: the e-mail is known by the order and the instant at which the parcel was entered.
+// Shipped enqueues the e-mail about a parcel, if the buyer has an e-mail address and the order is still shipped. It is
+// idempotent: the order and the time of the shipment identify the e-mail.
 func (m *OrderMail) Shipped(ctx context.Context, o *shop.Order, shipped shop.Millis, carrier, tracking string) error {
 	if o.State != shop.Shipped || m.Now().Sub(shipped) > OrderMailFor {
 		return nil
@@ -60,7 +60,7 @@ func (m *OrderMail) Shipped(ctx context.Context, o *shop.Order, shipped shop.Mil
 	})
 }
 
-// write hands an e-mail over, unless the buyer has no e-mail that was proven.
+// write enqueues an e-mail, unless the buyer has no verified e-mail address.
 func (m *OrderMail) write(ctx context.Context, buyer shop.ID, kind EmailKind, about string, facts OrderFacts) error {
 	user, err := m.Users.UserByID(ctx, buyer)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// readers are accounts by id, and a box for the e-mails to them.
+// readers contains accounts by id and collects the e-mails to them.
 type readers struct {
 	users map[shop.ID]shop.User
 	fail  error
@@ -32,8 +32,8 @@ func (r *readers) Send(_ context.Context, mails ...Email) error {
 	return nil
 }
 
-// Only who has proven an e-mail is written to about an order, in their language, of what was paid or given back lately;
-// what cannot be read now comes again.
+// E-mails about recent payments and refunds go only to verified addresses, in the language of the buyer. If the account
+// cannot be read, the posting is redelivered.
 func TestOrderMailsGoToProvenAddresses(t *testing.T) {
 	t.Parallel()
 	const now = shop.Millis(1_800_000_000_000)

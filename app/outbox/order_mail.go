@@ -4,38 +4,38 @@ import (
 	"stampede/app/shop"
 )
 
-// EmailKind is what a mail is about.
+// EmailKind is the type of an e-mail.
 type EmailKind string
 
-// The kinds of e-mails. Each but EmailTaken carries a link or an order.
+// The kinds of e-mails. Each except EmailTaken carries a link or an order.
 const (
-	EmailActivate EmailKind = "activate" // Link proves that the e-mail is the reader's
-	EmailTaken    EmailKind = "taken"    // somebody wanted to register with this e-mail, which has an account
+	EmailActivate EmailKind = "activate" // Link verifies the e-mail address
+	EmailTaken    EmailKind = "taken"    // a registration used the address of an existing account
 	EmailReset    EmailKind = "reset"    // Link sets a new password
 	EmailPaid     EmailKind = "paid"     // Order was paid
-	EmailRefunded EmailKind = "refunded" // the money of Order was given back
-	EmailShipped  EmailKind = "shipped"  // Order is on its way
+	EmailRefunded EmailKind = "refunded" // Order was refunded
+	EmailShipped  EmailKind = "shipped"  // Order was shipped
 )
 
-// Email is a mail to one person. Its Link is a secret: it reaches no log.
+// Email is an e-mail to one recipient. Its Link is a secret and must not be logged.
 type Email struct {
 	Kind EmailKind
-	// About makes it the same e-mail again: two e-mails of a kind about the same thing are one, sent twice by a repeat.
-	// It tells nothing: an id, or the hash of what the link proves.
+	// About identifies the e-mail: two e-mails with the same Kind and About are duplicates. It contains no secret: it
+	// is an id, or the hash of the token in the link.
 	About string
-	To    string // a checked e-mail
-	Name  string // as its bearer typed it
+	To    string // a valid e-mail address
+	Name  string // as entered by the user
 	Lang  string // en or zh
-	Link  string // whole, for EmailActivate and EmailReset
+	Link  string // complete URL, for EmailActivate and EmailReset
 	Order *OrderFacts
 }
 
-// OrderFacts is what an e-mail tells of an order.
+// OrderFacts contains the data of an order in an e-mail.
 type OrderFacts struct {
 	ID          shop.ID
 	ProductName string
 	Qty         int
 	AmountFen   int64
-	Carrier     string `json:",omitempty"` // for EmailShipped, with its number
+	Carrier     string `json:",omitempty"` // for EmailShipped, as is Tracking
 	Tracking    string `json:",omitempty"`
 }

@@ -11,8 +11,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Message tells the shop's back office that an order was paid or refunded. Postings are delivered at least once
-// and in any order: Order and Rev identify one, and the larger rev is the newer.
+// Message notifies the shop's back office that an order was paid or refunded. Postings are delivered at least once and
+// in any order. Order and Rev identify a posting; the posting with the larger rev is newer.
 type Message struct {
 	Order       shop.ID         `json:"order"`
 	Rev         int             `json:"rev"`
@@ -29,8 +29,8 @@ type Message struct {
 	Address     *shop.Address   `json:"address,omitempty"`
 }
 
-// Store is the outbox in the database: what the back office is to hear, written in the transaction that changed
-// the order. Errors wrap ErrTransient.
+// Store is the outbox in the database. The transaction that changes an order also writes its posting. Errors wrap
+// ErrTransient.
 type Store interface {
 	ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]Message, error)
 	MarkSent(ctx context.Context, posted []Message, claimed, sent shop.Millis) error
@@ -49,12 +49,12 @@ type Stream interface {
 	Confirm(ctx context.Context, lost *LostError) error
 }
 
-// LostError means that Redis may lack messages that were appended: the server has another history, or the high-water
-// mark of the messages is missing, or behind the database. Postings are not appended until the loss is confirmed.
+// LostError means that Redis may have lost appended messages: the server has another history, or the high-water mark of
+// the messages is missing or behind the database. No postings are appended until the loss is confirmed.
 type LostError struct {
 	History string      // of the server
-	Mark    shop.Millis // 0: there is none
-	Since   shop.Millis // messages that were appended later may be missing
+	Mark    shop.Millis // 0: missing
+	Since   shop.Millis // messages appended later may be missing
 }
 
 func (e *LostError) Error() string {
@@ -74,14 +74,14 @@ type QuarantinedMessage struct {
 }
 
 const (
-	// Lease is how long a node has for what it took; it is also the pause after a failure.
+	// Lease is the time for which a node owns claimed postings; it is also the delay after a failure.
 	Lease      = 15 * time.Second
 	postEvery  = time.Second
-	countEvery = 10 * time.Second // how often the waiting postings are counted
+	countEvery = 10 * time.Second // interval of counting the waiting postings
 	postBatch  = 500
 )
 
-// Sender carries postings from the outbox into the back office's stream.
+// Sender moves postings from the outbox to the back office's stream.
 type Sender struct {
 	Store  Store
 	Stream Stream
@@ -91,13 +91,13 @@ type Sender struct {
 	counted time.Time
 }
 
-// Run posts until ctx ends.
+// Run calls RunOnce periodically until ctx ends.
 func (p *Sender) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, postEvery, "post to the back office", p.RunOnce)
 }
 
-// RunOnce posts everything that is due. It is appended first and marked after that: a crash in between appends it
-// again. The mark of the database is read before that of Redis: whatever it is, an intact Redis has it.
+// RunOnce appends all due postings and marks them as sent afterwards: a crash in between appends them again. The mark
+// in the database is read before the mark in Redis, so an intact Redis is never behind it.
 func (p *Sender) RunOnce(ctx context.Context) error {
 	last, err := p.Store.LastSent(ctx)
 	if err != nil {
@@ -106,7 +106,7 @@ func (p *Sender) RunOnce(ctx context.Context) error {
 	groups, err := p.Stream.Check(ctx, last)
 	var lost *LostError
 	if errors.As(err, &lost) {
-		return p.repair(ctx, lost) // the next pass posts
+		return p.repair(ctx, lost) // the next pass appends them
 	}
 	if err != nil {
 		return err
@@ -133,8 +133,8 @@ func (p *Sender) RunOnce(ctx context.Context) error {
 	}
 }
 
-// repair schedules again what Redis may have lost, and makes the groups that it had. Until the loss is confirmed no
-// node appends, so the mark stays; a crash before that repeats everything.
+// repair schedules the postings that Redis may have lost, and creates the consumer groups again. No node appends until
+// the loss is confirmed, so the mark stays unchanged; a crash before the confirmation repeats everything.
 func (p *Sender) repair(ctx context.Context, lost *LostError) error {
 	n, err := p.Store.Repost(ctx, lost.Since)
 	if err != nil {
@@ -153,8 +153,8 @@ func (p *Sender) repair(ctx context.Context, lost *LostError) error {
 	return p.Stream.Confirm(ctx, lost)
 }
 
-// count looks, from time to time, how much waits in the outbox: on any node, for any node. It also records the groups,
-// which only Redis knows.
+// count periodically counts the postings in the outbox, of all nodes. It also stores the names of the consumer groups,
+// which otherwise exist only in Redis.
 func (p *Sender) count(ctx context.Context, groups []string) error {
 	if time.Since(p.counted) < countEvery {
 		return nil
@@ -170,5 +170,5 @@ func (p *Sender) count(ctx context.Context, groups []string) error {
 	return err
 }
 
-// Waiting is how much waited in the outbox when it was counted last.
+// Waiting returns the number of postings in the outbox at the last count.
 func (p *Sender) Waiting() int64 { return p.waiting.Load() }

@@ -10,7 +10,7 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// outbox has so many postings to carry, and fails where a test wants it to.
+// outbox contains n postings and returns the errors that a test sets.
 type outbox struct {
 	Store
 	*fakes.Trace
@@ -65,7 +65,7 @@ func (o *outbox) Append(_ context.Context, last shop.Millis, postings []Message)
 	return last + 1, o.fail
 }
 
-// At least once: what is in the stream is marked after that, and what is not is not marked at all.
+// At least once: a posting is marked only after it was appended. A posting that was not appended is not marked.
 func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
 	t.Parallel()
 	box := &outbox{Trace: &fakes.Trace{}, waits: postBatch + 3}
@@ -84,7 +84,7 @@ func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
 	fakes.WantSteps(t, box.Trace, "append 3")
 }
 
-// P8: what Redis has lost is due again before the loss is confirmed, and nothing is appended before that.
+// P8: lost postings are due again before the loss is confirmed, and nothing is appended before the confirmation.
 func TestLostPostingsAreRepeatedBeforeTheLossIsConfirmed(t *testing.T) {
 	t.Parallel()
 	box := &outbox{Trace: &fakes.Trace{}, waits: 3, lost: fmt.Errorf("check: %w", &LostError{Mark: 3, Since: 3})}

@@ -4,8 +4,8 @@ import (
 	"context"
 )
 
-// Mailer takes e-mails over to be sent: once Send has answered nil, each of them is sent at least once, also after a
-// crash. It waits for no mail server.
+// Mailer enqueues e-mails. After Send has returned nil, the e-mails are sent at least once, also after a crash. Send
+// does not wait for a mail server.
 type Mailer interface {
 	Send(ctx context.Context, mails ...Email) error
 }

@@ -11,25 +11,24 @@ import (
 	"stampede/app/store"
 )
 
-// PersonalData is what people may ask of the shop about what it keeps of them: a copy, and that it goes. Guests may,
-// too: whoever has a guest's token is that guest.
+// PersonalData exports and deletes the data of a user. The holder of a guest's token may do both for the guest.
 type PersonalData struct {
 	Store *store.Store
 	Now   func() shop.Millis
-	// Proves reports, by its error, whether the password is that of the account. It counts those that are not.
+	// Proves returns an error if the password is not the account's. It counts failed attempts.
 	Proves func(ctx context.Context, u *shop.User, password string) error
 }
 
-// Export is everything that the shop keeps of a user, as one document.
+// Export contains all data of a user as one document.
 type Export struct {
 	At        shop.Millis         `json:"at"`
 	User      ExportedUser        `json:"user"`
 	Devices   []ExportedDevice    `json:"devices"`
 	Addresses []shop.SavedAddress `json:"addresses"`
-	Orders    []ExportedOrder     `json:"orders"` // the newest first
+	Orders    []ExportedOrder     `json:"orders"` // newest first
 }
 
-// ExportedUser is an account, or a guest, of whom no more than the id is kept.
+// ExportedUser is an account, or a guest, for which only the id is stored.
 type ExportedUser struct {
 	ID          shop.ID        `json:"id"`
 	Guest       bool           `json:"guest"`
@@ -42,7 +41,7 @@ type ExportedUser struct {
 	ActivatedAt shop.Millis    `json:"activated_at,omitempty"`
 }
 
-// ExportedDevice is a log in that has not ended.
+// ExportedDevice is an active session.
 type ExportedDevice struct {
 	ID         shop.ID     `json:"id"`
 	Name       string      `json:"name"`
@@ -51,13 +50,13 @@ type ExportedDevice struct {
 	ExpiresAt  shop.Millis `json:"expires_at"`
 }
 
-// ExportedOrder is an order with what its buyer said to have the money back, and what became of that.
+// ExportedOrder is an order with the buyer's refund request and its outcome.
 type ExportedOrder struct {
 	shop.Order
 	Refund *ExportedRefund `json:"refund,omitempty"`
 }
 
-// ExportedRefund is a refund as its buyer may see it.
+// ExportedRefund contains the parts of a refund that its buyer may see.
 type ExportedRefund struct {
 	State     payment.RefundState `json:"state"`
 	AmountFen int64               `json:"amount_fen"`
@@ -68,13 +67,13 @@ type ExportedRefund struct {
 
 const (
 	exportPage = 100
-	// exportOrders bounds a document; nobody buys so much.
+	// exportOrders limits the size of a document; no buyer has that many orders.
 	exportOrders = 10_000
-	// guestLife is longer than a guest's token lives.
+	// guestLife exceeds the lifetime of a guest's token.
 	guestLife = 13 * time.Hour
 )
 
-// Export reads everything that is kept of somebody.
+// Export reads all data of a user.
 func (p *PersonalData) Export(ctx context.Context, who shop.Identity) (Export, error) {
 	out, err := p.export(ctx, &who)
 	return out, shop.Unreadable("your data", err)
@@ -128,7 +127,7 @@ func (p *PersonalData) exportUser(ctx context.Context, who *shop.Identity) (Expo
 	}, err
 }
 
-// exportRefund reads the refund of an order whose row says that there is one.
+// exportRefund reads the refund of an order, if its row has one.
 func (p *PersonalData) exportRefund(ctx context.Context, o *shop.Order) (*ExportedRefund, error) {
 	if o.State != shop.Refunding && o.State != shop.Refunded && !strings.HasPrefix(o.Reason, "refund") {
 		return nil, nil
@@ -140,8 +139,8 @@ func (p *PersonalData) exportRefund(ctx context.Context, o *shop.Order) (*Export
 	return &ExportedRefund{r.State, r.AmountFen, r.Reason, r.AskedAt, r.DoneAt}, err
 }
 
-// Delete has everything go that is kept of somebody. What stays are orders, without a name on them: those that are over
-// lose their address within a minute, those under way once they are over. An account proves itself by its password.
+// Delete deletes all data of a user except orders, which remain without a name. Orders that are over lose their address
+// within a minute, the others once they are over. An account must prove its identity by its password.
 func (p *PersonalData) Delete(ctx context.Context, who shop.Identity, password string) error {
 	u, err := p.Store.UserByID(ctx, who.User)
 	switch {
@@ -154,7 +153,7 @@ func (p *PersonalData) Delete(ctx context.Context, who shop.Identity, password s
 		}
 	}
 	err = p.Erase(ctx, p.Store, who.User, &u)
-	if errors.Is(err, shop.ErrNoRow) { // activated, or its password changed, since it was read
+	if errors.Is(err, shop.ErrNoRow) { // activated or given a new password since the read
 		return shop.Fail(shop.Forbidden, "the password is not right")
 	}
 	return shop.Unreadable("your data", err)

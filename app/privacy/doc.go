@@ -1,3 +1,3 @@
-// Package privacy gives people their data and deletes it. The promise: after a deletion nothing personal is left,
-// except in orders that are not over; their addresses follow as soon as they are ([Eraser]).
+// Package privacy exports and deletes personal data. After a deletion only orders that are not over contain personal
+// data; their addresses are removed when they are over ([Eraser]).
 package privacy

@@ -12,25 +12,25 @@ import (
 const (
 	eraseEvery = 10 * time.Second
 	eraseBatch = 50
-	// erasureOpen is how long the orders of somebody are looked at in any case: an entry of a stream that still waits
-	// for its row, or a dead letter that is replayed, brings an address back.
+	// erasureOpen is the minimum time for which the orders of a deleted user are checked: a stream entry that waits for
+	// its row, or a replayed dead letter, can bring an address back.
 	erasureOpen = 7 * 24 * time.Hour
-	// between two looks at somebody's orders
+	// The limits of the interval between two checks of a user's orders.
 	shortestErasure, longestErasure = time.Minute, 6 * time.Hour
 )
 
-// Eraser blanks the addresses in the orders of people who had their data deleted, once these orders are over.
+// Eraser removes the addresses from the orders of deleted users once these orders are over.
 type Eraser struct {
 	Store *store.Store
 	Now   func() shop.Millis
 }
 
-// Run works until ctx ends.
+// Run calls RunOnce periodically until ctx ends.
 func (e *Eraser) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, eraseEvery, "blank addresses of deleted users", e.RunOnce)
 }
 
-// RunOnce looks at the orders of everybody who is due. A crash leaves the rest to the next look.
+// RunOnce checks the orders of all users that are due. After a crash the next call processes the rest.
 func (e *Eraser) RunOnce(ctx context.Context) error {
 	for {
 		now := e.Now()
@@ -56,8 +56,9 @@ func (e *Eraser) RunOnce(ctx context.Context) error {
 	}
 }
 
-// nextErasure is the next look at orders of which so many still have an address; 0: none is needed. Most orders are
-// over within minutes, some wait for weeks to be shipped: the longer it takes, the longer the pause.
+// nextErasure returns the time of the next check; 0: no check is needed. left is the number of orders that still have
+// an address. Most orders are over within minutes, some wait weeks for their shipment, so the interval grows with the
+// time since the deletion.
 func nextErasure(asked, now shop.Millis, left int64) shop.Millis {
 	age := now.Sub(asked)
 	if left == 0 && age >= erasureOpen {

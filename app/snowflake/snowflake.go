@@ -1,10 +1,10 @@
-// Package snowflake mints 64-bit ids that are unique over all nodes and grow with time:
+// Package snowflake generates 64-bit ids that are unique across all nodes and increase with time:
 //
 //	0 | 41 bits: ms since 2026-01-01 UTC (until 2095) | 10 bits: node 1–1023 | 12 bits: sequence
 //
-// A node mints under a grant: until an instant of the monotonic clock, and up to a millisecond that is
-// stored in the database. Whoever has the node number next starts above that millisecond, so two holders
-// never mint the same id, whatever their clocks do (I10).
+// A node generates ids under a grant. The grant ends at an instant of the monotonic clock, and has a highest
+// millisecond (ceiling) that is stored in the database. The next holder of the node number starts above that
+// millisecond, so two holders never generate the same id, even if their clocks are wrong (I10).
 package snowflake
 
 import (
@@ -29,32 +29,32 @@ const (
 // epoch is 2026-01-01 UTC, the millisecond 0 of ids.
 const epoch shop.Millis = 1767225600000
 
-// ErrNoGrant means that this node may not mint now: its grant has ended or is used up. Renewing the lease
-// helps.
+// ErrNoGrant means that this node may not generate ids now: its grant has ended or is used up. A renewed lease resolves
+// it.
 var ErrNoGrant = errors.New("no grant to mint ids")
 
-// Grant is the permission to mint.
+// Grant is the permission to generate ids.
 type Grant struct {
-	Until   time.Time   // the last instant, by the monotonic clock
+	Until   time.Time   // the end, by the monotonic clock
 	Ceiling shop.Millis // the last millisecond that an id may carry
 }
 
-// Minter mints ids of one node, each above the one before. It is safe for concurrent use.
+// Minter generates the ids of one node in strictly increasing order. It is safe for concurrent use.
 type Minter struct {
 	node  int64
 	clock func() time.Time
-	start time.Time // of the monotonic clock
+	start time.Time // reading of the monotonic clock
 	base  shop.Millis
 
 	mu       sync.Mutex
 	grant    Grant
 	last     shop.Millis
-	sequence int64 // within last; at first its end, so that nothing is minted in the milliseconds of others
+	sequence int64 // within last; initially the maximum, so that the milliseconds of others are not used
 }
 
-// New makes a minter that mints above the millisecond given and takes the time now to be the later one of
-// now and that. Nothing is minted before the first grant. clock is time.Now except in tests. It fails for a
-// node number outside 1–MaxNode.
+// New returns a Minter whose ids are later than the millisecond above. Its time starts at the later one of now and
+// above + 1 ms. It generates no ids before the first grant. clock is time.Now except in tests. New fails if node is
+// outside 1–MaxNode.
 func New(node int, above, now shop.Millis, clock func() time.Time) (*Minter, error) {
 	if node < 1 || node > MaxNode {
 		return nil, fmt.Errorf("node number %d is not in 1–%d", node, MaxNode)
@@ -65,11 +65,11 @@ func New(node int, above, now shop.Millis, clock func() time.Time) (*Minter, err
 	}, nil
 }
 
-// Node is the node number in the ids.
+// Node returns the node number in the ids.
 func (m *Minter) Node() int { return int(m.node) }
 
-// Now is the time that ids carry: where the minter started, carried on by the monotonic clock. It does not
-// step when somebody sets the wall clock.
+// Now returns the time used in ids: the start time, advanced by the monotonic clock. It does not jump when the wall
+// clock is set.
 func (m *Minter) Now() shop.Millis { return m.at(m.clock()) }
 
 func (m *Minter) at(now time.Time) shop.Millis { return m.base.Add(now.Sub(m.start)) }
@@ -81,7 +81,7 @@ func (m *Minter) Renew(g Grant) {
 	m.grant = g
 }
 
-// Stop ends minting and answers the last millisecond that was used.
+// Stop revokes the grant and returns the last used millisecond.
 func (m *Minter) Stop() shop.Millis {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,12 +89,12 @@ func (m *Minter) Stop() shop.Millis {
 	return m.last
 }
 
-// Mint makes the next id. Should the clock step backwards or more than 4096 ids be wanted in a millisecond,
-// ids run ahead of the clock, up to the ceiling of the grant. ErrNoGrant when the grant does not allow it.
+// Mint returns the next id. Ids run ahead of the clock if it steps backwards or if a millisecond has more than 4096
+// requests. They stop at the ceiling of the grant. ErrNoGrant: the grant does not allow another id.
 func (m *Minter) Mint() (shop.ID, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	// Read under the lock: a caller who waited for it must not mint by an instant from before its wait.
+	// Read the clock under the lock: after waiting for the lock, an earlier reading could be past the end of the grant.
 	now := m.clock()
 	if !now.Before(m.grant.Until) {
 		return 0, fmt.Errorf("%w: the lease of node %d has ended", ErrNoGrant, m.node)
@@ -113,13 +113,13 @@ func (m *Minter) Mint() (shop.ID, error) {
 	return shop.ID(int64(ms-epoch)<<(nodeBits+sequenceBits) | m.node<<sequenceBits | sequence), nil
 }
 
-// Time is the instant that an id carries: about when it was minted.
+// Time returns the instant in an id, which is about its creation time.
 func Time(id shop.ID) shop.Millis {
 	return epoch + shop.Millis(id>>(nodeBits+sequenceBits))
 }
 
-// First is the least id of a millisecond; there is none before 2026.
+// First returns the lowest id of a millisecond; before 2026 that is 0.
 func First(at shop.Millis) shop.ID { return shop.ID(max(at-epoch, 0) << (nodeBits + sequenceBits)) }
 
-// Node is the node number that an id carries.
+// Node returns the node number in an id.
 func Node(id shop.ID) int { return int(id>>sequenceBits) & MaxNode }

@@ -11,7 +11,7 @@ import (
 
 const start = epoch + 1_000_000
 
-// fakeClock is a clock that a test sets; it has no monotonic part, so steps are seen.
+// fakeClock is a clock that a test sets. It has no monotonic part, so that steps are visible.
 type fakeClock struct {
 	mu sync.Mutex
 	at time.Time
@@ -70,7 +70,7 @@ func TestIDCarriesTimeAndNode(t *testing.T) {
 	}
 }
 
-// I10: ids grow strictly, whatever the clock does and however many are wanted at once.
+// I10: ids increase strictly, independent of clock steps and of the number of requests.
 func TestIDsGrowOverClockSteps(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -125,7 +125,7 @@ func TestIDsAreUniqueUnderConcurrency(t *testing.T) {
 	}
 }
 
-// I10: nothing is minted before a grant, after its end, or above its ceiling.
+// I10: no ids are generated before a grant, after its end, or above its ceiling.
 func TestMintingNeedsAGrant(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -155,8 +155,8 @@ func TestMintingNeedsAGrant(t *testing.T) {
 	refused("after the stop")
 }
 
-// I10: the next holder of a number starts above everything its predecessor was allowed to mint, also with a
-// clock that is behind.
+// I10: the next holder of a node number starts above all ids that its predecessor was allowed to generate, even if its
+// clock is behind.
 func TestNextHolderStartsAboveItsPredecessor(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -168,7 +168,7 @@ func TestNextHolderStartsAboveItsPredecessor(t *testing.T) {
 	c.step(-time.Hour)
 	second := minter(t, 5, grant.Ceiling, c)
 	second.Renew(Grant{Until: c.now().Add(time.Minute), Ceiling: grant.Ceiling + 60_000})
-	c.step(-time.Minute) // and it goes on stepping
+	c.step(-time.Minute) // and the clock keeps stepping
 	if id := mint(t, second); id <= highest || Time(id) <= grant.Ceiling {
 		t.Errorf("id %d at %d follows %d at %d", id, Time(id), highest, Time(highest))
 	}

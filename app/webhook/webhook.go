@@ -1,5 +1,5 @@
-// Package webhook delivers paid and refunded orders to an address of the shop's back office, for shops that would
-// rather be called than read the stream. A delivery is
+// Package webhook delivers paid and refunded orders to an HTTP endpoint of the shop's back office, as an alternative to
+// reading the stream. A delivery is
 //
 //	POST the JSON of outbox.Message
 //	Stampede-Delivery: <order>-<rev>            the same for a repeat: deliveries come at least once
@@ -7,9 +7,9 @@
 //	Stampede-Signature: v1=<hex>                HMAC-SHA256 of timestamp + "." + body under the shared secret
 //
 // A receiver checks the signature over the raw bytes, rejects timestamps that are minutes old, and returns any 2xx once
-// it has stored the order. After 401, 403, 408, 425, 429, 5xx, or ten seconds without a response the order is delivered
-// again, after Retry-After if given (1 s to 5 min). Any other 4xx quarantines it until an operator replays it
-// (`stampede backoffice parked`).
+// it has stored the order. The order is delivered again after 401, 403, 408, 425, 429, 5xx, or ten seconds without a
+// response. Retry-After sets the delay (1 s to 5 min). Any other 4xx quarantines it until an operator replays it
+// (command `stampede backoffice`).
 package webhook
 
 import (
@@ -30,10 +30,10 @@ import (
 )
 
 const (
-	within = 10 * time.Second // for one delivery, from the dial to the last byte of the answer
-	// mostIdle is how many connections wait for the next delivery: about as many as are under way at once.
+	within = 10 * time.Second // for one delivery, from the dial to the last byte of the response
+	// mostIdle is the limit of idle connections, about the number of concurrent deliveries.
 	mostIdle = 16
-	// mostAnswer is how much of an answer is read, so that the connection can be used again.
+	// mostAnswer is the limit of bytes read from a response body, so that the connection can be used again.
 	mostAnswer = 64 << 10
 )
 
@@ -45,7 +45,7 @@ type Sender struct {
 	now     func() time.Time
 }
 
-// New makes a sender. Redirects are not followed: the signature is for this address.
+// New creates a sender. It does not follow redirects: the signature is meant for this address.
 func New(address string, secret []byte) *Sender {
 	return &Sender{
 		address: address, secret: secret, now: time.Now,
@@ -59,8 +59,8 @@ func New(address string, secret []byte) *Sender {
 	}
 }
 
-// Deliver posts one order. nil: the receiver has taken it. outbox.ErrRejected: it never will. An *outbox.PauseError: it
-// takes nothing now. Any other error: try again.
+// Deliver posts one order. nil: the receiver has accepted it. outbox.ErrRejected: permanently rejected.
+// *outbox.PauseError: the receiver accepts nothing at the moment. Any other error: retry.
 func (s *Sender) Deliver(ctx context.Context, p outbox.Message) error {
 	body, err := json.Marshal(&p)
 	if err != nil {
@@ -81,11 +81,11 @@ func (s *Sender) Deliver(ctx context.Context, p outbox.Message) error {
 		return fmt.Errorf("deliver order %s: %w", p.Order, err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, answer.Body, mostAnswer) // shorter is the rule
+	_, _ = io.CopyN(io.Discard, answer.Body, mostAnswer) // usually shorter
 	return s.outcome(p.Order, answer)
 }
 
-// outcome says what an answer means for the posting and for those after it.
+// outcome maps a response to the result for this posting and the following ones.
 func (s *Sender) outcome(order shop.ID, answer *http.Response) error {
 	said := fmt.Errorf("the receiver answered order %s with %s", order, answer.Status)
 	after, asked := s.retryAfter(answer.Header.Get("Retry-After"))
@@ -104,7 +104,7 @@ func (s *Sender) outcome(order shop.ID, answer *http.Response) error {
 	}
 }
 
-// retryAfter reads the header: seconds, or an instant. It keeps to no bounds.
+// retryAfter parses the header: seconds or a date. It does not limit the value.
 func (s *Sender) retryAfter(text string) (after time.Duration, asked bool) {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second, true
@@ -115,10 +115,10 @@ func (s *Sender) retryAfter(text string) (after time.Duration, asked bool) {
 	return 0, false
 }
 
-// Close ends connections that are kept for the next delivery.
+// Close closes idle connections.
 func (s *Sender) Close() { s.client.CloseIdleConnections() }
 
-// Sign is the signature of a delivery, as the header has it. Receivers compare in constant time.
+// Sign returns the signature header of a delivery. Receivers must compare it in constant time.
 func Sign(secret []byte, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(timestamp + "."))

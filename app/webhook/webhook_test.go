@@ -37,7 +37,7 @@ func receiver(t *testing.T, answer int) (*Sender, *[]*http.Request, *[][]byte) {
 	return s, &requests, &bodies
 }
 
-// A delivery is what the package promises: signed over time and body, and named by order and rev.
+// A delivery is signed over timestamp and body, and identified by order and rev.
 func TestDeliveryIsSigned(t *testing.T) {
 	t.Parallel()
 	s, requests, bodies := receiver(t, http.StatusNoContent)
@@ -67,7 +67,7 @@ func TestDeliveryIsSigned(t *testing.T) {
 	}
 }
 
-// The signature is that of RFC 2104 over timestamp, point and body: receivers in other languages rely on it.
+// The signature is the HMAC of RFC 2104 over timestamp, "." and body: receivers in other languages depend on it.
 func TestSignatureIsStable(t *testing.T) {
 	t.Parallel()
 	const want = "v1=0726dedcd7fddd05eca3b4cfff0b915d4a6469b4019322ce9703ab6ea6c63959"
@@ -77,8 +77,7 @@ func TestSignatureIsStable(t *testing.T) {
 	}
 }
 
-// Only a 2xx is a yes. Most of 4xx is a no to this order, some are about the sender, everything else is about the
-// receiver.
+// 2xx is success. Most 4xx reject this order, some concern the sender, and all other status codes concern the receiver.
 func TestOnlyAYesIsTaken(t *testing.T) {
 	t.Parallel()
 	const no, pause, again = "no", "pause", "again"
@@ -110,7 +109,7 @@ func TestOnlyAYesIsTaken(t *testing.T) {
 	}
 }
 
-// A receiver that says for how long it takes nothing is believed, in both forms of the header.
+// The sender obeys both forms of Retry-After.
 func TestRetryAfterIsHeard(t *testing.T) {
 	t.Parallel()
 	s := New("http://127.0.0.1:1/", secret)
@@ -133,8 +132,8 @@ func TestRetryAfterIsHeard(t *testing.T) {
 	}
 }
 
-// Of a compressed answer no more is unpacked than of any other is read. It does not run beside other tests, because it
-// counts what the whole process allocates.
+// The limit of the response body applies to decompressed bytes. The test is not parallel, because it measures
+// allocations of the whole process.
 func TestAnswerIsBoundedAfterDecoding(t *testing.T) {
 	cut := make(chan bool, 1)
 	bomb := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -1,9 +1,9 @@
-// Package spec holds what the HTTP surface promises: openapi.yaml, written by hand. The tests hold every request and
-// answer against it (app/test/kit), and its routes against those of the router. The build of the page renders it for
-// people (frontend/docs).
+// Package spec contains the contract of the HTTP API: openapi.yaml, written by hand. Tests validate every request and
+// response against it (app/test/kit), and its routes against the router. The build of the page renders it
+// (frontend/docs).
 package spec
 
-import _ "embed" // of the file beside it
+import _ "embed" // openapi.yaml
 
 // OpenAPI is the description of all routes.
 //
