@@ -37,8 +37,10 @@ var (
 	labelName   = regexp.MustCompile(`([a-z_]+)(="|,|$)`)
 )
 
-// TestMetricsAreDocumented: deploy/METRICS.md lists exactly the metrics of the registry with type, unit and labels. `go
-// test ./app/server -run Metrics -update` rewrites it.
+// TestMetricsAreDocumented: deploy/METRICS.md lists exactly the metrics of the registry with type, unit and labels. To
+// rewrite it:
+//
+//	go test ./app/server -run Metrics -update
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
 	private, public := alipayKeys(t)

@@ -108,7 +108,7 @@ func (c *Config) gateway() (payment.Gateway, error) {
 }
 
 // atHome sets missing addresses to that of this node: the links in e-mails and, with a simulated gateway, the
-// notification and return addresses. They work on this machine only.
+// notification and return addresses. They are meant for clients on this machine.
 func (c *Config) atHome(local string) {
 	if c.PublicURL == "" {
 		c.PublicURL = "http://" + local
