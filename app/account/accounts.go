@@ -18,13 +18,14 @@ import (
 const (
 	activateLife = 24 * time.Hour
 	resetLife    = time.Hour
-	// emailsAnHour is how many e-mails per address and hour anonymous requests can cause.
+	// emailsAnHour is the number of e-mails that anonymous requests can send to one address per hour.
 	emailsAnHour = 5
-	// evenly is the time of an answer that depends on whether an e-mail is known: ten times what a known one needs.
+	// evenly is the minimum response time of requests that depend on whether an e-mail has an account. It is ten times
+	// the time that an existing account needs.
 	evenly = 250 * time.Millisecond
 )
 
-// Accounts manages accounts. Neither texts nor response times disclose whether an e-mail is known.
+// Accounts manages accounts. Neither texts nor response times disclose whether an e-mail has an account.
 type Accounts struct {
 	Store    *store.Store
 	Mailer   outbox.Mailer
@@ -36,24 +37,24 @@ type Accounts struct {
 	Mint     func() (shop.ID, error)
 	Now      func() shop.Millis // the clock that all nodes share
 
-	// Public is the address of the page for links in mails, without a slash at its end.
+	// Public is the URL of the page for links in e-mails, without a trailing slash.
 	Public string
 }
 
-// Captcha draws a picture.
+// Captcha returns a new picture.
 func (a *Accounts) Captcha(ctx context.Context, asker admission.PictureAsker) (Picture, error) {
 	id, image, until, err := a.Captchas.New(ctx, asker)
 	return Picture{ID: id, Image: image, Expires: until}, err
 }
 
-// errWrong does not disclose which of the two is wrong.
+// errWrong does not disclose whether the e-mail or the password is wrong.
 func errWrong() error { return shop.Fail(shop.Unauthorized, "the e-mail or the password is not right") }
 
 func errCaptcha() error {
 	return shop.Fail(shop.CaptchaRequired, "answer a picture first: get a new one from /api/v1/auth/captcha")
 }
 
-// solved checks the answer to a picture.
+// solved checks the solution of a picture and uses it up.
 func (a *Accounts) solved(ctx context.Context, answer *CaptchaAnswer) error {
 	if answer == nil {
 		return errCaptcha()
@@ -64,10 +65,10 @@ func (a *Accounts) solved(ctx context.Context, answer *CaptchaAnswer) error {
 	return nil
 }
 
-// answerEvenly waits until a fixed time since began.
+// answerEvenly waits until evenly has passed since began.
 func answerEvenly(ctx context.Context, began time.Time) { shop.Sleep(ctx, evenly-time.Since(began)) }
 
-// mint makes an id, or fails with Busy.
+// mint returns a new id. Busy: no id is available.
 func (a *Accounts) mint() (shop.ID, error) {
 	id, err := a.Mint()
 	if err != nil {
@@ -76,7 +77,7 @@ func (a *Accounts) mint() (shop.ID, error) {
 	return id, nil
 }
 
-// userOf reads the account of an e-mail; known is false if there is none.
+// userOf reads the account of an e-mail. known is false if it does not exist.
 func (a *Accounts) userOf(ctx context.Context, email string) (u shop.User, known bool, err error) {
 	u, err = a.Store.UserByEmail(ctx, email)
 	if errors.Is(err, shop.ErrNoRow) {
@@ -85,7 +86,7 @@ func (a *Accounts) userOf(ctx context.Context, email string) (u shop.User, known
 	return u, err == nil, shop.Unreadable("accounts", err)
 }
 
-// mail sends an e-mail, unless its address got too many.
+// mail sends an e-mail unless its address has reached emailsAnHour.
 func (a *Accounts) mail(ctx context.Context, l outbox.Email) error {
 	if a.Shelf.count(ctx, time.Hour, "mail:"+hashOf(l.To))[0] > emailsAnHour {
 		return nil
@@ -93,18 +94,18 @@ func (a *Accounts) mail(ctx context.Context, l outbox.Email) error {
 	return shop.Unreadable("the way of mails", a.Mailer.Send(ctx, l))
 }
 
-// mailLink mails the link of a new secret.
+// mailLink sends an e-mail with the link of a new secret.
 func (a *Accounts) mailLink(ctx context.Context, u *shop.User, kind shop.MailTokenKind, secret string) error {
 	l := outbox.Email{Kind: outbox.EmailActivate, About: hashOf(secret), To: u.Email, Name: u.Name, Lang: u.Lang}
 	if kind == shop.TokenReset {
 		l.Kind = outbox.EmailReset
 	}
-	// Browsers send no fragment: the secret does not reach the access logs of proxies.
+	// Browsers do not send the fragment, so the secret does not reach the access logs of proxies.
 	l.Link = a.Public + "/#" + string(kind) + "=" + secret
 	return a.mail(ctx, l)
 }
 
-// token makes a secret and its stored form.
+// token returns a new secret and its stored form.
 func (a *Accounts) token(user shop.ID, kind shop.MailTokenKind) (string, shop.MailToken) {
 	secret, life := newSecret(), activateLife
 	if kind == shop.TokenReset {
@@ -113,7 +114,7 @@ func (a *Accounts) token(user shop.ID, kind shop.MailTokenKind) (string, shop.Ma
 	return secret, shop.MailToken{Hash: hashOf(secret), User: user, Kind: kind, ExpiresAt: a.Now().Add(life)}
 }
 
-// writeAgain mails a known user another link; none if the account has changed since it was read.
+// writeAgain sends another link to the user, unless the account has changed since it was read.
 func (a *Accounts) writeAgain(ctx context.Context, u *shop.User, kind shop.MailTokenKind) error {
 	secret, token := a.token(u.ID, kind)
 	err := a.Store.AddMailToken(ctx, token, u)
@@ -126,10 +127,10 @@ func (a *Accounts) writeAgain(ctx context.Context, u *shop.User, kind shop.MailT
 	return a.mailLink(ctx, u, kind, secret)
 }
 
-// maxName is how long a name may be, in characters.
+// maxName is the maximum length of a name, in characters.
 const maxName = 40
 
-// ParseName checks a display name.
+// ParseName trims and validates a display name.
 func ParseName(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	switch {
@@ -143,7 +144,7 @@ func ParseName(s string) (string, error) {
 	return s, nil
 }
 
-// ParseLang accepts the languages of mails and page.
+// ParseLang accepts the languages of e-mails and page.
 func ParseLang(s string) (string, error) {
 	if s == "en" || s == "zh" {
 		return s, nil

@@ -16,8 +16,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// A guest who registers and logs in keeps the id. The account counts once its e-mail is proven, and the guest's token
-// ends with the first log in.
+// TestGuestBecomesAnAccount: a guest who registers and logs in keeps the id. The account is active once its e-mail is
+// confirmed. The first login revokes the guest's token.
 func TestGuestBecomesAnAccount(t *testing.T) {
 	onBoth(t, func(w *world) {
 		guest, err := w.guests.Enter("")
@@ -70,7 +70,7 @@ func TestGuestBecomesAnAccount(t *testing.T) {
 	})
 }
 
-// A guest registers another person's e-mail with a password and an address book of the guest's own.
+// TestPlantedAccounts: a guest registers the e-mail of another person, with the guest's own password and address book.
 func TestPlantedAccounts(t *testing.T) {
 	onBoth(t, func(w *world) {
 		plant := func() (email, link string, guest shop.Identity) {
@@ -86,7 +86,7 @@ func TestPlantedAccounts(t *testing.T) {
 			s, err := w.LogIn(w.ctx, LogIn{Email: email, Password: goodPassword, Guest: guest})
 			return s.User.ID, err
 		}
-		// The owner does not know the password, and deletes the account.
+		// The owner of the e-mail cannot supply the password, and deletes the account.
 		email, link, attacker := plant()
 		_, err := w.Activate(w.ctx, Activation{Token: link, Password: "the owner's own 马"})
 		w.refused("activation without the chosen password", err, shop.Forbidden)
@@ -98,7 +98,7 @@ func TestPlantedAccounts(t *testing.T) {
 		w.refused("the link again", w.Unregister(w.ctx, link), shop.NotFound)
 		w.refused("an invented link", w.Unregister(w.ctx, newSecret()), shop.NotFound)
 
-		// A link bounds the passwords that can be tried with it.
+		// A link limits the number of passwords that can be tried with it.
 		_, link, _ = plant()
 		for range activateTries {
 			_, err = w.Activate(w.ctx, Activation{Token: link, Password: "wrong"})
@@ -107,7 +107,7 @@ func TestPlantedAccounts(t *testing.T) {
 		_, err = w.activate(link)
 		w.refused("a try too many", err, shop.NotFound)
 
-		// A first log in with the token of another guest takes nothing of either guest, now and later.
+		// A first login with the token of another guest takes nothing from either guest, then and later.
 		email, link, attacker = plant()
 		_, err = w.activate(link)
 		w.must(err)
@@ -120,7 +120,7 @@ func TestPlantedAccounts(t *testing.T) {
 		if again, err := logIn(email, attacker); err != nil || again != own {
 			w.t.Errorf("a later log in of the guest: id %d, %v, want %d", again, err, own)
 		}
-		// One of two accounts of a guest gets the id.
+		// A guest registers two accounts. Only one of them gets the id.
 		first, link, guest := plant()
 		_, err = w.activate(link)
 		w.must(err)
@@ -138,7 +138,7 @@ func TestPlantedAccounts(t *testing.T) {
 	})
 }
 
-// Neither texts nor codes nor time tell whether an e-mail is known.
+// TestNobodyLearnsWhoIsKnown: texts, codes and response times do not reveal whether an e-mail has an account.
 func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 	onBoth(t, func(w *world) {
 		known, unknown, pending := w.account(), newEmail(), newEmail()
@@ -172,8 +172,8 @@ func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 		if l := w.mailed(unknown); len(l) != 0 {
 			w.t.Errorf("somebody unknown heard %+v", l)
 		}
-		// In turns, as often as no captcha is needed, and of each the fastest: what else this machine does makes them
-		// slower alike. Without a hash an answer would take a hundredth.
+		// Alternate between the e-mails, below the captcha limit, and compare the fastest logins, so that other load
+		// affects all alike. Without a hash, a response would take a hundredth of the time.
 		var said [3]string
 		var fastest [3]time.Duration
 		for turn := range emailFailures {
@@ -194,14 +194,14 @@ func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 	})
 }
 
-// Whoever asks for links again and again fills nobody's mailbox.
+// TestEmailsAreFew: repeated requests for links cannot fill a mailbox.
 func TestEmailsAreFew(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
 		for range emailsAnHour + 3 {
 			w.must(w.Forgot(w.ctx, Forgotten{Email: email, Captcha: w.solution()}))
 		}
-		if n := len(w.mailed(email)); n != emailsAnHour-1 { // one was for the activation
+		if n := len(w.mailed(email)); n != emailsAnHour-1 { // the activation used one
 			w.t.Errorf("%d e-mails", n)
 		}
 	})
@@ -237,12 +237,13 @@ func TestForgottenPassword(t *testing.T) {
 	})
 }
 
-// Links that were invented compute no password, and requests without a captcha leave places for log ins with one.
+// TestRequestsWithoutACaptchaLeavePlaces: invented links compute no hash, and requests without a captcha leave places
+// for logins with one.
 func TestRequestsWithoutACaptchaLeavePlaces(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
 		s := w.logIn(email)
-		w.Hasher.turn <- struct{}{} // a password that takes as long as the attack
+		w.Hasher.turn <- struct{}{} // a hash that runs for the whole attack
 		for range 2 * hashQueue {
 			err := w.Reset(w.ctx, NewPassword{Token: newSecret(), Password: goodPassword})
 			w.refused("an invented link", err, shop.NotFound)
@@ -299,7 +300,7 @@ func TestChangePassword(t *testing.T) {
 	})
 }
 
-// A stolen access token tries few passwords.
+// TestTriesOfAnOldPasswordAreFew: a stolen access token can try only a few passwords.
 func TestTriesOfAnOldPasswordAreFew(t *testing.T) {
 	onBoth(t, func(w *world) {
 		who := w.who(w.logIn(w.account()).Access)
@@ -316,7 +317,7 @@ func TestTriesOfAnOldPasswordAreFew(t *testing.T) {
 	})
 }
 
-// A log in that waits for its hash ends when the account changes.
+// TestChangesDuringALogInEndIt: a login that waits for its hash fails if the account changes.
 func TestChangesDuringALogInEndIt(t *testing.T) {
 	onBoth(t, func(w *world) {
 		for what, change := range map[string]func(u shop.User) error{
@@ -356,7 +357,7 @@ func TestDevices(t *testing.T) {
 		_, err = w.Issuer.Verify(there.Access)
 		w.refused("a removed device", err, shop.Unauthorized)
 
-		other := w.node() // hears of it by its next look
+		other := w.node() // reads the revocation later
 		if _, err := other.Issuer.Verify(here.Access); err != nil {
 			w.t.Error(err)
 		}
@@ -384,7 +385,7 @@ func TestDevices(t *testing.T) {
 	})
 }
 
-// Captchas are answered once, rightly or wrongly; failures make them due.
+// TestFailuresDemandACaptcha: a captcha accepts one attempt, right or wrong. Failures make a captcha necessary.
 func TestFailuresDemandACaptcha(t *testing.T) {
 	onBoth(t, func(w *world) {
 		w.Hasher.budget = newBudget(hashShare, time.Hour, time.Now)
@@ -404,7 +405,7 @@ func TestFailuresDemandACaptcha(t *testing.T) {
 		w.refused("the right one then", try(goodPassword, c, ""), shop.CaptchaRequired)
 		c = w.solution()
 		w.must(try(goodPassword, c, "192.0.2.1"))
-		w.must(try(goodPassword, nil, "192.0.2.1")) // it counts anew
+		w.must(try(goodPassword, nil, "192.0.2.1")) // the count was reset
 		w.refused("the picture again", try(goodPassword, c, ""), shop.CaptchaRequired)
 		w.refused("registering with it", w.Register(w.ctx, Registration{
 			Email: newEmail(), Password: goodPassword, Captcha: c,
@@ -415,7 +416,7 @@ func TestFailuresDemandACaptcha(t *testing.T) {
 		}} {
 			w.refused(what, w.Forgot(w.ctx, Forgotten{Email: email, Captcha: none}), shop.CaptchaRequired)
 		}
-		// An IPv6 site that fails from each of its networks fails as a whole.
+		// Failures in every network of an IPv6 site count for the whole site.
 		site := newSite()
 		for i := range addressFailures * shop.WideShare {
 			counts, _ := failureCounts(newEmail(), netip.MustParseAddr(fmt.Sprintf("%s:%x::1", site, i)))
@@ -433,7 +434,7 @@ func TestFailuresDemandACaptcha(t *testing.T) {
 		}
 		w.refused("from a failing address", try(goodPassword, nil, "192.0.2.9"), shop.CaptchaRequired)
 		w.must(try(goodPassword, w.solution(), "192.0.2.9"))
-		// A few failures of an address are enough while the budget for hashes is short.
+		// A few failures of an address are enough while the hash budget is low.
 		for range addressSuspect {
 			counts, _ := failureCounts(newEmail(), netip.MustParseAddr("192.0.2.10"))
 			w.Shelf.count(w.ctx, failuresWithin, counts...)
@@ -445,13 +446,14 @@ func TestFailuresDemandACaptcha(t *testing.T) {
 	})
 }
 
-// newSite is the first half of the addresses of an IPv6 /48 that no other test uses.
+// newSite returns the prefix of an IPv6 /48 that no other test uses.
 func newSite() string {
 	id := uint64(kit.NewID())
 	return fmt.Sprintf("fd%02x:%x:%x", byte(id>>32), uint16(id>>16), uint16(id))
 }
 
-// While Redis is away each node counts by itself: people log in, and guessing is no easier.
+// TestLogInWithoutRedis: while Redis is unreachable each node counts failures itself. Logins work, and guessing is
+// still limited.
 func TestLogInWithoutRedis(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
@@ -472,7 +474,7 @@ func TestLogInWithoutRedis(t *testing.T) {
 	})
 }
 
-// A database that does not answer is busy, and never a wrong password.
+// TestStoreAwayIsBusy: an unreachable database returns busy, never a wrong password.
 func TestStoreAwayIsBusy(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()

@@ -8,22 +8,23 @@ import (
 	"stampede/app/store"
 )
 
-// mostAddresses is how many a user may keep.
+// mostAddresses is the maximum number of addresses per user.
 const mostAddresses = 20
 
-// AddressBook is what people do with their addresses, guests too.
+// AddressBook stores the addresses of users, including guests.
 type AddressBook struct {
 	Store *store.Store
 	Mint  func() (shop.ID, error)
 }
 
-// Addresses lists a user's, the default first.
+// Addresses lists the addresses of a user, the default first.
 func (b *AddressBook) Addresses(ctx context.Context, user shop.ID) ([]shop.SavedAddress, error) {
 	all, err := b.Store.AddressesOf(ctx, user)
 	return all, shop.Unreadable("the address book", err)
 }
 
-// AddAddress enters an address. The same one again is the entry that is there: a repeat after a lost answer adds none.
+// AddAddress adds an address. Adding the same address again returns the existing entry, so a repeated request adds no
+// second one. Conflict: the address book is full.
 func (b *AddressBook) AddAddress(ctx context.Context, user shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
 	if err := a.Validate(); err != nil {
 		return shop.SavedAddress{}, err
@@ -40,7 +41,7 @@ func (b *AddressBook) AddAddress(ctx context.Context, user shop.ID, a shop.Saved
 	return saved, shop.Unreadable("the address book", err)
 }
 
-// ChangeAddress replaces what an entry says.
+// ChangeAddress replaces the content of an entry. NotFound: no such entry.
 func (b *AddressBook) ChangeAddress(ctx context.Context, user shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
 	if err := a.Validate(); err != nil {
 		return shop.SavedAddress{}, err
@@ -49,7 +50,7 @@ func (b *AddressBook) ChangeAddress(ctx context.Context, user shop.ID, a shop.Sa
 	return saved, noSuchAddress(err)
 }
 
-// RemoveAddress takes an entry out.
+// RemoveAddress deletes an entry. NotFound: no such entry.
 func (b *AddressBook) RemoveAddress(ctx context.Context, user, id shop.ID) error {
 	return noSuchAddress(b.Store.RemoveAddress(ctx, user, id))
 }

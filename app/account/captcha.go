@@ -22,21 +22,21 @@ import (
 const (
 	captchaLife   = 5 * time.Minute
 	captchaDigits = 6
-	// captchaShare is the part of a core for drawing, captchaSaved the largest saved budget: about 300 pictures at
-	// once, and 15 a second after that, also on a busy machine.
+	// captchaShare is the share of a core for drawing. captchaSaved is the largest saved budget: about 300 pictures at
+	// once, then 15 per second, also on a busy machine.
 	captchaShare = 0.05
 	captchaSaved = time.Second
 	captchaRetry = 2 * time.Second
-	// captchaPlenty is the budget above which every request is served. Below it, addresses have a share, and callers
-	// with unread pictures are rejected: they must not delay the others.
+	// captchaPlenty is the budget above which every request is served. Below it, addresses are limited and callers with
+	// an unread picture are rejected, so that they do not delay others.
 	captchaPlenty = captchaSaved / 2
 )
 
-// captchaPace is the share of an address while pictures are short.
+// captchaPace is the limit per address while the budget is below captchaPlenty.
 var captchaPace = limits.Pace{Rate: 1, Period: time.Second, Burst: 20}
 
-// Captchas draws pictures of digits and checks the answers. Each may be answered once, rightly or wrongly. It is the
-// admission.Captcha of log ins and of sales.
+// Captchas draws pictures of digits and checks their solutions. A picture accepts one attempt, right or wrong. Captchas
+// implements admission.Captcha for logins and sales.
 type Captchas struct {
 	Shelf *Shelf
 	Now   func() shop.Millis
@@ -46,7 +46,7 @@ type Captchas struct {
 	driver  *base64Captcha.DriverDigit
 }
 
-// NewCaptchas keeps the answers on the shelf.
+// NewCaptchas returns captchas that store hashed solutions in the shelf.
 func NewCaptchas(shelf *Shelf, now func() shop.Millis) *Captchas {
 	return &Captchas{
 		Shelf: shelf, Now: now, drawing: newBudget(captchaShare, captchaSaved, time.Now),
@@ -55,7 +55,7 @@ func NewCaptchas(shelf *Shelf, now func() shop.Millis) *Captchas {
 	}
 }
 
-// New draws one, or fails with Busy if this node has drawn too many. See admission.Captcha.
+// New returns a new picture. Busy: the budget of this node is used up. See admission.Captcha.
 func (c *Captchas) New(
 	ctx context.Context, asker admission.PictureAsker,
 ) (id, image string, until shop.Millis, err error) {
@@ -75,8 +75,8 @@ func (c *Captchas) New(
 	return id, image, c.Now().Add(captchaLife), nil
 }
 
-// admit reports whether the asker gets a picture now. An address always counts, but is limited only while pictures are
-// short.
+// admit reports whether the caller gets a picture now. Every request counts for the address, but the limit applies only
+// below captchaPlenty.
 func (c *Captchas) admit(asker admission.PictureAsker) bool {
 	left := c.drawing.left()
 	if left < 0 {
@@ -86,7 +86,7 @@ func (c *Captchas) admit(asker admission.PictureAsker) bool {
 	return left >= captchaPlenty || within && asker.Unread == 0
 }
 
-// Check reports whether the answer is right, and uses up the picture. See admission.Captcha.
+// Check reports whether the solution is right and uses up the picture. See admission.Captcha.
 func (c *Captchas) Check(ctx context.Context, id, answer string) (bool, error) {
 	if len(id) != idLength || len(answer) > 64 {
 		return false, nil
@@ -95,12 +95,12 @@ func (c *Captchas) Check(ctx context.Context, id, answer string) (bool, error) {
 	return kept != "" && kept == captchaHash(id, strings.TrimSpace(answer)), nil
 }
 
-// idLength is that of rand.Text.
+// idLength is the length of rand.Text.
 const idLength = 26
 
 func captchaHash(id, answer string) string { return hashOf(id + ":" + answer) }
 
-// digits are unpredictable; their position in the picture need not be.
+// digits returns n unpredictable digits. Their position in the picture may be predictable.
 func digits(n int) (string, error) {
 	var b strings.Builder
 	for range n {

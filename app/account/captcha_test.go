@@ -7,8 +7,8 @@ import (
 	"stampede/app/admission"
 )
 
-// While pictures are short, one address gets its share of them and no more, accounts that read none come last, and
-// everybody else gets one. While there are plenty nobody is told to wait.
+// TestPicturesAreShared: below captchaPlenty an address gets only its share, callers with an unread picture are
+// rejected, and other callers get a picture. Above it every request is served.
 func TestPicturesAreShared(t *testing.T) {
 	t.Parallel()
 	var clock testClock
@@ -30,7 +30,7 @@ func TestPicturesAreShared(t *testing.T) {
 	if n := given(farm); n > 1 {
 		t.Errorf("an address that has had 300 got %d more", n)
 	}
-	neighbour := admission.PictureAsker{From: netip.MustParseAddr("2001:db8::2")} // of the same customer
+	neighbour := admission.PictureAsker{From: netip.MustParseAddr("2001:db8::2")} // same customer network
 	if n := given(neighbour); n > 1 {
 		t.Errorf("the same customer under another address got %d more", n)
 	}

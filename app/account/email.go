@@ -17,8 +17,8 @@ const (
 	maxLabel = 63
 )
 
-// ParseEmail checks an e-mail address and returns its stored form: lower case, the domain as in the DNS. It rejects
-// what could be two addresses or a header, and non-ASCII before the @, which not all mail servers accept.
+// ParseEmail validates an e-mail address and returns its stored form: lower case, domain in DNS form. It rejects
+// ambiguous texts, possible headers, and non-ASCII before the @, which some mail servers reject.
 func ParseEmail(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	local, domain, found := strings.Cut(s, "@")
@@ -42,8 +42,8 @@ func ParseEmail(s string) (string, error) {
 	return strings.ToLower(s), nil
 }
 
-// registered returns the DNS form (xn--…) of a domain in other scripts. Invisible characters are rejected, though the
-// standard drops them: the typist meant something else.
+// registered returns the DNS form (xn--…) of a domain in other scripts. It rejects invisible characters although the
+// standard drops them, because the input is probably a mistake.
 func registered(domain string) (string, error) {
 	if strings.ContainsFunc(domain, unseen) {
 		return "", errUnseen
@@ -61,7 +61,7 @@ func ascii(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
 }
 
-// plainLocal accepts dot-separated words without characters that need quotes.
+// plainLocal accepts dot-separated words without characters that require quotes.
 func plainLocal(s string) bool {
 	if len(s) > maxLocal {
 		return false
@@ -76,7 +76,7 @@ func plainLocal(s string) bool {
 
 const lettersAndDigits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-// plainDomain accepts names with a dot that do not end in a number, and localhost; no IP addresses.
+// plainDomain accepts names with a dot that do not end in a number, and localhost. It rejects IP addresses.
 func plainDomain(s string) bool {
 	labels := strings.Split(s, ".")
 	for _, label := range labels {

@@ -14,7 +14,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// Nothing but a token that this key signed is a user; whatever else comes is unauthorized, and never a panic.
+// FuzzVerify: only tokens signed with this key identify a user. Any other input is unauthorized and never panics.
 func FuzzVerify(f *testing.F) {
 	i, err := NewIssuer(testKey, nil)
 	kit.Must(f, err)
@@ -40,7 +40,7 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// What claimsOf reads, it reads as the library does; to what it does not know it says nothing.
+// FuzzClaims: claimsOf agrees with the JWT library on every input it accepts.
 func FuzzClaims(f *testing.F) {
 	i, err := NewIssuer(testKey, nil)
 	kit.Must(f, err)
@@ -69,8 +69,7 @@ func FuzzClaims(f *testing.F) {
 	})
 }
 
-// Whatever is shown as a refresh token, only what this server has made for the device in front of it is read as one: no
-// access token, nothing half right.
+// FuzzRefresh: read accepts only refresh tokens that this server has made for the device in the token.
 func FuzzRefresh(f *testing.F) {
 	r := refresher{[]byte("a key for tests")}
 	first := r.first(42)
@@ -96,7 +95,7 @@ func FuzzRefresh(f *testing.F) {
 	})
 }
 
-// A stored hash that is none of ours, or would cost too much, is told from one that a password does not fit.
+// FuzzHash: foreign, malformed or too expensive hashes return errHash and not just a mismatch.
 func FuzzHash(f *testing.F) {
 	for _, s := range []string{
 		nobodysHash, "$argon2id$v=19$m=19456,t=2,p=1$AAAA$AAAA", "$argon2id$v=19$m=4294967295,t=4294967295,p=255$a$b", "$",

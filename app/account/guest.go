@@ -8,29 +8,30 @@ import (
 	"stampede/app/shop"
 )
 
-// GuestLife is how long a guest's token lives. The page renews it after half of that.
+// GuestLife is the lifetime of a guest's token. The page renews the token after half of it.
 const GuestLife = 12 * time.Hour
 
-// Guests lets clients in without an account. Without the token a guest's orders are lost.
+// Guests issues tokens to clients without an account. Without the token a guest's orders are lost.
 type Guests struct {
 	Issuer *Issuer
-	Mint   func() (shop.ID, error) // the next user id
+	Mint   func() (shop.ID, error) // returns the next user id
 }
 
-// Session is the reply to a guest's log in.
+// GuestSession is the reply to a guest's login.
 type GuestSession struct {
 	Access string `json:"access"`
 	User   Guest  `json:"user"`
 }
 
-// User is a guest.
+// Guest is the user of a guest session.
 type Guest struct {
 	ID   shop.ID `json:"id"`
 	Name string  `json:"name"`
 }
 
-// Enter creates a guest if there is no token, and renews a valid guest's token; the role is always Shopper. Tokens of
-// accounts are not renewed here. An invalid token is Unauthorized: a new identity would silently lose the orders.
+// Enter creates a guest if bearer is empty, otherwise it renews the guest's token. The role is always Shopper.
+// Forbidden: tokens of accounts or bound to a sale. Unauthorized: an invalid token; a new identity would lose the
+// orders.
 func (g *Guests) Enter(bearer string) (GuestSession, error) {
 	user, err := g.who(bearer)
 	if err != nil {
@@ -71,7 +72,7 @@ func (g *Guests) Bound(sale shop.ID) (string, error) {
 	return g.Issuer.IssueBound(user.ID, user.Name, sale, GuestLife)
 }
 
-// guestName has four digits mixed from the id. Names may repeat.
+// guestName returns a name with four digits derived from the id. Names may repeat.
 func guestName(id shop.ID) string {
 	return fmt.Sprintf("Guest %d", 1000+uint64(id)*0x9E3779B97F4A7C15>>32%9000)
 }

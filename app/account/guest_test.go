@@ -16,7 +16,7 @@ func guests(t *testing.T) *Guests {
 	return &Guests{Issuer: issuer(t, testKey, nil), Mint: func() (shop.ID, error) { next++; return next, nil }}
 }
 
-// TestGuestStaysTheSame: two guests differ; a page renews with its old token and keeps its orders.
+// TestGuestStaysTheSame: two guests have different ids. Renewing a token keeps the id.
 func TestGuestStaysTheSame(t *testing.T) {
 	t.Parallel()
 	g := guests(t)
@@ -34,7 +34,7 @@ func TestGuestStaysTheSame(t *testing.T) {
 	}
 }
 
-// TestEndedGuestIsNotReplaced: who shows a token that cannot be renewed hears so, and does not become another guest.
+// TestEndedGuestIsNotReplaced: a token that cannot be renewed is unauthorized. It does not create another guest.
 func TestEndedGuestIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	g := guests(t)

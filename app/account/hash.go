@@ -13,24 +13,24 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// The cost of a password: OWASP's first choice for argon2id, about 25 ms of one core.
+// Parameters of argon2id: OWASP's first choice, about 25 ms of one core per password.
 const (
 	hashMemory  = 19 << 10 // KiB
 	hashTime    = 2
 	hashThreads = 1
 	saltBytes   = 16
 	hashBytes   = 32
-	// No stored hash may cost more than a few times that.
+	// Stored hashes with more than four times the memory or passes are rejected.
 	maxHashMemory = 4 * hashMemory
 	maxHashTime   = 4 * hashTime
 )
 
 const phcFormat = "$argon2id$v=%d$m=%d,t=%d,p=%d$"
 
-// hashPassword computes the PHC string of a password under a new salt.
+// hashPassword returns the PHC string of a password with a new salt.
 func hashPassword(password string) string {
 	var salt [saltBytes]byte
-	_, _ = rand.Read(salt[:]) // it never fails
+	_, _ = rand.Read(salt[:]) // never fails
 	sum := argon2.IDKey([]byte(typed(password)), salt[:], hashTime, hashMemory, hashThreads, hashBytes)
 	return phc(salt[:], sum)
 }
@@ -41,14 +41,14 @@ func phc(salt, sum []byte) string {
 		b64.EncodeToString(salt) + "$" + b64.EncodeToString(sum)
 }
 
-// nobodysHash matches no password, at the same cost as any other hash.
+// nobodysHash matches no password and costs as much as any other hash.
 var nobodysHash = phc(make([]byte, saltBytes), make([]byte, hashBytes))
 
-// errHash means that the stored text is not a hash of ours.
+// errHash reports a stored text that is not a hash of this package.
 var errHash = errors.New("not an argon2id hash with a cost that is taken")
 
-// fits reports whether the password matches the hash. A password that is longer than any valid one is cut, which
-// bounds the work; the rest is still longer than a valid one and cannot match.
+// fits reports whether the password matches the hash. It cuts overlong passwords to limit the work. The rest is still
+// longer than any valid password, so it cannot match.
 func fits(hash, password string) (bool, error) {
 	var version int
 	var memory, passes uint32
@@ -79,23 +79,23 @@ func saltAndSum(s string) (salt, sum []byte, err error) {
 	return salt, sum, nil
 }
 
-// secretBytes is the length of secrets.
+// secretBytes is the length of secrets before encoding, in bytes.
 const secretBytes = 32
 
-// newSecret makes the secret of a mailed link: 43 characters that URLs allow.
+// newSecret returns the secret of an e-mailed link: 43 URL-safe characters.
 func newSecret() string {
 	var b [secretBytes]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// hashOf is the stored form of a secret; random secrets need no salt and no cost.
+// hashOf returns the stored form of a secret. Random secrets need no salt and no expensive hash.
 func hashOf(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
 
-// looksLikeSecret rejects other texts before the store is read.
+// looksLikeSecret rejects malformed secrets before the database is read.
 func looksLikeSecret(s string) bool {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	return err == nil && len(b) == secretBytes

@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// hashShare is the part of a core for passwords: a flood of log ins takes no more than that from the sale.
+	// hashShare is the share of a core for passwords. A flood of logins cannot take more from the sale.
 	hashShare = 0.15
-	// hashSaved is the largest saved budget: about 20 passwords.
+	// hashSaved is the largest saved budget, enough for about 20 passwords.
 	hashSaved = 500 * time.Millisecond
-	// hashQueue is how many may wait; they are served within about three seconds.
+	// hashQueue is the maximum number of waiting callers. They are served within about three seconds.
 	hashQueue = 16
-	// hashOpen is how many callers without a captcha may be inside. The other places are for solved captchas.
-	// hashOpenPerAddr is how many of those may log in from one address at a time, hashOpenPerUser how many may prove
-	// the password of one account.
+	// hashOpen is the maximum number of callers without a captcha. The other places are for solved captchas. Of
+	// hashOpen, hashOpenPerAddr limits concurrent logins of one address, and hashOpenPerUser limits concurrent password
+	// proofs of one account.
 	hashOpen        = hashQueue / 2
 	hashOpenPerAddr = 2
 	hashOpenPerUser = 1
 	hashRetry       = 3 * time.Second
-	// pressedAfter is how long the queue must be non-empty for log ins to be under pressure.
+	// pressedAfter is the time with a non-empty queue after which logins are under pressure.
 	pressedAfter = time.Second
 )
 
-// Hasher computes password hashes, one at a time and within a budget of processor time. A caller that finds the queue
-// full is rejected before anything is computed.
+// Hasher computes password hashes, one at a time and within a budget of processor time. With a full queue it rejects
+// callers before any computation.
 type Hasher struct {
 	budget *budget
 	turn   chan struct{}
@@ -37,11 +37,11 @@ type Hasher struct {
 
 	mu      sync.Mutex
 	inside  int           // callers that compute or wait
-	open    limits.Places // those of them without a captcha
-	waiting time.Time     // since when the queue has not been empty; zero: it is
+	open    limits.Places // callers without a captcha
+	waiting time.Time     // start of the time with a non-empty queue; zero: the queue is empty
 }
 
-// NewHasher makes the hasher of a node.
+// NewHasher returns the hasher of a node.
 func NewHasher() *Hasher { return newHasher(time.Now) }
 
 func newHasher(now func() time.Time) *Hasher {
@@ -51,8 +51,8 @@ func newHasher(now func() time.Time) *Hasher {
 	}
 }
 
-// Enter takes a place in the queue, or fails with Busy. leave gives it back. Callers without a captcha have a share of
-// the places, and each known user and address a share of those, so that they cannot keep out others.
+// Enter takes a place in the queue; leave releases it. Busy: no place is free. Callers without a captcha share a part
+// of the places, with a limit per user and address, so that they cannot block others.
 func (h *Hasher) Enter(captcha bool, user shop.ID, addr netip.Addr) (leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,14 +84,14 @@ func (h *Hasher) noteWaiting() {
 	}
 }
 
-// Pressed reports whether log ins have been queueing for a while.
+// Pressed reports whether the queue has been non-empty for pressedAfter.
 func (h *Hasher) Pressed() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return !h.waiting.IsZero() && h.now().Sub(h.waiting) >= pressedAfter
 }
 
-// scarce reports whether less than half of the largest budget is saved. The rest is for captchas and for
+// scarce reports whether less than half of the largest budget is left. The rest is reserved for captchas and for
 // addresses with few failures.
 func (h *Hasher) scarce() bool { return h.budget.left() < hashSaved/2 }
 
@@ -101,7 +101,7 @@ func (h *Hasher) Hash(ctx context.Context, password string) (hash string, err er
 	return hash, err
 }
 
-// Fits reports whether the password matches the hash. "" is the hash of an unknown user; it takes as long.
+// Fits reports whether the password matches the hash. "" means an unknown user and takes as long as a hash.
 func (h *Hasher) Fits(ctx context.Context, hash, password string) (fit bool, err error) {
 	if hash == "" {
 		hash = nobodysHash
@@ -130,11 +130,11 @@ func (h *Hasher) compute(ctx context.Context, work func()) error {
 	return nil
 }
 
-// budget bounds the processor time of expensive work: a bucket that refills with time. Work starts while the bucket is
-// not negative, and its measured time is subtracted afterwards.
+// budget limits the processor time of expensive work. It is a bucket that refills with time. Work starts while the
+// level is not negative, and its measured time is subtracted afterwards.
 type budget struct {
-	share float64       // of a core
-	most  time.Duration // that is saved up
+	share float64       // share of a core
+	most  time.Duration // maximum level
 	now   func() time.Time
 
 	mu    sync.Mutex
@@ -146,7 +146,7 @@ func newBudget(share float64, most time.Duration, now func() time.Time) *budget 
 	return &budget{share: share, most: most, now: now, level: most, at: now()}
 }
 
-// wait returns how long until the bucket is not negative.
+// wait returns the time until the level is not negative.
 func (b *budget) wait() time.Duration {
 	left := b.left()
 	if left >= 0 {
@@ -178,8 +178,8 @@ func (b *budget) fill() {
 	b.at = now
 }
 
-// spend waits until work may start, runs it, and pays the time by the clock, so that a busy machine does less. Callers
-// run one at a time.
+// spend waits until work may start, runs it and subtracts its wall-clock time, so that a busy machine does less.
+// Callers run one at a time.
 func (b *budget) spend(ctx context.Context, work func()) error {
 	for pause := b.wait(); pause > 0; pause = b.wait() {
 		if !shop.Sleep(ctx, pause) {

@@ -13,14 +13,14 @@ import (
 	"stampede/app/test/kit"
 )
 
-// testClock is a clock that tests move.
+// testClock is a clock that tests advance.
 type testClock struct{ at atomic.Int64 }
 
 func (c *testClock) now() time.Time { return time.Unix(1_800_000_000, c.at.Load()) }
 
 func (c *testClock) pass(d time.Duration) { c.at.Add(int64(d)) }
 
-// A budget is spent first, then earned: over any long time the work takes its share and no more.
+// TestBudgetHolds: the saved budget is used first. Over a long time the work takes at most its share.
 func TestBudgetHolds(t *testing.T) {
 	t.Parallel()
 	var c testClock
@@ -32,7 +32,7 @@ func TestBudgetHolds(t *testing.T) {
 			c.pass(pause)
 			continue
 		}
-		c.pass(step) // the work itself
+		c.pass(step) // duration of the work
 		worked += step
 		b.pay(step)
 	}
@@ -41,7 +41,7 @@ func TestBudgetHolds(t *testing.T) {
 	}
 }
 
-// Beyond those who wait everybody is sent away before anything is computed, and served again when there is room.
+// TestHasherTurnsAway: a full queue rejects callers before any computation. A free place is available again.
 func TestHasherTurnsAway(t *testing.T) {
 	t.Parallel()
 	h := NewHasher()
@@ -62,8 +62,8 @@ func TestHasherTurnsAway(t *testing.T) {
 	}
 }
 
-// Log ins of one address without a captcha take two places, and proofs of one account one: others and solved captchas
-// find some.
+// TestOneClientLeavesHashPlaces: without a captcha, logins of one address take at most two places and password proofs
+// of one account at most one. Other callers and solved captchas still find places.
 func TestOneClientLeavesHashPlaces(t *testing.T) {
 	t.Parallel()
 	h := NewHasher()
@@ -85,7 +85,7 @@ func TestOneClientLeavesHashPlaces(t *testing.T) {
 	}
 }
 
-// Pressure is a queue that has not been empty for a second.
+// TestHasherUnderPressure: pressure means that the queue has not been empty for a second.
 func TestHasherUnderPressure(t *testing.T) {
 	t.Parallel()
 	var c testClock
@@ -118,7 +118,7 @@ func TestHasherUnderPressure(t *testing.T) {
 	third()
 }
 
-// One at a time, whoever asks, and a caller that goes away does not wait on.
+// TestHasherComputesOneAtATime: hashes run one at a time. A cancelled caller returns immediately.
 func TestHasherComputesOneAtATime(t *testing.T) {
 	t.Parallel()
 	h := NewHasher()

@@ -13,24 +13,24 @@ import (
 	"stampede/app/shop"
 )
 
-// LongestLife is the longest life of users' tokens: those of guests. A key is accepted for as long after its successor
-// took over.
+// LongestLife is the longest lifetime of users' tokens, which is that of guests. A replaced key stays accepted for this
+// time.
 const LongestLife = GuestLife
 
-// signingKey is one generation. Its fingerprint is the kid of its tokens, so that tokens of other keys are recognised
-// without computing a signature. All of its tokens begin with the same header.
+// signingKey is one generation of the key. The kid of its tokens is its fingerprint, so tokens of other keys are
+// rejected without a signature check. All its tokens start with the same header.
 type signingKey struct {
 	generation int64
 	key        []byte
 	kid        string
-	header     string // encoded, with the dot
+	header     string // encoded, with the trailing dot
 }
 
-// keyring are the accepted keys: the present one, the previous one while its tokens live, and the next one, which other
-// nodes may use already.
+// keyring contains the accepted keys: the current one, the next one, which other nodes may already use, and the
+// previous one while its tokens live.
 type keyring struct {
 	shop.KeyGeneration
-	keys []signingKey // the present one first
+	keys []signingKey // the current one first
 }
 
 func newKeyring(secret []byte, g shop.KeyGeneration) *keyring {
@@ -43,8 +43,9 @@ func newKeyring(secret []byte, g shop.KeyGeneration) *keyring {
 	return r
 }
 
-// newSigningKey derives the key of a generation. The first is the secret itself, as releases without generations sign
-// with it. The salt is in the database, so the secret alone does not yield the keys after `token rotate --now`.
+// newSigningKey derives the key of a generation. Generation 0 is the secret itself, for compatibility with releases
+// without generations. The salt is in the database, so the secret alone does not yield the keys after `token rotate
+// --now`.
 func newSigningKey(secret []byte, salt string, generation int64) signingKey {
 	key := secret
 	if generation > 0 {
@@ -53,25 +54,25 @@ func newSigningKey(secret []byte, salt string, generation int64) signingKey {
 	k := signingKey{generation: generation, key: key, kid: fingerprint(key)}
 	text, err := k.token(nil).SigningString()
 	if err != nil {
-		panic("account: " + err.Error()) // only for claims that have no JSON
+		panic("account: " + err.Error()) // impossible: the claims are nil
 	}
 	k.header, _, _ = strings.Cut(text, ".")
 	k.header += "."
 	return k
 }
 
-// token is a token to sign with the key.
+// token returns an unsigned token for the key.
 func (k *signingKey) token(c jwt.Claims) *jwt.Token {
 	t := jwt.NewWithClaims(jwt.SigningMethodHS256, c)
 	t.Header["kid"] = k.kid
 	return t
 }
 
-// derive derives a key for one purpose from the secret.
+// derive returns the key for one purpose, derived from the secret.
 func derive(secret []byte, purpose string) []byte {
 	key, err := hkdf.Key(sha256.New, secret, nil, purpose, MinKeyBytes)
 	if err != nil {
-		panic("account: " + err.Error()) // only for lengths that are not this one
+		panic("account: " + err.Error()) // impossible with this length
 	}
 	return key
 }
@@ -82,12 +83,12 @@ func fingerprint(key []byte) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// byKid returns the accepted key with that fingerprint, or nil.
+// byKid returns the accepted key with this fingerprint, or nil.
 func (r *keyring) byKid(kid string, now shop.Millis) *signingKey {
 	return r.find(now, func(k *signingKey) bool { return k.kid == kid })
 }
 
-// byHeader returns the accepted key whose tokens begin like this one, or nil.
+// byHeader returns the accepted key with the header of this token, or nil.
 func (r *keyring) byHeader(token string, now shop.Millis) *signingKey {
 	return r.find(now, func(k *signingKey) bool { return strings.HasPrefix(token, k.header) })
 }

@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// While the nodes hear of a new key one after the other, tokens of those who know it and of those who do not count
-// everywhere; those of the key before count as long as any of them lives, and no longer.
+// TestKeyRotation: while nodes read a new key one after the other, every node accepts tokens of both keys. Tokens of
+// the old key are accepted for LongestLife after the rotation, or not at all if only the new key counts.
 func TestKeyRotation(t *testing.T) {
 	t.Parallel()
 	var c testClock
@@ -67,7 +67,8 @@ func issuerWith(t *testing.T, now func() time.Time, generation int64) *Issuer {
 	return i
 }
 
-// A token that was good a moment ago does not outlive its end, its key, or its subject.
+// TestTokensEndWithWhatTheyRestOn: a verified token is rejected after its expiry, the revocation of its device or the
+// replacement of its key.
 func TestTokensEndWithWhatTheyRestOn(t *testing.T) {
 	t.Parallel()
 	for what, ends := range map[string]func(c *testClock, i *Issuer){
@@ -95,7 +96,7 @@ func TestTokensEndWithWhatTheyRestOn(t *testing.T) {
 	}
 }
 
-// BenchmarkVerify is the token check on the way of a request: at most 5 µs.
+// BenchmarkVerify measures the token check of a request. It must take at most 5 µs.
 func BenchmarkVerify(b *testing.B) {
 	i, err := NewIssuer(testKey, nil)
 	kit.Must(b, err)
@@ -123,7 +124,7 @@ func BenchmarkVerify(b *testing.B) {
 	})
 }
 
-// BenchmarkPassword is what a log in costs.
+// BenchmarkPassword measures the password check of a login.
 func BenchmarkPassword(b *testing.B) {
 	for b.Loop() {
 		_, _ = fits(nobodysHash, goodPassword)

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// After so many failures of an e-mail or an address, which an office may share, a log in needs a picture.
-	// With addressSuspect failures an address needs one while the budget for hashes is short.
+	// Number of failures per e-mail or address after which a login requires a captcha. An office may share an address.
+	// After addressSuspect failures, an address needs a captcha while the hash budget is low.
 	emailFailures   = 3
 	addressFailures = 20
 	addressSuspect  = 3
@@ -22,7 +22,7 @@ const (
 	maxDeviceName   = 80
 )
 
-// LogIn opens a session. Checks are ordered by cost: the request, Redis, a place in the queue, the database, the hash.
+// LogIn opens a session. Checks are ordered by cost: request, Redis, place in the queue, database, hash.
 func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 	email, err := ParseEmail(l.Email)
 	switch {
@@ -57,7 +57,8 @@ func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 	return a.open(ctx, &u, l.Device)
 }
 
-// prove returns the account with this e-mail and password. A caller who owes a captcha takes no place in the queue.
+// prove returns the account with this e-mail and password. A caller without a required captcha takes no place in the
+// queue.
 func (a *Accounts) prove(ctx context.Context, email string, l *LogIn) (shop.User, error) {
 	counts, most := failureCounts(email, l.Addr)
 	failures := a.Shelf.counts(ctx, counts...)
@@ -73,7 +74,7 @@ func (a *Accounts) prove(ctx context.Context, email string, l *LogIn) (shop.User
 	leave, err := a.Hasher.Enter(l.Captcha != nil, 0, l.Addr)
 	switch {
 	case err != nil && l.Captcha == nil:
-		return shop.User{}, errCaptcha() // a picture leads to the other places
+		return shop.User{}, errCaptcha() // a solved captcha gives access to the other places
 	case err != nil:
 		return shop.User{}, err
 	}
@@ -82,7 +83,7 @@ func (a *Accounts) prove(ctx context.Context, email string, l *LogIn) (shop.User
 	if err != nil {
 		return shop.User{}, err
 	}
-	fit, err := a.Hasher.Fits(ctx, u.Password, l.Password) // for unknown users, too: it takes as long
+	fit, err := a.Hasher.Fits(ctx, u.Password, l.Password) // also for unknown users, so that the time is the same
 	if err != nil {
 		return shop.User{}, err
 	}
@@ -96,8 +97,8 @@ func (a *Accounts) prove(ctx context.Context, email string, l *LogIn) (shop.User
 	return u, nil
 }
 
-// failureCounts returns the counts of failures for a log in, that of the e-mail first, and from which value on each
-// demands a captcha.
+// failureCounts returns the keys of the failure counters of a login, that of the e-mail first. most contains the values
+// from which each requires a captcha.
 func failureCounts(email string, addr netip.Addr) (counts []string, most []int64) {
 	own, wide := shop.Networks(addr)
 	counts, most = []string{"email:" + hashOf(email), "address:" + own.String()}, []int64{emailFailures, addressFailures}
@@ -107,8 +108,8 @@ func failureCounts(email string, addr netip.Addr) (counts []string, most []int64
 	return counts, most
 }
 
-// open makes a log in of an account and its first tokens. Tokens of the former guest are revoked: they would work
-// without the password.
+// open creates a login of an account and its first tokens. It revokes the tokens of the former guest, because they
+// would give access without the password.
 func (a *Accounts) open(ctx context.Context, u *shop.User, name string) (Session, error) {
 	now := a.Now()
 	if err := a.Store.Revoke(ctx, []shop.ID{u.ID}, now.Add(LongestLife+leeway)); err != nil {
@@ -125,7 +126,7 @@ func (a *Accounts) open(ctx context.Context, u *shop.User, name string) (Session
 		RotatedAt: now, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(refreshLife),
 	}
 	err = a.Store.AddDevice(ctx, d, u)
-	if errors.Is(err, shop.ErrNoRow) { // password, role or state changed while the log in waited for its hash
+	if errors.Is(err, shop.ErrNoRow) { // password, role or state changed while the login waited for its hash
 		return Session{}, errWrong()
 	}
 	if err != nil {

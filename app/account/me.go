@@ -21,7 +21,7 @@ func (a *Accounts) Me(ctx context.Context, who shop.Identity) (Me, error) {
 	return Me{ID: u.ID, Name: u.Name, Role: u.Role, Email: u.Email, Lang: u.Lang, CreatedAt: u.CreatedAt}, nil
 }
 
-// account reads the caller's account; guests have none.
+// account reads the caller's account. Guests have none, which is an error.
 func (a *Accounts) account(ctx context.Context, who *shop.Identity) (shop.User, error) {
 	if who.Device == 0 {
 		return shop.User{}, shop.Fail(shop.Forbidden, "this is for people with an account: log in")
@@ -29,7 +29,7 @@ func (a *Accounts) account(ctx context.Context, who *shop.Identity) (shop.User, 
 	return a.activeUser(ctx, who.User)
 }
 
-// EditMe changes name and language. Later tokens carry the new name.
+// EditMe changes name and language. The name in existing tokens does not change.
 func (a *Accounts) EditMe(ctx context.Context, who shop.Identity, e MeEdit) (Me, error) {
 	u, err := a.account(ctx, &who)
 	if err != nil {
@@ -53,11 +53,11 @@ func (a *Accounts) EditMe(ctx context.Context, who shop.Identity, e MeEdit) (Me,
 	return a.Me(ctx, who)
 }
 
-// proofTries is how many passwords of an account can be tried within failuresWithin with its access token.
+// proofTries is the number of passwords that can be tried with an access token within failuresWithin.
 const proofTries = 5
 
-// ChangePassword sets a new password and logs out everywhere else. Tries are few, so a stolen access token cannot be
-// used to try passwords.
+// ChangePassword sets a new password and ends all other logins. The number of attempts is limited, so a stolen access
+// token cannot be used to guess the password.
 func (a *Accounts) ChangePassword(ctx context.Context, who shop.Identity, c PasswordChange) error {
 	u, err := a.account(ctx, &who)
 	if err != nil {
@@ -88,7 +88,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, who shop.Identity, c Pass
 	return shop.Unreadable("accounts", err)
 }
 
-// Prove checks the account's password, for acts for which an access token is not enough.
+// Prove checks the account's password, for operations that require more than an access token.
 func (a *Accounts) Prove(ctx context.Context, u *shop.User, password string) error {
 	leave, err := a.Hasher.Enter(false, u.ID, netip.Addr{})
 	if err != nil {
@@ -98,10 +98,10 @@ func (a *Accounts) Prove(ctx context.Context, u *shop.User, password string) err
 	return a.proves(ctx, u, password)
 }
 
-// proves is Prove for a caller with a place in the hasher's queue.
+// proves is Prove for a caller that has a place in the hasher's queue.
 func (a *Accounts) proves(ctx context.Context, u *shop.User, password string) error {
 	key := "change:" + u.ID.String()
-	if a.Shelf.count(ctx, failuresWithin, key)[0] > proofTries { // counted first: tries may run at the same time
+	if a.Shelf.count(ctx, failuresWithin, key)[0] > proofTries { // counted first, because attempts may run concurrently
 		return shop.Fail(shop.Forbidden, "too many tries: try again in a quarter of an hour, or reset it by mail")
 	}
 	fit, err := a.Hasher.Fits(ctx, u.Password, password)
@@ -111,7 +111,7 @@ func (a *Accounts) proves(ctx context.Context, u *shop.User, password string) er
 	return err
 }
 
-// MyDevices lists the valid log ins of an account.
+// MyDevices lists the valid logins of an account.
 func (a *Accounts) MyDevices(ctx context.Context, who shop.Identity) ([]MyDevice, error) {
 	u, err := a.account(ctx, &who)
 	if err != nil {
@@ -131,7 +131,7 @@ func (a *Accounts) MyDevices(ctx context.Context, who shop.Identity) ([]MyDevice
 	return out, nil
 }
 
-// RemoveDevice ends a log in of the account.
+// RemoveDevice ends a login of the account. NotFound: no such device.
 func (a *Accounts) RemoveDevice(ctx context.Context, who shop.Identity, device shop.ID) error {
 	u, err := a.account(ctx, &who)
 	if err != nil {

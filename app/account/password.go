@@ -15,10 +15,10 @@ const (
 	maxPassword = 128
 )
 
-// typed composes the letters of a password (NFC), because keyboards differ in that. Nothing is cut, folded or trimmed.
+// typed composes the letters of a password (NFC), because keyboards differ in that. It does not cut, fold or trim.
 func typed(password string) string { return norm.NFC.String(password) }
 
-// CheckPassword reports what is wrong with a new password.
+// CheckPassword validates a new password.
 func CheckPassword(password, email string) error {
 	password = typed(password)
 	n := utf8.RuneCountInString(password)
@@ -44,7 +44,7 @@ func oneCharacter(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r != first })
 }
 
-// mostUsed are the passwords of at least eight characters that head every list of stolen ones.
+// mostUsed contains the most frequent stolen passwords with at least eight characters.
 var mostUsed = func() map[string]bool {
 	set := make(map[string]bool)
 	for word := range strings.FieldsSeq(`

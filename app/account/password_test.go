@@ -9,7 +9,7 @@ import (
 	"stampede/app/outbox"
 )
 
-// The longest password activates, also if the keyboard sends its letters decomposed.
+// TestLongPasswordsActivate: the longest password activates an account, also if its letters are sent decomposed.
 func TestLongPasswordsActivate(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email, password := newEmail(), "x"+strings.Repeat("ệ", maxPassword-1)

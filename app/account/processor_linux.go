@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// rusageThread is RUSAGE_THREAD of getrusage(2), which package syscall does not name.
+// rusageThread is RUSAGE_THREAD of getrusage(2), which package syscall does not define.
 const rusageThread = 1
 
-// processorTime runs work and returns the processor time that it took, without waiting.
+// processorTime runs work and returns its processor time, without waiting time.
 func processorTime(work func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -7,7 +7,7 @@ import (
 	"stampede/app/shop"
 )
 
-// What a picture costs is what a processor does for it: on a busy machine, where it takes longer, as many are drawn.
+// TestProcessorTime: the cost of a picture is its processor time, so a busy machine draws as many as an idle one.
 func TestProcessorTime(t *testing.T) {
 	t.Parallel()
 	if slept := processorTime(func() { time.Sleep(200 * time.Millisecond) }); slept > 20*time.Millisecond {

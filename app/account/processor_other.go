@@ -4,7 +4,7 @@ package account
 
 import "time"
 
-// processorTime runs work and returns the time that it took: thread times exist on Linux only.
+// processorTime runs work and returns its wall-clock time, because only Linux measures threads.
 func processorTime(work func()) time.Duration {
 	began := time.Now()
 	work()

@@ -13,12 +13,12 @@ import (
 	"stampede/app/store"
 )
 
-// activateTries is how many passwords can be tried with one link.
+// activateTries is the number of passwords that can be tried with one link.
 const activateTries = 10
 
-// Register adds an account that is active once its e-mail is proven, and mails the link. The account has an id of its
-// own until the guest logs in: a link activated by another person must not bring the guest's orders and addresses. A
-// known e-mail address gets a message instead of the link; the response is the same.
+// Register adds a pending account and e-mails its activation link. The account gets an id of its own until the guest
+// logs in: a link activated by another person must not take the guest's orders and addresses. If the e-mail has an
+// account, its owner gets a message instead of the link; the response is the same.
 func (a *Accounts) Register(ctx context.Context, r Registration) error {
 	email, err := ParseEmail(r.Email)
 	if err != nil {
@@ -67,8 +67,8 @@ func (a *Accounts) Register(ctx context.Context, r Registration) error {
 	return a.mailLink(ctx, &u, shop.TokenActivate, secret)
 }
 
-// hashSolved hashes a new password after checking the picture. It enters the queue first, so that a rejected caller
-// keeps the picture.
+// hashSolved checks the captcha and hashes a new password. It enters the queue first, so that a rejected caller keeps
+// the captcha.
 func (a *Accounts) hashSolved(ctx context.Context, answer *CaptchaAnswer, password string) (string, error) {
 	if answer == nil {
 		return "", errCaptcha()
@@ -84,7 +84,7 @@ func (a *Accounts) hashSolved(ctx context.Context, answer *CaptchaAnswer, passwo
 	return a.Hasher.Hash(ctx, password)
 }
 
-// plainGuest returns the id of a guest with a token of its own, else 0.
+// plainGuest returns the id of a guest with an unbound token, otherwise 0.
 func plainGuest(who *shop.Identity) shop.ID {
 	if who.Device != 0 || who.Sale != 0 || who.Role != shop.Shopper {
 		return 0
@@ -92,12 +92,12 @@ func plainGuest(who *shop.Identity) shop.ID {
 	return who.User
 }
 
-// guestHash identifies the token that ties an account to its guest.
+// guestHash returns the hash that ties an account to its guest.
 func guestHash(account, guest shop.ID) string {
 	return hashOf("guest:" + account.String() + ":" + guest.String())
 }
 
-// tellTaken mails the owner of an e-mail address that it was used to register.
+// tellTaken e-mails the owner of an account that its address was used to register.
 func (a *Accounts) tellTaken(ctx context.Context, email string) error {
 	u, known, err := a.userOf(ctx, email)
 	if err != nil || !known {
@@ -110,9 +110,9 @@ func (a *Accounts) tellTaken(ctx context.Context, email string) error {
 	})
 }
 
-// Activate activates the account of a mailed link and returns its e-mail. It requires the chosen password: the owner of
-// an e-mail must not activate an account whose password another person has chosen. As for Reset, an invented link costs
-// one read.
+// Activate activates the account of an e-mailed link and returns its e-mail. It requires the password chosen at
+// registration: the owner of an e-mail must not activate an account with the password of another person. An invented
+// link costs one read, as in Reset.
 func (a *Accounts) Activate(ctx context.Context, n Activation) (string, error) {
 	if !looksLikeSecret(n.Token) {
 		return "", errLink()
@@ -127,7 +127,7 @@ func (a *Accounts) Activate(ctx context.Context, n Activation) (string, error) {
 		return "", err
 	}
 	defer leave()
-	if a.Shelf.count(ctx, activateLife, "activate:"+hash)[0] > activateTries { // before the hash: tries may be parallel
+	if a.Shelf.count(ctx, activateLife, "activate:"+hash)[0] > activateTries { // before the hash: concurrent attempts
 		return "", errLink()
 	}
 	fit, err := a.Hasher.Fits(ctx, u.Password, n.Password)
@@ -141,7 +141,7 @@ func (a *Accounts) Activate(ctx context.Context, n Activation) (string, error) {
 	return u.Email, linkError(err)
 }
 
-// Unregister deletes the pending account of a mailed link: the owner of the e-mail has not registered it.
+// Unregister deletes the pending account of an e-mailed link, for owners of the e-mail who did not register.
 func (a *Accounts) Unregister(ctx context.Context, secret string) error {
 	if !looksLikeSecret(secret) {
 		return errLink()
@@ -149,8 +149,8 @@ func (a *Accounts) Unregister(ctx context.Context, secret string) error {
 	return linkError(a.Store.Unregister(ctx, hashOf(secret), a.Now()))
 }
 
-// Forgot mails a link that sets a new password or, if the account is not active yet, one that activates it. The
-// response does not depend on the account.
+// Forgot e-mails a link that sets a new password, or the activation link if the account is pending. The response is the
+// same without an account.
 func (a *Accounts) Forgot(ctx context.Context, f Forgotten) error {
 	email, err := ParseEmail(f.Email)
 	if err != nil {
@@ -171,8 +171,8 @@ func (a *Accounts) Forgot(ctx context.Context, f Forgotten) error {
 	return a.writeAgain(ctx, &u, shop.TokenReset)
 }
 
-// Reset sets the password of the account of a mailed link and logs it out everywhere. The link is read before the hash
-// is computed: an invented one costs a read. It is used up in the transaction that sets the password.
+// Reset sets the password of the account of an e-mailed link and ends all its logins. It reads the link before it
+// computes the hash, so an invented link costs one read. The transaction that sets the password also uses up the link.
 func (a *Accounts) Reset(ctx context.Context, n NewPassword) error {
 	if !looksLikeSecret(n.Token) {
 		return errLink()
@@ -214,15 +214,14 @@ func linkError(err error) error {
 // NewUser is an account that an operator adds.
 type NewUser struct {
 	Email    string
-	Name     string // "": one is made up
+	Name     string // "": a generated name
 	Lang     string // "": en
 	Role     shop.Role
-	Password string // "": a link by mail sets it
+	Password string // "": send a link by e-mail
 }
 
-// Add adds an account that is active at once: the operator vouches for its e-mail. Without a password its owner is
-// mailed a link that sets one, after the COMMIT. Conflict: the e-mail has an account, or the actor's key was used
-// before.
+// Add adds an active account: the operator vouches for its e-mail. Without a password its owner gets a link by e-mail
+// that sets one, after the COMMIT. Conflict: the e-mail has an account, or the actor's key was used before.
 func (a *Accounts) Add(ctx context.Context, actor journal.Actor, n NewUser) (shop.User, error) {
 	u, err := n.user()
 	if err != nil {
@@ -260,7 +259,7 @@ func (a *Accounts) Add(ctx context.Context, actor journal.Actor, n NewUser) (sho
 	return u, err
 }
 
-// user checks the input.
+// user validates the input and returns the account.
 func (n *NewUser) user() (u shop.User, err error) {
 	u = shop.User{Role: n.Role, State: shop.UserActive}
 	if u.Email, err = ParseEmail(n.Email); err != nil {

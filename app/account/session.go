@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// refreshLife is how long an unused refresh token is valid.
+	// refreshLife is the lifetime of an unused refresh token.
 	refreshLife = 30 * 24 * time.Hour
-	// sameAgain is how long the previous token still gets the present one, once and for the same kind of client: its
-	// reply was lost, or two pages of a browser asked at the same time. Other uses mean theft.
+	// sameAgain is the time in which the previous token still returns the current one, once and to the same kind of
+	// client. Causes are a lost reply or concurrent requests of two pages of a browser. Other uses count as theft.
 	sameAgain = 10 * time.Second
-	// seenStep is the step of last_seen_at and expires_at, which users see: a thief who reads them must not learn when
-	// the owner refreshes.
+	// seenStep is the resolution of last_seen_at and expires_at, which users can read. A finer one would show a thief
+	// when the owner refreshes.
 	seenStep = time.Hour
 )
 
 func (a *Accounts) refresher() refresher { return a.Issuer.refresher }
 
-// session makes the reply to a device.
+// session returns the tokens of a login.
 func (a *Accounts) session(u *shop.User, device shop.ID, secret string) (Session, error) {
 	access, expires, err := a.Issuer.IssueTo(u, device)
 	return Session{
@@ -40,8 +40,8 @@ func errSession() error {
 	return shop.Fail(shop.Unauthorized, "this log in does not count any more: log in again")
 }
 
-// Refresh returns the next tokens of a log in. Each refresh token counts once: if an older one is used later, one of
-// two owners has stolen it, and the log in ends. client is the kind of the client, such as its browser.
+// Refresh returns the next tokens of a login. Each refresh token is valid once. A later use of an older one means that
+// it was stolen, and ends the login. client is the kind of the client, such as its browser.
 func (a *Accounts) Refresh(ctx context.Context, token, client string) (Session, error) {
 	id, secret, ok := a.refresher().read(token)
 	if !ok {
@@ -54,7 +54,7 @@ func (a *Accounts) Refresh(ctx context.Context, token, client string) (Session, 
 	return a.session(&u, id, next)
 }
 
-// rotate replaces a device's secret by the next one.
+// rotate replaces the secret of a device with the next one.
 func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string) (shop.User, string, error) {
 	next, previous := a.refresher().next(id, secret), hashOf(secret+"/"+client)
 	d, err := a.counting(ctx, id)
@@ -78,7 +78,7 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 		if done {
 			return u, next, nil
 		}
-		if d, err = a.counting(ctx, id); err != nil { // another request with the same token was faster
+		if d, err = a.counting(ctx, id); err != nil { // a concurrent request with the same token was faster
 			return shop.User{}, "", err
 		}
 	}
@@ -94,7 +94,7 @@ func (a *Accounts) rotate(ctx context.Context, id shop.ID, secret, client string
 	return shop.User{}, "", a.reused(ctx, &d)
 }
 
-// reused ends a log in whose old token was used.
+// reused ends a login whose old token was used.
 func (a *Accounts) reused(ctx context.Context, d *shop.Device) error {
 	slog.WarnContext(ctx, "an old refresh token was used again; its log in is ended", "user", d.User, "device", d.ID)
 	if err := a.Store.RevokeDevice(ctx, d.User, d.ID); err != nil {
@@ -104,7 +104,7 @@ func (a *Accounts) reused(ctx context.Context, d *shop.Device) error {
 	return errSession()
 }
 
-// counting reads a device that is neither revoked nor ended.
+// counting reads a device that is neither revoked nor expired.
 func (a *Accounts) counting(ctx context.Context, id shop.ID) (shop.Device, error) {
 	d, err := a.Store.Device(ctx, id)
 	switch {
@@ -129,8 +129,8 @@ func (a *Accounts) activeUser(ctx context.Context, id shop.ID) (shop.User, error
 	return u, nil
 }
 
-// LogOut ends a log in, or all of its user's. A refresh token of any age ends its own; all are ended by a valid one or
-// an access token.
+// LogOut ends a login, or all logins of its user. A refresh token of any age ends its own login. Ending all of them
+// requires the current refresh token or an access token.
 func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 	who := o.Who
 	if o.Refresh != "" {
@@ -156,7 +156,7 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 	return shop.Unreadable("log ins", a.end(ctx, &who, o.Everywhere))
 }
 
-// end revokes what belongs to a verified token.
+// end revokes the login of a verified token, or all logins of its user.
 func (a *Accounts) end(ctx context.Context, who *shop.Identity, everywhere bool) error {
 	switch {
 	case who.Device == 0:
@@ -168,19 +168,19 @@ func (a *Accounts) end(ctx context.Context, who *shop.Identity, everywhere bool)
 	if err := a.Store.RevokeDevice(ctx, who.User, who.Device); !errors.Is(err, shop.ErrNoRow) {
 		return err
 	}
-	return nil // its row was deleted long after its end
+	return nil // the row was deleted long after the login had expired
 }
 
-// hearAtOnce reads revocations now. On failure this node, like the others, reads them within two seconds.
+// hearAtOnce reads revocations now. If that fails, this node reads them within two seconds, like the others.
 func (a *Accounts) hearAtOnce(ctx context.Context) {
 	if err := a.Watch.RunOnce(ctx); err != nil {
 		slog.DebugContext(ctx, "look for what was revoked", "err", err)
 	}
 }
 
-// A refresh token is <device>.<secret>. The secret has a random half and a seal by this server, which distinguishes a
-// device's old tokens from invented ones. The next secret is computed from the present one, so that a repeated request
-// gets the same answer (I6).
+// refresher makes and reads refresh tokens of the form <device>.<secret>. The secret has a random half and a seal of
+// this server, which distinguishes old tokens of the device from invented ones. The next secret is derived from the
+// current one, so that a repeated request gets the same reply (I6).
 type refresher struct{ key []byte }
 
 const (
@@ -188,19 +188,19 @@ const (
 	maxRefresh = 64 // characters of a refresh token
 )
 
-// first makes the secret of a new device.
+// first returns the first secret of a device.
 func (r refresher) first(device shop.ID) string {
 	var b [halfBytes]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	return r.sealed(device, b[:])
 }
 
-// next computes the secret that comes after one.
+// next returns the secret that follows the given one.
 func (r refresher) next(device shop.ID, secret string) string {
 	return r.sealed(device, r.mac("next", device, []byte(secret)))
 }
 
-// genuine reports whether this server has made the secret for the device, however long ago.
+// genuine reports whether this server has made the secret for the device at any time.
 func (r refresher) genuine(device shop.ID, secret string) bool {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(secret)
 	return err == nil && len(b) == secretBytes && hmac.Equal(b[halfBytes:], r.mac("seal", device, b[:halfBytes]))
@@ -210,7 +210,7 @@ func (r refresher) sealed(device shop.ID, half []byte) string {
 	return base64.RawURLEncoding.EncodeToString(append(half, r.mac("seal", device, half)...))
 }
 
-// mac is half as long as a secret.
+// mac returns a MAC of half the length of a secret.
 func (r refresher) mac(what string, device shop.ID, text []byte) []byte {
 	h := hmac.New(sha256.New, r.key)
 	h.Write([]byte(what + ":" + device.String() + ":"))
@@ -220,13 +220,13 @@ func (r refresher) mac(what string, device shop.ID, text []byte) []byte {
 
 func refreshToken(device shop.ID, secret string) string { return device.String() + "." + secret }
 
-// secretOf returns the part of a refresh token behind the device.
+// secretOf returns the secret of a refresh token.
 func secretOf(token string) string {
 	_, secret, _ := strings.Cut(token, ".")
 	return secret
 }
 
-// read parses a refresh token; false: it is none.
+// read parses a refresh token. ok is false for invalid tokens.
 func (r refresher) read(token string) (device shop.ID, secret string, ok bool) {
 	id, secret, found := strings.Cut(token, ".")
 	device, err := shop.ParseID(id)

@@ -11,7 +11,8 @@ import (
 	"stampede/app/shop"
 )
 
-// I6: an answer that was lost, or two pages that ask at the same moment, get the very same token.
+// TestRefreshAgainAnswersTheSame: after a lost reply, or from two pages at the same time, the same token is returned
+// (I6).
 func TestRefreshAgainAnswersTheSame(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())
@@ -37,8 +38,8 @@ func TestRefreshAgainAnswersTheSame(t *testing.T) {
 	})
 }
 
-// A refresh token that turns up again later ends its log in, however old it is: thief and owner have to log in again,
-// and the owner can. Other log ins of the user go on.
+// TestReusedRefreshTokenEndsTheLogIn: a later use of an old refresh token ends its login, however old the token is.
+// Thief and owner must log in again, and only the owner can. Other logins of the user stay valid.
 func TestReusedRefreshTokenEndsTheLogIn(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
@@ -64,8 +65,8 @@ func TestReusedRefreshTokenEndsTheLogIn(t *testing.T) {
 	})
 }
 
-// A token that was replaced within sameAgain is reissued once, to the same kind of client. A third use or another
-// client ends the log in. The times that users see do not reveal the instant of a refresh.
+// TestRefreshIsReissuedOnceToTheSameClient: a token replaced within sameAgain is reissued once, to the same kind of
+// client. A third use or another client ends the login. The times that users see do not reveal the time of a refresh.
 func TestRefreshIsReissuedOnceToTheSameClient(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
@@ -97,8 +98,8 @@ func TestRefreshIsReissuedOnceToTheSameClient(t *testing.T) {
 	})
 }
 
-// Two devices with one stolen token: whoever is faster, they have the same successor, and the second who uses it in
-// turn is found out.
+// TestStolenTokenRace: owner and thief use the same token and get the same successor. The second one to use that
+// successor is detected.
 func TestStolenTokenRace(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())
@@ -122,13 +123,13 @@ func TestStolenTokenRace(t *testing.T) {
 	})
 }
 
-// who2 is the device of a session whose tokens may have ended.
+// who2 returns the device of a session, even if its tokens have expired.
 func (w *world) who2(s Session) shop.ID {
 	id, _, _ := w.refresher().read(s.Refresh)
 	return id
 }
 
-// What is no refresh token of ours is refused, and ends nobody's log in.
+// TestForgedRefreshTokens: invalid refresh tokens are rejected and do not end the login.
 func TestForgedRefreshTokens(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
@@ -161,7 +162,7 @@ func TestForgedRefreshTokens(t *testing.T) {
 	})
 }
 
-// An access token of an account lives a quarter of an hour; the log in goes on.
+// TestAccessEndsSoon: an access token of an account lives for shop.AccessLife (15 minutes). The login outlives it.
 func TestAccessEndsSoon(t *testing.T) {
 	onBoth(t, func(w *world) {
 		s := w.logIn(w.account())
@@ -177,7 +178,7 @@ func TestAccessEndsSoon(t *testing.T) {
 	})
 }
 
-// A role that was taken away ends what says it.
+// TestRoleChangeEndsTokens: a role change revokes tokens with the old role.
 func TestRoleChangeEndsTokens(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()

@@ -12,28 +12,29 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Counts and short-lived texts are in Redis, where all nodes see them. While Redis is away each node keeps its own:
+// Keys of counters and short-lived texts in Redis, where all nodes share them. While Redis is unreachable each node
+// keeps its own in memory.
 //
-//	stampede:{login}:<what>:<whose>   string  a count, of failures or mails, with a TTL
-//	stampede:{captcha}:<id>           string  hash of the answer to a picture, with a TTL; taken once
+//	stampede:{login}:<what>:<whose>   string  a count of failures or e-mails, with a TTL
+//	stampede:{captcha}:<id>           string  hash of the solution of a picture, with a TTL; read once
 const (
 	countPrefix   = "stampede:{login}:"
 	captchaPrefix = "stampede:{captcha}:"
 )
 
-// Shelf counts events and keeps texts for a while, in Redis or, if that does not answer, in this node's memory.
+// Shelf stores counters and short-lived texts in Redis or, while that is unreachable, in the memory of this node.
 type Shelf struct {
-	redis  redis.UniversalClient // nil: memory alone
+	redis  redis.UniversalClient // nil: memory only
 	memory memoryShelf
 	warned rate.Sometimes
 }
 
-// NewShelf makes a shelf; client may be nil.
+// NewShelf returns a shelf; client may be nil.
 func NewShelf(client redis.UniversalClient) *Shelf {
 	return &Shelf{redis: client, warned: rate.Sometimes{Interval: time.Minute}}
 }
 
-// shelfWithin bounds a call: a user is waiting.
+// shelfWithin limits a call, because a user waits for it.
 const shelfWithin = 500 * time.Millisecond
 
 // try runs a call on Redis and reports whether it succeeded.
@@ -53,7 +54,7 @@ func (s *Shelf) try(ctx context.Context, call func(ctx context.Context) error) b
 	return false
 }
 
-// count increments each count, which ends a while after its first increment, and returns the new values.
+// count increments counters and returns their new values. A counter expires `within` after its first increment.
 func (s *Shelf) count(ctx context.Context, within time.Duration, keys ...string) []int64 {
 	counts := make([]int64, len(keys))
 	answered := s.try(ctx, func(ctx context.Context) error {
@@ -61,7 +62,8 @@ func (s *Shelf) count(ctx context.Context, within time.Duration, keys ...string)
 		_, err := s.redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			for i, key := range keys {
 				cmds[i] = p.Incr(ctx, countPrefix+key)
-				// After INCR in one transaction: otherwise a crash or an expiry could leave a count without a TTL.
+				// Both in one transaction and EXPIRE after INCR: otherwise a crash or an expiry could leave a counter
+				// without a TTL.
 				p.ExpireNX(ctx, countPrefix+key, within)
 			}
 			return nil
@@ -79,7 +81,7 @@ func (s *Shelf) count(ctx context.Context, within time.Duration, keys ...string)
 	return counts
 }
 
-// counts reads counts, and adds those of this node alone, from times when Redis rejected writes.
+// counts reads counters. It adds the counts in this node's memory from times when Redis rejected writes.
 func (s *Shelf) counts(ctx context.Context, keys ...string) []int64 {
 	counts := make([]int64, len(keys))
 	s.try(ctx, func(ctx context.Context) error {
@@ -101,13 +103,13 @@ func (s *Shelf) counts(ctx context.Context, keys ...string) []int64 {
 	return counts
 }
 
-// forget resets a count.
+// forget deletes a counter.
 func (s *Shelf) forget(ctx context.Context, key string) {
 	s.memory.take(countPrefix + key)
 	s.try(ctx, func(ctx context.Context) error { return s.redis.Del(ctx, countPrefix+key).Err() })
 }
 
-// put keeps a text for a while.
+// put stores a text for the given time.
 func (s *Shelf) put(ctx context.Context, key, text string, within time.Duration) {
 	kept := s.try(ctx, func(ctx context.Context) error {
 		return s.redis.Set(ctx, captchaPrefix+key, text, within).Err()
@@ -117,7 +119,7 @@ func (s *Shelf) put(ctx context.Context, key, text string, within time.Duration)
 	}
 }
 
-// take returns and removes a text.
+// take returns and deletes a text.
 func (s *Shelf) take(ctx context.Context, key string) (text string) {
 	s.try(ctx, func(ctx context.Context) (err error) {
 		text, err = s.redis.GetDel(ctx, captchaPrefix+key).Result()
@@ -129,10 +131,10 @@ func (s *Shelf) take(ctx context.Context, key string) (text string) {
 	return s.memory.take(captchaPrefix + key)
 }
 
-// memoryKept bounds the entries of a memory shelf; about 10 MB.
+// memoryKept is the maximum number of entries in memory, about 10 MB.
 const memoryKept = 65_536
 
-// memoryShelf is the shelf of one node. Expired entries are dropped when room is needed.
+// memoryShelf is the in-memory shelf of one node. It drops expired entries only when it needs space.
 type memoryShelf struct {
 	mu    sync.Mutex
 	items map[string]*memoryItem
@@ -199,7 +201,7 @@ func (m *memoryShelf) add(key string, within time.Duration) *memoryItem {
 	return item
 }
 
-// shrink drops what has expired and, under a flood, anything else until half is left.
+// shrink drops expired entries and then arbitrary ones until half of the maximum is left.
 func (m *memoryShelf) shrink() {
 	maps.DeleteFunc(m.items, func(key string, _ *memoryItem) bool { return m.live(key) == nil })
 	for key := range m.items {

@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestCountsEnd: a count ends a while after its first, whatever is counted meanwhile; one that was left without an end,
-// because somebody died in the middle of it, gets one with the next. Else a captcha would be asked for ever.
+// TestCountsEnd: a counter expires a fixed time after its first increment. A counter without a TTL, left by a crash,
+// gets one at the next increment. Otherwise a captcha would be required forever.
 func TestCountsEnd(t *testing.T) {
 	t.Parallel()
 	embedded := miniredis.RunT(t)
@@ -40,7 +40,8 @@ func TestCountsEnd(t *testing.T) {
 	}
 }
 
-// While Redis answers reads and rejects writes, this node counts alone, and what it has counted is not forgotten.
+// TestCountsWhileWritesAreRejected: while Redis serves reads and rejects writes, this node counts in memory. These
+// counts are still added afterwards.
 func TestCountsWhileWritesAreRejected(t *testing.T) {
 	t.Parallel()
 	options, err := redis.ParseURL(kit.StartRedis(t, kit.RedisOptions{}).URL)

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// MinKeyBytes is the shortest signing key that is accepted: as long as the output of its hash.
+	// MinKeyBytes is the minimum length of the signing key: the output length of its hash.
 	MinKeyBytes = 32
 	issuerName  = "stampede"
 	audience    = "stampede"
-	leeway      = 5 * time.Second // for clocks that differ
+	leeway      = 5 * time.Second // tolerance for different clocks
 	maxToken    = 2048            // bytes; our own tokens have about 300
 	expired     = "the token has expired"
 )
@@ -30,19 +30,19 @@ func ParseRole(s string) (shop.Role, error) {
 	return "", fmt.Errorf("role %q: want shopper, operator or admin", s)
 }
 
-// Issuer signs and verifies access tokens (HS256). Watch updates keys and revocations; reading them takes no lock.
+// Issuer signs and verifies access tokens (HS256). Watch updates keys and revocations. Readers take no lock.
 type Issuer struct {
 	secret  []byte
 	now     func() time.Time
 	parser  *jwt.Parser
-	rules   *jwt.Validator // those of the parser
+	rules   *jwt.Validator // claim checks of the parser
 	keys    atomic.Pointer[keyring]
-	revoked atomic.Pointer[map[shop.ID]shop.Millis] // until when; never changed in place
+	revoked atomic.Pointer[map[shop.ID]shop.Millis] // expiry by subject; the map is replaced, never modified
 
-	refresher refresher // its key is never rotated: refresh tokens are looked up in the database, too
+	refresher refresher // its key is never rotated, because refresh tokens are also checked in the database
 }
 
-// NewIssuer rejects keys shorter than MinKeyBytes. now is the clock that all nodes share; nil: the wall clock.
+// NewIssuer rejects keys shorter than MinKeyBytes. now is the clock shared by all nodes; nil: the wall clock.
 func NewIssuer(key []byte, now func() time.Time) (*Issuer, error) {
 	if len(key) < MinKeyBytes {
 		return nil, fmt.Errorf("the signing key has %d bytes, at least %d are needed", len(key), MinKeyBytes)
@@ -66,7 +66,7 @@ func NewIssuer(key []byte, now func() time.Time) (*Issuer, error) {
 	return i, nil
 }
 
-// UseKeys sets the generations of the key that sign and are accepted.
+// UseKeys sets the key generation for signing and the accepted ones.
 func (i *Issuer) UseKeys(g shop.KeyGeneration) {
 	if present := i.keys.Load(); present == nil || present.KeyGeneration != g {
 		i.keys.Store(newKeyring(i.secret, g))
@@ -81,18 +81,18 @@ type claims struct {
 	Sale   string    `json:"sale,omitempty"`
 }
 
-// Issue signs a guest's token, without a device, that lives for ttl.
+// Issue signs a guest's token with lifetime ttl and without a device.
 func (i *Issuer) Issue(user shop.ID, name string, role shop.Role, ttl time.Duration) (string, error) {
 	token, _, err := i.sign(user, claims{Name: name, Role: role}, ttl)
 	return token, err
 }
 
-// IssueTo signs an access token for a device of an account, and returns when it ends.
+// IssueTo signs an access token for a device of an account. It also returns the expiry.
 func (i *Issuer) IssueTo(u *shop.User, device shop.ID) (token string, expires shop.Millis, err error) {
 	return i.sign(u.ID, claims{Name: u.Name, Role: u.Role, Device: device.String()}, shop.AccessLife)
 }
 
-// IssueBound signs a guest's token for one sale, see shop.BoundTo.
+// IssueBound signs a guest's token for one sale; see shop.BoundTo.
 func (i *Issuer) IssueBound(user shop.ID, name string, sale shop.ID, ttl time.Duration) (string, error) {
 	token, _, err := i.sign(user, claims{Name: name, Role: shop.Shopper, Sale: sale.String()}, ttl)
 	return token, err
@@ -110,7 +110,7 @@ func (i *Issuer) sign(user shop.ID, c claims, ttl time.Duration) (string, shop.M
 	return signed, shop.MillisOf(ends.Time), nil
 }
 
-// Verify reads a token. Every failure is Unauthorized; the text distinguishes expired tokens, which can be renewed.
+// Verify reads a token. Unauthorized: any failure; the message distinguishes expired tokens, which can be renewed.
 func (i *Issuer) Verify(token string) (shop.Identity, error) {
 	if len(token) > maxToken {
 		return shop.Identity{}, shop.Fail(shop.Unauthorized, "the token is too long")
@@ -125,7 +125,7 @@ func (i *Issuer) Verify(token string) (shop.Identity, error) {
 	return who, nil
 }
 
-// Revoked reports whether a valid token was revoked before its end.
+// Revoked reports whether a valid token was revoked before its expiry.
 func (i *Issuer) Revoked(who shop.Identity) bool {
 	if _, revoked := (*i.revoked.Load())[who.Subject()]; revoked {
 		return true

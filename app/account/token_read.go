@@ -13,7 +13,7 @@ import (
 	"stampede/app/shop"
 )
 
-// read checks all of a token but whether it was revoked.
+// read checks a token except for revocation.
 func (i *Issuer) read(token string) (shop.Identity, error) {
 	if token == "" {
 		return shop.Identity{}, shop.Fail(shop.Unauthorized, "a token is needed")
@@ -31,9 +31,8 @@ func (i *Issuer) read(token string) (shop.Identity, error) {
 	return c.identity(key)
 }
 
-// own reads a token whose header is literally that of one of our keys, without decoding the header. The library
-// verifies the signature and then the claims. Without claims in its result, the token has another form and is left to
-// foreign.
+// own reads a token that has the header of one of our keys, without decoding the header. The library verifies the
+// signature and then the claims. A result without claims means that the token has another form; foreign then parses it.
 func (i *Issuer) own(token string) (*claims, *signingKey, error) {
 	key := i.keys.Load().byHeader(token, shop.MillisOf(i.now()))
 	dot := strings.LastIndexByte(token, '.')
@@ -58,7 +57,7 @@ func (i *Issuer) own(token string) (*claims, *signingKey, error) {
 	return c, key, i.rules.Validate(c)
 }
 
-// foreign parses a token by the library.
+// foreign parses a token with the library.
 func (i *Issuer) foreign(token string) (*claims, *signingKey, error) {
 	var c claims
 	var key *signingKey
@@ -96,12 +95,12 @@ func (c *claims) identity(key *signingKey) (shop.Identity, error) {
 	return shop.Identity{
 		User: user, Role: role, Expires: shop.MillisOf(c.ExpiresAt.Time), Device: device, Sale: sale,
 		KeyNumber: key.generation,
-		Name:      strings.Clone(c.Name), // not the whole claims
+		Name:      strings.Clone(c.Name), // a copy, so that the complete claims can be freed
 	}, nil
 }
 
 // claimsOf parses claims exactly as sign writes them: these fields in this order, whole seconds. It returns nil for any
-// other text, also for names with escapes. The library's parser accepts every standard form and costs ten times as
+// other text, including names with escapes. The library's parser accepts every standard form and costs ten times as
 // much.
 func claimsOf(text string) *claims {
 	r := claimsReader{rest: text}
@@ -126,9 +125,9 @@ func claimsOf(text string) *claims {
 	return &c
 }
 
-var ourAudience = jwt.ClaimStrings{audience} // never changed
+var ourAudience = jwt.ClaimStrings{audience} // never modified
 
-// claimsReader reads a text once; odd is set at the first unexpected byte.
+// claimsReader reads a text once. odd is set at the first unexpected byte.
 type claimsReader struct {
 	rest string
 	odd  bool
@@ -139,7 +138,7 @@ func (r *claimsReader) word(w string) {
 	r.rest, r.odd = rest, r.odd || !found
 }
 
-// upTo returns the text before the next end and skips both.
+// upTo returns the text before the next occurrence of end and skips both.
 func (r *claimsReader) upTo(end string) string {
 	value, rest, found := strings.Cut(r.rest, end)
 	if !found || strings.ContainsFunc(value, needsEscape) {
@@ -150,7 +149,7 @@ func (r *claimsReader) upTo(end string) string {
 	return value
 }
 
-// instant reads seconds and a comma.
+// instant reads seconds and the comma after them.
 func (r *claimsReader) instant() *jwt.NumericDate {
 	text := r.upTo(",")
 	n, err := strconv.ParseUint(text, 10, 32+8)
@@ -160,5 +159,5 @@ func (r *claimsReader) instant() *jwt.NumericDate {
 	return &jwt.NumericDate{Time: time.Unix(int64(n), 0)}
 }
 
-// needsEscape reports whether our JSON never contains the character as it is.
+// needsEscape reports whether our JSON always escapes the character.
 func needsEscape(c rune) bool { return c < ' ' || c == '\\' || c == utf8.RuneError }

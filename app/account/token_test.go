@@ -33,7 +33,7 @@ func TestShortKeyIsRefused(t *testing.T) {
 	}
 }
 
-// TestVerifyRefuses goes through the ways in which a token can be no good; each must end in unauthorized.
+// TestVerifyRefuses: every kind of invalid token returns unauthorized.
 func TestVerifyRefuses(t *testing.T) {
 	t.Parallel()
 	i := issuer(t, testKey, nil)
@@ -106,8 +106,8 @@ func TestParseRole(t *testing.T) {
 	}
 }
 
-// Tokens as we write them are read without decoding every form of JSON that the standard allows; what is said of them
-// is the same as the library's own way says.
+// TestOurOwnTokensAreReadTheShortWay: the fast parser reads tokens in our form and returns the same result as the
+// library.
 func TestOurOwnTokensAreReadTheShortWay(t *testing.T) {
 	t.Parallel()
 	i := issuer(t, testKey, nil)

@@ -12,28 +12,29 @@ import (
 )
 
 const (
-	// WatchEvery is how often a node reads revocations.
+	// WatchEvery is the interval at which a node reads revocations.
 	WatchEvery = 2 * time.Second
-	// watchOverlap is how far back each read goes: transactions stamp rows before they commit, within ten seconds.
+	// watchOverlap is the overlap of consecutive reads: transactions set timestamps up to ten seconds before they
+	// commit.
 	watchOverlap = 15 * time.Second
 	watchWithin  = 2 * time.Second
 )
 
-// Watch keeps an issuer's revocations and keys up to date with the database, within about two seconds.
+// Watch copies revocations and keys from the database to an issuer within about two seconds.
 type Watch struct {
 	Store  *store.Store
 	Issuer *Issuer
 
 	mu    sync.Mutex
-	since shop.Millis // by the database's clock; 0: everything is to be read
+	since shop.Millis // in database time; 0: read all
 }
 
-// Run reads every two seconds until ctx ends.
+// Run calls RunOnce every two seconds until ctx ends.
 func (w *Watch) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, WatchEvery, "look for revoked tokens", w.RunOnce)
 }
 
-// RunOnce reads the revocations since the last look. A node runs it before it serves clients.
+// RunOnce reads the keys and the revocations since the previous read. A node runs it before it serves clients.
 func (w *Watch) RunOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, watchWithin)
 	defer cancel()
@@ -49,8 +50,8 @@ func (w *Watch) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// add replaces the issuer's set by one with the subjects and without expired ones, if that changes anything. Callers
-// hold mu.
+// add adds the subjects to the issuer's set and removes expired ones. It replaces the set only if that changes it.
+// Callers hold mu.
 func (w *Watch) add(subjects []shop.Revocation, now shop.Millis) {
 	known := *w.Issuer.revoked.Load()
 	changed := false

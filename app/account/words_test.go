@@ -17,7 +17,7 @@ func TestParseEmail(t *testing.T) {
 		longest: longest, "a@马.example": "a@xn--3f6a.example", "Li@MÜNCHEN.Example": "li@xn--mnchen-3ya.example",
 		"li@bücher.example": "li@xn--bcher-kva.example", "a@ｓｈｏｐ。ｅｘａｍｐｌｅ": "a@shop.example",
 		"a@straße.example": "a@xn--strae-oqa.example", "a@mu\u0308nchen.example": "a@xn--mnchen-3ya.example",
-		"a@аpple.example": "a@xn--pple-43d.example", // Cyrillic: another domain than the one it looks like, and shown so
+		"a@аpple.example": "a@xn--pple-43d.example", // Cyrillic а: a different domain, shown in its DNS form
 	} {
 		if got, err := ParseEmail(in); err != nil || got != want {
 			t.Errorf("%q: %q, %v", in, got, err)
@@ -80,8 +80,8 @@ func TestCheckPassword(t *testing.T) {
 	}
 }
 
-// A letter that a keyboard composes and the same letter put together of two are one password; nothing else is folded.
-// A stored hash stays valid (known answer).
+// TestPasswordsAreComposed: composed and decomposed letters are the same password. Nothing else is folded. A known
+// stored hash stays valid.
 func TestPasswordsAreComposed(t *testing.T) {
 	t.Parallel()
 	const composed, put, folded = "pässwörter für alle", "pa\u0308sswo\u0308rter fu\u0308r alle", "ｐässwörter für alle"
@@ -122,7 +122,7 @@ func TestParseName(t *testing.T) {
 	}
 }
 
-// A hash fits its password and no other one, also where they differ at the end or in case.
+// TestHash: a hash matches its password only, also if another one differs only at its end or in case.
 func TestHash(t *testing.T) {
 	t.Parallel()
 	hash := hashPassword(goodPassword)

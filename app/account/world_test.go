@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { kit.Main(m) }
 
-// world is a shop's accounts on stores of their own, with a clock that tests move.
+// world is a shop's accounts on their own stores, with a clock that tests advance.
 type world struct {
 	*Accounts
 	t      *testing.T
@@ -36,7 +36,7 @@ type world struct {
 	letters []outbox.Email
 }
 
-// onBoth runs a test on the real stores and on the embedded ones.
+// onBoth runs a test on real and on embedded stores.
 func onBoth(t *testing.T, test func(w *world)) {
 	t.Helper()
 	t.Parallel()
@@ -67,7 +67,7 @@ func newWorld(t *testing.T, s *store.Store, options *redis.Options) *world {
 	return w
 }
 
-// node is another node on the same stores.
+// node returns another node on the same stores.
 func (w *world) node() *Accounts {
 	w.t.Helper()
 	issuer, err := NewIssuer(testKey, func() time.Time { return w.now().Time() })
@@ -80,8 +80,8 @@ func (w *world) node() *Accounts {
 	}
 }
 
-// newHasherWithoutBudget lets no password wait for what the one before took by the clock: on a busy machine that is
-// ten times as much, and a test with ten passwords ran into its deadline. The budget has tests of its own.
+// newHasherWithoutBudget returns a hasher without the wait for processor time. The budget counts wall-clock time, so on
+// a busy machine a test with ten passwords exceeded its deadline. The budget has its own tests.
 func newHasherWithoutBudget() *Hasher {
 	h := NewHasher()
 	h.budget = newBudget(1e6, hashSaved, time.Now)
@@ -90,10 +90,10 @@ func newHasherWithoutBudget() *Hasher {
 
 func (w *world) now() shop.Millis { return shop.MillisOf(time.Now()) + shop.Millis(w.ahead.Load()) }
 
-// pass lets time go by.
+// pass advances the clock.
 func (w *world) pass(d time.Duration) { w.ahead.Add(d.Milliseconds()) }
 
-// Send keeps the letters.
+// Send collects the e-mails.
 func (w *world) Send(_ context.Context, letters ...outbox.Email) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,7 +101,7 @@ func (w *world) Send(_ context.Context, letters ...outbox.Email) error {
 	return nil
 }
 
-// mailed takes the letters that were sent to an e-mail.
+// mailed returns and removes the e-mails to an address.
 func (w *world) mailed(email string) (found []outbox.Email) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -117,7 +117,7 @@ func (w *world) mailed(email string) (found []outbox.Email) {
 	return found
 }
 
-// link takes the secret out of the only letter to an e-mail.
+// link returns the secret in the only e-mail to an address.
 func (w *world) link(email string, kind outbox.EmailKind) string {
 	w.t.Helper()
 	found := w.mailed(email)
@@ -128,7 +128,7 @@ func (w *world) link(email string, kind outbox.EmailKind) string {
 	return secret
 }
 
-// solution is the answer to a picture of its own.
+// solution returns the right solution of a new picture.
 func (w *world) solution() *CaptchaAnswer {
 	id := shop.ID(kit.NewID()).String() + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	id = id[len(id)-26:]
@@ -141,7 +141,7 @@ func (w *world) must(err error) {
 	kit.Must(w.t, err)
 }
 
-// refused demands an error of a code, and answers its sentence.
+// refused requires an error with this code and returns its message.
 func (w *world) refused(what string, err error, code shop.Code) string {
 	w.t.Helper()
 	var e *shop.Error
@@ -154,10 +154,10 @@ func (w *world) refused(what string, err error, code shop.Code) string {
 
 const goodPassword = "seven green 马 dance"
 
-// newEmail is one that nobody has.
+// newEmail returns an unused e-mail address.
 func newEmail() string { return "ada." + kit.NewID().String() + "@shop.example" }
 
-// account registers and activates somebody.
+// account registers and activates a new account.
 func (w *world) account() (email string) {
 	w.t.Helper()
 	email = newEmail()
@@ -169,7 +169,7 @@ func (w *world) account() (email string) {
 	return email
 }
 
-// activate opens a link with the password that account chose.
+// activate activates the account of a link with the password of account.
 func (w *world) activate(link string) (email string, err error) {
 	return w.Activate(w.ctx, Activation{Token: link, Password: goodPassword})
 }

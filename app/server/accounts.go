@@ -13,7 +13,7 @@ import (
 	"stampede/app/shop"
 )
 
-// composeAccounts connects what people do with their accounts.
+// composeAccounts connects the flows of accounts.
 func (p *parts) composeAccounts(c *Config, issuer *account.Issuer) {
 	shelf := account.NewShelf(p.stores.client)
 	p.accounts = &account.Accounts{
@@ -24,17 +24,17 @@ func (p *parts) composeAccounts(c *Config, issuer *account.Issuer) {
 	}
 }
 
-// forgetEvery is how often rows that count no more are removed.
+// forgetEvery is the interval between deletions of expired rows.
 const forgetEvery = time.Hour
 
-// forgetOldAccounts removes what nobody activated, and log ins, links and revocations that have ended.
+// forgetOldAccounts deletes accounts that were never activated and expired logins, links and revocations.
 func (p *parts) forgetOldAccounts(ctx context.Context) error {
 	return shop.Repeat(ctx, forgetEvery, "forget what counts no more of accounts", func(ctx context.Context) error {
 		return p.stores.db.PurgeAccounts(ctx, p.clock.Now())
 	})
 }
 
-// personalData is what people may ask about what is kept of them.
+// personalData returns the service that exports and erases a user's stored data.
 func (p *parts) personalData() *privacy.PersonalData {
 	db := p.stores.db
 	return &privacy.PersonalData{

@@ -14,19 +14,19 @@ import (
 	"stampede/streams"
 )
 
-// webhookGroup is the group under which the nodes read the paid stream for the webhook.
+// webhookGroup is the consumer group of the webhook on the paid stream. All nodes share it.
 const webhookGroup = "webhook"
 
-// backOffice is what follows a payment: refunds, and what the shop's back office hears.
+// backOffice holds the flows after a payment: refunds and messages to the shop's back office.
 type backOffice struct {
-	refunder *payment.Refunder // nil: there is no gateway to give money back through
+	refunder *payment.Refunder // nil: no gateway that can refund
 	poster   *outbox.Sender
 	paid     *streams.PaidStream
-	webhook  *webhook.Sender // nil: nobody is called
+	webhook  *webhook.Sender // nil: no webhook is configured
 	delivery *streams.Deliverer
 }
 
-// composeOutbox connects what follows a payment, and gives the shop its desk.
+// composeOutbox connects the flows after a payment and adds their services.
 func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	s := p.stores
 	p.services.askRefund = &payment.RefundRequests{
@@ -56,7 +56,7 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 		b.paid.CountQuarantined)
 }
 
-// start starts the duties of the back office: the worker carries postings out, the sweeper finishes refunds.
+// start starts the background jobs of the back office. The worker delivers postings, the sweeper completes refunds.
 func (b *backOffice) start(d *duties, c *Config) {
 	if c.Roles.Worker {
 		d.start("poster", b.poster.Run)
@@ -82,7 +82,7 @@ func showDeliveries(registry *prometheus.Registry, d *streams.Deliverer, name, h
 	}
 }
 
-// showRefunds shows what waits for people or for the gateway.
+// showRefunds exports the refunds that wait for an operator or for the gateway.
 func showRefunds(registry *prometheus.Registry, r *payment.Refunder) {
 	for state, count := range map[payment.RefundState]func(payment.RefundBacklog) int64{
 		payment.RefundAsked: func(b payment.RefundBacklog) int64 { return b.Asked },
@@ -97,7 +97,7 @@ func showRefunds(registry *prometheus.Registry, r *payment.Refunder) {
 		func() float64 { return float64(r.Backlog().Oldest) / 1000 })
 }
 
-// composeAfterwards connects what operators, and buyers, do after a sale, and gives the shop its desks for it.
+// composeAfterwards connects the flows that operators and buyers use after a sale and adds their services.
 func (p *parts) composeAfterwards(c *Config) {
 	db := p.stores.db
 	p.services.shipping = &backoffice.ShippingDesk{
@@ -118,7 +118,7 @@ func (p *parts) composeAfterwards(c *Config) {
 	}
 }
 
-// composeArchive makes what moves orders of long ago to the archive.
+// composeArchive connects the job that moves old orders to the archive.
 func (p *parts) composeArchive(c *Config, registry *prometheus.Registry) {
 	p.archivist = &archive.Archivist{
 		Store: p.stores.db, PartitionFigures: p.inventory.PartitionFigures,

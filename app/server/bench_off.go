@@ -7,7 +7,7 @@ import (
 	"stampede/streams"
 )
 
-// A build for benchmarks can also work the simple way, to be compared with. This one cannot.
+// Builds with the tag bench can also run the simple mode for comparison. This build cannot.
 
 func armBench(map[string]string) {}
 

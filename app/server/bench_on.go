@@ -9,14 +9,13 @@ import (
 	"stampede/streams"
 )
 
-// simpleConnections is how many rows are written at the same time, one per transaction.
+// simpleConnections is the number of concurrent row writes, one per transaction.
 const simpleConnections = 16
 
-// simple makes the node work the way that the grouped one is compared with: one script call per buy, one row per
-// transaction.
+// simple selects the baseline of the benchmarks: one script call per buy and one row per transaction, without grouping.
 var simple bool
 
-// armBench reads STAMPEDE_BENCH_SIMPLE.
+// armBench reads STAMPEDE_BENCH_SIMPLE and removes it from vars.
 func armBench(vars map[string]string) {
 	simple = vars["BENCH_SIMPLE"] == "true"
 	delete(vars, "BENCH_SIMPLE")

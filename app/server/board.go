@@ -16,17 +16,17 @@ import (
 	"stampede/streams"
 )
 
-// liveBoard is what this node says of itself, and shows to operators.
+// liveBoard holds the figures of this node and the feed of the operators' board.
 type liveBoard struct {
 	tally *board.Tallies
 	press *board.PressClock
 	sales *board.SaleCounts
 	feed  *board.Feed
 
-	openTrades atomic.Int64 // as a node that sweeps has counted last
+	openTrades atomic.Int64 // last count; only on nodes with the role sweeper
 }
 
-// composeBoard connects the live board, and shows its counts as metrics.
+// composeBoard connects the live board and exports its counts as metrics.
 func (p *parts) composeBoard(c *Config, version string, counted *streams.Metrics, registry *prometheus.Registry) {
 	b := &p.board
 	b.feed = &board.Feed{
@@ -55,7 +55,7 @@ func (p *parts) composeBoard(c *Config, version string, counted *streams.Metrics
 	counter(registry, "stampede_log_errors_total", "Errors in the log of this process.", loggedErrors.Load)
 }
 
-// firstTold counts how long an order took whose number was minted here.
+// firstTold records the time from buy to order event, for orders whose id this node minted.
 func (p *parts) firstTold(order, sale shop.ID) {
 	if age, ours := p.lease.Age(order); ours {
 		if !p.catalogue.IsHidden(sale) {
@@ -65,7 +65,7 @@ func (p *parts) firstTold(order, sale shop.ID) {
 	}
 }
 
-// mayBuy bounds how often somebody may press Buy, and counts who is too quick.
+// mayBuy limits the rate of buy attempts and counts rejected ones.
 func (p *parts) mayBuy(user shop.ID, addr netip.Addr, sale shop.ID) error {
 	err := p.limits.Take(limits.Buy, user, addr)
 	if err != nil {
@@ -74,13 +74,14 @@ func (p *parts) mayBuy(user shop.ID, addr netip.Addr, sale shop.ID) error {
 	return err
 }
 
-// turnAway counts a press that does not come to the checkout.
+// turnAway counts a buy attempt that is rejected before the checkout.
 func (p *parts) turnAway(sale shop.ID, layer shop.Layer, err error) {
 	p.board.tally.Of(sale).Count(false, err)
 	p.board.sales.TurnAway(sale, layer, err)
 }
 
-// sampler answers how this node is and what it has done.
+// sampler returns a function that reads the state and the counters of this node. CPU load is measured between two
+// calls.
 func (p *parts) sampler(
 	c *Config, version string, counted *streams.Metrics,
 ) func() (board.NodeFigures, board.PaymentFigures, board.Flow) {
@@ -105,12 +106,12 @@ func (p *parts) sampler(
 			Buys: all.Pressed(), Reserved: all.Reserved(), Hidden: p.fulfiller.Hidden(),
 			Errors: loggedErrors.Load(), Refused: all.Refused(), Press: p.board.press.Counts(),
 		}
-		f.Confirmed = counted.Settled() - f.Hidden // read after it: never below
+		f.Confirmed = counted.Settled() - f.Hidden // read after Hidden, so that the difference is never negative
 		return n, p.paymentFigures(), f
 	}
 }
 
-// paymentFigures are those that this node knows: it looks for them while it sweeps.
+// paymentFigures returns the payment figures of this node. They are filled only on nodes with the role sweeper.
 func (p *parts) paymentFigures() (f board.PaymentFigures) {
 	if p.money.closer != nil {
 		f.InDoubt = int64(p.money.closer.Waiting())
@@ -122,7 +123,7 @@ func (p *parts) paymentFigures() (f board.PaymentFigures) {
 	return f
 }
 
-// countTrades counts the payments that are open, for the board.
+// countTrades counts open payments for the board.
 func (p *parts) countTrades(ctx context.Context) error {
 	return shop.Repeat(ctx, board.PointEvery, "count open payments", func(ctx context.Context) error {
 		n, err := p.stores.db.OpenTrades(ctx)
@@ -133,14 +134,14 @@ func (p *parts) countTrades(ctx context.Context) error {
 	})
 }
 
-// heapBytes is the memory of live objects and of dead ones that were not found yet.
+// heapBytes returns the memory of live objects and of dead objects that are not collected yet, in bytes.
 func heapBytes() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	return int64(sample[0].Value.Uint64())
 }
 
-// pressCollector shows how long it takes from press to order.
+// pressCollector exports the histogram of the time from buy attempt to order event.
 type pressCollector struct{ clock *board.PressClock }
 
 var pressDesc = prometheus.NewDesc("stampede_press_to_order_seconds",

@@ -15,7 +15,7 @@ import (
 	"stampede/app/shop"
 )
 
-// catalogueDesk is where operators say what is offered.
+// catalogueDesk returns the service with which operators edit the catalogue.
 func (p *parts) catalogueDesk(c *Config) *backoffice.CatalogueDesk {
 	return &backoffice.CatalogueDesk{
 		Store: p.stores.db, MakeImage: picture.NewMaker().Make, Clean: markup.Clean,
@@ -24,10 +24,10 @@ func (p *parts) catalogueDesk(c *Config) *backoffice.CatalogueDesk {
 	}
 }
 
-// picturesKept is how long pictures wait for a product that shows them.
+// picturesKept is how long an uploaded picture is kept while no product shows it.
 const picturesKept = 24 * time.Hour
 
-// forgetUnusedPictures removes what was uploaded and is shown by nothing.
+// forgetUnusedPictures deletes uploaded pictures that no product shows.
 func (p *parts) forgetUnusedPictures(ctx context.Context) error {
 	return shop.Repeat(ctx, forgetEvery, "remove pictures that no product shows", func(ctx context.Context) error {
 		removed, err := p.stores.db.RemoveUnusedImages(ctx, p.clock.Now().Add(-picturesKept))
@@ -38,10 +38,10 @@ func (p *parts) forgetUnusedPictures(ctx context.Context) error {
 	})
 }
 
-// falsePositives is how many unknown ids in a thousand still cost a look into the database.
+// falsePositives is the fraction of unknown sale ids that pass the filter and cause a database read.
 const falsePositives = 0.001
 
-// newIDFilter makes a Bloom filter over all sale ids.
+// newIDFilter returns a Bloom filter of all sale ids.
 func newIDFilter(ids []shop.ID) catalog.IDFilter {
 	bits := bloom.NewWithEstimates(uint(max(len(ids), 1024)), falsePositives)
 	for _, id := range ids {

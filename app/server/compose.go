@@ -30,13 +30,13 @@ import (
 	"stampede/streams"
 )
 
-// parts are those of a running node, connected. Nothing of it runs yet.
+// parts holds the connected parts of a node. None of them runs before startDuties.
 type parts struct {
 	stores    *stores
 	lease     *store.NodeLease
 	inventory *streams.Inventory
 	workers   *streams.Workers
-	gateway   payment.Gateway // nil: nothing can be paid
+	gateway   payment.Gateway // nil: the shop takes no payments
 	gate      *streams.Gate
 	hub       *realtime.Hub
 	services  services
@@ -66,14 +66,14 @@ type parts struct {
 	accounts   *account.Accounts
 	board      liveBoard
 	tracer     *trace.Tracer    // nil: no buy is traced
-	traces     *export.Exporter // of the tracer
+	traces     *export.Exporter // exporter of the tracer's spans
 	asked      storeMetrics
-	keeper     *demo.Keeper // nil: the schedule is not kept rolling
+	keeper     *demo.Keeper // nil: no rolling demo schedule
 
-	stale chan int // partitions that are not what this node believes
+	stale chan int // partitions whose state in Redis differs from this node's view
 }
 
-// compose connects the parts. Ports point from the flows outward: streams and realtime meet only here.
+// compose connects the parts. Flows define the ports; streams and realtime are connected only here.
 func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error) {
 	c, registry, version := &s.config, s.registry, s.options.Version
 	p := &parts{stores: stores, lease: lease, clock: s.clock, stale: make(chan int, c.Partitions)}
@@ -196,10 +196,10 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	p.composeHub(c, registry)
 	p.composeBoard(c, version, metrics, registry)
 	registry.MustRegister(&p.asked)
-	return p, p.composeTraces(c, version, registry) // last, because it begins to run at once
+	return p, p.composeTraces(c, version, registry) // last, because the exporter starts immediately
 }
 
-// composeHub connects the sockets after the services that they call. The hub is the audience of earlier parts.
+// composeHub connects the sockets to the services that they call. Parts composed earlier publish to the hub.
 func (p *parts) composeHub(c *Config, registry *prometheus.Registry) {
 	s := &p.services
 	p.hub = realtime.NewHub(realtime.Options{
@@ -220,27 +220,28 @@ func (p *parts) composeHub(c *Config, registry *prometheus.Registry) {
 	p.ticker.Audience, p.phases.Audience = p.hub, p.hub
 }
 
-// newSeeder makes what writes demo data.
+// newSeeder returns the writer of demo data.
 func newSeeder(db *store.Store, lease *store.NodeLease, partitions int) *demo.Seeder {
 	return &demo.Seeder{Store: db, Mint: lease.Mint, Partitions: partitions}
 }
 
-// onStale asks for a look at the partition soon. It is called on the way of a buy, so it never waits.
+// onStale requests a check of the partition. It runs on the path of a buy, so it never blocks.
 func (p *parts) onStale(partition int) {
 	select {
 	case p.stale <- partition:
-	default: // as many looks as there are partitions are already asked for
+	default: // the queue is full: at least one check per partition is already requested
 	}
 }
 
-// onLost hears of a sale that the database says was loaded and Redis does not have.
+// onLost handles a sale that the database records as loaded and Redis does not have. It requests recovery of the
+// partition.
 func (p *parts) onLost(partition int) {
 	slog.Error("Redis has lost a sale that was loaded; the partition has to be recovered", "partition", partition)
 	p.recovery.Suspect(partition)
 	p.onStale(partition)
 }
 
-// lookAfterStale checks partitions as soon as somebody noticed that they are not what they seemed.
+// lookAfterStale checks partitions as soon as onStale reports them.
 func (p *parts) lookAfterStale(ctx context.Context) error {
 	for {
 		select {
@@ -254,7 +255,7 @@ func (p *parts) lookAfterStale(ctx context.Context) error {
 	}
 }
 
-// warmUp brings the node to where it can serve: right time, known catalogue, every partition in order.
+// warmUp makes the node ready to serve: it reads Redis time and the catalogue and checks every partition.
 func (p *parts) warmUp(ctx context.Context) error {
 	if err := p.clock.Sample(ctx, p.inventory); err != nil {
 		return err
@@ -273,7 +274,7 @@ func (p *parts) warmUp(ctx context.Context) error {
 	return nil
 }
 
-// nodeName tells nodes apart in streams and logs: the machine and the leased number.
+// nodeName identifies the node in streams and logs: host name and leased number.
 func nodeName(lease *store.NodeLease) string {
 	host, err := os.Hostname()
 	if err != nil {

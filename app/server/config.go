@@ -8,11 +8,11 @@ import (
 	"stampede/app/archive"
 )
 
-// Config is everything that can be set, each field by one environment variable: env names it after the prefix, does
-// says its effect and unit to people (stampede serve --help). Load fills it in, says what is wrong with it, and is the
-// only place that reads the environment. Secrets can also come from a file: the same name with _FILE.
+// Config holds all settings. Each field is one environment variable: the tag env is its name after the prefix, the tag
+// does describes effect and unit (stampede serve --help). Load fills Config and reports invalid values. No other code
+// reads the environment. Secrets can also come from a file, named by the same variable with _FILE.
 type Config struct {
-	// Stores. With both addresses the real ones are used, with none the embedded ones.
+	// Stores. With both addresses the server uses real stores, with neither it uses embedded ones.
 	RedisURL        Secret `env:"REDIS_URL" secret:"true" does:"redis://[user:password@]host:port/db; redis-cluster://…@host:port,host:port; redis-sentinel://…@host:port,host:port/MASTER?db=0; rediss… for TLS"`
 	RedisCA         Secret `env:"REDIS_CA" secret:"public" does:"certificates (PEM) of who signed those of Redis and its sentinels; unset: those that this machine trusts"`
 	RedisReplicas   int    `env:"REDIS_REPLICAS" envDefault:"0" does:"replicas of Redis that must have a buy before it is answered (WAIT), so that a failover loses none; with fewer there, buys are busy; 0: the answer waits for none"`
@@ -30,15 +30,15 @@ type Config struct {
 	HeaderLimit int           `env:"HEADER_LIMIT" envDefault:"4096" does:"bytes of all headers of a request, up to 16384, e.g. for cookies of a single sign-on; a connection needs as much memory while it sends a request"`
 	IdleTimeout time.Duration `env:"IDLE_TIMEOUT" envDefault:"75s" does:"how long a connection may wait for its next request; longer than a proxy in front keeps its connections"`
 
-	// Who is buying.
+	// Authentication.
 	JWTSecret  Secret `env:"JWT_SECRET" secret:"true" does:"signs tokens, at least 32 bytes, the same on every node; required on real stores"`
 	GuestLogin bool   `env:"GUEST_LOGIN" envDefault:"false" does:"let people in without an account"`
 	PublicURL  string `env:"PUBLIC_URL" does:"where people find the page, e.g. https://shop.example: links in mails lead there; unset: this node's own address"`
 	Origins    List   `env:"ALLOWED_ORIGINS" does:"further origins that may open sockets, e.g. https://shop.example"`
 	Proxies    CIDRs  `env:"TRUSTED_PROXIES" does:"addresses or networks of the proxies in front: their X-Real-IP, or else X-Forwarded-For, is believed; unset, everybody behind one counts as one address"`
 
-	// How often (package limits): the preset sets those of the following that are not set themselves; strict says what
-	// it makes of them. 0 is no limit, where that is said.
+	// Rate limits (package limits). The preset applies to every limit below that is not set itself. The tag strict is
+	// the value of the preset strict. 0 disables a limit where its description states so.
 	Limits         string `env:"LIMITS" envDefault:"default" does:"preset of the figures from here to MAX_CONNS_PER_IP: default (an office of 200 behind one address gets in) or strict; each one that is set itself wins"`
 	AuthRate       int    `env:"AUTH_RATE" envDefault:"600" strict:"60" does:"logins per minute and client address, after the burst; 0: no limit"`
 	AuthBurst      int    `env:"AUTH_BURST" envDefault:"1000" strict:"20" does:"logins of a client address at once; an office or a mobile carrier shares one"`
@@ -52,7 +52,7 @@ type Config struct {
 	BuyBurst       int    `env:"BUY_BURST" envDefault:"1000" strict:"10" does:"presses of Buy of a client address at once"`
 	BuyAllRate     int    `env:"BUY_ALL_RATE" envDefault:"100000" strict:"1000" does:"presses of Buy per second in the whole shop, divided by its live nodes; 0: no limit"`
 	BuyAllBurst    int    `env:"BUY_ALL_BURST" envDefault:"100000" strict:"1000" does:"presses of Buy in the whole shop at once, divided likewise"`
-	// Sliding windows that all nodes count together in Redis, for HTTP.
+	// Sliding windows for HTTP, counted in Redis across all nodes.
 	Window        time.Duration `env:"WINDOW" envDefault:"1s" does:"length of the sliding windows of HTTP requests, which all nodes count together"`
 	ListPerUser   int           `env:"LIST_PER_USER" envDefault:"50" strict:"5" does:"requests of a user for slots, sales, products and categories in a window; 0: no limit"`
 	ListPerAddr   int           `env:"LIST_PER_IP" envDefault:"500" strict:"5" does:"the same of a client address"`
@@ -73,8 +73,8 @@ type Config struct {
 	Partitions int           `env:"PARTITIONS" envDefault:"8" does:"streams in Redis; fixed once a database has them"`
 	Backlog    int64         `env:"BACKLOG" envDefault:"100000" does:"reservations of a partition that may wait for MySQL before buys are busy"`
 
-	// Money: what the shop has agreed with Alipay. Without an app id nothing can be paid. Keys are PEM or bare base64;
-	// either Alipay's public key, or the three certificates.
+	// Payments: the contract with Alipay. Without an app id the shop takes no payments. Keys are PEM or bare base64.
+	// Set either Alipay's public key or the three certificates.
 	AlipayAppID      string        `env:"ALIPAY_APP_ID" does:"the shop's app at Alipay; none: nothing can be paid"`
 	AlipayPrivateKey Secret        `env:"ALIPAY_PRIVATE_KEY" secret:"true" does:"the shop's private key"`
 	AlipayPublicKey  Secret        `env:"ALIPAY_PUBLIC_KEY" secret:"public" does:"Alipay's public key, in public-key mode"`
@@ -93,11 +93,11 @@ type Config struct {
 	WebhookURL       string        `env:"WEBHOOK_URL" does:"where paid and refunded orders are posted to, signed; none: the back office reads the stream"`
 	WebhookSecret    Secret        `env:"WEBHOOK_SECRET" secret:"true" does:"signs what is posted there, at least 32 bytes"`
 
-	// Mails. Without a mail server they are written to files in the data folder.
+	// E-mails. Without a mail server they are written to files in the data folder.
 	SMTPURL  Secret `env:"SMTP_URL" secret:"true" does:"mail server, smtp://user:password@host:587 (with STARTTLS) or smtps://…; none: mails are files in STAMPEDE_DATA/mail"`
 	MailFrom string `env:"MAIL_FROM" does:"who mails are from, e.g. Shop <noreply@shop.example>"`
 
-	// What is kept how long.
+	// Retention.
 	ArchiveAfter  time.Duration `env:"ARCHIVE_AFTER" envDefault:"2208h" does:"after its end the settled orders of a sale move to the archive; at least 2208h, the 92 days in which Alipay refunds, 0: never"`
 	PersonalAfter time.Duration `env:"PERSONAL_DATA_AFTER" envDefault:"0" does:"after its end the orders of a sale that are over lose address and parcel number, and guests their address books; at least 48h, e.g. 8760h for a year, 0: never"`
 
@@ -109,17 +109,17 @@ type Config struct {
 	OTLPEndpoint string        `env:"OTLP_ENDPOINT" does:"collector of traces by OpenTelemetry's protocol over HTTP, e.g. http://127.0.0.1:4318; none: no buy is traced"`
 	TraceRatio   float64       `env:"TRACE_RATIO" envDefault:"0.01" does:"how many of the buys are traced, 0 to 1, from their frame to the pushed order; what it costs: deploy/load/LIMITS.md"`
 
-	// Exposed names the files of secrets that others can read, for [Config.Warnings].
+	// Exposed lists the secret files that other users of the machine can access, for [Config.Warnings].
 	Exposed []Problem `env:"-"`
 }
 
-// prefix begins the name of every variable.
+// prefix is the prefix of every variable.
 const prefix = "STAMPEDE_"
 
-// Embedded tells that no real stores are named.
+// Embedded reports whether no real stores are configured.
 func (c *Config) Embedded() bool { return c.RedisURL == "" && c.MySQLDSN == "" }
 
-// check validates ranges and relations and answers one problem per wrong variable.
+// check validates ranges and relations. It returns at most one problem per variable.
 func (c *Config) check() []Problem {
 	var p problems
 	switch {
@@ -182,7 +182,7 @@ func (c *Config) checkSecret(p *problems) {
 	}
 }
 
-// freePort tells that the address asks for any free port.
+// freePort reports whether the address has port 0, which means any free port.
 func freePort(address string) bool {
 	_, port, err := net.SplitHostPort(address)
 	return err == nil && port == "0"
@@ -205,7 +205,7 @@ func checkAddress(address string) string {
 	return ""
 }
 
-// checkLoopback keeps the embedded Redis, which has no password, on this machine.
+// checkLoopback accepts loopback addresses only: the embedded Redis has no password.
 func checkLoopback(address string) string {
 	if wrong := checkAddress(address); wrong != "" {
 		return wrong

@@ -5,19 +5,19 @@ import (
 	"reflect"
 )
 
-// Variable describes one variable of the configuration to people.
+// Variable documents one variable of the configuration.
 type Variable struct {
 	Name    string `json:"name"`
 	Does    string `json:"does"`
 	Default string `json:"default"`
-	Strict  string `json:"strict,omitempty"` // what the preset strict makes of the default
+	Strict  string `json:"strict,omitempty"` // default with the preset strict
 	Secret  bool   `json:"secret"`           // can also be given as Name_FILE
 
-	field  string // of Config
-	public bool   // comes from a file because it is long: certificates and public keys
+	field  string // name of the field of Config
+	public bool   // read from a file because it is long, not because it is secret: certificates and public keys
 }
 
-// Variables lists the whole configuration in its order.
+// Variables lists all variables in the order of Config.
 func Variables() []Variable {
 	var list []Variable
 	for f := range reflect.TypeFor[Config]().Fields() {
@@ -33,13 +33,13 @@ func Variables() []Variable {
 	return list
 }
 
-// Setting is a variable with the value in force.
+// Setting is a variable with its current value.
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"` // secrets are hidden
 }
 
-// Settings lists the values in force, secrets hidden.
+// Settings lists the current values. Secrets are hidden.
 func (c *Config) Settings() []Setting {
 	value := reflect.ValueOf(*c)
 	var list []Setting

@@ -15,18 +15,18 @@ import (
 
 const minSecret = account.MinKeyBytes
 
-// foreign are variables of the operators' commands and of the project's tests and scripts. A server does not read them.
+// foreign lists variables of the operators' commands, the tests and the scripts. The server ignores them.
 var foreign = []string{
 	"URL", "TOKEN", "TEST_REDIS", "TEST_MYSQL", "TEST_REDIS_SERVER", "TEST_MYSQL_SERVER", "TEST_STORES", "BIN",
 }
 
-// Problem is one wrong variable and what to do about it.
+// Problem describes one invalid variable and its correction.
 type Problem struct {
 	Variable string `json:"variable"` // full name
-	Message  string `json:"message"`  // goes on after the name
+	Message  string `json:"message"`  // continues the sentence after the name
 }
 
-// ConfigError lists everything that is wrong with the configuration, so that it can be put right in one go.
+// ConfigError lists all problems of the configuration, so that they can be fixed together.
 type ConfigError struct{ Problems []Problem }
 
 func (e *ConfigError) Error() string {
@@ -38,7 +38,7 @@ func (e *ConfigError) Error() string {
 	return b.String()
 }
 
-// problems collects what is wrong, at most one per variable.
+// problems collects at most one problem per variable.
 type problems struct{ found []Problem }
 
 func (p *problems) add(name, message string) {
@@ -48,7 +48,7 @@ func (p *problems) add(name, message string) {
 	}
 }
 
-// check adds a message that is not empty.
+// check adds the message unless it is empty.
 func (p *problems) check(name, message string) {
 	if message != "" {
 		p.add(name, message)
@@ -67,8 +67,8 @@ func (p *problems) lasts(name string, d, low, high time.Duration) {
 	}
 }
 
-// Load reads the configuration from variables in the form NAME=value, as os.Environ gives them. The error is
-// a *ConfigError that names every wrong variable at once.
+// Load reads the configuration from NAME=value strings, as os.Environ returns them. The error is a *ConfigError that
+// lists every invalid variable.
 func Load(environ []string) (Config, error) {
 	var p problems
 	vars, known := ours(environ), names()
@@ -84,7 +84,7 @@ func Load(environ []string) (Config, error) {
 	var c Config
 	err := env.ParseWithOptions(&c, env.Options{Environment: vars})
 	unreadable := parseProblems(err, vars, known, &p)
-	// A variable that could not be read has its first complaint already; the others are still checked.
+	// A variable that cannot be parsed already has a problem. The other variables are still checked.
 	for _, found := range c.check() {
 		if !unreadable[found.Variable] {
 			p.add(strings.TrimPrefix(found.Variable, prefix), found.Message)
@@ -98,7 +98,7 @@ func Load(environ []string) (Config, error) {
 	return c, nil
 }
 
-// ours keeps the variables with the program's prefix, without it. An empty value counts as not set.
+// ours returns the variables with the program's prefix, without it. Empty values count as not set.
 func ours(environ []string) map[string]string {
 	vars := make(map[string]string)
 	for _, line := range environ {
@@ -110,7 +110,7 @@ func ours(environ []string) map[string]string {
 	return vars
 }
 
-// names are all variables by their names without the prefix.
+// names returns all variables by their names without the prefix.
 func names() map[string]Variable {
 	known := make(map[string]Variable)
 	for _, v := range Variables() {
@@ -119,7 +119,8 @@ func names() map[string]Variable {
 	return known
 }
 
-// parseProblems words the errors of the parser by variable and answers which variables they are about.
+// parseProblems turns the errors of the parser into one problem per variable. It returns the full names of these
+// variables.
 func parseProblems(err error, vars map[string]string, known map[string]Variable, p *problems) map[string]bool {
 	unreadable := make(map[string]bool)
 	all, ok := errors.AsType[env.AggregateError](err)
@@ -142,8 +143,8 @@ func parseProblems(err error, vars map[string]string, known map[string]Variable,
 	return unreadable
 }
 
-// wordParseError says what kind of value is wanted. Our own types say it themselves; secrets are texts, which
-// always parse, so no value that is shown here is one.
+// wordParseError describes the expected value. Our own types supply their own message. Secrets are strings, which
+// always parse, so the message never contains a secret.
 func wordParseError(e env.ParseError, value string) string {
 	switch {
 	case e.Type == reflect.TypeFor[time.Duration]():
@@ -158,7 +159,7 @@ func wordParseError(e env.ParseError, value string) string {
 	return e.Err.Error()
 }
 
-// unknown guesses which variable was meant.
+// unknown reports an unknown variable and suggests the most similar name.
 func unknown(name string, known map[string]Variable) string {
 	best, distance := "", 4
 	for candidate := range known {
@@ -172,7 +173,7 @@ func unknown(name string, known map[string]Variable) string {
 	return "is not a variable of this program; did you mean " + prefix + best + "?"
 }
 
-// editDistance counts the single letters to change, add or leave out between two names.
+// editDistance returns the number of single-character changes, insertions and deletions between two names.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

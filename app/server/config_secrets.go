@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// maxSecret bounds what is read of the file of a secret, in bytes: a root store has a few hundred KB, and /dev/zero
-// has no end.
+// maxSecret limits the size of a secret file, in bytes. A root store has a few hundred KB; /dev/zero is endless.
 const maxSecret = 1 << 20
 
-// openToAll are the modes with which everybody on a machine may read a file, or write it.
+// openToAll is the set of mode bits with which every user of the machine can read or write a file.
 const openToAll os.FileMode = 0o006
 
-// readSecretFiles replaces NAME_FILE by NAME with its content, and returns warnings about files that others can read.
+// readSecretFiles replaces NAME_FILE in vars by NAME with the content of the file. It returns warnings about files that
+// other users can access.
 func readSecretFiles(vars map[string]string, known map[string]Variable, p *problems) (warnings []Problem) {
 	for name, v := range known {
 		path, ok := vars[name+"_FILE"]
@@ -42,8 +42,8 @@ func readSecretFiles(vars map[string]string, known map[string]Variable, p *probl
 	return warnings
 }
 
-// readSecret reads a file without the line break at its end, which editors and echo leave there. Its errors go on after
-// the variable's name and show nothing of the content.
+// readSecret reads a file and removes the line breaks at its end, which editors and echo add. Its errors continue the
+// sentence after the variable's name and never contain the content.
 func readSecret(path string) (value string, mode os.FileMode, err error) {
 	file, err := os.Open(path)
 	if err != nil {

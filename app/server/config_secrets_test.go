@@ -9,20 +9,20 @@ import (
 	"testing"
 )
 
-// secretFile writes the content where a secret may be.
+// secretFile writes the content to a new file with the mode.
 func secretFile(t *testing.T, content string, mode os.FileMode) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(path, mode); err != nil { // the umask has no say in this one
+	if err := os.Chmod(path, mode); err != nil { // Chmod is independent of the umask
 		t.Fatal(err)
 	}
 	return path
 }
 
-// Every secret can come from a file, whichever line break ends that; the content is shown nowhere.
+// TestEverySecretCanComeFromAFile: files may end with any line break, and the content is never shown.
 func TestEverySecretCanComeFromAFile(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -35,7 +35,7 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 			t.Parallel()
 			const secret = "never-shown-0123456789-0123456789-0123456789"
 			for _, end := range []string{"", "\n", "\r\n"} {
-				// Most are no valid value of their variable: only the way from the file counts here.
+				// Most values are invalid for their variable: the test covers only the reading of files.
 				var p problems
 				vars := map[string]string{strings.TrimPrefix(v.Name, prefix) + "_FILE": secretFile(t, secret+end, 0o400)}
 				readSecretFiles(vars, names(), &p)
@@ -59,7 +59,7 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 	}
 }
 
-// What is wrong with a file is said with the variable, and nothing of the content.
+// TestFilesOfSecretsThatAreWrong: errors name the variable and do not show the content of the file.
 func TestFilesOfSecretsThatAreWrong(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ path, want string }{
@@ -89,8 +89,8 @@ func TestFilesOfSecretsThatAreWrong(t *testing.T) {
 	}
 }
 
-// A secret that everybody on the machine may read, or write, is named by serve and checkconfig; certificates and public
-// keys are no secrets.
+// TestFilesOfSecretsThatEverybodyReads: serve and checkconfig report secrets that every user of the machine can read or
+// write. Certificates and public keys are not secrets.
 func TestFilesOfSecretsThatEverybodyReads(t *testing.T) {
 	t.Parallel()
 	for mode, exposed := range map[os.FileMode]bool{
@@ -155,7 +155,8 @@ func TestTrivialSecretsAndOpenProxiesAreReported(t *testing.T) {
 	}
 }
 
-// With certificates of our own the server's is checked, or the program does not start.
+// TestCertificatesOfMySQL: with configured certificates the DSN must enable TLS verification. Otherwise the program
+// does not start.
 func TestCertificatesOfMySQL(t *testing.T) {
 	t.Parallel()
 	certificate := "STAMPEDE_MYSQL_CA_FILE=" + filepath.Join("testdata", "ca.pem")
@@ -186,7 +187,7 @@ func TestCertificatesOfMySQL(t *testing.T) {
 	}
 }
 
-// A replica is one of a database that is named, and its server is looked at as closely as that one's.
+// TestReplicaOfMySQL: a replica requires a primary, and its certificate is checked like the primary's.
 func TestReplicaOfMySQL(t *testing.T) {
 	t.Parallel()
 	with := func(settings ...string) []string {

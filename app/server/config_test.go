@@ -48,7 +48,7 @@ func TestRealStores(t *testing.T) {
 	}
 }
 
-// TestWrongValuesAreNamed: each wrong value is named with its variable and what to do.
+// TestWrongValuesAreNamed: the error names each invalid variable and its correction.
 func TestWrongValuesAreNamed(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
@@ -168,7 +168,8 @@ func TestSlotTimesRead(t *testing.T) {
 	}
 }
 
-// The preset strict is the figures of the field; each figure that is set itself wins over a preset.
+// TestPresetsOfLimits: the preset strict applies the values of the tag strict. A variable that is set overrides the
+// preset.
 func TestPresetsOfLimits(t *testing.T) {
 	t.Parallel()
 	load := func(lines ...string) Config {

@@ -9,15 +9,15 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // the shop's zone must be known in an empty container too
+	_ "time/tzdata" // time zones for containers without a zone database
 
 	"github.com/go-sql-driver/mysql"
 )
 
-// Secret is text that no log and no message shows.
+// Secret is a string that logs and messages never show.
 type Secret string
 
-// String hides the value; code that needs it converts to string.
+// String hides the value. Convert to string to read it.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -31,7 +31,7 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // MarshalText hides the value from encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// List is comma-separated, blanks and empty parts ignored.
+// List is a comma-separated list. Blanks and empty parts are ignored.
 type List []string
 
 // UnmarshalText never fails.
@@ -51,10 +51,10 @@ func listOf(text []byte) (l List) {
 
 func (l List) String() string { return strings.Join(l, ",") }
 
-// CIDRs are addresses or networks; a bare address means itself alone.
+// CIDRs is a list of addresses or networks. A bare address is a network of one address.
 type CIDRs []netip.Prefix
 
-// UnmarshalText names the part that is neither an address nor a network.
+// UnmarshalText parses a comma-separated list. The error names the invalid part.
 func (c *CIDRs) UnmarshalText(text []byte) error {
 	*c = nil
 	for _, part := range listOf(text) {
@@ -79,11 +79,11 @@ func (c CIDRs) String() string {
 	return strings.Join(parts, ",")
 }
 
-// Roles say what a node does: api serves pages and sockets, worker turns reservations into rows, sweeper
-// ends unpaid orders and looks after what the others missed.
+// Roles selects the work of a node. api serves pages and sockets, worker turns reservations into rows, sweeper ends
+// unpaid orders and repairs missed work.
 type Roles struct{ API, Worker, Sweeper bool }
 
-// byName are the roles in their order.
+// byName returns the roles in their fixed order.
 func (r *Roles) byName() []role {
 	return []role{{"api", &r.API}, {"worker", &r.Worker}, {"sweeper", &r.Sweeper}}
 }
@@ -93,7 +93,7 @@ type role struct {
 	on   *bool
 }
 
-// UnmarshalText wants at least one role and knows no others.
+// UnmarshalText requires at least one role and rejects unknown ones.
 func (r *Roles) UnmarshalText(text []byte) error {
 	*r = Roles{}
 	parts, all := listOf(text), r.byName()
@@ -110,7 +110,7 @@ func (r *Roles) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// names lists the roles that are on; never nil.
+// names returns the enabled roles, never nil.
 func (r Roles) names() []string {
 	names := []string{}
 	for _, known := range r.byName() {
@@ -126,7 +126,7 @@ func (r Roles) String() string { return strings.Join(r.names(), ",") }
 // Zone is a time zone by its IANA name.
 type Zone struct{ *time.Location }
 
-// UnmarshalText fails for a zone that is not known.
+// UnmarshalText rejects unknown zones.
 func (z *Zone) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		return fmt.Errorf("is empty: want a name like Asia/Shanghai or UTC")
@@ -139,10 +139,10 @@ func (z *Zone) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Level is how much is logged.
+// Level is the minimum level of log lines.
 type Level struct{ slog.Level }
 
-// UnmarshalText accepts the four usual words.
+// UnmarshalText accepts debug, info, warn and error.
 func (l *Level) UnmarshalText(text []byte) error {
 	if !slices.Contains([]string{"debug", "info", "warn", "error"}, string(text)) {
 		return fmt.Errorf("is %q: want debug, info, warn or error", text)
@@ -163,7 +163,7 @@ func checkDSN(s Secret) string {
 	return ""
 }
 
-// checkMySQLCA wants certificates that the program would look at.
+// checkMySQLCA requires PEM certificates and a DSN that verifies them.
 func checkMySQLCA(dsn, certificates Secret) string {
 	if certificates == "" {
 		return ""
@@ -177,7 +177,7 @@ func checkMySQLCA(dsn, certificates Secret) string {
 	return ""
 }
 
-// warnMySQLTLS names settings with which anybody on the way can play the server.
+// warnMySQLTLS reports TLS modes that do not verify the server and so allow a man in the middle.
 func warnMySQLTLS(dsn Secret) string {
 	cfg, err := mysql.ParseDSN(string(dsn))
 	if dsn == "" || err != nil || (cfg.TLSConfig != "skip-verify" && cfg.TLSConfig != "preferred") {
@@ -195,7 +195,7 @@ func checkOrigin(origin string) string {
 	return ""
 }
 
-// publicOrigin is PUBLIC_URL, which was checked; empty if it is not set.
+// publicOrigin returns the parsed PUBLIC_URL, which check has validated. It is empty if the variable is not set.
 func (c *Config) publicOrigin() url.URL {
 	u, err := url.Parse(c.PublicURL)
 	if err != nil {

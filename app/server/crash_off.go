@@ -9,8 +9,8 @@ import (
 	"stampede/app/store"
 )
 
-// A build for the crash suite can be told to die at a call of a store or of the gateway. This one cannot:
-// STAMPEDE_CRASH_AT is a variable that it does not know.
+// Builds with the tag crashpoints can crash at a call of a store or of the gateway. This build cannot, and rejects
+// STAMPEDE_CRASH_AT as an unknown variable.
 
 func armCrash(map[string]string, *problems) {}
 

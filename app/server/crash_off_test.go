@@ -9,7 +9,7 @@ import (
 	"stampede/app/test/faults"
 )
 
-// A shipped program cannot be told to die: the variable is one that it does not know.
+// TestShippedProgramHasNoCrashPoints: a shipped program rejects STAMPEDE_CRASH_AT as unknown.
 func TestShippedProgramHasNoCrashPoints(t *testing.T) {
 	t.Parallel()
 	for _, point := range faults.Names() {

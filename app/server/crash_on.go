@@ -15,10 +15,10 @@ import (
 	"stampede/app/test/faults"
 )
 
-// A build for the crash suite can be told to die at a point (package faults): STAMPEDE_CRASH_AT=NAME, or NAME#n for its
-// n-th pass. With freeze: in front it stands still there (SIGSTOP) until somebody lets it go on.
+// Builds for the crash suite can crash at a named point (package faults): STAMPEDE_CRASH_AT=NAME, or NAME#n for its
+// n-th pass. With the prefix `freeze:` the process stops there (SIGSTOP) until it receives SIGCONT.
 
-// armed is the point; nil: none.
+// armed is the configured crash point; nil: none.
 var armed atomic.Pointer[faults.Armed]
 
 func armCrash(vars map[string]string, p *problems) {
@@ -35,10 +35,10 @@ func armCrash(vars map[string]string, p *problems) {
 	armed.Store(a)
 }
 
-// die ends the process without a last word: no deferred function runs, nothing is flushed.
+// die kills the process: no deferred function runs and nothing is flushed.
 func die(point string) {
 	strike(point, syscall.SIGKILL)
-	select {} // the signal is on its way; nothing more may happen here
+	select {} // no further code may run before the signal arrives
 }
 
 func freeze(point string) { strike(point, syscall.SIGSTOP) }

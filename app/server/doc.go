@@ -1,12 +1,12 @@
-// Package server is the program as a value: it reads the configuration, opens the stores, puts the flows together and
-// runs their duties until it is told to stop.
+// Package server builds and runs a node: it reads the configuration, opens the stores, connects the flows and runs
+// their background jobs until shutdown.
 //
-//	config*.go     every variable, its limits, what is wrong with it; those of a subject are in its file (money.go …)
-//	server.go      New, Run, Close: the order in which things start and stop
+//	config*.go     variables, limits, validation; variables of one topic are in its file (money.go …)
+//	server.go      New, Run, Close: the order of start and shutdown
 //	listeners.go   the public and the private listener, readiness
-//	compose.go     how the parts are connected; services.go: what routes and sockets call
-//	duties.go      what runs in the background, by role
-//	stores.go      real and embedded stores; durability.go: what their promises rest on
+//	compose.go     connections between the parts; services.go: the calls of routes and sockets
+//	duties.go      background jobs, by role
+//	stores.go      real and embedded stores; durability.go: the settings on which promises depend
 //	tools*.go      the same parts for commands that run beside a server
-//	system_*.go    what differs by operating system
+//	system_*.go    differences between operating systems
 package server

@@ -14,23 +14,23 @@ import (
 	"stampede/streams"
 )
 
-// Weakness is a setting of a real store with which it keeps less than the promises need.
+// Weakness is a setting of a real store that is too weak for the promises.
 type Weakness struct {
 	Store   string `json:"store"`
-	Message string `json:"message"` // the setting, what it risks and what it should be
-	Refused bool   `json:"refused"` // the server does not start with it unless told to
+	Message string `json:"message"` // the setting, its risk and the recommended value
+	Refused bool   `json:"refused"` // the server does not start with it, unless STAMPEDE_ALLOW_WEAK_STORES is true
 
 	setting store.WeakSetting
 }
 
-// Lack is something that the program has to do on a store and cannot.
+// Lack is a required operation that fails on a store.
 type Lack struct {
 	Store   string `json:"store"`
-	Message string `json:"message"` // what was tried, and the store's answer
+	Message string `json:"message"` // the attempted operation and the store's error
 }
 
-// lacks tries everything. Migrations may be left to another account: what only they need is a lack while some of them
-// are not applied.
+// lacks tries every required operation. Migrations can run under another account, so privileges that only migrations
+// need are missing only while migrations are pending.
 func (s *stores) lacks(ctx context.Context) []Lack {
 	var found []Lack
 	for _, err := range streams.Needs(ctx, s.client) {
@@ -48,13 +48,13 @@ func (s *stores) lacks(ctx context.Context) []Lack {
 	return found
 }
 
-// redisWant is a setting of Redis as it should be.
+// redisWant is a setting of Redis with its required value.
 type redisWant struct {
 	setting, want, risk string
 	refused             bool
 }
 
-// redisWants are the settings of Redis on which promise P2 rests.
+// redisWants lists the Redis settings that promise P2 requires.
 var redisWants = []redisWant{
 	{"appendonly", "yes", "a restart of Redis forgets reservations that were answered", true},
 	{"maxmemory-policy", "noeviction", "Redis may drop stock and reservations when memory is short", true},
@@ -62,10 +62,10 @@ var redisWants = []redisWant{
 	{"no-appendfsync-on-rewrite", "no", "a power cut during a rewrite loses answered reservations", false},
 }
 
-// clocksApart is how far the clocks of a cluster's primaries may be apart without a word.
+// clocksApart is the largest tolerated difference between the clocks of a cluster's primaries.
 const clocksApart = 100 * time.Millisecond
 
-// weaknesses looks at both stores. A managed Redis may hide its settings; that is told, but no reason to refuse.
+// weaknesses checks both stores. A managed Redis may hide its settings: they are reported, but the server starts.
 func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
 	var found []Weakness
 	err := s.eachServer(ctx, func(ctx context.Context, name string, server *redis.Client) error {
@@ -103,14 +103,14 @@ func weaknessOf(store string, weak store.WeakSetting, refused bool) Weakness {
 	return Weakness{store, weak.String(), refused, weak}
 }
 
-// redisSetting returns "" and false for a setting that is hidden or not known.
+// redisSetting returns "" and false for a setting that is hidden or unknown.
 func redisSetting(ctx context.Context, client *redis.Client, name string) (string, bool) {
 	values, err := client.ConfigGet(ctx, name).Result()
 	value, ok := values[name]
 	return value, ok && err == nil
 }
 
-// refuseWeak logs every weakness and refuses to go on with those that break promises outright.
+// refuseWeak logs every weakness. It returns an error for those that break promises, unless allow is true.
 func refuseWeak(ctx context.Context, found []Weakness, allow bool) error {
 	var refused []string
 	for _, w := range found {
@@ -132,7 +132,7 @@ var clusterWants = []redisWant{{
 	"while one primary is away and has no replica, the partitions of all others stop as well", false,
 }}
 
-// failoverWeaknesses are what lets the loss of one server of Redis cost more than it has to.
+// failoverWeaknesses reports settings that make the loss of one Redis server more expensive than necessary.
 func (s *stores) failoverWeaknesses(ctx context.Context, name string, server *redis.Client) (found []Weakness) {
 	if _, ok := s.client.(*redis.ClusterClient); ok {
 		found = redisWeaknesses(ctx, name, server, clusterWants)

@@ -18,18 +18,18 @@ import (
 const (
 	firstRestart = 100 * time.Millisecond
 	lastRestart  = 10 * time.Second
-	// soundAfter is how long a duty must have run for its next failure to count as a first one.
+	// soundAfter is the run time after which the next failure of a job restarts with the shortest pause.
 	soundAfter = time.Minute
 )
 
-// duties are the goroutines of a node. Each has an owner here, and wait returns only after the last one has ended.
+// duties are the goroutines of a node. After ctx ends, wg.Wait returns when the last one has ended.
 type duties struct {
 	ctx context.Context
 	wg  sync.WaitGroup
 }
 
-// start runs a duty until ctx ends. One that fails, or panics, is started again after a pause: what it left undone
-// is done by its next run, or by another node.
+// start runs a background job until ctx ends. A job that fails or panics is restarted after a pause. Its next run, or
+// another node, completes unfinished work.
 func (d *duties) start(name string, run func(ctx context.Context) error) {
 	d.wg.Go(func() {
 		pause := firstRestart
@@ -61,8 +61,8 @@ func safely(ctx context.Context, run func(ctx context.Context) error) (err error
 	return run(ctx)
 }
 
-// startDuties starts what this node does in the background. What every node needs to know comes first; then what
-// its roles ask for. Any number of nodes may have the same role.
+// startDuties starts the background jobs of this node: first those of every node, then those of its roles. Any number
+// of nodes may have the same role.
 func (p *parts) startDuties(d *duties, c *Config) {
 	d.start("node lease", p.lease.Run)
 	d.start("memory", releaseMemory)

@@ -18,16 +18,16 @@ import (
 	"stampede/app/shop"
 )
 
-// forwardEvery is how often the embedded Redis, whose keys do not expire by themselves, is told how time passes.
+// forwardEvery is the interval at which the embedded Redis, which does not expire keys by itself, advances its time.
 const forwardEvery = time.Second
 
 // folder is the data folder of the embedded stores:
 //
 //	stampede.db   SQLite
-//	jwt.key       the signing key, made at the first start
-//	redis.addr    where the embedded Redis of the running server listens, for the tools beside it
+//	jwt.key       the signing key, created at the first start
+//	redis.addr    address of the embedded Redis of the running server, for tools
 //	lock          held by the running server
-//	mail/         mails, where there is no mail server; also on real stores
+//	mail/         e-mails if no mail server is configured; also with real stores
 type folder string
 
 func (f folder) database() string { return filepath.Join(string(f), "stampede.db") }
@@ -43,7 +43,7 @@ func (f folder) make() error {
 	return nil
 }
 
-// lock keeps a second server off the folder while the file is open.
+// lock locks the folder against a second server until the returned file is closed.
 func (f folder) lock() (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(string(f), "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -58,7 +58,7 @@ func (f folder) lock() (*os.File, error) {
 	return file, nil
 }
 
-// forget removes the database, not the signing key: whoever is logged in stays so.
+// forget deletes the database but keeps the signing key, so that users stay logged in.
 func (f folder) forget() error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(f.database() + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -68,13 +68,13 @@ func (f folder) forget() error {
 	return nil
 }
 
-// secret reads the signing key, or makes one that lasts as long as the folder.
+// secret reads the signing key of the folder, or creates it.
 func (f folder) secret() (Secret, error) {
 	path := filepath.Join(string(f), "jwt.key")
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		var key [48]byte
-		_, _ = rand.Read(key[:]) // it never fails
+		_, _ = rand.Read(key[:]) // never fails
 		text = []byte(base64.StdEncoding.EncodeToString(key[:]))
 		err = os.WriteFile(path, text, 0o600)
 	}
@@ -88,7 +88,7 @@ func (f folder) secret() (Secret, error) {
 	return Secret(strings.TrimSpace(string(text))), nil
 }
 
-// runningRedis is the address of the embedded Redis of the server that uses the folder now.
+// runningRedis returns the address of the embedded Redis of the server that runs on the folder.
 func (f folder) runningRedis() (string, error) {
 	text, err := os.ReadFile(f.redisAddr())
 	if err != nil {
@@ -101,13 +101,13 @@ func noServer(data string) error {
 	return fmt.Errorf("no server is running on the data folder %s; its Redis lives only as long as the server", data)
 }
 
-// embeddedRedis is Redis inside the process, on a real port.
+// embeddedRedis is a Redis server inside the process. It listens on a TCP port.
 type embeddedRedis struct {
 	mini   *miniredis.Miniredis
 	folder folder
 }
 
-// startRedis listens on the address and leaves a note for the tools.
+// startRedis starts the embedded Redis on the address and writes redis.addr for the tools.
 func startRedis(f folder, address string) (*embeddedRedis, error) {
 	mini := miniredis.NewMiniRedis()
 	if err := mini.StartAddr(address); err != nil {
@@ -120,7 +120,7 @@ func startRedis(f folder, address string) (*embeddedRedis, error) {
 	return &embeddedRedis{mini, f}, nil
 }
 
-// run lets time pass in the embedded Redis until ctx ends.
+// run advances the time of the embedded Redis until ctx ends.
 func (e *embeddedRedis) run(ctx context.Context) error {
 	for last := time.Now(); shop.Sleep(ctx, forwardEvery); {
 		now := time.Now()
@@ -131,11 +131,11 @@ func (e *embeddedRedis) run(ctx context.Context) error {
 }
 
 func (e *embeddedRedis) close() {
-	_ = os.Remove(e.folder.redisAddr()) // a note that is left over is recognised: nobody answers there
+	_ = os.Remove(e.folder.redisAddr()) // tools detect a stale file: the address does not respond
 	e.mini.Close()
 }
 
-// takeFolder makes the data folder this server's own, and finds the signing key in it if none is configured.
+// takeFolder locks the data folder. Without a configured signing key it uses the key of the folder.
 func (s *Server) takeFolder() (err error) {
 	f := folder(s.config.Data)
 	if err := f.make(); err != nil {

@@ -8,8 +8,8 @@ import (
 	"stampede/app/account"
 )
 
-// Whatever stands in the environment, the configuration is either sound or every complaint names a variable, and no
-// secret is in any message.
+// FuzzLoad: for any environment, the configuration is valid or every problem names a variable. No message contains a
+// secret.
 func FuzzLoad(f *testing.F) {
 	for _, lines := range []string{
 		"STAMPEDE_LISTEN=[::1]:0\nSTAMPEDE_ROLES=api,worker",
@@ -24,7 +24,7 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, lines string) {
 		environ := []string{"STAMPEDE_JWT_SECRET=" + goodSecret}
 		for line := range strings.SplitSeq(lines, "\n") {
-			if name, _, _ := strings.Cut(line, "="); !strings.HasSuffix(name, "_FILE") { // those read the disk
+			if name, _, _ := strings.Cut(line, "="); !strings.HasSuffix(name, "_FILE") { // these would read files
 				environ = append(environ, line)
 			}
 		}

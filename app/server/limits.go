@@ -8,11 +8,11 @@ import (
 	"stampede/app/shop"
 )
 
-// presetStrict is the other value of STAMPEDE_LIMITS: the figures that the field uses against bots. They lock out most
-// of an office behind one address.
+// presetStrict is the alternative to default in STAMPEDE_LIMITS: limits that are usual against bots. They reject most
+// users of an office behind one address.
 const presetStrict = "strict"
 
-// presets fills in the figures of the preset that is asked for, where none is set.
+// presets applies the values of the preset to variables that are not set.
 func presets(vars map[string]string) {
 	if vars["LIMITS"] != presetStrict {
 		return
@@ -48,11 +48,11 @@ func (c *Config) checkLimits(p *problems) {
 	p.within("MAX_CONNS_PER_IP", int64(c.AddrConns), 1, 10_000_000)
 }
 
-// qrCalls is how many codes per second the shop requests from the gateway. About 200 calls per second made the gateway
-// fail and opened the breaker.
+// qrCalls is the number of QR codes that the whole shop requests from the gateway per second. About 200 calls per
+// second made the gateway fail and opened the breaker.
 const qrCalls = 50
 
-// classes are the limits by class. Classes without variables of their own take a part or a multiple of a related one,
+// classes returns the limits by class. Classes without own variables use a fraction or a multiple of a related limit,
 // so that 0 disables them, too.
 func (c *Config) classes() limits.Classes {
 	perSecond := func(rate, burst int) limits.Pace {
@@ -61,7 +61,7 @@ func (c *Config) classes() limits.Classes {
 	perWindow := func(rate, burst int) limits.Pace {
 		return limits.Pace{Rate: rate, Period: c.Window, Burst: burst}
 	}
-	// A tenth of the pace of reads: a person presses these buttons.
+	// A tenth of the rate of reads: users click these buttons by hand.
 	presses := limits.Limits{
 		User: limits.Pace{Rate: c.OrdersPerUser, Period: 10 * c.Window, Burst: max(5, c.OrdersPerUser/5)},
 		Addr: perWindow(c.OrdersPerAddr, c.OrdersPerAddr),
@@ -71,11 +71,11 @@ func (c *Config) classes() limits.Classes {
 			User: perSecond(c.BuyUserRate, c.BuyUserBurst), Addr: perSecond(c.BuyRate, c.BuyBurst),
 			All: perSecond(c.BuyAllRate, c.BuyAllBurst),
 		},
-		limits.Pass: { // a buy takes two: the task and its solution
+		limits.Pass: { // each buy needs two calls: the task and its solution
 			User: perSecond(2*c.BuyUserRate, max(10, 2*c.BuyUserBurst)), Addr: perSecond(2*c.BuyRate, 2*c.BuyBurst),
 		},
 		limits.List: {Window: limits.Window{User: c.ListPerUser, Addr: c.ListPerAddr}},
-		limits.Watch: { // all sockets of a user as much as one; of an address, two per handshake
+		limits.Watch: { // all sockets of a user share the rate of one; addresses have two calls per handshake
 			User: perSecond(c.OpsRate, c.OpsBurst), Addr: perSecond(2*c.HandshakeRate, 2*c.HandshakeBurst),
 		},
 		limits.Auth: {
@@ -89,22 +89,22 @@ func (c *Config) classes() limits.Classes {
 		},
 		limits.Pay: presses, limits.Cancel: presses, limits.Refund: presses,
 		limits.QR: {User: perSecond(1, 5), All: perSecond(qrCalls, qrCalls)},
-		limits.Pictures: { // a list shows about twenty, and browsers keep them
+		limits.Pictures: { // a list shows about 20 pictures, and browsers cache them
 			Addr: perWindow(4*c.ListPerAddr, 20*c.ListPerAddr),
 		},
 	}
 }
 
 const (
-	// sharesEvery is how often a node looks how many share the limits of a whole shop. One that starts serves for as
-	// long with the share of too few.
+	// sharesEvery is the interval at which a node counts the serving nodes. After a start, the nodes use too large
+	// shares for at most that long.
 	sharesEvery = 5 * time.Second
-	// sharesWithin bounds one look.
+	// sharesWithin limits one count.
 	sharesWithin = 3 * time.Second
 )
 
-// shareLimits divides the limits of the whole shop among the nodes that serve it. While the database is away the last
-// count holds.
+// shareLimits divides the shop-wide limits among the serving nodes. While the database is unreachable the last count
+// applies.
 func (p *parts) shareLimits(ctx context.Context) error {
 	return shop.Repeat(ctx, sharesEvery, "count the nodes that share limits", p.shareOnce)
 }

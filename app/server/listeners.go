@@ -16,9 +16,9 @@ import (
 	"stampede/app/recovery"
 )
 
-// listen takes the address at once, so that a taken port is found before anything else is begun.
+// listen opens the listener before anything else starts, so that an address in use is reported at once.
 func listen(address, variable string) (net.Listener, error) {
-	flag := "" // of the demo, for the variable
+	flag := "" // option of the demo instead of the variable
 	if variable == "LISTEN" {
 		flag = " (demo: --listen)"
 	}
@@ -37,8 +37,7 @@ func listen(address, variable string) (net.Listener, error) {
 	return nil, fmt.Errorf("listen on %s (%s%s): %w", address, prefix, variable, err)
 }
 
-// privateServer is the second listener, for those who look after the node: /metrics /healthz /readyz, and profiles
-// where they are asked for.
+// privateServer is the second listener, for operators: /metrics, /healthz, /readyz and, if enabled, profiles.
 type privateServer struct {
 	listener net.Listener
 	server   *http.Server
@@ -61,7 +60,7 @@ func (b *privateServer) shutdown(ctx context.Context) error {
 	return b.server.Shutdown(ctx)
 }
 
-// newPrivateServer makes nothing of a nil listener: all methods of a nil *privateServer do nothing.
+// newPrivateServer returns nil for a nil listener. All methods of a nil *privateServer do nothing.
 func newPrivateServer(l net.Listener, registry *prometheus.Registry, ready func() error, profiles bool) *privateServer {
 	if l == nil {
 		return nil
@@ -76,7 +75,7 @@ func newPrivateServer(l net.Listener, registry *prometheus.Registry, ready func(
 		}
 		fmt.Fprintln(w, "ready")
 	})
-	if profiles { // without pprof's command line, which may hold secrets
+	if profiles { // without pprof's cmdline, which may contain secrets
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
@@ -86,17 +85,17 @@ func newPrivateServer(l net.Listener, registry *prometheus.Registry, ready func(
 	return &privateServer{l, server}
 }
 
-// longestAnswer is how long an answer of the private listener may take; a profile is of fewer seconds than that.
+// longestAnswer limits a response of the private listener. It also limits the seconds of a profile.
 const longestAnswer = 75 * time.Second
 
-// obstacle is why a node should get no work now.
+// obstacle is the reason why the node is not ready.
 type obstacle struct {
-	what string // in general words, for anybody who asks
-	err  error  // with hosts and causes, for those who look after the node; may be nil
+	what string // for the public endpoint, without details
+	err  error  // hosts and causes, for the private endpoint; may be nil
 }
 
-// ready returns why this node should get no work now, without internal details. An unreachable store does not make it
-// unready: the other nodes have lost it too, and a reply of busy is better than none.
+// ready returns the reason why the node is not ready, without internal details. An unreachable store does not make the
+// node unready: all nodes have lost it, and the reply busy is better than no reply.
 func (s *Server) ready() error {
 	if o := s.notReady.Load(); o != nil {
 		return errors.New(o.what)
@@ -107,7 +106,7 @@ func (s *Server) ready() error {
 	return nil
 }
 
-// readyInDetail is ready for the listener that is not public.
+// readyInDetail is ready with internal details, for the private listener.
 func (s *Server) readyInDetail() error {
 	o, d := s.notReady.Load(), s.recovery.Load()
 	switch {
@@ -121,12 +120,12 @@ func (s *Server) readyInDetail() error {
 
 func (s *Server) setNotReady(what string, err error) { s.notReady.Store(&obstacle{what, err}) }
 
-// closeListeners ends both servers. The Shutdown of fasthttp does not close a listener whose Serve begins later, as it
-// may when a store refuses the start at once; that Serve would not return.
+// closeListeners shuts down both servers. fasthttp's Shutdown does not close a listener whose Serve starts later. That
+// can happen when a store rejects the start at once; without the Close here, that Serve would not return.
 func (s *Server) closeListeners() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
 	err := errors.Join(s.front.Shutdown(ctx), s.back.shutdown(ctx))
-	_ = s.listener.Close() // already closed, except in this case
+	_ = s.listener.Close() // already closed, except in the case above
 	return err
 }

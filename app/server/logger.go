@@ -12,8 +12,8 @@ import (
 	"stampede/app/shop"
 )
 
-// The Redis library remarks on every connection that fails. Whoever made the call reports that, so its remarks
-// are for debugging. Its logger can only be set for the whole process, and only before it is used.
+// go-redis logs every failed connection. The caller also logs the error, so these lines are logged at debug level. The
+// logger of go-redis is global and must be set before the first use.
 func init() { redis.SetLogger(redisRemarks{}) }
 
 type redisRemarks struct{}
@@ -22,7 +22,7 @@ func (redisRemarks) Printf(ctx context.Context, format string, args ...any) {
 	slog.DebugContext(ctx, fmt.Sprintf(format, args...))
 }
 
-// Logger writes as the configuration wants it. Secrets and tokens are never given to it.
+// Logger returns a logger with the configured level and format. Callers never log secrets or tokens.
 func (c *Config) Logger(w io.Writer) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.LogLevel.Level}
 	var handler slog.Handler = slog.NewTextHandler(w, options)
@@ -32,11 +32,10 @@ func (c *Config) Logger(w io.Writer) *slog.Logger {
 	return slog.New(logHandler{handler})
 }
 
-// loggedErrors is how many errors the log of this process has: the log is the process's, as slog's default is.
+// loggedErrors counts the error lines of this process. It is global, like slog's default logger.
 var loggedErrors atomic.Int64
 
-// logHandler counts errors, and adds to each line the ids that its context and its error carry (shop.LogIDs), unless
-// the line has them.
+// logHandler counts errors. It adds the ids of the context and of the error (shop.LogIDs) to lines that lack them.
 type logHandler struct{ slog.Handler }
 
 // Handle implements slog.Handler.

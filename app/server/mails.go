@@ -11,17 +11,17 @@ import (
 	"stampede/streams"
 )
 
-// mails is what goes out by e-mail.
+// mails holds the parts that send e-mails.
 type mails struct {
-	stream    *streams.MailStream // takes e-mails over
-	folder    *mail.Folder        // nil: there is a mail server
+	stream    *streams.MailStream // accepts e-mails
+	folder    *mail.Folder        // nil: a mail server is configured
 	delivery  *streams.Deliverer
 	orders    *streams.Deliverer // e-mails about orders
-	hangUp    func()             // ends what is kept open to the mail server
+	hangUp    func()             // closes the connection to the mail server
 	orderMail *outbox.OrderMail
 }
 
-// composeMails connects the e-mails: whoever writes one hands it to the stream, a worker sends it.
+// composeMails connects the e-mails. Producers append to the stream; workers send.
 func (p *parts) composeMails(c *Config, registry *prometheus.Registry) error {
 	sender, folder, err := c.mailer()
 	if err != nil {
@@ -47,7 +47,7 @@ func (p *parts) composeMails(c *Config, registry *prometheus.Registry) error {
 	return nil
 }
 
-// start starts the duties of mails, which belong to the worker.
+// start starts the mail jobs on nodes with the role worker.
 func (m *mails) start(d *duties, c *Config) {
 	if c.Roles.Worker {
 		d.start("mails", func(ctx context.Context) error {
@@ -58,10 +58,10 @@ func (m *mails) start(d *duties, c *Config) {
 	}
 }
 
-// defaultFrom is who mails are from that are written to files.
+// defaultFrom is the sender of e-mails that are written to files.
 const defaultFrom = "Stampede <noreply@localhost>"
 
-// checkMail looks at how mails are sent.
+// checkMail validates the mail settings.
 func (c *Config) checkMail(p *problems) {
 	if c.MailFrom != "" {
 		if _, err := mail.ParseFrom(c.MailFrom); err != nil {
@@ -82,7 +82,7 @@ func (c *Config) checkMail(p *problems) {
 	}
 }
 
-// warnMail: a shop on real stores wants its mails sent.
+// warnMail warns about real stores without a mail server.
 func (c *Config) warnMail(p *problems) {
 	if c.SMTPURL == "" && !c.Embedded() {
 		p.add("SMTP_URL", "is not set: mails are sent to nobody; they are files in "+folder(c.Data).mails()+" on each node, or wait in "+
@@ -90,7 +90,7 @@ func (c *Config) warnMail(p *problems) {
 	}
 }
 
-// mailer makes what hands e-mails out: to the mail server, or, without one, to a folder, which is answered too.
+// mailer returns a sender with a configured mail server, otherwise a folder. The other result is nil.
 func (c *Config) mailer() (*mail.Sender, *mail.Folder, error) {
 	from, err := mail.ParseFrom(cmp.Or(c.MailFrom, defaultFrom))
 	if err != nil {

@@ -18,13 +18,13 @@ func newRegistry(version string) *prometheus.Registry {
 	return registry
 }
 
-// counter shows a number that only grows, counted elsewhere. labels are name, value.
+// counter exports a counter that is kept elsewhere. labels are pairs of name and value.
 func counter(r *prometheus.Registry, name, help string, count func() int64, labels ...string) {
 	o := prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labelled(labels)}
 	r.MustRegister(prometheus.NewCounterFunc(o, func() float64 { return float64(count()) }))
 }
 
-// gauge shows a number that comes and goes.
+// gauge exports a value that can rise and fall. labels are pairs of name and value.
 func gauge[N int | int64 | float64](r *prometheus.Registry, name, help string, read func() N, labels ...string) {
 	o := prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labelled(labels)}
 	r.MustRegister(prometheus.NewGaugeFunc(o, func() float64 { return float64(read()) }))
@@ -38,21 +38,21 @@ func labelled(pairs []string) prometheus.Labels {
 	return labels
 }
 
-// scrapeWait is the longest wait of a metric for a store: many scrapers wait for all metrics together for a second.
+// scrapeWait limits the wait of one metric for a store. Many scrapers wait one second for all metrics together.
 const scrapeWait = 250 * time.Millisecond
 
-// storeMetrics reads its metrics from a store at each scrape, concurrently: stores that do not answer delay a scrape by
+// storeMetrics reads its metrics from the stores at each scrape, concurrently. Unreachable stores delay a scrape by
 // scrapeWait in total. Register it after all metrics were added.
 type storeMetrics struct{ all []prometheus.Collector }
 
 func (m *storeMetrics) add(c prometheus.Collector) { m.all = append(m.all, c) }
 
-// gauge adds a number that comes and goes.
+// gauge adds a value that can rise and fall. labels are pairs of name and value.
 func (m *storeMetrics) gauge(name, help string, read func() float64, labels ...string) {
 	m.add(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labelled(labels)}, read))
 }
 
-// count adds a gauge of entries in a store; NaN: the store did not answer.
+// count adds a gauge of the entries in a store. NaN: the store did not reply within scrapeWait.
 func (m *storeMetrics) count(name, help string, count func(ctx context.Context) (int64, error), labels ...string) {
 	m.gauge(name, help, func() float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), scrapeWait)

@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write deploy/METRICS.md anew")
 
 const metricsPage = "../../deploy/METRICS.md"
 
-// labelSets are the values that each label may have: all of them are bounded, whatever people send.
+// labelSets are the permitted values of each label. All sets are bounded, independently of the requests.
 var labelSets = map[string]string{
 	"partition": "`0` to `STAMPEDE_PARTITIONS` − 1",
 	"code":      "the error codes of [PROTOCOL.md](../realtime/PROTOCOL.md#errors)",
@@ -37,8 +37,10 @@ var (
 	labelName   = regexp.MustCompile(`([a-z_]+)(="|,|$)`)
 )
 
-// TestMetricsAreDocumented: deploy/METRICS.md has exactly the metrics of the registry, each with its type, its unit and
-// its labels. go test ./app/server -run Metrics -update writes it anew.
+// TestMetricsAreDocumented: deploy/METRICS.md lists exactly the metrics of the registry with type, unit and labels. To
+// rewrite it:
+//
+//	go test ./app/server -run Metrics -update
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
 	private, public := alipayKeys(t)
@@ -74,7 +76,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 			labels = append(labels, "`"+found[1]+"`")
 		}
 		kind := types[name]
-		if kind == "" { // nothing has happened yet that it counts
+		if kind == "" { // a vector without values yet
 			if kind = "gauge"; strings.HasSuffix(name, "_total") {
 				kind = "counter"
 			}
@@ -119,7 +121,7 @@ This page is held to the registry by a test; [alerts](prometheus/alerts.yml) and
 |---|---|---|---|---|
 `
 
-// described are all descriptions of the registry, also of vectors in which there is nothing yet.
+// described returns all descriptions of the registry, including those of vectors without values.
 func described(registry *prometheus.Registry) map[string]bool {
 	ch, all := make(chan *prometheus.Desc), make(map[string]bool)
 	go func() {
@@ -142,7 +144,7 @@ func unitOf(name string) string {
 	return ""
 }
 
-// alertsUse: rules and dashboard name no metric that is not there.
+// alertsUse checks that rules and dashboard use only existing metrics.
 func alertsUse(t *testing.T, rows map[string]string) {
 	t.Helper()
 	used := regexp.MustCompile(`stampede_[a-z_]+`)
@@ -159,7 +161,7 @@ func alertsUse(t *testing.T, rows map[string]string) {
 	}
 }
 
-// Profiles are there only where they are asked for, and without command lines.
+// TestProfilesAreAskedFor: profiles are served only if enabled, and without the command line.
 func TestProfilesAreAskedFor(t *testing.T) {
 	t.Parallel()
 	without := begin(t, embedded(t, t.TempDir()), Options{}).ready()

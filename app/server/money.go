@@ -20,13 +20,13 @@ import (
 	"stampede/app/shop"
 )
 
-// money is what goes on about payments that were opened; nil where nothing can be paid.
+// money holds the jobs for opened payments. Its fields are nil if the shop takes no payments.
 type money struct {
 	closer *payment.TradeCloser
 	watch  *payment.PayReconciler
 }
 
-// composeMoney connects the cashier, and has the expirer ask it about orders whose payment was opened.
+// composeMoney connects the payment flow. The expirer leaves orders with an opened payment to the trade closer.
 func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	cashier := &payment.Cashier{
 		Gateway: p.gateway, Redis: p.inventory, Store: p.stores.db, Effects: p.effects,
@@ -66,10 +66,10 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 		"Orders past their deadline that this node cannot end without the gateway's answer.", p.money.closer.Waiting)
 }
 
-// payWatchFull is the rate per second from which all questions of a node pass within a few seconds.
+// payWatchFull is the rate per second from which a node sends all its queries within a few seconds.
 const payWatchFull = 25
 
-// newPayWatch makes the duty that asks about open payments, at most perSecond times a second.
+// newPayWatch returns the job that queries the gateway about open payments, at most perSecond times a second.
 func newPayWatch(cashier *payment.Cashier, perSecond int) *payment.PayReconciler {
 	watch := &payment.PayReconciler{
 		Cashier: cashier, Pace: rate.NewLimiter(rate.Limit(perSecond), max(1, perSecond/10)),
@@ -80,7 +80,7 @@ func newPayWatch(cashier *payment.Cashier, perSecond int) *payment.PayReconciler
 	return watch
 }
 
-// start starts the duties of money, which belong to the sweeper.
+// start starts the payment jobs on nodes with the role sweeper.
 func (m *money) start(d *duties, c *Config) {
 	if c.Roles.Sweeper && m.closer != nil {
 		d.start("trade closer", m.closer.Run)
@@ -88,13 +88,13 @@ func (m *money) start(d *duties, c *Config) {
 	}
 }
 
-// keyVariables name the variable of each key that the adapter reads.
+// keyVariables maps the key options of the adapter to their variables.
 var keyVariables = map[string]string{
 	"PrivateKey": "ALIPAY_PRIVATE_KEY", "PublicKey": "ALIPAY_PUBLIC_KEY",
 	"AppCert": "ALIPAY_APP_CERT", "Cert": "ALIPAY_CERT", "RootCert": "ALIPAY_ROOT_CERT",
 }
 
-// gateway makes the payment gateway of the configuration; nil when nothing can be paid.
+// gateway returns the configured payment gateway; nil: the shop takes no payments.
 func (c *Config) gateway() (payment.Gateway, error) {
 	if c.AlipayAppID == "" {
 		return nil, nil
@@ -107,8 +107,8 @@ func (c *Config) gateway() (payment.Gateway, error) {
 	})
 }
 
-// atHome completes the addresses under which this node can be reached: by mails whose readers sit at this machine, if
-// nothing else is said, and by a simulated gateway, which is near.
+// atHome sets missing addresses to that of this node: the links in e-mails and, with a simulated gateway, the
+// notification and return addresses. They are meant for clients on this machine.
 func (c *Config) atHome(local string) {
 	if c.PublicURL == "" {
 		c.PublicURL = "http://" + local
@@ -124,8 +124,8 @@ func (c *Config) atHome(local string) {
 	}
 }
 
-// checkAlipay reads the keys, so that a wrong one ends the start with its variable's name, and keeps real money and
-// simulators apart: an address that is not Alipay's own is used only when it is said to be a simulator.
+// checkAlipay parses the keys, so that an invalid one prevents the start and its variable is reported. It separates
+// real payments from simulators: an address that is not Alipay's requires STAMPEDE_ALIPAY_SIMULATOR=true.
 func (c *Config) checkAlipay(p *problems) {
 	if c.AlipayAppID == "" {
 		c.checkNoAlipay(p)
@@ -162,7 +162,7 @@ func (c *Config) checkAlipay(p *problems) {
 	}
 }
 
-// Warnings names what is allowed and may all the same not be meant.
+// Warnings lists settings that are valid but probably unintended.
 func (c *Config) Warnings() []Problem {
 	p := problems{slices.Clone(c.Exposed)}
 	c.warnMail(&p)
@@ -199,8 +199,8 @@ func (c *Config) Warnings() []Problem {
 // minProxyBits is the prefix length of fc00::/7, the largest private network.
 const minProxyBits = 7
 
-// trivialSecret reports whether a secret is set and has few different characters, repeats a part, or contains a word of
-// examples.
+// trivialSecret reports whether the secret is set and easy to guess: it has fewer than 10 different characters, repeats
+// a part, or contains a word of examples.
 func trivialSecret(s string) bool {
 	different := map[rune]bool{}
 	for _, r := range s {
@@ -212,7 +212,7 @@ func trivialSecret(s string) bool {
 			func(word string) bool { return strings.Contains(lower, word) }))
 }
 
-// checkNoAlipay: settings that mean nothing without an app id point at a forgotten one.
+// checkNoAlipay reports a missing app id if other Alipay settings are present.
 func (c *Config) checkNoAlipay(p *problems) {
 	set := c.AlipayPrivateKey + c.AlipayPublicKey + c.AlipayAppCert + c.AlipayCert + c.AlipayRootCert
 	if set != "" || c.AlipaySellerID != "" || c.AlipayNotifyURL != "" || c.AlipaySimulator {
@@ -220,7 +220,7 @@ func (c *Config) checkNoAlipay(p *problems) {
 	}
 }
 
-// checkURL accepts an absolute web address, or none.
+// checkURL accepts an absolute http or https URL, or "".
 func checkURL(address, like string) string {
 	if address == "" {
 		return ""
@@ -232,13 +232,13 @@ func checkURL(address, like string) string {
 	return ""
 }
 
-// How long parcels may be under way.
+// Limits of the time after which a shipped order finishes.
 const (
 	shortestShipping = time.Hour
 	longestShipping  = 365 * 24 * time.Hour
 )
 
-// checkMoney looks at what follows a payment.
+// checkMoney validates the settings of refunds, shipping and the webhook.
 func (c *Config) checkMoney(p *problems) {
 	switch payment.RefundPolicy(c.RefundPolicy) {
 	case payment.RefundAuto, payment.RefundByOperator:

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// alipayKeys are a private key and a public one, as variables hold them.
+// alipayKeys returns a private and a public key in the format of the variables.
 func alipayKeys(t *testing.T) (private, public string) {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -26,8 +26,8 @@ func alipayKeys(t *testing.T) (private, public string) {
 	return base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(key)), base64.StdEncoding.EncodeToString(der)
 }
 
-// Production, sandbox and simulator differ in configuration only. Warnings name the variables that are probably
-// missing; the simulator has one seller only.
+// TestAlipayWarnings: production, sandbox and simulator differ only in configuration. Warnings name variables that are
+// probably missing. The simulator has a single seller, so it needs no seller id.
 func TestAlipayWarnings(t *testing.T) {
 	t.Parallel()
 	if c, err := Load(nil); err != nil {
@@ -73,7 +73,7 @@ func TestAlipayWarnings(t *testing.T) {
 	}
 }
 
-// What is wrong about keys and addresses ends the start with the name of the variable, and shows no key.
+// TestWrongAlipayIsNamed: invalid keys and addresses prevent the start. The error names the variable and shows no key.
 func TestWrongAlipayIsNamed(t *testing.T) {
 	t.Parallel()
 	private, public := alipayKeys(t)

@@ -12,7 +12,7 @@ import (
 	"stampede/streams"
 )
 
-// checklist says whether a sale can open.
+// checklist returns the checks that a sale must pass before it opens.
 func checklist(
 	desk *backoffice.CatalogueDesk, s *stores, inventory *streams.Inventory, gateway payment.Gateway, c *Config,
 ) *backoffice.Checklist {
@@ -23,19 +23,19 @@ func checklist(
 	}
 }
 
-// surroundings are the stores of this shop.
+// surroundings are the stores and the configuration that the checklist examines.
 type surroundings struct {
 	stores *stores
 	config *Config
 }
 
-// mail reports whether e-mails leave the shop, and how many could not be sent.
+// mail reports whether a mail server is configured, and the number of e-mails that could not be sent.
 func (s *surroundings) mail(ctx context.Context) (server bool, dead int64, err error) {
 	dead, err = streams.NewMailStream(s.stores.client).CountQuarantined(ctx)
 	return s.config.SMTPURL != "", dead, err
 }
 
-// durability names what is weaker than the promises need, and where only one copy of something is.
+// durability lists settings that are too weak for the promises and data with a single copy.
 func (s *surroundings) durability(ctx context.Context) ([]backoffice.Check, error) {
 	if s.config.Embedded() {
 		return []backoffice.Check{{
@@ -55,13 +55,13 @@ func (s *surroundings) durability(ctx context.Context) ([]backoffice.Check, erro
 	return append(found, copies...), err
 }
 
-// copies checks what would remain after the loss of a disk: the log and the replicas of Redis, the binary log of MySQL.
+// copies checks the copies that survive the loss of a disk: log and replicas of Redis, binary log of MySQL.
 func (s *surroundings) copies(ctx context.Context) ([]backoffice.Check, error) {
 	var found []backoffice.Check
 	err := s.stores.eachServer(ctx, func(ctx context.Context, name string, server *redis.Client) error {
 		of, err := copiesOf(ctx, name, server)
 		found = append(found, of...)
-		if err != nil && name != oneServer { // the others of the cluster are looked at all the same
+		if err != nil && name != oneServer { // the other servers of the cluster are still checked
 			found = append(found, backoffice.Check{
 				State: backoffice.CheckFail, Code: backoffice.FoundUnread, Of: backoffice.Facts{"what": name},
 				Says: name + " cannot be read right now",
@@ -84,7 +84,7 @@ func (s *surroundings) copies(ctx context.Context) ([]backoffice.Check, error) {
 	return found, err
 }
 
-// copiesOf looks at one server of Redis.
+// copiesOf checks one Redis server.
 func copiesOf(ctx context.Context, name string, server *redis.Client) (found []backoffice.Check, err error) {
 	text, err := server.Info(ctx, "persistence", "replication").Result()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"stampede/streams"
 )
 
-// composeRecovery connects what restores a partition after a store has lost writes. It has its own connections, which
-// may reach any server.
+// composeRecovery connects the recovery of partitions after a store has lost writes. Recovery has its own database
+// connections, which may use any server.
 func (p *parts) composeRecovery(c *Config, registry *prometheus.Registry) {
 	db := p.stores.unfenced
 	p.recovery = newDriver(c, db, p.inventory, p.gateway != nil)
@@ -46,7 +46,7 @@ func oneIf(is bool) int {
 	return 0
 }
 
-// newDriver makes the recovery of all partitions on the connections given.
+// newDriver returns the recovery driver of all partitions on the given connections.
 func newDriver(c *Config, db *store.Store, inventory *streams.Inventory, takesPayments bool) *recovery.Driver {
 	return &recovery.Driver{
 		Partitions: c.Partitions, Store: db, Redis: inventory, TakesPayments: takesPayments,
@@ -55,6 +55,6 @@ func newDriver(c *Config, db *store.Store, inventory *streams.Inventory, takesPa
 	}
 }
 
-// watchSpread is the time over which the gateway is asked about the orders that were pending when the database lost
-// commits, so that they do not delay the questions about current payments.
+// watchSpread is the time over which queries about recovered pending orders are spread, so that they do not delay
+// queries about current payments. These orders were pending when the database lost commits.
 const watchSpread = 30 * time.Second

@@ -15,18 +15,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// redisForms are the forms of STAMPEDE_REDIS_URL, for whoever wrote none of them.
+// redisForms lists the valid forms of STAMPEDE_REDIS_URL for error messages.
 const redisForms = "want redis://[user:password@]host:port/db (rediss:// for TLS, unix://… for a socket), " +
 	"redis-cluster://[user:password@]host:port,host:port or " +
 	"redis-sentinel://[user:password@]sentinel:port,sentinel:port/MASTER?db=0 " +
 	"(rediss-cluster://, rediss-sentinel:// for TLS)"
 
-// redisAddress is where Redis is: a cluster, a server that sentinels name, or one server. The driver chooses its client
-// by the same fields.
+// redisAddress is the address of a cluster, of a master that sentinels monitor, or of one server. go-redis selects its
+// client from these fields.
 type redisAddress struct{ redis.UniversalOptions }
 
-// parseRedisURL reads STAMPEDE_REDIS_URL. Its errors go on after the variable's name and never show the value, which
-// may hold a password.
+// parseRedisURL parses STAMPEDE_REDIS_URL. Its errors continue the sentence after the variable's name. They never
+// contain the value, which may include a password.
 func parseRedisURL(address string) (redisAddress, error) {
 	scheme, rest, _ := strings.Cut(address, "://")
 	switch scheme {
@@ -92,7 +92,7 @@ func sentinelAddress(rest string, encrypted bool) (redisAddress, error) {
 	}}, nil
 }
 
-// trust has certificates checked against those given, instead of those that the machine trusts.
+// trust verifies server certificates against the given ones instead of the system's.
 func (a *redisAddress) trust(certificates Secret) error {
 	switch {
 	case certificates == "":
@@ -108,7 +108,7 @@ func (a *redisAddress) trust(certificates Secret) error {
 	return nil
 }
 
-// tlsFor leaves the name open that a certificate must carry: each server is checked under the name it is dialled by.
+// tlsFor returns a configuration without ServerName: each server is verified against the name in its address.
 func tlsFor(encrypted bool) *tls.Config {
 	if !encrypted {
 		return nil
@@ -116,15 +116,15 @@ func tlsFor(encrypted bool) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12}
 }
 
-// hostsURL is what is behind the scheme of an address with several hosts.
+// hostsURL is the part after the scheme of a URL with several hosts.
 type hostsURL struct {
 	user, password string
 	hosts          []string // host:port
-	path           string   // without slashes around it
+	path           string   // without leading and trailing slashes
 	query          url.Values
 }
 
-// parseHosts reads [user:password@]host[:port],host[:port]/path?query. Package url knows one host only.
+// parseHosts parses [user:password@]host[:port],host[:port]/path?query. Package net/url supports a single host only.
 func parseHosts(rest, port string) (hostsURL, error) {
 	authority, tail := rest, ""
 	if at := strings.IndexAny(rest, "/?#"); at >= 0 {
@@ -155,7 +155,7 @@ func parseHosts(rest, port string) (hostsURL, error) {
 	return parsed, nil
 }
 
-// hostPort adds the usual port where none is named.
+// hostPort adds the default port if host has none.
 func hostPort(host, port string) (string, error) {
 	name, number, err := net.SplitHostPort(host)
 	if err != nil {
@@ -167,7 +167,7 @@ func hostPort(host, port string) (string, error) {
 	return net.JoinHostPort(name, number), nil
 }
 
-// allow refuses settings of the driver that the program decides itself, and words that are none.
+// allow rejects settings other than the known ones. The program itself sets the other options of the driver.
 func (u *hostsURL) allow(known ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(u.query)) {
 		if !slices.Contains(known, name) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Every form of STAMPEDE_REDIS_URL is understood.
+// TestRedisAddresses covers every form of STAMPEDE_REDIS_URL.
 func TestRedisAddresses(t *testing.T) {
 	t.Parallel()
 	read := func(text string) redisAddress {
@@ -44,7 +44,7 @@ func TestRedisAddresses(t *testing.T) {
 	}
 }
 
-// A wrong address is refused in words that say what is wrong, and show no password.
+// TestWrongRedisAddresses: the error describes the problem and shows no password.
 func TestWrongRedisAddresses(t *testing.T) {
 	t.Parallel()
 	for address, words := range map[string]string{

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// redisAddress is the address that the configuration names.
+// redisAddress returns the configured address.
 func (c *Config) redisAddress() (redisAddress, error) {
 	address, err := parseRedisURL(string(c.RedisURL))
 	if err != nil {
@@ -35,7 +35,8 @@ func (c *Config) checkRedis(p *problems) {
 	}
 }
 
-// runningRedis is the address for programs beside a server: with embedded stores, where the server has noted it.
+// runningRedis returns the address for tools. With embedded stores it is read from the data folder of the running
+// server.
 func (c *Config) runningRedis() (redisAddress, error) {
 	if !c.Embedded() {
 		return c.redisAddress()
@@ -44,7 +45,7 @@ func (c *Config) runningRedis() (redisAddress, error) {
 	return singleAddress(&redis.Options{Addr: address}), err
 }
 
-// where names the hosts, without the account.
+// where returns the hosts without user and password.
 func (a *redisAddress) where() string {
 	hosts := strings.Join(a.Addrs, ",")
 	switch {
@@ -56,8 +57,9 @@ func (a *redisAddress) where() string {
 	return hosts
 }
 
-// open makes a client with at most so many connections to each server. It never repeats a command: the caller decides
-// (I6). A cluster's client repeats up to three times to follow moved slots; scripts carry their identity for that.
+// open returns a client with at most the given number of connections per server. The client never retries a command:
+// the caller decides (I6). A cluster client follows moved slots with up to three retries. Scripts carry an identity
+// that makes those safe.
 func (a *redisAddress) open(connections int) redis.UniversalClient {
 	o := a.UniversalOptions
 	o.MaxRetries = -1
@@ -77,21 +79,21 @@ func (a *redisAddress) open(connections int) redis.UniversalClient {
 }
 
 const (
-	// slotsEvery is how often a cluster's client always reads where slots are: a frozen primary still takes connections
-	// and never returns MOVED. The default of go-redis is a minute.
+	// slotsEvery is the interval at which a cluster client reloads the slot map. A frozen primary still accepts
+	// connections and never returns MOVED. The default of go-redis is one minute.
 	slotsEvery = 5 * time.Second
-	// slotsSoonest is the least time between two reads because a server cannot be reached.
+	// slotsSoonest is the minimum interval between two reloads caused by unreachable servers.
 	slotsSoonest = 500 * time.Millisecond
 )
 
-// lostServers has a cluster's client read where slots are, in the background, when one of its servers cannot be
-// reached: a replica may have been promoted.
+// lostServers reloads the slot map of a cluster client in the background when a server is unreachable: a replica may
+// have been promoted.
 type lostServers struct {
 	cluster *redis.ClusterClient
-	asked   atomic.Pointer[time.Time] // nil: never
+	asked   atomic.Pointer[time.Time] // last reload; nil: never
 }
 
-// DialHook looks at connections that could not be made.
+// DialHook requests a reload after a failed dial.
 func (l *lostServers) DialHook(dial redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
@@ -102,10 +104,10 @@ func (l *lostServers) DialHook(dial redis.DialHook) redis.DialHook {
 	}
 }
 
-// ProcessHook leaves commands alone.
+// ProcessHook changes nothing.
 func (l *lostServers) ProcessHook(process redis.ProcessHook) redis.ProcessHook { return process }
 
-// ProcessPipelineHook leaves pipelines alone.
+// ProcessPipelineHook changes nothing.
 func (l *lostServers) ProcessPipelineHook(process redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return process
 }
@@ -117,11 +119,11 @@ func (l *lostServers) ask(ctx context.Context) {
 	}
 }
 
-// oneServer is what a server is called that has all partitions.
+// oneServer is the display name of a single server that has all partitions.
 const oneServer = "Redis"
 
-// eachServer calls ask for the one server, or for every server of a cluster, one at a time; replicas too, because any
-// may be promoted. name is "Redis", in a cluster with the address behind it.
+// eachServer calls the function for the single server, or sequentially for every server of a cluster. Replicas are
+// included, because any of them may be promoted. name is "Redis", in a cluster followed by the address.
 func (s *stores) eachServer(
 	ctx context.Context, ask func(ctx context.Context, name string, server *redis.Client) error,
 ) error {

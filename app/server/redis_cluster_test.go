@@ -14,8 +14,8 @@ import (
 	"stampede/streams"
 )
 
-// The main job on a Redis cluster: somebody buys, the order gets its row, and the stock equation holds in all sales.
-// One node of the cluster under a plain address is refused with words, where waiting would be for ever.
+// TestNodeOnCluster runs the main flow on a Redis cluster: a buyer buys, the order gets its row, and the stock equation
+// holds in all sales. A plain address of one cluster node is rejected with an explanation; the node does not wait.
 func TestNodeOnCluster(t *testing.T) {
 	t.Parallel()
 	cluster := kit.StartRedisCluster(t, 3, 3)
@@ -88,7 +88,7 @@ func TestNodeOnCluster(t *testing.T) {
 	}
 }
 
-// A server without a cluster under the address of one is refused with words.
+// TestClusterAddressOfOneServer: a cluster address of a server without cluster mode is rejected with an explanation.
 func TestClusterAddressOfOneServer(t *testing.T) {
 	t.Parallel()
 	options, err := redis.ParseURL(kit.Redis(t))
@@ -104,8 +104,8 @@ func TestClusterAddressOfOneServer(t *testing.T) {
 	}
 }
 
-// P2: an operator hears what the loss of a primary would cost: where nothing waits for replicas that are there, where
-// too few of them are there for what has to wait, and where one primary alone stops all.
+// failoverIsToldOf checks that operators see the cost of a lost primary (P2): online replicas that no buy waits for,
+// too few replicas for the configured wait, and a setting with which one lost primary stops all partitions.
 func failoverIsToldOf(t *testing.T, config Config, cluster *kit.RedisCluster) {
 	t.Helper()
 	ctx := kit.Context(t)
@@ -160,11 +160,11 @@ func failoverIsToldOf(t *testing.T, config Config, cluster *kit.RedisCluster) {
 	}
 }
 
-// A primary dies and breaks the connections of a client that is busy: the client finds what was promoted within
-// seconds, although nobody can tell it that slots have moved.
+// TestPromotedPrimaryIsFound: a primary dies and breaks the connections of a busy client. The client finds the promoted
+// replica within seconds, although no server sends MOVED.
 func TestPromotedPrimaryIsFound(t *testing.T) {
 	t.Parallel()
-	const soon = 40 * time.Second // go-redis alone looks once a minute
+	const soon = 40 * time.Second // go-redis alone reloads once a minute
 	cluster := kit.StartRedisCluster(t, 3, 3)
 	address, err := parseRedisURL(cluster.URL)
 	if err != nil {
@@ -173,7 +173,7 @@ func TestPromotedPrimaryIsFound(t *testing.T) {
 	client := address.open(2)
 	t.Cleanup(func() { _ = client.Close() })
 	ctx := kit.Context(t)
-	keys := make(map[string]string) // by the primary that has it
+	keys := make(map[string]string) // by primary
 	for i := 0; len(keys) < 3; i++ {
 		key := fmt.Sprintf("key-%d", i)
 		primary, err := client.(*redis.ClusterClient).MasterForKey(ctx, key)
@@ -187,10 +187,10 @@ func TestPromotedPrimaryIsFound(t *testing.T) {
 	if err := set(); err != nil {
 		t.Fatal(err)
 	}
-	client.(*redis.ClusterClient).ReloadState(ctx) // so that the minute begins now
+	client.(*redis.ClusterClient).ReloadState(ctx) // the minute of go-redis starts now
 	cluster.Primaries[1].Kill()
 	kit.Eventually(t, time.Minute, func() (bool, string) {
-		_ = set() // as buys go on
+		_ = set() // continuing load, like buys
 		state := fmt.Sprint(cluster.Replicas[1].Do("INFO", "replication"))
 		return strings.Contains(state, "role:master"), state
 	})

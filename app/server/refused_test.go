@@ -14,7 +14,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestStartGivesUp: a store that says no for good ends the start with a message for people; one that is away does not
+// TestStartGivesUp: a permanent error of a store ends the start with a message. An unreachable store does not
 // (TestWaitsForStores).
 func TestStartGivesUp(t *testing.T) {
 	t.Parallel()
@@ -38,7 +38,8 @@ func TestStartGivesUp(t *testing.T) {
 	}
 }
 
-// A start that is refused at once closes the listeners, perhaps before they are served: serving ends nevertheless.
+// TestServingEndsAfterAnEarlyShutdown: a start that fails at once may close the listeners before Serve begins. Serve
+// must still return.
 func TestServingEndsAfterAnEarlyShutdown(t *testing.T) {
 	t.Parallel()
 	s, err := New(embedded(t, t.TempDir()), Options{})
@@ -64,7 +65,8 @@ func TestServingEndsAfterAnEarlyShutdown(t *testing.T) {
 	}
 }
 
-// What was wrong with a new version of MySQL was noticed only by the work, after the stores had been reached.
+// TestWaitEndsOnAPermanentFault: waiting ends when a later attempt returns shop.ErrMisconfigured, for example because
+// an incompatible MySQL is detected only after the connection.
 func TestWaitEndsOnAPermanentFault(t *testing.T) {
 	t.Parallel()
 	tries := 0
@@ -79,7 +81,7 @@ func TestWaitEndsOnAPermanentFault(t *testing.T) {
 	}
 }
 
-// A tool tells what serve would stumble over.
+// TestLacksAreNamed: checkconfig reports the problems that would stop serve.
 func TestLacksAreNamed(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)

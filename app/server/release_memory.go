@@ -10,18 +10,18 @@ import (
 	"stampede/app/shop"
 )
 
-// pace is the GC percentage unless GOGC is set: twice Go's 100. A node with thousands of sockets has much live memory
-// and little garbage; the slower pace makes a buy a tenth cheaper.
+// pace is the GC percentage unless GOGC is set: twice Go's default of 100. A node with thousands of sockets has much
+// live memory and little garbage. The slower pace makes a buy 10 % cheaper.
 const pace = 200
 
 const (
 	lookAtMemory = time.Second
-	calmFor      = 10 * time.Second // no collection is due for this long
-	worthwhile   = 16 << 20         // bytes
+	calmFor      = 10 * time.Second // calm: the next collection is at least this far away
+	worthwhile   = 16 << 20         // minimum gain, bytes
 )
 
-// releaseMemory returns memory to the system while the node is calm. While buyers press, the collector runs at a slow
-// pace, because an earlier collection would cost them processor time.
+// releaseMemory returns memory to the operating system while the node is idle. Under load the collector keeps its slow
+// pace, because earlier collections would cost processor time.
 func releaseMemory(ctx context.Context) error {
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(pace))
@@ -37,14 +37,14 @@ func releaseMemory(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// heap is what the runtime tells of its memory, bytes.
+// heap is a sample of the runtime's memory figures, in bytes.
 type heap struct {
-	allocated float64 // ever
-	objects   float64 // that are alive, or not known to be dead yet
-	alive     float64 // of them at the last collection
-	free      float64 // neither used nor given back
+	allocated float64 // total since the start
+	objects   float64 // live or not yet collected
+	alive     float64 // live at the last collection
+	free      float64 // unused and not returned to the system
 	stacks    float64
-	goal      float64 // of objects; there the next collection begins
+	goal      float64 // size of objects at which the next collection starts
 }
 
 func readHeap() heap {
@@ -61,13 +61,13 @@ func readHeap() heap {
 	return heap{allocated: read(0), objects: read(1), alive: read(2), free: read(3), stacks: read(4), goal: read(5)}
 }
 
-// calmSince reports whether so little was allocated since the time before that no collection is near.
+// calmSince reports whether, at the allocation rate since before, no collection is due within calmFor.
 func (h heap) calmSince(before heap, passed time.Duration) bool {
 	perSecond := (h.allocated - before.allocated) / passed.Seconds()
 	return h.goal-h.objects > perSecond*calmFor.Seconds()
 }
 
-// worthClearing reports whether clearing up gives back a good part of what would stay.
+// worthClearing reports whether a collection returns more than worthwhile and an eighth of the remaining memory.
 func (h heap) worthClearing() bool {
 	gain := h.objects - h.alive + h.free
 	return gain > worthwhile && gain > (h.alive+h.stacks)/8

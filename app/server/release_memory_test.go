@@ -2,7 +2,7 @@ package server
 
 import "testing"
 
-// Memory is given back when nobody presses and there is something to give back, and only then.
+// TestMemoryIsClearedUpInCalmTimesOnly: memory is returned only while the node is idle and the gain is large enough.
 func TestMemoryIsClearedUpInCalmTimesOnly(t *testing.T) {
 	t.Parallel()
 	const mb = 1 << 20

@@ -8,8 +8,8 @@ import (
 	"stampede/realtime"
 )
 
-// PROTOCOL.md promises that sockets of revoked tokens are closed within 5 s: a node reads the revocation, then the hub
-// closes the socket at its second look.
+// TestRevokedSocketsCloseWithinFiveSeconds checks the limit of PROTOCOL.md: sockets of revoked tokens close within 5 s.
+// A node reads the revocation, then the hub closes the socket at its second check.
 func TestRevokedSocketsCloseWithinFiveSeconds(t *testing.T) {
 	t.Parallel()
 	if got := account.WatchEvery + 2*realtime.DefaultKeepEvery; got > 5*time.Second {

@@ -24,33 +24,34 @@ import (
 )
 
 const (
-	// closeWithin bounds each step of a shutdown.
+	// closeWithin limits each step of a shutdown.
 	closeWithin = 10 * time.Second
-	// warmUpWithin bounds one try to get ready: a recovery reads every order of every loaded sale.
+	// warmUpWithin limits one attempt to get ready: a recovery reads every order of every loaded sale.
 	warmUpWithin = 10 * time.Minute
 )
 
-// Options are what a command decides and no variable does.
+// Options are set by commands, not by variables.
 type Options struct {
 	Version string
-	Migrate bool          // bring the schema of real stores up to date first; embedded ones always are
-	Rolling bool          // keep the rolling demo schedule going
-	Slot    time.Duration // how long a slot of it lasts; 0: five minutes
-	Fresh   bool          // forget what the embedded database has
-	OnReady func(About)   // called once, when the node is open; must return soon
-	// OnMail hears of mails that are written to a file because there is no mail server; must return soon.
+	Migrate bool          // migrate real stores at the start; embedded ones always migrate
+	Rolling bool          // maintain the rolling demo schedule
+	Slot    time.Duration // length of a rolling slot; 0: five minutes
+	Fresh   bool          // delete the embedded database first
+	OnReady func(About)   // called once, when the node is ready; must not block
+	// OnMail is called for each e-mail that is written to a file because no mail server is configured. It must not
+	// block.
 	OnMail func(l outbox.Email, file string)
 }
 
-// About says where a running node can be found.
+// About contains the addresses of a running node.
 type About struct {
 	Addr     string // host:port of page, API and sockets
 	Metrics  string // host:port, "" for none
-	Redis    string // host:port of the embedded Redis, "" with a real one
-	Database string // file of the embedded database, "" with a real one
+	Redis    string // host:port of the embedded Redis, "" for a real one
+	Database string // file of the embedded database, "" for a real one
 }
 
-// Local is the address as this machine itself reaches it, when the node listens on all of them.
+// Local returns the address for clients on this machine: loopback if the node listens on all addresses.
 func (a About) Local() string {
 	host, port, _ := net.SplitHostPort(a.Addr)
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
@@ -59,11 +60,11 @@ func (a About) Local() string {
 	return a.Addr
 }
 
-// Server is one node. Its life: New, Run, Close; Run at most once.
+// Server is one node. Call New, Run (at most once) and Close in this order.
 type Server struct {
 	config   Config
 	options  Options
-	lock     *os.File // on the data folder; nil on real stores
+	lock     *os.File // lock of the data folder; nil with real stores
 	clock    *shop.Clock
 	issuer   *account.Issuer
 	blocks   *backoffice.BlockList
@@ -75,11 +76,11 @@ type Server struct {
 	notReady atomic.Pointer[obstacle] // nil: ready
 	recovery atomic.Pointer[recovery.Driver]
 	closing  chan struct{} // closed when a shutdown begins
-	release  func() error  // what New took, given back once
+	release  func() error  // releases the resources of New, once
 }
 
-// New checks the secret and takes the addresses and the data folder, so that these problems end a start at once. It
-// starts nothing. Close it, also without Run.
+// New validates the secret and acquires the addresses and the data folder, so that these problems are reported at once.
+// It starts nothing. Call Close also if Run is not called.
 func New(c Config, o Options) (*Server, error) {
 	s := &Server{
 		config: c, options: o, clock: shop.NewClock(), closing: make(chan struct{}), registry: newRegistry(o.Version),
@@ -93,7 +94,7 @@ func New(c Config, o Options) (*Server, error) {
 	return s, nil
 }
 
-// take gets everything that only one process can have.
+// take acquires the resources that only one process can hold.
 func (s *Server) take() (err error) {
 	c := &s.config
 	if c.Embedded() {
@@ -119,10 +120,10 @@ func (s *Server) take() (err error) {
 	return nil
 }
 
-// time is that of Redis, by which all nodes agree how long a token lives, whatever their own clocks say (I10).
+// time returns Redis time. All nodes use it for the lifetime of tokens, independently of their wall clocks (I10).
 func (s *Server) time() time.Time { return s.clock.Now().Time() }
 
-// releaseMemory closes what New took. Listeners that were served are closed already; closing them again does nothing.
+// releaseMemory closes the resources of New. A second Close of a listener has no effect.
 func (s *Server) releaseMemory() error {
 	if s.listener != nil {
 		_ = s.listener.Close()
@@ -136,17 +137,17 @@ func (s *Server) releaseMemory() error {
 	return nil
 }
 
-// Addr is where the node listens, host:port.
+// Addr returns the host:port of the public listener.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Close ends what New began. It is for servers that do not run, or run no more.
+// Close releases the resources of New. Use it for servers that never ran or have ended.
 func (s *Server) Close() error { return s.release() }
 
-// Run serves until ctx ends, then shuts down in order and returns nil. Any other error means that the start failed,
-// or that a listener broke.
+// Run serves until ctx ends, then shuts down in order and returns nil. An error means that the start failed or that a
+// listener broke.
 //
-// The start: listeners, so that everybody can see why it is not ready → stores, waited for → schema, partitions,
-// node number → flows → clock, catalogue, partitions → duties → open.
+// Order of the start: listeners → wait for the stores → schema, partitions, node number → flows → clock, catalogue,
+// partitions → background jobs → ready. The listeners start first, so that clients can read why the node is not ready.
 func (s *Server) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, s.release()) }()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -177,10 +178,10 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	return outcome(ctx, s.work(ctx, stores))
 }
 
-// brokenError ends a run because a listener does not work any more.
+// brokenError ends Run because a listener failed.
 type brokenError struct{ error }
 
-// outcome is what Run returns: a start that was interrupted because somebody wanted it to stop is no failure.
+// outcome returns the result of Run. A start that was interrupted on request is not a failure.
 func outcome(ctx context.Context, err error) error {
 	var broken *brokenError
 	switch {
@@ -192,7 +193,7 @@ func outcome(ctx context.Context, err error) error {
 	return err
 }
 
-// work is the part of Run between open and closed stores.
+// work is the part of Run while the stores are open.
 func (s *Server) work(ctx context.Context, stores *stores) error {
 	c := &s.config
 	if err := s.prepare(ctx, stores); err != nil {
@@ -216,7 +217,7 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 			Slot: cmp.Or(s.options.Slot, demo.RollingSlot),
 		}
 	}
-	// Duties outlive ctx: at a shutdown they end in their turn.
+	// Background jobs outlive ctx: shutDown stops them after the sockets and the gate.
 	dutyCtx, stopDuties := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopDuties()
 	d := &duties{ctx: dutyCtx}
@@ -252,16 +253,16 @@ func (s *Server) open(stores *stores, node int) {
 	}
 }
 
-// shutDown ends everything in an order in which nobody is left waiting for someone who has gone:
+// shutDown stops the node in an order that leaves no client waiting for a stopped part:
 //
-//  1. readiness off, so that no more work is sent here; no new sockets; long polls answer
-//  2. sockets are told to reconnect elsewhere, and drained
-//  3. HTTP: requests under way are answered, listeners close
-//  4. the gate closes: calls under way finish, what waits hears "unknown, repeat"; then the checkout, when all have
-//     been told
-//  5. duties end: consumers finish their batch and leave the group, events told are marked
+//  1. readiness off: load balancers send no new work; new sockets are refused; long polls reply
+//  2. sockets receive a request to reconnect to another node and are drained
+//  3. HTTP: running requests complete, listeners close
+//  4. the gate closes: running calls complete, waiting calls return "unknown, repeat"; the checkout closes after its
+//     last reply
+//  5. background jobs end: consumers finish their batch and leave the group; published events are marked
 //  6. the last spans of traced buys are sent
-//  7. the node number is given back, with the last millisecond used
+//  7. the node number is released with the last used millisecond
 //  8. the stores close (Run)
 func (s *Server) shutDown(p *parts, d *duties, stopDuties context.CancelFunc) error {
 	slog.Info("shutting down")

@@ -19,13 +19,14 @@ import (
 	"stampede/app/test/kit/contract"
 )
 
-// fasthttp keeps one clock for ever, and the cleaner of each server ends up to ten seconds after it.
+// TestMain ignores two goroutines of fasthttp: one clock that never ends, and the cleaner of each server, which ends up
+// to ten seconds after it.
 func TestMain(m *testing.M) {
 	kit.Main(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
 }
 
-// node is a running server and how to talk to it.
+// node is a running server with a client.
 type node struct {
 	t      *testing.T
 	server *Server
@@ -34,7 +35,7 @@ type node struct {
 	token  string
 }
 
-// embedded is a configuration on embedded stores in the folder, with free ports.
+// embedded returns a configuration with embedded stores in the folder and free ports.
 func embedded(t *testing.T, dir string, more ...string) Config {
 	t.Helper()
 	c, err := Load(append([]string{
@@ -47,7 +48,7 @@ func embedded(t *testing.T, dir string, more ...string) Config {
 	return c
 }
 
-// begin runs a server until the test ends or stops it.
+// begin runs a server until the end of the test or a call of end.
 func begin(t *testing.T, c Config, o Options) *node {
 	t.Helper()
 	s, err := New(c, o)
@@ -61,7 +62,7 @@ func begin(t *testing.T, c Config, o Options) *node {
 	return n
 }
 
-// end stops the server in order, once.
+// end shuts the server down in order. Further calls have no effect.
 func (n *node) end() {
 	n.t.Helper()
 	n.stop()
@@ -87,7 +88,7 @@ func (n *node) ready() *node {
 	return n
 }
 
-// try answers status 0 when nobody answered.
+// try returns status 0 if the server does not respond.
 func (n *node) try(method, path string, body any) (int, string) {
 	n.t.Helper()
 	text, err := json.Marshal(body)
@@ -111,7 +112,7 @@ func (n *node) try(method, path string, body any) (int, string) {
 	return res.StatusCode, string(answer)
 }
 
-// private reads a page of the second listener.
+// private reads a page of the private listener.
 func (n *node) private(path string) string {
 	n.t.Helper()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
@@ -127,7 +128,7 @@ func (n *node) private(path string) string {
 	return string(text)
 }
 
-// ask wants status 200 and reads the answer.
+// `ask` requires status 200 and returns the decoded body.
 func ask[T any](n *node, method, path string, body any) T {
 	n.t.Helper()
 	code, text := n.try(method, path, body)
@@ -147,7 +148,7 @@ func (n *node) enter() *node {
 
 type salesPage struct{ Sales []shop.SaleView }
 
-// open answers the first sale that is open.
+// open returns the first open sale.
 func (n *node) open() shop.SaleView {
 	n.t.Helper()
 	sales := ask[salesPage](n, "GET", "/api/v1/sales?phase=open", nil).Sales
@@ -162,7 +163,7 @@ func (n *node) buy(sale shop.ID, key string) order.Receipt {
 	return ask[order.Receipt](n, "POST", "/api/v1/sales/"+sale.String()+"/buy", map[string]any{"qty": 1, "key": key})
 }
 
-// settled waits until the order has its row.
+// settled waits for the row of the order and returns it.
 func (n *node) settled(id shop.ID) shop.Order {
 	n.t.Helper()
 	var o shop.Order
@@ -173,8 +174,8 @@ func (n *node) settled(id shop.ID) shop.Order {
 	return o
 }
 
-// TestAWholeLife: a guest buys, gets an order, cancels it; the unit is back, the audit proves it; a restart on the same
-// folder makes Redis anew from the database and keeps people logged in (P1, P3).
+// TestAWholeLife: a guest buys, gets an order and cancels it. The unit is returned and the audit passes. A restart on
+// the same folder rebuilds Redis from the database and keeps users logged in (P1, P3).
 func TestAWholeLife(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -210,7 +211,7 @@ func TestAWholeLife(t *testing.T) {
 	m.proved(c)
 }
 
-// buyOther buys from another sale than the one given.
+// buyOther buys from a sale other than the given one.
 func (n *node) buyOther(not shop.ID) shop.ID {
 	n.t.Helper()
 	for _, s := range ask[salesPage](n, "GET", "/api/v1/sales?phase=open", nil).Sales {
@@ -222,7 +223,7 @@ func (n *node) buyOther(not shop.ID) shop.ID {
 	return 0
 }
 
-// proved audits every loaded sale with the tools that the command uses, beside the running server.
+// proved audits every loaded sale with the tools of the command, while the server runs.
 func (n *node) proved(c Config) {
 	n.t.Helper()
 	tools, err := OpenTools(n.t.Context(), c)
@@ -276,7 +277,7 @@ func TestWrongStartsAreExplained(t *testing.T) {
 	second.Close()
 }
 
-// TestWaitsForStores: a node whose stores are not there yet listens, is not ready, says why, and can be stopped.
+// TestWaitsForStores: a node with unreachable stores listens, is not ready, reports the reason and can be stopped.
 func TestWaitsForStores(t *testing.T) {
 	t.Parallel()
 	c := embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL=redis://127.0.0.1:1",
@@ -290,7 +291,7 @@ func TestWaitsForStores(t *testing.T) {
 	if code, body := n.try("GET", "/healthz", nil); code != 200 {
 		t.Errorf("health: %d %s", code, body)
 	}
-	// Who may look at the node learns where it looks and what it meets; the public learns neither.
+	// The private listener shows address and error; the public one shows neither.
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		_, public := n.try("GET", "/readyz", nil)
 		if strings.Contains(public, "127.0.0.1") || strings.Contains(public, "refused") {
@@ -305,7 +306,7 @@ func TestWaitsForStores(t *testing.T) {
 	n.end()
 }
 
-// TestOnRealStores: schema demanded, weak settings refused, metrics served (P2).
+// TestOnRealStores: the schema is required, weak settings are rejected, metrics are served (P2).
 func TestOnRealStores(t *testing.T) {
 	t.Parallel()
 	dsn := kit.MySQL(t)
@@ -354,7 +355,7 @@ func TestOnRealStores(t *testing.T) {
 	}
 }
 
-// TestRedisAway: in mid-run buys are told to come back, the node stays ready, and recovers by itself (I6).
+// TestRedisAway: while Redis is down, buys return busy and the node stays ready. It recovers by itself (I6).
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
 	wire := kit.NewProxy(t, kit.Redis(t))

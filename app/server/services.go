@@ -23,7 +23,7 @@ import (
 	"stampede/realtime"
 )
 
-// services are what routes and sockets call, besides those that parts need for their own duties.
+// services holds the flows that routes and sockets call, except those that other parts also use.
 type services struct {
 	storefront     *catalog.Storefront
 	orders         *order.Reader
@@ -45,7 +45,7 @@ type services struct {
 	archive        *archive.Desk
 }
 
-// handler makes the routes over the flows. closing ends long polls and refuses sockets.
+// handler returns the HTTP routes. closing ends long polls and rejects new sockets.
 func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus.Registry) fasthttp.RequestHandler {
 	metrics := api.NewMetrics()
 	registry.MustRegister(metrics)
@@ -78,7 +78,7 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		guests := &account.Guests{Issuer: p.auth.issuer, Mint: p.lease.Mint}
 		o.Guest = func(bearer string) (any, error) {
 			if _, err := p.auth.verify(bearer); errors.Is(err, &shop.Error{Code: shop.Forbidden}) {
-				return nil, err // a new token would be of no use either
+				return nil, err // a new token would be rejected, too
 			}
 			return guests.Enter(bearer)
 		}

@@ -20,7 +20,7 @@ func shipped(t *testing.T, name string) string {
 	return string(text)
 }
 
-// Both ways of running a node that ship have nginx in front, so both name where it comes from.
+// TestShippedNodesKnowTheirProxy: both shipped deployments run behind nginx and list its addresses as proxies.
 func TestShippedNodesKnowTheirProxy(t *testing.T) {
 	t.Parallel()
 	for name, setting := range map[string]string{
@@ -45,7 +45,8 @@ func TestShippedNodesKnowTheirProxy(t *testing.T) {
 	}
 }
 
-// systemd waits for a node that drains longer than it takes: each of its three steps gives up by itself.
+// TestShippedUnitsLetNodesDrain: systemd waits longer than a node needs to drain. Each of its three steps has a
+// timeout.
 func TestShippedUnitsLetNodesDrain(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"stampede.service", "stampede@.service"} {
@@ -66,7 +67,7 @@ func TestShippedUnitsLetNodesDrain(t *testing.T) {
 	}
 }
 
-// The ways of running a node that ship hand secrets over in files, under names that the program knows.
+// TestShippedSecretsAreFiles: the shipped deployments pass secrets in files, under valid variable names.
 func TestShippedSecretsAreFiles(t *testing.T) {
 	t.Parallel()
 	secret := make(map[string]bool)
@@ -92,8 +93,8 @@ func TestShippedSecretsAreFiles(t *testing.T) {
 	}
 }
 
-// The guards of the shipped nginx are coarser than those of the program, which alone can say what an honest client
-// should do: they never refuse whom the program would let in.
+// TestGuardsOfNginxAreCoarser: the limits of the shipped nginx are looser than those of the program, which alone
+// returns retry times. nginx never rejects a request that the program would accept.
 func TestGuardsOfNginxAreCoarser(t *testing.T) {
 	t.Parallel()
 	c, err := Load(nil)
@@ -124,8 +125,8 @@ func TestGuardsOfNginxAreCoarser(t *testing.T) {
 		t.Errorf("%d requests of an address a second, the program takes %d buys and counts %d, %d and %d of other kinds",
 			perSecond, c.BuyRate, c.AuthPerAddr, c.ListPerAddr, c.OrdersPerAddr)
 	}
-	// A location that sets one header inherits none: without them all addresses are nginx's own, and pages lose their
-	// sockets.
+	// A location that sets one header inherits none. Without these headers all requests have nginx's address, and pages
+	// lose their sockets.
 	for _, location := range regexp.MustCompile(`(?s)location [^@{]*\{.*?\n  \}`).FindAllString(site, -1) {
 		if strings.Contains(location, "proxy_set_header") {
 			t.Errorf("a location sets headers of its own and drops those of the server:\n%s", location)

@@ -10,14 +10,14 @@ import (
 	"stampede/app/demo"
 )
 
-// longestSlot is how long a slot lasts that names no end: two hours, or until the next one begins.
+// longestSlot is the length of a slot without an end: two hours, or until the next slot starts.
 const longestSlot = 2 * time.Hour
 
-// SlotTimes is the shop's day: starts like "08" or "08:30", each with an end if wanted ("08:30-10"), separated
-// by commas, in order, without overlap.
+// SlotTimes lists the slots of a day, comma-separated, in order and without overlap. A slot is a start ("08", "08:30")
+// with an optional end ("08:30-10").
 type SlotTimes []demo.Hours
 
-// UnmarshalText names the slot that cannot be read, is out of order or overlaps another.
+// UnmarshalText returns an error that names the slot that is invalid, out of order or overlapping.
 func (s *SlotTimes) UnmarshalText(text []byte) error {
 	parts := listOf(text)
 	if len(parts) == 0 {
@@ -65,7 +65,7 @@ func parseSlot(part string) (demo.Hours, error) {
 	return slot, nil
 }
 
-// clockForm is "8", "08", "08:30" and "24".
+// clockForm matches "8", "08", "08:30" and "24".
 var clockForm = regexp.MustCompile(`^(\d{1,2})(?::(\d{1,2})?)?$`)
 
 func parseClock(s string) (time.Duration, error) {

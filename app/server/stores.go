@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"strconv"
 	"time"
-	_ "time/tzdata"
+	_ "time/tzdata" // time zones for containers without a zone database
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,35 +21,34 @@ import (
 	"stampede/streams"
 )
 
-// the shop's zone must be known in an empty container too
-
 const (
 	redisTimeout = 2 * time.Second
-	// redisConns is for everything but blocking reads; the gate needs few, because it groups.
+	// redisConns is the pool size for all calls except blocking reads. The gate needs few connections, because it
+	// groups buys.
 	redisConns = 64
-	// patience is the longest pause between two tries to reach a store at the start; remind is how often the
-	// log says what is being waited for.
+	// patience is the longest pause between two attempts to reach a store at the start. remind is the interval of log
+	// lines about the wait.
 	patience = 2 * time.Second
 	remind   = 3 * time.Second
-	// reachWithin bounds one try to reach a store.
+	// reachWithin limits one attempt to reach a store.
 	reachWithin = 5 * time.Second
 )
 
-// stores are the open connections.
+// stores holds the open connections.
 type stores struct {
 	db       *store.Store
-	unfenced *store.Store          // db on connections that may reach any server, for recovery
-	replica  *store.Replica        // reads lists and reports; nil: none is named
-	client   redis.UniversalClient // answers at once
-	blocking redis.UniversalClient // consumers wait on it
-	database int                   // the number of the database in Redis
+	unfenced *store.Store          // db on connections to any server, for recovery
+	replica  *store.Replica        // serves lists and reports; nil: not configured
+	client   redis.UniversalClient // for calls that reply at once
+	blocking redis.UniversalClient // for blocking reads of consumers
+	database int                   // database number in Redis
 	where    string                // hosts of Redis, for errors
-	replicas int                   // how many of them a buy waits for
+	replicas int                   // number of replicas that a buy waits for
 	embedded *embeddedRedis
 }
 
-// openStores connects to what the configuration names. Real stores that cannot be reached yet are waited for until
-// ctx ends; say is told what for, and why in vain.
+// openStores connects to the configured stores. It waits for unreachable real stores until ctx ends. The callback
+// receives the name of the store and the last error.
 func openStores(ctx context.Context, c *Config, say func(what string, err error)) (*stores, error) {
 	s := &stores{replicas: c.RedisReplicas}
 	address, err := s.redisAddress(c)
@@ -67,7 +66,7 @@ func openStores(ctx context.Context, c *Config, say func(what string, err error)
 	return s, nil
 }
 
-// redisAddress is that of the real Redis, or of the embedded one, which is started.
+// redisAddress returns the address of the real Redis, or starts the embedded one and returns its address.
 func (s *stores) redisAddress(c *Config) (redisAddress, error) {
 	if !c.Embedded() {
 		return c.redisAddress()
@@ -80,11 +79,11 @@ func (s *stores) redisAddress(c *Config) (redisAddress, error) {
 	return singleAddress(&redis.Options{Addr: started.mini.Addr()}), nil
 }
 
-// connect makes the clients.
+// connect opens the clients. It sends no command.
 func (s *stores) connect(a redisAddress, partitions int) {
 	s.database, s.where = a.DB, a.where()
 	s.client = a.open(redisConns)
-	s.blocking = a.open(partitions + 6) // the webhook, mails, and some to spare
+	s.blocking = a.open(partitions + 6) // one per partition, the webhook, e-mails and a reserve
 	hookRedis(s.client, s.blocking)
 }
 
@@ -106,7 +105,7 @@ func (s *stores) openDatabase(ctx context.Context, c *Config) (err error) {
 	return nil
 }
 
-// ping names the address in its error: a timeout does not.
+// ping adds the address to its error, because a timeout does not contain it.
 func (s *stores) ping(ctx context.Context) error {
 	err := streams.Reach(ctx, s.client)
 	var unknown *tls.CertificateVerificationError
@@ -120,7 +119,7 @@ func (s *stores) ping(ctx context.Context) error {
 	return nil
 }
 
-// namespace tells apart shops that share a Redis server.
+// namespace separates shops that share a Redis server.
 func (s *stores) namespace() string { return strconv.Itoa(s.database) }
 
 func (s *stores) close() error {
@@ -151,8 +150,9 @@ var (
 		"and STAMPEDE_MYSQL_DSN and STAMPEDE_REDIS_URL name the stores and their accounts")
 )
 
-// waitFor repeats try, for at most within each time and with growing pauses, until it works, ctx ends, or it returns
-// shop.ErrMisconfigured. Every few seconds it reports what is missing; what is public and names no hosts.
+// waitFor repeats try with growing pauses until it succeeds, ctx ends, or it returns shop.ErrMisconfigured. Each
+// attempt takes at most within. Every few seconds waitFor reports the error. The name is public, so it contains no
+// hosts.
 func waitFor(
 	ctx context.Context, what string, within time.Duration, say func(what string, err error),
 	try func(ctx context.Context) error,
@@ -181,8 +181,8 @@ func waitFor(
 	}
 }
 
-// prepareDatabase brings the schema up to date if that is wanted, else insists that it is, and checks that it was made
-// for this number of partitions.
+// prepareDatabase applies pending migrations if migrate is true, otherwise it fails if there are any. It also checks
+// that the database was created for this number of partitions.
 func prepareDatabase(ctx context.Context, db *store.Store, migrate bool, partitions int) error {
 	if migrate {
 		names, err := migrations.Up(ctx, db.DB())
@@ -204,7 +204,7 @@ func prepareDatabase(ctx context.Context, db *store.Store, migrate bool, partiti
 	return db.EnsurePartitions(ctx, partitions)
 }
 
-// shows is the replica, if one is named.
+// shows returns the store for lists and reports: the replica if one is configured, otherwise the primary.
 func (s *stores) shows() backoffice.Reader {
 	if s.replica != nil {
 		return s.replica
@@ -212,7 +212,7 @@ func (s *stores) shows() backoffice.Reader {
 	return s.db
 }
 
-// replicaWeaknesses says why a replica that is named would not be read: the shop works without it.
+// replicaWeaknesses reports why a configured replica would not be read. The shop works without it.
 func (s *stores) replicaWeaknesses(ctx context.Context) []Weakness {
 	if s.replica == nil {
 		return nil
@@ -225,7 +225,7 @@ func (s *stores) replicaWeaknesses(ctx context.Context) []Weakness {
 	return []Weakness{weaknessOf("MySQL replica", store.WeakSetting{Risk: risk}, false)}
 }
 
-// registerReplica shows how much the replica takes off the primary; nil: nothing.
+// registerReplica exports how many reads the replica and the primary served. A nil replica exports 0.
 func registerReplica(registry *prometheus.Registry, replica *store.Replica) {
 	for i, from := range []string{"replica", "primary"} {
 		read := func() int64 {
@@ -240,7 +240,7 @@ func registerReplica(registry *prometheus.Registry, replica *store.Replica) {
 	}
 }
 
-// prepare makes sure that the stores are fit to be worked on.
+// prepare checks the settings of the stores and prepares the database.
 func (s *Server) prepare(ctx context.Context, stores *stores) error {
 	if s.config.Embedded() {
 		slog.Warn("running on embedded stores, for trying out: after a crash, reservations without a row are gone",
@@ -257,7 +257,7 @@ func (s *Server) prepare(ctx context.Context, stores *stores) error {
 	return prepareDatabase(ctx, stores.db, s.options.Migrate || s.config.Embedded(), s.config.Partitions)
 }
 
-// checkReplica wants a replica beside a database, and looked at as closely.
+// checkReplica requires a primary for the replica, and TLS verification if certificates are configured.
 func (c *Config) checkReplica(p *problems) {
 	if c.MySQLReplica == "" {
 		return

@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// I6: a client that repeated a script by itself after a lost reply would do it without knowing whether that is
-// safe, and beyond every deadline that its caller keeps. A lost reply must come back as an error, after one call.
+// TestClientsNeverRepeatByThemselves: a lost reply returns an error after one call (I6). A client that retried a script
+// by itself could not check that the repetition is safe, and would exceed the deadline of its caller.
 func TestClientsNeverRepeatByThemselves(t *testing.T) {
 	t.Parallel()
 	wire := kit.NewProxy(t, kit.Redis(t))
@@ -38,8 +38,8 @@ func TestClientsNeverRepeatByThemselves(t *testing.T) {
 	}
 }
 
-// P7: a running node sets XINFO GROUPS right after Redis has forgotten how far the group has read, as it does
-// when it replays its append-only file.
+// TestNodeKeepsLagTrue: a running node restores the lag of XINFO GROUPS after Redis has lost the read position of the
+// group (P7). Redis loses it when it replays its append-only file.
 func TestNodeKeepsLagTrue(t *testing.T) {
 	t.Parallel()
 	address := kit.Redis(t)

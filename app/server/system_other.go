@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// cpuTime is not known here.
+// cpuTime is not available on this system.
 func cpuTime() time.Duration { return 0 }
 
-// lock cannot keep a second server off the folder on this system.
+// lock does nothing on this system: a second server on the folder is not detected.
 func lock(*os.File) error { return nil }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// cpuTime is for how long this process has kept processors busy.
+// cpuTime returns the processor time that this process has used.
 func cpuTime() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
@@ -17,6 +17,6 @@ func cpuTime() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// lock fails with EWOULDBLOCK if another process has locked the file. The lock ends with the open file, so a crash
-// frees it.
+// lock returns EWOULDBLOCK if another process has locked the file. The lock ends when the file is closed, so a crash
+// releases it.
 func lock(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }

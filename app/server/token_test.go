@@ -9,15 +9,15 @@ import (
 	"stampede/app/shop"
 )
 
-// redisAhead is a Redis whose clock is ahead of this machine's.
+// redisAhead is a Redis whose clock is ahead of the local clock.
 type redisAhead time.Duration
 
 func (r redisAhead) Now(context.Context) (shop.Millis, error) {
 	return shop.MillisOf(time.Now().Add(time.Duration(r))), nil
 }
 
-// I10: tokens live by Redis time, so that a node whose wall clock is wrong lets in whom the others let in, and issues
-// tokens that hold with them.
+// TestTokensLiveByRedisTime: tokens expire by Redis time (I10). A node with a wrong wall clock accepts the same tokens
+// as the other nodes, and the others accept its tokens.
 func TestTokensLiveByRedisTime(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []time.Duration{5 * time.Minute, -5 * time.Minute} {

@@ -17,19 +17,19 @@ import (
 	"stampede/streams"
 )
 
-// toolWait is how long a command tries to reach a store before it says that it cannot.
+// toolWait limits the time that a command tries to reach a store.
 const toolWait = 5 * time.Second
 
-// Tools are the parts of the program for commands that run beside a server: on real stores from anywhere, on embedded
-// ones in the data folder of a server, for what concerns Redis while it runs.
+// Tools are the parts of the program for commands. With real stores they work on any machine. With embedded stores they
+// need the data folder, and for Redis also the running server.
 type Tools struct {
 	config Config
 	stores stores
-	told   *order.Told   // what has been published by these tools; it is marked when they are closed
-	Actor  journal.Actor // as whom they change something
+	told   *order.Told   // events that these tools published; Close marks them in the database
+	Actor  journal.Actor // recorded as the author of changes
 }
 
-// OpenTools opens the database. Close it.
+// OpenTools opens the database. The caller must call Close.
 func OpenTools(ctx context.Context, c Config) (*Tools, error) {
 	t := &Tools{config: c, stores: stores{replicas: c.RedisReplicas}}
 	if c.Embedded() {
@@ -46,18 +46,18 @@ func OpenTools(ctx context.Context, c Config) (*Tools, error) {
 	return t, nil
 }
 
-// Close ends all connections.
+// Close marks published events and closes all connections.
 func (t *Tools) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), toolWait)
 	defer cancel()
 	return errors.Join(t.told.RunOnce(ctx), t.stores.close())
 }
 
-// Database is what migrations work on.
+// Database returns the database for migrations.
 func (t *Tools) Database() *bun.DB { return t.stores.db.DB() }
 
-// Seeder makes a seeder under a node number of its own; the function gives the number back. Embedded databases
-// are migrated first.
+// Seeder returns a seeder with its own node number and a function that releases the number. An embedded database is
+// migrated first.
 func (t *Tools) Seeder(ctx context.Context) (*demo.Seeder, func() error, error) {
 	if err := t.prepared(ctx); err != nil {
 		return nil, nil, err
@@ -70,7 +70,7 @@ func (t *Tools) Seeder(ctx context.Context) (*demo.Seeder, func() error, error) 
 	return s, func() error { return lease.Release(context.WithoutCancel(ctx)) }, nil
 }
 
-// RollingPlan plans the rolling schedule over the time given, from what is there.
+// RollingPlan returns the missing slots of the rolling schedule for the given time.
 func (t *Tools) RollingPlan(ctx context.Context, within time.Duration) ([]demo.Window, error) {
 	now := shop.MillisOf(time.Now())
 	existing, err := t.stores.db.Slots(ctx, now.Add(-time.Hour), now.Add(within+time.Hour))
@@ -80,12 +80,12 @@ func (t *Tools) RollingPlan(ctx context.Context, within time.Duration) ([]demo.W
 	return demo.Rolling(existing, now, now.Add(within), demo.RollingSlot), nil
 }
 
-// DailyPlan plans the days of STAMPEDE_SLOTS, beginning today in the shop's zone.
+// DailyPlan returns the slots of STAMPEDE_SLOTS for the given days, starting today in the shop's time zone.
 func (t *Tools) DailyPlan(days int) []demo.Window {
 	return demo.Daily(time.Now().In(t.config.TimeZone.Location), days, t.config.Slots)
 }
 
-// inventory is what is in Redis, under the epochs of the database.
+// inventory connects to Redis and returns the inventory with the epochs of the database.
 func (t *Tools) inventory(ctx context.Context) (*streams.Inventory, error) {
 	if err := t.connect(ctx); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (t *Tools) inventory(ctx context.Context) (*streams.Inventory, error) {
 	return inventory, nil
 }
 
-// connect reaches Redis, once.
+// connect opens the Redis connection once.
 func (t *Tools) connect(ctx context.Context) error {
 	if t.stores.client != nil {
 		return nil
@@ -128,18 +128,18 @@ func (t *Tools) connect(ctx context.Context) error {
 	}
 	t.stores.connect(address, t.config.Partitions)
 	err = t.stores.ping(ctx)
-	if err != nil && t.config.Embedded() { // the note of a server that crashed
+	if err != nil && t.config.Embedded() { // redis.addr of a server that crashed
 		return noServer(t.config.Data)
 	}
 	return err
 }
 
-// prepared brings an embedded database up to date, and insists that a real one is.
+// prepared migrates an embedded database and requires a real one to be up to date.
 func (t *Tools) prepared(ctx context.Context) error {
 	return prepareDatabase(ctx, t.stores.db, t.config.Embedded(), t.config.Partitions)
 }
 
-// Examine tries on the real stores what the program does there, of which nothing stays, and looks at their settings.
+// Examine tries every required operation on the real stores without lasting effects, and checks their settings.
 func (t *Tools) Examine(ctx context.Context) ([]Lack, []Weakness, error) {
 	if err := t.connect(ctx); err != nil {
 		return nil, nil, err
@@ -149,10 +149,10 @@ func (t *Tools) Examine(ctx context.Context) ([]Lack, []Weakness, error) {
 	return lacks, append(weaknesses, t.stores.replicaWeaknesses(ctx)...), err
 }
 
-// Placed is where the keys of a partition are in a Redis cluster.
+// Placed is the location of a partition's keys in a Redis cluster.
 type Placed = streams.Placed
 
-// Places lists where the partitions are in a Redis cluster; nothing where there is one server.
+// Places lists the locations of the partitions in a Redis cluster; empty for a single server.
 func (t *Tools) Places(ctx context.Context) ([]Placed, error) {
 	if err := t.connect(ctx); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (t *Tools) Places(ctx context.Context) ([]Placed, error) {
 	return streams.Places(ctx, t.stores.client, t.config.Partitions)
 }
 
-// act does something in one transaction with its row in the journal.
+// act runs do and its audit log entry in one transaction.
 func (t *Tools) act(ctx context.Context, do func(tx *store.Store) (journal.Act, error)) (journal.Done, error) {
 	if err := t.prepared(ctx); err != nil {
 		return journal.Done{}, err
@@ -168,13 +168,13 @@ func (t *Tools) act(ctx context.Context, do func(tx *store.Store) (journal.Act, 
 	return t.stores.db.Act(ctx, t.Actor, do)
 }
 
-// note journals what is done outside the database, before it is done.
+// note records an operation outside the database in the audit log, before the operation runs.
 func (t *Tools) note(ctx context.Context, act journal.Act) error {
 	_, err := t.act(ctx, func(*store.Store) (journal.Act, error) { return act, nil })
 	return err
 }
 
-// Seeding journals that the shop is filled.
+// Seeding records in the audit log that demo data is added.
 func (t *Tools) Seeding(ctx context.Context, how any) error {
 	return t.note(ctx, journal.Act{Kind: "shop.seed", Object: "shop", After: how})
 }

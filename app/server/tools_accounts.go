@@ -15,9 +15,9 @@ import (
 	"stampede/streams"
 )
 
-// Issuer signs tokens as the nodes do, for people without an account. On embedded stores it uses, or makes, the key in
-// the data folder. It asks the database which generation of the key signs; an embedded one that is not there yet has
-// none but the first.
+// Issuer returns an issuer that signs tokens as the nodes do, for guests. With embedded stores it uses or creates the
+// key in the data folder. It reads the generation of the key from the database. An embedded database that does not
+// exist yet has only the first generation.
 func Issuer(ctx context.Context, c Config) (*account.Issuer, error) {
 	key, err := c.JWTSecret, error(nil)
 	f := folder(c.Data)
@@ -45,9 +45,9 @@ func Issuer(ctx context.Context, c Config) (*account.Issuer, error) {
 	return issuer, errors.Join(err, t.Close())
 }
 
-// RotateKey has the nodes sign with the next generation of the key, and answers which. Tokens of the one before count
-// until they end, unless only the new one is to count; those of the generation before that end, so it is refused while
-// there may be any.
+// RotateKey makes the nodes sign with the next generation of the key and returns it. Tokens of the previous generation
+// stay valid until they expire, unless only is true. Tokens of the generation before that become invalid. Without only,
+// RotateKey therefore fails while such tokens may exist.
 func (t *Tools) RotateKey(ctx context.Context, only bool) (shop.KeyGeneration, error) {
 	if err := t.prepared(ctx); err != nil {
 		return shop.KeyGeneration{}, err
@@ -79,10 +79,10 @@ func (t *Tools) RotateKey(ctx context.Context, only bool) (shop.KeyGeneration, e
 	return next, err
 }
 
-// NewUser is an account that is to be made.
+// NewUser is an account to add.
 type NewUser = account.NewUser
 
-// UserSummary is an account as operators see it.
+// UserSummary is the view of an account for operators.
 type UserSummary struct {
 	ID        shop.ID        `json:"id"`
 	Email     string         `json:"email"`
@@ -93,7 +93,7 @@ type UserSummary struct {
 	CreatedAt shop.Millis    `json:"created_at"`
 }
 
-// AddUser makes an account. Without a password a link that sets one is handed to the stream of mails, from which a
+// AddUser adds an account. Without a password it appends an e-mail with a link that sets one to the mail stream. A
 // running server sends it.
 func (t *Tools) AddUser(ctx context.Context, n NewUser) (UserSummary, error) {
 	if err := t.prepared(ctx); err != nil {
@@ -118,5 +118,5 @@ func (t *Tools) AddUser(ctx context.Context, n NewUser) (UserSummary, error) {
 	return summary, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 }
 
-// wallClock is the time for what only informs people.
+// wallClock returns the local time, for display only.
 func wallClock() shop.Millis { return shop.MillisOf(time.Now()) }

@@ -12,8 +12,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Recover recovers every partition, also where a look finds nothing wrong. accept names a database server that was
-// replaced and is to be used again; "": none.
+// Recover recovers every partition, even if no loss is detected. accept is the id of a replaced database server that
+// may be used again; "": none.
 func (t *Tools) Recover(ctx context.Context, accept string) (recovery.Report, error) {
 	d, err := t.driver(ctx, journal.Act{Kind: "database.recover", Object: "database", Note: accept})
 	if err != nil {
@@ -29,7 +29,7 @@ func (t *Tools) Recover(ctx context.Context, accept string) (recovery.Report, er
 	return d.Recover(ctx, d.All()...)
 }
 
-// Settle does what an operator has decided about an order that a recovery cannot prove.
+// Settle applies an operator's decision about an order that a recovery cannot prove.
 func (t *Tools) Settle(ctx context.Context, order shop.ID, how recovery.Settlement) (recovery.Report, error) {
 	d, err := t.driver(ctx, journal.Act{Kind: "database.settle", Object: "order:" + order.String(), Note: string(how)})
 	if err != nil {
@@ -38,7 +38,7 @@ func (t *Tools) Settle(ctx context.Context, order shop.ID, how recovery.Settleme
 	return d.Settle(ctx, order, how)
 }
 
-// driver is the recovery, after the act was journalled.
+// driver records the operation in the audit log and returns the recovery driver.
 func (t *Tools) driver(ctx context.Context, act journal.Act) (*recovery.Driver, error) {
 	inventory, err := t.inventory(ctx)
 	if err != nil {
@@ -54,13 +54,13 @@ func (t *Tools) driver(ctx context.Context, act journal.Act) (*recovery.Driver, 
 	db := t.stores.unfenced
 	d := newDriver(&t.config, db, inventory, gateway != nil)
 	d.Trust = func(_ context.Context, server string, generation int64) error {
-		db.Trust(server, generation) // the revs of what is written and ended depend on the generation
+		db.Trust(server, generation) // revs of written and ended orders depend on the generation
 		return nil
 	}
 	return d, nil
 }
 
-// Audit proves the stock equation for the sales, or for every loaded one if none is named.
+// Audit proves the stock equation of the given sales, or of every loaded sale. NotFound: no such sale.
 func (t *Tools) Audit(ctx context.Context, sales ...shop.ID) ([]recovery.AuditReport, error) {
 	inventory, err := t.inventory(ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func (t *Tools) loadedSales(ctx context.Context) ([]shop.ID, error) {
 	return ids, nil
 }
 
-// ReplayDead tries the order of a dead letter once more.
+// ReplayDead retries the order of a dead letter.
 func (t *Tools) ReplayDead(ctx context.Context, id string) (shop.Order, error) {
 	jobs, err := t.FailedJobs(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func (t *Tools) ReplayDead(ctx context.Context, id string) (shop.Order, error) {
 	return jobs.ReplayDead(ctx, t.Actor, id)
 }
 
-// DropDead forgets a dead letter.
+// DropDead deletes a dead letter.
 func (t *Tools) DropDead(ctx context.Context, id string) error {
 	jobs, err := t.FailedJobs(ctx)
 	if err != nil {
@@ -117,7 +117,7 @@ func (t *Tools) DropDead(ctx context.Context, id string) error {
 	return jobs.DropDead(ctx, t.Actor, id)
 }
 
-// FailedJobs lists, replays and drops dead letters.
+// FailedJobs returns the service that lists, replays and drops dead letters.
 func (t *Tools) FailedJobs(ctx context.Context) (*backoffice.Leftovers, error) {
 	inventory, err := t.inventory(ctx)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"stampede/app/trace/export"
 )
 
-// tracer samples buys, when a collector is named; nil: none is traced. composeTraces says where to.
+// tracer returns the sampler of buys; nil: no collector is configured. composeTraces sets the destination.
 func (c *Config) tracer() *trace.Tracer {
 	if c.OTLPEndpoint == "" {
 		return nil
@@ -18,7 +18,7 @@ func (c *Config) tracer() *trace.Tracer {
 	return &trace.Tracer{Ratio: c.TraceRatio}
 }
 
-// composeTraces sends what is traced to the collector.
+// composeTraces exports traces to the collector.
 func (p *parts) composeTraces(c *Config, version string, registry *prometheus.Registry) error {
 	counter(registry, "stampede_trace_spans_lost_total",
 		"Spans of traced buys that no collector has: it was slow or away, or there is too much of them.", func() int64 {
@@ -38,17 +38,17 @@ func (p *parts) composeTraces(c *Config, version string, registry *prometheus.Re
 	return nil
 }
 
-// checkTraces looks at where traces go, and how many.
+// checkTraces validates the collector and the ratio.
 func (c *Config) checkTraces(p *problems) {
 	if c.OTLPEndpoint != "" {
 		p.check("OTLP_ENDPOINT", checkCollector(c.OTLPEndpoint))
 	}
-	if !(c.TraceRatio >= 0 && c.TraceRatio <= 1) { // what is not a number is in no range
+	if !(c.TraceRatio >= 0 && c.TraceRatio <= 1) { // rejects NaN, too
 		p.add("TRACE_RATIO", fmt.Sprintf("is %v: want 0 to 1, like 0.01 for one in a hundred", c.TraceRatio))
 	}
 }
 
-// checkCollector never repeats what stands before the host: it may be a password.
+// checkCollector validates the collector's URL. Its messages never contain the value, which may include a password.
 func checkCollector(address string) string {
 	u, err := url.Parse(address)
 	switch {

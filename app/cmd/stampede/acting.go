@@ -16,23 +16,23 @@ import (
 )
 
 type (
-	// remote is part of each command that calls a server.
+	// remote contains the flags of commands that call a server.
 	remote struct {
 		Server string `placeholder:"URL" help:"The server; without it STAMPEDE_URL, or http://127.0.0.1:8080."`
 	}
-	// reading is part of each command that shows something.
+	// reading contains the flags of commands that show data.
 	reading struct {
 		remote
 
 		JSON bool `name:"json" help:"For scripts."`
 	}
-	// keyed is part of each command that changes something.
+	// keyed contains the flags of commands that change data.
 	keyed struct {
 		reading
 
 		Key string `placeholder:"KEY" help:"For scripts that repeat: an operation is done once under a key (and --version)."`
 	}
-	// operating is keyed with a reason.
+	// operating is keyed with a reason for the audit log.
 	operating struct {
 		keyed
 
@@ -40,14 +40,14 @@ type (
 	}
 )
 
-// acting is part of each command that changes something in the stores: who does it, for the journal.
+// acting contains the flags of commands that change the stores directly: the author for the audit log.
 type acting struct {
 	Note string `help:"Why, for the journal."`
 	By   string `placeholder:"NAME" help:"Who does this, for the journal; without it, the name you are logged in with."`
 	Key  string `placeholder:"KEY" help:"For scripts that repeat: what was done under the same key is not done again."`
 }
 
-// withActs is withTools for a command that changes something.
+// withActs is withTools for commands that change data.
 func (e *env) withActs(a acting, do func(t *server.Tools) error) error {
 	actor, err := e.actor(a)
 	if err != nil {
@@ -56,7 +56,8 @@ func (e *env) withActs(a acting, do func(t *server.Tools) error) error {
 	return e.withToolsOf(actor, do)
 }
 
-// actor is who acts from this command line. Whoever can run it has the stores in hand, which is what an admin may have.
+// actor returns the author of an operation for the audit log. The role is admin, because the caller of this command has
+// access to the stores.
 func (e *env) actor(a acting) (journal.Actor, error) {
 	if a.Key == "" {
 		a.Key = "cli-" + strings.ToLower(rand.Text())

@@ -49,7 +49,7 @@ func (c *alipaySim) Run(e *env) error {
 	}
 }
 
-// simulator is one that listens.
+// simulator is a listening Alipay simulator.
 type simulator struct {
 	*sim.Simulator
 	base   string // http://host:port
@@ -57,7 +57,7 @@ type simulator struct {
 	broken chan error
 }
 
-// startSimulator opens one at host:port; port 0 is any free one.
+// startSimulator starts a simulator at host:port. Port 0 selects a free port.
 func startSimulator(listen string) (*simulator, error) {
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
@@ -82,13 +82,13 @@ func startSimulator(listen string) (*simulator, error) {
 func (s *simulator) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if s.server.Shutdown(ctx) != nil { // a call that waits for a slow fault
+	if s.server.Shutdown(ctx) != nil { // a call is still waiting for a simulated slow reply
 		_ = s.server.Close()
 	}
 	s.Close()
 }
 
-// writeEnv writes the keys into files, and beside them a file that a shell can read, whose path it answers.
+// writeEnv writes the keys to files and their paths to a file for a shell. It returns the path of that file.
 func (s *simulator) writeEnv(folder string) (string, error) {
 	private, public, err := s.Keys().PEM()
 	if err != nil {

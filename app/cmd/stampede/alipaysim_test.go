@@ -13,7 +13,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// The simulator writes all that a server needs; and without being told so, a server does not take it for Alipay.
+// TestAlipaySim: the simulator writes all settings that a server needs. A server without STAMPEDE_ALIPAY_SIMULATOR=true
+// does not accept the simulator as Alipay.
 func TestAlipaySim(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "with a blank")
@@ -36,7 +37,7 @@ func TestAlipaySim(t *testing.T) {
 		t.Fatal(err)
 	}
 	environ := []string{"STAMPEDE_DATA=" + t.TempDir()}
-	for line := range strings.SplitSeq(strings.ReplaceAll(string(content), "'", ""), "\n") { // as a shell reads it
+	for line := range strings.SplitSeq(strings.ReplaceAll(string(content), "'", ""), "\n") { // as a shell reads the file
 		environ = append(environ, line)
 	}
 	if code, text, errOut := call(t, environ, "checkconfig", "--offline"); code != exitOK {

@@ -71,7 +71,7 @@ func (c archiveDrop) Run(e *env) error {
 		drops := func() error { return api.act(http.MethodPost, "/archive/drop", body, &drop) }
 		err := drops()
 		for errors.Is(err, &shop.Error{Code: shop.Busy}) && shop.Sleep(e.ctx, time.Second) {
-			clear(api.acts) // the same key: the server goes on
+			clear(api.acts) // reuse the key: the server continues the operation
 			err = drops()
 		}
 		switch {

@@ -16,19 +16,19 @@ type (
 	trying struct {
 		DryRun bool `help:"Try it only: show what it would come to, and keep nothing of it."`
 	}
-	// changing is part of each command that changes the catalogue.
+	// changing contains the flags of commands that change the catalogue.
 	changing struct {
 		operating
 		trying
 	}
-	// importing is part of each command that sends a table.
+	// importing contains the flags of commands that import a table.
 	importing struct {
 		keyed
 		trying
 	}
 )
 
-// at is the address of an operation, which may be tried only.
+// at returns the URL path of an operation that supports dry runs.
 func (t trying) at(path string) string {
 	if t.DryRun {
 		return path + "?dry_run=true"
@@ -36,7 +36,7 @@ func (t trying) at(path string) string {
 	return path
 }
 
-// did is result for an operation that may be tried only.
+// did is result for operations that support dry runs.
 func (e *env) did(c changing, err error, answer any, format string, args ...any) error {
 	if c.DryRun {
 		format = "would have " + format
@@ -44,7 +44,7 @@ func (e *env) did(c changing, err error, answer any, format string, args ...any)
 	return e.result(c.JSON, err, answer, format, args...)
 }
 
-// instant reads a time by the clocks of the shop.
+// instant parses a time in the time zone of the shop.
 func (e *env) instant(text string) (shop.Millis, error) {
 	desk := backoffice.CatalogueDesk{Zone: e.clocks()}
 	if e.noZone != nil {
@@ -57,7 +57,7 @@ func (e *env) instant(text string) (shop.Millis, error) {
 	return at, nil
 }
 
-// yuan reads a price.
+// yuan parses a price in yuan and returns it in fen.
 func yuan(text string) (int64, error) {
 	fen, err := shop.ParseFen(text)
 	if err != nil {
@@ -66,7 +66,7 @@ func yuan(text string) (int64, error) {
 	return fen, nil
 }
 
-// optionalYuan reads a price that may be left out.
+// optionalYuan is yuan for an optional price; nil: not given.
 func optionalYuan(text string) (*int64, error) {
 	if text == "" {
 		return nil, nil
@@ -75,7 +75,7 @@ func optionalYuan(text string) (*int64, error) {
 	return &fen, err
 }
 
-// given is what a flag says, unless it is left out.
+// given returns a pointer to the value of a flag; nil: not given.
 func given[T comparable](value T) *T {
 	var none T
 	if value == none {
@@ -84,7 +84,7 @@ func given[T comparable](value T) *T {
 	return &value
 }
 
-// file reads a file, or the standard input for "-".
+// file reads a file, or standard input for "-".
 func (e *env) file(name string) ([]byte, error) {
 	if name == "-" {
 		return io.ReadAll(e.in)
@@ -96,7 +96,7 @@ func (e *env) file(name string) ([]byte, error) {
 	return content, nil
 }
 
-// export writes a table of the server to a file.
+// export writes a table of the server to a file, or to standard output for "-".
 func (e *env) export(r remote, name, path string, query url.Values) error {
 	return e.look(reading{remote: r}, func(c *client) error {
 		var content []byte
@@ -112,7 +112,7 @@ func (e *env) export(r remote, name, path string, query url.Values) error {
 	})
 }
 
-// importTable sends a table and prints what became of it. Problems make a dry run fail, too.
+// importTable sends a table and prints the result. Problems in the table are an error even for a dry run.
 func (e *env) importTable(o importing, name, what string) error {
 	file, err := e.file(name)
 	if err != nil {

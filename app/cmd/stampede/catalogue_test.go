@@ -15,8 +15,8 @@ import (
 	"stampede/app/store"
 )
 
-// An operator sets up tomorrow's sale from an empty folder with commands only: category, product with a picture, slots,
-// sale, copy. Then edits, archiving, and the sale as a table.
+// TestCatalogueFromTheCommandLine: an operator sets up tomorrow's sale in an empty shop with commands only: category,
+// product with a picture, slots, sale, copy. Then it edits, archives, and exports and imports the sale as a table.
 func TestCatalogueFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -26,7 +26,7 @@ func TestCatalogueFromTheCommandLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	tomorrow := time.Now().In(zone).AddDate(0, 0, 1).Format(time.DateOnly)
-	names := map[string]string{"DAY": tomorrow, "FOLDER": folder} // replaced in arguments
+	names := map[string]string{"DAY": tomorrow, "FOLDER": folder} // placeholders in arguments
 	do := func(want int, says string, args ...string) string {
 		t.Helper()
 		for i := range args {
@@ -40,7 +40,7 @@ func TestCatalogueFromTheCommandLine(t *testing.T) {
 		}
 		return out
 	}
-	// cut splits a command without blanks in its arguments.
+	// cut splits a command into arguments. No argument contains a blank.
 	cut := func(want int, says, args string) string {
 		t.Helper()
 		return do(want, says, strings.Fields(args)...)

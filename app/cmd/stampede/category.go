@@ -57,7 +57,7 @@ func (c *categoryList) Run(e *env) error {
 	})
 }
 
-// editCategory changes a category as it was seen, or as it is.
+// editCategory changes a category at the given version, or at its current version if none is given.
 func (e *env) editCategory(c changing, id shop.ID, edit backoffice.CategoryEdit) error {
 	return e.operate(c.operating, func(api *client) (err error) {
 		path := "/categories/" + id.String()

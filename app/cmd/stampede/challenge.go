@@ -28,7 +28,7 @@ func (challenge) Help() string {
 		"    stampede challenge --bits 18"
 }
 
-// Run sets what is named, and shows how hard proofs of work are.
+// Run applies the given flags and prints the difficulty of proofs of work.
 func (c *challenge) Run(e *env) error {
 	if (c.Sale == 0) != (c.Kind == "") {
 		return fmt.Errorf("%w: --sale and --kind go together", errUsage)

@@ -23,13 +23,13 @@ type checked struct {
 	Warnings   []server.Problem  `json:"warnings"`
 	Lacks      []server.Lack     `json:"lacks"`
 	Weaknesses []server.Weakness `json:"weaknesses"`
-	Partitions []server.Placed   `json:"partitions,omitempty"` // in a Redis cluster
+	Partitions []server.Placed   `json:"partitions,omitempty"` // only for a Redis cluster
 }
 
-// errUnfit makes the exit code of stores that do not do; what is wrong has been printed.
+// errUnfit sets exit status 3; the problems were already printed.
 var errUnfit = errors.New("the program cannot work on these stores as they are")
 
-// verdict is errUnfit if serve would fail or refuse.
+// verdict returns errUnfit if serve would fail or refuse to start.
 func (c *checked) verdict(allowWeak bool) error {
 	for _, w := range c.Weaknesses {
 		if w.Refused && !allowWeak {

@@ -7,7 +7,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// checkconfig tries the stores: it must not answer 0 where serve or migrate would fail.
+// TestCheckconfigTriesTheStores: checkconfig must not return 0 if serve or migrate would fail.
 func TestCheckconfigTriesTheStores(t *testing.T) {
 	t.Parallel()
 	dsn := kit.MySQL(t)

@@ -25,24 +25,24 @@ const (
 	defaultServer = "http://127.0.0.1:8080"
 	apiPath       = "/api/v1"
 	operatorPath  = apiPath + "/operator"
-	// clientWait bounds one request; the server bounds most of them much earlier.
+	// clientWait limits one request. The server limits most requests to a much shorter time.
 	clientWait = time.Minute
-	// largestPage is the largest number of items in one answer of the API.
+	// largestPage is the largest number of items in one response of the API.
 	largestPage = 100
-	// longestAnswer bounds an answer, bytes: an export of all products.
+	// longestAnswer limits a response, in bytes. The largest is an export of all products.
 	longestAnswer = 256 << 20
 )
 
-// client calls the HTTP API for one command. It is for one goroutine.
+// client calls the HTTP API for one command. It is not safe for concurrent use.
 type client struct {
 	env   *env
-	base  string // without a slash at the end
+	base  string // without a trailing slash
 	token string
-	saved *sessions // of `stampede login`; nil: the token is STAMPEDE_TOKEN
+	saved *sessions // sessions of `stampede login`; nil: the token is from STAMPEDE_TOKEN
 	http  *http.Client
-	key   string // of the operation
+	key   string // idempotency key of the command
 	note  string
-	acts  map[string]int // requests so far that change something, by method and path
+	acts  map[string]int // number of changing requests so far, by method and path
 }
 
 // look runs a command that reads from a server.
@@ -50,7 +50,7 @@ func (e *env) look(r reading, do func(c *client) error) error {
 	return e.operate(operating{keyed: keyed{reading: r}}, do)
 }
 
-// operate runs a command that changes something at a server.
+// operate runs a command that changes data on a server.
 func (e *env) operate(o operating, do func(c *client) error) error {
 	if o.Key == "" {
 		o.Key = "cli-" + strings.ToLower(rand.Text())
@@ -77,7 +77,7 @@ func (e *env) operate(o operating, do func(c *client) error) error {
 	return errors.Join(do(c), e.noZone)
 }
 
-// client makes one without a token.
+// client returns a client without a token.
 func (e *env) client(server string) (*client, error) {
 	server = cmp.Or(server, e.variable("STAMPEDE_URL"), defaultServer)
 	u, err := url.Parse(server)
@@ -94,15 +94,15 @@ func (e *env) client(server string) (*client, error) {
 	}}, nil
 }
 
-// isPublic reports whether the host is an address that is neither of this machine nor of a private network.
+// isPublic reports whether the host is an IP address outside loopback, private and link-local networks.
 func isPublic(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return err == nil && !addr.IsLoopback() && !addr.IsPrivate() && !addr.IsLinkLocalUnicast()
 }
 
-// variable is a variable of the environment; "" if it is not set.
+// variable returns an environment variable; "" if it is not set.
 func (e *env) variable(name string) (value string) {
-	for _, line := range e.environ { // the last one counts
+	for _, line := range e.environ { // the last entry wins
 		if text, found := strings.CutPrefix(line, name+"="); found {
 			value = text
 		}
@@ -110,7 +110,7 @@ func (e *env) variable(name string) (value string) {
 	return value
 }
 
-// get reads from an operators' route.
+// get reads from a route for operators.
 func (c *client) get(path string, query url.Values, into any) error {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
@@ -118,13 +118,13 @@ func (c *client) get(path string, query url.Values, into any) error {
 	return c.call(http.MethodGet, operatorPath+path, nil, into)
 }
 
-// act changes something at an operators' route.
+// act sends a change to a route for operators.
 func (c *client) act(method, path string, body, into any) error {
 	return c.call(method, operatorPath+path, body, into)
 }
 
-// call sends a request, and once more with a new access token when the saved one has ended. A body of bytes is a file,
-// every other one becomes JSON. An answer into *[]byte is read as it is.
+// call sends a request. If a saved access token has expired, call renews it and repeats the request once. A []byte body
+// is sent as a file, other bodies as JSON. A response into *[]byte is not decoded.
 func (c *client) call(method, path string, body, into any) error {
 	content, kind, err := c.encode(method, body)
 	if err != nil {
@@ -143,8 +143,8 @@ func (c *client) call(method, path string, body, into any) error {
 	return err
 }
 
-// keyOf derives the key of an operation from that of the command, so that a repeated command repeats each of its
-// operations, whatever their order.
+// keyOf derives the key of an operation from the key of the command. A repeated command therefore repeats each of its
+// operations, independently of their order.
 func (c *client) keyOf(operation string) string {
 	if c.acts == nil {
 		c.acts = make(map[string]int)
@@ -154,8 +154,8 @@ func (c *client) keyOf(operation string) string {
 	return fmt.Sprintf("%.51s-%s", c.key, hex.EncodeToString(sum[:6]))
 }
 
-// encode makes the body of a request. Fields without a value are left out, since null has a meaning in some routes; the
-// note is added.
+// encode returns the body of a request and its content type. It omits null fields, because null has a meaning in some
+// routes, and adds the note.
 func (c *client) encode(method string, body any) (content []byte, kind string, err error) {
 	if file, is := body.([]byte); is {
 		return file, "application/octet-stream", nil
@@ -183,11 +183,11 @@ func (c *client) encode(method string, body any) (content []byte, kind string, e
 	return content, "application/json", err
 }
 
-// request is what send needs to know of a request.
+// request contains the input of send.
 type request struct {
 	method, path string
-	kind         string // of the content
-	key          string // the idempotency key; may be empty
+	kind         string // content type
+	key          string // idempotency key; may be empty
 	content      []byte
 }
 
@@ -231,7 +231,7 @@ func (c *client) send(r request, into any) error {
 	return nil
 }
 
-// failureOf is the error in an answer.
+// failureOf returns the error in a response.
 func failureOf(res *http.Response, text []byte) error {
 	var body struct {
 		Error *struct {
@@ -245,13 +245,13 @@ func failureOf(res *http.Response, text []byte) error {
 		}
 		return fmt.Errorf("the server answers %s, which no Stampede does", res.Status)
 	}
-	if body.Error.Code == shop.Internal || body.Error.Code == shop.Busy { // the log has the cause
+	if body.Error.Code == shop.Internal || body.Error.Code == shop.Busy { // the server's log contains the cause
 		return fmt.Errorf("%w (request %s)", &body.Error.Error, body.Error.Request)
 	}
 	return &body.Error.Error
 }
 
-// version is the one that was seen, or (0) the one that the object has now.
+// version returns seen, or the current version of the object if seen is 0.
 func (c *client) version(path string, seen int64) (int64, error) {
 	if seen != 0 {
 		return seen, nil
@@ -263,7 +263,7 @@ func (c *client) version(path string, seen int64) (int64, error) {
 	return object.Version, err
 }
 
-// zone is the one by whose clocks the shop's days begin.
+// zone reads the time zone of the shop.
 func (c *client) zone() (*time.Location, error) {
 	var calendar struct {
 		Zone string `json:"zone"`
@@ -275,10 +275,10 @@ func (c *client) zone() (*time.Location, error) {
 	return time.LoadLocation(calendar.Zone)
 }
 
-// collection is a list at an operators' route; name is that of the list in the answer.
+// collection is a list at a route for operators; name is the JSON field of the list.
 type collection struct{ path, name string }
 
-// page reads a list, and whether there is more.
+// page reads one page of a list. more reports whether further items exist.
 func page[T any](c *client, of collection, query url.Values) (items []T, more bool, err error) {
 	var answer map[string]json.RawMessage
 	if err := c.get(of.path, query, &answer); err != nil {
@@ -290,8 +290,8 @@ func page[T any](c *client, of collection, query url.Values) (items []T, more bo
 	return items, string(answer["more"]) == "true", nil
 }
 
-// pages reads up to limit items of a list. behind names the item after which the next page begins; nil: pages have
-// numbers.
+// pages reads up to limit items of a list. behind returns the cursor of the next page from the last item; nil: pages
+// have numbers.
 func pages[T any](
 	c *client, of collection, query url.Values, limit int, behind func(item *T) string,
 ) (all []T, err error) {

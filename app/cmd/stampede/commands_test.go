@@ -17,15 +17,15 @@ import (
 // secret is the password of the accounts in these tests.
 const secret = "a pony in the rain"
 
-// step is a command with its standard input, its exit code, and a pattern in its output.
+// step is a command with its standard input, exit code, and a pattern of its output.
 type step struct {
 	args, in string
 	code     int
 	says     string
 }
 
-// walk runs the steps in order. HEAD in the arguments is the head of the audit log that was printed last. No step
-// prints a password.
+// walk runs the steps in order. HEAD in the arguments is the last printed head of the audit log. No step may print a
+// password.
 func walk(t *testing.T, environ []string, steps []step) {
 	t.Helper()
 	head := ""
@@ -44,7 +44,7 @@ func walk(t *testing.T, environ []string, steps []step) {
 	}
 }
 
-// served starts a node on embedded stores and returns the environment of commands that call it as an admin, user 1.
+// served starts a node on embedded stores. It returns the environment of commands that call it as an admin, user 1.
 func served(t *testing.T, settings ...string) []string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -79,10 +79,10 @@ func served(t *testing.T, settings ...string) []string {
 	return append(environ, "STAMPEDE_TOKEN="+strings.TrimSpace(token))
 }
 
-// Commands that need no running server.
+// TestToolsOnAFolder covers commands that need no running server.
 func TestToolsOnAFolder(t *testing.T) {
 	t.Parallel()
-	// Slots all day long: at every hour those of two days overlap the two hours of the rolling schedule.
+	// Slots cover the whole day: at every hour, the slots of two days overlap the two hours of the rolling schedule.
 	environ := []string{
 		"STAMPEDE_DATA=" + t.TempDir(), "XDG_CONFIG_HOME=" + t.TempDir(), "STAMPEDE_URL=http://127.0.0.1:1",
 		"STAMPEDE_SLOTS=00:00-02:00,02:00-04:00,04:00-06:00,06:00-08:00,08:00-10:00,10:00-12:00," +
@@ -113,7 +113,7 @@ func TestToolsOnAFolder(t *testing.T) {
 	walk(t, append(environ, "STAMPEDE_TOKEN=x"), []step{{"mail list", "", exitFailed, `the server does not answer`}})
 }
 
-// The archive: its state, removal of months with an audit log entry, and invalid months.
+// TestArchiveCommand covers the state, the deletion of months with an audit log entry, and invalid months.
 func TestArchiveCommand(t *testing.T) {
 	t.Parallel()
 	environ := served(t, "STAMPEDE_PERSONAL_DATA_AFTER=8760h")
@@ -136,7 +136,7 @@ func TestArchiveCommand(t *testing.T) {
 	}
 }
 
-// The block list on embedded stores, for people and for scripts.
+// TestBlockList covers the block list on embedded stores, as text and as JSON.
 func TestBlockList(t *testing.T) {
 	t.Parallel()
 	environ := served(t)
@@ -161,8 +161,8 @@ func TestBlockList(t *testing.T) {
 	})
 }
 
-// Commands are logged with their actor, once for each key. Verification detects a head that is not in the audit log and
-// ends with exit code 3.
+// TestJournal: commands are logged with their actor, once for each key. Verification detects a head that is not in the
+// audit log and sets exit status 3.
 func TestJournal(t *testing.T) {
 	t.Parallel()
 	environ := served(t, "STAMPEDE_TIME_ZONE=Asia/Kathmandu")
@@ -171,7 +171,7 @@ func TestJournal(t *testing.T) {
 		{"journal list --json", "", exitOK, `^\[\]\n$`},
 		{"journal verify", "", exitOK, `^nothing was done yet\n$`},
 		{"block add --user 7 --key flood-0001", "", exitOK, `number 1`},
-		{"block add --user 7 --key flood-0001", "", exitOK, `number 1`}, // the same again
+		{"block add --user 7 --key flood-0001", "", exitOK, `number 1`}, // a repeat with the same key
 		{"block add --user 8 --key flood-0001", "", exitFailed, `duplicate_key`},
 		{"block add --user 8 --key flood", "", exitUsage, `--key`},
 		{"challenge --bits 18", "", exitOK, `18 bits`},
@@ -203,7 +203,7 @@ func TestJournal(t *testing.T) {
 	}
 }
 
-// Searches for orders, payments and users; objects that do not exist; invalid arguments.
+// TestAfterwards covers searches for orders, payments and users, missing objects and invalid arguments.
 func TestAfterwards(t *testing.T) {
 	t.Parallel()
 	walk(t, served(t), []step{
@@ -227,7 +227,7 @@ func TestAfterwards(t *testing.T) {
 	})
 }
 
-// Switches and notices on embedded stores; both are in the audit log.
+// TestSwitchesAndNotice: switches and notices work on embedded stores and are recorded in the audit log.
 func TestSwitchesAndNotice(t *testing.T) {
 	t.Parallel()
 	walk(t, served(t), []step{
@@ -250,7 +250,7 @@ func TestSwitchesAndNotice(t *testing.T) {
 	})
 }
 
-// Accounts: made without the server, changed through it.
+// TestUsers: accounts are added without the server and changed through it.
 func TestUsers(t *testing.T) {
 	t.Parallel()
 	environ := served(t)
@@ -283,7 +283,7 @@ func TestUsers(t *testing.T) {
 		{"user delete bob@shop.example --yes", "", exitFailed, `nobody has that`},
 		{"user delete 12345 --yes", "", exitOK, `deleted user 12345`}, // a guest
 		{"user show bob@shop.example", "", exitFailed, `nobody`},
-		{"user add bob@shop.example --password", secret, exitOK, `added shopper`}, // the e-mail is free again
+		{"user add bob@shop.example --password", secret, exitOK, `added shopper`}, // the e-mail is free
 	})
 	_, out, _ := call(t, environ, "user", "show", "ada@shop.example", "--json")
 	var u userDetails

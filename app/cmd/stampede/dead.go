@@ -44,7 +44,7 @@ func (c deadList) Run(e *env) error {
 		if err != nil && shop.AwayOf(err) == nil {
 			return err
 		}
-		missing := err // of partitions that are away; said behind those of the others
+		missing := err // error of unreachable partitions, returned after the list of the others
 		err = list(e, c.JSON, nil, letters, listing[shop.DeadLetter]{
 			none: "no dead letters", head: "id\tat\torder\tsale\tuser\ttries\treason",
 			columns: func(l shop.DeadLetter) []any {

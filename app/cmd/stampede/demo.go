@@ -33,7 +33,7 @@ func (demoShop) Help() string {
 		"    stampede audit                          (beside it: proves that nothing was oversold)"
 }
 
-// demoDefaults hold unless the environment says otherwise: people come in as guests from one machine.
+// demoDefaults apply unless the environment overrides them: guests may log in, and all clients share one address.
 var demoDefaults = []string{
 	"STAMPEDE_GUEST_LOGIN=true", "STAMPEDE_PAY_WINDOW=1m", "STAMPEDE_METRICS_LISTEN=127.0.0.1:0",
 	"STAMPEDE_AUTH_RATE=0", "STAMPEDE_BUY_RATE=0", "STAMPEDE_HANDSHAKE_RATE=0", "STAMPEDE_AUTH_PER_IP=0",
@@ -84,8 +84,7 @@ func (d *demoShop) Run(e *env) error {
 	return err
 }
 
-// environ lays the demo's choices around what is set: real stores, real money and real mail servers are left alone,
-// whatever the environment says.
+// environ returns the environment of the demo. It drops variables that name real stores, payments or mail servers.
 func (d *demoShop) environ(set []string, gateway *simulator) ([]string, error) {
 	kept := slices.DeleteFunc(slices.Clone(set), func(line string) bool {
 		return strings.HasPrefix(line, "STAMPEDE_REDIS_URL") || strings.HasPrefix(line, "STAMPEDE_MYSQL_DSN") ||
@@ -97,8 +96,8 @@ func (d *demoShop) environ(set []string, gateway *simulator) ([]string, error) {
 	}), err
 }
 
-// gatewayAddress has the host of the shop, so that a client that reaches one reaches both. The server reports an
-// invalid address.
+// gatewayAddress returns the host of the shop, so that a client that can reach the shop can also reach the simulator.
+// The server reports an invalid address.
 func (d *demoShop) gatewayAddress() string {
 	host, _, err := net.SplitHostPort(d.Listen)
 	if err != nil {
@@ -107,13 +106,13 @@ func (d *demoShop) gatewayAddress() string {
 	return net.JoinHostPort(host, "0")
 }
 
-// showMail prints a mail that was written to a file, and the link in it, which whoever tries the demo needs.
+// showMail prints the path of a written e-mail and its link, which users of the demo need.
 func showMail(out io.Writer, l outbox.Email, file string) {
 	text := fmt.Sprintf("\nA mail (%s) to %s:  %s\n", l.Kind, l.To, file)
 	if l.Link != "" {
 		text += "  open  " + l.Link + "\n"
 	}
-	_, _ = io.WriteString(out, text) // in one piece; nobody is there to hear of an error
+	_, _ = io.WriteString(out, text) // one write; an error cannot be reported
 }
 
 func (d *demoShop) welcome(e *env, about server.About, gateway *simulator) {

@@ -17,15 +17,15 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestDemoFollowsTheSlots: the simulated shoppers buy in two slots, on embedded stores whatever the environment
-// names, and the audit proves every sale. On a busy machine a slot may be over before they have come in. `just soak`
-// watches twelve slots in a row: the shoppers once stopped in the fifth, because ended slots stayed watched and
-// refusals were ignored.
+// TestDemoFollowsTheSlots: on embedded stores, simulated shoppers buy in two slots and the audit of every sale passes.
+// Stores in the environment are ignored. On a busy machine a slot may end before the shoppers connect. `just soak`
+// checks twelve consecutive slots: the shoppers once stopped in the fifth, because ended slots stayed watched and error
+// replies were ignored.
 func TestDemoFollowsTheSlots(t *testing.T) {
 	t.Parallel()
 	const slots, length, shoppers = 2, 12 * time.Second, 8
 	demo := startDemo(t, "--shoppers", fmt.Sprint(shoppers), "--slot", length.String())
-	moved := make(map[shop.ID]bool) // the slots in which they bought
+	moved := make(map[shop.ID]bool) // slots with buys
 	var held, watching int64
 	kit.Eventually(t, 5*time.Minute, func() (bool, string) {
 		open, now, err := demo.slot()
@@ -47,15 +47,15 @@ func TestDemoFollowsTheSlots(t *testing.T) {
 	demo.stop()
 }
 
-// running is a demo that is open.
+// running is a demo that is ready.
 type running struct {
 	base, metrics, data string
-	stop                func() // ends it in order
+	stop                func() // shuts the demo down in order
 }
 
 var demoAddresses = regexp.MustCompile(`(?s)(http://127\.0\.0\.1:\d+).*(http://127\.0\.0\.1:\d+/metrics)`)
 
-// startDemo opens the demo in a folder of its own. The environment names a Redis that the demo must not use.
+// startDemo starts a demo in its own folder. The environment names a Redis that the demo must not use.
 func startDemo(t *testing.T, args ...string) running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -113,7 +113,7 @@ func (r running) slot() (open shop.ID, now crowd, err error) {
 	return open, now, err
 }
 
-// ask reads an answer of the shop.
+// `ask` decodes a response of the shop.
 func ask(url string, into any) (err error) {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 	res, err := client.Get(url)

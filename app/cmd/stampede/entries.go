@@ -10,24 +10,24 @@ import (
 	"stampede/app/shop"
 )
 
-// mostEntries asks for as many entries as an answer has.
+// mostEntries requests the largest page.
 var mostEntries = url.Values{"limit": {strconv.Itoa(largestPage)}}
 
-// more notes that a list is not complete.
+// more prints a note if the list is incomplete.
 func (e *env) more(there bool) {
 	if there {
 		fmt.Fprintf(e.err, "only the oldest %d are listed\n", largestPage)
 	}
 }
 
-// entries are quarantined messages that can be sent once more.
+// entries are quarantined messages that can be resent.
 type entries struct {
 	collection
-	again, says string // the operation, and the word printed for each
+	again, says string // URL suffix of the operation, and the printed result
 }
 
-// resend has entries sent once more, all of them when none is named, and prints each as soon as it is, or for scripts
-// all of them when it is done. Of all, those that cannot be sent do not keep the others back.
+// resend sends entries again: the given ids, or all entries if none is given. Text output is printed per entry, JSON at
+// the end. When all are sent, one that cannot be sent does not stop the others.
 func (e *env) resend(o operating, kind entries, ids []string) error {
 	return e.operate(o, func(c *client) error {
 		sent := []string{}
@@ -57,7 +57,7 @@ func (e *env) resend(o operating, kind entries, ids []string) error {
 	})
 }
 
-// each does something with all entries until it meets no new one.
+// each calls do for every entry until a page contains no new one.
 func (c *client) each(kind entries, do func(id string) error) error {
 	var failed []error
 	seen := make(map[string]bool)
@@ -77,7 +77,7 @@ func (c *client) each(kind entries, do func(id string) error) error {
 			seen[entry.ID] = true
 			switch err := do(entry.ID); {
 			case err == nil, errors.Is(err, &shop.Error{Code: shop.NotFound}): // sent or dropped by another caller
-			case errors.Is(err, &shop.Error{Code: shop.WrongState}): // it can only be dropped
+			case errors.Is(err, &shop.Error{Code: shop.WrongState}): // the entry can only be dropped
 				failed = append(failed, err)
 			default:
 				return err
@@ -89,7 +89,7 @@ func (c *client) each(kind entries, do func(id string) error) error {
 	}
 }
 
-// dropEntry forgets an entry and prints which.
+// dropEntry deletes an entry and prints its id.
 func (e *env) dropEntry(o operating, path, id string) error {
 	return e.operate(o, func(c *client) error {
 		err := c.act(http.MethodPost, path+url.PathEscape(id)+"/drop", nil, nil)

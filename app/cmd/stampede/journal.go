@@ -31,7 +31,7 @@ type (
 	}
 )
 
-// errJournal makes the exit code of a journal that was changed; what does not fit has been printed.
+// errJournal sets exit status 3 for a modified audit log; the inconsistencies were already printed.
 var errJournal = errors.New("the journal is not as it was written")
 
 func (journalCmd) Help() string {
@@ -63,7 +63,7 @@ func (c *journalList) Run(e *env) error {
 	})
 }
 
-// short keeps a line of the table readable; --json has all.
+// short shortens a text for the table; --json prints it completely.
 func short(text json.RawMessage) string {
 	const most = 60
 	if r := []rune(string(text)); len(r) > most {

@@ -52,10 +52,10 @@ func (loadCmd) Help() string {
 	return b.String()
 }
 
-// loadTokens is how long the tokens of a crowd live.
+// loadTokens is the lifetime of the tokens of a crowd.
 const loadTokens = 2 * time.Hour
 
-// errLoad makes the exit code of a run whose checks failed; they have been printed.
+// errLoad sets exit status 3 for a run with failed checks; they were already printed.
 var errLoad = errors.New("checks failed: the figures are worth nothing")
 
 func (c *loadCmd) Run(e *env) error {
@@ -99,10 +99,10 @@ func (c *loadCmd) Run(e *env) error {
 	})
 }
 
-// besideName is what a process beside the server may be called: its name becomes part of a figure's.
+// besideName matches valid names of processes beside the server. The name becomes part of a metric's name.
 var besideName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 
-// beside reads --beside, in the order of the names.
+// beside parses --beside, sorted by name.
 func (c *loadCmd) beside() ([]load.Process, error) {
 	if len(c.Beside) > 0 && c.PID == 0 {
 		return nil, fmt.Errorf("%w: --beside needs --pid, the server's process", errUsage)
@@ -119,7 +119,7 @@ func (c *loadCmd) beside() ([]load.Process, error) {
 	return all, nil
 }
 
-// terminal is the writer if people look at it.
+// terminal returns w if it is a terminal, otherwise nil.
 func terminal(w io.Writer) io.Writer {
 	if f, ok := w.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {

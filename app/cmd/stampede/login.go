@@ -34,20 +34,20 @@ func (loginCmd) Help() string {
 		"    stampede logout --server https://shop.example"
 }
 
-// session is a log in at a server.
+// session contains the tokens of a login at one server.
 type session struct {
 	Access  string `json:"access"`
 	Refresh string `json:"refresh"`
 }
 
-// sessions are the log ins of this user, by server.
+// sessions are the saved logins of this user, by server.
 type sessions struct {
 	Of map[string]session `json:"sessions"`
 
 	file string
 }
 
-// sessions reads them; none if there is no file.
+// sessions reads the saved logins. A missing file means no logins.
 func (e *env) sessions() (*sessions, error) {
 	folder := e.variable("XDG_CONFIG_HOME")
 	if folder == "" {
@@ -70,7 +70,7 @@ func (e *env) sessions() (*sessions, error) {
 	return s, nil
 }
 
-// keep stores the session of a server; one without a token is removed.
+// keep saves the session of a server. A session without a token is deleted.
 func (s *sessions) keep(server string, one session) (err error) {
 	defer func() {
 		if err != nil {
@@ -87,7 +87,7 @@ func (s *sessions) keep(server string, one session) (err error) {
 	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(s.file), "sessions") // mode 0600
+	file, err := os.CreateTemp(filepath.Dir(s.file), "sessions") // with mode 0600
 	if err != nil {
 		return err
 	}
@@ -96,12 +96,12 @@ func (s *sessions) keep(server string, one session) (err error) {
 		err = os.Rename(file.Name(), s.file)
 	}
 	if err != nil {
-		_ = os.Remove(file.Name()) // it has tokens
+		_ = os.Remove(file.Name()) // the file contains tokens
 	}
 	return err
 }
 
-// refresh exchanges the saved tokens for new ones.
+// refresh exchanges the saved tokens for new ones and saves them.
 func (c *client) refresh() error {
 	old := c.saved.Of[c.base]
 	c.token = ""
@@ -117,7 +117,7 @@ func (c *client) refresh() error {
 	return c.saved.keep(c.base, session{next.Access, next.Refresh})
 }
 
-// auth calls a route for accounts.
+// auth calls a route under /auth.
 func (c *client) auth(route string, body, into any) error {
 	content, err := json.Marshal(body)
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *client) auth(route string, body, into any) error {
 	}, into)
 }
 
-// savedClient makes a client with the saved log ins, and without a token.
+// savedClient returns a client with the saved logins and without a token.
 func (e *env) savedClient(server string) (*client, error) {
 	c, err := e.client(server)
 	if err == nil {
@@ -171,7 +171,7 @@ func (l *loginCmd) Run(e *env) error {
 	return nil
 }
 
-// password reads one line, without showing it.
+// password reads one line without echo.
 func (e *env) password(in *bufio.Reader) (string, error) {
 	fmt.Fprint(e.err, "Password: ")
 	defer fmt.Fprintln(e.err)
@@ -182,7 +182,7 @@ func (e *env) password(in *bufio.Reader) (string, error) {
 	return passwordLine(in, "there is no password on standard input")
 }
 
-// Run ends the log in, at the server and here.
+// Run ends the login on the server and deletes the saved session.
 func (l *logoutCmd) Run(e *env) error {
 	c, err := e.savedClient(l.Server)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A log in is stored for the user only, its access token is renewed when it has ended, and a log out ends it.
+// TestLogIn: the saved session is readable by its user only, an expired access token is renewed, and logout ends the
+// session.
 func TestLogIn(t *testing.T) {
 	t.Parallel()
 	environ := served(t)

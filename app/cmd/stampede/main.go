@@ -1,4 +1,4 @@
-// Command stampede is the flash-sale platform: server, demo and tools in one binary. `stampede --help` teaches it.
+// Command stampede is the flash-sale platform: server, demo and tools in one binary. See `stampede --help`.
 package main
 
 import (
@@ -19,20 +19,20 @@ import (
 	"stampede/app/server"
 )
 
-// version is set when the binary is built.
+// version is set by the linker.
 var version = "unknown"
 
 // Exit codes, for scripts.
 const (
 	exitOK        = 0
-	exitFailed    = 1 // something went wrong; the message says what
+	exitFailed    = 1 // error; the message describes it
 	exitUsage     = 2 // wrong arguments or configuration
-	exitAudit     = 3 // a command found a problem and printed it, such as a broken promise or an alarm
-	exitNoVerdict = 4 // a rehearsal did not come to its end
+	exitAudit     = 3 // the command found and printed a problem, such as a broken promise or an alarm
+	exitNoVerdict = 4 // the rehearsal was not completed
 )
 
 func main() {
-	// The first signal asks for an orderly end; after it the default comes back, so that a second one kills.
+	// The first signal starts an orderly shutdown and restores the default handler, so that a second signal kills.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(&env{
@@ -40,7 +40,7 @@ func main() {
 	}))
 }
 
-// env is what commands may use of the outside.
+// env contains the environment of a command.
 type env struct {
 	ctx     context.Context
 	args    []string
@@ -48,12 +48,12 @@ type env struct {
 	in      io.Reader
 	out     io.Writer      // results
 	err     io.Writer      // progress and logs
-	zone    *time.Location // of the shop's clocks; nil: not known yet
-	shop    *client        // that says so; nil: the command calls no server
-	noZone  error          // why it did not
+	zone    *time.Location // time zone of the shop; nil: not read yet
+	shop    *client        // server to read the zone from; nil: the command calls no server
+	noZone  error          // error of reading the zone
 }
 
-// config reads the configuration, with flags of the command laid over the environment.
+// config reads the configuration. Flags of the command override the environment.
 func (e *env) config(over ...string) (server.Config, error) {
 	config, err := server.Load(slices.Concat(e.environ, over))
 	if err == nil {
@@ -62,7 +62,7 @@ func (e *env) config(over ...string) (server.Config, error) {
 	return config, err
 }
 
-// issuer reads the configuration and the key that signs access tokens.
+// issuer reads the configuration and returns an issuer of access tokens.
 func (e *env) issuer() (server.Config, *account.Issuer, error) {
 	config, err := e.config()
 	if err != nil {
@@ -72,10 +72,10 @@ func (e *env) issuer() (server.Config, *account.Issuer, error) {
 	return config, issuer, err
 }
 
-// errAudit makes the exit code of a failed audit; its report has been printed.
+// errAudit sets exit status 3 for a failed audit; its report was already printed.
 var errAudit = errors.New("the audit found broken promises")
 
-// commands are all there are. kong calls Run of the one that is named; Help is text of its --help.
+// commands lists all commands. kong calls Run of the selected one and shows its Help in --help.
 type commands struct {
 	Serve       serve       `cmd:"" help:"Run a node."`
 	Demo        demoShop    `cmd:"" help:"Try it out: a whole shop on embedded stores, with simulated shoppers."`
@@ -128,10 +128,10 @@ Times are told by the clocks of the shop (STAMPEDE_TIME_ZONE); --json has millis
 
 Exit codes:  0 done, 1 failed, 2 wrong arguments or configuration, 3 audit, load, pay reconcile, journal verify, sale ready, status, recover or checkconfig found that something is not as it must be; rehearse has its own.`
 
-// exited carries kong's wish to end the program (after --help) up to run.
+// exited is the panic value that carries kong's exit code (after --help) to run.
 type exited int
 
-// run is the program: it returns the exit code.
+// run parses the arguments, runs the command and returns the exit code.
 func run(e *env) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -177,8 +177,8 @@ func codeOf(err error, errOut io.Writer) int {
 	case errors.Is(err, errNoVerdict):
 		return exitNoVerdict
 	}
-	return exitFailed // errNoGo too
+	return exitFailed // also for errNoGo
 }
 
-// errUsage marks arguments that kong cannot judge.
+// errUsage marks invalid arguments that kong does not detect.
 var errUsage = errors.New("wrong arguments")

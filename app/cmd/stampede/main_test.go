@@ -22,13 +22,13 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
 }
 
-// call runs the program to its end.
+// call runs a command and returns its exit code and output.
 func call(t *testing.T, environ []string, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	return callWith(t, "", environ, args...)
 }
 
-// callWith is call with something on standard input.
+// callWith is call with standard input.
 func callWith(t *testing.T, in string, environ []string, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	var o, e bytes.Buffer
@@ -38,7 +38,7 @@ func callWith(t *testing.T, in string, environ []string, args ...string) (code i
 	return code, o.String(), e.String()
 }
 
-// TestHelpTeaches compares what each command says about itself with testdata/help.
+// TestHelpTeaches compares the help of each command with testdata/help.
 func TestHelpTeaches(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
@@ -73,7 +73,7 @@ func TestHelpTeaches(t *testing.T) {
 	}
 }
 
-// TestWrongUse: exit code 2, and a sentence that names what is wrong.
+// TestWrongUse: invalid use returns exit code 2 and a message that names the mistake.
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
 	data := "STAMPEDE_DATA=" + t.TempDir()
@@ -119,7 +119,7 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
-// printed is what a running command has printed so far.
+// printed collects the output of a running command.
 type printed struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -26,12 +26,12 @@ type (
 	}
 )
 
-// withTools opens the database for a command.
+// withTools runs a function with an open database.
 func (e *env) withTools(do func(t *server.Tools) error) error {
 	return e.withToolsOf(journal.Actor{}, do)
 }
 
-// withToolsOf is withTools for a command that changes something as the actor.
+// withToolsOf is withTools for changes by the actor.
 func (e *env) withToolsOf(actor journal.Actor, do func(t *server.Tools) error) (err error) {
 	config, err := e.config()
 	if err != nil {

@@ -88,7 +88,7 @@ func (c *orderShip) Run(e *env) error {
 	})
 }
 
-// longestParcels bounds what is read of a file, bytes.
+// longestParcels limits the size of a parcel file, in bytes.
 const longestParcels = 1 << 20
 
 func (c *orderShipMany) Run(e *env) error {

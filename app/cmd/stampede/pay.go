@@ -48,7 +48,7 @@ func (c *payList) Run(e *env) error {
 	})
 }
 
-// errReconciliation makes the exit code of a comparison that found differences; they have been printed.
+// errReconciliation sets exit status 3 for a comparison with differences; they were already printed.
 var errReconciliation = errors.New("the books and the gateway differ")
 
 func (payReconcile) Help() string {
@@ -73,7 +73,7 @@ func (c *payReconcile) Run(e *env) error {
 	})
 }
 
-// report compares all parts of the day.
+// report reads all parts of the day's comparison.
 func (c *payReconcile) report(api *client) (payment.ReconciliationReport, error) {
 	day := payment.ReconciliationReport{Day: c.Day, Differences: []payment.PayDifference{}}
 	query := url.Values{"day": {c.Day}}

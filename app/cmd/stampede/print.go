@@ -10,14 +10,14 @@ import (
 	"stampede/app/shop"
 )
 
-// json prints a value for scripts.
+// json prints a value as JSON.
 func (e *env) json(v any) error {
 	encoder := json.NewEncoder(e.out)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(v)
 }
 
-// wall prints an instant by the clocks of the shop, as every time in a table is; nothing for none.
+// wall formats an instant in the time zone of the shop; "" for 0.
 func (e *env) wall(at shop.Millis) string {
 	if at == 0 {
 		return ""
@@ -25,7 +25,7 @@ func (e *env) wall(at shop.Millis) string {
 	return at.Time().In(e.clocks()).Format(time.DateTime)
 }
 
-// clocks are those of the shop: as configured, or as the server says.
+// clocks returns the time zone of the shop, from the configuration or from the server. Without either it is UTC.
 func (e *env) clocks() *time.Location {
 	if e.zone == nil && e.shop != nil && e.noZone == nil {
 		e.zone, e.noZone = e.shop.zone()
@@ -36,7 +36,7 @@ func (e *env) clocks() *time.Location {
 	return e.zone
 }
 
-// show prints a value, as JSON for scripts or by text for people, or returns the error of reading it.
+// show prints a value as JSON or as text. It returns err if that is not nil.
 func (e *env) show(asJSON bool, err error, value any, text func() error) error {
 	switch {
 	case err != nil:
@@ -47,7 +47,7 @@ func (e *env) show(asJSON bool, err error, value any, text func() error) error {
 	return text()
 }
 
-// result is show for a line of text.
+// result is show with one line of text.
 func (e *env) result(asJSON bool, err error, answer any, format string, args ...any) error {
 	return e.show(asJSON, err, answer, func() error {
 		_, err := fmt.Fprintf(e.out, format+"\n", args...)
@@ -55,16 +55,16 @@ func (e *env) result(asJSON bool, err error, answer any, format string, args ...
 	})
 }
 
-// listing is how people see a list.
+// listing is the text form of a list.
 type listing[T any] struct {
-	none    string // if there are no items
-	head    string // names of columns, with tabs between them
+	none    string // printed if there are no items
+	head    string // column names, separated by tabs
 	columns func(item T) []any
 }
 
-// list is show for items, of which people see a table.
+// list is show for a list, with a table as text.
 func list[T any](e *env, asJSON bool, err error, items []T, l listing[T]) error {
-	items = append([]T{}, items...) // as JSON, an empty list is [] and not null
+	items = append([]T{}, items...) // an empty list must become [] in JSON, not null
 	return e.show(asJSON, err, items, func() error {
 		if len(items) == 0 {
 			fmt.Fprintln(e.out, l.none)
@@ -74,7 +74,7 @@ func list[T any](e *env, asJSON bool, err error, items []T, l listing[T]) error 
 	})
 }
 
-// table prints a head, if there is one, and a line for each item, with their columns under one another.
+// table prints an optional head and one aligned line per item.
 func table[T any](e *env, flags uint, head string, items []T, columns func(item T) []any) error {
 	w := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', flags)
 	if head != "" {

@@ -125,7 +125,7 @@ func (c *productShow) Run(e *env) error {
 	})
 }
 
-// editProduct changes a product as it was seen, or as it is.
+// editProduct changes a product at the given version, or at its current version if none is given.
 func (e *env) editProduct(c changing, id shop.ID, edit backoffice.ProductEdit) error {
 	return e.operate(c.operating, func(api *client) (err error) {
 		path := "/products/" + id.String()
@@ -153,8 +153,8 @@ func (c *productArchive) Run(e *env) error {
 	return e.editProduct(c.changing, c.ID, backoffice.ProductEdit{Version: c.Version, Archived: new(!c.Restore)})
 }
 
-// Run uploads pictures, each in an operation of its own, and sets them. A picture that no product shows is removed
-// after a day.
+// Run uploads each picture in its own operation, then assigns them to the product. The server deletes a picture that no
+// product shows after a day.
 func (c *productImage) Run(e *env) error {
 	files := make([][]byte, len(c.Files))
 	for i, name := range c.Files {
@@ -184,7 +184,7 @@ func (c *productImage) Run(e *env) error {
 			}
 			images = append(images, image)
 		}
-		if c.DryRun { // the pictures are not there, so they cannot be set
+		if c.DryRun { // the pictures were not uploaded, so they cannot be assigned
 			return e.did(c.changing, nil, images, "given product %s %d pictures", p.ID, len(images))
 		}
 		body := map[string]any{"version": p.Version, "images": images}

@@ -31,7 +31,7 @@ type (
 	}
 )
 
-// errUnsettled makes the exit code of a recovery that leaves something to settle; its report has been printed.
+// errUnsettled sets exit status 3 for a recovery with unsettled orders; its report was already printed.
 var errUnsettled = errors.New("an operator has to settle orders that a recovery cannot prove")
 
 func (recoverNow) Help() string {

@@ -27,7 +27,7 @@ type rehearseCmd struct {
 	operating
 }
 
-// rehearseLimits are the bars of the verdict; 0 is no limit.
+// rehearseLimits are the thresholds of the verdict; 0: no limit.
 type rehearseLimits struct {
 	Connect time.Duration `default:"5s" help:"99 % of the shoppers are connected and greeted within this time."`
 	Answer  time.Duration `default:"1s" help:"99 % of the buys are answered within this time."`
@@ -50,16 +50,16 @@ func (rehearseCmd) Help() string {
 }
 
 var (
-	errNoGo      = errors.New("no-go")      // the result was printed
-	errNoVerdict = errors.New("no verdict") // the rehearsal did not come to its end
+	errNoGo      = errors.New("no-go")      // the result was already printed
+	errNoVerdict = errors.New("no verdict") // the rehearsal was not completed
 )
 
 const (
-	// arriveWithin is the time before the opening in which the shoppers connect, plus arriveEach for each of them.
+	// arriveWithin plus arriveEach per shopper is the time before the opening in which the shoppers connect.
 	arriveWithin, arriveEach = 10 * time.Second, 10 * time.Millisecond
-	// endWithin bounds the end of a rehearsal: cancels, the end of the sale and the archive.
+	// endWithin limits the cleanup of a rehearsal: end of the sale and archiving.
 	endWithin = time.Minute
-	// maxShoppers is the most that one process simulates.
+	// maxShoppers is the largest number of shoppers that one process simulates.
 	maxShoppers = 10_000
 )
 
@@ -77,7 +77,7 @@ func (c *rehearseCmd) check() error {
 	return nil
 }
 
-// Run offers the hidden sale, sends the shoppers and prints the verdict.
+// Run creates the hidden sale, runs the shoppers and prints the verdict.
 func (c *rehearseCmd) Run(e *env) error {
 	if err := c.check(); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (c *rehearseCmd) Run(e *env) error {
 	return err
 }
 
-// hidden is what a rehearsal creates.
+// hidden contains the objects that a rehearsal creates.
 type hidden struct {
 	slot   shop.Slot
 	sale   store.SaleRecord
@@ -126,7 +126,7 @@ func (c *rehearseCmd) rehearse(ctx context.Context, api *client) (r *rehearsal, 
 	crowd.buy(ctx, time.Until(h.sale.ClosesAt.Time()), c.Rush)
 	c.progress(api, "they cancel their orders")
 	view, err := crowd.settle(ctx)
-	if err = errors.Join(err, context.Cause(ctx)); err != nil { // interrupted: what was measured gives no verdict
+	if err = errors.Join(err, context.Cause(ctx)); err != nil { // an interrupted rehearsal has no verdict
 		return nil, err
 	}
 	return crowd.judge(c, view), nil
@@ -136,8 +136,8 @@ func (c *rehearseCmd) progress(api *client, format string, args ...any) {
 	fmt.Fprintf(api.env.err, "rehearse: "+format+"\n", args...)
 }
 
-// offer creates a hidden slot that opens soon, a sale in it with the terms of the rehearsed one, and its guests. What
-// it has created is returned also with an error.
+// offer creates a hidden slot that opens soon, a sale in it with the terms of the rehearsed sale, and the guests. With
+// an error it returns the objects created so far.
 func (c *rehearseCmd) offer(api *client) (h hidden, err error) {
 	var like store.SaleRecord
 	if err := api.get("/sales/"+c.Sale.String(), nil, &like); err != nil {
@@ -174,13 +174,13 @@ func (c *rehearseCmd) offer(api *client) (h hidden, err error) {
 		}
 		h.tokens = append(h.tokens, added.Tokens...)
 	}
-	// Instants of this machine's clock from here on.
+	// Convert server time to the local clock.
 	shift := time.Since(now.Time())
 	h.sale.OpensAt, h.sale.ClosesAt = h.sale.OpensAt.Add(shift), h.sale.ClosesAt.Add(shift)
 	return h, nil
 }
 
-// now is the time of the server.
+// now reads the time of the server.
 func (c *client) now() (shop.Millis, error) {
 	var time struct {
 		Now shop.Millis `json:"now"`
@@ -189,7 +189,7 @@ func (c *client) now() (shop.Millis, error) {
 	return time.Now, err
 }
 
-// end ends the sale if it is open and archives what was created, also when ctx has ended.
+// end ends the sale if it is open and archives the created objects. It also works after ctx has ended.
 func (h *hidden) end(ctx context.Context, api *client) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
 	defer cancel()
@@ -217,7 +217,7 @@ func (h *hidden) end(ctx context.Context, api *client) error {
 	return nil
 }
 
-// trust returns the TLS configuration with the certificates of --ca; nil: that of the system.
+// trust returns a TLS configuration that also trusts the certificates of --ca; nil: the system's certificates.
 func (c *rehearseCmd) trust() (*tls.Config, error) {
 	if c.CA == "" {
 		return nil, nil

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	atTheDoor    = 64               // shoppers that connect at the same time
-	cancelShare  = 0.2              // of the buyers, who buy again
-	settleWithin = 30 * time.Second // for the last order events and cancels
-	pressAgain   = time.Second      // pause of a shopper who met an empty stock
+	atTheDoor    = 64               // concurrent connection attempts
+	cancelShare  = 0.2              // probability that a shopper cancels an order and buys again
+	settleWithin = 30 * time.Second // for the last order events and the cancellations
+	pressAgain   = time.Second      // pause of a shopper between two buys
 )
 
-// rehearseCrowd is the simulated shoppers and what they have met.
+// rehearseCrowd contains the simulated shoppers and their measurements.
 type rehearseCrowd struct {
 	sale shop.ID
 	shop string
@@ -32,20 +32,20 @@ type rehearseCrowd struct {
 
 	mu                     sync.Mutex
 	connect, answer, order []time.Duration
-	bought                 int                         // buys, without repeats under the same key
-	refused                map[shop.Code]int           // answers by code
-	lost                   map[string]int              // connections that ended early, by reason
-	orders                 map[shop.ID]shop.OrderState // the newest state that was received; "" before the first event
+	bought                 int                         // buys; repeats under the same key count once
+	refused                map[shop.Code]int           // error replies by code
+	lost                   map[string]int              // connections lost early, by reason
+	orders                 map[shop.ID]shop.OrderState // the latest received state; "" before the first event
 }
 
-// rehearseShopper is one guest on one socket.
+// rehearseShopper is a guest with one socket.
 type rehearseShopper struct {
 	crowd *rehearseCrowd
 	conn  *wsclient.Conn
-	pass  bool // a buy must show one
+	pass  bool // the sale requires a pass
 
 	mu     sync.Mutex
-	bought map[string]time.Time // by key, when it was sent
+	bought map[string]time.Time // time of the buy, by key
 	mine   []shop.ID
 }
 
@@ -93,7 +93,7 @@ func (s *rehearseShopper) arrive(ctx context.Context, token string) error {
 			return err
 		}
 	}
-	return s.conn.Patiently(func() error { // a node learns of a new sale within a second
+	return s.conn.Patiently(func() error { // a node receives a new sale within a second
 		view, err := s.conn.Watch(0, c.sale)
 		if err == nil {
 			s.pass = view.Sales[0].Pass
@@ -108,7 +108,7 @@ func (c *rehearseCrowd) note(change func()) {
 	change()
 }
 
-// heard takes order events, on the goroutine that reads.
+// `heard` handles order events. It runs on the goroutine that reads from the socket.
 func (s *rehearseShopper) heard(f *wsclient.Frame) {
 	e, is := f.Event.(*wsclient.OrderEvent)
 	if !is {
@@ -126,7 +126,7 @@ func (s *rehearseShopper) heard(f *wsclient.Frame) {
 	})
 }
 
-// buy lets all shoppers buy until the sale closes.
+// buy runs all shoppers until the sale closes.
 func (c *rehearseCrowd) buy(ctx context.Context, open, rush time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, open)
 	defer cancel()
@@ -137,14 +137,14 @@ func (c *rehearseCrowd) buy(ctx context.Context, open, rush time.Duration) {
 	all.Wait()
 }
 
-// shop buys until the sale is closed or the limit is reached. Some orders are cancelled, so that units come back.
+// shop buys until the sale closes or the limit is reached. It cancels some orders to return their units.
 func (s *rehearseShopper) shop(ctx context.Context, number int, first time.Duration) {
 	for n, pause := 0, first; shop.Sleep(ctx, pause); n++ {
 		pause = pressAgain
 		order, err := s.buy(ctx, fmt.Sprintf("rehearse-%d-%d", number, n))
 		switch code := wsclient.CodeOf(err); {
 		case err == nil && rand.Float64() < cancelShare && shop.Sleep(ctx, rand.N(3*time.Second)):
-			_, _ = s.conn.Cancel(order) // settle cancels what is left
+			_, _ = s.conn.Cancel(order) // settle cancels the remaining orders
 		case err == nil, code == shop.SoldOut, code == shop.NotOpen:
 		default:
 			return
@@ -152,7 +152,7 @@ func (s *rehearseShopper) shop(ctx context.Context, number int, first time.Durat
 	}
 }
 
-// buy repeats a buy under the same key while its outcome is unknown (I6).
+// buy sends a buy and repeats it under the same key while its outcome is unknown (I6).
 func (s *rehearseShopper) buy(ctx context.Context, key string) (shop.ID, error) {
 	c := s.crowd
 	pass := ""
@@ -177,7 +177,7 @@ func (s *rehearseShopper) buy(ctx context.Context, key string) (shop.ID, error) 
 		switch code := wsclient.CodeOf(err); {
 		case err == nil:
 			s.mine = append(s.mine, receipt.Order)
-			c.note(func() { // the order event may have come first
+			c.note(func() { // the order event may arrive before the reply
 				if _, known := c.orders[receipt.Order]; !known {
 					c.orders[receipt.Order] = ""
 				}
@@ -191,7 +191,8 @@ func (s *rehearseShopper) buy(ctx context.Context, key string) (shop.ID, error) 
 	}
 }
 
-// answered counts the answer to a buy. An error without a code is a lost connection, which leave counts.
+// `answered` counts the reply to a buy. It ignores errors without a code: they are lost connections, which leave
+// counts.
 func (c *rehearseCrowd) answered(err error, took time.Duration) {
 	code := wsclient.CodeOf(err)
 	if err != nil && code == "" {
@@ -205,7 +206,7 @@ func (c *rehearseCrowd) answered(err error, took time.Duration) {
 	})
 }
 
-// settle waits for the event of each reservation, cancels all orders, and returns the sale as it is then.
+// settle waits for the event of each reservation, cancels all orders and returns the final state of the sale.
 func (c *rehearseCrowd) settle(ctx context.Context) (shop.SaleView, error) {
 	ctx, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()
@@ -258,7 +259,7 @@ func (c *rehearseCrowd) leave() {
 	}
 }
 
-// rehearsal is the result.
+// rehearsal is the result of a rehearsal.
 type rehearsal struct {
 	Verdict  string            `json:"verdict"` // GO or NO-GO
 	Shoppers int               `json:"shoppers"`
@@ -277,7 +278,7 @@ type rehearseCheck struct {
 	Limit    string `json:"limit,omitempty"`
 }
 
-// judge compares what was measured with the limits.
+// judge compares the measurements with the limits.
 func (c *rehearseCrowd) judge(cmd *rehearseCmd, sale shop.SaleView) *rehearsal {
 	for _, s := range c.shoppers {
 		if err := s.conn.Err(); err != nil {
@@ -331,7 +332,7 @@ func (r *rehearsal) within(name string, all []time.Duration, limit time.Duration
 	r.check(name, p99 <= limit, fmt.Sprintf("%d ms", p99.Milliseconds()), fmt.Sprintf("%d ms", limit.Milliseconds()))
 }
 
-// String is the result for people.
+// String formats the result as text.
 func (r *rehearsal) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d shoppers, %d units: %d buys, %d reserved\n", r.Shoppers, r.Units, r.Buys, r.Reserved)

@@ -28,7 +28,7 @@ func (c *reportCmd) Run(e *env) error {
 	})
 }
 
-// printPresses says what was counted of the presses of Buy, if anything was.
+// printPresses prints the counts of buy attempts. It prints nothing if they were not recorded.
 func (e *env) printPresses(p *board.SalePresses) {
 	if p == nil {
 		return

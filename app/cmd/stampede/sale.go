@@ -38,7 +38,7 @@ func (saleCmd) Help() string {
 }
 
 type (
-	// terms are what may be said of a sale.
+	// terms contains the flags for the terms of a sale.
 	terms struct {
 		Price     string `placeholder:"YUAN" help:"Of one, like 299 or 299.50."`
 		Stock     int64  `placeholder:"N" help:"Units."`
@@ -100,7 +100,7 @@ type (
 	}
 )
 
-// edit is what the terms name.
+// edit returns the given terms.
 func (t *terms) edit(env *env) (e backoffice.SaleEdit, err error) {
 	if e.PriceFen, err = optionalYuan(t.Price); err != nil {
 		return e, err
@@ -120,7 +120,7 @@ func (t *terms) edit(env *env) (e backoffice.SaleEdit, err error) {
 	return e, nil
 }
 
-// said is what a pointer points to, or nothing.
+// `said` returns the value of a pointer, or the zero value for nil.
 func said[T any](value *T) (v T) {
 	if value != nil {
 		v = *value
@@ -179,7 +179,7 @@ func (c *saleShow) Run(e *env) error {
 	})
 }
 
-// editSale changes a sale as it was seen, or as it is.
+// editSale changes a sale at the given version, or at its current version if none is given.
 func (e *env) editSale(c changing, id shop.ID, make func() (backoffice.SaleEdit, error)) error {
 	return e.operate(c.operating, func(api *client) error {
 		edit, err := make()
@@ -225,7 +225,7 @@ func (c *saleCopy) Run(e *env) error {
 	})
 }
 
-// errNotReady makes the exit code of a checklist on which something fails; it has been printed.
+// errNotReady sets exit status 3 for a checklist with failed checks; they were already printed.
 var errNotReady = errors.New("the sale is not ready")
 
 func (c *saleReady) Run(e *env) error {

@@ -9,7 +9,7 @@ import (
 )
 
 type (
-	// saleAct is what each act on a sale is told.
+	// saleAct contains the flags of operations on a sale.
 	saleAct struct {
 		Sale    shop.ID `arg:"" help:"The sale."`
 		Version int64   `placeholder:"N" help:"Only if the sale is at that version; without it, whatever it is at."`
@@ -49,7 +49,7 @@ func (saleWithdraw) Help() string {
 		"withdrawal is pending, and a running server finishes it.\n\nExample:\n\n    stampede sale withdraw 7301444403200000101 20"
 }
 
-// act sends an operation on the sale, at the version that was seen or the one that it has.
+// act sends an operation on the sale, at the given version or at its current version if none is given.
 func (c *saleAct) act(api *client, what string, body map[string]any, into any) (err error) {
 	path := "/sales/" + c.Sale.String()
 	if body["version"], err = api.version(path, c.Version); err != nil {
@@ -58,7 +58,7 @@ func (c *saleAct) act(api *client, what string, body map[string]any, into any) (
 	return api.act(http.MethodPost, path+"/"+what, body, into)
 }
 
-// do sends one that needs nothing but the sale, and prints what the sale is now.
+// do sends an operation and prints the new state of the sale.
 func (c *saleAct) do(e *env, what, says string, body map[string]any) error {
 	return e.operate(c.operating, func(api *client) error {
 		var terms backoffice.OperatorSale

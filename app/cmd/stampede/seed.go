@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// rollingFor is how much of the rolling schedule seed makes.
+// rollingFor is the length of the rolling schedule that seed creates.
 const rollingFor = 2 * time.Hour
 
 type seedCmd struct {
@@ -29,7 +29,7 @@ func (seedCmd) Help() string {
 		"    stampede seed --products 100000"
 }
 
-// journalled is what the journal says of it.
+// journalled returns the parameters for the audit log.
 func (c *seedCmd) journalled() any {
 	return struct {
 		Rolling   bool   `json:"rolling"`

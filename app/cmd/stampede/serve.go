@@ -12,7 +12,7 @@ type serve struct {
 	Migrate bool `help:"Bring the database's schema up to date first."`
 }
 
-// Help lists the variables, so that nobody needs another page to configure a node.
+// Help lists all variables with their defaults.
 func (serve) Help() string {
 	var b strings.Builder
 	b.WriteString("Without STAMPEDE_REDIS_URL and STAMPEDE_MYSQL_DSN the node runs on embedded stores, for trying out; " +

@@ -20,17 +20,17 @@ import (
 
 const (
 	soakEvery = 10 * time.Second
-	// heapPerOrder is what an order may leave behind in this process, which here is Redis and database cache as well:
-	// its keys stay for a day, its stream entry for an hour.
+	// heapPerOrder is the permitted heap growth per order. The process also contains Redis and the database cache. The
+	// keys of an order stay for a day, its stream entry for an hour.
 	heapPerOrder = 8 << 10
 )
 
-// sample is what the process holds at one moment.
+// sample contains the resource usage of the process at one time.
 type sample struct{ goroutines, descriptors, heap, orders float64 }
 
-// TestSoak lets the demo run for long (STAMPEDE_SOAK_FOR, an hour) with slots of STAMPEDE_SOAK_SLOT (five minutes) and
-// STAMPEDE_SOAK_SHOPPERS (100): every slot moves, and what the process holds does not grow with time. What is held in
-// the second fifth of the time is compared with the last fifth.
+// TestSoak runs the demo for STAMPEDE_SOAK_FOR (1h) with slots of STAMPEDE_SOAK_SLOT (5m) and STAMPEDE_SOAK_SHOPPERS
+// (100). Every slot must have buys, and the resource usage must not grow with time. The test compares the second fifth
+// of the time with the last fifth.
 func TestSoak(t *testing.T) {
 	length, slot := soakTime(t, "STAMPEDE_SOAK_FOR", "1h"), soakTime(t, "STAMPEDE_SOAK_SLOT", "5m")
 	shoppers := cmp.Or(os.Getenv("STAMPEDE_SOAK_SHOPPERS"), "100")
@@ -54,7 +54,7 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	for i, slot := range seen[:len(seen)-1] {
-		if !moved[slot] && i > 0 { // the first one is cut
+		if !moved[slot] && i > 0 { // the first slot may be short
 			t.Errorf("slot %d of %d was silent", i+1, len(seen))
 		}
 	}
@@ -75,7 +75,7 @@ func TestSoak(t *testing.T) {
 	demo.stop()
 }
 
-// flat fails when something has grown by more than a twentieth and the slack.
+// flat fails if a value has grown by more than 5 % plus the slack.
 func flat(t *testing.T, what string, early, late, slack float64) {
 	t.Helper()
 	if late > early*1.05+slack {
@@ -114,7 +114,7 @@ func takeSample(t *testing.T, metrics string) sample {
 	}
 }
 
-// reservations reads how many buys were accepted since the start.
+// reservations returns the number of accepted buys since the start.
 func reservations(t *testing.T, metrics string) (n float64) {
 	t.Helper()
 	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get(metrics)

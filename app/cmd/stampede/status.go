@@ -22,13 +22,13 @@ func (status) Help() string {
 		"Examples:\n\n    stampede status --watch\n    stampede status --json"
 }
 
-// errAlarms makes the exit code of a status with alarms; they have been printed.
+// errAlarms sets exit status 3 for a status with alarms; they were already printed.
 var errAlarms = errors.New("there are alarms")
 
-// clearScreen begins every picture of a terminal at its upper left corner.
+// clearScreen moves the cursor to the upper left corner and clears the terminal.
 const clearScreen = "\x1b[H\x1b[2J"
 
-// Run shows the board, once or until it is interrupted.
+// Run shows the board once, or repeatedly until it is interrupted.
 func (s *status) Run(e *env) error {
 	return e.look(s.reading, func(c *client) error {
 		for {
@@ -56,7 +56,7 @@ func (s *status) Run(e *env) error {
 	})
 }
 
-// show prints the board, or why there is none now.
+// show prints the board, or the reason why it is not available.
 func (s *status) show(e *env, b *board.Board, failed error) error {
 	switch {
 	case s.JSON && failed != nil:

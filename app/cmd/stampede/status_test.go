@@ -10,7 +10,8 @@ import (
 	"stampede/app/shop"
 )
 
-// The board fits into 80 columns, whatever products and nodes are called, and says what an alarm wants done.
+// TestStatusFitsATerminal: the board fits into 80 columns for all names of products and nodes, and shows the action for
+// each alarm.
 func TestStatusFitsATerminal(t *testing.T) {
 	t.Parallel()
 	b := &board.Board{
@@ -51,7 +52,7 @@ func TestStatusFitsATerminal(t *testing.T) {
 	}
 }
 
-// Scripts get the figures; an alarm is an exit code.
+// TestStatusForScripts: --json prints the figures, and an alarm sets the exit code.
 func TestStatusForScripts(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	statusWidth   = 80 // columns of a terminal over ssh
-	partitionRows = 16 // more than that are shown only as far as something is in them
+	statusWidth   = 80 // columns of a common terminal
+	partitionRows = 16 // above this number, idle partitions are omitted
 )
 
-// boardText is the board in 80 columns.
+// boardText formats the board in 80 columns.
 func boardText(b *board.Board) string {
 	var w lines
 	sockets := 0
@@ -50,7 +50,7 @@ func boardText(b *board.Board) string {
 	return w.String()
 }
 
-// refusals names the reasons, the most frequent first.
+// refusals lists the error codes, the most frequent first.
 func refusals(b *board.Board) string {
 	codes := slices.SortedFunc(maps.Keys(b.RefusedS), func(x, y shop.Code) int {
 		return cmp.Or(cmp.Compare(b.RefusedS[y], b.RefusedS[x]), cmp.Compare(x, y))
@@ -62,14 +62,14 @@ func refusals(b *board.Board) string {
 	return strings.Join(parts, "  ")
 }
 
-// lines are a text of which no line is wider than a terminal.
+// lines is a text with lines of at most statusWidth columns.
 type lines struct{ strings.Builder }
 
 func (w *lines) add(format string, values ...any) {
 	w.WriteString(clipTo(fmt.Sprintf(format, values...), statusWidth) + "\n")
 }
 
-// fold writes a text behind its head, and goes on under it.
+// fold writes a text after its head and wraps it.
 func (w *lines) fold(head, text string) {
 	indent := strings.Repeat(" ", utf8.RuneCountInString(head))
 	line := head
@@ -129,13 +129,13 @@ func (w *lines) nodes(all []board.NodeFigures) {
 	}
 }
 
-// cell cuts or fills a text to its width.
+// cell cuts or pads a text to a width.
 func cell(s string, width int) string {
 	s = clipTo(s, width)
 	return s + strings.Repeat(" ", width-columns(s))
 }
 
-// clipTo cuts a text to a width; what is not Latin takes two columns of a terminal.
+// clipTo cuts a text at a width in terminal columns. Runes from U+1100 on count as two columns.
 func clipTo(s string, width int) string {
 	wide := 0
 	for at, r := range s {
@@ -164,7 +164,7 @@ func columnsOf(r rune) int {
 	return 1
 }
 
-// number has one decimal where that says something.
+// number formats with one decimal, unless the value is whole or at least 100.
 func number(n float64) string {
 	if n >= 100 || n == float64(int64(n)) {
 		return fmt.Sprintf("%.0f", n)
@@ -179,7 +179,7 @@ func oldest(ms int64) string {
 	return (time.Duration(ms) * time.Millisecond).Round(100 * time.Millisecond).String()
 }
 
-// lasting is a duration in its largest unit.
+// lasting formats a duration in its largest suitable unit.
 func lasting(d time.Duration) string {
 	switch {
 	case d >= 48*time.Hour:

@@ -55,7 +55,7 @@ func (c *switchSet) Run(e *env) error {
 	})
 }
 
-// editSwitches turns some, whatever version they are at.
+// editSwitches changes switches at their current version.
 func (c *client) editSwitches(edit backoffice.SwitchesEdit) (s backoffice.Switches, err error) {
 	if edit.Version, err = c.version("/switches", 0); err != nil {
 		return s, err

@@ -42,10 +42,10 @@ func (tokenRotate) Help() string {
 		"Examples:\n\n    stampede token rotate\n    stampede token rotate --now"
 }
 
-// longestToken keeps a slip of the keyboard from making a token for ever.
+// longestToken limits the lifetime of a token, so that a typing error cannot create a permanent one.
 const longestToken = 31 * 24 * time.Hour
 
-// Run prints the token and nothing else.
+// Run prints only the token.
 func (c *tokenSign) Run(e *env) error {
 	if c.TTL < time.Second || c.TTL > longestToken {
 		return fmt.Errorf("%w: --ttl is %v, want 1s to %v", errUsage, c.TTL, longestToken)

@@ -75,7 +75,7 @@ func (userDelete) Help() string {
 		"    stampede user delete ada@shop.example --yes\n    stampede user delete 7301444480512000257 --yes     (a guest)"
 }
 
-// longestPassword bounds what is read; the server says how long one may be.
+// longestPassword limits the input, in bytes. The server checks the length of passwords.
 const longestPassword = 4096
 
 // passwordLine reads the first line of standard input.
@@ -130,13 +130,13 @@ func (c *userList) Run(e *env) error {
 	})
 }
 
-// userDetails is an account with its log ins.
+// userDetails is an account with its logins.
 type userDetails struct {
 	server.UserSummary
 	Devices []privacy.ExportedDevice `json:"devices"`
 }
 
-// user finds an id by an id or an e-mail.
+// user resolves an id or e-mail to an id.
 func (c *client) user(who string) (shop.ID, error) {
 	if id, err := shop.ParseID(who); err == nil {
 		return id, nil
@@ -148,13 +148,13 @@ func (c *client) user(who string) (shop.ID, error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(found) == 0 || !strings.EqualFold(found[0].Email, who) { // the first in the order of e-mails is the shortest
+	if len(found) == 0 || !strings.EqualFold(found[0].Email, who) { // e-mails are sorted, so an exact match comes first
 		return 0, errors.New("nobody has that id or e-mail")
 	}
 	return found[0].ID, nil
 }
 
-// onUser does something with the user who is named by id or e-mail.
+// onUser sends an operation on the user with this id or e-mail.
 func (c *client) onUser(who, what string, body, into any) (shop.ID, error) {
 	id, err := c.user(who)
 	if err == nil {
