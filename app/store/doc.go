@@ -5,16 +5,17 @@
 // Every statement here keeps these rules:
 //
 //   - An order's row is written once. It is either in orders or in orders_archive, never in both or neither
-//     (archive_read.go). An operator may delete whole months of the archive (archive_drop.go).
+//     (archive.go). An operator may delete whole months of the archive (DropOrders).
 //   - A state changes only under a condition. Row counts or locks show what changed, never an earlier read (I1, I5).
 //   - The sale's column taken changes only in the transaction that writes or flips the row it counts (I5).
 //   - Locks are taken on orders by id, then on sales by id, so that transactions do not deadlock.
 //   - Transactions run at READ COMMITTED. No decision relies on a snapshot. Without gap locks, consumers that insert
-//     side by side do not block each other. Only SaleTotals needs a snapshot and uses REPEATABLE READ.
+//     side by side do not block each other. Only the sums of SaleTotals and SumUp need a snapshot and use REPEATABLE
+//     READ.
 //   - Each new state of a row sets its changed_at by the database's clock (F1). Changes without a new state keep it
 //     (see unstamped).
 //   - Methods named Lock… lock a row until the operator's operation ends, and serialise editors of the catalogue.
 //     Methods named Save… must be called within such an operation.
-//   - Every error wraps shop.ErrTransient, ErrPermanent, ErrMisconfigured, ErrStaleEpoch, ErrNoRow or ErrArchived, or
-//     is an *shop.Error (see fault.go).
+//   - Every error of the database wraps shop.ErrTransient, ErrPermanent, ErrStaleEpoch, ErrNoRow or ErrArchived, or is
+//     an *shop.Error (see fault.go).
 package store

@@ -25,8 +25,8 @@ const insertTries = 16
 //   - ErrStaleEpoch: a sale has another epoch; nothing is written.
 //   - ErrPermanent does not name the row: halve the batch and repeat. For a single row, ErrIDTaken is final.
 //
-// Rows count as published, which the pending entry guarantees (see Fulfiller). Redelivery is rare, so no row is looked
-// up in advance. Only when an existing key makes the statement fail, the existing rows are read and left out.
+// Rows count as published, which the pending entry guarantees (see order.Fulfiller). Redelivery is rare, so no row is
+// looked up in advance. Only when an existing key makes the statement fail, the existing rows are read and left out.
 func (s *Store) Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
 	return s.insert(ctx, newBatch(epoch, rows), rows)
 }

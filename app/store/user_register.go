@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// mailTokensKept limits the valid links of one kind per account. A user who requests a second link can still use
-	// the first one. One further request cannot void all earlier links.
+	// mailTokensKept limits the valid links of one kind per account. A link stays valid after two later requests, also
+	// those of another person.
 	mailTokensKept = 3
 	// activateAgain is how long a repeated activation, whose reply was lost, returns the same result. It grants no
 	// access.
