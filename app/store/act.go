@@ -16,15 +16,15 @@ import (
 	"stampede/app/shop"
 )
 
-// actTx is the transaction of an act.
+// actTx is the transaction of an operation.
 type actTx struct {
 	conn bun.Conn
-	// failed is the first error of a call that joined. The act fails with it even if its author ignored it: the
-	// database may have rolled back by then.
+	// failed is the first error of a call that joined. The operation fails with it even if its author ignored it,
+	// because the database may have rolled back.
 	failed error
 }
 
-// join runs fn in the transaction of an act.
+// join runs fn in the transaction of an operation.
 func (a *actTx) join(fn func(tx bun.Conn) error) error {
 	err := fn(a.conn)
 	if err != nil && a.failed == nil {
@@ -33,14 +33,17 @@ func (a *actTx) join(fn func(tx bun.Conn) error) error {
 	return err
 }
 
-// errTried rolls back an act that was a dry run.
+// errTried rolls back a dry run.
 var errTried = errors.New("this was a dry run")
 
-// Act runs do and writes its row of the journal in one transaction, in which all calls of tx take part. do may run
-// several times; an error of it or of a call of tx rolls all back. A dry run is always rolled back and returns the
-// answer of the act. DuplicateKey: the actor used the key for something else. Busy, wrapping ErrTransient: the act may
-// have been done; the same act under the same key completes it. The head of the journal is locked first: acts are
-// serial, and of two under one key the second finds what the first has done.
+// Act runs do and writes its journal row in one transaction, which all calls of tx join. do may run several times. An
+// error of do or of a call of tx rolls everything back. A dry run is always rolled back and returns the result.
+//
+// The head of the journal is locked first. Operations are therefore serial, and of two with one key the second finds
+// the result of the first.
+//
+//   - DuplicateKey: the actor used the key for another request.
+//   - Busy, wrapping ErrTransient: the operation may be committed. Repeating it with the same key completes it.
 func (s *Store) Act(
 	ctx context.Context, actor journal.Actor, do func(tx *Store) (journal.Act, error),
 ) (journal.Done, error) {
@@ -68,7 +71,7 @@ func (s *Store) Act(
 	return done, nil
 }
 
-// tryAct does an act once, and returns what the journal has of it.
+// tryAct runs an operation once. If the journal has its key, it returns the recorded result instead.
 func (s *Store) tryAct(
 	ctx context.Context, tx bun.Conn, actor *journal.Actor, do func(tx *Store) (journal.Act, error),
 ) (done journal.Done, err error) {
@@ -94,7 +97,7 @@ func (s *Store) tryAct(
 	return s.writeJournal(ctx, tx, head, actor, &act)
 }
 
-// ActFor is Store.Act for an act whose answer is a T.
+// ActFor is Store.Act for an operation whose result is a T.
 func ActFor[T any](
 	ctx context.Context, s *Store, actor journal.Actor, do func(tx *Store) (journal.Act, error),
 ) (answer T, err error) {
@@ -105,7 +108,7 @@ func ActFor[T any](
 	return answer, err
 }
 
-// lockJournal holds the head until the transaction ends, and makes it before the first act.
+// lockJournal locks the head until the transaction ends. It inserts the head before the first operation.
 func (s *Store) lockJournal(ctx context.Context, tx bun.Conn) (head journal.Head, err error) {
 	_, err = exec(ctx, tx, "INSERT INTO journal_head (id, seq, hash) VALUES (1, 0, '') "+s.d.onTaken+" id = 1")
 	if err != nil {
@@ -116,7 +119,7 @@ func (s *Store) lockJournal(ctx context.Context, tx bun.Conn) (head journal.Head
 	return head, err
 }
 
-// doneBefore finds what the actor has done under the key.
+// doneBefore finds the operation that the actor has done under the key. DuplicateKey: it was another request.
 func doneBefore(ctx context.Context, tx bun.Conn, actor *journal.Actor) (done journal.Done, known bool, err error) {
 	var rows []journalRow
 	err = tx.NewSelect().Model(&rows).
@@ -131,14 +134,14 @@ func doneBefore(ctx context.Context, tx bun.Conn, actor *journal.Actor) (done jo
 	return journal.Done{Seq: rows[0].Seq, Answer: json.RawMessage(rows[0].Answer), Repeated: true}, true, nil
 }
 
-// longestActorName is what the column takes, in characters.
+// longestActorName is the size of the column, in characters.
 const longestActorName = 80
 
 func actorName(a *journal.Actor) string {
 	return clip(strings.ToValidUTF8(a.Name, "\uFFFD"), longestActorName)
 }
 
-// writeJournal adds the row and moves the head.
+// writeJournal inserts the row and moves the head.
 func (s *Store) writeJournal(
 	ctx context.Context, tx bun.Conn, head journal.Head, actor *journal.Actor, act *journal.Act,
 ) (journal.Done, error) {
@@ -177,7 +180,7 @@ func (s *Store) writeJournal(
 	return journal.Done{Seq: row.Seq, Answer: json.RawMessage(row.Answer)}, err
 }
 
-// journalRow is journal.Entry as the table has it. Rows are added by writeJournal and changed by nothing.
+// journalRow is the row of a journal.Entry. writeJournal adds rows; they never change.
 type journalRow struct {
 	bun.BaseModel `bun:"table:journal"`
 
@@ -224,14 +227,14 @@ func (s *Store) JournalPage(ctx context.Context, q journal.Query) ([]journal.Ent
 	return convert(rows, (*journalRow).entry), wrap("read the journal", err)
 }
 
-// JournalFrom reads rows in the order in which they were written, from a number on.
+// JournalFrom reads rows in the order in which they were written, starting at seq.
 func (s *Store) JournalFrom(ctx context.Context, seq int64, limit int) ([]journal.Entry, error) {
 	var rows []journalRow
 	err := s.db.NewSelect().Model(&rows).Where("seq >= ?", seq).Order("seq").Limit(int64(limit)).Scan(ctx)
 	return convert(rows, (*journalRow).entry), wrap("walk along the journal", err)
 }
 
-// JournalHead is the last row, as of the row beside the journal that is locked for each act.
+// JournalHead returns the number and the hash of the last row, from journal_head, which each operation locks.
 func (s *Store) JournalHead(ctx context.Context) (head journal.Head, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT seq, hash FROM journal_head WHERE id = 1").Scan(&head.Seq, &head.Hash)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -25,7 +25,7 @@ func ada(key string) journal.Actor {
 	}
 }
 
-// blocks returns an act that blocks a user, and counts its runs.
+// blocks returns an operation that blocks a user, and counts its runs.
 func blocks(ctx context.Context, user string, ran *int) func(tx *store.Store) (journal.Act, error) {
 	return func(tx *store.Store) (journal.Act, error) {
 		*ran++
@@ -34,8 +34,8 @@ func blocks(ctx context.Context, user string, ran *int) func(tx *store.Store) (j
 	}
 }
 
-// What an act does, its row and its answer are there together; the same key gives the same answer and does nothing, and
-// with anything else it is refused.
+// An operation, its journal row and its result are committed together. The same key returns the same result without
+// another run. The key is rejected for any other request.
 func TestActIsDoneOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, ran := kit.Context(t), 0
@@ -53,7 +53,7 @@ func TestActIsDoneOnce(t *testing.T) {
 			errOf(s.Act(ctx, other, blocks(ctx, "43", &ran))), &shop.Error{Code: shop.DuplicateKey})
 		eve := ada("key-0001")
 		eve.User = 8
-		_, err = s.Act(ctx, eve, blocks(ctx, "44", &ran)) // somebody else's key
+		_, err = s.Act(ctx, eve, blocks(ctx, "44", &ran)) // another actor's key
 		must(t, err)
 		wantErr(t, "a bad key",
 			errOf(s.Act(ctx, ada("short"), blocks(ctx, "45", &ran))), &shop.Error{Code: shop.BadRequest})
@@ -68,7 +68,7 @@ func TestActIsDoneOnce(t *testing.T) {
 	})
 }
 
-// An act that fails leaves nothing, whatever its author makes of the failure of a part, and its key is free.
+// A failed operation leaves nothing and its key is free, even if its author ignored the error of a part.
 func TestFailedActLeavesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, ran := kit.Context(t), 0
@@ -106,7 +106,7 @@ func TestFailedActLeavesNothing(t *testing.T) {
 	})
 }
 
-// A dry run returns the answer of the act and leaves nothing; its key stays free. It sees its own changes.
+// A dry run returns the result of the operation and leaves nothing; its key stays free. It sees its own changes.
 func TestDryActLeavesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, ran := kit.Context(t), 0
@@ -134,7 +134,7 @@ func TestDryActLeavesNothing(t *testing.T) {
 	})
 }
 
-// The note of the actor is the act's, unless that has its own; an invalid one is rejected before anything is done.
+// The actor's note is used if the operation has none of its own. An invalid note is rejected before any change.
 func TestNoteOfAnActor(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
@@ -158,7 +158,7 @@ func TestNoteOfAnActor(t *testing.T) {
 	})
 }
 
-// Many who act at once, each twice, make one row each, and a chain that holds.
+// Concurrent operations, each sent twice, write one row each, and the hash chain stays valid.
 func TestActsAtOnceMakeOneChain(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
@@ -204,7 +204,7 @@ func TestActsAtOnceMakeOneChain(t *testing.T) {
 	})
 }
 
-// wantJournal checks the chain as the database has it.
+// wantJournal verifies the hash chain in the database.
 func wantJournal(t *testing.T, s *store.Store, rows int64) {
 	t.Helper()
 	report, err := (&journal.Journal{Store: s}).VerifyJournal(kit.Context(t), "")
@@ -213,7 +213,7 @@ func wantJournal(t *testing.T, s *store.Store, rows int64) {
 	}
 }
 
-// TestJournalIsOnlyAddedTo: no statement of the program changes or removes a row of it.
+// TestJournalIsOnlyAddedTo checks that no statement of the program changes or removes a journal row.
 func TestJournalIsOnlyAddedTo(t *testing.T) {
 	t.Parallel()
 	changes := regexp.MustCompile(`(?i)(UPDATE|DELETE FROM|REPLACE INTO|TRUNCATE|ALTER TABLE)\s+"?journal\b[^_]|New(Update|Delete)\(\)\.Model\([^)]*journal`)

@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// addressRow is shop.SavedAddress as the table has it.
+// addressRow is the row of a shop.SavedAddress.
 type addressRow struct {
 	bun.BaseModel `bun:"table:addresses"`
 
@@ -28,21 +28,21 @@ func (r *addressRow) address() shop.SavedAddress {
 	}
 }
 
-// AddressesOf lists a user's, the default first, then the newest first.
+// AddressesOf lists the addresses of a user, the default first, then the newest first.
 func (s *Store) AddressesOf(ctx context.Context, user shop.ID) ([]shop.SavedAddress, error) {
 	book, err := readBook(ctx, s.db.NewSelect(), user)
 	return convert(book, (*addressRow).address), wrap("read the addresses of user "+user.String(), err)
 }
 
-// readBook reads the default first, then the newest first.
+// readBook reads a user's addresses, the default first, then the newest first.
 func readBook(ctx context.Context, q *bun.SelectQuery, user shop.ID) (book []addressRow, err error) {
 	err = q.Model(&book).Where("user_id = ?", user).OrderExpr("COALESCE(is_default, 0) DESC, id DESC").Scan(ctx)
 	return book, err
 }
 
-// inBook runs a change of a user's book under a lock of its rows. They are locked in the order of their ids, because a
-// scan along the other index can miss a row whose default changes. An empty book has no row to lock: of two first
-// entries the second meets the key of the default and is repeated.
+// inBook runs a change of a user's addresses under a lock of their rows. The rows are locked in the order of their ids,
+// because a scan along the other index can miss a row whose default changes. Without addresses there is no row to lock:
+// of two concurrent first entries the second violates the unique key of the default and is repeated.
 func (s *Store) inBook(
 	ctx context.Context, what string, user shop.ID,
 	change func(tx bun.Conn, book []addressRow) (shop.SavedAddress, error),
@@ -67,8 +67,8 @@ func (s *Store) inBook(
 	return out, err
 }
 
-// AddAddress enters an address, unless the user has the same one already, and answers the entry; ErrNoRow: the book has
-// as many as may be. The first one is the default; another one becomes it when it says so.
+// AddAddress adds an address, unless the user has the same one already, and returns the entry. ErrNoRow: the user has
+// most addresses already. The first address becomes the default; a later one does if a.Default is set.
 func (s *Store) AddAddress(
 	ctx context.Context, user shop.ID, a shop.SavedAddress, most int,
 ) (shop.SavedAddress, error) {
@@ -92,7 +92,7 @@ func (s *Store) AddAddress(
 		})
 }
 
-// ChangeAddress replaces an entry, which may become the default, and returns it. ErrNoRow: there is no such entry.
+// ChangeAddress replaces an entry, which may become the default, and returns it. ErrNoRow: no such entry.
 func (s *Store) ChangeAddress(ctx context.Context, user shop.ID, a shop.SavedAddress) (shop.SavedAddress, error) {
 	return s.inBook(ctx, "change address "+a.ID.String(), user,
 		func(tx bun.Conn, book []addressRow) (shop.SavedAddress, error) {
@@ -112,7 +112,7 @@ func (s *Store) ChangeAddress(ctx context.Context, user shop.ID, a shop.SavedAdd
 		})
 }
 
-// RemoveAddress removes an entry; if it was the default, the newest one becomes it. ErrNoRow: there is no such entry.
+// RemoveAddress removes an entry. If it was the default, the newest one becomes the default. ErrNoRow: no such entry.
 func (s *Store) RemoveAddress(ctx context.Context, user, id shop.ID) error {
 	_, err := s.inBook(ctx, "remove address "+id.String(), user,
 		func(tx bun.Conn, book []addressRow) (none shop.SavedAddress, err error) {
@@ -125,12 +125,13 @@ func (s *Store) RemoveAddress(ctx context.Context, user, id shop.ID) error {
 			if err != nil || book[i].IsDefault == nil || len(book) == 1 {
 				return none, err
 			}
-			return makeDefault(ctx, tx, user, &book[1], true) // the default was the first, this is the newest other one
+			return makeDefault(ctx, tx, user, &book[1], true) // the default was the first; this is the newest other one
 		})
 	return err
 }
 
-// makeDefault returns the entry, as the default if wanted. The old default ends first: the key allows only one.
+// makeDefault returns the entry, as the default if wanted. It clears the old default first, because the unique key
+// allows only one.
 func makeDefault(
 	ctx context.Context, tx bun.Conn, user shop.ID, row *addressRow, wanted bool,
 ) (shop.SavedAddress, error) {

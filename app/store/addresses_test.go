@@ -17,7 +17,8 @@ func saved(text string, isDefault bool) shop.SavedAddress {
 	return shop.SavedAddress{ID: nextID(), Address: shop.Address{Name: "王小明", Phone: "138", Text: text}, Default: isDefault}
 }
 
-// book reads a user's addresses as texts, the default in brackets, and checks that there is one default if any.
+// book reads a user's addresses as texts, the default in brackets. It checks that exactly one is the default if there
+// are any.
 func book(t *testing.T, s *store.Store, user shop.ID) (texts []string) {
 	t.Helper()
 	all, err := s.AddressesOf(kit.Context(t), user)
@@ -36,8 +37,8 @@ func book(t *testing.T, s *store.Store, user shop.ID) (texts []string) {
 	return texts
 }
 
-// A book has one default from its first entry to its last, whatever is added, changed and removed; the same address
-// again is the entry that is there.
+// A non-empty address book always has one default, after each addition, change and removal. Adding an address again
+// returns the existing entry.
 func TestAddressBook(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, user := kit.Context(t), nextID()
@@ -90,7 +91,7 @@ func TestAddressBook(t *testing.T) {
 	})
 }
 
-// Whatever devices of one user do to the book at the same time, it has one default and no more entries than may be.
+// Concurrent changes by several devices of one user keep one default and the limit of entries.
 func TestAddressBookAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)

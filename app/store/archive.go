@@ -12,16 +12,16 @@ import (
 	"stampede/app/snowflake"
 )
 
-// An order is in one of two tables (I1): in orders, or, once its sale closed long ago, in orders_archive. A statement
-// sees both as of one instant, so one that reads both misses no row that moves meanwhile. The columns of both are the
-// same, and so are, on MySQL, the names of their indexes. In the archive an order changes only by late money, which is
+// An order is in one of two tables (I1): in orders or, long after its sale closed, in orders_archive. A statement sees
+// both tables at the same instant, so one that reads both misses no row that moves meanwhile. Both tables have the same
+// columns and, on MySQL, the same index names. In the archive an order changes only by a late payment, which is
 // refunded, and by the removal of personal data.
 const (
 	liveOrders     = "orders AS ?TableAlias"
 	archivedOrders = "orders_archive AS ?TableAlias"
 )
 
-// readBoth reads orders of either table; limit bounds the answer, and narrow had better bound each half of it.
+// readBoth reads at most limit orders of both tables. narrow should also limit each half.
 func (s *Store) readBoth(
 	ctx context.Context, what, order string, limit int, narrow func(q *bun.SelectQuery, table string) *bun.SelectQuery,
 ) ([]shop.Order, error) {
@@ -42,7 +42,7 @@ func bothTables(
 		part(liveOrders), part(archivedOrders), limit)
 }
 
-// withArchived adds those of the orders that are not among the rows because they are in the archive.
+// withArchived adds the orders that are missing in rows because they are in the archive.
 func (s *Store) withArchived(ctx context.Context, what string, rows []shop.Order, ids []shop.ID) ([]shop.Order, error) {
 	missing := lacking(rows, ids)
 	if len(missing) == 0 {
@@ -54,9 +54,9 @@ func (s *Store) withArchived(ctx context.Context, what string, rows []shop.Order
 	return byID(append(rows, more...)), err
 }
 
-// lacking are the ids that no row has, each once.
+// lacking returns the ids without a row, without duplicates.
 func lacking(rows []shop.Order, ids []shop.ID) []shop.ID {
-	if len(rows) == len(ids) { // nearly always: rows are distinct, and of these IDs
+	if len(rows) == len(ids) { // the usual case: rows are distinct and only of these ids
 		return nil
 	}
 	known := make(map[shop.ID]bool, len(rows))
@@ -78,15 +78,15 @@ func byID(rows []shop.Order) []shop.Order {
 	return rows
 }
 
-// summed are the columns that sums of a sale need.
+// summed lists the columns that sums of a sale need.
 var summed = []string{
 	"id", "user_id", "sale_id", "qty", "state", "reason", "amount_fen", "paid_at", "cancelled_at", "created_at", "idem_key",
 	"ticket", "seq",
 }
 
-// rowsOfSale selects all orders of a sale, for sums. Most sales have none in the archive.
+// rowsOfSale selects all orders of a sale, for sums. moved: some are in the archive, which is rare.
 func rowsOfSale(tx bun.IDB, moved bool, sale shop.ID) *bun.SelectQuery {
-	// Left alone, MySQL may group by buyer along orders_key, through all orders. SQLite does not see the hint.
+	// Without the hint MySQL may scan all orders along orders_key to group by buyer. SQLite ignores the hint.
 	part := func(table string) *bun.SelectQuery {
 		return tx.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(table).ForceIndex("orders_sale").
 			Where("sale_id = ?", sale)
@@ -98,7 +98,7 @@ func rowsOfSale(tx bun.IDB, moved bool, sale shop.ID) *bun.SelectQuery {
 		part(liveOrders).Column(summed...), part(archivedOrders).Column(summed...))
 }
 
-// movedAt is when an order of the sale first went to the archive; 0: none has.
+// movedAt returns when an order of the sale first moved to the archive; 0: never.
 func movedAt(ctx context.Context, tx bun.IDB, sale shop.ID) (at shop.Millis, err error) {
 	err = tx.NewRaw("SELECT COALESCE(MAX(moved_at), 0) FROM sales WHERE id = ?", sale).Scan(ctx, &at)
 	return at, err
@@ -133,8 +133,8 @@ const archivedSums = `SELECT sale_id, COUNT(*) AS orders,
 	SUM(CASE WHEN state = 'refunded' THEN amount_fen ELSE 0 END) AS refunded_fen
 	FROM orders_archive WHERE ? GROUP BY sale_id ORDER BY sale_id`
 
-// ArchivedMonths sums archived orders by month, the oldest first, up to but not including a month; 0: all. It sums
-// archived orders by month: IDs begin with their instant.
+// ArchivedMonths sums archived orders by the month of their creation, which ids contain, the oldest first. before
+// excludes that month and later ones; 0: all months.
 func (s *Store) ArchivedMonths(ctx context.Context, before shop.Month) ([]ArchivedMonth, error) {
 	out := []ArchivedMonth{}
 	var first, last sql.NullInt64
@@ -166,9 +166,10 @@ func (s *Store) ArchivedMonths(ctx context.Context, before shop.Month) ([]Archiv
 	return out, nil
 }
 
-// DropOrders deletes the next settled archived orders, with IDs above after and of before the instant, and their
-// shipments, postings and trades, in one transaction. Their sums are added to those of their sales, which so balance at
-// each instant. Payments and refunds stay. It returns the last ID that it checked, 0 at the end.
+// DropOrders deletes the next settled archived orders, with ids above after and created before the given instant,
+// together with their shipments, postings and trades, in one transaction. Their sums are added to those of their sales,
+// which therefore balance at each instant. Payments and refunds stay. It returns the last id that it checked, 0 at the
+// end.
 func (s *Store) DropOrders(
 	ctx context.Context, before shop.Millis, after shop.ID, now shop.Millis, limit int,
 ) (last shop.ID, err error) {
@@ -180,7 +181,7 @@ func (s *Store) DropOrders(
 			return 0, err
 		}
 		last := ids[len(ids)-1]
-		// After the locks: late money locks its order before it is entered.
+		// Check after locking: a late payment locks its order before it is entered.
 		ids, err = s.resting(ctx, tx, "orders_archive", ids, now)
 		if err != nil || len(ids) == 0 {
 			return last, err
@@ -190,7 +191,7 @@ func (s *Store) DropOrders(
 }
 
 // dropOrders deletes locked orders with their shipments, postings and trades, and adds their sums to those of their
-// sales. Payments and refunds stay, so that a repeated notification does not count as new money.
+// sales. Payments and refunds stay, so that a repeated payment notification does not count as new money.
 func (s *Store) dropOrders(ctx context.Context, tx bun.Conn, ids []shop.ID, now shop.Millis) error {
 	var sums []dropSums
 	if err := tx.NewRaw(archivedSums, bun.SafeQuery("id IN (?)", bun.List(ids))).Scan(ctx, &sums); err != nil {

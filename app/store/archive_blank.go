@@ -8,12 +8,12 @@ import (
 	"stampede/app/shop"
 )
 
-// SalesToBlank lists sales that closed before the instant, have left Redis, and may have personal data.
+// SalesToBlank lists sales that closed before the given instant, have left Redis, and may have personal data.
 func (s *Store) SalesToBlank(ctx context.Context, now, closedBefore shop.Millis, limit int) ([]shop.ID, error) {
 	return s.salesDue(ctx, blanking, now, closedBefore, limit)
 }
 
-// personal finds orders with personal data: an address, or a parcel's number, which leads to it.
+// personal matches orders with personal data: an address, or a tracking number, which leads to the address.
 const personal = "(o.address IS NOT NULL OR o.tracking <> '')"
 
 var blanking = saleTask{"blank_at", "sales_blank", "EXISTS (SELECT 1 FROM orders" + personalOfSale +
@@ -21,22 +21,22 @@ var blanking = saleTask{"blank_at", "sales_blank", "EXISTS (SELECT 1 FROM orders
 
 const personalOfSale = " AS o WHERE o.sale_id = ?0 AND " + personal + ")"
 
-// over finds orders that no goods and no money will move. A cancelled or expired one may be paid late, and then
-// shipped, until the gateway's last reply is known.
+// over matches orders whose goods and money no longer move. A cancelled or expired order may still be paid late, and
+// then shipped, until the gateway reports its final state.
 const over = "(o.state IN ('finished', 'refused', 'refunded')" +
 	" OR (o.state IN ('cancelled', 'expired') AND o.trade_no = ''" +
 	" AND NOT EXISTS (SELECT 1 FROM trades t WHERE t.order_id = o.id AND t.check_at IS NOT NULL)))"
 
-// BlankOrders removes personal data from the next settled orders of a sale with an ID above after, in both tables and
-// in their shipments and refunds, in one transaction. It returns the last ID, 0 at the end.
+// BlankOrders removes personal data from the next settled orders of a sale with an id above after, in both tables and
+// in their shipments and refunds, in one transaction. It returns the last id, 0 at the end.
 func (s *Store) BlankOrders(
 	ctx context.Context, sale, after shop.ID, limit int,
 ) (blanked int64, last shop.ID, err error) {
 	return s.blank(ctx, "sale_id", sale, after, limit)
 }
 
-// BlankAddresses removes personal data from a user's orders that are over, in both tables. It returns how many were
-// changed, and how many orders still have theirs.
+// BlankAddresses removes personal data from a user's orders that are over, in both tables. It returns the number of
+// changed orders and the number of orders that still have personal data.
 func (s *Store) BlankAddresses(ctx context.Context, user shop.ID) (blanked, left int64, err error) {
 	for after := shop.ID(0); ; {
 		n, last, err := s.blank(ctx, "user_id", user, after, idsAtOnce)
@@ -53,9 +53,10 @@ func (s *Store) BlankAddresses(ctx context.Context, user shop.ID) (blanked, left
 	return blanked, left, wrap("count orders of user "+user.String()+" with personal data", err)
 }
 
-// blank removes personal data from the next orders of a sale or a user, in both tables and in what belongs to the
-// orders. Orders outside the archive are found before anything is locked, so that the lock of an order never waits for
-// that of a trade; their state is checked again. orders changes first: a moving order is found in the archive.
+// blank removes personal data from the next orders of a sale or a user, in both tables, and from their shipments and
+// refunds. Orders outside the archive are found before any lock, so that the lock of an order never waits for that of a
+// trade; their state is checked again. orders changes first, so that an order that moves meanwhile is found in the
+// archive.
 func (s *Store) blank(
 	ctx context.Context, column string, id, after shop.ID, limit int,
 ) (blanked int64, last shop.ID, err error) {
@@ -85,8 +86,8 @@ func (s *Store) blank(
 	return blanked, ids[len(ids)-1], err
 }
 
-// blankAround removes parcel numbers and the texts of buyers' refund requests, but no codes of the program. A refunded
-// order may still have a shipment to finish or an e-mail about it to send: neither is needed.
+// blankAround removes tracking numbers and the texts of buyers' refund requests, but no codes of the program. It also
+// cancels the completion and the email of a shipment: a refunded order needs neither.
 func blankAround(ctx context.Context, tx bun.Conn, orders []shop.ID) error {
 	_, err := exec(ctx, tx,
 		"UPDATE shipments SET tracking = '', finish_at = NULL, mail_at = NULL WHERE order_id IN (?)", bun.List(orders))
@@ -98,14 +99,13 @@ func blankAround(ctx context.Context, tx bun.Conn, orders []shop.ID) error {
 	return err
 }
 
-// PlanBlank sets the next check of a sale, or none if it has no personal data. It returns whether some is left.
+// PlanBlank sets the next check of a sale, or none if it has no personal data. left: some personal data remains.
 func (s *Store) PlanBlank(ctx context.Context, sale shop.ID, next shop.Millis) (left bool, err error) {
 	return s.planSale(ctx, blanking, sale, next)
 }
 
-// ForgetGuests deletes addresses of guests that were entered before the instant, in the order of IDs, from the ID
-// given. It returns the last ID that it checked, 0 at the end. It deletes the books of guests: nobody can open them any
-// more.
+// ForgetGuests deletes addresses of guests that were entered before the given instant, because no client can open them
+// any longer. It checks a page of ids above after and returns the last one, 0 at the end.
 func (s *Store) ForgetGuests(
 	ctx context.Context, before shop.Millis, after shop.ID, limit int,
 ) (deleted int64, last shop.ID, err error) {
@@ -125,7 +125,7 @@ func (s *Store) ForgetGuests(
 			old = append(old, r.ID)
 		}
 	}
-	if len(rows) == limit && len(old) > 0 { // ids grow with time: after a page of young ones come none that are old
+	if len(rows) == limit && len(old) > 0 { // ids grow with time: after a page of young addresses there are no old ones
 		last = rows[len(rows)-1].ID
 	}
 	if len(old) == 0 {

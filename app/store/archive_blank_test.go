@@ -10,7 +10,7 @@ import (
 	"stampede/app/store"
 )
 
-// wantNobody looks through whole tables for what the shop's buyers are called, where they live and what they wrote.
+// wantNobody searches whole tables for the names, addresses and texts of the buyers.
 func (h *testShop) wantNobody(where string) {
 	h.t.Helper()
 	for _, query := range []string{
@@ -42,8 +42,8 @@ func (h *testShop) blank(sale shop.ID, limit int) (blanked int64) {
 	}
 }
 
-// What orders say of people goes from both tables and from what hangs on them, in steps of any size; orders that are
-// under way keep it until they are over.
+// Personal data is removed from orders in both tables, and from their shipments and refunds, in steps of any size. Open
+// orders keep it until they are over.
 func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 50)
@@ -110,7 +110,7 @@ func TestErasureBlanksBothTables(t *testing.T) {
 			mine(h.refunded(sale))
 			mine(h.cancelled(sale))
 		}
-		sent := mine(h.paid(h.sales[0], 1)) // and refunded: its shipment is not finished, its e-mail not sent
+		sent := mine(h.paid(h.sales[0], 1)) // and refunded: its shipment is not finished, its email not sent
 		h.ship(sending, parcel(sent.ID))
 		h.must(errOf(h.DecideRefund(h.ctx, payment.RefundDecision{Order: sent.ID, By: 7, Yes: true, At: opens})))
 		h.must(errOf(h.FinishRefund(h.ctx, sent.ID, opens)))
@@ -141,7 +141,7 @@ func TestErasureBlanksBothTables(t *testing.T) {
 	})
 }
 
-// Address books of guests go with time; those of accounts, and young ones, stay.
+// Old addresses of guests are deleted; those of accounts, and recent ones, stay.
 func TestBooksOfGuestsAreForgotten(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s)

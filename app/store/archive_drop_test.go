@@ -11,7 +11,7 @@ import (
 	"stampede/app/store"
 )
 
-// dropping is a shop with one sale that closed long ago, and n archived orders in each of the months given.
+// dropping returns a shop with one sale that closed long ago, and n archived orders in each of the given months.
 func dropping(t *testing.T, s *store.Store, n int, months ...shop.Month) (h *testShop, all []shop.ID) {
 	t.Helper()
 	h = newShop(t, s, 100)
@@ -37,7 +37,7 @@ func dropping(t *testing.T, s *store.Store, n int, months ...shop.Month) (h *tes
 	return h, all
 }
 
-// dropAll deletes archived orders in steps of limit, and returns how many.
+// dropAll deletes archived orders in steps of limit, and returns their number.
 func (h *testShop) dropAll(ctx context.Context, before shop.Month, limit int) (orders int, err error) {
 	there, after := h.count("orders_archive"), shop.ID(0)
 	for {
@@ -48,7 +48,7 @@ func (h *testShop) dropAll(ctx context.Context, before shop.Month, limit int) (o
 	}
 }
 
-// wantAll checks that the sale balances, with each order counted once, in the archive or in the sums, with its money.
+// wantAll checks that the sale balances and that each order counts once with its money, in the archive or in the sums.
 func (h *testShop) wantAll(when string, n int64) {
 	h.t.Helper()
 	t := h.totals(h.sales[0])
@@ -62,8 +62,8 @@ func (h *testShop) wantAll(when string, n int64) {
 	}
 }
 
-// I1, I5: whole months are deleted with what belongs to their orders; others stay, and so do payments and sums. A
-// repeated notification of a deleted order is known.
+// I1, I5: whole months are deleted with all rows of their orders. Other months, payments and sums stay. A repeated
+// notification of a deleted order is recognised.
 func TestMonthsOfTheArchiveAreDropped(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		const first, second, third shop.Month = 202602, 202603, 202604
@@ -107,8 +107,8 @@ func TestMonthsOfTheArchiveAreDropped(t *testing.T) {
 	})
 }
 
-// P8: late money and the deletion of its archived order meet: the order stays until its money is settled, or the
-// money is entered as that of an unknown order.
+// P8: a late payment races with the deletion of its archived order. Either the order stays until the payment is
+// settled, or the payment is entered as that of an unknown order.
 func TestLateMoneyMeetsDropping(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
@@ -149,9 +149,9 @@ func TestLateMoneyMeetsDropping(t *testing.T) {
 	})
 }
 
-// I1, I5: the command journals the sums of the months before it deletes their orders. It dies at each of its
-// statements: the sale balances, no order is counted twice, and the same request goes on, with the answer that the
-// journal has. When its time is up it answers busy. A dry run and an open month change nothing.
+// I1, I5: the command journals the sums of the months before it deletes their orders. It is killed at each of its
+// statements: the sale balances, no order counts twice, and the same request continues with the result in the journal.
+// At its time limit it returns Busy. A dry run and an open month change nothing.
 func TestArchiveDropDiesAtEachStatement(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		d := &death{}

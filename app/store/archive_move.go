@@ -12,16 +12,16 @@ import (
 	"stampede/migrations/sqllock"
 )
 
-// ArchiveState counts rows per table and month.
+// ArchiveState counts archived orders, sales that are due or kept, and their remaining orders.
 type ArchiveState struct {
 	ArchiveAfter string          `json:"archive_after"`
 	PersonalData string          `json:"personal_data_after"`
 	Orders       int64           `json:"orders"`         // in the archive
 	SalesToMove  int64           `json:"sales_to_move"`  // with due orders
 	SalesKept    int64           `json:"sales_kept"`     // with orders that were not settled at the last check
-	PaidLeft     int64           `json:"paid_left"`      // orders of these sales that were not shipped
-	ShippedLeft  int64           `json:"shipped_left"`   // and that were not received
-	SalesToBlank int64           `json:"sales_to_blank"` // that may have personal data
+	PaidLeft     int64           `json:"paid_left"`      // unshipped orders of these sales
+	ShippedLeft  int64           `json:"shipped_left"`   // shipped, but not received, orders of these sales
+	SalesToBlank int64           `json:"sales_to_blank"` // with personal data, possibly
 	Months       []ArchivedMonth `json:"months"`
 }
 
@@ -32,7 +32,7 @@ var ErrArchiveTaken = errors.New("another process works on the archive")
 type ArchiveStep struct {
 	Sale, After   shop.ID // After is the last order that was checked
 	Limit         int
-	ChangedBefore shop.Millis // orders that changed later stay, by the database's clock
+	ChangedBefore shop.Millis // orders that changed later stay; by the database's clock
 	Now           shop.Millis
 }
 
@@ -42,13 +42,13 @@ type ArchiveDone struct {
 	Last          shop.ID
 }
 
-// orderColumns are those that both tables of orders have.
+// orderColumns lists the columns that both tables of orders have.
 const orderColumns = "id, sale_id, user_id, part, seq, ticket, hold, qty, price_fen, amount_fen, sale_version, state, rev," +
 	" published_rev, unpublished_since, created_at, pay_by, paid_at, cancelled_at, trade_opened, idem_key, content_hash, trade_no," +
 	" tracking, reason, product_name, address, changed_at"
 
-// atRest are orders to which nothing more happens by itself: they are in a last state, and nothing of them is unpaid,
-// unsettled, under way at the gateway, in refund, unpublished or unposted.
+// atRest matches orders that do not change by themselves: they are in a final state, and have no open trade, unsettled
+// payment, open refund, unpublished state, unsent posting or pending shipment job.
 const atRest = "o.state IN ('finished', 'cancelled', 'expired', 'refused', 'refunded') AND o.unpublished_since IS NULL" +
 	" AND NOT EXISTS (SELECT 1 FROM trades t WHERE t.order_id = o.id AND t.check_at IS NOT NULL)" +
 	" AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.unsettled_since IS NOT NULL)" +
@@ -57,12 +57,13 @@ const atRest = "o.state IN ('finished', 'cancelled', 'expired', 'refused', 'refu
 	" AND NOT EXISTS (SELECT 1 FROM shipments h WHERE h.order_id = o.id" +
 	" AND (h.finish_at IS NOT NULL OR h.mail_at IS NOT NULL))"
 
-// archiveSilence is how long the holder of the archive's lock may stand still.
+// archiveSilence is how long the holder of the archive's lock may go without a statement.
 const archiveSilence = 30 * time.Second
 
-// LockArchive runs fn while no other process moves, blanks or drops orders; ErrArchiveTaken at once if one does.
+// LockArchive runs fn while no other process moves, blanks or drops orders. ErrArchiveTaken: another process holds the
+// lock; MySQL waits up to one second for it.
 func (s *Store) LockArchive(ctx context.Context, fn func(ctx context.Context) error) error {
-	if s.writer != nil { // SQLite: one process, but for commands
+	if s.writer != nil { // SQLite: only this process, apart from commands
 		select {
 		case s.archiving <- struct{}{}:
 			defer func() { <-s.archiving }()
@@ -93,22 +94,22 @@ func (s *Store) OpensBetween(ctx context.Context, from, to shop.Millis) (opens b
 	return opens, wrap("look for sales that open", err)
 }
 
-// SalesToArchive lists sales that closed before the instant, have left Redis, and are due for a check.
+// SalesToArchive lists sales that closed before the given instant, have left Redis, and are due for a check.
 func (s *Store) SalesToArchive(ctx context.Context, now, closedBefore shop.Millis, limit int) ([]shop.ID, error) {
 	return s.salesDue(ctx, moving, now, closedBefore, limit)
 }
 
-// saleTask is a task of the archive that is repeated for a sale until nothing is left to do.
+// saleTask is a task of the archive that repeats for a sale until no order is left to process.
 type saleTask struct {
 	column string // of sales: the instant of the next check, or NULL
 	index  string // on the column
-	left   string // the condition that something is left of sale ?0
+	left   string // condition: sale ?0 has orders left
 }
 
 var moving = saleTask{"archive_at", "sales_archive", "EXISTS (SELECT 1 FROM orders WHERE sale_id = ?0)"}
 
-// salesDue lists sales whose check is due. Only sales that have left Redis for good are checked: no rebuild reads their
-// orders, and no unit of theirs is held.
+// salesDue lists sales whose check is due. It lists only sales that have left Redis permanently: no rebuild reads their
+// orders, and none of their units is held.
 func (s *Store) salesDue(
 	ctx context.Context, task saleTask, now, closedBefore shop.Millis, limit int,
 ) (sales []shop.ID, err error) {
@@ -119,7 +120,7 @@ func (s *Store) salesDue(
 	return sales, wrap("list sales that closed long ago", err)
 }
 
-// MoveOrders checks the next orders of a sale and moves those that are settled, in one transaction.
+// MoveOrders checks the next orders of a sale and moves the settled ones, in one transaction.
 func (s *Store) MoveOrders(ctx context.Context, step ArchiveStep) (done ArchiveDone, err error) {
 	what := "move orders of sale " + step.Sale.String()
 	var window []shop.ID
@@ -130,7 +131,7 @@ func (s *Store) MoveOrders(ctx context.Context, step ArchiveStep) (done ArchiveD
 		return done, wrap(what, err)
 	}
 	done.Looked, done.Last = len(window), window[len(window)-1]
-	// Which they are is read before anything is locked, so that orders that stay are not kept from anybody.
+	// Settled orders are selected without locks, so that the other orders stay available.
 	ids, err := s.resting(ctx, s.db, "orders", window, step.ChangedBefore)
 	if err != nil || len(ids) == 0 {
 		return done, wrap(what, err)
@@ -143,7 +144,7 @@ func (s *Store) MoveOrders(ctx context.Context, step ArchiveStep) (done ArchiveD
 	return done, err
 }
 
-// resting finds those orders of a table that are settled and have not changed since the instant.
+// resting returns the settled orders of a table that have not changed since the given instant.
 func (s *Store) resting(
 	ctx context.Context, db bun.IDB, table string, ids []shop.ID, changedBefore shop.Millis,
 ) (found []shop.ID, err error) {
@@ -152,8 +153,8 @@ func (s *Store) resting(
 	return found, err
 }
 
-// move checks the orders again under their locks, copies the rows, deletes them, and returns their ids. Both counts
-// must be that of the locked rows: each is in exactly one table when the transaction ends (I1).
+// move checks the orders again under their locks, copies the rows, deletes them and returns their ids. Both row counts
+// must equal that of the locked rows, so that each order is in exactly one table when the transaction ends (I1).
 func (s *Store) move(ctx context.Context, tx bun.Conn, step ArchiveStep, ids []shop.ID) ([]shop.ID, error) {
 	if _, err := s.lockLive(ctx, tx, ids); err != nil {
 		return nil, err
@@ -172,18 +173,18 @@ func (s *Store) move(ctx context.Context, tx bun.Conn, step ArchiveStep, ids []s
 		"DELETE FROM orders WHERE id IN (?)", bun.List(ids)); err != nil {
 		return nil, err
 	}
-	// From the first one on, whatever is written to the sale looks into the archive, see Insert.
+	// Once moved_at is set, all inserts for the sale also look into the archive, see Insert.
 	_, err = exec(ctx, tx, "UPDATE sales SET moved_at = ? WHERE id = ? AND moved_at = 0", step.Now, step.Sale)
 	return ids, err
 }
 
-// PlanArchive sets the next check of a sale, or none if all its orders have moved; left: some have not.
+// PlanArchive sets the next check of a sale, or none if all its orders have moved. left: some have not.
 func (s *Store) PlanArchive(ctx context.Context, sale shop.ID, next shop.Millis) (left bool, err error) {
 	return s.planSale(ctx, moving, sale, next)
 }
 
-// planSale sets the next check of a sale, or none if nothing is left to do. The sale is locked first: an order that is
-// inserted meanwhile resets the plan.
+// planSale sets the next check of a sale, or none if nothing is left to do. The sale is locked first, because an order
+// that is inserted meanwhile resets the plan.
 func (s *Store) planSale(
 	ctx context.Context, task saleTask, sale shop.ID, next shop.Millis,
 ) (left bool, err error) {
@@ -205,7 +206,7 @@ func (s *Store) planSale(
 	return left, err
 }
 
-// errMoved means that orders are written to a sale of which some are in the archive: they must be looked for there.
+// errMoved means that the sale of inserted orders has orders in the archive: look for existing rows there first.
 var errMoved = fmt.Errorf("%w: orders of the sale are in the archive", shop.ErrTransient)
 
 // ArchiveState counts due sales and remaining orders.
@@ -227,7 +228,7 @@ func (s *Store) ArchiveState(
 	if err != nil {
 		return state, wrap("count sales with orders that are not at rest", err)
 	}
-	// All others of these sales have moved: few rows are read.
+	// All other orders of these sales have moved, so few rows are read.
 	err = s.db.NewRaw("SELECT COALESCE(SUM(o.state = 'paid'), 0), COALESCE(SUM(o.state = 'shipped'), 0) FROM sales s"+
 		" JOIN orders o ON o.sale_id = s.id WHERE s.archive_at > ? AND s.retired_at > 0", now).
 		Scan(ctx, &state.PaidLeft, &state.ShippedLeft)

@@ -21,21 +21,21 @@ import (
 	"stampede/app/test/kit"
 )
 
-// archivist archives and blanks what is older than the shortest time.
+// archivist archives and blanks all orders older than the shortest configurable time.
 func (h *testShop) archivist() *archive.Archivist {
 	return &archive.Archivist{
 		Store: h.Store, PartitionFigures: kit.Calm, ArchiveAfter: 48 * time.Hour, PersonalAfter: 48 * time.Hour,
 	}
 }
 
-// old makes all rows old enough to be moved.
+// old makes all rows old enough to move.
 func (h *testShop) old() {
 	h.t.Helper()
 	h.quiet()
 	h.stampWhere("id > ?", "?", h.clock().At.Add(-1000*time.Hour), 0)
 }
 
-// wantEachOnce checks that each order is in one table, and the guards fit (I1, I5).
+// wantEachOnce checks that each order is in one table, and that the guards match (I1, I5).
 func (h *testShop) wantEachOnce(all []shop.ID) {
 	h.t.Helper()
 	var found []shop.ID
@@ -53,10 +53,10 @@ func (h *testShop) wantEachOnce(all []shop.ID) {
 	}
 }
 
-// death ends a context at a query, before it reaches the server: as a process that dies there, it leaves its
-// transaction to the database.
+// death cancels a context at a query, before the query reaches the server. Like a process that dies there, it leaves
+// its transaction to the database.
 type death struct {
-	at   atomic.Int64 // queries to go; 0: it lives
+	at   atomic.Int64 // queries left; 0: disabled
 	die  context.CancelFunc
 	last string
 }
@@ -71,7 +71,7 @@ func (d *death) BeforeQuery(ctx context.Context, q *bun.QueryEvent) context.Cont
 
 func (d *death) AfterQuery(context.Context, *bun.QueryEvent) {}
 
-// I1: a run dies at each of its statements; the next one goes on, and each order is in one table all the time.
+// I1: a run is killed at each of its statements. The next run continues, and each order is always in exactly one table.
 func TestArchivistDiesAtEachStatement(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		d := &death{}
@@ -93,7 +93,7 @@ func TestArchivistDiesAtEachStatement(t *testing.T) {
 			d.die = die
 			d.at.Store(n)
 			ran, err := h.archivist().RunOnce(ctx)
-			done := d.at.Swap(0) > 0 // it had no more statements than that
+			done := d.at.Swap(0) > 0 // the run had fewer statements
 			die()
 			if done && err == nil {
 				break
@@ -109,13 +109,13 @@ func TestArchivistDiesAtEachStatement(t *testing.T) {
 		if live, archived := h.count("orders"), h.count("orders_archive"); live != 1 || archived != len(all)-1 {
 			t.Errorf("%d rows in orders, %d in the archive", live, archived)
 		}
-		h.must(errOf(h.DB().ExecContext(h.ctx, "DELETE FROM orders"))) // the one that is to be shipped
+		h.must(errOf(h.DB().ExecContext(h.ctx, "DELETE FROM orders"))) // the order that still has to be shipped
 		h.wantNobody("after all runs")
 	})
 }
 
-// I1, I5, P8: orders are paid late, refunded, shipped and received while they move; none is lost or there twice, and
-// the guards fit at each look.
+// I1, I5, P8: orders are paid late, refunded, shipped and received while they move. None is lost or duplicated, and the
+// guards match at each check.
 func TestOrdersChangeWhileTheyMove(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 500)
@@ -141,7 +141,7 @@ func TestOrdersChangeWhileTheyMove(t *testing.T) {
 					return nil
 				default:
 				}
-				now := shop.Millis(1) << 42 // everything is old enough
+				now := shop.Millis(1) << 42 // all orders are old enough
 				step := store.ArchiveStep{Sale: sale, Limit: 7, ChangedBefore: now, Now: now}
 				for {
 					done, err := h.MoveOrders(h.ctx, step)
@@ -191,7 +191,7 @@ func TestOrdersChangeWhileTheyMove(t *testing.T) {
 	})
 }
 
-// payLate has an ended order paid, and its money given back.
+// payLate receives a payment for an ended order, and refunds it.
 func (h *testShop) payLate(o *shop.Order) error {
 	trade := payment.Trade{Order: o.ID, No: "L" + o.ID.String(), State: payment.TradePaid, AmountFen: o.AmountFen}
 	for range 2 {
@@ -210,7 +210,7 @@ func (h *testShop) payLate(o *shop.Order) error {
 	return err
 }
 
-// sendOrRefund follows a paid order to its end.
+// sendOrRefund ships and finishes a paid order, or refunds it.
 func (h *testShop) sendOrRefund(o *shop.Order, send bool) error {
 	if !send {
 		_, err := h.DecideRefund(h.ctx, payment.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens})
@@ -226,7 +226,7 @@ func (h *testShop) sendOrRefund(o *shop.Order, send bool) error {
 	return err
 }
 
-// settleAll tells and posts what is due, and reads some orders back: each must be there.
+// settleAll publishes and posts all due rows, and reads some orders back: each must exist.
 func (h *testShop) settleAll(all []shop.Order) error {
 	for range 5 {
 		untold, err := h.Untold(h.ctx, shop.Millis(1)<<42, 100)
@@ -260,7 +260,7 @@ func (h *testShop) settleAll(all []shop.Order) error {
 	return nil
 }
 
-// Nothing moves around openings, while many reservations wait, and with the times set to never.
+// No order moves around openings, while many reservations wait, or with both times set to never.
 func TestArchivistWaitsForQuiet(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 50, 50)

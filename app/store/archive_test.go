@@ -12,10 +12,10 @@ import (
 	"stampede/app/store"
 )
 
-// closedAt is when sales closed whose orders are to move.
+// closedAt is the closing time of sales whose orders are to move.
 const closedAt shop.Millis = 1_700_000_000_000
 
-// longAfter is when everything of a sale has been quiet for long, by the database's clock.
+// longAfter is long after the last change of a sale, by the database's clock.
 func (h *testShop) longAfter() shop.Millis { return h.clock().At.Add(1000 * time.Hour) }
 
 // close makes a sale one that closed long ago and has left Redis.
@@ -25,7 +25,7 @@ func (h *testShop) close(sale shop.ID) {
 	h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE sales SET closes_at = ? WHERE id = ?", closedAt, sale)))
 }
 
-// archive moves what is at rest of a sale, in steps of so many orders, and answers how many that were.
+// archive moves the settled orders of a sale, in steps of limit orders, and returns their number.
 func (h *testShop) archive(sale shop.ID, limit int) (moved int) {
 	h.t.Helper()
 	now := h.longAfter()
@@ -47,7 +47,7 @@ func (h *testShop) count(table string) (n int) {
 	return n
 }
 
-// quiet has nothing to be told, posted, written or asked about any more.
+// quiet clears all pending publications, postings, emails and checks.
 func (h *testShop) quiet() {
 	h.t.Helper()
 	for _, statement := range []string{
@@ -85,7 +85,7 @@ func (h *testShop) cancelled(sale shop.ID) shop.Order {
 	return o
 }
 
-// everything is what the shop's reads say of orders.
+// everything returns the results of all reads of orders.
 func (h *testShop) everything(user shop.ID, all []shop.ID) map[string]any {
 	h.t.Helper()
 	out := map[string]any{}
@@ -139,8 +139,8 @@ func (h *testShop) everything(user shop.ID, all []shop.ID) map[string]any {
 	return out
 }
 
-// I1, P1: every read says the same of an order in the archive as before, in the middle of a move and afterwards; sums
-// and the guard agree all the time; nothing but the state of the sale's plan changes.
+// I1, P1: every read returns the same for an archived order as before, during a move and afterwards. Sums and the guard
+// always agree. Only the sale's plan changes.
 func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 50, 50)
@@ -182,7 +182,7 @@ func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
 	})
 }
 
-// What may still happen to an order keeps it where it is.
+// An order that can still change is not archived.
 func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100, 10)
@@ -231,7 +231,7 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 		if !left {
 			t.Error("a sale with orders counts as empty")
 		}
-		// Operators see which of them wait for somebody.
+		// Operators see how many orders must still be shipped or received.
 		state, err := h.ArchiveState(h.ctx, 76, 76, 76)
 		h.must(err)
 		if state.SalesKept != 1 || state.PaidLeft != 1 || state.ShippedLeft != 1 {
@@ -240,9 +240,9 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 	})
 }
 
-// P8, I1: money that arrives for an archived order is refunded on its row in the archive, once, also when several
-// processes receive it at the same time. Each new state is published, and found by a buyer who reconnects. No units are
-// held again, and nothing else changes an archived order.
+// P8, I1: a late payment of an archived order is refunded on its row in the archive, once, even if several processes
+// receive it concurrently. Each new state is published, and a reconnecting buyer finds it. No units are held again, and
+// nothing else changes an archived order.
 func TestLateMoneyOfAnArchivedOrderIsRefunded(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
@@ -315,7 +315,7 @@ func TestLateMoneyOfAnArchivedOrderIsRefunded(t *testing.T) {
 	})
 }
 
-// I1, P4: an entry that comes once more for an archived order finds it; a key that an archived order has is used.
+// I1, P4: a redelivered entry of an archived order finds it. The key of an archived order counts as used.
 func TestInsertFindsArchivedOrders(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
@@ -351,7 +351,7 @@ func TestInsertFindsArchivedOrders(t *testing.T) {
 	})
 }
 
-// F6: a cursor from before an archived order changed leads to reading all; a later one misses nothing.
+// F6: a cursor from before the change of an archived order leads to reading all orders. A later cursor misses nothing.
 func TestOldCursorMissesNoArchivedOrder(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
@@ -376,7 +376,7 @@ func TestOldCursorMissesNoArchivedOrder(t *testing.T) {
 	})
 }
 
-// One process works on the archive.
+// Only one process at a time works on the archive.
 func TestArchiveIsLocked(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s)
@@ -394,7 +394,7 @@ func TestArchiveIsLocked(t *testing.T) {
 	})
 }
 
-// Sales are looked at from the one that has waited longest, once they have left Redis, and never again when empty.
+// Sales are listed once they have left Redis, the longest waiting first, and never again when they are empty.
 func TestSalesToArchive(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10, 10, 10)

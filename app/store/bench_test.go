@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	benchGroup   = 500 // rows of one grouped insert, as a consumer reads them
-	benchWriters = 4   // consumers, of several partitions
+	benchGroup   = 500 // rows of one grouped insert, as in a consumer's batch
+	benchWriters = 4   // consumers of several partitions
 	benchConns   = 16  // connections that write one row per transaction
 	benchFor     = time.Second
 )
 
-// BenchmarkRatioFulfil compares grouped fulfilment with one row per transaction on 16 connections, on the
-// same MariaDB with one flush per commit. The two take turns, one round per iteration (-benchtime 5x), so that a busy
-// moment of the machine hits both; the medians count. The bar is a ratio of 15.
+// BenchmarkRatioFulfil compares grouped fulfilment with one row per transaction on 16 connections, on one MariaDB with
+// one flush per commit. Both alternate, one round per iteration (-benchtime 5x), so that other load on the machine
+// affects both. It compares the medians; the required ratio is 15.
 func BenchmarkRatioFulfil(b *testing.B) {
 	h := newShop(b, onMariaDB(b), 1e9)
 	if weak, err := h.Weaknesses(h.ctx); err != nil || len(weak) > 0 {
@@ -40,7 +40,7 @@ func median(all []float64) float64 {
 	return all[len(all)/2]
 }
 
-// rowsPerSecond lets the writers insert groups of the size given for a while.
+// rowsPerSecond measures writers that insert groups of the given size for benchFor.
 func rowsPerSecond(b *testing.B, h *testShop, writers, size int) float64 {
 	b.Helper()
 	var rows atomic.Int64

@@ -10,23 +10,23 @@ import (
 	"stampede/app/shop"
 )
 
-// BlockKind says what a block names.
+// BlockKind is the kind of a blocked subject.
 type BlockKind string
 
-// What can be blocked. A network is a prefix like 203.0.113.0/24.
+// Kinds of blocks. A network is a prefix such as 203.0.113.0/24.
 const (
 	BlockUser    BlockKind = "user"
 	BlockAddress BlockKind = "address"
 	BlockNetwork BlockKind = "network"
 )
 
-// Block keeps somebody out: on all nodes within a second.
+// Block excludes an account, an address or a network. It applies on all nodes within a second.
 type Block struct {
 	ID        int64       `json:"id"`
 	Kind      BlockKind   `json:"kind"`
 	Value     string      `json:"value"`
 	Reason    string      `json:"reason"`
-	Until     shop.Millis `json:"until,omitempty"` // 0: until it is removed
+	Until     shop.Millis `json:"until,omitempty"` // 0: no limit
 	CreatedBy string      `json:"created_by"`
 	CreatedAt shop.Millis `json:"created_at"`
 }
@@ -34,7 +34,7 @@ type Block struct {
 // settingBlocks counts the changes of the block list.
 const settingBlocks = "blocks_version"
 
-// maxBlocks bounds what every node keeps in memory.
+// maxBlocks limits the list, which every node holds in memory.
 const maxBlocks = 100_000
 
 type blockRow struct {
@@ -56,13 +56,13 @@ func (r *blockRow) block() Block {
 	}
 }
 
-// BlocksVersion grows with every change of the list; 0 before the first.
+// BlocksVersion grows with every change of the list; 0 before the first change.
 func (s *Store) BlocksVersion(ctx context.Context) (int64, error) {
 	n, err := counted(ctx, s.db, settingBlocks)
 	return n, wrap("read the version of the block list", err)
 }
 
-// Blocks lists what is in force at the instant now, oldest first.
+// Blocks lists the blocks in force at the instant now, the oldest first.
 func (s *Store) Blocks(ctx context.Context, now shop.Millis) ([]Block, error) {
 	var rows []blockRow
 	err := inForce(s.db.NewSelect().Model(&rows), now).Order("id").Limit(maxBlocks).Scan(ctx)
@@ -73,8 +73,9 @@ func inForce(q *bun.SelectQuery, now shop.Millis) *bun.SelectQuery {
 	return q.Where("removed_at IS NULL").Where("until IS NULL OR until > ?", now)
 }
 
-// AddBlock writes a normalized block that lasts (0: until it is removed). Conflict: it exists. The version is raised
-// first: its row keeps editors serial, and no node sees it before the block.
+// AddBlock writes a normalized block for the given duration (0: no limit). Conflict: the block exists. LimitReached:
+// maxBlocks are in force. The version is raised first: its row lock serialises editors, and no node sees the new
+// version before the block.
 func (s *Store) AddBlock(ctx context.Context, b Block, lasts time.Duration) (Block, error) {
 	return inTx(ctx, s, "block somebody", func(tx bun.Conn) (Block, error) {
 		if err := s.raise(ctx, tx, settingBlocks); err != nil {
@@ -96,7 +97,7 @@ func (s *Store) AddBlock(ctx context.Context, b Block, lasts time.Duration) (Blo
 	})
 }
 
-// mayBlock refuses what is blocked already, and one too many.
+// mayBlock rejects a block that exists already, and one beyond maxBlocks.
 func (s *Store) mayBlock(ctx context.Context, tx bun.Conn, row *blockRow) error {
 	var same []int64
 	err := inForce(tx.NewSelect().Model((*blockRow)(nil)).Column("id"), row.CreatedAt).
@@ -115,7 +116,7 @@ func (s *Store) mayBlock(ctx context.Context, tx bun.Conn, row *blockRow) error 
 	return err
 }
 
-// RemoveBlock ends a block and answers it. NotFound: there is none of that number in force.
+// RemoveBlock ends a block and returns it. NotFound: no block in force has this number.
 func (s *Store) RemoveBlock(ctx context.Context, id int64) (Block, error) {
 	return inTx(ctx, s, "remove a block", func(tx bun.Conn) (Block, error) {
 		if err := s.raise(ctx, tx, settingBlocks); err != nil {

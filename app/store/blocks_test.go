@@ -12,7 +12,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// Blocks are numbered, listed while they are in force, and each change raises the version that nodes look at.
+// Blocks are numbered and listed while they are in force. Each change raises the version that nodes poll.
 func TestBlocks(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
@@ -59,7 +59,7 @@ func TestBlocks(t *testing.T) {
 	})
 }
 
-// Operators who block at once get numbers of their own, and of the same block only one goes through.
+// Concurrent blocks get different numbers. Of concurrent equal blocks only one succeeds.
 func TestBlocksAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)

@@ -15,7 +15,7 @@ func (s *Store) SaleIDs(ctx context.Context) ([]shop.ID, error) {
 	return ids, wrap("read sale ids", err)
 }
 
-// slotRow is shop.Slot; how many sales it offers is counted by the query.
+// slotRow is the row of a shop.Slot. The query computes Sales, the number of sales of the slot.
 type slotRow struct {
 	bun.BaseModel `bun:"table:slots,alias:slot"`
 
@@ -31,7 +31,7 @@ func (s *Store) slots(ctx context.Context, what string, narrow selection) ([]sho
 	return slots, wrap(what, err)
 }
 
-// readSlots reads slots in the order of their windows. Archived sales are not offered.
+// readSlots reads slots in the order of their windows. Archived sales are not counted.
 func readSlots(ctx context.Context, db bun.IDB, narrow selection) ([]shop.Slot, error) {
 	var rows []slotRow
 	err := narrow(db.NewSelect().Model(&rows).ColumnExpr("?TableColumns").
@@ -42,32 +42,33 @@ func readSlots(ctx context.Context, db bun.IDB, narrow selection) ([]shop.Slot, 
 	}), err
 }
 
-// Slots lists the slots that overlap [from, to) and are not hidden, in the order of their windows, without a phase.
+// Slots lists the visible slots that overlap [from, to), in the order of their windows, without a phase.
 func (s *Store) Slots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
 	return s.slots(ctx, "read slots", where("hidden = 0 AND opens_at < ? AND closes_at > ?", to, from))
 }
 
-// AllSlots is Slots with the hidden ones.
+// AllSlots is Slots including the hidden ones.
 func (s *Store) AllSlots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
 	return s.slots(ctx, "read slots", where("opens_at < ? AND closes_at > ?", to, from))
 }
 
-// Slot reads one slot. ErrNoRow if there is none.
+// Slot reads one slot. ErrNoRow: no such slot.
 func (s *Store) Slot(ctx context.Context, id shop.ID) (shop.Slot, error) {
 	what := "read slot " + id.String()
 	found, err := s.slots(ctx, what, where("id = ?", id))
 	return only(what, found, err)
 }
 
-// SalesOfSlot lists the sales of a slot with their products, in the order they are shown.
+// SalesOfSlot lists the visible sales of a slot with their products, in display order.
 func (s *Store) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale, error) {
 	return s.sales(ctx, "read sales of slot "+slot.String(), func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("s.slot_id = ? AND s.archived_at = 0 AND s.hidden = 0", slot).Order("s.position", "s.id")
 	})
 }
 
-// SalesByPhase pages through the sales of a phase: upcoming ones that open first, open ones that close
-// first, closed ones that closed last come first. A page beyond the end is empty.
+// SalesByPhase returns one page of the sales of a phase, and whether more follow. Upcoming sales that open first and
+// open sales that close first come first; closed sales start with the last one to close. A page beyond the end is
+// empty.
 func (s *Store) SalesByPhase(
 	ctx context.Context, phase shop.Phase, now shop.Millis, page, size int,
 ) ([]shop.Sale, bool, error) {
@@ -87,12 +88,12 @@ func (s *Store) SalesByPhase(
 	return found, more, err
 }
 
-// turnTo reads one row more than the page has, see cut.
+// turnTo selects a page and one extra row, see cut.
 func turnTo(q *bun.SelectQuery, page, size int) *bun.SelectQuery {
 	return q.Offset(int64(max(page, 1)-1) * int64(size)).Limit(int64(size) + 1)
 }
 
-// Categories lists the categories that are not archived, in their order.
+// Categories lists the categories that are not archived, in display order.
 func (s *Store) Categories(ctx context.Context) ([]shop.Category, error) {
 	var rows []categoryRow
 	err := s.db.NewSelect().Model(&rows).Where("archived_at = 0").Order("position", "id").Scan(ctx)
@@ -108,7 +109,8 @@ type categoryRow struct {
 	Name     string  `bun:"name"`
 }
 
-// Products pages through the products that are not archived, in the order of their ids, without description and rules.
+// Products returns one page of the products that are not archived, in the order of their ids, without description and
+// rules. It also reports whether more follow.
 func (s *Store) Products(ctx context.Context, category shop.ID, page, size int) ([]shop.Product, bool, error) {
 	found, err := s.products(ctx, "read products", func(q *bun.SelectQuery) *bun.SelectQuery {
 		q = q.Where("p.archived_at = 0")
@@ -122,7 +124,7 @@ func (s *Store) Products(ctx context.Context, category shop.ID, page, size int) 
 	return found, more, err
 }
 
-// Product reads one product with description and rules. ErrNoRow if there is none.
+// Product reads one product with description and rules. ErrNoRow: no such product.
 func (s *Store) Product(ctx context.Context, id shop.ID) (shop.Product, error) {
 	what := "read product " + id.String()
 	found, err := s.products(ctx, what, where("p.id = ?", id))

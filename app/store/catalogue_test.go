@@ -12,8 +12,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// Names that differ by an accent or a capital are two on every database. I11: every change of the catalogue raises its
-// version, a failed one does not.
+// On every database, names that differ by an accent or a capital letter are different. I11: every change of the
+// catalogue raises its version; a failed change does not.
 func TestNamesAreToldApart(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
@@ -38,8 +38,8 @@ func TestNamesAreToldApart(t *testing.T) {
 	})
 }
 
-// P4: no column that tells rows apart, or that a statement compares with what it was given, leaves that to the server's
-// default collation: to it 'café' and 'cafe' are one.
+// P4: no column that identifies rows, or that a statement compares with a parameter, uses the server's default
+// collation, which treats 'café' and 'cafe' as equal.
 func TestKeysCompareBytes(t *testing.T) {
 	t.Parallel()
 	s := onMariaDB(t)
@@ -106,7 +106,7 @@ func TestProductsAndCategories(t *testing.T) {
 	})
 }
 
-// Slots do not overlap; adding the same schedule again changes nothing.
+// Slots do not overlap. Adding the same schedule again changes nothing.
 func TestSlotsDoNotOverlap(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
@@ -181,8 +181,8 @@ func TestSalesBySlotAndPhase(t *testing.T) {
 	})
 }
 
-// A sale that does not fit its slot, its product or the partitions is turned away with a reason, and the
-// whole call with it.
+// A sale that does not fit its slot, its product or the partitions is rejected with a reason, together with the whole
+// call.
 func TestAddSalesTurnsMisfitsAway(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)

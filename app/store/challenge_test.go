@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// What a sale asks for can be changed while it runs: each change raises the catalogue's version, so that nodes follow
-// (I11), and one of no sale changes nothing.
+// The challenge of a sale can change while the sale runs. Each change raises the catalogue's version, so that nodes
+// follow (I11). A change of a missing sale changes nothing.
 func TestChallengeOfASale(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
@@ -34,7 +34,7 @@ func TestChallengeOfASale(t *testing.T) {
 	})
 }
 
-// How hard work is stays within what people's machines can do, and is not set until somebody does.
+// The work bits stay within the limits, and are unset at first.
 func TestWorkBits(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)

@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Clock is the instant by the database's clock, and which server says so.
+// Clock returns the instant by the database's clock, and the history of the server.
 func (s *Store) Clock(ctx context.Context) (shop.Instant, error) {
 	now, err := s.clock(ctx, s.db)
 	return now, wrap("read the database's clock", err)
@@ -22,9 +22,9 @@ func (s *Store) clock(ctx context.Context, db bun.IDB) (now shop.Instant, err er
 	return now, err
 }
 
-// Changed answers each query with at most so many orders, in one statement for many users. The instant is read first,
-// by the connection that reads the rows, so that both are of one server: a later commit has a stamp no older than it,
-// except for the length of a transaction, which the caller's margin covers (F5, F6).
+// Changed returns at most `most` orders for each query, in one statement for many users. It reads the instant first, on
+// the connection that reads the rows, so that both are from one server. A later commit has a changed_at no older than
+// this instant, apart from the length of a transaction, which the caller's margin covers (F5, F6).
 func (s *Store) Changed(
 	ctx context.Context, queries []shop.ChangesQuery, most int,
 ) (changes []shop.Changes, now shop.Instant, err error) {
@@ -55,8 +55,8 @@ func (s *Store) Changed(
 	return changes, now, nil
 }
 
-// archivedSince finds users with archived orders that changed since the earliest requested instant: they have to read
-// all. It is read after the rows of orders, so that an order that moves between the two is found here.
+// archivedSince finds users with archived orders that changed since the earliest requested instant: they must read all
+// orders. It runs after the rows of orders are read, so that an order that moves in between is found here.
 func (s *Store) archivedSince(
 	ctx context.Context, conn bun.Conn, queries []shop.ChangesQuery,
 ) (map[shop.ID]shop.Millis, error) {
@@ -75,7 +75,7 @@ func (s *Store) archivedSince(
 	return changed, err
 }
 
-// usersOf are the users of queries, and the earliest instant that one of them asks for.
+// usersOf returns the users of the queries and the earliest instant of all queries.
 func usersOf(queries []shop.ChangesQuery) (users []shop.ID, since shop.Millis) {
 	users, since = make([]shop.ID, len(queries)), queries[0].Since
 	for i, q := range queries {
@@ -84,20 +84,21 @@ func usersOf(queries []shop.ChangesQuery) (users []shop.ID, since shop.Millis) {
 	return users, since
 }
 
-// changedRow is an order with the instant of its stamp.
+// changedRow is an order with its changed_at.
 type changedRow struct {
 	orderRow `bun:",extend"`
 
 	Changed shop.Millis `bun:"changed,scanonly"`
 }
 
-// latest reads the newest changes of each user since the earliest requested instant, at most so many of each, so that a
-// buyer with thousands of orders slows no other. They include all that a later instant asks for.
+// latest reads the newest changes of each user since the earliest requested instant. It reads at most `most` per user,
+// so that a buyer with thousands of orders does not delay the others. The result includes the changes for every later
+// instant.
 func (s *Store) latest(
 	ctx context.Context, conn bun.Conn, queries []shop.ChangesQuery, most int,
 ) (map[shop.ID][]changedRow, error) {
 	users, since := usersOf(queries)
-	// Left alone, MySQL may read all orders there are instead of those of many users. SQLite does not see the hint.
+	// Without the hint MySQL may read all orders instead of those of the users. SQLite ignores the hint.
 	newest := conn.NewSelect().Model((*orderRow)(nil)).ForceIndex("orders_key").
 		Column("id").ColumnExpr(s.d.changed+" AS changed").
 		ColumnExpr("ROW_NUMBER() OVER (PARTITION BY user_id ORDER BY changed_at DESC, id DESC) AS nth").
@@ -118,8 +119,8 @@ func (s *Store) latest(
 	return byUser, nil
 }
 
-// changesOf returns the result of one query from the user's rows, the newest first. A row that cannot be read is left
-// to the list of all orders, which reports it to its buyer alone.
+// changesOf returns the result of one query from the user's rows, the newest first. It skips a row that cannot be
+// decoded and sets More: the list of all orders then reports the row to its buyer alone.
 func changesOf(rows []changedRow, since shop.Millis, most int) shop.Changes {
 	var c shop.Changes
 	for i := range rows {
@@ -141,11 +142,12 @@ func changesOf(rows []changedRow, since shop.Millis, most int) shop.Changes {
 	return c
 }
 
-// unstamped is said by every change of a row that makes no new state of it: what its buyer sees is as old as before.
+// unstamped is part of every change of a row that gives it no new state: changed_at stays, because the buyer sees no
+// change.
 const unstamped = "changed_at = changed_at"
 
-// Restamp makes the changes of rows as new as now, so that absent nodes find them, and answers the rows, stamped. Rows
-// are locked first, so that no stamp is older than that of a change which was waited for.
+// Restamp sets changed_at of the rows to now, so that absent nodes find them, and returns the rows. It locks the rows
+// first, so that no changed_at is older than that of a change it waited for.
 func (s *Store) Restamp(ctx context.Context, ids []shop.ID) ([]shop.Order, error) {
 	out := make([]shop.Order, 0, len(ids))
 	for some := range inOrder(ids) {
@@ -168,7 +170,7 @@ func (s *Store) Restamp(ctx context.Context, ids []shop.ID) ([]shop.Order, error
 	return out, nil
 }
 
-// RestampSince does that for the rows that were stamped at the instant given or later, and answers nothing.
+// RestampSince sets changed_at to now for those of the orders that changed at or after the given instant.
 func (s *Store) RestampSince(ctx context.Context, ids []shop.ID, since shop.Millis) error {
 	for some := range inOrder(ids) {
 		_, err := s.run(ctx, "stamp young orders anew",
@@ -180,8 +182,8 @@ func (s *Store) RestampSince(ctx context.Context, ids []shop.ID, since shop.Mill
 	return nil
 }
 
-// MarkTold notes that the rows were published, with one statement per revision. A row that has moved on stays untold
-// for its newer state; one that is told already is left alone.
+// MarkTold marks the rows as published, with one statement per revision. A row with a newer state stays unpublished for
+// that state. A row that is already marked stays as it is.
 func (s *Store) MarkTold(ctx context.Context, told []*shop.Order) error {
 	byRev := make(map[int][]shop.ID, 4)
 	for _, o := range told {
@@ -202,20 +204,20 @@ func (s *Store) markTold(ctx context.Context, rev int, orders []shop.ID) error {
 		const set = " SET published_rev = ?, unpublished_since = CASE WHEN rev > ? THEN unpublished_since END, " + unstamped +
 			" WHERE id IN (?) AND published_rev < ?"
 		matched, err := exec(ctx, tx, "UPDATE orders"+set, rev, rev, bun.List(orders), rev)
-		if err == nil && matched < int64(len(orders)) { // some were told already, or are in the archive
+		if err == nil && matched < int64(len(orders)) { // some were marked already, or are in the archive
 			_, err = exec(ctx, tx, "UPDATE orders_archive"+set, rev, rev, bun.List(orders), rev)
 		}
 		return err
 	})
 }
 
-// ToldUntil reads until when the new rows of a partition have been published. ErrNoRow if there is no such partition.
+// ToldUntil reads until when the new rows of a partition have been published. ErrNoRow: no such partition.
 func (s *Store) ToldUntil(ctx context.Context, partition int) (at shop.Millis, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT published_until FROM partitions WHERE id = ?", partition).Scan(&at)
 	return at, wrap(fmt.Sprintf("read until when partition %d was told", partition), err)
 }
 
-// SetToldUntil moves that instant forward. ErrNoRow if there is no such partition.
+// SetToldUntil moves that instant forward only. ErrNoRow: no such partition.
 func (s *Store) SetToldUntil(ctx context.Context, partition int, at shop.Millis) error {
 	return s.changeRow(ctx, fmt.Sprintf("note until when partition %d was told", partition),
 		"UPDATE partitions SET published_until = "+s.d.greatest+"(published_until, ?) WHERE id = ?", at, partition)

@@ -20,8 +20,8 @@ func since(user shop.ID, at shop.Millis) shop.ChangesQuery {
 	return shop.ChangesQuery{User: user, Since: at}
 }
 
-// ofUser writes so many orders of one buyer, the first of them stamped at the instant given, each other one a
-// millisecond after the one before.
+// ofUser writes n orders of one buyer. The first changed at the given instant, each later one a millisecond after the
+// previous one.
 func (h *testShop) ofUser(n int, from shop.Millis) []shop.Order {
 	h.t.Helper()
 	rows := h.orders(n, h.sales[0], 1)
@@ -33,7 +33,7 @@ func (h *testShop) ofUser(n int, from shop.Millis) []shop.Order {
 	return rows
 }
 
-// wantChanges compares the ids of an answer.
+// wantChanges compares the ids of a result.
 func wantChanges(t *testing.T, what string, got shop.Changes, more bool, want ...shop.ID) {
 	t.Helper()
 	if diff := cmp.Diff(want, append([]shop.ID(nil), ids(got.Orders)...)); diff != "" || got.More != more {
@@ -41,12 +41,12 @@ func wantChanges(t *testing.T, what string, got shop.Changes, more bool, want ..
 	}
 }
 
-// P6, F6: each buyer of a statement gets what changed since an instant of his own, the oldest change first and each
-// order in its newest state; two devices of one buyer may ask for different instants.
+// P6, F6: each query of a statement returns the changes since its own instant, the oldest change first, with each order
+// in its newest state. Two devices of one buyer may use different instants.
 func TestChangedAnswersEachBuyer(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		one, two, three := h.ofUser(4, longAgo), h.ofUser(3, longAgo+100), h.ofUser(2, longAgo)
-		h.stamp(one[0].ID, longAgo+50) // changed last, though the oldest order
+		h.stamp(one[0].ID, longAgo+50) // the last change, although the oldest order
 		got, now, err := h.Changed(h.ctx, []shop.ChangesQuery{
 			since(one[0].User, longAgo+2), since(two[0].User, longAgo+102), since(three[0].User, longAgo+2),
 			since(nextID(), 0), since(one[0].User, longAgo+50), since(two[0].User, 0),
@@ -76,8 +76,8 @@ func TestChangedAnswersEachBuyer(t *testing.T) {
 	}, 100)
 }
 
-// P6: beyond the bound a buyer is told so and gets the newest changes; nobody else of the statement is cut short by
-// somebody with many orders, not even by himself, when he has seen most of them.
+// P6: beyond the limit a buyer gets the newest changes and More. A buyer with many orders does not shorten the results
+// of other queries, including the same buyer's queries with a later instant.
 func TestChangedIsBoundedForEachBuyer(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		const most = 100
@@ -101,7 +101,7 @@ func TestChangedIsBoundedForEachBuyer(t *testing.T) {
 	})
 }
 
-// P6: more buyers than a statement takes are all answered, in the order in which they were asked about.
+// P6: more buyers than fit into a statement all get results, in the order of the queries.
 func TestChangedOfVeryManyBuyers(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		rows := h.orders(1203, h.sales[0], 1)
@@ -121,8 +121,8 @@ func TestChangedOfVeryManyBuyers(t *testing.T) {
 	}, 1e6)
 }
 
-// P6: what the database reads for a statement grows with the orders of those who are asked about, not with the orders
-// that there are: also without an index on the stamps (F1).
+// P6: the number of rows that a statement reads grows with the orders of its users, not with all orders, even without
+// an index on changed_at (F1).
 func TestChangedReadsNoOtherOrders(t *testing.T) {
 	t.Parallel()
 	const others, users, each = 5_000, 100, 10
@@ -135,7 +135,7 @@ func TestChangedReadsNoOtherOrders(t *testing.T) {
 		queries[i] = since(h.ofUser(each, longAgo)[0].User, longAgo+each-1)
 	}
 	h.must(h.analyze())
-	h.DB().SetMaxOpenConns(1) // the counters are those of a connection
+	h.DB().SetMaxOpenConns(1) // the counters are per connection
 	h.must(errOf(h.DB().ExecContext(h.ctx, "FLUSH STATUS")))
 	_, _, err := h.Changed(h.ctx, queries, 100)
 	h.must(err)
@@ -155,7 +155,7 @@ func TestChangedReadsNoOtherOrders(t *testing.T) {
 	}
 }
 
-// P6: a row that cannot be read does not keep the changes of others from them; its buyer is told to read all orders.
+// P6: an unreadable row does not hide the changes of other buyers. Its own buyer must read all orders.
 func TestChangedLeavesOutWhatCannotBeRead(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		torn, whole := h.ofUser(2, longAgo), h.ofUser(1, longAgo)
@@ -172,7 +172,7 @@ func TestChangedLeavesOutWhatCannotBeRead(t *testing.T) {
 	}, 100)
 }
 
-// between is a query hook: what the context carries is done after each query of its.
+// between is a query hook. It calls the function in a query's context after each query.
 type between struct{}
 
 func (between) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
@@ -183,7 +183,7 @@ func (between) AfterQuery(ctx context.Context, _ *bun.QueryEvent) {
 	}
 }
 
-// F6: the instant is read before the rows: whatever is committed while they are read is among them, or its stamp is no
+// F6: the instant is read before the rows. A change committed during the read is in the result, or its changed_at is no
 // older than the instant.
 func TestChangedReadsTheInstantFirst(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
@@ -193,7 +193,7 @@ func TestChangedReadsTheInstantFirst(t *testing.T) {
 		ctx := context.WithValue(h.ctx, between{}, func() {
 			o := val(h.Cancel(h.ctx, rows[len(ended)].ID, rows[0].User, payBy))(h.t)
 			ended = append(ended, o)
-			for since := h.clock(); h.clock().At <= since.At; { // whatever is read from here on is younger
+			for since := h.clock(); h.clock().At <= since.At; { // all later reads are younger
 				continue
 			}
 		})
@@ -214,7 +214,7 @@ func TestChangedReadsTheInstantFirst(t *testing.T) {
 	}, 100)
 }
 
-// F6: the clock goes on, and says whose it is.
+// F6: the clock advances, and names its history.
 func TestClock(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		first, second := h.clock(), h.clock()
@@ -227,8 +227,8 @@ func TestClock(t *testing.T) {
 	}, 1)
 }
 
-// F6: another server has another history, which a failover to it shows, and so has one that was told that it is
-// another. P2: a server that flushes too seldom is named.
+// F6: another server has another history, which reveals a failover. A server with a changed id also has another
+// history. P2: a server that flushes too rarely is reported.
 func TestAnotherServerHasAnotherHistory(t *testing.T) {
 	t.Parallel()
 	one := &testShop{Store: onMariaDB(t), t: t, ctx: kit.Context(t)}

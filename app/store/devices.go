@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// devicesKept is how many log ins of an account count at a time; the one that was not used for longest goes first.
+	// devicesKept limits the active logins of an account. The least recently used one is revoked first.
 	devicesKept = 20
-	// revokedMargin is kept beyond the life of access tokens: nodes forgive clocks that differ a little.
+	// revokedMargin is added to the life of access tokens, because nodes tolerate small clock differences.
 	revokedMargin = time.Minute
 )
 
-// deviceRow is shop.Device as the table has it.
+// deviceRow is the row of a shop.Device.
 type deviceRow struct {
 	bun.BaseModel `bun:"table:devices"`
 
@@ -44,9 +44,9 @@ func (r *deviceRow) device() shop.Device {
 	}
 }
 
-// AddDevice writes a log in, and revokes the oldest ones of a user who has too many. ErrNoRow: the account is not
-// active any more, or its password or role is not that of proven. It writes a log in under the lock of its account: a
-// change of password, role or state either comes before it and ends it, or revokes its row.
+// AddDevice adds a login, and revokes the least recently used ones beyond devicesKept. ErrNoRow: the account is no
+// longer active, or its password or role differs from that of proven. The login is written under the lock of its
+// account. A change of password, role or state therefore either precedes it and makes it fail, or revokes it.
 func (s *Store) AddDevice(ctx context.Context, d shop.Device, proven *shop.User) error {
 	row := deviceRow{
 		ID: d.ID, User: d.User, Name: d.Name, RefreshHash: d.RefreshHash, RotatedAt: d.RotatedAt,
@@ -71,15 +71,15 @@ func (s *Store) AddDevice(ctx context.Context, d shop.Device, proven *shop.User)
 	})
 }
 
-// Device reads one. ErrNoRow if there is none.
+// Device reads one device. ErrNoRow: no such device.
 func (s *Store) Device(ctx context.Context, id shop.ID) (shop.Device, error) {
 	var row deviceRow
 	err := s.db.NewSelect().Model(&row).Where("id = ?", id).Scan(ctx)
 	return row.device(), wrap("read device "+id.String(), err)
 }
 
-// RotateDevice writes d, whose hash replaces old, if old counts, and reports whether it did. It replaces the hash in
-// one conditional statement: of two with the same token, one does.
+// RotateDevice writes d, whose hash replaces old, and reports whether it did. The single conditional statement succeeds
+// only if old is the current hash and the login is valid: of two requests with one token, one succeeds.
 func (s *Store) RotateDevice(ctx context.Context, d shop.Device, old string) (bool, error) {
 	return inTx(ctx, s, "rotate device "+d.ID.String(), func(tx bun.Conn) (bool, error) {
 		matched, err := exec(ctx, tx, "UPDATE devices SET refresh_hash = ?, previous_hash = ?, rotated_at = ?,"+
@@ -89,15 +89,15 @@ func (s *Store) RotateDevice(ctx context.Context, d shop.Device, old string) (bo
 	})
 }
 
-// ReissueDevice clears the previous hash, if it is still the one given, and reports whether it did. It clears the
-// previous hash in one conditional statement: of several requests, one does.
+// ReissueDevice clears the previous hash in one conditional statement and reports whether it did. Of several requests
+// with that hash, one succeeds.
 func (s *Store) ReissueDevice(ctx context.Context, id shop.ID, previous string) (bool, error) {
 	matched, err := s.run(ctx, "reissue device "+id.String(), "UPDATE devices SET previous_hash = NULL"+
 		" WHERE id = ? AND previous_hash = ? AND revoked_at IS NULL", id, previous)
 	return matched == 1, err
 }
 
-// DevicesOf lists those of a user that are neither revoked nor ended at the instant now, the newest first.
+// DevicesOf lists the devices of a user that are neither revoked nor expired at the instant now, the newest first.
 func (s *Store) DevicesOf(ctx context.Context, user shop.ID, now shop.Millis) ([]shop.Device, error) {
 	rows, err := liveDevices(ctx, s.db, user, now, "id DESC")
 	return convert(rows, (*deviceRow).device), wrap("read the devices of user "+user.String(), err)
@@ -111,7 +111,7 @@ func liveDevices(
 	return rows, err
 }
 
-// RevokeDevice revokes one of the user's and its access tokens; a repeat changes nothing. ErrNoRow: there is none.
+// RevokeDevice revokes a device of the user and its access tokens. A repeat changes nothing. ErrNoRow: no such device.
 func (s *Store) RevokeDevice(ctx context.Context, user, device shop.ID) error {
 	return s.inTx(ctx, "revoke device "+device.String(), func(tx bun.Conn) error {
 		var row deviceRow
@@ -123,14 +123,14 @@ func (s *Store) RevokeDevice(ctx context.Context, user, device shop.ID) error {
 	})
 }
 
-// RevokeDevices revokes all of a user's but one (0: all), with their access tokens, and answers which.
+// RevokeDevices revokes all devices of a user except one (0: all), with their access tokens, and returns their ids.
 func (s *Store) RevokeDevices(ctx context.Context, user, except shop.ID) ([]shop.ID, error) {
 	return inTx(ctx, s, "revoke the devices of user "+user.String(), func(tx bun.Conn) ([]shop.ID, error) {
 		return s.revokeDevices(ctx, tx, user, except)
 	})
 }
 
-// revokeDevices is RevokeDevices inside a transaction that changes more.
+// revokeDevices is RevokeDevices inside a larger transaction.
 func (s *Store) revokeDevices(ctx context.Context, tx bun.Conn, user, except shop.ID) ([]shop.ID, error) {
 	var rows []deviceRow
 	err := s.locking(tx.NewSelect().Model(&rows)).Where("user_id = ? AND id <> ? AND revoked_at IS NULL", user, except).
@@ -142,7 +142,6 @@ func (s *Store) revokeDevices(ctx context.Context, tx bun.Conn, user, except sho
 	return ids, s.revokeRows(ctx, tx, ids)
 }
 
-// revokeRows revokes devices and their access tokens.
 func (s *Store) revokeRows(ctx context.Context, tx bun.Conn, ids []shop.ID) error {
 	if len(ids) == 0 {
 		return nil
@@ -158,7 +157,7 @@ func (s *Store) revokeRows(ctx context.Context, tx bun.Conn, ids []shop.ID) erro
 	return s.revoke(ctx, tx, ids, now.At.Add(shop.AccessLife+revokedMargin))
 }
 
-// Names of the settings that say which signing key counts. They change in one transaction.
+// Settings of the signing key. They change in one transaction.
 const (
 	settingGeneration = "signing_generation"
 	settingSince      = "signing_since"
@@ -166,12 +165,13 @@ const (
 	settingSalt       = "signing_salt"
 )
 
-// Revoke makes the access tokens of the subjects not count until the instant given. See Identity.Subject.
+// Revoke invalidates the access tokens of the subjects until the given instant. See Identity.Subject.
 func (s *Store) Revoke(ctx context.Context, subjects []shop.ID, until shop.Millis) error {
 	return s.inTx(ctx, "revoke tokens", func(tx bun.Conn) error { return s.revoke(ctx, tx, subjects, until) })
 }
 
-// revoke writes one statement per subject, in their order. A subject that was revoked before counts as new.
+// revoke runs one statement per subject, in the order of their ids. A repeated subject gets a new instant, so that
+// nodes read it again.
 func (s *Store) revoke(ctx context.Context, tx bun.Conn, subjects []shop.ID, until shop.Millis) error {
 	for _, subject := range slices.Sorted(slices.Values(subjects)) {
 		_, err := exec(ctx, tx, "INSERT INTO revoked (subject, at, until) VALUES (?, "+s.d.now+", ?) "+s.d.onTaken+
@@ -183,10 +183,10 @@ func (s *Store) revoke(ctx context.Context, tx bun.Conn, subjects []shop.ID, unt
 	return nil
 }
 
-// Revocations lists what was revoked at since or later and has not ended.
+// Revocations lists the revocations made at since or later that have not expired.
 func (s *Store) Revocations(ctx context.Context, since shop.Millis) (shop.Revocations, error) {
 	const what = "read revoked tokens"
-	now, err := s.clock(ctx, s.db) // before the rows, so that none falls between two reads
+	now, err := s.clock(ctx, s.db) // before the rows, so that no revocation falls between two reads
 	if err != nil {
 		return shop.Revocations{}, wrap(what, err)
 	}
@@ -206,13 +206,13 @@ func (s *Store) Revocations(ctx context.Context, since shop.Millis) (shop.Revoca
 	return out, wrap(what, err)
 }
 
-// KeyGeneration reads which key signs.
+// KeyGeneration reads the generation of the signing key.
 func (s *Store) KeyGeneration(ctx context.Context) (shop.KeyGeneration, error) {
 	k, err := keyGeneration(ctx, s.db)
 	return k, wrap("read the generation of the signing key", err)
 }
 
-// keyGeneration reads all settings in one statement, so that they are of one moment.
+// keyGeneration reads all settings in one statement, so that they are consistent.
 func keyGeneration(ctx context.Context, db bun.IDB) (k shop.KeyGeneration, err error) {
 	var rows []struct{ Name, Value string }
 	err = db.NewRaw("SELECT name, value FROM settings WHERE name IN (?, ?, ?, ?)",
@@ -235,10 +235,11 @@ func keyGeneration(ctx context.Context, db bun.IDB) (k shop.KeyGeneration, err e
 	return k, err
 }
 
-// RotateKey begins the generation after from, if that is still the present one (else ErrNoRow). only: none of
+// RotateKey starts the generation after from. ErrNoRow: from is not the current one. only: tokens of older generations
+// no longer count, and the salt changes.
 func (s *Store) RotateKey(ctx context.Context, from int64, only bool) (shop.KeyGeneration, error) {
 	return inTx(ctx, s, "rotate the signing key", func(tx bun.Conn) (shop.KeyGeneration, error) {
-		// The first rotation makes the row, which then locks out others until the commit.
+		// The first rotation inserts the row. Its lock excludes other rotations until the commit.
 		_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, '0') "+s.d.onTaken+" value = value",
 			settingGeneration)
 		if err != nil {

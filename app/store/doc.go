@@ -1,19 +1,21 @@
-// Package store is the durable truth: orders, sales and the catalogue in MySQL or MariaDB, or in SQLite for
-// the embedded default. It implements the interfaces of the flows, serves archive, privacy and backoffice directly, and
-// leases node numbers for ids.
+// Package store keeps orders, sales and the catalogue durably: in MySQL or MariaDB, or in SQLite for the embedded
+// default. It implements the interfaces of the flows, serves archive, privacy and backoffice directly, and leases node
+// numbers for ids.
 //
-// Rules that every statement here keeps:
+// Every statement here keeps these rules:
 //
-//   - An order's row is written once, and is in orders or in orders_archive, never in both or none (archive_read.go); a
-//     state changes only under a condition, and what changed is known from row counts or from a lock, never from a
-//     read before it (I1, I5). An operator may delete whole months of the archive (archive_drop.go).
-//   - The sale's column taken moves only in the transaction that writes or flips the row it counts (I5).
-//   - Locks are taken on orders by id, then on sales by id, so that no two transactions wait in a circle.
-//   - READ COMMITTED: nothing is decided by a snapshot, and without gap locks consumers that insert side by side
-//     do not block each other. Only SaleTotals wants a snapshot and asks for REPEATABLE READ.
-//   - The database's clock stamps a row with each new state of it (F1); a change that makes none says so (see
-//     unstamped).
-//   - Methods named Lock… keep a row from changing until the operator's act ends, and make editors of the catalogue take
-//     turns. Methods named Save… must be called within such an act.
-//   - Every error wraps shop.ErrTransient, ErrPermanent, ErrStaleEpoch, ErrNoRow or ErrArchived, or is an *shop.Error (see fault.go).
+//   - An order's row is written once. It is either in orders or in orders_archive, never in both or neither
+//     (archive.go). An operator may delete whole months of the archive (DropOrders).
+//   - A state changes only under a condition. Row counts or locks show what changed, never an earlier read (I1, I5).
+//   - The sale's column taken changes only in the transaction that writes or flips the row it counts (I5).
+//   - Locks are taken on orders by id, then on sales by id, so that transactions do not deadlock.
+//   - Transactions run at READ COMMITTED. No decision relies on a snapshot. Without gap locks, consumers that insert
+//     side by side do not block each other. Only the sums of SaleTotals and SumUp need a snapshot and use REPEATABLE
+//     READ.
+//   - Each new state of a row sets its changed_at by the database's clock (F1). Changes without a new state keep it
+//     (see unstamped).
+//   - Methods named Lock… lock a row until the operator's operation ends, and serialise editors of the catalogue.
+//     Methods named Save… must be called within such an operation.
+//   - Every error of the database wraps shop.ErrTransient, ErrPermanent, ErrStaleEpoch, ErrNoRow or ErrArchived, or is
+//     an *shop.Error (see fault.go).
 package store

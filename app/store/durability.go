@@ -15,7 +15,7 @@ import (
 	"stampede/migrations/sqllock"
 )
 
-// WeakSetting is a setting of a store with which it keeps less than the promises need.
+// WeakSetting is a database setting that is too weak for the promises.
 type WeakSetting struct {
 	Setting string
 	Is      string // empty: it cannot be read
@@ -23,7 +23,7 @@ type WeakSetting struct {
 	Risk    string
 }
 
-// String says it to operators.
+// String describes the setting to operators.
 func (w WeakSetting) String() string {
 	switch {
 	case w.Setting == "":
@@ -34,14 +34,14 @@ func (w WeakSetting) String() string {
 	return w.Setting + " is " + w.Is + ": " + w.Risk + "; set it to " + w.Want
 }
 
-// Weaknesses names the settings with which this database keeps less than promise P2 needs (an answered commit survives
-// the crash of any one process).
+// Weaknesses lists the settings that are too weak for promise P2 (an acknowledged commit survives the crash of any one
+// process).
 func (s *Store) Weaknesses(ctx context.Context) ([]WeakSetting, error) {
 	if s.writer != nil {
 		return []WeakSetting{{Risk: "SQLite is for trying out: a crash of the machine may lose the last commits"}}, nil
 	}
 	var flush, binlog, sync int64
-	var doublewrite string // a number in MariaDB, a word in MySQL
+	var doublewrite string // a number in MariaDB, a string in MySQL
 	err := s.db.QueryRowContext(ctx, "SELECT @@innodb_flush_log_at_trx_commit, @@innodb_doublewrite,"+
 		" @@log_bin, @@sync_binlog").Scan(&flush, &doublewrite, &binlog, &sync)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Store) Weaknesses(ctx context.Context) ([]WeakSetting, error) {
 	return found, nil
 }
 
-// Restorable reports whether commits are logged, so that a backup can be brought up to any later instant.
+// Restorable reports whether commits are logged, so that a backup can be rolled forward to any later instant.
 func (s *Store) Restorable(ctx context.Context) (logged bool, err error) {
 	if s.writer != nil {
 		return false, nil
@@ -72,24 +72,24 @@ func (s *Store) Restorable(ctx context.Context) (logged bool, err error) {
 	return logged, wrap("read whether the database logs what is committed", err)
 }
 
-// Time is the database's clock.
+// Time returns the database's clock.
 func (s *Store) Time(ctx context.Context) (shop.Millis, error) {
 	now, err := s.clock(ctx, s.db)
 	return now.At, wrap("read the database's clock", err)
 }
 
-// scratch begins the name of the table that Needs makes and drops, and is that of its row.
+// scratch begins the name of the table that Needs creates and drops. It is also the key of the row that Needs writes.
 const scratch = "stampede_checkconfig"
 
-// Need is something that the program does on a database, tried out.
+// Need is the result of trying one operation that the program needs.
 type Need struct {
 	What    string // e.g. "take locks by name"
-	Err     error  // nil: it works
+	Err     error  // nil: it succeeded
 	Migrate bool   // only migrations need it
 }
 
-// Needs tries on MySQL or MariaDB what the program does: locks by name, one server, its statements and those of
-// migrations. It leaves nothing behind, and trusts neither settings nor versions.
+// Needs tries the operations of the program on MySQL or MariaDB: named locks, a single server, its statements and those
+// of migrations. It leaves no table or row behind, and does not rely on settings or versions.
 func (s *Store) Needs(ctx context.Context) []Need {
 	if s.writer != nil {
 		return nil
@@ -105,7 +105,7 @@ func (s *Store) Needs(ctx context.Context) []Need {
 	made := s.define(ctx, "CREATE TABLE "+own+" (name VARCHAR(64) NOT NULL PRIMARY KEY, value VARCHAR(255) NULL)"+
 		" ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin")
 	try("make tables (CREATE)", true, made)
-	table := "settings" // which is there once the schema is
+	table := "settings" // exists once the schema is migrated
 	if made == nil {
 		table = own
 		try("change tables (ALTER)", true, s.define(ctx, "ALTER TABLE "+own+" ALTER COLUMN value SET DEFAULT ''"))
@@ -127,10 +127,10 @@ func (s *Store) define(ctx context.Context, statement string) error {
 	return err
 }
 
-// errUndo ends the transaction of a trial.
+// errUndo rolls back the transaction of a trial.
 var errUndo = errors.New("nothing of a trial stays")
 
-// tryRows does in one transaction what those of the program do, and undoes it.
+// tryRows runs the kinds of statements of the program in one transaction, and rolls it back.
 func (s *Store) tryRows(ctx context.Context, table string) error {
 	err := s.tryTx(ctx, func(tx bun.Conn) error {
 		insert := "INSERT INTO " + table + " (name, value) VALUES ('" + scratch + "', '1')"
@@ -153,12 +153,12 @@ func (s *Store) tryRows(ctx context.Context, table string) error {
 	return err
 }
 
-// connectionsCompared is how many connections oneServer compares. A balancer that distributes connections has used two
-// servers by then.
+// connectionsCompared is the number of connections that oneServer compares. A balancer that distributes connections
+// uses two servers within this number.
 const connectionsCompared = 6
 
-// oneServer opens several connections at a time and compares their servers. Locks by name (GET_LOCK) hold on one server
-// only, on a Galera cluster too. If the address leads to several servers, two processes can recover one partition,
+// oneServer opens several connections at once and compares their servers. Named locks (GET_LOCK) hold on one server
+// only, also in a Galera cluster. If the address leads to several servers, two processes can recover one partition,
 // migrate one schema or move one month at the same time.
 func (s *Store) oneServer(ctx context.Context) error {
 	var first string
@@ -167,7 +167,7 @@ func (s *Store) oneServer(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		defer conn.Close() // all stay open until the end: otherwise the pool returns the first one six times
+		defer conn.Close() // all stay open until the end: otherwise the pool returns the first one each time
 		var name string
 		err = conn.QueryRowContext(ctx, "SELECT CONCAT_WS('/', @@hostname, @@port, @@server_id)").Scan(&name)
 		if err != nil {

@@ -10,11 +10,11 @@ import (
 	"stampede/app/shop"
 )
 
-// rowsAtOnce keeps a bulk INSERT well below max_allowed_packet, also with long descriptions.
+// rowsAtOnce keeps a bulk INSERT well below max_allowed_packet, even with long descriptions.
 const rowsAtOnce = 500
 
-// edit changes the catalogue in one transaction. It raises the version first: the row lock keeps editors serial, and no
-// node sees the version before the change.
+// edit changes the catalogue in one transaction. It raises the version first: the row lock serialises editors, and no
+// node sees the new version before the change.
 func (s *Store) edit(ctx context.Context, what string, fn func(tx bun.Conn) error) error {
 	return s.inTx(ctx, what, func(tx bun.Conn) error {
 		if err := s.raise(ctx, tx, settingVersion); err != nil {
@@ -24,7 +24,7 @@ func (s *Store) edit(ctx context.Context, what string, fn func(tx bun.Conn) erro
 	})
 }
 
-// insertAll writes the rows in as few statements as is sound.
+// insertAll inserts the rows in chunks of rowsAtOnce.
 func insertAll[T any](ctx context.Context, tx bun.Conn, rows []T) error {
 	for some := range slices.Chunk(rows, rowsAtOnce) {
 		if err := insert(ctx, tx, &some); err != nil {
@@ -34,7 +34,7 @@ func insertAll[T any](ctx context.Context, tx bun.Conn, rows []T) error {
 	return nil
 }
 
-// AddCategories adds categories behind those that are there. ErrPermanent when an id or a name exists.
+// AddCategories adds categories after the existing ones. ErrPermanent: an id or a name exists.
 func (s *Store) AddCategories(ctx context.Context, categories []shop.Category) error {
 	return s.edit(ctx, "add categories", func(tx bun.Conn) error {
 		var last int
@@ -49,7 +49,7 @@ func (s *Store) AddCategories(ctx context.Context, categories []shop.Category) e
 	})
 }
 
-// newProduct is a product as it is first written.
+// newProduct is the row of a new product.
 type newProduct struct {
 	bun.BaseModel `bun:"table:products"`
 
@@ -63,8 +63,7 @@ type newProduct struct {
 	UpdatedAt   shop.Millis `bun:"updated_at"`
 }
 
-// AddProducts adds products with their pictures. Their category is named by CategoryID, 0 for none. ErrPermanent
-// when an id exists.
+// AddProducts adds products with their pictures. CategoryID names the category; 0: none. ErrPermanent: an id exists.
 func (s *Store) AddProducts(ctx context.Context, products []shop.Product) error {
 	now := wallClock()
 	rows := make([]newProduct, len(products))
@@ -86,8 +85,8 @@ func (s *Store) AddProducts(ctx context.Context, products []shop.Product) error 
 	})
 }
 
-// AddSlots adds slots. One with the very window of an existing slot is left out; one that overlaps another
-// in any other way fails all with a Conflict, and one that does not end after it begins with BadRequest.
+// AddSlots adds slots, all or none. A slot with the same window as an existing one is skipped. Conflict: a slot
+// overlaps another one. BadRequest: a slot does not end after it begins.
 func (s *Store) AddSlots(ctx context.Context, slots []shop.Slot) error {
 	if len(slots) == 0 {
 		return nil
@@ -114,7 +113,7 @@ func (s *Store) AddSlots(ctx context.Context, slots []shop.Slot) error {
 	})
 }
 
-// fit picks the slots that are new, and makes sure that no two overlap. Hidden ones may overlap any.
+// fit returns the new slots. Conflict: two overlap. Hidden slots may overlap any.
 func fit(there []slotRow, slots []shop.Slot) ([]slotRow, error) {
 	known := make(map[[2]shop.Millis]bool, len(there))
 	for _, r := range there {

@@ -12,7 +12,7 @@ import (
 	"stampede/app/shop"
 )
 
-// newSale is a sale as it is first written.
+// newSale is the row of a new sale.
 type newSale struct {
 	bun.BaseModel `bun:"table:sales"`
 
@@ -26,8 +26,8 @@ type newSale struct {
 	UpdatedAt shop.Millis `bun:"updated_at"`
 }
 
-// AddSales adds sales behind those that their slots have. A zero window becomes the slot's, an empty
-// challenge "none". All or nothing: BadRequest says which sale does not fit, ErrPermanent that an id exists.
+// AddSales adds sales after those of their slots, all or none. A zero window becomes the slot's window, an empty
+// challenge becomes "none". BadRequest names the first sale that does not fit. ErrPermanent: an id exists.
 func (s *Store) AddSales(ctx context.Context, sales []shop.Sale) error {
 	return s.edit(ctx, "add sales", func(tx bun.Conn) error {
 		frame, err := readFrame(ctx, tx, sales)
@@ -59,12 +59,12 @@ func newSaleRow(s *shop.Sale, now shop.Millis) newSale {
 	return row
 }
 
-// frame is what new sales must fit into.
+// frame holds the slots, products and limits that new sales must fit.
 type frame struct {
 	slots      map[shop.ID]*slotRow
 	products   map[shop.ID]bool
-	last       map[shop.ID]int // position in a slot
-	partitions int64           // 0: not decided yet
+	last       map[shop.ID]int // highest position in each slot
+	partitions int64           // 0: not configured yet
 }
 
 func readFrame(ctx context.Context, tx bun.Conn, sales []shop.Sale) (*frame, error) {
@@ -111,7 +111,7 @@ func readFrame(ctx context.Context, tx bun.Conn, sales []shop.Sale) (*frame, err
 	return f, err
 }
 
-// place completes a sale from its slot and checks it.
+// place completes a sale from its slot and validates it.
 func (f *frame) place(row *newSale) error {
 	slot := f.slots[row.Slot]
 	if slot == nil {
@@ -141,8 +141,8 @@ func (f *frame) place(row *newSale) error {
 	return err
 }
 
-// LockTerms reads a sale in Act, for SaveTerms. Changed: it is at another version. ErrNoRow: there is no such sale. The
-// version of the catalogue is raised first, which keeps editors one after the other.
+// LockTerms reads a sale in Act, for SaveTerms. It raises the version of the catalogue first, which serialises editors.
+// Changed: the sale has another version. ErrNoRow: no such sale.
 func (s *Store) LockTerms(ctx context.Context, id shop.ID, version int64) (sale shop.Sale, err error) {
 	err = s.edit(ctx, "lock sale "+id.String(), func(tx bun.Conn) error {
 		if _, sale, err = readSale(ctx, tx, id); err == nil && sale.Version != version {

@@ -11,16 +11,16 @@ import (
 	"stampede/app/shop"
 )
 
-// Erasure is a user whose orders are looked at until none has an address any more.
+// Erasure is a user whose orders are checked until none contains an address.
 type Erasure struct {
 	User    shop.ID
 	AskedAt shop.Millis
 }
 
-// erasureLease is how long a node has for what it took.
+// erasureLease limits the time of a node for the erasures it claimed.
 const erasureLease = time.Minute
 
-// erasureRow is Erasure as the table has it.
+// erasureRow is the row of an Erasure.
 type erasureRow struct {
 	bun.BaseModel `bun:"table:erasures"`
 
@@ -29,9 +29,9 @@ type erasureRow struct {
 	NextAt  *shop.Millis `bun:"next_at"`
 }
 
-// Erase deletes what the shop keeps of a user but orders: account data, log ins, links, the address book. Access tokens
-// count no more, a guest's until the instant given. Addresses in orders are noted for blanking. A repeat is safe.
-// ErrNoRow: the account is active, and its password is not that of proven (nil: none is required).
+// Erase deletes all data of a user except orders: account data, logins, links, saved addresses. It invalidates access
+// tokens, those of a guest until guestUntil. Addresses in orders are scheduled for blanking. A repeat is safe.
+// ErrNoRow: the account is active, and its password differs from that of proven (nil: no password is required).
 func (s *Store) Erase(ctx context.Context, user shop.ID, proven *shop.User, now, guestUntil shop.Millis) error {
 	return s.inTx(ctx, "erase user "+user.String(), func(tx bun.Conn) error {
 		u, err := s.lockUser(ctx, tx, user)
@@ -42,7 +42,7 @@ func (s *Store) Erase(ctx context.Context, user shop.ID, proven *shop.User, now,
 		case proven != nil && u.State == shop.UserActive && (proven.State != u.State || proven.Password != u.Password):
 			return shop.ErrNoRow
 		}
-		// A guest has no row, and one that is deleted already stays so: both match nothing.
+		// A guest has no row and a deleted account stays deleted: in both cases no row matches.
 		_, err = exec(ctx, tx, "UPDATE users SET state = ?, email = NULL, name = '', password = NULL, deleted_at = ?"+
 			" WHERE id = ? AND state <> ?", shop.UserDeleted, now, user, shop.UserDeleted)
 		if err != nil {
@@ -65,7 +65,7 @@ func (s *Store) Erase(ctx context.Context, user shop.ID, proven *shop.User, now,
 	})
 }
 
-// ClaimErasures takes those whose orders are due to be looked at. What is not planned by then comes again after
+// ClaimErasures claims users whose orders are due for a check. A claim without PlanErasure is due again after
 // erasureLease.
 func (s *Store) ClaimErasures(ctx context.Context, now shop.Millis, limit int) ([]Erasure, error) {
 	due := func(db bun.IDB, rows *[]erasureRow) *bun.SelectQuery {
@@ -81,7 +81,7 @@ func (s *Store) ClaimErasures(ctx context.Context, now shop.Millis, limit int) (
 	), err
 }
 
-// PlanErasure says when the orders are looked at next; 0: never.
+// PlanErasure sets the next check of the user's orders; 0: no further check.
 func (s *Store) PlanErasure(ctx context.Context, user shop.ID, next shop.Millis) error {
 	_, err := s.run(ctx, "plan the next look at the orders of user "+user.String(),
 		"UPDATE erasures SET next_at = ? WHERE user_id = ?", unlessZero(next), user)
@@ -89,14 +89,14 @@ func (s *Store) PlanErasure(ctx context.Context, user shop.ID, next shop.Millis)
 }
 
 const (
-	// pendingKept is how long a registration waits to be activated; its links have ended long before.
+	// pendingKept is how long an unactivated registration is kept; its links expire long before.
 	pendingKept = 7 * 24 * time.Hour
-	// endedKept is how long log ins and links stay after they have ended, for questions about them.
+	// endedKept is how long expired logins and links are kept for support requests.
 	endedKept = 7 * 24 * time.Hour
 )
 
-// PurgeAccounts removes what counts no more at the instant now: registrations that nobody has activated, and log ins,
-// links and revocations that have ended.
+// PurgeAccounts deletes registrations that were not activated, and expired logins, links and revocations, as of the
+// instant now.
 func (s *Store) PurgeAccounts(ctx context.Context, now shop.Millis) error {
 	for _, purge := range []struct {
 		what, statement string

@@ -15,7 +15,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// someone is a person with an account, a device, addresses and orders in many states.
+// A user with an account, a device, addresses and orders in many states.
 type someone struct {
 	*testShop
 	data   *privacy.PersonalData
@@ -23,8 +23,8 @@ type someone struct {
 	user   shop.User
 	now    shop.Millis
 	orders map[shop.OrderState]shop.ID
-	closed shop.ID // expired, its payment had been opened, and the gateway has said its last word
-	opened shop.ID // expired, and the gateway has not
+	closed shop.ID // expired after its payment was opened; the gateway has reported the final state
+	opened shop.ID // expired; the gateway has not reported the final state
 }
 
 var errNotTheirs = shop.Fail(shop.Forbidden, "the password is not right")
@@ -71,7 +71,7 @@ func newSomeone(h *testShop) *someone {
 	return p
 }
 
-// orderIn makes an order of theirs that has come to a state.
+// orderIn makes an order of the user in the given state.
 func (p *someone) orderIn(state shop.OrderState) shop.ID {
 	p.t.Helper()
 	o := p.order(p.sales[0], 1)
@@ -81,7 +81,7 @@ func (p *someone) orderIn(state shop.OrderState) shop.ID {
 	return o.ID
 }
 
-// kept are the states of their orders that still have an address.
+// kept counts the user's orders that still have an address, by state.
 func (p *someone) kept() map[shop.OrderState]int {
 	p.t.Helper()
 	all, _, err := p.OrdersOf(p.ctx, shop.OrdersQuery{User: p.user.ID, Limit: 100})
@@ -95,11 +95,11 @@ func (p *someone) kept() map[shop.OrderState]int {
 	return states
 }
 
-// A copy has everything that is kept of somebody, and nothing of anybody else.
+// An export contains all data of the user, and no data of others.
 func TestExport(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		p := newSomeone(newShop(t, s, 100))
-		p.insert(p.order(p.sales[0], 1)) // somebody else's
+		p.insert(p.order(p.sales[0], 1)) // another user's
 		who := shop.Identity{User: p.user.ID, Name: "Ada", Role: shop.Shopper, Device: 1}
 		all := val(p.data.Export(p.ctx, who))(p.t)
 		if all.User.Email != p.user.Email || all.User.Guest || len(all.Devices) != 1 || len(all.Addresses) != 2 ||
@@ -119,8 +119,8 @@ func TestExport(t *testing.T) {
 	})
 }
 
-// Deletion takes what is personal at once, also from orders that are over, and from the others once they are. It needs
-// the password, may be repeated, and touches nobody else.
+// Deletion removes personal data at once, also from orders that are over, and from the other orders once they are over.
+// It requires the password, can be repeated, and affects no other user.
 func TestDeletion(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
@@ -138,7 +138,7 @@ func TestDeletion(t *testing.T) {
 			t.Fatalf("%+v, %v", u, err)
 		}
 		devices := val(s.DevicesOf(p.ctx, p.user.ID, opens))(p.t)
-		for range 2 { // also after a lost answer
+		for range 2 { // also after a lost reply
 			p.must(p.data.Delete(p.ctx, who, "secret"))
 		}
 		u, err := s.UserByID(p.ctx, p.user.ID)
@@ -181,7 +181,7 @@ func TestDeletion(t *testing.T) {
 
 		p.must(errOf(s.DB().Exec("UPDATE trades SET check_at = NULL WHERE order_id = ?", p.opened)))
 		p.must(errOf(s.DB().Exec("UPDATE orders SET state = 'finished' WHERE id = ?", p.orders[shop.Shipped])))
-		p.must(p.eraser.RunOnce(p.ctx)) // nothing is due yet
+		p.must(p.eraser.RunOnce(p.ctx)) // not due yet
 		if kept := p.kept(); kept[shop.Finished] != 1 {
 			t.Errorf("before its turn: %v", kept)
 		}
@@ -194,7 +194,7 @@ func TestDeletion(t *testing.T) {
 			t.Errorf("somebody else lost something: %v", other.kept())
 		}
 
-		// When nothing is left, a week later nobody looks any more; until then a late row is found.
+		// A week after the last address was removed the checks end. Until then a late row is found.
 		p.must(errOf(s.DB().Exec("UPDATE orders SET state = 'refunded' WHERE user_id = ?", p.user.ID)))
 		p.now = p.now.Add(7 * time.Hour)
 		p.must(p.eraser.RunOnce(p.ctx))
@@ -213,7 +213,7 @@ func TestDeletion(t *testing.T) {
 	})
 }
 
-// A guest has no password to show: the token is all there is.
+// A guest has no password, so the token suffices.
 func TestGuestsMayBeDeleted(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		p := newSomeone(newShop(t, s, 100))
@@ -227,7 +227,7 @@ func TestGuestsMayBeDeleted(t *testing.T) {
 		if err != nil || len(revoked.Subjects) != 1 || revoked.Subjects[0].Subject != guest {
 			t.Errorf("revoked %+v, %v", revoked, err)
 		}
-		// A guest's token does not do for an account that has grown out of it.
+		// A guest's token cannot delete an account that has replaced the guest.
 		wantErr(t, "an account by a guest's token",
 			p.data.Delete(p.ctx, shop.Identity{User: p.user.ID}, ""), errNotTheirs)
 	})

@@ -27,16 +27,16 @@ func (s *Store) Expire(ctx context.Context, ids []shop.ID, now shop.Millis) ([]s
 	})
 }
 
-// ending is how pending orders end.
+// ending describes how pending orders end.
 type ending struct {
 	to     shop.OrderState
 	reason string // for people; may be empty
 	at     shop.Millis
 }
 
-// endDue ends those of the orders that are due, up to idsAtOnce in a transaction, which locks the sale's row for some
-// milliseconds. After an error earlier transactions are committed; a repeat is safe. Orders of a sale whose row is
-// locked are returned as they are.
+// endDue ends the due orders among ids, up to idsAtOnce in a transaction, which locks the sale's row for some
+// milliseconds. After an error, earlier transactions stay committed; a repeat is safe. Orders of a sale whose row is
+// locked are returned unchanged.
 func (s *Store) endDue(
 	ctx context.Context, ids []shop.ID, how ending, due func(o *shop.Order) bool,
 ) ([]shop.Order, error) {
@@ -64,11 +64,11 @@ func (s *Store) endDue(
 	return out, nil
 }
 
-// endSome is one transaction, and one more for each sale that turns out to be locked; stuck remembers those.
+// endSome runs one transaction, and one more for each sale that turns out to be locked. It adds those to stuck.
 func (s *Store) endSome(
 	ctx context.Context, ids []shop.ID, stuck map[shop.ID]bool, end func(bun.Conn, []shop.ID) ([]shop.Order, error),
 ) ([]shop.Order, error) {
-	var waiting []shop.Order // of stuck sales, as they are
+	var waiting []shop.Order // of stuck sales, unchanged
 	for {
 		if len(stuck) > 0 {
 			all, err := s.OrdersByID(ctx, ids)
@@ -96,8 +96,8 @@ func (s *Store) endSome(
 	}
 }
 
-// Cancel flips a pending order of the user, no trade opened, to cancelled and gives its units back to the guard. It
-// answers the row as it is afterwards, flipped or not; ErrNoRow if there is none or it is another user's.
+// Cancel flips a pending order of the user without an opened trade to cancelled, and returns its units to the guard. It
+// returns the resulting row, flipped or not. ErrNoRow: no such order of this user.
 func (s *Store) Cancel(ctx context.Context, order, user shop.ID, now shop.Millis) (shop.Order, error) {
 	return inTx(ctx, s, "cancel order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrderOf(ctx, tx, order, user)
@@ -108,8 +108,8 @@ func (s *Store) Cancel(ctx context.Context, order, user shop.ID, now shop.Millis
 	})
 }
 
-// lockOrders reads the rows that exist, in either table, in the order of their IDs, and locks them until the
-// transaction ends. No order in the archive gets a new state but refunding and refunded, see flip.
+// lockOrders reads the existing rows of both tables, in the order of their ids, and locks them until the transaction
+// ends. In the archive an order changes state only to refunding and refunded, see flip.
 func (s *Store) lockOrders(ctx context.Context, tx bun.Conn, ids []shop.ID) ([]shop.Order, error) {
 	rows, err := s.lockLive(ctx, tx, ids)
 	missing := lacking(rows, ids)
@@ -125,7 +125,7 @@ func (s *Store) lockOrders(ctx context.Context, tx bun.Conn, ids []shop.ID) ([]s
 	return byID(append(rows, more...)), err
 }
 
-// updateLocked changes locked orders in whichever table they are; update follows the name of the table.
+// updateLocked updates locked orders of both tables; update is the statement after the table's name.
 func updateLocked(ctx context.Context, tx bun.Conn, want int, what, update string, args ...any) error {
 	matched, err := exec(ctx, tx, "UPDATE orders "+update, args...)
 	if err != nil || matched == int64(want) {
@@ -134,7 +134,7 @@ func updateLocked(ctx context.Context, tx bun.Conn, want int, what, update strin
 	return execMatching(ctx, tx, want-int(matched), what, "UPDATE orders_archive "+update, args...)
 }
 
-// lockLive is lockOrders for rows that are not in the archive.
+// lockLive is lockOrders without the archive.
 func (s *Store) lockLive(ctx context.Context, tx bun.Conn, ids []shop.ID) ([]shop.Order, error) {
 	var rows []orderRow
 	q := tx.NewSelect().Model(&rows).Where("id IN (?)", bun.List(ids)).Order("id")
@@ -144,13 +144,13 @@ func (s *Store) lockLive(ctx context.Context, tx bun.Conn, ids []shop.ID) ([]sho
 	return orders(rows)
 }
 
-// lockOrder is lockOrders for one row. ErrNoRow if there is none.
+// lockOrder is lockOrders for one row. ErrNoRow: no such order.
 func (s *Store) lockOrder(ctx context.Context, tx bun.Conn, id shop.ID) (shop.Order, error) {
 	all, err := s.lockOrders(ctx, tx, []shop.ID{id})
 	return only("lock order "+id.String(), all, err)
 }
 
-// lockOrderOf is lockOrder for a row of a user. ErrNoRow if it is another one's.
+// lockOrderOf is lockOrder for an order of the user. ErrNoRow: no such order of this user.
 func (s *Store) lockOrderOf(ctx context.Context, tx bun.Conn, id, user shop.ID) (shop.Order, error) {
 	o, err := s.lockOrder(ctx, tx, id)
 	if err == nil && o.User != user {
@@ -159,15 +159,15 @@ func (s *Store) lockOrderOf(ctx context.Context, tx bun.Conn, id, user shop.ID) 
 	return o, err
 }
 
-// flip gives an order, whose row is locked, another state, or the same with another reason; set names the columns that
-// change with it. Its buyer is to be told.
+// flip changes the state of an order whose row is locked, or only its reason; set lists the columns that change with
+// it. The order becomes unpublished.
 func (s *Store) flip(
 	ctx context.Context, tx bun.Conn, o *shop.Order, to shop.OrderState, set string, values ...any,
 ) error {
 	args := append(append([]any{to}, values...), wallClock(), o.ID, o.State)
 	update := "SET state = ?, " + set + ", rev = " + s.nextRev() + ", unpublished_since = ? WHERE id = ? AND state = ?"
 	var err error
-	if to == shop.Refunding || to == shop.Refunded { // all that happens to an archived order
+	if to == shop.Refunding || to == shop.Refunded { // the only changes of an archived order
 		err = updateLocked(ctx, tx, 1, "flip the locked order", update, args...)
 	} else {
 		err = execMatching(ctx, tx, 1, "flip the locked order", "UPDATE orders "+update, args...)
@@ -176,7 +176,7 @@ func (s *Store) flip(
 	return err
 }
 
-// end flips locked pending orders, and gives their units back to the guards of their sales (I5).
+// end flips locked pending orders, and returns their units to the guards of their sales (I5).
 func (s *Store) end(ctx context.Context, tx bun.Conn, due []*shop.Order, how ending) error {
 	if len(due) == 0 {
 		return nil

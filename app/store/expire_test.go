@@ -20,7 +20,7 @@ func ids(all []shop.Order) []shop.ID {
 	return out
 }
 
-// P5, I5: only pending orders whose deadline has come expire, and asking again gives nothing back twice.
+// P5, I5: only pending orders that are due expire. A repeat returns no units twice.
 func TestExpireOnlyWhatIsDue(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		due, late, cancelled := h.order(h.sales[0], 2), h.order(h.sales[0], 1), h.order(h.sales[0], 1)
@@ -56,7 +56,7 @@ func TestExpireOnlyWhatIsDue(t *testing.T) {
 	}, 100, 100)
 }
 
-// I1, I5: a buyer who cancels while the order expires: one of them wins and the unit comes back once.
+// I1, I5: a buyer cancels while the order expires. One of both wins, and the unit returns once.
 func TestCancelAgainstExpire(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
@@ -98,8 +98,7 @@ func TestCancelIsForTheBuyerAlone(t *testing.T) {
 	})
 }
 
-// I3: a refused order is revived only under the hold number that was claimed for it, and only while units
-// are free.
+// I3: a refused order is revived only under its claimed hold number, and only while units are free.
 func TestReviveNeedsItsClaim(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 2)
@@ -122,7 +121,7 @@ func TestReviveNeedsItsClaim(t *testing.T) {
 		if row := h.read(o.ID); row.State != shop.Refused {
 			t.Errorf("it is %s after a failure", row.State)
 		}
-		claimed.Address = &shop.Address{Name: "A", Phone: "1", Text: "Road 1"} // what the refused row could not store
+		claimed.Address = &shop.Address{Name: "A", Phone: "1", Text: "Road 1"} // missing in the refused row
 		got := val(h.Revive(h.ctx, claimed, h.epoch, payBy+7))(h.t)
 		same(t, "(-answer +row)", got, h.read(o.ID), asRow)
 		if got.State != shop.Pending || got.PayBy != payBy+7 || got.Rev != 2 || got.Reason != "" || got.Address == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// HookQueries has the hook called around each query from now on.
+// HookQueries installs the hook around each later query.
 func (s *Store) HookQueries(hook bun.QueryHook) {
 	s.conns = s.conns.WithQueryHook(hook)
 	s.db = s.conns
@@ -17,7 +17,7 @@ func InTx(ctx context.Context, s *Store, fn func() error) error {
 	return s.inTx(ctx, "try", func(bun.Conn) error { return fn() })
 }
 
-// ExplainOrders are the statements of a search, one for each table of orders.
+// ExplainOrders returns the statements of a search, one for each table of orders.
 func ExplainOrders(s *Store, q OrderSearch) []string {
 	var out []string
 	for _, table := range []string{liveOrders, archivedOrders} {
@@ -26,12 +26,12 @@ func ExplainOrders(s *Store, q OrderSearch) []string {
 	return out
 }
 
-// ExplainUsers is the statement of a search.
+// ExplainUsers returns the statement of a search.
 func ExplainUsers(s *Store, q UserSearch) string {
 	return findUsers(s.db.NewSelect().Model((*userRow)(nil)), q).String()
 }
 
-// ExplainPayments is the statement of a search.
+// ExplainPayments returns the statement of a search.
 func ExplainPayments(s *Store, q PaymentSearch) string {
 	return findPayments(s.db.NewSelect().Model((*paymentRow)(nil)), q).String()
 }

@@ -15,8 +15,8 @@ import (
 	"stampede/app/shop"
 )
 
-// MySQL and MariaDB error numbers that depend on the values and not on the moment. Everything else, known or unknown,
-// is a transient fault: no order is given up on a guess. Permanent faults of another kind are in permanentErrors.
+// dataErrors are the MySQL and MariaDB error numbers that depend on the values, not on the moment. All other errors,
+// also unknown ones, are transient, so that no order is dropped on a guess. Exceptions are in permanentErrors.
 var dataErrors = map[uint16]bool{
 	1048: true, // column cannot be null
 	1062: true, // duplicate entry
@@ -38,7 +38,7 @@ const (
 	mysqlDeadlock  = 1213
 )
 
-// wrap says what failed and of which kind it is. nil stays nil, and an error that has its kind keeps it.
+// wrap adds the failed operation and the kind of the error. nil stays nil; an error that has its kind keeps it.
 func wrap(what string, err error) error {
 	if err == nil {
 		return nil
@@ -49,7 +49,7 @@ func wrap(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// kindOf sorts an error of the drivers; nil when it has been sorted before.
+// kindOf classifies an error of the drivers; nil: it has its kind already.
 func kindOf(err error) error {
 	for _, sorted := range []error{
 		shop.ErrTransient, shop.ErrPermanent, shop.ErrStaleEpoch, shop.ErrNoRow, shop.ErrArchived,
@@ -77,25 +77,25 @@ func kindOf(err error) error {
 	}
 }
 
-// liteDataErrors are primary codes of SQLite, which are in the low byte.
+// liteDataErrors are primary codes of SQLite, which are in the low byte of a code.
 var liteDataErrors = []int{
 	sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE,
 }
 
-// isDuplicate reports whether a primary or unique key was there already.
+// isDuplicate reports whether the error is a duplicate primary or unique key.
 func isDuplicate(err error) bool {
 	var lite *sqlite.Error
 	return saysMySQL(err, mysqlDuplicate) || errors.As(err, &lite) &&
 		(lite.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || lite.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE)
 }
 
-// saysMySQL reports whether the error is one of MySQL's, with the number.
+// saysMySQL reports whether the error is a MySQL error with the given number.
 func saysMySQL(err error, number uint16) bool {
 	var my *mysql.MySQLError
 	return errors.As(err, &my) && my.Number == number
 }
 
-// locked names the sale in an error that says that its row stayed locked; any other error stays as it is.
+// locked adds the sale to the error of a lock wait timeout; other errors stay as they are.
 func locked(err error, sale shop.ID) error {
 	if saysMySQL(err, mysqlLockWait) {
 		return &shop.StuckSale{Sale: sale, Err: err}
@@ -103,7 +103,7 @@ func locked(err error, sale shop.ID) error {
 	return err
 }
 
-// clip keeps notes within their column; it cuts between characters.
+// clip limits a note to the width of its column, in characters.
 func clip(note string, runes int) string {
 	if len(note) <= runes {
 		return note
@@ -112,40 +112,40 @@ func clip(note string, runes int) string {
 	return string(r[:min(runes, len(r))])
 }
 
-// MySQL and MariaDB error numbers that waiting does not mend: an account, a setting or the program must change. 1290 is
-// not among them: a read-only server returns it until it is the primary again.
+// permanentErrors are the MySQL and MariaDB error numbers that do not go away by waiting: an account, a setting or the
+// program must change. 1290 is not among them: a read-only server returns it until it is the primary again.
 var permanentErrors = map[uint16]bool{
 	1044: true, // no access to the database
 	1045: true, // wrong user or password
 	1049: true, // unknown database
 	1054: true, // unknown column
-	1064: true, // a statement that this server cannot read
+	1064: true, // statement that this server cannot parse
 	1115: true, // unknown character set
-	1130: true, // not from this host
+	1130: true, // host not allowed
 	1142: true, // no privilege for the table
 	1143: true, // no privilege for the column
 	1146: true, // no such table
 	1193: true, // unknown system variable
-	1227: true, // a privilege that is missing
-	1231: true, // a variable does not take this value
+	1227: true, // missing privilege
+	1231: true, // wrong value for a variable
 	1235: true, // not supported by this version
-	1251: true, // a way of logging in that is not supported
+	1251: true, // unsupported authentication method
 	1273: true, // unknown collation
 	1286: true, // unknown storage engine
 	1298: true, // unknown time zone
 	1305: true, // unknown function
 	1370: true, // no privilege for the function
-	1524: true, // a way of logging in that is not loaded
-	1665: true, // the format of the binary log does not suit the isolation level
+	1524: true, // authentication plugin not loaded
+	1665: true, // binary log format does not fit the isolation level
 	1698: true, // wrong user or password (MariaDB)
-	1820: true, // the password has to be changed first
-	1862: true, // the password has expired
-	3118: true, // the account is locked
-	3159: true, // only over TLS
-	4151: true, // the account is locked (MariaDB)
+	1820: true, // password must be changed first
+	1862: true, // password expired
+	3118: true, // account locked
+	3159: true, // TLS required
+	4151: true, // account locked (MariaDB)
 }
 
-// permanent reports whether waiting does not mend the error.
+// permanent reports whether the error does not go away by waiting.
 func permanent(err error) bool {
 	var my *mysql.MySQLError
 	var certificate *tls.CertificateVerificationError

@@ -20,8 +20,8 @@ import (
 	"stampede/migrations"
 )
 
-// P2: a process that stands still in the middle of a transaction does not keep others from its rows for ever: its
-// sale's orders flow again ten seconds later.
+// P2: a process that stalls in the middle of a transaction holds its row locks for about ten seconds. Then orders of
+// its sale can be written again.
 func TestStandingTransactionIsEnded(t *testing.T) {
 	t.Parallel()
 	h := newShop(t, onMariaDB(t), 100)
@@ -36,7 +36,7 @@ func TestStandingTransactionIsEnded(t *testing.T) {
 	t.Logf("kept out for %v", time.Since(began))
 }
 
-// P2: whatever is wrong with the server at the moment is a transient fault, never of an order.
+// P2: every momentary fault of the server is a transient error, never a fault of an order.
 func TestFaultsOfTheMoment(t *testing.T) {
 	t.Parallel()
 	server := kit.StartMariaDB(t, kit.MariaDBOptions{})
@@ -97,7 +97,7 @@ func database(t *testing.T, s *store.Store) string {
 	return name
 }
 
-// ordinaryUser makes a user who is not exempt from read_only and answers its DSN for the database of s.
+// ordinaryUser creates a user who is not exempt from read_only and returns its DSN for the database of s.
 func ordinaryUser(t *testing.T, admin, s *store.Store) string {
 	t.Helper()
 	for _, statement := range []string{
@@ -111,7 +111,7 @@ func ordinaryUser(t *testing.T, admin, s *store.Store) string {
 	return "shop:secret@tcp(127.0.0.1:" + port + ")/" + database(t, s)
 }
 
-// I6: a commit whose answer is lost is a transient fault, and doing it again changes nothing.
+// I6: a commit whose reply is lost is a transient error, and a repeat changes nothing.
 func TestLostCommitIsRepeated(t *testing.T) {
 	t.Parallel()
 	dsn := kit.MySQL(t)
@@ -129,8 +129,7 @@ func TestLostCommitIsRepeated(t *testing.T) {
 	h.wantTaken(h.sales[0], 5)
 }
 
-// P2: whatever a transaction was doing when the server stopped answering, its caller is free again soon
-// after its own deadline.
+// P2: when the server stops responding at any step of a transaction, the caller returns soon after its deadline.
 func TestNoInsertOutlivesItsContext(t *testing.T) {
 	t.Parallel()
 	dsn := kit.MySQL(t)
@@ -141,7 +140,7 @@ func TestNoInsertOutlivesItsContext(t *testing.T) {
 	defer cancel()
 	var g errgroup.Group
 	warm := make(chan struct{}, 1000)
-	for range 12 { // at many different steps when it happens
+	for range 12 { // at many different steps of the transaction
 		g.Go(func() error {
 			for {
 				if _, err := h.Insert(ctx, h.epoch, h.orders(2, h.sales[0], 1)); err != nil {
@@ -165,7 +164,7 @@ func TestNoInsertOutlivesItsContext(t *testing.T) {
 		t.Errorf("a caller waited for %v after its context had ended", waited)
 	}
 	proxy.Restore()
-	// A commit that was under way may still arrive, so one look has to do.
+	// A pending commit may still arrive, so the totals are read only once.
 	if got := h.totals(h.sales[0]); got.Taken != got.Orders || got.Orders%2 != 0 {
 		t.Errorf("taken %d, %d rows; want pairs", got.Taken, got.Orders)
 	}
@@ -205,9 +204,8 @@ func TestSQLiteFilesArePrivate(t *testing.T) {
 	}
 }
 
-// P1, P2: on a node of a Galera cluster a transaction that conflicts with another node ends as the victim of a deadlock
-// (1213, also at its COMMIT) and is retried. A node without the majority rejects statements with 1047, which is
-// transient.
+// P1, P2: on a node of a Galera cluster a transaction that conflicts with another node ends as a deadlock victim (1213,
+// also at its COMMIT) and is retried. A node without the majority rejects statements with 1047, which is transient.
 func TestGaleraErrorsAreTransient(t *testing.T) {
 	t.Parallel()
 	s, err := store.OpenSQLite(kit.Context(t), filepath.Join(t.TempDir(), "shop.db"))
@@ -225,8 +223,8 @@ func TestGaleraErrorsAreTransient(t *testing.T) {
 	}
 }
 
-// Whoever stops in the middle of a transaction hears that he has stopped, whatever the driver says of the connection
-// that it closed for that; and who has not stopped hears what the driver says.
+// A transaction stopped by its context returns the context's error in addition to the driver's. Without a stop only the
+// driver's error is returned.
 func TestStoppedTransactionSaysSo(t *testing.T) {
 	t.Parallel()
 	s := onMariaDB(t)
@@ -236,7 +234,7 @@ func TestStoppedTransactionSaysSo(t *testing.T) {
 			if stops {
 				stop()
 			}
-			return driver.ErrBadConn // as the next statement says
+			return driver.ErrBadConn // the error of the next statement
 		})
 		if errors.Is(err, context.Canceled) != stops || !errors.Is(err, driver.ErrBadConn) {
 			t.Errorf("stopped %v: %v", stops, err)

@@ -10,8 +10,8 @@ import (
 	"stampede/app/shop"
 )
 
-// fence lets a pool use only one server, the one for which the last recovery ran. After a failover, a connection to
-// another server is refused before its first statement, and one that was open before its next.
+// fence restricts a pool to one server, the one for which the last recovery ran. After a failover, a connection to
+// another server is rejected: a new one before its first statement, an open one before its next use.
 type fence struct {
 	trusted atomic.Pointer[trusted] // nil: any server
 }
@@ -21,12 +21,12 @@ type trusted struct {
 	generation int64
 }
 
-// Trust names the server that may be used from now on, and the generation of its history.
+// Trust sets the only server that may be used from now on, and the generation of its history.
 func (s *Store) Trust(server string, generation int64) {
 	s.fence.trusted.Store(&trusted{server, generation})
 }
 
-// generation is that of the server that may be used; 0 where nothing was ever lost.
+// generation returns the generation of the trusted server; 0: no server is trusted yet, or no data was ever lost.
 func (f *fence) generation() int64 {
 	if t := f.trusted.Load(); t != nil {
 		return t.generation
@@ -39,7 +39,7 @@ func (f *fence) admits(server string) bool {
 	return t == nil || t.server == server
 }
 
-// mysqlConn is all that database/sql asks of a connection of the MySQL driver.
+// mysqlConn lists the interfaces of a MySQL connection that database/sql uses.
 type mysqlConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -52,14 +52,14 @@ type mysqlConn interface {
 	driver.Validator
 }
 
-// fencedConn is a connection that knows its server.
+// fencedConn is a connection with the id of its server.
 type fencedConn struct {
 	mysqlConn
 	fence  *fence
 	server string
 }
 
-// fenced compares the server of a new connection.
+// fenced reads the server of a new connection. ErrTransient: the fence does not admit it.
 func (f *fence) fenced(ctx context.Context, conn driver.Conn) (driver.Conn, error) {
 	c := &fencedConn{mysqlConn: conn.(mysqlConn), fence: f}
 	rows, err := c.QueryContext(ctx, "SELECT "+mysqlWords.server, nil)
@@ -81,7 +81,7 @@ func (f *fence) fenced(ctx context.Context, conn driver.Conn) (driver.Conn, erro
 	return c, nil
 }
 
-// ResetSession is called before each use but the first.
+// ResetSession runs before each use except the first.
 func (c *fencedConn) ResetSession(ctx context.Context) error {
 	if !c.fence.admits(c.server) {
 		return driver.ErrBadConn
@@ -89,19 +89,19 @@ func (c *fencedConn) ResetSession(ctx context.Context) error {
 	return c.mysqlConn.ResetSession(ctx)
 }
 
-// Unfenced opens a small pool of the same database that may use any server, for recovery. Close it.
+// Unfenced opens a small pool of the same database that may use any server, for recovery. The caller closes it.
 func (s *Store) Unfenced() *Store {
-	if s.connector == nil { // SQLite: there is one file
+	if s.connector == nil { // SQLite: there is only one file
 		return s
 	}
 	pins := &fence{}
 	return pooled(sql.OpenDB(greeter{s.connector, pins}), s.connector, pins, unfencedConns)
 }
 
-// Pin has an unfenced pool use one server only, so that no step of a recovery reaches another one, in the generation
-// given; "": any server.
+// Pin restricts an unfenced pool to one server and generation, so that no step of a recovery reaches another server. An
+// empty server permits any.
 func (s *Store) Pin(server string, generation int64) {
-	if s.connector == nil { // SQLite: this is also the store of the shop
+	if s.connector == nil { // SQLite: Unfenced returned the shop's own store
 		return
 	}
 	if server == "" {

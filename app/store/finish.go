@@ -9,8 +9,8 @@ import (
 	"stampede/app/shop"
 )
 
-// ConfirmReceipt flips a shipped order of the user to finished, unless its refund is asked for, which asked tells. It
-// answers the row as it is afterwards, flipped or not; ErrNoRow if there is none or it is another user's.
+// ConfirmReceipt flips a shipped order of the user to finished, unless a refund is requested; then the second result is
+// true. It returns the resulting row, flipped or not. ErrNoRow: no such order of this user.
 func (s *Store) ConfirmReceipt(ctx context.Context, order, user shop.ID) (o shop.Order, asked bool, err error) {
 	err = s.inTx(ctx, "confirm the receipt of order "+order.String(), func(tx bun.Conn) error {
 		asked = false
@@ -27,8 +27,8 @@ func (s *Store) ConfirmReceipt(ctx context.Context, order, user shop.ID) (o shop
 	return o, asked, err
 }
 
-// FinishShipped finishes shipped orders that are due at the instant now, in one transaction, and returns them. Those
-// whose refund is asked for are due again at the instant later. looked is how many were due.
+// FinishShipped finishes shipped orders that are due at the instant now, in one transaction, and returns them. Orders
+// with a requested refund become due again at the instant later. looked is the number of due orders.
 func (s *Store) FinishShipped(
 	ctx context.Context, now, later shop.Millis, limit int,
 ) (finished []shop.Order, looked int, err error) {
@@ -45,8 +45,8 @@ func (s *Store) FinishShipped(
 	return finished, len(due), err
 }
 
-// finishDue looks again at what was due a moment ago, under the locks of the orders: a parcel may have been replaced, a
-// refund been asked for or begun meanwhile.
+// finishDue checks the due orders again under their locks: meanwhile a parcel may have been replaced, or a refund
+// requested or started.
 func (s *Store) finishDue(
 	ctx context.Context, tx bun.Conn, due []shop.ID, now, later shop.Millis,
 ) (finished []shop.Order, err error) {
@@ -59,7 +59,7 @@ func (s *Store) finishDue(
 		return nil, err
 	}
 	for _, id := range due {
-		if known.orders[id] == nil { // it is not among the orders any more
+		if known.orders[id] == nil { // the order is no longer in the tables
 			if err := dueToFinish(ctx, tx, id, nil); err != nil {
 				return nil, err
 			}
@@ -86,7 +86,7 @@ func (s *Store) finishDue(
 	return finished, nil
 }
 
-// finish flips a shipped order whose row is locked.
+// finish flips a shipped order, whose row is locked, to finished.
 func (s *Store) finish(ctx context.Context, tx bun.Conn, o *shop.Order) error {
 	if err := s.turn(ctx, tx, o, shop.Finished); err != nil {
 		return err
@@ -94,14 +94,14 @@ func (s *Store) finish(ctx context.Context, tx bun.Conn, o *shop.Order) error {
 	return dueToFinish(ctx, tx, o.ID, nil)
 }
 
-// dueToFinish says when an order, whose row is locked, finishes by itself; nil: never.
+// dueToFinish sets when an order, whose row is locked, finishes by itself; nil: never.
 func dueToFinish(ctx context.Context, tx bun.Conn, order shop.ID, at *shop.Millis) error {
 	return execMatching(ctx, tx, 1, "plan the end of a locked order",
 		"UPDATE shipments SET finish_at = ? WHERE order_id = ?", at, order)
 }
 
-// ClaimShipped takes shipped orders whose buyers are to be written to; each comes again after outbox.Lease unless it is
-// marked by then.
+// ClaimShipped claims shipped orders whose buyers need an email. A claim that is not marked is due again after
+// outbox.Lease.
 func (s *Store) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([]Shipment, error) {
 	due := func(db bun.IDB, rows *[]shipmentRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("mail_at <= ?", now).Order("mail_at", "order_id").Limit(int64(limit))
@@ -114,7 +114,7 @@ func (s *Store) ClaimShipped(ctx context.Context, now shop.Millis, limit int) ([
 	return convert(rows, (*shipmentRow).shipment), err
 }
 
-// MarkWritten notes that the letter about a parcel was handed over, unless the parcel was replaced meanwhile. mail_at
+// MarkWritten records that the email about a parcel was handed over, unless the parcel was replaced meanwhile. mail_at
 // identifies the claim.
 func (s *Store) MarkWritten(ctx context.Context, sent Shipment, claimed shop.Millis) error {
 	_, err := s.run(ctx, "mark the letter about order "+sent.Order.String(), "UPDATE shipments SET mail_at = NULL"+
@@ -123,8 +123,8 @@ func (s *Store) MarkWritten(ctx context.Context, sent Shipment, claimed shop.Mil
 	return err
 }
 
-// Rewrite makes the letters about all orders due again that were shipped since the instant and did not finish. Orders
-// that are shipped have finish_at, which has an index.
+// Rewrite makes the emails due again for all orders that were shipped since the given instant and are not finished.
+// Exactly these orders have finish_at, which is indexed.
 func (s *Store) Rewrite(ctx context.Context, since shop.Millis) error {
 	_, err := s.run(ctx, "write about shipments again",
 		"UPDATE shipments SET mail_at = shipped_at WHERE finish_at IS NOT NULL AND shipped_at >= ?", since)

@@ -13,11 +13,11 @@ import (
 	"stampede/app/shop"
 )
 
-// revsPerGeneration is how far apart the revs of an order are before and after a recovery: a state that was lost and
-// published must not have the number of one that follows. An order has fewer states.
+// revsPerGeneration separates the revs of an order before and after a recovery: a state that was published and then
+// lost must not share its rev with a later one. An order has fewer states than this.
 const revsPerGeneration = 32
 
-// nextRev is the rev of the next state of an order, in SQL and as a value.
+// nextRev is the rev of the next state of an order, as SQL. nextRevOf computes the same value.
 func (s *Store) nextRev() string {
 	return s.d.greatest + "(rev, " + strconv.FormatInt(s.fence.generation()*revsPerGeneration, 10) + ") + 1"
 }
@@ -26,14 +26,14 @@ func (s *Store) nextRevOf(o *shop.Order) int {
 	return max(o.Rev, int(s.fence.generation()*revsPerGeneration)) + 1
 }
 
-// addHistory makes the row of the history if there is none.
+// addHistory inserts the row of the history if it is missing.
 func (s *Store) addHistory(ctx context.Context, tx bun.Conn) error {
 	_, err := exec(ctx, tx, "INSERT INTO history (id, server, generation, beat) SELECT 1, "+s.d.server+
 		", 0, 0 FROM (SELECT COUNT(*) AS n FROM history) AS h WHERE n = 0")
 	return err
 }
 
-// History reads which server answers and how far it has come, all of one connection.
+// History reads which server responds, its history and its replication state, all on one connection.
 func (s *Store) History(ctx context.Context) (h shop.DatabaseHistory, err error) {
 	conn, err := s.conns.Conn(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Store) historyRow(ctx context.Context, db bun.IDB) (h shop.DatabaseHist
 	return h, err
 }
 
-// replication reads what the server says of itself as a source and as a replica.
+// replication reads the server's state as a source and as a replica.
 func (s *Store) replication(ctx context.Context, conn bun.Conn, h *shop.DatabaseHistory) error {
 	says, err := pairs(ctx, conn, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')"+
 		" OR Variable_name LIKE 'rpl\\_semi\\_sync\\_%'")
@@ -65,7 +65,7 @@ func (s *Store) replication(ctx context.Context, conn bun.Conn, h *shop.Database
 	if err != nil {
 		return err
 	}
-	for _, role := range []string{"master", "source"} { // MySQL has had both words, MariaDB has the first
+	for _, role := range []string{"master", "source"} { // MySQL used both words, MariaDB uses the first
 		prefix := "rpl_semi_sync_" + role + "_"
 		if says[prefix+"enabled"] != "on" && says[prefix+"enabled"] != "1" {
 			continue
@@ -87,11 +87,11 @@ func (s *Store) replication(ctx context.Context, conn bun.Conn, h *shop.Database
 	return nil
 }
 
-// leastSemiSyncTimeout is the shortest timeout of semi-synchronous replication, in milliseconds, with which it cannot
-// have fallen back and lost commits between two beats without a note.
+// leastSemiSyncTimeout is the minimum timeout of semi-synchronous replication, in milliseconds. With a shorter one, it
+// could fall back and lose commits unnoticed between two beats.
 const leastSemiSyncTimeout = 10_000
 
-// pairs reads names and values, in lower case.
+// pairs reads names and values, converted to lower case.
 func pairs(ctx context.Context, conn bun.Conn, query string) (map[string]string, error) {
 	rows, err := conn.QueryContext(ctx, query)
 	if err != nil {
@@ -109,8 +109,9 @@ func pairs(ctx context.Context, conn bun.Conn, query string) (map[string]string,
 	return found, rows.Err()
 }
 
-// applying says that the server still applies what it has received as a replica. Without the privilege to ask nothing
-// is known: then the server has to be writable only after its relay log was applied.
+// applying reports that the server still applies the relay log that it received as a replica; "": it does not. Without
+// the privilege for SHOW REPLICA STATUS the state is unknown: the operator must then make the server writable only
+// after its relay log is applied.
 func applying(ctx context.Context, conn bun.Conn) string {
 	rows, err := conn.QueryContext(ctx, "SHOW REPLICA STATUS")
 	if err != nil {
@@ -140,8 +141,8 @@ func applying(ctx context.Context, conn bun.Conn) string {
 	return "the server still applies its relay log"
 }
 
-// RaiseBeat raises the beat of the server that the history names, and returns the history. ErrStaleEpoch: it names
-// another server.
+// RaiseBeat raises the beat of the server that the history names, and returns the new history. ErrStaleEpoch: it names
+// another server or generation.
 func (s *Store) RaiseBeat(ctx context.Context, h shop.DatabaseHistory) (shop.DatabaseHistory, error) {
 	matched, err := exec(ctx, s.db, "UPDATE history SET beat = beat + 1 WHERE server = ? AND server = "+s.d.server+
 		" AND generation = ?", h.Server, h.Generation)
@@ -155,9 +156,9 @@ func (s *Store) RaiseBeat(ctx context.Context, h shop.DatabaseHistory) (shop.Dat
 	return s.History(ctx) // after the commit, which may have waited until semi-synchronous replication fell back
 }
 
-// NewGeneration gives the database the next generation above both its own and the one given, on this server, and every
-// partition an epoch above both its own and the one given: no transaction of an older epoch takes units afterwards.
-// A history that has changed since it was read is left alone (ErrStaleEpoch).
+// NewGeneration sets the database's generation on this server to one above the larger of its own and the given one. It
+// also raises the epoch of every partition above its own and the given one, so that no transaction of an older epoch
+// takes units afterwards. ErrStaleEpoch: the history has changed since it was read; nothing is changed.
 func (s *Store) NewGeneration(
 	ctx context.Context, read shop.DatabaseHistory, above int64, epochs map[int]int64,
 ) error {
@@ -184,8 +185,8 @@ func (s *Store) NewGeneration(
 	})
 }
 
-// WatchMoney has the gateway asked about every pending order, as if its payment had been opened. It returns how many
-// were not watched before.
+// WatchMoney schedules checks at the gateway for every pending order, as if its payment had been opened. It returns how
+// many orders were not watched before.
 func (s *Store) WatchMoney(ctx context.Context, w shop.MoneyWatch) (n int, err error) {
 	var ids []shop.ID
 	err = s.db.NewRaw("SELECT id FROM orders WHERE state = ? AND trade_opened = 0", shop.Pending).Scan(ctx, &ids)
@@ -210,7 +211,7 @@ func (s *Store) WatchMoney(ctx context.Context, w shop.MoneyWatch) (n int, err e
 	return len(ids), nil
 }
 
-// watch enters trades of locked orders.
+// watch inserts trades for locked orders. Their first checks are spread over w.Spread.
 func (s *Store) watch(ctx context.Context, tx bun.Conn, orders []shop.ID, w shop.MoneyWatch) error {
 	_, err := exec(ctx, tx, "INSERT INTO trades (order_id, opened_at, expires_at, check_at)"+
 		" SELECT id, created_at, pay_by - ?, ? + id % ? FROM orders WHERE id IN (?) "+s.d.onTaken+
@@ -223,10 +224,9 @@ func (s *Store) watch(ctx context.Context, tx bun.Conn, orders []shop.ID, w shop
 		"UPDATE orders SET trade_opened = created_at, "+unstamped+" WHERE id IN (?)", bun.List(orders))
 }
 
-// EndLost ends pending orders under their first hold, which Redis shows to have ended: expired if they are due at the
-// instant now, otherwise cancelled (ReasonRecovered). It returns all rows that exist, in their new states. It ends
-// pending orders whose holds are gone under their first number: expired if they are due, otherwise cancelled. It
-// returns all rows that exist, in their new states.
+// EndLost ends those pending orders that still have their first hold, which Redis no longer has: expired if they are
+// due at the instant now, otherwise cancelled (ReasonRecovered). It returns all rows that exist, in their new states.
+// ErrTransient: the row of a sale is locked.
 func (s *Store) EndLost(ctx context.Context, orders []shop.ID, now shop.Millis) ([]shop.Order, error) {
 	rows, err := s.endDue(ctx, orders, ending{shop.Expired, shop.ReasonRecovered, now}, func(o *shop.Order) bool {
 		return o.State == shop.Pending && o.Hold == 1 && o.PayBy <= now
@@ -244,8 +244,8 @@ func (s *Store) EndLost(ctx context.Context, orders []shop.ID, now shop.Millis) 
 	return rows, err
 }
 
-// WriteOff counts units as withdrawn that are in no hold and not for sale in Redis, under the epoch given.
-// ErrStaleEpoch: the sale has another epoch, or fewer units are free.
+// WriteOff counts units that are neither held nor for sale in Redis as withdrawn, under the given epoch. ErrStaleEpoch:
+// the sale has another epoch, or fewer units are free.
 func (s *Store) WriteOff(ctx context.Context, sale shop.ID, units, epoch int64) error {
 	return s.inTx(ctx, fmt.Sprintf("write off %d units of sale %s", units, sale), func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE sales SET withdrawn = withdrawn + ? WHERE id = ? AND epoch = ?"+

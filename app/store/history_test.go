@@ -9,8 +9,7 @@ import (
 	"stampede/app/store"
 )
 
-// I8: the beat is that of one history; a generation is begun once, on the server that answers, and takes every epoch
-// with it.
+// I8: the beat belongs to one history. A generation starts once, on the server that responds, and raises every epoch.
 func TestGenerationsAndBeats(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 5)
@@ -38,8 +37,8 @@ func TestGenerationsAndBeats(t *testing.T) {
 	})
 }
 
-// P1, P8, P6: pending orders are watched once; those whose holds are gone end with a rev that was never published;
-// units are written off under the current epoch, and never more than are free.
+// P1, P8, P6: pending orders are watched once. Orders without a hold end with a rev that was never published. Units are
+// written off under the current epoch, at most the free ones.
 func TestWhatARecoveryChanges(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 5)
@@ -71,8 +70,8 @@ func TestWhatARecoveryChanges(t *testing.T) {
 	})
 }
 
-// P2, P8: once a server is trusted, no statement reaches another one, neither on a new connection nor on one that was
-// open; a recovery may use any.
+// P2, P8: once a server is trusted, no statement reaches another one, neither on a new connection nor on an open one. A
+// recovery may use any server.
 func TestFenceAdmitsOneServer(t *testing.T) {
 	t.Parallel()
 	s := onMariaDB(t)
@@ -93,8 +92,8 @@ func TestFenceAdmitsOneServer(t *testing.T) {
 	}
 }
 
-// I10: a promoted database has lost a lease, and another process has got its number. Under the new history neither
-// mints before it has renewed its lease, and then they have different numbers.
+// I10: a promoted database has lost a lease, and another process has its number. Under the new history neither mints
+// before it has renewed its lease. Then their numbers differ.
 func TestLeaseOfAnotherHistoryMintsNothing(t *testing.T) {
 	t.Parallel()
 	s := onMariaDB(t)

@@ -11,8 +11,8 @@ import (
 	"stampede/app/shop"
 )
 
-// ClaimHold raises the hold number of an order that is in the state given, so that a new hold can be taken under it,
-// and answers the row. ErrNoRow: it is not in that state. ErrArchived: it is in the archive.
+// ClaimHold raises the hold number of an order in the given state, so that a new hold can be taken under it, and
+// returns the row. ErrNoRow: it is not in that state. ErrArchived: it is in the archive.
 func (s *Store) ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState) (shop.Order, error) {
 	return inTx(ctx, s, "claim a hold for order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrder(ctx, tx, order)
@@ -28,9 +28,12 @@ func (s *Store) ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState
 	})
 }
 
-// Revive flips a refused order to pending under its claimed hold number with a new deadline and the given texts, and
-// takes its units through the guard, in one transaction. ErrStaleEpoch: epoch, read before the hold, is not the sale's.
-// ErrNoRow: it is not refused with that hold. ErrPermanent: no unit is free, or the texts cannot be stored.
+// Revive flips a refused order to pending under its claimed hold number, with a new deadline and the given texts, and
+// takes its units through the guard, in one transaction. Read epoch before taking the hold.
+//
+//   - ErrStaleEpoch: the sale has another epoch.
+//   - ErrNoRow: the order is not refused with that hold.
+//   - ErrPermanent: no unit is free, or the texts cannot be stored.
 func (s *Store) Revive(ctx context.Context, claimed shop.Order, epoch int64, payBy shop.Millis) (shop.Order, error) {
 	return inTx(ctx, s, "revive order "+claimed.ID.String(), func(tx bun.Conn) (shop.Order, error) {
 		before, err := s.lockOrder(ctx, tx, claimed.ID)
@@ -53,9 +56,12 @@ func (s *Store) Revive(ctx context.Context, claimed shop.Order, epoch int64, pay
 	})
 }
 
-// ReviveLate makes an order that had ended, and whose money came late, paid under the hold number that was claimed for
-// it, takes its units through the guard and settles its payment, in one transaction. ErrNoRow: it is in no such state
-// with that hold. ErrPermanent: no unit is free. ErrStaleEpoch: the sale is not at that epoch any more.
+// ReviveLate changes an ended order whose payment arrived late to paid, under its claimed hold number. In the same
+// transaction it takes the units through the guard and settles the payment.
+//
+//   - ErrNoRow: the order is in another state or has another hold.
+//   - ErrPermanent: no unit is free.
+//   - ErrStaleEpoch: the sale has another epoch.
 func (s *Store) ReviveLate(ctx context.Context, claimed shop.Order, epoch int64, now shop.Millis) (shop.Order, error) {
 	return inTx(ctx, s, "revive order "+claimed.ID.String()+" by late money", func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrder(ctx, tx, claimed.ID)
@@ -79,8 +85,8 @@ func (s *Store) ReviveLate(ctx context.Context, claimed shop.Order, epoch int64,
 	})
 }
 
-// takeAgain makes the guard give the units of an order that had returned them. It reads the reason of a refusal from
-// the row that the guard has locked.
+// takeAgain takes the units of an order that had returned them through the guard. If the guard matches no row, it reads
+// the reason from the row, which it locks.
 func (s *Store) takeAgain(ctx context.Context, tx bun.Conn, o *shop.Order, epoch int64) error {
 	matched, err := s.guard(ctx, tx, epoch, int64(o.Qty), o)
 	if err != nil || matched == 1 {
@@ -97,7 +103,7 @@ func (s *Store) takeAgain(ctx context.Context, tx bun.Conn, o *shop.Order, epoch
 	return fmt.Errorf("%w: take %d units of sale %s", shop.ErrPermanent, o.Qty, o.Sale)
 }
 
-// Resolve gives the late payment of an order its final outcome. One that is resolved stays as it is.
+// Resolve sets the final outcome of an order's late payment. A resolved one stays as it is.
 func (s *Store) Resolve(ctx context.Context, order shop.ID, outcome payment.Outcome) error {
 	return s.inTx(ctx, "settle the late payment of order "+order.String(), func(tx bun.Conn) error {
 		return s.resolve(ctx, tx, order, outcome)
@@ -111,7 +117,7 @@ func (s *Store) resolve(ctx context.Context, tx bun.Conn, order shop.ID, outcome
 	return err
 }
 
-// Unresolved lists late payments that came before the instant given, the oldest first, without the first ones.
+// Unresolved lists late payments received before the given instant, the oldest first, after the first skip ones.
 func (s *Store) Unresolved(ctx context.Context, before shop.Millis, skip, limit int) ([]payment.Received, error) {
 	var rows []paymentRow
 	err := s.db.NewSelect().Model(&rows).Where("unsettled_since < ?", before).Order("unsettled_since", "trade_no").

@@ -18,17 +18,17 @@ import (
 	"stampede/app/test/kit"
 )
 
-// soon is an instant before which everything came that there is.
+// soon is an instant after the upload of all pictures.
 func soon() shop.Millis { return shop.MillisOf(time.Now().Add(time.Hour)) }
 
-// removeUnused removes the pictures that came before an instant.
+// removeUnused removes unused pictures that were stored before the given instant.
 func removeUnused(t *testing.T, s *store.Store, before shop.Millis) int {
 	t.Helper()
 	removed := val(s.RemoveUnusedImages(kit.Context(t), before))(t)
 	return removed
 }
 
-// kept reports whether a picture can be shown.
+// kept reports whether a picture exists.
 func kept(t *testing.T, s *store.Store, letter string) bool {
 	t.Helper()
 	_, err := s.ImageFile(kit.Context(t), strings.Repeat(letter, 64), store.ImageJPEG, false)
@@ -38,14 +38,14 @@ func kept(t *testing.T, s *store.Store, letter string) bool {
 	return err == nil
 }
 
-// Pictures that no product shows go when they are old enough, whether any ever showed them or not; those of archived
-// products stay, and one that is uploaded again, or was taken from a product, counts as new.
+// Unused pictures are removed when they are old enough, whether they were ever used or not. Pictures of archived
+// products stay. A picture that is uploaded again, or taken from a product, counts as new.
 func TestUnusedPicturesAreRemoved(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
 		before := shop.MillisOf(time.Now().Add(-time.Hour))
 		shown, old := picture(t, s, "a"), picture(t, s, "b")
-		picture(t, s, "c") // shown by nothing, ever
+		picture(t, s, "c") // never used
 		made, err := d.CreateProduct(ctx, operator(),
 			backoffice.ProductDraft{Name: "Pot", Images: []shop.Image{{URL: shown}, {URL: old}}})
 		must(t, err)
@@ -85,7 +85,8 @@ func TestUnusedPicturesAreRemoved(t *testing.T) {
 	})
 }
 
-// pausing is a query hook: who has a pause in the context stands still after the first query that contains its words.
+// pausing is a query hook. A query whose context has a pause, and whose text contains the pause's words, blocks after
+// it has run.
 type pausing struct{}
 
 type pause struct {
@@ -110,8 +111,8 @@ func (pausing) AfterQuery(ctx context.Context, q *bun.QueryEvent) {
 	}
 }
 
-// waitsForPicture returns once the server is asked to lock a picture's row, which somebody else has locked. On SQLite
-// writers wait for each other before they begin, so there is nothing to see.
+// waitsForPicture returns once a statement waits for the lock of a picture's row, which another transaction holds. On
+// SQLite writers wait before they begin, so there is no such statement.
 func waitsForPicture(t *testing.T, s *store.Store, id string) {
 	t.Helper()
 	if s.DB().Dialect().Name() == dialect.SQLite {
@@ -125,8 +126,8 @@ func waitsForPicture(t *testing.T, s *store.Store, id string) {
 	})
 }
 
-// A picture that is given to a product at the moment of its removal stays when the product was first, and is refused
-// when the removal was: never is one shown that is not there.
+// A picture is added to a product during its removal. If the product is first, the picture stays; if the removal is
+// first, the product is rejected. No product ever shows a missing picture.
 func TestAPictureIsGivenWhileItIsRemoved(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
@@ -151,10 +152,10 @@ func TestAPictureIsGivenWhileItIsRemoved(t *testing.T) {
 
 		letter := "a"
 		url := picture(t, s, letter)
-		giving, p := pauseAfter(ctx, url) // the only query that has it is what gives it
+		giving, p := pauseAfter(ctx, url) // only the query that adds the picture contains its URL
 		given := make(chan error, 1)
 		go func() { given <- give(giving, 1, url) }()
-		<-p.reached // written, and not committed
+		<-p.reached // written, not committed
 		removed := remove(ctx)
 		waitsForPicture(t, s, strings.Repeat(letter, 64))
 		close(p.release)
@@ -167,7 +168,7 @@ func TestAPictureIsGivenWhileItIsRemoved(t *testing.T) {
 		url = picture(t, s, letter)
 		removing, p := pauseAfter(ctx, "DELETE FROM images")
 		removed = remove(removing)
-		<-p.reached // deleted, and not committed
+		<-p.reached // deleted, not committed
 		go func() { given <- give(ctx, 2, url) }()
 		waitsForPicture(t, s, strings.Repeat(letter, 64))
 		close(p.release)

@@ -13,22 +13,27 @@ import (
 	"stampede/app/shop"
 )
 
-// insertTries bounds the rounds of an insert that meets rows which were not there a moment ago. Each round
-// knows at least one more of them, so it ends; the bound is for what nobody thought of.
+// insertTries limits the rounds of an insert that keeps meeting new rows. Each round finds at least one more existing
+// row, so the loop ends; the limit is for unforeseen cases.
 const insertTries = 16
 
-// Insert writes the rows and takes their units from the sales, in one transaction. ErrStaleEpoch: epoch is not the
-// sales'; nothing is written. An existing row is returned as it is. A pending order becomes refused whose key the buyer
-// has used (ReasonKey), or that finds no units or no sale (ReasonGuard, ReasonNoSale), in the order of their tickets.
-// ErrPermanent names no row: halve and repeat (of one row alone, ErrIDTaken is final). Rows count as published: the
-// pending entry guarantees it (see Fulfiller). Redelivery is the exception, so nothing is looked up before: a key that
-// is there already makes the statement fail, and only then the rows that exist are read and left out.
+// Insert writes the rows and takes their units from the sales, in one transaction.
+//
+//   - An existing row is returned as it is.
+//   - A pending order becomes refused if the buyer has used its key (ReasonKey), or if no units or no sale are left for
+//     it (ReasonGuard, ReasonNoSale). Units go to the lowest tickets first.
+//   - ErrStaleEpoch: a sale has another epoch; nothing is written.
+//   - ErrPermanent does not name the row: halve the batch and repeat. For a single row, ErrIDTaken is final.
+//
+// Rows count as published, which the pending entry guarantees (see order.Fulfiller). Redelivery is rare, so no row is
+// looked up in advance. Only when an existing key makes the statement fail, the existing rows are read and left out.
 func (s *Store) Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error) {
 	return s.insert(ctx, newBatch(epoch, rows), rows)
 }
 
-// InsertLost is Insert for orders that the database has lost: it refuses none. Without units or a sale: *StuckSale of
-// ErrScarce, nothing is written. The rows count as not published, and are watched for money; nil: they are not.
+// InsertLost is Insert for orders that the database has lost: it refuses none. If units or the sale are missing, it
+// writes nothing and returns a *StuckSale that wraps ErrScarce. The rows count as unpublished. With w their payments
+// are watched; nil: they are not.
 func (s *Store) InsertLost(
 	ctx context.Context, epoch int64, rows []shop.NewOrder, w *shop.MoneyWatch,
 ) ([]shop.Inserted, error) {
@@ -78,7 +83,7 @@ func (s *Store) insert(ctx context.Context, b *batch, rows []shop.NewOrder) ([]s
 	return nil, fmt.Errorf("insert orders: %w: others keep writing the same ones", shop.ErrTransient)
 }
 
-// write is one attempt, inside a transaction. It changes nothing of the orders: it answers which of them were refused.
+// write makes one attempt, inside a transaction. It does not modify the orders; it returns the refused ones.
 func (s *Store) write(ctx context.Context, tx bun.Conn, b *batch) ([]refusal, error) {
 	fresh := b.fresh
 	rows := make([]orderRow, len(fresh))
@@ -115,8 +120,8 @@ func (s *Store) write(ctx context.Context, tx bun.Conn, b *batch) ([]refusal, er
 	return refused, nil
 }
 
-// take makes the sale's guard give the units of the orders, which are all of one sale. Orders for which it
-// has no units left become refused, if that may be.
+// take takes the units of the orders from the guard of their sale; all orders are of one sale. Orders without units
+// become refused, if b permits it.
 func (s *Store) take(ctx context.Context, tx bun.Conn, b *batch, of []*shop.Order) ([]refusal, error) {
 	units, last := int64(0), of[0]
 	for _, o := range of {
@@ -134,21 +139,21 @@ func (s *Store) take(ctx context.Context, tx bun.Conn, b *batch, of []*shop.Orde
 	return s.takeSome(ctx, tx, b, of, last)
 }
 
-// newest moves what a sale knows of its rows: the highest seq, and the order that has it. MySQL assigns from the left
-// to the right, so the order comes first. Its arguments: seq, order, seq.
+// newest sets the highest seq of a sale and the order that has it. MySQL assigns from left to right, so last_order
+// comes first. Arguments: seq, order, seq.
 func (s *Store) newest() string {
 	return "last_order = CASE WHEN ? > seq THEN ? ELSE last_order END, seq = " + s.d.greatest + "(seq, ?)"
 }
 
-// guard is the statement that makes overselling impossible (P1): it matches no row if the sale of the order is not
-// there, is of another epoch, has fewer units left, or has orders in the archive.
+// guard is the statement that prevents overselling (P1). It matches no row if the sale is missing, has another epoch,
+// has too few units left, or has orders in the archive.
 func (s *Store) guard(ctx context.Context, tx bun.Conn, epoch, units int64, last *shop.Order) (int64, error) {
 	return exec(ctx, tx, "UPDATE sales SET taken = taken + ?, "+s.newest()+
 		" WHERE id = ? AND epoch = ? AND moved_at = 0 AND taken + ? <= initial + added - withdrawn",
 		units, last.Seq, last.ID, last.Seq, last.Sale, epoch, units)
 }
 
-// bySale groups the orders by sale; the sales are in the order of their ids, as locks are taken.
+// bySale groups the orders by sale. The groups are sorted by sale id, which is the lock order.
 func bySale(all []shop.Order) [][]*shop.Order {
 	groups := make(map[shop.ID][]*shop.Order, 4)
 	for i := range all {

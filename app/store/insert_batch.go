@@ -11,14 +11,14 @@ import (
 	"stampede/app/shop"
 )
 
-// batch is what Insert still has to write and what it found to be written already.
+// batch holds the orders that Insert still has to write and those that it found already written.
 type batch struct {
 	epoch int64
-	fresh []shop.Order           // by id, without repeats
+	fresh []shop.Order           // by id, without duplicates
 	known map[shop.ID]shop.Order // rows that exist
 
-	sifted bool // what is fresh was looked for in both tables
-	lost   bool // nothing is refused, and nothing was published yet: see InsertLost
+	sifted bool // fresh was looked up in both tables
+	lost   bool // refuses no order, and counts all as unpublished: see InsertLost
 	watch  *shop.MoneyWatch
 }
 
@@ -29,16 +29,16 @@ func newBatch(epoch int64, rows []shop.NewOrder) *batch {
 	for i := range b.fresh {
 		o := &b.fresh[i]
 		o.Rev, o.ToldRev = 1, 1 // see Insert
-		o.Stamped = true        // by being written; what is found to exist replaces it
+		o.Stamped = true        // the insert sets changed_at; an existing row replaces it
 		o.Reason = clip(o.Reason, maxReason)
 	}
 	return b
 }
 
-// sameOrder reports whether two orders are one: nodes that took the same node number generate the same ids.
+// sameOrder reports whether two orders are the same. Nodes with the same node number generate the same ids.
 func sameOrder(a, b shop.Order) bool { return a.ID == b.ID && a.Sale == b.Sale && a.User == b.User }
 
-// result answers for each of the rows that were asked for, after the fresh ones were written.
+// result returns one entry for each requested row, after the fresh ones were written.
 func (b *batch) result(asked []shop.NewOrder) []shop.Inserted {
 	out, given := make([]shop.Inserted, len(asked)), make([]bool, len(b.fresh))
 	for i := range asked {
@@ -49,7 +49,7 @@ func (b *batch) result(asked []shop.NewOrder) []shop.Inserted {
 			continue
 		}
 		out[i] = shop.Inserted{Order: b.fresh[at], Fresh: !given[at]}
-		given[at] = true // should the same id be asked for twice, it was written once
+		given[at] = true // a row that was requested twice was written once
 	}
 	return out
 }
@@ -61,9 +61,9 @@ func (b *batch) remember(o shop.Order) {
 	b.known[o.ID] = o
 }
 
-// sift is what follows a duplicate key, or a sale with orders in the archive: rows that exist by now are taken out, and
-// orders whose key the buyer has used for another one become refused, without the key. What is not in the archive by
-// then does not get there before it is written: orders rest for long before they move.
+// sift runs after a duplicate key, or for a sale with orders in the archive. It removes rows that exist by now. Orders
+// whose key the buyer has used for another order become refused, without the key. An order that is not in the archive
+// now is not archived before it is written, because orders rest for a long time before they move.
 func (s *Store) sift(ctx context.Context, b *batch) error {
 	b.sifted = true
 	rows, err := s.OrdersByID(ctx, convert(b.fresh, func(o *shop.Order) shop.ID { return o.ID }))
@@ -88,7 +88,7 @@ func (s *Store) sift(ctx context.Context, b *batch) error {
 	return s.siftKeys(ctx, b)
 }
 
-// buyerKey is what the unique key of the table is about (P4).
+// buyerKey is the unique key of the table (P4).
 type buyerKey struct {
 	Sale shop.ID `bun:"sale_id"`
 	User shop.ID `bun:"user_id"`
@@ -103,8 +103,8 @@ func (s *Store) siftKeys(ctx context.Context, b *batch) error {
 	sales := convert(fresh, func(o *shop.Order) shop.ID { return o.Sale })
 	users := convert(fresh, func(o *shop.Order) shop.ID { return o.User })
 	used := make(map[buyerKey]bool)
-	for _, table := range []string{"orders", "orders_archive"} { // an order that moves meanwhile is found in the second
-		var found []buyerKey // a few more than asked about: SQLite has no IN for tuples
+	for _, table := range []string{"orders", "orders_archive"} { // in this order an order that moves meanwhile is found
+		var found []buyerKey // a superset of the keys: SQLite has no IN list for tuples
 		err := s.db.NewSelect().TableExpr(table).Column("sale_id", "user_id", "idem_key").
 			Where("sale_id IN (?)", bun.List(sales)).Where("user_id IN (?)", bun.List(users)).
 			Where("idem_key IS NOT NULL").Scan(ctx, &found)
@@ -125,14 +125,14 @@ func (s *Store) siftKeys(ctx context.Context, b *batch) error {
 		case used[k]:
 			o.State, o.Reason, o.Key, o.PayBy = shop.Refused, shop.ReasonKey, "", 0
 		default:
-			used[k] = true // the first of two in one batch has it
+			used[k] = true // in one batch the first order keeps the key
 		}
 	}
 	return nil
 }
 
-// takeSome is what follows a guard that did not match: the sale is locked, so that its numbers stay, and
-// the orders are let through one by one, by ticket, as far as the units go.
+// takeSome runs when the guard matched no row. It locks the sale, so that its numbers stay, and takes units order by
+// order, by ticket, until none are left.
 func (s *Store) takeSome(
 	ctx context.Context, tx bun.Conn, b *batch, of []*shop.Order, last *shop.Order,
 ) ([]refusal, error) {
@@ -177,16 +177,16 @@ func (s *Store) takeSome(
 	return s.refuse(ctx, tx, b, over, shop.ReasonGuard)
 }
 
-// refusal is a pending order that its sale has no units for.
+// refusal is a pending order for which its sale has no units, or which has no sale.
 type refusal struct {
 	order  *shop.Order
 	reason string
 }
 
-// apply makes the order what its row is, once that is committed.
+// apply updates the order to its row, once that is committed.
 func (r refusal) apply() { r.order.State, r.order.Reason, r.order.PayBy = shop.Refused, r.reason, 0 }
 
-// refuse turns rows of pending orders of one sale, written a moment ago in the same transaction, into refused ones.
+// refuse changes pending orders of one sale to refused. Their rows were written earlier in the same transaction.
 func (s *Store) refuse(
 	ctx context.Context, tx bun.Conn, b *batch, over []*shop.Order, reason string,
 ) ([]refusal, error) {

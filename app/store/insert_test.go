@@ -14,7 +14,7 @@ import (
 	"stampede/app/store"
 )
 
-// I1: what was written is what is read, in every field.
+// I1: all fields are read as they were written.
 func TestInsertWritesWhatItWasGiven(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		plain, bare := h.order(h.sales[0], 2), h.order(h.sales[0], 1)
@@ -37,7 +37,7 @@ func TestInsertWritesWhatItWasGiven(t *testing.T) {
 	}, 10)
 }
 
-// I1, I5: a batch that is delivered twice changes nothing the second time.
+// I1, I5: a redelivered batch changes nothing.
 func TestInsertTwiceChangesNothing(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		rows := h.orders(50, h.sales[0], 1)
@@ -59,7 +59,7 @@ func TestInsertTwiceChangesNothing(t *testing.T) {
 	}, 100)
 }
 
-// I1, I5: the same entries in two consumers at once are written once.
+// I1, I5: the same entries in two concurrent consumers are written once.
 func TestInsertAtOnceWritesOnce(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		for range 2 {
@@ -96,7 +96,7 @@ func TestInsertAtOnceWritesOnce(t *testing.T) {
 	}, 1000)
 }
 
-// P2: consumers that take from several sales in opposite order do not lose anything to deadlocks.
+// P2: consumers that write to several sales in opposite order lose no row to deadlocks.
 func TestInsertIntoSeveralSalesInOppositeOrder(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		var g errgroup.Group
@@ -121,8 +121,7 @@ func TestInsertIntoSeveralSalesInOppositeOrder(t *testing.T) {
 	}, 1000, 1000, 1000)
 }
 
-// P1, I2: the guard lets exactly the units through that there are, in the order of tickets, and the rest
-// are refused rows.
+// P1, I2: the guard admits exactly the available units, in the order of tickets. The remaining rows are refused.
 func TestGuardRefusesTheOverflowExactly(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		rows := h.orders(5, h.sales[0], 2)
@@ -154,8 +153,8 @@ func TestGuardRefusesTheOverflowExactly(t *testing.T) {
 	}, 7, 100)
 }
 
-// P2, I2: a refusal is final, so a recovery refuses nothing: it writes nothing at all, and says which sale has no units.
-// What it writes counts as not published, and is watched for money.
+// P2, I2: a refusal is final, so a recovery refuses no order. Without units it writes nothing and names the sale. The
+// rows that it writes count as unpublished, and their payments are watched.
 func TestRecoveryRefusesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10, 3)
@@ -174,7 +173,7 @@ func TestRecoveryRefusesNothing(t *testing.T) {
 			if written, err := h.OrdersByID(h.ctx, ids(rows)); err != nil || len(written) != 0 {
 				t.Errorf("%s: %d rows were written (%v)", name, len(written), err)
 			}
-			for range 2 { // a repeat answers what is there
+			for range 2 { // a repeat returns the existing rows
 				got := val(h.InsertLost(h.ctx, h.epoch, rows[:2], watch))(h.t)
 				if o := got[0].Order; o.State != shop.Pending || o.ToldRev != 0 {
 					t.Errorf("%s: what was lost is %s, published up to rev %d", name, o.State, o.ToldRev)
@@ -202,7 +201,7 @@ func TestRecoveryRefusesNothing(t *testing.T) {
 	})
 }
 
-// P1: many consumers at once never take more than there is.
+// P1: many concurrent consumers never take more units than available.
 func TestGuardHoldsUnderConcurrency(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		var g errgroup.Group
@@ -220,7 +219,7 @@ func TestGuardHoldsUnderConcurrency(t *testing.T) {
 	}, 100)
 }
 
-// P4: one key of a buyer is one order; the second becomes a refused row without the key.
+// P4: one key of a buyer is one order. The second order becomes a refused row without the key.
 func TestUsedKeyBecomesARefusedRow(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10, 10)
@@ -248,7 +247,7 @@ func TestUsedKeyBecomesARefusedRow(t *testing.T) {
 	})
 }
 
-// I8: a transaction that carries another epoch writes nothing.
+// I8: a transaction with another epoch writes nothing.
 func TestStaleEpochWritesNothing(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 1)
@@ -262,8 +261,8 @@ func TestStaleEpochWritesNothing(t *testing.T) {
 	}, 10)
 }
 
-// P2: a value that does not fit is a permanent fault, and nothing of the batch is written, so that it can
-// be halved.
+// P2: a value that does not fit is a permanent error, and no row of the batch is written, so that the batch can be
+// halved.
 func TestValueThatDoesNotFitWritesNothing(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		for name, spoil := range map[string]func(*shop.Order){
@@ -287,14 +286,14 @@ func TestValueThatDoesNotFitWritesNothing(t *testing.T) {
 		}
 		h.wantTaken(h.sales[0], 0)
 		bad.ProductName, bad.Reason = strings.Repeat("茶", 200), strings.Repeat("long ", 100)
-		h.insert(good, bad) // 200 characters fit, whatever their bytes; a reason is cut
+		h.insert(good, bad) // 200 characters fit, also of several bytes; a longer reason is cut
 		if o := h.read(bad.ID); o.ProductName != bad.ProductName || len(o.Reason) != 200 {
 			t.Errorf("name has %d bytes, reason %d", len(o.ProductName), len(o.Reason))
 		}
 	}, 10)
 }
 
-// I1, I5: rows that end before they begin take no units, and the entry that comes later finds them.
+// I1, I5: a row that is cancelled before its entry arrives takes no units, and the entry finds it.
 func TestCancelledFirstTakesNothing(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		entry := h.order(h.sales[0], 2)
@@ -311,8 +310,8 @@ func TestCancelledFirstTakesNothing(t *testing.T) {
 	}, 10)
 }
 
-// I8: of each sale the order with the highest seq stands for its rows, in whatever order and state they are written;
-// the guard that refuses some of them changes nothing about that.
+// I8: the witness of a sale is the order with the highest seq, in any order and state of its rows, even if the guard
+// refuses some of them.
 func TestWitnessIsTheOrderWithTheHighestSeq(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		sale := h.sales[0]
@@ -331,16 +330,16 @@ func TestWitnessIsTheOrderWithTheHighestSeq(t *testing.T) {
 		want(third)
 		h.insert(first)
 		want(third)
-		last, cancelled := h.order(sale, 2), h.order(sale, 1) // more than is left
+		last, cancelled := h.order(sale, 2), h.order(sale, 1) // more than the free units
 		cancelled.State, cancelled.CancelledAt = shop.Cancelled, opens+5
 		h.insert(cancelled, last)
 		want(cancelled)
-		h.insert(last, third, first) // again
+		h.insert(last, third, first) // redelivered
 		want(cancelled)
 	}, 3)
 }
 
-// I1: an id that another buyer's order has is a permanent fault, never somebody else's order.
+// I1: an id that another buyer's order has is a permanent error. That order is never returned.
 func TestForeignOrderIsNotAnswered(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		mine, other := h.order(h.sales[0], 1), h.order(h.sales[0], 1)

@@ -12,11 +12,11 @@ import (
 	"stampede/app/shop"
 )
 
-// CategoryRecord is a category as operators see it.
+// CategoryRecord is a category with the data for operators.
 type CategoryRecord struct {
 	shop.Category
-	Position   int         `json:"position"` // they are listed by it
-	Products   int         `json:"products"` // how many can be offered
+	Position   int         `json:"position"` // display order
+	Products   int         `json:"products"` // products that are not archived
 	Version    int64       `json:"version"`
 	UpdatedAt  shop.Millis `json:"updated_at"`
 	ArchivedAt shop.Millis `json:"archived_at,omitempty"`
@@ -47,7 +47,7 @@ func readCategoryRecords(ctx context.Context, db bun.IDB, narrow selection) ([]C
 	return convert(rows, (*categoryRecordRow).record), err
 }
 
-// CategoryRecords lists all categories in their order.
+// CategoryRecords lists all categories in display order.
 func (s *Store) CategoryRecords(ctx context.Context) ([]CategoryRecord, error) {
 	found, err := readCategoryRecords(ctx, s.db, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Order("c.position", "c.id")
@@ -55,7 +55,7 @@ func (s *Store) CategoryRecords(ctx context.Context) ([]CategoryRecord, error) {
 	return found, wrap("read categories", err)
 }
 
-// LockCategory reads a category that does not change until the act ends.
+// LockCategory reads and locks a category until the operation ends. ErrNoRow: no such category.
 func (s *Store) LockCategory(ctx context.Context, id shop.ID) (c CategoryRecord, err error) {
 	what := "lock category " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
@@ -69,7 +69,7 @@ func (s *Store) LockCategory(ctx context.Context, id shop.ID) (c CategoryRecord,
 	return c, err
 }
 
-// SaveCategory writes a category.
+// SaveCategory writes a category from LockCategory and raises its version.
 func (s *Store) SaveCategory(ctx context.Context, c *CategoryRecord) error {
 	return s.edit(ctx, "save category "+c.ID.String(), func(tx bun.Conn) error {
 		return execMatching(ctx, tx, 1, "save a category",
@@ -79,8 +79,8 @@ func (s *Store) SaveCategory(ctx context.Context, c *CategoryRecord) error {
 	})
 }
 
-// LockSlots answers the slots that overlap [from, to); none of them changes, and none is added, until the act ends. It
-// raises the version of the catalogue, which keeps others from adding or removing any until the act ends.
+// LockSlots returns the visible slots that overlap [from, to). It raises the version of the catalogue, so that no slot
+// changes, is added or removed until the operation ends.
 func (s *Store) LockSlots(ctx context.Context, from, to shop.Millis) (slots []shop.Slot, err error) {
 	err = s.edit(ctx, "lock slots", func(tx bun.Conn) error {
 		slots, err = readSlots(ctx, tx, where("hidden = 0 AND opens_at < ? AND closes_at > ?", to, from))
@@ -89,7 +89,7 @@ func (s *Store) LockSlots(ctx context.Context, from, to shop.Millis) (slots []sh
 	return slots, err
 }
 
-// LockSlot reads a slot to which no sale comes until the act ends. ErrNoRow if there is none.
+// LockSlot reads a slot. No sale is added to it until the operation ends. ErrNoRow: no such slot.
 func (s *Store) LockSlot(ctx context.Context, id shop.ID) (slot shop.Slot, err error) {
 	what := "lock slot " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
@@ -100,8 +100,8 @@ func (s *Store) LockSlot(ctx context.Context, id shop.ID) (slot shop.Slot, err e
 	return slot, err
 }
 
-// RemoveSlot removes a slot without sales; one that has only archived ones is archived. WrongState: it has others. It
-// raises the version of the catalogue, which keeps sales from coming to it meanwhile.
+// RemoveSlot removes a slot without sales, and archives a slot that has only archived sales. It raises the version of
+// the catalogue, so that no sale is added meanwhile. WrongState: it has other sales, or does not exist.
 func (s *Store) RemoveSlot(ctx context.Context, id shop.ID) (archived bool, err error) {
 	what := "remove slot " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
@@ -122,11 +122,12 @@ func (s *Store) RemoveSlot(ctx context.Context, id shop.ID) (archived bool, err 
 	return archived, err
 }
 
-// salesAtOnce is how many rows of sales one statement changes; SQLite takes a union of 500 parts at most.
+// salesAtOnce limits the rows of sales in one statement. SQLite allows a union of at most 500 parts.
 const salesAtOnce = 250
 
-// SaveSales writes what an operator can edit. Stock, and archived before the end of a sale, change only while the sale
-// is not in Redis; the statement checks it, because loading takes no lock of acts.
+// SaveSales writes the fields that operators can edit. A sale in Redis keeps its initial stock and cannot be archived
+// before its end. The statement checks this, because loading a sale takes no lock of operations. WrongState: a sale was
+// loaded, or has another version.
 func (s *Store) SaveSales(ctx context.Context, sales ...SaleRecord) error {
 	return s.edit(ctx, fmt.Sprintf("save %d sales", len(sales)), func(tx bun.Conn) error {
 		// All transactions lock rows of sales in the order of their ids.
@@ -142,8 +143,8 @@ func (s *Store) SaveSales(ctx context.Context, sales ...SaleRecord) error {
 }
 
 func (s *Store) saveSales(ctx context.Context, tx bun.Conn, edits []SaleRecord) error {
-	// The former limit is remembered: buyers under it have not broken the new one. This is a statement of its own,
-	// because one that changes rows by a table of values may assign its columns in any order.
+	// limit_max keeps the former limit, because buyers within it have not broken the new one. This needs its own
+	// statement: an update from a table of values may assign its columns in any order.
 	_, err := exec(ctx, tx, "UPDATE sales SET limit_max = "+s.d.greatest+"(limit_max, buyer_limit) WHERE id IN (?)",
 		bun.List(convert(edits, func(e *SaleRecord) shop.ID { return e.ID })))
 	if err != nil {

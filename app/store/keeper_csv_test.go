@@ -14,7 +14,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// What was exported changes nothing when it comes back; a table makes and changes all of its products or none.
+// An unchanged export changes nothing when it is imported. A table creates and changes all of its products or none.
 func TestProductsAsATable(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
@@ -52,10 +52,10 @@ func TestProductsAsATable(t *testing.T) {
 		rows := journalled(t, s)
 		wrong := "id,version,name,category,list_price,archived,images\n" +
 			pot + ",1,Pot,Tea,99,no,\n" + // changed meanwhile
-			"404,,Pan,,1,no,\n" + // not there
-			",,,,1,no,\n" + // without a name
-			",,Pan,Pans,1,no,\n" + // without such a category
-			",,Pan,,1.234,maybe,\n" + // no price, no answer
+			"404,,Pan,,1,no,\n" + // missing product
+			",,,,1,no,\n" + // no name
+			",,Pan,Pans,1,no,\n" + // missing category
+			",,Pan,,1.234,maybe,\n" + // invalid price and flag
 			",,Pan,,1,no,https://evil.example/x.png\n" +
 			",,Fine,,1,no,\n"
 		report, err := d.ImportProducts(ctx, trying(operator()), []byte(wrong))
@@ -82,7 +82,7 @@ func TestProductsAsATable(t *testing.T) {
 	})
 }
 
-// Sales find slot and product by what people call them; times are those of the shop's clocks.
+// A table names slots and products by their times and names; times are in the shop's time zone.
 func TestSalesAsATable(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
@@ -100,7 +100,7 @@ func TestSalesAsATable(t *testing.T) {
 		}
 		sales, _, err := d.SaleRecords(ctx, store.SalesQuery{Slot: slot.ID, Page: 1, Size: 10})
 		must(t, err)
-		late, whole := sales[0], sales[1] // those that open last come first
+		late, whole := sales[0], sales[1] // the sale that opens last comes first
 		if late.OpensAt != slot.OpensAt+30*minute || late.ClosesAt != slot.OpensAt+60*minute+30_000 ||
 			late.PriceFen != 5900 ||
 			whole.OpensAt != slot.OpensAt || whole.Cap != 12 || whole.Challenge != shop.ChallengeWork ||
@@ -113,11 +113,11 @@ func TestSalesAsATable(t *testing.T) {
 			t.Errorf("imported again: %+v, %v\n%s", same, err, exported)
 		}
 		wrong := "id,slot,product,price,stock,limit,opens,product_id\n" +
-			",2026-11-24 20:00,Pot,1,1,1,,\n" + // no slot
-			",2026-11-24 21:00,Pan,1,1,1,,\n" + // no product
-			",2026-11-24 21:00,Pot,1,-1,1,,\n" + // no stock
+			",2026-11-24 20:00,Pot,1,1,1,,\n" + // missing slot
+			",2026-11-24 21:00,Pan,1,1,1,,\n" + // missing product
+			",2026-11-24 21:00,Pot,1,-1,1,,\n" + // invalid stock
 			",2026-11-24 21:00,Pot,1,1,1,2026-11-24 20:59,\n" + // outside the slot
-			whole.ID.String() + ",,,0,,,,\n" + // no price
+			whole.ID.String() + ",,,0,,,,\n" + // invalid price
 			late.ID.String() + ",,,,,,,404\n" // another product
 		report, err := d.ImportSales(ctx, trying(operator()), []byte(wrong))
 		if err != nil || len(report.Problems) != 6 {

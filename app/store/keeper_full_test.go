@@ -14,8 +14,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// While the disk is full nothing is half done: neither a picture nor its row of the journal, and who tries is told to
-// try again. Afterwards the same act under the same key is done.
+// While the disk is full, neither a picture nor its journal row is stored, and the caller gets Busy. Afterwards the
+// same operation with the same key succeeds.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)
@@ -27,7 +27,7 @@ func TestDiskFull(t *testing.T) {
 		}, nil
 	}
 	must(t, errOf(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot"})))
-	s.DB().SetMaxOpenConns(1) // the bound is one of a connection
+	s.DB().SetMaxOpenConns(1) // the page limit is per connection
 	var pages int
 	must(t, s.DB().QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages))
 	bound := func(most int) {

@@ -10,7 +10,7 @@ import (
 	"stampede/app/shop"
 )
 
-// ImageKind is how a picture is encoded, which is also how its address ends.
+// ImageKind is the encoding of a picture, and the extension of its URL.
 type ImageKind string
 
 const (
@@ -18,8 +18,8 @@ const (
 	ImagePNG  ImageKind = "png"
 )
 
-// StoredImage is a picture as it is shown, made of an upload. ID is the SHA-256 of Large, in hex: the same picture is
-// kept once, and what its address shows never changes.
+// StoredImage is a picture made of an upload. ID is the SHA-256 of Large, in hex: equal pictures are stored once, and
+// the content of a URL never changes.
 type StoredImage struct {
 	ID            string
 	Kind          ImageKind
@@ -27,11 +27,10 @@ type StoredImage struct {
 	Large, Small  []byte
 }
 
-// URL is where the picture is shown.
+// URL returns the path of the picture.
 func (i StoredImage) URL() string { return "/images/" + i.ID + "." + string(i.Kind) }
 
-// LockImages answers which of the pictures are kept. None of these is removed until the act ends. RemoveUnusedImages
-// leaves them until the act ends.
+// LockImages returns which of the pictures exist. RemoveUnusedImages does not remove them until the operation ends.
 func (s *Store) LockImages(ctx context.Context, ids []string) (known map[string]bool, err error) {
 	err = s.inTx(ctx, "lock pictures", func(tx bun.Conn) error {
 		var found []string
@@ -46,7 +45,7 @@ func (s *Store) LockImages(ctx context.Context, ids []string) (known map[string]
 	return known, err
 }
 
-// RenewImages has pictures count as if they had come just now.
+// RenewImages sets the age of pictures to zero.
 func (s *Store) RenewImages(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -55,8 +54,8 @@ func (s *Store) RenewImages(ctx context.Context, ids []string) error {
 	return err
 }
 
-// SaveImage keeps a picture. One with the same id has the same pixels, so only its age begins again: whoever uploads it
-// has as long as for a new one to show it.
+// SaveImage stores a picture. A picture with the same id has the same pixels, so only its age is reset: the new
+// uploader has the full time to use it.
 func (s *Store) SaveImage(ctx context.Context, image *StoredImage) error {
 	now := wallClock()
 	_, err := s.run(ctx, "save a picture", "INSERT INTO images (id, kind, width, height, large, small, created_at)"+
@@ -65,7 +64,7 @@ func (s *Store) SaveImage(ctx context.Context, image *StoredImage) error {
 	return err
 }
 
-// ImageFile reads the bytes of one form of a picture. ErrNoRow: there is none such.
+// ImageFile reads the bytes of one form of a picture. ErrNoRow: no such picture.
 func (s *Store) ImageFile(
 	ctx context.Context, id string, kind ImageKind, small bool,
 ) (file []byte, err error) {
@@ -78,10 +77,10 @@ func (s *Store) ImageFile(
 	return file, wrap("read a picture", err)
 }
 
-// imagesAtOnce is how many pictures are looked at with one statement.
+// imagesAtOnce is the number of pictures that one statement checks.
 const imagesAtOnce = 500
 
-// oldImage names a picture that may be one that nothing shows.
+// oldImage is a picture that may be unused.
 type oldImage struct {
 	ID   string    `bun:"id"`
 	Kind ImageKind `bun:"kind"`
@@ -89,8 +88,9 @@ type oldImage struct {
 
 func (i oldImage) url() string { return StoredImage{ID: i.ID, Kind: i.Kind}.URL() }
 
-// RemoveUnusedImages removes the pictures that came before an instant and that no product shows, also no archived one,
-// each in a transaction of its own, and answers how many it removed. What it was kept from is found by its next run.
+// RemoveUnusedImages removes pictures that were stored before the given instant and that no product shows, archived or
+// not. It uses one transaction per picture and returns the number of removed pictures. The next run continues after an
+// error.
 func (s *Store) RemoveUnusedImages(ctx context.Context, before shop.Millis) (removed int, err error) {
 	for last := ""; ; {
 		some, err := s.oldImages(ctx, last, before)
@@ -117,14 +117,14 @@ func (s *Store) RemoveUnusedImages(ctx context.Context, before shop.Millis) (rem
 	}
 }
 
-// oldImages are the next ones behind an id.
+// oldImages returns the next pictures after an id.
 func (s *Store) oldImages(ctx context.Context, last string, before shop.Millis) (some []oldImage, err error) {
 	err = s.db.NewSelect().TableExpr("images").Column("id", "kind").Where("id > ?", last).
 		Where("created_at < ?", before).Order("id").Limit(imagesAtOnce).Scan(ctx, &some)
 	return some, err
 }
 
-// shownURLs are those of the pictures that products show.
+// shownURLs returns the URLs of the pictures that products show.
 func (s *Store) shownURLs(ctx context.Context, images []oldImage) (map[string]bool, error) {
 	var urls []string
 	err := s.db.NewSelect().TableExpr("product_images").Distinct().Column("url").
@@ -136,8 +136,8 @@ func (s *Store) shownURLs(ctx context.Context, images []oldImage) (map[string]bo
 	return shown, err
 }
 
-// removeUnusedImage checks again under the lock of the picture's row, which LockImages holds until a product's commit.
-// The DELETE follows the lock, so that it sees that commit.
+// removeUnusedImage checks again under the lock of the picture's row, which LockImages holds until the commit of a
+// product. The DELETE follows the lock, so that it sees that commit.
 func (s *Store) removeUnusedImage(ctx context.Context, image oldImage, before shop.Millis) (bool, error) {
 	return inTx(ctx, s, "remove picture "+image.ID, func(tx bun.Conn) (bool, error) {
 		var there string

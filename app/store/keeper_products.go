@@ -10,20 +10,20 @@ import (
 	"stampede/app/shop"
 )
 
-// ProductRecord is a product as operators see it.
+// ProductRecord is a product with the data for operators.
 type ProductRecord struct {
 	shop.Product
 	Version    int64       `json:"version"` // grows with each edit
 	CreatedAt  shop.Millis `json:"created_at"`
 	UpdatedAt  shop.Millis `json:"updated_at"`
-	ArchivedAt shop.Millis `json:"archived_at,omitempty"` // 0: it can be offered
+	ArchivedAt shop.Millis `json:"archived_at,omitempty"` // 0: not archived
 }
 
-// ProductsQuery pages through products, the newest first; page starts at 1.
+// ProductsQuery selects a page of products, the newest first. Page starts at 1.
 type ProductsQuery struct {
-	Text       string  // in the name; "": all
+	Text       string  // part of the name; "": all
 	Category   shop.ID // 0: all
-	Archived   bool    // these, instead of those that can be offered
+	Archived   bool    // archived products instead of the others
 	Page, Size int
 }
 
@@ -37,7 +37,7 @@ type productRecordRow struct {
 	ArchivedAt shop.Millis `bun:"archived_at"`
 }
 
-// readProductRecords reads products wholly.
+// readProductRecords reads products with all fields and pictures.
 func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]ProductRecord, error) {
 	var rows []productRecordRow
 	err := narrow(db.NewSelect().TableExpr("products AS p").
@@ -60,7 +60,7 @@ func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]Pr
 	}), nil
 }
 
-// ProductRecords pages through products, the newest first.
+// ProductRecords returns one page of products, the newest first, and whether more follow.
 func (s *Store) ProductRecords(
 	ctx context.Context, q ProductsQuery,
 ) ([]ProductRecord, bool, error) {
@@ -80,14 +80,14 @@ func (s *Store) ProductRecords(
 	return found, more, wrap("read products", err)
 }
 
-// ProductRecord reads one product. ErrNoRow if there is none.
+// ProductRecord reads one product. ErrNoRow: no such product.
 func (s *Store) ProductRecord(ctx context.Context, id shop.ID) (ProductRecord, error) {
 	found, err := readProductRecords(ctx, s.db, where("p.id = ?", id))
 	what := "read product " + id.String()
 	return only(what, found, wrap(what, err))
 }
 
-// LockProduct is ProductRecord for who goes on to change it.
+// LockProduct is ProductRecord with a lock until the operation ends.
 func (s *Store) LockProduct(ctx context.Context, id shop.ID) (p ProductRecord, err error) {
 	what := "lock product " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
@@ -101,13 +101,14 @@ func (s *Store) LockProduct(ctx context.Context, id shop.ID) (p ProductRecord, e
 	return p, err
 }
 
-// lockRow keeps a row from changing until the transaction ends. ErrNoRow if there is none.
+// lockRow locks a row until the transaction ends. ErrNoRow: no such row.
 func (s *Store) lockRow(ctx context.Context, tx bun.Conn, table string, id shop.ID) error {
 	var there shop.ID
 	return tx.QueryRowContext(ctx, "SELECT id FROM "+table+" WHERE id = ?"+s.d.forUpdate, id).Scan(&there)
 }
 
-// SaveProduct writes all but the pictures; p.Version is that of the row now, and is raised by one.
+// SaveProduct writes a product from LockProduct, without pictures, and raises its version. p.Version is the current
+// version of the row.
 func (s *Store) SaveProduct(ctx context.Context, p *ProductRecord) error {
 	return s.edit(ctx, "save product "+p.ID.String(), func(tx bun.Conn) error {
 		return execMatching(ctx, tx, 1, "save a product",
@@ -131,7 +132,7 @@ func (s *Store) SaveProductImages(ctx context.Context, product shop.ID, images [
 	})
 }
 
-// ProductsByID, ProductsByName and SalesByID read those that exist, in no order.
+// ProductsByID reads the products that exist, in no particular order.
 func (s *Store) ProductsByID(ctx context.Context, ids []shop.ID) ([]ProductRecord, error) {
 	return byIDs(ids, func(some []shop.ID) ([]ProductRecord, error) {
 		found, err := readProductRecords(ctx, s.db, where("p.id IN (?)", bun.List(some)))
@@ -139,7 +140,8 @@ func (s *Store) ProductsByID(ctx context.Context, ids []shop.ID) ([]ProductRecor
 	})
 }
 
-// ProductsByName reads those that have one of the names, as the database compares them.
+// ProductsByName reads the products with one of the names that are not archived, in no particular order. The collation
+// of the database decides equality.
 func (s *Store) ProductsByName(ctx context.Context, names []string) ([]ProductRecord, error) {
 	return byIDs(names, func(some []string) ([]ProductRecord, error) {
 		named := where("p.name IN (?) AND p.archived_at = 0", bun.List(some))
@@ -148,7 +150,7 @@ func (s *Store) ProductsByName(ctx context.Context, names []string) ([]ProductRe
 	})
 }
 
-// byIDs reads in lists of a bounded length.
+// byIDs reads in sorted lists of at most idsAtOnce keys, without duplicates.
 func byIDs[K cmp.Ordered, T any](ids []K, read func(some []K) ([]T, error)) ([]T, error) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)

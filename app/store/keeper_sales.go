@@ -9,11 +9,11 @@ import (
 	"stampede/app/shop"
 )
 
-// SaleRecord is a sale as operators see it: what was decided about it, and nothing that moves with each buy.
+// SaleRecord is a sale with the data for operators. It contains no field that changes with each buy.
 type SaleRecord struct {
 	ID         shop.ID        `json:"id"`
 	Slot       shop.Slot      `json:"slot"`
-	Product    shop.Product   `json:"product"` // the short form
+	Product    shop.Product   `json:"product"` // without description and rules
 	PriceFen   int64          `json:"price_fen"`
 	Initial    int64          `json:"initial"`
 	Added      int64          `json:"added"`
@@ -24,7 +24,7 @@ type SaleRecord struct {
 	ClosesAt   shop.Millis    `json:"closes_at"`
 	Phase      shop.Phase     `json:"phase"`
 	Paused     bool           `json:"paused"`
-	Hidden     bool           `json:"hidden,omitempty"` // as its slot
+	Hidden     bool           `json:"hidden,omitempty"` // copied from its slot
 	Challenge  shop.Challenge `json:"challenge"`
 	Position   int            `json:"position"`
 	Partition  int            `json:"partition"`
@@ -35,13 +35,13 @@ type SaleRecord struct {
 	ArchivedAt shop.Millis    `json:"archived_at,omitempty"`
 }
 
-// SalesQuery pages through sales, those that open last first; page starts at 1.
+// SalesQuery selects a page of sales, those that open last first. Page starts at 1.
 type SalesQuery struct {
 	Slot       shop.ID     // 0: all
 	Phase      shop.Phase  // "": all
-	Text       string      // in the product's name, or the id of a sale or product
-	Archived   bool        // these, instead of those that are offered
-	Now        shop.Millis // decides phases
+	Text       string      // part of the product's name, or the id of a sale or product
+	Archived   bool        // archived sales instead of the others
+	Now        shop.Millis // decides the phases
 	Page, Size int
 }
 
@@ -93,7 +93,7 @@ func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]SaleR
 	return convert(rows, func(r *saleRecordRow) SaleRecord { return r.record(images) }), err
 }
 
-// SaleRecords pages through sales, those that open last first.
+// SaleRecords returns one page of sales, those that open last first, and whether more follow.
 func (s *Store) SaleRecords(ctx context.Context, q SalesQuery) ([]SaleRecord, bool, error) {
 	found, err := readSaleRecords(ctx, s.db, func(sel *bun.SelectQuery) *bun.SelectQuery {
 		if q.Archived {
@@ -121,14 +121,14 @@ func (s *Store) SaleRecords(ctx context.Context, q SalesQuery) ([]SaleRecord, bo
 	return found, more, wrap("read sales", err)
 }
 
-// SaleRecord reads one sale. ErrNoRow if there is none.
+// SaleRecord reads one sale. ErrNoRow: no such sale.
 func (s *Store) SaleRecord(ctx context.Context, id shop.ID) (SaleRecord, error) {
 	what := "read sale " + id.String()
 	found, err := readSaleRecords(ctx, s.db, where("s.id = ?", id))
 	return only(what, found, wrap(what, err))
 }
 
-// LockSale reads a sale that does not change until the act ends.
+// LockSale reads and locks a sale until the operation ends. ErrNoRow: no such sale.
 func (s *Store) LockSale(ctx context.Context, id shop.ID) (record SaleRecord, err error) {
 	what := "lock sale " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
@@ -142,7 +142,8 @@ func (s *Store) LockSale(ctx context.Context, id shop.ID) (record SaleRecord, er
 	return record, err
 }
 
-// EmptiestPartition is the one with the fewest sales of a slot, and of those the lowest; of is how many there are.
+// EmptiestPartition returns the partition with the fewest sales of a slot; of several, the lowest. of is the number of
+// partitions.
 func (s *Store) EmptiestPartition(ctx context.Context, slot shop.ID) (partition, of int, err error) {
 	db := s.db
 	partitions, err := counted(ctx, db, settingPartitions)
@@ -166,7 +167,7 @@ func (s *Store) EmptiestPartition(ctx context.Context, slot shop.ID) (partition,
 	return slices.Index(counts, slices.Min(counts)), len(counts), nil
 }
 
-// SalesByID reads those that exist.
+// SalesByID reads the sales that exist, in no particular order.
 func (s *Store) SalesByID(ctx context.Context, ids []shop.ID) ([]SaleRecord, error) {
 	return byIDs(ids, func(some []shop.ID) ([]SaleRecord, error) {
 		found, err := readSaleRecords(ctx, s.db, where("s.id IN (?)", bun.List(some)))

@@ -19,7 +19,7 @@ import (
 
 const minute = shop.Millis(60_000)
 
-// offered is a slot that opens in an hour, with a product to offer in it.
+// offered makes a slot that opens in an hour, and a product for it.
 func offered(
 	t *testing.T, s *store.Store, d *backoffice.CatalogueDesk,
 ) (shop.Slot, store.ProductRecord, backoffice.SaleDraft) {
@@ -33,7 +33,7 @@ func offered(
 	return slot, product, backoffice.SaleDraft{Slot: slot.ID, Product: product.ID, PriceFen: 4900, Stock: 100, Limit: 2}
 }
 
-// A sale takes from its slot what is left out, is spread over the partitions, and heard of once it is there.
+// A new sale takes missing fields from its slot, gets a partition, and is announced once it exists.
 func TestSalesAreMade(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
@@ -75,7 +75,7 @@ func TestSalesAreMade(t *testing.T) {
 	})
 }
 
-// Terms that cannot be kept are refused, each by a sentence of its own.
+// Invalid terms are rejected, each with its own message.
 func TestSalesBadInput(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)
@@ -125,7 +125,7 @@ func TestSalesBadInput(t *testing.T) {
 	_ = product
 }
 
-// What can be edited depends on how far a sale has come; what cannot is refused with what to do instead.
+// The editable fields depend on the phase of a sale. Other edits are rejected with a hint.
 func TestEditsOfASale(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
@@ -179,7 +179,7 @@ func TestEditsOfASale(t *testing.T) {
 	})
 }
 
-// Loading a sale and editing its stock at the same time: what is loaded is what was decided last.
+// A sale is loaded while its stock is edited: the loaded stock is the last committed one.
 func TestEditsWhileASaleIsLoaded(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
@@ -213,7 +213,7 @@ func TestEditsWhileASaleIsLoaded(t *testing.T) {
 	})
 }
 
-// An archived sale is nowhere to be seen, cannot be loaded, and can be brought back.
+// An archived sale is not listed, cannot be loaded, and can be restored.
 func TestArchivedSales(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
@@ -242,8 +242,8 @@ func TestArchivedSales(t *testing.T) {
 	})
 }
 
-// A slot that has only archived sales is archived with its removal: no calendar has it, its time is free, and its sales
-// can be read and copied, but not brought back. One that has others stays.
+// Removing a slot with only archived sales archives it. It is not in the calendar, its window is free, and its sales
+// can be read and copied, but not restored. A slot with other sales stays.
 func TestASlotOfArchivedSales(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
@@ -291,7 +291,7 @@ func TestASlotOfArchivedSales(t *testing.T) {
 	})
 }
 
-// A copy is like the other sale, but for what is said otherwise, and opens with its own slot.
+// A copy equals the other sale except for the given fields, and opens with its own slot.
 func TestCopiesOfASale(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)

@@ -17,7 +17,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// deskOf is a desk whose clock stands still at noon of a day in 2026.
+// deskOf returns a desk whose clock is fixed at noon of a day in 2026.
 func deskOf(s *store.Store) *backoffice.CatalogueDesk {
 	return &backoffice.CatalogueDesk{
 		Store: s, Mint: func() (shop.ID, error) { return nextID(), nil },
@@ -30,7 +30,7 @@ var noon = shop.MillisOf(time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC))
 
 var actKeys atomic.Int64
 
-// operator is who acts, under a key of its own each time.
+// operator returns an actor with a new key.
 func operator() journal.Actor {
 	return journal.Actor{
 		User: 7, Name: "Ada", Role: shop.Operator, Via: journal.ViaHTTP, From: "192.0.2.1",
@@ -38,7 +38,7 @@ func operator() journal.Actor {
 	}
 }
 
-// trying makes a dry run of an act.
+// trying makes the actor's operation a dry run.
 func trying(actor journal.Actor) journal.Actor {
 	actor.Dry = true
 	return actor
@@ -68,8 +68,8 @@ func picture(t *testing.T, s *store.Store, letter string) string {
 	return "/images/" + image.ID + ".jpg"
 }
 
-// The life of a product: made, shown, edited under its version, illustrated, archived and back, each a row of the
-// journal; what people see follows.
+// A product is created, shown, edited under its version, illustrated, archived and restored. Each step writes a journal
+// row, and the catalogue follows.
 func TestProductsLife(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
@@ -138,7 +138,7 @@ func TestProductsLife(t *testing.T) {
 	})
 }
 
-// What is only tried leaves nothing: no product, no row of the journal, no key; and it is refused as the act would be.
+// A dry run leaves no product, no journal row and no key. It is rejected like the operation itself.
 func TestDryRunsLeaveNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
@@ -167,7 +167,7 @@ func TestDryRunsLeaveNothing(t *testing.T) {
 	})
 }
 
-// Of many who edit the same thing at once, having seen the same, exactly one succeeds.
+// Of many concurrent edits of the same version exactly one succeeds.
 func TestConcurrentEdits(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
@@ -198,7 +198,7 @@ func TestConcurrentEdits(t *testing.T) {
 	})
 }
 
-// What cannot be shown, or is not there, is refused before anything is written.
+// Invalid or missing references are rejected before any write.
 func TestProductsBadInput(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)
@@ -241,7 +241,7 @@ func TestProductsBadInput(t *testing.T) {
 	}
 }
 
-// Categories have names of their own, an order, and a version.
+// Categories have unique names, an order, and a version.
 func TestCategoriesLife(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
@@ -280,7 +280,7 @@ func TestCategoriesLife(t *testing.T) {
 	})
 }
 
-// Slots do not overlap, also when several operators make them at once, and only empty ones go.
+// Slots do not overlap, even if several operators create them concurrently. Only empty slots can be removed.
 func TestSlotsOfOperatorsDoNotOverlap(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
@@ -324,7 +324,7 @@ func TestSlotsOfOperatorsDoNotOverlap(t *testing.T) {
 	})
 }
 
-// A template makes what is missing, all or nothing; what cannot be made is named line by line.
+// A template creates all missing slots or none. Invalid lines are reported one by one.
 func TestTemplate(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
@@ -344,7 +344,7 @@ func TestTemplate(t *testing.T) {
 		from, to, err := d.Days("2027-03-27", "2027-03-29")
 		must(t, err)
 		slots := val(d.SlotCalendar(ctx, from, to))(t)
-		// clocks are set forward on the 28th: its slots come 23 hours after those of the 27th
+		// daylight saving time starts on the 28th: its slots open 23 hours after those of the 27th
 		if len(slots) != 6 || slots[2].OpensAt-slots[0].OpensAt != 23*3_600_000 ||
 			slots[4].OpensAt-slots[2].OpensAt != 24*3_600_000 {
 			t.Errorf("the calendar has %v", slots)
@@ -390,7 +390,7 @@ func TestTemplate(t *testing.T) {
 	})
 }
 
-// A picture is kept once, however many bring it at the same time, and read in both forms.
+// A picture that is uploaded many times concurrently is stored once, and can be read in both forms.
 func TestPicturesAreKeptOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)

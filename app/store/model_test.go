@@ -10,9 +10,8 @@ import (
 	"stampede/app/shop"
 )
 
-// P1, I1, I5: whatever is inserted, repeated, expired, cancelled and revived in whatever order, every row
-// is in the state that a simple model foretells, and the guard counts exactly the units of the rows that
-// hold units.
+// P1, I1, I5: for any sequence of inserts, repeats, expiries, cancellations and revivals, every row has the state that
+// a simple model predicts. The guard counts exactly the units of the rows that hold units.
 func TestOrdersFollowTheModel(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		product := shop.Product{ID: nextID(), Name: "Teapot"}
@@ -38,7 +37,7 @@ type model struct {
 	h     *testShop
 	sale  shop.ID
 	units int64
-	ids   []shop.ID // in the order they were made
+	ids   []shop.ID // in the order of creation
 	rows  map[shop.ID]*shop.Order
 }
 
@@ -49,8 +48,8 @@ func (m *model) must(err error) {
 	}
 }
 
-// differ ends the sequence. What ends it must be the same text each time the same sequence is played, or rapid does not
-// make it shorter; what has ids in it goes into the log.
+// differ ends the sequence. Its message must be the same for each replay of the sequence, otherwise rapid cannot shrink
+// it. Texts with ids therefore go into the log.
 func (m *model) differ(what, format string, args ...any) {
 	m.Helper()
 	m.Logf(format, args...)
@@ -67,7 +66,7 @@ func (m *model) taken() int64 {
 	return n
 }
 
-// some draws an order that exists; nil when there is none yet.
+// some draws an existing order; nil: none exists yet.
 func (m *model) some() *shop.Order {
 	if len(m.ids) == 0 {
 		return nil
@@ -75,13 +74,13 @@ func (m *model) some() *shop.Order {
 	return m.rows[rapid.SampledFrom(m.ids).Draw(m.T, "order")]
 }
 
-// insert writes up to four rows, among them some that exist.
+// insert writes up to four rows, including some that exist.
 func (m *model) insert(*rapid.T) {
 	var batch, fresh []shop.Order
 	for range rapid.IntRange(1, 4).Draw(m.T, "rows") {
 		if old := m.some(); old != nil && rapid.Bool().Draw(m.T, "again") {
 			again := *old
-			again.State = shop.Pending // the entry does not know what became of the order
+			again.State = shop.Pending // the entry does not contain the current state
 			batch = append(batch, again)
 			continue
 		}
@@ -95,7 +94,7 @@ func (m *model) insert(*rapid.T) {
 	free := m.units - m.taken()
 	got, err := m.h.Insert(m.h.ctx, m.h.epoch, batch)
 	m.must(err)
-	for _, o := range fresh { // tickets grow in the order of making
+	for _, o := range fresh { // tickets grow in the order of creation
 		if n := int64(o.Qty); o.State == shop.Pending && n <= free {
 			free -= n
 		} else if o.State == shop.Pending {

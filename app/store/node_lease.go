@@ -17,22 +17,23 @@ import (
 )
 
 const (
-	// leaseFor is also how long ids can be minted while the database is away: buys go on until the backlog is full.
+	// leaseFor is the duration of a lease. It is also how long ids can be minted while the database is unreachable;
+	// buys continue until the backlog is full.
 	leaseFor = 10 * time.Minute
-	// leaseMargin is what minting stops short of the end of the lease.
+	// leaseMargin is how long before the end of the lease minting stops.
 	leaseMargin = 10 * time.Second
 	renewEvery  = 10 * time.Second
 )
 
-// NodeLease is this process's node number and the minter of its ids. The number is leased by the database's clock and
-// held by the monotonic one; the last millisecond that ids may carry is stored before any of them is minted, so that no
-// clock, pause or crash can make two processes mint the same id (I10).
+// NodeLease holds this process's node number and mints its ids. The database's clock limits the lease; the holder
+// measures it by the monotonic clock. The last millisecond that ids may carry is stored before any of them is minted.
+// No clock, pause or crash can therefore make two processes mint the same id (I10).
 type NodeLease struct {
 	store  *Store
 	holder string
 
-	renewing sync.Mutex // one change of the lease at a time
-	serves   bool       // it answers shoppers; guarded by renewing
+	renewing sync.Mutex // serialises changes of the lease
+	serves   bool       // the holder serves buyers; guarded by renewing
 
 	mu         sync.RWMutex
 	minter     *snowflake.Minter
@@ -49,8 +50,8 @@ func (s *Store) LeaseNode(ctx context.Context) (*NodeLease, error) {
 	return l, nil
 }
 
-// Mint makes the next id. It fails with snowflake.ErrNoGrant when the lease could not be renewed in time, or was not
-// renewed since the database was recovered: that may have lost the lease, and another process may have the number.
+// Mint returns the next id. snowflake.ErrNoGrant: the lease was not renewed in time, or not since the database was
+// recovered. A recovery may have lost the lease, and another process may have the number.
 func (l *NodeLease) Mint() (shop.ID, error) {
 	l.mu.RLock()
 	m, generation := l.minter, l.generation
@@ -62,16 +63,16 @@ func (l *NodeLease) Mint() (shop.ID, error) {
 	return m.Mint()
 }
 
-// Node is the number in the ids that are minted now.
+// Node returns the number in the ids that are minted now.
 func (l *NodeLease) Node() int { return l.current().Node() }
 
-// Age is how long ago an id was minted, by the clock that minted it; false when that was not this node.
+// Age returns how long ago an id was minted, by this node's clock; false: another node minted it.
 func (l *NodeLease) Age(id shop.ID) (time.Duration, bool) {
 	m := l.current()
 	return m.Now().Sub(snowflake.Time(id)), snowflake.Node(id) == m.Node()
 }
 
-// Until is when the number goes to others unless the lease is renewed.
+// Until returns when other processes may take the number unless the lease is renewed.
 func (l *NodeLease) Until() time.Time {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -100,12 +101,12 @@ func (l *NodeLease) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// RunOnce renews the lease. If another process has the number meanwhile, it takes a new one.
+// RunOnce renews the lease. If another process has taken the number, it leases a new one.
 func (l *NodeLease) RunOnce(ctx context.Context) error {
 	l.renewing.Lock()
 	defer l.renewing.Unlock()
 	m := l.current()
-	asked, generation := time.Now(), l.store.fence.generation() // before the database counts: this side ends first
+	asked, generation := time.Now(), l.store.fence.generation() // before the database sets the expiry
 	ceiling := m.Now().Add(leaseFor)
 	held := false
 	err := l.store.inTx(ctx, fmt.Sprintf("renew node %d", m.Node()), func(tx bun.Conn) error {
@@ -128,7 +129,7 @@ func (l *NodeLease) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Serve says with this and each further renewal that the holder answers shoppers.
+// Serve marks the holder as serving buyers, with this and each further renewal.
 func (l *NodeLease) Serve(ctx context.Context) error {
 	l.renewing.Lock()
 	l.serves = true
@@ -136,17 +137,17 @@ func (l *NodeLease) Serve(ctx context.Context) error {
 	return l.RunOnce(ctx)
 }
 
-// liveFor is how long after its last renewal a node counts as one that serves.
+// liveFor is how long after its last renewal a node counts as serving.
 const liveFor = 3 * renewEvery
 
-// ServingNodes counts the nodes that answer shoppers: those that have said so and renewed their lease a moment ago.
+// ServingNodes counts the nodes that serve buyers and renewed their lease within liveFor.
 func (s *Store) ServingNodes(ctx context.Context) (n int, err error) {
 	err = s.db.NewRaw("SELECT COUNT(*) FROM node_leases WHERE serves = 1 AND expires_at > "+s.d.now+" + ?",
 		(leaseFor-liveFor).Milliseconds()).Scan(ctx, &n)
 	return n, wrap("count the nodes that serve", err)
 }
 
-// Release gives the number back at once. Run must have ended; nothing is minted afterwards.
+// Release frees the number at once. Run must have ended; no id is minted afterwards.
 func (l *NodeLease) Release(ctx context.Context) error {
 	l.renewing.Lock()
 	defer l.renewing.Unlock()
@@ -168,7 +169,7 @@ func (l *NodeLease) acquire(ctx context.Context) error {
 			return err
 		})
 		if isDuplicate(err) {
-			continue // another process was given the same new number; the next look sees it
+			continue // another process inserted the same new number; the next attempt sees it
 		}
 		if err != nil {
 			return err
@@ -178,7 +179,7 @@ func (l *NodeLease) acquire(ctx context.Context) error {
 	}
 }
 
-// lease makes one attempt to get a number: one whose lease has ended, else a new one.
+// lease makes one attempt to get a number: the lowest one whose lease has ended, else a new one.
 func (l *NodeLease) lease(ctx context.Context, tx bun.Conn) (*snowflake.Minter, error) {
 	d := l.store.d
 	asked := time.Now()
@@ -213,7 +214,7 @@ func (l *NodeLease) lease(ctx context.Context, tx bun.Conn) (*snowflake.Minter, 
 	return m, nil
 }
 
-// addNode makes the row of the next number. Numbers are not taken back, so there are no gaps.
+// addNode inserts the row of the next number. Rows are never deleted, so there are no gaps.
 func addNode(ctx context.Context, tx bun.Conn) (int, error) {
 	var node int
 	if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(node), 0) + 1 FROM node_leases").Scan(&node); err != nil {

@@ -24,7 +24,7 @@ func mintID(t *testing.T, l *store.NodeLease) shop.ID {
 	return id
 }
 
-// I10: processes that start at once get different node numbers.
+// I10: processes that start concurrently get different node numbers.
 func TestLeasedNodesDiffer(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		leases := make([]*store.NodeLease, 12)
@@ -46,7 +46,7 @@ func TestLeasedNodesDiffer(t *testing.T) {
 	})
 }
 
-// I10: a released number goes to the next process, whose ids are above all earlier ones.
+// I10: the next process gets a released number, and its ids are above all earlier ones.
 func TestReleasedNodeIsLeasedAgain(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
@@ -69,8 +69,8 @@ func TestReleasedNodeIsLeasedAgain(t *testing.T) {
 	})
 }
 
-// I10: a process whose lease ended unnoticed and whose number another one has takes a new number, and the
-// ids of the other one are above everything that the first could have minted.
+// I10: a lease ended unnoticed, and another process has the number. The first process takes a new number. The ids of
+// the other process are above all ids that the first could mint.
 func TestLostLeaseTakesANewNumber(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
@@ -82,7 +82,7 @@ func TestLostLeaseTakesANewNumber(t *testing.T) {
 			t.Fatalf("node %d, want %d", successor.Node(), node)
 		}
 		above := mintID(t, successor)
-		for range 10_000 { // it does not know yet
+		for range 10_000 { // it has not noticed yet
 			if id := mintID(t, paused); id >= above {
 				t.Fatalf("id %s is not below %s", id, above)
 			}
@@ -98,7 +98,7 @@ func TestLostLeaseTakesANewNumber(t *testing.T) {
 	})
 }
 
-// Nodes that answer shoppers are counted while they renew their lease; others hold a number and do not count.
+// Nodes that serve buyers are counted while they renew their lease. Other nodes with a number are not counted.
 func TestServingNodes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
@@ -118,7 +118,7 @@ func TestServingNodes(t *testing.T) {
 		want(2)
 		must(t, a.Release(ctx))
 		want(1)
-		// b stands still: its lease would last for nine minutes more.
+		// b stalls: its lease would last nine more minutes.
 		_, err := s.DB().ExecContext(ctx, "UPDATE node_leases SET expires_at = expires_at - 60000 WHERE serves = 1")
 		must(t, err)
 		want(0)

@@ -22,40 +22,42 @@ import (
 
 const (
 	dialTimeout = 5 * time.Second
-	// ioTimeout ends a wait for a server that is gone without a word; no statement of ours takes that long.
+	// ioTimeout ends the wait for a server that stopped responding. No statement of the program takes that long.
 	ioTimeout = 30 * time.Second
-	// connLifetime bounds how long a connection stays with a server that was replaced or became read-only.
+	// connLifetime limits how long a connection stays with a server that was replaced or became read-only.
 	connLifetime = time.Minute
-	// idleFor is how long a connection of the pool may be idle. It stays well below the session's wait_timeout, so that
-	// the server never ends a connection that is about to be used.
+	// idleFor limits how long a connection of the pool may be idle. It is well below the session's wait_timeout, so
+	// that the server never closes a connection that is about to be used.
 	idleFor    = 5 * time.Second
 	mysqlConns = 32
-	// unfencedConns is one for the lock of a recovery, and some for its reads.
+	// unfencedConns allows one connection for the lock of a recovery and some for its reads.
 	unfencedConns = 8
 	sqliteConns   = 8
 )
 
-// session is set on every MySQL connection. The sql_mode turns values that do not fit into errors and lacks
-// NO_BACKSLASH_ESCAPES, on which the escaping of strings relies. The server ends a transaction after ten seconds
-// without a statement or progress, so that a frozen process blocks no rows: MariaDB by idle_transaction_timeout (a
-// comment for MySQL), MySQL by wait_timeout (see idleFor). A lock wait ends after two seconds, so that a batch skips
-// the row.
+// session is set on every MySQL connection.
+//
+//   - sql_mode turns values that do not fit into errors. It lacks NO_BACKSLASH_ESCAPES, because the escaping of strings
+//     relies on backslashes.
+//   - The server ends a transaction after ten seconds without a statement or progress, so that a frozen process blocks
+//     no rows. MariaDB does so by idle_transaction_timeout (a comment for MySQL), MySQL by wait_timeout (see idleFor).
+//   - A lock wait ends after two seconds, so that a batch skips the row.
 const session = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
 	time_zone = '+00:00', innodb_lock_wait_timeout = 2, net_read_timeout = 10, net_write_timeout = 10
 	/*M! , idle_transaction_timeout = 10 */ /*!80000 , wait_timeout = 10 */`
 
-// isolation is a statement of its own because the variable's name differs between MySQL and MariaDB.
+// isolation is a separate statement because the variable's name differs between MySQL and MariaDB.
 const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
 
-// OpenMySQL connects to MySQL or MariaDB. The DSN is of the form user:password@tcp(host:port)/database; the program
-// sets the parameters that it needs. The error names the fault of the DSN, or wraps shop.ErrTransient: no server was
+// OpenMySQL connects to MySQL or MariaDB. The DSN has the form user:password@tcp(host:port)/database; the program sets
+// the parameters that it needs. The error describes the fault of the DSN, or wraps shop.ErrTransient: no server was
 // reached.
 func OpenMySQL(ctx context.Context, dsn string) (*Store, error) {
 	return OpenTrustedMySQL(ctx, dsn, "")
 }
 
-// OpenTrustedMySQL is OpenMySQL for a DSN with tls=true. One of the certificates (PEM) must have signed the server's;
-// with none the machine's own are trusted.
+// OpenTrustedMySQL is OpenMySQL for a DSN with tls=true. One of the certificates (PEM) must have signed the server's
+// certificate. Without certificates, those of the machine are trusted.
 func OpenTrustedMySQL(ctx context.Context, dsn, certificates string) (*Store, error) {
 	cfg, err := mysqlConfig(dsn)
 	if err != nil {
@@ -76,7 +78,7 @@ func OpenTrustedMySQL(ctx context.Context, dsn, certificates string) (*Store, er
 	return pooled(db, connector, f, mysqlConns), nil
 }
 
-// pooled makes a store of a pool that has reached its server: bun reads the server's version only once.
+// pooled makes a store of a pool that has reached its server, because bun reads the server's version only once.
 func pooled(db *sql.DB, connector driver.Connector, f *fence, conns int) *Store {
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
@@ -97,10 +99,10 @@ func mysqlConfig(dsn string) (*mysql.Config, error) {
 		return nil, errors.New("MySQL DSN: no database named (want user:password@tcp(host:port)/database)")
 	}
 	cfg.ParseTime, cfg.Loc = true, time.UTC
-	cfg.RejectReadOnly = true       // a server that has become a replica: the next try may reach the primary
+	cfg.RejectReadOnly = true       // the server became a replica: the next attempt may reach the primary
 	cfg.InterpolateParams = true    // one round trip instead of three
-	cfg.ClientFoundRows = true      // a row that matched counts, changed or not
-	cfg.Logger = &mysql.NopLogger{} // what it would print also comes back as an error, or was tried again
+	cfg.ClientFoundRows = true      // counts matched rows, changed or not
+	cfg.Logger = &mysql.NopLogger{} // the driver also returns these errors, or has retried
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = dialTimeout, ioTimeout, ioTimeout
 	if err := cfg.Apply(mysql.Charset("utf8mb4", "")); err != nil {
 		return nil, fmt.Errorf("MySQL DSN: %w", err)
@@ -108,7 +110,8 @@ func mysqlConfig(dsn string) (*mysql.Config, error) {
 	return cfg, nil
 }
 
-// trust checks the server's certificate against those given. The driver has read tls=true and the name from the DSN.
+// trust verifies the server's certificate against the given ones. The driver has read tls=true and the server name from
+// the DSN.
 func trust(cfg *mysql.Config, certificates string) error {
 	if certificates == "" {
 		return nil
@@ -123,14 +126,14 @@ func trust(cfg *mysql.Config, certificates string) error {
 	return nil
 }
 
-// greeter tells each new connection what the session needs.
+// greeter prepares each new connection: it sets the session and checks the fence.
 type greeter struct {
 	driver.Connector
 
 	fence *fence
 }
 
-// Connect opens a connection, or fails if the server refuses the settings.
+// Connect opens a connection. It fails if the server rejects the settings or the fence does not admit the server.
 func (g greeter) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := g.Connector.Connect(ctx)
 	if err != nil {
@@ -148,11 +151,11 @@ func (g greeter) Connect(ctx context.Context) (driver.Conn, error) {
 	return fenced, nil
 }
 
-// OpenSQLite opens or creates the file. It is for one process at a time. A crash of the process loses no commit; a
-// crash of the machine may lose the last moment.
+// OpenSQLite opens or creates the file, which only one process may use at a time. A crash of the process loses no
+// commit; a crash of the machine may lose the last commits.
 func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 	// SQLite would create the file with the mode that the umask leaves; -wal and -shm get the mode of the file. An
-	// existing file is not opened here: closing it would release the locks of this process.
+	// existing file is not opened here, because closing it would release this process's locks.
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
 		err = file.Close()

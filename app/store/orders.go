@@ -10,13 +10,13 @@ import (
 	"stampede/app/shop"
 )
 
-// Order reads one row. ErrNoRow if there is none.
+// Order reads one row. ErrNoRow: no such order.
 func (s *Store) Order(ctx context.Context, id shop.ID) (shop.Order, error) {
 	found, err := s.OrdersByID(ctx, []shop.ID{id})
 	return only("read order "+id.String(), found, err)
 }
 
-// OrdersByID reads the rows that exist, each once.
+// OrdersByID reads the rows that exist, without duplicates.
 func (s *Store) OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error) {
 	out := make([]shop.Order, 0, len(ids))
 	for some := range inOrder(ids) {
@@ -34,7 +34,7 @@ func (s *Store) OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, er
 	return out, nil
 }
 
-// OrdersOf pages through a user's orders, newest first; more reports whether older ones exist.
+// OrdersOf returns one page of a user's orders, the newest first; more reports whether older ones exist.
 func (s *Store) OrdersOf(ctx context.Context, q shop.OrdersQuery) (page []shop.Order, more bool, err error) {
 	page, err = s.readBoth(ctx, "read orders of user "+q.User.String(), "id DESC", q.Limit+1,
 		func(sel *bun.SelectQuery, table string) *bun.SelectQuery { return s.ordersOf(sel, table, q) })
@@ -42,9 +42,9 @@ func (s *Store) OrdersOf(ctx context.Context, q shop.OrdersQuery) (page []shop.O
 	return page, more, err
 }
 
-// ordersOf is one table's part of a user's page. The ids come from the index alone, and only the page's rows are read.
-// The index of orders is not in the order of ids: left alone, MySQL may walk backwards through all orders. SQLite does
-// not see the hint; it has an index in that order.
+// ordersOf selects one table's part of a user's page. The ids come from the index alone, so that only the rows of the
+// page are read. The index of orders is not sorted by id: without the hint MySQL may scan backwards through all orders.
+// SQLite ignores the hint; its index is sorted by id.
 func (s *Store) ordersOf(sel *bun.SelectQuery, table string, q shop.OrdersQuery) *bun.SelectQuery {
 	ids := s.db.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(table).Column("id").ForceIndex("orders_key").
 		Where("user_id = ?", q.User).Order("id DESC").Limit(int64(q.Limit) + 1)
@@ -52,18 +52,19 @@ func (s *Store) ordersOf(sel *bun.SelectQuery, table string, q shop.OrdersQuery)
 	return sel.Join("JOIN (?) AS page USING (id)", ids)
 }
 
-// OrdersOfSale walks through all orders of a sale in the order of their ids, after the id given.
+// OrdersOfSale reads orders of a sale in the order of their ids, after the given id.
 func (s *Store) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error) {
 	return s.readBoth(ctx, "read orders of sale "+sale.String(), "id", limit,
 		func(q *bun.SelectQuery, _ string) *bun.SelectQuery {
-			// Left alone, MySQL reads each page from the beginning of the sale. SQLite does not see the hint.
+			// Without the hint MySQL reads each page from the beginning of the sale. SQLite ignores the hint.
 			return q.ForceIndex("orders_sale").Where("sale_id = ?", sale).Where("id > ?", after).Order("id").
 				Limit(int64(limit))
 		})
 }
 
-// Untold lists orders whose newest state was not published yet, the oldest first: also archived ones whose late money
-// is being refunded. before is compared with the wall clock of the process that wrote the row.
+// Untold lists orders with an unpublished state, the oldest first, except those of the partitions but. They include
+// archived orders whose late payment is being refunded. before is compared with the wall clock of the process that
+// wrote the row.
 func (s *Store) Untold(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error) {
 	return s.readBoth(ctx, "read untold orders", "unpublished_since", limit,
 		func(q *bun.SelectQuery, _ string) *bun.SelectQuery {
@@ -71,17 +72,18 @@ func (s *Store) Untold(ctx context.Context, before shop.Millis, limit int, but .
 		})
 }
 
-// Overdue lists pending orders with pay_by before the instant given: first those that can end by themselves, of each
-// kind the oldest first. However many wait for a payment gateway that does not answer, they hide none of the others.
+// Overdue lists pending orders with pay_by before the given instant, except those of the partitions but. Orders without
+// an opened trade come first, each kind the oldest first. Orders that wait for an unresponsive payment gateway
+// therefore never hide the others.
 func (s *Store) Overdue(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error) {
 	return s.readOrders(ctx, "read overdue orders", func(q *bun.SelectQuery) *bun.SelectQuery {
-		// The state is written out so that SQLite can use its partial index.
+		// The literal state lets SQLite use its partial index.
 		return outside(but, q).Where("state = 'pending'").Where("pay_by < ?", before).
 			OrderExpr("CASE WHEN trade_opened = 0 THEN 0 ELSE 1 END, pay_by").Limit(int64(limit))
 	})
 }
 
-// outside narrows a query to orders that are in none of these partitions.
+// outside limits a query to orders in none of the partitions.
 func outside(partitions []int, q *bun.SelectQuery) *bun.SelectQuery {
 	if len(partitions) == 0 {
 		return q
@@ -97,10 +99,10 @@ func (s *Store) readOrders(ctx context.Context, what string, narrow selection) (
 	return orders(rows)
 }
 
-// maxReason is the width of the column; a longer reason is cut, because it is a note for people.
+// maxReason is the width of the column, in characters. A longer reason is cut, because it is a note for people.
 const maxReason = 200
 
-// orderRow is shop.Order as the table has it.
+// orderRow is the row of a shop.Order.
 type orderRow struct {
 	bun.BaseModel `bun:"table:orders"`
 
@@ -133,7 +135,7 @@ type orderRow struct {
 	Address     *string         `bun:"address"`
 }
 
-// newRow is the first row of an order.
+// newRow returns the first row of an order.
 func newRow(o *shop.Order) (orderRow, error) {
 	row := orderRow{
 		ID: o.ID, Sale: o.Sale, User: o.User, Partition: o.Partition, Seq: o.Seq, Ticket: o.Ticket, Hold: o.Hold,
@@ -143,7 +145,7 @@ func newRow(o *shop.Order) (orderRow, error) {
 		Tracking: o.Tracking, Reason: o.Reason, ProductName: o.ProductName,
 	}
 	if o.Key != "" {
-		row.Key = &o.Key // no copy: this is on the way of every insert
+		row.Key = &o.Key // no copy: every insert runs this
 	}
 	if o.Address != nil {
 		text, err := json.Marshal(o.Address)
@@ -155,10 +157,10 @@ func newRow(o *shop.Order) (orderRow, error) {
 	return row, nil
 }
 
-// columnDefaults are the defaults of the table, which say what nearly every order begins with.
+// columnDefaults are the defaults of the table, which nearly every new order has.
 var columnDefaults = []struct {
 	column string
-	in     func(r *orderRow) bool // whether the row has it
+	in     func(r *orderRow) bool // whether the row has the default
 }{
 	{"hold", func(r *orderRow) bool { return r.Hold == 1 }},
 	{"qty", func(r *orderRow) bool { return r.Qty == 1 }},
@@ -175,8 +177,8 @@ var columnDefaults = []struct {
 	{"address", func(r *orderRow) bool { return r.Address == nil }},
 }
 
-// unsaid lists the columns that have their default in all rows. An INSERT without them is half as long; the database
-// spends a quarter of its time reading INSERTs.
+// unsaid lists the columns that have their default in all rows. Leaving them out halves the length of an INSERT, and
+// the database spends a quarter of its time parsing INSERTs.
 func unsaid(rows []orderRow) []string {
 	columns := make([]string, 0, len(columnDefaults))
 	for _, d := range columnDefaults {

@@ -57,8 +57,8 @@ func TestOrdersOfASaleWalkForwards(t *testing.T) {
 	}, 100, 100)
 }
 
-// P6, F3: an order stays untold until its newest state was published. A new row is not listed: its entry, which is not
-// acknowledged before it is told, stands for it.
+// P6, F3: an order stays unpublished until its newest state is published. A new row is not listed, because its entry is
+// not acknowledged before it is published.
 func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		rows := h.insert(h.orders(3, h.sales[0], 1)...)
@@ -77,13 +77,13 @@ func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
 		if n := len(untold()); n != 2 {
 			t.Errorf("%d untold, want both that have expired", n)
 		}
-		h.must(h.MarkTold(h.ctx, []*shop.Order{&rows[0].Order, &expired[1]})) // of one only what it was before
+		h.must(h.MarkTold(h.ctx, []*shop.Order{&rows[0].Order, &expired[1]})) // of one order only an earlier state
 		same(t, "(-want +got)", []shop.ID{rows[0].Order.ID}, untold())
 		if got, err := h.Untold(h.ctx, later.Add(-time.Hour), 100); err != nil || len(got) != 0 {
 			t.Errorf("%d untold for an hour (%v)", len(got), err)
 		}
 		h.must(h.MarkTold(h.ctx, []*shop.Order{&expired[0]}))
-		h.must(h.MarkTold(h.ctx, []*shop.Order{&rows[0].Order})) // an old one, late
+		h.must(h.MarkTold(h.ctx, []*shop.Order{&rows[0].Order})) // an old state, late
 		if left := untold(); len(left) != 0 {
 			t.Errorf("still untold: %v", left)
 		}

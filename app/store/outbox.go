@@ -14,7 +14,7 @@ import (
 	"stampede/app/shop"
 )
 
-// outboxRow is what the back office is to hear of one revision of an order.
+// outboxRow is the message to the back office about one revision of an order.
 type outboxRow struct {
 	bun.BaseModel `bun:"table:outbox"`
 
@@ -26,19 +26,19 @@ type outboxRow struct {
 	SentAt *shop.Millis    `bun:"sent_at"`
 }
 
-// post notes for the back office that an order was paid or refunded, in the transaction in which that happens.
+// post records for the back office that an order was paid or refunded, in the same transaction.
 func (s *Store) post(ctx context.Context, tx bun.Conn, o *shop.Order, now shop.Millis) error {
 	return insert(ctx, tx, &outboxRow{Order: o.ID, Rev: o.Rev, State: o.State, At: now, NextAt: &now})
 }
 
-// ClaimOutbox takes what is due, oldest first. What is not marked by then comes again after OutboxLease.
+// ClaimOutbox claims due messages, the oldest first. A claim that is not marked is due again after outbox.Lease.
 func (s *Store) ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]outbox.Message, error) {
 	due := func(db bun.IDB, rows *[]outboxRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id", "rev").Limit(int64(limit))
 	}
 	rows, err := claimDue(ctx, s, "claim postings", due, func(tx bun.Conn, rows []outboxRow) error {
 		for some := range slices.Chunk(ordersOf(rows), idsAtOnce) {
-			// A newer revision of one of them that is due beyond the limit waits as long as these.
+			// This also postpones newer due revisions of these orders that are beyond the limit.
 			_, err := exec(ctx, tx, "UPDATE outbox SET next_at = ? WHERE order_id IN (?) AND next_at <= ?",
 				now.Add(outbox.Lease), bun.List(some), now)
 			if err != nil {
@@ -53,7 +53,7 @@ func (s *Store) ClaimOutbox(ctx context.Context, now shop.Millis, limit int) ([]
 	return s.postings(ctx, rows)
 }
 
-// postings puts what the orders' rows say behind the revisions. What the row has by now is no older than the revision.
+// postings completes the revisions from the orders' rows, which are at least as new.
 func (s *Store) postings(ctx context.Context, rows []outboxRow) ([]outbox.Message, error) {
 	found, err := s.OrdersByID(ctx, ordersOf(rows))
 	if err != nil {
@@ -82,8 +82,8 @@ func ordersOf(rows []outboxRow) []shop.ID {
 	return convert(rows, func(r *outboxRow) shop.ID { return r.Order })
 }
 
-// MarkSent marks messages that were claimed at the instant claimed as appended with the mark sent. It skips those that
-// were claimed again, or reposted, since. next_at identifies the claim.
+// MarkSent marks messages that were claimed at the instant claimed as appended with the mark sent. It skips messages
+// that were claimed again or reposted since; next_at identifies the claim.
 func (s *Store) MarkSent(ctx context.Context, posted []outbox.Message, claimed, sent shop.Millis) error {
 	byRev := make(map[int][]shop.ID, 2)
 	for i := range posted {
@@ -102,16 +102,15 @@ func (s *Store) MarkSent(ctx context.Context, posted []outbox.Message, claimed, 
 	return nil
 }
 
-// LastSent returns the highest mark of a sent message; 0 if there is none.
+// LastSent returns the highest mark of a sent message; 0: no message was sent.
 func (s *Store) LastSent(ctx context.Context) (at shop.Millis, err error) {
 	err = s.db.NewRaw("SELECT COALESCE((SELECT sent_at FROM outbox WHERE sent_at IS NOT NULL"+
 		" ORDER BY sent_at DESC LIMIT 1), 0)").Scan(ctx, &at)
 	return at, wrap("read the mark of the postings", err)
 }
 
-// Repost schedules everything that was sent after the instant once more, ends all claims, and returns how many messages
-// were sent. All claims end, because a node that appended claimed postings to the Redis that lost them must not mark
-// them.
+// Repost schedules all messages sent after the given instant again, and returns their number. It also ends all claims:
+// a node that appended claimed messages to a Redis that lost them must not mark them.
 func (s *Store) Repost(ctx context.Context, since shop.Millis) (n int64, err error) {
 	return inTx(ctx, s, "post again", func(tx bun.Conn) (int64, error) {
 		if _, err := exec(ctx, tx, "UPDATE outbox SET next_at = at WHERE next_at IS NOT NULL AND next_at > at"); err != nil {
@@ -128,7 +127,7 @@ func (s *Store) NoteGroups(ctx context.Context, groups []string) error {
 	})
 }
 
-// Groups returns the names that were recorded last.
+// Groups returns the names that NoteGroups recorded last.
 func (s *Store) Groups(ctx context.Context) ([]string, error) {
 	var names string
 	err := s.db.NewRaw("SELECT value FROM settings WHERE name = ?", settingGroups).Scan(ctx, &names)
@@ -138,7 +137,7 @@ func (s *Store) Groups(ctx context.Context) ([]string, error) {
 	return strings.Split(names, "\n"), wrap("read the groups of the back office", err)
 }
 
-// Unposted counts what waits.
+// Unposted counts the messages that are not sent yet.
 func (s *Store) Unposted(ctx context.Context) (n int64, err error) {
 	err = s.db.NewRaw("SELECT COUNT(*) FROM outbox WHERE next_at IS NOT NULL").Scan(ctx, &n)
 	return n, wrap("count postings that wait", err)

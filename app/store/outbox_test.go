@@ -10,7 +10,7 @@ import (
 	"stampede/app/shop"
 )
 
-// What the back office is to hear waits until it is marked, comes again after its lease, and once more when asked for.
+// A message to the back office waits until it is marked. It is redelivered after its lease, and again after a repost.
 func TestPostingsWaitUntilMarked(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		now := opens + 60
@@ -36,7 +36,7 @@ func TestPostingsWaitUntilMarked(t *testing.T) {
 		claim(now+2, 10, 1)
 		h.wantUnposted(2)
 		again := claim(now.Add(outbox.Lease)+2, 10, 2)
-		h.must(h.MarkSent(h.ctx, again[:1], now+2, now+80)) // of a claim that is over
+		h.must(h.MarkSent(h.ctx, again[:1], now+2, now+80)) // of a claim that has ended
 		h.wantUnposted(2)
 		h.must(h.MarkSent(h.ctx, again, now.Add(outbox.Lease)+2, now+80))
 		h.wantUnposted(0)
@@ -59,7 +59,7 @@ func TestPostingsWaitUntilMarked(t *testing.T) {
 	}, 10)
 }
 
-// The groups of the back office's stream are as they were recorded last.
+// Groups returns the groups of the back office's stream that were recorded last.
 func TestBackOfficeGroupsAreRecorded(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		for _, want := range [][]string{nil, {"backoffice", "mail"}, {"mail"}, {}} {

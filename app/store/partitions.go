@@ -13,24 +13,25 @@ import (
 	"stampede/migrations/sqllock"
 )
 
-// maxPartitions is far beyond use; it keeps a slip of the configuration from making tens of thousands of streams.
+// maxPartitions is far above any real use. It prevents a typing error in the configuration from creating tens of
+// thousands of streams.
 const maxPartitions = 1024
 
-// firstEpoch is that of a partition which was never recovered; 0 is kept for "never loaded".
+// firstEpoch is the epoch of a partition that was never recovered; 0 means "never loaded".
 const firstEpoch = 1
 
-// ErrPartitions means that the database was made for another number of partitions. The number is in every key of Redis
-// and in every sale, so it cannot be changed by configuration.
+// ErrPartitions means that the database was created for another number of partitions. The number is part of every Redis
+// key and every sale, so configuration cannot change it.
 var ErrPartitions = errors.New("other number of partitions")
 
-// EnsurePartitions stores the number of partitions, 1–1024, at the first start, with a row for each. ErrPartitions: the
-// database has another number.
+// EnsurePartitions stores the number of partitions, 1–1024, at the first start, with one row for each. ErrPartitions:
+// the database has another number.
 func (s *Store) EnsurePartitions(ctx context.Context, n int) error {
 	if n < 1 || n > maxPartitions {
 		return fmt.Errorf("number of partitions: %d is not in 1–%d", n, maxPartitions)
 	}
 	return s.inTx(ctx, "check the number of partitions", func(tx bun.Conn) error {
-		// Writing the value to itself locks the row that exists, so that two first starts agree.
+		// Writing the value to itself locks an existing row, so that two first starts agree.
 		_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onTaken+" value = settings.value",
 			settingPartitions, fmt.Sprint(n))
 		if err != nil {
@@ -66,7 +67,7 @@ func (s *Store) addPartition(ctx context.Context, tx bun.Conn, partition int) er
 	return err
 }
 
-// lockPartition reads the epoch and keeps it until the transaction ends. ErrNoRow if there is no such partition.
+// lockPartition reads the epoch and locks its row until the transaction ends. ErrNoRow: no such partition.
 func (s *Store) lockPartition(ctx context.Context, tx bun.Conn, partition int) (epoch int64, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT epoch FROM partitions WHERE id = ?"+s.d.forUpdate, partition).Scan(&epoch)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -75,8 +76,8 @@ func (s *Store) lockPartition(ctx context.Context, tx bun.Conn, partition int) (
 	return epoch, err
 }
 
-// PartitionEpoch reads the epoch and the highest seq of any row: of those in sales that Redis should have, and of those
-// in sales that have left it. ErrNoRow if there is no such partition.
+// PartitionEpoch reads the epoch and the highest seq of all rows, both of sales that Redis should have and of sales
+// that have left it. ErrNoRow: no such partition.
 func (s *Store) PartitionEpoch(ctx context.Context, partition int) (epoch, seq int64, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT epoch, "+s.d.greatest+"(seq, (SELECT COALESCE(MAX(seq), 0) FROM sales"+
 		" WHERE part = partitions.id AND retired_at = 0 AND epoch > 0)) FROM partitions WHERE id = ?", partition).
@@ -84,7 +85,7 @@ func (s *Store) PartitionEpoch(ctx context.Context, partition int) (epoch, seq i
 	return epoch, seq, wrap(fmt.Sprintf("read epoch of partition %d", partition), err)
 }
 
-// keepSeq notes in its partition the highest seq of a sale that leaves Redis. Both rows stay locked until the
+// keepSeq stores the highest seq of a sale that leaves Redis in its partition. Both rows stay locked until the
 // transaction ends, the partition's first, as everywhere.
 func (s *Store) keepSeq(ctx context.Context, tx bun.Conn, sale shop.ID) error {
 	var part int
@@ -101,7 +102,7 @@ func (s *Store) keepSeq(ctx context.Context, tx bun.Conn, sale shop.ID) error {
 	}
 	err = tx.QueryRowContext(ctx, "SELECT seq FROM sales WHERE id = ?"+s.d.forUpdate, sale).Scan(&seq)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil // whoever removed it meanwhile has noted it
+		return nil // the process that removed it has stored its seq
 	}
 	if err != nil {
 		return err
@@ -110,15 +111,15 @@ func (s *Store) keepSeq(ctx context.Context, tx bun.Conn, sale shop.ID) error {
 	return err
 }
 
-// witnessRow is shop.Witness as the tables have it.
+// witnessRow holds the columns of a shop.Witness.
 type witnessRow struct {
 	Order shop.ID `bun:"id"`
 	Sale  shop.ID `bun:"sale_id"`
 	User  shop.ID `bun:"user_id"`
 }
 
-// Witnesses names, for each sale that Redis should have, the order with the highest seq of its rows. Redis had accepted
-// it before its row could be written.
+// Witnesses returns, for each sale that Redis should have, the order with the highest seq in the database. Redis had
+// accepted this order before its row could be written.
 func (s *Store) Witnesses(ctx context.Context, partition int) ([]shop.Witness, error) {
 	var rows []witnessRow
 	err := s.db.NewRaw("SELECT o.id, o.sale_id, o.user_id FROM sales AS s JOIN orders AS o ON o.id = s.last_order"+
@@ -128,8 +129,8 @@ func (s *Store) Witnesses(ctx context.Context, partition int) ([]shop.Witness, e
 	}), wrap(fmt.Sprintf("read newest orders of partition %d", partition), err)
 }
 
-// AdvanceEpoch takes the partition and its loaded sales to the epoch after both the stored one and the one given.
-// Transactions that took units under the old epoch have been committed by then, or find no row to update.
+// AdvanceEpoch raises the epoch of the partition and of its loaded sales to one above the larger of the stored and the
+// given one. Transactions that took units under the old epoch have committed by then, or match no row.
 func (s *Store) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
 	what := fmt.Sprintf("advance the epoch of partition %d", partition)
 	return inTx(ctx, s, what, func(tx bun.Conn) (int64, error) { return s.advanceEpoch(ctx, tx, partition, above) })
@@ -158,13 +159,13 @@ func (s *Store) advanceEpoch(ctx context.Context, tx bun.Conn, partition int, ab
 	return next, err
 }
 
-// lockSilence is after how long a process that stands still in the middle of a recovery has lost its turn.
+// lockSilence is how long a process may stall during a recovery before it loses the lock.
 const lockSilence = 10 * time.Second
 
-// LockPartition runs fn while no other process can recover the partition; it waits until ctx ends. fn's context ends
-// when the lock is lost; the epoch fences what fn still does.
+// LockPartition runs fn while no other process can recover the partition. It waits for the lock until ctx ends. fn's
+// context ends when the lock is lost; the epoch then rejects fn's remaining writes.
 func (s *Store) LockPartition(ctx context.Context, partition int, fn func(ctx context.Context) error) error {
-	if s.writer != nil { // SQLite: one process
+	if s.writer != nil { // SQLite: only one process
 		return s.lockInProcess(ctx, partition, fn)
 	}
 	lock := sqllock.Lock{Name: fmt.Sprintf("stampede:recover:%d", partition), Silence: lockSilence}
@@ -174,7 +175,7 @@ func (s *Store) LockPartition(ctx context.Context, partition int, fn func(ctx co
 		return fn(ctx)
 	})
 	if began && !errors.Is(err, sqllock.ErrLost) {
-		return err // fn's own, which has its kind
+		return err // the error of fn, which has its kind
 	}
 	return wrap(fmt.Sprintf("lock the recovery of partition %d", partition), err)
 }

@@ -9,8 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// P8: a day's payments are about every order of which a payment was made on it, or whose trade was open in it, each
-// once.
+// P8: the orders of a day are those with a payment on it and those whose trade was open on it, without duplicates.
 func TestOrdersOfDay(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		const from, to = opens + 10, opens + 100

@@ -13,7 +13,7 @@ import (
 	"stampede/app/shop"
 )
 
-// paymentRow is payment.Received as the table has it.
+// paymentRow is the row of a payment.Received.
 type paymentRow struct {
 	bun.BaseModel `bun:"table:payments"`
 
@@ -33,10 +33,10 @@ func (r *paymentRow) received() payment.Received {
 	}
 }
 
-// Receive enters a paid trade once by its number and, in the same transaction, pays a pending order of that amount.
-// Money of an ended order is noted in its row and is late until ReviveLate or Resolve. It returns the order (none for
-// PaymentForeign) and the outcome; a repeat changes nothing, unless the trade was odd before. The order's row is locked
-// first, so that a concurrent receiver of the same trade waits and finds the result.
+// Receive enters a paid trade once, by its number. In the same transaction it pays a pending order of that amount. The
+// payment of an ended order is stored in its row and is late until ReviveLate or Resolve. Receive returns the order
+// (none for OutcomeForeign) and the outcome. A repeat changes nothing, unless the trade was odd before. The order's row
+// is locked first, so that a concurrent receiver of the same trade waits and finds the result.
 func (s *Store) Receive(
 	ctx context.Context, t payment.Trade, now shop.Millis,
 ) (shop.Order, payment.Outcome, error) {
@@ -75,7 +75,7 @@ func (s *Store) Receive(
 	return out, outcome, err
 }
 
-// outcomeOf says what a trade that was not received before means to the order, if there is one.
+// outcomeOf returns the outcome of a trade that was not received before, for the order, if it exists.
 func outcomeOf(found []shop.Order, t payment.Trade) payment.Outcome {
 	switch {
 	case len(found) == 0:
@@ -98,8 +98,8 @@ func outcomeOf(found []shop.Order, t payment.Trade) payment.Outcome {
 	}
 }
 
-// again returns what a trade means that was received before: the same, unless it does not fit any more. Only one that
-// was odd, and is less odd now, changes anything.
+// again returns the outcome of a trade that was received before: the same, unless it no longer matches. It changes only
+// if it was odd and is now another.
 func again(
 	known paymentRow, t payment.Trade, outcome payment.Outcome,
 ) (now payment.Outcome, changes bool) {
@@ -115,7 +115,7 @@ func again(
 	}
 }
 
-// credit notes the money in the order's row: a pending one is paid by it, one that has ended stays what it is.
+// credit stores the payment in the order's row. A pending order becomes paid; an ended one keeps its state.
 func (s *Store) credit(ctx context.Context, tx bun.Conn, o *shop.Order, t payment.Trade, now shop.Millis) error {
 	o.TradeNo, o.PaidAt = t.No, paidAt(t, now)
 	if o.State != shop.Pending {
@@ -132,7 +132,7 @@ func (s *Store) credit(ctx context.Context, tx bun.Conn, o *shop.Order, t paymen
 	return s.post(ctx, tx, o, now)
 }
 
-// enter writes the row of a trade; one that was odd before is replaced.
+// enter writes the row of a trade; it replaces the row of one that was odd before.
 func (s *Store) enter(ctx context.Context, tx bun.Conn, fresh bool, row paymentRow) error {
 	if row.Outcome == payment.OutcomeLate {
 		row.UnsettledSince = &row.SeenAt
@@ -144,23 +144,23 @@ func (s *Store) enter(ctx context.Context, tx bun.Conn, fresh bool, row paymentR
 	return err
 }
 
-// lockPayment reads the row of a trade and keeps it from changing. ErrNoRow: the trade is new.
+// lockPayment reads and locks the row of a trade. ErrNoRow: the trade is new.
 func (s *Store) lockPayment(ctx context.Context, tx bun.Conn, tradeNo string) (paymentRow, error) {
 	var row paymentRow
 	q := tx.NewSelect().Model(&row).Where("trade_no = ?", tradeNo)
 	return row, wrap("read the payment", s.locking(q).Scan(ctx))
 }
 
-// paidAt is when the gateway took the money, or now if it does not say.
+// paidAt returns the gateway's time of payment, or now if it is missing.
 func paidAt(t payment.Trade, now shop.Millis) shop.Millis { return cmp.Or(t.PaidAt, now) }
 
-// longestTrade is the longest time to pay that a shop can set (STAMPEDE_PAY_WINDOW), and bounds how far before a day
-// its trades can have been opened.
+// longestTrade is the longest time to pay that a shop can configure (STAMPEDE_PAY_WINDOW). It limits how long before a
+// day its trades can have been opened.
 const longestTrade = 24 * time.Hour
 
-// OrdersOfDay lists, in their order and after the one given, the orders of which a payment was made in [from, to), or
-// whose trade was open in that time: opened before to, and not over before from. So money of the day is found of which
-// nothing is entered here. The gateway may name orders that do not exist.
+// OrdersOfDay lists orders by id, after the given one: those with a payment in [from, to), and those whose trade was
+// open in that time (opened before to, not over before from). The latter include orders whose payment is missing here.
+// The gateway may name orders that do not exist.
 func (s *Store) OrdersOfDay(ctx context.Context, from, to shop.Millis, after shop.ID, limit int) ([]shop.ID, error) {
 	var ids []shop.ID
 	err := s.db.NewRaw("SELECT order_id FROM payments WHERE paid_at >= ? AND paid_at < ? AND order_id > ?"+
@@ -169,7 +169,7 @@ func (s *Store) OrdersOfDay(ctx context.Context, from, to shop.Millis, after sho
 	return ids, wrap("list the orders of a day's payments", err)
 }
 
-// PaymentsOf reads the payments of the orders, in the order of their trades.
+// PaymentsOf reads the payments of the orders, sorted by trade number within each idsAtOnce orders.
 func (s *Store) PaymentsOf(ctx context.Context, orders []shop.ID) ([]payment.Received, error) {
 	var out []payment.Received
 	for some := range slices.Chunk(orders, idsAtOnce) {

@@ -13,7 +13,7 @@ import (
 
 const margin = 10 * time.Second
 
-// opened is a pending order whose payment was opened.
+// opened returns a pending order whose payment was opened.
 func (h *testShop) opened(sale shop.ID, qty int) shop.Order {
 	h.t.Helper()
 	o := h.order(sale, qty)
@@ -22,7 +22,7 @@ func (h *testShop) opened(sale shop.ID, qty int) shop.Order {
 	return got
 }
 
-// tradeOf is the gateway's word that the order was paid.
+// tradeOf returns the gateway's report that the order was paid.
 func tradeOf(o shop.Order) payment.Trade {
 	return payment.Trade{
 		Order: o.ID, No: "T" + o.ID.String(), State: payment.TradePaid, AmountFen: o.AmountFen, PaidAt: opens + 9,
@@ -42,7 +42,7 @@ func (h *testShop) wantReceived(t payment.Trade, outcome payment.Outcome, state 
 	return o
 }
 
-// P8: the trade is noted before anybody contacts the gateway, once, for its buyer alone, and only while there is time.
+// P8: the trade is recorded before the gateway is contacted: once, only for its buyer, and only while there is time.
 func TestOpenTrade(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 1)
@@ -67,7 +67,7 @@ func TestOpenTrade(t *testing.T) {
 	}, 10)
 }
 
-// I5: an order whose trade is over ends once, whatever it ended as; a paid one does not.
+// I5: an order whose trade is over ends once, in any final state. A paid order does not end.
 func TestEndTraded(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		over, paid := h.opened(h.sales[0], 2), h.opened(h.sales[0], 1)
@@ -86,7 +86,7 @@ func TestEndTraded(t *testing.T) {
 	}, 10)
 }
 
-// P8: a payment counts once, however often and by how many it is heard of.
+// P8: a payment counts once, however many times and processes receive it.
 func TestReceiveOnce(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.opened(h.sales[0], 2)
@@ -106,7 +106,7 @@ func TestReceiveOnce(t *testing.T) {
 	}, 10)
 }
 
-// P5: orders that wait for the gateway hide no others from the scan for lost deadlines.
+// P5: orders that wait for the gateway hide no others from the scan for missed deadlines.
 func TestOverdueListsWhatCanEndFirst(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		waiting, free := h.opened(h.sales[0], 1), h.order(h.sales[0], 1)
@@ -121,8 +121,8 @@ func TestOverdueListsWhatCanEndFirst(t *testing.T) {
 	}, 10)
 }
 
-// P8: money that does not fit is kept and changes nothing; the right word about the same trade sets it right, and the
-// wrong word after the right one does not.
+// P8: a payment that does not fit is stored and changes nothing. A later correct report of the trade corrects it. A
+// wrong report after the correct one changes nothing.
 func TestReceiveWhatDoesNotFit(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o, other := h.opened(h.sales[0], 2), h.opened(h.sales[0], 1)
@@ -161,8 +161,8 @@ func TestReceiveWhatDoesNotFit(t *testing.T) {
 	}, 10)
 }
 
-// P8, I3: late money revives an order only under the hold number claimed for it, at the epoch that was read before, and
-// only while the guard has units; what is unresolved is listed until it is resolved.
+// P8, I3: a late payment revives an order only under the hold number claimed for it, at the epoch that was read before,
+// and only while the guard has units. Unresolved payments are listed until they are resolved.
 func TestReviveLate(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.opened(h.sales[0], 2)
@@ -203,7 +203,7 @@ func TestReviveLate(t *testing.T) {
 	}, 3)
 }
 
-// P8: late money that is given back is settled once, and stays what it was resolved as first.
+// P8: a late payment that is refunded is settled once, and keeps its first outcome.
 func TestDecidedOnce(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.opened(h.sales[0], 2)
@@ -219,8 +219,8 @@ func TestDecidedOnce(t *testing.T) {
 	}, 3)
 }
 
-// P8: trades that can still be paid are asked about before those whose time is over, which get their share all the
-// same; who waits longest comes first.
+// P8: trades that can still be paid are checked before those whose time is over, which nevertheless get their share.
+// The longest waiting come first.
 func TestClaimTradesByWhatIsAtStake(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		orders := make(map[shop.ID]int)
@@ -256,7 +256,7 @@ func TestClaimTradesByWhatIsAtStake(t *testing.T) {
 	}, 100)
 }
 
-// Trades are asked about by one node at a time, again when their turn comes, and never again when it is over.
+// One node at a time checks a trade, again when it is due, and no longer when it is over.
 func TestClaimTrades(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		one, two := h.opened(h.sales[0], 1), h.opened(h.sales[0], 1)

@@ -12,8 +12,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P2: what no waiting mends is told apart from a server that is away, and yet costs no order: it is a fault of the
-// moment, too.
+// P2: a fault that waiting does not repair is distinguished from an unreachable server. It costs no order, because it
+// is also transient.
 func TestFaultsThatNoWaitingMends(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)
@@ -42,7 +42,7 @@ func TestFaultsThatNoWaitingMends(t *testing.T) {
 	}
 }
 
-// What the program needs is tried, before and after the schema is there, and nothing of the trial stays.
+// Needs tries the required operations, before and after the schema exists, and leaves nothing behind.
 func TestNeedsAreTried(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)

@@ -14,8 +14,8 @@ import (
 )
 
 // BeginRefund flips an order in one of the given states to refunding and enters its refund, in one transaction. A
-// repeat returns the order. ErrNoRow: no such order in such a state. A paid or shipped order keeps
-// its units; late money holds none.
+// repeat returns the order. ErrNoRow: no such order in such a state. A paid or shipped order keeps its units; a late
+// payment holds none.
 func (s *Store) BeginRefund(
 	ctx context.Context, order shop.ID, from []shop.OrderState, reason string, now shop.Millis,
 ) (shop.Order, error) {
@@ -26,11 +26,12 @@ func (s *Store) BeginRefund(
 	})
 }
 
-// refundable are the states from which people may have an order refunded. A finished one was received and confirmed.
+// refundable lists the states from which an order can be refunded on request. A finished order was received and
+// confirmed.
 var refundable = []shop.OrderState{shop.Paid, shop.Shipped}
 
-// beginRefund enters the refund given, whose order gets its reason, or opens the one that was asked for before and
-// keeps who asked, when and why.
+// beginRefund enters the given refund, whose reason goes into the order. If the buyer had requested a refund, it opens
+// that one and keeps its requester, time and reason.
 func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from []shop.OrderState) (shop.Order, error) {
 	o, err := s.lockOrder(ctx, tx, r.Order)
 	if err != nil {
@@ -58,8 +59,8 @@ func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from 
 	return o, s.putRefund(ctx, tx, known, &r)
 }
 
-// AskRefund enters what the buyer of a paid or shipped order wants, and tells so in the order's reason. It answers the
-// row as it is afterwards, changed or not; ErrNoRow if there is none or it is another user's.
+// AskRefund enters the refund request of the buyer of a paid or shipped order, and sets the order's reason. It returns
+// the resulting row, changed or not. ErrNoRow: no such order of this user.
 func (s *Store) AskRefund(ctx context.Context, ask payment.RefundAsk) (shop.Order, error) {
 	return inTx(ctx, s, "ask for the refund of order "+ask.Order.String(), func(tx bun.Conn) (shop.Order, error) {
 		return s.askRefund(ctx, tx, ask)
@@ -85,8 +86,8 @@ func (s *Store) askRefund(ctx context.Context, tx bun.Conn, ask payment.RefundAs
 	})
 }
 
-// DecideRefund flips a paid or shipped order to refunding, or declines what was asked for. A repeat answers the order
-// as it is. ErrNoRow: the order is in no such state, or there is nothing to decline.
+// DecideRefund flips a paid or shipped order to refunding, or declines the requested refund. A repeat returns the order
+// unchanged. ErrNoRow: the order is in no such state, or there is no request to decline.
 func (s *Store) DecideRefund(ctx context.Context, d payment.RefundDecision) (shop.Order, error) {
 	return inTx(ctx, s, "decide on the refund of order "+d.Order.String(), func(tx bun.Conn) (shop.Order, error) {
 		if !d.Yes {
@@ -121,7 +122,7 @@ func (s *Store) declineRefund(ctx context.Context, tx bun.Conn, d payment.Refund
 	return o, s.putRefund(ctx, tx, known, &r)
 }
 
-// refundRow is payment.Refund as the table has it.
+// refundRow is the row of a payment.Refund.
 type refundRow struct {
 	bun.BaseModel `bun:"table:refunds"`
 
@@ -148,7 +149,7 @@ func (r *refundRow) refund() payment.Refund {
 	}
 }
 
-// lockRefund reads the refund of an order, if it has one, and keeps it from changing until the transaction ends.
+// lockRefund reads the refund of an order, if it exists, and locks it until the transaction ends.
 func (s *Store) lockRefund(ctx context.Context, tx bun.Conn, order shop.ID) (row refundRow, known bool, err error) {
 	q := tx.NewSelect().Model(&row).Where("order_id = ?", order)
 	err = s.locking(q).Scan(ctx)
@@ -158,7 +159,7 @@ func (s *Store) lockRefund(ctx context.Context, tx bun.Conn, order shop.ID) (row
 	return row, err == nil, err
 }
 
-// putRefund writes a refund in the place of the one that was locked, or as the order's first.
+// putRefund replaces the locked refund (known), or inserts the order's first.
 func (s *Store) putRefund(ctx context.Context, tx bun.Conn, known bool, r *refundRow) error {
 	if known {
 		_, err := tx.NewUpdate().Model(r).WherePK().Exec(ctx)
@@ -167,14 +168,14 @@ func (s *Store) putRefund(ctx context.Context, tx bun.Conn, known bool, r *refun
 	return insert(ctx, tx, r)
 }
 
-// turn flips a locked order to another state of the same units, or to the same with another reason. Its buyer is to be
-// told.
+// turn flips a locked order to another state with the same units, or changes only its reason. The order becomes
+// unpublished.
 func (s *Store) turn(ctx context.Context, tx bun.Conn, o *shop.Order, to shop.OrderState) error {
 	return s.flip(ctx, tx, o, to, "reason = ?", o.Reason)
 }
 
-// ClaimRefunds takes open refunds that are due and counts an attempt. Each comes again after RefundPause, unless it is
-// finished or stuck by then.
+// ClaimRefunds claims open refunds that are due and counts an attempt for each. A refund is due again after
+// RefundPause, unless it is finished or stuck by then.
 func (s *Store) ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([]payment.Refund, error) {
 	due := func(db bun.IDB, rows *[]refundRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id").Limit(int64(limit))
@@ -195,7 +196,7 @@ func (s *Store) ClaimRefunds(ctx context.Context, now shop.Millis, limit int) ([
 	return convert(rows, (*refundRow).refund), err
 }
 
-// NoteRefund keeps what an attempt brought; stuck: the gateway's final no, nothing is tried again.
+// NoteRefund stores the result of an attempt. stuck: the gateway has rejected the refund finally, so it is not retried.
 func (s *Store) NoteRefund(ctx context.Context, order shop.ID, note string, stuck bool) error {
 	return s.inTx(ctx, "note an attempt to refund order "+order.String(), func(tx bun.Conn) error {
 		_, err := exec(ctx, tx, "UPDATE refunds SET note = ? WHERE order_id = ? AND state = ?", clip(note, maxReason),
@@ -208,16 +209,16 @@ func (s *Store) NoteRefund(ctx context.Context, order shop.ID, note string, stuc
 	})
 }
 
-// RetryRefund opens a stuck refund again. ErrNoRow: it is not stuck.
+// RetryRefund reopens a stuck refund. ErrNoRow: it is not stuck.
 func (s *Store) RetryRefund(ctx context.Context, order shop.ID, now shop.Millis) error {
 	return s.changeRow(ctx, "try the refund of order "+order.String()+" again",
 		"UPDATE refunds SET state = ?, next_at = ? WHERE order_id = ? AND state = ?", payment.RefundOpen, now, order,
 		payment.RefundStuck)
 }
 
-// FinishRefund flips a refunding order to refunded, its refund to done, and notes it for the back office, in one
-// transaction. A refunded order is answered as it is; ErrNoRow when it is in any other state. Its units stay with the
-// guard: they are withdrawn, which the sum of the refunded rows says (see SaleTotals).
+// FinishRefund flips a refunding order to refunded and its refund to done, and records it for the back office, in one
+// transaction. A refunded order is returned unchanged. ErrNoRow: the order is in another state. Its units stay taken in
+// the guard: they count as withdrawn by the sum of the refunded rows (see SaleTotals).
 func (s *Store) FinishRefund(ctx context.Context, order shop.ID, now shop.Millis) (shop.Order, error) {
 	return inTx(ctx, s, "finish the refund of order "+order.String(), func(tx bun.Conn) (shop.Order, error) {
 		o, err := s.lockOrder(ctx, tx, order)
@@ -240,14 +241,14 @@ func (s *Store) FinishRefund(ctx context.Context, order shop.ID, now shop.Millis
 	})
 }
 
-// RefundOf reads the refund of an order. ErrNoRow if it has none.
+// RefundOf reads the refund of an order. ErrNoRow: it has no refund.
 func (s *Store) RefundOf(ctx context.Context, order shop.ID) (payment.Refund, error) {
 	var row refundRow
 	err := s.db.NewSelect().Model(&row).Where("order_id = ?", order).Scan(ctx)
 	return row.refund(), wrap("read the refund of order "+order.String(), err)
 }
 
-// Refunds pages through refunds; more reports whether older ones exist.
+// Refunds returns one page of refunds; more reports whether older ones exist.
 func (s *Store) Refunds(ctx context.Context, q payment.RefundsQuery) (page []payment.Refund, more bool, err error) {
 	var rows []refundRow
 	sel := s.db.NewSelect().Model(&rows).Order("order_id DESC").Limit(int64(q.Limit) + 1)
@@ -256,7 +257,7 @@ func (s *Store) Refunds(ctx context.Context, q payment.RefundsQuery) (page []pay
 	return page, more, wrap("read refunds", err)
 }
 
-// RefundBacklog counts what waits.
+// RefundBacklog counts the refunds that are requested, open or stuck. Oldest is the earliest decision of the open ones.
 func (s *Store) RefundBacklog(ctx context.Context) (payment.RefundBacklog, error) {
 	var b payment.RefundBacklog
 	for state, n := range map[payment.RefundState]*int64{

@@ -12,7 +12,7 @@ import (
 	"stampede/app/shop"
 )
 
-// paid is a paid order of a buyer of its own.
+// paid returns a paid order of a new buyer.
 func (h *testShop) paid(sale shop.ID, qty int) shop.Order {
 	h.t.Helper()
 	o := h.order(sale, qty)
@@ -24,8 +24,8 @@ func (h *testShop) paid(sale shop.ID, qty int) shop.Order {
 	return h.read(o.ID)
 }
 
-// I5, P8: a refund begins once, only from the states given, keeps the units with the order, and its request repeated
-// answers the same.
+// I5, P8: a refund begins once, only from the given states, and the order keeps its units. A repeat returns the same
+// order.
 func TestBeginRefundOnce(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 2)
@@ -48,7 +48,7 @@ func TestBeginRefundOnce(t *testing.T) {
 	}, 10)
 }
 
-// P8: late money of an order that has ended is given back without touching any unit.
+// P8: the refund of a late payment of an ended order changes no units.
 func TestRefundOfLateMoneyTakesNoUnits(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.order(h.sales[0], 2)
@@ -64,7 +64,7 @@ func TestRefundOfLateMoneyTakesNoUnits(t *testing.T) {
 	}, 10)
 }
 
-// P8: an operator's yes, an operator's no, and a buyer who presses twice each change the order once.
+// P8: an approval, a refusal and a repeated request each change the order once.
 func TestAskAndDecide(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 2)
@@ -117,8 +117,8 @@ func (h *testShop) wantRefund(order shop.ID, state shop.OrderState, reason strin
 	}
 }
 
-// P8: a claimed refund comes again after its pause, longer each time, until it is finished; a stuck one only when
-// somebody says so.
+// P8: a claimed refund is due again after its pause, which grows, until it is finished. A stuck one is due only after
+// RetryRefund.
 func TestRefundComesAgain(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 2)
@@ -162,7 +162,7 @@ func TestRefundComesAgain(t *testing.T) {
 	}, 10)
 }
 
-// P1, P8: a finished refund withdraws the units, once, closes the refund and is posted to the back office, once.
+// P1, P8: a finished refund withdraws the units once, closes the refund, and is posted to the back office once.
 func TestFinishRefundOnce(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o, other := h.paid(h.sales[0], 2), h.paid(h.sales[0], 1)
@@ -188,7 +188,7 @@ func TestFinishRefundOnce(t *testing.T) {
 	}, 10)
 }
 
-// Two nodes claim at the same moment: each refund goes to one of them.
+// Two nodes claim refunds concurrently: each refund goes to one of them.
 func TestRefundsAreClaimedByOneNode(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		for range 30 {

@@ -15,36 +15,36 @@ import (
 )
 
 const (
-	// catchUpWithin is how long a read waits for the replica to have what its primary had committed; whole seconds.
+	// catchUpWithin is how long a read waits until the replica has the primary's commits; whole seconds.
 	catchUpWithin = time.Second
-	// askWithin bounds the question itself, of a server that is gone without a word.
+	// askWithin limits each query for a position, in case the server has stopped responding.
 	askWithin = catchUpWithin + time.Second
-	// replicaRest is how long the primary is read alone after the replica was behind or away.
+	// replicaRest is how long all reads use the primary after the replica was behind or unreachable.
 	replicaRest = 5 * time.Second
 )
 
-// Replica reads lists and sums from a server that follows the database. It waits until the replica has what the primary
-// had committed; if the replica is late, away or no replica, the primary is read for a while. Nothing is decided by
-// what it reads, and no event is replayed from it.
+// Replica reads lists and sums from a replica of the database. Each read waits until the replica has the primary's
+// commits. If the replica is late, unreachable or no replica, reads use the primary for replicaRest. No decision relies
+// on its results, and no event is replayed from them.
 type Replica struct {
 	primary *Store
 	open    func(ctx context.Context) (*Store, error)
 
-	asking    sync.Mutex // who opens it; others do not wait
+	asking    sync.Mutex // held while opening; others do not wait
 	mu        sync.Mutex
 	store     *Store // nil: not open yet
 	position  positionWords
 	restUntil time.Time
-	why       string // it rests, and this was said; "": it is read
+	why       string // the logged reason for not reading it; "": it is read
 
 	fromReplica, fromPrimary atomic.Int64
 }
 
-// positionWords are how a server says what it has committed, and how another one waits until it has that too. They need
-// no privilege. MariaDB has them where a binary log is written, MySQL with gtid_mode = ON.
+// positionWords are the statements to read a server's committed position and to wait for it on another server. They
+// need no privilege. MariaDB supports them with a binary log, MySQL with gtid_mode = ON.
 type positionWords struct {
-	committed string // a position; empty where none is kept
-	await     string // of a position and seconds: 0 when it was reached
+	committed string // returns a position; empty if the server keeps none
+	await     string // arguments: position, seconds; returns 0 when it was reached
 }
 
 var (
@@ -52,27 +52,28 @@ var (
 	mySQLPosition   = positionWords{"SELECT @@GLOBAL.gtid_executed", "SELECT WAIT_FOR_EXECUTED_GTID_SET(?, ?)"}
 )
 
-// Why a replica is not read. What else goes wrong is an error of the driver.
+// Reasons for not reading the replica. All others are errors of the driver.
 var (
 	errNoPosition = errors.New("the primary says no position: log_bin, and gtid_mode = ON on MySQL, are needed on it")
 	errBehind     = fmt.Errorf("it does not have after %s what its primary had committed: it is behind, or no replica of it",
 		catchUpWithin)
 )
 
-// OpenReplica makes a reader of the server at dsn. It connects at the first read: a replica that is away delays no
-// start.
+// OpenReplica returns a reader of the server at dsn. It connects at the first read, so that an unreachable replica does
+// not delay the start.
 func OpenReplica(primary *Store, dsn, certificates string) *Replica {
 	return &Replica{primary: primary, open: func(ctx context.Context) (*Store, error) {
 		return OpenTrustedMySQL(ctx, dsn, certificates)
 	}}
 }
 
-// Reads counts what was read there, and what the primary had to answer.
+// Reads counts the reads from the replica, and those from the primary instead.
 func (r *Replica) Reads() (fromReplica, fromPrimary int64) {
 	return r.fromReplica.Load(), r.fromPrimary.Load()
 }
 
-// Check reports why the replica would not be read now: where it is, how far, and whether its account may.
+// Check reports why the replica would not be read now. It checks the connection, the position and the privileges of the
+// account.
 func (r *Replica) Check(ctx context.Context) error {
 	replica, err := r.reach(ctx)
 	if err == nil {
@@ -84,7 +85,7 @@ func (r *Replica) Check(ctx context.Context) error {
 	return wrap("read from the replica", err)
 }
 
-// Close ends its connections; those of the primary stay.
+// Close closes the replica's connections; those of the primary stay open.
 func (r *Replica) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,17 +95,18 @@ func (r *Replica) Close() error {
 	return r.store.Close()
 }
 
-// FindOrders is Store.FindOrders. A named order is read from the primary: an operator is about to act on it.
+// FindOrders is Store.FindOrders. A search by order id uses the primary, because an operator is about to change that
+// order.
 func (r *Replica) FindOrders(ctx context.Context, q OrderSearch) ([]shop.Order, bool, error) {
 	return find(ctx, r, q.ID != 0, q, (*Store).FindOrders)
 }
 
-// FindUsers is Store.FindUsers. A named account is read from the primary.
+// FindUsers is Store.FindUsers. A search by name uses the primary.
 func (r *Replica) FindUsers(ctx context.Context, q UserSearch) ([]shop.User, bool, error) {
 	return find(ctx, r, q.Name != "", q, (*Store).FindUsers)
 }
 
-// FindPayments is Store.FindPayments. Those of a named order are read from the primary.
+// FindPayments is Store.FindPayments. A search by order uses the primary.
 func (r *Replica) FindPayments(ctx context.Context, q PaymentSearch) ([]payment.Received, bool, error) {
 	return find(ctx, r, q.Order != 0, q, (*Store).FindPayments)
 }
@@ -124,7 +126,7 @@ func find[Q, T any](
 	return page, more, err
 }
 
-// Payment is Store.Payment, of the primary.
+// Payment is Store.Payment on the primary.
 func (r *Replica) Payment(ctx context.Context, tradeNo string) (payment.Received, error) {
 	return r.primary.Payment(ctx, tradeNo)
 }
@@ -138,7 +140,7 @@ func (r *Replica) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis)
 	return sums, err
 }
 
-// read reads from the replica, or from the primary when the replica does not have all, or fails on the way.
+// read reads from the replica, or from the primary if the replica is late or fails.
 func (r *Replica) read(ctx context.Context, from func(s *Store) error) error {
 	if r.resting() {
 		r.fromPrimary.Add(1)
@@ -162,10 +164,10 @@ func (r *Replica) read(ctx context.Context, from func(s *Store) error) error {
 	return from(r.primary)
 }
 
-// errOpening means that somebody else is reaching for the replica right now.
+// errOpening means that another caller is opening the replica.
 var errOpening = errors.New("it is being reached for")
 
-// reach opens the replica when it is not open yet.
+// reach opens the replica if it is not open yet.
 func (r *Replica) reach(ctx context.Context) (*Store, error) {
 	r.mu.Lock()
 	replica := r.store
@@ -196,7 +198,7 @@ func (r *Replica) reach(ctx context.Context) (*Store, error) {
 	return replica, nil
 }
 
-// awaitPrimary returns when the replica has what the primary has committed by now.
+// awaitPrimary waits until the replica has the commits that the primary has now.
 func (r *Replica) awaitPrimary(ctx context.Context, replica *Store) error {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
@@ -221,7 +223,7 @@ func (r *Replica) resting() bool {
 	return time.Now().Before(r.restUntil)
 }
 
-// rest leaves the replica alone for a while, and says why, once until it is read again or for another reason.
+// rest disables the replica for replicaRest. It logs each new reason once until the replica is read again.
 func (r *Replica) rest(ctx context.Context, err error) {
 	if errors.Is(err, errOpening) {
 		return

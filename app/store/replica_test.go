@@ -12,7 +12,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// replicated is a shop whose database a second server follows.
+// replicated is a shop whose database has a replica.
 type replicated struct {
 	*testShop
 	primary, server *kit.MariaDBServer
@@ -37,7 +37,7 @@ func (h *testShop) openReplica(dsn string) *store.Replica {
 	return r
 }
 
-// sees inserts an order and wants it in the list and in the sum of its sale, at once.
+// sees inserts an order and expects it in the list and the sum of its sale at once.
 func (h *testShop) sees(r *store.Replica) {
 	h.t.Helper()
 	o := h.order(h.sales[0], 1)
@@ -54,7 +54,7 @@ func (h *testShop) sees(r *store.Replica) {
 	}
 }
 
-// readsOf counts who answered what was read.
+// readsOf counts the reads from the replica and from the primary.
 func readsOf(r *store.Replica, reading func()) (fromReplica, fromPrimary int64) {
 	r0, p0 := r.Reads()
 	reading()
@@ -62,8 +62,8 @@ func readsOf(r *store.Replica, reading func()) (fromReplica, fromPrimary int64) 
 	return r1 - r0, p1 - p0
 }
 
-// A list or a sum that the replica answers has everything that was committed before it was asked for. One that is
-// behind, dead or promoted answers nothing, and the primary answers as ever. What is named is read where the truth is.
+// A list or a sum from the replica contains everything committed before the call. A replica that is late, dead or
+// promoted is not read; the primary is read instead. Searches by name or id use the primary.
 func TestReplicaShowsWhatWasCommitted(t *testing.T) {
 	t.Parallel()
 	h := newReplicated(t)
@@ -94,7 +94,7 @@ func TestReplicaShowsWhatWasCommitted(t *testing.T) {
 	h.onlyPrimary(h.openReplica(h.primary.Database()), "an empty database of its primary")
 }
 
-// onlyPrimary wants the primary to answer while the replica is not to be read.
+// onlyPrimary expects reads from the primary while the replica must not be read.
 func (h *testShop) onlyPrimary(r *store.Replica, why string) {
 	h.t.Helper()
 	there, instead := readsOf(r, func() {
@@ -121,7 +121,8 @@ func (h *replicated) readAgain(why string) {
 	})
 }
 
-// namedAreReadFromThePrimary reads an order, the payments of one and somebody, while the replica could answer.
+// namedAreReadFromThePrimary searches for an order, the payments of an order and a user by name, while the replica is
+// available.
 func (h *replicated) namedAreReadFromThePrimary() {
 	h.t.Helper()
 	o := h.paid(h.sales[0], 1)

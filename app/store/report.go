@@ -11,14 +11,14 @@ import (
 	"stampede/app/shop"
 )
 
-// SalePoint is a second, or a minute.
+// SalePoint counts the orders of one second or minute.
 type SalePoint struct {
-	At     shop.Millis `json:"at" bun:"at"` // its beginning
+	At     shop.Millis `json:"at" bun:"at"` // start of the second or minute
 	Orders int64       `json:"orders" bun:"orders"`
 	Units  int64       `json:"units" bun:"units"`
 }
 
-// SaleFate is how many orders are in a state for a reason.
+// SaleFate counts the orders with one state and reason.
 type SaleFate struct {
 	State     shop.OrderState `json:"state" bun:"state"`
 	Reason    string          `json:"reason,omitempty" bun:"reason"`
@@ -27,8 +27,7 @@ type SaleFate struct {
 	AmountFen int64           `json:"amount_fen" bun:"amount_fen"`
 }
 
-// SaleMoney is the money of a sale's orders. Paid is everything that came in for them; what is being refunded has not
-// gone back yet.
+// SaleMoney sums the money of a sale's orders. PaidFen contains all payments; RefundingFen has not been refunded yet.
 type SaleMoney struct {
 	PaidFen      int64 `json:"paid_fen" bun:"paid_fen"`
 	RefundedFen  int64 `json:"refunded_fen" bun:"refunded_fen"`
@@ -36,7 +35,7 @@ type SaleMoney struct {
 	NetFen       int64 `json:"net_fen" bun:"-"` // paid less refunded
 }
 
-// SaleSums is what the rows of a sale add up to, in one instant.
+// SaleSums holds the sums over the rows of a sale at one instant.
 type SaleSums struct {
 	Seconds, Minutes []SalePoint
 	ToPay            board.SaleWaits
@@ -50,7 +49,7 @@ const (
 	aMinute = 60 * aSecond
 )
 
-// SumUp adds up a sale's rows; seconds are of reservations from one instant to the other.
+// SumUp sums up a sale's rows. Seconds covers the reservations in [from, to).
 func (s *Store) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (SaleSums, error) {
 	sums := SaleSums{
 		Seconds: []SalePoint{}, Minutes: []SalePoint{}, States: []SaleFate{},
@@ -99,14 +98,14 @@ func addDropped(ctx context.Context, tx bun.Tx, sale shop.ID, sums *SaleSums) er
 	return err
 }
 
-// points counts orders by the second, or the minute, in which they were reserved.
+// points counts orders by the second or minute of their reservation; each is in ms.
 func points(ctx context.Context, rows *bun.SelectQuery, each int, into *[]SalePoint) error {
 	at := fmt.Sprintf("created_at - created_at %% %d", each)
 	return rows.ColumnExpr(at+" AS at").ColumnExpr("COUNT(*) AS orders").ColumnExpr("SUM(qty) AS units").
 		GroupExpr(at).OrderExpr(at).Scan(ctx, into)
 }
 
-// waits finds how long it took from the reservation to the money.
+// waits computes the times from reservation to payment.
 func waits(ctx context.Context, rows func() *bun.SelectQuery, into *board.SaleWaits) error {
 	paid := func() *bun.SelectQuery { return rows().Where("paid_at > 0") }
 	n, err := paid().Count(ctx)
@@ -121,13 +120,13 @@ func waits(ctx context.Context, rows func() *bun.SelectQuery, into *board.SaleWa
 	return err
 }
 
-// ranked is how long it took the order before which so many were faster.
+// ranked returns the time of the order with the given rank, the fastest being 0.
 func ranked(ctx context.Context, paid *bun.SelectQuery, rank int64) (ms int64, err error) {
 	err = paid.ColumnExpr("paid_at - created_at AS ms").OrderExpr("ms").Limit(1).Offset(rank).Scan(ctx, &ms)
 	return ms, err
 }
 
-// rowSums is what the rows of a sale add up to.
+// rowSums holds the sums over the rows of a sale.
 type rowSums struct {
 	Orders    int64 `bun:"orders"`
 	Pending   int64 `bun:"pending"`
@@ -138,8 +137,8 @@ type rowSums struct {
 	MaxSeq    int64 `bun:"max_seq"`
 }
 
-// sumRows does not GROUP BY state: that tempts the optimizer to read all orders there are along an index on
-// it. An order that had ended before it was refunded holds no units (shop.Order.HoldsUnits).
+// sumRows does not GROUP BY state, because the optimizer might then read all orders along an index on it. An order that
+// had ended before its refund holds no units (shop.Order.HoldsUnits).
 const sumRows = `SELECT COUNT(*) AS orders,
 	COALESCE(SUM(CASE WHEN state = 'pending' THEN 1 ELSE 0 END), 0) AS pending,
 	COALESCE(SUM(CASE WHEN state = 'pending' THEN qty ELSE 0 END), 0) AS held,
@@ -162,7 +161,7 @@ func (r *rowSums) add(more *rowSums) {
 	r.MaxTicket, r.MaxSeq = max(r.MaxTicket, more.MaxTicket), max(r.MaxSeq, more.MaxSeq)
 }
 
-// sumUp adds up the rows of a sale in both tables, and what was dropped. Each table is summed by itself.
+// sumUp sums up the rows of a sale in both tables, each table separately, and adds the dropped orders.
 func sumUp(ctx context.Context, tx bun.Tx, sale shop.ID, moved bool) (sums rowSums, err error) {
 	parts := []*bun.RawQuery{tx.NewRaw(sumRows, bun.Ident("orders"), sale)}
 	if moved {
@@ -178,7 +177,7 @@ func sumUp(ctx context.Context, tx bun.Tx, sale shop.ID, moved bool) (sums rowSu
 	return sums, nil
 }
 
-// SaleTotals sums the rows of one sale and reads its guard, all as of one instant. ErrNoRow: there is no such sale.
+// SaleTotals sums the rows of one sale and reads its guard, all at one instant. ErrNoRow: no such sale.
 func (s *Store) SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, error) {
 	var t shop.SaleTotals
 	err := s.inSnapshot(ctx, "sum up sale "+sale.String(), func(tx bun.Tx) error {
@@ -209,8 +208,8 @@ func (s *Store) SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, 
 	return t, err
 }
 
-// suspicious looks for what must never be: buyers over the highest limit that the sale has had, orders twice under one
-// key (P4), and goods without money (P8).
+// suspicious looks for violations: buyers over the highest limit that the sale has had, several orders with one key
+// (P4), and goods without payment (P8).
 func (s *Store) suspicious(ctx context.Context, tx bun.Tx, t *shop.SaleTotals, moved bool) error {
 	ofSale := func() *bun.SelectQuery { return rowsOfSale(tx, moved, t.Sale.ID) }
 	err := ofSale().Column("user_id").Where("state NOT IN (?)", bun.List(idle)).Where("cancelled_at = 0").
@@ -232,5 +231,5 @@ func (s *Store) suspicious(ctx context.Context, tx bun.Tx, t *shop.SaleTotals, m
 		payment.OutcomeTaken, payment.OutcomeRevived).Scan(ctx, &t.Moneyless)
 }
 
-// idle are the states that hold no units.
+// idle lists the states that hold no units.
 var idle = []shop.OrderState{shop.Cancelled, shop.Expired, shop.Refused}

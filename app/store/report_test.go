@@ -9,7 +9,7 @@ import (
 	"stampede/app/store"
 )
 
-// The sums of a sale are those of its rows, by the second, the minute, the fate and the money, and of no other sale.
+// The sums of a sale match its own rows, by second, minute, fate and money.
 func TestSumUpOfASale(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		empty := val(h.SumUp(h.ctx, h.sales[0], opens, opens+120_000))(h.t)

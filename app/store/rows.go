@@ -11,26 +11,26 @@ import (
 	"stampede/app/shop"
 )
 
-// idsAtOnce is the longest list of ids in a statement. From 1000 on, MariaDB turns a list into a temporary table and
-// reads, and locks, the rows in an order of its own.
+// idsAtOnce is the maximum number of ids in a statement. From 1000 ids on, MariaDB turns the list into a temporary
+// table, and reads and locks the rows in another order.
 const idsAtOnce = 500
 
-// inOrder cuts ids into lists for statements, sorted and each once: locks are taken in the order of ids.
+// inOrder splits ids into sorted lists without duplicates, because locks are taken in the order of ids.
 func inOrder(ids []shop.ID) iter.Seq[[]shop.ID] {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	return slices.Chunk(slices.Compact(ids), idsAtOnce)
 }
 
-// selection narrows a query down.
+// selection adds conditions to a query.
 type selection func(*bun.SelectQuery) *bun.SelectQuery
 
-// where narrows a query down by one condition.
+// where adds one condition to a query.
 func where(condition string, args ...any) selection {
 	return func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where(condition, args...) }
 }
 
-// whereSet narrows a query down by a value that is not zero.
+// whereSet adds a condition with the value, unless the value is zero.
 func whereSet[T comparable](q *bun.SelectQuery, condition string, value T) *bun.SelectQuery {
 	var zero T
 	if value == zero {
@@ -39,20 +39,20 @@ func whereSet[T comparable](q *bun.SelectQuery, condition string, value T) *bun.
 	return q.Where(condition, value)
 }
 
-// locking keeps the rows of a query from changing until the transaction ends.
+// locking locks the rows of a query until the transaction ends.
 func (s *Store) locking(q *bun.SelectQuery) *bun.SelectQuery {
-	if s.d.forUpdate == "" { // SQLite: the transaction has the whole file
+	if s.d.forUpdate == "" { // SQLite: the transaction locks the whole file
 		return q
 	}
 	return q.For("UPDATE")
 }
 
-// claimDue takes rows that are due, and puts them off in the same transaction. putOff gets at least one row.
+// claimDue locks due rows and postpones them with putOff in the same transaction. putOff gets at least one row.
 func claimDue[R any](
 	ctx context.Context, s *Store, what string, due func(db bun.IDB, rows *[]R) *bun.SelectQuery,
 	putOff func(tx bun.Conn, rows []R) error,
 ) ([]R, error) {
-	// Most of the time nothing is due, and to see that needs no lock.
+	// Usually no row is due. This check takes no lock.
 	waits, err := due(s.db, &[]R{}).Exists(ctx)
 	if err != nil || !waits {
 		return nil, wrap(what, err)
@@ -65,7 +65,7 @@ func claimDue[R any](
 	})
 }
 
-// convert makes what the program works with of rows.
+// convert maps each row to a value of the program.
 func convert[R, T any](rows []R, one func(r *R) T) []T {
 	out := make([]T, len(rows))
 	for i := range rows {
@@ -74,7 +74,7 @@ func convert[R, T any](rows []R, one func(r *R) T) []T {
 	return out
 }
 
-// only answers the one that was found, or ErrNoRow.
+// only returns the first row found. ErrNoRow: none was found.
 func only[T any](what string, found []T, err error) (one T, _ error) {
 	if err == nil && len(found) == 0 {
 		err = wrap(what, shop.ErrNoRow)
@@ -85,7 +85,7 @@ func only[T any](what string, found []T, err error) (one T, _ error) {
 	return found[0], nil
 }
 
-// cut shortens a page that was read with one row too many, which reports whether there are more.
+// cut limits a page that was read with one extra row, and reports whether more rows exist.
 func cut[T any](page []T, size int) ([]T, bool) {
 	if len(page) <= size {
 		return page, false
@@ -93,7 +93,7 @@ func cut[T any](page []T, size int) ([]T, bool) {
 	return page[:size], true
 }
 
-// containing makes a pattern for LIKE … ESCAPE '!' that finds the text anywhere, whatever signs it has.
+// containing returns a pattern for LIKE … ESCAPE '!' that matches the text at any position. It escapes the wildcards.
 func containing(text string) string {
 	return "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(text) + "%"
 }

@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Sale reads one sale with its product. ErrNoRow if there is none, or it was archived before it was loaded. An archived
+// Sale reads one sale with its product. ErrNoRow: no such sale, or it was archived before it was loaded. An archived
 // sale that was loaded may have orders.
 func (s *Store) Sale(ctx context.Context, id shop.ID) (shop.Sale, error) {
 	what := "read sale " + id.String()
@@ -19,7 +19,7 @@ func (s *Store) Sale(ctx context.Context, id shop.ID) (shop.Sale, error) {
 	return only(what, found, err)
 }
 
-// Sales reads those of the sales that there are, with their products, as Sale does.
+// Sales reads the sales that exist with their products, like Sale.
 func (s *Store) Sales(ctx context.Context, ids []shop.ID) ([]shop.Sale, error) {
 	return byIDs(ids, func(some []shop.ID) ([]shop.Sale, error) {
 		what := fmt.Sprintf("read %d sales", len(some))
@@ -27,7 +27,7 @@ func (s *Store) Sales(ctx context.Context, ids []shop.ID) ([]shop.Sale, error) {
 	})
 }
 
-// withOrders leaves out sales that were archived before they were loaded: these have no orders.
+// withOrders excludes sales that were archived before they were loaded, because they have no orders.
 const withOrders = "(s.archived_at = 0 OR s.epoch > 0)"
 
 // LoadedSales lists the sales of a partition that were loaded into Redis and are not retired.
@@ -38,7 +38,7 @@ func (s *Store) LoadedSales(ctx context.Context, partition int) ([]shop.Sale, er
 	})
 }
 
-// UnloadedSales lists those that were not, and are open within a day of the instant.
+// UnloadedSales lists the sales of a partition that were never loaded and are open within a day of the given instant.
 func (s *Store) UnloadedSales(ctx context.Context, partition int, at shop.Millis) ([]shop.Sale, error) {
 	what := fmt.Sprintf("read sales of partition %d that were not loaded", partition)
 	return s.sales(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery {
@@ -47,7 +47,7 @@ func (s *Store) UnloadedSales(ctx context.Context, partition int, at shop.Millis
 	})
 }
 
-// FreeUnits reads how many units the guard of each of the sales has left.
+// FreeUnits reads how many units the guard of each sale has left.
 func (s *Store) FreeUnits(ctx context.Context, sales []shop.ID) (map[shop.ID]int64, error) {
 	left := make(map[shop.ID]int64, len(sales))
 	for some := range slices.Chunk(sales, idsAtOnce) {
@@ -67,8 +67,9 @@ func (s *Store) FreeUnits(ctx context.Context, sales []shop.ID) (map[shop.ID]int
 	return left, nil
 }
 
-// MarkLoaded sets the epoch of a sale that was never loaded (I7). The partition's row is locked first, so that the
-// epoch cannot advance meanwhile. A sale that was edited since is loaded again.
+// MarkLoaded sets the epoch of a sale that was never loaded (I7). It locks the partition's row first, so that the epoch
+// cannot advance meanwhile. ErrStaleEpoch: the partition or the sale has another epoch, or the sale was edited or
+// archived since; load it again.
 func (s *Store) MarkLoaded(ctx context.Context, sale shop.ID, epoch, version int64) error {
 	return s.markLoaded(ctx, sale, epoch, func(tx bun.Conn) (int64, error) {
 		return exec(ctx, tx, "UPDATE sales SET epoch = ?"+
@@ -76,8 +77,8 @@ func (s *Store) MarkLoaded(ctx context.Context, sale shop.ID, epoch, version int
 	})
 }
 
-// RestoreLoaded is MarkLoaded for a sale that was loaded with so many initial units, and the database has forgotten it.
-// Was it archived since, it is no longer: a sale that was loaded cannot be.
+// RestoreLoaded is MarkLoaded for a sale whose loading the database has lost. It restores the initial units. It also
+// clears archived_at, because a loaded sale cannot be archived before its end.
 func (s *Store) RestoreLoaded(ctx context.Context, sale shop.ID, epoch, version, initial int64) error {
 	return s.markLoaded(ctx, sale, epoch, func(tx bun.Conn) (int64, error) {
 		return exec(ctx, tx, "UPDATE sales SET epoch = ?, archived_at = 0, initial = ?"+
@@ -85,7 +86,7 @@ func (s *Store) RestoreLoaded(ctx context.Context, sale shop.ID, epoch, version,
 	})
 }
 
-// markLoaded locks the row of the sale's partition, which must be at the epoch given, and calls mark, which returns the
+// markLoaded locks the row of the sale's partition, which must have the given epoch, and calls mark, which returns the
 // number of matched rows.
 func (s *Store) markLoaded(
 	ctx context.Context, sale shop.ID, epoch int64, mark func(tx bun.Conn) (int64, error),
@@ -113,8 +114,8 @@ func (s *Store) markLoaded(
 	})
 }
 
-// MarkRetired notes that a sale's keys have left Redis for good, if it is still at that epoch. A repeat keeps the first
-// instant. What its partition has given out stays known (I8).
+// MarkRetired records that a sale's keys have left Redis permanently, if it still has that epoch. A repeat keeps the
+// first instant. The partition keeps the sale's highest seq (I8).
 func (s *Store) MarkRetired(ctx context.Context, sale shop.ID, epoch int64) error {
 	return s.inTx(ctx, "mark sale "+sale.String()+" retired", func(tx bun.Conn) error {
 		if err := s.keepSeq(ctx, tx, sale); err != nil {
@@ -126,7 +127,7 @@ func (s *Store) MarkRetired(ctx context.Context, sale shop.ID, epoch int64) erro
 	})
 }
 
-// RestoreTerms sets price, limits, window and pause of a sale to those of a later version; it reports whether it did.
+// RestoreTerms sets price, limits, window and pause of a sale to those of a later version, and reports whether it did.
 func (s *Store) RestoreTerms(ctx context.Context, sale shop.ID, t shop.SaleTerms) (restored bool, err error) {
 	err = s.edit(ctx, "restore the terms of sale "+sale.String(), func(tx bun.Conn) error {
 		n, err := exec(ctx, tx, "UPDATE sales SET limit_max = "+s.d.greatest+"(limit_max, buyer_limit), price_fen = ?,"+
@@ -139,7 +140,7 @@ func (s *Store) RestoreTerms(ctx context.Context, sale shop.ID, t shop.SaleTerms
 	return restored, err
 }
 
-// RestoreAdded raises the added units of a sale to a total that Redis has seen committed, and answers by how many.
+// RestoreAdded raises the added units of a sale to a total that Redis has seen committed, and returns the difference.
 func (s *Store) RestoreAdded(ctx context.Context, sale shop.ID, added int64) (int64, error) {
 	what := "restore the units added to sale " + sale.String()
 	return inTx(ctx, s, what, func(tx bun.Conn) (more int64, err error) {
@@ -155,7 +156,7 @@ func (s *Store) RestoreAdded(ctx context.Context, sale shop.ID, added int64) (in
 	})
 }
 
-// saleRow is shop.Sale with its product but without the pictures, as readSales joins it.
+// saleRow is the row of a shop.Sale with its product, without pictures.
 type saleRow struct {
 	bun.BaseModel `bun:"table:sales,alias:s"`
 
@@ -163,7 +164,7 @@ type saleRow struct {
 	productColumns
 }
 
-// saleColumns are what a sale has from its beginning, but for its product.
+// saleColumns holds the columns of a new sale, without its product.
 type saleColumns struct {
 	ID        shop.ID        `bun:"id,pk"`
 	Slot      shop.ID        `bun:"slot_id"`
@@ -184,7 +185,7 @@ type saleColumns struct {
 	Hidden    bool           `bun:"hidden"`
 }
 
-// productColumns are those of a product when it is joined to something else.
+// productColumns holds the columns of a joined product.
 type productColumns struct {
 	Product     shop.ID `bun:"product_id"`
 	Name        string  `bun:"product_name,scanonly"`
@@ -211,7 +212,7 @@ func (r *saleRow) sale(images map[shop.ID][]shop.Image) shop.Sale {
 	}
 }
 
-// readSales reads sales with their products, wholly.
+// readSales reads sales with all fields of their products.
 func readSales(ctx context.Context, db bun.IDB, narrow selection) ([]saleRow, map[shop.ID][]shop.Image, error) {
 	var rows []saleRow
 	err := narrow(db.NewSelect().Model(&rows).
@@ -227,7 +228,7 @@ func readSales(ctx context.Context, db bun.IDB, narrow selection) ([]saleRow, ma
 	return rows, images, err
 }
 
-// readSale returns the row of one sale, and the sale. ErrNoRow if there is none.
+// readSale returns the row of one sale and the sale. ErrNoRow: no such sale.
 func readSale(ctx context.Context, db bun.IDB, id shop.ID) (saleRow, shop.Sale, error) {
 	rows, images, err := readSales(ctx, db, where("s.id = ?", id))
 	if err == nil && len(rows) == 0 {
@@ -253,7 +254,7 @@ type imageRow struct {
 	Alt      string  `bun:"alt"`
 }
 
-// readImages reads the pictures of the products, each list in its order.
+// readImages reads the pictures of the products, each list in display order.
 func readImages(ctx context.Context, db bun.IDB, products []shop.ID) (map[shop.ID][]shop.Image, error) {
 	if len(products) == 0 {
 		return nil, nil
@@ -268,7 +269,7 @@ func readImages(ctx context.Context, db bun.IDB, products []shop.ID) (map[shop.I
 	return images, err
 }
 
-// shown makes no pictures an empty list, which is what clients expect.
+// shown replaces nil by an empty list, because clients expect a list.
 func shown(images []shop.Image) []shop.Image {
 	if images == nil {
 		return []shop.Image{}

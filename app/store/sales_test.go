@@ -19,10 +19,10 @@ import (
 	"stampede/app/test/kit"
 )
 
-// I7: a sale is marked loaded once per epoch; a sale or partition of another epoch is stale.
+// I7: a sale is marked loaded once per epoch. Another epoch of the sale or the partition is stale.
 func TestMarkLoadedOncePerEpoch(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
-		h.must(h.MarkLoaded(h.ctx, h.sales[0], 1, 1)) // again
+		h.must(h.MarkLoaded(h.ctx, h.sales[0], 1, 1)) // a repeat
 		wantErr(t, "an epoch that the partition does not have",
 			h.MarkLoaded(h.ctx, h.sales[0], 2, 1), shop.ErrStaleEpoch)
 		wantErr(t, "a sale that is not there", h.MarkLoaded(h.ctx, 4242, 1, 1), shop.ErrNoRow)
@@ -34,7 +34,7 @@ func TestMarkLoadedOncePerEpoch(t *testing.T) {
 	}, 10)
 }
 
-// I8: from the commit of the next epoch on, no transaction of the old one takes a unit.
+// I8: after the commit of the next epoch, no transaction of the old one takes a unit.
 func TestAdvanceEpochFencesTheOldOne(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		var g errgroup.Group
@@ -74,12 +74,12 @@ func TestAdvanceEpochFencesTheOldOne(t *testing.T) {
 	}, 1000)
 }
 
-// A start with another number of partitions is refused with words that help.
+// A start with another number of partitions fails with a helpful message.
 func TestEnsurePartitionsRefusesAnotherNumber(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		var g errgroup.Group
-		for range 4 { // several first starts at once
+		for range 4 { // several concurrent first starts
 			g.Go(func() error { return s.EnsurePartitions(ctx, 8) })
 		}
 		must(t, g.Wait())
@@ -109,7 +109,7 @@ func TestLoadedSalesLeaveOutTheOthers(t *testing.T) {
 		cold := shop.Sale{ID: nextID(), Slot: h.slot, Product: product.Product, Initial: 5, Limit: 1, Cap: 1}
 		h.must(h.AddSales(h.ctx, []shop.Sale{cold}))
 		h.must(h.MarkRetired(h.ctx, h.sales[1], h.epoch))
-		h.must(h.MarkRetired(h.ctx, h.sales[2], h.epoch-1)) // recovered since: it may be there again
+		h.must(h.MarkRetired(h.ctx, h.sales[2], h.epoch-1)) // recovered since: it may be loaded again
 		got := val(h.LoadedSales(h.ctx, 0))(h.t)
 		if len(got) != 2 || got[0].ID != h.sales[0] || got[1].ID != h.sales[2] {
 			t.Errorf("%d sales", len(got))
@@ -124,8 +124,8 @@ func TestLoadedSalesLeaveOutTheOthers(t *testing.T) {
 	}, 10, 20, 30)
 }
 
-// I8: what a partition has given out stays known when the sale that had the newest of it is retired, so that a recovery
-// begins behind it: a node that has seen those numbers would else report rows that exist as lost.
+// I8: the highest seq of a partition is kept when the sale that has it is retired, so that a recovery starts after it.
+// Otherwise a node that has seen those numbers would report existing rows as lost.
 func TestRetiredSaleLeavesItsSeq(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		older, newest := h.order(h.sales[0], 1), h.order(h.sales[1], 1)
@@ -145,7 +145,7 @@ func TestRetiredSaleLeavesItsSeq(t *testing.T) {
 	}, 10, 20)
 }
 
-// P1, P4: the totals of a sale as the audit wants them.
+// P1, P4: SaleTotals returns the totals that the audit needs.
 func TestSaleTotals(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
@@ -169,7 +169,8 @@ func TestSaleTotals(t *testing.T) {
 	})
 }
 
-// P4: who bought under a higher limit is not over it when an operator lowers it. Who has more than was ever allowed is.
+// P4: a buyer within a former higher limit is not over the limit after an operator lowers it. A buyer above every
+// former limit is.
 func TestLoweredLimitMakesNobodyGuilty(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100) // two for each buyer
@@ -190,7 +191,7 @@ func TestLoweredLimitMakesNobodyGuilty(t *testing.T) {
 	})
 }
 
-// I8: one recovery of a partition at a time; other partitions go on, and who waits can give up.
+// I8: one recovery of a partition runs at a time. Other partitions continue, and a waiting caller can stop.
 func TestLockPartitionAdmitsOne(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
@@ -226,14 +227,14 @@ func TestLockPartitionAdmitsOne(t *testing.T) {
 	})
 }
 
-// I8: a recovery whose lock was lost with its connection is told so and ends.
+// I8: a recovery that loses its lock with its connection is cancelled.
 func TestLostLockEndsTheRecovery(t *testing.T) {
 	t.Parallel()
 	dsn := kit.MySQL(t)
 	s := openMySQL(t, dsn)
 	ctx := kit.Context(t)
 	err := s.LockPartition(ctx, 1, func(inner context.Context) error {
-		// By the name under which nodes of every version meet it.
+		// The lock name is the same for nodes of every version.
 		hash := md5.Sum([]byte(database(t, s)))
 		var holder sql.NullInt64
 		name := "stampede:recover:1:" + hex.EncodeToString(hash[:])

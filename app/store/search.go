@@ -9,9 +9,9 @@ import (
 	"stampede/app/shop"
 )
 
-// OrderSearch pages through everybody's orders, newest first, by the fields that are not zero.
+// OrderSearch selects a page of all orders, the newest first, by the fields that are not zero.
 type OrderSearch struct {
-	ID     shop.ID // this one alone
+	ID     shop.ID // only this order
 	State  shop.OrderState
 	Sale   shop.ID
 	User   shop.ID
@@ -19,24 +19,24 @@ type OrderSearch struct {
 	Limit  int
 }
 
-// UserSearch pages through accounts that are not deleted. Of Email and Name at most one is asked for.
+// UserSearch selects a page of accounts that are not deleted. At most one of Email and Name is set.
 type UserSearch struct {
-	Email  string    // the beginning of it, in lower case: in the order of e-mails
-	Name   string    // the whole of it: the newest first
-	Role   shop.Role // only accounts with it, where neither Email nor Name is asked for
-	Before shop.ID   // go on behind this account; 0: from the first
+	Email  string    // prefix in lower case; sorted by email
+	Name   string    // whole name; the newest first
+	Role   shop.Role // only accounts with this role; ignored with Email or Name
+	Before shop.ID   // continue after this account; 0: from the first
 	Limit  int
 }
 
-// PaymentSearch pages through what the gateway says it took, the newest first, by the fields that are not zero.
+// PaymentSearch selects a page of payments reported by the gateway, the newest first, by the fields that are not zero.
 type PaymentSearch struct {
 	Outcome payment.Outcome
 	Order   shop.ID
-	Before  string // go on behind this trade; "": from the newest
+	Before  string // continue after this trade; "": from the newest
 	Limit   int
 }
 
-// FindOrders pages through orders, newest first, along the most selective index.
+// FindOrders returns one page of orders, the newest first, along the most selective index, and whether more follow.
 func (s *Store) FindOrders(ctx context.Context, q OrderSearch) (page []shop.Order, more bool, err error) {
 	page, err = s.readBoth(ctx, "search for orders", orderOf(q), q.Limit+1,
 		func(sel *bun.SelectQuery, _ string) *bun.SelectQuery {
@@ -49,7 +49,7 @@ func (s *Store) FindOrders(ctx context.Context, q OrderSearch) (page []shop.Orde
 	return page, more, err
 }
 
-// orderOf is how a search is sorted.
+// orderOf returns the sort order of a search.
 func orderOf(q OrderSearch) string {
 	if q.ID == 0 && q.User == 0 && q.Sale == 0 && q.State != "" {
 		return "pay_by DESC, id DESC"
@@ -57,8 +57,8 @@ func orderOf(q OrderSearch) string {
 	return "id DESC"
 }
 
-// findOrders is the query for one of the tables. It names the index, which MySQL does not always find; SQLite ignores
-// it. orders_due sorts by deadline, which is nearly the order of ids.
+// findOrders builds the query for one table. It names the index, because MySQL does not always choose it; SQLite
+// ignores the hint. orders_due is sorted by deadline, which is nearly the order of ids.
 func findOrders(sel *bun.SelectQuery, q OrderSearch) *bun.SelectQuery {
 	sel = whereSet(sel.Limit(int64(q.Limit)+1), "id = ?", q.ID)
 	sel = whereSet(whereSet(sel, "user_id = ?", q.User), "sale_id = ?", q.Sale)
@@ -80,7 +80,7 @@ func findOrders(sel *bun.SelectQuery, q OrderSearch) *bun.SelectQuery {
 	return whereSet(sel, "id < ?", q.Before).Order("id DESC")
 }
 
-// FindUsers pages through accounts.
+// FindUsers returns one page of accounts, and whether more follow.
 func (s *Store) FindUsers(ctx context.Context, q UserSearch) (page []shop.User, more bool, err error) {
 	var rows []userRow
 	if err := findUsers(s.db.NewSelect().Model(&rows), q).Scan(ctx); err != nil {
@@ -90,25 +90,25 @@ func (s *Store) FindUsers(ctx context.Context, q UserSearch) (page []shop.User, 
 	return page, more, nil
 }
 
-// afterEmails is behind every character of an e-mail.
+// afterEmails sorts after every character of an email.
 const afterEmails = "\x7f"
 
 func findUsers(sel *bun.SelectQuery, q UserSearch) *bun.SelectQuery {
 	sel = sel.Limit(int64(q.Limit) + 1)
-	if q.Email != "" { // deleted accounts have none
+	if q.Email != "" { // deleted accounts have no email
 		sel = sel.ForceIndex("users_email").Where("email >= ? AND email < ?", q.Email, q.Email+afterEmails).Order("email")
 		return whereSet(sel, "email > (SELECT email FROM users WHERE id = ?)", q.Before)
 	}
 	switch {
 	case q.Name != "":
 		sel = sel.ForceIndex("users_name").Where("name = ?", q.Name)
-	case q.Role != "": // without an index: operators are few, and rarely listed
+	case q.Role != "": // without an index: operators are few and rarely listed
 		sel = sel.Where("role = ?", q.Role)
 	}
 	return whereSet(sel, "id < ?", q.Before).Where("state <> ?", shop.UserDeleted).Order("id DESC")
 }
 
-// FindPayments pages through payments, the newest first.
+// FindPayments returns one page of payments, the newest first, and whether more follow.
 func (s *Store) FindPayments(
 	ctx context.Context, q PaymentSearch,
 ) (page []payment.Received, more bool, err error) {
@@ -136,7 +136,7 @@ func findPayments(sel *bun.SelectQuery, q PaymentSearch) *bun.SelectQuery {
 	return sel.ForceIndex(index).Order(by+" DESC", "trade_no DESC")
 }
 
-// Payment reads what was received under a trade number. ErrNoRow: nothing was.
+// Payment reads the payment with a trade number. ErrNoRow: no such payment.
 func (s *Store) Payment(ctx context.Context, tradeNo string) (payment.Received, error) {
 	var row paymentRow
 	err := s.db.NewSelect().Model(&row).Where("trade_no = ?", tradeNo).Scan(ctx)

@@ -11,7 +11,7 @@ import (
 	"stampede/app/store"
 )
 
-// Every search finds what was asked for and nothing else, in pages that together are the whole, along an index.
+// Every search finds exactly the matching rows, in pages that together are complete, along an index.
 func TestSearchesAlongIndexes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100, 100)
@@ -66,7 +66,7 @@ func TestSearchesAlongIndexes(t *testing.T) {
 	})
 }
 
-// Accounts are found by what their e-mails begin with, in their order, and by names; deleted ones are not.
+// Accounts are found by prefixes of their emails, in the order of emails, and by names. Deleted accounts are not found.
 func TestSearchForUsers(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s)
@@ -163,8 +163,8 @@ func TestSearchForPayments(t *testing.T) {
 	})
 }
 
-// wantNoScan asks the database how it would find the rows: never by reading all of a table that it does not page
-// through, and never by sorting more than a page, unless it is the few orders of a buyer or payments of an order.
+// wantNoScan reads the query plan. The plan must not scan a table that the search does not page through. It must not
+// sort more than a page, except the few orders of a buyer or payments of an order.
 func wantNoScan(h *testShop, name, query string, mayBeSorted bool) {
 	h.t.Helper()
 	explain, sqlite := "EXPLAIN FORMAT=JSON ", strings.Contains(fmt.Sprint(h.DB().Dialect().Name()), "sqlite")
@@ -191,7 +191,7 @@ func wantNoScan(h *testShop, name, query string, mayBeSorted bool) {
 		}
 	}
 	h.must(rows.Err())
-	// The page of ids that another part of the statement has found is read as a whole.
+	// The derived table of the page's ids is read as a whole.
 	page := regexp.MustCompile(`"table_name": "<derived\d+>",\s*"access_type": "ALL"`)
 	scan := strings.Contains(page.ReplaceAllString(plan.String(), ""), `"access_type": "ALL"`)
 	sort := strings.Contains(plan.String(), "filesort") || strings.Contains(plan.String(), "TEMP B-TREE FOR ORDER BY")

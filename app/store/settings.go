@@ -13,14 +13,13 @@ import (
 	"stampede/app/shop"
 )
 
-// Names of settings.
 const (
 	settingPartitions = "partitions"
 	settingVersion    = "catalogue_version"
 	settingGroups     = "backoffice_groups" // one name per line
 )
 
-// setting reads a number; ErrNoRow when it was never set.
+// setting reads a number. ErrNoRow: it was never set.
 func setting(ctx context.Context, db bun.IDB, name string) (int64, error) {
 	var text string
 	err := db.QueryRowContext(ctx, "SELECT value FROM settings WHERE name = ?", name).Scan(&text)
@@ -33,7 +32,7 @@ func setting(ctx context.Context, db bun.IDB, name string) (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// counted is setting for a number that is 0 before it was ever set.
+// counted is setting with the default 0.
 func counted(ctx context.Context, db bun.IDB, name string) (int64, error) {
 	n, err := setting(ctx, db, name)
 	if errors.Is(err, shop.ErrNoRow) {
@@ -42,32 +41,32 @@ func counted(ctx context.Context, db bun.IDB, name string) (int64, error) {
 	return n, err
 }
 
-// Version grows with every change of the catalogue; 0 before the first.
+// Version grows with every change of the catalogue; 0 before the first change.
 func (s *Store) Version(ctx context.Context) (int64, error) {
 	n, err := counted(ctx, s.db, settingVersion)
 	return n, wrap("read the catalogue's version", err)
 }
 
-// putSetting sets a setting.
+// putSetting inserts or replaces a setting.
 func (s *Store) putSetting(ctx context.Context, tx bun.Conn, name string, value any) error {
 	text := fmt.Sprint(value)
 	_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onTaken+" value = ?", name, text, text)
 	return err
 }
 
-// raise makes a setting that counts one larger, and holds its row until the transaction ends.
+// raise adds 1 to a numeric setting and locks its row until the transaction ends.
 func (s *Store) raise(ctx context.Context, tx bun.Conn, name string) error {
 	_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, '1') "+s.d.onTaken+" value = value + 1", name)
 	return err
 }
 
-// Kept is a small document that is stored by name.
+// Kept is a small versioned document, stored by name.
 type Kept struct {
 	Version int64
 	Body    string // JSON
 }
 
-// keptRow is Kept as the table has it.
+// keptRow is the row of a Kept.
 type keptRow struct {
 	bun.BaseModel `bun:"table:versioned_settings"`
 
@@ -76,7 +75,7 @@ type keptRow struct {
 	Body    string `bun:"body"`
 }
 
-// Kept reads all of them.
+// Kept reads all documents, by name.
 func (s *Store) Kept(ctx context.Context) (map[string]Kept, error) {
 	var rows []keptRow
 	if err := s.db.NewSelect().Model(&rows).Scan(ctx); err != nil {
@@ -89,7 +88,8 @@ func (s *Store) Kept(ctx context.Context) (map[string]Kept, error) {
 	return all, nil
 }
 
-// Keep replaces one that is at the version given, 0 for none. ErrNoRow: it is at another one.
+// Keep replaces the document if it is at the given version; 0 creates it. ErrNoRow: it is at another version.
+// ErrPermanent: version is 0 and the document exists.
 func (s *Store) Keep(ctx context.Context, name string, version int64, body string) error {
 	return s.inTx(ctx, "keep "+name, func(tx bun.Conn) error {
 		if version == 0 {
@@ -100,24 +100,24 @@ func (s *Store) Keep(ctx context.Context, name string, version int64, body strin
 	})
 }
 
-// settingWorkBits is how difficult a proof of work is.
+// settingWorkBits is the difficulty of a proof of work.
 const settingWorkBits = "work_bits"
 
-// SetChallenge sets the entry check of a sale; every node knows it within a second. ErrNoRow: there is no such sale.
+// SetChallenge sets the entry check of a sale; every node applies it within a second. ErrNoRow: no such sale.
 func (s *Store) SetChallenge(ctx context.Context, sale shop.ID, c shop.Challenge) error {
 	return s.edit(ctx, "set the entry check of a sale", func(tx bun.Conn) error {
-		// The version makes the row differ, so that the count of rows tells whether there is one.
+		// The new version makes an edit of the older one fail with Changed.
 		return orNoRow(exec(ctx, tx, "UPDATE sales SET challenge = ?, version = version + 1 WHERE id = ?", c, sale))
 	})
 }
 
-// WorkBits is how difficult a proof of work is; 0: nobody has said so.
+// WorkBits returns the difficulty of a proof of work; 0: never set.
 func (s *Store) WorkBits(ctx context.Context) (int, error) {
 	bits, err := counted(ctx, s.db, settingWorkBits)
 	return int(bits), wrap("read how difficult proofs of work are", err)
 }
 
-// SetWorkBits says how difficult proofs of work are from now on. Those that were set before stay as they are.
+// SetWorkBits sets the difficulty of new proofs of work. Challenges that were issued before keep theirs.
 func (s *Store) SetWorkBits(ctx context.Context, bits int) error {
 	if bits < admission.LeastWorkBits || bits > admission.MostWorkBits {
 		return shop.Fail(shop.BadRequest,

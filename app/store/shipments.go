@@ -9,14 +9,14 @@ import (
 	"stampede/app/shop"
 )
 
-// Parcel is what an operator has sent to the buyer of an order.
+// Parcel is a parcel that an operator has sent to the buyer of an order.
 type Parcel struct {
 	Order    shop.ID
-	Carrier  string // as people know it
-	Tracking string // the carrier's number
+	Carrier  string // display name
+	Tracking string // the carrier's tracking number
 }
 
-// Label is what the buyer reads: who carries it, under which number.
+// Label returns the carrier and the tracking number, for the buyer.
 func (p *Parcel) Label() string { return p.Carrier + " " + p.Tracking }
 
 // Shipment is a row of the shipments table: the parcel of an order.
@@ -26,38 +26,38 @@ type Shipment struct {
 	Tracking  string      `json:"tracking"`
 	ShippedAt shop.Millis `json:"shipped_at"`
 	ShippedBy shop.ID     `json:"shipped_by,omitzero"` // an operator; absent: the command line
-	FinishAt  shop.Millis `json:"finish_at,omitempty"` // when the order finishes by itself; absent: it is over
+	FinishAt  shop.Millis `json:"finish_at,omitempty"` // when the order finishes by itself; absent: it will not
 }
 
-// ShipOutcome is what became of a parcel that was entered.
+// ShipOutcome is the outcome for a parcel that was entered.
 type ShipOutcome string
 
-// The outcomes. Only the first one changes anything.
+// Outcomes of a parcel. Only the first one changes the order.
 const (
 	ShipDone       ShipOutcome = "shipped"        // the order is shipped now, or its parcel was replaced
-	ShipSame       ShipOutcome = "unchanged"      // it is shipped already, with this very parcel
-	ShipOther      ShipOutcome = "another_parcel" // it is shipped already, with another one
-	ShipRefund     ShipOutcome = "refund_asked"   // its buyer wants the money back, which is to be decided on first
-	ShipState      ShipOutcome = "wrong_state"    // it is not paid, or over
-	ShipNoOrder    ShipOutcome = "not_found"      // there is no such order
-	ShipUnreadable ShipOutcome = "bad_request"    // the line cannot be read
+	ShipSame       ShipOutcome = "unchanged"      // already shipped with the same parcel
+	ShipOther      ShipOutcome = "another_parcel" // already shipped with another parcel
+	ShipRefund     ShipOutcome = "refund_asked"   // the buyer's refund request must be decided first
+	ShipState      ShipOutcome = "wrong_state"    // neither paid nor shipped
+	ShipNoOrder    ShipOutcome = "not_found"      // no such order
+	ShipUnreadable ShipOutcome = "bad_request"    // the line cannot be parsed
 )
 
-// Shipping is how parcels are to be entered.
+// Shipping holds the options for entering parcels.
 type Shipping struct {
 	By      shop.ID     // the operator; 0: the command line
 	At      shop.Millis // now
 	Finish  shop.Millis // when the orders finish by themselves
-	Replace bool        // an order that is shipped gets the parcel in the place of the one it has
+	Replace bool        // replaces the parcel of an order that is shipped already
 }
 
-// ShippedOrder is what became of one parcel. Of ShipNoOrder there is no order.
+// ShippedOrder is the outcome of one parcel. With ShipNoOrder, Order is empty.
 type ShippedOrder struct {
 	Order   shop.Order
 	Outcome ShipOutcome
 }
 
-// shipmentRow is Shipment as the table has it.
+// shipmentRow is the row of a Shipment.
 type shipmentRow struct {
 	bun.BaseModel `bun:"table:shipments"`
 
@@ -77,9 +77,9 @@ func (r *shipmentRow) shipment() Shipment {
 	}
 }
 
-// Ship flips paid orders to shipped and enters their parcels, all in one transaction. It answers, in the order of the
-// parcels, each order as it is afterwards. The same parcel again changes nothing. Their rows are locked first, in the
-// order of their ids; shipments change under these locks alone.
+// Ship flips paid orders to shipped and enters their parcels, all in one transaction. It returns the resulting orders,
+// in the order of the parcels. Repeating the same parcel changes nothing. The orders' rows are locked first, in the
+// order of their ids; shipments change only under these locks.
 func (s *Store) Ship(
 	ctx context.Context, how Shipping, parcels []Parcel,
 ) ([]ShippedOrder, error) {
@@ -113,7 +113,7 @@ func (s *Store) Ship(
 	})
 }
 
-// ship flips the order of a parcel, whose row is locked, and enters the parcel.
+// ship flips the order of a parcel, whose row is locked, to shipped and enters the parcel.
 func (s *Store) ship(
 	ctx context.Context, tx bun.Conn, known *shipping, how Shipping, p *Parcel,
 ) error {
@@ -133,7 +133,7 @@ func (s *Store) ship(
 		_, err = tx.NewUpdate().Model(row).WherePK().Exec(ctx)
 	}
 	sent := row.shipment()
-	known.sent[o.ID] = &sent // another line may name the same order
+	known.sent[o.ID] = &sent // a later line may name the same order
 	return err
 }
 
@@ -141,7 +141,7 @@ func ordersOfParcels(parcels []Parcel) []shop.ID {
 	return convert(parcels, func(p *Parcel) shop.ID { return p.Order })
 }
 
-// shipping is what decides on parcels: the orders, what was sent of them, and whose refund is asked for.
+// shipping holds the orders, their shipments and their refund requests, which decide the outcome of parcels.
 type shipping struct {
 	orders map[shop.ID]*shop.Order
 	sent   map[shop.ID]*Shipment
@@ -156,7 +156,8 @@ func (k *shipping) judge(p *Parcel, replace bool) (*shop.Order, ShipOutcome) {
 	return o, judgeShip(o, k.sent[o.ID], k.asked[o.ID], p, replace)
 }
 
-// judgeShip is the effect of a parcel on an order, by its shipment (nil: none) and whether a refund is asked for.
+// judgeShip returns the outcome of a parcel for an order. sent is the shipment of the order (nil: none); the flag
+// reports a refund request.
 func judgeShip(o *shop.Order, sent *Shipment, asked bool, p *Parcel, replace bool) ShipOutcome {
 	switch {
 	case o.State == shop.Shipped && sent != nil && sent.Carrier == p.Carrier && sent.Tracking == p.Tracking:
@@ -199,7 +200,7 @@ func shippingOf(ctx context.Context, db bun.IDB, rows []shop.Order) (*shipping, 
 	return k, nil
 }
 
-// refundsAsked names those of the orders whose buyers wait for an operator's word on their refund.
+// refundsAsked returns the orders whose refund request awaits a decision.
 func refundsAsked(ctx context.Context, db bun.IDB, orders []shop.ID) (asked []shop.ID, err error) {
 	err = db.NewSelect().Model((*refundRow)(nil)).Column("order_id").Where("order_id IN (?)", bun.List(orders)).
 		Where("state = ?", payment.RefundAsked).Scan(ctx, &asked)

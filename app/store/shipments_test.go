@@ -37,15 +37,15 @@ func (h *testShop) tryShip(how store.Shipping, parcels ...store.Parcel) []store.
 	return shipped
 }
 
-// ship enters one parcel and answers what became of it.
+// ship enters one parcel and returns its outcome.
 func (h *testShop) ship(how store.Shipping, p store.Parcel) store.ShippedOrder {
 	h.t.Helper()
 	all := val(h.Ship(h.ctx, how, []store.Parcel{p}))(h.t)
 	return all[0]
 }
 
-// An order is shipped once, from paid alone, and keeps its units; the same parcel again changes nothing, another one
-// only where that is said. A look at it says the same before.
+// An order is shipped once, only from paid, and keeps its units. The same parcel again changes nothing; another one
+// needs Replace. A dry run returns the same outcomes before.
 func TestShipOnce(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		paid, asked, unpaid := h.paid(h.sales[0], 2), h.paid(h.sales[0], 1), h.order(h.sales[0], 1)
@@ -96,8 +96,8 @@ func TestShipOnce(t *testing.T) {
 	}, 10)
 }
 
-// Parcels that two enter at once are entered once; a list may name an order twice, and what cannot be shipped keeps
-// none of the others back.
+// Parcels that two callers enter concurrently are entered once. A list may name an order twice, and an order that
+// cannot be shipped does not prevent the others.
 func TestShipManyAtOnce(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		var list []store.Parcel
@@ -131,8 +131,8 @@ func TestShipManyAtOnce(t *testing.T) {
 	}, 20)
 }
 
-// A shipped order is finished by its buyer, once, or by time; never while its refund waits for an operator, and never
-// when it is being refunded.
+// A shipped order is finished once, by its buyer or by time. It is not finished while its refund waits for an operator
+// or is open.
 func TestShippedFinishes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 20)
@@ -188,8 +188,8 @@ func TestShippedFinishes(t *testing.T) {
 	})
 }
 
-// A letter about a parcel is due until it is marked; a parcel that was replaced meanwhile has one of its own. A letter
-// that was made due again, because Redis may have lost it, is not marked by a node that claimed it before.
+// An email about a parcel is due until it is marked. A replacement parcel has its own email. An email that became due
+// again, because Redis may have lost it, is not marked by a node that claimed it before.
 func TestLettersAboutParcels(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		o := h.paid(h.sales[0], 1)

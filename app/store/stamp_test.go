@@ -10,13 +10,13 @@ import (
 	"stampede/app/store"
 )
 
-// longAgo is before every stamp of a test, and later than SQLite's 0.
+// longAgo is before every changed_at of a test, and later than SQLite's 0.
 const longAgo shop.Millis = 1_600_000_000_000
 
-// stamp sets when a row was changed last.
+// stamp sets changed_at of a row.
 func (h *testShop) stamp(order shop.ID, at shop.Millis) { h.stampWhere("id = ?", "?", at, order) }
 
-// stampWhere sets that for all rows of which the condition holds; the instant is an expression, and its argument the
+// stampWhere sets changed_at of all rows that match the condition. instant is an expression, whose argument comes
 // first.
 func (h *testShop) stampWhere(condition, instant string, args ...any) {
 	h.t.Helper()
@@ -26,7 +26,7 @@ func (h *testShop) stampWhere(condition, instant string, args ...any) {
 	h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE orders SET changed_at = "+instant+" WHERE "+condition, args...)))
 }
 
-// changed reads the user's orders that were stamped at the instant or later.
+// changed reads the user's orders that changed at or after the given instant.
 func (h *testShop) changed(user shop.ID, since shop.Millis) []shop.Order {
 	h.t.Helper()
 	got, _, err := h.Changed(h.ctx, []shop.ChangesQuery{{User: user, Since: since}}, 100)
@@ -40,12 +40,11 @@ func (h *testShop) clock() shop.Instant {
 	return now
 }
 
-// F2: rows are stamped anew whatever their state is, and answered as they are by then; those that do not exist are
-// left out.
+// F2: Restamp touches rows in any state and returns their current versions. Missing rows are left out.
 func TestRestamp(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 2000)
-		many := h.orders(1100, h.sales[0], 1) // more than a statement takes
+		many := h.orders(1100, h.sales[0], 1) // more than fit into a statement
 		for i := range many {
 			many[i].User = many[0].User
 		}
@@ -82,7 +81,7 @@ func TestRestamp(t *testing.T) {
 	})
 }
 
-// F2: after a recovery only what nobody may have heard of becomes new again: rows that are older stay as they are.
+// F2: after a recovery only rows that may be unpublished are touched. Older rows stay as they are.
 func TestRestampSince(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		rows := h.orders(3, h.sales[0], 1)

@@ -12,7 +12,7 @@ import (
 	"stampede/app/store"
 )
 
-// stampCase is a call of a method that answers orders, and whether it makes a new state of the order given.
+// stampCase calls a method that returns orders. It states whether the call gives the order a new state.
 type stampCase struct {
 	method, name string
 	prepare      func(h *testShop) shop.Order
@@ -34,7 +34,7 @@ func ordersOf(got []shop.Inserted, err error) ([]shop.Order, error) {
 	return out, err
 }
 
-// The states that the calls begin with.
+// Initial states of the calls.
 func isNew(h *testShop) shop.Order { return h.order(h.sales[0], 1) }
 
 func isPending(h *testShop) shop.Order {
@@ -95,7 +95,7 @@ func isRefunded(h *testShop) shop.Order {
 	return h.read(o.ID)
 }
 
-// The calls that several cases make.
+// Calls that several cases share.
 func expire(h *testShop, o shop.Order) ([]shop.Order, error) {
 	return h.Expire(h.ctx, []shop.ID{o.ID}, payBy)
 }
@@ -280,8 +280,8 @@ func only(o shop.Order, all []shop.Order) []shop.Order {
 	return slices.DeleteFunc(all, func(other shop.Order) bool { return other.ID != o.ID })
 }
 
-// F1, F2: exactly a new state of a row stamps it, besides Restamp, and exactly the call that has stamped a row says
-// so, in every method that answers orders.
+// F1, F2: exactly the calls that create a new state, and Restamp, set changed_at. In every method that returns orders,
+// exactly these calls set Stamped in the result.
 func TestStamped(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 1000)
@@ -290,7 +290,7 @@ func TestStamped(t *testing.T) {
 				h := &testShop{Store: h.Store, t: t, ctx: h.ctx, sales: h.sales, epoch: h.epoch}
 				o := c.prepare(h)
 				h.stamp(o.ID, longAgo)
-				o.Stamped = !c.stamps // nothing is taken over from what was asked
+				o.Stamped = !c.stamps // the result does not depend on the argument
 				before := h.clock().At
 				got := val(c.do(h, o))(h.t)
 				if len(got) == 0 {
@@ -312,7 +312,7 @@ func TestStamped(t *testing.T) {
 	})
 }
 
-// The cases of TestStamped know every method that answers orders.
+// The cases of TestStamped cover every method that returns orders.
 func TestStampedKnowsAllMethods(t *testing.T) {
 	t.Parallel()
 	known := make(map[string]bool)

@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// stockRow is shop.StockAct as the table has it.
+// stockRow is the row of a shop.StockAct.
 type stockRow struct {
 	bun.BaseModel `bun:"table:stock_operations"`
 
@@ -26,14 +26,14 @@ func (r *stockRow) act() shop.StockAct {
 	return shop.StockAct{ID: r.ID, Sale: r.Sale, Units: r.Units, Taken: r.Taken, State: r.State, At: r.CreatedAt}
 }
 
-// mostStockActs bounds what Redis keeps with a sale.
+// mostStockActs limits the withdrawals of a sale, which Redis stores with it.
 const mostStockActs = 200
 
-// actsPerGeneration is more than one generation of the database has of withdrawals.
+// actsPerGeneration exceeds the number of withdrawals in one generation of the database.
 const actsPerGeneration = 1_000_000
 
-// AskStock enters that units are to be taken out, as pending, and answers it with its number. The raised version keeps
-// callers serial: numbers are given out in order.
+// AskStock enters a pending withdrawal of units and returns it with its number. The raised version serialises callers,
+// so that numbers are assigned in order.
 func (s *Store) AskStock(ctx context.Context, sale shop.ID, units int64) (shop.StockAct, error) {
 	return inTx(ctx, s, "ask for units of sale "+sale.String(), func(tx bun.Conn) (shop.StockAct, error) {
 		if err := s.raise(ctx, tx, settingVersion); err != nil {
@@ -48,7 +48,8 @@ func (s *Store) AskStock(ctx context.Context, sale shop.ID, units int64) (shop.S
 				fmt.Sprintf("units were withdrawn from this sale %d times, which is the most there can be", n))
 		}
 		row := stockRow{Sale: sale, Units: units, State: shop.StockPending}
-		// Redis keeps what it decided by the number, also of a withdrawal that the database has lost.
+		// Redis stores its decision under the number, even for a withdrawal that the database has lost. A new
+		// generation therefore starts at higher numbers.
 		err = tx.QueryRowContext(ctx, "SELECT "+s.d.greatest+"(COALESCE(MAX(id), 0), ?) + 1, "+s.d.now+
 			" FROM stock_operations", s.fence.generation()*actsPerGeneration).
 			Scan(&row.ID, &row.CreatedAt)
@@ -59,30 +60,30 @@ func (s *Store) AskStock(ctx context.Context, sale shop.ID, units int64) (shop.S
 	})
 }
 
-// StockAct reads one. ErrNoRow if there is none.
+// StockAct reads one withdrawal. ErrNoRow: no such withdrawal.
 func (s *Store) StockAct(ctx context.Context, id int64) (shop.StockAct, error) {
 	var row stockRow
 	err := s.db.NewSelect().Model(&row).Where("id = ?", id).Scan(ctx)
 	return row.act(), wrap(fmt.Sprintf("read withdrawal %d", id), err)
 }
 
-// PendingStock lists acts that are not settled, the oldest first.
+// PendingStock lists withdrawals that are not settled, the oldest first.
 func (s *Store) PendingStock(ctx context.Context, limit int) ([]shop.StockAct, error) {
 	var rows []stockRow
 	err := s.db.NewSelect().Model(&rows).Where("state = ?", shop.StockPending).Order("id").Limit(int64(limit)).Scan(ctx)
 	return convert(rows, (*stockRow).act), wrap("read pending withdrawals", err)
 }
 
-// StockActs lists the withdrawals of a sale that are settled.
+// StockActs lists the settled withdrawals of a sale.
 func (s *Store) StockActs(ctx context.Context, sale shop.ID) ([]shop.StockAct, error) {
 	var rows []stockRow
 	err := s.db.NewSelect().Model(&rows).Where("sale_id = ? AND state <> ?", sale, shop.StockPending).Order("id").Scan(ctx)
 	return convert(rows, (*stockRow).act), wrap("read the withdrawals of sale "+sale.String(), err)
 }
 
-// SettleStock counts the units that Redis took under the epoch as withdrawn, once, and returns the act. ErrStaleEpoch:
-// Redis was recovered since, and decides again. The statement on the sale requires the epoch: a recovery that has begun
-// has raised it, and reads the sale afterwards (I8).
+// SettleStock counts the units that Redis took under the epoch as withdrawn, once, and returns the withdrawal.
+// ErrStaleEpoch: Redis was recovered since, and decides again. The update of the sale requires the epoch: a recovery
+// that has started has raised it, and reads the sale afterwards (I8).
 func (s *Store) SettleStock(ctx context.Context, id, taken, epoch int64) (shop.StockAct, error) {
 	return inTx(ctx, s, fmt.Sprintf("settle withdrawal %d", id), func(tx bun.Conn) (shop.StockAct, error) {
 		row, err := s.lockStock(ctx, tx, id)
@@ -108,7 +109,7 @@ func (s *Store) SettleStock(ctx context.Context, id, taken, epoch int64) (shop.S
 	})
 }
 
-// unsettledBecause says why the sale did not take a withdrawal.
+// unsettledBecause returns the reason why the sale's row did not match.
 func unsettledBecause(ctx context.Context, tx bun.Conn, sale shop.ID, epoch int64) error {
 	var now int64
 	if err := tx.QueryRowContext(ctx, "SELECT epoch FROM sales WHERE id = ?", sale).Scan(&now); err != nil {
@@ -120,8 +121,8 @@ func unsettledBecause(ctx context.Context, tx bun.Conn, sale shop.ID, epoch int6
 	return fmt.Errorf("%w: the database has fewer units of sale %s free than Redis took", shop.ErrPermanent, sale)
 }
 
-// RefuseStock ends a pending act of a sale that will never be in Redis again. It ends a withdrawal of which Redis will
-// never decide: the sale has left it for good.
+// RefuseStock ends a pending withdrawal of a sale that has left Redis permanently, because Redis will never decide it.
+// Otherwise it changes nothing.
 func (s *Store) RefuseStock(ctx context.Context, id int64) (shop.StockAct, error) {
 	return inTx(ctx, s, fmt.Sprintf("refuse withdrawal %d", id), func(tx bun.Conn) (shop.StockAct, error) {
 		row, err := s.lockStock(ctx, tx, id)

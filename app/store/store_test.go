@@ -62,11 +62,11 @@ func openMySQL(t testing.TB, dsn string) *store.Store {
 }
 
 // templates hold the result of all migrations, which take about a second per MySQL database. The first test of each
-// kind runs them, the others copy.
+// kind runs them, and the others copy it.
 var templates struct {
 	sync.Mutex
 	sqlite []byte   // a database file
-	mysql  []string // statements that make the tables and rows
+	mysql  []string // statements that create the tables and rows
 }
 
 func onSQLite(t testing.TB) *store.Store {
@@ -99,7 +99,7 @@ func closed(t testing.TB, s *store.Store) {
 	}
 }
 
-// migrated makes the schema in an empty MySQL database.
+// migrated creates the schema in an empty MySQL database.
 func migrated(t testing.TB, s *store.Store) *store.Store {
 	t.Helper()
 	for _, statement := range mysqlSchema(t, s) {
@@ -136,10 +136,10 @@ func mysqlSchema(t testing.TB, s *store.Store) []string {
 	return nil
 }
 
-// asRow compares orders as their rows have them: who has changed a row stands in no column (see TestStamped).
+// asRow compares orders without Stamped, which is not a column (see TestStamped).
 var asRow = cmpopts.IgnoreFields(shop.Order{}, "Stamped")
 
-// lastID makes ids for tests; only their order matters.
+// lastID generates ids for tests; only their order is relevant.
 var lastID atomic.Int64
 
 func nextID() shop.ID { return shop.ID(1000 + lastID.Add(1)) }
@@ -150,7 +150,7 @@ const (
 	payBy  shop.Millis = opens + 300_000
 )
 
-// shop is a schema with one slot and sales that are loaded under epoch 1 of partition 0.
+// testShop is a schema with one slot and sales that are loaded under epoch 1 of partition 0.
 type testShop struct {
 	*store.Store
 	t     testing.TB
@@ -162,7 +162,7 @@ type testShop struct {
 	seq atomic.Int64
 }
 
-// newShop offers one sale per number of units.
+// newShop creates one sale per number of units.
 func newShop(t testing.TB, s *store.Store, units ...int64) *testShop {
 	t.Helper()
 	h := &testShop{Store: s, t: t, ctx: kit.Context(t), slot: nextID(), epoch: 1}
@@ -186,7 +186,7 @@ func (h *testShop) must(err error) {
 	}
 }
 
-// order is a pending order of a buyer of its own.
+// order returns a pending order of a new buyer.
 func (h *testShop) order(sale shop.ID, qty int) shop.Order {
 	n := h.seq.Add(1)
 	id := nextID()
@@ -228,7 +228,7 @@ func (h *testShop) totals(sale shop.ID) shop.SaleTotals {
 	return t
 }
 
-// wantTaken checks P1 in the database: the guard counts exactly what the rows hold.
+// wantTaken checks P1 in the database: the guard counts exactly the units that the rows hold.
 func (h *testShop) wantTaken(sale shop.ID, units int64) {
 	h.t.Helper()
 	t := h.totals(sale)
@@ -240,7 +240,7 @@ func (h *testShop) wantTaken(sale shop.ID, units int64) {
 
 func errOf[T any](_ T, err error) error { return err }
 
-// val(call)(t) is the value that the call returns; an error ends the test.
+// val(call)(t) returns the value of the call; an error ends the test.
 func val[T any](v T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -249,10 +249,10 @@ func val[T any](v T, err error) func(t testing.TB) T {
 	}
 }
 
-// must is short: most lines of these tests begin with it.
+// must is short, because most lines of these tests begin with it.
 var must = kit.Must
 
-// same compares two values, the wanted one first unless what names them otherwise.
+// same compares two values, the wanted one first unless what names another order.
 func same(t testing.TB, what string, a, b any, options ...cmp.Option) {
 	t.Helper()
 	if diff := cmp.Diff(a, b, options...); diff != "" {

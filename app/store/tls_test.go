@@ -12,8 +12,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// A server with TLS is who the certificates given say, or nobody hears a password; an account that must not come
-// without is told so at once instead of being waited for.
+// The client verifies a TLS server against the given certificates before it sends a password. An account that requires
+// TLS is rejected at once without it, instead of being retried.
 func TestMySQLOverTLS(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)

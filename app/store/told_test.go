@@ -6,7 +6,7 @@ import (
 	"stampede/app/shop"
 )
 
-// F3: until when new rows were told is known for each partition, moves forward only, and outlives a recovery.
+// F3: ToldUntil is kept per partition, moves forward only, and survives a recovery.
 func TestToldUntilMovesForward(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		want := func(partition int, at shop.Millis) {

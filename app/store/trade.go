@@ -12,7 +12,7 @@ import (
 	"stampede/app/shop"
 )
 
-// tradeRow is payment.OpenedTrade as the table has it.
+// tradeRow is the row of a payment.OpenedTrade.
 type tradeRow struct {
 	bun.BaseModel `bun:"table:trades"`
 
@@ -22,11 +22,13 @@ type tradeRow struct {
 	CheckAt   *shop.Millis `bun:"check_at"`
 }
 
-// firstCheck is how long after its opening a trade is first asked about: people need some seconds to pay.
+// firstCheck is the delay from the opening of a trade to its first check at the gateway: buyers need some seconds to
+// pay.
 const firstCheck = 5 * time.Second
 
-// OpenTrade notes, once, that the gateway is about to be contacted for a pending order of the user, if its time to pay
-// does not end within margin of now. It answers the row as it is then; ErrNoRow: none, or another user's.
+// OpenTrade records, once, that the gateway is about to be contacted for a pending order of the user. It records
+// nothing if the time to pay ends within margin of now. It returns the resulting row. ErrNoRow: no such order of this
+// user.
 func (s *Store) OpenTrade(
 	ctx context.Context, order, user shop.ID, now shop.Millis, margin time.Duration,
 ) (shop.Order, error) {
@@ -64,11 +66,11 @@ func (s *Store) EndTraded(
 	return s.endDue(ctx, ids, ending{to: to, at: now}, func(o *shop.Order) bool { return o.State == shop.Pending })
 }
 
-// endedShare is the part of a claim that trades get whose time to pay is over, also when others would fill it.
+// endedShare is the divisor of the limit: ClaimTrades reserves limit/endedShare for trades whose time to pay is over.
 const endedShare = 8
 
-// ClaimTrades answers trades that are due and puts their next turn off until the instant given, the longest waiting
-// first. Those that can still be paid precede the others, which get an eighth of the limit in any case.
+// ClaimTrades returns due trades, the longest waiting first, and postpones their next check until the given instant.
+// Trades that can still be paid come first; the others get at least an eighth of the limit.
 func (s *Store) ClaimTrades(ctx context.Context, now, until shop.Millis, limit int) ([]payment.OpenedTrade, error) {
 	limit = min(limit, idsAtOnce)
 	var due []tradeRow
@@ -92,7 +94,7 @@ func (s *Store) ClaimTrades(ctx context.Context, now, until shop.Millis, limit i
 	}), err
 }
 
-// lockDue reads the trades of one kind that are due, the longest waiting first, and keeps them from changing.
+// lockDue reads and locks the due trades of one kind, the longest waiting first.
 func (s *Store) lockDue(
 	ctx context.Context, tx bun.Conn, ended bool, now shop.Millis, limit int,
 ) (rows []tradeRow, err error) {
@@ -101,7 +103,8 @@ func (s *Store) lockDue(
 	return rows, s.locking(q).Scan(ctx)
 }
 
-// CheckTrades sets, at the instant now, when trades are asked about next; 0: never. Settled ones stay as they are.
+// CheckTrades sets the time of the next check of each trade, as of now; 0: no further check. Settled trades stay as
+// they are.
 func (s *Store) CheckTrades(ctx context.Context, now shop.Millis, next map[shop.ID]shop.Millis) error {
 	if len(next) == 0 {
 		return nil
@@ -124,7 +127,7 @@ func (s *Store) CheckTrades(ctx context.Context, now shop.Millis, next map[shop.
 	})
 }
 
-// OpenTrades counts the trades of which no last word has come.
+// OpenTrades counts the trades that still have a check scheduled.
 func (s *Store) OpenTrades(ctx context.Context) (n int64, err error) {
 	err = s.db.NewRaw("SELECT COUNT(*) FROM trades WHERE ended IN (0, 1) AND check_at IS NOT NULL").Scan(ctx, &n)
 	return n, wrap("count open trades", err)

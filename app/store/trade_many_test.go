@@ -12,7 +12,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// slowGateway answers each question after a while, and notes when.
+// slowGateway responds to each request after a delay, and records the time.
 type slowGateway struct {
 	payment.Gateway
 	takes time.Duration
@@ -35,13 +35,13 @@ func (g *slowGateway) count() int {
 	return len(g.asked)
 }
 
-// wall is the time of the machine as Redis time.
+// wall is the machine's clock as Redis time.
 type wall struct{ payment.Redis }
 
 func (wall) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(time.Now()), nil }
 
-// P8: one node asks about each of 2,000 open trades that are due at once, although the gateway answers after 100 ms:
-// one after the other they would take longer than the limit.
+// P8: one node checks each of 2,000 open trades that are due at once, although the gateway responds after 100 ms.
+// Serial checks would exceed the limit.
 func TestManyTradesAreClaimedAtOnce(t *testing.T) {
 	t.Parallel()
 	const many = 2_000
@@ -64,7 +64,7 @@ func TestManyTradesAreClaimedAtOnce(t *testing.T) {
 	began := time.Now()
 	var done sync.WaitGroup
 	done.Go(func() { _ = watch.Run(running) })
-	kit.Eventually(t, 90*time.Second, func() (bool, string) { // one after the other: 200 s
+	kit.Eventually(t, 90*time.Second, func() (bool, string) { // serial checks: 200 s
 		n := gateway.count()
 		return n == many, fmt.Sprintf("%d of %d were asked about", n, many)
 	})

@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	// mailTokensKept is how many links of a kind count for an account at a time: whoever asks twice may open either
-	// mail, and nobody else can void them by asking again and again at once.
+	// mailTokensKept limits the valid links of one kind per account. A link stays valid after two later requests, also
+	// those of another person.
 	mailTokensKept = 3
-	// activateAgain is how long the repeat of an activation, whose reply was lost, is told the same. It grants nothing.
+	// activateAgain is how long a repeated activation, whose reply was lost, returns the same result. It grants no
+	// access.
 	activateAgain = time.Minute
 )
 
-// mailTokenRow is shop.MailToken as the table has it.
+// mailTokenRow is the row of a shop.MailToken.
 type mailTokenRow struct {
 	bun.BaseModel `bun:"table:mail_tokens"`
 
@@ -32,8 +33,8 @@ type mailTokenRow struct {
 	UsedAt    *shop.Millis       `bun:"used_at"`
 }
 
-// Register writes a pending account with its tokens. It replaces pending registrations of the same e-mail and their
-// tokens. ErrTaken if the e-mail has an account.
+// Register writes a pending account with its tokens. It replaces pending registrations of the same email and their
+// tokens. ErrTaken: the email has an account.
 func (s *Store) Register(ctx context.Context, u shop.User, tokens ...shop.MailToken) error {
 	return s.inTx(ctx, "register user "+u.ID.String(), func(tx bun.Conn) error {
 		var others []userRow
@@ -52,7 +53,7 @@ func (s *Store) Register(ctx context.Context, u shop.User, tokens ...shop.MailTo
 			}
 		}
 		err = insert(ctx, tx, rowOfUser(&u))
-		if isDuplicate(err) { // the same call, made again, sees the other one
+		if isDuplicate(err) { // a repeated call sees the other registration
 			return fmt.Errorf("%w: another registration was faster: %w", shop.ErrTransient, err)
 		}
 		if err != nil {
@@ -62,7 +63,7 @@ func (s *Store) Register(ctx context.Context, u shop.User, tokens ...shop.MailTo
 	})
 }
 
-// forgetPending removes a registration with its links. ErrNoRow: it is not pending.
+// forgetPending deletes a pending registration with its links. ErrNoRow: it is not pending.
 func forgetPending(ctx context.Context, tx bun.Conn, id shop.ID) error {
 	matched, err := exec(ctx, tx, "DELETE FROM users WHERE id = ? AND state = ?", id, shop.UserPending)
 	if err := orNoRow(matched, err); err != nil {
@@ -71,17 +72,17 @@ func forgetPending(ctx context.Context, tx bun.Conn, id shop.ID) error {
 	return voidTokens(ctx, tx, id)
 }
 
-// voidTokens makes the links of an account count no more.
+// voidTokens deletes the unused links of an account.
 func voidTokens(ctx context.Context, tx bun.Conn, user shop.ID) error {
 	_, err := exec(ctx, tx, "DELETE FROM mail_tokens WHERE user_id = ? AND used_at IS NULL", user)
 	return err
 }
 
-// AddMailToken adds a token, of which an account has a few at most: the oldest ones of its kind are void then.
-// ErrNoRow: state or e-mail of the account are not those of u any more.
+// AddMailToken adds a token. It deletes the oldest tokens of its kind beyond mailTokensKept. ErrNoRow: state or email
+// of the account differ from those of u.
 func (s *Store) AddMailToken(ctx context.Context, t shop.MailToken, u *shop.User) error {
 	return s.inTx(ctx, "add a mail token", func(tx bun.Conn) error {
-		// Under the lock of the account: a link belongs to the e-mail and the state that the caller has read.
+		// Lock the account: a link belongs to the email and the state that the caller has read.
 		present, err := s.lockUser(ctx, tx, t.User)
 		if err != nil {
 			return err
@@ -115,8 +116,9 @@ func addTokens(ctx context.Context, tx bun.Conn, tokens ...shop.MailToken) error
 	return nil
 }
 
-// Activate spends the token and makes its account active, if its password hash is still the one given. ErrNoRow: the
-// token is unknown, used or has ended, or the account has changed. A repeat within a short while answers the same.
+// Activate uses the token and activates its account, if its password hash is still the given one. A repeat within
+// activateAgain returns the same account. ErrNoRow: the token does not exist, is used or has expired, or the account
+// has changed.
 func (s *Store) Activate(ctx context.Context, hash, password string, now shop.Millis) (shop.User, error) {
 	return inTx(ctx, s, "activate an account", func(tx bun.Conn) (shop.User, error) {
 		user, fresh, err := spend(ctx, tx, hash, shop.TokenActivate, now)
@@ -146,13 +148,13 @@ func (s *Store) Unregister(ctx context.Context, hash string, now shop.Millis) er
 	})
 }
 
-// FirstLogIn removes the guest tokens of an account, and returns the id that it has from now on: that of the guest if
-// hash is one of these tokens and the id has no account, else its own. ErrNoRow: the account is not active any more, or
-// its password is not that of proven. It lets an account that was never used take the id of its guest: no other row
-// refers to its own id, except links.
+// FirstLogIn deletes the guest tokens of an account, and returns the id that the account has from now on. If hash is
+// one of these tokens and the guest id has no account, the account takes the guest id. Only links refer to its former
+// id then, because the account was never used. ErrNoRow: the account is no longer active, or its password differs from
+// that of proven.
 func (s *Store) FirstLogIn(ctx context.Context, proven *shop.User, guest shop.ID, hash string) (shop.ID, error) {
 	const ofGuest = " FROM mail_tokens WHERE user_id = ? AND kind = 'guest'"
-	var first bool // most log ins are later ones, and need no transaction
+	var first bool // most logins are later ones, and need no transaction
 	err := s.db.NewRaw("SELECT EXISTS (SELECT 1"+ofGuest+")", proven.ID).Scan(ctx, &first)
 	if err != nil || !first {
 		return proven.ID, wrap("read the guest of user "+proven.ID.String(), err)
@@ -187,7 +189,7 @@ func (s *Store) FirstLogIn(ctx context.Context, proven *shop.User, guest shop.ID
 	})
 }
 
-// Reset spends the token, sets the password and revokes all devices. ErrNoRow: as for Activate.
+// Reset uses the token, sets the password, voids unused links and revokes all devices. ErrNoRow: as for Activate.
 func (s *Store) Reset(ctx context.Context, hash, password string, now shop.Millis) (shop.User, error) {
 	return inTx(ctx, s, "reset a password", func(tx bun.Conn) (shop.User, error) {
 		user, _, err := spend(ctx, tx, hash, shop.TokenReset, now)
@@ -209,8 +211,8 @@ func (s *Store) Reset(ctx context.Context, hash, password string, now shop.Milli
 	})
 }
 
-// CheckMailToken reads the account of a token that may be spent at the instant now. ErrNoRow: it is unknown, used or
-// has ended.
+// CheckMailToken reads the account of a token that is valid at the instant now. ErrNoRow: the token does not exist, is
+// used or has expired.
 func (s *Store) CheckMailToken(
 	ctx context.Context, hash string, kind shop.MailTokenKind, now shop.Millis,
 ) (u shop.User, err error) {
@@ -226,7 +228,7 @@ func mailToken(ctx context.Context, db bun.IDB, hash string, kind shop.MailToken
 	return row, err
 }
 
-// liveToken is mailToken; ErrNoRow also if the token does not count any more.
+// liveToken is mailToken for valid tokens. ErrNoRow: the token does not exist or is no longer valid.
 func liveToken(
 	ctx context.Context, db bun.IDB, hash string, kind shop.MailTokenKind, now shop.Millis,
 ) (mailTokenRow, error) {
@@ -237,7 +239,7 @@ func liveToken(
 	return row, err
 }
 
-// counts reports whether a token may be spent at the instant now, or the activation by it repeated.
+// counts reports whether a token can be used at the instant now, or its activation repeated.
 func (r *mailTokenRow) counts(now shop.Millis) bool {
 	if r.UsedAt != nil {
 		return r.Kind == shop.TokenActivate && *r.UsedAt > now.Add(-activateAgain)
@@ -245,8 +247,8 @@ func (r *mailTokenRow) counts(now shop.Millis) bool {
 	return r.ExpiresAt > now
 }
 
-// spend uses a token, once, and returns its user. The repeat of an activation is not fresh. ErrNoRow: the token counts
-// no more, or never did.
+// spend uses a token, once, and returns its user. The repeat of an activation is not fresh. ErrNoRow: the token does
+// not exist or is not valid.
 func spend(
 	ctx context.Context, tx bun.Conn, hash string, kind shop.MailTokenKind, now shop.Millis,
 ) (user shop.ID, fresh bool, err error) {

@@ -10,7 +10,7 @@ import (
 	"stampede/app/shop"
 )
 
-// userRow is shop.User as the table has it.
+// userRow is the row of a shop.User.
 type userRow struct {
 	bun.BaseModel `bun:"table:users"`
 
@@ -41,7 +41,7 @@ func (r *userRow) user() shop.User {
 	}
 }
 
-// unlessZero is NULL for what is not set.
+// unlessZero returns NULL for a zero value.
 func unlessZero[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -57,13 +57,13 @@ func orZero[T any](v *T) (out T) {
 	return out
 }
 
-// UserByID reads one account in any state. ErrNoRow: a guest, or nobody.
+// UserByID reads one account in any state. ErrNoRow: the id is that of a guest, or unused.
 func (s *Store) UserByID(ctx context.Context, id shop.ID) (shop.User, error) {
 	u, err := oneUser(ctx, s.db.NewSelect(), "id = ?", id)
 	return u, wrap("read user "+id.String(), err)
 }
 
-// UserByEmail reads the account that has the e-mail, pending or active. ErrNoRow if there is none.
+// UserByEmail reads the account with the email, pending or active. ErrNoRow: no such account.
 func (s *Store) UserByEmail(ctx context.Context, email string) (shop.User, error) {
 	u, err := oneUser(ctx, s.db.NewSelect(), "email = ?", email)
 	return u, wrap("read a user by e-mail", err)
@@ -75,13 +75,12 @@ func oneUser(ctx context.Context, q *bun.SelectQuery, where string, arg any) (sh
 	return row.user(), err
 }
 
-// lockUser reads an account of any state and keeps its row locked until the transaction ends. sql.ErrNoRows: there is
-// none.
+// lockUser reads an account in any state and locks its row until the transaction ends. sql.ErrNoRows: no such account.
 func (s *Store) lockUser(ctx context.Context, tx bun.Conn, id shop.ID) (shop.User, error) {
 	return oneUser(ctx, s.locking(tx.NewSelect()), "id = ?", id)
 }
 
-// AddUser writes an account as given. ErrTaken: its e-mail or id has another account; the same one is a repeat.
+// AddUser writes an account. A repeat succeeds. ErrTaken: its email or id has another account.
 func (s *Store) AddUser(ctx context.Context, u shop.User) error {
 	err := s.inTx(ctx, "add user "+u.ID.String(), func(tx bun.Conn) error { return insert(ctx, tx, rowOfUser(&u)) })
 	if !isDuplicate(err) {
@@ -90,21 +89,21 @@ func (s *Store) AddUser(ctx context.Context, u shop.User) error {
 	known, readErr := s.UserByID(ctx, u.ID)
 	switch {
 	case readErr == nil && known.Email == u.Email && known.Password == u.Password:
-		return nil // an earlier try of the same call
+		return nil // an earlier attempt of the same call
 	case readErr == nil || errors.Is(readErr, shop.ErrNoRow):
 		return fmt.Errorf("add user %s: %w", u.ID, shop.ErrTaken)
 	}
 	return readErr
 }
 
-// EditUser sets name and language of an active account; nil stays. ErrNoRow if there is none.
+// EditUser sets name and language of an active account; nil keeps the value. ErrNoRow: no such active account.
 func (s *Store) EditUser(ctx context.Context, id shop.ID, name, lang *string) error {
 	return s.changeRow(ctx, "edit user "+id.String(),
 		"UPDATE users SET name = COALESCE(?, name), lang = COALESCE(?, lang) WHERE id = ? AND state = ?",
 		name, lang, id, shop.UserActive)
 }
 
-// SetRole sets the role of an active account; a change revokes all its devices. ErrNoRow: there is none.
+// SetRole sets the role of an active account; a change revokes all its devices. ErrNoRow: no such active account.
 func (s *Store) SetRole(ctx context.Context, id shop.ID, role shop.Role) error {
 	return s.inTx(ctx, "set the role of user "+id.String(), func(tx bun.Conn) error {
 		u, err := s.lockUser(ctx, tx, id)
@@ -125,8 +124,8 @@ func (s *Store) SetRole(ctx context.Context, id shop.ID, role shop.Role) error {
 	})
 }
 
-// SetPassword sets the password of an active account whose hash is still the old one, voids its reset links, and
-// revokes all its devices but the one given (0: all). ErrNoRow: its hash is another one, or there is none such.
+// SetPassword sets the password of an active account whose hash is still the old one. It deletes unused links, and
+// revokes all devices except the given one (0: all). ErrNoRow: no such active account with that hash.
 func (s *Store) SetPassword(ctx context.Context, id shop.ID, old, hash string, except shop.ID) error {
 	return s.inTx(ctx, "set the password of user "+id.String(), func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE users SET password = ? WHERE id = ? AND state = ? AND password = ?",
@@ -142,7 +141,7 @@ func (s *Store) SetPassword(ctx context.Context, id shop.ID, old, hash string, e
 	})
 }
 
-// orNoRow makes ErrNoRow of a conditional change that met no row.
+// orNoRow returns ErrNoRow for a conditional change that matched no row.
 func orNoRow(matched int64, err error) error {
 	if err == nil && matched == 0 {
 		return shop.ErrNoRow

@@ -16,7 +16,7 @@ import (
 
 const userNow shop.Millis = 1_800_000_000_000
 
-// newUser is an active account with an e-mail of its own.
+// newUser returns an active account with a unique email.
 func newUser() shop.User {
 	id := nextID()
 	return shop.User{
@@ -35,7 +35,7 @@ func tokenOf(user shop.ID, kind shop.MailTokenKind) shop.MailToken {
 	return shop.MailToken{Hash: hash(nextID().String()), User: user, Kind: kind, ExpiresAt: userNow + 3_600_000}
 }
 
-// hash is a text as long as a hash.
+// hash returns a text with the length of a hash.
 func hash(of string) string { return strings.Repeat("0", 64-len(of)) + of }
 
 func newDevice(user shop.ID) shop.Device {
@@ -68,7 +68,7 @@ func TestUserIsReadAsWritten(t *testing.T) {
 	})
 }
 
-// A registration takes the place of those of the e-mail that are not active, and never that of an account.
+// A registration replaces pending ones of the same email, but never an account.
 func TestRegisterReplacesPendingOnly(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
@@ -89,7 +89,7 @@ func TestRegisterReplacesPendingOnly(t *testing.T) {
 	})
 }
 
-// A link counts once, for its own purpose and until it ends; only the reply of an activation can be asked for again.
+// A link can be used once, only for its purpose and until it expires. Only an activation can be repeated for its reply.
 func TestMailTokenCountsOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
@@ -103,7 +103,7 @@ func TestMailTokenCountsOnce(t *testing.T) {
 		refused("a link for something else", errOf(s.Reset(ctx, activate.Hash, "$new", userNow)))
 		refused("an invented link", errOf(s.Activate(ctx, hash("77"), u.Password, userNow)))
 		var g errgroup.Group
-		for range 4 { // readers and their mail programs open links at the same moment
+		for range 4 { // users and their mail programs open links at the same moment
 			g.Go(func() error { _, err := s.Activate(ctx, activate.Hash, u.Password, userNow); return err })
 		}
 		must(t, g.Wait())
@@ -149,7 +149,7 @@ func TestMailTokensAreFew(t *testing.T) {
 	})
 }
 
-// Of all that show the same refresh token at once, one is served.
+// Of several concurrent requests with one refresh token, one succeeds.
 func TestRotateDeviceOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, u := kit.Context(t), newUser()
@@ -198,7 +198,7 @@ func TestRotateDeviceOnce(t *testing.T) {
 	})
 }
 
-// What revokes devices revokes their access tokens in the same transaction, and nobody else's.
+// Revoking devices also revokes their access tokens in the same transaction, and no others.
 func TestRevokedDevicesAreKnown(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, u := kit.Context(t), newUser()
@@ -293,7 +293,7 @@ func TestRevocationsTellWhatIsNew(t *testing.T) {
 	})
 }
 
-// Of those who rotate the key at once, one does; the others hear that it was rotated.
+// Of several concurrent key rotations one succeeds; the others return ErrNoRow.
 func TestRotateKey(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
