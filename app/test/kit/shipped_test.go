@@ -6,8 +6,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// P2: the settings that are shipped in deploy/ start the servers that the tests run on, and are in force there. What is
-// loose in my.cnf, so that MariaDB and MySQL both start with it, must not be ignored by both.
+// P2: servers start with the shipped settings in deploy/, and the settings take effect. Settings with the loose prefix
+// in my.cnf let MariaDB and MySQL both start, but at least one of the two must apply each setting.
 func TestShippedMySQLSettings(t *testing.T) {
 	t.Parallel()
 	server := StartMariaDB(t, MariaDBOptions{Conf: "../../../deploy/my.cnf"})
