@@ -22,7 +22,7 @@ const (
 	SMTPQuit     = "QUIT"
 )
 
-// Special replies of Answer.
+// Special replies that a test can choose.
 const (
 	SMTPHangUp = "hang up" // closes the connection; at SMTPBody the e-mail is stored but not acknowledged
 	SMTPSilent = "silent"  // no reply until the test ends
