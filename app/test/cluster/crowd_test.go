@@ -185,7 +185,7 @@ func quantile(presses []press, q float64) time.Duration {
 	return took[min(len(took)-1, int(q*float64(len(took))))]
 }
 
-// during returns the buys that overlap the interval, in partitions that match in.
+// during returns the buys that overlap the interval, in partitions for which `in` returns true.
 func during(presses []press, from, to time.Time, in func(partition int) bool) (found []press) {
 	for _, p := range presses {
 		if in(p.partition) && p.began.Before(to) && p.began.Add(p.took).After(from) {

@@ -50,7 +50,7 @@ type abuse struct {
 type abusive struct {
 	*visitor
 	*testShop
-	ctx    context.Context // ends with the round
+	ctx    context.Context // ends when the round ends
 	sales  []shop.Sale
 	access string // token of the abuser's account
 	number int    // index of the client

@@ -57,9 +57,9 @@ func (s *testShop) attacked(n *node, a attempt) attack.Result {
 	return r
 }
 
-// TestAttacksGetLittle: 200 honest shoppers compete for the 200 units of a sale. Attackers who replay or prepare
-// requests or flood the shop get less than 1 % of the units if the sale requires a pass or work. An attacker who does
-// the work gets at most its share of the work.
+// TestAttacksGetLittle: 200 honest shoppers compete for the 200 units of a sale. Attackers who replay, prepare or flood
+// requests get less than 1 % of the units if the sale requires a pass or work. An attacker who does the work gets at
+// most its share of the work.
 func TestAttacksGetLittle(t *testing.T) {
 	t.Parallel()
 	both := []shop.Challenge{shop.ChallengePass, shop.ChallengeWork}

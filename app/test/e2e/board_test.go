@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// awaitBoard waits for a board on the socket for which is returns true; otherwise why is the reason. It checks each
-// board that arrives from now on, or the newest of several.
+// awaitBoard waits until a board on the socket satisfies `is`; why is the reason if it does not. It checks each board
+// that arrives from now on, or the newest of several.
 func (c *client) awaitBoard(is func(b *board.Board) (ok bool, why string)) (found board.Board) {
 	c.t.Helper()
 	c.board.Store(nil)

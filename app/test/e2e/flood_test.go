@@ -106,10 +106,10 @@ func (f *flood) pressSocket(ctx context.Context, token string) {
 	}
 }
 
-// 200 people behind one address enter and buy within ten seconds at the opening of a sale, through the shipped nginx
-// and with the shipped limits. Meanwhile a machine behind the same address floods the shop with five accounts, forged
-// tokens, sockets and listings. Most of the flood is rejected as rate_limited, and its accounts buy only as much as
-// their limit allows. Not t.Parallel: the flood needs an otherwise idle machine.
+// 200 people behind one address enter and buy within ten seconds at the opening of a sale. nginx and the limits are as
+// shipped. Meanwhile a machine behind the same address floods the shop with five accounts, forged tokens, sockets and
+// listings. Most of the flood is rejected as rate_limited, and its accounts buy only as much as their limit allows. Not
+// t.Parallel: the flood needs an otherwise idle machine.
 func TestAnOfficeGetsInDuringAFlood(t *testing.T) {
 	const people, accounts, enough = 200, 5, 1000
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", nginxAddress)

@@ -16,7 +16,7 @@ import (
 // requestTime limits the duration of a request, including a long poll.
 const requestTime = 15 * time.Second
 
-// get reads a path with a bearer token ("" for none).
+// get requests a path with a bearer token; "" for none.
 func (n *node) get(path, token string) (int, []byte) {
 	n.t.Helper()
 	return n.request(http.MethodGet, "http://"+n.addr+path, token, nil)

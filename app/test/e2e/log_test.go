@@ -20,7 +20,7 @@ type line struct {
 	Order, Sale, Entry string
 }
 
-// lines returns the log lines that match is.
+// lines returns the log lines for which `is` returns true.
 func (n *node) lines(is func(l *line) bool) (found []line) {
 	for text := range strings.Lines(n.Text()) {
 		var l line

@@ -295,7 +295,7 @@ func TestRecoverListsWhatAnOperatorHasToSettle(t *testing.T) {
 	}
 	p.paused(true)
 	who := token(t, kit.NewID())
-	kit.Eventually(t, patience, func() (bool, string) { // busy until the node has leased a node number in the promoted database
+	kit.Eventually(t, patience, func() (bool, string) { // busy until the node has a new node number
 		status, text := p.n.post("/api/v1/sales/"+p.sale.ID.String()+"/buy", who,
 			map[string]any{"qty": 1, "key": "while-it-is-stuck"})
 		return strings.Contains(string(text), `"`+string(shop.Paused)+`"`),

@@ -89,8 +89,8 @@ var behind = map[string]string{
 	"finish.lua": "fulfil", "push": "fulfil",
 }
 
-// One buy, over a socket or HTTP, is one trace from its frame to the push, across the node that sold and the node that
-// worked. The spans are connected and contain no data about the buyer.
+// One buy, over a socket or HTTP, is one trace from its frame to the push, across the selling node and the worker. The
+// spans are connected and contain no data about the buyer.
 func TestABuyIsTraced(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

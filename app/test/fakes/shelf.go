@@ -85,7 +85,7 @@ func (s *Shelf) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale, err
 	return s.that(func(sale shop.Sale) bool { return sale.Slot == slot }), s.answers(ctx)
 }
 
-// that returns the sales that match is.
+// that returns the sales for which `is` returns true.
 func (s *Shelf) that(is func(shop.Sale) bool) (found []shop.Sale) {
 	for _, sale := range s.OnSale {
 		if is(sale) {

@@ -67,7 +67,7 @@ var points = []Point{
 	at("close.after-return", after, "script return").in("payment.(*Cashier).endAll"),
 	at("close.after-tell", after, "script publish").in("payment.(*Cashier).endAll"),
 
-	at("late.after-receipt", before, "Store.ClaimHold").in("payment.(*Cashier).resolve"), // the payment is stored and not resolved
+	at("late.after-receipt", before, "Store.ClaimHold").in("payment.(*Cashier).resolve"), // the payment is stored only
 	at("late.after-claim", after, "Store.ClaimHold").in("payment.(*Cashier).resolve"),
 	at("late.after-hold", after, "script hold").in("payment.(*Cashier).resolve"),
 	at("late.after-revive", after, "Store.ReviveLate"),

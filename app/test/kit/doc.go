@@ -7,8 +7,7 @@
 // installed, the test fails; it is never skipped.
 //
 // All logical databases of a server share Redis Pub/Sub channels, the Redis script cache and MySQL's GET_LOCK names.
-// Tests that run in parallel must therefore use names that are unique to the test (for example with its sale or
-// database), or start a private server.
+// Parallel tests must therefore use unique names, for example with their sale or database, or start a private server.
 //
 // Tests that kill, pause or reconfigure a server use [StartRedis] or [StartMariaDB]. Tests that lose, delay or block
 // bytes put a [Proxy] between. A package that uses any of these has

@@ -6,8 +6,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// P2: servers start with the shipped settings in deploy/, and the settings take effect. Settings with the loose prefix
-// in my.cnf let MariaDB and MySQL both start, but at least one of the two must apply each setting.
+// P2: servers start with the shipped settings in deploy/, and the settings take effect. The loose prefix in my.cnf lets
+// MariaDB and MySQL both start; each must still apply its own setting of the redo log size.
 func TestShippedMySQLSettings(t *testing.T) {
 	t.Parallel()
 	server := StartMariaDB(t, MariaDBOptions{Conf: "../../../deploy/my.cnf"})
