@@ -18,8 +18,8 @@ import (
 	"stampede/app/wsclient"
 )
 
-// crowd are shoppers who press Buy again and again, four in each sale, and repeat a press of which they do not know
-// what became of it, as every client must (I6).
+// crowd is a group of shoppers who buy continuously, four per sale. They repeat a buy with an unknown outcome, as every
+// client must (I6).
 type crowd struct {
 	w        *world
 	stopping context.CancelFunc
@@ -29,21 +29,21 @@ type crowd struct {
 	presses []press
 }
 
-// press is one press of Buy, from its first attempt to the answer.
+// press is one buy, from its first attempt to its result.
 type press struct {
 	partition int
 	user      shop.ID
 	key       string
 	began     time.Time
-	took      time.Duration // until it was known
-	busy      int           // how often it was told to come again, or lost its socket
+	took      time.Duration // until the result was known
+	busy      int           // number of busy replies and lost sockets
 	receipt   order.Receipt
 	node      int
 }
 
 const perSale = 4
 
-// gather lets the crowd begin in the partitions named, or in all.
+// gather starts the crowd in the named partitions, or in all.
 func (w *world) gather(in ...int) *crowd {
 	w.t.Helper()
 	ctx, stop := context.WithCancel(w.t.Context())
@@ -63,8 +63,7 @@ func (w *world) gather(in ...int) *crowd {
 	return c
 }
 
-// shop is what one of them does. Whoever is in the middle of a press when the crowd is told to stop goes on until it is
-// known.
+// shop runs one shopper. When the crowd stops, it first finishes the current buy.
 func (c *crowd) shop(ctx context.Context, partition, front int) {
 	user := kit.NewID()
 	var socket *wsclient.Conn
@@ -109,13 +108,13 @@ func (c *crowd) shop(ctx context.Context, partition, front int) {
 		c.mu.Lock()
 		c.presses = append(c.presses, p)
 		c.mu.Unlock()
-		pause(60) // one socket may do twenty ops a second
+		pause(60) // a socket is limited to twenty ops a second
 	}
 }
 
 func pause(ms int64) { <-time.After(time.Duration(ms) * time.Millisecond) }
 
-// enter opens a socket of the user.
+// enter opens a socket for the user.
 func (w *world) enter(front int, user shop.ID) (*wsclient.Conn, error) {
 	issuer, err := account.NewIssuer([]byte(secret), nil)
 	if err != nil {
@@ -138,21 +137,21 @@ func (w *world) enter(front int, user shop.ID) (*wsclient.Conn, error) {
 	return socket, nil
 }
 
-// stop ends the crowd and answers all its presses, every one of which was answered.
+// stop ends the crowd and returns all its buys. Each has a result.
 func (c *crowd) stop() []press {
 	c.stopping()
 	c.pressing.Wait()
 	return c.sofar()
 }
 
-// sofar are the presses that were answered until now.
+// sofar returns the buys that have a result.
 func (c *crowd) sofar() []press {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.presses)
 }
 
-// answered waits until so many more presses were answered in the partition.
+// answered waits until the partition has the given number of additional results.
 func (c *crowd) answered(partition, more int) {
 	c.w.t.Helper()
 	have := c.count(partition)
@@ -173,7 +172,7 @@ func (c *crowd) count(partition int) (n int) {
 	return n
 }
 
-// quantile is that of how long the presses took.
+// quantile returns the q-quantile of the duration of the buys.
 func quantile(presses []press, q float64) time.Duration {
 	took := make([]time.Duration, len(presses))
 	for i := range presses {
@@ -186,7 +185,7 @@ func quantile(presses []press, q float64) time.Duration {
 	return took[min(len(took)-1, int(q*float64(len(took))))]
 }
 
-// during are the presses in partitions of the kind that were under way at some time between the two instants.
+// during returns the buys that overlap the interval, in partitions for which `in` returns true.
 func during(presses []press, from, to time.Time, in func(partition int) bool) (found []press) {
 	for _, p := range presses {
 		if in(p.partition) && p.began.Before(to) && p.began.Add(p.took).After(from) {
@@ -196,7 +195,7 @@ func during(presses []press, from, to time.Time, in func(partition int) bool) (f
 	return found
 }
 
-// oneOrderPerPress demands that nobody's press became two orders, and that no order answers two presses.
+// oneOrderPerPress checks that no order is the result of two buys.
 func oneOrderPerPress(t *testing.T, presses []press) {
 	t.Helper()
 	of := make(map[shop.ID]string)

@@ -1,14 +1,14 @@
-// Package cluster proves what a sale is worth on more than one Redis (`just cluster`): real processes sell on a Redis
-// Cluster of three primaries with a replica each, or on a primary that three sentinels watch, while a primary is killed
-// and its replica promoted, or while slots are moved. What was answered to shoppers is compared with the rows, every
-// sale with the stock equation, and how long buys took in the partitions that nothing happened to with the bar that
-// stands in crowd_test.go.
+// Package cluster tests sales on more than one Redis server (`just cluster`). Real processes sell on a Redis Cluster of
+// three primaries with a replica each, or on a primary that three sentinels monitor. During the sale a primary is
+// killed and its replica promoted, or slots are moved. The tests compare acknowledged buys with the rows and check the
+// stock equation of every sale. They limit the latency of buys in unaffected partitions (othersWithin in
+// failover_test.go).
 //
-// All of it is behind the build tag `cluster`, because it takes minutes; package e2e has a short form for every test
-// run. Servers are the installed Redis, or what STAMPEDE_TEST_REDIS_SERVER names (Valkey).
+// All files need the build tag `cluster`, because the tests take minutes. Package e2e has a short form for every test
+// run. The servers are the installed Redis, or the program that STAMPEDE_TEST_REDIS_SERVER names (Valkey).
 //
 //   - failover_test.go: a primary of a cluster dies, with and without waiting for replicas
-//   - sentinel_test.go: the same of a primary that sentinels watch
+//   - sentinel_test.go: a primary behind sentinels dies
 //   - reshard_test.go: slots are moved during the sale
-//   - secure_test.go: both over TLS, with accounts that may only do what the program needs
+//   - secure_test.go: both failovers over TLS, with accounts that have only the required permissions
 package cluster

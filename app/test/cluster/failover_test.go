@@ -14,23 +14,23 @@ import (
 	"stampede/app/test/kit"
 )
 
-// othersWithin is the bar for buys in partitions of primaries that live, while another one dies and its replica takes
-// its place: p99 of how long a press takes until it is answered.
+// othersWithin limits the p99 latency of buys in partitions of live primaries while another primary dies and its
+// replica is promoted.
 const othersWithin = time.Second
 
-// againWithin is how soon after a promotion partitions sell again, where nothing else has to come back first.
+// againWithin limits the time from a promotion until the partitions sell again, if no other server has to return first.
 const againWithin = 15 * time.Second
 
-// P1, P2, P4, I8: a primary of a cluster is killed in mid-sale, or stands still; the cluster promotes its replica, and
-// the partitions go on there after they were made anew. What was answered and is lost is counted and told. Partitions
-// of other primaries never stop.
+// P1, P2, P4, I8: a primary of a cluster is killed or paused during a sale. The cluster promotes its replica, and the
+// partitions are recovered there. Acknowledged reservations that are lost are counted and reported. Partitions of other
+// primaries never stop.
 func TestPrimaryOfAClusterDies(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		args     []string // of every Redis
 		settings []string // of every node
-		behind   bool     // the replica has stopped to follow before
-		frozen   bool     // the primary does not die: it stands still, and goes on as a replica
+		behind   bool     // replication stopped before the failure
+		frozen   bool     // the primary is paused instead of killed, and returns as a replica
 		loses    loss
 	}{
 		{name: "its replica is there", loses: inFlight},
@@ -64,25 +64,25 @@ var (
 	waiting     = []string{"STAMPEDE_REDIS_REPLICAS=1"}
 )
 
-// loss is how much of what was answered may be lost.
+// loss is the accepted loss of acknowledged reservations.
 type loss int
 
 const (
 	nothing  loss = iota
-	inFlight      // a press of each shopper of the partitions that were hit
-	much          // whatever the replica had not heard
+	inFlight      // one buy of each shopper of the affected partitions
+	much          // everything that the replica had not received
 )
 
-// failover is the death of a primary in the middle of a sale.
+// failover is the failure of a primary during a sale.
 type failover struct {
 	*world
 	primary      *kit.RedisServer
 	replicas     []*kit.RedisServer // one of them is promoted
-	hit          [partitions]bool   // those on the primary
+	hit          [partitions]bool   // partitions on the primary
 	behind       bool
 	frozen       bool
 	loses        loss
-	needsReplica bool // what is promoted sells only once it has a replica of its own
+	needsReplica bool // the promoted server sells only after it has a replica
 }
 
 func (f *failover) spared(partition int) bool { return !f.hit[partition] }
@@ -112,7 +112,7 @@ func (f *failover) play() {
 	crowd.answered(victim, 10)
 	again := time.Since(died)
 	if f.frozen && !f.needsReplica {
-		f.comeBack() // in the middle of the sale
+		f.comeBack() // during the sale
 	}
 	over := time.Now()
 	for p := range partitions {
@@ -130,7 +130,7 @@ func (f *failover) play() {
 	}
 }
 
-// fail takes the primary away from the cluster.
+// fail kills or pauses the primary.
 func (f *failover) fail() {
 	if f.frozen {
 		f.primary.Pause()
@@ -139,8 +139,8 @@ func (f *failover) fail() {
 	}
 }
 
-// comeBack has it follow the one that took its place. One that stood still goes on where it stood: it hears of that
-// only then, and may answer some until it does.
+// comeBack makes the failed primary a replica of the promoted server. A paused primary detects the promotion only after
+// it resumes, and may send some replies before that.
 func (f *failover) comeBack() {
 	f.t.Helper()
 	if !f.frozen {
@@ -154,7 +154,7 @@ func (f *failover) comeBack() {
 	})
 }
 
-// othersWentOn demands that buys in partitions of living primaries were answered as soon as ever.
+// othersWentOn checks the latency of buys in partitions of live primaries.
 func (f *failover) othersWentOn(others []press) {
 	f.t.Logf("partitions of primaries that live: %d presses, %d of them busy at first; p50 %v, p99 %v, longest %v", len(others),
 		busy(others), quantile(others, 0.5).Round(time.Millisecond), quantile(others, 0.99).Round(time.Millisecond),
@@ -165,8 +165,8 @@ func (f *failover) othersWentOn(others []press) {
 	}
 }
 
-// fallBehind cuts the replica off and keeps reservations from becoming rows, then lets people buy. Where answers or
-// writes need the replica, nobody is told that he has anything.
+// fallBehind kills the worker, so that reservations get no rows, and disconnects the replicas. Then it lets shoppers
+// buy. If replies or writes need a replica, affected partitions must not acknowledge these buys.
 func (f *failover) fallBehind(crowd *crowd, victim int) {
 	f.worker.Kill()
 	for _, replica := range f.replicas {
@@ -190,13 +190,13 @@ func (f *failover) fallBehind(crowd *crowd, victim int) {
 	if !slices.Contains(f.hit[:], false) {
 		f.busyBuys(victim)
 	}
-	// Whoever was on his way when the link was cut may have been answered rightly: one press of each at most.
+	// A buy that was in flight when the link was cut may be acknowledged: at most one per shopper.
 	if n := crowd.count(victim) - before; n > perSale {
 		f.t.Errorf("%d presses were answered that no replica has", n)
 	}
 }
 
-// busyBuys waits until a press was turned away as busy more than once.
+// busyBuys checks that two buys in a row return busy.
 func (f *failover) busyBuys(partition int) {
 	f.t.Helper()
 	user := kit.NewID()
@@ -213,7 +213,7 @@ func (f *failover) busyBuys(partition int) {
 	}
 }
 
-// promotion waits until a replica is a primary.
+// promotion waits until a replica is a primary. It returns the time since died.
 func (f *failover) promotion(died time.Time) time.Duration {
 	f.t.Helper()
 	kit.Eventually(f.t, healing, func() (bool, string) {
@@ -228,7 +228,7 @@ func (f *failover) promotion(died time.Time) time.Duration {
 	return time.Since(died)
 }
 
-// busy counts the presses that were not answered at once.
+// busy counts the buys that did not succeed at the first attempt.
 func busy(presses []press) (n int) {
 	for _, p := range presses {
 		if p.busy > 0 {
@@ -238,8 +238,8 @@ func busy(presses []press) (n int) {
 	return n
 }
 
-// settled waits until everything that is not lost has its row, and compares what shoppers were answered with the rows,
-// what is counted, and what is told.
+// settled waits until every reservation that is not lost has its row. Then it compares acknowledged buys with the rows,
+// the metrics and the reports of the loss.
 func (f *failover) settled(presses []press, over time.Time) {
 	t := f.t
 	t.Helper()
@@ -258,7 +258,7 @@ func (f *failover) settled(presses []press, over time.Time) {
 		}
 	}
 	f.passesAudit()
-	least, most := 0.0, 0.0 // as the nodes have counted, each what it has seen
+	least, most := 0.0, 0.0 // maximum and sum over the nodes; each counts the losses that it detects
 	for _, n := range f.fronts {
 		counted := n.metric("stampede_reservations_lost_total")
 		least, most = max(least, counted), most+counted
@@ -267,7 +267,7 @@ func (f *failover) settled(presses []press, over time.Time) {
 	t.Logf("%d presses, %d orders; %d answered reservations are lost, %v to %v are counted", len(presses), len(rows),
 		len(lost), least, most)
 	switch n := len(lost); {
-	case f.loses == nothing && n > 0: // what nobody was answered is counted as lost where a node had found it by a look
+	case f.loses == nothing && n > 0: // the metric may include unacknowledged reservations that a node had seen
 		t.Errorf("P2: %d answered reservations are lost, want none", n)
 	case f.loses == inFlight && n > onTheWay:
 		t.Errorf("%d answered reservations are lost, want at most the %d that were on their way", n, onTheWay)
@@ -281,7 +281,7 @@ func (f *failover) settled(presses []press, over time.Time) {
 	}
 }
 
-// sides is how many partitions were hit.
+// sides returns the number of affected partitions.
 func (f *failover) sides() (n int) {
 	for _, hit := range f.hit {
 		if hit {
@@ -291,8 +291,8 @@ func (f *failover) sides() (n int) {
 	return n
 }
 
-// told demands that operators read of the loss, and that whoever lost a reservation is told that he has none: it is in
-// no list of his, and the same press makes an order of its own.
+// told checks that a loss is logged, and that its buyer sees no such order: it is in no list, and a retry with the same
+// key creates a new order.
 func (f *failover) told(p *press) {
 	t := f.t
 	t.Helper()

@@ -8,7 +8,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// binary is the program as it ships, built once.
+// binary is the path of the program, built once with the shipped flags.
 var binary string
 
 func TestMain(m *testing.M) { kit.MainWith(m, &binary) }

@@ -12,7 +12,7 @@ import (
 
 const secret = "a-key-for-tests-only-0123456789abcdef"
 
-// node is one process of `stampede serve`.
+// node is a process of `stampede serve`.
 type node struct {
 	*kit.Program
 	t       *testing.T
@@ -35,7 +35,7 @@ func (n *node) metric(name string) float64 {
 	return kit.Metric(n.t, n.metrics, name)
 }
 
-// run runs one command of the program to its end.
+// run runs one command of the program and returns its output and exit code.
 func (w *world) run(args ...string) (out string, code int) {
 	w.t.Helper()
 	return kit.RunProgram(w.t, binary, w.settings, args...)

@@ -13,9 +13,9 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P1, P2, P4: slots with the keys of partitions are moved to another primary in mid-sale, and then back, in the way of
-// the server: by redis-cli, key by key, or by the server itself, many slots at once (Valkey 9). Every press is
-// answered, every answer has its row, nothing is counted as lost.
+// P1, P2, P4: slots that contain partitions are moved to another primary during a sale, and then back. redis-cli moves
+// them key by key; Valkey 9 moves many slots at once by itself. Every buy gets a result, every result has its row, and
+// no loss is counted.
 func TestSlotsMoveDuringTheSale(t *testing.T) {
 	t.Run("answers wait for nobody", func(t *testing.T) { slotsMove(t) })
 	t.Run("answers wait for a replica", func(t *testing.T) { slotsMove(t, waiting...) })
@@ -66,14 +66,13 @@ func slotsMove(t *testing.T, settings ...string) {
 		quantile(meanwhile, 1).Round(time.Millisecond))
 }
 
-// half is how many slots are moved: half of the first primary's, the lowest, and with them the first partition.
+// half is the number of moved slots: the lower half of the first primary's slots. Partition 0 is in one of them.
 const half = 2730
 
-// moveSlots moves them in the way that operators of the server would, and answers what shares the slots out evenly
-// again.
+// moveSlots moves the slots with the server's own tool. It returns a function that distributes them evenly again.
 //
-// redis-cli gives five CLUSTER SETSLOT for each slot, and Valkey passes each on to the replicas: 100 slots of a bare
-// cluster took it 5.5 s (2.9 s without replicas, 0.7 s on Redis 7.0). Valkey 9 has a command for many slots.
+// redis-cli sends five CLUSTER SETSLOT commands per slot, and Valkey forwards each to the replicas. 100 slots of an
+// idle cluster took 5.5 s (2.9 s without replicas, 0.7 s on Redis 7.0). Valkey 9 has a command for many slots.
 func (w *world) moveSlots(from, to *kit.RedisServer) (back func()) {
 	w.t.Helper()
 	there, here := fmt.Sprint(to.Do("CLUSTER", "MYID")), fmt.Sprint(from.Do("CLUSTER", "MYID"))
@@ -86,7 +85,7 @@ func (w *world) moveSlots(from, to *kit.RedisServer) (back func()) {
 	return func() { w.redisCLI("--cluster", "rebalance", from.Addr()) }
 }
 
-// migrate lets the server give the slots to the node, and waits until it has and every primary knows.
+// migrate makes the server move the slots to the node, and waits until the server reports success.
 func (w *world) migrate(from *kit.RedisServer, node string) {
 	w.t.Helper()
 	from.Do("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", 0, half-1, "NODE", node)
@@ -100,10 +99,10 @@ func (w *world) migrate(from *kit.RedisServer, node string) {
 	})
 }
 
-// redisCLI runs it to its end and demands that all went well.
+// redisCLI runs redis-cli and checks that it succeeds.
 func (w *world) redisCLI(args ...string) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute) // every slot is written to disk by every server
+	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute) // every server writes each moved slot to disk
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "redis-cli", args...).CombinedOutput()
 	if err != nil || strings.Contains(string(out), "[ERR]") {

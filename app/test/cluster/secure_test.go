@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// The shipped account (deploy/redis.acl) may do what the program needs, over TLS, through the death of a primary of a
-// cluster, and of one behind sentinels, who ask for an account, too.
+// The shipped account (deploy/redis.acl) has all permissions that the program needs over TLS, also during failovers of
+// a cluster and of a primary behind sentinels. The sentinels require an account, too.
 func TestAccountOfFewRightsOverTLS(t *testing.T) {
 	const password = "of-the-test-only"
 	certificate := kit.NewCertificate(t)
@@ -53,7 +53,7 @@ func TestAccountOfFewRightsOverTLS(t *testing.T) {
 	})
 }
 
-// lacksNothing demands that `checkconfig` finds nothing that the program needs and may not do.
+// lacksNothing checks that `checkconfig` reports no missing permission.
 func (w *world) lacksNothing() {
 	w.t.Helper()
 	if out, code := w.run("checkconfig"); code != 0 {

@@ -8,10 +8,9 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P1, P2, P4, I8: three sentinels watch the primary, which is killed in mid-sale. They promote one of its two
-// replicas, and the nodes find it. Answers wait for a replica: on a busy machine the sentinels may promote the other
-// replica, too, and then nothing may be lost either. TestPrimaryOfAClusterDies has the cases in which answers do not
-// wait.
+// P1, P2, P4, I8: three sentinels monitor the primary, which is killed during a sale. They promote one of its two
+// replicas, and the nodes find it. Replies wait for a replica: on a busy machine the sentinels may also promote the
+// other replica, and even then nothing may be lost. TestPrimaryOfAClusterDies covers replies that do not wait.
 func TestPrimaryBehindSentinelsDies(t *testing.T) {
 	for name, f := range map[string]failover{
 		"its replicas are there":  {},

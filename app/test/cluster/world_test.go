@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	partitions = 6      // two on each of three primaries
-	units      = 20_000 // of each sale: more than are bought
+	partitions = 6      // two per primary
+	units      = 20_000 // per sale; more than are bought
 	healing    = 60 * time.Second
 )
 
-// world is a shop whose Redis is several servers: a sale in each partition, two nodes that take buys, a worker and a
+// world is a shop on several Redis servers: a sale in each partition, two nodes that accept buys, a worker and a
 // sweeper.
 type world struct {
 	t        *testing.T
@@ -33,12 +33,12 @@ type world struct {
 	slot     shop.Slot
 	sales    [partitions]shop.Sale
 
-	fronts  []*node // take buys
+	fronts  []*node // accept buys
 	worker  *node
 	sweeper *node
 }
 
-// open makes the shop and starts its processes. The settings go to every one of them.
+// open creates the shop and starts its processes. All of them get the settings.
 func open(t *testing.T, redisURL string, settings ...string) *world {
 	t.Helper()
 	dsn := kit.MySQL(t)
@@ -73,7 +73,7 @@ func (w *world) must(err error) {
 	kit.Must(w.t, err)
 }
 
-// offer puts a product on sale in the partition, for an hour.
+// offer puts a product on sale in the partition for one hour.
 func (w *world) offer(partition int) shop.Sale {
 	w.t.Helper()
 	now := shop.MillisOf(time.Now())
@@ -83,13 +83,13 @@ func (w *world) offer(partition int) shop.Sale {
 	})
 }
 
-// rows are the orders of the database.
+// rows returns the ids of all orders in the database.
 func (w *world) rows() map[shop.ID]bool {
 	w.t.Helper()
 	return kit.IDs(w.t, w.db, "SELECT id FROM orders")
 }
 
-// places are the primaries of the partitions in a cluster, host:port, as `checkconfig` lists them.
+// places returns the primary of each partition in a cluster, host:port, as `checkconfig` lists them.
 func (w *world) places() (of [partitions]string) {
 	w.t.Helper()
 	out, code := w.run("checkconfig", "--json")
@@ -108,7 +108,7 @@ func (w *world) places() (of [partitions]string) {
 	return of
 }
 
-// drained waits until no reservation waits for its row any more.
+// drained waits until no reservation waits for its row.
 func (w *world) drained() {
 	w.t.Helper()
 	kit.Eventually(w.t, healing, func() (bool, string) {

@@ -26,22 +26,23 @@ import (
 
 const (
 	abuser       = "127.9.0.1"
-	abuseRate    = 400 // requests per second of the abuser, if the node answers as many
+	abuseRate    = 400 // requests per second of the abuser, if the node can process them
 	abuseFor     = 2 * time.Second
 	abuseClients = 32
 	abuseRounds  = 3
-	moreRounds   = 9 // in total, if the limit is reached: other work of the machine may have slowed the first three
+	moreRounds   = 9 // in total, if the limit is exceeded: other load may have slowed the first three
 	shoppers     = 8
-	// slower is the limit of the ratio of two p99. A p99 below noticed counts as noticed.
+	// slower limits the ratio of two p99 values. A p99 below noticed counts as noticed.
 	slower  = 3
 	noticed = 20 * time.Millisecond
 )
 
-// abuse is what one address sends, over abuseClients clients. open prepares a client and returns its requests.
+// abuse is a kind of load from one address with abuseClients clients. open prepares a client and returns its request
+// function.
 type abuse struct {
 	name     string
-	nginx    bool // through nginx with 1024 connections, 250 for an address; refused ones last 1 s
-	connects bool // each request takes a new connection; so do the cheap requests beside it
+	nginx    bool // through nginx with 1024 connections, 250 per address; rejected connections last 1 s
+	connects bool // each request opens a connection; so do the cheap requests of the comparison
 	open     func(c *abusive) func(ctx context.Context) error
 }
 
@@ -49,16 +50,16 @@ type abuse struct {
 type abusive struct {
 	*visitor
 	*testShop
-	ctx    context.Context // ends with the round
+	ctx    context.Context // ends when the round ends
 	sales  []shop.Sale
-	access string // of an account of the abuser
-	number int    // of the client
-	n      int    // of the request
+	access string // token of the abuser's account
+	number int    // index of the client
+	n      int    // number of its requests
 }
 
 var ops = []string{"login", "watch", "buy", "orders"}
 
-// Requests and ops that cost a shop more than their client.
+// abuses lists requests and ops that cost the shop more than the client.
 var abuses = []abuse{
 	{name: "reset with invented tokens", open: func(c *abusive) func(context.Context) error {
 		return c.asking(http.MethodPost, "/api/v1/auth/reset", func() string {
@@ -122,13 +123,13 @@ var abuses = []abuse{
 	},
 }
 
-// unique is another number for each request of all clients.
+// unique returns a different number for each request of all clients.
 func (c *abusive) unique() int {
 	c.n++
 	return c.n*abuseClients + c.number + 1
 }
 
-// subset is another set of at least two sales for each request of all clients, until all sets were used.
+// subset returns a different set of at least two sales for each request of all clients, until all sets were used.
 func (c *abusive) subset() (ids []shop.ID) {
 	for bits := c.unique(); len(ids) < 2; bits++ {
 		ids = ids[:0]
@@ -141,7 +142,7 @@ func (c *abusive) subset() (ids []shop.ID) {
 	return ids
 }
 
-// reading sends GET requests. The path may have a place for a number.
+// reading sends GET requests. The path may contain %d for a unique number.
 func (c *abusive) reading(path string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		path := path
@@ -156,7 +157,7 @@ func (c *abusive) asking(method, path string, body func() string) func(context.C
 	return func(ctx context.Context) error { return errOf(c.say(ctx, method, path, c.access, body())) }
 }
 
-// writing opens connections that stay open.
+// writing opens connections, sends text, and keeps them open.
 func (c *abusive) writing(text string) func(context.Context) error {
 	return func(ctx context.Context) (err error) {
 		var conn net.Conn
@@ -173,7 +174,7 @@ func (c *abusive) writing(text string) func(context.Context) error {
 	}
 }
 
-// connect opens a socket that stays open, for the bearer of the token.
+// connect opens a socket with the token and keeps it open.
 func (c *abusive) connect(token string) (*wsclient.Conn, error) {
 	dialer := wsclient.Dialer{Origin: c.page(), TLS: c.tls.Clone(), From: dialFrom(c.from).LocalAddr}
 	conn, err := dialer.Dial(c.ctx, c.page())
@@ -184,7 +185,7 @@ func (c *abusive) connect(token string) (*wsclient.Conn, error) {
 	return conn, errOf(conn.Hello(token, ""))
 }
 
-// doing sends ops over a socket of a user of its own. A closed socket is opened again.
+// doing sends ops over a socket of a new user. It reopens a closed socket.
 func (c *abusive) doing(op func(conn *wsclient.Conn) error) func(context.Context) error {
 	access := token(c.testShop.t, kit.NewID())
 	var conn *wsclient.Conn
@@ -198,7 +199,7 @@ func (c *abusive) doing(op func(conn *wsclient.Conn) error) func(context.Context
 	}
 }
 
-// paying requests the payment of the newest order, and buys whenever that is accepted.
+// paying tries to buy, then requests the payment of the newest order.
 func (c *abusive) paying(via string) func(context.Context) error {
 	var placed shop.ID
 	return c.doing(func(conn *wsclient.Conn) error {
@@ -209,7 +210,7 @@ func (c *abusive) paying(via string) func(context.Context) error {
 	})
 }
 
-// longPolls waits for an order that stays unpaid: four requests of each client at a time.
+// longPolls polls an order that stays unpaid, with at most four concurrent requests per client.
 func longPolls(c *abusive) func(context.Context) error {
 	access := token(c.testShop.t, kit.NewID())
 	var placed shop.ID
@@ -235,9 +236,9 @@ func longPolls(c *abusive) func(context.Context) error {
 	}
 }
 
-// While one address abuses the shop, a login, a watch, a buy and a read of orders of shoppers at other addresses take
-// less than three times as long as while that address sends the same number of GET /api/v1/time: the p99 of each, in
-// the median of the rounds.
+// While one address abuses the shop, shoppers at other addresses log in, watch, buy and read orders. The comparison is
+// the same number of GET /api/v1/time from that address. For each op, the median over the rounds of the ratio of the
+// two p99 values must be below three.
 func TestShoppersAreServedDuringAbuse(t *testing.T) {
 	for _, a := range abuses {
 		t.Run(a.name, func(t *testing.T) {
@@ -301,7 +302,8 @@ func median[T float64 | time.Duration](all []T) T {
 	return all[len(all)/2]
 }
 
-// served lets people shop while the abuser sends, and returns the p99 of their ops and the number of requests.
+// served runs the shoppers while the abuser sends. It returns the p99 of their ops and the number of the abuser's
+// requests.
 func (w way) served(client abusive, a abuse, email string, rate int) (p99 map[string]time.Duration, requests int64) {
 	t := client.testShop.t
 	t.Helper()
@@ -327,7 +329,7 @@ func (w way) served(client abusive, a abuse, email string, rate int) (p99 map[st
 				if rest(ctx, time.Until(due).Milliseconds()) != nil {
 					return
 				}
-				_ = send(ctx) // refused, or the end of the round
+				_ = send(ctx) // rejected, or the round has ended
 				sent.Add(1)
 			}
 		})
@@ -336,7 +338,7 @@ func (w way) served(client abusive, a abuse, email string, rate int) (p99 map[st
 	for _, conn := range people {
 		all.Go(func() { took.shop(ctx, conn, client.sales[0].ID) })
 	}
-	all.Go(func() { // below the pace of password hashes, at another address each
+	all.Go(func() { // slower than the rate of password hashes, each from a new address
 		for i := 0; ctx.Err() == nil; i++ {
 			v := w.visit(t, fmt.Sprintf("127.8.1.%d", i+1))
 			took.time("login", func() error { return client.testShop.login(v, email) })
@@ -347,7 +349,7 @@ func (w way) served(client abusive, a abuse, email string, rate int) (p99 map[st
 	return took.p99(), sent.Load()
 }
 
-// login logs in as the page does: with a captcha where one is demanded, and again after a busy reply.
+// login logs in as the page does: with a captcha if one is required, and again after a busy reply.
 func (s *testShop) login(v *visitor, email string) error {
 	ctx := s.t.Context()
 	captcha := ""
@@ -383,7 +385,7 @@ func (s *testShop) login(v *visitor, email string) error {
 	}
 }
 
-// takings are the times of the ops of shoppers.
+// takings collects the durations of the shoppers' ops.
 type takings struct {
 	t   *testing.T
 	mu  sync.Mutex
@@ -406,7 +408,7 @@ func (t *takings) shop(ctx context.Context, conn *wsclient.Conn, sale shop.ID) {
 		t.time("watch", func() error {
 			return conn.Patiently(func() error { return errOf(conn.Watch(0)) }, shop.Busy)
 		})
-		_ = rest(ctx, 80) // the ops of a socket have a limit
+		_ = rest(ctx, 80) // a socket has an op limit
 		t.time("buy", func() error { return errOf(conn.BuyUntilKnown(sale, 1, "shopper-"+kit.NewID().String())) })
 		_ = rest(ctx, 80)
 		t.time("orders", func() error {

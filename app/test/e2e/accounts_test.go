@@ -24,7 +24,7 @@ const (
 	signedOut = 4506
 )
 
-// captcha gets a picture and its answer.
+// captcha requests a picture and returns its solution.
 func (s *testShop) captcha(n *node) account.CaptchaAnswer {
 	s.t.Helper()
 	var picture account.Picture
@@ -39,7 +39,7 @@ func (s *testShop) captcha(n *node) account.CaptchaAnswer {
 
 var linkInMail = regexp.MustCompile(`/#(activate|reset)=([A-Za-z0-9_-]{43})`)
 
-// linkIn waits for a mail to somebody in the folder that has a link of a kind, and takes its token.
+// linkIn waits for an e-mail to the address, in the folder, that has a link of the kind. It returns the link's token.
 func linkIn(t *testing.T, folder, email, kind string) (token string) {
 	t.Helper()
 	kit.Eventually(t, patience, func() (bool, string) {
@@ -61,7 +61,7 @@ func linkIn(t *testing.T, folder, email, kind string) (token string) {
 	return token
 }
 
-// becomeAccount registers with what a guest's token proves, if anything, and opens the link in the mail.
+// becomeAccount registers an account, with a guest's token if given, and opens the activation link in the e-mail.
 func (s *testShop) becomeAccount(n *node, folder, guest string) (email string) {
 	s.t.Helper()
 	email = kit.NewID().String() + "@shop.example"
@@ -73,9 +73,9 @@ func (s *testShop) becomeAccount(n *node, folder, guest string) (email string) {
 	return email
 }
 
-// A guest with an order registers, opens the link in the mail and logs in: the order is there, on both nodes. The
-// tokens are refreshed and the socket keeps its place; logged out everywhere, by another device on the other node, it
-// is closed, and so is every other one of the account.
+// A guest with an order registers, opens the link in the e-mail and logs in. Both nodes show the order. The tokens are
+// refreshed and the socket stays open. A logout everywhere, by another device on the other node, closes all sockets of
+// the account.
 func TestAGuestBecomesAnAccount(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -113,7 +113,7 @@ func TestAGuestBecomesAnAccount(t *testing.T) {
 
 	var refreshed account.Session
 	n.expect(http.StatusOK, &refreshed, n.post, "/api/v1/auth/refresh", "", map[string]any{"refresh": phone.Refresh})
-	var again account.Session // as after a lost answer
+	var again account.Session // as after a lost reply
 	other.expect(http.StatusOK, &again, other.post, "/api/v1/auth/refresh", "", map[string]any{"refresh": phone.Refresh})
 	if refreshed.Refresh == phone.Refresh || again.Refresh != refreshed.Refresh {
 		t.Errorf("refreshed %s to %s and %s", phone.Refresh, refreshed.Refresh, again.Refresh)
@@ -145,7 +145,7 @@ func TestAGuestBecomesAnAccount(t *testing.T) {
 	s.audit(sale)
 }
 
-// wantSignedOut waits until the sockets are closed for their revoked token, and logs how long that took.
+// wantSignedOut waits until the sockets are closed because their token was revoked, and logs the duration.
 func wantSignedOut(t *testing.T, conns ...*wsclient.Conn) {
 	t.Helper()
 	began := time.Now()
@@ -162,8 +162,8 @@ func wantSignedOut(t *testing.T, conns ...*wsclient.Conn) {
 	t.Logf("%d sockets were closed after %v", len(conns), time.Since(began))
 }
 
-// The signing key is rotated under running nodes: who is in stays in, new tokens are of the new key, on all nodes; with
-// --now nothing that was signed before counts, sockets end, and accounts refresh.
+// The signing key is rotated while nodes run. Existing tokens stay valid, and all nodes accept tokens of the new key.
+// With --now, tokens of older keys are rejected, their sockets are closed, and accounts refresh.
 func TestKeyIsRotatedUnderRunningNodes(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()

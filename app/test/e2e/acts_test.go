@@ -11,7 +11,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// lastNotice is what the client was told last; false: nothing yet.
+// lastNotice returns the text of the newest banner event; false: no event received.
 func (c *client) lastNotice() (text string, told bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -21,8 +21,8 @@ func (c *client) lastNotice() (text string, told bool) {
 	return c.notices[len(c.notices)-1].Text, true
 }
 
-// An operation on one node takes effect on all nodes: clients receive a notice, also those that connect later, until it
-// is taken back, and a switch turns buying over HTTP off and on. Viewers at one node see the buys of the other.
+// An operation on one node takes effect on all nodes. All clients, also new ones, receive a banner until it is removed.
+// A switch turns buying over HTTP off and on. Viewers at one node see the buys of the other.
 func TestNoticesAndSwitchesHoldAtEveryNode(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -88,7 +88,7 @@ func TestNoticesAndSwitchesHoldAtEveryNode(t *testing.T) {
 	}
 }
 
-// The checklist of a sale on a live node: everything is looked at, and what is away is what fails.
+// The readiness of a sale on a live node contains all checks. If a store is unreachable, its checks fail.
 func TestReadinessOfALiveNode(t *testing.T) {
 	t.Parallel()
 	s, redis, _ := wired(t)
@@ -118,7 +118,7 @@ func TestReadinessOfALiveNode(t *testing.T) {
 		var r backoffice.Readiness
 		r, states = list()
 		return !slices.ContainsFunc(r.Checks, func(c backoffice.Check) bool {
-			return c.State == backoffice.CheckFail && c.Name != "payment" // nothing can be paid here
+			return c.State == backoffice.CheckFail && c.Name != "payment" // payment is not configured here
 		}), "not ready"
 	})
 	for _, name := range []string{

@@ -15,7 +15,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// archives makes a sale one that closed long ago and moves its orders.
+// archives changes a sale to one that closed long ago and moves its orders to the archive.
 func (s *testShop) archives(sale shop.Sale, orders int) {
 	s.t.Helper()
 	ctx := kit.Context(s.t)
@@ -33,11 +33,11 @@ func (s *testShop) archives(sale shop.Sale, orders int) {
 		kit.Eventually(s.t, patience, func() (bool, string) { return s.count("SELECT COUNT(*) "+waits) == 0, waits })
 	}
 	exec("UPDATE orders SET changed_at = '2020-01-02'")
-	exec("UPDATE trades SET check_at = NULL") // nothing more will be asked at the gateway
+	exec("UPDATE trades SET check_at = NULL") // no further gateway queries
 	exec("UPDATE shipments SET mail_at = NULL")
-	exec("UPDATE sales SET opens_at = 500") // nothing moves around openings
+	exec("UPDATE sales SET opens_at = 500") // the archiver pauses around openings
 	archivist := &archive.Archivist{Store: s.store, PartitionFigures: kit.Calm, ArchiveAfter: archive.RefundWindow}
-	kit.Eventually(s.t, patience, func() (bool, string) { // a node may be at it
+	kit.Eventually(s.t, patience, func() (bool, string) { // a node may be archiving
 		done, err := archivist.RunOnce(ctx)
 		if errors.Is(err, store.ErrArchiveTaken) {
 			return false, err.Error()
@@ -49,8 +49,8 @@ func (s *testShop) archives(sale shop.Sale, orders int) {
 	})
 }
 
-// P1, P8, I1: orders in the archive are read over HTTP, in searches of operators and on sockets as before, and what
-// cannot be done with them is refused in words. Those of dropped months are not found by anybody.
+// P1, P8, I1: archived orders are readable over HTTP, in searches of operators and on sockets as before. Unsupported
+// operations on them return an error with a message. Orders of dropped months are not found.
 func TestArchivedOrdersFromOutside(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -68,7 +68,7 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 	placed, ended = n.becomes(placed.ID, who, shop.Finished), n.becomes(ended.ID, who, shop.Cancelled)
 	all := []shop.ID{ended.ID, placed.ID}
 
-	// looks is what everybody reads of the two.
+	// looks returns all views of the two orders, as their buyer and an operator read them.
 	looks := func() string {
 		t.Helper()
 		var said []string
@@ -151,7 +151,7 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 			t.Errorf("%s: %+v, want %s in words", refusal.path, failure.Error, refusal.code)
 		}
 	}
-	// Received is received; nothing changes.
+	// A repeated receipt succeeds and changes nothing.
 	var state struct{ State shop.OrderState }
 	n.expect(http.StatusOK, &state, n.post, mine+"/receipt", who, nil)
 	c, _ := login(t, n, buyer, "")
@@ -172,7 +172,7 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 	s.drops(n, who, operator, sale, all)
 }
 
-// drops deletes the month of archived orders, and looks for them everywhere.
+// drops deletes the month of archived orders and checks that they are not found anywhere.
 func (s *testShop) drops(n *node, who, operator string, sale shop.Sale, all []shop.ID) {
 	s.t.Helper()
 	ctx, now := kit.Context(s.t), shop.MillisOf(time.Now())

@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// requests is the minimum of requests of an attacker per sale, floodRequests that of a flood. A sale can be sold out
-// after fewer: the attacker then goes on.
+// requests is the minimum number of an attacker's requests per sale, floodRequests that of a flood. The attacker
+// continues if the sale is sold out earlier.
 const requests, floodRequests = 20, 200
 
 // attempt is an attack on a sale with a challenge.
@@ -23,8 +23,8 @@ type attempt struct {
 	attack.Options
 }
 
-// attacked lets honest shoppers and an attacker compete for a sale with the challenge, one unit per honest shopper by
-// default. It checks the rules of all attacks: the attacker sent enough requests, and no unit was sold twice (P1).
+// attacked lets honest shoppers and an attacker compete for a sale with the challenge. By default the sale has one unit
+// per honest shopper. It checks that the attacker sent enough requests and that no unit was sold twice (P1).
 func (s *testShop) attacked(n *node, a attempt) attack.Result {
 	s.t.Helper()
 	name, kind, o := a.name, a.challenge, a.Options
@@ -57,9 +57,9 @@ func (s *testShop) attacked(n *node, a attempt) attack.Result {
 	return r
 }
 
-// TestAttacksGetLittle: 200 honest shoppers want the 200 units of a sale. Attackers who replay or prepare requests or
-// flood the shop get less than 1 % of the units where the sale requires a pass or work. An attacker who does the work
-// gets the share of its work at most.
+// TestAttacksGetLittle: 200 honest shoppers compete for the 200 units of a sale. Attackers who replay, prepare or flood
+// requests get less than 1 % of the units if the sale requires a pass or work. An attacker who does the work gets at
+// most its share of the work.
 func TestAttacksGetLittle(t *testing.T) {
 	t.Parallel()
 	both := []shop.Challenge{shop.ChallengePass, shop.ChallengeWork}
@@ -72,7 +72,7 @@ func TestAttacksGetLittle(t *testing.T) {
 		"replay":   {attack.Replay, both, requests, 200},
 		"prepared": {attack.Prepared, both, requests, 200},
 		"flood":    {attack.Flood, both, floodRequests, 200},
-		"solver":   {attack.Solver, both[1:], 0, 400}, // enough for all who have a pass: only the work decides
+		"solver":   {attack.Solver, both[1:], 0, 400}, // enough for all passes, so that only the work limits buys
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -98,15 +98,15 @@ func TestAttacksGetLittle(t *testing.T) {
 	}
 }
 
-// Where the sale requires a captcha, a farm that cannot read pictures gets nothing, with any number of accounts and
-// addresses. An attacker who pays for reading gets one unit per picture at most.
+// If the sale requires a captcha, a farm that cannot read pictures gets no unit, with any number of accounts and
+// addresses. An attacker who pays for reading gets at most one unit per picture.
 func TestPicturesAreAsManyAsWereRead(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=1h")
 	n := startShipped(t, s.settings...)
 	for name, o := range map[string]attack.Options{
 		"fifty-addresses": {Honest: 50, Accounts: 50, Requests: requests},
-		"paid-reader": { // ten units are left for it, however fast the others are
+		"paid-reader": { // ten units remain for it, even if all others are faster
 			Honest: 50, Accounts: 50, Requests: requests, Pictures: 5, Sale: shop.Sale{Initial: 60},
 		},
 	} {
@@ -121,8 +121,8 @@ func TestPicturesAreAsManyAsWereRead(t *testing.T) {
 	}
 }
 
-// The preset `strict` limits a farm behind one address and a flood by address and user, although the sale requires
-// nothing. Not t.Parallel: the farm gets more time where honest shoppers are slow.
+// The preset `strict` limits a farm behind one address and a flood by address and user, although the sale requires no
+// challenge. Not t.Parallel: slow honest shoppers give the farm more time.
 func TestAttacksUnderStrictLimits(t *testing.T) {
 	s := newShop(t, "STAMPEDE_LIMITS=strict", "STAMPEDE_PAY_WINDOW=1h")
 	n := startShipped(t, s.settings...)
@@ -139,8 +139,8 @@ func TestAttacksUnderStrictLimits(t *testing.T) {
 	}
 }
 
-// An attacker who reserves units and lets them expire, again and again, is limited by the cap on reservations, and all
-// honest shoppers buy in the end.
+// An attacker who repeatedly reserves units and lets them expire is limited by the cap on reservations. All honest
+// shoppers buy in the end.
 func TestHoarderKeepsNobodyOut(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=2s")

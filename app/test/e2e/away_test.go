@@ -15,7 +15,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// wired is a shop whose stores are reached through wires that can be cut and stalled.
+// wired returns a shop that reaches its stores through proxies, which can be cut and stalled.
 func wired(t *testing.T, settings ...string) (s *testShop, redis, database *kit.Proxy) {
 	t.Helper()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
@@ -26,7 +26,7 @@ func wired(t *testing.T, settings ...string) (s *testShop, redis, database *kit.
 	return s, redis, database
 }
 
-// rejectWrites makes Redis reject writes and answer reads, or ends that.
+// rejectWrites makes Redis reject writes but serve reads, or restores it.
 func rejectWrites(t *testing.T, url string, on bool) {
 	t.Helper()
 	memory := map[bool]string{true: "1", false: "0"}[on]
@@ -41,7 +41,8 @@ func rejectWrites(t *testing.T, url string, on bool) {
 	}
 }
 
-// With a store away `stampede status` shows what its node knows, and which store is missing; without a node it fails.
+// If a store is unreachable, `stampede status` shows the data of its node and an alarm for that store. Without a node
+// it fails.
 func TestStatusWithoutAStore(t *testing.T) {
 	t.Parallel()
 	s, redis, database := wired(t)
@@ -55,7 +56,7 @@ func TestStatusWithoutAStore(t *testing.T) {
 	status := func() (b board.Board, code int) {
 		t.Helper()
 		out, code := n.run("status", "--json")
-		text, _, _ := strings.Cut(out, "\nstampede:") // what else is said
+		text, _, _ := strings.Cut(out, "\nstampede:") // without the error message
 		if err := json.Unmarshal([]byte(text), &b); err != nil {
 			t.Fatalf("%v:\n%s", err, out)
 		}
@@ -101,7 +102,8 @@ func TestStatusWithoutAStore(t *testing.T) {
 	}
 }
 
-// Stores that do not answer do not delay a scrape. Their figures are missing, and metrics report that they are away.
+// Stores that do not respond do not delay a scrape. Their metrics are missing, and other metrics report that they are
+// unreachable.
 func TestMetricsWhileStoresStandStill(t *testing.T) {
 	t.Parallel()
 	s, redis, database := wired(t)

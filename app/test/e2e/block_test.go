@@ -13,12 +13,12 @@ import (
 	"stampede/app/wsclient"
 )
 
-// followWithin is how soon all nodes follow the block list. A busy machine may miss it sometimes, and meets it in the
-// quicker of two attempts per kind of block.
+// followWithin limits the time until all nodes apply a change of the block list. A busy machine may exceed it, so the
+// quicker of two attempts per kind of block counts.
 const followWithin = time.Second
 
-// A blocked user, address or network loses its open sockets on two nodes within a second and gets no answer and no
-// socket; others are not affected. After the block is removed all works again.
+// A blocked user, address or network loses its open sockets on two nodes within a second. Its requests and handshakes
+// are rejected; others are not affected. Everything works again after the block is removed.
 func TestBlockedAreOutOnAllNodes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true")

@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// awaitBoard waits for a board on the socket of which all that is asked is true; why says what it is not yet. It is
-// asked once about each board that comes from now on, or the newest of several.
+// awaitBoard waits until a board on the socket satisfies `is`; why is the reason if it does not. It checks each board
+// that arrives from now on, or the newest of several.
 func (c *client) awaitBoard(is func(b *board.Board) (ok bool, why string)) (found board.Board) {
 	c.t.Helper()
 	c.board.Store(nil)
@@ -45,7 +45,7 @@ func TestBoardOfTwoNodes(t *testing.T) {
 
 	var buys, reserved int64
 	live := watcher.awaitBoard(func(live *board.Board) (bool, string) {
-		if buys < 60 { // a few at each look, so that no second is without
+		if buys < 60 { // a few per check, so that every second has buys
 			for i, n := range []*node{a, b} {
 				c, _ := login(t, n, kit.NewID(), "")
 				_, err := c.BuyUntilKnown(sale.ID, 1, fmt.Sprintf("first-%d-%d", buys, i))

@@ -14,25 +14,25 @@ import (
 	"stampede/realtime"
 )
 
-// client is one socket, as a phone has it. It keeps what it hears.
+// client is one socket. It stores the events that it receives.
 type client struct {
 	*wsclient.Conn
 	t *testing.T
 
 	mu      sync.Mutex
 	told    []*wsclient.OrderEvent
-	answers []*wsclient.Frame // those that no call waits for
+	answers []*wsclient.Frame // replies that no call waits for
 	notices []*wsclient.NoticeEvent
 	ticks   map[shop.ID]wsclient.TickLine
-	board   atomic.Pointer[wsclient.BoardEvent] // the newest
+	board   atomic.Pointer[wsclient.BoardEvent] // newest board event
 }
 
-// described is what asyncapi.yaml says of the frames, read once. The sockets of these tests are held against it, of a
-// crowd one in crowdChecked: holding all their frames against it takes more than what the server does for them, which
-// is what crowds are there to see.
+// described returns the frame descriptions in asyncapi.yaml, parsed once. The tests check the frames of their sockets
+// against them. In a crowd, one of crowdChecked sockets is checked: checking all frames takes more CPU time than the
+// server under test.
 var described = sync.OnceValues(func() (asyncapi.Messages, error) { return asyncapi.Read(realtime.AsyncAPI) })
 
-// dial opens a socket and says nothing yet.
+// dial opens a socket and sends nothing.
 func dial(t *testing.T, n *node) *client {
 	t.Helper()
 	c, err := tryDial(t, n, true)
@@ -65,7 +65,7 @@ func tryDial(t *testing.T, n *node, checked bool) (*client, error) {
 	return c, nil
 }
 
-// login opens a socket and says hello for the user.
+// login opens a socket and sends hello for the user.
 func login(t *testing.T, n *node, user shop.ID, cursor string) (*client, wsclient.Welcome) {
 	t.Helper()
 	c := dial(t, n)
@@ -76,7 +76,7 @@ func login(t *testing.T, n *node, user shop.ID, cursor string) (*client, wsclien
 	return c, welcome
 }
 
-// viewer opens a socket for nobody, who watches the current slot.
+// viewer opens an anonymous socket that watches the current slot.
 func viewer(t *testing.T, n *node) (*client, catalog.WatchView) {
 	t.Helper()
 	c := dial(t, n)
@@ -108,7 +108,7 @@ func (c *client) take(f *wsclient.Frame) {
 	}
 }
 
-// refused demands that an op was refused with the code.
+// refused checks that an op was rejected with the code.
 func refused(t *testing.T, code shop.Code, err error) *shop.Error {
 	t.Helper()
 	var e *shop.Error
@@ -118,14 +118,14 @@ func refused(t *testing.T, code shop.Code, err error) *shop.Error {
 	return e
 }
 
-// cannotBuy demands that a buy is refused with the code.
+// cannotBuy checks that a buy is rejected with the code.
 func (c *client) cannotBuy(code shop.Code, sale shop.ID, qty int, key string) *shop.Error {
 	c.t.Helper()
 	_, err := c.Buy(sale, qty, key)
 	return refused(c.t, code, err)
 }
 
-// cancels cancels an order and answers what it is then.
+// cancels cancels an order and returns its new state.
 func (c *client) cancels(placed shop.ID) shop.OrderState {
 	c.t.Helper()
 	answer, err := c.Cancel(placed)
@@ -135,21 +135,21 @@ func (c *client) cancels(placed shop.ID) shop.OrderState {
 	return answer.State
 }
 
-// ordersHeard lists the order events so far.
+// ordersHeard returns the order events received so far.
 func (c *client) ordersHeard() []*wsclient.OrderEvent {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.told)
 }
 
-// heard reports whether an order event of this state has come.
+// heard reports whether an order event with this state was received.
 func (c *client) heard(placed shop.ID, state shop.OrderState) bool {
 	return slices.ContainsFunc(c.ordersHeard(), func(e *wsclient.OrderEvent) bool {
 		return e.Order.ID == placed && e.Order.State == state
 	})
 }
 
-// lastTick is what the newest tick said of a sale.
+// lastTick returns the stock and the held units of a sale in the newest tick.
 func (c *client) lastTick(sale shop.ID) (stock, held int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

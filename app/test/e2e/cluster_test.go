@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P1, P3, P4 on a Redis cluster: two nodes sell four sales on three primaries to the same crowd, of which everybody
-// presses twice. Each sale sells its units and no more, and each buyer receives the order event on the socket.
+// P1, P3, P4 on a Redis Cluster: two nodes sell four sales on three primaries to the same crowd. Each client repeats
+// its buy once. Each sale sells exactly its units, and each buyer receives the order event on the socket.
 func TestAClusterSellsWhatThereIs(t *testing.T) {
 	t.Parallel()
 	const buyers, units, many = 120, 20, 4

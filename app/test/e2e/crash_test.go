@@ -11,8 +11,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P2, P3: a node without a worker is killed under load. The next node writes exactly one pending row for each answered
-// buy.
+// P2, P3: a node without a worker is killed under load. The next node writes exactly one pending row for each
+// acknowledged buy.
 func TestKilledUnderLoadNothingAnsweredIsLost(t *testing.T) {
 	t.Parallel()
 	const people, limit, enoughBuys = 60, 20, 100
@@ -60,7 +60,7 @@ func TestKilledUnderLoadNothingAnsweredIsLost(t *testing.T) {
 	s.audit(sale)
 }
 
-// When STAMPEDE_BACKLOG reservations wait for the database, further buys are busy.
+// While STAMPEDE_BACKLOG reservations wait for the database, further buys return busy.
 func TestBacklogIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -76,8 +76,8 @@ func TestBacklogIsBounded(t *testing.T) {
 	}
 }
 
-// I8, I7: Redis loses everything while nothing runs. The next start restores it from the database: same orders, same
-// keys, same stock, and what was held can still be cancelled.
+// I8, I7: Redis loses all data while no node runs. The next start restores it from the database: the same orders, keys
+// and stock. Restored holds can be cancelled.
 func TestEmptyRedisIsRebuiltAtStart(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -113,8 +113,8 @@ func TestEmptyRedisIsRebuiltAtStart(t *testing.T) {
 	s.audit(sale)
 }
 
-// I8: Redis comes back from an older copy: an order that the copy does not know must not be sold twice, and one
-// that only the copy's stream has is written.
+// I8: Redis restarts from an older copy. An order that the copy lacks must not be sold twice. An order that only the
+// copy's stream has is written.
 func TestOlderRedisIsRebuiltAtStart(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -138,8 +138,8 @@ func TestOlderRedisIsRebuiltAtStart(t *testing.T) {
 	s.audit(sale)
 }
 
-// I7: state is lost under running nodes, all of it or a single sale. The nodes notice, restore it from the database,
-// and nothing is sold twice.
+// I7: Redis loses all data, or a single sale, while nodes run. The nodes detect it and restore the state from the
+// database. No unit is sold twice.
 func TestLossUnderRunningNodesIsRebuilt(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -156,7 +156,7 @@ func TestLossUnderRunningNodesIsRebuilt(t *testing.T) {
 		s.must(err)
 		s.drained(sale)
 		s.must(lose())
-		phone, _ = login(t, a, one, "") // with the personal logs gone, the sockets before were told to come back
+		phone, _ = login(t, a, one, "") // the loss of the personal logs makes earlier sockets reconnect
 		laptop, _ := login(t, b, other, "")
 		again, err := laptop.BuyUntilKnown(sale.ID, 1, "after-"+strings.ReplaceAll(name, " ", "-"))
 		if err != nil {
@@ -174,7 +174,7 @@ func TestLossUnderRunningNodesIsRebuilt(t *testing.T) {
 	}
 }
 
-// dump copies every key of the sale's partition.
+// dump copies all keys of the sale's partition.
 func (s *testShop) dump(sale shop.Sale) map[string]string {
 	s.t.Helper()
 	ctx := kit.Context(s.t)

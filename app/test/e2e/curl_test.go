@@ -20,8 +20,8 @@ import (
 	"stampede/app/test/kit/contract"
 )
 
-// The examples with curl in the README of the API work: all of it is run in one piece, against a real server, and each
-// request and answer is held to openapi.yaml on its way. Every answer that is shown there came in that form.
+// The curl examples in the README of the API work. They run as one script against a real server, and each request and
+// response is checked against openapi.yaml. Each response in the README has the form of a received one.
 func TestExamplesWithCurl(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -63,7 +63,7 @@ func TestExamplesWithCurl(t *testing.T) {
 	s.audit(sale)
 }
 
-// witness is a proxy in front of a node that holds what goes through it to openapi.yaml, and remembers the answers.
+// witness is a proxy in front of a node. It checks the traffic against openapi.yaml and stores the responses.
 type witness struct {
 	url string
 
@@ -94,8 +94,8 @@ func newWitness(t *testing.T, addr string) *witness {
 	return w
 }
 
-// saw reports whether an answer had the form that is shown: the same fields of the same kinds, and the same words where
-// they are codes or states.
+// saw reports whether a response had the shown form: the same fields with the same types, and the same values of codes
+// and states.
 func (w *witness) saw(shown string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"stampede/app/wsclient"
 )
 
-// P2: an order that can never be stored ends refused with a reason, its unit sells again, and nobody behind it
-// waits. An operator sees why, mends the cause and replays it, or drops it.
+// P2: an order that can never be stored ends refused with a reason. Its unit is sold again, and later orders do not
+// wait. An operator reads the reason, fixes the cause and replays the order, or drops it.
 func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -86,7 +86,7 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 			t.Errorf("%s of a letter that is gone succeeds", again)
 		}
 	}
-	// An entry that could not be read has no order. Its letter can only be dropped.
+	// An unreadable entry has no order. Its dead letter can only be dropped.
 	id, err := s.redis.XAdd(kit.Context(t), &redis.XAddArgs{
 		Stream: fmt.Sprintf("stampede:{%d}:dead", sale.Partition),
 		Values: []string{"terms", "rubbish", "reason", "no terms of a buy", "stream", "1-0", "deliveries", "5"},

@@ -1,3 +1,3 @@
-// Package e2e tests the real program from outside: the built binary as a process, real Redis (AOF always)
-// and MariaDB, sockets and HTTP as a client has them. Each test says which promise it guards.
+// Package e2e tests the real program from outside: the built binary as a process, real Redis (AOF always) and MariaDB,
+// and clients over sockets and HTTP. Each test names the promise that it guards.
 package e2e

@@ -13,10 +13,10 @@ import (
 	"stampede/app/wsclient"
 )
 
-// I8, P1, P4: a replica is promoted under load that lacks the newest reservations. Whoever has an order in a row
-// presses again at once, on a node that saw it and on one that was started just now and saw nothing, so that seq
-// catches up before anybody has looked. Nobody gets a second order; what was answered and is in no row is counted and
-// told; selling goes on.
+// I8, P1, P4: a replica that lacks the newest reservations is promoted under load. Buyers whose orders have rows buy
+// again at once, on a node that saw their orders and on a new node that did not. Their buys let seq catch up before any
+// node compares it. No buyer gets a second order. Acknowledged reservations without a row are counted and reported, and
+// selling continues.
 func TestPromotedReplicaUnderLoad(t *testing.T) {
 	t.Parallel()
 	const many, unwritten = 20, 5
@@ -29,7 +29,7 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 	kept := s.buyers(a, sale, many)
 	s.drained(sale)
 	replica.FollowVia(master, link)
-	link.Stall() // from here on the replica hears nothing
+	link.Stall() // from here on the replica receives nothing
 	lost := s.buyers(a, sale, many)
 	s.drained(sale)
 	if code := worker.stop(); code != 0 {
@@ -51,7 +51,7 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 					_, err := c.Buy(sale.ID, 1, fmt.Sprintf("again-%s-%d-%s", user, try, n.addr[len("127.0.0.1:"):]))
 					var e *shop.Error
 					switch {
-					case errors.Is(err, wsclient.ErrGone): // told to come back, because personal events were lost, too
+					case errors.Is(err, wsclient.ErrGone): // closed, because personal events were lost, too
 						c = enter(t, n, user)
 					case errors.As(err, &e) &&
 						(e.Code == shop.Busy || e.Code == shop.RateLimited || e.Code == shop.LimitReached):
@@ -69,7 +69,7 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 			})
 		}
 	}
-	pressAgain(a, lost) // they hear that they have reached the limit
+	pressAgain(a, lost) // they receive limit_reached
 	replica.Promote()
 	wire.Redirect(replica.URL)
 	master.Kill()
@@ -96,8 +96,8 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 	}
 }
 
-// I8: under a running node Redis goes back to an older copy of the partition, and as many buys arrive at once as were
-// lost, from the very buyers whose orders it does not know. The node has seen more: not one of them is accepted.
+// I8: Redis returns to an older copy of the partition while a node runs. Then the buyers whose orders the copy lacks
+// send as many buys at once as were lost. The node has seen a newer state, so none of them is accepted.
 func TestOlderRedisUnderRunningNode(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -130,14 +130,14 @@ func TestOlderRedisUnderRunningNode(t *testing.T) {
 	s.onePerBuyer(sale, len(kept)+len(lost)+len(others))
 }
 
-// A Redis that is only started again has everything: nothing is recovered, and selling goes on within seconds.
+// A restarted Redis has all its data. Nothing is recovered, and selling continues within seconds.
 func TestRedisStartedAgainIsNotRecovered(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	s := openShop(t, server.URL, kit.MySQL(t))
 	sale := s.open(100, 1)
 	n := s.start()
-	before := strings.Count(n.Text(), "partition recovered") // at the first start all are
+	before := strings.Count(n.Text(), "partition recovered") // the first start recovers all
 	s.buyers(n, sale, 5)
 	server.Kill()
 	server.Start()
@@ -151,7 +151,7 @@ func TestRedisStartedAgainIsNotRecovered(t *testing.T) {
 	}
 }
 
-// onePerBuyer demands an order of each of so many buyers, and no second one of anybody.
+// onePerBuyer checks that the sale has exactly one order per buyer.
 func (s *testShop) onePerBuyer(sale shop.Sale, buyers int) {
 	s.t.Helper()
 	if n := s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", sale.ID); n != int64(buyers) {
@@ -162,7 +162,7 @@ func (s *testShop) onePerBuyer(sale shop.Sale, buyers int) {
 	}
 }
 
-// buyers lets so many new users buy one unit each on the node.
+// buyers lets the given number of new users buy one unit each on the node, and returns them.
 func (s *testShop) buyers(n *node, sale shop.Sale, many int) []shop.ID {
 	s.t.Helper()
 	users := make([]shop.ID, many)
@@ -188,7 +188,7 @@ func (s *testShop) buyers(n *node, sale shop.Sale, many int) []shop.ID {
 	return users
 }
 
-// enter logs in as somebody who tries again while the shop is busy.
+// enter logs the user in. It retries for at most 30 s, because the shop may be busy.
 func enter(t *testing.T, n *node, user shop.ID) *client {
 	for deadline := time.Now().Add(30 * time.Second); ; {
 		c, err := tryDial(t, n, true)

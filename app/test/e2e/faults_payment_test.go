@@ -13,7 +13,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// faults of the simulated gateway, each as often as it strikes.
+// gatewayFaults lists the faults of the simulated gateway and how often each strikes.
 var gatewayFaults = []map[string]any{
 	{"kind": "notify_duplicate", "times": 1},
 	{"kind": "notify_delay", "times": 1, "delay_ms": 1500},
@@ -33,7 +33,7 @@ var gatewayFaults = []map[string]any{
 	{"kind": "slow", "times": 2, "delay_ms": 1500},
 }
 
-// payer is one buyer with one order, and the fault that strikes it. Its shop and node fail its own test.
+// payer is one buyer with one order and the fault that strikes it. Its shop and node report failures to its own test.
 type payer struct {
 	*testShop
 	*node
@@ -44,9 +44,9 @@ type payer struct {
 	fault map[string]any
 }
 
-// P1, P8: each fault of the gateway strikes an order that is paid, one that is shipped, one that is cancelled and one
-// that is refunded. No fen is lost, none is taken without goods, and the stock equation holds. Faults in all states, in
-// any order and together with deaths, are TestAnyLife in app/test/money.
+// P1, P8: each fault of the gateway strikes one order in each of four states: pending, shipped, cancelled and
+// refunding. No fen is lost, none is taken without goods, and the stock equation holds. TestAnyLife in app/test/money
+// covers faults in all states, in any order and together with process deaths.
 func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -64,7 +64,7 @@ func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 	sale := s.open(int64(2*len(states)*len(gatewayFaults)), 1)
 	n := s.start()
 	var again sync.Map
-	var all sync.WaitGroup // not t.Parallel: they all wait most of the time, some for a minute
+	var all sync.WaitGroup // not t.Parallel: all wait most of the time, some for a minute
 	for _, state := range states {
 		for _, fault := range gatewayFaults {
 			all.Go(func() {
@@ -81,7 +81,7 @@ func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 		}
 	}
 	all.Wait()
-	again.Range(func(p, ends any) bool { // what came later has changed nothing
+	again.Range(func(p, ends any) bool { // later faults and retries have changed nothing
 		payer := p.(*payer)
 		payer.testShop.t, payer.node.t, payer.t = t, t, t
 		payer.moneyFits(payer.ends(ends.(shop.OrderState)))
@@ -103,7 +103,7 @@ func (p *payer) opensPayment(sale shop.Sale) {
 	}
 }
 
-// inject puts the fault in force for this order.
+// inject enables the fault for this order.
 func (p *payer) inject() {
 	p.t.Helper()
 	fault := map[string]any{"order": p.order.ID.String()}
@@ -119,7 +119,8 @@ func (p *payer) inject() {
 	}
 }
 
-// press is a button at the gateway: pay, late or repeat. What the trade does not allow any more changes nothing.
+// press presses a button of the gateway: pay, late or repeat. If the state of the trade does not allow it, nothing
+// changes.
 func (p *payer) press(button string) {
 	p.t.Helper()
 	code, answer := p.request(http.MethodPost, p.g.base+"/admin/trades/"+p.order.ID.String()+"/"+button, "", nil)
@@ -144,17 +145,17 @@ func (p *payer) whileShipped() {
 	p.press("repeat")
 }
 
-// whileCancelled: the fault strikes while the shop closes the trade, or when the money comes all the same.
+// whileCancelled cancels the order. The fault strikes while the shop closes the trade, or when a late payment arrives.
 func (p *payer) whileCancelled() {
 	p.inject()
 	kit.Eventually(p.t, patience, func() (bool, string) {
 		code, text := p.post("/api/v1/orders/"+p.order.ID.String()+"/cancel", p.who, nil)
-		return code != http.StatusServiceUnavailable, string(text) // unknown: ask again
+		return code != http.StatusServiceUnavailable, string(text) // outcome unknown: retry
 	})
 	p.press("late")
 }
 
-// whileRefunding: the default policy grants a refund at once.
+// whileRefunding requests a refund. The default policy grants it at once.
 func (p *payer) whileRefunding() {
 	p.press("pay")
 	p.order = p.becomes(p.order.ID, p.who, shop.Paid)
@@ -164,8 +165,8 @@ func (p *payer) whileRefunding() {
 	p.press("repeat")
 }
 
-// ends waits until the order is what it has to be in the end. Faults of all orders together keep the shop from asking
-// the gateway for a while, and repeats come in pauses.
+// ends waits until the order has its final state. The faults of all orders together suspend the shop's gateway queries
+// for a while, and retries have pauses.
 func (p *payer) ends(state shop.OrderState) (o shop.Order) {
 	p.t.Helper()
 	path := "/api/v1/orders/" + p.order.ID.String()
@@ -178,15 +179,15 @@ func (p *payer) ends(state shop.OrderState) (o shop.Order) {
 	return o
 }
 
-// comesAgainSoon cuts the pause before the next attempt to give money back to what the first one is.
+// comesAgainSoon shortens the pause before the next refund attempt to the pause after the first attempt.
 func (p *payer) comesAgainSoon() {
 	next := shop.MillisOf(time.Now().Add(payment.RefundPause(1)))
-	// Without looking at what became of it: where the program holds the row just now, it does so again in a second.
+	// Errors are ignored: if the program holds the row now, the next check repeats this update about a second later.
 	_, _ = p.db.ExecContext(kit.Context(p.t), "UPDATE refunds SET next_at = ? WHERE order_id = ? AND next_at > ?", next,
 		p.order.ID, next)
 }
 
-// moneyFits: the gateway holds what the order costs, or nothing.
+// moneyFits checks that the gateway holds the amount of the order, or nothing after a refund.
 func (p *payer) moneyFits(o shop.Order) {
 	p.t.Helper()
 	want := o.AmountFen

@@ -13,7 +13,8 @@ func (s *testShop) exec(statement string) {
 	s.must(err)
 }
 
-// Stores that cannot be reached at start: the program says so, is not ready, and goes on by itself when they come.
+// If a store is unreachable at start, the program logs it and is not ready. It continues by itself when the store
+// returns.
 func TestStoresUnreachableAtStart(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
@@ -42,7 +43,7 @@ func TestStoresUnreachableAtStart(t *testing.T) {
 	}
 }
 
-// The number of partitions is stored; a start with another one is refused.
+// The number of partitions is stored. A start with another number is rejected.
 func TestOtherPartitionCountIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

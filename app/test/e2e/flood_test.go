@@ -14,15 +14,15 @@ import (
 	"stampede/app/wsclient"
 )
 
-// flood is one machine behind an address that many share: it has a few accounts and does with them, with forged tokens
-// and with none whatever it can, as fast as it is answered, until ctx ends.
+// flood is one machine behind a shared address. It buys with a few accounts and sends requests with a forged token, as
+// fast as responses arrive, until ctx ends.
 type flood struct {
 	way  way
 	from string
 	sale shop.ID
 
-	sent, held atomic.Int64 // requests and ops, and those that were refused as too many
-	won        atomic.Int64 // buys that were accepted
+	sent, held atomic.Int64 // requests and ops; those rejected as rate_limited
+	won        atomic.Int64 // accepted buys
 }
 
 func (f *flood) run(ctx context.Context, t *testing.T, accounts int) {
@@ -39,20 +39,20 @@ func (f *flood) run(ctx context.Context, t *testing.T, accounts int) {
 	all.Wait()
 }
 
-// visitor keeps its connections open, and does not care what it is answered.
+// visitor returns a client that keeps its connections open and does not check responses.
 func (f *flood) visitor() *visitor {
 	base := &http.Transport{TLSClientConfig: f.way.tls.Clone(), DialContext: dialFrom(f.from).DialContext}
 	return &visitor{way: f.way, from: f.from, client: &http.Client{Timeout: 10 * time.Second, Transport: base}}
 }
 
-// ask sends the same request again and again, with a connection that stays open.
+// ask repeats the same request over a connection that stays open, until ctx ends.
 func (f *flood) ask(ctx context.Context, method, path, token string) {
 	v := f.visitor()
 	defer v.client.CloseIdleConnections()
 	for ctx.Err() == nil {
 		a, err := v.ask(ctx, method, path, token)
 		if err != nil {
-			continue // the end of ctx, or nginx has closed the connection
+			continue // ctx has ended, or nginx has closed the connection
 		}
 		f.count(a.failed.Code)
 	}
@@ -65,7 +65,7 @@ func (f *flood) count(code shop.Code) {
 	}
 }
 
-// press buys over HTTP.
+// press buys over HTTP until ctx ends.
 func (f *flood) press(ctx context.Context, token string) {
 	v := f.visitor()
 	defer v.client.CloseIdleConnections()
@@ -82,7 +82,7 @@ func (f *flood) press(ctx context.Context, token string) {
 	}
 }
 
-// pressSocket buys over sockets; one that is closed is opened anew.
+// pressSocket buys over sockets and reopens closed ones, until ctx ends.
 func (f *flood) pressSocket(ctx context.Context, token string) {
 	v := f.visitor()
 	for n := 0; ctx.Err() == nil; {
@@ -106,11 +106,10 @@ func (f *flood) pressSocket(ctx context.Context, token string) {
 	}
 }
 
-// 200 people behind one address, in the instant in which a sale opens, are all in and have bought within ten seconds,
-// through the nginx that ships and with the limits that ship, while a machine behind the same address floods the shop
-// with five accounts, forged tokens, sockets and listings. The flood is held: of what it sends, most is refused as too
-// many, and its accounts get what their limit allows and nothing more. Not t.Parallel: it is a flood only on a machine
-// that does nothing else.
+// 200 people behind one address enter and buy within ten seconds at the opening of a sale. nginx and the limits are as
+// shipped. Meanwhile a machine behind the same address floods the shop with five accounts, forged tokens, sockets and
+// listings. Most of the flood is rejected as rate_limited, and its accounts buy only as much as their limit allows. Not
+// t.Parallel: the flood needs an otherwise idle machine.
 func TestAnOfficeGetsInDuringAFlood(t *testing.T) {
 	const people, accounts, enough = 200, 5, 1000
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", nginxAddress)
@@ -122,7 +121,7 @@ func TestAnOfficeGetsInDuringAFlood(t *testing.T) {
 	over := make(chan struct{})
 	go func() { defer close(over); f.run(ctx, t, accounts) }()
 	kit.Eventually(t, patience, func() (bool, string) { return f.held.Load() > 100, "the flood is not held yet" })
-	sent, held := f.sent.Load(), f.held.Load() // what a first burst may, it has had
+	sent, held := f.sent.Load(), f.held.Load() // the initial burst is over
 
 	proxied.crowd(t, people, f.from, sale.ID, 10*time.Second)
 	kit.Eventually(t, patience, func() (bool, string) {
@@ -141,8 +140,8 @@ func TestAnOfficeGetsInDuringAFlood(t *testing.T) {
 	s.audit(sale)
 }
 
-// Buys of a user count over sockets and HTTP together, and requests for listings and orders have a limit. That several
-// nodes share the rate of the whole shop is TestBuysOfSeveralNodes in app/limits.
+// Buys of a user over sockets and HTTP share one limit. Requests for listings and orders have a limit.
+// TestBuysOfSeveralNodes in app/limits checks that several nodes share the rate of the whole shop.
 func TestStrictLimitsHoldOverSocketsAndHTTP(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_LIMITS=strict", "STAMPEDE_WINDOW=1m")

@@ -14,8 +14,8 @@ import (
 	"stampede/app/wsclient"
 )
 
-// No op reads or changes an order of another user. Each op has an entry: what it does with the order and the cursor of
-// the owner, or why it cannot name an order.
+// No op reads or changes an order of another user. Each op has an entry: a call with the order and the cursor of the
+// owner, or the reason why it cannot name an order.
 func TestSocketsReachOnlyTheirOwnOrders(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -92,7 +92,8 @@ func (s *testShop) buys(c *client, sale shop.Sale, key string) order.Receipt {
 	return receipt
 }
 
-// A buyer who cancels and buys again, over two sockets, reserves no more often than the cap. All units are back then.
+// A buyer who cancels and buys again over two sockets can reserve only as often as the cap allows. Afterwards all units
+// are back.
 func TestCancelledBuysCountTowardsTheCap(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

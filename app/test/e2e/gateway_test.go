@@ -12,7 +12,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// gateway is a running `stampede alipay-sim`, as somebody uses it who tries the program out.
+// gateway is a running `stampede alipay-sim`.
 type gateway struct {
 	t        *testing.T
 	base     string
@@ -39,14 +39,14 @@ func startGateway(t *testing.T) *gateway {
 	return g
 }
 
-// in is the gateway for a test within the test, which fails by itself.
+// in returns the gateway for a subtest, which fails by itself.
 func (g *gateway) in(t *testing.T) *gateway {
 	own := *g
 	own.t = t
 	return &own
 }
 
-// payAtCashier sends the buyer to the address that the shop gave, and presses Pay.
+// payAtCashier visits the payment URL of the shop and pays.
 func (g *gateway) payAtCashier(url string, placed shop.ID) {
 	g.t.Helper()
 	for _, step := range []struct{ method, url string }{
@@ -67,7 +67,7 @@ func (g *gateway) payAtCashier(url string, placed shop.ID) {
 	}
 }
 
-// ledger is where the money is, as the gateway knows it.
+// ledger returns the amounts that the gateway has taken and refunded, in fen.
 func (g *gateway) ledger() (taken, refunded int64) {
 	g.t.Helper()
 	answer, err := kit.HTTP.Get(g.base + "/admin/ledger")

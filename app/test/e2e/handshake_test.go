@@ -16,8 +16,9 @@ import (
 )
 
 // TestFramesBehindHandshakesStayApart: a client may send its first frame in the packet of its handshake. Web servers
-// read that into buffers which they give to others later; however many come at once, each is answered what it has
-// asked, and nobody anything else (P3). Also with a handshake that is too long to be moved to the server of sockets.
+// read this frame into buffers that they reuse for other connections. With many concurrent handshakes, each client must
+// receive only the replies to its own ops (P3). This includes handshakes that are too long to be moved to the socket
+// server.
 func TestFramesBehindHandshakesStayApart(t *testing.T) {
 	t.Parallel()
 	n := newShop(t, "STAMPEDE_MAX_CONNS_PER_IP=1000", "STAMPEDE_HANDSHAKE_RATE=0").start()
@@ -39,8 +40,8 @@ func TestFramesBehindHandshakesStayApart(t *testing.T) {
 	}
 }
 
-// asksAtOnce opens a socket, says hello in the same packet and asks for the time a few times, each time with a number
-// of its own, and looks whether these come back in their order.
+// asksAtOnce opens a socket and sends hello in the same packet. Then it sends time ops, each with a different number,
+// and checks that the replies return the numbers in order.
 func asksAtOnce(addr, offered string, number, ops int) error {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -80,7 +81,7 @@ func asksAtOnce(addr, offered string, number, ops int) error {
 	return nil
 }
 
-// asks is an op as a frame of a client.
+// asks returns an op as a client frame.
 func asks(op string, number int) []byte {
 	return wsclient.AppendFrame(nil, wsclient.Text, fmt.Appendf(nil, `{"id":%d,"op":%q,"t0":%d}`, number, op, number))
 }

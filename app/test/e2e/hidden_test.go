@@ -36,7 +36,7 @@ func (s *testShop) hiddenSale(n *node, units int64, guests int) (store.SaleRecor
 	return sale, added.Tokens
 }
 
-// entered is the client of a token, on a node that knows the sale by now.
+// entered opens a socket with the token and waits until the node shows the sale.
 func entered(t *testing.T, n *node, token string, sale shop.ID) *client {
 	t.Helper()
 	c := dial(t, n)
@@ -53,9 +53,8 @@ func entered(t *testing.T, n *node, token string, sale shop.ID) *client {
 	return c
 }
 
-// A hidden sale does not exist for any caller without a token that is bound to it, over every route and op. Bound
-// guests watch it and buy in it, and find no other sale. Its orders cannot be paid, and reports, the board and the
-// export exclude it.
+// A hidden sale does not exist for callers without a token that is bound to it, over every route and op. Bound guests
+// watch it, buy in it, and find no other sale. Its orders cannot be paid. Reports, the board and the export exclude it.
 func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -137,8 +136,8 @@ func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 
 func errOf[T any](_ T, err error) error { return err }
 
-// A rehearsal says go on a healthy deployment and no-go beyond a limit. It ends its orders and archives its sale and
-// slot; their rows stay.
+// A rehearsal reports GO for a healthy deployment and NO-GO beyond a limit. It ends its orders and archives its sale
+// and slot; their rows stay.
 func TestRehearse(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -168,12 +167,12 @@ func TestRehearse(t *testing.T) {
 	}
 }
 
-// A rehearsal that is interrupted while its shoppers connect or buy gives no verdict, and ends and archives its sale
-// and slot.
+// A rehearsal that is interrupted while its shoppers connect or buy gives no verdict. It ends and archives its sale and
+// slot.
 func TestInterruptedRehearsal(t *testing.T) {
 	t.Parallel()
 	for name, begun := range map[string]string{
-		// the first shopper had the sale loaded
+		// the node has loaded the sale for the first shopper
 		"connecting": "SELECT COUNT(*) > 0 FROM sales WHERE hidden = 1 AND epoch > 0",
 		"buying":     "SELECT COUNT(*) > 0 FROM orders",
 	} {

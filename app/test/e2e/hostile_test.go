@@ -17,8 +17,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// hostile is what somebody writes who wants to be more than text: to a database, a script, a page, a template, a log,
-// or a terminal.
+// hostile lists texts that attack a database, a script, a page, a template, a log or a terminal.
 var hostile = []string{
 	`'; DROP TABLE orders; -- `,
 	`" OR "1"="1' OR '1'='1`,
@@ -34,7 +33,7 @@ var hostile = []string{
 	`𝒰𝓃𝒾𝒸ℴ𝒹ℯ 名前 &lt;b&gt;` + " \u202eabc \u200d",
 }
 
-// short is as much of a text as a field of so many bytes takes.
+// short truncates a text to at most the given number of bytes, between two characters.
 func short(text string, bytes int) string {
 	for len(text) > bytes {
 		runes := []rune(text)
@@ -43,9 +42,9 @@ func short(text string, bytes int) string {
 	return text
 }
 
-// Whatever people write into any field that is shown again comes back byte for byte, over HTTP, over the socket and to
-// operators, and does nothing on its way: no statement, script or template is made of it. That the page shows it as
-// text is for the browser to show (frontend/smoke/hostile.mjs).
+// Text that people enter into displayed fields is returned byte for byte, over HTTP, over the socket and to operators.
+// It is never interpreted as a statement, script or template. frontend/smoke/hostile.mjs checks that the page shows it
+// as text.
 func TestWhatPeopleWriteIsText(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -84,7 +83,7 @@ func TestWhatPeopleWriteIsText(t *testing.T) {
 	}
 }
 
-// sells shows, sells and refuses to take back a product of offerNamed; c is a socket of the buyer.
+// sells shows and sells a product of offerNamed and declines its refund; c is a socket of the buyer.
 func (n *node) sells(g *gateway, c *client, sale shop.Sale, who, operator string) {
 	n.t.Helper()
 	text := sale.Product.Name
@@ -132,7 +131,7 @@ func (s *testShop) offerNamed(text string) shop.Sale {
 	return sale
 }
 
-// shows demands that the product is read as it was written.
+// shows checks that the product is returned as it was stored.
 func (n *node) shows(sale shop.Sale, text string) {
 	n.t.Helper()
 	var detail shop.SaleView
@@ -158,7 +157,7 @@ func (n *node) shows(sale shop.Sale, text string) {
 	}
 }
 
-// askedAndDeclined writes the text as a buyer's reason and as an operator's note.
+// askedAndDeclined stores the text as a buyer's reason and as an operator's note.
 func (n *node) askedAndDeclined(placed shop.ID, who, operator, text string) {
 	n.t.Helper()
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+placed.String()+"/refund", who, map[string]any{"reason": text})
@@ -176,7 +175,7 @@ func (n *node) askedAndDeclined(placed shop.ID, who, operator, text string) {
 	}
 }
 
-// approved lets the buyer of a declined refund ask again. An operator, not the buyer, approves it.
+// approved requests the declined refund again. An operator, not the buyer, approves it.
 func (n *node) approved(who, operator string) {
 	n.t.Helper()
 	var bought struct{ Orders []shop.Order }
@@ -191,8 +190,8 @@ func (n *node) approved(who, operator string) {
 	n.becomes(placed, who, shop.Refunded)
 }
 
-// searches puts the texts where ids, days and states are expected: each is refused in the one form, and none finds
-// anything.
+// searches sends the texts where ids, days and states are expected. Each is rejected with status 400 or 404 and without
+// internal details.
 func (n *node) searches(who, operator string) {
 	n.t.Helper()
 	for _, text := range hostile {

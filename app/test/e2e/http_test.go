@@ -13,10 +13,10 @@ import (
 	"stampede/app/test/kit/contract"
 )
 
-// requestTime is how long a request may take, a long poll included.
+// requestTime limits the duration of a request, including a long poll.
 const requestTime = 15 * time.Second
 
-// get reads a path with a bearer token ("" for none).
+// get requests a path with a bearer token; "" for none.
 func (n *node) get(path, token string) (int, []byte) {
 	n.t.Helper()
 	return n.request(http.MethodGet, "http://"+n.addr+path, token, nil)
@@ -31,8 +31,7 @@ func (n *node) post(path, token string, body any) (int, []byte) {
 	return n.send(http.MethodPost, path, token, body)
 }
 
-// patiently is post by somebody who comes again when asked to because the shop is busy, as it sooner is on a slow
-// machine.
+// patiently is post with retries for up to a minute while the shop is busy, which happens more often on a slow machine.
 func (n *node) patiently(path, token string, body any) (code int, answer []byte) {
 	n.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -82,7 +81,7 @@ func (n *node) requestAs(key, method, url, token string, body []byte) (int, []by
 		req.Header.Set("Content-Type", "application/json")
 	}
 	client := kit.HTTP
-	if req.URL.Host == n.addr { // the second listener is not part of the described surface
+	if req.URL.Host == n.addr { // openapi.yaml does not describe the metrics listener
 		client = contract.Client(n.t, requestTime)
 	}
 	resp, err := client.Do(req)
@@ -102,10 +101,10 @@ func (n *node) metric(name string) float64 {
 	return kit.Metric(n.t, n.metrics, name)
 }
 
-// read is get with the form of post.
+// read is get with the signature of post.
 func (n *node) read(path, token string, _ any) (int, []byte) { return n.get(path, token) }
 
-// expect makes a request that has to end with the status, and reads its answer.
+// expect makes a request, checks its status, and decodes the response.
 func (n *node) expect(
 	status int, into any, request func(path, token string, body any) (int, []byte), path, token string, body any,
 ) {

@@ -16,9 +16,9 @@ import (
 	"stampede/app/wsclient"
 )
 
-// A few addresses hold as many sockets as they may, 4000 each, and send nothing. Further connections of these addresses
-// are refused, and a shopper at another address buys. Each socket takes a descriptor of this process and one of the
-// node: with a limit of 20,000 descriptors the test holds 16,000 sockets.
+// A few addresses hold their maximum of 4000 sockets each and send nothing. Further connections of these addresses are
+// rejected, and a shopper at another address buys. Each socket takes one descriptor of this process and one of the
+// node. With a limit of 20,000 descriptors the test holds 16,000 sockets.
 func TestIdleSocketsKeepNobodyOut(t *testing.T) {
 	const each, atOnce = 4000, 64
 	var files syscall.Rlimit

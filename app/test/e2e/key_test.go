@@ -9,8 +9,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P4, I9: the last unit, the reply lost on the way, the same key tried again on another node whose sold-out flag is up,
-// and once more after the sale has closed: always the same order. For a stranger the order does not exist.
+// P4, I9: the last unit is sold, but the reply is lost. The same key returns the same order on another node whose
+// sold-out flag is set, and again after the sale has closed. For another user the order does not exist.
 func TestSameKeySameOrderWhateverHappenedSince(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -22,9 +22,9 @@ func TestSameKeySameOrderWhateverHappenedSince(t *testing.T) {
 
 	user := kit.NewID()
 	first, _ := login(t, lossy, user, "")
-	_, err := first.Buy(another.ID, 1, "of-another-sale") // Redis has the script from here on
+	_, err := first.Buy(another.ID, 1, "of-another-sale") // from here on Redis has the script
 	s.must(err)
-	proxy.DropReplies("evalsha", 1_000_000) // carried out, but never heard of
+	proxy.DropReplies("evalsha", 1_000_000) // executed, but all replies are lost
 	_, err = first.Buy(sale.ID, 1, "the-last-unit")
 	var e *shop.Error
 	if !errors.As(err, &e) || e.Code != shop.Busy {
@@ -35,7 +35,7 @@ func TestSameKeySameOrderWhateverHappenedSince(t *testing.T) {
 		t.Fatalf("stock %d: the lost reply was to be one of an accepted buy", n)
 	}
 
-	// Raise the flag on the other node: strangers are turned away, at last without Redis.
+	// Set the flag on the other node: it rejects other users, finally without Redis.
 	stranger, _ := login(t, other, kit.NewID(), "")
 	kit.Eventually(t, patience, func() (bool, string) {
 		_, err := stranger.Buy(sale.ID, 1, "stranger-key")
@@ -68,7 +68,7 @@ func TestSameKeySameOrderWhateverHappenedSince(t *testing.T) {
 	s.audit(sale)
 }
 
-// flagged tells from the metrics whether the node has turned anyone away without Redis.
+// flagged reports whether the node's metrics count a buy that was rejected without Redis.
 func (s *testShop) flagged(n *node) bool {
 	s.t.Helper()
 	return n.metric("stampede_soldout_turned_away_total") > 0

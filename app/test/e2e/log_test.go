@@ -13,14 +13,14 @@ import (
 	"stampede/app/wsclient"
 )
 
-// line is one of the log in JSON.
+// line is one line of the JSON log.
 type line struct {
 	Msg, Op, Path      string
 	Request, Session   any
 	Order, Sale, Entry string
 }
 
-// lines are those of the log that are what is asked for.
+// lines returns the log lines for which `is` returns true.
 func (n *node) lines(is func(l *line) bool) (found []line) {
 	for text := range strings.Lines(n.Text()) {
 		var l line
@@ -34,8 +34,8 @@ func (n *node) lines(is func(l *line) bool) (found []line) {
 	return found
 }
 
-// Whoever looks for one order in the log of a bad hour finds it: a buy, an entry, a payment, a refund that fails names
-// its ids as fields, with the request that it came by. Nothing that people typed, and no secret, is in any line.
+// An operator finds one order in the log of a failure: a failed buy, entry, payment or refund is logged with its ids
+// and its request as fields. No log line contains user input or secrets.
 func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})

@@ -12,7 +12,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// mailTo are the settings of a shop that sends its mails to a server.
+// mailTo returns the settings of a shop that sends its e-mails to the server.
 func mailTo(server *kit.MailServer) []string {
 	return []string{
 		"STAMPEDE_SMTP_URL=smtp://" + server.Addr + "?tls=none", "STAMPEDE_MAIL_FROM=Shop <noreply@shop.example>",
@@ -20,7 +20,7 @@ func mailTo(server *kit.MailServer) []string {
 	}
 }
 
-// buyerWithMail has an account.
+// buyerWithMail adds an account with the e-mail address.
 func (s *testShop) buyerWithMail(email string) shop.User {
 	s.t.Helper()
 	u := shop.User{
@@ -31,7 +31,7 @@ func (s *testShop) buyerWithMail(email string) shop.User {
 	return u
 }
 
-// paidBy is what the back office hears of an order that was just paid.
+// paidBy returns the message to the back office about an order that was just paid.
 func paidBy(user shop.ID) outbox.Message {
 	return outbox.Message{
 		Order: kit.NewID(), Rev: 2, State: shop.Paid, At: shop.MillisOf(time.Now()), Sale: kit.NewID(), User: user,
@@ -39,7 +39,8 @@ func paidBy(user shop.ID) outbox.Message {
 	}
 }
 
-// An operator sees which mails could not be sent and why, has them sent again once the cause is mended, or drops them.
+// An operator reads which e-mails could not be sent and why, and sends them again after the cause is fixed, or drops
+// them.
 func TestOperatorLooksAfterDeadMails(t *testing.T) {
 	t.Parallel()
 	server := kit.NewMailServer(t)

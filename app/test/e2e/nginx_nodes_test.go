@@ -10,8 +10,8 @@ import (
 	"stampede/app/wsclient"
 )
 
-// Two nodes behind nginx are one shop: sockets are shared out, and a node that dies takes no answer from anybody
-// who only reads, and no way in.
+// Two nodes behind nginx form one shop. nginx distributes sockets over both. After a node dies, reads succeed and new
+// sockets open.
 func TestTwoNodesBehindNginx(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", nginxAddress)
@@ -32,7 +32,7 @@ func TestTwoNodesBehindNginx(t *testing.T) {
 	}
 	kit.Eventually(t, patience, func() (bool, string) {
 		onA, onB := a.metric("stampede_live_clients"), b.metric("stampede_live_clients")
-		// One that asked for its page in between counts, too: half of them may be off by a few.
+		// least_conn also counts page requests between the handshakes, so the split may be uneven.
 		return onA+onB == sockets && min(onA, onB) >= sockets/4, fmt.Sprintf("%v and %v sockets", onA, onB)
 	})
 
@@ -57,7 +57,7 @@ func TestTwoNodesBehindNginx(t *testing.T) {
 	}
 }
 
-// TLS ends at nginx: nothing below 1.2, and in 1.2 nothing whose key a stolen certificate would open later.
+// nginx accepts TLS 1.2 and newer. With 1.2 it accepts only AEAD ciphers with forward secrecy.
 func TestTLSAtNginx(t *testing.T) {
 	t.Parallel()
 	w := way{}

@@ -16,20 +16,19 @@ import (
 
 const (
 	shippedSite = "../../../deploy/nginx.conf"
-	// nginxAddress is where a proxy on the same machine comes from; people come from other addresses of loopback.
+	// nginxAddress trusts a proxy at 127.0.0.1. Clients use other loopback addresses.
 	nginxAddress = "STAMPEDE_TRUSTED_PROXIES=127.0.0.1"
 )
 
-// behindNginx is the way to a node through nginx, with the site file that ships.
+// behindNginx returns the way to a node through nginx with the shipped site file.
 func behindNginx(t *testing.T, n *node, changes ...string) way {
 	t.Helper()
 	proxy := kit.StartNginx(t, shippedSite, n.addr, changes...)
 	return way{proxy.Addr, proxy.TLS}
 }
 
-// A whole office that comes in the instant in which a sale opens: 200 people behind one address are all guests, have
-// a socket, watch and have bought within ten seconds, straight and behind nginx, with the limits that ship; 400
-// within twenty.
+// 200 people behind one address arrive at the opening of a sale. Each becomes a guest, opens a socket, watches and buys
+// within ten seconds, directly and through nginx, with the shipped limits. 400 people need at most twenty seconds.
 func TestAnOfficeBehindOneAddressGetsIn(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", nginxAddress)
@@ -44,7 +43,7 @@ func TestAnOfficeBehindOneAddressGetsIn(t *testing.T) {
 	s.audit(sale)
 }
 
-// Behind nginx the limits are those of the program, by the address of each client, and nobody can choose theirs.
+// Behind nginx the program applies its limits to the address of each client, and clients cannot forge their address.
 func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", nginxAddress,
@@ -119,8 +118,8 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 }
 
 // One address opens as many incomplete requests as nginx has connections. Another address is served: at once if bodies
-// are incomplete, which count towards the share of their address; after 10 s if headers are. All figures are those of
-// the file, divided by 64.
+// are incomplete, because they count towards the connection limit of their address; after 10 s if headers are. All
+// limits are those of the site file divided by 64.
 func TestIncompleteRequestsKeepNobodyOut(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, nginxAddress)
@@ -163,8 +162,8 @@ func TestIncompleteRequestsKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// nginx and the program see the same end of each request: after an ambiguous one, other clients on the same connections
-// to the program get the replies to their own requests.
+// nginx and the program agree on the end of each request. After an ambiguous request, other clients on the same
+// connections to the program get the replies to their own requests.
 func TestSmuggledRequestsThroughNginxGetNoReply(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, nginxAddress)
@@ -194,7 +193,8 @@ func TestSmuggledRequestsThroughNginxGetNoReply(t *testing.T) {
 	}
 }
 
-// What nginx itself refuses has the form of every failure, and says when to come back.
+// Rejections by nginx itself have the error format of the program. If a retry can succeed, they contain the time until
+// it.
 func TestNginxRefusesInTheFormOfTheProgram(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, nginxAddress)

@@ -12,12 +12,12 @@ import (
 	"stampede/app/test/kit"
 )
 
-// binary is the program under test, built once, as it ships.
+// binary is the path of the program under test, built once with the shipped flags.
 var binary string
 
 func TestMain(m *testing.M) { kit.MainWith(m, &binary) }
 
-// patience limits each wait for a condition. It is generous: a busy machine must not fail a test.
+// patience limits each wait for a condition. It is long, so that a busy machine does not fail a test.
 const patience = time.Minute
 
 const secret = "a-key-for-tests-only-0123456789abcdef"
@@ -30,14 +30,14 @@ type node struct {
 	metrics string
 }
 
-// launch starts the program, with limits that let a crowd of one address in, without waiting for it to be ready. Later
-// settings win over earlier ones.
+// launch starts the program and does not wait until it is ready. Its limits admit a crowd from one address. Later
+// settings override earlier ones.
 func launch(t *testing.T, settings ...string) *node {
 	t.Helper()
 	return launchShipped(t, slices.Concat(kit.Crowd, settings)...)
 }
 
-// launchShipped is launch with the limits that ship.
+// launchShipped is launch with the shipped limits.
 func launchShipped(t *testing.T, settings ...string) *node {
 	t.Helper()
 	n := &node{t: t, addr: freeAddr(t), metrics: freeAddr(t)}
@@ -56,7 +56,7 @@ func start(t *testing.T, settings ...string) *node {
 	return n
 }
 
-// startShipped is start with the limits that ship.
+// startShipped is start with the shipped limits.
 func startShipped(t *testing.T, settings ...string) *node {
 	t.Helper()
 	n := launchShipped(t, settings...)
@@ -64,7 +64,7 @@ func startShipped(t *testing.T, settings ...string) *node {
 	return n
 }
 
-// in is the node for a test within the test, which fails by itself.
+// in returns the node for a subtest, which fails by itself.
 func (n *node) in(t *testing.T) *node {
 	own := *n
 	own.t = t
@@ -76,7 +76,7 @@ func (n *node) waitReady() {
 	n.AwaitReady(n.t, patience, n.addr)
 }
 
-// stop ends the program in order and returns its exit code.
+// stop ends the program with SIGTERM and returns its exit code.
 func (n *node) stop() int {
 	n.t.Helper()
 	_ = n.Cmd.Process.Signal(syscall.SIGTERM)
@@ -88,13 +88,13 @@ func (n *node) stop() int {
 	return n.Cmd.ProcessState.ExitCode()
 }
 
-// run runs one command of the program to its end.
+// run runs one command of the program and returns its output and exit code.
 func run(t *testing.T, settings []string, args ...string) (out string, code int) {
 	t.Helper()
 	return kit.RunProgram(t, binary, append([]string{"STAMPEDE_JWT_SECRET=" + secret}, settings...), args...)
 }
 
-// run runs one operators' command against the node, as an admin.
+// run runs one operator command against the node, as an admin.
 func (n *node) run(args ...string) (out string, code int) {
 	n.t.Helper()
 	return run(n.t, []string{

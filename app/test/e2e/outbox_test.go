@@ -12,8 +12,9 @@ import (
 	"stampede/streams"
 )
 
-// P8: the back office gets the posting of a paid order although a replica is promoted that lacks it, and the postings
-// of the last week again after Redis was emptied. The group of its reader is restored, and no other group is made.
+// P8: the back office gets the posting of a paid order even if the promoted replica lacks it. After Redis was emptied,
+// it gets the postings of the last week again. The consumer group of its reader is restored, and no unknown group is
+// created.
 func TestPostingsSurviveTheLossOfRedis(t *testing.T) {
 	t.Parallel()
 	const stream = "stampede:{backoffice}:paid"
@@ -60,7 +61,7 @@ func TestPostingsSurviveTheLossOfRedis(t *testing.T) {
 	})
 }
 
-// posted waits until the stream of a Redis has a posting of each order.
+// posted waits until the stream on the Redis server has a posting of each order.
 func (s *testShop) posted(there *redis.Client, orders ...shop.Order) {
 	s.t.Helper()
 	kit.Eventually(s.t, patience, func() (bool, string) {

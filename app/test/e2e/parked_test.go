@@ -16,8 +16,8 @@ import (
 	"stampede/streams"
 )
 
-// P8: what the webhook's receiver refuses waits for an operator, who sees it in the metrics and in the list, and has it
-// sent again once the receiver is mended.
+// P8: postings that the webhook's receiver rejects are quarantined. An operator sees them in the metrics and in the
+// list, and sends them again after the receiver is fixed.
 func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 	t.Parallel()
 	var mended atomic.Bool
@@ -66,7 +66,7 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 	}
 }
 
-// appendPostings appends postings as soon as a worker allows it.
+// appendPostings appends postings. It retries until a worker allows it.
 func (s *testShop) appendPostings(postings ...outbox.Message) {
 	s.t.Helper()
 	kit.Eventually(s.t, patience, func() (bool, string) {
@@ -75,8 +75,8 @@ func (s *testShop) appendPostings(postings ...outbox.Message) {
 	})
 }
 
-// handlesLetters drops the first of three quarantined messages by a command, sends the second again, then the rest, and
-// checks the exit codes of wrong calls.
+// handlesLetters drops the first of three quarantined messages, sends the second again, then the rest. It checks the
+// exit codes of invalid calls.
 func (n *node) handlesLetters(again string, ids []string, command ...string) {
 	n.t.Helper()
 	for _, c := range []struct {

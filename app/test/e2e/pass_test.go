@@ -19,7 +19,7 @@ import (
 	"stampede/app/wsclient"
 )
 
-// asking is a sale that is open now and asks for something.
+// asking adds a sale that is open now and requires the challenge.
 func (s *testShop) asking(units int64, limit int, kind shop.Challenge) shop.Sale {
 	s.t.Helper()
 	sale := s.open(units, limit)
@@ -27,7 +27,7 @@ func (s *testShop) asking(units int64, limit int, kind shop.Challenge) shop.Sale
 	return sale
 }
 
-// buysWith demands that a buy with the pass is accepted.
+// buysWith checks that a buy with the pass is accepted.
 func (c *client) buysWith(pass string, sale shop.ID, key string) order.Receipt {
 	c.t.Helper()
 	receipt, err := c.BuyWith(pass, sale, 1, key)
@@ -37,16 +37,16 @@ func (c *client) buysWith(pass string, sale shop.ID, key string) order.Receipt {
 	return receipt
 }
 
-// needsPass demands that a buy with that pass is refused for want of one.
+// needsPass checks that a buy with the pass is rejected with pass_required.
 func (c *client) needsPass(pass string, sale shop.ID, key string) {
 	c.t.Helper()
 	_, err := c.BuyWith(pass, sale, 1, key)
 	refused(c.t, shop.PassRequired, err)
 }
 
-// Work is set for one user and one sale, and is looked at: what was solved for somebody else, or not at all, gives no
-// pass. A solution sent again gives the same pass, over HTTP and another node as well, and all of them together buy
-// once.
+// Work is bound to one user and one sale, and its solution is verified. A wrong solution, or that of another user,
+// gives no pass. A repeated solution gives the same pass, also over HTTP and on another node. All these passes allow
+// one buy.
 func TestWorkBeforeTheBuy(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -89,7 +89,7 @@ func TestWorkBeforeTheBuy(t *testing.T) {
 	s.must(err)
 	buyer.needsPass(late.Pass, sale.ID, "worked-late")
 
-	// The difficulty, and what a sale asks for, follow an operator within a second or so.
+	// Nodes apply a changed difficulty or challenge within about a second.
 	if out, code := a.run("challenge", "--bits", "12", "--json"); code != 0 || !strings.Contains(out, `"bits": 12`) {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
@@ -110,7 +110,7 @@ func TestWorkBeforeTheBuy(t *testing.T) {
 	}
 }
 
-// task asks for work of that difficulty.
+// task requests work of the given difficulty.
 func (c *client) task(sale shop.ID, bits int) *admission.Task {
 	c.t.Helper()
 	answer, err := c.AskPass(sale)
@@ -120,7 +120,7 @@ func (c *client) task(sale shop.ID, bits int) *admission.Task {
 	return answer.Task
 }
 
-// unsolved is a nonce that does not solve the task.
+// unsolved returns a nonce that does not solve the task.
 func unsolved(task *admission.Task) string {
 	for n := 0; ; n++ {
 		if nonce := fmt.Sprint(n); !admission.Solves(task.Text, nonce, task.Bits) {
@@ -129,7 +129,7 @@ func unsolved(task *admission.Task) string {
 	}
 }
 
-// solve answers a task over HTTP.
+// solve submits a solution over HTTP.
 func (n *node) solve(t *testing.T, user, sale shop.ID, task, nonce string) (answer admission.PassAnswer) {
 	t.Helper()
 	code, text := n.post("/api/v1/sales/"+sale.String()+"/solve", token(t, user),
@@ -140,7 +140,8 @@ func (n *node) solve(t *testing.T, user, sale shop.ID, task, nonce string) (answ
 	return answer
 }
 
-// readPicture returns the answer of a picture. Nobody can know it, so it replaces the hash in Redis by that of 246810.
+// readPicture returns a valid solution of a picture. Tests cannot read the picture, so it replaces the hash in Redis by
+// that of 246810.
 func (s *testShop) readPicture(task string) (answer string, err error) {
 	id, _, _ := strings.Cut(task, ".")
 	sum := sha256.Sum256([]byte(id + ":246810"))

@@ -15,7 +15,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// addUser makes an account as an operator does, with a password on standard input.
+// addUser creates an account as an operator does, with a password on standard input.
 func (s *testShop) addUser(email, password string, flags ...string) {
 	s.t.Helper()
 	cmd := exec.CommandContext(kit.Context(s.t), binary, append([]string{"user", "add", email, "--password"}, flags...)...)
@@ -26,13 +26,13 @@ func (s *testShop) addUser(email, password string, flags ...string) {
 	}
 }
 
-// logIn logs an account in as an app does.
+// logIn logs in to an account as an app does.
 func (n *node) logIn(email, password string) account.Session {
 	n.t.Helper()
 	return n.logInAs("", email, password)
 }
 
-// logInAs is logIn in the app of a guest.
+// logInAs is logIn with the token of a guest.
 func (n *node) logInAs(guest, email, password string) account.Session {
 	n.t.Helper()
 	code, body := n.patiently("/api/v1/auth/login", guest, map[string]string{"email": email, "password": password, "client": "app"})
@@ -43,8 +43,8 @@ func (n *node) logInAs(guest, email, password string) account.Session {
 	return session
 }
 
-// Somebody with an account and a guest keep addresses, get a copy of what is kept of them, and have it deleted: tokens
-// are revoked, orders that are over lose their address, those under way keep it.
+// An account and a guest store addresses, export their data, and delete it. Tokens are revoked. Finished orders lose
+// their address; open orders keep it.
 func TestPeopleHaveTheirDataDeleted(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true")
@@ -56,7 +56,7 @@ func TestPeopleHaveTheirDataDeleted(t *testing.T) {
 	if session.User.Role != shop.Admin {
 		t.Errorf("%+v", session.User)
 	}
-	var all sync.WaitGroup // not t.Parallel: both wait for the next round of what erases
+	var all sync.WaitGroup // not t.Parallel: both wait for the next run of the eraser
 	for name, who := range map[string]struct {
 		id              shop.ID
 		token, password string
@@ -72,7 +72,7 @@ func TestPeopleHaveTheirDataDeleted(t *testing.T) {
 	s.audit(sale)
 }
 
-// erases keeps an address, buys twice, cancels one order, exports the data of a user and deletes it. A guest has no
+// erases stores an address, buys twice, cancels one order, then exports and deletes the data of a user. A guest has no
 // password.
 func (n *node) erases(s *testShop, sale shop.Sale, user shop.ID, token, password string) {
 	n.t.Helper()

@@ -9,7 +9,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// settles waits until the sale has so many rows, and looks that none of them is refused.
+// settles waits until the sale has the given number of rows, and checks that none of them is refused.
 func (p *promotion) settles(rows int64) {
 	p.t.Helper()
 	kit.Eventually(p.t, patience, func() (bool, string) {
@@ -25,9 +25,9 @@ func (p *promotion) settles(rows int64) {
 	p.audit(p.sale)
 }
 
-// P1, P2: while the database is away people buy units that its replica has never heard of, because an operator had
-// added them. The entries that wait for it are there before anybody has given it the units back; none is refused for
-// want of them.
+// P1, P2: an operator adds units, and the database replica does not receive the change. Buyers buy these units while
+// the database is down. Their entries wait for the promoted database, before recovery restores the units in it. No
+// entry may be refused for missing units.
 func TestBacklogWaitsForAddedUnitsOfAPromotedDatabase(t *testing.T) {
 	t.Parallel()
 	p := newPromotion(t, false, 10)
@@ -46,8 +46,7 @@ func TestBacklogWaitsForAddedUnitsOfAPromotedDatabase(t *testing.T) {
 	p.settles(31)
 }
 
-// P1, P2: the promoted replica does not even know that the sale was loaded, or that its partition is: it stood still
-// from before.
+// P1, P2: the promoted replica stopped applying before the sale was loaded, or before its partition was.
 func TestPromotedDatabaseLearnsThatASaleWasLoaded(t *testing.T) {
 	t.Parallel()
 	for name, opened := range map[string]bool{"the sale": true, "the sale and the partitions": false} {

@@ -11,7 +11,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// promotion is a sale whose primary database dies in the middle of it, and whose replica is promoted.
+// promotion is a sale during which the primary database dies and its replica is promoted.
 type promotion struct {
 	*testShop
 	t                *testing.T
@@ -20,7 +20,7 @@ type promotion struct {
 	wire             *kit.Proxy
 	sale             shop.Sale
 	n                *node
-	users            int // who has an order
+	users            int // number of users with an order
 }
 
 func newPromotion(t *testing.T, semiSync bool, units int64) *promotion {
@@ -30,7 +30,7 @@ func newPromotion(t *testing.T, semiSync bool, units int64) *promotion {
 	return p
 }
 
-// newPair is a shop that sells nothing yet, on a primary with a replica.
+// newPair returns a shop without sales, on a primary with a replica.
 func newPair(t *testing.T, semiSync bool) *promotion {
 	p := &promotion{t: t, g: startGateway(t)}
 	p.primary, p.replica = kit.StartReplicated(t, semiSync)
@@ -59,22 +59,22 @@ func (p *promotion) cancels(o shop.Order, who string) {
 	p.n.expect(http.StatusOK, nil, p.n.post, "/api/v1/orders/"+o.ID.String()+"/cancel", who, nil)
 }
 
-// fail kills the primary, and has the replica take its place.
+// fail kills the primary and promotes the replica.
 func (p *promotion) fail() {
 	p.t.Helper()
 	p.primary.Kill()
 	p.promote()
 }
 
-// promote has the replica take the place of a primary that is dead.
+// promote promotes the replica of a dead primary and redirects the nodes to it.
 func (p *promotion) promote() {
 	p.t.Helper()
 	p.replica.Promote()
 	p.wire.Redirect(p.replica.DSN)
 }
 
-// recovered waits until the recoveries of the node have written so many rows, and the node works on the promoted
-// database, which it does after the last partition.
+// recovered waits until the recoveries of the node have written the given number of rows. Then it waits until the node
+// uses the promoted database, which it does after the last partition.
 func (p *promotion) recovered(rows int) {
 	p.t.Helper()
 	failed := time.Now()
@@ -90,7 +90,7 @@ func (p *promotion) recovered(rows int) {
 	p.t.Logf("%d lost orders could be read %v after the promotion", rows, time.Since(failed).Round(time.Millisecond))
 }
 
-// recoversNothing recovers all partitions by hand, when nothing is lost any more.
+// recoversNothing recovers all partitions by hand and checks that nothing is left to recover.
 func (p *promotion) recoversNothing() {
 	p.t.Helper()
 	out, code := p.run("recover")
@@ -100,9 +100,9 @@ func (p *promotion) recoversNothing() {
 	}
 }
 
-// P1, P2, P8: the primary dies in mid-sale, and its replica is promoted without what it had not applied: orders,
-// payments, cancellations and units that were added. The nodes restore all of it from Redis, the stream and the gateway
-// within seconds, while buyers go on; a second recovery finds nothing.
+// P1, P2, P8: the primary dies during a sale. Its promoted replica lacks orders, payments, cancellations and added
+// units. The nodes restore them from Redis, the stream and the gateway within seconds, while buyers continue. A second
+// recovery finds nothing.
 func TestPromotedDatabaseGetsBackWhatItLacks(t *testing.T) {
 	t.Parallel()
 	p := newPromotion(t, false, 60)
@@ -141,8 +141,8 @@ func TestPromotedDatabaseGetsBackWhatItLacks(t *testing.T) {
 	p.recoversNothing()
 }
 
-// P1, P2, P8: the only unit is cancelled, sold again and paid within the lag. The promoted database has the first order
-// pending on it; after the recovery the unit is that of the second buyer, who stays paid.
+// P1, P2, P8: within the replication lag, the only unit is cancelled, sold again and paid. In the promoted database the
+// first order still holds the unit. After the recovery the unit belongs to the second buyer, whose order stays paid.
 func TestUnitSoldAgainBeforeAPromotion(t *testing.T) {
 	t.Parallel()
 	p := newPromotion(t, false, 1)

@@ -20,11 +20,11 @@ import (
 	"stampede/app/test/kit"
 )
 
-// confirmed are orders of which their buyers were told that they have a row.
+// confirmed collects the orders whose buyers have read the pending row.
 type confirmed struct {
 	mu       sync.Mutex
 	orders   []shop.ID
-	answered int // buys, with a row or not yet
+	answered int // acknowledged buys, with or without a row
 }
 
 func (c *confirmed) all() []shop.ID {
@@ -33,14 +33,14 @@ func (c *confirmed) all() []shop.ID {
 	return slices.Clone(c.orders)
 }
 
-// waiting is how many buys were answered whose buyers wait for their row.
+// waiting returns the number of acknowledged buys whose row is not yet confirmed.
 func (c *confirmed) waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.answered - len(c.orders)
 }
 
-// goOnBuying has people buy one after the other until stop is closed; whose order is pending is noted.
+// goOnBuying buys for new users, one after the other, until stop is closed. It records each order that is pending.
 func (p *promotion) goOnBuying(c *confirmed, stop <-chan struct{}) {
 	for {
 		select {
@@ -76,7 +76,7 @@ func (p *promotion) goOnBuying(c *confirmed, stop <-chan struct{}) {
 	}
 }
 
-// onReplica is the shop's database as the replica has it, past the address that the nodes use.
+// onReplica connects to the shop's database on the replica, without the proxy that the nodes use.
 func (p *promotion) onReplica() *sql.DB {
 	p.t.Helper()
 	of, err := mysql.ParseDSN(p.dsn)
@@ -91,17 +91,17 @@ func (p *promotion) onReplica() *sql.DB {
 }
 
 const (
-	// pollPause is how soon a buyer looks again whether the order has its row: sooner than a long poll would, so that
-	// confirmations of the last moment are known.
+	// pollPause is the interval at which a buyer checks whether the order has its row. It is shorter than a long poll,
+	// so that the last confirmations before the failure are recorded.
 	pollPause = 5 * time.Millisecond
-	// alone is how long the primary has no replica before it dies, while people wait for their rows: long enough for
-	// confirmations that do not wait for one.
+	// alone is the time for which the primary has no replica before it dies, while buyers wait for their rows. It is
+	// long enough to detect confirmations that do not wait for the replica.
 	alone = 2 * time.Second
 )
 
-// P2: with semi-sync replication a primary that dies in mid-sale takes no order with it that was confirmed: its
-// replica, which had applied nothing of the stretch and only received it, has each of them before it is promoted, so
-// before any node could give one back.
+// P2: with semi-sync replication, a primary that dies during a sale loses no confirmed order. The replica has received
+// the orders of the sale but applied none. It applies them before its promotion, so before any node could restore an
+// order.
 func TestSemiSyncReplicaHasWhatWasConfirmed(t *testing.T) {
 	t.Parallel()
 	p := newPromotion(t, true, 100_000)
@@ -126,7 +126,7 @@ func TestSemiSyncReplicaHasWhatWasConfirmed(t *testing.T) {
 	time.Sleep(alone)
 	p.primary.Kill()
 	p.replica.ApplyAll()
-	known := c.all() // nobody is told anything between the kill and the promotion that the primary had not committed
+	known := c.all() // between the kill and the promotion, buyers read only rows that the primary had committed
 	p.replica.Promote()
 	has := p.onReplica()
 	for _, id := range known {
@@ -153,8 +153,8 @@ func TestSemiSyncReplicaHasWhatWasConfirmed(t *testing.T) {
 	}
 }
 
-// P2: a failover with semi-sync replication loses nothing, and recovery changes no row: no order is written, ended or
-// stamped again, and the gateway is not asked about orders whose payment was not opened.
+// P2: a failover with semi-sync replication loses nothing, and recovery changes no row. It writes, ends and touches no
+// order, and does not query the gateway about orders whose payment was not opened.
 func TestSemiSyncFailoverChangesNoRow(t *testing.T) {
 	t.Parallel()
 	p := newPromotion(t, true, 20)
@@ -196,8 +196,8 @@ func TestSemiSyncFailoverChangesNoRow(t *testing.T) {
 	p.audit(p.sale)
 }
 
-// P1, P2: recoveries at once, two by hand beside those of two nodes, do no harm: each lost order is written once,
-// nobody has two, and the numbers agree.
+// P1, P2: concurrent recoveries do no harm, two by hand and those of two nodes. Each lost order is written once, no
+// buyer has two, and the numbers agree.
 func TestRecoveriesAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPromotion(t, false, 60)
@@ -231,11 +231,11 @@ func TestRecoveriesAtOnce(t *testing.T) {
 	p.onePerBuyer(p.sale, p.users)
 }
 
-// recover runs the command of that name and reads its report, which is empty after an error.
+// recover runs `stampede recover` and returns its report, which is empty after an error.
 func (p *promotion) recover(args ...string) (report recovery.Report, code int) {
 	p.t.Helper()
 	out, code := p.run(append([]string{"recover"}, append(args, "--json")...)...)
-	if start := strings.IndexByte(out, '{'); start >= 0 { // behind what it has logged
+	if start := strings.IndexByte(out, '{'); start >= 0 { // after the log lines
 		_ = json.NewDecoder(strings.NewReader(out[start:])).Decode(&report)
 	} else {
 		p.t.Logf("recover %v exits %d: %s", args, code, out)
@@ -243,7 +243,7 @@ func (p *promotion) recover(args ...string) (report recovery.Report, code int) {
 	return report, code
 }
 
-// paused waits until the page shows the sale as paused, or as one that goes on.
+// paused waits until the API returns the sale as paused, or as not paused.
 func (p *promotion) paused(want bool) {
 	p.t.Helper()
 	kit.Eventually(p.t, patience, func() (bool, string) {
@@ -253,9 +253,9 @@ func (p *promotion) paused(want bool) {
 	})
 }
 
-// P1, P8: what a recovery cannot prove it lists, as often as it runs, until an operator has settled it: an order whose
-// entry the stream has lost, which makes its sale stuck, and one that was refunded within the lag and is paid in the
-// promoted database. Neither sells a unit twice or sends money twice.
+// P1, P8: a recovery lists the problems that it cannot resolve. Each run lists them until an operator settles them. One
+// order has lost its stream entry, which makes its sale stuck. Another order was refunded within the lag and is paid in
+// the promoted database. No unit is sold twice and no money is sent twice.
 func TestRecoverListsWhatAnOperatorHasToSettle(t *testing.T) {
 	t.Parallel()
 	p := newPromotion(t, false, 20)
@@ -285,7 +285,7 @@ func TestRecoverListsWhatAnOperatorHasToSettle(t *testing.T) {
 			t.Errorf("order %s: %q is not in %+v", placed, want, report.Problems)
 		}
 	}
-	kit.Eventually(t, patience, func() (bool, string) { // until the node works on the promoted database
+	kit.Eventually(t, patience, func() (bool, string) { // until the node uses the promoted database
 		status, text := p.n.get("/api/v1/orders/"+refunded.ID.String(), a)
 		return status == http.StatusOK, string(text)
 	})
@@ -295,7 +295,7 @@ func TestRecoverListsWhatAnOperatorHasToSettle(t *testing.T) {
 	}
 	p.paused(true)
 	who := token(t, kit.NewID())
-	kit.Eventually(t, patience, func() (bool, string) { // busy until the node has a number in the promoted database
+	kit.Eventually(t, patience, func() (bool, string) { // busy until the node has a new node number
 		status, text := p.n.post("/api/v1/sales/"+p.sale.ID.String()+"/buy", who,
 			map[string]any{"qty": 1, "key": "while-it-is-stuck"})
 		return strings.Contains(string(text), `"`+string(shop.Paused)+`"`),

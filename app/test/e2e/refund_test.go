@@ -25,7 +25,7 @@ import (
 
 const hookSecret = "a-secret-for-the-webhook-0123456789"
 
-// hook is the shop's back office as a webhook's receiver: it checks signatures and keeps what it hears.
+// hook is the webhook receiver of the shop's back office. It checks signatures and stores messages.
 type hook struct {
 	t   *testing.T
 	url string
@@ -54,7 +54,7 @@ func (h *hook) receive(w http.ResponseWriter, r *http.Request) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.down { // for the first delivery: it comes again
+	if h.down { // reject the first delivery, which is then retried
 		h.down = false
 		w.WriteHeader(http.StatusBadGateway)
 		return
@@ -68,7 +68,7 @@ func (h *hook) heard() map[string]outbox.Message {
 	return maps.Clone(h.seen)
 }
 
-// bought is a pending order of the user.
+// bought buys over HTTP and returns the pending order.
 func (n *node) bought(sale shop.Sale, who string, qty int) shop.Order {
 	n.t.Helper()
 	var receipt order.Receipt
@@ -78,8 +78,8 @@ func (n *node) bought(sale shop.Sale, who string, qty int) shop.Order {
 	return n.becomes(receipt.Order, who, shop.Pending)
 }
 
-// nextState lets a request for an order wait for its next state; not for long, because that may have come between two
-// requests.
+// nextState makes a request wait for the next state of the order. The wait is short, because the state may have changed
+// between two requests.
 const nextState = "?wait=1"
 
 // becomes waits until the order has the state.
@@ -94,7 +94,7 @@ func (n *node) becomes(placed shop.ID, who string, state shop.OrderState) (o sho
 	return o
 }
 
-// paid pays the order at the gateway's cashier and waits until the shop knows.
+// paid pays the order at the gateway's cashier and waits until the order is paid.
 func (n *node) paid(g *gateway, o shop.Order, who string) shop.Order {
 	n.t.Helper()
 	var payment struct{ URL string }
@@ -104,8 +104,9 @@ func (n *node) paid(g *gateway, o shop.Order, who string) shop.Order {
 	return n.becomes(o.ID, who, shop.Paid)
 }
 
-// P1, P8: the money goes back by policy, once; the units are withdrawn and count to the limit; the back office hears of
-// both over the webhook, although its receiver was away, and from the stream; the books agree with the gateway.
+// P1, P8: the refund is sent once, by policy. The units are withdrawn and count towards the limit. The back office gets
+// both postings over the webhook, although its receiver failed at first, and from the stream. The books agree with the
+// gateway.
 func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 	t.Parallel()
 	g, h := startGateway(t), newHook(t)
@@ -165,7 +166,7 @@ func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 	s.booksAgree(n, placed)
 }
 
-// booksAgree compares today's books with the gateway, and once more after somebody has lost a payment.
+// booksAgree compares today's books with the gateway, and again after a payment was deleted from the database.
 func (s *testShop) booksAgree(n *node, placed shop.Order) {
 	s.t.Helper()
 	zone, err := time.LoadLocation("Asia/Shanghai")

@@ -11,11 +11,11 @@ import (
 	"stampede/app/test/kit"
 )
 
-// The replica's account may read, and nothing else: whatever were written there would be refused.
+// readerOfLists is the account on the replica. It has only the SELECT privilege, so that any write fails.
 const readerOfLists = "shows:only-reads@tcp"
 
-// An operator's list and report show at once what was bought, whoever answers them; with a replica they are taken off
-// the primary. A replica that dies is missed by nobody, and checkconfig says that it is not read.
+// An operator's list and report show new orders at once. With a replica, reads go to the replica. If it dies, reads go
+// to the primary, and checkconfig reports that the replica is not read.
 func TestListsAndReportsComeFromTheReplica(t *testing.T) {
 	t.Parallel()
 	primary, replica := kit.StartReplicated(t, false)
@@ -47,7 +47,7 @@ func TestListsAndReportsComeFromTheReplica(t *testing.T) {
 	s.audit(sale)
 }
 
-// showsEachOrder wants each new order in the list and in the report as soon as its buyer has it.
+// showsEachOrder checks that each new order is in the list and in the report as soon as its buyer has it.
 func (s *testShop) showsEachOrder(n *node, sale shop.Sale, many int) {
 	s.t.Helper()
 	operator := operatorToken(s.t)

@@ -14,8 +14,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// rush lets every client buy once with a key of its own, all at the same time, each repeating its buy a few
-// times with the same key as impatient people do. It answers the accepted orders, by user.
+// rush lets all clients buy at the same time, each with its own key. Each client repeats its buy with the same key. It
+// returns the accepted orders by user.
 func rush(t *testing.T, clients map[shop.ID]*client, sale shop.ID, repeats int) map[shop.ID]order.Receipt {
 	t.Helper()
 	var mu sync.Mutex
@@ -50,16 +50,16 @@ func rush(t *testing.T, clients map[shop.ID]*client, sale shop.ID, repeats int) 
 	return accepted
 }
 
-// crowdChecked is of how many sockets of a crowd one has its frames held against asyncapi.yaml.
+// crowdChecked is the size of the group of crowd sockets of which one is checked against asyncapi.yaml.
 const crowdChecked = 50
 
-// crowd logs n new users in, spread over the nodes.
+// crowd logs in n new users, spread over the nodes.
 func crowd(t *testing.T, n int, nodes ...*node) map[shop.ID]*client {
 	t.Helper()
 	var mu sync.Mutex
 	clients := make(map[shop.ID]*client, n)
 	var wg sync.WaitGroup
-	start := make(chan struct{}, 64) // at most so many handshakes at a time
+	start := make(chan struct{}, 64) // limits concurrent handshakes
 	for i := range n {
 		wg.Go(func() {
 			start <- struct{}{}
@@ -86,8 +86,8 @@ func crowd(t *testing.T, n int, nodes ...*node) map[shop.ID]*client {
 	return clients
 }
 
-// P1, P4: 2,000 buyers on two nodes, 100 units, repeated buys. Exactly 100 orders; all units are back after their
-// deadline, and they sell again.
+// P1, P4: 2,000 buyers on two nodes buy 100 units, with repeated buys. There are exactly 100 orders. All units return
+// after their deadline and are sold again.
 func TestTwoThousandBuyersAHundredUnits(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=10m")
@@ -113,7 +113,7 @@ func TestTwoThousandBuyersAHundredUnits(t *testing.T) {
 	if n := s.count("SELECT taken FROM sales WHERE id = ?", sale.ID); n != 0 {
 		t.Errorf("the guard still counts %d units taken", n)
 	}
-	// The same people press again with new keys.
+	// The same users buy again with new keys.
 	again := 0
 	for user, c := range clients {
 		if _, ok := accepted[user]; ok && again < 20 {
@@ -127,9 +127,9 @@ func TestTwoThousandBuyersAHundredUnits(t *testing.T) {
 	s.audit(sale)
 }
 
-// P5: units are back within a second of their deadline. That is required of fifty orders with the same deadline; of ten
-// thousand it is measured by `just bench`, and required here is that all of them are back. Not t.Parallel, and run
-// alone: a second is a bound only on a machine that does nothing else.
+// P5: units return within a second of their deadline. The test requires this for fifty orders with the same deadline.
+// For ten thousand orders it requires only that all units return; `just bench` measures the time. Not t.Parallel, and
+// run alone: the limit of a second needs an otherwise idle machine.
 func TestTenThousandEqualDeadlines(t *testing.T) {
 	const buyers, each = 500, 20
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=10m")
@@ -161,8 +161,8 @@ func TestTenThousandEqualDeadlines(t *testing.T) {
 	s.audit(sale)
 }
 
-// expires moves all pending orders of the sale to the same deadline, waits until its units are back, and returns how
-// long after the deadline that was.
+// expires moves all pending orders of the sale to the same deadline and waits until the units are back. It returns the
+// time since the deadline.
 func (s *testShop) expires(sale shop.Sale, units int64) (late time.Duration) {
 	s.t.Helper()
 	deadline := s.sameDeadline(sale, 3*time.Second)

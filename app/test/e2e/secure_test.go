@@ -10,9 +10,9 @@ import (
 	"stampede/app/test/kit"
 )
 
-// One Redis over TLS, with the account of few rights that ships (deploy/redis.acl) and an authority of one's own:
-// `checkconfig` finds nothing, a buy is answered and gets its row (P2, P3), and the books are right (P1). Whom nobody
-// vouched for is refused with a sentence that says what to do, without the password.
+// One Redis over TLS, with the shipped restricted account (deploy/redis.acl) and a private CA: `checkconfig` reports no
+// problem, a buy succeeds and gets its row (P2, P3), and the audit passes (P1). A connection with the wrong CA,
+// password or scheme is rejected with an error that names the fix and does not contain the password.
 func TestARedisOverTLSSells(t *testing.T) {
 	t.Parallel()
 	const password = "of-the-test-only"

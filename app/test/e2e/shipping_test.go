@@ -12,8 +12,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P1, P6: an order that is paid is shipped by an operator, received by its buyer, and finished for good; everybody sees
-// so, the search finds it, and the report of the sale balances.
+// P1, P6: an operator ships a paid order, its buyer confirms the receipt, and the order stays finished. Buyer and
+// operator see each state, the search finds the order, and the report of the sale balances.
 func TestOrderIsShippedAndReceived(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -63,7 +63,7 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 		len(b.Failures) != 0 || len(report.Speed.Minutes) != 1 {
 		t.Errorf("the report: %+v", report)
 	}
-	// What the nodes have counted is said within a second.
+	// Nodes publish their counters within a second.
 	kit.Eventually(t, patience, func() (bool, string) {
 		n.expect(http.StatusOK, &report, n.read, desk+"/sales/"+sale.ID.String()+"/report", operator, nil)
 		p := report.Presses

@@ -19,7 +19,7 @@ import (
 	"stampede/migrations"
 )
 
-// shop is one pair of stores and what is sold from them.
+// testShop is one pair of stores and the sales in them.
 type testShop struct {
 	t        *testing.T
 	redisURL string
@@ -28,10 +28,10 @@ type testShop struct {
 	db       *sql.DB
 	redis    *redis.Client
 	settings []string
-	slot     shop.Slot // one long slot; sales have narrower windows of their own
+	slot     shop.Slot // one long slot; sales have narrower windows
 }
 
-// openShop makes tables in a fresh database. Extra settings go to every node.
+// openShop creates the tables in a new database. Extra settings go to every node.
 func openShop(t *testing.T, redisURL, dsn string, settings ...string) *testShop {
 	t.Helper()
 	ctx := kit.Context(t)
@@ -58,8 +58,8 @@ func openShop(t *testing.T, redisURL, dsn string, settings ...string) *testShop 
 	}
 }
 
-// plainRedis is a client of the one server at the address; nil on a cluster, of which tests read no keys by their
-// names.
+// plainRedis returns a client of the single server at the URL. It returns nil for a cluster: tests read no cluster keys
+// by name.
 func plainRedis(t *testing.T, url string) *redis.Client {
 	t.Helper()
 	if strings.HasPrefix(url, "redis-cluster:") {
@@ -74,13 +74,13 @@ func plainRedis(t *testing.T, url string) *redis.Client {
 	return client
 }
 
-// newShop is a shop on the shared test stores.
+// newShop returns a shop on the shared test stores.
 func newShop(t *testing.T, settings ...string) *testShop {
 	t.Helper()
 	return openShop(t, kit.Redis(t), kit.MySQL(t), settings...)
 }
 
-// in is the shop for a test within the test, which fails by itself.
+// in returns the shop for a subtest, which fails by itself.
 func (s *testShop) in(t *testing.T) *testShop {
 	own := *s
 	own.t = t
@@ -97,7 +97,7 @@ func (s *testShop) run(args ...string) (string, int) {
 	return run(s.t, s.settings, args...)
 }
 
-// offer puts one product on sale in a window of its own, and answers the sale.
+// offer puts one product on sale in the given window and returns the sale.
 func (s *testShop) offer(units int64, limit int, opens, closes time.Time) shop.Sale {
 	s.t.Helper()
 	return s.add(shop.Sale{
@@ -106,7 +106,7 @@ func (s *testShop) offer(units int64, limit int, opens, closes time.Time) shop.S
 	})
 }
 
-// add completes the sale with a product of its own and stores both.
+// add completes the sale with a new product and stores both.
 func (s *testShop) add(sale shop.Sale) shop.Sale {
 	s.t.Helper()
 	sale.Slot, sale.Partition = s.theSlot().ID, int(kit.NewID())%8
@@ -128,14 +128,14 @@ func (s *testShop) must(err error) {
 	}
 }
 
-// open is a sale that has just opened and stays open.
+// open adds a sale that has just opened and stays open for an hour.
 func (s *testShop) open(units int64, limit int) shop.Sale {
 	s.t.Helper()
 	now := time.Now()
 	return s.offer(units, limit, now.Add(-time.Second), now.Add(time.Hour))
 }
 
-// token is an access token as the server would issue it.
+// token returns an access token as the server issues it.
 func token(t *testing.T, user shop.ID) string {
 	t.Helper()
 	return issue(t, user, "Tester", shop.Shopper)
@@ -159,13 +159,13 @@ func issue(t *testing.T, user shop.ID, name string, role shop.Role) string {
 	return text
 }
 
-// count asks the database for one number.
+// count returns the single number that a query selects.
 func (s *testShop) count(query string, args ...any) int64 {
 	s.t.Helper()
 	return kit.Count(s.t, s.db, query, args...)
 }
 
-// counter reads one number of a sale from Redis, by the names that operators type.
+// counter reads one counter of a sale from Redis.
 func (s *testShop) counter(sale shop.Sale, field string) int64 {
 	s.t.Helper()
 	n, err := s.redis.HGet(kit.Context(s.t), kit.SaleKey(&sale), field).Int64()
@@ -191,7 +191,7 @@ func (s *testShop) drained(sale shop.Sale) {
 	})
 }
 
-// audit runs `stampede audit` and demands that it passes.
+// audit runs `stampede audit` and checks that it passes.
 func (s *testShop) audit(sale shop.Sale) {
 	s.t.Helper()
 	out, code := s.run("audit", "--sale", sale.ID.String())
@@ -200,7 +200,7 @@ func (s *testShop) audit(sale shop.Sale) {
 	}
 }
 
-// deadLetters lists them as a script would.
+// deadLetters returns the dead letters that `stampede dead list` prints as JSON.
 func (s *testShop) deadLetters() []shop.DeadLetter {
 	s.t.Helper()
 	out, code := s.run("dead", "list", "--json")
@@ -211,7 +211,7 @@ func (s *testShop) deadLetters() []shop.DeadLetter {
 	return letters
 }
 
-// rowsOf counts the rows of a sale.
+// rowsOf counts the orders of a sale.
 func (s *testShop) rowsOf(sale *shop.Sale) int64 {
 	return s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", sale.ID)
 }

@@ -24,32 +24,32 @@ import (
 
 const (
 	heldSockets   = 10_000
-	heldAddresses = 10 // 127.0.1.1 and up: a thousand sockets of each
+	heldAddresses = 10 // 127.0.1.1 and up, with a thousand sockets each
 	heldFor       = time.Minute
-	atOnce        = 64 // handshakes under way
+	atOnce        = 64 // concurrent handshakes
 )
 
-// holder is one who came through nginx and only watches.
+// holder is a client behind nginx that only watches.
 type holder struct {
 	conn  *wsclient.Conn
 	from  string
-	stock atomic.Int64 // of the newest tick; -1: none came
+	stock atomic.Int64 // of the newest tick; -1: no tick received
 }
 
-// holders are all of them.
+// holders contains all holders and their shop.
 type holders struct {
 	s    *testShop
-	node *node // for operators
+	node *node // for operator commands
 	way  way
 	sale shop.Sale
 	all  []*holder
 
-	again atomic.Int64 // handshakes that had to be repeated
+	again atomic.Int64 // repeated handshakes
 }
 
-// Ten thousand people hold sockets through the nginx that ships, in front of two nodes with the limits that ship: all
-// of them see the stock move at a buy, none loses the socket within a minute, and beside them buys and long polls are
-// answered. A node knows each by the own address: a block takes the sockets of one address and no other.
+// Ten thousand clients hold sockets through the shipped nginx, in front of two nodes with the shipped limits. All of
+// them see the stock change after a buy, and none loses its socket within a minute. Meanwhile buys and long polls
+// succeed. The nodes see the address of each client: a block closes the sockets of one address and no other.
 func TestTenThousandSocketsThroughNginx(t *testing.T) {
 	s := newShop(t, nginxAddress, "STAMPEDE_PAY_WINDOW=1h")
 	sale := s.open(100, 5)
@@ -93,7 +93,7 @@ func TestTenThousandSocketsThroughNginx(t *testing.T) {
 	s.audit(sale)
 }
 
-// come brings all of them in, a few at a time.
+// come opens all sockets, at most atOnce at a time.
 func (h *holders) come() {
 	h.s.t.Helper()
 	h.all = make([]*holder, heldSockets)
@@ -123,7 +123,7 @@ func (h *holders) come() {
 	}
 }
 
-// enter opens the socket of one, says hello, and watches the sale.
+// enter opens a holder's socket, sends hello, and watches the sale.
 func (h *holders) enter(one *holder, text string) error {
 	dialer := wsclient.Dialer{
 		Origin: h.way.page(), TLS: h.way.tls.Clone(), From: dialFrom(one.from).LocalAddr, Heard: h.heard(one),
@@ -132,7 +132,7 @@ func (h *holders) enter(one *holder, text string) error {
 		conn, err := dialer.Dial(context.Background(), h.way.page())
 		var refused *wsclient.Refused
 		if errors.As(err, &refused) {
-			// Who is told to come again does, as the page.
+			// Retry a busy handshake after the given pause, as the page does.
 			a, _ := readAnswer(refused.Response)
 			if a.failed.Code == shop.Busy && h.again.Add(1) < heldSockets {
 				time.Sleep(time.Duration(a.failed.RetryMS) * time.Millisecond)
@@ -167,7 +167,7 @@ func (h *holders) heard(one *holder) func(*wsclient.Frame) {
 	}
 }
 
-// buy buys one unit over HTTP, and answers the order.
+// buy buys one unit over HTTP and returns the order.
 func (h *holders) buy(v *visitor, token, key string) shop.ID {
 	h.s.t.Helper()
 	path := "/api/v1/sales/" + h.sale.ID.String() + "/buy"
@@ -179,7 +179,7 @@ func (h *holders) buy(v *visitor, token, key string) shop.ID {
 	return receipt.Order
 }
 
-// hear waits until each of them has had a tick with that stock.
+// hear waits until each holder has received a tick with that stock.
 func (h *holders) hear(stock int64, after string) {
 	h.s.t.Helper()
 	began := time.Now()
@@ -197,7 +197,7 @@ func (h *holders) hear(stock int64, after string) {
 		after)
 }
 
-// stay watches until then that nobody loses the socket.
+// stay checks every second until the given time that no socket is closed.
 func (h *holders) stay(until time.Time) {
 	h.s.t.Helper()
 	beat := time.NewTicker(time.Second)
@@ -208,7 +208,7 @@ func (h *holders) stay(until time.Time) {
 	}
 }
 
-// closed demands that so many sockets are closed, and answers how many of each address are.
+// closed checks that at most the given number of sockets are closed. It returns their number per address.
 func (h *holders) closed(want int) map[string]int {
 	h.s.t.Helper()
 	all, of := 0, make(map[string]int)
@@ -225,7 +225,7 @@ func (h *holders) closed(want int) map[string]int {
 	return of
 }
 
-// block keeps one address out: its sockets end, and those of no other. Nobody chooses an address by a header.
+// block blocks one address: its sockets are closed, and no other. Clients cannot choose an address by a header.
 func (h *holders) block(address string) {
 	t := h.s.t
 	t.Helper()
@@ -261,7 +261,7 @@ func (h *holders) askFrom(from string, headers ...string) answered {
 	return a
 }
 
-// longPoll asks for an order that does not move, as long as may be.
+// longPoll requests an order that does not change, with the maximum wait of 30 s.
 func longPoll(ctx context.Context, v *visitor, placed shop.ID, token string) error {
 	began := time.Now()
 	a, err := v.ask(ctx, http.MethodGet, "/api/v1/orders/"+placed.String()+"?wait=30", token)
@@ -271,7 +271,7 @@ func longPoll(ctx context.Context, v *visitor, placed shop.ID, token string) err
 	return nil
 }
 
-// memoryOf is what processes hold in RAM, KB: what several share counts once.
+// memoryOf returns the memory of the processes in KB. Memory that they share counts once.
 func memoryOf(t *testing.T, ids []int) (kb int) {
 	t.Helper()
 	for _, id := range ids {

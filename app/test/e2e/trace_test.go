@@ -19,13 +19,13 @@ import (
 	"stampede/app/wsclient"
 )
 
-// collector takes traces as OpenTelemetry's collectors do.
+// collector receives traces as an OpenTelemetry collector does.
 type collector struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests int
 	spans    []*v1.Span
-	raw      []byte // everything that was sent
+	raw      []byte // all received bytes
 }
 
 func newCollector(t *testing.T) *collector {
@@ -33,7 +33,7 @@ func newCollector(t *testing.T) *collector {
 	c := &collector{}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		var sent v1.TracesData // on the wire the same as a request for them
+		var sent v1.TracesData // has the wire format of the export request
 		if err == nil {
 			err = proto.Unmarshal(body, &sent)
 		}
@@ -54,7 +54,7 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-// of lists the spans of the trace that has the order in a span named buy.
+// of returns the spans, by name, of the trace whose span buy has the order.
 func (c *collector) of(placed shop.ID) map[string]*v1.Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +73,7 @@ func (c *collector) of(placed shop.ID) map[string]*v1.Span {
 	return spans
 }
 
-// noted is what the span notes by a name, "" when nothing.
+// noted returns an attribute of a span, or "" if it is missing.
 func noted(s *v1.Span, name string) string {
 	for _, a := range s.Attributes {
 		if a.Key == "stampede."+name {
@@ -83,14 +83,14 @@ func noted(s *v1.Span, name string) string {
 	return ""
 }
 
-// behind names of each span of a buy which one it is behind.
+// behind maps each span of a buy to its parent.
 var behind = map[string]string{
 	"buy": "", "reserve.lua": "buy", "entry": "reserve.lua", "fulfil": "entry", "commit": "fulfil",
 	"finish.lua": "fulfil", "push": "fulfil",
 }
 
-// One buy, over a socket or HTTP, is one trace from its frame to the push, over the node that sold and the node that
-// worked: spans that hang together, and say nothing of who bought.
+// One buy, over a socket or HTTP, is one trace from its frame to the push, across the selling node and the worker. The
+// spans are connected and contain no data about the buyer.
 func TestABuyIsTraced(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -21,7 +21,7 @@ import (
 	"stampede/app/wsclient"
 )
 
-// way is how people come to a shop: straight, or through a proxy that speaks TLS.
+// way is the path to a shop: direct, or through a TLS proxy.
 type way struct {
 	addr string      // host:port
 	tls  *tls.Config // nil: without TLS
@@ -34,7 +34,7 @@ func (w way) page() string {
 	return "https://" + w.addr
 }
 
-// visitor is somebody with a browser, at an address of loopback.
+// visitor is a browser at a loopback address.
 type visitor struct {
 	way
 	t      testing.TB
@@ -42,7 +42,7 @@ type visitor struct {
 	client *http.Client
 }
 
-// visit makes one. It keeps no connection open between two requests: a page does not stay for long.
+// visit returns a visitor. It opens a new connection for each request, like a page that is closed quickly.
 func (w way) visit(t testing.TB, from string) *visitor {
 	base := &http.Transport{
 		DisableKeepAlives: true, TLSClientConfig: w.tls.Clone(), DialContext: dialFrom(from).DialContext,
@@ -56,15 +56,15 @@ func dialFrom(from string) *net.Dialer {
 	return &net.Dialer{Timeout: 20 * time.Second, LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 }
 
-// answered is what came back on a request.
+// answered is the response to a request.
 type answered struct {
 	code   int
 	header http.Header
 	text   string
-	failed shop.Error // of an error
+	failed shop.Error // error in the body, if any
 }
 
-// ask sends a request with further headers, name after name and value.
+// ask sends a request with additional headers, given as alternating names and values.
 func (v *visitor) ask(ctx context.Context, method, path, token string, headers ...string) (answered, error) {
 	request, err := http.NewRequestWithContext(ctx, method, v.page()+path, http.NoBody)
 	if err != nil {
@@ -96,7 +96,7 @@ func (v *visitor) send(request *http.Request, token string, headers []string) (a
 	return readAnswer(response)
 }
 
-// raw sends what no client would send, and holds the answer against the description.
+// raw sends a request that no normal client would send, and checks the response against openapi.yaml.
 func (v *visitor) raw(request string) answered {
 	v.t.Helper()
 	conn, err := (&tls.Dialer{NetDialer: dialFrom(v.from), Config: v.tls}).Dial("tcp", v.addr)
@@ -135,7 +135,7 @@ func readAnswer(response *http.Response) (answered, error) {
 	return a, err
 }
 
-// enter becomes a guest; who is told to wait waits, as the page does.
+// enter becomes a guest. It waits and retries if the reply contains retry_ms, as the page does.
 func (v *visitor) enter(ctx context.Context) (token string, err error) {
 	for {
 		a, err := v.ask(ctx, http.MethodPost, "/api/v1/auth/guest", "")
@@ -161,7 +161,7 @@ func emptyIs(text *string) error {
 	return nil
 }
 
-// rest is what a client does that is told to come back in so many milliseconds.
+// rest waits for the given milliseconds or until ctx ends.
 func rest(ctx context.Context, ms int64) error {
 	select {
 	case <-ctx.Done():
@@ -171,7 +171,7 @@ func rest(ctx context.Context, ms int64) error {
 	}
 }
 
-// socket opens one as the page of the origin would. Without a socket the answer says why.
+// socket opens a socket as a page of the origin would. If the handshake is rejected, it returns the response.
 func (v *visitor) socket(ctx context.Context, origin string) (*wsclient.Conn, answered, error) {
 	messages, err := described()
 	if err != nil {
@@ -185,14 +185,14 @@ func (v *visitor) socket(ctx context.Context, origin string) (*wsclient.Conn, an
 	if !errors.As(err, &refused) {
 		return conn, answered{}, err
 	}
-	a, _ := readAnswer(refused.Response) // the library keeps the beginning of the body, which is all of it
+	a, _ := readAnswer(refused.Response) // the library keeps the start of the body, here the whole body
 	if wrong := contract.CheckRefused(refused.Response, []byte(a.text)); wrong != nil {
 		v.t.Errorf("a handshake was refused with %d %s: %v", a.code, a.text, wrong)
 	}
 	return nil, a, err
 }
 
-// greeted opens a socket and says hello for the bearer of the token.
+// greeted opens a socket and sends hello with the token.
 func (v *visitor) greeted(t *testing.T, token string) *wsclient.Conn {
 	t.Helper()
 	conn, a, err := v.socket(t.Context(), v.page())
@@ -206,8 +206,8 @@ func (v *visitor) greeted(t *testing.T, token string) *wsclient.Conn {
 	return conn
 }
 
-// shop is what a page does in its first seconds: a guest, a socket, hello, watch, and a press of Buy; each again if it
-// is told to come back (I6: with the same key).
+// shop performs the first ops of a page: a guest, a socket, hello, watch and a buy. It retries each that is busy or
+// rate-limited (I6: with the same key).
 func (v *visitor) shop(ctx context.Context, sale shop.ID, key string) error {
 	token, err := v.enter(ctx)
 	if err != nil {
@@ -233,8 +233,8 @@ func (v *visitor) shop(ctx context.Context, sale shop.ID, key string) error {
 	return nil
 }
 
-// crowd sends that many people from one address, all in one instant, and demands that each has bought within the time
-// given.
+// crowd sends the given number of people from one address at the same instant. It checks that each has bought within
+// the given time.
 func (w way) crowd(t *testing.T, people int, from string, sale shop.ID, within time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)

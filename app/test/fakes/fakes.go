@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// RunbookParts are the anchors of the runbook's headings, as Markdown readers and the console derive them.
+// RunbookParts returns the anchors of the runbook's headings, as Markdown renderers and the console derive them.
 func RunbookParts(t *testing.T) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile("../../deploy/RUNBOOK.md")

@@ -2,7 +2,7 @@ package fakes
 
 import "testing"
 
-// Must ends the test if a step that it needs has failed.
+// Must ends the test if err is not nil.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

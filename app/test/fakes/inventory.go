@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Trace records in which order the flow touched the world.
+// Trace records the calls of a flow in order.
 type Trace struct{ Steps []string }
 
 func (tr *Trace) Add(format string, args ...any) {
@@ -21,8 +21,8 @@ type Redis struct {
 	*Trace
 	Returned []shop.Return
 	At       shop.Millis
-	Told     *Notifier // hears what Finish tells
-	Late     int       // so many calls of Finish come too late
+	Told     *Notifier // receives the orders that Finish publishes
+	Late     int       // the next n calls of Finish return ErrTooLate
 }
 
 func (l *Redis) Now(context.Context) (shop.Millis, error) { return l.At, nil }
@@ -51,7 +51,7 @@ func (l *Redis) Return(_ context.Context, r []shop.Return) ([]bool, error) {
 type Notifier struct {
 	*Trace
 	Told []*shop.Order
-	Late int // so many calls come too late
+	Late int // the next n calls return ErrTooLate
 }
 
 func (f *Notifier) Publish(_ context.Context, _ int, _ shop.Millis, rows []*shop.Order) error {

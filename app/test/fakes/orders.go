@@ -7,12 +7,12 @@ import (
 	"stampede/app/shop"
 )
 
-// DueStore has orders whose deadline has come.
+// DueStore has orders whose deadline has passed.
 type DueStore struct {
 	OrderStore
 	*Trace
 	Rows []shop.Order
-	Err  error // Expire answers it instead of committing
+	Err  error // Expire and Cancel return it instead of committing
 }
 
 func (b *DueStore) Expire(context.Context, []shop.ID, shop.Millis) ([]shop.Order, error) {
@@ -46,7 +46,7 @@ func (b *DueStore) Order(_ context.Context, id shop.ID) (shop.Order, error) {
 
 func (b *DueStore) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) { return b.Rows, nil }
 
-// OneOrder is a store of one order in memory, which fails once at the step that a test names.
+// OneOrder is an in-memory store of one order. It fails once, at the step that Fail names.
 type OneOrder struct {
 	OrderStore
 	*Trace
@@ -54,7 +54,7 @@ type OneOrder struct {
 	Fail string
 }
 
-// Falls reports whether the step fails now: before it does anything, and only once.
+// Falls returns an error if Fail names the step, and clears Fail.
 func (b *OneOrder) Falls(step string) error {
 	if b.Fail != step {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Inventory is the state of the sales in Redis: stock, holds, deadlines. Every call that writes carries the
-// partition's epoch by itself and fails with ErrStaleEpoch when Redis is at another one.
+// Inventory is the state of the sales in Redis: stock, holds, deadlines. Every write is checked against the partition's
+// epoch and fails with ErrStaleEpoch if Redis is at another one.
 type Inventory interface {
 	Now(ctx context.Context) (shop.Millis, error)
 	Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error)
@@ -31,7 +31,7 @@ type Inventory interface {
 	Retire(ctx context.Context, sale shop.SaleRef) (bool, error)
 }
 
-// OrderStore is the durable truth about orders (MySQL). Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or
+// OrderStore is the source of truth for orders (MySQL). Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or
 // ErrNoRow.
 type OrderStore interface {
 	Insert(ctx context.Context, epoch int64, rows []shop.NewOrder) ([]shop.Inserted, error)
@@ -52,7 +52,7 @@ type OrderStore interface {
 	Overdue(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error)
 }
 
-// CatalogueStore reads what is offered.
+// CatalogueStore reads slots, sales, products and categories.
 type CatalogueStore interface {
 	Version(ctx context.Context) (int64, error)
 	SaleIDs(ctx context.Context) ([]shop.ID, error)

@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Shelf is a catalogue source in memory that counts what it is asked, and can break.
+// Shelf is an in-memory catalogue source. It counts reads and can fail.
 type Shelf struct {
 	CatalogueStore
 	At      int64
@@ -20,12 +20,12 @@ type Shelf struct {
 
 	mu    sync.Mutex
 	Asked int
-	away  error // what every question is answered with
-	hangs bool  // as long as whoever asks can wait
+	away  error // the error of every read
+	hangs bool  // reads block until their context ends
 	Slow  time.Duration
 }
 
-// Breaks has it hang, or fail, from now on.
+// Breaks makes all reads fail from now on. With hangs they first block until their context ends.
 func (s *Shelf) Breaks(hangs bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,14 +38,12 @@ func (s *Shelf) Mends() {
 	s.away, s.hangs = nil, false
 }
 
-// counts a question.
 func (s *Shelf) counts() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Asked++
 }
 
-// answers is what each question comes to.
 func (s *Shelf) answers(ctx context.Context) error {
 	s.mu.Lock()
 	away, hangs := s.away, s.hangs
@@ -87,7 +85,7 @@ func (s *Shelf) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale, err
 	return s.that(func(sale shop.Sale) bool { return sale.Slot == slot }), s.answers(ctx)
 }
 
-// that are the sales for which is says so.
+// that returns the sales for which `is` returns true.
 func (s *Shelf) that(is func(shop.Sale) bool) (found []shop.Sale) {
 	for _, sale := range s.OnSale {
 		if is(sale) {
@@ -111,7 +109,7 @@ func (s *Shelf) Slots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, e
 	return in, s.answers(ctx)
 }
 
-// ExactFilter is a filter of ids that never says yes by chance.
+// ExactFilter returns an id filter without false positives.
 func ExactFilter(ids []shop.ID) func(shop.ID) bool {
 	return func(id shop.ID) bool { return slices.Contains(ids, id) }
 }

@@ -12,15 +12,15 @@ import (
 	"stampede/app/shop"
 )
 
-// Armed is a point that strikes at one of its passes, once.
+// Armed is a crash point that strikes once, at its n-th pass.
 type Armed struct {
 	point  Point
-	left   atomic.Int64 // passes until then
+	left   atomic.Int64 // remaining passes; strikes at 0
 	strike func(point string)
 }
 
-// Arm reads NAME, or NAME#n for the n-th pass of the point, n ≥ 1. kill is what happens there; with freeze: in front of
-// the name it is freeze. An unknown name is an error that lists those that there are.
+// Arm parses NAME, or NAME#n for the n-th pass of the point, n ≥ 1. At that pass it calls kill, or freeze if the spec
+// starts with "freeze:". An unknown name is an error that lists all points.
 func Arm(spec string, kill, freeze func(point string)) (*Armed, error) {
 	name, freezes := strings.CutPrefix(spec, "freeze:")
 	name, times, counted := strings.Cut(name, "#")
@@ -43,7 +43,7 @@ func Arm(spec string, kill, freeze func(point string)) (*Armed, error) {
 	return a, nil
 }
 
-// Fault is the fault: it changes nothing but at the pass.
+// Fault is the [Fault] of the point. It makes every call unchanged and strikes at the armed pass.
 func (a *Armed) Fault(_ context.Context, name string, call func() error) error {
 	if !slices.Contains(a.point.calls, name) || !within(a.point.of) {
 		return call()
@@ -65,11 +65,11 @@ func (a *Armed) pass() {
 	}
 }
 
-// flows begins the paths of the packages whose functions run them.
+// flows is the import path prefix of the packages whose functions run the flows.
 var flows = strings.TrimSuffix(reflect.TypeFor[shop.Order]().PkgPath(), "shop")
 
-// within reports whether a function of the flows, or one that was made in it, is among the callers; "" always is.
-// Goroutines that it started count only if they run such a one.
+// within reports whether the function, or a closure defined in it, is on the stack of this goroutine. It returns true
+// for "". A goroutine that the function started counts only if it runs such a closure.
 func within(function string) bool {
 	if function == "" {
 		return true

@@ -12,9 +12,8 @@ import (
 
 func never(string) { panic("nothing strikes here") }
 
-// strikesIn are the calls after which a point strikes, of those that an expirer makes while the deadline of an order
-// comes,
-// its buyer cancels it, and its deadline comes again.
+// strikesIn returns the calls made before each strike. An expirer handles the deadline of an order, its cancellation
+// and its deadline again.
 func strikesIn(t *testing.T, spec string, fails error) (strikes []string) {
 	t.Helper()
 	var made []string
@@ -37,7 +36,7 @@ func strikesIn(t *testing.T, spec string, fails error) (strikes []string) {
 	return strikes
 }
 
-// databaseOf has one order, which ends when somebody asks for it.
+// databaseOf has one order. Expire and Cancel end it.
 type databaseOf struct{ order.Store }
 
 func (databaseOf) Expire(ctx context.Context, _ []shop.ID, _ shop.Millis) ([]shop.Order, error) {
@@ -49,7 +48,7 @@ func (databaseOf) Cancel(ctx context.Context, _, _ shop.ID, _ shop.Millis) (shop
 	return shop.Order{ID: 1, State: shop.Cancelled, Rev: 2, Stamped: true}, OfContext(ctx, "Store.Cancel", nil)
 }
 
-// redisOf takes its units back.
+// redisOf accepts returned units.
 type redisOf struct{ order.Redis }
 
 func (redisOf) Now(context.Context) (shop.Millis, error) { return 1, nil }
@@ -62,7 +61,7 @@ func (redisOf) Publish(ctx context.Context, _ int, _ shop.Millis, _ []*shop.Orde
 	return OfContext(ctx, "script publish", nil)
 }
 
-// A point is passed on its side of the call, in its flow only, and strikes once, at the pass that was asked for.
+// A point strikes on its side of the call, only in its flow, and once, at the requested pass.
 func TestStrikesAtItsPlaceAndPass(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[string][]string{
@@ -83,7 +82,7 @@ func TestStrikesAtItsPlaceAndPass(t *testing.T) {
 	}
 }
 
-// What has failed has not happened: after it there is no pass.
+// A failed call does not count as a pass.
 func TestFailedCallIsNoPass(t *testing.T) {
 	t.Parallel()
 	if got := strikesIn(t, "expire.after-commit", shop.ErrTransient); got != nil {

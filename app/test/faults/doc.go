@@ -1,12 +1,12 @@
-// Package faults makes calls to the stores and to the gateway fail. A [Fault] sees each call and lets it happen or not;
-// what it returns is what the caller gets.
+// Package faults makes calls to the stores and to the gateway fail. A [Fault] intercepts each call, makes it or not,
+// and chooses the error that the caller gets.
 //
 //   - store.go: the transactions of the database
 //   - redis.go: the commands and scripts of a Redis client
 //   - gateway.go: the calls of a payment gateway
-//   - points.go: the places at which package app/test/crash kills a process, each a call of those and a function
-//   - arm.go: a fault that strikes at one of them
+//   - points.go: the places at which package app/test/crash kills a process, each defined by a call and a function
+//   - arm.go: a fault that strikes at one of these places
 //
-// Package app/test/money has processes die after their n-th call, whatever it is. A program contains this package only
-// if it is built for the crash suite (tag crashpoints).
+// Package app/test/money kills processes after their n-th call of any kind. A program contains this package only if it
+// is built for the crash suite (tag crashpoints).
 package faults

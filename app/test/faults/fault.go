@@ -2,17 +2,17 @@ package faults
 
 import "context"
 
-// Fault decides what becomes of a call, which is named "Store.Method" of a transaction, "script name" or a command of
-// Redis, or "Gateway.Method". It makes the call, or does not, and returns what the caller gets: the call's own error, or
-// another one. Calls come from many goroutines.
+// Fault decides the outcome of a call. The name of a call is "Store.Method" for a transaction, "script name" or a
+// command for Redis, and "Gateway.Method" for the gateway. A Fault makes the call or skips it, and returns the error
+// for the caller. It must be safe for concurrent use.
 type Fault func(ctx context.Context, name string, call func() error) error
 
 type faultKey struct{}
 
-// With returns a context whose calls meet the fault, where OfContext is in place.
+// With returns a context whose calls pass through the fault, where OfContext is used.
 func With(ctx context.Context, f Fault) context.Context { return context.WithValue(ctx, faultKey{}, f) }
 
-// OfContext is the fault that a call's context carries; without one the call is made.
+// OfContext passes the call to the fault in the context. Without a fault it makes the call.
 func OfContext(ctx context.Context, name string, call func() error) error {
 	if f, ok := ctx.Value(faultKey{}).(Fault); ok {
 		return f(ctx, name, call)
@@ -20,7 +20,7 @@ func OfContext(ctx context.Context, name string, call func() error) error {
 	return call()
 }
 
-// through makes a call past the fault. With an error there is no answer: a process that dies after a call has not seen
+// through passes a call to the fault. On an error it drops the result: a process that dies after a call has not seen
 // its result.
 func through[T any](ctx context.Context, f Fault, name string, call func() (T, error)) (T, error) {
 	var answer, nothing T

@@ -7,7 +7,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Gateway puts a fault before a payment gateway; nil stays nil: the shop takes no payments.
+// Gateway applies a fault to a payment gateway. A nil gateway stays nil: the shop accepts no payments.
 func Gateway(to payment.Gateway, f Fault) payment.Gateway {
 	if to == nil {
 		return nil

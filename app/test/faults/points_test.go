@@ -17,8 +17,8 @@ import (
 	"stampede/streams"
 )
 
-// A point that matches no call never strikes. Each point has a place of its own and names known methods or scripts, and
-// functions of the flows.
+// A point that matches no call never strikes. Each point must have a unique place and name existing methods, scripts
+// and functions of the flows.
 func TestEveryPointCanBePassed(t *testing.T) {
 	t.Parallel()
 	declared := functionsOfFlows(t)
@@ -46,7 +46,7 @@ func TestEveryPointCanBePassed(t *testing.T) {
 	}
 }
 
-// exists reports whether a fault can be put at the call.
+// exists reports whether a fault can intercept the call.
 func exists(call string) bool {
 	if script, is := strings.CutPrefix(call, scriptPrefix); is {
 		return streams.ScriptSHA(script) != ""
@@ -61,7 +61,7 @@ func exists(call string) bool {
 	return is
 }
 
-// functionsOfFlows are the functions and methods of the packages of the flows: package, dot, and the runtime's name.
+// functionsOfFlows returns the functions and methods of the flow packages, as "package.Name" or "package.(*Type).Name".
 func functionsOfFlows(t *testing.T) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob("../../*/*.go")
@@ -87,7 +87,7 @@ func functionsOfFlows(t *testing.T) map[string]bool {
 	return declared
 }
 
-// receiver is what stands in front of a method's name: "(*Type)." or "Type.".
+// receiver returns the prefix of a method's name, "(*Type)." or "Type.", and "" for a function.
 func receiver(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return ""

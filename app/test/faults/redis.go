@@ -2,7 +2,7 @@ package faults
 
 import (
 	"context"
-	"crypto/sha1" // the name that Redis itself gives a script
+	"crypto/sha1" // Redis identifies a script by its SHA-1 digest
 	"encoding/hex"
 	"strings"
 
@@ -11,16 +11,16 @@ import (
 	"stampede/streams"
 )
 
-// scriptPrefix begins the name of a script's call.
+// scriptPrefix is the prefix of a script's call name.
 const scriptPrefix = "script "
 
-// Redis puts a fault around the commands of a client. A script is named "script name", wherever the client runs it: by
-// its digest, in full after a NOSCRIPT, or in a pipeline.
+// Redis returns a hook that applies the fault to the commands of a client. A script is named "script name" however the
+// client runs it: by digest, in full after a NOSCRIPT, or in a pipeline.
 func Redis(f Fault) redis.Hook { return commands{f} }
 
 type commands struct{ f Fault }
 
-// scriptNames has the names of the scripts of all points, by their digests. Another script is an evalsha.
+// scriptNames maps the digests of the scripts of all points to call names. Other scripts are named eval or evalsha.
 var scriptNames = func() map[string]string {
 	names := make(map[string]string)
 	for _, p := range points {
@@ -33,7 +33,7 @@ var scriptNames = func() map[string]string {
 	return names
 }()
 
-// called names the script that a command runs, or the command.
+// called returns the call name of a command: of its script, or the command in lower case.
 func called(cmd redis.Cmder) string {
 	name := strings.ToLower(cmd.Name())
 	script := ""
@@ -50,10 +50,10 @@ func called(cmd redis.Cmder) string {
 	return name
 }
 
-// DialHook is redis.Hook: connections are made as ever.
+// DialHook implements redis.Hook. It does not change connections.
 func (h commands) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessHook is redis.Hook.
+// ProcessHook implements redis.Hook.
 func (h commands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := h.f(ctx, called(cmd), func() error { return next(ctx, cmd) })
@@ -64,10 +64,10 @@ func (h commands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// ProcessPipelineHook is redis.Hook. A pipeline is one call of each command or script in it.
+// ProcessPipelineHook implements redis.Hook. A pipeline makes one call per distinct command or script.
 func (h commands) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		var own error // of the commands, which keep it
+		var own error // from the pipeline, whose commands already have their errors
 		call := func() error {
 			own = next(ctx, cmds)
 			return own

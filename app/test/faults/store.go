@@ -9,15 +9,15 @@ import (
 	"stampede/app/store"
 )
 
-// Transactions puts a fault around each transaction of a store, see store.Store.Around. The name of a call is that of
-// the store's method that the flow has called.
+// Transactions returns a fault for store.Store.Around. It applies to each transaction. The call name contains the store
+// method that the flow called.
 func Transactions(f Fault) func(ctx context.Context, call func() error) error {
 	return func(ctx context.Context, call func() error) error { return f(ctx, "Store."+storeMethod(), call) }
 }
 
 var storePackage = reflect.TypeFor[store.Store]().PkgPath()
 
-// storeMethod is the outermost method of the store among the callers, without those of other stores further out.
+// storeMethod returns the outermost method of the innermost store on the stack.
 func storeMethod() (method string) {
 	for function := range callers() {
 		name, inside := strings.CutPrefix(function, storePackage+".")
@@ -33,10 +33,10 @@ func storeMethod() (method string) {
 	return method
 }
 
-// deepest bounds how far up callers are looked for; a node's stacks have about forty frames.
+// deepest limits the searched stack depth. A node's stacks have about forty frames.
 const deepest = 256
 
-// callers are the functions on the stack of this goroutine, the innermost first.
+// callers iterates over the functions on the stack of this goroutine, innermost first.
 func callers() func(yield func(function string) bool) {
 	var pcs [deepest]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])

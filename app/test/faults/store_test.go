@@ -10,7 +10,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// A transaction is named after the method of the store that the flow has called, whatever it calls itself.
+// A transaction is named after the store method that the flow called, not after the methods that this method calls.
 func TestTransactionsAreNamedAfterTheirMethods(t *testing.T) {
 	t.Parallel()
 	s := kit.SQLite(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Account makes a user of the test database with exactly the privileges given ("SELECT, INSERT, UPDATE, DELETE") and answers
-// the DSN with it. It goes when the test ends.
+// Account creates a user of the test database with exactly the given privileges ("SELECT, INSERT, UPDATE, DELETE") and
+// returns its DSN. The user is dropped when the test ends.
 func Account(t testing.TB, dsn, privileges string) string {
 	t.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
@@ -34,7 +34,7 @@ func Account(t testing.TB, dsn, privileges string) string {
 	return cfg.FormatDSN()
 }
 
-// Kill ends a connection of the server of the DSN, as a lost network connection would.
+// Kill closes one connection on the server of the DSN. To its client this looks like a lost network connection.
 func Kill(t testing.TB, dsn string, connection int64) {
 	t.Helper()
 	if err := execOn(dsn, fmt.Sprintf("KILL %d", connection)); err != nil {
@@ -42,7 +42,8 @@ func Kill(t testing.TB, dsn string, connection int64) {
 	}
 }
 
-// ShippedACL writes the accounts of deploy/redis.acl with a password to a file that Redis can include.
+// ShippedACL sets the password in a copy of deploy/redis.acl. It returns the path of the copy, which Redis can include,
+// and its text.
 func ShippedACL(t testing.TB, password string) (file, text string) {
 	t.Helper()
 	shipped, err := os.ReadFile("../../../deploy/redis.acl")

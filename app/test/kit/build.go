@@ -9,8 +9,8 @@ import (
 
 const program = "stampede/app/cmd/stampede"
 
-// Build compiles the program to the given path with the flags of deploy/scripts/build.sh: the tests run the program
-// that ships, and the compiler finds its dependencies in the build cache. env has further variables of the compiler.
+// Build compiles the program to path with the flags of deploy/scripts/build.sh, so that tests run the shipped program
+// and the build cache is reused. env adds environment variables for the compiler.
 func Build(path string, env []string, flags ...string) error {
 	cmd := exec.Command("go", slices.Concat([]string{"build", "-trimpath", "-o", path}, flags, []string{program})...)
 	cmd.Env = slices.Concat(os.Environ(), []string{"CGO_ENABLED=0"}, env)

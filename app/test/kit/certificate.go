@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// Certificate is one for 127.0.0.1 that signed itself, in files.
+// Certificate holds the files of a self-signed certificate for 127.0.0.1.
 type Certificate struct{ Cert, Key string }
 
-// NewCertificate makes a certificate that lives as long as the test.
+// NewCertificate creates a certificate whose files are removed when the test ends.
 func NewCertificate(t testing.TB) *Certificate {
 	t.Helper()
 	dir := t.TempDir()
@@ -20,7 +20,7 @@ func NewCertificate(t testing.TB) *Certificate {
 	return &Certificate{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
 }
 
-// PEM is what whoever trusts it is given.
+// PEM returns the certificate as clients need it to trust the server.
 func (c *Certificate) PEM(t testing.TB) string {
 	t.Helper()
 	text, err := os.ReadFile(c.Cert)
@@ -30,8 +30,8 @@ func (c *Certificate) PEM(t testing.TB) string {
 	return string(text)
 }
 
-// settings are the arguments with which a Redis expects TLS on a port of its own, beside the plain one for the test
-// itself. Without a certificate there are none.
+// settings returns the Redis arguments for TLS on a separate port. The plain port stays open for the test itself. A nil
+// certificate returns no arguments.
 func (c *Certificate) settings(t testing.TB, more ...string) (args []string, port int) {
 	t.Helper()
 	if c == nil {
@@ -47,7 +47,7 @@ func (c *Certificate) settings(t testing.TB, more ...string) (args []string, por
 	}, more...), port
 }
 
-// scheme begins an address: rediss-… with TLS.
+// scheme returns the URL scheme for a name that starts with "redis", for example rediss-cluster:// with TLS.
 func (c *Certificate) scheme(name string) string {
 	if c == nil {
 		return name + "://"

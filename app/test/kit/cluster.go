@@ -13,39 +13,39 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// RedisCluster are private servers that form a cluster: primaries with equal ranges of slots, and replicas of them.
+// RedisCluster is a cluster of private servers: primaries with equal slot ranges, and their replicas.
 type RedisCluster struct {
 	t         testing.TB
 	tls       *Certificate
-	URL       string // as STAMPEDE_REDIS_URL names it
+	URL       string // in the format of STAMPEDE_REDIS_URL
 	Primaries []*RedisServer
-	Replicas  []*RedisServer // the i-th follows primary i modulo their number
+	Replicas  []*RedisServer // replica i follows primary i modulo the number of primaries
 }
 
-// clusterSlots is how many slots a cluster deals out.
+// clusterSlots is the number of hash slots in a Redis Cluster.
 const clusterSlots = 16384
 
-// ClusterOptions say what a private cluster is made of.
+// ClusterOptions configures a private cluster.
 type ClusterOptions struct {
 	Primaries, Replicas int
-	TLS                 *Certificate // clients and servers encrypt; nil: nobody does
-	Args                []string     // more settings of every server
+	TLS                 *Certificate // for clients and between servers; nil: no encryption
+	Args                []string     // additional arguments of every server
 }
 
-// StartRedisCluster starts a cluster that ends with the test, and returns when all of it serves. A replica whose
-// primary is silent for two seconds takes its place.
+// StartRedisCluster starts a cluster that ends with the test. It returns when all servers are ready. A replica replaces
+// a primary that has not responded for two seconds.
 func StartRedisCluster(t testing.TB, primaries, replicas int) *RedisCluster {
 	t.Helper()
 	return StartRedisClusterWith(t, ClusterOptions{Primaries: primaries, Replicas: replicas})
 }
 
-// StartRedisClusterWith is StartRedisCluster with more to choose.
+// StartRedisClusterWith is StartRedisCluster with more options.
 func StartRedisClusterWith(t testing.TB, o ClusterOptions) *RedisCluster {
 	t.Helper()
 	c := &RedisCluster{t: t, tls: o.TLS}
 	primaries := o.Primaries
 	var hosts []string
-	var buses []int // the ports on which they talk to each other
+	var buses []int // cluster bus ports
 	for i := range primaries + o.Replicas {
 		bus, err := freePort()
 		if err != nil {
@@ -70,7 +70,7 @@ func StartRedisClusterWith(t testing.TB, o ClusterOptions) *RedisCluster {
 		primary.Do("CLUSTER", "ADDSLOTSRANGE", from, to)
 		primary.Do("CLUSTER", "SET-CONFIG-EPOCH", i+1)
 	}
-	for i, s := range c.servers()[1:] { // they get to know each other
+	for i, s := range c.servers()[1:] {
 		host, port, err := net.SplitHostPort(s.Addr())
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func StartRedisClusterWith(t testing.TB, o ClusterOptions) *RedisCluster {
 	return c
 }
 
-// serves waits until every server knows all slots and every replica has its primary's data.
+// serves waits until every server sees all slots and all nodes, and every replica is linked to its primary.
 func (c *RedisCluster) serves() {
 	c.t.Helper()
 	all := c.servers()
@@ -125,7 +125,7 @@ func (c *RedisCluster) try(s *RedisServer, command ...any) (any, error) {
 	return client.Do(ctx, command...).Result()
 }
 
-// Addr is where clients reach the server, host:port; with TLS, its own port for that.
+// Addr returns the host:port for clients. With TLS it is the TLS port.
 func (s *RedisServer) Addr() string {
 	if s.securePort != 0 {
 		return loopback(s.securePort)
@@ -137,7 +137,7 @@ func (s *RedisServer) Addr() string {
 	return o.Addr
 }
 
-// Do gives the server a command by itself, without any encryption, and fails the test when it is refused.
+// Do runs a command on this server over an unencrypted connection. An error reply fails the test.
 func (s *RedisServer) Do(command ...any) any {
 	s.t.Helper()
 	client := s.client()

@@ -1,19 +1,18 @@
-// Package kit lets tests run on the real thing: Redis with AOF `always` and MariaDB with strict
-// SQL and a flush per commit, on loopback, private to the test run.
+// Package kit lets tests run on real servers: Redis with AOF `always`, and MariaDB with strict SQL and a flush per
+// commit. The servers listen on loopback and are private to the test run.
 //
-// Most tests want [Redis] and [MySQL]: a fresh logical database each, on servers that all tests share.
-// The servers are those of STAMPEDE_TEST_REDIS and STAMPEDE_TEST_MYSQL (deploy/scripts/services.sh
-// starts them); without these variables each test binary starts its own pair on first use. A machine
-// without the programs fails the test: nothing is skipped.
+// Most tests need [Redis] and [MySQL]. Each returns a new logical database on a server that all tests share. The
+// variables STAMPEDE_TEST_REDIS and STAMPEDE_TEST_MYSQL name the shared servers (deploy/scripts/services.sh starts
+// them). Without these variables each test binary starts its own servers on first use. If a server program is not
+// installed, the test fails; it is never skipped.
 //
-// Three things are shared by every logical database of a server, so tests that run in parallel meet
-// there: Redis PubSub channels and the script cache, and MySQL's GET_LOCK names. Names must carry
-// something of the test's own (its sale, its database), or the test takes a server of its own.
+// All logical databases of a server share Redis Pub/Sub channels, the Redis script cache and MySQL's GET_LOCK names.
+// Parallel tests must therefore use unique names, for example with their sale or database, or start a private server.
 //
-// Tests that kill, pause or reconfigure a server take [StartRedis] or [StartMariaDB]; tests that
-// lose, delay or swallow bytes put a [Proxy] in between. A package that uses any of these has
+// Tests that kill, pause or reconfigure a server use [StartRedis] or [StartMariaDB]. Tests that lose, delay or block
+// bytes put a [Proxy] between. A package that uses any of these has
 //
 //	func TestMain(m *testing.M) { kit.Main(m) }
 //
-// which stops what was started and then fails the run if goroutines are left.
+// which stops the started servers and then fails the run if goroutines are left.
 package kit

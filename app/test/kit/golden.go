@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// GoldenFrames reads the frames of a direction, "client" or "server", from the folder realtime/testdata/protocol as it
-// is seen from the test: by "file/name", and byte for byte as they travel. The page's tests read the same files.
+// GoldenFrames reads all frames of a direction, "client" or "server", from folder, the path to
+// realtime/testdata/protocol. Keys are "file/name". Values are the exact bytes on the wire. The page's tests read the
+// same files.
 func GoldenFrames(t testing.TB, folder, direction string) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// line is one connection through a [Proxy]: two pumps, one per direction. It ends when either side
-// ends or the proxy resets it.
+// line is one connection through a [Proxy]. It has one pump per direction. It ends when either side closes or the proxy
+// resets it.
 type line struct {
 	proxy  *Proxy
 	client *net.TCPConn
@@ -14,7 +14,7 @@ type line struct {
 	once   sync.Once
 	ended  chan struct{}
 
-	// mu makes "forward the request, then lose its reply" one step for the other pump.
+	// mu makes forwarding a request and marking its reply as lost one atomic step for the other pump.
 	mu   sync.Mutex
 	lose bool
 }
@@ -30,7 +30,7 @@ func (l *line) run() {
 	requests.Wait()
 }
 
-// reset closes both sides without a goodbye (RST).
+// reset closes both sides with a RST.
 func (l *line) reset() {
 	l.once.Do(func() {
 		close(l.ended)
@@ -63,8 +63,8 @@ func (l *line) forward(request []byte) bool {
 	return true
 }
 
-// pumpReplies ends at the first reply after a request whose reply is to be lost. Clients have one
-// request under way per connection, so that reply proves that the server has carried it out.
+// pumpReplies stops at the first reply after a request whose reply must be lost. Clients have one outstanding request
+// per connection, so this reply proves that the server executed the request.
 func (l *line) pumpReplies() {
 	buffer := make([]byte, 32<<10)
 	for {

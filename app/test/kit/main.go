@@ -10,8 +10,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Main runs the tests of a package, stops the shared servers that they started, looks for leaked
-// goroutines if all tests passed, and exits. Options name goroutines that may stay.
+// Main runs the tests of a package, stops the shared servers that they started, checks for leaked goroutines if all
+// tests passed, and exits. Options name goroutines that may remain.
 func Main(m *testing.M, options ...goleak.Option) {
 	code := m.Run()
 	atExit.run()
@@ -24,20 +24,20 @@ func Main(m *testing.M, options ...goleak.Option) {
 	os.Exit(code)
 }
 
-// leavingTime is how long a goroutine may take to end: one of go-redis that dials a server that is away looks once a
-// second whether its client was closed.
+// leavingTime is the time that a goroutine has to end. A goroutine of go-redis that dials an unreachable server checks
+// once a second whether its client was closed.
 const leavingTime = 3 * time.Second
 
 func leaked(options ...goleak.Option) error {
 	for began := time.Now(); ; {
-		err := goleak.Find(options...) // which waits for some hundred milliseconds itself
+		err := goleak.Find(options...) // waits some hundred milliseconds by itself
 		if err == nil || time.Since(began) > leavingTime {
 			return err
 		}
 	}
 }
 
-// atExit holds what Main undoes: shared servers and their folders. A test binary without Main
+// atExit holds the cleanup functions that Main runs for shared servers and their folders. A test binary without Main
 // leaves its folders in the temporary directory; its servers end with it (see process.go).
 var atExit cleanups
 
@@ -52,7 +52,7 @@ func (c *cleanups) add(f func()) {
 	c.funcs = append(c.funcs, f)
 }
 
-// run undoes the newest first: a server ends before its folder goes.
+// run calls the newest function first, so that a server ends before its folder is removed.
 func (c *cleanups) run() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +62,7 @@ func (c *cleanups) run() {
 	c.funcs = nil
 }
 
-// sharedDir makes a folder that lives as long as the test binary.
+// sharedDir creates a folder that Main removes.
 func sharedDir(name string) (string, error) {
 	dir, err := os.MkdirTemp("", "stampede-"+name+"-")
 	if err != nil {

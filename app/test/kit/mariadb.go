@@ -26,8 +26,8 @@ var mariadbConf []byte
 //go:embed conf/mysql-init.sql
 var mysqlInit []byte
 
-// sqlServer is the program of which private servers are made: the one that STAMPEDE_TEST_MYSQL_SERVER names, MySQL or
-// MariaDB, else the installed MariaDB.
+// sqlServer is the program for private servers: the MySQL or MariaDB that STAMPEDE_TEST_MYSQL_SERVER names, otherwise
+// the installed MariaDB.
 var sqlServer = sync.OnceValues(func() (sqlProgram, error) {
 	path := os.Getenv("STAMPEDE_TEST_MYSQL_SERVER")
 	if path == "" {
@@ -43,12 +43,11 @@ var sqlServer = sync.OnceValues(func() (sqlProgram, error) {
 
 type sqlProgram struct {
 	path  string
-	mysql bool // its data folder is made by itself, MariaDB's by a script
+	mysql bool // initialises its own data folder; MariaDB needs a script
 }
 
-// MySQL returns the DSN of a new empty database on the shared test MariaDB; it is dropped when the
-// test ends. The DSN has no parameters: the program adds what it needs. GET_LOCK names are not per
-// database.
+// MySQL returns the DSN of a new empty database on the shared test MariaDB. The database is dropped when the test ends.
+// The DSN has no parameters; the program adds those it needs. GET_LOCK names are shared by all databases.
 func MySQL(t testing.TB) string {
 	t.Helper()
 	base, err := sharedMariaDB()
@@ -60,7 +59,7 @@ func MySQL(t testing.TB) string {
 		t.Fatalf("kit: MariaDB: %v", err)
 	}
 	t.Cleanup(func() {
-		// A connection that the test forgot inside a transaction would block the DROP for hours.
+		// A forgotten open transaction of the test would block the DROP for hours.
 		err := execOn(base, "SET lock_wait_timeout = 10", "DROP DATABASE IF EXISTS "+name)
 		if err != nil {
 			t.Errorf("kit: drop %s (is a transaction still open?): %v", name, err)
@@ -69,7 +68,7 @@ func MySQL(t testing.TB) string {
 	return dsn
 }
 
-// createDatabase makes stampede_<random> on the server of the DSN.
+// createDatabase creates stampede_<random> on the server of the DSN.
 func createDatabase(base string) (name, dsn string, err error) {
 	cfg, err := mysql.ParseDSN(base)
 	if err != nil {
@@ -83,7 +82,7 @@ func createDatabase(base string) (name, dsn string, err error) {
 	return name, cfg.FormatDSN(), nil
 }
 
-// execOn runs the statements one after the other on one connection of its own.
+// execOn runs the statements in order on one new connection.
 func execOn(dsn string, statements ...string) error {
 	db, err := sql.Open("mysql", dsn)
 	if err != nil {
@@ -101,8 +100,8 @@ func execOn(dsn string, statements ...string) error {
 	return nil
 }
 
-// sharedMariaDB is the DSN, without a database name, of the server that all tests share, started
-// here if STAMPEDE_TEST_MYSQL does not name one.
+// sharedMariaDB returns the DSN, without a database name, of the server that all tests share. It starts the server if
+// STAMPEDE_TEST_MYSQL is not set.
 var sharedMariaDB = sync.OnceValues(func() (string, error) {
 	if dsn := os.Getenv("STAMPEDE_TEST_MYSQL"); dsn != "" {
 		return dsn, nil
@@ -119,23 +118,22 @@ var sharedMariaDB = sync.OnceValues(func() (string, error) {
 	return dsn, nil
 })
 
-// MariaDBOptions say how a private MariaDB is started.
+// MariaDBOptions configures a private MariaDB.
 type MariaDBOptions struct {
-	Dir  string   // data folder, filled when it is new; empty: a temporary one of the test
-	Port int      // on 127.0.0.1; 0: a free one
-	Conf string   // a file of settings; empty: the small ones of the tests
-	Args []string // further settings, as the command line takes them
+	Dir  string   // initialised if new; empty: a temporary folder of the test
+	Port int      // on 127.0.0.1; 0: a free port
+	Conf string   // path of a configuration file; empty: conf/my.cnf
+	Args []string // additional command-line arguments
 }
 
-// MariaDBServer is a private MariaDB that the test may Kill, Stop, Start again, Pause and Resume.
+// MariaDBServer is a private MariaDB that the test can Kill, Stop, Start again, Pause and Resume.
 type MariaDBServer struct {
 	server
-	DSN string // root without password and without a database name; the same over all lives
+	DSN string // root, no password, no database name; unchanged after a restart
 	Dir string
 }
 
-// StartMariaDB starts a private MariaDB that ends with the test. Use [MariaDBServer.Database] to get a
-// database on it.
+// StartMariaDB starts a private MariaDB that ends with the test. [MariaDBServer.Database] creates a database on it.
 func StartMariaDB(t testing.TB, o MariaDBOptions) *MariaDBServer {
 	t.Helper()
 	if o.Dir == "" {
@@ -149,7 +147,7 @@ func StartMariaDB(t testing.TB, o MariaDBOptions) *MariaDBServer {
 	return &MariaDBServer{server: server{t: t, p: p}, DSN: dsn, Dir: o.Dir}
 }
 
-// Database creates an empty database and returns its DSN. It goes with the server.
+// Database creates an empty database and returns its DSN. It exists as long as the server.
 func (s *MariaDBServer) Database() string {
 	s.t.Helper()
 	_, dsn, err := createDatabase(s.DSN)
@@ -182,9 +180,10 @@ func startMariaDB(o MariaDBOptions) (*process, string, error) {
 			dir:     o.Dir,
 			args: append([]string{
 				"--defaults-file=" + conf, "--datadir=" + data, "--port=" + strconv.Itoa(port),
-				// Relative to the data folder: the path of a socket may have 107 bytes at most.
+				// Relative to the data folder, because the path of a Unix socket is limited to 107 bytes.
 				"--socket=mysqld.sock", "--pid-file=mysqld.pid",
-				// Of its own: a starting server clears its temporary folder of tables that another one uses.
+				// A private folder: a starting server deletes temporary tables in its folder, even those of another
+				// server.
 				"--tmpdir=" + o.Dir,
 			}, append(runAs(), o.Args...)...),
 			ready: func() error { return execOn(dsn, "SELECT 1") },
@@ -194,7 +193,7 @@ func startMariaDB(o MariaDBOptions) (*process, string, error) {
 	return p, dsn, err
 }
 
-// sqlConf writes the file of settings into the server's folder.
+// sqlConf writes the configuration file to the server's folder and returns its path.
 func sqlConf(o MariaDBOptions) (string, error) {
 	text := mariadbConf
 	if o.Conf != "" {
@@ -207,7 +206,7 @@ func sqlConf(o MariaDBOptions) (string, error) {
 	return conf, os.WriteFile(conf, text, 0o600)
 }
 
-// fillDataFolder copies a freshly initialised data folder, unless one is there already.
+// fillDataFolder copies an initialised data folder to data, unless data exists.
 func fillDataFolder(data string) error {
 	if _, err := os.Stat(data); err == nil {
 		return nil
@@ -219,7 +218,8 @@ func fillDataFolder(data string) error {
 	return os.CopyFS(data, os.DirFS(template))
 }
 
-// dataTemplate initialises one data folder per test binary: a copy is several times faster.
+// dataTemplate initialises one data folder per test binary. Copying it is several times faster than initialising
+// another.
 var dataTemplate = sync.OnceValues(func() (string, error) {
 	program, err := sqlServer()
 	if err != nil {
@@ -235,7 +235,7 @@ var dataTemplate = sync.OnceValues(func() (string, error) {
 	}
 	path, args := program.path, []string{"--defaults-file=" + conf, "--datadir=" + data, "--tmpdir=" + dir}
 	if program.mysql {
-		// Its own first user may come from this machine only by name, and names are not looked up.
+		// MySQL's initial root user may only connect from localhost by name, and name resolution is off.
 		args = append(args, "--initialize-insecure", "--init-file="+init)
 	} else {
 		if path, err = findProgram("mariadb-install-db", "mysql_install_db"); err != nil {
@@ -246,14 +246,14 @@ var dataTemplate = sync.OnceValues(func() (string, error) {
 	if out, err := exec.Command(path, append(args, runAs()...)...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w\n%s", path, err, out)
 	}
-	// MySQL keeps a server's identity there; copies that share it cannot replicate each other.
+	// auto.cnf contains MySQL's server UUID. Servers with the same UUID cannot replicate from each other.
 	if err := os.Remove(filepath.Join(data, "auto.cnf")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
 	return data, nil
 })
 
-// runAs lets root run the server as root, in folders that only root can read.
+// runAs returns the arguments that let root run the server as root. The folders of the tests are readable only by root.
 func runAs() []string {
 	if os.Geteuid() == 0 {
 		return []string{"--user=root"}

@@ -12,14 +12,15 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// StartReplicated starts a private MariaDB, or MySQL, and a replica that follows it from its first transaction on.
-// semiSync has a commit answered only once the replica has it in its relay log, not yet applied.
+// StartReplicated starts a private MariaDB or MySQL and a replica that follows it from the first transaction. With
+// semiSync, a commit returns only after the replica has written it to its relay log. The replica may not have applied
+// it yet.
 func StartReplicated(t testing.TB, semiSync bool) (primary, replica *MariaDBServer) {
 	t.Helper()
 	args := func(id string, semiSyncArgs []string) []string {
 		args := []string{"--server-id=" + id, "--log-bin=binlog", "--binlog-format=ROW", "--sync-binlog=1"}
 		if isMySQL() {
-			args = append(args, "--gtid-mode=ON", "--enforce-gtid-consistency=ON") // as MariaDB always does
+			args = append(args, "--gtid-mode=ON", "--enforce-gtid-consistency=ON") // always on in MariaDB
 		}
 		if semiSync {
 			args = append(args, semiSyncArgs...)
@@ -33,10 +34,10 @@ func StartReplicated(t testing.TB, semiSync bool) (primary, replica *MariaDBServ
 	return primary, replica
 }
 
-// semiSyncArgs have a primary wait for its replica longer than any test takes, so that no commit is answered without
-// it, and before others see what was committed: after that they would read rows that the replica may never get. The
-// replica waits for nobody: MySQL writes what it applies to a log of its own, and would wait there for a replica of the
-// replica.
+// semiSyncArgs returns arguments for a semi-synchronous primary and its replica. The primary's timeout is longer than
+// any test, so no commit returns without the replica. AFTER_SYNC makes it wait before other sessions see the commit;
+// otherwise they could read rows that the replica never gets. The replica itself must not wait: MySQL writes applied
+// transactions to its own binary log and would wait there for another replica.
 func semiSyncArgs() (ofPrimary, ofReplica []string) {
 	if isMySQL() {
 		return []string{
@@ -52,13 +53,13 @@ func semiSyncArgs() (ofPrimary, ofReplica []string) {
 	}, []string{"--rpl-semi-sync-slave-enabled=ON"}
 }
 
-// isMySQL reports whether private servers are MySQL, not MariaDB.
+// isMySQL reports whether private servers are MySQL instead of MariaDB.
 func isMySQL() bool {
 	program, err := sqlServer()
 	return err == nil && program.mysql
 }
 
-// replicaSQL is a statement of MySQL with the word that MariaDB has kept.
+// replicaSQL translates a MySQL replication statement to the installed server: MariaDB still uses SLAVE.
 func replicaSQL(statement string) string {
 	if isMySQL() {
 		return statement
@@ -66,7 +67,7 @@ func replicaSQL(statement string) string {
 	return strings.ReplaceAll(statement, "REPLICA", "SLAVE")
 }
 
-// Exec runs statements as root, on one connection.
+// Exec runs statements as root on one connection.
 func (s *MariaDBServer) Exec(statements ...string) {
 	s.t.Helper()
 	if err := execOn(s.DSN, statements...); err != nil {
@@ -93,25 +94,25 @@ func (s *MariaDBServer) follow(primary *MariaDBServer) {
 	s.Exec(change, replicaSQL("START REPLICA"), "SET GLOBAL read_only = 1")
 }
 
-// StopApplying has the replica take what its primary sends without applying it, as one does that is behind.
+// StopApplying stops the SQL thread. The replica still receives transactions but falls behind.
 func (s *MariaDBServer) StopApplying() {
 	s.t.Helper()
 	s.Exec(replicaSQL("STOP REPLICA SQL_THREAD"))
 }
 
-// Apply ends StopApplying.
+// Apply starts the SQL thread that StopApplying stopped.
 func (s *MariaDBServer) Apply() {
 	s.t.Helper()
 	s.Exec(replicaSQL("START REPLICA SQL_THREAD"))
 }
 
-// StopReceiving has the replica take nothing more of what its primary sends, for good.
+// StopReceiving stops the I/O thread. The replica receives no further transactions.
 func (s *MariaDBServer) StopReceiving() {
 	s.t.Helper()
 	s.Exec(replicaSQL("STOP REPLICA IO_THREAD"))
 }
 
-// CatchUp returns when the replica has applied everything that its primary has committed by now.
+// CatchUp waits until the replica has applied everything that its primary has committed before the call.
 func (s *MariaDBServer) CatchUp(primary *MariaDBServer) {
 	s.t.Helper()
 	primary.Exec("CREATE DATABASE IF NOT EXISTS kit_mark", "CREATE TABLE IF NOT EXISTS kit_mark.mark (n BIGINT)")
@@ -123,8 +124,8 @@ func (s *MariaDBServer) CatchUp(primary *MariaDBServer) {
 	})
 }
 
-// ApplyAll returns when the replica has applied all that it had received of its primary, which may be gone: what an
-// operator does before a promotion.
+// ApplyAll waits until the replica has applied everything it has received. The primary may be dead. Operators do this
+// before a promotion.
 func (s *MariaDBServer) ApplyAll() {
 	s.t.Helper()
 	s.Apply()
@@ -141,14 +142,14 @@ func (s *MariaDBServer) ApplyAll() {
 	})
 }
 
-// Promote makes a primary of the replica with what it has applied, as an operator does; what it had only received is
-// thrown away.
+// Promote makes the replica a primary with its applied transactions, as an operator does. Received but unapplied
+// transactions are discarded.
 func (s *MariaDBServer) Promote() {
 	s.t.Helper()
 	s.Exec(replicaSQL("STOP REPLICA"), replicaSQL("RESET REPLICA ALL"), "SET GLOBAL read_only = 0")
 }
 
-// row is the only row of an answer, by the names of its columns.
+// row returns the first row of a result by column name.
 func (s *MariaDBServer) row(query string) (map[string]string, error) {
 	db, err := sql.Open("mysql", s.DSN)
 	if err != nil {

@@ -15,7 +15,7 @@ func openMySQL(t *testing.T, dsn string) *sql.DB {
 	return db
 }
 
-// Tests that run in parallel must not see each other's tables, and bad values must not slip in.
+// Parallel tests must not see each other's tables, and invalid values must be rejected.
 func TestMySQLGivesEachTestAnEmptyStrictDatabase(t *testing.T) {
 	t.Parallel()
 	ctx := Context(t)
@@ -31,7 +31,7 @@ func TestMySQLGivesEachTestAnEmptyStrictDatabase(t *testing.T) {
 	}
 }
 
-// P2 rests on it: what MariaDB has committed is there after SIGKILL.
+// P2 depends on it: MariaDB keeps committed transactions after SIGKILL.
 func TestMariaDBKeepsCommitsOverAKill(t *testing.T) {
 	t.Parallel()
 	ctx := Context(t)

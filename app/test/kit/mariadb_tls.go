@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// StartEncryptedMariaDB starts a private MariaDB that speaks TLS 1.2 or newer to whoever asks for it, with a
-// certificate for 127.0.0.1 that signed itself; certificate is that one, PEM.
+// StartEncryptedMariaDB starts a private MariaDB that offers TLS 1.2 or newer. It returns the server's self-signed
+// certificate for 127.0.0.1 as PEM.
 func StartEncryptedMariaDB(t testing.TB) (server *MariaDBServer, certificate string) {
 	t.Helper()
 	c := NewCertificate(t)

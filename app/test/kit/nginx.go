@@ -18,16 +18,16 @@ import (
 	"time"
 )
 
-// Nginx is a private nginx that serves a site file as it ships.
+// Nginx is a private nginx that runs a shipped site file.
 type Nginx struct {
-	Addr string      // where it listens, host:port
-	TLS  *tls.Config // for its clients: trusts its certificate
-	CA   string      // that certificate, a PEM file
+	Addr string      // host:port
+	TLS  *tls.Config // for clients; trusts the certificate
+	CA   string      // path of the certificate, PEM
 
 	p *process
 }
 
-// around is the rest of a configuration: what Debian's has outside the site, as small as can be.
+// around is the minimal nginx.conf around the site, as a replacement for Debian's.
 const around = `daemon off;
 pid nginx.pid;
 error_log stderr warn;
@@ -43,18 +43,18 @@ http {
 }
 `
 
-// alone is one process, so that nothing is left when it is killed.
+// alone runs nginx as a single process, so that a kill leaves no workers.
 const alone = "master_process off;\nevents { worker_connections 16384; }"
 
-// StartNginx starts one in front of upstream (host:port, several with commas between them), which ends with the test.
-// Of the site only addresses and certificate are other ones, and what the test changes: pairs of a text that stands in
-// the file, once, and another one.
+// StartNginx starts nginx in front of upstream (host:port, several separated by commas). It ends with the test. It
+// replaces the addresses and the certificate in the site file and applies changes: pairs of a text that occurs exactly
+// once and its replacement.
 func StartNginx(t testing.TB, site, upstream string, changes ...string) *Nginx {
 	t.Helper()
 	return startNginx(t, site, upstream, func(string) (string, error) { return alone, nil }, changes)
 }
 
-// startNginx is StartNginx with what shares out says of the processes, who is given the text of the site.
+// startNginx is StartNginx. shares receives the site text and returns the process settings of nginx.conf.
 func startNginx(
 	t testing.TB, site, upstream string, shares func(string) (string, error), changes []string,
 ) *Nginx {
@@ -100,9 +100,9 @@ func startNginx(
 		}
 		n.p = &process{
 			name: "nginx", program: "/bin/sh", dir: dir, ready: n.answers,
-			// Who has workers is asked to end when the test is killed: nobody else would end them.
+			// SIGTERM lets a master stop its workers if the test binary is killed; SIGKILL would leave them running.
 			lastWord: syscall.SIGTERM,
-			// As many files as may be: each shopper takes two.
+			// Each shopper needs two file descriptors, so raise the limit to the maximum.
 			args: []string{
 				"-c", `ulimit -n "$(ulimit -Hn)"; exec "$0" "$@"`, program, "-p", dir, "-c", "nginx.conf", "-e",
 				"stderr",
@@ -122,8 +122,8 @@ func startNginx(
 	return n
 }
 
-// swap replaces each first text of a pair by the second one. It stands there once, else the site has become another
-// one.
+// swap replaces the first text of each pair by the second. The first text must occur exactly once; otherwise the site
+// file has changed.
 func swap(text string, pairs []string) (string, error) {
 	for i := 0; i < len(pairs); i += 2 {
 		if n := strings.Count(text, pairs[i]); n != 1 {
@@ -142,7 +142,7 @@ func (n *Nginx) answers() error {
 	return conn.Close()
 }
 
-// certify writes cert.pem and key.pem for loopback, and answers what trusts them.
+// certify writes cert.pem and key.pem for 127.0.0.1 and returns a client configuration that trusts the certificate.
 func certify(dir string) (*tls.Config, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

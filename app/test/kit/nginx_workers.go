@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// StartNginxWorkers is [StartNginx] with a master and workers, each with the files and connections that the comment of
-// the site says nginx.conf should give them. Where this machine gives a process fewer files, it has those.
+// StartNginxWorkers is [StartNginx] with a master and workers. Each worker gets the file and connection limits that the
+// comment of the site file recommends for nginx.conf. The file limit is capped at the hard limit of this process.
 func StartNginxWorkers(t testing.TB, workers int, site, upstream string, changes ...string) *Nginx {
 	t.Helper()
 	return startNginx(t, site, upstream, func(text string) (string, error) { return share(text, workers) }, changes)
 }
 
-// share is what the comment of a site asks of nginx.conf, for so many workers.
+// share builds the process settings of nginx.conf that the comment of the site file recommends, for n workers.
 func share(site string, workers int) (string, error) {
 	files := regexp.MustCompile(`(?m)^#\s+worker_rlimit_nofile (\d+);$`).FindStringSubmatch(site)
 	events := regexp.MustCompile(`(?m)^#\s+(events \{ worker_connections \d+; \})$`).FindStringSubmatch(site)
@@ -35,13 +35,13 @@ func share(site string, workers int) (string, error) {
 	}
 	lines := fmt.Sprintf("worker_processes %d;\nworker_rlimit_nofile %d;\n%s", workers, min(wanted, may.Max), events[1])
 	if os.Geteuid() == 0 {
-		// The folder of the test is not everybody's.
+		// Other users cannot read the folder of the test.
 		lines = "user root;\n" + lines
 	}
 	return lines, nil
 }
 
-// Processes are the process ids of the master and of its workers.
+// Processes returns the process ids of the master and its workers.
 func (n *Nginx) Processes(t testing.TB) []int {
 	t.Helper()
 	ids := []int{n.p.cmd.Process.Pid}

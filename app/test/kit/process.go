@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	startTimeout = 60 * time.Second // crash recovery of a busy MariaDB included
-	stopTimeout  = 30 * time.Second // then it is killed
+	startTimeout = 60 * time.Second // includes crash recovery of a busy MariaDB
+	stopTimeout  = 30 * time.Second // then SIGKILL
 )
 
-// process is a server program with a folder and a port, which it keeps over its lives. Its methods
-// belong to one goroutine at a time.
+// process is a server program with a folder and a port that do not change when it restarts. Its methods must not be
+// called concurrently.
 //
 //	new ── start ─→ running ── kill, stop ─→ ended ── start ─→ running …
 //	                running ── pause ─→ paused ── resume, kill, stop ─→ …
@@ -29,16 +29,16 @@ type process struct {
 	program string
 	args    []string
 	dir     string
-	ready   func() error // nil once the server answers
-	// lastWord is what the program gets when the test binary dies; 0: SIGKILL.
+	ready   func() error // returns nil when the server accepts requests
+	// lastWord is the signal that the program receives when the test binary dies; 0: SIGKILL.
 	lastWord syscall.Signal
 
 	cmd  *exec.Cmd
 	done chan struct{} // closed when cmd has ended
 }
 
-// start runs the program and waits until it answers. An end of the program or a time-out is an
-// error that carries the tail of its log.
+// start runs the program and waits until it is ready. It returns an error with the tail of the log if the program ends
+// or does not become ready within startTimeout.
 func (p *process) start() error {
 	log, err := os.OpenFile(p.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -54,7 +54,7 @@ func (p *process) start() error {
 	}
 	done := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // the exit status of a killed server says nothing
+		_ = cmd.Wait() // the exit status of a killed server is meaningless
 		close(done)
 	}()
 	p.cmd, p.done = cmd, done
@@ -77,7 +77,7 @@ func (p *process) start() error {
 	}
 }
 
-// kill ends the process as a crash would (SIGKILL); a process that has ended stays so.
+// kill ends the process with SIGKILL, like a crash. It does nothing if the process has ended.
 func (p *process) kill() {
 	if p.cmd == nil {
 		return
@@ -86,7 +86,7 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// stop asks politely, paused or not, and kills after stopTimeout.
+// stop sends SIGTERM, and SIGKILL after stopTimeout. It also resumes a paused process.
 func (p *process) stop() {
 	if p.cmd == nil {
 		return
@@ -109,13 +109,13 @@ func (p *process) signal(s syscall.Signal) error {
 
 func (p *process) logFile() string { return filepath.Join(p.dir, p.name+".log") }
 
-// logTail is the last 2 KB of what the program printed.
+// logTail returns the last 2 KB of the program's output.
 func (p *process) logTail() string {
 	text, _ := os.ReadFile(p.logFile())
 	return string(text[max(0, len(text)-2048):])
 }
 
-// findProgram looks on PATH and where Debian keeps server programs, which is not on everybody's PATH.
+// findProgram searches PATH and Debian's folders for server programs, which are not on every user's PATH.
 func findProgram(names ...string) (string, error) {
 	for _, name := range names {
 		for _, candidate := range []string{name, "/usr/sbin/" + name, "/usr/local/sbin/" + name} {
@@ -128,8 +128,8 @@ func findProgram(names ...string) (string, error) {
 		"(Debian: apt-get install redis-server mariadb-server nginx)", names[0])
 }
 
-// freePort asks the kernel for a port that nobody listens on now. Somebody may take it before the
-// server does; then its start fails, and callers that may choose try another.
+// freePort returns a port that is free now. Another process may bind it before the server does. Then the start fails;
+// onSomePort tries another port.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -139,7 +139,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// onSomePort calls start with the wanted port, or, when that is 0, with up to three free ones.
+// onSomePort calls start with port want. If want is 0, it tries up to three free ports.
 func onSomePort(want int, start func(port int) error) error {
 	if want != 0 {
 		return start(want)
@@ -159,20 +159,20 @@ func onSomePort(want int, start func(port int) error) error {
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// server is what [RedisServer] and [MariaDBServer] have in common. Its methods are called by the
-// goroutine of the test, one at a time.
+// server contains the methods that [RedisServer] and [MariaDBServer] share. Only the goroutine of the test may call
+// them.
 type server struct {
 	t testing.TB
 	p *process
 }
 
-// Kill ends the server as a crash would: SIGKILL, no last write.
+// Kill ends the server with SIGKILL, like a crash. It cannot flush anything.
 func (s *server) Kill() { s.p.kill() }
 
-// Stop ends the server in order.
+// Stop shuts the server down with SIGTERM.
 func (s *server) Stop() { s.p.stop() }
 
-// Start brings an ended server back on the same port and folder and returns when it answers.
+// Start restarts an ended server on the same port and folder. It returns when the server is ready.
 func (s *server) Start() {
 	s.t.Helper()
 	if err := s.p.start(); err != nil {
@@ -180,7 +180,7 @@ func (s *server) Start() {
 	}
 }
 
-// Pause freezes the server: connections stay open and nobody answers. Resume goes on.
+// Pause stops the server with SIGSTOP. Connections stay open but receive no replies. Resume continues it.
 func (s *server) Pause() {
 	s.t.Helper()
 	s.send(syscall.SIGSTOP)
@@ -189,7 +189,7 @@ func (s *server) Pause() {
 	})
 }
 
-// Resume ends a Pause.
+// Resume continues a paused server.
 func (s *server) Resume() { s.t.Helper(); s.send(syscall.SIGCONT) }
 
 func (s *server) send(signal syscall.Signal) {

@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// dieWithParent lets the kernel end a server when the test binary dies without cleaning up:
-// a time-out, a panic, kill -9.
+// dieWithParent makes the kernel send the signal to a server when the test binary dies without cleanup: on a timeout, a
+// panic or kill -9.
 func dieWithParent(with syscall.Signal) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: with}
 }
 
-// standsStill reports whether SIGSTOP has reached every thread of a process: one that runs on another processor goes on
-// until it enters the kernel again, and may answer meanwhile.
+// standsStill reports whether SIGSTOP has stopped every thread of a process. A thread on another processor keeps
+// running until it next enters the kernel, and may still send replies.
 func standsStill(pid int) bool {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil || len(threads) == 0 {

@@ -4,8 +4,8 @@ package kit
 
 import "syscall"
 
-// dieWithParent has no counterpart here: a test binary that crashes leaves its servers running.
+// dieWithParent does nothing here. A test binary that crashes leaves its servers running.
 func dieWithParent(syscall.Signal) *syscall.SysProcAttr { return nil }
 
-// standsStill is not known here: SIGSTOP reaches all threads within a moment.
+// standsStill always returns true here. SIGSTOP stops all threads within a moment.
 func standsStill(int) bool { return true }

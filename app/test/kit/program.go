@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// MainWith is [Main] for tests that run the program: it is built first, as it ships.
+// MainWith is [Main] for tests that run the program. It first builds the program with the shipped flags and stores the
+// path in binary.
 func MainWith(m *testing.M, binary *string) {
 	dir, err := sharedDir("program")
 	if err == nil {
@@ -29,14 +30,15 @@ func MainWith(m *testing.M, binary *string) {
 	Main(m)
 }
 
-// Program is one process of the program.
+// Program is a running process of stampede.
 type Program struct {
 	Cmd   *exec.Cmd
-	Log   string        // file
-	Ended chan struct{} // closed when the process has ended
+	Log   string        // path of the log file
+	Ended chan struct{} // closed when the process ends
 }
 
-// StartProgram starts a process that is killed when the test ends. Of the settings of one name the last one counts.
+// StartProgram starts a process that is killed when the test ends. If a setting occurs several times, the last one
+// wins.
 func StartProgram(t testing.TB, binary, log string, settings []string, args ...string) *Program {
 	t.Helper()
 	file, err := os.Create(log)
@@ -51,7 +53,7 @@ func StartProgram(t testing.TB, binary, log string, settings []string, args ...s
 		t.Fatal(err)
 	}
 	go func() {
-		_ = p.Cmd.Wait() // how it ended is in its log
+		_ = p.Cmd.Wait() // the log contains the reason of the exit
 		close(p.Ended)
 	}()
 	t.Cleanup(func() {
@@ -63,7 +65,7 @@ func StartProgram(t testing.TB, binary, log string, settings []string, args ...s
 	return p
 }
 
-// AwaitReady waits until a node is ready, and returns its address: the one given, or ("") the one that it has chosen.
+// AwaitReady waits until a node is ready and returns its address. If addr is "", it reads the address from the log.
 func (p *Program) AwaitReady(t testing.TB, within time.Duration, addr string) string {
 	t.Helper()
 	Eventually(t, within, func() (bool, string) {
@@ -76,7 +78,7 @@ func (p *Program) AwaitReady(t testing.TB, within time.Duration, addr string) st
 	return addr
 }
 
-// Said is a word of the line with which a node says that it is open; "" before.
+// Said returns the value of a field in the log line "open" of a node, or "" before that line is written.
 func (p *Program) Said(name string) string {
 	_, line, _ := strings.Cut(p.Text(), " msg=open ")
 	_, rest, _ := strings.Cut(" "+line, " "+name+"=")
@@ -84,7 +86,7 @@ func (p *Program) Said(name string) string {
 	return word
 }
 
-// Kill ends the process as a crash would; one that has ended stays so.
+// Kill ends the process with SIGKILL, like a crash. It does nothing if the process has ended.
 func (p *Program) Kill() {
 	_ = p.Cmd.Process.Kill()
 	<-p.Ended
@@ -100,19 +102,19 @@ func (p *Program) Dead() bool {
 	}
 }
 
-// Text is all that the process has printed.
+// Text returns the whole output of the process.
 func (p *Program) Text() string {
 	text, _ := os.ReadFile(p.Log)
 	return string(text)
 }
 
-// Tail is the last 5 KB of Text.
+// Tail returns the last 5000 bytes of Text.
 func (p *Program) Tail() string {
 	text := p.Text()
 	return text[max(0, len(text)-5000):]
 }
 
-// RunProgram runs one command of the program to its end.
+// RunProgram runs one command of the program and returns its output and exit code.
 func RunProgram(t testing.TB, binary string, settings []string, args ...string) (out string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(Context(t), binary, args...)
@@ -124,8 +126,8 @@ func RunProgram(t testing.TB, binary string, settings []string, args ...string) 
 	return string(text), cmd.ProcessState.ExitCode()
 }
 
-// Metric is a figure of the node whose metrics are at host:port, summed over its labels unless they are named; 0 when
-// it is not there.
+// Metric reads a metric from the metrics address host:port of a node. It sums all series, unless name contains labels.
+// It returns 0 if the metric is missing.
 func Metric(t testing.TB, addr, name string) (sum float64) {
 	t.Helper()
 	response, err := HTTP.Get("http://" + addr + "/metrics")

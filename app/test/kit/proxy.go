@@ -12,11 +12,11 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Proxy is a wire between the program and one server that can be cut, stalled, slowed down, or made
-// to lose replies. Settings hold for open and for new connections. Safe for concurrent use.
+// Proxy is a TCP proxy between the program and one server. It can cut, stall or delay connections and lose replies.
+// Settings apply to open and new connections. It is safe for concurrent use.
 type Proxy struct {
-	Addr string // where the proxy listens, host:port
-	URL  string // what NewProxy was given, with the proxy's address
+	Addr string // host:port on which the proxy listens
+	URL  string // the target of NewProxy with the proxy's address
 
 	t        testing.TB
 	listener net.Listener
@@ -31,11 +31,11 @@ type Proxy struct {
 	stalled bool
 	delay   time.Duration
 	pattern []byte
-	drops   int // replies still to lose
+	drops   int // number of replies still to lose
 	dropped int
 }
 
-// NewProxy puts a proxy in front of the server of a URL (redis://…, ws://…) or MySQL DSN. It ends with the test.
+// NewProxy starts a proxy in front of the server of a URL (redis://…, ws://…) or a MySQL DSN. It ends with the test.
 func NewProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -58,7 +58,7 @@ func NewProxy(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// address finds host:port in a URL or a DSN.
+// address returns the host:port of a URL or DSN.
 func address(target string) (string, error) {
 	if strings.Contains(target, "://") {
 		u, err := url.Parse(target)
@@ -74,38 +74,38 @@ func address(target string) (string, error) {
 	return cfg.Addr, nil
 }
 
-// Cut resets all connections and every new one, until Restore.
+// Cut resets all connections and rejects new ones until Restore.
 func (p *Proxy) Cut() {
 	p.set(func() { p.cut = true })
 	p.closeLines()
 }
 
-// Stall keeps connections open and lets no byte through in either direction, until Restore.
+// Stall keeps connections open but forwards no bytes in either direction until Restore.
 func (p *Proxy) Stall() { p.set(func() { p.stalled = true }) }
 
-// Delay holds each piece of up to 32 KB back for d, in each direction: a round trip takes 2d longer.
+// Delay delays each read of up to 32 KB by d in each direction, so a round trip takes 2d longer.
 func (p *Proxy) Delay(d time.Duration) { p.set(func() { p.delay = d }) }
 
-// DropReplies loses the replies to the next n requests that contain the pattern, in any letter case
-// ("evalsha", "commit"): the server has the request and carries it out, the client sees its connection
-// close. A pattern must lie within one write of the client.
+// DropReplies loses the replies to the next n requests that contain pattern ("evalsha", "commit"; case-insensitive).
+// The server executes the request; the client sees a reset connection. The pattern must lie within one write of the
+// client.
 func (p *Proxy) DropReplies(pattern string, n int) {
 	p.set(func() { p.pattern, p.drops = bytes.ToLower([]byte(pattern)), n })
 }
 
-// Dropped is how many replies were lost since the start.
+// Dropped returns the number of requests whose reply was dropped since the start.
 func (p *Proxy) Dropped() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.dropped
 }
 
-// Restore ends whatever Cut, Stall, Delay and DropReplies began.
+// Restore ends the effects of Cut, Stall, Delay and DropReplies.
 func (p *Proxy) Restore() {
 	p.set(func() { p.cut, p.stalled, p.delay, p.drops = false, false, 0, 0 })
 }
 
-// Redirect resets all connections; new ones go to the server of this URL or DSN.
+// Redirect resets all connections and connects new ones to the server of target, a URL or DSN.
 func (p *Proxy) Redirect(target string) {
 	p.t.Helper()
 	address, err := address(target)
@@ -149,7 +149,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// serve carries one connection until either side ends it.
+// serve forwards one connection until either side closes it.
 func (p *Proxy) serve(client net.Conn) {
 	l := &line{proxy: p, client: client.(*net.TCPConn), ended: make(chan struct{})}
 	defer l.reset()
@@ -168,7 +168,7 @@ func (p *Proxy) serve(client net.Conn) {
 	l.run()
 }
 
-// join makes the line known, so that Cut reaches it; false when the wire is cut or leads elsewhere by now.
+// join registers the line so that Cut can reset it. It returns false if the proxy is cut, closed or redirected.
 func (p *Proxy) join(l *line, target string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,7 +185,7 @@ func (p *Proxy) leave(l *line) {
 	delete(p.open, l)
 }
 
-// wantsDrop takes one of the replies to lose if the request matches.
+// wantsDrop reports whether the reply to the request must be lost, and counts it.
 func (p *Proxy) wantsDrop(request []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,7 +197,7 @@ func (p *Proxy) wantsDrop(request []byte) bool {
 	return true
 }
 
-// pass waits as long as the settings say; false when the line ended meanwhile.
+// pass waits for the delay and until the proxy is not stalled. It returns false if the line ended meanwhile.
 func (p *Proxy) pass(ended <-chan struct{}) bool {
 	p.mu.Lock()
 	delay := p.delay

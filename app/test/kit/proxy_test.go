@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// I6: the tests of "unknown is not failed" need a request that was carried out and a reply that was lost.
+// I6: tests of "unknown is not failed" need an executed request whose reply is lost.
 func TestProxyLosesTheReplyButNotTheRequest(t *testing.T) {
 	t.Parallel()
 	ctx := Context(t)

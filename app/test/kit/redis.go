@@ -18,12 +18,12 @@ import (
 //go:embed conf/redis.conf
 var redisConf []byte
 
-// minDatabases is how many logical databases the shared Redis must have: numbers are handed out in
-// a circle, and a test must be over before its number comes round again.
+// minDatabases is the minimum number of logical databases of the shared Redis. Numbers are assigned round robin, so a
+// test must end before its number is reused.
 const minDatabases = 1024
 
-// Redis returns the URL of an empty logical database on the shared test Redis. It belongs to this
-// test alone and is emptied when the test ends. Channels and scripts are not per database.
+// Redis returns the URL of an empty logical database on the shared test Redis. Only this test uses it. It is emptied
+// when the test ends. Pub/Sub channels and scripts are shared by all databases.
 func Redis(t testing.TB) string {
 	t.Helper()
 	base, err := sharedRedis()
@@ -53,18 +53,18 @@ func Redis(t testing.TB) string {
 	return withDatabase(base, o.DB)
 }
 
-// withDatabase is the URL with another database number.
+// withDatabase returns the URL with another database number.
 func withDatabase(base string, db int) string {
 	u, err := url.Parse(base)
 	if err != nil {
-		panic(err) // redis.ParseURL has read it already
+		panic(err) // impossible: redis.ParseURL has accepted the URL
 	}
 	u.Path = "/" + strconv.Itoa(db)
 	return u.String()
 }
 
-// nextDatabase takes a number from 1 up; database 0 holds the counter, so that the test binaries of
-// one run share it.
+// nextDatabase returns the next number, starting at 1. The counter is in database 0, which all test binaries of a run
+// share.
 func nextDatabase(o *redis.Options) (int, error) {
 	counter := *o
 	counter.DB = 0
@@ -88,7 +88,8 @@ func nextDatabase(o *redis.Options) (int, error) {
 	return 1 + int((n-1)%int64(databases-1)), nil
 }
 
-// sharedRedis is the URL of the server that all tests share, started here if nobody named one.
+// sharedRedis returns the URL of the server that all tests share. It starts the server if STAMPEDE_TEST_REDIS is not
+// set.
 var sharedRedis = sync.OnceValues(func() (string, error) {
 	if base := os.Getenv("STAMPEDE_TEST_REDIS"); base != "" {
 		return base, nil
@@ -105,25 +106,24 @@ var sharedRedis = sync.OnceValues(func() (string, error) {
 	return base, nil
 })
 
-// RedisOptions say how a private Redis is started. The zero value is one that forgets everything
-// when it ends.
+// RedisOptions configures a private Redis. The zero value does not persist data.
 type RedisOptions struct {
-	Dir     string   // data folder; empty: a temporary one of the test
-	Port    int      // on 127.0.0.1; 0: a free one
+	Dir     string   // data folder; empty: a temporary folder of the test
+	Port    int      // on 127.0.0.1; 0: a free port
 	Durable bool     // append-only file with an fsync per write, as in production
-	Conf    string   // a file of settings; empty: those of the tests
-	Args    []string // more settings, as the server's arguments
+	Conf    string   // path of a configuration file; empty: conf/redis.conf
+	Args    []string // additional command-line arguments
 
-	TLS *Certificate // encrypts on a port of its own, of Addr, beside the plain one; nil: there is none
+	TLS *Certificate // for an additional TLS port, which Addr returns; nil: no TLS
 }
 
-// RedisServer is a private Redis that the test may Kill, Stop, Start again, Pause and Resume.
+// RedisServer is a private Redis that the test can Kill, Stop, Start again, Pause and Resume.
 type RedisServer struct {
 	server
-	URL string // of database 0; the same over all lives
+	URL string // database 0; unchanged after a restart
 	Dir string // holds the append-only file
 
-	securePort int // on which it expects TLS; 0: none
+	securePort int // TLS port; 0: none
 }
 
 // StartRedis starts a private Redis that ends with the test.
@@ -178,7 +178,7 @@ func startRedis(o RedisOptions) (*process, string, error) {
 	return p, serverURL, err
 }
 
-// redisProgram is a Redis or a Valkey, or else the installed Redis.
+// redisProgram returns the Redis or Valkey that STAMPEDE_TEST_REDIS_SERVER names, otherwise the installed Redis.
 func redisProgram() (string, error) {
 	if program := os.Getenv("STAMPEDE_TEST_REDIS_SERVER"); program != "" {
 		return program, nil
@@ -186,7 +186,7 @@ func redisProgram() (string, error) {
 	return findProgram("redis-server")
 }
 
-// pingRedis fails while the server is loading its append-only file, too.
+// pingRedis returns an error until the server has loaded its append-only file.
 func pingRedis(serverURL string) error {
 	o, err := redis.ParseURL(serverURL)
 	if err != nil {

@@ -21,7 +21,7 @@ func redisClient(t *testing.T, serverURL string) *redis.Client {
 	return client
 }
 
-// Tests that run in parallel must not see each other's keys.
+// Parallel tests must not see each other's keys.
 func TestRedisGivesEachTestItsOwnEmptyDatabase(t *testing.T) {
 	t.Parallel()
 	ctx := Context(t)
@@ -34,7 +34,7 @@ func TestRedisGivesEachTestItsOwnEmptyDatabase(t *testing.T) {
 	}
 }
 
-// P2 rests on it: what a durable Redis has answered is there after SIGKILL.
+// P2 depends on it: a durable Redis keeps acknowledged writes after SIGKILL.
 func TestDurableRedisKeepsItsWritesOverAKill(t *testing.T) {
 	t.Parallel()
 	ctx := Context(t)
@@ -76,7 +76,7 @@ func TestPausedServerAnswersAfterResume(t *testing.T) {
 	select {
 	case err := <-answer:
 		t.Fatalf("a paused Redis answered: %v", err)
-	case <-time.After(100 * time.Millisecond): // nothing can be awaited that shows an absence
+	case <-time.After(100 * time.Millisecond): // an absent reply has no event to wait for
 	}
 	server.Resume()
 	if err := <-answer; err != nil {
@@ -84,7 +84,7 @@ func TestPausedServerAnswersAfterResume(t *testing.T) {
 	}
 }
 
-// P7 is tested with a promoted replica: it must have everything, and live on without its master.
+// P7 is tested with a promoted replica. It must have all data and work without its former master.
 func TestPromotedReplicaHasEverything(t *testing.T) {
 	t.Parallel()
 	ctx := Context(t)
@@ -98,7 +98,7 @@ func TestPromotedReplicaHasEverything(t *testing.T) {
 	master.Kill()
 	replica.Promote()
 	wire.Redirect(replica.URL)
-	Eventually(t, 30*time.Second, func() (bool, string) { // a connection from before has been reset
+	Eventually(t, 30*time.Second, func() (bool, string) { // connections from before the promotion were reset
 		err := client.Set(ctx, "other", "v", 0).Err()
 		return err == nil, fmt.Sprint("write to the promoted replica: ", err)
 	})

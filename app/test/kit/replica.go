@@ -11,8 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Follow makes the server a replica of the other one and returns when it has everything that the other one has at that
-// moment.
+// Follow makes the server a replica of master. It returns when the replica has the same offset as master.
 func (s *RedisServer) Follow(master *RedisServer) {
 	s.t.Helper()
 	there := master.client()
@@ -20,7 +19,7 @@ func (s *RedisServer) Follow(master *RedisServer) {
 	s.follow(master, there.Options().Addr)
 }
 
-// FollowVia is Follow through a proxy that leads to the other server, so that the replica can be made to fall behind.
+// FollowVia is Follow through a proxy to master. The proxy can make the replica fall behind.
 func (s *RedisServer) FollowVia(master *RedisServer, link *Proxy) {
 	s.t.Helper()
 	s.follow(master, link.Addr)
@@ -53,7 +52,7 @@ func (s *RedisServer) follow(master *RedisServer, addr string) {
 	})
 }
 
-// Promote ends Follow: the server goes on by itself with what it has.
+// Promote makes the replica a primary with the data it has.
 func (s *RedisServer) Promote() {
 	s.t.Helper()
 	here := s.client()
@@ -74,7 +73,7 @@ func (s *RedisServer) client() *redis.Client {
 
 var infoField = regexp.MustCompile(`(?m)^([a-z_]+):(.*)$`)
 
-// replication is what INFO says of it.
+// replication returns the fields of INFO replication.
 func replication(c *redis.Client) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -13,32 +13,32 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// watched is the name under which sentinels know the primary.
+// watched is the name of the primary in the sentinels' configuration.
 const watched = "shop"
 
-// SentinelOptions say what a private group of servers is made of that three sentinels watch.
+// SentinelOptions configures a private group of servers that three sentinels monitor.
 type SentinelOptions struct {
 	Replicas int
-	TLS      *Certificate // clients, servers and sentinels encrypt; nil: nobody does
-	Args     []string     // more settings of every server
-	User     string       // an account on the sentinels, "user name on >secret …"; empty: none
+	TLS      *Certificate // for clients, servers and sentinels; nil: no encryption
+	Args     []string     // additional arguments of every server
+	User     string       // ACL line for the sentinels, "user name on >secret …"; empty: none
 }
 
-// Sentinels are three of them, one primary and its replicas. One of those takes the place of a primary that is silent
-// for a second.
+// Sentinels is a group of three sentinels, a primary and its replicas. The sentinels promote a replica if the primary
+// does not respond for one second.
 type Sentinels struct {
 	t         testing.TB
-	Hosts     string // of the sentinels, host:port,host:port,host:port
+	Hosts     string // of the sentinels: host:port,host:port,host:port
 	Primary   *RedisServer
 	Replicas  []*RedisServer
-	sentinels []string // their plain addresses
+	sentinels []string // addresses without TLS
 }
 
-// Name is what the sentinels call the primary.
+// Name returns the name of the primary in the sentinels' configuration.
 func (s *Sentinels) Name() string { return watched }
 
-// StartSentinels starts all of them, and returns when every replica has the primary's data and every sentinel knows all
-// the others.
+// StartSentinels starts all servers. It returns when every replica is linked to the primary and every sentinel sees all
+// other sentinels and replicas.
 func StartSentinels(t testing.TB, o SentinelOptions) *Sentinels {
 	t.Helper()
 	s := &Sentinels{t: t}
@@ -73,7 +73,7 @@ func StartSentinels(t testing.TB, o SentinelOptions) *Sentinels {
 	return s
 }
 
-// startSentinel answers where clients reach it.
+// startSentinel starts one sentinel and returns its address for clients.
 func (s *Sentinels) startSentinel(o SentinelOptions, host, port string) string {
 	s.t.Helper()
 	program, err := redisProgram()
@@ -98,7 +98,7 @@ func (s *Sentinels) startSentinel(o SentinelOptions, host, port string) string {
 	plain := 0
 	err = onSomePort(0, func(free int) error {
 		plain = free
-		file := filepath.Join(dir, "sentinel.conf") // it writes into it what it learns
+		file := filepath.Join(dir, "sentinel.conf") // the sentinel writes its state to this file
 		text := strings.Join(append(conf, "port "+strconv.Itoa(free)), "\n") + "\n"
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			return err
@@ -120,7 +120,7 @@ func (s *Sentinels) startSentinel(o SentinelOptions, host, port string) string {
 	return loopback(plain)
 }
 
-// agree waits until every sentinel knows the two others and all replicas.
+// agree waits until every sentinel sees the two others and all replicas.
 func (s *Sentinels) agree(replicas int) {
 	s.t.Helper()
 	for _, addr := range s.sentinels {

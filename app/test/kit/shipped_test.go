@@ -6,8 +6,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// P2: the settings that are shipped in deploy/ start the servers that the tests run on, and are in force there. What is
-// loose in my.cnf, so that MariaDB and MySQL both start with it, must not be ignored by both.
+// P2: servers start with the shipped settings in deploy/, and the settings take effect. The loose prefix in my.cnf lets
+// MariaDB and MySQL both start; each must still apply its own setting of the redo log size.
 func TestShippedMySQLSettings(t *testing.T) {
 	t.Parallel()
 	server := StartMariaDB(t, MariaDBOptions{Conf: "../../../deploy/my.cnf"})

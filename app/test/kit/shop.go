@@ -19,10 +19,10 @@ var lastID atomic.Int64
 
 func init() { lastID.Store(time.Now().UnixMicro()) }
 
-// NewID is an id that no other test and no earlier run has used.
+// NewID returns an id that no other test and no earlier run has used.
 func NewID() shop.ID { return shop.ID(lastID.Add(1)) }
 
-// OpenSlot adds a slot from an hour ago for three hours.
+// OpenSlot adds a slot that opened one hour ago and closes in two hours.
 func OpenSlot(t testing.TB, to *store.Store) shop.Slot {
 	t.Helper()
 	now := shop.MillisOf(time.Now())
@@ -33,7 +33,7 @@ func OpenSlot(t testing.TB, to *store.Store) shop.Slot {
 	return slot
 }
 
-// Offer completes a sale with an id, a price and a product of its own, and adds it.
+// Offer adds a sale with a new id, a price, and a new product and category.
 func Offer(t testing.TB, to *store.Store, sale shop.Sale) shop.Sale {
 	t.Helper()
 	category := shop.Category{ID: NewID()}
@@ -52,7 +52,7 @@ func Offer(t testing.TB, to *store.Store, sale shop.Sale) shop.Sale {
 	return sale
 }
 
-// IDs are those that a query reads from the database.
+// IDs returns the ids that a query selects.
 func IDs(t testing.TB, db *sql.DB, query string, args ...any) map[shop.ID]bool {
 	t.Helper()
 	rows, err := db.QueryContext(Context(t), query, args...)
@@ -74,12 +74,12 @@ func IDs(t testing.TB, db *sql.DB, query string, args ...any) map[shop.ID]bool {
 	return ids
 }
 
-// SaleKey is the Redis key of a sale's numbers, as operators type it.
+// SaleKey returns the Redis key of a sale's counters, as operators type it.
 func SaleKey(sale *shop.Sale) string {
 	return fmt.Sprintf("stampede:{%d}:sale:%s", sale.Partition, sale.ID)
 }
 
-// Count asks the database for one number; NULL is 0.
+// Count returns the single number that a query selects; NULL is 0.
 func Count(t testing.TB, db *sql.DB, query string, args ...any) int64 {
 	t.Helper()
 	var n sql.NullInt64
@@ -89,10 +89,10 @@ func Count(t testing.TB, db *sql.DB, query string, args ...any) int64 {
 	return n.Int64
 }
 
-// HTTP keeps no connection open, so that nothing outlives a test.
+// HTTP closes each connection after its request, so that no connection outlives a test.
 var HTTP = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 15 * time.Second}
 
-// Ready reports whether the node at host:port says that it is ready.
+// Ready reports whether /readyz of the node at host:port returns 200.
 func Ready(t testing.TB, addr string) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
@@ -109,5 +109,5 @@ func Ready(t testing.TB, addr string) bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// Calm are the figures of streams in which no reservation waits.
+// Calm reports no waiting reservations in any stream.
 func Calm(context.Context) ([]board.PartitionFigures, error) { return nil, nil }

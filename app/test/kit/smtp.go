@@ -12,29 +12,29 @@ import (
 	"testing"
 )
 
-// Steps of a mail server at which a test may have it answer otherwise.
+// Steps of the SMTP dialogue at which a test can change the reply.
 const (
 	SMTPGreeting = "CONNECT"
 	SMTPMailFrom = "MAIL"
 	SMTPRcptTo   = "RCPT"
 	SMTPData     = "DATA"
-	SMTPBody     = "BODY" // the whole letter is there
+	SMTPBody     = "BODY" // the whole e-mail was received
 	SMTPQuit     = "QUIT"
 )
 
-// What Answer may have the server do instead of an answer.
+// Special replies that a test can choose.
 const (
-	SMTPHangUp = "hang up" // at SMTPBody the letter counts as taken: its sender does not know
-	SMTPSilent = "silent"  // no answer until the test ends
+	SMTPHangUp = "hang up" // closes the connection; at SMTPBody the e-mail is stored but not acknowledged
+	SMTPSilent = "silent"  // no reply until the test ends
 )
 
-// MailServer is a small mail server on loopback that keeps what it takes.
+// MailServer is a small SMTP server on loopback that stores received e-mails.
 type MailServer struct {
 	Addr           string
-	User, Password string         // whom it lets in; "": everybody
-	TLS            *tls.Config    // offers STARTTLS with it; nil: none
-	Roots          *x509.CertPool // that trust its certificate
-	Implicit       bool           // TLS from the beginning
+	User, Password string         // required login; "": none
+	TLS            *tls.Config    // enables STARTTLS; nil: no TLS
+	Roots          *x509.CertPool // trusts the server's certificate
+	Implicit       bool           // TLS from the first byte
 
 	mu     sync.Mutex
 	answer func(step, arg string) string
@@ -43,13 +43,13 @@ type MailServer struct {
 	over   chan struct{}
 }
 
-// ReceivedMail is what one DATA brought.
+// ReceivedMail is one e-mail from one DATA command.
 type ReceivedMail struct {
-	From, To string // of the envelope
+	From, To string // envelope addresses
 	Text     string // headers and body
 }
 
-// NewMailServer makes a server that takes everything until the test ends. setup may change it before it listens.
+// NewMailServer starts a server that accepts all e-mails until the test ends. setup may change it before it listens.
 func NewMailServer(t testing.TB, setup ...func(*MailServer)) *MailServer {
 	t.Helper()
 	s := &MailServer{over: make(chan struct{})}
@@ -79,7 +79,7 @@ func NewMailServer(t testing.TB, setup ...func(*MailServer)) *MailServer {
 	return s
 }
 
-// WithCertificate makes the server's certificate, for 127.0.0.1.
+// WithCertificate creates a certificate for 127.0.0.1 and enables STARTTLS.
 func WithCertificate(t testing.TB) func(*MailServer) {
 	return func(s *MailServer) {
 		c := NewCertificate(t)
@@ -93,21 +93,21 @@ func WithCertificate(t testing.TB) func(*MailServer) {
 	}
 }
 
-// Answer has it answer as the function says from now on; "" means as usual. nil: as usual always.
+// Answer sets a function that chooses the replies from now on. If it returns "", or is nil, the reply is the default.
 func (s *MailServer) Answer(answer func(step, arg string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answer = answer
 }
 
-// Mails are what it has taken, in that order.
+// Mails returns the stored e-mails in the order of receipt.
 func (s *MailServer) Mails() []ReceivedMail {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]ReceivedMail(nil), s.mails...)
 }
 
-// Tried tells how often somebody connected.
+// Tried returns the number of accepted connections.
 func (s *MailServer) Tried() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,16 +119,16 @@ type smtpSession struct {
 	server *MailServer
 	conn   net.Conn
 	lines  *bufio.Reader
-	in     bool // logged in
+	in     bool // authenticated, or no login required
 	mail   ReceivedMail
 }
 
-// serve is one session.
+// serve runs one session.
 func (s *MailServer) serve(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	ended := make(chan struct{})
 	defer close(ended)
-	go func(raw net.Conn) { // a client that stays connected does not outlive the test
+	go func(raw net.Conn) { // close connections that are still open when the test ends
 		select {
 		case <-s.over:
 			_ = raw.Close()
@@ -157,13 +157,13 @@ func (s *MailServer) serve(conn net.Conn) {
 	}
 }
 
-// goesOn reports whether a session goes on after the answer.
+// goesOn reports whether the session continues after the reply.
 func goesOn(answer string) bool {
 	return answer != SMTPHangUp && answer != SMTPSilent && !strings.HasPrefix(answer, "421") &&
 		!strings.HasPrefix(answer, "221")
 }
 
-// say answers a step as usual, or as the test wants it, and returns which it was.
+// say sends the default reply for a step, or the test's reply, and returns the sent reply.
 func (c *smtpSession) say(step, arg, usual string) string {
 	c.server.mu.Lock()
 	answer := c.server.answer
@@ -186,7 +186,7 @@ func (c *smtpSession) say(step, arg, usual string) string {
 	return usual
 }
 
-// obey answers one command.
+// obey executes one command and returns the reply.
 func (c *smtpSession) obey(verb, arg string) string {
 	s := c.server
 	switch verb {
@@ -230,7 +230,7 @@ func (c *smtpSession) obey(verb, arg string) string {
 	return c.say(verb, arg, "250 ok")
 }
 
-// takeLetter reads a letter and keeps it, unless the answer is a no.
+// takeLetter reads an e-mail. It stores the e-mail if the reply is 250 or SMTPHangUp.
 func (c *smtpSession) takeLetter() string {
 	var text strings.Builder
 	for {

@@ -8,7 +8,7 @@ import (
 	"stampede/migrations"
 )
 
-// SQLite opens a new database with all tables. It is closed when the test ends.
+// SQLite opens a new database and runs all migrations. It is closed when the test ends.
 func SQLite(t testing.TB) *store.Store {
 	t.Helper()
 	s, err := store.OpenSQLite(Context(t), filepath.Join(t.TempDir(), "shop.db"))

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// testDeadline is far above what a test needs on a busy machine.
+// testDeadline is far above the time that a test needs on a busy machine.
 const testDeadline = 10 * time.Minute
 
-// Context ends with the test, and after testDeadline at the latest: a wait for a condition that never holds fails its
-// own test, not by the time limit of the whole package.
+// Context returns a context that ends with the test, and after testDeadline at the latest. A wait for a condition that
+// never holds then fails its own test, before the time limit of the whole package expires.
 func Context(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), testDeadline)
@@ -19,7 +19,7 @@ func Context(t testing.TB) context.Context {
 	return ctx
 }
 
-// Must ends the test if a step that it needs has failed.
+// Must ends the test if err is not nil.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -27,7 +27,7 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// WantError demands an error whose text contains some words, or none if there are no words.
+// WantError checks that the text of err contains words, or that err is nil if words is "".
 func WantError(t testing.TB, what string, err error, words string) {
 	t.Helper()
 	if words == "" && err != nil {
@@ -38,9 +38,8 @@ func WantError(t testing.TB, what string, err error, words string) {
 	}
 }
 
-// Eventually asks again and again, at first every 2 ms and then up to every 50 ms, until the condition
-// holds. After the timeout the test ends with the last reason. The condition runs on the
-// caller's goroutine, at least once, and may use t.
+// Eventually checks the condition until it holds. The interval grows from 2 ms to 50 ms. After the timeout it fails the
+// test with the last reason. The condition runs on the caller's goroutine at least once and may use t.
 func Eventually(t testing.TB, timeout time.Duration, condition func() (ok bool, why string)) {
 	t.Helper()
 	deadline := time.Now().Add(timeout)
@@ -58,7 +57,7 @@ func Eventually(t testing.TB, timeout time.Duration, condition func() (ok bool, 
 	}
 }
 
-// Told asks, and waits until the answer is told.
+// Told calls ask and waits for its callback.
 func Told[T any](ask func(then func(T, error))) (answer T, err error) {
 	told := make(chan struct{})
 	ask(func(a T, failed error) {

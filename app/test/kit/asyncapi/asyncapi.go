@@ -1,5 +1,5 @@
-// Package asyncapi holds the socket traffic of tests against realtime/asyncapi.yaml, as package contract holds that
-// over HTTP: a field, an event, a state or a code that the document does not know fails the test in which it was seen.
+// Package asyncapi checks the WebSocket traffic of tests against realtime/asyncapi.yaml, as package contract checks the
+// HTTP traffic. A field, event, state or code that is not in the document fails the test that received it.
 package asyncapi
 
 import (
@@ -15,10 +15,10 @@ import (
 	"stampede/app/wsclient"
 )
 
-// Messages are the forms of a document's messages, by their names.
+// Messages maps the names of a document's messages to their schemas.
 type Messages map[string]*jsonschema.Schema
 
-// Read reads a document and compiles its messages; what their objects do not name must not be there.
+// Read parses a document and compiles its messages. Objects may not contain undeclared fields.
 func Read(text []byte) (Messages, error) {
 	doc, err := Document(text)
 	if err != nil {
@@ -27,7 +27,7 @@ func Read(text []byte) (Messages, error) {
 	return Compile(doc)
 }
 
-// Document is a document with its objects closed, as a value to be compiled.
+// Document parses a document and forbids undeclared fields in its objects. The result can be compiled.
 func Document(text []byte) (map[string]any, error) {
 	var doc map[string]any
 	asJSON, err := yaml.YAMLToJSON(text)
@@ -41,7 +41,7 @@ func Document(text []byte) (map[string]any, error) {
 	return doc, nil
 }
 
-// EveryObject calls with each schema of an object below node, and where it stands.
+// EveryObject calls call for each object schema below node, with the path of the schema.
 func EveryObject(node any, call func(at string, schema map[string]any)) { walk("", node, call) }
 
 func walk(at string, node any, call func(at string, schema map[string]any)) {
@@ -57,7 +57,7 @@ func walk(at string, node any, call func(at string, schema map[string]any)) {
 	}
 }
 
-// Compile makes a schema of each message.
+// Compile compiles the schema of each message.
 func Compile(doc map[string]any) (Messages, error) {
 	c, err := compiler(doc)
 	if err != nil {
@@ -77,7 +77,7 @@ func Compile(doc map[string]any) (Messages, error) {
 	return messages, nil
 }
 
-// CompileOne makes a schema of one message, a fiftieth of the work.
+// CompileOne compiles the schema of one message, which takes a fiftieth of the time of Compile.
 func CompileOne(doc map[string]any, name string) (*jsonschema.Schema, error) {
 	c, err := compiler(doc)
 	if err != nil {
@@ -88,7 +88,7 @@ func CompileOne(doc map[string]any, name string) (*jsonschema.Schema, error) {
 
 func compiler(doc map[string]any) (*jsonschema.Compiler, error) {
 	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft7) // what AsyncAPI builds upon
+	c.DefaultDraft(jsonschema.Draft7) // the draft on which AsyncAPI is based
 	return c, c.AddResource("asyncapi.json", doc)
 }
 
@@ -100,7 +100,7 @@ func message(c *jsonschema.Compiler, name string) (*jsonschema.Schema, error) {
 	return schema, nil
 }
 
-// Fit says in what a frame is not as the message is described.
+// Fit reports how a frame differs from the description of the message.
 func (m Messages) Fit(message string, frame []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(frame))
 	if err != nil {
@@ -116,8 +116,8 @@ func (m Messages) Fit(message string, frame []byte) error {
 	return nil
 }
 
-// Check says in what a frame of the server, or the op that it carried out, is not as described. Nothing is said of ops
-// that were refused, and of those that a test wrote by hand: what came back is looked at all the same.
+// Check reports how a frame from the server, or the accepted op that it replies to, differs from its description.
+// Rejected ops and ops that a test wrote by hand are not checked, but their replies are.
 func (m Messages) Check(f *wsclient.Frame) error {
 	switch {
 	case f.Ev != "":
@@ -134,7 +134,7 @@ func (m Messages) Check(f *wsclient.Frame) error {
 	return m.Fit(op+"Reply", f.Text)
 }
 
-// fitAnyReply is for the answer to an op that nobody knows.
+// fitAnyReply checks the reply to an op that the client package did not encode.
 func (m Messages) fitAnyReply(frame []byte) error {
 	for _, op := range wsclient.Ops {
 		if m.Fit(string(op)+"Reply", frame) == nil {
@@ -144,8 +144,8 @@ func (m Messages) fitAnyReply(frame []byte) error {
 	return fmt.Errorf("%.300s is no reply that asyncapi.yaml describes", frame)
 }
 
-// Seen is the function for wsclient.Dialer: it fails the test at the first frame of a connection that is not as
-// described.
+// Seen returns the callback for wsclient.Dialer. It fails the test at the first frame of a connection that differs from
+// its description.
 func (m Messages) Seen(t testing.TB) func(*wsclient.Frame) {
 	failed := false
 	return func(f *wsclient.Frame) {

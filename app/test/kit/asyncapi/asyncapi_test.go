@@ -10,7 +10,7 @@ import (
 	"stampede/realtime"
 )
 
-// What is as described passes; everything else is found, in the answer, in the op that was carried out, and in events.
+// Messages that match the description pass. Differences in replies, accepted ops and events are reported.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	messages, err := asyncapi.Read(realtime.AsyncAPI)
@@ -25,7 +25,7 @@ func TestCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		request wsclient.Request
 		frame   string
-		wrong   string // part of the error; "" for none
+		wrong   string // part of the error; "": no error
 	}{
 		"an answer":           {buy, receipt, ""},
 		"a refusal":           {short, `{"id":1,"error":{"code":"bad_request","message":"m","retry_ms":0}}`, ""},
@@ -51,7 +51,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A document that cannot be read, or describes nothing, is no reason to pass.
+// Read rejects documents that are malformed or describe no messages.
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "asyncapi: 3.0.0", "a: [", "components: {messages: {a: {payload: {type: 7}}}}"} {
@@ -61,7 +61,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck is what each tick of each socket costs the tests.
+// BenchmarkCheck measures the test overhead per tick of a socket.
 func BenchmarkCheck(b *testing.B) {
 	messages, err := asyncapi.Read(realtime.AsyncAPI)
 	if err != nil {

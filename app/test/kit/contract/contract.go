@@ -1,8 +1,8 @@
-// Package contract holds HTTP traffic of tests against app/api/spec/openapi.yaml: a client made here checks every
-// request that the server accepted, and every answer, and fails the test that sent it.
+// Package contract checks the HTTP traffic of tests against app/api/spec/openapi.yaml. Its client checks every response
+// and every request that the server accepted, and fails the test that sent it.
 //
-// It is stricter than a client of the shop should be: a field, an error code or a route that the document does not know
-// is a failure, so that nothing is added without being described.
+// It is stricter than a client of the shop should be. A field, error code or route that is not in the document is a
+// failure, so that every addition is documented.
 package contract
 
 import (
@@ -20,10 +20,10 @@ import (
 	"stampede/app/shop"
 )
 
-// Document is the description of the HTTP surface, read once. It must not be changed.
+// Document returns the description of the HTTP API. It is parsed once and must not be modified.
 var Document = sync.OnceValues(func() (*openapi3.T, error) { return Read(spec.OpenAPI) })
 
-// Read reads and checks a description, and closes its objects: what they do not name must not be there.
+// Read parses and validates a description. It forbids undeclared fields in all objects.
 func Read(text []byte) (*openapi3.T, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
@@ -38,8 +38,8 @@ func Read(text []byte) (*openapi3.T, error) {
 	return doc, nil
 }
 
-// closeObject forbids further fields. An object put together of several becomes one: each of its parts would refuse the
-// fields of the others.
+// closeObject forbids undeclared fields. It merges the parts of an allOf into one object, because each closed part
+// would reject the fields of the others.
 func closeObject(s *openapi3.Schema) {
 	if s.Type == nil && len(s.AllOf) > 1 {
 		s.Type, s.Properties = &openapi3.Types{openapi3.TypeObject}, make(openapi3.Schemas)
@@ -54,8 +54,8 @@ func closeObject(s *openapi3.Schema) {
 	}
 }
 
-// find answers the operation behind method and path, with the path as the document spells it and its parameters; nil
-// when the document has none.
+// find returns the operation for method and path: its path template, path item and path parameters. It returns nil if
+// the document has no such operation.
 func find(doc *openapi3.T, method, path string) (template string, item *openapi3.PathItem, params map[string]string) {
 	for template, item := range doc.Paths.Map() {
 		if params, ok := match(template, path); ok && item.GetOperation(method) != nil {
@@ -83,10 +83,10 @@ func match(template, path string) (params map[string]string, ok bool) {
 	return params, true
 }
 
-// everywhere are the codes that any operation may answer; forbidden, to whom the shop keeps out.
+// everywhere lists the codes that any operation may return. Forbidden is returned to blocked clients.
 var everywhere = []shop.Code{shop.BadRequest, shop.Forbidden, shop.RateLimited, shop.Busy, shop.Internal}
 
-// codesOf are the error codes that the operation is said to answer.
+// codesOf returns the error codes that the document lists for the operation.
 func codesOf(op *openapi3.Operation) []shop.Code {
 	codes := slices.Clone(everywhere)
 	if op.Security != nil {
@@ -99,7 +99,7 @@ func codesOf(op *openapi3.Operation) []shop.Code {
 	return codes
 }
 
-// StatusOf is the status of a code, as the document says; 0 when it does not know the code.
+// StatusOf returns the HTTP status that the document lists for a code, or 0 for an undocumented code.
 func StatusOf(doc *openapi3.T, code shop.Code) int {
 	table, _ := doc.Components.Schemas["Code"].Value.Extensions["x-codes"].(map[string]any)
 	row, _ := table[string(code)].(map[string]any)
@@ -110,7 +110,7 @@ func StatusOf(doc *openapi3.T, code shop.Code) int {
 	return int(status)
 }
 
-// unreadable are the further statuses of bad_request: what is wrong is the request itself.
+// unreadable lists the additional statuses of bad_request, for requests that are malformed as HTTP requests.
 var unreadable = []int{
 	http.StatusMethodNotAllowed, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
 	http.StatusUnsupportedMediaType, http.StatusUpgradeRequired, http.StatusRequestHeaderFieldsTooLarge,

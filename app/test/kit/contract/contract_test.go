@@ -9,7 +9,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// exchange is a good one, before a test changes it.
+// exchange returns a valid exchange that a test can change.
 func exchange(method, path string, status int, answer string) Exchange {
 	header := http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {"r1"}}
 	for name, value := range secure {
@@ -35,7 +35,7 @@ func with(x Exchange, change func(x *Exchange)) Exchange {
 	return x
 }
 
-// What is as described passes; everything else is found, each by a sentence of its own.
+// Exchanges that match the description pass. Each kind of difference has its own error.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	const buy = "/api/v1/sales/5/buy"
@@ -43,7 +43,7 @@ func TestCheck(t *testing.T) {
 	good := func(body string) func(x *Exchange) { return func(x *Exchange) { x.Sent = []byte(body) } }
 	for name, c := range map[string]struct {
 		x     Exchange
-		wrong string // part of the error; "" for none
+		wrong string // part of the error; "": no error
 	}{
 		"an answer":          {exchange("GET", "/api/v1/time", 200, time), ""},
 		"a failure":          {exchange("GET", "/api/v1/time", 503, failure("busy")), ""},
@@ -79,7 +79,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A document that is none is not read.
+// Read rejects invalid documents.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "openapi: 3.0.3", "openapi: 3.0.3\ninfo: {title: a, version: b}\npaths: {/a: {get: {}}}"} {

@@ -8,8 +8,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Sample is a body that the description of an operation shows: its own examples, and all fields that are needed. It is
-// empty for an operation that takes none.
+// Sample returns an example request body of an operation, with all required fields. It uses the document's own
+// examples. It returns "" if the operation has no body.
 func Sample(op *openapi3.Operation) (string, error) {
 	if op.RequestBody == nil || op.RequestBody.Value.Content.Get("application/json") == nil {
 		return "", nil

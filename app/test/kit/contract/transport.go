@@ -21,23 +21,23 @@ import (
 	"stampede/app/shop"
 )
 
-// Transport sends requests and fails the test when one of them, or its answer, is not as described.
+// Transport sends requests. It fails the test if a request or its response differs from the description.
 type Transport struct {
 	T    testing.TB
-	Base http.RoundTripper // nil: a connection for each request
-	// AnyCode lets operations answer error codes that they are not said to answer: for tests that make the flows fail
-	// in every way there is.
+	Base http.RoundTripper // nil: one connection per request
+	// AnyCode accepts error codes that are not documented for the operation. Tests need it that make the flows fail in
+	// every possible way.
 	AnyCode bool
 }
 
-// Client is an HTTP client whose traffic is checked.
+// Client returns an HTTP client whose traffic is checked.
 func Client(t testing.TB, timeout time.Duration) *http.Client {
 	return &http.Client{Transport: &Transport{T: t}, Timeout: timeout}
 }
 
 var plain = &http.Transport{DisableKeepAlives: true}
 
-// RoundTrip implements http.RoundTripper. The answer's body is read to its end.
+// RoundTrip implements http.RoundTripper. It reads the whole response body.
 func (c *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	var sent []byte
 	if req.Body != nil {
@@ -70,7 +70,7 @@ func (c *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// Exchange is a request and its answer.
+// Exchange is a request and its response.
 type Exchange struct {
 	Request  *http.Request
 	Sent     []byte
@@ -79,7 +79,7 @@ type Exchange struct {
 	AnyCode  bool
 }
 
-// Check says what of the exchange is not as described.
+// Check reports how an exchange differs from its description.
 func Check(x Exchange) error {
 	doc, err := Document()
 	if err != nil {
@@ -94,7 +94,7 @@ func Check(x Exchange) error {
 	}
 	op := item.GetOperation(x.Request.Method)
 	if op.Responses.Status(http.StatusSwitchingProtocols) != nil && x.Response.StatusCode < http.StatusBadRequest {
-		return nil // a socket, or what a test has in its place
+		return nil // a WebSocket, or a test's replacement of it
 	}
 	input := &openapi3filter.RequestValidationInput{
 		Request: x.again(), PathParams: params,
@@ -125,7 +125,7 @@ func Check(x Exchange) error {
 	return x.checkFailure(doc, codesOf(op))
 }
 
-// CheckRefused is Check for a handshake that did not become a socket.
+// CheckRefused is Check for a rejected WebSocket handshake.
 func CheckRefused(res *http.Response, got []byte) error {
 	asked, err := http.NewRequest(http.MethodGet, "http://shop/ws", nil)
 	if err != nil {
@@ -134,7 +134,8 @@ func CheckRefused(res *http.Response, got []byte) error {
 	return Check(Exchange{Request: asked, Response: res, Got: got})
 }
 
-// unknown is about what the document does not have: under /api that must fail, elsewhere it may be the page.
+// unknown checks an exchange without a documented operation. Under /api/ it must fail; elsewhere it may return the
+// page.
 func (x *Exchange) unknown(doc *openapi3.T) error {
 	if x.Response.StatusCode >= http.StatusBadRequest {
 		if x.AnyCode {
@@ -148,7 +149,7 @@ func (x *Exchange) unknown(doc *openapi3.T) error {
 	return nil
 }
 
-// again is the request as it was sent. Bodies without a type are JSON to the server.
+// again returns the request as it was sent. The server reads a body without Content-Type as JSON.
 func (x *Exchange) again() *http.Request {
 	req := x.Request.Clone(x.Request.Context())
 	req.Body = io.NopCloser(bytes.NewReader(x.Sent))
@@ -158,7 +159,7 @@ func (x *Exchange) again() *http.Request {
 	return req
 }
 
-// checkFailure demands the one form of failures: known is nil for any code.
+// checkFailure checks that an error response has the documented form. A nil known accepts any code.
 func (x *Exchange) checkFailure(doc *openapi3.T, known []shop.Code) error {
 	kind := x.Response.Header.Get("Content-Type")
 	if x.Response.StatusCode < http.StatusBadRequest || x.Request.Method == http.MethodHead ||
@@ -192,7 +193,7 @@ type failed struct {
 	Request string
 }
 
-// hasBearer is all that a description can ask of a token.
+// hasBearer checks only that a bearer token is present, because the description does not define valid tokens.
 func hasBearer(_ context.Context, in *openapi3filter.AuthenticationInput) error {
 	got := in.RequestValidationInput.Request.Header.Get("Authorization")
 	if scheme, token, _ := strings.Cut(got, " "); !strings.EqualFold(scheme, "Bearer") || token == "" {
@@ -203,7 +204,7 @@ func hasBearer(_ context.Context, in *openapi3filter.AuthenticationInput) error 
 
 var requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// secure are the headers that every answer carries, and a part of what they say.
+// secure maps headers that every response must have to a part of their value.
 var secure = map[string]string{
 	"Content-Security-Policy":      "default-src 'none'",
 	"X-Content-Type-Options":       "nosniff",
