@@ -16,7 +16,8 @@
 --   code    0 decided. Other codes reject the whole call, and nothing follows: 12 sale absent or not armed,
 --           13 partition recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type,
 --           18 a quantity is not a positive whole number, or the passes are not one per buy, 19 Redis lacks a
---           reservation that the caller has seen, 20 the server began another history that is not confirmed yet (see history.lua)
+--           reservation that the caller has seen, 20 the server began another history, not yet
+--           confirmed (see history.lua)
 --   done    settled tickets of the sale
 --   free    free units after the last buy
 --   first   ticket of the first buy that was reserved now; the others have the following tickets, in their order. This
@@ -93,8 +94,8 @@ local in_use = stock > 0 and redis.call('HMGET', KEYS[6], unpack(orders))
 if ARGV[6] ~= '0' and not string.find(stored[buys + 1] or '', ARGV[6] .. ':', 1, true) then return {19} end
 
 -- 3. The key comes before every rejection (I9, P4), also without a pass. lookup returns units, number of records,
---    records, their entries, the pass spent last and, if the key was accepted before, its order, hash and ticket. Records of
---    frequent buyers are long: plain find and sub are used, because patterns scan them character by character.
+--    records, their entries, the pass spent last and, if the key was accepted before, its order, hash and ticket. Records
+--    of frequent buyers are long: plain find and sub are used, because patterns scan them character by character.
 local find, sub = string.find, string.sub
 local function lookup(field, key)
   local first = find(field, '|', 1, true)
@@ -127,7 +128,7 @@ local function refusal(b, units, count, qty, pass, spent)
 end
 
 -- 5. A record keeps the ids of its entries until the next one is added. Then they are removed if all of them are
---    provably settled. The instant before which all entries are settled is read once per call, for the first repeat buyer.
+--    provably settled. The instant before which all entries are settled is read at most once, for a repeat buyer.
 local settled_before
 local function unsettled(ids)
   if not settled_before then
