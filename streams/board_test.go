@@ -116,7 +116,7 @@ func TestRejectedWritesAreFound(t *testing.T) {
 	becomes(true)
 	set("maxmemory", "0")
 	becomes(false)
-	f.must(os.Mkdir(filepath.Join(server.Dir, "dump.rdb"), 0o700)) // MISCONF: a folder in place of the file prevents saving
+	f.must(os.Mkdir(filepath.Join(server.Dir, "dump.rdb"), 0o700)) // MISCONF: a folder prevents saving
 	set("save", "3600 1")
 	f.must(f.client.BgSave(f.ctx).Err())
 	becomes(true)

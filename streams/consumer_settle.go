@@ -74,7 +74,7 @@ func (c *Consumer) end(ctx context.Context, epoch int64, e shop.Entry, why error
 	return nil
 }
 
-// reasonOf returns the reason for the dead letter, at most maxReason bytes.
+// reasonOf returns the reason for the dead letter, cut to maxReason bytes.
 func reasonOf(why error) string {
 	reason := strings.ToValidUTF8(why.Error(), "?")
 	if len(reason) > maxReason {

@@ -408,8 +408,8 @@ func TestRestoreFromRows(t *testing.T) {
 	})
 }
 
-// state returns State of the partition without the histories, which the server chooses. It checks that the history is
-// confirmed.
+// state returns the State of the partition without histories and ClosedAt, which differ per run. It checks that the
+// history is confirmed.
 func (f *fixture) state(partition int) shop.PartitionState {
 	f.t.Helper()
 	s, err := f.inventory.State(f.ctx, partition)

@@ -34,9 +34,9 @@ import (
 //	stampede:{p}:sale:<id>           hash    price version opens closes limit cap · initial added stock held sold
 //	                                         withdrawn burnt · tickets done · paused armed rest_until stuck · moves:
 //	                                         changes of holds, except by reserve · out:<operation id>: units that
-//	                                         an operator's withdrawal has taken. Lua create, arm, reserve, return, hold,
-//	                                         sell, withdraw, finish, dead_letter, restore, correct, terms, take_out,
-//	                                         stick, set_aside
+//	                                         an operator's withdrawal has taken. Lua create, arm, reserve,
+//	                                         return, hold, sell, withdraw, finish, dead_letter, restore,
+//	                                         correct, terms, take_out, stick, set_aside
 //	stampede:{p}:sale:<id>:buyers    hash    user → units|records|order:hash:ticket:key;order:hash:ticket:key;… — the
 //	                                         units that count to the limit, and every accepted reservation. A
 //	                                         return reduces the units; records stay while the sale exists (P4,

@@ -155,7 +155,7 @@ func TestTrim(t *testing.T) {
 		f.reserveMany(s, 30)
 		_, entries := f.delivered("node-1", 20)
 		f.settle(entries[:5]...)
-		f.settle(entries[6:20]...) // the sixth is pending
+		f.settle(entries[6:20]...) // the sixth entry is pending
 		certain := true
 		trim := func(retention time.Duration, length, want int64) {
 			t.Helper()

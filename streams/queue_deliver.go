@@ -20,11 +20,11 @@ const claimEvery = 3 * time.Second
 
 // Deliverer delivers the messages of a queue to a receiver that may be slow, reject messages, or be unreachable:
 //
-//	result           effect
-//	nil              acknowledged
+//	result              effect
+//	nil                 acknowledged
 //	outbox.ErrRejected  quarantined
-//	outbox.PauseError   receiver failure: not counted; all deliveries pause for its duration
-//	any other error  counted; delivered again after a growing pause, and quarantined after the last attempt
+//	outbox.PauseError   concerns the receiver: not counted; all deliveries pause for its duration
+//	any other error     counted; delivered again after a growing pause, and quarantined after the last attempt
 //
 // New messages and repeated ones have separate places, so that neither delays the other. An attempt counts when it
 // begins, because it may kill the process. Any number of nodes may share a group.

@@ -23,7 +23,7 @@ func (f *fixture) leftover() (entries []shop.Entry) {
 	return entries
 }
 
-// ageless compares StreamStats without the age of the oldest entry.
+// ageless compares StreamStats without the fields that depend on the time.
 var ageless = cmpopts.IgnoreFields(StreamStats{}, "Oldest", "ClosedAt")
 
 // I8: of two concurrent recoveries only the one with the later claim changes and opens the partition. The other one has

@@ -86,8 +86,8 @@ func load(files ...string) *script {
 // scripts has all scripts by name.
 var scripts = make(map[string]*script)
 
-// ScriptSHA returns the name of a script in EVALSHA, 40 hex digits; "" if no script has this name. SLOWLOG and MONITOR
-// show it, and tests search for it in the traffic.
+// ScriptSHA returns the SHA-1 that identifies a script in EVALSHA, 40 hex digits; "" if no script has this name.
+// SLOWLOG and MONITOR show it, and tests search for it in the traffic.
 func ScriptSHA(name string) string {
 	if s := scripts[name]; s != nil {
 		return s.sha

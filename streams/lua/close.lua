@@ -8,8 +8,8 @@
 --       4 server   5 generation of the database that the recovery uses
 --
 -- Returns {code}: 0 closed,
---   14 the partition already has this epoch; or another recovery has a later claim, or has claimed it on another server
---      of the same generation; or a later generation is recorded,
+--   14 the partition already has this epoch or a later one; or another recovery has a later claim, or has claimed it on
+--      another server of the same generation; or a later generation is recorded,
 --   17 the key has a wrong type, 20 the server has begun another history since: its gaps are unknown, so start over
 --
 -- Of two concurrent recoveries, the one with the later claim continues. Epochs are unique: the database issues each

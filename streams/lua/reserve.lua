@@ -94,8 +94,9 @@ local in_use = stock > 0 and redis.call('HMGET', KEYS[6], unpack(orders))
 if ARGV[6] ~= '0' and not string.find(stored[buys + 1] or '', ARGV[6] .. ':', 1, true) then return {19} end
 
 -- 3. The key comes before every rejection (I9, P4), also without a pass. lookup returns units, number of records,
---    records, their entries, the pass spent last and, if the key was accepted before, its order, hash and ticket. Records
---    of frequent buyers are long: plain find and sub are used, because patterns scan them character by character.
+--    records, their entries, the pass spent last and, if the key was accepted before, its order, hash and
+--    ticket. Frequent buyers have long records: plain find and sub are used, because patterns scan them character by
+--    character.
 local find, sub = string.find, string.sub
 local function lookup(field, key)
   local first = find(field, '|', 1, true)
