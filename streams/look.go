@@ -19,7 +19,7 @@ func (l *Inventory) State(ctx context.Context, partition int) (shop.PartitionSta
 	if err != nil {
 		return shop.PartitionState{}, err
 	}
-	// Read this before the Redis call: the reply contains at least the buys that were confirmed before it.
+	// Read the seen seq before the Redis call: the reply must include the buys seen before it, not later ones.
 	epoch, seq := l.parts[partition].seen.highest()
 	reply, err := lookScript.run(ctx, l.client, []string{k.meta, k.orders})
 	if err != nil {

@@ -170,7 +170,7 @@ func (l *Inventory) Delivery(ctx context.Context, partition int) (shop.Delivery,
 	switch {
 	case pending != "":
 		d.Open, _ = entryID(pending)
-	case delivered != d.Newest: // the next entry is not delivered
+	case delivered != d.Newest: // a later entry is not delivered; its id is at least Open
 		d.Open = shop.EntryID{Time: delivered.Time, Number: delivered.Number + 1}
 	}
 	return d, nil

@@ -4,8 +4,7 @@
 -- ARGV  1 epoch   2 server   3 generation   4 beat   5 lossless (0 or 1)
 --
 -- Returns {code}: 0 recorded, or a later beat is stored, 13 recovering, 14 epoch or history differs,
---   16 partition absent,
---   17 a key has a wrong type
+--   16 partition absent, 17 a key has a wrong type
 --
 -- Once they are recorded, only open.lua changes server and generation.
 
