@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// How long the other primaries of a cluster are awaited after the first answer: tickPatience for reads that people
-	// see move, readPatience for reads whose gaps cost more than waiting.
+	// How long a read waits for the other primaries of a cluster after the first reply: tickPatience for values that
+	// are shown live, readPatience for reads whose gaps cost more than waiting.
 	tickPatience, readPatience = 100 * time.Millisecond, time.Second
-	// askedFor bounds the call to a silent primary, after callers have stopped waiting.
+	// askedFor bounds the call to a silent primary, after the callers have stopped waiting.
 	askedFor = 2 * time.Second
 )
 
@@ -27,14 +27,14 @@ var errSilent = fmt.Errorf("%w: its primary does not answer", shop.ErrTransient)
 // servers maps partitions to the primaries of a cluster and records which of those are silent.
 type servers struct {
 	cluster *redis.ClusterClient // nil: one server holds all partitions
-	keys    []string             // one of each partition
+	keys    []string             // one key of each partition
 
 	mu   sync.Mutex
-	late map[string]map[*asked]bool // by server, the running calls that are no longer awaited
-	away map[int]bool               // partitions that did not answer the last read
+	late map[string]map[*asked]bool // by server, the running calls that no caller waits for
+	away map[int]bool               // partitions without a reply to the last read
 }
 
-// asked is a call; over when it has ended.
+// `asked` is a call; over is true once it has ended.
 type asked struct {
 	began time.Time
 	over  bool
@@ -49,7 +49,7 @@ func newServers(client redis.UniversalClient, parts []partition) *servers {
 	return s
 }
 
-// groups returns the partitions of each primary, by address, as far as this node knows; Redis redirects wrong calls.
+// groups returns the partitions of each primary, by address, as far as this node has them. Redis redirects wrong calls.
 func (s *servers) groups(ctx context.Context, partitions []int) (map[string][]int, error) {
 	groups := make(map[string][]int)
 	for _, p := range partitions {
@@ -63,8 +63,8 @@ func (s *servers) groups(ctx context.Context, partitions []int) (map[string][]in
 	return groups, nil
 }
 
-// begin records a call; nil: the server has not answered an earlier call for as long as this one would wait, so it is
-// not called. A silent server thus costs one wait per askedFor, and few connections.
+// begin records a call. It returns nil if the server has not replied to an earlier call for longer than patience: then
+// the server is not called. A silent server thus costs one wait per askedFor, and few connections.
 func (s *servers) begin(server string, patience time.Duration) *asked {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,9 +96,9 @@ func (s *servers) end(server string, call *asked) {
 	delete(s.late[server], call)
 }
 
-// apart reads from the partitions in one call per server, in parallel. A server that fails or does not answer fails
-// only its own partitions (PartitionsAway), unless no server answers; read may also return a PartitionsAway. The values
-// of read must not be shared: a late one arrives after its caller is gone.
+// apart reads from the partitions in one call per server, in parallel. A server that fails or does not reply fails only
+// its own partitions (PartitionsAway), unless no server replies; read may also return a PartitionsAway. The values of
+// read must not be shared: a late value arrives after its caller has returned.
 func apart[T any](
 	ctx context.Context, l *Inventory, partitions []int, patience time.Duration,
 	read func(ctx context.Context, some []int) (T, error),
@@ -143,7 +143,7 @@ func apart[T any](
 			s.end(server, call)
 		}()
 	}
-	var enough <-chan time.Time // nil until the first one has answered
+	var enough <-chan time.Time // nil until the first reply
 	for len(waiting) > 0 {
 		select {
 		case a := <-answers:
@@ -168,13 +168,14 @@ func apart[T any](
 			clear(waiting)
 		}
 	}
-	if patience == readPatience { // the others are about moments
+	if patience == readPatience { // other reads may fail for a moment
 		s.note(ctx, partitions, failed)
 	}
 	return values, awayUnlessAll(failed, len(values) == 0)
 }
 
-// awayUnlessAll is the error of a read with failed partitions: that of the first one, if all failed.
+// awayUnlessAll returns the error of a read with failed partitions: that of the first one if all failed, else a
+// PartitionsAway.
 func awayUnlessAll(failed map[int]error, all bool) error {
 	switch {
 	case len(failed) == 0:
@@ -185,9 +186,9 @@ func awayUnlessAll(failed map[int]error, all bool) error {
 	return &shop.PartitionsAway{Partitions: failed}
 }
 
-// note logs once which partitions have stopped answering, and which answer again.
+// note logs once which partitions have stopped replying, and which reply again.
 func (s *servers) note(ctx context.Context, asked []int, failed map[int]error) {
-	if ctx.Err() != nil { // who asked has gone
+	if ctx.Err() != nil { // the caller has gone
 		return
 	}
 	s.mu.Lock()

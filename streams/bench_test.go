@@ -17,13 +17,13 @@ import (
 const (
 	benchCallers = 256
 	benchTime    = 500 * time.Millisecond
-	benchBacklog = 100_000 // the program's own bound (STAMPEDE_BACKLOG)
+	benchBacklog = 100_000 // default of STAMPEDE_BACKLOG
 )
 
 // BenchmarkRatioGate compares the gate with one script call per buy: 256 concurrent buyers, the same Redis with an
-// fsync per write, the same script. It reports the medians of both rates (buys per second) and of their ratio; the bar
-// is 4. The two take turns in short rounds, one per iteration (-benchtime 12x), so that what else the machine does
-// falls on both.
+// fsync per write, the same script. It reports the medians of both rates (buys per second) and of their ratio; the
+// required ratio is 4. The two alternate in short rounds, one per iteration (-benchtime 12x), so that other load on the
+// machine affects both.
 func BenchmarkRatioGate(b *testing.B) {
 	client := dial(b, kit.Redis(b), func(o *redis.Options) { o.PoolSize = benchCallers })
 	l, err := New(Options{Client: client, Partitions: 1, Backlog: benchBacklog})
@@ -31,7 +31,7 @@ func BenchmarkRatioGate(b *testing.B) {
 		b.Fatal(err)
 	}
 	ctx := context.Background()
-	// Rewriting the file in the background would fall on one of the two by chance.
+	// A background rewrite of the file would slow down only one of the two.
 	const rewrite = "auto-aof-rewrite-percentage"
 	before, err := client.ConfigGet(ctx, rewrite).Result()
 	if err != nil {
@@ -54,14 +54,14 @@ func BenchmarkRatioGate(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// median is what half of the rounds reach: one round that the machine disturbed does not move it.
+// median returns the median: one disturbed round does not change it.
 func median(of []float64) float64 {
 	slices.Sort(of)
 	return of[len(of)/2]
 }
 
-// benchRound answers the rates of both ways. Buyers press again as soon as they are told, as people at sockets do: a
-// single call is waited for, the gate tells.
+// benchRound returns the rates of both gates. Buyers send the next buy as soon as they have a result, like clients on
+// sockets: a single call blocks, the gate calls back.
 func benchRound(b *testing.B, l *Inventory, g *Gate) (single, grouped float64) {
 	b.Helper()
 	ctx := context.Background()
@@ -74,7 +74,7 @@ func benchRound(b *testing.B, l *Inventory, g *Gate) (single, grouped float64) {
 			reply, err := reserveScript.run(ctx, l.client, reserveKeys(l, buy.Sale), l.Epoch(0), l.backlog,
 				buy.Sale.ID.String(), 0, 0, 0,
 				int64(buy.Order), int64(buy.User), buy.Qty, buy.Key, buy.Hash, buy.Address)
-			if err != nil || len(reply) != 5 { // anything but reserved is told in more values
+			if err != nil || len(reply) != 5 { // replies other than reserved have more values
 				c.failed.Add(1)
 			}
 		}
@@ -101,7 +101,7 @@ func benchRound(b *testing.B, l *Inventory, g *Gate) (single, grouped float64) {
 	return single, grouped
 }
 
-// benchCrowd buys in one sale until its time is over.
+// benchCrowd buys in one sale until its end time.
 type benchCrowd struct {
 	sale   *shop.Sale
 	until  time.Time
@@ -118,14 +118,14 @@ func reserveKeys(l *Inventory, sale shop.SaleRef) []string {
 	return []string{k.meta, k.orders, k.waiting, k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID)}
 }
 
-// buyFor lets 256 buyers buy in a fresh sale for benchTime and answers buys per second. The partition is fresh, too: no
-// consumer is at work here, and what one round leaves unsettled, far beyond the bound that a backlog has, must not
-// weigh on the next.
+// buyFor lets 256 buyers buy in a new sale for benchTime and returns buys per second. The partition is new, too: no
+// consumer is running, so each round leaves entries far beyond the backlog bound, and they must not slow down the next
+// round.
 func buyFor(b *testing.B, l *Inventory, buyer func(c *benchCrowd)) float64 {
 	b.Helper()
 	ctx := context.Background()
 	s := &shop.Sale{ID: newID(), PriceFen: 100, Initial: 1 << 40, Limit: 1, Cap: 1, OpensAt: 1, ClosesAt: 1 << 50}
-	epoch := l.Epoch(0) + 1 // in the same one seq must not go back
+	epoch := l.Epoch(0) + 1 // within one epoch, seq must not go back
 	if err := begin(ctx, l, 0, epoch); err != nil {
 		b.Fatal(err)
 	}
@@ -147,6 +147,6 @@ func buyFor(b *testing.B, l *Inventory, buyer func(c *benchCrowd)) float64 {
 	if n := c.failed.Load(); n > 0 {
 		b.Fatalf("%d buys failed", n)
 	}
-	bought := c.users.Load() - benchCallers // the last press of each came too late
+	bought := c.users.Load() - benchCallers // the last buy of each buyer was too late
 	return float64(bought) / took.Seconds()
 }

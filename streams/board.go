@@ -23,8 +23,8 @@ const (
 	turnLife    = 4 * board.PointEvery
 )
 
-// SayFigures keeps what this node says now, in the place of what it has said before. With a turn it also reports
-// whether this node is the first one that wants it: that one makes the point of the history.
+// SayFigures replaces the figures of this node. With a turn it also reports whether this node is the first to claim it:
+// that node adds the point to the history.
 func (l *Inventory) SayFigures(ctx context.Context, f board.NodeFigures, turn shop.Millis) (first bool, err error) {
 	text, err := json.Marshal(f)
 	if err != nil {
@@ -42,7 +42,7 @@ func (l *Inventory) SayFigures(ctx context.Context, f board.NodeFigures, turn sh
 	return taken != nil && taken.Val(), wrapped(transient(err), "say the figures of node %d", f.ID)
 }
 
-// Figures answers what all nodes have said, also those that have gone meanwhile.
+// Figures returns the figures of all nodes, including nodes that have stopped.
 func (l *Inventory) Figures(ctx context.Context) ([]board.NodeFigures, error) {
 	said, err := l.client.HGetAll(ctx, boardKey).Result()
 	if err != nil {
@@ -51,7 +51,7 @@ func (l *Inventory) Figures(ctx context.Context) ([]board.NodeFigures, error) {
 	return parsed[board.NodeFigures](ctx, maps.Values(said)), nil
 }
 
-// AddPoint adds a point to the history and lets go of those that are too old, and of nodes that have gone.
+// AddPoint adds a point to the history, and deletes points that are too old and figures of nodes that have stopped.
 func (l *Inventory) AddPoint(ctx context.Context, p board.Point, gone []int) error {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -78,7 +78,7 @@ func (l *Inventory) Points(ctx context.Context, last int) ([]board.Point, error)
 	return parsed[board.Point](ctx, slices.Values(texts)), nil
 }
 
-// PartitionFigures are those of all partitions, in their order; a write is tried in each.
+// PartitionFigures returns the figures of all partitions, in their order. It tries a write in each.
 func (l *Inventory) PartitionFigures(ctx context.Context) ([]board.PartitionFigures, error) {
 	stats, err := l.Stats(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func parsed[T any](ctx context.Context, texts iter.Seq[string]) []T {
 	return all
 }
 
-// SaySaleFigures replaces what the same process has stored of each sale: a repeat changes nothing.
+// SaySaleFigures replaces the figures that this process has stored of each sale. Repeating it changes nothing.
 func (l *Inventory) SaySaleFigures(ctx context.Context, all []board.SaleFigures) error {
 	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range all {
@@ -125,7 +125,7 @@ func (l *Inventory) SaySaleFigures(ctx context.Context, all []board.SaleFigures)
 	return wrapped(transient(err), "say what was counted of %d sales", len(all))
 }
 
-// SaleFigures answers what all processes have said of a sale.
+// SaleFigures returns the figures of all processes for a sale.
 func (l *Inventory) SaleFigures(ctx context.Context, sale shop.ID) ([]board.SaleFigures, error) {
 	said, err := l.client.HGetAll(ctx, boardSale+sale.String()).Result()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// What nodes say is there until they say something else; of a point of the history one of them is the author.
+// The figures of a node stay until it replaces them. Exactly one node adds each point of the history.
 func TestBoardIsKept(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		turn := shop.Millis(1_795_222_800_000)
@@ -60,7 +60,7 @@ func TestBoardIsKept(t *testing.T) {
 	})
 }
 
-// The oldest reservation that waits is found, whether a consumer has it in hand or nobody.
+// The oldest waiting entry is found, pending or not delivered.
 func TestOldestEntry(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		oldest := func() time.Duration {
@@ -92,7 +92,8 @@ func TestOldestEntry(t *testing.T) {
 	})
 }
 
-// A Redis that answers reads and rejects writes is found, by what happens and by no setting, and so is its end.
+// A Redis that serves reads and rejects writes is detected by trying a write, without configuration. The end of the
+// fault is detected, too.
 func TestRejectedWritesAreFound(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{})
@@ -115,7 +116,7 @@ func TestRejectedWritesAreFound(t *testing.T) {
 	becomes(true)
 	set("maxmemory", "0")
 	becomes(false)
-	f.must(os.Mkdir(filepath.Join(server.Dir, "dump.rdb"), 0o700)) // MISCONF: in its place nothing can be saved
+	f.must(os.Mkdir(filepath.Join(server.Dir, "dump.rdb"), 0o700)) // MISCONF: a folder prevents saving
 	set("save", "3600 1")
 	f.must(f.client.BgSave(f.ctx).Err())
 	becomes(true)
@@ -123,7 +124,7 @@ func TestRejectedWritesAreFound(t *testing.T) {
 	becomes(false)
 }
 
-// What processes have counted of a sale stays side by side, each in the place of its own last word, for a while.
+// The figures of several processes for a sale are stored side by side. Each process replaces its own. They have a TTL.
 func TestFiguresOfSalesAreKept(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		sale := newID()

@@ -9,16 +9,18 @@ import (
 )
 
 const (
-	// buyersPage is how many entries or buyers one call reads: about a millisecond of Redis.
+	// buyersPage is the number of entries or buyers that one call reads: about a millisecond of Redis.
 	buyersPage = 1000
-	// recentMost is how many entries are searched for those of one sale; beyond it, reading all buyers costs no more.
+	// recentMost is the maximum number of entries that are searched for those of one sale. Beyond it, reading all
+	// buyers costs no more.
 	recentMost = 20 * buyersPage
 )
 
-// Buyers lists who had a reservation of the sale accepted since the mark; the cost grows with what the whole partition
-// has accepted since. With the zero mark, and where Redis can no longer tell, it lists everyone. Each acceptance
-// issues the next ticket and one stream entry in one step, so the list is complete if it has the entry of every ticket.
-// If one is missing (trimmed, another epoch, too many in between), all buyers are read in pages.
+// Buyers lists the users with a reservation of the sale that was accepted since the mark. The cost grows with the
+// number of entries that the whole partition has accepted since. With the zero mark, and if the stream is incomplete,
+// it lists all buyers. Each acceptance issues the next ticket and one stream entry in one step, so the list is complete
+// if it has the entry of every ticket. If one is missing (trimmed, another epoch, too many in between), all buyers are
+// read in pages.
 func (l *Inventory) Buyers(ctx context.Context, sale shop.SaleRef, since shop.BuyersMark) (shop.Buyers, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
@@ -37,7 +39,7 @@ func (l *Inventory) Buyers(ctx context.Context, sale shop.SaleRef, since shop.Bu
 	return everyone, wrapped(err, "read the buyers of sale %s", sale.ID)
 }
 
-// recentBuyers reads the stream behind the mark. complete: no buyer is missing.
+// recentBuyers reads the stream after the mark. complete: no buyer is missing.
 func (l *Inventory) recentBuyers(
 	ctx context.Context, k *partitionKeys, sale shop.SaleRef, since shop.BuyersMark,
 ) (b shop.Buyers, complete bool, err error) {
@@ -51,7 +53,7 @@ func (l *Inventory) recentBuyers(
 	}
 	b.Mark = since
 	for looked := 0; ; {
-		// after the numbers: all their tickets are in it
+		// read after the numbers, so it has the entries of all their tickets
 		page, err := l.client.XRangeN(ctx, k.orders, "("+b.Mark.Entry, "+", buyersPage).Result()
 		if err != nil {
 			return shop.Buyers{}, false, transient(err)
@@ -63,7 +65,7 @@ func (l *Inventory) recentBuyers(
 				continue
 			}
 			if e.Ticket > b.Mark.Tickets+1 {
-				return shop.Buyers{}, false, nil // tickets are given out one by one: some of the entries are gone
+				return shop.Buyers{}, false, nil // tickets are issued one by one: entries are missing
 			}
 			b.Mark.Tickets = max(b.Mark.Tickets, e.Ticket)
 			b.Users = append(b.Users, e.User)
@@ -76,8 +78,8 @@ func (l *Inventory) recentBuyers(
 	}
 }
 
-// allBuyers scans all buyers. They are never removed while the sale lives, so the scan finds all that had bought when
-// it began; later ones have an entry behind the mark.
+// allBuyers scans all buyers. They are not removed while the sale exists, so the scan finds all buyers that existed
+// when it began. Later ones have an entry after the mark.
 func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale shop.SaleRef) (shop.Buyers, error) {
 	numbers, err := l.numbers(ctx, k, sale)
 	if err != nil {
@@ -99,7 +101,7 @@ func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale shop.S
 			}
 		}
 	}
-	// A recovery removes and restores the buyers: a scan during one is incomplete.
+	// A recovery removes and restores the buyers, so a scan during a recovery is incomplete.
 	after, err := l.numbers(ctx, k, sale)
 	if err != nil {
 		return shop.Buyers{}, err
@@ -115,7 +117,7 @@ type saleNumbers struct {
 	shop.Counters
 
 	open   bool   // the partition sells
-	newest string // the last entry of its stream; "" when it has none
+	newest string // id of the last entry of the stream; "": it is empty
 }
 
 func (l *Inventory) numbers(ctx context.Context, k *partitionKeys, sale shop.SaleRef) (n saleNumbers, err error) {
@@ -131,7 +133,7 @@ func (l *Inventory) numbers(ctx context.Context, k *partitionKeys, sale shop.Sal
 		return n, l.turnedAway(sale.Partition, code)
 	}
 	values := reply[4:]
-	if text(values[0]) == "" { // the stock: the sale is not there
+	if text(values[0]) == "" { // no stock: the sale is absent
 		values = nil
 	}
 	n.Counters = counters(sale.ID, values)

@@ -14,7 +14,7 @@ import (
 	"stampede/app/shop"
 )
 
-// buyers reads who bought since the mark, sorted, each once.
+// buyers returns the buyers since the mark, sorted, without duplicates.
 func (f *fixture) buyers(s *shop.Sale, since shop.BuyersMark) shop.Buyers {
 	f.t.Helper()
 	b, err := f.inventory.Buyers(f.ctx, s.Ref(), since)
@@ -31,8 +31,8 @@ func (f *fixture) wantBuyers(b shop.Buyers, all bool, want ...shop.ID) {
 	}
 }
 
-// I9: with a mark only those are read who came after it, also when other sales of the partition sell in between, and
-// with the numbers of then.
+// I9: with a mark only later buyers are read, even if other sales of the partition sell in between. The counters are of
+// the same instant.
 func TestBuyersSinceTheMark(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, other, g := f.openSale(10), f.openSale(9), f.gate(f.inventory)
@@ -61,7 +61,7 @@ func TestBuyersSinceTheMark(t *testing.T) {
 	})
 }
 
-// I9: where the stream cannot tell any more who came since the mark, everyone is read.
+// I9: if the stream is incomplete since the mark, all buyers are read.
 func TestBuyersWhoseEntriesAreGone(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(f *fixture, stream string, s *shop.Sale){
@@ -98,7 +98,7 @@ func TestBuyersWhoseEntriesAreGone(t *testing.T) {
 	}
 }
 
-// I9: the buyers of a closed partition cannot be listed: a recovery may be restoring them.
+// I9: the buyers of a closed partition cannot be listed, because a recovery may be restoring them.
 func TestBuyersOfAClosedPartitionAreUnknown(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
@@ -156,7 +156,7 @@ func (s *sent) take() string {
 	return commands
 }
 
-// What a wave of returned units costs does not depend on how many have bought: nobody is read twice.
+// The cost of a wave of returned units does not depend on the number of buyers: each buyer is read once.
 func TestWaveReadsOnlyWhoCameSince(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -179,7 +179,7 @@ func TestWaveReadsOnlyWhoCameSince(t *testing.T) {
 	}
 }
 
-// I9: while people buy, whoever has a ticket by the counters of a read is in it or in one before.
+// I9: during concurrent buys, every buyer with a ticket in the counters of a read is in that read or in an earlier one.
 func TestBuyersAreCompleteWhilePeopleBuy(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -230,7 +230,7 @@ func TestBuyersAreCompleteWhilePeopleBuy(t *testing.T) {
 	}
 }
 
-// TestPagesOfBuyers: more entries in between than a page has, and more than are looked through.
+// TestPagesOfBuyers has more entries in between than a page, and more than recentMost.
 func TestPagesOfBuyers(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)

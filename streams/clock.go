@@ -11,11 +11,12 @@ import (
 	"stampede/app/shop"
 )
 
-// clockPatience is how long the clocks of other primaries are awaited after the first.
+// clockPatience is how long a read waits for the clocks of other primaries after the first.
 const clockPatience = 20 * time.Millisecond
 
-// serverTime is Redis TIME (I10). In a cluster it is the earliest clock of the keys' primaries: a later one may be in
-// the future for a partition, which then publishes nothing stamped by it (F2). Unreachable primaries are not awaited.
+// serverTime returns Redis TIME (I10). In a cluster it is the earliest clock of the keys' primaries: a later one may be
+// in the future for a partition, which then publishes nothing stamped by it (F2). It does not wait for unreachable
+// primaries.
 func serverTime(ctx context.Context, client redis.UniversalClient, keys ...string) (time.Time, error) {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {
@@ -44,7 +45,7 @@ func serverTime(ctx context.Context, client redis.UniversalClient, keys ...strin
 	return earliest(told, failed, len(primaries))
 }
 
-// primariesOf returns the primaries of the keys, as far as this node knows, without a request.
+// primariesOf returns the primaries of the keys from the cached slots, without a request.
 func primariesOf(ctx context.Context, cluster *redis.ClusterClient, keys []string) (map[string]*redis.Client, error) {
 	primaries := make(map[string]*redis.Client)
 	for _, key := range keys {
@@ -57,9 +58,9 @@ func primariesOf(ctx context.Context, cluster *redis.ClusterClient, keys []strin
 	return primaries, nil
 }
 
-// earliest waits for the first time, and a moment for earlier ones; without any it fails.
+// earliest waits for the first time, and for clockPatience for earlier ones. Without any time it fails.
 func earliest(told <-chan time.Time, failed <-chan error, servers int) (first time.Time, err error) {
-	var enough <-chan time.Time // nil until the first one is there
+	var enough <-chan time.Time // nil until the first time arrives
 	for ; servers > 0; servers-- {
 		select {
 		case now := <-told:
@@ -80,8 +81,8 @@ func earliest(told <-chan time.Time, failed <-chan error, servers int) (first ti
 	return first, err
 }
 
-// ClockDifference returns how far the clocks of a cluster's primaries differ, within round trips; 0 for a single
-// server. With an error it covers the primaries that answered.
+// ClockDifference returns the difference of the clocks of a cluster's primaries, with the accuracy of round trips; 0
+// for a single server. With an error it covers the primaries that replied.
 func ClockDifference(ctx context.Context, client redis.UniversalClient) (time.Duration, error) {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {
@@ -110,8 +111,8 @@ func ClockDifference(ctx context.Context, client redis.UniversalClient) (time.Du
 	return most - least, err
 }
 
-// Now is Redis TIME, the clock that decides windows and deadlines (I10). Its error is ErrTransient; callers add that it
-// was the time that could not be read.
+// Now returns Redis TIME, the clock that decides windows and deadlines (I10). Its error is ErrTransient; callers add
+// the context.
 func (l *Inventory) Now(ctx context.Context) (shop.Millis, error) {
 	now, err := serverTime(ctx, l.client, l.servers.keys...)
 	if err != nil {

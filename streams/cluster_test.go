@@ -28,7 +28,7 @@ func onCluster(t testing.TB, primaries int) *clusterFixture {
 	t.Helper()
 	c := &clusterFixture{cluster: kit.StartRedisCluster(t, primaries, 0)}
 	hosts := strings.Split(strings.TrimPrefix(c.cluster.URL, "redis-cluster://"), ",")
-	c.redis = redis.NewClusterClient(&redis.ClusterOptions{ // as the program has it
+	c.redis = redis.NewClusterClient(&redis.ClusterOptions{ // like the program
 		Addrs: hosts, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
 		DialTimeout: 2 * time.Second, ReadTimeout: 2 * time.Second, WriteTimeout: 2 * time.Second,
 	})
@@ -46,7 +46,7 @@ func onCluster(t testing.TB, primaries int) *clusterFixture {
 	return c
 }
 
-// on are the partitions of a primary.
+// on returns the partitions of a primary.
 func (c *clusterFixture) on(primary *kit.RedisServer) (partitions []int) {
 	c.t.Helper()
 	placed, err := Places(c.ctx, c.redis, c.inventory.Partitions())
@@ -59,20 +59,20 @@ func (c *clusterFixture) on(primary *kit.RedisServer) (partitions []int) {
 	return partitions
 }
 
-// plain is a client of one server of the cluster.
+// plain returns a client of one server of the cluster.
 func (c *clusterFixture) plain(primary *kit.RedisServer) *redis.Client { return dial(c.t, primary.URL) }
 
-// shop is a sale in a partition, with somebody who buys there again and again and a worker.
+// testShop is a sale in a partition, with a worker and a buyer who buys repeatedly.
 type testShop struct {
 	sale     *shop.Sale
 	desk     *desk
 	accepted atomic.Int64
 	user     atomic.Int64
-	failed   atomic.Int64 // buys of which nobody knows what became
+	failed   atomic.Int64 // buys with an unknown outcome
 }
 
-// trade opens a sale in each partition and keeps buys and workers going in all of them. close ends the buys, waits
-// until all that was accepted has its row, and proves that it adds up.
+// trade opens a sale in each partition and keeps buys and workers running in all of them. closeShops ends the buys,
+// waits until every accepted buy has its row, and checks the sums.
 func (c *clusterFixture) trade(units int64) (shops []*testShop, closeShops func()) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	working, goHome := context.WithCancel(c.ctx)
@@ -88,7 +88,7 @@ func (c *clusterFixture) trade(units int64) (shops []*testShop, closeShops func(
 		at.Go(func() {
 			for ctx.Err() == nil {
 				b := buyOf(s.sale, shop.ID(1000+s.user.Add(1)), 1, "key-trade-1")
-				for ctx.Err() == nil { // the same buy until it is answered
+				for ctx.Err() == nil { // repeats the same buy until its outcome is known
 					d, err := decided(ctx, g, b)
 					if err == nil && d.Verdict == shop.VerdictReserved {
 						s.accepted.Add(1)
@@ -115,7 +115,7 @@ func (c *clusterFixture) trade(units int64) (shops []*testShop, closeShops func(
 	}
 }
 
-// goesOn waits until so many more buys were accepted in the shop, and as many rows written.
+// goesOn waits until more further buys were accepted in the shop, and as many rows were written.
 func (c *clusterFixture) goesOn(s *testShop, more int64) {
 	c.t.Helper()
 	accepted, rows := s.accepted.Load(), int64(s.desk.count())
@@ -125,7 +125,7 @@ func (c *clusterFixture) goesOn(s *testShop, more int64) {
 	})
 }
 
-// confirmed waits until the partition sells on its server, as the look after partitions does it.
+// confirmed waits until the partition sells on its server. It confirms the history as the recovery job does.
 func (c *clusterFixture) confirmed(partition int) {
 	c.t.Helper()
 	kit.Eventually(c.t, patience, func() (bool, string) {
@@ -142,7 +142,8 @@ func (c *clusterFixture) confirmed(partition int) {
 	})
 }
 
-// whole waits until every accepted buy of the shop has its row, and proves that none has two and that the sale adds up.
+// whole waits until every accepted buy of the shop has its row. It checks that no buy has two rows and that the sums of
+// the sale are correct.
 func (c *clusterFixture) whole(s *testShop) {
 	c.t.Helper()
 	kit.Eventually(c.t, patience, func() (bool, string) {
@@ -154,15 +155,15 @@ func (c *clusterFixture) whole(s *testShop) {
 			a.Counters)
 	})
 	a := c.audit(s.sale)
-	// The last buy of a shop that was stopped may have been accepted without an answer.
+	// The last buy of a stopped shop may have been accepted without a reply.
 	if n := s.accepted.Load(); a.Tickets != n && a.Tickets != n+1 {
 		c.t.Errorf("P2: partition %d: %d buys were answered, %d tickets given out", s.sale.Partition, n, a.Tickets)
 	}
 }
 
-// P1, P2: one of three primaries is killed, and then stands still, while all partitions sell. Those of the others never
-// stop, and nothing that is read over all partitions fails or waits for it: the dead ones are named. When it is back it
-// goes on, and nothing of it is lost or there twice.
+// P1, P2: one of three primaries is killed, and later paused, while all partitions sell. The partitions of the others
+// never stop. Reads over all partitions neither fail nor wait for the dead primary: they name its partitions. After its
+// return its partitions continue, without lost or duplicate orders.
 func TestOneDeadPrimaryStopsItsPartitionsAlone(t *testing.T) {
 	t.Parallel()
 	c := onCluster(t, 3)
@@ -211,8 +212,9 @@ func refs(shops []*testShop) (refs []shop.SaleRef) {
 	return refs
 }
 
-// namesTheDead reads over all partitions. Each read is repeated until it is right three times in a row: it names the
-// dead ones alone, sooner than a call to a silent server ends (askedFor). On a busy machine living servers are late.
+// namesTheDead reads over all partitions. It repeats each read until the read is correct three times in a row: it names
+// only the dead partitions, before a call to a silent server times out (askedFor). On a busy machine live servers are
+// late.
 func (c *clusterFixture) namesTheDead(name string, shops []*testShop, isDead map[int]bool) {
 	c.t.Helper()
 	within := func(what string, most time.Duration, read func() error) {
@@ -285,7 +287,7 @@ func (c *clusterFixture) namesTheDead(name string, shops []*testShop, isDead map
 }
 
 // P1, P2: a slot moves key by key to another primary while buys, workers and deadlines run on it. Scripts wait for the
-// end of the move, and everything goes on there; nothing is lost, nothing happens twice, nothing is taken for lost.
+// end of the move, then everything continues there. Nothing is lost, duplicated or wrongly reported as lost.
 func TestSlotMovesWhileItSells(t *testing.T) {
 	t.Parallel()
 	c := onCluster(t, 2)
@@ -322,19 +324,19 @@ func TestSlotMovesWhileItSells(t *testing.T) {
 	sweeping.Wait()
 }
 
-// P8: in a cluster the stream of e-mails may be lost alone. Then the postings are read for e-mails again, also those
-// that were acknowledged.
+// P8: a cluster may lose only the stream of e-mails. Then the postings are read for e-mails again, including
+// acknowledged ones.
 func TestPostingsAreReadAgainForLostEmails(t *testing.T) {
 	t.Parallel()
 	c := onCluster(t, 3)
 	mails, paid := NewMailStream(c.redis), NewPaidStream(c.redis)
-	c.must(mails.Reread(c.ctx)) // there is no stream yet
+	c.must(mails.Reread(c.ctx)) // the stream does not exist yet
 	c.confirmLoss(paid, 0)
 	c.append(paid, posting(newID(), 2))
 	r := paid.reader(c.redis, OrderMailGroup, "one", time.Hour, time.Hour)
 	r.block = -1
 	for range 2 {
-		_, err := r.read(c.ctx, ">", 1) // makes the group
+		_, err := r.read(c.ctx, ">", 1) // creates the group
 		c.must(err)
 		found, err := r.read(c.ctx, ">", 1)
 		c.must(err)
@@ -352,7 +354,7 @@ func tagOf(key string) string {
 	return tag
 }
 
-// move moves a slot, one key at a time; step is called after each.
+// move moves a slot, one key at a time. It calls step after each key.
 func (c *clusterFixture) move(slot int, from, to *kit.RedisServer, step func()) {
 	c.t.Helper()
 	source, target := c.plain(from), c.plain(to)

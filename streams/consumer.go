@@ -14,14 +14,14 @@ import (
 	"stampede/app/shop"
 )
 
-// ConsumerOptions say how entries are consumed; zero fields have the defaults named.
+// ConsumerOptions configure a consumer. Zero fields have the defaults named last.
 type ConsumerOptions struct {
-	Batch      int64         // entries per batch, ≤ 1,000. 500
+	Batch      int64         // maximum entries per batch, at most 1,000. 500
 	Block      time.Duration // how long a read waits for new entries; bounds the shutdown. 500 ms
-	ClaimIdle  time.Duration // entries idle for longer belong to a consumer that is gone. 10 s
-	Attempts   int           // failures of one entry on its own account until it is dead. 5
+	ClaimIdle  time.Duration // idle time after which entries belong to a dead consumer. 10 s
+	Attempts   int           // failures of one entry itself until it becomes a dead letter. 5
 	RetryPause time.Duration // pause before the second attempt at such an entry; it doubles. 100 ms
-	Workers    *Workers      // the others. nil: this consumer waits on its partition in any case
+	Workers    *Workers      // all workers. nil: this consumer always waits on its partition
 }
 
 func (o ConsumerOptions) withDefaults() ConsumerOptions {
@@ -33,28 +33,27 @@ func (o ConsumerOptions) withDefaults() ConsumerOptions {
 	return o
 }
 
-// EntryHandler is what the consumer does with what it reads (see order.Fulfiller).
+// EntryHandler processes the entries that the consumer reads (see order.Fulfiller).
 type EntryHandler interface {
 	// Fulfil writes the rows of the entries, applies their effects and acknowledges them. Per entry it returns nil
-	// (settled), shop.ErrPermanent with the reason (it failed alone), or shop.ErrTransient (its sale is locked; others
-	// go on). An
-	// error for the whole batch is transient.
+	// (settled), shop.ErrPermanent with the reason (only this entry failed), or shop.ErrTransient (its sale is locked;
+	// other entries continue). An error for the whole batch is transient.
 	Fulfil(ctx context.Context, entries []shop.Entry) ([]error, error)
-	// Refuse gives an entry that failed for good its row (state refused), returns its units and tells its
-	// buyer. After it the entry goes to the dead letters. An entry whose order id belongs to another order gets no row.
+	// Refuse writes the row (state refused) of an entry that failed permanently, returns its units and notifies its
+	// buyer. Then the entry becomes a dead letter. An entry whose order id belongs to another order gets no row.
 	Refuse(ctx context.Context, e shop.Entry, reason string) error
 }
 
-// Consumer passes the entries of a partition to their handler. An entry is
+// Consumer passes the entries of a partition to their handler. The states of an entry:
 //
 //	new ── read ─→ mine, pending ── handled, settled ─→ gone from the group
-//	                    │  ▲ transient fault: the batch again, its claim renewed
-//	                    │  └ failed alone: this entry again later, the others are settled
+//	                    │  ▲ transient fault: the batch is repeated, its claim renewed
+//	                    │  └ failed alone: this entry is retried later, the others are settled
 //	                    ├─ failed alone too often: refused row, dead letter
-//	                    └─ its consumer is gone: another one claims it (consumer_claim.go)
+//	                    └─ its consumer is dead: another one claims it (consumer_claim.go)
 //
 // Any number of nodes may consume a partition, each under its own name. One of them waits on it, the others check it
-// from time to time (workers.go).
+// once a second (workers.go).
 type Consumer struct {
 	inventory *Inventory
 	partition int
@@ -63,23 +62,23 @@ type Consumer struct {
 	handler   EntryHandler
 	options   ConsumerOptions
 
-	// What follows belongs to the goroutine in Run.
-	history   string           // own pending entries up to here were read; "" when all were
-	later     map[string]retry // stream id → an entry that failed alone, or whose sale is stuck
-	claimAt   time.Time        // when to look for idle entries again
+	// The following fields belong to the goroutine in Run.
+	history   string           // own pending entries up to this id were read; "": all were
+	later     map[string]retry // by stream id, entries that failed alone or whose sale is stuck
+	claimAt   time.Time        // when to check for idle entries again
 	lookAt    time.Time        // when to check a partition of another worker again
 	claimFrom string           // where the next claim continues
 }
 
-// retry is an entry before its next attempt: it failed and is tried alone, or its sale was stuck and it is tried with
-// others of that kind.
+// retry is an entry before its next attempt. It is retried alone after a failure. If its sale was stuck, it is retried
+// in a batch with other entries of stuck sales.
 type retry struct {
 	entry shop.Entry
 	at    time.Time
 	stuck bool
 }
 
-// NewConsumer makes the consumer of a partition. The name is unique, and should be the same after a restart: then the
+// NewConsumer makes the consumer of a partition. The name is unique. It should not change at a restart: then the
 // consumer finds its own pending entries at once.
 func NewConsumer(l *Inventory, partition int, name string, handler EntryHandler, o ConsumerOptions) *Consumer {
 	return &Consumer{
@@ -88,7 +87,7 @@ func NewConsumer(l *Inventory, partition int, name string, handler EntryHandler,
 	}
 }
 
-// Run consumes until ctx ends; it finishes the running batch, within five seconds. A consumer without pending entries
+// Run consumes until ctx ends. It finishes the running batch within five seconds. A consumer without pending entries
 // leaves the group.
 func (c *Consumer) Run(ctx context.Context) error {
 	back := backoff{first: firstBack, longest: longestOff}
@@ -101,7 +100,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 			if ctx.Err() == nil {
 				slog.WarnContext(ctx, "consume", "partition", c.partition, "err", err)
 			}
-			// All entries are still pending under this name, and read again.
+			// All entries are still pending under this name and are read again.
 			c.history = "0"
 			clear(c.later)
 			shop.Sleep(ctx, back.next())
@@ -117,7 +116,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return nil
 }
 
-// runOnce takes over entries of gone consumers, retries failed ones, and handles one new batch.
+// runOnce takes over entries of dead consumers, retries failed ones, and handles one new batch.
 func (c *Consumer) runOnce(ctx context.Context) error {
 	if err := c.claimIdle(ctx); err != nil {
 		return err
@@ -132,7 +131,7 @@ func (c *Consumer) runOnce(ctx context.Context) error {
 	return c.process(ctx, entries)
 }
 
-// read returns the next batch: first this name's pending entries, then new ones.
+// read returns the next batch: first this consumer's pending entries, then new ones.
 func (c *Consumer) read(ctx context.Context) ([]shop.Entry, error) {
 	args := &redis.XReadGroupArgs{
 		Group: group, Consumer: c.name, Count: c.options.Batch, Block: c.patience(),
@@ -164,7 +163,7 @@ func (c *Consumer) read(ctx context.Context) ([]shop.Entry, error) {
 		messages = streams[0].Messages
 	}
 	if int64(len(messages)) == c.options.Batch {
-		c.lookAt = time.Time{} // more than its worker can take
+		c.lookAt = time.Time{} // more waits than its own worker can handle
 	}
 	if c.history != "" {
 		c.history = ""
@@ -175,7 +174,7 @@ func (c *Consumer) read(ctx context.Context) ([]shop.Entry, error) {
 	return c.parse(messages), nil
 }
 
-// patience is how long a read may wait: until the next due action.
+// patience returns how long a read may wait: until the next due retry or claim, at most Block.
 func (c *Consumer) patience() time.Duration {
 	wait := c.options.Block
 	now := time.Now()
@@ -185,7 +184,7 @@ func (c *Consumer) patience() time.Duration {
 	return max(min(wait, c.claimAt.Sub(now)), time.Millisecond)
 }
 
-// parse decodes entries, except those that wait for their next attempt.
+// parse decodes entries, except those that wait for a retry.
 func (c *Consumer) parse(messages []redis.XMessage) []shop.Entry {
 	entries := make([]shop.Entry, 0, len(messages))
 	for _, m := range messages {
@@ -196,8 +195,8 @@ func (c *Consumer) parse(messages []redis.XMessage) []shop.Entry {
 	return entries
 }
 
-// ensureGroup makes a missing group, from the first entry on: settled entries are recognised. It does not make the
-// stream: an absent one was lost, and an empty one would hide that (I7).
+// ensureGroup creates a missing group that starts at the first entry: settled entries are recognised. It does not
+// create the stream: an absent stream was lost, and an empty one would hide the loss (I7).
 func (c *Consumer) ensureGroup(ctx context.Context) error {
 	err := c.inventory.client.XGroupCreate(ctx, c.keys.orders, group, "0").Err()
 	if err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
@@ -207,7 +206,8 @@ func (c *Consumer) ensureGroup(ctx context.Context) error {
 	return nil
 }
 
-// process handles entries, to their end or their next attempt. On an error all of them are pending as before.
+// process handles entries until they are settled or have their next attempt scheduled. After an error all are still
+// pending.
 func (c *Consumer) process(ctx context.Context, entries []shop.Entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -237,7 +237,7 @@ func (c *Consumer) process(ctx context.Context, entries []shop.Entry) error {
 	})
 }
 
-// unreadable returns the entries that cannot be read; they fail alone.
+// unreadable returns the errors of unreadable entries by stream id. They fail alone.
 func unreadable(entries []shop.Entry) map[string]error {
 	failed := make(map[string]error)
 	for i := range entries {
@@ -248,7 +248,7 @@ func unreadable(entries []shop.Entry) map[string]error {
 	return failed
 }
 
-// without returns the entries that have not failed; nearly always all of them, not copied.
+// without returns the entries that have not failed. If none failed, which is usual, it does not copy.
 func without(entries []shop.Entry, failed map[string]error) []shop.Entry {
 	if len(failed) == 0 {
 		return entries
@@ -262,8 +262,8 @@ func without(entries []shop.Entry, failed map[string]error) []shop.Entry {
 	return rest
 }
 
-// fulfil retries a batch while it meets transient faults. Meanwhile its entries stay pending and claimed, and nothing
-// counts against them. It does not begin again after quit.
+// fulfil retries a batch during transient faults. Its entries stay pending and claimed, and no failure is counted. It
+// starts no new attempt after quit.
 func (c *Consumer) fulfil(ctx, quit context.Context, entries []shop.Entry) ([]error, error) {
 	back := backoff{first: firstBack, longest: longestOff}
 	for len(entries) > 0 {

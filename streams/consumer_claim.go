@@ -11,8 +11,8 @@ import (
 	"stampede/app/shop"
 )
 
-// claimIdle takes over and handles entries that have been idle for longer than a living consumer leaves them. Their
-// delivery counts do not rise.
+// claimIdle takes over and handles entries that have been idle for longer than a live consumer leaves them. Their
+// delivery counts do not increase.
 func (c *Consumer) claimIdle(ctx context.Context) error {
 	if time.Now().Before(c.claimAt) {
 		return nil
@@ -33,8 +33,8 @@ func (c *Consumer) claimIdle(ctx context.Context) error {
 	return c.process(ctx, entries)
 }
 
-// goneIdle is the idle time after which entries of a silent worker are taken over: longer than a living one leaves them
-// (see process).
+// goneIdle is the idle time after which entries of a silent worker are taken over. It is longer than a live worker
+// leaves them idle (see process).
 func (c *Consumer) goneIdle() time.Duration {
 	if c.options.Workers == nil {
 		return c.options.ClaimIdle
@@ -43,7 +43,7 @@ func (c *Consumer) goneIdle() time.Duration {
 }
 
 // claim takes over entries of the next page that has any. It continues where the last call stopped, so that idle
-// entries that wait for a retry do not hide those behind them.
+// entries that wait for a retry do not hide later ones.
 func (c *Consumer) claim(ctx context.Context) ([]shop.Entry, error) {
 	var ids []string
 	for more := true; more && len(ids) == 0; more = c.claimFrom != claimStart {
@@ -85,7 +85,8 @@ func (c *Consumer) claim(ctx context.Context) ([]shop.Entry, error) {
 	return c.inventory.fetch(ctx, refs)
 }
 
-// renew prevents claims of entries in work. A failure is ignored: at worst another consumer repeats the work.
+// renew prevents claims of entries that are being processed. A failure is ignored: at worst another consumer repeats
+// the work.
 func (c *Consumer) renew(ctx context.Context, entries []shop.Entry) {
 	ids := make([]string, len(entries))
 	for i := range entries {

@@ -11,10 +11,11 @@ import (
 	"stampede/app/shop"
 )
 
-// maxReason bounds the reason in a dead letter: errors of a database may quote whole statements.
+// maxReason is the maximum length of the reason in a dead letter, in bytes: database errors may quote whole statements.
 const maxReason = 500
 
-// fail counts the failures of entries and puts them off; after too many an entry becomes a dead letter.
+// fail counts the failures of entries and schedules their retries. After too many failures an entry becomes a dead
+// letter.
 func (c *Consumer) fail(ctx context.Context, epoch int64, entries []shop.Entry, failed map[string]error) error {
 	for _, e := range entries {
 		verdict := failed[e.StreamID]
@@ -40,8 +41,8 @@ func (c *Consumer) fail(ctx context.Context, epoch int64, entries []shop.Entry, 
 	return nil
 }
 
-// end writes the refused row of an entry, then moves it to the dead letters: an answered buy ends in a row (P2). If the
-// row cannot be written now, the entry is retried.
+// end writes the refused row of an entry, then moves it to the dead letters: every confirmed buy ends in a row (P2). If
+// the row cannot be written now, the entry is retried.
 func (c *Consumer) end(ctx context.Context, epoch int64, e shop.Entry, why error, failures int64) error {
 	err := c.handler.Refuse(ctx, e, shop.ReasonDead)
 	if err != nil && !(e.Bad != nil && errors.Is(err, shop.ErrPermanent)) {
@@ -73,7 +74,7 @@ func (c *Consumer) end(ctx context.Context, epoch int64, e shop.Entry, why error
 	return nil
 }
 
-// reasonOf is the reason in the dead letter, at most maxReason bytes.
+// reasonOf returns the reason for the dead letter, cut to maxReason bytes.
 func reasonOf(why error) string {
 	reason := strings.ToValidUTF8(why.Error(), "?")
 	if len(reason) > maxReason {
@@ -82,7 +83,7 @@ func reasonOf(why error) string {
 	return reason
 }
 
-// cut shortens a text to most bytes, between characters.
+// cut shortens s to at most most bytes, without splitting a character.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -90,14 +91,15 @@ func cut(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "")
 }
 
-// stuckPause is how long entries of a stuck sale wait; the database needs two seconds to find its row locked.
+// stuckPause is the retry pause for entries of a stuck sale. The database needs two seconds to report its row as
+// locked.
 const stuckPause = 500 * time.Millisecond
 
-// putOff postpones entries of a stuck sale, pending and uncounted: the fault is transient, and others need not wait for
-// it.
+// putOff postpones entries of a stuck sale. They stay pending and no failure is counted: the fault is transient. Other
+// entries do not wait for them.
 func (c *Consumer) putOff(ctx context.Context, entries []shop.Entry, failed map[string]error) {
 	var stuck []shop.Entry
-	again := time.Now().Add(stuckPause) // the same for all: one batch
+	again := time.Now().Add(stuckPause) // the same for all, so they are retried in one batch
 	for _, e := range entries {
 		if errors.Is(failed[e.StreamID], shop.ErrTransient) {
 			stuck = append(stuck, e)

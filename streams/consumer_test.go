@@ -13,13 +13,13 @@ import (
 	"stampede/app/test/kit"
 )
 
-// desk is an entry handler that remembers what it was given, and fails on demand.
+// desk is an entry handler that records its entries, and fails on demand.
 type desk struct {
 	mu      sync.Mutex
-	rows    map[shop.ID]int // order → how often it was fulfilled
+	rows    map[shop.ID]int // order → number of times it was fulfilled
 	refused map[string]string
-	fulfil  func(ctx context.Context, entries []shop.Entry) ([]error, error) // nil: each has its fate
-	fate    func(e shop.Entry) error                                         // nil: all is well
+	fulfil  func(ctx context.Context, entries []shop.Entry) ([]error, error) // nil: fate decides for each entry
+	fate    func(e shop.Entry) error                                         // nil: success
 	refuse  func(e shop.Entry) error
 }
 
@@ -65,7 +65,7 @@ func (d *desk) count() int {
 	return len(d.rows)
 }
 
-// settling does behind a handler what the flow does: it acknowledges what has come to its end.
+// settling acknowledges the settled entries after the handler, as the flow does.
 type settling struct {
 	EntryHandler
 	inventory *Inventory
@@ -85,7 +85,7 @@ func (s settling) Fulfil(ctx context.Context, entries []shop.Entry) ([]error, er
 	return fates, s.inventory.Finish(ctx, entries[0].Partition, 0, nil, done)
 }
 
-// settle acknowledges entries of partition 1 whose rows, if there were any, are committed.
+// settle acknowledges entries of partition 1. Their rows, if any, are committed.
 func (f *fixture) settle(entries ...shop.Entry) {
 	f.t.Helper()
 	_, err := settling{newDesk(), f.inventory}.Fulfil(f.ctx, entries)
@@ -98,7 +98,7 @@ func (f *fixture) consumer(name string, d EntryHandler) *Consumer {
 	})
 }
 
-// delivered makes a consumer that reads only what is new, and reads a batch; 0 is the usual size.
+// delivered makes a consumer that reads only new entries, and reads one batch. batch 0: the default size.
 func (f *fixture) delivered(name string, batch int64) (*Consumer, []shop.Entry) {
 	f.t.Helper()
 	c := f.consumer(name, newDesk())
@@ -111,7 +111,7 @@ func (f *fixture) delivered(name string, batch int64) (*Consumer, []shop.Entry) 
 	return c, entries
 }
 
-// reserveMany reserves one unit each for n users and answers the decisions.
+// reserveMany reserves one unit each for n users and returns the results.
 func (f *fixture) reserveMany(s *shop.Sale, n int) []shop.GateAnswer {
 	f.t.Helper()
 	g := f.gate(f.inventory)
@@ -144,7 +144,7 @@ func (f *fixture) stats() StreamStats {
 	return all[1]
 }
 
-// run runs duties until stop is called, which waits for them.
+// run runs background jobs until stop is called, which waits for their end.
 func (f *fixture) run(duties ...interface{ Run(context.Context) error }) (stop func()) {
 	ctx, cancel := context.WithCancel(f.ctx)
 	var wg sync.WaitGroup
@@ -156,7 +156,7 @@ func (f *fixture) run(duties ...interface{ Run(context.Context) error }) (stop f
 	return stop
 }
 
-// I4: an entry carries all that its row needs; settling moves done, waiting and the user's list once.
+// I4: an entry has all values that its row needs. Settling moves done, waiting and the user's list once.
 func TestConsumeAndSettle(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
@@ -171,7 +171,7 @@ func TestConsumeAndSettle(t *testing.T) {
 		box := newDesk()
 		box.fate = func(e shop.Entry) error { seen = e; return nil }
 		c := f.consumer("node-1", box)
-		f.must(c.runOnce(f.ctx)) // its own history: nothing
+		f.must(c.runOnce(f.ctx)) // its own pending entries: none
 		f.must(c.runOnce(f.ctx))
 		want := shop.Entry{
 			StreamID: seen.StreamID, Order: d.Order, Sale: s.ID, User: 4242, Partition: 1, Epoch: testEpoch, Seq: 1,
@@ -189,7 +189,7 @@ func TestConsumeAndSettle(t *testing.T) {
 		if r != wantR {
 			t.Fatalf("reservation\n%+v, want\n%+v", r, wantR)
 		}
-		for range 2 { // the second time changes nothing
+		for range 2 { // the second call changes nothing
 			f.settle(seen)
 			if n := f.counters(s); n.Done != 1 || n.Tickets != 1 {
 				t.Fatalf("done %d of %d", n.Done, n.Tickets)
@@ -203,7 +203,7 @@ func TestConsumeAndSettle(t *testing.T) {
 	})
 }
 
-// I4: the same entries in two consumers at once, and a batch delivered twice, count once.
+// I4: the same entries in two concurrent consumers, or a batch that is delivered twice, count once.
 func TestTwoConsumersOnTheSameEntries(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(50)
@@ -230,8 +230,7 @@ func TestTwoConsumersOnTheSameEntries(t *testing.T) {
 	})
 }
 
-// P2: what a dead consumer had in hand is claimed and settled, while new entries still flow; the counts of deliveries
-// stay out of it.
+// P2: entries of a dead consumer are claimed and settled while new entries arrive. Their delivery counts do not change.
 func TestClaimFromDeadConsumer(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -254,7 +253,7 @@ func TestClaimFromDeadConsumer(t *testing.T) {
 	})
 }
 
-// While its handler works for long, a consumer keeps its entries from being claimed.
+// While its handler works for long, a consumer prevents claims of its entries.
 func TestClaimIsRenewed(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -267,7 +266,7 @@ func TestClaimIsRenewed(t *testing.T) {
 		return make([]error, len(entries)), nil
 	}
 	first := f.consumer("node-1", slow)
-	first.history, first.options.ClaimIdle = "", 6*time.Second // renewals are every two seconds
+	first.history, first.options.ClaimIdle = "", 6*time.Second // renewed every two seconds
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if err := first.runOnce(f.ctx); err != nil {
@@ -292,7 +291,7 @@ func TestClaimIsRenewed(t *testing.T) {
 	}
 }
 
-// Transient faults never count: with the database away for a while nothing dies and nothing is lost (P2).
+// Transient faults are not counted: while the database is unreachable no entry becomes a dead letter or is lost (P2).
 func TestTransientFaultsDoNotCount(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
@@ -317,7 +316,8 @@ func TestTransientFaultsDoNotCount(t *testing.T) {
 	})
 }
 
-// A recovery between reading and settling: nothing of the old epoch moves the new numbers, and the consumer goes on.
+// A recovery happens between reading and settling. No entry of the old epoch changes the new counters, and the consumer
+// continues.
 func TestConsumerSurvivesRecovery(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
@@ -353,7 +353,7 @@ func TestConsumerSurvivesRecovery(t *testing.T) {
 	})
 }
 
-// A group that somebody destroyed is made again from the first entry on; nothing counts twice.
+// A destroyed group is created again from the first entry. Every entry still counts once.
 func TestGroupMadeAgain(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -372,7 +372,7 @@ func TestGroupMadeAgain(t *testing.T) {
 	}
 }
 
-// I7: a stream that is gone is reported as lost, and no empty one takes its place.
+// I7: a missing stream is reported as lost, and no empty stream replaces it.
 func TestLostStreamIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -388,8 +388,8 @@ func TestLostStreamIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-// A consumer leaves the group when it ends, and that of a killed worker is deleted after a while, unless that would
-// lose pending entries.
+// A consumer leaves the group when it ends. The consumer of a killed worker is deleted after a while, unless pending
+// entries would be lost.
 func TestLeaveOnlyWithoutPending(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
@@ -411,7 +411,7 @@ func TestLeaveOnlyWithoutPending(t *testing.T) {
 			}
 		}
 		trim(time.Hour, "killed", "node-1")
-		trim(-time.Minute, "node-1") // which has pending entries
+		trim(-time.Minute, "node-1") // it has pending entries
 		if leave("node-1") != 0 || f.stats().Pending != 2 {
 			t.Fatalf("left with pending entries: %+v", f.stats())
 		}
@@ -426,7 +426,7 @@ func TestLeaveOnlyWithoutPending(t *testing.T) {
 	})
 }
 
-// consumers returns the names of a group's consumers, in order.
+// consumers returns the names of a group's consumers, sorted.
 func (f *fixture) consumers(stream, group string) (names []string) {
 	f.t.Helper()
 	all, err := f.client.XInfoConsumers(f.ctx, stream, group).Result()

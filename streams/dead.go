@@ -13,14 +13,14 @@ import (
 	"stampede/app/shop"
 )
 
-// deadPage is how many dead letters are read at once.
+// deadPage is the number of dead letters per read.
 const deadPage = 500
 
-// letterFields are what dead_letter.lua adds to the fields of an entry.
+// letterFields are the fields that dead_letter.lua adds to those of an entry.
 var letterFields = []string{"reason", "stream", "deliveries", "at"}
 
-// DeadLetters lists them over all partitions, oldest first. After a PartitionsAway there may be more in those
-// partitions.
+// DeadLetters lists the dead letters of all partitions, oldest first. With a PartitionsAway, those of its partitions
+// are missing.
 func (l *Inventory) DeadLetters(ctx context.Context) ([]shop.DeadLetter, error) {
 	groups, err := apart(ctx, l, l.all(), readPatience, l.deadLettersOf)
 	letters := slices.Concat(groups...)
@@ -30,7 +30,7 @@ func (l *Inventory) DeadLetters(ctx context.Context) ([]shop.DeadLetter, error) 
 	return letters, wrapped(err, "read dead letters")
 }
 
-// deadLettersOf lists those of some partitions.
+// deadLettersOf lists the dead letters of some partitions.
 func (l *Inventory) deadLettersOf(ctx context.Context, partitions []int) (letters []shop.DeadLetter, err error) {
 	for _, p := range partitions {
 		err := eachPage(ctx, l.client, l.parts[p].keys.dead, deadPage, func(page []redis.XMessage) error {
@@ -46,7 +46,7 @@ func (l *Inventory) deadLettersOf(ctx context.Context, partitions []int) (letter
 	return letters, nil
 }
 
-// DeadLetter reads one. ErrNoRow if there is none.
+// DeadLetter reads one dead letter. ErrNoRow: it does not exist.
 func (l *Inventory) DeadLetter(ctx context.Context, id string) (shop.DeadLetter, error) {
 	partition, entry, err := l.letterID(id)
 	if err != nil {
@@ -62,17 +62,17 @@ func (l *Inventory) DeadLetter(ctx context.Context, id string) (shop.DeadLetter,
 	return parseLetter(partition, found[0]), nil
 }
 
-// RemoveDeadLetter forgets one; false when it was gone already.
+// RemoveDeadLetter deletes a dead letter; false: it was deleted before.
 func (l *Inventory) RemoveDeadLetter(ctx context.Context, id string) (bool, error) {
 	partition, entry, err := l.letterID(id)
 	if err != nil {
-		return false, nil // what cannot exist is gone
+		return false, nil // no dead letter can have this id
 	}
 	n, err := l.client.XDel(ctx, l.parts[partition].keys.dead, entry).Result()
 	return n == 1, wrapped(transient(err), "remove dead letter %s", id)
 }
 
-// letterID parses "3-1767225600000-0". ErrNoRow: no letter can have this id.
+// letterID parses an id such as "3-1767225600000-0". ErrNoRow: no dead letter can have this id.
 func (l *Inventory) letterID(id string) (partition int, entry string, err error) {
 	head, entry, ok := strings.Cut(id, "-")
 	partition, err = strconv.Atoi(head)

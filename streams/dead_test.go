@@ -14,7 +14,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// A bad entry is tried five times, gets its refused row, and lies in the dead letters with its reason; the others flow.
+// A bad entry is tried five times. Then it has a refused row and is a dead letter with its reason. Other entries are
+// not delayed.
 func TestBadEntryDies(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
@@ -101,7 +102,7 @@ func TestBadEntryDies(t *testing.T) {
 	})
 }
 
-// A refused row that cannot be written now is no reason for a dead letter without one (P2).
+// If the refused row cannot be written now, no dead letter is written either (P2).
 func TestNoDeadLetterWithoutRow(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)

@@ -14,30 +14,30 @@ import (
 )
 
 const (
-	sweepBatch = 1000                   // orders per take; the script's bound
-	sweepLease = time.Second            // what a dead sweeper costs an order at most
-	sweepStep  = 100 * time.Millisecond // the longest sleep, so that a new, nearer deadline is not missed
-	sweepHelp  = 9                      // further batches under way at once when more is due than one
+	sweepBatch = 1000                   // orders per take; the limit of take.lua
+	sweepLease = time.Second            // maximum delay of an order after its sweeper died
+	sweepStep  = 100 * time.Millisecond // the longest sleep, so that a new, earlier deadline is not missed
+	sweepHelp  = 9                      // maximum number of concurrent further batches if more is due than one
 	firstBack  = 50 * time.Millisecond
 	longestOff = 2 * time.Second
 )
 
-// DeadlineHandler is what the sweeper does with the orders whose deadline has come (see order.Expirer).
+// DeadlineHandler processes the orders whose deadline is reached (see order.Expirer).
 type DeadlineHandler interface {
-	// Due expires the orders that are still unpaid and returns the units of all that ended. It answers
-	// the orders that are finished with the delay queue; the rest come again when their lease ends.
+	// Due expires the orders that are still unpaid and returns the units of all ended ones. It returns the orders that
+	// can leave the delay queue. The others are due again when their lease ends.
 	Due(ctx context.Context, partition int, orders []shop.ID) ([]shop.ID, error)
 }
 
 // Sweeper passes the due orders of one partition to their handler. It takes them by raising their score by a lease,
-// which it renews while the handler works; orders of a dead sweeper come back by themselves. Any number of nodes may
-// sweep a partition.
+// which it renews while the handler works. Orders of a dead sweeper become due again by themselves. Any number of nodes
+// may sweep a partition.
 type Sweeper struct {
 	inventory *Inventory
 	partition int
 	handler   DeadlineHandler
 	lease     time.Duration
-	help      func() // more is due than one batch; nil outside Run
+	help      func() // called if more is due than one batch; nil outside Run
 }
 
 // NewSweeper makes the sweeper of a partition.
@@ -46,7 +46,7 @@ func NewSweeper(l *Inventory, partition int, handler DeadlineHandler) *Sweeper {
 }
 
 // Run sweeps until ctx ends, and finishes running batches. Notifying buyers takes several times as long as ending their
-// orders, and units must not wait for it: when more is due than one batch, up to sweepHelp helpers handle further ones.
+// orders, and units must not wait for it. If more is due than one batch, up to sweepHelp helpers handle further ones.
 func (s *Sweeper) Run(ctx context.Context) error {
 	var helpers sync.WaitGroup
 	defer helpers.Wait()
@@ -77,7 +77,7 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	return nil
 }
 
-// helpOut handles batches while more is due. Run pauses and logs.
+// helpOut handles batches while more is due. Only Run pauses and logs errors.
 func (s *Sweeper) helpOut(ctx context.Context) {
 	for ctx.Err() == nil {
 		if next, err := s.runOnce(ctx); err != nil || next > 0 {
@@ -86,7 +86,7 @@ func (s *Sweeper) helpOut(ctx context.Context) {
 	}
 }
 
-// runOnce handles one due batch and returns how long nothing more will be due, at most sweepStep.
+// runOnce handles one due batch and returns the time until more may be due, at most sweepStep.
 func (s *Sweeper) runOnce(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := finishing(ctx)
 	defer cancel()
@@ -104,7 +104,7 @@ func (s *Sweeper) runOnce(ctx context.Context) (time.Duration, error) {
 	return wait, s.drop(ctx, held, finished)
 }
 
-// leased is a taken batch; its name is its present score.
+// leased is a taken batch. name is its current score.
 type leased struct {
 	orders []shop.ID
 	mu     sync.Mutex
@@ -163,7 +163,7 @@ func (s *Sweeper) renew(ctx context.Context, held *leased) {
 	held.mu.Unlock()
 }
 
-// drop removes finished orders that are still under this sweeper's lease.
+// drop removes finished orders that this sweeper's lease still holds.
 func (s *Sweeper) drop(ctx context.Context, held *leased, finished []shop.ID) error {
 	if len(finished) == 0 {
 		return nil
@@ -181,11 +181,11 @@ func (s *Sweeper) drop(ctx context.Context, held *leased, finished []shop.ID) er
 	return nil
 }
 
-// scheduleChunk is how many deadlines one ZADD takes.
+// scheduleChunk is the number of deadlines per ZADD.
 const scheduleChunk = 1000
 
-// Schedule adds deadlines to the delay queue; an existing one keeps its score, which may be a sweeper's lease. It needs
-// no epoch: a deadline belongs to a row, and one without a row is swept away.
+// Schedule adds deadlines to the delay queue. An existing one keeps its score, which may be a sweeper's lease. It needs
+// no epoch: a deadline belongs to a row, and the sweeper removes one without a row.
 func (l *Inventory) Schedule(ctx context.Context, partition int, deadlines []shop.Deadline) error {
 	k, err := l.keys(partition)
 	if err != nil {

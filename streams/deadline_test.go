@@ -12,11 +12,11 @@ import (
 	"stampede/app/test/kit"
 )
 
-// bell is a deadline handler that remembers whom it rang for.
+// bell is a deadline handler that records the due orders.
 type bell struct {
 	mu   sync.Mutex
 	rung map[shop.ID]int
-	due  func(orders []shop.ID) ([]shop.ID, error) // nil: all are finished
+	due  func(orders []shop.ID) ([]shop.ID, error) // nil: all can leave the queue
 }
 
 func newBell() *bell { return &bell{rung: make(map[shop.ID]int)} }
@@ -52,7 +52,7 @@ func (f *fixture) now() shop.Millis {
 	return now
 }
 
-// P5: orders come when they are due and not before, and leave the queue when they are finished.
+// P5: orders are delivered when they are due, not earlier, and leave the queue when they are finished.
 func TestSweepWhatIsDue(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		now := f.now()
@@ -64,7 +64,7 @@ func TestSweepWhatIsDue(t *testing.T) {
 		}))
 		b := newBell()
 		s := NewSweeper(f.inventory, 1, b)
-		s.lease = patience // else what is dropped late on a busy machine comes twice
+		s.lease = patience // on a busy machine a shorter lease ends before the drop
 		f.run(s)
 		kit.Eventually(t, patience, func() (bool, string) {
 			return b.count(due) == 1 && b.count(soon) == 1, fmt.Sprintf("%d came", b.size())
@@ -81,7 +81,7 @@ func TestSweepWhatIsDue(t *testing.T) {
 	})
 }
 
-// A deadline that is scheduled again keeps its score.
+// Scheduling a deadline again does not change its score.
 func TestScheduleOnce(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -96,7 +96,7 @@ func TestScheduleOnce(t *testing.T) {
 	f.must(f.inventory.Schedule(f.ctx, 1, nil))
 }
 
-// What a sweeper that died had taken comes back when its lease ends; what is not finished or failed comes again.
+// Orders of a dead sweeper are due again when the lease ends. So are failed and unfinished orders.
 func TestLeaseComesBack(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		kept, failed := newID(), newID()
@@ -128,14 +128,14 @@ func TestLeaseComesBack(t *testing.T) {
 	})
 }
 
-// A lease is renewed while the handler works, and only its owner may drop under it.
+// A lease is renewed while the handler works, and only its owner may drop orders under it.
 func TestLeaseIsRenewed(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		id := newID()
 		f.must(f.inventory.Schedule(f.ctx, 1, []shop.Deadline{{Order: id, PayBy: 1}}))
 		b := newBell()
 		s := NewSweeper(f.inventory, 1, b)
-		s.lease = 6 * time.Second // renewals are every two seconds
+		s.lease = 6 * time.Second // renewed every two seconds
 		other := NewSweeper(f.inventory, 1, newBell())
 		b.due = func(orders []shop.ID) ([]shop.ID, error) {
 			for begin := time.Now(); time.Since(begin) < s.lease+time.Second; shop.Sleep(f.ctx, 10*time.Millisecond) {
@@ -168,7 +168,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 	})
 }
 
-// P5: ten thousand equal deadlines are through well within a second of Redis work; all of them come.
+// P5: ten thousand equal deadlines take well below a second of Redis time. All of them are delivered.
 func TestManyEqualDeadlines(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)

@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// deliveries is what a partition's stream should be: each accepted order is undelivered, then in somebody's hands,
+// deliveries is the model of a partition's stream: each accepted order is undelivered, then pending for a consumer,
 // then settled.
 type deliveries struct {
 	f         *fixture
@@ -20,24 +20,24 @@ type deliveries struct {
 	consumers map[string]*Consumer
 
 	accepted []shop.ID           // in the order of the stream
-	users    map[shop.ID]shop.ID // order → user
-	read     int                 // how many of them were delivered
-	entries  []shop.Entry        // those, as they were delivered
-	owner    map[shop.ID]string  // who has them in hand
-	keys     map[string]struct{} // user and key of what was accepted
+	users    map[shop.ID]shop.ID // by order
+	read     int                 // number of delivered orders
+	entries  []shop.Entry        // the delivered entries
+	owner    map[shop.ID]string  // consumer of each pending order
+	keys     map[string]struct{} // user and key of accepted buys
 	settled  int64
 }
 
-// P2, P7, I4: whatever is bought, repeated, delivered, settled twice or by the wrong one, trimmed, left behind by a
-// consumer that dies and claimed by another, in whatever order: every order is delivered once, in order, stays with
-// somebody until it is settled, and XINFO says so, also after Redis has forgotten what the group has read.
+// P2, P7, I4: orders are bought, repeated, delivered, settled twice or by another consumer, trimmed, left by a dead
+// consumer and claimed, in any sequence. Every order is delivered once, in order, and stays pending until it is
+// settled. XINFO reports this, even after Redis has lost the read counter of the group.
 func TestDeliveriesFollowTheModel(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
-	f.ctx = t.Context() // the long form takes longer than other tests may
+	f.ctx = t.Context() // the long form exceeds the time limit of other tests
 	rapid.Check(t, func(rt *rapid.T) {
 		f.must(f.client.FlushDB(f.ctx).Err())
-		f.inventory = f.node(f.client) // the one before has seen what is not there any more (I8)
+		f.inventory = f.node(f.client) // the previous inventory has seen entries that were deleted (I8)
 		f.must(begin(f.ctx, f.inventory, 1, testEpoch))
 		m := &deliveries{
 			f: f, gate: f.gate(f.inventory), sale: f.openSale(1000, func(s *shop.Sale) { s.Limit, s.Cap = 99, 99 }),
@@ -54,10 +54,10 @@ func TestDeliveriesFollowTheModel(t *testing.T) {
 	})
 }
 
-// newLife begins a consumer that knows nothing but its name.
+// newLife makes a consumer with the name of an earlier one and no other state.
 func (m *deliveries) newLife(name string) *Consumer {
 	c := m.f.consumer(name, newDesk())
-	c.options.ClaimIdle = 0 // whatever is in hand may be claimed
+	c.options.ClaimIdle = 0 // every pending entry may be claimed
 	m.consumers[name] = c
 	return c
 }
@@ -66,7 +66,7 @@ func (m *deliveries) some(rt *rapid.T) *Consumer {
 	return m.consumers[rapid.SampledFrom([]string{"one", "two"}).Draw(rt, "consumer")]
 }
 
-// inHand lists the orders that somebody has, or this one has, in the order of the stream.
+// inHand returns the pending orders of one consumer, or of all, in the order of the stream.
 func (m *deliveries) inHand(name string) []shop.ID {
 	var held []shop.ID
 	for _, id := range m.accepted[:m.read] {
@@ -77,7 +77,7 @@ func (m *deliveries) inHand(name string) []shop.ID {
 	return held
 }
 
-// reserve buys under a new key, or under one that was used before.
+// reserve buys under a new key, or under a used one.
 func (m *deliveries) reserve(rt *rapid.T) {
 	b := buyOf(m.sale, shop.ID(rapid.IntRange(1, 3).Draw(rt, "user")), 1,
 		fmt.Sprintf("key-%04d", rapid.IntRange(1, 20).Draw(rt, "key")))
@@ -95,7 +95,7 @@ func (m *deliveries) reserve(rt *rapid.T) {
 	}
 }
 
-// deliver reads the next batch of what is new.
+// deliver reads the next batch of new entries.
 func (m *deliveries) deliver(rt *rapid.T) {
 	if m.read == len(m.accepted) {
 		rt.Skip("nothing is new")
@@ -112,7 +112,7 @@ func (m *deliveries) deliver(rt *rapid.T) {
 	}
 }
 
-// settle has a consumer settle some of what was ever delivered, its own or not, settled already or not.
+// settle lets a consumer settle some delivered entries, of any consumer, settled before or not.
 func (m *deliveries) settle(rt *rapid.T) {
 	if len(m.entries) == 0 {
 		rt.Skip("nothing was delivered")
@@ -129,7 +129,7 @@ func (m *deliveries) settle(rt *rapid.T) {
 	}
 }
 
-// crash ends a consumer without a word. The next one of its name finds what it had in hand.
+// crash ends a consumer without a shutdown. The next consumer with its name finds its pending entries.
 func (m *deliveries) crash(rt *rapid.T) {
 	c := m.newLife(m.some(rt).name)
 	c.options.Batch = 3
@@ -144,7 +144,7 @@ func (m *deliveries) crash(rt *rapid.T) {
 	m.want(rt, "found in hand", got, m.inHand(c.name), nil)
 }
 
-// claim has a consumer take over the oldest of what anybody has in hand.
+// claim lets a consumer take over the oldest pending entries of all consumers.
 func (m *deliveries) claim(rt *rapid.T) {
 	c := m.some(rt)
 	c.options.Batch = rapid.Int64Range(1, 4).Draw(rt, "batch")
@@ -158,7 +158,7 @@ func (m *deliveries) claim(rt *rapid.T) {
 	}
 }
 
-// trim takes from the stream whatever may be taken.
+// trim trims the stream as far as allowed.
 func (m *deliveries) trim(rt *rapid.T) {
 	trimmer := &Trimmer{inventory: m.f.inventory, may: always, retention: -time.Minute, length: 1}
 	if _, err := trimmer.runOnce(m.f.ctx); err != nil {
@@ -166,7 +166,7 @@ func (m *deliveries) trim(rt *rapid.T) {
 	}
 }
 
-// forget is what a replayed append-only file does: entries-read is wrong. The keeper mends it.
+// forget makes entries-read wrong, as after a replay of the append-only file. The keeper corrects it.
 func (m *deliveries) forget(rt *rapid.T) {
 	stream := m.f.inventory.parts[1].keys.orders
 	groups, err := m.f.client.XInfoGroups(m.f.ctx, stream).Result()
@@ -192,7 +192,7 @@ func (m *deliveries) want(rt *rapid.T, what string, got []shop.Entry, want []sho
 	}
 }
 
-// compare reads everything that tells of deliveries.
+// compare compares all reads about deliveries with the model.
 func (m *deliveries) compare(rt *rapid.T) {
 	lag, pending := int64(len(m.accepted)-m.read), int64(len(m.owner))
 	if l, p, read := m.f.group(); l != lag || p != pending {

@@ -16,7 +16,7 @@ import (
 // version is unreadable and becomes a dead letter.
 const entryVersion = "2"
 
-// The parts of the field terms, in their order. Only the last may contain the separator.
+// The parts of the field terms, in their order. Only the last part may contain the separator.
 const (
 	termVersion = iota
 	termOrder
@@ -40,7 +40,7 @@ var termNames = [...]string{
 
 type terms [len(termNames)]string
 
-// splitTerms splits the field terms; false: it has too few terms.
+// splitTerms splits the field terms; false: it has too few parts.
 func splitTerms(field string) (t terms, ok bool) {
 	for i := range t[:termAddress] {
 		if t[i], field, ok = strings.Cut(field, ":"); !ok {
@@ -53,8 +53,8 @@ func splitTerms(field string) (t terms, ok bool) {
 
 var errContentGone = errors.New("its content is no longer in the stream")
 
-// parseEntry reads a stream entry. Bad names the first unreadable field; the others are filled in, for the dead letter
-// and the places of other entries.
+// parseEntry decodes a stream entry. Bad is the error of the first unreadable field. The other fields are set, for the
+// dead letter and the places of other entries.
 func parseEntry(partition int, m redis.XMessage) shop.Entry {
 	e := shop.Entry{StreamID: m.ID, Partition: partition}
 	if m.Values == nil {
@@ -78,7 +78,7 @@ func parseEntry(partition int, m redis.XMessage) shop.Entry {
 	return e
 }
 
-// entryID reads the id of a stream entry; false for others, such as the "0" of a group that has read nothing.
+// entryID parses the id of a stream entry; false for others, such as the "0" of a group that has read nothing.
 func entryID(s string) (id shop.EntryID, ok bool) {
 	ms, number, two := strings.Cut(s, "-")
 	at, errTime := strconv.ParseUint(ms, 10, 63)
@@ -86,13 +86,14 @@ func entryID(s string) (id shop.EntryID, ok bool) {
 	return shop.EntryID{Time: int64(at), Number: int64(n)}, two && errTime == nil && errNumber == nil
 }
 
-// followingID is the smallest stream id after one, for XPENDING: the embedded Redis has no exclusive ranges there.
+// followingID returns the smallest stream id after s. XPENDING needs it: the embedded Redis has no exclusive ranges
+// there.
 func followingID(s string) string {
 	id, _ := entryID(s)
 	return fmt.Sprintf("%d-%d", id.Time, id.Number+1)
 }
 
-// termReader reads terms and remembers the first that cannot be read.
+// termReader parses terms and keeps the error of the first unreadable one.
 type termReader struct {
 	terms terms
 	err   error
@@ -117,7 +118,7 @@ func (r *termReader) fail(name, value string) {
 	}
 }
 
-// number reads a whole number of at least 0.
+// number parses a whole number of at least 0.
 func (r *termReader) number(term int) int64 {
 	v := r.terms[term]
 	n, err := strconv.ParseInt(v, 10, 64)
@@ -128,7 +129,7 @@ func (r *termReader) number(term int) int64 {
 	return n
 }
 
-// seq is the number of the reservation within its partition, from its base and its ticket.
+// seq returns the number of the reservation within its partition: its base plus its ticket.
 func (r *termReader) seq(ticket int64) int64 {
 	if v := r.terms[termVersion]; v != entryVersion {
 		r.fail(termNames[termVersion], v)

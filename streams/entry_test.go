@@ -13,7 +13,7 @@ func TestEntryHasAPositiveSeqAndAKnownVersion(t *testing.T) {
 	for terms, want := range map[string]int64{
 		"2:9:7:12:5:1:2:4990:3:beef:key-one-1:11:42:a:b": 17,
 		"2:9:7:-4:5:1:2:4990:3:beef:key-one-1:11:42:a:b": 1,
-		"2:9:7:-5:5:1:2:4990:3:beef:key-one-1:11:42:a:b": 0, // no reservation has the number 0
+		"2:9:7:-5:5:1:2:4990:3:beef:key-one-1:11:42:a:b": 0, // seq 0 is invalid
 		"1:9:7:12:5:1:2:4990:3:beef:key-one-1:11:42:a:b": 0,
 		"3:9:7:12:5:1:2:4990:3:beef:key-one-1:11:42:a:b": 0,
 	} {

@@ -13,8 +13,8 @@ import (
 	"stampede/app/shop"
 )
 
-// transient marks an error of Redis or the way to it: the outcome is unknown or nothing happened, and every call of
-// this package may be repeated. Errors that waiting does not solve become ErrMisconfigured.
+// transient marks an error of Redis or the connection as ErrTransient: the outcome is unknown or nothing happened, and
+// every call of this package may be repeated. Errors that waiting does not solve become ErrMisconfigured.
 func transient(err error) error {
 	switch {
 	case err == nil || errors.Is(err, shop.ErrTransient):
@@ -33,7 +33,7 @@ func wrapped(err error, format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, err)...)
 }
 
-// refusals are prefixes of errors of Redis that persist until an account, a setting or its version changes.
+// refusals are prefixes of Redis errors that persist until an account, a setting or the Redis version changes.
 var refusals = []string{
 	"NOAUTH", "WRONGPASS", "NOPERM", "CROSSSLOT",
 	"ERR unknown command", "ERR unknown subcommand", "ERR ACL failure",
@@ -46,14 +46,14 @@ func permanent(err error) bool {
 	var answer redis.Error
 	var certificate *tls.CertificateVerificationError
 	if errors.As(err, &answer) {
-		// Of a script: "Unknown Redis command called from script", "Unknown command called from script" (Valkey).
+		// From a script: "Unknown Redis command called from script", "Unknown command called from script" (Valkey).
 		return strings.Contains(answer.Error(), "command called from script") ||
 			slices.ContainsFunc(refusals, func(start string) bool { return strings.HasPrefix(answer.Error(), start) })
 	}
 	return errors.As(err, &certificate)
 }
 
-// Reach reports whether Redis answers: ErrMisconfigured if waiting will not help, else ErrTransient.
+// Reach returns nil if Redis replies, ErrMisconfigured if waiting will not help, else ErrTransient.
 func Reach(ctx context.Context, client redis.UniversalClient) error {
 	if err := client.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("ping: %w", transient(err))
@@ -64,12 +64,12 @@ func Reach(ctx context.Context, client redis.UniversalClient) error {
 	return wholeServer(ctx, client)
 }
 
-// errOneNode means that the address for one server names a node of a cluster.
+// errOneNode means that the address for a single server belongs to a node of a cluster.
 var errOneNode = fmt.Errorf("%w: this server is one node of a Redis cluster: give STAMPEDE_REDIS_URL the form "+
 	"redis-cluster://host:port,host:port with some nodes of it", shop.ErrMisconfigured)
 
-// wholeServer fails if the server holds only a part of the keys. It reads keys in many slots; missing rights are
-// reported by Needs.
+// wholeServer fails if the server holds only a part of the keys. It reads keys in many slots. Needs reports missing
+// permissions.
 func wholeServer(ctx context.Context, client redis.UniversalClient) error {
 	const tries = 64
 	var looks []*redis.StringCmd
@@ -92,7 +92,7 @@ func reachCluster(ctx context.Context, client redis.UniversalClient) error {
 	state, err := client.ClusterInfo(ctx).Result()
 	switch {
 	case redis.HasErrorPrefix(err, "NOPERM"):
-		return nil // Needs checks the rights
+		return nil // Needs checks the permissions
 	case err != nil:
 		return fmt.Errorf("ask for the state of the cluster: %w", transient(err))
 	case !strings.Contains(state, "cluster_state:ok"):

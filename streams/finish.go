@@ -8,8 +8,8 @@ import (
 	"stampede/app/trace"
 )
 
-// Finish is the one step after new rows of a partition: one message, their deadlines, and the acknowledgement of their
-// entries, which moves the places of later ones (I4). At most 1,000 of each, as many as a consumer reads.
+// Finish completes new rows of a partition in one step: one message, their deadlines, and the acknowledgement of their
+// entries, which advances the places of later ones (I4). At most 1,000 of each, the batch limit of a consumer.
 func (l *Inventory) Finish(
 	ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry,
 ) error {
@@ -53,7 +53,7 @@ func (l *Inventory) Finish(
 	return nil
 }
 
-// traces returns the traces of the entries' orders; nil, as nearly always, if none is traced.
+// traces returns the traces of the entries' orders; nil if none is traced, which is usual.
 func traces(entries []*shop.Entry) map[shop.ID]trace.SpanRef {
 	var found map[shop.ID]trace.SpanRef
 	for _, e := range entries {

@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// An entry is either read in full or reported as bad; whatever is in the stream, nothing half right goes on.
+// Every stream entry is either read in full or reported as bad. No half-read entry is processed.
 func FuzzEntry(f *testing.F) {
 	const order = "2:1790000000000000002"
 	const rest = `:7:12:5:1:2:4990:3:000000000000beef:key-one-1:1790000000000000001:42:{"name":"李:雷"}`
@@ -45,7 +45,7 @@ func FuzzEntry(f *testing.F) {
 	})
 }
 
-// An entry of the paid stream is what its fields say it is, or it is not read.
+// An entry of the paid stream must match its fields. Otherwise it is not read.
 func FuzzOutboxMessage(f *testing.F) {
 	const fine = `{"order":"1790000000000000002","rev":2,"state":"paid","sale":"5","user":"6","amount_fen":9800}`
 	for _, seed := range [][3]string{
@@ -69,7 +69,7 @@ func FuzzOutboxMessage(f *testing.F) {
 	})
 }
 
-// Holds and names of dead letters come from Redis and from operators.
+// Holds and ids of dead letters come from Redis and from operators.
 func FuzzNames(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"1790000000000000001", "1:2"},
@@ -81,7 +81,7 @@ func FuzzNames(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1])
 	}
-	client := redis.NewClient(&redis.Options{}) // nothing is asked of it
+	client := redis.NewClient(&redis.Options{}) // never connects
 	f.Cleanup(func() { _ = client.Close() })
 	l, err := New(Options{Client: client, Partitions: 2})
 	if err != nil {
@@ -98,8 +98,8 @@ func FuzzNames(f *testing.F) {
 	})
 }
 
-// The script behind the stock, with arguments as they would never be sent: it never throws, keeps the stock equation
-// (P1), and what it writes for an acceptable buy is read back as it was given.
+// reserve.lua with arguments that the gate never sends: it never throws and keeps the stock equation (P1). Its entry
+// for an acceptable buy is read back unchanged.
 func FuzzReserveArguments(f *testing.F) {
 	for _, seed := range []struct{ order, user, qty, key, hash, address string }{
 		{
@@ -142,7 +142,7 @@ func FuzzReserveArguments(f *testing.F) {
 		sent, errOrder := shop.ParseID(order)
 		buyer, errUser := shop.ParseID(user)
 		if errOrder != nil || errUser != nil || strings.ContainsAny(key+hash, ":;|") || key == "" {
-			return // the callers never send these
+			return // callers never send these
 		}
 		newest, err := fix.client.XRevRangeN(fix.ctx, k.orders, "+", "-", 1).Result()
 		if err != nil || len(newest) == 0 {
@@ -157,8 +157,8 @@ func FuzzReserveArguments(f *testing.F) {
 	})
 }
 
-// An entry of the mail stream is a letter to somebody, or it is reported as none; a dead one is listed whatever is in
-// it.
+// An entry of the mail stream is an e-mail with a recipient, or it is reported as invalid. Quarantined entries
+// are listed with any content.
 func FuzzEmail(f *testing.F) {
 	f.Add("reset", `{"Kind":"reset","About":"h","To":"a@example.com","Lang":"zh","Link":"https://shop/#reset=x"}`, "3")
 	f.Add("paid", `{"Kind":"paid","To":"a@example.com","Order":{"ID":"7","ProductName":"<b>","AmountFen":-1}}`, "x")

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// maxGroup is how many buys one script call answers: more would block Redis for longer than a round trip.
+	// maxGroup is the maximum number of buys per script call: more would block Redis for longer than a round trip.
 	maxGroup = 256
-	maxQueue = 32_768 // waiting buys of one sale in this process; more are rejected as busy
+	maxQueue = 32_768 // maximum number of waiting buys per sale in this process; more are rejected as busy
 )
 
 var (
@@ -22,14 +22,14 @@ var (
 	errQueueFull  = fmt.Errorf("%w: too many buys of this sale are waiting", shop.ErrTransient)
 )
 
-// Gate answers buys. Those of one sale share a queue: the buys that arrive during a script call form the next group (at
+// Gate decides buys. The buys of one sale share a queue: those that arrive during a script call form the next group (at
 // most 256), without a timer. A queue and its goroutine exist only while a buy waits. Waiting buys hold no goroutine,
 // because waking thousands of them costs more than the calls (deploy/DECISIONS.md).
 type Gate struct {
 	inventory *Inventory
 
-	// TurnsAway reports whether the sale is sold out and the user surely has nothing in it; may be nil. It is called
-	// again before a buy is sent: when the last unit goes, thousands are waiting.
+	// TurnsAway reports whether the sale is sold out and the user certainly has no reservation in it; may be nil. The
+	// gate calls it again before it sends a buy: when the last unit is sold, thousands of buys are waiting.
 	TurnsAway func(sale, user shop.ID) bool
 
 	mu     sync.Mutex
@@ -41,15 +41,15 @@ type Gate struct {
 	stop context.CancelFunc
 }
 
-// NewGate makes a gate; Close it.
+// NewGate makes a gate. The caller must Close it.
 func NewGate(l *Inventory) *Gate {
 	g := &Gate{inventory: l, queues: make(map[shop.SaleRef]*saleQueue)}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	return g
 }
 
-// Close lets running calls finish and fails all other buys with ErrTransient. It returns when all are notified and no
-// goroutine of the gate is left.
+// Close lets running calls finish and fails all other buys with ErrTransient. It returns when all callers are notified
+// and no goroutine of the gate is left.
 func (g *Gate) Close() {
 	g.mu.Lock()
 	g.closed = true
@@ -58,8 +58,8 @@ func (g *Gate) Close() {
 	g.wg.Wait()
 }
 
-// Reserve answers a buy, see order.Gate. A buy that was not sent by the instant fails, at the latest after the running
-// call (callBudget).
+// Reserve decides a buy, see order.Gate. A buy that was not sent by until fails, at the latest after the running call
+// (callBudget).
 func (g *Gate) Reserve(b shop.Buy, until time.Time, then func(shop.GateAnswer, error)) {
 	if b.Qty < 1 {
 		then(shop.GateAnswer{}, fmt.Errorf("%w: quantity %d", shop.ErrPermanent, b.Qty))
@@ -77,7 +77,7 @@ func (g *Gate) Reserve(b shop.Buy, until time.Time, then func(shop.GateAnswer, e
 	}
 }
 
-// join adds the waiter to its sale's queue and starts a new queue.
+// join adds the waiter to its sale's queue and starts the queue if it does not exist.
 func (g *Gate) join(w *waiter) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -98,7 +98,7 @@ func (g *Gate) join(w *waiter) error {
 	return nil
 }
 
-// tell notifies callers in the background, so it may be called with the gate locked.
+// `tell` notifies callers in the background, so it may be called with the gate locked.
 func (g *Gate) tell(answered []*waiter) {
 	if len(answered) == 0 {
 		return
@@ -110,22 +110,22 @@ func (g *Gate) tell(answered []*waiter) {
 	})
 }
 
-// waiter is a buy in a queue, which answers it exactly once. Waiters are pooled and the arguments of the script point
-// into them, so that a buy makes no garbage.
+// waiter is a buy in a queue, which completes it exactly once. Waiters are pooled and the arguments of the script point
+// into them, so that a buy allocates nothing.
 type waiter struct {
 	buy       shop.Buy
 	qty       int64
-	until     time.Time // when it is let go if it has not been sent
-	cooldowns int       // how often it was told to rest
+	until     time.Time // it fails if it has not been sent by then
+	cooldowns int       // how often it had to wait for units in cooldown
 	then      func(shop.GateAnswer, error)
-	span      *trace.Span // of the script's call, when the buy is traced
+	span      *trace.Span // of the script call, if the buy is traced
 	answer    shop.GateAnswer
 	err       error
 }
 
 var waiters = sync.Pool{New: func() any { return new(waiter) }}
 
-// tell answers and releases the waiter.
+// `tell` calls back with the result and releases the waiter.
 func (w *waiter) tell() {
 	then, d, err := w.then, w.answer, w.err
 	*w = waiter{}

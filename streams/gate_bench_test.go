@@ -10,9 +10,9 @@ import (
 	"stampede/app/trace"
 )
 
-// BenchmarkGate is what a buy costs a node from Reserve to its decision while many others wait for the same sale: time
-// of the whole path, Redis and its fsync included, and allocations of this process, which groups share. Of the buys
-// that are traced, spans are made and thrown away: what it costs to send them is in app/trace/export.
+// BenchmarkGate measures the cost of a buy in a node, from Reserve to its result, while many others wait for the same
+// sale: the time of the whole path, including Redis and its fsync, and the allocations of this process, which groups
+// share. Spans of traced buys are created and discarded; app/trace/export has the cost of sending them.
 func BenchmarkGate(b *testing.B) {
 	for _, c := range []struct {
 		name   string
@@ -26,7 +26,7 @@ func BenchmarkGate(b *testing.B) {
 	}
 }
 
-// nowhere forgets spans.
+// nowhere discards spans.
 type nowhere struct{}
 
 func (nowhere) Record(*trace.Span) {}

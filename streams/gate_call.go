@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	callBudget   = time.Second            // for all calls of a group; then its outcome is unknown
-	callTimeout  = 600 * time.Millisecond // for one call; a slow disk of Redis stays below it
+	callBudget   = time.Second            // for all calls of a group; after it, the outcome is unknown
+	callTimeout  = 600 * time.Millisecond // for one call; longer than the delays of a slow Redis disk
 	firstPause   = 20 * time.Millisecond  // after a failed call; it doubles
 	maxCooldowns = 4                      // how often a buy waits for units in cooldown
 )
 
-// reserve runs the script for the group and answers all of its buys.
+// reserve runs the script for the group and completes all of its buys.
 func (q *saleQueue) reserve() {
 	q.beginSpans()
 	reply, err := q.callRetrying()
@@ -55,7 +55,7 @@ func (q *saleQueue) reserve() {
 	q.part.seen.add(q.epoch, q.sale.ID, last)
 }
 
-// fill prepares the arguments of reserve.lua. They point into the waiters, which are not moved until answered.
+// fill prepares the arguments of reserve.lua. They point into the waiters, which do not move until they are completed.
 func (q *saleQueue) fill() {
 	q.epoch = q.part.epoch.Load()
 	q.seq, q.last = q.part.seen.of(q.epoch, q.sale.ID)
@@ -90,7 +90,7 @@ func (q *saleQueue) fillPasses() (asked bool) {
 		if w.buy.NeedsPass {
 			asked = true
 			q.passes = strconv.AppendInt(q.passes, int64(w.buy.Passed), 10)
-		} else { // it was admitted before the sale asked for passes
+		} else { // it was admitted before the sale required passes
 			q.passes = append(q.passes, '-')
 		}
 		q.passes = append(q.passes, ' ')
@@ -98,8 +98,9 @@ func (q *saleQueue) fillPasses() (asked bool) {
 	return asked
 }
 
-// callRetrying repeats the call until it is answered or the budget is used up. A lost reply does not tell whether the
-// buys were accepted; the script finds those that were (I6). Each call carries what this node has seen by then.
+// callRetrying repeats the call until a reply arrives or the budget is used up. After a lost reply it is unknown
+// whether the buys were accepted; the script finds those that were (I6). Each call carries the latest seq and order
+// that this node has seen.
 func (q *saleQueue) callRetrying() ([]any, error) {
 	m := q.gate.inventory.metrics
 	m.groupSize.Observe(float64(len(q.group)))
@@ -119,7 +120,7 @@ func (q *saleQueue) callRetrying() ([]any, error) {
 	}
 }
 
-// once makes the call. It does not end with the gate: its buys get an answer.
+// once makes the call. It does not end with the gate: its buys get a result.
 func (q *saleQueue) once() ([]any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
@@ -142,7 +143,7 @@ func (q *saleQueue) process(ctx context.Context) ([]any, error) {
 	return cmd.Slice()
 }
 
-// answer turns a verdict into a decision; a buy that met units in cooldown waits and is sent again.
+// `answer` turns a verdict into a result. A buy that met units in cooldown waits and is sent again.
 func (q *saleQueue) answer(w *waiter, d shop.GateAnswer, value any) {
 	d.Order = w.buy.Order
 	switch d.Verdict {
@@ -155,7 +156,7 @@ func (q *saleQueue) answer(w *waiter, d shop.GateAnswer, value any) {
 			return
 		}
 		if first == w.buy.Order {
-			d.Verdict = shop.VerdictReserved // this very call was repeated after a lost reply
+			d.Verdict = shop.VerdictReserved // this call was repeated after a lost reply
 		}
 		d.Order, d.Ticket = first, number(ticket)
 	case shop.VerdictCooldown:
@@ -170,7 +171,7 @@ func (q *saleQueue) answer(w *waiter, d shop.GateAnswer, value any) {
 	q.conclude(w, d, nil)
 }
 
-// conclude sets the answer of a waiter; the group is notified together.
+// conclude sets the result of a waiter; the group is notified together.
 func (q *saleQueue) conclude(w *waiter, d shop.GateAnswer, err error) {
 	w.answer, w.err = d, err
 	q.answered = append(q.answered, w)
@@ -183,7 +184,7 @@ func (q *saleQueue) cool(w *waiter, d time.Duration) {
 	q.cooling = append(q.cooling, w)
 }
 
-// turnAway answers a group whose call was rejected as a whole.
+// turnAway completes a group whose call was rejected as a whole.
 func (q *saleQueue) turnAway(code int64) {
 	l := q.gate.inventory
 	err := l.turnedAway(q.sale.Partition, code)
@@ -208,7 +209,7 @@ func (q *saleQueue) answerAll(d shop.GateAnswer, err error) {
 	}
 }
 
-// beginSpans begins a span for each traced buy of the group: the script with all retries.
+// beginSpans starts a span for each traced buy of the group. It covers the script with all retries.
 func (q *saleQueue) beginSpans() {
 	for _, w := range q.group {
 		if w.buy.Span != nil {
@@ -219,7 +220,7 @@ func (q *saleQueue) beginSpans() {
 	}
 }
 
-// finishSpans ends them. The decision is in the span of the buy.
+// finishSpans ends the spans. The decision is in the span of the buy.
 func (q *saleQueue) finishSpans(err error) {
 	for _, w := range q.group {
 		if w.span != nil {
@@ -230,7 +231,7 @@ func (q *saleQueue) finishSpans(err error) {
 }
 
 // fillTraces prepares the traces of the group and reports whether there are any. They are one argument with the
-// positions of traced buys, because these are rare.
+// positions of traced buys, because traced buys are rare.
 func (q *saleQueue) fillTraces() (traced bool) {
 	for i, w := range q.group {
 		if w.span == nil {
@@ -245,15 +246,15 @@ func (q *saleQueue) fillTraces() (traced bool) {
 	return traced
 }
 
-// replicaTimeout bounds WAIT, below callTimeout: Redis then still reports the number of replicas.
+// replicaTimeout bounds WAIT. It is shorter than callTimeout, so that Redis still returns the number of replicas.
 const replicaTimeout = 400 * time.Millisecond
 
 // errTooFew means that the buys are lost if the primary fails.
 var errTooFew = fmt.Errorf("%w: too few replicas have it", shop.ErrTransient)
 
-// processReplicated makes a call on keys of one slot and succeeds only if enough replicas have it. Otherwise the
+// processReplicated makes a call on keys of one slot and succeeds only if enough replicas have the write. Otherwise the
 // outcome is unknown and the call is repeated with its WAIT (I6). Both go to one server on one connection: in a
-// pipeline of the cluster's client a redirected call would lose its WAIT.
+// pipeline of the cluster client, a redirected call would lose its WAIT.
 func (l *Inventory) processReplicated(ctx context.Context, key string, call *redis.Cmd) ([]any, error) {
 	cluster, server := l.servers.cluster, l.client
 	if cluster != nil {
@@ -272,7 +273,7 @@ func (l *Inventory) processReplicated(ctx context.Context, key string, call *red
 	reply, err := call.Slice()
 	if err != nil {
 		if cluster != nil {
-			cluster.ReloadState(ctx) // reads the slots again, in the background
+			cluster.ReloadState(ctx) // reloads the slots in the background
 		}
 		return nil, err
 	}

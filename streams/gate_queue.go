@@ -8,31 +8,31 @@ import (
 	"stampede/app/shop"
 )
 
-// saleQueue is the queue of one sale, with a goroutine that makes its calls one at a time. The first buy makes it, it
-// stays in the gate's map while buys wait, and it returns to the pool with the last. Two concurrent calls gained
-// nothing: Redis runs them one by one, and the groups get smaller.
+// saleQueue is the queue of one sale, with a goroutine that makes its calls one at a time. The first buy creates it, it
+// stays in the gate's map while buys wait, and it returns to the pool after the last. Two concurrent calls were not
+// faster: Redis runs them one by one, and the groups get smaller.
 type saleQueue struct {
 	gate *Gate
 	sale shop.SaleRef
-	wake chan struct{} // a buy has come; wakes a sleeping queue
+	wake chan struct{} // a buy has arrived; wakes a sleeping queue
 
 	// Guarded by gate.mu.
 	waiting []*waiter
 
-	// The rest belongs to the queue's goroutine. The slices are reused.
-	cooling   []*waiter // sent again, before the queue, at coolUntil
+	// The remaining fields belong to the queue's goroutine. The slices are reused.
+	cooling   []*waiter // sent again at coolUntil, before the queue
 	coolUntil time.Time
 	group     []*waiter
-	answered  []*waiter // of the group; notified together
+	answered  []*waiter // completed buys; notified together
 	args      []any
-	passes    []byte // the argument of a sale with passes
-	traces    []byte // the last argument of a group with traced buys
+	passes    []byte // the passes argument, see reserve.lua
+	traces    []byte // the traces argument, see reserve.lua
 	keys      [6]string
 	part      *partition
 	saleID    string
 	epoch     int64
-	seq       int64    // the highest of the partition that this node has seen
-	last      accepted // of this sale that this node has seen
+	seq       int64    // the highest seq of the partition that this node has seen
+	last      accepted // the last reservation of this sale that this node has seen
 }
 
 var saleQueues = sync.Pool{New: func() any { return &saleQueue{wake: make(chan struct{}, 1)} }}
@@ -69,14 +69,14 @@ func (q *saleQueue) run() {
 	}
 }
 
-// tell notifies answered buys; cooling ones stay.
+// `tell` notifies completed buys; cooling ones stay.
 func (q *saleQueue) tell() {
 	q.gate.tell(q.answered)
-	q.answered = nil // its goroutine has it
+	q.answered = nil // the notifying goroutine owns it now
 }
 
 // growGroup yields to runnable goroutines while that makes the next group larger: its buys share the cost of a call,
-// above all the fsync. If none is runnable, it takes no time.
+// above all the fsync. Without runnable goroutines it takes no time.
 func (q *saleQueue) growGroup() {
 	for before := -1; ; {
 		q.gate.mu.Lock()
@@ -90,8 +90,8 @@ func (q *saleQueue) growGroup() {
 	}
 }
 
-// gather fills the next group. If it is empty, rest is how long the cooling buys wait; without any buy the queue ends
-// and must not be used again (more is false).
+// gather fills the next group. If the group is empty, rest is how long the cooling buys wait. Without any buy, more is
+// false: the queue ends and must not be used again.
 func (q *saleQueue) gather() (more bool, rest time.Duration) {
 	g := q.gate
 	g.mu.Lock()
@@ -120,7 +120,7 @@ func (q *saleQueue) gather() (more bool, rest time.Duration) {
 			q.group = append(q.group, w)
 		}
 	}
-	q.tell() // who was let go
+	q.tell() // rejected and expired buys
 	left := copy(q.waiting, q.waiting[seen:])
 	clear(q.waiting[left:])
 	q.waiting = q.waiting[:left]

@@ -12,7 +12,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P1: with 2,000 people after 100 units, exactly 100 are reserved, tickets are 1…100, and each is one stream entry.
+// P1: if 2,000 people buy 100 units, exactly 100 are reserved. Their tickets are 1…100, and each is one stream entry.
 func TestNeverOversold(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(100), f.gate(f.inventory)
@@ -22,7 +22,7 @@ func TestNeverOversold(t *testing.T) {
 		for i := range 2000 {
 			wg.Go(func() {
 				b := buyOf(s, shop.ID(1000+i), 1, fmt.Sprintf("key-%06d", i))
-				for range 2 { // everybody asks twice under the same key, as two devices would
+				for range 2 { // each buyer buys twice with the same key, as from two devices
 					b.Order = newID()
 					d, err := untilKnown(f.ctx, g, b)
 					if err != nil {
@@ -54,7 +54,7 @@ func TestNeverOversold(t *testing.T) {
 	})
 }
 
-// Every verdict of reserve.lua, in the order in which they go before one another.
+// Every verdict of reserve.lua, in the order of their precedence.
 func TestVerdicts(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		g := f.gate(f.inventory)
@@ -74,7 +74,7 @@ func TestVerdicts(t *testing.T) {
 		if d := f.wantVerdict(g, buyOf(s, 13, 1, "key-three"), shop.VerdictSoldOut); d.Free != 0 {
 			t.Fatalf("sold out with %d free", d.Free)
 		}
-		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictRepeated) // I9: sold out, and still the same answer
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictRepeated) // I9: sold out, and still the same result
 
 		now, err := f.inventory.Now(f.ctx)
 		f.must(err)
@@ -100,7 +100,7 @@ func TestVerdicts(t *testing.T) {
 	})
 }
 
-// An id that two nodes have generated becomes one reservation; the other buy is told to come with another id.
+// If two nodes generate the same order id, one buy is reserved; the other must be repeated with another id.
 func TestUsedOrderIDsAreRejected(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		g, s := f.gate(f.inventory), f.openSale(5)
@@ -131,7 +131,7 @@ func TestUsedOrderIDsAreRejected(t *testing.T) {
 	})
 }
 
-// P4, I9: the window closing changes nothing for who holds something.
+// P4, I9: after the window has closed, buyers with a reservation still get the same result.
 func TestRepeatAfterClose(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(1), f.gate(f.inventory)
@@ -145,7 +145,7 @@ func TestRepeatAfterClose(t *testing.T) {
 	})
 }
 
-// The states of a partition in which nothing is decided, and that OnStale hears of them (I7, I8).
+// In these states of a partition nothing is decided, and OnStale is called (I7, I8).
 func TestGateTurnsWholeCallsAway(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(5), f.gate(f.inventory)
@@ -183,7 +183,7 @@ func TestGateTurnsWholeCallsAway(t *testing.T) {
 	})
 }
 
-// The bounded backlog: reservations that wait for the database stop at the bound, and go on when some are settled.
+// The backlog is bounded: at the bound no further buy is reserved until some reservations are settled.
 func TestBacklogBound(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
@@ -196,7 +196,8 @@ func TestBacklogBound(t *testing.T) {
 	})
 }
 
-// I9: units that come back to an empty stock rest; a buy waits for them, a repeated key is answered at once.
+// I9: units that return to an empty stock have a cooldown. A buy waits for them; a repeated key gets its result at
+// once.
 func TestRestingUnits(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(1), f.gate(f.inventory)
@@ -215,14 +216,14 @@ func TestRestingUnits(t *testing.T) {
 	})
 }
 
-// I6: a lost reply is unknown; the same call goes again and finds what it did.
+// I6: after a lost reply the outcome is unknown. The repeated call finds the accepted buys.
 func TestLostReply(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := f.openSale(3)
 	proxy := kit.NewProxy(t, f.url)
 	g := f.gate(f.node(dial(t, proxy.URL)))
-	f.must(f.client.ScriptLoad(f.ctx, reserveScript.text).Err()) // else it would be NOSCRIPT that is lost
+	f.must(f.client.ScriptLoad(f.ctx, reserveScript.text).Err()) // otherwise the lost reply would be NOSCRIPT
 	proxy.DropReplies("evalsha", 2)
 	b := buyOf(s, 11, 1, "key-one-1")
 	if d := f.wantVerdict(g, b, shop.VerdictReserved); d.Order != b.Order || d.Ticket != 1 {
@@ -240,7 +241,7 @@ func TestLostReply(t *testing.T) {
 	f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictReserved)
 }
 
-// A caller is let go when his time is over, not much later than the call under way; closing answers who still waits.
+// A buy fails when its time is over, at the latest after the running call. Closing the gate completes all waiting buys.
 func TestGiveUpAndClose(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -272,7 +273,7 @@ func TestGiveUpAndClose(t *testing.T) {
 	hurried, cancel := context.WithTimeout(f.ctx, 10*time.Millisecond)
 	defer cancel()
 	queueUp(hurried, 100, errTooLate)
-	waits.Wait() // Redis never answers: they end with the budget of the call that is under way
+	waits.Wait() // Redis never replies: they end with the budget of the running call
 	queueUp(f.ctx, 200, errGateClosed)
 	eventually("ten do not wait", func(q *saleQueue) bool { return q != nil && len(q.waiting) == 10 })
 	g.Close()
@@ -283,8 +284,8 @@ func TestGiveUpAndClose(t *testing.T) {
 	proxy.Restore()
 }
 
-// Who waits in a queue when the sale turns out to be sold out is told so without another call; who has something in it
-// is sent all the same (I9).
+// If the sale turns out to be sold out, waiting buys get this result without a call. Buys of users with a reservation
+// in the sale are still sent (I9).
 func TestSoldOutWhileWaiting(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(3), f.gate(f.inventory)

@@ -13,7 +13,8 @@ import (
 	"stampede/app/shop"
 )
 
-// I3: units come back exactly once per (order, hold), to the stock and to the buyer's limit; burnt ones do not (I2).
+// I3: units return exactly once per (order, hold), to the stock and to the buyer's limit. Burnt units do not return
+// (I2).
 func TestReturnOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
@@ -23,9 +24,9 @@ func TestReturnOnce(t *testing.T) {
 		gone := shop.SaleRef{ID: newID(), Partition: 0}
 		f.wantReturn([]shop.Return{
 			{Sale: s.Ref(), Order: one, Hold: 2, User: 11},             // another hold
-			{Sale: s.Ref(), Order: one, Hold: 1, User: 11},             // this one
-			{Sale: gone, Order: one, Hold: 1},                          // a sale that is not there
-			{Sale: s.Ref(), Order: one, Hold: 1, User: 11},             // again
+			{Sale: s.Ref(), Order: one, Hold: 1, User: 11},             // the open hold
+			{Sale: gone, Order: one, Hold: 1},                          // absent sale
+			{Sale: s.Ref(), Order: one, Hold: 1, User: 11},             // repeated
 			{Sale: s.Ref(), Order: two, Hold: 1, User: 12, Burn: true}, // withdrawn
 			{Sale: s.Ref(), Order: newID(), Hold: 1},                   // never reserved
 		}, false, true, false, false, true, false)
@@ -42,7 +43,7 @@ func TestReturnOnce(t *testing.T) {
 		if diff := cmp.Diff([]shop.OpenHold{{Order: three, Hold: 1, Qty: 1}}, a.Holds); diff != "" {
 			t.Fatal(diff)
 		}
-		// The limit is free again, the records of old keys are not (P4).
+		// The limit is free again. The records of old keys stay (P4).
 		f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), shop.VerdictRepeated)
 		f.wantVerdict(g, buyOf(s, 11, 2, "key-one-2"), shop.VerdictReserved)
 	})
@@ -69,7 +70,7 @@ func (f *fixture) movesOnce(
 	}
 }
 
-// I3: paid units move from held to sold once per (order, hold), keep counting to the limit, and never come back.
+// I3: paid units move from held to sold once per (order, hold), count to the limit, and never return.
 func TestSellOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
@@ -90,7 +91,8 @@ func TestSellOnce(t *testing.T) {
 	})
 }
 
-// I3: refunded units are withdrawn once per (order, hold), sold or not marked as sold yet; the limit stays used up.
+// I3: refunded units are withdrawn once per (order, hold), also before they are marked as sold. The limit stays used
+// up.
 func TestWithdrawOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
@@ -98,7 +100,7 @@ func TestWithdrawOnce(t *testing.T) {
 		two := f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictReserved).Order
 		_, err := f.inventory.Sell(f.ctx, []shop.SoldHold{{Sale: s.Ref(), Order: one, Hold: 1}})
 		f.must(err)
-		f.movesOnce(f.inventory.Withdraw, s, one, two, true) // the second is paid, but not marked as sold yet
+		f.movesOnce(f.inventory.Withdraw, s, one, two, true) // the second order is paid, but not marked as sold yet
 		a := f.audit(s)
 		if a.Stock != 7 || a.Held != 0 || a.Sold != 0 || a.Withdrawn != 3 || a.Burnt != 0 || len(a.Holds) != 0 ||
 			a.Units[11] != 2 {
@@ -108,7 +110,7 @@ func TestWithdrawOnce(t *testing.T) {
 	})
 }
 
-// Returning from many goroutines at once gives each unit back once.
+// Concurrent returns give each unit back once.
 func TestReturnConcurrently(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -141,7 +143,7 @@ func TestReturnConcurrently(t *testing.T) {
 	}
 }
 
-// A hold for an order that exists: gate's rules for stock and limit, a new number, once (I3).
+// Hold takes units for an existing order once, under a new number, with the gate's rules for stock and limit (I3).
 func TestHold(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(3), f.gate(f.inventory)
@@ -170,7 +172,7 @@ func TestHold(t *testing.T) {
 		last := newID()
 		hold(shop.HoldRequest{Order: last, User: 12, Hold: 2, Qty: 1}, shop.VerdictReserved)
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: last, Hold: 2, User: 12}}, true)
-		begin := time.Now() // the unit rests first (I9)
+		begin := time.Now() // the unit has a cooldown first (I9)
 		hold(shop.HoldRequest{Order: last, User: 12, Hold: 3, Qty: 1}, shop.VerdictReserved)
 		if time.Since(begin) < shop.FlagLife {
 			t.Fatalf("held after %v", time.Since(begin))
@@ -183,7 +185,7 @@ func TestHold(t *testing.T) {
 	})
 }
 
-// I7: a sale is created once, sells only when armed, and absent ones are reported as lost.
+// I7: a sale is created once and sells only when armed. Absent sales are reported as lost.
 func TestCreateAndArm(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(5)
@@ -224,8 +226,8 @@ func TestCreateAndArm(t *testing.T) {
 	})
 }
 
-// A sale that was edited after somebody read it to load it is written anew, as long as it is unarmed; an older version
-// never takes the place of a newer one.
+// A sale that was edited after the caller read it is written again while it is unarmed. An older version never replaces
+// a newer one.
 func TestCreateAfterAnEdit(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := &shop.Sale{
@@ -249,7 +251,7 @@ func TestCreateAfterAnEdit(t *testing.T) {
 	})
 }
 
-// Counters and holds of a sale; a sale that is not there is not loaded.
+// Counters and holds of a sale. An absent sale is not loaded.
 func TestCountersAndHolds(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(5), f.gate(f.inventory)
@@ -273,7 +275,7 @@ func TestCountersAndHolds(t *testing.T) {
 	})
 }
 
-// Who watches is summed over the nodes, and a node that says nothing any more is forgotten.
+// Watchers are summed over the nodes. The count of a silent node expires.
 func TestWatching(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -293,7 +295,7 @@ func TestWatching(t *testing.T) {
 	}
 }
 
-// A sale goes only when it is closed, holds nothing and has all tickets settled.
+// A sale is retired only when it is closed, has no holds and has all tickets settled.
 func TestRetire(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(5)
@@ -326,7 +328,8 @@ func TestRetire(t *testing.T) {
 	})
 }
 
-// I8: a recovery replaces what Redis has by the rows of the database; a repeated key still gives its order (P4).
+// I8: a recovery replaces the state in Redis with the rows of the database. A repeated key still returns its order
+// (P4).
 func TestRestoreFromRows(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(2000), f.gate(f.inventory)
@@ -334,7 +337,7 @@ func TestRestoreFromRows(t *testing.T) {
 			f.wantVerdict(g, buyOf(s, shop.ID(100+i), 1, "key-before"), shop.VerdictReserved)
 		}
 		f.close(testEpoch+1, true)
-		f.close(testEpoch+1, false) // in a repetition the loss stays known
+		f.close(testEpoch+1, false) // a repeated close keeps the loss flag
 		recorded := shop.RecordedHistory{
 			Server: database.Server, Generation: database.Generation, Beat: database.Beat, Replaced: []string{},
 		}
@@ -365,14 +368,14 @@ func TestRestoreFromRows(t *testing.T) {
 		pending, paid := add(1, 2, shop.Pending), add(2, 1, shop.Paid)
 		add(3, 1, shop.Refunded)
 		add(1, 1, shop.Expired)
-		for i := range 1200 { // more than one call carries
+		for i := range 1200 { // more than one call can carry
 			add(shop.ID(1000+i), 1, shop.Pending)
 		}
 		f.must(f.inventory.Restore(f.ctx, testEpoch+1, shop.SaleState{
 			Sale: s, Stock: 2000 - 1204, Held: 1202, Sold: 1, Withdrawn: 1, Tickets: 1204, Orders: orders,
 		}))
 		f.open(testEpoch+1, 1204, true)
-		f.open(testEpoch+1, 1204, true) // a lost reply
+		f.open(testEpoch+1, 1204, true) // repeated after a lost reply
 
 		f.wantState(shop.PartitionState{Exists: true, Epoch: testEpoch + 1, Seq: 1204, Database: recorded})
 		a := f.audit(s)
@@ -405,7 +408,8 @@ func TestRestoreFromRows(t *testing.T) {
 	})
 }
 
-// state is what State says of the partition, without the history: that of the server's own choice is what is confirmed.
+// state returns the State of the partition without histories and ClosedAt, which differ per run. It checks that the
+// history is confirmed.
 func (f *fixture) state(partition int) shop.PartitionState {
 	f.t.Helper()
 	s, err := f.inventory.State(f.ctx, partition)
@@ -427,7 +431,7 @@ func (f *fixture) wantState(want shop.PartitionState) {
 	}
 }
 
-// A partition that Redis does not know can be closed, so that a recovery broken off is seen.
+// A partition that is absent in Redis can be closed, so that an interrupted recovery is detected.
 func TestStateOfNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.must(f.client.FlushDB(f.ctx).Err())

@@ -13,7 +13,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// group reads what XINFO GROUPS says to an operator, unchanged.
+// group returns the values of XINFO GROUPS as operators see them.
 func (f *fixture) group() (lag, pending, read any) {
 	f.t.Helper()
 	reply, err := f.client.Do(f.ctx, "XINFO", "GROUPS", f.inventory.parts[1].keys.orders).Slice()
@@ -29,7 +29,7 @@ func (f *fixture) wantGroup(lag, pending int64) {
 	}
 }
 
-// P7: lag counts what is not delivered and pending what is not settled, entry by entry.
+// P7: lag counts undelivered entries and pending counts unsettled ones, exactly.
 func TestXinfoTellsTheTruth(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -51,8 +51,8 @@ func TestXinfoTellsTheTruth(t *testing.T) {
 	}
 }
 
-// P7, P2: after Redis died and came back everything is there, and the keeper makes lag true again, also after an AOF
-// rewrite and when there is more than it counts one by one.
+// P7, P2: after Redis was killed and restarted all entries exist, and the keeper corrects lag. This also holds after an
+// AOF rewrite and with more entries than the keeper counts one by one.
 func TestXinfoAfterRestart(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
@@ -96,14 +96,14 @@ func TestXinfoAfterRestart(t *testing.T) {
 	}
 }
 
-// What waits is found by a count per sale, and who comes back looks where it is above 0. Entries that somebody took out
-// by hand must not leave it there for ever, and those that still wait must stay in it.
+// A count per sale is used to find waiting entries. Entries that an operator removed by hand must not stay in it, and
+// entries that still wait must not be missing.
 func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		gone, left := f.openSale(100), f.openSale(100)
 		f.reserveMany(gone, 6)
 		f.reserveMany(left, 5)
-		c, entries := f.delivered("node-1", 8) // all of the first sale and two of the second are pending
+		c, entries := f.delivered("node-1", 8) // all entries of the first sale and two of the second are pending
 		f.settle(entries[7:8]...)
 		keys := f.inventory.parts[1].keys
 		for _, e := range entries[:6] {
@@ -133,11 +133,11 @@ func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
 		if len(reservations) != 1 || reservations[0].Sale != left.ID {
 			t.Fatalf("of who still waits: %+v", reservations)
 		}
-		// Too few is as wrong as too many: it would hide a reservation.
+		// A count that is too low is also wrong: it would hide a reservation.
 		f.must(f.client.Del(f.ctx, keys.waiting).Err())
 		keep("4", map[string]string{left.ID.String(): "4"})
 
-		// And with nothing left, nothing waits.
+		// Without entries, nothing waits.
 		rest, err := c.read(f.ctx)
 		f.must(err)
 		for _, e := range append(rest, entries[6]) {
@@ -147,14 +147,15 @@ func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
 	})
 }
 
-// Trimming takes only what is delivered, settled and old, or beyond the length bound; XINFO stays true (P7).
+// Trimming deletes only entries that are delivered, settled and old, or beyond the length bound. XINFO stays correct
+// (P7).
 func TestTrim(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(100)
 		f.reserveMany(s, 30)
 		_, entries := f.delivered("node-1", 20)
 		f.settle(entries[:5]...)
-		f.settle(entries[6:20]...) // the sixth is pending
+		f.settle(entries[6:20]...) // the sixth entry is pending
 		certain := true
 		trim := func(retention time.Duration, length, want int64) {
 			t.Helper()
@@ -166,14 +167,14 @@ func TestTrim(t *testing.T) {
 				t.Fatalf("trimmed %d, want %d", got, want)
 			}
 		}
-		trim(time.Hour, 1000, 0)  // young
+		trim(time.Hour, 1000, 0)  // not old enough
 		trim(time.Hour, 28, 2)    // beyond the bound
-		trim(-time.Minute, 28, 3) // old: up to the pending one
+		trim(-time.Minute, 28, 3) // old: up to the pending entry
 		f.settle(entries[5:6]...)
 		certain = false
-		trim(-time.Minute, 1, 0) // the database may lack what the stream has
+		trim(-time.Minute, 1, 0) // the database may lack entries of the stream
 		certain = true
-		trim(-time.Minute, 1, 14) // up to the last delivered one
+		trim(-time.Minute, 1, 14) // up to the last delivered entry
 		if st := f.stats(); st.Length != 11 || st.Pending != 0 || st.Lag != 10 {
 			t.Fatalf("%+v", st)
 		}
@@ -182,7 +183,7 @@ func TestTrim(t *testing.T) {
 	})
 }
 
-// A scrape tells the streams' numbers; with Redis away it says so and does not fail.
+// A scrape returns the streams' numbers. If Redis is unreachable, it reports that and does not fail.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{})

@@ -11,8 +11,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P2: entries whose sale is locked are put off in one piece, count as nobody's failure, and hold nobody up who comes
-// after them.
+// P2: entries of a locked sale are postponed in one batch. No failure is counted, and later entries of other sales are
+// not delayed.
 func TestLockedEntriesWaitWhileOthersGoOn(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		stuck, other := f.openSale(10), f.openSale(10)
@@ -62,7 +62,7 @@ func TestLockedEntriesWaitWhileOthersGoOn(t *testing.T) {
 	})
 }
 
-// P2: entries of a locked sale do not hide the pending entries of dead workers, even if more than a batch of them is
+// P2: entries of a locked sale do not hide the pending entries of dead workers, even if more of them than a batch are
 // idle. The search wraps around: it also finds entries before the place where it ended.
 func TestStuckEntriesHideNoDeadWorker(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {

@@ -12,14 +12,14 @@ import (
 	"stampede/app/shop"
 )
 
-// State reads what Redis has of the partition. It exists only with its stream: without one, reservations that were
-// answered are gone.
+// State reads the state of the partition from Redis. A partition without its stream does not exist: confirmed
+// reservations are lost.
 func (l *Inventory) State(ctx context.Context, partition int) (shop.PartitionState, error) {
 	k, err := l.keys(partition)
 	if err != nil {
 		return shop.PartitionState{}, err
 	}
-	// Read before Redis is asked: what is bought meanwhile is in no answer that was given before.
+	// Read the seen seq before the Redis call: the reply must include the buys seen before it, not later ones.
 	epoch, seq := l.parts[partition].seen.highest()
 	reply, err := lookScript.run(ctx, l.client, []string{k.meta, k.orders})
 	if err != nil {
@@ -49,7 +49,8 @@ func (l *Inventory) State(ctx context.Context, partition int) (shop.PartitionSta
 	return s, nil
 }
 
-// begun goes over to an epoch that was begun at the seq given, and tells what of the one before is gone.
+// begun switches to an epoch that began at the given seq, and reports how many reservations of the previous epoch are
+// lost.
 func (l *Inventory) begun(ctx context.Context, partition int, epoch, at int64) {
 	lost := l.parts[partition].seen.begin(epoch, at)
 	if lost == 0 {
@@ -60,8 +61,8 @@ func (l *Inventory) begun(ctx context.Context, partition int, epoch, at int64) {
 		"partition", partition, "at_least", lost, "epoch", epoch)
 }
 
-// Lacks returns which of the given orders, and of those this node has seen accepted in the epoch, are missing in Redis.
-// An accepted order stays in its buyer's record while its sale exists; sales that do not exist are skipped. If nothing
+// Lacks returns the orders that are missing in Redis, of the given ones and of those that this node has seen accepted
+// in the epoch. An accepted order stays in its buyer's record while its sale exists; absent sales are skipped. If none
 // is missing, the newest entry of the stream counts as seen from then on.
 func (l *Inventory) Lacks(
 	ctx context.Context, partition int, epoch int64, rows []shop.Witness,
@@ -103,13 +104,13 @@ func (l *Inventory) Lacks(
 	return missing, nil
 }
 
-// What lacks.lua says of an order.
+// Results of lacks.lua per order.
 const (
 	witnessMissing = 1
 	witnessNoSale  = 2
 )
 
-// fieldsOf are the fields of an entry that a script has read.
+// fieldsOf returns the fields of an entry from a script's reply.
 func fieldsOf(pairs []any) map[string]any {
 	fields := make(map[string]any, len(pairs)/2)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -118,8 +119,8 @@ func fieldsOf(pairs []any) map[string]any {
 	return fields
 }
 
-// Confirm lets the partition sell on the server that State saw, after nothing was found missing there. ErrTransient: it
-// is another one by now, or the partition is not what it was; look again.
+// Confirm lets the partition sell on the server that State saw, after nothing was found missing there. ErrTransient:
+// the server or the partition has changed; check again.
 func (l *Inventory) Confirm(ctx context.Context, partition int, s shop.PartitionState) error {
 	_, err := l.run(ctx, confirmScript, partition, metaKey, s.Epoch, s.Confirmed, s.History)
 	return err

@@ -18,21 +18,21 @@ const (
 	mailGroup = "mailers"
 	// OrderMailGroup is the group on the paid stream that writes e-mails about orders.
 	OrderMailGroup = "mail"
-	// mailOnce is how long an e-mail is known as appended: longer than an order causes e-mails after it was paid.
+	// mailOnce is how long an e-mail is marked as appended: longer than an order can cause e-mails after its payment.
 	mailOnce = 8 * 24 * time.Hour
-	// maxMails is how many e-mails may wait, about 60 MB: an unreachable mail server must not fill Redis.
+	// maxMails is the maximum number of waiting e-mails, about 60 MB: an unreachable mail server must not fill Redis.
 	maxMails = 100_000
 	// An e-mail is sent again after mailPause, then after pauses that double. It is quarantined after mailAttempts,
 	// about an hour after the first. An attempt takes less than mailPause.
 	mailPause, longestMailPause = 30 * time.Second, time.Hour
 	mailAttempts                = 8
-	// mailPlaces is how many new e-mails are sent at the same time, mailRepeatPlaces how many repeated ones.
+	// mailPlaces is the number of new e-mails sent at the same time, mailRepeatPlaces the number of repeated ones.
 	mailPlaces, mailRepeatPlaces = 3, 1
-	// mailServerPause is the pause between two attempts at a mail server that is unreachable.
+	// mailServerPause is the pause between two attempts while the mail server is unreachable.
 	mailServerPause = 5 * time.Second
 )
 
-// MailStream is the queue of e-mails. An entry has the fields
+// MailStream is the queue of e-mails. The fields of an entry:
 //
 //	kind  see outbox.EmailKind
 //	body  JSON of outbox.Email; its link is a secret, so the entry is deleted once it is sent
@@ -43,7 +43,7 @@ type MailStream struct {
 	limit int
 }
 
-// NewMailStream does not access Redis.
+// NewMailStream makes the queue of e-mails. It does not access Redis.
 func NewMailStream(client redis.UniversalClient) *MailStream {
 	return &MailStream{limit: maxMails, queue: queue{
 		client: client, stream: mailKey, quarantine: mailDeadKey, mark: mailMark, list: "stampede mail list",
@@ -51,8 +51,8 @@ func NewMailStream(client redis.UniversalClient) *MailStream {
 	}}
 }
 
-// NewMailDeliverer makes a deliverer. deliver must return within mailPause; see Deliverer for its errors. It receives
-// the instant at which the e-mail was appended. A node that dies between sending and acknowledging sends the e-mail
+// NewMailDeliverer makes a deliverer. deliver receives the instant at which the e-mail was appended. It must return
+// within mailPause; see Deliverer for its errors. If a node dies between sending and acknowledging, the e-mail is sent
 // twice, with the same Message-ID.
 func NewMailDeliverer(
 	client, blocking redis.UniversalClient, consumer string,
@@ -102,15 +102,15 @@ func (s *MailStream) Send(ctx context.Context, mails ...outbox.Email) error {
 // postedKey is the key that marks an e-mail as appended.
 func postedKey(m *outbox.Email) string { return mailMarks + string(m.Kind) + ":" + m.About }
 
-// Check returns a LostError if e-mails may be missing. The keys of the appended ones recognise the others.
+// Check returns a LostError if e-mails may be missing. The marks of appended e-mails prevent duplicates.
 func (s *MailStream) Check(ctx context.Context) error {
 	_, err := s.post(ctx, 0)
 	return err
 }
 
-// Reread lets OrderMailGroup read the whole paid stream again: its reader makes the group that is removed here. On a
-// single server this is not needed: a posting is acknowledged after its e-mail was appended, so the acknowledgement is
-// lost as well.
+// Reread lets OrderMailGroup read the whole paid stream again: it destroys the group, and the reader creates it again.
+// A single server does not need this: a posting is acknowledged after its e-mail was appended, so a loss of the e-mail
+// includes the acknowledgement.
 func (s *MailStream) Reread(ctx context.Context) error {
 	if _, cluster := s.client.(*redis.ClusterClient); !cluster {
 		return nil

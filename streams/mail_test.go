@@ -11,20 +11,19 @@ import (
 	"stampede/app/shop"
 )
 
-// anEmail is about something.
+// anEmail makes an e-mail with the given About.
 func anEmail(about string) outbox.Email {
 	return outbox.Email{
 		Kind: outbox.EmailReset, About: about, To: "ada@mail.example", Lang: "en", Link: "https://shop.example/#reset=k",
 	}
 }
 
-// An e-mail is sent once and then deleted with its link. Appending it again, as after a lost reply, does nothing, also
-// after it was sent.
+// An e-mail is sent once and then deleted with its link. Appending it again does nothing, before and after it was sent.
 func TestEmailsAreSentOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		r := newReceiver(mailChannel(f), func(context.Context, try) error { return nil })
 		s := NewMailStream(f.client)
-		var lost *outbox.LostError // the mark
+		var lost *outbox.LostError // creates the mark
 		if !errors.As(s.Check(f.ctx), &lost) {
 			t.Error("a new Redis is not noticed")
 		}
@@ -53,7 +52,7 @@ func TestEmailsAreSentOnce(t *testing.T) {
 // orderWeek is how long e-mails about an order are written, see outbox.OrderMail.
 const orderWeek = 7 * 24 * time.Hour
 
-// E-mails do not fill Redis: beyond the limit none is appended, and appending one again succeeds.
+// E-mails do not fill Redis: beyond the limit no e-mail is appended, but appending one again succeeds.
 func TestEmailsAreBounded(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := NewMailStream(f.client)

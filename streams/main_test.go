@@ -16,7 +16,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestMain keeps the log quiet: faults are forced here all the time.
+// TestMain discards the log, because the tests force many faults.
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	kit.Main(m)
@@ -24,11 +24,10 @@ func TestMain(m *testing.M) {
 
 const testEpoch = 7
 
-// patience is how long a test waits for what must happen, also on a machine that is busy with other things.
+// patience is how long a test waits for a required event, even on a busy machine.
 const patience = time.Minute
 
-// onBoth runs the test in parallel on real Redis and on the embedded one: both must run the same scripts to the same
-// ends.
+// onBoth runs the test in parallel on real Redis and on the embedded one: both must give the same results.
 func onBoth(t *testing.T, test func(t *testing.T, f *fixture)) {
 	t.Helper()
 	t.Parallel()
@@ -52,7 +51,7 @@ type fixture struct {
 	stale     atomic.Int64
 }
 
-// always lets a trimmer trim.
+// always allows a trimmer to trim.
 func always() bool { return true }
 
 func onRedis(t testing.TB) *fixture { return newFixture(t, kit.Redis(t)) }
@@ -68,7 +67,7 @@ func newFixture(t testing.TB, url string) *fixture {
 	return f
 }
 
-// node is a further inventory on the same data, as another process would have it.
+// node makes another inventory on the same data, like another process.
 func (f *fixture) node(client *redis.Client) *Inventory {
 	f.t.Helper()
 	l, err := New(Options{Client: client, Namespace: f.url, Partitions: 2, OnStale: func(int) { f.stale.Add(1) }})
@@ -79,10 +78,10 @@ func (f *fixture) node(client *redis.Client) *Inventory {
 	return l
 }
 
-// database is the history that the partitions of a fixture rest on.
+// database is the database history of a fixture's partitions.
 var database = shop.DatabaseHistory{Server: "0a0b0c0d", Generation: 1, Beat: 5}
 
-// begin opens a partition at an epoch with an empty stream, as a recovery does after Redis has lost everything.
+// begin opens a partition at an epoch with an empty stream, as a recovery does after a complete loss of Redis.
 func begin(ctx context.Context, l *Inventory, partition int, epoch int64) error {
 	r := shop.PartitionRecovery{Claim: epoch, Lost: true, Database: database}
 	err := errors.Join(l.Close(ctx, partition, r, ""), l.Open(ctx, partition, r, 0))
@@ -90,7 +89,7 @@ func begin(ctx context.Context, l *Inventory, partition int, epoch int64) error 
 	return err
 }
 
-// close closes partition 1 for a recovery, after a look at it.
+// close closes partition 1 for a recovery, with the current history.
 func (f *fixture) close(claim int64, lost bool) {
 	f.t.Helper()
 	s, err := f.inventory.State(f.ctx, 1)
@@ -100,14 +99,14 @@ func (f *fixture) close(claim int64, lost bool) {
 	f.must(f.inventory.Close(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Lost: lost, Database: h}, s.History))
 }
 
-// open ends the recovery of partition 1 that has the claim, as the driver does.
+// open ends the recovery of partition 1 that has the claim.
 func (f *fixture) open(claim, seq int64, lost bool) {
 	f.t.Helper()
 	f.must(f.inventory.Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Lost: lost, Database: database}, seq))
 	f.inventory.SetEpoch(1, claim)
 }
 
-// confirm lets the partition sell on, as a node does that has found nothing missing.
+// confirm confirms the history of the partition, as a node does that has found nothing missing.
 func (f *fixture) confirm(partition int) {
 	f.t.Helper()
 	s, err := f.inventory.State(f.ctx, partition)
@@ -115,7 +114,7 @@ func (f *fixture) confirm(partition int) {
 	f.must(f.inventory.Confirm(f.ctx, partition, s))
 }
 
-// dial makes a client as the program has it; change may alter its options before.
+// dial makes a client with the program's options. change may modify them.
 func dial(t testing.TB, url string, change ...func(*redis.Options)) *redis.Client {
 	t.Helper()
 	o, err := redis.ParseURL(url)
@@ -144,8 +143,8 @@ func (f *fixture) gate(l *Inventory) *Gate {
 	return g
 }
 
-// awaitQueue waits until the queue of the sale, nil for none, is as it should be; why says what it is not yet. The gate
-// is locked while is looks.
+// awaitQueue waits until is returns true for the queue of the sale, nil if it has none. why describes the missing
+// condition. The gate is locked while is runs.
 func awaitQueue(t testing.TB, g *Gate, sale shop.SaleRef, why string, is func(*saleQueue) bool) {
 	t.Helper()
 	kit.Eventually(t, patience, func() (bool, string) {
@@ -155,15 +154,15 @@ func awaitQueue(t testing.TB, g *Gate, sale shop.SaleRef, why string, is func(*s
 	})
 }
 
-// underWay tells of a queue whose call is under way and behind which nobody waits.
+// underWay reports whether the queue has a running call and no waiting buys.
 func underWay(q *saleQueue) bool { return q != nil && len(q.waiting) == 0 }
 
 var lastID atomic.Int64
 
-// newID makes ids of the size that snowflakes have: Lua must never take them for numbers.
+// newID returns ids of the size of snowflakes: Lua must never convert them to numbers.
 func newID() shop.ID { return shop.ID(1_790_000_000_000_000_000 + lastID.Add(1)) }
 
-// openSale creates and arms a sale that is open now; change may alter it before.
+// openSale creates and arms a sale that is open now. change may modify it before.
 func (f *fixture) openSale(stock int64, change ...func(*shop.Sale)) *shop.Sale {
 	f.t.Helper()
 	now, err := f.inventory.Now(f.ctx)
@@ -187,7 +186,7 @@ func buyOf(s *shop.Sale, user shop.ID, qty int, key string) shop.Buy {
 	}
 }
 
-// decided makes a buy and waits until it is told what came of it, or until ctx does not want to wait any more.
+// decided makes a buy and waits for its result, or until ctx ends.
 func decided(ctx context.Context, g *Gate, b shop.Buy) (shop.GateAnswer, error) {
 	until, limited := ctx.Deadline()
 	if !limited {
@@ -196,9 +195,9 @@ func decided(ctx context.Context, g *Gate, b shop.Buy) (shop.GateAnswer, error) 
 	return kit.Told(func(then func(shop.GateAnswer, error)) { g.Reserve(b, until, then) })
 }
 
-// untilKnown makes a buy until its outcome is known. A busy machine may use up the budget of a call; the same buy is
-// made again then, under the same order id: if the first try took the units, the gate returns Reserved with its ticket.
-// An outcome that is unknown sooner is an error.
+// untilKnown makes a buy until its outcome is known. On a busy machine a call may use up its budget. Then the same buy
+// is repeated under the same order id: if the first try took the units, the gate returns Reserved with its ticket. An
+// outcome that is unknown before the budget is used up is an error.
 func untilKnown(ctx context.Context, g *Gate, b shop.Buy) (shop.GateAnswer, error) {
 	for {
 		began := time.Now()
@@ -209,7 +208,7 @@ func untilKnown(ctx context.Context, g *Gate, b shop.Buy) (shop.GateAnswer, erro
 	}
 }
 
-// wantUnknown makes a buy that Redis does not answer. The gate must give up by itself, long before its caller does.
+// wantUnknown makes a buy to which Redis does not reply. The gate must give up by itself, long before its caller does.
 func (f *fixture) wantUnknown(g *Gate, b shop.Buy) {
 	f.t.Helper()
 	began := time.Now()
@@ -235,7 +234,7 @@ func (f *fixture) wantVerdict(g *Gate, b shop.Buy, want shop.Verdict) shop.GateA
 	return d
 }
 
-// audit reads the sale and proves the stock equation inside Redis (P1).
+// audit reads the sale and checks the stock equation inside Redis (P1).
 func (f *fixture) audit(s *shop.Sale) shop.SaleAudit {
 	f.t.Helper()
 	a, err := f.inventory.Audit(f.ctx, s.Ref())

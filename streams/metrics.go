@@ -85,10 +85,10 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Settled is how many entries this process has acknowledged after their row was committed.
+// Settled returns how many entries this process has acknowledged after their row was committed.
 func (m *Metrics) Settled() int64 { return m.settled.Load() }
 
-// verdict returns the counter of a verdict; unknown ones count as "epoch", which is worth a look.
+// verdict returns the counter of a verdict. Unknown verdicts count as "epoch", which operators should investigate.
 func (m *Metrics) verdict(v shop.Verdict) prometheus.Counter {
 	if v < 0 || int(v) >= len(m.byVerdict) || m.byVerdict[v] == nil {
 		v = shop.VerdictEpoch
@@ -119,12 +119,12 @@ type StreamStats struct {
 	Dead      int64 // dead letters
 	Deadlines int64 // orders in the delay queue
 
-	Oldest time.Duration // age of the oldest entry that waits; 0: none does
+	Oldest time.Duration // age of the oldest waiting entry; 0: no entry waits
 
-	Away    bool // it does not answer; the other numbers are unset
-	Rejects bool // it answers, and rejects writes
+	Away    bool // the partition does not reply; the other numbers are unset
+	Rejects bool // the partition replies but rejects writes
 
-	ClosedAt shop.Millis // it is closed for a recovery since then; 0: it is not
+	ClosedAt shop.Millis // start of its closure for a recovery; 0: open
 }
 
 // StreamCollector reads StreamStats at each scrape.
@@ -138,7 +138,7 @@ type StreamCollector struct {
 // scrapeTimeout bounds a scrape; scrapers wait for a second or more.
 const scrapeTimeout = 250 * time.Millisecond
 
-// NewStreamCollector makes a prometheus.Collector of the streams' state.
+// NewStreamCollector makes a prometheus.Collector of the stream numbers.
 func NewStreamCollector(l *Inventory) *StreamCollector {
 	gauge := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc("stampede_"+name, help, []string{"partition"}, nil)
@@ -166,7 +166,7 @@ func (c *StreamCollector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector; with Redis out of reach it says so and nothing else.
+// Collect implements prometheus.Collector. If Redis is unreachable, it collects only stampede_streams_up 0.
 func (c *StreamCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()

@@ -9,19 +9,19 @@ import (
 	"stampede/app/shop"
 )
 
-// model is what a sale should be, kept by the simplest means.
+// model is a simple model of a sale.
 type model struct {
 	stock, held, sold, burnt, withdrawn, tickets int64
 
 	units    map[shop.ID]int64
-	keys     map[string]modelBuy // user and key → what was accepted
+	keys     map[string]modelBuy // user and key → accepted buy
 	accepted map[shop.ID]int     // reservations per user
 	spent    map[shop.ID]shop.Millis
 	holds    map[shop.ID]modelHold
-	everHeld []modelHold // all orders, with the last hold they had
+	everHeld []modelHold // all orders, with their last hold
 }
 
-// modelHold is a hold with its buyer, whom only the row knows.
+// modelHold is a hold with its buyer, which only the row contains.
 type modelHold struct {
 	shop.OpenHold
 	User shop.ID
@@ -149,11 +149,11 @@ func (m *model) takeAgain(h modelHold) shop.Verdict {
 	return shop.VerdictReserved
 }
 
-// P1, P4, I3: whatever happens in whatever order, the scripts do what the model says.
+// P1, P4, I3: after every sequence of operations, the scripts and the model agree.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
-	f.ctx = t.Context() // the long form takes longer than other tests may
+	f.ctx = t.Context() // the long form exceeds the time limit of other tests
 	g := f.gate(f.inventory)
 	rapid.Check(t, func(rt *rapid.T) {
 		stock := rapid.Int64Range(1, 12).Draw(rt, "stock")
@@ -178,7 +178,7 @@ func TestModel(t *testing.T) {
 				if len(m.everHeld) > 0 && rapid.IntRange(0, 3).Draw(rt, "another id") == 0 {
 					other := rapid.SampledFrom(m.everHeld).Draw(rt, "id of")
 					if h := m.holds[other.Order]; h.Order != 0 && h.User != b.User {
-						b.Order = h.Order // as another node has generated it
+						b.Order = h.Order // as if another node had generated it
 					}
 				}
 				got, err := untilKnown(f.ctx, g, b)
@@ -197,7 +197,7 @@ func TestModel(t *testing.T) {
 				if want := m.returns(r); err != nil || got[0] != want || got[1] {
 					differ(rt, "I3: a return", "%+v: %v, want %v once, %v", r, got, want, err)
 				}
-				// Resting is timed, and has its own test.
+				// The cooldown depends on time and has its own test.
 				if err := f.client.HSet(f.ctx, f.inventory.parts[1].keys.sale(s.ID), "rest_until", 0).Err(); err != nil {
 					rt.Fatal(err)
 				}
@@ -241,8 +241,8 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// differ ends the sequence. What ends it must be the same text each time the same sequence is played, or rapid does not
-// make it shorter; what has ids in it goes into the log.
+// differ ends the sequence. The same sequence must end with the same text, or rapid does not shrink it. Texts with ids
+// are logged.
 func differ(rt *rapid.T, what, format string, args ...any) {
 	rt.Helper()
 	rt.Logf(format, args...)

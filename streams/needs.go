@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Needs tries the commands of the program and its scripts on its own keys, and returns what fails. Versions are not
-// compared: Redis, Valkey and the rights of accounts differ in more than numbers.
+// Needs tries the commands of the program and its scripts on its own keys, and returns the errors of those that fail.
+// It does not compare versions: Redis, Valkey and the permissions of accounts differ in more than version numbers.
 func Needs(ctx context.Context, client redis.UniversalClient) []error {
 	const note = "0-1"
 	key := "stampede:{checkconfig}:" + strings.ToLower(rand.Text()[:10])
@@ -78,7 +78,7 @@ func Needs(ctx context.Context, client redis.UniversalClient) []error {
 	return failed
 }
 
-// wordsOf is the command and its subcommand, for operators.
+// wordsOf returns the command and its subcommand, for operators.
 func wordsOf(command []any) string {
 	words := fmt.Sprint(command[0])
 	switch words {

@@ -12,8 +12,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P2: what no waiting mends is told apart from a Redis that is away, and is a transient fault all the same. What an
-// account may not do is found by trying it.
+// P2: errors that waiting does not solve differ from an unreachable Redis, but are still transient. Missing permissions
+// of an account are found by trying the commands.
 func TestNeedsAreTried(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)

@@ -10,8 +10,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P2, P3, I4: an entry is acknowledged, and a place moves on, only after its row is committed: as long as the handler
-// is at work or fails, everything is pending and nothing is done.
+// P2, P3, I4: an entry is acknowledged, and places advance, only after its row is committed. While the handler works or
+// fails, all entries are pending and nothing is done.
 func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
@@ -22,7 +22,7 @@ func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
 		box := newDesk()
 		box.fulfil = func(context.Context, []shop.Entry) ([]error, error) {
 			pending, done = f.stats().Pending, f.counters(s).Done
-			cancel() // the node ends before it could write anything
+			cancel() // the node ends before it writes anything
 			return nil, fmt.Errorf("insert: %w", shop.ErrTransient)
 		}
 		c := f.consumer("node-1", box)
@@ -36,7 +36,7 @@ func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
 	})
 }
 
-// I7, P2: a group that is missing is made from the very first entry on; what nobody had read yet is delivered.
+// I7, P2: a missing group is created from the first entry. Entries that were not read before are delivered.
 func TestMissingGroupBeginsAtTheFirstEntry(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
@@ -51,7 +51,7 @@ func TestMissingGroupBeginsAtTheFirstEntry(t *testing.T) {
 	})
 }
 
-// I7: absent is not empty, so nothing that a sale rests on may expire by itself, whichever script wrote it last.
+// I7: absent is not empty, so no key of a sale may expire, for every script as the last writer.
 func TestNoKeyOfASaleExpires(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
@@ -60,7 +60,7 @@ func TestNoKeyOfASaleExpires(t *testing.T) {
 		var tries atomic.Int64
 		box.fate = func(shop.Entry) error {
 			if tries.Add(1) == 1 {
-				return shop.ErrPermanent // leaves a count of its failures
+				return shop.ErrPermanent // leaves a failure count
 			}
 			return nil
 		}
@@ -79,7 +79,7 @@ func TestNoKeyOfASaleExpires(t *testing.T) {
 		} {
 			ttl, err := f.client.TTL(f.ctx, key).Result()
 			f.must(err)
-			if ttl != -1 { // -2: there is no such key
+			if ttl != -1 { // -2: the key does not exist
 				t.Errorf("%s has a TTL of %v, want none", key, ttl)
 			}
 		}

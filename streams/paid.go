@@ -16,30 +16,32 @@ import (
 
 const (
 	paidTrimEvery = 10 * time.Minute
-	// paidRetention is how long read entries stay, so that a reader can be reset by a week (XGROUP SETID).
+	// paidRetention is how long delivered entries stay, so that a reader can be reset by a week (XGROUP SETID).
 	paidRetention = 7 * 24 * time.Hour
-	// A posting is delivered again after paidPause, later after up to longestPaidPause. A delivery takes less.
+	// A posting is delivered again after paidPause, later after up to longestPaidPause. A delivery takes less than
+	// paidPause.
 	paidPause, longestPaidPause = 15 * time.Second, time.Minute
-	// paidPlaces is how many new postings are delivered at the same time, repeatPlaces how many repeated ones.
+	// paidPlaces is the number of new postings delivered at the same time, repeatPlaces the number of repeated ones.
 	paidPlaces, repeatPlaces = 12, 4
-	// receiverPause is the pause between two attempts at a back office that is unreachable.
+	// receiverPause is the pause between two attempts while the back office is unreachable.
 	receiverPause = time.Second
 )
 
 // PaidStream is the stream of paid and refunded orders for the shop's back office. It is independent of the partitions:
-// it is filled from the database, and read by any programs of the shop, each with its own consumer group. An entry has
-// the fields
+// it is filled from the database. Any program of the shop may read it, with its own consumer group. The fields of an
+// entry:
 //
 //	order  decimal id      rev    decimal, grows with the order's state
 //	state  paid, refunded  body   JSON of outbox.Message
 //
-// The same (order, rev) may come more than once. Postings that a receiver rejects are quarantined for its group only.
+// The same (order, rev) may be delivered more than once. Postings that a receiver rejects are quarantined for its group
+// only.
 type PaidStream struct {
 	queue
 	retention time.Duration
 }
 
-// NewPaidStream does not access Redis.
+// NewPaidStream makes the stream of paid orders. It does not access Redis.
 func NewPaidStream(client redis.UniversalClient) *PaidStream {
 	return &PaidStream{retention: paidRetention, queue: queue{
 		client: client, stream: paidKey, quarantine: parkedKey, mark: paidMark,
@@ -69,9 +71,9 @@ func NewPaidDeliverer(
 	return d
 }
 
-// Append adds postings in their order, all or none, and returns the high-water mark with which they were added. last is
-// that of LastSent. It returns a LostError if Redis may lack sent postings; after any other error the postings may have
-// been added. It makes no group: one without a reader would keep all postings.
+// Append adds postings in their order, all or none, and returns their high-water mark. last is the mark from LastSent.
+// It returns a LostError if Redis may lack sent postings. After any other error the postings may have been added. It
+// creates no group: a group without a reader would keep all postings.
 func (s *PaidStream) Append(
 	ctx context.Context, last shop.Millis, postings []outbox.Message,
 ) (sent shop.Millis, err error) {
@@ -91,7 +93,7 @@ func (s *PaidStream) Append(
 	return shop.Millis(integer(reply[0])), nil
 }
 
-// Check returns the groups of the stream, or the LostError of Append without adding anything.
+// Check returns the groups of the stream, or the LostError of Append. It adds nothing.
 func (s *PaidStream) Check(ctx context.Context, last shop.Millis) ([]string, error) {
 	reply, err := s.post(ctx, last)
 	if err != nil {
@@ -105,7 +107,7 @@ func (s *PaidStream) Check(ctx context.Context, last shop.Millis) ([]string, err
 	return groups, nil
 }
 
-// MakeGroups makes groups that are missing. They read from the beginning.
+// MakeGroups creates missing groups. They read from the beginning.
 func (s *PaidStream) MakeGroups(ctx context.Context, groups []string) error {
 	for _, group := range groups {
 		if err := s.makeGroup(ctx, group); err != nil {
@@ -115,7 +117,7 @@ func (s *PaidStream) MakeGroups(ctx context.Context, groups []string) error {
 	return nil
 }
 
-// Run trims from time to time until ctx ends.
+// Run trims every ten minutes until ctx ends.
 func (s *PaidStream) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, paidTrimEvery, "trim the stream of paid orders", func(ctx context.Context) error {
 		_, err := s.trim(ctx)
@@ -155,7 +157,7 @@ func (s *PaidStream) trim(ctx context.Context) (int64, error) {
 	return n, wrapped(transient(err), "trim to %s", bound)
 }
 
-// earlier is the smaller of two stream ids.
+// earlier returns the smaller of two stream ids.
 func earlier(a, b string) string {
 	first, _ := entryID(a)
 	second, _ := entryID(b)

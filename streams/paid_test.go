@@ -23,7 +23,7 @@ func posting(order shop.ID, rev int) outbox.Message {
 	}
 }
 
-// paidStream is the stream on a Redis in which the mark of an earlier one is not missed.
+// paidStream makes the stream, with the mark already created.
 func (f *fixture) paidStream() *PaidStream {
 	f.t.Helper()
 	s := NewPaidStream(f.client)
@@ -31,7 +31,7 @@ func (f *fixture) paidStream() *PaidStream {
 	return s
 }
 
-// confirmLoss wants a loss, with nothing appended, and confirms it.
+// confirmLoss checks that Append reports a loss and appends nothing, and confirms the loss.
 func (f *fixture) confirmLoss(s *PaidStream, last shop.Millis) outbox.LostError {
 	f.t.Helper()
 	_, err := s.Append(f.ctx, last, []outbox.Message{posting(newID(), 2)})
@@ -55,12 +55,12 @@ func (f *fixture) append(s *PaidStream, postings ...outbox.Message) shop.Millis 
 	return sent
 }
 
-// office reads the stream with XREADGROUP, as a program of the shop does, and keeps what it took.
+// office reads the stream with XREADGROUP, as a program of the shop does, and records the postings.
 type office struct {
 	f               *fixture
 	group, consumer string
 	got             []outbox.Message
-	fail            map[shop.ID]error // of the next time it gets that order
+	fail            map[shop.ID]error // error at the next delivery of an order
 }
 
 func (f *fixture) office(group, consumer string) *office {
@@ -100,7 +100,7 @@ func (o *office) take(n int) error {
 	return nil
 }
 
-// Postings reach every group once, in order, also one that is made later.
+// Postings reach every group once, in order, including a group that is created later.
 func TestPaidOrdersReachEveryGroup(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.paidStream()
@@ -120,8 +120,8 @@ func TestPaidOrdersReachEveryGroup(t *testing.T) {
 	})
 }
 
-// Only entries that all groups have acknowledged and that are older than the retention are trimmed; a quarantined one
-// is acknowledged.
+// Only entries that are acknowledged by all groups and older than the retention are trimmed. Quarantined entries are
+// acknowledged.
 func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.paidStream()
@@ -138,13 +138,13 @@ func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 		f.append(s, sent...)
 		f.must(s.makeGroup(f.ctx, "backoffice"))
 		o := f.office("backoffice", "one")
-		s.retention = -time.Minute // old enough already
+		s.retention = -time.Minute // all entries are old enough
 		wantTrimmed(0)             // not delivered
 		o.fail[sent[1].Order] = errors.New("the receiver is down")
 		if err := o.take(3); err == nil {
 			t.Fatal("the second one was taken")
 		}
-		wantTrimmed(1) // the second one is pending
+		wantTrimmed(1) // the second entry is pending
 		pending, err := f.client.XPendingExt(f.ctx, &redis.XPendingExtArgs{
 			Stream: paidKey, Group: "backoffice", Start: "-", End: "+", Count: 1,
 		}).Result()
@@ -154,21 +154,21 @@ func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 		}
 		f.must(o.take(1))
 		s.retention = time.Hour
-		wantTrimmed(0)             // too young
-		s.retention = -time.Minute // old enough already
-		wantTrimmed(1)             // the last delivered one stays
+		wantTrimmed(0)             // not old enough
+		s.retention = -time.Minute // all entries are old enough
+		wantTrimmed(1)             // the last delivered entry stays
 	})
 }
 
-// Personal data: postings that only the webhook reads leave Redis after the retention. Only readers make groups: no
-// unused group keeps postings, and a group that an operator destroyed stays destroyed.
+// Personal data: postings that only the webhook reads leave Redis after the retention. Only readers create groups: no
+// unused group keeps postings, and a group that an operator destroyed is not created again.
 func TestUnusedGroupsKeepNoPostings(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := NewPaidStream(f.client)
-		s.retention = -time.Minute // old enough already
+		s.retention = -time.Minute // all entries are old enough
 		r := newReceiver(paidChannel(f), func(context.Context, try) error { return nil })
 		d := r.node("one", time.Hour)
-		for i, want := range []int64{2, 3} { // the last delivered one stays
+		for i, want := range []int64{2, 3} { // the last delivered entry stays
 			r.awaitAll(r.sendNew(3, false), d)
 			if n, err := s.trim(f.ctx); n != want || err != nil {
 				t.Errorf("round %d: trimmed %d, %v, want %d", i, n, err, want)
@@ -179,7 +179,7 @@ func TestUnusedGroupsKeepNoPostings(t *testing.T) {
 	})
 }
 
-// P8: Append and Check report from which mark on postings may be missing, and append nothing, if the stream is behind
+// P8: Append and Check report the mark from which postings may be missing, and append nothing, if the stream is behind
 // the database, on a server with another history, or emptied. Otherwise Check returns the groups.
 func TestLostPostingsAreNoticed(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {

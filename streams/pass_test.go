@@ -10,14 +10,14 @@ import (
 	"stampede/app/shop"
 )
 
-// passed is a buy in a sale that asks for passes, with one that was issued at the instant given.
+// passed returns the buy with a pass issued at the given instant, for a sale that requires passes.
 func passed(b shop.Buy, issued shop.Millis) shop.Buy {
 	b.NeedsPass, b.Passed = true, issued
 	return b
 }
 
-// A pass counts once: the accepted buy spends it, and all that were issued before it. A refused buy spends nothing. The
-// same key needs no pass (I9, P4).
+// A pass counts once: the accepted buy spends it and all passes issued before it. A rejected buy spends no pass. A
+// repeated key needs no pass (I9, P4).
 func TestPassCountsOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10, func(s *shop.Sale) { s.Limit, s.Cap = 3, 10 }), f.gate(f.inventory)
@@ -33,7 +33,7 @@ func TestPassCountsOnce(t *testing.T) {
 		}
 		f.wantVerdict(g, passed(buyOf(s, 11, 2, "key-one-1"), 5000), shop.VerdictOtherHash)
 		f.wantVerdict(g, passed(buyOf(s, 11, 3, "key-many"), 2000), shop.VerdictLimit)
-		// The refused buy has not spent its pass, and passes are each buyer's own.
+		// The rejected buy has not spent its pass. Passes of different buyers are independent.
 		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-2"), 2000), shop.VerdictReserved)
 		f.wantVerdict(g, passed(buyOf(s, 12, 1, "key-two-1"), 1000), shop.VerdictReserved)
 		f.wantVerdict(g, passed(buyOf(s, 12, 20, "key-two-2"), 1001), shop.VerdictLimit)
@@ -43,8 +43,8 @@ func TestPassCountsOnce(t *testing.T) {
 	})
 }
 
-// The units of a buyer come and go, and who waits is found, with the pass in the record as without it; a record of
-// before the sale asked for passes takes one up, and one that has a pass keeps it when the sale asks for none any more.
+// A pass in a buyer's record changes neither units nor waiting entries. A record from before the sale required passes
+// gets one. A record keeps its pass when the sale stops requiring passes.
 func TestRecordWithPass(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10, func(s *shop.Sale) { s.Limit, s.Cap = 9, 9 }), f.gate(f.inventory)
@@ -81,7 +81,7 @@ func TestRecordWithPass(t *testing.T) {
 	})
 }
 
-// Of many buys with one pass, from two nodes and all at once, one is accepted.
+// Of many concurrent buys with one pass, from two nodes, one is accepted.
 func TestOnePassAtTwoNodes(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -107,8 +107,8 @@ func TestOnePassAtTwoNodes(t *testing.T) {
 	}
 }
 
-// A recovery does not know which pass was spent last. No pass of before the buyer's last reservation counts after it,
-// so none counts twice; a new one does, and the old keys are known without any (P4).
+// A recovery cannot restore which pass was spent last. After it, passes issued before the buyer's last reservation are
+// invalid, so none counts twice. A newer pass is valid, and old keys need none (P4).
 func TestSpentPassStaysSpentAfterARecovery(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10, func(s *shop.Sale) { s.Limit, s.Cap, s.Challenge = 5, 5, shop.ChallengeWork })
@@ -132,16 +132,16 @@ func TestSpentPassStaysSpentAfterARecovery(t *testing.T) {
 			Sale: s, Stock: 9, Held: 1, Tickets: 1, Orders: []shop.Order{row},
 		}))
 		f.open(testEpoch+1, 1, true)
-		// What a recovery brings back rests until every sold-out flag has ended; that has its own test.
+		// Restored units have a cooldown until every sold-out flag has ended; that has its own test.
 		f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.sale(s.ID), "rest_until", 0).Err())
-		f.wantVerdict(g, b, shop.VerdictReserved) // the same call again: it is the one that was accepted
+		f.wantVerdict(g, b, shop.VerdictReserved) // the repeated call is the accepted one
 		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-2"), issued), shop.VerdictPass)
 		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-3"), f.now().Add(time.Second)), shop.VerdictReserved)
 		f.wantVerdict(g, passed(buyOf(s, 12, 1, "key-two-1"), issued), shop.VerdictReserved)
 	})
 }
 
-// Passes that are not one per buy are turned away before anything is written.
+// A call whose passes are not one per buy is rejected before any write.
 func TestPassesMustBeOnePerBuy(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(5)
@@ -153,7 +153,7 @@ func TestPassesMustBeOnePerBuy(t *testing.T) {
 				t.Errorf("%q: %v, %v", passes, reply, err)
 			}
 			if passes == "" {
-				continue // with somebody traced that is how it is said that none are asked for
+				continue // with a traced buy, an empty argument means that no passes are required
 			}
 			reply, err = reserveScript.run(f.ctx, f.client, keys, f.inventory.Epoch(1), 1<<40, int64(s.ID), 0, 0, 0,
 				int64(newID()), 11, 1, "key-one-1", "h", "", passes, "1="+strings.Repeat("1", 32)+"-"+strings.Repeat("1", 16))

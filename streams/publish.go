@@ -11,13 +11,13 @@ import (
 	"stampede/app/trace"
 )
 
-// publishChunk bounds the changes of one message, whose call others wait behind.
+// publishChunk is the maximum number of changes per message, because other calls wait for it.
 const publishChunk = 500
 
-// Publish notifies the nodes of rows of one partition, in one message. asOf is Redis time, read before the transaction
-// began that stamped the rows. ErrTooLate: that is more than PublishWithin ago, nobody was notified, and the rows have
-// to be stamped anew (F2). After any other error the outcome is unknown: publish again. It needs no epoch: rows are
-// always true.
+// Publish notifies the nodes of rows of one partition, in one message per publishChunk rows. asOf is Redis time, read
+// before the transaction that stamped the rows began. ErrTooLate: asOf is more than PublishWithin ago, nothing was
+// published, and the rows must be stamped again (F2). After any other error the outcome is unknown: publish again. It
+// needs no epoch: committed rows are always valid.
 func (l *Inventory) Publish(ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order) error {
 	k, err := l.keys(partition)
 	if err != nil {
@@ -42,7 +42,7 @@ func (l *Inventory) Publish(ctx context.Context, partition int, asOf shop.Millis
 	return nil
 }
 
-// lines encodes the changes of a message; traces has those of traced rows.
+// lines encodes the changes of a message. traces has those of traced rows.
 func (l *Inventory) lines(rows []*shop.Order, traces map[shop.ID]trace.SpanRef) []byte {
 	if len(rows) == 0 {
 		return []byte{}
@@ -61,7 +61,8 @@ func (l *Inventory) lines(rows []*shop.Order, traces map[shop.ID]trace.SpanRef) 
 // lineLength is the approximate length of the change of a new order.
 const lineLength = 420
 
-// ChainEnds reads the ends of all partitions, in their order. It fails when none answers; a missing one is marked.
+// ChainEnds reads the ends of the sequences of all partitions, in their order. It fails if no partition replies. A
+// missing one is marked as Away.
 func (l *Inventory) ChainEnds(ctx context.Context) ([]shop.ChainEnd, error) {
 	ends := make([]shop.ChainEnd, len(l.parts))
 	for p := range ends {

@@ -11,7 +11,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// listen hears the messages of partition 1.
+// listen receives the messages of partition 1.
 func (f *fixture) listen() <-chan *redis.Message {
 	f.t.Helper()
 	sub := f.client.Subscribe(f.ctx, shop.ChangesChannel(f.url, 1))
@@ -21,13 +21,13 @@ func (f *fixture) listen() <-chan *redis.Message {
 	return sub.Channel()
 }
 
-// heard is a message with its changes.
+// `heard` is a message with its changes.
 type heard struct {
 	shop.Message
 	changes []shop.Change
 }
 
-// hear takes the next message.
+// `hear` receives the next message.
 func (f *fixture) hear(messages <-chan *redis.Message) (h heard) {
 	f.t.Helper()
 	select {
@@ -52,7 +52,7 @@ func (f *fixture) end() shop.ChainEnd {
 	return ends[1]
 }
 
-// F4: every message names the one before it, and what Redis says is the end of the chain is the last of them.
+// F4: every message contains the number of the previous one. ChainEnds returns the number of the last message.
 func TestMessagesAreAChain(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		messages := f.listen()
@@ -75,7 +75,7 @@ func TestMessagesAreAChain(t *testing.T) {
 		if end := f.end(); end.Told != 3 || end.Epoch != testEpoch {
 			t.Fatalf("the chain ends at %+v", end)
 		}
-		f.close(testEpoch+1, true) // rows are true whatever Redis is going through
+		f.close(testEpoch+1, true) // rows are valid in every state of Redis
 		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows[:1]))
 		if m := f.hear(messages); m.Number != 4 || m.changes[0].User != 100 {
 			t.Fatalf("while the partition is closed: %+v", m)
@@ -83,8 +83,8 @@ func TestMessagesAreAChain(t *testing.T) {
 	})
 }
 
-// F2: what was stamped in a transaction that began more than PublishWithin ago, or in the future, is told to nobody,
-// neither alone nor with the acknowledgement of its entry.
+// F2: changes stamped in a transaction that began more than PublishWithin ago, or in the future, are not published,
+// neither alone nor with the acknowledgement of their entry.
 func TestWhatIsTooLateIsNotTold(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
@@ -115,8 +115,8 @@ func TestWhatIsTooLateIsNotTold(t *testing.T) {
 	})
 }
 
-// I4: message, deadline and acknowledgement are one step. A deadline that is there stays, an entry counts once; of a
-// partition of another epoch nothing is done.
+// I4: message, deadline and acknowledgement are one step. An existing deadline stays, and an entry counts once. With
+// another epoch nothing happens.
 func TestFinishIsOneStep(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
@@ -152,12 +152,12 @@ func TestFinishIsOneStep(t *testing.T) {
 			if len(due) != 2 || due[0].Score != 1000 || due[1].Score != 1000 {
 				t.Errorf("round %d: deadlines %v", round, due)
 			}
-			rows[0].PayBy = 9999 // nobody moves a deadline that is there
+			rows[0].PayBy = 9999 // an existing deadline does not move
 		}
 	})
 }
 
-// Redis that is out of memory refuses the whole step: nothing of it has happened.
+// If Redis is out of memory, it rejects the whole step and nothing has happened.
 func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{})
@@ -178,8 +178,8 @@ func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 	}
 }
 
-// F3: how far the consumers are: the oldest entry that is not acknowledged, delivered or not, and nothing while nobody
-// has looked whether Redis lacks something.
+// F3: Delivery returns the oldest entry that is not acknowledged, delivered or not. It fails until the history of Redis
+// is confirmed.
 func TestDeliveryNamesTheOldestOpenEntry(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)

@@ -13,7 +13,7 @@ import (
 	"stampede/app/shop"
 )
 
-// queue is a stream of messages that are delivered at least once, and the quarantine of those that cannot be:
+// queue is a stream of messages that are delivered at least once, and the quarantine of undeliverable ones:
 //
 //	appended ─→ read, pending ── delivered ─→ acknowledged
 //	   ▲           │  ▲ failed, or the consumer died: claimed after a pause
@@ -27,16 +27,16 @@ type queue struct {
 	quarantine string // a stream with the same hash tag
 	mark       string // a hash with the same hash tag, see post.lua
 	list       string // the command that lists the quarantine
-	discard    bool   // entries hold a secret and have one group: they are deleted when they are acknowledged
+	discard    bool   // entries contain a secret and have one group: they are deleted when they are acknowledged
 }
 
 const (
 	quarantinePage = 500
-	longReason     = 300 // bytes of it that are kept
+	longReason     = 300 // maximum length of a stored reason, in bytes
 )
 
-// post appends the postings in args, or checks the mark if there are none, and returns the rest of the script's reply.
-// See post.lua. last is the highest mark that the database knows.
+// post appends the postings in args, or only checks the mark without postings. It returns the script's reply without
+// its code. See post.lua. last is the highest mark in the database.
 func (q *queue) post(ctx context.Context, last shop.Millis, args ...any) ([]any, error) {
 	reply, err := postScript.run(ctx, q.client, []string{q.stream, q.mark}, append([]any{int64(last)}, args...)...)
 	if err != nil {
@@ -57,14 +57,14 @@ func (q *queue) post(ctx context.Context, last shop.Millis, args ...any) ([]any,
 	}
 }
 
-// Confirm accepts the state of Redis in which the loss was found. It does nothing if that state is over: another node
-// has confirmed it, or the next check finds the next loss.
+// Confirm accepts the state of Redis in which the loss was found. It does nothing if that state has changed: another
+// node has confirmed it, or the next check finds the next loss.
 func (q *queue) Confirm(ctx context.Context, lost *outbox.LostError) error {
 	_, err := confirmMark.run(ctx, q.client, []string{q.mark}, lost.History, int64(lost.Mark))
 	return err
 }
 
-// makeGroup makes a group that reads from the beginning, and the stream, unless they exist.
+// makeGroup creates a group that reads from the beginning, and the stream, unless they exist.
 func (q *queue) makeGroup(ctx context.Context, group string) error {
 	err := q.client.XGroupCreateMkStream(ctx, q.stream, group, "0").Err()
 	if err != nil && !redis.HasErrorPrefix(err, "BUSYGROUP") {
@@ -85,15 +85,15 @@ func (q *queue) acknowledge(ctx context.Context, group, id string) error {
 	return wrapped(transient(err), "acknowledge %s", id)
 }
 
-// isolate moves a pending entry to the quarantine; false: it is no longer pending. It may be repeated.
+// isolate moves a pending entry to the quarantine; false: it is no longer pending. Repeating it is safe.
 func (q *queue) isolate(ctx context.Context, group, id, reason string) (bool, error) {
 	moved, err := q.move(ctx, quarantineScript, []string{q.stream, q.quarantine}, group, id,
 		cut(reason, longReason), q.discard)
 	return moved != "", err
 }
 
-// Replay appends a quarantined message to the queue again. ErrNoRow: there is none with this id. ErrPermanent: it has
-// no body.
+// Replay appends a quarantined message to the queue again. ErrNoRow: no message has this id. ErrPermanent: it has no
+// body.
 func (q *queue) Replay(ctx context.Context, id string) error {
 	if _, ok := entryID(id); !ok {
 		return fmt.Errorf("quarantined message %.40q: %w", id, shop.ErrNoRow)
@@ -121,7 +121,7 @@ func (q *queue) move(ctx context.Context, s *script, keys []string, args ...any)
 	}
 }
 
-// Drop deletes a quarantined message; false: there is none with this id.
+// Drop deletes a quarantined message; false: no message has this id.
 func (q *queue) Drop(ctx context.Context, id string) (bool, error) {
 	if _, ok := entryID(id); !ok {
 		return false, nil
@@ -176,13 +176,13 @@ type reader struct {
 	blocking redis.UniversalClient // for reads that wait
 	group    string
 	consumer string
-	block    time.Duration // for which a read waits
+	block    time.Duration // how long a read waits
 	// first is the pause between the beginning of the first attempt and the second. It is longer than an attempt takes,
 	// so that no message is claimed during its delivery. Each further pause is twice as long, up to longest.
 	first, longest time.Duration
-	// deleteIdle is how long a consumer without pending entries is idle until it is deleted: its node is gone.
+	// deleteIdle is the idle time after which a consumer without pending entries is deleted: its node is dead.
 	deleteIdle time.Duration
-	from       string // where the next claim continues; one goroutine claims
+	from       string // where the next claim continues; used by one goroutine
 }
 
 // reader makes a reader of the queue.
@@ -197,7 +197,7 @@ const (
 	claimStart = "-"
 	claimPage  = 64
 	readBlock  = time.Second
-	// consumerRetention is far longer than a living consumer waits between two reads.
+	// consumerRetention is far longer than a live consumer waits between two reads.
 	consumerRetention = time.Hour
 )
 
@@ -207,8 +207,8 @@ type attempt struct {
 	number int64
 }
 
-// read returns at most n messages: new ones, for which it waits (from ">"), or those that this consumer has pending
-// after an id. It makes a missing group.
+// read returns at most n messages: new ones, for which it waits (from ">"), or this consumer's pending ones after an
+// id. It creates a missing group.
 func (r *reader) read(ctx context.Context, from string, n int) ([]attempt, error) {
 	found, err := r.blocking.XReadGroup(ctx, &redis.XReadGroupArgs{
 		Group: r.group, Consumer: r.consumer, Streams: []string{r.stream, from}, Count: int64(n), Block: r.block,
@@ -229,7 +229,7 @@ func (r *reader) read(ctx context.Context, from string, n int) ([]attempt, error
 }
 
 // claim takes over at most n messages that are due: they failed, or their consumer died. It continues where the last
-// call stopped, so that messages that are not due, or always fail, do not hide the ones behind them.
+// call stopped. Messages that are not due, or always fail, therefore do not hide later ones.
 func (r *reader) claim(ctx context.Context, n int) (claimed []attempt, err error) {
 	pending, err := r.client.XPendingExt(ctx, &redis.XPendingExtArgs{
 		Stream: r.stream, Group: r.group, Idle: r.first, Start: r.from, End: "+", Count: claimPage,
@@ -243,7 +243,7 @@ func (r *reader) claim(ctx context.Context, n int) (claimed []attempt, err error
 		if p.Idle < pause {
 			continue
 		}
-		// Redis checks the idle time again: of two nodes that claim at the same time, one gets the message.
+		// Redis checks the idle time again: of two concurrent claims, one gets the message.
 		mine, err := r.client.XClaim(ctx, &redis.XClaimArgs{
 			Stream: r.stream, Group: r.group, Consumer: r.consumer, MinIdle: pause, Messages: []string{p.ID},
 		}).Result()
@@ -263,14 +263,14 @@ func (r *reader) claim(ctx context.Context, n int) (claimed []attempt, err error
 	return claimed, nil
 }
 
-// pause is the time between the beginning of an attempt and the next one. Its jitter, up to an eighth, depends on the
-// id of the message: messages that failed together are not repeated together, and all nodes agree.
+// pause returns the time between the beginning of an attempt and the next one. Its jitter, up to an eighth, depends on
+// the message id: messages that failed together are not repeated together, and all nodes use the same pause.
 func (r *reader) pause(id string, attempts int64) time.Duration {
 	pause := min(r.first<<min(max(attempts-1, 0), 16), r.longest)
 	return pause + pause*time.Duration(crc32.ChecksumIEEE([]byte(id))%128)/1024
 }
 
-// uncount makes an attempt not count: it failed because of the receiver, not because of the message.
+// uncount removes an attempt from the count: it failed because of the receiver, not because of the message.
 func (r *reader) uncount(ctx context.Context, a attempt) error {
 	err := r.client.Do(ctx, "XCLAIM", r.stream, r.group, r.consumer, 0, a.ID,
 		"RETRYCOUNT", a.number-1, "JUSTID").Err()

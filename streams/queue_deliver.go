@@ -20,18 +20,18 @@ const claimEvery = 3 * time.Second
 
 // Deliverer delivers the messages of a queue to a receiver that may be slow, reject messages, or be unreachable:
 //
-//	result           effect
-//	nil              acknowledged
+//	result              effect
+//	nil                 acknowledged
 //	outbox.ErrRejected  quarantined
-//	outbox.PauseError   about the receiver: not counted, and nothing is delivered for the time it names
-//	any other error  counted; delivered again after a growing pause, and quarantined after the last attempt
+//	outbox.PauseError   concerns the receiver: not counted; all deliveries pause for its duration
+//	any other error     counted; delivered again after a growing pause, and quarantined after the last attempt
 //
-// New messages and repeated ones have places of their own, so that neither delays the other. An attempt counts from its
-// beginning: it may have killed the process. Any number of nodes may share a group.
+// New messages and repeated ones have separate places, so that neither delays the other. An attempt counts when it
+// begins, because it may kill the process. Any number of nodes may share a group.
 type Deliverer struct {
 	reader
 	deliver  func(ctx context.Context, m redis.XMessage) error // returns within the first pause
-	attempts int64                                             // before quarantine; 0: no limit
+	attempts int64                                             // attempts before quarantine; 0: no limit
 	// ordered is a field of the entries, or "". Messages that this node has read and that have the same value in it are
 	// delivered one at a time, in the order of the stream.
 	ordered string
@@ -43,7 +43,7 @@ type Deliverer struct {
 	delivered, quarantined, failed atomic.Int64
 }
 
-// lane is the places for deliveries at the same time.
+// lane is a number of concurrent deliveries with their pace.
 type lane struct {
 	places int
 	pace   pace
@@ -58,7 +58,7 @@ func (d *Deliverer) Counts() [3]int64 {
 	return [3]int64{d.delivered.Load(), d.quarantined.Load(), d.failed.Load()}
 }
 
-// Run delivers until ctx ends. Deliveries under way are finished, within drainTime.
+// Run delivers until ctx ends. It finishes running deliveries, within drainTime.
 func (d *Deliverer) Run(ctx context.Context) error {
 	var lanes sync.WaitGroup
 	lanes.Go(func() { d.run(ctx, &d.fresh, d.next) })
@@ -70,7 +70,7 @@ func (d *Deliverer) Run(ctx context.Context) error {
 // next returns new messages.
 func (d *Deliverer) next(ctx context.Context, n int) ([]attempt, error) { return d.read(ctx, ">", n) }
 
-// due returns messages that are due again. After each pass over all of them it deletes the consumers of gone nodes, and
+// due returns messages that are due again. After each pass over all of them it deletes the consumers of dead nodes, and
 // pauses.
 func (d *Deliverer) due(ctx context.Context, n int) ([]attempt, error) {
 	claimed, err := d.claim(ctx, n)
@@ -81,7 +81,7 @@ func (d *Deliverer) due(ctx context.Context, n int) ([]attempt, error) {
 	return claimed, err
 }
 
-// run delivers on a lane. It reads no more messages than it can deliver at once, and only one at a time while the
+// run delivers on a lane. It reads at most as many messages as it can deliver at once, and one at a time while the
 // receiver is unreachable.
 func (d *Deliverer) run(ctx context.Context, l *lane, read func(context.Context, int) ([]attempt, error)) {
 	fault := backoff{first: time.Second, longest: 30 * time.Second}
@@ -103,7 +103,7 @@ func (d *Deliverer) run(ctx context.Context, l *lane, read func(context.Context,
 		for n < l.places && !careful && free.TryAcquire(1) {
 			n++
 		}
-		if !careful && l.pace.failing() { // found out by the delivery that has just ended
+		if !careful && l.pace.failing() { // the delivery that has just ended found the receiver unreachable
 			free.Release(int64(n))
 			continue
 		}
@@ -132,7 +132,7 @@ func (d *Deliverer) handle(ctx context.Context, p *pace, a attempt) {
 	if ctx.Err() != nil {
 		return
 	}
-	ctx, done := finishing(ctx) // a delivery that is broken off would be made twice
+	ctx, done := finishing(ctx) // an interrupted delivery would be repeated
 	defer done()
 	began := time.Now()
 	err := d.deliver(ctx, a.XMessage)
@@ -175,7 +175,7 @@ func (d *Deliverer) giveUp(ctx context.Context, a attempt, why error) error {
 	return nil
 }
 
-// describe is an attempt for the log, without secrets and personal data.
+// describe returns log attributes of an attempt, without secrets and personal data.
 func (d *Deliverer) describe(a attempt, err error) []any {
 	about := []any{"queue", d.stream, "group", d.group, "id", a.ID, "attempt", a.number, "err", err}
 	for _, name := range d.logged {
@@ -184,13 +184,13 @@ func (d *Deliverer) describe(a attempt, err error) []any {
 	return about
 }
 
-// turns deliver messages with the same value one at a time, in the order in which they joined.
+// turns delivers messages with the same value one at a time, in the order in which they joined.
 type turns struct {
 	mu   sync.Mutex
 	last map[string]chan struct{} // closed when the last message with this value has left
 }
 
-// join returns a channel that is closed when the turn of the caller has come, and a function that ends it.
+// join returns a channel that is closed when it is the caller's turn, and a function that ends the turn.
 func (t *turns) join(value string) (mine <-chan struct{}, leave func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -215,19 +215,19 @@ func (t *turns) join(value string) (mine <-chan struct{}, leave func()) {
 }
 
 const (
-	// maxFaults in a row mean that the receiver is unreachable; fewer are about single messages.
+	// maxFaults failures in a row mean that the receiver is unreachable; fewer are caused by single messages.
 	maxFaults = 3
-	// longestPause is the longest pause that a receiver can ask for.
+	// longestPause is the longest pause that a receiver can request.
 	longestPause = 5 * time.Minute
 )
 
 // pace reduces deliveries to a receiver that accepts nothing:
 //
-//	going ── maxFaults failures, or the receiver asks for a pause ──▶ failing: pause, one delivery, pause, …
+//	going ── maxFaults failures, or the receiver requests a pause ──▶ failing: pause, one delivery, pause, …
 //	  ▲                                                                 │
 //	  └──────────────── one message was delivered or rejected ──────────┘
 type pace struct {
-	shortest time.Duration // pause between two attempts to find out whether the receiver is back
+	shortest time.Duration // pause between two attempts to reach the receiver again
 
 	mu     sync.Mutex
 	faults int       // in a row
@@ -254,8 +254,8 @@ func (p *pace) failing() bool {
 	return p.faults >= maxFaults
 }
 
-// record records the result of a delivery. Deliveries that were under way at the same time fail together: a pause that
-// has begun since covers them.
+// record records the result of a delivery. Concurrent deliveries fail together: a pause that has begun since this
+// delivery began covers its failure.
 func (p *pace) record(err error, began time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -269,7 +269,7 @@ func (p *pace) record(err error, began time.Time) {
 	}
 }
 
-// pause records that the receiver asked for one, between shortest and longestPause.
+// pause records that the receiver requested a pause. It lasts from shortest to longestPause.
 func (p *pace) pause(asked time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

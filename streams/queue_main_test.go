@@ -17,12 +17,12 @@ import (
 	"stampede/app/test/kit"
 )
 
-// soon is long enough for a delivery that nothing delays.
+// soon is long enough for a delivery without delays.
 const soon = 50 * time.Millisecond
 
 var errAway = errors.New("the receiver is away")
 
-// channel is a user of the queue: postings or e-mails. Its messages are named by what identifies them.
+// channel is a user of the queue: postings or e-mails. A message's name is its identifying field.
 type channel struct {
 	*queue
 	f         *fixture
@@ -32,7 +32,7 @@ type channel struct {
 	list      func() (quarantined []isolated)
 }
 
-// take receives a message: its name, and all of it with the instant of its appending, if that is part of it.
+// take receives a message: its name, and its content with its append time if that is part of it.
 type take func(ctx context.Context, name, whole string) error
 
 // isolated is a message in quarantine.
@@ -114,7 +114,7 @@ func mailChannel(f *fixture) *channel {
 	}
 }
 
-// receiver is delivered to, and returns what a test wants it to.
+// receiver receives deliveries and returns the result that a test sets.
 type receiver struct {
 	*channel
 
@@ -139,7 +139,7 @@ func newReceiver(c *channel, result func(ctx context.Context, t try) error) *rec
 	return r
 }
 
-// accept takes every message from now on.
+// accept makes the receiver accept every message from now on.
 func (r *receiver) accept() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,7 +158,7 @@ func (r *receiver) nodeOn(client redis.UniversalClient, consumer string, idle ti
 	return d
 }
 
-// turn does one round of Run: it delivers what is new and what is due.
+// turn does one round of Run: it delivers new and due messages.
 func (r *receiver) turn(d *Deliverer) {
 	for _, read := range []func(context.Context, int) ([]attempt, error){d.next, d.due} {
 		attempts, _ := read(r.f.ctx, 3)
@@ -202,7 +202,7 @@ func (r *receiver) has(name string) bool {
 	return slices.Contains(r.taken, name)
 }
 
-// tried is the number of attempts at a message; "": at all.
+// tried returns the number of attempts at a message; "": at all messages.
 func (r *receiver) tried(name string) (sum int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -226,8 +226,8 @@ func (r *receiver) awaitAll(names []string, nodes ...*Deliverer) {
 	})
 }
 
-// await waits until so many messages are pending and so many quarantined, and none is new. It looks for them in the
-// order of their states, so that none moves on unseen between two commands.
+// await waits until pending messages are pending, quarantined ones are quarantined, and none is new. It reads the
+// states in the order in which messages pass them, so that none changes state unseen between two commands.
 func (r *receiver) await(pending int64, quarantined int) (found []isolated) {
 	r.f.t.Helper()
 	kit.Eventually(r.f.t, patience, func() (bool, string) {
@@ -241,7 +241,7 @@ func (r *receiver) await(pending int64, quarantined int) (found []isolated) {
 		length, err := r.length(r.f.ctx, r.stream)
 		r.f.must(err)
 		found = r.list()
-		secret := r.discard && length != pending // an acknowledged e-mail is still there
+		secret := r.discard && length != pending // an acknowledged e-mail still exists
 		return p.Count == pending && len(found) == quarantined && len(left) == 0 && !secret, fmt.Sprintf(
 			"%d are pending, %d quarantined, %d new, %d in the stream, want %d and %d", p.Count, len(found), len(left),
 			length, pending, quarantined)

@@ -35,7 +35,7 @@ func TestFailingMessagesHideNone(t *testing.T) {
 }
 
 // A rejected message is quarantined with the reason and delays no other. An operator replays it, then the receiver gets
-// the same message, or drops it.
+// the same message; or the operator drops it.
 func TestRejectedMessagesAreQuarantined(t *testing.T) {
 	onQueues(t, func(t *testing.T, c *channel) {
 		var mended atomic.Bool
@@ -115,8 +115,8 @@ func TestQuarantineIsIdempotent(t *testing.T) {
 	})
 }
 
-// A receiver that asks for a pause gets no delivery before its end, then one at a time. No attempt counts meanwhile,
-// and everything is delivered afterwards.
+// A receiver that requests a pause gets no delivery before its end, then one at a time. No attempt counts meanwhile,
+// and all messages are delivered afterwards.
 func TestPausesAreRespected(t *testing.T) {
 	onQueues(t, func(t *testing.T, c *channel) {
 		const asked = 100 * time.Millisecond
@@ -139,8 +139,8 @@ func TestPausesAreRespected(t *testing.T) {
 		began, before := time.Now(), r.tried("")
 		all := append(first, r.sendNew(200, false)...)
 		time.Sleep(7 * asked)
-		// After each pause one on each lane; those under way at the beginning.
-		tried := r.tried("") - before // before the time is read
+		// After each pause one per lane, and those already running at the beginning.
+		tried := r.tried("") - before // read before the time
 		if most := 4 + 2*(1+int(time.Since(began)/asked)); tried > most {
 			t.Errorf("tried %d times, want at most %d", tried, most)
 		}
@@ -158,7 +158,7 @@ func TestSlowDeliveriesDelayNoOthers(t *testing.T) {
 			switch {
 			case !t.marked:
 				return nil
-			case t.number > 1: // it has a place among the repeated messages
+			case t.number > 1: // it uses a place for repeated messages
 				<-over
 			}
 			return errAway
@@ -227,7 +227,7 @@ func TestPausesGrow(t *testing.T) {
 	}
 }
 
-// The consumers of gone nodes are deleted once they have no pending messages and have been idle for a while.
+// The consumers of dead nodes are deleted once they have no pending messages and have been idle for a while.
 func TestConsumersOfGoneNodesAreDeleted(t *testing.T) {
 	onQueues(t, func(t *testing.T, c *channel) {
 		f := c.f
@@ -244,12 +244,12 @@ func TestConsumersOfGoneNodesAreDeleted(t *testing.T) {
 			if got := f.consumers(c.stream, c.group); !slices.Equal(got, want) {
 				t.Errorf("consumers %v, want %v", got, want)
 			}
-			d.deleteIdle = -time.Minute // the embedded Redis does not know since when
+			d.deleteIdle = -time.Minute // the embedded Redis does not report the idle time
 		}
 	})
 }
 
-// Nodes share the work. One that is told to end finishes what it is delivering.
+// Nodes share the messages. A node that is stopped finishes its running deliveries.
 func TestNodesShareMessages(t *testing.T) {
 	onQueues(t, func(t *testing.T, c *channel) {
 		delivering, goOn := make(chan struct{}), make(chan struct{})
@@ -265,7 +265,7 @@ func TestNodesShareMessages(t *testing.T) {
 		<-delivering
 		r.f.run(r.node("two", time.Hour))
 		r.awaitAll(r.sendNew(40, false))
-		go func() { time.Sleep(time.Millisecond); close(goOn) }() // after the stop has begun, or before
+		go func() { time.Sleep(time.Millisecond); close(goOn) }() // before or after the stop begins
 		stop()
 		r.awaitAll(held)
 		r.await(0, 0)
@@ -275,8 +275,8 @@ func TestNodesShareMessages(t *testing.T) {
 	})
 }
 
-// A node that dies after a delivery and before its acknowledgement leaves the message to another, which delivers the
-// same message again, to the byte.
+// A node dies after a delivery and before its acknowledgement. Another node delivers the same message again, byte for
+// byte.
 func TestMessagesOfDeadNodesAreTheSame(t *testing.T) {
 	onQueues(t, func(t *testing.T, c *channel) {
 		r := newReceiver(c, func(context.Context, try) error { return nil })
@@ -294,7 +294,7 @@ func TestMessagesOfDeadNodesAreTheSame(t *testing.T) {
 	})
 }
 
-// dying breaks a client off before its command number left + 1.
+// dying disconnects a client before its command number left + 1.
 type dying struct {
 	left int
 	died bool
@@ -351,7 +351,7 @@ func TestNothingIsLostBetweenSteps(t *testing.T) {
 				}
 				second := r.node("two", time.Millisecond)
 				second.attempts = 1
-				if end == "paused" { // the receiver is back
+				if end == "paused" { // the receiver is reachable again
 					r.accept()
 				}
 				stop := r.f.run(second)

@@ -7,7 +7,7 @@ import (
 	"stampede/app/shop"
 )
 
-// P1, I3: counters are set to what the holds add up to only while no hold has changed since they were read, and once.
+// P1, I3: counters are set to the sums of the holds once, and only if no hold has changed since they were read.
 func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(4), f.gate(f.inventory)
@@ -17,7 +17,7 @@ func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 			f.wantVerdict(g, last, shop.VerdictReserved)
 		}
 		key := f.inventory.parts[1].keys.sale(s.ID)
-		f.must(f.client.HSet(f.ctx, key, "done", 3).Err()) // all have their rows
+		f.must(f.client.HSet(f.ctx, key, "done", 3).Err()) // all tickets have rows
 		f.must(f.client.HSet(f.ctx, key, "stock", 0, "held", 4).Err())
 		mark := f.mark(s)
 		right := shop.Correction{At: mark, Held: 3, Stock: 1}
@@ -73,7 +73,7 @@ func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 	})
 }
 
-// Whatever changes a hold changes the mark, also what leaves the sums as they were.
+// Every change of a hold changes the mark, even if the sums stay the same.
 func TestEveryMoveChangesTheMark(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10, func(s *shop.Sale) { s.Limit = 9 }), f.gate(f.inventory)

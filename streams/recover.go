@@ -17,19 +17,20 @@ import (
 const (
 	leftoverPage = 1000 // entries
 	restorePart  = 500  // buyers or holds per call
-	// oldStreamKept is how long the stream of a partition that was restored is kept, for people.
+	// oldStreamKept is the retention of the old stream of a restored partition, for operators.
 	oldStreamKept = time.Hour
 )
 
-// Close closes the partition for a recovery. ErrStaleEpoch: another one has begun, or will begin, a later epoch. If
-// Redis has lost no writes, nothing was found missing in the history given; ErrTransient: another one has begun since.
+// Close closes the partition for a recovery. ErrStaleEpoch: another recovery has begun, or will begin, a later epoch.
+// If Redis has lost no writes, history is the one in which nothing was missing. ErrTransient: the server has begun
+// another history since.
 func (l *Inventory) Close(ctx context.Context, partition int, r shop.PartitionRecovery, history string) error {
 	_, err := l.run(ctx, closeScript, partition, metaKey, r.Claim, r.Lost, history, r.Database.Server,
 		r.Database.Generation)
 	return err
 }
 
-// Open sets epoch, seq and the history of the database, and lets buys in again, from this node at once.
+// Open sets epoch, seq and the history of the database. Buys are accepted again, from this node at once.
 func (l *Inventory) Open(ctx context.Context, partition int, r shop.PartitionRecovery, seq int64) error {
 	keys := func(k *partitionKeys) []string {
 		return []string{k.meta, k.orders, k.waiting, k.attempts, k.orders + ":before"}
@@ -44,13 +45,13 @@ func (l *Inventory) Open(ctx context.Context, partition int, r shop.PartitionRec
 	return nil
 }
 
-// Note records how far the database has come. ErrStaleEpoch: another history is recorded.
+// Note records the progress of the database. ErrStaleEpoch: another history is recorded.
 func (l *Inventory) Note(ctx context.Context, partition int, h shop.DatabaseHistory) error {
 	_, err := l.run(ctx, noteScript, partition, metaKey, l.Epoch(partition), h.Server, h.Generation, h.Beat, h.Lossless)
 	return err
 }
 
-// Accept lets a server of the database be used again that was replaced.
+// Accept allows a replaced database server to be used again.
 func (l *Inventory) Accept(ctx context.Context, partition int, server string) error {
 	s, err := l.State(ctx, partition)
 	if err != nil {
@@ -69,7 +70,7 @@ func (l *Inventory) Accept(ctx context.Context, partition int, server string) er
 	return nil
 }
 
-// Leftover walks through all entries that the stream still has, oldest first, settled ones included.
+// Leftover calls each with pages of all entries that are still in the stream, oldest first, including settled ones.
 func (l *Inventory) Leftover(ctx context.Context, partition int, each func([]shop.Entry) error) error {
 	k, err := l.keys(partition)
 	if err != nil {
@@ -84,8 +85,8 @@ func (l *Inventory) Leftover(ctx context.Context, partition int, each func([]sho
 	})
 }
 
-// Evidence reads what the partition knows of orders of one sale: their holds, and whether their buyers' records name
-// them. It is of one instant only while the partition is closed. loaded is false when the sale is not in Redis.
+// Evidence reads the holds of orders of one sale, their deadlines, and whether their buyers' records name them. It is
+// consistent only while the partition is closed. loaded is false if the sale is not in Redis.
 func (l *Inventory) Evidence(
 	ctx context.Context, sale shop.SaleRef, orders []shop.Order,
 ) (found []shop.Evidence, loaded bool, err error) {
@@ -127,7 +128,7 @@ func (l *Inventory) Evidence(
 }
 
 // Record reads the reservation of an order from its buyer's record, for an operator: user, key, hash, ticket and units.
-// It reads all buyers of the sale. ErrNoRow: no record names the order.
+// It scans all buyers of the sale. ErrNoRow: no record names the order.
 func (l *Inventory) Record(ctx context.Context, sale shop.SaleRef, order shop.ID) (shop.Entry, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
@@ -163,8 +164,8 @@ func (l *Inventory) Record(ctx context.Context, sale shop.SaleRef, order shop.ID
 	return shop.Entry{}, fmt.Errorf("order %s in the records of sale %s: %w", order, sale.ID, shop.ErrNoRow)
 }
 
-// SetAside makes a dead letter of an entry that cannot become a row. Its hold is kept. It reports whether it did so
-// now.
+// SetAside moves an entry that cannot become a row to the dead letters. Its hold is kept. It reports whether this call
+// moved it.
 func (l *Inventory) SetAside(ctx context.Context, claim int64, e *shop.Entry, reason string) (bool, error) {
 	keys := func(k *partitionKeys) []string {
 		return []string{k.meta, k.orders, k.waiting, k.dead, k.sale(e.Sale)}
@@ -173,13 +174,13 @@ func (l *Inventory) SetAside(ctx context.Context, claim int64, e *shop.Entry, re
 	return err == nil && integer(reply[1]) == 1, err
 }
 
-// Stick says why a sale may not go on; "": it may.
+// Stick sets the reason why a sale must not sell; "": it may.
 func (l *Inventory) Stick(ctx context.Context, claim int64, sale shop.SaleRef, reason string) error {
 	_, err := l.run(ctx, stickScript, sale.Partition, saleKeys(sale.ID), claim, reason)
 	return err
 }
 
-// Restore replaces one sale with the state given, in the recovery that has the claim.
+// Restore replaces one sale with the given state, in the recovery with this claim.
 func (l *Inventory) Restore(ctx context.Context, claim int64, s shop.SaleState) error {
 	part := func(name string, args []any) error {
 		args = append([]any{claim, name}, args...)
@@ -202,14 +203,14 @@ func (l *Inventory) Restore(ctx context.Context, claim int64, s shop.SaleState) 
 	return part("arm", []any{restAfterEmpty.Milliseconds()})
 }
 
-// restored makes the pairs of the buyers and open hashes from rows. Holds are kept for held and sold units; units count
-// to the limit as long as the state holds them. The rows do not name the pass a buyer spent last, so every pass that is
-// not newer than the buyer's last reservation counts as spent.
+// restored builds the pairs of the buyers and open hashes from rows. Held and sold units have holds; units count to the
+// limit while the state holds them. The rows do not contain the pass that a buyer spent last. Therefore every pass that
+// is not newer than the buyer's last reservation counts as spent.
 func restored(sale *shop.Sale, orders []shop.Order) (buyers, open []any) {
 	type buyer struct {
 		units   int
 		count   int
-		last    shop.Millis // reservation
+		last    shop.Millis // last reservation
 		records strings.Builder
 	}
 	byUser := make(map[shop.ID]*buyer)
@@ -240,7 +241,7 @@ func restored(sale *shop.Sale, orders []shop.Order) (buyers, open []any) {
 	return buyers, open
 }
 
-// holdValue is the value that the scripts would have given the order's hold.
+// holdValue returns the value that the scripts would have given the order's hold.
 func holdValue(o *shop.Order) string {
 	value := strconv.FormatInt(o.Hold, 10) + ":" + strconv.Itoa(o.Qty)
 	if o.State.Sold() {

@@ -13,7 +13,7 @@ import (
 	"stampede/app/shop"
 )
 
-// leftover are the entries that the stream of partition 1 still has.
+// leftover returns the entries that are still in the stream of partition 1.
 func (f *fixture) leftover() (entries []shop.Entry) {
 	f.t.Helper()
 	f.must(f.inventory.Leftover(f.ctx, 1, func(page []shop.Entry) error {
@@ -23,11 +23,11 @@ func (f *fixture) leftover() (entries []shop.Entry) {
 	return entries
 }
 
-// ageless compares StreamStats without the age of the oldest entry.
+// ageless compares StreamStats without the fields that depend on the time.
 var ageless = cmpopts.IgnoreFields(StreamStats{}, "Oldest", "ClosedAt")
 
-// I8: of two recoveries at once only the one with the later claim changes the partition, and it opens the partition.
-// What the other one has read is older.
+// I8: of two concurrent recoveries only the one with the later claim changes and opens the partition. The other one has
+// read older data.
 func TestLaterRecoveryTakesOver(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
@@ -64,14 +64,14 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 		steps(testEpoch+1, shop.ErrStaleEpoch)
 		f.open(testEpoch+2, 1, true)
 		closes()
-		steps(testEpoch+1, shop.ErrPermanent) // none runs any more
+		steps(testEpoch+1, shop.ErrPermanent) // no recovery runs now
 		if a, st := f.audit(s), f.stats(); a.Stock != 5 || a.Stuck != "" || st.Dead != 0 {
 			t.Errorf("%+v, %+v; want what the later recovery restored", a.Counters, st)
 		}
 	})
 }
 
-// I8: while a partition is closed, nothing reserves, moves, settles or trims what its recovery reads.
+// I8: while a partition is closed, nothing reserves, moves, settles or trims the data that its recovery reads.
 func TestClosedPartitionKeepsItsState(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
@@ -116,7 +116,8 @@ func TestClosedPartitionKeepsItsState(t *testing.T) {
 }
 
 // P2, I4: an entry that a recovery sets aside becomes one dead letter. It counts as settled once, whether it was
-// settled, pending or not delivered, and its hold stays. The lag stays true (P7), though no later entry is delivered.
+// settled, pending or not delivered, and its hold stays. The lag stays correct (P7), though no later entry is
+// delivered.
 func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
@@ -176,7 +177,7 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 	})
 }
 
-// I4: without a group nothing was delivered, so an entry that is set aside is settled, too.
+// I4: without a group nothing was delivered; an entry that is set aside is still settled.
 func TestEntrySetAsideWithoutGroupIsSettled(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
@@ -190,8 +191,8 @@ func TestEntrySetAsideWithoutGroupIsSettled(t *testing.T) {
 	})
 }
 
-// P2: a recovery that lost nothing in Redis keeps stream, group and pending entries. One that restored the sales from
-// rows begins a new stream and keeps the old one for an hour.
+// P2: a recovery without losses in Redis keeps stream, group and pending entries. A recovery that restored the sales
+// from rows starts a new stream and keeps the old one for an hour.
 func TestOpenKeepsTheStreamUnlessRebuilt(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, k := f.openSale(10), &f.inventory.parts[1].keys
@@ -220,8 +221,8 @@ func TestOpenKeepsTheStreamUnlessRebuilt(t *testing.T) {
 	})
 }
 
-// P2: a partition knows on which history of the database it was opened, and which servers were replaced before. A
-// server that is in use again is not among them.
+// P2: a partition records the database history with which it was opened, and the replaced servers. A server that is in
+// use again is not among them.
 func TestOpenRecordsTheDatabase(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		for i, c := range []struct{ server, replaced string }{
@@ -236,7 +237,7 @@ func TestOpenRecordsTheDatabase(t *testing.T) {
 			f.must(f.inventory.Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim, Database: h}, 0))
 			f.inventory.SetEpoch(1, claim)
 			f.wantDatabase(h, c.replaced)
-			f.must(f.inventory.Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim}, 0)) // a lost reply
+			f.must(f.inventory.Open(f.ctx, 1, shop.PartitionRecovery{Claim: claim}, 0)) // repeated after a lost reply
 			f.wantDatabase(h, c.replaced)
 		}
 		f.must(f.inventory.Accept(f.ctx, 1, "bbbb0002"))
@@ -246,7 +247,7 @@ func TestOpenRecordsTheDatabase(t *testing.T) {
 	})
 }
 
-// wantDatabase compares what partition 1 has recorded of the database; replaced are servers with a space between.
+// wantDatabase compares the recorded database history of partition 1. replaced has the servers separated by spaces.
 func (f *fixture) wantDatabase(h shop.DatabaseHistory, replaced string) {
 	f.t.Helper()
 	want := shop.RecordedHistory{
@@ -263,7 +264,7 @@ func TestNoteNeverGoesBack(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		h := shop.DatabaseHistory{Server: database.Server, Generation: 1, Beat: 9, Lossless: true}
 		f.must(f.inventory.Note(f.ctx, 1, h))
-		f.must(f.inventory.Note(f.ctx, 1, database)) // late
+		f.must(f.inventory.Note(f.ctx, 1, database)) // a late call
 		f.wantDatabase(h, "")
 		for _, other := range []shop.DatabaseHistory{
 			{Server: "bbbb0002", Generation: 1, Beat: 99}, {Server: h.Server, Generation: 2, Beat: 99},
@@ -273,15 +274,15 @@ func TestNoteNeverGoesBack(t *testing.T) {
 			}
 		}
 		f.wantDatabase(h, "")
-		// A partition that an earlier version of the program opened has none.
+		// A partition that an earlier version of the program opened has no record.
 		f.must(f.client.HDel(f.ctx, f.inventory.parts[1].keys.meta, "db_server", "db_generation", "db_beat").Err())
 		f.must(f.inventory.Note(f.ctx, 1, database))
 		f.wantDatabase(database, "")
 	})
 }
 
-// P2: what the entry of an order said is found in its buyer's record, also after the units went back, and the evidence
-// of an order names its hold, its record and its deadline.
+// P2: the values of an order's entry are found in its buyer's record, even after its units were returned. The evidence
+// of an order has its hold, its record and its deadline.
 func TestOrderIsFoundByItsBuyersRecord(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10, func(s *shop.Sale) { s.Limit = 9 }), f.gate(f.inventory)
@@ -308,7 +309,7 @@ func TestOrderIsFoundByItsBuyersRecord(t *testing.T) {
 		held := &shop.OpenHold{Order: b.Order, Hold: 1, Qty: 2}
 		look(want, shop.Evidence{Hold: held, Named: true, DueAt: 5000}, shop.Evidence{})
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: b.Order, Hold: 1, User: 11}}, true)
-		want.Qty = 1 // the record does not tell
+		want.Qty = 1 // the record does not contain it
 		look(want, shop.Evidence{Named: true, DueAt: 5000}, shop.Evidence{})
 		if _, err := f.inventory.Record(f.ctx, s.Ref(), newID()); !errors.Is(err, shop.ErrNoRow) {
 			t.Errorf("record of an unknown order: %v", err)
@@ -320,7 +321,7 @@ func TestOrderIsFoundByItsBuyersRecord(t *testing.T) {
 	})
 }
 
-// P4, I9: a sale that waits for an operator is paused for new buys, and repeated keys keep their orders.
+// P4, I9: a sale that waits for an operator is paused for new buys, and repeated keys return their orders.
 func TestStuckSaleKeepsItsKeys(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)

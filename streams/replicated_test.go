@@ -8,8 +8,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P2: with one replica to wait for, a buy is answered when the replica has it. While the replica hears nothing the
-// outcome is unknown, also of a repeat that finds its order there; afterwards the same key has the same order.
+// P2: with one required replica, a buy is confirmed once the replica has it. While the replica is disconnected the
+// outcome is unknown, even for a repeat that finds its order. Afterwards the same key returns the same order.
 func TestAnswersWaitForReplicas(t *testing.T) {
 	t.Parallel()
 	primary := kit.StartRedis(t, kit.RedisOptions{})

@@ -18,7 +18,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// says is a server that returns TIME by a clock of its own, and one error to everything else.
+// `says` is a server that returns TIME from its own clock, and one error to every other command.
 type says struct {
 	t     *testing.T
 	name  string
@@ -28,7 +28,7 @@ type says struct {
 	slots string // the reply to CLUSTER SLOTS
 
 	mu    sync.Mutex
-	calls [][]string // of scripts
+	calls [][]string // script calls
 }
 
 func newSays(t *testing.T, reply string) *says {
@@ -44,7 +44,7 @@ func newSays(t *testing.T, reply string) *says {
 	return s
 }
 
-// slotsOf is what CLUSTER SLOTS says of servers with equal ranges.
+// slotsOf returns the CLUSTER SLOTS reply for servers with equal ranges.
 func slotsOf(servers ...*says) string {
 	text := fmt.Sprintf("*%d\r\n", len(servers))
 	for i, s := range servers {
@@ -86,13 +86,13 @@ func (s *says) cluster() *redis.ClusterClient {
 	return client
 }
 
-// I6: what a server says while it loads, follows, has moved a slot, or waits for others is a moment: nobody takes it
-// for lost data, an order that cannot be written, or a setting that somebody has to change. A buy is repeated with the
-// same identity, and then told that nobody knows.
+// I6: errors of a server that is loading, is a replica, has moved a slot or lacks replicas are transient. They are
+// never reported as lost data, an invalid order or a wrong setting. A buy is repeated with the same identity, then its
+// outcome is unknown.
 func TestRepliesOfAMoment(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)
-	var all sync.WaitGroup // they wait, and take no processor
+	var all sync.WaitGroup // the servers mostly wait, so they run in parallel
 	defer all.Wait()
 	for _, text := range []string{
 		"MOVED 1 %s", "ASK 1 %s", "TRYAGAIN Multiple keys request during rehashing of slot",
@@ -163,7 +163,7 @@ func (s *says) wantMoment(what string, err error) {
 	}
 }
 
-// sameBuy looks that every try of a buy is the same one.
+// sameBuy checks that all tries of a buy are identical.
 func (s *says) sameBuy(ctx context.Context, l *Inventory, sale shop.SaleRef) {
 	s.t.Helper()
 	g := NewGate(l)
@@ -195,11 +195,11 @@ func (s *says) sameBuy(ctx context.Context, l *Inventory, sale shop.SaleRef) {
 	}
 }
 
-// I10: how far the clocks of primaries are apart is noticed, and the time that flows go by is the earliest of them.
+// I10: the difference between the clocks of primaries is detected, and Now returns the earliest of them.
 func TestClocksOfPrimariesApart(t *testing.T) {
 	t.Parallel()
 	right, wrong := newSays(t, "ERR"), newSays(t, "ERR")
-	wrong.ahead = time.Hour // much more than the round trips of a busy machine
+	wrong.ahead = time.Hour // far more than the round trips of a busy machine
 	right.slots = slotsOf(right, wrong)
 	wrong.slots = right.slots
 	client := right.cluster()

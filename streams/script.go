@@ -2,7 +2,7 @@ package streams
 
 import (
 	"context"
-	"crypto/sha1" // the name that Redis itself gives a script
+	"crypto/sha1" // Redis identifies scripts by SHA-1
 	"embed"
 	"encoding/hex"
 	"fmt"
@@ -16,7 +16,7 @@ import (
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
-// script is one Lua file, with those in front of it whose functions it calls. Its contract is the header of the file.
+// script is one Lua file, preceded by the files whose functions it calls. The header of the file is its contract.
 type script struct {
 	name string
 	text string
@@ -67,7 +67,7 @@ var (
 	watchingScript   = load("redis_time", "watching")
 )
 
-// load makes a script of the files named; the last gives it its name.
+// load joins the named files to a script. The last one gives it its name.
 func load(files ...string) *script {
 	var text []byte
 	for _, name := range files {
@@ -83,11 +83,11 @@ func load(files ...string) *script {
 	return s
 }
 
-// scripts are all of them, by name.
+// scripts has all scripts by name.
 var scripts = make(map[string]*script)
 
-// ScriptSHA is how EVALSHA names a script, 40 hex digits; "" when there is none of that name. SLOWLOG and MONITOR show
-// it, and tests look for it on the wire.
+// ScriptSHA returns the SHA-1 that identifies a script in EVALSHA, 40 hex digits; "" if no script has this name.
+// SLOWLOG and MONITOR show it, and tests search for it in the traffic.
 func ScriptSHA(name string) string {
 	if s := scripts[name]; s != nil {
 		return s.sha
@@ -95,22 +95,22 @@ func ScriptSHA(name string) string {
 	return ""
 }
 
-// Codes that every script uses in the same sense for a call that was turned away as a whole.
+// Codes with which scripts reject a whole call. They have the same meaning in every script.
 const (
 	codeDone       = 0
-	codeAlready    = 1 // nothing had to be done, or nothing can be yet; see the script
+	codeAlready    = 1 // nothing had to be done, or nothing can be done yet; see the script
 	codeNotLoaded  = int64(shop.VerdictNotLoaded)
 	codeRecovering = int64(shop.VerdictRecovering)
 	codeEpoch      = int64(shop.VerdictEpoch)
-	codeAbsent     = 16 // Redis knows nothing of the partition
-	codeBroken     = 17 // a key has a wrong type: someone else wrote to it
-	codeRejected   = 18 // an argument or the partition's state does not fit
-	codeBehind     = 19 // the caller has seen what Redis does not have
-	codeHistory    = 20 // the server began another history, and nobody has looked yet what it has; see also post.lua
+	codeAbsent     = 16 // the partition is not in Redis
+	codeBroken     = 17 // a key has a wrong type: another program wrote to it
+	codeRejected   = 18 // an argument or the partition's state is invalid
+	codeBehind     = 19 // Redis lacks a reservation that the caller has seen
+	codeHistory    = 20 // the server began another history that is not confirmed yet; see also post.lua
 	codeTooLate    = 21 // rows were stamped too long ago to be published
 )
 
-// run calls the script; one that Redis has lost (restart, SCRIPT FLUSH) is sent again in full.
+// run calls the script. If Redis has lost it (restart, SCRIPT FLUSH), run sends its text.
 func (s *script) run(ctx context.Context, client redis.UniversalClient, keys []string, args ...any) ([]any, error) {
 	reply, err := client.EvalSha(ctx, s.sha, keys, args...).Slice()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
@@ -122,7 +122,7 @@ func (s *script) run(ctx context.Context, client redis.UniversalClient, keys []s
 	return reply, nil
 }
 
-// run calls a script on keys of a partition. A code with which it turns the whole call away is an error.
+// run calls a script on keys of a partition. A code that rejects the whole call becomes an error.
 func (l *Inventory) run(
 	ctx context.Context, s *script, partition int, keys func(k *partitionKeys) []string, args ...any,
 ) ([]any, error) {
@@ -143,7 +143,7 @@ type call struct {
 	args []any
 }
 
-// runAll makes the calls in one pipeline and answers the replies in their order, or the first error.
+// runAll makes the calls in one pipeline and returns the replies in their order, or the first error.
 func (s *script) runAll(ctx context.Context, client redis.UniversalClient, calls []call) ([][]any, error) {
 	replies, errs := s.runEach(ctx, client, calls)
 	for _, err := range errs {
@@ -154,9 +154,9 @@ func (s *script) runAll(ctx context.Context, client redis.UniversalClient, calls
 	return replies, nil
 }
 
-// runEach makes the calls in one pipeline and answers the replies, or errors, in their order. A pipeline does not heal
-// by itself: calls that came back with NOSCRIPT did nothing, and exactly they are made again. Where a slot moves, calls
-// may be carried out in another order than theirs, and more than once: no call of a pipeline rests on another one.
+// runEach makes the calls in one pipeline and returns the replies or errors in their order. Calls that returned
+// NOSCRIPT did nothing; only these are repeated, with the script's text. While a slot moves, calls may run in another
+// order and more than once: no call of a pipeline may depend on another one.
 func (s *script) runEach(ctx context.Context, client redis.UniversalClient, calls []call) ([][]any, []error) {
 	replies, errs := make([][]any, len(calls)), make([]error, len(calls))
 	todo := make([]int, len(calls))
@@ -165,7 +165,7 @@ func (s *script) runEach(ctx context.Context, client redis.UniversalClient, call
 	}
 	for try := 0; len(todo) > 0; try++ {
 		cmds := make([]*redis.Cmd, len(todo))
-		// Its error is the first of the commands' errors, which are looked at one by one.
+		// Its error is the first of the commands' errors, which are checked one by one.
 		_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for i, at := range todo {
 				if try == 0 {
@@ -193,22 +193,22 @@ func (s *script) runEach(ctx context.Context, client redis.UniversalClient, call
 	return replies, errs
 }
 
-// noGroup reports whether the stream or its group is not there.
+// noGroup reports whether the stream or its group is missing.
 func noGroup(err error) bool { return err != nil && strings.Contains(err.Error(), "NOGROUP") }
 
-// integer reads a number of a reply; anything else is 0.
+// integer decodes a number of a reply; anything else is 0.
 func integer(v any) int64 {
 	n, _ := v.(int64)
 	return n
 }
 
-// text reads a string of a reply; anything else is "".
+// text decodes a string of a reply; anything else is "".
 func text(v any) string {
 	s, _ := v.(string)
 	return s
 }
 
-// list reads a nested reply; anything else is empty.
+// list decodes a nested reply; anything else is empty.
 func list(v any) []any {
 	l, _ := v.([]any)
 	return l

@@ -6,23 +6,23 @@ import (
 	"stampede/app/shop"
 )
 
-// seen is what this node knows to have been accepted in a partition, in one epoch. Every call of reserve.lua carries
-// it: a Redis that lacks it has lost writes (I8). seq alone does not prove that, because later buys raise it again; the
-// last accepted order of each sale does.
+// seen has the reservations that this node has seen accepted in a partition, in one epoch. Every call of reserve.lua
+// carries them: a Redis without them has lost writes (I8). seq alone does not prove that, because later buys raise it
+// again; the last accepted order of each sale does.
 type seen struct {
 	mu    sync.Mutex
 	epoch int64
 	seq   int64
-	last  map[shop.ID]accepted // of each sale
+	last  map[shop.ID]accepted // by sale
 }
 
-// accepted names a reservation.
+// accepted identifies a reservation.
 type accepted struct {
 	seq         int64
-	user, order shop.ID // 0: only the seq is known
+	user, order shop.ID // 0: only seq is set
 }
 
-// of returns what a call for the sale carries in this epoch.
+// of returns the arguments of a call for the sale in this epoch.
 func (s *seen) of(epoch int64, sale shop.ID) (seq int64, last accepted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,7 +32,7 @@ func (s *seen) of(epoch int64, sale shop.ID) (seq int64, last accepted) {
 	return s.seq, s.last[sale]
 }
 
-// add records a reply of Redis about the sale.
+// add records a reply of Redis for the sale.
 func (s *seen) add(epoch int64, sale shop.ID, r accepted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,8 +52,8 @@ func (s *seen) forget(epoch int64) {
 	s.epoch, s.seq, s.last = epoch, 0, make(map[shop.ID]accepted)
 }
 
-// begin switches to an epoch that began at the seq given, and returns how many reservations that this node has seen are
-// in neither rows nor Redis.
+// begin switches to an epoch that began at the given seq. It returns how many reservations that this node has seen are
+// neither in rows nor in Redis.
 func (s *seen) begin(epoch, at int64) (lost int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *seen) highest() (epoch, seq int64) {
 	return s.epoch, s.seq
 }
 
-// witnesses lists the newest reservation of each sale.
+// witnesses returns the newest reservation of each sale.
 func (s *seen) witnesses(epoch int64, partition int) (of []shop.Witness) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

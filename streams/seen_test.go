@@ -12,7 +12,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// copyOf keeps every key of partition 1 as it is now, and puts it back when the function answered is called.
+// copyOf copies every key of partition 1 and returns a function that restores the copies.
 func (f *fixture) copyOf() (putBack func()) {
 	f.t.Helper()
 	names, err := f.client.Keys(f.ctx, f.inventory.parts[1].keys.prefix+"*").Result()
@@ -30,9 +30,9 @@ func (f *fixture) copyOf() (putBack func()) {
 	}
 }
 
-// I8: Redis goes back, and others, who saw less, buy until seq has caught up. Who saw more is refused all the same, in
-// this sale by the order that is missing, and in another one of the partition as long as seq is behind; nothing of it
-// is written.
+// I8: Redis returns to an older state, and a node that has seen less buys until seq has caught up. A node that has seen
+// more is still rejected: in this sale because its order is missing, in other sales of the partition while seq is
+// behind. Rejected calls write nothing.
 func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -49,12 +49,12 @@ func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
 	buy(mine, s, 103, shop.VerdictReserved)
 	putBack()
 	f.stale.Store(0)
-	buy(mine, other, 200, shop.VerdictRecovering) // behind
+	buy(mine, other, 200, shop.VerdictRecovering) // seq is behind
 	buy(theirs, s, 104, shop.VerdictReserved)
 	buy(theirs, s, 105, shop.VerdictReserved)
 	buy(theirs, s, 106, shop.VerdictReserved)
 	before := f.audit(s)
-	buy(mine, s, 102, shop.VerdictRecovering) // caught up, and more
+	buy(mine, s, 102, shop.VerdictRecovering) // seq has caught up
 	if f.stale.Load() != 2 {
 		t.Errorf("a look was asked for %d times, want 2", f.stale.Load())
 	}
@@ -68,10 +68,10 @@ func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
 	if err != nil || len(lost) != 1 || lost[0].User != 103 {
 		t.Errorf("missing is %+v, %v; want the order of user 103", lost, err)
 	}
-	buy(mine, s, 107, shop.VerdictRecovering) // still: what was seen is not forgotten by looking
+	buy(mine, s, 107, shop.VerdictRecovering) // still: the check does not delete the seen orders
 }
 
-// afterLook does something when Redis has answered a look, and before whoever asked hears of it.
+// afterLook calls then after Redis has replied to look.lua, before the caller receives the reply.
 type afterLook struct {
 	sent
 	then func()
@@ -87,8 +87,8 @@ func (h *afterLook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// I8: somebody buys after Redis has answered a look, and the node hears of the buy first. It has not seen more than
-// Redis has, so nothing is missing, and no healthy partition is made anew in the middle of its sale.
+// I8: a buy happens after Redis has replied to look.lua, and the node receives the result of the buy first. Nothing is
+// missing, so the healthy partition must not be recovered during its sale.
 func TestWhatIsBoughtDuringALookIsNotMissing(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -106,8 +106,8 @@ func TestWhatIsBoughtDuringALookIsNotMissing(t *testing.T) {
 	}
 }
 
-// I8: orders that rows know of are looked for, too; a node that has just begun, or only looks, takes what is newest for
-// seen. A sale that is not there is not asked about.
+// I8: Lacks also checks orders from rows. A node that has just started, or only reads, records the newest order as
+// seen. Absent sales are skipped.
 func TestWitnessesAreLookedFor(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(50)
@@ -125,15 +125,16 @@ func TestWitnessesAreLookedFor(t *testing.T) {
 		lacks(young, 1, shop.Witness{Sale: s.Ref(), User: 7, Order: d.Order})
 		lacks(young, 0, shop.Witness{Sale: shop.SaleRef{ID: newID(), Partition: 1}, User: 7, Order: newID()})
 		f.must(f.client.HDel(f.ctx, f.inventory.parts[1].keys.buyers(s.ID), "100").Err())
-		lacks(young, 1) // it has looked once, and has seen the order in the stream
+		lacks(young, 1) // its first check has recorded the order in the stream as seen
 		f.wantVerdict(f.gate(young), buyOf(s, 101, 1, "key-two-1"), shop.VerdictRecovering)
 		f.must(f.client.Unlink(f.ctx, f.inventory.parts[1].keys.sale(s.ID)).Err())
 		lacks(young, 0)
 	})
 }
 
-// I8: after a start of the server nothing is sold until somebody has looked, on any node; then it goes on. A promoted
-// replica reports the history that it has followed, and its lag and pending are right (P7). Only a real Redis does so.
+// I8: after a restart of the server nothing is sold until a node has confirmed its history; then sales continue. A
+// promoted replica reports the history that it followed, and its lag and pending are correct (P7). This needs a real
+// Redis.
 func TestHistoryBeginsAnew(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
@@ -181,8 +182,8 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	f.wantGroup(1, 2)
 }
 
-// I8: what a recovery has found or restored before the server began another history may be gone with it. The partition
-// is not closed on the findings of the earlier one, and stays closed if it was.
+// I8: data that a recovery read or restored before the server began another history may be lost. Results from the
+// earlier history do not close the partition. A partition that is already closed stays closed.
 func TestRecoveryOnAnotherServerStartsOver(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
@@ -212,20 +213,20 @@ func TestRecoveryOnAnotherServerStartsOver(t *testing.T) {
 	f.open(testEpoch+1, 0, true)
 }
 
-// answers reports whether a new connection gets through.
+// `answers` reports whether a new connection succeeds.
 func (f *fixture) answers() (bool, string) {
 	err := f.client.Ping(f.ctx).Err()
 	return err == nil, fmt.Sprint("ping: ", err)
 }
 
-// What a node has seen counts within its epoch; the next one tells how much of it is gone.
+// The seen reservations are valid within their epoch. The next epoch reports how many of them are lost.
 func TestSeenBelongsToAnEpoch(t *testing.T) {
 	t.Parallel()
 	var s seen
 	s.add(3, 7, accepted{seq: 10, user: 1, order: 11})
 	s.add(3, 7, accepted{seq: 9, user: 2, order: 12}) // older
 	s.add(3, 8, accepted{seq: 14})
-	s.add(2, 7, accepted{seq: 99, user: 3, order: 13}) // of an epoch that is over
+	s.add(2, 7, accepted{seq: 99, user: 3, order: 13}) // of an earlier epoch
 	if seq, last := s.of(3, 7); seq != 14 || last.order != 11 {
 		t.Errorf("seen seq %d, last %+v", seq, last)
 	}

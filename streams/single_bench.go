@@ -11,14 +11,14 @@ import (
 	"stampede/app/shop"
 )
 
-// SingleGate is what the gate is compared with, and not a part of the program: one script call per buy, as it comes,
-// on as many connections as there are.
+// SingleGate is the baseline for benchmarks of the gate, not a part of the program: one script call per buy, on as many
+// connections as there are.
 type SingleGate struct{ inventory *Inventory }
 
 // NewSingleGate makes the simple gate.
 func NewSingleGate(l *Inventory) *SingleGate { return &SingleGate{l} }
 
-// Reserve answers a buy with a call of its own, see order.Gate.
+// Reserve decides a buy with a separate call, see order.Gate.
 func (g *SingleGate) Reserve(b shop.Buy, until time.Time, then func(shop.GateAnswer, error)) {
 	go func() {
 		ctx, cancel := context.WithDeadline(context.Background(), until)

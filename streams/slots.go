@@ -8,10 +8,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// clusterSlots is how many slots the keys of a Redis cluster fall into.
+// clusterSlots is the number of hash slots of a Redis cluster.
 const clusterSlots = 16384
 
-// slotOf is the slot of a hash tag: CRC16 (XMODEM) of it, as Redis Cluster defines.
+// slotOf returns the slot of a hash tag: its CRC16 (XMODEM), as Redis Cluster defines it.
 func slotOf(tag string) int {
 	var crc uint16
 	for i := range len(tag) {
@@ -27,9 +27,9 @@ func slotOf(tag string) int {
 	return int(crc) % clusterSlots
 }
 
-// tagsOf are the hash tags of the partitions: {0}, {1} … on one server. On a cluster the tag of p is the first of p.0,
-// p.1 … whose slot lies in the middle quarter of the p-th of as many equal ranges, so that equal primaries get equal
-// numbers of partitions. The tags depend only on the number of partitions.
+// tagsOf returns the hash tags of the partitions: {0}, {1} … on one server. In a cluster the tag of p is the first of
+// p.0, p.1 … whose slot lies in the middle quarter of the p-th of equal slot ranges, one per partition. Equal primaries
+// thus get equal numbers of partitions. The tags depend only on the number of partitions.
 func tagsOf(partitions int, cluster bool) []string {
 	tags := make([]string, partitions)
 	for p := range tags {
@@ -49,21 +49,21 @@ func tagsOf(partitions int, cluster bool) []string {
 	return tags
 }
 
-// IsCluster reports whether the client is one of a Redis Cluster, whose keys belong to slots.
+// IsCluster reports whether the client is a Redis Cluster client.
 func IsCluster(client redis.UniversalClient) bool {
 	_, cluster := client.(*redis.ClusterClient)
 	return cluster
 }
 
-// Placed is the place of a partition's keys.
+// Placed is the location of a partition's keys.
 type Placed struct {
 	Partition int    `json:"partition"`
-	Tag       string `json:"tag"` // between the braces of its keys
+	Tag       string `json:"tag"` // hash tag of its keys, without braces
 	Slot      int    `json:"slot"`
 	Primary   string `json:"primary"` // host:port
 }
 
-// Places lists the places of the partitions in a cluster; nil for a single server.
+// Places returns the locations of the partitions in a cluster; nil for a single server.
 func Places(ctx context.Context, client redis.UniversalClient, partitions int) ([]Placed, error) {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {

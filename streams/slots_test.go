@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Keys of stored data are named by tags: these may never change.
+// The keys of stored data contain the tags, so the tags must never change.
 func TestTagsStayTheSame(t *testing.T) {
 	t.Parallel()
 	if slot := slotOf("123456789"); slot != 12739 { // 0x31c3, the check value of the specification
@@ -19,7 +19,7 @@ func TestTagsStayTheSame(t *testing.T) {
 	}
 }
 
-// Whatever primaries share the slots equally has an equal share of the partitions, give or take one.
+// If primaries have equal slot ranges, their numbers of partitions differ by at most one.
 func TestPartitionsFallEvenly(t *testing.T) {
 	t.Parallel()
 	for _, partitions := range []int{1, 2, 3, 8, 16, 64, 256} {

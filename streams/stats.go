@@ -10,11 +10,11 @@ import (
 	"stampede/app/shop"
 )
 
-// probeLife is the TTL of the key by which Stats tries a write.
+// probeLife is the TTL of the key with which Stats tries a write.
 const probeLife = time.Second
 
-// Stats reads the numbers of all partitions' streams, and tries a write in each: Redis may answer reads while it
-// rejects writes (MISCONF, OOM, a replica). Unreachable partitions are marked as away.
+// Stats reads the numbers of all partitions' streams, and tries a write in each: Redis may serve reads while it rejects
+// writes (MISCONF, OOM, a replica). Unreachable partitions are marked as Away.
 func (l *Inventory) Stats(ctx context.Context) ([]StreamStats, error) {
 	now, err := l.Now(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (l *Inventory) Stats(ctx context.Context) ([]StreamStats, error) {
 	return stats, nil
 }
 
-// all lists all partitions.
+// all returns the numbers of all partitions.
 func (l *Inventory) all() []int {
 	all := make([]int, len(l.parts))
 	for p := range all {
@@ -73,7 +73,7 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now shop.Mill
 	})
 	stats, unread, failed := make([]StreamStats, 0, len(partitions)), make(map[int]string), make(map[int]error)
 	for i, c := range cmds {
-		// Commands on a partition that does not exist yet may fail, except the last one.
+		// If the partition does not exist yet, all commands but the last may fail.
 		if err := c.deadlines.Err(); err != nil {
 			failed[partitions[i]] = transient(err)
 			continue
@@ -93,7 +93,7 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now shop.Mill
 			}
 			s.Pending, s.Lag = g.Pending, g.Lag
 			if g.EntriesRead == 0 || g.Lag < 0 {
-				// unknown to XINFO (after a restart, or embedded)
+				// XINFO does not report it (after a restart, or embedded)
 				s.Lag = max(0, meta[0]-g.Pending)
 			}
 			if s.Lag > 0 {
@@ -114,7 +114,7 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now shop.Mill
 	return stats, awayUnlessAll(failed, false)
 }
 
-// withUnread finds the oldest undelivered entry of streams without a pending one: the one behind the last delivered.
+// withUnread sets Oldest for streams without pending entries: the age of the first entry after the last delivered one.
 func (l *Inventory) withUnread(ctx context.Context, stats []StreamStats, unread map[int]string, now shop.Millis) error {
 	next := make(map[int]*redis.XMessageSliceCmd, len(unread))
 	for _, s := range stats {
@@ -142,13 +142,13 @@ func (l *Inventory) withUnread(ctx context.Context, stats []StreamStats, unread 
 	return nil
 }
 
-// age is the age of an entry, at least 1 ms.
+// age returns the age of an entry, at least 1 ms.
 func age(now shop.Millis, entry string) time.Duration {
 	id, _ := entryID(entry)
 	return max(time.Millisecond, now.Sub(shop.Millis(id.Time)))
 }
 
-// Delivery returns how far the consumers of a partition are, at one instant. It fails while a new history of Redis is
+// Delivery returns the progress of a partition's consumers, at one instant. It fails while a new history of Redis is
 // not confirmed.
 func (l *Inventory) Delivery(ctx context.Context, partition int) (shop.Delivery, error) {
 	k, err := l.keys(partition)
@@ -170,7 +170,7 @@ func (l *Inventory) Delivery(ctx context.Context, partition int) (shop.Delivery,
 	switch {
 	case pending != "":
 		d.Open, _ = entryID(pending)
-	case delivered != d.Newest: // the next one, or one before it, is not delivered
+	case delivered != d.Newest: // a later entry is not delivered; its id is at least Open
 		d.Open = shop.EntryID{Time: delivered.Time, Number: delivered.Number + 1}
 	}
 	return d, nil

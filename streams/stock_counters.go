@@ -10,7 +10,7 @@ import (
 	"stampede/app/shop"
 )
 
-// counterFields are what Counters reads of a sale, in the order of counters.
+// counterFields are the fields of a sale that Counters reads, in the order that counters expects.
 var counterFields = []string{
 	"stock", "held", "sold", "withdrawn", "initial", "added", "tickets", "done", "paused", "version", "stuck",
 }
@@ -30,14 +30,14 @@ func counters(sale shop.ID, values []any) shop.Counters {
 	return c
 }
 
-// Counters reads the numbers of the sales, in the order asked for. A PartitionsAway beside them: of the sales of those
-// partitions only the id is told. Each partition's epoch is read before the numbers of its sales, in one pipeline per
-// server. Watching is read at most once a second per sale.
+// Counters reads the numbers of the sales, in the given order. With a PartitionsAway, the sales of its partitions have
+// only their id. Each partition's epoch is read before the numbers of its sales, in one pipeline per server. Watching
+// is read at most once a second per sale.
 func (l *Inventory) Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error) {
 	if len(sales) == 0 {
 		return nil, nil
 	}
-	at := make(map[int][]int) // where the sales of a partition are among all
+	at := make(map[int][]int) // partition → indexes of its sales
 	var partitions []int
 	for i, sale := range sales {
 		if _, err := l.keys(sale.Partition); err != nil {
@@ -111,7 +111,7 @@ func (l *Inventory) countersOf(ctx context.Context, sales []shop.SaleRef) ([]sho
 	return result, awayUnlessAll(failed, false)
 }
 
-// unreadOf returns the partitions with failed reads; err is that of the pipeline.
+// unreadOf returns the partitions with failed reads. err is the error of the pipeline.
 func (l *Inventory) unreadOf(
 	sales []shop.SaleRef, cmds []*redis.SliceCmd, epochs map[int]*redis.SliceCmd, err error,
 ) map[int]error {
@@ -127,10 +127,10 @@ func (l *Inventory) unreadOf(
 	return failed
 }
 
-// markFields are the fields of a mark: the counters and two more.
+// markFields are the fields of a HoldsMark: the counters and two more.
 var markFields = append(append([]string{}, counterFields...), "burnt", "moves")
 
-// Mark reads the numbers of a sale, and what changes with each of its holds, at one instant.
+// Mark reads the numbers of a sale and the fields that change with each of its holds, at one instant.
 func (l *Inventory) Mark(ctx context.Context, sale shop.SaleRef) (shop.HoldsMark, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
@@ -149,8 +149,8 @@ func (l *Inventory) Mark(ctx context.Context, sale shop.SaleRef) (shop.HoldsMark
 	return mark, nil
 }
 
-// Correct sets the counters of a sale to the sums of its holds, and reports whether it did: not if one has changed
-// since the mark. ErrPermanent: the figures do not add up.
+// Correct sets the counters of a sale to the sums of its holds, and reports whether it did: not if a hold has changed
+// since the mark. ErrPermanent: the figures violate the stock equation.
 func (l *Inventory) Correct(ctx context.Context, sale shop.SaleRef, c shop.Correction) (bool, error) {
 	reply, err := l.run(ctx, correctScript, sale.Partition, saleKeys(sale.ID), c.At.Epoch, c.At.Tickets, c.At.Moves,
 		c.At.Withdrawn, c.Held, c.Sold, c.Stock, restAfterEmpty.Milliseconds())

@@ -8,12 +8,12 @@ import (
 	"stampede/app/shop"
 )
 
-// holdsChunk is how many orders one call of return.lua or sell.lua takes: some ten milliseconds of Redis at most.
+// holdsChunk is the maximum number of orders per call of a script on holds: some ten milliseconds of Redis.
 const holdsChunk = 1000
 
-// Return gives units back and returns which holds changed: a second return of the same (order, hold), one for a sale
-// that is not in Redis, and one of sold units do nothing. After a PartitionsAway, those of its partitions may be as
-// before.
+// Return gives units back and returns which holds changed. A second return of the same (order, hold), one for a sale
+// that is not in Redis, and one of sold units do nothing. With a PartitionsAway, holds of its partitions may be
+// unchanged.
 func (l *Inventory) Return(ctx context.Context, returns []shop.Return) ([]bool, error) {
 	each := func(i int) (shop.SaleRef, []any) {
 		r := &returns[i]
@@ -23,14 +23,14 @@ func (l *Inventory) Return(ctx context.Context, returns []shop.Return) ([]bool, 
 	return done, wrapped(err, "return units of %d orders", len(returns))
 }
 
-// Sell moves units from held to sold and returns which holds changed: a second call for the same (order, hold), and one
-// for a sale that is not in Redis, do nothing. After a PartitionsAway, those of its partitions may be as before.
+// Sell moves units from held to sold and returns which holds changed. A second call for the same (order, hold), and one
+// for a sale that is not in Redis, do nothing. With a PartitionsAway, holds of its partitions may be unchanged.
 func (l *Inventory) Sell(ctx context.Context, sold []shop.SoldHold) ([]bool, error) {
 	return l.onSold(ctx, sellScript, sold)
 }
 
-// Withdraw takes units of refunded orders out of the sale for good; they still count to the limit. Otherwise it is like
-// Sell.
+// Withdraw removes units of refunded orders from the sale permanently; they still count to the limit. Otherwise it is
+// like Sell.
 func (l *Inventory) Withdraw(ctx context.Context, sold []shop.SoldHold) ([]bool, error) {
 	return l.onSold(ctx, withdrawScript, sold)
 }
@@ -42,9 +42,9 @@ func (l *Inventory) onSold(ctx context.Context, s *script, sold []shop.SoldHold)
 	return done, wrapped(err, "%s units of %d orders", s.name, len(sold))
 }
 
-// onHolds runs a script on n holds, one call per sale, in one pipeline per server. head are its arguments after the
-// epoch, each those of a hold. It returns for which of them the script returned 1. An unreachable partition affects
-// only its own holds; the error names it.
+// onHolds runs a script on n holds, one call per sale and holdsChunk holds, in one pipeline per server. head has the
+// arguments after the epoch, each(i) those of a hold. It returns for which holds the script returned 1. An unreachable
+// partition affects only its own holds; the error names it.
 func (l *Inventory) onHolds(
 	ctx context.Context, s *script, n int, head []any, each func(i int) (shop.SaleRef, []any),
 ) ([]bool, error) {
@@ -60,7 +60,7 @@ func (l *Inventory) onHolds(
 		}
 		bySale[sale] = append(bySale[sale], i)
 	}
-	type done struct{ at []int } // for which the script answered 1
+	type done struct{ at []int } // indexes for which the script returned 1
 	groups, err := apart(ctx, l, partitions, askedFor, func(ctx context.Context, some []int) (d done, err error) {
 		var calls []call
 		var chunks [][]int
@@ -113,7 +113,8 @@ func (l *Inventory) onHolds(
 }
 
 // Hold takes units for an existing order. It returns Reserved, Repeated (held under this number before), OtherHash (a
-// newer hold is open: this request is late), Limit, SoldOut, Cooldown (for too long), NotLoaded or Recovering.
+// newer hold is open: this request is late), Limit, SoldOut, Cooldown (still, after maxCooldowns waits), NotLoaded or
+// Recovering.
 func (l *Inventory) Hold(ctx context.Context, h shop.HoldRequest) (shop.Verdict, error) {
 	k, err := l.keys(h.Sale.Partition)
 	if err != nil {

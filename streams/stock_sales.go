@@ -9,17 +9,17 @@ import (
 	"stampede/app/shop"
 )
 
-// holdsPage is how many holds a step of a scan reads, about.
+// holdsPage is the approximate number of holds per step of a scan.
 const holdsPage = 1000
 
-// Create writes a sale that was never loaded, unarmed; an existing one is not changed (I7). Such a sale has no orders.
+// Create writes a sale that was never loaded, unarmed, with no orders. An existing sale does not change (I7).
 func (l *Inventory) Create(ctx context.Context, epoch int64, s shop.SaleState) error {
 	args := append([]any{epoch, s.Sale.Version}, saleFields(s)...)
 	_, err := l.run(ctx, createScript, s.Sale.Partition, saleKeys(s.Sale.ID), args...)
 	return err
 }
 
-// saleFields are the field, value pairs of a sale hash, unarmed.
+// saleFields returns the field, value pairs of an unarmed sale hash.
 func saleFields(s shop.SaleState) []any {
 	fields := []any{
 		"price", s.Sale.PriceFen, "version", s.Sale.Version,
@@ -31,22 +31,22 @@ func saleFields(s shop.SaleState) []any {
 	if s.Stuck != "" {
 		fields = append(fields, "stuck", s.Stuck)
 	}
-	for _, a := range s.Acts { // settled: a late call of take_out finds that it was decided
+	for _, a := range s.Acts { // settled: a late call of take_out finds the decision
 		fields = append(fields, outField+strconv.FormatInt(a.ID, 10), a.Taken)
 	}
 	return fields
 }
 
-// outField is the prefix of a sale's fields with the units that withdrawals have taken, by number.
+// outField is the prefix of a sale's fields with the units that withdrawals have taken, by operation id.
 const outField = "out:"
 
-// Arm lets an existing sale sell. ErrLost: there is no such sale in Redis. ErrLost: it is not in Redis.
+// Arm allows an existing sale to sell. ErrLost: it is not in Redis.
 func (l *Inventory) Arm(ctx context.Context, epoch int64, sale shop.SaleRef) error {
 	_, err := l.run(ctx, armScript, sale.Partition, saleKeys(sale.ID), epoch)
 	return err
 }
 
-// Retire deletes the keys of a closed sale; false: something of it is left.
+// Retire deletes the keys of a closed sale; false: it is open, has holds or has unsettled tickets.
 func (l *Inventory) Retire(ctx context.Context, sale shop.SaleRef) (bool, error) {
 	keys := func(k *partitionKeys) []string { return append(saleKeys(sale.ID)(k), k.watching(sale.ID)) }
 	reply, err := l.run(ctx, retireScript, sale.Partition, keys, l.Epoch(sale.Partition))
@@ -95,7 +95,7 @@ func (l *Inventory) Audit(ctx context.Context, sale shop.SaleRef) (shop.SaleAudi
 	return seen, nil
 }
 
-// Holds scans the open holds of a sale; the next cursor is 0 at the end.
+// Holds scans the open holds of a sale. The next cursor is 0 at the end.
 func (l *Inventory) Holds(ctx context.Context, sale shop.SaleRef, cursor uint64) ([]shop.OpenHold, uint64, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
@@ -116,7 +116,7 @@ func (l *Inventory) Holds(ctx context.Context, sale shop.SaleRef, cursor uint64)
 	return holds, next, nil
 }
 
-// parseHold reads a field of a sale's open hash: order → hold:qty, see lua/hold_of.lua.
+// parseHold parses a field of a sale's open hash: order → hold:qty, see lua/hold_of.lua.
 func parseHold(order, value string) (shop.OpenHold, error) {
 	value, sold := strings.CutSuffix(value, soldMark)
 	parts := strings.Split(value, ":")
@@ -127,7 +127,7 @@ func parseHold(order, value string) (shop.OpenHold, error) {
 	return shop.OpenHold{Order: id, Hold: number(parts[0]), Qty: int(number(parts[1])), Sold: sold}, nil
 }
 
-// number reads a decimal that a script has written; anything else is 0.
+// number parses a decimal that a script has written; anything else is 0.
 func number(s string) int64 {
 	n, _ := strconv.ParseInt(s, 10, 64)
 	return n
@@ -142,7 +142,8 @@ func (l *Inventory) SetTerms(ctx context.Context, s *shop.Sale) error {
 	return wrapped(err, "set the terms of sale %s", s.ID)
 }
 
-// Terms reads by what a sale sells: all that SetTerms sets, and the initial units. ErrLost: it is not in Redis.
+// Terms reads the current terms of a sale: those that SetTerms sets, and the initial units. ErrLost: it is not in
+// Redis.
 func (l *Inventory) Terms(ctx context.Context, sale shop.SaleRef) (shop.SaleTerms, error) {
 	terms := shop.SaleTerms{ID: sale.ID}
 	k, err := l.keys(sale.Partition)
@@ -164,13 +165,13 @@ func (l *Inventory) Terms(ctx context.Context, sale shop.SaleRef) (shop.SaleTerm
 	return terms, nil
 }
 
-// TakeOut takes at most so many of the free units, once for each act: a repeat returns what was taken, and the epoch
-// under which that is known. ErrLost: the sale is not in Redis.
+// TakeOut takes at most units of the free units, once per operation: a repeat returns the number taken before. epoch is
+// the epoch of that decision. ErrLost: the sale is not in Redis.
 func (l *Inventory) TakeOut(ctx context.Context, sale shop.SaleRef, act, units int64) (taken, epoch int64, err error) {
 	if _, err := l.keys(sale.Partition); err != nil {
 		return 0, 0, err
 	}
-	epoch = l.Epoch(sale.Partition) // once: the script decides under the epoch that is returned
+	epoch = l.Epoch(sale.Partition) // read once: the script decides under the epoch that is returned
 	reply, err := l.run(ctx, takeOutScript, sale.Partition, saleKeys(sale.ID), epoch, act, units)
 	if err != nil {
 		return 0, 0, fmt.Errorf("take units out of sale %s: %w", sale.ID, err)

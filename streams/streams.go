@@ -14,36 +14,37 @@ import (
 	"stampede/app/shop"
 )
 
-// restAfterEmpty is the cooldown of units that return to an empty stock: longer than any sold-out flag of a node
-// (shop.FlagLife), so that no buy is accepted that a valid flag does not know (I9).
+// restAfterEmpty is the cooldown of units that return to an empty stock. It is longer than a node's sold-out flag
+// (shop.FlagLife): no buy is accepted while an older flag is still valid (I9).
 const restAfterEmpty = shop.FlagLife + 50*time.Millisecond
 
-// Options say on what the inventory works.
+// Options configure an inventory.
 type Options struct {
-	// Client is for calls that answer at once. Its MaxRetries must be -1: this package repeats calls itself, with the
+	// Client is for calls that return at once. Its MaxRetries must be -1: this package repeats calls itself, with the
 	// same identity and its own deadlines.
 	Client redis.UniversalClient
-	// BlockingClient is for blocking reads, so that they never keep a connection from a buy. Nil: Client.
+	// BlockingClient is for blocking reads, so that they never take a connection from a buy. Nil: Client.
 	BlockingClient redis.UniversalClient
-	// Partitions is at least 1, and a property of the stored data.
+	// Partitions is at least 1. It must match the stored data.
 	Partitions int
-	// Backlog is how many reservations of one partition may wait for the database. 0: 50,000.
+	// Backlog is the maximum number of unsettled reservations per partition. 0: 50,000.
 	Backlog int64
-	// Replicas is how many replicas must have a buy before it is answered (WAIT). With 0 a failover may lose buys.
+	// Replicas is the number of replicas that must have a buy before it is confirmed (WAIT). With 0 a failover may lose
+	// buys.
 	Replicas int
-	// Namespace is part of the channels' names: the same for all nodes of a shop, different between shops on one
-	// server.
+	// Namespace is part of the channels' names. All nodes of a shop use the same one; shops on one server use different
+	// ones.
 	Namespace string
 	// Frame encodes the order event in messages, without line breaks. Nil: the order as JSON.
 	Frame func(o *shop.Order) []byte
-	// OnStale is called while the partition is not what this node believes: another epoch, being recovered, or gone. It
-	// must return at once. May be nil.
+	// OnStale is called when the partition is not in the state that this node expects: another epoch, in recovery, or
+	// absent. It must return at once. May be nil.
 	OnStale func(partition int)
 	Metrics *Metrics // may be nil
 }
 
-// Inventory is the state of the sales in Redis, of which each flow declares the part that it calls. A
-// recovery, the gate, consumers and the other background jobs work on it. It is safe for concurrent use.
+// Inventory is the state of the sales in Redis. Each flow declares an interface with the methods that it calls.
+// Recovery, gate, consumers and other background jobs use it, too. It is safe for concurrent use.
 type Inventory struct {
 	client   redis.UniversalClient
 	blocking redis.UniversalClient
@@ -63,15 +64,14 @@ type Inventory struct {
 	viewers   map[shop.SaleRef]viewersReading
 }
 
-// partition is what this node knows of one partition.
+// partition is the state of one partition in this node.
 type partition struct {
 	keys  partitionKeys
-	epoch atomic.Int64 // 0: not known yet
+	epoch atomic.Int64 // 0: not set yet
 	seen  seen
 }
 
-// New makes an inventory. It touches nothing in Redis; SetEpoch must be called for a partition before anything is
-// bought in it.
+// New makes an inventory. It does not access Redis. Call SetEpoch for a partition before the first buy in it.
 func New(o Options) (*Inventory, error) {
 	if o.Client == nil {
 		return nil, errors.New("streams: no Redis client")
@@ -100,13 +100,13 @@ func New(o Options) (*Inventory, error) {
 	return l, nil
 }
 
-// Partitions is how many there are.
+// Partitions returns the number of partitions.
 func (l *Inventory) Partitions() int { return len(l.parts) }
 
 // SetEpoch sets the epoch that this node's scripts carry for the partition.
 func (l *Inventory) SetEpoch(partition int, epoch int64) { l.parts[partition].epoch.Store(epoch) }
 
-// Epoch returns it; 0: not known yet.
+// Epoch returns the epoch set by SetEpoch; 0: not set yet.
 func (l *Inventory) Epoch(partition int) int64 { return l.parts[partition].epoch.Load() }
 
 // keys returns the keys of a partition; ErrPermanent if it does not exist.
@@ -117,7 +117,7 @@ func (l *Inventory) keys(partition int) (*partitionKeys, error) {
 	return &l.parts[partition].keys, nil
 }
 
-// turnedAway is the error behind a code with which a script turned a whole call away; nil for codeDone and codeAlready.
+// turnedAway converts a code with which a script rejected a whole call to an error; nil for codeDone and codeAlready.
 func (l *Inventory) turnedAway(partition int, code int64) error {
 	var err error
 	switch code {

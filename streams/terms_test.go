@@ -8,7 +8,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Terms count by version, whatever order they come in; units that were added are sold, and only once.
+// Terms are ordered by version, not by arrival. Added units are sold, and only once.
 func TestTerms(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(1), f.gate(f.inventory)
@@ -18,8 +18,8 @@ func TestTerms(t *testing.T) {
 		f.must(f.inventory.SetTerms(f.ctx, &later))
 		earlier := *s
 		earlier.Version, earlier.Added = 4, 2
-		f.must(f.inventory.SetTerms(f.ctx, &earlier)) // late
-		f.must(f.inventory.SetTerms(f.ctx, &later))   // again
+		f.must(f.inventory.SetTerms(f.ctx, &earlier)) // a late call
+		f.must(f.inventory.SetTerms(f.ctx, &later))   // a repeated call
 		if a := f.audit(s); a.Stock != 3 || a.Added != 3 || a.Version != 5 || !a.Paused {
 			t.Errorf("%+v", a.Counters)
 		}
@@ -27,7 +27,7 @@ func TestTerms(t *testing.T) {
 		later.Version, later.Paused = 6, false
 		f.must(f.inventory.SetTerms(f.ctx, &later))
 		f.wantVerdict(g, buyOf(s, 2, 2, "key-00003"), shop.VerdictLimit)
-		f.wantVerdict(g, buyOf(s, 2, 1, "key-00004"), shop.VerdictReserved) // after the rest of an empty stock (I9)
+		f.wantVerdict(g, buyOf(s, 2, 1, "key-00004"), shop.VerdictReserved) // after the cooldown of an empty stock (I9)
 		later.Version, later.ClosesAt = 7, s.OpensAt.Add(time.Second)
 		f.must(f.inventory.SetTerms(f.ctx, &later))
 		f.wantVerdict(g, buyOf(s, 3, 1, "key-00005"), shop.VerdictClosed)
@@ -40,7 +40,7 @@ func TestTerms(t *testing.T) {
 	})
 }
 
-// A withdrawal takes what is free, once; what a recovery knows to be settled takes nothing any more.
+// A withdrawal takes free units once. A withdrawal that a recovery has restored as settled takes no more.
 func TestTakeOut(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(5), f.gate(f.inventory)
@@ -53,8 +53,8 @@ func TestTakeOut(t *testing.T) {
 			}
 		}
 		takes(11, 2, 2)
-		takes(11, 2, 2) // the same again
-		takes(12, 9, 1) // what is left
+		takes(11, 2, 2) // a repeated call
+		takes(12, 9, 1) // the remaining free units
 		takes(13, 1, 0)
 		if a := f.audit(s); a.Stock != 0 || a.Withdrawn != 3 || a.Out[11] != 2 || a.Out[12] != 1 || len(a.Out) != 3 {
 			t.Errorf("%+v", a)

@@ -12,7 +12,7 @@ import (
 	"stampede/app/trace"
 )
 
-// spansKept keeps spans that have ended.
+// spansKept records finished spans.
 type spansKept struct {
 	mu    sync.Mutex
 	spans []*trace.Span
@@ -24,13 +24,13 @@ func (k *spansKept) Record(s *trace.Span) {
 	k.spans = append(k.spans, s)
 }
 
-// traced is the buy with a span.
+// traced returns the buy with a span.
 func traced(b shop.Buy, to *spansKept) shop.Buy {
 	b.Span = (&trace.Tracer{Ratio: 1, To: to}).Sample("socket", time.Now())
 	return b
 }
 
-// entriesOf are the entries of partition 1, by their users.
+// entriesOf returns the entries of partition 1, by user.
 func (f *fixture) entriesOf() map[shop.ID]redis.XMessage {
 	f.t.Helper()
 	list, err := f.client.XRange(f.ctx, f.inventory.parts[1].keys.orders, "-", "+").Result()
@@ -44,7 +44,8 @@ func (f *fixture) entriesOf() map[shop.ID]redis.XMessage {
 	return entries
 }
 
-// The trace of a buy is in its entry, and in no other: what is not traced is as long as ever. With passes, too.
+// Only the entry of a traced buy contains a trace. The entries of other buys are not longer. This also holds with
+// passes.
 func TestTracesTravelInEntries(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		g, spans := f.gate(f.inventory), &spansKept{}
@@ -78,14 +79,14 @@ func TestTracesTravelInEntries(t *testing.T) {
 	})
 }
 
-// In a group each buy has its own trace, whatever becomes of those before it.
+// In a group each buy has its own trace, independent of the verdicts of earlier buys.
 func TestTracesOfAGroup(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(4)
 		keys := reserveKeys(f.inventory, s.Ref())
 		ref := func(digit string) string { return strings.Repeat(digit, 32) + "-" + strings.Repeat(digit, 16) }
 		args := []any{f.inventory.Epoch(1), 1 << 40, int64(s.ID), 0, 0, 0}
-		for user, qty := range []int{1, 9, 1, 1} { // the second asks for more than there is
+		for user, qty := range []int{1, 9, 1, 1} { // the second buy exceeds the stock
 			args = append(args, int64(newID()), 11+user, qty, "key-of-it", "h", "")
 		}
 		reply, err := reserveScript.run(f.ctx, f.client, keys, append(args, "", "1="+ref("1")+" 2="+ref("2")+" 4="+ref("4")+" ")...)
@@ -107,7 +108,7 @@ func TestTracesOfAGroup(t *testing.T) {
 	})
 }
 
-// A trace that is none is no reason to call an entry unreadable.
+// An entry with an invalid trace is still readable.
 func TestOddTracesAreIgnored(t *testing.T) {
 	t.Parallel()
 	for _, odd := range []any{"", "x", strings.Repeat("0", trace.SpanRefLength), 7, nil} {
@@ -120,7 +121,8 @@ func TestOddTracesAreIgnored(t *testing.T) {
 	}
 }
 
-// What a worker tells of an entry goes on behind its trace; a dead letter keeps it, for who looks for what went wrong.
+// A worker's spans continue the trace of the entry. A dead letter keeps the trace, so that operators can find the
+// fault.
 func TestTracesGoOnBehindAnEntry(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		g, spans := f.gate(f.inventory), &spansKept{}

@@ -63,13 +63,13 @@ func (k *LagKeeper) runOnce(ctx context.Context) (fixed int, err error) {
 const (
 	trimEvery     = 10 * time.Second
 	trimChunk     = 1000      // entries beyond the length bound per call
-	trimRetention = time.Hour // the evidence of a recovery of the database
+	trimRetention = time.Hour // keeps the evidence for a recovery of the database
 	trimLength    = 200_000   // entries per partition, some 60 MB
 )
 
-// Trimmer forgets settled entries of all partitions once they are older than the retention, or earlier when a
-// stream is longer than its bound. It never touches what is not delivered or not settled. It also deletes consumers
-// without pending entries that have been idle for the retention: those of killed workers do not leave by themselves.
+// Trimmer deletes settled entries of all partitions once they are older than the retention, or earlier if a stream is
+// longer than its bound. It never deletes undelivered or unsettled entries. It also deletes consumers without pending
+// entries that have been idle for the retention, because killed workers do not remove theirs.
 type Trimmer struct {
 	inventory *Inventory
 	retention time.Duration
@@ -82,7 +82,7 @@ func NewTrimmer(l *Inventory, may func() bool) *Trimmer {
 	return &Trimmer{inventory: l, may: may, retention: trimRetention, length: trimLength}
 }
 
-// Run trims from time to time until ctx ends.
+// Run trims every ten seconds until ctx ends.
 func (t *Trimmer) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, trimEvery, "trim streams", func(ctx context.Context) error {
 		_, err := t.runOnce(ctx)
@@ -90,7 +90,7 @@ func (t *Trimmer) Run(ctx context.Context) error {
 	})
 }
 
-// runOnce answers how many entries it has trimmed. A partition that fails keeps the others from nothing.
+// runOnce returns the number of trimmed entries. A failing partition does not stop the others.
 func (t *Trimmer) runOnce(ctx context.Context) (total int64, err error) {
 	if !t.may() {
 		return 0, nil
@@ -107,7 +107,7 @@ func (t *Trimmer) runOnce(ctx context.Context) (total int64, err error) {
 	return total, errors.Join(failed...)
 }
 
-// trim trims one partition, in steps.
+// trim trims one partition, trimChunk entries beyond the bound per call.
 func (t *Trimmer) trim(ctx context.Context, partition int) (total int64, err error) {
 	k := &t.inventory.parts[partition].keys
 	_, err = leaveScript.run(ctx, t.inventory.client, []string{k.orders}, group, "", t.retention.Milliseconds())

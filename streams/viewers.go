@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	viewersLife   = 3 * time.Second // of a node's count, which is sent once a second
+	viewersLife   = 3 * time.Second // TTL of a node's count, which is sent once a second
 	viewersEvery  = time.Second     // the sum over all nodes is read at most this often
 	viewersForget = time.Minute     // unused readings are dropped
 )
 
-// viewersReading is the last reading of a sale's watchers.
+// viewersReading is the last count of a sale's watchers.
 type viewersReading struct {
 	count int64
 	read  time.Time
 }
 
-// SetWatching stores how many people watch which sale on this node, for about three seconds.
+// SetWatching stores the number of people who watch each sale on this node, for viewersLife.
 func (l *Inventory) SetWatching(ctx context.Context, node string, counts map[shop.SaleRef]int64) error {
 	byPartition := make(map[int][]shop.SaleRef)
 	var partitions []int
@@ -75,7 +75,7 @@ func (l *Inventory) viewersDue(sales []shop.SaleRef, now time.Time) []shop.SaleR
 	return due
 }
 
-// readWatching reads the watchers of due sales on one server. After a failure the last number stands.
+// readWatching reads the watchers of due sales on one server. After a failure the last count stays.
 func (l *Inventory) readWatching(ctx context.Context, sales []shop.SaleRef) {
 	due := l.viewersDue(sales, time.Now())
 	if len(due) == 0 {

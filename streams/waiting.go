@@ -14,12 +14,12 @@ import (
 	"stampede/app/shop"
 )
 
-// waitingWithin bounds a shared read.
+// waitingWithin is the timeout of a shared read.
 const waitingWithin = 5 * time.Second
 
 // waitingReads shares reads: requests during a read wait for the next one, which begins after all of them. A single
-// user is answered at once, a reservation that existed at the request is never missed, and thousands of reconnects do
-// not cause a read each.
+// user is served at once. A reservation that existed at the request is never missed. Thousands of reconnects do not
+// cause a read each.
 type waitingReads struct {
 	mu    sync.Mutex
 	asks  []*waitingAsk
@@ -33,8 +33,8 @@ type waitingAsk struct {
 	err      error
 }
 
-// Waiting lists the reservations of the user that are not settled yet, over all partitions. A PartitionsAway beside
-// them: there may be more in those partitions.
+// Waiting lists the user's unsettled reservations over all partitions. With a PartitionsAway, those of its partitions
+// may be missing.
 func (l *Inventory) Waiting(ctx context.Context, user shop.ID) ([]shop.Reservation, error) {
 	ask := &waitingAsk{user: user, answered: make(chan struct{})}
 	reads := &l.reads
@@ -94,8 +94,8 @@ func (l *Inventory) lookForWaiting(asks []*waitingAsk) {
 	}
 }
 
-// waitingOf reads some partitions in steps: the sales with unsettled reservations, the entries in the users' records of
-// these sales, and those entries that are not settled. An entry may be settled or trimmed in between.
+// waitingOf reads some partitions in three steps: the sales with unsettled reservations, the entries in the users'
+// records of these sales, and the unsettled ones of those entries. An entry may be settled or trimmed in between.
 func (l *Inventory) waitingOf(ctx context.Context, partitions []int, asks []*waitingAsk) ([]waitingAnswer, error) {
 	answers := make([]waitingAnswer, len(asks))
 	sales, err := l.unsettledSales(ctx, partitions)
@@ -146,10 +146,10 @@ type waitingEntry struct {
 	ask int // the index of the request
 }
 
-// usersPerRead is how many users' records one command reads.
+// usersPerRead is the maximum number of users' records per command.
 const usersPerRead = 500
 
-// waitingEntries lists the entries of the users' reservations in the sales, by partition.
+// waitingEntries returns the entries of the users' reservations in the sales, by partition.
 func (l *Inventory) waitingEntries(
 	ctx context.Context, sales []shop.SaleRef, asks []*waitingAsk,
 ) (entries [][]waitingEntry, err error) {
@@ -181,7 +181,7 @@ func (l *Inventory) waitingEntries(
 	for _, r := range reads {
 		of := &entries[r.sale.Partition]
 		for i, record := range r.cmd.Val() {
-			parts := strings.SplitN(text(record), "|", 5) // the last may be the pass
+			parts := strings.SplitN(text(record), "|", 5) // the last part may be the pass
 			if len(parts) < 4 {
 				continue
 			}
@@ -193,10 +193,10 @@ func (l *Inventory) waitingEntries(
 	return entries, nil
 }
 
-// entriesPerCall is how many entries one call checks: less than a millisecond of Redis.
+// entriesPerCall is the maximum number of entries that one call checks: less than a millisecond of Redis.
 const entriesPerCall = 500
 
-// unsettled lists those of the entries that are not settled.
+// unsettled returns the entries that are not settled.
 func (l *Inventory) unsettled(ctx context.Context, entries [][]waitingEntry) (left []waitingEntry, err error) {
 	var calls []call
 	var of [][]waitingEntry
@@ -224,7 +224,7 @@ func (l *Inventory) unsettled(ctx context.Context, entries [][]waitingEntry) (le
 	return left, nil
 }
 
-// readWaiting reads the entries. An unreadable one is an error for its user only; a missing one was settled and
+// readWaiting reads the entries. An unreadable entry is an error for its user only. A missing entry was settled and
 // trimmed.
 func (l *Inventory) readWaiting(ctx context.Context, entries []waitingEntry, answers []waitingAnswer) error {
 	refs := make([]entryRef, len(entries))
@@ -246,13 +246,13 @@ func (l *Inventory) readWaiting(ctx context.Context, entries []waitingEntry, ans
 	return err
 }
 
-// entryRef names an entry.
+// entryRef identifies an entry.
 type entryRef struct {
 	partition int
 	id        string
 }
 
-// fetch reads entries, in order; one that is no longer in the stream has errContentGone.
+// fetch reads entries, in order. An entry that is no longer in the stream has errContentGone.
 func (l *Inventory) fetch(ctx context.Context, refs []entryRef) ([]shop.Entry, error) {
 	if len(refs) == 0 {
 		return nil, nil

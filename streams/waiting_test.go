@@ -15,7 +15,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// heldLooks holds each look at what waits after Redis has answered it, until the test lets it go on.
+// heldLooks blocks each read of waiting reservations after Redis has replied, until the test releases it.
 type heldLooks struct {
 	sent
 	begun chan struct{}
@@ -40,8 +40,8 @@ func (h *heldLooks) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	}
 }
 
-// P6, I11: whoever asks while a look is under way is answered by the next one: a look that began before may not know a
-// reservation that was made since. However many ask meanwhile, one look serves all of them.
+// P6, I11: requests during a read are served by the next one: the running read may lack reservations that were made
+// since. One read serves all requests that arrive meanwhile.
 func TestOneLookForAllWhoAskMeanwhile(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -81,8 +81,8 @@ func TestOneLookForAllWhoAskMeanwhile(t *testing.T) {
 	}
 }
 
-// P2: a reservation is listed from the call that made it until its entry is settled, whoever has the entry in hand, and
-// also when others of the same buyer are settled. Somebody who takes the group away by hand hides none.
+// P2: a reservation is listed from the call that made it until its entry is settled. Neither the entry's consumer nor
+// other settled entries of the buyer change that. Destroying the group by hand hides no reservation.
 func TestWaitingFollowsTheGroup(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(100, func(s *shop.Sale) { s.Limit, s.Cap = 9, 9 })
@@ -110,7 +110,7 @@ func TestWaitingFollowsTheGroup(t *testing.T) {
 		want("while nothing is delivered,", orders...)
 
 		one, two := f.consumer("node-1", newDesk()), f.consumer("node-2", newDesk())
-		one.history, one.options.Batch = "", 8 // four of the user's entries, and four of others between them
+		one.history, one.options.Batch = "", 8 // four entries of the user, with four of others between them
 		entries, err := one.read(f.ctx)
 		f.must(err)
 		want("while four are in hand,", orders...)
@@ -129,12 +129,12 @@ func TestWaitingFollowsTheGroup(t *testing.T) {
 		orders = append(orders, b.Order)
 		want("with one more,", orders[0], orders[3], orders[4], orders[5])
 
-		// Without the group everything comes again, whatever became of it: it may be listed, and nothing else may be
-		// missing.
+		// Without the group all entries are redelivered, including settled ones: they may be listed. No other entry may
+		// be missing.
 		f.must(f.client.XGroupDestroy(f.ctx, stream, group).Err())
 		want("without the group,", orders...)
 
-		// An entry that was taken out by hand says nothing any more, and troubles nobody.
+		// An entry that was deleted by hand is not listed and causes no error.
 		f.must(f.client.XDel(f.ctx, stream, entries[0].StreamID).Err())
 		want("without the first entry,", orders[1:]...)
 		f.must(f.client.Del(f.ctx, stream).Err())
@@ -146,8 +146,8 @@ func TestWaitingFollowsTheGroup(t *testing.T) {
 	})
 }
 
-// A record does not grow by what is settled: who buys again has the new entry in it, and those before only while one of
-// them waits.
+// Settled entries do not make a record grow. A new buy adds its entry; earlier entries stay only while one of them
+// waits.
 func TestRecordsForgetWhatIsSettled(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(100, func(s *shop.Sale) { s.Limit, s.Cap = 9, 9 })
@@ -165,7 +165,7 @@ func TestRecordsForgetWhatIsSettled(t *testing.T) {
 		buy := func(user shop.ID, key string) {
 			t.Helper()
 			f.wantVerdict(g, buyOf(s, user, 1, key), shop.VerdictReserved)
-			for at := f.now(); f.now() == at; { // what comes next has an entry of a later instant
+			for at := f.now(); f.now() == at; { // the next entry has a later time
 			}
 		}
 		buy(user, "key-0001")
@@ -192,18 +192,18 @@ func TestRecordsForgetWhatIsSettled(t *testing.T) {
 	})
 }
 
-// P2: a group that somebody moves back by hand hides nothing that waits.
+// P2: moving the group back by hand hides no waiting reservation.
 func TestWaitingWithTheGroupMovedBack(t *testing.T) {
 	t.Parallel()
-	f := onRedis(t) // the embedded one cannot move a group
+	f := onRedis(t) // the embedded Redis cannot move a group
 	s := f.openSale(100)
 	f.reserveMany(s, 4)
 	_, entries := f.delivered("node-1", 3)
 	f.settle(entries[1:2]...)
 	for place, missing := range map[string]shop.ID{
-		entries[2].StreamID: entries[1].User, // where it was: what is settled does not wait
-		entries[1].StreamID: entries[1].User, // what was delivered behind it waits still
-		entries[0].StreamID: 0,               // what was settled behind it comes again
+		entries[2].StreamID: entries[1].User, // unchanged: settled entries do not wait
+		entries[1].StreamID: entries[1].User, // later delivered entries still wait
+		entries[0].StreamID: 0,               // later settled entries are redelivered
 		"0":                 0,
 	} {
 		f.must(f.client.XGroupSetID(f.ctx, f.inventory.parts[1].keys.orders, group, place).Err())
@@ -218,7 +218,7 @@ func TestWaitingWithTheGroupMovedBack(t *testing.T) {
 	}
 }
 
-// An entry that cannot be read is the trouble of its user alone.
+// An unreadable entry is an error for its user only.
 func TestWaitingTroublesOnlyWhoseItIs(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)

@@ -11,7 +11,7 @@ import (
 // drainTime is how long running work may continue after the end of its context.
 const drainTime = 5 * time.Second
 
-// finishing is a context that outlives ctx by drainTime, so that a clean shutdown leaves nothing half done.
+// finishing returns a context that outlives ctx by drainTime, so that a clean shutdown completes running work.
 func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -22,7 +22,7 @@ func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	return work, func() { stop(); cancel() }
 }
 
-// meanwhile runs work, and also from time to time until work ends. It returns when both have ended.
+// meanwhile runs work, and calls also once per interval until work ends. It returns when both have ended.
 func meanwhile(
 	ctx context.Context, every time.Duration, also func(context.Context), work func(context.Context) error,
 ) error {
@@ -38,13 +38,13 @@ func meanwhile(
 	return work(ctx)
 }
 
-// backoff is a growing pause with jitter, so that failures together are not retried together.
+// backoff is a growing pause with jitter, so that calls that failed together are not retried together.
 type backoff struct {
 	first, longest time.Duration
 	now            time.Duration
 }
 
-// next returns the pause: between half and all of a value that doubles each time.
+// next returns a random pause between half of a value and the value, which doubles each time.
 func (b *backoff) next() time.Duration {
 	b.now = min(max(b.first, b.now*2), b.longest)
 	return b.now/2 + rand.N(b.now/2+1)

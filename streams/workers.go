@@ -11,30 +11,30 @@ import (
 
 const (
 	attendEvery = time.Second
-	attendFor   = 3 * time.Second // how long a silent worker counts: one beat may be lost, and one late
-	lookInEvery = time.Second     // how long entries of a stalled worker wait at most
+	attendFor   = 3 * time.Second // lifetime of a registration: one heartbeat may be lost, and one late
+	lookInEvery = time.Second     // maximum wait of entries of a stalled worker
 )
 
-// Workers shares the partitions among the workers of a shop without a leader: each announces itself once a second and
-// sorts all names; the n-th of k has the partitions n, n + k, n + 2k … A change takes a second, after a crash four. It
-// is a hint (I11): a worker waits on its partitions, and the others check them once a second, or when more waits than
-// one batch. Errors only cost time, because the group gives each entry to one consumer. Entries of a dead worker are
-// taken over after five seconds (consumer_claim.go).
+// Workers shares the partitions among the workers of a shop without a leader. Each registers itself once a second and
+// sorts all names; the n-th of k, counted from 0, has the partitions n, n + k, n + 2k … A change takes effect within a
+// second, after a crash within four. The list is a hint (I11): a worker waits on its partitions; the others check them
+// once a second, or when more than one batch waits. Errors only cost time, because the group gives each entry to one
+// consumer. Entries of a dead worker are taken over after five seconds (consumer_claim.go).
 type Workers struct {
 	inventory *Inventory
 	name      string
 	life      time.Duration
 
-	present atomic.Pointer[[]string] // in order; nil: not known
-	heard   time.Time                // of the last answer; belongs to the goroutine in Run
+	present atomic.Pointer[[]string] // sorted; nil: unknown
+	heard   time.Time                // time of the last reply; belongs to the goroutine in Run
 }
 
-// NewWorkers makes a worker with the name of its consumers.
+// NewWorkers makes a worker. name is the name of its consumers.
 func NewWorkers(l *Inventory, name string) *Workers {
 	return &Workers{inventory: l, name: name, life: attendFor}
 }
 
-// Run announces the worker until ctx ends, and then its end.
+// Run registers the worker until ctx ends, and then removes it.
 func (w *Workers) Run(ctx context.Context) error {
 	_ = shop.Repeat(ctx, attendEvery, "share the partitions", w.runOnce)
 	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -43,7 +43,7 @@ func (w *Workers) Run(ctx context.Context) error {
 	return err
 }
 
-// runOnce announces it once. The last reply is valid for as long as this worker is for the others.
+// runOnce registers the worker once. The reply is valid for as long as the registration.
 func (w *Workers) runOnce(ctx context.Context) error {
 	asked := time.Now()
 	names, err := w.attend(ctx, w.life)
@@ -70,7 +70,7 @@ func (w *Workers) attend(ctx context.Context, life time.Duration) ([]string, err
 	return names, nil
 }
 
-// attends reports whether this worker has the partition; true for all if the workers are unknown.
+// attends reports whether this worker has the partition; true for all partitions if the workers are unknown.
 func (w *Workers) attends(partition int) bool {
 	names := w.known()
 	if len(names) == 0 {
@@ -80,13 +80,13 @@ func (w *Workers) attends(partition int) bool {
 	return at < 0 || partition%len(names) == at
 }
 
-// gone reports whether the consumer is known to belong to no present worker.
+// gone reports whether the consumer belongs to no registered worker; false if the workers are unknown.
 func (w *Workers) gone(consumer string) bool {
 	names := w.known()
 	return len(names) > 0 && !slices.Contains(names, consumer)
 }
 
-// known lists the present workers in order; nil if unknown.
+// known returns the registered workers, sorted; nil if unknown.
 func (w *Workers) known() []string {
 	if w == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// crew are workers of eight partitions.
+// crew returns n workers of eight partitions.
 func (f *fixture) crew(n int, life time.Duration) []*Workers {
 	f.t.Helper()
 	all := make([]*Workers, n)
@@ -24,7 +24,7 @@ func (f *fixture) crew(n int, life time.Duration) []*Workers {
 	return all
 }
 
-// beat lets each say once that it is there, and then hear of all others.
+// beat lets each worker register and then read the names of all others.
 func (f *fixture) beat(crew []*Workers) {
 	f.t.Helper()
 	for range 2 {
@@ -34,8 +34,8 @@ func (f *fixture) beat(crew []*Workers) {
 	}
 }
 
-// uneven says what is wrong with how eight partitions are shared, "" for nothing: each has one worker, and no worker
-// has two more than another.
+// uneven describes an uneven assignment of eight partitions, "" if it is even: each partition has one worker, and the
+// workers' numbers of partitions differ by at most one.
 func uneven(crew []*Workers) string {
 	least, most := 8, 0
 	for _, w := range crew {
@@ -58,7 +58,7 @@ func uneven(crew []*Workers) string {
 	return ""
 }
 
-// Partitions are shared out evenly, and again after each worker that comes, leaves or says nothing any more.
+// Partitions are assigned evenly, and again after each worker that starts, stops or becomes silent.
 func TestWorkersShareThePartitions(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		crew := f.crew(5, time.Minute)
@@ -79,7 +79,7 @@ func TestWorkersShareThePartitions(t *testing.T) {
 			t.Errorf("after one has left: %s", wrong)
 		}
 		crew[4].life = time.Millisecond
-		f.must(crew[4].runOnce(f.ctx)) // the last word of one that stands still
+		f.must(crew[4].runOnce(f.ctx)) // the last registration of a worker that stalls
 		kit.Eventually(t, patience, func() (bool, string) {
 			f.beat(rest[:3])
 			wrong := uneven(rest[:3])
@@ -91,7 +91,7 @@ func TestWorkersShareThePartitions(t *testing.T) {
 	})
 }
 
-// A worker that cannot reach the list waits on all partitions once its last word does not count any more, no sooner.
+// A worker without a reply waits on all partitions once its last registration has expired, not earlier.
 func TestWorkersWithoutAList(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -118,7 +118,7 @@ func TestWorkersWithoutAList(t *testing.T) {
 	}
 }
 
-// The entries of a worker that stands still, and has not said so, are taken by another within about a second.
+// Entries of a stalled worker are taken over by another one within about a second.
 func TestOthersLookIn(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
@@ -141,7 +141,7 @@ func TestOthersLookIn(t *testing.T) {
 	})
 }
 
-// What a worker had in hand that is gone is taken over before the time is up that a living one has.
+// Pending entries of a dead worker are taken over earlier than those of a live one.
 func TestHandsOfAGoneWorker(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -174,7 +174,7 @@ func TestHandsOfAGoneWorker(t *testing.T) {
 	}
 }
 
-// keepIdle makes the entries of a consumer of partition 1 idle for so long.
+// keepIdle sets the idle time of the pending entries of a consumer of partition 1.
 func (f *fixture) keepIdle(consumer string, idle time.Duration) {
 	f.t.Helper()
 	key := f.inventory.parts[1].keys.orders

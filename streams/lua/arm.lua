@@ -1,9 +1,9 @@
--- arm: let a sale sell.
+-- arm: allow a sale to sell.
 --
 -- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash, not touched)
 -- ARGV  1 epoch
 --
--- Returns {code}: 0 armed now, 1 it was armed, 12 sale absent, 13 recovering, 14 epoch differs, 16 partition absent,
+-- Returns {code}: 0 armed now, 1 armed before, 12 sale absent, 13 recovering, 14 epoch differs, 16 partition absent,
 --   17 a key has a wrong type
 
 local code = turned_away()

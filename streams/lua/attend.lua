@@ -1,9 +1,9 @@
--- attend: a worker says that it is there, and hears who else is.
+-- attend: register a worker, and list the registered workers.
 --
 -- KEYS  1 workers (zset)
--- ARGV  1 name   2 for how long it counts if it says nothing more (ms); 0: it leaves
+-- ARGV  1 name   2 lifetime of the registration (ms); 0: remove it
 --
--- Returns {names of the workers that count, in no order…}
+-- Returns {names of the registered workers, unordered…}
 
 local now = redis_time()
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%d', now))

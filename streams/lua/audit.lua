@@ -1,4 +1,4 @@
--- audit: everything about one sale, in one instant.
+-- audit: read all keys of one sale at one instant.
 --
 -- KEYS  1 sale (hash)   2 sale buyers (hash)   3 sale open (hash)
 --

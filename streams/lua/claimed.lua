@@ -1,5 +1,6 @@
--- claimed: why a script of a recovery may not touch the partition. Put in front of those that ask (script.go): their first key is
--- meta, and their first argument is the claim of the recovery, the epoch that it will begin (see close.lua).
+-- claimed: checks that the calling recovery still owns the partition. script.go puts it in front of the recovery
+-- scripts. Their first key is meta, and their first argument is the claim: the epoch that the recovery will begin
+-- (see close.lua).
 --
 -- Returns a code, or nothing: 14 another recovery has claimed the partition since, 18 no recovery runs
 

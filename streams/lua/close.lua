@@ -1,17 +1,19 @@
--- close: close a partition for a recovery. From here on nothing is reserved, held, returned, settled or trimmed in it, and keys
--- stay valid. A partition that Redis does not know is made, so that State sees a recovery that was interrupted.
+-- close: close a partition for a recovery. Until open.lua, no script reserves, holds, returns, settles or trims in
+-- it, and its keys stay valid. An absent partition is created, so that State finds an interrupted recovery.
 --
 -- KEYS  1 meta (hash)
 -- ARGV  1 claim: the epoch that this recovery will begin
---       2 lost: 1 when Redis has lost writes, so that the sales are restored from rows. It stays so until open.
---       3 the history in which nothing was found missing; not used when Redis has lost writes
---       4 server   5 generation of the database on which the recovery works
+--       2 lost: 1 if Redis has lost writes; the sales are then restored from rows. The flag stays set until open.
+--       3 the history in which nothing was missing; unused if Redis has lost writes
+--       4 server   5 generation of the database that the recovery uses
 --
--- Returns {code}: 0 closed, 14 the partition is at that epoch already, or another recovery claims a later one, or has
---   claimed it on another server of that generation, or a later generation is known,
---   17 the key has a wrong type, 20 the server began another history since: what it lacks is not known, so start over
+-- Returns {code}: 0 closed,
+--   14 the partition already has this epoch or a later one; or another recovery has a later claim, or has claimed it on
+--      another server of the same generation; or a later generation is recorded,
+--   17 the key has a wrong type, 20 the server has begun another history since: its gaps are unknown, so start over
 --
--- Of two recoveries at once the later claim continues: epochs come from the database, which gives out each one once.
+-- Of two concurrent recoveries, the one with the later claim continues. Epochs are unique: the database issues each
+-- once.
 
 local t = redis.call('TYPE', KEYS[1]).ok
 if t ~= 'none' and t ~= 'hash' then return {17} end

@@ -1,11 +1,11 @@
--- confirm: let a partition sell on a server whose history has begun since somebody looked last, after everything that is
--- known to have been accepted was found in it.
+-- confirm: allow a partition to sell on a server with a new history. The caller has found all known accepted orders
+-- in it.
 --
 -- KEYS  1 meta (hash)
--- ARGV  1 epoch   2 the history that was confirmed before ('': none)   3 the history that was looked at
+-- ARGV  1 epoch   2 the history that was confirmed before ('': none)   3 the history that the caller checked
 --
 -- Returns {code}: 0 done, 13 recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type,
---   20 it is another one by now: look again
+--   20 the history has changed: check again
 
 local code = turned_away()
 if code then return {code} end

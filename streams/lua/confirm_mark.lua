@@ -1,7 +1,7 @@
--- confirm_mark: accept the state of a stream after its lost entries were scheduled again (see post.lua).
+-- confirm_mark: accept the state of a stream once its lost entries are scheduled again (see post.lua).
 --
 -- KEYS  1 mark (hash)
--- ARGV  1 history of the server   2 the mark, ms, 0 for none, both as they were when the loss was found
+-- ARGV  1 history of the server   2 the mark, ms, 0: none; both as read when the loss was found
 --
 -- Returns {code}
 --   code  0 done, 20 the server has begun another history since, or the mark has changed

@@ -1,13 +1,13 @@
--- delivery: how far the consumers of a partition are, in one instant, and whether that can be believed. Writes nothing.
+-- delivery: read the progress of a partition's consumers at one instant, and whether it is reliable. Writes nothing.
 --
 -- KEYS  1 meta (hash)   2 orders (stream)
 --
 -- Returns {code, epoch, newest, open, delivered}
 --   code       0 done, 13 recovering, 16 partition absent, 17 a key has a wrong type,
---              20 the server began another history, and nobody has looked yet what it has
---   newest     id of the last entry that was ever added
---   open       id of the oldest pending entry, '' when none is
---   delivered  id of the last entry that was delivered, '' when there is no group
+--              20 the server began another history that is not confirmed yet
+--   newest     id of the last entry ever added
+--   open       id of the oldest pending entry, '' if no entry is pending
+--   delivered  id of the last delivered entry, '' if there is no group
 
 local types = {'hash', 'stream'}
 for i = 1, 2 do

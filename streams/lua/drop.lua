@@ -1,9 +1,9 @@
--- drop: remove orders that are finished with the delay queue, if they are still under this lease.
+-- drop: remove finished orders from the delay queue, if this lease still holds them.
 --
 -- KEYS  1 deadlines (zset)
 -- ARGV  1 lease (the score from take or renew)   2… order ids
 --
--- Returns {how many were removed}
+-- Returns {number of removed orders}
 
 local lease, removed = tonumber(ARGV[1]), 0
 for i = 2, #ARGV do

@@ -1,31 +1,33 @@
--- finish: the one step out of a batch whose rows are committed: the message to the nodes, the deadlines, and the
--- acknowledgement of the entries, together. done and waiting move only by what XACK returned (I4), so that an entry finished
--- twice, or by two consumers, counts once.
+-- finish: complete a batch with committed rows in one step: publish the message to the nodes, add the deadlines, and
+-- acknowledge the entries. done and waiting change only by the count that XACK returns (I4). An entry that is finished
+-- twice, or by two consumers, therefore counts once.
 --
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)   4 attempts (hash)   5 deadlines (zset)
 --       then one per sale of the batch: sale (hash)
 -- ARGV  1 epoch
---       2 Redis time before the transaction began that stamped the rows, ms   3 how long ago that may be, ms   4 channel
---       5 the changes, a line each (shop.Message), or ''   6 how many deadlines
+--       2 Redis time read before the transaction that stamped the rows began, ms   3 maximum age of that time, ms
+--       4 channel   5 the changes, one per line (shop.Message), or ''   6 number of deadlines
 --       then two per deadline: instant (ms), order; then two per entry: stream id, index of its sale in KEYS
 --
--- Returns {code, entries that were acknowledged now}
---   code  0 done, 13 recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type, 21 stamped too long ago
+-- Returns {code, number of entries acknowledged now}
+--   code  0 done, 13 recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type,
+--         21 stamped too long ago
 --
--- The first write is one that Redis refuses when its memory is short; from then on it refuses none.
+-- The first write is a command that Redis rejects if its memory is full. After it, Redis rejects no write of the
+-- script.
 
--- 1. Look before writing.
+-- 1. Check before the first write.
 local code = turned_away({[2] = 'stream', [5] = 'zset'})
 if code then return {code} end
 if ARGV[5] ~= '' and too_late(ARGV[2], ARGV[3]) then return {21} end
 local counted = redis.call('EXISTS', KEYS[4]) == 1
-local first = 7 + 2 * tonumber(ARGV[6]) -- where the entries begin
+local first = 7 + 2 * tonumber(ARGV[6]) -- index of the first entry
 
--- 2. Tell, and set the deadlines. One that is there keeps its score, which may be a sweeper's lease.
+-- 2. Publish, and add the deadlines. An existing deadline keeps its score, which may be a sweeper's lease.
 if ARGV[5] ~= '' then tell(KEYS[1], ARGV[4], ARGV[5]) end
 if first > 7 then redis.call('ZADD', KEYS[5], 'NX', unpack(ARGV, 7, first - 1)) end
 
--- 3. Acknowledge, sale by sale: how many of these entries were still pending is how many tickets are done now.
+-- 3. Acknowledge per sale. The number of entries that were still pending is the number of newly settled tickets.
 local entries, done, total = {}, {}, 0
 for i = first, #ARGV, 2 do
   local id, sale = ARGV[i], tonumber(ARGV[i + 1])
@@ -42,7 +44,7 @@ for sale, ids in pairs(entries) do
   if counted then redis.call('HDEL', KEYS[4], unpack(ids)) end
 end
 
--- 4. The places of everybody behind them.
+-- 4. Advance the places of later entries.
 for sale, n in pairs(done) do
   if n > 0 then count_settled(KEYS[sale], KEYS[3], n) end
 end

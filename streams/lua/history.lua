@@ -1,10 +1,10 @@
--- history: which history the data of this server belongs to. Put in front of the scripts that ask (script.go).
+-- history: returns the id of the history of this server's data. script.go puts it in front of the scripts that call it.
 --
--- The replication id is made anew whenever a server starts and whenever a replica is promoted (and when a server gets its
--- first replica, or has had none for an hour), so as long as it stays the same no other state can have come in its place.
--- When it differs from meta.history, somebody has to look before anything is sold (I8).
--- Where INFO does not tell (the embedded Redis, a managed one) it is '', and the witnesses alone decide. What INFO said comes
--- second.
+-- Redis changes the replication id when a server starts and when a replica is promoted. It also changes when a server
+-- gets its first replica, or has had none for an hour. While the id stays the same, no other state can have replaced
+-- the data. If it differs from meta.history, nothing is sold until a node has checked the data (I8). The id is ''
+-- where INFO does not report it (embedded Redis, managed services); then only the witnesses decide. The second result
+-- is the text of INFO.
 
 local function history()
   local info = redis.pcall('INFO', 'replication')

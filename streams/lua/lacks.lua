@@ -1,15 +1,15 @@
--- lacks: which of some accepted orders the partition does not know, in one instant. Writes nothing.
+-- lacks: find the accepted orders that are missing in the partition, at one instant. Writes nothing.
 --
 -- KEYS  1 orders (stream), then two per order: sale (hash), sale buyers (hash)
 -- ARGV  two per order: user id, order id
 --
--- Returns {code, newest, what it says, then per order: 0 known, 1 missing, 2 its sale is not there}
---   code          0 done, 17 a key has a wrong type
---   newest        id of the last entry of the stream, '' when there is none
---   what it says  its fields and their values
+-- Returns {code, newest, fields, then per order: 0 present, 1 missing, 2 its sale is absent}
+--   code    0 done, 17 a key has a wrong type
+--   newest  id of the last entry of the stream, '' if it is empty
+--   fields  its fields and their values
 --
--- Whatever was accepted stays in its buyer's record as long as its sale is there. One script: were a sale looked for before
--- its buyers, one that is retired in between would seem to have lost them, and a partition would be made anew for nothing.
+-- An accepted order stays in its buyer's record while its sale exists. One script reads both: a sale that is retired
+-- between two reads would seem to have lost its buyers, and the partition would be recovered without need.
 
 local function is(key, want)
   local t = redis.call('TYPE', key).ok

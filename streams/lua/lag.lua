@@ -1,19 +1,19 @@
--- lag: make XINFO GROUPS tell the truth (P7). After Redis has replayed its append-only file, entries-read of a group
--- is unknown or wrong, and so is its lag, until someone sets it again. One script, so that no read comes between.
+-- lag: correct XINFO GROUPS (P7). After Redis has replayed its append-only file, entries-read and lag of a group are
+-- unknown or wrong until they are set again. It is one script, so that no read happens in between.
 --
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)
--- ARGV  1 how many undelivered or pending entries are counted one by one at most
+-- ARGV  1 maximum number of undelivered or pending entries to count one by one
 --
 -- Returns {code, lag, pending}
---   code  0 nothing to do, 1 entries-read was set, 2 this server cannot (no XGROUP SETID ENTRIESREAD; the lag
---         returned is right all the same), 3 no stream or no group
+--   code  0 nothing to do, 1 entries-read was set, 2 this server does not support XGROUP SETID ENTRIESREAD (the
+--         returned lag is still correct), 3 no stream or no group
 --
--- Trimming takes only entries that were delivered, so lag = entries added − entries read, and lag = entries behind the last
--- delivered one. When those are too many to count, meta.waiting − pending stands for them: both move in the same scripts as
--- the stream. An entry that was set aside before it was delivered (set_aside.lua) counts as read.
+-- Only delivered entries are trimmed, so lag = entries added − entries read = entries behind the last delivered one.
+-- If there are too many to count, meta.waiting − pending is used: the same scripts change it and the stream. An entry
+-- that was set aside before its delivery (set_aside.lua) counts as read.
 --
--- Somebody may all the same take entries out by hand (XACK, XDEL, XGROUP SETID). Then the counts of what waits, in all and per
--- sale, are made again from the entries that do.
+-- An operator may still remove entries by hand (XACK, XDEL, XGROUP SETID). Then the counters of waiting entries, in
+-- total and per sale, are computed again from the entries.
 
 local function fields(list)
   local map = {}
@@ -30,7 +30,7 @@ for _, list in ipairs(redis.call('XINFO', 'GROUPS', KEYS[2])) do
 end
 if not g then return {3, 0, 0} end
 
--- 1. The true lag.
+-- 1. The correct lag.
 local last, most = g['last-delivered-id'], tonumber(ARGV[1])
 local lag, known, undelivered = 0, true, {}
 if last ~= stream['last-generated-id'] then
@@ -41,15 +41,15 @@ end
 local waiting = tonumber(redis.call('HGET', KEYS[1], 'waiting') or '0')
 if not known then lag = math.max(lag, waiting - g['pending']) end
 
--- 2. The counters of what waits, where they can be proven wrong: the one that bounds the backlog, and those of the sales, by
---    which a hello finds what its user has waiting.
+-- 2. The counters of waiting entries, where they are provably wrong: meta.waiting, which bounds the backlog, and the
+--    counters per sale, which Waiting uses to find a user's reservations.
 if known and redis.call('EXISTS', KEYS[1]) == 1 then
   local truth = lag + g['pending']
   if waiting ~= truth then redis.call('HSET', KEYS[1], 'waiting', string.format('%d', truth)) end
   local counted = 0
   for _, n in ipairs(redis.call('HVALS', KEYS[3])) do counted = counted + tonumber(n) end
   if counted ~= truth and g['pending'] <= most then
-    local sales, names, term = {}, {}, '^2:' .. string.rep('[^:]*:', 10) .. '(%d+):' -- the sale among the terms, see reserve
+    local sales, names, term = {}, {}, '^2:' .. string.rep('[^:]*:', 10) .. '(%d+):' -- the sale, see reserve.lua
     local function count(entry)
       local _, _, sale = string.find(entry[2][2] or '', term)
       if not sale then return end
@@ -68,12 +68,12 @@ if known and redis.call('EXISTS', KEYS[1]) == 1 then
   end
 end
 
--- 3. What XINFO derives its lag from.
+-- 3. entries-read, from which XINFO derives the lag.
 local added = stream['entries-added']
 if not added then return {2, lag, g['pending']} end
 local read = math.max(0, added - lag)
 if g['lag'] == lag then return {0, lag, g['pending']} end
-if known and lag == 0 then last = stream['last-generated-id'] end -- else entries that were set aside hide the lag
+if known and lag == 0 then last = stream['last-generated-id'] end -- else set-aside entries hide the lag
 local set = redis.pcall('XGROUP', 'SETID', KEYS[2], 'fulfil', last, 'ENTRIESREAD', string.format('%d', read))
 if set.err then return {2, lag, g['pending']} end
 return {1, lag, g['pending']}

@@ -1,11 +1,11 @@
--- leave: delete consumers of a group that have no pending entries: one that ends, or all that have been idle for long.
+-- leave: delete consumers of a group that have no pending entries: one consumer, or all that have been idle for long.
 -- It is one step, because XGROUP DELCONSUMER drops the pending entries of a consumer. A consumer that is still in use
--- is made again by its next read.
+-- is created again by its next read.
 --
 -- KEYS  1 stream
--- ARGV  1 group   2 consumer, '' for all   3 idle time (ms) from which on consumers are deleted; of all only
+-- ARGV  1 group   2 consumer, '' for all   3 idle time (ms) after which consumers are deleted; only with ''
 --
--- Returns {number of deleted consumers}; 0 also when there is no such stream, group or consumer
+-- Returns {number of deleted consumers}; also 0 if the stream, group or consumer does not exist
 
 local consumers = redis.pcall('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])
 if consumers.err then return {0} end

@@ -1,5 +1,5 @@
--- letter: the fields of an entry that an operator is to look at: the entry as it was, then why it is here and since when. Of one
--- that is gone only the why is left. Put in front of the scripts that write such entries (script.go).
+-- letter: returns the fields of a dead letter or quarantined entry: the original fields, then the reason and the time.
+-- If the original entry is gone, only reason and time are left. script.go puts it in front of the scripts that call it.
 
 local function letter(stream, id, why)
   local fields = {}

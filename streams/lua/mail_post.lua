@@ -1,7 +1,7 @@
--- mail_post: append an e-mail to the queue, once: a mark makes a repetition do nothing.
+-- mail_post: append an e-mail to the queue once. A mark turns a repeated call into a no-op.
 --
 -- KEYS  1 queue (stream)   2 mark of this e-mail (string)
--- ARGV  1 kind   2 body: JSON of the e-mail   3 lifetime of the mark, ms   4 largest length of the queue
+-- ARGV  1 kind   2 body: JSON of the e-mail   3 lifetime of the mark, ms   4 maximum length of the queue (e-mails)
 --
 -- Returns {code}
 --   code  0 done, 1 appended before, 17 a key has a wrong type, 18 the queue is full

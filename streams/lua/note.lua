@@ -1,12 +1,12 @@
--- note: record how far the database has come, which everything in the partition rests on.
+-- note: record the progress of the database on which the partition is based.
 --
 -- KEYS  1 meta (hash)
 -- ARGV  1 epoch   2 server   3 generation   4 beat   5 lossless (0 or 1)
 --
--- Returns {code}: 0 recorded, or a later beat was, 13 recovering, 14 epoch or history differs, 16 partition absent,
---   17 a key has a wrong type
+-- Returns {code}: 0 recorded, or a later beat is stored, 13 recovering, 14 epoch or history differs,
+--   16 partition absent, 17 a key has a wrong type
 --
--- Only open.lua changes server and generation, once something is recorded.
+-- Once they are recorded, only open.lua changes server and generation.
 
 local code = turned_away()
 if code then return {code} end

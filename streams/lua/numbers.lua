@@ -1,13 +1,13 @@
--- numbers: the numbers of a sale and what they are worth, in one instant. Writes nothing.
+-- numbers: read the counters of a sale and their validity at one instant. Writes nothing.
 --
 -- KEYS  1 meta (hash)   2 sale (hash)   3 orders (stream)
 -- ARGV  fields of the sale
 --
--- Returns {code, epoch, state, newest, then the value of each field}: texts, '' for what is not there
+-- Returns {code, epoch, state, newest, then the value of each field}: strings, '' if absent
 --   code    0 done, 17 a key has a wrong type
---   newest  id of the last entry of the stream; whoever is not in the numbers has one behind it
+--   newest  id of the last entry of the stream; a reservation that is not in the counters has a later entry
 --
--- One script, so that a slot of a cluster that moves between two reads does not change their order.
+-- It is one script: if a cluster slot moved between two reads, their order could change.
 
 local types = {'hash', 'hash', 'stream'}
 for i = 1, 3 do

@@ -1,13 +1,13 @@
--- open: end a recovery. Every entry of the stream has its row or its dead letter by now.
+-- open: end a recovery. Every entry of the stream already has its row or its dead letter.
 --
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)   4 attempts (hash)   5 old orders (stream)
--- ARGV  1 claim: the epoch that begins   2 seq of the partition, from which the epoch goes on
---       3 rebuilt: 1 when the sales were restored from rows; then the stream begins anew
---       4 how long the old stream is kept (ms)
+-- ARGV  1 claim: the epoch that begins   2 seq of the partition, with which the epoch continues
+--       3 rebuilt: 1 if the sales were restored from rows; then a new stream begins
+--       4 retention of the old stream (ms)
 --       5 server   6 generation   7 beat   8 lossless (0 or 1) of the database (shop.DatabaseHistory)
 --
--- Returns {code}: 0 open, 1 it was done before, 14 another recovery has claimed the partition since, 18 no recovery runs,
---   20 the server began another history since it was closed: what was read or restored may be missing, so start over
+-- Returns {code}: 0 open, 1 done before, 14 another recovery has claimed the partition since, 18 no recovery runs,
+--   20 the server began another history after close: data that was read or restored may be missing, so start over
 
 local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state', 'history', 'db_server', 'db_replaced')
 if meta[2] == 'open' and meta[1] == ARGV[1] then return {1} end
@@ -25,7 +25,7 @@ if ARGV[3] == '1' then
 end
 redis.call('UNLINK', KEYS[4])
 
--- The server that was in use is one that was replaced, and the one in use is none.
+-- The server that was in use before counts as replaced. The server now in use does not.
 local replaced = {}
 for server in string.gmatch((meta[5] or '') .. ' ' .. (meta[4] or ''), '%x+') do
   if server ~= ARGV[5] then replaced[#replaced + 1] = server end

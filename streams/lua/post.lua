@@ -1,15 +1,15 @@
--- post: append postings to the stream and raise its mark in the same step, so that both are lost or kept together.
+-- post: append postings to a stream and raise its mark in the same step, so that both are lost or kept together.
 -- Without postings it only checks the mark.
 --
 -- KEYS  1 stream   2 mark (hash): history of the server, at
--- ARGV  1 the highest mark that the database knows   then four per posting: order, rev, state, body
+-- ARGV  1 the highest mark in the database   then four per posting: order, rev, state, body
 --
 -- Returns {code, at, …}
 --   code  0 done; then the groups of the stream if there were no postings
 --         17 a key has a wrong type
 --         20 nothing was appended, entries may be missing: the server has another history, or the mark is missing or
 --         behind; then the history of the server and its time, ms
---   at    the mark, ms, 0 when there is none. It grows with each call that appends, also when the clock does not.
+--   at    the mark, ms; 0: none. It grows with each call that appends, even if the clock does not.
 
 local types = {'stream', 'hash'}
 for i = 1, 2 do

@@ -1,14 +1,15 @@
--- progress: how far the consumers of a stream are, for scripts that ask which entries are settled.
+-- progress: the progress of a stream's consumers. script.go puts it in front of the scripts that check for settled
+-- entries.
 --
--- entry_before reports whether a stream id comes before another. They are two numbers; a group that has read nothing may have
--- just "0".
+-- entry_before reports whether a stream id precedes another. An id has two numbers. A group that has read nothing may
+-- have only "0".
 --
--- progress returns the last id that was delivered to the group, and the id before which everything is settled: the oldest
--- pending one, else the last delivered. Without a group it returns nothing: nobody has been given anything.
+-- progress returns the last id delivered to the group, and the id before which all entries are settled: the oldest
+-- pending one, else the last delivered one. Without a group it returns nothing: no entry was delivered.
 --
--- An entry is undelivered, then pending, then acknowledged. Both ids belong to one instant, and so does a look at a single
--- pending entry: that is why it is scripts that ask. Read one after the other, an entry that was delivered in between would
--- be neither behind the last delivered one nor pending, and a reservation without a row would be taken for settled (P2).
+-- An entry is undelivered, then pending, then acknowledged. Both ids must be of the same instant as the check of a
+-- single pending entry, so scripts do this. With separate reads, an entry delivered in between would be neither after
+-- the last delivered one nor pending. A reservation without a row would then seem settled (P2).
 
 local function entry_before(a, b)
   local ams, aseq = string.match(a, '^(%d+)%-?(%d*)$')

@@ -1,13 +1,13 @@
--- publish: tell the nodes of rows that have changed (F2, F4).
+-- publish: notify the nodes of changed rows (F2, F4).
 --
 -- KEYS  1 meta (hash)
--- ARGV  1 Redis time before the transaction began that stamped the rows, ms   2 how long ago that may be, ms
---       3 channel   4 the changes, a line each (shop.Message)
+-- ARGV  1 Redis time read before the transaction that stamped the rows began, ms   2 maximum age of that time, ms
+--       3 channel   4 the changes, one per line (shop.Message)
 --
 -- Returns {code, number of the message}
---   code  0 published, 17 a key has a wrong type, 21 stamped too long ago, or in the future: nobody was told
+--   code  0 published, 17 a key has a wrong type, 21 stamped too long ago or in the future: not published
 --
--- It asks neither for the epoch nor for the state of the partition: what is told are rows, whatever Redis has been through.
+-- It checks neither epoch nor state of the partition: committed rows are valid in every state of Redis.
 
 local t = redis.call('TYPE', KEYS[1]).ok
 if t ~= 'none' and t ~= 'hash' then return {17, 0} end

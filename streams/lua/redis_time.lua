@@ -1,4 +1,5 @@
--- redis_time: the clock that decides windows and deadlines (I10), in ms. Put in front of the scripts that ask (script.go).
+-- redis_time: returns the clock that decides windows and deadlines (I10), in ms. script.go puts it in front of the
+-- scripts that call it.
 
 local function redis_time()
   local time = redis.call('TIME')

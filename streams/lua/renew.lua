@@ -1,10 +1,9 @@
--- renew: carry a lease on while its orders are still being worked on.
+-- renew: extend a lease while its orders are being processed.
 --
 -- KEYS  1 deadlines (zset)
--- ARGV  1 lease (the score from take or the last renew)   2 lease (ms)   3… order ids
+-- ARGV  1 lease (the score from take or the last renew)   2 duration of the lease (ms)   3… order ids
 --
--- Returns {lease}: the new score, as text. Orders that have another score by now belong to someone else and
--- are left alone.
+-- Returns {lease}: the new score, as a string. Orders with another score belong to another sweeper and do not change.
 
 local old, lease = tonumber(ARGV[1]), string.format('%d', redis_time() + tonumber(ARGV[2]))
 for i = 3, #ARGV do

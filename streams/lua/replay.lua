@@ -1,10 +1,10 @@
--- replay: append a quarantined entry to its queue again, for every group, with the fields that it was appended with.
--- The body identifies the message, so its receiver recognises it.
+-- replay: append a quarantined entry to its queue again, for every group, with its original fields.
+-- The body identifies the message, so its receiver recognises a repeat.
 --
 -- KEYS  1 quarantine (stream)   2 queue (stream)
 -- ARGV  1 id in the quarantine
 --
--- Returns {code, id in the queue or '' when the quarantine has no such entry}
+-- Returns {code, id in the queue or '' if the quarantine has no such entry}
 --   code  0 done, 17 a key has a wrong type, 18 the entry has no body, so it cannot be delivered
 
 for i = 1, #KEYS do

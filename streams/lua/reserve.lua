@@ -1,5 +1,5 @@
--- reserve: decide buys of one sale, in their order, as one step. Buys are deducted here; hold.lua deducts the units of
--- late payments and replays, take_out.lua those of withdrawals.
+-- reserve: decide buys of one sale, in their order, as one step. It deducts the units of buys. hold.lua deducts
+-- the units for late payments and replays, take_out.lua those for withdrawals.
 --
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)
 --       4 sale (hash)   5 sale buyers (hash)   6 sale open (hash)
@@ -7,38 +7,39 @@
 --       4 the highest seq that the caller has seen in this epoch
 --       5 user id, 6 order id of the last reservation of this sale that the caller has seen in this epoch; 0: none
 --       then six per buy: order id, user id, quantity (units), key, content hash, address (JSON or '')
---       behind them, only when the sale asks for passes, one for all buys: of each, with a space behind it, when its pass
---       was issued (ms), 0 when it has none that is in order, - when it needs none
---       behind that, which is '' then when the sale asks for none, only when some of the buys are traced: of each such buy,
---       with a space behind it, its number from 1 on, = and where its trace goes on (trace.SpanRef)
+--       then passes, only if the sale requires passes: per buy the time at which its pass was issued (ms), 0 without a
+--       valid pass, - if it needs none; each followed by a space
+--       then traces, only if some buys are traced (passes is then '' if the sale requires none): per traced buy its
+--       number from 1, =, and the parent of its next span (trace.SpanRef); each followed by a space
 --
--- Returns {code, done, free, first, seq, then three per buy that was not reserved now: its number from 1, verdict, value}
---   code    0 decided. The whole call was turned away, and nothing follows: 12 sale absent or not armed,
+-- Returns {code, done, free, first, seq, then three per buy that was not reserved now: number from 1, verdict, value}
+--   code    0 decided. Other codes reject the whole call, and nothing follows: 12 sale absent or not armed,
 --           13 partition recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type,
---           18 a quantity is not a positive whole number, or the passes are not one per buy, 19 the caller has seen what is not here,
---           20 the server began another history since somebody has looked (see history.lua)
---   done    tickets of the sale that are settled
---   free    units free after the last buy
---   first   ticket of the first buy that was reserved now; the others have the following ones, in their order. Saying
---           only this of them halves what a reply costs
+--           18 a quantity is not a positive whole number, or the passes are not one per buy, 19 Redis lacks a
+--           reservation that the caller has seen, 20 the server began another history, not yet
+--           confirmed (see history.lua)
+--   done    settled tickets of the sale
+--   free    free units after the last buy
+--   first   ticket of the first buy that was reserved now; the others have the following tickets, in their order. This
+--           short form halves the cost of a reply
 --   seq     of the last reservation of the partition, this call included
---   verdict 2 repeated                            value = 'ticket:order id' of then
---           3 same key with other content         value = 'ticket:order id' of then
+--   verdict 2 repeated                            value = 'ticket:order id' of the first buy
+--           3 same key with other content         value = 'ticket:order id' of the first buy
 --           4 not open     5 closed     6 paused     7 limit per buyer     8 cap per buyer
 --           9 not enough units     10 backlog full                         value = 0
---          15 no pass, or one that was not issued later than the one that this buyer spent last
---          11 resting                             value = milliseconds until the units may be sold
+--          15 no pass, or its issue time is not later than that of the pass that this buyer spent last
+--          11 cooldown                            value = milliseconds until the units may be sold
 --          22 the order id is in use in this sale: repeat with another id under the same key        value = 0
 --
 -- A stream entry has one field, terms:
 --   version of this layout:order:epoch:base:ticket:hold:quantity:price:sale version:content hash:key:sale:user:address
--- where base is the seq of the reservation − its ticket: the same for all of a call, so that it is written out once. One
--- field, because each costs Redis more than its bytes, most of all in the append-only file (deploy/DECISIONS.md).
--- Only the entry of a traced buy has a second one, trace.
+-- base is the seq of the reservation − its ticket. It is the same for the whole call, so it is formatted once. There
+-- is one field, because each field costs Redis more than its bytes, above all in the append-only file
+-- (deploy/DECISIONS.md). Only the entry of a traced buy has a second field, trace.
 --
--- Sending the same call again is safe: whoever was accepted is found by his key (I6).
+-- Repeating the same call is safe: the script finds accepted buys by their key (I6).
 
--- 1. Look at everything before the first write: a script that fails halfway is not undone.
+-- 1. Check everything before the first write: Redis does not undo a script that fails halfway.
 local types = {'hash', 'stream', 'hash', 'hash', 'hash', 'hash'}
 for i = 1, 6 do
   local t = redis.call('TYPE', KEYS[i]).ok
@@ -59,7 +60,7 @@ for b = 1, buys do
   if qty ~= '1' and not string.find(qty, '^[1-9]%d*$') then return {18} end
   orders[b], users[b] = asks[6 * b + 1], asks[6 * b + 2]
 end
-local passes -- one per buy, when the sale asks for them
+local passes -- one per buy, if the sale requires passes
 local extra = #ARGV % 6
 local asked = extra == 1 and ARGV[#ARGV] or extra == 2 and ARGV[#ARGV - 1] ~= '' and ARGV[#ARGV - 1]
 if asked then
@@ -70,7 +71,7 @@ if asked then
   end
   if #passes ~= buys then return {18} end
 end
-local traces -- by the number of the buy, when some are traced
+local traces -- by the number of the buy, if some are traced
 if extra == 2 then
   traces = {}
   for b, trace in string.gmatch(ARGV[#ARGV], '(%d+)=(%x+%-%x+)') do traces[tonumber(b)] = trace end
@@ -83,18 +84,19 @@ local limit, cap = tonumber(sale[6]), tonumber(sale[7])
 local stock, held, tickets, done = tonumber(sale[8]), tonumber(sale[9]), tonumber(sale[10]), tonumber(sale[11])
 local paused, rest = sale[12] == '1' or sale[14], tonumber(sale[13]) - now
 
--- 2. What the buyers have, read at once. A buyer may come twice in one call: fields follows the decisions. Among them is
---    who bought last as far as the caller has seen (I8). Whatever was accepted stays in its buyer's record as long as the
---    sale lives: where it is missing this is an older state, whose seq has caught up with buys of others.
---    An order id that has a hold was generated twice, by two nodes with the same node number.
+-- 2. Read the buyers' records at once. A buyer may have several buys in one call: fields has the decided ones. The last
+--    reservation that the caller has seen is read, too (I8). An accepted order stays in its buyer's record while the
+--    sale exists. If it is missing, this is an older state whose seq has caught up through other buys.
+--    An order id that already has a hold was generated twice, by two nodes with the same node number.
 users[buys + 1] = ARGV[5]
 local stored, fields = redis.call('HMGET', KEYS[5], unpack(users)), {}
 local in_use = stock > 0 and redis.call('HMGET', KEYS[6], unpack(orders))
 if ARGV[6] ~= '0' and not string.find(stored[buys + 1] or '', ARGV[6] .. ':', 1, true) then return {19} end
 
--- 3. The key comes before every refusal (I9, P4), also of who has no pass. Answers units, number of records, records, their
---    entries, the pass spent last, and, when the key was accepted before, with what. Who has bought often has long records: they are cut and searched as plain texts,
---    because patterns go through them letter by letter.
+-- 3. The key comes before every rejection (I9, P4), also without a pass. lookup returns units, number of records,
+--    records, their entries, the pass spent last and, if the key was accepted before, its order, hash and
+--    ticket. Frequent buyers have long records: plain find and sub are used, because patterns scan them character by
+--    character.
 local find, sub = string.find, string.sub
 local function lookup(field, key)
   local first = find(field, '|', 1, true)
@@ -110,11 +112,11 @@ local function lookup(field, key)
   return units, count, records, ids, spent, order, hash, ticket
 end
 
--- 4. Why a new buy is refused; nil when it is not. A pass is looked at before anything that others could learn from: how
---    many units are left, what a buyer has. A buy that is refused does not spend it.
+-- 4. Why a new buy is rejected; nil if it is accepted. The pass is checked before the free units and the buyer's
+--    units: without a pass, the verdict must not reveal them. A rejected buy does not spend its pass.
 local number = tonumber
 local shut = paused and 6 or now < opens and 4 or now >= closes and 5
-local used = {} -- order ids of this call that were accepted
+local used = {} -- order ids accepted in this call
 local function refusal(b, units, count, qty, pass, spent)
   if shut then return shut, 0 end
   if pass and pass ~= '-' and number(pass) <= number(spent or '0') then return 15, 0 end
@@ -126,8 +128,8 @@ local function refusal(b, units, count, qty, pass, spent)
   if in_use[b] or used[orders[b]] then return 22, 0 end
 end
 
--- 5. A record keeps the ids of its entries until one is added: then those go that are settled, as far as all of them are, and
---    provably. The instant before which everything is settled is looked up once, when somebody buys again.
+-- 5. A record keeps the ids of its entries until the next one is added. Then they are removed if all of them are
+--    provably settled. The instant before which all entries are settled is read at most once, for a repeat buyer.
 local settled_before
 local function unsettled(ids)
   if not settled_before then
@@ -137,8 +139,8 @@ local function unsettled(ids)
   return tonumber(string.match(ids, '(%d+)%-%d+$')) < settled_before and '' or ids .. ' '
 end
 
--- 6. Decide one by one. An accepted buy becomes its stream entry at once; buyers and holds are gathered and written
---    together, which is what makes a group cheap. Writing a number costs more than joining texts: each is written once.
+-- 6. Decide one by one. An accepted buy becomes a stream entry at once. Buyers and holds are collected and written
+--    together, which makes a group cheap. Formatting a number costs more than concatenation: each is formatted once.
 local call, format, stream = redis.call, string.format, KEYS[2]
 local head = ':' .. ARGV[1] .. ':' .. format('%d', seq - tickets) .. ':'
 local middle, tail = ':' .. price .. ':' .. version .. ':', ':' .. ARGV[3] .. ':'
@@ -182,7 +184,7 @@ end
 reply[3], reply[5] = stock, seq
 if accepted == 0 then return reply end
 
--- 7. The rest of the writes, once for all buys.
+-- 7. The remaining writes, once for all buys.
 local buyers, n = {}, 0
 for user, field in pairs(fields) do
   buyers[n + 1], buyers[n + 2], n = user, field, n + 2

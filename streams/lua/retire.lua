@@ -1,10 +1,10 @@
--- retire: delete the keys of a closed sale of which nothing is held. What is sold needs Redis no longer.
+-- retire: delete the keys of a closed sale without holds. Sold units no longer need Redis.
 --
 -- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash)   4 sale open (hash)   5 sale watching (hash)
 -- ARGV  1 epoch
 --
 -- Returns {code}
---   code  0 gone (now, or before), 1 not closed yet, or units are held, or tickets are not settled,
+--   code  0 deleted now or before, 1 not closed yet, or units are held, or tickets are not settled,
 --         13 recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
 
 local code = turned_away()

@@ -1,15 +1,15 @@
 -- return: give the units of ended orders back to one sale, exactly once per (order, hold) (I3).
 --
 -- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash)   4 sale open (hash)
--- ARGV  1 epoch   2 rest after an empty stock (ms)
+-- ARGV  1 epoch   2 cooldown after an empty stock (ms)
 --       then four per order: order id, hold number, user id of the order, burn (1: the units are withdrawn, not sold
 --       again (I2))
 --
--- Returns {code, then one per order: 1 returned now, 0 nothing to return under that hold number}
+-- Returns {code, then one per order: 1 returned now, 0 nothing to return under this hold number}
 --   code  0 done, 12 sale absent (nothing to return), 13 recovering, 14 epoch differs, 16 partition absent,
 --         17 a key has a wrong type
 
--- 1. Look before writing.
+-- 1. Check before the first write.
 local code = turned_away()
 if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'stock', 'held', 'withdrawn', 'burnt', 'moves')
@@ -17,7 +17,7 @@ if not sale[1] then return {12} end
 local before = tonumber(sale[1])
 local stock, held, withdrawn, burnt = before, tonumber(sale[2]), tonumber(sale[3]), tonumber(sale[4])
 
--- 2. Each order: the hold must be the one that is open.
+-- 2. Per order: its open hold must have the given number.
 local reply, returned = {0}, 0
 for i = 3, #ARGV, 4 do
   local hold, units_held, mark = hold_of(redis.call('HGET', KEYS[4], ARGV[i]))
@@ -39,7 +39,7 @@ for i = 3, #ARGV, 4 do
   end
 end
 
--- 3. The numbers. Units that come back to an empty stock rest until every sold-out flag has ended (I9).
+-- 3. The counters. Units that return to an empty stock have a cooldown until every sold-out flag has ended (I9).
 if returned > 0 then
   redis.call('HSET', KEYS[2], 'stock', string.format('%d', stock), 'held', string.format('%d', held),
     'withdrawn', string.format('%d', withdrawn), 'burnt', string.format('%d', burnt),

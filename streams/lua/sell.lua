@@ -1,23 +1,23 @@
--- sell: units of orders that are paid move from held to sold, exactly once per (order, hold) (I3).
+-- sell: move units of paid orders from held to sold, exactly once per (order, hold) (I3).
 --
 -- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash)
 -- ARGV  1 epoch
 --       then two per order: order id, hold number
 --
--- Returns {code, then one per order: 1 sold now, 0 sold before, or nothing is held under that number}
+-- Returns {code, then one per order: 1 sold now, 0 sold before, or nothing is held under this number}
 --   code  0 done, 12 sale absent (nothing to sell), 13 recovering, 14 epoch differs, 16 partition absent,
 --         17 a key has a wrong type
 --
--- A hold that is sold has ":sold" behind it, so that return never gives it back.
+-- A sold hold ends with ":sold", so that return.lua never returns its units.
 
--- 1. Look before writing.
+-- 1. Check before the first write.
 local code = turned_away()
 if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'held', 'sold', 'moves')
 if not sale[1] then return {12} end
 local held, sold = tonumber(sale[1]), tonumber(sale[2])
 
--- 2. Each order: the hold must be the one that is open, and not sold yet. Stock and limit stay as they are.
+-- 2. Per order: its open hold must have the given number and not be sold. Stock and limit do not change.
 local reply, moved = {0}, 0
 for i = 2, #ARGV, 2 do
   local open = redis.call('HGET', KEYS[4], ARGV[i])
@@ -31,7 +31,7 @@ for i = 2, #ARGV, 2 do
   end
 end
 
--- 3. The numbers.
+-- 3. The counters.
 if moved > 0 then
   redis.call('HSET', KEYS[2], 'held', string.format('%d', held), 'sold', string.format('%d', sold),
     'moves', string.format('%d', tonumber(sale[3]) + 1))

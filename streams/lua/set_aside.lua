@@ -1,12 +1,12 @@
--- set_aside: make a dead letter of an entry that cannot become a row in a recovery. Its hold is kept.
+-- set_aside: move an entry that cannot become a row to the dead letters, during a recovery. Its hold is kept.
 --
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)   4 dead (stream)   5 sale (hash)
 -- ARGV  1 claim of the recovery   2 stream id   3 reason
 --
--- Returns {code, 1 when it was written now, 0 when the entry is not there any more}
+-- Returns {code, 1 if it was moved now, 0 if the entry is no longer there}
 --   code  0 done, 14 another recovery has claimed the partition since, 18 no recovery runs
 --
--- The entry leaves the stream, so there is one letter of it, and nobody waits for it.
+-- The entry leaves the stream: it becomes exactly one dead letter and no longer counts as waiting.
 
 local code = claimed()
 if code then return {code} end

@@ -1,9 +1,9 @@
--- settled: what the two scripts do that acknowledge entries (finish, dead_letter), for entries of one sale. Put in front of them
--- (script.go).
+-- settled: count settled entries of one sale. script.go puts it in front of the scripts that acknowledge entries
+-- (finish, dead_letter, set_aside).
 --
--- count_settled moves done and waiting of the sale by n entries that XACK has just taken out of the group (I4). A sale that is
--- not there is not made (I7); no more tickets are done than were given out, even after somebody has made the group anew and
--- all entries come again.
+-- count_settled adds n entries that XACK has just removed from the group to done of the sale, and subtracts them from
+-- its waiting count (I4). An absent sale is not created (I7). done never exceeds the issued tickets, even if the
+-- group was created again and all entries are redelivered.
 
 local function count_settled(sale, waiting, n)
   local numbers = redis.call('HMGET', sale, 'done', 'tickets')

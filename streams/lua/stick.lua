@@ -1,7 +1,7 @@
--- stick: say why a sale may not go on before an operator has settled its orders, or that it may.
+-- stick: set or clear the reason why a sale must not sell before an operator has settled its orders.
 --
 -- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash, not touched)
--- ARGV  1 claim of the recovery   2 reason, '' when the sale may go on
+-- ARGV  1 claim of the recovery   2 reason, '': the sale may sell
 --
 -- Returns {code}: 0 done, 12 sale absent, 14 another recovery has claimed the partition since, 18 no recovery runs
 

@@ -1,12 +1,12 @@
--- take: lease the orders whose deadline has come. They stay in the queue with a raised score, so that the work of
--- a sweeper that dies comes back by itself.
+-- take: lease the due orders. They stay in the queue with a raised score: orders of a dead sweeper become due again
+-- by themselves.
 --
 -- KEYS  1 deadlines (zset)
--- ARGV  1 how many at most (1–1000)   2 lease (ms)
+-- ARGV  1 maximum number of orders (1–1000)   2 duration of the lease (ms)
 --
 -- Returns {now (ms), lease, next, order ids…}
---   lease  the score that the orders have now, as text; it names this lease (see renew, drop)
---   next   the lowest score that is left, as text, or '' when the queue is empty
+--   lease  the new score of the orders, as a string; it identifies this lease (see renew, drop)
+--   next   the lowest remaining score, as a string, or '' if the queue is empty
 
 local now = redis_time()
 local lease = string.format('%d', now + tonumber(ARGV[2]))

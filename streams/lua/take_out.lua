@@ -1,16 +1,16 @@
--- take_out: take free units out of a sale for good, as an operator asked, exactly once per act. At most what is free: units
--- that somebody holds stay theirs.
+-- take_out: withdraw free units from a sale permanently for an operator, exactly once per operation. It takes at most
+-- the free units. Held units stay with their buyers.
 --
 -- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash, not touched)
--- ARGV  1 epoch   2 id of the act   3 units at most
+-- ARGV  1 epoch   2 id of the operation   3 maximum number of units
 --
 -- Returns {code, taken}
 --   code   0 decided, now or before, 12 sale absent, 13 recovering, 14 epoch differs, 16 partition absent,
 --          17 a key has a wrong type, 18 units is not a positive whole number
---   taken  units that the act has taken; 0: nothing was free then
+--   taken  units that the operation has taken; 0: none was free
 --
--- What was decided stays in the field out:<act> of the sale as long as it lives, so the same act never takes twice. The
--- database takes the units out of its own count afterwards, under the same epoch (I2, I8).
+-- The decision stays in the field out:<operation id> while the sale exists, so a repeated call takes nothing more. The
+-- database deducts the units from its own count afterwards, under the same epoch (I2, I8).
 
 local code = turned_away()
 if code then return {code} end

@@ -1,11 +1,11 @@
--- tell: two functions for scripts that publish what has changed.
+-- too_late and `tell` are functions for scripts that publish changes.
 --
--- too_late reports whether Redis time is so far behind the instant given, or before it, that a change stamped since then may
--- not be published any more: whoever was away meanwhile might have been shown a later instant (F2). It is asked here and not
--- in the program, because a process may stand still between asking and calling.
+-- too_late reports whether the given instant is too old, or in the future. A change stamped since then must not be
+-- published: a node that was disconnected may already have shown a later instant (F2). The script checks this, not the
+-- program, because a process may pause between the check and the call.
 --
--- tell publishes lines under the next number of the partition, which is the end of the chain from then on (F4), and answers
--- the number.
+-- `tell` publishes lines as the next message of the partition and returns its number. That number is the new end of the
+-- sequence (F4).
 
 local function too_late(since, within)
   local age = redis_time() - tonumber(since)

@@ -1,19 +1,18 @@
--- terms: set what an operator has decided about a sale, by version: price, limits, window, pause, and the units that were
--- added since the beginning. A version that is not newer than what is here changes nothing, so calls may come again and in
--- any order.
+-- terms: set the terms of a sale by version: price, limits, window, pause, and the units added since the beginning. A
+-- version that is not newer than the stored one changes nothing, so calls may be repeated and arrive in any order.
 --
 -- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash, not touched)
 -- ARGV  1 epoch   2 version   3 price (fen)   4 limit (units)   5 cap (reservations)   6 opens (ms)   7 closes (ms)
---       8 paused (0 or 1)   9 added (units, all of them)   10 rest after an empty stock (ms)
+--       8 paused (0 or 1)   9 added (units, total)   10 cooldown after an empty stock (ms)
 --
 -- Returns {code}
---   code  0 set now, 1 this version or a newer one is here, 12 sale absent, 13 recovering, 14 epoch differs,
---         16 partition absent, 17 a key has a wrong type, 18 fewer units were added than are here: units that are sold
---         cannot become fewer by being added
+--   code  0 set now, 1 this version or a newer one is stored, 12 sale absent, 13 recovering, 14 epoch differs,
+--         16 partition absent, 17 a key has a wrong type, 18 added is smaller than the stored total:
+--         the units may already be sold
 --
--- Units are added to the database first, and only then here (I2).
+-- The database adds the units before this call (I2).
 
--- 1. Look before writing.
+-- 1. Check before the first write.
 local code = turned_away()
 if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'version', 'added', 'stock', 'moves')
@@ -22,12 +21,12 @@ if tonumber(sale[1]) >= tonumber(ARGV[2]) then return {1} end
 local more, before = tonumber(ARGV[9]) - tonumber(sale[2]), tonumber(sale[3])
 if more < 0 then return {18} end
 
--- 2. Everything together: a buy sees the old terms or the new ones.
+-- 2. Set all terms together: a buy sees the old terms or the new ones.
 redis.call('HSET', KEYS[2], 'version', ARGV[2], 'price', ARGV[3], 'limit', ARGV[4], 'cap', ARGV[5], 'opens', ARGV[6],
   'closes', ARGV[7], 'paused', ARGV[8])
 
--- 3. New units. What a recount has read of the sale counts no more (moves), and units that come to an empty stock rest until
---    every sold-out flag has ended (I9).
+-- 3. Added units. They invalidate a running recount (moves). Units added to an empty stock have a cooldown until every
+--    sold-out flag has ended (I9).
 if more > 0 then
   redis.call('HSET', KEYS[2], 'added', ARGV[9], 'stock', string.format('%d', before + more),
     'moves', string.format('%d', tonumber(sale[4]) + 1))

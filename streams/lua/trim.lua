@@ -1,12 +1,12 @@
--- trim: forget entries that nobody needs any more: delivered, settled and older than the retention. What is
--- younger is the evidence of a recovery of the database. Beyond the length bound the oldest settled go earlier.
+-- trim: delete entries that are delivered, settled and older than the retention. Younger entries are evidence for a
+-- recovery of the database. Beyond the length bound, the oldest settled entries are deleted earlier.
 --
 -- KEYS  1 orders (stream)   2 meta (hash)
--- ARGV  1 retention (ms)   2 length bound (entries)   3 how many beyond the bound at most in this call
+-- ARGV  1 retention (ms)   2 length bound (entries)   3 maximum number of entries deleted beyond the bound in this call
 --
 -- Returns {trimmed, left}. Nothing is trimmed while the partition is not open.
 
--- 1. Never beyond the oldest pending entry nor the last delivered one: lag and pending stay true (P7).
+-- 1. Keep the oldest pending entry, the last delivered one and all later ones: lag and pending stay correct (P7).
 if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HGET', KEYS[2], 'state') ~= 'open' then return {0, 0} end
 local _, bound = progress(KEYS[1])
 local length = redis.call('XLEN', KEYS[1])

@@ -1,6 +1,7 @@
--- turned_away: why a script may not touch the partition now. Put in front of those that ask (script.go): their first key is
--- meta, and their first argument is the caller's epoch. All their keys are hashes, but for those whose index is in others, with
--- the type that they are of. They ask before their first write, because a script that fails halfway is not undone.
+-- turned_away: returns why a script may not touch the partition now. script.go puts it in front of the scripts that
+-- call it. Their first key is meta, and their first argument is the caller's epoch. All keys are hashes, except those
+-- whose index is in others, with their type. Scripts call it before the first write: Redis does not undo a script
+-- that fails halfway.
 --
 -- Returns a code, or nothing: 13 recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
 

@@ -1,16 +1,16 @@
--- unsettled: which of some entries are not settled, trimmed ones maybe among them. Writes nothing.
+-- unsettled: find the given entries that are not settled. Trimmed entries may be among them. Writes nothing.
 --
 -- KEYS  1 orders (stream)
 -- ARGV  stream ids
 --
--- Returns {code, then the number in ARGV, from 1, of each entry that is not settled}
+-- Returns {code, then the index in ARGV, from 1, of each entry that is not settled}
 --   code  0 done, 17 a key has a wrong type
 
 local kind = redis.call('TYPE', KEYS[1]).ok
 if kind == 'none' then return {0} end
 if kind ~= 'stream' then return {17} end
 
--- What was not delivered waits, and what is pending. Nearly always the instant of an entry says which side it is on.
+-- Undelivered and pending entries wait. In nearly all cases the time in the id decides this without XPENDING.
 local last, bound = progress(KEYS[1])
 local function instant(id) return tonumber(string.match(id, '^%d+')) end
 local delivered, settled = instant(last or '0'), instant(bound or '0')

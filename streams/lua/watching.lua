@@ -1,8 +1,8 @@
--- watching: how many people watch a sale, on all nodes that have said so lately (watch.lua). Writes nothing.
+-- watching: sum the people who watch a sale over all nodes with a valid count (watch.lua). Writes nothing.
 --
 -- KEYS  1 watching (hash)
 --
--- Returns {people}; 0 also when the key is something else
+-- Returns {people}; also 0 if the key has another type
 
 if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then return {0} end
 local now, people = redis_time(), 0

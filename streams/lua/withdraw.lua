@@ -1,24 +1,25 @@
--- withdraw: units of orders that are refunded leave the sale for good, exactly once per (order, hold) (I3). They are
--- not sold again, and they keep counting to their buyer's limit.
+-- withdraw: remove units of refunded orders from the sale permanently, exactly once per (order, hold) (I3). They are
+-- not sold again, and they still count to their buyer's limit.
 --
 -- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash)
 -- ARGV  1 epoch
 --       then two per order: order id, hold number
 --
--- Returns {code, then one per order: 1 withdrawn now, 0 nothing is held or sold under that hold number}
+-- Returns {code, then one per order: 1 withdrawn now, 0 nothing is held or sold under this hold number}
 --   code  0 done, 12 sale absent (nothing to withdraw), 13 recovering, 14 epoch differs, 16 partition absent,
 --         17 a key has a wrong type
 --
--- The stock stays as it is, so it makes no difference which side hears of it first (I2).
+-- The stock does not change, so Redis and the database may be updated in either order (I2).
 
--- 1. Look before writing.
+-- 1. Check before the first write.
 local code = turned_away()
 if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'held', 'sold', 'withdrawn', 'moves')
 if not sale[1] then return {12} end
 local held, sold, withdrawn = tonumber(sale[1]), tonumber(sale[2]), tonumber(sale[3])
 
--- 2. Each order: the hold must be the one that is open. Whoever paid and died before sell has left it held.
+-- 2. Per order: its open hold must have the given number. It is not marked as sold if the process that received the
+--    payment died before sell.lua.
 local reply, moved = {0}, 0
 for i = 2, #ARGV, 2 do
   local hold, units, mark = hold_of(redis.call('HGET', KEYS[4], ARGV[i]))
@@ -33,7 +34,7 @@ for i = 2, #ARGV, 2 do
   end
 end
 
--- 3. The numbers.
+-- 3. The counters.
 if moved > 0 then
   redis.call('HSET', KEYS[2], 'held', string.format('%d', held), 'sold', string.format('%d', sold),
     'withdrawn', string.format('%d', withdrawn), 'moves', string.format('%d', tonumber(sale[4]) + 1))
