@@ -9,7 +9,7 @@
 //	   │ order: pending, pay_by ◀── message after COMMIT ◀────────┘   │                   order/effects.go
 //	   │                                                              ▼ deadline
 //	   │ order: expired ◀── message ◀── units back ◀── COMMIT ◀── order.Expirer           order/expire.go
-//	   │                                 query the gateway first, ▲ if a payment was opened payment/closer.go
+//	   │                                  query the gateway first, ▲ if a payment was opened payment/closer.go
 //	   ├── pay ──▶ payment.Cashier ──▶ trade stored in the row ──▶ payment URL of the gateway  payment/start.go
 //	   │ order: paid ◀── message ◀── held→sold ◀── COMMIT ◀── Settle ◀── gateway response    payment/settle.go
 //

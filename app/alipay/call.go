@@ -19,7 +19,7 @@ type head struct{ alipay.Error }
 
 func (h *head) said() *alipay.Error { return &h.Error }
 
-// answer is a reply struct that embeds head.
+// A reply struct embeds head.
 type answer interface{ said() *alipay.Error }
 
 // call sends one request to the gateway and decodes its verified reply into out. A *businessError is a signed
@@ -32,8 +32,8 @@ func (a *Alipay) call(ctx context.Context, question alipay.Param, out answer) er
 	return err
 }
 
-// exchange is a call past the breaker. For the library a signed no is no error. An answer whose signature is missing or
-// wrong is unknown.
+// exchange makes a call without the breaker. The library returns no error for a signed rejection. A reply without a
+// valid signature is unknown.
 func (a *Alipay) exchange(ctx context.Context, question alipay.Param, out answer) error {
 	if err := a.client.Request(ctx, question, out); err != nil {
 		return unknown(question.APIName(), err)

@@ -2,11 +2,11 @@
 // notifications, signed with RSA2, in public-key or certificate mode. The library smartwalle/alipay signs, calls and
 // verifies; this package adds the missing checks.
 //
-//	Pay      page, wap, app: only signs; QR: one call (precreate)   pay.go
+//	Pay: page, wap, app sign only; QR makes one call          pay.go
 //	Query, Close                                              trade.go
 //	Refund, Refunded                                          refund.go
 //	Notified verifies a notification to the shop              notify.go
-//	call: one request, its verified reply or unknown          call.go, answer.go
+//	call: one request, its verified reply or unknown          call.go
 //	limits of time and length, invalid keys                   http.go, keys.go
 //	breaker: limits calls to an unavailable gateway           breaker.go
 //

@@ -41,7 +41,7 @@ func fuzzed(f *testing.F) (*Alipay, *rsa.PrivateKey) {
 	return a, key
 }
 
-// says is a gateway that returns the same reply to every call.
+// The gateway of this type returns the same reply to every call.
 type says []byte
 
 func (s says) RoundTrip(*http.Request) (*http.Response, error) {
@@ -90,7 +90,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Add([]byte(`{"` + name + `":` + genuine + `,"sign":"` + signature + `"}`))
 	f.Add([]byte(`{"` + name + `":{"code":"10000"},"sign":"` + signature + `"}`))
-	f.Add([]byte(`{"` + name + `":{"code":"40004","sub_code":"ACQ.TRADE_NOT_EXIST"}}`)) // a rejection without a signature
+	f.Add([]byte(`{"` + name + `":{"code":"40004","sub_code":"ACQ.TRADE_NOT_EXIST"}}`)) // an unsigned rejection
 	f.Add([]byte(`{"` + name + `":null}`))
 	f.Add([]byte(`{"` + name + `":` + genuine + `,"sign":"` + signature +
 		`","alipay_cert_sn":"5e1f0f6c7a6d4d0b8f0e9b7a1c2d3e4f"}`))

@@ -33,7 +33,7 @@ func (a *Alipay) Pay(ctx context.Context, r payment.PayRequest) (payment.Payment
 	case payment.ViaPage:
 		return a.page(alipay.TradePagePay{Trade: trade})
 	case payment.ViaWap:
-		return a.page(alipay.TradeWapPay{Trade: trade, TimeExpire: trade.TimeExpire}) // its own field hides that of Trade
+		return a.page(alipay.TradeWapPay{Trade: trade, TimeExpire: trade.TimeExpire}) // its own field hides Trade's
 	case payment.ViaApp:
 		text, err := a.client.EncodeParam(alipay.TradeAppPay{Trade: trade})
 		return payment.Payment{OrderString: text}, err

@@ -153,7 +153,8 @@ func (d *Driver) writeRecord(ctx context.Context, sale *shop.Sale, e shop.Entry,
 	return err
 }
 
-// letterOf returns the dead letter that a recovery has made of the entry of an order; its ID is "" if there is none.
+// letterOf returns the dead letter that a recovery has made of the entry of an order. Its ID is "" if the order has no
+// such letter.
 func (d *Driver) letterOf(ctx context.Context, order shop.ID) (shop.DeadLetter, error) {
 	letters, err := d.Redis.DeadLetters(ctx)
 	for _, letter := range letters {
