@@ -33,7 +33,7 @@
 //     was opened.
 //   - P6 A client that reconnects receives the newest state of every order that changed meanwhile, or a request to read
 //     all orders.
-//   - P7 XINFO GROUPS shows the true lag.
+//   - P7 XINFO GROUPS reports correct numbers.
 //   - P8 Money is never lost: a payment after the end of an order revives it if a unit is free, else it is refunded, and
 //     the buyer sees the outcome.
 //

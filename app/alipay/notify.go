@@ -64,8 +64,8 @@ func (a *Alipay) noted(n *alipay.Notification) (payment.Trade, error) {
 	return t, nil
 }
 
-// knows reports whether certSN may name the signer's certificate. The gateway may omit the name; in public-key mode no
-// name is valid. In both modes, only our own copy of the gateway's key verifies.
+// Reports whether certSN may name the signer's certificate. The gateway may omit the name; in public-key mode no name
+// is valid. In both modes, only our own copy of the gateway's key verifies.
 func (a *Alipay) knows(certSN string) bool { return certSN == "" || certSN == a.certSN }
 
 func forged(format string, args ...any) error {

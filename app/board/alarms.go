@@ -140,7 +140,8 @@ func partitionsAway(partitions growing, since shop.Millis) Alarm {
 		"Bring it back with its disk, or promote its replica. Until then people who buy there are told to repeat.")
 }
 
-// writesRejected returns the alarm for a Redis that accepts reads and rejects writes; says is its text for operators.
+// writesRejected returns the alarm for a Redis that accepts reads and rejects writes; the first argument is its text
+// for operators.
 func writesRejected(says string, since shop.Millis) Alarm {
 	return newAlarm(AlarmWritesRejected, since, says,
 		"See whether the disk or the memory of Redis is full. Until then buys are busy, and clients repeat them.")

@@ -70,7 +70,7 @@ func (f *Feed) RunOnce(ctx context.Context) error {
 	return said
 }
 
-// say publishes this node's figures, and writes a point from the figures of all nodes if this node claims it first.
+// Publishes this node's figures, and writes a point from the figures of all nodes if this node claims it first.
 func (f *Feed) say(ctx context.Context, own NodeFigures, turn shop.Millis) error {
 	ctx, cancel := context.WithTimeout(ctx, boardWithin)
 	defer cancel()

@@ -217,7 +217,7 @@ type SalePresses struct {
 	Pressed    int64        `json:"pressed"`
 	Reserved   int64        `json:"reserved"`
 	TurnedAway []TurnedAway `json:"turned_away"`        // by layer and response code
-	ToOrder    *SaleWaits   `json:"to_order,omitempty"` // from the buy attempt to the order event; absent: no order was measured
+	ToOrder    *SaleWaits   `json:"to_order,omitempty"` // from buy attempt to order event; absent: none was measured
 }
 
 // TurnedAway is how many buys a layer rejected with a code.
@@ -227,7 +227,7 @@ type TurnedAway struct {
 	Buys  int64      `json:"buys"`
 }
 
-// PressesOf adds up the counts of the processes; nil if there are none.
+// PressesOf adds up the counts of the processes; nil for an empty list.
 func PressesOf(said []SaleFigures) *SalePresses {
 	if len(said) == 0 {
 		return nil

@@ -15,7 +15,7 @@ func (s *Simulator) PayLate(order string) error { return s.tell(s.book.take(orde
 // Repeat sends another notification about the order's trade to the shop.
 func (s *Simulator) Repeat(order string) error { return s.tell(s.book.read(order)) }
 
-// tell notifies the shop about a trade unless err is set.
+// Notifies the shop about a trade unless err is set.
 func (s *Simulator) tell(t Trade, err error) error {
 	if err == nil {
 		s.notify(t)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A notification is repeated until the shop answers success.
+// A notification is repeated until the shop replies success.
 func TestNotificationsAreRepeated(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
