@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { kit.Main(m) }
 
-// openRedis returns a connected client without a time limit for the first call: on a busy machine it may take longer
-// than countWithin, and the node would count alone.
+// openRedis returns a connected client with long timeouts: on a busy machine a reply may take longer than countWithin,
+// and the node would count alone.
 func openRedis(t *testing.T, url string) *redis.Client {
 	t.Helper()
 	o, err := redis.ParseURL(url)
@@ -27,7 +27,7 @@ func openRedis(t *testing.T, url string) *redis.Client {
 	o.MaxRetries, o.ReadTimeout, o.WriteTimeout = -1, time.Minute, time.Minute
 	client := redis.NewClient(o)
 	t.Cleanup(func() { _ = client.Close() })
-	_ = client.Ping(t.Context()).Err() // later connections have countWithin
+	_ = client.Ping(t.Context()).Err() // connect now: a later dial has only countWithin
 	return client
 }
 

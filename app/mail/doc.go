@@ -4,8 +4,8 @@
 //
 //	outcome of Deliver       means
 //	nil                      the server has accepted it, or the file is on disk
-//	outbox.ErrRejected          a permanent failure of this e-mail (5xx to its address or its text)
-//	*outbox.PauseError          the server accepts no e-mail now: unreachable, TLS or login failed, sender rejected
+//	outbox.ErrRejected       a permanent failure of this e-mail (5xx to its address or its text)
+//	*outbox.PauseError       the server accepts no e-mail now: unreachable, TLS or login failed, sender rejected
 //	any other                unknown or temporary (4xx, a broken connection): try again
 //
 // Connections are reused for the next e-mail (kept.go). The outcome of one e-mail does not affect another: a connection

@@ -104,5 +104,6 @@ func pngCost(_ []byte, model color.Model) int64 {
 	return 4
 }
 
-// webpCost counts four bytes for a lossless pixel and four for packed alpha or for the planes.
+// webpCost: a lossless pixel takes four bytes, and so does a pixel of losslessly packed alpha. The planes take at most
+// four more.
 func webpCost([]byte, color.Model) int64 { return 8 }
