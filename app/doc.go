@@ -1,4 +1,5 @@
-// Package app is a map of the program: its promises and invariants, and the packages that keep them. It contains no code.
+// Package app is a map of the program: its promises and invariants, and the packages that keep them. It contains no
+// code.
 //
 // # An order
 //
@@ -15,9 +16,9 @@
 //
 // # Packages
 //
-// A package may import those to its left. The flows, up to recovery, use only the standard library. They reach Redis, the
-// database and the gateway through interfaces; tests inject faults there. archive, privacy and backoffice use the database
-// directly.
+// A package may import those to its left. The flows, up to recovery, use only the standard library. They reach Redis,
+// the database and the gateway through interfaces; tests inject faults there. archive, privacy and backoffice use the
+// database directly.
 //
 //	trace ← shop ← journal ← outbox ← catalog ← admission ← board ← order ← payment ← recovery ← store
 //	      ← archive ← privacy ← backoffice

@@ -1,8 +1,8 @@
 // Package migrations contains the schema, one folder per dialect, and applies it to a database.
 //
-// A file has the statements of one subject, separated by lines --bun:split. MySQL commits each DDL statement separately,
-// so every statement is repeatable (CREATE … IF NOT EXISTS, INSERT IGNORE). A migration is recorded after its last
-// statement. If it is interrupted between two statements, the next Up repeats the whole file.
+// A file has the statements of one subject, separated by lines --bun:split. MySQL commits each DDL statement
+// separately, so every statement is repeatable (CREATE … IF NOT EXISTS, INSERT IGNORE). A migration is recorded after
+// its last statement. If it is interrupted between two statements, the next Up repeats the whole file.
 package migrations
 
 import (

@@ -6,7 +6,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Audience is the viewers of the live board on this node.
+// Audience serves the viewers of the live board on this node.
 type Audience interface {
 	// BoardWatched reports whether there are viewers.
 	BoardWatched() bool

@@ -1,6 +1,6 @@
 // Package mail sends e-mails. It composes their texts in English and Chinese and sends them to a mail server over SMTP.
-// Without a mail server, it writes them into a folder. The queue (streams.MailStream, streams.Deliverer) delays, repeats
-// and quarantines e-mails.
+// Without a mail server, it writes them into a folder. The queue (streams.MailStream, streams.Deliverer) delays,
+// repeats and quarantines e-mails.
 //
 //	outcome of Deliver       means
 //	nil                      the server has accepted it, or the file is on disk
@@ -11,7 +11,7 @@
 // Connections are reused for the next e-mail (kept.go). The outcome of one e-mail does not affect another: a connection
 // with any error is not reused.
 //
-// Every attempt sends the same bytes: Message-ID and Date are derived from the subject matter and the time of posting, so
-// that a repeat is recognized. Text from a person is one line of the body or part of the encoded subject, without control
-// characters. Addresses are checked again. Errors contain no address, because they are logged.
+// Every attempt sends the same bytes: Message-ID and Date are derived from the subject matter and the time of posting,
+// so that a repeat is recognized. Text from a person is one line of the body or part of the encoded subject, without
+// control characters. Addresses are checked again. Errors contain no address, because they are logged.
 package mail

@@ -14,9 +14,9 @@ const compareTries = 3
 // Otherwise the sale is stuck until an operator has settled its orders. Units that Redis neither holds nor counts as
 // sold were withdrawn by lost commits (refunds, operations): they are written off.
 //
-// After end and write, every row that holds units has its hold, so equal sums need no scan of the holds. Orders that end
-// meanwhile only increase the free units of the database. So after compareTries, the free units before the scan limit how
-// many are written off, and the free units after it decide whether the sale is stuck.
+// After end and write, every row that holds units has its hold, so equal sums need no scan of the holds. Orders that
+// end meanwhile only increase the free units of the database. So after compareTries, the free units before the scan
+// limit how many are written off, and the free units after it decide whether the sale is stuck.
 func (p *pass) compare(ctx context.Context, sale *shop.Sale) error {
 	for try := 1; ; try++ {
 		before, err := p.Store.FreeUnits(ctx, []shop.ID{sale.ID})

@@ -27,8 +27,8 @@ func (d *DeadLetters) Drop(ctx context.Context, id string) error {
 	return nil
 }
 
-// Replay retries the order of a dead letter: a new hold by the gate's rules for stock and limit, then refused → pending on
-// the same row. Every outcome leaves either a pending order or the refused order without a hold:
+// Replay retries the order of a dead letter: a new hold by the gate's rules for stock and limit, then refused → pending
+// on the same row. Every outcome leaves either a pending order or the refused order without a hold:
 //
 //	claim a new hold number (database) → hold the units (Redis) → revive the row (database) → deadline, event
 //

@@ -19,10 +19,10 @@
 //   - Redis does not store opened payments and sent refunds. So the gateway is queried about every order that was
 //     pending, at the normal rate, after the partition is open.
 //
-// Each step can be repeated: after a crash, after a second failover, or concurrently with another recovery, the procedure
-// restarts from the same evidence. After the close, no transaction of the old epoch takes units or writes a row, and no
-// script of the old epoch changes Redis. Until the partition is open, Redis is only read, except for the state of the
-// partition.
+// Each step can be repeated: after a crash, after a second failover, or concurrently with another recovery, the
+// procedure restarts from the same evidence. After the close, no transaction of the old epoch takes units or writes a
+// row, and no script of the old epoch changes Redis. Until the partition is open, Redis is only read, except for the
+// state of the partition.
 //
 // No node copies an epoch from Redis into its database: a node that is still connected to a replaced database would
 // continue under that epoch.

@@ -13,9 +13,9 @@ import (
 //	free units in the database → mark → holds and their rows, page by page → differences
 //	    the next cycle finds the same → free units → correct, if the mark is unchanged (one script)
 //
-// A difference counts if two cycles in a row found it and nothing has changed meanwhile. In Redis, the mark proves this;
-// in the database, the free units. The database takes units only for entries in progress, which are absent here, and for
-// holds, which change the mark. So equal free units mean that no order has ended.
+// A difference counts if two cycles in a row found it and nothing has changed meanwhile. In Redis, the mark proves
+// this; in the database, the free units. The database takes units only for entries in progress, which are absent here,
+// and for holds, which change the mark. So equal free units mean that no order has ended.
 type recount struct {
 	sale shop.SaleRef
 	mark shop.HoldsMark

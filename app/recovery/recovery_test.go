@@ -56,9 +56,10 @@ func (s *sightings) Counters(_ context.Context, sales []shop.SaleRef) ([]shop.Co
 // inUse is the history of a database that has lost nothing.
 var inUse = shop.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 9}
 
-// I7, I8: a Redis that has lost a known fact is never trusted: with another epoch, behind the highest seq of a row or of
-// this node, without an accepted order, without its stream, without a loaded sale, or after the promotion of a replica. A
-// partition that was closed before the history of the database began is recovered, but its sales are not restored.
+// I7, I8: a Redis that has lost a known fact is never trusted: with another epoch, behind the highest seq of a row or
+// of this node, without an accepted order, without its stream, without a loaded sale, or after the promotion of a
+// replica. A partition that was closed before the history of the database began is recovered, but its sales are not
+// restored.
 func TestLostWritesAreNoticed(t *testing.T) {
 	t.Parallel()
 	fine := shop.PartitionState{

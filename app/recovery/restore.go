@@ -108,9 +108,9 @@ func deadlines(s *shop.SaleState) []shop.Deadline {
 	return due
 }
 
-// restamp sets the change time of rows to now if their first state may be unpublished: only the acknowledged entry proves
-// the publication, and Redis has lost the entries. In the new epoch, every node reads the changed rows, and clients that
-// reconnect find them. A client that has received the state recognizes it by its rev.
+// restamp sets the change time of rows to now if their first state may be unpublished: only the acknowledged entry
+// proves the publication, and Redis has lost the entries. In the new epoch, every node reads the changed rows, and
+// clients that reconnect find them. A client that has received the state recognizes it by its rev.
 func (p *pass) restamp(ctx context.Context, rows []shop.Order, since shop.Millis) error {
 	var ids []shop.ID
 	for i := range rows {

@@ -1,6 +1,6 @@
-// Package sim simulates Alipay's open gateway for a shop on one machine: the signed protocol (RSA2), a cashier page with
-// Pay and Close buttons, notifications that are repeated until the shop replies success, and a ledger of all money. It is
-// for trials and tests; it never runs inside a server.
+// Package sim simulates Alipay's open gateway for a shop on one machine: the signed protocol (RSA2), a cashier page
+// with Pay and Close buttons, notifications that are repeated until the shop replies success, and a ledger of all
+// money. It is for trials and tests; it never runs inside a server.
 //
 // # Addresses
 //
@@ -11,8 +11,8 @@
 //	POST /cashier/{token}/pay   the buyer pays; /close: the buyer gives up
 //	     /admin/…               below
 //
-// As at the real gateway, a trade exists once the buyer opens the cashier, not when the shop signs. Before that, query and
-// close return ACQ.TRADE_NOT_EXIST. A trade that is unpaid at time_expire closes automatically.
+// As at the real gateway, a trade exists once the buyer opens the cashier, not when the shop signs. Before that, query
+// and close return ACQ.TRADE_NOT_EXIST. A trade that is unpaid at time_expire closes automatically.
 //
 // # Admin: act as the buyer, inject faults, read the ledger
 //

@@ -1,8 +1,8 @@
 // Package export sends the spans of sampled buys to a collector, by OpenTelemetry's protocol over HTTP. Package trace
 // defines the spans.
 //
-// The export never blocks: spans wait in a bounded queue and are sent together once a second. Spans that do not fit or that
-// the collector does not accept are lost. The log has one line when losses begin and one when they end.
+// The export never blocks: spans wait in a bounded queue and are sent together once a second. Spans that do not fit or
+// that the collector does not accept are lost. The log has one line when losses begin and one when they end.
 package export
 
 import (
