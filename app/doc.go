@@ -10,43 +10,56 @@
 //	   │ order: pending, pay_by ◀── message after COMMIT ◀────────┘   │                   order/effects.go
 //	   │                                                              ▼ deadline
 //	   │ order: expired ◀── message ◀── units back ◀── COMMIT ◀── order.Expirer           order/expire.go
-//	   │                                        the gateway first, ▲ if a payment was opened   payment/closer.go
-//	   ├── pay ──▶ payment.Cashier ──▶ trade noted in the row ──▶ where to pay at the gateway  payment/start.go
-//	   │ order: paid ◀── message ◀── held→sold ◀── COMMIT ◀── Settle ◀── the gateway's answer  payment/settle.go
+//	   │                                  query the gateway first, ▲ if a payment was opened payment/closer.go
+//	   ├── pay ──▶ payment.Cashier ──▶ trade stored in the row ──▶ payment URL of the gateway  payment/start.go
+//	   │ order: paid ◀── message ◀── held→sold ◀── COMMIT ◀── Settle ◀── gateway response    payment/settle.go
 //
 // # Packages
 //
-// Each may import those to its left. The flows, up to recovery, use the standard library only, and reach Redis, the
-// database and the gateway through interfaces, between which tests inject faults. archive, privacy and backoffice use
-// the database itself.
+// A package may import those to its left. The flows, up to recovery, use only the standard library. They reach Redis,
+// the database and the gateway through interfaces; tests inject faults there. archive, privacy and backoffice use the
+// database directly.
 //
 //	trace ← shop ← journal ← outbox ← catalog ← admission ← board ← order ← payment ← recovery ← store
 //	      ← archive ← privacy ← backoffice
 //	      ← adapters: streams realtime api account alipay mail webhook picture limits ← server ← cmd
 //
-// # The promises
+// # Promises
 //
 //   - P1 Never oversold: the stock equation holds in Redis and in MySQL.
-//   - P2 An answered reservation is not lost by the crash of any one process.
-//   - P3 "reserved" after the Lua step, "order created" only after MySQL committed.
-//   - P4 The limit per buyer holds; the same key gives the same answer as long as the sale lives.
-//   - P5 An expired unit is back on sale within one second of its deadline, or of the gateway's answer if a payment
+//   - P2 The crash of any one process loses no reservation that was returned to a client.
+//   - P3 "reserved" is sent after the Lua step, "order created" only after the MySQL commit.
+//   - P4 The limit per buyer holds. A repeated key returns the same result while the sale exists.
+//   - P5 An expired unit is on sale again within one second of its deadline, or of the gateway's response if a payment
 //     was opened.
-//   - P6 A client that reconnects learns the newest state of every order that changed meanwhile, or is told to read
-//     all.
-//   - P7 XINFO GROUPS tells the truth.
-//   - P8 Money is never lost: what comes after an order has ended revives it if a unit is free, else is given back, and
-//     the buyer sees which.
+//   - P6 A client that reconnects receives the newest state of every order that changed meanwhile, or a request to read
+//     all orders.
+//   - P7 XINFO GROUPS reports correct numbers.
+//   - P8 Money is never lost: a payment after the end of an order revives it if a unit is free, else it is refunded, and
+//     the buyer sees the outcome.
 //
-// The invariants that keep them are named I1–I11 in the comments, where they are kept: I1 one id, one row,
-// one fate. I2 free units in Redis ≤ free units in MySQL. I3 stock, limit and hold change together, keyed by
-// (order, hold). I4 done moves by what XACK returned, after COMMIT, event and deadline. I5 taken changes only
-// with the rows it counts. I6 unknown is not failed. I7 absent is not empty. I8 seq never goes backwards, and what a
-// node or a row knows to have been accepted is in Redis, which has one history. I9 the key lookup precedes every
-// refusal of a holder. I10 Redis time decides. I11 hints have an age limit.
+// # Invariants
 //
-// After the commit rows are the log (effects.go): F1 the database stamps each new state. F2 what is published was
-// stamped a moment ago, else it is stamped anew. F3 somebody owes it until it is told: an entry, or the row. F4
-// messages are a chain. F5 a node knows until when it has heard everything, and reads rows where it has not. F6 a
-// cursor is such an instant.
+// The comments name the invariants I1–I11 where the code keeps them:
+//
+//   - I1 An id has one row and one final state.
+//   - I2 Free units in Redis ≤ free units in MySQL.
+//   - I3 Stock, limit and hold change together, keyed by (order, hold).
+//   - I4 done increases by the result of XACK, after COMMIT, event and deadline.
+//   - I5 taken changes only with the rows that it counts.
+//   - I6 Unknown is not failed.
+//   - I7 Absent is not empty.
+//   - I8 seq never decreases. Redis has every order that a node or a row has seen as accepted, and has one history.
+//   - I9 The key lookup precedes every rejection of a holder.
+//   - I10 Redis time decides.
+//   - I11 Hints have an age limit.
+//
+// After the commit, the rows are the log (effects.go):
+//
+//   - F1 The database stamps each new state.
+//   - F2 A state is published shortly after its stamp, else it is stamped again first.
+//   - F3 Until a state is published, its entry or its row records that it is unpublished.
+//   - F4 Messages have a sequence without gaps.
+//   - F5 A node stores the time up to which it has received all messages, and reads rows for the rest.
+//   - F6 A cursor is such a time.
 package app

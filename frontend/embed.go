@@ -1,5 +1,5 @@
-// Package frontend carries the shopper's page and the operators' console inside the binary. `npm run build` writes both
-// to dist.
+// Package frontend embeds the shopper's page and the operators' console in the binary. `npm run build` writes both to
+// dist.
 package frontend
 
 import (
@@ -10,8 +10,8 @@ import (
 //go:embed all:dist
 var built embed.FS
 
-// Dist is the built page, with index.html at its root; false when the binary was made without building
-// the page first, so that only the placeholder is there.
+// Dist returns the built page, with index.html at its root; false if the binary was built without the page, so that
+// dist has only the placeholder.
 func Dist() (fs.FS, bool) { return pageIn(built) }
 
 func pageIn(folder fs.FS) (fs.FS, bool) {

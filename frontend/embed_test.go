@@ -21,7 +21,7 @@ func TestPageIn(t *testing.T) {
 	}
 }
 
-// The placeholder keeps the folder in the repository; without it the embed directive would not compile.
+// The placeholder keeps the folder in the repository; without it the embed directive does not compile.
 func TestPlaceholderIsEmbedded(t *testing.T) {
 	t.Parallel()
 	if _, err := fs.Stat(built, "dist/.gitkeep"); err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // cut cancels statement number after+1 of the migrations before the database receives it. Statements are those of the
-// files, in which comments may come first, and the records of applied migrations.
+// files, which may start with comments, and the records of applied migrations.
 type cut struct {
 	after, seen int
 }
@@ -38,11 +38,11 @@ func (c *cut) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Contex
 
 func (*cut) AfterQuery(context.Context, *bun.QueryEvent) {}
 
-// ownTables counts the statements with which each Up makes sure of the tables of bun.
+// ownTables is the number of statements with which each Up ensures the tables of bun.
 const ownTables = 2
 
-// After an interruption between any two statements, or between the last one and its record, Up makes the same schema
-// and rows as an undisturbed Up. To save time the files are interrupted one by one, while the others are applied.
+// After an interruption between any two statements, or between the last one and its record, Up creates the same schema
+// and rows as an undisturbed Up. To save time, one file at a time is interrupted, while the others are applied.
 func TestUpIsRepeatedAfterAKillBetweenStatements(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, db := kit.Context(t), s.DB()

@@ -1,8 +1,8 @@
-// Package migrations carries the schema, one folder per dialect, and brings a database to it.
+// Package migrations contains the schema, one folder per dialect, and applies it to a database.
 //
-// A file holds the statements of one subject, separated by lines --bun:split. MySQL commits each DDL statement by
-// itself, so every statement is repeatable (CREATE … IF NOT EXISTS, INSERT IGNORE). A migration is recorded after its
-// last statement. If it is interrupted between two statements, the next Up repeats the whole file.
+// A file has the statements of one subject, separated by lines --bun:split. MySQL commits each DDL statement
+// separately, so every statement is repeatable (CREATE … IF NOT EXISTS, INSERT IGNORE). A migration is recorded after
+// its last statement. If it is interrupted between two statements, the next Up repeats the whole file.
 package migrations
 
 import (
@@ -28,30 +28,30 @@ var files embed.FS
 // lockWait is how long one process waits for another that is migrating the same database.
 const lockWait = time.Minute
 
-// lockSilence is how long a process that migrates may stand still before another one takes its turn: what it had begun
-// may still be under way in the server then.
+// lockSilence is how long a migrating process may be inactive before another one takes the lock: the server may still
+// be executing a statement of the first one.
 const lockSilence = 8 * time.Hour
 
-// State is one migration and what became of it.
+// State is one migration and its status.
 type State struct {
 	Name      string    // e.g. "0004_orders"
 	Applied   bool      // in this database
-	AppliedAt time.Time // zero when it is not applied
+	AppliedAt time.Time // zero if it is not applied
 }
 
-// Up applies what is missing and answers the names of what it applied. Processes that start at the same
-// time wait for each other. After an error, what was applied before it stays; Up goes on from there.
+// Up applies the missing migrations and returns their names. Processes that start at the same time wait for each other.
+// After an error, the migrations applied before it stay; the next Up continues from there.
 func Up(ctx context.Context, db *bun.DB) ([]string, error) {
 	return change(ctx, db, func(m *migrate.Migrator) (*migrate.MigrationGroup, error) { return m.Migrate(ctx) })
 }
 
-// Down takes back what the last Up applied, data included, and answers the names.
+// Down reverts the migrations of the last Up, data included, and returns their names.
 func Down(ctx context.Context, db *bun.DB) ([]string, error) {
 	return change(ctx, db, func(m *migrate.Migrator) (*migrate.MigrationGroup, error) { return m.Rollback(ctx) })
 }
 
-// Status lists all migrations in their order. It changes nothing: a database without the table of applied
-// migrations has none applied.
+// Status lists all migrations in order. It changes nothing: in a database without the table of applied migrations, none
+// is applied.
 func Status(ctx context.Context, db *bun.DB) ([]State, error) {
 	m, err := migrator(db)
 	if err != nil {
@@ -150,7 +150,7 @@ func discover(db *bun.DB) (*migrate.Migrations, error) {
 	return all, nil
 }
 
-// oldName matches the numbers of migrations before version 1, e.g. "20261121000009". Numbers of today have four digits.
+// oldName matches the numbers of migrations before version 1, e.g. "20261121000009". Current numbers have four digits.
 var oldName = regexp.MustCompile(`^\d{14}`)
 
 // hasRecords reports whether the database has the table of applied migrations. It returns an error if a migration from
@@ -179,8 +179,9 @@ func hasRecords(ctx context.Context, db *bun.DB) (bool, error) {
 	return true, nil
 }
 
-// locked keeps other processes from migrating the same MySQL database meanwhile. A statement may take hours on a large
-// table, and should the lock be lost in the middle of one, that one is finished. An SQLite file belongs to one process.
+// locked runs fn while no other process can migrate the same MySQL database. A statement may take hours on a large
+// table; if the lock is lost during a statement, that statement is still completed. An SQLite file belongs to one
+// process.
 func locked(ctx context.Context, db *bun.DB, fn func() error) error {
 	if db.Dialect().Name() == dialect.SQLite {
 		return fn()

@@ -38,8 +38,7 @@ func onBoth(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	}
 }
 
-// A database goes up, down and up again; nothing is left of the way down, and Status tells the truth at
-// each step.
+// A database goes up, down and up again. Down leaves nothing, and Status is correct at each step.
 func TestUpDownUp(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
@@ -108,7 +107,7 @@ func TestUpAtOnce(t *testing.T) {
 	}
 }
 
-// Both dialects have the same migrations, each with its way back. Every statement can be repeated: an interrupted
+// Both dialects have the same migrations, each with its down file. Every statement can be repeated: an interrupted
 // migration runs again from its first statement.
 func TestDialectsMatch(t *testing.T) {
 	t.Parallel()
@@ -126,7 +125,7 @@ func TestDialectsMatch(t *testing.T) {
 	if ups, downs := strings.Count(mysql, ".up.sql"), strings.Count(mysql, ".down.sql"); ups != downs {
 		t.Errorf("%d ways up, %d down", ups, downs)
 	}
-	// MySQL has no CREATE INDEX IF NOT EXISTS: its keys stand in CREATE TABLE.
+	// MySQL has no CREATE INDEX IF NOT EXISTS: its keys are in CREATE TABLE.
 	repeatable := map[string]*regexp.Regexp{
 		"mysql.up":    regexp.MustCompile(`^(CREATE TABLE IF NOT EXISTS|INSERT IGNORE INTO) `),
 		"mysql.down":  regexp.MustCompile(`^DROP TABLE IF EXISTS `),
@@ -151,7 +150,8 @@ func TestDialectsMatch(t *testing.T) {
 	}
 }
 
-// A database with a migration from before version 1 is rejected and not changed; one of a later version is not.
+// A database with a migration from before version 1 is rejected and not changed; one with a migration of a later
+// version is accepted.
 func TestOldNumberingIsRejected(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, db := kit.Context(t), s.DB()

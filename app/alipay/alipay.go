@@ -13,10 +13,10 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// Production is the address of the gateway itself.
+// Production is the address of the production gateway.
 const Production = "https://openapi.alipay.com/gateway.do"
 
-// IsReal reports whether an address is one of Alipay's own, production or sandbox. The host decides.
+// IsReal reports whether the host of the address belongs to Alipay, production or sandbox.
 func IsReal(gateway string) bool {
 	u, err := url.Parse(gateway)
 	if err != nil {
@@ -31,24 +31,24 @@ func IsReal(gateway string) bool {
 	return false
 }
 
-// DefaultTimeout bounds one call to the gateway.
+// DefaultTimeout limits one call to the gateway.
 const DefaultTimeout = 5 * time.Second
 
-// Options are what a shop has agreed with Alipay. Keys are texts: PEM, or bare base64 as Alipay's key tool writes them.
+// Options has the shop's agreement with Alipay. Keys are texts: PEM, or plain base64 as written by Alipay's key tool.
 type Options struct {
 	Gateway    string // address; Production if empty
 	AppID      string
-	SellerID   string // 2088…; when set, notifications of other sellers are refused
-	PrivateKey string // the shop's
+	SellerID   string // 2088…; if set, notifications of other sellers are rejected
+	PrivateKey string // the shop's private key
 
 	// Public-key mode: the gateway's key. Certificate mode: three certificates, and no public key.
 	PublicKey string
-	AppCert   string // the shop's
-	Cert      string // the gateway's
-	RootCert  string // the bundle of roots
+	AppCert   string // the shop's certificate
+	Cert      string // the gateway's certificate
+	RootCert  string // the bundle of root certificates
 
-	NotifyURL string // where the gateway sends notifications; empty: it sends none
-	ReturnURL string // where the buyer comes back to from page and wap; empty: nowhere
+	NotifyURL string // target of notifications; empty: none are sent
+	ReturnURL string // the page after a page or wap payment; empty: none
 
 	Timeout time.Duration // of one call; 0: DefaultTimeout
 }
@@ -63,18 +63,18 @@ func (e *KeyError) Error() string { return e.Option + ": " + e.Err.Error() }
 
 func (e *KeyError) Unwrap() error { return e.Err }
 
-// Alipay is the gateway as the flows see it. It is safe for concurrent use.
+// Alipay implements payment.Gateway. It is safe for concurrent use.
 type Alipay struct {
 	options Options
 	zone    *time.Location
 	client  *alipay.Client
 	breaker *gobreaker.CircuitBreaker[struct{}]
-	certSN  string // how the gateway names its certificate; empty in public-key mode
+	certSN  string // serial number of the gateway's certificate; empty in public-key mode
 }
 
 var _ payment.Gateway = (*Alipay)(nil)
 
-// New reads the keys; a *KeyError names the first that is wrong. It contacts nobody.
+// New reads the keys; a *KeyError names the first invalid one. It makes no call.
 func New(o Options) (*Alipay, error) {
 	o.Gateway, o.Timeout = cmp.Or(o.Gateway, Production), cmp.Or(max(o.Timeout, 0), DefaultTimeout)
 	zone, err := time.LoadLocation("Asia/Shanghai")
@@ -85,5 +85,5 @@ func New(o Options) (*Alipay, error) {
 	return a, a.readKeys()
 }
 
-// CloseIdle gives idle connections back. Calls under way go on.
+// CloseIdle closes idle connections. Calls in progress continue.
 func (a *Alipay) CloseIdle() { a.client.Client.CloseIdleConnections() }

@@ -17,8 +17,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// Every way to pay leads to one trade that is absent, waiting, paid, and known by a verified notification; however
-// often the buyer presses.
+// Every way to pay leads to one trade: absent, waiting, paid, then reported by a verified notification. Repeated
+// attempts do not add a trade.
 func TestEveryWayToPay(t *testing.T) {
 	t.Parallel()
 	for i, via := range []payment.PayVia{payment.ViaPage, payment.ViaWap, payment.ViaApp, payment.ViaQR} {
@@ -91,7 +91,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// P8: a refund is done once under its number, however often it is asked for.
+// P8: a refund is made once under its number, even if it is requested again.
 func TestRefund(t *testing.T) {
 	t.Parallel()
 	c := newCounter(t, nil)
@@ -129,7 +129,7 @@ func TestRefund(t *testing.T) {
 	}
 }
 
-// I6: what the gateway may have done is unknown, whatever comes instead of its signed answer.
+// I6: the result is unknown if any reply other than the signed one arrives.
 func TestUnknownIsNotFailed(t *testing.T) {
 	t.Parallel()
 	for i, kind := range []sim.Kind{
@@ -167,7 +167,7 @@ func TestSlowGatewayIsNotWaitedForLongerThanTheTimeout(t *testing.T) {
 	}
 }
 
-// The gateway counts in seconds: what we let it accept ends never after the instant that was asked for.
+// The gateway has a resolution of one second: the trade never ends later than requested.
 func TestTimeExpireIsRoundedDown(t *testing.T) {
 	t.Parallel()
 	c := newCounter(t, nil)
@@ -181,15 +181,16 @@ func TestTimeExpireIsRoundedDown(t *testing.T) {
 	}
 }
 
-// A compressed answer counts by what it becomes: one that unpacks to 256 MB is read as far as an answer may be long,
-// and is then unknown (I6). It does not run beside other tests, because it counts what the whole process allocates.
+// The limit applies to the decoded size of a compressed reply. A reply that decodes to 256 MB is read up to the limit
+// and is then unknown (I6). The test does not run in parallel, because it measures the allocations of the whole
+// process.
 func TestAnswerIsBoundedAfterDecoding(t *testing.T) {
 	bomb := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		packer, zeros := gzip.NewWriter(w), make([]byte, 1<<20)
 		for range 256 {
 			if _, err := packer.Write(zeros); err != nil {
-				return // the adapter has hung up
+				return // the adapter has closed the connection
 			}
 		}
 		_ = packer.Close()

@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// businessError is a no of the gateway under its signature.
+// businessError is a signed rejection by the gateway.
 type businessError struct {
 	method string
 	no     alipay.Error
@@ -21,7 +21,7 @@ func (e *businessError) Error() string {
 	return fmt.Sprintf("%s: the gateway answers %s %s: %s, %s", e.method, e.no.Code, e.no.SubCode, e.no.Msg, e.no.SubMsg)
 }
 
-// Unwrap: codes and sub-codes with which the gateway says that it could not decide now are a transient fault.
+// Unwrap returns shop.ErrTransient for the codes and sub-codes of a temporary gateway failure.
 func (e *businessError) Unwrap() error {
 	switch {
 	case e.no.Code == alipay.CodeUnknowError, e.no.Code == alipay.CodeCallLimited,
@@ -32,7 +32,7 @@ func (e *businessError) Unwrap() error {
 	return payment.ErrGatewayRefused
 }
 
-// saysNo reports whether the error is the gateway's signed no with that sub-code.
+// saysNo reports whether the error is the gateway's signed rejection with that sub-code.
 func saysNo(err error, sub string) bool {
 	signed, ok := errors.AsType[*businessError](err)
 	return ok && signed.no.Code == alipay.CodeBusinessFailed && signed.no.SubCode == sub

@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// openAfter faults in a row count as "the gateway is away": a single lost answer is everyday.
+	// openAfter is how many consecutive faults open the breaker: a single lost reply is normal.
 	openAfter = 5
-	// restFor is the pause before one call tries an absent gateway again; reconciliation must find a missed payment
-	// within a minute.
+	// restFor is the pause before one call tries the gateway again. It is short because reconciliation must find a
+	// missed payment within a minute.
 	restFor = 2 * time.Second
 )
 
-// newBreaker protects callers from an absent gateway: after openAfter faults in a row calls fail at once for restFor,
-// then one call may try. A signed no counts as an answer, a timeout as a fault, and an abandoned call as neither.
+// newBreaker protects callers from an unavailable gateway: after openAfter consecutive faults, calls fail at once for
+// restFor, then one call may try. A signed rejection counts as a success, a timeout as a fault, and a cancelled call as
+// neither.
 func newBreaker() *gobreaker.CircuitBreaker[struct{}] {
 	return gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Name: "alipay", MaxRequests: 1, Timeout: restFor,
@@ -29,7 +30,7 @@ func newBreaker() *gobreaker.CircuitBreaker[struct{}] {
 	})
 }
 
-// rejected reports whether the breaker made no call.
+// rejected reports whether the breaker rejected the call without trying it.
 func rejected(err error) bool {
 	return errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests)
 }

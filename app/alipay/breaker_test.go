@@ -11,8 +11,8 @@ import (
 	"stampede/app/payment"
 )
 
-// P8: faults in a row open the breaker, one call at a time looks whether the gateway is back, and neither a signed no
-// nor an abandoned call counts as a fault.
+// P8: consecutive faults open the breaker, one call at a time checks whether the gateway is available again, and
+// neither a signed rejection nor a cancelled call counts as a fault.
 func TestBreaker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,20 +10,20 @@ import (
 	"stampede/app/shop"
 )
 
-// clock is how the gateway writes an instant, in Asia/Shanghai.
+// clock is the gateway's time format, in Asia/Shanghai.
 const clock = "2006-01-02 15:04:05"
 
-// head begins every answer. The rest is read into our own structs: those of the library reject a whole answer for the
-// form of a field that is not used here.
+// head has the common fields of every reply. The other fields are decoded into our own structs: those of the library
+// reject a whole reply for the format of a field that is not used here.
 type head struct{ alipay.Error }
 
 func (h *head) said() *alipay.Error { return &h.Error }
 
-// answer is a struct that begins with head.
+// A reply struct embeds head.
 type answer interface{ said() *alipay.Error }
 
-// call asks the gateway once and reads its verified answer into out. A *businessError is its signed no; every other
-// error wraps shop.ErrTransient, because the call may have been done.
+// call sends one request to the gateway and decodes its verified reply into out. A *businessError is a signed
+// rejection. Every other error wraps shop.ErrTransient, because the gateway may have executed the call.
 func (a *Alipay) call(ctx context.Context, question alipay.Param, out answer) error {
 	_, err := a.breaker.Execute(func() (struct{}, error) { return struct{}{}, a.exchange(ctx, question, out) })
 	if rejected(err) {
@@ -32,25 +32,25 @@ func (a *Alipay) call(ctx context.Context, question alipay.Param, out answer) er
 	return err
 }
 
-// exchange is a call past the breaker. For the library a signed no is no error. An answer whose signature is missing or
-// wrong is unknown.
+// exchange makes a call without the breaker. The library returns no error for a signed rejection. A reply without a
+// valid signature is unknown.
 func (a *Alipay) exchange(ctx context.Context, question alipay.Param, out answer) error {
 	if err := a.client.Request(ctx, question, out); err != nil {
 		return unknown(question.APIName(), err)
 	}
-	if said := out.said(); said.Code != alipay.CodeSuccess { // IsSuccess also takes a payment that is still under way
+	if said := out.said(); said.Code != alipay.CodeSuccess { // IsSuccess also accepts a payment in progress
 		return &businessError{question.APIName(), *said}
 	}
 	return nil
 }
 
-// unknown says that the gateway may have done what was asked (I6). The text is written here and now: the library has an
-// error that is a nil pointer, which formatting survives and calling Error does not.
+// unknown reports that the gateway may have executed the request (I6). The text is formatted here: the library returns
+// an error that is a nil pointer; formatting works with it, but calling Error panics.
 func unknown(method string, err error) error {
 	return fmt.Errorf("%s: %w: %w", method, err, shop.ErrTransient)
 }
 
-// instant reads a time of the gateway; 0 for none.
+// instant parses a time of the gateway; 0 if there is no valid time.
 func (a *Alipay) instant(text string) shop.Millis {
 	t, err := time.ParseInLocation(clock, text, a.zone)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// certificate makes a self-signed one.
+// certificate returns a self-signed certificate.
 func certificate(t *testing.T, name string, serial int64, key *rsa.PrivateKey) string {
 	t.Helper()
 	template := &x509.Certificate{
@@ -32,7 +32,7 @@ func certificate(t *testing.T, name string, serial int64, key *rsa.PrivateKey) s
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
-// Certificate mode: both certificates are named in what we sign, and the gateway's key is the certificate's.
+// Certificate mode: signed requests name both certificates, and the gateway's key is that of its certificate.
 func TestCertificateMode(t *testing.T) {
 	t.Parallel()
 	keys, err := sharedKeys()
@@ -65,7 +65,7 @@ func TestCertificateMode(t *testing.T) {
 	}
 }
 
-// Wrong keys end the start with the name of what is wrong.
+// New rejects invalid keys and names the option.
 func TestWrongKeysAreNamed(t *testing.T) {
 	t.Parallel()
 	keys, err := sharedKeys()

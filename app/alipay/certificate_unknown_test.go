@@ -13,7 +13,7 @@ import (
 	"stampede/app/shop"
 )
 
-// counted answers the same to everything and counts the calls.
+// counted returns the same reply to every call and counts the calls.
 type counted struct {
 	says
 	calls int
@@ -24,8 +24,8 @@ func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.says.RoundTrip(r)
 }
 
-// P8: a certificate that somebody names is never fetched, not even at the real gateway's address, where the library
-// would.
+// P8: a certificate named in a message is never fetched, even at the production address, where the library would fetch
+// it.
 func TestUnknownCertificateIsNotFetched(t *testing.T) {
 	t.Parallel()
 	keys, err := sim.NewKeys()

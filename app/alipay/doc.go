@@ -1,15 +1,15 @@
-// Package alipay is Alipay behind payment.Gateway: page, wap, app and QR payment, query, close, refund, and
-// notifications, signed with RSA2, in public-key or certificate mode. The wire is spoken by smartwalle/alipay, which
-// signs, calls and verifies; what it leaves to its user is here.
+// Package alipay implements payment.Gateway for Alipay: page, wap, app and QR payment, query, close, refund, and
+// notifications, signed with RSA2, in public-key or certificate mode. The library smartwalle/alipay signs, calls and
+// verifies; this package adds the missing checks.
 //
-//	Pay      page, wap, app: only signs (pay.go); QR: asks (precreate)
+//	Pay: page, wap, app sign only; QR makes one call          pay.go
 //	Query, Close                                              trade.go
 //	Refund, Refunded                                          refund.go
-//	Notified verifies what the gateway sends to the shop      notify.go
-//	call: one question, its verified answer or unknown        call.go, answer.go
-//	bounds of time and length, keys that are none             http.go, keys.go
-//	breaker: an absent gateway is not asked by everybody      breaker.go
+//	Notified verifies a notification to the shop              notify.go
+//	call: one request, its verified reply or unknown          call.go
+//	limits of time and length, invalid keys                   http.go, keys.go
+//	breaker: limits calls to an unavailable gateway           breaker.go
 //
-// What the gateway does not say with its signature is unknown, never a no: such errors wrap shop.ErrTransient. Yuan
-// exist in this package only, as text; Asia/Shanghai too.
+// A result without the gateway's signature is unknown, never a rejection: such errors wrap shop.ErrTransient. Only this
+// package uses amounts in yuan, as text, and times in Asia/Shanghai.
 package alipay

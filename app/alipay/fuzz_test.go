@@ -20,7 +20,7 @@ import (
 	"stampede/app/shop"
 )
 
-// fuzzed is an adapter in public-key mode, and the gateway's key.
+// fuzzed returns an adapter in public-key mode and the gateway's key.
 func fuzzed(f *testing.F) (*Alipay, *rsa.PrivateKey) {
 	f.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, rsa2.MinBits)
@@ -41,14 +41,14 @@ func fuzzed(f *testing.F) (*Alipay, *rsa.PrivateKey) {
 	return a, key
 }
 
-// says is a gateway that answers the same to everything.
+// The gateway of this type returns the same reply to every call.
 type says []byte
 
 func (s says) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(s))}, nil
 }
 
-// P8: whatever is posted as a notification, nothing is believed but the very fields that the gateway signed.
+// P8: only a notification with exactly the fields that the gateway signed is accepted.
 func FuzzNotified(f *testing.F) {
 	a, key := fuzzed(f)
 	genuine := url.Values{
@@ -79,7 +79,7 @@ func FuzzNotified(f *testing.F) {
 	})
 }
 
-// I6: whatever comes back from a call, it is unknown unless it holds the very text that the gateway signed.
+// I6: a reply is unknown unless it contains exactly the text that the gateway signed.
 func FuzzAnswer(f *testing.F) {
 	a, key := fuzzed(f)
 	const name = "alipay_trade_query_response"
@@ -90,7 +90,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Add([]byte(`{"` + name + `":` + genuine + `,"sign":"` + signature + `"}`))
 	f.Add([]byte(`{"` + name + `":{"code":"10000"},"sign":"` + signature + `"}`))
-	f.Add([]byte(`{"` + name + `":{"code":"40004","sub_code":"ACQ.TRADE_NOT_EXIST"}}`)) // a no without a signature
+	f.Add([]byte(`{"` + name + `":{"code":"40004","sub_code":"ACQ.TRADE_NOT_EXIST"}}`)) // an unsigned rejection
 	f.Add([]byte(`{"` + name + `":null}`))
 	f.Add([]byte(`{"` + name + `":` + genuine + `,"sign":"` + signature +
 		`","alipay_cert_sn":"5e1f0f6c7a6d4d0b8f0e9b7a1c2d3e4f"}`))

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	maxAnswer = 1 << 20 // bytes that are read of an answer; real ones are below 10 KB
-	mostIdle  = 128     // idle connections: about as many as there are concurrent calls
+	maxAnswer = 1 << 20 // maximum size of a reply, bytes; real ones are below 10 KB
+	mostIdle  = 128     // idle connections: about the number of concurrent calls
 )
 
-// newHTTP makes the client under the library, which by itself has no timeout, reads answers of any length, and looks at
-// no status.
+// newHTTP returns the client for the library, which by itself has no timeout, no limit for replies and no check of the
+// status.
 func newHTTP(timeout time.Duration) *http.Client {
 	return &http.Client{Timeout: timeout, Transport: guard{&http.Transport{
 		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: mostIdle, IdleConnTimeout: time.Minute,
@@ -21,7 +21,7 @@ func newHTTP(timeout time.Duration) *http.Client {
 	}}}
 }
 
-// guard accepts only status 200, so no redirect is followed either.
+// guard accepts only status 200, so redirects are not followed.
 type guard struct{ wire http.RoundTripper }
 
 func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -40,5 +40,5 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// CloseIdleConnections is what http.Client looks for.
+// CloseIdleConnections is called by http.Client.
 func (g guard) CloseIdleConnections() { (&http.Client{Transport: g.wire}).CloseIdleConnections() }

@@ -12,15 +12,15 @@ import (
 	"stampede/app/alipay/rsa2"
 )
 
-// readKeys sets up the client. The library silently accepts short keys, keys of other kinds and invalid certificates.
-// Therefore every key is parsed here first and passed on in one normal form.
+// readKeys sets up the client. The library silently accepts short keys, keys of other types and invalid certificates.
+// So every key is parsed here first and passed on in one normal form.
 func (a *Alipay) readKeys() error {
 	private, err := rsa2.ParsePrivateKey(a.options.PrivateKey)
 	if err != nil {
 		return &KeyError{"PrivateKey", err}
 	}
-	// Never its production mode: that fetches and trusts every certificate that a message names. Otherwise the modes
-	// differ by their address only.
+	// Never the production mode of the library: it fetches and trusts every certificate that a message names. Apart
+	// from that, the modes differ only in the address.
 	a.client, err = alipay.New(
 		a.options.AppID, base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(private)), false,
 		alipay.WithSandboxGateway(a.options.Gateway), alipay.WithTimeLocation(a.zone),
@@ -72,7 +72,8 @@ func (a *Alipay) readCertificates(private *rsa.PrivateKey) error {
 	return named("RootCert", a.client.LoadAliPayRootCert(bare(a.options.RootCert)))
 }
 
-// bare keeps the PEM blocks of a text and drops what stands around them: the library skips such a root without a word.
+// bare keeps the PEM blocks of a text and drops the text between them: the library would skip such a root without an
+// error.
 func bare(text string) string {
 	var kept []byte
 	for rest := []byte(text); ; {
@@ -84,7 +85,7 @@ func bare(text string) string {
 	}
 }
 
-// named makes a *KeyError of an error; nil stays nil.
+// named wraps err in a *KeyError; nil stays nil.
 func named(option string, err error) error {
 	if err == nil {
 		return nil

@@ -13,9 +13,10 @@ import (
 	"stampede/app/shop"
 )
 
-// Notified verifies signature, app and seller of a notification and returns its trade, or ErrForged. Order, amount and
-// state are the flow's to check. The library checks only the signature; cheap checks of everything else come first. It
-// makes no outgoing call: a notification that names an unknown certificate is forged, not a reason to fetch it.
+// Notified verifies the signature, app and seller of a notification and returns its trade, or ErrForged. The flow
+// checks order, amount and state. The library checks only the signature; cheap checks of the other fields come first.
+// It makes no outgoing call: a notification that names an unknown certificate is forged, and the certificate is not
+// fetched.
 func (a *Alipay) Notified(form url.Values) (payment.Trade, error) {
 	for name, values := range form {
 		if len(values) != 1 {
@@ -41,7 +42,7 @@ func (a *Alipay) Notified(form url.Values) (payment.Trade, error) {
 	return a.noted(n)
 }
 
-// noted reads a verified notification. One that is signed and unreadable is not forged: its error is answered `failure`,
+// noted reads a verified notification. A signed but unreadable one is not forged: the reply to its error is `failure`,
 // and the gateway sends it again.
 func (a *Alipay) noted(n *alipay.Notification) (payment.Trade, error) {
 	id, err := shop.ParseID(n.OutTradeNo)
@@ -63,8 +64,8 @@ func (a *Alipay) noted(n *alipay.Notification) (payment.Trade, error) {
 	return t, nil
 }
 
-// knows reports whether a text may name that certificate as its signer's. The gateway may leave the name out; in
-// public-key mode there is none that could be right. Either way only our own copy of the gateway's key verifies.
+// Reports whether certSN may name the signer's certificate. The gateway may omit the name; in public-key mode no name
+// is valid. In both modes, only our own copy of the gateway's key verifies.
 func (a *Alipay) knows(certSN string) bool { return certSN == "" || certSN == a.certSN }
 
 func forged(format string, args ...any) error {

@@ -12,7 +12,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// A notification is believed only when the gateway signed it for this shop; and none makes us call anybody.
+// A notification is accepted only if the gateway signed it for this shop. No notification causes an outgoing call.
 func TestForgedNotifications(t *testing.T) {
 	t.Parallel()
 	c := newCounter(t, nil)
@@ -20,7 +20,7 @@ func TestForgedNotifications(t *testing.T) {
 	kit.Must(t, c.sim.Pay("1"))
 	good := c.letters(t, 1)[0]
 	kit.Must(t, errOf(c.Notified(good)))
-	// An adapter whose gateway does not exist: any call of it would hang or fail otherwise than with ErrForged.
+	// The gateway of this adapter does not exist: a call would hang or fail with an error other than ErrForged.
 	alone := newCounter(t, func(o *alipay.Options) { o.Gateway = "http://127.0.0.1:1/gateway.do" })
 	for name, change := range map[string]func(url.Values){
 		"another amount":             func(f url.Values) { f.Set("total_amount", "0.01") },
@@ -48,11 +48,11 @@ func TestForgedNotifications(t *testing.T) {
 	}
 }
 
-// What the faults of the simulator make of a notification is told apart.
+// Notified distinguishes the notification faults of the simulator.
 func TestSpoiltNotifications(t *testing.T) {
 	t.Parallel()
 	for kind, forged := range map[sim.Kind]bool{
-		sim.NotifyAmount: false, // the gateway's own word; the flow compares amounts
+		sim.NotifyAmount: false, // signed by the gateway; the flow compares amounts
 		sim.NotifyApp:    true, sim.NotifySignature: true, sim.NotifyCert: true,
 	} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestSpoiltNotifications(t *testing.T) {
 	}
 }
 
-// What this shop signed itself is not the gateway's word.
+// A notification signed with the shop's own key is forged.
 func TestOwnSignatureIsNoNotification(t *testing.T) {
 	t.Parallel()
 	c := newCounter(t, nil)
@@ -87,7 +87,7 @@ func TestOwnSignatureIsNoNotification(t *testing.T) {
 	}
 }
 
-// ≥ 2,000 a second on one core are asked for.
+// The target is ≥ 2,000 a second on one core.
 func BenchmarkNotified(b *testing.B) {
 	c := newCounter(b, nil)
 	p, err := c.Pay(b.Context(), request(1, payment.ViaPage))

@@ -10,10 +10,10 @@ import (
 	"stampede/app/shop"
 )
 
-// maxSubject is how much the gateway takes, in characters.
+// maxSubject is the gateway's limit, in characters.
 const maxSubject = 256
 
-// products are what the shop has agreed on with Alipay for each way to pay.
+// products has the agreed Alipay product for each way to pay.
 var products = map[payment.PayVia]string{
 	payment.ViaPage: "FAST_INSTANT_TRADE_PAY",
 	payment.ViaWap:  "QUICK_WAP_WAY",
@@ -21,8 +21,8 @@ var products = map[payment.PayVia]string{
 	payment.ViaQR:   "FACE_TO_FACE_PAYMENT",
 }
 
-// Pay answers where the buyer pays. Ways that need no call of ours (page, wap, app) only sign; QR asks the gateway. The
-// gateway counts in seconds, so the end is rounded down: it is never later than asked.
+// Pay returns the address for the payment. Page, wap and app only sign, without a call; QR calls the gateway. The
+// gateway has a resolution of one second, so the end is rounded down: it is never later than requested.
 func (a *Alipay) Pay(ctx context.Context, r payment.PayRequest) (payment.Payment, error) {
 	trade := alipay.Trade{
 		NotifyURL: a.options.NotifyURL, ReturnURL: a.options.ReturnURL,
@@ -33,7 +33,7 @@ func (a *Alipay) Pay(ctx context.Context, r payment.PayRequest) (payment.Payment
 	case payment.ViaPage:
 		return a.page(alipay.TradePagePay{Trade: trade})
 	case payment.ViaWap:
-		return a.page(alipay.TradeWapPay{Trade: trade, TimeExpire: trade.TimeExpire}) // its own field hides the trade's
+		return a.page(alipay.TradeWapPay{Trade: trade, TimeExpire: trade.TimeExpire}) // its own field hides Trade's
 	case payment.ViaApp:
 		text, err := a.client.EncodeParam(alipay.TradeAppPay{Trade: trade})
 		return payment.Payment{OrderString: text}, err
@@ -43,7 +43,7 @@ func (a *Alipay) Pay(ctx context.Context, r payment.PayRequest) (payment.Payment
 	return payment.Payment{}, fmt.Errorf("pay via %q: %w", r.Via, payment.ErrGatewayRefused)
 }
 
-// page signs an address of the gateway to which the buyer's browser goes.
+// page signs a gateway address for the buyer's browser.
 func (a *Alipay) page(question alipay.Param) (payment.Payment, error) {
 	address, err := a.client.BuildURL(question)
 	if err != nil {
@@ -67,7 +67,7 @@ func (a *Alipay) precreate(ctx context.Context, question alipay.TradePreCreate) 
 	return payment.Payment{QR: answer.QRCode}, nil
 }
 
-// subject keeps what the gateway accepts: it refuses / = & and texts that are too long.
+// subject removes characters that the gateway rejects (/ = &) and limits the length.
 func subject(s string) string {
 	kept := make([]rune, 0, maxSubject)
 	for _, r := range s {

@@ -19,10 +19,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// sharedKeys are made once: making them is what takes long.
+// sharedKeys are created once, because key generation is slow.
 var sharedKeys = sync.OnceValues(sim.NewKeys)
 
-// counter is a shop's side of the wire: the adapter, a simulator, and a mailbox for notifications.
+// counter is the shop's side of the protocol: the adapter, a simulator, and a mailbox for notifications.
 type counter struct {
 	*alipay.Alipay
 	sim     *sim.Simulator
@@ -31,7 +31,7 @@ type counter struct {
 
 	mu   sync.Mutex
 	mail []url.Values
-	say  string // what the mailbox answers
+	say  string // the mailbox's reply
 }
 
 func newCounter(t testing.TB, change func(*alipay.Options)) *counter {
@@ -75,7 +75,7 @@ func (c *counter) receive(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(c.say))
 }
 
-// letters waits for at least n notifications and answers all that have come.
+// letters waits for at least n notifications and returns all that have arrived.
 func (c *counter) letters(t testing.TB, n int) []url.Values {
 	t.Helper()
 	var mail []url.Values
@@ -95,7 +95,7 @@ func (c *counter) inject(t *testing.T, faults ...sim.Fault) {
 	}
 }
 
-// pay opens a payment and brings the buyer to the cashier.
+// pay opens a payment and opens the cashier page as the buyer.
 func (c *counter) pay(t *testing.T, order shop.ID, via payment.PayVia) {
 	t.Helper()
 	p, err := c.Pay(t.Context(), request(order, via))

@@ -10,9 +10,9 @@ import (
 	"stampede/app/shop"
 )
 
-// Refund gives money back. nil: the gateway has done it, now or under the same request before. The gateway answers a
-// repeat like the first time, only without moving money again; it answers the same way when it has not moved any yet,
-// so then it is asked.
+// Refund returns money to the buyer. nil: the gateway has made the refund, now or earlier under the same request. The
+// gateway's reply to a repeated request is the same, without moving money again. It is also the same if no money has
+// moved yet; then Refund queries the refund.
 func (a *Alipay) Refund(ctx context.Context, r payment.RefundRequest) error {
 	question := alipay.TradeRefund{
 		OutTradeNo: r.Order.String(), TradeNo: r.TradeNo, RefundAmount: shop.FormatFen(r.AmountFen),
@@ -39,8 +39,8 @@ func (a *Alipay) Refund(ctx context.Context, r payment.RefundRequest) error {
 	return err
 }
 
-// Refunded asks whether a refund was done. Another amount under the same number is a no: this refund cannot be done any
-// more.
+// Refunded queries whether a refund was made. Another amount under the same number returns false: this refund is no
+// longer possible.
 func (a *Alipay) Refunded(ctx context.Context, r payment.RefundRequest) (bool, error) {
 	question := alipay.TradeFastPayRefundQuery{
 		OutTradeNo: r.Order.String(), TradeNo: r.TradeNo, OutRequestNo: r.Request,

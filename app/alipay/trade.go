@@ -10,11 +10,11 @@ import (
 	"stampede/app/shop"
 )
 
-// states are the gateway's words for a trade.
+// states maps the gateway's trade states.
 var states = map[alipay.TradeStatus]payment.TradeState{
 	alipay.TradeStatusWaitBuyerPay: payment.TradeWaiting,
 	alipay.TradeStatusSuccess:      payment.TradePaid,
-	alipay.TradeStatusFinished:     payment.TradePaid, // paid, and the time for refunds is over
+	alipay.TradeStatusFinished:     payment.TradePaid, // paid, and the period for refunds is over
 	alipay.TradeStatusClosed:       payment.TradeClosed,
 }
 
@@ -23,8 +23,8 @@ const (
 	wrongStatus = "ACQ.TRADE_STATUS_ERROR"
 )
 
-// Query reads a trade. TradeAbsent, and no error, when the gateway has none. The gateway closes a trade that was
-// refunded as a whole.
+// Query reads a trade. It returns TradeAbsent and no error if the gateway has no such trade. The gateway closes a trade
+// after a full refund.
 func (a *Alipay) Query(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	question := alipay.TradeQuery{OutTradeNo: id.String()}
 	var answer struct {
@@ -55,7 +55,7 @@ func (a *Alipay) Query(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	return t, nil
 }
 
-// Close ends an unpaid trade and answers it as it is then: closed, absent, or paid because the buyer was faster.
+// Close ends an unpaid trade and returns its resulting state: closed, absent, or paid because the buyer was faster.
 func (a *Alipay) Close(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	question := alipay.TradeClose{OutTradeNo: id.String()}
 	var answer struct {
@@ -67,7 +67,7 @@ func (a *Alipay) Close(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	switch {
 	case saysNo(err, noSuchTrade):
 		return payment.Trade{Order: id, State: payment.TradeAbsent}, nil
-	case saysNo(err, wrongStatus): // paid, or closed before: it says which when asked
+	case saysNo(err, wrongStatus): // paid, or closed before: a query returns which
 		return a.Query(ctx, id)
 	case err != nil:
 		return payment.Trade{}, err

@@ -10,14 +10,14 @@ import (
 	"stampede/app/shop"
 )
 
-// Alarm is something that an operator has to look at now. The alert rules of Prometheus (deploy/prometheus/alerts.yml)
-// are the same.
+// Alarm is a problem that an operator must check now. The alert rules of Prometheus (deploy/prometheus/alerts.yml) are
+// the same.
 type Alarm struct {
-	Name  string      `json:"name"`  // of a fixed set: the Alarm constants
-	Since shop.Millis `json:"since"` // about
+	Name  string      `json:"name"`  // one of the Alarm constants
+	Since shop.Millis `json:"since"` // approximate
 	Says  string      `json:"says"`
 	Do    string      `json:"do"`
-	Link  string      `json:"link"` // where the runbook goes on
+	Link  string      `json:"link"` // section of the runbook
 }
 
 // The names of the alarms.
@@ -35,24 +35,24 @@ const (
 )
 
 const (
-	// stillFor is for how long nothing may be confirmed while somebody wants something.
+	// stillFor is how long a shop with demand may confirm nothing.
 	stillFor = 10 * time.Second
-	// growsFor is for how long the lag of a partition may grow with every point.
+	// growsFor is how long the lag of a partition may grow with every point.
 	growsFor = 30 * time.Second
-	// databaseSilence is how long a node may be without an answer of the database.
+	// databaseSilence is how long a node may have no response from the database.
 	databaseSilence = 5 * time.Second
-	// stuckAfter is how long an entry may wait for its row. Its stream is not trimmed behind it.
+	// stuckAfter is how long an entry may wait for its row. Its stream is not trimmed past it.
 	stuckAfter = 5 * time.Minute
 	// closedFor is how long a partition may be closed for a recovery.
 	closedFor = 10 * time.Second
-	// pointGap is the longest distance between two points that follow each other; a larger one ends a streak.
+	// pointGap is the longest distance between two consecutive points; a larger one ends a streak.
 	pointGap = PointEvery + PointEvery/2
 
-	// Runbook begins the links of alarms and checks.
+	// Runbook is the common prefix of the links in alarms and checks.
 	Runbook = "deploy/RUNBOOK.md#"
 )
 
-// alarmParts are where the runbook says what to do about each alarm.
+// alarmParts maps each alarm to its section of the runbook.
 var alarmParts = map[string]string{
 	AlarmNothingMoves:   "nothing-is-moving",
 	AlarmLagGrows:       "the-lag-grows",
@@ -66,12 +66,12 @@ var alarmParts = map[string]string{
 	AlarmDatabaseRisk:   "a-database-at-risk",
 }
 
-// newAlarm makes an alarm with its part of the runbook.
+// newAlarm returns an alarm with the link to its section of the runbook.
 func newAlarm(name string, since shop.Millis, says, do string) Alarm {
 	return Alarm{Name: name, Since: since, Says: says, Do: do, Link: Runbook + alarmParts[name]}
 }
 
-// alarmsOf are those that the last points of the history, the oldest first, and the newest figures call for.
+// alarmsOf returns the alarms for the last points of the history, the oldest first, and the newest figures.
 func alarmsOf(points []Point, b *Board) []Alarm {
 	alarms := []Alarm{}
 	if since, is := nothingMoves(points); is {
@@ -102,7 +102,7 @@ func alarmsOf(points []Point, b *Board) []Alarm {
 	return append(alarms, recoveryAlarms(b)...)
 }
 
-// recoveryAlarms are those about recoveries, and about what would need one.
+// recoveryAlarms returns the alarms about recoveries and about risks that would need one.
 func recoveryAlarms(b *Board) (alarms []Alarm) {
 	for _, p := range b.Partitions {
 		if p.ClosedAt != 0 && b.Now.Sub(p.ClosedAt) > closedFor {
@@ -127,33 +127,35 @@ func recoveryAlarms(b *Board) (alarms []Alarm) {
 	return alarms
 }
 
-// redisAway is the alarm of a board that cannot be read.
+// redisAway returns the alarm for a board that cannot be read from Redis.
 func redisAway(since shop.Millis) Alarm {
 	return newAlarm(AlarmRedisAway, since, "Redis does not answer; this is what one node knows by itself.",
 		"Bring it back with its disk. Until then nothing is sold, and people who press Buy are told to repeat.")
 }
 
-// partitionsAway is the alarm of partitions whose server does not answer, while others do.
+// partitionsAway returns the alarm for partitions on an unreachable server while others are reachable.
 func partitionsAway(partitions growing, since shop.Millis) Alarm {
 	return newAlarm(AlarmRedisAway, since,
 		fmt.Sprintf("The server of Redis that holds %s does not answer; the others go on.", partitions),
 		"Bring it back with its disk, or promote its replica. Until then people who buy there are told to repeat.")
 }
 
-// writesRejected is the alarm of a Redis that answers reads and rejects writes; says is its sentence for people.
+// writesRejected returns the alarm for a Redis that accepts reads and rejects writes; the first argument is its text
+// for operators.
 func writesRejected(says string, since shop.Millis) Alarm {
 	return newAlarm(AlarmWritesRejected, since, says,
 		"See whether the disk or the memory of Redis is full. Until then buys are busy, and clients repeat them.")
 }
 
-// busyNode is the alarm of a node that reserves nothing. Its own counters show it while no history can be written.
+// busyNode returns the alarm for a node that reserves nothing. Its own counters show that while no history can be
+// written.
 func busyNode(since shop.Millis) Alarm {
 	return newAlarm(AlarmNothingMoves, since, "For 10 s this node has answered buys with busy and has reserved none.",
 		"Look whether Redis accepts writes, and whether a partition is being recovered or its backlog is full.")
 }
 
-// nothingMoves reports since when nothing was confirmed although entries wait for their rows, or a sale is open and
-// buys are reserved or get no answer. Buys refused for a reason of their own do not count.
+// nothingMoves returns since when nothing was confirmed although entries wait for their rows, or a sale is open and
+// buys are reserved or fail with busy or internal. Buys rejected for other reasons do not count.
 func nothingMoves(points []Point) (since shop.Millis, is bool) {
 	return streak(points, stillFor, func(p *Point) bool {
 		wants := p.Pending > 0 || slices.ContainsFunc(p.Lags, func(lag int64) bool { return lag > 0 }) ||
@@ -162,7 +164,7 @@ func nothingMoves(points []Point) (since shop.Millis, is bool) {
 	})
 }
 
-// growingLags names the partitions whose lag has grown with every point for growsFor.
+// growingLags returns the partitions whose lag has grown with every point for growsFor.
 func growingLags(points []Point) (partitions growing, since shop.Millis) {
 	if len(points) == 0 {
 		return nil, 0
@@ -190,7 +192,7 @@ func growingLags(points []Point) (partitions growing, since shop.Millis) {
 	return partitions, since
 }
 
-// growing are partitions as they are said.
+// growing is a list of partitions for texts.
 type growing []int
 
 func (g growing) String() string {
@@ -201,8 +203,8 @@ func (g growing) String() string {
 	return "partitions " + words
 }
 
-// streak reports whether something is true of all the last points, without a gap, over at least the time given, and
-// since when. A point is about the time before it.
+// streak reports whether the condition holds for all the last points, without a gap, for at least the given time, and
+// since when. A point covers the time before it.
 func streak(points []Point, atLeast time.Duration, is func(p *Point) bool) (since shop.Millis, long bool) {
 	first := len(points)
 	for first > 0 && is(&points[first-1]) &&
@@ -216,7 +218,7 @@ func streak(points []Point, atLeast time.Duration, is func(p *Point) bool) (sinc
 	return since, points[len(points)-1].At.Sub(since) >= atLeast
 }
 
-// stuckEntries names the partitions whose oldest entry has waited for too long, and how long at most.
+// stuckEntries returns the partitions whose oldest entry has waited longer than stuckAfter, and the longest wait.
 func stuckEntries(all []PartitionFigures) (partitions growing, oldest time.Duration) {
 	for _, p := range all {
 		if waits := time.Duration(p.OldestMS) * time.Millisecond; waits > stuckAfter {
@@ -226,7 +228,8 @@ func stuckEntries(all []PartitionFigures) (partitions growing, oldest time.Durat
 	return partitions, oldest
 }
 
-// silentNodes names the nodes that the database has not answered for too long, and for how long at most.
+// silentNodes returns the nodes without a response from the database for longer than databaseSilence, and the longest
+// time.
 func silentNodes(nodes []NodeFigures) (names []string, longest time.Duration) {
 	for _, n := range nodes {
 		if silent := time.Duration(n.DatabaseMS) * time.Millisecond; silent > databaseSilence {

@@ -11,7 +11,7 @@ import (
 	"stampede/app/shop"
 )
 
-// points makes a history whose last point is at the instant 1,000,000.
+// points returns a history whose last point is at the instant 1,000,000.
 func points(some ...Point) []Point {
 	for i := range some {
 		if some[i].At == 0 {
@@ -21,7 +21,7 @@ func points(some ...Point) []Point {
 	return some
 }
 
-// An alarm comes when all of it is true for long enough, and not before; its start is when it began to be true.
+// An alarm is raised when all its conditions hold for long enough, not before. Its start is when they began to hold.
 func TestNothingMovesIsAnAlarm(t *testing.T) {
 	t.Parallel()
 	still := Point{Open: 1, ReservedS: 3}
@@ -85,7 +85,7 @@ func TestLagThatGrowsIsAnAlarm(t *testing.T) {
 	}
 }
 
-// Every alarm is complete. TestRunbookHasWhatAlarmsAndChecksName checks where its link leads.
+// Every alarm is complete. TestRunbookHasWhatAlarmsName checks the link.
 func TestAlarmsAreComplete(t *testing.T) {
 	t.Parallel()
 	b := Board{
@@ -114,7 +114,7 @@ func TestAlarmsAreComplete(t *testing.T) {
 	}
 }
 
-// What nodes say is summed up; a node that has gone is left out, and one that has gone long ago is named.
+// The reports of nodes are added up. A node that is gone is left out, and one that has been gone for long is named.
 func TestBoardSumsUpWhatNodesSay(t *testing.T) {
 	t.Parallel()
 	node := func(id int, at shop.Millis, f Flow) NodeFigures {
@@ -177,7 +177,7 @@ func TestHiddenSalesAreNotTallied(t *testing.T) {
 	}
 }
 
-// Counting a press of Buy allocates nothing, whatever becomes of it.
+// Counting a buy attempt allocates nothing, whether it is accepted or rejected.
 func TestTallyAllocatesNothing(t *testing.T) {
 	tally, clock := &Tally{}, &PressClock{}
 	refusals := []error{soldOut, shop.Fail(shop.PassRequired, "m"), shop.FailBusy("m", 1), errors.New("x")}
@@ -202,11 +202,11 @@ func TestTallyAllocatesNothing(t *testing.T) {
 	}
 }
 
-// fakeBoard is a store of one node, or none at all.
+// fakeBoard is a store with at most one node.
 type fakeBoard struct {
 	Redis
 	away   bool
-	full   bool // it answers reads and rejects writes
+	full   bool // accepts reads and rejects writes
 	said   []NodeFigures
 	points []Point
 	turns  map[shop.Millis]bool
@@ -252,7 +252,8 @@ func (f *fakeLookers) BoardWatched() bool { return true }
 
 func (f *fakeLookers) ShowBoard(b *Board) { f.shown = append(f.shown, b) }
 
-// While Redis is away or rejects writes, the board shows what the node itself knows, and forgets it when that is over.
+// While Redis is unavailable or rejects writes, the board shows the figures of the node itself, and drops them
+// afterwards.
 func TestBoardWithoutRedis(t *testing.T) {
 	t.Parallel()
 	store, lookers := &fakeBoard{turns: make(map[shop.Millis]bool)}, &fakeLookers{}

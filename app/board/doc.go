@@ -1,5 +1,5 @@
-// Package board counts what the shop does and shows it to operators. Each node publishes once a second what it has done
-// ([Flow]) and its state ([NodeFigures]); the reader sums them up and adds the numbers of sales and partitions in
+// Package board counts the activity of the shop and shows it to operators. Each node publishes its counts ([Flow]) and
+// its state ([NodeFigures]) once a second. The reader adds them up and adds the numbers of sales and partitions in
 // Redis. Counting costs a buy one or two additions.
 //
 //	node ── [Feed], once a second ─▶ Redis: figures of the node │ every 5 s one of them: a point of the history

@@ -12,29 +12,29 @@ import (
 	"stampede/app/shop"
 )
 
-// boardWithin bounds what one beat asks of Redis: the next one is due then.
+// boardWithin limits the Redis calls of one beat, which must end before the next one.
 const boardWithin = 800 * time.Millisecond
 
-// Feed says once a second what this node does, and shows the board to those who look at it on this node. One node
-// after the other, whichever comes first, makes the points of the history.
+// Feed publishes the figures of this node once a second and sends the board to its viewers on this node. For each point
+// of the history, the first node that claims it writes it.
 type Feed struct {
 	Reader   *Reader
 	Redis    Redis
 	Audience Audience
-	// Sample answers how this node is, and what it has done since its start.
+	// Sample returns the state of this node and its counts since the start.
 	Sample func() (NodeFigures, PaymentFigures, Flow)
 
 	mu   sync.Mutex
 	past []beat      // the newest last
-	own  NodeFigures // as they were said last
-	turn shop.Millis // the newest point of the history that somebody makes
-	away shop.Millis // since when Redis has not answered; 0: it has
-	// What follows raises alarms that no figures in Redis can raise while it rejects writes.
-	written shop.Millis // when this node's figures were written last, at first when it began
-	busy    shop.Millis // since when buys on this node have got busy and none was reserved; 0: they have not
+	own  NodeFigures // as last published
+	turn shop.Millis // the newest claimed point of the history
+	away shop.Millis // since when Redis is unreachable; 0: reachable
+	// The following fields raise alarms that figures in Redis cannot raise while Redis rejects writes.
+	written shop.Millis // when this node's figures were last written, initially its start
+	busy    shop.Millis // since when buys on this node were busy and none was reserved; 0: no such time
 }
 
-// beat is what this node had done at an instant.
+// beat has the totals of this node at an instant.
 type beat struct {
 	at    time.Time
 	total Flow
@@ -56,8 +56,8 @@ func (f *Feed) Run(ctx context.Context) error {
 	}
 }
 
-// RunOnce says the figures of this node, makes a point of the history if it is this node's turn, and shows the board.
-// While Redis is away the board is what this node knows by itself.
+// RunOnce publishes the figures of this node, writes a point of the history if this node claims it, and sends the
+// board. While Redis is unavailable, the board has only the figures of this node.
 func (f *Feed) RunOnce(ctx context.Context) error {
 	own, turn := f.beat(time.Now())
 	said := f.say(ctx, own, turn)
@@ -70,7 +70,7 @@ func (f *Feed) RunOnce(ctx context.Context) error {
 	return said
 }
 
-// say makes this node's figures known, and a point out of those of all when it is the first to want it.
+// Publishes this node's figures, and writes a point from the figures of all nodes if this node claims it first.
 func (f *Feed) say(ctx context.Context, own NodeFigures, turn shop.Millis) error {
 	ctx, cancel := context.WithTimeout(ctx, boardWithin)
 	defer cancel()
@@ -90,7 +90,7 @@ func (f *Feed) say(ctx context.Context, own NodeFigures, turn shop.Millis) error
 	return f.Redis.AddPoint(ctx, b.point(turn), gone)
 }
 
-// Read is the board of this instant. It always answers: when Redis does not, with what this node knows by itself.
+// Read returns the current board. It never fails: without Redis, it returns the figures of this node.
 func (f *Feed) Read(ctx context.Context) Board {
 	ctx, cancel := context.WithTimeout(ctx, boardWithin)
 	defer cancel()
@@ -112,7 +112,7 @@ func (f *Feed) Read(ctx context.Context) Board {
 	return b
 }
 
-// addOwnAlarms adds the alarms that this node knows from its own memory and that the figures in Redis have not raised.
+// addOwnAlarms adds the alarms from this node's memory that the figures in Redis have not raised.
 func (f *Feed) addOwnAlarms(b *Board) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -128,8 +128,8 @@ func (f *Feed) addOwnAlarms(b *Board) {
 	}
 }
 
-// somePartitions reads those that answer while the figures of the nodes cannot be read: in a cluster they are on one
-// server, and the partitions on all. Nothing when none answers.
+// somePartitions reads the reachable partitions while the figures of the nodes cannot be read: in a cluster the figures
+// are on one server and the partitions on all. Nil if none is reachable.
 func (f *Feed) somePartitions(ctx context.Context) []PartitionFigures {
 	if ctx.Err() != nil {
 		return nil
@@ -141,12 +141,12 @@ func (f *Feed) somePartitions(ctx context.Context) []PartitionFigures {
 	return partitions
 }
 
-// History is the board with the last 15 minutes.
+// History returns the board with the last 15 minutes.
 func (f *Feed) History(ctx context.Context) History {
 	return History{Board: f.Read(ctx), History: f.Points(ctx)}
 }
 
-// Points are those of the last 15 minutes, the oldest first; none while Redis does not answer.
+// Points returns the points of the last 15 minutes, the oldest first; empty while Redis is unreachable.
 func (f *Feed) Points(ctx context.Context) []Point {
 	ctx, cancel := context.WithTimeout(ctx, boardWithin)
 	defer cancel()
@@ -157,7 +157,7 @@ func (f *Feed) Points(ctx context.Context) []Point {
 	return points
 }
 
-// note keeps since when Redis does not answer.
+// note stores since when Redis is unreachable.
 func (f *Feed) note(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -169,7 +169,7 @@ func (f *Feed) note(err error) {
 	}
 }
 
-// beat takes a sample, and answers what is to be said by it, and which point of the history is due; 0: none.
+// beat takes a sample and returns the figures to publish and the due point of the history; 0: none.
 func (f *Feed) beat(now time.Time) (own NodeFigures, turn shop.Millis) {
 	own, payments, total := f.Sample()
 	f.mu.Lock()

@@ -6,15 +6,15 @@ import (
 	"stampede/app/shop"
 )
 
-// Audience is everyone who looks at the live board on this node.
+// Audience serves the viewers of the live board on this node.
 type Audience interface {
-	// BoardWatched reports whether anybody does.
+	// BoardWatched reports whether there are viewers.
 	BoardWatched() bool
-	// ShowBoard shows it to them; it never waits for a slow client.
+	// ShowBoard sends the board to the viewers; it never waits for a slow client.
 	ShowBoard(b *Board)
 }
 
-// Redis has the figures of all nodes and the numbers of sales and partitions, see streams.Redis. Errors are
+// Redis stores the figures of all nodes and the numbers of sales and partitions, see streams.Redis. Errors are
 // ErrTransient.
 type Redis interface {
 	SayFigures(ctx context.Context, f NodeFigures, turn shop.Millis) (first bool, err error)

@@ -24,7 +24,7 @@ func (r *loadRecorder) Sale(_ context.Context, id shop.ID) (shop.Sale, error) {
 	return shop.Sale{}, shop.ErrTransient
 }
 
-// listeners remember what they are told of slots.
+// listeners records the published slots.
 type listeners struct {
 	catalog.Audience
 	slots []shop.Slot
@@ -41,7 +41,7 @@ func (nothing) Now(context.Context) (shop.Millis, error) { return shop.MillisOf(
 
 func (nothing) Counters(context.Context, []shop.SaleRef) ([]shop.Counters, error) { return nil, nil }
 
-// P3, I11: a sale that opens at midnight is loaded beforehand, is on the board and is announced, while another slot is
+// P3, I11: a sale that opens at midnight is loaded beforehand, shown on the board and announced, while another slot is
 // open until then.
 func TestMidnightSaleIsLoadedBeforehand(t *testing.T) {
 	t.Parallel()

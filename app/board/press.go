@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// pressBounds are the upper bounds, in milliseconds, of the classes of times from press to order; a longer time is in
-// one class more. They are closer together where people notice.
+// pressBounds has the upper bounds, in milliseconds, of the histogram classes for times from buy attempt to order; one
+// more class has the longer times. The bounds are closer together where people notice a difference.
 var pressBounds = [...]float64{
 	2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 10_000, 30_000,
 }
 
-// PressCounts are how many orders took how long: up to each of the bounds, and beyond the last one.
+// PressCounts has the number of orders per class: up to each bound, and beyond the last one.
 type PressCounts [len(pressBounds) + 1]int64
 
-// PressTimes say how long it took from the press of Buy until the order was told, milliseconds.
+// PressTimes has the times from the buy attempt to the order event, in milliseconds.
 type PressTimes struct {
 	P50 int64 `json:"p50"`
 	P99 int64 `json:"p99"`
-	N   int64 `json:"n"` // how many orders this is said of; 0: of none, and the others are 0
+	N   int64 `json:"n"` // number of orders; 0: the other fields are 0
 }
 
-// PressClock counts the times from the press of Buy, when the order id is minted, until the event of the order is sent
-// to a socket of the same node: both are read from one clock. Counting allocates nothing.
+// PressClock counts the times from the buy attempt, when the order id is minted, until the order event is sent to a
+// socket of the same node. Both times come from the same clock. Counting allocates nothing.
 type PressClock struct {
 	counts [len(pressBounds) + 1]atomic.Int64
 	sum    atomic.Int64 // milliseconds
@@ -38,7 +38,7 @@ func (p *PressClock) Observe(took time.Duration) {
 	p.sum.Add(max(0, took.Milliseconds()))
 }
 
-// Counts are those since the start.
+// Counts returns the counts since the start.
 func (p *PressClock) Counts() (counts PressCounts) {
 	for i := range counts {
 		counts[i] = p.counts[i].Load()
@@ -46,7 +46,8 @@ func (p *PressClock) Counts() (counts PressCounts) {
 	return counts
 }
 
-// Histogram is the same for Prometheus: counts by upper bound in seconds, the count, and the sum in seconds.
+// Histogram returns the counts for Prometheus: cumulative counts by upper bound in seconds, the total count, and the
+// sum in seconds.
 func (p *PressClock) Histogram() (upTo map[float64]uint64, count uint64, sum float64) {
 	upTo = make(map[float64]uint64, len(pressBounds))
 	counts := p.Counts()
@@ -57,14 +58,14 @@ func (p *PressClock) Histogram() (upTo map[float64]uint64, count uint64, sum flo
 	return upTo, count + uint64(counts[len(pressBounds)]), float64(p.sum.Load()) / 1000
 }
 
-// add sums up what several nodes counted.
+// add adds the counts of another node.
 func (c *PressCounts) add(other *PressCounts) {
 	for i := range c {
 		c[i] += other[i]
 	}
 }
 
-// times are the quantiles of the counts.
+// times returns the quantiles of the counts.
 func (c *PressCounts) times() PressTimes {
 	var t PressTimes
 	for _, n := range c {
@@ -76,7 +77,7 @@ func (c *PressCounts) times() PressTimes {
 	return t
 }
 
-// quantile supposes that the orders between two bounds are spread evenly between them.
+// quantile interpolates linearly between two bounds.
 func (c *PressCounts) quantile(all int64, q float64) int64 {
 	rank, below, lower := q*float64(all), 0.0, 0.0
 	for i, bound := range pressBounds {

@@ -11,33 +11,33 @@ import (
 	"stampede/app/shop"
 )
 
-// Reader reads the live board: what all nodes have said, and what Redis knows of sales and partitions. It is safe
+// Reader reads the live board: the figures of all nodes, and the numbers of sales and partitions in Redis. It is safe
 // for concurrent use.
 type Reader struct {
 	Redis     Redis
-	Catalogue *catalog.Catalogue // nil: the board goes without sales
+	Catalogue *catalog.Catalogue // nil: a board without sales
 	Now       func() shop.Millis
 
 	mu            sync.Mutex
 	rates         map[shop.ID]*saleRate
-	awaySince     shop.Millis // about when the first of the partitions that are away did not answer; 0: all do
-	rejectedSince shop.Millis // about when the first of the partitions that reject writes did so; 0: none does
+	awaySince     shop.Millis // approximate time when the first unreachable partition became unreachable; 0: none is
+	rejectedSince shop.Millis // approximate time when the first partition began to reject writes; 0: none does
 }
 
-// saleRate remembers how far a sale had come when the board was read before.
+// saleRate stores the number of settled orders at the previous read.
 type saleRate struct {
 	at   shop.Millis
 	done int64
 	rate float64
 }
 
-// rateAfter is the least time between two readings from which a rate is made.
+// rateAfter is the minimum time between two reads for a rate.
 const rateAfter = Every / 2
 
-// alarmPoints are as many points as any alarm looks back.
+// alarmPoints is the number of points that the alarms need.
 const alarmPoints = 24
 
-// Read reads the board of this instant.
+// Read returns the current board.
 func (r *Reader) Read(ctx context.Context) (Board, error) {
 	b, _, err := r.figures(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func (r *Reader) Read(ctx context.Context) (Board, error) {
 	return b, nil
 }
 
-// figures reads everything but the alarms, and which nodes have gone long ago.
+// figures returns the board without alarms, and the nodes that have been gone for long.
 func (r *Reader) figures(ctx context.Context) (b Board, gone []int, err error) {
 	said, err := r.Redis.Figures(ctx)
 	if err != nil {
@@ -69,7 +69,8 @@ func (r *Reader) figures(ctx context.Context) (b Board, gone []int, err error) {
 	return b, gone, nil
 }
 
-// partitionAlarms names the partitions that do not answer or reject writes, since when this reader has met any.
+// partitionAlarms returns alarms for the partitions that are unreachable or reject writes, since this reader first saw
+// such a partition.
 func (r *Reader) partitionAlarms(all []PartitionFigures, now shop.Millis) (alarms []Alarm) {
 	var away, rejecting growing
 	for _, p := range all {
@@ -91,7 +92,7 @@ func (r *Reader) partitionAlarms(all []PartitionFigures, now shop.Millis) (alarm
 	return alarms
 }
 
-// sinceFirst keeps since when something has been true without interruption; 0: it is not.
+// sinceFirst stores since when a condition holds without interruption; 0: it does not hold.
 func sinceFirst(since *shop.Millis, is bool, now shop.Millis) shop.Millis {
 	switch {
 	case !is:
@@ -102,7 +103,7 @@ func sinceFirst(since *shop.Millis, is bool, now shop.Millis) shop.Millis {
 	return *since
 }
 
-// sum adds up what the nodes said that are there, and answers which have gone long ago.
+// sum adds up the figures of the current nodes and returns the nodes that have been gone for long.
 func (b *Board) sum(said []NodeFigures) (gone []int) {
 	b.RefusedS, b.Nodes = make(map[shop.Code]float64), []NodeFigures{}
 	b.Sales, b.Partitions, b.Alarms = []Sale{}, []PartitionFigures{}, []Alarm{}
@@ -130,7 +131,7 @@ func (b *Board) sum(said []NodeFigures) (gone []int) {
 		press.add(&n.Said.Five.Press)
 		p := &n.Said.Payments
 		b.Payments.InDoubt += p.InDoubt
-		b.Payments.Open = max(b.Payments.Open, p.Open) // counted in the database, by each node that looks
+		b.Payments.Open = max(b.Payments.Open, p.Open) // counted in the database, by each node
 		b.Payments.RefundsStuck = max(b.Payments.RefundsStuck, p.RefundsStuck)
 	}
 	b.BuysS, b.ReservedS = tenth(b.BuysS), tenth(b.ReservedS)
@@ -140,7 +141,7 @@ func (b *Board) sum(said []NodeFigures) (gone []int) {
 	return gone
 }
 
-// point makes a point of the history out of what the nodes said of the last five seconds.
+// point makes a point of the history from the nodes' figures of the last five seconds.
 func (b *Board) point(at shop.Millis) Point {
 	p := Point{At: at, RefusedS: make(map[shop.Code]float64), Lags: make([]int64, len(b.Partitions))}
 	var press PressCounts
@@ -173,14 +174,14 @@ func (b *Board) point(at shop.Millis) Point {
 	return p
 }
 
-// shorten leaves out what was only there to be summed up.
+// shorten removes the fields that were needed only for the sums.
 func (b *Board) shorten() {
 	for i := range b.Nodes {
 		b.Nodes[i].Said = nil
 	}
 }
 
-// perSecond is at least a tenth of one for anything that happened: what is rounded to nothing would be taken for it.
+// perSecond returns at least 0.1 for a count above 0: a value rounded to 0 would look like no activity.
 func (f *Flow) perSecond(n int64) float64 {
 	if n <= 0 || f.OverMS <= 0 {
 		return 0
@@ -188,7 +189,8 @@ func (f *Flow) perSecond(n int64) float64 {
 	return max(.1, float64(n)*1000/float64(f.OverMS))
 }
 
-// sales are those of the open slots and of the next one. While the database is away only known ones are shown.
+// sales returns the sales of the open slots and of the next one. While the database is unavailable, it returns only
+// those in memory.
 func (r *Reader) sales(ctx context.Context, now shop.Millis) ([]Sale, error) {
 	sales := r.offered(ctx, now)
 	if len(sales) == 0 {
@@ -201,7 +203,7 @@ func (r *Reader) sales(ctx context.Context, now shop.Millis) ([]Sale, error) {
 	return r.rated(sales, counters, now), nil
 }
 
-// offered lists the sales that the board shows, as far as they can be read. The next slot is within a day.
+// offered lists the sales of the board that can be read. The next slot counts if it starts within 24 hours.
 func (r *Reader) offered(ctx context.Context, now shop.Millis) (sales []*shop.Sale) {
 	if r.Catalogue == nil {
 		return nil
@@ -223,7 +225,7 @@ func (r *Reader) offered(ctx context.Context, now shop.Millis) (sales []*shop.Sa
 	return sales[:min(len(sales), boardSales)]
 }
 
-// rated shows each sale with its counters and its rate.
+// rated returns each sale with its counters and its rate.
 func (r *Reader) rated(sales []*shop.Sale, counters []shop.Counters, now shop.Millis) []Sale {
 	r.mu.Lock()
 	defer r.mu.Unlock()

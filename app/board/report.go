@@ -1,6 +1,6 @@
 package board
 
-// SaleWaits are the half and the hundredth that waited longest.
+// SaleWaits has the median and the 99th percentile of the waiting times.
 type SaleWaits struct {
 	Orders int64 `json:"orders"`
 	P50    int64 `json:"p50_ms"`

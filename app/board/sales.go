@@ -13,52 +13,52 @@ import (
 	"stampede/app/shop"
 )
 
-// SaleFigures is what one process has counted of a sale so far.
+// SaleFigures has the counts of one process for a sale.
 type SaleFigures struct {
 	Sale     shop.ID                            `json:"-"`
-	By       string                             `json:"-"` // the process, and when it began to count this sale
+	By       string                             `json:"-"` // the process, and when it started counting this sale
 	Pressed  int64                              `json:"pressed"`
 	Reserved int64                              `json:"reserved"`
 	Away     map[shop.Layer]map[shop.Code]int64 `json:"away,omitempty"`
 	Press    PressCounts                        `json:"press"`
 }
 
-// SaleFiguresLife is how long a report can say what was counted of a sale.
+// SaleFiguresLife is how long the counts of a sale are available for reports.
 const SaleFiguresLife = 40 * 24 * time.Hour
 
 const (
-	// mostCounted bounds how many sales a process counts at once; of more, nothing is counted.
+	// mostCounted is the limit of sales that a process counts at once; further sales are not counted.
 	mostCounted = 1024
-	// countedIdle is how long nothing may happen to a sale before the process forgets what it has said of it.
+	// countedIdle is how long a sale may be idle before the process drops its counts.
 	countedIdle = time.Hour
-	// countsWithin bounds one word to Redis.
+	// countsWithin limits one write to Redis.
 	countsWithin = 2 * time.Second
 )
 
-// SaleCounts counts the outcomes of buys by sale, without locks or allocations. A sale is counted from its first buy
-// on; changed sums are published once a second, and idle sales are dropped. A process that dies loses about one second.
-// A nil SaleCounts counts nothing.
+// SaleCounts counts the results of buys by sale, without locks or allocations. A sale is counted from its first buy on.
+// Changed sums are published once a second, and idle sales are dropped. A crash loses about one second of counts. A nil
+// SaleCounts counts nothing.
 type SaleCounts struct {
 	Redis   Redis
-	Process string // its name, which no other process has had
+	Process string // unique among all processes so far
 	Now     func() shop.Millis
 
 	counted atomic.Pointer[map[shop.ID]*saleTally]
-	mu      sync.Mutex // whoever makes another map
+	mu      sync.Mutex // held while the map is replaced
 }
 
-// saleTally is what is counted of one sale.
+// saleTally has the counts of one sale.
 type saleTally struct {
 	Tally
-	away  [len(shop.Layers)]Tally // their refused ones
+	away  [len(shop.Layers)]Tally // rejected buys by layer
 	waits PressClock
 	by    string
 
-	said  int64       // the sum of all counts when they were said last; of RunOnce alone
-	moved shop.Millis // when it was another one; likewise
+	said  int64       // the sum of all counts when last published; used only by RunOnce
+	moved shop.Millis // when the sum last changed; used only by RunOnce
 }
 
-// Count counts a buy of a sale that exists, by its result (see Tally.Count) and the layer of a refusal.
+// Count counts a buy of an existing sale, by its result (see Tally.Count) and the rejecting layer.
 func (c *SaleCounts) Count(sale shop.ID, layer shop.Layer, reserved bool, err error) {
 	if c == nil {
 		return
@@ -70,7 +70,7 @@ func (c *SaleCounts) Count(sale shop.ID, layer shop.Layer, reserved bool, err er
 	t.count(layer, reserved, err)
 }
 
-// TurnAway counts a buy that a layer refused before it was known whether the sale exists.
+// TurnAway counts a buy that a layer rejected before the sale was looked up.
 func (c *SaleCounts) TurnAway(sale shop.ID, layer shop.Layer, err error) {
 	c.tally(sale).count(layer, false, err)
 }
@@ -87,14 +87,14 @@ func (t *saleTally) count(layer shop.Layer, reserved bool, err error) {
 	t.pressed.Add(1)
 }
 
-// Told counts how long an order took from the press until its buyer heard of it.
+// Told counts the time from the buy attempt until the buyer received the order event.
 func (c *SaleCounts) Told(sale shop.ID, took time.Duration) {
 	if t := c.tally(sale); t != nil {
 		t.waits.Observe(took)
 	}
 }
 
-// tally is nil for a sale that is not counted.
+// tally returns nil for a sale that is not counted.
 func (c *SaleCounts) tally(sale shop.ID) *saleTally {
 	if c == nil {
 		return nil
@@ -106,14 +106,14 @@ func (c *SaleCounts) tally(sale shop.ID) *saleTally {
 	return (*all)[sale]
 }
 
-// begin counts a sale from now on; nil when there are too many.
+// begin starts counting a sale; nil if mostCounted is reached.
 func (c *SaleCounts) begin(sale shop.ID) *saleTally {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := map[shop.ID]*saleTally{}
 	if known := c.counted.Load(); known != nil {
 		if t := (*known)[sale]; t != nil {
-			return t // somebody was faster
+			return t // another goroutine was faster
 		}
 		if len(*known) >= mostCounted {
 			return nil
@@ -127,7 +127,7 @@ func (c *SaleCounts) begin(sale shop.ID) *saleTally {
 	return t
 }
 
-// forget ends the counting of sales. A counter in use meanwhile is lost: they must have been idle for long.
+// forget stops counting the sales. Counts added concurrently are lost; the sales must have been idle for countedIdle.
 func (c *SaleCounts) forget(sales []shop.ID) {
 	if len(sales) == 0 {
 		return
@@ -152,7 +152,7 @@ func (c *SaleCounts) Run(ctx context.Context) error {
 	return err
 }
 
-// RunOnce says what has changed since the last word.
+// RunOnce publishes the sums that have changed since the last call.
 func (c *SaleCounts) RunOnce(ctx context.Context) error {
 	known := c.counted.Load()
 	if known == nil {
@@ -187,7 +187,7 @@ func (c *SaleCounts) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// figures are all counts, and their sum, which grows with each.
+// figures returns all counts and their sum, which grows with each count.
 func (t *saleTally) figures() (f SaleFigures, sum int64) {
 	f = SaleFigures{By: t.by, Pressed: t.Pressed(), Reserved: t.Reserved(), Press: t.waits.Counts()}
 	sum = f.Pressed + f.Reserved
@@ -212,22 +212,22 @@ func (t *saleTally) figures() (f SaleFigures, sum int64) {
 	return f, sum
 }
 
-// SalePresses is what all processes have counted of a sale.
+// SalePresses has the counts of all processes for a sale.
 type SalePresses struct {
 	Pressed    int64        `json:"pressed"`
 	Reserved   int64        `json:"reserved"`
-	TurnedAway []TurnedAway `json:"turned_away"`        // by the layer, and by the code that people heard
-	ToOrder    *SaleWaits   `json:"to_order,omitempty"` // from the press until the order was told; absent: nobody waited
+	TurnedAway []TurnedAway `json:"turned_away"`        // by layer and response code
+	ToOrder    *SaleWaits   `json:"to_order,omitempty"` // from buy attempt to order event; absent: none was measured
 }
 
-// TurnedAway is how many presses a layer refused with a code.
+// TurnedAway is how many buys a layer rejected with a code.
 type TurnedAway struct {
 	Layer shop.Layer `json:"layer"`
 	Code  shop.Code  `json:"code"`
 	Buys  int64      `json:"buys"`
 }
 
-// PressesOf adds up what the processes said; nil when none has.
+// PressesOf adds up the counts of the processes; nil for an empty list.
 func PressesOf(said []SaleFigures) *SalePresses {
 	if len(said) == 0 {
 		return nil

@@ -11,7 +11,8 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// fakeFigures keeps what was said of sales; away, it keeps it all the same and the answer is lost.
+// fakeFigures stores the published counts of sales. With away, it stores them and then returns an error, like a lost
+// reply.
 type fakeFigures struct {
 	Redis
 	said  map[shop.ID]map[string]SaleFigures
@@ -46,8 +47,8 @@ func newCounts(process string, store *fakeFigures) (*SaleCounts, *shop.Millis) {
 	return &SaleCounts{Redis: store, Process: process, Now: func() shop.Millis { return *now }}, now
 }
 
-// What several processes have counted of a sale adds up, by the layer and the code; a lost answer counts nothing twice,
-// and what has not changed is not said again.
+// The counts of several processes for a sale add up, by layer and code. A lost reply counts nothing twice, and
+// unchanged counts are not published again.
 func TestCountsOfSalesAddUp(t *testing.T) {
 	t.Parallel()
 	store := &fakeFigures{said: map[shop.ID]map[string]SaleFigures{}}
@@ -63,7 +64,7 @@ func TestCountsOfSalesAddUp(t *testing.T) {
 		c.Count(7, shop.LayerRedis, false, errors.New("x"))
 		c.TurnAway(7, shop.LayerPace, shop.Fail(shop.RateLimited, "m"))
 		c.Told(7, 12*time.Millisecond)
-		c.TurnAway(8, shop.LayerNode, soldOut) // of a sale without a buy
+		c.TurnAway(8, shop.LayerNode, soldOut) // a sale without a buy
 		store.away = true
 		if err := c.RunOnce(t.Context()); err == nil {
 			t.Error("a lost answer is no answer")
@@ -94,8 +95,8 @@ func TestCountsOfSalesAddUp(t *testing.T) {
 	}
 }
 
-// A sale that comes back after it was forgotten is counted beside what was said before, not in its place; more sales
-// than there is room for cost nothing.
+// A sale that returns after it was dropped is counted in addition to its earlier counts. Sales above the limit cost
+// nothing.
 func TestCountsOfSalesAreBounded(t *testing.T) {
 	t.Parallel()
 	store := &fakeFigures{said: map[shop.ID]map[string]SaleFigures{}}
@@ -125,7 +126,7 @@ func TestCountsOfSalesAreBounded(t *testing.T) {
 	}
 }
 
-// Counting by the sale allocates nothing either.
+// Counting by sale allocates nothing.
 func TestCountsOfSalesAllocateNothing(t *testing.T) {
 	c, _ := newCounts("1", &fakeFigures{said: map[shop.ID]map[string]SaleFigures{}})
 	c.Count(7, shop.LayerRedis, true, nil)

@@ -6,7 +6,7 @@ import (
 	"stampede/app/shop"
 )
 
-// codes are all codes with which a buy may be refused, in the order in which they are counted.
+// codes lists all codes of rejected buys, in the order of the counters.
 var codes = [...]shop.Code{
 	shop.BadRequest, shop.Unauthorized, shop.Forbidden, shop.NotFound, shop.UnknownOp, shop.NotOpen, shop.Closed,
 	shop.SoldOut, shop.LimitReached, shop.DuplicateKey,
@@ -22,7 +22,7 @@ var codeNumbers = func() map[shop.Code]int {
 	return numbers
 }()
 
-// soldOutNumber is that of what nearly everybody hears at a hot sale; it is not looked up.
+// soldOutNumber is the index of the most frequent code in a popular sale; it is not looked up each time.
 var soldOutNumber = codeNumbers[shop.SoldOut]
 
 // Tally counts the results of all buys. Each count is an addition and allocates nothing. A nil Tally counts nothing.
@@ -32,7 +32,7 @@ type Tally struct {
 	refused  [len(codes)]atomic.Int64
 }
 
-// Count counts a buy by its result. Without an error, it was reserved now or repeats one that was.
+// Count counts a buy by its result. A nil error means reserved now, or a repeat of a reservation.
 func (t *Tally) Count(reserved bool, err error) {
 	if t == nil {
 		return
@@ -59,13 +59,13 @@ func (t *Tally) refuse(err error) {
 	t.refused[number].Add(1)
 }
 
-// Tallies count the buys of all sales that are not hidden. A nil Tallies counts nothing.
+// Tallies counts the buys of all sales that are not hidden. A nil Tallies counts nothing.
 type Tallies struct {
 	All      Tally
 	IsHidden func(sale shop.ID) bool // nil: no sale is hidden
 }
 
-// Of returns the tally in which buys of the sale count; nil, which counts nothing, for a hidden sale.
+// Of returns the tally for buys of the sale; nil, which counts nothing, for a hidden sale.
 func (t *Tallies) Of(sale shop.ID) *Tally {
 	if t == nil || t.IsHidden != nil && t.IsHidden(sale) {
 		return nil
@@ -73,13 +73,13 @@ func (t *Tallies) Of(sale shop.ID) *Tally {
 	return &t.All
 }
 
-// Pressed is how many buys came.
+// Pressed returns the number of buy attempts.
 func (t *Tally) Pressed() int64 { return t.pressed.Load() }
 
-// Reserved is how many of them were accepted; a repeat of one is neither that nor refused.
+// Reserved returns the number of accepted buys. A repeat is neither reserved nor refused.
 func (t *Tally) Reserved() int64 { return t.reserved.Load() }
 
-// Refused is how many were refused with each code that there is.
+// Refused returns the number of rejected buys for each code.
 func (t *Tally) Refused() map[shop.Code]int64 {
 	refused := make(map[shop.Code]int64, len(codes))
 	for i, code := range codes {

@@ -9,7 +9,7 @@ import (
 
 const bulkBatch = 2000
 
-// Bulk adds n products for tests of size, named by a running number, and tells progress after each batch.
+// Bulk adds n products for size tests, named by a running number, and calls progress after each batch.
 func (s *Seeder) Bulk(ctx context.Context, n int, progress func(done int)) error {
 	if err := s.categories(ctx, []shop.Category{{ID: bulk, Name: "Bulk test data"}}); err != nil {
 		return err
@@ -31,7 +31,7 @@ func (s *Seeder) Bulk(ctx context.Context, n int, progress func(done int)) error
 	return nil
 }
 
-// bulkProduct looks like a demo product, with its own name and price.
+// bulkProduct returns a copy of a demo product with its own name and price.
 func (s *Seeder) bulkProduct(i int) (shop.Product, error) {
 	id, err := s.Mint()
 	if err != nil {

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// ordinary is the length of a slot for which the paces below are made; in shorter ones everything is faster.
+	// ordinary is the slot length of the paces below; in shorter slots everything is faster.
 	ordinary = 5 * time.Minute
-	// crowdRate is how often the whole crowd buys, per second: however large it is, a slot of five minutes sells
-	// over minutes, not at once.
+	// crowdRate is the number of buys per second by the whole crowd. It does not grow with the crowd, so that a slot of
+	// five minutes sells over minutes.
 	crowdRate = 4.0
-	// busiest is how often one shopper buys at most.
+	// busiest is the minimum mean pause between two buys of one shopper.
 	busiest = 10 * time.Second
-	// rush is over what time a crowd makes its first move after a slot has opened.
+	// rush is the period after the opening of a slot in which the crowd makes its first moves.
 	rush = 20 * time.Second
-	// arrival is over what time the crowd comes in.
+	// arrival is the period in which the crowd connects.
 	arrival = 3 * time.Second
-	// away is how long a shopper stays away after losing the connection, at most.
+	// away is the maximum pause of a shopper after losing the connection.
 	away = 4 * time.Second
 )
 
@@ -33,10 +33,10 @@ type Crowd struct {
 	Base  string // http://host:port of the shop
 	Count int
 	Seed  string        // the same seed makes the same characters
-	Slot  time.Duration // how long slots last; 0: five minutes
+	Slot  time.Duration // length of slots; 0: five minutes
 }
 
-// Run lets the crowd shop until ctx ends, and returns when everybody has left.
+// Run lets the crowd shop until ctx ends, and returns when all shoppers have left.
 func (c *Crowd) Run(ctx context.Context) {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(c.Seed)) // it never fails
@@ -51,13 +51,12 @@ func (c *Crowd) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// pace is the mean pause between two buys of one shopper.
+// pace returns the mean pause between two buys of one shopper.
 func (c *Crowd) pace() time.Duration {
 	return c.scaled(max(busiest, time.Duration(float64(c.Count)/crowdRate*float64(time.Second))))
 }
 
-// scaled is a time for a slot of ordinary length, as it is in the slots of this shop. Nobody moves more than once a
-// second.
+// scaled converts a time for a slot of ordinary length to the slots of this shop. The minimum is shortest.
 func (c *Crowd) scaled(d time.Duration) time.Duration {
 	if c.Slot == 0 || c.Slot >= ordinary {
 		return d
@@ -65,7 +64,7 @@ func (c *Crowd) scaled(d time.Duration) time.Duration {
 	return max(shortest, time.Duration(float64(d)*float64(c.Slot)/float64(ordinary)))
 }
 
-// live comes in again and again, with a pause after each visit that went wrong.
+// live connects repeatedly, with a pause after each visit.
 func (s *shopper) live(ctx context.Context) {
 	for pause := s.upTo(arrival); shop.Sleep(ctx, pause); pause = time.Second + s.upTo(away) {
 		if err := s.visit(ctx); ctx.Err() == nil {
@@ -74,7 +73,7 @@ func (s *shopper) live(ctx context.Context) {
 	}
 }
 
-// upTo draws a time below d.
+// upTo returns a random time below d.
 func (s *shopper) upTo(d time.Duration) time.Duration {
 	return time.Duration(s.random.Float64() * float64(d))
 }

@@ -11,10 +11,10 @@ import (
 	"stampede/app/shop"
 )
 
-// dialTimeout is how long a shopper waits to be let in, by either door.
+// dialTimeout limits the login and the dial of the WebSocket.
 const dialTimeout = 5 * time.Second
 
-// enter logs in as a guest; with a token that is still good, as the same one.
+// enter logs in as a guest; a valid token keeps the same guest.
 func enter(ctx context.Context, base, token string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()

@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// slotsAhead is how many slots of the schedule are made before they open.
+	// slotsAhead is how many slots of the schedule are created in advance.
 	slotsAhead = 9
-	// looksPerSlot is how often the Keeper looks within a slot whether the schedule needs more.
+	// looksPerSlot is how often per slot the Keeper checks the schedule.
 	looksPerSlot = 15
 )
 
-// Keeper keeps a rolling schedule going: a duty of the demo.
+// Keeper extends a rolling schedule: a background job of the demo.
 type Keeper struct {
 	Seeder *Seeder
 	Now    func() shop.Millis
-	Slot   time.Duration // how long a slot lasts; the schedule reaches nine of them into the future
+	Slot   time.Duration // length of a slot; the schedule has slotsAhead future slots
 }
 
-// RunOnce adds the slots that are missing.
+// RunOnce adds the missing slots.
 func (k *Keeper) RunOnce(ctx context.Context) error {
 	now := k.Now()
 	until := now.Add(slotsAhead * k.Slot)
@@ -32,7 +32,7 @@ func (k *Keeper) RunOnce(ctx context.Context) error {
 	}
 	var plan []Window
 	for _, slot := range existing {
-		if slot.Sales == 0 && slot.ClosesAt > now { // left so by a crash between slots and sales
+		if slot.Sales == 0 && slot.ClosesAt > now { // a crash between slots and sales left it empty
 			plan = append(plan, Window{slot.OpensAt, slot.ClosesAt})
 		}
 	}
@@ -43,7 +43,7 @@ func (k *Keeper) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Run keeps the schedule until ctx ends.
+// Run extends the schedule until ctx ends.
 func (k *Keeper) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, k.Slot/looksPerSlot, "keep the schedule rolling", k.RunOnce)
 }

@@ -4,7 +4,7 @@ import (
 	"stampede/app/shop"
 )
 
-// Ids of what the seed brings are small, far below any snowflake.
+// Demo ids are small, far below any snowflake id.
 const (
 	sound shop.ID = iota + 1
 	home
@@ -20,19 +20,19 @@ var categories = []shop.Category{
 	{ID: desk, Name: "Desk & Everyday"},
 }
 
-// rules go for all demo products; each adds a line of its own.
+// rules is the common text of all demo products; each adds its own line.
 const rules = "The price holds for this sale only. An order that is not paid in time is released and sold again. " +
 	"The limit counts all your devices and all orders that are open or paid. "
 
-// offer is a demo product with the terms on which it is sold.
+// offer is a demo product with its sale terms.
 type offer struct {
 	product shop.Product
-	percent int64 // sale price, of the list price
-	units   int64 // on sale in one slot
+	percent int64 // sale price in percent of the list price
+	units   int64 // units per slot
 	limit   int   // units per buyer
 }
 
-// offers are rotated through the slots in this order; neighbours differ in price and scarcity.
+// offers rotate through the slots in this order; neighbours differ in price and scarcity.
 var offers = []offer{
 	{product: shop.Product{
 		ID: 101, CategoryID: sound, Name: "Stillwater Headphones", ListPriceFen: 129900,
@@ -120,7 +120,7 @@ var offers = []offer{
 	}, percent: 57, units: 36, limit: 2},
 }
 
-// drawn is the picture that was drawn for the project under a short name.
+// drawn returns the project's own drawing with a short name.
 func drawn(name, alt string) []shop.Image {
 	return []shop.Image{{URL: "/products/" + name + ".svg", Alt: alt}}
 }

@@ -8,12 +8,11 @@ import (
 	"stampede/app/wsclient"
 )
 
-// again is how long a shopper waits at least before asking again for what was refused for the moment.
+// again is the shopper's minimum pause before repeating a temporarily rejected request.
 const again = time.Second
 
-// refused draws its lesson from every refusal: what will pass is asked again, with the same key, after the pause that
-// the server asks for; what cannot be had is not wished for again. A pause above 0 is how long to wait for the next
-// move.
+// refused reacts to a rejection. A temporary one is repeated with the same key after the server's retry time. A
+// permanent one is not repeated. A pause above 0 is the time until the next move.
 func (s *shopper) refused(r wsclient.Request, e *shop.Error) (pause time.Duration, err error) {
 	slog.Debug(s.name+" was refused", "op", r.Op, "code", e.Code, "message", e.Message)
 	switch e.Code {
@@ -24,7 +23,7 @@ func (s *shopper) refused(r wsclient.Request, e *shop.Error) (pause time.Duratio
 		return s.giveWay(r, e)
 	case shop.SoldOut:
 		if one, ok := s.sales[r.Sale]; ok {
-			one.Stock = 0 // until a tick says that something has come back
+			one.Stock = 0 // until a tick reports returned units
 			s.sales[r.Sale] = one
 		}
 	case shop.Paused, shop.LimitReached, shop.PassRequired, shop.CaptchaRequired:
@@ -38,13 +37,13 @@ func (s *shopper) refused(r wsclient.Request, e *shop.Error) (pause time.Duratio
 	return 0, nil
 }
 
-// giveWay waits and asks again. Whoever could not say hello leaves, and comes again; whoever watches too much lets go
-// of all of it first.
+// giveWay waits and repeats the request. A rejected hello ends the visit, and the shopper reconnects later. After too
+// many watches, the shopper first unwatches everything.
 func (s *shopper) giveWay(r wsclient.Request, e *shop.Error) (time.Duration, error) {
 	switch r.Op {
 	case wsclient.Hello:
 		return 0, e
-	case "": // of nothing that was asked
+	case "": // no request was rejected
 		return 0, nil
 	}
 	pause := max(again, time.Duration(e.RetryMS)*time.Millisecond)

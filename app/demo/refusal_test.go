@@ -12,7 +12,7 @@ import (
 	"stampede/app/wsclient"
 )
 
-// connected is a shopper on a real connection; heard are the ops that come out at its other end.
+// connected returns a shopper on a real connection; the channel receives the ops at its other end.
 func connected(t *testing.T) (s *shopper, heard <-chan wsclient.Request) {
 	t.Helper()
 	ops := make(chan wsclient.Request, 16)
@@ -47,7 +47,7 @@ func connected(t *testing.T) (s *shopper, heard <-chan wsclient.Request) {
 	return s, ops
 }
 
-// ask sends an op and hears a refusal of it.
+// Sends an op and passes a rejection of it to the shopper.
 func (s *shopper) ask(t *testing.T, r wsclient.Request, e *shop.Error) (time.Duration, error) {
 	t.Helper()
 	if err := s.conn.Send(r); err != nil {
@@ -56,7 +56,7 @@ func (s *shopper) ask(t *testing.T, r wsclient.Request, e *shop.Error) (time.Dur
 	return s.hear(&wsclient.Frame{Request: r, Error: e})
 }
 
-// Nobody looked at refusals once: a crowd whose fifth watch was refused fell silent for good.
+// Regression: a crowd that ignored the rejection of its fifth watch stayed silent.
 func TestRefusedWatchIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	for _, e := range []*shop.Error{shop.Fail(shop.RateLimited, "too many slots"), shop.FailBusy("later", 2*time.Second)} {
@@ -70,7 +70,7 @@ func TestRefusedWatchIsAskedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []wsclient.Op{wsclient.Watch, wsclient.Watch}
-		if e.Code == shop.RateLimited { // all that is watched is let go of first
+		if e.Code == shop.RateLimited { // everything watched is unwatched first
 			want = []wsclient.Op{wsclient.Watch, wsclient.Unwatch, wsclient.Watch}
 		}
 		for _, op := range want {
@@ -81,7 +81,7 @@ func TestRefusedWatchIsAskedAgain(t *testing.T) {
 	}
 }
 
-// After busy nobody knows what became of a buy: it is repeated with its key.
+// After busy, the result of a buy is unknown: it is repeated with its key.
 func TestRefusedBuyIsRepeatedWithItsKey(t *testing.T) {
 	t.Parallel()
 	s, heard := connected(t)
@@ -99,7 +99,7 @@ func TestRefusedBuyIsRepeatedWithItsKey(t *testing.T) {
 	}
 }
 
-// What cannot be had is not asked for again, and who is not let in leaves.
+// A permanently rejected request is not repeated, and a shopper with a rejected login leaves.
 func TestRefusalsForGood(t *testing.T) {
 	t.Parallel()
 	s, heard := connected(t)
@@ -132,7 +132,7 @@ func TestRefusalsForGood(t *testing.T) {
 	}
 }
 
-// The slot before is let go of when the next one is shown.
+// A shopper unwatches the previous slot when the next one is shown.
 func TestShopperWatchesOneSlot(t *testing.T) {
 	t.Parallel()
 	s, heard := connected(t)

@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// RollingSlot is how long a slot of the rolling schedule lasts.
+	// RollingSlot is the length of a slot in the rolling schedule.
 	RollingSlot = 5 * time.Minute
-	// firstCut is how long the first one is open, of its length: 90 seconds of five minutes.
+	// firstCut is the part of its length that the first slot is open: 90 seconds of five minutes.
 	firstCut = 0.3
 )
 
-// Window is when a slot opens and closes.
+// Window has the opening and closing time of a slot.
 type Window struct{ Opens, Closes shop.Millis }
 
-// Hours is a slot of every day, as times since the day's midnight in the shop's zone.
+// Hours is a daily slot, as times since midnight in the shop's time zone.
 type Hours struct{ Opens, Closes time.Duration }
 
-// Rolling plans back-to-back slots of the length given from what exists until there is a slot that closes at or after
-// until. From nothing, or after a gap, it begins with one that has just closed and one that is open and cut, so that
-// the next opens soon: with slots of five minutes, 90 seconds from now.
+// Rolling plans consecutive slots of the given length, continuing existing ones, until a slot closes at or after until.
+// Without existing slots, or after a gap, it starts with one that has just closed and a shortened one that is open, so
+// that the next one opens soon: with slots of five minutes, 90 seconds from now.
 func Rolling(existing []shop.Slot, now, until shop.Millis, length time.Duration) []Window {
 	var last shop.Millis
 	for _, s := range existing {
@@ -45,7 +45,7 @@ func Rolling(existing []shop.Slot, now, until shop.Millis, length time.Duration)
 	return plan
 }
 
-// Daily plans the slots of days whole days, beginning with the day in which from lies in its own time zone.
+// Daily plans the slots of the given number of days, starting with the day of from in its own time zone.
 func Daily(from time.Time, days int, hours []Hours) []Window {
 	var plan []Window
 	for d := range days {

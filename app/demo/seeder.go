@@ -13,12 +13,12 @@ import (
 
 const salesPerSlot = 8
 
-// Seeder writes into the catalogue what is missing there.
+// Seeder adds missing demo data to the catalogue.
 type Seeder struct {
 	Store      *store.Store
 	Mint       func() (shop.ID, error) // ids of slots, sales and bulk products
 	Partitions int
-	Challenge  shop.Challenge // what the sales ask for; "": nothing
+	Challenge  shop.Challenge // challenge of the sales; "": none
 }
 
 // Products adds the demo products and their categories.
@@ -62,8 +62,8 @@ func (s *Seeder) categories(ctx context.Context, wanted []shop.Category) error {
 	return nil
 }
 
-// Schedule adds the slots of the plan that are not there, and demo sales to every slot of the plan that has none: also
-// to one that a crash left without. It answers how many slots it filled.
+// Schedule adds the missing slots of the plan, and demo sales to every slot of the plan without sales, including those
+// left empty by a crash. It returns how many slots it filled.
 func (s *Seeder) Schedule(ctx context.Context, plan []Window) (int, error) {
 	if len(plan) == 0 {
 		return 0, nil
@@ -79,7 +79,7 @@ func (s *Seeder) Schedule(ctx context.Context, plan []Window) (int, error) {
 	if err := s.Store.AddSlots(ctx, slots); err != nil {
 		return 0, fmt.Errorf("add %d slots: %w", len(slots), err)
 	}
-	// Read back: a slot that was there before keeps its own id.
+	// Read the slots again: an existing slot keeps its id.
 	there, err := s.Store.Slots(ctx, plan[0].Opens, plan[len(plan)-1].Closes)
 	if err != nil {
 		return 0, fmt.Errorf("read slots: %w", err)
@@ -106,7 +106,7 @@ func (s *Seeder) Schedule(ctx context.Context, plan []Window) (int, error) {
 	return filled, nil
 }
 
-// sales picks the slot's share of the offers: a slot begins where the one of the same length before it ended.
+// sales returns the slot's part of the offers, after that of the previous slot of the same length.
 func (s *Seeder) sales(slot shop.Slot) ([]shop.Sale, error) {
 	first := int(slot.OpensAt/(slot.ClosesAt-slot.OpensAt)) * salesPerSlot
 	made := make([]shop.Sale, salesPerSlot)

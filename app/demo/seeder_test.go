@@ -41,7 +41,7 @@ func TestProductsOnce(t *testing.T) {
 	}
 }
 
-// TestRollingFromNothing: one slot has closed, one is open, the next opens 90 seconds after the start.
+// TestRollingFromNothing: one slot has closed, one is open, the next one opens 90 seconds after the start.
 func TestRollingFromNothing(t *testing.T) {
 	t.Parallel()
 	now := 1_000_000*minute + 123
@@ -107,7 +107,7 @@ func TestKeeperFillsEverySlot(t *testing.T) {
 		}
 		now += 7 * minute
 	}
-	// A crash between slots and sales leaves an empty slot, which the next look fills.
+	// A crash between slots and sales leaves an empty slot, which the next RunOnce fills.
 	_, last := offered()
 	err := s.Store.AddSlots(t.Context(), []shop.Slot{{ID: 77, OpensAt: last, ClosesAt: last + 5*minute}})
 	if err != nil {

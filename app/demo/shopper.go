@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// regrets is the share of orders that are cancelled; the rest runs out of time.
+	// regrets is the share of orders that are cancelled; the others expire.
 	regrets = 0.2
-	// shortest is the pause between two moves of one shopper, at least.
+	// shortest is the minimum pause between two moves of one shopper.
 	shortest = time.Second
-	// regretWithin is how long after its order a shopper changes their mind, at most.
+	// regretWithin is the maximum time between an order and its cancellation.
 	regretWithin = 40 * time.Second
-	// silence is how long a shopper waits for a word or a ping before giving the connection up.
+	// silence is how long a shopper waits for a frame or a ping before it closes the connection.
 	silence = 60 * time.Second
 )
 
@@ -29,18 +29,18 @@ type shopper struct {
 	base   string
 	name   string
 	random *rand.Rand
-	pace   time.Duration // the mean pause between two buys
-	rush   time.Duration // over what time a crowd of ordinary size makes its first move after a slot has opened
-	token  string        // kept over visits, so that the same guest comes back
+	pace   time.Duration // mean pause between two buys
+	rush   time.Duration // period for the first moves of a crowd of ordinary size after an opening
+	token  string        // kept between visits to stay the same guest
 
 	conn   *wsclient.Conn
-	repeat *wsclient.Request // what was refused for the moment and is to be asked again
-	slot   shop.ID           // whose sales these are
+	repeat *wsclient.Request // the temporarily rejected request to repeat
+	slot   shop.ID           // the slot of the sales
 	sales  map[shop.ID]shop.SaleView
-	regret map[shop.ID]time.Time // orders that are to be cancelled, and when
+	regret map[shop.ID]time.Time // orders to cancel, and when
 }
 
-// visit shops on one connection until it ends. The answer is why.
+// visit shops on one connection until it ends, and returns the reason.
 func (s *shopper) visit(ctx context.Context) error {
 	token, err := enter(ctx, s.base, s.token)
 	if err != nil {
@@ -57,14 +57,14 @@ func (s *shopper) visit(ctx context.Context) error {
 	if s.conn, err = dialer.Dial(ctx, s.base); err != nil {
 		return err
 	}
-	defer s.conn.Close() // ends the reading goroutine, which must not wait for a listener any more
+	defer s.conn.Close() // ends the reading goroutine, which must no longer wait for a receiver
 	defer close(left)
 	s.repeat, s.slot = nil, 0
 	s.sales, s.regret = make(map[shop.ID]shop.SaleView), make(map[shop.ID]time.Time)
 	return s.shop(ctx, frames)
 }
 
-// shop reacts to what comes and makes a move now and then.
+// shop handles frames and makes a move now and then.
 func (s *shopper) shop(ctx context.Context, frames <-chan *wsclient.Frame) error {
 	err := s.conn.Send(wsclient.Request{Op: wsclient.Hello, Token: s.token})
 	if err == nil {
@@ -98,18 +98,19 @@ func (s *shopper) shop(ctx context.Context, frames <-chan *wsclient.Frame) error
 	}
 }
 
-// pause is drawn so that most are short and a few are long, as with people.
+// pause returns a random pause: most are short and a few are long, as with people.
 func (s *shopper) pause() time.Duration {
 	return min(shortest+time.Duration(s.random.ExpFloat64()*float64(s.pace)), 4*s.pace)
 }
 
-// firstMove comes sooner than others after an opening, but a large crowd does not rush in at once.
+// firstMove returns the pause before the first move after an opening. It is shorter than later ones, but spread for a
+// large crowd.
 func (s *shopper) firstMove() time.Duration { return s.upTo(max(s.rush, s.pace)) }
 
-// watch asks for the current slot.
+// watch requests the current slot.
 func (s *shopper) watch() error { return s.conn.Send(wsclient.Request{Op: wsclient.Watch}) }
 
-// hear takes in a frame. A pause above 0 is how long to wait for the next move from now.
+// Handles a frame. A pause above 0 is the time until the next move.
 func (s *shopper) hear(f *wsclient.Frame) (pause time.Duration, err error) {
 	switch {
 	case f.Error != nil:
@@ -136,7 +137,7 @@ func (s *shopper) hear(f *wsclient.Frame) (pause time.Duration, err error) {
 	return 0, nil
 }
 
-// see takes in a snapshot of the slot, and lets go of the one that was watched before.
+// see stores a snapshot of the slot and unwatches the previous one.
 func (s *shopper) see(snapshot json.RawMessage) error {
 	var view catalog.WatchView
 	if err := json.Unmarshal(snapshot, &view); err != nil {
@@ -156,7 +157,7 @@ func (s *shopper) see(snapshot json.RawMessage) error {
 	return s.conn.Send(wsclient.Request{Op: wsclient.Unwatch, Slot: before})
 }
 
-// tick takes in new numbers of sales that are being watched.
+// tick stores new numbers of watched sales.
 func (s *shopper) tick(lines []wsclient.TickLine) {
 	for _, line := range lines {
 		if one, ok := s.sales[line.ID]; ok {
@@ -166,8 +167,7 @@ func (s *shopper) tick(lines []wsclient.TickLine) {
 	}
 }
 
-// move asks again for what was refused for the moment, else cancels what is regretted by now, else buys something that
-// is there.
+// move repeats a temporarily rejected request, else cancels a due order, else buys an available item.
 func (s *shopper) move() error {
 	now := time.Now()
 	if r := s.repeat; r != nil {
@@ -187,7 +187,7 @@ func (s *shopper) move() error {
 		}
 	}
 	if len(there) == 0 {
-		return s.watch() // perhaps a unit has come back, or the next slot is on
+		return s.watch() // perhaps a unit was returned, or the next slot is open
 	}
 	wish, qty := there[s.random.IntN(len(there))], 1
 	if wish.Limit > 1 && s.random.Float64() < 0.2 {

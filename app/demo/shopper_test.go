@@ -17,8 +17,8 @@ func newShopper() *shopper {
 	}
 }
 
-// TestEveryFrameIsUnderstood: no frame of the protocol may end a visit, except the refusal of a token and those
-// that make a shopper write, which needs a connection.
+// TestEveryFrameIsUnderstood: no frame of the protocol ends a visit, except the rejection of a token and frames that
+// make a shopper send a request, which needs a connection.
 func TestEveryFrameIsUnderstood(t *testing.T) {
 	t.Parallel()
 	for name, text := range kit.GoldenFrames(t, "../../realtime/testdata/protocol", "server") {
@@ -48,7 +48,7 @@ func TestTicksMoveTheStock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Request.Op = wsclient.Watch // of the answer; an event has none
+		f.Request.Op = wsclient.Watch // of the reply; an event has none
 		if _, err := s.hear(f); err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestTicksMoveTheStock(t *testing.T) {
 	}
 }
 
-// TestCrowdsOfAnySizeSellOverMinutes: the whole crowd's rate does not grow with its size.
+// TestCrowdsOfAnySizeSellOverMinutes: the rate of the whole crowd does not grow with its size.
 func TestCrowdsOfAnySizeSellOverMinutes(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 50, 500, 10_000} {

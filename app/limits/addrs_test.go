@@ -11,8 +11,8 @@ import (
 	"stampede/app/shop"
 )
 
-// TestFloodFromOneSiteEvictsNoOtherClient: 65,536 networks of one /48, each of which takes all it gets, leave the empty
-// buckets of 500 other clients in place, and get shop.WideShare times as much as one client.
+// TestFloodFromOneSiteEvictsNoOtherClient: 65,536 networks of one /48 take as many tokens as they get. The empty
+// buckets of 500 other clients stay in place, and the site gets shop.WideShare times as many as one client.
 func TestFloodFromOneSiteEvictsNoOtherClient(t *testing.T) {
 	t.Parallel()
 	table := NewAddrs(Pace{Rate: 1, Period: time.Hour, Burst: 2})
@@ -99,7 +99,7 @@ func TestPlacesAreShared(t *testing.T) {
 	}
 }
 
-// TestClientsAreCountedByNetworks: no package counts clients by an address alone; shop.Networks has their keys.
+// TestClientsAreCountedByNetworks: no package counts clients by an address alone; shop.Networks returns their keys.
 func TestClientsAreCountedByNetworks(t *testing.T) {
 	t.Parallel()
 	root := os.DirFS("../..")
@@ -108,7 +108,7 @@ func TestClientsAreCountedByNetworks(t *testing.T) {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
-			if path == "app/backoffice/block_list.go" { // operators' decisions, with networks beside them
+			if path == "app/backoffice/block_list.go" { // operators' decisions, which include networks
 				return nil
 			}
 			text, err := fs.ReadFile(root, path)

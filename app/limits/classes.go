@@ -18,7 +18,7 @@ const (
 	Pass Class = "pass"
 	// List reads slots, sales, products or categories.
 	List Class = "list"
-	// Watch sends a snapshot of a slot or of sales and changes what the socket receives.
+	// Watch sends a snapshot of a slot or of sales and changes the socket's subscription.
 	Watch Class = "watch"
 	// Auth checks or sets passwords, makes tokens or sends emails.
 	Auth Class = "auth"
@@ -37,14 +37,14 @@ const (
 	Pictures Class = "pictures"
 )
 
-// Limits bound a class, over sockets and HTTP together. A zero pace is no limit.
+// Limits has the limits of a class, for sockets and HTTP together. A zero pace is no limit.
 type Limits struct {
 	User, Addr Pace // per node
 	All        Pace // per shop; the serving nodes share it
 	Window     Window
 }
 
-// Classes are the limits by class. A class that is absent has none.
+// Classes has the limits by class. An absent class has no limits.
 type Classes map[Class]Limits
 
 // Limiter counts requests by class. Sockets are counted in the memory of the node only: a frame must not cost a round
@@ -54,7 +54,7 @@ type Limiter struct {
 	windows *Windows
 }
 
-// NewLimiter makes a limiter of a single node; see SetNodes.
+// NewLimiter returns a limiter of a single node; see SetNodes.
 func NewLimiter(classes Classes, w *Windows) *Limiter {
 	l := &Limiter{classes: make(map[Class]*buckets), windows: w}
 	for class, limits := range classes {
@@ -92,7 +92,7 @@ func (l *Limiter) TakeHTTP(class Class, user shop.ID, addr netip.Addr) error {
 	return l.windows.Take(context.Background(), class, b.limits.Window, user, addr)
 }
 
-// buckets limit a class in memory: without a round trip, and without an allocation unless a call is rejected.
+// buckets limits a class in memory: without a round trip, and without an allocation unless a call is rejected.
 type buckets struct {
 	limits Limits
 	users  *Table[shop.ID]
@@ -111,8 +111,8 @@ func newBuckets(l Limits) *buckets {
 
 func (b *buckets) setNodes(nodes int) { b.all.setPace(b.limits.All.Shared(nodes)) }
 
-// take counts the narrowest limit first. A wider limit that rejects gives the narrower ones back: a user who floods
-// takes nothing from the address, and an address nothing from the shop.
+// take counts the narrowest limit first. If a wider limit rejects, the tokens of the narrower ones are returned: a
+// flooding user takes nothing from the address, and an address nothing from the shop.
 func (b *buckets) take(user shop.ID, addr netip.Addr) error {
 	now, users := b.now(), b.users
 	if user == 0 {

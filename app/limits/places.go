@@ -6,17 +6,17 @@ import (
 	"stampede/app/shop"
 )
 
-// Places are held by clients, such as connections or long polls. Neither a user nor an address can take those of all.
-// Not safe for concurrent use.
+// Places counts resources that clients hold, such as connections or long polls. Neither a user nor an address can hold
+// all of them. Not safe for concurrent use.
 type Places struct {
-	Most, User, Addr int // of all, of a user, of an address; 0: no limit
+	Most, User, Addr int // in total, per user, per address; 0: no limit
 	taken            int
 	users            map[shop.ID]int
 	nets             map[netip.Prefix]int // see shop.Networks
 }
 
-// Room reports whether a user (0: unknown) may hold one more from an address (zero: unknown). A site of IPv6 may hold
-// shop.WideShare times as many as an address, and at most half of all.
+// Room reports whether a user (0: unknown) may hold one more from an address (zero: unknown). An IPv6 site may hold
+// shop.WideShare times as many as an address, and at most half of the total.
 func (p *Places) Room(user shop.ID, addr netip.Addr) bool {
 	own, wide := shop.Networks(addr)
 	site := p.Addr * shop.WideShare
@@ -30,13 +30,13 @@ func (p *Places) Room(user shop.ID, addr netip.Addr) bool {
 
 func room(taken, most int) bool { return most <= 0 || taken < most }
 
-// Held is how many an address holds.
+// Held returns how many an address holds.
 func (p *Places) Held(addr netip.Addr) int {
 	own, _ := shop.Networks(addr)
 	return p.nets[own]
 }
 
-// Add counts n more; n is negative for those that are left.
+// Add counts n more; n is negative for released ones.
 func (p *Places) Add(user shop.ID, addr netip.Addr, n int) {
 	if p.nets == nil {
 		p.users, p.nets = make(map[shop.ID]int), make(map[netip.Prefix]int)

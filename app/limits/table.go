@@ -13,14 +13,14 @@ import (
 
 const (
 	shards      = 16     // reduce contention; a power of two
-	bucketsKept = 65_536 // in a table: about 4 MB
+	bucketsKept = 65_536 // per table: about 4 MB
 )
 
 // Table has a token bucket for each key and drops full ones. A nil table admits everything. Under a flood of keys it
-// drops others as well, the fullest first, whose owners get a full bucket: memory stays bounded.
+// drops others as well, the fullest first; their owners get a full bucket. So memory stays bounded.
 type Table[K comparable] struct {
 	steps steps
-	now   func() int64 // nanoseconds of a clock that never goes back
+	now   func() int64 // nanoseconds of a monotonic clock
 	seed  maphash.Seed
 	shard [shards]shard[K]
 }
@@ -62,7 +62,7 @@ func (t *Table[K]) takeAt(key K, now int64) (wait time.Duration) {
 	return t.takeBy(key, now, t.steps)
 }
 
-// takeBy is Take with a pace of the key's own.
+// takeBy is Take with a pace for this key.
 func (t *Table[K]) takeBy(key K, now int64, by steps) (wait time.Duration) {
 	s := t.of(key)
 	s.mu.Lock()
@@ -102,7 +102,7 @@ func (t *Table[K]) Wait(key K) time.Duration {
 	return wait
 }
 
-// Hold makes Take reject for so long.
+// Hold makes Take reject for the given wait.
 func (t *Table[K]) Hold(key K, wait time.Duration) {
 	now := t.now()
 	s := t.of(key)
@@ -147,7 +147,7 @@ func (b *bucket) takeAt(now int64) (wait time.Duration) {
 	return wait
 }
 
-// setPace changes the pace; taken tokens stay taken.
+// setPace changes the pace and keeps the taken tokens.
 func (b *bucket) setPace(p Pace) {
 	if b == nil {
 		return
@@ -195,7 +195,7 @@ func (s steps) take(bucket, now int64) (next int64, wait time.Duration) {
 	return bucket + s.every, 0
 }
 
-// Refused makes the error of a rejected call; the wait is rounded up to milliseconds.
+// Refused returns the error for a rejected call; the wait is rounded up to milliseconds.
 func Refused(message string, wait time.Duration) *shop.Error {
 	e := shop.Fail(shop.RateLimited, message)
 	e.RetryMS = int64(math.Ceil(float64(wait) / float64(time.Millisecond)))

@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// clocked is a table whose clock a test moves.
+// clocked returns a table whose clock the test moves.
 func clocked[K comparable](p Pace) (*Table[K], func(d time.Duration)) {
 	t := NewTable[K](p)
 	now := int64(0)
@@ -34,7 +34,7 @@ func TestTableRefills(t *testing.T) {
 	}
 }
 
-// A burst and the rate after it are two figures, and who is refused owes nothing.
+// The burst and the rate after it are independent. A rejected call takes no token.
 func TestPaceAllowsABurst(t *testing.T) {
 	t.Parallel()
 	table, pass := clocked[int](Pace{Rate: 60, Period: time.Minute, Burst: 300})
@@ -63,8 +63,7 @@ func TestPaceAllowsABurst(t *testing.T) {
 	}
 }
 
-// A flood of keys does not grow memory, and a key that is used all the time is not helped by it more than once in a
-// while.
+// A flood of keys does not grow memory, and an active key is reset at most once in a while.
 func TestTableMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	table := NewTable[int](Pace{1, time.Hour, 1})
@@ -92,7 +91,7 @@ func TestNoLimit(t *testing.T) {
 	table.GiveBack(1)
 }
 
-// What bounds a whole shop is divided among its nodes, and never to nothing.
+// The pace of a whole shop is divided among its nodes, but never to 0.
 func TestSharedPace(t *testing.T) {
 	t.Parallel()
 	p := Pace{Rate: 1000, Period: time.Second, Burst: 10}
@@ -112,7 +111,7 @@ var (
 	home   = netip.MustParseAddr("192.0.2.2")
 )
 
-// limited demands that an error is the one of a limit, with a time to come back.
+// limited checks that the error is that of a limit, with the wait.
 func limited(t *testing.T, err error, want time.Duration) {
 	t.Helper()
 	var e *shop.Error
@@ -127,8 +126,8 @@ func clockedBuys(p Limits) (*buckets, func(d time.Duration)) {
 	return b, func(d time.Duration) { now += int64(d) }
 }
 
-// One user's flood takes nothing from the others behind the same address, an address's nothing from the shop; and who
-// is refused by a wide limit has not lost their own token.
+// One user's flood takes nothing from other users of the same address, and one address's flood nothing from the shop. A
+// call rejected by a wide limit keeps the caller's own token.
 func TestBuysCountTheNarrowestFirst(t *testing.T) {
 	t.Parallel()
 	b, pass := clockedBuys(Limits{
@@ -165,7 +164,7 @@ func TestBuysCountTheNarrowestFirst(t *testing.T) {
 	}
 }
 
-// A shop's pace is divided among the nodes that serve it.
+// A shop's pace is divided among its serving nodes.
 func TestBuysOfSeveralNodes(t *testing.T) {
 	t.Parallel()
 	b, _ := clockedBuys(Limits{
@@ -183,7 +182,8 @@ func TestBuysOfSeveralNodes(t *testing.T) {
 	}
 }
 
-// A buy pays no allocation for its limits, at whichever address. Not parallel: others would be counted.
+// The limits of a buy allocate nothing, for any address. The test does not run in parallel, because it counts all
+// allocations.
 func TestABuyAllocatesNothingForItsLimits(t *testing.T) {
 	b := newBuckets(Limits{
 		User: Pace{1e9, time.Second, 1e6}, Addr: Pace{1e9, time.Second, 1e6}, All: Pace{1e9, time.Second, 1e6},

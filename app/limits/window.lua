@@ -2,11 +2,12 @@
 --
 -- KEYS[1]  hash  one subject's window: w = number of the newest window, n = requests in it, p = in the one before
 -- ARGV[1]  length of the window, milliseconds
--- ARGV[2]  how many requests a window may have
--- ARGV[3]  1: count one; -1: take one back that was counted, because something else refused it
+-- ARGV[2]  limit of requests per window
+-- ARGV[3]  1: count one; -1: take back a counted one that another limit has rejected
 --
--- Returns how long to wait, milliseconds; 0: counted. A request that is refused is not counted: who goes on asking is let
--- in as soon as who waits. The window slides: of the one before, the part counts that still lies within one length.
+-- Returns the wait in milliseconds; 0: counted. A rejected request is not counted, so a client that keeps sending is
+-- accepted as early as one that waits. The window slides: requests of the previous window count in proportion to the
+-- part of it that lies within one length before now.
 
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -29,9 +30,9 @@ if ARGV[3] == '-1' then
   count = math.max(0, count - 1)
 elseif count + before * (length - into) / length + 1 <= most then
   count = count + 1
-elseif count + 1 <= most then -- what the window before still counts for is too much, for so long
+elseif count + 1 <= most then -- the previous window counts too much: wait until its part is small enough
   return math.max(1, math.ceil(length - (most - count - 1) * length / before - into))
-else -- this window is full; of the next one, as much must have passed as lets one more in
+else -- this window is full: wait for the next one, until the part of this one leaves room for one
   return math.max(1, math.ceil(length - into + math.max(0, length - (most - 1) * length / count)))
 end
 

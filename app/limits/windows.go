@@ -20,11 +20,11 @@ var windowText string
 var windowScript = redis.NewScript(windowText)
 
 const (
-	countWithin = 250 * time.Millisecond // for a count in Redis; then the node counts by itself
-	aloneFor    = time.Second            // how long it does so without trying Redis
+	countWithin = 250 * time.Millisecond // limit for a count in Redis; then the node counts alone
+	aloneFor    = time.Second            // how long it counts alone before it tries Redis again
 )
 
-// Window is how many requests of a class are accepted per window, of a user and of an address (0: no limit).
+// Window is the limit of requests of a class per window, for a user and for an address (0: no limit).
 type Window struct{ User, Addr int }
 
 // subject is a user or a network (shop.Networks), for a class.
@@ -34,7 +34,7 @@ type subject struct {
 	net   netip.Prefix
 }
 
-// key has its own tag: no two keys are used in one step.
+// Each key has its own hash tag: no script uses two keys.
 func (s *subject) key() string {
 	if s.user != 0 {
 		return "stampede:{w:u:" + s.user.String() + "}:" + string(s.class)
@@ -44,22 +44,22 @@ func (s *subject) key() string {
 
 // Windows are sliding windows that all nodes of a shop count together in Redis, in one pipeline per request. A rejected
 // caller is remembered and costs Redis nothing until its next request is accepted. While Redis (in a cluster: the
-// server of a count) is away, each node counts its share of the limits by itself.
+// server of a count) is unavailable, each node counts its share of the limits alone.
 type Windows struct {
 	redis  redis.UniversalClient
 	length time.Duration
 	now    func() int64
 
 	refused *Table[subject] // until when rejected subjects wait
-	nodes   atomic.Int64    // that share the limits without Redis
+	nodes   atomic.Int64    // nodes that share the limits without Redis
 	own     *Table[subject] // this node's own counts, see share
 	locally atomic.Int64    // requests counted by this node alone
 
 	mu    sync.Mutex
-	alone map[string]int64 // server → until when the node counts its subjects by itself
+	alone map[string]int64 // server → until when the node counts its subjects alone
 }
 
-// NewWindows makes windows of one length.
+// NewWindows returns windows of one length.
 func NewWindows(client redis.UniversalClient, length time.Duration) *Windows {
 	w := &Windows{
 		redis: client, length: length, now: sinceStart(), alone: make(map[string]int64),
@@ -107,8 +107,8 @@ func subjects(c Class, limit Window, user shop.ID, addr netip.Addr) (who []subje
 	return who, most
 }
 
-// judge rejects if one of the counts does, and then takes back the others. What Redis has not counted, this node
-// counts.
+// judge rejects if one of the counts does, and then takes back the others. The node counts the subjects that Redis has
+// not counted.
 func (w *Windows) judge(
 	ctx context.Context, who []subject, most []int, waits []time.Duration, alone []bool,
 ) (failed error) {
@@ -153,8 +153,8 @@ func refusedOf(s *subject, wait time.Duration) error {
 	return Refused("too many requests from your address", wait)
 }
 
-// count counts in Redis, in one pipeline, and returns which subjects the node has to count by itself. Only calls that
-// failed because a server does not know the script, and counted nothing, are repeated in full.
+// count counts in Redis, in one pipeline, and returns which subjects the node has to count alone. Only calls that
+// failed because the script was missing on a server, and counted nothing, are repeated in full.
 func (w *Windows) count(ctx context.Context, who []subject, most []int, n int) (waits []time.Duration, alone []bool) {
 	ctx, cancel := context.WithTimeout(ctx, countWithin)
 	defer cancel()
@@ -195,7 +195,7 @@ func (w *Windows) count(ctx context.Context, who []subject, most []int, n int) (
 	return waits, alone
 }
 
-// server is the address of the server that counts the subject, if known; "" without a cluster.
+// server returns the address of the server that counts the subject, if known; "" without a cluster.
 func (w *Windows) server(ctx context.Context, s *subject) string {
 	cluster, ok := w.redis.(*redis.ClusterClient)
 	if !ok {
@@ -208,7 +208,7 @@ func (w *Windows) server(ctx context.Context, s *subject) string {
 	return primary.Options().Addr
 }
 
-// leaveAlone skips the server for a while.
+// leaveAlone skips the server for aloneFor.
 func (w *Windows) leaveAlone(server string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -221,7 +221,7 @@ func (w *Windows) isAlone(server string) bool {
 	return w.now() < w.alone[server]
 }
 
-// share is what a request takes from a subject's own bucket: the node's share of the limit, refilled within one window.
+// share returns the pace of a subject's local bucket: the node's share of the limit, refilled within one window.
 func (w *Windows) share(most int) steps {
 	return Pace{Rate: most, Period: w.length, Burst: most}.Shared(int(w.nodes.Load())).steps()
 }

@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { kit.Main(m) }
 
-// openRedis makes a connected client that waits for each answer: on a busy machine one may take longer than
-// countWithin, and the node would count by itself.
+// openRedis returns a connected client with long timeouts: on a busy machine a reply may take longer than countWithin,
+// and the node would count alone.
 func openRedis(t *testing.T, url string) *redis.Client {
 	t.Helper()
 	o, err := redis.ParseURL(url)
@@ -27,18 +27,18 @@ func openRedis(t *testing.T, url string) *redis.Client {
 	o.MaxRetries, o.ReadTimeout, o.WriteTimeout = -1, time.Minute, time.Minute
 	client := redis.NewClient(o)
 	t.Cleanup(func() { _ = client.Close() })
-	_ = client.Ping(t.Context()).Err() // later connections have countWithin
+	_ = client.Ping(t.Context()).Err() // connect now: a later dial has only countWithin
 	return client
 }
 
-// onBoth runs a test on the real Redis and on the embedded one.
+// onBoth runs a test with the real Redis and with the embedded one.
 func onBoth(t *testing.T, test func(t *testing.T, client *redis.Client)) {
 	t.Helper()
 	t.Run("redis", func(t *testing.T) { test(t, openRedis(t, kit.Redis(t))) })
 	t.Run("embedded", func(t *testing.T) { test(t, openRedis(t, "redis://"+miniredis.RunT(t).Addr())) })
 }
 
-// someone is an address that no other test uses.
+// An address that no other test uses.
 func someone() netip.Addr {
 	id := uint64(kit.NewID())
 	return netip.AddrFrom4([4]byte{10, byte(id >> 16), byte(id >> 8), byte(id)})
@@ -53,8 +53,8 @@ func waitOf(t *testing.T, err error) time.Duration {
 	return time.Duration(e.RetryMS) * time.Millisecond
 }
 
-// All nodes count one window; of one address and of one user; another address has its own; and after the time that was
-// said, one more counts.
+// All nodes share one window per address and per user. Another address has its own window. After the returned wait, one
+// more request is accepted.
 func TestWindowsAreShared(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, client *redis.Client) {
@@ -73,14 +73,14 @@ func TestWindowsAreShared(t *testing.T) {
 				t.Errorf("the fourth of a user waits %v", wait)
 			}
 		}
-		for i := range 7 { // what was refused did not count for the address
+		for i := range 7 { // rejected requests did not count for the address
 			if err := a.Take(ctx, List, limit, kit.NewID(), addr); err != nil {
 				t.Fatalf("user %d behind the same address: %v", i+2, err)
 			}
 		}
 		other := kit.NewID()
 		waitOf(t, b.Take(ctx, List, limit, other, addr))
-		for i := range 3 { // and what the address refused did not count for the user
+		for i := range 3 { // requests that the address rejected did not count for the user
 			if err := a.Take(ctx, List, limit, other, someone()); err != nil {
 				t.Errorf("request %d of the same user from elsewhere: %v", i+1, err)
 			}
@@ -107,7 +107,8 @@ func TestWindowsCountSitesOfIPv6(t *testing.T) {
 	}
 }
 
-// A window slides: what is refused is let in when the time said is over, although the client went on asking.
+// A window slides: a rejected request is accepted after the returned wait, even if the client continued to send
+// requests.
 func TestWindowSlides(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, client *redis.Client) {
@@ -120,16 +121,15 @@ func TestWindowSlides(t *testing.T) {
 			}
 			return admitted == 24, "an address that goes on asking is not let in any more"
 		})
-		// 4 at once, and 20 more at 4 for each 200 ms; a window that slides by two counters lets at most one more burst
-		// in.
+		// 4 at once, and 20 more at 4 per 200 ms; a sliding window with two counters accepts at most one more burst.
 		if took := time.Since(began); took < 800*time.Millisecond-countWithin {
 			t.Errorf("24 requests within %v, want about a second", took)
 		}
 	})
 }
 
-// While Redis is away, each node counts by itself, its share; nobody waits for Redis more than once a second; and when
-// it is back, it counts again.
+// While Redis is unavailable, each node counts its share alone and tries Redis at most once a second. When Redis is
+// available again, the node counts there.
 func TestWindowsWithoutRedis(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)
@@ -156,7 +156,7 @@ func TestWindowsWithoutRedis(t *testing.T) {
 	})
 }
 
-// What is refused by a window costs Redis nothing until the next one counts.
+// A request rejected by a window costs Redis nothing until the next one is accepted.
 func TestRefusedAsksNothing(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)
@@ -178,7 +178,7 @@ func TestRefusedAsksNothing(t *testing.T) {
 	}
 }
 
-// A class without figures counts nobody.
+// A class without limits counts no request.
 func TestNoWindow(t *testing.T) {
 	t.Parallel()
 	w := NewWindows(openRedis(t, "redis://127.0.0.1:1"), time.Second)

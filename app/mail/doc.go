@@ -1,18 +1,17 @@
-// Package mail sends e-mails: it writes their texts, in English and Chinese, and sends them to a mail server over SMTP,
-// or writes them into a folder when there is none. Waiting, repetition and quarantine are the queue's part
-// (streams.MailStream, streams.Deliverer).
+// Package mail sends e-mails. It composes their texts in English and Chinese and sends them to a mail server over SMTP.
+// Without a mail server, it writes them into a folder. The queue (streams.MailStream, streams.Deliverer) delays,
+// repeats and quarantines e-mails.
 //
 //	outcome of Deliver       means
-//	nil                      the server has taken it, or the file is on disk
-//	outbox.ErrRejected          a permanent failure of this e-mail (5xx to its address or its text)
-//	*outbox.PauseError          the server accepts no e-mail now: unreachable, TLS or login failed, sender rejected
-//	any other                unknown or for the moment (4xx, a connection that broke): try again
+//	nil                      the server has accepted it, or the file is on disk
+//	outbox.ErrRejected       a permanent failure of this e-mail (5xx to its address or its text)
+//	*outbox.PauseError       the server accepts no e-mail now: unreachable, TLS or login failed, sender rejected
+//	any other                unknown or temporary (4xx, a broken connection): try again
 //
-// Connections are kept for the next e-mail (kept.go). What happens to one e-mail says nothing of another: a connection
-// on which anything went wrong is not used again.
+// Connections are reused for the next e-mail (kept.go). The outcome of one e-mail does not affect another: a connection
+// with any error is not reused.
 //
-// An e-mail is the same to the last byte each time it is sent: Message-ID and Date are made of its subject matter and
-// the instant at which it was posted, so that a repetition is recognised. What a person typed stands in one line of
-// the text or in the encoded subject, without control characters; addresses are checked once more. Errors name no
-// address: they reach the log.
+// Every attempt sends the same bytes: Message-ID and Date are derived from the subject matter and the time of posting,
+// so that a repeat is recognized. Text from a person is one line of the body or part of the encoded subject, without
+// control characters. Addresses are checked again. Errors contain no address, because they are logged.
 package mail

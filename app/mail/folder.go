@@ -12,16 +12,16 @@ import (
 	"stampede/app/shop"
 )
 
-// Folder writes e-mails as files, for a shop that has no mail server: for trying out, and so that nothing is lost until
-// one is set up. Whoever can read them can use their links, so only this user can.
+// Folder writes e-mails as files, for a shop without a mail server: for trials, and to keep e-mails until a server is
+// set up. Readers of the files could use the links in them, so only this user can read them.
 type Folder struct {
 	Path string
 	From *netmail.Address
-	// Written hears of each e-mail that was written, and where; nil: nobody does. A repeat is heard again.
+	// Written is called with each written e-mail and its file, also for a repeat; nil: no callback.
 	Written func(l outbox.Email, file string)
 }
 
-// Deliver writes an e-mail to a file of its own; a repeat replaces it by the same one.
+// Deliver writes an e-mail to its own file; a repeat replaces it with the same content.
 func (f *Folder) Deliver(_ context.Context, l outbox.Email, posted shop.Millis) error {
 	m, err := message(f.From, &l, posted)
 	if err != nil {
@@ -31,7 +31,7 @@ func (f *Folder) Deliver(_ context.Context, l outbox.Email, posted shop.Millis) 
 		return &outbox.PauseError{Err: fmt.Errorf("make the folder of mails: %w", err)}
 	}
 	file := filepath.Join(f.Path, posted.Time().Format("20060102-150405")+"-"+emailName(&l)+".eml")
-	// Written whole or not at all, also when the process dies: first under a name that is no e-mail's.
+	// The file is written completely or not at all, even if the process crashes: first under a temporary name.
 	part, err := os.CreateTemp(f.Path, ".part-*") // mode 0600
 	if err != nil {
 		return &outbox.PauseError{Err: fmt.Errorf("write a mail: %w", err)}

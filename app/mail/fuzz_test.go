@@ -10,13 +10,13 @@ import (
 	"stampede/app/outbox"
 )
 
-// headersOf an e-mail are these and no others.
+// headersOf lists all headers of an e-mail.
 var headersOf = []string{
 	"Auto-Submitted", "Content-Transfer-Encoding", "Content-Type", "Date", "From", "Message-Id", "Mime-Version", "Subject",
 	"To",
 }
 
-// Whatever people have written into an e-mail, it goes to the one address and has no header but its own.
+// An e-mail with any user input goes to its one address and has only its own headers.
 func FuzzMessage(f *testing.F) {
 	f.Add("ada@example.com", "Ada", "en", "https://shop.example/#activate=x", "Lamp")
 	f.Add("ada@example.com\r\nBcc: e@example.com", "Ada\r\nBcc: e@e.e", "zh", "x\r\n.\r\n", "灯\nBcc: e@e.e\n\n")

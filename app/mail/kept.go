@@ -11,32 +11,33 @@ import (
 )
 
 const (
-	// mailsPerLine is how many e-mails one connection carries; servers end those with too many.
+	// mailsPerLine is the maximum number of e-mails on one connection; servers close connections with too many.
 	mailsPerLine = 100
-	// keepIdle is how long a connection waits for its next e-mail: longer than a deliverer looks away from its queue.
+	// keepIdle is how long a connection waits for its next e-mail: longer than a deliverer's pause between two reads of
+	// its queue.
 	keepIdle = 5 * time.Second
-	// goodbyeWithin bounds the leave that is taken.
+	// goodbyeWithin limits the QUIT command.
 	goodbyeWithin = 2 * time.Second
 )
 
-// line is a connection that the mail server takes e-mails on, used by one e-mail at a time.
+// line is a connection to the mail server, used by one e-mail at a time.
 type line struct {
 	conn    net.Conn
 	client  *gomail.Client
 	session *smtp.Client
 	mails   int
-	leave   *time.Timer // while it is kept
+	leave   *time.Timer // set while it is kept
 }
 
-// end takes leave, as servers like it, and closes.
+// end sends QUIT, as servers expect, and closes the connection.
 func (l *line) end() {
 	_ = l.conn.SetDeadline(time.Now().Add(goodbyeWithin))
 	_ = l.session.Quit()
 	_ = l.conn.Close()
 }
 
-// kept are the connections on which no e-mail is under way. They are as many as there were e-mails at once, and end
-// when none has come for idle, or most have gone.
+// kept has the idle connections. There are at most as many as there were concurrent e-mails. A connection ends after
+// idle without an e-mail, or after most e-mails.
 type kept struct {
 	most int
 	idle time.Duration
@@ -46,7 +47,7 @@ type kept struct {
 	closed bool
 }
 
-// take answers the one that was used last; nil when there is none.
+// take returns the most recently used connection; nil: no idle connection.
 func (k *kept) take() *line {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -87,7 +88,7 @@ func (k *kept) drop(l *line) {
 	}
 }
 
-// close ends all, and those that come back.
+// close ends all connections, and later those in use.
 func (k *kept) close() {
 	k.mu.Lock()
 	lines := k.lines

@@ -12,14 +12,14 @@ import (
 	"stampede/app/test/kit"
 )
 
-// numbered is an e-mail of its own.
+// numbered returns a distinct e-mail.
 func numbered(n int) outbox.Email {
 	l := paid()
 	l.About = fmt.Sprint("order-", n)
 	return l
 }
 
-// deliver sends so many e-mails, some at the same time, and demands that each is there once, under its own name.
+// deliver sends e-mails, atOnce of them concurrently, and checks that each arrives once, under its own name.
 func deliver(t *testing.T, s *Sender, server *kit.MailServer, letters, atOnce int) {
 	t.Helper()
 	before := len(server.Mails())
@@ -45,8 +45,8 @@ func deliver(t *testing.T, s *Sender, server *kit.MailServer, letters, atOnce in
 	}
 }
 
-// An e-mail takes a connection on which one went before; no more are open than e-mails were under way at once, and each
-// carries no more than it should.
+// An e-mail reuses a connection. At most one connection per concurrent e-mail is open, and each carries at most its
+// limit of e-mails.
 func TestConnectionsAreKept(t *testing.T) {
 	t.Parallel()
 	for _, way := range []TLS{StartTLS, ImplicitTLS, NoTLS} {
@@ -67,7 +67,7 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 }
 
-// A connection that the server has ended meanwhile, or on which it takes no more e-mails, costs no e-mail its try.
+// An e-mail does not fail because the server has closed a kept connection or accepts no more e-mails on it.
 func TestAKeptConnectionThatIsNoGood(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{kit.SMTPHangUp, "421 4.7.0 idle for too long", "452 4.5.3 too many e-mails"} {
@@ -89,8 +89,8 @@ func TestAKeptConnectionThatIsNoGood(t *testing.T) {
 	}
 }
 
-// Nobody knows what became of an e-mail whose connection broke once the server had begun to hear it: it is not sent
-// again behind the queue's back, and neither is one that was refused.
+// If the connection breaks after the server has begun to receive an e-mail, the outcome is unknown. The sender repeats
+// neither such an e-mail nor a rejected one: the queue does.
 func TestAnEmailThatWasBegunIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -126,7 +126,7 @@ func TestAnEmailThatWasBegunIsNotRepeated(t *testing.T) {
 	}
 }
 
-// Kept connections take their leave: when no e-mail comes, and when the sender is closed, after which none is kept.
+// Kept connections send QUIT after the idle time and when the sender is closed. A closed sender keeps none.
 func TestKeptConnectionsEnd(t *testing.T) {
 	t.Parallel()
 	for what, idle := range map[string]time.Duration{"idle": time.Millisecond, "closed": time.Hour} {

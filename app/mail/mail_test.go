@@ -46,7 +46,7 @@ func paid() outbox.Email {
 	}
 }
 
-// serverFor is a mail server that is reached in a way of TLS, and wants a password.
+// serverFor returns a mail server for a TLS mode that requires a password.
 func serverFor(t testing.TB, way TLS) *kit.MailServer {
 	t.Helper()
 	return kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) {
@@ -55,7 +55,7 @@ func serverFor(t testing.TB, way TLS) *kit.MailServer {
 	})
 }
 
-// through makes a sender for a server of the kit.
+// through returns a sender for the server.
 func through(t testing.TB, s *kit.MailServer, way TLS) *Sender {
 	t.Helper()
 	host, port, err := net.SplitHostPort(s.Addr)
@@ -68,7 +68,7 @@ func through(t testing.TB, s *kit.MailServer, way TLS) *Sender {
 	return out
 }
 
-// read takes a mail apart as a reader's program does.
+// read parses an e-mail like a mail client.
 func read(t testing.TB, text string) (header netmail.Header, subject, body string) {
 	t.Helper()
 	m, err := netmail.ReadMessage(strings.NewReader(text))
@@ -83,7 +83,7 @@ func read(t testing.TB, text string) (header netmail.Header, subject, body strin
 	return m.Header, subject, strings.ReplaceAll(string(raw), "\r\n", "\n")
 }
 
-// Each kind in both languages says what it is for, has its link or its order whole, and goes out in every way of TLS.
+// Each kind, in both languages, states its purpose and has its complete link or order. It is sent in every TLS mode.
 func TestEmailsArrive(t *testing.T) {
 	t.Parallel()
 	for _, way := range []TLS{StartTLS, ImplicitTLS, NoTLS} {
@@ -109,7 +109,7 @@ func TestEmailsArrive(t *testing.T) {
 	}
 }
 
-// An e-mail sent again is the same to the last byte, and no other e-mail has its Message-ID.
+// A repeated e-mail has the same bytes, and no other e-mail has its Message-ID.
 func TestARepeatIsTheSameEmail(t *testing.T) {
 	t.Parallel()
 	server := kit.NewMailServer(t)
@@ -131,8 +131,8 @@ func TestARepeatIsTheSameEmail(t *testing.T) {
 	}
 }
 
-// Every e-mail there is has words in both languages; an unknown language is answered in English, an unknown kind, or
-// one that lacks what it is about, is refused.
+// Every kind of e-mail has texts in both languages. An unknown language gets English. An unknown kind and one without
+// its subject matter are rejected.
 func TestEveryEmailHasWords(t *testing.T) {
 	t.Parallel()
 	subjects := make(map[string]bool)
@@ -156,7 +156,7 @@ func TestEveryEmailHasWords(t *testing.T) {
 			if l.Order != nil && (!strings.Contains(body, "Teapot") || !strings.Contains(body, "¥98.05")) {
 				t.Errorf("%s in %s does not say what was bought:\n%s", kind, lang, body)
 			}
-			// Anybody can have an e-mail of these kinds sent to anybody: it must not carry their words.
+			// A stranger can cause an e-mail of these kinds to any address: it must not contain the stranger's words.
 			if (kind == outbox.EmailActivate || kind == outbox.EmailTaken) && strings.Contains(body, l.Name) {
 				t.Errorf("%s in %s carries a name that anybody may have typed:\n%s", kind, lang, body)
 			}
@@ -174,7 +174,7 @@ func TestEveryEmailHasWords(t *testing.T) {
 	}
 }
 
-// Whatever people type becomes neither a header nor a line of its own, and no address becomes a second one.
+// User input becomes neither a header nor a separate line, and an address never becomes two.
 func TestNothingIsInjected(t *testing.T) {
 	t.Parallel()
 	server := kit.NewMailServer(t)
@@ -224,8 +224,8 @@ func TestNothingIsInjected(t *testing.T) {
 	}
 }
 
-// What a server answers, and where it stops to, decides between: try this e-mail again, never again, or none for now.
-// No error repeats an address or the password.
+// The server's reply and the failed step decide the outcome: retry this e-mail, reject it, or pause all. No error
+// contains an address or the password.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	const sent, again, never, pause = "sent", "again", "never", "pause"
@@ -262,7 +262,7 @@ func TestOutcomes(t *testing.T) {
 			})
 			s := through(t, server, NoTLS)
 			if c.answer == kit.SMTPSilent {
-				s.within = 3 * time.Second // a busy server may be late with its other answers
+				s.within = 3 * time.Second // a busy server may be late with its other replies
 			}
 			err := s.Deliver(kit.Context(t), reset(), posted)
 			var asked *outbox.PauseError
@@ -285,8 +285,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// A server that nobody answers at, one with another certificate, one without TLS, and a wrong password are about the
-// server: no e-mail suffers for it, and no password or e-mail goes out in the clear.
+// An unreachable server, a wrong certificate, missing TLS and a wrong password are problems of the server: no e-mail is
+// rejected, and no password or e-mail is sent unencrypted.
 func TestServersThatAreNoGood(t *testing.T) {
 	t.Parallel()
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
@@ -337,7 +337,7 @@ func TestServerAddresses(t *testing.T) {
 	}
 }
 
-// Without a mail server each e-mail is one file that only this user can read, and a repeat is the same file.
+// Without a mail server, each e-mail is one file that only this user can read, and a repeat is the same file.
 func TestEmailsOnDisk(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mail")
@@ -363,7 +363,7 @@ func TestEmailsOnDisk(t *testing.T) {
 			t.Errorf("%s", text)
 		}
 	}
-	// A folder that cannot be made is no e-mail's fault.
+	// A folder that cannot be created does not reject the e-mail.
 	file := filepath.Join(path, "x")
 	kit.Must(t, os.WriteFile(file, nil, 0o600))
 	var asked *outbox.PauseError

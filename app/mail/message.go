@@ -13,7 +13,7 @@ import (
 	"stampede/app/shop"
 )
 
-// ParseFrom reads who e-mails are from, like "Shop <noreply@shop.example>".
+// ParseFrom parses the sender of e-mails, like "Shop <noreply@shop.example>".
 func ParseFrom(s string) (*netmail.Address, error) {
 	from, err := netmail.ParseAddress(s)
 	if err != nil || !plainAddress(from.Address) || from.Name != clean(from.Name, len(from.Name)) {
@@ -22,8 +22,8 @@ func ParseFrom(s string) (*netmail.Address, error) {
 	return from, nil
 }
 
-// plainAddress reports whether it can stand in an SMTP command as it is: printable ASCII without what has a meaning
-// there, one @ with something on both sides, at most 254 bytes.
+// plainAddress reports whether the address is valid unchanged in an SMTP command: printable ASCII without special
+// characters, one @ with text on both sides, at most 254 bytes.
 func plainAddress(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] > '~' || strings.IndexByte(`<>()[],;:\"`, s[i]) >= 0 {
@@ -34,7 +34,7 @@ func plainAddress(s string) bool {
 	return two && local != "" && domain != "" && !strings.Contains(domain, "@") && len(s) <= 254
 }
 
-// message makes what is sent of an e-mail that was posted at an instant.
+// message returns the MIME message for an e-mail posted at the given time.
 func message(from *netmail.Address, l *outbox.Email, posted shop.Millis) (*gomail.Msg, error) {
 	if !plainAddress(l.To) {
 		return nil, fmt.Errorf("%w: its address cannot be written to", outbox.ErrRejected)
@@ -49,17 +49,17 @@ func message(from *netmail.Address, l *outbox.Email, posted shop.Millis) (*gomai
 	m.Subject(subject)
 	m.SetDateWithValue(posted.Time())
 	m.SetMessageIDWithValue(messageID(l, from))
-	m.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: no automatic answers, please
+	m.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: no automatic replies, please
 	m.SetBodyString(gomail.TypeTextPlain, body)
 	return m, nil
 }
 
-// messageID names the e-mail in the sender's domain.
+// messageID returns an id for the e-mail in the sender's domain.
 func messageID(l *outbox.Email, from *netmail.Address) string {
 	return emailName(l) + from.Address[strings.LastIndexByte(from.Address, '@'):]
 }
 
-// emailName is the same for the same e-mail, and safe in headers and file names.
+// emailName returns a fixed name for the e-mail that is safe in headers and file names.
 func emailName(l *outbox.Email) string {
 	sum := sha256.Sum256([]byte(string(l.Kind) + "\n" + l.About + "\n" + l.To))
 	return clean(string(l.Kind), 10) + "." + hex.EncodeToString(sum[:16])

@@ -9,33 +9,33 @@ import (
 	"strconv"
 )
 
-// Server says how a mail server is reached.
+// Server has the address and the login of a mail server.
 type Server struct {
 	Host     string
 	Port     int
-	User     string // "": nobody logs in
+	User     string // "": no login
 	Password string
 	TLS      TLS
 }
 
-// TLS is how the way to a mail server is kept secret.
+// TLS is the encryption of the connection to a mail server.
 type TLS int
 
-// The ways.
+// The TLS modes.
 const (
-	StartTLS    TLS = iota // the connection turns to TLS before anything is sent, or nothing is
+	StartTLS    TLS = iota // the connection switches to TLS before anything is sent, else it fails
 	ImplicitTLS            // TLS from the first byte
-	NoTLS                  // for a relay on this machine, or in a network of its own
+	NoTLS                  // for a relay on this machine or in a private network
 )
 
-// ParseServer reads an address like
+// ParseServer parses an address like
 //
 //	smtp://user:password@mail.example:587            STARTTLS, which the server must offer
-//	smtps://user:password@mail.example:465           TLS from the beginning
-//	smtp://relay.internal:25?tls=none                nothing is encrypted, so nobody can log in
-//	smtp://user:password@127.0.0.1:25?tls=none       unless it does not leave this machine
+//	smtps://user:password@mail.example:465           TLS from the first byte
+//	smtp://relay.internal:25?tls=none                not encrypted, so a login is not allowed
+//	smtp://user:password@127.0.0.1:25?tls=none       a login is allowed on this machine
 //
-// Errors do not show it: it has a password.
+// Errors do not contain the address: it has a password.
 func ParseServer(address string) (Server, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Opaque != "" || u.Hostname() == "" || (u.Path != "" && u.Path != "/") || u.Fragment != "" {
@@ -71,11 +71,11 @@ func ParseServer(address string) (Server, error) {
 	return s, nil
 }
 
-// local reports whether what is sent there stays on this machine.
+// local reports whether the server is on this machine.
 func (s *Server) local() bool {
 	ip, err := netip.ParseAddr(s.Host)
 	return s.Host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// String is the address without user and password.
+// String returns the address without user and password.
 func (s *Server) String() string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }

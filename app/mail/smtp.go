@@ -17,12 +17,12 @@ import (
 	"stampede/app/shop"
 )
 
-// within bounds one delivery from the dial to the last answer, however slowly the server speaks; the stream tries a
-// e-mail again after 30 s at the earliest.
+// within limits one delivery from the dial to the last reply, even with a slow server. The stream retries an e-mail
+// after 30 s at the earliest.
 const within = 20 * time.Second
 
-// Sender hands e-mails to a mail server, over as many connections as there are e-mails at the same time. A connection
-// on which an e-mail went well is kept for the next one, for as long as one comes soon.
+// Sender sends e-mails to a mail server, over one connection per concurrent e-mail. After a success, the connection is
+// kept for the next e-mail for a short time.
 type Sender struct {
 	server Server
 	from   *netmail.Address
@@ -31,7 +31,7 @@ type Sender struct {
 	kept   kept
 }
 
-// NewSender makes a sender. It contacts nobody yet.
+// NewSender returns a sender. It makes no connection yet.
 func NewSender(s Server, from *netmail.Address) *Sender {
 	return &Sender{
 		server: s, from: from, within: within, kept: kept{most: mailsPerLine, idle: keepIdle},
@@ -39,10 +39,10 @@ func NewSender(s Server, from *netmail.Address) *Sender {
 	}
 }
 
-// Close ends the connections that are kept. What is sent after that is sent over a connection of its own.
+// Close ends the kept connections. Later e-mails use a new connection each.
 func (s *Sender) Close() { s.kept.close() }
 
-// Deliver sends an e-mail that was posted at an instant. See the package for what its errors mean.
+// Deliver sends an e-mail that was posted at the given time. The package documentation explains its errors.
 func (s *Sender) Deliver(ctx context.Context, l outbox.Email, posted shop.Millis) error {
 	m, err := message(s.from, &l, posted)
 	if err != nil {
@@ -51,11 +51,11 @@ func (s *Sender) Deliver(ctx context.Context, l outbox.Email, posted shop.Millis
 	ctx, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
 	if known := s.kept.take(); known != nil {
-		// The server may have ended it meanwhile, or take no more e-mails on it: then a new one hears what it says.
+		// The server may have closed it or accept no more e-mails on it: then a new connection is used.
 		if err = s.send(ctx, known, m); !notBegun(err) {
 			return outcome(m, err)
 		}
-		if m, err = message(s.from, &l, posted); err != nil { // the library noted its failure in the other one
+		if m, err = message(s.from, &l, posted); err != nil { // the library has stored the failure in the other message
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func (s *Sender) Deliver(ctx context.Context, l outbox.Email, posted shop.Millis
 	return outcome(m, s.send(ctx, fresh, m))
 }
 
-// connect opens a connection to where e-mails can be sent.
+// connect opens a connection that is ready for e-mails.
 func (s *Sender) connect(ctx context.Context) (*line, error) {
 	conn, err := s.dial(ctx)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Sender) connect(ctx context.Context) (*line, error) {
 	return &line{conn: conn, client: client, session: session}, nil
 }
 
-// send sends one e-mail, and keeps the connection if all went well.
+// send sends one e-mail, and keeps the connection after a success.
 func (s *Sender) send(ctx context.Context, l *line, m *gomail.Msg) error {
 	keep := endsWith(ctx, l.conn)
 	err := l.client.SendWithSMTPClient(l.session, m)
@@ -91,18 +91,18 @@ func (s *Sender) send(ctx context.Context, l *line, m *gomail.Msg) error {
 	if keep() && err == nil {
 		s.kept.put(l)
 	} else {
-		_ = l.conn.Close() // what was sent is sent
+		_ = l.conn.Close() // sent data is not affected
 	}
 	return err
 }
 
-// endsWith closes the connection when ctx ends: the library sets deadlines anew with each step. The function that it
-// answers calls that off, and reports whether it came in time.
+// endsWith closes the connection when ctx ends, because the library sets new deadlines at each step. The returned
+// function cancels that and reports whether it was in time.
 func endsWith(ctx context.Context, conn net.Conn) func() bool {
 	return context.AfterFunc(ctx, func() { _ = conn.Close() })
 }
 
-// notBegun reports whether the server has heard nothing of the e-mail, or did not want to.
+// notBegun reports whether the server has received nothing of the e-mail, or has rejected its sender.
 func notBegun(err error) bool {
 	sending, ok := errors.AsType[*gomail.SendError](err)
 	return ok && (sending.Reason == gomail.ErrConnCheck || sending.Reason == gomail.ErrSMTPMailFrom)
@@ -115,7 +115,7 @@ func (s *Sender) dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", s.server.String())
 }
 
-// login brings the connection to where an e-mail can be sent.
+// login prepares the connection for e-mails: TLS and login.
 func (s *Sender) login(ctx context.Context, conn net.Conn) (*gomail.Client, *smtp.Client, error) {
 	options := []gomail.Option{
 		gomail.WithPort(s.server.Port), gomail.WithTimeout(s.within), gomail.WithTLSConfig(s.tls), gomail.WithoutNoop(),
@@ -124,7 +124,7 @@ func (s *Sender) login(ctx context.Context, conn net.Conn) (*gomail.Client, *smt
 	switch s.server.TLS {
 	case StartTLS:
 		options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
-	case ImplicitTLS: // dial has done it; the library looks and finds the connection secret
+	case ImplicitTLS: // dial has started TLS; the library detects that
 		options = append(options, gomail.WithTLSPolicy(gomail.TLSOpportunistic))
 	case NoTLS:
 		options = append(options, gomail.WithTLSPolicy(gomail.NoTLS))
@@ -145,8 +145,7 @@ func (s *Sender) login(ctx context.Context, conn net.Conn) (*gomail.Client, *smt
 	return client, session, err
 }
 
-// outcome says what became of an e-mail that was begun. Once the server has taken it, what fails after that is no
-// matter.
+// outcome returns the result of an e-mail that was begun. Errors after the server has accepted it are ignored.
 func outcome(m *gomail.Msg, err error) error {
 	if err == nil || m.IsDelivered() {
 		return nil
@@ -156,11 +155,11 @@ func outcome(m *gomail.Msg, err error) error {
 		return fmt.Errorf("send: %s", withoutAddresses(err))
 	}
 	said := fmt.Errorf("the mail server answered %d: %s", sending.ErrorCode(), withoutAddresses(err))
-	if sending.ErrorCode() == 0 { // the connection broke: nobody knows whether the server has it
+	if sending.ErrorCode() == 0 { // the connection broke: it is unknown whether the server has accepted it
 		said = fmt.Errorf("the mail server went away: %s", withoutAddresses(err))
 	}
 	switch code := sending.ErrorCode(); {
-	case code == 421, sending.Reason == gomail.ErrSMTPMailFrom && code >= 400: // about the sender, not this e-mail
+	case code == 421, sending.Reason == gomail.ErrSMTPMailFrom && code >= 400: // concerns the sender, not this e-mail
 		return &outbox.PauseError{Err: said}
 	case code >= 500:
 		return fmt.Errorf("%w: %w", outbox.ErrRejected, said)
@@ -168,7 +167,7 @@ func outcome(m *gomail.Msg, err error) error {
 	return said
 }
 
-// withoutAddresses is an error's text for the log: servers like to repeat what they were told.
+// withoutAddresses returns an error's text for the log: servers often repeat the addresses.
 func withoutAddresses(err error) string {
 	words := strings.Fields(clean(err.Error(), 300))
 	for i, w := range words {

@@ -9,10 +9,10 @@ import (
 	"stampede/app/outbox"
 )
 
-// text is an e-mail in one language. compose puts what a person typed, cleaned, in the place of its {words}.
+// text is an e-mail in one language. compose replaces its {words} with cleaned user input.
 type text struct{ subject, body string }
 
-// compose answers subject and body of an e-mail. What it knows no words for is refused.
+// compose returns the subject and body of an e-mail. Kinds without texts are rejected.
 func compose(l *outbox.Email) (subject, body string, err error) {
 	texts := english
 	if l.Lang == "zh" {
@@ -40,7 +40,7 @@ func compose(l *outbox.Email) (subject, body string, err error) {
 			"{qty}", strconv.Itoa(o.Qty), "{amount}", fmt.Sprintf("¥%d.%02d", o.AmountFen/100, o.AmountFen%100),
 			"{carrier}", clean(o.Carrier, longestName), "{tracking}", clean(o.Tracking, longestName))
 	}
-	r := strings.NewReplacer(words...) // one pass: words in what a person typed stay as they are
+	r := strings.NewReplacer(words...) // one pass: {words} in user input stay unchanged
 	return r.Replace(t.subject), r.Replace(t.body), nil
 }
 
@@ -48,15 +48,15 @@ func isAboutOrder(k outbox.EmailKind) bool {
 	return k == outbox.EmailPaid || k == outbox.EmailRefunded || k == outbox.EmailShipped
 }
 
-// Characters that are shown of what people typed, and of a link, which is ours.
+// Maximum lengths, in characters, of user input and of links, which the shop makes.
 const (
 	longestName    = 40
 	longestProduct = 100
 	longestLink    = 1000
 )
 
-// clean makes one line of plain characters: no line breaks, so that no header and no line of text can be added, and
-// nothing that turns the direction of what follows.
+// clean returns one line of plain characters: without line breaks, so that no header or line can be added, and without
+// characters that change the text direction.
 func clean(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -71,11 +71,10 @@ func clean(s string, most int) string {
 	return string(runes[:min(len(runes), most)])
 }
 
-// signature ends every e-mail.
 const signature = "\n-- \nStampede\n"
 
-// The e-mails before an account is active greet nobody by name: anybody can type any name, and any e-mail, and what
-// this shop writes to strangers must be its own words.
+// The e-mails before activation use no name: a stranger can enter any name and any address, and the shop must send only
+// its own words to strangers.
 var english = map[outbox.EmailKind]text{
 	outbox.EmailActivate: {"Confirm your e-mail address", "Hello,\n\n" +
 		"somebody, probably you, has registered at Stampede with this e-mail address.\n" +

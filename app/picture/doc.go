@@ -1,8 +1,7 @@
-// Package picture makes of what an operator uploads a picture that can be shown to everybody. Nothing of the file that
-// came in reaches a browser: the pixels are decoded, turned upright, made smaller and encoded anew, so comments,
-// places,
-// thumbnails with other contents, scripts and second files behind the first are gone with the rest of it.
+// Package picture converts an operator's upload into a picture for the public. No byte of the upload reaches a browser:
+// the pixels are decoded, turned upright, scaled down and encoded again. This removes comments, locations, thumbnails
+// with other contents, scripts and appended files.
 //
-// What a file says of itself is believed in no way: its first bytes decide what it is, and its size in pixels is known
-// and bounded before a single one is decoded.
+// The file's own description is not trusted: the first bytes decide the format, and the size in pixels is checked
+// before decoding.
 package picture

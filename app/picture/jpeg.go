@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// Markers of JPEG that matter here.
+// The JPEG markers used here.
 const (
 	markerProgressive = 0xc2 // SOF2
 	markerRestart     = 0xd0 // RST0, the first of eight
@@ -41,7 +41,7 @@ func segments(file []byte, fn func(marker byte, content []byte) bool) {
 	}
 }
 
-// scans counts the scans: each makes the decoder visit all blocks of a component, even if it is empty.
+// scans counts the scans: each makes the decoder visit all blocks of a component, even if the scan is empty.
 func scans(file []byte) (n int) {
 	segments(file, func(marker byte, _ []byte) bool {
 		if marker == markerScan {
@@ -52,8 +52,8 @@ func scans(file []byte) (n int) {
 	return n
 }
 
-// progressive reports whether the file keeps all coefficients until its end, or might: one that is not understood up to
-// its frame counts as such.
+// progressive reports whether the decoder keeps all coefficients until the end of the file. A file that is unreadable
+// up to its frame counts as progressive.
 func progressive(file []byte) bool {
 	is := true
 	segments(file, func(marker byte, _ []byte) bool {
@@ -66,8 +66,8 @@ func progressive(file []byte) bool {
 	return is
 }
 
-// orientation reads how a camera was held. It is all that is taken of EXIF; without it pictures of phones would lie on
-// their side, because what says so is thrown away. Whatever is damaged says nothing.
+// orientation reads the camera orientation, the only EXIF value that is used. Without it, phone pictures would be
+// rotated, because the EXIF data is removed. Damaged data counts as upright.
 func orientation(file []byte) turn {
 	found := upright
 	segments(file, func(marker byte, content []byte) bool {
@@ -82,7 +82,7 @@ func orientation(file []byte) turn {
 
 const tagOrientation = 0x0112
 
-// exifOrientation looks into the first directory of a TIFF head.
+// exifOrientation reads the first directory of a TIFF header.
 func exifOrientation(tiff []byte) turn {
 	if len(tiff) < 8 {
 		return upright

@@ -12,18 +12,18 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// source is what is known of a file before it is decoded.
+// source describes a file before it is decoded.
 type source struct {
 	format        *format
 	width, height int
-	turn          turn // that makes it upright
+	turn          turn // makes it upright
 }
 
-// format is a kind of file that is taken.
+// format is an accepted file format.
 type format struct {
 	config func(io.Reader) (image.Config, error)
 	decode func(io.Reader) (image.Image, error)
-	// cost is how many bytes a pixel takes at most while the file is decoded.
+	// cost returns the maximum number of bytes per pixel during decoding.
 	cost func(file []byte, model color.Model) int64
 }
 
@@ -33,7 +33,7 @@ var (
 	webpFormat = &format{webp.DecodeConfig, webp.Decode, webpCost}
 )
 
-// formatOf goes by the first bytes alone; nil: none that is taken.
+// formatOf detects the format from the first bytes alone; nil: not accepted.
 func formatOf(file []byte) *format {
 	switch {
 	case bytes.HasPrefix(file, []byte("\xff\xd8\xff")):
@@ -46,7 +46,7 @@ func formatOf(file []byte) *format {
 	return nil
 }
 
-// look reads the head of a file and refuses what is no picture, or too large a one, before a pixel is decoded.
+// look reads the header of a file and rejects files that are not pictures or are too large, before a pixel is decoded.
 func look(file []byte) (*source, error) {
 	f := formatOf(file)
 	if f == nil {
@@ -82,7 +82,7 @@ func look(file []byte) (*source, error) {
 	return s, nil
 }
 
-// jpegCost: the planes, and of a progressive file all coefficients until its end, four bytes each.
+// jpegCost counts the planes, and for a progressive file all coefficients until its end, four bytes each.
 func jpegCost(file []byte, model color.Model) int64 {
 	planes := int64(3)
 	if model == color.CMYKModel {
@@ -104,5 +104,6 @@ func pngCost(_ []byte, model color.Model) int64 {
 	return 4
 }
 
-// webpCost: four bytes of a lossless pixel, and of alpha that is packed as one; the planes besides.
+// webpCost: a lossless pixel takes four bytes, and so does a pixel of losslessly packed alpha. The planes take at most
+// four more.
 func webpCost([]byte, color.Model) int64 { return 8 }

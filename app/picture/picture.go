@@ -18,35 +18,35 @@ import (
 )
 
 const (
-	// maxSide and maxPixels bound what is decoded at all.
+	// maxSide and maxPixels limit the size of decoded pictures.
 	maxSide   = 8000
 	maxPixels = 40_000_000
-	// maxMemory bounds what decoding may take, bytes: formats differ in what a pixel costs while it is decoded.
+	// maxMemory limits the memory for decoding, in bytes. The cost of a pixel depends on the format.
 	maxMemory = 400 << 20
-	// maxScans bounds the scans of a JPEG. Encoders write at most 20; the decoder visits all blocks once per scan.
+	// maxScans limits the scans of a JPEG. Encoders write at most 20; the decoder visits all blocks once per scan.
 	maxScans = 64
-	// decodeTimeout bounds decoding. The largest accepted pictures take about 3 s on a slow processor.
+	// decodeTimeout limits decoding. The largest accepted pictures take about 3 s on a slow processor.
 	decodeTimeout = 10 * time.Second
-	// largeSide and smallSide are the longer sides of what is shown.
+	// largeSide and smallSide are the longer sides of the results, in pixels.
 	largeSide = 1600
 	smallSide = 400
-	// maxServed bounds what is shown: pictures with an alpha channel and much noise are made smaller until they fit.
+	// maxServed limits the results, in bytes: pictures with an alpha channel and much noise are scaled down until they
+	// fit.
 	maxServed = 4 << 20
 	quality   = 85 // of JPEG
 	busyRetry = 2 * time.Second
 )
 
-// Maker makes pictures, one at a time: a large one takes hundreds of megabytes and seconds of a processor.
+// Maker converts one picture at a time: a large one takes hundreds of megabytes and seconds of a processor.
 type Maker struct {
 	turn    chan struct{}
 	timeout time.Duration // of decoding
 }
 
-// NewMaker makes an idle one.
 func NewMaker() *Maker { return &Maker{make(chan struct{}, 1), decodeTimeout} }
 
-// Make reads a JPEG, PNG or WebP file and answers what is to be shown of it. BadRequest says what is wrong with the
-// file; Busy: others are being made until ctx ends.
+// Make converts a JPEG, PNG or WebP file. BadRequest: the file is invalid, with the reason. Busy: other conversions ran
+// until ctx ended.
 func (m *Maker) Make(ctx context.Context, file []byte) (store.StoredImage, error) {
 	s, err := look(file)
 	if err != nil {
@@ -63,8 +63,8 @@ func (m *Maker) Make(ctx context.Context, file []byte) (store.StoredImage, error
 
 var errTimeout = errors.New("decoding takes too long")
 
-// timedReader fails after a deadline, which ends the decoder that reads from it: an abandoned decoder would continue to
-// use a processor and memory. It returns few bytes at a time, because a few hundred can stand for seconds of work.
+// timedReader fails after a deadline. This ends the decoder that reads from it: an abandoned decoder would continue to
+// use a processor and memory. It returns few bytes at a time, because a few hundred can cause seconds of work.
 type timedReader struct {
 	file     *bytes.Reader
 	deadline time.Time
@@ -86,7 +86,7 @@ func (s *source) make(file io.Reader) (store.StoredImage, error) {
 	if err != nil {
 		return store.StoredImage{}, refuse("it ends too early or is damaged")
 	}
-	// What is decoded is what was announced: decoders are not trusted either.
+	// The decoded size must equal the announced one: decoders are not trusted either.
 	if b := decoded.Bounds(); b.Dx() != s.width || b.Dy() != s.height {
 		return store.StoredImage{}, refuse("its sizes contradict one another")
 	}
@@ -105,15 +105,15 @@ func (s *source) make(file io.Reader) (store.StoredImage, error) {
 	}, nil
 }
 
-// encoded is a file that can be shown.
+// encoded is a result file.
 type encoded struct {
 	kind          store.ImageKind
 	width, height int
 	bytes         []byte
 }
 
-// encode makes the picture upright, at most side pixels on its longer side, and less if it would be too large a file.
-// Without a kind that was chosen before, one with transparent pixels becomes a PNG, any other a JPEG.
+// encode makes the picture upright, with a longer side of at most side pixels, or less if the file would be too large.
+// Without a given kind, a picture with transparent pixels becomes a PNG, any other a JPEG.
 func (s *source) encode(decoded image.Image, side int, kind store.ImageKind) (encoded, error) {
 	for ; ; side = side * 3 / 4 {
 		img := s.turn.apply(shrink(decoded, side))

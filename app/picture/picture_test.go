@@ -20,7 +20,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// half is a picture whose left half is red and whose right half is blue; alpha is that of the left half.
+// half returns a picture with a red left half and a blue right half; alpha is that of the left half.
 func half(w, h int, alpha uint8) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
@@ -49,7 +49,7 @@ func asJPEG(t testing.TB, img image.Image) []byte {
 	return b.Bytes()
 }
 
-// withExif puts a segment behind the first marker that says how the camera was held, and where it was.
+// withExif inserts a segment with camera orientation and location after the first marker.
 func withExif(file []byte, orientation uint16) []byte {
 	tiff := []byte("MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00")
 	binary.BigEndian.PutUint16(tiff[18:], orientation)
@@ -59,7 +59,7 @@ func withExif(file []byte, orientation uint16) []byte {
 	return bytes.Join([][]byte{file[:2], head, content, file[2:]}, nil)
 }
 
-// pngSaying is a whole PNG whose head announces another size; the checksum of the head is right.
+// pngSaying returns a complete PNG whose header has another size, with a correct checksum.
 func pngSaying(t testing.TB, w, h uint32) []byte {
 	t.Helper()
 	file := bytes.Clone(asPNG(t, half(2, 2, 255)))
@@ -81,7 +81,8 @@ const (
 	webpLossless = "UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA=="
 )
 
-// Every kind that is taken becomes what can be shown: upright, bounded, in one of two kinds, and of nothing but pixels.
+// Every accepted format becomes a valid result: upright, bounded, in one of two formats, and without other data than
+// pixels.
 func TestMake(t *testing.T) {
 	t.Parallel()
 	photo := asJPEG(t, half(1000, 500, 255))
@@ -139,7 +140,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// A picture is turned as EXIF says: the red half of the file comes to lie where a viewer would show it.
+// A picture is turned according to EXIF: the red half is where a viewer would show it.
 func TestOrientation(t *testing.T) {
 	t.Parallel()
 	file := asJPEG(t, half(64, 32, 255))
@@ -160,8 +161,8 @@ func TestOrientation(t *testing.T) {
 	}
 }
 
-// What lies about its type, is damaged or would unpack to gigapixels is refused in words, and before any of it is
-// decoded: the files that announce so much have a few bytes of pixels.
+// A file with a wrong type, damage or gigapixels is rejected with a reason before decoding: the files with such sizes
+// have only a few bytes of pixels.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	var animated bytes.Buffer
@@ -199,8 +200,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// emptyScans is a small progressive JPEG, gray, with n empty scans. Stray bytes precede each scan, as decoders accept.
-// In the Huffman table the bit 0 stands for a run of 16,384 empty blocks.
+// emptyScans returns a small progressive JPEG, gray, with n empty scans. Stray bytes precede each scan, as decoders
+// accept. In the Huffman table the bit 0 means a run of 16,384 empty blocks.
 func emptyScans(n int, side uint16) []byte {
 	head := []byte("\xff\xd8\xff\xc2\x00\x0b\x08hhww\x01\x01\x11\x00" +
 		"\xff\xc4\x00\x14\x10\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xe0")
@@ -210,7 +211,7 @@ func emptyScans(n int, side uint16) []byte {
 	return append(append(head, bytes.Repeat(scan, n)...), "\xff\xd9"...)
 }
 
-// A small file that makes the decoder visit a large picture many times is rejected before it is decoded. A decoder that
+// A small file that makes the decoder visit a large picture many times is rejected before decoding. A decoder that
 // nevertheless takes too long ends, for every format, and the error names the picture as the cause.
 func TestDecodingWorkIsBounded(t *testing.T) {
 	t.Parallel()
@@ -234,7 +235,7 @@ func TestDecodingWorkIsBounded(t *testing.T) {
 	}
 }
 
-// Forms that take more memory for each pixel may have fewer of them.
+// Formats with more memory per pixel may have fewer pixels.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	deep := pngSaying(t, 8000, 5000)
@@ -266,7 +267,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// One picture is made at a time; who has waited long enough is told to come back.
+// One picture is converted at a time; a caller whose wait ends gets busy with a retry time.
 func TestOneAtATime(t *testing.T) {
 	t.Parallel()
 	m := NewMaker()
@@ -282,7 +283,7 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// Whatever is uploaded either is refused as bad, or becomes a picture within all bounds. Nothing panics.
+// An upload is either rejected as invalid or becomes a picture within all limits. There is no panic.
 func FuzzMake(f *testing.F) {
 	photo := asJPEG(f, half(16, 8, 255))
 	for _, file := range [][]byte{

@@ -7,8 +7,8 @@ import (
 	scaler "golang.org/x/image/draw"
 )
 
-// shrink makes the picture at most side pixels on its longer side; one that is smaller keeps its size. The good scaler
-// needs 32 bytes for each pixel between its two passes, so what is much larger is brought near by a simpler one.
+// shrink scales the picture to a longer side of at most side pixels; a smaller picture keeps its size. The good scaler
+// needs 32 bytes per pixel between its two passes, so a simpler scaler first reduces much larger pictures.
 func shrink(img image.Image, side int) *image.RGBA {
 	b := img.Bounds()
 	if near := 2 * side; b.Dx() > near || b.Dy() > near {
@@ -31,12 +31,12 @@ func scaled(s scaler.Scaler, img image.Image, side int) *image.RGBA {
 	return out
 }
 
-// turn is what makes a picture upright, as EXIF numbers it.
+// turn is the EXIF orientation that makes a picture upright.
 type turn int
 
 const upright turn = 1
 
-// turnOf takes what EXIF knows for it; anything else says nothing.
+// turnOf converts an EXIF value; invalid values count as upright.
 func turnOf(n uint16) turn {
 	if n < 1 || n > 8 {
 		return upright
@@ -44,7 +44,7 @@ func turnOf(n uint16) turn {
 	return turn(n)
 }
 
-// apply turns a picture, once it is small.
+// apply turns a picture that is already scaled down.
 func (t turn) apply(img *image.RGBA) *image.RGBA {
 	if t <= upright {
 		return img
@@ -65,7 +65,7 @@ func (t turn) apply(img *image.RGBA) *image.RGBA {
 	return out
 }
 
-// place is where the pixel at (x, y) belongs.
+// place returns the target of the pixel at (x, y).
 func (t turn) place(x, y, w, h int) (int, int) {
 	switch t {
 	case 2: // mirrored

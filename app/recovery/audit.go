@@ -13,18 +13,18 @@ const (
 	auditPause = 300 * time.Millisecond
 )
 
-// AuditReport is the proof, or its failure, for one sale.
+// AuditReport is the result of an audit of one sale.
 type AuditReport struct {
 	Sale     shop.ID     `json:"sale"`
 	Product  string      `json:"product"`
 	Redis    AuditColumn `json:"redis"`
 	Database AuditColumn `json:"database"`
 	Loaded   bool        `json:"loaded"`
-	Waiting  int64       `json:"waiting"` // tickets not settled yet; 0 means drained
+	Waiting  int64       `json:"waiting"` // tickets not settled yet; 0: drained
 	Failures []string    `json:"failures"`
 }
 
-// AuditColumn is one side's numbers. Initial + Added = Stock + Held + Sold + Withdrawn.
+// AuditColumn has the numbers of one store. Initial + Added = Stock + Held + Sold + Withdrawn.
 type AuditColumn struct {
 	Initial   int64 `json:"initial"`
 	Added     int64 `json:"added"`
@@ -34,14 +34,16 @@ type AuditColumn struct {
 	Withdrawn int64 `json:"withdrawn"`
 }
 
-// Auditor proves the stock equation. Each side is read in one instant (one Redis script, one MySQL snapshot) and must
-// balance exactly. Free units in Redis must not exceed those in MySQL (I2), and once all is drained they must agree.
+// Auditor checks the stock equation. Each store is read at one instant (one Redis script, one MySQL snapshot) and must
+// balance exactly. Free units in Redis must not exceed those in MySQL (I2). When the sale is drained, both must be
+// equal.
 type Auditor struct {
 	Redis Redis
 	Store Store
 }
 
-// Sale audits one sale. A failure counts only when it stays: the two sides are of different instants.
+// Sale audits one sale. A failure counts only if it persists over auditTries reads, because the two stores are read at
+// different instants.
 func (a *Auditor) Sale(ctx context.Context, id shop.ID) (AuditReport, error) {
 	var report AuditReport
 	for try := range auditTries {
@@ -95,7 +97,7 @@ func (r *AuditReport) fail(format string, args ...any) {
 	r.Failures = append(r.Failures, fmt.Sprintf(format, args...))
 }
 
-// checkBalance compares the sums of one side.
+// checkBalance checks the stock equation of one store.
 func (r *AuditReport) checkBalance(side string, c AuditColumn) {
 	if c.Initial+c.Added != c.Stock+c.Held+c.Sold+c.Withdrawn || c.Stock < 0 || c.Held < 0 {
 		r.fail("%s: initial %d + added %d ≠ stock %d + held %d + sold %d + withdrawn %d",
@@ -135,7 +137,7 @@ func (r *AuditReport) checkRedis(limit int, s shop.SaleAudit) {
 	}
 }
 
-// outOf is how many units Redis has taken out for withdrawals that the database does not count yet.
+// outOf returns how many units Redis has taken out for pending withdrawals that the database does not count yet.
 func outOf(s *shop.SaleAudit, pending []int64) (units int64) {
 	for _, act := range pending {
 		units += s.Out[act]
@@ -143,8 +145,8 @@ func outOf(s *shop.SaleAudit, pending []int64) (units int64) {
 	return units
 }
 
-// checkBetween compares the sides: the inequality always, equality once nothing is under way but units that operators
-// are withdrawing.
+// checkBetween compares the two stores. The inequality must always hold. Equality must hold once nothing is in
+// progress, except units that operators are withdrawing.
 func (r *AuditReport) checkBetween(s shop.SaleAudit, leaving int64) {
 	if r.Redis.Stock > r.Database.Stock {
 		r.fail("redis has %d units free, the database only %d", r.Redis.Stock, r.Database.Stock)
@@ -162,7 +164,7 @@ func (r *AuditReport) checkBetween(s shop.SaleAudit, leaving int64) {
 	}
 }
 
-// checkHolds proves that every hold in Redis belongs to a living order or to a reservation still under way.
+// checkHolds checks that every hold in Redis belongs to an order that holds units or to a reservation in progress.
 func (a *Auditor) checkHolds(ctx context.Context, r *AuditReport, s shop.SaleAudit) error {
 	ids := shop.Mapped(s.Holds, func(h shop.OpenHold) shop.ID { return h.Order })
 	rows, err := a.Store.OrdersByID(ctx, ids)

@@ -32,7 +32,7 @@ func (s *auditSides) OrdersByID(_ context.Context, _ []shop.ID) ([]shop.Order, e
 	return s.rows, nil
 }
 
-// soundSides is a sale of 10 units: 3 held by two orders, 1 burnt, nothing under way.
+// soundSides returns a sale of 10 units: 3 held by two orders, 1 burnt, no operation in progress.
 func soundSides() *auditSides {
 	return &auditSides{
 		redis: shop.SaleAudit{
@@ -48,12 +48,12 @@ func soundSides() *auditSides {
 	}
 }
 
-// P1, P4, I1, I2: the audit passes what is sound, and each single defect fails it by name.
+// P1, P4, I1, I2: the audit passes sound stores, and reports each single defect by name.
 func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		breakIt func(*auditSides)
-		says    string // empty: must pass
+		says    string // "": must pass
 	}{
 		"sound":                {func(*auditSides) {}, ""},
 		"unit lost in redis":   {func(s *auditSides) { s.redis.Stock-- }, "redis: initial"},

@@ -7,15 +7,16 @@ import (
 	"stampede/app/shop"
 )
 
-// compareTries bounds how often a sale is compared whose orders end meanwhile.
+// compareTries is how often a sale is compared when its orders end meanwhile.
 const compareTries = 3
 
-// compare lets a sale go on if each hold has its row and Redis has no more units free than the database. Else the
-// sale is stuck until an operator has settled its orders. Units that Redis neither holds nor sells any more were
-// withdrawn by commits that are lost (refunds, acts of operators): they are written off. After end and write every
-// row that holds units has its hold, so equal sums need no walk. Orders that end meanwhile only increase the free units
-// of the database. So after compareTries the free units before the walk limit how many are written off, and those after
-// it decide whether the sale is stuck.
+// compare lets a sale continue if each hold has its row and Redis has at most as many free units as the database.
+// Otherwise the sale is stuck until an operator has settled its orders. Units that Redis neither holds nor counts as
+// sold were withdrawn by lost commits (refunds, operations): they are written off.
+//
+// After end and write, every row that holds units has its hold, so equal sums need no scan of the holds. Orders that
+// end meanwhile only increase the free units of the database. So after compareTries, the free units before the scan
+// limit how many are written off, and the free units after it decide whether the sale is stuck.
 func (p *pass) compare(ctx context.Context, sale *shop.Sale) error {
 	for try := 1; ; try++ {
 		before, err := p.Store.FreeUnits(ctx, []shop.ID{sale.ID})
@@ -46,14 +47,14 @@ func (p *pass) compare(ctx context.Context, sale *shop.Sale) error {
 	}
 }
 
-// tally is what the holds of a sale and their rows add up to.
+// tally adds up the holds of a sale and compares them with their rows.
 type tally struct {
 	*pass
 	sale     *shop.Sale
 	mark     shop.HoldsMark
-	owed     int64 // units in holds of orders that have ended: they go back afterwards
+	owed     int64 // units in holds of ended orders: they are returned after the recovery
 	problems []Problem
-	keepsOn  []Problem // of them, those that do not stop the sale
+	keepsOn  []Problem // the subset of problems that do not stop the sale
 }
 
 func (t *tally) run(ctx context.Context) error {
@@ -121,7 +122,7 @@ func (t *tally) conclude(ctx context.Context, before, after int64) error {
 	return t.Redis.Stick(ctx, t.claim, t.sale.Ref(), t.stuck[t.sale.ID])
 }
 
-// askAgain has the gateway asked soon about orders that hold units again: money may be why.
+// askAgain schedules an early gateway query for orders that hold units again: a late payment may have revived them.
 func (t *tally) askAgain(ctx context.Context) error {
 	if len(t.keepsOn) == 0 {
 		return nil
@@ -133,8 +134,8 @@ func (t *tally) askAgain(ctx context.Context) error {
 	return t.Store.CheckTrades(ctx, t.closedAt, soon)
 }
 
-// leaving is how many units only one side counts of what operators do: Redis has taken them out for a withdrawal that
-// the database has not settled, or the database has added them and Redis has not.
+// leaving returns how many units only one store counts for pending operations: Redis has taken them out for a
+// withdrawal that the database has not settled, or the database has added them and Redis has not.
 func (t *tally) leaving(ctx context.Context) (units int64, err error) {
 	totals, err := t.Store.SaleTotals(ctx, t.sale.ID)
 	if err != nil {

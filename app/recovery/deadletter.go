@@ -27,8 +27,8 @@ func (d *DeadLetters) Drop(ctx context.Context, id string) error {
 	return nil
 }
 
-// Replay tries the order of a letter once more: a new hold by the gate's rules for stock and limit, then refused →
-// pending on the same row. Every way out leaves either a pending order or the refused one with nothing held:
+// Replay retries the order of a dead letter: a new hold by the gate's rules for stock and limit, then refused → pending
+// on the same row. Every outcome leaves either a pending order or the refused order without a hold:
 //
 //	claim a new hold number (database) → hold the units (Redis) → revive the row (database) → deadline, event
 //
@@ -60,7 +60,7 @@ func (d *DeadLetters) Replay(ctx context.Context, id string) (shop.Order, error)
 	if err != nil {
 		return shop.Order{}, fmt.Errorf("claim a hold for order %s: %w", letter.Order, err)
 	}
-	// before the hold: a recovery in between changes the epoch, and nothing is revived
+	// Read the epoch before the hold: a recovery in between changes the epoch, and Revive fails.
 	sale, err := d.Store.Sale(ctx, row.Sale)
 	if err != nil {
 		return shop.Order{}, fmt.Errorf("read sale %s: %w", row.Sale, err)
@@ -81,7 +81,7 @@ func (d *DeadLetters) Replay(ctx context.Context, id string) (shop.Order, error)
 	return revived, nil
 }
 
-// complete puts back what the refused row could not store: the buyer's texts are still in the letter.
+// complete restores the fields that the refused row could not store: the dead letter still has the buyer's texts.
 func complete(row *shop.Order, letter shop.DeadLetter, sale *shop.Sale) error {
 	if row.Key == "" {
 		row.Key, row.ContentHash = letter.Fields["key"], letter.Fields["hash"]
@@ -124,7 +124,7 @@ func (d *DeadLetters) revive(ctx context.Context, row shop.Order, epoch int64) (
 	}
 	revived, err := d.Store.Revive(ctx, row, epoch, now.Add(d.PayWindow))
 	if errors.Is(err, shop.ErrNoRow) || errors.Is(err, shop.ErrPermanent) || errors.Is(err, shop.ErrStaleEpoch) {
-		// Certainly not revived under this number.
+		// The row was certainly not revived under this number.
 		units := []shop.Return{{Sale: row.Ref(), Order: row.ID, Hold: row.Hold, User: row.User}}
 		if _, backErr := d.Redis.Return(ctx, units); backErr != nil {
 			return shop.Order{}, fmt.Errorf("return units of order %s: %w", row.ID, backErr)

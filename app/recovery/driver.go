@@ -15,55 +15,56 @@ import (
 
 const (
 	lookEvery = 2 * time.Second
-	// looksAtOnce is how many partitions are looked at together, so that those of a server that keeps silent hold up
-	// no others. Only one of them is recovered at a time.
+	// looksAtOnce is how many partitions are checked concurrently, so that partitions of an unreachable server do not
+	// delay the others. Recoveries run one at a time.
 	looksAtOnce = 8
 	pageSize    = 2000 // orders
 )
 
-// Driver looks after all partitions of a node, and recovers those that need it.
+// Driver checks all partitions of a node and recovers them when needed.
 type Driver struct {
 	Partitions int
 	Store      Store
 	Redis      Redis
-	// TakesPayments: there is a gateway, which knows what the stores have lost of payments.
+	// TakesPayments: a gateway is configured; it has the payments that the stores have lost.
 	TakesPayments bool
-	// PayWindow is the time to pay of an order that is written again and has no deadline; Margin is how long before a
-	// deadline the gateway stops taking money.
+	// PayWindow is the time to pay for an order that is written again and has no deadline. Margin is how long before a
+	// deadline the gateway stops accepting payments.
 	PayWindow, Margin time.Duration
-	// Spread is the time over which the gateway is asked about the orders that were pending; of many, one each Each.
+	// Spread is the time over which the gateway is queried about the orders that were pending. Each is the interval
+	// between queries when there are many orders.
 	Spread, Each time.Duration
-	// Trust is called before this node works on another history of the database: only its server may be used, and
-	// nothing is minted or written under the one before. Nil: nobody has to know.
+	// Trust is called before this node works on another history of the database: only the server of that history may be
+	// used, and no id is minted and no row is written under the history before it. Nil: no callback.
 	Trust func(ctx context.Context, server string, generation int64) error
 
 	counts  Counts
 	one     sync.Mutex // held while a partition is recovered
 	trusted atomic.Pointer[shop.DatabaseHistory]
-	barred  atomic.Pointer[error] // why this node may not work on its database; nil: it may
+	barred  atomic.Pointer[error] // why this node must not work on its database; nil: it may
 
-	doubt atomic.Bool // the last look at the database failed, or found that it has lost commits
+	doubt atomic.Bool // the last look at the database failed or found lost commits
 
 	mu      sync.Mutex
-	checked map[int]bool // partitions of which every loaded sale was seen in Redis; Suspect takes one out
+	checked map[int]bool // partitions whose loaded sales were all found in Redis; Suspect removes one
 }
 
-// Counts are what this node has recovered.
+// Counts has the totals of the recoveries by this node.
 type Counts struct {
 	Passes   atomic.Int64 // partitions that were recovered
 	Written  atomic.Int64 // orders that the database had lost, written again
 	Ended    atomic.Int64 // orders that had ended and were pending again
 	SetAside atomic.Int64 // entries that became dead letters
-	Problems atomic.Int64 // what an operator has to settle
+	Problems atomic.Int64 // for an operator to settle
 }
 
-// Counts are for metrics.
+// Counts returns the totals for metrics.
 func (d *Driver) Counts() *Counts { return &d.counts }
 
-// ErrReplaced means that the database server was replaced by another one and lacks what was done since.
+// ErrReplaced means that the database server was replaced by another one and lacks the later commits.
 var ErrReplaced = errors.New("the database server was replaced")
 
-// Barred is why this node may not work on its database; nil: it may.
+// Barred returns why this node must not work on its database; nil: it may.
 func (d *Driver) Barred() error {
 	if err := d.barred.Load(); err != nil {
 		return *err
@@ -71,7 +72,7 @@ func (d *Driver) Barred() error {
 	return nil
 }
 
-// Database is the history that this node works on, with what the server said of itself last.
+// Database returns the history that this node works on, with the server's last reported state.
 func (d *Driver) Database() shop.DatabaseHistory {
 	if h := d.trusted.Load(); h != nil {
 		return *h
@@ -79,7 +80,7 @@ func (d *Driver) Database() shop.DatabaseHistory {
 	return shop.DatabaseHistory{}
 }
 
-// Risk says what is wrong with the database for people; "": nothing.
+// Risk describes a database problem for operators; "": none.
 func (d *Driver) Risk() string {
 	switch {
 	case d.Barred() != nil:
@@ -90,18 +91,18 @@ func (d *Driver) Risk() string {
 	return ""
 }
 
-// Certain reports whether this node has nothing against the history of its database: what a recovery would need is not
-// trimmed until then.
+// Certain reports whether this node trusts the history of its database. Data that a recovery would need is trimmed only
+// while it is true.
 func (d *Driver) Certain() bool {
 	return d.Barred() == nil && !d.doubt.Load()
 }
 
-// Run looks after all partitions until ctx ends.
+// Run checks all partitions until ctx ends.
 func (d *Driver) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, lookEvery, "look after partitions", d.RunOnce)
 }
 
-// RunOnce checks all partitions and raises the beat, also while a partition is away.
+// RunOnce checks all partitions and raises the beat, even while a partition is unavailable.
 func (d *Driver) RunOnce(ctx context.Context) error {
 	checked := d.Check(ctx)
 	if !d.Certain() {
@@ -110,9 +111,9 @@ func (d *Driver) RunOnce(ctx context.Context) error {
 	return errors.Join(checked, d.beat(ctx))
 }
 
-// Check looks at the database and at all partitions, recovers what needs it, and has this node work on what it found.
-// Where the database may have lost commits, it does so only after the last partition that answers: until then no order
-// of the promoted database ends, is paid or refunded by this node.
+// Check checks the database and all partitions, recovers them if needed, and makes this node work on the resulting
+// history. If the database may have lost commits, the node switches only after the last reachable partition is
+// recovered. Until then this node ends, settles and refunds no order of the promoted database.
 func (d *Driver) Check(ctx context.Context) error {
 	h, err := d.history(ctx)
 	if err != nil {
@@ -138,7 +139,7 @@ func (d *Driver) Check(ctx context.Context) error {
 	return checked
 }
 
-// each does something for partitions, some of them at a time.
+// each runs do for the partitions, at most looksAtOnce at a time.
 func (d *Driver) each(partitions []int, do func(p int) error) error {
 	failed := make([]error, len(partitions))
 	free := make(chan struct{}, looksAtOnce)
@@ -156,8 +157,8 @@ func (d *Driver) each(partitions []int, do func(p int) error) error {
 	return errors.Join(failed...)
 }
 
-// check recovers the partition if it needs it, and returns its epoch. behind: it could not be recovered, and the
-// database may have lost commits of it.
+// check recovers the partition if needed and returns its epoch. behind: the recovery failed, and the database may have
+// lost commits of the partition.
 func (d *Driver) check(
 	ctx context.Context, partition int, h shop.DatabaseHistory,
 ) (epoch int64, behind bool, err error) {
@@ -172,7 +173,7 @@ func (d *Driver) check(
 	d.one.Lock()
 	defer d.one.Unlock()
 	err = d.Store.LockPartition(ctx, partition, func(ctx context.Context) error {
-		again, err := d.look(ctx, partition, h) // another node may have done it meanwhile
+		again, err := d.look(ctx, partition, h) // another node may have recovered it meanwhile
 		switch {
 		case err != nil:
 		case again.lost():
@@ -185,7 +186,7 @@ func (d *Driver) check(
 	return epoch, err != nil && seen.database, err
 }
 
-// confirm lets the partition sell as it is.
+// confirm opens the partition without a recovery.
 func (d *Driver) confirm(ctx context.Context, partition int, f finding) (epoch int64, err error) {
 	if f.redis.History != f.redis.Confirmed {
 		if err := d.Redis.Confirm(ctx, partition, f.redis); err != nil {
@@ -197,7 +198,7 @@ func (d *Driver) confirm(ctx context.Context, partition int, f finding) (epoch i
 	return f.epoch, nil
 }
 
-// Recover makes a pass of partitions by hand, whatever a look finds, and returns what it did.
+// Recover runs a pass for the partitions on request, regardless of the result of a look, and returns the report.
 func (d *Driver) Recover(ctx context.Context, partitions ...int) (all Report, err error) {
 	h, err := d.workOnHistory(ctx)
 	if err != nil {
@@ -224,7 +225,7 @@ func (d *Driver) Recover(ctx context.Context, partitions ...int) (all Report, er
 	return all, nil
 }
 
-// All are the numbers of all partitions.
+// All returns the numbers of all partitions.
 func (d *Driver) All() []int {
 	all := make([]int, d.Partitions)
 	for p := range all {
@@ -233,7 +234,7 @@ func (d *Driver) All() []int {
 	return all
 }
 
-// watch is how the gateway is asked about orders; nil where there is none.
+// watch returns the schedule of the gateway queries about orders; nil without a gateway.
 func (d *Driver) watch(now shop.Millis) *shop.MoneyWatch {
 	if !d.TakesPayments {
 		return nil
@@ -241,7 +242,7 @@ func (d *Driver) watch(now shop.Millis) *shop.MoneyWatch {
 	return &shop.MoneyWatch{Now: now, Margin: d.Margin, Spread: d.Spread, Each: d.Each}
 }
 
-// Suspect has the next look look for every single sale of the partition, as the first one does.
+// Suspect makes the next look check every loaded sale of the partition, as the first look does.
 func (d *Driver) Suspect(partition int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 	"stampede/app/shop"
 )
 
-// end ends rows that hold units in the database and whose holds are gone. The gateway is asked about them for a day, as
-// about any order that has ended, so money that did arrive takes its normal way (payment.Cashier). A sold row without a
-// hold may have been refunded: money moves on positive evidence only, so an operator decides, and until then the order
-// is not shipped. A sale that has left Redis proves nothing.
+// end ends rows that hold units in the database and whose holds are gone. The gateway is queried about them for a day,
+// as about every ended order, so payment.Cashier handles a payment that did arrive. A sold row without a hold may have
+// been refunded. A refund needs positive evidence, so an operator decides, and until then the order is not shipped. A
+// sale that has left Redis proves nothing.
 func (p *pass) end(ctx context.Context, sale *shop.Sale) error {
 	return p.eachPage(ctx, sale, func(page []shop.Order) error { return p.endPage(ctx, sale, page) })
 }
@@ -31,7 +31,7 @@ func (p *pass) endPage(ctx context.Context, sale *shop.Sale, page []shop.Order) 
 	for i := range holding {
 		o, e := &holding[i], &evidence[i]
 		switch {
-		case e.Hold != nil: // late money may have revived it, and the database has lost that
+		case e.Hold != nil: // a late payment may have revived it, and the database has lost that
 			if err := p.raiseHold(ctx, o, e.Hold.Hold); err != nil {
 				return err
 			}
@@ -57,8 +57,8 @@ func (p *pass) endPage(ctx context.Context, sale *shop.Sale, page []shop.Order) 
 	return nil
 }
 
-// askRefund enters the refund of a sold order without a hold, for an operator to decide on: after yes, the gateway
-// knows by the number of the refund whether it was sent before (I6).
+// askRefund requests the refund of a sold order without a hold; an operator decides on it. After approval, the gateway
+// recognizes an earlier refund by its number (I6).
 func (p *pass) askRefund(ctx context.Context, o *shop.Order) error {
 	if o.Reason == payment.ReasonRefundDeclined { // an operator has decided
 		return nil

@@ -11,8 +11,8 @@ import (
 	"stampede/app/shop"
 )
 
-// history reads how far the database has come, and begins a generation if it may have lost commits. ErrReplaced: the
-// server may not be used.
+// history reads the history of the database, and starts a generation if the database may have lost commits.
+// ErrReplaced: the server must not be used.
 func (d *Driver) history(ctx context.Context) (h shop.DatabaseHistory, err error) {
 	defer func() { d.doubt.Store(err != nil) }()
 	recorded, epochs := d.recorded(ctx) // first: a database that has lost nothing is never behind it
@@ -47,8 +47,8 @@ func (d *Driver) history(ctx context.Context) (h shop.DatabaseHistory, err error
 	return h, nil
 }
 
-// recorded reads what the partitions have recorded of the database, and their epochs. Those that do not answer are left
-// out: they are compared when they do.
+// recorded reads the database histories that the partitions have recorded, and the epochs of the partitions.
+// Unreachable partitions are omitted: they are compared when they are reachable.
 func (d *Driver) recorded(ctx context.Context) (recorded []shop.RecordedHistory, epochs map[int]int64) {
 	epochs = make(map[int]int64)
 	var mu sync.Mutex
@@ -68,8 +68,8 @@ func (d *Driver) recorded(ctx context.Context) (recorded []shop.RecordedHistory,
 	return recorded, epochs
 }
 
-// replacedBy reports whether the server was in use before another one, which has done more since, or is the one in use
-// and a recovery has begun on another one.
+// replacedBy reports whether the server was replaced: another server has a later generation that replaced it, or a
+// recovery has started on another server.
 func replacedBy(h shop.DatabaseHistory, recorded []shop.RecordedHistory) (by shop.RecordedHistory, is bool) {
 	for _, r := range recorded {
 		if r.Generation > h.Generation && r.Generation > by.Generation && slices.Contains(r.Replaced, h.Server) {
@@ -82,17 +82,16 @@ func replacedBy(h shop.DatabaseHistory, recorded []shop.RecordedHistory) (by sho
 	return by, is
 }
 
-// lostBy reports whether the database may lack commits: another server answers than the one for which the last recovery
-// ran, or it is behind what was recorded of it. A generation that a partition has not reached yet is none: a recovery
-// of it is under way.
+// lostBy reports whether the database may lack commits: the server is not the one of the last recovery, or it is behind
+// the recorded history. A generation that a partition has not reached yet is not a loss: its recovery is in progress.
 func lostBy(h shop.DatabaseHistory, recorded []shop.RecordedHistory) bool {
 	return h.Server != h.Of || slices.ContainsFunc(recorded, func(r shop.RecordedHistory) bool {
 		return r.Generation > h.Generation || r.Generation == h.Generation && (r.Server != h.Server || r.Beat > h.Beat)
 	})
 }
 
-// begin has the gateway asked about every pending order and begins a generation. Where no commit can be lost, it only
-// begins it. No transaction of an older epoch takes units from then on, in any partition.
+// begin schedules gateway queries about every pending order and starts a generation. If no commit can be lost, it only
+// starts the generation. From then on, no transaction of an older epoch takes units, in any partition.
 func (d *Driver) begin(
 	ctx context.Context, h shop.DatabaseHistory, recorded []shop.RecordedHistory, epochs map[int]int64,
 ) error {
@@ -113,7 +112,7 @@ func (d *Driver) begin(
 	}
 	err = d.Store.NewGeneration(ctx, h, above, epochs)
 	if errors.Is(err, shop.ErrStaleEpoch) {
-		return nil // another node has begun it
+		return nil // another node has started it
 	}
 	if err != nil {
 		return fmt.Errorf("begin a generation: %w", err)
@@ -123,7 +122,7 @@ func (d *Driver) begin(
 	return nil
 }
 
-// goOver has this node work on the history.
+// goOver makes this node work on the history.
 func (d *Driver) goOver(ctx context.Context, h shop.DatabaseHistory) error {
 	if old := d.trusted.Load(); d.Trust != nil &&
 		(old == nil || old.Server != h.Server || old.Generation != h.Generation) {
@@ -135,8 +134,8 @@ func (d *Driver) goOver(ctx context.Context, h shop.DatabaseHistory) error {
 	return nil
 }
 
-// workOnHistory has this node work on the history of its database at once: the revs of what a command writes depend on
-// the generation.
+// workOnHistory makes this node work on the current history of its database: the revs of the rows that a command writes
+// depend on the generation.
 func (d *Driver) workOnHistory(ctx context.Context) (h shop.DatabaseHistory, err error) {
 	if h, err = d.history(ctx); err == nil {
 		err = d.goOver(ctx, h)
@@ -144,7 +143,7 @@ func (d *Driver) workOnHistory(ctx context.Context) (h shop.DatabaseHistory, err
 	return h, err
 }
 
-// beat raises the beat and records it in each partition. A partition that does not answer gets a later one.
+// beat raises the beat and records it in each partition. An unreachable partition gets a later beat.
 func (d *Driver) beat(ctx context.Context) error {
 	h, err := d.Store.RaiseBeat(ctx, d.Database())
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"stampede/app/shop"
 )
 
-// load gives the database what only Redis knows of sales, upwards only, and lists those that are loaded: that they are
-// loaded, the terms that operators have set, and the units that they have added. Each of these comes into the database
-// first, so a Redis with more has seen a commit that is lost. Challenges are not in Redis. What was withdrawn is
-// compared at the end (see compare).
+// load imports from Redis the facts about sales that the database has lost, upwards only, and lists the loaded sales.
+// The facts are: the loaded mark, the terms set by operators, and the units added by operators. Each of these is
+// committed in the database first, so a newer value in Redis proves a lost commit. Challenges are not in Redis. compare
+// checks withdrawals at the end.
 func (p *pass) load(ctx context.Context) error {
 	if err := p.importLoaded(ctx); err != nil {
 		return err
@@ -39,9 +39,8 @@ func (p *pass) load(ctx context.Context) error {
 	return err
 }
 
-// importLoaded marks sales as loaded of which only Redis knows that they are. Whatever has sold was armed, and was
-// marked before that; what has sold nothing counts if it is at least as new as the database has it (see
-// catalog.Warmer).
+// importLoaded marks sales as loaded that are loaded only in Redis. A sale with tickets was armed, and it was marked
+// before that. A sale without tickets counts if its version is at least that of the database (see catalog.Warmer).
 func (p *pass) importLoaded(ctx context.Context) error {
 	sales, err := p.Store.UnloadedSales(ctx, p.partition, p.closedAt)
 	if err != nil {
@@ -65,8 +64,8 @@ func (p *pass) importLoaded(ctx context.Context) error {
 	return nil
 }
 
-// importTerms gives a sale the terms and the units that Redis has and the database has lost. Without the version of the
-// terms, what is decided next would count for an older one there.
+// importTerms imports the terms and the added units of a sale that the database has lost. Without the version of the
+// terms, the next edit would reuse an older version in Redis.
 func (p *pass) importTerms(ctx context.Context, sale *shop.Sale, has shop.Counters) (imported bool, err error) {
 	if !has.Loaded {
 		return false, nil

@@ -7,9 +7,9 @@ import (
 	"stampede/app/shop"
 )
 
-// finding is what a look at a partition has found.
+// finding is the result of a look at a partition.
 type finding struct {
-	redisLost string // why Redis has to be restored from rows; "": it has lost nothing
+	redisLost string // why Redis must be restored from rows; "": it has lost nothing
 	database  bool   // the database may have lost commits of the partition
 	epoch     int64  // of the partition in the database
 	seq       int64  // the highest of its rows
@@ -18,7 +18,7 @@ type finding struct {
 
 func (f *finding) lost() bool { return f.redisLost != "" || f.database }
 
-// why says why a partition is recovered.
+// why returns the reason for the recovery of the partition.
 func (f *finding) why() string {
 	switch {
 	case f.redisLost == "":
@@ -30,10 +30,10 @@ func (f *finding) why() string {
 	}
 }
 
-// look finds out whether Redis has everything of the partition that anybody knows of (I8), and whether the partition
-// was open since the history of the database began. The database is read first: whatever it has seen, a healthy Redis
-// has seen before. What other nodes have seen they compare themselves, with every call of the gate and with looks of
-// their own.
+// look checks whether Redis has all facts of the partition that rows and this node have seen (I8), and whether the
+// partition was opened after the history of the database began. The database is read first: a healthy Redis has seen
+// every fact of the database before. Other nodes check their own facts, with every call of the gate and with their own
+// looks.
 func (d *Driver) look(ctx context.Context, partition int, h shop.DatabaseHistory) (f finding, err error) {
 	if f.epoch, f.seq, err = d.Store.PartitionEpoch(ctx, partition); err != nil {
 		return f, fmt.Errorf("read epoch: %w", err)
@@ -69,16 +69,16 @@ func (d *Driver) look(ctx context.Context, partition int, h shop.DatabaseHistory
 	return f, err
 }
 
-// promoted reports whether the partition has come to a server that was a replica of another one when somebody looked
-// last. Replicas are behind by what was under way, and who knows of that may be gone, or not have spoken yet; rows of
-// it may be on their way into the database. So nothing is compared: a new epoch keeps all of them out.
+// promoted reports whether the partition moved to a server that was a replica at the last look. A replica lacks the
+// writes that were in progress. The node that has seen them may be gone or may not have reported yet, and their rows
+// may be on their way into the database. So nothing is compared: a new epoch rejects all of them.
 func promoted(s *shop.PartitionState) bool {
 	return s.Confirmed != "" && s.History != s.Confirmed && s.Followed != ""
 }
 
-// missing says which accepted order, or which sale that was loaded, is not in Redis. A sale was there before it was
-// marked as loaded, so it was lost. Sales are looked for at the first look, in a new history and after a suspicion, not
-// every time.
+// missing returns which accepted order or which loaded sale is not in Redis. A sale is written to Redis before it is
+// marked as loaded, so a missing sale was lost. Sales are checked at the first look, in a new history and after
+// Suspect, not every time.
 func (d *Driver) missing(
 	ctx context.Context, partition int, s *shop.PartitionState, rows []shop.Witness,
 ) (why string, err error) {
@@ -111,8 +111,8 @@ func (d *Driver) missing(
 	return "", nil
 }
 
-// missingSale leaves out sales that ended so long ago that their keys were let go: a crash, or a database that was
-// promoted or restored, may have forgotten to note that.
+// missingSale ignores sales that ended so long ago that their keys were retired: a crash, or a promoted or restored
+// database, may have lost that mark.
 func (d *Driver) missingSale(ctx context.Context, partition int) (why string, err error) {
 	now, err := d.now(ctx)
 	if err != nil {

@@ -13,24 +13,24 @@ import (
 type pass struct {
 	*Driver
 	partition int
-	claim     int64 // the epoch that the recovery will begin
+	claim     int64 // the epoch that the recovery will start
 	found     finding
 	closedAt  shop.Millis // Redis time
-	sales     []shop.Sale // that were loaded
+	sales     []shop.Sale // the loaded sales
 	stuck     map[shop.ID]string
 	report    Report
 }
 
-// Report is what a recovery did, and what is left for an operator.
+// Report counts the changes of a recovery and lists the problems for an operator.
 type Report struct {
 	Written  int       `json:"written"`   // orders that have their row again
 	Ended    int       `json:"ended"`     // orders that had ended and were pending again
 	SetAside int       `json:"set_aside"` // entries that became dead letters
 	Imported int       `json:"imported"`  // sales whose terms, units or loading the database had lost
-	Problems []Problem `json:"problems"`  // what an operator has to settle
+	Problems []Problem `json:"problems"`  // for an operator to settle
 }
 
-// Problem is something that an operator has to settle.
+// Problem is a difference that an operator must settle.
 type Problem struct {
 	Sale  shop.ID `json:"sale"`
 	Order shop.ID `json:"order,omitzero"` // 0: the whole sale
@@ -49,7 +49,7 @@ func (p *pass) problem(sale, order shop.ID, format string, args ...any) {
 	p.report.Problems = append(p.report.Problems, Problem{sale, order, fmt.Sprintf(format, args...)})
 }
 
-// stop is problem for one that keeps the sale from going on.
+// stop records a problem that keeps the sale stuck.
 func (p *pass) stop(sale, order shop.ID, format string, args ...any) {
 	p.problem(sale, order, format, args...)
 	if p.stuck[sale] == "" {
@@ -57,7 +57,7 @@ func (p *pass) stop(sale, order shop.ID, format string, args ...any) {
 	}
 }
 
-// pass recovers a partition whose lock the caller holds.
+// pass recovers a partition. The caller holds the lock of the partition.
 func (d *Driver) pass(
 	ctx context.Context, partition int, h shop.DatabaseHistory, found finding,
 ) (epoch int64, r Report, err error) {
@@ -92,7 +92,7 @@ func (p *pass) run(ctx context.Context, h shop.DatabaseHistory) (err error) {
 	if p.closedAt, err = p.now(ctx); err != nil {
 		return err
 	}
-	closed, err := p.Redis.State(ctx, p.partition) // its seq stays from here on
+	closed, err := p.Redis.State(ctx, p.partition) // its seq is final from here on
 	if err != nil {
 		return fmt.Errorf("read state: %w", err)
 	}
@@ -134,7 +134,7 @@ func (p *pass) run(ctx context.Context, h shop.DatabaseHistory) (err error) {
 	return nil
 }
 
-// eachPage reads all orders of a sale, the oldest first.
+// eachPage reads all orders of a sale in pages, the oldest first.
 func (p *pass) eachPage(ctx context.Context, sale *shop.Sale, do func([]shop.Order) error) error {
 	for after := shop.ID(0); ; {
 		page, err := p.Store.OrdersOfSale(ctx, sale.ID, after, pageSize)
@@ -148,9 +148,9 @@ func (p *pass) eachPage(ctx context.Context, sale *shop.Sale, do func([]shop.Ord
 	}
 }
 
-// eachHolds walks through all holds of a sale in batches, and gives each hold once.
+// eachHolds scans all holds of a sale in batches and passes each hold once.
 func (p *pass) eachHolds(ctx context.Context, sale shop.SaleRef, do func([]shop.OpenHold) error) error {
-	seen := make(map[shop.ID]bool) // a walk may meet a hold twice
+	seen := make(map[shop.ID]bool) // a scan may return a hold twice
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
 		holds, next, err := p.Redis.Holds(ctx, sale, cursor)
 		if err != nil {
@@ -169,7 +169,7 @@ func (p *pass) eachHolds(ctx context.Context, sale shop.SaleRef, do func([]shop.
 	return nil
 }
 
-// eachSale does a step for each loaded sale.
+// eachSale runs step for each loaded sale.
 func (p *pass) eachSale(ctx context.Context, what string, step func(ctx context.Context, sale *shop.Sale) error) error {
 	for i := range p.sales {
 		if err := step(ctx, &p.sales[i]); err != nil {

@@ -16,29 +16,29 @@ import (
 const (
 	reconcileEvery = 5 * time.Second
 	reconcileBatch = 1000
-	// lateAfter is how long the quick way (sweep, consumer) has before the slow scan steps in.
+	// lateAfter is the time for the fast path (sweep, consumer) before the slow scan repairs.
 	lateAfter = 3 * time.Second
-	// holdsPerScan bounds what one scan reads: a few thousand open orders are all looked at each time, and for half a
-	// million a turn takes minutes, instead of reading them all every five seconds beside those who buy.
+	// holdsPerScan limits the holds that one scan reads, because scans compete with buyers. A few thousand open orders
+	// are read every time; for half a million a cycle takes minutes.
 	holdsPerScan = 5000
 )
 
-// Reconciler is flow 5: the slow scan that finds what the quick ways lost. It repairs only what a committed
-// row proves; everything else is for the audit to report.
+// Reconciler is flow 5: the slow scan that repairs the losses of the fast paths. It repairs only differences that a
+// committed row proves; the audit reports the others.
 type Reconciler struct {
 	Partitions int
 	Redis      Redis
 	Store      Store
 	Effects    *order.Effects
 
-	// at is the sale, and place in its holds, at which the next scan goes on; zero: at the first. count is the recount
-	// of that sale, nil when it is not counted this turn.
+	// at is the sale, and place the cursor in its holds, where the next scan continues; zero: at the first sale. count
+	// is the recount of that sale, nil if it is not counted in this cycle.
 	at    shop.SaleRef
 	place uint64
 	count *recount
 
 	mu         sync.Mutex
-	suspicions map[shop.ID]suspicion // what the last turns found wrong
+	suspicions map[shop.ID]suspicion // differences found by the last cycles
 	corrected  atomic.Int64
 }
 
@@ -47,8 +47,8 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, reconcileEvery, "reconcile", r.RunOnce)
 }
 
-// RunOnce scans once: deadlines that the delay queue lost, states that were not told, holds whose order has ended,
-// counts without a hold, and sales whose time is over.
+// RunOnce scans once: deadlines that the delay queue lost, unpublished states, holds of ended orders, counts without a
+// hold, and sales to retire.
 func (r *Reconciler) RunOnce(ctx context.Context) error {
 	now, err := r.Redis.Now(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *Reconciler) RunOnce(ctx context.Context) error {
 	return errors.Join(r.overdue(ctx, now), r.untold(ctx, now), r.sales(ctx, now))
 }
 
-// overdue puts pending orders whose deadline has passed back into the delay queue, where the sweeper finds them.
+// overdue puts pending orders with a passed deadline back into the delay queue for the sweeper.
 func (r *Reconciler) overdue(ctx context.Context, now shop.Millis) error {
 	return r.eachPartition("list overdue orders",
 		func(but []int) ([]shop.Order, error) {
@@ -74,8 +74,8 @@ func (r *Reconciler) untold(ctx context.Context, now shop.Millis) error {
 		func(rows []*shop.Order) error { return r.Effects.Tell(ctx, now, rows) })
 }
 
-// eachPartition repairs the listed rows by partition. Rows of a partition whose primary is away stay the oldest, so a
-// full list is read again without that partition.
+// eachPartition repairs the listed rows by partition. Rows of a partition whose primary is unavailable stay the oldest,
+// so a full list is read again without that partition.
 func (r *Reconciler) eachPartition(
 	what string, list func(but []int) ([]shop.Order, error), repair func([]*shop.Order) error,
 ) error {
@@ -117,9 +117,9 @@ func (r *Reconciler) sales(ctx context.Context, now shop.Millis) error {
 	return errors.Join(append(failed, err, r.orphans(ctx, all, free))...)
 }
 
-// orphans looks after holds that do not say what their order has become, because whoever ended it, or saw it paid, did
-// not live to do the rest: it returns the units or counts them as sold. It goes on where the last scan has stopped,
-// and stops after a whole turn or holdsPerScan. free is what the database has left of each sale.
+// orphans repairs holds whose order has ended or is paid: the process that changed the order crashed before its
+// effects. It returns the units or counts them as sold. It continues where the last scan stopped, and stops after a
+// full cycle or holdsPerScan. free has the free units of each sale in the database.
 func (r *Reconciler) orphans(ctx context.Context, sales []shop.SaleRef, free map[shop.ID]int64) error {
 	first := slices.Index(sales, r.at)
 	if first < 0 { // the first scan, or the sale was retired meanwhile
@@ -142,7 +142,7 @@ func (r *Reconciler) orphans(ctx context.Context, sales []shop.SaleRef, free map
 	return errors.Join(failed...)
 }
 
-// orphansOf looks at the holds of one sale from place on, to the end, where place is 0, or about most of them.
+// orphansOf scans the holds of one sale from r.place on, up to the end (then r.place is 0) or about most holds.
 func (r *Reconciler) orphansOf(
 	ctx context.Context, sale shop.SaleRef, most int, free map[shop.ID]int64,
 ) (read int, err error) {
@@ -186,7 +186,7 @@ func (r *Reconciler) catchUp(ctx context.Context, sale shop.SaleRef, holds []sho
 	var moved []*shop.Order
 	for _, row := range rows {
 		switch h := held[row.ID]; {
-		case row.LacksRevival(h): // the database has lost it: see app/recovery
+		case row.LacksRevival(h): // lost by the database: see compare.go
 		case !row.HoldsUnits() && h.Sold && row.TradeNo == "": // refunded by a commit that the database has lost
 			gone := []shop.SoldHold{{Sale: row.Ref(), Order: row.ID, Hold: h.Hold}}
 			if _, err := r.Redis.Withdraw(ctx, gone); err != nil {
@@ -206,20 +206,18 @@ func (r *Reconciler) catchUp(ctx context.Context, sale shop.SaleRef, holds []sho
 	return r.Effects.Units(ctx, moved)
 }
 
-// returnEnded returns the units of a hold whose order has ended.
 func (r *Reconciler) returnEnded(ctx context.Context, row shop.Order, h shop.OpenHold) error {
 	if row.Hold == h.Hold && row.State == shop.Refused {
-		// A replay may be about to revive the row under this very hold. Taking the next number first
-		// makes that impossible (I3).
+		// A replay may be about to revive the row under this hold. Claiming the next number first prevents that (I3).
 		if _, err := r.Store.ClaimHold(ctx, row.ID, row.State); err != nil && !errors.Is(err, shop.ErrArchived) {
-			return nil // revived just now, or for the next scan
+			return nil // revived meanwhile, or left to the next scan
 		}
 	}
 	row.Hold = h.Hold
 	return r.Effects.Units(ctx, []*shop.Order{&row})
 }
 
-// retire lets the keys of a sale go when it ended long ago and nothing of it is under way (I7).
+// retire removes the keys of a sale that ended long ago and has no orders in progress (I7).
 func (r *Reconciler) retire(ctx context.Context, sale *shop.Sale, now shop.Millis) error {
 	if now < sale.ClosesAt.Add(shop.RetireAfter) {
 		return nil
@@ -228,8 +226,8 @@ func (r *Reconciler) retire(ctx context.Context, sale *shop.Sale, now shop.Milli
 	if err != nil || totals.PendingRows > 0 {
 		return err
 	}
-	// Not marked, after a crash here or because a recovery came between, the sale is retired again; until then its
-	// window answers for it (see Checkout.reserve).
+	// If the mark is missing after a crash or a recovery, the sale is retired again. Until then Checkout.reserve
+	// decides by the sale's window.
 	gone, err := r.Redis.Retire(ctx, sale.Ref())
 	if err != nil || !gone {
 		return err

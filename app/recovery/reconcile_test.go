@@ -12,13 +12,13 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// effectsOf are the effects on fakes that share a trace.
+// effectsOf returns effects on fakes that share a trace.
 func effectsOf(inventory order.Redis, orders order.Store, notifier order.Notifier) *order.Effects {
 	return &order.Effects{Redis: inventory, Notifier: notifier, Store: orders, Told: &order.Told{Store: orders}}
 }
 
-// rest are the calls that a test does not expect: they panic. It lies deeper than the doubles beside it, so that theirs
-// are called.
+// rest has the calls that a test does not expect: they panic. It is embedded one level deeper than the fakes, so that
+// the methods of the fakes take precedence.
 type rest struct{ deeper }
 
 type (
@@ -37,7 +37,7 @@ type (
 	}
 )
 
-// scanned are the holds of a sale, and the rows of their orders.
+// scanned has the holds of a sale and the rows of their orders.
 type scanned struct {
 	rest
 	*fakes.Redis
@@ -56,8 +56,8 @@ func (s *scanned) ClaimHold(_ context.Context, order shop.ID, _ shop.OrderState)
 	return shop.Order{}, nil
 }
 
-// I1, I3, P8: the scan brings every hold to what its row says. A refused order's number is claimed before its units go
-// back, and the hold of an order that late money may be reviving is left alone.
+// I1, I3, P8: the scan makes every hold match its row. The number of a refused order is claimed before its units are
+// returned. The hold of an order that a late payment may be reviving stays.
 func TestScanBringsHoldsToTheirRows(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -93,7 +93,7 @@ func TestScanBringsHoldsToTheirRows(t *testing.T) {
 	}
 }
 
-// paged are sales with many holds, a thousand to a page.
+// paged has sales with many holds in pages of 1000.
 type paged struct {
 	scanned
 	pages map[shop.ID]uint64
@@ -108,14 +108,14 @@ func (p *paged) Holds(_ context.Context, sale shop.SaleRef, page uint64) ([]shop
 	return make([]shop.OpenHold, 1000), 0, nil
 }
 
-// A scan reads a bounded number of holds, and the scans together all of them, turn by turn.
+// A scan reads a limited number of holds. The scans of a cycle together read all of them.
 func TestScanTakesTurns(t *testing.T) {
 	t.Parallel()
 	p := &paged{pages: map[shop.ID]uint64{1: 5, 2: 12, 3: 1}, seen: make(map[shop.ID]int)}
 	sales := []shop.SaleRef{{ID: 1}, {ID: 2}, {ID: 3}}
 	r := &Reconciler{Redis: p, Store: p, Effects: effectsOf(p, p, nil)}
 	pages := 0
-	for range 18 { // 18 pages a turn, five to a scan: five turns
+	for range 18 { // 18 pages a cycle, five to a scan: five cycles
 		fakes.Must(t, r.orphans(t.Context(), sales, nil))
 		before := pages
 		pages = p.seen[1] + p.seen[2] + p.seen[3]
@@ -128,7 +128,7 @@ func TestScanTakesTurns(t *testing.T) {
 	}
 }
 
-// I3, P8: a sweep that finds an ended order again does not touch the hold that late money may have taken for it.
+// I3, P8: a sweep that finds an ended order again keeps the hold that a late payment may have taken for it.
 func TestSweepLeavesARevivingOrderItsHold(t *testing.T) {
 	t.Parallel()
 	tr := &fakes.Trace{}
@@ -145,7 +145,7 @@ func TestSweepLeavesARevivingOrderItsHold(t *testing.T) {
 	}
 }
 
-// behind are orders that are overdue, and a primary that does not answer.
+// behind has overdue orders and an unavailable primary.
 type behind struct {
 	rest
 	*fakes.Redis
@@ -172,8 +172,7 @@ func (b *behind) Schedule(_ context.Context, partition int, deadlines []shop.Dea
 	return nil
 }
 
-// P5: however many orders of a partition whose primary is away are overdue, those of the others get back into the
-// queue.
+// P5: overdue orders of a partition with an unavailable primary do not block those of other partitions from the queue.
 func TestOverdueOrdersHideNoOthers(t *testing.T) {
 	t.Parallel()
 	b := &behind{Redis: &fakes.Redis{Trace: &fakes.Trace{}}, away: 1, scheduled: make(map[int]int)}

@@ -8,37 +8,37 @@ import (
 	"stampede/app/shop"
 )
 
-// recount adds up the holds of a sale during one turn of the scan, to find counts without a hold and rows without one:
+// recount adds up the holds of a sale during one cycle of the scan, to find counts without a hold and rows without one:
 //
-//	units left in the database → mark → holds and their rows, page by page → what is wrong
-//	the next turn finds the very same → units left → correct, if the mark is still the same (one script)
+//	free units in the database → mark → holds and their rows, page by page → differences
+//	    the next cycle finds the same → free units → correct, if the mark is unchanged (one script)
 //
-// A difference counts if two turns in a row found it and nothing has moved meanwhile: in Redis by the mark, in the
-// database by the units left. Units are taken there only for entries under way, of which there are none, and for holds,
-// which move the mark; so equal units left mean that no order has ended.
+// A difference counts if two cycles in a row found it and nothing has changed meanwhile. In Redis, the mark proves
+// this; in the database, the free units. The database takes units only for entries in progress, which are absent here,
+// and for holds, which change the mark. So equal free units mean that no order has ended.
 type recount struct {
 	sale shop.SaleRef
 	mark shop.HoldsMark
-	seen map[shop.ID]bool // a scan may show a hold twice
+	seen map[shop.ID]bool // a scan may return a hold twice
 	wrong
-	unresolved bool // late money may be about to take a hold: its order says nothing yet
+	unresolved bool // a late payment may be about to take a hold: the state of its order is not final
 }
 
-// wrong is what a recount compares; two recounts that found the same are equal.
+// wrong has the compared values of a recount; two recounts with the same result are equal.
 type wrong struct {
-	free        int64 // units that the database's guard had left before the turn
-	held, sold  int64 // what the holds add up to
-	unexplained int   // holds without a row that says the same
+	free        int64 // free units by the database's guard before the cycle
+	held, sold  int64 // sums of the holds
+	unexplained int   // holds without a matching row
 }
 
-// suspicion is what the last turn found wrong with a sale.
+// suspicion is the difference that the last cycle found in a sale.
 type suspicion struct {
 	mark shop.HoldsMark
 	wrong
-	told bool // people were told
+	told bool // operators were alerted
 }
 
-// begin starts the recount of a sale; nil when it cannot be counted now.
+// begin starts the recount of a sale; nil: the sale cannot be counted now.
 func (r *Reconciler) begin(ctx context.Context, sale shop.SaleRef, free map[shop.ID]int64) (*recount, error) {
 	units, known := free[sale.ID]
 	if !known {
@@ -49,12 +49,12 @@ func (r *Reconciler) begin(ctx context.Context, sale shop.SaleRef, free map[shop
 		return nil, fmt.Errorf("mark the holds of sale %s: %w", sale.ID, err)
 	}
 	if !mark.Loaded || mark.Done != mark.Tickets {
-		return nil, nil // reservations without a row are under way
+		return nil, nil // reservations without a row are in progress
 	}
 	return &recount{sale: sale, mark: mark, seen: make(map[shop.ID]bool), wrong: wrong{free: units}}, nil
 }
 
-// add counts holds beside their rows.
+// add counts holds and compares them with their rows.
 func (c *recount) add(holds []shop.OpenHold, rows []shop.Order) {
 	if c == nil {
 		return
@@ -78,29 +78,30 @@ func (c *recount) add(holds []shop.OpenHold, rows []shop.Order) {
 	}
 }
 
-// explains reports whether the row is why the hold is there, as it is.
+// explains reports whether the row matches the hold.
 func explains(row *shop.Order, h *shop.OpenHold) bool {
 	return row.HoldsUnits() && row.State != shop.Refunded && row.State.Sold() == h.Sold &&
 		row.Hold == h.Hold && row.Qty == h.Qty
 }
 
-// stock is what would be free in Redis if nothing but the holds and what is withdrawn were taken.
+// stock returns the units that would be free in Redis if only holds and withdrawals were taken.
 func (c *recount) stock() int64 {
 	return c.mark.Initial + c.mark.Added - c.mark.Withdrawn - c.held - c.sold
 }
 
-// fits reports whether counters, holds and rows say the same.
+// fits reports whether counters, holds and rows agree.
 func (c *recount) fits() bool {
 	return c.mark.Held == c.held && c.mark.Sold == c.sold && c.mark.Stock == c.stock() && c.proven()
 }
 
-// proven reports whether committed rows say that the holds are all that is taken: each hold has its row, and what the
-// guard counts as taken is what they hold and what was refunded. Then a count beyond them belongs to nobody.
+// proven reports whether committed rows prove that the holds are all taken units: each hold has its row, and the units
+// that the guard counts as taken are those of the holds and of refunds. Then a counter above the holds belongs to no
+// order.
 func (c *recount) proven() bool {
 	return c.unexplained == 0 && c.stock() >= 0 && c.free == c.stock()+c.mark.Burnt
 }
 
-// conclude ends a turn through the holds of a sale.
+// conclude ends a cycle over the holds of a sale.
 func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
 	if c == nil || c.unresolved {
 		return nil
@@ -138,7 +139,7 @@ func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
 	return nil
 }
 
-// alarm tells people, once, of what no row proves: that is not decided about here.
+// alarm reports a difference that no row proves, once, and does not repair it.
 func (r *Reconciler) alarm(ctx context.Context, c *recount) error {
 	mark, err := r.Redis.Mark(ctx, c.sale)
 	if err != nil || mark != c.mark {
@@ -154,7 +155,7 @@ func (r *Reconciler) alarm(ctx context.Context, c *recount) error {
 	return nil
 }
 
-// again reports whether the last turn has found the same wrong, and remembers what this one did.
+// again reports whether the last cycle found the same difference, and stores that of this cycle.
 func (r *Reconciler) again(c *recount) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -175,7 +176,7 @@ func (r *Reconciler) trust(sale shop.ID) {
 	delete(r.suspicions, sale)
 }
 
-// tellOnce reports whether people were not told before that this sale is wrong.
+// tellOnce reports whether this is the first alert for this sale.
 func (r *Reconciler) tellOnce(sale shop.ID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -186,7 +187,8 @@ func (r *Reconciler) tellOnce(sale shop.ID) bool {
 	return !told
 }
 
-// Mismatched is how many sales have holds and rows that do not agree, as this node has found: people have to look.
+// Mismatched returns how many sales have holds and rows that do not agree, as found by this node. An operator must
+// check them.
 func (r *Reconciler) Mismatched() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -199,5 +201,6 @@ func (r *Reconciler) Mismatched() int {
 	return n
 }
 
-// Corrected is how often this node has set counters to the sums of their holds. Each time there was a defect before.
+// Corrected returns how often this node has set counters to the sums of their holds. Each correction proves an earlier
+// defect.
 func (r *Reconciler) Corrected() int64 { return r.corrected.Load() }

@@ -10,12 +10,12 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// counted is a sale with one hold of a pending order whose counters say two, and what the stores say of it.
+// counted is a sale with one hold of a pending order and counters of two.
 type counted struct {
 	scanned
 	mark  shop.HoldsMark
 	free  int64
-	moves func(turn int) // before each turn
+	moves func(turn int) // called before each cycle
 }
 
 func (c *counted) Mark(context.Context, shop.SaleRef) (shop.HoldsMark, error) { return c.mark, nil }
@@ -31,8 +31,8 @@ func (c *counted) FreeUnits(context.Context, []shop.ID) (map[shop.ID]int64, erro
 	return map[shop.ID]int64{7: c.free}, nil
 }
 
-// P1, I3: counters are corrected when two turns have found the same and nothing has moved, every hold has its row, and
-// the database has the units left. Whatever else does not fit is told to people.
+// P1, I3: counters are corrected if two cycles have found the same difference, nothing has changed meanwhile, every
+// hold has its row, and the database has the units left. Other differences are reported to operators.
 func TestRecountBelievesOnlyWhatStays(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -102,7 +102,7 @@ func TestRecountBelievesOnlyWhatStays(t *testing.T) {
 	}
 }
 
-// A turn that goes over several scans counts every hold once, also when a scan shows it twice.
+// A cycle over several scans counts every hold once, even if a scan returns it twice.
 func TestRecountOverSeveralScans(t *testing.T) {
 	t.Parallel()
 	const most = 2*holdsPerScan + 500
@@ -118,7 +118,7 @@ func TestRecountOverSeveralScans(t *testing.T) {
 	}
 	p := pagedHolds{s}
 	r := &Reconciler{Redis: p, Store: p, Effects: effectsOf(p, p, nil)}
-	for range 6 { // three scans a turn
+	for range 6 { // three scans a cycle
 		fakes.Must(t, r.orphans(t.Context(), []shop.SaleRef{{ID: 7}}, map[shop.ID]int64{7: s.free}))
 	}
 	if want := []string{fmt.Sprintf("held %d sold 0 stock 1", most)}; !slices.Equal(tr.Steps, want) {
@@ -126,7 +126,7 @@ func TestRecountOverSeveralScans(t *testing.T) {
 	}
 }
 
-// pagedHolds shows the holds a thousand to a page, the first of each page once more.
+// pagedHolds returns the holds in pages of 1000, with the first hold of each page twice.
 type pagedHolds struct{ *counted }
 
 func (p pagedHolds) Holds(_ context.Context, _ shop.SaleRef, from uint64) ([]shop.OpenHold, uint64, error) {

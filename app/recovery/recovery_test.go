@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// sightings is what the stores say of partition 0; whatever a pass would do ends with a panic.
+// sightings has the state of both stores for partition 0; calls of a pass panic.
 type sightings struct {
 	Store
 	Redis
@@ -17,7 +17,7 @@ type sightings struct {
 	redis      shop.PartitionState
 	loaded     []shop.Sale
 	absent     map[shop.ID]bool
-	unknown    []shop.Witness // to Redis
+	unknown    []shop.Witness // missing in Redis
 	confirmed  string
 	now        shop.Millis
 }
@@ -56,10 +56,10 @@ func (s *sightings) Counters(_ context.Context, sales []shop.SaleRef) ([]shop.Co
 // inUse is the history of a database that has lost nothing.
 var inUse = shop.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 9}
 
-// I7, I8: a Redis that has lost anything that anybody knows of is never trusted: not with another epoch, not behind
-// the highest seq of a row or of this node, not without an order that was accepted, not without its stream, not without
-// a sale that was loaded; and not after a replica was promoted, whatever it has. A partition that was closed before the
-// history of the database began is recovered without its sales being restored.
+// I7, I8: a Redis that has lost a known fact is never trusted: with another epoch, behind the highest seq of a row or
+// of this node, without an accepted order, without its stream, without a loaded sale, or after the promotion of a
+// replica. A partition that was closed before the history of the database began is recovered, but its sales are not
+// restored.
 func TestLostWritesAreNoticed(t *testing.T) {
 	t.Parallel()
 	fine := shop.PartitionState{
@@ -117,7 +117,7 @@ func driverOf(s *sightings) *Driver {
 	return &Driver{Partitions: 1, Redis: s, Store: s}
 }
 
-// I8: which database has lost commits, and which was replaced and is not used.
+// I8: detects databases that have lost commits, and rejects replaced ones.
 func TestLostHistoriesAreNoticed(t *testing.T) {
 	t.Parallel()
 	recorded := shop.RecordedHistory{Server: "b", Generation: 2, Beat: 9, Replaced: []string{"a"}}
@@ -148,7 +148,7 @@ func TestLostHistoriesAreNoticed(t *testing.T) {
 	}
 }
 
-// A sale that goes missing later is looked for again once somebody suspects it.
+// A sale that goes missing later is found after Suspect.
 func TestSuspicionLooksForEverySaleAgain(t *testing.T) {
 	t.Parallel()
 	s := &sightings{epoch: 4, redis: shop.PartitionState{Exists: true, Epoch: 4}, loaded: []shop.Sale{{ID: 7}}}
@@ -161,12 +161,12 @@ func TestSuspicionLooksForEverySaleAgain(t *testing.T) {
 	}
 	ask(false)
 	s.absent = map[shop.ID]bool{7: true}
-	ask(false) // all were seen once: not asked every time
+	ask(false) // all sales were found once: the second look does not check them
 	d.Suspect(0)
 	ask(true)
 }
 
-// I8: a server that was started again may sell once somebody has looked, at every loaded sale, too.
+// I8: a restarted server may sell after a look that has checked every loaded sale.
 func TestNewHistoryIsConfirmedAfterALook(t *testing.T) {
 	t.Parallel()
 	s := &sightings{
@@ -190,7 +190,7 @@ func TestNewHistoryIsConfirmedAfterALook(t *testing.T) {
 	}
 }
 
-// lostHouse is a sale whose rows are known to the database alone.
+// lostHouse is a sale whose rows are only in the database.
 type lostHouse struct {
 	Store
 	Redis
@@ -216,8 +216,8 @@ func (l *lostHouse) RestampSince(_ context.Context, ids []shop.ID, since shop.Mi
 	return nil
 }
 
-// P6, F3: that a new row was published is known only from its entry, and the entries are lost. So those rows are
-// stamped anew that may not have been; of later states the rows say themselves what was published.
+// P6, F3: the entry proves that a new row was published, and the entries are lost. So new rows that may be unpublished
+// get a new change time. Rows in later states record their publication themselves.
 func TestRestoreStampsNewRowsAnew(t *testing.T) {
 	t.Parallel()
 	house := &lostHouse{rows: []shop.Order{

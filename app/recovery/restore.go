@@ -9,7 +9,6 @@ import (
 	"stampede/app/shop"
 )
 
-// restoreAll writes every loaded sale into Redis from its rows.
 func (p *pass) restoreAll(ctx context.Context) error {
 	publishedUntil, err := p.Store.ToldUntil(ctx, p.partition)
 	if err != nil {
@@ -21,11 +20,11 @@ func (p *pass) restoreAll(ctx context.Context) error {
 }
 
 // restore writes a sale into Redis from its rows, deadlines included. Held, sold and withdrawn units are summed from
-// the very rows that become the holds: a row that changes later keeps its hold until its effects find it. All tickets
-// count as settled: whatever had no row is gone or was written again.
+// the same rows that become the holds: a row that changes later keeps its hold until its effects release it. All
+// tickets count as settled: an order without a row was lost or was written again.
 func (p *pass) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop.Millis) error {
-	// None is settled any more under the old epoch, and none is decided before the partition is open again: they are
-	// those that sale.Withdrawn has.
+	// No withdrawal is settled under the old epoch any longer, and none is decided before the partition is open again:
+	// the list equals sale.Withdrawn.
 	acts, err := p.Store.StockActs(ctx, sale.ID)
 	if err != nil {
 		return fmt.Errorf("read withdrawals: %w", err)
@@ -42,7 +41,7 @@ func (p *pass) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop
 		return fmt.Errorf("keep holds without a row: %w", err)
 	}
 	state.Stock = sale.Initial + sale.Added - state.Held - state.Sold - state.Withdrawn
-	if state.Stock < 0 { // a hold without a row that does not fit; the guard makes it impossible otherwise
+	if state.Stock < 0 { // a hold without a row that does not fit; otherwise the guard makes this impossible
 		state.Stuck = fmt.Sprintf("%d units more are taken than there are", -state.Stock)
 		state.Stock = 0
 		p.problem(sale.ID, 0, "%s", state.Stuck)
@@ -54,8 +53,8 @@ func (p *pass) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop
 	return p.Redis.Schedule(ctx, sale.Partition, deadlines(&state))
 }
 
-// keepHolds keeps what Redis has of orders without a row, by their buyers' records: the sale is stuck until an operator
-// has settled them.
+// keepHolds keeps the holds of orders without a row, from the records of their buyers. The sale is stuck until an
+// operator has settled them.
 func (p *pass) keepHolds(ctx context.Context, s *shop.SaleState) error {
 	known := make(map[shop.ID]bool, len(s.Orders))
 	for i := range s.Orders {
@@ -68,7 +67,7 @@ func (p *pass) keepHolds(ctx context.Context, s *shop.SaleState) error {
 			}
 			e, err := p.Redis.Record(ctx, s.Sale.Ref(), h.Order)
 			if errors.Is(err, shop.ErrNoRow) {
-				continue // its row has left the sale with it
+				continue // its row was archived with the sale
 			}
 			if err != nil {
 				return err
@@ -81,7 +80,7 @@ func (p *pass) keepHolds(ctx context.Context, s *shop.SaleState) error {
 	})
 }
 
-// enter counts the units of orders as their rows say, and keeps the orders.
+// enter adds the units of orders according to their rows, and keeps the orders.
 func enter(s *shop.SaleState, orders []shop.Order) {
 	for i := range orders {
 		o := &orders[i]
@@ -109,9 +108,9 @@ func deadlines(s *shop.SaleState) []shop.Deadline {
 	return due
 }
 
-// restamp makes the changes of those rows as new as now whose first state may not have been published: until its entry
-// is acknowledged nobody knows, and the entries are gone with what Redis has lost. With the new epoch every node reads
-// what has changed, and whoever is away finds it. Whoever heard it knows it by its rev.
+// restamp sets the change time of rows to now if their first state may be unpublished: only the acknowledged entry
+// proves the publication, and Redis has lost the entries. In the new epoch, every node reads the changed rows, and
+// clients that reconnect find them. A client that has received the state recognizes it by its rev.
 func (p *pass) restamp(ctx context.Context, rows []shop.Order, since shop.Millis) error {
 	var ids []shop.ID
 	for i := range rows {

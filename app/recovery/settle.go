@@ -10,18 +10,17 @@ import (
 	"stampede/app/shop"
 )
 
-// Settlement is what an operator decides about an order of which nothing proves what became of it.
+// Settlement is the decision of an operator about an order whose end no data proves.
 type Settlement string
 
-// The settlements.
 const (
 	SettleEnd    Settlement = "end"    // it has ended: its units are for sale again
-	SettleWrite  Settlement = "write"  // it is pending: its row is written by what Redis knows of it
-	SettleRefund Settlement = "refund" // its money was given back: the refund is entered and sent, once
+	SettleWrite  Settlement = "write"  // it is pending: its row is written from the data in Redis
+	SettleRefund Settlement = "refund" // it was refunded: the refund is entered and sent, once
 )
 
-// Settle does what an operator has decided about an order, and recovers its partition, so that the sale goes on if it
-// was the last one. WrongState: the decision does not fit the order. NotFound: neither store knows it.
+// Settle applies an operator's decision about an order and recovers its partition, so that the sale continues if this
+// was its last problem. WrongState: the decision does not fit the order. NotFound: the order is in neither store.
 func (d *Driver) Settle(ctx context.Context, order shop.ID, how Settlement) (Report, error) {
 	if _, err := d.workOnHistory(ctx); err != nil {
 		return Report{}, err
@@ -46,7 +45,7 @@ func (d *Driver) Settle(ctx context.Context, order shop.ID, how Settlement) (Rep
 	return d.Recover(ctx, sale.Partition)
 }
 
-// refund enters the refund of a sold order: the gateway knows by its number whether it was sent before (I6).
+// refund enters the refund of a sold order: the gateway recognizes an earlier refund by its number (I6).
 func (d *Driver) refund(ctx context.Context, row *shop.Order) error {
 	now, err := d.now(ctx)
 	if err != nil {
@@ -59,8 +58,8 @@ func (d *Driver) refund(ctx context.Context, row *shop.Order) error {
 	return err
 }
 
-// endRow ends a pending order, or takes the number of a hold that an ended order has again, after which its units go
-// back as those of any order that has ended (Reconciler).
+// endRow ends a pending order. For an ended order that has a hold again, it claims the number of the hold; the
+// Reconciler then returns the units.
 func (d *Driver) endRow(ctx context.Context, row *shop.Order) error {
 	if row.State == shop.Pending {
 		now, err := d.now(ctx)
@@ -80,7 +79,8 @@ func (d *Driver) endRow(ctx context.Context, row *shop.Order) error {
 	return d.raiseHold(ctx, row, evidence[0].Hold.Hold)
 }
 
-// raiseHold gives a row the number of its hold in Redis. Only a hold of that number is sold, withdrawn or returned.
+// raiseHold gives a row the number of its hold in Redis. Only a hold with the number of its row is sold, withdrawn or
+// returned.
 func (d *Driver) raiseHold(ctx context.Context, row *shop.Order, hold int64) error {
 	for row.Hold < hold {
 		claimed, err := d.Store.ClaimHold(ctx, row.ID, row.State)
@@ -92,8 +92,8 @@ func (d *Driver) raiseHold(ctx context.Context, row *shop.Order, hold int64) err
 	return nil
 }
 
-// writeRow writes the row of an order that only Redis knows: by its buyer's record, and by its dead letter or else at
-// the price of the sale and without an address.
+// writeRow writes the row of an order that is only in Redis, from its buyer's record and its dead letter. Without a
+// dead letter, the row gets the price of the sale and no address.
 func (d *Driver) writeRow(ctx context.Context, order shop.ID, how Settlement) (sale shop.SaleRef, err error) {
 	for p := range d.Partitions {
 		sales, err := d.Store.LoadedSales(ctx, p)
@@ -124,7 +124,7 @@ func (d *Driver) writeRecord(ctx context.Context, sale *shop.Sale, e shop.Entry,
 	if err != nil {
 		return err
 	}
-	if letter.ID != "" { // it has what the buyer's record lacks
+	if letter.ID != "" { // it has the fields that the buyer's record lacks
 		e.Address = letter.Fields["addr"]
 		price, priceErr := strconv.ParseInt(letter.Fields["price"], 10, 64)
 		version, versionErr := strconv.ParseInt(letter.Fields["version"], 10, 64)
@@ -139,7 +139,7 @@ func (d *Driver) writeRecord(ctx context.Context, sale *shop.Sale, e shop.Entry,
 		row.State, row.Reason, row.CancelledAt = shop.Cancelled, shop.ReasonRecovered, now
 	}
 	_, err = d.Store.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, d.watch(now))
-	if errors.Is(err, shop.ErrPermanent) && how == SettleEnd { // its texts, or its key, cannot be stored
+	if errors.Is(err, shop.ErrPermanent) && how == SettleEnd { // its texts or its key cannot be stored
 		row.Address, row.Key, row.ContentHash, row.ProductName = nil, "", "", ""
 		_, err = d.Store.InsertLost(ctx, sale.Epoch, []shop.NewOrder{row}, d.watch(now))
 	}
@@ -153,7 +153,8 @@ func (d *Driver) writeRecord(ctx context.Context, sale *shop.Sale, e shop.Entry,
 	return err
 }
 
-// letterOf is the dead letter that a recovery has made of the entry of an order; without ID if there is none.
+// letterOf returns the dead letter that a recovery has made of the entry of an order. Its ID is "" if the order has no
+// such letter.
 func (d *Driver) letterOf(ctx context.Context, order shop.ID) (shop.DeadLetter, error) {
 	letters, err := d.Redis.DeadLetters(ctx)
 	for _, letter := range letters {

@@ -7,8 +7,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Redis is what this package reads and writes of the partitions in Redis, see streams.Inventory. Errors are
-// ErrTransient, ErrStaleEpoch when another recovery has claimed the partition since, or ErrLost.
+// Redis lists the operations on the partitions in Redis that this package uses, see streams.Inventory. Errors are
+// ErrTransient, ErrStaleEpoch if another recovery has claimed the partition meanwhile, or ErrLost.
 type Redis interface {
 	Now(ctx context.Context) (shop.Millis, error)
 	Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error)
@@ -41,7 +41,7 @@ type Redis interface {
 	Open(ctx context.Context, partition int, r shop.PartitionRecovery, seq int64) error
 }
 
-// Store is what this package needs of the database, see store.Store. Errors wrap ErrTransient, ErrPermanent,
+// Store lists the database operations that this package uses, see store.Store. Errors wrap ErrTransient, ErrPermanent,
 // ErrStaleEpoch or ErrNoRow.
 type Store interface {
 	EndTraded(ctx context.Context, orders []shop.ID, to shop.OrderState, now shop.Millis) ([]shop.Order, error)

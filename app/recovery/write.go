@@ -9,10 +9,10 @@ import (
 	"stampede/app/shop"
 )
 
-// write writes the rows that entries of the stream lack, the oldest first: pending ones with the hold and the deadline
-// that Redis has, cancelled ones for those whose hold is gone: an end returned it, or a refund withdrew it, whose units
-// compare writes off. No row is refused: an entry that does not fit becomes a dead letter, and its hold is kept. The
-// rows are published afterwards, as any state that was not (Reconciler).
+// write writes the missing rows of stream entries, the oldest first. A row is pending, with the hold and the deadline
+// from Redis. If its hold is gone, the row is cancelled: an end returned the hold, or a refund withdrew it and compare
+// writes off its units. No row is refused: an entry that does not fit becomes a dead letter and keeps its hold. The
+// Reconciler publishes the rows afterwards, like every unpublished state.
 func (p *pass) write(ctx context.Context) error {
 	return p.Redis.Leftover(ctx, p.partition, func(entries []shop.Entry) error {
 		missing, err := p.withoutRow(ctx, entries)
@@ -32,7 +32,7 @@ func (p *pass) write(ctx context.Context) error {
 	})
 }
 
-// withoutRow are the entries that have none. One that cannot be read is left to the consumer.
+// withoutRow returns the entries without a row. Unreadable entries are left to the consumer.
 func (p *pass) withoutRow(ctx context.Context, entries []shop.Entry) ([]shop.Entry, error) {
 	ids := make([]shop.ID, 0, len(entries))
 	for i := range entries {
@@ -57,7 +57,6 @@ func (p *pass) withoutRow(ctx context.Context, entries []shop.Entry) ([]shop.Ent
 	return missing, nil
 }
 
-// writeSome writes rows of one sale.
 func (p *pass) writeSome(ctx context.Context, entries []shop.Entry) error {
 	rows := make([]shop.NewOrder, len(entries))
 	for i := range entries {
@@ -85,8 +84,8 @@ func (p *pass) writeSome(ctx context.Context, entries []shop.Entry) error {
 	return p.insert(ctx, entries, rows)
 }
 
-// insert halves what cannot be written until the entry that does not fit stands alone. Where Redis alone has lost
-// writes, no payment was opened of an order without a row.
+// insert splits the batch in half on a permanent error until the entry that does not fit is alone. If only Redis has
+// lost writes, no payment was opened for an order without a row.
 func (p *pass) insert(ctx context.Context, entries []shop.Entry, rows []shop.NewOrder) error {
 	var watch *shop.MoneyWatch
 	if p.found.database {
@@ -126,7 +125,7 @@ func (p *pass) setAside(ctx context.Context, e *shop.Entry, why error) error {
 	return nil
 }
 
-// reasonSetAside is why an entry is a dead letter that a recovery could not write.
+// reasonSetAside is the reason of dead letters for entries that a recovery could not write.
 const reasonSetAside = "recovery"
 
 func (p *pass) productOf(sale shop.ID) string {

@@ -9,42 +9,43 @@ import (
 	"time"
 )
 
-// Tracer records the way of single buys. Which ones is chance: for the others there are no spans, nothing is allocated,
-// and nothing is sent along. A nil Tracer samples none.
+// Tracer records the path of single buys, selected at random. Other buys have no spans, allocate nothing, and carry no
+// extra data. A nil Tracer samples no buy.
 //
 //	buy (frame or request → reply) ─ reserve.lua ─ entry (in the stream) ─ fulfil ┬ commit
 //	                                                                              ├ finish.lua
-//	                                                                              └ push (on every node that tells)
+//	                                                                              └ push (on every publishing node)
 //
-// What goes from process to process is the name of a span, SpanRef: in a field of the stream entry, and with the change
-// in the message to the nodes.
+// Between processes, the reference of a span (SpanRef) is in a field of the stream entry, and with the change in the
+// message to the nodes.
 type Tracer struct {
-	Ratio float64 // of the buys that are sampled, 0 to 1
+	Ratio float64 // part of the buys to sample, 0 to 1
 	To    SpanRecorder
 }
 
-// SpanRecorder takes spans that have ended. It must neither wait nor fail: what it cannot take is lost.
+// SpanRecorder receives ended spans. It must neither block nor fail: spans that it cannot accept are lost.
 type SpanRecorder interface {
 	Record(s *Span)
 }
 
-// SpanRef names a span to others: its trace, and the span itself.
+// SpanRef is a reference to a span: its trace and its id.
 type SpanRef struct {
 	Trace [16]byte
 	ID    [8]byte
 }
 
-// SpanRefLength is how long the text of a SpanRef is.
+// SpanRefLength is the length of the text of a SpanRef, in bytes.
 const SpanRefLength = 49
 
-// String is how a SpanRef travels: the hexadecimal digits of the trace and of the span, with a minus between them.
+// String returns the text form of a SpanRef: the hexadecimal digits of the trace and of the span, with a minus between
+// them.
 func (r SpanRef) String() string {
 	b := make([]byte, 0, SpanRefLength)
 	b = append(hex.AppendEncode(b, r.Trace[:]), '-')
 	return string(hex.AppendEncode(b, r.ID[:]))
 }
 
-// ParseSpanRef reads what String wrote; nil when the text is nothing of the kind.
+// ParseSpanRef parses the text form; nil: the text is invalid.
 func ParseSpanRef(text string) *SpanRef {
 	if len(text) != SpanRefLength || text[32] != '-' {
 		return nil
@@ -58,12 +59,12 @@ func ParseSpanRef(text string) *SpanRef {
 	return &r
 }
 
-// Span is one stage of a traced buy, in one goroutine at a time. The methods of a nil Span, of a buy that is not
-// traced, do nothing. Its notes are ids of sales and orders, and codes: nothing that a person has typed, no token and
-// no user, because traces are kept elsewhere.
+// Span is one stage of a traced buy, used by one goroutine at a time. The methods of a nil Span, of a buy without a
+// trace, do nothing. Notes have only ids of sales and orders, and codes. They have no user input, no token and no user,
+// because traces are stored in another system.
 type Span struct {
 	SpanRef
-	Parent     [8]byte // zero: the trace begins here
+	Parent     [8]byte // zero: the first span of the trace
 	Name       string
 	Begin, End time.Time
 	Notes      []SpanNote
@@ -72,28 +73,28 @@ type Span struct {
 	tracer *Tracer
 }
 
-// SpanNote is something to know of a span: a text, or a number if the text is "".
+// SpanNote is an attribute of a span: a text, or a number if the text is "".
 type SpanNote struct {
 	Name   string
 	Text   string
 	Number int64
 }
 
-// Sample begins the trace of a buy that came in at the instant given, by the way named ("socket", "http"); nil for
-// most.
+// Sample starts the trace of a buy that arrived at the given time over the given channel ("socket", "http"); nil for
+// most buys.
 func (t *Tracer) Sample(via string, begin time.Time) *Span {
 	if t == nil || rand.Float64() >= t.Ratio {
 		return nil
 	}
 	s := &Span{Name: "buy", Begin: begin, tracer: t}
 	binary.NativeEndian.PutUint64(s.Trace[:8], rand.Uint64())
-	binary.NativeEndian.PutUint64(s.Trace[8:], 1+rand.Uint64N(1<<63)) // never zero, which names no trace
+	binary.NativeEndian.PutUint64(s.Trace[8:], 1+rand.Uint64N(1<<63)) // never zero, which is not a valid trace id
 	s.mint()
 	s.Note("via", via)
 	return s
 }
 
-// Follow begins a span behind the one that is named, at the instant given; nil when nothing is named.
+// Follow starts a child span of the referenced span at the given time; nil without a reference.
 func (t *Tracer) Follow(ref *SpanRef, name string, begin time.Time) *Span {
 	if t == nil || ref == nil {
 		return nil
@@ -105,7 +106,7 @@ func (t *Tracer) Follow(ref *SpanRef, name string, begin time.Time) *Span {
 
 func (s *Span) mint() { binary.NativeEndian.PutUint64(s.ID[:], 1+rand.Uint64N(1<<63)) }
 
-// Child begins a span behind this one.
+// Child starts a child span now.
 func (s *Span) Child(name string) *Span {
 	if s == nil {
 		return nil
@@ -113,31 +114,31 @@ func (s *Span) Child(name string) *Span {
 	return s.tracer.Follow(&s.SpanRef, name, time.Now())
 }
 
-// Note, NoteNumber and NoteID note something by name.
+// Note adds a text note.
 func (s *Span) Note(name, text string) {
 	if s != nil {
 		s.Notes = append(s.Notes, SpanNote{Name: name, Text: text})
 	}
 }
 
-// NoteNumber is Note of a number.
+// NoteNumber adds a number note.
 func (s *Span) NoteNumber(name string, n int64) {
 	if s != nil {
 		s.Notes = append(s.Notes, SpanNote{Name: name, Number: n})
 	}
 }
 
-// NoteID is Note of an id of a sale or an order.
+// NoteID adds the id of a sale or an order as a note.
 func (s *Span) NoteID(name string, id int64) {
 	if s != nil {
 		s.Note(name, strconv.FormatInt(id, 10))
 	}
 }
 
-// Finish ends the span now and hands it over. Of an error only the code is kept: texts may say more.
+// Finish ends the span now and records it. Only the code of an error is kept: texts may contain private data.
 func (s *Span) Finish(err error) { s.FinishAt(time.Now(), err) }
 
-// FinishAt is Finish at an instant given. No span ends before it begins: another clock may be ahead of this one.
+// FinishAt is Finish at the given time. A span does not end before it begins: another clock may be ahead of this one.
 func (s *Span) FinishAt(end time.Time, err error) {
 	if s == nil {
 		return
@@ -152,7 +153,7 @@ func (s *Span) FinishAt(end time.Time, err error) {
 	s.tracer.To.Record(s)
 }
 
-// codeOf returns the code of an error for people, internal for any other one.
+// codeOf returns the code of a shop error, "internal" for any other one.
 func codeOf(err error) string {
 	var known interface{ ErrorCode() string }
 	if errors.As(err, &known) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// kept keeps the spans that it is given.
+// kept stores the recorded spans.
 type kept struct {
 	mu    sync.Mutex
 	spans []*Span
@@ -19,7 +19,7 @@ func (k *kept) Record(s *Span) {
 	k.spans = append(k.spans, s)
 }
 
-// A name of a span is read as it was written; whatever else comes in its place is nobody's.
+// A span reference is parsed as it was written; any other text is rejected.
 func TestNamesOfSpans(t *testing.T) {
 	t.Parallel()
 	tracer := &Tracer{Ratio: 1, To: &kept{}}
@@ -42,7 +42,7 @@ func TestNamesOfSpans(t *testing.T) {
 	}
 }
 
-// Nobody who does not trace samples anything, and with a ratio about as many are sampled as it says.
+// A nil Tracer samples nothing; with a ratio, about that part of the buys is sampled.
 func TestHowManyAreSampled(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

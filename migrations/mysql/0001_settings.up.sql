@@ -4,7 +4,7 @@ CREATE TABLE IF NOT EXISTS settings (
   value VARCHAR(255) NOT NULL
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin
 --bun:split
--- Small documents that operators edit and all nodes follow: the state of the switches and the notice to shoppers.
+-- Small documents that operators edit and all nodes read: the switches and the banner for shoppers.
 CREATE TABLE IF NOT EXISTS versioned_settings (
   name    VARCHAR(40) NOT NULL PRIMARY KEY,
   version BIGINT NOT NULL, -- grows with each edit

@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS node_leases (
   serves     SMALLINT NOT NULL DEFAULT 0 -- 1: the holder serves shoppers; they share the limits of the shop
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin
 --bun:split
--- How far the database has come, in one row. Each partition in Redis keeps a copy (app/recovery).
+-- The history of the database, in one row. Each partition in Redis has a copy (app/recovery).
 CREATE TABLE IF NOT EXISTS history (
   id         SMALLINT NOT NULL PRIMARY KEY,
   server     VARCHAR(16) NOT NULL, -- the server for which the last recovery ran, 8 hex digits

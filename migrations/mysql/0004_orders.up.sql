@@ -43,8 +43,8 @@ CREATE TABLE IF NOT EXISTS orders (
   KEY orders_unpublished (unpublished_since)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
 --bun:split
--- Orders of sales that closed long ago. A row is in one of the two tables (I1). A row here changes only by money that
--- arrives late, which is refunded, and by the removal of personal data.
+-- Orders of sales that closed long ago. A row is in one of the two tables (I1). A row here changes only when
+-- late money arrives, which is refunded, and when personal data is removed.
 CREATE TABLE IF NOT EXISTS orders_archive (
   id                BIGINT NOT NULL PRIMARY KEY,
   sale_id           BIGINT NOT NULL,

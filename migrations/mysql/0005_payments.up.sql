@@ -1,9 +1,9 @@
--- Orders whose trade may be known to the payment gateway, and the time of the next query. Instants are Unix ms.
+-- Orders whose trade may exist at the payment gateway, and the time of the next query. Instants are Unix ms.
 CREATE TABLE IF NOT EXISTS trades (
   order_id   BIGINT NOT NULL PRIMARY KEY, -- also the shop's number of the trade
   opened_at  BIGINT NOT NULL,
   expires_at BIGINT NOT NULL, -- the gateway accepts no payment after it
-  check_at   BIGINT NULL,     -- NULL: the final state is known
+  check_at   BIGINT NULL,     -- NULL: the state is final
   ended      TINYINT NOT NULL DEFAULT 0, -- 1: expired when the next query was planned; payable ones come first
   -- due trades; nearly all rows have no check_at
   KEY trades_turn (ended, check_at),
@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS payments (
   amount_fen BIGINT NOT NULL, -- reported by the gateway: may differ from the order's amount
   paid_at    BIGINT NOT NULL, -- by the gateway's clock
   seen_at    BIGINT NOT NULL, -- when the shop received the first report
-  outcome    VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- see app.PaymentOutcome
+  outcome    VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- see payment.Outcome
   unsettled_since BIGINT NULL, -- late money without a decision; NULL: settled
   -- the payments of an order
   KEY payments_order (order_id),
@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS payments (
 CREATE TABLE IF NOT EXISTS refunds (
   order_id   BIGINT NOT NULL PRIMARY KEY,
   request    VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- the number at the gateway
-  state      VARCHAR(12) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- asked, open, stuck, done, declined
+  state      VARCHAR(12) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- `asked`, `open`, `stuck`, `done`, `declined`
   amount_fen BIGINT NOT NULL,
   reason     VARCHAR(200) NOT NULL, -- a code of the program, or the buyer's text
   asked_by   BIGINT NOT NULL,       -- a user; 0: the program, for late money

@@ -57,7 +57,7 @@ CREATE TABLE IF NOT EXISTS mail_tokens (
   kind       VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- activate or reset
   expires_at BIGINT NOT NULL,
   used_at    BIGINT NULL, -- a link is valid once
-  -- using one link invalidates all of the user
+  -- using one link invalidates all links of the user
   KEY mail_tokens_user (user_id),
   -- removal of expired rows
   KEY mail_tokens_expires (expires_at)
@@ -84,7 +84,7 @@ CREATE TABLE IF NOT EXISTS addresses (
 CREATE TABLE IF NOT EXISTS erasures (
   user_id  BIGINT NOT NULL PRIMARY KEY,
   asked_at BIGINT NOT NULL,
-  next_at  BIGINT NULL, -- the next look at the orders; NULL: none is left
+  next_at  BIGINT NULL, -- the next check of the orders; NULL: none is left
   -- due erasures
   KEY erasures_due (next_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4

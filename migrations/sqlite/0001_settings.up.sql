@@ -4,7 +4,7 @@ CREATE TABLE IF NOT EXISTS settings (
   value TEXT NOT NULL
 ) STRICT
 --bun:split
--- Small documents that operators edit and all nodes follow: the state of the switches and the notice to shoppers.
+-- Small documents that operators edit and all nodes read: the switches and the banner for shoppers.
 CREATE TABLE IF NOT EXISTS versioned_settings (
   name    TEXT NOT NULL PRIMARY KEY,
   version INTEGER NOT NULL, -- grows with each edit

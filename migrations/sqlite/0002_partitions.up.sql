@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS node_leases (
   serves     INTEGER NOT NULL DEFAULT 0 -- 1: the holder serves shoppers; they share the limits of the shop
 ) STRICT
 --bun:split
--- How far the database has come, in one row. Each partition in Redis keeps a copy (app/recovery).
+-- The history of the database, in one row. Each partition in Redis has a copy (app/recovery).
 CREATE TABLE IF NOT EXISTS history (
   id         INTEGER NOT NULL PRIMARY KEY,
   server     TEXT NOT NULL,    -- the server for which the last recovery ran, 8 hex digits

@@ -58,8 +58,8 @@ CREATE INDEX IF NOT EXISTS orders_state ON orders (state, pay_by)
 -- unpublished states
 CREATE INDEX IF NOT EXISTS orders_unpublished ON orders (unpublished_since) WHERE unpublished_since IS NOT NULL
 --bun:split
--- Orders of sales that closed long ago. A row is in one of the two tables (I1). A row here changes only by money that
--- arrives late, which is refunded, and by the removal of personal data.
+-- Orders of sales that closed long ago. A row is in one of the two tables (I1). A row here changes only when
+-- late money arrives, which is refunded, and when personal data is removed.
 CREATE TABLE IF NOT EXISTS orders_archive (
   id                INTEGER NOT NULL PRIMARY KEY,
   sale_id           INTEGER NOT NULL,

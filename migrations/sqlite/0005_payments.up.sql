@@ -1,9 +1,9 @@
--- Orders whose trade may be known to the payment gateway, and the time of the next query. Instants are Unix ms.
+-- Orders whose trade may exist at the payment gateway, and the time of the next query. Instants are Unix ms.
 CREATE TABLE IF NOT EXISTS trades (
   order_id   INTEGER NOT NULL PRIMARY KEY, -- also the shop's number of the trade
   opened_at  INTEGER NOT NULL,
   expires_at INTEGER NOT NULL, -- the gateway accepts no payment after it
-  check_at   INTEGER NULL,     -- NULL: the final state is known
+  check_at   INTEGER NULL,     -- NULL: the state is final
   ended      INTEGER NOT NULL DEFAULT 0 -- 1: expired when the next query was planned; payable ones come first
 ) STRICT
 --bun:split
@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS payments (
   amount_fen INTEGER NOT NULL, -- reported by the gateway: may differ from the order's amount
   paid_at    INTEGER NOT NULL, -- by the gateway's clock
   seen_at    INTEGER NOT NULL, -- when the shop received the first report
-  outcome    TEXT NOT NULL CHECK (length(outcome) <= 16), -- see app.PaymentOutcome
+  outcome    TEXT NOT NULL CHECK (length(outcome) <= 16), -- see payment.Outcome
   unsettled_since INTEGER NULL -- late money without a decision; NULL: settled
 ) STRICT
 --bun:split
@@ -41,7 +41,7 @@ CREATE INDEX IF NOT EXISTS payments_outcome ON payments (outcome, seen_at)
 CREATE TABLE IF NOT EXISTS refunds (
   order_id   INTEGER NOT NULL PRIMARY KEY,
   request    TEXT NOT NULL UNIQUE CHECK (length(request) <= 64), -- the number at the gateway
-  state      TEXT NOT NULL CHECK (length(state) <= 12), -- asked, open, stuck, done, declined
+  state      TEXT NOT NULL CHECK (length(state) <= 12), -- `asked`, `open`, `stuck`, `done`, `declined`
   amount_fen INTEGER NOT NULL,
   reason     TEXT NOT NULL CHECK (length(reason) <= 200), -- a code of the program, or the buyer's text
   asked_by   INTEGER NOT NULL, -- a user; 0: the program, for late money

@@ -65,7 +65,7 @@ CREATE TABLE IF NOT EXISTS mail_tokens (
   used_at    INTEGER NULL -- a link is valid once
 ) STRICT
 --bun:split
--- using one link invalidates all of the user
+-- using one link invalidates all links of the user
 CREATE INDEX IF NOT EXISTS mail_tokens_user ON mail_tokens (user_id)
 --bun:split
 -- removal of expired rows
@@ -92,7 +92,7 @@ CREATE INDEX IF NOT EXISTS addresses_user ON addresses (user_id, id)
 CREATE TABLE IF NOT EXISTS erasures (
   user_id  INTEGER NOT NULL PRIMARY KEY,
   asked_at INTEGER NOT NULL,
-  next_at  INTEGER NULL -- the next look at the orders; NULL: none is left
+  next_at  INTEGER NULL -- the next check of the orders; NULL: none is left
 ) STRICT
 --bun:split
 -- due erasures

@@ -1,4 +1,3 @@
 package sqllock
 
-// NameIn is for tests.
 var NameIn = nameIn

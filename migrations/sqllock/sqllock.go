@@ -1,4 +1,4 @@
-// Package sqllock holds locks by name on a MySQL or MariaDB server. Such a lock belongs to a connection, so unlike a
+// Package sqllock provides named locks on a MySQL or MariaDB server. Such a lock belongs to a connection, so unlike a
 // row in a table it cannot outlive a crash of its holder.
 package sqllock
 
@@ -18,26 +18,26 @@ import (
 const (
 	// pingEvery is the interval of the pings on the connection that holds a lock.
 	pingEvery = 2 * time.Second
-	// letGoWithin is what letting go may take beyond the holder's context.
+	// letGoWithin limits the release of the lock after the end of the holder's context.
 	letGoWithin = time.Second
 )
 
 var (
-	// ErrHeld means that somebody else had the lock all the time.
+	// ErrHeld means that another process held the lock during the whole wait.
 	ErrHeld = errors.New("another process holds the lock")
-	// ErrLost means that the connection that held the lock has ended.
+	// ErrLost means that the connection with the lock has ended.
 	ErrLost = errors.New("the lock was lost")
 )
 
-// Lock says which lock, and how patient its holders and those who wait are.
+// Lock is the name and the time limits of a lock.
 type Lock struct {
-	Name    string        // e.g. "stampede:migrate"; each database of the server has its own of that name
-	Wait    time.Duration // for whoever has it; 0: until ctx ends
-	Silence time.Duration // after which the server takes it from a holder that stands still; whole seconds
+	Name    string        // e.g. "stampede:migrate"; separate for each database of the server
+	Wait    time.Duration // maximum wait for the holder; 0: until ctx ends
+	Silence time.Duration // after this time the server takes it from an inactive holder; whole seconds
 }
 
-// Hold runs fn while nobody else holds the lock. fn's context ends when the lock is lost with its connection. The error
-// is fn's, with ErrLost if that happened, ErrHeld, or one of the database.
+// Hold runs fn while it holds the lock exclusively. fn's context ends when the lock is lost with its connection. The
+// error is fn's (with ErrLost in that case), ErrHeld, or one of the database.
 func (l Lock) Hold(ctx context.Context, db *bun.DB, fn func(ctx context.Context) error) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func (l Lock) take(ctx context.Context, conn bun.Conn) (string, error) {
 	}
 	name := nameIn(database, l.Name)
 	for begun := time.Now(); ; {
-		var got sql.NullBool // NULL: the server was asked to end the wait
+		var got sql.NullBool // NULL: the server ended the wait on request
 		// Short waits, because the connection has a read timeout.
 		if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, 1)", name).Scan(&got); err != nil {
 			return "", fmt.Errorf("lock %s: %w", l.Name, err)
@@ -82,9 +82,9 @@ func (l Lock) take(ctx context.Context, conn bun.Conn) (string, error) {
 	}
 }
 
-// nameIn is the lock's name in the database. Names belong to the whole server and have 64 characters at most, hence the
-// hash. It is counted here and not by the server, because MySQL 9 has no MD5() any more; and it has to be this one,
-// because nodes of versions that asked the server for it must meet the same lock during an upgrade.
+// nameIn returns the lock's name for the database. Names belong to the whole server and have at most 64 characters,
+// hence the hash. The client computes it, because MySQL 9 has no MD5() function. It must be MD5: nodes of older
+// versions, which used the server's MD5(), must use the same lock during an upgrade.
 func nameIn(database, name string) string {
 	hash := md5.Sum([]byte(database))
 	return name + ":" + hex.EncodeToString(hash[:])

@@ -22,7 +22,7 @@ func TestNameIsFixed(t *testing.T) {
 	}
 }
 
-// Who waits hears after a while that it is in vain, and has its turn when the holder is done.
+// A waiting process gets ErrHeld after its wait, and the lock after the holder has released it.
 func TestHoldAdmitsOne(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)

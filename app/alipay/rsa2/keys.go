@@ -1,7 +1,7 @@
 package rsa2
 
 import (
-	"crypto/md5" // the gateway names certificates by it; nothing is protected by it
+	"crypto/md5" // only for the gateway's names of certificates; no security depends on it
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
@@ -15,8 +15,8 @@ import (
 // MinBits is the shortest key that RSA2 allows.
 const MinBits = 2048
 
-// ParsePrivateKey reads an RSA private key: PKCS #8 or PKCS #1, as PEM or as the bare base64 that Alipay's key tool
-// writes.
+// ParsePrivateKey parses an RSA private key: PKCS #8 or PKCS #1, as PEM or as plain base64 written by Alipay's key
+// tool.
 func ParsePrivateKey(text string) (*rsa.PrivateKey, error) {
 	der, err := decode(text)
 	if err != nil {
@@ -36,7 +36,7 @@ func ParsePrivateKey(text string) (*rsa.PrivateKey, error) {
 	return key, longEnough(key.N.BitLen())
 }
 
-// ParsePublicKey reads an RSA public key (PKIX), as PEM or as bare base64.
+// ParsePublicKey parses an RSA public key (PKIX), as PEM or as plain base64.
 func ParsePublicKey(text string) (*rsa.PublicKey, error) {
 	der, err := decode(text)
 	if err != nil {
@@ -53,7 +53,7 @@ func ParsePublicKey(text string) (*rsa.PublicKey, error) {
 	return key, longEnough(key.N.BitLen())
 }
 
-// ParseCertificate reads the first certificate of a PEM text.
+// ParseCertificate parses the first certificate of a PEM text.
 func ParseCertificate(text string) (*x509.Certificate, error) {
 	block, _ := pem.Decode([]byte(text))
 	if block == nil || block.Type != "CERTIFICATE" {
@@ -62,14 +62,14 @@ func ParseCertificate(text string) (*x509.Certificate, error) {
 	return x509.ParseCertificate(block.Bytes)
 }
 
-// SerialNumber is the gateway's name for a certificate: MD5 of issuer and serial number, in hexadecimal.
+// SerialNumber returns the gateway's name for a certificate: MD5 of issuer and serial number, in hexadecimal.
 func SerialNumber(cert *x509.Certificate) string {
 	sum := md5.Sum([]byte(cert.Issuer.String() + cert.SerialNumber.String()))
 	return hex.EncodeToString(sum[:])
 }
 
-// RootSerialNumber names a bundle of root certificates: the names of those signed with RSA, joined by _. Alipay's own
-// bundle also holds certificates with algorithms of other kinds (SM2), which do not count.
+// RootSerialNumber returns the name of a bundle of root certificates: the names of those signed with RSA, joined by _.
+// Alipay's own bundle also has certificates with other algorithms (SM2), which are ignored.
 func RootSerialNumber(bundle string) (string, error) {
 	var names []string
 	for rest := []byte(bundle); ; {
@@ -91,7 +91,7 @@ func RootSerialNumber(bundle string) (string, error) {
 	return strings.Join(names, "_"), nil
 }
 
-// decode unwraps PEM or bare base64, which may be broken into lines.
+// decode decodes PEM, or plain base64 with optional line breaks.
 func decode(text string) ([]byte, error) {
 	if block, _ := pem.Decode([]byte(text)); block != nil {
 		return block.Bytes, nil

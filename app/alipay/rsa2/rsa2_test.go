@@ -33,7 +33,7 @@ func TestCanonicalSortsAndDoesNotEscape(t *testing.T) {
 	}
 }
 
-// A signature is good for its text, its key and its kind only.
+// A signature is valid only for its text, its key and its kind.
 func TestSignatures(t *testing.T) {
 	t.Parallel()
 	key := testKey()

@@ -11,18 +11,18 @@ import (
 	"strings"
 )
 
-// ErrSignature means that a signature is missing, unreadable or another text's.
+// ErrSignature means that a signature is missing, unreadable or for another text.
 var ErrSignature = errors.New("the signature is wrong")
 
-// Fields that carry a signature and are no part of what is signed.
+// Names of signature fields. The signed text omits them.
 const (
 	Sign     = "sign"
 	SignType = "sign_type"
 	CertSN   = "alipay_cert_sn"
 )
 
-// Canonical is the text that is signed: name=value pairs, not escaped, in the order of the pairs, joined by &. The
-// fields in without are left out.
+// Canonical returns the text to sign: name=value pairs, not escaped, sorted, joined by &. It omits the fields in
+// without.
 func Canonical(values url.Values, without ...string) string {
 	var pairs []string
 	for name, list := range values {
@@ -37,7 +37,7 @@ func Canonical(values url.Values, without ...string) string {
 	return strings.Join(pairs, "&")
 }
 
-// SignText signs a text and answers the signature in base64.
+// SignText signs a text and returns the signature in base64.
 func SignText(key *rsa.PrivateKey, text string) (string, error) {
 	hash := sha256.Sum256([]byte(text))
 	signature, err := rsa.SignPKCS1v15(nil, key, crypto.SHA256, hash[:])
@@ -47,7 +47,7 @@ func SignText(key *rsa.PrivateKey, text string) (string, error) {
 	return base64.StdEncoding.EncodeToString(signature), nil
 }
 
-// VerifyText reports whether the signature, in base64, is the key's on this text: nil or ErrSignature.
+// VerifyText verifies the base64 signature of the text with the key. It returns nil or ErrSignature.
 func VerifyText(key *rsa.PublicKey, text, signature string) error {
 	raw, err := base64.StdEncoding.DecodeString(signature)
 	if err != nil || signature == "" {
@@ -60,7 +60,7 @@ func VerifyText(key *rsa.PublicKey, text, signature string) error {
 	return nil
 }
 
-// SignRequest adds sign to the fields of a request. Everything else is signed, sign_type too.
+// SignRequest adds sign to the fields of a request. It signs all other fields, including sign_type.
 func SignRequest(key *rsa.PrivateKey, values url.Values) error {
 	signature, err := SignText(key, Canonical(values, Sign))
 	if err == nil {
@@ -69,7 +69,7 @@ func SignRequest(key *rsa.PrivateKey, values url.Values) error {
 	return err
 }
 
-// VerifyRequest checks what SignRequest signed.
+// VerifyRequest verifies a signature of SignRequest.
 func VerifyRequest(key *rsa.PublicKey, values url.Values) error {
 	return VerifyText(key, Canonical(values, Sign), values.Get(Sign))
 }

@@ -42,7 +42,7 @@ func (s *Simulator) dropFault(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// act presses a button for the buyer.
+// act performs an action of the buyer.
 func (s *Simulator) act(w http.ResponseWriter, r *http.Request) {
 	order := r.PathValue("order")
 	var err error

@@ -9,24 +9,24 @@ import (
 	"stampede/app/alipay/rsa2"
 )
 
-// fields are the content of an answer.
+// fields is the content of a reply.
 type fields map[string]any
 
-// no is a refusal in the gateway's codes.
+// no is a rejection with the gateway's codes.
 type no struct{ code, sub string }
 
 func (n *no) fields() fields {
 	return fields{"code": n.code, "msg": "Business Failed", "sub_code": n.sub, "sub_msg": "refused by the simulator"}
 }
 
-// done begins the content of an answer to what was carried out.
+// done returns the common content of a successful reply.
 func done(t *Trade) fields {
 	return fields{"code": "10000", "msg": "Success", "out_trade_no": t.Order, "trade_no": t.No}
 }
 
 func responseName(method string) string { return strings.ReplaceAll(method, ".", "_") + "_response" }
 
-// write signs an answer, with a signer, and sends it.
+// write sends a reply, signed if there is a signer.
 func (s *Simulator) write(w http.ResponseWriter, name string, content fields, signer *rsa.PrivateKey) {
 	text, err := json.Marshal(content)
 	answer := map[string]any{name: json.RawMessage(text)}
@@ -37,8 +37,8 @@ func (s *Simulator) write(w http.ResponseWriter, name string, content fields, si
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Content-Type", "text/html;charset=utf-8") // as the real one says
+	w.Header().Set("Content-Type", "text/html;charset=utf-8") // the type of the real gateway
 	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false) // it would write the signed text differently
+	encoder.SetEscapeHTML(false) // HTML escaping would change the signed text
 	_ = encoder.Encode(answer)
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// packed is about 16 KB that become 16 MB when they are decoded.
+// packed returns about 16 KB that decode to 16 MB.
 func packed(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -23,8 +23,8 @@ func packed(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestNoBodyIsDecoded: every route refuses a compressed body, at little cost. It does not run beside other tests,
-// because it counts what the whole process allocates.
+// TestNoBodyIsDecoded: every route rejects a compressed body at low cost. The test does not run in parallel, because it
+// measures the allocations of the whole process.
 func TestNoBodyIsDecoded(t *testing.T) {
 	s, body := newShop(t, Options{}), packed(t)
 	for pattern := range s.routes() {

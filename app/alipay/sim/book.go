@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Status is what the gateway says of a trade.
+// Status is the gateway's state of a trade.
 type Status string
 
 // The states of a trade:
 //
-//	(signed) ── the buyer comes ──▶ waiting ──▶ success ── refunded as a whole ──▶ closed
-//	                                   └──▶ closed (by the shop, by the buyer, by time)
+//	(signed) ── the buyer opens it ──▶ waiting ──▶ success ── full refund ──▶ closed
+//	                                      └──▶ closed (by the shop, by the buyer, by time)
 const (
 	Waiting Status = "WAIT_BUYER_PAY"
 	Success Status = "TRADE_SUCCESS"
@@ -29,7 +29,7 @@ type Refund struct {
 
 // Trade is one trade in the book.
 type Trade struct {
-	Order       string    `json:"order"` // the shop's number
+	Order       string    `json:"order"` // the shop's order number
 	No          string    `json:"trade_no"`
 	Status      Status    `json:"status"`
 	Subject     string    `json:"subject"`
@@ -41,21 +41,21 @@ type Trade struct {
 	ExpiresAt   time.Time `json:"expires_at"`
 	PaidAt      time.Time `json:"paid_at,omitzero"`
 
-	token     string // leads to the cashier
-	begun     bool   // false: signed, and the buyer has not come yet
+	token     string // part of the cashier's address
+	begun     bool   // false: signed, but not yet opened by the buyer
 	method    string
 	notifyURL string
 	returnURL string
 }
 
-// Ledger is the truth: what was taken from buyers and what was given back.
+// Ledger has the amounts taken from buyers and returned to them.
 type Ledger struct {
 	TakenFen    int64   `json:"taken_fen"`
 	RefundedFen int64   `json:"refunded_fen"`
-	Trades      []Trade `json:"trades"` // in the order in which they began
+	Trades      []Trade `json:"trades"` // in the order of their start
 }
 
-// Why a press or a call is not possible.
+// Reasons for a rejected action or call.
 var (
 	errNoTrade = errors.New("no such trade")
 	errStatus  = errors.New("not possible in this state")
@@ -63,7 +63,7 @@ var (
 	errTooMuch = errors.New("more than was paid")
 )
 
-// book keeps the trades. What it hands out are copies.
+// book stores the trades. It returns copies.
 type book struct {
 	now func() time.Time
 
@@ -78,8 +78,8 @@ func newBook(now func() time.Time) *book {
 	return &book{now: now, orders: make(map[string]*Trade), tokens: make(map[string]*Trade)}
 }
 
-// sign notes a trade that the shop has signed; begin reports whether the buyer is there with it. The same order again
-// is the same trade, if the amount is the same.
+// sign stores a trade that the shop has signed; begin reports whether the buyer has opened it. The same order with the
+// same amount is the same trade.
 func (b *book) sign(t Trade, begin bool) (Trade, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,7 +92,7 @@ func (b *book) sign(t Trade, begin bool) (Trade, error) {
 	if known.AmountFen != t.AmountFen {
 		return Trade{}, errOther
 	}
-	if !known.begun { // the newest word of the shop counts until the buyer comes
+	if !known.begun { // the shop's latest version counts until the buyer opens the trade
 		known.Subject, known.ExpiresAt = t.Subject, t.ExpiresAt
 		known.method, known.notifyURL, known.returnURL = t.method, t.notifyURL, t.returnURL
 	}
@@ -103,7 +103,7 @@ func (b *book) sign(t Trade, begin bool) (Trade, error) {
 	return *known, nil
 }
 
-// begin makes a signed trade exist. Too late, it stays what it is: nothing.
+// begin creates a signed trade at the gateway. After its end, it does nothing.
 func (b *book) begin(t *Trade) {
 	if t.begun || !b.now().Before(t.ExpiresAt) {
 		return
@@ -114,14 +114,14 @@ func (b *book) begin(t *Trade) {
 	b.begun = append(b.begun, t)
 }
 
-// age closes a trade whose time is over.
+// age closes a waiting trade after its end.
 func (b *book) age(t *Trade) {
 	if t.begun && t.Status == Waiting && !b.now().Before(t.ExpiresAt) {
 		t.Status = Closed
 	}
 }
 
-// change does something to an existing trade and answers it as it is afterwards.
+// change applies do to an existing trade and returns its resulting state.
 func (b *book) change(order string, do func(t *Trade) error) (Trade, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,7 +134,7 @@ func (b *book) change(order string, do func(t *Trade) error) (Trade, error) {
 	return *t, err
 }
 
-// arrive finds a trade by its token, and lets it begin.
+// arrive finds a trade by its token and begins it.
 func (b *book) arrive(token string) (Trade, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -151,7 +151,7 @@ func (b *book) read(order string) (Trade, error) {
 	return b.change(order, func(*Trade) error { return nil })
 }
 
-// take moves the buyer's money. Only a waiting trade takes it; late is for the fault that takes it from a closed one.
+// take moves the buyer's money. Only a waiting trade takes it; with late, a closed one does too (for a fault).
 func (b *book) take(order string, late bool) (Trade, error) {
 	return b.change(order, func(t *Trade) error {
 		if t.Status != Waiting && (!late || t.TakenFen > 0) {
@@ -162,7 +162,7 @@ func (b *book) take(order string, late bool) (Trade, error) {
 	})
 }
 
-// close ends a waiting trade.
+// close closes a waiting trade.
 func (b *book) close(order string) (Trade, error) {
 	return b.change(order, func(t *Trade) error {
 		if t.Status != Waiting {
@@ -173,7 +173,7 @@ func (b *book) close(order string) (Trade, error) {
 	})
 }
 
-// refund gives back; fresh reports whether money moved now. The same number again is the same refund.
+// refund returns money; fresh reports whether money moved now. The same number is the same refund.
 func (b *book) refund(order, request string, fen int64) (t Trade, fresh bool, err error) {
 	t, err = b.change(order, func(t *Trade) error {
 		for _, r := range t.Refunds {
@@ -190,7 +190,7 @@ func (b *book) refund(order, request string, fen int64) (t Trade, fresh bool, er
 		case fen <= 0 || t.RefundedFen+fen > t.TakenFen:
 			return errTooMuch
 		}
-		// copies share the old array
+		// Copies share the old array.
 		t.Refunds = append(t.Refunds[:len(t.Refunds):len(t.Refunds)], Refund{request, fen})
 		t.RefundedFen += fen
 		if t.RefundedFen == t.TakenFen {

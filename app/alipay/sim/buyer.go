@@ -2,20 +2,20 @@ package sim
 
 import "net/url"
 
-// Pay is the buyer of the order pressing Pay at the cashier. It fails when the trade does not exist, or is over.
+// Pay pays the order as the buyer does at the cashier. It fails if the trade does not exist or has ended.
 func (s *Simulator) Pay(order string) error { return s.tell(s.book.take(order, false)) }
 
-// GiveUp is the buyer pressing Close.
+// GiveUp closes the trade as the buyer does at the cashier.
 func (s *Simulator) GiveUp(order string) error { return s.tell(s.book.close(order)) }
 
-// PayLate is money that was on its way when the trade was closed, and arrives all the same. It fails when the trade
-// does not exist, or was paid before.
+// PayLate pays with money that was in transit when the trade was closed. It fails if the trade does not exist or was
+// paid before.
 func (s *Simulator) PayLate(order string) error { return s.tell(s.book.take(order, true)) }
 
-// Repeat tells the shop once more what the order's trade is.
+// Repeat sends another notification about the order's trade to the shop.
 func (s *Simulator) Repeat(order string) error { return s.tell(s.book.read(order)) }
 
-// tell notifies the shop of what became of a trade, unless it did not.
+// Notifies the shop about a trade unless err is set.
 func (s *Simulator) tell(t Trade, err error) error {
 	if err == nil {
 		s.notify(t)
@@ -23,8 +23,8 @@ func (s *Simulator) tell(t Trade, err error) error {
 	return err
 }
 
-// Come is the buyer coming to the cashier with what the shop signed: the address of a page or wap payment, or the order
-// string of an app payment. It answers the trade's order.
+// Come opens a payment as the buyer: the address of a page or wap payment, or the order string of an app payment,
+// signed by the shop. It returns the trade's order.
 func (s *Simulator) Come(signed string) (order string, err error) {
 	if u, err := url.Parse(signed); err == nil && u.RawQuery != "" {
 		signed = u.RawQuery
@@ -40,10 +40,10 @@ func (s *Simulator) Come(signed string) (order string, err error) {
 	return t.Order, nil
 }
 
-// Error says why the buyer cannot pay.
+// Error returns the code and sub-code of the rejection.
 func (n *no) Error() string { return n.code + " " + n.sub }
 
-// come checks what the shop signed and lets the trade begin.
+// come checks the shop's signature and begins the trade.
 func (s *Simulator) come(form url.Values) (Trade, *no) {
 	q, refused := s.read(form)
 	if refused != nil {
@@ -68,5 +68,5 @@ func (s *Simulator) come(form url.Values) (Trade, *no) {
 	return t, nil
 }
 
-// Ledger is where every fen is.
+// Ledger returns all amounts and trades.
 func (s *Simulator) Ledger() Ledger { return s.book.ledger() }

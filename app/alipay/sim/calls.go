@@ -17,18 +17,19 @@ func (s *Simulator) query(q request) (fields, *no) {
 	return f, nil
 }
 
-// closeTrade is the shop's close. The buyer can be a moment faster, and the money can come although it was closed.
+// closeTrade closes a trade for the shop. Faults make the buyer pay just before the close, or the money arrive after
+// it.
 func (s *Simulator) closeTrade(q request) (fields, *no) {
 	order := q.content.OutTradeNo
 	if _, is := s.faults.strike(PaidBeforeClose, order, q.method); is {
-		_ = s.Pay(order) // if the buyer can
+		_ = s.Pay(order) // fails if the trade cannot be paid
 	}
 	t, err := s.book.close(order)
 	if err != nil {
 		return nil, reason(err)
 	}
 	if _, is := s.faults.strike(PaidAfterClose, order, q.method); is {
-		_ = s.PayLate(order) // it was closed this very moment
+		_ = s.PayLate(order) // it was closed just before
 	} else {
 		s.notify(t)
 	}
@@ -40,7 +41,7 @@ func (s *Simulator) precreate(q request, base string) (fields, *no) {
 	if refused != nil {
 		return nil, refused
 	}
-	t.returnURL = "" // the phone that scans has no page of the shop to go back to
+	t.returnURL = "" // the scanning phone has no page of the shop for a return
 	t, err := s.book.sign(t, false)
 	switch {
 	case err != nil:

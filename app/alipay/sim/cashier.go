@@ -20,24 +20,24 @@ var assets embed.FS
 
 var page = template.Must(template.ParseFS(assets, "assets/cashier.html"))
 
-// policy: our own style and script only, and forms that stay here.
+// policy allows only the page's own style and script, and forms to this server.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// view is what the cashier shows.
+// view is the content of the cashier page.
 type view struct {
 	Words    words
 	Title    string // of the state
-	State    string // waiting, paid, closed, refused: how it looks
+	State    string // waiting, paid, closed, refused: selects the style
 	Trade    *Trade
 	Amount   string
-	Left     int64 // seconds until the trade closes by itself
+	Left     int64 // seconds until the trade closes automatically
 	Path     string
-	Return   string // where the shop wants the buyer back; empty: nowhere
-	Why      string // when nothing can be shown
-	Homeward bool   // go back by itself soon
+	Return   string // the shop's return address; empty: none
+	Why      string // the reason if nothing can be shown
+	Homeward bool   // return automatically after a short time
 }
 
-// arrive is the buyer coming from the shop's page.
+// arrive opens the cashier for a buyer from the shop's page.
 func (s *Simulator) arrive(w http.ResponseWriter, r *http.Request) {
 	t, refused := s.come(r.URL.Query())
 	if refused != nil {
@@ -47,7 +47,7 @@ func (s *Simulator) arrive(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/cashier/"+t.token, http.StatusSeeOther)
 }
 
-// scanned is the buyer coming by a QR code.
+// scanned opens the cashier for a buyer with a QR code.
 func (s *Simulator) scanned(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/cashier/"+url.PathEscape(r.PathValue("token")), http.StatusSeeOther)
 }
@@ -73,19 +73,19 @@ func (s *Simulator) cashier(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, http.StatusOK, v)
 }
 
-// pressed is a button of the cashier. The answer leads back to the cashier, which shows what the trade is then.
+// pressed handles a button of the cashier. The response redirects to the cashier, which shows the new state.
 func (s *Simulator) pressed(w http.ResponseWriter, r *http.Request) {
 	t, err := s.book.arrive(r.PathValue("token"))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusNotFound)
 		return
 	}
-	_ = s.press(r.PathValue("press"), t.Order) // too late is shown by the page
+	_ = s.press(r.PathValue("press"), t.Order) // the page shows that it is too late
 	http.Redirect(w, r, "/cashier/"+t.token+"?just", http.StatusSeeOther)
 }
 
-// homeward is the shop's return address with the signed parameters of the payment. They prove nothing that the shop
-// should believe: the buyer carries them.
+// homeward returns the shop's return address with the signed parameters of the payment. The shop must not trust them as
+// a proof of payment: they come through the buyer.
 func (s *Simulator) homeward(t *Trade) string {
 	home, err := url.Parse(t.returnURL)
 	if t.returnURL == "" || err != nil {
@@ -122,7 +122,7 @@ func (s *Simulator) show(w http.ResponseWriter, r *http.Request, status int, v v
 	_, _ = w.Write(text.Bytes())
 }
 
-// words are what the cashier says.
+// words has the texts of the cashier.
 type words struct {
 	Lang, Cashier, Pretend, Order, Left, Pay, Close, Back, Gone string
 	States                                                      map[string]string
@@ -145,7 +145,7 @@ var (
 	}
 )
 
-// wordsFor speaks Chinese to whoever puts it first.
+// wordsFor returns the Chinese texts if Chinese is the first accepted language.
 func wordsFor(accept string) words {
 	if strings.HasPrefix(strings.ToLower(strings.TrimSpace(accept)), "zh") {
 		return chinese

@@ -19,7 +19,7 @@ func body(t *testing.T, r *http.Response) string {
 	return string(text)
 }
 
-// A person comes, reads what is to be paid, pays, and is led back to the shop.
+// A buyer opens the cashier, reads the amount, pays, and returns to the shop.
 func TestCashier(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
@@ -47,7 +47,8 @@ func TestCashier(t *testing.T) {
 	}
 }
 
-// A person scans a code with a phone, pays there, and is not led to the shop: its page is on another screen.
+// A buyer scans a code with a phone and pays there. The phone does not return to the shop: the shop's page is on
+// another screen.
 func TestScannedCode(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
@@ -85,7 +86,7 @@ func TestCashierInChinese(t *testing.T) {
 	}
 }
 
-// What the shop did not sign so opens nothing.
+// Fields without the shop's valid signature open nothing.
 func TestForgedPaymentsAreNotOpened(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
@@ -108,7 +109,7 @@ func TestForgedPaymentsAreNotOpened(t *testing.T) {
 	}
 }
 
-// After time_expire nothing is taken, whether the buyer is at the cashier already or comes only then.
+// After time_expire nothing is taken, whether the buyer opened the cashier before or after it.
 func TestTimeExpire(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64

@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// Kind names a fault; the package documentation says what each does.
+// Kind names a fault; the package documentation describes each.
 type Kind string
 
-// The faults.
 const (
 	NotifyDuplicate Kind = "notify_duplicate"
 	NotifyDelay     Kind = "notify_delay"
@@ -31,22 +30,22 @@ const (
 	Slow            Kind = "slow"
 )
 
-// Kinds are all faults there are.
+// Kinds lists all faults.
 var Kinds = []Kind{
 	NotifyDuplicate, NotifyDelay, NotifyReorder, NotifyLose, NotifyAmount, NotifyApp, NotifySignature, NotifyCert,
 	PaidAfterClose, PaidBeforeClose, ErrorThoughDone, Lost, Garbage, AnswerSignature, Down, Slow,
 }
 
-// maxDelay keeps a slip of the keyboard from stopping everything.
+// maxDelay limits the effect of a typing error.
 const maxDelay = time.Hour
 
-// Fault is one fault in force.
+// Fault is one active fault.
 type Fault struct {
 	ID      int64  `json:"id"`
 	Kind    Kind   `json:"kind"`
 	Order   string `json:"order,omitempty"`    // empty: any
 	Method  string `json:"method,omitempty"`   // of a call, like alipay.trade.close; empty: any
-	Times   int    `json:"times,omitempty"`    // how often it still strikes; 0: until it is deleted
+	Times   int    `json:"times,omitempty"`    // remaining number of uses; 0: until it is deleted
 	DelayMS int64  `json:"delay_ms,omitempty"` // notify_delay, slow
 }
 
@@ -58,7 +57,7 @@ type faults struct {
 	list []Fault
 }
 
-// Inject puts a fault in force and answers it with its id.
+// Inject activates a fault and returns it with its id.
 func (s *Simulator) Inject(f Fault) (Fault, error) {
 	if !slices.Contains(Kinds, f.Kind) {
 		return Fault{}, fmt.Errorf("kind %q: want one of %v", f.Kind, Kinds)
@@ -74,14 +73,14 @@ func (s *Simulator) Inject(f Fault) (Fault, error) {
 	return f, nil
 }
 
-// Heal ends all faults.
+// Heal removes all faults.
 func (s *Simulator) Heal() {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.list = nil
 }
 
-// heal ends one fault.
+// heal removes one fault.
 func (s *Simulator) heal(id int64) (found bool) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
@@ -96,7 +95,7 @@ func (f *faults) all() []Fault {
 	return append([]Fault{}, f.list...)
 }
 
-// strike reports whether a fault of the kind concerns this order and method, and counts that it did.
+// strike returns an active fault of the kind for this order and method, if any, and counts its use.
 func (f *faults) strike(kind Kind, order, method string) (Fault, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

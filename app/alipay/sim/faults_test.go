@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A notification is repeated until the shop answers success.
+// A notification is repeated until the shop replies success.
 func TestNotificationsAreRepeated(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
@@ -28,7 +28,7 @@ func TestNotificationFaults(t *testing.T) {
 		NotifyDuplicate: {"TRADE_SUCCESS", "TRADE_SUCCESS", "TRADE_CLOSED"},
 		NotifyReorder:   {"TRADE_SUCCESS", "WAIT_BUYER_PAY", "TRADE_CLOSED", "TRADE_CLOSED"},
 		NotifyLose:      {"TRADE_CLOSED"},
-		NotifyDelay:     {"TRADE_CLOSED"}, // the other one comes in an hour
+		NotifyDelay:     {"TRADE_CLOSED"}, // the other one arrives after an hour
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
@@ -44,7 +44,7 @@ func TestNotificationFaults(t *testing.T) {
 			if kind == NotifyDuplicate || kind == NotifyReorder {
 				s.states(len(want) - 1)
 			}
-			// A full refund closes the trade and is told as well: it marks the end of what came before.
+			// A full refund closes the trade and sends a notification, which marks the end of the earlier ones.
 			if _, refused := s.refund(request{
 				content: content{OutTradeNo: "1", RefundAmount: "12.34", OutRequestNo: "r"},
 			}); refused != nil {
@@ -57,7 +57,7 @@ func TestNotificationFaults(t *testing.T) {
 	}
 }
 
-// The admin's addresses say and do what the package documentation promises.
+// The admin addresses behave as documented.
 func TestAdmin(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
@@ -112,7 +112,7 @@ func TestAdmin(t *testing.T) {
 	}
 }
 
-// Every kind has its sentence in the package documentation, and can be put in force.
+// Every kind is in the package documentation and can be injected.
 func TestEveryKindIsKnown(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	clock = "2006-01-02 15:04:05" // how the gateway writes an instant, in Asia/Shanghai
-	// maxRequest bounds what is read of a request, in bytes.
+	clock = "2006-01-02 15:04:05" // the gateway's time format, in Asia/Shanghai
+	// maxRequest is the limit for a request body, in bytes.
 	maxRequest = 64 << 10
 )
 
-// request is one verified question of the shop.
+// request is one verified call of the shop.
 type request struct {
 	method    string
 	notifyURL string
@@ -24,7 +24,7 @@ type request struct {
 	content   content
 }
 
-// content is the union of what the methods carry.
+// content has the fields of all methods.
 type content struct {
 	OutTradeNo   string `json:"out_trade_no"`
 	TotalAmount  string `json:"total_amount"`
@@ -34,7 +34,7 @@ type content struct {
 	OutRequestNo string `json:"out_request_no"`
 }
 
-// read checks who asks, and what. A no is the gateway's own: common code, sub-code.
+// read checks the app, the signature and the content of a call. A rejection has the gateway's common code and sub-code.
 func (s *Simulator) read(form url.Values) (request, *no) {
 	switch {
 	case form.Get("app_id") != s.keys.AppID:
@@ -52,7 +52,7 @@ func (s *Simulator) read(form url.Values) (request, *no) {
 	return r, nil
 }
 
-// gateway answers calls of the shop.
+// gateway handles calls of the shop.
 func (s *Simulator) gateway(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxRequest)
 	if err := r.ParseForm(); err != nil {
@@ -93,7 +93,7 @@ func (s *Simulator) gateway(w http.ResponseWriter, r *http.Request) {
 	s.write(w, responseName(method), fields, signer)
 }
 
-// carryOut does what a call asks for.
+// carryOut executes a call.
 func (s *Simulator) carryOut(q request, base string) (fields, *no) {
 	switch q.method {
 	case "alipay.trade.query":
@@ -110,7 +110,7 @@ func (s *Simulator) carryOut(q request, base string) (fields, *no) {
 	return nil, &no{"40001", "isv.missing-method"}
 }
 
-// trade reads what a request says about a new trade.
+// trade reads the fields of a new trade from a request.
 func (s *Simulator) trade(q request) (Trade, *no) {
 	fen, err := shop.ParseFen(q.content.TotalAmount)
 	if err != nil || fen <= 0 {
@@ -126,7 +126,7 @@ func (s *Simulator) trade(q request) (Trade, *no) {
 	}, nil
 }
 
-// reasons are the sub-codes for the refusals of the book.
+// reasons maps errors of the book to the gateway's sub-codes.
 var reasons = map[error]string{
 	errNoTrade: "ACQ.TRADE_NOT_EXIST", errStatus: "ACQ.TRADE_STATUS_ERROR",
 	errTooMuch: "ACQ.REFUND_AMT_NOT_EQUAL_TOTAL", errOther: "ACQ.CONTEXT_INCONSISTENT",
@@ -134,5 +134,5 @@ var reasons = map[error]string{
 
 func reason(err error) *no { return &no{"40004", reasons[err]} }
 
-// cut ends the connection without an answer.
+// cut closes the connection without a reply.
 func cut() { panic(http.ErrAbortHandler) }

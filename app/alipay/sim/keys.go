@@ -10,23 +10,23 @@ import (
 	"stampede/app/alipay/rsa2"
 )
 
-// Keys are the agreement between shop and gateway, made anew for each simulator.
+// Keys are the ids and keys of shop and gateway, generated for each simulator.
 type Keys struct {
 	AppID    string
 	SellerID string
-	App      *rsa.PrivateKey // the shop's
+	App      *rsa.PrivateKey // the shop's key
 	Gateway  *rsa.PrivateKey
-	stranger *rsa.PrivateKey // belongs to neither; forges
+	stranger *rsa.PrivateKey // neither the shop's nor the gateway's; signs forgeries
 }
 
-// The shop in the simulator's books. Real ids look like this.
+// The ids of the simulated shop, in the format of real ids.
 const (
 	simAppID    = "2021000000000001"
 	simSellerID = "2088000000000001"
 	otherAppID  = "2021000000000002"
 )
 
-// NewKeys makes three key pairs; it takes some tenths of a second.
+// NewKeys generates three key pairs; it takes some tenths of a second.
 func NewKeys() (*Keys, error) {
 	k := &Keys{AppID: simAppID, SellerID: simSellerID}
 	for _, key := range []**rsa.PrivateKey{&k.App, &k.Gateway, &k.stranger} {
@@ -38,7 +38,7 @@ func NewKeys() (*Keys, error) {
 	return k, nil
 }
 
-// Settings are what a server at the gateway of base (http://host:port) is told, without the keys.
+// Settings returns a server's environment for the gateway at base (http://host:port), without the keys.
 func (k *Keys) Settings(base string) []string {
 	return []string{
 		"STAMPEDE_ALIPAY_SIMULATOR=true", "STAMPEDE_ALIPAY_GATEWAY=" + base + "/gateway.do",
@@ -46,13 +46,13 @@ func (k *Keys) Settings(base string) []string {
 	}
 }
 
-// Environ is everything that it is told, keys as they are.
+// Environ returns the full environment, with the keys as text.
 func (k *Keys) Environ(base string) ([]string, error) {
 	private, public, err := k.PEM()
 	return append(k.Settings(base), "STAMPEDE_ALIPAY_PRIVATE_KEY="+private, "STAMPEDE_ALIPAY_PUBLIC_KEY="+public), err
 }
 
-// PEM answers what the shop signs with (STAMPEDE_ALIPAY_PRIVATE_KEY) and what it verifies with
+// PEM returns the shop's signing key (STAMPEDE_ALIPAY_PRIVATE_KEY) and its verification key
 // (STAMPEDE_ALIPAY_PUBLIC_KEY).
 func (k *Keys) PEM() (private, public string, err error) {
 	app, err := x509.MarshalPKCS8PrivateKey(k.App)

@@ -9,7 +9,7 @@ import (
 	"stampede/app/shop"
 )
 
-// notify tells the shop what became of a trade, with the faults in force.
+// notify sends the state of a trade to the shop, with the active faults.
 func (s *Simulator) notify(t Trade) {
 	if t.notifyURL == "" {
 		return
@@ -37,7 +37,7 @@ func (s *Simulator) notify(t Trade) {
 	s.post.send(letters)
 }
 
-// written is a signed notification, or what a fault makes of it.
+// written returns a signed notification, changed by the active faults.
 func (s *Simulator) written(t *Trade) url.Values {
 	f := url.Values{
 		"notify_id": {rand.Text()}, "notify_type": {"trade_status_sync"}, "notify_time": {s.now().In(s.zone).Format(clock)},
@@ -59,7 +59,7 @@ func (s *Simulator) written(t *Trade) url.Values {
 	return f
 }
 
-// spoil makes the faults in force on a notification's content, and answers who signs it.
+// spoil applies the active faults to a notification's content and returns the signing key.
 func (s *Simulator) spoil(f url.Values, t *Trade) *rsa.PrivateKey {
 	if _, is := s.faults.strike(NotifyAmount, t.Order, ""); is {
 		f.Set("total_amount", shop.FormatFen(t.AmountFen+1))

@@ -17,23 +17,23 @@ const (
 	handsAtOnce   = 32
 )
 
-// letter is one notification on its way.
+// letter is one notification to deliver.
 type letter struct {
 	to    string
 	form  url.Values
 	after time.Duration // before the first delivery
-	once  bool          // not repeated, whatever is answered
+	once  bool          // not repeated, regardless of the reply
 }
 
-// postman delivers notifications, each in a goroutine of its own that ends with the postman.
+// postman delivers notifications, each in its own goroutine, which ends with the postman.
 type postman struct {
 	schedule []time.Duration
 	client   *http.Client
 	ctx      context.Context
 	stop     context.CancelFunc
-	mu       sync.Mutex // between the last send and close
+	mu       sync.Mutex // orders the last send before close
 	wg       sync.WaitGroup
-	hands    chan struct{} // so many requests at once
+	hands    chan struct{} // limits concurrent requests
 }
 
 func newPostman(schedule []time.Duration) *postman {
@@ -47,7 +47,7 @@ func newPostman(schedule []time.Duration) *postman {
 	}
 }
 
-// send delivers letters one after the other: the next when the one before was taken, or given up.
+// send delivers letters in order: the next one after the previous one was accepted or given up.
 func (p *postman) send(letters []letter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,7 +71,7 @@ func (p *postman) deliver(l letter) {
 	}
 }
 
-// knock delivers once and reports whether the shop answered success.
+// knock delivers once and reports whether the shop replied success.
 func (p *postman) knock(l letter) bool {
 	select {
 	case p.hands <- struct{}{}:
@@ -93,7 +93,7 @@ func (p *postman) knock(l letter) bool {
 	return err == nil && response.StatusCode == http.StatusOK && string(body) == "success"
 }
 
-// close stops and waits.
+// close stops the deliveries and waits for them.
 func (p *postman) close() {
 	p.mu.Lock()
 	p.stop()

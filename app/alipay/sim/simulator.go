@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Options are what can be chosen. The zero value is good.
+// Options configures a simulator. The zero value is valid.
 type Options struct {
-	// Schedule holds the pauses before the second and each further delivery of a notification that was not answered
-	// with success; nil: DefaultSchedule.
+	// Schedule holds the pauses before the second and each further delivery of a notification without the reply
+	// success; nil: DefaultSchedule.
 	Schedule []time.Duration
 	Keys     *Keys            // nil: new ones
 	Now      func() time.Time // nil: time.Now
 }
 
-// DefaultSchedule is the real one (4 m, 10 m, 10 m, 1 h, 2 h, 6 h, 15 h), 240 times as fast.
+// DefaultSchedule is the real schedule (4 m, 10 m, 10 m, 1 h, 2 h, 6 h, 15 h), 240 times as fast.
 var DefaultSchedule = []time.Duration{
 	time.Second, 2500 * time.Millisecond, 2500 * time.Millisecond, 15 * time.Second, 30 * time.Second, 90 * time.Second,
 	225 * time.Second,
 }
 
-// Simulator is one gateway with one shop. Its life: New, requests through ServeHTTP, Close.
+// Simulator is one gateway with one shop. Call New, send requests to ServeHTTP, then call Close.
 type Simulator struct {
 	keys   *Keys
 	now    func() time.Time
@@ -31,7 +31,7 @@ type Simulator struct {
 	post   *postman
 }
 
-// New makes a simulator. It listens nowhere by itself: serve it.
+// New returns a simulator. It opens no listener: the caller serves it.
 func New(o Options) (*Simulator, error) {
 	zone, err := time.LoadLocation("Asia/Shanghai")
 	if err != nil {
@@ -58,7 +58,7 @@ func New(o Options) (*Simulator, error) {
 	return s, nil
 }
 
-// routes are all addresses there are.
+// routes returns the handlers of all addresses.
 func (s *Simulator) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"POST /gateway.do":                   s.gateway,
@@ -76,7 +76,7 @@ func (s *Simulator) routes() map[string]http.HandlerFunc {
 	}
 }
 
-// ServeHTTP implements http.Handler. Bodies come as they are: nothing is ever decoded.
+// ServeHTTP implements http.Handler. Compressed bodies are rejected, never decoded.
 func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Content-Encoding") != "" {
 		http.Error(w, "send the body as it is", http.StatusUnsupportedMediaType)
@@ -85,8 +85,8 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// Keys are what the shop needs to know.
+// Keys returns the ids and keys of the shop.
 func (s *Simulator) Keys() *Keys { return s.keys }
 
-// Close stops delivering notifications and waits until none is under way.
+// Close stops the delivery of notifications and waits until those in progress have ended.
 func (s *Simulator) Close() { s.post.close() }

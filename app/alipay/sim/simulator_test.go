@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var sharedKeys = sync.OnceValues(NewKeys)
 
-// shop is the other side of the wire, in the words of the protocol alone.
+// merchant is the shop's side. It uses only the protocol.
 type merchant struct {
 	*Simulator
 	t      *testing.T
@@ -29,7 +29,7 @@ type merchant struct {
 
 	mu      sync.Mutex
 	mail    []url.Values
-	refuse  int // so many notifications are answered failure first
+	refuse  int // number of notifications that get the reply failure first
 	mailbox *httptest.Server
 }
 
@@ -73,7 +73,7 @@ func (s *merchant) receive(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(answer))
 }
 
-// states waits for n notifications and answers what they say, in the order of their coming.
+// states waits for n notifications and returns their states in order of arrival.
 func (s *merchant) states(n int) []string {
 	s.t.Helper()
 	var states []string
@@ -89,7 +89,7 @@ func (s *merchant) states(n int) []string {
 	return states
 }
 
-// sign makes the signed fields of a call.
+// sign returns the signed fields of a call.
 func (s *merchant) sign(method string, content map[string]string) url.Values {
 	s.t.Helper()
 	text, err := json.Marshal(content)
@@ -107,7 +107,7 @@ func (s *merchant) sign(method string, content map[string]string) url.Values {
 	return v
 }
 
-// order is the content of a new trade that lives for an hour.
+// order returns the content of a new trade that lasts an hour.
 func (s *merchant) order(number string) map[string]string {
 	return map[string]string{
 		"out_trade_no": number, "total_amount": "12.34", "subject": "<Kettle> & more",
@@ -115,7 +115,7 @@ func (s *merchant) order(number string) map[string]string {
 	}
 }
 
-// come brings the buyer to the cashier and answers its path.
+// come opens the cashier as the buyer and returns its path.
 func (s *merchant) come(number string) string {
 	s.t.Helper()
 	response := s.get("/gateway.do?" + s.sign("alipay.trade.page.pay", s.order(number)).Encode())

@@ -1,8 +1,8 @@
-// Package export hands the spans of sampled buys to a collector, by OpenTelemetry's protocol over HTTP. What a span is,
-// and which there are, says package trace; here is only how they leave the process.
+// Package export sends the spans of sampled buys to a collector, by OpenTelemetry's protocol over HTTP. Package trace
+// defines the spans.
 //
-// Nobody waits for the collector: spans wait in a bounded queue and are sent together, once a second. What does not
-// fit, and what the collector does not take, is lost, which is said once when it begins and once when it is over.
+// The export never blocks: spans wait in a bounded queue and are sent together once a second. Spans that do not fit or
+// that the collector does not accept are lost. The log has one line when losses begin and one when they end.
 package export
 
 import (
@@ -23,16 +23,16 @@ import (
 )
 
 const (
-	sendEvery  = time.Second     // what waits is sent together, this often
+	sendEvery  = time.Second     // interval between batches
 	sendWithin = 5 * time.Second // one request to the collector
 	maxWaiting = 8192            // spans; about 4 MB
-	maxSent    = 512             // spans of one request
+	maxSent    = 512             // spans per request
 
-	// closeWithin bounds what a shutdown waits for the last spans to be taken.
+	// closeWithin limits how long a shutdown waits for the last spans.
 	closeWithin = 2 * time.Second
 )
 
-// Exporter is an trace.SpanRecorder that sends what it is given. Close it.
+// Exporter is a trace.SpanRecorder that sends the spans to a collector. The caller must close it.
 type Exporter struct {
 	provider *sdk.TracerProvider
 	tracer   otel.Tracer
@@ -40,11 +40,10 @@ type Exporter struct {
 	client   *http.Client
 }
 
-// Node says where spans come from.
+// Node identifies the source of spans.
 type Node struct{ Name, Version string }
 
-// New makes an exporter to the collector at an http or https address. It does not try whether anybody is
-// there.
+// New returns an exporter to the collector at an http or https address. It makes no connection.
 func New(endpoint string, from Node) (*Exporter, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -56,7 +55,7 @@ func New(endpoint string, from Node) (*Exporter, error) {
 	e := &Exporter{client: &http.Client{
 		Transport: http.DefaultTransport.(*http.Transport).Clone(), Timeout: sendWithin,
 	}}
-	// What is not set here the library would read from variables of its own.
+	// The library would read options that are not set here from its environment variables.
 	to, err := otlptracehttp.New(context.Background(),
 		otlptracehttp.WithEndpointURL(u.String()), otlptracehttp.WithHTTPClient(e.client),
 		otlptracehttp.WithTimeout(sendWithin), otlptracehttp.WithCompression(otlptracehttp.NoCompression),
@@ -67,7 +66,7 @@ func New(endpoint string, from Node) (*Exporter, error) {
 	}
 	e.sender = &sender{SpanExporter: to, host: u.Host}
 	e.provider = sdk.NewTracerProvider(
-		sdk.WithSampler(sdk.AlwaysSample()), // app has sampled them
+		sdk.WithSampler(sdk.AlwaysSample()), // package trace has sampled them
 		sdk.WithIDGenerator(ids{}),
 		sdk.WithResource(resource.NewSchemaless(
 			attribute.String("service.name", "stampede"), attribute.String("service.version", from.Version),
@@ -78,7 +77,8 @@ func New(endpoint string, from Node) (*Exporter, error) {
 	return e, nil
 }
 
-// Lost is how many spans no collector has, since the start: there was no room for them, or it did not take them.
+// Lost returns how many spans no collector has received since the start: they did not fit, or the collector did not
+// accept them.
 func (e *Exporter) Lost() int64 { return e.sender.lost.Load() }
 
 // Record implements trace.SpanRecorder.
@@ -99,7 +99,7 @@ func (e *Exporter) Record(s *trace.Span) {
 	span.End(otel.WithTimestamp(s.End))
 }
 
-// attributes have names of our own, so that they cannot be taken for somebody else's.
+// attributes have our own prefix, so that they do not collide with others.
 func attributes(notes []trace.SpanNote) []attribute.KeyValue {
 	list := make([]attribute.KeyValue, len(notes))
 	for i, n := range notes {
@@ -112,18 +112,18 @@ func attributes(notes []trace.SpanNote) []attribute.KeyValue {
 	return list
 }
 
-// Close sends what waits, for a bounded time: a collector that does not answer costs a shutdown no more than that.
+// Close sends the waiting spans for at most closeWithin, even if the collector does not respond.
 func (e *Exporter) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
 	if err := e.provider.Shutdown(ctx); err != nil {
 		e.sender.unsent(err)
 	}
-	_ = e.sender.Shutdown(ctx) // ends a request under way
+	_ = e.sender.Shutdown(ctx) // ends a request in progress
 	e.client.CloseIdleConnections()
 }
 
-// ids are those that app has given to the spans.
+// ids returns the ids of package trace.
 type ids struct{}
 
 type given struct{}

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// collector keeps what it is sent.
+// collector stores the received spans.
 type collector struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -35,7 +35,7 @@ func newCollector(t *testing.T) *collector {
 	c := &collector{from: make(map[string]string), asked: make(chan struct{}, 1000)}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		var sent v1.TracesData // on the wire the same as a request for them
+		var sent v1.TracesData // the same encoding as a request
 		if err == nil {
 			err = proto.Unmarshal(body, &sent)
 		}
@@ -65,7 +65,7 @@ func (c *collector) set(fails bool) {
 	c.fails = fails
 }
 
-// Spans reach the collector as they were: their ids, what they are behind of, their times, their notes, their fault.
+// Spans reach the collector unchanged: their ids, parents, times, notes and errors.
 func TestSpansReachTheCollector(t *testing.T) {
 	c := newCollector(t)
 	e, err := New(c.URL, Node{"shop-1", "1.2.3"})
@@ -78,7 +78,7 @@ func TestSpansReachTheCollector(t *testing.T) {
 	child.NoteNumber("buys", 3)
 	child.Finish(shop.Fail(shop.SoldOut, "ada@example.com was too late"))
 	buy.Finish(nil)
-	e.Close() // sends what waits
+	e.Close() // sends the waiting spans
 	if c.from["service.name"] != "stampede" || c.from["service.instance.id"] != "shop-1" ||
 		c.from["service.version"] != "1.2.3" {
 		t.Errorf("from %v", c.from)
@@ -100,7 +100,7 @@ func TestSpansReachTheCollector(t *testing.T) {
 	}
 }
 
-// TestACollectorThatFails: it is said once that it does, and once that it does not any more.
+// TestACollectorThatFails: the log has one line when it fails and one when it recovers.
 func TestACollectorThatFails(t *testing.T) {
 	var log logged
 	log.capture(t)
@@ -133,7 +133,7 @@ func TestACollectorThatFails(t *testing.T) {
 	}
 }
 
-// TestACollectorThatHangs: nobody waits for it, neither who records more than fits, nor, for long, who closes.
+// TestACollectorThatHangs: it blocks neither a caller that records more than fits nor, for long, Close.
 func TestACollectorThatHangs(t *testing.T) {
 	var log logged
 	log.capture(t)
@@ -155,7 +155,7 @@ func TestACollectorThatHangs(t *testing.T) {
 	}()
 	select {
 	case <-recorded:
-	case <-time.After(time.Minute): // who waits for one hanging request after the other waits for minutes
+	case <-time.After(time.Minute): // waiting for one hanging request after the other takes minutes
 		t.Fatalf("%d spans are not taken within a minute", 3*maxWaiting)
 	}
 	if lost := e.Lost(); lost < 2*maxWaiting-maxSent || lost > 2*maxWaiting {
@@ -163,7 +163,7 @@ func TestACollectorThatHangs(t *testing.T) {
 	}
 	begin := time.Now()
 	e.Close()
-	if took := time.Since(begin); took > 10*closeWithin { // sending all that waits would take 80 s
+	if took := time.Since(begin); took > 10*closeWithin { // sending all waiting spans would take 80 s
 		t.Errorf("closing took %v", took)
 	}
 	if n := strings.Count(log.String(), "\n"); n != 1 {
@@ -171,8 +171,8 @@ func TestACollectorThatHangs(t *testing.T) {
 	}
 }
 
-// BenchmarkRecord is what a traced buy costs the node that sells for its two spans, sending included. The batches that
-// do not fit into the queue are lost, as in life.
+// BenchmarkRecord measures the cost of a traced buy for the selling node: two spans, sending included. Batches that do
+// not fit into the queue are lost, as in production.
 func BenchmarkRecord(b *testing.B) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -196,7 +196,7 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// logged is the log of the process.
+// logged captures the log of the process.
 type logged struct {
 	mu sync.Mutex
 	b  strings.Builder

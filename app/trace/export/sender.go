@@ -9,21 +9,21 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// sender sends spans, and keeps to itself that it could not: it says so once, and once when it can again.
+// sender sends spans. It logs only the first failure and the first success afterwards.
 type sender struct {
 	sdk.SpanExporter
 	host string // of the collector, for the log
 
-	waiting atomic.Int64 // spans that were recorded and are not on their way
-	lost    atomic.Int64 // spans since the start that no collector has
-	ended   atomic.Bool  // nobody waits any more for what is not sent
+	waiting atomic.Int64 // recorded spans that are not being sent
+	lost    atomic.Int64 // spans since the start that no collector has received
+	ended   atomic.Bool  // the shutdown no longer waits for unsent spans
 
 	mu      sync.Mutex
 	failing bool
-	dropped int // spans since it fails
+	dropped int // spans since the first failure
 }
 
-// ExportSpans never fails: to try again is of no use to anybody, and the library would log each time.
+// ExportSpans never returns an error: a retry has no benefit, and the library would log each error.
 func (s *sender) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	s.waiting.Add(-int64(len(spans)))
 	if s.ended.Load() {
@@ -42,7 +42,7 @@ func (s *sender) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) erro
 	return nil
 }
 
-// admit reports whether there is room for one more span; one for which there is none is lost.
+// admit reports whether one more span fits; otherwise the span is lost.
 func (s *sender) admit() bool {
 	if s.waiting.Add(1) <= maxWaiting {
 		return true
@@ -52,7 +52,7 @@ func (s *sender) admit() bool {
 	return false
 }
 
-// unsent ends the sending: what waits was not taken in time. How much it is, nobody asks any more.
+// unsent ends the sending: the waiting spans were not accepted in time. Their number is not counted.
 func (s *sender) unsent(err error) {
 	s.ended.Store(true)
 	s.drop(0, err)

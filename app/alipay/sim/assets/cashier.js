@@ -1,7 +1,7 @@
-// Draws the countdown, and takes the buyer back to the shop after the payment.
+// Draws the countdown, and returns the buyer to the shop after the payment.
 const left = document.getElementById("left");
 if (left) {
-  // The server said how long: its clock counts, not this machine's.
+  // The page has the remaining seconds by the server's clock; this machine's clock may be wrong.
   const ends = performance.now() + Number(left.dataset.left) * 1000;
   const draw = () => {
     const seconds = Math.max(0, Math.ceil((ends - performance.now()) / 1000));
