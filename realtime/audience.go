@@ -93,8 +93,8 @@ func (h *Hub) holdLocked(c *client, s *watchSet) {
 	h.places.Add(c.who().User, c.addr, 1)
 }
 
-// enrol records the sales of the slot in a snapshot, and when the slot and the single sales close.
-func (h *Hub) enrol(view *catalog.WatchView, singles []shop.ID) {
+// recordRoster records the sales of the slot in a snapshot, and when the slot and the single sales close.
+func (h *Hub) recordRoster(view *catalog.WatchView, singles []shop.ID) {
 	var sales []shop.ID
 	for i := range view.Sales {
 		if view.Sales[i].Slot == view.Slot {
@@ -181,9 +181,9 @@ func (h *Hub) SlotChanged(s shop.Slot) {
 		frame:   prepared(encode(slotEvent{"slot", s.ID, s.Phase, s.OpensAt, s.ClosesAt, s.Sales})),
 	}
 	h.news.put(item)
-	for _, c := range h.everybody() {
+	for _, c := range h.allClients() {
 		c.offerNews(item.subject, item.frame)
-		h.letWritersBegin()
+		h.startWriters()
 	}
 }
 
@@ -203,19 +203,19 @@ func (h *Hub) SaleChanged(v shop.SaleView) {
 	}
 }
 
-// Say sends the operators' banner to all clients. A banner without text withdraws the previous one.
-func (h *Hub) Say(n shop.Notice) {
-	frame := standingFrame(n)
-	for _, c := range h.everybody() {
-		c.offerNews(standingSubject, frame)
-		h.letWritersBegin()
+// SendBanner sends the operators' banner to all clients. A banner without text withdraws the previous one.
+func (h *Hub) SendBanner(n shop.Notice) {
+	frame := bannerFrame(n)
+	for _, c := range h.allClients() {
+		c.offerNews(bannerSubject, frame)
+		h.startWriters()
 	}
 }
 
-// standingSubject is the subject of banners: the newest one wins.
-const standingSubject = "notice"
+// bannerSubject is the subject of banners: the newest one wins.
+const bannerSubject = "notice"
 
-func standingFrame(n shop.Notice) *websocket.PreparedMessage {
+func bannerFrame(n shop.Notice) *websocket.PreparedMessage {
 	level := "info"
 	if n.Level == "warning" {
 		level = "warn"
@@ -223,13 +223,13 @@ func standingFrame(n shop.Notice) *websocket.PreparedMessage {
 	return prepared(encode(noticeEvent{"notice", level, n.Text, n.Until, n.Texts}))
 }
 
-// sayStanding sends the current banner to a new client.
-func (c *client) sayStanding() {
+// sendBanner sends the current banner to a new client.
+func (c *client) sendBanner() {
 	if c.hub.options.Standing == nil {
 		return
 	}
 	if n, ok := c.hub.options.Standing(); ok {
-		c.offerNews(standingSubject, standingFrame(n))
+		c.offerNews(bannerSubject, bannerFrame(n))
 	}
 }
 

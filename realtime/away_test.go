@@ -21,18 +21,18 @@ func TestHelloWhileTheDatabaseIsAway(t *testing.T) {
 	if ok := p.hello(7, cursor); ok.Reset || len(ok.Missed) != 0 || ok.Cursor != cursor {
 		t.Fatalf("hello answered %+v, came with %s", ok, cursor)
 	}
-	n.feed.tell(t, state(7, 101, 1))
+	n.feed.queueEvent(t, state(7, 101, 1))
 	if h := p.awaitOrders(1)[0]; h.Cursor != cursor {
 		t.Errorf("an event carries %s while rows from %s on are owed", h.Cursor, cursor)
 	}
 	n.feed.setAway(false)
-	missed := p.awaitOrder("what was missed", func(h heard) bool { return h.Order.ID == 100 })
+	missed := p.awaitOrder("what was missed", func(h received) bool { return h.Order.ID == 100 })
 	if missed.Cursor != cursor || missed.Order.Rev != 2 {
 		t.Errorf("missed %+v", missed)
 	}
 	n.awaitProven()
-	n.feed.tell(t, state(7, 101, 2))
-	h := p.awaitOrder("what came afterwards", func(h heard) bool { return h.Order.ID == 101 && h.Order.Rev == 2 })
+	n.feed.queueEvent(t, state(7, 101, 2))
+	h := p.awaitOrder("what came afterwards", func(h received) bool { return h.Order.ID == 101 && h.Order.Rev == 2 })
 	if h.Cursor == cursor {
 		t.Error("the cursor does not move on")
 	}
@@ -43,7 +43,7 @@ func TestOwedRowsThatCannotBeTold(t *testing.T) {
 	t.Parallel()
 	for name, happens := range map[string]func(d *database){
 		"too many": func(d *database) {
-			for i := range mostChanges + 1 {
+			for i := range maxChanges + 1 {
 				d.rows[shop.ID(i+1)] = row{state(7, shop.ID(i+1), 1), d.nowLocked()}
 			}
 		},
@@ -78,7 +78,7 @@ func TestNodeBeginsWhileTheDatabaseIsAway(t *testing.T) {
 	if ok.Cursor != noCursor.String() || ok.Reset {
 		t.Fatalf("hello answered %+v", ok)
 	}
-	n.feed.tell(t, state(7, 100, 1))
+	n.feed.queueEvent(t, state(7, 100, 1))
 	p.awaitFresh("100/1")
 	n.feed.setAway(false)
 	p.awaitClose(CloseResync)
@@ -95,18 +95,18 @@ func TestLostMessagesWhileTheDatabaseIsAway(t *testing.T) {
 	var before shop.Millis // last time of the database's clock
 	n.feed.set(func(d *database) { d.away, before = true, d.nowLocked() })
 	n.feed.lose(t, state(7, 100, 1))
-	n.feed.tell(t, state(7, 103, 1)) // reveals the loss
-	n.feed.tell(t, state(7, 106, 1))
+	n.feed.queueEvent(t, state(7, 103, 1)) // reveals the loss
+	n.feed.queueEvent(t, state(7, 106, 1))
 	for _, h := range p.awaitOrders(2) {
 		if at, err := ParseCursor(h.Cursor); err != nil || at.At > before {
 			t.Errorf("an event carries %s", h.Cursor)
 		}
 	}
 	n.feed.setAway(false)
-	p.awaitOrder("what was lost", func(h heard) bool { return h.Order.ID == 100 })
+	p.awaitOrder("what was lost", func(h received) bool { return h.Order.ID == 100 })
 	n.awaitProven()
-	n.feed.tell(t, state(7, 109, 1))
-	p.awaitOrder("what came afterwards", func(h heard) bool { return h.Order.ID == 109 })
+	n.feed.queueEvent(t, state(7, 109, 1))
+	p.awaitOrder("what came afterwards", func(h received) bool { return h.Order.ID == 109 })
 }
 
 // After a failover the database may lack commits and reuse a rev. A client with orders from before is closed, and its
@@ -115,8 +115,8 @@ func TestFailoverOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.LookEvery = 50 * time.Millisecond })
 	n.awaitProven()
-	p, nobody := n.greet(t, 7), n.greet(t, 0)
-	n.feed.tell(t, state(7, 100, 3))
+	p, nonBuyer := n.greet(t, 7), n.greet(t, 0)
+	n.feed.queueEvent(t, state(7, 100, 3))
 	cursor := p.awaitOrders(1)[0].Cursor
 	n.feed.set(func(d *database) {
 		d.history = "0badcafe"
@@ -129,32 +129,32 @@ func TestFailoverOfTheDatabase(t *testing.T) {
 		t.Fatalf("hello answered %+v, want a reset to the new history", ok)
 	}
 	n.awaitProven()
-	n.feed.tell(t, state(7, 100, 3))
-	h := again.awaitOrder("a rev for the second time", func(h heard) bool { return h.Order.Rev == 3 })
+	n.feed.queueEvent(t, state(7, 100, 3))
+	h := again.awaitOrder("a rev for the second time", func(h received) bool { return h.Order.Rev == 3 })
 	if ok := n.dial(t).hello(7, h.Cursor); ok.Reset {
 		t.Errorf("hello answered %+v", ok)
 	}
-	nobody.fence() // a client without orders stays
+	nonBuyer.fence() // a client without orders stays
 	again.fence()
 }
 
-// A resync closes the connections of a user with more than mostChanges changes for a new hello.
+// A resync closes the connections of a user with more than maxChanges changes for a new hello.
 func TestResyncOfAUserWithManyChanges(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.awaitProven()
 	p, other := n.dial(t), n.greet(t, 8)
 	cursor := p.hello(7, "").Cursor
-	for i := range mostChanges + 1 {
+	for i := range maxChanges + 1 {
 		n.feed.commit(state(7, shop.ID(1000+i), 1))
 	}
 	n.feed.lose(t, state(8, 100, 1))
-	n.feed.tell(t, state(8, 103, 1))
+	n.feed.queueEvent(t, state(8, 103, 1))
 	p.awaitClose(CloseResync)
 	if ok := n.dial(t).hello(7, cursor); !ok.Reset {
 		t.Errorf("hello answered %+v, want a reset", ok)
 	}
-	other.awaitOrder("what was lost", func(h heard) bool { return h.Order.ID == 100 })
+	other.awaitOrder("what was lost", func(h received) bool { return h.Order.ID == 100 })
 }
 
 // Unreadable rows of a user delay a hello by at most ReadWithin, and they delay no events.
@@ -168,10 +168,10 @@ func TestHelloWaitsForRowsOnlySoLong(t *testing.T) {
 	if ok := p.hello(7, cursor); ok.Reset || len(ok.Missed) != 0 || ok.Cursor != cursor {
 		t.Errorf("hello answered %+v", ok)
 	}
-	n.feed.tell(t, state(7, 101, 1))
+	n.feed.queueEvent(t, state(7, 101, 1))
 	p.awaitFresh("101/1")
 	n.feed.set(func(d *database) { d.before = nil })
 	close(hold)
-	p.awaitOrder("what was missed", func(h heard) bool { return h.Order.ID == 100 })
+	p.awaitOrder("what was missed", func(h received) bool { return h.Order.ID == 100 })
 	wantSame(t, "heard", []string{"101/1", "100/1"}, p.fresh())
 }

@@ -44,7 +44,7 @@ func TestWritingATickAllocatesNothing(t *testing.T) {
 	n.rawHandshake(t, nil)
 	var c *client
 	kit.Eventually(t, patience, func() (bool, string) {
-		for _, c = range n.hub.everybody() {
+		for _, c = range n.hub.allClients() {
 		}
 		return c != nil, "the node has no client"
 	})

@@ -14,18 +14,18 @@ func (h *Hub) newListener() *listener {
 	l := &listener{redis: h.options.Redis, made: h.subscribed, channels: make(map[string]func(string))}
 	for partition := range h.options.Partitions {
 		name := shop.ChangesChannel(h.options.Namespace, partition)
-		l.channels[name] = func(payload string) { h.hearMessage(partition, payload) }
+		l.channels[name] = func(payload string) { h.onMessage(partition, payload) }
 	}
 	return l
 }
 
-// hearMessage queues the changes of a message, then records the message as received. The order ensures that all changes
+// onMessage queues the changes of a message, then records the message as received. The order ensures that all changes
 // up to a proven instant are queued before a client receives this instant.
-func (h *Hub) hearMessage(partition int, payload string) {
+func (h *Hub) onMessage(partition int, payload string) {
 	m, err := shop.ParseMessage(payload)
 	if err == nil {
 		err = h.deliver(m)
-		h.update(func(c *chains) { c.heard(h.elapsed(), partition, m.Before, m.Number) })
+		h.update(func(c *sequences) { c.received(h.elapsed(), partition, m.Before, m.Number) })
 	}
 	if err != nil {
 		slog.Warn("message of changes that cannot be read; reading rows", "partition", partition, "err", err)
@@ -42,12 +42,12 @@ func (h *Hub) deliver(m shop.Message) error {
 		devices := h.devices(change.User)
 		push := h.push(change, devices)
 		for _, c := range devices {
-			c.tell(change.User, change.Frame)
+			c.queueEvent(change.User, change.Frame)
 		}
 		push.Finish(nil)
-		if h.options.FirstTold != nil && len(devices) > 0 {
-			if order, sale, first := firstTold(change.Frame); first {
-				h.options.FirstTold(order, sale)
+		if h.options.FirstPublished != nil && len(devices) > 0 {
+			if order, sale, first := firstPublished(change.Frame); first {
+				h.options.FirstPublished(order, sale)
 			}
 		}
 	}
@@ -66,11 +66,11 @@ func (h *Hub) push(change shop.Change, devices []*client) *trace.Span {
 }
 
 // subscribed records a new subscription. Rows are read for earlier messages.
-func (h *Hub) subscribed() { h.update((*chains).subscribed) }
+func (h *Hub) subscribed() { h.update((*sequences).subscribed) }
 
-// firstTold returns the order and the sale of a frame about a new pending row. OrderFrame escapes quotes, so a text
+// firstPublished returns the order and the sale of a frame about a new pending row. OrderFrame escapes quotes, so a text
 // from a user cannot imitate its fields.
-func firstTold(frame string) (order, sale shop.ID, first bool) {
+func firstPublished(frame string) (order, sale shop.ID, first bool) {
 	_, rest, ok := strings.Cut(frame, `"order":{"id":"`)
 	if !ok {
 		return 0, 0, false

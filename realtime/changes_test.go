@@ -36,7 +36,7 @@ func FuzzMessages(f *testing.F) {
 	f.Fuzz(func(t *testing.T, payload string) {
 		hub, clients := listening(Options{}, 7, 8)
 		hub.setProven(goldInstant(1), 0)
-		hub.hearMessage(0, payload)
+		hub.onMessage(0, payload)
 		m, err := shop.ParseMessage(payload)
 		if err != nil {
 			if hub.broken() == "" {
@@ -44,7 +44,7 @@ func FuzzMessages(f *testing.F) {
 			}
 			return
 		}
-		told := map[shop.ID][][]byte{7: clients[0].out.queue, 8: clients[1].out.queue}
+		events := map[shop.ID][][]byte{7: clients[0].out.queue, 8: clients[1].out.queue}
 		for change, err := range m.Changes() {
 			if err != nil {
 				if hub.broken() == "" {
@@ -52,16 +52,16 @@ func FuzzMessages(f *testing.F) {
 				}
 				break
 			}
-			queue := told[change.User]
+			queue := events[change.User]
 			if len(queue) == 0 {
 				continue // another user, or the queue was full
 			}
 			if !bytes.Equal(queue[0], withCursor(change.Frame, goldInstant(1).String())) {
 				t.Fatalf("%q is told as %s", change.Frame, queue[0])
 			}
-			told[change.User] = queue[1:]
+			events[change.User] = queue[1:]
 		}
-		for user, queue := range told {
+		for user, queue := range events {
 			if len(queue) > 0 {
 				t.Fatalf("user %s is told %s besides", user, queue)
 			}
@@ -74,7 +74,7 @@ func TestForeignChangesAllocateNothing(t *testing.T) {
 	hub, clients := listening(Options{}, 7)
 	hub.setProven(goldInstant(1), 0)
 	payload := manyChanges(500)
-	perMessage := testing.AllocsPerRun(10, func() { hub.hearMessage(0, payload) })
+	perMessage := testing.AllocsPerRun(10, func() { hub.onMessage(0, payload) })
 	if perMessage > 1 || len(clients[0].out.queue) > 0 {
 		t.Errorf("%v allocations for 500 changes of others", perMessage)
 	}
@@ -97,20 +97,20 @@ func TestListeningTakesNoMemory(t *testing.T) {
 	n.awaitProven()
 	cursor := n.dial(t).hello(7, "").Cursor
 	n.dial(t).hello(8, cursor)
-	for _, c := range n.hub.everybody() {
+	for _, c := range n.hub.allClients() {
 		c.mu.Lock()
-		if c.hearing != nil {
-			t.Errorf("a connection keeps %+v", *c.hearing)
+		if c.state != nil {
+			t.Errorf("a connection keeps %+v", *c.state)
 		}
 		c.mu.Unlock()
 	}
-	if size := unsafe.Sizeof(client{}); size > mostClientBytes {
-		t.Errorf("a connection takes %d bytes, not more than %d", size, mostClientBytes)
+	if size := unsafe.Sizeof(client{}); size > maxClientBytes {
+		t.Errorf("a connection takes %d bytes, not more than %d", size, maxClientBytes)
 	}
 }
 
-// mostClientBytes is the allocator's size class of a client.
-const mostClientBytes = 576
+// maxClientBytes is the allocator's size class of a client.
+const maxClientBytes = 576
 
 // spansKept records ended spans.
 type spansKept struct{ spans []*trace.Span }
@@ -131,7 +131,7 @@ func TestPushesAreTraced(t *testing.T) {
 	for _, tracing := range []*trace.Tracer{tracer, nil} {
 		hub, clients := listening(Options{Tracer: tracing}, 7, 7)
 		hub.setProven(goldInstant(1), 0)
-		hub.hearMessage(0, payload)
+		hub.onMessage(0, payload)
 		for _, c := range clients {
 			if want := withCursor(string(OrderFrame(&o)), goldInstant(1).String()); len(c.out.queue) != 1 ||
 				!bytes.Equal(c.out.queue[0], want) {

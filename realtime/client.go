@@ -14,7 +14,7 @@ import (
 	"stampede/app/shop"
 )
 
-// client is one connection. mu guards the fields from `out` to `hearing` and is never held during I/O. serve reads;
+// client is one connection. mu guards the fields from out to state and is never held during I/O. serve reads;
 // drain writes, with at most one goroutine at a time.
 //
 //	serve (socket.go) ─ hello ─ ops and events ─ depart or disconnect ─ release
@@ -40,7 +40,7 @@ type client struct {
 	gone     bool // accepts no more frames
 	greeted  bool // the reply to hello is queued
 	identity shop.Identity
-	hearing  *hearing // nil for most connections
+	state    *personalState // nil for most connections
 
 	writers sync.WaitGroup // counts the running drain
 
@@ -224,7 +224,7 @@ func (c *client) write(p outgoing) error {
 	c.hub.metrics.frames.Inc()
 	switch {
 	case p.goodbye != 0:
-		return c.sayGoodbye(p.goodbye, p.retry, deadline)
+		return c.sendClose(p.goodbye, p.retry, deadline)
 	case p.control != 0:
 		return c.conn.WriteControl(p.control, p.frame, deadline)
 	case p.tick != nil:
@@ -236,8 +236,8 @@ func (c *client) write(p outgoing) error {
 	}
 }
 
-// sayGoodbye writes `bye` and the close frame, then sets the deadline for the close frame of the peer.
-func (c *client) sayGoodbye(code CloseCode, retry time.Duration, deadline time.Time) error {
+// sendClose writes `bye` and the close frame, then sets the deadline for the close frame of the peer.
+func (c *client) sendClose(code CloseCode, retry time.Duration, deadline time.Time) error {
 	bye := encode(byeEvent{"bye", code, retry.Milliseconds()})
 	if err := c.conn.WriteMessage(websocket.TextMessage, bye); err != nil {
 		return err
@@ -281,16 +281,16 @@ func (c *client) who() shop.Identity {
 	return c.identity
 }
 
-// mostStarting limits the started writers that wait for a processor while many clients are notified.
-const mostStarting = 256
+// maxStarting limits the started writers that wait for a processor while many clients are notified.
+const maxStarting = 256
 
 // tooManyStarting reports whether the caller must wait before it starts more writers. The stacks of many thousands of
 // writers would need as much memory as their sockets.
-func (h *Hub) tooManyStarting() bool { return h.starting.Load() > mostStarting }
+func (h *Hub) tooManyStarting() bool { return h.starting.Load() > maxStarting }
 
-// letWritersBegin blocks until the number of waiting writers is at most mostStarting. It waits only for processors, not
+// startWriters blocks until the number of waiting writers is at most maxStarting. It waits only for processors, not
 // for clients.
-func (h *Hub) letWritersBegin() {
+func (h *Hub) startWriters() {
 	for h.tooManyStarting() {
 		runtime.Gosched()
 	}

@@ -67,8 +67,8 @@ func (c CloseCode) retryAfter(latest time.Duration) time.Duration {
 	return retrySoonest + rand.N(max(latest-retrySoonest, time.Millisecond))
 }
 
-// longestPause is the maximum reconnect delay of a drained client, for any drain duration.
-const longestPause = 5 * time.Second
+// maxPause is the maximum reconnect delay of a drained client, for any drain duration.
+const maxPause = 5 * time.Second
 
 // answersWithin is how long a drain waits for the reply to a running op.
 const answersWithin = 3 * time.Second
@@ -81,13 +81,13 @@ func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
 	h.mu.Lock()
 	h.draining = true
 	h.mu.Unlock()
-	for _, c := range h.everybody() {
-		c.departAnswered(CloseDrain, min(within, longestPause))
-		h.letWritersBegin()
+	for _, c := range h.allClients() {
+		c.departAnswered(CloseDrain, min(within, maxPause))
+		h.startWriters()
 	}
 	late := time.AfterFunc(answersWithin, func() {
-		for _, c := range h.everybody() {
-			c.departWithin(CloseDrain, min(within, longestPause))
+		for _, c := range h.allClients() {
+			c.departWithin(CloseDrain, min(within, maxPause))
 		}
 	})
 	defer late.Stop()
@@ -100,7 +100,7 @@ func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
 	case <-gone:
 		return nil
 	case <-ctx.Done():
-		for _, c := range h.everybody() {
+		for _, c := range h.allClients() {
 			_ = c.conn.Close()
 		}
 		<-gone // closing a connection ends its reader and writer immediately
@@ -111,9 +111,9 @@ func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
 // CloseBlocked closes the connections that are now blocked. Call it after the result of Options.Blocked has changed.
 // New connections check after enter, so none is missed.
 func (h *Hub) CloseBlocked() {
-	for _, c := range h.everybody() {
+	for _, c := range h.allClients() {
 		if h.closeIfBlocked(c) {
-			h.letWritersBegin()
+			h.startWriters()
 		}
 	}
 }
@@ -143,12 +143,12 @@ func (h *Hub) keep(ctx context.Context) error {
 // A login revokes earlier tokens, so the client has until the second check to renew with the new one.
 func (h *Hub) keepOnce() {
 	elapsed, now := h.elapsed(), h.shop.Now()
-	for _, c := range h.everybody() {
+	for _, c := range h.allClients() {
 		silent := elapsed - time.Duration(c.aliveAt.Load())
 		if silent >= h.options.PingEvery && elapsed-c.pingedAt >= h.options.PingEvery {
 			c.pingedAt = elapsed
 			c.offerPing()
-			h.letWritersBegin()
+			h.startWriters()
 		}
 		if silent >= h.options.IdleAfter && c.isGreeted() { // before hello, the read deadline applies
 			c.depart(CloseIdle)
@@ -161,7 +161,7 @@ func (h *Hub) keepOnce() {
 		case who.User == 0:
 		case c.revoked && before:
 			c.depart(CloseRevoked)
-			h.letWritersBegin()
+			h.startWriters()
 		case now > who.Expires.Add(h.options.TokenGrace):
 			c.depart(CloseToken)
 		}

@@ -24,8 +24,8 @@ type request struct {
 // member is a raw field. It points into the frame and is valid as long as the frame.
 type member struct{ name, value []byte }
 
-// mostMembers is the capacity that a pooled request keeps. A frame with unknown fields may have hundreds of members.
-const mostMembers = 32
+// maxMembers is the capacity that a pooled request keeps. A frame with unknown fields may have hundreds of members.
+const maxMembers = 32
 
 func (r *request) set(name, value []byte) { r.members = append(r.members, member{name, value}) }
 
@@ -41,7 +41,7 @@ func (r *request) raw(name string) json.RawMessage {
 
 // decode parses a frame. Unknown fields are ignored.
 func (r *request) decode(frame []byte) *shop.Error {
-	if cap(r.members) > mostMembers {
+	if cap(r.members) > maxMembers {
 		r.members = nil
 	}
 	*r = request{unreadable: true, members: r.members[:0]}

@@ -32,7 +32,7 @@ func TestDrainSaysByeAndTakesNobodyNew(t *testing.T) {
 		p.awaitClose(CloseDrain)
 		pause := p.all("bye")[0].Event.(*wsclient.ByeEvent).RetryMS
 		pauses[pause] = true
-		if pause < retrySoonest.Milliseconds() || pause > longestPause.Milliseconds() {
+		if pause < retrySoonest.Milliseconds() || pause > maxPause.Milliseconds() {
 			t.Errorf("asked to come back after %d ms", pause)
 		}
 	}
@@ -48,9 +48,9 @@ func TestDrainDeliversWhatIsQueued(t *testing.T) {
 	n := startNode(t)
 	p := n.greet(t, 7)
 	n.awaitProven()
-	n.feed.tell(t, state(7, 100, 1))
+	n.feed.queueEvent(t, state(7, 100, 1))
 	p.awaitEvents("order", 1)
-	c := n.hub.everybody()[0]
+	c := n.hub.allClients()[0]
 	c.send([]byte(`{"ev":"future"}`))
 	c.depart(CloseDrain)
 	p.awaitClose(CloseDrain)

@@ -39,11 +39,11 @@ func benchFanout(b *testing.B, stalled int) {
 	for range stalled {
 		watchFor(b, address)
 	}
-	for len(hub.everybody()) < stalled { // the handshake response precedes enter
+	for len(hub.allClients()) < stalled { // the handshake response precedes enter
 		runtime.Gosched()
 	}
 	deaf := make(map[*client]bool, stalled)
-	for _, c := range hub.everybody() {
+	for _, c := range hub.allClients() {
 		deaf[c] = true
 	}
 	for range fanoutClients - stalled {
@@ -85,7 +85,7 @@ func benchFanout(b *testing.B, stalled int) {
 
 // awaitIdle waits until no writer runs, except those of clients in deaf.
 func (h *Hub) awaitIdle(deaf map[*client]bool) {
-	for _, c := range h.everybody() {
+	for _, c := range h.allClients() {
 		for !deaf[c] && c.busyWriting() {
 			runtime.Gosched()
 		}

@@ -164,8 +164,8 @@ func state(user, order shop.ID, rev int) shop.Order {
 	}
 }
 
-// `tell` commits rows and publishes them, with one message per partition.
-func (f *feed) tell(t testing.TB, orders ...shop.Order) {
+// queueEvent commits rows and publishes them, with one message per partition.
+func (f *feed) queueEvent(t testing.TB, orders ...shop.Order) {
 	t.Helper()
 	f.commit(orders...)
 	f.publish(t, f.namespace, orders...)
@@ -201,14 +201,14 @@ func (f *feed) publishText(t testing.TB, namespace string, partition int, lines 
 	}
 }
 
-func (f *feed) ChainEnds(ctx context.Context) ([]shop.ChainEnd, error) {
-	ends := make([]shop.ChainEnd, partitions)
+func (f *feed) SequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error) {
+	ends := make([]shop.SequenceEnd, partitions)
 	for p := range ends {
 		numbers, err := f.redis.HMGet(ctx, f.meta(p), "published", "epoch").Result()
 		if err != nil {
 			return nil, fmt.Errorf("read meta: %w", err)
 		}
-		for i, into := range []*int64{&ends[p].Told, &ends[p].Epoch} {
+		for i, into := range []*int64{&ends[p].Last, &ends[p].Epoch} {
 			if text, ok := numbers[i].(string); ok {
 				if _, err := fmt.Sscan(text, into); err != nil {
 					return nil, err

@@ -37,14 +37,14 @@ const (
 
 // update changes the chains and acts on the result. The proven instant advances to the newest proven look. If messages
 // may be lost, follow is woken to read rows.
-func (h *Hub) update(change func(c *chains)) {
-	h.chainsMu.Lock()
-	defer h.chainsMu.Unlock()
-	change(&h.chains)
-	if l, ok := h.chains.proven(h.elapsed()); ok {
+func (h *Hub) update(change func(c *sequences)) {
+	h.sequencesMu.Lock()
+	defer h.sequencesMu.Unlock()
+	change(&h.sequences)
+	if l, ok := h.sequences.proven(h.elapsed()); ok {
 		h.setProven(l.at, l.asked)
 	}
-	if h.chains.broken != "" {
+	if h.sequences.broken != "" {
 		select {
 		case h.wake <- struct{}{}:
 		default:
@@ -53,13 +53,13 @@ func (h *Hub) update(change func(c *chains)) {
 }
 
 // breakOff triggers a read of rows because messages may be lost.
-func (h *Hub) breakOff(why string) { h.update(func(c *chains) { c.breakOff(why) }) }
+func (h *Hub) breakOff(why string) { h.update(func(c *sequences) { c.breakOff(why) }) }
 
 // broken returns why rows must be read; "": they need not be read.
 func (h *Hub) broken() string {
-	h.chainsMu.Lock()
-	defer h.chainsMu.Unlock()
-	return h.chains.broken
+	h.sequencesMu.Lock()
+	defer h.sequencesMu.Unlock()
+	return h.sequences.broken
 }
 
 func (h *Hub) setProven(at Cursor, asked time.Duration) {
@@ -104,11 +104,11 @@ func (h *Hub) look(ctx context.Context) error {
 		h.breakOff("another history of the database, or its clock went back")
 		return nil
 	}
-	ends, err := h.chainEnds(ctx)
+	ends, err := h.sequenceEnds(ctx)
 	if err != nil {
 		return err
 	}
-	h.update(func(c *chains) { c.looked(h.elapsed(), at, asked, ends) })
+	h.update(func(c *sequences) { c.looked(h.elapsed(), at, asked, ends) })
 	return nil
 }
 
@@ -123,12 +123,12 @@ func (h *Hub) clock(ctx context.Context) (Cursor, error) {
 	return Cursor(at), nil
 }
 
-// chainEnds calls `ask`, then reads the latest message numbers.
-func (h *Hub) chainEnds(ctx context.Context) ([]shop.ChainEnd, error) {
-	h.update((*chains).ask)
+// sequenceEnds calls `ask`, then reads the latest message numbers.
+func (h *Hub) sequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error) {
+	h.update((*sequences).ask)
 	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
 	defer cancel()
-	ends, err := h.options.Chains.ChainEnds(ctx)
+	ends, err := h.options.Sequences.SequenceEnds(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the ends of the chains: %w", err)
 	}
@@ -165,7 +165,7 @@ func (h *Hub) resync(ctx context.Context) error {
 		return err
 	}
 	var why string
-	h.update(func(c *chains) { why, c.broken = c.broken, "" })
+	h.update(func(c *sequences) { why, c.broken = c.broken, "" })
 	if err := h.restart(ctx, at, why); err != nil {
 		h.breakOff(why)
 		return err
@@ -177,11 +177,11 @@ func (h *Hub) resync(ctx context.Context) error {
 		h.proven.Store(nil)
 		h.leaveHistories(at.History)
 	}
-	if err := h.tellRows(ctx, h.connectedUsers(), since, at.History); err != nil {
+	if err := h.sendRows(ctx, h.connectedUsers(), since, at.History); err != nil {
 		h.breakOff(why)
 		return err
 	}
-	h.update(func(*chains) { h.setProven(at, asked) })
+	h.update(func(*sequences) { h.setProven(at, asked) })
 	h.leaveHistories(at.History)
 	return nil
 }
@@ -191,11 +191,11 @@ func (h *Hub) restart(ctx context.Context, at Cursor, why string) error {
 	if why == notReached {
 		h.listener.renew()
 	}
-	ends, err := h.chainEnds(ctx)
+	ends, err := h.sequenceEnds(ctx)
 	if err != nil {
 		return err
 	}
-	h.update(func(c *chains) { c.restart(h.elapsed(), ends) })
+	h.update(func(c *sequences) { c.restart(h.elapsed(), ends) })
 	h.metrics.resyncs.Inc()
 	slog.InfoContext(ctx, "reading rows because messages may be lost", "why", why, "instant", at.String())
 	return nil
@@ -218,9 +218,9 @@ func (h *Hub) rowsSince(at Cursor, asked time.Duration) shop.Millis {
 
 // leaveHistories closes the connections whose clients have orders of another database history.
 func (h *Hub) leaveHistories(present string) {
-	for _, c := range h.everybody() {
+	for _, c := range h.allClients() {
 		c.leaveHistory(present)
-		h.letWritersBegin()
+		h.startWriters()
 	}
 }
 
@@ -234,7 +234,7 @@ var noCursor = Cursor{History: "00000000"}
 
 const (
 	historyLength = 8  // hex digits
-	mostDigits    = 19 // of milliseconds
+	maxDigits     = 19 // of milliseconds
 )
 
 // ParseCursor parses the output of String: digits without sign or leading zeros, a dot, eight lower-case hex digits. It
@@ -243,7 +243,7 @@ func ParseCursor(s string) (Cursor, error) {
 	at, history, ok := strings.Cut(s, ".")
 	ms, err := strconv.ParseInt(at, 10, 64)
 	c := Cursor{At: shop.Millis(ms), History: history}
-	if !ok || err != nil || ms < 0 || len(at) > mostDigits || !isHistory(history) || c.String() != s {
+	if !ok || err != nil || ms < 0 || len(at) > maxDigits || !isHistory(history) || c.String() != s {
 		return Cursor{}, fmt.Errorf("cursor %.44q: want milliseconds.history", s)
 	}
 	return c, nil

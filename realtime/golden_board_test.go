@@ -8,8 +8,8 @@ import (
 func goldPoint() board.Point {
 	return board.Point{
 		At: goldNow - 5000, BuysS: 310.2, ReservedS: 12.4, ConfirmedS: 12.2, HiddenS: 1.5,
-		RefusedS: map[shop.Code]float64{shop.SoldOut: 293.8, shop.RateLimited: 4},
-		PressMS:  board.PressTimes{P50: 14, P99: 62, N: 61}, Sockets: 1532, Open: 6, Lags: []int64{0, 3}, Pending: 12,
+		RefusedS:  map[shop.Code]float64{shop.SoldOut: 293.8, shop.RateLimited: 4},
+		LatencyMS: board.LatencyTimes{P50: 14, P99: 62, N: 61}, Sockets: 1532, Open: 6, Lags: []int64{0, 3}, Pending: 12,
 	}
 }
 
@@ -17,8 +17,8 @@ func goldBoard() *board.Board {
 	v := goldView()
 	return &board.Board{
 		Now: goldNow, BuysS: 310, ReservedS: 12.4, ConfirmedS: 12, HiddenS: 2.5,
-		RefusedS: map[shop.Code]float64{shop.SoldOut: 293.6, shop.RateLimited: 4},
-		PressMS:  board.PressTimes{P50: 14, P99: 62, N: 61},
+		RefusedS:  map[shop.Code]float64{shop.SoldOut: 293.6, shop.RateLimited: 4},
+		LatencyMS: board.LatencyTimes{P50: 14, P99: 62, N: 61},
 		Sales: []board.Sale{{
 			ID: goldSale, Name: v.Product.Name, Phase: v.Phase, Stock: 36, Held: v.Held, Sold: v.Sold,
 			Initial: v.Initial, Added: v.Added, Withdrawn: 1, Rate: v.Rate,

@@ -33,7 +33,7 @@ type Options struct {
 	Namespace  string
 	Partitions int
 	Orders     ChangedOrders // reads rows when messages may be lost
-	Chains     Chains        // latest message numbers
+	Sequences  Sequences     // latest message numbers
 
 	// Blocked reports whether the user (0: anonymous) or the address is blocked; nil: no check. Call CloseBlocked after
 	// its result changes.
@@ -46,9 +46,9 @@ type Options struct {
 	// call ShowBoard once per second while BoardWatched is true.
 	BoardHistory func(ctx context.Context) []board.Point
 
-	// FirstTold is called when the first event of an order is queued for clients of this node; may be nil. It must be
+	// FirstPublished is called when the first event of an order is queued for clients of this node; may be nil. It must be
 	// fast.
-	FirstTold func(order, sale shop.ID)
+	FirstPublished func(order, sale shop.ID)
 
 	// MayBuy admits a buy or returns RateLimited; nil: admits all. It must be fast.
 	MayBuy func(user shop.ID, addr netip.Addr, sale shop.ID) error
@@ -132,12 +132,12 @@ type Hub struct {
 	news recentNews
 	live liveBoard
 
-	listener  *listener
-	chainsMu  sync.Mutex // also held while proven changes
-	chains    chains
-	wake      chan struct{}                 // signal: messages may be lost
-	proven    atomic.Pointer[provenInstant] // see follow.go; nil: no proven instant in the current history
-	histories atomic.Uint32                 // number of changes to another database history
+	listener    *listener
+	sequencesMu sync.Mutex // also held while proven changes
+	sequences   sequences
+	wake        chan struct{}                 // signal: messages may be lost
+	proven      atomic.Pointer[provenInstant] // see follow.go; nil: no proven instant in the current history
+	histories   atomic.Uint32                 // number of changes to another database history
 	// nanoseconds since began: when the last proven instant of the former history was read
 	lastProven atomic.Int64
 
@@ -155,10 +155,10 @@ func NewHub(o Options) *Hub {
 		options: o, shop: o.Shop, began: time.Now(),
 		clients: make(map[*client]struct{}), users: make(map[shop.ID][]*client),
 		sets: make(map[string]*watchSet), roster: make(map[shop.ID][]shop.ID), closes: make(map[subject]shop.Millis),
-		places: limits.Places{Most: o.MaxSets, User: maxSetsPerUser, Addr: maxSetsPerAddr},
-		board:  newBoard(),
-		live:   liveBoard{watchers: make(map[*client]struct{})},
-		chains: newChains(o.Partitions, o.ReachWithin), wake: make(chan struct{}, 1),
+		places:    limits.Places{Most: o.MaxSets, User: maxSetsPerUser, Addr: maxSetsPerAddr},
+		board:     newBoard(),
+		live:      liveBoard{watchers: make(map[*client]struct{})},
+		sequences: newSequences(o.Partitions, o.ReachWithin), wake: make(chan struct{}, 1),
 		hellos: newQueue[*replayAsk](readersAtOnce), owed: newQueue[*client](1),
 	}
 	h.listener = h.newListener()
@@ -261,8 +261,8 @@ func (h *Hub) devices(user shop.ID) []*client {
 	return h.users[user] // own and disown replace the slice and never modify it
 }
 
-// `everybody` returns all connections.
-func (h *Hub) everybody() []*client {
+// allClients returns all connections.
+func (h *Hub) allClients() []*client {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.AppendSeq(make([]*client, 0, len(h.clients)), maps.Keys(h.clients))

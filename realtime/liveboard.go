@@ -91,7 +91,7 @@ func (h *Hub) ShowBoard(b *board.Board) {
 			continue
 		}
 		c.offerNews("board", frame)
-		h.letWritersBegin()
+		h.startWriters()
 	}
 }
 

@@ -90,23 +90,23 @@ func TestNodeWithoutBoard(t *testing.T) {
 	n.greet(t, 1).wantRefused(`"op":"board","on":true`, shop.UnknownOp)
 }
 
-// firstTold recognises only the event of a new pending row.
+// firstPublished recognises only the event of a new pending row.
 func TestFirstWordOfAnOrder(t *testing.T) {
 	t.Parallel()
 	first := goldPending()
 	first.ProductName = `","state":"pending","rev":1,"id":"5"`
 	first.Address = &shop.Address{Name: `"rev":1,`, Phone: "1", Text: `"state":"pending",`}
-	if id, sale, is := firstTold(string(OrderFrame(&first))); !is || id != goldOrder || sale != first.Sale {
+	if id, sale, is := firstPublished(string(OrderFrame(&first))); !is || id != goldOrder || sale != first.Sale {
 		t.Errorf("the first word is %v of %s, sale %s", is, id, sale)
 	}
 	again := goldWith(first, func(o *shop.Order) { o.Rev = 2 })
 	for _, o := range []shop.Order{goldPaid, goldRefused, goldExpired, again} {
-		if _, _, is := firstTold(string(OrderFrame(&o))); is {
+		if _, _, is := firstPublished(string(OrderFrame(&o))); is {
 			t.Errorf("%s of rev %d counts as the first word", o.State, o.Rev)
 		}
 	}
 	for _, frame := range []string{"", "{}", `"order":{"id":"`, `"order":{"id":"x","state":"pending","rev":1,`} {
-		if _, _, is := firstTold(frame); is {
+		if _, _, is := firstPublished(frame); is {
 			t.Errorf("%q counts", frame)
 		}
 	}

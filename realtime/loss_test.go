@@ -21,7 +21,7 @@ func TestLostMessageIsReadFromTheRows(t *testing.T) {
 	t.Parallel()
 	n, p := startProven(t)
 	n.feed.lose(t, state(7, 100, 1))
-	n.feed.tell(t, state(8, 103, 1)) // same partition, another user
+	n.feed.queueEvent(t, state(8, 103, 1)) // same partition, another user
 	p.awaitFresh("100/1")
 }
 
@@ -31,7 +31,7 @@ func TestLostLastMessageIsFoundByLooking(t *testing.T) {
 	n, p := startProven(t, soon)
 	n.feed.lose(t, state(7, 100, 1)) // partition 1
 	for i := range 20 {
-		n.feed.tell(t, state(8, shop.ID(3*i+200), 1)) // partition 2
+		n.feed.queueEvent(t, state(8, shop.ID(3*i+200), 1)) // partition 2
 	}
 	p.awaitFresh("100/1")
 	n.awaitProven()
@@ -45,7 +45,7 @@ func TestCursorStaysWhileAMessageIsMissing(t *testing.T) {
 	lost, _ := n.feed.Clock(t.Context())
 	for i := range 20 {
 		<-time.After(n.hub.options.LookEvery)
-		n.feed.tell(t, state(7, shop.ID(101+3*i), 1))
+		n.feed.queueEvent(t, state(7, shop.ID(101+3*i), 1))
 	}
 	for _, h := range p.awaitOrders(20) {
 		if at, err := ParseCursor(h.Cursor); err != nil || at.At > lost.At {
@@ -85,14 +85,14 @@ func TestSilentSubscriptionLosesNothing(t *testing.T) {
 	n.awaitProven()
 	p := n.greet(t, 7)
 	proxy.Stall()
-	n.feed.tell(t, state(7, 100, 1))
+	n.feed.queueEvent(t, state(7, 100, 1))
 	p.awaitFresh("100/1")
-	n.feed.tell(t, state(7, 101, 1), state(7, 102, 1))
-	p.awaitOrder("the second", func(h heard) bool { return h.Order.ID == 101 })
-	p.awaitOrder("the third", func(h heard) bool { return h.Order.ID == 102 })
+	n.feed.queueEvent(t, state(7, 101, 1), state(7, 102, 1))
+	p.awaitOrder("the second", func(h received) bool { return h.Order.ID == 101 })
+	p.awaitOrder("the third", func(h received) bool { return h.Order.ID == 102 })
 	proxy.Restore()
-	n.feed.tell(t, state(7, 103, 1))
-	p.awaitOrder("the fourth", func(h heard) bool { return h.Order.ID == 103 })
+	n.feed.queueEvent(t, state(7, 103, 1))
+	p.awaitOrder("the fourth", func(h received) bool { return h.Order.ID == 103 })
 	n.awaitProven()
 }
 
@@ -104,7 +104,7 @@ func TestRestartOfRedisLosesNothing(t *testing.T) {
 	n.awaitProven()
 	p := n.greet(t, 7)
 	for i := range 5 {
-		n.feed.tell(t, state(7, 100, i+1))
+		n.feed.queueEvent(t, state(7, 100, i+1))
 	}
 	p.awaitFresh("100/1", "100/2", "100/3", "100/4", "100/5")
 	server.Kill()
@@ -112,8 +112,8 @@ func TestRestartOfRedisLosesNothing(t *testing.T) {
 	server.Start()
 	p.awaitFresh("100/1", "100/2", "100/3", "100/4", "100/5", "100/6")
 	kit.Eventually(t, patience, func() (bool, string) { return n.resyncs() >= 2, "subscribed once" })
-	n.feed.tell(t, state(7, 100, 7))
-	p.awaitOrder("what is told afterwards", func(h heard) bool { return h.Order.Rev == 7 })
+	n.feed.queueEvent(t, state(7, 100, 7))
+	p.awaitOrder("what is told afterwards", func(h received) bool { return h.Order.Rev == 7 })
 	n.awaitProven()
 }
 
@@ -122,10 +122,10 @@ func TestNumbersThatAreUsedAgain(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]func(t *testing.T, n *node){
 		"nothing comes":  func(*testing.T, *node) {},
-		"a number again": func(t *testing.T, n *node) { n.feed.tell(t, state(8, 106, 1)) },
+		"a number again": func(t *testing.T, n *node) { n.feed.queueEvent(t, state(8, 106, 1)) },
 		"another new one": func(t *testing.T, n *node) {
 			n.feed.lose(t, state(8, 106, 1))
-			n.feed.tell(t, state(8, 109, 1))
+			n.feed.queueEvent(t, state(8, 109, 1))
 		},
 		"as far as before": func(t *testing.T, n *node) {
 			n.feed.lose(t, state(8, 106, 1), state(8, 107, 1))
@@ -136,7 +136,7 @@ func TestNumbersThatAreUsedAgain(t *testing.T) {
 			t.Parallel()
 			n, p := startProven(t, soon)
 			for i := range 4 {
-				n.feed.tell(t, state(7, 100, i+1))
+				n.feed.queueEvent(t, state(7, 100, i+1))
 			}
 			p.awaitFresh("100/1", "100/2", "100/3", "100/4")
 			n.awaitProven()
@@ -149,7 +149,7 @@ func TestNumbersThatAreUsedAgain(t *testing.T) {
 			if err := n.feed.redis.HIncrBy(t.Context(), n.feed.meta(1), "epoch", 1).Err(); err != nil {
 				t.Fatal(err)
 			}
-			p.awaitOrder("what was lost", func(h heard) bool { return h.Order.ID == 103 })
+			p.awaitOrder("what was lost", func(h received) bool { return h.Order.ID == 103 })
 			n.awaitProven()
 		})
 	}
@@ -169,8 +169,8 @@ func TestClocksMinutesApart(t *testing.T) {
 			p := n.dial(t)
 			ok := p.hello(7, "")
 			n.feed.lose(t, state(7, 100, 1))
-			n.feed.tell(t, state(7, 103, 1))
-			p.awaitOrder("what was lost", func(h heard) bool { return h.Order.ID == 100 })
+			n.feed.queueEvent(t, state(7, 103, 1))
+			p.awaitOrder("what was lost", func(h received) bool { return h.Order.ID == 100 })
 			n.awaitProven()
 			again := n.dial(t).hello(7, ok.Cursor)
 			if again.Reset || len(again.Missed) != 2 {
@@ -186,7 +186,7 @@ func TestDatabaseClockGoesBack(t *testing.T) {
 	n, p := startProven(t)
 	n.feed.set(func(d *database) { d.ahead = -10 * time.Minute })
 	n.feed.lose(t, state(7, 100, 1))
-	n.feed.tell(t, state(8, 103, 1))
+	n.feed.queueEvent(t, state(8, 103, 1))
 	p.awaitFresh("100/1")
 	kit.Eventually(t, patience, func() (bool, string) {
 		now, _ := n.feed.Clock(t.Context())

@@ -105,13 +105,13 @@ func (w *world) heal() {
 	for _, id := range slices.Sorted(maps.Keys(w.opened)) {
 		w.commit(id)
 	}
-	for len(w.untold) > 0 {
+	for len(w.unpublished) > 0 {
 		w.publish(0)
 	}
 	for _, n := range w.nodes {
 		for p, messages := range n.under {
 			for _, text := range messages {
-				n.hub.hearMessage(p, text)
+				n.hub.onMessage(p, text)
 			}
 			n.under[p] = nil
 		}

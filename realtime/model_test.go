@@ -54,7 +54,7 @@ func TestEveryDeviceLearnsTheNewestState(t *testing.T) {
 func serverSide(t *testing.T) *client {
 	n := startNode(t)
 	n.dial(t).hello(0, "")
-	return n.hub.everybody()[0]
+	return n.hub.allClients()[0]
 }
 
 var spans = []time.Duration{
@@ -70,23 +70,23 @@ const (
 )
 
 type world struct {
-	t        *rapid.T
-	ctx      context.Context
-	stop     context.CancelFunc // cancels the running call of a node, because the database is unreachable
-	now      time.Duration
-	ahead    time.Duration // offset of the database's clock
-	away     bool
-	history  int
-	contents int
-	rows     map[shop.ID]modelRow
-	former   map[shop.ID]modelRow // rows before the last change
-	opened   map[shop.ID]modelTransaction
-	untold   []modelChange
-	parts    [modelParts]modelPartition
-	nodes    []*modelNode
-	devices  []*modelDevice
-	drawn    []int // events that may happen during a call of a node
-	during   bool  // a call is running
+	t           *rapid.T
+	ctx         context.Context
+	stop        context.CancelFunc // cancels the running call of a node, because the database is unreachable
+	now         time.Duration
+	ahead       time.Duration // offset of the database's clock
+	away        bool
+	history     int
+	contents    int
+	rows        map[shop.ID]modelRow
+	former      map[shop.ID]modelRow // rows before the last change
+	opened      map[shop.ID]modelTransaction
+	unpublished []modelChange
+	parts       [modelParts]modelPartition
+	nodes       []*modelNode
+	devices     []*modelDevice
+	drawn       []int // events that may happen during a call of a node
+	during      bool  // a call is running
 }
 
 // modelRow is an order. Its content differs after each change, even with the same rev.
@@ -108,8 +108,8 @@ type modelChange struct {
 }
 
 type modelPartition struct {
-	told, epoch, lastEpoch int64
-	epochBy                time.Duration // numbers went back and a new epoch follows by then; 0: no
+	published, epoch, lastEpoch int64
+	epochBy                     time.Duration // numbers went back and a new epoch follows by then; 0: no
 }
 
 type modelNode struct {
@@ -137,7 +137,7 @@ func newWorld(ctx context.Context, t *rapid.T, lender *client) *world {
 		w.parts[i] = modelPartition{epoch: 1, lastEpoch: 1}
 	}
 	for range 2 {
-		n := &modelNode{hub: NewHub(Options{Shop: (&fakeShop{}).calls(), Partitions: modelParts, Orders: w, Chains: w})}
+		n := &modelNode{hub: NewHub(Options{Shop: (&fakeShop{}).calls(), Partitions: modelParts, Orders: w, Sequences: w})}
 		go n.hub.hellos.serve(ctx, n.hub.answerHellos)
 		w.nodes = append(w.nodes, n)
 	}
@@ -196,11 +196,11 @@ func (w *world) Changed(_ context.Context, queries []shop.ChangesQuery, _ int) (
 	return changes, at, nil
 }
 
-func (w *world) ChainEnds(context.Context) ([]shop.ChainEnd, error) {
+func (w *world) SequenceEnds(context.Context) ([]shop.SequenceEnd, error) {
 	w.meanwhile()
-	ends := make([]shop.ChainEnd, modelParts)
+	ends := make([]shop.SequenceEnd, modelParts)
 	for i, p := range w.parts {
-		ends[i] = shop.ChainEnd{Told: p.told, Epoch: p.epoch}
+		ends[i] = shop.SequenceEnd{Last: p.published, Epoch: p.epoch}
 	}
 	w.meanwhile()
 	return ends, nil
@@ -289,8 +289,8 @@ func (w *world) happen() { w.away = w.pick("away", 2) == 1 }
 
 // change advances an order: a transaction starts, it commits, or its change is published or gets a new timestamp.
 func (w *world) change() {
-	if len(w.untold) > 0 && w.pick("publish", 2) == 1 {
-		w.publish(w.pick("which", len(w.untold)))
+	if len(w.unpublished) > 0 && w.pick("publish", 2) == 1 {
+		w.publish(w.pick("which", len(w.unpublished)))
 		return
 	}
 	id := shop.ID(1 + w.pick("order", modelOrders))
@@ -298,7 +298,7 @@ func (w *world) change() {
 		if _, open := w.opened[id]; !open {
 			w.opened[id] = modelTransaction{w.clock(), w.now}
 			w.commit(id)
-			w.publish(len(w.untold) - 1)
+			w.publish(len(w.unpublished) - 1)
 		}
 		return
 	}
@@ -315,11 +315,11 @@ func (w *world) commit(id shop.ID) {
 	w.contents++
 	w.former[id] = w.rows[id]
 	w.rows[id] = modelRow{w.rows[id].rev + 1, w.contents, transaction.at}
-	w.untold = append(w.untold, modelChange{id, w.rows[id], transaction.since})
+	w.unpublished = append(w.unpublished, modelChange{id, w.rows[id], transaction.since})
 }
 
 func (w *world) publish(i int) {
-	change := &w.untold[i]
+	change := &w.unpublished[i]
 	if w.now-change.since > shop.PublishWithin {
 		if _, locked := w.opened[change.order]; w.away || locked {
 			return
@@ -332,14 +332,14 @@ func (w *world) publish(i int) {
 	}
 	o := w.order(change.order, change.row)
 	p := partitionOf(change.order)
-	w.parts[p].told++
-	text := shop.AppendChange(fmt.Appendf(nil, "%d %d\n", w.parts[p].told-1, w.parts[p].told), o.User, OrderFrame(&o))
+	w.parts[p].published++
+	text := shop.AppendChange(fmt.Appendf(nil, "%d %d\n", w.parts[p].published-1, w.parts[p].published), o.User, OrderFrame(&o))
 	for _, n := range w.nodes {
 		if n.subscribed {
 			n.under[p] = append(n.under[p], string(text))
 		}
 	}
-	w.untold = slices.Delete(w.untold, i, i+1)
+	w.unpublished = slices.Delete(w.unpublished, i, i+1)
 }
 
 // travel delivers or loses the next message of a partition to a node.
@@ -351,7 +351,7 @@ func (w *world) travel() {
 	text := n.under[p][0]
 	n.under[p] = n.under[p][1:]
 	if w.pick("lost", 4) > 0 {
-		n.hub.hearMessage(p, text)
+		n.hub.onMessage(p, text)
 	}
 }
 
@@ -389,9 +389,9 @@ func (w *world) goBack(p *modelPartition) {
 	if p.epochBy != 0 {
 		return
 	}
-	p.told = max(0, p.told-int64(1+w.pick("back", 4)))
+	p.published = max(0, p.published-int64(1+w.pick("back", 4)))
 	if w.pick("absent", 3) == 2 {
-		p.told, p.epoch = 0, 0
+		p.published, p.epoch = 0, 0
 	}
 	p.epochBy = w.now + epochWithin
 }
@@ -406,10 +406,10 @@ func (w *world) failOver() {
 		}
 	}
 	w.former = make(map[shop.ID]modelRow)
-	for i := range w.untold {
-		w.untold[i].row = w.rows[w.untold[i].order]
+	for i := range w.unpublished {
+		w.unpublished[i].row = w.rows[w.unpublished[i].order]
 	}
-	w.untold = slices.DeleteFunc(w.untold, func(c modelChange) bool { return c.row.rev == 0 })
+	w.unpublished = slices.DeleteFunc(w.unpublished, func(c modelChange) bool { return c.row.rev == 0 })
 	maps.DeleteFunc(w.rows, func(_ shop.ID, r modelRow) bool { return r.rev == 0 })
 	for _, n := range w.nodes {
 		n.under = [modelParts][]string{}

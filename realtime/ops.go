@@ -165,7 +165,7 @@ func (c *client) watch(ctx *opContext, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.hub.enrol(&view, sales)
+	c.hub.recordRoster(&view, sales)
 	next := c.hub.stillWatched(c.watching.with(view.Slot, sales))
 	if len(next.slots) > maxWatchedSlots || len(next.sales) > maxWatchedSales {
 		return nil, shop.Fail(shop.RateLimited, fmt.Sprintf("at most %d slots and %d single sales may be watched; "+
@@ -234,13 +234,13 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 }
 
 func (c *client) pass(ctx *opContext, r *request) (any, error) {
-	return c.atDesk(r, func(q admission.PassQuestion) (admission.PassAnswer, error) {
+	return c.requestPass(r, func(q admission.PassQuestion) (admission.PassAnswer, error) {
 		return c.hub.shop.AskPass(c.bound(ctx), q)
 	})
 }
 
 func (c *client) solve(ctx *opContext, r *request) (any, error) {
-	return c.atDesk(r, func(q admission.PassQuestion) (admission.PassAnswer, error) {
+	return c.requestPass(r, func(q admission.PassQuestion) (admission.PassAnswer, error) {
 		f := fieldReader{request: r}
 		if q.Task, q.Answer = f.text("task"), f.text("answer"); f.err != nil {
 			return admission.PassAnswer{}, f.err
@@ -249,8 +249,8 @@ func (c *client) solve(ctx *opContext, r *request) (any, error) {
 	})
 }
 
-// atDesk requests a pass for the user of the connection.
-func (c *client) atDesk(r *request, ask func(q admission.PassQuestion) (admission.PassAnswer, error)) (any, error) {
+// requestPass requests a pass for the user of the connection.
+func (c *client) requestPass(r *request, ask func(q admission.PassQuestion) (admission.PassAnswer, error)) (any, error) {
 	user, err := c.buyer()
 	if err != nil {
 		return nil, err

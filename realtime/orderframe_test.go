@@ -43,7 +43,7 @@ func TestOrderFramesAreWhatJSONSays(t *testing.T) {
 		if !bytes.Equal(got, want) || bytes.IndexByte(got, '\n') >= 0 {
 			t.Fatalf("written as\n%s, want\n%s", got, want)
 		}
-		var h heard
+		var h received
 		framed := withCursor(string(got), "1795222790123.5f3a9c1e")
 		if err := json.Unmarshal(framed, &h); err != nil || h.Cursor != "1795222790123.5f3a9c1e" || h.Ev != "order" {
 			t.Fatalf("with a cursor %s: %v", framed, err)

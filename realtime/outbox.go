@@ -8,7 +8,7 @@ import (
 
 // Limits of one outbox.
 const (
-	maxQueued      = 160       // replies and personal events; more than a full replay of mostChanges orders
+	maxQueued      = 160       // replies and personal events; more than a full replay of maxChanges orders
 	maxQueuedBytes = 512 << 10 // total size of queue
 	maxNews        = 256       // subjects of hints
 )

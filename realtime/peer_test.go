@@ -22,17 +22,17 @@ type peer struct {
 	t    *testing.T
 	conn *wsclient.Conn
 
-	mu    sync.Mutex
-	heard []*wsclient.Frame
+	mu       sync.Mutex
+	received []*wsclient.Frame
 }
 
 func (n *node) dial(t *testing.T) *peer {
 	t.Helper()
 	p := &peer{t: t}
-	dialer := wsclient.Dialer{Timeout: patience, Heard: func(f *wsclient.Frame) {
+	dialer := wsclient.Dialer{Timeout: patience, OnFrame: func(f *wsclient.Frame) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.heard = append(p.heard, f)
+		p.received = append(p.received, f)
 	}}
 	var err error
 	if p.conn, err = dialer.Dial(t.Context(), "http://"+n.addr); err != nil {
@@ -136,13 +136,13 @@ func (p *peer) await(what string, fits func(f *wsclient.Frame) bool) (found *wsc
 	kit.Eventually(p.t, patience, func() (bool, string) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		for _, f := range p.heard {
+		for _, f := range p.received {
 			if fits(f) {
 				found = f
 				return true, ""
 			}
 		}
-		return false, fmt.Sprintf("no %s among %d frames, ended: %v", what, len(p.heard), p.conn.Err())
+		return false, fmt.Sprintf("no %s among %d frames, ended: %v", what, len(p.received), p.conn.Err())
 	})
 	return found
 }
@@ -162,7 +162,7 @@ func lines(tick *wsclient.Frame) map[shop.ID]wsclient.TickLine {
 	return bySale
 }
 
-// `answers` reports whether a frame is the reply to the op with this id.
+// answers reports whether a frame is the reply to the op with this id.
 func answers(f *wsclient.Frame, id int64) bool { return f.Ev == "" && f.ID == id }
 
 // all returns the frames received so far with an event name.
@@ -170,7 +170,7 @@ func (p *peer) all(ev string) []*wsclient.Frame {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var found []*wsclient.Frame
-	for _, f := range p.heard {
+	for _, f := range p.received {
 		if f.Ev == ev {
 			found = append(found, f)
 		}

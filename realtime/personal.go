@@ -6,23 +6,23 @@ import (
 	"stampede/app/shop"
 )
 
-// `hearing` is the special state of a connection's personal events. Most connections have none: their frames carry the
+// personalState is the special state of a connection's personal events. Most connections have none: their frames carry the
 // proven instant of the node, because this node has sent all events since their hello. The mutex of the client guards
 // it.
-type hearing struct {
+type personalState struct {
 	greets bool     // hello is running: events wait in held until its reply
 	held   []string // frames without a cursor
 	from   Cursor   // cursor of frames, instead of the proven instant
 	owed   bool     // rows since from are still to be read; until then, no frame carries a later instant
 }
 
-// `tell` queues an order event that has no cursor yet, unless the connection no longer belongs to the user.
-func (c *client) tell(user shop.ID, frame string) {
+// queueEvent queues an order event that has no cursor yet, unless the connection no longer belongs to the user.
+func (c *client) queueEvent(user shop.ID, frame string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.identity.User != user: // hello failed in the meantime
-	case c.hearing != nil && c.hearing.greets:
+	case c.state != nil && c.state.greets:
 		c.holdLocked(frame)
 	default:
 		c.tellLocked(frame)
@@ -31,11 +31,11 @@ func (c *client) tell(user shop.ID, frame string) {
 
 // holdLocked keeps an event until the reply to hello.
 func (c *client) holdLocked(frame string) {
-	if len(c.hearing.held) >= maxQueued {
+	if len(c.state.held) >= maxQueued {
 		c.departLocked(CloseSlow, retryLatest) // the client received no event and returns with its old cursor
 		return
 	}
-	c.hearing.held = append(c.hearing.held, strings.Clone(frame)) // do not keep the whole message alive
+	c.state.held = append(c.state.held, strings.Clone(frame)) // do not keep the whole message alive
 }
 
 func (c *client) tellLocked(frame string) {
@@ -52,11 +52,11 @@ func (c *client) tellLocked(frame string) {
 // client's orders belong to an earlier history of the database.
 func (c *client) cursorLocked() (string, bool) {
 	proven := c.hub.proven.Load()
-	if p := c.hearing; p != nil {
+	if p := c.state; p != nil {
 		if p.owed || proven == nil || proven.History != p.from.History {
 			return p.from.String(), true
 		}
-		c.hearing = nil
+		c.state = nil
 	}
 	if proven == nil {
 		return "", false
@@ -67,10 +67,10 @@ func (c *client) cursorLocked() (string, bool) {
 // settleLocked continues from an instant up to which the client has all changes. The node's proven instant takes over
 // when it belongs to the same history. Otherwise, a resync determines which history is current.
 func (c *client) settleLocked(at Cursor) {
-	c.hearing = nil
+	c.state = nil
 	proven := c.hub.proven.Load()
 	if proven == nil || proven.History != at.History {
-		c.hearing = &hearing{from: at}
+		c.state = &personalState{from: at}
 	}
 	if proven != nil && proven.History != at.History {
 		c.hub.breakOff("a hello was told another history of the database")
@@ -83,7 +83,7 @@ func (c *client) leaveHistory(present string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	stays := c.hub.proven.Load() != nil // follows the proven instant
-	if p := c.hearing; p != nil {
+	if p := c.state; p != nil {
 		stays = p.greets || p.owed || p.from.History == present
 	}
 	if c.identity.User != 0 && !stays {

@@ -18,7 +18,7 @@ import (
 )
 
 // states returns "order/rev" of each order event.
-func states(events []*heard) []string {
+func states(events []*received) []string {
 	var list []string
 	for _, e := range events {
 		list = append(list, fmt.Sprintf("%s/%d", e.Order.ID, e.Order.Rev))
@@ -26,13 +26,13 @@ func states(events []*heard) []string {
 	return list
 }
 
-// `told` returns the states that a peer has received, in order.
-func (p *peer) told() []string { return states(p.orders()) }
+// published returns the states that a peer has received, in order.
+func (p *peer) published() []string { return states(p.orders()) }
 
 // fresh returns the states without repeats. A rev at or below the newest received one is a repeat.
 func (p *peer) fresh() []string {
 	revs := make(map[shop.ID]int)
-	return states(slices.DeleteFunc(p.orders(), func(h *heard) bool {
+	return states(slices.DeleteFunc(p.orders(), func(h *received) bool {
 		repeat := h.Order.Rev <= revs[h.Order.ID]
 		revs[h.Order.ID] = max(h.Order.Rev, revs[h.Order.ID])
 		return repeat
@@ -48,18 +48,18 @@ func (p *peer) awaitFresh(want ...string) {
 	})
 }
 
-// `heard` is an order event.
-type heard = wsclient.OrderEvent
+// received is an order event.
+type received = wsclient.OrderEvent
 
 // awaitOrders waits until n order events were received.
-func (p *peer) awaitOrders(n int) []*heard {
+func (p *peer) awaitOrders(n int) []*received {
 	p.t.Helper()
 	p.awaitEvents("order", n)
 	return p.orders()
 }
 
 // awaitOrder waits for the first order event that fits.
-func (p *peer) awaitOrder(what string, fits func(h heard) bool) heard {
+func (p *peer) awaitOrder(what string, fits func(h received) bool) received {
 	p.t.Helper()
 	f := p.await(what, func(f *wsclient.Frame) bool {
 		e, is := f.Event.(*wsclient.OrderEvent)
@@ -71,7 +71,7 @@ func (p *peer) awaitOrder(what string, fits func(h heard) bool) heard {
 // wantMissed checks that the reply to a hello has these missed states and no reset.
 func wantMissed(t *testing.T, ok *wsclient.Welcome, want ...string) {
 	t.Helper()
-	var missed []*heard
+	var missed []*received
 	for i := range ok.Missed {
 		missed = append(missed, &ok.Missed[i])
 	}
@@ -93,14 +93,14 @@ func TestAllDevicesOnAllNodesHear(t *testing.T) {
 	t.Parallel()
 	one, two := startPair(t)
 	mine, other := []*peer{one.greet(t, 7), one.greet(t, 7), two.greet(t, 7)}, two.greet(t, 8)
-	one.feed.tell(t, state(7, 100, 1), state(7, 103, 1))
-	one.feed.tell(t, state(7, 100, 2))
+	one.feed.queueEvent(t, state(7, 100, 1), state(7, 103, 1))
+	one.feed.queueEvent(t, state(7, 100, 2))
 	for _, p := range mine {
 		p.awaitEvents("order", 3)
-		wantSame(t, "heard", []string{"100/1", "103/1", "100/2"}, p.told())
+		wantSame(t, "heard", []string{"100/1", "103/1", "100/2"}, p.published())
 	}
 	other.fence()
-	if got := other.told(); len(got) != 0 {
+	if got := other.published(); len(got) != 0 {
 		t.Errorf("another user heard %v", got)
 	}
 }
@@ -111,8 +111,8 @@ func TestEventsComeByTheEmbeddedRedis(t *testing.T) {
 	n := startNodeOn(t, newFeed(t, "redis://"+miniredis.RunT(t).Addr()))
 	n.awaitProven()
 	p := n.greet(t, 7)
-	n.feed.tell(t, state(7, 100, 1), state(7, 101, 1))
-	n.feed.tell(t, state(7, 100, 2))
+	n.feed.queueEvent(t, state(7, 100, 1), state(7, 101, 1))
+	n.feed.queueEvent(t, state(7, 100, 2))
 	p.awaitEvents("order", 3)
 	n.awaitProven()
 }
@@ -122,14 +122,14 @@ func TestReconnectWithCursorMissesNothing(t *testing.T) {
 	t.Parallel()
 	one, two := startPair(t)
 	p := one.greet(t, 7)
-	one.feed.tell(t, state(7, 100, 1))
+	one.feed.queueEvent(t, state(7, 100, 1))
 	p.awaitEvents("order", 1)
 	cursor := p.conn.Cursor()
 	p.conn.Close()
 	one.awaitClients(0)
-	one.feed.tell(t, state(7, 100, 2), state(8, 200, 1))
-	one.feed.tell(t, state(7, 101, 1))
-	one.feed.tell(t, state(7, 101, 2))
+	one.feed.queueEvent(t, state(7, 100, 2), state(8, 200, 1))
+	one.feed.queueEvent(t, state(7, 101, 1))
+	one.feed.queueEvent(t, state(7, 101, 2))
 
 	again := two.dial(t)
 	ok := again.hello(7, cursor)
@@ -139,8 +139,8 @@ func TestReconnectWithCursorMissesNothing(t *testing.T) {
 			t.Errorf("missed %+v, with the answer's cursor %s", missed, ok.Cursor)
 		}
 	}
-	two.feed.tell(t, state(7, 101, 3))
-	again.awaitOrder("what is new", func(h heard) bool { return h.Order.ID == 101 && h.Order.Rev == 3 })
+	two.feed.queueEvent(t, state(7, 101, 3))
+	again.awaitOrder("what is new", func(h received) bool { return h.Order.ID == 101 && h.Order.Rev == 3 })
 }
 
 // A cursor never expires, because the rows are always available.
@@ -166,7 +166,7 @@ func TestWhatWasUnderWayIsReadToo(t *testing.T) {
 	wantMissed(t, &ok, "100/1")
 	n.feed.commitLongAgo(shop.PublishWithin, state(7, 101, 1))
 	n.hub.breakOff("a test")
-	p.awaitOrder("what was under way", func(h heard) bool { return h.Order.ID == 101 })
+	p.awaitOrder("what was under way", func(h received) bool { return h.Order.ID == 101 })
 }
 
 // P6: a hello that missed more than 100 orders returns reset. Only changed orders count, even for a buyer with very
@@ -180,16 +180,16 @@ func TestBuyerWithManyOrders(t *testing.T) {
 	for i := range 2000 {
 		n.feed.commitLongAgo(2*time.Hour, state(7, shop.ID(1000+i), 1))
 	}
-	for i := range mostChanges {
+	for i := range maxChanges {
 		n.feed.commit(state(7, shop.ID(1000+i), 2))
 	}
-	if ok := n.dial(t).hello(7, cursor); ok.Reset || len(ok.Missed) != mostChanges {
-		t.Fatalf("reset %v, %d missed of %d", ok.Reset, len(ok.Missed), mostChanges)
+	if ok := n.dial(t).hello(7, cursor); ok.Reset || len(ok.Missed) != maxChanges {
+		t.Fatalf("reset %v, %d missed of %d", ok.Reset, len(ok.Missed), maxChanges)
 	}
 	n.feed.commit(state(7, 2999, 2))
 	ok := n.dial(t).hello(7, cursor)
 	if !ok.Reset || len(ok.Missed) != 0 || ok.Cursor == "" || ok.Cursor == cursor {
-		t.Errorf("beyond %d orders: %+v", mostChanges, ok)
+		t.Errorf("beyond %d orders: %+v", maxChanges, ok)
 	}
 }
 
@@ -221,12 +221,12 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	n.feed.set(func(d *database) {
 		d.before = func() {
 			n.feed.set(func(d *database) { d.before = nil })
-			n.feed.tell(t, state(7, 100, 1)) // published before the rows are read, and in them
+			n.feed.queueEvent(t, state(7, 100, 1)) // published before the rows are read, and in them
 		}
 	})
 	n.shop.set(func(s *fakeShop) {
 		s.greet = func(user shop.ID) ([]shop.Reservation, error) {
-			n.feed.tell(t, state(user, 101, 1), state(user, 102, 1)) // published after the rows were read
+			n.feed.queueEvent(t, state(user, 101, 1), state(user, 102, 1)) // published after the rows were read
 			return []shop.Reservation{{Order: 101, Sale: 11, State: shop.Reserved}}, nil
 		}
 	})
@@ -241,16 +241,16 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	if wantMissed(t, &ok, "100/1"); len(ok.Reservations) != 1 {
 		t.Fatalf("hello answered %+v", ok)
 	}
-	n.feed.tell(t, state(7, 103, 1))
-	n.feed.tell(t, state(7, 106, 1)) // same partition: order is kept
-	p.awaitOrder("the last event", func(h heard) bool { return h.Order.ID == 106 })
+	n.feed.queueEvent(t, state(7, 103, 1))
+	n.feed.queueEvent(t, state(7, 106, 1)) // same partition: order is kept
+	p.awaitOrder("the last event", func(h received) bool { return h.Order.ID == 106 })
 	kit.Eventually(t, patience, func() (bool, string) {
-		return len(slices.Compact(slices.Sorted(slices.Values(p.told())))) >= 4, fmt.Sprint(p.told())
+		return len(slices.Compact(slices.Sorted(slices.Values(p.published())))) >= 4, fmt.Sprint(p.published())
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !answers(p.heard[0], 77) {
-		t.Errorf("heard %+v before the answer to hello", p.heard[0])
+	if !answers(p.received[0], 77) {
+		t.Errorf("heard %+v before the answer to hello", p.received[0])
 	}
 }
 
@@ -300,9 +300,9 @@ func TestHellosShareReads(t *testing.T) {
 
 // greeting returns the number of connections with a running hello.
 func (n *node) greeting() (count int) {
-	for _, c := range n.hub.everybody() {
+	for _, c := range n.hub.allClients() {
 		c.mu.Lock()
-		if c.hearing != nil && c.hearing.greets {
+		if c.state != nil && c.state.greets {
 			count++
 		}
 		c.mu.Unlock()
@@ -320,7 +320,7 @@ func TestHelloIsBusyWhileReservationsCannotBeRead(t *testing.T) {
 	if e := p.wantRefused(`"op":"hello","token":"user:7"`, shop.Busy); e.RetryMS == 0 {
 		t.Fatalf("no pause in %+v", e)
 	}
-	n.feed.tell(t, state(7, 100, 1)) // no recipient
+	n.feed.queueEvent(t, state(7, 100, 1)) // no recipient
 	n.shop.set(func(s *fakeShop) { s.greet = nil })
 	p.hello(7, "")
 }

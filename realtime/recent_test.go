@@ -69,7 +69,7 @@ func TestNewsDuringASnapshotComesAfterIt(t *testing.T) {
 	reply, sale, slot := -1, -1, -1
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, f := range p.heard {
+	for i, f := range p.received {
 		switch {
 		case answers(f, 102):
 			reply = i

@@ -25,7 +25,7 @@ type missedRows struct {
 	err     error
 }
 
-// `ask` queues a read of rows and waits for the result, at most ReadWithin.
+// ask queues a read of rows and waits for the result, at most ReadWithin.
 func (h *Hub) ask(ctx context.Context, query shop.ChangesQuery) (missedRows, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
 	defer cancel()
@@ -100,7 +100,7 @@ func (h *Hub) replaySome(ctx context.Context, some []*client) error {
 	slog.InfoContext(ctx, "rows that could not be read before are told", "connections", len(debtors))
 	for i, c := range debtors {
 		c.replay(missedRows{changes: changes[i], at: at}, after[i])
-		h.letWritersBegin()
+		h.startWriters()
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (h *Hub) replaySome(ctx context.Context, some []*client) error {
 func (c *client) owes() (user shop.ID, from Cursor, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.hearing; p != nil && p.owed && !c.gone && c.out.closing == 0 {
+	if p := c.state; p != nil && p.owed && !c.gone && c.out.closing == 0 {
 		return c.identity.User, p.from, true
 	}
 	return 0, Cursor{}, false

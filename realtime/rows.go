@@ -15,14 +15,14 @@ import (
 const (
 	groupUsers   = 200 // users per statement
 	groupsAtOnce = 2   // concurrent statements of a resync
-	mostChanges  = 100 // orders per user sent as events; with more, the client reads `orders`
+	maxChanges   = 100 // orders per user sent as events; with more, the client reads `orders`
 )
 
 // changed reads rows. It also returns the instant before the read, with the database history of the rows.
 func (h *Hub) changed(ctx context.Context, queries []shop.ChangesQuery) ([]shop.Changes, Cursor, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.options.OpWithin)
 	defer cancel()
-	changes, at, err := h.options.Orders.Changed(ctx, queries, mostChanges)
+	changes, at, err := h.options.Orders.Changed(ctx, queries, maxChanges)
 	if err == nil && len(changes) != len(queries) {
 		err = fmt.Errorf("%d answers: %w", len(changes), shop.ErrPermanent)
 	}
@@ -32,14 +32,14 @@ func (h *Hub) changed(ctx context.Context, queries []shop.ChangesQuery) ([]shop.
 	return changes, Cursor(at), nil
 }
 
-// tellRows queues changes since an instant for the connections of the users, in groups. A group that cannot be read is
+// sendRows queues changes since an instant for the connections of the users, in groups. A group that cannot be read is
 // retried until ctx ends. Another database history is an error.
-func (h *Hub) tellRows(ctx context.Context, users []shop.ID, since shop.Millis, history string) error {
+func (h *Hub) sendRows(ctx context.Context, users []shop.ID, since shop.Millis, history string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(groupsAtOnce)
 	for group := range slices.Chunk(users, groupUsers) {
 		g.Go(func() error {
-			return again(ctx, func() error { return h.tellGroup(ctx, group, since, history) })
+			return again(ctx, func() error { return h.sendGroup(ctx, group, since, history) })
 		})
 	}
 	return g.Wait()
@@ -61,8 +61,8 @@ func again(ctx context.Context, do func() error) error {
 	}
 }
 
-// tellGroup reads and queues the changes of those users that are still connected.
-func (h *Hub) tellGroup(ctx context.Context, users []shop.ID, since shop.Millis, history string) error {
+// sendGroup reads and queues the changes of those users that are still connected.
+func (h *Hub) sendGroup(ctx context.Context, users []shop.ID, since shop.Millis, history string) error {
 	queries := make([]shop.ChangesQuery, 0, len(users))
 	for _, user := range users {
 		if len(h.devices(user)) > 0 {
@@ -80,15 +80,15 @@ func (h *Hub) tellGroup(ctx context.Context, users []shop.ID, since shop.Millis,
 		return errOtherHistory
 	}
 	for i := range changes {
-		h.tellChanges(queries[i].User, &changes[i])
-		h.letWritersBegin()
+		h.sendChanges(queries[i].User, &changes[i])
+		h.startWriters()
 	}
 	return nil
 }
 
-// tellChanges queues the changes of a user. With too many changes it closes the user's connections for a new hello,
+// sendChanges queues the changes of a user. With too many changes it closes the user's connections for a new hello,
 // whose reply makes the client read `orders`.
-func (h *Hub) tellChanges(user shop.ID, changes *shop.Changes) {
+func (h *Hub) sendChanges(user shop.ID, changes *shop.Changes) {
 	devices := h.devices(user)
 	if changes.More {
 		for _, c := range devices {
@@ -99,7 +99,7 @@ func (h *Hub) tellChanges(user shop.ID, changes *shop.Changes) {
 	for i := range changes.Orders {
 		frame := string(OrderFrame(&changes.Orders[i]))
 		for _, c := range devices {
-			c.tell(user, frame)
+			c.queueEvent(user, frame)
 		}
 	}
 }

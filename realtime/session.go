@@ -136,7 +136,7 @@ func (c *client) greet(id int64, w welcome, k knowledge) {
 	if w.Reservations == nil {
 		w.Reservations = []shop.Reservation{}
 	}
-	defer c.sayStanding() // runs after the unlock
+	defer c.sendBanner() // runs after the unlock
 	frame := encode(reply{id, w})
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,19 +146,19 @@ func (c *client) greet(id int64, w welcome, k knowledge) {
 	}
 	c.sendLocked(frame)
 	if c.identity.User != 0 {
-		c.hearFromLocked(k)
+		c.subscribeLocked(k)
 	}
 }
 
-// hearFromLocked starts personal events, beginning with those that waited for the reply to hello.
-func (c *client) hearFromLocked(k knowledge) {
+// subscribeLocked starts personal events, beginning with those that waited for the reply to hello.
+func (c *client) subscribeLocked(k knowledge) {
 	if k.histories != c.hub.histories.Load() { // the rows may belong to the former history
 		c.departLocked(CloseResync, retryLatest)
 		return
 	}
-	held := c.hearing.held
+	held := c.state.held
 	if k.owed {
-		c.hearing = &hearing{from: k.at, owed: true}
+		c.state = &personalState{from: k.at, owed: true}
 		c.hub.owed.add(c)
 	} else {
 		c.settleLocked(k.at)
@@ -178,9 +178,9 @@ func (c *client) isGreeted() bool {
 func (c *client) identify(i shop.Identity) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.identity, c.hearing = i, nil
+	c.identity, c.state = i, nil
 	if i.User != 0 {
-		c.hearing = &hearing{greets: true}
+		c.state = &personalState{greets: true}
 	}
 }
 

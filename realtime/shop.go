@@ -10,9 +10,9 @@ import (
 	"stampede/app/shop"
 )
 
-// Chains reads the latest message number of every partition.
-type Chains interface {
-	ChainEnds(ctx context.Context) ([]shop.ChainEnd, error)
+// Sequences reads the latest message number of every partition.
+type Sequences interface {
+	SequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error)
 }
 
 // Shop has the service functions that ops call. A *shop.Error is sent to the client unchanged; any other error becomes

@@ -75,18 +75,18 @@ func TestClientThatNeverReadsDelaysNoTick(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.WriteWithin = time.Hour })
 	n.neverReads(t)
-	stuck := n.hub.everybody()[0]
+	stuck := n.hub.allClients()[0]
 	p := n.watcher(t, `"op":"watch"`)
 	n.settle(counters(11, 1))
 	for round := range int64(16) {
-		n.sayMuch()
+		n.fillBuffers()
 		n.hub.Tick(shop.Millis(round), []shop.Counters{counters(11, round)})
 		p.awaitTick("tick", func(lines map[shop.ID]wsclient.TickLine) bool { return lines[11].Stock == round })
 	}
 	stuck.mu.Lock()
 	writing := stuck.writing
 	stuck.mu.Unlock()
-	if got := len(n.hub.everybody()); got != 2 || !writing {
+	if got := len(n.hub.allClients()); got != 2 || !writing {
 		t.Errorf("%d clients, want 2; the write to the one that never reads lasts: %v", got, writing)
 	}
 	p.fence()
@@ -98,7 +98,7 @@ func TestClientThatNeverReadsIsClosed(t *testing.T) {
 	n := startNode(t, func(o *Options) { o.WriteWithin = 100 * time.Millisecond })
 	n.neverReads(t)
 	kit.Eventually(t, time.Minute, func() (bool, string) {
-		n.sayMuch()
+		n.fillBuffers()
 		return n.closed(CloseSlow) == 1, "the client that never reads is still there"
 	})
 	n.awaitClients(0)
@@ -114,13 +114,13 @@ func (n *node) neverReads(t *testing.T) {
 	n.awaitClients(1)
 }
 
-// sayMuch sends 256 KiB to each client. The subjects differ, so that no hint replaces another. A few calls fill the
+// fillBuffers sends 256 KiB to each client. The subjects differ, so that no hint replaces another. A few calls fill the
 // kernel buffers.
-func (n *node) sayMuch() {
+func (n *node) fillBuffers() {
 	big := strings.Repeat("x", 32<<10)
 	for subject := range 8 {
 		frame := prepared(encode(noticeEvent{"notice", "info", big, 0, nil}))
-		for _, c := range n.hub.everybody() {
+		for _, c := range n.hub.allClients() {
 			c.offerNews(fmt.Sprint(subject), frame)
 		}
 	}
@@ -136,7 +136,7 @@ func TestOverflowOfTheQueueClosesAsSlow(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	p := n.greet(t, 7)
-	c := n.hub.everybody()[0]
+	c := n.hub.allClients()[0]
 	c.mu.Lock()
 	wasWriting := c.writing
 	c.writing = true // as if a writer were blocked
@@ -180,8 +180,8 @@ func (n *node) waiting(user shop.ID) (frames int) {
 	for _, c := range n.hub.devices(user) {
 		c.mu.Lock()
 		frames += len(c.out.queue)
-		if c.hearing != nil {
-			frames += len(c.hearing.held)
+		if c.state != nil {
+			frames += len(c.state.held)
 		}
 		c.mu.Unlock()
 	}

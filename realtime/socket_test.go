@@ -135,7 +135,7 @@ func TestUnreadableFramesAreAnsweredThenEndTheSocket(t *testing.T) {
 // count returns the number of replies with this id. Callers hold p.mu through await.
 func (p *peer) count(id int64) int {
 	n := 0
-	for _, f := range p.heard {
+	for _, f := range p.received {
 		if answers(f, id) {
 			n++
 		}
@@ -236,7 +236,7 @@ func TestPongIsASignOfLife(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.PingEvery, o.KeepEvery = 20*time.Millisecond, 5*time.Millisecond })
 	p := n.greet(t, 0) // the peer sends only pongs from now on
-	c := n.hub.everybody()[0]
+	c := n.hub.allClients()[0]
 	greeted := c.aliveAt.Load()
 	kit.Eventually(t, patience, func() (bool, string) { return c.aliveAt.Load() > greeted, "no pong counts" })
 	p.fence()
@@ -264,7 +264,7 @@ func TestOpsTakeTurnsWithABuyUnderWay(t *testing.T) {
 	p.await("answer", func(f *wsclient.Frame) bool { return answers(f, 102) })
 	var order []int64
 	p.mu.Lock()
-	for _, f := range p.heard {
+	for _, f := range p.received {
 		if f.ID > 100 {
 			order = append(order, f.ID)
 		}

@@ -15,7 +15,7 @@ func TestNobodyIsLeftOutWhileATickBreathes(t *testing.T) {
 		c.set, c.index = set, i
 	}
 	first, last := set.members[0], set.members[4]
-	hub.starting.Store(mostStarting + 1)
+	hub.starting.Store(maxStarting + 1)
 	b := newBoard()
 	b.update([]shop.Counters{counters(11, 1)})
 	done := make(chan struct{})

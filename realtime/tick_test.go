@@ -70,7 +70,7 @@ func TestOneFrameIsEncodedPerWatchSetAndTick(t *testing.T) {
 
 // allWritten reports whether no tick is queued.
 func (n *node) allWritten() bool {
-	for _, c := range n.hub.everybody() {
+	for _, c := range n.hub.allClients() {
 		c.mu.Lock()
 		idle := !c.writing
 		c.mu.Unlock()

@@ -174,7 +174,7 @@ func (s *watchSet) eachLocked(fn func(c *client)) {
 		fn(c)
 		if c.hub.tooManyStarting() {
 			s.mu.Unlock()
-			c.hub.letWritersBegin()
+			c.hub.startWriters()
 			s.mu.Lock()
 		}
 	}

@@ -23,9 +23,9 @@ const (
 	turnLife    = 4 * board.PointEvery
 )
 
-// SayFigures replaces the figures of this node. With a turn it also reports whether this node is the first to claim it:
+// PublishFigures replaces the figures of this node. With a turn it also reports whether this node is the first to claim it:
 // that node adds the point to the history.
-func (l *Inventory) SayFigures(ctx context.Context, f board.NodeFigures, turn shop.Millis) (first bool, err error) {
+func (l *Inventory) PublishFigures(ctx context.Context, f board.NodeFigures, turn shop.Millis) (first bool, err error) {
 	text, err := json.Marshal(f)
 	if err != nil {
 		return false, fmt.Errorf("write the figures of node %d: %w", f.ID, err)
@@ -108,8 +108,8 @@ func parsed[T any](ctx context.Context, texts iter.Seq[string]) []T {
 	return all
 }
 
-// SaySaleFigures replaces the figures that this process has stored of each sale. Repeating it changes nothing.
-func (l *Inventory) SaySaleFigures(ctx context.Context, all []board.SaleFigures) error {
+// PublishSaleFigures replaces the figures that this process has stored of each sale. Repeating it changes nothing.
+func (l *Inventory) PublishSaleFigures(ctx context.Context, all []board.SaleFigures) error {
 	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range all {
 			text, err := json.Marshal(&all[i])

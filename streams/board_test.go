@@ -20,7 +20,7 @@ func TestBoardIsKept(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		turn := shop.Millis(1_795_222_800_000)
 		say := func(id, sockets int, turn shop.Millis) bool {
-			first, err := f.inventory.SayFigures(f.ctx, board.NodeFigures{ID: id, Sockets: sockets}, turn)
+			first, err := f.inventory.PublishFigures(f.ctx, board.NodeFigures{ID: id, Sockets: sockets}, turn)
 			f.must(err)
 			return first
 		}
@@ -130,8 +130,8 @@ func TestFiguresOfSalesAreKept(t *testing.T) {
 		sale := newID()
 		say := func(by string, pressed int64) {
 			away := map[shop.Layer]map[shop.Code]int64{shop.LayerNode: {shop.SoldOut: pressed}}
-			word := board.SaleFigures{Sale: sale, By: by, Pressed: pressed, Away: away}
-			f.must(f.inventory.SaySaleFigures(f.ctx, []board.SaleFigures{word}))
+			word := board.SaleFigures{Sale: sale, By: by, Attempts: pressed, Away: away}
+			f.must(f.inventory.PublishSaleFigures(f.ctx, []board.SaleFigures{word}))
 		}
 		say("1", 5)
 		say("2", 7)
@@ -140,7 +140,7 @@ func TestFiguresOfSalesAreKept(t *testing.T) {
 		f.must(err)
 		var pressed, away int64
 		for _, one := range said {
-			pressed += one.Pressed
+			pressed += one.Attempts
 			away += one.Away[shop.LayerNode][shop.SoldOut]
 		}
 		if len(said) != 2 || pressed != 13 || away != 13 {

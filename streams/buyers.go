@@ -130,7 +130,7 @@ func (l *Inventory) numbers(ctx context.Context, k *partitionKeys, sale shop.Sal
 		return n, err
 	}
 	if code := integer(reply[0]); code != codeDone {
-		return n, l.turnedAway(sale.Partition, code)
+		return n, l.rejection(sale.Partition, code)
 	}
 	values := reply[4:]
 	if text(values[0]) == "" { // no stock: the sale is absent

@@ -26,9 +26,9 @@ func serverTime(ctx context.Context, client redis.UniversalClient, keys ...strin
 	if err != nil {
 		return time.Time{}, err
 	}
-	ctx, stop := context.WithTimeout(ctx, askedFor)
+	ctx, stop := context.WithTimeout(ctx, callLimit)
 	defer stop()
-	told, failed := make(chan time.Time), make(chan error, len(primaries))
+	published, failed := make(chan time.Time), make(chan error, len(primaries))
 	for _, primary := range primaries {
 		go func() {
 			now, err := primary.Time(ctx).Result()
@@ -37,12 +37,12 @@ func serverTime(ctx context.Context, client redis.UniversalClient, keys ...strin
 				return
 			}
 			select {
-			case told <- now:
+			case published <- now:
 			case <-ctx.Done():
 			}
 		}()
 	}
-	return earliest(told, failed, len(primaries))
+	return earliest(published, failed, len(primaries))
 }
 
 // primariesOf returns the primaries of the keys from the cached slots, without a request.
@@ -59,11 +59,11 @@ func primariesOf(ctx context.Context, cluster *redis.ClusterClient, keys []strin
 }
 
 // earliest waits for the first time, and for clockPatience for earlier ones. Without any time it fails.
-func earliest(told <-chan time.Time, failed <-chan error, servers int) (first time.Time, err error) {
+func earliest(published <-chan time.Time, failed <-chan error, servers int) (first time.Time, err error) {
 	var enough <-chan time.Time // nil until the first time arrives
 	for ; servers > 0; servers-- {
 		select {
-		case now := <-told:
+		case now := <-published:
 			if first.IsZero() || now.Before(first) {
 				first = now
 			}
@@ -92,7 +92,7 @@ func ClockDifference(ctx context.Context, client redis.UniversalClient) (time.Du
 	var least, most time.Duration
 	asked := false
 	err := cluster.ForEachMaster(ctx, func(ctx context.Context, primary *redis.Client) error {
-		ctx, cancel := context.WithTimeout(ctx, askedFor)
+		ctx, cancel := context.WithTimeout(ctx, callLimit)
 		defer cancel()
 		began := time.Now()
 		now, err := primary.Time(ctx).Result()

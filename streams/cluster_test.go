@@ -65,7 +65,7 @@ func (c *clusterFixture) plain(primary *kit.RedisServer) *redis.Client { return 
 // testShop is a sale in a partition, with a worker and a buyer who buys repeatedly.
 type testShop struct {
 	sale     *shop.Sale
-	desk     *desk
+	handler  *fakeHandler
 	accepted atomic.Int64
 	user     atomic.Int64
 	failed   atomic.Int64 // buys with an unknown outcome
@@ -75,13 +75,13 @@ type testShop struct {
 // waits until every accepted buy has its row, and checks the sums.
 func (c *clusterFixture) trade(units int64) (shops []*testShop, closeShops func()) {
 	ctx, cancel := context.WithCancel(c.ctx)
-	working, goHome := context.WithCancel(c.ctx)
+	working, stopWorkers := context.WithCancel(c.ctx)
 	g := c.gate(c.inventory)
 	var at, work sync.WaitGroup
 	for p := range c.inventory.Partitions() {
-		s := &testShop{desk: newDesk(), sale: c.openSale(units, func(s *shop.Sale) { s.Partition = p })}
+		s := &testShop{handler: fakeHandlerFor(), sale: c.openSale(units, func(s *shop.Sale) { s.Partition = p })}
 		shops = append(shops, s)
-		worker := NewConsumer(c.inventory, p, "worker", settling{s.desk, c.inventory}, ConsumerOptions{
+		worker := NewConsumer(c.inventory, p, "worker", settling{s.handler, c.inventory}, ConsumerOptions{
 			Block: 20 * time.Millisecond, ClaimIdle: time.Second, RetryPause: 5 * time.Millisecond,
 		})
 		work.Go(func() { _ = worker.Run(working) })
@@ -110,7 +110,7 @@ func (c *clusterFixture) trade(units int64) (shops []*testShop, closeShops func(
 		for _, s := range shops {
 			c.whole(s)
 		}
-		goHome()
+		stopWorkers()
 		work.Wait()
 	}
 }
@@ -118,9 +118,9 @@ func (c *clusterFixture) trade(units int64) (shops []*testShop, closeShops func(
 // goesOn waits until more further buys were accepted in the shop, and as many rows were written.
 func (c *clusterFixture) goesOn(s *testShop, more int64) {
 	c.t.Helper()
-	accepted, rows := s.accepted.Load(), int64(s.desk.count())
+	accepted, rows := s.accepted.Load(), int64(s.handler.count())
 	kit.Eventually(c.t, patience, func() (bool, string) {
-		a, r := s.accepted.Load()-accepted, int64(s.desk.count())-rows
+		a, r := s.accepted.Load()-accepted, int64(s.handler.count())-rows
 		return a >= more && r >= more, fmt.Sprintf("partition %d: %d buys and %d rows", s.sale.Partition, a, r)
 	})
 }
@@ -133,9 +133,9 @@ func (c *clusterFixture) confirmed(partition int) {
 		if err != nil {
 			return false, err.Error()
 		}
-		lacks, err := c.inventory.Lacks(c.ctx, partition, testEpoch, nil)
-		if err != nil || len(lacks) > 0 || !s.Exists {
-			return false, fmt.Sprintf("%+v lacks %v, %v", s, lacks, err)
+		missing, err := c.inventory.Missing(c.ctx, partition, testEpoch, nil)
+		if err != nil || len(missing) > 0 || !s.Exists {
+			return false, fmt.Sprintf("%+v lacks %v, %v", s, missing, err)
 		}
 		err = c.inventory.Confirm(c.ctx, partition, s)
 		return err == nil, fmt.Sprint(err)
@@ -151,7 +151,7 @@ func (c *clusterFixture) whole(s *testShop) {
 		if err != nil {
 			return false, err.Error()
 		}
-		return int64(s.desk.count()) == a.Tickets && a.Done == a.Tickets, fmt.Sprintf("%d rows, %+v", s.desk.count(),
+		return int64(s.handler.count()) == a.Tickets && a.Done == a.Tickets, fmt.Sprintf("%d rows, %+v", s.handler.count(),
 			a.Counters)
 	})
 	a := c.audit(s.sale)
@@ -213,7 +213,7 @@ func refs(shops []*testShop) (refs []shop.SaleRef) {
 }
 
 // namesTheDead reads over all partitions. It repeats each read until the read is correct three times in a row: it names
-// only the dead partitions, before a call to a silent server times out (askedFor). On a busy machine live servers are
+// only the dead partitions, before a call to a silent server times out (callLimit). On a busy machine live servers are
 // late.
 func (c *clusterFixture) namesTheDead(name string, shops []*testShop, isDead map[int]bool) {
 	c.t.Helper()
@@ -254,7 +254,7 @@ func (c *clusterFixture) namesTheDead(name string, shops []*testShop, isDead map
 		return err
 	})
 	within("ends of the chains", readPatience+time.Second/2, func() error {
-		ends, err := c.inventory.ChainEnds(c.ctx)
+		ends, err := c.inventory.SequenceEnds(c.ctx)
 		for p, end := range ends {
 			if end.Away != isDead[p] || end.Away == (end.Epoch == testEpoch) {
 				return fmt.Errorf("partition %d: %+v", p, end)
@@ -274,7 +274,7 @@ func (c *clusterFixture) namesTheDead(name string, shops []*testShop, isDead map
 		return err
 	})
 	within("lag", readPatience+time.Second/2, func() error {
-		_, err := NewLagKeeper(c.inventory).runOnce(c.ctx)
+		_, err := NewLagFixer(c.inventory).runOnce(c.ctx)
 		return err
 	})
 	within("watchers", time.Second, func() error {

@@ -90,7 +90,7 @@ func NewConsumer(l *Inventory, partition int, name string, handler EntryHandler,
 // Run consumes until ctx ends. It finishes the running batch within five seconds. A consumer without pending entries
 // leaves the group.
 func (c *Consumer) Run(ctx context.Context) error {
-	back := backoff{first: firstBack, longest: longestOff}
+	back := backoff{first: firstBack, longest: maxOff}
 	for ctx.Err() == nil {
 		if c.inventory.Epoch(c.partition) == 0 {
 			shop.Sleep(ctx, firstBack) // the partition was not checked yet
@@ -220,13 +220,13 @@ func (c *Consumer) process(ctx context.Context, entries []shop.Entry) error {
 	return meanwhile(ctx, c.options.ClaimIdle/3, renew, func(ctx context.Context) error {
 		failed := unreadable(entries)
 		readable := without(entries, failed)
-		fates, err := c.fulfil(ctx, quit, readable)
+		outcomes, err := c.fulfil(ctx, quit, readable)
 		if err != nil {
 			return err
 		}
-		for i, fate := range fates {
-			if fate != nil {
-				failed[readable[i].StreamID] = fate
+		for i, outcome := range outcomes {
+			if outcome != nil {
+				failed[readable[i].StreamID] = outcome
 			}
 		}
 		for _, e := range without(readable, failed) {
@@ -265,14 +265,14 @@ func without(entries []shop.Entry, failed map[string]error) []shop.Entry {
 // fulfil retries a batch during transient faults. Its entries stay pending and claimed, and no failure is counted. It
 // starts no new attempt after quit.
 func (c *Consumer) fulfil(ctx, quit context.Context, entries []shop.Entry) ([]error, error) {
-	back := backoff{first: firstBack, longest: longestOff}
+	back := backoff{first: firstBack, longest: maxOff}
 	for len(entries) > 0 {
-		fates, err := c.handler.Fulfil(ctx, entries)
-		if err == nil && len(fates) != len(entries) {
-			err = fmt.Errorf("%d fates for %d entries", len(fates), len(entries))
+		outcomes, err := c.handler.Fulfil(ctx, entries)
+		if err == nil && len(outcomes) != len(entries) {
+			err = fmt.Errorf("%d fates for %d entries", len(outcomes), len(entries))
 		}
 		if err == nil {
-			return fates, nil
+			return outcomes, nil
 		}
 		c.inventory.metrics.retried.Inc()
 		if errors.Is(err, shop.ErrStaleEpoch) {

@@ -51,7 +51,7 @@ func (c *Consumer) end(ctx context.Context, epoch int64, e shop.Entry, why error
 		}
 		slog.ErrorContext(ctx, "entry can neither be fulfilled nor refused", "partition", c.partition,
 			"entry", e.StreamID, "order", e.Order, "err", err)
-		c.later[e.StreamID] = retry{entry: e, at: time.Now().Add(longestOff)}
+		c.later[e.StreamID] = retry{entry: e, at: time.Now().Add(maxOff)}
 		return nil
 	}
 	keys := []string{c.keys.meta, c.keys.orders, c.keys.waiting, c.keys.attempts, c.keys.dead}
@@ -62,7 +62,7 @@ func (c *Consumer) end(ctx context.Context, epoch int64, e shop.Entry, why error
 	if err != nil {
 		return fmt.Errorf("move entry %s to the dead letters: %w", e.StreamID, err)
 	}
-	if err := c.inventory.turnedAway(c.partition, integer(reply[0])); err != nil {
+	if err := c.inventory.rejection(c.partition, integer(reply[0])); err != nil {
 		return fmt.Errorf("move entry %s to the dead letters: %w", e.StreamID, err)
 	}
 	delete(c.later, e.StreamID)

@@ -13,41 +13,43 @@ import (
 	"stampede/app/test/kit"
 )
 
-// desk is an entry handler that records its entries, and fails on demand.
-type desk struct {
+// fakeHandler is an entry handler that records its entries, and fails on demand.
+type fakeHandler struct {
 	mu      sync.Mutex
 	rows    map[shop.ID]int // order → number of times it was fulfilled
 	refused map[string]string
 	fulfil  func(ctx context.Context, entries []shop.Entry) ([]error, error) // nil: fate decides for each entry
-	fate    func(e shop.Entry) error                                         // nil: success
+	outcome func(e shop.Entry) error                                         // nil: success
 	refuse  func(e shop.Entry) error
 }
 
-func newDesk() *desk { return &desk{rows: make(map[shop.ID]int), refused: make(map[string]string)} }
+func fakeHandlerFor() *fakeHandler {
+	return &fakeHandler{rows: make(map[shop.ID]int), refused: make(map[string]string)}
+}
 
-func (d *desk) Fulfil(ctx context.Context, entries []shop.Entry) ([]error, error) {
-	fates := make([]error, len(entries))
+func (d *fakeHandler) Fulfil(ctx context.Context, entries []shop.Entry) ([]error, error) {
+	outcomes := make([]error, len(entries))
 	if d.fulfil != nil {
 		var err error
-		if fates, err = d.fulfil(ctx, entries); err != nil {
+		if outcomes, err = d.fulfil(ctx, entries); err != nil {
 			return nil, err
 		}
-	} else if d.fate != nil {
+	} else if d.outcome != nil {
 		for i, e := range entries {
-			fates[i] = d.fate(e)
+			outcomes[i] = d.outcome(e)
 		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i, e := range entries {
-		if fates[i] == nil {
+		if outcomes[i] == nil {
 			d.rows[e.Order]++
 		}
 	}
-	return fates, nil
+	return outcomes, nil
 }
 
-func (d *desk) Refuse(_ context.Context, e shop.Entry, reason string) error {
+func (d *fakeHandler) Refuse(_ context.Context, e shop.Entry, reason string) error {
 	if d.refuse != nil {
 		if err := d.refuse(e); err != nil {
 			return err
@@ -59,7 +61,7 @@ func (d *desk) Refuse(_ context.Context, e shop.Entry, reason string) error {
 	return nil
 }
 
-func (d *desk) count() int {
+func (d *fakeHandler) count() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.rows)
@@ -72,23 +74,23 @@ type settling struct {
 }
 
 func (s settling) Fulfil(ctx context.Context, entries []shop.Entry) ([]error, error) {
-	fates, err := s.EntryHandler.Fulfil(ctx, entries)
-	if err != nil || len(fates) != len(entries) {
-		return fates, err
+	outcomes, err := s.EntryHandler.Fulfil(ctx, entries)
+	if err != nil || len(outcomes) != len(entries) {
+		return outcomes, err
 	}
 	var done []*shop.Entry
 	for i := range entries {
-		if fates[i] == nil {
+		if outcomes[i] == nil {
 			done = append(done, &entries[i])
 		}
 	}
-	return fates, s.inventory.Finish(ctx, entries[0].Partition, 0, nil, done)
+	return outcomes, s.inventory.Finish(ctx, entries[0].Partition, 0, nil, done)
 }
 
 // settle acknowledges entries of partition 1. Their rows, if any, are committed.
 func (f *fixture) settle(entries ...shop.Entry) {
 	f.t.Helper()
-	_, err := settling{newDesk(), f.inventory}.Fulfil(f.ctx, entries)
+	_, err := settling{fakeHandlerFor(), f.inventory}.Fulfil(f.ctx, entries)
 	f.must(err)
 }
 
@@ -101,7 +103,7 @@ func (f *fixture) consumer(name string, d EntryHandler) *Consumer {
 // delivered makes a consumer that reads only new entries, and reads one batch. batch 0: the default size.
 func (f *fixture) delivered(name string, batch int64) (*Consumer, []shop.Entry) {
 	f.t.Helper()
-	c := f.consumer(name, newDesk())
+	c := f.consumer(name, fakeHandlerFor())
 	c.history = ""
 	if batch > 0 {
 		c.options.Batch = batch
@@ -168,8 +170,8 @@ func TestConsumeAndSettle(t *testing.T) {
 			t.Fatalf("waiting %+v", waiting)
 		}
 		var seen shop.Entry
-		box := newDesk()
-		box.fate = func(e shop.Entry) error { seen = e; return nil }
+		box := fakeHandlerFor()
+		box.outcome = func(e shop.Entry) error { seen = e; return nil }
 		c := f.consumer("node-1", box)
 		f.must(c.runOnce(f.ctx)) // its own pending entries: none
 		f.must(c.runOnce(f.ctx))
@@ -211,7 +213,7 @@ func TestTwoConsumersOnTheSameEntries(t *testing.T) {
 		_, entries := f.delivered("node-0", 30)
 		var wg sync.WaitGroup
 		for i := range 6 {
-			c := f.consumer(fmt.Sprintf("node-%d", i), newDesk())
+			c := f.consumer(fmt.Sprintf("node-%d", i), fakeHandlerFor())
 			wg.Go(func() {
 				if err := c.process(f.ctx, entries); err != nil {
 					t.Error(err)
@@ -240,7 +242,7 @@ func TestClaimFromDeadConsumer(t *testing.T) {
 	if len(entries) != 10 {
 		t.Fatalf("read %d", len(entries))
 	}
-	box := newDesk()
+	box := fakeHandlerFor()
 	f.run(f.consumer("node-2", box))
 	g := f.gate(f.inventory)
 	f.wantVerdict(g, buyOf(s, 9999, 1, "key-newcomer"), shop.VerdictReserved)
@@ -260,7 +262,7 @@ func TestClaimIsRenewed(t *testing.T) {
 	s := f.openSale(30)
 	f.reserveMany(s, 3)
 	release := make(chan struct{})
-	slow, quick := newDesk(), newDesk()
+	slow, quick := fakeHandlerFor(), fakeHandlerFor()
 	slow.fulfil = func(_ context.Context, entries []shop.Entry) ([]error, error) {
 		<-release
 		return make([]error, len(entries)), nil
@@ -297,7 +299,7 @@ func TestTransientFaultsDoNotCount(t *testing.T) {
 		s := f.openSale(30)
 		f.reserveMany(s, 5)
 		var faults atomic.Int64
-		box := newDesk()
+		box := fakeHandlerFor()
 		box.fulfil = func(_ context.Context, entries []shop.Entry) ([]error, error) {
 			if faults.Add(1) <= 7 {
 				return nil, fmt.Errorf("insert: %w", shop.ErrTransient)
@@ -323,7 +325,7 @@ func TestConsumerSurvivesRecovery(t *testing.T) {
 		s := f.openSale(30)
 		f.reserveMany(s, 5)
 		var once sync.Once
-		box := newDesk()
+		box := fakeHandlerFor()
 		box.fulfil = func(ctx context.Context, entries []shop.Entry) ([]error, error) {
 			stale := false
 			once.Do(func() {
@@ -359,7 +361,7 @@ func TestGroupMadeAgain(t *testing.T) {
 	f := onRedis(t)
 	s := f.openSale(30)
 	f.reserveMany(s, 4)
-	f.run(f.consumer("node-1", newDesk()))
+	f.run(f.consumer("node-1", fakeHandlerFor()))
 	done := func(n int64) func() (bool, string) {
 		return func() (bool, string) { c := f.counters(s); return c.Done == n, fmt.Sprintf("%+v", c) }
 	}
@@ -378,7 +380,7 @@ func TestLostStreamIsNotMadeAgain(t *testing.T) {
 	f := onRedis(t)
 	key := f.inventory.parts[1].keys.orders
 	f.must(f.client.Del(f.ctx, key).Err())
-	f.run(f.consumer("node-1", newDesk()))
+	f.run(f.consumer("node-1", fakeHandlerFor()))
 	kit.Eventually(t, patience, func() (bool, string) { return f.stale.Load() > 0, "OnStale was not called" })
 	if n, err := f.client.Exists(f.ctx, key).Result(); n != 0 || err != nil {
 		t.Fatalf("stream exists: %d, %v", n, err)

@@ -22,7 +22,7 @@ var letterFields = []string{"reason", "stream", "deliveries", "at"}
 // DeadLetters lists the dead letters of all partitions, oldest first. With a PartitionsAway, those of its partitions
 // are missing.
 func (l *Inventory) DeadLetters(ctx context.Context) ([]shop.DeadLetter, error) {
-	groups, err := apart(ctx, l, l.all(), readPatience, l.deadLettersOf)
+	groups, err := perPartition(ctx, l, l.all(), readPatience, l.deadLettersOf)
 	letters := slices.Concat(groups...)
 	slices.SortStableFunc(letters, func(a, b shop.DeadLetter) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Partition, b.Partition))

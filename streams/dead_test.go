@@ -26,8 +26,8 @@ func TestBadEntryDies(t *testing.T) {
 			Stream: k.orders, Values: []string{"terms", "2:not a number:7:1:1:1:1:1:1:h:k:5:6:"},
 		}).Err())
 		var attempts atomic.Int64
-		box := newDesk()
-		box.fate = func(e shop.Entry) error {
+		box := fakeHandlerFor()
+		box.outcome = func(e shop.Entry) error {
 			if e.Order != bad {
 				return nil
 			}
@@ -108,8 +108,8 @@ func TestNoDeadLetterWithoutRow(t *testing.T) {
 	f := onRedis(t)
 	s := f.openSale(3)
 	f.reserveMany(s, 1)
-	box := newDesk()
-	box.fate = func(shop.Entry) error { return shop.ErrPermanent }
+	box := fakeHandlerFor()
+	box.outcome = func(shop.Entry) error { return shop.ErrPermanent }
 	tried := make(chan struct{}, 100)
 	box.refuse = func(shop.Entry) error {
 		tried <- struct{}{}

@@ -19,7 +19,7 @@ const (
 	sweepStep  = 100 * time.Millisecond // the longest sleep, so that a new, earlier deadline is not missed
 	sweepHelp  = 9                      // maximum number of concurrent further batches if more is due than one
 	firstBack  = 50 * time.Millisecond
-	longestOff = 2 * time.Second
+	maxOff     = 2 * time.Second
 )
 
 // DeadlineHandler processes the orders whose deadline is reached (see order.Expirer).
@@ -61,7 +61,7 @@ func (s *Sweeper) Run(ctx context.Context) error {
 		default:
 		}
 	}
-	back := backoff{first: firstBack, longest: longestOff}
+	back := backoff{first: firstBack, longest: maxOff}
 	for ctx.Err() == nil {
 		next, err := s.runOnce(ctx)
 		if err != nil {

@@ -56,7 +56,7 @@ func TestDeliveriesFollowTheModel(t *testing.T) {
 
 // newLife makes a consumer with the name of an earlier one and no other state.
 func (m *deliveries) newLife(name string) *Consumer {
-	c := m.f.consumer(name, newDesk())
+	c := m.f.consumer(name, fakeHandlerFor())
 	c.options.ClaimIdle = 0 // every pending entry may be claimed
 	m.consumers[name] = c
 	return c
@@ -118,7 +118,7 @@ func (m *deliveries) settle(rt *rapid.T) {
 		rt.Skip("nothing was delivered")
 	}
 	some := rapid.SliceOfN(rapid.SampledFrom(m.entries), 1, 4).Draw(rt, "entries")
-	if _, err := (settling{newDesk(), m.f.inventory}).Fulfil(m.f.ctx, some); err != nil {
+	if _, err := (settling{fakeHandlerFor(), m.f.inventory}).Fulfil(m.f.ctx, some); err != nil {
 		differ(rt, "I4: settling", "%v", err)
 	}
 	for _, e := range some {
@@ -175,7 +175,7 @@ func (m *deliveries) forget(rt *rapid.T) {
 			"ENTRIESREAD", rapid.IntRange(0, len(m.accepted)).Draw(rt, "entries read")).Err()
 	}
 	if err == nil {
-		_, err = NewLagKeeper(m.f.inventory).runOnce(m.f.ctx)
+		_, err = NewLagFixer(m.f.inventory).runOnce(m.f.ctx)
 	}
 	if err != nil {
 		differ(rt, "P7: mending", "%v", err)

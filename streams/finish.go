@@ -46,7 +46,7 @@ func (l *Inventory) Finish(
 	if err != nil {
 		return fmt.Errorf("finish %d entries: %w", len(entries), err)
 	}
-	if err := l.turnedAway(partition, integer(reply[0])); err != nil {
+	if err := l.rejection(partition, integer(reply[0])); err != nil {
 		return fmt.Errorf("finish %d entries: %w", len(entries), err)
 	}
 	l.metrics.settled.Add(integer(reply[1]))

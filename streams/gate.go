@@ -28,9 +28,9 @@ var (
 type Gate struct {
 	inventory *Inventory
 
-	// TurnsAway reports whether the sale is sold out and the user certainly has no reservation in it; may be nil. The
+	// Rejects reports whether the sale is sold out and the user certainly has no reservation in it; may be nil. The
 	// gate calls it again before it sends a buy: when the last unit is sold, thousands of buys are waiting.
-	TurnsAway func(sale, user shop.ID) bool
+	Rejects func(sale, user shop.ID) bool
 
 	mu     sync.Mutex
 	closed bool
@@ -73,7 +73,7 @@ func (g *Gate) Reserve(b shop.Buy, until time.Time, then func(shop.GateAnswer, e
 	*w = waiter{buy: b, qty: int64(b.Qty), until: until, then: then}
 	if err := g.join(w); err != nil {
 		w.err = err
-		w.tell()
+		w.notify()
 	}
 }
 
@@ -98,14 +98,14 @@ func (g *Gate) join(w *waiter) error {
 	return nil
 }
 
-// `tell` notifies callers in the background, so it may be called with the gate locked.
-func (g *Gate) tell(answered []*waiter) {
+// notify notifies callers in the background, so it may be called with the gate locked.
+func (g *Gate) notify(answered []*waiter) {
 	if len(answered) == 0 {
 		return
 	}
 	g.wg.Go(func() {
 		for _, w := range answered {
-			w.tell()
+			w.notify()
 		}
 	})
 }
@@ -125,8 +125,8 @@ type waiter struct {
 
 var waiters = sync.Pool{New: func() any { return new(waiter) }}
 
-// `tell` calls back with the result and releases the waiter.
-func (w *waiter) tell() {
+// notify calls back with the result and releases the waiter.
+func (w *waiter) notify() {
 	then, d, err := w.then, w.answer, w.err
 	*w = waiter{}
 	waiters.Put(w)

@@ -29,7 +29,7 @@ func (q *saleQueue) reserve() {
 		return
 	}
 	if code := integer(reply[0]); code != codeDone {
-		q.turnAway(code)
+		q.rejectGroup(code)
 		return
 	}
 	if len(reply) < 5 || (len(reply)-5)%3 != 0 {
@@ -143,7 +143,7 @@ func (q *saleQueue) process(ctx context.Context) ([]any, error) {
 	return cmd.Slice()
 }
 
-// `answer` turns a verdict into a result. A buy that met units in cooldown waits and is sent again.
+// answer turns a verdict into a result. A buy that met units in cooldown waits and is sent again.
 func (q *saleQueue) answer(w *waiter, d shop.GateAnswer, value any) {
 	d.Order = w.buy.Order
 	switch d.Verdict {
@@ -184,10 +184,10 @@ func (q *saleQueue) cool(w *waiter, d time.Duration) {
 	q.cooling = append(q.cooling, w)
 }
 
-// turnAway completes a group whose call was rejected as a whole.
-func (q *saleQueue) turnAway(code int64) {
+// rejectGroup completes a group whose call was rejected as a whole.
+func (q *saleQueue) rejectGroup(code int64) {
 	l := q.gate.inventory
-	err := l.turnedAway(q.sale.Partition, code)
+	err := l.rejection(q.sale.Partition, code)
 	switch code {
 	case codeNotLoaded, codeRecovering, codeEpoch:
 		q.answerAll(shop.GateAnswer{Verdict: shop.Verdict(code)}, nil)

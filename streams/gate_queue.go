@@ -63,15 +63,15 @@ func (q *saleQueue) run() {
 			q.sleep(rest)
 		default:
 			q.reserve()
-			q.tell()
+			q.notify()
 			q.growGroup()
 		}
 	}
 }
 
-// `tell` notifies completed buys; cooling ones stay.
-func (q *saleQueue) tell() {
-	q.gate.tell(q.answered)
+// notify notifies completed buys; cooling ones stay.
+func (q *saleQueue) notify() {
+	q.gate.notify(q.answered)
 	q.answered = nil // the notifying goroutine owns it now
 }
 
@@ -112,15 +112,15 @@ func (q *saleQueue) gather() (more bool, rest time.Duration) {
 		switch {
 		case g.closed:
 			q.conclude(w, shop.GateAnswer{}, errGateClosed)
-		case g.TurnsAway != nil && g.TurnsAway(w.buy.Sale.ID, w.buy.User):
-			q.conclude(w, shop.GateAnswer{Verdict: shop.VerdictSoldOut, Order: w.buy.Order, Unasked: true}, nil)
+		case g.Rejects != nil && g.Rejects(w.buy.Sale.ID, w.buy.User):
+			q.conclude(w, shop.GateAnswer{Verdict: shop.VerdictSoldOut, Order: w.buy.Order, Local: true}, nil)
 		case now.After(w.until):
 			q.conclude(w, shop.GateAnswer{}, errTooLate)
 		default:
 			q.group = append(q.group, w)
 		}
 	}
-	q.tell() // rejected and expired buys
+	q.notify() // rejected and expired buys
 	left := copy(q.waiting, q.waiting[seen:])
 	clear(q.waiting[left:])
 	q.waiting = q.waiting[:left]

@@ -290,7 +290,7 @@ func TestSoldOutWhileWaiting(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(3), f.gate(f.inventory)
 		mine := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictReserved)
-		g.TurnsAway = func(sale, user shop.ID) bool { return sale == s.ID && user != 11 }
+		g.Rejects = func(sale, user shop.ID) bool { return sale == s.ID && user != 11 }
 		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), shop.VerdictSoldOut)
 		if d := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), shop.VerdictRepeated); d.Order != mine.Order {
 			t.Fatalf("the repeat answered %+v", d)

@@ -313,7 +313,7 @@ func TestRetire(t *testing.T) {
 		retire(false) // held
 		f.wantReturn([]shop.Return{{Sale: s.Ref(), Order: d.Order, Hold: 1, User: 11}}, true)
 		retire(false) // in the stream
-		c := f.consumer("node-1", newDesk())
+		c := f.consumer("node-1", fakeHandlerFor())
 		f.must(c.runOnce(f.ctx))
 		f.must(c.runOnce(f.ctx))
 		sold := newID()
@@ -347,13 +347,13 @@ func TestRestoreFromRows(t *testing.T) {
 			Exists: true, Recovering: true, Lost: true, Claim: testEpoch + 1, Epoch: testEpoch, Seq: 3, Seen: 3,
 			Database: claimed,
 		})
-		var leftover []shop.Entry
-		f.must(f.inventory.Leftover(f.ctx, 1, func(e []shop.Entry) error {
-			leftover = append(leftover, e...)
+		var failedJob []shop.Entry
+		f.must(f.inventory.EachEntry(f.ctx, 1, func(e []shop.Entry) error {
+			failedJob = append(failedJob, e...)
 			return nil
 		}))
-		if len(leftover) != 3 || leftover[0].Bad != nil || leftover[2].Ticket != 3 {
-			t.Fatalf("left over %+v", leftover)
+		if len(failedJob) != 3 || failedJob[0].Bad != nil || failedJob[2].Ticket != 3 {
+			t.Fatalf("left over %+v", failedJob)
 		}
 		var orders []shop.Order
 		add := func(user shop.ID, qty int, state shop.OrderState) shop.ID {

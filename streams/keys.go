@@ -65,22 +65,22 @@ import (
 //	                                         Lua mail_post
 //	stampede:{workers}:there         zset    worker → expiry of its registration, ms (see Workers); a hint. Lua attend
 //	stampede:{board}:nodes           hash    node number → JSON of its last figures (board.NodeFigures), for the
-//	                                         live board; a hint, with a TTL. SayFigures, AddPoint
+//	                                         live board; a hint, with a TTL. PublishFigures, AddPoint
 //	stampede:{board}:history         list    JSON of a point every 5 s (board.Point) for 15 minutes; with a TTL.
 //	                                         AddPoint
 //	stampede:{board}:sale:<id>       hash    process → JSON of its counts of buy attempts in that sale
-//	                                         (board.SaleFigures), for its report; TTL 40 days. SaySaleFigures
-//	stampede:{board}:turn:<ms>       string  the node that adds the point of that instant; with a TTL. SayFigures
+//	                                         (board.SaleFigures), for its report; TTL 40 days. PublishSaleFigures
+//	stampede:{board}:turn:<ms>       string  the node that adds the point of that instant; with a TTL. PublishFigures
 //
 //	channel                              message
 //	stampede:changes:<namespace>:<p>     changes in partition p, see shop.Message. Lua finish, publish
 
 // Names that operators type in commands. They must not change.
 const (
-	group     = "fulfil"
-	paidKey   = "stampede:{backoffice}:paid"
-	parkedKey = "stampede:{backoffice}:parked"
-	paidMark  = "stampede:{backoffice}:mark"
+	group         = "fulfil"
+	paidKey       = "stampede:{backoffice}:paid"
+	quarantineKey = "stampede:{backoffice}:parked"
+	paidMark      = "stampede:{backoffice}:mark"
 
 	mailKey     = "stampede:{mail}:letters"
 	mailDeadKey = "stampede:{mail}:dead"

@@ -44,7 +44,7 @@ func TestXinfoTellsTheTruth(t *testing.T) {
 	if st := f.stats(); st.Lag != 20 || st.Pending != 6 || st.Length != 30 {
 		t.Fatalf("%+v", st)
 	}
-	fixed, err := NewLagKeeper(f.inventory).runOnce(f.ctx)
+	fixed, err := NewLagFixer(f.inventory).runOnce(f.ctx)
 	f.must(err)
 	if fixed != 0 {
 		t.Fatalf("set %d groups right that were right", fixed)
@@ -61,7 +61,7 @@ func TestXinfoAfterRestart(t *testing.T) {
 	f.reserveMany(s, 100)
 	_, entries := f.delivered("node-1", 40)
 	f.settle(entries[:15]...)
-	keeper := NewLagKeeper(f.inventory)
+	keeper := NewLagFixer(f.inventory)
 	restart := func() {
 		server.Kill()
 		server.Start()
@@ -116,7 +116,7 @@ func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
 		keep := func(waiting string, want map[string]string) {
 			t.Helper()
 			f.must(f.client.HSet(f.ctx, keys.meta, "waiting", 77).Err())
-			_, err := NewLagKeeper(f.inventory).runOnce(f.ctx)
+			_, err := NewLagFixer(f.inventory).runOnce(f.ctx)
 			f.must(err)
 			got, err := f.client.HGetAll(f.ctx, keys.waiting).Result()
 			f.must(err)

@@ -18,18 +18,18 @@ func TestLockedEntriesWaitWhileOthersGoOn(t *testing.T) {
 		stuck, other := f.openSale(10), f.openSale(10)
 		var unlocked atomic.Bool
 		var alone atomic.Int64
-		box := newDesk()
+		box := fakeHandlerFor()
 		box.fulfil = func(_ context.Context, entries []shop.Entry) ([]error, error) {
-			fates := make([]error, len(entries))
+			outcomes := make([]error, len(entries))
 			for i, e := range entries {
 				if e.Sale == stuck.ID && !unlocked.Load() {
-					fates[i] = &shop.StuckSale{Sale: e.Sale, Err: context.DeadlineExceeded}
+					outcomes[i] = &shop.StuckSale{Sale: e.Sale, Err: context.DeadlineExceeded}
 				}
 			}
 			if len(entries) == 1 {
 				alone.Add(1)
 			}
-			return fates, nil
+			return outcomes, nil
 		}
 		f.reserveMany(stuck, 5)
 		f.reserveMany(other, 5)
@@ -67,15 +67,15 @@ func TestLockedEntriesWaitWhileOthersGoOn(t *testing.T) {
 func TestStuckEntriesHideNoDeadWorker(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		stuck, other := f.openSale(100), f.openSale(10)
-		box := newDesk()
+		box := fakeHandlerFor()
 		box.fulfil = func(_ context.Context, entries []shop.Entry) ([]error, error) {
-			fates := make([]error, len(entries))
+			outcomes := make([]error, len(entries))
 			for i, e := range entries {
 				if e.Sale == stuck.ID {
-					fates[i] = &shop.StuckSale{Sale: e.Sale, Err: context.DeadlineExceeded}
+					outcomes[i] = &shop.StuckSale{Sale: e.Sale, Err: context.DeadlineExceeded}
 				}
 			}
-			return fates, nil
+			return outcomes, nil
 		}
 		f.reserveMany(other, 1)
 		f.delivered("node-dies-last", 1)

@@ -61,37 +61,37 @@ func (l *Inventory) begun(ctx context.Context, partition int, epoch, at int64) {
 		"partition", partition, "at_least", lost, "epoch", epoch)
 }
 
-// Lacks returns the orders that are missing in Redis, of the given ones and of those that this node has seen accepted
+// Missing returns the orders that are missing in Redis, of the given ones and of those that this node has seen accepted
 // in the epoch. An accepted order stays in its buyer's record while its sale exists; absent sales are skipped. If none
 // is missing, the newest entry of the stream counts as seen from then on.
-func (l *Inventory) Lacks(
-	ctx context.Context, partition int, epoch int64, rows []shop.Witness,
-) ([]shop.Witness, error) {
+func (l *Inventory) Missing(
+	ctx context.Context, partition int, epoch int64, rows []shop.LastOrder,
+) ([]shop.LastOrder, error) {
 	k, err := l.keys(partition)
 	if err != nil {
 		return nil, err
 	}
 	seen := &l.parts[partition].seen
-	all := append(seen.witnesses(epoch, partition), rows...)
+	all := append(seen.lastOrders(epoch, partition), rows...)
 	keys, args := make([]string, 1, 1+2*len(all)), make([]any, 0, 2*len(all))
 	keys[0] = k.orders
 	for _, w := range all {
 		keys = append(keys, k.sale(w.Sale.ID), k.buyers(w.Sale.ID))
 		args = append(args, w.User.String(), w.Order.String())
 	}
-	reply, err := lacksScript.run(ctx, l.client, keys, args...)
+	reply, err := missingScript.run(ctx, l.client, keys, args...)
 	if err != nil {
 		return nil, fmt.Errorf("look for %d orders of partition %d: %w", len(all), partition, err)
 	}
 	if code := integer(reply[0]); code != codeDone {
-		return nil, fmt.Errorf("look for %d orders: %w", len(all), l.turnedAway(partition, code))
+		return nil, fmt.Errorf("look for %d orders: %w", len(all), l.rejection(partition, code))
 	}
-	var missing []shop.Witness
+	var missing []shop.LastOrder
 	for i, w := range all {
 		switch integer(reply[3+i]) {
-		case witnessMissing:
+		case lastOrderMissing:
 			missing = append(missing, w)
-		case witnessNoSale:
+		case lastOrderNoSale:
 			seen.drop(w.Sale.ID)
 		}
 	}
@@ -104,10 +104,10 @@ func (l *Inventory) Lacks(
 	return missing, nil
 }
 
-// Results of lacks.lua per order.
+// Results of missing.lua per order.
 const (
-	witnessMissing = 1
-	witnessNoSale  = 2
+	lastOrderMissing = 1
+	lastOrderNoSale  = 2
 )
 
 // fieldsOf returns the fields of an entry from a script's reply.

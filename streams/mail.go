@@ -24,8 +24,8 @@ const (
 	maxMails = 100_000
 	// An e-mail is sent again after mailPause, then after pauses that double. It is quarantined after mailAttempts,
 	// about an hour after the first. An attempt takes less than mailPause.
-	mailPause, longestMailPause = 30 * time.Second, time.Hour
-	mailAttempts                = 8
+	mailPause, maxMailPause = 30 * time.Second, time.Hour
+	mailAttempts            = 8
 	// mailPlaces is the number of new e-mails sent at the same time, mailRepeatPlaces the number of repeated ones.
 	mailPlaces, mailRepeatPlaces = 3, 1
 	// mailServerPause is the pause between two attempts while the mail server is unreachable.
@@ -59,7 +59,7 @@ func NewMailDeliverer(
 	deliver func(ctx context.Context, m outbox.Email, posted shop.Millis) error,
 ) *Deliverer {
 	d := &Deliverer{
-		reader:   NewMailStream(client).reader(blocking, mailGroup, consumer, mailPause, longestMailPause),
+		reader:   NewMailStream(client).reader(blocking, mailGroup, consumer, mailPause, maxMailPause),
 		attempts: mailAttempts, logged: []string{"kind"},
 		deliver: func(ctx context.Context, m redis.XMessage) error {
 			mail, err := parseMail(m)

@@ -192,7 +192,7 @@ func decided(ctx context.Context, g *Gate, b shop.Buy) (shop.GateAnswer, error) 
 	if !limited {
 		until = time.Now().Add(time.Hour)
 	}
-	return kit.Told(func(then func(shop.GateAnswer, error)) { g.Reserve(b, until, then) })
+	return kit.Await(func(then func(shop.GateAnswer, error)) { g.Reserve(b, until, then) })
 }
 
 // untilKnown makes a buy until its outcome is known. On a busy machine a call may use up its budget. Then the same buy

@@ -19,7 +19,7 @@ func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
 		ctx, cancel := context.WithCancel(f.ctx)
 		defer cancel()
 		var pending, done int64
-		box := newDesk()
+		box := fakeHandlerFor()
 		box.fulfil = func(context.Context, []shop.Entry) ([]error, error) {
 			pending, done = f.stats().Pending, f.counters(s).Done
 			cancel() // the node ends before it writes anything
@@ -42,7 +42,7 @@ func TestMissingGroupBeginsAtTheFirstEntry(t *testing.T) {
 		s := f.openSale(30)
 		f.reserveMany(s, 3)
 		f.must(f.client.XGroupDestroy(f.ctx, f.inventory.parts[1].keys.orders, group).Err())
-		box := newDesk()
+		box := fakeHandlerFor()
 		f.run(f.consumer("node-1", box))
 		kit.Eventually(t, patience, func() (bool, string) {
 			c := f.counters(s)
@@ -56,9 +56,9 @@ func TestNoKeyOfASaleExpires(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		made := f.reserveMany(s, 5)
-		box := newDesk()
+		box := fakeHandlerFor()
 		var tries atomic.Int64
-		box.fate = func(shop.Entry) error {
+		box.outcome = func(shop.Entry) error {
 			if tries.Add(1) == 1 {
 				return shop.ErrPermanent // leaves a failure count
 			}

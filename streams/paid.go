@@ -18,9 +18,9 @@ const (
 	paidTrimEvery = 10 * time.Minute
 	// paidRetention is how long delivered entries stay, so that a reader can be reset by a week (XGROUP SETID).
 	paidRetention = 7 * 24 * time.Hour
-	// A posting is delivered again after paidPause, later after up to longestPaidPause. A delivery takes less than
+	// A posting is delivered again after paidPause, later after up to maxPaidPause. A delivery takes less than
 	// paidPause.
-	paidPause, longestPaidPause = 15 * time.Second, time.Minute
+	paidPause, maxPaidPause = 15 * time.Second, time.Minute
 	// paidPlaces is the number of new postings delivered at the same time, repeatPlaces the number of repeated ones.
 	paidPlaces, repeatPlaces = 12, 4
 	// receiverPause is the pause between two attempts while the back office is unreachable.
@@ -44,7 +44,7 @@ type PaidStream struct {
 // NewPaidStream makes the stream of paid orders. It does not access Redis.
 func NewPaidStream(client redis.UniversalClient) *PaidStream {
 	return &PaidStream{retention: paidRetention, queue: queue{
-		client: client, stream: paidKey, quarantine: parkedKey, mark: paidMark,
+		client: client, stream: paidKey, quarantine: quarantineKey, mark: paidMark,
 		list: "stampede backoffice parked list",
 	}}
 }
@@ -56,7 +56,7 @@ func NewPaidDeliverer(
 	deliver func(context.Context, outbox.Message) error,
 ) *Deliverer {
 	d := &Deliverer{
-		reader:  NewPaidStream(client).reader(blocking, group, consumer, paidPause, longestPaidPause),
+		reader:  NewPaidStream(client).reader(blocking, group, consumer, paidPause, maxPaidPause),
 		ordered: "order", logged: []string{"order", "rev"},
 		deliver: func(ctx context.Context, m redis.XMessage) error {
 			posting, err := parsePosting(m)

@@ -35,7 +35,7 @@ func (l *Inventory) Publish(ctx context.Context, partition int, asOf shop.Millis
 		return fmt.Errorf("publish %d changes of partition %d: %w", len(rows), partition, err)
 	}
 	for _, reply := range replies {
-		if err := l.turnedAway(partition, integer(reply[0])); err != nil {
+		if err := l.rejection(partition, integer(reply[0])); err != nil {
 			return fmt.Errorf("publish %d changes: %w", len(rows), err)
 		}
 	}
@@ -61,14 +61,14 @@ func (l *Inventory) lines(rows []*shop.Order, traces map[shop.ID]trace.SpanRef) 
 // lineLength is the approximate length of the change of a new order.
 const lineLength = 420
 
-// ChainEnds reads the ends of the sequences of all partitions, in their order. It fails if no partition replies. A
+// SequenceEnds reads the ends of the sequences of all partitions, in their order. It fails if no partition replies. A
 // missing one is marked as Away.
-func (l *Inventory) ChainEnds(ctx context.Context) ([]shop.ChainEnd, error) {
-	ends := make([]shop.ChainEnd, len(l.parts))
+func (l *Inventory) SequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error) {
+	ends := make([]shop.SequenceEnd, len(l.parts))
 	for p := range ends {
 		ends[p].Away = true
 	}
-	groups, err := apart(ctx, l, l.all(), readPatience, l.chainEndsOf)
+	groups, err := perPartition(ctx, l, l.all(), readPatience, l.sequenceEndsOf)
 	if err != nil && shop.AwayOf(err) == nil {
 		return nil, fmt.Errorf("read the ends of %d chains: %w", len(ends), err)
 	}
@@ -80,8 +80,8 @@ func (l *Inventory) ChainEnds(ctx context.Context) ([]shop.ChainEnd, error) {
 	return ends, nil
 }
 
-// chainEndsOf reads the ends of some partitions in one pipeline.
-func (l *Inventory) chainEndsOf(ctx context.Context, partitions []int) (map[int]shop.ChainEnd, error) {
+// sequenceEndsOf reads the ends of some partitions in one pipeline.
+func (l *Inventory) sequenceEndsOf(ctx context.Context, partitions []int) (map[int]shop.SequenceEnd, error) {
 	reads := make([]*redis.SliceCmd, len(partitions))
 	_, _ = l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each read keeps its error
 		for i, p := range partitions {
@@ -89,14 +89,14 @@ func (l *Inventory) chainEndsOf(ctx context.Context, partitions []int) (map[int]
 		}
 		return nil
 	})
-	ends, failed := make(map[int]shop.ChainEnd, len(partitions)), make(map[int]error)
+	ends, failed := make(map[int]shop.SequenceEnd, len(partitions)), make(map[int]error)
 	for i, read := range reads {
 		values, err := read.Result()
 		if err != nil {
 			failed[partitions[i]] = transient(err)
 			continue
 		}
-		ends[partitions[i]] = shop.ChainEnd{Told: number(text(values[0])), Epoch: number(text(values[1]))}
+		ends[partitions[i]] = shop.SequenceEnd{Last: number(text(values[0])), Epoch: number(text(values[1]))}
 	}
 	return ends, awayUnlessAll(failed, len(ends) == 0)
 }

@@ -21,14 +21,14 @@ func (f *fixture) listen() <-chan *redis.Message {
 	return sub.Channel()
 }
 
-// `heard` is a message with its changes.
-type heard struct {
+// received is a message with its changes.
+type received struct {
 	shop.Message
 	changes []shop.Change
 }
 
-// `hear` receives the next message.
-func (f *fixture) hear(messages <-chan *redis.Message) (h heard) {
+// hear receives the next message.
+func (f *fixture) hear(messages <-chan *redis.Message) (h received) {
 	f.t.Helper()
 	select {
 	case m := <-messages:
@@ -45,18 +45,18 @@ func (f *fixture) hear(messages <-chan *redis.Message) (h heard) {
 	return h
 }
 
-func (f *fixture) end() shop.ChainEnd {
+func (f *fixture) end() shop.SequenceEnd {
 	f.t.Helper()
-	ends, err := f.inventory.ChainEnds(f.ctx)
+	ends, err := f.inventory.SequenceEnds(f.ctx)
 	f.must(err)
 	return ends[1]
 }
 
-// F4: every message contains the number of the previous one. ChainEnds returns the number of the last message.
+// F4: every message contains the number of the previous one. SequenceEnds returns the number of the last message.
 func TestMessagesAreAChain(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		messages := f.listen()
-		if end := f.end(); end != (shop.ChainEnd{Epoch: testEpoch}) {
+		if end := f.end(); end != (shop.SequenceEnd{Epoch: testEpoch}) {
 			t.Fatalf("before any message: %+v", end)
 		}
 		rows := make([]*shop.Order, publishChunk+1)
@@ -72,7 +72,7 @@ func TestMessagesAreAChain(t *testing.T) {
 					want)
 			}
 		}
-		if end := f.end(); end.Told != 3 || end.Epoch != testEpoch {
+		if end := f.end(); end.Last != 3 || end.Epoch != testEpoch {
 			t.Fatalf("the chain ends at %+v", end)
 		}
 		f.close(testEpoch+1, true) // rows are valid in every state of Redis
@@ -102,14 +102,14 @@ func TestWhatIsTooLateIsNotTold(t *testing.T) {
 				t.Errorf("%s: finished, %v", name, err)
 			}
 		}
-		if end := f.end(); end.Told != 0 {
-			t.Errorf("%d messages", end.Told)
+		if end := f.end(); end.Last != 0 {
+			t.Errorf("%d messages", end.Last)
 		}
 		if st := f.stats(); st.Pending != 1 || st.Deadlines != 0 {
 			t.Errorf("%+v", st)
 		}
 		f.must(f.inventory.Finish(f.ctx, 1, f.now(), row, []*shop.Entry{&entries[0]}))
-		if st := f.stats(); st.Pending != 0 || st.Deadlines != 1 || f.end().Told != 1 {
+		if st := f.stats(); st.Pending != 0 || st.Deadlines != 1 || f.end().Last != 1 {
 			t.Errorf("in time: %+v", st)
 		}
 	})
@@ -173,7 +173,7 @@ func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 		t.Fatalf("without memory: %v", err)
 	}
 	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "0").Err())
-	if st := f.stats(); st.Pending != 1 || st.Deadlines != 0 || f.end().Told != 0 {
+	if st := f.stats(); st.Pending != 1 || st.Deadlines != 0 || f.end().Last != 0 {
 		t.Errorf("%+v", st)
 	}
 }

@@ -162,7 +162,7 @@ func (d *Deliverer) handle(ctx context.Context, p *pace, a attempt) {
 	}
 }
 
-// giveUp quarantines a message.
+// refundLate quarantines a message.
 func (d *Deliverer) giveUp(ctx context.Context, a attempt, why error) error {
 	moved, err := d.isolate(ctx, d.group, a.ID, why.Error())
 	if err != nil {
@@ -217,8 +217,8 @@ func (t *turns) join(value string) (mine <-chan struct{}, leave func()) {
 const (
 	// maxFaults failures in a row mean that the receiver is unreachable; fewer are caused by single messages.
 	maxFaults = 3
-	// longestPause is the longest pause that a receiver can request.
-	longestPause = 5 * time.Minute
+	// maxPause is the longest pause that a receiver can request.
+	maxPause = 5 * time.Minute
 )
 
 // pace reduces deliveries to a receiver that accepts nothing:
@@ -269,12 +269,12 @@ func (p *pace) record(err error, began time.Time) {
 	}
 }
 
-// pause records that the receiver requested a pause. It lasts from shortest to longestPause.
+// pause records that the receiver requested a pause. It lasts from shortest to maxPause.
 func (p *pace) pause(asked time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults = max(p.faults, maxFaults)
-	if until := time.Now().Add(min(max(asked, p.shortest), longestPause)); until.After(p.until) {
+	if until := time.Now().Add(min(max(asked, p.shortest), maxPause)); until.After(p.until) {
 		p.until = until
 	}
 }

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	leftoverPage = 1000 // entries
-	restorePart  = 500  // buyers or holds per call
+	remainingPage = 1000 // entries
+	restorePart   = 500  // buyers or holds per call
 	// oldStreamKept is the retention of the old stream of a restored partition, for operators.
 	oldStreamKept = time.Hour
 )
@@ -70,13 +70,13 @@ func (l *Inventory) Accept(ctx context.Context, partition int, server string) er
 	return nil
 }
 
-// Leftover calls each with pages of all entries that are still in the stream, oldest first, including settled ones.
-func (l *Inventory) Leftover(ctx context.Context, partition int, each func([]shop.Entry) error) error {
+// EachEntry calls each with pages of all entries that are still in the stream, oldest first, including settled ones.
+func (l *Inventory) EachEntry(ctx context.Context, partition int, each func([]shop.Entry) error) error {
 	k, err := l.keys(partition)
 	if err != nil {
 		return err
 	}
-	return eachPage(ctx, l.client, k.orders, leftoverPage, func(page []redis.XMessage) error {
+	return eachPage(ctx, l.client, k.orders, remainingPage, func(page []redis.XMessage) error {
 		entries := make([]shop.Entry, len(page))
 		for i, m := range page {
 			entries[i] = parseEntry(partition, m)

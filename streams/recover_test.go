@@ -13,10 +13,10 @@ import (
 	"stampede/app/shop"
 )
 
-// leftover returns the entries that are still in the stream of partition 1.
-func (f *fixture) leftover() (entries []shop.Entry) {
+// failedJob returns the entries that are still in the stream of partition 1.
+func (f *fixture) failedJob() (entries []shop.Entry) {
 	f.t.Helper()
-	f.must(f.inventory.Leftover(f.ctx, 1, func(page []shop.Entry) error {
+	f.must(f.inventory.EachEntry(f.ctx, 1, func(page []shop.Entry) error {
 		entries = append(entries, page...)
 		return nil
 	}))
@@ -32,7 +32,7 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.reserveMany(s, 1)
-		entry := f.leftover()[0]
+		entry := f.failedJob()[0]
 		state := func(stock int64) shop.SaleState {
 			return shop.SaleState{Sale: s, Stock: stock, Withdrawn: 10 - stock}
 		}
@@ -122,7 +122,7 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.reserveMany(s, 4)
-		entries := f.leftover()
+		entries := f.failedJob()
 		f.delivered("node-1", 2)
 		f.settle(entries[0])
 		f.close(testEpoch+1, false)
@@ -166,9 +166,9 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 				t.Errorf("user %s waits for %+v, %v", e.User, left, err)
 			}
 		}
-		_, err = NewLagKeeper(f.inventory).runOnce(f.ctx)
+		_, err = NewLagFixer(f.inventory).runOnce(f.ctx)
 		f.must(err)
-		if fixed, err := NewLagKeeper(f.inventory).runOnce(f.ctx); err != nil || fixed != 0 {
+		if fixed, err := NewLagFixer(f.inventory).runOnce(f.ctx); err != nil || fixed != 0 {
 			t.Errorf("the lag was not right after it was fixed: %d, %v", fixed, err)
 		}
 		if st := f.stats(); st.Lag != 0 || st.Pending != 0 || st.Length != 1 {
@@ -184,7 +184,7 @@ func TestEntrySetAsideWithoutGroupIsSettled(t *testing.T) {
 		f.reserveMany(s, 1)
 		f.must(f.client.XGroupDestroy(f.ctx, f.inventory.parts[1].keys.orders, group).Err())
 		f.close(testEpoch+1, false)
-		now, err := f.inventory.SetAside(f.ctx, testEpoch+1, &f.leftover()[0], "recovery")
+		now, err := f.inventory.SetAside(f.ctx, testEpoch+1, &f.failedJob()[0], "recovery")
 		if c := f.counters(s); err != nil || !now || c.Done != 1 {
 			t.Errorf("set aside %v, %v; %d done, want 1", now, err, c.Done)
 		}

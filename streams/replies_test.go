@@ -18,7 +18,7 @@ import (
 	"stampede/app/test/kit"
 )
 
-// `says` is a server that returns TIME from its own clock, and one error to every other command.
+// says is a server that returns TIME from its own clock, and one error to every other command.
 type says struct {
 	t     *testing.T
 	name  string
@@ -123,12 +123,12 @@ func (s *says) isAMoment(ctx context.Context, client redis.UniversalClient) {
 	}
 	l.SetEpoch(1, testEpoch)
 	sale := shop.SaleRef{ID: 7, Partition: 1}
-	worker := NewConsumer(l, 1, "worker", newDesk(), ConsumerOptions{Block: time.Millisecond})
+	worker := NewConsumer(l, 1, "worker", fakeHandlerFor(), ConsumerOptions{Block: time.Millisecond})
 	for what, do := range map[string]func() error{
 		"counters": func() error { _, err := l.Counters(ctx, []shop.SaleRef{sale}); return err },
 		"state":    func() error { _, err := l.State(ctx, 1); return err },
-		"lacks": func() error {
-			_, err := l.Lacks(ctx, 1, testEpoch, []shop.Witness{{Sale: sale, User: 1, Order: 2}})
+		"missing": func() error {
+			_, err := l.Missing(ctx, 1, testEpoch, []shop.LastOrder{{Sale: sale, User: 1, Order: 2}})
 			return err
 		},
 		"delivery": func() error { _, err := l.Delivery(ctx, 1); return err },
@@ -139,7 +139,7 @@ func (s *says) isAMoment(ctx context.Context, client redis.UniversalClient) {
 		"return":   func() error { _, err := l.Return(ctx, []shop.Return{{Sale: sale, Order: 2}}); return err },
 		"schedule": func() error { return l.Schedule(ctx, 1, []shop.Deadline{{Order: 2, PayBy: 3}}) },
 		"stats":    func() error { _, err := l.Stats(ctx); return err },
-		"chains":   func() error { _, err := l.ChainEnds(ctx); return err },
+		"chains":   func() error { _, err := l.SequenceEnds(ctx); return err },
 		"consume":  func() error { return worker.runOnce(ctx) },
 		"sweep":    func() error { _, err := NewSweeper(l, 1, newBell()).runOnce(ctx); return err },
 	} {

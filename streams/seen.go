@@ -74,15 +74,15 @@ func (s *seen) highest() (epoch, seq int64) {
 	return s.epoch, s.seq
 }
 
-// witnesses returns the newest reservation of each sale.
-func (s *seen) witnesses(epoch int64, partition int) (of []shop.Witness) {
+// lastOrders returns the newest reservation of each sale.
+func (s *seen) lastOrders(epoch int64, partition int) (of []shop.LastOrder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.epoch != epoch {
 		return nil
 	}
 	for sale, r := range s.last {
-		of = append(of, shop.Witness{Sale: shop.SaleRef{ID: sale, Partition: partition}, User: r.user, Order: r.order})
+		of = append(of, shop.LastOrder{Sale: shop.SaleRef{ID: sale, Partition: partition}, User: r.user, Order: r.order})
 	}
 	return of
 }

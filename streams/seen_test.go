@@ -64,14 +64,14 @@ func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
 	if st := f.state(1); st.Seq != 5 || st.Seen != 4 {
 		t.Errorf("state %+v", st)
 	}
-	lost, err := f.inventory.Lacks(f.ctx, 1, testEpoch, nil)
+	lost, err := f.inventory.Missing(f.ctx, 1, testEpoch, nil)
 	if err != nil || len(lost) != 1 || lost[0].User != 103 {
 		t.Errorf("missing is %+v, %v; want the order of user 103", lost, err)
 	}
 	buy(mine, s, 107, shop.VerdictRecovering) // still: the check does not delete the seen orders
 }
 
-// afterLook calls then after Redis has replied to look.lua, before the caller receives the reply.
+// afterLook calls then after Redis has replied to state.lua, before the caller receives the reply.
 type afterLook struct {
 	sent
 	then func()
@@ -87,7 +87,7 @@ func (h *afterLook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// I8: a buy happens after Redis has replied to look.lua, and the node receives the result of the buy first. Nothing is
+// I8: a buy happens after Redis has replied to state.lua, and the node receives the result of the buy first. Nothing is
 // missing, so the healthy partition must not be recovered during its sale.
 func TestWhatIsBoughtDuringALookIsNotMissing(t *testing.T) {
 	t.Parallel()
@@ -112,23 +112,23 @@ func TestWitnessesAreLookedFor(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(50)
 		d := f.wantVerdict(f.gate(f.inventory), buyOf(s, 100, 1, "key-one-1"), shop.VerdictReserved)
-		row := shop.Witness{Sale: s.Ref(), User: 100, Order: d.Order}
+		row := shop.LastOrder{Sale: s.Ref(), User: 100, Order: d.Order}
 		young := f.node(f.client)
-		lacks := func(l *Inventory, want int, rows ...shop.Witness) {
+		missing := func(l *Inventory, want int, rows ...shop.LastOrder) {
 			t.Helper()
-			if lost, err := l.Lacks(f.ctx, 1, testEpoch, rows); err != nil || len(lost) != want {
+			if lost, err := l.Missing(f.ctx, 1, testEpoch, rows); err != nil || len(lost) != want {
 				t.Fatalf("missing are %+v, %v; want %d", lost, err, want)
 			}
 		}
-		lacks(young, 0, row)
-		lacks(young, 1, row, shop.Witness{Sale: s.Ref(), User: 100, Order: newID()})
-		lacks(young, 1, shop.Witness{Sale: s.Ref(), User: 7, Order: d.Order})
-		lacks(young, 0, shop.Witness{Sale: shop.SaleRef{ID: newID(), Partition: 1}, User: 7, Order: newID()})
+		missing(young, 0, row)
+		missing(young, 1, row, shop.LastOrder{Sale: s.Ref(), User: 100, Order: newID()})
+		missing(young, 1, shop.LastOrder{Sale: s.Ref(), User: 7, Order: d.Order})
+		missing(young, 0, shop.LastOrder{Sale: shop.SaleRef{ID: newID(), Partition: 1}, User: 7, Order: newID()})
 		f.must(f.client.HDel(f.ctx, f.inventory.parts[1].keys.buyers(s.ID), "100").Err())
-		lacks(young, 1) // its first check has recorded the order in the stream as seen
+		missing(young, 1) // its first check has recorded the order in the stream as seen
 		f.wantVerdict(f.gate(young), buyOf(s, 101, 1, "key-two-1"), shop.VerdictRecovering)
 		f.must(f.client.Unlink(f.ctx, f.inventory.parts[1].keys.sale(s.ID)).Err())
-		lacks(young, 0)
+		missing(young, 0)
 	})
 }
 
@@ -177,7 +177,7 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	if promoted.Confirmed != again.History || promoted.Followed == "" || promoted.History == again.History {
 		t.Fatalf("state of the promoted replica %+v, of what it followed %+v", promoted, again)
 	}
-	_, err = NewLagKeeper(f.inventory).runOnce(f.ctx)
+	_, err = NewLagFixer(f.inventory).runOnce(f.ctx)
 	f.must(err)
 	f.wantGroup(1, 2)
 }
@@ -213,7 +213,7 @@ func TestRecoveryOnAnotherServerStartsOver(t *testing.T) {
 	f.open(testEpoch+1, 0, true)
 }
 
-// `answers` reports whether a new connection succeeds.
+// answers reports whether a new connection succeeds.
 func (f *fixture) answers() (bool, string) {
 	err := f.client.Ping(f.ctx).Err()
 	return err == nil, fmt.Sprint("ping: ", err)

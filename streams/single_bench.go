@@ -40,7 +40,7 @@ func (g *SingleGate) reserve(ctx context.Context, b shop.Buy) (shop.GateAnswer, 
 		return shop.GateAnswer{}, err
 	}
 	if code := integer(reply[0]); code != codeDone {
-		return shop.GateAnswer{Verdict: shop.Verdict(code)}, g.inventory.turnedAway(b.Sale.Partition, code)
+		return shop.GateAnswer{Verdict: shop.Verdict(code)}, g.inventory.rejection(b.Sale.Partition, code)
 	}
 	d := shop.GateAnswer{
 		Verdict: shop.VerdictReserved, Order: b.Order, Done: integer(reply[1]), Free: integer(reply[2]),

@@ -21,7 +21,7 @@ func (l *Inventory) Stats(ctx context.Context) ([]StreamStats, error) {
 		return nil, fmt.Errorf("read stream numbers: %w", err)
 	}
 	read := func(ctx context.Context, some []int) ([]StreamStats, error) { return l.statsOf(ctx, some, now) }
-	groups, err := apart(ctx, l, l.all(), readPatience, read)
+	groups, err := perPartition(ctx, l, l.all(), readPatience, read)
 	if err != nil && shop.AwayOf(err) == nil {
 		return nil, fmt.Errorf("read stream numbers: %w", err)
 	}

@@ -61,7 +61,7 @@ func (l *Inventory) onHolds(
 		bySale[sale] = append(bySale[sale], i)
 	}
 	type done struct{ at []int } // indexes for which the script returned 1
-	groups, err := apart(ctx, l, partitions, askedFor, func(ctx context.Context, some []int) (d done, err error) {
+	groups, err := perPartition(ctx, l, partitions, callLimit, func(ctx context.Context, some []int) (d done, err error) {
 		var calls []call
 		var chunks [][]int
 		for sale, at := range bySale {
@@ -91,7 +91,7 @@ func (l *Inventory) onHolds(
 			if code == codeNotLoaded {
 				continue
 			}
-			if err := l.turnedAway(sale.Partition, code); err != nil {
+			if err := l.rejection(sale.Partition, code); err != nil {
 				failed[sale.Partition] = err
 				continue
 			}
@@ -132,7 +132,7 @@ func (l *Inventory) Hold(ctx context.Context, h shop.HoldRequest) (shop.Verdict,
 		case codeNotLoaded, codeRecovering:
 			return shop.Verdict(code), nil
 		default:
-			return 0, l.turnedAway(h.Sale.Partition, code)
+			return 0, l.rejection(h.Sale.Partition, code)
 		}
 		verdict := shop.Verdict(integer(reply[1]))
 		if verdict != shop.VerdictCooldown || rests == maxCooldowns {

@@ -117,8 +117,8 @@ func (l *Inventory) keys(partition int) (*partitionKeys, error) {
 	return &l.parts[partition].keys, nil
 }
 
-// turnedAway converts a code with which a script rejected a whole call to an error; nil for codeDone and codeAlready.
-func (l *Inventory) turnedAway(partition int, code int64) error {
+// rejection converts a code with which a script rejected a whole call to an error; nil for codeDone and codeAlready.
+func (l *Inventory) rejection(partition int, code int64) error {
 	var err error
 	switch code {
 	case codeDone, codeAlready:

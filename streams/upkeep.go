@@ -14,15 +14,15 @@ const (
 	lagCount = 1000 // undelivered entries that are counted one by one: some milliseconds of Redis
 )
 
-// LagKeeper keeps XINFO GROUPS correct for all partitions (P7). After Redis 7.0 has replayed its append-only file, lag
+// LagFixer keeps XINFO GROUPS correct for all partitions (P7). After Redis 7.0 has replayed its append-only file, lag
 // is nil or wrong; the keeper corrects it within a second.
-type LagKeeper struct{ inventory *Inventory }
+type LagFixer struct{ inventory *Inventory }
 
-// NewLagKeeper makes the keeper for all partitions.
-func NewLagKeeper(l *Inventory) *LagKeeper { return &LagKeeper{inventory: l} }
+// NewLagFixer makes the keeper for all partitions.
+func NewLagFixer(l *Inventory) *LagFixer { return &LagFixer{inventory: l} }
 
 // Run checks once a second until ctx ends.
-func (k *LagKeeper) Run(ctx context.Context) error {
+func (k *LagFixer) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, lagEvery, "keep lag", func(ctx context.Context) error {
 		_, err := k.runOnce(ctx)
 		return err
@@ -30,9 +30,9 @@ func (k *LagKeeper) Run(ctx context.Context) error {
 }
 
 // runOnce returns how many groups were corrected.
-func (k *LagKeeper) runOnce(ctx context.Context) (fixed int, err error) {
+func (k *LagFixer) runOnce(ctx context.Context) (fixed int, err error) {
 	l := k.inventory
-	groups, err := apart(ctx, l, l.all(), readPatience, func(ctx context.Context, some []int) (fixed int, err error) {
+	groups, err := perPartition(ctx, l, l.all(), readPatience, func(ctx context.Context, some []int) (fixed int, err error) {
 		calls := make([]call, len(some))
 		for i, p := range some {
 			keys := &l.parts[p].keys

@@ -37,7 +37,7 @@ func (l *Inventory) SetWatching(ctx context.Context, node string, counts map[sho
 	if len(partitions) == 0 {
 		return nil
 	}
-	_, err := apart(ctx, l, partitions, tickPatience, func(ctx context.Context, some []int) (struct{}, error) {
+	_, err := perPartition(ctx, l, partitions, tickPatience, func(ctx context.Context, some []int) (struct{}, error) {
 		var calls []call
 		for _, p := range some {
 			for _, sale := range byPartition[p] {

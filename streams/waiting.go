@@ -81,7 +81,7 @@ func (l *Inventory) lookForWaiting(asks []*waitingAsk) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitingWithin)
 	defer cancel()
 	read := func(ctx context.Context, some []int) ([]waitingAnswer, error) { return l.waitingOf(ctx, some, asks) }
-	groups, err := apart(ctx, l, l.all(), readPatience, read)
+	groups, err := perPartition(ctx, l, l.all(), readPatience, read)
 	for i, ask := range asks {
 		ask.err = err
 		for _, group := range groups {
@@ -214,7 +214,7 @@ func (l *Inventory) unsettled(ctx context.Context, entries [][]waitingEntry) (le
 		return nil, err
 	}
 	for c, reply := range replies {
-		if err := l.turnedAway(of[c][0].partition, integer(reply[0])); err != nil {
+		if err := l.rejection(of[c][0].partition, integer(reply[0])); err != nil {
 			return nil, err
 		}
 		for _, number := range reply[1:] {

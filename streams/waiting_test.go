@@ -109,7 +109,7 @@ func TestWaitingFollowsTheGroup(t *testing.T) {
 		}
 		want("while nothing is delivered,", orders...)
 
-		one, two := f.consumer("node-1", newDesk()), f.consumer("node-2", newDesk())
+		one, two := f.consumer("node-1", fakeHandlerFor()), f.consumer("node-2", fakeHandlerFor())
 		one.history, one.options.Batch = "", 8 // four entries of the user, with four of others between them
 		entries, err := one.read(f.ctx)
 		f.must(err)
@@ -151,7 +151,7 @@ func TestWaitingFollowsTheGroup(t *testing.T) {
 func TestRecordsForgetWhatIsSettled(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(100, func(s *shop.Sale) { s.Limit, s.Cap = 9, 9 })
-		g, c := f.gate(f.inventory), f.consumer("node-1", newDesk())
+		g, c := f.gate(f.inventory), f.consumer("node-1", fakeHandlerFor())
 		c.history = ""
 		const user = shop.ID(77)
 		want := func(when string, entries int) {

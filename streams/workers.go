@@ -25,8 +25,8 @@ type Workers struct {
 	name      string
 	life      time.Duration
 
-	present atomic.Pointer[[]string] // sorted; nil: unknown
-	heard   time.Time                // time of the last reply; belongs to the goroutine in Run
+	present  atomic.Pointer[[]string] // sorted; nil: unknown
+	received time.Time                // time of the last reply; belongs to the goroutine in Run
 }
 
 // NewWorkers makes a worker. name is the name of its consumers.
@@ -50,8 +50,8 @@ func (w *Workers) runOnce(ctx context.Context) error {
 	switch {
 	case err == nil:
 		w.present.Store(&names)
-		w.heard = asked
-	case asked.Sub(w.heard) > w.life:
+		w.received = asked
+	case asked.Sub(w.received) > w.life:
 		w.present.Store(nil)
 	}
 	return err

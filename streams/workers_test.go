@@ -130,7 +130,7 @@ func TestOthersLookIn(t *testing.T) {
 		if looks.attends(1) {
 			still, looks = looks, still
 		}
-		box := newDesk()
+		box := fakeHandlerFor()
 		c := f.consumer(looks.name, box)
 		c.options.Workers = looks
 		f.run(c)
@@ -155,7 +155,7 @@ func TestHandsOfAGoneWorker(t *testing.T) {
 	}
 	living, me := NewWorkers(f.inventory, "living"), NewWorkers(f.inventory, "me")
 	f.beat([]*Workers{living, me})
-	c := f.consumer("me", newDesk())
+	c := f.consumer("me", fakeHandlerFor())
 	c.options.ClaimIdle, c.options.Workers = time.Hour, me
 	for _, step := range []struct {
 		idle time.Duration

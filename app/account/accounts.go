@@ -32,7 +32,7 @@ type Accounts struct {
 	Issuer   *Issuer
 	Hasher   *Hasher
 	Captchas *Captchas
-	Shelf    *Shelf
+	Counters *Counters
 	Watch    *Watch
 	Mint     func() (shop.ID, error)
 	Now      func() shop.Millis // the clock that all nodes share
@@ -88,7 +88,7 @@ func (a *Accounts) userOf(ctx context.Context, email string) (u shop.User, known
 
 // mail sends an e-mail unless its address has reached emailsAnHour.
 func (a *Accounts) mail(ctx context.Context, l outbox.Email) error {
-	if a.Shelf.count(ctx, time.Hour, "mail:"+hashOf(l.To))[0] > emailsAnHour {
+	if a.Counters.count(ctx, time.Hour, "mail:"+hashOf(l.To))[0] > emailsAnHour {
 		return nil
 	}
 	return shop.Unreadable("the way of mails", a.Mailer.Send(ctx, l))

@@ -420,7 +420,7 @@ func TestFailuresDemandACaptcha(t *testing.T) {
 		site := newSite()
 		for i := range addressFailures * shop.WideShare {
 			counts, _ := failureCounts(newEmail(), netip.MustParseAddr(fmt.Sprintf("%s:%x::1", site, i)))
-			w.Shelf.count(w.ctx, failuresWithin, counts...)
+			w.Counters.count(w.ctx, failuresWithin, counts...)
 		}
 		w.must(try(goodPassword, nil, newSite()+"::1"))
 		for _, addr := range []string{site + ":ffff::1", site + ":1::2"} {
@@ -430,14 +430,14 @@ func TestFailuresDemandACaptcha(t *testing.T) {
 		w.must(try(goodPassword, nil, newSite()+"::1"))
 		for range addressFailures {
 			counts, _ := failureCounts(newEmail(), netip.MustParseAddr("192.0.2.9"))
-			w.Shelf.count(w.ctx, failuresWithin, counts...)
+			w.Counters.count(w.ctx, failuresWithin, counts...)
 		}
 		w.refused("from a failing address", try(goodPassword, nil, "192.0.2.9"), shop.CaptchaRequired)
 		w.must(try(goodPassword, w.solution(), "192.0.2.9"))
 		// A few failures of an address are enough while the hash budget is low.
 		for range addressSuspect {
 			counts, _ := failureCounts(newEmail(), netip.MustParseAddr("192.0.2.10"))
-			w.Shelf.count(w.ctx, failuresWithin, counts...)
+			w.Counters.count(w.ctx, failuresWithin, counts...)
 		}
 		w.must(try(goodPassword, nil, "192.0.2.10"))
 		w.Hasher.budget.level = 0

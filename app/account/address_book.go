@@ -8,8 +8,8 @@ import (
 	"stampede/app/store"
 )
 
-// mostAddresses is the maximum number of addresses per user.
-const mostAddresses = 20
+// maxAddresses is the maximum number of addresses per user.
+const maxAddresses = 20
 
 // AddressBook stores the addresses of users, including guests.
 type AddressBook struct {
@@ -34,7 +34,7 @@ func (b *AddressBook) AddAddress(ctx context.Context, user shop.ID, a shop.Saved
 		return shop.SavedAddress{}, shop.Unreadable("the address book", err)
 	}
 	a.ID = id
-	saved, err := b.Store.AddAddress(ctx, user, a, mostAddresses)
+	saved, err := b.Store.AddAddress(ctx, user, a, maxAddresses)
 	if errors.Is(err, shop.ErrNoRow) {
 		return shop.SavedAddress{}, shop.Fail(shop.Conflict, "the address book is full: remove an address first")
 	}

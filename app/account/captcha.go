@@ -38,8 +38,8 @@ var captchaPace = limits.Pace{Rate: 1, Period: time.Second, Burst: 20}
 // Captchas draws pictures of digits and checks their solutions. A picture accepts one attempt, right or wrong. Captchas
 // implements admission.Captcha for logins and sales.
 type Captchas struct {
-	Shelf *Shelf
-	Now   func() shop.Millis
+	Counters *Counters
+	Now      func() shop.Millis
 
 	drawing *budget
 	shares  *limits.Addrs
@@ -47,9 +47,9 @@ type Captchas struct {
 }
 
 // NewCaptchas returns captchas that store hashed solutions in the shelf.
-func NewCaptchas(shelf *Shelf, now func() shop.Millis) *Captchas {
+func NewCaptchas(counters *Counters, now func() shop.Millis) *Captchas {
 	return &Captchas{
-		Shelf: shelf, Now: now, drawing: newBudget(captchaShare, captchaSaved, time.Now),
+		Counters: counters, Now: now, drawing: newBudget(captchaShare, captchaSaved, time.Now),
 		shares: limits.NewAddrs(captchaPace),
 		driver: base64Captcha.NewDriverDigit(80, 240, captchaDigits, 0.7, 80),
 	}
@@ -71,7 +71,7 @@ func (c *Captchas) New(
 		return "", "", 0, fmt.Errorf("draw a captcha: %w", err)
 	}
 	id = rand.Text()
-	c.Shelf.put(ctx, id, captchaHash(id, answer), captchaLife)
+	c.Counters.put(ctx, id, captchaHash(id, answer), captchaLife)
 	return id, image, c.Now().Add(captchaLife), nil
 }
 
@@ -91,7 +91,7 @@ func (c *Captchas) Check(ctx context.Context, id, answer string) (bool, error) {
 	if len(id) != idLength || len(answer) > 64 {
 		return false, nil
 	}
-	kept := c.Shelf.take(ctx, id)
+	kept := c.Counters.take(ctx, id)
 	return kept != "" && kept == captchaHash(id, strings.TrimSpace(answer)), nil
 }
 

@@ -12,7 +12,7 @@ import (
 func TestPicturesAreShared(t *testing.T) {
 	t.Parallel()
 	var clock testClock
-	c := NewCaptchas(NewShelf(nil), nil)
+	c := NewCaptchas(NewCounters(nil), nil)
 	c.drawing = newBudget(captchaShare, captchaSaved, clock.now)
 	farm := admission.PictureAsker{From: netip.MustParseAddr("2001:db8::1")}
 	given := func(asker admission.PictureAsker) (n int) {

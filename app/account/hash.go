@@ -41,8 +41,8 @@ func phc(salt, sum []byte) string {
 		b64.EncodeToString(salt) + "$" + b64.EncodeToString(sum)
 }
 
-// nobodysHash matches no password and costs as much as any other hash.
-var nobodysHash = phc(make([]byte, saltBytes), make([]byte, hashBytes))
+// dummyHash matches no password and costs as much as any other hash.
+var dummyHash = phc(make([]byte, saltBytes), make([]byte, hashBytes))
 
 // errHash reports a stored text that is not a hash of this package.
 var errHash = errors.New("not an argon2id hash with a cost that is taken")

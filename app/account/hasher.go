@@ -84,8 +84,8 @@ func (h *Hasher) noteWaiting() {
 	}
 }
 
-// Pressed reports whether the queue has been non-empty for pressedAfter.
-func (h *Hasher) Pressed() bool {
+// Attempts reports whether the queue has been non-empty for pressedAfter.
+func (h *Hasher) Attempts() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return !h.waiting.IsZero() && h.now().Sub(h.waiting) >= pressedAfter
@@ -104,7 +104,7 @@ func (h *Hasher) Hash(ctx context.Context, password string) (hash string, err er
 // Fits reports whether the password matches the hash. "" means an unknown user and takes as long as a hash.
 func (h *Hasher) Fits(ctx context.Context, hash, password string) (fit bool, err error) {
 	if hash == "" {
-		hash = nobodysHash
+		hash = dummyHash
 	}
 	var wrong error
 	if err := h.compute(ctx, func() { fit, wrong = fits(hash, password) }); err != nil {

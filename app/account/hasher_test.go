@@ -97,22 +97,22 @@ func TestHasherUnderPressure(t *testing.T) {
 	}
 	first := enter()
 	c.pass(time.Minute)
-	if h.Pressed() {
+	if h.Attempts() {
 		t.Error("one who computes is no pressure")
 	}
 	second := enter()
 	c.pass(pressedAfter - 1)
-	if h.Pressed() {
+	if h.Attempts() {
 		t.Error("pressed too early")
 	}
 	third := enter()
 	first()
 	c.pass(1)
-	if !h.Pressed() {
+	if !h.Attempts() {
 		t.Error("not pressed although somebody has waited for a second")
 	}
 	second()
-	if h.Pressed() {
+	if h.Attempts() {
 		t.Error("pressed although nobody waits")
 	}
 	third()

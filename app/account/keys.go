@@ -13,9 +13,9 @@ import (
 	"stampede/app/shop"
 )
 
-// LongestLife is the longest lifetime of users' tokens, which is that of guests. A replaced key stays accepted for this
+// MaxLife is the longest lifetime of users' tokens, which is that of guests. A replaced key stays accepted for this
 // time.
-const LongestLife = GuestLife
+const MaxLife = GuestLife
 
 // signingKey is one generation of the key. The kid of its tokens is its fingerprint, so tokens of other keys are
 // rejected without a signature check. All its tokens start with the same header.
@@ -110,5 +110,5 @@ func (r *keyring) counts(generation int64, now shop.Millis) bool {
 	case generation == r.Number, generation == r.Number+1:
 		return true
 	}
-	return generation == r.Number-1 && now < r.Since.Add(LongestLife+time.Minute)
+	return generation == r.Number-1 && now < r.Since.Add(MaxLife+time.Minute)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // TestKeyRotation: while nodes read a new key one after the other, every node accepts tokens of both keys. Tokens of
-// the old key are accepted for LongestLife after the rotation, or not at all if only the new key counts.
+// the old key are accepted for MaxLife after the rotation, or not at all if only the new key counts.
 func TestKeyRotation(t *testing.T) {
 	t.Parallel()
 	var c testClock
@@ -38,7 +38,7 @@ func TestKeyRotation(t *testing.T) {
 	}
 	nodes[1].UseKeys(one)
 	counts("of the old key, both know", first, nodes[1], true)
-	c.pass(LongestLife + 2*time.Minute)
+	c.pass(MaxLife + 2*time.Minute)
 	counts("of the old key, after its tokens ended", first, nodes[0], false)
 	counts("of the new key, then", second, nodes[0], true)
 
@@ -127,6 +127,6 @@ func BenchmarkVerify(b *testing.B) {
 // BenchmarkPassword measures the password check of a login.
 func BenchmarkPassword(b *testing.B) {
 	for b.Loop() {
-		_, _ = fits(nobodysHash, goodPassword)
+		_, _ = fits(dummyHash, goodPassword)
 	}
 }

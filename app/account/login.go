@@ -32,7 +32,7 @@ func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 		return Session{}, shop.Fail(shop.BadRequest, "the password is missing")
 	case len(typed(l.Password)) > 4*maxPassword:
 		return Session{}, shop.Fail(shop.BadRequest, "the password is longer than any can be")
-	case l.Captcha == nil && a.Hasher.Pressed():
+	case l.Captcha == nil && a.Hasher.Attempts():
 		return Session{}, errCaptcha()
 	}
 	u, err := a.prove(ctx, email, &l)
@@ -61,7 +61,7 @@ func (a *Accounts) LogIn(ctx context.Context, l LogIn) (Session, error) {
 // queue.
 func (a *Accounts) prove(ctx context.Context, email string, l *LogIn) (shop.User, error) {
 	counts, most := failureCounts(email, l.Addr)
-	failures := a.Shelf.counts(ctx, counts...)
+	failures := a.Counters.counts(ctx, counts...)
 	failing := l.Captcha != nil || slices.Max(failures[1:]) >= addressSuspect && a.Hasher.scarce()
 	for i := range failures {
 		failing = failing || failures[i] >= most[i]
@@ -88,11 +88,11 @@ func (a *Accounts) prove(ctx context.Context, email string, l *LogIn) (shop.User
 		return shop.User{}, err
 	}
 	if !fit {
-		a.Shelf.count(ctx, failuresWithin, counts...)
+		a.Counters.count(ctx, failuresWithin, counts...)
 		return shop.User{}, errWrong()
 	}
 	if failures[0] > 0 {
-		a.Shelf.forget(ctx, counts[0])
+		a.Counters.forget(ctx, counts[0])
 	}
 	return u, nil
 }
@@ -112,10 +112,10 @@ func failureCounts(email string, addr netip.Addr) (counts []string, most []int64
 // would give access without the password.
 func (a *Accounts) open(ctx context.Context, u *shop.User, name string) (Session, error) {
 	now := a.Now()
-	if err := a.Store.Revoke(ctx, []shop.ID{u.ID}, now.Add(LongestLife+leeway)); err != nil {
+	if err := a.Store.Revoke(ctx, []shop.ID{u.ID}, now.Add(MaxLife+leeway)); err != nil {
 		return Session{}, shop.Unreadable("log ins", err)
 	}
-	defer a.hearAtOnce(ctx)
+	defer a.readRevocationsNow(ctx)
 	id, err := a.mint()
 	if err != nil {
 		return Session{}, err

@@ -83,7 +83,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, who shop.Identity, c Pass
 		return shop.Fail(shop.Conflict, "the password was changed just now, by another device")
 	}
 	if err == nil {
-		a.hearAtOnce(ctx)
+		a.readRevocationsNow(ctx)
 	}
 	return shop.Unreadable("accounts", err)
 }
@@ -101,7 +101,7 @@ func (a *Accounts) Prove(ctx context.Context, u *shop.User, password string) err
 // proves is Prove for a caller that has a place in the hasher's queue.
 func (a *Accounts) proves(ctx context.Context, u *shop.User, password string) error {
 	key := "change:" + u.ID.String()
-	if a.Shelf.count(ctx, failuresWithin, key)[0] > proofTries { // counted first, because attempts may run concurrently
+	if a.Counters.count(ctx, failuresWithin, key)[0] > proofTries { // counted first, because attempts may run concurrently
 		return shop.Fail(shop.Forbidden, "too many tries: try again in a quarter of an hour, or reset it by mail")
 	}
 	fit, err := a.Hasher.Fits(ctx, u.Password, password)
@@ -142,7 +142,7 @@ func (a *Accounts) RemoveDevice(ctx context.Context, who shop.Identity, device s
 		return shop.Fail(shop.NotFound, "no such device")
 	}
 	if err == nil {
-		a.hearAtOnce(ctx)
+		a.readRevocationsNow(ctx)
 	}
 	return shop.Unreadable("log ins", err)
 }

@@ -13,7 +13,7 @@ func TestProcessorTime(t *testing.T) {
 	if slept := processorTime(func() { time.Sleep(200 * time.Millisecond) }); slept > 20*time.Millisecond {
 		t.Errorf("sleeping took %v of a processor", slept)
 	}
-	c := NewCaptchas(NewShelf(nil), func() shop.Millis { return 0 })
+	c := NewCaptchas(NewCounters(nil), func() shop.Millis { return 0 })
 	began := time.Now()
 	drawn := processorTime(func() {
 		for range 20 {

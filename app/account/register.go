@@ -59,7 +59,7 @@ func (a *Accounts) Register(ctx context.Context, r Registration) error {
 	u.Name = cmp.Or(u.Name, guestName(cmp.Or(guest, u.ID)))
 	err = a.Store.Register(ctx, u, tokens...)
 	if errors.Is(err, shop.ErrTaken) {
-		return a.tellTaken(ctx, email)
+		return a.mailTaken(ctx, email)
 	}
 	if err != nil {
 		return shop.Unreadable("accounts", err)
@@ -97,8 +97,8 @@ func guestHash(account, guest shop.ID) string {
 	return hashOf("guest:" + account.String() + ":" + guest.String())
 }
 
-// tellTaken e-mails the owner of an account that its address was used to register.
-func (a *Accounts) tellTaken(ctx context.Context, email string) error {
+// mailTaken e-mails the owner of an account that its address was used to register.
+func (a *Accounts) mailTaken(ctx context.Context, email string) error {
 	u, known, err := a.userOf(ctx, email)
 	if err != nil || !known {
 		return err
@@ -127,7 +127,7 @@ func (a *Accounts) Activate(ctx context.Context, n Activation) (string, error) {
 		return "", err
 	}
 	defer leave()
-	if a.Shelf.count(ctx, activateLife, "activate:"+hash)[0] > activateTries { // before the hash: concurrent attempts
+	if a.Counters.count(ctx, activateLife, "activate:"+hash)[0] > activateTries { // before the hash: concurrent attempts
 		return "", errLink()
 	}
 	fit, err := a.Hasher.Fits(ctx, u.Password, n.Password)
@@ -196,7 +196,7 @@ func (a *Accounts) Reset(ctx context.Context, n NewPassword) error {
 	if _, err = a.Store.Reset(ctx, hashOf(n.Token), hash, a.Now()); err != nil {
 		return linkError(err)
 	}
-	a.hearAtOnce(ctx)
+	a.readRevocationsNow(ctx)
 	return nil
 }
 

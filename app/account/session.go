@@ -100,7 +100,7 @@ func (a *Accounts) reused(ctx context.Context, d *shop.Device) error {
 	if err := a.Store.RevokeDevice(ctx, d.User, d.ID); err != nil {
 		return shop.Unreadable("log ins", err)
 	}
-	a.hearAtOnce(ctx)
+	a.readRevocationsNow(ctx)
 	return errSession()
 }
 
@@ -152,7 +152,7 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 		}
 		who = shop.Identity{User: d.User, Device: id}
 	}
-	defer a.hearAtOnce(ctx)
+	defer a.readRevocationsNow(ctx)
 	return shop.Unreadable("log ins", a.end(ctx, &who, o.Everywhere))
 }
 
@@ -160,7 +160,7 @@ func (a *Accounts) LogOut(ctx context.Context, o LogOut) error {
 func (a *Accounts) end(ctx context.Context, who *shop.Identity, everywhere bool) error {
 	switch {
 	case who.Device == 0:
-		return a.Store.Revoke(ctx, []shop.ID{who.User}, max(who.Expires, a.Now().Add(LongestLife)).Add(leeway))
+		return a.Store.Revoke(ctx, []shop.ID{who.User}, max(who.Expires, a.Now().Add(MaxLife)).Add(leeway))
 	case everywhere:
 		_, err := a.Store.RevokeDevices(ctx, who.User, 0)
 		return err
@@ -171,8 +171,8 @@ func (a *Accounts) end(ctx context.Context, who *shop.Identity, everywhere bool)
 	return nil // the row was deleted long after the login had expired
 }
 
-// hearAtOnce reads revocations now. If that fails, this node reads them within two seconds, like the others.
-func (a *Accounts) hearAtOnce(ctx context.Context) {
+// readRevocationsNow reads revocations now. If that fails, this node reads them within two seconds, like the others.
+func (a *Accounts) readRevocationsNow(ctx context.Context) {
 	if err := a.Watch.RunOnce(ctx); err != nil {
 		slog.DebugContext(ctx, "look for what was revoked", "err", err)
 	}

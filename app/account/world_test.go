@@ -72,10 +72,10 @@ func (w *world) node() *Accounts {
 	w.t.Helper()
 	issuer, err := NewIssuer(testKey, func() time.Time { return w.now().Time() })
 	kit.Must(w.t, err)
-	shelf := NewShelf(w.redis)
+	counters := NewCounters(w.redis)
 	return &Accounts{
-		Store: w.store, Mailer: w, Issuer: issuer, Hasher: newHasherWithoutBudget(), Shelf: shelf,
-		Captchas: NewCaptchas(shelf, w.now), Watch: &Watch{Store: w.store, Issuer: issuer},
+		Store: w.store, Mailer: w, Issuer: issuer, Hasher: newHasherWithoutBudget(), Counters: counters,
+		Captchas: NewCaptchas(counters, w.now), Watch: &Watch{Store: w.store, Issuer: issuer},
 		Mint: func() (shop.ID, error) { return kit.NewID(), nil }, Now: w.now, Public: "https://shop.example",
 	}
 }
@@ -132,7 +132,7 @@ func (w *world) link(email string, kind outbox.EmailKind) string {
 func (w *world) solution() *CaptchaAnswer {
 	id := shop.ID(kit.NewID()).String() + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	id = id[len(id)-26:]
-	w.Shelf.put(w.ctx, id, captchaHash(id, "123456"), captchaLife)
+	w.Counters.put(w.ctx, id, captchaHash(id, "123456"), captchaLife)
 	return &CaptchaAnswer{ID: id, Answer: "123456"}
 }
 

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// wrongMost is the maximum number of wrong solutions per user, picturesMost that of pictures, per minute and node.
-	wrongMost    = 5
-	picturesMost = 10
+	// maxWrong is the maximum number of wrong solutions per user, maxPictures that of pictures, per minute and node.
+	maxWrong    = 5
+	maxPictures = 10
 	// triesKept is the maximum number of users in tries. Beyond it all counts restart.
 	triesKept = 65_536
 )
 
 // picture returns a captcha task. Its ID is bound to the user and the sale. So each picture has to be solved for the
 // account that received it; a solution is worthless for another account.
-func (d *PassDesk) picture(ctx context.Context, q PassQuestion) (PassAnswer, error) {
+func (d *PassService) picture(ctx context.Context, q PassQuestion) (PassAnswer, error) {
 	unread, err := d.tries.picture(q.User, time.Now())
 	if err != nil {
 		return PassAnswer{}, err
@@ -34,7 +34,7 @@ func (d *PassDesk) picture(ctx context.Context, q PassQuestion) (PassAnswer, err
 
 // read returns the pass for a correctly solved picture. Each picture allows one try. The pass is issued at this
 // instant, so a client that misses the reply requests another picture.
-func (d *PassDesk) read(ctx context.Context, q PassQuestion, now shop.Millis) (PassAnswer, error) {
+func (d *PassService) read(ctx context.Context, q PassQuestion, now shop.Millis) (PassAnswer, error) {
 	if err := d.tries.answer(q.User, time.Now()); err != nil {
 		return PassAnswer{}, err
 	}
@@ -73,7 +73,7 @@ func (t *tries) picture(user shop.ID, now time.Time) (unread int, err error) {
 	err = t.count(user, now, func(m *minute) bool {
 		unread = max(0, m.pictures-m.answered)
 		m.pictures++
-		return m.pictures <= picturesMost && m.wrong < wrongMost
+		return m.pictures <= maxPictures && m.wrong < maxWrong
 	})
 	return unread, err
 }
@@ -82,7 +82,7 @@ func (t *tries) picture(user shop.ID, now time.Time) (unread int, err error) {
 func (t *tries) answer(user shop.ID, now time.Time) error {
 	return t.count(user, now, func(m *minute) bool {
 		m.answered++
-		return m.wrong < wrongMost
+		return m.wrong < maxWrong
 	})
 }
 

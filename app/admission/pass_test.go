@@ -185,7 +185,7 @@ func TestPressure(t *testing.T) {
 // Only a pass signed by our key is valid, and a solution only if it solves the task, for arbitrary input.
 func FuzzPass(f *testing.F) {
 	const sale, user, now, until = shop.ID(7), shop.ID(42), shop.Millis(1_000_000), shop.Millis(1_120_000)
-	pass, task := testPasses.issue(sale, user, now, until), testPasses.work(sale, user, now, LeastWorkBits)
+	pass, task := testPasses.issue(sale, user, now, until), testPasses.work(sale, user, now, MinWorkBits)
 	f.Add(pass, Solve(task.Text, task.Bits))
 	f.Add(task.Text, Solve(task.Text, task.Bits))
 	f.Add(task.Text, "01")

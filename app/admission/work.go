@@ -14,15 +14,15 @@ import (
 // browser, negligible for a bot farm. 26 bits are minutes for a browser.
 const (
 	DefaultWorkBits = 16
-	LeastWorkBits   = 1
-	MostWorkBits    = 26
+	MinWorkBits     = 1
+	MaxWorkBits     = 26
 )
 
 const (
 	// workTime is the time limit for solving a task.
 	workTime = 2 * time.Minute
-	// longestNonce is the maximum length of a nonce, in digits.
-	longestNonce = 20
+	// maxNonce is the maximum length of a nonce, in digits.
+	maxNonce = 20
 )
 
 // Task is the task that a buyer solves for a pass.
@@ -59,9 +59,9 @@ func (p *Passes) done(
 	return p.issue(sale, user, s.issued, until), until, true
 }
 
-// isNonce reports whether s is a decimal number without leading zeros, of at most longestNonce digits.
+// isNonce reports whether s is a decimal number without leading zeros, of at most maxNonce digits.
 func isNonce(s string) bool {
-	return s != "" && len(s) <= longestNonce && (s[0] != '0' || len(s) == 1) && shop.Digits(s)
+	return s != "" && len(s) <= maxNonce && (s[0] != '0' || len(s) == 1) && shop.Digits(s)
 }
 
 // Solves reports whether the nonce solves the proof of work with this text.

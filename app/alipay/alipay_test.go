@@ -41,9 +41,9 @@ func TestEveryWayToPay(t *testing.T) {
 			if paid.State != payment.TradePaid || time.Since(paid.PaidAt.Time()).Abs() > time.Minute {
 				t.Fatalf("after the payment: %+v", paid)
 			}
-			told, err := c.Notified(c.letters(t, 1)[0])
-			if err != nil || told != paid {
-				t.Errorf("notified: %+v, %v, want %+v", told, err, paid)
+			published, err := c.Notified(c.letters(t, 1)[0])
+			if err != nil || published != paid {
+				t.Errorf("notified: %+v, %v, want %+v", published, err, paid)
 			}
 			if l := c.sim.Ledger(); l.TakenFen != 19801 || len(l.Trades) != 1 {
 				t.Errorf("the ledger: %+v", l)
@@ -175,7 +175,7 @@ func TestTimeExpireIsRoundedDown(t *testing.T) {
 	r.ExpiresAt = shop.MillisOf(time.Now().Add(time.Hour).Truncate(time.Second)) + 999
 	p, err := c.Pay(t.Context(), r)
 	kit.Must(t, err)
-	kit.Must(t, errOf(c.sim.Come(p.URL)))
+	kit.Must(t, errOf(c.sim.Open(p.URL)))
 	if got := c.sim.Ledger().Trades[0].ExpiresAt.UnixMilli(); got != int64(r.ExpiresAt)-999 {
 		t.Errorf("the trade ends at %d, asked for %d", got, r.ExpiresAt)
 	}

@@ -9,14 +9,14 @@ import (
 
 const (
 	maxAnswer = 1 << 20 // maximum size of a reply, bytes; real ones are below 10 KB
-	mostIdle  = 128     // idle connections: about the number of concurrent calls
+	maxIdle   = 128     // idle connections: about the number of concurrent calls
 )
 
 // newHTTP returns the client for the library, which by itself has no timeout, no limit for replies and no check of the
 // status.
 func newHTTP(timeout time.Duration) *http.Client {
 	return &http.Client{Timeout: timeout, Transport: guard{&http.Transport{
-		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: mostIdle, IdleConnTimeout: time.Minute,
+		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: time.Minute,
 		ForceAttemptHTTP2: true,
 	}}}
 }

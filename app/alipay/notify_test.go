@@ -92,7 +92,7 @@ func BenchmarkNotified(b *testing.B) {
 	c := newCounter(b, nil)
 	p, err := c.Pay(b.Context(), request(1, payment.ViaPage))
 	kit.Must(b, err)
-	kit.Must(b, errOf(c.sim.Come(p.URL)))
+	kit.Must(b, errOf(c.sim.Open(p.URL)))
 	kit.Must(b, c.sim.Pay("1"))
 	form := c.letters(b, 1)[0]
 	for b.Loop() {

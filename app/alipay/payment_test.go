@@ -106,7 +106,7 @@ func (c *counter) pay(t *testing.T, order shop.ID, via payment.PayVia) {
 		_ = response.Body.Close()
 		return
 	}
-	if got, err := c.sim.Come(p.URL + p.OrderString); err != nil || got != order.String() {
+	if got, err := c.sim.Open(p.URL + p.OrderString); err != nil || got != order.String() {
 		t.Fatalf("the buyer comes with %+v: %q, %v", p, got, err)
 	}
 }

@@ -54,7 +54,7 @@ func (a *Alipay) Refunded(ctx context.Context, r payment.RefundRequest) (bool, e
 	}
 	err := a.call(ctx, question, &answer)
 	switch {
-	case saysNo(err, noSuchTrade), err == nil && answer.RefundStatus != "REFUND_SUCCESS":
+	case isRejection(err, noSuchTrade), err == nil && answer.RefundStatus != "REFUND_SUCCESS":
 		return false, nil
 	case err != nil:
 		return false, err

@@ -36,7 +36,7 @@ func (a *Alipay) Query(ctx context.Context, id shop.ID) (payment.Trade, error) {
 		SendPayDate string             `json:"send_pay_date"`
 	}
 	err := a.call(ctx, question, &answer)
-	if saysNo(err, noSuchTrade) {
+	if isRejection(err, noSuchTrade) {
 		return payment.Trade{Order: id, State: payment.TradeAbsent}, nil
 	}
 	if err != nil {
@@ -65,9 +65,9 @@ func (a *Alipay) Close(ctx context.Context, id shop.ID) (payment.Trade, error) {
 	}
 	err := a.call(ctx, question, &answer)
 	switch {
-	case saysNo(err, noSuchTrade):
+	case isRejection(err, noSuchTrade):
 		return payment.Trade{Order: id, State: payment.TradeAbsent}, nil
-	case saysNo(err, wrongStatus): // paid, or closed before: a query returns which
+	case isRejection(err, wrongStatus): // paid, or closed before: a query returns which
 		return a.Query(ctx, id)
 	case err != nil:
 		return payment.Trade{}, err

@@ -32,8 +32,8 @@ import (
 const (
 	// flowTimeout is the timeout of one flow call.
 	flowTimeout = 10 * time.Second
-	// longestWait is the longest duration of a long poll in seconds.
-	longestWait = 30
+	// maxWait is the longest duration of a long poll in seconds.
+	maxWait = 30
 )
 
 // Options contains the dependencies and settings of the routes. A *shop.Error of a service is sent to the client; any
@@ -49,7 +49,7 @@ type Options struct {
 	Now        func() shop.Millis
 	Storefront *catalog.Storefront
 	Picture    func(ctx context.Context, name string) ([]byte, store.ImageKind, error)
-	Passes     *admission.PassDesk
+	Passes     *admission.PassService
 	Buy        func(ctx context.Context, user shop.ID, req order.BuyRequest) (order.Receipt, error)
 	Orders     *order.Reader
 	Cancel     func(ctx context.Context, user, order shop.ID) (shop.OrderState, error)
@@ -61,17 +61,17 @@ type Options struct {
 
 	// For operators; buyers use Shipping as well.
 	Refunds    *backoffice.RefundService
-	Shipping   *backoffice.ShippingDesk
-	Catalogue  *backoffice.CatalogueDesk
-	Sales      *backoffice.SaleDesk
-	Search     *backoffice.SearchDesk
+	Shipping   *backoffice.ShippingService
+	Catalogue  *backoffice.CatalogueService
+	Sales      *backoffice.SaleService
+	Search     *backoffice.SearchService
 	SaleReport func(ctx context.Context, sale shop.ID) (backoffice.SaleReport, error)
-	Leftovers  *backoffice.Leftovers
+	FailedJobs *backoffice.FailedJobs
 	Users      *backoffice.UserService
-	Blocks     *backoffice.BlockDesk
-	SwitchDesk *backoffice.SwitchDesk
+	Blocks     *backoffice.BlockService
+	Settings   *backoffice.SettingsService
 	Journal    *journal.Journal
-	Archive    *archive.Desk
+	Archive    *archive.Service
 	// ReconcileDay compares a part of a day's payments with the gateway, starting after the given order.
 	ReconcileDay func(ctx context.Context, day time.Time, after shop.ID) (payment.ReconciliationReport, error)
 	// Readiness runs the checklist of a sale.

@@ -14,9 +14,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// mostPerRequest limits the memory that the process, including the test client, may allocate for a rejected request.
+// maxPerRequest limits the memory that the process, including the test client, may allocate for a rejected request.
 // Decoding any bomb below would allocate at least seven times as much.
-const mostPerRequest = 1 << 20
+const maxPerRequest = 1 << 20
 
 // bomb is a body that exceeds bodyLimit by far when it is decoded.
 type bomb struct {
@@ -96,7 +96,7 @@ func TestNoBodyIsDecoded(t *testing.T) {
 				text, _ := io.ReadAll(res.Body)
 				_ = res.Body.Close()
 				runtime.ReadMemStats(&after)
-				if spent := after.TotalAlloc - before.TotalAlloc; spent > mostPerRequest {
+				if spent := after.TotalAlloc - before.TotalAlloc; spent > maxPerRequest {
 					t.Errorf("%s: %s %s with %s allocated %d bytes for %d", name, r[0], r[1], kind, spent, len(b.body))
 				}
 				said := r[0] == http.MethodHead || strings.HasPrefix(string(text), `{"error":{"code":"bad_request"`)

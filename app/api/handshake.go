@@ -27,7 +27,7 @@ func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 	if !ctx.IsGet() || !strings.EqualFold(string(r.Peek(fasthttp.HeaderUpgrade)), "websocket") {
 		return false // admitSocket rejects it
 	}
-	handshake, server := sayAgain(r), f.sockets
+	handshake, server := repeatHandshake(r), f.sockets
 	if len(handshake) > handshakeBuffer {
 		server = f.longSockets
 	}
@@ -51,18 +51,18 @@ func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 	return true
 }
 
-// heardOfHandshake lists the headers that are used later.
-var heardOfHandshake = []string{
+// handshakeHeaders lists the headers that are used later.
+var handshakeHeaders = []string{
 	fasthttp.HeaderHost, fasthttp.HeaderOrigin, fasthttp.HeaderConnection, fasthttp.HeaderUpgrade, realIP,
 	fasthttp.HeaderXForwardedFor, fasthttp.HeaderSecWebSocketVersion, fasthttp.HeaderSecWebSocketKey,
 	fasthttp.HeaderSecWebSocketProtocol, fiber.HeaderXRequestID,
 }
 
-// sayAgain returns the handshake with the headers that are used later.
-func sayAgain(r *fasthttp.RequestHeader) []byte {
+// repeatHandshake returns the handshake with the headers that are used later.
+func repeatHandshake(r *fasthttp.RequestHeader) []byte {
 	b := append([]byte("GET "), r.RequestURI()...)
 	b = append(b, " HTTP/1.1\r\n"...)
-	for _, name := range heardOfHandshake {
+	for _, name := range handshakeHeaders {
 		for _, value := range r.PeekAll(name) {
 			b = append(append(append(append(b, name...), ": "...), value...), "\r\n"...)
 		}

@@ -35,8 +35,8 @@ func (s *site) shake(headers, behind string) (net.Conn, *bufio.Reader, *http.Res
 	return conn, r, res
 }
 
-// hear reads n bytes.
-func hear(t *testing.T, r io.Reader, n int) string {
+// readBytes reads n bytes.
+func readBytes(t *testing.T, r io.Reader, n int) string {
 	t.Helper()
 	b := make([]byte, n)
 	if _, err := io.ReadFull(r, b); err != nil {
@@ -72,17 +72,17 @@ func TestHandshakeIsHandedOver(t *testing.T) {
 			if res.StatusCode != http.StatusSwitchingProtocols || <-cookies != 0 {
 				t.Fatalf("answered %s, or was not handed over", res.Status)
 			}
-			if got := hear(t, r, len(behind)); got != behind {
+			if got := readBytes(t, r, len(behind)); got != behind {
 				t.Errorf("of %d bytes behind the handshake, others came back", len(behind))
 			}
-			if _, err := io.WriteString(conn, "and on"); err != nil || hear(t, r, 6) != "and on" {
+			if _, err := io.WriteString(conn, "and on"); err != nil || readBytes(t, r, 6) != "and on" {
 				t.Errorf("what came later was lost: %v", err)
 			}
 		})
 	}
 	t.Run("a handshake that needs the longer buffer", func(t *testing.T) {
 		_, r, res := s.shake("Cookie: a=b\r\nSec-WebSocket-Protocol: "+long+"\r\n", "hello")
-		if res.StatusCode != http.StatusSwitchingProtocols || <-cookies != 0 || hear(t, r, 5) != "hello" {
+		if res.StatusCode != http.StatusSwitchingProtocols || <-cookies != 0 || readBytes(t, r, 5) != "hello" {
 			t.Errorf("answered %s, or was not handed over", res.Status)
 		}
 	})

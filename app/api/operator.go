@@ -33,7 +33,7 @@ func (a *api) operatorRoutes(r fiber.Router) {
 	r.Get("/board", a.anyOperator(a.board))
 	a.searchRoutes(r)
 	a.adminRoutes(r)
-	a.leftoverRoutes(r)
+	a.failedJobRoutes(r)
 	r.Get("/sales/:id/report", a.anyOperator(byID(a.SaleReport)))
 	r.Get("/sales/:id/report.csv", a.anyOperator(a.saleReportCSV))
 	r.Get("/orders/:id", a.anyOperator(byID(a.anyOrder)))
@@ -50,11 +50,11 @@ func (a *api) operatorRoutes(r fiber.Router) {
 	r.Post("/sales/:id/stock", a.asActor(actOn(a.changeStock)))
 	r.Post("/sales/:id/challenge", a.asActor(actOn(a.setChallenge)))
 	r.Post("/sales/:id/guests", a.asActor(actOn(a.addGuests)))
-	r.Get("/switches", a.anyOperator(func(c *fiber.Ctx) error { return flow(c, a.SwitchDesk.Switches) }))
-	r.Patch("/switches", a.asActor(actWith(a.SwitchDesk.EditSwitches)))
-	r.Get("/notice", a.anyOperator(a.standingNotice))
-	r.Post("/notice", a.asActor(actWith(a.SwitchDesk.TellAll)))
-	r.Delete("/notice", a.asActor(a.takeBack))
+	r.Get("/switches", a.anyOperator(func(c *fiber.Ctx) error { return flow(c, a.Settings.Switches) }))
+	r.Patch("/switches", a.asActor(actWith(a.Settings.EditSwitches)))
+	r.Get("/notice", a.anyOperator(a.currentBanner))
+	r.Post("/notice", a.asActor(actWith(a.Settings.PublishBanner)))
+	r.Delete("/notice", a.asActor(a.removeBanner))
 	r.Get("/blocks", a.anyOperator(a.blocks))
 	r.Post("/blocks", a.asActor(actWith(a.addBlock)))
 	r.Delete("/blocks/:id", a.asActor(actOn(a.removeBlock)))
@@ -131,15 +131,15 @@ type noticeAnswer struct {
 	Notice *shop.Notice `json:"notice,omitempty"`
 }
 
-func (a *api) standingNotice(c *fiber.Ctx) error {
+func (a *api) currentBanner(c *fiber.Ctx) error {
 	return flow(c, func(ctx context.Context) (noticeAnswer, error) {
-		n, err := a.SwitchDesk.StandingNotice(ctx, a.Now())
+		n, err := a.Settings.CurrentBanner(ctx, a.Now())
 		return noticeAnswer{n}, err
 	})
 }
 
-func (a *api) takeBack(c *fiber.Ctx, actor journal.Actor) error {
-	return flow(c, func(ctx context.Context) (shop.Notice, error) { return a.SwitchDesk.TakeBack(ctx, actor) })
+func (a *api) removeBanner(c *fiber.Ctx, actor journal.Actor) error {
+	return flow(c, func(ctx context.Context) (shop.Notice, error) { return a.Settings.RemoveBanner(ctx, actor) })
 }
 
 // journal lists the operations of operators.
@@ -209,7 +209,7 @@ func (a *api) addBlock(ctx context.Context, actor journal.Actor, b newBlock) (st
 	lasts := time.Duration(0)
 	if b.Until != 0 {
 		left := int64(b.Until) - int64(a.Now())
-		if left <= 0 || left > backoffice.LongestBlock.Milliseconds() {
+		if left <= 0 || left > backoffice.MaxBlock.Milliseconds() {
 			return store.Block{}, shop.Fail(shop.BadRequest,
 				"until must be within the next ten years, or left out for a block without an end")
 		}

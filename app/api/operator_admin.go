@@ -82,7 +82,7 @@ func (a *api) repost(c *fiber.Ctx, actor journal.Actor) error {
 		return shop.Fail(shop.BadRequest, "since is missing: an instant in milliseconds")
 	}
 	return slowFlow(c, func(ctx context.Context) (repostAnswer, error) {
-		n, err := a.Leftovers.Repost(ctx, actor, b.Since)
+		n, err := a.FailedJobs.Repost(ctx, actor, b.Since)
 		return repostAnswer{n}, err
 	})
 }

@@ -112,8 +112,8 @@ func (a *api) findUser(ctx context.Context, id shop.ID) (userFile, error) {
 	return out, err
 }
 
-// longestTrade is the maximum length of a trade number in bytes.
-const longestTrade = 64
+// maxTrade is the maximum length of a trade number in bytes.
+const maxTrade = 64
 
 func (a *api) searchPayments(c *fiber.Ctx) error {
 	q := store.PaymentSearch{Outcome: payment.Outcome(c.Query("state")), Before: c.Query("before")}
@@ -121,7 +121,7 @@ func (a *api) searchPayments(c *fiber.Ctx) error {
 		return shop.Fail(shop.BadRequest, "state must be taken, late, revived, refunded, unknown_order, wrong_amount, "+
 			"second_trade or never_payable")
 	}
-	if len(q.Before) > longestTrade {
+	if len(q.Before) > maxTrade {
 		return shop.Fail(shop.BadRequest, "before must be the number of a trade")
 	}
 	var err error

@@ -124,7 +124,7 @@ func (a *api) order(c *fiber.Ctx, user shop.ID) error {
 	if err != nil {
 		return err
 	}
-	wait, err := queryInt(c, "wait", 0, 0, longestWait)
+	wait, err := queryInt(c, "wait", 0, 0, maxWait)
 	if err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ type solveBody struct {
 
 // askPass returns a pass for the sale in the path, or the challenge that must be solved first. The body is ignored.
 func (a *api) askPass(c *fiber.Ctx, who shop.Identity) error {
-	return a.atDesk(c, who, admission.PassQuestion{}, a.Passes.AskPass)
+	return a.withPayment(c, who, admission.PassQuestion{}, a.Passes.AskPass)
 }
 
 // solvePass returns the pass for a solved challenge.
@@ -233,10 +233,10 @@ func (a *api) solvePass(c *fiber.Ctx, who shop.Identity) error {
 	if err := decode(raw(c), &b); err != nil {
 		return err
 	}
-	return a.atDesk(c, who, admission.PassQuestion{Task: b.Task, Answer: b.Answer}, a.Passes.SolvePass)
+	return a.withPayment(c, who, admission.PassQuestion{Task: b.Task, Answer: b.Answer}, a.Passes.SolvePass)
 }
 
-func (a *api) atDesk(
+func (a *api) withPayment(
 	c *fiber.Ctx, who shop.Identity, q admission.PassQuestion,
 	ask func(ctx context.Context, q admission.PassQuestion) (admission.PassAnswer, error),
 ) (err error) {

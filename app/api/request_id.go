@@ -12,8 +12,8 @@ import (
 	"stampede/app/shop"
 )
 
-// longestRequestID is the maximum length of a request id from a client or a proxy, in bytes.
-const longestRequestID = 64
+// maxRequestID is the maximum length of a request id from a client or a proxy, in bytes.
+const maxRequestID = 64
 
 // identify sets the request id on request and response. It keeps the client's id if that is short and clean, and
 // creates one otherwise.
@@ -28,7 +28,7 @@ func identify(ctx *fasthttp.RequestCtx) {
 
 // cleanRequestID reports whether the id needs no escapes in a header, a log line or JSON.
 func cleanRequestID(id string) bool {
-	return id != "" && len(id) <= longestRequestID && strings.IndexFunc(id, func(r rune) bool {
+	return id != "" && len(id) <= maxRequestID && strings.IndexFunc(id, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
 	}) < 0
 }

@@ -227,7 +227,7 @@ func (w *world) block() {
 }
 
 func (w *world) say() {
-	_, err := w.services.SwitchDesk.TellAll(w.ctx, operator, backoffice.NewNotice{Level: "info", Text: "Hello."})
+	_, err := w.services.Settings.PublishBanner(w.ctx, operator, backoffice.NewNotice{Level: "info", Text: "Hello."})
 	w.must(err)
 }
 

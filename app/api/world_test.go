@@ -185,7 +185,7 @@ func openWorld(t testing.TB, o *Options) *world {
 	warmer := &catalog.Warmer{Catalogue: catalogue, Store: db, Redis: w.inventory, Clock: w.clock}
 	reader := &order.Reader{Catalogue: catalogue, Redis: w.inventory, Store: db}
 	effects := &order.Effects{
-		Redis: w.inventory, Notifier: w.inventory, Store: db, Told: &order.Told{Store: db},
+		Redis: w.inventory, Notifier: w.inventory, Store: db, PublishMarks: &order.PublishMarks{Store: db},
 	}
 	w.cashier = &payment.Cashier{
 		Gateway: gateway{}, Redis: w.inventory, Store: db, Effects: effects, Margin: time.Second,
@@ -203,10 +203,10 @@ func openWorld(t testing.TB, o *Options) *world {
 	issuer, err := account.NewIssuer(make([]byte, account.MinKeyBytes),
 		func() time.Time { return w.clock.Now().Time() })
 	w.must(err)
-	shelf := account.NewShelf(w.redis)
+	counters := account.NewCounters(w.redis)
 	o.Accounts = &account.Accounts{
 		Store: db, Mailer: sentMails{}, Issuer: issuer, Hasher: account.NewHasher(),
-		Captchas: account.NewCaptchas(shelf, w.clock.Now), Shelf: shelf,
+		Captchas: account.NewCaptchas(counters, w.clock.Now), Counters: counters,
 		Watch: &account.Watch{Store: db, Issuer: issuer}, Mint: mint, Now: w.clock.Now, Public: "https://shop.example",
 	}
 	o.Addresses = &account.AddressBook{Store: db, Mint: mint}
@@ -223,7 +223,7 @@ func openWorld(t testing.TB, o *Options) *world {
 		},
 	}
 	o.Picture = backoffice.NewPictures(db).Picture
-	o.Passes = &admission.PassDesk{
+	o.Passes = &admission.PassService{
 		Catalogue: catalogue, Clock: w.clock, Passes: passes, Captcha: o.Accounts.Captchas, Settings: db,
 	}
 	o.Buy = (&order.Checkout{
@@ -238,34 +238,34 @@ func openWorld(t testing.TB, o *Options) *world {
 		Policy: payment.RefundByOperator, Redis: w.inventory, Store: db, Effects: effects,
 	}).AskRefund
 	o.Refunds = &backoffice.RefundService{Store: db, RedisTime: w.inventory.Now, Effects: effects}
-	o.Shipping = &backoffice.ShippingDesk{
+	o.Shipping = &backoffice.ShippingService{
 		Store: db, RedisTime: w.inventory.Now, Effects: effects, FinishAfter: time.Hour,
 	}
-	o.Catalogue = &backoffice.CatalogueDesk{
+	o.Catalogue = &backoffice.CatalogueService{
 		Store: db, MakeImage: picture.NewMaker().Make, Clean: markup.Clean, Mint: mint, Now: w.clock.Now,
 		Zone: time.UTC,
 	}
-	o.Sales = &backoffice.SaleDesk{
+	o.Sales = &backoffice.SaleService{
 		Store: db, Redis: w.inventory, Load: warmer.Ensure,
 		Guest: func(sale shop.ID) (string, error) { return "bound to " + sale.String(), nil },
 	}
-	o.Search = &backoffice.SearchDesk{Reader: db, Store: db, Clock: w.clock}
-	o.SaleReport = (&backoffice.ReportDesk{
+	o.Search = &backoffice.SearchService{Reader: db, Store: db, Clock: w.clock}
+	o.SaleReport = (&backoffice.ReportService{
 		Reader: db, Redis: w.inventory, Clock: w.clock,
 		Auditor: &recovery.Auditor{Redis: w.inventory, Store: db},
 	}).SaleReport
 	paid := streams.NewPaidStream(w.redis)
-	o.Leftovers = &backoffice.Leftovers{
+	o.FailedJobs = &backoffice.FailedJobs{
 		Store:    db,
 		Letters:  &recovery.DeadLetters{Redis: w.inventory, Store: db, Effects: effects, PayWindow: time.Hour},
 		Postings: paid, Mails: streams.NewMailStream(w.redis),
 	}
 	o.Users = &backoffice.UserService{Store: db, Data: o.Data}
-	o.Blocks = &backoffice.BlockDesk{Store: db, Time: w.clock.Now}
-	o.SwitchDesk = &backoffice.SwitchDesk{Store: db}
+	o.Blocks = &backoffice.BlockService{Store: db, Time: w.clock.Now}
+	o.Settings = &backoffice.SettingsService{Store: db}
 	o.Journal = &journal.Journal{Store: db}
-	o.Archive = &archive.Desk{
-		Archivist: &archive.Archivist{Store: db, PartitionFigures: w.inventory.PartitionFigures},
+	o.Archive = &archive.Service{
+		Archiver: &archive.Archiver{Store: db, PartitionFigures: w.inventory.PartitionFigures},
 	}
 	o.ReconcileDay = (&payment.DailyReconciliation{Store: db, Gateway: gateway{}, Zone: time.UTC}).ReconcileDay
 	o.Readiness = func(ctx context.Context, sale shop.ID) (backoffice.Readiness, error) {

@@ -18,8 +18,8 @@ const (
 	// Orders stay out of the archive for at least this time after the end of their sale. If a contract grants more, set
 	// STAMPEDE_ARCHIVE_AFTER.
 	RefundWindow = 92 * 24 * time.Hour
-	// BlankLeast is the minimum delay before personal data is removed: by then the sale has left Redis.
-	BlankLeast = 48 * time.Hour
+	// MinPersonalAfter is the minimum delay before personal data is removed: by then the sale has left Redis.
+	MinPersonalAfter = 48 * time.Hour
 
 	archiveEvery = 10 * time.Minute
 	// archiveChunk is the number of orders that one transaction locks for some milliseconds.
@@ -48,10 +48,10 @@ type Archived struct {
 	Postpone string // reason why the run ended early
 }
 
-// Archivist moves orders of sales that closed long ago to the archive, and removes personal data. Only one process does
+// Archiver moves orders of sales that closed long ago to the archive, and removes personal data. Only one process does
 // so at a time. It uses short transactions with pauses, and none around openings. It may crash at any point: the next
 // run continues.
-type Archivist struct {
+type Archiver struct {
 	Store *store.Store
 	// PartitionFigures reads the state of all streams from Redis.
 	PartitionFigures func(ctx context.Context) ([]board.PartitionFigures, error)
@@ -62,7 +62,7 @@ type Archivist struct {
 }
 
 // Run calls RunOnce periodically until ctx ends.
-func (a *Archivist) Run(ctx context.Context) error {
+func (a *Archiver) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, archiveEvery, "archive orders", func(ctx context.Context) error {
 		done, err := a.RunOnce(ctx)
 		switch {
@@ -80,9 +80,9 @@ func (a *Archivist) Run(ctx context.Context) error {
 }
 
 // RunOnce performs all due archive work until a sale is about to open. ErrArchiveTaken: another process does this work.
-func (a *Archivist) RunOnce(ctx context.Context) (done Archived, err error) {
+func (a *Archiver) RunOnce(ctx context.Context) (done Archived, err error) {
 	err = a.Store.LockArchive(ctx, func(ctx context.Context) error {
-		r := &archiveRun{Archivist: a, done: &done}
+		r := &archiveRun{Archiver: a, done: &done}
 		return r.all(ctx)
 	})
 	return done, err
@@ -105,7 +105,7 @@ func before(now shop.Millis, after time.Duration) shop.Millis {
 
 // archiveRun is one run under the lock.
 type archiveRun struct {
-	*Archivist
+	*Archiver
 	done *Archived
 }
 

@@ -16,14 +16,14 @@ type Drop struct {
 	Months []store.ArchivedMonth `json:"months"`
 }
 
-// Desk shows the archive to operators and drops months of it.
-type Desk struct {
-	Archivist *Archivist
+// Service shows the archive to operators and drops months of it.
+type Service struct {
+	Archiver *Archiver
 }
 
 // ArchiveState counts rows per table and month.
-func (d *Desk) ArchiveState(ctx context.Context) (store.ArchiveState, error) {
-	a := d.Archivist
+func (d *Service) ArchiveState(ctx context.Context) (store.ArchiveState, error) {
+	a := d.Archiver
 	now, err := a.Store.Clock(ctx)
 	if err != nil {
 		return store.ArchiveState{}, err
@@ -44,10 +44,10 @@ func (d *Desk) ArchiveState(ctx context.Context) (store.ArchiveState, error) {
 // to the journal. Then it deletes the orders in short transactions, except orders whose late payments are not settled.
 // If it fails with Busy (timeout, or the database is unreachable), a repeat of the request continues. A dry run changes
 // nothing. Conflict: orders are being moved.
-func (d *Desk) DropArchive(
+func (d *Service) DropArchive(
 	ctx context.Context, actor journal.Actor, month shop.Month,
 ) (out Drop, err error) {
-	db := d.Archivist.Store
+	db := d.Archiver.Store
 	now, err := db.Clock(ctx)
 	if err != nil {
 		return out, shop.Unreadable("the archive", err)

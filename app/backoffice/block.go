@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// shortestV4 and shortestV6 are the shortest prefix lengths that can be blocked: a typing error must not block most
+	// minV4 and minV6 are the shortest prefix lengths that can be blocked: a typing error must not block most
 	// buyers.
-	shortestV4 = 8
-	shortestV6 = 16
+	minV4      = 8
+	minV6      = 16
 	maxReason  = 200 // characters
 	maxBlocker = 80
 )
@@ -59,9 +59,9 @@ func normalizeNetwork(b *store.Block, value string) error {
 	if addr := network.Addr(); addr.Is4In6() && network.Bits() >= 96 {
 		network = netip.PrefixFrom(addr.Unmap(), network.Bits()-96)
 	}
-	shortest := shortestV4
+	shortest := minV4
 	if network.Addr().Is6() {
-		shortest = shortestV6
+		shortest = minV6
 	}
 	if network.Bits() < shortest {
 		return shop.Fail(shop.BadRequest, "the network is too wide: at least /8, of IPv6 /16")

@@ -169,7 +169,7 @@ func FuzzBlock(f *testing.F) {
 		if err := NormalizeBlock(&again); err != nil || again != b {
 			t.Fatalf("%+v became %+v, %v", b, again, err)
 		}
-		if p, err := netip.ParsePrefix(b.Value); b.Kind == store.BlockNetwork && (err != nil || p.Bits() < shortestV4) {
+		if p, err := netip.ParsePrefix(b.Value); b.Kind == store.BlockNetwork && (err != nil || p.Bits() < minV4) {
 			t.Fatalf("%q blocks %v, %v", value, p, err)
 		}
 	})

@@ -22,13 +22,13 @@ type CategoryEdit struct {
 const lastPosition = 1_000_000
 
 // CategoryRecords returns all categories by position, including archived ones.
-func (d *CatalogueDesk) CategoryRecords(ctx context.Context) ([]store.CategoryRecord, error) {
+func (d *CatalogueService) CategoryRecords(ctx context.Context) ([]store.CategoryRecord, error) {
 	all, err := d.Store.CategoryRecords(ctx)
 	return all, shop.Unreadable("categories", err)
 }
 
 // CategoryRecord reads one category. NotFound: no such category.
-func (d *CatalogueDesk) CategoryRecord(ctx context.Context, id shop.ID) (store.CategoryRecord, error) {
+func (d *CatalogueService) CategoryRecord(ctx context.Context, id shop.ID) (store.CategoryRecord, error) {
 	all, err := d.CategoryRecords(ctx) // the list is short
 	if err != nil {
 		return store.CategoryRecord{}, err
@@ -40,11 +40,11 @@ func (d *CatalogueDesk) CategoryRecord(ctx context.Context, id shop.ID) (store.C
 }
 
 // CreateCategory creates a category after the existing ones.
-func (d *CatalogueDesk) CreateCategory(
+func (d *CatalogueService) CreateCategory(
 	ctx context.Context, actor journal.Actor, name string,
 ) (store.CategoryRecord, error) {
 	name = strings.TrimSpace(name)
-	if err := checkText("name", name, longestCategory, true, false); err != nil {
+	if err := checkText("name", name, maxCategory, true, false); err != nil {
 		return store.CategoryRecord{}, err
 	}
 	id, err := d.Mint()
@@ -65,7 +65,7 @@ func (d *CatalogueDesk) CreateCategory(
 }
 
 // EditCategory applies an edit to a category.
-func (d *CatalogueDesk) EditCategory(
+func (d *CatalogueService) EditCategory(
 	ctx context.Context, actor journal.Actor, id shop.ID, edit CategoryEdit,
 ) (store.CategoryRecord, error) {
 	return store.ActFor[store.CategoryRecord](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
@@ -91,7 +91,7 @@ func (d *CatalogueDesk) EditCategory(
 	})
 }
 
-func (d *CatalogueDesk) applyCategoryEdit(c *store.CategoryRecord, edit *CategoryEdit) error {
+func (d *CatalogueService) applyCategoryEdit(c *store.CategoryRecord, edit *CategoryEdit) error {
 	set(&c.Name, edit.Name)
 	set(&c.Position, edit.Position)
 	c.Name = strings.TrimSpace(c.Name)
@@ -99,7 +99,7 @@ func (d *CatalogueDesk) applyCategoryEdit(c *store.CategoryRecord, edit *Categor
 	if c.Position < 0 || c.Position > lastPosition {
 		return shop.Fail(shop.BadRequest, "position must be from 0 to 1000000")
 	}
-	return checkText("name", c.Name, longestCategory, true, false)
+	return checkText("name", c.Name, maxCategory, true, false)
 }
 
 // freeName rejects the name of another category. Operations are serial, so the name stays free until this one ends.

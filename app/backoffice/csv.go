@@ -17,9 +17,9 @@ import (
 // front of cells that a spreadsheet would evaluate as a formula; an import removes it.
 
 const (
-	mostLines    = 10_000
-	mostProblems = 100 // that a report lists
-	bom          = "\ufeff"
+	maxLines    = 10_000
+	maxProblems = 100 // that a report lists
+	bom         = "\ufeff"
 	// separators end a cell in spreadsheets that use ; as separator or ignore quotes.
 	separators = ";\t\r\n"
 	// computed lists the characters that start a formula. The apostrophe is guarded as well, so that unguardCell is
@@ -151,8 +151,8 @@ func readTable(file []byte, known []string) (*table, error) {
 			t.wrong(&line, "", wordBroken(broken, len(record), len(head)))
 			return t, nil
 		}
-		if len(t.lines) == mostLines {
-			return nil, shop.Failf(shop.BadRequest, "the file has more than %d lines: split it", mostLines)
+		if len(t.lines) == maxLines {
+			return nil, shop.Failf(shop.BadRequest, "the file has more than %d lines: split it", maxLines)
 		}
 		line.number, _ = r.FieldPos(0)
 		for i, cell := range record {

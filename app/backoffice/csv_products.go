@@ -15,7 +15,7 @@ import (
 var productsHead = []string{"id", "version", "name", "category", "list_price", "description", "rules", "images", "archived"}
 
 // ExportProducts returns all products as a table, including archived ones.
-func (d *CatalogueDesk) ExportProducts(ctx context.Context) ([]byte, error) {
+func (d *CatalogueService) ExportProducts(ctx context.Context) ([]byte, error) {
 	lines, err := tableLines(func(archived bool, page int) ([]store.ProductRecord, bool, error) {
 		return d.Store.ProductRecords(ctx, store.ProductsQuery{Archived: archived, Page: page, Size: tablePage})
 	}, productLine)
@@ -55,7 +55,7 @@ func productLine(p *store.ProductRecord) []string {
 
 // ImportProducts creates the products of lines without an id and changes the products of lines with one: all of them or
 // none. A dry run reports all problems.
-func (d *CatalogueDesk) ImportProducts(
+func (d *CatalogueService) ImportProducts(
 	ctx context.Context, actor journal.Actor, file []byte,
 ) (ImportReport, error) {
 	t, err := readTable(file, productsHead)
@@ -66,7 +66,7 @@ func (d *CatalogueDesk) ImportProducts(
 }
 
 // importTable runs an import as one operation.
-func (d *CatalogueDesk) importTable(
+func (d *CatalogueService) importTable(
 	ctx context.Context, actor journal.Actor, what string, read *table,
 	do func(ctx context.Context, tx *store.Store, t *table, r *ImportReport) error,
 ) (ImportReport, error) {
@@ -75,7 +75,7 @@ func (d *CatalogueDesk) importTable(
 		r := ImportReport{Lines: len(t.lines), Problems: []ImportProblem{}}
 		err := do(ctx, tx, t, &r)
 		slices.SortStableFunc(t.problems, func(a, b ImportProblem) int { return a.Line - b.Line })
-		r.Problems = append(r.Problems, t.problems[:min(len(t.problems), mostProblems)]...)
+		r.Problems = append(r.Problems, t.problems[:min(len(t.problems), maxProblems)]...)
 		if err == nil && len(r.Problems) > 0 && !actor.Dry {
 			err = r.refused()
 		}
@@ -136,7 +136,7 @@ func (l *lineReader[T]) read(t *table, r *ImportReport) (made, changed []T) {
 }
 
 // importProducts imports the lines of the table within one operation and records the errors of each line in the table.
-func (d *CatalogueDesk) importProducts(ctx context.Context, tx *store.Store, t *table, r *ImportReport) error {
+func (d *CatalogueService) importProducts(ctx context.Context, tx *store.Store, t *table, r *ImportReport) error {
 	categories, err := tx.CategoryRecords(ctx)
 	if err != nil {
 		return err
@@ -256,7 +256,7 @@ func productsOf(ctx context.Context, tx *store.Store, t *table) (map[shop.ID]sto
 }
 
 // fillProduct sets the fields of a product from a line. Columns that are not in the header stay unchanged.
-func (d *CatalogueDesk) fillProduct(
+func (d *CatalogueService) fillProduct(
 	t *table, line *tableLine, p *store.ProductRecord, categories []store.CategoryRecord,
 ) {
 	for column, cell := range line.cells {
@@ -283,7 +283,7 @@ func (d *CatalogueDesk) fillProduct(
 	}
 }
 
-func (d *CatalogueDesk) fillArchived(since *shop.Millis, cell string) error {
+func (d *CatalogueService) fillArchived(since *shop.Millis, cell string) error {
 	gone, err := readYesNo(cell)
 	if err == nil {
 		*since = archived(*since, &gone, d.Now())

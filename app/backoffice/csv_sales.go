@@ -25,7 +25,7 @@ const (
 
 // ExportSales returns the sales of one slot, or of all slots (0), as a table. It includes archived sales and omits
 // hidden ones.
-func (d *CatalogueDesk) ExportSales(ctx context.Context, slot shop.ID) ([]byte, error) {
+func (d *CatalogueService) ExportSales(ctx context.Context, slot shop.ID) ([]byte, error) {
 	lines, err := tableLines(func(archived bool, page int) ([]store.SaleRecord, bool, error) {
 		return d.Store.SaleRecords(ctx, store.SalesQuery{Slot: slot, Archived: archived, Page: page, Size: tablePage})
 	}, d.saleLine)
@@ -33,7 +33,7 @@ func (d *CatalogueDesk) ExportSales(ctx context.Context, slot shop.ID) ([]byte, 
 }
 
 // saleLine returns the cells of a sale; nil for a hidden sale.
-func (d *CatalogueDesk) saleLine(s *store.SaleRecord) []string {
+func (d *CatalogueService) saleLine(s *store.SaleRecord) []string {
 	if s.Hidden {
 		return nil
 	}
@@ -46,13 +46,13 @@ func (d *CatalogueDesk) saleLine(s *store.SaleRecord) []string {
 }
 
 // wall formats an instant as local time of the shop.
-func (d *CatalogueDesk) wall(at shop.Millis, form string) string {
+func (d *CatalogueService) wall(at shop.Millis, form string) string {
 	return at.Time().In(d.Zone).Format(form)
 }
 
 // Instant parses a local time of the shop, like 2026-11-21 10:00. BadRequest: it is not a time, or the local clock
 // skips or repeats it.
-func (d *CatalogueDesk) Instant(text string) (shop.Millis, error) {
+func (d *CatalogueService) Instant(text string) (shop.Millis, error) {
 	for _, form := range []string{wallSecond, wallMinute} {
 		wall, err := time.Parse(form, text)
 		if err != nil {
@@ -66,7 +66,7 @@ func (d *CatalogueDesk) Instant(text string) (shop.Millis, error) {
 
 // ImportSales creates the sales of lines without an id and changes the sales of lines with one: all of them or none. A
 // dry run reports all problems.
-func (d *CatalogueDesk) ImportSales(
+func (d *CatalogueService) ImportSales(
 	ctx context.Context, actor journal.Actor, file []byte,
 ) (ImportReport, error) {
 	t, err := readTable(file, salesHead)
@@ -97,7 +97,7 @@ type offers struct {
 
 // importSales imports the lines within an operation and records errors in the table. It returns the ids of the new and
 // changed sales.
-func (d *CatalogueDesk) importSales(
+func (d *CatalogueService) importSales(
 	ctx context.Context, tx *store.Store, t *table, r *ImportReport,
 ) ([]shop.ID, error) {
 	o, err := d.offersOf(ctx, tx, t)
@@ -118,7 +118,7 @@ func (d *CatalogueDesk) importSales(
 }
 
 // checkLine rejects invalid terms and changes that are no longer allowed.
-func (d *CatalogueDesk) checkLine(before, after *store.SaleRecord) error {
+func (d *CatalogueService) checkLine(before, after *store.SaleRecord) error {
 	if after.ID != 0 {
 		return d.mayEdit(before, after)
 	}
@@ -129,7 +129,7 @@ func (d *CatalogueDesk) checkLine(before, after *store.SaleRecord) error {
 }
 
 // writeSales writes the new and the changed sales. It distributes new sales over the partitions like CreateSale.
-func (d *CatalogueDesk) writeSales(
+func (d *CatalogueService) writeSales(
 	ctx context.Context, tx *store.Store, made, changed []store.SaleRecord,
 ) ([]shop.ID, error) {
 	var ids []shop.ID
@@ -177,9 +177,9 @@ func emptiestPartitions(tx *store.Store) func(ctx context.Context, slot shop.ID)
 }
 
 // offersOf reads the slots, sales and products to which the lines refer.
-func (d *CatalogueDesk) offersOf(ctx context.Context, tx *store.Store, t *table) (*offers, error) {
+func (d *CatalogueService) offersOf(ctx context.Context, tx *store.Store, t *table) (*offers, error) {
 	now := d.Now()
-	slots, err := tx.LockSlots(ctx, now, now.Add(longestAhead))
+	slots, err := tx.LockSlots(ctx, now, now.Add(maxAhead))
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (d *CatalogueDesk) offersOf(ctx context.Context, tx *store.Store, t *table)
 }
 
 // newSaleOf starts a sale with the slot and the product of a line.
-func (d *CatalogueDesk) newSaleOf(t *table, line *tableLine, o *offers) (s store.SaleRecord, ok bool) {
+func (d *CatalogueService) newSaleOf(t *table, line *tableLine, o *offers) (s store.SaleRecord, ok bool) {
 	slot, err := d.slotOf(line, o)
 	if err != nil {
 		t.wrong(line, "slot", shop.AsError(err).Message)
@@ -239,7 +239,7 @@ func (d *CatalogueDesk) newSaleOf(t *table, line *tableLine, o *offers) (s store
 	}, err == nil && wrong == nil
 }
 
-func (d *CatalogueDesk) slotOf(line *tableLine, o *offers) (shop.Slot, error) {
+func (d *CatalogueService) slotOf(line *tableLine, o *offers) (shop.Slot, error) {
 	var slot shop.Slot
 	var there bool
 	if id, err := shop.ParseID(line.cells["slot_id"]); err == nil {
@@ -276,7 +276,7 @@ func productOf(line *tableLine, o *offers) (shop.Product, error) {
 }
 
 // fillSale sets the fields of a sale from a line. Missing columns and empty cells leave a field unchanged.
-func (d *CatalogueDesk) fillSale(t *table, line *tableLine, s *store.SaleRecord) {
+func (d *CatalogueService) fillSale(t *table, line *tableLine, s *store.SaleRecord) {
 	for column, cell := range line.cells {
 		if cell == "" {
 			continue

@@ -19,9 +19,9 @@ const (
 	finishLater = 24 * time.Hour
 )
 
-// Finisher sends e-mails about shipped orders, and finishes orders whose buyers did not confirm the receipt in time.
+// FinisherJob sends e-mails about shipped orders, and finishes orders whose buyers did not confirm the receipt in time.
 // After a crash it repeats both. Several nodes may run it.
-type Finisher struct {
+type FinisherJob struct {
 	Store     *store.Store
 	RedisTime func(ctx context.Context) (shop.Millis, error)
 	Effects   *order.Effects
@@ -37,18 +37,18 @@ type MailQueue interface {
 }
 
 // Run calls RunOnce periodically until ctx ends.
-func (f *Finisher) Run(ctx context.Context) error {
+func (f *FinisherJob) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, parcelsEvery, "follow what was shipped", f.RunOnce)
 }
 
 // RunOnce processes everything that is due.
-func (f *Finisher) RunOnce(ctx context.Context) error {
+func (f *FinisherJob) RunOnce(ctx context.Context) error {
 	return errors.Join(f.recoverMails(ctx), f.write(ctx), f.finish(ctx))
 }
 
 // recoverMails repeats the recent e-mails about orders if Redis may have lost some. Marks in Redis prevent duplicates
 // of the e-mails that survived. OutboxSender repeats lost postings.
-func (f *Finisher) recoverMails(ctx context.Context) error {
+func (f *FinisherJob) recoverMails(ctx context.Context) error {
 	err := f.Queue.Check(ctx)
 	var lost *outbox.LostError
 	if !errors.As(err, &lost) {
@@ -64,7 +64,7 @@ func (f *Finisher) recoverMails(ctx context.Context) error {
 	return f.Queue.Confirm(ctx, lost)
 }
 
-func (f *Finisher) finish(ctx context.Context) error {
+func (f *FinisherJob) finish(ctx context.Context) error {
 	for {
 		now, err := f.RedisTime(ctx)
 		if err != nil {
@@ -84,7 +84,7 @@ func (f *Finisher) finish(ctx context.Context) error {
 }
 
 // write enqueues the e-mails that are due and marks each one afterwards.
-func (f *Finisher) write(ctx context.Context) error {
+func (f *FinisherJob) write(ctx context.Context) error {
 	for {
 		now, err := f.RedisTime(ctx)
 		if err != nil {
@@ -104,7 +104,7 @@ func (f *Finisher) write(ctx context.Context) error {
 	}
 }
 
-func (f *Finisher) writeOf(ctx context.Context, s *store.Shipment, claimed shop.Millis) error {
+func (f *FinisherJob) writeOf(ctx context.Context, s *store.Shipment, claimed shop.Millis) error {
 	o, err := f.Store.Order(ctx, s.Order)
 	if err != nil {
 		return err

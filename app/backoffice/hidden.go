@@ -12,7 +12,7 @@ import (
 // AddGuests returns the tokens of n new guests, 1 to MaxGuests, each bound to the hidden sale (see BoundTo). NotFound:
 // no such sale. WrongState: the sale is not hidden. Conflict: this idempotency key has already added guests; tokens are
 // not stored.
-func (d *SaleDesk) AddGuests(ctx context.Context, actor journal.Actor, sale shop.ID, n int) ([]string, error) {
+func (d *SaleService) AddGuests(ctx context.Context, actor journal.Actor, sale shop.ID, n int) ([]string, error) {
 	if n < 1 || n > shop.MaxGuests {
 		return nil, shop.Failf(shop.BadRequest, "guests must be from 1 to %d", shop.MaxGuests)
 	}

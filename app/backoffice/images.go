@@ -35,7 +35,7 @@ func uploaded(i *store.StoredImage) UploadedImage {
 
 // UploadImage stores the picture made from an uploaded file and returns its addresses. The same file gives the same
 // picture.
-func (d *CatalogueDesk) UploadImage(
+func (d *CatalogueService) UploadImage(
 	ctx context.Context, actor journal.Actor, file []byte,
 ) (UploadedImage, error) {
 	image, err := d.MakeImage(ctx, file)

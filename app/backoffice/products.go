@@ -34,7 +34,7 @@ type ProductEdit struct {
 	Archived     *bool    `json:"archived"`
 }
 
-func (d *CatalogueDesk) ProductRecords(
+func (d *CatalogueService) ProductRecords(
 	ctx context.Context, q store.ProductsQuery,
 ) ([]store.ProductRecord, bool, error) {
 	page, more, err := d.Store.ProductRecords(ctx, q)
@@ -42,7 +42,7 @@ func (d *CatalogueDesk) ProductRecords(
 }
 
 // ProductRecord reads one product. NotFound: no such product.
-func (d *CatalogueDesk) ProductRecord(ctx context.Context, id shop.ID) (store.ProductRecord, error) {
+func (d *CatalogueService) ProductRecord(ctx context.Context, id shop.ID) (store.ProductRecord, error) {
 	p, err := d.Store.ProductRecord(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return p, missing("product", id, err)
@@ -51,7 +51,7 @@ func (d *CatalogueDesk) ProductRecord(ctx context.Context, id shop.ID) (store.Pr
 }
 
 // CreateProduct creates a product.
-func (d *CatalogueDesk) CreateProduct(
+func (d *CatalogueService) CreateProduct(
 	ctx context.Context, actor journal.Actor, draft ProductDraft,
 ) (store.ProductRecord, error) {
 	p, err := d.newProduct(draft)
@@ -75,7 +75,7 @@ func (d *CatalogueDesk) CreateProduct(
 }
 
 // newProduct returns the product of a draft with a new id.
-func (d *CatalogueDesk) newProduct(draft ProductDraft) (shop.Product, error) {
+func (d *CatalogueService) newProduct(draft ProductDraft) (shop.Product, error) {
 	id, err := d.Mint()
 	if err != nil {
 		return shop.Product{}, shop.Unreadable("the catalogue", err)
@@ -89,7 +89,7 @@ func (d *CatalogueDesk) newProduct(draft ProductDraft) (shop.Product, error) {
 
 // EditProduct applies an edit to a product. Open sales show the new values as well: name and pictures are not part of a
 // promise, and the price belongs to the sale.
-func (d *CatalogueDesk) EditProduct(
+func (d *CatalogueService) EditProduct(
 	ctx context.Context, actor journal.Actor, id shop.ID, edit ProductEdit,
 ) (store.ProductRecord, error) {
 	kind := "product.edit"
@@ -118,7 +118,7 @@ func (d *CatalogueDesk) EditProduct(
 	})
 }
 
-func (d *CatalogueDesk) applyProductEdit(p *store.ProductRecord, edit *ProductEdit) {
+func (d *CatalogueService) applyProductEdit(p *store.ProductRecord, edit *ProductEdit) {
 	set(&p.Name, edit.Name)
 	set(&p.CategoryID, edit.CategoryID)
 	set(&p.ListPriceFen, edit.ListPriceFen)
@@ -141,7 +141,7 @@ func archived(since shop.Millis, edit *bool, now shop.Millis) shop.Millis {
 
 // SetProductImages replaces the pictures of a product, in display order. Removed pictures stay stored as long as unused
 // new ones, so that an edit can restore them.
-func (d *CatalogueDesk) SetProductImages(
+func (d *CatalogueService) SetProductImages(
 	ctx context.Context, actor journal.Actor, id shop.ID, version int64, images []shop.Image,
 ) (store.ProductRecord, error) {
 	if err := checkImageTexts(images); err != nil {
@@ -173,21 +173,21 @@ func (d *CatalogueDesk) SetProductImages(
 }
 
 // checkProduct rejects products that cannot be shown, and cleans the description.
-func (d *CatalogueDesk) checkProduct(p *shop.Product) error {
-	if err := checkText("name", p.Name, longestName, true, false); err != nil {
+func (d *CatalogueService) checkProduct(p *shop.Product) error {
+	if err := checkText("name", p.Name, maxName, true, false); err != nil {
 		return err
 	}
 	if err := checkFen("list_price_fen", p.ListPriceFen, 0); err != nil {
 		return err
 	}
-	if err := checkText("rules", p.Rules, longestRules, false, true); err != nil {
+	if err := checkText("rules", p.Rules, maxRules, false, true); err != nil {
 		return err
 	}
-	if err := checkText("description", p.Description, longestDescription, false, true); err != nil {
+	if err := checkText("description", p.Description, maxDescription, false, true); err != nil {
 		return err
 	}
-	if p.Description = d.Clean(p.Description); len(p.Description) > longestDescription {
-		return shop.Failf(shop.BadRequest, "description has %d bytes as HTML: at most %d are taken", len(p.Description), longestDescription)
+	if p.Description = d.Clean(p.Description); len(p.Description) > maxDescription {
+		return shop.Failf(shop.BadRequest, "description has %d bytes as HTML: at most %d are taken", len(p.Description), maxDescription)
 	}
 	return checkImageTexts(p.Images)
 }
@@ -200,14 +200,14 @@ var (
 
 // checkImageTexts rejects pictures on other sites: those sites would see the visitors of the page.
 func checkImageTexts(images []shop.Image) error {
-	if len(images) > mostImages {
-		return shop.Failf(shop.BadRequest, "a product has at most %d pictures", mostImages)
+	if len(images) > maxImages {
+		return shop.Failf(shop.BadRequest, "a product has at most %d pictures", maxImages)
 	}
 	for i, image := range images {
 		if !imageAddress.MatchString(image.URL) && !imagePath.MatchString(image.URL) {
 			return shop.Failf(shop.BadRequest, "images[%d].url is none of a picture that was uploaded here", i)
 		}
-		if err := checkText(fmt.Sprintf("images[%d].alt", i), image.Alt, longestAlt, false, false); err != nil {
+		if err := checkText(fmt.Sprintf("images[%d].alt", i), image.Alt, maxAlt, false, false); err != nil {
 			return err
 		}
 	}

@@ -44,7 +44,7 @@ type Readiness struct {
 
 // Checklist checks whether a sale can open.
 type Checklist struct {
-	Desk    *CatalogueDesk
+	Service *CatalogueService
 	Redis   Redis
 	Gateway payment.Gateway // nil: payments are impossible
 	Backlog int64           // limit of waiting reservations per partition
@@ -79,11 +79,11 @@ var checkParts = map[string]string{
 
 // Readiness runs all checks for a sale. NotFound: no such sale.
 func (c *Checklist) Readiness(ctx context.Context, id shop.ID) (Readiness, error) {
-	sale, err := c.Desk.SaleRecord(ctx, id)
+	sale, err := c.Service.SaleRecord(ctx, id)
 	if err != nil {
 		return Readiness{}, err
 	}
-	product, err := c.Desk.ProductRecord(ctx, sale.Product.ID)
+	product, err := c.Service.ProductRecord(ctx, sale.Product.ID)
 	if err != nil {
 		return Readiness{}, err
 	}
@@ -186,7 +186,7 @@ func (c *Checklist) stock(ctx context.Context, s *store.SaleRecord) []Check {
 		return unseen("the stock")
 	}
 	n := counters[0]
-	opensIn := s.OpensAt.Sub(c.Desk.Now())
+	opensIn := s.OpensAt.Sub(c.Service.Now())
 	switch {
 	case !n.Loaded && opensIn > catalog.WarmAhead:
 		return passed(FoundLoadedLater, nil, "it is loaded five minutes before it opens")
@@ -212,7 +212,7 @@ func (c *Checklist) partition(ctx context.Context, s *store.SaleRecord) []Check 
 	if err != nil {
 		return unseen("the partition")
 	}
-	epoch, _, err := c.Desk.Store.PartitionEpoch(ctx, partition)
+	epoch, _, err := c.Service.Store.PartitionEpoch(ctx, partition)
 	if err != nil {
 		return unseen("the epoch of the partition")
 	}
@@ -305,7 +305,7 @@ func (c *Checklist) clock(ctx context.Context, _ *store.SaleRecord) []Check {
 		return unseen("the clock of Redis")
 	}
 	here := shop.MillisOf(time.Now())
-	database, err := c.Desk.Store.Time(ctx)
+	database, err := c.Service.Store.Time(ctx)
 	if err != nil {
 		return unseen("the clock of the database")
 	}

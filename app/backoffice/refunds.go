@@ -26,9 +26,9 @@ type RefundService struct {
 func (s *RefundService) Decide(
 	ctx context.Context, actor journal.Actor, order shop.ID, yes bool, note string,
 ) (shop.Order, error) {
-	if utf8.RuneCountInString(note) > payment.LongestRefundText || !shop.Printable(note) {
+	if utf8.RuneCountInString(note) > payment.MaxRefundText || !shop.Printable(note) {
 		return shop.Order{}, shop.Failf(
-			shop.BadRequest, "note must be text of at most %d characters", payment.LongestRefundText,
+			shop.BadRequest, "note must be text of at most %d characters", payment.MaxRefundText,
 		)
 	}
 	now, err := s.RedisTime(ctx)

@@ -23,9 +23,9 @@ type SaleReport struct {
 
 	Speed SaleSpeed        `json:"speed"`
 	ToPay *board.SaleWaits `json:"to_pay,omitempty"` // from reservation to payment; absent: no payments
-	// Presses counts the buy attempts; absent: no counts, or they have expired.
-	Presses *board.SalePresses   `json:"presses,omitempty"`
-	States  []store.SaleFate     `json:"states"`
+	// Buys counts the buy attempts; absent: no counts, or they have expired.
+	Buys    *board.SaleBuys      `json:"presses,omitempty"`
+	States  []store.SaleFunnel   `json:"states"`
 	Dropped int64                `json:"dropped,omitempty"` // orders of dropped months: totals only
 	Money   store.SaleMoney      `json:"money"`
 	Balance recovery.AuditReport `json:"balance"` // the stock equation in Redis and the database
@@ -38,8 +38,8 @@ type SaleSpeed struct {
 	Peak    int64             `json:"peak"`    // maximum per second in the first two minutes
 }
 
-// ReportDesk creates reports.
-type ReportDesk struct {
+// ReportService creates reports.
+type ReportService struct {
 	Reader  Reader
 	Redis   Redis
 	Auditor *recovery.Auditor
@@ -50,7 +50,7 @@ type ReportDesk struct {
 const reportSeconds = 120_000
 
 // SaleReport creates the report of a sale. NotFound: no such sale.
-func (d *ReportDesk) SaleReport(ctx context.Context, id shop.ID) (SaleReport, error) {
+func (d *ReportService) SaleReport(ctx context.Context, id shop.ID) (SaleReport, error) {
 	sale, err := d.Auditor.Store.Sale(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) || err == nil && sale.Hidden {
 		return SaleReport{}, shop.ErrNoSale
@@ -73,7 +73,7 @@ func (d *ReportDesk) SaleReport(ctx context.Context, id shop.ID) (SaleReport, er
 	r := SaleReport{
 		Sale: id, Product: sale.Product.Name, PriceFen: sale.PriceFen, OpensAt: sale.OpensAt, ClosesAt: sale.ClosesAt,
 		At: d.Clock.Now(), Speed: SaleSpeed{Seconds: sums.Seconds, Minutes: sums.Minutes},
-		Presses: board.PressesOf(said), States: sums.States, Dropped: sums.Dropped, Money: sums.Money, Balance: balance,
+		Buys: board.BuysOf(said), States: sums.States, Dropped: sums.Dropped, Money: sums.Money, Balance: balance,
 	}
 	for _, s := range sums.Seconds {
 		r.Speed.Peak = max(r.Speed.Peak, s.Orders)
@@ -106,10 +106,10 @@ func (r *SaleReport) CSV(zone *time.Location) []byte {
 		line("to_pay_ms", "p50 "+number(r.ToPay.P50), number(r.ToPay.Orders), "", "")
 		line("to_pay_ms", "p99 "+number(r.ToPay.P99), number(r.ToPay.Orders), "", "")
 	}
-	if p := r.Presses; p != nil {
-		line("presses", "pressed", number(p.Pressed), "", "")
+	if p := r.Buys; p != nil {
+		line("presses", "pressed", number(p.Attempts), "", "")
 		line("presses", "reserved", number(p.Reserved), "", "")
-		for _, away := range p.TurnedAway {
+		for _, away := range p.Rejected {
 			line("turned_away", string(away.Layer)+" "+string(away.Code), number(away.Buys), "", "")
 		}
 		if w := p.ToOrder; w != nil {

@@ -21,14 +21,14 @@ type OperatorSale struct {
 	Sold        int64      `json:"sold"`
 }
 
-// SaleDesk changes a sale while buyers buy. A decision is committed first; then it is sent to Redis. If Redis is
-// unreachable or this process dies, the SaleFinisher of any node sends it:
+// SaleService changes a sale while buyers buy. A decision is committed first; then it is sent to Redis. If Redis is
+// unreachable or this process dies, the SaleFinisherJob of any node sends it:
 //
 //	COMMIT (terms, version + 1, journal) ──▶ terms.lua, by version ──▶ ticks and `sale` events
 //
 // Units are added in the same order: the guard of the database has them before they are sold (I2). Units are withdrawn
 // in the opposite order, see WithdrawStock.
-type SaleDesk struct {
+type SaleService struct {
 	Store *store.Store
 	Redis Redis
 	// Load loads a sale into Redis that was never there.
@@ -44,13 +44,13 @@ type SaleAct struct {
 }
 
 // Terms reads the terms of a sale. NotFound: no such sale.
-func (d *SaleDesk) Terms(ctx context.Context, sale shop.ID) (shop.SaleTerms, error) {
+func (d *SaleService) Terms(ctx context.Context, sale shop.ID) (shop.SaleTerms, error) {
 	s, err := d.Store.Sale(ctx, sale)
 	return shop.TermsOf(&s), shop.Unreadable("the sale", missing("sale", sale, err))
 }
 
 // PauseSale stops buys. Holds stay valid and orders can still be paid.
-func (d *SaleDesk) PauseSale(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct) (OperatorSale, error) {
+func (d *SaleService) PauseSale(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct) (OperatorSale, error) {
 	return d.edit(ctx, actor, "sale.pause", sale, a, func(s *shop.Sale, _ shop.Millis) error {
 		if s.Paused {
 			return shop.Fail(shop.WrongState, "the sale is paused already")
@@ -61,7 +61,7 @@ func (d *SaleDesk) PauseSale(ctx context.Context, actor journal.Actor, sale shop
 }
 
 // ResumeSale allows buys again.
-func (d *SaleDesk) ResumeSale(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct) (OperatorSale, error) {
+func (d *SaleService) ResumeSale(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct) (OperatorSale, error) {
 	return d.edit(ctx, actor, "sale.resume", sale, a, func(s *shop.Sale, _ shop.Millis) error {
 		if !s.Paused {
 			return shop.Fail(shop.WrongState, "the sale is not paused")
@@ -72,7 +72,7 @@ func (d *SaleDesk) ResumeSale(ctx context.Context, actor journal.Actor, sale sho
 }
 
 // EndSale closes an open sale, or a hidden one before it opens. Unpaid orders keep their payment deadline.
-func (d *SaleDesk) EndSale(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct) (OperatorSale, error) {
+func (d *SaleService) EndSale(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct) (OperatorSale, error) {
 	return d.edit(ctx, actor, "sale.end", sale, a, func(s *shop.Sale, now shop.Millis) error {
 		switch shop.PhaseAt(now, s.OpensAt, s.ClosesAt) {
 		case shop.Upcoming:
@@ -91,7 +91,7 @@ func (d *SaleDesk) EndSale(ctx context.Context, actor journal.Actor, sale shop.I
 }
 
 // SetSaleChallenge changes the challenge that buyers of a sale must solve.
-func (d *SaleDesk) SetSaleChallenge(
+func (d *SaleService) SetSaleChallenge(
 	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, c shop.Challenge,
 ) (OperatorSale, error) {
 	if _, err := shop.ParseChallenge(string(c)); err != nil {
@@ -103,15 +103,15 @@ func (d *SaleDesk) SetSaleChallenge(
 	})
 }
 
-// mostAdded limits the units of one operation: a typing error must not be sold.
-const mostAdded = 1_000_000
+// maxAdded limits the units of one operation: a typing error must not be sold.
+const maxAdded = 1_000_000
 
 // AddStock adds units to a sale.
-func (d *SaleDesk) AddStock(
+func (d *SaleService) AddStock(
 	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, units int64,
 ) (OperatorSale, error) {
-	if units < 1 || units > mostAdded {
-		return OperatorSale{}, shop.Failf(shop.BadRequest, "units must be from 1 to %d", mostAdded)
+	if units < 1 || units > maxAdded {
+		return OperatorSale{}, shop.Failf(shop.BadRequest, "units must be from 1 to %d", maxAdded)
 	}
 	return d.edit(ctx, actor, "sale.add_stock", sale, a, func(s *shop.Sale, now shop.Millis) error {
 		if shop.PhaseAt(now, s.OpensAt, s.ClosesAt) == shop.Ended {
@@ -123,7 +123,7 @@ func (d *SaleDesk) AddStock(
 }
 
 // edit performs an operation that changes the terms of a sale.
-func (d *SaleDesk) edit(
+func (d *SaleService) edit(
 	ctx context.Context, actor journal.Actor, kind string, sale shop.ID, a SaleAct,
 	change func(s *shop.Sale, now shop.Millis) error,
 ) (OperatorSale, error) {
@@ -153,12 +153,12 @@ func (d *SaleDesk) edit(
 	if err != nil {
 		return OperatorSale{}, d.moved(ctx, sale, err)
 	}
-	d.Tell(ctx, sale)
+	d.PushTerms(ctx, sale)
 	return d.show(ctx, sale, terms)
 }
 
 // show combines the terms with the counters of Redis. If the sale is not loaded, all its units are free.
-func (d *SaleDesk) show(ctx context.Context, id shop.ID, terms shop.SaleTerms) (OperatorSale, error) {
+func (d *SaleService) show(ctx context.Context, id shop.ID, terms shop.SaleTerms) (OperatorSale, error) {
 	sale, err := d.Store.Sale(ctx, id)
 	if err != nil {
 		return OperatorSale{}, shop.Unreadable("the sale", missing("sale", id, err))
@@ -183,7 +183,7 @@ func (d *SaleDesk) show(ctx context.Context, id shop.ID, terms shop.SaleTerms) (
 }
 
 // moved replaces the terms in a conflict by the sale with its counters.
-func (d *SaleDesk) moved(ctx context.Context, id shop.ID, err error) error {
+func (d *SaleService) moved(ctx context.Context, id shop.ID, err error) error {
 	var said *shop.Error
 	if errors.As(err, &said) {
 		if terms, is := said.Current.(shop.SaleTerms); is {
@@ -195,8 +195,8 @@ func (d *SaleDesk) moved(ctx context.Context, id shop.ID, err error) error {
 	return err
 }
 
-// Tell sends the terms of sales to Redis. They are committed: SaleFinisher repeats failed calls.
-func (d *SaleDesk) Tell(ctx context.Context, sales ...shop.ID) {
+// PushTerms sends the terms of sales to Redis. They are committed: SaleFinisherJob repeats failed calls.
+func (d *SaleService) PushTerms(ctx context.Context, sales ...shop.ID) {
 	for _, id := range sales {
 		sale, err := d.Store.Sale(ctx, id)
 		if err == nil && sale.Epoch != 0 {

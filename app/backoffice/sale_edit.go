@@ -13,7 +13,7 @@ import (
 // EditSale applies an edit to a sale. Until the sale is loaded, all fields can change; from then on the stock and the
 // archived state cannot. From openingSoon before the opening, only the fields in whileOpen can change. After the end
 // only the position can change, and the sale can be archived.
-func (d *CatalogueDesk) EditSale(
+func (d *CatalogueService) EditSale(
 	ctx context.Context, actor journal.Actor, id shop.ID, edit SaleEdit,
 ) (store.SaleRecord, error) {
 	kind := "sale.edit"
@@ -49,7 +49,7 @@ func (d *CatalogueDesk) EditSale(
 	return edited, err
 }
 
-func (d *CatalogueDesk) applySaleEdit(after *store.SaleRecord, edit *SaleEdit) {
+func (d *CatalogueService) applySaleEdit(after *store.SaleRecord, edit *SaleEdit) {
 	set(&after.PriceFen, edit.PriceFen)
 	set(&after.Initial, edit.Stock)
 	set(&after.Limit, edit.Limit)
@@ -89,7 +89,7 @@ func differences(a, b *store.SaleRecord) []string {
 var whileOpen = []string{"limit", "cap", "challenge", "position"}
 
 // mayEdit rejects changes that are no longer safe. Each error names an alternative.
-func (d *CatalogueDesk) mayEdit(before, after *store.SaleRecord) error {
+func (d *CatalogueService) mayEdit(before, after *store.SaleRecord) error {
 	changed := differences(before, after)
 	now := d.Now()
 	if after.Position < 0 || after.Position > lastPosition {

@@ -52,17 +52,17 @@ type SaleCopy struct {
 }
 
 const (
-	mostUnits = 100_000_000 // per sale
-	mostLimit = 10_000
-	mostCap   = 60_000
+	maxUnits = 100_000_000 // per sale
+	maxLimit = 10_000
+	maxCap   = 60_000
 	// capPerLimit is the default cap per unit of the limit: more reservations by one buyer count as hoarding.
 	capPerLimit = 6
 )
 
 // UsualCap returns the default cap on a buyer's reservations for a limit.
-func UsualCap(limit int) int { return min(max(limit, 0)*capPerLimit, mostCap) }
+func UsualCap(limit int) int { return min(max(limit, 0)*capPerLimit, maxCap) }
 
-func (d *CatalogueDesk) SaleRecords(ctx context.Context, q store.SalesQuery) ([]store.SaleRecord, bool, error) {
+func (d *CatalogueService) SaleRecords(ctx context.Context, q store.SalesQuery) ([]store.SaleRecord, bool, error) {
 	q.Now = d.Now()
 	page, more, err := d.Store.SaleRecords(ctx, q)
 	for i := range page {
@@ -72,7 +72,7 @@ func (d *CatalogueDesk) SaleRecords(ctx context.Context, q store.SalesQuery) ([]
 }
 
 // SaleRecord reads one sale. NotFound: no such sale.
-func (d *CatalogueDesk) SaleRecord(ctx context.Context, id shop.ID) (store.SaleRecord, error) {
+func (d *CatalogueService) SaleRecord(ctx context.Context, id shop.ID) (store.SaleRecord, error) {
 	s, err := d.Store.SaleRecord(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return s, missing("sale", id, err)
@@ -88,7 +88,7 @@ func setPhases(s *store.SaleRecord, now shop.Millis) {
 }
 
 // CreateSale creates a sale. It is visible immediately and is loaded into Redis five minutes before it opens.
-func (d *CatalogueDesk) CreateSale(
+func (d *CatalogueService) CreateSale(
 	ctx context.Context, actor journal.Actor, draft SaleDraft,
 ) (store.SaleRecord, error) {
 	id, err := d.Mint()
@@ -106,7 +106,7 @@ func (d *CatalogueDesk) CreateSale(
 }
 
 // CopySale copies a sale into another slot.
-func (d *CatalogueDesk) CopySale(
+func (d *CatalogueService) CopySale(
 	ctx context.Context, actor journal.Actor, from shop.ID, c SaleCopy,
 ) (store.SaleRecord, error) {
 	id, err := d.Mint()
@@ -148,7 +148,7 @@ func (c SaleCopy) of(like *store.SaleRecord) SaleDraft {
 
 // addSale writes a sale within an operation. It picks the partition with the fewest sales of the slot, because sales
 // that open together should use different partitions.
-func (d *CatalogueDesk) addSale(
+func (d *CatalogueService) addSale(
 	ctx context.Context, tx *store.Store, id shop.ID, draft SaleDraft,
 ) (store.SaleRecord, error) {
 	draft.Challenge, draft.Cap = cmp.Or(draft.Challenge, shop.ChallengeNone), cmp.Or(draft.Cap, UsualCap(draft.Limit))
@@ -195,14 +195,14 @@ func saleOf(s *store.SaleRecord) shop.Sale {
 }
 
 // lockedSale reads and locks a sale within an operation.
-func (d *CatalogueDesk) lockedSale(ctx context.Context, tx *store.Store, id shop.ID) (store.SaleRecord, error) {
+func (d *CatalogueService) lockedSale(ctx context.Context, tx *store.Store, id shop.ID) (store.SaleRecord, error) {
 	s, err := tx.LockSale(ctx, id)
 	setPhases(&s, d.Now())
 	return s, err
 }
 
 // checkSale rejects invalid terms.
-func (d *CatalogueDesk) checkSale(s *store.SaleRecord) error {
+func (d *CatalogueService) checkSale(s *store.SaleRecord) error {
 	if err := checkFen("price_fen", s.PriceFen, 1); err != nil {
 		return err
 	}
@@ -210,19 +210,19 @@ func (d *CatalogueDesk) checkSale(s *store.SaleRecord) error {
 		return err
 	}
 	switch {
-	case s.Initial < 1 || s.Initial > mostUnits:
-		return shop.Failf(shop.BadRequest, "stock must be from 1 to %d units", mostUnits)
-	case s.Limit < 1 || s.Limit > mostLimit:
-		return shop.Failf(shop.BadRequest, "limit must be from 1 to %d units of a buyer", mostLimit)
-	case s.Cap < s.Limit || s.Cap > mostCap:
-		return shop.Failf(shop.BadRequest, "cap must be from the limit, %d, to %d reservations of a buyer", s.Limit, mostCap)
-	case s.PriceFen*int64(s.Limit) > dearestFen:
-		return shop.Fail(shop.BadRequest, "the price of as many units as one buyer may have is beyond "+shop.FormatFen(dearestFen)+" yuan")
+	case s.Initial < 1 || s.Initial > maxUnits:
+		return shop.Failf(shop.BadRequest, "stock must be from 1 to %d units", maxUnits)
+	case s.Limit < 1 || s.Limit > maxLimit:
+		return shop.Failf(shop.BadRequest, "limit must be from 1 to %d units of a buyer", maxLimit)
+	case s.Cap < s.Limit || s.Cap > maxCap:
+		return shop.Failf(shop.BadRequest, "cap must be from the limit, %d, to %d reservations of a buyer", s.Limit, maxCap)
+	case s.PriceFen*int64(s.Limit) > maxFen:
+		return shop.Fail(shop.BadRequest, "the price of as many units as one buyer may have is beyond "+shop.FormatFen(maxFen)+" yuan")
 	}
 	return d.checkWindow(s)
 }
 
-func (d *CatalogueDesk) checkWindow(s *store.SaleRecord) error {
+func (d *CatalogueService) checkWindow(s *store.SaleRecord) error {
 	switch {
 	case s.OpensAt >= s.ClosesAt:
 		return shop.Fail(shop.BadRequest, "closes_at must come after opens_at")

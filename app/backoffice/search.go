@@ -10,20 +10,20 @@ import (
 	"stampede/app/store"
 )
 
-// SearchDesk searches orders, users and payments for operators.
-type SearchDesk struct {
+// SearchService searches orders, users and payments for operators.
+type SearchService struct {
 	Reader Reader
 	Store  *store.Store
 	Clock  *shop.Clock
 }
 
-// longestSearch is the maximum length of a search text in bytes, the length of an e-mail address. Longer texts find
+// maxSearch is the maximum length of a search text in bytes, the length of an e-mail address. Longer texts find
 // nothing.
-const longestSearch = 254
+const maxSearch = 254
 
 // SearchOrders pages through orders. text is the number of a trade or of an order, a user's id or an e-mail address;
 // "": all orders.
-func (d *SearchDesk) SearchOrders(ctx context.Context, q store.OrderSearch, text string) ([]shop.Order, bool, error) {
+func (d *SearchService) SearchOrders(ctx context.Context, q store.OrderSearch, text string) ([]shop.Order, bool, error) {
 	found, err := d.narrow(ctx, &q, strings.TrimSpace(text))
 	if err != nil || !found {
 		return nil, false, shop.Unreadable("orders", err)
@@ -33,11 +33,11 @@ func (d *SearchDesk) SearchOrders(ctx context.Context, q store.OrderSearch, text
 }
 
 // narrow adds the condition for the text to the query, and reports whether the text matches anything.
-func (d *SearchDesk) narrow(ctx context.Context, q *store.OrderSearch, text string) (bool, error) {
+func (d *SearchService) narrow(ctx context.Context, q *store.OrderSearch, text string) (bool, error) {
 	switch {
 	case text == "":
 		return true, nil
-	case len(text) > longestSearch:
+	case len(text) > maxSearch:
 		return false, nil
 	case strings.Contains(text, "@"):
 		u, err := d.Store.UserByEmail(ctx, strings.ToLower(text))
@@ -61,7 +61,7 @@ func (d *SearchDesk) narrow(ctx context.Context, q *store.OrderSearch, text stri
 }
 
 // of restricts a query to a user's orders. It reports false if the query is about another user.
-func (d *SearchDesk) of(q *store.OrderSearch, user shop.ID, err error) (bool, error) {
+func (d *SearchService) of(q *store.OrderSearch, user shop.ID, err error) (bool, error) {
 	if err != nil {
 		return false, shop.UnlessNoRow(err)
 	}
@@ -73,9 +73,9 @@ func (d *SearchDesk) of(q *store.OrderSearch, user shop.ID, err error) (bool, er
 }
 
 // SearchUsers pages through accounts. text is an id, a whole name, or a prefix of an e-mail address; "": all accounts.
-func (d *SearchDesk) SearchUsers(ctx context.Context, q store.UserSearch, text string) ([]shop.User, bool, error) {
+func (d *SearchService) SearchUsers(ctx context.Context, q store.UserSearch, text string) ([]shop.User, bool, error) {
 	text = strings.TrimSpace(text)
-	if len(text) > longestSearch {
+	if len(text) > maxSearch {
 		return nil, false, nil
 	}
 	if id, wrong := shop.ParseID(text); wrong == nil {
@@ -102,7 +102,7 @@ func (d *SearchDesk) SearchUsers(ctx context.Context, q store.UserSearch, text s
 }
 
 // SearchPayments pages through payments. text is the number of a trade or of an order; "": all payments.
-func (d *SearchDesk) SearchPayments(
+func (d *SearchService) SearchPayments(
 	ctx context.Context, q store.PaymentSearch, text string,
 ) ([]payment.Received, bool, error) {
 	text = strings.TrimSpace(text)
@@ -138,7 +138,7 @@ type UserFile struct {
 }
 
 // FindUser reads the data of a user. NotFound: no account, no order and no block has this id.
-func (d *SearchDesk) FindUser(ctx context.Context, id shop.ID) (f UserFile, err error) {
+func (d *SearchService) FindUser(ctx context.Context, id shop.ID) (f UserFile, err error) {
 	f.User, err = d.Store.UserByID(ctx, id)
 	f.Guest = errors.Is(err, shop.ErrNoRow)
 	if shop.UnlessNoRow(err) != nil {

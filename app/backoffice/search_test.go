@@ -10,9 +10,9 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// newSearch returns a SearchDesk. Its database has the paid orders 7 of Ada (user 42) and 8 of the guest 43. It also
+// newSearch returns a SearchService. Its database has the paid orders 7 of Ada (user 42) and 8 of the guest 43. It also
 // has the deleted account 44 and a block of the guest 50.
-func newSearch(t *testing.T) (*SearchDesk, *world) {
+func newSearch(t *testing.T) (*SearchService, *world) {
 	t.Helper()
 	w := newWorld(t)
 	w.user(42, "ada@shop.example", "Ada")
@@ -32,13 +32,13 @@ func newSearch(t *testing.T) (*SearchDesk, *world) {
 	for _, b := range []store.Block{{Kind: store.BlockUser, Value: "50"}, {Kind: store.BlockAddress, Value: "42"}} {
 		fakes.Must(t, fakes.ErrOf(w.AddBlock(w.ctx, b, 0)))
 	}
-	return &SearchDesk{Reader: w.Store, Store: w.Store, Clock: shop.NewClock()}, w
+	return &SearchService{Reader: w.Store, Store: w.Store, Clock: shop.NewClock()}, w
 }
 
 // Every supported text finds its orders; other texts find nothing.
 func TestSearchTakesWhatSomebodyHas(t *testing.T) {
 	t.Parallel()
-	desk, w := newSearch(t)
+	service, w := newSearch(t)
 	for _, c := range []struct {
 		text string
 		user shop.ID // user filter of the query
@@ -55,13 +55,13 @@ func TestSearchTakesWhatSomebodyHas(t *testing.T) {
 		{"eve@shop.example", 0, nil},
 		{"lamp", 0, nil},
 	} {
-		got, _, err := desk.SearchOrders(w.ctx, store.OrderSearch{User: c.user, Limit: 10}, c.text)
+		got, _, err := service.SearchOrders(w.ctx, store.OrderSearch{User: c.user, Limit: 10}, c.text)
 		if err != nil || !slices.Equal(shop.Mapped(got, func(o shop.Order) shop.ID { return o.ID }), c.want) {
 			t.Errorf("%+v: found %+v, %v", c, got, err)
 		}
 	}
 	fakes.Must(t, w.Close())
-	_, _, err := desk.SearchOrders(w.ctx, store.OrderSearch{Limit: 10}, "T1")
+	_, _, err := service.SearchOrders(w.ctx, store.OrderSearch{Limit: 10}, "T1")
 	if err == nil || shop.AsError(err).Code != shop.Busy {
 		t.Errorf("the database is away: %v", err)
 	}
@@ -69,36 +69,36 @@ func TestSearchTakesWhatSomebodyHas(t *testing.T) {
 
 func TestSearchForPeopleAndPayments(t *testing.T) {
 	t.Parallel()
-	desk, w := newSearch(t)
+	service, w := newSearch(t)
 	for text, want := range map[string]int{"42": 1, "44": 0, "45": 0, "Ada": 1, "AD": 1, "da": 0} {
-		got, _, err := desk.SearchUsers(w.ctx, store.UserSearch{Limit: 10}, text)
+		got, _, err := service.SearchUsers(w.ctx, store.UserSearch{Limit: 10}, text)
 		if err != nil || len(got) != want {
 			t.Errorf("%s: %d users, %v", text, len(got), err)
 		}
 	}
-	got, _, err := desk.SearchUsers(w.ctx, store.UserSearch{Before: 42, Limit: 10}, "AD")
+	got, _, err := service.SearchUsers(w.ctx, store.UserSearch{Before: 42, Limit: 10}, "AD")
 	if err != nil || len(got) != 0 {
 		t.Errorf("behind the last one: %+v, %v", got, err)
 	}
 	for text, want := range map[string]shop.ID{"2026112822001": 7, "8": 8} {
-		got, _, err := desk.SearchPayments(w.ctx, store.PaymentSearch{Limit: 10}, text)
+		got, _, err := service.SearchPayments(w.ctx, store.PaymentSearch{Limit: 10}, text)
 		if err != nil || len(got) != 1 || got[0].Order != want {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
-	if got, _, err := desk.SearchPayments(w.ctx, store.PaymentSearch{Limit: 10}, "lamp"); err != nil || len(got) != 0 {
+	if got, _, err := service.SearchPayments(w.ctx, store.PaymentSearch{Limit: 10}, "lamp"); err != nil || len(got) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for id, want := range map[shop.ID]struct {
 		guest          bool
 		orders, blocks int
 	}{42: {false, 1, 0}, 43: {true, 1, 0}, 50: {true, 0, 1}} {
-		f, err := desk.FindUser(w.ctx, id)
+		f, err := service.FindUser(w.ctx, id)
 		if err != nil || f.Guest != want.guest || len(f.Orders) != want.orders || len(f.Blocks) != want.blocks {
 			t.Errorf("user %s: %+v, %v", id, f, err)
 		}
 	}
-	if _, err := desk.FindUser(w.ctx, 51); err == nil || shop.AsError(err).Code != shop.NotFound {
+	if _, err := service.FindUser(w.ctx, 51); err == nil || shop.AsError(err).Code != shop.NotFound {
 		t.Errorf("nobody: %v", err)
 	}
 }

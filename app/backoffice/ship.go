@@ -11,13 +11,13 @@ import (
 	"stampede/app/store"
 )
 
-// ShippingDesk records parcels for operators and receipts for buyers:
+// ShippingService records parcels for operators and receipts for buyers:
 //
 //	paid ── operator: carrier, number ──▶ shipped ── its buyer, or the Finisher ──▶ finished
 //
 // The order is: COMMIT, an event to the buyer's sockets, then the Finisher's e-mail. A requested refund is decided
 // before either step, because a finished order is not refunded.
-type ShippingDesk struct {
+type ShippingService struct {
 	Store       *store.Store
 	RedisTime   func(ctx context.Context) (shop.Millis, error)
 	Effects     *order.Effects
@@ -26,7 +26,7 @@ type ShippingDesk struct {
 
 // Ship marks a paid order as shipped. With replace, a shipped order gets another parcel. A repeat returns the order
 // unchanged. NotFound: no such order. WrongState: the order cannot be shipped; the message contains the reason.
-func (d *ShippingDesk) Ship(
+func (d *ShippingService) Ship(
 	ctx context.Context, actor journal.Actor, p store.Parcel, replace bool,
 ) (shop.Order, error) {
 	if err := checkParcel(&p); err != nil {
@@ -63,23 +63,23 @@ func (d *ShippingDesk) Ship(
 	if err != nil {
 		return shop.Order{}, shop.Unsettled("ship order "+p.Order.String(), err)
 	}
-	return row, d.tell(ctx, how.At, &row)
+	return row, d.publish(ctx, how.At, &row)
 }
 
 // shipping returns the operator and the times for parcels that are recorded now.
-func (d *ShippingDesk) shipping(ctx context.Context, actor journal.Actor, replace bool) (store.Shipping, error) {
+func (d *ShippingService) shipping(ctx context.Context, actor journal.Actor, replace bool) (store.Shipping, error) {
 	now, err := d.RedisTime(ctx)
 	how := store.Shipping{By: actor.User, At: now, Finish: now.Add(d.FinishAfter), Replace: replace}
 	return how, shop.Unsettled("read Redis time", err)
 }
 
-func (d *ShippingDesk) tell(ctx context.Context, asOf shop.Millis, rows ...*shop.Order) error {
+func (d *ShippingService) publish(ctx context.Context, asOf shop.Millis, rows ...*shop.Order) error {
 	return shop.Unsettled("tell of shipped orders", d.Effects.Do(ctx, asOf, rows...))
 }
 
 // ConfirmReceipt finishes a shipped order for its buyer. A repeat returns the same result. NotFound: no such order of
 // this user. WrongState: the order is not shipped, or a refund is requested.
-func (d *ShippingDesk) ConfirmReceipt(ctx context.Context, user, order shop.ID) (shop.OrderState, error) {
+func (d *ShippingService) ConfirmReceipt(ctx context.Context, user, order shop.ID) (shop.OrderState, error) {
 	now, err := d.RedisTime(ctx)
 	if err != nil {
 		return "", shop.Unsettled("read Redis time", err)
@@ -95,11 +95,11 @@ func (d *ShippingDesk) ConfirmReceipt(ctx context.Context, user, order shop.ID) 
 	case row.State != shop.Finished:
 		return "", shop.Fail(shop.WrongState, "an order that is "+string(row.State)+" cannot be confirmed")
 	}
-	return row.State, d.tell(ctx, now, &row)
+	return row.State, d.publish(ctx, now, &row)
 }
 
 // ShipmentOf reads the parcel of an order; nil: it has no parcel.
-func (d *ShippingDesk) ShipmentOf(ctx context.Context, order shop.ID) (*store.Shipment, error) {
+func (d *ShippingService) ShipmentOf(ctx context.Context, order shop.ID) (*store.Shipment, error) {
 	s, err := d.Store.ShipmentOf(ctx, order)
 	if errors.Is(err, shop.ErrNoRow) {
 		return nil, nil

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// mostParcels limits the lines of a file: operations are serial, and others wait in the meantime.
-	mostParcels = 2000
+	// maxParcels limits the lines of a file: operations are serial, and others wait in the meantime.
+	maxParcels = 2000
 	// parcelsAtOnce is the number of parcels per transaction, which locks their orders.
 	parcelsAtOnce = 200
 )
@@ -44,7 +44,7 @@ type ShipReport struct {
 // ShipMany records the parcels of a CSV file with the columns order, carrier and tracking. Lines are independent, and a
 // repeat of the file changes nothing. Each part of the file is one operation. Its key is derived from the actor's key,
 // so a repeat after a crash processes the remaining parts. BadRequest: the file is not such a table.
-func (d *ShippingDesk) ShipMany(
+func (d *ShippingService) ShipMany(
 	ctx context.Context, actor journal.Actor, file []byte, replace bool,
 ) (ShipReport, error) {
 	lines, parcels, err := parseParcels(file)
@@ -86,7 +86,7 @@ func (d *ShippingDesk) ShipMany(
 }
 
 // shipSome records one part of the parcels.
-func (d *ShippingDesk) shipSome(
+func (d *ShippingService) shipSome(
 	ctx context.Context, actor journal.Actor, how store.Shipping, parcels []store.Parcel, part int,
 ) ([]ShipLine, error) {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", actor.Key, part))
@@ -108,7 +108,7 @@ func (d *ShippingDesk) shipSome(
 	if err != nil {
 		return nil, shop.Unsettled("read shipped orders", err)
 	}
-	return results, d.tell(ctx, how.At, shop.Pointers(rows)...)
+	return results, d.publish(ctx, how.At, shop.Pointers(rows)...)
 }
 
 func resultsOf(shipped []store.ShippedOrder) []ShipLine {
@@ -153,8 +153,8 @@ func parseParcels(file []byte) (lines []ShipLine, parcels []store.Parcel, err er
 		if errors.As(err, &wrong) {
 			return nil, nil, shop.Failf(shop.BadRequest, "line %d, column %d: %s", wrong.Line, wrong.Column, wrong.Err)
 		}
-		if len(lines) == mostParcels {
-			return nil, nil, shop.Failf(shop.BadRequest, "more than %d lines; cut the file", mostParcels)
+		if len(lines) == maxParcels {
+			return nil, nil, shop.Failf(shop.BadRequest, "more than %d lines; cut the file", maxParcels)
 		}
 		number, _ := r.FieldPos(0)
 		line, parcel := ShipLine{Line: number}, store.Parcel{}

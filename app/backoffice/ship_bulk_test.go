@@ -24,9 +24,9 @@ func TestShipMany(t *testing.T) {
 	w := newWorld(t)
 	w.order(1, 9, shop.Paid)
 	w.noted()
-	desk := w.shipping()
+	service := w.shipping()
 	for i, key := range []string{"key-00001", "key-00001", "key-00002"} {
-		got, err := desk.ShipMany(w.ctx, journal.Actor{Name: "ada", Key: key}, []byte(file), false)
+		got, err := service.ShipMany(w.ctx, journal.Actor{Name: "ada", Key: key}, []byte(file), false)
 		if err != nil || len(got.Lines) != len(want) || got.Failed != 4 || got.Shipped+got.Unchanged != 1 {
 			t.Fatalf("%+v, %v", got, err)
 		}
@@ -49,14 +49,14 @@ func TestShipMany(t *testing.T) {
 
 func TestShipManyRefusesWhatIsNoList(t *testing.T) {
 	t.Parallel()
-	desk := &ShippingDesk{} // without a store
+	service := &ShippingService{} // without a store
 	for file, says := range map[string]string{
 		"":                           "want CSV",
 		"order,carrier\n1,SF\n":      "must name",
 		"order,carrier,tracking\n\"": "line 2",
-		"order,carrier,tracking\n" + strings.Repeat("1,SF,1\n", mostParcels+1): "more than 2000",
+		"order,carrier,tracking\n" + strings.Repeat("1,SF,1\n", maxParcels+1): "more than 2000",
 	} {
-		_, err := desk.ShipMany(t.Context(), ada(), []byte(file), false)
+		_, err := service.ShipMany(t.Context(), ada(), []byte(file), false)
 		if err == nil || shop.AsError(err).Code != shop.BadRequest || !strings.Contains(err.Error(), says) {
 			t.Errorf("%.40q: %v", file, err)
 		}

@@ -34,8 +34,8 @@ func (q *mailQueue) Confirm(context.Context, *outbox.LostError) error {
 	return nil
 }
 
-func (w *world) shipping() *ShippingDesk {
-	return &ShippingDesk{
+func (w *world) shipping() *ShippingService {
+	return &ShippingService{
 		Store: w.Store, RedisTime: w.redis.Now, Effects: w.effects(),
 		FinishAfter: 14 * 24 * time.Hour,
 	}
@@ -51,14 +51,14 @@ func TestShippedOrdersAreTold(t *testing.T) {
 	}
 	fakes.Must(t, fakes.ErrOf(w.AskRefund(w.ctx, payment.RefundAsk{Order: 2, User: 9, Text: "late", At: 1})))
 	w.noted()
-	desk, actor := w.shipping(), ada()
-	fakes.Must(t, fakes.ErrOf(desk.Ship(w.ctx, actor, store.Parcel{Order: 1, Carrier: "SF", Tracking: "SF-1"}, false)))
+	service, actor := w.shipping(), ada()
+	fakes.Must(t, fakes.ErrOf(service.Ship(w.ctx, actor, store.Parcel{Order: 1, Carrier: "SF", Tracking: "SF-1"}, false)))
 	fakes.WantSteps(t, w.redis.Trace, "Act", "sell 1", "tell 1")
 	sent, err := w.Store.ShipmentOf(w.ctx, 1)
-	if want := w.redis.At.Add(desk.FinishAfter); err != nil || sent.FinishAt != want {
+	if want := w.redis.At.Add(service.FinishAfter); err != nil || sent.FinishAt != want {
 		t.Errorf("%v, %+v, want it to finish at %d", err, sent, want)
 	}
-	o, err := desk.Ship(w.ctx, actor, store.Parcel{Order: 1, Carrier: "SF", Tracking: "SF-1"}, false)
+	o, err := service.Ship(w.ctx, actor, store.Parcel{Order: 1, Carrier: "SF", Tracking: "SF-1"}, false)
 	if err != nil || o.State != shop.Shipped || len(w.acts()) != 1 {
 		t.Errorf("again: %+v, %v, %d acts", o, err, len(w.acts()))
 	}
@@ -67,7 +67,7 @@ func TestShippedOrdersAreTold(t *testing.T) {
 		1: "another parcel", 2: "decide on that first", 3: "pending cannot be shipped", 4: "finished cannot be shipped",
 		5: "refunding cannot be shipped", 6: "no such order",
 	} {
-		_, err := desk.Ship(w.ctx, ada(), store.Parcel{Order: id, Carrier: "SF", Tracking: "SF-2"}, false)
+		_, err := service.Ship(w.ctx, ada(), store.Parcel{Order: id, Carrier: "SF", Tracking: "SF-2"}, false)
 		want := shop.WrongState
 		if id == 6 {
 			want = shop.NotFound
@@ -115,7 +115,7 @@ func TestReceiptIsTheBuyers(t *testing.T) {
 	}
 	fakes.Must(t, fakes.ErrOf(w.AskRefund(w.ctx, payment.RefundAsk{Order: 2, User: 9, Text: "late", At: 1})))
 	w.noted()
-	desk := w.shipping()
+	service := w.shipping()
 	for _, c := range []struct {
 		order, user shop.ID
 		code        shop.Code
@@ -130,7 +130,7 @@ func TestReceiptIsTheBuyers(t *testing.T) {
 		{4, 9, shop.WrongState, "refunded cannot", []string{"ConfirmReceipt"}},
 	} {
 		w.redis.Steps = nil
-		state, err := desk.ConfirmReceipt(w.ctx, c.user, c.order)
+		state, err := service.ConfirmReceipt(w.ctx, c.user, c.order)
 		if (c.code == "") != (err == nil) || err == nil && state != shop.Finished ||
 			err != nil && (shop.AsError(err).Code != c.code || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%+v: %s, %v", c, state, err)
@@ -138,7 +138,7 @@ func TestReceiptIsTheBuyers(t *testing.T) {
 		fakes.WantSteps(t, w.redis.Trace, c.steps...)
 	}
 	w.fail = "Store.ConfirmReceipt"
-	if _, err := desk.ConfirmReceipt(w.ctx, 9, 5); shop.AsError(err).Code != shop.Busy ||
+	if _, err := service.ConfirmReceipt(w.ctx, 9, 5); shop.AsError(err).Code != shop.Busy ||
 		!errors.Is(err, shop.ErrTransient) {
 		t.Errorf("unknown outcome: %v", err)
 	}
@@ -151,12 +151,12 @@ func TestFinisherWritesAndFinishes(t *testing.T) {
 	w := newWorld(t)
 	w.user(9, "a@mail.example", "Ann")
 	w.order(1, 9, shop.Paid)
-	desk, box := w.shipping(), &letters{}
-	fakes.Must(t, fakes.ErrOf(desk.Ship(w.ctx, ada(), store.Parcel{Order: 1, Carrier: "SF", Tracking: "SF-1"}, false)))
+	service, box := w.shipping(), &letters{}
+	fakes.Must(t, fakes.ErrOf(service.Ship(w.ctx, ada(), store.Parcel{Order: 1, Carrier: "SF", Tracking: "SF-1"}, false)))
 	w.noted()
 	queue := &mailQueue{Trace: w.redis.Trace}
-	f := &Finisher{
-		Store: w.Store, RedisTime: w.redis.Now, Effects: desk.Effects, Queue: queue,
+	f := &FinisherJob{
+		Store: w.Store, RedisTime: w.redis.Now, Effects: service.Effects, Queue: queue,
 		Mail: &outbox.OrderMail{Users: w.Store, Mailer: box, Now: func() shop.Millis { return w.redis.At }},
 	}
 	repeated := []string{"reread", "Rewrite", "confirm"}
@@ -177,9 +177,9 @@ func TestFinisherWritesAndFinishes(t *testing.T) {
 			steps: slices.Concat(repeated, written),
 		},
 		{lost: &outbox.LostError{}, after: outbox.OrderMailFor + 1e6, mails: 2, state: shop.Shipped, steps: repeated},
-		{after: desk.FinishAfter - 1e6, mails: 2, state: shop.Shipped},
-		{after: desk.FinishAfter, mails: 2, state: shop.Finished, steps: []string{"FinishShipped", "sell 1", "tell 1"}},
-		{after: desk.FinishAfter, mails: 2, state: shop.Finished},
+		{after: service.FinishAfter - 1e6, mails: 2, state: shop.Shipped},
+		{after: service.FinishAfter, mails: 2, state: shop.Finished, steps: []string{"FinishShipped", "sell 1", "tell 1"}},
+		{after: service.FinishAfter, mails: 2, state: shop.Finished},
 	} {
 		w.redis.Steps, w.redis.At = nil, shop.Millis(1_000_000).Add(step.after)
 		w.fail, queue.lost = step.fail, step.lost

@@ -11,8 +11,8 @@ import (
 
 // Limits of a parcel, in characters. The buyer's order contains both parts, separated by a space.
 const (
-	longestCarrier  = 24
-	longestTracking = 39
+	maxCarrier  = 24
+	maxTracking = 39
 )
 
 const trackingLetters = journal.KeyLetters + "./"
@@ -22,12 +22,12 @@ func checkParcel(p *store.Parcel) error {
 	switch {
 	case p.Carrier == "" || strings.TrimSpace(p.Carrier) != p.Carrier:
 		return shop.Fail(shop.BadRequest, "carrier is missing, or begins or ends with a space")
-	case utf8.RuneCountInString(p.Carrier) > longestCarrier || !shop.Printable(p.Carrier):
-		return shop.Failf(shop.BadRequest, "carrier must be text of at most %d characters", longestCarrier)
+	case utf8.RuneCountInString(p.Carrier) > maxCarrier || !shop.Printable(p.Carrier):
+		return shop.Failf(shop.BadRequest, "carrier must be text of at most %d characters", maxCarrier)
 	case p.Tracking == "":
 		return shop.Fail(shop.BadRequest, "tracking is missing")
-	case len(p.Tracking) > longestTracking || strings.Trim(p.Tracking, trackingLetters) != "":
-		return shop.Failf(shop.BadRequest, "tracking must be at most %d characters of A-Z a-z 0-9 _ - . /", longestTracking)
+	case len(p.Tracking) > maxTracking || strings.Trim(p.Tracking, trackingLetters) != "":
+		return shop.Failf(shop.BadRequest, "tracking must be at most %d characters of A-Z a-z 0-9 _ - . /", maxTracking)
 	}
 	return nil
 }

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// longestCalendar limits the period of the calendar that one call reads or fills.
-	longestCalendar = 92 * 24 * time.Hour
-	mostTemplate    = 1000 // slots
-	mostTimes       = 48   // slots per day
-	longestSlot     = 24 * time.Hour
+	// maxCalendar limits the period of the calendar that one call reads or fills.
+	maxCalendar = 92 * 24 * time.Hour
+	maxTemplate = 1000 // slots
+	maxTimes    = 48   // slots per day
+	maxSlot     = 24 * time.Hour
 )
 
 // SlotDraft is an operator's input for a new slot.
@@ -72,8 +72,8 @@ type SlotPlan struct {
 }
 
 // SlotCalendar returns the slots that overlap [from, to).
-func (d *CatalogueDesk) SlotCalendar(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
-	if from >= to || to.Sub(from) > longestCalendar {
+func (d *CatalogueService) SlotCalendar(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
+	if from >= to || to.Sub(from) > maxCalendar {
 		return nil, shop.Fail(shop.BadRequest, "to must come after from, by at most 92 days")
 	}
 	slots, err := d.Store.AllSlots(ctx, from, to)
@@ -85,7 +85,7 @@ func (d *CatalogueDesk) SlotCalendar(ctx context.Context, from, to shop.Millis) 
 }
 
 // Days returns the beginning of the first day and the end of the last day in the zone of the shop.
-func (d *CatalogueDesk) Days(from, to Day) (shop.Millis, shop.Millis, error) {
+func (d *CatalogueService) Days(from, to Day) (shop.Millis, shop.Millis, error) {
 	first, err := from.parse()
 	if err != nil {
 		return 0, 0, err
@@ -100,10 +100,10 @@ func (d *CatalogueDesk) Days(from, to Day) (shop.Millis, shop.Millis, error) {
 }
 
 // TimeZone returns the name of the shop's time zone.
-func (d *CatalogueDesk) TimeZone() string { return d.Zone.String() }
+func (d *CatalogueService) TimeZone() string { return d.Zone.String() }
 
 // CreateSlot creates one slot. Conflict: it overlaps another one.
-func (d *CatalogueDesk) CreateSlot(
+func (d *CatalogueService) CreateSlot(
 	ctx context.Context, actor journal.Actor, draft SlotDraft,
 ) (shop.Slot, error) {
 	if err := d.checkSlot(draft); err != nil {
@@ -131,34 +131,34 @@ func (d *CatalogueDesk) CreateSlot(
 	})
 }
 
-func (d *CatalogueDesk) checkSlot(s SlotDraft) error {
+func (d *CatalogueService) checkSlot(s SlotDraft) error {
 	switch {
 	case s.OpensAt >= s.ClosesAt:
 		return shop.Fail(shop.BadRequest, "closes_at must come after opens_at")
-	case s.ClosesAt.Sub(s.OpensAt) > longestSlot:
+	case s.ClosesAt.Sub(s.OpensAt) > maxSlot:
 		return shop.Fail(shop.BadRequest, "a slot lasts a day at most")
 	case s.OpensAt%1000 != 0 || s.ClosesAt%1000 != 0:
 		return shop.Fail(shop.BadRequest, "opens_at and closes_at must be whole seconds")
 	case s.ClosesAt <= d.Now():
 		return shop.Fail(shop.BadRequest, "closes_at is over already")
-	case s.OpensAt > d.Now().Add(longestAhead):
+	case s.OpensAt > d.Now().Add(maxAhead):
 		return shop.Fail(shop.BadRequest, "opens_at is more than two years ahead")
 	}
 	return nil
 }
 
-// longestAhead rejects times in another unit (seconds, microseconds) and mistyped years.
-const longestAhead = 2 * 366 * 24 * time.Hour
+// maxAhead rejects times in another unit (seconds, microseconds) and mistyped years.
+const maxAhead = 2 * 366 * 24 * time.Hour
 
 // describe formats a slot in local time of the shop.
-func (d *CatalogueDesk) describe(s shop.Slot) string {
+func (d *CatalogueService) describe(s shop.Slot) string {
 	from, to := s.OpensAt.Time().In(d.Zone), s.ClosesAt.Time().In(d.Zone)
 	return fmt.Sprintf("slot %s, %s–%s", s.ID, from.Format("2006-01-02 15:04"), to.Format("15:04"))
 }
 
 // RemoveSlot removes a slot without sales. A slot that has only archived sales is archived: it is no longer visible,
 // and another slot can use its time. WrongState: it has other sales.
-func (d *CatalogueDesk) RemoveSlot(ctx context.Context, actor journal.Actor, id shop.ID) (shop.Slot, error) {
+func (d *CatalogueService) RemoveSlot(ctx context.Context, actor journal.Actor, id shop.ID) (shop.Slot, error) {
 	return store.ActFor[shop.Slot](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
 		slot, err := tx.LockSlot(ctx, id)
 		if err != nil {
@@ -178,7 +178,7 @@ func (d *CatalogueDesk) RemoveSlot(ctx context.Context, actor journal.Actor, id 
 }
 
 // ApplyTemplate creates the missing slots of a template: all of them or none. A dry run returns the state of each.
-func (d *CatalogueDesk) ApplyTemplate(
+func (d *CatalogueService) ApplyTemplate(
 	ctx context.Context, actor journal.Actor, t SlotTemplate,
 ) (SlotPlan, error) {
 	lines, err := t.lines(d.Zone)
@@ -214,12 +214,12 @@ func (t SlotTemplate) lines(zone *time.Location) ([]PlannedSlot, error) {
 	}
 	days := int(last.Sub(first).Hours()/24) + 1
 	switch {
-	case days < 1 || last.Sub(first) > longestCalendar:
+	case days < 1 || last.Sub(first) > maxCalendar:
 		return nil, shop.Fail(shop.BadRequest, "to must not come before from, and at most 92 days after it")
-	case len(t.Times) < 1 || len(t.Times) > mostTimes:
-		return nil, shop.Failf(shop.BadRequest, "times must have 1 to %d slots", mostTimes)
-	case days*len(t.Times) > mostTemplate:
-		return nil, shop.Failf(shop.BadRequest, "these are %d slots: at most %d are made at once", days*len(t.Times), mostTemplate)
+	case len(t.Times) < 1 || len(t.Times) > maxTimes:
+		return nil, shop.Failf(shop.BadRequest, "times must have 1 to %d slots", maxTimes)
+	case days*len(t.Times) > maxTemplate:
+		return nil, shop.Failf(shop.BadRequest, "these are %d slots: at most %d are made at once", days*len(t.Times), maxTemplate)
 	}
 	var lines []PlannedSlot
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
@@ -258,7 +258,7 @@ func (t SlotTime) on(day time.Time, zone *time.Location) (PlannedSlot, error) {
 }
 
 // fitTemplate compares a plan with the existing slots and with itself, and returns the slots to create.
-func (d *CatalogueDesk) fitTemplate(ctx context.Context, tx *store.Store, plan *SlotPlan) ([]shop.Slot, error) {
+func (d *CatalogueService) fitTemplate(ctx context.Context, tx *store.Store, plan *SlotPlan) ([]shop.Slot, error) {
 	var from, to shop.Millis
 	for _, line := range plan.Slots {
 		if line.State == PlanNew && (from == 0 || line.OpensAt < from) {
@@ -294,7 +294,7 @@ func (d *CatalogueDesk) fitTemplate(ctx context.Context, tx *store.Store, plan *
 }
 
 // fitLine returns the state of one planned slot and its error text.
-func (d *CatalogueDesk) fitLine(line *PlannedSlot, there, made []shop.Slot, now shop.Millis) (PlanState, string) {
+func (d *CatalogueService) fitLine(line *PlannedSlot, there, made []shop.Slot, now shop.Millis) (PlanState, string) {
 	for _, s := range there {
 		if s.OpensAt == line.OpensAt && s.ClosesAt == line.ClosesAt {
 			return PlanThere, ""
@@ -311,7 +311,7 @@ func (d *CatalogueDesk) fitLine(line *PlannedSlot, there, made []shop.Slot, now 
 	switch {
 	case line.ClosesAt <= now:
 		return PlanImpossible, "is over already"
-	case line.OpensAt > now.Add(longestAhead):
+	case line.OpensAt > now.Add(maxAhead):
 		return PlanImpossible, "is more than two years ahead"
 	}
 	return PlanNew, ""

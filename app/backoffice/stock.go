@@ -19,12 +19,12 @@ import (
 //
 // The second COMMIT requires the epoch under which Redis decided, because a restored Redis decides again. A recovery
 // writes settled withdrawals into Redis (SaleState.Acts), so that a late call does not withdraw twice. After a crash
-// SaleFinisher completes the withdrawal.
-func (d *SaleDesk) WithdrawStock(
+// SaleFinisherJob completes the withdrawal.
+func (d *SaleService) WithdrawStock(
 	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, units int64,
 ) (shown OperatorSale, asked shop.StockAct, err error) {
-	if units < 1 || units > mostAdded {
-		return shown, asked, shop.Failf(shop.BadRequest, "units must be from 1 to %d", mostAdded)
+	if units < 1 || units > maxAdded {
+		return shown, asked, shop.Failf(shop.BadRequest, "units must be from 1 to %d", maxAdded)
 	}
 	if err := journal.CheckNote(a.Note); err != nil {
 		return shown, asked, err
@@ -41,7 +41,7 @@ func (d *SaleDesk) WithdrawStock(
 	} else {
 		asked = settled
 	}
-	d.Tell(ctx, sale)
+	d.PushTerms(ctx, sale)
 	terms, err := d.Terms(ctx, sale)
 	if err == nil {
 		shown, err = d.show(ctx, sale, terms)
@@ -50,7 +50,7 @@ func (d *SaleDesk) WithdrawStock(
 }
 
 // askStock commits the pending withdrawal and its journal entry, and returns its id.
-func (d *SaleDesk) askStock(
+func (d *SaleService) askStock(
 	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct, units int64,
 ) (int64, error) {
 	now, err := d.loaded(ctx, sale)
@@ -81,7 +81,7 @@ func (d *SaleDesk) askStock(
 }
 
 // loaded loads the sale into Redis if necessary, because Redis decides about its units. It returns the time of Redis.
-func (d *SaleDesk) loaded(ctx context.Context, id shop.ID) (shop.Millis, error) {
+func (d *SaleService) loaded(ctx context.Context, id shop.ID) (shop.Millis, error) {
 	now, err := d.Redis.Now(ctx)
 	if err != nil {
 		return 0, shop.Unreadable("Redis time", err)
@@ -97,7 +97,7 @@ func (d *SaleDesk) loaded(ctx context.Context, id shop.ID) (shop.Millis, error) 
 }
 
 // settle completes a withdrawal; a settled one is returned unchanged.
-func (d *SaleDesk) settle(ctx context.Context, a shop.StockAct) (shop.StockAct, error) {
+func (d *SaleService) settle(ctx context.Context, a shop.StockAct) (shop.StockAct, error) {
 	if a.State != shop.StockPending {
 		return a, nil
 	}
@@ -112,11 +112,11 @@ func (d *SaleDesk) settle(ctx context.Context, a shop.StockAct) (shop.StockAct, 
 	return d.Store.SettleStock(ctx, a.ID, taken, epoch)
 }
 
-// SaleFinisher completes operations on sales after a crash: it sends missing terms to Redis and settles pending
+// SaleFinisherJob completes operations on sales after a crash: it sends missing terms to Redis and settles pending
 // withdrawals.
-type SaleFinisher struct {
+type SaleFinisherJob struct {
 	Partitions int
-	Desk       *SaleDesk
+	Service    *SaleService
 }
 
 const (
@@ -125,12 +125,12 @@ const (
 )
 
 // Run calls RunOnce periodically until ctx ends.
-func (f *SaleFinisher) Run(ctx context.Context) error {
+func (f *SaleFinisherJob) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, finishEvery, "finish what was decided about sales", f.RunOnce)
 }
 
 // RunOnce processes all pending withdrawals and outdated terms.
-func (f *SaleFinisher) RunOnce(ctx context.Context) error {
+func (f *SaleFinisherJob) RunOnce(ctx context.Context) error {
 	failed := []error{f.withdrawals(ctx)}
 	for p := range f.Partitions {
 		failed = append(failed, f.terms(ctx, p))
@@ -138,16 +138,16 @@ func (f *SaleFinisher) RunOnce(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-func (f *SaleFinisher) withdrawals(ctx context.Context) error {
-	pending, err := f.Desk.Store.PendingStock(ctx, finishBatch)
+func (f *SaleFinisherJob) withdrawals(ctx context.Context) error {
+	pending, err := f.Service.Store.PendingStock(ctx, finishBatch)
 	if err != nil {
 		return fmt.Errorf("list pending withdrawals: %w", err)
 	}
 	var failed []error
 	for _, a := range pending {
-		_, err := f.Desk.settle(ctx, a)
+		_, err := f.Service.settle(ctx, a)
 		if errors.Is(err, shop.ErrLost) { // retired, or lost until a recovery restores it
-			_, err = f.Desk.Store.RefuseStock(ctx, a.ID)
+			_, err = f.Service.Store.RefuseStock(ctx, a.ID)
 		}
 		failed = append(failed, err)
 	}
@@ -155,19 +155,19 @@ func (f *SaleFinisher) withdrawals(ctx context.Context) error {
 }
 
 // terms updates the sales of a partition that have an older version in Redis.
-func (f *SaleFinisher) terms(ctx context.Context, partition int) error {
-	sales, err := f.Desk.Store.LoadedSales(ctx, partition)
+func (f *SaleFinisherJob) terms(ctx context.Context, partition int) error {
+	sales, err := f.Service.Store.LoadedSales(ctx, partition)
 	if err != nil || len(sales) == 0 {
 		return err
 	}
-	counters, err := f.Desk.Redis.Counters(ctx, shop.RefsOf(shop.Pointers(sales)))
+	counters, err := f.Service.Redis.Counters(ctx, shop.RefsOf(shop.Pointers(sales)))
 	if err != nil {
 		return fmt.Errorf("read the versions of sales: %w", err)
 	}
 	var failed []error
 	for i := range sales {
 		if counters[i].Loaded && counters[i].Version < sales[i].Version {
-			failed = append(failed, f.Desk.Redis.SetTerms(ctx, &sales[i]))
+			failed = append(failed, f.Service.Redis.SetTerms(ctx, &sales[i]))
 		}
 	}
 	return errors.Join(failed...)

@@ -37,24 +37,24 @@ type Switches struct {
 // normalSwitches returns the defaults.
 func normalSwitches() Switches {
 	return Switches{
-		TickMS: leastTickMS, HTTPBuy: true, LeastChallenge: shop.ChallengeNone, Lists: ListsLive,
+		TickMS: minTickMS, HTTPBuy: true, LeastChallenge: shop.ChallengeNone, Lists: ListsLive,
 		WorkBits: admission.DefaultWorkBits,
 	}
 }
 
 const (
-	leastTickMS = 100
-	mostTickMS  = 2000
+	minTickMS = 100
+	maxTickMS = 2000
 )
 
 func (s *Switches) check() error {
 	switch {
-	case s.TickMS < leastTickMS || s.TickMS > mostTickMS:
-		return shop.Failf(shop.BadRequest, "tick_ms must be from %d to %d", leastTickMS, mostTickMS)
+	case s.TickMS < minTickMS || s.TickMS > maxTickMS:
+		return shop.Failf(shop.BadRequest, "tick_ms must be from %d to %d", minTickMS, maxTickMS)
 	case s.Lists != ListsLive && s.Lists != ListsCached:
 		return shop.Fail(shop.BadRequest, "lists must be live or cached")
-	case s.WorkBits < admission.LeastWorkBits || s.WorkBits > admission.MostWorkBits:
-		return shop.Failf(shop.BadRequest, "work_bits must be from %d to %d", admission.LeastWorkBits, admission.MostWorkBits)
+	case s.WorkBits < admission.MinWorkBits || s.WorkBits > admission.MaxWorkBits:
+		return shop.Failf(shop.BadRequest, "work_bits must be from %d to %d", admission.MinWorkBits, admission.MaxWorkBits)
 	}
 	_, err := shop.ParseChallenge(string(s.LeastChallenge))
 	return err
@@ -80,8 +80,8 @@ type NewNotice struct {
 	Until shop.Millis `json:"until"`
 }
 
-// mostLangs limits the languages of a banner.
-const mostLangs = 8
+// maxLangs limits the languages of a banner.
+const maxLangs = 8
 
 // check validates the input.
 func (n *NewNotice) check() error {
@@ -94,7 +94,7 @@ func (n *NewNotice) check() error {
 		return shop.Fail(shop.BadRequest, "lang must be two or three small letters, like zh")
 	}
 	if err := journal.CheckNote(n.Text); err != nil {
-		return shop.Failf(shop.BadRequest, "text must be text of at most %d characters", journal.LongestNote)
+		return shop.Failf(shop.BadRequest, "text must be text of at most %d characters", journal.MaxNote)
 	}
 	return nil
 }
@@ -115,36 +115,36 @@ func (n *NewNotice) after(before shop.Notice, now shop.Millis) (shop.Notice, err
 		return after, nil
 	}
 	after.Text, after.Texts = "", map[string]string{}
-	if before.StandsAt(now) {
+	if before.VisibleAt(now) {
 		after.Text = before.Text
 		maps.Copy(after.Texts, before.Texts)
 	}
 	after.Texts[n.Lang] = n.Text
-	if len(after.Texts) > mostLangs {
-		return after, shop.Failf(shop.BadRequest, "a notice can be in %d languages at most", mostLangs)
+	if len(after.Texts) > maxLangs {
+		return after, shop.Failf(shop.BadRequest, "a notice can be in %d languages at most", maxLangs)
 	}
 	return after, nil
 }
 
 const (
-	keptSwitches = "switches"
-	keptNotice   = "notice"
+	settingsDocument = "switches"
+	bannerDocument   = "notice"
 )
 
-// SwitchDesk reads and changes the switches and the banner for operators.
-type SwitchDesk struct {
+// SettingsService reads and changes the switches and the banner for operators.
+type SettingsService struct {
 	Store *store.Store
 }
 
 // Switches reads the current switches.
-func (d *SwitchDesk) Switches(ctx context.Context) (Switches, error) {
+func (d *SettingsService) Switches(ctx context.Context) (Switches, error) {
 	s, err := readSwitches(ctx, d.Store)
 	return s, shop.Unreadable("the switches", err)
 }
 
 func readSwitches(ctx context.Context, from *store.Store) (Switches, error) {
 	s := normalSwitches()
-	all, err := from.Kept(ctx)
+	all, err := from.Documents(ctx)
 	if err != nil {
 		return s, err
 	}
@@ -152,16 +152,16 @@ func readSwitches(ctx context.Context, from *store.Store) (Switches, error) {
 	if err != nil {
 		return s, err
 	}
-	if err := readKept(all[keptSwitches], &s); err != nil {
+	if err := readDocument(all[settingsDocument], &s); err != nil {
 		return s, err
 	}
 	s.WorkBits = cmp.Or(bits, admission.DefaultWorkBits)
-	s.Version = all[keptSwitches].Version
+	s.Version = all[settingsDocument].Version
 	return s, nil
 }
 
-// readKept decodes a stored document into v; if it was never stored, v stays unchanged.
-func readKept(k store.Kept, v any) error {
+// readDocument decodes a stored document into v; if it was never stored, v stays unchanged.
+func readDocument(k store.Document, v any) error {
 	if k.Version == 0 {
 		return nil
 	}
@@ -172,7 +172,7 @@ func readKept(k store.Kept, v any) error {
 }
 
 // EditSwitches applies an edit. Conflict: the switches have another version.
-func (d *SwitchDesk) EditSwitches(ctx context.Context, actor journal.Actor, e SwitchesEdit) (Switches, error) {
+func (d *SettingsService) EditSwitches(ctx context.Context, actor journal.Actor, e SwitchesEdit) (Switches, error) {
 	if err := journal.CheckNote(e.Note); err != nil {
 		return Switches{}, err
 	}
@@ -187,7 +187,7 @@ func (d *SwitchDesk) EditSwitches(ctx context.Context, actor journal.Actor, e Sw
 		}
 		body, err := json.Marshal(after)
 		if err == nil {
-			err = tx.Keep(ctx, keptSwitches, before.Version, string(body))
+			err = tx.SaveDocument(ctx, settingsDocument, before.Version, string(body))
 		}
 		if err == nil && after.WorkBits != before.WorkBits {
 			err = tx.SetWorkBits(ctx, after.WorkBits)
@@ -210,22 +210,22 @@ func (e *SwitchesEdit) apply(s Switches) (Switches, error) {
 	return s, s.check()
 }
 
-// StandingNotice reads the current banner; nil: there is no banner.
-func (d *SwitchDesk) StandingNotice(ctx context.Context, now shop.Millis) (*shop.Notice, error) {
-	all, err := d.Store.Kept(ctx)
+// CurrentBanner reads the current banner; nil: there is no banner.
+func (d *SettingsService) CurrentBanner(ctx context.Context, now shop.Millis) (*shop.Notice, error) {
+	all, err := d.Store.Documents(ctx)
 	if err != nil {
 		return nil, shop.Unreadable("the notice", err)
 	}
 	var n shop.Notice
-	if err := readKept(all[keptNotice], &n); err != nil || !n.StandsAt(now) {
+	if err := readDocument(all[bannerDocument], &n); err != nil || !n.VisibleAt(now) {
 		return nil, err
 	}
 	return &n, nil
 }
 
-// TellAll publishes a banner to all clients, and to new clients until it ends. It replaces the previous banner, unless
+// PublishBanner publishes a banner to all clients, and to new clients until it ends. It replaces the previous banner, unless
 // it is a translation of it.
-func (d *SwitchDesk) TellAll(ctx context.Context, actor journal.Actor, n NewNotice) (shop.Notice, error) {
+func (d *SettingsService) PublishBanner(ctx context.Context, actor journal.Actor, n NewNotice) (shop.Notice, error) {
 	if err := n.check(); err != nil {
 		return shop.Notice{}, err
 	}
@@ -234,36 +234,36 @@ func (d *SwitchDesk) TellAll(ctx context.Context, actor journal.Actor, n NewNoti
 	})
 }
 
-// TakeBack ends the current banner.
-func (d *SwitchDesk) TakeBack(ctx context.Context, actor journal.Actor) (shop.Notice, error) {
+// RemoveBanner ends the current banner.
+func (d *SettingsService) RemoveBanner(ctx context.Context, actor journal.Actor) (shop.Notice, error) {
 	return d.replaceNotice(ctx, actor, "notice.take_back", func(before shop.Notice) (shop.Notice, error) {
-		if !before.IsSaid() {
+		if !before.HasText() {
 			return shop.Notice{}, shop.Fail(shop.WrongState, "there is no notice")
 		}
 		return shop.Notice{}, nil
 	})
 }
 
-func (d *SwitchDesk) replaceNotice(
+func (d *SettingsService) replaceNotice(
 	ctx context.Context, actor journal.Actor, kind string, change func(before shop.Notice) (shop.Notice, error),
 ) (shop.Notice, error) {
 	return store.ActFor[shop.Notice](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
-		all, err := tx.Kept(ctx)
+		all, err := tx.Documents(ctx)
 		if err != nil {
 			return journal.Act{}, err
 		}
 		var before shop.Notice
-		if err := readKept(all[keptNotice], &before); err != nil {
+		if err := readDocument(all[bannerDocument], &before); err != nil {
 			return journal.Act{}, err
 		}
 		after, err := change(before)
 		if err != nil {
 			return journal.Act{}, err
 		}
-		after.Version = all[keptNotice].Version + 1
+		after.Version = all[bannerDocument].Version + 1
 		body, err := json.Marshal(after)
 		if err == nil {
-			err = tx.Keep(ctx, keptNotice, all[keptNotice].Version, string(body))
+			err = tx.SaveDocument(ctx, bannerDocument, all[bannerDocument].Version, string(body))
 		}
 		return journal.Act{Kind: kind, Object: "notice", Before: before, After: after, Answer: after}, err
 	})
@@ -281,8 +281,8 @@ const (
 type Switchboard struct {
 	Store *store.Store
 	Clock *shop.Clock
-	// Say receives each new banner, and an empty one when the banner was removed. It may be nil.
-	Say func(n shop.Notice)
+	// OnBanner receives each new banner, and an empty one when the banner was removed. It may be nil.
+	OnBanner func(n shop.Notice)
 	// OnChange is called after the switches changed. It may be nil.
 	OnChange func()
 
@@ -298,10 +298,10 @@ func (b *Switchboard) TickEvery() time.Duration {
 	return time.Duration(b.Now().TickMS) * time.Millisecond
 }
 
-// Standing returns the current banner; ok is false if there is no banner.
-func (b *Switchboard) Standing() (n shop.Notice, ok bool) {
+// CurrentBanner returns the current banner; ok is false if there is no banner.
+func (b *Switchboard) CurrentBanner() (n shop.Notice, ok bool) {
 	n = *cmp.Or(b.notice.Load(), &shop.Notice{})
-	return n, n.StandsAt(b.Clock.Now())
+	return n, n.VisibleAt(b.Clock.Now())
 }
 
 // Run refreshes the copy until ctx ends.
@@ -313,30 +313,30 @@ func (b *Switchboard) Run(ctx context.Context) error {
 func (b *Switchboard) RunOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, switchesWithin)
 	defer cancel()
-	all, err := b.Store.Kept(ctx)
+	all, err := b.Store.Documents(ctx)
 	if err != nil {
 		return err
 	}
 	before, s := b.Now(), normalSwitches()
-	if err := readKept(all[keptSwitches], &s); err != nil {
+	if err := readDocument(all[settingsDocument], &s); err != nil {
 		return err
 	}
-	s.Version = all[keptSwitches].Version
+	s.Version = all[settingsDocument].Version
 	b.switches.Store(&s)
 	if s.Version != before.Version && b.OnChange != nil {
 		b.OnChange()
 	}
 	var n shop.Notice
-	if err := readKept(all[keptNotice], &n); err != nil {
+	if err := readDocument(all[bannerDocument], &n); err != nil {
 		return err
 	}
 	said := cmp.Or(b.notice.Swap(&n), &shop.Notice{})
-	if said.Version == n.Version || b.Say == nil {
+	if said.Version == n.Version || b.OnBanner == nil {
 		return nil
 	}
 	// A change between two expired banners is not published.
-	if now := b.Clock.Now(); n.StandsAt(now) || said.StandsAt(now) {
-		b.Say(n)
+	if now := b.Clock.Now(); n.VisibleAt(now) || said.VisibleAt(now) {
+		b.OnBanner(n)
 	}
 	return nil
 }

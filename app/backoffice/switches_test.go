@@ -17,11 +17,11 @@ import (
 func TestSwitchboardFollows(t *testing.T) {
 	t.Parallel()
 	s, ctx := kit.SQLite(t), kit.Context(t)
-	desk := &SwitchDesk{Store: s}
+	service := &SettingsService{Store: s}
 	var said []string
 	turned := 0
 	board := &Switchboard{
-		Store: s, Clock: shop.NewClock(), Say: func(n shop.Notice) { said = append(said, n.Text) },
+		Store: s, Clock: shop.NewClock(), OnBanner: func(n shop.Notice) { said = append(said, n.Text) },
 		OnChange: func() { turned++ },
 	}
 	look := func() {
@@ -33,7 +33,7 @@ func TestSwitchboardFollows(t *testing.T) {
 	}
 	look()
 	ms, off, work := 500, false, shop.ChallengeWork
-	edited, err := desk.EditSwitches(ctx, ada(), SwitchesEdit{TickMS: &ms, HTTPBuy: &off, LeastChallenge: &work})
+	edited, err := service.EditSwitches(ctx, ada(), SwitchesEdit{TickMS: &ms, HTTPBuy: &off, LeastChallenge: &work})
 	if err != nil || edited.Version != 1 || edited.Lists != ListsLive {
 		t.Fatalf("%+v, %v", edited, err)
 	}
@@ -42,7 +42,7 @@ func TestSwitchboardFollows(t *testing.T) {
 	if now := board.Now(); now.HTTPBuy || board.TickEvery() != 500*time.Millisecond || turned != 1 {
 		t.Errorf("turned %d times: %+v", turned, now)
 	}
-	_, err = desk.EditSwitches(ctx, ada(), SwitchesEdit{HTTPBuy: &off})
+	_, err = service.EditSwitches(ctx, ada(), SwitchesEdit{HTTPBuy: &off})
 	var conflict *shop.Error
 	if !errors.As(err, &conflict) || conflict.Code != shop.Conflict || conflict.Current.(Switches).Version != 1 {
 		t.Errorf("an edit of an outdated version: %v", err)
@@ -51,19 +51,19 @@ func TestSwitchboardFollows(t *testing.T) {
 	for _, n := range []NewNotice{
 		{Level: "info", Text: "first"}, {Level: "warning", Text: "second"}, {Level: "info", Text: "over", Until: past},
 	} {
-		fakes.Must(t, fakes.ErrOf(desk.TellAll(ctx, ada(), n)))
+		fakes.Must(t, fakes.ErrOf(service.PublishBanner(ctx, ada(), n)))
 		look()
 		look()
 	}
-	if _, stands := board.Standing(); stands || !slices.Equal(said, []string{"first", "second", "over"}) {
+	if _, stands := board.CurrentBanner(); stands || !slices.Equal(said, []string{"first", "second", "over"}) {
 		t.Errorf("said %v; one stands: %v", said, stands)
 	}
-	fakes.Must(t, fakes.ErrOf(desk.TellAll(ctx, ada(), NewNotice{Level: "info", Text: "third"})))
+	fakes.Must(t, fakes.ErrOf(service.PublishBanner(ctx, ada(), NewNotice{Level: "info", Text: "third"})))
 	look()
-	if n, stands := board.Standing(); !stands || n.Text != "third" {
+	if n, stands := board.CurrentBanner(); !stands || n.Text != "third" {
 		t.Errorf("stands %+v, %v", n, stands)
 	}
-	fakes.Must(t, fakes.ErrOf(desk.TakeBack(ctx, ada())))
+	fakes.Must(t, fakes.ErrOf(service.RemoveBanner(ctx, ada())))
 	look()
 	if last := said[len(said)-1]; last != "" {
 		t.Errorf("taken back, and the last word is %q", last)
@@ -77,7 +77,7 @@ func TestSwitchboardFollows(t *testing.T) {
 		{Level: "info", Text: "x", Lang: "z"},
 		{Level: "info", Text: "x", Lang: "zh-cn"},
 	} {
-		if _, err := desk.TellAll(ctx, ada(), n); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
+		if _, err := service.PublishBanner(ctx, ada(), n); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
 			t.Errorf("%+v: %v", n, err)
 		}
 	}
@@ -85,7 +85,7 @@ func TestSwitchboardFollows(t *testing.T) {
 	if err := board.RunOnce(ctx); err == nil {
 		t.Errorf("the database is away: %v", err)
 	}
-	if _, stands := board.Standing(); stands || board.Now().HTTPBuy {
+	if _, stands := board.CurrentBanner(); stands || board.Now().HTTPBuy {
 		t.Error("what was seen does not hold")
 	}
 }
@@ -94,7 +94,7 @@ func TestSwitchboardFollows(t *testing.T) {
 func TestNoticeInLanguages(t *testing.T) {
 	t.Parallel()
 	s, ctx := kit.SQLite(t), kit.Context(t)
-	desk := &SwitchDesk{Store: s}
+	service := &SettingsService{Store: s}
 	past, ahead := shop.MillisOf(time.Now().Add(-time.Second)), shop.MillisOf(time.Now().Add(time.Hour))
 	for _, step := range []struct {
 		say  NewNotice
@@ -117,23 +117,23 @@ func TestNoticeInLanguages(t *testing.T) {
 		{NewNotice{Level: "info", Text: "一点", Lang: "zh"}, "", map[string]string{"zh": "一点"}},
 		{NewNotice{Level: "info", Text: "at one"}, "at one", nil},
 	} {
-		n, err := desk.TellAll(ctx, ada(), step.say)
+		n, err := service.PublishBanner(ctx, ada(), step.say)
 		if err != nil || n.Text != step.text || !maps.Equal(n.Texts, step.in) || n.Level != step.say.Level ||
 			n.Until != step.say.Until {
 			t.Errorf("said %+v: %+v, %v", step.say, n, err)
 		}
 	}
-	for n := range mostLangs + 1 {
+	for n := range maxLangs + 1 {
 		lang := string([]byte{'a', 'a' + byte(n)})
-		_, err := desk.TellAll(ctx, ada(), NewNotice{Level: "info", Text: "x", Lang: lang})
-		if full := errors.Is(err, &shop.Error{Code: shop.BadRequest}); full != (n == mostLangs) || err != nil && !full {
+		_, err := service.PublishBanner(ctx, ada(), NewNotice{Level: "info", Text: "x", Lang: lang})
+		if full := errors.Is(err, &shop.Error{Code: shop.BadRequest}); full != (n == maxLangs) || err != nil && !full {
 			t.Errorf("language %d: %v", n+1, err)
 		}
 	}
-	if _, err := desk.TakeBack(ctx, ada()); err != nil {
+	if _, err := service.RemoveBanner(ctx, ada()); err != nil {
 		t.Error(err)
 	}
-	if _, err := desk.TakeBack(ctx, ada()); !errors.Is(err, &shop.Error{Code: shop.WrongState}) {
+	if _, err := service.RemoveBanner(ctx, ada()); !errors.Is(err, &shop.Error{Code: shop.WrongState}) {
 		t.Errorf("there is none: %v", err)
 	}
 }

@@ -56,7 +56,7 @@ func (w *world) noted() {
 func (w *world) effects() *order.Effects {
 	return &order.Effects{
 		Redis: w.redis, Notifier: &fakes.Notifier{Trace: w.redis.Trace}, Store: w.Store,
-		Told: &order.Told{Store: w.Store},
+		PublishMarks: &order.PublishMarks{Store: w.Store},
 	}
 }
 

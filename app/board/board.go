@@ -29,7 +29,7 @@ type Board struct {
 	ConfirmedS float64               `json:"confirmed_s"`        // entries with a committed row and a published event
 	HiddenS    float64               `json:"hidden_s,omitempty"` // entries of hidden sales, which are not in confirmed_s
 	RefusedS   map[shop.Code]float64 `json:"refused_s"`
-	PressMS    PressTimes            `json:"press_ms"` // over the last 5 s
+	LatencyMS  LatencyTimes          `json:"press_ms"` // over the last 5 s
 	Sales      []Sale                `json:"sales"`    // open sales, then the next ones
 	Partitions []PartitionFigures    `json:"partitions"`
 	Nodes      []NodeFigures         `json:"nodes"`
@@ -52,7 +52,7 @@ type Point struct {
 	ConfirmedS float64               `json:"confirmed_s"`
 	HiddenS    float64               `json:"hidden_s,omitempty"`
 	RefusedS   map[shop.Code]float64 `json:"refused_s"`
-	PressMS    PressTimes            `json:"press_ms"`
+	LatencyMS  LatencyTimes          `json:"press_ms"`
 	ErrorsS    float64               `json:"errors_s"`
 	Sockets    int                   `json:"sockets"`
 	Open       int                   `json:"open"`    // open sales that are not paused
@@ -142,7 +142,7 @@ type Flow struct {
 	Hidden    int64               `json:"hidden,omitempty"` // confirmed entries of hidden sales, not in confirmed
 	Errors    int64               `json:"errors"`
 	Refused   map[shop.Code]int64 `json:"refused,omitempty"`
-	Press     PressCounts         `json:"press"`
+	Press     LatencyCounts       `json:"press"`
 }
 
 // since returns the difference to an earlier total.

@@ -123,7 +123,7 @@ func TestBoardSumsUpWhatNodesSay(t *testing.T) {
 			At: at, Second: f, Five: f, Payments: PaymentFigures{Open: 5, InDoubt: 2, RefundsStuck: 1},
 		}}
 	}
-	var quick, slow PressCounts
+	var quick, slow LatencyCounts
 	quick[3], slow[13] = 98, 2 // 10–15 ms and 300–500 ms
 	b := Board{Now: 100_000}
 	gone := b.sum([]NodeFigures{
@@ -142,8 +142,8 @@ func TestBoardSumsUpWhatNodesSay(t *testing.T) {
 		b.RefusedS[shop.Busy] != 1 {
 		t.Errorf("summed up to %+v", b)
 	}
-	if b.PressMS.N != 100 || b.PressMS.P50 < 10 || b.PressMS.P50 > 15 || b.PressMS.P99 < 300 || b.PressMS.P99 > 500 {
-		t.Errorf("press to order: %+v", b.PressMS)
+	if b.LatencyMS.N != 100 || b.LatencyMS.P50 < 10 || b.LatencyMS.P50 > 15 || b.LatencyMS.P99 < 300 || b.LatencyMS.P99 > 500 {
+		t.Errorf("press to order: %+v", b.LatencyMS)
 	}
 	if want := (PaymentFigures{Open: 5, InDoubt: 4, RefundsStuck: 1}); b.Payments != want {
 		t.Errorf("payments %+v, want %+v", b.Payments, want)
@@ -163,14 +163,14 @@ func TestBoardSumsUpWhatNodesSay(t *testing.T) {
 // Board totals exclude hidden sales.
 func TestHiddenSalesAreNotTallied(t *testing.T) {
 	t.Parallel()
-	tallies := &Tallies{IsHidden: func(sale shop.ID) bool { return sale == 8 }}
+	counters := &Counters{IsHidden: func(sale shop.ID) bool { return sale == 8 }}
 	for _, sale := range []shop.ID{7, 8, 8, 9} {
-		tallies.Of(sale).Count(false, soldOut)
+		counters.Of(sale).Count(false, soldOut)
 	}
-	if all := &tallies.All; all.Pressed() != 2 || all.Refused()[shop.SoldOut] != 2 {
-		t.Errorf("%d buys, %v; want 2", all.Pressed(), all.Refused())
+	if all := &counters.All; all.Attempts() != 2 || all.Refused()[shop.SoldOut] != 2 {
+		t.Errorf("%d buys, %v; want 2", all.Attempts(), all.Refused())
 	}
-	(*Tallies)(nil).Of(7).Count(false, soldOut)
+	(*Counters)(nil).Of(7).Count(false, soldOut)
 	flow := Flow{Confirmed: 5, Hidden: 3}
 	if d := (&Flow{Confirmed: 4, Hidden: 9}).since(&flow, time.Second); d.Confirmed != 0 || d.Hidden != 6 {
 		t.Errorf("confirmed %d, hidden %d; want 0 and 6", d.Confirmed, d.Hidden)
@@ -179,23 +179,23 @@ func TestHiddenSalesAreNotTallied(t *testing.T) {
 
 // Counting a buy attempt allocates nothing, whether it is accepted or rejected.
 func TestTallyAllocatesNothing(t *testing.T) {
-	tally, clock := &Tally{}, &PressClock{}
+	counter, clock := &Counter{}, &BuyLatency{}
 	refusals := []error{soldOut, shop.Fail(shop.PassRequired, "m"), shop.FailBusy("m", 1), errors.New("x")}
 	if n := testing.AllocsPerRun(100, func() {
-		tally.Count(true, nil)
-		tally.Count(false, nil) // a repeat
+		counter.Count(true, nil)
+		counter.Count(false, nil) // a repeat
 		for _, err := range refusals[:3] {
-			tally.Count(false, err)
+			counter.Count(false, err)
 		}
 		clock.Observe(12 * time.Millisecond)
 	}); n != 0 {
 		t.Errorf("%v allocations for each press", n)
 	}
-	tally.Count(false, refusals[3])
-	refused := tally.Refused()
-	if tally.Pressed() != 506 || tally.Reserved() != 101 || refused[shop.SoldOut] != 101 ||
+	counter.Count(false, refusals[3])
+	refused := counter.Refused()
+	if counter.Attempts() != 506 || counter.Reserved() != 101 || refused[shop.SoldOut] != 101 ||
 		refused[shop.Internal] != 1 {
-		t.Errorf("counted %d pressed, %d reserved, %v", tally.Pressed(), tally.Reserved(), refused)
+		t.Errorf("counted %d pressed, %d reserved, %v", counter.Attempts(), counter.Reserved(), refused)
 	}
 	if upTo, n, sum := clock.Histogram(); n != 101 || upTo[.01] != 0 || upTo[.015] != 101 || sum != 1.212 {
 		t.Errorf("histogram %v %d %v", upTo, n, sum)
@@ -214,7 +214,7 @@ type fakeBoard struct {
 
 var errAway = errors.New("away")
 
-func (f *fakeBoard) SayFigures(_ context.Context, n NodeFigures, turn shop.Millis) (bool, error) {
+func (f *fakeBoard) PublishFigures(_ context.Context, n NodeFigures, turn shop.Millis) (bool, error) {
 	if f.away || f.full {
 		return false, errAway
 	}

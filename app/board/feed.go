@@ -60,7 +60,7 @@ func (f *Feed) Run(ctx context.Context) error {
 // board. While Redis is unavailable, the board has only the figures of this node.
 func (f *Feed) RunOnce(ctx context.Context) error {
 	own, turn := f.beat(time.Now())
-	said := f.say(ctx, own, turn)
+	said := f.publish(ctx, own, turn)
 	f.note(said)
 	if f.Audience == nil || !f.Audience.BoardWatched() {
 		return said
@@ -71,10 +71,10 @@ func (f *Feed) RunOnce(ctx context.Context) error {
 }
 
 // Publishes this node's figures, and writes a point from the figures of all nodes if this node claims it first.
-func (f *Feed) say(ctx context.Context, own NodeFigures, turn shop.Millis) error {
+func (f *Feed) publish(ctx context.Context, own NodeFigures, turn shop.Millis) error {
 	ctx, cancel := context.WithTimeout(ctx, boardWithin)
 	defer cancel()
-	first, err := f.Redis.SayFigures(ctx, own, turn)
+	first, err := f.Redis.PublishFigures(ctx, own, turn)
 	if err == nil {
 		f.mu.Lock()
 		f.written = own.Said.At

@@ -17,11 +17,11 @@ type Audience interface {
 // Redis stores the figures of all nodes and the numbers of sales and partitions, see streams.Redis. Errors are
 // ErrTransient.
 type Redis interface {
-	SayFigures(ctx context.Context, f NodeFigures, turn shop.Millis) (first bool, err error)
+	PublishFigures(ctx context.Context, f NodeFigures, turn shop.Millis) (first bool, err error)
 	Figures(ctx context.Context) ([]NodeFigures, error)
 	AddPoint(ctx context.Context, p Point, gone []int) error
 	Points(ctx context.Context, last int) ([]Point, error)
 	PartitionFigures(ctx context.Context) ([]PartitionFigures, error)
-	SaySaleFigures(ctx context.Context, all []SaleFigures) error
+	PublishSaleFigures(ctx context.Context, all []SaleFigures) error
 	Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.Counters, error)
 }

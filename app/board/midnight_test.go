@@ -49,7 +49,7 @@ func TestMidnightSaleIsLoadedBeforehand(t *testing.T) {
 		ctx, midnight := t.Context(), time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)
 		from, at, to := shop.MillisOf(midnight.Add(-2*time.Hour)), shop.MillisOf(midnight),
 			shop.MillisOf(midnight.Add(2*time.Hour))
-		source := &fakes.Shelf{
+		source := &fakes.SaleData{
 			Planned: []shop.Slot{{ID: 10, OpensAt: from, ClosesAt: at}, {ID: 20, OpensAt: at, ClosesAt: to}},
 			OnSale: map[shop.ID]shop.Sale{
 				1: {ID: 1, Slot: 10, OpensAt: from, ClosesAt: at}, 2: {ID: 2, Slot: 20, OpensAt: at, ClosesAt: to},

@@ -107,7 +107,7 @@ func sinceFirst(since *shop.Millis, is bool, now shop.Millis) shop.Millis {
 func (b *Board) sum(said []NodeFigures) (gone []int) {
 	b.RefusedS, b.Nodes = make(map[shop.Code]float64), []NodeFigures{}
 	b.Sales, b.Partitions, b.Alarms = []Sale{}, []PartitionFigures{}, []Alarm{}
-	var press PressCounts
+	var press LatencyCounts
 	for _, n := range said {
 		if n.Said == nil {
 			continue
@@ -136,7 +136,7 @@ func (b *Board) sum(said []NodeFigures) (gone []int) {
 	}
 	b.BuysS, b.ReservedS = tenth(b.BuysS), tenth(b.ReservedS)
 	b.ConfirmedS, b.HiddenS, b.ErrorsS = tenth(b.ConfirmedS), tenth(b.HiddenS), tenth(b.ErrorsS)
-	b.PressMS = press.times()
+	b.LatencyMS = press.times()
 	slices.SortFunc(b.Nodes, func(x, y NodeFigures) int { return x.ID - y.ID })
 	return gone
 }
@@ -144,7 +144,7 @@ func (b *Board) sum(said []NodeFigures) (gone []int) {
 // point makes a point of the history from the nodes' figures of the last five seconds.
 func (b *Board) point(at shop.Millis) Point {
 	p := Point{At: at, RefusedS: make(map[shop.Code]float64), Lags: make([]int64, len(b.Partitions))}
-	var press PressCounts
+	var press LatencyCounts
 	for _, n := range b.Nodes {
 		f := &n.Said.Five
 		p.Sockets += n.Sockets
@@ -160,7 +160,7 @@ func (b *Board) point(at shop.Millis) Point {
 	}
 	p.BuysS, p.ReservedS = tenth(p.BuysS), tenth(p.ReservedS)
 	p.ConfirmedS, p.HiddenS, p.ErrorsS = tenth(p.ConfirmedS), tenth(p.HiddenS), tenth(p.ErrorsS)
-	p.PressMS = press.times()
+	p.LatencyMS = press.times()
 	for i, partition := range b.Partitions {
 		p.Lags[i] = partition.Lag
 		p.Pending += partition.Pending

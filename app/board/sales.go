@@ -17,18 +17,18 @@ import (
 type SaleFigures struct {
 	Sale     shop.ID                            `json:"-"`
 	By       string                             `json:"-"` // the process, and when it started counting this sale
-	Pressed  int64                              `json:"pressed"`
+	Attempts int64                              `json:"pressed"`
 	Reserved int64                              `json:"reserved"`
 	Away     map[shop.Layer]map[shop.Code]int64 `json:"away,omitempty"`
-	Press    PressCounts                        `json:"press"`
+	Press    LatencyCounts                      `json:"press"`
 }
 
 // SaleFiguresLife is how long the counts of a sale are available for reports.
 const SaleFiguresLife = 40 * 24 * time.Hour
 
 const (
-	// mostCounted is the limit of sales that a process counts at once; further sales are not counted.
-	mostCounted = 1024
+	// maxCounted is the limit of sales that a process counts at once; further sales are not counted.
+	maxCounted = 1024
 	// countedIdle is how long a sale may be idle before the process drops its counts.
 	countedIdle = time.Hour
 	// countsWithin limits one write to Redis.
@@ -49,9 +49,9 @@ type SaleCounts struct {
 
 // saleTally has the counts of one sale.
 type saleTally struct {
-	Tally
-	away  [len(shop.Layers)]Tally // rejected buys by layer
-	waits PressClock
+	Counter
+	away  [len(shop.Layers)]Counter // rejected buys by layer
+	waits BuyLatency
 	by    string
 
 	said  int64       // the sum of all counts when last published; used only by RunOnce
@@ -63,16 +63,16 @@ func (c *SaleCounts) Count(sale shop.ID, layer shop.Layer, reserved bool, err er
 	if c == nil {
 		return
 	}
-	t := c.tally(sale)
+	t := c.counter(sale)
 	if t == nil {
 		t = c.begin(sale)
 	}
 	t.count(layer, reserved, err)
 }
 
-// TurnAway counts a buy that a layer rejected before the sale was looked up.
-func (c *SaleCounts) TurnAway(sale shop.ID, layer shop.Layer, err error) {
-	c.tally(sale).count(layer, false, err)
+// Reject counts a buy that a layer rejected before the sale was looked up.
+func (c *SaleCounts) Reject(sale shop.ID, layer shop.Layer, err error) {
+	c.counter(sale).count(layer, false, err)
 }
 
 func (t *saleTally) count(layer shop.Layer, reserved bool, err error) {
@@ -84,18 +84,18 @@ func (t *saleTally) count(layer shop.Layer, reserved bool, err error) {
 	case reserved:
 		t.reserved.Add(1)
 	}
-	t.pressed.Add(1)
+	t.attempts.Add(1)
 }
 
-// Told counts the time from the buy attempt until the buyer received the order event.
-func (c *SaleCounts) Told(sale shop.ID, took time.Duration) {
-	if t := c.tally(sale); t != nil {
+// OrderPublished counts the time from the buy attempt until the buyer received the order event.
+func (c *SaleCounts) OrderPublished(sale shop.ID, took time.Duration) {
+	if t := c.counter(sale); t != nil {
 		t.waits.Observe(took)
 	}
 }
 
-// tally returns nil for a sale that is not counted.
-func (c *SaleCounts) tally(sale shop.ID) *saleTally {
+// counter returns nil for a sale that is not counted.
+func (c *SaleCounts) counter(sale shop.ID) *saleTally {
 	if c == nil {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (c *SaleCounts) tally(sale shop.ID) *saleTally {
 	return (*all)[sale]
 }
 
-// begin starts counting a sale; nil if mostCounted is reached.
+// begin starts counting a sale; nil if maxCounted is reached.
 func (c *SaleCounts) begin(sale shop.ID) *saleTally {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,7 +115,7 @@ func (c *SaleCounts) begin(sale shop.ID) *saleTally {
 		if t := (*known)[sale]; t != nil {
 			return t // another goroutine was faster
 		}
-		if len(*known) >= mostCounted {
+		if len(*known) >= maxCounted {
 			return nil
 		}
 		all = maps.Clone(*known)
@@ -177,7 +177,7 @@ func (c *SaleCounts) RunOnce(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, countsWithin)
 	defer cancel()
-	if err := c.Redis.SaySaleFigures(ctx, changed); err != nil {
+	if err := c.Redis.PublishSaleFigures(ctx, changed); err != nil {
 		return err
 	}
 	for sale, sum := range sums {
@@ -189,8 +189,8 @@ func (c *SaleCounts) RunOnce(ctx context.Context) error {
 
 // figures returns all counts and their sum, which grows with each count.
 func (t *saleTally) figures() (f SaleFigures, sum int64) {
-	f = SaleFigures{By: t.by, Pressed: t.Pressed(), Reserved: t.Reserved(), Press: t.waits.Counts()}
-	sum = f.Pressed + f.Reserved
+	f = SaleFigures{By: t.by, Attempts: t.Attempts(), Reserved: t.Reserved(), Press: t.waits.Counts()}
+	sum = f.Attempts + f.Reserved
 	for i := range t.away {
 		for code, n := range t.away[i].Refused() {
 			if n == 0 {
@@ -212,40 +212,40 @@ func (t *saleTally) figures() (f SaleFigures, sum int64) {
 	return f, sum
 }
 
-// SalePresses has the counts of all processes for a sale.
-type SalePresses struct {
-	Pressed    int64        `json:"pressed"`
-	Reserved   int64        `json:"reserved"`
-	TurnedAway []TurnedAway `json:"turned_away"`        // by layer and response code
-	ToOrder    *SaleWaits   `json:"to_order,omitempty"` // from buy attempt to order event; absent: none was measured
+// SaleBuys has the counts of all processes for a sale.
+type SaleBuys struct {
+	Attempts int64      `json:"pressed"`
+	Reserved int64      `json:"reserved"`
+	Rejected []Rejected `json:"turned_away"`        // by layer and response code
+	ToOrder  *SaleWaits `json:"to_order,omitempty"` // from buy attempt to order event; absent: none was measured
 }
 
-// TurnedAway is how many buys a layer rejected with a code.
-type TurnedAway struct {
+// Rejected is how many buys a layer rejected with a code.
+type Rejected struct {
 	Layer shop.Layer `json:"layer"`
 	Code  shop.Code  `json:"code"`
 	Buys  int64      `json:"buys"`
 }
 
-// PressesOf adds up the counts of the processes; nil for an empty list.
-func PressesOf(said []SaleFigures) *SalePresses {
+// BuysOf adds up the counts of the processes; nil for an empty list.
+func BuysOf(said []SaleFigures) *SaleBuys {
 	if len(said) == 0 {
 		return nil
 	}
-	all, press := &SalePresses{TurnedAway: []TurnedAway{}}, PressCounts{}
+	all, press := &SaleBuys{Rejected: []Rejected{}}, LatencyCounts{}
 	for i := range said {
-		all.Pressed += said[i].Pressed
+		all.Attempts += said[i].Attempts
 		all.Reserved += said[i].Reserved
 		press.add(&said[i].Press)
 	}
 	for _, layer := range shop.Layers {
 		for _, code := range codes {
-			away := TurnedAway{Layer: layer, Code: code}
+			away := Rejected{Layer: layer, Code: code}
 			for i := range said {
 				away.Buys += said[i].Away[layer][code]
 			}
 			if away.Buys > 0 {
-				all.TurnedAway = append(all.TurnedAway, away)
+				all.Rejected = append(all.Rejected, away)
 			}
 		}
 	}

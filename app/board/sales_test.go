@@ -20,7 +20,7 @@ type fakeFigures struct {
 	away  bool
 }
 
-func (f *fakeFigures) SaySaleFigures(_ context.Context, all []SaleFigures) error {
+func (f *fakeFigures) PublishSaleFigures(_ context.Context, all []SaleFigures) error {
 	f.words++
 	for _, one := range all {
 		if f.said[one.Sale] == nil {
@@ -55,16 +55,16 @@ func TestCountsOfSalesAddUp(t *testing.T) {
 	one, _ := newCounts("1", store)
 	two, _ := newCounts("2", store)
 	for _, c := range []*SaleCounts{one, two} {
-		c.TurnAway(7, shop.LayerPace, shop.Fail(shop.RateLimited, "before anybody knows the sale"))
+		c.Reject(7, shop.LayerPace, shop.Fail(shop.RateLimited, "before anybody knows the sale"))
 		c.Count(7, shop.LayerRedis, true, nil)
 		c.Count(7, shop.LayerRedis, false, nil) // a repeat
 		c.Count(7, shop.LayerNode, false, soldOut)
 		c.Count(7, shop.LayerNode, false, soldOut)
 		c.Count(7, shop.LayerRedis, false, shop.FailBusy("m", 1))
 		c.Count(7, shop.LayerRedis, false, errors.New("x"))
-		c.TurnAway(7, shop.LayerPace, shop.Fail(shop.RateLimited, "m"))
-		c.Told(7, 12*time.Millisecond)
-		c.TurnAway(8, shop.LayerNode, soldOut) // a sale without a buy
+		c.Reject(7, shop.LayerPace, shop.Fail(shop.RateLimited, "m"))
+		c.OrderPublished(7, 12*time.Millisecond)
+		c.Reject(8, shop.LayerNode, soldOut) // a sale without a buy
 		store.away = true
 		if err := c.RunOnce(t.Context()); err == nil {
 			t.Error("a lost answer is no answer")
@@ -78,19 +78,19 @@ func TestCountsOfSalesAddUp(t *testing.T) {
 		t.Errorf("said %d times, of another sale %v", store.words, store.said[8])
 	}
 	said, _ := store.SaleFigures(t.Context(), 7)
-	want := &SalePresses{
-		Pressed: 14, Reserved: 2, ToOrder: &SaleWaits{Orders: 2, P50: 13, P99: 15},
-		TurnedAway: []TurnedAway{
+	want := &SaleBuys{
+		Attempts: 14, Reserved: 2, ToOrder: &SaleWaits{Orders: 2, P50: 13, P99: 15},
+		Rejected: []Rejected{
 			{shop.LayerPace, shop.RateLimited, 2},
 			{shop.LayerNode, shop.SoldOut, 4},
 			{shop.LayerRedis, shop.Busy, 2},
 			{shop.LayerRedis, shop.Internal, 2},
 		},
 	}
-	if got := PressesOf(said); !reflect.DeepEqual(got, want) {
+	if got := BuysOf(said); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v %+v, want %+v %+v", got, got.ToOrder, want, want.ToOrder)
 	}
-	if PressesOf(nil) != nil {
+	if BuysOf(nil) != nil {
 		t.Error("nothing was counted, and there is something")
 	}
 }
@@ -101,10 +101,10 @@ func TestCountsOfSalesAreBounded(t *testing.T) {
 	t.Parallel()
 	store := &fakeFigures{said: map[shop.ID]map[string]SaleFigures{}}
 	c, now := newCounts("1", store)
-	for sale := range shop.ID(mostCounted + 50) {
+	for sale := range shop.ID(maxCounted + 50) {
 		c.Count(sale+1, shop.LayerRedis, true, nil)
 	}
-	if n := len(*c.counted.Load()); n != mostCounted {
+	if n := len(*c.counted.Load()); n != maxCounted {
 		t.Errorf("%d sales are counted", n)
 	}
 	step := func(d time.Duration) {
@@ -121,7 +121,7 @@ func TestCountsOfSalesAreBounded(t *testing.T) {
 	c.Count(1, shop.LayerRedis, true, nil)
 	step(time.Second)
 	said, _ := store.SaleFigures(t.Context(), 1)
-	if p := PressesOf(said); len(said) != 2 || p.Pressed != 2 {
+	if p := BuysOf(said); len(said) != 2 || p.Attempts != 2 {
 		t.Errorf("%d words, %+v", len(said), p)
 	}
 }
@@ -135,13 +135,13 @@ func TestCountsOfSalesAllocateNothing(t *testing.T) {
 		c.Count(7, shop.LayerRedis, true, nil)
 		c.Count(7, shop.LayerNode, false, soldOut)
 		c.Count(7, shop.LayerRedis, false, busy)
-		c.TurnAway(7, shop.LayerPace, busy)
-		c.Told(7, time.Millisecond)
-		c.TurnAway(8, shop.LayerNode, soldOut)
+		c.Reject(7, shop.LayerPace, busy)
+		c.OrderPublished(7, time.Millisecond)
+		c.Reject(8, shop.LayerNode, soldOut)
 	}); n != 0 {
 		t.Errorf("%v allocations for each press", n)
 	}
-	var nobody *SaleCounts
-	nobody.Count(7, shop.LayerNode, false, soldOut)
-	nobody.TurnAway(7, shop.LayerPace, busy)
+	var nonBuyer *SaleCounts
+	nonBuyer.Count(7, shop.LayerNode, false, soldOut)
+	nonBuyer.Reject(7, shop.LayerPace, busy)
 }

@@ -16,7 +16,7 @@ import (
 func TestFilterTurnsUnknownIDsAwayOnlyWhileItIsFresh(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		source := &fakes.Shelf{OnSale: map[shop.ID]shop.Sale{1: {ID: 1}}}
+		source := &fakes.SaleData{OnSale: map[shop.ID]shop.Sale{1: {ID: 1}}}
 		c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
 		ctx := context.Background()
 		fakes.Must(t, c.Refresh(ctx))
@@ -37,7 +37,7 @@ func TestFilterTurnsUnknownIDsAwayOnlyWhileItIsFresh(t *testing.T) {
 func TestSnapshotIsReadAnewWhenTheVersionMoves(t *testing.T) {
 	t.Parallel()
 	now := shop.MillisOf(time.Now())
-	source := &fakes.Shelf{
+	source := &fakes.SaleData{
 		Planned: []shop.Slot{{ID: 7, OpensAt: now, ClosesAt: now.Add(time.Hour)}},
 		OnSale: map[shop.ID]shop.Sale{
 			1: {ID: 1, Slot: 7, PriceFen: 100, ClosesAt: now.Add(time.Hour)},
@@ -89,18 +89,18 @@ func TestSnapshotIsReadAnewWhenTheVersionMoves(t *testing.T) {
 // to buy from Redis.
 func TestSnapshotStaysWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
-	for name, moves := range map[string]func(t *testing.T, source *fakes.Shelf, c *Catalogue){
-		"after the next one was read": func(t *testing.T, source *fakes.Shelf, c *Catalogue) {
+	for name, moves := range map[string]func(t *testing.T, source *fakes.SaleData, c *Catalogue){
+		"after the next one was read": func(t *testing.T, source *fakes.SaleData, c *Catalogue) {
 			fakes.Must(t, c.Refresh(t.Context()))
 			source.Breaks(false)
 		},
-		"while the next one is read": func(t *testing.T, source *fakes.Shelf, c *Catalogue) {
+		"while the next one is read": func(t *testing.T, source *fakes.SaleData, c *Catalogue) {
 			source.Breaks(false)
 			if err := c.Refresh(t.Context()); !errors.Is(err, shop.ErrTransient) {
 				t.Errorf("the refresh answers %v", err)
 			}
 		},
-		"while what is made of it changes": func(_ *testing.T, source *fakes.Shelf, c *Catalogue) {
+		"while what is made of it changes": func(_ *testing.T, source *fakes.SaleData, c *Catalogue) {
 			source.Breaks(false)
 			c.Forget()
 		},
@@ -108,7 +108,7 @@ func TestSnapshotStaysWhileTheDatabaseIsAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			now := shop.MillisOf(time.Now())
-			source := &fakes.Shelf{
+			source := &fakes.SaleData{
 				Planned: []shop.Slot{{ID: 7, OpensAt: now, ClosesAt: now.Add(time.Hour)}},
 				OnSale:  map[shop.ID]shop.Sale{1: {ID: 1, Slot: 7, ClosesAt: now.Add(time.Hour)}},
 			}
@@ -141,7 +141,7 @@ func TestSnapshotStaysWhileTheDatabaseIsAway(t *testing.T) {
 
 func TestTodayShowsTheSlotsAroundTheCurrentOne(t *testing.T) {
 	t.Parallel()
-	source := &fakes.Shelf{}
+	source := &fakes.SaleData{}
 	day := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	for i := range 24 * 12 { // the rolling schedule: every five minutes
 		opens := shop.MillisOf(day.Add(time.Duration(i) * 5 * time.Minute))
@@ -167,7 +167,7 @@ func TestAfterTheLastSlotTomorrowsAreShown(t *testing.T) {
 	at := func(d int, h int) shop.Millis {
 		return shop.MillisOf(day.AddDate(0, 0, d).Add(time.Duration(h) * time.Hour))
 	}
-	source := &fakes.Shelf{Planned: []shop.Slot{
+	source := &fakes.SaleData{Planned: []shop.Slot{
 		{ID: 1, OpensAt: at(0, 20), ClosesAt: at(0, 22)}, {ID: 2, OpensAt: at(1, 8), ClosesAt: at(1, 10)},
 	}}
 	c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
@@ -184,7 +184,7 @@ func TestAfterTheLastSlotTomorrowsAreShown(t *testing.T) {
 func TestConcurrentCallersShareOneRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		source := &fakes.Shelf{OnSale: map[shop.ID]shop.Sale{2: {ID: 2, Slot: 20}}, Slow: 5 * time.Millisecond}
+		source := &fakes.SaleData{OnSale: map[shop.ID]shop.Sale{2: {ID: 2, Slot: 20}}, Slow: 5 * time.Millisecond}
 		c := NewCatalogue(source, fakes.ExactFilter, time.UTC)
 		leaves, leave := context.WithCancel(t.Context())
 		var callers sync.WaitGroup

@@ -10,7 +10,7 @@ import (
 
 const (
 	clockEvery = time.Second
-	longestNap = 250 * time.Millisecond
+	maxNap     = 250 * time.Millisecond
 )
 
 // PhaseWatcher synchronises this node's clock. It announces phase changes of slots and watched sales, and edits of
@@ -45,10 +45,10 @@ func (t *PhaseWatcher) Run(ctx context.Context) error {
 	}
 }
 
-// nap returns the pause until the next check: at most longestNap, and at most until just after the next full second.
+// nap returns the pause until the next check: at most maxNap, and at most until just after the next full second.
 func (t *PhaseWatcher) nap() time.Duration {
 	ms := time.Duration(int64(t.Clock.Now())%1000) * time.Millisecond
-	return min(longestNap, time.Second-ms+time.Millisecond)
+	return min(maxNap, time.Second-ms+time.Millisecond)
 }
 
 // RunOnce announces each slot and sale that has changed since the last check.

@@ -16,16 +16,16 @@ import (
 // listeners watch sales and record the announcements of sales and slots.
 type listeners struct {
 	Audience
-	watched []shop.ID
-	told    []shop.SaleView
-	slots   []shop.Slot
+	watched   []shop.ID
+	published []shop.SaleView
+	slots     []shop.Slot
 }
 
 func (l *listeners) Watched() []shop.ID { return l.watched }
 
 func (l *listeners) SlotChanged(s shop.Slot) { l.slots = append(l.slots, s) }
 
-func (l *listeners) SaleChanged(v shop.SaleView) { l.told = append(l.told, v) }
+func (l *listeners) SaleChanged(v shop.SaleView) { l.published = append(l.published, v) }
 
 // countersOnly is an inventory without sold units.
 type countersOnly struct{ Redis }
@@ -56,7 +56,7 @@ func TestEditsAndPhasesOfAWatchedSaleAreTold(t *testing.T) {
 		ctx := context.Background()
 		opens := shop.MillisOf(time.Now()).Add(10 * time.Second)
 		sale := shop.Sale{ID: 1, Version: 1, OpensAt: opens, ClosesAt: opens.Add(time.Hour)}
-		source := &fakes.Shelf{At: 1, OnSale: map[shop.ID]shop.Sale{1: sale, 2: {ID: 2, Version: 1}}}
+		source := &fakes.SaleData{At: 1, OnSale: map[shop.ID]shop.Sale{1: sale, 2: {ID: 2, Version: 1}}}
 		catalogue, clock := NewCatalogue(source, fakes.ExactFilter, time.UTC), shop.NewClock()
 		people := &listeners{watched: []shop.ID{1}}
 		w := watcher(catalogue, clock, people)
@@ -67,10 +67,10 @@ func TestEditsAndPhasesOfAWatchedSaleAreTold(t *testing.T) {
 			same := func(a, b shop.SaleView) bool {
 				return a.ID == b.ID && a.Phase == b.Phase && a.Challenge == b.Challenge
 			}
-			if !slices.EqualFunc(people.told, want, same) {
-				t.Fatalf("told %+v, want %+v", people.told, want)
+			if !slices.EqualFunc(people.published, want, same) {
+				t.Fatalf("told %+v, want %+v", people.published, want)
 			}
-			people.told = nil
+			people.published = nil
 		}
 		look()
 		look()
@@ -103,7 +103,7 @@ func TestOpeningIsToldWithoutTheDatabase(t *testing.T) {
 				midnight := time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC) // the clock of synctest starts a day before
 				opens := shop.MillisOf(midnight)
 				sale := shop.Sale{ID: 1, Slot: 7, Version: 1, OpensAt: opens, ClosesAt: opens.Add(time.Hour)}
-				source := &fakes.Shelf{
+				source := &fakes.SaleData{
 					At: 1, OnSale: map[shop.ID]shop.Sale{1: sale},
 					Planned: []shop.Slot{{ID: 7, OpensAt: opens, ClosesAt: opens.Add(time.Hour)}},
 				}
@@ -124,8 +124,8 @@ func TestOpeningIsToldWithoutTheDatabase(t *testing.T) {
 				if len(people.slots) != 1 || people.slots[0].ID != 7 || people.slots[0].Phase != shop.Open {
 					t.Errorf("told of slots %+v, want that 7 is open", people.slots)
 				}
-				if len(people.told) != 1 || people.told[0].Phase != shop.Open {
-					t.Errorf("told of sales %+v, want that 1 is open", people.told)
+				if len(people.published) != 1 || people.published[0].Phase != shop.Open {
+					t.Errorf("told of sales %+v, want that 1 is open", people.published)
 				}
 			})
 		})

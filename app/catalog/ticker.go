@@ -27,9 +27,9 @@ type Ticker struct {
 
 	beat time.Time // start of the last tick; used only by RunOnce
 
-	mu          sync.Mutex
-	series      map[shop.ID]*doneSeries
-	viewersSaid time.Time // when the viewers were last published
+	mu               sync.Mutex
+	series           map[shop.ID]*doneSeries
+	viewersPublished time.Time // when the viewers were last published
 }
 
 // doneSeries has the settled tickets of a sale over the last seconds, and the last state sent to its clients.
@@ -71,7 +71,7 @@ func (p *Ticker) RunOnce(ctx context.Context) error {
 	changed := p.note(time.Now(), counters)
 	p.Audience.Tick(p.Clock.Now(), counters)
 	p.announce(ctx, changed)
-	return p.tellViewers(ctx)
+	return p.publishViewers(ctx)
 }
 
 // sales returns the watched sales. It omits those that cannot be found.
@@ -149,12 +149,12 @@ func (p *Ticker) announce(ctx context.Context, changed []shop.Counters) {
 	}
 }
 
-// tellViewers publishes the viewers per sale of this node once per second.
-func (p *Ticker) tellViewers(ctx context.Context) error {
-	if time.Since(p.viewersSaid) < viewersEvery {
+// publishViewers publishes the viewers per sale of this node once per second.
+func (p *Ticker) publishViewers(ctx context.Context) error {
+	if time.Since(p.viewersPublished) < viewersEvery {
 		return nil
 	}
-	p.viewersSaid = time.Now()
+	p.viewersPublished = time.Now()
 	counts := make(map[shop.SaleRef]int64)
 	for id, n := range p.Audience.WatchedBy() {
 		if sale, err := p.Catalogue.Sale(ctx, id); err == nil {

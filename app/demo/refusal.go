@@ -20,7 +20,7 @@ func (s *shopper) refused(r wsclient.Request, e *shop.Error) (pause time.Duratio
 		s.token = ""
 		return 0, e
 	case shop.RateLimited, shop.Busy, shop.Internal:
-		return s.giveWay(r, e)
+		return s.retry(r, e)
 	case shop.SoldOut:
 		if one, ok := s.sales[r.Sale]; ok {
 			one.Stock = 0 // until a tick reports returned units
@@ -37,9 +37,9 @@ func (s *shopper) refused(r wsclient.Request, e *shop.Error) (pause time.Duratio
 	return 0, nil
 }
 
-// giveWay waits and repeats the request. A rejected hello ends the visit, and the shopper reconnects later. After too
+// retry waits and repeats the request. A rejected hello ends the visit, and the shopper reconnects later. After too
 // many watches, the shopper first unwatches everything.
-func (s *shopper) giveWay(r wsclient.Request, e *shop.Error) (time.Duration, error) {
+func (s *shopper) retry(r wsclient.Request, e *shop.Error) (time.Duration, error) {
 	switch r.Op {
 	case wsclient.Hello:
 		return 0, e

@@ -13,7 +13,7 @@ import (
 )
 
 // connected returns a shopper on a real connection; the channel receives the ops at its other end.
-func connected(t *testing.T) (s *shopper, heard <-chan wsclient.Request) {
+func connected(t *testing.T) (s *shopper, received <-chan wsclient.Request) {
 	t.Helper()
 	ops := make(chan wsclient.Request, 16)
 	gone := make(chan struct{})
@@ -60,7 +60,7 @@ func (s *shopper) ask(t *testing.T, r wsclient.Request, e *shop.Error) (time.Dur
 func TestRefusedWatchIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	for _, e := range []*shop.Error{shop.Fail(shop.RateLimited, "too many slots"), shop.FailBusy("later", 2*time.Second)} {
-		s, heard := connected(t)
+		s, received := connected(t)
 		s.slot = 7
 		pause, err := s.ask(t, wsclient.Request{Op: wsclient.Watch}, e)
 		if err != nil || pause < again || pause < time.Duration(e.RetryMS)*time.Millisecond {
@@ -74,7 +74,7 @@ func TestRefusedWatchIsAskedAgain(t *testing.T) {
 			want = []wsclient.Op{wsclient.Watch, wsclient.Unwatch, wsclient.Watch}
 		}
 		for _, op := range want {
-			if r := <-heard; r.Op != op {
+			if r := <-received; r.Op != op {
 				t.Fatalf("%s: %+v, want %s", e.Code, r, op)
 			}
 		}
@@ -84,7 +84,7 @@ func TestRefusedWatchIsAskedAgain(t *testing.T) {
 // After busy, the result of a buy is unknown: it is repeated with its key.
 func TestRefusedBuyIsRepeatedWithItsKey(t *testing.T) {
 	t.Parallel()
-	s, heard := connected(t)
+	s, received := connected(t)
 	buy := wsclient.Request{Op: wsclient.Buy, Sale: 5, Qty: 2, Key: "demo-key-1"}
 	if pause, err := s.ask(t, buy, shop.FailBusy("unknown", 500*time.Millisecond)); err != nil || pause < again {
 		t.Fatalf("pause %v, %v", pause, err)
@@ -92,7 +92,7 @@ func TestRefusedBuyIsRepeatedWithItsKey(t *testing.T) {
 	if err := s.move(); err != nil {
 		t.Fatal(err)
 	}
-	first, second := <-heard, <-heard
+	first, second := <-received, <-received
 	if second.ID == first.ID || second.Op != wsclient.Buy || second.Key != buy.Key || second.Sale != buy.Sale ||
 		second.Qty != buy.Qty {
 		t.Fatalf("%+v after %+v", second, first)
@@ -102,7 +102,7 @@ func TestRefusedBuyIsRepeatedWithItsKey(t *testing.T) {
 // A permanently rejected request is not repeated, and a shopper with a rejected login leaves.
 func TestRefusalsForGood(t *testing.T) {
 	t.Parallel()
-	s, heard := connected(t)
+	s, received := connected(t)
 	s.sales[5] = shop.SaleView{ID: 5, Stock: 3, Phase: shop.Open}
 	s.sales[6] = shop.SaleView{ID: 6, Stock: 3, Phase: shop.Open}
 	buy := func(id shop.ID) wsclient.Request {
@@ -118,7 +118,7 @@ func TestRefusalsForGood(t *testing.T) {
 		t.Fatalf("%+v, %v", s.sales, err)
 	}
 	for _, op := range []wsclient.Op{wsclient.Buy, wsclient.Buy, wsclient.Buy, wsclient.Watch} {
-		if r := <-heard; r.Op != op {
+		if r := <-received; r.Op != op {
 			t.Fatalf("%+v, want %s", r, op)
 		}
 	}
@@ -135,7 +135,7 @@ func TestRefusalsForGood(t *testing.T) {
 // A shopper unwatches the previous slot when the next one is shown.
 func TestShopperWatchesOneSlot(t *testing.T) {
 	t.Parallel()
-	s, heard := connected(t)
+	s, received := connected(t)
 	for _, snapshot := range []string{
 		`{"sales":[{"id":"51","slot":"5"}]}`, `{"sales":[{"id":"52","slot":"5"}]}`,
 		`{"sales":[{"id":"61","slot":"6"}]}`,
@@ -151,7 +151,7 @@ func TestShopperWatchesOneSlot(t *testing.T) {
 	for _, op := range []wsclient.Request{
 		{Op: wsclient.Watch}, {Op: wsclient.Watch}, {Op: wsclient.Watch}, {Op: wsclient.Unwatch, Slot: 5},
 	} {
-		if r := <-heard; r.Op != op.Op || r.Slot != op.Slot {
+		if r := <-received; r.Op != op.Op || r.Slot != op.Slot {
 			t.Fatalf("%+v, want %+v", r, op)
 		}
 	}

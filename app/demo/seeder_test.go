@@ -150,15 +150,15 @@ func TestDailyFollowsTheShopsDay(t *testing.T) {
 func TestBulkTellsProgress(t *testing.T) {
 	t.Parallel()
 	s := seeder(t)
-	var told []int
-	if err := s.Bulk(t.Context(), 4500, func(done int) { told = append(told, done) }); err != nil {
+	var published []int
+	if err := s.Bulk(t.Context(), 4500, func(done int) { published = append(published, done) }); err != nil {
 		t.Fatal(err)
 	}
 	var products int
 	if err := s.Store.DB().QueryRow("SELECT COUNT(*) FROM products").Scan(&products); err != nil {
 		t.Fatal(err)
 	}
-	if products != 4500 || len(told) != 3 || told[2] != 4500 {
-		t.Errorf("%d products, told %v", products, told)
+	if products != 4500 || len(published) != 3 || published[2] != 4500 {
+		t.Errorf("%d products, told %v", products, published)
 	}
 }

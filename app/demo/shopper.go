@@ -48,7 +48,7 @@ func (s *shopper) visit(ctx context.Context) error {
 	}
 	s.token = token
 	frames, left := make(chan *wsclient.Frame, 16), make(chan struct{})
-	dialer := wsclient.Dialer{Timeout: dialTimeout, Silence: silence, Heard: func(f *wsclient.Frame) {
+	dialer := wsclient.Dialer{Timeout: dialTimeout, Silence: silence, OnFrame: func(f *wsclient.Frame) {
 		select {
 		case frames <- f:
 		case <-left:

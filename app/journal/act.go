@@ -70,10 +70,10 @@ func (d *Done) Into(answer any) error {
 }
 
 const (
-	shortestActKey = 8
-	longestActKey  = 64
-	// LongestNote is the maximum length of a note in characters.
-	LongestNote = 300
+	minActKey = 8
+	maxActKey = 64
+	// MaxNote is the maximum length of a note in characters.
+	MaxNote = 300
 )
 
 // CheckActKey rejects an invalid idempotency key.
@@ -82,7 +82,7 @@ func CheckActKey(key string) error {
 	case key == "":
 		return shop.Fail(shop.BadRequest, "the header Idempotency-Key is missing: name the act, with 8 to 64 characters of "+
 			"A-Z a-z 0-9 _ -, and use the same name when you repeat it")
-	case len(key) < shortestActKey || len(key) > longestActKey || strings.Trim(key, KeyLetters) != "":
+	case len(key) < minActKey || len(key) > maxActKey || strings.Trim(key, KeyLetters) != "":
 		return shop.Fail(shop.BadRequest, "the Idempotency-Key must be 8 to 64 characters of A-Z a-z 0-9 _ -")
 	}
 	return nil
@@ -93,8 +93,8 @@ const KeyLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 
 // CheckNote rejects an invalid note.
 func CheckNote(note string) error {
-	if utf8.RuneCountInString(note) > LongestNote || !shop.Printable(note) {
-		return shop.Failf(shop.BadRequest, "note must be text of at most %d characters", LongestNote)
+	if utf8.RuneCountInString(note) > MaxNote || !shop.Printable(note) {
+		return shop.Failf(shop.BadRequest, "note must be text of at most %d characters", MaxNote)
 	}
 	return nil
 }

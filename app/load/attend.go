@@ -12,7 +12,7 @@ import (
 // phase is over.
 type attending func(l *loop) (wait time.Duration, over bool)
 
-func (attending) heard(*loop, *socket, message) {}
+func (attending) onFrame(*loop, *socket, message) {}
 
 func (p attending) act(l *loop) (time.Duration, bool) { return p(l) }
 

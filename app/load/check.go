@@ -30,7 +30,7 @@ func (b *bench) check(ctx context.Context, r *Result) error {
 	}
 	r.Reserved, r.Orders = b.crowd.reservedOf()
 	if b.Wait {
-		if err := b.heardAll(ctx, r); err != nil {
+		if err := b.receivedAll(ctx, r); err != nil {
 			return err
 		}
 	}
@@ -53,9 +53,9 @@ func (b *bench) check(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// heardAll waits until every shopper has received an event of every order, for at most drainWithin. It counts missing
+// receivedAll waits until every shopper has received an event of every order, for at most drainWithin. It counts missing
 // and surplus orders.
-func (b *bench) heardAll(ctx context.Context, r *Result) error {
+func (b *bench) receivedAll(ctx context.Context, r *Result) error {
 	until := time.Now().Add(drainWithin)
 	err := b.crowd.attend(ctx, func(l *loop) (time.Duration, bool) {
 		owed := slices.ContainsFunc(l.sockets, func(s *socket) bool {

@@ -23,7 +23,7 @@ type connecting struct {
 	until  time.Time
 
 	handshakes histogram
-	turnedAway int             // retries after the server was busy
+	retries    int             // retries after the server was busy
 	resets     int             // hello replies with reset
 	missed     map[*socket]int // order events in the hello reply
 }
@@ -55,7 +55,7 @@ func (c *crowd) connect(ctx context.Context, all []*socket, watch []shop.ID, mos
 }
 
 func (p *connecting) act(l *loop) (time.Duration, bool) {
-	p.comeAgain(l)
+	p.retryLost(l)
 	for len(p.queue) > 0 && p.open < p.most {
 		s := p.queue[0]
 		p.queue = p.queue[1:]
@@ -82,7 +82,7 @@ func (p *connecting) greeting(s *socket) [][]byte {
 	return ops
 }
 
-func (p *connecting) heard(l *loop, s *socket, m message) {
+func (p *connecting) onFrame(l *loop, s *socket, m message) {
 	switch {
 	case m.kind == refused:
 		p.refused(l, s, m)
@@ -99,9 +99,9 @@ func (p *connecting) heard(l *loop, s *socket, m message) {
 	}
 }
 
-// comeAgain retries the sockets that the server closed before their greeting was complete. The server closes a
+// retryLost retries the sockets that the server closed before their greeting was complete. The server closes a
 // connection without hello after five seconds, and a busy server may not read hello in that time.
-func (p *connecting) comeAgain(l *loop) {
+func (p *connecting) retryLost(l *loop) {
 	if len(l.losses) == 0 {
 		return
 	}
@@ -137,7 +137,7 @@ func (p *connecting) again(s *socket) {
 	s.coming = false
 	p.open--
 	p.queue = append(p.queue, s)
-	p.turnedAway++
+	p.retries++
 }
 
 // welcomed reads the reply to hello: a cursor and the missed orders. It searches the text, because decoding a
@@ -148,7 +148,7 @@ func (p *connecting) welcomed(s *socket, m message) {
 		if rest.text == nil {
 			break
 		}
-		s.learn(rest.order(), len(s.known))
+		s.addOrder(rest.order(), len(s.known))
 	}
 	if m.after(`"reset":true`) != nil {
 		p.resets++

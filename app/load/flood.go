@@ -93,7 +93,7 @@ func (f *flood) run(ctx context.Context, stop <-chan struct{}) (time.Duration, e
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		case <-stop:
-			return time.Since(began), f.hearOut(ctx)
+			return time.Since(began), f.drain(ctx)
 		default:
 		}
 		for due := int(time.Since(began).Seconds() * f.rate); f.sent < due; {
@@ -125,9 +125,9 @@ func (f *flood) send() error {
 	return nil
 }
 
-// hearOut waits for the remaining responses as long as any arrive. Connections without a pending response are closed:
+// drain waits for the remaining responses as long as any arrive. Connections without a pending response are closed:
 // the server would close them as idle, which must not count as a loss.
-func (f *flood) hearOut(ctx context.Context) error {
+func (f *flood) drain(ctx context.Context) error {
 	left, until := f.waiting, time.Now().Add(f.silent)
 	for f.hangUp(); f.waiting > 0 && ctx.Err() == nil && time.Now().Before(until); f.hangUp() {
 		if err := f.poller.wait(10*time.Millisecond, f.readable); err != nil {

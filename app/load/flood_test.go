@@ -31,14 +31,14 @@ func floodOf(t *testing.T, server *httptest.Server, rate float64, lasts time.Dur
 	return f
 }
 
-func sendAndHear(t *testing.T, f *flood, n int) {
+func sendAndReceive(t *testing.T, f *flood, n int) {
 	t.Helper()
 	for range n {
 		if err := f.send(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := f.hearOut(t.Context()); err != nil {
+	if err := f.drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -93,8 +93,8 @@ func TestFloodTellsAnswersApart(t *testing.T) {
 				func(s string) bool { return strings.Contains(s, "the flood was none") }) {
 				t.Errorf("half of a flood passes for one: %q", slow.Failures)
 			}
-			told := slices.ContainsFunc(r.Failures, func(s string) bool { return strings.Contains(s, c.fails) })
-			if told != (c.fails != "") || len(r.Failures) > 1 {
+			published := slices.ContainsFunc(r.Failures, func(s string) bool { return strings.Contains(s, c.fails) })
+			if published != (c.fails != "") || len(r.Failures) > 1 {
 				t.Errorf("failures: %q", r.Failures)
 			}
 			mu.Lock()
@@ -160,7 +160,7 @@ func TestFloodIsHeardOut(t *testing.T) {
 			defer close(gone)
 			f := floodOf(t, server, 1000, many*time.Millisecond)
 			f.silent = silent
-			sendAndHear(t, f, many)
+			sendAndReceive(t, f, many)
 			if f.waiting != c.waiting || f.answers[disbelieved] != c.answers {
 				t.Errorf("%d answered %v, %d not, want %d and %d", f.sent, f.answers, f.waiting, c.answers, c.waiting)
 			}
@@ -196,7 +196,7 @@ func TestWhoIsAnsweredHangsUp(t *testing.T) {
 			server.Config.IdleTimeout = idle
 			server.Start()
 			f := floodOf(t, server, 2*perConnection, time.Second)
-			sendAndHear(t, f, len(f.open))
+			sendAndReceive(t, f, len(f.open))
 			if len(f.losses) != c.losses || f.answers[disbelieved] != f.sent-c.losses {
 				t.Errorf("of %d requests %v were answered, lost %v", f.sent, f.answers, f.losses)
 			}

@@ -43,7 +43,7 @@ type socket struct {
 // hello reply are compared with all orders.
 const recent = 8
 
-func (s *socket) learn(order int64, among int) (fresh bool) {
+func (s *socket) addOrder(order int64, among int) (fresh bool) {
 	// Clients detect repeats by order and rev. Here the order id suffices, because all orders stay in their first
 	// state.
 	if slices.Contains(s.known[max(0, len(s.known)-among):], order) {
@@ -72,7 +72,7 @@ func (s *socket) again(l *loop) {
 
 // phase is the behaviour of a loop's sockets for some time. All calls come from the loop's goroutine.
 type phase interface {
-	heard(l *loop, s *socket, m message)
+	onFrame(l *loop, s *socket, m message)
 	// act sends all due ops. It returns how long to wait for frames, or that the phase is done.
 	act(l *loop) (wait time.Duration, done bool)
 }
@@ -210,7 +210,7 @@ func (l *loop) take(s *socket, b []byte) ([]byte, error) {
 		b = rest
 		switch opcode {
 		case wsclient.Text:
-			l.hear(s, read(payload))
+			l.receive(s, read(payload))
 		case wsclient.Ping:
 			l.scratch = wsclient.AppendFrame(l.scratch[:0], wsclient.Pong, payload)
 			if err := writeTo(s.fd, l.scratch); err != nil {
@@ -227,7 +227,7 @@ func (l *loop) take(s *socket, b []byte) ([]byte, error) {
 	return nil, nil
 }
 
-func (l *loop) hear(s *socket, m message) {
+func (l *loop) receive(s *socket, m message) {
 	switch m.kind {
 	case replied, refused:
 		s.awaiting--
@@ -237,10 +237,10 @@ func (l *loop) hear(s *socket, m message) {
 			s.reserved++
 		}
 	case ordered:
-		s.learn(m.order(), recent)
+		s.addOrder(m.order(), recent)
 		s.cursor = string(m.word(`"cursor":"`))
 	}
-	l.phase.heard(l, s, m)
+	l.phase.onFrame(l, s, m)
 }
 
 // forgive removes one refusal from the count: it is not a failure.

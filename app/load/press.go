@@ -223,7 +223,7 @@ func (p *working) send(l *loop, s *socket, at time.Duration) {
 	}
 }
 
-func (p *working) heard(l *loop, s *socket, m message) {
+func (p *working) onFrame(l *loop, s *socket, m message) {
 	now := l.now()
 	switch m.kind {
 	case replied:

@@ -104,7 +104,7 @@ func (p *watchers) act(l *loop) (time.Duration, bool) {
 // deaf returns the shoppers that do not read.
 func (p *watchers) deaf(l *loop) []*socket { return l.sockets[len(l.sockets)-p.stalled:] }
 
-func (p *watchers) heard(_ *loop, _ *socket, m message) {
+func (p *watchers) onFrame(_ *loop, _ *socket, m message) {
 	if m.kind != ticked {
 		return
 	}
@@ -149,18 +149,18 @@ func (b *bench) reconnect(ctx context.Context, r *Result) error {
 	}
 	back := time.Since(began).Seconds()
 	var handshakes histogram
-	missed, resets, turnedAway := 0, 0, 0
+	missed, resets, rejected := 0, 0, 0
 	for _, p := range parts {
 		handshakes.merge(&p.handshakes)
 		missed += len(p.missed)
 		resets += p.resets
-		turnedAway += p.turnedAway
+		rejected += p.retries
 	}
 	r.took(&pressed{Ops: int64(b.Sockets), Seconds: back, Answers: handshakes})
 	r.figure("all_back_s", back)
 	r.figure("heard_before_drop", float64(early))
 	r.figure("heard_by_hello", float64(missed))
-	r.figure("turned_away_busy", float64(turnedAway))
+	r.figure("turned_away_busy", float64(rejected))
 	if resets > 0 {
 		r.fail(fmt.Sprintf("%d shoppers were told reset", resets))
 	}

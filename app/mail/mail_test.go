@@ -341,16 +341,16 @@ func TestServerAddresses(t *testing.T) {
 func TestEmailsOnDisk(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mail")
-	var heard []string
+	var received []string
 	f := &Folder{Path: path, From: sender(t), Written: func(l outbox.Email, file string) {
-		heard = append(heard, l.Link+" "+file)
+		received = append(received, l.Link+" "+file)
 	}}
 	for _, l := range []outbox.Email{reset(), reset(), paid()} {
 		kit.Must(t, f.Deliver(context.Background(), l, posted))
 	}
 	files, err := os.ReadDir(path)
-	if err != nil || len(files) != 2 || len(heard) != 3 || heard[0] != heard[1] {
-		t.Fatalf("%v %v, heard %q", files, err, heard)
+	if err != nil || len(files) != 2 || len(received) != 3 || received[0] != received[1] {
+		t.Fatalf("%v %v, heard %q", files, err, received)
 	}
 	for _, file := range files {
 		info, err := file.Info()

@@ -27,7 +27,7 @@ func compose(l *outbox.Email) (subject, body string, err error) {
 	case isAboutOrder(l.Kind) && l.Order == nil:
 		return "", "", fmt.Errorf("%w: an e-mail of kind %s without an order", outbox.ErrRejected, l.Kind)
 	}
-	name, link := clean(l.Name, longestName), clean(l.Link, longestLink)
+	name, link := clean(l.Name, maxName), clean(l.Link, maxLink)
 	words := []string{"{ name}", "", "{link}", link, "{link, if any}", ""}
 	if name != "" {
 		words[1] = " " + name
@@ -36,9 +36,9 @@ func compose(l *outbox.Email) (subject, body string, err error) {
 		words[5] = link + "\n\n"
 	}
 	if o := l.Order; o != nil {
-		words = append(words, "{order}", o.ID.String(), "{product}", clean(o.ProductName, longestProduct),
+		words = append(words, "{order}", o.ID.String(), "{product}", clean(o.ProductName, maxProduct),
 			"{qty}", strconv.Itoa(o.Qty), "{amount}", fmt.Sprintf("¥%d.%02d", o.AmountFen/100, o.AmountFen%100),
-			"{carrier}", clean(o.Carrier, longestName), "{tracking}", clean(o.Tracking, longestName))
+			"{carrier}", clean(o.Carrier, maxName), "{tracking}", clean(o.Tracking, maxName))
 	}
 	r := strings.NewReplacer(words...) // one pass: {words} in user input stay unchanged
 	return r.Replace(t.subject), r.Replace(t.body), nil
@@ -50,9 +50,9 @@ func isAboutOrder(k outbox.EmailKind) bool {
 
 // Maximum lengths, in characters, of user input and of links, which the shop makes.
 const (
-	longestName    = 40
-	longestProduct = 100
-	longestLink    = 1000
+	maxName    = 40
+	maxProduct = 100
+	maxLink    = 1000
 )
 
 // clean returns one line of plain characters: without line breaks, so that no header or line can be added, and without

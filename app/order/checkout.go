@@ -81,7 +81,7 @@ type Checkout struct {
 	Clock     *shop.Clock
 	Passes    *admission.Passes       // nil: every pass is invalid
 	Mint      func() (shop.ID, error) // returns the next order ID
-	Tallies   *board.Tallies          // nil: not counted
+	Counters  *board.Counters         // nil: not counted
 	Counts    *board.SaleCounts       // counts by sale; nil: not counted
 
 	background sync.WaitGroup // steps that read Redis or the database
@@ -144,9 +144,9 @@ func (b *buying) end(r Receipt, layer shop.Layer, err error) {
 }
 
 func (b *buying) count(layer shop.Layer, err error) {
-	b.Tallies.Of(b.buy.Sale.ID).Count(b.reserved, err)
+	b.Counters.Of(b.buy.Sale.ID).Count(b.reserved, err)
 	if b.sale == nil {
-		b.Counts.TurnAway(b.buy.Sale.ID, layer, err)
+		b.Counts.Reject(b.buy.Sale.ID, layer, err)
 		return
 	}
 	b.Counts.Count(b.sale.ID, layer, b.reserved, err)
@@ -166,7 +166,7 @@ func (b *buying) check(req *BuyRequest) (err error) {
 	if wait := sale.OpensAt.Sub(b.Clock.Now()); wait > windowMargin {
 		return shop.OpensIn(wait)
 	}
-	if b.SoldOut.TurnsAway(sale.ID, b.buy.User) {
+	if b.SoldOut.Rejects(sale.ID, b.buy.User) {
 		if b.Clock.Now() >= sale.ClosesAt {
 			return shop.Fail(shop.Closed, "the sale is closed")
 		}
@@ -214,7 +214,7 @@ func (b *buying) decided(d shop.GateAnswer, err error) {
 		b.end(Receipt{}, layer, b.unknown(err))
 		return
 	}
-	if d.Unasked {
+	if d.Local {
 		layer = shop.LayerNode
 	}
 	switch d.Verdict {

@@ -152,23 +152,23 @@ func TestEveryBuyIsToldOnce(t *testing.T) {
 				Redis: &settlingWorld{}, Store: c.order, Clock: clock,
 				Mint: func() (shop.ID, error) { return 11, nil },
 			}
-			told := make(chan error, 2)
+			published := make(chan error, 2)
 			checkout.BuyAsync(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"}, func(r Receipt, err error) {
 				if err == nil && (r.Order != 11 || r.State != shop.Reserved || r.Place != 1) {
 					t.Errorf("receipt %+v", r)
 				}
-				told <- err
+				published <- err
 			})
 			var code shop.Code
-			if err := <-told; err != nil {
+			if err := <-published; err != nil {
 				code = shop.AsError(err).Code
 				if code == shop.Busy && shop.AsError(err).RetryMS <= 0 {
 					t.Errorf("busy without retry_ms: %v", err)
 				}
 			}
 			checkout.Close()
-			if code != c.want || len(told) > 0 {
-				t.Errorf("told %q, want %q; %d times more", code, c.want, len(told))
+			if code != c.want || len(published) > 0 {
+				t.Errorf("told %q, want %q; %d times more", code, c.want, len(published))
 			}
 		})
 	}

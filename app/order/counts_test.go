@@ -20,7 +20,7 @@ type fakeFigures struct {
 	away  bool
 }
 
-func (f *fakeFigures) SaySaleFigures(_ context.Context, all []board.SaleFigures) error {
+func (f *fakeFigures) PublishSaleFigures(_ context.Context, all []board.SaleFigures) error {
 	f.words++
 	for _, one := range all {
 		if f.said[one.Sale] == nil {
@@ -54,31 +54,31 @@ func TestCheckoutCountsByLayer(t *testing.T) {
 		name string
 		gate scriptedGate
 		sale shop.Sale
-		want *board.TurnedAway
+		want *board.Rejected
 	}{
 		{
 			"sold out, by the flag",
-			scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictSoldOut, Free: 1, Unasked: true}},
+			scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictSoldOut, Free: 1, Local: true}},
 			shop.Sale{OpensAt: 1},
-			&board.TurnedAway{Layer: shop.LayerNode, Code: shop.SoldOut, Buys: 1},
+			&board.Rejected{Layer: shop.LayerNode, Code: shop.SoldOut, Buys: 1},
 		},
 		{
 			"sold out, by the script",
 			scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictSoldOut, Free: 1}},
 			shop.Sale{OpensAt: 1},
-			&board.TurnedAway{Layer: shop.LayerRedis, Code: shop.SoldOut, Buys: 1},
+			&board.Rejected{Layer: shop.LayerRedis, Code: shop.SoldOut, Buys: 1},
 		},
 		{
 			"nobody knows",
 			scriptedGate{err: shop.ErrTransient},
 			shop.Sale{OpensAt: 1},
-			&board.TurnedAway{Layer: shop.LayerRedis, Code: shop.Busy, Buys: 1},
+			&board.Rejected{Layer: shop.LayerRedis, Code: shop.Busy, Buys: 1},
 		},
 		{
 			"too early",
 			scriptedGate{},
 			shop.Sale{OpensAt: 1 << 42},
-			&board.TurnedAway{Layer: shop.LayerNode, Code: shop.NotOpen, Buys: 1},
+			&board.Rejected{Layer: shop.LayerNode, Code: shop.NotOpen, Buys: 1},
 		},
 		{"reserved", scriptedGate{answer: shop.GateAnswer{Verdict: shop.VerdictReserved}}, shop.Sale{OpensAt: 1}, nil},
 	} {
@@ -94,9 +94,9 @@ func TestCheckoutCountsByLayer(t *testing.T) {
 			_, _ = checkout.Buy(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"})
 			fakes.Must(t, counts.RunOnce(t.Context()))
 			said, _ := store.SaleFigures(t.Context(), 7)
-			got := board.PressesOf(said)
-			if got.Pressed != 1 || (c.want == nil) != (got.Reserved == 1) ||
-				c.want != nil && (len(got.TurnedAway) != 1 || got.TurnedAway[0] != *c.want) {
+			got := board.BuysOf(said)
+			if got.Attempts != 1 || (c.want == nil) != (got.Reserved == 1) ||
+				c.want != nil && (len(got.Rejected) != 1 || got.Rejected[0] != *c.want) {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}
 		})
@@ -106,7 +106,7 @@ func TestCheckoutCountsByLayer(t *testing.T) {
 // catalogueOf returns a catalogue that has loaded these sales.
 func catalogueOf(t testing.TB, sales ...shop.Sale) *catalog.Catalogue {
 	t.Helper()
-	source := &fakes.Shelf{OnSale: map[shop.ID]shop.Sale{}}
+	source := &fakes.SaleData{OnSale: map[shop.ID]shop.Sale{}}
 	for _, sale := range sales {
 		source.OnSale[sale.ID] = sale
 	}

@@ -18,10 +18,10 @@ import (
 // by (order, rev). Until a step is done, some state causes its repetition (F3): for a new row its pending entry, for a
 // later state the unpublished row and its hold or deadline.
 type Effects struct {
-	Redis    Redis
-	Notifier Notifier
-	Store    Store
-	Told     *Told
+	Redis        Redis
+	Notifier     Notifier
+	Store        Store
+	PublishMarks *PublishMarks
 }
 
 // Notifier publishes changes to the nodes that have the client connections.
@@ -32,14 +32,14 @@ type Notifier interface {
 // Do performs the effects of committed rows. asOf is Redis time, read before the transaction that changed the rows
 // began. Do skips published rows that the caller did not change.
 func (e *Effects) Do(ctx context.Context, asOf shop.Millis, rows ...*shop.Order) error {
-	rows = slices.DeleteFunc(rows, func(o *shop.Order) bool { return !o.Stamped && o.ToldRev >= o.Rev })
+	rows = slices.DeleteFunc(rows, func(o *shop.Order) bool { return !o.Touched && o.PublishedRev >= o.Rev })
 	if err := e.Units(ctx, rows); err != nil {
 		return err
 	}
 	if err := e.Schedule(ctx, rows); err != nil {
 		return err
 	}
-	return e.Tell(ctx, asOf, rows)
+	return e.Publish(ctx, asOf, rows)
 }
 
 // Finish performs the effects of new rows of a partition and acknowledges their entries. Rows that existed before get a
@@ -50,7 +50,7 @@ func (e *Effects) Finish(
 	if err := e.returnUnits(ctx, rows); err != nil {
 		return err
 	}
-	rows, err := e.stamped(ctx, rows)
+	rows, err := e.touched(ctx, rows)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (e *Effects) Finish(
 	if err != nil {
 		return fmt.Errorf("finish %d entries: %w", len(entries), err)
 	}
-	e.Told.Add(later(rows))
+	e.PublishMarks.Add(later(rows))
 	return nil
 }
 
@@ -76,7 +76,7 @@ func (e *Effects) inTime(
 	if asOf, err = e.Redis.Now(ctx); err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))
 	}
-	if rows, err = e.restamp(ctx, rows); err != nil {
+	if rows, err = e.touch(ctx, rows); err != nil {
 		return err
 	}
 	return publish(asOf, rows)
@@ -84,7 +84,7 @@ func (e *Effects) inTime(
 
 // later returns the rows that are past their first state: the row has to record that this state was published.
 func later(rows []*shop.Order) []*shop.Order {
-	return shop.Where(rows, func(o *shop.Order) bool { return o.ToldRev < o.Rev })
+	return shop.Where(rows, func(o *shop.Order) bool { return o.PublishedRev < o.Rev })
 }
 
 // Units moves units in Redis according to the rows: back to the stock, from held to sold, or out of the sale. A failure
@@ -144,14 +144,14 @@ func (e *Effects) Schedule(ctx context.Context, rows []*shop.Order) error {
 	return errors.Join(failed...)
 }
 
-// Tell publishes the unpublished states of rows and marks them as published.
-func (e *Effects) Tell(ctx context.Context, asOf shop.Millis, rows []*shop.Order) error {
-	untold, err := e.stamped(ctx, later(rows))
+// Publish publishes the unpublished states of rows and marks them as published.
+func (e *Effects) Publish(ctx context.Context, asOf shop.Millis, rows []*shop.Order) error {
+	unpublished, err := e.touched(ctx, later(rows))
 	if err != nil {
 		return err
 	}
 	var failed []error
-	for partition, some := range shop.ByPartition(untold) {
+	for partition, some := range shop.ByPartition(unpublished) {
 		err := e.inTime(ctx, asOf, some, func(asOf shop.Millis, rows []*shop.Order) error {
 			return e.Notifier.Publish(ctx, partition, asOf, rows)
 		})
@@ -159,25 +159,25 @@ func (e *Effects) Tell(ctx context.Context, asOf shop.Millis, rows []*shop.Order
 			failed = append(failed, fmt.Errorf("tell of %d orders: %w", len(some), errors.Join(shop.ErrTransient, err)))
 			continue
 		}
-		e.Told.Add(some)
+		e.PublishMarks.Add(some)
 	}
 	return errors.Join(failed...)
 }
 
-// stamped renews the change timestamps of rows that the caller's own transaction did not change. asOf was read earlier,
+// touched renews the change timestamps of rows that the caller's own transaction did not change. asOf was read earlier,
 // so it is valid for them, too.
-func (e *Effects) stamped(ctx context.Context, rows []*shop.Order) ([]*shop.Order, error) {
-	old := shop.Where(rows, func(o *shop.Order) bool { return !o.Stamped })
+func (e *Effects) touched(ctx context.Context, rows []*shop.Order) ([]*shop.Order, error) {
+	old := shop.Where(rows, func(o *shop.Order) bool { return !o.Touched })
 	if len(old) == 0 {
 		return rows, nil
 	}
-	fresh, err := e.restamp(ctx, old)
-	return append(fresh, shop.Where(rows, func(o *shop.Order) bool { return o.Stamped })...), err
+	fresh, err := e.touch(ctx, old)
+	return append(fresh, shop.Where(rows, func(o *shop.Order) bool { return o.Touched })...), err
 }
 
-// restamp sets the change timestamps of the rows to now and returns the present rows.
-func (e *Effects) restamp(ctx context.Context, rows []*shop.Order) ([]*shop.Order, error) {
+// touch sets the change timestamps of the rows to now and returns the present rows.
+func (e *Effects) touch(ctx context.Context, rows []*shop.Order) ([]*shop.Order, error) {
 	ids := shop.Mapped(rows, func(o *shop.Order) shop.ID { return o.ID })
-	fresh, err := e.Store.Restamp(ctx, ids)
+	fresh, err := e.Store.Touch(ctx, ids)
 	return shop.Pointers(fresh), err
 }

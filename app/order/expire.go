@@ -49,7 +49,7 @@ func (x *Expirer) Due(ctx context.Context, _ int, orders []shop.ID) ([]shop.ID, 
 		return nil, err
 	}
 	x.units.wait(ctx)
-	if err := x.Effects.Tell(ctx, now, shop.Pointers(rows)); err != nil {
+	if err := x.Effects.Publish(ctx, now, shop.Pointers(rows)); err != nil {
 		return nil, err
 	}
 	found := shop.ByID(rows)

@@ -25,9 +25,9 @@ func newTestExpirer(rows ...shop.Order) (*Expirer, *fakes.DueStore, *fakes.Redis
 func TestUnitsGoBackAfterTheCommitOfTheirRow(t *testing.T) {
 	t.Parallel()
 	x, book, inventory, _ := newTestExpirer(
-		shop.Order{ID: 1, Sale: 7, State: shop.Expired, Hold: 3, Rev: 2, ToldRev: 1},
-		shop.Order{ID: 2, Sale: 7, State: shop.Pending, Hold: 1, Rev: 1, ToldRev: 1},
-		shop.Order{ID: 3, Sale: 7, State: shop.Paid, Hold: 1, Rev: 2, ToldRev: 2})
+		shop.Order{ID: 1, Sale: 7, State: shop.Expired, Hold: 3, Rev: 2, PublishedRev: 1},
+		shop.Order{ID: 2, Sale: 7, State: shop.Pending, Hold: 1, Rev: 1, PublishedRev: 1},
+		shop.Order{ID: 3, Sale: 7, State: shop.Paid, Hold: 1, Rev: 2, PublishedRev: 2})
 	finished, err := x.Due(context.Background(), 0, []shop.ID{1, 2, 3})
 	if err != nil || !slices.Equal(finished, []shop.ID{1, 3}) {
 		t.Fatalf("finished %v, %v", finished, err)
@@ -44,7 +44,7 @@ func TestUnitsGoBackAfterTheCommitOfTheirRow(t *testing.T) {
 func TestUnknownCommitReturnsNothing(t *testing.T) {
 	t.Parallel()
 	x, book, inventory, _ := newTestExpirer(
-		shop.Order{ID: 1, Sale: 7, User: 9, State: shop.Pending, Hold: 1, Rev: 1, ToldRev: 1},
+		shop.Order{ID: 1, Sale: 7, User: 9, State: shop.Pending, Hold: 1, Rev: 1, PublishedRev: 1},
 	)
 	book.Err = shop.ErrTransient
 	if _, err := x.Due(context.Background(), 0, []shop.ID{1}); !errors.Is(err, shop.ErrTransient) {

@@ -163,7 +163,7 @@ func (f *Fulfiller) Hidden() int64 { return f.hidden.Load() }
 func toFinish(inserted []shop.Inserted) []*shop.Order {
 	rows := make([]*shop.Order, 0, len(inserted))
 	for i := range inserted {
-		if o := &inserted[i].Order; o.Rev == shop.FirstRev || o.ToldRev < o.Rev {
+		if o := &inserted[i].Order; o.Rev == shop.FirstRev || o.PublishedRev < o.Rev {
 			rows = append(rows, o)
 		}
 	}
@@ -199,7 +199,7 @@ func (f *Fulfiller) refusedRow(ctx context.Context, e shop.Entry, reason string)
 	if errors.Is(err, shop.ErrIDTaken) {
 		slog.ErrorContext(ctx, "reservation refused without a row", "order", row.ID, "user", row.User, "sale", row.Sale,
 			"ticket", row.Ticket, "err", err)
-		row.ToldRev, row.Stamped = row.Rev, true
+		row.PublishedRev, row.Touched = row.Rev, true
 		return []shop.Inserted{{Order: row}}, nil
 	}
 	if errors.Is(err, shop.ErrPermanent) {

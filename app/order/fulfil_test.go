@@ -41,8 +41,8 @@ func (b *faultyStore) Insert(ctx context.Context, _ int64, rows []shop.NewOrder)
 	b.Add("commit %d", len(rows))
 	inserted := make([]shop.Inserted, len(rows))
 	for i, r := range rows {
-		r.ToldRev = r.Rev
-		r.Stamped = true
+		r.PublishedRev = r.Rev
+		r.Touched = true
 		inserted[i] = shop.Inserted{Order: r, Fresh: true}
 		if other, ok := b.turn[r.ID]; ok {
 			inserted[i] = shop.Inserted{Order: other}
@@ -51,24 +51,24 @@ func (b *faultyStore) Insert(ctx context.Context, _ int64, rows []shop.NewOrder)
 	return inserted, nil
 }
 
-func (b *faultyStore) MarkTold(_ context.Context, told []*shop.Order) error {
-	b.marked = append(b.marked, told...)
+func (b *faultyStore) MarkPublished(_ context.Context, published []*shop.Order) error {
+	b.marked = append(b.marked, published...)
 	return nil
 }
 
-func (b *faultyStore) Restamp(_ context.Context, ids []shop.ID) ([]shop.Order, error) {
+func (b *faultyStore) Touch(_ context.Context, ids []shop.ID) ([]shop.Order, error) {
 	b.Add("stamp %d", len(ids))
 	rows := make([]shop.Order, len(ids))
 	for i, id := range ids {
 		rows[i] = b.turn[id]
-		rows[i].ID, rows[i].Stamped = id, true
+		rows[i].ID, rows[i].Touched = id, true
 	}
 	return rows, nil
 }
 
 // effectsOf returns effects on fakes that share a trace.
 func effectsOf(inventory Redis, orders Store, notifier Notifier) *Effects {
-	return &Effects{Redis: inventory, Notifier: notifier, Store: orders, Told: &Told{Store: orders}}
+	return &Effects{Redis: inventory, Notifier: notifier, Store: orders, PublishMarks: &PublishMarks{Store: orders}}
 }
 
 type oneSale struct{ catalog.Store }
@@ -81,7 +81,7 @@ func newTestFulfiller() (*Fulfiller, *faultyStore, *fakes.Redis, *fakes.Notifier
 	tr := &fakes.Trace{}
 	book := &faultyStore{Trace: tr, poison: map[shop.ID]bool{}, turn: map[shop.ID]shop.Order{}}
 	notifier := &fakes.Notifier{Trace: tr}
-	inventory := &fakes.Redis{Trace: tr, At: 1_000_000, Told: notifier}
+	inventory := &fakes.Redis{Trace: tr, At: 1_000_000, Published: notifier}
 	return &Fulfiller{
 		Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC), Redis: inventory, Store: book,
 		Effects: effectsOf(inventory, book, notifier), PayWindow: time.Minute,
@@ -110,7 +110,7 @@ func TestFulfilKeepsTheOrderThatMakesCrashesHarmless(t *testing.T) {
 	if want := []string{"commit 3", "finish 3 of 3"}; !slices.Equal(book.Steps, want) {
 		t.Fatalf("steps %v, want %v", book.Steps, want)
 	}
-	if o := notifier.Told[0]; o.PayBy != 1_060_000 || o.State != shop.Pending || o.ProductName != "Lamp" ||
+	if o := notifier.Published[0]; o.PayBy != 1_060_000 || o.State != shop.Pending || o.ProductName != "Lamp" ||
 		o.AmountFen != 500 {
 		t.Fatalf("told %+v", o)
 	}
@@ -141,8 +141,8 @@ func TestFulfilHalvesUntilTheBadEntryStandsAlone(t *testing.T) {
 			t.Errorf("entry %d: want ErrPermanent, got %v", i, v)
 		}
 	}
-	if len(notifier.Told) != 15 {
-		t.Errorf("%d told, want 15", len(notifier.Told))
+	if len(notifier.Published) != 15 {
+		t.Errorf("%d told, want 15", len(notifier.Published))
 	}
 	if len(book.sizes) > 9 { // 16, then two halves in each of four steps
 		t.Errorf("%d inserts for one bad entry of 16: %v", len(book.sizes), book.sizes)
@@ -170,7 +170,7 @@ func TestFulfilBurnsWhatTheGuardRefused(t *testing.T) {
 	f, book, inventory, _ := newTestFulfiller()
 	book.turn[1] = shop.Order{ID: 1, Sale: 7, State: shop.Refused, Reason: shop.ReasonGuard, Hold: 1, Rev: 1}
 	book.turn[2] = shop.Order{ID: 2, Sale: 7, State: shop.Refused, Reason: shop.ReasonKey, Hold: 1, Rev: 1}
-	book.turn[3] = shop.Order{ID: 3, Sale: 7, State: shop.Cancelled, Hold: 1, Rev: 2, ToldRev: 2}
+	book.turn[3] = shop.Order{ID: 3, Sale: 7, State: shop.Cancelled, Hold: 1, Rev: 2, PublishedRev: 2}
 	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(4))))
 	burnt := map[shop.ID]bool{}
 	for _, r := range inventory.Returned {
@@ -192,7 +192,7 @@ func TestRefuseFallsBackToARowWithoutTexts(t *testing.T) {
 	e := entries(1)[0]
 	e.Address = `{"name":"a","phone":"1","text":"x"}`
 	fakes.Must(t, f.Refuse(context.Background(), e, shop.ReasonDead))
-	o := notifier.Told[0]
+	o := notifier.Published[0]
 	if o.State != shop.Refused || o.Reason != shop.ReasonDead || o.Address != nil || len(inventory.Returned) != 1 ||
 		inventory.Returned[0].Burn {
 		t.Fatalf("told %+v, returned %+v", o, inventory.Returned)
@@ -210,7 +210,7 @@ func TestRefuseWithoutARowWhenTheIDIsTaken(t *testing.T) {
 	if want := []string{"return 1", "finish 1 of 0"}; !slices.Equal(book.Steps, want) || len(book.sizes) != 1 {
 		t.Fatalf("steps %v, want %v", book.Steps, want)
 	}
-	if o := notifier.Told[0]; o.State != shop.Refused || o.User != e.User || len(book.marked) != 0 ||
+	if o := notifier.Published[0]; o.State != shop.Refused || o.User != e.User || len(book.marked) != 0 ||
 		inventory.Returned[0].Hold != e.Hold || inventory.Returned[0].Sale.ID != e.Sale || inventory.Returned[0].Burn {
 		t.Fatalf("told %+v, returned %+v, marked %v", o, inventory.Returned, book.marked)
 	}
@@ -232,16 +232,16 @@ func TestUnreadableEntriesAreDataFaults(t *testing.T) {
 func TestRedeliveryTellsAgain(t *testing.T) {
 	t.Parallel()
 	f, book, _, notifier := newTestFulfiller()
-	book.turn[2] = shop.Order{ID: 2, Sale: 7, State: shop.Pending, Hold: 1, Rev: 1, ToldRev: 1}
-	book.turn[3] = shop.Order{ID: 3, Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, ToldRev: 2}
+	book.turn[2] = shop.Order{ID: 2, Sale: 7, State: shop.Pending, Hold: 1, Rev: 1, PublishedRev: 1}
+	book.turn[3] = shop.Order{ID: 3, Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 2}
 	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(3))))
 	fakes.WantSteps(t, book.Trace, "commit 3", "stamp 1", "finish 2 of 3")
-	for _, o := range notifier.Told {
-		if !o.Stamped {
+	for _, o := range notifier.Published {
+		if !o.Touched {
 			t.Errorf("told of order %s, which nobody stamped", o.ID)
 		}
 	}
-	if err := f.Effects.Told.RunOnce(context.Background()); err != nil || len(book.marked) != 0 {
+	if err := f.Effects.PublishMarks.RunOnce(context.Background()); err != nil || len(book.marked) != 0 {
 		t.Errorf("%d rows were marked, %v; the entry is mark enough", len(book.marked), err)
 	}
 }
@@ -254,9 +254,9 @@ func TestTooLateIsStampedAnew(t *testing.T) {
 	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(2))))
 	fakes.WantSteps(t, book.Trace, "commit 2", "stamp 2", "finish 2 of 2")
 	book.Steps, notifier.Late = nil, 1
-	paid := &shop.Order{ID: 9, Sale: 7, State: shop.Refused, Rev: 2, ToldRev: 1, Stamped: true}
+	paid := &shop.Order{ID: 9, Sale: 7, State: shop.Refused, Rev: 2, PublishedRev: 1, Touched: true}
 	book.turn[9] = *paid
-	fakes.Must(t, f.Effects.Tell(context.Background(), 1, []*shop.Order{paid}))
+	fakes.Must(t, f.Effects.Publish(context.Background(), 1, []*shop.Order{paid}))
 	fakes.WantSteps(t, book.Trace, "stamp 1", "tell 1")
 }
 
@@ -265,13 +265,13 @@ func TestToldMarksAreGroupedAndKept(t *testing.T) {
 	t.Parallel()
 	f, book, _, _ := newTestFulfiller()
 	for id := range shop.ID(3) {
-		book.turn[id+1] = shop.Order{ID: id + 1, Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, ToldRev: 1}
+		book.turn[id+1] = shop.Order{ID: id + 1, Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 1}
 	}
 	fakes.Must(t, fakes.ErrOf(f.Fulfil(context.Background(), entries(3))))
-	if err := f.Effects.Told.RunOnce(context.Background()); err != nil || len(book.marked) != 3 {
+	if err := f.Effects.PublishMarks.RunOnce(context.Background()); err != nil || len(book.marked) != 3 {
 		t.Fatalf("marked %d, %v", len(book.marked), err)
 	}
-	if err := f.Effects.Told.RunOnce(context.Background()); err != nil || len(book.marked) != 3 {
+	if err := f.Effects.PublishMarks.RunOnce(context.Background()); err != nil || len(book.marked) != 3 {
 		t.Fatalf("marked twice: %d, %v", len(book.marked), err)
 	}
 }

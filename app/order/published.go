@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	toldEvery = time.Second // long before the reconciler would publish them again
-	toldBatch = 1000
-	toldBound = 100_000 // marks beyond it are dropped: the reconciler publishes again, clients ignore repeats
+	markEvery = time.Second // long before the reconciler would publish them again
+	markBatch = 1000
+	markBound = 100_000 // marks beyond it are dropped: the reconciler publishes again, clients ignore repeats
 )
 
-// Told records in batches which later states were published, so that no order waits for this commit. If a crash loses a
+// PublishMarks records in batches which later states were published, so that no order waits for this commit. If a crash loses a
 // mark, the state is published twice.
-type Told struct {
+type PublishMarks struct {
 	Store Store
 
 	mu      sync.Mutex
@@ -25,23 +25,23 @@ type Told struct {
 }
 
 // Add queues published rows.
-func (t *Told) Add(rows []*shop.Order) {
+func (t *PublishMarks) Add(rows []*shop.Order) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.pending)+len(rows) <= toldBound {
+	if len(t.pending)+len(rows) <= markBound {
 		t.pending = append(t.pending, rows...)
 	}
 }
 
 // RunOnce marks all rows added so far.
-func (t *Told) RunOnce(ctx context.Context) error {
+func (t *PublishMarks) RunOnce(ctx context.Context) error {
 	t.mu.Lock()
 	rows := t.pending
 	t.pending = nil
 	t.mu.Unlock()
 	for len(rows) > 0 {
-		n := min(len(rows), toldBatch)
-		if err := t.Store.MarkTold(ctx, rows[:n]); err != nil {
+		n := min(len(rows), markBatch)
+		if err := t.Store.MarkPublished(ctx, rows[:n]); err != nil {
 			t.Add(rows)
 			return err
 		}
@@ -50,9 +50,9 @@ func (t *Told) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Run marks rows every toldEvery until ctx ends, and once more after that.
-func (t *Told) Run(ctx context.Context) error {
-	err := shop.Repeat(ctx, toldEvery, "mark orders as told", t.RunOnce)
+// Run marks rows every markEvery until ctx ends, and once more after that.
+func (t *PublishMarks) Run(ctx context.Context) error {
+	err := shop.Repeat(ctx, markEvery, "mark orders as told", t.RunOnce)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if markErr := t.RunOnce(last); markErr != nil {

@@ -95,8 +95,8 @@ func (s *SoldOutFlags) look(ctx context.Context, sales []shop.SaleRef) {
 	}
 }
 
-// TurnsAway reports whether the sale is certainly sold out and the user certainly never had a reservation in it.
-func (s *SoldOutFlags) TurnsAway(sale, user shop.ID) bool {
+// Rejects reports whether the sale is certainly sold out and the user certainly never had a reservation in it.
+func (s *SoldOutFlags) Rejects(sale, user shop.ID) bool {
 	s.mu.RLock()
 	f := s.flags[sale]
 	if f == nil { // the usual case: reading the clock costs more than the rest
@@ -104,7 +104,7 @@ func (s *SoldOutFlags) TurnsAway(sale, user shop.ID) bool {
 		return false
 	}
 	now := time.Now()
-	away := f.turnsAway(user, now)
+	away := f.rejects(user, now)
 	stale := away && now.Sub(f.wanted) > suspectLife/4
 	s.mu.RUnlock()
 	if stale {
@@ -116,8 +116,8 @@ func (s *SoldOutFlags) TurnsAway(sale, user shop.ID) bool {
 	return away
 }
 
-// Turned returns the number of buys rejected without Redis since the start.
-func (s *SoldOutFlags) Turned() int64 { return s.turned.Load() }
+// Rejected returns the number of buys rejected without Redis since the start.
+func (s *SoldOutFlags) Rejected() int64 { return s.turned.Load() }
 
 func (s *SoldOutFlags) touch(sale shop.ID, now time.Time) {
 	s.mu.Lock()
@@ -189,7 +189,7 @@ func (s *SoldOutFlags) raise(ctx context.Context, f *soldOutFlag, since shop.Buy
 		slog.DebugContext(ctx, "read the buyers of a sold-out sale", "sale", f.sale.ID, "err", err)
 		return // the flag stays down and buys continue to Redis
 	}
-	f.learn(began, since, buyers, users)
+	f.addBuyers(began, since, buyers, users)
 }
 
 // soldOutFlag is the state of one sold-out sale on this node. The buyers are kept while the flag is down: after
@@ -220,9 +220,9 @@ func (f *soldOutFlag) confirm(began time.Time, c shop.Counters) (unknown bool) {
 	return c.Loaded && c.Stock == 0 && f.until.IsZero()
 }
 
-// learn adds the buyers after the mark since, from a read that began at began. It raises the flag if the stock is
+// addBuyers adds the buyers after the mark since, from a read that began at began. It raises the flag if the stock is
 // empty.
-func (f *soldOutFlag) learn(began time.Time, since shop.BuyersMark, b shop.Buyers, users map[shop.ID]struct{}) {
+func (f *soldOutFlag) addBuyers(began time.Time, since shop.BuyersMark, b shop.Buyers, users map[shop.ID]struct{}) {
 	switch {
 	case b.All:
 		f.buyers = users
@@ -240,8 +240,8 @@ func (f *soldOutFlag) learn(began time.Time, since shop.BuyersMark, b shop.Buyer
 	}
 }
 
-// turnsAway reports whether the flag is valid and the user is not among the buyers.
-func (f *soldOutFlag) turnsAway(user shop.ID, now time.Time) bool {
+// rejects reports whether the flag is valid and the user is not among the buyers.
+func (f *soldOutFlag) rejects(user shop.ID, now time.Time) bool {
 	_, bought := f.buyers[user]
 	return !bought && now.Before(f.until)
 }

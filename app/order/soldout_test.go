@@ -53,19 +53,19 @@ func TestSoldOutFlagSparesBuyersAndEndsByItself(t *testing.T) {
 		flags := NewSoldOutFlags(inventory)
 		ctx := context.Background()
 
-		if flags.TurnsAway(sale, stranger) {
+		if flags.Rejects(sale, stranger) {
 			t.Fatal("no flag yet")
 		}
 		flags.confirm(ctx, time.Now(), inventory.c)
-		if flags.TurnsAway(sale, stranger) || inventory.reads != 0 {
+		if flags.Rejects(sale, stranger) || inventory.reads != 0 {
 			t.Fatal("a sale that nobody suspects must not be flagged")
 		}
 		flags.Suspect(shop.SaleRef{ID: sale})
 		flags.confirm(ctx, time.Now(), inventory.c)
-		if !flags.TurnsAway(sale, stranger) {
+		if !flags.Rejects(sale, stranger) {
 			t.Fatal("sold out: a stranger is turned away")
 		}
-		if flags.TurnsAway(sale, buyer) {
+		if flags.Rejects(sale, buyer) {
 			t.Fatal("a buyer always goes on to the key lookup")
 		}
 		flags.confirm(ctx, time.Now(), inventory.c)
@@ -73,7 +73,7 @@ func TestSoldOutFlagSparesBuyersAndEndsByItself(t *testing.T) {
 			t.Fatalf("buyers read %d times, want once", inventory.reads)
 		}
 		time.Sleep(shop.FlagLife + time.Millisecond) // by the fake clock of synctest
-		if flags.TurnsAway(sale, stranger) {
+		if flags.Rejects(sale, stranger) {
 			t.Fatal("the flag must end without confirmation")
 		}
 	})
@@ -97,17 +97,17 @@ func TestSoldOutFlagLearnsWhoCameSince(t *testing.T) {
 			back := inventory.c
 			back.Stock = 1
 			flags.confirm(ctx, time.Now(), back)
-			if flags.TurnsAway(1, 99) {
+			if flags.Rejects(1, 99) {
 				t.Fatal("a unit is free: nobody is turned away")
 			}
 			inventory.users, inventory.c.Tickets = append(inventory.users, wave), inventory.c.Tickets+1
 			flags.confirm(ctx, time.Now(), inventory.c)
 			for _, buyer := range inventory.users {
-				if flags.TurnsAway(1, buyer) {
+				if flags.Rejects(1, buyer) {
 					t.Fatalf("buyer %s must be known to the flag of wave %d", buyer, wave-10)
 				}
 			}
-			if !flags.TurnsAway(1, 99) {
+			if !flags.Rejects(1, 99) {
 				t.Fatal("sold out: a stranger is turned away")
 			}
 		}
@@ -142,7 +142,7 @@ func TestSoldOutFlagForgetsAnotherHistory(t *testing.T) {
 				after.Epoch = max(between.Epoch, before.Epoch)
 				inventory.users, inventory.c = []shop.ID{11}, after
 				flags.confirm(ctx, time.Now(), after)
-				if flags.TurnsAway(1, 11) || !flags.TurnsAway(1, 12) || inventory.whole != 2 {
+				if flags.Rejects(1, 11) || !flags.Rejects(1, 12) || inventory.whole != 2 {
 					t.Errorf("who bought in the new history is turned away, or nobody is; %d whole reads",
 						inventory.whole)
 				}
@@ -184,13 +184,13 @@ func TestSoldOutFlagStaysUpWhileAnswersAreSlow(t *testing.T) {
 		time.Sleep(inventory.takes)
 		for range 200 {
 			time.Sleep(10 * time.Millisecond)
-			if !flags.TurnsAway(sale, stranger) {
+			if !flags.Rejects(sale, stranger) {
 				t.Fatal("the flag is down, and nothing has changed")
 			}
 		}
 		inventory.back.Store(1)
 		time.Sleep(inventory.takes + renewEvery + time.Millisecond)
-		if flags.TurnsAway(sale, stranger) {
+		if flags.Rejects(sale, stranger) {
 			t.Fatal("a unit is free: nobody is turned away")
 		}
 		stop()
@@ -213,7 +213,7 @@ func TestSoldOutFlagBelievesTheNewestRead(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		flags.confirm(ctx, time.Now(), shop.Counters{Sale: 1, Loaded: true, Tickets: 5, Stock: 1})
 		flags.confirm(ctx, overtaken, gone)
-		if flags.TurnsAway(1, 11) {
+		if flags.Rejects(1, 11) {
 			t.Fatal("a unit is free: nobody is turned away")
 		}
 	})

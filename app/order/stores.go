@@ -28,6 +28,6 @@ type Store interface {
 	Cancel(ctx context.Context, order, user shop.ID, now shop.Millis) (shop.Order, error)
 	Order(ctx context.Context, id shop.ID) (shop.Order, error)
 	OrdersOf(ctx context.Context, q shop.OrdersQuery) (orders []shop.Order, more bool, err error)
-	MarkTold(ctx context.Context, told []*shop.Order) error
-	Restamp(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
+	MarkPublished(ctx context.Context, marked []*shop.Order) error
+	Touch(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
 }

@@ -103,17 +103,17 @@ func TestBuysAreTraced(t *testing.T) {
 			spans := &kept{}
 			req := BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it", Address: &shop.Address{Name: "Ada", Phone: "5551234", Text: "Home"}}
 			req.Span = (&trace.Tracer{Ratio: 1, To: spans}).Sample("socket", time.Now())
-			told := 0
+			published := 0
 			tracedCheckout(t, &c.gate).BuyAsync(t.Context(), 5, req, func(Receipt, error) {
-				told++
+				published++
 				if len(spans.spans) != 0 {
 					t.Error("the span ended before the buyer was told")
 				}
 			})
 			span := spans.named(t, "buy")
-			if told != 1 || span.Failed != string(c.failed) || !slices.Equal(span.Notes, c.notes) ||
+			if published != 1 || span.Failed != string(c.failed) || !slices.Equal(span.Notes, c.notes) ||
 				span.End.Before(span.Begin) {
-				t.Errorf("told %d times; span %+v, want %+v and failed %q", told, span, c.notes, c.failed)
+				t.Errorf("told %d times; span %+v, want %+v and failed %q", published, span, c.notes, c.failed)
 			}
 			if c.gate.asked.Span != req.Span {
 				t.Error("the gate does not know that the buy is traced")
@@ -182,10 +182,10 @@ func TestFulfilmentIsTraced(t *testing.T) {
 			bought := tracer.Sample("socket", time.Now())
 			tr := &fakes.Trace{}
 			store := &faultyStore{Trace: tr, transient: c.fault}
-			handed := &handingInventory{Redis: fakes.Redis{Trace: tr, Told: &fakes.Notifier{Trace: tr}}}
+			handed := &handingInventory{Redis: fakes.Redis{Trace: tr, Published: &fakes.Notifier{Trace: tr}}}
 			f := &Fulfiller{
 				Catalogue: catalog.NewCatalogue(oneSale{}, nil, time.UTC), Redis: handed, Store: store,
-				Effects: effectsOf(handed, store, handed.Told), PayWindow: time.Minute, Tracer: tracer,
+				Effects: effectsOf(handed, store, handed.Published), PayWindow: time.Minute, Tracer: tracer,
 			}
 			now := shop.MillisOf(time.Now())
 			entries := []shop.Entry{

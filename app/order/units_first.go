@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// tellingWaits is the maximum time that publishing a batch waits for the units of other batches.
-const tellingWaits = 300 * time.Millisecond
+// publishDelay is the maximum time that publishing a batch waits for the units of other batches.
+const publishDelay = 300 * time.Millisecond
 
 // unitsFirst delays events until units are returned. After a deadline of thousands of orders both need the same CPUs,
 // and the units must be back within a second (P5). The zero value is ready.
@@ -33,7 +33,7 @@ func (u *unitsFirst) end() {
 	}
 }
 
-// wait returns when no batch is running, after tellingWaits, or when ctx ends.
+// wait returns when no batch is running, after publishDelay, or when ctx ends.
 func (u *unitsFirst) wait(ctx context.Context) {
 	u.mu.Lock()
 	if u.under == 0 {
@@ -45,7 +45,7 @@ func (u *unitsFirst) wait(ctx context.Context) {
 	}
 	calm := u.calm
 	u.mu.Unlock()
-	timer := time.NewTimer(tellingWaits)
+	timer := time.NewTimer(publishDelay)
 	defer timer.Stop()
 	select {
 	case <-calm:

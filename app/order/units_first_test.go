@@ -33,7 +33,7 @@ func (s *busyShop) Expire(_ context.Context, ids []shop.ID, _ shop.Millis) ([]sh
 	if ids[0] == 2 {
 		time.Sleep(s.locked)
 	}
-	return []shop.Order{{ID: ids[0], Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, ToldRev: 1, Stamped: true}}, nil
+	return []shop.Order{{ID: ids[0], Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 1, Touched: true}}, nil
 }
 
 func (s *busyShop) Return(_ context.Context, r []shop.Return) ([]bool, error) {
@@ -47,12 +47,12 @@ func (s *busyShop) Publish(_ context.Context, _ int, _ shop.Millis, rows []*shop
 }
 
 // P5: two batches are due at once. Both return their units before either is published. A batch of locked orders delays
-// the other's publication by at most tellingWaits.
+// the other's publication by at most publishDelay.
 func TestTellingWaitsForTheUnitsOfOthers(t *testing.T) {
 	t.Parallel()
 	for locked, want := range map[time.Duration][]string{
-		tellingWaits / 2: {"units 1", "units 2", "told"},
-		tellingWaits * 2: {"units 1", "told 1", "units 2", "told 2"},
+		publishDelay / 2: {"units 1", "units 2", "told"},
+		publishDelay * 2: {"units 1", "told 1", "units 2", "told 2"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			world := &busyShop{locked: locked}

@@ -11,18 +11,18 @@ import (
 
 const watermarkEvery = 5 * time.Second
 
-// ToldWatermark stores the instant up to which the new rows of each partition are published, because Redis may lose
+// PublishedWatermark stores the instant up to which the new rows of each partition are published, because Redis may lose
 // their entries. A recovery processes only rows with later change timestamps.
 //
 // Proof for an instant T of the database's clock: N is the newest entry of the stream after T was read. Every row with
 // a change timestamp up to T comes from an entry up to N. So all these rows are published once all entries up to N are
 // acknowledged.
-type ToldWatermark struct {
+type PublishedWatermark struct {
 	Partitions int
 	Redis      Redis
 	Clock      func(ctx context.Context) (shop.Instant, error) // reads the database's clock
-	// SetToldUntil moves the stored instant of a partition forward. It ignores an instant before the stored one.
-	SetToldUntil func(ctx context.Context, partition int, at shop.Millis) error
+	// SetPublishedUntil moves the stored instant of a partition forward. It ignores an instant before the stored one.
+	SetPublishedUntil func(ctx context.Context, partition int, at shop.Millis) error
 
 	claims map[int]claim // the unproven claim of each partition
 }
@@ -35,12 +35,12 @@ type claim struct {
 }
 
 // Run advances the watermarks every watermarkEvery until ctx ends.
-func (w *ToldWatermark) Run(ctx context.Context) error {
+func (w *PublishedWatermark) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, watermarkEvery, "note until when new orders were told", w.RunOnce)
 }
 
 // RunOnce checks each partition once.
-func (w *ToldWatermark) RunOnce(ctx context.Context) error {
+func (w *PublishedWatermark) RunOnce(ctx context.Context) error {
 	if w.claims == nil {
 		w.claims = make(map[int]claim, w.Partitions)
 	}
@@ -57,7 +57,7 @@ func (w *ToldWatermark) RunOnce(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-func (w *ToldWatermark) look(ctx context.Context, partition int, now shop.Millis) error {
+func (w *PublishedWatermark) look(ctx context.Context, partition int, now shop.Millis) error {
 	d, err := w.Redis.Delivery(ctx, partition)
 	if err != nil {
 		delete(w.claims, partition) // the next read may be of another stream
@@ -68,7 +68,7 @@ func (w *ToldWatermark) look(ctx context.Context, partition int, now shop.Millis
 		if settled := d.Open == (shop.EntryID{}) || d.Open.After(c.until); !settled {
 			return nil
 		}
-		if err := w.SetToldUntil(ctx, partition, c.at); err != nil {
+		if err := w.SetPublishedUntil(ctx, partition, c.at); err != nil {
 			return err
 		}
 	}

@@ -10,10 +10,10 @@ import (
 // settledShop has one partition whose consumer progress the test sets.
 type settledShop struct {
 	Redis
-	clock    shop.Millis
-	delivery shop.Delivery
-	err      error
-	told     shop.Millis
+	clock     shop.Millis
+	delivery  shop.Delivery
+	err       error
+	published shop.Millis
 }
 
 func (s *settledShop) Clock(context.Context) (shop.Instant, error) {
@@ -22,8 +22,8 @@ func (s *settledShop) Clock(context.Context) (shop.Instant, error) {
 
 func (s *settledShop) Delivery(context.Context, int) (shop.Delivery, error) { return s.delivery, s.err }
 
-func (s *settledShop) SetToldUntil(_ context.Context, _ int, at shop.Millis) error {
-	s.told = at
+func (s *settledShop) SetPublishedUntil(_ context.Context, _ int, at shop.Millis) error {
+	s.published = at
 	return nil
 }
 
@@ -32,7 +32,7 @@ func (s *settledShop) SetToldUntil(_ context.Context, _ int, at shop.Millis) err
 func TestToldWatermarkNeedsProof(t *testing.T) {
 	t.Parallel()
 	s := &settledShop{clock: 1000}
-	w := &ToldWatermark{Partitions: 1, Redis: s, Clock: s.Clock, SetToldUntil: s.SetToldUntil}
+	w := &PublishedWatermark{Partitions: 1, Redis: s, Clock: s.Clock, SetPublishedUntil: s.SetPublishedUntil}
 	entry := func(n int64) shop.EntryID { return shop.EntryID{Time: n} }
 	for i, step := range []struct {
 		clock    shop.Millis
@@ -58,8 +58,8 @@ func TestToldWatermarkNeedsProof(t *testing.T) {
 		if err := w.RunOnce(context.Background()); (err != nil) != (step.err != nil) {
 			t.Fatalf("step %d: %v", i, err)
 		}
-		if s.told != step.want {
-			t.Errorf("step %d: told until %d, want %d", i, s.told, step.want)
+		if s.published != step.want {
+			t.Errorf("step %d: told until %d, want %d", i, s.published, step.want)
 		}
 	}
 }

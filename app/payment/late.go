@@ -25,7 +25,7 @@ func (c *Cashier) resolve(ctx context.Context, o shop.Order) error {
 	claimed, err := c.Store.ClaimHold(ctx, o.ID, o.State)
 	switch {
 	case errors.Is(err, shop.ErrArchived): // its sale left Redis long ago
-		return c.giveUp(ctx, o, shop.ReasonLateOver)
+		return c.refundLate(ctx, o, shop.ReasonLateOver)
 	case errors.Is(err, shop.ErrNoRow):
 		return c.resolved(ctx, o.ID)
 	case err != nil:
@@ -41,13 +41,13 @@ func (c *Cashier) resolve(ctx context.Context, o shop.Order) error {
 	case shop.VerdictReserved, shop.VerdictRepeated:
 		return c.revive(ctx, claimed, sale.Epoch)
 	case shop.VerdictSoldOut:
-		return c.giveUp(ctx, claimed, shop.ReasonLateSoldOut)
+		return c.refundLate(ctx, claimed, shop.ReasonLateSoldOut)
 	case shop.VerdictLimit:
-		return c.giveUp(ctx, claimed, shop.ReasonLateLimit)
+		return c.refundLate(ctx, claimed, shop.ReasonLateLimit)
 	}
 	now, err := c.Redis.Now(ctx)
 	if err == nil && verdict == shop.VerdictNotLoaded && now > sale.ClosesAt.Add(shop.RetireAfter) {
-		return c.giveUp(ctx, claimed, shop.ReasonLateOver)
+		return c.refundLate(ctx, claimed, shop.ReasonLateOver)
 	}
 	// The partition is recovering, the units are in cooldown, or another node resolves the order: retry later.
 	return fmt.Errorf("%w: no answer about units for order %s: %d", shop.ErrTransient, o.ID, verdict)
@@ -69,7 +69,7 @@ func (c *Cashier) revive(ctx context.Context, claimed shop.Order, epoch int64) e
 			return fmt.Errorf("return units of order %s: %w", claimed.ID, backErr)
 		}
 		if errors.Is(err, shop.ErrPermanent) {
-			return c.giveUp(ctx, claimed, shop.ReasonLateSoldOut)
+			return c.refundLate(ctx, claimed, shop.ReasonLateSoldOut)
 		}
 		return fmt.Errorf("%w: revive order %s: %w", shop.ErrTransient, claimed.ID, err)
 	default: // unknown: the next claim takes over the hold, or finds the order paid (I6)
@@ -80,8 +80,8 @@ func (c *Cashier) revive(ctx context.Context, claimed shop.Order, epoch int64) e
 	return c.Effects.Do(ctx, now, &paid)
 }
 
-// giveUp starts the refund. Its number depends only on the order, so that a second refund is impossible.
-func (c *Cashier) giveUp(ctx context.Context, o shop.Order, reason string) error {
+// refundLate starts the refund. Its number depends only on the order, so that a second refund is impossible.
+func (c *Cashier) refundLate(ctx context.Context, o shop.Order, reason string) error {
 	now, err := c.Redis.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(shop.ErrTransient, err))

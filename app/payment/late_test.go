@@ -12,7 +12,7 @@ import (
 
 // effectsOf returns effects on fakes that share a trace.
 func effectsOf(inventory order.Redis, orders order.Store, notifier order.Notifier) *order.Effects {
-	return &order.Effects{Redis: inventory, Notifier: notifier, Store: orders, Told: &order.Told{Store: orders}}
+	return &order.Effects{Redis: inventory, Notifier: notifier, Store: orders, PublishMarks: &order.PublishMarks{Store: orders}}
 }
 
 // stores is the database interface of this package and its effects.
@@ -59,9 +59,9 @@ func (w *lateWorld) ClaimHold(context.Context, shop.ID, shop.OrderState) (shop.O
 	return w.row, nil
 }
 
-func (w *lateWorld) Restamp(_ context.Context, ids []shop.ID) ([]shop.Order, error) {
+func (w *lateWorld) Touch(_ context.Context, ids []shop.ID) ([]shop.Order, error) {
 	w.Add("stamp %d", len(ids))
-	w.row.Stamped = true
+	w.row.Touched = true
 	return []shop.Order{w.row}, nil
 }
 
@@ -72,7 +72,7 @@ func (w *lateWorld) BeginRefund(
 	if w.begin != nil {
 		return shop.Order{}, w.begin
 	}
-	w.row.State, w.row.Reason, w.row.Rev, w.row.Stamped = shop.Refunding, reason, w.row.Rev+1, true
+	w.row.State, w.row.Reason, w.row.Rev, w.row.Touched = shop.Refunding, reason, w.row.Rev+1, true
 	return w.row, nil
 }
 
@@ -81,7 +81,7 @@ func (w *lateWorld) ReviveLate(_ context.Context, claimed shop.Order, epoch int6
 	if w.revive != nil {
 		return shop.Order{}, w.revive
 	}
-	w.row.State, w.row.CancelledAt, w.row.Rev, w.row.Stamped = shop.Paid, 0, w.row.Rev+1, true
+	w.row.State, w.row.CancelledAt, w.row.Rev, w.row.Touched = shop.Paid, 0, w.row.Rev+1, true
 	return w.row, nil
 }
 
@@ -169,7 +169,7 @@ func TestDecideAboutLateMoney(t *testing.T) {
 		},
 		"revived by another": {
 			func(w *lateWorld) {
-				w.claim, w.row.State, w.row.CancelledAt, w.row.ToldRev = shop.ErrNoRow, shop.Paid, 0, 1
+				w.claim, w.row.State, w.row.CancelledAt, w.row.PublishedRev = shop.ErrNoRow, shop.Paid, 0, 1
 			}, false,
 			[]string{"claim", "sell 1", "stamp 1", "tell 1"},
 		},
@@ -182,7 +182,7 @@ func TestDecideAboutLateMoney(t *testing.T) {
 			t.Parallel()
 			tr := &fakes.Trace{}
 			w := &lateWorld{Trace: tr, closes: now, row: shop.Order{
-				ID: 1, Sale: 7, User: 9, State: shop.Expired, Hold: 1, Rev: 2, ToldRev: 2, TradeNo: "T", CancelledAt: 5,
+				ID: 1, Sale: 7, User: 9, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 2, TradeNo: "T", CancelledAt: 5,
 			}}
 			c.change(w)
 			cashier := &Cashier{

@@ -47,7 +47,7 @@ type PayReconciler struct {
 	Pace interface {
 		Wait(ctx context.Context) error
 	}
-	// AtOnce is the maximum number of running queries; 0: askersAtMost. The pace must admit that many within ten
+	// AtOnce is the maximum number of running queries; 0: maxQueries. The pace must admit that many within ten
 	// seconds.
 	AtOnce int
 

@@ -190,8 +190,8 @@ func (b *openTrades) watch(t *testing.T, nodes, perSecond int, during func()) {
 	running.Wait()
 }
 
-// unasked returns the longest time that a trade has waited for its query.
-func (b *openTrades) unasked() time.Duration {
+// longestWait returns the longest time that a trade has waited for its query.
+func (b *openTrades) longestWait() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	longest := b.longest
@@ -240,7 +240,7 @@ func TestTwentyThousandOpenTrades(t *testing.T) {
 			b.paidAt[shop.ID(50*i+1)] = began.Add(time.Duration(i) * 150 * time.Millisecond)
 		}
 		b.watch(t, 1, perSecond, func() { time.Sleep(2 * time.Minute) })
-		if longest := b.unasked(); longest > time.Minute {
+		if longest := b.longestWait(); longest > time.Minute {
 			t.Errorf("a trade was not asked about for %v", longest)
 		}
 		late := time.Duration(0)
@@ -253,7 +253,7 @@ func TestTwentyThousandOpenTrades(t *testing.T) {
 		if late > time.Minute {
 			t.Errorf("a payment was found after %v", late)
 		}
-		if most := perSecond * int(time.Since(began).Seconds()); b.asked > most+perSecond || b.most > askersAtMost ||
+		if most := perSecond * int(time.Since(began).Seconds()); b.asked > most+perSecond || b.most > maxQueries ||
 			b.twice > 0 {
 			t.Errorf("%d questions, at most %d allowed; %d at once; %d twice", b.asked, most, b.most, b.twice)
 		}
@@ -261,7 +261,7 @@ func TestTwentyThousandOpenTrades(t *testing.T) {
 			t.Errorf("%d questions in %d claims and %d plans", b.asked, b.claims, b.planning)
 		}
 		t.Logf("unasked for at most %v, found after at most %v; %d questions in %v, at most %d at once, %d claims",
-			b.unasked(), late, b.asked, time.Since(began), b.most, b.claims)
+			b.longestWait(), late, b.asked, time.Since(began), b.most, b.claims)
 	})
 }
 
@@ -291,7 +291,7 @@ func TestPayWatchSparesAnAbsentGateway(t *testing.T) {
 			}
 			b.mu.Unlock()
 			time.Sleep(2 * time.Minute)
-			if longest := b.unasked(); longest > time.Minute {
+			if longest := b.longestWait(); longest > time.Minute {
 				t.Errorf("after it was back a trade was not asked about for %v", longest)
 			}
 		})
@@ -304,7 +304,7 @@ func TestPayWatchBoundsAHangingGateway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newOpenTrades(5_000, time.Hour)
 		b.watch(t, 1, 500, func() { time.Sleep(10 * time.Minute) })
-		if b.most > askersAtMost || b.twice > 0 || b.asked < 50 {
+		if b.most > maxQueries || b.twice > 0 || b.asked < 50 {
 			t.Errorf("%d questions at once, %d twice, %d in all", b.most, b.twice, b.asked)
 		}
 	})
@@ -316,7 +316,7 @@ func TestNodesShareTheOpenTrades(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newOpenTrades(4_000, 100*time.Millisecond)
 		b.watch(t, 2, 50, func() { time.Sleep(2 * time.Minute) })
-		if longest := b.unasked(); longest > time.Minute || b.twice > 0 {
+		if longest := b.longestWait(); longest > time.Minute || b.twice > 0 {
 			t.Errorf("a trade was not asked about for %v; %d were asked about twice", longest, b.twice)
 		}
 		if less := min(b.byNode[0], b.byNode[1]); less < b.asked/3 {

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// askersAtMost is the maximum number of running queries per node: with replies after 100 ms, a thousand per second.
-	askersAtMost  = 128
+	// maxQueries is the maximum number of running queries per node: with replies after 100 ms, a thousand per second.
+	maxQueries    = 128
 	askersAtFirst = 8
 	// After awayAfter consecutive faults the gateway counts as unavailable, and claims pause for awayRest.
 	awayAfter = 3
@@ -23,7 +23,7 @@ const (
 //	a fault     − 1 / 10        and a pause of all queries after awayAfter consecutive faults
 type askWindow struct {
 	mu     sync.Mutex
-	most   int     // 0: askersAtMost
+	most   int     // 0: maxQueries
 	size   float64 // 0: no query yet
 	under  int
 	faults int // consecutive
@@ -35,7 +35,7 @@ type askWindow struct {
 func (w *askWindow) enter(now time.Time) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.size = min(cmp.Or(w.size, askersAtFirst), float64(cmp.Or(w.most, askersAtMost)))
+	w.size = min(cmp.Or(w.size, askersAtFirst), float64(cmp.Or(w.most, maxQueries)))
 	places := int(w.size)
 	free := places - w.under
 	if now.Before(w.until) || free < 1 || 2*free < places {

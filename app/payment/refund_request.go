@@ -20,8 +20,8 @@ const (
 	RefundByOperator RefundPolicy = "operator"
 )
 
-// LongestRefundText is the maximum length of a reason or note, in characters.
-const LongestRefundText = 200
+// MaxRefundText is the maximum length of a reason or note, in characters.
+const MaxRefundText = 200
 
 // RefundRequests accepts the refund requests of buyers. The Refunder executes the refunds.
 type RefundRequests struct {
@@ -39,8 +39,8 @@ func (r *RefundRequests) AskRefund(ctx context.Context, user, order shop.ID, tex
 	switch {
 	case text == "":
 		return "", shop.Fail(shop.BadRequest, "reason is missing")
-	case utf8.RuneCountInString(text) > LongestRefundText:
-		return "", shop.Failf(shop.BadRequest, "reason is longer than %d characters", LongestRefundText)
+	case utf8.RuneCountInString(text) > MaxRefundText:
+		return "", shop.Failf(shop.BadRequest, "reason is longer than %d characters", MaxRefundText)
 	case !shop.Printable(text):
 		return "", shop.Fail(shop.BadRequest, "reason contains characters that cannot be stored")
 	}

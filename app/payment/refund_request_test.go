@@ -16,7 +16,7 @@ func (b *refundStore) AskRefund(_ context.Context, ask RefundAsk) (shop.Order, e
 	}
 	if b.Row.State == shop.Paid || b.Row.State == shop.Shipped {
 		b.Add("ask")
-		b.Row.Reason, b.Row.Rev, b.Row.Stamped = ReasonRefundAsked, b.Row.Rev+1, true
+		b.Row.Reason, b.Row.Rev, b.Row.Touched = ReasonRefundAsked, b.Row.Rev+1, true
 	}
 	return b.Row, b.Falls("ask")
 }
@@ -26,14 +26,14 @@ func (b *refundStore) DecideRefund(_ context.Context, d RefundDecision) (shop.Or
 		return shop.Order{}, shop.ErrNoRow
 	}
 	b.Add("decide")
-	b.Row.State, b.Row.Reason, b.Row.Rev, b.Row.Stamped = shop.Refunding, ReasonRefundBuyer, b.Row.Rev+1, true
+	b.Row.State, b.Row.Reason, b.Row.Rev, b.Row.Touched = shop.Refunding, ReasonRefundBuyer, b.Row.Rev+1, true
 	return b.Row, nil
 }
 
 func newTestRequests(policy RefundPolicy, state shop.OrderState) (*RefundRequests, *refundStore) {
 	tr := &fakes.Trace{}
 	book := &refundStore{OneOrder: &fakes.OneOrder{
-		Trace: tr, Row: shop.Order{ID: 1, Sale: 7, User: 9, State: state, Rev: 3, ToldRev: 3},
+		Trace: tr, Row: shop.Order{ID: 1, Sale: 7, User: 9, State: state, Rev: 3, PublishedRev: 3},
 	}}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
 	return &RefundRequests{

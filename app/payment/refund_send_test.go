@@ -40,7 +40,7 @@ func (b *refundStore) FinishRefund(context.Context, shop.ID, shop.Millis) (shop.
 	}
 	if b.Row.State == shop.Refunding {
 		b.Add("commit")
-		b.Row.State, b.Row.Rev, b.Row.Stamped, b.refund.State = shop.Refunded, b.Row.Rev+1, true, RefundDone
+		b.Row.State, b.Row.Rev, b.Row.Touched, b.refund.State = shop.Refunded, b.Row.Rev+1, true, RefundDone
 	}
 	return b.Row, nil
 }
@@ -80,7 +80,7 @@ func newTestRefunder() (*Refunder, *refundStore, *fakeGateway, *fakes.Redis) {
 	tr := &fakes.Trace{}
 	book := &refundStore{
 		OneOrder: &fakes.OneOrder{Trace: tr, Row: shop.Order{
-			ID: 1, Sale: 7, User: 9, State: shop.Refunding, AmountFen: 500, Hold: 2, Rev: 3, ToldRev: 3,
+			ID: 1, Sale: 7, User: 9, State: shop.Refunding, AmountFen: 500, Hold: 2, Rev: 3, PublishedRev: 3,
 		}},
 		refund: Refund{Order: 1, Request: "R1", State: RefundOpen, AmountFen: 500},
 	}

@@ -44,7 +44,7 @@ func (c *Cashier) Settle(ctx context.Context, t Trade) error {
 		return fmt.Errorf("%w: trade %s of order %s: %s", ErrTradeOdd, t.No, t.Order, outcome)
 	case outcome == OutcomeLate:
 		return c.resolve(ctx, order)
-	case order.ToldRev < order.Rev: // a repeat of a published state changes nothing and costs nothing
+	case order.PublishedRev < order.Rev: // a repeat of a published state changes nothing and costs nothing
 		return c.Effects.Do(ctx, now, &order)
 	}
 	return nil

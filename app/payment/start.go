@@ -44,14 +44,14 @@ func (c *Cashier) TakesPayments() bool { return c.Gateway != nil }
 // Counts returns the counters for metrics.
 func (c *Cashier) Counts() *PayCounts { return &c.counts }
 
-// longestMargin covers the whole seconds of the gateway's time_expire, clock differences of a few seconds, and the
+// maxMargin covers the whole seconds of the gateway's time_expire, clock differences of a few seconds, and the
 // delivery of a last payment. So at pay_by a trade that is absent at the gateway can never be paid, and the unit is
 // free at once (P5).
-const longestMargin = 10 * time.Second
+const maxMargin = 10 * time.Second
 
 // TradeMargin returns how long before the deadline the gateway stops accepting money: the smaller of ten seconds and a
 // sixth of the time to pay.
-func TradeMargin(payWindow time.Duration) time.Duration { return min(longestMargin, payWindow/6) }
+func TradeMargin(payWindow time.Duration) time.Duration { return min(maxMargin, payWindow/6) }
 
 // ErrTradeOdd means that a trade does not fit its order: nothing has changed, and an operator must check it.
 var ErrTradeOdd = errors.New("the trade does not fit its order")

@@ -88,7 +88,7 @@ func (b *tradeStore) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error
 
 func (b *tradeStore) Receive(context.Context, Trade, shop.Millis) (shop.Order, Outcome, error) {
 	b.Add("receive")
-	b.row.State, b.row.Rev, b.row.Stamped = shop.Paid, 2, true
+	b.row.State, b.row.Rev, b.row.Touched = shop.Paid, 2, true
 	return b.row, b.outcome, b.err
 }
 
@@ -99,7 +99,7 @@ func (b *tradeStore) EndTraded(
 	if b.locked {
 		return []shop.Order{b.row}, nil
 	}
-	b.row.State, b.row.CancelledAt, b.row.Rev, b.row.Stamped = to, now, 2, true
+	b.row.State, b.row.CancelledAt, b.row.Rev, b.row.Touched = to, now, 2, true
 	return []shop.Order{b.row}, b.err
 }
 
@@ -110,7 +110,7 @@ func newTestCashier() (*Cashier, *wordyGateway, *tradeStore, *fakes.Redis) {
 	tr := &fakes.Trace{}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
 	book := &tradeStore{Trace: tr, outcome: OutcomeTaken, row: shop.Order{
-		ID: 1, Sale: 7, User: 9, State: shop.Pending, Hold: 1, Rev: 1, ToldRev: 1, AmountFen: 4900, ProductName: "Lamp",
+		ID: 1, Sale: 7, User: 9, State: shop.Pending, Hold: 1, Rev: 1, PublishedRev: 1, AmountFen: 4900, ProductName: "Lamp",
 		PayBy: 1_000_000 + shop.Millis((payWindow - time.Minute).Milliseconds()),
 	}}
 	gateway := &wordyGateway{Trace: tr}
@@ -270,7 +270,7 @@ func TestSettleTellsAfterTheCommit(t *testing.T) {
 	for range 2 {
 		trade := Trade{Order: 1, No: "T1", State: TradePaid, AmountFen: 4900}
 		fakes.Must(t, c.Settle(context.Background(), trade))
-		book.row.ToldRev = 2
+		book.row.PublishedRev = 2
 	}
 	if want := []string{"receive", "sell 1", "tell 1", "receive"}; !slices.Equal(book.Steps, want) {
 		t.Errorf("steps %v, want %v", book.Steps, want)
@@ -331,7 +331,7 @@ func TestSilentGatewayHoldsNobodyUp(t *testing.T) {
 		book.row.PayBy, book.row.TradeOpened = 999_000, 900_000
 		tr, closer := &fakes.Trace{}, NewTradeCloser(c)
 		due := &fakes.DueStore{Trace: tr, Rows: []shop.Order{
-			book.row, {ID: 2, Sale: 7, State: shop.Expired, Hold: 3, Rev: 2, ToldRev: 2},
+			book.row, {ID: 2, Sale: 7, State: shop.Expired, Hold: 3, Rev: 2, PublishedRev: 2},
 		}}
 		redis := &fakes.Redis{Trace: tr, At: 1_000_000}
 		x := &order.Expirer{

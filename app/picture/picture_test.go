@@ -128,9 +128,9 @@ func TestMake(t *testing.T) {
 		if b := small.Bounds(); b.Dx() > smallSide || b.Dy() > smallSide {
 			t.Errorf("%s: the small one has %v", name, b)
 		}
-		for _, told := range []string{"Exif", "GPS", "script", "PK\x03\x04"} {
-			if bytes.Contains(got.Large, []byte(told)) || bytes.Contains(got.Small, []byte(told)) {
-				t.Errorf("%s: %q is still in it", name, told)
+		for _, published := range []string{"Exif", "GPS", "script", "PK\x03\x04"} {
+			if bytes.Contains(got.Large, []byte(published)) || bytes.Contains(got.Small, []byte(published)) {
+				t.Errorf("%s: %q is still in it", name, published)
 			}
 		}
 		again, err := m.Make(t.Context(), c.file)

@@ -16,22 +16,22 @@ const (
 	// its row, or a replayed dead letter, can bring an address back.
 	erasureOpen = 7 * 24 * time.Hour
 	// The limits of the interval between two checks of a user's orders.
-	shortestErasure, longestErasure = time.Minute, 6 * time.Hour
+	minErasure, maxErasure = time.Minute, 6 * time.Hour
 )
 
-// Eraser removes the addresses from the orders of deleted users once these orders are over.
-type Eraser struct {
+// EraserJob removes the addresses from the orders of deleted users once these orders are over.
+type EraserJob struct {
 	Store *store.Store
 	Now   func() shop.Millis
 }
 
 // Run calls RunOnce periodically until ctx ends.
-func (e *Eraser) Run(ctx context.Context) error {
+func (e *EraserJob) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, eraseEvery, "blank addresses of deleted users", e.RunOnce)
 }
 
 // RunOnce checks the orders of all users that are due. After a crash the next call processes the rest.
-func (e *Eraser) RunOnce(ctx context.Context) error {
+func (e *EraserJob) RunOnce(ctx context.Context) error {
 	for {
 		now := e.Now()
 		due, err := e.Store.ClaimErasures(ctx, now, eraseBatch)
@@ -64,5 +64,5 @@ func nextErasure(asked, now shop.Millis, left int64) shop.Millis {
 	if left == 0 && age >= erasureOpen {
 		return 0
 	}
-	return now.Add(min(max(age/4, shortestErasure), longestErasure))
+	return now.Add(min(max(age/4, minErasure), maxErasure))
 }

@@ -86,7 +86,7 @@ func (t *tally) hold(h shop.OpenHold, row *shop.Order) {
 	case row.Qty != h.Qty || row.Sale != t.sale.ID:
 		t.problems = append(t.problems, Problem{t.sale.ID, h.Order, fmt.Sprintf(
 			"it holds %d units, and its row is one of sale %s over %d", h.Qty, row.Sale, row.Qty)})
-	case row.LacksRevival(h):
+	case row.MissingRevival(h):
 		t.owed += int64(h.Qty)
 		t.keepsOn = append(t.keepsOn, Problem{t.sale.ID, h.Order, fmt.Sprintf(
 			"it is %s and holds %d units again: the database has lost late money or a replay", row.State, h.Qty)})

@@ -128,7 +128,7 @@ func (d *Driver) Check(ctx context.Context) error {
 		d.doubt.Store(true)
 		return checked
 	}
-	if err := d.goOver(ctx, h); err != nil {
+	if err := d.switchTo(ctx, h); err != nil {
 		return errors.Join(checked, err)
 	}
 	for p, epoch := range epochs {

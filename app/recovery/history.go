@@ -25,7 +25,7 @@ func (d *Driver) history(ctx context.Context) (h shop.DatabaseHistory, err error
 		err := fmt.Errorf("%w: %s by %s (generation %d); connect this node to that one, or run `stampede recover "+
 			"--accept %s` to use the old one on purpose", ErrReplaced, h.Server, by.Server, by.Generation, h.Server)
 		d.barred.Store(&err)
-		return h, errors.Join(err, d.goOver(ctx, shop.DatabaseHistory{Server: by.Server, Generation: by.Generation}))
+		return h, errors.Join(err, d.switchTo(ctx, shop.DatabaseHistory{Server: by.Server, Generation: by.Generation}))
 	}
 	d.barred.Store(nil)
 	if lostBy(h, recorded) {
@@ -122,8 +122,8 @@ func (d *Driver) begin(
 	return nil
 }
 
-// goOver makes this node work on the history.
-func (d *Driver) goOver(ctx context.Context, h shop.DatabaseHistory) error {
+// switchTo makes this node work on the history.
+func (d *Driver) switchTo(ctx context.Context, h shop.DatabaseHistory) error {
 	if old := d.trusted.Load(); d.Trust != nil &&
 		(old == nil || old.Server != h.Server || old.Generation != h.Generation) {
 		if err := d.Trust(ctx, h.Server, h.Generation); err != nil {
@@ -138,7 +138,7 @@ func (d *Driver) goOver(ctx context.Context, h shop.DatabaseHistory) error {
 // depend on the generation.
 func (d *Driver) workOnHistory(ctx context.Context) (h shop.DatabaseHistory, err error) {
 	if h, err = d.history(ctx); err == nil {
-		err = d.goOver(ctx, h)
+		err = d.switchTo(ctx, h)
 	}
 	return h, err
 }

@@ -38,7 +38,7 @@ func (d *Driver) look(ctx context.Context, partition int, h shop.DatabaseHistory
 	if f.epoch, f.seq, err = d.Store.PartitionEpoch(ctx, partition); err != nil {
 		return f, fmt.Errorf("read epoch: %w", err)
 	}
-	rows, err := d.Store.Witnesses(ctx, partition)
+	rows, err := d.Store.LastOrders(ctx, partition)
 	if err != nil {
 		return f, fmt.Errorf("read newest orders: %w", err)
 	}
@@ -80,9 +80,9 @@ func promoted(s *shop.PartitionState) bool {
 // marked as loaded, so a missing sale was lost. Sales are checked at the first look, in a new history and after
 // Suspect, not every time.
 func (d *Driver) missing(
-	ctx context.Context, partition int, s *shop.PartitionState, rows []shop.Witness,
+	ctx context.Context, partition int, s *shop.PartitionState, rows []shop.LastOrder,
 ) (why string, err error) {
-	lost, err := d.Redis.Lacks(ctx, partition, s.Epoch, rows)
+	lost, err := d.Redis.Missing(ctx, partition, s.Epoch, rows)
 	if err != nil {
 		return "", fmt.Errorf("look for newest orders: %w", err)
 	}

@@ -54,7 +54,7 @@ func (r *Reconciler) RunOnce(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", err)
 	}
-	return errors.Join(r.overdue(ctx, now), r.untold(ctx, now), r.sales(ctx, now))
+	return errors.Join(r.overdue(ctx, now), r.unpublished(ctx, now), r.sales(ctx, now))
 }
 
 // overdue puts pending orders with a passed deadline back into the delay queue for the sweeper.
@@ -66,12 +66,12 @@ func (r *Reconciler) overdue(ctx context.Context, now shop.Millis) error {
 		func(rows []*shop.Order) error { return r.Effects.Schedule(ctx, rows) })
 }
 
-func (r *Reconciler) untold(ctx context.Context, now shop.Millis) error {
+func (r *Reconciler) unpublished(ctx context.Context, now shop.Millis) error {
 	return r.eachPartition("list untold orders",
 		func(but []int) ([]shop.Order, error) {
-			return r.Store.Untold(ctx, now.Add(-lateAfter), reconcileBatch, but...)
+			return r.Store.Unpublished(ctx, now.Add(-lateAfter), reconcileBatch, but...)
 		},
-		func(rows []*shop.Order) error { return r.Effects.Tell(ctx, now, rows) })
+		func(rows []*shop.Order) error { return r.Effects.Publish(ctx, now, rows) })
 }
 
 // eachPartition repairs the listed rows by partition. Rows of a partition whose primary is unavailable stay the oldest,
@@ -186,7 +186,7 @@ func (r *Reconciler) catchUp(ctx context.Context, sale shop.SaleRef, holds []sho
 	var moved []*shop.Order
 	for _, row := range rows {
 		switch h := held[row.ID]; {
-		case row.LacksRevival(h): // lost by the database: see compare.go
+		case row.MissingRevival(h): // lost by the database: see compare.go
 		case !row.HoldsUnits() && h.Sold && row.TradeNo == "": // refunded by a commit that the database has lost
 			gone := []shop.SoldHold{{Sale: row.Ref(), Order: row.ID, Hold: h.Hold}}
 			if _, err := r.Redis.Withdraw(ctx, gone); err != nil {

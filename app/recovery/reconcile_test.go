@@ -14,7 +14,7 @@ import (
 
 // effectsOf returns effects on fakes that share a trace.
 func effectsOf(inventory order.Redis, orders order.Store, notifier order.Notifier) *order.Effects {
-	return &order.Effects{Redis: inventory, Notifier: notifier, Store: orders, Told: &order.Told{Store: orders}}
+	return &order.Effects{Redis: inventory, Notifier: notifier, Store: orders, PublishMarks: &order.PublishMarks{Store: orders}}
 }
 
 // rest has the calls that a test does not expect: they panic. It is embedded one level deeper than the fakes, so that
@@ -134,7 +134,7 @@ func TestSweepLeavesARevivingOrderItsHold(t *testing.T) {
 	tr := &fakes.Trace{}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
 	book := &fakes.DueStore{Trace: tr, Rows: []shop.Order{
-		{ID: 1, Sale: 7, State: shop.Expired, Hold: 2, TradeNo: "T", Rev: 2, ToldRev: 2},
+		{ID: 1, Sale: 7, State: shop.Expired, Hold: 2, TradeNo: "T", Rev: 2, PublishedRev: 2},
 	}}
 	x := &order.Expirer{
 		Redis: inventory, Store: book, Effects: effectsOf(inventory, book, &fakes.Notifier{Trace: tr}),

@@ -35,7 +35,7 @@ type wrong struct {
 type suspicion struct {
 	mark shop.HoldsMark
 	wrong
-	told bool // operators were alerted
+	published bool // operators were alerted
 }
 
 // begin starts the recount of a sale; nil: the sale cannot be counted now.
@@ -145,7 +145,7 @@ func (r *Reconciler) alarm(ctx context.Context, c *recount) error {
 	if err != nil || mark != c.mark {
 		return err
 	}
-	if r.tellOnce(c.sale.ID) {
+	if r.firstAlert(c.sale.ID) {
 		slog.ErrorContext(ctx,
 			"holds and rows of a sale do not agree; `stampede audit` says more, deploy/RUNBOOK.md what to do",
 			"sale", c.sale.ID, "held", c.mark.Held, "holds_held", c.held, "sold", c.mark.Sold, "holds_sold", c.sold,
@@ -166,7 +166,7 @@ func (r *Reconciler) again(c *recount) bool {
 	if r.suspicions == nil {
 		r.suspicions = make(map[shop.ID]suspicion)
 	}
-	r.suspicions[c.sale.ID] = suspicion{mark: c.mark, wrong: c.wrong, told: before.told}
+	r.suspicions[c.sale.ID] = suspicion{mark: c.mark, wrong: c.wrong, published: before.published}
 	return false
 }
 
@@ -176,15 +176,15 @@ func (r *Reconciler) trust(sale shop.ID) {
 	delete(r.suspicions, sale)
 }
 
-// tellOnce reports whether this is the first alert for this sale.
-func (r *Reconciler) tellOnce(sale shop.ID) bool {
+// firstAlert reports whether this is the first alert for this sale.
+func (r *Reconciler) firstAlert(sale shop.ID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.suspicions[sale]
-	told := s.told
-	s.told = true
+	published := s.published
+	s.published = true
 	r.suspicions[sale] = s
-	return !told
+	return !published
 }
 
 // Mismatched returns how many sales have holds and rows that do not agree, as found by this node. An operator must
@@ -194,7 +194,7 @@ func (r *Reconciler) Mismatched() int {
 	defer r.mu.Unlock()
 	n := 0
 	for _, s := range r.suspicions {
-		if s.told {
+		if s.published {
 			n++
 		}
 	}

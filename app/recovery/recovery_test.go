@@ -17,7 +17,7 @@ type sightings struct {
 	redis      shop.PartitionState
 	loaded     []shop.Sale
 	absent     map[shop.ID]bool
-	unknown    []shop.Witness // missing in Redis
+	unknown    []shop.LastOrder // missing in Redis
 	confirmed  string
 	now        shop.Millis
 }
@@ -30,9 +30,9 @@ func (s *sightings) PartitionEpoch(context.Context, int) (epoch, seq int64, err 
 
 func (s *sightings) State(context.Context, int) (shop.PartitionState, error) { return s.redis, nil }
 
-func (s *sightings) Witnesses(context.Context, int) ([]shop.Witness, error) { return nil, nil }
+func (s *sightings) LastOrders(context.Context, int) ([]shop.LastOrder, error) { return nil, nil }
 
-func (s *sightings) Lacks(context.Context, int, int64, []shop.Witness) ([]shop.Witness, error) {
+func (s *sightings) Missing(context.Context, int, int64, []shop.LastOrder) ([]shop.LastOrder, error) {
 	return s.unknown, nil
 }
 
@@ -86,7 +86,7 @@ func TestLostWritesAreNoticed(t *testing.T) {
 			s.absent, s.now = map[shop.ID]bool{8: true}, shop.Millis(0).Add(shop.RetireAfter)
 		}, "", false},
 		"behind this node":    {func(s *sightings) { s.redis.Seen = 91 }, "has seen 91", false},
-		"caught up by others": {func(s *sightings) { s.unknown = []shop.Witness{{Order: 55}} }, "order 55", false},
+		"caught up by others": {func(s *sightings) { s.unknown = []shop.LastOrder{{Order: 55}} }, "order 55", false},
 		"a replica was promoted": {func(s *sightings) {
 			s.redis.History, s.redis.Followed = "def", "abc"
 		}, "promoted", false},
@@ -195,7 +195,7 @@ type lostHouse struct {
 	Store
 	Redis
 	rows    []shop.Order
-	stamped []shop.ID
+	touched []shop.ID
 	since   shop.Millis
 }
 
@@ -211,8 +211,8 @@ func (l *lostHouse) Holds(context.Context, shop.SaleRef, uint64) ([]shop.OpenHol
 	return nil, 0, nil
 }
 
-func (l *lostHouse) RestampSince(_ context.Context, ids []shop.ID, since shop.Millis) error {
-	l.stamped, l.since = append(l.stamped, ids...), since
+func (l *lostHouse) TouchSince(_ context.Context, ids []shop.ID, since shop.Millis) error {
+	l.touched, l.since = append(l.touched, ids...), since
 	return nil
 }
 
@@ -221,16 +221,16 @@ func (l *lostHouse) RestampSince(_ context.Context, ids []shop.ID, since shop.Mi
 func TestRestoreStampsNewRowsAnew(t *testing.T) {
 	t.Parallel()
 	house := &lostHouse{rows: []shop.Order{
-		{ID: 1, User: 5, State: shop.Pending, Rev: 1, ToldRev: 1},
-		{ID: 2, User: 6, State: shop.Paid, Rev: 2, ToldRev: 2},
-		{ID: 3, User: 5, State: shop.Refused, Rev: 1, ToldRev: 1},
-		{ID: 4, User: 7, State: shop.Expired, Rev: 2, ToldRev: 1},
+		{ID: 1, User: 5, State: shop.Pending, Rev: 1, PublishedRev: 1},
+		{ID: 2, User: 6, State: shop.Paid, Rev: 2, PublishedRev: 2},
+		{ID: 3, User: 5, State: shop.Refused, Rev: 1, PublishedRev: 1},
+		{ID: 4, User: 7, State: shop.Expired, Rev: 2, PublishedRev: 1},
 	}}
 	p := &pass{Driver: &Driver{Redis: house, Store: house}}
 	if err := p.restore(t.Context(), &shop.Sale{ID: 7, Initial: 9}, 4711); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(house.stamped, []shop.ID{1, 3}) || house.since != 4711 {
-		t.Errorf("stamped %v since %d, want 1 and 3 since 4711", house.stamped, house.since)
+	if !slices.Equal(house.touched, []shop.ID{1, 3}) || house.since != 4711 {
+		t.Errorf("stamped %v since %d, want 1 and 3 since 4711", house.touched, house.since)
 	}
 }

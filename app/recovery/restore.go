@@ -10,7 +10,7 @@ import (
 )
 
 func (p *pass) restoreAll(ctx context.Context) error {
-	publishedUntil, err := p.Store.ToldUntil(ctx, p.partition)
+	publishedUntil, err := p.Store.PublishedUntil(ctx, p.partition)
 	if err != nil {
 		return fmt.Errorf("read until when rows were published: %w", err)
 	}
@@ -32,7 +32,7 @@ func (p *pass) restore(ctx context.Context, sale *shop.Sale, publishedUntil shop
 	state := shop.SaleState{Sale: sale, Withdrawn: sale.Withdrawn, Acts: acts}
 	err = p.eachPage(ctx, sale, func(page []shop.Order) error {
 		enter(&state, page)
-		return p.restamp(ctx, page, publishedUntil)
+		return p.touch(ctx, page, publishedUntil)
 	})
 	if err != nil {
 		return err
@@ -108,10 +108,10 @@ func deadlines(s *shop.SaleState) []shop.Deadline {
 	return due
 }
 
-// restamp sets the change time of rows to now if their first state may be unpublished: only the acknowledged entry
+// touch sets the change time of rows to now if their first state may be unpublished: only the acknowledged entry
 // proves the publication, and Redis has lost the entries. In the new epoch, every node reads the changed rows, and
 // clients that reconnect find them. A client that has received the state recognizes it by its rev.
-func (p *pass) restamp(ctx context.Context, rows []shop.Order, since shop.Millis) error {
+func (p *pass) touch(ctx context.Context, rows []shop.Order, since shop.Millis) error {
 	var ids []shop.ID
 	for i := range rows {
 		if rows[i].Rev == 1 {
@@ -121,7 +121,7 @@ func (p *pass) restamp(ctx context.Context, rows []shop.Order, since shop.Millis
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := p.Store.RestampSince(ctx, ids, since); err != nil {
+	if err := p.Store.TouchSince(ctx, ids, since); err != nil {
 		return fmt.Errorf("restamp orders: %w", err)
 	}
 	return nil

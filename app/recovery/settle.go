@@ -73,7 +73,7 @@ func (d *Driver) endRow(ctx context.Context, row *shop.Order) error {
 	if err != nil {
 		return err
 	}
-	if hold := evidence[0].Hold; hold == nil || !row.LacksRevival(*hold) {
+	if hold := evidence[0].Hold; hold == nil || !row.MissingRevival(*hold) {
 		return shop.Fail(shop.WrongState, "an order that is "+string(row.State)+" needs no end")
 	}
 	return d.raiseHold(ctx, row, evidence[0].Hold.Hold)

@@ -26,13 +26,13 @@ type Redis interface {
 	DeadLetter(ctx context.Context, id string) (shop.DeadLetter, error)
 	RemoveDeadLetter(ctx context.Context, id string) (bool, error)
 	State(ctx context.Context, partition int) (shop.PartitionState, error)
-	Lacks(ctx context.Context, partition int, epoch int64, rows []shop.Witness) ([]shop.Witness, error)
+	Missing(ctx context.Context, partition int, epoch int64, rows []shop.LastOrder) ([]shop.LastOrder, error)
 	Confirm(ctx context.Context, partition int, s shop.PartitionState) error
 	Note(ctx context.Context, partition int, h shop.DatabaseHistory) error
 	Accept(ctx context.Context, partition int, server string) error
 	SetEpoch(partition int, epoch int64)
 	Close(ctx context.Context, partition int, r shop.PartitionRecovery, history string) error
-	Leftover(ctx context.Context, partition int, each func([]shop.Entry) error) error
+	EachEntry(ctx context.Context, partition int, each func([]shop.Entry) error) error
 	Evidence(ctx context.Context, sale shop.SaleRef, orders []shop.Order) (e []shop.Evidence, loaded bool, err error)
 	Record(ctx context.Context, sale shop.SaleRef, order shop.ID) (shop.Entry, error)
 	SetAside(ctx context.Context, claim int64, e *shop.Entry, reason string) (bool, error)
@@ -53,14 +53,14 @@ type Store interface {
 	Order(ctx context.Context, id shop.ID) (shop.Order, error)
 	OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
 	OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error)
-	RestampSince(ctx context.Context, ids []shop.ID, since shop.Millis) error
-	Untold(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error)
+	TouchSince(ctx context.Context, ids []shop.ID, since shop.Millis) error
+	Unpublished(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error)
 	Overdue(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error)
 	Sale(ctx context.Context, id shop.ID) (shop.Sale, error)
 	RestoreLoaded(ctx context.Context, sale shop.ID, epoch, version, initial int64) error
 	RestoreTerms(ctx context.Context, sale shop.ID, terms shop.SaleTerms) (bool, error)
 	PartitionEpoch(ctx context.Context, partition int) (epoch, seq int64, err error)
-	Witnesses(ctx context.Context, partition int) ([]shop.Witness, error)
+	LastOrders(ctx context.Context, partition int) ([]shop.LastOrder, error)
 	AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error)
 	LoadedSales(ctx context.Context, partition int) ([]shop.Sale, error)
 	UnloadedSales(ctx context.Context, partition int, at shop.Millis) ([]shop.Sale, error)
@@ -71,7 +71,7 @@ type Store interface {
 	SaleTotals(ctx context.Context, sale shop.ID) (shop.SaleTotals, error)
 	LockPartition(ctx context.Context, partition int, fn func(ctx context.Context) error) error
 	MarkRetired(ctx context.Context, sale shop.ID, epoch int64) error
-	ToldUntil(ctx context.Context, partition int) (shop.Millis, error)
+	PublishedUntil(ctx context.Context, partition int) (shop.Millis, error)
 	AskRefund(ctx context.Context, ask payment.RefundAsk) (shop.Order, error)
 	DecideRefund(ctx context.Context, d payment.RefundDecision) (shop.Order, error)
 	History(ctx context.Context) (shop.DatabaseHistory, error)

@@ -14,7 +14,7 @@ import (
 // writes off its units. No row is refused: an entry that does not fit becomes a dead letter and keeps its hold. The
 // Reconciler publishes the rows afterwards, like every unpublished state.
 func (p *pass) write(ctx context.Context) error {
-	return p.Redis.Leftover(ctx, p.partition, func(entries []shop.Entry) error {
+	return p.Redis.EachEntry(ctx, p.partition, func(entries []shop.Entry) error {
 		missing, err := p.withoutRow(ctx, entries)
 		if err != nil {
 			return err

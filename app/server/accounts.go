@@ -15,10 +15,10 @@ import (
 
 // composeAccounts connects the flows of accounts.
 func (p *parts) composeAccounts(c *Config, issuer *account.Issuer) {
-	shelf := account.NewShelf(p.stores.client)
+	counters := account.NewCounters(p.stores.client)
 	p.accounts = &account.Accounts{
 		Store: p.stores.db, Mailer: p.mails.stream,
-		Issuer: issuer, Hasher: account.NewHasher(), Captchas: account.NewCaptchas(shelf, p.clock.Now), Shelf: shelf,
+		Issuer: issuer, Hasher: account.NewHasher(), Captchas: account.NewCaptchas(counters, p.clock.Now), Counters: counters,
 		Watch: &account.Watch{Store: p.stores.db, Issuer: issuer},
 		Mint:  p.lease.Mint, Now: p.clock.Now, Public: c.PublicURL,
 	}

@@ -100,18 +100,18 @@ func showRefunds(registry *prometheus.Registry, r *payment.Refunder) {
 // composeAfterwards connects the flows that operators and buyers use after a sale and adds their services.
 func (p *parts) composeAfterwards(c *Config) {
 	db := p.stores.db
-	p.services.shipping = &backoffice.ShippingDesk{
+	p.services.shipping = &backoffice.ShippingService{
 		Store: db, RedisTime: p.inventory.Now, Effects: p.effects, FinishAfter: c.FinishAfter,
 	}
-	p.finisher = &backoffice.Finisher{
+	p.finisher = &backoffice.FinisherJob{
 		Store: db, RedisTime: p.inventory.Now, Effects: p.effects, Mail: p.mails.orderMail, Queue: p.mails.stream,
 	}
-	p.services.search = &backoffice.SearchDesk{Reader: p.stores.shows(), Store: db, Clock: p.clock}
-	p.services.reports = &backoffice.ReportDesk{
+	p.services.search = &backoffice.SearchService{Reader: p.stores.shows(), Store: db, Clock: p.clock}
+	p.services.reports = &backoffice.ReportService{
 		Reader: p.stores.shows(), Redis: p.inventory, Clock: p.clock,
 		Auditor: &recovery.Auditor{Redis: p.inventory, Store: db},
 	}
-	p.services.leftovers = &backoffice.Leftovers{
+	p.services.failedJobs = &backoffice.FailedJobs{
 		Store:    db,
 		Letters:  &recovery.DeadLetters{Redis: p.inventory, Store: db, Effects: p.effects, PayWindow: c.PayWindow},
 		Postings: p.office.paid, Mails: p.mails.stream,
@@ -120,12 +120,12 @@ func (p *parts) composeAfterwards(c *Config) {
 
 // composeArchive connects the job that moves old orders to the archive.
 func (p *parts) composeArchive(c *Config, registry *prometheus.Registry) {
-	p.archivist = &archive.Archivist{
+	p.archiver = &archive.Archiver{
 		Store: p.stores.db, PartitionFigures: p.inventory.PartitionFigures,
 		ArchiveAfter: c.ArchiveAfter, PersonalAfter: c.PersonalAfter,
 	}
-	p.services.archive = &archive.Desk{Archivist: p.archivist}
-	counts := &p.archivist.Counts
+	p.services.archive = &archive.Service{Archiver: p.archiver}
+	counts := &p.archiver.Counts
 	counter(registry, "stampede_archived_orders_total", "Orders that this node moved to the archive.", counts.Moved.Load)
 	counter(registry, "stampede_blanked_orders_total",
 		"Orders from which this node took addresses and parcel numbers because they were old.", counts.Blanked.Load)

@@ -18,8 +18,8 @@ import (
 
 // liveBoard holds the figures of this node and the feed of the operators' board.
 type liveBoard struct {
-	tally *board.Tallies
-	press *board.PressClock
+	tally *board.Counters
+	press *board.BuyLatency
 	sales *board.SaleCounts
 	feed  *board.Feed
 
@@ -37,13 +37,13 @@ func (p *parts) composeBoard(c *Config, version string, counted *streams.Metrics
 	}
 	all := &b.tally.All
 	counter(registry, "stampede_buys_total",
-		"Presses of Buy, over sockets and HTTP, those refused included, without hidden sales.", all.Pressed)
+		"Presses of Buy, over sockets and HTTP, those refused included, without hidden sales.", all.Attempts)
 	counter(registry, "stampede_buys_reserved_total", "Buys that became reservations, without hidden sales.", all.Reserved)
 	for code := range all.Refused() {
 		counter(registry, "stampede_buys_refused_total", "Buys refused, by the code that people heard, without hidden sales.",
 			func() int64 { return all.Refused()[code] }, "code", string(code))
 	}
-	registry.MustRegister(&pressCollector{b.press})
+	registry.MustRegister(&latencyCollector{b.press})
 	p.asked.gauge("stampede_sales_open", "Sales that are open and not paused, as this node's catalogue says.",
 		func() float64 {
 			ctx, cancel := context.WithTimeout(context.Background(), scrapeWait)
@@ -55,13 +55,13 @@ func (p *parts) composeBoard(c *Config, version string, counted *streams.Metrics
 	counter(registry, "stampede_log_errors_total", "Errors in the log of this process.", loggedErrors.Load)
 }
 
-// firstTold records the time from buy to order event, for orders whose id this node minted.
-func (p *parts) firstTold(order, sale shop.ID) {
+// firstPublished records the time from buy to order event, for orders whose id this node minted.
+func (p *parts) firstPublished(order, sale shop.ID) {
 	if age, ours := p.lease.Age(order); ours {
 		if !p.catalogue.IsHidden(sale) {
 			p.board.press.Observe(age)
 		}
-		p.board.sales.Told(sale, age)
+		p.board.sales.OrderPublished(sale, age)
 	}
 }
 
@@ -69,15 +69,15 @@ func (p *parts) firstTold(order, sale shop.ID) {
 func (p *parts) mayBuy(user shop.ID, addr netip.Addr, sale shop.ID) error {
 	err := p.limits.Take(limits.Buy, user, addr)
 	if err != nil {
-		p.turnAway(sale, shop.LayerPace, err)
+		p.countRejected(sale, shop.LayerPace, err)
 	}
 	return err
 }
 
-// turnAway counts a buy attempt that is rejected before the checkout.
-func (p *parts) turnAway(sale shop.ID, layer shop.Layer, err error) {
+// countRejected counts a buy attempt that is rejected before the checkout.
+func (p *parts) countRejected(sale shop.ID, layer shop.Layer, err error) {
 	p.board.tally.Of(sale).Count(false, err)
-	p.board.sales.TurnAway(sale, layer, err)
+	p.board.sales.Reject(sale, layer, err)
 }
 
 // sampler returns a function that reads the state and the counters of this node. CPU load is measured between two
@@ -103,7 +103,7 @@ func (p *parts) sampler(
 		}
 		busy, looked = spent, now
 		f := board.Flow{
-			Buys: all.Pressed(), Reserved: all.Reserved(), Hidden: p.fulfiller.Hidden(),
+			Buys: all.Attempts(), Reserved: all.Reserved(), Hidden: p.fulfiller.Hidden(),
 			Errors: loggedErrors.Load(), Refused: all.Refused(), Press: p.board.press.Counts(),
 		}
 		f.Confirmed = counted.Settled() - f.Hidden // read after Hidden, so that the difference is never negative
@@ -141,17 +141,17 @@ func heapBytes() int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
-// pressCollector exports the histogram of the time from buy attempt to order event.
-type pressCollector struct{ clock *board.PressClock }
+// latencyCollector exports the histogram of the time from buy attempt to order event.
+type latencyCollector struct{ clock *board.BuyLatency }
 
-var pressDesc = prometheus.NewDesc("stampede_press_to_order_seconds",
+var latencyDesc = prometheus.NewDesc("stampede_press_to_order_seconds",
 	"From the press of Buy until the order was told to a buyer on a socket of the same node.", nil, nil)
 
 // Describe implements prometheus.Collector.
-func (c *pressCollector) Describe(ch chan<- *prometheus.Desc) { ch <- pressDesc }
+func (c *latencyCollector) Describe(ch chan<- *prometheus.Desc) { ch <- latencyDesc }
 
 // Collect implements prometheus.Collector.
-func (c *pressCollector) Collect(ch chan<- prometheus.Metric) {
+func (c *latencyCollector) Collect(ch chan<- prometheus.Metric) {
 	upTo, count, sum := c.clock.Histogram()
-	ch <- prometheus.MustNewConstHistogram(pressDesc, count, sum, upTo)
+	ch <- prometheus.MustNewConstHistogram(latencyDesc, count, sum, upTo)
 }

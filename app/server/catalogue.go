@@ -15,12 +15,12 @@ import (
 	"stampede/app/shop"
 )
 
-// catalogueDesk returns the service with which operators edit the catalogue.
-func (p *parts) catalogueDesk(c *Config) *backoffice.CatalogueDesk {
-	return &backoffice.CatalogueDesk{
+// catalogueService returns the service with which operators edit the catalogue.
+func (p *parts) catalogueService(c *Config) *backoffice.CatalogueService {
+	return &backoffice.CatalogueService{
 		Store: p.stores.db, MakeImage: picture.NewMaker().Make, Clean: markup.Clean,
 		Mint: p.lease.Mint, Now: p.clock.Now, Zone: c.TimeZone.Location,
-		OnSale: func(ctx context.Context, sales []shop.ID) { p.services.sales.Tell(ctx, sales...) },
+		OnSale: func(ctx context.Context, sales []shop.ID) { p.services.sales.PushTerms(ctx, sales...) },
 	}
 }
 

@@ -43,32 +43,32 @@ type parts struct {
 	auth      auth
 	limits    *limits.Limiter
 
-	clock      *shop.Clock
-	catalogue  *catalog.Catalogue
-	warmer     *catalog.Warmer
-	told       *order.Told
-	effects    *order.Effects
-	watermark  *order.ToldWatermark
-	fulfiller  *order.Fulfiller
-	expirer    *order.Expirer
-	reconciler *recovery.Reconciler
-	recovery   *recovery.Driver
-	ticker     *catalog.Ticker
-	soldOut    *order.SoldOutFlags
-	phases     *catalog.PhaseWatcher
-	passDesk   *admission.PassDesk
-	switches   *backoffice.Switchboard
-	money      money
-	office     backOffice
-	mails      mails
-	finisher   *backoffice.Finisher
-	archivist  *archive.Archivist
-	accounts   *account.Accounts
-	board      liveBoard
-	tracer     *trace.Tracer    // nil: no buy is traced
-	traces     *export.Exporter // exporter of the tracer's spans
-	asked      storeMetrics
-	keeper     *demo.Keeper // nil: no rolling demo schedule
+	clock        *shop.Clock
+	catalogue    *catalog.Catalogue
+	warmer       *catalog.Warmer
+	publishMarks *order.PublishMarks
+	effects      *order.Effects
+	watermark    *order.PublishedWatermark
+	fulfiller    *order.Fulfiller
+	expirer      *order.Expirer
+	reconciler   *recovery.Reconciler
+	recovery     *recovery.Driver
+	ticker       *catalog.Ticker
+	soldOut      *order.SoldOutFlags
+	phases       *catalog.PhaseWatcher
+	passService  *admission.PassService
+	switches     *backoffice.Switchboard
+	money        money
+	office       backOffice
+	mails        mails
+	finisher     *backoffice.FinisherJob
+	archiver     *archive.Archiver
+	accounts     *account.Accounts
+	board        liveBoard
+	tracer       *trace.Tracer    // nil: no buy is traced
+	traces       *export.Exporter // exporter of the tracer's spans
+	asked        storeMetrics
+	keeper       *demo.Keeper // nil: no rolling demo schedule
 
 	stale chan int // partitions whose state in Redis differs from this node's view
 }
@@ -77,7 +77,7 @@ type parts struct {
 func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error) {
 	c, registry, version := &s.config, s.registry, s.options.Version
 	p := &parts{stores: stores, lease: lease, clock: s.clock, stale: make(chan int, c.Partitions)}
-	p.board.tally, p.board.press = &board.Tallies{}, &board.PressClock{}
+	p.board.tally, p.board.press = &board.Counters{}, &board.BuyLatency{}
 	p.tracer = c.tracer()
 	p.board.sales = &board.SaleCounts{
 		Process: strconv.Itoa(lease.Node()) + ":" + strconv.FormatInt(time.Now().UnixMilli(), 10), Now: s.clock.Now,
@@ -114,7 +114,7 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	counter(registry, "stampede_http_counted_alone_total",
 		"HTTP requests that this node counted by itself, because Redis did not answer.", windows.CountedAlone)
 	p.switches = &backoffice.Switchboard{Store: stores.db, Clock: p.clock}
-	p.services.switches = &backoffice.SwitchDesk{Store: stores.db}
+	p.services.switches = &backoffice.SettingsService{Store: stores.db}
 	s.blocks.Store = stores.db
 
 	p.catalogue = catalog.NewCatalogue(stores.db, newIDFilter, c.TimeZone.Location)
@@ -124,18 +124,18 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	p.warmer = &catalog.Warmer{
 		Catalogue: p.catalogue, Store: stores.db, Redis: p.inventory, Clock: p.clock, OnLost: p.onLost,
 	}
-	p.told = &order.Told{Store: stores.db}
+	p.publishMarks = &order.PublishMarks{Store: stores.db}
 	p.effects = &order.Effects{
-		Redis: p.inventory, Notifier: p.inventory, Store: stores.db, Told: p.told,
+		Redis: p.inventory, Notifier: p.inventory, Store: stores.db, PublishMarks: p.publishMarks,
 	}
-	p.watermark = &order.ToldWatermark{
+	p.watermark = &order.PublishedWatermark{
 		Partitions: c.Partitions, Redis: p.inventory, Clock: stores.db.Clock,
-		SetToldUntil: stores.db.SetToldUntil,
+		SetPublishedUntil: stores.db.SetPublishedUntil,
 	}
 	p.soldOut = order.NewSoldOutFlags(inventory)
-	p.gate.TurnsAway = p.soldOut.TurnsAway
+	p.gate.Rejects = p.soldOut.Rejects
 	counter(registry, "stampede_soldout_turned_away_total",
-		"Buys answered sold_out by a flag of this node, without Redis.", p.soldOut.Turned)
+		"Buys answered sold_out by a flag of this node, without Redis.", p.soldOut.Rejected)
 	p.ticker = &catalog.Ticker{
 		Node: nodeName(lease), Catalogue: p.catalogue, Redis: inventory, Clock: p.clock,
 		Every: p.switches.TickEvery,
@@ -164,8 +164,8 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 		"How often this node has set the counters of a sale to the sums of its holds; each time there was a defect before.",
 		p.reconciler.Corrected)
 	p.services.storefront, p.services.orders = storefront, reader
-	p.services.blocks = &backoffice.BlockDesk{Store: stores.db, Time: p.clock.Now}
-	p.services.sales = &backoffice.SaleDesk{
+	p.services.blocks = &backoffice.BlockService{Store: stores.db, Time: p.clock.Now}
+	p.services.sales = &backoffice.SaleService{
 		Store: stores.db, Redis: p.inventory, Load: p.warmer.Ensure,
 		Guest: (&account.Guests{Issuer: s.issuer, Mint: lease.Mint}).Bound,
 	}
@@ -185,13 +185,13 @@ func (s *Server) compose(stores *stores, lease *store.NodeLease) (*parts, error)
 	if err != nil {
 		return nil, err
 	}
-	p.passDesk = &admission.PassDesk{
+	p.passService = &admission.PassService{
 		Catalogue: p.catalogue, Clock: p.clock, Passes: passes, Captcha: p.accounts.Captchas, Settings: stores.db,
 	}
 	p.services.checkout = &order.Checkout{
 		Catalogue: p.catalogue, Passes: passes, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer,
 		Redis: p.inventory, Store: stores.db, Clock: p.clock, Mint: lease.Mint,
-		Tallies: p.board.tally, Counts: p.board.sales,
+		Counters: p.board.tally, Counts: p.board.sales,
 	}
 	p.composeHub(c, registry)
 	p.composeBoard(c, version, metrics, registry)
@@ -205,18 +205,18 @@ func (p *parts) composeHub(c *Config, registry *prometheus.Registry) {
 	p.hub = realtime.NewHub(realtime.Options{
 		Shop: realtime.Shop{
 			Now: p.clock.Now, Verify: p.auth.verify, Revoked: p.auth.issuer.Revoked, Greet: s.orders.Greet,
-			Watch: s.storefront.Watch, BuyAsync: s.checkout.BuyAsync, AskPass: p.passDesk.AskPass,
-			SolvePass: p.passDesk.SolvePass, Cancel: p.expirer.Cancel, Pay: s.cashier.Pay,
+			Watch: s.storefront.Watch, BuyAsync: s.checkout.BuyAsync, AskPass: p.passService.AskPass,
+			SolvePass: p.passService.SolvePass, Cancel: p.expirer.Cancel, Pay: s.cashier.Pay,
 			AskRefund: s.askRefund.AskRefund,
 			OrdersOf:  s.orders.OrdersOf,
 		},
 		Redis: p.stores.client, Namespace: p.stores.namespace(), Partitions: c.Partitions, Orders: p.stores.db,
-		Chains: p.inventory, Standing: p.switches.Standing, Metrics: registry, MaxClients: c.MaxConns,
+		Sequences: p.inventory, Standing: p.switches.CurrentBanner, Metrics: registry, MaxClients: c.MaxConns,
 		MaxPerUser: c.UserConns, OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst, Blocked: p.auth.blocked,
-		MayBuy: p.mayBuy, Admit: p.limits.Take, FirstTold: p.firstTold, Tracer: p.tracer,
+		MayBuy: p.mayBuy, Admit: p.limits.Take, FirstPublished: p.firstPublished, Tracer: p.tracer,
 		BoardHistory: func(ctx context.Context) []board.Point { return p.board.feed.Points(ctx) },
 	})
-	p.auth.blocks.OnChange, p.switches.Say = p.hub.CloseBlocked, p.hub.Say
+	p.auth.blocks.OnChange, p.switches.OnBanner = p.hub.CloseBlocked, p.hub.SendBanner
 	p.ticker.Audience, p.phases.Audience = p.hub, p.hub
 }
 

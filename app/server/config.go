@@ -162,7 +162,7 @@ func (c *Config) check() []Problem {
 		p.lasts("ARCHIVE_AFTER", c.ArchiveAfter, archive.RefundWindow, most)
 	}
 	if c.PersonalAfter != 0 {
-		p.lasts("PERSONAL_DATA_AFTER", c.PersonalAfter, archive.BlankLeast, most)
+		p.lasts("PERSONAL_DATA_AFTER", c.PersonalAfter, archive.MinPersonalAfter, most)
 	}
 	c.checkAlipay(&p)
 	if c.LogFormat != "text" && c.LogFormat != "json" {

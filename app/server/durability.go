@@ -23,26 +23,26 @@ type Weakness struct {
 	setting store.WeakSetting
 }
 
-// Lack is a required operation that fails on a store.
-type Lack struct {
+// Missing is a required operation that fails on a store.
+type Missing struct {
 	Store   string `json:"store"`
 	Message string `json:"message"` // the attempted operation and the store's error
 }
 
-// lacks tries every required operation. Migrations can run under another account, so privileges that only migrations
+// missing tries every required operation. Migrations can run under another account, so privileges that only migrations
 // need are missing only while migrations are pending.
-func (s *stores) lacks(ctx context.Context) []Lack {
-	var found []Lack
+func (s *stores) missing(ctx context.Context) []Missing {
+	var found []Missing
 	for _, err := range streams.Needs(ctx, s.client) {
-		found = append(found, Lack{"Redis", err.Error()})
+		found = append(found, Missing{"Redis", err.Error()})
 	}
 	pending, err := migrations.Pending(ctx, s.db.DB())
 	if err != nil {
-		return append(found, Lack{"MySQL", "look for migrations: " + err.Error()})
+		return append(found, Missing{"MySQL", "look for migrations: " + err.Error()})
 	}
 	for _, need := range s.db.Needs(ctx) {
 		if need.Err != nil && (!need.Migrate || len(pending) > 0) {
-			found = append(found, Lack{"MySQL", need.Err.Error()})
+			found = append(found, Missing{"MySQL", need.Err.Error()})
 		}
 	}
 	return found
@@ -62,8 +62,8 @@ var redisWants = []redisWant{
 	{"no-appendfsync-on-rewrite", "no", "a power cut during a rewrite loses answered reservations", false},
 }
 
-// clocksApart is the largest tolerated difference between the clocks of a cluster's primaries.
-const clocksApart = 100 * time.Millisecond
+// maxClockSkew is the largest tolerated difference between the clocks of a cluster's primaries.
+const maxClockSkew = 100 * time.Millisecond
 
 // weaknesses checks both stores. A managed Redis may hide its settings: they are reported, but the server starts.
 func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
@@ -77,7 +77,7 @@ func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
 		return nil, fmt.Errorf("look at the settings of Redis: %w", err)
 	}
 	apart, err := streams.ClockDifference(ctx, s.client)
-	if err == nil && apart > clocksApart {
+	if err == nil && apart > maxClockSkew {
 		found = append(found, weaknessOf("Redis", store.WeakSetting{Risk: fmt.Sprintf(
 			"the clocks of its primaries are %s apart: sales open and close that much earlier in some partitions than in "+
 				"others; keep them together (NTP)", apart.Round(time.Millisecond))}, false))

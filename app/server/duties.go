@@ -70,7 +70,7 @@ func (p *parts) startDuties(d *duties, c *Config) {
 	d.start("phases", p.phases.Run)
 	d.start("partitions", p.recovery.Run)
 	d.start("stale partitions", p.lookAfterStale)
-	d.start("told", p.told.Run)
+	d.start("told", p.publishMarks.Run)
 	d.start("live board", p.board.feed.Run)
 	d.start("counts of sales", p.board.sales.Run)
 	if p.stores.embedded != nil {
@@ -84,7 +84,7 @@ func (p *parts) startDuties(d *duties, c *Config) {
 		d.start("revoked tokens", p.accounts.Watch.Run)
 		d.start("ticker", p.ticker.Run)
 		d.start("sold-out flags", p.soldOut.Run)
-		d.start("pass desk", p.passDesk.Run)
+		d.start("pass desk", p.passService.Run)
 	}
 	if c.Roles.Worker {
 		d.start("warm up", p.warmer.Run)
@@ -98,14 +98,14 @@ func (p *parts) startDuties(d *duties, c *Config) {
 	if c.Roles.Sweeper {
 		d.start("reconciler", p.reconciler.Run)
 		d.start("told watermark", p.watermark.Run)
-		d.start("acts on sales", (&backoffice.SaleFinisher{Partitions: c.Partitions, Desk: p.services.sales}).Run)
-		d.start("eraser", (&privacy.Eraser{Store: p.stores.db, Now: p.clock.Now}).Run)
+		d.start("acts on sales", (&backoffice.SaleFinisherJob{Partitions: c.Partitions, Service: p.services.sales}).Run)
+		d.start("eraser", (&privacy.EraserJob{Store: p.stores.db, Now: p.clock.Now}).Run)
 		d.start("finisher", p.finisher.Run)
-		d.start("archive", p.archivist.Run)
+		d.start("archive", p.archiver.Run)
 		d.start("old accounts", p.forgetOldAccounts)
 		d.start("unused pictures", p.forgetUnusedPictures)
 		d.start("trimmer", streams.NewTrimmer(p.inventory, p.recovery.Certain).Run)
-		d.start("lag keeper", streams.NewLagKeeper(p.inventory).Run)
+		d.start("lag keeper", streams.NewLagFixer(p.inventory).Run)
 		for partition := range c.Partitions {
 			d.start(fmt.Sprintf("sweeper %d", partition), streams.NewSweeper(p.inventory, partition, p.expirer).Run)
 		}

@@ -81,12 +81,12 @@ func newPrivateServer(l net.Listener, registry *prometheus.Registry, ready func(
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	}
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: longestAnswer}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: maxAnswer}
 	return &privateServer{l, server}
 }
 
-// longestAnswer limits a response of the private listener. It also limits the seconds of a profile.
-const longestAnswer = 75 * time.Second
+// maxAnswer limits a response of the private listener. It also limits the seconds of a profile.
+const maxAnswer = 75 * time.Second
 
 // obstacle is the reason why the node is not ready.
 type obstacle struct {

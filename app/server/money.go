@@ -234,8 +234,8 @@ func checkURL(address, like string) string {
 
 // Limits of the time after which a shipped order finishes.
 const (
-	shortestShipping = time.Hour
-	longestShipping  = 365 * 24 * time.Hour
+	minShipping = time.Hour
+	maxShipping = 365 * 24 * time.Hour
 )
 
 // checkMoney validates the settings of refunds, shipping and the webhook.
@@ -245,7 +245,7 @@ func (c *Config) checkMoney(p *problems) {
 	default:
 		p.add("REFUND_POLICY", "is "+quote(c.RefundPolicy)+": want auto or operator")
 	}
-	if c.FinishAfter < shortestShipping || c.FinishAfter > longestShipping {
+	if c.FinishAfter < minShipping || c.FinishAfter > maxShipping {
 		p.add("FINISH_AFTER", "is "+c.FinishAfter.String()+": want 1h to 8760h (a year)")
 	}
 	p.check("WEBHOOK_URL", checkURL(c.WebhookURL, "https://office.example/stampede"))

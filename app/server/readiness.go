@@ -14,29 +14,29 @@ import (
 
 // checklist returns the checks that a sale must pass before it opens.
 func checklist(
-	desk *backoffice.CatalogueDesk, s *stores, inventory *streams.Inventory, gateway payment.Gateway, c *Config,
+	service *backoffice.CatalogueService, s *stores, inventory *streams.Inventory, gateway payment.Gateway, c *Config,
 ) *backoffice.Checklist {
-	around := &surroundings{stores: s, config: c}
+	around := &readinessDeps{stores: s, config: c}
 	return &backoffice.Checklist{
-		Desk: desk, Redis: inventory, Gateway: gateway, Backlog: c.Backlog,
+		Service: service, Redis: inventory, Gateway: gateway, Backlog: c.Backlog,
 		Durability: around.durability, Mail: around.mail,
 	}
 }
 
-// surroundings are the stores and the configuration that the checklist examines.
-type surroundings struct {
+// readinessDeps are the stores and the configuration that the checklist examines.
+type readinessDeps struct {
 	stores *stores
 	config *Config
 }
 
 // mail reports whether a mail server is configured, and the number of e-mails that could not be sent.
-func (s *surroundings) mail(ctx context.Context) (server bool, dead int64, err error) {
+func (s *readinessDeps) mail(ctx context.Context) (server bool, dead int64, err error) {
 	dead, err = streams.NewMailStream(s.stores.client).CountQuarantined(ctx)
 	return s.config.SMTPURL != "", dead, err
 }
 
 // durability lists settings that are too weak for the promises and data with a single copy.
-func (s *surroundings) durability(ctx context.Context) ([]backoffice.Check, error) {
+func (s *readinessDeps) durability(ctx context.Context) ([]backoffice.Check, error) {
 	if s.config.Embedded() {
 		return []backoffice.Check{{
 			State: backoffice.CheckWarn, Code: backoffice.FoundEmbedded, Do: "Use Redis and MySQL for a real sale",
@@ -56,7 +56,7 @@ func (s *surroundings) durability(ctx context.Context) ([]backoffice.Check, erro
 }
 
 // copies checks the copies that survive the loss of a disk: log and replicas of Redis, binary log of MySQL.
-func (s *surroundings) copies(ctx context.Context) ([]backoffice.Check, error) {
+func (s *readinessDeps) copies(ctx context.Context) ([]backoffice.Check, error) {
 	var found []backoffice.Check
 	err := s.stores.eachServer(ctx, func(ctx context.Context, name string, server *redis.Client) error {
 		of, err := copiesOf(ctx, name, server)

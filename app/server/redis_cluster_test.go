@@ -44,16 +44,16 @@ func TestNodeOnCluster(t *testing.T) {
 			t.Errorf("P1: %+v", r)
 		}
 	}
-	lacks, weak, err := tools.Examine(ctx)
-	if err != nil || len(lacks) > 0 {
-		t.Errorf("the program can do all it needs on a cluster: %v, %v", lacks, err)
+	missing, weak, err := tools.Examine(ctx)
+	if err != nil || len(missing) > 0 {
+		t.Errorf("the program can do all it needs on a cluster: %v, %v", missing, err)
 	}
 	for _, w := range weak {
 		if w.Store == "Redis" {
 			t.Errorf("a weakness of a cluster names its server: %+v", w)
 		}
 	}
-	failoverIsToldOf(t, config, cluster)
+	checkFailoverWarnings(t, config, cluster)
 	placed, err := tools.Places(ctx)
 	on := make(map[string]int)
 	for _, p := range placed {
@@ -104,12 +104,12 @@ func TestClusterAddressOfOneServer(t *testing.T) {
 	}
 }
 
-// failoverIsToldOf checks that operators see the cost of a lost primary (P2): online replicas that no buy waits for,
+// checkFailoverWarnings checks that operators see the cost of a lost primary (P2): online replicas that no buy waits for,
 // too few replicas for the configured wait, and a setting with which one lost primary stops all partitions.
-func failoverIsToldOf(t *testing.T, config Config, cluster *kit.RedisCluster) {
+func checkFailoverWarnings(t *testing.T, config Config, cluster *kit.RedisCluster) {
 	t.Helper()
 	ctx := kit.Context(t)
-	told := func(replicas int, of string) int {
+	published := func(replicas int, of string) int {
 		t.Helper()
 		with := config
 		with.RedisReplicas = replicas
@@ -140,7 +140,7 @@ func failoverIsToldOf(t *testing.T, config Config, cluster *kit.RedisCluster) {
 		{2, 3, "1 replicas are online, and STAMPEDE_REDIS_REPLICAS is 2"},
 		{0, 0, "cluster-require-full-coverage"},
 	} {
-		if n := told(c.replicas, c.of); n != c.want {
+		if n := published(c.replicas, c.of); n != c.want {
 			t.Errorf("%q with %d replicas is told of %d servers, want %d", c.of, c.replicas, n, c.want)
 		}
 	}
@@ -155,7 +155,7 @@ func failoverIsToldOf(t *testing.T, config Config, cluster *kit.RedisCluster) {
 		t.Fatal(err)
 	}
 	defer one.ConfigSet(ctx, coverage, "no")
-	if n := told(0, coverage+" is yes"); n != 1 {
+	if n := published(0, coverage+" is yes"); n != 1 {
 		t.Errorf("that one primary stops all is told of %d servers, want 1", n)
 	}
 }

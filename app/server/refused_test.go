@@ -96,7 +96,7 @@ func TestLacksAreNamed(t *testing.T) {
 	if err := root.Do(ctx, "ACL", "SETUSER", "shop", "on", ">secret", "~*", "&*", "+@all", "-xautoclaim").Err(); err != nil {
 		t.Fatal(err)
 	}
-	lacks := func(redisURL, dsn string) string {
+	missing := func(redisURL, dsn string) string {
 		t.Helper()
 		tools, err := OpenTools(ctx,
 			embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+redisURL, "STAMPEDE_MYSQL_DSN="+dsn,
@@ -112,11 +112,11 @@ func TestLacksAreNamed(t *testing.T) {
 		return fmt.Sprint(found)
 	}
 	node := kit.Account(t, dsn, "SELECT, INSERT, UPDATE, DELETE")
-	if found := lacks(server.URL, dsn); found != "[]" {
+	if found := missing(server.URL, dsn); found != "[]" {
 		t.Errorf("all rights: %s", found)
 	}
 	limited := strings.Replace(server.URL, "redis://", "redis://shop:secret@", 1)
-	if found := lacks(limited, node); !strings.Contains(found, "XAUTOCLAIM") ||
+	if found := missing(limited, node); !strings.Contains(found, "XAUTOCLAIM") ||
 		!strings.Contains(found, "make tables (CREATE)") {
 		t.Errorf("before the migrations, with the account of a node: %s", found)
 	}

@@ -86,7 +86,7 @@ func New(c Config, o Options) (*Server, error) {
 		config: c, options: o, clock: shop.NewClock(), closing: make(chan struct{}), registry: newRegistry(o.Version),
 	}
 	s.blocks = &backoffice.BlockList{Clock: s.clock}
-	s.release = sync.OnceValue(s.releaseMemory)
+	s.release = sync.OnceValue(s.releaseResources)
 	s.setNotReady("starting", nil)
 	if err := s.take(); err != nil {
 		return nil, errors.Join(err, s.release())
@@ -123,8 +123,8 @@ func (s *Server) take() (err error) {
 // time returns Redis time. All nodes use it for the lifetime of tokens, independently of their wall clocks (I10).
 func (s *Server) time() time.Time { return s.clock.Now().Time() }
 
-// releaseMemory closes the resources of New. A second Close of a listener has no effect.
-func (s *Server) releaseMemory() error {
+// releaseResources closes the resources of New. A second Close of a listener has no effect.
+func (s *Server) releaseResources() error {
 	if s.listener != nil {
 		_ = s.listener.Close()
 	}

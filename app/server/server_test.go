@@ -128,7 +128,7 @@ func (n *node) private(path string) string {
 	return string(text)
 }
 
-// `ask` requires status 200 and returns the decoded body.
+// ask requires status 200 and returns the decoded body.
 func ask[T any](n *node, method, path string, body any) T {
 	n.t.Helper()
 	code, text := n.try(method, path, body)

@@ -32,36 +32,36 @@ type services struct {
 	reconciliation *payment.DailyReconciliation
 	askRefund      *payment.RefundRequests
 	refunds        *backoffice.RefundService
-	shipping       *backoffice.ShippingDesk
+	shipping       *backoffice.ShippingService
 	addresses      *account.AddressBook
-	search         *backoffice.SearchDesk
-	reports        *backoffice.ReportDesk
-	leftovers      *backoffice.Leftovers
+	search         *backoffice.SearchService
+	reports        *backoffice.ReportService
+	failedJobs     *backoffice.FailedJobs
 	journal        *journal.Journal
-	sales          *backoffice.SaleDesk
-	blocks         *backoffice.BlockDesk
-	switches       *backoffice.SwitchDesk
+	sales          *backoffice.SaleService
+	blocks         *backoffice.BlockService
+	switches       *backoffice.SettingsService
 	users          *backoffice.UserService
-	archive        *archive.Desk
+	archive        *archive.Service
 }
 
 // handler returns the HTTP routes. closing ends long polls and rejects new sockets.
 func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus.Registry) fasthttp.RequestHandler {
 	metrics := api.NewMetrics()
 	registry.MustRegister(metrics)
-	desk := p.catalogueDesk(c)
+	service := p.catalogueService(c)
 	s := &p.services
 	o := api.Options{
 		Verify: p.auth.verify, Accounts: p.accounts, Addresses: s.addresses, Data: p.personalData(),
 		Now: p.clock.Now, Storefront: s.storefront, Picture: backoffice.NewPictures(p.stores.db).Picture,
-		Passes: p.passDesk, Buy: s.checkout.Buy, Orders: s.orders, Cancel: p.expirer.Cancel, Pay: s.cashier.Pay,
+		Passes: p.passService, Buy: s.checkout.Buy, Orders: s.orders, Cancel: p.expirer.Cancel, Pay: s.cashier.Pay,
 		AskRefund: s.askRefund.AskRefund,
 
-		Refunds: s.refunds, Shipping: s.shipping, Catalogue: desk, Sales: s.sales, Search: s.search,
+		Refunds: s.refunds, Shipping: s.shipping, Catalogue: service, Sales: s.sales, Search: s.search,
 		SaleReport: s.reports.SaleReport,
-		Leftovers:  s.leftovers, Users: s.users, Blocks: s.blocks, SwitchDesk: s.switches, Journal: s.journal,
+		FailedJobs: s.failedJobs, Users: s.users, Blocks: s.blocks, Settings: s.switches, Journal: s.journal,
 		Archive: s.archive, ReconcileDay: s.reconciliation.ReconcileDay,
-		Readiness: checklist(desk, p.stores, p.inventory, p.gateway, c).Readiness,
+		Readiness: checklist(service, p.stores, p.inventory, p.gateway, c).Readiness,
 
 		Mount: p.hub.Mount, Page: builtPage(), AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,
 		Public: c.publicOrigin(), Origins: c.Origins, Proxies: c.Proxies,
@@ -69,7 +69,7 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
 		Admit:      p.limits.TakeHTTP, MayBuy: p.mayBuy, Tracer: p.tracer,
 		Board: p.board.feed.History,
-		NoBuy: func(sale shop.ID, err error) { p.turnAway(sale, shop.LayerNode, err) },
+		NoBuy: func(sale shop.ID, err error) { p.countRejected(sale, shop.LayerNode, err) },
 	}
 	if s.cashier.TakesPayments() {
 		o.Notified = s.cashier.Notified

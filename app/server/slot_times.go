@@ -10,8 +10,8 @@ import (
 	"stampede/app/demo"
 )
 
-// longestSlot is the length of a slot without an end: two hours, or until the next slot starts.
-const longestSlot = 2 * time.Hour
+// maxSlot is the length of a slot without an end: two hours, or until the next slot starts.
+const maxSlot = 2 * time.Hour
 
 // SlotTimes lists the slots of a day, comma-separated, in order and without overlap. A slot is a start ("08", "08:30")
 // with an optional end ("08:30-10").
@@ -37,7 +37,7 @@ func (s *SlotTimes) UnmarshalText(text []byte) error {
 			limit = slots[i+1].Opens
 		}
 		if slots[i].Closes == 0 {
-			slots[i].Closes = min(slots[i].Opens+longestSlot, limit)
+			slots[i].Closes = min(slots[i].Opens+maxSlot, limit)
 		}
 		if slots[i].Closes > limit || slots[i].Opens >= slots[i].Closes {
 			return fmt.Errorf("has %q: it must begin before it ends, and end before the next slot and midnight", parts[i])

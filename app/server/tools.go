@@ -23,10 +23,10 @@ const toolWait = 5 * time.Second
 // Tools are the parts of the program for commands. With real stores they work on any machine. With embedded stores they
 // need the data folder, and for Redis also the running server.
 type Tools struct {
-	config Config
-	stores stores
-	told   *order.Told   // events that these tools published; Close marks them in the database
-	Actor  journal.Actor // recorded as the author of changes
+	config       Config
+	stores       stores
+	publishMarks *order.PublishMarks // events that these tools published; Close marks them in the database
+	Actor        journal.Actor       // recorded as the author of changes
 }
 
 // OpenTools opens the database. The caller must call Close.
@@ -42,7 +42,7 @@ func OpenTools(ctx context.Context, c Config) (*Tools, error) {
 	if err := t.stores.openDatabase(ctx, &t.config); err != nil {
 		return nil, err
 	}
-	t.told = &order.Told{Store: t.stores.db}
+	t.publishMarks = &order.PublishMarks{Store: t.stores.db}
 	return t, nil
 }
 
@@ -50,7 +50,7 @@ func OpenTools(ctx context.Context, c Config) (*Tools, error) {
 func (t *Tools) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), toolWait)
 	defer cancel()
-	return errors.Join(t.told.RunOnce(ctx), t.stores.close())
+	return errors.Join(t.publishMarks.RunOnce(ctx), t.stores.close())
 }
 
 // Database returns the database for migrations.
@@ -140,13 +140,13 @@ func (t *Tools) prepared(ctx context.Context) error {
 }
 
 // Examine tries every required operation on the real stores without lasting effects, and checks their settings.
-func (t *Tools) Examine(ctx context.Context) ([]Lack, []Weakness, error) {
+func (t *Tools) Examine(ctx context.Context) ([]Missing, []Weakness, error) {
 	if err := t.connect(ctx); err != nil {
 		return nil, nil, err
 	}
-	lacks := t.stores.lacks(ctx)
+	missing := t.stores.missing(ctx)
 	weaknesses, err := t.stores.weaknesses(ctx)
-	return lacks, append(weaknesses, t.stores.replicaWeaknesses(ctx)...), err
+	return missing, append(weaknesses, t.stores.replicaWeaknesses(ctx)...), err
 }
 
 // Placed is the location of a partition's keys in a Redis cluster.

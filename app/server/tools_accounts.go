@@ -60,7 +60,7 @@ func (t *Tools) RotateKey(ctx context.Context, only bool) (shop.KeyGeneration, e
 	if err != nil {
 		return present, err
 	}
-	if ends := present.Since.Add(account.LongestLife); !only && present.Number > 0 && now.At < ends {
+	if ends := present.Since.Add(account.MaxLife); !only && present.Number > 0 && now.At < ends {
 		return present, fmt.Errorf("the key was rotated at %s: tokens of the one before count until %s, and another rotation "+
 			"would end them; wait, or end all that was signed before with --now",
 			present.Since.Time().Format(time.RFC3339), ends.Time().Format(time.RFC3339))
@@ -111,7 +111,7 @@ func (t *Tools) AddUser(ctx context.Context, n NewUser) (UserSummary, error) {
 	t.config.atHome(About{Addr: t.config.Listen}.Local())
 	accounts := &account.Accounts{
 		Store: t.stores.db, Mint: lease.Mint, Now: wallClock, Public: t.config.PublicURL,
-		Shelf: account.NewShelf(nil), Mailer: streams.NewMailStream(t.stores.client),
+		Counters: account.NewCounters(nil), Mailer: streams.NewMailStream(t.stores.client),
 	}
 	u, err := accounts.Add(ctx, t.Actor, n)
 	summary := UserSummary{u.ID, u.Email, u.Name, u.Role, u.State, u.Lang, u.CreatedAt}

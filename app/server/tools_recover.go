@@ -118,13 +118,13 @@ func (t *Tools) DropDead(ctx context.Context, id string) error {
 }
 
 // FailedJobs returns the service that lists, replays and drops dead letters.
-func (t *Tools) FailedJobs(ctx context.Context) (*backoffice.Leftovers, error) {
+func (t *Tools) FailedJobs(ctx context.Context) (*backoffice.FailedJobs, error) {
 	inventory, err := t.inventory(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &backoffice.Leftovers{Store: t.stores.db, Letters: &recovery.DeadLetters{
+	return &backoffice.FailedJobs{Store: t.stores.db, Letters: &recovery.DeadLetters{
 		Redis: inventory, Store: t.stores.db, PayWindow: t.config.PayWindow,
-		Effects: &order.Effects{Redis: inventory, Notifier: inventory, Store: t.stores.db, Told: t.told},
+		Effects: &order.Effects{Redis: inventory, Notifier: inventory, Store: t.stores.db, PublishMarks: t.publishMarks},
 	}}, nil
 }

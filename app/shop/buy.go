@@ -57,7 +57,7 @@ type GateAnswer struct {
 	Done    int64
 	Free    int64         // free units after the step
 	Retry   time.Duration // with VerdictCooldown: pause before the next try
-	Unasked bool          // decided on this node, without the script
+	Local   bool          // decided on this node, without the script
 }
 
 // Reservation is an accepted buy that has no row yet.

@@ -115,9 +115,9 @@ type Instant struct {
 	History string // identifies the current server, 8 hex digits
 }
 
-// ChainEnd is the end of the message sequence of a partition, as stored in Redis.
-type ChainEnd struct {
-	Told  int64 // number of the last message; 0: no message yet, or Redis has no state of the partition
+// SequenceEnd is the end of the message sequence of a partition, as stored in Redis.
+type SequenceEnd struct {
+	Last  int64 // number of the last message; 0: no message yet, or Redis has no state of the partition
 	Epoch int64 // epoch of the partition; 0: Redis has no state of it
 	Away  bool  // the partition's Redis is unreachable: the end is unknown
 }

@@ -10,8 +10,8 @@ type Notice struct {
 	Version int64             `json:"version"`
 }
 
-// IsSaid reports whether the banner has a text.
-func (n *Notice) IsSaid() bool { return n.Text != "" || len(n.Texts) > 0 }
+// HasText reports whether the banner has a text.
+func (n *Notice) HasText() bool { return n.Text != "" || len(n.Texts) > 0 }
 
-// StandsAt reports whether the banner is visible at now.
-func (n *Notice) StandsAt(now Millis) bool { return n.IsSaid() && (n.Until == 0 || now < n.Until) }
+// VisibleAt reports whether the banner is visible at now.
+func (n *Notice) VisibleAt(now Millis) bool { return n.HasText() && (n.Until == 0 || now < n.Until) }

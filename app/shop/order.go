@@ -73,16 +73,16 @@ type Order struct {
 	Tracking    string     `json:"tracking,omitempty"`
 	Address     *Address   `json:"address,omitempty"`
 
-	User        ID     `json:"-"`
-	Partition   int    `json:"-"`
-	Seq         int64  `json:"-"` // number of the reservation within its partition (I8)
-	Hold        int64  `json:"-"` // number of the hold on the stock; returns are keyed by (order, hold) (I3)
-	SaleVersion int64  `json:"-"` // version of the sale that set the price
-	Key         string `json:"-"` // the buyer's idempotency key
-	ContentHash string `json:"-"` // hash of the buy's content under that key (P4)
-	ToldRev     int    `json:"-"` // the last published rev; for a new row, its first rev
-	TradeOpened Millis `json:"-"` // set before the payment gateway is first contacted
-	Stamped     bool   `json:"-"` // the call that returned this row has set its change timestamp, see Notifier
+	User         ID     `json:"-"`
+	Partition    int    `json:"-"`
+	Seq          int64  `json:"-"` // number of the reservation within its partition (I8)
+	Hold         int64  `json:"-"` // number of the hold on the stock; returns are keyed by (order, hold) (I3)
+	SaleVersion  int64  `json:"-"` // version of the sale that set the price
+	Key          string `json:"-"` // the buyer's idempotency key
+	ContentHash  string `json:"-"` // hash of the buy's content under that key (P4)
+	PublishedRev int    `json:"-"` // the last published rev; for a new row, its first rev
+	TradeOpened  Millis `json:"-"` // set before the payment gateway is first contacted
+	Touched      bool   `json:"-"` // the call that returned this row has set its change timestamp, see Notifier
 }
 
 // HoldsUnits reports whether the order's units are unavailable to others. This includes Refunded: its units were
@@ -103,10 +103,10 @@ func (o *Order) Reviving() bool {
 	return (o.State == Expired || o.State == Cancelled) && o.TradeNo != ""
 }
 
-// LacksRevival reports whether the row has ended, but Redis has a newer hold of the order. A hold number is stored in
+// MissingRevival reports whether the row has ended, but Redis has a newer hold of the order. A hold number is stored in
 // the row before it is stored in Redis. So the database has lost the revival: late money, or a replay of the order's
 // dead letter.
-func (o *Order) LacksRevival(h OpenHold) bool { return !o.HoldsUnits() && o.Hold < h.Hold }
+func (o *Order) MissingRevival(h OpenHold) bool { return !o.HoldsUnits() && o.Hold < h.Hold }
 
 // Ref names the sale of the order for the inventory.
 func (o *Order) Ref() SaleRef { return SaleRef{ID: o.Sale, Partition: o.Partition} }

@@ -53,8 +53,8 @@ type Evidence struct {
 	DueAt Millis    // its deadline in the delay queue; 0: not in the queue
 }
 
-// Witness names an accepted order. A Redis that lacks it has lost writes (I8).
-type Witness struct {
+// LastOrder names an accepted order. A Redis that lacks it has lost writes (I8).
+type LastOrder struct {
 	Sale  SaleRef
 	User  ID
 	Order ID

@@ -134,11 +134,11 @@ func doneBefore(ctx context.Context, tx bun.Conn, actor *journal.Actor) (done jo
 	return journal.Done{Seq: rows[0].Seq, Answer: json.RawMessage(rows[0].Answer), Repeated: true}, true, nil
 }
 
-// longestActorName is the size of the column, in characters.
-const longestActorName = 80
+// maxActorName is the size of the column, in characters.
+const maxActorName = 80
 
 func actorName(a *journal.Actor) string {
-	return clip(strings.ToValidUTF8(a.Name, "\uFFFD"), longestActorName)
+	return clip(strings.ToValidUTF8(a.Name, "\uFFFD"), maxActorName)
 }
 
 // writeJournal inserts the row and moves the head.
@@ -147,8 +147,8 @@ func (s *Store) writeJournal(
 ) (journal.Done, error) {
 	row := journalRow{
 		Seq: head.Seq + 1, ActorID: actor.User, ActorName: actorName(actor), Role: actor.Role, Via: actor.Via,
-		Source: clip(actor.From, longestActorName), Request: actor.Request, Key: actor.Key, RequestHash: actor.Hash,
-		Kind: act.Kind, Object: act.Object, Note: clip(act.Note, journal.LongestNote), PrevHash: head.Hash,
+		Source: clip(actor.From, maxActorName), Request: actor.Request, Key: actor.Key, RequestHash: actor.Hash,
+		Kind: act.Kind, Object: act.Object, Note: clip(act.Note, journal.MaxNote), PrevHash: head.Hash,
 	}
 	if !utf8.ValidString(row.Source + row.Request + row.Object + row.Note) {
 		return journal.Done{}, shop.Fail(shop.BadRequest, "the act says something that is not text")

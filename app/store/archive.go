@@ -44,7 +44,7 @@ func bothTables(
 
 // withArchived adds the orders that are missing in rows because they are in the archive.
 func (s *Store) withArchived(ctx context.Context, what string, rows []shop.Order, ids []shop.ID) ([]shop.Order, error) {
-	missing := lacking(rows, ids)
+	missing := missing(rows, ids)
 	if len(missing) == 0 {
 		return rows, nil
 	}
@@ -54,8 +54,8 @@ func (s *Store) withArchived(ctx context.Context, what string, rows []shop.Order
 	return byID(append(rows, more...)), err
 }
 
-// lacking returns the ids without a row, without duplicates.
-func lacking(rows []shop.Order, ids []shop.ID) []shop.ID {
+// missing returns the ids without a row, without duplicates.
+func missing(rows []shop.Order, ids []shop.ID) []shop.ID {
 	if len(rows) == len(ids) { // the usual case: rows are distinct and only of these ids
 		return nil
 	}

@@ -72,9 +72,9 @@ func (s *Store) blank(
 	}
 	blanked, err = inTx(ctx, s, what, func(tx bun.Conn) (n int64, _ error) {
 		for _, update := range []string{
-			"orders SET address = NULL, tracking = '', " + unstamped +
+			"orders SET address = NULL, tracking = '', " + keepChangedAt +
 				" WHERE state IN ('finished', 'refused', 'refunded', 'cancelled', 'expired') AND id IN (?)",
-			"orders_archive SET address = NULL, tracking = '', " + unstamped + " WHERE id IN (?)",
+			"orders_archive SET address = NULL, tracking = '', " + keepChangedAt + " WHERE id IN (?)",
 		} {
 			matched, err := exec(ctx, tx, "UPDATE "+update, bun.List(ids))
 			if n += matched; err != nil {

@@ -157,11 +157,11 @@ func TestArchiveDropDiesAtEachStatement(t *testing.T) {
 		d := &death{}
 		s.HookQueries(d)
 		h, _ := dropping(t, s, 3, 202602)
-		desk := &archive.Desk{Archivist: h.archivist()}
+		service := &archive.Service{Archiver: h.archiver()}
 		const next shop.Month = 202603
-		dry, err := desk.DropArchive(h.ctx, trying(ada("drop-dry-run")), next)
+		dry, err := service.DropArchive(h.ctx, trying(ada("drop-dry-run")), next)
 		h.must(err)
-		_, err = desk.DropArchive(h.ctx, ada("drop-open-month"), shop.MonthOf(h.clock().At).Next())
+		_, err = service.DropArchive(h.ctx, ada("drop-open-month"), shop.MonthOf(h.clock().At).Next())
 		if shop.AsError(err).Code != shop.BadRequest || h.count("journal") != 0 || h.count("orders_archive") != 3 {
 			t.Errorf("%v; %d in the journal, %d in the archive", err, h.count("journal"), h.count("orders_archive"))
 		}
@@ -170,7 +170,7 @@ func TestArchiveDropDiesAtEachStatement(t *testing.T) {
 			ctx, die := context.WithCancel(h.ctx)
 			d.die = die
 			d.at.Store(at)
-			drop, err := desk.DropArchive(ctx, ada("drop-february"), next)
+			drop, err := service.DropArchive(ctx, ada("drop-february"), next)
 			done := d.at.Swap(0) > 0
 			die()
 			if left := h.count("orders_archive"); left < 3 && h.count("journal") != 1 {

@@ -21,9 +21,9 @@ import (
 	"stampede/app/test/kit"
 )
 
-// archivist archives and blanks all orders older than the shortest configurable time.
-func (h *testShop) archivist() *archive.Archivist {
-	return &archive.Archivist{
+// archiver archives and blanks all orders older than the shortest configurable time.
+func (h *testShop) archiver() *archive.Archiver {
+	return &archive.Archiver{
 		Store: h.Store, PartitionFigures: kit.Calm, ArchiveAfter: 48 * time.Hour, PersonalAfter: 48 * time.Hour,
 	}
 }
@@ -92,7 +92,7 @@ func TestArchivistDiesAtEachStatement(t *testing.T) {
 			ctx, die := context.WithCancel(h.ctx)
 			d.die = die
 			d.at.Store(n)
-			ran, err := h.archivist().RunOnce(ctx)
+			ran, err := h.archiver().RunOnce(ctx)
 			done := d.at.Swap(0) > 0 // the run had fewer statements
 			die()
 			if done && err == nil {
@@ -229,15 +229,15 @@ func (h *testShop) sendOrRefund(o *shop.Order, send bool) error {
 // settleAll publishes and posts all due rows, and reads some orders back: each must exist.
 func (h *testShop) settleAll(all []shop.Order) error {
 	for range 5 {
-		untold, err := h.Untold(h.ctx, shop.Millis(1)<<42, 100)
+		unpublished, err := h.Unpublished(h.ctx, shop.Millis(1)<<42, 100)
 		if err != nil {
 			return err
 		}
-		told := make([]*shop.Order, len(untold))
-		for i := range untold {
-			told[i] = &untold[i]
+		published := make([]*shop.Order, len(unpublished))
+		for i := range unpublished {
+			published[i] = &unpublished[i]
 		}
-		if err := h.MarkTold(h.ctx, told); err != nil {
+		if err := h.MarkPublished(h.ctx, published); err != nil {
 			return err
 		}
 		posted, err := h.ClaimOutbox(h.ctx, shop.Millis(1)<<42, 100)
@@ -267,7 +267,7 @@ func TestArchivistWaitsForQuiet(t *testing.T) {
 		h.finished(h.sales[0])
 		h.old()
 		h.close(h.sales[0])
-		run := func(a *archive.Archivist, moved int64, says string) {
+		run := func(a *archive.Archiver, moved int64, says string) {
 			t.Helper()
 			done, err := a.RunOnce(h.ctx)
 			if err != nil || done.Moved != moved || !strings.Contains(done.Postpone, says) ||
@@ -275,10 +275,10 @@ func TestArchivistWaitsForQuiet(t *testing.T) {
 				t.Errorf("%+v (%v), want %d moved, %q", done, err, moved, says)
 			}
 		}
-		never := h.archivist()
+		never := h.archiver()
 		never.ArchiveAfter, never.PersonalAfter = 0, 0
 		run(never, 0, "")
-		waiting := h.archivist()
+		waiting := h.archiver()
 		waiting.PartitionFigures = func(context.Context) ([]board.PartitionFigures, error) {
 			return []board.PartitionFigures{{Pending: 5000}}, nil
 		}
@@ -287,10 +287,10 @@ func TestArchivistWaitsForQuiet(t *testing.T) {
 			h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE sales SET opens_at = ? WHERE id = ?", at, h.sales[1])))
 		}
 		opens(h.clock().At.Add(time.Minute))
-		run(h.archivist(), 0, "opens within minutes")
+		run(h.archiver(), 0, "opens within minutes")
 		opens(closedAt)
-		run(h.archivist(), 1, "")
-		state, err := (&archive.Desk{Archivist: h.archivist()}).ArchiveState(h.ctx)
+		run(h.archiver(), 1, "")
+		state, err := (&archive.Service{Archiver: h.archiver()}).ArchiveState(h.ctx)
 		if err != nil || state.Orders != 1 || state.SalesToMove != 0 || state.ArchiveAfter != "48h0m0s" ||
 			state.PaidLeft != 0 || len(state.Months) != 1 || state.Months[0].PaidFen != 4900 {
 			t.Errorf("state %+v (%v)", state, err)

@@ -203,14 +203,14 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 			t.Fatalf("the money of an expired order is %s", outcome)
 		}
 		h.quiet()
-		untold, unposted, asked, unwritten, young, odd := h.cancelled(sale), h.finished(sale), h.cancelled(sale),
+		unpublished, unposted, asked, unwritten, young, odd := h.cancelled(sale), h.finished(sale), h.cancelled(sale),
 			h.finished(sale), h.cancelled(sale), h.refunded(sale)
 		h.quiet()
 		for order, statement := range map[shop.ID]string{
-			untold.ID:    "UPDATE orders SET unpublished_since = 5, changed_at = changed_at WHERE id = ?",
-			unposted.ID:  "INSERT INTO outbox (order_id, rev, state, at, next_at) VALUES (?, 2, 'paid', 1, 5)",
-			unwritten.ID: "UPDATE shipments SET mail_at = 5 WHERE order_id = ?",
-			odd.ID:       "UPDATE refunds SET state = 'stuck' WHERE order_id = ?",
+			unpublished.ID: "UPDATE orders SET unpublished_since = 5, changed_at = changed_at WHERE id = ?",
+			unposted.ID:    "INSERT INTO outbox (order_id, rev, state, at, next_at) VALUES (?, 2, 'paid', 1, 5)",
+			unwritten.ID:   "UPDATE shipments SET mail_at = 5 WHERE order_id = ?",
+			odd.ID:         "UPDATE refunds SET state = 'stuck' WHERE order_id = ?",
 		} {
 			h.must(errOf(h.DB().ExecContext(h.ctx, statement, order)))
 		}
@@ -223,7 +223,7 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 			var which []shop.ID
 			h.must(h.DB().NewRaw("SELECT id FROM orders_archive").Scan(h.ctx, &which))
 			t.Errorf("%v moved; unpaid %s, paid %s, shipped %s, refunding %s, late %s, untold %s, unposted %s, asked %s,"+
-				" unwritten %s, young %s, odd %s", which, unpaid.ID, paid.ID, shipped.ID, refunding.ID, late.ID, untold.ID,
+				" unwritten %s, young %s, odd %s", which, unpaid.ID, paid.ID, shipped.ID, refunding.ID, late.ID, unpublished.ID,
 				unposted.ID, asked.ID, unwritten.ID, young.ID, odd.ID)
 		}
 		left, err := h.PlanArchive(h.ctx, sale, 77)
@@ -296,16 +296,16 @@ func TestLateMoneyOfAnArchivedOrderIsRefunded(t *testing.T) {
 		if !changes[0].More {
 			t.Error("a buyer who reconnects does not read the refund")
 		}
-		untold, err := h.Untold(h.ctx, shop.Millis(1)<<42, 10)
+		unpublished, err := h.Unpublished(h.ctx, shop.Millis(1)<<42, 10)
 		h.must(err)
-		if len(untold) != 1 || untold[0].ID != o.ID {
-			t.Fatalf("to be published: %v", ids(untold))
+		if len(unpublished) != 1 || unpublished[0].ID != o.ID {
+			t.Fatalf("to be published: %v", ids(unpublished))
 		}
-		h.must(h.MarkTold(h.ctx, []*shop.Order{&untold[0]}))
-		if untold, err = h.Untold(h.ctx, shop.Millis(1)<<42, 10); err != nil || len(untold) != 0 {
-			t.Errorf("published, and %v (%v)", ids(untold), err)
+		h.must(h.MarkPublished(h.ctx, []*shop.Order{&unpublished[0]}))
+		if unpublished, err = h.Unpublished(h.ctx, shop.Millis(1)<<42, 10); err != nil || len(unpublished) != 0 {
+			t.Errorf("published, and %v (%v)", ids(unpublished), err)
 		}
-		if again, err := h.Restamp(h.ctx, []shop.ID{o.ID}); err != nil || len(again) != 1 {
+		if again, err := h.Touch(h.ctx, []shop.ID{o.ID}); err != nil || len(again) != 1 {
 			t.Errorf("touched %v (%v)", ids(again), err)
 		}
 		if live, archived := h.count("orders"), h.count("orders_archive"); live != 0 || archived != 1 {

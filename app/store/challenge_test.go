@@ -41,18 +41,18 @@ func TestWorkBits(t *testing.T) {
 		if bits, err := s.WorkBits(ctx); err != nil || bits != 0 {
 			t.Errorf("%d bits before somebody said so, %v", bits, err)
 		}
-		for _, bits := range []int{admission.LeastWorkBits, 18, 18, admission.MostWorkBits} {
+		for _, bits := range []int{admission.MinWorkBits, 18, 18, admission.MaxWorkBits} {
 			must(t, s.SetWorkBits(ctx, bits))
 			if got, err := s.WorkBits(ctx); err != nil || got != bits {
 				t.Errorf("%d bits, want %d, %v", got, bits, err)
 			}
 		}
-		for _, bits := range []int{-1, 0, admission.MostWorkBits + 1, 256 + 16} {
+		for _, bits := range []int{-1, 0, admission.MaxWorkBits + 1, 256 + 16} {
 			if err := s.SetWorkBits(ctx, bits); !errors.Is(err, &shop.Error{Code: shop.BadRequest}) {
 				t.Errorf("%d bits: %v", bits, err)
 			}
 		}
-		if got, err := s.WorkBits(ctx); err != nil || got != admission.MostWorkBits {
+		if got, err := s.WorkBits(ctx); err != nil || got != admission.MaxWorkBits {
 			t.Errorf("%d bits after wrong ones, %v", got, err)
 		}
 	})

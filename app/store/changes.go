@@ -142,13 +142,13 @@ func changesOf(rows []changedRow, since shop.Millis, most int) shop.Changes {
 	return c
 }
 
-// unstamped is part of every change of a row that gives it no new state: changed_at stays, because the buyer sees no
+// keepChangedAt is part of every change of a row that gives it no new state: changed_at stays, because the buyer sees no
 // change.
-const unstamped = "changed_at = changed_at"
+const keepChangedAt = "changed_at = changed_at"
 
-// Restamp sets changed_at of the rows to now, so that absent nodes find them, and returns the rows. It locks the rows
+// Touch sets changed_at of the rows to now, so that absent nodes find them, and returns the rows. It locks the rows
 // first, so that no changed_at is older than that of a change it waited for.
-func (s *Store) Restamp(ctx context.Context, ids []shop.ID) ([]shop.Order, error) {
+func (s *Store) Touch(ctx context.Context, ids []shop.ID) ([]shop.Order, error) {
 	out := make([]shop.Order, 0, len(ids))
 	for some := range inOrder(ids) {
 		rows, err := inTx(ctx, s, "stamp orders anew", func(tx bun.Conn) ([]shop.Order, error) {
@@ -163,15 +163,15 @@ func (s *Store) Restamp(ctx context.Context, ids []shop.ID) ([]shop.Order, error
 			return nil, err
 		}
 		for i := range rows {
-			rows[i].Stamped = true
+			rows[i].Touched = true
 		}
 		out = append(out, rows...)
 	}
 	return out, nil
 }
 
-// RestampSince sets changed_at to now for those of the orders that changed at or after the given instant.
-func (s *Store) RestampSince(ctx context.Context, ids []shop.ID, since shop.Millis) error {
+// TouchSince sets changed_at to now for those of the orders that changed at or after the given instant.
+func (s *Store) TouchSince(ctx context.Context, ids []shop.ID, since shop.Millis) error {
 	for some := range inOrder(ids) {
 		_, err := s.run(ctx, "stamp young orders anew",
 			"UPDATE orders SET "+s.d.stamp+" WHERE id IN (?) AND "+s.d.changed+" >= ?", bun.List(some), since)
@@ -182,16 +182,16 @@ func (s *Store) RestampSince(ctx context.Context, ids []shop.ID, since shop.Mill
 	return nil
 }
 
-// MarkTold marks the rows as published, with one statement per revision. A row with a newer state stays unpublished for
+// MarkPublished marks the rows as published, with one statement per revision. A row with a newer state stays unpublished for
 // that state. A row that is already marked stays as it is.
-func (s *Store) MarkTold(ctx context.Context, told []*shop.Order) error {
+func (s *Store) MarkPublished(ctx context.Context, published []*shop.Order) error {
 	byRev := make(map[int][]shop.ID, 4)
-	for _, o := range told {
+	for _, o := range published {
 		byRev[o.Rev] = append(byRev[o.Rev], o.ID)
 	}
 	for rev, ids := range byRev {
 		for some := range inOrder(ids) {
-			if err := s.markTold(ctx, rev, some); err != nil {
+			if err := s.markPublished(ctx, rev, some); err != nil {
 				return err
 			}
 		}
@@ -199,9 +199,9 @@ func (s *Store) MarkTold(ctx context.Context, told []*shop.Order) error {
 	return nil
 }
 
-func (s *Store) markTold(ctx context.Context, rev int, orders []shop.ID) error {
+func (s *Store) markPublished(ctx context.Context, rev int, orders []shop.ID) error {
 	return s.inTx(ctx, "mark orders told", func(tx bun.Conn) error {
-		const set = " SET published_rev = ?, unpublished_since = CASE WHEN rev > ? THEN unpublished_since END, " + unstamped +
+		const set = " SET published_rev = ?, unpublished_since = CASE WHEN rev > ? THEN unpublished_since END, " + keepChangedAt +
 			" WHERE id IN (?) AND published_rev < ?"
 		matched, err := exec(ctx, tx, "UPDATE orders"+set, rev, rev, bun.List(orders), rev)
 		if err == nil && matched < int64(len(orders)) { // some were marked already, or are in the archive
@@ -211,14 +211,14 @@ func (s *Store) markTold(ctx context.Context, rev int, orders []shop.ID) error {
 	})
 }
 
-// ToldUntil reads until when the new rows of a partition have been published. ErrNoRow: no such partition.
-func (s *Store) ToldUntil(ctx context.Context, partition int) (at shop.Millis, err error) {
+// PublishedUntil reads until when the new rows of a partition have been published. ErrNoRow: no such partition.
+func (s *Store) PublishedUntil(ctx context.Context, partition int) (at shop.Millis, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT published_until FROM partitions WHERE id = ?", partition).Scan(&at)
 	return at, wrap(fmt.Sprintf("read until when partition %d was told", partition), err)
 }
 
-// SetToldUntil moves that instant forward only. ErrNoRow: no such partition.
-func (s *Store) SetToldUntil(ctx context.Context, partition int, at shop.Millis) error {
+// SetPublishedUntil moves that instant forward only. ErrNoRow: no such partition.
+func (s *Store) SetPublishedUntil(ctx context.Context, partition int, at shop.Millis) error {
 	return s.changeRow(ctx, fmt.Sprintf("note until when partition %d was told", partition),
 		"UPDATE partitions SET published_until = "+s.d.greatest+"(published_until, ?) WHERE id = ?", at, partition)
 }

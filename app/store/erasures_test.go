@@ -19,7 +19,7 @@ import (
 type someone struct {
 	*testShop
 	data   *privacy.PersonalData
-	eraser *privacy.Eraser
+	eraser *privacy.EraserJob
 	user   shop.User
 	now    shop.Millis
 	orders map[shop.OrderState]shop.ID
@@ -52,7 +52,7 @@ func newSomeone(h *testShop) *someone {
 			return nil
 		},
 	}
-	p.eraser = &privacy.Eraser{Store: s, Now: now}
+	p.eraser = &privacy.EraserJob{Store: s, Now: now}
 	for _, text := range []string{"home", "office"} {
 		p.must(errOf(s.AddAddress(p.ctx, p.user.ID, saved(text, false), 20)))
 	}

@@ -112,7 +112,7 @@ func (s *Store) Cancel(ctx context.Context, order, user shop.ID, now shop.Millis
 // ends. In the archive an order changes state only to refunding and refunded, see flip.
 func (s *Store) lockOrders(ctx context.Context, tx bun.Conn, ids []shop.ID) ([]shop.Order, error) {
 	rows, err := s.lockLive(ctx, tx, ids)
-	missing := lacking(rows, ids)
+	missing := missing(rows, ids)
 	if err != nil || len(missing) == 0 {
 		return rows, err
 	}
@@ -172,7 +172,7 @@ func (s *Store) flip(
 	} else {
 		err = execMatching(ctx, tx, 1, "flip the locked order", "UPDATE orders "+update, args...)
 	}
-	o.State, o.Rev, o.Stamped = to, s.nextRevOf(o), true
+	o.State, o.Rev, o.Touched = to, s.nextRevOf(o), true
 	return err
 }
 
@@ -186,7 +186,7 @@ func (s *Store) end(ctx context.Context, tx bun.Conn, due []*shop.Order, how end
 	for i, o := range due {
 		ids[i] = o.ID
 		units[o.Sale] += int64(o.Qty)
-		o.State, o.Reason, o.CancelledAt, o.Rev, o.Stamped = how.to, how.reason, how.at, s.nextRevOf(o), true
+		o.State, o.Reason, o.CancelledAt, o.Rev, o.Touched = how.to, how.reason, how.at, s.nextRevOf(o), true
 	}
 	err := execMatching(ctx, tx, len(ids), "flip locked orders",
 		"UPDATE orders SET state = ?, reason = ?, rev = "+s.nextRev()+", cancelled_at = ?, unpublished_since = ?"+

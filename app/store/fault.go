@@ -85,19 +85,19 @@ var liteDataErrors = []int{
 // isDuplicate reports whether the error is a duplicate primary or unique key.
 func isDuplicate(err error) bool {
 	var lite *sqlite.Error
-	return saysMySQL(err, mysqlDuplicate) || errors.As(err, &lite) &&
+	return isMySQLError(err, mysqlDuplicate) || errors.As(err, &lite) &&
 		(lite.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || lite.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE)
 }
 
-// saysMySQL reports whether the error is a MySQL error with the given number.
-func saysMySQL(err error, number uint16) bool {
+// isMySQLError reports whether the error is a MySQL error with the given number.
+func isMySQLError(err error, number uint16) bool {
 	var my *mysql.MySQLError
 	return errors.As(err, &my) && my.Number == number
 }
 
 // locked adds the sale to the error of a lock wait timeout; other errors stay as they are.
 func locked(err error, sale shop.ID) error {
-	if saysMySQL(err, mysqlLockWait) {
+	if isMySQLError(err, mysqlLockWait) {
 		return &shop.StuckSale{Sale: sale, Err: err}
 	}
 	return err

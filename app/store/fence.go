@@ -95,7 +95,7 @@ func (s *Store) Unfenced() *Store {
 		return s
 	}
 	pins := &fence{}
-	return pooled(sql.OpenDB(greeter{s.connector, pins}), s.connector, pins, unfencedConns)
+	return pooled(sql.OpenDB(sessionConnector{s.connector, pins}), s.connector, pins, unfencedConns)
 }
 
 // Pin restricts an unfenced pool to one server and generation, so that no step of a recovery reaches another server. An

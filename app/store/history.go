@@ -73,7 +73,7 @@ func (s *Store) replication(ctx context.Context, conn bun.Conn, h *shop.Database
 		wait, _ := strconv.Atoi(says[prefix+"timeout"])
 		active := status[prefix+"status"] == "on"
 		h.Fallback = !active
-		h.Lossless = active && says[prefix+"wait_point"] == "after_sync" && wait >= leastSemiSyncTimeout &&
+		h.Lossless = active && says[prefix+"wait_point"] == "after_sync" && wait >= minSemiSyncTimeout &&
 			says[prefix+"wait_no_slave"] != "off" && says[prefix+"wait_no_replica"] != "off" // else no timeout applies
 	}
 	h.Lossless = h.Lossless || says["wsrep_on"] == "on" && status["wsrep_cluster_status"] == "primary"
@@ -87,9 +87,9 @@ func (s *Store) replication(ctx context.Context, conn bun.Conn, h *shop.Database
 	return nil
 }
 
-// leastSemiSyncTimeout is the minimum timeout of semi-synchronous replication, in milliseconds. With a shorter one, it
+// minSemiSyncTimeout is the minimum timeout of semi-synchronous replication, in milliseconds. With a shorter one, it
 // could fall back and lose commits unnoticed between two beats.
-const leastSemiSyncTimeout = 10_000
+const minSemiSyncTimeout = 10_000
 
 // pairs reads names and values, converted to lower case.
 func pairs(ctx context.Context, conn bun.Conn, query string) (map[string]string, error) {
@@ -221,7 +221,7 @@ func (s *Store) watch(ctx context.Context, tx bun.Conn, orders []shop.ID, w shop
 		return err
 	}
 	return execMatching(ctx, tx, len(orders), "note trades",
-		"UPDATE orders SET trade_opened = created_at, "+unstamped+" WHERE id IN (?)", bun.List(orders))
+		"UPDATE orders SET trade_opened = created_at, "+keepChangedAt+" WHERE id IN (?)", bun.List(orders))
 }
 
 // EndLost ends those pending orders that still have their first hold, which Redis no longer has: expired if they are

@@ -20,7 +20,7 @@ func (s *Store) ClaimHold(ctx context.Context, order shop.ID, in shop.OrderState
 			return o, cmp.Or(err, shop.ErrNoRow)
 		}
 		o.Hold++
-		matched, err := exec(ctx, tx, "UPDATE orders SET hold = hold + 1, "+unstamped+" WHERE id = ?", order)
+		matched, err := exec(ctx, tx, "UPDATE orders SET hold = hold + 1, "+keepChangedAt+" WHERE id = ?", order)
 		if err == nil && matched == 0 {
 			err = shop.ErrArchived
 		}

@@ -42,7 +42,7 @@ func kept(t *testing.T, s *store.Store, letter string) bool {
 // products stay. A picture that is uploaded again, or taken from a product, counts as new.
 func TestUnusedPicturesAreRemoved(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), deskOf(s)
+		ctx, d := kit.Context(t), serviceOf(s)
 		before := shop.MillisOf(time.Now().Add(-time.Hour))
 		shown, old := picture(t, s, "a"), picture(t, s, "b")
 		picture(t, s, "c") // never used
@@ -130,7 +130,7 @@ func waitsForPicture(t *testing.T, s *store.Store, id string) {
 // first, the product is rejected. No product ever shows a missing picture.
 func TestAPictureIsGivenWhileItIsRemoved(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), deskOf(s)
+		ctx, d := kit.Context(t), serviceOf(s)
 		s.HookQueries(pausing{})
 		made := val(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot"}))(t)
 		give := func(ctx context.Context, version int64, url string) error {

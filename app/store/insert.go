@@ -41,7 +41,7 @@ func (s *Store) InsertLost(
 	b.lost, b.watch = true, w
 	for i := range b.fresh {
 		o := &b.fresh[i]
-		o.ToldRev = 0
+		o.PublishedRev = 0
 		if o.State != shop.Pending { // the pending state was published as rev 1, and lost
 			o.Rev = s.nextRevOf(o)
 		}
@@ -93,7 +93,7 @@ func (s *Store) write(ctx context.Context, tx bun.Conn, b *batch) ([]refusal, er
 			return nil, err
 		}
 		if b.lost {
-			row.UntoldSince = new(wallClock())
+			row.UnpublishedSince = new(wallClock())
 		}
 		rows[i] = row
 	}

@@ -28,8 +28,8 @@ func newBatch(epoch int64, rows []shop.NewOrder) *batch {
 	b.fresh = slices.CompactFunc(b.fresh, sameOrder)
 	for i := range b.fresh {
 		o := &b.fresh[i]
-		o.Rev, o.ToldRev = 1, 1 // see Insert
-		o.Stamped = true        // the insert sets changed_at; an existing row replaces it
+		o.Rev, o.PublishedRev = 1, 1 // see Insert
+		o.Touched = true             // the insert sets changed_at; an existing row replaces it
 		o.Reason = clip(o.Reason, maxReason)
 	}
 	return b

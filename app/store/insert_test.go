@@ -22,7 +22,7 @@ func TestInsertWritesWhatItWasGiven(t *testing.T) {
 		plain.ProductName = `'); DROP TABLE orders; -- \' ? ?? \\ " ` + "`🫖"
 		got := h.insert(plain, bare)
 		for i, want := range []shop.Order{plain, bare} {
-			want.Rev, want.ToldRev = 1, 1
+			want.Rev, want.PublishedRev = 1, 1
 			if !got[i].Fresh {
 				t.Errorf("order %d is not fresh", i)
 			}
@@ -175,8 +175,8 @@ func TestRecoveryRefusesNothing(t *testing.T) {
 			}
 			for range 2 { // a repeat returns the existing rows
 				got := val(h.InsertLost(h.ctx, h.epoch, rows[:2], watch))(h.t)
-				if o := got[0].Order; o.State != shop.Pending || o.ToldRev != 0 {
-					t.Errorf("%s: what was lost is %s, published up to rev %d", name, o.State, o.ToldRev)
+				if o := got[0].Order; o.State != shop.Pending || o.PublishedRev != 0 {
+					t.Errorf("%s: what was lost is %s, published up to rev %d", name, o.State, o.PublishedRev)
 				}
 			}
 			if row := val(h.Order(h.ctx, rows[0].ID))(h.t); row.TradeOpened != row.CreatedAt {
@@ -317,12 +317,12 @@ func TestWitnessIsTheOrderWithTheHighestSeq(t *testing.T) {
 		sale := h.sales[0]
 		want := func(o shop.Order) {
 			t.Helper()
-			got, err := h.Witnesses(h.ctx, 0)
-			if err != nil || len(got) != 1 || got[0] != (shop.Witness{Sale: o.Ref(), User: o.User, Order: o.ID}) {
+			got, err := h.LastOrders(h.ctx, 0)
+			if err != nil || len(got) != 1 || got[0] != (shop.LastOrder{Sale: o.Ref(), User: o.User, Order: o.ID}) {
 				t.Errorf("witnesses %+v, %v; want order %s of user %s", got, err, o.ID, o.User)
 			}
 		}
-		if got, err := h.Witnesses(h.ctx, 0); err != nil || len(got) != 0 {
+		if got, err := h.LastOrders(h.ctx, 0); err != nil || len(got) != 0 {
 			t.Errorf("witnesses of nothing: %+v, %v", got, err)
 		}
 		first, second, third := h.order(sale, 1), h.order(sale, 1), h.order(sale, 1)

@@ -71,7 +71,7 @@ func OpenTrustedMySQL(ctx context.Context, dsn, certificates string) (*Store, er
 		return nil, fmt.Errorf("MySQL DSN: %w", err)
 	}
 	f := &fence{}
-	db := sql.OpenDB(greeter{connector, f})
+	db := sql.OpenDB(sessionConnector{connector, f})
 	if err := reach(ctx, db, "MySQL at "+cfg.Addr); err != nil {
 		return nil, err
 	}
@@ -126,15 +126,15 @@ func trust(cfg *mysql.Config, certificates string) error {
 	return nil
 }
 
-// greeter prepares each new connection: it sets the session and checks the fence.
-type greeter struct {
+// sessionConnector prepares each new connection: it sets the session and checks the fence.
+type sessionConnector struct {
 	driver.Connector
 
 	fence *fence
 }
 
 // Connect opens a connection. It fails if the server rejects the settings or the fence does not admit the server.
-func (g greeter) Connect(ctx context.Context) (driver.Conn, error) {
+func (g sessionConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := g.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err

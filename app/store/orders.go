@@ -62,10 +62,10 @@ func (s *Store) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int
 		})
 }
 
-// Untold lists orders with an unpublished state, the oldest first, except those of the partitions but. They include
+// Unpublished lists orders with an unpublished state, the oldest first, except those of the partitions but. They include
 // archived orders whose late payment is being refunded. before is compared with the wall clock of the process that
 // wrote the row.
-func (s *Store) Untold(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error) {
+func (s *Store) Unpublished(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error) {
 	return s.readBoth(ctx, "read untold orders", "unpublished_since", limit,
 		func(q *bun.SelectQuery, _ string) *bun.SelectQuery {
 			return outside(but, q).Where("unpublished_since < ?", before).Order("unpublished_since").Limit(int64(limit))
@@ -106,33 +106,33 @@ const maxReason = 200
 type orderRow struct {
 	bun.BaseModel `bun:"table:orders"`
 
-	ID          shop.ID         `bun:"id,pk"`
-	Sale        shop.ID         `bun:"sale_id"`
-	User        shop.ID         `bun:"user_id"`
-	Partition   int             `bun:"part"`
-	Seq         int64           `bun:"seq"`
-	Ticket      int64           `bun:"ticket"`
-	Hold        int64           `bun:"hold"`
-	Qty         int             `bun:"qty"`
-	PriceFen    int64           `bun:"price_fen"`
-	AmountFen   int64           `bun:"amount_fen"`
-	SaleVersion int64           `bun:"sale_version"`
-	State       shop.OrderState `bun:"state"`
-	Rev         int             `bun:"rev"`
-	ToldRev     int             `bun:"published_rev"`
-	UntoldSince *shop.Millis    `bun:"unpublished_since"`
-	CreatedAt   shop.Millis     `bun:"created_at"`
-	PayBy       shop.Millis     `bun:"pay_by"`
-	PaidAt      shop.Millis     `bun:"paid_at"`
-	CancelledAt shop.Millis     `bun:"cancelled_at"`
-	TradeOpened shop.Millis     `bun:"trade_opened"`
-	Key         *string         `bun:"idem_key"`
-	ContentHash string          `bun:"content_hash"`
-	TradeNo     string          `bun:"trade_no"`
-	Tracking    string          `bun:"tracking"`
-	Reason      string          `bun:"reason"`
-	ProductName string          `bun:"product_name"`
-	Address     *string         `bun:"address"`
+	ID               shop.ID         `bun:"id,pk"`
+	Sale             shop.ID         `bun:"sale_id"`
+	User             shop.ID         `bun:"user_id"`
+	Partition        int             `bun:"part"`
+	Seq              int64           `bun:"seq"`
+	Ticket           int64           `bun:"ticket"`
+	Hold             int64           `bun:"hold"`
+	Qty              int             `bun:"qty"`
+	PriceFen         int64           `bun:"price_fen"`
+	AmountFen        int64           `bun:"amount_fen"`
+	SaleVersion      int64           `bun:"sale_version"`
+	State            shop.OrderState `bun:"state"`
+	Rev              int             `bun:"rev"`
+	PublishedRev     int             `bun:"published_rev"`
+	UnpublishedSince *shop.Millis    `bun:"unpublished_since"`
+	CreatedAt        shop.Millis     `bun:"created_at"`
+	PayBy            shop.Millis     `bun:"pay_by"`
+	PaidAt           shop.Millis     `bun:"paid_at"`
+	CancelledAt      shop.Millis     `bun:"cancelled_at"`
+	TradeOpened      shop.Millis     `bun:"trade_opened"`
+	Key              *string         `bun:"idem_key"`
+	ContentHash      string          `bun:"content_hash"`
+	TradeNo          string          `bun:"trade_no"`
+	Tracking         string          `bun:"tracking"`
+	Reason           string          `bun:"reason"`
+	ProductName      string          `bun:"product_name"`
+	Address          *string         `bun:"address"`
 }
 
 // newRow returns the first row of an order.
@@ -140,7 +140,7 @@ func newRow(o *shop.Order) (orderRow, error) {
 	row := orderRow{
 		ID: o.ID, Sale: o.Sale, User: o.User, Partition: o.Partition, Seq: o.Seq, Ticket: o.Ticket, Hold: o.Hold,
 		Qty: o.Qty, PriceFen: o.PriceFen, AmountFen: o.AmountFen, SaleVersion: o.SaleVersion, State: o.State,
-		Rev: o.Rev, ToldRev: o.ToldRev, CreatedAt: o.CreatedAt, PayBy: o.PayBy, PaidAt: o.PaidAt,
+		Rev: o.Rev, PublishedRev: o.PublishedRev, CreatedAt: o.CreatedAt, PayBy: o.PayBy, PaidAt: o.PaidAt,
 		CancelledAt: o.CancelledAt, TradeOpened: o.TradeOpened, ContentHash: o.ContentHash, TradeNo: o.TradeNo,
 		Tracking: o.Tracking, Reason: o.Reason, ProductName: o.ProductName,
 	}
@@ -166,8 +166,8 @@ var columnDefaults = []struct {
 	{"qty", func(r *orderRow) bool { return r.Qty == 1 }},
 	{"state", func(r *orderRow) bool { return r.State == shop.Pending }},
 	{"rev", func(r *orderRow) bool { return r.Rev == 1 }},
-	{"published_rev", func(r *orderRow) bool { return r.ToldRev == 1 }},
-	{"unpublished_since", func(r *orderRow) bool { return r.UntoldSince == nil }},
+	{"published_rev", func(r *orderRow) bool { return r.PublishedRev == 1 }},
+	{"unpublished_since", func(r *orderRow) bool { return r.UnpublishedSince == nil }},
 	{"paid_at", func(r *orderRow) bool { return r.PaidAt == 0 }},
 	{"cancelled_at", func(r *orderRow) bool { return r.CancelledAt == 0 }},
 	{"trade_opened", func(r *orderRow) bool { return r.TradeOpened == 0 }},
@@ -197,7 +197,7 @@ func (r *orderRow) order() (shop.Order, error) {
 	o := shop.Order{
 		ID: r.ID, Sale: r.Sale, User: r.User, Partition: r.Partition, Seq: r.Seq, Ticket: r.Ticket, Hold: r.Hold,
 		Qty: r.Qty, PriceFen: r.PriceFen, AmountFen: r.AmountFen, SaleVersion: r.SaleVersion, State: r.State,
-		Rev: r.Rev, ToldRev: r.ToldRev, CreatedAt: r.CreatedAt, PayBy: r.PayBy, PaidAt: r.PaidAt,
+		Rev: r.Rev, PublishedRev: r.PublishedRev, CreatedAt: r.CreatedAt, PayBy: r.PayBy, PaidAt: r.PaidAt,
 		CancelledAt: r.CancelledAt, TradeOpened: r.TradeOpened, ContentHash: r.ContentHash, TradeNo: r.TradeNo,
 		Tracking: r.Tracking, Reason: r.Reason, ProductName: r.ProductName, Key: orZero(r.Key),
 	}

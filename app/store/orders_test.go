@@ -63,32 +63,32 @@ func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		rows := h.insert(h.orders(3, h.sales[0], 1)...)
 		later := shop.MillisOf(time.Now()).Add(time.Minute)
-		untold := func() []shop.ID {
+		unpublished := func() []shop.ID {
 			t.Helper()
-			got := val(h.Untold(h.ctx, later, 100))(h.t)
+			got := val(h.Unpublished(h.ctx, later, 100))(h.t)
 			out := ids(got)
 			slices.Sort(out)
 			return out
 		}
-		if left := untold(); len(left) != 0 {
+		if left := unpublished(); len(left) != 0 {
 			t.Errorf("new rows are untold: %v", left)
 		}
 		expired := val(h.Expire(h.ctx, []shop.ID{rows[0].Order.ID, rows[1].Order.ID}, payBy))(h.t)
-		if n := len(untold()); n != 2 {
+		if n := len(unpublished()); n != 2 {
 			t.Errorf("%d untold, want both that have expired", n)
 		}
-		h.must(h.MarkTold(h.ctx, []*shop.Order{&rows[0].Order, &expired[1]})) // of one order only an earlier state
-		same(t, "(-want +got)", []shop.ID{rows[0].Order.ID}, untold())
-		if got, err := h.Untold(h.ctx, later.Add(-time.Hour), 100); err != nil || len(got) != 0 {
+		h.must(h.MarkPublished(h.ctx, []*shop.Order{&rows[0].Order, &expired[1]})) // of one order only an earlier state
+		same(t, "(-want +got)", []shop.ID{rows[0].Order.ID}, unpublished())
+		if got, err := h.Unpublished(h.ctx, later.Add(-time.Hour), 100); err != nil || len(got) != 0 {
 			t.Errorf("%d untold for an hour (%v)", len(got), err)
 		}
-		h.must(h.MarkTold(h.ctx, []*shop.Order{&expired[0]}))
-		h.must(h.MarkTold(h.ctx, []*shop.Order{&rows[0].Order})) // an old state, late
-		if left := untold(); len(left) != 0 {
+		h.must(h.MarkPublished(h.ctx, []*shop.Order{&expired[0]}))
+		h.must(h.MarkPublished(h.ctx, []*shop.Order{&rows[0].Order})) // an old state, late
+		if left := unpublished(); len(left) != 0 {
 			t.Errorf("still untold: %v", left)
 		}
-		if o := h.read(rows[0].Order.ID); o.ToldRev != 2 {
-			t.Errorf("published_rev %d", o.ToldRev)
+		if o := h.read(rows[0].Order.ID); o.PublishedRev != 2 {
+			t.Errorf("published_rev %d", o.PublishedRev)
 		}
 	}, 100)
 }
@@ -106,7 +106,7 @@ func TestOverdueListsPendingOnes(t *testing.T) {
 			if got, err := h.Overdue(h.ctx, payBy, 10, but); err != nil || len(got) != want {
 				t.Errorf("without partition %d: %v, %v, want %d", but, ids(got), err, want)
 			}
-			if got, err := h.Untold(h.ctx, shop.Millis(1)<<42, 10, but); err != nil || len(got) > 0 && but == part {
+			if got, err := h.Unpublished(h.ctx, shop.Millis(1)<<42, 10, but); err != nil || len(got) > 0 && but == part {
 				t.Errorf("untold without partition %d: %v, %v", but, ids(got), err)
 			}
 		}

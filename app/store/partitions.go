@@ -111,21 +111,21 @@ func (s *Store) keepSeq(ctx context.Context, tx bun.Conn, sale shop.ID) error {
 	return err
 }
 
-// witnessRow holds the columns of a shop.Witness.
-type witnessRow struct {
+// lastOrderRow holds the columns of a shop.LastOrder.
+type lastOrderRow struct {
 	Order shop.ID `bun:"id"`
 	Sale  shop.ID `bun:"sale_id"`
 	User  shop.ID `bun:"user_id"`
 }
 
-// Witnesses returns, for each sale that Redis should have, the order with the highest seq in the database. Redis had
+// LastOrders returns, for each sale that Redis should have, the order with the highest seq in the database. Redis had
 // accepted this order before its row could be written.
-func (s *Store) Witnesses(ctx context.Context, partition int) ([]shop.Witness, error) {
-	var rows []witnessRow
+func (s *Store) LastOrders(ctx context.Context, partition int) ([]shop.LastOrder, error) {
+	var rows []lastOrderRow
 	err := s.db.NewRaw("SELECT o.id, o.sale_id, o.user_id FROM sales AS s JOIN orders AS o ON o.id = s.last_order"+
 		" WHERE s.part = ? AND s.retired_at = 0 AND s.epoch > 0", partition).Scan(ctx, &rows)
-	return convert(rows, func(r *witnessRow) shop.Witness {
-		return shop.Witness{Sale: shop.SaleRef{ID: r.Sale, Partition: partition}, User: r.User, Order: r.Order}
+	return convert(rows, func(r *lastOrderRow) shop.LastOrder {
+		return shop.LastOrder{Sale: shop.SaleRef{ID: r.Sale, Partition: partition}, User: r.User, Order: r.Order}
 	}), wrap(fmt.Sprintf("read newest orders of partition %d", partition), err)
 }
 

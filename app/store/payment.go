@@ -120,7 +120,7 @@ func (s *Store) credit(ctx context.Context, tx bun.Conn, o *shop.Order, t paymen
 	o.TradeNo, o.PaidAt = t.No, paidAt(t, now)
 	if o.State != shop.Pending {
 		return updateLocked(ctx, tx, 1, "note late money",
-			"SET trade_no = ?, paid_at = ?, "+unstamped+" WHERE id = ? AND state = ?", o.TradeNo,
+			"SET trade_no = ?, paid_at = ?, "+keepChangedAt+" WHERE id = ? AND state = ?", o.TradeNo,
 			o.PaidAt, o.ID, o.State)
 	}
 	if err := s.flip(ctx, tx, o, shop.Paid, "trade_no = ?, paid_at = ?", o.TradeNo, o.PaidAt); err != nil {
@@ -154,9 +154,9 @@ func (s *Store) lockPayment(ctx context.Context, tx bun.Conn, tradeNo string) (p
 // paidAt returns the gateway's time of payment, or now if it is missing.
 func paidAt(t payment.Trade, now shop.Millis) shop.Millis { return cmp.Or(t.PaidAt, now) }
 
-// longestTrade is the longest time to pay that a shop can configure (STAMPEDE_PAY_WINDOW). It limits how long before a
+// maxTrade is the longest time to pay that a shop can configure (STAMPEDE_PAY_WINDOW). It limits how long before a
 // day its trades can have been opened.
-const longestTrade = 24 * time.Hour
+const maxTrade = 24 * time.Hour
 
 // OrdersOfDay lists orders by id, after the given one: those with a payment in [from, to), and those whose trade was
 // open in that time (opened before to, not over before from). The latter include orders whose payment is missing here.
@@ -165,7 +165,7 @@ func (s *Store) OrdersOfDay(ctx context.Context, from, to shop.Millis, after sho
 	var ids []shop.ID
 	err := s.db.NewRaw("SELECT order_id FROM payments WHERE paid_at >= ? AND paid_at < ? AND order_id > ?"+
 		" UNION SELECT order_id FROM trades WHERE opened_at >= ? AND opened_at < ? AND expires_at >= ? AND order_id > ?"+
-		" ORDER BY order_id LIMIT ?", from, to, after, from.Add(-longestTrade), to, from, after, limit).Scan(ctx, &ids)
+		" ORDER BY order_id LIMIT ?", from, to, after, from.Add(-maxTrade), to, from, after, limit).Scan(ctx, &ids)
 	return ids, wrap("list the orders of a day's payments", err)
 }
 

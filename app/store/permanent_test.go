@@ -65,8 +65,8 @@ func TestNeedsAreTried(t *testing.T) {
 	migrated(t, s)
 	before := tables()
 	for name, c := range map[string]struct {
-		dsn   string
-		lacks []string
+		dsn     string
+		missing []string
 	}{
 		"root":     {dsn, nil},
 		"a node's": {kit.Account(t, dsn, "SELECT, INSERT, UPDATE, DELETE"), []string{"make tables (CREATE)"}},
@@ -74,14 +74,14 @@ func TestNeedsAreTried(t *testing.T) {
 			"make tables (CREATE)", "read and write rows (SELECT, INSERT, UPDATE, DELETE)",
 		}},
 	} {
-		var lacks []string
+		var missing []string
 		for _, need := range openMySQL(t, c.dsn).Needs(ctx) {
 			if need.Err != nil {
-				lacks = append(lacks, need.What)
+				missing = append(missing, need.What)
 			}
 		}
-		if !slices.Equal(lacks, c.lacks) {
-			t.Errorf("the account is %s: lacks %q, want %q", name, lacks, c.lacks)
+		if !slices.Equal(missing, c.missing) {
+			t.Errorf("the account is %s: lacks %q, want %q", name, missing, c.missing)
 		}
 	}
 	if n := tables(); n != before {

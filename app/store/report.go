@@ -18,8 +18,8 @@ type SalePoint struct {
 	Units  int64       `json:"units" bun:"units"`
 }
 
-// SaleFate counts the orders with one state and reason.
-type SaleFate struct {
+// SaleFunnel counts the orders with one state and reason.
+type SaleFunnel struct {
 	State     shop.OrderState `json:"state" bun:"state"`
 	Reason    string          `json:"reason,omitempty" bun:"reason"`
 	Orders    int64           `json:"orders" bun:"orders"`
@@ -39,7 +39,7 @@ type SaleMoney struct {
 type SaleSums struct {
 	Seconds, Minutes []SalePoint
 	ToPay            board.SaleWaits
-	States           []SaleFate
+	States           []SaleFunnel
 	Dropped          int64
 	Money            SaleMoney
 }
@@ -52,7 +52,7 @@ const (
 // SumUp sums up a sale's rows. Seconds covers the reservations in [from, to).
 func (s *Store) SumUp(ctx context.Context, sale shop.ID, from, to shop.Millis) (SaleSums, error) {
 	sums := SaleSums{
-		Seconds: []SalePoint{}, Minutes: []SalePoint{}, States: []SaleFate{},
+		Seconds: []SalePoint{}, Minutes: []SalePoint{}, States: []SaleFunnel{},
 	}
 	err := s.inSnapshot(ctx, "sum up the orders of sale "+sale.String(), func(tx bun.Tx) error {
 		at, err := movedAt(ctx, tx, sale)

@@ -14,7 +14,7 @@ func TestSumUpOfASale(t *testing.T) {
 	inShops(t, func(t *testing.T, h *testShop) {
 		empty := val(h.SumUp(h.ctx, h.sales[0], opens, opens+120_000))(h.t)
 		want := store.SaleSums{
-			Seconds: []store.SalePoint{}, Minutes: []store.SalePoint{}, States: []store.SaleFate{},
+			Seconds: []store.SalePoint{}, Minutes: []store.SalePoint{}, States: []store.SaleFunnel{},
 		}
 		same(t, "of nothing (-want +got)", want, empty)
 		at := func(o shop.Order, ms shop.Millis) shop.Order {
@@ -45,7 +45,7 @@ func TestSumUpOfASale(t *testing.T) {
 				{At: opens, Orders: 3, Units: 4}, {At: opens + 120_000, Orders: 1, Units: 1},
 			},
 			ToPay: board.SaleWaits{Orders: 3, P50: 2000, P99: 3000},
-			States: []store.SaleFate{
+			States: []store.SaleFunnel{
 				{State: shop.Cancelled, Orders: 1, Units: 1, AmountFen: 4900},
 				{State: shop.Paid, Orders: 1, Units: 2, AmountFen: 9800},
 				{State: shop.Refunded, Reason: payment.ReasonRefundShop, Orders: 1, Units: 1, AmountFen: 4900},

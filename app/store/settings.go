@@ -60,14 +60,14 @@ func (s *Store) raise(ctx context.Context, tx bun.Conn, name string) error {
 	return err
 }
 
-// Kept is a small versioned document, stored by name.
-type Kept struct {
+// Document is a small versioned document, stored by name.
+type Document struct {
 	Version int64
 	Body    string // JSON
 }
 
-// keptRow is the row of a Kept.
-type keptRow struct {
+// documentRow is the row of a Kept.
+type documentRow struct {
 	bun.BaseModel `bun:"table:versioned_settings"`
 
 	Name    string `bun:"name,pk"`
@@ -75,25 +75,25 @@ type keptRow struct {
 	Body    string `bun:"body"`
 }
 
-// Kept reads all documents, by name.
-func (s *Store) Kept(ctx context.Context) (map[string]Kept, error) {
-	var rows []keptRow
+// Documents reads all documents, by name.
+func (s *Store) Documents(ctx context.Context) (map[string]Document, error) {
+	var rows []documentRow
 	if err := s.db.NewSelect().Model(&rows).Scan(ctx); err != nil {
 		return nil, wrap("read what is kept", err)
 	}
-	all := make(map[string]Kept, len(rows))
+	all := make(map[string]Document, len(rows))
 	for _, r := range rows {
-		all[r.Name] = Kept{Version: r.Version, Body: r.Body}
+		all[r.Name] = Document{Version: r.Version, Body: r.Body}
 	}
 	return all, nil
 }
 
-// Keep replaces the document if it is at the given version; 0 creates it. ErrNoRow: it is at another version.
+// SaveDocument replaces the document if it is at the given version; 0 creates it. ErrNoRow: it is at another version.
 // ErrPermanent: version is 0 and the document exists.
-func (s *Store) Keep(ctx context.Context, name string, version int64, body string) error {
+func (s *Store) SaveDocument(ctx context.Context, name string, version int64, body string) error {
 	return s.inTx(ctx, "keep "+name, func(tx bun.Conn) error {
 		if version == 0 {
-			return insert(ctx, tx, &keptRow{Name: name, Version: 1, Body: body})
+			return insert(ctx, tx, &documentRow{Name: name, Version: 1, Body: body})
 		}
 		return orNoRow(exec(ctx, tx, "UPDATE versioned_settings SET version = version + 1, body = ? WHERE name = ? AND version = ?",
 			body, name, version))
@@ -119,9 +119,9 @@ func (s *Store) WorkBits(ctx context.Context) (int, error) {
 
 // SetWorkBits sets the difficulty of new proofs of work. Challenges that were issued before keep theirs.
 func (s *Store) SetWorkBits(ctx context.Context, bits int) error {
-	if bits < admission.LeastWorkBits || bits > admission.MostWorkBits {
+	if bits < admission.MinWorkBits || bits > admission.MaxWorkBits {
 		return shop.Fail(shop.BadRequest,
-			fmt.Sprintf("a proof of work has from %d to %d bits", admission.LeastWorkBits, admission.MostWorkBits))
+			fmt.Sprintf("a proof of work has from %d to %d bits", admission.MinWorkBits, admission.MaxWorkBits))
 	}
 	return s.inTx(ctx, "set how difficult proofs of work are", func(tx bun.Conn) error {
 		return s.putSetting(ctx, tx, settingWorkBits, bits)

@@ -55,10 +55,10 @@ func TestRestamp(t *testing.T) {
 		asked := append(ids(many), many[3].ID, 4242, 4243)
 		slices.Reverse(asked)
 		before := h.clock().At
-		got := val(h.Restamp(h.ctx, asked))(h.t)
+		got := val(h.Touch(h.ctx, asked))(h.t)
 		same(t, "(-want +got)", ids(many), ids(got))
 		for i := range got {
-			if !got[i].Stamped {
+			if !got[i].Touched {
 				t.Fatalf("order %s is not stamped", got[i].ID)
 			}
 		}
@@ -72,10 +72,10 @@ func TestRestamp(t *testing.T) {
 			t.Errorf("%d rows were stamped, want %d; %d of another buyer", len(all[0].Orders), len(many),
 				len(all[1].Orders))
 		}
-		if got, err := h.Restamp(h.ctx, []shop.ID{4242}); err != nil || len(got) != 0 {
+		if got, err := h.Touch(h.ctx, []shop.ID{4242}); err != nil || len(got) != 0 {
 			t.Errorf("nothing is there: %v, %v", got, err)
 		}
-		if got, err := h.Restamp(h.ctx, nil); err != nil || len(got) != 0 {
+		if got, err := h.Touch(h.ctx, nil); err != nil || len(got) != 0 {
 			t.Errorf("nothing was asked for: %v, %v", got, err)
 		}
 	})
@@ -93,7 +93,7 @@ func TestRestampSince(t *testing.T) {
 			h.stamp(rows[i].ID, longAgo+shop.Millis(i))
 		}
 		before := h.clock().At
-		h.must(h.RestampSince(h.ctx, append(ids(rows), 4242), longAgo+1))
+		h.must(h.TouchSince(h.ctx, append(ids(rows), 4242), longAgo+1))
 		got := ids(h.changed(rows[0].User, before))
 		slices.Sort(got)
 		same(t, "(-want +got)", ids(rows[1:]), got)
@@ -103,6 +103,6 @@ func TestRestampSince(t *testing.T) {
 		if row := h.read(rows[1].ID); row.Rev != 1 || row.State != shop.Pending {
 			t.Errorf("%s at rev %d", row.State, row.Rev)
 		}
-		h.must(h.RestampSince(h.ctx, nil, 0))
+		h.must(h.TouchSince(h.ctx, nil, 0))
 	}, 100)
 }

@@ -26,8 +26,8 @@ func (r *stockRow) act() shop.StockAct {
 	return shop.StockAct{ID: r.ID, Sale: r.Sale, Units: r.Units, Taken: r.Taken, State: r.State, At: r.CreatedAt}
 }
 
-// mostStockActs limits the withdrawals of a sale, which Redis stores with it.
-const mostStockActs = 200
+// maxStockActs limits the withdrawals of a sale, which Redis stores with it.
+const maxStockActs = 200
 
 // actsPerGeneration exceeds the number of withdrawals in one generation of the database.
 const actsPerGeneration = 1_000_000
@@ -43,7 +43,7 @@ func (s *Store) AskStock(ctx context.Context, sale shop.ID, units int64) (shop.S
 		if err != nil {
 			return shop.StockAct{}, err
 		}
-		if n >= mostStockActs {
+		if n >= maxStockActs {
 			return shop.StockAct{}, shop.Fail(shop.LimitReached,
 				fmt.Sprintf("units were withdrawn from this sale %d times, which is the most there can be", n))
 		}

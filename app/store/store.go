@@ -87,7 +87,7 @@ func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Conn) erro
 // untilNoVictim runs fn in a transaction and repeats it while the server rolls it back to end a deadlock.
 func (s *Store) untilNoVictim(ctx context.Context, what string, fn func(tx bun.Conn) error) (err error) {
 	for range victimTries {
-		if err = s.tryTx(ctx, fn); !saysMySQL(err, mysqlDeadlock) {
+		if err = s.tryTx(ctx, fn); !isMySQLError(err, mysqlDeadlock) {
 			break
 		}
 	}

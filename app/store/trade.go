@@ -47,7 +47,7 @@ func (s *Store) OpenTrade(
 		}
 		o.TradeOpened = now
 		err = execMatching(ctx, tx, 1, "note the trade",
-			"UPDATE orders SET trade_opened = ?, "+unstamped+" WHERE id = ? AND state = ? AND trade_opened = 0", now,
+			"UPDATE orders SET trade_opened = ?, "+keepChangedAt+" WHERE id = ? AND state = ? AND trade_opened = 0", now,
 			order, shop.Pending)
 		if err != nil {
 			return o, err

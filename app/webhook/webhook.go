@@ -31,10 +31,10 @@ import (
 
 const (
 	within = 10 * time.Second // for one delivery, from the dial to the last byte of the response
-	// mostIdle is the limit of idle connections, about the number of concurrent deliveries.
-	mostIdle = 16
-	// mostAnswer is the limit of bytes read from a response body, so that the connection can be used again.
-	mostAnswer = 64 << 10
+	// maxIdle is the limit of idle connections, about the number of concurrent deliveries.
+	maxIdle = 16
+	// maxResponse is the limit of bytes read from a response body, so that the connection can be used again.
+	maxResponse = 64 << 10
 )
 
 // Sender delivers to one address.
@@ -52,7 +52,7 @@ func New(address string, secret []byte) *Sender {
 		client: &http.Client{
 			Timeout: within,
 			Transport: &http.Transport{
-				MaxIdleConnsPerHost: mostIdle, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: within,
+				MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: within,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
@@ -81,7 +81,7 @@ func (s *Sender) Deliver(ctx context.Context, p outbox.Message) error {
 		return fmt.Errorf("deliver order %s: %w", p.Order, err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, answer.Body, mostAnswer) // usually shorter
+	_, _ = io.CopyN(io.Discard, answer.Body, maxResponse) // usually shorter
 	return s.outcome(p.Order, answer)
 }
 

@@ -152,8 +152,8 @@ func (c *Conn) deliver(f *Frame) {
 	switch {
 	case answer != nil:
 		answer <- f
-	case c.dialer.Heard != nil:
-		c.dialer.Heard(f)
+	case c.dialer.OnFrame != nil:
+		c.dialer.OnFrame(f)
 	}
 }
 

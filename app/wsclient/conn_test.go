@@ -45,14 +45,14 @@ func dial(t *testing.T, d Dialer, say func(r Request) []string) (*Conn, <-chan *
 		}
 	}))
 	t.Cleanup(server.Close)
-	heard := make(chan *Frame, 8)
-	d.Heard = func(f *Frame) { heard <- f }
+	received := make(chan *Frame, 8)
+	d.OnFrame = func(f *Frame) { received <- f }
 	c, err := d.Dial(t.Context(), server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	return c, heard
+	return c, received
 }
 
 func ok(r Request, members string) string { return fmt.Sprintf(`{"id":%d,"ok":{%s}}`, r.ID, members) }
@@ -69,7 +69,7 @@ func event(cursor string) string {
 func TestAnswersFindTheirCalls(t *testing.T) {
 	t.Parallel()
 	var first Request
-	c, heard := dial(t, Dialer{}, func(r Request) []string {
+	c, received := dial(t, Dialer{}, func(r Request) []string {
 		switch r.Op {
 		case Watch:
 			first = r
@@ -90,11 +90,11 @@ func TestAnswersFindTheirCalls(t *testing.T) {
 		t.Errorf("bought %+v, %v", receipt, err)
 	}
 	for _, want := range []string{"c-1", "c-2"} {
-		if e, ok := (<-heard).Event.(*OrderEvent); !ok || e.Cursor != want || e.Order.ID != 7 {
+		if e, ok := (<-received).Event.(*OrderEvent); !ok || e.Cursor != want || e.Order.ID != 7 {
 			t.Errorf("heard %+v, want the event at %s", e, want)
 		}
 	}
-	if f := <-heard; f.Request.Op != Watch || f.Request.Slot != 9 || f.OK == nil {
+	if f := <-received; f.Request.Op != Watch || f.Request.Slot != 9 || f.OK == nil {
 		t.Errorf("heard %+v, want the answer to watch", f)
 	}
 	for _, r := range []Request{{Op: Cancel, Order: 7}, {Text: `"op":"dance"`}} {
@@ -107,14 +107,14 @@ func TestAnswersFindTheirCalls(t *testing.T) {
 // The cursor of hello does not overwrite the cursor of an event that follows immediately.
 func TestCursorFollowsTheWire(t *testing.T) {
 	t.Parallel()
-	c, heard := dial(t, Dialer{}, func(r Request) []string {
+	c, received := dial(t, Dialer{}, func(r Request) []string {
 		return []string{ok(r, `"cursor":"c-5","missed":[`+event("c-4")+`]`), event("c-6")}
 	})
 	welcome, err := c.Hello("token", "c-3")
 	if err != nil || welcome.Cursor != "c-5" || len(welcome.Missed) != 1 || welcome.Missed[0].Cursor != "c-4" {
 		t.Errorf("welcome %+v, %v", welcome, err)
 	}
-	<-heard
+	<-received
 	if c.Cursor() != "c-6" {
 		t.Errorf("cursor %q", c.Cursor())
 	}

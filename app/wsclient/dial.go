@@ -18,7 +18,7 @@ import (
 type Dialer struct {
 	// The callback for every event, and for every reply without a waiting call. It receives one frame at a time. The
 	// connection reads no frames meanwhile, so the callback must not make calls on it; it may use Send.
-	Heard func(*Frame)
+	OnFrame func(*Frame)
 	// Seen receives every frame first, including replies to waiting calls.
 	Seen    func(*Frame)
 	Origin  string        // of a page, "http://host:port"; "": no Origin header

@@ -257,15 +257,15 @@ func (r *runner) settled(ctx context.Context) error {
 	}
 	began := time.Now()
 	for {
-		untold, err := r.shop.count(ctx, "SELECT COUNT(*) FROM orders WHERE unpublished_since IS NOT NULL")
+		unpublished, err := r.shop.count(ctx, "SELECT COUNT(*) FROM orders WHERE unpublished_since IS NOT NULL")
 		switch {
 		case err != nil:
 			return err
-		case untold == 0:
+		case unpublished == 0:
 			_, err := r.tool(ctx, "audit")
 			return err
 		case time.Since(began) > drainWithin:
-			return fmt.Errorf("%d orders were never told", untold)
+			return fmt.Errorf("%d orders were never told", unpublished)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

@@ -6,7 +6,7 @@
 -- Returns {code}: 0 armed now, 1 armed before, 12 sale absent, 13 recovering, 14 epoch differs, 16 partition absent,
 --   17 a key has a wrong type
 
-local code = turned_away()
+local code = rejection()
 if code then return {code} end
 local armed = redis.call('HGET', KEYS[2], 'armed')
 if not armed then return {12} end

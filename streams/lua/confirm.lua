@@ -7,7 +7,7 @@
 -- Returns {code}: 0 done, 13 recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type,
 --   20 the history has changed: check again
 
-local code = turned_away()
+local code = rejection()
 if code then return {code} end
 if (redis.call('HGET', KEYS[1], 'history') or '') ~= ARGV[2] or history() ~= ARGV[3] then return {20} end
 redis.call('HSET', KEYS[1], 'history', ARGV[3])

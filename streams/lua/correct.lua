@@ -15,7 +15,7 @@
 --           18 the figures violate the stock equation of the sale
 --   result  1 corrected now, 0 nothing changed: a hold has changed, or reservations are not settled
 
-local code = turned_away()
+local code = rejection()
 if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'tickets', 'done', 'moves', 'withdrawn', 'initial', 'added', 'stock')
 if not sale[7] then return {12} end

@@ -7,7 +7,7 @@
 -- Returns {code}: 0 written now, 1 it exists, 13 recovering, 14 epoch differs, 16 partition absent,
 --   17 a key has a wrong type
 
-local code = turned_away()
+local code = rejection()
 if code then return {code} end
 local there = redis.call('HMGET', KEYS[2], 'armed', 'version')
 local older = there[1] == '0' and tonumber(there[2]) < tonumber(ARGV[2])

@@ -8,7 +8,7 @@
 --   code  0 done, 13 recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
 
 -- 1. Check before the first write.
-local code = turned_away({[2] = 'stream', [5] = 'stream'})
+local code = rejection({[2] = 'stream', [5] = 'stream'})
 if code then return {code} end
 
 -- 2. Acknowledge first: only the call that acknowledges the entry writes the dead letter (I4).

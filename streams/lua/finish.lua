@@ -17,14 +17,14 @@
 -- script.
 
 -- 1. Check before the first write.
-local code = turned_away({[2] = 'stream', [5] = 'zset'})
+local code = rejection({[2] = 'stream', [5] = 'zset'})
 if code then return {code} end
 if ARGV[5] ~= '' and too_late(ARGV[2], ARGV[3]) then return {21} end
 local counted = redis.call('EXISTS', KEYS[4]) == 1
 local first = 7 + 2 * tonumber(ARGV[6]) -- index of the first entry
 
 -- 2. Publish, and add the deadlines. An existing deadline keeps its score, which may be a sweeper's lease.
-if ARGV[5] ~= '' then tell(KEYS[1], ARGV[4], ARGV[5]) end
+if ARGV[5] ~= '' then publish_lines(KEYS[1], ARGV[4], ARGV[5]) end
 if first > 7 then redis.call('ZADD', KEYS[5], 'NX', unpack(ARGV, 7, first - 1)) end
 
 -- 3. Acknowledge per sale. The number of entries that were still pending is the number of newly settled tickets.

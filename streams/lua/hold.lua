@@ -12,7 +12,7 @@
 --            7 limit per buyer     9 not enough units     11 cooldown, number = milliseconds
 
 -- 1. Check before the first write.
-local code = turned_away()
+local code = rejection()
 if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'stock', 'held', 'limit', 'rest_until', 'moves')
 if not sale[1] then return {12} end

@@ -8,7 +8,7 @@
 --
 -- Once they are recorded, only open.lua changes server and generation.
 
-local code = turned_away()
+local code = rejection()
 if code then return {code} end
 local db = redis.call('HMGET', KEYS[1], 'db_server', 'db_generation', 'db_beat')
 if db[1] and (db[1] ~= ARGV[2] or db[2] ~= ARGV[3]) then return {14} end

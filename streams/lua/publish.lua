@@ -12,4 +12,4 @@
 local t = redis.call('TYPE', KEYS[1]).ok
 if t ~= 'none' and t ~= 'hash' then return {17, 0} end
 if too_late(ARGV[1], ARGV[2]) then return {21, 0} end
-return {0, tell(KEYS[1], ARGV[3], ARGV[4])}
+return {0, publish_lines(KEYS[1], ARGV[3], ARGV[4])}

@@ -7,7 +7,7 @@
 --   code  0 deleted now or before, 1 not closed yet, or units are held, or tickets are not settled,
 --         13 recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
 
-local code = turned_away()
+local code = rejection()
 if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'closes', 'held', 'tickets', 'done')
 if sale[1] then

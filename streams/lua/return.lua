@@ -10,7 +10,7 @@
 --         17 a key has a wrong type
 
 -- 1. Check before the first write.
-local code = turned_away()
+local code = rejection()
 if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'stock', 'held', 'withdrawn', 'burnt', 'moves')
 if not sale[1] then return {12} end

@@ -11,7 +11,7 @@
 -- A sold hold ends with ":sold", so that return.lua never returns its units.
 
 -- 1. Check before the first write.
-local code = turned_away()
+local code = rejection()
 if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'held', 'sold', 'moves')
 if not sale[1] then return {12} end

@@ -12,7 +12,7 @@
 -- The decision stays in the field out:<operation id> while the sale exists, so a repeated call takes nothing more. The
 -- database deducts the units from its own count afterwards, under the same epoch (I2, I8).
 
-local code = turned_away()
+local code = rejection()
 if code then return {code} end
 if not string.find(ARGV[3], '^[1-9]%d*$') then return {18} end
 local field = 'out:' .. ARGV[2]

@@ -13,7 +13,7 @@
 -- The database adds the units before this call (I2).
 
 -- 1. Check before the first write.
-local code = turned_away()
+local code = rejection()
 if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'version', 'added', 'stock', 'moves')
 if not sale[1] then return {12} end

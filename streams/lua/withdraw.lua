@@ -12,7 +12,7 @@
 -- The stock does not change, so Redis and the database may be updated in either order (I2).
 
 -- 1. Check before the first write.
-local code = turned_away()
+local code = rejection()
 if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'held', 'sold', 'withdrawn', 'moves')
 if not sale[1] then return {12} end

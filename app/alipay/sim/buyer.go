@@ -3,29 +3,29 @@ package sim
 import "net/url"
 
 // Pay pays the order as the buyer does at the cashier. It fails if the trade does not exist or has ended.
-func (s *Simulator) Pay(order string) error { return s.tell(s.book.take(order, false)) }
+func (s *Simulator) Pay(order string) error { return s.notifyResult(s.book.take(order, false)) }
 
 // GiveUp closes the trade as the buyer does at the cashier.
-func (s *Simulator) GiveUp(order string) error { return s.tell(s.book.close(order)) }
+func (s *Simulator) GiveUp(order string) error { return s.notifyResult(s.book.close(order)) }
 
 // PayLate pays with money that was in transit when the trade was closed. It fails if the trade does not exist or was
 // paid before.
-func (s *Simulator) PayLate(order string) error { return s.tell(s.book.take(order, true)) }
+func (s *Simulator) PayLate(order string) error { return s.notifyResult(s.book.take(order, true)) }
 
 // Repeat sends another notification about the order's trade to the shop.
-func (s *Simulator) Repeat(order string) error { return s.tell(s.book.read(order)) }
+func (s *Simulator) Repeat(order string) error { return s.notifyResult(s.book.read(order)) }
 
 // Notifies the shop about a trade unless err is set.
-func (s *Simulator) tell(t Trade, err error) error {
+func (s *Simulator) notifyResult(t Trade, err error) error {
 	if err == nil {
 		s.notify(t)
 	}
 	return err
 }
 
-// Come opens a payment as the buyer: the address of a page or wap payment, or the order string of an app payment,
+// Open opens a payment as the buyer: the address of a page or wap payment, or the order string of an app payment,
 // signed by the shop. It returns the trade's order.
-func (s *Simulator) Come(signed string) (order string, err error) {
+func (s *Simulator) Open(signed string) (order string, err error) {
 	if u, err := url.Parse(signed); err == nil && u.RawQuery != "" {
 		signed = u.RawQuery
 	}
@@ -33,7 +33,7 @@ func (s *Simulator) Come(signed string) (order string, err error) {
 	if err != nil {
 		return "", err
 	}
-	t, refused := s.come(form)
+	t, refused := s.open(form)
 	if refused != nil {
 		return "", refused
 	}
@@ -43,8 +43,8 @@ func (s *Simulator) Come(signed string) (order string, err error) {
 // Error returns the code and sub-code of the rejection.
 func (n *no) Error() string { return n.code + " " + n.sub }
 
-// come checks the shop's signature and begins the trade.
-func (s *Simulator) come(form url.Values) (Trade, *no) {
+// open checks the shop's signature and begins the trade.
+func (s *Simulator) open(form url.Values) (Trade, *no) {
 	q, refused := s.read(form)
 	if refused != nil {
 		return Trade{}, refused

@@ -39,7 +39,7 @@ type view struct {
 
 // arrive opens the cashier for a buyer from the shop's page.
 func (s *Simulator) arrive(w http.ResponseWriter, r *http.Request) {
-	t, refused := s.come(r.URL.Query())
+	t, refused := s.open(r.URL.Query())
 	if refused != nil {
 		s.show(w, r, http.StatusOK, view{State: "refused", Why: refused.Error()})
 		return

@@ -23,7 +23,7 @@ func body(t *testing.T, r *http.Response) string {
 func TestCashier(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
-	path := s.come("42")
+	path := s.open("42")
 	shown := s.get(path)
 	text := body(t, shown)
 	for _, want := range []string{"12.34", "&lt;Kettle&gt; &amp; more", "42", `action="` + path + `/pay"`} {
@@ -71,7 +71,7 @@ func TestScannedCode(t *testing.T) {
 func TestCashierInChinese(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
-	request, err := http.NewRequest(http.MethodGet, s.server.URL+s.come("1"), nil)
+	request, err := http.NewRequest(http.MethodGet, s.server.URL+s.open("1"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestTimeExpire(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64
 	s := newShop(t, Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
-	there := s.come("1")
+	there := s.open("1")
 	late := s.get("/gateway.do?" + s.sign("alipay.trade.wap.pay", s.order("2")).Encode()).Header.Get("Location")
 	form := s.sign("alipay.trade.page.pay", s.order("3"))
 	ahead.Store(int64(2 * time.Hour))

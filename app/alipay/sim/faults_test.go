@@ -13,7 +13,7 @@ func TestNotificationsAreRepeated(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
 	s.refuse = 2
-	s.come("1")
+	s.open("1")
 	if err := s.Pay("1"); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestNotificationFaults(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, Options{})
-			s.come("1")
+			s.open("1")
 			fault := Fault{Kind: kind, Order: "1", Times: 1, DelayMS: maxDelay.Milliseconds()}
 			if _, err := s.Inject(fault); err != nil {
 				t.Fatal(err)
@@ -64,7 +64,7 @@ func TestAdmin(t *testing.T) {
 	if got := s.post("/admin/trades/1/pay", "", "").StatusCode; got != http.StatusNotFound {
 		t.Errorf("an order that nobody opened: %d", got)
 	}
-	s.come("1")
+	s.open("1")
 	for _, step := range []struct {
 		path string
 		want int

@@ -28,7 +28,7 @@ type Simulator struct {
 	mux    *http.ServeMux
 	book   *book
 	faults *faults
-	post   *postman
+	post   *deliverer
 }
 
 // New returns a simulator. It opens no listener: the caller serves it.
@@ -49,7 +49,7 @@ func New(o Options) (*Simulator, error) {
 		}
 	}
 	s := &Simulator{
-		keys: o.Keys, now: o.Now, zone: zone, book: newBook(o.Now), faults: &faults{}, post: newPostman(o.Schedule),
+		keys: o.Keys, now: o.Now, zone: zone, book: newBook(o.Now), faults: &faults{}, post: newDeliverer(o.Schedule),
 		mux: http.NewServeMux(),
 	}
 	for pattern, handler := range s.routes() {

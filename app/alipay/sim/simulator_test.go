@@ -115,8 +115,8 @@ func (s *merchant) order(number string) map[string]string {
 	}
 }
 
-// come opens the cashier as the buyer and returns its path.
-func (s *merchant) come(number string) string {
+// open opens the cashier as the buyer and returns its path.
+func (s *merchant) open(number string) string {
 	s.t.Helper()
 	response := s.get("/gateway.do?" + s.sign("alipay.trade.page.pay", s.order(number)).Encode())
 	path := response.Header.Get("Location")

@@ -68,7 +68,7 @@ func (officeParked) Help() string {
 
 func (c parkedList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		postings, more, err := page[outbox.QuarantinedMessage](api, collection{"/parked", "postings"}, mostEntries)
+		postings, more, err := page[outbox.QuarantinedMessage](api, collection{"/parked", "postings"}, maxEntries)
 		e.more(more)
 		return list(e, c.JSON, err, postings, listing[outbox.QuarantinedMessage]{
 			none: "nothing is parked", head: "id\tat\torder\trev\tstate\tgroup\ttries\treason",

@@ -60,8 +60,8 @@ func (c *blockAdd) Run(e *env) error {
 	if b.Kind == "" {
 		return fmt.Errorf("%w: say whom: --user, --address or --network", errUsage)
 	}
-	if c.For < 0 || c.For > backoffice.LongestBlock {
-		return fmt.Errorf("%w: --for is %v, want at most %v, or nothing for ever", errUsage, c.For, backoffice.LongestBlock)
+	if c.For < 0 || c.For > backoffice.MaxBlock {
+		return fmt.Errorf("%w: --for is %v, want at most %v, or nothing for ever", errUsage, c.For, backoffice.MaxBlock)
 	}
 	if err := backoffice.NormalizeBlock(&b); err != nil {
 		return fmt.Errorf("%w: %s", errUsage, shop.AsError(err).Message)

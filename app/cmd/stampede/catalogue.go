@@ -46,11 +46,11 @@ func (e *env) did(c changing, err error, answer any, format string, args ...any)
 
 // instant parses a time in the time zone of the shop.
 func (e *env) instant(text string) (shop.Millis, error) {
-	desk := backoffice.CatalogueDesk{Zone: e.clocks()}
+	service := backoffice.CatalogueService{Zone: e.clocks()}
 	if e.noZone != nil {
 		return 0, e.noZone
 	}
-	at, err := desk.Instant(text)
+	at, err := service.Instant(text)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %q %s", errUsage, text, shop.AsError(err).Message)
 	}

@@ -33,8 +33,8 @@ func (c *challenge) Run(e *env) error {
 	if (c.Sale == 0) != (c.Kind == "") {
 		return fmt.Errorf("%w: --sale and --kind go together", errUsage)
 	}
-	if c.Bits != 0 && (c.Bits < admission.LeastWorkBits || c.Bits > admission.MostWorkBits) {
-		return fmt.Errorf("%w: --bits is %d, want %d to %d", errUsage, c.Bits, admission.LeastWorkBits, admission.MostWorkBits)
+	if c.Bits != 0 && (c.Bits < admission.MinWorkBits || c.Bits > admission.MaxWorkBits) {
+		return fmt.Errorf("%w: --bits is %d, want %d to %d", errUsage, c.Bits, admission.MinWorkBits, admission.MaxWorkBits)
 	}
 	kind, err := shop.ParseChallenge(cmp.Or(c.Kind, string(shop.ChallengeNone)))
 	if err != nil {

@@ -21,7 +21,7 @@ func (checkconfig) Help() string {
 type checked struct {
 	Settings   []server.Setting  `json:"settings"`
 	Warnings   []server.Problem  `json:"warnings"`
-	Lacks      []server.Lack     `json:"lacks"`
+	Missing    []server.Missing  `json:"lacks"`
 	Weaknesses []server.Weakness `json:"weaknesses"`
 	Partitions []server.Placed   `json:"partitions,omitempty"` // only for a Redis cluster
 }
@@ -36,7 +36,7 @@ func (c *checked) verdict(allowWeak bool) error {
 			return errUnfit
 		}
 	}
-	if len(c.Lacks) > 0 {
+	if len(c.Missing) > 0 {
 		return errUnfit
 	}
 	return nil
@@ -49,12 +49,12 @@ func (c checkconfig) Run(e *env) error {
 	}
 	answer := checked{
 		Settings: config.Settings(), Warnings: append([]server.Problem{}, config.Warnings()...),
-		Lacks: []server.Lack{}, Weaknesses: []server.Weakness{},
+		Missing: []server.Missing{}, Weaknesses: []server.Weakness{},
 	}
 	if !c.Offline && !config.Embedded() {
 		err = e.withTools(func(t *server.Tools) error {
-			lacks, weak, err := t.Examine(e.ctx)
-			answer.Lacks, answer.Weaknesses = append(answer.Lacks, lacks...), append(answer.Weaknesses, weak...)
+			missing, weak, err := t.Examine(e.ctx)
+			answer.Missing, answer.Weaknesses = append(answer.Missing, missing...), append(answer.Weaknesses, weak...)
 			if err == nil {
 				answer.Partitions, err = t.Places(e.ctx)
 			}
@@ -84,7 +84,7 @@ func (c checkconfig) Run(e *env) error {
 	for _, w := range answer.Warnings {
 		fmt.Fprintf(e.out, "\nwarning: %s %s\n", w.Variable, w.Message)
 	}
-	for _, l := range answer.Lacks {
+	for _, l := range answer.Missing {
 		fmt.Fprintf(e.out, "\ndoes not work: %s: %s\n", l.Store, l.Message)
 	}
 	for _, w := range answer.Weaknesses {

@@ -29,8 +29,8 @@ const (
 	clientWait = time.Minute
 	// largestPage is the largest number of items in one response of the API.
 	largestPage = 100
-	// longestAnswer limits a response, in bytes. The largest is an export of all products.
-	longestAnswer = 256 << 20
+	// maxAnswer limits a response, in bytes. The largest is an export of all products.
+	maxAnswer = 256 << 20
 )
 
 // client calls the HTTP API for one command. It is not safe for concurrent use.
@@ -211,7 +211,7 @@ func (c *client) send(r request, into any) error {
 		return fmt.Errorf("the server does not answer: %w", err)
 	}
 	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, longestAnswer))
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
 		return fmt.Errorf("read the answer of %s: %w", c.base, err)
 	}

@@ -113,7 +113,7 @@ func (r running) slot() (open shop.ID, now crowd, err error) {
 	return open, now, err
 }
 
-// `ask` decodes a response of the shop.
+// ask decodes a response of the shop.
 func ask(url string, into any) (err error) {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 	res, err := client.Get(url)

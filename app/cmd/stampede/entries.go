@@ -10,8 +10,8 @@ import (
 	"stampede/app/shop"
 )
 
-// mostEntries requests the largest page.
-var mostEntries = url.Values{"limit": {strconv.Itoa(largestPage)}}
+// maxEntries requests the largest page.
+var maxEntries = url.Values{"limit": {strconv.Itoa(largestPage)}}
 
 // more prints a note if the list is incomplete.
 func (e *env) more(there bool) {

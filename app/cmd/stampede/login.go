@@ -143,7 +143,7 @@ func (l *loginCmd) Run(e *env) error {
 		return err
 	}
 	defer c.http.CloseIdleConnections()
-	in := bufio.NewReader(io.LimitReader(e.in, 2*longestPassword))
+	in := bufio.NewReader(io.LimitReader(e.in, 2*maxPassword))
 	if l.Email == "" {
 		fmt.Fprint(e.err, "E-mail: ")
 		if l.Email, err = in.ReadString('\n'); err != nil && !errors.Is(err, io.EOF) {

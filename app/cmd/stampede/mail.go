@@ -35,7 +35,7 @@ func (mailCmd) Help() string {
 
 func (c mailList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
-		mails, more, err := page[outbox.QuarantinedEmail](api, collection{"/mails", "mails"}, mostEntries)
+		mails, more, err := page[outbox.QuarantinedEmail](api, collection{"/mails", "mails"}, maxEntries)
 		e.more(more)
 		return list(e, c.JSON, err, mails, listing[outbox.QuarantinedEmail]{
 			none: "no dead mails", head: "id\tat\tkind\tto\ttries\treason",

@@ -49,18 +49,18 @@ func (e *env) withToolsOf(actor journal.Actor, do func(t *server.Tools) error) (
 func (migrateUp) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
 		names, err := migrations.Up(e.ctx, t.Database())
-		return e.told("applied", "nothing to apply: the schema is up to date", names, err)
+		return e.published("applied", "nothing to apply: the schema is up to date", names, err)
 	})
 }
 
 func (migrateDown) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
 		names, err := migrations.Down(e.ctx, t.Database())
-		return e.told("taken back", "nothing to take back", names, err)
+		return e.published("taken back", "nothing to take back", names, err)
 	})
 }
 
-func (e *env) told(what, nothing string, names []string, err error) error {
+func (e *env) published(what, nothing string, names []string, err error) error {
 	if err != nil {
 		return err
 	}

@@ -33,8 +33,8 @@ func (noticeCmd) Help() string {
 }
 
 func (c *noticeSay) Run(e *env) error {
-	if c.For < 0 || c.For > backoffice.LongestBlock {
-		return fmt.Errorf("%w: --for is %v, want at most %v", errUsage, c.For, backoffice.LongestBlock)
+	if c.For < 0 || c.For > backoffice.MaxBlock {
+		return fmt.Errorf("%w: --for is %v, want at most %v", errUsage, c.For, backoffice.MaxBlock)
 	}
 	n := backoffice.NewNotice{Level: "info", Text: c.Text, Lang: c.Lang}
 	if c.Warn {

@@ -88,8 +88,8 @@ func (c *orderShip) Run(e *env) error {
 	})
 }
 
-// longestParcels limits the size of a parcel file, in bytes.
-const longestParcels = 1 << 20
+// maxParcels limits the size of a parcel file, in bytes.
+const maxParcels = 1 << 20
 
 func (c *orderShipMany) Run(e *env) error {
 	in := e.in
@@ -101,7 +101,7 @@ func (c *orderShipMany) Run(e *env) error {
 		defer file.Close()
 		in = file
 	}
-	text, err := io.ReadAll(io.LimitReader(in, longestParcels))
+	text, err := io.ReadAll(io.LimitReader(in, maxParcels))
 	if err != nil {
 		return fmt.Errorf("read the parcels: %w", err)
 	}

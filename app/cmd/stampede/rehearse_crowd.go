@@ -80,7 +80,7 @@ func (s *rehearseShopper) arrive(ctx context.Context, token string) error {
 	c := s.crowd
 	for {
 		began := time.Now()
-		conn, err := (&wsclient.Dialer{Heard: s.heard, TLS: c.tls, Silence: time.Minute}).Dial(ctx, c.shop)
+		conn, err := (&wsclient.Dialer{OnFrame: s.onFrame, TLS: c.tls, Silence: time.Minute}).Dial(ctx, c.shop)
 		if err == nil {
 			s.conn = conn
 			if _, err = conn.Hello(token, ""); err == nil {
@@ -108,8 +108,8 @@ func (c *rehearseCrowd) note(change func()) {
 	change()
 }
 
-// `heard` handles order events. It runs on the goroutine that reads from the socket.
-func (s *rehearseShopper) heard(f *wsclient.Frame) {
+// onFrame handles order events. It runs on the goroutine that reads from the socket.
+func (s *rehearseShopper) onFrame(f *wsclient.Frame) {
 	e, is := f.Event.(*wsclient.OrderEvent)
 	if !is {
 		return
@@ -191,7 +191,7 @@ func (s *rehearseShopper) buy(ctx context.Context, key string) (shop.ID, error) 
 	}
 }
 
-// `answered` counts the reply to a buy. It ignores errors without a code: they are lost connections, which leave
+// answered counts the reply to a buy. It ignores errors without a code: they are lost connections, which leave
 // counts.
 func (c *rehearseCrowd) answered(err error, took time.Duration) {
 	code := wsclient.CodeOf(err)

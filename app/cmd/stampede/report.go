@@ -28,13 +28,13 @@ func (c *reportCmd) Run(e *env) error {
 	})
 }
 
-// printPresses prints the counts of buy attempts. It prints nothing if they were not recorded.
-func (e *env) printPresses(p *board.SalePresses) {
+// printBuys prints the counts of buy attempts. It prints nothing if they were not recorded.
+func (e *env) printBuys(p *board.SaleBuys) {
 	if p == nil {
 		return
 	}
-	fmt.Fprintf(e.out, "%d presses of Buy, %d reserved\n", p.Pressed, p.Reserved)
-	for _, away := range p.TurnedAway {
+	fmt.Fprintf(e.out, "%d presses of Buy, %d reserved\n", p.Attempts, p.Reserved)
+	for _, away := range p.Rejected {
 		fmt.Fprintf(e.out, "turned away by %s: %d %s\n", away.Layer, away.Buys, away.Code)
 	}
 	if w := p.ToOrder; w != nil {
@@ -45,7 +45,7 @@ func (e *env) printPresses(p *board.SalePresses) {
 func (e *env) printReport(r *backoffice.SaleReport) error {
 	fmt.Fprintf(e.out, "sale %s: %s at %s yuan, %s to %s\n\n", r.Sale, r.Product, shop.FormatFen(r.PriceFen),
 		e.wall(r.OpensAt), e.wall(r.ClosesAt))
-	err := table(e, 0, "state\treason\torders\tunits\tyuan", r.States, func(s store.SaleFate) []any {
+	err := table(e, 0, "state\treason\torders\tunits\tyuan", r.States, func(s store.SaleFunnel) []any {
 		return []any{s.State, s.Reason, s.Orders, s.Units, shop.FormatFen(s.AmountFen)}
 	})
 	if err != nil {
@@ -56,7 +56,7 @@ func (e *env) printReport(r *backoffice.SaleReport) error {
 		fmt.Fprintf(e.out, "%d paid, half of them within %.1f s, all but one in a hundred within %.1f s\n", w.Orders,
 			float64(w.P50)/1000, float64(w.P99)/1000)
 	}
-	e.printPresses(r.Presses)
+	e.printBuys(r.Buys)
 	m := &r.Money
 	fmt.Fprintf(e.out, "money: %s yuan paid, %s refunded, %s to be refunded, %s net\n\n", shop.FormatFen(m.PaidFen),
 		shop.FormatFen(m.RefundedFen), shop.FormatFen(m.RefundingFen), shop.FormatFen(m.NetFen))

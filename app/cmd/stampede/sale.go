@@ -120,7 +120,7 @@ func (t *terms) edit(env *env) (e backoffice.SaleEdit, err error) {
 	return e, nil
 }
 
-// `said` returns the value of a pointer, or the zero value for nil.
+// said returns the value of a pointer, or the zero value for nil.
 func said[T any](value *T) (v T) {
 	if value != nil {
 		v = *value

@@ -16,8 +16,8 @@ func TestStatusFitsATerminal(t *testing.T) {
 	t.Parallel()
 	b := &board.Board{
 		Now: 1795222800000, BuysS: 123456.7, ReservedS: 12.4,
-		RefusedS: map[shop.Code]float64{shop.SoldOut: 99999, shop.Busy: .5},
-		PressMS:  board.PressTimes{P50: 14, P99: 62, N: 9},
+		RefusedS:  map[shop.Code]float64{shop.SoldOut: 99999, shop.Busy: .5},
+		LatencyMS: board.LatencyTimes{P50: 14, P99: 62, N: 9},
 		Sales: []board.Sale{
 			{
 				Name: strings.Repeat("电饭煲", 20), Phase: shop.Upcoming, Stock: 12345678, Held: 1234567, Sold: 1234567,

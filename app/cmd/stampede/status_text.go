@@ -31,8 +31,8 @@ func boardText(b *board.Board) string {
 	if b.HiddenS > 0 {
 		w.add("hidden sales: %s/s confirmed, not included", number(b.HiddenS))
 	}
-	if b.PressMS.N > 0 {
-		w.add("press to order: %d ms, 99 %% within %d ms", b.PressMS.P50, b.PressMS.P99)
+	if b.LatencyMS.N > 0 {
+		w.add("press to order: %d ms, 99 %% within %d ms", b.LatencyMS.P50, b.LatencyMS.P99)
 	}
 	if refused := refusals(b); refused != "" {
 		w.add("refused: %s", refused)

@@ -42,13 +42,13 @@ func (tokenRotate) Help() string {
 		"Examples:\n\n    stampede token rotate\n    stampede token rotate --now"
 }
 
-// longestToken limits the lifetime of a token, so that a typing error cannot create a permanent one.
-const longestToken = 31 * 24 * time.Hour
+// maxToken limits the lifetime of a token, so that a typing error cannot create a permanent one.
+const maxToken = 31 * 24 * time.Hour
 
 // Run prints only the token.
 func (c *tokenSign) Run(e *env) error {
-	if c.TTL < time.Second || c.TTL > longestToken {
-		return fmt.Errorf("%w: --ttl is %v, want 1s to %v", errUsage, c.TTL, longestToken)
+	if c.TTL < time.Second || c.TTL > maxToken {
+		return fmt.Errorf("%w: --ttl is %v, want 1s to %v", errUsage, c.TTL, maxToken)
 	}
 	_, issuer, err := e.issuer()
 	if err != nil {

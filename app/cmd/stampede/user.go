@@ -75,8 +75,8 @@ func (userDelete) Help() string {
 		"    stampede user delete ada@shop.example --yes\n    stampede user delete 7301444480512000257 --yes     (a guest)"
 }
 
-// longestPassword limits the input, in bytes. The server checks the length of passwords.
-const longestPassword = 4096
+// maxPassword limits the input, in bytes. The server checks the length of passwords.
+const maxPassword = 4096
 
 // passwordLine reads the first line of standard input.
 func passwordLine(in *bufio.Reader, missing string) (string, error) {
@@ -93,7 +93,7 @@ func passwordLine(in *bufio.Reader, missing string) (string, error) {
 func (c *userAdd) Run(e *env) error {
 	n := server.NewUser{Email: c.Email, Name: c.Name, Lang: c.Lang, Role: c.Role}
 	if c.Password {
-		in := bufio.NewReader(io.LimitReader(e.in, longestPassword))
+		in := bufio.NewReader(io.LimitReader(e.in, maxPassword))
 		var err error
 		if n.Password, err = passwordLine(in, "--password is given, and there is none on standard input"); err != nil {
 			return err

@@ -42,7 +42,7 @@ type Result struct {
 	Work     float64 // the attacker's share of the expected hashes of all solved tasks
 	Pictures int     // captchas solved for the attacker
 	Sent     int     // requests of the attacker
-	KeptOut  int     // accounts of the attacker without a socket when the sale opened
+	Blocked  int     // accounts of the attacker without a socket when the sale opened
 
 	Refused  map[shop.Code]int // requests of the attacker by error code
 	Failures []error

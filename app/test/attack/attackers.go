@@ -46,7 +46,7 @@ func (b *battle) recruit(n, addresses int) (in []*shopper) {
 			in = append(in, s)
 		}
 	}
-	b.result.KeptOut += n - len(in)
+	b.result.Blocked += n - len(in)
 	return in
 }
 

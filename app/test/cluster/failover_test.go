@@ -139,7 +139,7 @@ func (f *failover) fail() {
 	}
 }
 
-// comeBack makes the failed primary a replica of the promoted server. A paused primary detects the promotion only after
+// reconnectAll makes the failed primary a replica of the promoted server. A paused primary detects the promotion only after
 // it resumes, and may send some replies before that.
 func (f *failover) comeBack() {
 	f.t.Helper()
@@ -277,7 +277,7 @@ func (f *failover) settled(presses []press, over time.Time) {
 		t.Errorf("I8: %d answered reservations are lost, %v to %v are counted", n, least, most)
 	}
 	if len(lost) > 0 {
-		f.told(&lost[0])
+		f.checkLossReported(&lost[0])
 	}
 }
 
@@ -291,9 +291,9 @@ func (f *failover) sides() (n int) {
 	return n
 }
 
-// told checks that a loss is logged, and that its buyer sees no such order: it is in no list, and a retry with the same
+// checkLossReported checks that a loss is logged, and that its buyer sees no such order: it is in no list, and a retry with the same
 // key creates a new order.
-func (f *failover) told(p *press) {
+func (f *failover) checkLossReported(p *press) {
 	t := f.t
 	t.Helper()
 	said := false

@@ -36,7 +36,7 @@ func TestAccountOfFewRightsOverTLS(t *testing.T) {
 		for p, primary := range w.places() {
 			f.hit[p] = primary == f.primary.Addr()
 		}
-		w.lacksNothing()
+		w.checkPermissions()
 		f.play()
 	})
 	t.Run("sentinels", func(t *testing.T) {
@@ -48,13 +48,13 @@ func TestAccountOfFewRightsOverTLS(t *testing.T) {
 		for p := range f.hit {
 			f.hit[p] = true
 		}
-		w.lacksNothing()
+		w.checkPermissions()
 		f.play()
 	})
 }
 
-// lacksNothing checks that `checkconfig` reports no missing permission.
-func (w *world) lacksNothing() {
+// checkPermissions checks that `checkconfig` reports no missing permission.
+func (w *world) checkPermissions() {
 	w.t.Helper()
 	if out, code := w.run("checkconfig"); code != 0 {
 		w.t.Errorf("checkconfig exits %d:\n%s", code, out)

@@ -27,8 +27,8 @@ import (
 type deed struct {
 	method, path string
 	body         map[string]any
-	// lacks returns the missing effect on a restarted node; "" when all effects are there.
-	lacks func(n *node) string
+	// missing returns the missing effect on a restarted node; "" when all effects are there.
+	missing func(n *node) string
 }
 
 // dieActing: an operation runs while buyers buy, and the node dies without a response. The next life completes the
@@ -52,10 +52,10 @@ func dieActing(t *testing.T, flow, point string) {
 	victim.waitDeath(point)
 	tr.end()
 	next := w.start()
-	w.comeBack(next)
+	w.reconnectAll(next)
 	kit.Eventually(t, healing, func() (bool, string) {
-		lacks := d.lacks(next)
-		return lacks == "", lacks
+		missing := d.missing(next)
+		return missing == "", missing
 	})
 	w.askAgain(next, ada, key, d)
 	w.rest(next, "")
@@ -89,7 +89,7 @@ func (w *world) deed(flow string) deed {
 	case "notice":
 		body := map[string]any{"level": "info", "text": "More at noon."}
 		return deed{http.MethodPost, "/api/v1/operator/notice", body, func(n *node) string {
-			return w.untold(n, "More at noon.")
+			return w.bannerMissing(n, "More at noon.")
 		}}
 	default:
 		who := kit.NewID()
@@ -145,14 +145,14 @@ func (w *world) buysOverHTTP(n *node) string {
 	return fmt.Sprintf("a buy over HTTP is answered %d %s %v", status, answer, err)
 }
 
-// untold returns "" when a new connection receives the banner, and otherwise the problem.
-func (w *world) untold(n *node, text string) string {
+// bannerMissing returns "" when a new connection receives the banner, and otherwise the problem.
+func (w *world) bannerMissing(n *node, text string) string {
 	w.t.Helper()
-	var told atomic.Bool
+	var published atomic.Bool
 	site := "http://" + n.addr
-	dialer := wsclient.Dialer{Origin: site, Heard: func(f *wsclient.Frame) {
+	dialer := wsclient.Dialer{Origin: site, OnFrame: func(f *wsclient.Frame) {
 		if e, ok := f.Event.(*wsclient.NoticeEvent); ok && e.Text == text {
-			told.Store(true)
+			published.Store(true)
 		}
 	}}
 	s, err := dialer.Dial(w.t.Context(), site)
@@ -164,7 +164,7 @@ func (w *world) untold(n *node, text string) string {
 	if err == nil {
 		_, err = s.Orders(0) // the banner precedes this reply
 	}
-	if err != nil || !told.Load() {
+	if err != nil || !published.Load() {
 		return fmt.Sprintf("who comes is not told: %v", err)
 	}
 	return ""

@@ -36,8 +36,8 @@ func dieArchiving(t *testing.T, point string) {
 	if live := w.count("SELECT COUNT(*) FROM orders"); live != 0 {
 		t.Errorf("%d orders did not move", live)
 	}
-	if told := w.count("SELECT COUNT(*) FROM orders_archive WHERE tracking <> ''"); told != 0 {
-		t.Errorf("%d archived orders say something of people", told)
+	if published := w.count("SELECT COUNT(*) FROM orders_archive WHERE tracking <> ''"); published != 0 {
+		t.Errorf("%d archived orders say something of people", published)
 	}
 }
 
@@ -60,8 +60,8 @@ func (w *world) longAgo() {
 		return there == 0, fmt.Sprintf("%d sales are in Redis", there)
 	})
 	kit.Eventually(w.t, healing, func() (bool, string) {
-		untold := w.count("SELECT COUNT(*) FROM orders WHERE unpublished_since IS NOT NULL")
-		return untold == 0, fmt.Sprintf("%d orders are untold", untold)
+		unpublished := w.count("SELECT COUNT(*) FROM orders WHERE unpublished_since IS NOT NULL")
+		return unpublished == 0, fmt.Sprintf("%d orders are untold", unpublished)
 	})
 	exec("UPDATE orders SET tracking = 'SF1', changed_at = '2020-01-02'")
 }

@@ -26,7 +26,7 @@ func TestKilledInBacklog(t *testing.T) {
 			w.rows(w.dice.IntN(lost))
 			writing.Kill()
 			next := w.start()
-			w.comeBack(next)
+			w.reconnectAll(next)
 			w.rest(next, fmt.Sprintf("%3d uncommitted", lost))
 		})
 	}

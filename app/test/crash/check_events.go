@@ -27,7 +27,7 @@ func (c *check) events() {
 	}
 	learned := make(map[device]map[step]bool)
 	devices := make(map[shop.ID][]device)
-	for _, e := range c.history.Heard {
+	for _, e := range c.history.Received {
 		d := device{e.User, e.Device}
 		if learned[d] == nil {
 			learned[d] = make(map[step]bool)
@@ -51,7 +51,7 @@ func (c *check) events() {
 }
 
 // truth: a received state is committed (P3). The row may have a later state.
-func (c *check) truth(e Heard) {
+func (c *check) truth(e Received) {
 	row := c.byID[e.Order]
 	switch {
 	case row == nil || row.Rev < e.Rev:

@@ -22,7 +22,7 @@ func (c *check) press(p press, ops []Op) {
 		switch {
 		case op.Outcome == OK && first == nil:
 			first = op
-			c.fate(op)
+			c.outcome(op)
 		case op.Outcome == OK && (op.Order != first.Order || op.Ticket != first.Ticket):
 			c.fail("P4", "key %s of user %s: order %s ticket %d, then order %s ticket %d",
 				p.key, p.user, first.Order, first.Ticket, op.Order, op.Ticket)
@@ -37,8 +37,8 @@ func (c *check) press(p press, ops []Op) {
 	}
 }
 
-// fate requires that an accepted reservation has a row with the requested values.
-func (c *check) fate(op *Op) {
+// outcome requires that an accepted reservation has a row with the requested values.
+func (c *check) outcome(op *Op) {
 	row := c.byID[op.Order]
 	if row == nil {
 		c.fail("P2", "order %s of user %s was answered and has no row", op.Order, op.User)

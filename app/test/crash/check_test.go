@@ -25,7 +25,7 @@ func run() (History, Final) {
 			buy(1, 1, Unknown, 0, 0), buy(1, 1, OK, 11, 1), buy(2, 2, OK, 12, 2), soldOut, buy(4, 1, OK, 14, 3),
 			{Kind: Cancel, User: 1, Sale: sale, Order: 11, Outcome: OK, State: shop.Cancelled},
 		},
-		Heard: []Heard{
+		Received: []Received{
 			{User: 1, Order: 11, State: shop.Pending, Rev: 1, Via: ByEvent, Cursor: "5.a"},
 			{User: 1, Order: 11, State: shop.Cancelled, Rev: 2, Via: ByMissed, Cursor: "6.a"},
 			{User: 2, Order: 12, State: shop.Expired, Rev: 2, Via: ByOrders},
@@ -95,7 +95,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 		"a state from nowhere": {func(_ *History, f *Final) { f.Rows[2].State = shop.Paid }, "I1: order 14 is paid"},
 		"a payment is refunded": {func(h *History, f *Final) {
 			h.Ops = append(h.Ops, Op{Kind: Pay, Order: 14})
-			h.Heard[3].State, f.Rows[2].State, f.Sales[0].Holds = shop.Refunded, shop.Refunded, nil
+			h.Received[3].State, f.Rows[2].State, f.Sales[0].Holds = shop.Refunded, shop.Refunded, nil
 			f.Sales[0].Database = Side{Initial: 4, Stock: 3, Withdrawn: 1}
 			f.Sales[0].Redis = f.Sales[0].Database
 		}, ""},
@@ -124,12 +124,12 @@ func TestEveryRuleCanFail(t *testing.T) {
 		"an order without a hold": {func(_ *History, f *Final) { f.Sales[0].Holds = nil }, "I3: order 14 is pending"},
 		"lag is unknown":          {func(_ *History, f *Final) { f.Groups[0].Lag = -1 }, "P7: partition 0"},
 		"pending at rest":         {func(_ *History, f *Final) { f.Groups[0].Pending = 1 }, "P7: partition 0"},
-		"a state nobody heard":    {func(h *History, _ *Final) { h.Heard = slices.Delete(h.Heard, 1, 2) }, "P6: device 0 of user 1 never heard"},
+		"a state nobody heard":    {func(h *History, _ *Final) { h.Received = slices.Delete(h.Received, 1, 2) }, "P6: device 0 of user 1 never heard"},
 		"a reset without need":    {func(h *History, _ *Final) { h.Resets = []Reset{{User: 2}} }, "P6: device 0 of user 2 was told of a reset"},
-		"a deaf user":             {func(h *History, _ *Final) { h.Heard = h.Heard[:3] }, "P6: user 4 heard nothing"},
-		"told before the commit":  {func(h *History, _ *Final) { h.Heard[3].Rev = 2 }, "P3: user 4 heard that order 14"},
-		"told another state":      {func(h *History, _ *Final) { h.Heard[3].State = shop.Expired }, "P3: user 4 heard that order 14"},
-		"told somebody else":      {func(h *History, _ *Final) { h.Heard[3].User = 5 }, "P3: user 5 heard of order 14"},
+		"a deaf user":             {func(h *History, _ *Final) { h.Received = h.Received[:3] }, "P6: user 4 heard nothing"},
+		"told before the commit":  {func(h *History, _ *Final) { h.Received[3].Rev = 2 }, "P3: user 4 heard that order 14"},
+		"told another state":      {func(h *History, _ *Final) { h.Received[3].State = shop.Expired }, "P3: user 4 heard that order 14"},
+		"told somebody else":      {func(h *History, _ *Final) { h.Received[3].User = 5 }, "P3: user 5 heard of order 14"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

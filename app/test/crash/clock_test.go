@@ -53,7 +53,7 @@ func TestClocksFiveMinutesOff(t *testing.T) {
 	w.knowsGuestsOf(fast, slow)
 	w.knowsGuestsOf(slow, fast)
 	w.trade(habits{cancels: 10, presses: 15}).wait()
-	w.comeBack(slow)
+	w.reconnectAll(slow)
 	w.rest(slow, "")
 	w.keptTime(begin, w.redisTime())
 }

@@ -206,8 +206,8 @@ func (f *fleet) enter() {
 	})
 }
 
-// comeBack reconnects all buyers and lets them retry buys with an unknown outcome.
-func (f *fleet) comeBack() {
+// reconnectAll reconnects all buyers and lets them retry buys with an unknown outcome.
+func (f *fleet) reconnectAll() {
 	f.w.t.Helper()
 	f.w.comeBackBy(func(b *buyer) error { return b.connectAcross(f) })
 }

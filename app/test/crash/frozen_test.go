@@ -45,7 +45,7 @@ func TestFrozenConsumer(t *testing.T) {
 			other := w.start()
 			w.allWritten()
 			worker.thaw()
-			w.comeBack(other)
+			w.reconnectAll(other)
 			w.rest(other, fmt.Sprintf("%3d uncommitted", lost))
 			worker.Kill()
 		})
@@ -113,6 +113,6 @@ func TestFrozenPastLease(t *testing.T) {
 		tr.everybody.Go(func() { b.trade(habits{presses: 20}, tr.stop) })
 	}
 	tr.wait()
-	w.comeBack(second)
+	w.reconnectAll(second)
 	w.rest(second, "")
 }

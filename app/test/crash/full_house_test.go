@@ -40,28 +40,28 @@ func TestRedisRestartsUnderAFullHouse(t *testing.T) {
 		return nil
 	})
 	w.allWritten()
-	kit.Eventually(t, healing, func() (bool, string) { return w.allHeard(1) })
+	kit.Eventually(t, healing, func() (bool, string) { return w.allReceived(1) })
 
 	server.Kill()
-	w.endUntold()
+	w.endUnpublished()
 	server.Start()
 	back := time.Now()
-	kit.Eventually(t, healing, func() (bool, string) { return w.allHeard(2) })
+	kit.Eventually(t, healing, func() (bool, string) { return w.allReceived(2) })
 	took := time.Since(back)
 	if took > currentWithin {
 		t.Errorf("the last socket was current %v after Redis was back, want %v", took, currentWithin)
 	}
 	w.sameDeadline(0) // the sweepers process the expired orders and return their units
 	w.rest(n, fmt.Sprintf("all current %v after Redis was back;", took.Round(10*time.Millisecond)))
-	for _, h := range w.memory.copy().Heard {
+	for _, h := range w.memory.copy().Received {
 		if h.Via != ByEvent {
 			t.Fatalf("user %s heard of order %s by %s, not on the socket that was open", h.User, h.Order, h.Via)
 		}
 	}
 }
 
-// endUntold expires all orders without publishing, like a sweeper that dies after the COMMIT.
-func (w *world) endUntold() {
+// endUnpublished expires all orders without publishing, like a sweeper that dies after the COMMIT.
+func (w *world) endUnpublished() {
 	w.t.Helper()
 	now := shop.MillisOf(time.Now())
 	w.exec(fmt.Sprintf("UPDATE orders SET pay_by = %d", now-1))
@@ -71,8 +71,8 @@ func (w *world) endUntold() {
 	}
 }
 
-// allHeard reports whether every device has received this rev of every order of its user.
-func (w *world) allHeard(rev int) (bool, string) {
+// allReceived reports whether every device has received this rev of every order of its user.
+func (w *world) allReceived(rev int) (bool, string) {
 	history := w.memory.copy()
 	orders := make(map[shop.ID]int)
 	for _, op := range history.Ops {
@@ -84,11 +84,11 @@ func (w *world) allHeard(rev int) (bool, string) {
 	for _, b := range w.people {
 		want += orders[b.id] * len(b.phones)
 	}
-	heard := make(map[Heard]bool)
-	for _, h := range history.Heard {
+	received := make(map[Received]bool)
+	for _, h := range history.Received {
 		if h.Rev == rev {
-			heard[Heard{Device: h.Device, Order: h.Order}] = true
+			received[Received{Device: h.Device, Order: h.Order}] = true
 		}
 	}
-	return len(heard) == want, fmt.Sprintf("%d of %d devices heard of rev %d", len(heard), want, rev)
+	return len(received) == want, fmt.Sprintf("%d of %d devices heard of rev %d", len(received), want, rev)
 }

@@ -6,10 +6,10 @@ import (
 
 // History contains the ops and received states of all clients of one run, in order of arrival.
 type History struct {
-	Seed   int64   `json:"seed"`
-	Ops    []Op    `json:"ops"`
-	Heard  []Heard `json:"heard"`
-	Resets []Reset `json:"resets"`
+	Seed     int64      `json:"seed"`
+	Ops      []Op       `json:"ops"`
+	Received []Received `json:"heard"`
+	Resets   []Reset    `json:"resets"`
 	// Replaced is set when the database lost commits: every device then gets a reset.
 	Replaced bool `json:"replaced,omitempty"`
 }
@@ -60,8 +60,8 @@ const (
 	ByOrders Via = "orders"
 )
 
-// Heard is a state of an order that a device received.
-type Heard struct {
+// Received is a state of an order that a device received.
+type Received struct {
 	User   shop.ID         `json:"user"`
 	Device int             `json:"device"` // number among the user's devices; a device keeps its cursor across sockets
 	Order  shop.ID         `json:"order"`

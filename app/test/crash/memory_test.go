@@ -25,10 +25,10 @@ func (m *memory) op(op Op) {
 	}
 }
 
-func (m *memory) heard(h Heard) {
+func (m *memory) onFrame(h Received) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.history.Heard = append(m.history.Heard, h)
+	m.history.Received = append(m.history.Received, h)
 }
 
 func (m *memory) reset(r Reset) {
@@ -41,7 +41,7 @@ func (m *memory) copy() History {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h := m.history
-	h.Ops, h.Heard, h.Resets = slices.Clone(h.Ops), slices.Clone(h.Heard), slices.Clone(h.Resets)
+	h.Ops, h.Received, h.Resets = slices.Clone(h.Ops), slices.Clone(h.Received), slices.Clone(h.Resets)
 	return h
 }
 

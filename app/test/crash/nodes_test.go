@@ -37,7 +37,7 @@ func TestManyNodes(t *testing.T) {
 		}
 	}
 	tr.end()
-	f.comeBack()
+	f.reconnectAll()
 	w.rest(f.with("api")[0].node, fmt.Sprintf("%d changes, shared out again within %v,", *changes,
 		longest.Round(100*time.Millisecond)))
 }

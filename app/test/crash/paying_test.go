@@ -106,7 +106,7 @@ func (p *payer) pays(n *node, flow string, beforeLate func()) {
 	if p.ask(n, "/api/v1/orders/"+number+"/pay", map[string]any{"via": "page"}, &payment) != nil {
 		return
 	}
-	_, err := p.sim.Come(payment.URL)
+	_, err := p.sim.Open(payment.URL)
 	p.w.must(err)
 	switch flow {
 	case "close": // the buyer opens the cashier and does not pay

@@ -21,12 +21,12 @@ type phone struct {
 	who    *buyer
 	number int
 
-	mu   sync.Mutex
-	line *wsclient.Conn // the newest socket, open or closed; nil before the first one
-	told bool           // whether it has ever received an event
-	at   string         // address of the node of line
-	bye  time.Time      // time of the last bye of the node; zero after the reconnect
-	back time.Time      // earliest time of the reconnect
+	mu        sync.Mutex
+	line      *wsclient.Conn // the newest socket, open or closed; nil before the first one
+	published bool           // whether it has ever received an event
+	at        string         // address of the node of line
+	bye       time.Time      // time of the last bye of the node; zero after the reconnect
+	back      time.Time      // earliest time of the reconnect
 }
 
 // connect opens a socket unless one is open, sends hello, and processes the missed events.
@@ -47,7 +47,7 @@ func (p *phone) connect(addr string) error {
 	if err != nil {
 		return err
 	}
-	dialer := wsclient.Dialer{Origin: site, Heard: p.heard, Seen: messages.Seen(p.who.world.t)}
+	dialer := wsclient.Dialer{Origin: site, OnFrame: p.onFrame, Seen: messages.Seen(p.who.world.t)}
 	s, err := dialer.Dial(p.who.world.t.Context(), site)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (p *phone) readOrders(s *wsclient.Conn) error {
 	}
 }
 
-func (p *phone) heard(f *wsclient.Frame) {
+func (p *phone) onFrame(f *wsclient.Frame) {
 	switch e := f.Event.(type) {
 	case *wsclient.OrderEvent:
 		p.learn(&e.Order, ByEvent, e.Cursor)
@@ -116,10 +116,10 @@ func (p *phone) heard(f *wsclient.Frame) {
 func (p *phone) learn(o *shop.Order, via Via, cursor string) {
 	if via != ByOrders {
 		p.mu.Lock()
-		p.told = true
+		p.published = true
 		p.mu.Unlock()
 	}
-	p.who.world.memory.heard(Heard{
+	p.who.world.memory.onFrame(Received{
 		User: p.who.id, Device: p.number, Order: o.ID, State: o.State, Rev: o.Rev, Via: via, Cursor: cursor,
 	})
 }

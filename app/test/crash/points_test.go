@@ -70,7 +70,7 @@ func dieServing(t *testing.T, point string) {
 	tr.end()
 	lost := w.uncommitted()
 	next := w.start()
-	w.comeBack(next)
+	w.reconnectAll(next)
 	w.rest(next, fmt.Sprintf("%3d uncommitted", lost))
 }
 
@@ -109,7 +109,7 @@ func dieRecovering(t *testing.T, point string) {
 	}
 	w.launch(w.crashAt(point, pass)).waitDeath(point)
 	next := w.start()
-	w.comeBack(next)
+	w.reconnectAll(next)
 	w.trade(habits{presses: 2}).wait()
 	w.rest(next, fmt.Sprintf("%3d uncommitted", lost))
 }
@@ -123,6 +123,6 @@ func dieWarming(t *testing.T, point string) {
 	next := w.start()
 	w.enter(next)
 	w.trade(habits{cancels: 25, presses: 5}).wait()
-	w.comeBack(next)
+	w.reconnectAll(next)
 	w.rest(next, "")
 }

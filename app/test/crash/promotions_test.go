@@ -64,7 +64,7 @@ func promoteReplica(t *testing.T, kind string) {
 		p.answered(p.memory.answeredSoFar() + 40)
 	}
 	tr.end()
-	p.fleet.comeBack()
+	p.fleet.reconnectAll()
 	kit.Eventually(t, healing, func() (bool, string) { return p.payLate() == 0, "orders to be paid late do not end" })
 	kit.Eventually(t, healing, func() (bool, string) { moving := p.underWay(); return moving == "", moving })
 	settled := p.settle()
@@ -140,14 +140,14 @@ func (p *promotion) promote() {
 	}
 	time.Sleep(behind)
 	p.primary.Kill()
-	var heard []Heard
+	var received []Received
 	if p.kind == semiSync {
 		p.replica.ApplyAll()
-		heard = p.memory.copy().Heard
+		received = p.memory.copy().Received
 	}
 	p.replica.Promote()
 	p.wire.Redirect(p.replica.DSN)
-	for _, h := range heard {
+	for _, h := range received {
 		if p.count("SELECT COUNT(*) FROM orders WHERE id = ? AND rev >= ?", h.Order, h.Rev) < 1 {
 			p.t.Errorf("the promoted replica lacks that order %s is %s (rev %d)", h.Order, h.State, h.Rev)
 		}
@@ -169,7 +169,7 @@ func (p *promotion) spend(b *buyer, op Op) {
 		}
 		b.phones[0].socket().Pause(100)
 	}
-	if _, err := p.sim.Come(payment.URL); way < 2 || err != nil {
+	if _, err := p.sim.Open(payment.URL); way < 2 || err != nil {
 		return
 	}
 	if way == 2 {
@@ -252,7 +252,7 @@ func (p *promotion) forgive(h *History, f *Final) {
 		return p.kind == unreplicated && op.Order != 0 && row == nil ||
 			p.kind == asynchronous && op.Kind == Cancel && row != nil && row.Ended != 0
 	})
-	h.Heard = slices.DeleteFunc(h.Heard, func(e Heard) bool {
+	h.Received = slices.DeleteFunc(h.Received, func(e Received) bool {
 		row, refund := rows[e.Order], e.State == shop.Refunding || e.State == shop.Refunded
 		return p.kind == asynchronous && refund && row != nil && row.Rev < e.Rev
 	})

@@ -44,7 +44,7 @@ func TestRebuiltWhileOrdersEnd(t *testing.T) {
 				n.waitDeath(point)
 				n = w.start()
 			}
-			w.comeBack(n)
+			w.reconnectAll(n)
 			w.trade(habits{cancels: 25, presses: 2}).wait()
 			w.rest(n, "")
 			w.nothingCorrected()

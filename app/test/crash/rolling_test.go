@@ -46,7 +46,7 @@ func TestRollingRestart(t *testing.T) {
 		}
 	}
 	tr.end()
-	f.comeBack()
+	f.reconnectAll()
 	figures := w.rolled(calm, ended)
 	w.rest(f.with("api")[0].node, figures.String())
 	if *kept != "" {

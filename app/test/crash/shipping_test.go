@@ -45,9 +45,9 @@ func dieShipping(t *testing.T, flow, point string) {
 	victim.waitDeath(point)
 	next := w.start()
 	kit.Eventually(t, healing, func() (bool, string) {
-		untold := w.count("SELECT COUNT(*) FROM orders WHERE unpublished_since IS NOT NULL")
+		unpublished := w.count("SELECT COUNT(*) FROM orders WHERE unpublished_since IS NOT NULL")
 		state := p.row().State
-		return state == last && untold == 0, fmt.Sprintf("the order is %s, %d events are not told", state, untold)
+		return state == last && unpublished == 0, fmt.Sprintf("the order is %s, %d events are not told", state, unpublished)
 	})
 	if flow == "receipt" {
 		if status, answer, err := w.call(next, p.token, "", receipt); err != nil || status != http.StatusOK {

@@ -42,7 +42,7 @@ func TestStoresRedisKilled(t *testing.T) {
 			w.rows(w.dice.IntN(lost))
 			server.Kill()
 			server.Start()
-			w.comeBack(writing)
+			w.reconnectAll(writing)
 			w.rest(writing, fmt.Sprintf("%3d uncommitted", lost))
 		})
 	}
@@ -86,7 +86,7 @@ func TestStoresMariaDBKilled(t *testing.T) {
 			if nodeToo {
 				next = w.start()
 			}
-			w.comeBack(next)
+			w.reconnectAll(next)
 			w.rest(next, fmt.Sprintf("%3d uncommitted", lost))
 		})
 	}
@@ -147,7 +147,7 @@ func TestStoresUnfitForAMinute(t *testing.T) {
 			}
 			now, err := w.redis.Time(kit.Context(t)).Result()
 			w.must(err)
-			w.comeBack(n)
+			w.reconnectAll(n)
 			w.rest(n, fmt.Sprintf("%3d uncommitted", len(lost)))
 			w.hadTimeToPay(lost, shop.MillisOf(now))
 		})

@@ -40,7 +40,7 @@ func TestKilledSweeping(t *testing.T) {
 			healed := w.allBack().Sub(crashed)
 
 			next := w.start("STAMPEDE_ROLES=api,worker")
-			w.comeBack(next)
+			w.reconnectAll(next)
 			w.trade(habits{presses: 5}).wait()
 			w.allWritten()
 			deadline := w.sameDeadline(3 * time.Second)

@@ -147,8 +147,8 @@ func (w *world) enter(n *node) {
 	})
 }
 
-// comeBack connects all buyers to the node and lets them retry buys with an unknown outcome.
-func (w *world) comeBack(n *node) {
+// reconnectAll connects all buyers to the node and lets them retry buys with an unknown outcome.
+func (w *world) reconnectAll(n *node) {
 	w.t.Helper()
 	w.comeBackBy(func(b *buyer) error { return b.connect(n.addr) })
 }

@@ -31,7 +31,7 @@ func TestFrozenWarming(t *testing.T) {
 				warming := w.launch("STAMPEDE_ROLES=worker", w.crashAt("freeze:"+point, w.passes(len(w.sales))))
 				warming.waitFrozen(point)
 				next := race(w, warming)
-				w.comeBack(next)
+				w.reconnectAll(next)
 				w.trade(habits{cancels: 10, presses: 3}).wait()
 				w.rest(next, "")
 			})

@@ -114,6 +114,6 @@ func live(t *testing.T, f fault, kill bool) {
 		wire.mysql.Restore()
 		tr.end()
 	}
-	w.comeBack(next)
+	w.reconnectAll(next)
 	w.rest(next, fmt.Sprintf("%3d uncommitted", lost))
 }

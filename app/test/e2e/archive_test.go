@@ -36,9 +36,9 @@ func (s *testShop) archives(sale shop.Sale, orders int) {
 	exec("UPDATE trades SET check_at = NULL") // no further gateway queries
 	exec("UPDATE shipments SET mail_at = NULL")
 	exec("UPDATE sales SET opens_at = 500") // the archiver pauses around openings
-	archivist := &archive.Archivist{Store: s.store, PartitionFigures: kit.Calm, ArchiveAfter: archive.RefundWindow}
+	archiver := &archive.Archiver{Store: s.store, PartitionFigures: kit.Calm, ArchiveAfter: archive.RefundWindow}
 	kit.Eventually(s.t, patience, func() (bool, string) { // a node may be archiving
-		done, err := archivist.RunOnce(ctx)
+		done, err := archiver.RunOnce(ctx)
 		if errors.Is(err, store.ErrArchiveTaken) {
 			return false, err.Error()
 		}
@@ -60,8 +60,8 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 	who, operator := token(t, buyer), operatorToken(t)
 	placed := n.paid(g, n.bought(sale, who, 1), who)
 	ended := n.bought(sale, who, 1)
-	mine, desk := "/api/v1/orders/"+placed.ID.String(), "/api/v1/operator"
-	n.expect(http.StatusOK, nil, n.post, desk+"/orders/"+placed.ID.String()+"/ship", operator,
+	mine, service := "/api/v1/orders/"+placed.ID.String(), "/api/v1/operator"
+	n.expect(http.StatusOK, nil, n.post, service+"/orders/"+placed.ID.String()+"/ship", operator,
 		map[string]any{"carrier": "SF", "tracking": "SF1"})
 	n.expect(http.StatusOK, nil, n.post, mine+"/receipt", who, nil)
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+ended.ID.String()+"/cancel", who, nil)
@@ -78,15 +78,15 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 			{"/api/v1/orders", who},
 			{"/api/v1/orders?limit=1", who},
 			{"/api/v1/orders?sale=" + sale.ID.String() + "&before=" + ended.ID.String(), who},
-			{desk + "/orders/" + placed.ID.String(), operator},
-			{desk + "/orders/" + ended.ID.String(), operator},
-			{desk + "/orders?q=" + placed.ID.String(), operator},
-			{desk + "/orders?q=" + placed.TradeNo, operator},
-			{desk + "/orders?q=" + buyer.String(), operator},
-			{desk + "/orders?state=cancelled&sale=" + sale.ID.String(), operator},
-			{desk + "/orders?user=" + buyer.String() + "&limit=1", operator},
-			{desk + "/payments?q=" + placed.ID.String(), operator},
-			{desk + "/users/" + buyer.String(), operator},
+			{service + "/orders/" + placed.ID.String(), operator},
+			{service + "/orders/" + ended.ID.String(), operator},
+			{service + "/orders?q=" + placed.ID.String(), operator},
+			{service + "/orders?q=" + placed.TradeNo, operator},
+			{service + "/orders?q=" + buyer.String(), operator},
+			{service + "/orders?state=cancelled&sale=" + sale.ID.String(), operator},
+			{service + "/orders?user=" + buyer.String() + "&limit=1", operator},
+			{service + "/payments?q=" + placed.ID.String(), operator},
+			{service + "/users/" + buyer.String(), operator},
 		} {
 			status, text := n.get(look.path, look.token)
 			if status != http.StatusOK || !strings.Contains(string(text), placed.ID.String()) &&
@@ -126,17 +126,17 @@ func TestArchivedOrdersFromOutside(t *testing.T) {
 		{mine + "/cancel", who, nil, http.StatusConflict, shop.WrongState},
 		{mine + "/pay", who, map[string]any{"via": "page"}, http.StatusConflict, shop.WrongState},
 		{
-			desk + "/orders/" + placed.ID.String() + "/refund", operator,
+			service + "/orders/" + placed.ID.String() + "/refund", operator,
 			map[string]any{},
 			http.StatusConflict, shop.WrongState,
 		},
 		{
-			desk + "/orders/" + placed.ID.String() + "/ship", operator,
+			service + "/orders/" + placed.ID.String() + "/ship", operator,
 			map[string]any{"carrier": "SF", "tracking": "SF2", "replace": true},
 			http.StatusConflict, shop.WrongState,
 		},
 		{
-			desk + "/orders/" + ended.ID.String() + "/ship", operator,
+			service + "/orders/" + ended.ID.String() + "/ship", operator,
 			map[string]any{"carrier": "SF", "tracking": "SF2"},
 			http.StatusConflict, shop.WrongState,
 		},
@@ -182,7 +182,7 @@ func (s *testShop) drops(n *node, who, operator string, sale shop.Sale, all []sh
 		s.t.Fatalf("%d orders are left, checked up to %s", left, last)
 	}
 	for _, id := range all {
-		one, desk := "/api/v1/orders/"+id.String(), "/api/v1/operator/orders"
+		one, service := "/api/v1/orders/"+id.String(), "/api/v1/operator/orders"
 		for _, ask := range []struct {
 			request func(path, token string, body any) (int, []byte)
 			path    string
@@ -193,9 +193,9 @@ func (s *testShop) drops(n *node, who, operator string, sale shop.Sale, all []sh
 			{n.post, one + "/receipt", who, nil},
 			{n.post, one + "/cancel", who, nil},
 			{n.post, one + "/refund", who, map[string]any{"reason": "too late"}},
-			{n.read, desk + "/" + id.String(), operator, nil},
-			{n.post, desk + "/" + id.String() + "/refund", operator, map[string]any{}},
-			{n.post, desk + "/" + id.String() + "/ship", operator, map[string]any{"carrier": "SF", "tracking": "SF1"}},
+			{n.read, service + "/" + id.String(), operator, nil},
+			{n.post, service + "/" + id.String() + "/refund", operator, map[string]any{}},
+			{n.post, service + "/" + id.String() + "/ship", operator, map[string]any{"carrier": "SF", "tracking": "SF1"}},
 		} {
 			var failure struct{ Error shop.Error }
 			n.expect(http.StatusNotFound, &failure, ask.request, ask.path, ask.token, ask.body)
@@ -204,7 +204,7 @@ func (s *testShop) drops(n *node, who, operator string, sale shop.Sale, all []sh
 			}
 		}
 		var found struct{ Orders []shop.Order }
-		n.expect(http.StatusOK, &found, n.read, desk+"?q="+id.String(), operator, nil)
+		n.expect(http.StatusOK, &found, n.read, service+"?q="+id.String(), operator, nil)
 		if len(found.Orders) != 0 {
 			s.t.Errorf("found %+v", found.Orders)
 		}

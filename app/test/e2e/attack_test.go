@@ -41,7 +41,7 @@ func (s *testShop) attacked(n *node, a attempt) attack.Result {
 	r, err := attack.Run(s.t.Context(), a.attacker, o)
 	s.must(err)
 	s.t.Logf("%s against %s: %d requests, %d reservations, %.2f %%, work %.2f %%, %d pictures, %d accounts kept out; "+
-		"%d of %d honest; refused %v", name, kind, r.Sent, r.Theirs, 100*r.Share, 100*r.Work, r.Pictures, r.KeptOut,
+		"%d of %d honest; refused %v", name, kind, r.Sent, r.Theirs, 100*r.Share, 100*r.Work, r.Pictures, r.Blocked,
 		r.Honest, o.Honest, r.Refused)
 	for _, failure := range r.Failures {
 		s.t.Errorf("%s against %s: %v", name, kind, failure)

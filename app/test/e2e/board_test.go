@@ -55,15 +55,15 @@ func TestBoardOfTwoNodes(t *testing.T) {
 			}
 		}
 		return len(live.Nodes) == 2 && live.BuysS > 1 && live.ReservedS > 0 && live.ConfirmedS > 0 &&
-			live.PressMS.N > 1 &&
+			live.LatencyMS.N > 1 &&
 			live.RefusedS[shop.LimitReached] > 0, fmt.Sprintf("after %d buys the board is %+v", buys, live)
 	})
 	i := slices.IndexFunc(live.Sales, func(shown board.Sale) bool { return shown.ID == sale.ID })
 	if i < 0 || live.Sales[i].Phase != shop.Open || live.Sales[i].Name != "Lamp" || live.Sales[i].Initial != 100 {
 		t.Errorf("sales %+v", live.Sales)
 	}
-	if len(live.Partitions) != 8 || live.PressMS.P50 < 1 || live.PressMS.P99 < live.PressMS.P50 {
-		t.Errorf("%d partitions, press to order %+v", len(live.Partitions), live.PressMS)
+	if len(live.Partitions) != 8 || live.LatencyMS.P50 < 1 || live.LatencyMS.P99 < live.LatencyMS.P50 {
+		t.Errorf("%d partitions, press to order %+v", len(live.Partitions), live.LatencyMS)
 	}
 	for i, roles := range [][]string{{"api", "worker", "sweeper"}, {"api"}} {
 		n := live.Nodes[i]

@@ -20,7 +20,7 @@ type client struct {
 	t *testing.T
 
 	mu      sync.Mutex
-	told    []*wsclient.OrderEvent
+	orders  []*wsclient.OrderEvent
 	answers []*wsclient.Frame // replies that no call waits for
 	notices []*wsclient.NoticeEvent
 	ticks   map[shop.ID]wsclient.TickLine
@@ -49,7 +49,7 @@ func tryDial(t *testing.T, n *node, checked bool) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialer := wsclient.Dialer{Origin: testShop, Heard: c.take}
+	dialer := wsclient.Dialer{Origin: testShop, OnFrame: c.take}
 	if checked {
 		dialer.Seen = messages.Seen(t)
 	}
@@ -96,7 +96,7 @@ func (c *client) take(f *wsclient.Frame) {
 	}
 	switch e := f.Event.(type) {
 	case *wsclient.OrderEvent:
-		c.told = append(c.told, e)
+		c.orders = append(c.orders, e)
 	case *wsclient.BoardEvent:
 		c.board.Store(e)
 	case *wsclient.NoticeEvent:
@@ -135,16 +135,16 @@ func (c *client) cancels(placed shop.ID) shop.OrderState {
 	return answer.State
 }
 
-// ordersHeard returns the order events received so far.
-func (c *client) ordersHeard() []*wsclient.OrderEvent {
+// ordersReceived returns the order events received so far.
+func (c *client) ordersReceived() []*wsclient.OrderEvent {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.told)
+	return slices.Clone(c.orders)
 }
 
-// heard reports whether an order event with this state was received.
-func (c *client) heard(placed shop.ID, state shop.OrderState) bool {
-	return slices.ContainsFunc(c.ordersHeard(), func(e *wsclient.OrderEvent) bool {
+// received reports whether an order event with this state was received.
+func (c *client) received(placed shop.ID, state shop.OrderState) bool {
+	return slices.ContainsFunc(c.ordersReceived(), func(e *wsclient.OrderEvent) bool {
 		return e.Order.ID == placed && e.Order.State == state
 	})
 }

@@ -28,7 +28,7 @@ func TestExamplesWithCurl(t *testing.T) {
 	s := newShop(t, append(g.settings, "STAMPEDE_GUEST_LOGIN=true")...)
 	sale := s.open(5, 2)
 	n := s.start()
-	proxy := newWitness(t, n.addr)
+	proxy := newRecorder(t, n.addr)
 
 	text, err := os.ReadFile("../../api/README.md")
 	s.must(err)
@@ -63,8 +63,8 @@ func TestExamplesWithCurl(t *testing.T) {
 	s.audit(sale)
 }
 
-// witness is a proxy in front of a node. It checks the traffic against openapi.yaml and stores the responses.
-type witness struct {
+// recorder is a proxy in front of a node. It checks the traffic against openapi.yaml and stores the responses.
+type recorder struct {
 	url string
 
 	mu      sync.Mutex
@@ -72,9 +72,9 @@ type witness struct {
 	answers []string
 }
 
-func newWitness(t *testing.T, addr string) *witness {
+func newRecorder(t *testing.T, addr string) *recorder {
 	t.Helper()
-	w := &witness{}
+	w := &recorder{}
 	target := &url.URL{Scheme: "http", Host: addr}
 	server := httptest.NewServer(&httputil.ReverseProxy{
 		Transport: &contract.Transport{T: t},
@@ -96,7 +96,7 @@ func newWitness(t *testing.T, addr string) *witness {
 
 // saw reports whether a response had the shown form: the same fields with the same types, and the same values of codes
 // and states.
-func (w *witness) saw(shown string) bool {
+func (w *recorder) saw(shown string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var want any

@@ -36,10 +36,10 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 	r, err := lucky.BuyUntilKnown(sale.ID, 1, "without-address")
 	s.must(err)
 	kit.Eventually(t, patience, func() (bool, string) {
-		return lucky.heard(r.Order, shop.Pending), "an order behind the bad ones waits"
+		return lucky.received(r.Order, shop.Pending), "an order behind the bad ones waits"
 	})
 	kit.Eventually(t, patience, func() (bool, string) {
-		return unlucky.heard(doomed.Order, shop.Refused) && unlucky.heard(dropped.Order, shop.Refused), "not refused yet"
+		return unlucky.received(doomed.Order, shop.Refused) && unlucky.received(dropped.Order, shop.Refused), "not refused yet"
 	})
 	s.drained(sale)
 	if free := s.counter(sale, "stock"); free != 4 {
@@ -70,7 +70,7 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 		t.Fatalf("replay exits %d: %s", code, out)
 	}
 	kit.Eventually(t, patience, func() (bool, string) {
-		return unlucky.heard(doomed.Order, shop.Pending), "the buyer did not hear of the replayed order"
+		return unlucky.received(doomed.Order, shop.Pending), "the buyer did not hear of the replayed order"
 	})
 	row, err := s.store.Order(kit.Context(t), doomed.Order)
 	s.must(err)

@@ -173,14 +173,14 @@ func (p *payer) ends(state shop.OrderState) (o shop.Order) {
 	kit.Eventually(p.t, 4*time.Minute, func() (bool, string) {
 		p.expect(http.StatusOK, &o, p.read, path, p.who, nil)
 		path = "/api/v1/orders/" + p.order.ID.String() + nextState
-		p.comesAgainSoon()
+		p.shortenPause()
 		return o.State == state, fmt.Sprintf("the order is %s (%s), not %s", o.State, o.Reason, state)
 	})
 	return o
 }
 
-// comesAgainSoon shortens the pause before the next refund attempt to the pause after the first attempt.
-func (p *payer) comesAgainSoon() {
+// shortenPause shortens the pause before the next refund attempt to the pause after the first attempt.
+func (p *payer) shortenPause() {
 	next := shop.MillisOf(time.Now().Add(payment.RefundPause(1)))
 	// Errors are ignored: if the program holds the row now, the next check repeats this update about a second later.
 	_, _ = p.db.ExecContext(kit.Context(p.t), "UPDATE refunds SET next_at = ? WHERE order_id = ? AND next_at > ?", next,

@@ -62,15 +62,15 @@ func asksAtOnce(addr, offered string, number, ops int) error {
 		return fmt.Errorf("answered %s", resp.Status)
 	}
 	for n, t0 := number, 0; n < number+ops; n++ {
-		var told struct {
+		var published struct {
 			ID int
 			OK struct{ T0 int }
 		}
 		_, text, err := wsclient.ReadFrame(r)
 		if err == nil {
-			err = json.Unmarshal(text, &told)
+			err = json.Unmarshal(text, &published)
 		}
-		if err != nil || told.ID != n || told.OK.T0 != t0 {
+		if err != nil || published.ID != n || published.OK.T0 != t0 {
 			return fmt.Errorf("asked number %d, was answered %s, %v", n, text, err)
 		}
 		t0 = n + 1

@@ -67,7 +67,7 @@ func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 	receipt, err := guest.BuyUntilKnown(sale.ID, 1, "hidden-buy-1")
 	s.must(err)
 	kit.Eventually(t, patience, func() (bool, string) {
-		return guest.heard(receipt.Order, shop.Pending), "no order event"
+		return guest.received(receipt.Order, shop.Pending), "no order event"
 	})
 	n.expect(http.StatusOK, nil, n.patiently, "/api/v1/sales/"+id+"/buy", tokens[1],
 		map[string]any{"qty": 1, "key": "hidden-buy-2"})

@@ -98,9 +98,9 @@ func (n *node) sells(g *gateway, c *client, sale shop.Sale, who, operator string
 		n.t.Errorf("%q came back as %q, its address (-sent +read):\n%s", text, placed.ProductName, diff)
 	}
 	kit.Eventually(n.t, patience, func() (bool, string) {
-		return c.heard(placed.ID, shop.Pending), "the socket has not heard of the order"
+		return c.received(placed.ID, shop.Pending), "the socket has not heard of the order"
 	})
-	for _, e := range c.ordersHeard() {
+	for _, e := range c.ordersReceived() {
 		if e.Order.ID == placed.ID && (cmp.Diff(&address, e.Order.Address) != "" || e.Order.ProductName != text) {
 			n.t.Errorf("%q was told on the socket as %+v", text, e.Order)
 		}
@@ -162,14 +162,14 @@ func (n *node) askedAndDeclined(placed shop.ID, who, operator, text string) {
 	n.t.Helper()
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+placed.String()+"/refund", who, map[string]any{"reason": text})
 	var seen struct{ Refund payment.Refund }
-	desk := "/api/v1/operator/orders/" + placed.String()
-	n.expect(http.StatusOK, &seen, n.read, desk, operator, nil)
+	service := "/api/v1/operator/orders/" + placed.String()
+	n.expect(http.StatusOK, &seen, n.read, service, operator, nil)
 	if seen.Refund.Reason != text {
 		n.t.Errorf("the reason %q came back as %q", text, seen.Refund.Reason)
 	}
 	n.expect(http.StatusOK, nil, n.post, "/api/v1/operator/refunds/"+placed.String()+"/decline", operator,
 		map[string]any{"note": text})
-	n.expect(http.StatusOK, &seen, n.read, desk, operator, nil)
+	n.expect(http.StatusOK, &seen, n.read, service, operator, nil)
 	if seen.Refund.Note != text || seen.Refund.State != payment.RefundDeclined {
 		n.t.Errorf("the note %q came back as %q", text, seen.Refund.Note)
 	}

@@ -72,7 +72,7 @@ func TestOperatorLooksAfterDeadMails(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	server.Answer(nil)
-	n.handlesLetters("retry", []string{list[0].ID, list[1].ID}, "mail")
+	n.drainsQuarantine("retry", []string{list[0].ID, list[1].ID}, "mail")
 	kit.Eventually(t, patience, func() (bool, string) { return len(server.Mails()) == 2, "they are not sent again" })
 	for _, m := range server.Mails() {
 		if !strings.Contains(m.To, ada.Email) || !strings.Contains(m.Text, "Lamp") {

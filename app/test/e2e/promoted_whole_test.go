@@ -59,10 +59,10 @@ func (p *promotion) goOnBuying(c *confirmed, stop <-chan struct{}) {
 		c.mu.Lock()
 		c.answered++
 		c.mu.Unlock()
-		for told := false; !told; {
+		for published := false; !published; {
 			var o shop.Order
 			status, text := p.n.get("/api/v1/orders/"+receipt.Order.String(), who)
-			if told = status == http.StatusOK && json.Unmarshal(text, &o) == nil && o.State == shop.Pending; told {
+			if published = status == http.StatusOK && json.Unmarshal(text, &o) == nil && o.State == shop.Pending; published {
 				c.mu.Lock()
 				c.orders = append(c.orders, receipt.Order)
 				c.mu.Unlock()

@@ -62,7 +62,7 @@ func (h *hook) receive(w http.ResponseWriter, r *http.Request) {
 	h.seen[r.Header.Get("Stampede-Delivery")] = p
 }
 
-func (h *hook) heard() map[string]outbox.Message {
+func (h *hook) received() map[string]outbox.Message {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return maps.Clone(h.seen)
@@ -147,7 +147,7 @@ func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 	var got []string
 	kit.Eventually(t, patience, func() (bool, string) {
 		got = nil
-		for delivery, p := range h.heard() {
+		for delivery, p := range h.received() {
 			if p.Order == placed.ID {
 				got = append(got, strings.TrimPrefix(delivery, placed.ID.String())+" "+string(p.State))
 			}

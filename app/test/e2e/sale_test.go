@@ -104,7 +104,7 @@ func TestTwoThousandBuyersAHundredUnits(t *testing.T) {
 	s.audit(sale)
 	for user, r := range accepted {
 		kit.Eventually(t, patience, func() (bool, string) {
-			return clients[user].heard(r.Order, shop.Pending), fmt.Sprintf("user %s was not told of order %s", user,
+			return clients[user].received(r.Order, shop.Pending), fmt.Sprintf("user %s was not told of order %s", user,
 				r.Order)
 		})
 	}

@@ -22,7 +22,7 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 	n := s.start()
 	who, operator := token(t, kit.NewID()), operatorToken(t)
 	placed := n.paid(g, n.bought(sale, who, 2), who)
-	mine, desk := "/api/v1/orders/"+placed.ID.String(), "/api/v1/operator"
+	mine, service := "/api/v1/orders/"+placed.ID.String(), "/api/v1/operator"
 
 	n.expect(http.StatusConflict, nil, n.post, mine+"/receipt", who, nil)
 	file := map[string]any{
@@ -30,7 +30,7 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 	}
 	for _, want := range []string{"1 0 1", "0 1 1"} { // the same file again changes nothing
 		var r backoffice.ShipReport
-		n.expect(http.StatusOK, &r, n.post, desk+"/ship", operator, file)
+		n.expect(http.StatusOK, &r, n.post, service+"/ship", operator, file)
 		if got := fmt.Sprint(
 			r.Shipped, r.Unchanged, r.Failed,
 		); got != want || r.Lines[1].Result != store.ShipNoOrder {
@@ -49,25 +49,25 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 		}
 	}
 	n.expect(http.StatusConflict, nil, n.post, mine+"/refund", who, map[string]any{"reason": "too late"})
-	n.expect(http.StatusConflict, nil, n.post, desk+"/orders/"+placed.ID.String()+"/ship", operator,
+	n.expect(http.StatusConflict, nil, n.post, service+"/orders/"+placed.ID.String()+"/ship", operator,
 		map[string]any{"carrier": "SF", "tracking": "SF3", "replace": true})
 
 	var found struct{ Orders []shop.Order }
-	n.expect(http.StatusOK, &found, n.read, desk+"/orders?state=finished&q="+placed.TradeNo, operator, nil)
+	n.expect(http.StatusOK, &found, n.read, service+"/orders?state=finished&q="+placed.TradeNo, operator, nil)
 	if len(found.Orders) != 1 || found.Orders[0].ID != placed.ID {
 		t.Errorf("found %+v", found.Orders)
 	}
 	var report backoffice.SaleReport
-	n.expect(http.StatusOK, &report, n.read, desk+"/sales/"+sale.ID.String()+"/report", operator, nil)
+	n.expect(http.StatusOK, &report, n.read, service+"/sales/"+sale.ID.String()+"/report", operator, nil)
 	if b := report.Balance; report.Money.NetFen != placed.AmountFen || b.Redis.Sold != 2 || b.Database.Sold != 2 ||
 		len(b.Failures) != 0 || len(report.Speed.Minutes) != 1 {
 		t.Errorf("the report: %+v", report)
 	}
 	// Nodes publish their counters within a second.
 	kit.Eventually(t, patience, func() (bool, string) {
-		n.expect(http.StatusOK, &report, n.read, desk+"/sales/"+sale.ID.String()+"/report", operator, nil)
-		p := report.Presses
-		return p != nil && p.Pressed > 0 && p.Reserved > 0, "the presses of Buy are not counted"
+		n.expect(http.StatusOK, &report, n.read, service+"/sales/"+sale.ID.String()+"/report", operator, nil)
+		p := report.Buys
+		return p != nil && p.Attempts > 0 && p.Reserved > 0, "the presses of Buy are not counted"
 	})
 	for _, command := range []string{"report " + sale.ID.String(), "order list --state finished", "pay list"} {
 		if out, code := n.run(strings.Fields(command)...); code != 0 || !strings.Contains(out, "finished") &&

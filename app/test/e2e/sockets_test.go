@@ -76,7 +76,7 @@ func TestTenThousandSocketsThroughNginx(t *testing.T) {
 	buyer := h.way.visit(t, "127.0.0.40")
 	mine := token(t, kit.NewID())
 	placed := h.buy(buyer, mine, "first-press")
-	h.hear(99, "the first buy")
+	h.awaitTick(99, "the first buy")
 	polled := make(chan error, 1)
 	go func() { polled <- longPoll(kit.Context(t), buyer, placed, mine) }()
 	h.stay(until)
@@ -84,7 +84,7 @@ func TestTenThousandSocketsThroughNginx(t *testing.T) {
 		t.Error(err)
 	}
 	h.buy(buyer, mine, "second-press")
-	h.hear(98, "the buy a minute later")
+	h.awaitTick(98, "the buy a minute later")
 	t.Logf("memory of a socket: %.1f KB in nginx, %.1f KB in a node",
 		float64(memoryOf(t, front)-frontBefore)/heldSockets, float64(memoryOf(t, nodes)-nodesBefore)/heldSockets)
 
@@ -126,7 +126,7 @@ func (h *holders) come() {
 // enter opens a holder's socket, sends hello, and watches the sale.
 func (h *holders) enter(one *holder, text string) error {
 	dialer := wsclient.Dialer{
-		Origin: h.way.page(), TLS: h.way.tls.Clone(), From: dialFrom(one.from).LocalAddr, Heard: h.heard(one),
+		Origin: h.way.page(), TLS: h.way.tls.Clone(), From: dialFrom(one.from).LocalAddr, OnFrame: h.received(one),
 	}
 	for {
 		conn, err := dialer.Dial(context.Background(), h.way.page())
@@ -155,7 +155,7 @@ func (h *holders) enter(one *holder, text string) error {
 	return nil
 }
 
-func (h *holders) heard(one *holder) func(*wsclient.Frame) {
+func (h *holders) received(one *holder) func(*wsclient.Frame) {
 	return func(f *wsclient.Frame) {
 		if tick, ok := f.Event.(*wsclient.TickEvent); ok {
 			for _, line := range tick.Sales {
@@ -179,8 +179,8 @@ func (h *holders) buy(v *visitor, token, key string) shop.ID {
 	return receipt.Order
 }
 
-// hear waits until each holder has received a tick with that stock.
-func (h *holders) hear(stock int64, after string) {
+// awaitTick waits until each holder has received a tick with that stock.
+func (h *holders) awaitTick(stock int64, after string) {
 	h.s.t.Helper()
 	began := time.Now()
 	kit.Eventually(h.s.t, patience, func() (bool, string) {

@@ -123,7 +123,7 @@ func TestABuyIsTraced(t *testing.T) {
 			return len(spans) == len(behind), fmt.Sprintf("of %d spans there are %v", len(behind), spans)
 		})
 		kit.Eventually(t, patience, func() (bool, string) {
-			return c.heard(placed, shop.Pending), "the buyer was not told what the span push says"
+			return c.received(placed, shop.Pending), "the buyer was not told what the span push says"
 		})
 		for name, parent := range behind {
 			span := spans[name]

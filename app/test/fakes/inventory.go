@@ -19,10 +19,10 @@ func (tr *Trace) Add(format string, args ...any) {
 type Redis struct {
 	Inventory
 	*Trace
-	Returned []shop.Return
-	At       shop.Millis
-	Told     *Notifier // receives the orders that Finish publishes
-	Late     int       // the next n calls of Finish return ErrTooLate
+	Returned  []shop.Return
+	At        shop.Millis
+	Published *Notifier // receives the orders that Finish publishes
+	Late      int       // the next n calls of Finish return ErrTooLate
 }
 
 func (l *Redis) Now(context.Context) (shop.Millis, error) { return l.At, nil }
@@ -38,7 +38,7 @@ func (l *Redis) Finish(_ context.Context, _ int, _ shop.Millis, rows []*shop.Ord
 		return shop.ErrTooLate
 	}
 	l.Add("finish %d of %d", len(rows), len(entries))
-	l.Told.Told = append(l.Told.Told, rows...)
+	l.Published.Published = append(l.Published.Published, rows...)
 	return nil
 }
 
@@ -50,8 +50,8 @@ func (l *Redis) Return(_ context.Context, r []shop.Return) ([]bool, error) {
 
 type Notifier struct {
 	*Trace
-	Told []*shop.Order
-	Late int // the next n calls return ErrTooLate
+	Published []*shop.Order
+	Late      int // the next n calls return ErrTooLate
 }
 
 func (f *Notifier) Publish(_ context.Context, _ int, _ shop.Millis, rows []*shop.Order) error {
@@ -60,7 +60,7 @@ func (f *Notifier) Publish(_ context.Context, _ int, _ shop.Millis, rows []*shop
 		return shop.ErrTooLate
 	}
 	f.Add("tell %d", len(rows))
-	f.Told = append(f.Told, rows...)
+	f.Published = append(f.Published, rows...)
 	return nil
 }
 

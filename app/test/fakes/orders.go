@@ -21,7 +21,7 @@ func (b *DueStore) Expire(context.Context, []shop.ID, shop.Millis) ([]shop.Order
 	}
 	b.Add("commit %d", len(b.Rows))
 	for i := range b.Rows {
-		b.Rows[i].Stamped = b.Rows[i].ToldRev < b.Rows[i].Rev
+		b.Rows[i].Touched = b.Rows[i].PublishedRev < b.Rows[i].Rev
 	}
 	return b.Rows, nil
 }
@@ -31,7 +31,7 @@ func (b *DueStore) Cancel(context.Context, shop.ID, shop.ID, shop.Millis) (shop.
 		return shop.Order{}, b.Err
 	}
 	b.Add("commit 1")
-	b.Rows[0].Stamped = true
+	b.Rows[0].Touched = true
 	return b.Rows[0], nil
 }
 
@@ -65,7 +65,7 @@ func (b *OneOrder) Falls(step string) error {
 
 func (b *OneOrder) Order(context.Context, shop.ID) (shop.Order, error) { return b.Row, b.Falls("read") }
 
-func (b *OneOrder) MarkTold(context.Context, []*shop.Order) error { return nil }
+func (b *OneOrder) MarkPublished(context.Context, []*shop.Order) error { return nil }
 
 func (b *OneOrder) OrdersByID(context.Context, []shop.ID) ([]shop.Order, error) {
 	return []shop.Order{b.Row}, nil

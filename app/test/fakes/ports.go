@@ -45,10 +45,10 @@ type OrderStore interface {
 	OrdersByID(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
 	OrdersOf(ctx context.Context, q shop.OrdersQuery) (orders []shop.Order, more bool, err error)
 	OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int) ([]shop.Order, error)
-	MarkTold(ctx context.Context, told []*shop.Order) error
-	Restamp(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
-	RestampSince(ctx context.Context, ids []shop.ID, since shop.Millis) error
-	Untold(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error)
+	MarkPublished(ctx context.Context, published []*shop.Order) error
+	Touch(ctx context.Context, ids []shop.ID) ([]shop.Order, error)
+	TouchSince(ctx context.Context, ids []shop.ID, since shop.Millis) error
+	Unpublished(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error)
 	Overdue(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error)
 }
 

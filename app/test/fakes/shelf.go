@@ -11,8 +11,8 @@ import (
 	"stampede/app/shop"
 )
 
-// Shelf is an in-memory catalogue source. It counts reads and can fail.
-type Shelf struct {
+// SaleData is an in-memory catalogue source. It counts reads and can fail.
+type SaleData struct {
 	CatalogueStore
 	At      int64
 	OnSale  map[shop.ID]shop.Sale
@@ -26,25 +26,25 @@ type Shelf struct {
 }
 
 // Breaks makes all reads fail from now on. With hangs they first block until their context ends.
-func (s *Shelf) Breaks(hangs bool) {
+func (s *SaleData) Breaks(hangs bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.away, s.hangs = fmt.Errorf("%w: no route to host", shop.ErrTransient), hangs
 }
 
-func (s *Shelf) Mends() {
+func (s *SaleData) Mends() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.away, s.hangs = nil, false
 }
 
-func (s *Shelf) counts() {
+func (s *SaleData) counts() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Asked++
 }
 
-func (s *Shelf) answers(ctx context.Context) error {
+func (s *SaleData) answers(ctx context.Context) error {
 	s.mu.Lock()
 	away, hangs := s.away, s.hangs
 	s.mu.Unlock()
@@ -55,13 +55,13 @@ func (s *Shelf) answers(ctx context.Context) error {
 	return away
 }
 
-func (s *Shelf) Version(ctx context.Context) (int64, error) { return s.At, s.answers(ctx) }
+func (s *SaleData) Version(ctx context.Context) (int64, error) { return s.At, s.answers(ctx) }
 
-func (s *Shelf) SaleIDs(ctx context.Context) ([]shop.ID, error) {
+func (s *SaleData) SaleIDs(ctx context.Context) ([]shop.ID, error) {
 	return slices.Collect(maps.Keys(s.OnSale)), s.answers(ctx)
 }
 
-func (s *Shelf) Sale(ctx context.Context, id shop.ID) (shop.Sale, error) {
+func (s *SaleData) Sale(ctx context.Context, id shop.ID) (shop.Sale, error) {
 	s.counts()
 	if err := s.answers(ctx); err != nil {
 		return shop.Sale{}, err
@@ -72,7 +72,7 @@ func (s *Shelf) Sale(ctx context.Context, id shop.ID) (shop.Sale, error) {
 	return shop.Sale{}, shop.ErrNoRow
 }
 
-func (s *Shelf) Sales(ctx context.Context, ids []shop.ID) ([]shop.Sale, error) {
+func (s *SaleData) Sales(ctx context.Context, ids []shop.ID) ([]shop.Sale, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -80,13 +80,13 @@ func (s *Shelf) Sales(ctx context.Context, ids []shop.ID) ([]shop.Sale, error) {
 	return s.that(func(sale shop.Sale) bool { return slices.Contains(ids, sale.ID) }), s.answers(ctx)
 }
 
-func (s *Shelf) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale, error) {
+func (s *SaleData) SalesOfSlot(ctx context.Context, slot shop.ID) ([]shop.Sale, error) {
 	s.counts()
 	return s.that(func(sale shop.Sale) bool { return sale.Slot == slot }), s.answers(ctx)
 }
 
 // that returns the sales for which `is` returns true.
-func (s *Shelf) that(is func(shop.Sale) bool) (found []shop.Sale) {
+func (s *SaleData) that(is func(shop.Sale) bool) (found []shop.Sale) {
 	for _, sale := range s.OnSale {
 		if is(sale) {
 			found = append(found, sale)
@@ -95,11 +95,11 @@ func (s *Shelf) that(is func(shop.Sale) bool) (found []shop.Sale) {
 	return found
 }
 
-func (s *Shelf) Slot(ctx context.Context, id shop.ID) (shop.Slot, error) {
+func (s *SaleData) Slot(ctx context.Context, id shop.ID) (shop.Slot, error) {
 	return shop.Slot{ID: id}, s.answers(ctx)
 }
 
-func (s *Shelf) Slots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
+func (s *SaleData) Slots(ctx context.Context, from, to shop.Millis) ([]shop.Slot, error) {
 	var in []shop.Slot
 	for _, slot := range s.Planned {
 		if slot.OpensAt < to && slot.ClosesAt > from {

@@ -22,7 +22,7 @@ func strikesIn(t *testing.T, spec string, fails error) (strikes []string) {
 		t.Fatal(err)
 	}
 	x := &order.Expirer{Redis: redisOf{}, Store: databaseOf{}, Effects: &order.Effects{
-		Redis: redisOf{}, Notifier: redisOf{}, Store: databaseOf{}, Told: &order.Told{Store: databaseOf{}},
+		Redis: redisOf{}, Notifier: redisOf{}, Store: databaseOf{}, PublishMarks: &order.PublishMarks{Store: databaseOf{}},
 	}}
 	ctx := With(t.Context(), func(ctx context.Context, name string, call func() error) error {
 		return a.Fault(ctx, name, func() error {
@@ -40,12 +40,12 @@ func strikesIn(t *testing.T, spec string, fails error) (strikes []string) {
 type databaseOf struct{ order.Store }
 
 func (databaseOf) Expire(ctx context.Context, _ []shop.ID, _ shop.Millis) ([]shop.Order, error) {
-	ended := shop.Order{ID: 1, State: shop.Expired, Rev: 2, Stamped: true}
+	ended := shop.Order{ID: 1, State: shop.Expired, Rev: 2, Touched: true}
 	return []shop.Order{ended}, OfContext(ctx, "Store.Expire", nil)
 }
 
 func (databaseOf) Cancel(ctx context.Context, _, _ shop.ID, _ shop.Millis) (shop.Order, error) {
-	return shop.Order{ID: 1, State: shop.Cancelled, Rev: 2, Stamped: true}, OfContext(ctx, "Store.Cancel", nil)
+	return shop.Order{ID: 1, State: shop.Cancelled, Rev: 2, Touched: true}, OfContext(ctx, "Store.Cancel", nil)
 }
 
 // redisOf accepts returned units.

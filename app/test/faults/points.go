@@ -48,7 +48,7 @@ var points = []Point{
 	at("recover.after-close", after, "script close"),
 	at("recover.after-end", after, "Store.EndLost"),    // orders that had ended in Redis are ended in the database
 	at("recover.in-write", after, "Store.InsertLost"),  // one batch of stream entries has its rows
-	at("recover.after-compare", after, "script stick"), // for one sale
+	at("recover.after-compare", after, "script set_stuck"), // for one sale
 	at("recover.after-restore", after, "script restore"),
 	at("recover.before-open", before, "script open"),
 
@@ -84,21 +84,21 @@ var points = []Point{
 	at("refund.after-tell", after, "script publish").in("payment.(*Refunder).finish"),
 
 	// operations on a sale: committed in the database, not yet applied in Redis
-	at("act.after-commit", after, "Store.Act").in("backoffice.(*SaleDesk).edit"),
-	at("act.after-terms", after, "script terms").in("backoffice.(*SaleDesk).edit"),
-	at("edit.after-commit", after, "Store.Act").in("backoffice.(*CatalogueDesk).EditSale"),
-	at("edit.after-terms", after, "script terms").in("backoffice.(*CatalogueDesk).EditSale"),
-	at("withdraw.after-ask", after, "Store.Act").in("backoffice.(*SaleDesk).askStock"),
+	at("act.after-commit", after, "Store.Act").in("backoffice.(*SaleService).edit"),
+	at("act.after-terms", after, "script terms").in("backoffice.(*SaleService).edit"),
+	at("edit.after-commit", after, "Store.Act").in("backoffice.(*CatalogueService).EditSale"),
+	at("edit.after-terms", after, "script terms").in("backoffice.(*CatalogueService).EditSale"),
+	at("withdraw.after-ask", after, "Store.Act").in("backoffice.(*SaleService).askStock"),
 	at("withdraw.after-take", after, "script take_out"), // Redis has decided; the database is not updated
 	at("withdraw.after-settle", after, "Store.SettleStock"),
-	at("switch.after-commit", after, "Store.Act").in("backoffice.(*SwitchDesk).EditSwitches"), // no node applies it yet
-	at("notice.after-commit", after, "Store.Act").in("backoffice.(*SwitchDesk).replaceNotice"),
-	at("block.after-commit", after, "Store.Act").in("backoffice.(*BlockDesk).AddBlock"),
+	at("switch.after-commit", after, "Store.Act").in("backoffice.(*SettingsService).EditSwitches"), // no node applies it yet
+	at("notice.after-commit", after, "Store.Act").in("backoffice.(*SettingsService).replaceNotice"),
+	at("block.after-commit", after, "Store.Act").in("backoffice.(*BlockService).AddBlock"),
 
-	at("ship.after-commit", after, "Store.Act").in("backoffice.(*ShippingDesk).Ship"),
-	at("ship.after-tell", after, "script publish").in("backoffice.(*ShippingDesk).Ship"),
+	at("ship.after-commit", after, "Store.Act").in("backoffice.(*ShippingService).Ship"),
+	at("ship.after-tell", after, "script publish").in("backoffice.(*ShippingService).Ship"),
 	at("receipt.after-commit", after, "Store.ConfirmReceipt"),
-	at("receipt.after-tell", after, "script publish").in("backoffice.(*ShippingDesk).ConfirmReceipt"),
+	at("receipt.after-tell", after, "script publish").in("backoffice.(*ShippingService).ConfirmReceipt"),
 
 	at("post.after-append", before, "Store.MarkSent"), // the message is sent; the outbox row is not marked
 

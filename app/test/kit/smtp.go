@@ -221,7 +221,7 @@ func (c *smtpSession) obey(verb, arg string) string {
 	case SMTPData:
 		answer := c.say(verb, arg, "354 go on")
 		if strings.HasPrefix(answer, "354") {
-			return c.takeLetter()
+			return c.receiveEmail()
 		}
 		return answer
 	case SMTPQuit:
@@ -230,8 +230,8 @@ func (c *smtpSession) obey(verb, arg string) string {
 	return c.say(verb, arg, "250 ok")
 }
 
-// takeLetter reads an e-mail. It stores the e-mail if the reply is 250 or SMTPHangUp.
-func (c *smtpSession) takeLetter() string {
+// receiveEmail reads an e-mail. It stores the e-mail if the reply is 250 or SMTPHangUp.
+func (c *smtpSession) receiveEmail() string {
 	var text strings.Builder
 	for {
 		line, err := c.lines.ReadString('\n')

@@ -57,13 +57,13 @@ func Eventually(t testing.TB, timeout time.Duration, condition func() (ok bool, 
 	}
 }
 
-// Told calls ask and waits for its callback.
-func Told[T any](ask func(then func(T, error))) (answer T, err error) {
-	told := make(chan struct{})
+// Await calls ask and waits for its callback.
+func Await[T any](ask func(then func(T, error))) (answer T, err error) {
+	published := make(chan struct{})
 	ask(func(a T, failed error) {
 		answer, err = a, failed
-		close(told)
+		close(published)
 	})
-	<-told
+	<-published
 	return answer, err
 }

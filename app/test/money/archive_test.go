@@ -21,7 +21,7 @@ func (w *world) archive(n *node, o shop.Order) {
 	w.exec("UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID) // the trade is closed
 	w.exec("UPDATE orders SET unpublished_since = NULL, changed_at = '2020-01-02' WHERE id = ?", o.ID)
 	w.until("the order moves", func() error {
-		done, err := w.archivist().RunOnce(w.ctx)
+		done, err := w.archiver().RunOnce(w.ctx)
 		if err == nil && done.Moved != 1 {
 			err = fmt.Errorf("%+v", done)
 		}
@@ -29,8 +29,8 @@ func (w *world) archive(n *node, o shop.Order) {
 	})
 }
 
-func (w *world) archivist() *archive.Archivist {
-	return &archive.Archivist{Store: w.db, PartitionFigures: kit.Calm, ArchiveAfter: archive.RefundWindow}
+func (w *world) archiver() *archive.Archiver {
+	return &archive.Archiver{Store: w.db, PartitionFigures: kit.Calm, ArchiveAfter: archive.RefundWindow}
 }
 
 // retire waits until a closed sale has left Redis.
@@ -95,7 +95,7 @@ func (c *twoSales) settled(moment string) {
 	fail := func(format string, args ...any) { c.t.Errorf("%s: %s", moment, fmt.Sprintf(format, args...)) }
 	c.retire(c.n, c.long.ID)
 	c.until("the orders move", func() error {
-		_, err := c.archivist().RunOnce(c.ctx)
+		_, err := c.archiver().RunOnce(c.ctx)
 		return err
 	})
 	var archived []shop.ID
@@ -139,7 +139,7 @@ func TestOrdersMoveDuringARebuild(t *testing.T) {
 					}
 					once = true
 					_ = c.n.scan.RunOnce(c.ctx) // no effect: the partition is paused
-					done, err := c.archivist().RunOnce(c.ctx)
+					done, err := c.archiver().RunOnce(c.ctx)
 					c.must(err)
 					moved = done.Moved
 				}))
@@ -175,7 +175,7 @@ func TestRebuildDuringAMove(t *testing.T) {
 				defer comes("after " + name)
 				return call()
 			})
-			done, err := c.archivist().RunOnce(ctx)
+			done, err := c.archiver().RunOnce(ctx)
 			if err != nil || !once || done.Moved != 2 {
 				t.Errorf("%+v (%v); reached: %v", done, err, once)
 			}

@@ -57,8 +57,8 @@ func (w *world) underWay(orders []shop.ID) string {
 			return fmt.Sprintf("order %s is refunding", id)
 		case o.State == shop.Pending && o.PayBy <= 1000:
 			return fmt.Sprintf("order %s is pending", id)
-		case w.buyers.heard(id).Rev != o.Rev:
-			return fmt.Sprintf("order %s is %s, its buyer heard of %s", id, o.State, w.buyers.heard(id).State)
+		case w.buyers.lastOf(id).Rev != o.Rev:
+			return fmt.Sprintf("order %s is %s, its buyer heard of %s", id, o.State, w.buyers.lastOf(id).State)
 		}
 	}
 	return ""

@@ -54,12 +54,12 @@ var lives = map[string]life{
 	"pay": {
 		then: func(n *node, o shop.Order) {
 			if n.press(o) == nil && n.w.sim.Pay(o.ID.String()) == nil {
-				_ = n.hear(o)
+				_ = n.settleNow(o)
 			}
 		},
 		ends: oneOf(shop.Paid, shop.Expired), // without an opened payment there is no money
 	},
-	"settle": {before: paid, then: func(n *node, o shop.Order) { _ = n.hear(o) }, ends: oneOf(shop.Paid)},
+	"settle": {before: paid, then: func(n *node, o shop.Order) { _ = n.settleNow(o) }, ends: oneOf(shop.Paid)},
 	"expire": {
 		before: func(w *world, n *node, o shop.Order) { pressed(w, n, o); w.age(o.ID) },
 		then:   func(n *node, o shop.Order) { _ = n.sweep(o.ID) },
@@ -80,13 +80,13 @@ var lives = map[string]life{
 		then:   func(n *node, o shop.Order) { _, _ = n.expirer.Cancel(n.ctx, o.User, o.ID) },
 		ends:   oneOf(shop.Cancelled, shop.Expired),
 	},
-	"late, a unit is free": {before: late, then: func(n *node, o shop.Order) { _ = n.hear(o) }, ends: oneOf(shop.Paid)},
+	"late, a unit is free": {before: late, then: func(n *node, o shop.Order) { _ = n.settleNow(o) }, ends: oneOf(shop.Paid)},
 	"late, sold out": {
 		before: func(w *world, n *node, o shop.Order) {
 			late(w, n, o)
 			w.order(o.Ref(), o.User+1)
 		},
-		then: func(n *node, o shop.Order) { _ = n.hear(o); _ = n.refunder.RunOnce(n.ctx) },
+		then: func(n *node, o shop.Order) { _ = n.settleNow(o); _ = n.refunder.RunOnce(n.ctx) },
 		ends: oneOf(shop.Refunded),
 	},
 	"late, limit reached": {
@@ -94,7 +94,7 @@ var lives = map[string]life{
 			late(w, n, o)
 			w.order(o.Ref(), o.User)
 		},
-		then:  func(n *node, o shop.Order) { _ = n.hear(o); _ = n.refunder.RunOnce(n.ctx) },
+		then:  func(n *node, o shop.Order) { _ = n.settleNow(o); _ = n.refunder.RunOnce(n.ctx) },
 		units: 5,
 		ends:  oneOf(shop.Refunded),
 	},
@@ -104,8 +104,8 @@ var lives = map[string]life{
 			w.archive(n, o)
 		},
 		then: func(n *node, o shop.Order) {
-			if n.hear(o) != nil { // the gateway repeats an unacknowledged notification
-				n.w.until("the gateway says it again", func() error { return n.w.node(nil).hear(o) })
+			if n.settleNow(o) != nil { // the gateway repeats an unacknowledged notification
+				n.w.until("the gateway says it again", func() error { return n.w.node(nil).settleNow(o) })
 			}
 			_ = n.refunder.RunOnce(n.ctx)
 		},
@@ -114,10 +114,10 @@ var lives = map[string]life{
 	"refund": {
 		before: func(w *world, n *node, o shop.Order) {
 			paid(w, n, o)
-			w.until("the shop hears of the money", func() error { return n.hear(o) })
+			w.until("the shop hears of the money", func() error { return n.settleNow(o) })
 		},
 		then: func(n *node, o shop.Order) {
-			_, _ = n.desk.AskRefund(n.ctx, o.User, o.ID, "too big")
+			_, _ = n.refundRequests.AskRefund(n.ctx, o.User, o.ID, "too big")
 			_ = n.refunder.RunOnce(n.ctx)
 		},
 		ends: oneOf(shop.Paid, shop.Refunded), // the request is lost if the process dies before it is stored

@@ -84,7 +84,7 @@ func (l *lot) steps(users []shop.ID) map[string]func(*rapid.T) {
 		},
 		"refund": func(rt *rapid.T) {
 			o := l.some(rt)
-			_, _ = l.n.desk.AskRefund(l.n.ctx, o.User, o.ID, "no reason")
+			_, _ = l.n.refundRequests.AskRefund(l.n.ctx, o.User, o.ID, "no reason")
 		},
 		"duties": func(*rapid.T) { l.n.duties() },
 		"fault": func(rt *rapid.T) {
@@ -140,9 +140,9 @@ func (l *lot) change(rt *rapid.T) {
 		w.age(o.ID)
 		_ = l.n.sweep(o.ID)
 	case "hear":
-		_ = l.n.hear(o)
+		_ = l.n.settleNow(o)
 	case "refund":
-		_, _ = l.n.desk.AskRefund(l.n.ctx, o.User, o.ID, "no reason")
+		_, _ = l.n.refundRequests.AskRefund(l.n.ctx, o.User, o.ID, "no reason")
 	case "give back":
 		_ = l.n.refunder.RunOnce(l.n.ctx)
 	case "replay":

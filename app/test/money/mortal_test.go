@@ -53,13 +53,13 @@ func (m *mortal) fault(_ context.Context, _ string, call func() error) error {
 	return err
 }
 
-// overheard is an inventory that also passes the events of Finish to the buyers.
-type overheard struct {
+// recorded is an inventory that also passes the events of Finish to the buyers.
+type recorded struct {
 	*streams.Inventory
 	buyers *buyers
 }
 
-func (o overheard) Finish(
+func (o recorded) Finish(
 	ctx context.Context, partition int, asOf shop.Millis, rows []*shop.Order, entries []*shop.Entry,
 ) error {
 	if err := o.Inventory.Finish(ctx, partition, asOf, rows, entries); err != nil {

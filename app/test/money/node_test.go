@@ -15,19 +15,19 @@ import (
 
 // node is a process: the services and their state in memory.
 type node struct {
-	w         *world
-	m         *mortal         // nil: does not die
-	ctx       context.Context // of its calls, which m counts
-	gateway   payment.Gateway
-	effects   *order.Effects
-	fulfiller *order.Fulfiller
-	cashier   *payment.Cashier
-	closer    *payment.TradeCloser
-	expirer   *order.Expirer
-	desk      *payment.RefundRequests
-	refunder  *payment.Refunder
-	watch     *payment.PayReconciler
-	scan      *recovery.Reconciler
+	w              *world
+	m              *mortal         // nil: does not die
+	ctx            context.Context // of its calls, which m counts
+	gateway        payment.Gateway
+	effects        *order.Effects
+	fulfiller      *order.Fulfiller
+	cashier        *payment.Cashier
+	closer         *payment.TradeCloser
+	expirer        *order.Expirer
+	refundRequests *payment.RefundRequests
+	refunder       *payment.Refunder
+	watch          *payment.PayReconciler
+	scan           *recovery.Reconciler
 }
 
 // node starts a process that dies with m; nil: it does not die.
@@ -35,8 +35,8 @@ func (w *world) node(m *mortal) *node {
 	w.t.Helper()
 	alipay, err := alipay.New(w.shop) // with its own circuit breaker
 	w.must(err)
-	inventory, gateway := overheard{w.inventory, w.buyers}, faults.Gateway(alipay, m.fault)
-	effects := &order.Effects{Redis: inventory, Notifier: w.buyers, Store: w.db, Told: &order.Told{Store: w.db}}
+	inventory, gateway := recorded{w.inventory, w.buyers}, faults.Gateway(alipay, m.fault)
+	effects := &order.Effects{Redis: inventory, Notifier: w.buyers, Store: w.db, PublishMarks: &order.PublishMarks{Store: w.db}}
 	n := &node{w: w, m: m, ctx: faults.With(w.ctx, m.fault), gateway: gateway, effects: effects}
 	n.fulfiller = &order.Fulfiller{
 		Catalogue: catalog.NewCatalogue(w.db, nil, time.UTC), Redis: inventory, Store: w.db, Effects: effects,
@@ -48,7 +48,7 @@ func (w *world) node(m *mortal) *node {
 	}
 	n.closer = payment.NewTradeCloser(n.cashier)
 	n.expirer = &order.Expirer{Redis: inventory, Store: w.db, Effects: effects, Closer: n.closer}
-	n.desk = &payment.RefundRequests{
+	n.refundRequests = &payment.RefundRequests{
 		Policy: payment.RefundAuto, Redis: inventory, Store: w.db, Effects: effects,
 	}
 	n.refunder = &payment.Refunder{
@@ -67,12 +67,12 @@ func (n *node) dead() bool { return n.m.dead() }
 func (n *node) press(o shop.Order) error {
 	payment, err := n.cashier.Pay(n.ctx, o.User, o.ID, payment.ViaPage)
 	if err == nil {
-		_, err = n.w.sim.Come(payment.URL)
+		_, err = n.w.sim.Open(payment.URL)
 	}
 	return err
 }
 
-func (n *node) hear(o shop.Order) error {
+func (n *node) settleNow(o shop.Order) error {
 	// Has the effect of a notification with the current trade state.
 	t, err := n.gateway.Query(n.ctx, o.ID)
 	if err == nil {

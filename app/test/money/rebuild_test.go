@@ -126,29 +126,29 @@ var changes = map[string]life{
 		n.w.age(o.ID)
 		_ = n.sweep(o.ID)
 	}},
-	"paid": {before: paid, then: func(n *node, o shop.Order) { _ = n.hear(o) }},
+	"paid": {before: paid, then: func(n *node, o shop.Order) { _ = n.settleNow(o) }},
 	"refunding": {
 		before: sold,
-		then:   func(n *node, o shop.Order) { _, _ = n.desk.AskRefund(n.ctx, o.User, o.ID, "no reason") },
+		then:   func(n *node, o shop.Order) { _, _ = n.refundRequests.AskRefund(n.ctx, o.User, o.ID, "no reason") },
 	},
 	"refunded": {
 		before: sold,
 		then: func(n *node, o shop.Order) {
-			_, _ = n.desk.AskRefund(n.ctx, o.User, o.ID, "no reason")
+			_, _ = n.refundRequests.AskRefund(n.ctx, o.User, o.ID, "no reason")
 			_ = n.refunder.RunOnce(n.ctx)
 		},
 	},
-	"revived by late money": {before: late, then: func(n *node, o shop.Order) { _ = n.hear(o) }},
+	"revived by late money": {before: late, then: func(n *node, o shop.Order) { _ = n.settleNow(o) }},
 	"late money after it expired": {before: pressed, then: func(n *node, o shop.Order) {
 		late(n.w, n, o)
-		_ = n.hear(o)
+		_ = n.settleNow(o)
 	}},
 }
 
 // sold pays, and the shop processes the payment.
 func sold(w *world, n *node, o shop.Order) {
 	paid(w, n, o)
-	w.until("the shop hears of the money", func() error { return n.hear(o) })
+	w.until("the shop hears of the money", func() error { return n.settleNow(o) })
 }
 
 // P1, I3: an order changes at each moment of a recovery of its partition. When the partition is open, the counters

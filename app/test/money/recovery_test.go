@@ -216,7 +216,7 @@ func TestRefundedWithinTheLag(t *testing.T) {
 				w.exec("DELETE FROM kept_trades")
 				lose = w.keep(w.read(o.ID))
 			}
-			w.must(errOf(n.desk.AskRefund(n.ctx, o.User, o.ID, "no reason")))
+			w.must(errOf(n.refundRequests.AskRefund(n.ctx, o.User, o.ID, "no reason")))
 			w.until("refunded", func() error {
 				w.hurry()
 				err := n.refunder.RunOnce(n.ctx)
@@ -267,9 +267,9 @@ func TestLateMoneyLost(t *testing.T) {
 				lose, problems = w.keep(w.read(o.ID)), 1
 			}
 			if dies == 0 {
-				w.until("late money", func() error { return w.node(nil).hear(o) })
+				w.until("late money", func() error { return w.node(nil).settleNow(o) })
 			} else {
-				_ = w.node(&mortal{left: max(dies, -dies)}).hear(o)
+				_ = w.node(&mortal{left: max(dies, -dies)}).settleNow(o)
 			}
 			held := w.inRedis(sale)
 			if held.Held+held.Sold != 1 {
@@ -465,7 +465,7 @@ func TestWhatComesWhileAPartitionIsClosed(t *testing.T) {
 	w.loseAll(o)
 	w.promoted()
 	n.expirer.Reader = &order.Reader{Redis: w.inventory, Store: w.db}
-	heard := errors.New("never closed")
+	received := errors.New("never closed")
 	w.must(w.node(nil).recovers(func(moment string, _ shop.ID) {
 		if moment != closed {
 			return
@@ -478,9 +478,9 @@ func TestWhatComesWhileAPartitionIsClosed(t *testing.T) {
 		if _, err := n.expirer.Cancel(n.ctx, o.User, o.ID); err == nil {
 			t.Error("an order without a row was cancelled")
 		}
-		heard = n.hear(paying)
+		received = n.settleNow(paying)
 	}))
-	if heard == nil {
+	if received == nil {
 		t.Error("a payment was settled although its units could not be moved")
 	}
 	w.rest(sale, []shop.ID{o.ID, paying.ID}, t.Errorf)

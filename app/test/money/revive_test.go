@@ -106,7 +106,7 @@ func TestLateMoneyOfAnArchivedSale(t *testing.T) {
 	o := w.order(sale, newID())
 	late(w, w.node(nil), o)
 	w.exec("UPDATE sales SET archived_at = 1 WHERE id = ?", sale.ID)
-	w.until("late money", func() error { return w.node(nil).hear(o) })
+	w.until("late money", func() error { return w.node(nil).settleNow(o) })
 	if row := w.read(o.ID); row.State != shop.Paid && row.State != shop.Refunding {
 		t.Errorf("the order is %s (%s), want paid or refunding", row.State, row.Reason)
 	}

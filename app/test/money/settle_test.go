@@ -102,7 +102,7 @@ func TestActsOfOperatorsWithinTheLag(t *testing.T) {
 			paused, edited, unsold, added := w.offer(5, 2), w.offer(5, 2), w.offer(4, 2), w.offer(2, 2)
 			o := w.order(edited, newID())
 			act := backoffice.SaleAct{Version: w.sale(paused.ID).Version}
-			w.must(errOf(w.saleDesk().PauseSale(w.ctx, operator(), paused.ID, act)))
+			w.must(errOf(w.saleService().PauseSale(w.ctx, operator(), paused.ID, act)))
 			w.must(w.finish())
 			want := w.sale(paused.ID)
 			w.must(w.stockAct(w.ctx, operator(), added.ID, 1, 5))
@@ -140,7 +140,7 @@ func TestActsOfOperatorsWithinTheLag(t *testing.T) {
 				t.Errorf("the sale with added units: %+v", c)
 			}
 			act = backoffice.SaleAct{Version: w.sale(paused.ID).Version}
-			w.must(errOf(w.saleDesk().ResumeSale(w.ctx, operator(), paused.ID, act)))
+			w.must(errOf(w.saleService().ResumeSale(w.ctx, operator(), paused.ID, act)))
 			w.must(w.finish())
 			for _, ref := range []shop.SaleRef{paused, edited, unsold, added} {
 				c := w.inRedis(ref)

@@ -15,13 +15,13 @@ import (
 	"stampede/app/test/faults"
 )
 
-// saleDesk returns the service for operations on sales.
-func (w *world) saleDesk() *backoffice.SaleDesk {
-	return &backoffice.SaleDesk{Store: w.db, Redis: w.inventory}
+// saleService returns the service for operations on sales.
+func (w *world) saleService() *backoffice.SaleService {
+	return &backoffice.SaleService{Store: w.db, Redis: w.inventory}
 }
 
 func (w *world) finish() error {
-	return (&backoffice.SaleFinisher{Partitions: 1, Desk: w.saleDesk()}).RunOnce(w.ctx)
+	return (&backoffice.SaleFinisherJob{Partitions: 1, Service: w.saleService()}).RunOnce(w.ctx)
 }
 
 // operator returns an actor with a new idempotency key.
@@ -47,10 +47,10 @@ func (w *world) inRedis(sale shop.SaleRef) shop.Counters {
 func (w *world) stockAct(ctx context.Context, actor journal.Actor, sale shop.ID, version, units int64) error {
 	a := backoffice.SaleAct{Version: version}
 	if units > 0 {
-		_, err := w.saleDesk().AddStock(ctx, actor, sale, a, units)
+		_, err := w.saleService().AddStock(ctx, actor, sale, a, units)
 		return err
 	}
-	_, asked, err := w.saleDesk().WithdrawStock(ctx, actor, sale, a, -units)
+	_, asked, err := w.saleService().WithdrawStock(ctx, actor, sale, a, -units)
 	if err == nil && asked.State == shop.StockPending {
 		err = errors.New("pending")
 	}
@@ -199,7 +199,7 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 	conflicts := make(chan *shop.Error, 8)
 	for range 4 {
 		g.Go(func() error {
-			_, err := w.saleDesk().PauseSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 1})
+			_, err := w.saleService().PauseSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 1})
 			if errors.Is(err, &shop.Error{Code: shop.Conflict}) {
 				conflicts <- shop.AsError(err)
 				return nil
@@ -215,25 +215,25 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 	if c := w.inRedis(sale); !ok || now.Version != 2 || !now.Paused || !c.Paused || c.Version != 2 {
 		t.Errorf("current %+v; Redis %+v", now, c)
 	}
-	desk, user := w.saleDesk(), newID()
+	service, user := w.saleService(), newID()
 	d := w.reserve(shop.Buy{Order: newID(), User: user, Sale: sale, Qty: 1, Key: "key-paused", Hash: "0123456789abcdef"})
 	if d.Verdict != shop.VerdictPaused {
 		t.Errorf("a buy while it is paused: %d", d.Verdict)
 	}
-	terms, err := desk.ResumeSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 2})
+	terms, err := service.ResumeSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 2})
 	if err != nil || terms.Paused {
 		t.Errorf("%+v, %v", terms, err)
 	}
 	w.order(sale, user)
-	terms, err = desk.EndSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 3, Note: "enough"})
+	terms, err = service.EndSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 3, Note: "enough"})
 	w.must(err)
 	if _, ok := w.buy(sale, newID(), 1); ok || terms.ClosesAt > w.sale(sale.ID).OpensAt.Add(payWindow) {
 		t.Errorf("bought of a sale that was ended: %+v", terms)
 	}
 	for name, err := range map[string]error{
-		"ended twice":       second(desk.EndSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 4})),
-		"added to":          second(desk.AddStock(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 4}, 1)),
-		"resumed again":     second(desk.ResumeSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 4})),
+		"ended twice":       second(service.EndSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 4})),
+		"added to":          second(service.AddStock(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 4}, 1)),
+		"resumed again":     second(service.ResumeSale(w.ctx, operator(), sale.ID, backoffice.SaleAct{Version: 4})),
 		"withdrawn from it": w.stockAct(w.ctx, operator(), sale.ID, 4, -1),
 	} {
 		if !errors.Is(err, &shop.Error{Code: shop.WrongState}) {

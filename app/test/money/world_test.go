@@ -72,7 +72,7 @@ func newWorld(t testing.TB) *world {
 	// no deadline: a test with many stories takes long, and each wait has its own limit
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	w := &world{t: t, ctx: ctx, buyers: &buyers{told: make(map[shop.ID]shop.Order)}}
+	w := &world{t: t, ctx: ctx, buyers: &buyers{lastEvent: make(map[shop.ID]shop.Order)}}
 	w.openStores()
 	w.openGateway()
 	w.openPartition()
@@ -216,7 +216,7 @@ func (w *world) buy(sale shop.SaleRef, user shop.ID, qty int) (shop.Order, bool)
 
 // decided sends a buy to the gate and waits for the decision.
 func (w *world) decided(b shop.Buy) (shop.GateAnswer, error) {
-	return kit.Told(func(then func(shop.GateAnswer, error)) { w.gate.Reserve(b, time.Now().Add(patience), then) })
+	return kit.Await(func(then func(shop.GateAnswer, error)) { w.gate.Reserve(b, time.Now().Add(patience), then) })
 }
 
 // reserve retries until the gate decides: on a busy machine it sometimes stops waiting for Redis (I6).
@@ -270,8 +270,8 @@ func (w *world) hurry() {
 
 // buyers stores the newest event of each order.
 type buyers struct {
-	mu   sync.Mutex
-	told map[shop.ID]shop.Order
+	mu        sync.Mutex
+	lastEvent map[shop.ID]shop.Order
 }
 
 // Publish implements order.Notifier.
@@ -280,16 +280,16 @@ func (b *buyers) Publish(ctx context.Context, _ int, _ shop.Millis, rows []*shop
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		for _, o := range rows {
-			if o.Rev > b.told[o.ID].Rev {
-				b.told[o.ID] = *o
+			if o.Rev > b.lastEvent[o.ID].Rev {
+				b.lastEvent[o.ID] = *o
 			}
 		}
 		return nil
 	})
 }
 
-func (b *buyers) heard(order shop.ID) shop.Order {
+func (b *buyers) lastOf(order shop.ID) shop.Order {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.told[order]
+	return b.lastEvent[order]
 }

@@ -9,28 +9,28 @@ import (
 	"stampede/app/shop"
 )
 
-// leftoverRoutes registers the routes for failed jobs: dead letters, postings and e-mails.
-func (a *api) leftoverRoutes(r fiber.Router) {
-	r.Get("/dead", a.anyOperator(leftovers("letters", a.Leftovers.ListDead)))
+// failedJobRoutes registers the routes for failed jobs: dead letters, postings and e-mails.
+func (a *api) failedJobRoutes(r fiber.Router) {
+	r.Get("/dead", a.anyOperator(failedJobs("letters", a.FailedJobs.ListDead)))
 	r.Get("/dead/:id", a.anyOperator(func(c *fiber.Ctx) error {
 		id := c.Params("id")
-		return flow(c, func(ctx context.Context) (shop.DeadLetter, error) { return a.Leftovers.DeadLetter(ctx, id) })
+		return flow(c, func(ctx context.Context) (shop.DeadLetter, error) { return a.FailedJobs.DeadLetter(ctx, id) })
 	}))
 	r.Post("/dead/:id/replay", a.asActor(actOnEntry(func(ctx context.Context, actor journal.Actor, id string) (any, error) {
-		order, err := a.Leftovers.ReplayDead(ctx, actor, id)
+		order, err := a.FailedJobs.ReplayDead(ctx, actor, id)
 		return operatorOrder{Order: order, User: order.User}, err
 	})))
-	r.Post("/dead/:id/drop", a.asActor(actOnEntry(silent(a.Leftovers.DropDead))))
-	r.Get("/parked", a.anyOperator(leftovers("postings", a.Leftovers.ListMessages)))
-	r.Post("/parked/:id/replay", a.asActor(actOnEntry(silent(a.Leftovers.ReplayMessage))))
-	r.Post("/parked/:id/drop", a.asActor(actOnEntry(silent(a.Leftovers.DropMessage))))
-	r.Get("/mails", a.anyOperator(leftovers("mails", a.Leftovers.ListEmails)))
-	r.Post("/mails/:id/retry", a.asActor(actOnEntry(silent(a.Leftovers.ReplayEmail))))
-	r.Post("/mails/:id/drop", a.asActor(actOnEntry(silent(a.Leftovers.DropEmail))))
+	r.Post("/dead/:id/drop", a.asActor(actOnEntry(silent(a.FailedJobs.DropDead))))
+	r.Get("/parked", a.anyOperator(failedJobs("postings", a.FailedJobs.ListMessages)))
+	r.Post("/parked/:id/replay", a.asActor(actOnEntry(silent(a.FailedJobs.ReplayMessage))))
+	r.Post("/parked/:id/drop", a.asActor(actOnEntry(silent(a.FailedJobs.DropMessage))))
+	r.Get("/mails", a.anyOperator(failedJobs("mails", a.FailedJobs.ListEmails)))
+	r.Post("/mails/:id/retry", a.asActor(actOnEntry(silent(a.FailedJobs.ReplayEmail))))
+	r.Post("/mails/:id/drop", a.asActor(actOnEntry(silent(a.FailedJobs.DropEmail))))
 }
 
-// leftovers returns the handler of a list.
-func leftovers[T any](name string, list func(ctx context.Context, most int) ([]T, bool, error)) fiber.Handler {
+// failedJobs returns the handler of a list.
+func failedJobs[T any](name string, list func(ctx context.Context, most int) ([]T, bool, error)) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		most, err := queryInt(c, "limit", defaultSize, 1, largestSize)
 		if err != nil {
@@ -40,8 +40,8 @@ func leftovers[T any](name string, list func(ctx context.Context, most int) ([]T
 	}
 }
 
-// longestEntry exceeds the length of any stream entry ID.
-const longestEntry = 64
+// maxEntry exceeds the length of any stream entry ID.
+const maxEntry = 64
 
 // actOnEntry returns the handler of an operation on a stream entry, whose ID is a string.
 func actOnEntry[T any](
@@ -49,7 +49,7 @@ func actOnEntry[T any](
 ) func(c *fiber.Ctx, actor journal.Actor) error {
 	return func(c *fiber.Ctx, actor journal.Actor) error {
 		id := c.Params("id")
-		if len(id) > longestEntry {
+		if len(id) > maxEntry {
 			return shop.Fail(shop.NotFound, "there is nothing of that name")
 		}
 		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, actor, id) })

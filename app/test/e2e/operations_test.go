@@ -12,7 +12,7 @@ import (
 )
 
 // lastNotice returns the text of the newest banner event; false: no event received.
-func (c *client) lastNotice() (text string, told bool) {
+func (c *client) lastNotice() (text string, published bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.notices) == 0 {
@@ -31,11 +31,11 @@ func TestNoticesAndSwitchesHoldAtEveryNode(t *testing.T) {
 	operator := operatorToken(t)
 	here, _ := viewer(t, a)
 	there, _ := viewer(t, b)
-	hears := func(who *client, want string) {
+	receives := func(who *client, want string) {
 		t.Helper()
 		kit.Eventually(t, patience, func() (bool, string) {
-			text, told := who.lastNotice()
-			return told && text == want, "told " + text
+			text, published := who.lastNotice()
+			return published && text == want, "told " + text
 		})
 	}
 	buyer, _ := login(t, a, kit.NewID(), "")
@@ -49,10 +49,10 @@ func TestNoticesAndSwitchesHoldAtEveryNode(t *testing.T) {
 	a.expect(http.StatusOK, nil, a.post, "/api/v1/operator/notice", operator, map[string]any{
 		"level": "warning", "text": text,
 	})
-	hears(here, text)
-	hears(there, text)
+	receives(here, text)
+	receives(there, text)
 	newcomer, _ := viewer(t, b)
-	hears(newcomer, text)
+	receives(newcomer, text)
 	var standing struct{ Notice *shop.Notice }
 	b.expect(http.StatusOK, &standing, b.read, "/api/v1/operator/notice", operator, nil)
 	if standing.Notice == nil || standing.Notice.Text != text {
@@ -62,7 +62,7 @@ func TestNoticesAndSwitchesHoldAtEveryNode(t *testing.T) {
 		t.Fatalf("taking it back: %d %s", status, answer)
 	}
 	for _, who := range []*client{here, there, newcomer} {
-		hears(who, "")
+		receives(who, "")
 	}
 
 	buy := func(n *node) int {

@@ -32,8 +32,8 @@ func (e *businessError) Unwrap() error {
 	return payment.ErrGatewayRefused
 }
 
-// saysNo reports whether the error is the gateway's signed rejection with that sub-code.
-func saysNo(err error, sub string) bool {
+// isRejection reports whether the error is the gateway's signed rejection with that sub-code.
+func isRejection(err error, sub string) bool {
 	signed, ok := errors.AsType[*businessError](err)
 	return ok && signed.no.Code == alipay.CodeBusinessFailed && signed.no.SubCode == sub
 }

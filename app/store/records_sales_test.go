@@ -21,7 +21,7 @@ const minute = shop.Millis(60_000)
 
 // offered makes a slot that opens in an hour, and a product for it.
 func offered(
-	t *testing.T, s *store.Store, d *backoffice.CatalogueDesk,
+	t *testing.T, s *store.Store, d *backoffice.CatalogueService,
 ) (shop.Slot, store.ProductRecord, backoffice.SaleDraft) {
 	t.Helper()
 	ctx := kit.Context(t)
@@ -36,10 +36,10 @@ func offered(
 // A new sale takes missing fields from its slot, gets a partition, and is announced once it exists.
 func TestSalesAreMade(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), deskOf(s)
+		ctx, d := kit.Context(t), serviceOf(s)
 		slot, product, draft := offered(t, s, d)
-		var heard []shop.ID
-		d.OnSale = func(_ context.Context, sales []shop.ID) { heard = append(heard, sales...) }
+		var received []shop.ID
+		d.OnSale = func(_ context.Context, sales []shop.ID) { received = append(received, sales...) }
 		partitions := make(map[int]int)
 		for i := range 6 {
 			made := val(d.CreateSale(ctx, operator(), draft))(t)
@@ -54,16 +54,16 @@ func TestSalesAreMade(t *testing.T) {
 		if len(partitions) != 3 || partitions[0] != 2 || partitions[1] != 2 {
 			t.Errorf("partitions %v", partitions)
 		}
-		if len(heard) != 6 {
-			t.Errorf("heard of %v", heard)
+		if len(received) != 6 {
+			t.Errorf("heard of %v", received)
 		}
-		if _, err := d.CreateSale(ctx, trying(operator()), draft); err != nil || len(heard) != 6 {
-			t.Errorf("a sale that was tried: %v, heard of %d", err, len(heard))
+		if _, err := d.CreateSale(ctx, trying(operator()), draft); err != nil || len(received) != 6 {
+			t.Errorf("a sale that was tried: %v, heard of %d", err, len(received))
 		}
 		for q, want := range map[store.SalesQuery]int{
 			{}: 6, {Slot: slot.ID}: 6, {Slot: 404}: 0, {Phase: shop.Upcoming}: 6, {Phase: shop.Open}: 0,
 			{Phase: shop.Ended}: 0,
-			{Text: "po"}:        6, {Text: "%"}: 0, {Text: heard[2].String()}: 1, {Text: product.ID.String()}: 6,
+			{Text: "po"}:        6, {Text: "%"}: 0, {Text: received[2].String()}: 1, {Text: product.ID.String()}: 6,
 			{Archived: true}: 0,
 		} {
 			q.Page, q.Size = 1, 100
@@ -79,7 +79,7 @@ func TestSalesAreMade(t *testing.T) {
 func TestSalesBadInput(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)
-	ctx, d := kit.Context(t), deskOf(s)
+	ctx, d := kit.Context(t), serviceOf(s)
 	slot, product, fine := offered(t, s, d)
 	gone := val(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Gone"}))(t)
 	yes := true
@@ -128,7 +128,7 @@ func TestSalesBadInput(t *testing.T) {
 // The editable fields depend on the phase of a sale. Other edits are rejected with a hint.
 func TestEditsOfASale(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), deskOf(s)
+		ctx, d := kit.Context(t), serviceOf(s)
 		slot, _, draft := offered(t, s, d)
 		sale, err := d.CreateSale(ctx, operator(), draft)
 		must(t, err)
@@ -182,7 +182,7 @@ func TestEditsOfASale(t *testing.T) {
 // A sale is loaded while its stock is edited: the loaded stock is the last committed one.
 func TestEditsWhileASaleIsLoaded(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), deskOf(s)
+		ctx, d := kit.Context(t), serviceOf(s)
 		_, _, draft := offered(t, s, d)
 		for range 5 {
 			sale := val(d.CreateSale(ctx, operator(), draft))(t)
@@ -216,7 +216,7 @@ func TestEditsWhileASaleIsLoaded(t *testing.T) {
 // An archived sale is not listed, cannot be loaded, and can be restored.
 func TestArchivedSales(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), deskOf(s)
+		ctx, d := kit.Context(t), serviceOf(s)
 		slot, _, draft := offered(t, s, d)
 		sale, err := d.CreateSale(ctx, operator(), draft)
 		must(t, err)
@@ -246,7 +246,7 @@ func TestArchivedSales(t *testing.T) {
 // can be read and copied, but not restored. A slot with other sales stays.
 func TestASlotOfArchivedSales(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), deskOf(s)
+		ctx, d := kit.Context(t), serviceOf(s)
 		slot, _, draft := offered(t, s, d)
 		sale, err := d.CreateSale(ctx, operator(), draft)
 		must(t, err)
@@ -295,7 +295,7 @@ func TestASlotOfArchivedSales(t *testing.T) {
 func TestCopiesOfASale(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)
-	ctx, d := kit.Context(t), deskOf(s)
+	ctx, d := kit.Context(t), serviceOf(s)
 	slot, _, draft := offered(t, s, d)
 	draft.Challenge, draft.Cap = shop.ChallengeWork, 5
 	sale := val(d.CreateSale(ctx, operator(), draft))(t)

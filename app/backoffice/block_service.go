@@ -11,17 +11,17 @@ import (
 	"stampede/app/store"
 )
 
-// BlockDesk lists, adds and removes blocks for operators.
-type BlockDesk struct {
+// BlockService lists, adds and removes blocks for operators.
+type BlockService struct {
 	Store *store.Store
 	Time  func() shop.Millis // decides which blocks are in force
 }
 
-// LongestBlock limits the duration of a block, so that its end time cannot overflow. Duration 0 means no end.
-const LongestBlock = 10 * 365 * 24 * time.Hour
+// MaxBlock limits the duration of a block, so that its end time cannot overflow. Duration 0 means no end.
+const MaxBlock = 10 * 365 * 24 * time.Hour
 
 // AddBlock blocks a user, an address or a network and returns the stored block.
-func (d *BlockDesk) AddBlock(
+func (d *BlockService) AddBlock(
 	ctx context.Context, actor journal.Actor, b store.Block, lasts time.Duration,
 ) (store.Block, error) {
 	if b.CreatedBy == "" {
@@ -31,12 +31,12 @@ func (d *BlockDesk) AddBlock(
 	if err := NormalizeBlock(&b); err != nil {
 		return b, err
 	}
-	if lasts < 0 || lasts > LongestBlock {
+	if lasts < 0 || lasts > MaxBlock {
 		return b, shop.Fail(shop.BadRequest, "a block lasts at most ten years, or until it is removed")
 	}
 	number, err := store.ActFor[int64](ctx, d.Store, actor, func(tx *store.Store) (journal.Act, error) {
 		added, err := tx.AddBlock(ctx, b, lasts)
-		return journal.Act{Kind: "block.add", Object: objectOf(&added), After: keptOf(&added), Answer: added.ID}, err
+		return journal.Act{Kind: "block.add", Object: objectOf(&added), After: journaledBlock(&added), Answer: added.ID}, err
 	})
 	if err != nil {
 		return b, err
@@ -51,24 +51,24 @@ func (d *BlockDesk) AddBlock(
 }
 
 // ListBlocks returns the blocks in force, oldest first.
-func (d *BlockDesk) ListBlocks(ctx context.Context) ([]store.Block, error) {
+func (d *BlockService) ListBlocks(ctx context.Context) ([]store.Block, error) {
 	blocks, err := d.Store.Blocks(ctx, d.Time())
 	return blocks, shop.Unreadable("the block list", err)
 }
 
-func (d *BlockDesk) RemoveBlock(ctx context.Context, actor journal.Actor, id int64) error {
+func (d *BlockService) RemoveBlock(ctx context.Context, actor journal.Actor, id int64) error {
 	_, err := d.Store.Act(ctx, actor, func(tx *store.Store) (journal.Act, error) {
 		removed, err := tx.RemoveBlock(ctx, id)
-		return journal.Act{Kind: "block.remove", Object: objectOf(&removed), Before: keptOf(&removed)}, err
+		return journal.Act{Kind: "block.remove", Object: objectOf(&removed), Before: journaledBlock(&removed)}, err
 	})
 	return err
 }
 
 func objectOf(b *store.Block) string { return "block:" + strconv.FormatInt(b.ID, 10) }
 
-// keptOf returns the part of a block that the journal stores. It omits addresses, which are personal data; the row of
+// journaledBlock returns the part of a block that the journal stores. It omits addresses, which are personal data; the row of
 // the block contains them.
-func keptOf(b *store.Block) any {
+func journaledBlock(b *store.Block) any {
 	kept := struct {
 		Kind  store.BlockKind `json:"kind"`
 		User  string          `json:"user,omitempty"`

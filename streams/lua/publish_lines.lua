@@ -1,10 +1,10 @@
--- too_late and `tell` are functions for scripts that publish changes.
+-- too_late and publish_lines are functions for scripts that publish changes.
 --
 -- too_late reports whether the given instant is too old, or in the future. A change stamped since then must not be
 -- published: a node that was disconnected may already have shown a later instant (F2). The script checks this, not the
 -- program, because a process may pause between the check and the call.
 --
--- `tell` publishes lines as the next message of the partition and returns its number. That number is the new end of the
+-- publish_lines publishes lines as the next message of the partition and returns its number. That number is the new end of the
 -- sequence (F4).
 
 local function too_late(since, within)
@@ -12,7 +12,7 @@ local function too_late(since, within)
   return age < 0 or age > tonumber(within)
 end
 
-local function tell(meta, channel, lines)
+local function publish_lines(meta, channel, lines)
   local number = redis.call('HINCRBY', meta, 'published', 1)
   redis.call('PUBLISH', channel, string.format('%d %d\n', number - 1, number) .. lines)
   return number

@@ -25,19 +25,19 @@ var codeNumbers = func() map[shop.Code]int {
 // soldOutNumber is the index of the most frequent code in a popular sale; it is not looked up each time.
 var soldOutNumber = codeNumbers[shop.SoldOut]
 
-// Tally counts the results of all buys. Each count is an addition and allocates nothing. A nil Tally counts nothing.
-type Tally struct {
-	pressed  atomic.Int64
+// Counter counts the results of all buys. Each count is an addition and allocates nothing. A nil Tally counts nothing.
+type Counter struct {
+	attempts atomic.Int64
 	reserved atomic.Int64
 	refused  [len(codes)]atomic.Int64
 }
 
 // Count counts a buy by its result. A nil error means reserved now, or a repeat of a reservation.
-func (t *Tally) Count(reserved bool, err error) {
+func (t *Counter) Count(reserved bool, err error) {
 	if t == nil {
 		return
 	}
-	t.pressed.Add(1)
+	t.attempts.Add(1)
 	switch {
 	case err != nil:
 		t.refuse(err)
@@ -46,7 +46,7 @@ func (t *Tally) Count(reserved bool, err error) {
 	}
 }
 
-func (t *Tally) refuse(err error) {
+func (t *Counter) refuse(err error) {
 	code := shop.AsError(err).Code
 	if code == shop.SoldOut {
 		t.refused[soldOutNumber].Add(1)
@@ -59,28 +59,28 @@ func (t *Tally) refuse(err error) {
 	t.refused[number].Add(1)
 }
 
-// Tallies counts the buys of all sales that are not hidden. A nil Tallies counts nothing.
-type Tallies struct {
-	All      Tally
+// Counters counts the buys of all sales that are not hidden. A nil Tallies counts nothing.
+type Counters struct {
+	All      Counter
 	IsHidden func(sale shop.ID) bool // nil: no sale is hidden
 }
 
 // Of returns the tally for buys of the sale; nil, which counts nothing, for a hidden sale.
-func (t *Tallies) Of(sale shop.ID) *Tally {
+func (t *Counters) Of(sale shop.ID) *Counter {
 	if t == nil || t.IsHidden != nil && t.IsHidden(sale) {
 		return nil
 	}
 	return &t.All
 }
 
-// Pressed returns the number of buy attempts.
-func (t *Tally) Pressed() int64 { return t.pressed.Load() }
+// Attempts returns the number of buy attempts.
+func (t *Counter) Attempts() int64 { return t.attempts.Load() }
 
 // Reserved returns the number of accepted buys. A repeat is neither reserved nor refused.
-func (t *Tally) Reserved() int64 { return t.reserved.Load() }
+func (t *Counter) Reserved() int64 { return t.reserved.Load() }
 
 // Refused returns the number of rejected buys for each code.
-func (t *Tally) Refused() map[shop.Code]int64 {
+func (t *Counter) Refused() map[shop.Code]int64 {
 	refused := make(map[shop.Code]int64, len(codes))
 	for i, code := range codes {
 		refused[code] = t.refused[i].Load()

@@ -22,27 +22,27 @@ const (
 	captchaPrefix = "stampede:{captcha}:"
 )
 
-// Shelf stores counters and short-lived texts in Redis or, while that is unreachable, in the memory of this node.
-type Shelf struct {
+// Counters stores counters and short-lived texts in Redis or, while that is unreachable, in the memory of this node.
+type Counters struct {
 	redis  redis.UniversalClient // nil: memory only
-	memory memoryShelf
+	memory memoryCounters
 	warned rate.Sometimes
 }
 
-// NewShelf returns a shelf; client may be nil.
-func NewShelf(client redis.UniversalClient) *Shelf {
-	return &Shelf{redis: client, warned: rate.Sometimes{Interval: time.Minute}}
+// NewCounters returns a shelf; client may be nil.
+func NewCounters(client redis.UniversalClient) *Counters {
+	return &Counters{redis: client, warned: rate.Sometimes{Interval: time.Minute}}
 }
 
-// shelfWithin limits a call, because a user waits for it.
-const shelfWithin = 500 * time.Millisecond
+// countersTimeout limits a call, because a user waits for it.
+const countersTimeout = 500 * time.Millisecond
 
 // try runs a call on Redis and reports whether it succeeded.
-func (s *Shelf) try(ctx context.Context, call func(ctx context.Context) error) bool {
+func (s *Counters) try(ctx context.Context, call func(ctx context.Context) error) bool {
 	if s.redis == nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, shelfWithin)
+	ctx, cancel := context.WithTimeout(ctx, countersTimeout)
 	defer cancel()
 	err := call(ctx)
 	if err == nil || errors.Is(err, redis.Nil) {
@@ -55,7 +55,7 @@ func (s *Shelf) try(ctx context.Context, call func(ctx context.Context) error) b
 }
 
 // count increments counters and returns their new values. A counter expires `within` after its first increment.
-func (s *Shelf) count(ctx context.Context, within time.Duration, keys ...string) []int64 {
+func (s *Counters) count(ctx context.Context, within time.Duration, keys ...string) []int64 {
 	counts := make([]int64, len(keys))
 	answered := s.try(ctx, func(ctx context.Context) error {
 		cmds := make([]*redis.IntCmd, len(keys))
@@ -82,7 +82,7 @@ func (s *Shelf) count(ctx context.Context, within time.Duration, keys ...string)
 }
 
 // counts reads counters. It adds the counts in this node's memory from times when Redis rejected writes.
-func (s *Shelf) counts(ctx context.Context, keys ...string) []int64 {
+func (s *Counters) counts(ctx context.Context, keys ...string) []int64 {
 	counts := make([]int64, len(keys))
 	s.try(ctx, func(ctx context.Context) error {
 		cmds := make([]*redis.StringCmd, len(keys))
@@ -104,13 +104,13 @@ func (s *Shelf) counts(ctx context.Context, keys ...string) []int64 {
 }
 
 // forget deletes a counter.
-func (s *Shelf) forget(ctx context.Context, key string) {
+func (s *Counters) forget(ctx context.Context, key string) {
 	s.memory.take(countPrefix + key)
 	s.try(ctx, func(ctx context.Context) error { return s.redis.Del(ctx, countPrefix+key).Err() })
 }
 
 // put stores a text for the given time.
-func (s *Shelf) put(ctx context.Context, key, text string, within time.Duration) {
+func (s *Counters) put(ctx context.Context, key, text string, within time.Duration) {
 	kept := s.try(ctx, func(ctx context.Context) error {
 		return s.redis.Set(ctx, captchaPrefix+key, text, within).Err()
 	})
@@ -120,7 +120,7 @@ func (s *Shelf) put(ctx context.Context, key, text string, within time.Duration)
 }
 
 // take returns and deletes a text.
-func (s *Shelf) take(ctx context.Context, key string) (text string) {
+func (s *Counters) take(ctx context.Context, key string) (text string) {
 	s.try(ctx, func(ctx context.Context) (err error) {
 		text, err = s.redis.GetDel(ctx, captchaPrefix+key).Result()
 		return err
@@ -134,8 +134,8 @@ func (s *Shelf) take(ctx context.Context, key string) (text string) {
 // memoryKept is the maximum number of entries in memory, about 10 MB.
 const memoryKept = 65_536
 
-// memoryShelf is the in-memory shelf of one node. It drops expired entries only when it needs space.
-type memoryShelf struct {
+// memoryCounters is the in-memory shelf of one node. It drops expired entries only when it needs space.
+type memoryCounters struct {
 	mu    sync.Mutex
 	items map[string]*memoryItem
 }
@@ -146,7 +146,7 @@ type memoryItem struct {
 	until time.Time
 }
 
-func (m *memoryShelf) count(key string, within time.Duration) int64 {
+func (m *memoryCounters) count(key string, within time.Duration) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	item := m.live(key)
@@ -157,7 +157,7 @@ func (m *memoryShelf) count(key string, within time.Duration) int64 {
 	return item.count
 }
 
-func (m *memoryShelf) read(key string) int64 {
+func (m *memoryCounters) read(key string) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if item := m.live(key); item != nil {
@@ -166,13 +166,13 @@ func (m *memoryShelf) read(key string) int64 {
 	return 0
 }
 
-func (m *memoryShelf) put(key, text string, within time.Duration) {
+func (m *memoryCounters) put(key, text string, within time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.add(key, within).text = text
 }
 
-func (m *memoryShelf) take(key string) (text string) {
+func (m *memoryCounters) take(key string) (text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if item := m.live(key); item != nil {
@@ -182,14 +182,14 @@ func (m *memoryShelf) take(key string) (text string) {
 	return text
 }
 
-func (m *memoryShelf) live(key string) *memoryItem {
+func (m *memoryCounters) live(key string) *memoryItem {
 	if item := m.items[key]; item != nil && time.Now().Before(item.until) {
 		return item
 	}
 	return nil
 }
 
-func (m *memoryShelf) add(key string, within time.Duration) *memoryItem {
+func (m *memoryCounters) add(key string, within time.Duration) *memoryItem {
 	if m.items == nil {
 		m.items = make(map[string]*memoryItem)
 	}
@@ -202,7 +202,7 @@ func (m *memoryShelf) add(key string, within time.Duration) *memoryItem {
 }
 
 // shrink drops expired entries and then arbitrary ones until half of the maximum is left.
-func (m *memoryShelf) shrink() {
+func (m *memoryCounters) shrink() {
 	maps.DeleteFunc(m.items, func(key string, _ *memoryItem) bool { return m.live(key) == nil })
 	for key := range m.items {
 		if len(m.items) <= memoryKept/2 {

@@ -1,4 +1,4 @@
--- lacks: find the accepted orders that are missing in the partition, at one instant. Writes nothing.
+-- missing: find the accepted orders that are missing in the partition, at one instant. Writes nothing.
 --
 -- KEYS  1 orders (stream), then two per order: sale (hash), sale buyers (hash)
 -- ARGV  two per order: user id, order id

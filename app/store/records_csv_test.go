@@ -17,7 +17,7 @@ import (
 // An unchanged export changes nothing when it is imported. A table creates and changes all of its products or none.
 func TestProductsAsATable(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), deskOf(s)
+		ctx, d := kit.Context(t), serviceOf(s)
 		must(t, errOf(d.CreateCategory(ctx, operator(), "Tea")))
 		file := "name,category,list_price,rules,images\n" +
 			"Pot 壶,Tea,129.50,\"one,\neach\",/products/pot.svg A pot\n=SUM(A1),,0,,\n"
@@ -85,18 +85,18 @@ func TestProductsAsATable(t *testing.T) {
 // A table names slots and products by their times and names; times are in the shop's time zone.
 func TestSalesAsATable(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), deskOf(s)
+		ctx, d := kit.Context(t), serviceOf(s)
 		zone := val(time.LoadLocation("Asia/Shanghai"))(t)
 		d.Zone = zone
 		slot, product, _ := offered(t, s, d) // 13:00 to 15:00 UTC
-		var heard []shop.ID
-		d.OnSale = func(_ context.Context, ids []shop.ID) { heard = append(heard, ids...) }
+		var received []shop.ID
+		d.OnSale = func(_ context.Context, ids []shop.ID) { received = append(received, ids...) }
 		file := "slot,product,price,stock,limit,opens,closes,challenge\n" +
 			"2026-11-24 21:00,Pot,49,100,2,,,work\n" +
 			"2026-11-24 21:00,Pot,59,10,1,2026-11-24 21:30,2026-11-24 22:00:30,\n"
 		done, err := d.ImportSales(ctx, operator(), []byte(file))
-		if err != nil || done.Created != 2 || len(heard) != 2 {
-			t.Fatalf("imported: %+v, %v, heard of %v", done, err, heard)
+		if err != nil || done.Created != 2 || len(received) != 2 {
+			t.Fatalf("imported: %+v, %v, heard of %v", done, err, received)
 		}
 		sales, _, err := d.SaleRecords(ctx, store.SalesQuery{Slot: slot.ID, Page: 1, Size: 10})
 		must(t, err)
@@ -133,7 +133,7 @@ func TestSalesAsATable(t *testing.T) {
 func TestLongTables(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		const lines = 2_000
-		ctx, d := kit.Context(t), deskOf(s)
+		ctx, d := kit.Context(t), serviceOf(s)
 		counted := func(report backoffice.ImportReport, err error) {
 			t.Helper()
 			if err != nil || report.Created+report.Changed != lines {

@@ -74,14 +74,14 @@ func (e *leftEntries) Drop(_ context.Context, id string) (bool, error) { return 
 func TestLeftoversAreActedOnOnce(t *testing.T) {
 	t.Parallel()
 	type act func(ctx context.Context, actor journal.Actor, id string) error
-	for kind, of := range map[string]func(l *Leftovers) act{
-		"parked.replay": func(l *Leftovers) act { return l.ReplayMessage },
-		"parked.drop":   func(l *Leftovers) act { return l.DropMessage },
-		"mail.retry":    func(l *Leftovers) act { return l.ReplayEmail },
-		"mail.drop":     func(l *Leftovers) act { return l.DropEmail },
+	for kind, of := range map[string]func(l *FailedJobs) act{
+		"parked.replay": func(l *FailedJobs) act { return l.ReplayMessage },
+		"parked.drop":   func(l *FailedJobs) act { return l.DropMessage },
+		"mail.retry":    func(l *FailedJobs) act { return l.ReplayEmail },
+		"mail.drop":     func(l *FailedJobs) act { return l.DropEmail },
 	} {
 		e, w := &leftEntries{names: []string{"1-0", "2-0"}}, &world{Store: kit.SQLite(t), t: t, ctx: kit.Context(t)}
-		do := of(&Leftovers{Store: w.Store, Postings: leftMessages{e}, Mails: leftEmails{e}})
+		do := of(&FailedJobs{Store: w.Store, Postings: leftMessages{e}, Mails: leftEmails{e}})
 		actor := ada()
 		if err := do(w.ctx, actor, "3-0"); err == nil || shop.AsError(err).Code != shop.NotFound || len(w.acts()) != 0 {
 			t.Errorf("%s of nothing: %v, %d rows", kind, err, len(w.acts()))
@@ -151,7 +151,7 @@ func TestDeadLettersAreActedOnOnce(t *testing.T) {
 		r := &letterRedis{clock: w.redis, letter: shop.DeadLetter{
 			ID: "0-1-0", Order: 1, Sale: w.sale, User: 9, Fields: map[string]string{"key": "k", "hash": "h"},
 		}}
-		jobs := &Leftovers{Store: w.Store, Letters: &recovery.DeadLetters{
+		jobs := &FailedJobs{Store: w.Store, Letters: &recovery.DeadLetters{
 			Redis: r, Store: w.Store, Effects: w.effects(), PayWindow: time.Minute,
 		}}
 		do := func(actor journal.Actor, id string) (state shop.OrderState, err error) {

@@ -17,9 +17,9 @@ import (
 	"stampede/app/test/kit"
 )
 
-// deskOf returns a desk whose clock is fixed at noon of a day in 2026.
-func deskOf(s *store.Store) *backoffice.CatalogueDesk {
-	return &backoffice.CatalogueDesk{
+// serviceOf returns a desk whose clock is fixed at noon of a day in 2026.
+func serviceOf(s *store.Store) *backoffice.CatalogueService {
+	return &backoffice.CatalogueService{
 		Store: s, Mint: func() (shop.ID, error) { return nextID(), nil },
 		Clean: func(html string) string { return strings.ReplaceAll(html, "<script>", "") },
 		Now:   func() shop.Millis { return noon }, Zone: time.UTC,
@@ -72,7 +72,7 @@ func picture(t *testing.T, s *store.Store, letter string) string {
 // row, and the catalogue follows.
 func TestProductsLife(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), deskOf(s)
+		ctx, d := kit.Context(t), serviceOf(s)
 		tea := val(d.CreateCategory(ctx, operator(), " Tea "))(t)
 		made, err := d.CreateProduct(ctx, operator(), backoffice.ProductDraft{
 			Name: "Pot 壶", CategoryID: tea.ID, ListPriceFen: 9900, Description: "<p>A pot</p><script>",
@@ -141,7 +141,7 @@ func TestProductsLife(t *testing.T) {
 // A dry run leaves no product, no journal row and no key. It is rejected like the operation itself.
 func TestDryRunsLeaveNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), deskOf(s)
+		ctx, d := kit.Context(t), serviceOf(s)
 		who := operator()
 		who.Note = "for 双十一"
 		tried, err := d.CreateProduct(ctx, trying(who), backoffice.ProductDraft{Name: "Pot", ListPriceFen: 100})
@@ -170,7 +170,7 @@ func TestDryRunsLeaveNothing(t *testing.T) {
 // Of many concurrent edits of the same version exactly one succeeds.
 func TestConcurrentEdits(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), deskOf(s)
+		ctx, d := kit.Context(t), serviceOf(s)
 		made := val(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot"}))(t)
 		var won, lost atomic.Int64
 		var g errgroup.Group
@@ -202,7 +202,7 @@ func TestConcurrentEdits(t *testing.T) {
 func TestProductsBadInput(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)
-	ctx, d := kit.Context(t), deskOf(s)
+	ctx, d := kit.Context(t), serviceOf(s)
 	made := val(d.CreateProduct(ctx, operator(), backoffice.ProductDraft{Name: "Pot"}))(t)
 	fine := backoffice.ProductDraft{Name: "Pan", ListPriceFen: 100}
 	for want, change := range map[string]func(p *backoffice.ProductDraft){
@@ -244,7 +244,7 @@ func TestProductsBadInput(t *testing.T) {
 // Categories have unique names, an order, and a version.
 func TestCategoriesLife(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), deskOf(s)
+		ctx, d := kit.Context(t), serviceOf(s)
 		tea, err := d.CreateCategory(ctx, operator(), "Tea")
 		must(t, err)
 		pots, err := d.CreateCategory(ctx, operator(), "Pots")
@@ -283,7 +283,7 @@ func TestCategoriesLife(t *testing.T) {
 // Slots do not overlap, even if several operators create them concurrently. Only empty slots can be removed.
 func TestSlotsOfOperatorsDoNotOverlap(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), deskOf(s)
+		ctx, d := kit.Context(t), serviceOf(s)
 		hour := shop.Millis(3_600_000)
 		var won atomic.Int64
 		var g errgroup.Group
@@ -327,7 +327,7 @@ func TestSlotsOfOperatorsDoNotOverlap(t *testing.T) {
 // A template creates all missing slots or none. Invalid lines are reported one by one.
 func TestTemplate(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), deskOf(s)
+		ctx, d := kit.Context(t), serviceOf(s)
 		zone := val(time.LoadLocation("Europe/Berlin"))(t)
 		d.Zone = zone
 		day := backoffice.SlotTemplate{From: "2027-03-27", To: "2027-03-29", Times: []backoffice.SlotTime{

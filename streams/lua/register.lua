@@ -1,4 +1,4 @@
--- attend: register a worker, and list the registered workers.
+-- register: register a worker, and list the registered workers.
 --
 -- KEYS  1 workers (zset)
 -- ARGV  1 name   2 lifetime of the registration (ms); 0: remove it

@@ -190,7 +190,7 @@ var stampCases = []stampCase{
 		return one(h.Revive(h.ctx, o, h.epoch, payBy))
 	}, true},
 	{"Restamp", "a pending one", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
-		return h.Restamp(h.ctx, []shop.ID{o.ID})
+		return h.Touch(h.ctx, []shop.ID{o.ID})
 	}, true},
 
 	{"OpenTrade", "of a pending one", isPending, openTrade, false},
@@ -228,7 +228,7 @@ var stampCases = []stampCase{
 	}, true},
 
 	{"Order", "marked as told", isExpired, func(h *testShop, o shop.Order) ([]shop.Order, error) {
-		h.must(h.MarkTold(h.ctx, []*shop.Order{&o}))
+		h.must(h.MarkPublished(h.ctx, []*shop.Order{&o}))
 		return one(h.Order(h.ctx, o.ID))
 	}, false},
 	{"Order", "read", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
@@ -249,7 +249,7 @@ var stampCases = []stampCase{
 		return h.OrdersOfSale(h.ctx, o.Sale, o.ID-1, 1)
 	}, false},
 	{"Untold", "read", isExpired, func(h *testShop, o shop.Order) ([]shop.Order, error) {
-		got, err := h.Untold(h.ctx, shop.MillisOf(time.Now()).Add(time.Hour), 1000)
+		got, err := h.Unpublished(h.ctx, shop.MillisOf(time.Now()).Add(time.Hour), 1000)
 		return only(o, got), err
 	}, false},
 	{"Overdue", "read", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
@@ -290,19 +290,19 @@ func TestStamped(t *testing.T) {
 				h := &testShop{Store: h.Store, t: t, ctx: h.ctx, sales: h.sales, epoch: h.epoch}
 				o := c.prepare(h)
 				h.stamp(o.ID, longAgo)
-				o.Stamped = !c.stamps // the result does not depend on the argument
+				o.Touched = !c.stamps // the result does not depend on the argument
 				before := h.clock().At
 				got := val(c.do(h, o))(h.t)
 				if len(got) == 0 {
 					t.Fatal("no order was answered")
 				}
 				for _, answer := range got {
-					if answer.ID != o.ID || answer.Stamped != c.stamps {
-						t.Errorf("order %s of %s: stamped %v, want %v", answer.ID, o.ID, answer.Stamped, c.stamps)
+					if answer.ID != o.ID || answer.Touched != c.stamps {
+						t.Errorf("order %s of %s: stamped %v, want %v", answer.ID, o.ID, answer.Touched, c.stamps)
 					}
 				}
-				if stamped := len(only(o, h.changed(o.User, before))) == 1; stamped != c.stamps {
-					t.Errorf("the row is stamped: %v, want %v", stamped, c.stamps)
+				if touched := len(only(o, h.changed(o.User, before))) == 1; touched != c.stamps {
+					t.Errorf("the row is stamped: %v, want %v", touched, c.stamps)
 				}
 				if len(only(o, h.changed(o.User, longAgo))) != 1 {
 					t.Error("the row's stamp was lost")

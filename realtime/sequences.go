@@ -6,10 +6,10 @@ import (
 	"stampede/app/shop"
 )
 
-// chains tracks which messages of every partition this node has received, and which instant they prove. It only holds
+// sequences tracks which messages of every partition this node has received, and which instant they prove. It only holds
 // state: callers read Redis and the database, and pass the results with the time since Hub.began.
 //
-//	subscribed ─ `ask` ─ restart ─┬─ `heard` … `ask` ─ looked ─ proven …   while no message is missing
+//	subscribed ─ `ask` ─ restart ─┬─ received … `ask` ─ looked ─ proven …   while no message is missing
 //	     ▲         ▲              │
 //	     └─────────┴──────────────┴─ broken: messages may be lost; rows are read, then again from `ask`
 //
@@ -18,7 +18,7 @@ import (
 // When this node has received all messages up to these numbers, the instant of that clock is proven. If the Redis of a
 // partition is unreachable, its latest number is unknown and no instant is proven. When it returns, the new
 // subscription counts as a gap.
-type chains struct {
+type sequences struct {
 	within time.Duration // time limit for a message after its number was read
 	parts  []chain
 	looks  []look // not proven yet, oldest first
@@ -27,10 +27,10 @@ type chains struct {
 
 // chain is the state of one partition.
 type chain struct {
-	epoch int64
-	heard int64         // number of the last received message, or the number up to which rows were read
-	asked int64         // value of `heard` when the latest numbers were last read
-	late  time.Duration // until then, messages up to `heard` may still arrive: their rows were already read
+	epoch    int64
+	received int64         // number of the last received message, or the number up to which rows were read
+	asked    int64         // value of received when the latest numbers were last read
+	late     time.Duration // until then, messages up to received may still arrive: their rows were already read
 
 	// The start of a new subscription is unknown until the latest numbers are read.
 	fresh bool
@@ -42,16 +42,16 @@ type chain struct {
 type look struct {
 	at    Cursor
 	asked time.Duration // when the clock was read, since Hub.began
-	ends  []shop.ChainEnd
+	ends  []shop.SequenceEnd
 	until time.Duration
 }
 
-func newChains(partitions int, within time.Duration) chains {
-	return chains{within: within, parts: make([]chain, partitions)}
+func newSequences(partitions int, within time.Duration) sequences {
+	return sequences{within: within, parts: make([]chain, partitions)}
 }
 
 // breakOff records that messages may be lost.
-func (c *chains) breakOff(why string) {
+func (c *sequences) breakOff(why string) {
 	if c.broken == "" {
 		c.broken = why
 	}
@@ -59,7 +59,7 @@ func (c *chains) breakOff(why string) {
 }
 
 // subscribed records that a new subscription delivers the messages from now on.
-func (c *chains) subscribed() {
+func (c *sequences) subscribed() {
 	for i := range c.parts {
 		p := &c.parts[i]
 		p.fresh, p.some = true, false
@@ -67,16 +67,16 @@ func (c *chains) subscribed() {
 	c.breakOff("subscribed anew")
 }
 
-// `ask` is called before the latest numbers are read. Messages received after it may be up to these numbers or beyond.
-func (c *chains) ask() {
+// ask is called before the latest numbers are read. Messages received after it may be up to these numbers or beyond.
+func (c *sequences) ask() {
 	for i := range c.parts {
-		c.parts[i].asked = c.parts[i].heard
+		c.parts[i].asked = c.parts[i].received
 	}
 }
 
 // restart continues from numbers that were read after `ask`, because rows will be read. A gap detected since `ask`
 // stays recorded, because its messages may be newer than the numbers. Rows are then read again.
-func (c *chains) restart(now time.Duration, ends []shop.ChainEnd) {
+func (c *sequences) restart(now time.Duration, ends []shop.SequenceEnd) {
 	for i := range c.parts {
 		if ends[i].Away {
 			continue
@@ -88,17 +88,17 @@ func (c *chains) restart(now time.Duration, ends []shop.ChainEnd) {
 }
 
 // restart reports whether no message after the latest number can be lost.
-func (p *chain) restart(end shop.ChainEnd, late time.Duration) bool {
-	first, came := p.asked, p.heard != p.asked
+func (p *chain) restart(end shop.SequenceEnd, late time.Duration) bool {
+	first, came := p.asked, p.received != p.asked
 	if p.fresh {
 		first, came = p.from, p.some
 	}
 	p.fresh, p.epoch = false, end.Epoch
 	switch {
-	case !came || end.Told >= p.heard: // all received messages were published before the number was read
-		p.heard, p.late = end.Told, late
+	case !came || end.Last >= p.received: // all received messages were published before the number was read
+		p.received, p.late = end.Last, late
 		return true
-	case end.Told < first: // messages before the first received one are lost, or numbers went back
+	case end.Last < first: // messages before the first received one are lost, or numbers went back
 		return false
 	default: // received messages continue beyond the number
 		p.late = 0
@@ -106,23 +106,23 @@ func (p *chain) restart(end shop.ChainEnd, late time.Duration) bool {
 	}
 }
 
-// `heard` records a message whose changes are queued.
-func (c *chains) heard(now time.Duration, partition int, before, number int64) {
+// received records a message whose changes are queued.
+func (c *sequences) received(now time.Duration, partition int, before, number int64) {
 	p := &c.parts[partition]
 	switch {
 	case p.fresh && !p.some:
-		p.some, p.from, p.heard = true, before, number
-	case before == p.heard:
-		p.heard, p.late = number, 0
-	case number <= p.heard && now < p.late: // late: rows were read after it was published
+		p.some, p.from, p.received = true, before, number
+	case before == p.received:
+		p.received, p.late = number, 0
+	case number <= p.received && now < p.late: // late: rows were read after it was published
 	default: // a message is lost or a number is repeated; its successors do not report this gap again
-		p.from, p.heard = before, number
+		p.from, p.received = before, number
 		c.breakOff("a message is missing")
 	}
 }
 
 // looked records an instant of the database's clock and the latest numbers, read after it and after `ask`.
-func (c *chains) looked(now time.Duration, at Cursor, asked time.Duration, ends []shop.ChainEnd) {
+func (c *sequences) looked(now time.Duration, at Cursor, asked time.Duration, ends []shop.SequenceEnd) {
 	if c.broken != "" {
 		return
 	}
@@ -137,7 +137,7 @@ func (c *chains) looked(now time.Duration, at Cursor, asked time.Duration, ends 
 		case ends[i].Epoch != p.epoch:
 			c.breakOff("another epoch of Redis")
 			return
-		case ends[i].Told < max(p.asked, c.lastEnd(i)):
+		case ends[i].Last < max(p.asked, c.lastEnd(i)):
 			c.breakOff("the numbers of messages went back")
 			return
 		}
@@ -149,16 +149,16 @@ func (c *chains) looked(now time.Duration, at Cursor, asked time.Duration, ends 
 }
 
 // lastEnd returns the number of the partition in the newest unproven look; 0: no such look.
-func (c *chains) lastEnd(partition int) int64 {
+func (c *sequences) lastEnd(partition int) int64 {
 	if len(c.looks) == 0 {
 		return 0
 	}
-	return c.looks[len(c.looks)-1].ends[partition].Told
+	return c.looks[len(c.looks)-1].ends[partition].Last
 }
 
 // proven returns the newest look whose numbers were all reached; false: none since the last call. Call it after each
 // message and each look. An overdue look is a gap, even if its messages have arrived since.
-func (c *chains) proven(now time.Duration) (newest look, ok bool) {
+func (c *sequences) proven(now time.Duration) (newest look, ok bool) {
 	if len(c.looks) > 0 && now > c.looks[0].until {
 		c.breakOff(notReached)
 	}
@@ -175,9 +175,9 @@ func (c *chains) proven(now time.Duration) (newest look, ok bool) {
 // notReached is the reason that may mean a half-dead subscription.
 const notReached = "a message did not come in time"
 
-func (c *chains) reached(ends []shop.ChainEnd) bool {
+func (c *sequences) reached(ends []shop.SequenceEnd) bool {
 	for i := range c.parts {
-		if c.parts[i].heard < ends[i].Told {
+		if c.parts[i].received < ends[i].Last {
 			return false
 		}
 	}

@@ -7,39 +7,39 @@ import (
 	"time"
 )
 
-// pressBounds has the upper bounds, in milliseconds, of the histogram classes for times from buy attempt to order; one
+// latencyBounds has the upper bounds, in milliseconds, of the histogram classes for times from buy attempt to order; one
 // more class has the longer times. The bounds are closer together where people notice a difference.
-var pressBounds = [...]float64{
+var latencyBounds = [...]float64{
 	2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 10_000, 30_000,
 }
 
-// PressCounts has the number of orders per class: up to each bound, and beyond the last one.
-type PressCounts [len(pressBounds) + 1]int64
+// LatencyCounts has the number of orders per class: up to each bound, and beyond the last one.
+type LatencyCounts [len(latencyBounds) + 1]int64
 
-// PressTimes has the times from the buy attempt to the order event, in milliseconds.
-type PressTimes struct {
+// LatencyTimes has the times from the buy attempt to the order event, in milliseconds.
+type LatencyTimes struct {
 	P50 int64 `json:"p50"`
 	P99 int64 `json:"p99"`
 	N   int64 `json:"n"` // number of orders; 0: the other fields are 0
 }
 
-// PressClock counts the times from the buy attempt, when the order id is minted, until the order event is sent to a
+// BuyLatency counts the times from the buy attempt, when the order id is minted, until the order event is sent to a
 // socket of the same node. Both times come from the same clock. Counting allocates nothing.
-type PressClock struct {
-	counts [len(pressBounds) + 1]atomic.Int64
+type BuyLatency struct {
+	counts [len(latencyBounds) + 1]atomic.Int64
 	sum    atomic.Int64 // milliseconds
 }
 
 // Observe counts one order.
-func (p *PressClock) Observe(took time.Duration) {
+func (p *BuyLatency) Observe(took time.Duration) {
 	ms := float64(took) / float64(time.Millisecond)
-	i, _ := slices.BinarySearch(pressBounds[:], ms)
+	i, _ := slices.BinarySearch(latencyBounds[:], ms)
 	p.counts[i].Add(1)
 	p.sum.Add(max(0, took.Milliseconds()))
 }
 
 // Counts returns the counts since the start.
-func (p *PressClock) Counts() (counts PressCounts) {
+func (p *BuyLatency) Counts() (counts LatencyCounts) {
 	for i := range counts {
 		counts[i] = p.counts[i].Load()
 	}
@@ -48,26 +48,26 @@ func (p *PressClock) Counts() (counts PressCounts) {
 
 // Histogram returns the counts for Prometheus: cumulative counts by upper bound in seconds, the total count, and the
 // sum in seconds.
-func (p *PressClock) Histogram() (upTo map[float64]uint64, count uint64, sum float64) {
-	upTo = make(map[float64]uint64, len(pressBounds))
+func (p *BuyLatency) Histogram() (upTo map[float64]uint64, count uint64, sum float64) {
+	upTo = make(map[float64]uint64, len(latencyBounds))
 	counts := p.Counts()
-	for i, bound := range pressBounds {
+	for i, bound := range latencyBounds {
 		count += uint64(counts[i])
 		upTo[bound/1000] = count
 	}
-	return upTo, count + uint64(counts[len(pressBounds)]), float64(p.sum.Load()) / 1000
+	return upTo, count + uint64(counts[len(latencyBounds)]), float64(p.sum.Load()) / 1000
 }
 
 // add adds the counts of another node.
-func (c *PressCounts) add(other *PressCounts) {
+func (c *LatencyCounts) add(other *LatencyCounts) {
 	for i := range c {
 		c[i] += other[i]
 	}
 }
 
 // times returns the quantiles of the counts.
-func (c *PressCounts) times() PressTimes {
-	var t PressTimes
+func (c *LatencyCounts) times() LatencyTimes {
+	var t LatencyTimes
 	for _, n := range c {
 		t.N += max(0, n)
 	}
@@ -78,9 +78,9 @@ func (c *PressCounts) times() PressTimes {
 }
 
 // quantile interpolates linearly between two bounds.
-func (c *PressCounts) quantile(all int64, q float64) int64 {
+func (c *LatencyCounts) quantile(all int64, q float64) int64 {
 	rank, below, lower := q*float64(all), 0.0, 0.0
-	for i, bound := range pressBounds {
+	for i, bound := range latencyBounds {
 		n := float64(max(0, c[i]))
 		if n > 0 && below+n >= rank {
 			return int64(math.Round(lower + (bound-lower)*(rank-below)/n))

@@ -33,7 +33,7 @@ type PassSettings interface {
 	WorkBits(ctx context.Context) (int, error)
 }
 
-// PassDesk issues passes: near the opening of a sale, and after the task that the sale requires.
+// PassService issues passes: near the opening of a sale, and after the task that the sale requires.
 //
 //	request ──┬ too early, too late ─→ not_open, closed
 //	          ├ pass, few requests from the address ─→ a pass
@@ -41,7 +41,7 @@ type PassSettings interface {
 //	          └ captcha ─→ a picture ── solve, one try ─→ a pass
 //
 // An address under pressure gets harder tasks but is never rejected: it may belong to a whole office.
-type PassDesk struct {
+type PassService struct {
 	Catalogue *catalog.Catalogue
 	Clock     *shop.Clock
 	Passes    *Passes
@@ -57,12 +57,12 @@ type PassDesk struct {
 const settingsEvery = 500 * time.Millisecond
 
 // Run reads the settings every settingsEvery until ctx ends. While the database is unavailable, they stay unchanged.
-func (d *PassDesk) Run(ctx context.Context) error {
+func (d *PassService) Run(ctx context.Context) error {
 	return shop.Repeat(ctx, settingsEvery, "read the settings of passes", d.RunOnce)
 }
 
 // RunOnce reads the settings.
-func (d *PassDesk) RunOnce(ctx context.Context) error {
+func (d *PassService) RunOnce(ctx context.Context) error {
 	bits, err := d.Settings.WorkBits(ctx)
 	if err != nil {
 		return fmt.Errorf("difficulty of tasks: %w", err)
@@ -72,7 +72,7 @@ func (d *PassDesk) RunOnce(ctx context.Context) error {
 }
 
 // AskPass returns a pass, or the task that must be solved first.
-func (d *PassDesk) AskPass(ctx context.Context, q PassQuestion) (PassAnswer, error) {
+func (d *PassService) AskPass(ctx context.Context, q PassQuestion) (PassAnswer, error) {
 	sale, now, err := d.admit(ctx, q)
 	if err != nil {
 		return PassAnswer{}, err
@@ -89,7 +89,7 @@ func (d *PassDesk) AskPass(ctx context.Context, q PassQuestion) (PassAnswer, err
 }
 
 // SolvePass returns the pass for a solved task. For proofs of work a repeat of the solution returns the same pass.
-func (d *PassDesk) SolvePass(ctx context.Context, q PassQuestion) (PassAnswer, error) {
+func (d *PassService) SolvePass(ctx context.Context, q PassQuestion) (PassAnswer, error) {
 	sale, now, err := d.admit(ctx, q)
 	if err != nil {
 		return PassAnswer{}, err
@@ -106,7 +106,7 @@ func (d *PassDesk) SolvePass(ctx context.Context, q PassQuestion) (PassAnswer, e
 
 // admit reports whether passes are available for the sale now. WrongState: the sale requires no pass. NotOpen, Closed:
 // too early, too late.
-func (d *PassDesk) admit(ctx context.Context, q PassQuestion) (*shop.Sale, shop.Millis, error) {
+func (d *PassService) admit(ctx context.Context, q PassQuestion) (*shop.Sale, shop.Millis, error) {
 	if q.Sale <= 0 {
 		return nil, 0, shop.Fail(shop.BadRequest, "sale is missing")
 	}
@@ -127,6 +127,6 @@ func (d *PassDesk) admit(ctx context.Context, q PassQuestion) (*shop.Sale, shop.
 }
 
 // workBits returns the task difficulty in bits, with more bits added for pressure.
-func (d *PassDesk) workBits(more int) int {
-	return min(cmp.Or(int(d.bits.Load()), DefaultWorkBits)+more, MostWorkBits)
+func (d *PassService) workBits(more int) int {
+	return min(cmp.Or(int(d.bits.Load()), DefaultWorkBits)+more, MaxWorkBits)
 }

@@ -1,4 +1,4 @@
--- look: read the state of a partition at one instant.
+-- state: read the state of a partition at one instant.
 --
 -- KEYS  1 meta (hash)   2 orders (stream)
 --

@@ -13,8 +13,8 @@ import (
 	"stampede/app/test/fakes"
 )
 
-// deskWorld has the sales that a test sets. Its captchas show their own IDs and are valid once.
-type deskWorld struct {
+// passWorld has the sales that a test sets. Its captchas show their own IDs and are valid once.
+type passWorld struct {
 	catalog.Store
 	sales map[shop.ID]shop.Sale
 	bits  int
@@ -24,7 +24,7 @@ type deskWorld struct {
 	askers []PictureAsker // in the order of their pictures
 }
 
-func (w *deskWorld) Sale(_ context.Context, id shop.ID) (shop.Sale, error) {
+func (w *passWorld) Sale(_ context.Context, id shop.ID) (shop.Sale, error) {
 	s, ok := w.sales[id]
 	if !ok {
 		return shop.Sale{}, shop.ErrNoRow
@@ -32,25 +32,25 @@ func (w *deskWorld) Sale(_ context.Context, id shop.ID) (shop.Sale, error) {
 	return s, nil
 }
 
-func (w *deskWorld) WorkBits(context.Context) (int, error) { return w.bits, w.fails }
+func (w *passWorld) WorkBits(context.Context) (int, error) { return w.bits, w.fails }
 
-func (w *deskWorld) New(_ context.Context, asker PictureAsker) (id, image string, until shop.Millis, err error) {
+func (w *passWorld) New(_ context.Context, asker PictureAsker) (id, image string, until shop.Millis, err error) {
 	w.askers = append(w.askers, asker)
 	id = fmt.Sprintf("picture%d", len(w.shown))
 	w.shown[id] = true
 	return id, "data:image/png;base64,AAAA", shop.MillisOf(time.Now().Add(time.Minute)), w.fails
 }
 
-func (w *deskWorld) Check(_ context.Context, id, answer string) (bool, error) {
+func (w *passWorld) Check(_ context.Context, id, answer string) (bool, error) {
 	there := w.shown[id]
 	w.shown[id] = false
 	return there && answer == id, w.fails
 }
 
-// newDeskWorld returns open sales of each kind (1 to 4), one that opens in ten minutes (5), and one that is closed (6).
-func newDeskWorld() (*deskWorld, *PassDesk) {
+// newPassWorld returns open sales of each kind (1 to 4), one that opens in ten minutes (5), and one that is closed (6).
+func newPassWorld() (*passWorld, *PassService) {
 	now := shop.MillisOf(time.Now())
-	w := &deskWorld{sales: make(map[shop.ID]shop.Sale), shown: make(map[string]bool), bits: 4}
+	w := &passWorld{sales: make(map[shop.ID]shop.Sale), shown: make(map[string]bool), bits: 4}
 	for i, kind := range []shop.Challenge{
 		shop.ChallengeNone, shop.ChallengePass, shop.ChallengeCaptcha, shop.ChallengeWork, shop.ChallengePass,
 		shop.ChallengePass,
@@ -61,7 +61,7 @@ func newDeskWorld() (*deskWorld, *PassDesk) {
 	early, over := w.sales[5], w.sales[6]
 	early.OpensAt, over.ClosesAt = now.Add(10*time.Minute), now.Add(-time.Second)
 	w.sales[5], w.sales[6] = early, over
-	return w, &PassDesk{
+	return w, &PassService{
 		Catalogue: catalog.NewCatalogue(w, nil, time.UTC), Clock: shop.NewClock(), Passes: testPasses, Captcha: w,
 		Settings: w,
 	}
@@ -79,7 +79,7 @@ func wantCode(t *testing.T, what string, err error, want shop.Code) *shop.Error 
 // A request that is too early, too late, without a sale, or for a sale without a pass gets the matching error.
 func TestPassDeskIsOpenNearTheOpening(t *testing.T) {
 	t.Parallel()
-	_, d := newDeskWorld()
+	_, d := newPassWorld()
 	ask := func(sale shop.ID) error {
 		_, err := d.AskPass(t.Context(), PassQuestion{User: 42, Sale: sale})
 		_, solving := d.SolvePass(t.Context(), PassQuestion{User: 42, Sale: sale, Task: "x", Answer: "1"})
@@ -101,7 +101,7 @@ func TestPassDeskIsOpenNearTheOpening(t *testing.T) {
 // A picture can be solved once, by the user and for the sale of its request. Repeated wrong solutions are rate limited.
 func TestCaptchaBeforeThePass(t *testing.T) {
 	t.Parallel()
-	w, d := newDeskWorld()
+	w, d := newPassWorld()
 	w.sales[7] = w.sales[3]
 	other := w.sales[7]
 	other.ID = 7
@@ -139,7 +139,7 @@ func TestCaptchaBeforeThePass(t *testing.T) {
 	_, err = read(42, 3, task.ID, right)
 	wantCode(t, "read again", err, shop.CaptchaRequired)
 
-	for range wrongMost {
+	for range maxWrong {
 		_, err = read(50, 3, picture(50).ID, "no idea")
 		wantCode(t, "wrong", err, shop.CaptchaRequired)
 	}
@@ -149,7 +149,7 @@ func TestCaptchaBeforeThePass(t *testing.T) {
 	}
 	_, err = read(50, 3, task.ID, right)
 	wantCode(t, "an answer after five wrong ones", err, shop.RateLimited)
-	for range picturesMost {
+	for range maxPictures {
 		picture(51)
 	}
 	_, err = d.AskPass(t.Context(), PassQuestion{User: 51, Sale: 3})
@@ -165,7 +165,7 @@ func TestCaptchaBeforeThePass(t *testing.T) {
 // scarce, other clients have priority.
 func TestUnreadPicturesAreTold(t *testing.T) {
 	t.Parallel()
-	w, d := newDeskWorld()
+	w, d := newPassWorld()
 	from := netip.MustParseAddr("192.0.2.7")
 	ask := func() (task string) {
 		t.Helper()
@@ -193,7 +193,7 @@ func TestUnreadPicturesAreTold(t *testing.T) {
 // passes need no task.
 func TestDifficultyFollowsSettingAndPressure(t *testing.T) {
 	t.Parallel()
-	w, d := newDeskWorld()
+	w, d := newPassWorld()
 	work := func(sale shop.ID, from netip.Addr) int {
 		t.Helper()
 		a, err := d.AskPass(t.Context(), PassQuestion{User: 42, Sale: sale, From: from})
@@ -228,8 +228,8 @@ func TestDifficultyFollowsSettingAndPressure(t *testing.T) {
 	if bits := work(2, calm); bits != 0 {
 		t.Errorf("another address has %d bits of work", bits)
 	}
-	w.bits, w.fails = MostWorkBits, nil
-	if err := d.RunOnce(t.Context()); err != nil || work(4, flood) != MostWorkBits {
-		t.Errorf("%d bits, want at most %d, %v", work(4, flood), MostWorkBits, err)
+	w.bits, w.fails = MaxWorkBits, nil
+	if err := d.RunOnce(t.Context()); err != nil || work(4, flood) != MaxWorkBits {
+		t.Errorf("%d bits, want at most %d, %v", work(4, flood), MaxWorkBits, err)
 	}
 }

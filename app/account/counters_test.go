@@ -22,13 +22,13 @@ func TestCountsEnd(t *testing.T) {
 			t.Parallel()
 			ctx, client := kit.Context(t), redis.NewClient(options)
 			t.Cleanup(func() { _ = client.Close() })
-			shelf := NewShelf(client)
+			counters := NewCounters(client)
 			first, cutOff := t.Name()+":first", t.Name()+":cut off"
 			kit.Must(t, client.Set(ctx, countPrefix+cutOff, 6, 0).Err())
-			if n := shelf.count(ctx, time.Hour, first, cutOff); n[0] != 1 || n[1] != 7 {
+			if n := counters.count(ctx, time.Hour, first, cutOff); n[0] != 1 || n[1] != 7 {
 				t.Errorf("counted %v, want 1 and 7", n)
 			}
-			if n := shelf.count(ctx, 2*time.Hour, first); n[0] != 2 {
+			if n := counters.count(ctx, 2*time.Hour, first); n[0] != 2 {
 				t.Errorf("counted %v, want 2", n)
 			}
 			for _, key := range []string{first, cutOff} {
@@ -48,13 +48,13 @@ func TestCountsWhileWritesAreRejected(t *testing.T) {
 	kit.Must(t, err)
 	ctx, client := kit.Context(t), redis.NewClient(options)
 	t.Cleanup(func() { _ = client.Close() })
-	shelf := NewShelf(client)
-	shelf.count(ctx, time.Hour, "a")
+	counters := NewCounters(client)
+	counters.count(ctx, time.Hour, "a")
 	kit.Must(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
-	shelf.count(ctx, time.Hour, "a")
+	counters.count(ctx, time.Hour, "a")
 	for _, memory := range []string{"1", "0"} {
 		kit.Must(t, client.ConfigSet(ctx, "maxmemory", memory).Err())
-		if n := shelf.counts(ctx, "a", "b"); n[0] != 2 || n[1] != 0 {
+		if n := counters.counts(ctx, "a", "b"); n[0] != 2 || n[1] != 0 {
 			t.Errorf("counted %v, want 2 and 0", n)
 		}
 	}

@@ -18,8 +18,8 @@ const (
 	// How long a read waits for the other primaries of a cluster after the first reply: tickPatience for values that
 	// are shown live, readPatience for reads whose gaps cost more than waiting.
 	tickPatience, readPatience = 100 * time.Millisecond, time.Second
-	// askedFor bounds the call to a silent primary, after the callers have stopped waiting.
-	askedFor = 2 * time.Second
+	// callLimit bounds the call to a silent primary, after the callers have stopped waiting.
+	callLimit = 2 * time.Second
 )
 
 var errSilent = fmt.Errorf("%w: its primary does not answer", shop.ErrTransient)
@@ -34,7 +34,7 @@ type servers struct {
 	away map[int]bool               // partitions without a reply to the last read
 }
 
-// `asked` is a call; over is true once it has ended.
+// asked is a call; over is true once it has ended.
 type asked struct {
 	began time.Time
 	over  bool
@@ -64,7 +64,7 @@ func (s *servers) groups(ctx context.Context, partitions []int) (map[string][]in
 }
 
 // begin records a call. It returns nil if the server has not replied to an earlier call for longer than patience: then
-// the server is not called. A silent server thus costs one wait per askedFor, and few connections.
+// the server is not called. A silent server thus costs one wait per callLimit, and few connections.
 func (s *servers) begin(server string, patience time.Duration) *asked {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,10 +96,10 @@ func (s *servers) end(server string, call *asked) {
 	delete(s.late[server], call)
 }
 
-// apart reads from the partitions in one call per server, in parallel. A server that fails or does not reply fails only
+// perPartition reads from the partitions in one call per server, in parallel. A server that fails or does not reply fails only
 // its own partitions (PartitionsAway), unless no server replies; read may also return a PartitionsAway. The values of
 // read must not be shared: a late value arrives after its caller has returned.
-func apart[T any](
+func perPartition[T any](
 	ctx context.Context, l *Inventory, partitions []int, patience time.Duration,
 	read func(ctx context.Context, some []int) (T, error),
 ) (values []T, err error) {
@@ -136,7 +136,7 @@ func apart[T any](
 		}
 		waiting[server] = call
 		go func() {
-			asking, cancel := context.WithTimeout(ctx, askedFor)
+			asking, cancel := context.WithTimeout(ctx, callLimit)
 			defer cancel()
 			value, err := read(asking, some)
 			answers <- answer{server, call, value, err}

@@ -1,4 +1,4 @@
--- stick: set or clear the reason why a sale must not sell before an operator has settled its orders.
+-- set_stuck: set or clear the reason why a sale must not sell before an operator has settled its orders.
 --
 -- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash, not touched)
 -- ARGV  1 claim of the recovery   2 reason, '': the sale may sell

@@ -25,8 +25,8 @@ type letter struct {
 	once  bool          // not repeated, regardless of the reply
 }
 
-// postman delivers notifications, each in its own goroutine, which ends with the postman.
-type postman struct {
+// deliverer delivers notifications, each in its own goroutine, which ends with the deliverer.
+type deliverer struct {
 	schedule []time.Duration
 	client   *http.Client
 	ctx      context.Context
@@ -36,9 +36,9 @@ type postman struct {
 	hands    chan struct{} // limits concurrent requests
 }
 
-func newPostman(schedule []time.Duration) *postman {
+func newDeliverer(schedule []time.Duration) *deliverer {
 	ctx, stop := context.WithCancel(context.Background())
-	return &postman{
+	return &deliverer{
 		schedule: schedule, ctx: ctx, stop: stop, hands: make(chan struct{}, handsAtOnce),
 		client: &http.Client{
 			Timeout: deliverWithin, Transport: &http.Transport{MaxIdleConnsPerHost: handsAtOnce},
@@ -48,7 +48,7 @@ func newPostman(schedule []time.Duration) *postman {
 }
 
 // send delivers letters in order: the next one after the previous one was accepted or given up.
-func (p *postman) send(letters []letter) {
+func (p *deliverer) send(letters []letter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx.Err() != nil {
@@ -61,18 +61,18 @@ func (p *postman) send(letters []letter) {
 	})
 }
 
-func (p *postman) deliver(l letter) {
+func (p *deliverer) deliver(l letter) {
 	shop.Sleep(p.ctx, l.after)
-	for try := 0; p.ctx.Err() == nil && !p.knock(l); try++ {
-		if l.once || try >= len(p.schedule) {
+	for tries := 0; p.ctx.Err() == nil && !p.try(l); tries++ {
+		if l.once || tries >= len(p.schedule) {
 			return
 		}
-		shop.Sleep(p.ctx, p.schedule[try])
+		shop.Sleep(p.ctx, p.schedule[tries])
 	}
 }
 
-// knock delivers once and reports whether the shop replied success.
-func (p *postman) knock(l letter) bool {
+// try delivers once and reports whether the shop replied success.
+func (p *deliverer) try(l letter) bool {
 	select {
 	case p.hands <- struct{}{}:
 		defer func() { <-p.hands }()
@@ -94,7 +94,7 @@ func (p *postman) knock(l letter) bool {
 }
 
 // close stops the deliveries and waits for them.
-func (p *postman) close() {
+func (p *deliverer) close() {
 	p.mu.Lock()
 	p.stop()
 	p.mu.Unlock()

@@ -21,13 +21,13 @@ import (
 func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 	t.Parallel()
 	var mended atomic.Bool
-	var heard atomic.Int64
+	var received atomic.Int64
 	office := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !mended.Load() {
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			return
 		}
-		heard.Add(1)
+		received.Add(1)
 	}))
 	t.Cleanup(office.Close)
 	s := newShop(t, "STAMPEDE_WEBHOOK_URL="+office.URL, "STAMPEDE_WEBHOOK_SECRET="+hookSecret)
@@ -59,8 +59,8 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 		t.Fatalf("%+v", parked)
 	}
 	mended.Store(true)
-	n.handlesLetters("replay", []string{parked[0].ID, parked[1].ID}, "backoffice", "parked")
-	kit.Eventually(t, patience, func() (bool, string) { return heard.Load() == 2, "they are not sent again" })
+	n.drainsQuarantine("replay", []string{parked[0].ID, parked[1].ID}, "backoffice", "parked")
+	kit.Eventually(t, patience, func() (bool, string) { return received.Load() == 2, "they are not sent again" })
 	if left := list(); len(left) != 0 {
 		t.Errorf("%+v", left)
 	}
@@ -75,9 +75,9 @@ func (s *testShop) appendPostings(postings ...outbox.Message) {
 	})
 }
 
-// handlesLetters drops the first of three quarantined messages, sends the second again, then the rest. It checks the
+// drainsQuarantine drops the first of three quarantined messages, sends the second again, then the rest. It checks the
 // exit codes of invalid calls.
-func (n *node) handlesLetters(again string, ids []string, command ...string) {
+func (n *node) drainsQuarantine(again string, ids []string, command ...string) {
 	n.t.Helper()
 	for _, c := range []struct {
 		code int

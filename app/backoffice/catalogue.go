@@ -12,10 +12,10 @@ import (
 	"stampede/app/store"
 )
 
-// CatalogueDesk manages the catalogue for operators: products with their pictures, categories, slots and sales. Each
+// CatalogueService manages the catalogue for operators: products with their pictures, categories, slots and sales. Each
 // change is one operation with an audit log entry. It requires the version that the operator has seen, and can be a dry
 // run.
-type CatalogueDesk struct {
+type CatalogueService struct {
 	Store *store.Store
 	// MakeImage converts an uploaded file to a picture that can be shown. BadRequest: the file is not a usable picture.
 	MakeImage func(ctx context.Context, file []byte) (store.StoredImage, error)
@@ -29,20 +29,20 @@ type CatalogueDesk struct {
 }
 
 const (
-	longestName        = 200    // of a product, in characters
-	longestCategory    = 100    // of a category, in characters
-	longestRules       = 10_000 // in characters
-	longestDescription = 50_000 // bytes of HTML
-	longestAlt         = 200    // in characters
-	mostImages         = 12     // per product
-	dearestFen         = 10_000_000_000
+	maxName        = 200    // of a product, in characters
+	maxCategory    = 100    // of a category, in characters
+	maxRules       = 10_000 // in characters
+	maxDescription = 50_000 // bytes of HTML
+	maxAlt         = 200    // in characters
+	maxImages      = 12     // per product
+	maxFen         = 10_000_000_000
 )
 
 // object returns the journal's name of a record.
 func object(kind string, id shop.ID) string { return kind + ":" + id.String() }
 
 // published calls OnSale, except after a dry run.
-func (d *CatalogueDesk) published(ctx context.Context, actor *journal.Actor, sales ...shop.ID) {
+func (d *CatalogueService) published(ctx context.Context, actor *journal.Actor, sales ...shop.ID) {
 	if !actor.Dry && d.OnSale != nil {
 		d.OnSale(context.WithoutCancel(ctx), sales)
 	}
@@ -75,8 +75,8 @@ func checkText(name, text string, longest int, required, lines bool) error {
 }
 
 func checkFen(name string, fen, least int64) error {
-	if fen < least || fen > dearestFen {
-		return shop.Failf(shop.BadRequest, "%s must be from %s to %s yuan", name, shop.FormatFen(least), shop.FormatFen(dearestFen))
+	if fen < least || fen > maxFen {
+		return shop.Failf(shop.BadRequest, "%s must be from %s to %s yuan", name, shop.FormatFen(least), shop.FormatFen(maxFen))
 	}
 	return nil
 }

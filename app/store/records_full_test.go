@@ -19,7 +19,7 @@ import (
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)
-	ctx, d := kit.Context(t), deskOf(s)
+	ctx, d := kit.Context(t), serviceOf(s)
 	d.MakeImage = func(context.Context, []byte) (store.StoredImage, error) { // as large as a real one
 		return store.StoredImage{
 			ID: strings.Repeat("e", 64), Kind: store.ImageJPEG, Width: 1, Height: 1, Large: make([]byte, 1<<20),

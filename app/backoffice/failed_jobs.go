@@ -11,9 +11,9 @@ import (
 	"stampede/app/store"
 )
 
-// Leftovers manages failed jobs for operators: dead letters, quarantined postings and quarantined e-mails. Each
+// FailedJobs manages failed jobs for operators: dead letters, quarantined postings and quarantined e-mails. Each
 // operation is committed to the journal before it runs in Redis. After a crash in between, a repeat completes it.
-type Leftovers struct {
+type FailedJobs struct {
 	Store    *store.Store
 	Letters  *recovery.DeadLetters
 	Postings Quarantine[outbox.QuarantinedMessage]
@@ -31,13 +31,13 @@ type Quarantine[M any] interface {
 }
 
 // ListDead returns the oldest dead letters, up to most, and reports whether there are more.
-func (l *Leftovers) ListDead(ctx context.Context, most int) ([]shop.DeadLetter, bool, error) {
+func (l *FailedJobs) ListDead(ctx context.Context, most int) ([]shop.DeadLetter, bool, error) {
 	all, err := l.Letters.Redis.DeadLetters(ctx)
 	return shop.FirstOf("dead letters", all, most, err)
 }
 
 // DeadLetter reads one dead letter. NotFound: no such dead letter.
-func (l *Leftovers) DeadLetter(ctx context.Context, id string) (shop.DeadLetter, error) {
+func (l *FailedJobs) DeadLetter(ctx context.Context, id string) (shop.DeadLetter, error) {
 	letter, err := l.Letters.Redis.DeadLetter(ctx, id)
 	if errors.Is(err, shop.ErrNoRow) {
 		return letter, shop.Fail(shop.NotFound, "no such dead letter: "+shop.Clip(id, 40))
@@ -46,7 +46,7 @@ func (l *Leftovers) DeadLetter(ctx context.Context, id string) (shop.DeadLetter,
 }
 
 // ReplayDead processes the order of a dead letter once more. See recovery.DeadLetters.
-func (l *Leftovers) ReplayDead(ctx context.Context, actor journal.Actor, id string) (shop.Order, error) {
+func (l *FailedJobs) ReplayDead(ctx context.Context, actor journal.Actor, id string) (shop.Order, error) {
 	done, letter, err := l.actOnDead(ctx, actor, "dead.replay", id)
 	if err != nil {
 		return shop.Order{}, err
@@ -59,7 +59,7 @@ func (l *Leftovers) ReplayDead(ctx context.Context, actor journal.Actor, id stri
 }
 
 // DropDead deletes a dead letter; its order stays rejected.
-func (l *Leftovers) DropDead(ctx context.Context, actor journal.Actor, id string) error {
+func (l *FailedJobs) DropDead(ctx context.Context, actor journal.Actor, id string) error {
 	if _, _, err := l.actOnDead(ctx, actor, "dead.drop", id); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ type letterOrder struct {
 }
 
 // actOnDead writes the operation to the journal before it is performed, and returns the order of the dead letter.
-func (l *Leftovers) actOnDead(
+func (l *FailedJobs) actOnDead(
 	ctx context.Context, actor journal.Actor, kind, id string,
 ) (done journal.Done, about letterOrder, err error) {
 	done, err = l.Store.Act(ctx, actor, func(*store.Store) (journal.Act, error) {
@@ -88,24 +88,24 @@ func (l *Leftovers) actOnDead(
 }
 
 // ListMessages returns the oldest quarantined postings, up to most, and reports whether there are more.
-func (l *Leftovers) ListMessages(ctx context.Context, most int) ([]outbox.QuarantinedMessage, bool, error) {
+func (l *FailedJobs) ListMessages(ctx context.Context, most int) ([]outbox.QuarantinedMessage, bool, error) {
 	all, err := l.Postings.Quarantined(ctx)
 	return shop.FirstOf("quarantined postings", all, most, err)
 }
 
 // ReplayMessage delivers a quarantined posting again.
-func (l *Leftovers) ReplayMessage(ctx context.Context, actor journal.Actor, id string) error {
-	return l.do(ctx, actor, leftover{"parked.replay", "parked:", id, l.message}, l.Postings.Replay)
+func (l *FailedJobs) ReplayMessage(ctx context.Context, actor journal.Actor, id string) error {
+	return l.do(ctx, actor, failedJob{"parked.replay", "parked:", id, l.message}, l.Postings.Replay)
 }
 
 // DropMessage deletes a quarantined posting.
-func (l *Leftovers) DropMessage(ctx context.Context, actor journal.Actor, id string) error {
-	return l.do(ctx, actor, leftover{"parked.drop", "parked:", id, l.message}, forgetting(l.Postings.Drop))
+func (l *FailedJobs) DropMessage(ctx context.Context, actor journal.Actor, id string) error {
+	return l.do(ctx, actor, failedJob{"parked.drop", "parked:", id, l.message}, forgetting(l.Postings.Drop))
 }
 
 // Repost appends every posting that reached the back office since the instant to its stream once more, and returns the
 // number of entries. A worker appends them.
-func (l *Leftovers) Repost(ctx context.Context, actor journal.Actor, since shop.Millis) (int64, error) {
+func (l *FailedJobs) Repost(ctx context.Context, actor journal.Actor, since shop.Millis) (int64, error) {
 	return store.ActFor[int64](ctx, l.Store, actor, func(tx *store.Store) (journal.Act, error) {
 		n, err := tx.Repost(ctx, since)
 		after := map[string]any{"since": since, "entries": n}
@@ -113,7 +113,7 @@ func (l *Leftovers) Repost(ctx context.Context, actor journal.Actor, since shop.
 	})
 }
 
-func (l *Leftovers) message(ctx context.Context, id string) (any, error) {
+func (l *FailedJobs) message(ctx context.Context, id string) (any, error) {
 	all, err := l.Postings.Quarantined(ctx)
 	return named(all, err, func(m *outbox.QuarantinedMessage) (any, bool) {
 		return map[string]any{"order": m.Message.Order, "rev": m.Message.Rev}, m.ID == id
@@ -121,38 +121,38 @@ func (l *Leftovers) message(ctx context.Context, id string) (any, error) {
 }
 
 // ListEmails returns the oldest quarantined e-mails, up to most, and reports whether there are more.
-func (l *Leftovers) ListEmails(ctx context.Context, most int) ([]outbox.QuarantinedEmail, bool, error) {
+func (l *FailedJobs) ListEmails(ctx context.Context, most int) ([]outbox.QuarantinedEmail, bool, error) {
 	all, err := l.Mails.Quarantined(ctx)
 	return shop.FirstOf("quarantined e-mails", all, most, err)
 }
 
 // ReplayEmail sends a quarantined e-mail again.
-func (l *Leftovers) ReplayEmail(ctx context.Context, actor journal.Actor, id string) error {
-	return l.do(ctx, actor, leftover{"mail.retry", "mail:", id, l.email}, l.Mails.Replay)
+func (l *FailedJobs) ReplayEmail(ctx context.Context, actor journal.Actor, id string) error {
+	return l.do(ctx, actor, failedJob{"mail.retry", "mail:", id, l.email}, l.Mails.Replay)
 }
 
 // DropEmail deletes a quarantined e-mail.
-func (l *Leftovers) DropEmail(ctx context.Context, actor journal.Actor, id string) error {
-	return l.do(ctx, actor, leftover{"mail.drop", "mail:", id, l.email}, forgetting(l.Mails.Drop))
+func (l *FailedJobs) DropEmail(ctx context.Context, actor journal.Actor, id string) error {
+	return l.do(ctx, actor, failedJob{"mail.drop", "mail:", id, l.email}, forgetting(l.Mails.Drop))
 }
 
-func (l *Leftovers) email(ctx context.Context, id string) (any, error) {
+func (l *FailedJobs) email(ctx context.Context, id string) (any, error) {
 	all, err := l.Mails.Quarantined(ctx)
 	return named(all, err, func(m *outbox.QuarantinedEmail) (any, bool) {
 		return map[string]any{"kind": m.Kind}, m.ID == id // the address is personal data
 	})
 }
 
-// leftover is the entry on which an operation acts. there returns the part of it that the journal stores.
-type leftover struct {
+// failedJob is the entry on which an operation acts. there returns the part of it that the journal stores.
+type failedJob struct {
 	kind, object, id string
 	there            func(ctx context.Context, id string) (any, error)
 }
 
 // do writes the operation to the journal and then performs it. If the entry is missing when an operation is repeated,
 // the first attempt has completed.
-func (l *Leftovers) do(
-	ctx context.Context, actor journal.Actor, e leftover, work func(ctx context.Context, id string) error,
+func (l *FailedJobs) do(
+	ctx context.Context, actor journal.Actor, e failedJob, work func(ctx context.Context, id string) error,
 ) error {
 	done, err := l.Store.Act(ctx, actor, func(*store.Store) (journal.Act, error) {
 		before, err := e.there(ctx, e.id)

@@ -1,0 +1,193 @@
+package realtime
+
+import (
+	"testing"
+	"time"
+
+	"stampede/app/shop"
+)
+
+// ends returns the latest numbers of two partitions at their first epochs.
+func ends(one, two int64) []shop.SequenceEnd {
+	return []shop.SequenceEnd{{Last: one, Epoch: 1}, {Last: two, Epoch: 1}}
+}
+
+// completeSequences returns chains of two partitions that continue after messages 100 and 200. Late messages are no longer
+// expected.
+func completeSequences() *sequences {
+	c := newSequences(2, 5*time.Second)
+	c.subscribed()
+	c.ask()
+	c.broken = ""
+	c.restart(-time.Minute, ends(100, 200))
+	return &c
+}
+
+// look records the given latest numbers; no message arrives in between.
+func (c *sequences) look(events []shop.SequenceEnd) {
+	c.ask()
+	c.looked(0, Cursor{At: 1795222790123, History: "5f3a9c1e"}, 0, events)
+}
+
+// firstAway has the latest numbers while the Redis of the first partition is unreachable.
+var firstAway = []shop.SequenceEnd{{Away: true}, {Last: 200, Epoch: 1}}
+
+// restartAway subscribes again and reads rows while that Redis is unreachable.
+func (c *sequences) restartAway() {
+	c.subscribed()
+	c.ask()
+	c.broken = ""
+	c.restart(0, firstAway)
+}
+
+// F5: cases with and without a gap.
+func TestChains(t *testing.T) {
+	t.Parallel()
+	const second, gap = time.Second, "a message is missing"
+	for name, c := range map[string]struct {
+		happens func(c *sequences)
+		broken  string        // expected reason to read rows; "": none
+		proven  bool          // whether a look proves its instant
+		at      time.Duration // time of the call of proven
+	}{
+		"nothing": {func(*sequences) {}, "", false, 4 * second},
+		"the next message": {func(c *sequences) {
+			c.received(0, 0, 100, 101)
+			c.received(0, 0, 101, 102)
+		}, "", false, 4 * second},
+		"a message is left out": {func(c *sequences) { c.received(0, 0, 101, 102) }, gap, false, 4 * second},
+		"a message comes again": {func(c *sequences) { c.received(0, 0, 99, 100) }, gap, false, 4 * second},
+		"a message of the past": {func(c *sequences) { c.received(0, 0, 41, 42) }, gap, false, 4 * second},
+		"all was heard":         {func(c *sequences) { c.look(ends(100, 200)) }, "", true, 4 * second},
+		"another epoch": {func(c *sequences) {
+			c.look([]shop.SequenceEnd{{Last: 100, Epoch: 2}, {Last: 200, Epoch: 1}})
+		}, "another epoch of Redis", false, 4 * second},
+		"absent": {func(c *sequences) {
+			c.look([]shop.SequenceEnd{{}, {Last: 200, Epoch: 1}})
+		}, "another epoch of Redis", false, 4 * second},
+		"numbers went back": {func(c *sequences) {
+			c.look(ends(99, 200))
+		}, "the numbers of messages went back", false, 4 * second},
+		"an end is not reached":  {func(c *sequences) { c.look(ends(101, 200)) }, notReached, false, 6 * second},
+		"there is time to reach": {func(c *sequences) { c.look(ends(101, 200)) }, "", false, 4 * second},
+		"it is reached in time": {func(c *sequences) {
+			c.look(ends(101, 200))
+			c.received(second, 0, 100, 101)
+		}, "", true, 4 * second},
+		"one silent, one goes on": {func(c *sequences) {
+			c.look(ends(101, 200))
+			c.received(second, 1, 200, 201)
+		}, "", false, 4 * second},
+		"heard while ends are read": {func(c *sequences) {
+			c.ask()
+			c.received(0, 0, 100, 101)
+			c.looked(0, Cursor{}, 0, ends(100, 200))
+		}, "", true, 4 * second},
+		"it is reached too late": {func(c *sequences) {
+			c.look(ends(101, 200))
+			c.received(6*second, 0, 100, 101)
+		}, notReached, false, 6 * second},
+		"an end goes back before it is reached": {func(c *sequences) {
+			c.look(ends(102, 200))
+			c.look(ends(100, 200))
+		}, "the numbers of messages went back", false, 4 * second},
+		"a server is away": {func(c *sequences) { c.look(firstAway) }, "", false, 4 * second},
+		"it is back": {func(c *sequences) {
+			c.look(firstAway)
+			c.received(second, 0, 100, 101)
+			c.look(ends(101, 200))
+		}, "", true, 4 * second},
+		"another loses a message meanwhile": {func(c *sequences) {
+			c.look(firstAway)
+			c.received(second, 1, 201, 202)
+		}, gap, false, 4 * second},
+		"rows are read while one is away": {func(c *sequences) {
+			c.restartAway()
+			c.look(firstAway)
+			c.received(0, 1, 200, 201)
+		}, "", false, 4 * second},
+		"one is back whose beginning nobody knows": {func(c *sequences) {
+			c.restartAway()
+			c.look(ends(100, 200))
+		}, "a partition is back", false, 4 * second},
+		"subscribed anew": {(*sequences).subscribed, "subscribed anew", false, 4 * second},
+	} {
+		sequences := completeSequences()
+		c.happens(sequences)
+		_, proven := sequences.proven(c.at)
+		if sequences.broken != c.broken || proven != c.proven {
+			t.Errorf("%s: broken %q, proven %v, want %q, %v", name, sequences.broken, proven, c.broken, c.proven)
+		}
+	}
+}
+
+// After restart, messages up to the latest number may be late. Messages beyond it must not be missing.
+func TestChainsGoOnFromTheirEnds(t *testing.T) {
+	t.Parallel()
+	const late, second = 5 * time.Second, time.Second
+	for name, c := range map[string]struct {
+		before  func(c *sequences) // between `ask` and restart
+		end     int64
+		after   func(c *sequences)
+		missing bool
+		same    bool // also applies to an existing subscription
+	}{
+		"nothing comes, then the next": {func(*sequences) {}, 110, func(c *sequences) { c.received(0, 0, 110, 111) }, false, true},
+		"late ones, then the next": {func(*sequences) {}, 110, func(c *sequences) {
+			c.received(0, 0, 107, 108)
+			c.received(0, 0, 108, 109)
+			c.received(0, 0, 110, 111)
+		}, false, true},
+		"far too late": {func(*sequences) {}, 110, func(c *sequences) { c.received(late+second, 0, 107, 108) }, true, false},
+		"late behind a newer one": {func(*sequences) {}, 110, func(c *sequences) {
+			c.received(0, 0, 110, 111)
+			c.received(0, 0, 107, 108)
+		}, true, false},
+		"the next is left out": {func(*sequences) {}, 110, func(c *sequences) { c.received(0, 0, 111, 112) }, true, false},
+		"they come before and go on": {func(c *sequences) {
+			c.received(0, 0, 109, 110)
+			c.received(0, 0, 110, 111)
+		}, 110, func(c *sequences) { c.received(0, 0, 111, 112) }, false, false},
+		"they come from the end on": {func(c *sequences) { c.received(0, 0, 110, 111) }, 110, func(c *sequences) {
+			c.received(0, 0,
+				111, 112)
+		}, false, false},
+		"one behind the end is lost": {func(c *sequences) { c.received(0, 0, 111, 112) }, 110, func(*sequences) {}, true, false},
+		"one of those that come": {func(c *sequences) {
+			c.received(0, 0, 109, 110)
+			c.received(0, 0, 111, 112)
+		}, 110, func(*sequences) {}, true, false},
+		"all that come are behind": {func(c *sequences) { c.received(0, 0, 105, 106) }, 110, func(c *sequences) {
+			c.received(0,
+				0, 110, 111)
+		}, false, false},
+		"numbers that have gone back": {func(*sequences) {}, 90, func(c *sequences) { c.received(0, 0, 90, 91) }, false, true},
+		"none were ever told":         {func(*sequences) {}, 0, func(c *sequences) { c.received(0, 0, 0, 1) }, false, false},
+	} {
+		for _, anew := range []bool{true, false} {
+			if !anew && !c.same {
+				continue
+			}
+			sequences := completeSequences()
+			if anew {
+				sequences.subscribed()
+			}
+			sequences.ask()
+			sequences.broken = ""
+			c.before(sequences)
+			sequences.restart(0, ends(c.end, 200))
+			c.after(sequences)
+			if got := sequences.broken != ""; got != c.missing {
+				t.Errorf("%s: broken %q", name, sequences.broken)
+			}
+		}
+	}
+	// On an existing subscription, numbers must not go back below those received before `ask`.
+	sequences := completeSequences()
+	sequences.ask()
+	sequences.received(0, 0, 100, 101)
+	sequences.restart(0, ends(99, 200))
+	if sequences.broken == "" {
+		t.Error("numbers went back while messages came, and nothing is read")
+	}
+}
