@@ -35,7 +35,7 @@ binary() {
   CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$version" -o bin/stampede ./app/cmd/stampede
 }
 
-# Compiles no package that contains the page or imports one that does: these change with the page.
+# background excludes packages that contain the page or import one that does, because these change with the page.
 background() {
   go list -e -deps -f '{{if not .Standard}}{{.ImportPath}}{{end}}' ./app/cmd/stampede |
     grep -vxE 'stampede/(frontend|app/server|app/cmd/stampede)' | CGO_ENABLED=0 xargs go build -trimpath

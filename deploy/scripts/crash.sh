@@ -2,9 +2,9 @@
 # The crash suite (app/test/crash): kills, disconnects and freezes processes, Redis and MariaDB while buyers buy, and
 # compares the replies to the buyers with the stores. The last line is `N passed, N failed`.
 #
-#   crash.sh                          every crash point once, a few backlogs killed at random moments, ten nodes: some
-#                                     are killed, frozen, stopped and added, a rolling restart, and a promoted
-#                                     replica of each kind
+#   crash.sh                          every crash point once, a few backlogs killed at random moments, ten nodes
+#                                     (some are killed, frozen, stopped and added), a rolling restart, and a
+#                                     promoted replica of each kind
 #   crash.sh --long                   more seeds; also crashes of the stores, lost replies, frozen processes and wrong
 #                                     clocks; then the model tests with 1,000 sequences each
 #   crash.sh --seed N                 repeats the run that printed this seed

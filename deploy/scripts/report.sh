@@ -1,5 +1,5 @@
-# Sourced by the scripts that check something. They share one contract: the last line is `N passed, N failed`, and the exit
-# status is 0 only if at least one check passed and none failed.
+# Sourced by the scripts that check something. They share one contract: the last line is `N passed, N failed`, and the
+# exit status is 0 only if at least one check passed and none failed.
 # shellcheck shell=bash
 
 passed=0

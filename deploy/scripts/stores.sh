@@ -68,7 +68,7 @@ server() {
   wrapper "$folder/bin/${program##*/}" "$folder/root/$program" "$@"
 }
 
-# mariadb wraps the programs in place that mariadb-install-db calls beside itself, then mariadbd and mariadb-install-db.
+# mariadb wraps in place the programs that mariadb-install-db calls, then adds mariadbd and mariadb-install-db to bin.
 mariadb() {
   local usr=$folder/root/usr program
   for program in sbin/mariadbd bin/my_print_defaults bin/resolveip; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Reports known vulnerabilities in the code that the program calls: govulncheck with the Go vulnerability database,
-# which the module proxy serves as a module of OSV files. An unreachable source is a failure. The last line is `N
-# passed, N failed`.
+# which the module proxy serves as a module of OSV files. An unreachable source is a failure. The last line is
+# `N passed, N failed`.
 #
 # The npm registry supports no audits: SECURITY.md lists the packages that run in the browser.
 set -euo pipefail
