@@ -1,6 +1,6 @@
 set positional-arguments
 
-# The Go version of go.mod's toolchain line, downloaded if the installed one is older.
+# The toolchain line of go.mod selects the Go version. An older installed Go downloads it.
 export GOTOOLCHAIN := "auto"
 
 # List the recipes
@@ -11,12 +11,12 @@ _default:
 demo *args: build
     @bin/stampede demo "$@"
 
-# The test command: install what is missing, build, lint, test everything, also in a browser (ten minutes on two cores)
+# The test command: install missing tools, build, lint, run all tests, also in a browser (ten minutes on two cores)
 [no-exit-message]
 test:
     @deploy/scripts/test.sh
 
-# Work on the page: the demo behind Vite's hot reload
+# Run the demo behind Vite's hot reload, to work on the page
 dev:
     @deploy/scripts/dev.sh
 
@@ -24,32 +24,32 @@ dev:
 build:
     @deploy/scripts/build.sh
 
-# Test the program from outside, as a process on private Redis and MariaDB (flags as of go test)
+# Test the program from outside, as a process on private Redis and MariaDB (flags of go test)
 [no-exit-message]
 e2e *flags:
     @deploy/scripts/services.sh run deploy/scripts/go-test.sh "$@" ./app/test/e2e
 
-# Kill everything while people buy, and prove that nothing was lost (--long --seed N --point NAME --run NAME)
+# Kill processes and stores during buys and prove that nothing is lost (--long --seed N --point NAME --run NAME)
 [no-exit-message]
 crash *flags:
     @deploy/scripts/crash.sh "$@"
 
-# Restart every node of a shop, one after the other, while people buy (--write -crowd N -rounds N -seed N)
+# Restart every node of a shop during buys, one after the other (--write -crowd N -rounds N -seed N)
 [no-exit-message]
 rolling *flags:
     @deploy/scripts/rolling.sh "$@"
 
-# Abuse the shop from one address and print the p99 of shoppers at other addresses, beside cheap requests
+# Abuse the shop from one address; compare the p99 of other shoppers with their p99 during cheap requests
 [no-exit-message]
 attack:
     @deploy/scripts/attack.sh
 
-# Let the demo run for long: every slot moves, nothing grows (how long, slots of, shoppers; 1h 5m 100)
+# Run the demo for a long time: every slot moves, nothing grows (duration, length of a slot, shoppers; 1h 5m 100)
 [no-exit-message]
 soak *args:
     @deploy/scripts/soak.sh "$@"
 
-# Sell on a Redis Cluster and behind sentinels while primaries die and slots move (redis or valkey9, flags as of go test)
+# Sell on a Redis Cluster and behind Sentinel while primaries die and slots move (redis, redis8, valkey9, go test flags)
 [no-exit-message]
 cluster *args:
     @deploy/scripts/cluster.sh "$@"
@@ -59,41 +59,41 @@ cluster *args:
 matrix *pairs:
     @deploy/scripts/matrix.sh "$@"
 
-# Measure everything beside its simple way, write deploy/load/RESULTS.md (--rounds N --scale X --render)
+# Benchmark everything against simple baselines, write deploy/load/RESULTS.md (--rounds N --scale X --render)
 bench *flags:
     @deploy/scripts/bench.sh "$@"
 
-# Check the alert rules with the real Prometheus, and let each alert fire once in a live run (rules: only the first part)
+# Check the alert rules with Prometheus, then fire each alert once in a live run (rules: no live run)
 [no-exit-message]
 alerts *part:
     @deploy/scripts/alerts.sh "$@"
 
-# Make each trouble of the runbook, apply its remedy and audit; prints transcripts (all drills, or some by name)
+# Cause each problem of the runbook, apply its remedy and audit; prints transcripts (all drills, or some by name)
 [no-exit-message]
 drills *names:
     @deploy/drills/run.sh "$@"
 
-# Prove that the tests can fail: break one clause at a time and see the named test fail (file name patterns, or --since BASE)
+# Prove that the tests can fail: apply one mutation at a time, its test must fail (file name patterns, or --since BASE)
 [no-exit-message]
 mutations *args:
     @deploy/scripts/mutations.sh "$@"
 
-# Look for tests that fail at random: the test command N times under a load (N 1, load 6)
+# Find tests that fail at random: run the test command N times under a load (N 1, load 6)
 [no-exit-message]
 flaky *args:
     @deploy/scripts/flaky.sh "$@"
 
-# Check what ships for deployment: systemd units, Kubernetes and compose files, nginx with 10,000 sockets (files, sockets: a part)
+# Check the deployment files: systemd, Kubernetes, compose, nginx with 10,000 sockets (files, sockets: one part)
 [no-exit-message]
 deploycheck *part:
     @deploy/scripts/deploycheck.sh "$@"
 
-# Fuzz every decoder: seconds for each (60), a pattern for their names
+# Fuzz every decoder (seconds for each: 60, a pattern of names)
 [no-exit-message]
 fuzz *args:
     @deploy/scripts/fuzz.sh "$@"
 
-# Check formatting, imports, static analysis, the page
+# Check formatting, imports, static analysis and the page
 [no-exit-message]
 lint:
     @deploy/scripts/lint.sh
@@ -102,21 +102,21 @@ lint:
 fmt:
     @deploy/scripts/fmt.sh
 
-# Private Redis and MariaDB to develop on: eval "$(just services)"; just services stop
+# Start private Redis and MariaDB for development: eval "$(just services)"; just services stop
 services *args='start':
     @deploy/scripts/services.sh "$@"
 
-# Known vulnerabilities in what the program calls
+# Report known vulnerabilities in the code that the program calls
 [no-exit-message]
 vuln:
     @deploy/scripts/vuln.sh
 
-# Before an issue is reported as done: test, vulnerabilities, short crash suite, mutations that changed since commit BASE
+# Run this before an issue is done: test, vulnerabilities, short crash suite, mutations changed since commit BASE
 [no-exit-message]
 ready base:
     @deploy/scripts/test.sh --ready "$@"
 
-# Print the structure of the Go code beside its targets; a report (--list, --buy COVERPROFILE)
+# Print figures of the structure of the Go code with their targets (--list, --buy COVERPROFILE)
 [no-exit-message]
 shape *flags:
     @deploy/scripts/tools.sh && .run/tools/shape "$@"

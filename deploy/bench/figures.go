@@ -7,12 +7,12 @@ import (
 	"stampede/app/load"
 )
 
-// figures are all that a round found, each number under a name:
+// figures are the results of a round by name:
 //
 //	Gate grouped/s             a Go benchmark and its metric
-//	chain/chain per_second     a step, its scenario, and a figure of the load generator's
-//	chain/chain order_p99_ms   … or a latency: p99_ms from the press to the answer, order_p99_ms to the order event
-//	drained_per_second         what the round counted itself, as it is kept
+//	chain/chain per_second     a step, its scenario, and a figure of the load generator
+//	chain/chain order_p99_ms   … or a latency: p99_ms from the buy to the reply, order_p99_ms to the order event
+//	drained_per_second         a figure of the round itself, under its JSON name
 type figures map[string]float64
 
 func (r *Round) figures() figures {
@@ -49,7 +49,7 @@ func (f figures) add(of string, r *load.Result) {
 	}
 }
 
-// of is the figure of that name; NaN when this round lacks it.
+// of returns the figure with this name; NaN if this round lacks it.
 func (f figures) of(name string) float64 {
 	if value, ok := f[name]; ok {
 		return value
@@ -57,7 +57,7 @@ func (f figures) of(name string) float64 {
 	return math.NaN()
 }
 
-// values are those of the rounds that have one, the smallest first.
+// values returns the finite values of the rounds, the smallest first.
 func values(rounds []Round, of func(f figures) float64) []float64 {
 	var all []float64
 	for i := range rounds {
@@ -69,12 +69,12 @@ func values(rounds []Round, of func(f figures) float64) []float64 {
 	return all
 }
 
-// median is that of a figure over the rounds; NaN when none has it.
+// median returns the median of a figure over the rounds; NaN if no round has it.
 func median(rounds []Round, name string) float64 {
 	return middle(values(rounds, func(f figures) float64 { return f.of(name) }))
 }
 
-// middle is the median of sorted values.
+// middle returns the median of sorted values; NaN if there are no values.
 func middle(all []float64) float64 {
 	if len(all) == 0 {
 		return math.NaN()

@@ -9,9 +9,9 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Machine is where and with what was measured.
+// Machine describes the hardware, the software and the durability of a run.
 type Machine struct {
-	Revision string `json:"revision"` // of the project; with + when the working tree had changes
+	Revision string `json:"revision"` // of the project; ends with + if the working tree had changes
 	CPU      string `json:"cpu"`
 	Cores    int    `json:"cores"`
 	MemoryGB int    `json:"memory_gb"`
@@ -19,7 +19,7 @@ type Machine struct {
 	Go       string `json:"go"`
 	Redis    string `json:"redis"`
 	Database string `json:"database"`
-	Durable  string `json:"durable"` // what the stores answered for their settings
+	Durable  string `json:"durable"` // durability settings, read from the stores
 }
 
 func describe(ctx context.Context, s *stores) (Machine, error) {
@@ -60,7 +60,7 @@ func describe(ctx context.Context, s *stores) (Machine, error) {
 	return m, err
 }
 
-// command is what a program prints, in one line; "" when it cannot be run.
+// command returns the trimmed output of a program; "" if the program fails.
 func command(ctx context.Context, name string, args ...string) string {
 	out, err := exec.CommandContext(ctx, name, args...).Output()
 	if err != nil {

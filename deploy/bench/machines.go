@@ -11,11 +11,11 @@ import (
 	"slices"
 )
 
-// machinesFile remembers, beside the rounds, what each machine has found last.
+// machinesFile stores the latest ratios of each machine, next to the rounds.
 const machinesFile = "machines.json"
 
-// MachineFigures are the medians of the ratios that one machine has found. Rates move with the machine; ratios move
-// less, and by how much is seen only on several.
+// MachineFigures are the medians of the ratios on one machine. Rates depend on the machine, ratios less; figures of
+// several machines show by how much.
 type MachineFigures struct {
 	Machine  string             `json:"machine"`
 	Revision string             `json:"revision,omitempty"`
@@ -38,8 +38,7 @@ func readMachines(folder string) ([]MachineFigures, error) {
 	return machines, nil
 }
 
-// rememberMachine puts the ratios of these rounds in the place of what this machine had found before. Scaled rounds say
-// nothing about ratios and are not remembered.
+// rememberMachine replaces the stored ratios of this machine. It ignores scaled rounds, whose ratios mean nothing.
 func rememberMachine(folder string, rounds []Round) error {
 	if rounds[0].Scale != 1 {
 		return nil
@@ -70,8 +69,8 @@ func rememberMachine(folder string, rounds []Round) error {
 	return os.WriteFile(filepath.Join(folder, machinesFile), append(text, '\n'), 0o644)
 }
 
-// overMachines is the lowest and the highest median of a ratio; "" for what is no ratio or was found on one machine
-// only.
+// overMachines returns the lowest and the highest median of a ratio; "" for a figure without a baseline, or if fewer
+// than two machines have it.
 func (w *row) overMachines(machines []MachineFigures) string {
 	if w.baseline == "" {
 		return ""

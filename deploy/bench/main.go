@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// flags say what is measured, and with which programs.
+// flags select the measurement and the measured programs.
 type flags struct {
 	bin    string // folder with stampede, stampede-bench and the test binaries
 	out    string // folder of the results
 	rounds int
-	scale  float64 // of crowds and times; 1 is what the bars are about
+	scale  float64 // of crowds and times; the bars apply to 1
 	render bool
 	old    string // folder with an older stampede, to measure both in turns
 	pairs  int
@@ -69,7 +69,7 @@ func run(ctx context.Context, f flags) error {
 	return errors.Join(err, printed)
 }
 
-// measure makes all rounds and keeps them, in the place of those of an earlier run.
+// measure runs all rounds, then replaces the stored rounds of an earlier run.
 func measure(ctx context.Context, f flags) error {
 	s, err := openStores(ctx)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// benchmarks are the Go benchmarks of a round: the test binary, the benchmark, and how often its two sides take turns.
+// benchmarks are the Go benchmarks of a round: the test binary, the benchmark, and the number of turns of its two
+// sides.
 var benchmarks = []struct{ binary, name, turns string }{
 	{"streams.test", "BenchmarkRatioGate", "3x"},
 	{"store.test", "BenchmarkRatioFulfil", "1x"},
@@ -18,7 +19,7 @@ var benchmarks = []struct{ binary, name, turns string }{
 	{"realtime.test", "BenchmarkRatioFanoutStalled", "200x"},
 }
 
-// micro runs the Go benchmarks. A folder without test binaries has none.
+// micro runs the Go benchmarks whose test binary exists.
 func (r *runner) micro(ctx context.Context) error {
 	r.round.Micro = make(map[string]map[string]float64)
 	for _, m := range benchmarks {
@@ -41,7 +42,7 @@ func (r *runner) micro(ctx context.Context) error {
 	return nil
 }
 
-// readBenchmark reads the metrics of one benchmark from what `go test -bench` prints:
+// readBenchmark parses the metrics of one benchmark from the output of `go test -bench`:
 //
 //	BenchmarkRatioGate-2   2   409000 grouped/s   4.2 ratio
 func readBenchmark(out, name string) map[string]float64 {

@@ -25,25 +25,25 @@ const (
 	readyWithin  = 2 * time.Minute
 	stopWithin   = time.Minute
 	benchSecret  = "signs the tokens of benchmarks and of nothing else"
-	programName  = "stampede"       // as it is shipped
+	programName  = "stampede"       // the shipped build
 	simpleName   = "stampede-bench" // built with the tag bench, for baselines
 	simpleSwitch = "STAMPEDE_BENCH_SIMPLE=true"
 )
 
-// environ are the settings of the round's nodes and tools.
+// environ returns the environment of the round's nodes and tools.
 func (o *benchShop) environ(extra ...string) []string {
 	return append(append(append(os.Environ(), o.settings...),
 		"STAMPEDE_REDIS_URL="+o.redisURL, "STAMPEDE_MYSQL_DSN="+o.dsn, "STAMPEDE_JWT_SECRET="+benchSecret,
 		"STAMPEDE_PARTITIONS="+strconv.Itoa(partitions),
 		"STAMPEDE_MAX_CONNS_PER_IP=1000000", "STAMPEDE_AUTH_RATE=0", "STAMPEDE_HANDSHAKE_RATE=0",
-		// as large as they may be: they are counted, and refuse nobody
+		// the maximum limits: buys are counted, and none is rejected
 		"STAMPEDE_BUY_RATE=1000000", "STAMPEDE_BUY_BURST=1000000", "STAMPEDE_BUY_ALL_RATE=1000000",
 		"STAMPEDE_BUY_ALL_BURST=1000000", "STAMPEDE_BUY_USER_RATE=1000000", "STAMPEDE_BUY_USER_BURST=1000000",
 		"STAMPEDE_LIST_PER_IP=0", "STAMPEDE_AUTH_PER_IP=0", "STAMPEDE_ORDERS_PER_IP=0", "STAMPEDE_BACKLOG=10000000",
 		"STAMPEDE_PAY_WINDOW=2h", "STAMPEDE_RETURN_WITHIN=0s", "STAMPEDE_LOG_LEVEL=warn"), extra...)
 }
 
-// node is a running server.
+// node is a running server process.
 type node struct {
 	address string
 	cmd     *exec.Cmd
@@ -51,7 +51,7 @@ type node struct {
 	ended   chan struct{}
 }
 
-// output keeps what a server writes. It may be read while the server goes on writing.
+// output collects the output of a server. It is safe for concurrent use.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -64,14 +64,14 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.text.Write(p)
 }
 
-// String is what was written so far.
+// String returns the text written so far.
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.String()
 }
 
-// start runs a program as a server and waits until it is ready.
+// start runs a program as a server and waits until it is ready, for at most readyWithin.
 func (r *runner) start(ctx context.Context, program string, extra ...string) (*node, error) {
 	address, err := freeAddress()
 	if err != nil {
@@ -117,7 +117,8 @@ func (n *node) ready(ctx context.Context) bool {
 	return res.StatusCode == http.StatusOK
 }
 
-// stop ends the server in order, so that the next one finds nothing left behind.
+// stop sends SIGTERM, so that the server leaves no unfinished work to the next one. After stopWithin it kills the
+// server.
 func (n *node) stop() error {
 	_ = n.cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -133,7 +134,7 @@ func (n *node) stop() error {
 	return nil
 }
 
-// load presses on the server with a generator in a process of its own, and keeps what it found under the step's name.
+// load runs scenarios on the server with a generator in its own process. It stores the results under the step's name.
 func (r *runner) load(
 	ctx context.Context, n *node, step string, scenarios []string, args ...string,
 ) ([]load.Result, error) {
@@ -156,11 +157,11 @@ func (r *runner) load(
 		return nil, fmt.Errorf("%s: %w\n%s", step, err, tail(n.log.String()))
 	}
 	r.round.Steps[step] = append(r.round.Steps[step], found...)
-	r.reserved += int64(found[len(found)-1].Reserved) // it counts all that this crowd did
+	r.reserved += int64(found[len(found)-1].Reserved) // the last result counts all buys of this crowd
 	return found, nil
 }
 
-// tool runs a command of the program on the round's stores and answers what it prints.
+// tool runs a command of the program on the round's stores and returns its output.
 func (r *runner) tool(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(r.bin, programName), args...)
 	cmd.Env = r.shop.environ()

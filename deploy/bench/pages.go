@@ -10,10 +10,10 @@ import (
 //go:embed results.md scale.md rolling.md
 var texts embed.FS
 
-// templates are the pages without their numbers; n writes one with so many decimals.
+// templates are the pages without their numbers; n formats a number with the given number of decimals.
 var templates = template.Must(template.New("").Funcs(template.FuncMap{"n": digits}).ParseFS(texts, "*.md"))
 
-// pages are what is written about the rounds, and about what other machines found.
+// pages returns the pages about the rounds and the figures of other machines, by file name.
 func pages(rounds []Round, machines []MachineFigures) (map[string][]byte, error) {
 	var table, processor, results, scale bytes.Buffer
 	for _, w := range rows {

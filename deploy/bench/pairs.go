@@ -11,16 +11,17 @@ import (
 	"stampede/app/load"
 )
 
-// crowdEvery is in how many of the pairs a full house comes back, too: it takes longer than everything else together.
+// crowdEvery is the interval of the pairs that also run the crowd scenarios. These take longer than all other steps
+// together.
 const crowdEvery = 3
 
-// side is one of the two programs that take turns.
+// side is one of the two programs that run in turns.
 type side struct {
 	name, bin string
 	found     []figures // per pair
 }
 
-// comparisons are the figures that are compared, the names as people and as figures have them.
+// comparisons are the compared figures: the name in the table, and the name in figures.
 var comparisons = []struct {
 	name, figure string
 	digits       int
@@ -46,8 +47,8 @@ var comparisons = []struct {
 	{"of it MariaDB, µs a socket", "crowd/reconnect database_cpu_us_per_op", 0},
 }
 
-// pairs measures two programs in turns, each time on fresh databases: the one in f.old, then the one in f.bin, and the
-// other way round in the next pair. Both press with their own generator.
+// pairs measures two programs in turns, each time on fresh databases: first the program in f.old, then the program in
+// f.bin; every second pair reverses the order. Each program uses its own load generator.
 func pairs(ctx context.Context, f flags) error {
 	s, err := openStores(ctx)
 	if err != nil {
@@ -76,8 +77,8 @@ func pairs(ctx context.Context, f flags) error {
 	return err
 }
 
-// pairSide measures the chain and what a node that only reserves answers, each on a fresh node, and after it, if
-// wanted, a full house that comes back.
+// pairSide measures the chain, then a node with the role api alone, each on a fresh node. With crowd it also measures
+// the idle sockets and the reconnects of a full house.
 func (r *runner) pairSide(ctx context.Context, crowd bool) (found figures, err error) {
 	r.round.Steps = make(map[string][]load.Result)
 	if r.shop, err = r.stores.openShop(ctx, r.round.Number); err != nil {
@@ -100,13 +101,13 @@ func (r *runner) pairSide(ctx context.Context, crowd bool) (found figures, err e
 		return nil, err
 	}
 	found = r.round.figures()
-	for _, s := range []string{"server", "redis", "database"} { // the generator is not what is measured
+	for _, s := range []string{"server", "redis", "database"} { // the generator is not measured
 		found["order_us"] += found["orders/chain "+s+"_cpu_us_per_op"]
 	}
 	return found, nil
 }
 
-// compare is the table of both sides: medians, and the median and the spread of what the pairs say, each by itself.
+// compare renders the table: medians of both sides, then the median and the spread of the ratios of the pairs.
 func compare(old, fresh *side) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "| %d pairs | old | new | new ÷ old | spread |\n|---|---|---|---|---|\n", len(old.found))

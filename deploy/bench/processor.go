@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// spenders are the processes whose processor time is told apart, in the order of the table's columns.
+// spenders are the processes whose processor time is listed separately, in the order of the table's columns.
 var spenders = []string{
 	"server_cpu_us_per_op", "redis_cpu_us_per_op", "database_cpu_us_per_op", "generator_cpu_us_per_op",
 }
 
-// costs are the ops whose processor time is told apart, by step and scenario.
+// costs are the ops whose processor time is listed separately, by step and scenario.
 var costs = []struct{ name, of string }{
 	{"order, from the press to its event (chain)", "chain/chain "},
 	{"order of the simple chain", "chain-simple/chain "},
@@ -20,7 +20,7 @@ var costs = []struct{ name, of string }{
 	{"`time` op", "sockets/time "},
 }
 
-// together adds up what all processes spent on an op; NaN when one of them was not measured.
+// together returns the processor time of all processes per op; NaN if one process was not measured.
 func together(of string) func(f figures) float64 {
 	return func(f figures) float64 {
 		sum := 0.0
@@ -31,8 +31,8 @@ func together(of string) func(f figures) float64 {
 	}
 }
 
-// processorTime is a line of the table to steer by for each op: rates move with the machine and with the hour,
-// processor time much less.
+// processorTime renders one line per op. Rates vary with the machine and the hour, processor time much less: use it to
+// compare versions.
 func processorTime(b *bytes.Buffer, rounds []Round) {
 	for _, c := range costs {
 		fmt.Fprintf(b, "| %s |", c.name)

@@ -10,24 +10,24 @@ import (
 
 const rollingFile = "rolling.json"
 
-// rolling is what a rolling restart was like, as app/test/crash writes it.
+// rolling contains the figures of a rolling restart, as app/test/crash writes them.
 type rolling struct {
-	Load        string   `json:"load"` // of the machine
+	Load        string   `json:"load"` // load averages of the machine
 	Nodes       int      `json:"nodes"`
 	People      int      `json:"people"`
 	EndMS       int64    `json:"end_ms"`
 	Calm        pace     `json:"calm"`
 	Restart     pace     `json:"restart"`
 	Interrupted int      `json:"interrupted"`
-	AwayMS      [3]int64 `json:"away_ms"` // p50, p99, most
+	AwayMS      [3]int64 `json:"away_ms"` // p50, p99, maximum
 }
 
 type pace struct {
 	Buys   int      `json:"buys"`
-	Millis [3]int64 `json:"ms"` // p50, p99, most
+	Millis [3]int64 `json:"ms"` // p50, p99, maximum
 }
 
-// withRolling puts the part about the rolling restart behind the results. rolling.sh --write measures it.
+// withRolling appends the part about the rolling restart to RESULTS.md. rolling.sh --write measures it.
 func withRolling(folder string, pages map[string][]byte) error {
 	text, err := os.ReadFile(filepath.Join(folder, rollingFile))
 	if err != nil {

@@ -12,26 +12,26 @@ import (
 	"stampede/app/load"
 )
 
-// Round is everything that one round found, as it is kept.
+// Round contains all results of one round, as stored in round-N.json.
 type Round struct {
 	Number  int     `json:"number"`
 	Began   string  `json:"began"` // RFC 3339, UTC
 	Seconds float64 `json:"seconds"`
-	Scale   float64 `json:"scale"` // 1: crowds and times as the bars mean them
+	Scale   float64 `json:"scale"` // 1: the crowds and times to which the bars apply
 	Machine Machine `json:"machine"`
 
 	Micro map[string]map[string]float64 `json:"micro"` // Go benchmark → metric → value
-	Steps map[string][]load.Result      `json:"steps"` // step → what the load generator found, scenario by scenario
+	Steps map[string][]load.Result      `json:"steps"` // step → results of the load generator, one per scenario
 
-	// waiting reservations that became orders while nobody bought
+	// rate at which waiting reservations became orders, without new buys
 	DrainedPerSec float64 `json:"drained_per_second"`
-	// processor time of Redis over the chain, everything included
+	// total processor time of Redis over the chain, per order
 	RedisMicrosPerOrder float64 `json:"redis_cpu_us_per_order"`
-	// growth of its append-only file, and of its data, by each order that became a row as it came
+	// growth of its append-only file (KB) and of its data (bytes) per order, if reservations become rows at once
 	RedisLogPerOrder   float64 `json:"redis_log_kb_per_order"`
 	RedisBytesPerOrder float64 `json:"redis_bytes_per_open_order"`
-	// growth of its data from the empty shop to the end of the chain, over all orders that are open by then: most of
-	// them waited for a worker while their buyers went on buying
+	// growth of its data from the empty shop to the end of the chain, per order of the round; most of these orders
+	// waited for a worker while buyers continued to buy
 	RedisBytesAfterJam float64 `json:"redis_bytes_per_open_order_after_a_jam"`
 }
 
@@ -52,7 +52,7 @@ func writeRounds(folder string, rounds []Round) error {
 	return nil
 }
 
-// readRounds reads what is kept, in the order of the rounds.
+// readRounds reads the stored rounds, in the order of their numbers.
 func readRounds(folder string) ([]Round, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "round-*.json"))
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 
 func TestMain(m *testing.M) { kit.Main(m) }
 
-// TestSmallestRound runs one step of a round, as small as the harness allows, with its checks: on real stores, with a
-// server and a generator in processes of their own. Table, figures and pages have tests without processes;
-// TestEveryLoadScenario runs the scenarios of the other steps.
+// TestSmallestRound runs one step of a round with its checks at the smallest scale: on real stores, with a server and a
+// generator in their own processes. Table, figures and pages have tests without processes; TestEveryLoadScenario runs
+// the scenarios of the other steps.
 func TestSmallestRound(t *testing.T) {
 	bin := t.TempDir()
 	if err := kit.Build(filepath.Join(bin, programName), nil); err != nil {

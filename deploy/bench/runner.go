@@ -13,14 +13,14 @@ import (
 	"stampede/app/shop"
 )
 
-// Sizes of the crowds, and how long a scenario is measured.
+// Sizes of the crowds, and durations of the scenarios.
 const (
 	manySockets  = 10_000
 	chainSockets = 4_000
 	crowdSockets = 18_000
 	fewSockets   = 1_000
 	stalledShare = 0.01
-	steadyBuys   = 5_000.0 // buys a second at which the processor time of one is compared
+	steadyBuys   = 5_000.0 // buys per second at which the processor time per buy is compared
 
 	shortTime = 1500 * time.Millisecond
 	longTime  = 2 * time.Second
@@ -29,15 +29,15 @@ const (
 	drainWithin = 3 * time.Minute
 )
 
-// runner goes through one round.
+// runner performs one round.
 type runner struct {
 	flags
 	stores *stores
 	shop   *benchShop
-	empty  usage // of Redis, when nobody had bought yet
+	empty  usage // of Redis, before the first buy
 	round  *Round
 
-	reserved int64 // over all that was bought in this round
+	reserved int64 // number of reserved buys of this round
 }
 
 func (r *runner) run(ctx context.Context) (err error) {
@@ -70,13 +70,13 @@ func (r *runner) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// setup is a program with its settings.
+// setup is a program and its settings.
 type setup struct {
 	program  string
 	settings []string
 }
 
-// on starts a server, lets work be done with it, and stops it.
+// on starts a server, calls work, and stops the server.
 func (r *runner) on(ctx context.Context, s setup, work func(n *node) error) error {
 	n, err := r.start(ctx, s.program, s.settings...)
 	if err != nil {
@@ -85,7 +85,7 @@ func (r *runner) on(ctx context.Context, s setup, work func(n *node) error) erro
 	return errors.Join(work(n), n.stop())
 }
 
-// alone loads a server that is there for nothing else.
+// alone runs scenarios on a server that it starts for them only.
 func (r *runner) alone(
 	ctx context.Context, s setup, step string, scenarios []string, args ...string,
 ) error {
@@ -110,8 +110,8 @@ var (
 	simpleAll = setup{simpleName, []string{simpleSwitch}}
 )
 
-// orders measures what an order takes of Redis where orders become rows as they come: in a fresh shop, before anything
-// has ever waited.
+// orders measures the memory and the log of Redis per order in a fresh shop, without a backlog: each reservation
+// becomes a row at once.
 func (r *runner) orders(ctx context.Context) error {
 	return r.on(ctx, allRoles, func(n *node) error {
 		found, before, after, err := r.loadChain(ctx, n, "orders", 2*longTime)
@@ -125,7 +125,7 @@ func (r *runner) orders(ctx context.Context) error {
 	})
 }
 
-// loadChain presses for the whole way, and sees what Redis uses before and after it.
+// loadChain runs the scenario chain and returns the usage of Redis before and after it.
 func (r *runner) loadChain(ctx context.Context, n *node, step string, lasts time.Duration) (
 	found load.Result, before, after usage, err error,
 ) {
@@ -140,8 +140,8 @@ func (r *runner) loadChain(ctx context.Context, n *node, step string, lasts time
 	return all[0], before, after, err
 }
 
-// sockets measures what a node that only reserves answers, beside the limit of its own sockets and beside one script
-// call per buy.
+// sockets measures a node with the role api alone. The baselines are the limit of its own sockets and one script call
+// per buy. Then it measures the floods.
 func (r *runner) sockets(ctx context.Context) error {
 	err := r.reservations(ctx)
 	if err == nil {
@@ -154,20 +154,20 @@ func (r *runner) sockets(ctx context.Context) error {
 	return err
 }
 
-// reservations measures what a node that only reserves answers, beside the limit of its own sockets.
+// reservations measures a node with the role api alone; the baseline is the limit of its own sockets.
 func (r *runner) reservations(ctx context.Context) error {
 	return r.alone(ctx, apiOnly, "sockets", []string{"time", "buy", "soldout", "burst"},
 		r.size(manySockets), r.time(longTime), "--no-wait")
 }
 
-// floods measures what a flood of forged payment notifications, and one of log ins, takes from the buys. The crowd is
-// large enough to keep the node busy: each socket may send 20 ops a second at most.
+// floods measures how much a flood of forged payment notifications, and one of log ins, slows buys. The crowd is large
+// enough to keep the node busy: each socket may send 20 ops a second at most.
 func (r *runner) floods(ctx context.Context) error {
 	keys, err := sim.NewKeys()
 	if err != nil {
 		return err
 	}
-	// The gateway is not there: nothing asks it for anything when a notification is forged.
+	// Nothing listens there: a forged notification causes no request to the gateway.
 	if r.shop.settings, err = keys.Environ("http://127.0.0.1:1"); err != nil {
 		return err
 	}
@@ -176,8 +176,8 @@ func (r *runner) floods(ctx context.Context) error {
 		r.time(floodTime), "--no-wait")
 }
 
-// chain drains what the step before left waiting, and measures the whole way: at its fastest, at half of that, and
-// one by one.
+// chain drains the backlog of the previous step, then measures complete orders: at full speed, at half of it, and one
+// by one.
 func (r *runner) chain(ctx context.Context) error {
 	err := r.on(ctx, allRoles, func(n *node) error {
 		if err := r.drain(ctx); err != nil {
@@ -199,7 +199,7 @@ func (r *runner) chain(ctx context.Context) error {
 	return r.alone(ctx, simpleAll, "chain-simple", []string{"chain"}, r.size(chainSockets), r.time(longTime))
 }
 
-// crowd measures a full house on a fresh node, and the same buys with few sockets.
+// crowd compares the same buys over few and over many sockets, then measures a full house on a fresh node.
 func (r *runner) crowd(ctx context.Context) error {
 	rate := "--rate=" + strconv.FormatFloat(max(50, steadyBuys*r.scale), 'f', 0, 64)
 	stalled := "--stalled=" + strconv.FormatFloat(stalledShare, 'f', -1, 64)
@@ -223,7 +223,7 @@ func (r *runner) crowd(ctx context.Context) error {
 	})
 }
 
-// drain waits until nothing waits any more, and notes how fast that went.
+// drain waits until every reservation has its row, and stores the rate.
 func (r *runner) drain(ctx context.Context) error {
 	began := time.Now()
 	first, err := r.shop.waiting(ctx)
@@ -245,8 +245,8 @@ func (r *runner) drain(ctx context.Context) error {
 	return r.settled(ctx)
 }
 
-// settled makes sure that every buy of this round that was answered with reserved is an order (P2), that its buyer was
-// told, and that the books of all sales are right (P1).
+// settled verifies that every reserved buy of this round is a pending order (P2), that every order was published, and
+// that the audit of all sales passes (P1).
 func (r *runner) settled(ctx context.Context) error {
 	rows, err := r.shop.count(ctx, "SELECT COUNT(*) FROM orders WHERE state = 'pending'")
 	if err != nil {

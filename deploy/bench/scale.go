@@ -2,28 +2,28 @@ package main
 
 import "math"
 
-// What the extrapolation is for, and what it assumes beyond the measured figures.
+// Targets of the extrapolation, and its assumptions beyond the measured figures.
 const (
 	targetSockets = 1_000_000.0
-	targetBuys    = 100_000.0 // a second
-	targetTicks   = 5.0       // a second and socket
-	targetBurst   = 10.0      // seconds that the buys last
-	fewTicks      = 1.0       // a second and socket, where traffic has to be saved
+	targetBuys    = 100_000.0 // per second
+	targetTicks   = 5.0       // per second and socket
+	targetBurst   = 10.0      // duration of the buys, seconds
+	fewTicks      = 1.0       // per second and socket, to save traffic
 
-	busyShare  = 0.6   // of a processor or of memory, planned to be used
-	nodeCores  = 8.0   // of the machine that is counted with
+	busyShare  = 0.6   // planned utilization of processors and memory
+	nodeCores  = 8.0   // of the assumed machine
 	nodeMemory = 16.0  // GB
-	nodePrice  = 0.34  // USD an hour
-	tickWire   = 220.0 // bytes of a tick of one sale on the wire, TCP, IP and TLS record included
-	orderWire  = 800.0 // bytes of a buy, its answer and its event
-	rowBytes   = 600.0 // bytes that the database writes for a row: row, indexes, redo
+	nodePrice  = 0.34  // USD per hour
+	tickWire   = 220.0 // bytes on the wire per tick of one sale, TCP, IP and TLS record included
+	orderWire  = 800.0 // bytes of a buy, its reply and its event
+	rowBytes   = 600.0 // bytes that the database writes per row: row, indexes, redo
 	changeWire = 150.0 // bytes of a change of an order between Redis and a node
-	room       = 4.0   // partitions for each primary of Redis at first, so that it can be split without new data
-	standby    = 2.0   // servers for each primary of Redis and of the database: itself, and its replica
+	room       = 4.0   // initial partitions per Redis primary, so that it can be split without new partitions
+	standby    = 2.0   // servers per primary of Redis and of the database: the primary and its replica
 	egressUSD  = 0.09  // per GB to the internet
 )
 
-// extrapolate answers the numbers of SCALE.md by their names in scale.md.
+// extrapolate returns the numbers of SCALE.md by their names in scale.md.
 func extrapolate(rounds []Round) map[string]any {
 	socketKB := median(rounds, "crowd/idle kb_per_socket")
 	frameMicros := median(rounds, "crowd/fanout server_cpu_us_per_frame")
@@ -43,8 +43,8 @@ func extrapolate(rounds []Round) map[string]any {
 	shards := math.Ceil(redisCores / busyShare)
 	orders := targetBuys * targetBurst
 	primaries := math.Ceil(targetBuys / (rowsPerSec * busyShare))
-	gbit := (frames*tickWire + targetBuys*orderWire) * 8 / 1e9 // a second
-	egressGB := frames * tickWire * 3600 / 1e9                 // an hour
+	gbit := (frames*tickWire + targetBuys*orderWire) * 8 / 1e9 // per second
+	egressGB := frames * tickWire * 3600 / 1e9                 // per hour
 	machines := nodes + standby*math.Ceil(shards/nodeCores) + standby*primaries
 	fewNodes := math.Ceil((targetSockets*fewTicks*frameMicros/1e6 + buyCores) / busyShare / nodeCores)
 	backPerSec := crowdSize / median(rounds, "crowd/reconnect all_back_s")
@@ -81,19 +81,19 @@ func extrapolate(rounds []Round) map[string]any {
 	}
 }
 
-// crowdSize is how many sockets come back in the step that is counted with.
+// crowdSize is the number of sockets that reconnect in the measured step.
 const crowdSize = 18_000.0
 
-// waits is what a burst does to those who wait for their order, with so many primaries of the database.
+// waits describes the waiting orders of a burst for a number of database primaries.
 type waits struct {
 	Primaries int
-	Most      float64 // orders that wait at the worst instant
-	Longest   float64 // seconds from a press to its order
-	Over      float64 // seconds after the last press until nobody waits
+	Most      float64 // maximum number of waiting orders
+	Longest   float64 // longest time from a buy to its order, seconds
+	Over      float64 // time from the last buy until no order waits, seconds
 }
 
-// burst plays the burst, step by step, over one, two and three primaries that share the orders evenly: what they do
-// not write at once waits in the streams, first come, first served.
+// burst simulates the burst in small time steps with one, two and three primaries, which share the orders evenly.
+// Orders beyond their rate wait in the streams, first in, first out.
 func burst(rowsPerSec float64) []waits {
 	const step = 0.01 // s
 	var all []waits

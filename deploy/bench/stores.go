@@ -14,16 +14,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// stores are the private Redis and MariaDB that the run is given.
+// stores are the private Redis and MariaDB of the run.
 type stores struct {
 	redisURL string
 	dsn      string
 	server   *sql.DB
-	pids     map[string]int // the processes of Redis and of the database
+	pids     map[string]int // process ids by name: redis, database
 }
 
-// settings make the stores as large as deploy/my.cnf and deploy/redis.conf do; durability they have already. The file
-// that Redis appends to is not rewritten meanwhile: that would fall on one of two sides by chance.
+// settings give MariaDB the sizes of deploy/my.cnf; the stores are already durable. openStores also disables rewrites
+// of the append-only file: a rewrite would slow one of two sides by chance.
 var settings = []string{
 	"SET GLOBAL innodb_buffer_pool_size = 1073741824",
 	"SET GLOBAL innodb_log_file_size = 536870912",
@@ -55,7 +55,7 @@ func openStores(ctx context.Context) (*stores, error) {
 	return s, client.ConfigSet(ctx, "auto-aof-rewrite-percentage", "0").Err()
 }
 
-// processes finds the process ids of both stores, which run on this machine.
+// processes returns the process ids of both stores, which run on this machine.
 func (s *stores) processes(ctx context.Context, client *redis.Client) (map[string]int, error) {
 	info, err := client.InfoMap(ctx, "server").Result()
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *stores) processes(ctx context.Context, client *redis.Client) (map[strin
 
 func (s *stores) close() { _ = s.server.Close() }
 
-// shop is the pair of databases of one round.
+// benchShop is the pair of databases of one round.
 type benchShop struct {
 	stores   *stores
 	name     string
@@ -93,13 +93,13 @@ type benchShop struct {
 	dsn      string
 	redis    *redis.Client
 	db       *sql.DB
-	settings []string // that only the node of this step has, and the tools beside it
+	settings []string // of the current step only, for its node and its tools
 }
 
-// lastDatabase keeps clear of the logical databases that Go benchmarks take from below.
+// lastDatabase is far above the logical databases of the Go benchmarks, which count up from 0.
 const lastDatabase = 4000
 
-// openShop makes fresh databases for a round.
+// openShop creates empty databases for a round.
 func (s *stores) openShop(ctx context.Context, round int) (*benchShop, error) {
 	config, err := mysql.ParseDSN(s.dsn)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *stores) openShop(ctx context.Context, round int) (*benchShop, error) {
 	return o, o.redis.FlushDB(ctx).Err()
 }
 
-// close forgets the shop, so that the next round finds the stores as this one did.
+// close removes the data of the shop, so that each round starts with the same stores.
 func (o *benchShop) close(ctx context.Context) error {
 	_, err := o.stores.server.ExecContext(ctx, "DROP DATABASE "+o.name)
 	return errors.Join(err, o.redis.FlushDB(ctx).Err(), o.redis.Close(), o.db.Close())
@@ -140,11 +140,11 @@ func (s *stores) client(database int) (*redis.Client, error) {
 	return redis.NewClient(o), nil
 }
 
-// usage is what Redis uses by now.
+// usage is the resource usage of Redis.
 type usage struct {
-	data    float64 // bytes of memory, without what does not grow with the data: the buffers of clients above all
+	data    float64 // bytes of memory without fixed overhead, mainly the buffers of clients
 	logged  float64 // bytes of the append-only file
-	seconds float64 // of a processor
+	seconds float64 // of processor time
 }
 
 func (o *benchShop) usage(ctx context.Context) (u usage, err error) {

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// row is one figure of the table. What it is about is the ratio of ours to the baseline, or ours alone where there is
-// no baseline and a bar.
+// row is one figure of the table. Its bar applies to the ratio of ours to the baseline, or to ours if there is no
+// baseline.
 type row struct {
 	name     string
 	unit     string // of ours and of the baseline
-	ours     string // the figure's name
-	baseline string // "": there is none
-	ratio    string // the figure that has the ratio already; "": ours ÷ baseline
+	ours     string // name of a figure
+	baseline string // name of a figure; "": none
+	ratio    string // name of a figure that already is the ratio; "": ours ÷ baseline
 	least    float64
-	most     float64 // the bar, from the one side or the other; 0: none
-	digits   int     // of the ratio, or of what the bar is about
+	most     float64 // least or most is the bar; 0: none
+	digits   int     // decimals of the ratio, or of ours without a baseline
 }
 
-// rows are the figures that the bars are about, in the order of the table.
+// rows are the lines of the table, in order.
 var rows = []row{
 	{
 		name: "gate: grouped ÷ one script per buy, AOF `always`", unit: "buys/s", least: 4, digits: 2,
@@ -107,7 +107,7 @@ var rows = []row{
 	},
 }
 
-// compared is what the bar is about.
+// compared returns the value to which the bar applies.
 func (w *row) compared(f figures) float64 {
 	switch {
 	case w.baseline == "":
@@ -157,7 +157,7 @@ func (w *row) bar() string {
 	return ""
 }
 
-// number writes a figure with its unit: whole from 100 on.
+// number formats a figure with its unit: one decimal below 100, no decimals from 100 on.
 func number(v float64, unit string) string {
 	if math.IsNaN(v) {
 		return "–"
@@ -169,7 +169,7 @@ func number(v float64, unit string) string {
 	return digits(v, precision) + " " + unit
 }
 
-// digits writes a number with thousands apart; -1: as many decimals as it has.
+// digits formats a number with commas between the thousands. Precision -1 means all decimals of the number.
 func digits(v float64, precision int) string {
 	if math.IsNaN(v) {
 		return "–"

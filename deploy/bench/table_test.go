@@ -13,7 +13,7 @@ import (
 
 const kept = "../load"
 
-// TestResultsAreMadeOfTheKeptRounds makes RESULTS.md and SCALE.md again from the raw figures beside them.
+// TestResultsAreMadeOfTheKeptRounds compares RESULTS.md and SCALE.md with pages made of the stored raw figures.
 func TestResultsAreMadeOfTheKeptRounds(t *testing.T) {
 	t.Parallel()
 	rounds, err := readRounds(kept)
@@ -58,7 +58,7 @@ func TestResultsAreMadeOfTheKeptRounds(t *testing.T) {
 	}
 }
 
-// TestRoundsSurviveBeingKept: what is read is what was written, and an unknown field is noticed.
+// TestRoundsSurviveBeingKept writes and reads rounds, and expects an error for an unknown field.
 func TestRoundsSurviveBeingKept(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -89,7 +89,7 @@ func TestRoundsSurviveBeingKept(t *testing.T) {
 	}
 }
 
-// TestVerdicts: medians decide, and a figure that nobody measured is not a pass.
+// TestVerdicts expects that medians decide, and that an unmeasured figure does not pass.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	const rate = "drained_per_second"
@@ -134,7 +134,7 @@ func TestBenchmarkLines(t *testing.T) {
 	}
 }
 
-// TestMachinesAreRemembered: a machine's ratios take the place of its earlier ones, other machines' stay.
+// TestMachinesAreRemembered expects that new ratios replace the old ones of the same machine only.
 func TestMachinesAreRemembered(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -148,7 +148,7 @@ func TestMachinesAreRemembered(t *testing.T) {
 		return rounds
 	}
 	scaled := gate("scaled", 1)
-	scaled[0].Scale = 0.005 // is not remembered
+	scaled[0].Scale = 0.005 // is not stored
 	for _, rounds := range [][]Round{gate("slow", 3), gate("fast", 4, 5, 6), gate("slow", 4.2, 4.7, 4.9), scaled} {
 		if err := rememberMachine(folder, rounds); err != nil {
 			t.Fatal(err)

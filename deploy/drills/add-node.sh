@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A node is added in mid-sale: it takes its share of the work at once, and leaves again without a trace.
+# Adds a node during a sale. It takes a share of the work at once, and disappears from the status when it stops.
 # shellcheck source=deploy/drills/common.sh
 source "$(dirname "$0")/common.sh"
 

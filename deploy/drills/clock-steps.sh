@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The clock of Redis steps: it decides when a sale is open and when an order ends. clock.c beside this stands between the real
-# redis-server and the clock.
+# The clock of Redis steps. It decides when a sale is open and when an order expires. clock.c in this folder shifts the
+# clock that the real redis-server reads.
 # shellcheck source=deploy/drills/common.sh
 source "$(dirname "$0")/common.sh"
 
-# ahead SECONDS: the clock of Redis, from now on. It is one number of eight bytes.
+# ahead SECONDS: sets the offset of the Redis clock, an integer of eight bytes.
 ahead() {
-  # The lowest byte first; seconds of a drill fit into two.
+  # Little-endian; two bytes are enough for the seconds of a drill.
   # shellcheck disable=SC2059
   printf "\\x$(printf %02x $(($1 % 256)))\\x$(printf %02x $(($1 / 256)))\\0\\0\\0\\0\\0\\0" |
     dd of="$TMPDIR/clock" conv=notrunc status=none

@@ -1,5 +1,6 @@
-// A wall clock that is ahead by the seconds in the first eight bytes of the file DRILL_CLOCK, in whatever program it is loaded
-// into (LD_PRELOAD). The monotonic clock stays right. libfaketime, which could do the same, stops a redis-server at its start.
+// Shifts the wall clock of the process that loads this library (LD_PRELOAD). The offset in seconds is in the first
+// eight bytes of the file DRILL_CLOCK. The monotonic clock is unchanged. libfaketime is no alternative: with it a
+// redis-server stops at its start.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>

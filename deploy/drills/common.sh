@@ -1,9 +1,9 @@
-# Sourced by every drill: nodes on the private stores of `deploy/scripts/services.sh run`, simulated buyers, and functions that
-# print the transcript.
+# Sourced by every drill. Provides nodes on the private stores of `deploy/scripts/services.sh run`, simulated buyers,
+# and functions that print the transcript:
 #
-#   tell TEXT                          prints a sentence
-#   sees SECONDS PATTERN 'COMMAND'     prints the command and its output once it matches the pattern; else the drill fails
-#   shows 'COMMAND'                    prints the command and its output
+#   `tell` TEXT                        prints a sentence
+#   `sees` SECONDS PATTERN 'COMMAND'   prints the command and its output once it matches the pattern, or fails
+#   `shows` 'COMMAND'                  prints the command and its output
 #
 # In these commands redis-cli, mariadb, stampede and curl reach the private stores and the nodes.
 # shellcheck shell=bash
@@ -17,17 +17,17 @@ database_port=${STAMPEDE_TEST_MYSQL#*:} database_port=${database_port%%)*}
 redis_port=${STAMPEDE_TEST_REDIS##*:}
 export STAMPEDE_REDIS_URL=$STAMPEDE_TEST_REDIS STAMPEDE_MYSQL_DSN=${STAMPEDE_TEST_MYSQL}stampede
 export STAMPEDE_JWT_SECRET=a-key-for-tests-only-0123456789abcdef STAMPEDE_DATA=$TMPDIR/data STAMPEDE_PAY_WINDOW=1h
-# The crowd comes from a few addresses of this machine.
+# The crowd uses a few addresses of this machine, so the limits per address are off.
 export STAMPEDE_HANDSHAKE_RATE=0 STAMPEDE_BUY_RATE=0 STAMPEDE_BUY_USER_RATE=0 STAMPEDE_BUY_ALL_RATE=0
 export STAMPEDE_RETURN_WITHIN=0s STAMPEDE_PARTITIONS=2
 
 unset STAMPEDE_URL
 declare -A listen=() metrics=() nodes=()
-others=() # process ids that the drill ends with
+others=() # other process ids that are killed at the end
 people= # the process id of the crowd
 width=118 lines=12
 
-# finish ends what the drill started. A node that is stopped here has shown what it was to show.
+# finish kills the nodes and the other processes of the drill.
 finish() {
   local pid
   for pid in "${nodes[@]}" "${others[@]}"; do
@@ -44,7 +44,7 @@ mariadb-dump() {
   command mariadb-dump --no-defaults --protocol=tcp --host=127.0.0.1 --port="$database_port" --user=root "$@"
 }
 stampede() { bin/stampede "$@"; }
-# A node NAME is http://NAME:8080, and its second listener http://NAME:9090.
+# curl reaches the node NAME as http://NAME:8080, and its metrics listener as http://NAME:9090.
 curl() {
   local name to=()
   for name in "${!listen[@]}"; do
@@ -52,7 +52,7 @@ curl() {
   done
   command curl -sS --max-time 10 "${to[@]}" "$@"
 }
-# log NODE: what a node has logged, without the instant.
+# log NODE: prints the log of a node without timestamps.
 log() { sed 's/^time=[^ ]* //' "$TMPDIR/$1.log"; }
 
 # fit limits the output of a command to $lines lines of $width columns.
@@ -84,7 +84,8 @@ sees() {
   fit <<<"$output"
 }
 
-# node NAME ROLES: starts a node and waits until it is ready. Operators' commands call the first one with the role api.
+# node NAME ROLES: starts a node and waits until it is ready. Operators' commands call the first node,
+# which needs the role api.
 node() {
   listen[$1]=$(free_port) metrics[$1]=$(free_port)
   STAMPEDE_LISTEN=127.0.0.1:${listen[$1]} STAMPEDE_METRICS_LISTEN=127.0.0.1:${metrics[$1]} STAMPEDE_ROLES=$2 \
@@ -94,13 +95,13 @@ node() {
     tail -n 30 "$TMPDIR/$1.log" >&2
     return 1
   fi
-  if [[ -z ${STAMPEDE_URL:-} ]]; then # operators' commands call the first node
+  if [[ -z ${STAMPEDE_URL:-} ]]; then
     STAMPEDE_URL=http://127.0.0.1:${listen[$1]} STAMPEDE_TOKEN=$(bin/stampede token --user 1 --role admin --ttl 12h)
     export STAMPEDE_URL STAMPEDE_TOKEN
   fi
 }
 
-# signal NODE NAME: sends a node a signal; one that ends is waited for.
+# signal NODE NAME: sends a signal to a node; after TERM or KILL it waits until the node has ended.
 signal() {
   kill "-$2" "${nodes[$1]}"
   case $2 in
@@ -111,10 +112,10 @@ signal() {
   esac
 }
 
-# store redis|mariadb SIGNAL: the private servers.
+# store redis|mariadb SIGNAL: sends a signal to a private server.
 store() { kill "-$2" "$(<"$TMPDIR/../$1.pid")"; }
 
-# redis_again starts the private Redis on what is in its folder; services.sh ends it like the one before.
+# redis_again starts the private Redis again with the files in its folder. services.sh stops it like the first one.
 redis_again() {
   local dir
   dir=$(realpath "$TMPDIR/..")
@@ -124,7 +125,7 @@ redis_again() {
   wait_for 30 redis-cli ping
 }
 
-# crowd NODE [RATE]: people who buy there on sockets, until dispersed.
+# crowd NODE [RATE]: starts buyers on sockets of that node. They buy until disperse.
 crowd() {
   bin/stampede load buy --target "127.0.0.1:${listen[$1]}" --sockets 40 --hot 2 --rate "${2:-40}" --for 10m --no-wait \
     >"$TMPDIR/load.log" 2>&1 &
@@ -134,7 +135,7 @@ crowd() {
 }
 buying() { (($(redis-cli --raw XLEN 'stampede:{0}:orders') > 20)); }
 
-# disperse ends the crowd: no connection is left, and no op.
+# disperse ends the crowd: no connection and no op is left.
 disperse() {
   [[ -n $people ]] || return 0
   kill "$people" 2>/dev/null || true
@@ -142,7 +143,7 @@ disperse() {
   people=
 }
 
-# waiting prints how many reservations have no row yet; nothing when Redis does not answer.
+# waiting prints the number of reservations without a row; 0 also if Redis is unreachable.
 waiting() {
   local p
   for p in 0 1; do redis-cli --raw XINFO GROUPS "stampede:{$p}:orders" | paste -sd' '; done |
@@ -150,7 +151,7 @@ waiting() {
 }
 settled() { [[ $(waiting) == 0 ]]; }
 
-# proves ends every drill: nobody buys any more, what was answered has its row, and the books are right.
+# proves ends every drill: the crowd stops, every reservation gets its row, and the audit passes.
 proves() {
   disperse
   tell 'Nothing waits any more, and the books are right.'

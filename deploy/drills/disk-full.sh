@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The disk of Redis is full: with appendfsync always it ends rather than answer what is not on disk. It is started again when
-# there is room. The disk is a small one in memory, in a mount namespace of its own.
+# The disk of Redis is full. With appendfsync always, Redis exits instead of replying to a write that is not on disk. It
+# is started again when the disk has room. The disk is a small tmpfs in a separate mount namespace.
 # shellcheck source=deploy/drills/common.sh
 source "$(dirname "$0")/common.sh"
 
@@ -11,7 +11,7 @@ user=()
 unshare "${user[@]}" --mount bash -c "mount -t tmpfs -o size=24m tmpfs '$disk' && touch '$disk/mounted' && exec sleep infinity" &
 holder=$!
 others+=("$holder")
-# there CMD…: runs it where that disk is.
+# there CMD…: runs the command in that mount namespace.
 there() { nsenter --target "$holder" ${user:+--user --preserve-credentials} --mount --wd="$PWD" -- "$@"; }
 wait_for 10 there test -e "$disk/mounted"
 small_redis() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The lag grows: reservations come in, and no worker makes orders of them. The remedy is a worker.
+# The lag grows: reservations arrive, and no worker turns them into orders. The remedy is a worker.
 # shellcheck source=deploy/drills/common.sh
 source "$(dirname "$0")/common.sh"
 

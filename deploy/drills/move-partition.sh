@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A partition moves: the entries that one worker holds become another one's, without a word between the two. Here the first one
-# stands still; it finds them settled when it goes on, and changes nothing.
+# A partition moves: another worker claims the entries of a worker without contact between the two. Here the first
+# worker is frozen. When it continues, it finds its entries settled and changes nothing.
 # shellcheck source=deploy/drills/common.sh
 source "$(dirname "$0")/common.sh"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# MySQL is slow: somebody's session holds a lock, and no row gets through. Buys go on; the session has to go.
+# MySQL is slow: a session holds a lock, and no row is written. Buys continue. The remedy is to kill the session.
 # shellcheck source=deploy/drills/common.sh
 source "$(dirname "$0")/common.sh"
 

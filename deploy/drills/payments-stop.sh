@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Payments stop: the gateway is away. Orders whose payment was opened do not end before it has said what became of it.
+# Payments stop: the gateway is unreachable. An order with an open payment does not expire before the gateway reports
+# the result of that payment.
 # shellcheck source=deploy/drills/common.sh
 source "$(dirname "$0")/common.sh"
 
@@ -19,7 +20,7 @@ set +a
 node a api,worker,sweeper
 
 # One shopper, one unit.
-stampede load buy --target "127.0.0.1:${listen[a]}" --sockets 1 --hot 1 --rate 1 --for 1s >/dev/null # has sales on offer
+stampede load buy --target "127.0.0.1:${listen[a]}" --sockets 1 --hot 1 --rate 1 --for 1s >/dev/null # creates sales
 sale=$(redis-cli --raw --scan --pattern 'stampede:{*}:sale:*' | grep -E ':sale:[0-9]+$' | head -n 1) sale=${sale##*:}
 token=$(stampede token --user 7)
 api() { curl -f -X POST "http://a:8080/api/v1$1" -H "Authorization: Bearer $token" -H 'Content-Type: application/json' -d "$2"; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Redis fails over: the primary dies, sentinels promote its replica, and the nodes follow it. What the replica had not yet is
-# noticed; its partitions are looked at, and made anew from the rows where something is missing.
+# Redis fails over: the primary dies, sentinels promote its replica, and the nodes follow. The nodes detect lost writes,
+# compare the partitions with the rows, and rebuild a partition that lacks data.
 # shellcheck source=deploy/drills/common.sh
 source "$(dirname "$0")/common.sh"
 

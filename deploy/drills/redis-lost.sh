@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Redis is lost with its disk, and an empty one comes in its place: every partition is made anew from the database.
+# Redis is lost with its disk, and an empty Redis replaces it: every partition is rebuilt from the database.
 # shellcheck source=deploy/drills/common.sh
 source "$(dirname "$0")/common.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A backup of both stores is made in mid-sale and restored on other servers. Redis first, then the database: what the copy of Redis
-# does not know, the rows do, and the partitions are made anew from them.
+# A backup of both stores is made during a sale and restored on other servers: Redis first, then the database. The rows
+# include the orders that the copy of Redis lacks; the partitions are rebuilt from the rows.
 # shellcheck source=deploy/drills/common.sh
 source "$(dirname "$0")/common.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Drills: each script of this folder makes a trouble on private stores with the real program, observes it with an operator's
-# commands, applies the remedy of deploy/RUNBOOK.md and runs the audit. Prints transcripts; the last line is
+# Drills: each script of this folder causes a problem on private stores with the real program, observes it with
+# operators' commands, applies the remedy of deploy/RUNBOOK.md and runs the audit. Prints transcripts; the last line is
 # `N passed, N failed`.
 #
 #   run.sh             all drills
@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.."
 source deploy/scripts/report.sh
 drills=deploy/drills
 
-# names: every drill.
+# names: prints the names of all drills.
 names() { (cd "$drills" && printf '%s\n' *.sh) | sed 's/\.sh$//' | grep -vxE 'run|common'; }
 
 if ((!$#)); then

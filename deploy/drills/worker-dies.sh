@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A worker dies with orders in hand: another one takes them over.
+# A worker dies with pending entries: another worker takes them over.
 # shellcheck source=deploy/drills/common.sh
 source "$(dirname "$0")/common.sh"
 

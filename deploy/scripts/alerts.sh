@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# The alert rules (deploy/prometheus) with the real Prometheus, from Debian's package in a private folder: nothing is
-# installed. It is downloaded once, 19 MB, and takes 96 MB unpacked; that is why this is no part of the test command.
+# Checks the alert rules (deploy/prometheus) with Prometheus from Debian's package. The package is unpacked into a
+# private folder, not installed. The download is 19 MB, 96 MB unpacked; therefore the test command omits this check.
 #
-#   alerts.sh          checks rules and metrics, runs the rules' unit tests, and lets every alert fire once in a live run
-#   alerts.sh rules    only what needs no live run
+#   alerts.sh          checks rules and metrics, runs the unit tests of the rules, fires every alert once in a live run
+#   alerts.sh rules    only the checks without a live run
 #
-# The live run: two nodes on private stores, one on a small Redis Cluster, shoppers on sockets, Prometheus scraping every second. Each fault is brought
-# about, its alert seen to fire, the fault mended, and the alert seen to end. The last line is `N passed, N failed`.
+# The live run has two nodes on private stores, one node on a small Redis Cluster, shoppers on sockets, and Prometheus,
+# which scrapes every second. For each fault the run causes it, waits until its alert fires, repairs the fault and waits
+# until the alert ends. The last line is `N passed, N failed`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
@@ -26,7 +27,7 @@ fetch() {
 check_rules() { promtool check config deploy/prometheus/prometheus.yml; }
 test_rules() { (cd deploy/prometheus && promtool test rules alerts_test.yml); }
 
-# each_is_fired: the live run below names every alert that there is.
+# each_is_fired: the live run below fires every alert of alerts.yml.
 each_is_fired() {
   local name
   for name in $(sed -n 's/^ *- alert: //p' deploy/prometheus/alerts.yml); do
@@ -34,7 +35,7 @@ each_is_fired() {
   done
 }
 
-# is_firing [NAME]: that alert, or any.
+# is_firing [NAME]: whether this alert fires; without NAME, whether any alert fires.
 is_firing() {
   curl -fsSG "http://127.0.0.1:$prometheus/api/v1/query" \
     --data-urlencode "query=ALERTS{alertstate=\"firing\"${1:+,alertname=\"$1\"}}" | grep -q '"result":\[{'
@@ -54,7 +55,7 @@ node() {
   wait_for 60 curl -fsS "http://127.0.0.1:${metrics[$1]}/readyz"
 }
 
-# primary NAME: starts a member of a Redis Cluster of its own.
+# primary NAME: starts a primary of the private Redis Cluster.
 primary() {
   mkdir "$TMPDIR/$1"
   primaries[$1]=$(free_port)
@@ -66,7 +67,7 @@ primary() {
   wait_for 20 redis-cli -p "${primaries[$1]}" PING
 }
 
-# clustered: a third node, with a shop of its own on three primaries.
+# clustered: starts a third node, for a separate shop on three primaries.
 clustered() {
   local name
   declare -gA primaries=()
@@ -79,13 +80,13 @@ clustered() {
   node c api,worker,sweeper
 }
 
-# sql STATEMENT: on the private MariaDB.
+# sql STATEMENT: runs it on the private MariaDB.
 sql() {
   local database=${STAMPEDE_TEST_MYSQL#*:}
   mariadb --no-defaults --protocol=tcp --host=127.0.0.1 --port="${database%%)*}" --user=root -e "$1"
 }
 
-# crowd: shoppers who press Buy on sockets, again and again, whatever happens to them.
+# crowd: shoppers who buy on sockets. The generator starts again whenever it ends.
 crowd() {
   local load
   trap 'kill "$load" 2>/dev/null; exit' TERM
@@ -128,7 +129,7 @@ END
   others+=($!)
   check 'the live metrics are as promtool wants them' metrics_are_fine || true
   check 'all nodes are scraped' wait_for 20 all_are_up || true
-  sleep 45 # as long as the longest rule looks back, with traffic
+  sleep 45 # with traffic: the window (15 s) and the duration (30 s) of StampedeLagGrows
   check 'nothing fires while all is well' is_quiet || true
 
   store mariadb STOP
@@ -159,11 +160,11 @@ END
 
   redis-cli -u "$STAMPEDE_REDIS_URL" XADD 'stampede:{0}:orders' '*' terms rubbish >/dev/null
   fires StampedeDeadLetters 60
-  redis-cli -u "$STAMPEDE_REDIS_URL" DEL 'stampede:{0}:dead' >/dev/null # it is nobody's order
+  redis-cli -u "$STAMPEDE_REDIS_URL" DEL 'stampede:{0}:dead' >/dev/null # the entry belongs to no order
   ends StampedeDeadLetters 30
 
   store mariadb STOP
-  sleep 3 # reservations without rows
+  sleep 3 # reservations arrive and get no rows
   redis-cli -u "$STAMPEDE_REDIS_URL" FLUSHALL >/dev/null
   store mariadb CONT
   fires StampedeReservationsLost 90

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Builds what is shipped. The binary contains the page, so the page comes first.
+# Builds the shipped files. The binary contains the page, so the page is built first.
 #
-#   build.sh           all three in their order
-#   build.sh packages  the page's npm packages, if the lock file is newer than what is installed
+#   build.sh           all three, in this order
+#   build.sh packages  the npm packages of the page, if the lock file is newer than the installed packages
 #   build.sh page      frontend/dist: the page, the console and the documentation of the API
 #   build.sh binary    bin/stampede
 #   build.sh background  compiles the dependencies of the binary that do not contain the page, while the page is built
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-# Compilers keep most of what they allocate: with more memory they need a fifth less processor time.
+# With more memory for garbage, compilers need a fifth less processor time.
 export GOGC=400
 
-# npm writes node_modules/.package-lock.json as its last act, so it is no older than the lock file
-# after a complete installation only.
+# npm writes node_modules/.package-lock.json last. Only after a complete installation is it at least as new as the lock
+# file.
 packages() {
   if [[ ! -e frontend/node_modules/.package-lock.json ||
     frontend/package-lock.json -nt frontend/node_modules/.package-lock.json ]]; then
@@ -35,7 +35,7 @@ binary() {
   CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$version" -o bin/stampede ./app/cmd/stampede
 }
 
-# Packages that contain the page, or import one that does, are compiled again when it changes.
+# background excludes packages that contain the page or import one that does, because these change with the page.
 background() {
   go list -e -deps -f '{{if not .Standard}}{{.ImportPath}}{{end}}' ./app/cmd/stampede |
     grep -vxE 'stampede/(frontend|app/server|app/cmd/stampede)' | CGO_ENABLED=0 xargs go build -trimpath

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# A sale on many Redis servers (app/test/cluster): a cluster of three primaries with a replica each, and a primary that three
-# sentinels watch, as real processes, with two nodes, a worker and a sweeper. Primaries are killed in the middle of the
-# sale, slots are moved, all of it over TLS with accounts of few rights. What was lost, told, and how long the others took
-# is printed. The last line is `N passed, N failed`.
+# Sells on several Redis servers (app/test/cluster), as real processes: a cluster of three primaries with one replica
+# each, and a primary with three sentinels. Primaries are killed and slots move during the sale; all connections use TLS
+# and accounts of few rights. Prints the lost reservations and the latencies of buys on the other primaries. The last
+# line is `N passed, N failed`.
 #
-#   cluster.sh                  with the installed Redis, then with Valkey 9 from Debian's packages (deploy/scripts/stores.sh)
-#   cluster.sh redis [FLAG…]    only with the installed Redis; valkey9 or redis8: only with that one. Flags as of `go test`
+#   cluster.sh                  on the installed Redis, then on Valkey 9 from Debian (deploy/scripts/stores.sh)
+#   cluster.sh redis [FLAG…]    only on the installed Redis; valkey9 or redis8: only on that one. Flags of `go test`
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
@@ -19,7 +19,7 @@ redis | redis8 | valkey9) stores=("$1") && shift ;;
 *) sed -n '7,8s/^# *//p' "$0" >&2 && exit 2 ;;
 esac
 
-# cluster NAME FLAG…: the tests on one kind of server; prints what they measured.
+# cluster NAME FLAG…: runs the tests on one kind of server and prints their measurements.
 cluster() {
   local name=$1
   shift

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# The crash suite (app/test/crash): real processes, Redis and MariaDB are killed, cut off and frozen while people buy, and
-# what they were told is compared with what the stores say. The last line is `N passed, N failed`.
+# The crash suite (app/test/crash): kills, disconnects and freezes processes, Redis and MariaDB while buyers buy, and
+# compares the replies to the buyers with the stores. The last line is `N passed, N failed`.
 #
-#   crash.sh                          every crash point once, a few backlogs killed at random moments, ten nodes of which some
-#                                     are killed, frozen, stopped and added, a rolling restart, and a promoted replica of
-#                                     each kind
-#   crash.sh --long                   more seeds, and the stores, lost replies, frozen processes and wrong clocks; then
-#                                     the model tests with 1,000 sequences each
-#   crash.sh --seed N                 as in the run that printed that seed
-#   crash.sh --seed N --point NAME    only that crash point, of those in app/test/faults/points.go
-#   crash.sh --seed N --run NAME      only the run of that name (a pattern of `go test -run`)
-#   crash.sh --seeds N                that many random backlogs
-#   crash.sh --changes N              that many changes to the shop of many nodes (4, in the long form 60)
-#   crash.sh --promotions N           that many worlds for each kind of replica that is promoted (1, in the long form 15)
-#   crash.sh --write                  puts the figures of the last long run into deploy/SAFETY.md
+#   crash.sh                          every crash point once, a few backlogs killed at random moments, ten nodes
+#                                     (some are killed, frozen, stopped and added), a rolling restart, and a
+#                                     promoted replica of each kind
+#   crash.sh --long                   more seeds; also crashes of the stores, lost replies, frozen processes and wrong
+#                                     clocks; then the model tests with 1,000 sequences each
+#   crash.sh --seed N                 repeats the run that printed this seed
+#   crash.sh --seed N --point NAME    only this crash point of app/test/faults/points.go
+#   crash.sh --seed N --run NAME      only the run of this name (a pattern of `go test -run`)
+#   crash.sh --seeds N                N random backlogs
+#   crash.sh --changes N              N changes to the shop of many nodes (4, with --long 60)
+#   crash.sh --promotions N           N worlds for each kind of promoted replica (1, with --long 15)
+#   crash.sh --write                  writes the figures of the last long run into deploy/SAFETY.md
 #
-# Runs that fail leave their history, final state and logs in .run/crash; report.txt there has a line per run.
+# Failed runs leave their history, final state and logs in .run/crash; report.txt there has one line per run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
@@ -24,7 +24,7 @@ scripts=deploy/scripts
 safety=deploy/SAFETY.md
 last=.run/crash-long.txt # the report of the last long run
 
-# figures: the report of the last long run as a Markdown table, a line per test.
+# figures: prints the report of the last long run as a Markdown table, one line per test.
 figures() {
   echo '| runs of | how many | buys answered | unknown | answered and uncommitted at the fault | events heard |'
   echo '|---|---|---|---|---|---|'
@@ -72,7 +72,7 @@ write() {
   rm -f "$kept"
 }
 
-# models: every model test, with many more sequences than in `just test`.
+# models: runs every model test with many more sequences than `just test`.
 models() {
   $scripts/services.sh run $scripts/go-test.sh -timeout 60m -run 'Model$|InOrder$|NewestState$' \
     ./streams ./app/store ./realtime -rapid.checks=1000

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# What ships for running Stampede, judged by the programs that will read it. The last line is `N passed, N failed`.
+# Checks the deployment files with the programs that read them. The last line is `N passed, N failed`.
 #
 #   deploycheck.sh           everything
-#   deploycheck.sh units     the systemd units alone, as systemd reads them: a part of lint
-#   deploycheck.sh files     the units, the manifests of Kubernetes and the compose file; nothing of it runs
-#   deploycheck.sh sockets   10,000 sockets through the nginx that ships, in front of two nodes, for a minute
+#   deploycheck.sh units     only the systemd units, with systemd itself: a part of lint
+#   deploycheck.sh files     the units, the Kubernetes manifests and the compose file; starts nothing
+#   deploycheck.sh sockets   holds 10,000 sockets for a minute through the shipped nginx.conf in front of two nodes
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
 source deploy/scripts/report.sh
 
-# The units as systemd reads them, with a program that is there.
+# read_units: systemd verifies the units. ExecStart is replaced by a program that exists.
 read_units() {
   local folder
   folder=$(mktemp -d)
@@ -26,8 +26,9 @@ read_units() {
   return "$status"
 }
 
-# hardened UNIT: systemd's own score of how exposed a service is, 0 to 10, times ten. What is left: it talks to the
-# internet, to addresses that only who runs it knows, and has the host's folders before it, read-only.
+# hardened UNIT: limits systemd's exposure score of a service (0 to 10); the threshold is the score times ten. The rest
+# is accepted: the service reaches the internet, addresses that only the operator can list, and the host's folders
+# read-only.
 hardened() { systemd-analyze security --offline=true --threshold=15 "$1"; }
 
 units() {
@@ -38,7 +39,7 @@ units() {
   done
 }
 
-# tools: kustomize and our own check in the versions of deploy/tools/deploycheck, and the schemas of Kubernetes from npm.
+# tools: kustomize and our own check in the versions of deploy/tools/deploycheck, and the Kubernetes schemas from npm.
 folder=$PWD/.run/deploycheck
 tools() {
   mkdir -p "$folder"
@@ -47,7 +48,8 @@ tools() {
     npm --prefix "$folder" ci --no-audit --no-fund
 }
 
-# kubernetes FOLDER: what kustomize makes of it, against the schemas, and against the types, which know no other fields.
+# kubernetes FOLDER: checks the output of kustomize against the schemas, and against the Go types, which reject unknown
+# fields.
 kubernetes() {
   local made
   made=$(mktemp)
@@ -57,7 +59,7 @@ kubernetes() {
   return "$status"
 }
 
-# slip: what has a field of a wrong name, or a value of a wrong kind, is found.
+# slip: the checks find a misspelt field and a value of a wrong type.
 slip() {
   local made
   made=$("$folder/kustomize" build deploy/kubernetes/overlays/production) || return 1
@@ -77,7 +79,8 @@ files() {
   check 'slips of the pen are found' slip || true
 }
 
-# sockets_held needs Redis, MariaDB and nginx (install.sh), 20,000 files for a process and two cores for two minutes.
+# sockets_held needs Redis, MariaDB and nginx (install.sh), 20,000 descriptors per process, and two cores for two
+# minutes.
 sockets_held() {
   deploy/scripts/install.sh && deploy/scripts/services.sh run deploy/scripts/go-test.sh --log sockets \
     -tags soak -run '^TestTenThousandSocketsThroughNginx$' ./app/test/e2e

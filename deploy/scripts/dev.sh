@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# For work on the page: the demo on 127.0.0.1:8080 and Vite's server with hot reload in front of it.
+# Runs the demo on 127.0.0.1:8080 and Vite's server with hot reload in front of it, to work on the page.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 deploy/scripts/build.sh packages

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Fuzzes every decoder, one after the other: requests, their bodies, socket frames of both ends, hints, cursors, stream
-# entries, postings, names of holds and dead letters, blocks, ids, amounts of money, tokens, configuration, what operators
-# send (descriptions, pictures, tables of products and sales, lists of parcels), and the arguments of the Lua step that
+# entries, postings, names of holds and dead letters, blocks, ids, amounts of money, tokens, configuration, operators'
+# input (descriptions, pictures, tables of products and sales, lists of parcels), and the arguments of the Lua step that
 # deducts stock.
 #
 #   fuzz.sh [SECONDS [PATTERN]]   60 seconds for each target whose name matches PATTERN (all)
 #
-# An input that fails is written to testdata/fuzz of its package and belongs into git with the mend: `go test` runs
-# it from then on, as it runs all seeds. What merely reaches new code is kept in .run/fuzz and built upon the next
-# time. The last line is `N passed, N failed`.
+# A failing input is written to testdata/fuzz of its package. Commit it with the fix: `go test` then runs it, as it runs
+# all seeds. Inputs that only reach new code stay in .run/fuzz, where the next run starts from them. The last line is
+# `N passed, N failed`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1:-60}
@@ -21,8 +21,8 @@ fi
 source deploy/scripts/report.sh
 root=$PWD
 
-# fuzz PACKAGE TARGET: runs one target from its own folder, where its seeds lie. The toolchain may run into its own
-# time limit while it still shortens an interesting input; only a failing input is a finding.
+# fuzz PACKAGE TARGET: runs one target in its own folder, which holds its seeds. The toolchain may exceed its own time
+# limit while it minimizes an interesting input; only a failing input is a finding.
 fuzz() {
   local package=$1 target=$2 binary=$root/.run/fuzz/${1//\//-}.test output status=0
   go test -c -fuzz="^$target\$" -o "$binary" "./$package" && cd "$package" || return 1

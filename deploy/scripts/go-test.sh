@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Runs Go tests with gotestsum: one line per package, and the complete output of each failed test. The last line is
-# `N passed, N failed`. A skipped test counts as failed, so that a missing service cannot pass for success.
+# `N passed, N failed`. A skipped test counts as failed, so that a missing service does not look like success.
 #
 #   go-test.sh [FLAG…] PACKAGE…             flags of `go test`
 #   go-test.sh --compile [FLAG…] PACKAGE…   compiles the tests and their dependencies only
-#   go-test.sh --log NAME [FLAG…] PACKAGE…  also prints what the tests log (measured figures) and keeps the events in
-#                                           .run/NAME.json
+#   go-test.sh --log NAME [FLAG…] PACKAGE…  also prints the log lines of the tests (measured figures) and keeps the
+#                                           events in .run/NAME.json
 #
 # Results never come from the test cache: the stores behind the tests may have changed.
 set -euo pipefail
@@ -19,9 +19,9 @@ case ${1:-} in
 esac
 
 # Packages that are slow to compile with -race and do not benefit: SQLite is C translated to Go, go-redis has thousands
-# of small methods to inline. DWARF is omitted: nobody debugs these binaries. Do not exclude packages that instantiate
-# generic code: the linker keeps one of several equal instances, and with one that is not instrumented the detector
-# reports races in encoding/json. Each pattern repeats all flags, because the last pattern that matches wins.
+# of small methods to inline. DWARF is omitted, because these binaries are not debugged. Do not exclude packages that
+# instantiate generic code: the linker keeps one of several equal instances. If that instance is not instrumented, the
+# detector reports races in encoding/json. Each pattern repeats all flags, because the last pattern that matches wins.
 race=()
 if [[ " $* " == *' -race '* ]]; then
   race=(-gcflags=all=-dwarf=false "-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false"
@@ -55,7 +55,7 @@ report() {
 report 'WARNING: DATA RACE'
 report 'panic: test timed out'
 
-# count ACTION: the number of tests and subtests that ended so.
+# count ACTION: prints the number of tests and subtests with this result.
 count() { grep -cE "\"Action\":\"$1\".*\"Test\":" "$events" || true; }
 passed=$(count pass) skipped=$(count skip) failed=$(count fail)
 sed -nE 's/.*"Action":"skip","Package":"([^"]*)","Test":"([^"]*)".*/FAIL  \1 \2 was skipped, which counts as failed/p' "$events"

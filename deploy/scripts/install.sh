@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Installs what the tests need and is missing: Redis, MariaDB, nginx, Chromium and a C compiler (the race
-# detector needs one). On Debian with apt-get, as root or through sudo; elsewhere it says what to
-# install. Servers that a package would start at once are kept from starting: the tests run their own.
+# Installs missing dependencies of the tests: Redis, MariaDB, nginx, Chromium and a C compiler (for the race detector).
+# On Debian it uses apt-get, as root or through sudo; on other systems it prints the list. It prevents packages from
+# starting their servers, because the tests run private ones.
 set -euo pipefail
 
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 packages=()
-wanted=() # the same in words for people on other systems
+wanted=() # the same in words, for users of other systems
 
-# need PROGRAM WORDS PACKAGE…: asks for the packages if the program is missing.
+# need PROGRAM WORDS PACKAGE…: adds the packages to the list if the program is missing.
 need() {
   local program=$1 words=$2
   shift 2
@@ -45,8 +45,8 @@ if ((EUID != 0)); then
   as_root=(sudo -n)
 fi
 
-# invoke-rc.d asks this file whether a service may start; 101 means no. One that exists is the
-# machine's own policy and stays; then the package may start its service if that policy allows it.
+# invoke-rc.d calls this file before it starts a service; exit status 101 forbids the start. An existing file is the
+# machine's own policy: it stays, and a service starts if that policy allows it.
 policy=/usr/sbin/policy-rc.d
 if [[ ! -e $policy ]]; then
   printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null

@@ -1,22 +1,21 @@
 #!/usr/bin/env bash
-# Everything that can be checked without running the program. Each check counts as one; the last
-# line is `N passed, N failed`.
+# All checks that do not run the program. Each check counts as one; the last line is `N passed, N failed`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
 source deploy/scripts/report.sh
 
-# The analysers read export data. The flags of build.sh let them share that of the binary; other flags would compile the
-# standard library and all dependencies once more, which takes a minute and a half on two cores.
+# The analysers read export data. With the flags of build.sh they share that of the binary. Other flags would compile
+# the standard library and all dependencies again, which takes a minute and a half on two cores.
 export CGO_ENABLED=0 GOFLAGS="$(go env GOFLAGS) -trimpath"
-# Analysers keep most of what they allocate: with more memory they need a third less processor time.
+# With more memory for garbage, analysers need a third less processor time.
 export GOGC=400
 
-# The fixed top level, and files that tools expect there.
+# The fixed names of the top level, and files that tools expect there.
 allowed=(README.md justfile go.mod go.sum .ci .editorconfig .gitignore
   app streams realtime frontend migrations deploy)
 
-# sources PATTERN…: files of the working tree that are in git or could be added.
+# sources PATTERN…: files of the working tree that git tracks or could add.
 sources() {
   local file
   git ls-files --cached --others --exclude-standard -- "$@" | while IFS= read -r file; do
@@ -36,7 +35,7 @@ formatted() {
   [[ -z $files ]] || { printf 'just fmt would change %s\n' $files && return 1; }
 }
 
-# No file may hold more than 500 lines: it usually holds two ideas.
+# A file has at most 500 lines. Longer files usually mix two subjects.
 lengths() {
   local long
   long=$(sources '*.go' '*.ts' '*.vue' '*.lua' '*.sh' | xargs -d '\n' wc -l |
@@ -44,8 +43,8 @@ lengths() {
   [[ -z $long ]] || { echo "$long" && return 1; }
 }
 
-# Go stays within 120 columns, a tab being four. What a string holds does not count, nor do drawings in comments, which
-# begin with a tab or with spaces.
+# Go lines have at most 120 columns; a tab counts as four. The contents of strings do not count, nor do drawings in
+# comments, which start with a tab or spaces.
 columns() {
   local wide
   wide=$(sources '*.go' | xargs -d '\n' awk '
@@ -78,7 +77,7 @@ mutations() {
   done
 }
 
-# SAFETY.md names every mutation and only mutations and tests that exist.
+# SAFETY.md names every mutation, and the tests that it names exist.
 safety() {
   local missing
   missing=$(grep -oE '`(Test|Fuzz)[A-Za-z0-9]+`' deploy/SAFETY.md | tr -d '`' | sort -u |
@@ -91,7 +90,7 @@ safety() {
   [[ -z $missing ]] || { printf 'deploy/SAFETY.md does not name the mutation %s\n' $missing && return 1; }
 }
 
-# A link of the README whose text is a declaration (Type.method, or a name) names one of its file.
+# A README link whose text is a declaration (Type.method, or a name) points to the file that declares it.
 readme() {
   local name file failed=0
   while IFS=$'\t' read -r name file; do
@@ -102,7 +101,7 @@ readme() {
   return $failed
 }
 
-# Each go.mod and the Dockerfile name the same Go version. npm packages are pinned: their registry answers no audits.
+# Each go.mod and the Dockerfile name the same Go version. npm packages are pinned: the registry supports no audits.
 versions() {
   local file
   sources 'go.mod' '*/go.mod' | while IFS= read -r file; do
@@ -115,13 +114,14 @@ versions() {
     process.exit(loose.length ? 1 : 0)'
 }
 
-# Code behind build tags (abuse, crash suite and crash points, baselines of benchmarks, soak) is checked with all tags set at once:
-# each set of tags compiles all dependents once more. Then the packages that have files for the program without tags.
+# Code behind build tags (abuse, crash suite and crash points, baselines of benchmarks, soak) is checked with all tags
+# at once, because each set of tags compiles all dependents again. A second pass without tags checks the packages whose
+# files these tags exclude.
 tags=abuse,bench,cluster,crashpoints,soak
 mapfile -t untagged < <(sources '*.go' | xargs -d '\n' grep -lE "^//go:build .*!(${tags//,/|})" | xargs -r -d '\n' dirname |
   sort -u | sed 's|^|./|')
 
-# The tags are set by GOFLAGS: the vet tool would not see them as a flag of go vet.
+# The tags are in GOFLAGS: as a flag of go vet they would not reach the vet tool.
 vetted() {
   local vet=(go vet -vettool="$PWD/.run/tools/vet")
   GOFLAGS="$GOFLAGS -tags=$tags" "${vet[@]}" ./... && "${vet[@]}" "${untagged[@]}"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The stores that the product names and this machine does not have: MySQL 9 with Redis 8 and with Valkey 9, MariaDB 11 with
-# Valkey 8, from Debian's packages in a private folder (deploy/scripts/stores.sh, which keeps them between runs). On each
+# Tests on supported stores that are not installed: MySQL 9 with Redis 8 and with Valkey 9, MariaDB 11 with Valkey 8.
+# They come from Debian's packages in a private folder (deploy/scripts/stores.sh), which is kept between runs. For each
 # pair: the shipped settings, migrations up, down and up again, the tests of the stores and of the streams, end to end,
-# and the short form of the crash suite. On one node of a MariaDB Galera cluster, which the installed MariaDB bootstraps
-# (Debian: galera-4): migrations up, down and up again, and the tests of app/store and app/test/money. The last line is
-# `N passed, N failed`.
+# and the short crash suite. The installed MariaDB (Debian: galera-4) also bootstraps a Galera cluster of one node.
+# There the script runs migrations up, down and up again, and the tests of app/store and app/test/money. The last line
+# is `N passed, N failed`.
 #
-#   matrix.sh [PAIR…]   mysql9+redis8, mysql9+valkey9, mariadb11+valkey8 and galera, or only those named
+#   matrix.sh [PAIR…]   mysql9+redis8, mysql9+valkey9, mariadb11+valkey8 and galera, or only the named ones
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
@@ -17,7 +17,7 @@ scripts=deploy/scripts
 pairs=("$@")
 ((${#pairs[@]})) || pairs=(mysql9+redis8 mysql9+valkey9 mariadb11+valkey8 galera)
 
-# settings: deploy/my.cnf, as the server itself judges it. The tests start with it, too.
+# settings: MySQL 9 itself validates deploy/my.cnf. The tests start it with this file, too.
 settings() {
   "$($scripts/stores.sh program mysql9)" --defaults-file="$PWD/deploy/my.cnf" --validate-config
 }

@@ -7,11 +7,11 @@
 #   Test: ./streams TestReturnOnce          package and test (a pattern of `go test -run`)
 #   Race: yes                               only if the race detector is needed to notice
 #
-#   mutations.sh [PATTERN…]     those whose file name contains a PATTERN (all)
+#   mutations.sh [PATTERN…]     those whose file name contains a PATTERN (default: all)
 #   mutations.sh --since BASE   those whose edit, mutated code or test file changed since commit BASE
 #
 # A mutation passes if it applies to the commit and compiles, and if its test passes without it and fails with it. The
-# script works on a temporary worktree of HEAD: uncommitted changes are neither used nor touched. The last line is
+# script works on a temporary worktree of HEAD; it neither uses nor changes uncommitted files. The last line is
 # `N passed, N failed`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of the page. The last line is `N passed, N failed`; skipped tests and test files
-# that break before their first test count as failed.
+# Runs the tests of the page. The last line is `N passed, N failed`. Skipped tests count as failed, and so do test files
+# that fail before their first test.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 report=$(mktemp)

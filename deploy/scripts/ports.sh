@@ -1,7 +1,7 @@
-# Sourced, beside report.sh, by the scripts that start servers of their own.
+# Sourced by the scripts that start their own servers.
 # shellcheck shell=bash
 
-# free_port prints a port below the range that the kernel hands out by itself, and that nobody listens on now.
+# free_port prints a port without a listener, below the range of ports that the kernel assigns.
 free_port() {
   local port
   while :; do
@@ -11,7 +11,7 @@ free_port() {
   echo "$port"
 }
 
-# wait_for SECONDS CMD…: until it succeeds.
+# wait_for SECONDS CMD…: repeats the command until it succeeds; fails after this time.
 wait_for() {
   local deadline=$((SECONDS + $1))
   shift

@@ -1,12 +1,12 @@
-# Sourced by the scripts that check something. They share one contract: the last line that they print is
-# `N passed, N failed`, and their exit status is 0 only if something passed and nothing failed.
+# Sourced by the scripts that check something. They share one contract: the last line is `N passed, N failed`, and the
+# exit status is 0 only if at least one check passed and none failed.
 # shellcheck shell=bash
 
 passed=0
 failed=0
 
-# use_memory moves temporary folders, and so the data of private stores, to memory if 4 GiB are free there. The stores keep
-# their durable settings: what they have synced survives a killed process there, too. No test cuts the power.
+# use_memory moves temporary folders, and so the data of private stores, to memory if 4 GiB are free there. The stores
+# keep their durable settings: synced data survives a killed process in memory, too. No test cuts the power.
 use_memory() {
   local options free
   options=$(findmnt -no OPTIONS /dev/shm 2>/dev/null) || return 0
@@ -14,13 +14,13 @@ use_memory() {
   [[ $options == *noexec* ]] || ((free < 4 << 20)) || export TMPDIR=/dev/shm
 }
 
-# step TITLE: a heading.
+# step TITLE: prints a heading.
 step() {
   printf '\n== %s\n' "$1"
 }
 
-# check NAME CMD…: one check, in a subshell. Prints one line, and the complete output of a command that failed. Bash
-# ignores `set -e` there: functions return early with && or return.
+# check NAME CMD…: runs one check in a subshell. Prints one line, and the complete output of a failed command. Bash
+# ignores `set -e` there, so functions must return early with && or return.
 check() {
   local name=$1 began=$SECONDS output
   shift
@@ -38,8 +38,8 @@ check() {
   return 1
 }
 
-# suite NAME CMD…: a command that follows the contract itself. Its output is shown while it runs and its counts are
-# added. A command without counts, or that fails without a failed test, is one failure more.
+# suite NAME CMD…: runs a command that follows the contract itself. Shows its output while it runs and adds its counts.
+# A command adds one failure if it prints no counts, or if its status is not 0 without a failed test.
 suite() {
   local name=$1 began=$SECONDS output status=0 line
   shift
@@ -66,8 +66,8 @@ suite() {
 }
 
 # begin CMD…: starts a background command and sets begun to its handle.
-# end HANDLE check|suite NAME: waits for it and reports it under that name. Background commands that nothing waits for
-# end with the script, with all their children.
+# end HANDLE check|suite NAME: waits for the command and reports it under this name. At its exit the script kills the
+# remaining background commands with all their children.
 declare -A under_way=() # by process group; a group that was waited for is removed, because its number may be reused
 begin() {
   begun=$(mktemp -d)
@@ -79,8 +79,8 @@ begin() {
   trap 'for group in "${!under_way[@]}"; do kill -- "-$group" 2>/dev/null || true; done' EXIT
 }
 
-# low_priority precedes commands that only compute: they yield the processors to every other process until `end` waits for
-# them. On a busy machine they would otherwise never finish.
+# low_priority precedes commands that only compute: they yield the processors to every other process until `end` raises
+# their priority. Otherwise they would never finish on a busy machine.
 low_priority=(chrt --idle 0)
 chrt --idle 0 true 2>/dev/null || low_priority=()
 
@@ -106,7 +106,7 @@ replay() {
   return "$2"
 }
 
-# finish prints the last line; its status is that of the whole script.
+# finish prints the last line. Its status is that of the whole script.
 finish() {
   if ((passed + failed == 0)); then
     failed=1

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Restarts every node of a shop in order, one after the other, while people buy (app/test/crash/rolling_test.go). The last
-# line is `N passed, N failed`.
+# Restarts every node of a shop, one after the other, while buyers buy (app/test/crash/rolling_test.go). Prints
+# `N passed, N failed`, then the report and the figures.
 #
-#   rolling.sh [FLAG…]            flags as of `go test`; -crowd N people (200), -rounds N times (2), -seed N
-#   rolling.sh --write [FLAG…]    puts what was measured into deploy/load/RESULTS.md
+#   rolling.sh [FLAG…]            flags of `go test`; -crowd N buyers (200), -rounds N times (2), -seed N
+#   rolling.sh --write [FLAG…]    writes the measurements into deploy/load/RESULTS.md
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -1,31 +1,31 @@
 #!/usr/bin/env bash
 # Private Redis and MariaDB for tests and benchmarks, on free ports of 127.0.0.1, in a temporary folder.
 #
-#   services.sh run CMD…   starts both, runs CMD with STAMPEDE_TEST_REDIS and STAMPEDE_TEST_MYSQL set,
-#                          stops them however CMD ends, and exits with its status
+#   services.sh run CMD…   starts both and runs CMD with STAMPEDE_TEST_REDIS and STAMPEDE_TEST_MYSQL set; always stops
+#                          both when CMD ends, and exits with its status
 #   services.sh start      starts both and prints the two exports: eval "$(services.sh start)"
 #   services.sh stop       stops what start started
 #
-# STAMPEDE_TEST_STORES names others than the installed Redis and MariaDB, one or both of them: mysql9+redis8,
-# mariadb11+valkey8, redis8 … Those come from deploy/scripts/stores.sh. What tests start by themselves follows.
-# galera is the installed MariaDB as the first node of a Galera cluster; servers that tests start are ordinary ones.
+# STAMPEDE_TEST_STORES replaces the installed Redis, the installed MariaDB, or both: mysql9+redis8, mariadb11+valkey8,
+# redis8 … deploy/scripts/stores.sh provides them. Servers that tests start are of the same kind. galera is the
+# installed MariaDB as the first node of a Galera cluster; servers that tests start are then ordinary ones.
 #
-# Only processes that this script started are ever stopped, by their process id.
+# The script stops only processes that it started, by their process id.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=deploy/scripts/ports.sh
 source "$root/deploy/scripts/ports.sh"
 conf=$root/app/test/kit/conf
-state=$root/.run/services # remembers the folder of `start`
+state=$root/.run/services # contains the folder of `start`
 stores=${STAMPEDE_TEST_STORES:-}
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
 say() { printf '%s\n' "$*" >&2; }
 
-# launch NAME CMD…: starts a server in the background and notes its process id. It leads a process
-# group of its own, so that Ctrl-C on the terminal reaches it only through us. Under `run` the kernel
-# ends it even if this script is killed without a chance to clean up.
+# launch NAME CMD…: starts a server in the background and stores its process id. The server leads its own process group,
+# so that Ctrl-C on the terminal reaches it only through this script. Under `run` the kernel ends the server even if
+# this script is killed before it can clean up.
 launch() {
   local name=$1 tied=()
   shift
@@ -38,7 +38,7 @@ launch() {
   echo $! >"$dir/$name.pid"
 }
 
-# wait_for_server NAME CMD…: until CMD succeeds; fails with the server's log when it ends or takes 60 s.
+# wait_for_server NAME CMD…: repeats CMD until it succeeds. If the server ends or takes 60 s, prints its log and fails.
 wait_for_server() {
   local name=$1 deadline=$((SECONDS + 60))
   shift
@@ -52,14 +52,14 @@ wait_for_server() {
   done
 }
 
-# choose sets the two server programs, and tells the tests if they are not the installed ones.
+# choose sets the two server programs. It exports them for the tests if they are not the installed ones.
 choose() {
   local name
   redis_server=redis-server mysql_server= galera=()
   for name in ${stores//+/ }; do
     case $name in
     galera) galera_settings || return ;;
-    mariadb*) # the same programs in newer versions; tests that start their own find them as we do
+    mariadb*) # the same programs in newer versions: PATH selects them here and in tests that start their own
       mysql_server=$("$root/deploy/scripts/stores.sh" program "$name") || return
       PATH=${mysql_server%/*}:$PATH mysql_server=
       echo "export PATH='$PATH'" >>"$dir/exports"
@@ -94,7 +94,7 @@ start_redis() {
   port=$(free_port)
   mkdir -p "$dir/redis"
   cp "$conf/redis.conf" "$dir/redis.conf"
-  # The title shows the configuration file, by which stop recognises its own process.
+  # The title contains the path of the configuration file, by which stop_all recognises this process.
   launch redis "$redis_server" "$dir/redis.conf" --port "$port" --dir "$dir/redis" \
     --proc-title-template '{title} {listen-addr} {config-file}'
   wait_for_server redis redis-cli -p "$port" ping
@@ -122,8 +122,8 @@ start_mariadb() {
 
 galera_is_ready() { mariadb "$@" --batch -e "SHOW GLOBAL STATUS LIKE 'wsrep_ready'" | grep -qw ON; }
 
-# start_mysql is start_mariadb for MySQL. Its first user may come from this machine only by name, and names are not looked
-# up; so there is one more.
+# start_mysql is start_mariadb for MySQL. The initial root user may connect only from the name localhost, and host names
+# are not resolved, so mysql-init.sql adds another root user.
 start_mysql() {
   local port as=()
   port=$(free_port)
@@ -143,15 +143,14 @@ start_mysql() {
 
 start_all() {
   dir=$(mktemp -d "${TMPDIR:-/tmp}/stampede-services-XXXXXX")
-  # A server removes the temporary tables of others from a shared folder when it starts.
+  # At its start a server removes the temporary tables in this folder, also those of other servers if they share it.
   export TMPDIR=$dir/tmp
   mkdir "$TMPDIR"
   choose && start_redis || return
   if [[ -n $mysql_server ]]; then start_mysql; else start_mariadb; fi
 }
 
-# stop_all ends our servers and removes their folder. A process id that belongs to someone else by
-# now is left alone.
+# stop_all ends our servers and removes their folder. It ignores a process id that now belongs to another program.
 stop_all() {
   [[ -n ${dir:-} && -d $dir ]] || return 0
   local name pid
@@ -180,7 +179,7 @@ run)
   start_all
   # shellcheck disable=SC1091
   source "$dir/exports"
-  # In a group of its own and waited for: a signal to this script ends the command at once, too.
+  # The command runs in its own process group and is waited for: a signal to this script ends the command at once, too.
   set -m
   "$@" <&0 &
   command=$!

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the browser tests: starts bin/stampede demo twice on free ports, with and without simulated shoppers, runs
-# frontend/smoke against them and stops them. SMOKE_SHOTS names a folder for screenshots. Failed checks save a screenshot
-# and a trace in .run/browser.
+# frontend/smoke against them and stops them. SMOKE_SHOTS names a folder for screenshots. Failed checks save a
+# screenshot and a trace in .run/browser.
 #
 #   smoke.sh [PATTERN]   only the parts whose names match the regular expression
 set -euo pipefail
@@ -20,7 +20,7 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# demo NAME FLAG…: starts one.
+# demo NAME FLAG…: starts a demo in the background.
 demo() {
   local name=$1
   shift
@@ -28,7 +28,7 @@ demo() {
   demos+=($!)
 }
 
-# address NAME: prints where it is, as soon as it says so.
+# address NAME: prints the URL of the demo as soon as its log contains it.
 address() {
   local deadline=$((SECONDS + 60))
   until grep -m 1 -oE 'http://127\.0\.0\.1:[0-9]+' "$dir/$1.log"; do
@@ -41,7 +41,7 @@ address() {
   done
 }
 
-# redis_of NAME: prints where its embedded Redis is.
+# redis_of NAME: prints the address of its embedded Redis.
 redis_of() { sed -nE 's/.*redis-cli -h ([^ ]+) -p ([0-9]+) .*/\1:\2/p' "$dir/$1.log" | head -n 1; }
 
 # Slots are long, so that none ends during a purchase: the first lasts nine minutes.
@@ -49,14 +49,14 @@ demo busy --slot 30m --shoppers 20
 demo quiet --slot 30m --shoppers 0
 busy=$(address busy)
 quiet=$(address quiet)
-# Each tick makes every open page draw again, which takes most of the processor time.
-# Operators' commands call the busy demo from then on.
+# Each tick redraws every open page, which takes most of the processor time: one tick per 500 ms is enough. After the
+# loop operators' commands call the busy demo.
 for name in quiet busy; do
   STAMPEDE_URL=${!name} STAMPEDE_TOKEN=$(STAMPEDE_DATA=$dir/$name bin/stampede token --user 1 --role admin --ttl 12h)
   export STAMPEDE_URL STAMPEDE_TOKEN
   bin/stampede switch set --tick-ms 500 --note smoke >/dev/null
 done
-# The mails and captchas of the quiet demo.
+# The mails and the Redis (for captchas) of the quiet demo.
 export SMOKE_MAIL=$dir/quiet/mail
 SMOKE_REDIS=$(redis_of quiet)
 # The folder of the busy demo for its commands, and its Redis for a dead letter.

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Other stores than the installed ones, from Debian's packages, in a private folder: MySQL 9, Redis 8 and Valkey 9 of the
-# unstable suite, MariaDB 11 and Valkey 8 of the stable one. Nothing is installed on the machine and no engine for
-# containers is needed: the packages are downloaded with all that they need, down to the C library, unpacked, and run with
-# their own loader. What is there is used again; about 120 MB are downloaded, 500 MB unpacked.
+# Provides stores in versions that are not installed: MySQL 9, Redis 8 and Valkey 9 from Debian unstable, MariaDB 11 and
+# Valkey 8 from Debian stable. It installs nothing and needs no container engine. It downloads the packages and all
+# their dependencies, including the C library, unpacks them into a private folder and runs them with their own loader.
+# Complete folders are reused. The download is about 120 MB, 500 MB unpacked.
 #
-#   stores.sh fetch [--anew]   downloads what is missing (--anew: everything, in its newest version)
+#   stores.sh fetch            downloads missing packages; with `--anew`, all packages in their newest versions
 #   stores.sh program NAME     prints the path of the server NAME: mysql9, mariadb11, redis8, valkey8 or valkey9
-#   stores.sh versions         a line per server
+#   stores.sh versions         prints one line per server
 #
-# The mirror and its keys are those of the machine's own sources of packages.
+# The mirror and its keys are those of the machine's own package sources.
 set -euo pipefail
 
 shelf=${XDG_CACHE_HOME:-$HOME/.cache}/stampede/matrix
@@ -17,16 +17,16 @@ declare -A packages=( # by suite
   [trixie]='mariadb-server-core mariadb-client-core valkey-server'
 )
 
-# mirror prints where the machine takes Debian from, leaving the archives of updates and security aside.
+# mirror prints the Debian mirror of this machine. It ignores the archives of updates and security fixes.
 mirror() {
   apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' 'Origin: Debian' |
     awk '$2 !~ /-/ && !found { print $1; found = 1 }'
 }
 
-# in_suite NAME: what follows is about that suite.
+# in_suite NAME: selects the suite for the commands that follow.
 in_suite() { suite=$1 folder=$shelf/$1; }
 
-# private_apt CMD…: apt-get that knows of one suite and of no installed package, with all its files in the folder.
+# private_apt CMD…: runs apt-get with one suite and no installed packages. All its files are in the folder of the suite.
 private_apt() {
   APT_CONFIG=$folder/apt/apt.conf apt-get -q -y "$@"
 }
@@ -51,8 +51,8 @@ APT::Sandbox::User "";
 END
 }
 
-# wrapper FILE PROGRAM [ARGUMENT…]: a script that runs it with the loader and the libraries that came with it. The arguments
-# come last: --defaults-file has to be a server's first.
+# wrapper FILE PROGRAM [ARGUMENT…]: writes a script that runs the program with the loader and the libraries of the
+# suite. The arguments come last, because --defaults-file must be a server's first argument.
 wrapper() {
   local file=$1 program=$2 libraries=$folder/root/usr/lib/$(uname -m)-linux-gnu
   local loader=("$libraries"/ld-linux*.so.*)
@@ -61,14 +61,14 @@ wrapper() {
   chmod +x "$file"
 }
 
-# server PROGRAM [ARGUMENT…]: one that is started from outside.
+# server PROGRAM [ARGUMENT…]: wraps a server in bin.
 server() {
   local program=$1
   shift
   wrapper "$folder/bin/${program##*/}" "$folder/root/$program" "$@"
 }
 
-# mariadb: its script for a first database calls programs that lie beside it, so those are wrapped where they lie.
+# mariadb wraps in place the programs that mariadb-install-db calls, then adds mariadbd and mariadb-install-db to bin.
 mariadb() {
   local usr=$folder/root/usr program
   for program in sbin/mariadbd bin/my_print_defaults bin/resolveip; do

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The test command: everything, from a fresh clone, on private Redis and MariaDB. It prints all details of a failure, the
-# seconds of each part beside its budget, and as its last line `N passed, N failed`. A skipped test or a missing service
-# is a failure.
+# The test command: runs everything from a fresh clone, on private Redis and MariaDB. It prints all details of a
+# failure, the seconds of each part with its budget, and as its last line `N passed, N failed`. A skipped test or a
+# missing service is a failure.
 #
-#   test.sh                what CI runs
-#   test.sh --ready BASE   and known vulnerabilities, the short crash suite, and the mutations that changed since BASE
+#   test.sh                the checks of CI
+#   test.sh --ready BASE   also known vulnerabilities, the short crash suite, and the mutations that changed since BASE
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
@@ -28,8 +28,8 @@ for program in go node npm git; do
   fi
 done
 
-# part NAME: adds the time since the last call to a part of the run, so that all parts add up to the total. A command in the
-# background of another part counts only for the time that the run waits for it.
+# part NAME: adds the time since the last call to a part of the run, so that all parts add up to the total. A background
+# command counts only for the time that the run waits for it.
 declare -A budget=([build]=60 [browser]=110 ['end to end']=140 [lint]=60 [Go]=180 [page]=30) spent=()
 counted=0
 part() {
@@ -50,8 +50,8 @@ end "$installed" check 'Redis, MariaDB, nginx, Chromium, C compiler' || { finish
 check 'binary builds' $scripts/build.sh binary || true
 part build
 
-# The browser waits for most of its time: the Go tests are compiled in its background, the linters run in that of the
-# end-to-end tests.
+# The browser mostly waits. The Go tests compile in the background of the browser tests, the linters run in the
+# background of the end-to-end tests.
 mapfile -t packages < <(go list ./... | grep -vxF stampede/app/test/e2e)
 begin "${low_priority[@]}" $scripts/go-test.sh --compile -race "${packages[@]}"
 compiled=$begun
@@ -69,7 +69,7 @@ part lint
 suite 'end to end, alone' $scripts/services.sh run $scripts/go-test.sh -parallel 1 -run "$alone" ./app/test/e2e || true
 part 'end to end'
 
-# Most tests wait most of the time, so more packages run at once than there are processors. The slowest start first.
+# Most tests mostly wait, so more packages run at once than there are processors. The slowest packages start first.
 slow=(stampede/app/{store,test/money,account,cmd/stampede} stampede/streams stampede/realtime stampede/app/api)
 mapfile -t packages < <(printf '%s\n' "${slow[@]}" && printf '%s\n' "${packages[@]}" | grep -vxF "$(printf '%s\n' "${slow[@]}")")
 suite 'Go tests with the race detector' $scripts/services.sh run $scripts/go-test.sh -race -p 4 "${packages[@]}" || true

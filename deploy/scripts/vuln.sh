@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Known vulnerabilities in what the program calls: govulncheck with the Go vulnerability database, which the module proxy
-# serves as a module of OSV files. A source that cannot be reached is a failure. The last line is `N passed, N failed`.
+# Reports known vulnerabilities in the code that the program calls: govulncheck with the Go vulnerability database,
+# which the module proxy serves as a module of OSV files. An unreachable source is a failure. The last line is
+# `N passed, N failed`.
 #
-# The npm registry answers no audits: SECURITY.md lists the packages that run in the browser.
+# The npm registry supports no audits: SECURITY.md lists the packages that run in the browser.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
@@ -12,7 +13,7 @@ tool=$PWD/.run/tools/govulncheck
 
 build() { mkdir -p .run/tools && CGO_ENABLED=0 go -C deploy/tools build -trimpath -o "$tool" golang.org/x/vuln/cmd/govulncheck; }
 
-# database prints the folder of the newest database.
+# database prints the folder of the newest vulnerability database.
 database() {
   local module
   module=$(go mod download -json golang.org/x/vulndb@latest | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')

@@ -1,5 +1,5 @@
-// Package bodies reports calls that decode what Content-Encoding names without a limit: a few bytes become gigabytes.
-// Handlers read the raw body instead (app/api/body.go). It is one of the checks of deploy/tools/vet.
+// Package bodies reports calls that decode a body by its Content-Encoding without a limit: a few bytes can become
+// gigabytes. Handlers read the raw body instead (app/api/body.go). It is one of the checks of deploy/tools/vet.
 package bodies
 
 import (
@@ -9,7 +9,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Analyzer looks at every name that is used, calls or not.
+// Analyzer checks every used name, not only calls.
 var Analyzer = &analysis.Analyzer{
 	Name: "bodies",
 	Doc:  "report calls that decode the body of a request or answer without a limit",
@@ -21,8 +21,7 @@ const (
 	fasthttp = "github.com/valyala/fasthttp"
 )
 
-// decoders are the functions, and the methods by their receiver, that decode without a limit, or bring up a form that
-// is.
+// decoders are the functions, and the methods by their receiver, that decode a body or its form without a limit.
 var decoders = map[string][]string{
 	fiber + ".Ctx": {"Body", "BodyParser", "FormFile", "FormValue", "MultipartForm"},
 	fasthttp + ".Request": {
@@ -36,7 +35,7 @@ var decoders = map[string][]string{
 	},
 }
 
-// run looks at every name that is used, so that a method value or an embedded context is found as well as a call.
+// run checks every used name, so that it finds method values and embedded contexts as well as calls.
 func run(pass *analysis.Pass) (any, error) {
 	for name, object := range pass.TypesInfo.Uses {
 		if f, ok := object.(*types.Func); ok && slices.Contains(decoders[home(f)], f.Name()) {
@@ -47,7 +46,7 @@ func run(pass *analysis.Pass) (any, error) {
 	return nil, nil
 }
 
-// home is the package of a function, or package and type of a method.
+// home returns the package of a function, or the package and the type of a method.
 func home(f *types.Func) string {
 	if f.Pkg() == nil {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 )
 
-// Every way to a decoded body is found, and raw ones are let pass.
+// TestDecodersAreFound expects a report for every decoding call, and none for raw bodies.
 func TestDecodersAreFound(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), Analyzer, "handlers")
 }

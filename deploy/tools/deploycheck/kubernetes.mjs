@@ -1,5 +1,5 @@
-// node kubernetes.mjs <manifests.yaml: every object against the schema of its kind. The schemas let fields pass that they do
-// not know: those are main.go's.
+// node kubernetes.mjs <manifests.yaml: validates every object against the schema of its kind. The schemas accept
+// unknown fields; main.go rejects them.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'

@@ -1,8 +1,8 @@
-// Deploycheck judges what ships for running Stampede elsewhere.
+// Deploycheck validates the shipped deployment files.
 //
-//	deploycheck kubernetes <manifests.yaml   refuses fields that their types do not have: schemas let those pass, and a
-//	                                         cluster drops them without a word
-//	deploycheck compose FILE                 reads a compose file as compose itself does: schema, references, values
+//	deploycheck kubernetes <manifests.yaml   rejects fields that their Go types lack: the schemas accept such fields,
+//	                                         and a cluster drops them silently
+//	deploycheck compose FILE                 loads a compose file as compose itself does: schema, references, values
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kinds are those that ship.
+// kinds are the shipped kinds of objects.
 var kinds = map[string]func() any{
 	"apps/v1/Deployment":                     func() any { return new(apps.Deployment) },
 	"autoscaling/v2/HorizontalPodAutoscaler": func() any { return new(autoscaling.HorizontalPodAutoscaler) },

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Imports point to the left; streams and realtime never import each other; the flows and the back office import no
-// third-party module.
+// TestCheck covers the direction of imports, the separation of streams and realtime, and the packages without
+// third-party imports.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	cases := []struct {

@@ -1,5 +1,5 @@
-// Layers checks who imports whom in the module of the working directory against the rule in rules.go.
-// It prints every import that breaks it and exits with 1 if there is one, with 2 if it could not look.
+// Layers checks the imports within the module of the working directory against rules.go. It prints every forbidden
+// import. Exit status: 1 for a forbidden import, 2 if the check could not run.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// goPackage is what `go list -json` says about a package.
+// goPackage is the output of `go list -json` for a package.
 type goPackage struct {
 	ImportPath   string
 	Imports      []string
@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// listPackages reads imports from the sources, so it works while the module does not build.
+// listPackages reads imports from the sources, so it works even if the module does not build.
 func listPackages() ([]goPackage, error) {
 	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
 	cmd.Stderr = os.Stderr
@@ -62,8 +62,7 @@ func listPackages() ([]goPackage, error) {
 	return packages, nil
 }
 
-// offences holds one sentence per import that breaks the rule. An external test package imports the
-// package under test, which is no offence.
+// offences returns one sentence per forbidden import. An external test package may import the package under test.
 func offences(packages []goPackage) []string {
 	var wrong []string
 	add := func(from string, imports []string, inTest bool) {

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// module is the path of the module that the rules are about.
+// module is the path of the module to which the rules apply.
 const module = "stampede"
 
-// layer says what a package and the packages below it may import.
+// layer contains the permitted imports of a package and of the packages below it.
 type layer struct {
 	path       string   // below the module
-	imports    []string // of this module; a path covers what lies below it
-	thirdParty bool     // may import other people's modules
+	imports    []string // of this module; a path includes the packages below it
+	thirdParty bool     // may import third-party modules
 	inTests    []string // of this module, in tests only
 }
 
-// flows are the packages of what shoppers do, in their import order: each may import those before it, and the standard
-// library. Their tests may use doubles that inject faults.
+// flows are the packages of shoppers' operations, in import order: each may import the packages before it and the
+// standard library. Their tests may use doubles that inject faults.
 var flows = []string{
 	"app/trace", "app/shop", "app/journal", "app/outbox", "app/catalog", "app/admission", "app/board", "app/order",
 	"app/payment", "app/recovery",
 }
 
-// rooms are the flows, the database, and what works on its rows directly, in their import order.
+// rooms are the flows, the database, and the packages that work directly on its rows, in import order.
 var rooms = append(slices.Clone(flows), "app/store", "app/archive", "app/privacy", "app/backoffice")
 
 // layers is the import rule: imports point to the left,
@@ -34,8 +34,8 @@ var rooms = append(slices.Clone(flows), "app/store", "app/archive", "app/privacy
 //	flows ← limits ← {api, account, realtime}
 //
 // streams and realtime never import each other. Commands reach the packages only through the server, so that there is
-// one composition root; they start the simulated gateway themselves, because it is no part of a server. The longest
-// path wins.
+// one composition root. They start the simulated gateway themselves, because it is no part of a server. If several
+// layers match a package, the longest path applies.
 var layers = append(ofRooms(),
 	layer{path: "app"},
 	layer{path: "streams", imports: flows, thirdParty: true},
@@ -65,7 +65,7 @@ var layers = append(ofRooms(),
 	layer{path: "app/webhook", imports: flows},
 	layer{path: "app/mail", imports: flows, thirdParty: true},
 	layer{path: "app/demo", imports: with("app/wsclient"), thirdParty: true},
-	// the other end of the socket: no server imports it
+	// the client end of the socket: no server imports it
 	layer{path: "app/wsclient", imports: flows, thirdParty: true},
 	layer{
 		path: "app/server", thirdParty: true, inTests: []string{"app/test/faults"},
@@ -84,11 +84,11 @@ var layers = append(ofRooms(),
 	layer{path: doubles, imports: []string{"app/trace", "app/shop", "app/journal"}},
 	layer{path: "app/test/kit/contract", imports: with("app/api/spec"), thirdParty: true},
 	layer{path: "app/test/kit/asyncapi", imports: []string{"app/wsclient"}, thirdParty: true, inTests: []string{"realtime"}},
-	// only a build for the crash suite has it, which this rule does not look at
+	// the program imports it only with the tag crashpoints, which this check does not set
 	layer{path: "app/test/faults", imports: append(slices.Clone(flows), "app/store", "streams"), thirdParty: true},
 	layer{path: "app/test/attack", imports: with("app/wsclient"), thirdParty: true},
 	layer{
-		path: "app/test/e2e", thirdParty: true, // it prepares shops with these, and meets the program from outside
+		path: "app/test/e2e", thirdParty: true, // prepares shops with these imports, tests the program from outside
 		imports: with(
 			"app/account", "app/test/attack", "app/wsclient", "streams", "realtime", "migrations",
 		),
@@ -98,14 +98,14 @@ var layers = append(ofRooms(),
 		imports: with("app/alipay", "app/test/faults", "streams", "migrations"),
 	},
 	layer{
-		path: "app/test/crash", thirdParty: true, // likewise; and it names the points at which the program dies
+		path: "app/test/crash", thirdParty: true, // the flows of money, and the names of the crash points
 		imports: with(
 			"app/account", "app/alipay", "app/test/faults", "app/wsclient", "realtime", "migrations",
 		),
 	},
 )
 
-// ofRooms returns the layers of the rooms. The database is the first one that may import other people's modules.
+// ofRooms returns the layers of the rooms. app/store is the first room that may import third-party modules.
 func ofRooms() []layer {
 	found := make([]layer, len(rooms))
 	for i, room := range rooms {
@@ -121,19 +121,19 @@ func ofRooms() []layer {
 	return found
 }
 
-// with returns all rooms and others.
+// with returns all rooms and the other paths.
 func with(others ...string) []string { return append(slices.Clone(rooms), others...) }
 
-// testSupport is for tests only. These may also import other people's modules.
+// testSupport may be imported by tests only. Any test may also import third-party modules.
 const testSupport = "app/test/kit"
 
-// doubles inject faults into the tests of the rooms.
+// doubles is the package of doubles that inject faults into the tests of the rooms.
 const doubles = "app/test/fakes"
 
-// exact names the layers that mean one package in a list of imports: "app/trace" is not "app/trace/export".
+// exact names the layers that cover a single package: "app/trace" does not cover "app/trace/export".
 var exact = map[string]bool{"app": true, "app/trace": true}
 
-// check returns what is wrong with an import, or "".
+// check returns a sentence about a forbidden import; "" if the import is allowed.
 func check(from, to string, inTest bool) string {
 	l, ok := layerOf(from)
 	if !ok {
@@ -151,8 +151,8 @@ func check(from, to string, inTest bool) string {
 	return ""
 }
 
-// layerOf finds the layer with the longest path. A layer of `exact` covers only itself: a
-// new folder below it needs a layer of its own.
+// layerOf returns the matching layer with the longest path. A layer in exact covers only itself: a new folder below it
+// needs its own layer.
 func layerOf(importPath string) (found layer, ok bool) {
 	path := strings.TrimPrefix(importPath, module+"/")
 	for _, l := range layers {
@@ -183,7 +183,7 @@ func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-// standard: only other people's modules have a dot in the first part of their path.
+// standard reports whether a package is in the standard library. The first path element of all other modules has a dot.
 func standard(importPath string) bool {
 	first, _, _ := strings.Cut(importPath, "/")
 	return !strings.Contains(first, ".")

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// shortest is the number of equal non-blank lines from which two places are a duplicate.
+// shortest is the minimum number of equal non-blank lines of a duplicate.
 const shortest = 6
 
-// pair is a maximal run of equal lines in two places, which are `file:first-last`.
+// pair is a maximal run of equal lines in two places, written as `file:first-last`.
 type pair struct {
 	a, b  string
 	lines int
@@ -52,7 +52,7 @@ func duplicates(files []*file) []pair {
 	return pairs
 }
 
-// line is a line relative to the place, or empty beyond the file.
+// line returns the n-th line from the place; "" outside the file.
 func (p place) line(n int) string {
 	if p.at+n < 0 || p.at+n >= len(p.lines) {
 		return ""

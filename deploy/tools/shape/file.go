@@ -129,7 +129,7 @@ func (t *figures) addName(name *ast.Ident, docs ...*ast.CommentGroup) {
 	}
 }
 
-// largest is the size of the package with the most files, and its folder.
+// largest returns the number of files and the folder of the package with the most files.
 func (t figures) largest() string {
 	most := ""
 	for folder, n := range t.packages {

@@ -1,5 +1,5 @@
-// Shape reports the structure of the Go code in the working directory beside its target figures. It is a report and
-// always succeeds if it can read the code. Test code is *_test.go and app/test.
+// Shape reports the structure of the Go code in the working directory with target figures. It is a report: it fails
+// only if it cannot read the code. Test code is *_test.go and app/test.
 package main
 
 import (
@@ -101,7 +101,7 @@ func readFiles() ([]*file, error) {
 	return files, nil
 }
 
-// linesOf runs a command.
+// linesOf runs a command and returns the lines of its output without empty ones.
 func linesOf(name string, arguments ...string) ([]string, error) {
 	cmd := exec.Command(name, arguments...)
 	cmd.Stderr = os.Stderr
@@ -126,7 +126,7 @@ func coveredFiles(profile string) int {
 	return len(covered)
 }
 
-// spread is the median and the 90th percentile.
+// spread formats the median and the 90th percentile.
 func spread(values []int) string {
 	if len(values) == 0 {
 		return "–"

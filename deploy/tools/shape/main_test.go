@@ -37,7 +37,7 @@ func parsed(t *testing.T, path, source string) *file {
 	return f
 }
 
-// Only parameters are counted in test code.
+// TestTotal expects that only functions with many parameters are counted in test code.
 func TestTotal(t *testing.T) {
 	got := total([]*file{parsed(t, "a/a.go", source), parsed(t, "a/a_test.go", source)})
 	want := figures{
@@ -50,7 +50,8 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// Runs of six lines count once however long they are, blank lines and indentation do not matter, imports do not count.
+// TestDuplicates expects one pair per run of at least six equal lines. Blank lines, indentation and imports are
+// ignored.
 func TestDuplicates(t *testing.T) {
 	const imports = "import (\n\"a\"\n\"b\"\n\"c\"\n\"d\"\n\"e\"\n\"f\"\n)\n"
 	const run = "a = 1\nb = 2\nc = 3\nd = 4\ne = 5\n"

@@ -23,9 +23,9 @@ func main() {
 	unitchecker.Main(analyzers...)
 }
 
-// dependency reports whether a unit is a package of another module. Those are only type-checked: the go command runs
-// the tool on them for facts, by which analyzers know wrappers of printf and functions that never return. Deriving
-// the facts of all dependencies takes minutes on two cores, and staticcheck checks the same.
+// dependency reports whether a unit is a package of another module. Such units get no vet analyzers. The go command
+// runs the tool on them for facts, which mark wrappers of printf and functions that never return. Deriving the facts of
+// all dependencies takes minutes on two cores, and staticcheck checks the same.
 func dependency(config string) bool {
 	if !strings.HasSuffix(config, ".cfg") {
 		return false

@@ -1,4 +1,4 @@
-// Package handlers reads bodies in right and in wrong ways.
+// Package handlers reads bodies correctly and incorrectly.
 package handlers
 
 import (

@@ -1,4 +1,4 @@
-// Package fasthttp has the names of the real one that matter here.
+// Package fasthttp declares the names of the real package that the test needs.
 package fasthttp
 
 type (

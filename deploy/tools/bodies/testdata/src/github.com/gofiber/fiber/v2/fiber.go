@@ -1,4 +1,4 @@
-// Package fiber has the names of the real one that matter here.
+// Package fiber declares the names of the real package that the test needs.
 package fiber
 
 import "github.com/valyala/fasthttp"
