@@ -83,7 +83,7 @@ export function openLine(dial: () => Wire = dialPage): Line {
   }
   const socket = new LiveSocket(listener, dial)
 
-  /** Renews the token and reconnects. If there is none, the operator is logged out. */
+  /** Renews the token and reconnects. If no token is available, logs the operator out. */
   async function newToken(): Promise<void> {
     if (await session.renew()) return socket.reconnect()
     if (session.ended) return access.look()

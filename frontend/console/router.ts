@@ -9,7 +9,7 @@ function pathNow(): string {
 }
 
 const path = ref(pathNow())
-/** The fragment of the address; empty if there is none. */
+/** The fragment of the address, without `#`; empty by default. */
 export const hash = ref(location.hash.slice(1))
 
 /** The URL of a page, for links. */

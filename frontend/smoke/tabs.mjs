@@ -30,7 +30,7 @@ async function signedIn(page) {
   return (await page.locator('.rail header p').innerText()) + (await storedUser(page))
 }
 
-/** A guest's token expires: the page asks the shopper before it replaces the guest. */
+/** A guest's token expires: the shopper must agree before the page replaces the guest. */
 export async function endedGuest(report, browser) {
   const standIn = new StandIn()
   const page = await browser.open(await standIn.start(), { size: 'phone', theme: 'dark' })

@@ -262,7 +262,7 @@ function guestId(n) {
   return String(7301444300000000000n + BigInt(n))
 }
 
-/** The event of an order in a state that this page cannot know. */
+/** The event of an order in a state of a later protocol version. */
 function laterState(order, cursor) {
   const later = {
     ...order,
