@@ -52,7 +52,7 @@ export class Browser {
 
   /**
    * Opens a page with storage of its own. `size` is "phone" or "desktop". Motion is reduced by default: every
-   * frame of an animation costs processor time, two thirds of what a page takes.
+   * frame of an animation costs processor time, two thirds of the page's total.
    */
   async open(base, { size = 'desktop', theme = 'light', lang = 'en', motion = 'reduce' } = {}) {
     const context = await this.chromium.newContext({

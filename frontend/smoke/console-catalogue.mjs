@@ -12,8 +12,8 @@ const ZONE = 'Asia/Shanghai' // the default time zone of a shop
 const OPENS_IN_MS = 600_000
 
 /**
- * An operator sets up a sale in an empty shop, from a category to the end of the sale, and makes mistakes on the way.
- * Every page is checked in one theme.
+ * An operator sets up a sale in an empty shop and follows it to its end. Mistakes on the way are tested, too. Every page
+ * is checked in one theme.
  */
 export async function catalogue(report, browser) {
   const shop = await EmptyShop.start()

@@ -2,7 +2,7 @@ import { expectAccessible, live, soon, until } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
 /**
- * Every buy attempt ends with a message that stays until it is read, also with a bad connection and at the end of a
+ * Every buy attempt ends with a message that stays until it is read. This includes bad connections and the end of a
  * slot.
  */
 export async function presses(report, browser) {

@@ -16,7 +16,7 @@ export function openAnnouncing() {
   const notices = useNotices()
   const end = useTimer()
   const preferences = usePreferences()
-  /** The dismissed banner, in all its languages. */
+  /** The texts of the dismissed banner, in all languages. */
   let read = new Set<string>()
   let newest: Notice | undefined
 

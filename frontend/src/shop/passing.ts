@@ -34,8 +34,8 @@ interface Job {
 }
 
 /**
- * Obtains passes. For a visible sale whose pass needs no captcha, it gets one near the opening and keeps it fresh, so
- * that a buy is one click. Captchas wait for the buy, or for the shopper's request.
+ * Obtains passes. For a visible sale without a captcha, it gets one near the opening and keeps it fresh, so that a buy
+ * is one click. Captchas wait for the buy, or for the shopper's request.
  */
 export function openPassing(socket: LiveSocket) {
   const live = useLive()

@@ -12,7 +12,7 @@ const LEAD_MS = 10_000
 
 /**
  * Watches the displayed slot and, shortly before it opens, the next one. An ended slot is read once and unwatched; then
- * the slot after it is watched.
+ * the current slot is watched instead.
  */
 export function openWatching(socket: LiveSocket) {
   const live = useLive()

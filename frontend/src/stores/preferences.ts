@@ -52,7 +52,7 @@ export const usePreferences = defineStore('preferences', () => {
     /** Undefined: follow the system. */
     paint: (wanted: Theme | undefined) => (theme.value = wanted),
     withoutAddress: asReadonly(withoutAddress),
-    /** Undefined before the shopper enters one. */
+    /** Sets the delivery address; undefined removes it. */
     deliverTo,
     /** Sends no address, although the book may have some. */
     deliverNowhere,

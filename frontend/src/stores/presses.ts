@@ -125,7 +125,7 @@ export const usePresses = defineStore('presses', () => {
     return open.value.some((press) => press.key === key)
   }
 
-  /** The open attempts of this user. Those that are too old to repeat end as `late`. */
+  /** The open attempts of this user. Attempts of others end as `foreign`, those too old to repeat as `late`. */
   function inherit(user: string, now: number): Press[] {
     for (const press of open.value) {
       if (press.user !== user) end(press, { kind: 'foreign' })

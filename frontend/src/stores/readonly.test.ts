@@ -9,7 +9,7 @@ import { useSales } from './sales'
 
 beforeEach(() => setActivePinia(createPinia()))
 
-// Both the compiler (@ts-expect-error) and the running page reject these writes.
+// Both the compiler and the running page reject these writes.
 describe('what a store hands out', () => {
   it('cannot be written, at any depth', () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)

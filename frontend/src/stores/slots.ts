@@ -33,7 +33,7 @@ export const useSlots = defineStore('slots', () => {
 
   const current = computed(() => currentSlot(day.value, live.now))
   const shown = computed(() => day.value.find((slot) => slot.id === chosen.value) ?? current.value)
-  /** The next slot after a displayed slot that has ended; undefined before its end and after the last slot. */
+  /** The current slot, if the displayed slot has ended; undefined before that, and after the last slot. */
   const next = computed(() => {
     const ended = shown.value && phaseAt(shown.value, live.now) === 'closed'
     return ended && current.value && phaseAt(current.value, live.now) !== 'closed' ? current.value : undefined
@@ -61,7 +61,7 @@ export const useSlots = defineStore('slots', () => {
     chosen.value = id
   }
 
-  /** Ends a slot that the server has deleted. */
+  /** Closes a slot that the server has deleted. */
   function end(id: string): void {
     slots.value = slots.value.map((slot) => (slot.id === id ? ended(slot) : slot))
   }
