@@ -44,7 +44,7 @@ export function columnsOf(slots: readonly Slot[], first: string, days: number, z
   })
 }
 
-/** The range of hours that covers all slots, and at least the usual business day. */
+/** The range of hours that covers all slots, at least 8 to 22. */
 export function hoursOf(columns: readonly Column[]): { from: number; to: number } {
   const blocks = columns.flatMap((column) => column.blocks)
   return {

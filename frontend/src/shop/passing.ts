@@ -11,7 +11,7 @@ import { useSession } from '../stores/session'
 import { phaseAt } from '../stores/slots'
 import { useInterval, usePause } from '../timers'
 
-/** Passes are available one minute before the opening; each page starts at a random time within it. */
+/** Passes are available 60 s before the opening. Each page starts at a random time, 55 to 15 s before it. */
 const LEAD_MS = 55_000
 const SPREAD_MS = 40_000
 /** A pass is replaced when less than this time is left, in milliseconds. */
