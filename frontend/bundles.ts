@@ -1,15 +1,15 @@
 import type { Plugin } from 'vite'
 
-/** What operators need and shoppers never load: the console's own sources and the libraries it stands on. */
+/** Modules that only operators need: the console's own sources and its libraries. Shoppers must never load them. */
 const CONSOLE_ALONE =
   /\/node_modules\/(element-plus|@element-plus|uplot|dayjs|async-validator)\/|\/frontend\/console\//
 
-/** The modules of a chunk that are the console's alone. */
+/** ofConsole returns the modules of a chunk that belong only to the console. */
 export function ofConsole(modules: Iterable<string>): string[] {
   return [...modules].filter((module) => CONSOLE_ALONE.test(module))
 }
 
-/** Ends the build of the shopper's page when something of the console has got into it. */
+/** Fails the build of the shopper's page if it includes a console module. */
 export function shoppersOnly(): Plugin {
   return {
     name: 'shoppers-only',

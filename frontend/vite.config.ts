@@ -7,23 +7,23 @@ const server = '127.0.0.1:8080'
 export default defineConfig({
   plugins: [vue(), shoppersOnly()],
   server: {
-    fs: { allow: ['.', '../deploy/RUNBOOK.md'] }, // the console shows it
+    fs: { allow: ['.', '../deploy/RUNBOOK.md'] }, // the console shows the runbook
     proxy: {
       '/api': `http://${server}`,
       '/ws': { target: `ws://${server}`, ws: true },
     },
   },
   build: {
-    // The first versions that know light-dark(); everything else the page uses is older.
+    // The first versions with light-dark(); all other features in use are older.
     target: ['chrome123', 'firefox120', 'safari17.5'],
-    // The server's content security policy allows no data: addresses and no inline scripts.
+    // The server's content security policy forbids data: URLs and inline scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     manifest: true,
   },
   test: {
     include: ['src/**/*.test.ts', 'console/**/*.test.ts', '*.test.ts'],
-    testTimeout: 60_000, // a busy machine is no reason to fail
+    testTimeout: 60_000, // a busy machine must not fail a test
     server: { deps: { inline: ['element-plus'] } },
   },
 })

@@ -2,8 +2,8 @@ import vue from '@vitejs/plugin-vue'
 import { defineConfig } from 'vite'
 
 /**
- * The operators' console, built by itself and after the shopper's page into the same folder: the two share no file, so
- * neither can make the other one larger.
+ * Builds the operators' console after the shopper's page, into the same folder. The two share no file, so neither can
+ * enlarge the other.
  */
 export default defineConfig({
   plugins: [vue()],

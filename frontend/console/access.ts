@@ -9,21 +9,21 @@ import { useSession } from '../src/stores/session'
 import { askApi } from './http'
 
 /**
- * Who works here: `asking` until it is known, `out` without a log in, `stranger` with one that may not work here,
- * `away` while the server cannot be asked, `in` for operators and admins.
+ * Access of the current user: `asking` (not loaded yet), `out` (not logged in), `stranger` (logged in without a console
+ * role), `away` (server unreachable), `in` (operator or admin).
  */
 export type Access = 'asking' | 'out' | 'stranger' | 'away' | 'in'
 
 /**
- * The console's log in is the browser's: the same accounts, the same cookie as the shop. The access token stays in
- * memory, and what counts is the role that the server tells, not what a token says of itself.
+ * The console uses the accounts and the cookie of the shop. The access token stays in memory. The role comes from the
+ * server's response, never from the token's own claims.
  */
 export const useAccess = defineStore('access', () => {
   const session = useSession()
   const access = ref<Access>('asking')
   const role = ref('')
 
-  /** Finds out who is there. */
+  /** Loads the current user and the role. */
   async function look(): Promise<void> {
     if (!session.isAccount) {
       access.value = 'out'
@@ -55,7 +55,7 @@ export const useAccess = defineStore('access', () => {
     access.value = 'out'
   }
 
-  /** Follows a log in or a log out in another tab of this browser. */
+  /** Follows a login or a logout in another tab of this browser. */
   async function follow(): Promise<void> {
     const stored = recall('session', parseKept)
     if (stored?.account && stored.user.id === session.user?.id && access.value === 'in') return

@@ -22,15 +22,15 @@ export interface JournalQuery {
   kind?: string
 }
 
-/** What is changed of a sale that has been looked at: `version` is that of the look. */
+/** A change of a sale; `version` is the version that the operator saw. */
 export interface SaleAct {
   version: number
   note?: string
 }
 
 /**
- * The operators' part of the API, one function for each operation. Each rejects with Moved, Refused or Lost, or with
- * Malformed for an answer that cannot be read. Acts take the key under which they are done once.
+ * The operator API, one function per operation. Each rejects with Moved, Refused or Lost, or with Malformed if the
+ * response cannot be parsed. Operations take an idempotency key.
  */
 export function useApi() {
   const { ask, act } = useAsking()
@@ -75,7 +75,7 @@ export function useApi() {
       )
       return { items: readable(f, 'refunds', parseRefund), more: f.more === true }
     },
-    /** `retry` has the gateway asked again about one that is stuck. */
+    /** `retry` makes the server query the gateway again about a stuck refund. */
     decideRefund: async (
       key: string,
       order: string,

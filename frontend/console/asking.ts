@@ -2,11 +2,11 @@ import { Refused } from '../src/live/ops'
 import { useSession } from '../src/stores/session'
 import { askApi, type Question } from './http'
 
-/** Asks the API as who we are: with a token that still lives; one that was not taken is renewed, once. */
+/** Calls the API with the current access token. If the server rejects the token, renews it and retries once. */
 export function useAsking() {
   const session = useSession()
 
-  /** Does something that takes a token. */
+  /** Runs a request that needs a token. */
   async function signed<T>(send: (token: string | undefined) => Promise<T>): Promise<T> {
     if (!session.usable()) await session.renew()
     try {

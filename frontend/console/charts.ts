@@ -1,4 +1,4 @@
-/** The colour of a token in the theme that is seen now; a canvas knows no tokens. */
+/** The value of a CSS colour token in the current theme; a canvas cannot use tokens. */
 export function colourOf(host: HTMLElement | null, token: string): string {
   const probe = document.createElement('i')
   probe.style.color = `var(${token})`
@@ -8,7 +8,7 @@ export function colourOf(host: HTMLElement | null, token: string): string {
   return color
 }
 
-/** The look of a chart's axes and grid in the theme that is seen now. */
+/** The style of axes and grid in the current theme. */
 export function axisOf(host: HTMLElement) {
   return {
     stroke: colourOf(host, '--ink-soft'),

@@ -1,4 +1,4 @@
-// The parts of Element Plus that the console uses, each with its own styles: the whole of it is several times as large.
+// The Element Plus components that the console uses, with their styles. The complete library is several times larger.
 import 'element-plus/theme-chalk/base.css'
 import 'element-plus/theme-chalk/el-button.css'
 import 'element-plus/theme-chalk/el-dialog.css'
@@ -21,5 +21,5 @@ export { ElInput } from 'element-plus/es/components/input/index'
 export { ElInputNumber } from 'element-plus/es/components/input-number/index'
 export { ElSwitch } from 'element-plus/es/components/switch/index'
 
-/** Its own types of properties cannot be met; ChoiceField.vue has types for those that are used. */
+/** Typed templates cannot satisfy the library's own prop types; ChoiceField.vue types the props in use. */
 export const ElSelect: Component = Select

@@ -2,13 +2,13 @@ import type { ConsoleWords } from './words'
 
 type Units = ConsoleWords['units']
 
-/** A number as people read it: thousands apart, and one decimal where it is small. */
+/** A number for display: grouped thousands, and one decimal if it is small. */
 export function figure(n: number): string {
   const digits = Math.abs(n) < 10 && !Number.isInteger(n) ? 1 : 0
   return n.toLocaleString('en', { maximumFractionDigits: digits })
 }
 
-/** A while in its largest unit that fits. */
+/** A duration in its largest fitting unit. */
 export function lapse(ms: number, units: Units): string {
   if (ms < 1_000) return units.millis(String(Math.round(ms)))
   const s = ms / 1_000

@@ -6,17 +6,17 @@ import type { ErrorCode, Refusal } from '../src/protocol/types'
 const ANSWER_WITHIN_MS = 15_000
 
 export interface Question {
-  /** Sent as JSON; a Blob is sent as it is. */
+  /** Sent as JSON; a Blob is sent unchanged. */
   body?: unknown
   token?: string | undefined
-  /** Names an act, so that it is done once however often it is asked for. */
+  /** The idempotency key of an operation: repeated requests run it once. */
   key?: string
   query?: Record<string, string | number | boolean | undefined>
-  /** How long an answer may take: longer than usual for files. */
+  /** The timeout; longer than the default for files. */
   withinMs?: number
 }
 
-/** The server refused because the thing has moved on; `current` is how it is now. */
+/** The object has changed since it was read; `current` is its current state. */
 export class Moved extends Refused {
   override name = 'Moved'
   readonly current: unknown
@@ -27,7 +27,10 @@ export class Moved extends Refused {
   }
 }
 
-/** Asks the API. Rejects with Moved, with Refused when the server says no, and with Lost when nobody knows. */
+/**
+ * Calls the API. Rejects with Moved, with Refused if the server rejects the call, and with Lost if the outcome is
+ * unknown.
+ */
 export async function askApi(method: string, path: string, question: Question = {}): Promise<unknown> {
   const answer = await send(method, path, question)
   const said: unknown = await answer.json().catch(() => ({}))
@@ -35,7 +38,7 @@ export async function askApi(method: string, path: string, question: Question = 
   throw refused(answer.status, said)
 }
 
-/** As askApi for a file. */
+/** Like askApi, for a file. */
 export async function askFile(path: string, question: Question = {}): Promise<Blob> {
   const answer = await send('GET', path, question)
   if (answer.ok) return answer.blob()
@@ -70,7 +73,7 @@ function queryOf(query: Question['query'] = {}): string {
   return text && `?${text}`
 }
 
-/** What a proxy in between says has no code: its status has to do. */
+/** The response of an intermediate proxy has no code, so its status is mapped to one. */
 const CODES: Record<number, ErrorCode> = {
   400: 'bad_request',
   401: 'unauthorized',
@@ -84,7 +87,7 @@ const CODES: Record<number, ErrorCode> = {
   504: 'busy',
 }
 
-/** The refusal that an answer means which is no success. */
+/** Converts an error response to a Refused. */
 export function refused(status: number, said: unknown): Refused {
   try {
     const { error } = fields(said, 'answer')

@@ -16,19 +16,22 @@ const CLOCK_MS = 200
 const RETRY_BOARD_MS = 2_000
 
 export interface Line {
-  /** Somebody looks at the live board: its feed comes as long as anybody does. The answer ends that. */
+  /** Subscribes to the live board. The feed runs while it has subscribers. Returns the unsubscribe function. */
   watch(): () => void
 }
 
 export const lineKey: InjectionKey<Line> = Symbol('line')
 
-/** The live board's feed comes as long as the component that calls this is there. */
+/** Subscribes to the live board for the lifetime of the component. */
 export function useFeed(): void {
   const stop = inject(lineKey)?.watch()
   if (stop) onScopeDispose(stop)
 }
 
-/** The console's one socket, the same as a shopper's: it carries the live board, until the scope around it ends. */
+/**
+ * Opens the console's only socket, which uses the shopper protocol and carries the live board. It closes with its
+ * scope.
+ */
 export function openLine(dial: () => Wire = dialPage): Line {
   const live = useLive()
   const session = useSession()
@@ -80,7 +83,7 @@ export function openLine(dial: () => Wire = dialPage): Line {
   }
   const socket = new LiveSocket(listener, dial)
 
-  /** Gets another token and comes back with it; who has none to get is logged out. */
+  /** Renews the token and reconnects. If no token is available, logs the operator out. */
   async function newToken(): Promise<void> {
     if (await session.renew()) return socket.reconnect()
     if (session.ended) return access.look()
@@ -106,7 +109,7 @@ export function openLine(dial: () => Wire = dialPage): Line {
     planRenewal()
   }
 
-  /** Asks for the feed, or lets it go. */
+  /** Subscribes to the feed or unsubscribes. */
   async function askForBoard(): Promise<void> {
     retry.stop()
     if (!live.ready) return

@@ -62,7 +62,7 @@ describe('a list in pages', () => {
     )
     await settle()
     state.value = 'b'
-    await nextTick() // b is asked for, a is still there
+    await nextTick() // b is requested, a is still shown
     await list?.goOn()
     expect(asked).toEqual(['a 1 -', 'b 1 -', 'b 1 -'])
     expect(list?.items.value).toEqual(['b1'])

@@ -1,15 +1,15 @@
 import { ref, shallowRef, watch, type Ref, type WatchSource } from 'vue'
 import { useProblem } from './problem'
 
-/** A part of a list, in its order; `more` follow. */
+/** A page of a list; `more` reports that further pages exist. */
 export interface Page<T> {
   readonly items: readonly T[]
   readonly more: boolean
 }
 
 /**
- * A list that is read page by page, anew whenever one of the sources changes. `read` is told behind which item the page
- * begins, and its number, from 1 on. An answer that comes after a later question is dropped.
+ * A list that is loaded page by page, and reloaded when a source changes. `read` receives the last item of the previous
+ * page and the page number, from 1. A response to an outdated request is dropped.
  */
 export function useListing<T>(
   sources: WatchSource[],
@@ -19,7 +19,7 @@ export function useListing<T>(
   const items: Ref<readonly T[] | undefined> = shallowRef()
   const more = ref(false)
   const problem = ref('')
-  let pages = 0 // that answer the present question
+  let pages = 0 // loaded for the current sources
   let asking = 0
 
   async function goOn(): Promise<void> {
@@ -38,7 +38,7 @@ export function useListing<T>(
     }
   }
   function load(): Promise<void> {
-    pages = 0 // what is there answers an older question, and nothing goes on behind it
+    pages = 0 // the loaded items belong to an outdated request, so no further page follows them
     return goOn()
   }
   watch(sources, load, { immediate: true })

@@ -2,18 +2,18 @@ import { defineAsyncComponent, type Component } from 'vue'
 import type { ConsoleWords } from './words'
 import type { shapes } from './shell/icons'
 
-/** A page of the console. Its path begins below /console; a `*` in it stands for what the page reads itself. */
+/** A page of the console. Its path begins below /console; `*` matches the rest, which the page parses itself. */
 export interface ConsolePage {
   path: string
-  /** Its key among the words of the navigation. */
+  /** Its key in the navigation texts. */
   name: keyof ConsoleWords['pages']
   icon: keyof typeof shapes
-  /** Under which heading of the navigation it stands; a page without one is reached from another page. */
+  /** The group of the navigation. A page without a group is opened from another page. */
   group?: keyof ConsoleWords['groups']
   view: Component
 }
 
-/** All pages, in the order of the navigation. Each is loaded when it is opened. */
+/** All pages, in the order of the navigation. A page's code is loaded when it is opened. */
 export const pages: readonly ConsolePage[] = [
   {
     path: '',
@@ -189,7 +189,7 @@ export const pages: readonly ConsolePage[] = [
   },
 ]
 
-/** The page of a path, and what of the path it reads itself; the first page for a path that there is not. */
+/** The page of a path, and the rest of the path for the page. An unknown path returns the first page. */
 export function pageAt(path: string): { page: ConsolePage; rest: string } {
   for (const page of pages) {
     if (page.path === path) return { page, rest: '' }

@@ -1,7 +1,7 @@
 import type uPlot from 'uplot'
 import { onBeforeUnmount, onMounted, type Ref } from 'vue'
 
-/** A plot that is drawn once its place is there, is as wide as that, and goes with it. */
+/** Draws a plot when its element is mounted, keeps it as wide as the element, and destroys it with the component. */
 export function usePlot(
   place: Readonly<Ref<HTMLElement | null>>,
   height: number,
@@ -10,7 +10,7 @@ export function usePlot(
   let plot: uPlot | undefined
   let sizes: ResizeObserver | undefined
 
-  /** Draws it anew. */
+  /** Destroys and redraws the plot. */
   function draw(): void {
     const host = place.value
     if (!host) return

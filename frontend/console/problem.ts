@@ -3,8 +3,8 @@ import type { ErrorCode } from '../src/protocol/types'
 import { useConsoleWords } from './words'
 
 /**
- * Says in words why something failed: those of `said` for what means something of its own here, else ours for the code
- * with what the server adds.
+ * Returns a function that formats an error. `said` overrides the text of a code; otherwise the default text is used,
+ * with the details from the server.
  */
 export function useProblem(): (error: unknown, said?: Partial<Record<ErrorCode, string>>) => string {
   const words = useConsoleWords()
@@ -21,7 +21,7 @@ export function useProblem(): (error: unknown, said?: Partial<Record<ErrorCode, 
   }
 }
 
-/** What the server says begins small and ends without a stop, so that it fits into logs as well. */
+/** Server messages begin in lower case and have no final period, because they are also logged. */
 function sentence(text: string): string {
   const whole = text.slice(0, 1).toUpperCase() + text.slice(1)
   return /[\p{L}\p{N})]$/u.test(whole) ? `${whole}.` : whole

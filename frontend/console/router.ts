@@ -9,24 +9,24 @@ function pathNow(): string {
 }
 
 const path = ref(pathNow())
-/** The part of the page that the address names; `` for none. */
+/** The fragment of the address, without `#`; empty by default. */
 export const hash = ref(location.hash.slice(1))
 
-/** The address of a page, for links. */
+/** The URL of a page, for links. */
 export function hrefOf(to: string): string {
   return to === '' ? BASE : `${BASE}/${to}`
 }
 
-/** Each is asked before a page is left by a link: whether it may be. */
+/** Guards that run before a link leaves the page. Each may veto. */
 const guards = new Set<() => boolean>()
 
-/** Has something asked before the page is left, as long as the scope around it lives. */
+/** Registers a guard for the lifetime of the current scope. */
 export function guardLeaving(mayLeave: () => boolean): void {
   guards.add(mayLeave)
   onScopeDispose(() => guards.delete(mayLeave))
 }
 
-/** Goes to a page, or to the part of it behind a `#`, and remembers the way back. */
+/** Opens a page, or the element named by a `#` fragment, and adds a history entry. */
 export function go(to: string): void {
   const [page = '', part = ''] = to.split('#')
   if (page === path.value && part === hash.value) return
@@ -42,13 +42,13 @@ function follow(): void {
   hash.value = location.hash.slice(1)
 }
 
-/** The page of the address bar; call it once, by whatever shows the page. */
+/** The page of the current URL. The component that renders the page calls this once. */
 export function useRoute() {
   useListener(window, 'popstate', follow)
   const found = computed(() => pageAt(path.value))
   return {
     page: computed(() => found.value.page),
-    /** What of the path the page reads itself: an id, mostly. */
+    /** The rest of the path, mostly an id. */
     rest: computed(() => found.value.rest),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Writes the documentation of the API into dist/docs, as static pages without scripts: openapi.yaml becomes index.html,
- * PROTOCOL.md becomes socket.html. A part of `npm run build` after vite, which empties dist.
+ * Writes the API documentation into dist/docs as static pages without scripts: openapi.yaml becomes index.html,
+ * PROTOCOL.md becomes socket.html. `npm run build` runs it after vite, which empties dist.
  */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { Marked } from 'marked'

@@ -3,7 +3,7 @@ import { standInReader } from './mailbox.mjs'
 import { LIMIT_MS } from './report.mjs'
 import { StandIn } from './standin/server.mjs'
 
-/** The main steps on a stand-in. */
+/** The main account steps on a stand-in server. */
 export async function accountsOnStandIn(report, browser, look) {
   const standIn = new StandIn()
   const base = await standIn.start()
@@ -11,8 +11,8 @@ export async function accountsOnStandIn(report, browser, look) {
 }
 
 /**
- * A guest registers, uses every function of an account, and deletes it; on a phone the guest only looks at each sheet and
- * logs out. Works against any server; `reader` reads its mails and captchas.
+ * A guest registers, uses every account function, and deletes the account. On a phone the guest only opens each sheet
+ * and logs out. Works against any server; `reader` reads its mails and captchas.
  */
 export async function accounts(report, browser, base, reader, look) {
   const { size, theme } = look
@@ -77,7 +77,7 @@ export async function accounts(report, browser, base, reader, look) {
   const noProblems = (pages) =>
     check('reports no errors', () => {
       for (const page of pages) {
-        // A browser logs each refusal, which this part provokes.
+        // The browser logs each rejected request; this part provokes such requests.
         page.problems = page.problems.filter((text) => !/status of 4\d\d/.test(text))
         expectNoProblems(page)
       }
@@ -226,7 +226,7 @@ export async function accounts(report, browser, base, reader, look) {
   await noProblems([page, other.page])
 }
 
-/** Account states that a healthy server shows rarely. */
+/** Account states that are rare on a healthy server. */
 export async function rareAccountStates(report, browser) {
   const standIn = new StandIn()
   const base = await standIn.start()
@@ -301,7 +301,7 @@ export async function rareAccountStates(report, browser) {
   })
 }
 
-/** A browser of its own, and the actions of its user. */
+/** A browser context, and the actions of its user. */
 class Visitor {
   static async open(browser, base, look, reader) {
     const visitor = new Visitor()
@@ -309,11 +309,11 @@ class Visitor {
     visitor.dialog = visitor.page.locator('dialog[open]')
     visitor.size = look.size
     visitor.reader = reader
-    // The newest captcha, from the start of its response: the page may show it before it is read here.
+    // The newest captcha, stored when its response begins: the page may show it before the test has read it.
     visitor.page.on('response', (response) => {
       if (!response.url().endsWith('/auth/captcha') || !response.ok()) return
       visitor.captcha = response.json()
-      visitor.captcha.catch(() => {}) // of a page that was left
+      visitor.captcha.catch(() => {}) // the page may be left before it arrives
     })
     await visitor.page.goto(base)
     return visitor
@@ -333,7 +333,10 @@ class Visitor {
       await this.dialog.locator(`[name=${name}]`).fill(value)
   }
 
-  /** Submits the form, with the captcha if there is one, until `wanted` shows: a server that is busy or limits attempts asks to wait. */
+  /**
+   * Submits the form, with the captcha if there is one, until `wanted` shows. A busy or rate-limited server makes it
+   * wait and retry.
+   */
   async submit(wanted, looks, what) {
     for (let tries = 1, end = Date.now() + LIMIT_MS; ; tries++) {
       const captcha = this.dialog.locator('img')
@@ -359,12 +362,12 @@ class Visitor {
     await live(this.page)
   }
 
-  /** Buys from the first card, which no other part changes. */
+  /** Buys from the first card, which no other part uses. */
   buy() {
     return buy(this.page, this.page.locator('[data-sale]').first())
   }
 
-  /** The order is listed, beside the page or in the drawer of a phone. */
+  /** Checks that the order is listed: beside the page, or in the drawer on a phone. */
   async shows(order) {
     if (this.size === 'phone') await this.page.locator('.bag').click()
     const place = this.size === 'phone' ? 'dialog[open]' : '.rail'

@@ -2,8 +2,8 @@ import { expectNoProblems, soon } from './browser.mjs'
 import { stampede } from './program.mjs'
 
 /**
- * Proof of work and a captcha between a press and an order, on a real shop. `data` is the folder of the shop, and `reader`
- * knows what captchas show.
+ * Proof of work and a captcha before an order, on a real shop. `data` is the folder of the shop; `reader` solves the
+ * captchas.
  */
 export async function barriers(report, browser, base, data, reader) {
   const look = { size: 'phone', theme: 'light' }

@@ -33,7 +33,7 @@ const sizes = {
   desktop: { viewport: { width: 1440, height: 900 } },
 }
 
-/** Stops the live dot, which never rests and takes half a processor where nothing else is drawn. */
+/** Stops the permanent animation of the live dot, which takes half a processor while the rest of the page is idle. */
 export const STILL_DOT = '.live i::after { animation: none !important }'
 
 /** Without a GPU, blurred backgrounds take nine tenths of the processor time of compositing. */
@@ -52,7 +52,7 @@ export class Browser {
 
   /**
    * Opens a page with storage of its own. `size` is "phone" or "desktop". Motion is reduced by default: every
-   * frame of an animation costs processor time, two thirds of what a page takes.
+   * frame of an animation costs processor time, two thirds of the page's total.
    */
   async open(base, { size = 'desktop', theme = 'light', lang = 'en', motion = 'reduce' } = {}) {
     const context = await this.chromium.newContext({
@@ -62,7 +62,7 @@ export class Browser {
       locale: lang === 'zh' ? 'zh-CN' : 'en-GB',
     })
     context.setDefaultTimeout(LIMIT_MS)
-    // Snapshots of the page in a trace cost a third more processor time, and screenshots a multiple.
+    // Snapshots in a trace cost a third more processor time, and screenshots several times as much.
     await context.tracing.start(process.env.SMOKE_TRACE ? { screenshots: true, snapshots: true } : {})
     ownContext(context)
     await context.addInitScript((css) => {
@@ -81,13 +81,13 @@ export class Browser {
     return page
   }
 
-  /** Takes a screenshot for people, if SMOKE_SHOTS is set. */
+  /** Takes a screenshot for review, if SMOKE_SHOTS is set. */
   async shoot(page, name, options = {}) {
     if (!this.shots) return
     await page.screenshot({ path: join(this.shots, `${name}.png`), animations: 'disabled', ...options })
   }
 
-  /** Checks that the page is accessible and fits its window; takes a screenshot. */
+  /** Checks that the page is accessible and not wider than its window; takes a screenshot. */
   async looks(page, name, options) {
     await this.shoot(page, name, options)
     await expectAccessible(page)
@@ -105,7 +105,7 @@ export const soon = (locator, state = 'visible') => locator.waitFor({ state })
 /** Waits until the page is connected. */
 export const live = (page) => soon(page.locator('.live.on'))
 
-/** Presses Buy on the last of the cards until there is an order, and returns its id: other shoppers may take a unit first. */
+/** Clicks Buy on the last card until an order exists, and returns its id. Other shoppers may take a unit first. */
 export async function buy(page, cards = page.locator('[data-sale]')) {
   const order = page.locator('[data-order][data-state="pending"]').first()
   for (let tries = 1; ; tries++) {
@@ -122,7 +122,7 @@ export async function buy(page, cards = page.locator('[data-sale]')) {
 /** Reads the QR code from a screenshot of an element, as a camera does. */
 export async function scan(page, locator) {
   const picture = await locator.screenshot({ animations: 'disabled' })
-  // A separate page decodes it, where the shop's security policy does not apply.
+  // A separate page decodes it, because the shop's security policy does not apply there.
   const darkroom = await page.context().newPage()
   const { data, ...size } = await darkroom.evaluate(async (base64) => {
     const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))
@@ -137,7 +137,7 @@ export async function scan(page, locator) {
   return decodeQR({ ...size, data: Uint8Array.from(Buffer.from(data, 'latin1')) })
 }
 
-/** The seconds left on the countdowns in two places, read in the same moment. */
+/** The seconds left on two countdowns, read at the same moment. */
 export async function secondsLeft(one, other) {
   const texts = await one.evaluate(
     (...places) => places.map((place) => place.querySelector('[data-deadline]').innerText),
@@ -148,11 +148,11 @@ export async function secondsLeft(one, other) {
   )
 }
 
-/** Throws when axe finds something serious or critical. */
+/** Throws if axe finds a serious or critical violation. */
 export async function expectAccessible(page) {
-  // A button that has just become Pay changes its colours again during the analysis.
+  // A button that has just become Pay still changes its colours.
   await page.waitForFunction(() => !document.querySelector('.pay.calm'))
-  // An element that fades has no colour that axe could judge.
+  // axe cannot check the contrast of an element that is fading.
   await page.emulateMedia({ reducedMotion: 'reduce' })
   await page.evaluate(() => {
     const moving = document
@@ -160,11 +160,11 @@ export async function expectAccessible(page) {
       .filter(({ effect }) => effect?.getComputedTiming().endTime !== Infinity)
     for (const animation of moving) animation.finish() // reduced motion does not end running animations
   })
-  // Evaluated through the debugger, where the page's security policy does not apply.
+  // Evaluated through the debugger, because the page's security policy does not apply there.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe)
   // The page may change during the analysis, so only a violation that is found twice counts.
   const grave = (await graveOn(page)).length > 0 ? await graveOn(page) : []
-  await page.emulateMedia({ reducedMotion: page.reducedMotion }) // as it was opened
+  await page.emulateMedia({ reducedMotion: page.reducedMotion }) // restores the initial setting
   if (grave.length === 0) return
   const lines = grave.map(
     ({ id, nodes }) => `${id}: ${nodes.map((n) => `${n.target} ${n.any[0]?.message ?? ''}`).join('; ')}`,
@@ -172,7 +172,10 @@ export async function expectAccessible(page) {
   throw new Error(lines.join('\n'))
 }
 
-/** WCAG A and AA, and names of dialogs. Style sheets are not requested again, and other results get no details. */
+/**
+ * WCAG A and AA, and accessible names of dialogs. Style sheets are not requested again. Only violations include
+ * details.
+ */
 const AXE = {
   runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] },
   rules: { 'aria-dialog-name': { enabled: true } },
@@ -189,7 +192,7 @@ export function expectNoProblems(page) {
   if (page.problems.length > 0) throw new Error(page.problems.join('\n'))
 }
 
-/** Throws when the page is wider than its window, or the orders are wider than their place. */
+/** Throws if the page is wider than its window, or the order list is wider than its container. */
 export async function expectNoSideways(page) {
   const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
   if (over > 0) throw new Error(`${over} px wider than the window`)

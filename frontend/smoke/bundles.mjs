@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs'
 const dist = new URL('../dist/', import.meta.url)
 const OF_CONSOLE = /el-button|uplot|u-axis|element-plus/
 
-/** By the built manifests: whatever a shopper may load has nothing of the console, which has all of it. */
+/**
+ * Checks with the build manifests that no chunk of the shopper's page contains console code, and that the console has
+ * its own chunks.
+ */
 export async function bundles(report) {
   const read = (name) => readFileSync(new URL(name, dist), 'utf8')
   const reachable = (manifest, entry) => {

@@ -1,10 +1,10 @@
 import { expectNoProblems, soon, until } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
-/** More work than a browser does during this part. */
+/** More work than a browser completes during this part. */
 export const ENDLESS_BITS = 31
 
-/** Proof of work and captchas between a press of Buy and an order, on the stand-in. On a phone, `barriers` covers them. */
+/** Proof of work and captchas before an order, on the stand-in server. On a phone, `barriers` covers them. */
 export async function challenge(report, browser) {
   const standIn = new StandIn()
   const base = await standIn.start()
@@ -87,7 +87,7 @@ export async function challenge(report, browser) {
       shop.tellSlots()
       shop.change(sale.id, { pass: true, challenge: 'captcha' })
     }
-    opensIn(58_000) // passes are given from a minute before
+    opensIn(58_000) // passes are available one minute before
     await page.locator('nav .upcoming').first().click()
     await inSight(sale)
     await card(sale).locator('.pass button').click()

@@ -1,7 +1,7 @@
 import { expectNoProblems, scan, secondsLeft, soon } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
-/** The sheet with the payment code when something goes wrong, on the stand-in. */
+/** Failures of the payment code sheet, on the stand-in server. */
 export async function codes(report, browser) {
   const standIn = new StandIn()
   const base = await standIn.start()

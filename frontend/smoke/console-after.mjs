@@ -10,8 +10,8 @@ const SHOPPER = 'lee@shop.example'
 const PASSWORD = 'a sentence that nobody guesses'
 
 /**
- * The console of a real shop, and an operator's work after a sale, while shoppers buy. `data` is the folder of the shop,
- * `redis` its embedded Redis.
+ * The console of a real shop, and an operator's work after a sale, while shoppers buy. `data` is the folder of the
+ * shop, `redis` the address of its embedded Redis.
  */
 export async function consoleOfShop(report, browser, base, data, redis) {
   const user = ['user', 'add', EMAIL, '--role', 'operator', '--name', 'Grace', '--password']
@@ -118,7 +118,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await soon(page.getByRole('dialog').locator('.changes'))
     await operator.confirm()
     await soon(page.getByText('SF-22', { exact: true }))
-    await soon(page.locator('.open').nth(1)) // both are in its journal
+    await soon(page.locator('.open').nth(1)) // both are in its audit log
     await operator.looks('order')
   })
 
@@ -232,7 +232,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
 
   await report.check('console of a shop: the journal contains the operations, and is verified', async () => {
     await operator.goTo('/journal', '.open')
-    await page.reload() // a deep link, and a login that survives it
+    await page.reload() // a deep link, with a login that survives the reload
     await soon(page.locator('[name=head]'))
     await press('Verify')
     await soon(page.locator('.good'))

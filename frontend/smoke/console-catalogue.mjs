@@ -7,13 +7,13 @@ import { EmptyShop } from './program.mjs'
 const EMAIL = 'mei@shop.example'
 const PASSWORD = 'a sentence that nobody guesses'
 const NAME = 'Morning Kettle'
-const ZONE = 'Asia/Shanghai' // the default of a shop
-/** The first opening of the sale, which is later moved to the present. */
+const ZONE = 'Asia/Shanghai' // the default time zone of a shop
+/** The initial opening of the sale; a later step moves it to the present. */
 const OPENS_IN_MS = 600_000
 
 /**
- * An operator sets up a sale in an empty shop, from a category to the end of the sale, with errors on the way. Every page
- * is examined in one theme.
+ * An operator sets up a sale in an empty shop and follows it to its end. Mistakes on the way are tested, too. Every page
+ * is checked in one theme.
  */
 export async function catalogue(report, browser) {
   const shop = await EmptyShop.start()
@@ -34,7 +34,7 @@ class Keeper {
     this.check = (what, run) => report.check(`catalogue: ${what}`, run)
   }
 
-  /** Each step depends on those before it, so the first failure is the last step. */
+  /** Each step depends on the steps before it, so the first failure ends the run. */
   async work() {
     this.operator = await Operator.open(this.browser, this.shop.base)
     this.page = this.operator.page
@@ -68,7 +68,7 @@ class Keeper {
     await soon(this.page.locator('.outcome p').filter({ hasText: text }))
   }
 
-  /** Removes the browser's message about an expected refusal. */
+  /** Removes the browser's message about an expected rejection. */
   wasRefused(status) {
     const { problems } = this.page
     const at = problems.findIndex((text) => text.includes(`status of ${status} `))
@@ -183,12 +183,12 @@ class Keeper {
     await this.told('is there')
     await this.button('New slot').click()
     await this.button('Template of a day').click()
-    const tomorrow = wall(now + 26 * 3_600_000).day // no slot of today reaches into it
+    const tomorrow = wall(now + 26 * 3_600_000).day // no slot of today reaches into this day
     await page.locator('[name=from]').fill(tomorrow)
     await page.locator('[name=to]').fill(tomorrow)
     await page.getByRole('textbox', { name: 'Closes 1', exact: true }).fill('10:30')
     await this.button('Show what would be made').click()
-    await soon(page.locator('.plan .bad').first()) // two of them overlap, so none would be made
+    await soon(page.locator('.plan .bad').first()) // two slots overlap, so none would be created
     await page.getByRole('textbox', { name: 'Closes 1', exact: true }).fill('10:00')
     await this.button('Show what would be made').click()
     await soon(this.button('Make 8 slots'))
@@ -275,7 +275,7 @@ class Keeper {
     const card = this.shopper.locator('[data-sale]').filter({ hasText: NAME })
     await soon(card.locator('[data-does="buy"]'))
     const picture = card.locator('img').first()
-    await picture.evaluate((image) => image.decode()) // fails for what is no picture
+    await picture.evaluate((image) => image.decode()) // fails if the response is not a picture
     const chosen = await picture.evaluate((image) => image.currentSrc)
     if (!/\/images\/[0-9a-f]{64}/.test(chosen)) throw new Error(`the picture is ${chosen}`)
     await card.locator('[data-does="buy"]').click()

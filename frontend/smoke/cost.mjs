@@ -1,5 +1,5 @@
 /**
- * Measures what the page costs the browser, beside another page or a limit: `npm run cost`. Nothing else may run on the
+ * Measures the page's cost in the browser against another page or a limit: `npm run cost`. Run nothing else on the
  * machine.
  */
 import { Browser, STILL_DOT, soon } from './browser.mjs'
@@ -9,11 +9,11 @@ import { StandIn } from './standin/server.mjs'
 
 const SALES = 20
 const BUSTLE_MS = 250
-const TICK_MS = 100 // as a real server
+const TICK_MS = 100 // as on a real server
 const WATCH_MS = 1_000
 const QUIET_MS = 2_000
 const TURNS = 4
-/** An older layout of the cards, which costs four times as much: a reference on the same machine at the same time. */
+/** An older card layout that costs four times as much. It is the reference on the same machine at the same time. */
 const NESTED_GRIDS = `
   article { display: grid !important; grid-template: auto 1fr auto / minmax(0, 1fr) !important }
   article .facts { display: grid !important; align-content: start; gap: 4px }
@@ -40,7 +40,7 @@ async function cost(report, browser) {
     const { labels, all } = await meter.changes()
     console.log(`      ${labels} of ${all} changes are labels`)
     if (all < SALES) throw new Error(`only ${all} changes: nothing moved`)
-    // A third, when they followed every tick.
+    // Labels that follow every tick would be a third of all changes.
     if (labels > all / 6) throw new Error(`${labels} of ${all} changes are labels`)
   })
   await report.check('cost: the live dot costs nothing while nothing happens', async () => {
@@ -73,7 +73,7 @@ async function work(report, browser) {
   })
 }
 
-/** Counts the work of the browser, through its debugger. */
+/** Measures the browser's work through its debugger. */
 class Meter {
   static async of(page) {
     const meter = new Meter()
@@ -93,7 +93,7 @@ class Meter {
     return { ...Object.fromEntries(metrics.map(({ name, value }) => [name, value])), ticks: this.ticks }
   }
 
-  /** What happens in a few seconds. */
+  /** Counters over a few seconds. */
   async watch() {
     const from = await this.read()
     await new Promise((resolve) => setTimeout(resolve, WATCH_MS))
@@ -103,8 +103,8 @@ class Meter {
   }
 
   /**
-   * What `costs` makes of the page as it is and of it with another style, in turns. Of each the least counts: whatever
-   * else runs on the machine only adds to it.
+   * Runs `costs` alternately on the page as it is and with another style. The minimum of each counts, because other
+   * load only adds to it.
    */
   async compare(style, costs) {
     const least = [Infinity, Infinity]
@@ -115,7 +115,8 @@ class Meter {
           sheet.replaceSync(css)
           document.adoptedStyleSheets = [sheet]
           document.body.getBoundingClientRect()
-          // An animation that begins anew costs frames until the compositor has it, the more the busier the machine is.
+          // A restarted animation costs frames until the compositor takes it over, which takes longer on a busy
+          // machine.
           await Promise.allSettled(document.getAnimations().map(({ ready }) => ready))
         },
         turn % 2 === 1 ? style : '',
@@ -126,7 +127,7 @@ class Meter {
     return least
   }
 
-  /** Waits until the cards have shown all that has happened: what is only read out follows seconds later. */
+  /** Waits until the cards stop changing. Labels for screen readers follow the visible numbers seconds later. */
   silence() {
     return this.page.evaluate(
       ([ms, everything]) =>
@@ -141,7 +142,7 @@ class Meter {
     )
   }
 
-  /** The changes of the cards in a few seconds, and how many of them nobody sees. */
+  /** The changes of the cards in a few seconds, and the number of invisible ones. */
   changes() {
     return this.page.evaluate(
       ([ms, everything]) =>

@@ -15,7 +15,7 @@ async function begin(browser, look) {
   return { standIn, page, card, name: card.locator('h3 button') }
 }
 
-/** The sheet with pictures, description and rules of a product, on the stand-in. */
+/** The sheet with the pictures, description and rules of a product, on the stand-in server. */
 export async function details(report, browser, look) {
   const { size, theme } = look
   const { standIn, page, card, name } = await begin(browser, look)
@@ -103,7 +103,7 @@ export async function badDetails(report, browser) {
   })
 }
 
-/** Details of any server. */
+/** The details sheet on any server. */
 export async function realDetails(report, browser, base) {
   const page = await browser.open(base)
   await report.check('details of a real shop have its description and rules', async () => {

@@ -1,7 +1,7 @@
 import { expectNoProblems, expectNoSideways, live, soon } from './browser.mjs'
 import { StandIn, tokenOf } from './standin/server.mjs'
 
-/** States that a healthy server shows rarely, on the stand-in. */
+/** States that are rare on a healthy server, on the stand-in server. */
 export async function hardStates(report, browser) {
   const standIn = new StandIn()
   const base = await standIn.start()
@@ -48,13 +48,13 @@ export async function hardStates(report, browser) {
       if (left < 100) await shoot('fall', { animations: 'allow' })
     }
     await expectNoSideways(page)
-    await page.emulateMedia({ reducedMotion: page.reducedMotion }) // as it was opened
+    await page.emulateMedia({ reducedMotion: page.reducedMotion }) // restores the initial setting
     shop.change(lamp.id, { stock, held })
     standIn.bustling = true
   })
   await check('a place counts down', async () => {
     shop.settleAfter = Infinity
-    standIn.bustling = false // nobody else moves the line
+    standIn.bustling = false // stops changes by simulated shoppers
     backpack.tickets += 12
     await button(backpack).click()
     await soon(card(backpack).getByText('12 before you'))
@@ -154,10 +154,10 @@ export async function hardStates(report, browser) {
   })
 }
 
-/** Runs in the page. Throws when "−12", at any time of its flight, covers a number or is cut off although `whole`. */
+/** Runs in the page. Throws if the falling "−12" covers a number at any time, or is cut off although `whole` is set. */
 function expectNothingCovered(numbers, whole) {
   const drop = numbers.querySelector('.drop')
-  // Restarted: on a busy machine it may have ended already.
+  // Restarts the animation, which may have ended on a busy machine.
   drop.style.animation = 'none'
   drop.getAnimations()
   drop.style.animation = ''

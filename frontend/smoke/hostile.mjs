@@ -11,7 +11,7 @@ const texts = [
   `'; DROP TABLE orders; -- " &lt;b&gt;`,
 ]
 
-/** Throws unless the page contains every text as it was written, and no element came from them. */
+/** Throws unless the page contains every text unchanged and has no element made from one. */
 async function expectTexts(page, wanted) {
   const shown = await page.evaluate(() => document.body.textContent)
   for (const text of wanted) {
@@ -24,7 +24,9 @@ async function expectTexts(page, wanted) {
   if (made.pwned !== undefined || made.elements > 0) throw new Error(`became more: ${JSON.stringify(made)}`)
 }
 
-/** Names, categories, picture texts, notices, orders and addresses that look like scripts are shown as text. */
+/**
+ * Checks that names, categories, picture texts, banners, orders and addresses that look like scripts are shown as text.
+ */
 export async function hostile(report, browser) {
   const standIn = new StandIn()
   const { shop } = standIn

@@ -1,6 +1,6 @@
 import { buy, expectNoProblems, live, soon } from './browser.mjs'
 
-/** The main job of a shopper, on a server that sells. */
+/** The main flow of a shopper, on a server with an open sale. */
 export async function journey(report, browser, base, look) {
   const { size, theme } = look
   const page = await browser.open(base, { ...look, motion: theme === 'light' ? 'no-preference' : 'reduce' })
@@ -25,7 +25,7 @@ export async function journey(report, browser, base, look) {
   })
   await check('every picture is loaded', async () => {
     const broken = await page.locator('[data-sale] img').evaluateAll(async (images) => {
-      images.forEach((image) => (image.loading = 'eager')) // those out of sight are lazy
+      images.forEach((image) => (image.loading = 'eager')) // images outside of the viewport load lazily
       await Promise.all(images.map((image) => image.decode().catch(() => undefined)))
       return images.filter((image) => image.naturalWidth === 0).map((image) => image.src)
     })

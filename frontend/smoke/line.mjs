@@ -1,10 +1,10 @@
 import { expectAccessible, expectNoProblems, live, soon, until } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
-/** Longer than the page waits for the next frame before it considers the connection lost. */
+/** Longer than the page's limit for the next frame, after which it treats the connection as lost. */
 const SILENCE_MS = 6_000
 
-/** A connection that stalls, and one on which nothing happens. */
+/** A connection that stalls, and an idle connection. */
 export async function line(report, browser) {
   const standIn = new StandIn()
   const page = await browser.open(await standIn.start(), { size: 'phone', theme: 'dark' })
@@ -38,7 +38,7 @@ export async function line(report, browser) {
   })
 }
 
-/** The page before its script, its guest and its greeting are there. */
+/** The page before its script, its guest and its hello. */
 export async function firstCard(report, browser) {
   const standIn = new StandIn()
   const base = await standIn.start()

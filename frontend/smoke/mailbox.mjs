@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { until } from './browser.mjs'
 
-/** Guesses in a row, between which the stand-ins of other parts can respond. */
+/** Guesses in a row; between such batches the stand-in servers of other parts can respond. */
 const GUESSES = 5_000
 
-/** Reads the mails and captchas of a stand-in. */
+/** Reads the mails and captchas of a stand-in server. */
 export function standInReader(standIn) {
   return {
     link: async (to, kind) =>
@@ -18,8 +18,8 @@ export function standInReader(standIn) {
 }
 
 /**
- * Reads those of a demo: the mails from its folder; the six digits of a captcha by their hash in its embedded Redis, at
- * host:port.
+ * Reads the mails and captchas of a demo. Mails are in its folder; the six digits of a captcha are found by their hash
+ * in its embedded Redis at host:port.
  */
 export function demoReader(folder, redis) {
   return {
@@ -48,7 +48,7 @@ export function demoReader(folder, redis) {
   }
 }
 
-/** Links that were returned: a later mail of the same second may sort before an earlier one. */
+/** Links already returned. A later mail of the same second may sort before an earlier one. */
 const seen = new Set()
 
 function unseen(link) {
@@ -57,7 +57,7 @@ function unseen(link) {
   return link
 }
 
-/** Undoes quoted-printable. */
+/** Decodes quoted-printable. */
 function plain(text) {
   return text
     .replace(/=\r?\n/g, '')
@@ -70,7 +70,7 @@ async function get(address, key) {
   return size.startsWith('$') && size !== '$-1' ? value : undefined
 }
 
-/** Sends one command to Redis at host:port, and returns the lines of a short reply. */
+/** Sends one command to Redis at host:port and returns the lines of a short reply. */
 export function askRedis(address, words) {
   const [host, port] = address.split(':')
   return new Promise((resolve, reject) => {

@@ -27,7 +27,7 @@ import { Report } from './report.mjs'
 import { endedGuest, tabs } from './tabs.mjs'
 import { banner, dialogs, doubleClick, slotChange, touch } from './touch.mjs'
 
-/** Parts at once: more than processors, because a part also waits. */
+/** Parallel parts: more than processors, because a part also waits. */
 const LANES = 4
 
 const [busy, quiet, pattern = ''] = process.argv.slice(2)
@@ -36,7 +36,7 @@ const report = new Report()
 const browser = await Browser.launch()
 const reader = demoReader(mail, redis)
 
-/** Both sizes, themes and languages occur. A flow runs with one of each pair. */
+/** Both sizes, themes and languages are covered. A flow runs with one value of each. */
 const phoneDark = { size: 'phone', theme: 'dark' }
 const phoneLight = { size: 'phone', theme: 'light' }
 const desktopDark = { size: 'desktop', theme: 'dark' }
@@ -45,7 +45,7 @@ const desktopLight = { size: 'desktop', theme: 'light' }
 /** The longest first, so that all lanes end at about the same time. */
 const parts = {
   'account of a shop': () => accounts(report, browser, quiet, reader, desktopLight),
-  catalogue: () => catalogue(report, browser), // in a shop of its own
+  catalogue: () => catalogue(report, browser), // in its own shop
   'console of a shop': () => consoleOfShop(report, browser, busy, data, busyRedis),
   'paying on a desktop': () => paying(report, browser, quiet, desktopLight),
   'touch, end of a slot, phone': () => touch(report, browser, slotChange, phoneLight),

@@ -1,12 +1,9 @@
 import { expectNoProblems, live, scan, secondsLeft, soon } from './browser.mjs'
 
-/** Products of the demo of which one buyer may have one. */
+/** Products of the demo with a limit of one per buyer. */
 const ONE_PER_BUYER = /Keyboard|Watch|Camera|Drone/
 
-/**
- * A shopper pays at the page of the simulated gateway, on a demo without simulated shoppers, so that all units stay
- * available.
- */
+/** A shopper pays at the simulated gateway, on a demo without simulated shoppers, so that all units stay available. */
 export async function paying(report, browser, base, look) {
   const page = await browser.open(base, look)
   const visit = new Visit(report, browser, page, look)
@@ -19,12 +16,12 @@ export async function paying(report, browser, base, look) {
   await visit.check('reports no errors', () => expectNoProblems(page))
 }
 
-/** The time after which the cashier returns to the shop by itself (data-soon of its page). */
+/** The time after which the cashier page returns to the shop automatically (its data-soon attribute). */
 const SOON_MS = 3_000
 
 /**
- * Keeps the page at the cashier until the returned function is called: SOON_MS may be too short to examine it. The
- * navigation cannot be held instead, because Chromium does not respond about a page that waits for one.
+ * Keeps the page at the cashier until the returned function is called, because SOON_MS may be too short for the checks.
+ * Holding the navigation does not work: Chromium does not respond for a page with a pending navigation.
  */
 async function keepAtCashier(page) {
   await page.addInitScript((soon) => {
@@ -48,18 +45,18 @@ class Visit {
     return this.page.locator(this.size === 'phone' ? 'dialog[open] [data-order]' : '.rail [data-order]')
   }
 
-  /** The order as it is shown, optionally only once it is in that state. */
+  /** The displayed order, optionally only in the given state. */
   order(id, state) {
     return this.orders.and(this.page.locator(`[data-order="${id}"]${state ? `[data-state="${state}"]` : ''}`))
   }
 
-  /** Presses Buy on a sale and answers the id of the order when it waits for its payment. */
+  /** Clicks Buy on a sale and returns the id of the order when it waits for payment. */
   async buy(product = /./) {
     const seen = await this.orders.evaluateAll((all) => all.map((order) => order.dataset.order))
     const card = this.page.locator('[data-sale]').filter({ hasText: product })
     const buy = card.locator('[data-does="buy"]').first()
     const next = this.page.locator('.board .next')
-    // The slot may have ended since the last order. The page stays on it until a press.
+    // The slot may have ended since the last order. The page stays on it until the shopper clicks Next.
     await soon(buy.or(next).first())
     if (!(await buy.isVisible())) await next.click()
     await buy.click()
@@ -70,7 +67,7 @@ class Visit {
     return mine.first().getAttribute('data-order')
   }
 
-  /** Presses Pay, which on a desktop opens a sheet with two ways. */
+  /** Clicks Pay. On a desktop this opens a sheet with two payment methods. */
   async pressPay(id) {
     await this.order(id)
       .getByRole('button', { name: /^Pay for/ })
@@ -81,7 +78,7 @@ class Visit {
     return this.page.getByRole('dialog', { name: /^Pay for/ })
   }
 
-  /** Goes to the cashier in this browser and answers its page: another tab, or on a phone this one. */
+  /** Opens the cashier in this browser and returns its page: a new tab, or the same tab on a phone. */
   async toCashier(id) {
     await this.pressPay(id)
     if (this.size === 'phone') {
@@ -144,7 +141,7 @@ class Visit {
       const shown = await this.order(id).locator('.what').innerText()
       if (!shown.includes(amount)) throw new Error(`${amount}, in the list: ${shown}`)
       const [ofOrder, ofTrade] = await secondsLeft(this.order(id), this.sheet)
-      // The gateway counts in whole seconds.
+      // The gateway uses whole seconds.
       if (ofTrade >= ofOrder || ofTrade < ofOrder - 12) throw new Error(`${ofTrade} s of ${ofOrder} s`)
       address = await scan(this.page, code)
       await this.looks(this.page, 'code')
@@ -180,7 +177,10 @@ class Visit {
     })
   }
 
-  /** Opens the cashier, leaves it, and cancels the order, which closes the trade. Returns the address of the gateway's admin API. */
+  /**
+   * Opens the cashier, leaves it, and cancels the order, which closes the trade. Returns the URL of the gateway's admin
+   * API.
+   */
   async abandon(id) {
     const cashier = await this.toCashier(id)
     const admin = new URL('/admin/', cashier.url()).href
@@ -192,7 +192,7 @@ class Visit {
     return admin
   }
 
-  /** The money arrives all the same. */
+  /** Makes the gateway report the payment although the trade is closed. */
   async arrive(admin, id) {
     const answer = await this.page.request.post(`${admin}trades/${id}/late`)
     if (!answer.ok()) throw new Error(`the simulator: ${answer.status()} ${await answer.text()}`)

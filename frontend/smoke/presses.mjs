@@ -1,7 +1,10 @@
 import { expectAccessible, live, soon, until } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
-/** Every press of Buy ends in a message that stays until it is read, also over a bad connection and the end of a slot. */
+/**
+ * Every buy attempt ends with a message that stays until it is read. This includes bad connections and the end of a
+ * slot.
+ */
 export async function presses(report, browser) {
   const standIn = new StandIn()
   const base = await standIn.start()
@@ -54,7 +57,7 @@ export async function presses(report, browser) {
     'a press on a stalled line before the end of the slot: its outcome is shown after the reconnect',
     async () => {
       await soon(buy())
-      shop.endCurrentIn(10_000) // on a busy machine a press takes seconds
+      shop.endCurrentIn(10_000) // on a busy machine a click takes seconds
       shop.tellSlots()
       const ends = shop.current().closes_at
       standIn.stall()
@@ -83,7 +86,7 @@ export async function presses(report, browser) {
     await until(() => shop.orders.size > before)
     await page.reload()
     await soon(notice(/went through/))
-    // The hello may list the reservation with its key, so there may be no second buy.
+    // The hello may contain the reservation with its key, so a second buy must not happen.
     oneKey(1)
     if (shop.orders.size !== before + 1) throw new Error(`${shop.orders.size - before} orders`)
     await browser.shoot(page, 'press-found')

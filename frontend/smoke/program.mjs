@@ -6,8 +6,8 @@ import { join } from 'node:path'
 const program = new URL('../../bin/stampede', import.meta.url).pathname
 
 /**
- * Runs the program beside the shop in that folder: resolves to what it prints, rejects with what it says when it fails.
- * Operators' commands call the server of STAMPEDE_URL.
+ * Runs the program in that folder of a shop. Resolves to its output; rejects with its error output if it fails.
+ * Operators' commands call the server at STAMPEDE_URL.
  */
 export function stampede(data, args, input, settings = {}) {
   return new Promise((resolve, reject) => {
@@ -22,9 +22,9 @@ export function stampede(data, args, input, settings = {}) {
   })
 }
 
-/** A shop of its own, with nothing in it: what `stampede serve` makes in an empty folder. */
+/** A separate, empty shop: `stampede serve` in an empty folder. */
 export class EmptyShop {
-  /** Resolves when it answers; rejects with what it said when it ends before. */
+  /** Resolves when the server responds; rejects with its output if it exits before. */
   static async start() {
     const shop = new EmptyShop()
     shop.data = await mkdtemp(join(tmpdir(), 'stampede-empty-'))

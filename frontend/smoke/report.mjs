@@ -2,26 +2,26 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The only limit of waits, far above what a busy machine needs. */
+/** The limit of every wait, far above the needs of a busy machine. */
 export const LIMIT_MS = 60_000
 /** A check consists of several waits. */
 const CHECK_LIMIT_MS = 4 * LIMIT_MS
-/** Lines printed of an error, which include the call log of a locator. */
+/** The maximum number of printed lines of an error, which include the call log of a locator. */
 const ERROR_LINES = 24
 /** Screenshots and traces of failed checks. */
 const EVIDENCE = new URL('../../.run/browser/', import.meta.url).pathname
 
-/** The resources of the part that is running: its browser contexts, and functions that release the rest. */
+/** The resources of the running part: its browser contexts, and functions that release the rest. */
 const running = new AsyncLocalStorage()
 
-/** Registers a browser context, which is recorded by failed checks and closed with the part. */
+/** Registers a browser context. Failed checks save its trace, and it is closed at the end of the part. */
 export function ownContext(context) {
   const contexts = running.getStore()?.contexts
   contexts?.add(context)
   context.on('close', () => contexts?.delete(context))
 }
 
-/** Registers a function that is called at the end of the part. */
+/** Registers a function that runs at the end of the part. */
 export function atEnd(release) {
   running.getStore()?.releases.push(release)
 }
@@ -35,7 +35,7 @@ export class Report {
     rmSync(EVIDENCE, { recursive: true, force: true })
   }
 
-  /** Runs a check, which fails when `run` throws. Returns whether it passed. */
+  /** Runs a check, which fails if `run` throws. Returns whether it passed. */
   async check(name, run) {
     const from = performance.now()
     const took = () => ((performance.now() - from) / 1_000).toFixed(1).padStart(5)
@@ -54,8 +54,8 @@ export class Report {
   }
 
   /**
-   * Runs parts in parallel, at most `lanes` at once, and starts them in order. An error outside of a check is a failure of
-   * its part only.
+   * Runs parts in parallel, at most `lanes` at once, and starts them in order. An error outside of a check fails only
+   * its part.
    */
   async run(lanes, parts) {
     const waiting = [...parts]
@@ -77,7 +77,7 @@ export class Report {
     for (const release of releases) await release()
   }
 
-  /** Prints the sum, which is the last line, and sets the exit code. */
+  /** Prints the totals as the last line and sets the exit code. */
   end() {
     console.log(`${this.passed} passed, ${this.failed} failed`)
     process.exitCode = this.failed > 0 || this.passed === 0 ? 1 : 0

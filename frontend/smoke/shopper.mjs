@@ -9,7 +9,7 @@ export class Shopper {
     return shopper
   }
 
-  /** Calls the API; throws the response when it is an error. */
+  /** Calls the API; throws the response if it is an error. */
   async ask(method, path, body) {
     const answer = await fetch(`${this.base}/api/v1${path}`, {
       method,
@@ -23,7 +23,7 @@ export class Shopper {
     return answer.json()
   }
 
-  /** Buys one unit of each of `many` open sales, pays, and returns the orders when they are paid. */
+  /** Buys one unit in each of `many` open sales, pays, and returns the orders when they are paid. */
   async payFor(many) {
     const { slots } = await this.ask('GET', '/slots')
     const open = slots.find(({ phase }) => phase === 'open')
@@ -31,7 +31,7 @@ export class Shopper {
     const paid = []
     for (const sale of sales.filter(({ stock, challenge }) => stock > 0 && challenge === 'none')) {
       if (paid.length === many) break
-      const order = await this.#buy(sale.id).catch(() => undefined) // sold out meanwhile
+      const order = await this.#buy(sale.id).catch(() => undefined) // sold out since the sales were read
       if (order) paid.push(await this.#pay(order))
     }
     if (paid.length < many) throw new Error(`only ${paid.length} of ${many} orders could be paid`)
@@ -54,7 +54,7 @@ export class Shopper {
 
   async #until(order, state) {
     await until(async () => {
-      const known = await this.ask('GET', `/orders/${order}`).catch(() => undefined) // no row yet
+      const known = await this.ask('GET', `/orders/${order}`).catch(() => undefined) // the row does not exist yet
       return known?.state === state
     })
   }

@@ -3,7 +3,7 @@ import { StandIn } from './standin/server.mjs'
 
 const storedUser = (page) => page.evaluate(() => JSON.parse(localStorage.getItem('stampede.session')).user.id)
 
-/** Two tabs of one browser are one guest, also when they open at the same time. Works against any server. */
+/** Two tabs of one browser share one guest, also if they open at the same time. Works against any server. */
 export async function tabs(report, browser, base, locks) {
   const check = (what, run) => report.check(`tabs ${locks ? 'with' : 'without'} Web Locks: ${what}`, run)
   const one = await browser.open('about:blank')
@@ -24,13 +24,13 @@ export async function tabs(report, browser, base, locks) {
   })
 }
 
-/** The guest whom the page shows and the one that the browser has stored, once the page is connected. */
+/** The displayed guest and the stored guest, once the page is connected. */
 async function signedIn(page) {
   await live(page)
   return (await page.locator('.rail header p').innerText()) + (await storedUser(page))
 }
 
-/** The token of a guest ends: the page asks before it replaces the guest. */
+/** A guest's token expires: the shopper must agree before the page replaces the guest. */
 export async function endedGuest(report, browser) {
   const standIn = new StandIn()
   const page = await browser.open(await standIn.start(), { size: 'phone', theme: 'dark' })

@@ -1,12 +1,12 @@
 import { expectNoProblems, expectNoSideways, live, soon } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
-/** The time after an outcome in which the page ignores presses, with a margin. */
+/** The time after an outcome in which the page ignores clicks, with a margin, in milliseconds. */
 const CALM_MS = 1_800
 
 /**
- * The control under the finger does not change unexpectedly: at the end of a slot, with a double click, a message, a lost
- * connection. `part` is one of the functions below.
+ * The control under the finger must not change unexpectedly: at the end of a slot, with a double click, a message, or a
+ * lost connection. `part` is one of the functions below.
  */
 export async function touch(report, browser, part, look) {
   const standIn = new StandIn()
@@ -20,7 +20,7 @@ export async function touch(report, browser, part, look) {
   await check('reports no errors', () => expectNoProblems(page))
 }
 
-/** A finger, and the moves of the page under it. */
+/** A finger, and the layout shifts under it. */
 class Hand {
   constructor(page) {
     this.page = page
@@ -37,8 +37,8 @@ class Hand {
   /** Records every layout shift from now on, expected or not. */
   async watchShifts() {
     await this.page.evaluate(() => {
-      // Expected: the list of orders makes room, a centred text of a button changes, and the elements beside the number
-      // of units left move when that gets another digit.
+      // Expected shifts: the order list grows, a button's centred text changes, and the elements beside the stock
+      // number move when its number of digits changes.
       const besideNumber = '.held, .stock .room'
       const expected = (node) =>
         node.matches?.(besideNumber) ||
@@ -66,7 +66,7 @@ class Hand {
     if (sum > 0) throw new Error(`moved by ${sum}: ${shifts.map(({ what }) => what).join(', ')}`)
   }
 
-  /** Scrolls an element to the middle and puts the finger there. */
+  /** Scrolls an element to the middle of the window and puts the finger there. */
   async over(locator) {
     await locator.evaluate((element) => element.scrollIntoView({ block: 'center', behavior: 'instant' }))
     const { x, y, width, height } = await locator.boundingBox()
@@ -113,7 +113,7 @@ export async function slotChange({ check, looks, page, hand, shop, size }) {
     for (const { id } of [...shop.sales.values()].filter((s) => s.slot === slot.id)) shop.change(id, {})
     await soon(hand.button(sale.id).filter({ hasText: 'Ended' }))
     await soon(ended)
-    // A page that followed the clock would show the next slot within a second.
+    // A page that changes slots by the clock would show the next slot within a second.
     await page.waitForFunction((at) => Date.now() > at, slot.closes_at + 1_000)
     await hand.expectUnder(before, 'sale', 'place')
     const focus = await page.evaluate(() => document.activeElement.closest('[data-sale]')?.dataset.sale)
@@ -135,7 +135,7 @@ export async function slotChange({ check, looks, page, hand, shop, size }) {
     await soon(page.locator('nav [aria-current].open'))
     await soon(hand.card(sale.id), 'detached')
     if (size !== 'phone') {
-      // The second half of the double click comes after the change.
+      // The second half of the double click arrives after the change.
       await soon(page.locator('nav [aria-disabled]').first(), 'detached')
       await page.mouse.down({ clickCount: 2 })
       await page.mouse.up({ clickCount: 2 })
@@ -158,7 +158,7 @@ export async function slotChange({ check, looks, page, hand, shop, size }) {
   })
 }
 
-/** Waits until the button to the next slot works, which is when that slot is loaded. */
+/** Waits until the button to the next slot is enabled, which is when that slot is loaded. */
 const ready = (page) => page.waitForFunction(() => document.querySelector('.next')?.ariaDisabled === 'false')
 
 /** On a phone. */
@@ -211,7 +211,9 @@ export async function doubleClick({ check, looks, page, hand, shop }) {
   }
 }
 
-/** Runs in the page. Presses the button when it becomes Pay: the worst time for the second half of a slow double click. */
+/**
+ * Runs in the page. Clicks the button when it becomes Pay: the worst time for the second half of a slow double click.
+ */
 function pressAsPay(button) {
   const card = button.closest('[data-sale]')
   const observer = new MutationObserver(() => {
@@ -223,7 +225,10 @@ function pressAsPay(button) {
   observer.observe(card, { subtree: true, childList: true, attributes: true })
 }
 
-/** Runs in the page. Records the texts of live regions in the topmost layer: a later announcement replaces the text. */
+/**
+ * Runs in the page. Records the texts of live regions in the topmost layer, because a later announcement replaces the
+ * text.
+ */
 function recordSpoken() {
   globalThis.spoken = []
   const observer = new MutationObserver((records) => {
@@ -236,11 +241,11 @@ function recordSpoken() {
   observer.observe(document, { subtree: true, childList: true, characterData: true })
 }
 
-/** On a phone, where orders and messages are in a dialog. */
+/** On a phone, where orders and messages are in dialogs. */
 export async function dialogs({ check, looks, browser, page, hand, standIn, shop }) {
   const dialog = page.locator('dialog[open]')
   const note = 'More kettles at noon.'
-  /** The message is what a finger at its place would touch, and the topmost layer announces it. */
+  /** The message must be the element at its own position, and the topmost layer must announce it. */
   const expectOnTop = async (text) => {
     const message = page.locator('.notices li').filter({ hasText: text })
     await soon(message)
@@ -251,7 +256,7 @@ export async function dialogs({ check, looks, browser, page, hand, standIn, shop
       return element.contains(document.elementFromPoint(x + width / 2, y + height / 2))
     })
     if (!touched) throw new Error('something lies over the message')
-    // Elements outside of the topmost dialog are inert, also for screen readers.
+    // Elements below the topmost dialog are inert, also for screen readers.
     await page.waitForFunction((text) => globalThis.spoken.filter((said) => said === text).length === 1, text)
   }
 
@@ -268,7 +273,7 @@ export async function dialogs({ check, looks, browser, page, hand, standIn, shop
     await soon(dialog.locator('.notices li').filter({ hasText: 'Welcome.' }))
     shop.notify(undefined, { ev: 'notice', level: 'warn', text: note })
     await expectOnTop(note)
-    // A notice replaces the one before.
+    // A notification replaces the previous one.
     await soon(page.locator('.notices li').filter({ hasText: 'Welcome.' }), 'detached')
     await looks('dialog-message')
   })

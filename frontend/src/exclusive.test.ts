@@ -10,7 +10,7 @@ beforeEach(() => {
 
 afterEach(() => vi.useRealTimers())
 
-/** Work that takes a while, and how many do it at once. */
+/** Work that takes a while, and the number of concurrent runs. */
 function work() {
   const seen = { now: 0, most: 0, done: 0 }
   const run = async (): Promise<void> => {

@@ -1,20 +1,20 @@
 import { keep, recall } from './storage'
 
-/** A lease is void after this, because its tab was closed or stands still. */
+/** A lease expires after this time, in milliseconds, if its tab was closed or frozen. */
 const LEASE_MS = 3_000
-/** Two tabs that wrote within this see the same winner afterwards. */
+/** After this time, in milliseconds, two tabs that wrote at the same moment see the same winner. */
 const SETTLE_MS = 50
 const LOOK_MS = 100
 
-/** The browser's own locks; a page that did not come over HTTPS or from this machine has none. */
+/** The browser's Web Locks; undefined on pages without HTTPS that are not from localhost. */
 export function webLocks(): LockManager | undefined {
   return (navigator as { locks?: LockManager }).locks
 }
 
 /**
- * Runs what only one tab of this browser may do at a time. Whoever waited must look again at what is stored, because
- * the tab before may have done the work. Without Web Locks a lease in the store serves, which two tabs may hold at
- * once when one of them stood still: what runs must end well then, too.
+ * Runs `run` in one tab of this browser at a time. A caller that waited must read the store again, because another tab
+ * may have done the work. Without Web Locks it uses a lease in the store. Two tabs can hold the lease at once if one
+ * was frozen, so `run` must tolerate that.
  */
 export async function exclusive<T>(name: string, run: () => Promise<T>): Promise<T> {
   const locks = webLocks()
@@ -26,7 +26,7 @@ export async function exclusive<T>(name: string, run: () => Promise<T>): Promise
       return run()
     })
   } catch (error) {
-    // A browser that forbids storage forbids locks as well; then this tab stands alone.
+    // A browser that forbids storage also forbids locks. Then this tab runs alone.
     if (begun) throw error
     return run()
   }
@@ -48,7 +48,7 @@ async function leased<T>(name: string, run: () => Promise<T>): Promise<T> {
   const hold = (): boolean => keep(name, { by, until: Date.now() + LEASE_MS })
   for (;;) {
     const left = (recall(name, parseLease)?.until ?? 0) - Date.now()
-    // One that ends later than any can was written before the clock was set back.
+    // A lease that ends later than LEASE_MS from now was written before the clock was set back.
     if (left > 0 && left <= LEASE_MS) {
       await pause(LOOK_MS)
       continue
@@ -56,7 +56,7 @@ async function leased<T>(name: string, run: () => Promise<T>): Promise<T> {
     hold()
     await pause(SETTLE_MS)
     const winner = recall(name, parseLease)?.by
-    // Where nothing can be stored, no tab knows of another.
+    // If storage does not work, tabs cannot coordinate.
     if (winner === by || winner === undefined) break
   }
   const renewal = setInterval(hold, LEASE_MS / 3)

@@ -1,6 +1,6 @@
 /**
- * Swallows the second half of a double click whose first half has just been acted on: it was meant for what was there
- * before, and comes to whatever is there now, on a busy machine long after. A click of its own is let through.
+ * Swallows the second click of a double click after its first click has caused an action. The second click was meant
+ * for the previous content, and on a busy machine it arrives long after the change. A single click is not affected.
  */
 export function swallowSecondHalf(): void {
   window.addEventListener(

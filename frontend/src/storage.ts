@@ -1,6 +1,6 @@
 import { useListener } from './timers'
 
-/** Small values that outlive the page. A browser that forbids storage only forgets sooner. */
+/** Small values in the browser's storage. If the browser forbids storage, values only live as long as the page. */
 
 const OURS = 'stampede.'
 
@@ -13,7 +13,7 @@ export function recall<T>(name: string, read: (value: unknown) => T): T | undefi
   }
 }
 
-/** All values whose names begin so; one that cannot be read is left out. */
+/** All values whose names have the prefix; unreadable ones are skipped. */
 export function recallAll<T>(beginning: string, read: (value: unknown) => T): T[] {
   try {
     return Object.keys(localStorage)
@@ -24,23 +24,23 @@ export function recallAll<T>(beginning: string, read: (value: unknown) => T): T[
   }
 }
 
-/** Keeps a value, or forgets it when it is undefined; false when the store takes nothing. */
+/** Stores a value, or deletes it if it is undefined; false if the store rejects it. */
 export function keep(name: string, value: unknown): boolean {
   try {
     if (value === undefined) localStorage.removeItem(OURS + name)
     else localStorage.setItem(OURS + name, JSON.stringify(value))
     return true
   } catch {
-    // Private mode or a full store: the value simply does not survive the page.
+    // Private mode or a full store: the value does not survive the page.
     return false
   }
 }
 
-/** Calls back when another tab has changed a value whose name begins so, as long as the scope of the caller lives. */
+/** Calls back when another tab changes a value whose name has the prefix, until the caller's scope ends. */
 export function onKept(beginning: string, changed: () => void): void {
   useListener(window, 'storage', (event) => {
     const { key } = event as StorageEvent
-    // A store that was emptied has no key to tell.
+    // Clearing the store reports no key.
     if (key === null || key.startsWith(OURS + beginning)) changed()
   })
 }

@@ -1,11 +1,11 @@
 import { getCurrentScope, onScopeDispose } from 'vue'
 
-// What a component or the shop begins ends with it: each of these belongs to the scope in which it was made.
+// Timers, frames and listeners that end with the scope in which they were created.
 
-/** The longest time that a timer of a browser can hold; with a longer one it would ring at once. */
+/** The maximum delay of a browser timer, in milliseconds; a longer one would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1
 
-/** One timer: to start it again puts it off, and what would start it after its scope has ended finds it dead. */
+/** One timer. A second start replaces the first; after the end of the scope, start has no effect. */
 export function useTimer() {
   const scope = getCurrentScope()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -29,7 +29,10 @@ export function useTimer() {
   return { start, stop, isRunning: () => timer !== undefined }
 }
 
-/** Runs something once everything that has changed by now was drawn: in the frame after the next. The last call counts. */
+/**
+ * Runs a function after all current changes were drawn: in the frame after the next. A new call replaces the previous
+ * one.
+ */
 export function useDrawn(): (run: () => void) => void {
   const scope = getCurrentScope()
   let frame = 0
@@ -41,7 +44,10 @@ export function useDrawn(): (run: () => void) => void {
   }
 }
 
-/** Pauses, as many at a time as there are. None of them ends any more once the scope has: who waits goes no further. */
+/**
+ * Returns a function that pauses; any number of pauses can run. After the end of the scope no pause resolves, so
+ * waiting code stops.
+ */
 export function usePause(): (ms: number) => Promise<void> {
   const timers = new Set<ReturnType<typeof setTimeout>>()
   const scope = getCurrentScope()

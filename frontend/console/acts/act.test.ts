@@ -11,7 +11,7 @@ let scope: EffectScope
 let act: ReturnType<typeof useAct>
 
 const refusal = (code: ErrorCode) => ({ code, message: '', retry_ms: 0, orders: [] })
-/** Runs an act and answers the keys that were sent, and whether it was done. */
+/** Runs an operation. Returns the keys that were sent and whether it succeeded. */
 async function run(content: unknown, send: (key: string) => Promise<unknown>) {
   const keys: string[] = []
   const done = act.act(content, (key) => {

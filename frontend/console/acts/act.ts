@@ -5,28 +5,27 @@ import { usePause } from '../../src/timers'
 import { Moved } from '../http'
 import { useProblem } from '../problem'
 
-/** So often an act is asked for again while nobody knows what became of it, and how long is waited between. */
+/** Number of retries while the outcome is unknown, and the pause between them. */
 const REPEATS = 4
 const PAUSE_MS = 800
 
-/** Whether nobody knows what became of it, so that the same key must be asked again. */
+/** Reports whether the outcome is unknown, so that the request must be repeated with the same key. */
 function undecided(error: unknown): boolean {
   return error instanceof Lost || (error instanceof Refused && error.refusal.code === 'busy')
 }
 
 /**
- * One act of an operator, carried to its outcome under one key: a lost answer is asked for again, and what was done
- * already is not done twice. When all repeats stay without an answer, the next press with the same content goes on with
- * the same key.
+ * useAct runs one operation under one idempotency key. It retries after a lost response, and the server performs the
+ * operation once. If all retries fail, the next attempt with the same content reuses the key.
  */
 export function useAct() {
   const pause = usePause()
   const explain = useProblem()
   const running = ref(false)
-  /** No answer came so far, and it is being asked for again. */
+  /** A response was lost and a retry is running. */
   const repeating = ref(false)
   const problem = ref('')
-  /** How the thing is by now, when it has moved on since it was looked at. */
+  /** The current state of the object, set when its version changed since the operator read it. */
   const moved = shallowRef<unknown>()
   let open: { content: string; key: string } | undefined
 
@@ -43,7 +42,10 @@ export function useAct() {
     }
   }
 
-  /** Does it; true when it is done. `content` tells whether a later press means the same. */
+  /**
+   * Runs the operation and returns true on success. `content` identifies the operation: an attempt with equal content
+   * reuses the key.
+   */
   async function act<T>(
     content: unknown,
     send: (key: string) => Promise<T>,

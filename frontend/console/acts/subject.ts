@@ -1,6 +1,6 @@
 import { computed, shallowRef } from 'vue'
 
-/** What a dialog is about; it is open as long as there is something, and closing it forgets that. */
+/** useSubject holds the object of a dialog. The dialog is open while an object is set; closing it clears the object. */
 export function useSubject<T>() {
   const subject = shallowRef<T>()
   const open = computed({

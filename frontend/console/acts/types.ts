@@ -7,7 +7,7 @@ export interface OperatorSale {
   readonly name: string
   readonly price_fen: number
   readonly limit: number
-  /** How often one buyer may reserve; 0: as often as they like. */
+  /** Reservations allowed per buyer; 0: unlimited. */
   readonly cap: number
   readonly challenge: string
   readonly phase: string
@@ -20,7 +20,7 @@ export interface OperatorSale {
   readonly stock: number
   readonly held: number
   readonly sold: number
-  /** Grows with every edit: an act names the one that it was decided by. */
+  /** Grows with every edit. An operation names the version that the operator saw. */
   readonly version: number
 }
 

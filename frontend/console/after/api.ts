@@ -21,7 +21,7 @@ export interface OrderQuery {
   state?: string
   sale?: string
   user?: string
-  /** The number of an order or a trade, the id of a buyer, or a whole e-mail. */
+  /** An order number, a trade number, a buyer id, or a complete e-mail address. */
   q?: string
   before?: string
 }
@@ -33,7 +33,7 @@ const LISTS: Record<LeftoverKind, { name: string; parse: (value: unknown) => Lef
   mails: { name: 'mails', parse: parseMail },
 }
 
-/** What operators ask and do when a sale is over, one function for each operation; as useApi. */
+/** The operator API for work after a sale, one function per operation. Errors as in useApi. */
 export function useAfterApi() {
   const { signed, ask, act } = useAsking()
   const post = (key: string, path: string, body: unknown = {}): Promise<unknown> =>
@@ -54,7 +54,7 @@ export function useAfterApi() {
       page('/orders', 'orders', query, parseOperatorOrder),
     order: async (id: string): Promise<OperatorOrder> =>
       parseOperatorOrder(await ask('GET', `/operator/orders/${id}`)),
-    /** `replace` corrects the parcel of an order that is shipped already. */
+    /** `replace` corrects the parcel of an order that is already shipped. */
     ship: async (
       key: string,
       order: string,
@@ -62,7 +62,7 @@ export function useAfterApi() {
     ) => {
       await post(key, `/orders/${order}/ship`, parcel)
     },
-    /** Enters the parcels of a file; `dry_run` only says what would become of each line. */
+    /** Enters the parcels of a file; `dry_run` only returns the result of each line. */
     shipMany: async (
       key: string,
       body: { csv: string; dry_run: boolean; replace: boolean },
@@ -77,7 +77,7 @@ export function useAfterApi() {
 
     leftovers: (kind: LeftoverKind): Promise<Page<Leftover>> =>
       page(`/${kind}`, LISTS[kind].name, {}, LISTS[kind].parse),
-    /** Mails are tried again, everything else is played again. */
+    /** Mails are retried; dead letters and quarantined entries are replayed. */
     decide: async (key: string, { kind, id }: Leftover, how: 'again' | 'drop'): Promise<void> => {
       const again = kind === 'mails' ? 'retry' : 'replay'
       await post(key, `/${kind}/${encodeURIComponent(id)}/${how === 'drop' ? 'drop' : again}`)

@@ -1,27 +1,27 @@
 import { fields, number, text, type Fields } from '../../src/protocol/fields'
 
-/** What the shop could not do by itself, by where it lies; the same word is in the address of the API. */
+/** The kinds of failed entries. The names are path segments of the API. */
 export type LeftoverKind = 'dead' | 'parked' | 'mails'
 
-/** One such thing, in the same form whatever it is: an operator decides about it. */
+/** One failed entry, in a common form for all kinds. */
 export interface Leftover {
   readonly kind: LeftoverKind
   readonly id: string
-  /** What it is about, in a word or a number. */
+  /** A short subject: a word or a number. */
   readonly about: string
-  /** The order that it is about. */
+  /** The order that the entry belongs to. */
   readonly order?: string
   readonly reason: string
-  /** How often it was tried. */
+  /** Number of attempts. */
   readonly tries: number
   readonly at: number
-  /** All there is to know: names as the server has them. */
+  /** All fields, with the names that the server uses. */
   readonly details: readonly (readonly [string, string])[]
 }
 
 const ID = /^[1-9]\d{0,18}$/
 
-/** An id, unless the entry could not be read: then there is none. */
+/** Reads an id; absent if the server could not decode the entry. */
 function known<K extends string>(f: Fields, name: K): Partial<Record<K, string>> {
   const value = f[name]
   return typeof value === 'string' && ID.test(value) ? ({ [name]: value } as Partial<Record<K, string>>) : {}
@@ -29,7 +29,7 @@ function known<K extends string>(f: Fields, name: K): Partial<Record<K, string>>
 
 const order = (f: Fields): { order?: string } => known(f, 'order')
 
-/** Every field as text, the nested ones by their paths. */
+/** Every field as text; nested fields are named by their path. */
 export function detailsOf(value: unknown, before = ''): [string, string][] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, inner]: [string, unknown]): [string, string][] => {

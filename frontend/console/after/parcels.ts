@@ -1,4 +1,4 @@
-/** What the server takes as the number of a parcel, and as the name of who carries it. */
+/** Limits of the server for the parcel number and the carrier name. */
 export const LONGEST_CARRIER = 24
 export const LONGEST_TRACKING = 39
 const TRACKING = /^[\w./-]+$/
@@ -11,10 +11,10 @@ export function isCarrier(text: string): boolean {
   return text !== '' && [...text].length <= LONGEST_CARRIER
 }
 
-/** A request of an operator may have 512 KB; JSON needs some of it for line breaks and quotes. */
+/** Bytes. An operator request may have 512 KB; JSON needs a part of it for escapes of line breaks and quotes. */
 export const LARGEST_FILE = 480_000
 
-/** Reads a file that people chose; undefined when it is not text. */
+/** Reads a chosen file; undefined if it is not text. */
 export async function textOf(file: Blob): Promise<string | undefined> {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer())

@@ -3,7 +3,7 @@ import { parseOrder } from '../../src/protocol/parse'
 import type { Order } from '../../src/protocol/types'
 import { parseBlock, type Block } from '../shop/types'
 
-/** Money that goes back, or is asked for. `asked` waits for an operator, `stuck` for one as well. */
+/** A refund or a refund request. `asked` and `stuck` wait for an operator. */
 export interface Refund {
   readonly order: string
   readonly state: string
@@ -22,13 +22,13 @@ export interface Shipment {
   readonly carrier: string
   readonly tracking: string
   readonly shipped_at: number
-  /** The operator who entered it; absent: the command line. */
+  /** The operator who entered it; absent if it came from the command line. */
   readonly shipped_by?: string
-  /** When the order finishes by itself. */
+  /** The time at which the order finishes automatically. */
   readonly finish_at?: number
 }
 
-/** An order as operators see it: also whose it is. */
+/** An order with its buyer, as operators see it. */
 export interface OperatorOrder extends Order {
   readonly user: string
   readonly trade_no?: string
@@ -48,7 +48,7 @@ export const LISTED_STATES = [
   'refused',
 ] as const
 
-/** An account; what is secret of it stays on the server. */
+/** An account without its secrets. */
 export interface Account {
   readonly id: string
   readonly email?: string
@@ -66,14 +66,14 @@ export interface Device {
   readonly last_seen_at: number
 }
 
-/** What is known of a user; of a guest there are only orders and blocks. */
+/** The stored data of a user. A guest has only orders and blocks. */
 export interface UserFile {
   readonly id: string
   readonly guest: boolean
   readonly account?: Account
   readonly devices: readonly Device[]
   readonly orders: readonly OperatorOrder[]
-  /** There are older orders. */
+  /** Older orders exist. */
   readonly more: boolean
   readonly blocks: readonly Block[]
 }
@@ -89,7 +89,7 @@ export const PAYMENT_OUTCOMES = [
   'never_payable',
 ] as const
 
-/** Money that the gateway says it took, and what became of it. */
+/** A payment that the gateway reports, and its outcome. */
 export interface Payment {
   readonly trade_no: string
   readonly order: string
@@ -99,7 +99,7 @@ export interface Payment {
   readonly outcome: string
 }
 
-/** What became of one line of a file with parcels. */
+/** The result of one line of a parcel file. */
 export interface ShipLine {
   readonly line: number
   readonly order?: string
@@ -184,7 +184,7 @@ export function parseUserFile(value: unknown): UserFile {
     guest: f.guest === true,
     ...(present(f, 'account') ? { account: parseAccount(f.account) } : {}),
     devices: list(f, 'devices', parseDevice),
-    // Whose they are goes without saying there.
+    // The orders of a user file omit the buyer.
     orders: list(f, 'orders', (order) => ({ ...parseOrder(order), user })),
     more: f.more === true,
     blocks: list(f, 'blocks', parseBlock),

@@ -1,4 +1,4 @@
-/** Every sentence of the pages about what comes after a sale; words.zh.ts has the same shape. */
+/** The texts of the pages for work after a sale; words.zh.ts has the same shape. */
 export const en = {
   search: 'Search',
   older: 'Older ones',

@@ -5,7 +5,7 @@ import { zh } from './words.zh'
 
 export type { AfterWords }
 
-/** The sentences of the pages about what comes after a sale, in the language that the operator reads. */
+/** The texts of the pages for work after a sale, in the operator's language. */
 export function useAfterWords(): ComputedRef<AfterWords> {
   const preferences = usePreferences()
   return computed(() => (preferences.lang === 'zh' ? zh : en))

@@ -4,19 +4,19 @@ import { fields, Malformed, readable } from '../../src/protocol/fields'
 import { asReadonly } from '../../src/stores/readonly'
 import { parseBoard, parsePoint, type BoardFrame, type Point } from './types'
 
-/** What the charts show, and how far apart their points are. */
+/** The time span of the charts and the interval of their points. */
 export const SPAN_MS = 15 * 60_000
 const STEP_MS = 5_000
 
-/** What the live board shows: the newest frame, and the last fifteen minutes. */
+/** The state of the live board: the newest frame, and the points of the last fifteen minutes. */
 export const useBoard = defineStore('board', () => {
   const frame = shallowRef<BoardFrame>()
   const history = shallowRef<readonly Point[]>([])
-  /** Why there is no feed, in the protocol's word; undefined when there is one, or when nobody knows. */
+  /** The protocol's error code if the feed was refused; undefined if the feed runs or no response has arrived. */
   const refused = shallowRef<string>()
   const notice = shallowRef<{ level: string; text: string }>()
 
-  /** Takes the answer to the request for the feed, the past; the present comes within a second. */
+  /** Takes the reply to the feed request, which contains the history. The first frame follows within a second. */
   function begin(reply: unknown): void {
     refused.value = undefined
     try {
@@ -27,7 +27,7 @@ export const useBoard = defineStore('board', () => {
     }
   }
 
-  /** Hears an event; others than the board's are none of ours. */
+  /** Handles a board event; other events are ignored. */
   function hear(event: unknown): void {
     try {
       if (fields(event, 'event').ev === 'board') take(event)

@@ -1,4 +1,4 @@
-// What the live board is told once a second, read from `unknown` like all wire data.
+// The live board's frames, sent once a second. They are parsed from `unknown` like all wire data.
 import { fields, id, list, number, numberOr, readable, text, type Fields } from '../../src/protocol/fields'
 
 export interface BoardSale {
@@ -20,13 +20,13 @@ export interface BoardSale {
 
 export interface BoardPartition {
   readonly p: number
-  /** Not delivered yet, and delivered but not settled. */
+  /** Entries not delivered yet, and entries delivered but not acknowledged. */
   readonly lag: number
   readonly pending: number
   readonly oldest_ms: number
   readonly dead: number
   readonly deadlines: number
-  /** Its server does not answer; the other numbers are nothing. */
+  /** The partition's Redis does not respond; the other numbers are invalid. */
   readonly away: boolean
 }
 
@@ -37,13 +37,13 @@ export interface BoardNode {
   readonly roles: readonly string[]
   readonly sockets: number
   readonly users: number
-  /** What the node has for itself, and until when. */
+  /** The leases that the node holds, and their end times. */
   readonly leases: readonly { readonly of: string; readonly until: number }[]
   readonly up_s: number
-  /** Processors that it keeps busy, and bytes. */
+  /** Processors in use, and bytes of heap. */
   readonly cpu: number
   readonly heap: number
-  /** Since when the database has not answered it. */
+  /** Milliseconds since the last response of the database. */
   readonly database_ms: number
 }
 
@@ -60,7 +60,7 @@ export interface Quantiles {
   readonly p99: number
 }
 
-/** The rates of one instant: what the charts draw. */
+/** The rates at one instant: a point of the charts. */
 export interface Point {
   readonly at: number
   readonly buys_s: number
@@ -162,7 +162,6 @@ function sum(of: Readonly<Record<string, number>>): number {
   return Object.values(of).reduce((total, n) => total + n, 0)
 }
 
-/** A point of the history. */
 export function parsePoint(value: unknown): Point {
   const f = fields(value, 'point')
   const lags = list(f, 'lags', Number).reduce((total, lag) => total + lag, 0)

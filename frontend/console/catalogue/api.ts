@@ -20,7 +20,7 @@ import {
   type SlotPlan,
 } from './types'
 
-/** What an operator says of a product; a null category takes it out of the one that it has. */
+/** The editable fields of a product. A null category removes the product from its category. */
 export interface ProductTerms {
   name: string
   category_id: string | null
@@ -29,15 +29,15 @@ export interface ProductTerms {
   rules: string
 }
 
-/** Why somebody does something, for the journal. */
+/** An operation with a reason for the audit log. */
 export interface Noted {
   note?: string
 }
 
-/** The note that goes with an act; none, when nothing was written. */
+/** noted wraps the note of an operation; empty notes are omitted. */
 export const noted = (note: string): Noted => (note ? { note } : {})
 
-/** What an operator says of a sale. What is left out of a new one follows from the rest. */
+/** The editable fields of a sale. The server derives the omitted fields of a new sale. */
 export interface SaleTerms {
   price_fen: number
   stock: number
@@ -54,7 +54,7 @@ export interface DayTemplate {
   times: readonly { opens: string; closes: string }[]
 }
 
-/** What can be moved by a table. */
+/** The tables that can be exported and imported. */
 export type Table = 'products' | 'sales'
 
 export interface SalesQuery {
@@ -65,10 +65,10 @@ export interface SalesQuery {
   page?: number
 }
 
-/** How long a table of ten thousand lines may take. */
+/** The time limit for an import of ten thousand lines. */
 const TABLE_WITHIN_MS = 60_000
 
-/** The catalogue's part of the API, one function for each operation; `dry` only tries, and answers what would be. */
+/** The catalogue API, one function per operation. `dry` validates and returns the result without a change. */
 export function useCatalogue() {
   const { signed, ask, act } = useAsking()
   const tried = (dry: boolean): string => (dry ? '?dry_run=true' : '')
@@ -105,7 +105,7 @@ export function useCatalogue() {
       id: string,
       pictures: Noted & { version: number; images: readonly Picture[] },
     ): Promise<Product> => parseProduct(await act(key, 'PUT', `/products/${id}/images`, pictures)),
-    /** Keeps a picture, and answers its address. `progress` hears which part of it is on its way, from 0 to 1. */
+    /** Stores a picture and returns its URL. `progress` receives the uploaded share, from 0 to 1. */
     upload: (key: string, file: Blob, progress: (part: number) => void): Promise<string> =>
       signed(async (token) => text(fields(await upload(file, key, token, progress), 'image'), 'url')),
 
@@ -119,7 +119,7 @@ export function useCatalogue() {
       edit: { version: number; name?: string; position?: number; archived?: boolean },
     ): Promise<Category> => parseCategory(await act(key, 'PATCH', `/categories/${id}`, edit)),
 
-    /** The slots of some days, and by whose clocks the days begin. */
+    /** The slots of a range of days, and the time zone of the days. */
     slots: async (from: string, to = from): Promise<{ slots: Slot[]; zone: string }> => {
       const f = fields(await ask('GET', '/operator/slots', { query: { from, to } }), 'slots')
       return { slots: readable(f, 'slots', parseSlot), zone: text(f, 'zone') }

@@ -1,10 +1,10 @@
 import { dayAfter, isDay, mondayOf, partOfDay, wallOf } from '../clock/zone'
 import type { Slot } from './types'
 
-/** How much of the calendar is shown. */
+/** The displayed range of the calendar. */
 export type Span = 'day' | 'week'
 
-/** A slot in the column of a day: where it begins and ends, in hours of that day. */
+/** A slot in the column of a day: its start and end in hours of that day. */
 export interface Block {
   readonly slot: Slot
   readonly from: number
@@ -16,7 +16,7 @@ export interface Column {
   readonly blocks: readonly Block[]
 }
 
-/** What an address like `week/2026-11-16` shows; without one, or with one that is none, the week of today. */
+/** The range for a path like `week/2026-11-16`. A missing or invalid path returns the current week. */
 export function spanOf(
   rest: string,
   today: string,
@@ -29,7 +29,7 @@ export function spanOf(
   return { span, first, days, last: dayAfter(first, days - 1) }
 }
 
-/** The slots by days, as the clocks of the zone have them; one over midnight stands in both days. */
+/** The slots grouped by day in the zone. A slot that crosses midnight is in both days. */
 export function columnsOf(slots: readonly Slot[], first: string, days: number, zone: string): Column[] {
   return Array.from({ length: days }, (_, i) => {
     const day = dayAfter(first, i)
@@ -44,7 +44,7 @@ export function columnsOf(slots: readonly Slot[], first: string, days: number, z
   })
 }
 
-/** The hours that have to be shown so that all slots are seen: the shop's usual day at least. */
+/** The range of hours that covers all slots, at least 8 to 22. */
 export function hoursOf(columns: readonly Column[]): { from: number; to: number } {
   const blocks = columns.flatMap((column) => column.blocks)
   return {
@@ -53,7 +53,7 @@ export function hoursOf(columns: readonly Column[]): { from: number; to: number 
   }
 }
 
-/** Where "now" is drawn: in which day, at which hour. */
+/** The position of the current time: day and hour. */
 export function nowAt(now: number, zone: string): { day: string; hour: number } {
   const { day } = wallOf(now, zone)
   return { day, hour: 24 * partOfDay(now, day, zone) }

@@ -4,7 +4,7 @@ import type { ConsoleWords } from '../words'
 import type { CheckWords, Value } from '../words/checks.en'
 import { CHECK_STATES, type Check, type SaleRecord } from './types'
 
-/** What needs somebody comes first; within that, the order of the server. */
+/** Checks that need an operator come first, otherwise in the order of the server. */
 export function checksInOrder(checks: readonly Check[]): Check[] {
   const rank = ({ state }: Check): number => -CHECK_STATES.indexOf(state)
   return checks
@@ -13,7 +13,7 @@ export function checksInOrder(checks: readonly Check[]): Check[] {
     .map(({ check }) => check)
 }
 
-/** The page on which something can be done about a check; undefined where that is done elsewhere. */
+/** The page to fix a check; undefined if it cannot be fixed in the console. */
 export function whereToAct(check: Check, sale: SaleRecord): string | undefined {
   if (check.state === 'ok') return undefined
   if (check.name === 'offer') return sale.paused ? `sales/${sale.id}` : `products/${sale.product.id}`
@@ -21,14 +21,14 @@ export function whereToAct(check: Check, sale: SaleRecord): string | undefined {
   return ['backlog', 'partition'].includes(check.name) || check.name.startsWith('node') ? '' : undefined
 }
 
-/** A check as it is told: in the reader's language, or as the server says it in English. */
+/** A check as text, in the reader's language or in the server's English. */
 export interface ToldCheck {
   readonly says: string
   readonly do: string
   readonly lang?: 'en'
 }
 
-/** The words for what a check found; what to do is told only where the server asks for something. */
+/** The text for a finding. The action is included only if the server requests one. */
 export function toldCheck(
   check: Check,
   known: Readonly<Record<string, CheckWords>>,
@@ -40,7 +40,7 @@ export function toldCheck(
   return { says: words.says(of), do: check.do ? (words.do?.(of) ?? check.do) : '' }
 }
 
-/** A value as people read it, by the end of its name. */
+/** A value formatted by the suffix of its name. */
 function valueOf(name: string, value: unknown, units: ConsoleWords['units']): string {
   if (typeof value === 'number') {
     if (name.endsWith('_fen')) return yuan(value)

@@ -5,7 +5,7 @@ import { guardLeaving } from '../router'
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** The fields of `mine` that are others than in `base`. */
+/** The fields of `mine` that differ from `base`. */
 export function changedFields<T extends object>(base: T, mine: T): Partial<T> {
   const names = Object.keys(mine) as (keyof T)[]
   return Object.fromEntries(
@@ -13,14 +13,15 @@ export function changedFields<T extends object>(base: T, mine: T): Partial<T> {
   ) as Partial<T>
 }
 
-/** What was changed here, on top of what somebody else has made of the rest meanwhile. */
+/** The local changes applied to the version of another operator. */
 export function rebased<T extends object>(base: T, mine: T, theirs: T): T {
   return { ...theirs, ...changedFields(base, mine) }
 }
 
 /**
- * Something that is being edited: as it was read, and as it shall be. When somebody else was faster, what was not touched
- * here becomes theirs, what was touched stays, and `theirs` says what they changed. Who leaves with changes is asked.
+ * useDraft holds an edited object: the version that was read, and the local changes. If another operator saves first,
+ * unchanged fields take the new values, changed fields stay, and `theirs` lists the other operator's changes. Leaving
+ * the page with changes requires confirmation.
  */
 export function useDraft<T extends object>(asked: () => string) {
   const base = shallowRef<T>()
@@ -37,14 +38,14 @@ export function useDraft<T extends object>(asked: () => string) {
     theirs.value = []
   }
 
-  /** Reads it anew, unless somebody edits it; who begins while the answer is under way keeps what was typed. */
+  /** Reloads the object unless it has local changes. Changes typed during the request are kept. */
   async function renew<R>(read: () => Promise<R>, take: (fresh: R) => void): Promise<void> {
     if (isChanged.value) return
     const fresh = await read()
     if (!isChanged.value) take(fresh)
   }
 
-  /** Lays the changes over what it is by now. */
+  /** Applies the local changes to the current version. */
   function rebase(now: T): void {
     const [was, mine] = [base.value, draft.value]
     if (!was || !mine) return show(now)

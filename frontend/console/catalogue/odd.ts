@@ -1,7 +1,7 @@
 import type { ConsoleWords } from '../words'
 import { oddInstants, type TermsDraft } from './saleterms'
 
-/** Says in words which time of a form the clocks of the shop do not show once; nothing when all is well. */
+/** The message for local times that the time zone skips or repeats; undefined if all times are unique. */
 export function oddTimes(draft: Partial<TermsDraft>, zone: string, words: ConsoleWords): string {
   const [odd] = oddInstants(draft, zone)
   if (!odd) return ''

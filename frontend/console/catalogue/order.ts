@@ -1,11 +1,11 @@
-/** The list with one item moved by one place, towards its beginning (-1) or its end (1). */
+/** The list with one item moved by one position, to the front (-1) or to the end (1). */
 export function moved<T>(items: readonly T[], at: number, by: -1 | 1): T[] {
   const [item, other] = [items[at], items[at + by]]
   if (item === undefined || other === undefined) return [...items]
   return items.map((one, i) => (i === at ? other : i === at + by ? item : one))
 }
 
-/** The places of things in a new order, for those whose place becomes another one: as few as possible. */
+/** The items whose position changes in a new order, with their new positions; as few as possible. */
 export function replaced<T extends { readonly position: number }>(
   wanted: readonly T[],
 ): { item: T; position: number }[] {

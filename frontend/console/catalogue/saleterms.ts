@@ -3,12 +3,12 @@ import type { SaleTerms } from './api'
 import type { SaleRecord, Slot } from './types'
 import { instantsOf, wallOf } from '../clock/zone'
 
-/** The terms of a sale as a form holds them: instants as the clocks of the shop show them, `2026-11-21T10:00`. */
+/** The terms of a sale as a form holds them. Instants are local times of the shop, `2026-11-21T10:00`. */
 export interface TermsDraft {
   price_fen: number
   stock: number
   limit: number
-  /** 0: as many as is usual for the limit. */
+  /** 0: the default for the limit. */
   cap: number
   opens: string
   closes: string
@@ -25,13 +25,16 @@ export const NO_TERMS: TermsDraft = {
   challenge: 'none',
 }
 
-/** What a field for an instant holds. */
+/** The value of an instant field. */
 export function wallField(at: number, zone: string): string {
   const { day, time } = wallOf(at, zone)
   return `${day}T${time}`
 }
 
-/** The instants that a field means: one, unless the clocks are set over it, or it is empty. */
+/**
+ * The instants that a field can mean: one, or none if the field is empty or the time is skipped, or two if it is
+ * repeated.
+ */
 export function instantsIn(field: string, zone: string): number[] {
   const [day = '', time = ''] = field.split('T')
   return instantsOf(day, time, zone)
@@ -46,7 +49,7 @@ export function draftOf(sale: SaleRecord, zone: string): TermsDraft {
   return { price_fen, stock: initial, limit, cap, challenge, ...windowOf({ ...sale.slot, ...sale }, zone) }
 }
 
-/** The fields of the form that mean no instant, with how many they mean: none, or two. */
+/** The fields that do not mean exactly one instant, with their number of instants (0 or 2). */
 export function oddInstants(draft: Partial<TermsDraft>, zone: string): { field: string; many: number }[] {
   return [draft.opens, draft.closes].flatMap((field) => {
     const many = field === undefined ? 1 : instantsIn(field, zone).length
@@ -54,7 +57,7 @@ export function oddInstants(draft: Partial<TermsDraft>, zone: string): { field: 
   })
 }
 
-/** What of the form goes to the server. Call it with instants that are none odd. */
+/** The request body for a form. Requires that oddInstants is empty. */
 export function termsOf(draft: Partial<TermsDraft>, zone: string): Partial<SaleTerms> {
   const { opens, closes, cap, ...rest } = draft
   const [opensAt] = instantsIn(opens ?? '', zone)
@@ -67,7 +70,7 @@ export function termsOf(draft: Partial<TermsDraft>, zone: string): Partial<SaleT
   }
 }
 
-/** What can be changed by now; the server has the last word, and says what to do instead. */
+/** The fields that are still editable. The server makes the final decision and returns the reason. */
 const SOON_MS = 10_000
 export function lockedTerms(sale: SaleRecord, now: number): ReadonlySet<keyof TermsDraft> {
   const all: (keyof TermsDraft)[] = ['price_fen', 'stock', 'limit', 'cap', 'opens', 'closes', 'challenge']
@@ -76,7 +79,7 @@ export function lockedTerms(sale: SaleRecord, now: number): ReadonlySet<keyof Te
   return new Set(sale.loaded ? ['stock'] : [])
 }
 
-/** A sale in words, by the names of its fields. */
+/** The terms as text, by field name. */
 export function termsTold(
   sale: SaleRecord,
   clock: { planned: (at: number) => string },

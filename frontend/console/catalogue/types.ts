@@ -1,6 +1,7 @@
 import { fields, id, list, number, numberOr, optional, text, type Fields } from '../../src/protocol/fields'
 
-// What operators offer, as the API tells it. A `version` grows with every edit; an edit names the one that was looked at.
+// The catalogue as the API returns it. A `version` grows with every edit; an edit names the version that the operator
+// saw.
 
 export interface Picture {
   readonly url: string
@@ -18,7 +19,7 @@ export interface Product {
   readonly images: readonly Picture[]
   readonly version: number
   readonly updated_at: number
-  /** Since when it is put away. */
+  /** The time of archiving; absent for active products. */
   readonly archived_at?: number
 }
 
@@ -26,7 +27,7 @@ export interface Category {
   readonly id: string
   readonly name: string
   readonly position: number
-  /** How many products of it can be offered. */
+  /** Number of products that can be sold. */
   readonly products: number
   readonly version: number
   readonly archived_at?: number
@@ -37,9 +38,9 @@ export interface Slot {
   readonly phase: string
   readonly opens_at: number
   readonly closes_at: number
-  /** How many sales it offers. */
+  /** Number of sales. */
   readonly sales: number
-  /** In no list of shoppers. */
+  /** Excluded from the lists of shoppers. */
   readonly hidden: boolean
 }
 
@@ -58,7 +59,7 @@ export interface SaleRecord {
   readonly paused: boolean
   readonly challenge: string
   readonly position: number
-  /** Its stock is in Redis, so it is added to and withdrawn from, and set no more. */
+  /** Its stock is in Redis. Stock can only be added or withdrawn, no longer set. */
   readonly loaded: boolean
   readonly version: number
   readonly archived_at?: number
@@ -70,12 +71,12 @@ export type CheckState = (typeof CHECK_STATES)[number]
 export interface Check {
   readonly name: string
   readonly state: CheckState
-  /** What was found, and the values in it; the sentences are for codes that this page does not know. */
+  /** The finding and its values. `says` and `do` are English texts for codes that this page lacks. */
   readonly code: string
   readonly of: Readonly<Record<string, unknown>>
   readonly says: string
   readonly do: string
-  /** Where the runbook goes on; empty from servers that do not say so. */
+  /** Link to the runbook; empty from older servers. */
   readonly link: string
 }
 
@@ -186,7 +187,7 @@ export function parseSaleRecord(value: unknown): SaleRecord {
 
 function parseCheck(value: unknown): Check {
   const f = fields(value, 'check')
-  // A state that is not known is not taken for a good one.
+  // An unknown state counts as failed.
   const state = CHECK_STATES.find((known) => known === f.state) ?? 'fail'
   return {
     name: text(f, 'name'),

@@ -4,7 +4,8 @@ import { refused } from '../http'
 const WITHIN_MS = 60_000
 
 /**
- * Sends a picture, and answers what the server says of it. As askApi, which hears nothing of how far a body has come.
+ * Uploads a picture and returns the response. Unlike askApi it uses XMLHttpRequest, which reports the progress of the
+ * upload.
  */
 export function upload(
   file: Blob,
@@ -17,7 +18,7 @@ export function upload(
     request.open('POST', '/api/v1/operator/images')
     request.timeout = WITHIN_MS
     request.responseType = 'json'
-    // What a file calls itself, the server does not believe.
+    // The server detects the type itself and ignores this one.
     request.setRequestHeader('Content-Type', file.type || 'application/octet-stream')
     request.setRequestHeader('Idempotency-Key', key)
     if (token) request.setRequestHeader('Authorization', `Bearer ${token}`)

@@ -1,4 +1,4 @@
-/** What is selected of a text, put between two marks; the answer says also what is selected then. */
+/** Puts the selected text between two tags. Returns the new text and the new selection. */
 export function wrapped(
   text: string,
   from: number,

@@ -10,7 +10,7 @@ import ReportPage from '../report/ReportPage.vue'
 import ConsoleBar from '../shell/ConsoleBar.vue'
 import { useShopClock } from './shopclock'
 
-/** The browser is in New York; the clocks of the shop, in Shanghai, are thirteen hours ahead of it. */
+/** The browser is in New York; the shop is in Shanghai, thirteen hours ahead. */
 const BROWSER = 'America/New_York'
 const SHOP = 'Asia/Shanghai'
 const OPENS = Date.parse('2026-11-21T02:00:00Z')
@@ -64,7 +64,7 @@ async function show(page: Component, props: Record<string, unknown> = {}): Promi
   return document.body.textContent
 }
 
-/** What the axis of times of a plot says at an instant. */
+/** The label of a plot's time axis at an instant. */
 function onAxis(plot: uPlot.Options | undefined, at: number): unknown {
   const values = plot?.axes?.[0]?.values
   return typeof values === 'function' ? values({} as uPlot, [at / 1_000], 0, 0, 0) : undefined

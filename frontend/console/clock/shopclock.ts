@@ -5,7 +5,7 @@ import { asReadonly } from '../../src/stores/readonly'
 import { useCatalogue } from '../catalogue/api'
 import { knowsZone, secondOf, wallOf, windowText } from './zone'
 
-/** The clocks of the shop: what they show, and which day it is there. Every time in the console is told by them. */
+/** The shop's time zone. The console shows every time in it. */
 export const useShopClock = defineStore('shopclock', () => {
   const api = useCatalogue()
   const live = useLive()
@@ -14,24 +14,24 @@ export const useShopClock = defineStore('shopclock', () => {
   const today = computed(() => wallOf(live.now, zone.value).day)
   let known = false
 
-  /** What the server says; a zone that this browser does not know is read by its own clocks. */
+  /** Sets the zone from the server. If this browser does not support it, the browser's own zone is used. */
   function hear(name: string): void {
     known = true
     zone.value = knowsZone(name) ? name : own
   }
 
-  /** Asks for the zone, once. */
+  /** Loads the zone once. */
   async function read(): Promise<void> {
     if (!known) hear((await api.slots(today.value)).zone)
   }
 
-  /** Day and time, to the second. */
+  /** Date and time with seconds. */
   function instant(at: number): string {
     const { day, time } = secondOf(at, zone.value)
     return `${day} ${time}`
   }
 
-  /** Day and time of what somebody has planned: seconds only where there are any. */
+  /** Date and time of a planned instant; seconds only if they are not zero. */
   function planned(at: number): string {
     const { day, time } = wallOf(at, zone.value)
     return `${day} ${time}`
@@ -44,7 +44,7 @@ export const useShopClock = defineStore('shopclock', () => {
     read,
     instant,
     planned,
-    /** The time of day, to the second. */
+    /** The time of day with seconds. */
     time: (at: number) => secondOf(at, zone.value).time,
     window: (from: number, to: number) => windowText(from, to, zone.value),
   }

@@ -1,12 +1,12 @@
-// The shop's days and hours are by the clocks of the shop, wherever somebody works at the console.
+// Days and hours of the console are in the shop's time zone, not in the operator's.
 
 const DAY_MS = 86_400_000
 
-/** What the clocks of a zone show at an instant. */
+/** The local date and time of a zone at an instant. */
 export interface Wall {
   /** 2026-11-21 */
   readonly day: string
-  /** 10:00, or 10:00:30 where there are seconds. */
+  /** 10:00, or 10:00:30 with seconds. */
   readonly time: string
 }
 
@@ -29,7 +29,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return made
 }
 
-/** Whether this browser knows the clocks of a zone. */
+/** Reports whether this browser supports a time zone. */
 export function knowsZone(zone: string): boolean {
   try {
     return formatOf(zone) !== undefined
@@ -43,7 +43,7 @@ export function wallOf(at: number, zone: string): Wall {
   return { day, time: time.endsWith(':00') ? time.slice(0, 5) : time }
 }
 
-/** The same to the second: how instants are shown that nobody has chosen. */
+/** Like wallOf, always with seconds; for recorded instants. */
 export function secondOf(at: number, zone: string): Wall {
   const parts = Object.fromEntries(
     formatOf(zone)
@@ -57,7 +57,7 @@ export function secondOf(at: number, zone: string): Wall {
   }
 }
 
-/** A window in one text; the second day is named only when it is another one, of which midnight is none. */
+/** A window as text. The second date is shown only if it differs; a window that ends at midnight stays on its day. */
 export function windowText(from: number, to: number, zone: string): string {
   const [begin, end] = [wallOf(from, zone), wallOf(to, zone)]
   if (end.time === '00:00' && end.day === dayAfter(begin.day, 1)) return `${begin.day} ${begin.time} – 24:00`
@@ -65,29 +65,29 @@ export function windowText(from: number, to: number, zone: string): string {
 }
 
 /**
- * When the clocks of a zone show that: once as a rule, never where they are set forward over it, and twice where they are
- * set back over it. Nothing for what is no day or time.
+ * The instants at which the zone shows this local time: usually one, none if the clocks skip it, two if they repeat it.
+ * Empty for an invalid date or time.
  */
 export function instantsOf(day: string, time: string, zone: string): number[] {
   const wall = /^\d{4}-\d\d-\d\d$/.test(day) && /^\d\d:\d\d(:\d\d)?$/.test(time) ? utcOf({ day, time }) : NaN
   if (Number.isNaN(wall)) return []
-  // The clocks are ahead of UTC by what they are ahead a day before, or a day after.
+  // The possible offsets from UTC are those of the day before and of the day after.
   const ahead = [wall - DAY_MS, wall + DAY_MS].map((at) => utcOf(wallOf(at, zone)) - at)
   const candidates = [...new Set(ahead.map((ms) => wall - ms))]
   return candidates.filter((at) => utcOf(wallOf(at, zone)) === wall).sort((a, b) => a - b)
 }
 
-/** What the clocks show, taken for UTC. */
+/** The local time interpreted as UTC. */
 function utcOf({ day, time }: Wall): number {
   return Date.parse(`${day}T${time.length === 5 ? `${time}:00` : time}Z`)
 }
 
-/** The day so many days later. */
+/** The date `days` days later. */
 export function dayAfter(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
 }
 
-/** The Monday of a day's week. */
+/** The Monday of the week of a day. */
 export function mondayOf(day: string): string {
   const weekday = new Date(`${day}T00:00:00Z`).getUTCDay()
   return dayAfter(day, -((weekday + 6) % 7))
@@ -101,7 +101,7 @@ export function isDay(text: string): boolean {
   )
 }
 
-/** The part of a day, from 0 to 1, at which an instant lies; before and after it are its ends. */
+/** The position of an instant within a day, from 0 to 1; clamped for instants outside of the day. */
 export function partOfDay(at: number, day: string, zone: string): number {
   const wall = wallOf(at, zone)
   if (wall.day < day) return 0

@@ -1,13 +1,13 @@
 import { yuan } from '../../src/format/money'
 
-/** One thing that differs, in words. */
+/** One difference, as text. */
 export interface Change {
   readonly name: string
   readonly before: string
   readonly after: string
 }
 
-/** How a field is shown that is not there, or empty. */
+/** Shown for an absent or empty field. */
 export const NOTHING = '–'
 
 type Known = Record<string, unknown>
@@ -19,8 +19,8 @@ function asFields(value: unknown): Known | undefined {
 type Tell = (at: number) => string
 
 /**
- * What differs between two objects, field by field; fields within fields are named like `product.name`. `instant` tells
- * a time; without it times stay the numbers that they are.
+ * The differences between two objects, field by field; nested fields are named like `product.name`. `instant` formats
+ * times; without it they stay numbers.
  */
 export function changesOf(before: unknown, after: unknown, instant: Tell = String): Change[] {
   return walk('', before, after, instant)
@@ -38,7 +38,7 @@ function walk(name: string, before: unknown, after: unknown, instant: Tell): Cha
   return [{ name, before: shown(name, before, instant), after: shown(name, after, instant) }]
 }
 
-/** A value as people read it: instants and money by the ends of their names. */
+/** A value for display. The suffix of the name marks instants and money. */
 export function shown(name: string, value: unknown, instant: Tell): string {
   if (value === undefined || value === null || value === '') return NOTHING
   if (typeof value === 'number' && name.endsWith('_fen')) return yuan(value)

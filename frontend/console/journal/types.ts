@@ -1,6 +1,6 @@
 import { fields, number, numberOr, text, type Fields } from '../../src/protocol/fields'
 
-/** One row of the journal: who did what, when, from where. */
+/** One row of the audit log. */
 export interface JournalEntry {
   readonly seq: number
   readonly at: number
@@ -18,13 +18,13 @@ export interface JournalEntry {
   readonly hash: string
 }
 
-/** What a walk along the whole journal found. */
+/** The result of a verification of the whole audit log. */
 export interface JournalReport {
   readonly rows: number
   readonly ok: boolean
-  /** To be written down somewhere else: the number of the last row and its hash. */
+  /** The number and hash of the last row. Operators store it elsewhere to detect a later change. */
   readonly head: string
-  /** The first thing that does not fit, and in which row. */
+  /** The first inconsistency and its row. */
   readonly wrong?: string
   readonly at?: number
 }

@@ -1,20 +1,20 @@
-// What the pages of a report draw, made of its numbers.
+// Computes the charts and drawings of a report from its numbers.
 import type { Fate, Side, SpeedPoint } from './types'
 
-/** Columns of a chart: an instant and a number for each, none left out. */
+/** Columns of a chart on a complete grid: one instant and one number each. */
 export interface Columns {
-  /** How long a column is. */
+  /** The duration of a column, in milliseconds. */
   readonly each: number
   readonly at: number[]
   readonly orders: number[]
 }
 
-/** More columns than this are too narrow to be seen. */
+/** More columns would be too narrow to see. */
 const MOST_COLUMNS = 240
 
 /**
- * Puts points on an even grid from `from` to `to`, with zeros where nothing was. A grid that would have too many columns
- * gets wider ones, each with the sum of what falls into it.
+ * Puts points on an even grid from `from` to `to`; gaps are zero. If the grid needs too many columns, their width
+ * grows, and each one holds the sum of its points.
  */
 export function columns(points: readonly SpeedPoint[], from: number, to: number, step: number): Columns {
   const wide = step * Math.max(1, Math.ceil((to - from) / step / MOST_COLUMNS))
@@ -29,11 +29,11 @@ export function columns(points: readonly SpeedPoint[], from: number, to: number,
   return { each: wide, at, orders }
 }
 
-/** What came in, and where it is. */
+/** Units that came in, and units by their current state. */
 export const cameIn = (s: Side): number => s.initial + s.added
 export const isNow = (s: Side): number => s.stock + s.held + s.sold + s.withdrawn
 
-/** The parts of a side from the bottom up, in the order in which they are drawn. */
+/** The parts of a side in drawing order, from the bottom. */
 export const PARTS = ['sold', 'held', 'stock', 'withdrawn'] as const
 export type Part = (typeof PARTS)[number]
 
@@ -44,7 +44,7 @@ export interface Layer {
   readonly height: number
 }
 
-/** Stacks a side upwards from `bottom`; what is not nothing is at least a hair high. */
+/** Stacks the parts of a side upwards from `bottom`. A part that is not zero gets a minimum height. */
 export function stack(side: Side, most: number, bottom: number, height: number): Layer[] {
   let y = bottom
   return PARTS.filter((part) => side[part] > 0).map((part) => {
@@ -55,12 +55,12 @@ export function stack(side: Side, most: number, bottom: number, height: number):
   })
 }
 
-/** The steepest that the beam of the balance hangs, degrees. */
+/** Maximum tilt of the beam, in degrees. */
 const STEEPEST = 5
 
 /**
- * How the beam hangs: level while both sides hold the same free units and each is in balance; otherwise the heavier side
- * is lower, and a small difference is seen, too.
+ * The tilt of the beam, in degrees. It is level if both sides have equal free units and each side balances; otherwise
+ * the heavier side is lower. A small difference gets a visible minimum tilt.
  */
 export function tilt(redis: Side, database: Side): number {
   const left = isNow(redis) + Math.abs(cameIn(redis) - isNow(redis))
@@ -71,14 +71,14 @@ export function tilt(redis: Side, database: Side): number {
   return Math.sign(apart) * Math.min(STEEPEST, 1.5 + share * 20)
 }
 
-/** Fates with what is over last, the largest first among those of a kind. */
+/** Fates of active and successful orders first, then the others; the largest first within each group. */
 export function sorted(fates: readonly Fate[]): Fate[] {
   const good = ['paid', 'shipped', 'finished', 'pending']
   const rank = (f: Fate): number => (good.includes(f.state) ? 0 : 1)
   return [...fates].sort((a, b) => rank(a) - rank(b) || b.orders - a.orders)
 }
 
-/** A share as whole per cent; what is not nothing is never 0 %. */
+/** A share as whole per cent. A share above zero is never shown as 0 %. */
 export function share(n: number, of: number): string {
   if (n === 0 || of === 0) return '0 %'
   const part = (100 * n) / of

@@ -1,20 +1,20 @@
 import { fields, id, list, number, numberOr, optional, text } from '../../src/protocol/fields'
 
-/** A second, or a minute, of a sale: `at` is its beginning. */
+/** One second or minute of a sale; `at` is its start. */
 export interface SpeedPoint {
   readonly at: number
   readonly orders: number
   readonly units: number
 }
 
-/** How long the half and the hundredth waited that waited longest. */
+/** The median and the 99th percentile of a waiting time. */
 export interface Waits {
   readonly orders: number
   readonly p50_ms: number
   readonly p99_ms: number
 }
 
-/** How many orders are in a state for a reason. */
+/** Number of orders by state and reason. */
 export interface Fate {
   readonly state: string
   readonly reason: string
@@ -33,23 +33,23 @@ export interface Side {
   readonly withdrawn: number
 }
 
-/** Presses of Buy that were refused by a layer, with a code. */
+/** Buy attempts that one layer rejected with one code. */
 export interface TurnedAway {
   readonly layer: string
   readonly code: string
   readonly buys: number
 }
 
-/** What the nodes have counted of the presses of Buy. */
+/** Counters of the nodes for buy attempts. */
 export interface Presses {
   readonly pressed: number
   readonly reserved: number
   readonly turned_away: readonly TurnedAway[]
-  /** From the press until the order was told. */
+  /** From the buy attempt to the order event. */
   readonly to_order?: Waits
 }
 
-/** What became of a sale. */
+/** The report of a sale. */
 export interface SaleReport {
   readonly sale: string
   readonly product: string
@@ -59,7 +59,7 @@ export interface SaleReport {
   readonly at: number
   readonly seconds: readonly SpeedPoint[]
   readonly minutes: readonly SpeedPoint[]
-  /** The most orders in one second of the first two minutes. */
+  /** Maximum orders per second in the first two minutes. */
   readonly peak: number
   readonly to_pay?: Waits
   readonly presses?: Presses
@@ -73,7 +73,7 @@ export interface SaleReport {
   readonly balance: {
     readonly redis: Side
     readonly database: Side
-    /** Redis has the sale; otherwise its side says nothing. */
+    /** Redis holds the sale; otherwise the Redis side is invalid. */
     readonly loaded: boolean
     readonly waiting: number
     readonly failures: readonly string[]

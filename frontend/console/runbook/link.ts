@@ -1,6 +1,6 @@
 const FILE = 'deploy/RUNBOOK.md#'
 
-/** The page of the console for what the server says is in the runbook; undefined for every other place. */
+/** The console page for a runbook link of the server; undefined for other links. */
 export function runbookPage(link: string | undefined): string | undefined {
   return link?.startsWith(FILE) ? `runbook#${link.slice(FILE.length)}` : undefined
 }

@@ -7,7 +7,6 @@ const read = (file: string) => readFileSync(new URL(`../../../deploy/${file}`, i
 const runbook = parseMarkdown(read('RUNBOOK.md'))
 const anchors = new Set(runbook.flatMap((block) => (block.kind === 'heading' ? [block.id] : [])))
 
-/** All spans of all parts. */
 function everySpan(blocks: readonly Block[]): Span[] {
   return blocks.flatMap((block) => {
     if (block.kind === 'code') return []

@@ -1,11 +1,11 @@
-// The runbook's text as parts that a page can show. What it does not know stays text: nothing becomes HTML by itself.
+// Parses the runbook's Markdown into blocks. Unknown syntax stays text, and no input becomes HTML.
 
-/** A piece of a line. */
+/** An inline element. */
 export type Span =
   | { readonly kind: 'text' | 'code' | 'strong'; readonly text: string }
   | { readonly kind: 'link'; readonly text: string; readonly to: string }
 
-/** A part of the page. */
+/** A block element. */
 export type Block =
   | { readonly kind: 'heading'; readonly level: number; readonly id: string; readonly spans: readonly Span[] }
   | { readonly kind: 'paragraph'; readonly spans: readonly Span[] }
@@ -22,7 +22,7 @@ const ITEM = /^([-*]|\d{1,3}\.) +/
 const FENCE = /^```/
 const INDENT = 4
 
-/** The anchor of a heading, as the places make it where the runbook is read otherwise. */
+/** The anchor of a heading, in the format of GitHub. */
 export function slug(heading: string): string {
   return heading
     .toLowerCase()
@@ -33,7 +33,7 @@ export function slug(heading: string): string {
 
 const SPANS = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\(([^)\s]+)\)/g
 
-/** Cuts a text into its spans. */
+/** Splits a text into spans. */
 export function spansOf(text: string): Span[] {
   const spans: Span[] = []
   let end = 0
@@ -56,7 +56,7 @@ const cells = (line: string): Span[][] =>
     .split(/(?<!\\)\|/)
     .map((cell) => spansOf(cell.trim().replaceAll('\\|', '|')))
 
-/** Takes lines off the front as long as they belong together. */
+/** Takes lines from the front while they belong to one block. */
 class Lines {
   #at = 0
   readonly #all: readonly string[]
@@ -88,7 +88,7 @@ const isTable = (line: string): boolean => line.startsWith('|')
 const beginsBlock = (line: string): boolean =>
   isBlank(line) || isTable(line) || FENCE.test(line) || ITEM.test(line) || HEADING.test(line)
 
-/** Code that is indented goes on over blank lines, when more of it follows. */
+/** An indented code block continues across blank lines if more indented code follows. */
 function indented(lines: Lines): Block {
   const taken = lines.takeWhile((line) => isCode(line) || isBlank(line))
   return {
@@ -112,7 +112,7 @@ function table(lines: Lines): Block {
   return { kind: 'table', head: cells(head), rows: rows.map(cells) }
 }
 
-/** An item goes on in lines that are indented at least as far as its text, also behind a blank one. */
+/** A list item continues in lines that are indented at least as far as its text, also after a blank line. */
 function item(lines: Lines): Block[] {
   const first = lines.take()
   const width = ITEM.exec(first)?.[0].length ?? 0
@@ -159,7 +159,7 @@ function parse(all: readonly string[]): Block[] {
   return blocks
 }
 
-/** Reads the subset of Markdown in which the runbook is written. */
+/** Parses the Markdown subset of the runbook. */
 export function parseMarkdown(text: string): Block[] {
   return parse(text.split('\n'))
 }

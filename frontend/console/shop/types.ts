@@ -1,17 +1,17 @@
 import { fields, number, numberOr, text } from '../../src/protocol/fields'
 import { parseTexts } from '../../src/protocol/parse'
 
-/** What everybody in the shop is told. */
+/** The banner for all shoppers. */
 export interface Notice {
   readonly level: 'info' | 'warning'
-  /** For whoever reads none of the languages below; empty: they are told nothing. */
+  /** The text for all languages without an entry below; empty: no banner for them. */
   readonly text: string
   readonly texts: Readonly<Record<string, string>>
-  /** Unix milliseconds; without it, until it is taken back. */
+  /** Unix milliseconds; absent: until it is withdrawn. */
   readonly until?: number
 }
 
-/** What is said: a new notice, or with a language the same one for those who read that. */
+/** A new banner; with a language, a translation of the current banner. */
 export interface NewNotice {
   readonly level: Notice['level']
   readonly text: string
@@ -19,7 +19,7 @@ export interface NewNotice {
   readonly until?: number
 }
 
-/** How the shop gives up comfort in order to keep going. */
+/** Degradation switches. */
 export interface Switches {
   readonly version: number
   readonly tick_ms: number
@@ -31,7 +31,7 @@ export interface Switches {
 
 export const CHALLENGES = ['none', 'pass', 'work', 'captcha'] as const
 
-/** Who is kept out. */
+/** An entry of the block list. */
 export interface Block {
   readonly id: number
   readonly kind: string

@@ -1,4 +1,4 @@
-/** The sentences of the catalogue's pages; catalogue.zh.ts has the same shape. */
+/** The texts of the catalogue pages; catalogue.zh.ts has the same shape. */
 export const catalogueEn = {
   archived: 'Archived',
   archivedOnly: 'Archived ones',

@@ -1,7 +1,7 @@
-/** A value of what a check found, as people read it. */
+/** Formats a value of a finding, by name. */
 export type Value = (name: string) => string
 
-/** What a check found, and what to do about it where that is more than what was found says. */
+/** The text of a finding, and an action unless the finding implies it. */
 export interface CheckWords {
   readonly says: (of: Value) => string
   readonly do?: (of: Value) => string
@@ -21,7 +21,7 @@ const duties: Record<string, string> = {
 }
 const duty = (of: Value): string => duties[of('role')] ?? of('role')
 
-/** What the checks of a sale's checklist find, by the server's codes; checks.zh.ts has the same ones. */
+/** The findings of a sale's readiness checks, by the server's codes; checks.zh.ts has the same codes. */
 export const checksEn: Record<string, CheckWords> = {
   unread: { says: (of) => `${of('what')} cannot be read right now`, do: stores },
   sale_archived: { says: () => 'the sale is archived, so nobody sees it', do: () => 'Bring it back' },

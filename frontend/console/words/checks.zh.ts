@@ -20,7 +20,7 @@ const parts: Record<string, string> = {
   'how durable the stores are': '存储的持久性',
 }
 
-/** checks.en.ts in Chinese. */
+/** The Chinese version of checks.en.ts. */
 export const checksZh: Record<string, CheckWords> = {
   unread: { says: (of) => `现在读不到${parts[of('what')] ?? ` ${of('what')}`}`, do: stores },
   sale_archived: { says: () => '场次商品已归档，没有人能看到', do: () => '恢复它' },

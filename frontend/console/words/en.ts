@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../src/protocol/types'
 import { catalogueEn } from './catalogue.en'
 import { checksEn } from './checks.en'
 
-/** Every sentence of the console; zh.ts has the same shape. */
+/** The texts of the console; zh.ts has the same shape. */
 export const en = {
   title: 'Console',
   skip: 'Skip to the page',
@@ -340,7 +340,7 @@ export const en = {
     writeDown: 'Write this head down somewhere else; given here later, it proves more:',
     broken: (row: number, wrong: string) => `Row ${String(row)} does not fit: ${wrong}`,
   },
-  /** Kinds of acts; one without words is shown as it is. */
+  /** Kinds of operations. A kind without a text is shown as its code. */
   kinds: {
     'sale.pause': 'Sale paused',
     'sale.resume': 'Sale resumed',
@@ -393,7 +393,7 @@ export const en = {
     'mail.retry': 'Mail tried again',
     'mail.drop': 'Mail dropped',
   } as Record<string, string>,
-  /** Fields of what acts change; one without words is shown as it is. */
+  /** Fields that operations change. A field without a text is shown by its name. */
   fields: {
     paused: 'Paused',
     stock: 'Free units',
@@ -458,7 +458,7 @@ export const en = {
     order_expired: 'The order has expired.',
     internal: 'Something failed on the server.',
   } satisfies Record<ErrorCode, string>,
-  /** Why people are refused, in a word or two. */
+  /** Reasons of rejections, as short labels. */
   reasons: {
     bad_request: 'Not understood',
     unauthorized: 'Not signed in',
@@ -480,7 +480,7 @@ export const en = {
     order_expired: 'Order expired',
     internal: 'Our fault',
   } satisfies Record<ErrorCode, string>,
-  /** The alarms of the server in other languages; English ones come from it. */
+  /** Translations of the server's alarms. The server provides the English texts. */
   alarms: {} as Record<string, { says: string; do: string }>,
   lost: 'No answer came.',
   unknown: 'The answer could not be read.',

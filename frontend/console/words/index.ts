@@ -5,7 +5,7 @@ import { zh } from './zh'
 
 export type { ConsoleWords }
 
-/** The console's sentences in the language that the operator reads. */
+/** The texts of the console in the operator's language. */
 export function useConsoleWords(): ComputedRef<ConsoleWords> {
   const preferences = usePreferences()
   return computed(() => (preferences.lang === 'zh' ? zh : en))

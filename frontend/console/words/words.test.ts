@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { en } from './en'
 import { zh } from './zh'
 
-/** The paths of all sentences; tables of words that the server may extend are left out. */
+/** The paths of all texts, without the tables of codes that a server may extend. */
 function paths(value: object, before = ''): string[] {
   return Object.entries(value).flatMap(([name, inner]: [string, unknown]) =>
     typeof inner === 'object' && inner !== null ? paths(inner, `${before}${name}.`) : [`${before}${name}`],

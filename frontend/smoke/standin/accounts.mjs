@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { png } from './picture.mjs'
 
 /**
- * Accounts in memory, as the routes of the real server answer them. What would go out by mail is in `mails`, and each
- * picture's answer is in `pictures`.
+ * Accounts in memory with the routes of the real server. `mails` holds the outgoing mails, and `pictures` the text of
+ * each captcha.
  */
 export class StandInAccounts {
   /** Seconds that an access token of an account lives. */
   life = 900
   mails = []
-  /** Answers of pictures by their id. */
+  /** Captcha texts by id. */
   pictures = new Map()
-  /** Every log in asks for a picture. */
+  /** Every login requires a captcha. */
   guarded = false
   #accounts = new Map()
   #devices = new Map()
@@ -19,13 +19,13 @@ export class StandInAccounts {
   #links = new Map()
   #next = 7301444310000000000n
 
-  /** `tokenOf(user, life, device)` makes access tokens, `revoke(devices)` ends the sockets of log ins. */
+  /** `tokenOf(user, life, device)` creates access tokens; `revoke(devices)` closes the sockets of devices. */
   constructor(tokenOf, revoke) {
     this.tokenOf = tokenOf
     this.revoke = revoke
   }
 
-  /** Answers a request: `[status, body, cookie]`, or undefined for a path that it does not know. */
+  /** Handles a request. Returns `[status, body, cookie]`, or undefined for an unknown path. */
   answer(method, path, { body, user, device, cookie, ours }) {
     const route = `${method} ${path}`
     const known = this.#routes[route]
@@ -36,7 +36,7 @@ export class StandInAccounts {
     return known.call(this, { body: body ?? {}, user, device, cookie, ours })
   }
 
-  /** An account that is there from the start. */
+  /** Adds an account that exists from the start. */
   add(email, password, name) {
     const created_at = Date.now()
     this.#accounts.set(email, { id: this.#id(), email, password, name, lang: 'en', active: true, created_at })
@@ -114,7 +114,7 @@ export class StandInAccounts {
     },
   }
 
-  /** A picture and, in `pictures`, what it shows. */
+  /** Creates a captcha and stores its text in `pictures`. */
   picture() {
     const id = randomBytes(9).toString('base64url')
     const shows = String(10_000 + (randomBytes(2).readUInt16BE() % 90_000))
@@ -122,7 +122,7 @@ export class StandInAccounts {
     return { id, image: png(shows) }
   }
 
-  /** What the newest picture shows. */
+  /** The text of the newest captcha. */
   get newest() {
     return [...this.pictures.values()].at(-1)
   }

@@ -1,4 +1,4 @@
-/** What the stand-in sells: name, category, picture, list price and sale price in fen, stock, limit. */
+/** The products of the stand-in server: name, category, picture, list price and sale price in fen, stock, limit. */
 export const goods = [
   ['Studio headphones', 'Audio', 'headphones', 129900, 64900, 120, 2],
   ['Gooseneck kettle', 'Kitchen', 'kettle', 25900, 9900, 80, 2],

@@ -1,6 +1,6 @@
 import { deflateSync } from 'node:zlib'
 
-/** Rows of each digit, three dots wide, as bits. */
+/** The bitmap rows of each digit, three pixels wide. */
 const ROWS = {
   0: [7, 5, 5, 5, 7],
   1: [2, 6, 2, 2, 7],
@@ -17,7 +17,7 @@ const WIDTH = 240
 const HEIGHT = 80
 const DOT = 8
 
-/** A picture of some digits, 240 × 80, as a data address. */
+/** A picture of some digits, 240 × 80, as a data URL. */
 export function png(digits) {
   const lines = Array.from({ length: HEIGHT }, () => Buffer.alloc(WIDTH + 1, 255))
   lines.forEach((line) => (line[0] = 0))

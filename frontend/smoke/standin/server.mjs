@@ -15,25 +15,25 @@ const SIGNED_OUT = 4506
 const BLOCKED = 4507
 
 /**
- * A server that stands in for the real one in states that are hard to bring about there. It serves the built
- * page under the same security policy and speaks the same protocol, from memory.
+ * A server in memory for states that are hard to produce on the real one. It serves the built page with the same
+ * security policy and uses the same protocol.
  */
 export class StandIn {
   guests = true
-  /** How many of the next questions for the details of a sale find the server too busy. */
+  /** The number of further requests for sale details that fail with 503. */
   lostDetails = 0
   /** Every frame received. */
   received = []
-  /** How many guests were made. */
+  /** Number of guests created. */
   guestsMade = 0
-  /** Guests are made after this. */
+  /** Guests are created after this promise. */
   guestsFrom = Promise.resolve()
-  /** A hello is answered after this. */
+  /** A hello gets its reply after this promise. */
   hellosFrom = Promise.resolve()
-  /** How many of the next buys are carried out without an answer, or with one that nobody can read. */
+  /** The number of further buys that are performed without a reply, or with an unreadable reply. */
   lostBuys = 0
   tornBuys = 0
-  /** Orders that a hello tells in a state of a later version of the protocol. */
+  /** Orders that a hello lists in a state of a later protocol version. */
   missed = []
   #clients = new Set()
   #users = 0
@@ -41,14 +41,16 @@ export class StandIn {
   #stalled = false
   #bustling = true
 
-  /** `sales` is the number per slot. Their numbers change every `bustleMs`, and are sent every `tickMs`. */
+  /**
+   * `sales` is the number per slot. Their numbers change every `bustleMs` and are sent every `tickMs`, in milliseconds.
+   */
   constructor(sales, bustleMs = 1_000, tickMs = 500) {
     Object.assign(this, { bustleMs, tickMs })
     this.shop = new StandInShop((user, event) => this.#tell(user, event), sales)
     this.accounts = new StandInAccounts(tokenOf, (devices) => this.#revoke(devices))
   }
 
-  /** Starts on a free port of the loopback until the end of the running part. Returns the address. */
+  /** Starts on a free port of the loopback interface until the end of the running part. Returns the URL. */
   async start() {
     atEnd(() => this.close())
     this.http = createServer((request, response) => this.#serve(request, response))
@@ -66,7 +68,10 @@ export class StandIn {
     return `http://127.0.0.1:${this.http.address().port}`
   }
 
-  /** Whether numbers move. When they come to rest everybody is told where: the last step of the bustle may not be yet. */
+  /**
+   * Starts or stops changes of the numbers. On stop, the final numbers are sent, because the last step may not have
+   * been sent yet.
+   */
   set bustling(moving) {
     this.#bustling = moving
     if (!moving) this.#tick()
@@ -78,24 +83,24 @@ export class StandIn {
     this.http.close()
   }
 
-  /** Sends everyone away, as a node does that is drained. */
+  /** Disconnects all clients, like a node that drains. */
   drain(retry_ms) {
     this.#tell(undefined, { ev: 'bye', code: 4000, retry_ms })
     this.#clients.forEach((client) => client.socket.close(4000))
   }
 
-  /** From now on nothing comes through, in either direction, and no connection is closed. */
+  /** Stalls the network: frames are lost in both directions, but no connection closes. */
   stall() {
     this.#stalled = true
   }
 
-  /** Frames come through again; what was sent meanwhile is lost, with all connections if they are cut. */
+  /** Ends the stall. Frames sent during it are lost; `cut` also closes all connections. */
   resume(cut = false) {
     this.#stalled = false
     if (cut) this.#clients.forEach((client) => client.socket.terminate())
   }
 
-  /** The tokens of all guests so far have ended. */
+  /** Expires the tokens of all existing guests. */
   endTokens() {
     for (let n = 1; n <= this.#users; n++) this.#ended.add(guestId(n))
   }
@@ -116,7 +121,7 @@ export class StandIn {
   }
 
   #detail(response, id) {
-    // Of a connection that breaks, a browser would ask again by itself.
+    // A browser repeats the request by itself if the connection breaks, so the error is a 503.
     if (this.lostDetails > 0 && this.lostDetails--) return response.writeHead(503).end()
     const sale = this.shop.detail(id)
     response.writeHead(sale ? 200 : 404, { 'Content-Type': 'application/json' })
@@ -154,12 +159,12 @@ export class StandIn {
     response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
   }
 
-  /** Ends the sockets of log ins that count no more. */
+  /** Closes the sockets of revoked devices. */
   #revoke(devices) {
     for (const client of this.#clients) if (devices.has(client.device)) this.#end(client, SIGNED_OUT)
   }
 
-  /** Shuts everybody out who is connected, as the block list does. */
+  /** Blocks and disconnects all clients, as the block list does. */
   block() {
     this.#clients.forEach((client) => this.#end(client, BLOCKED))
   }
@@ -257,7 +262,7 @@ function guestId(n) {
   return String(7301444300000000000n + BigInt(n))
 }
 
-/** The event of an order in a state that this page cannot know. */
+/** The event of an order in a state of a later protocol version. */
 function laterState(order, cursor) {
   const later = {
     ...order,
@@ -269,7 +274,7 @@ function laterState(order, cursor) {
   return { ev: 'order', cursor, key: order.key, order: later }
 }
 
-/** A token of the right shape for the page; nobody checks its signature here. `life` is in seconds. */
+/** A token with the right shape for the page. This server does not check signatures. `life` is in seconds. */
 export function tokenOf(user, life = 3600, did = undefined) {
   const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const now = Math.floor(Date.now() / 1000)

@@ -2,34 +2,34 @@ import { createHash } from 'node:crypto'
 import { goods } from './goods.mjs'
 
 const SLOT_MS = 5 * 60_000
-/** The gateway stops taking money so long before the deadline at most. */
+/** Maximum time before the order's deadline at which the gateway stops accepting payments. */
 const LONGEST_MARGIN_MS = 10_000
 const PASS_MS = 120_000
 const PASSES_FROM_MS = 60_000
-/** What simulated shoppers leave to others. */
+/** Units that simulated shoppers leave to the test. */
 const UNITS_LEFT = 5
 const TAKES_SPACE = new Set(['reserved', 'pending'])
 
 /**
- * A shop in memory that keeps the rules of the protocol well enough to show the page every state. `tell` is
- * called with (user, event) for personal events and (undefined, event) for everyone.
+ * A shop in memory that follows enough of the protocol to show the page every state. `tell(user, event)` sends personal
+ * events; with an undefined user it sends to all clients.
  */
 export class StandInShop {
-  /** Milliseconds from an accepted buy to its order, or for ever: until settle() is called. */
+  /** Milliseconds from an accepted buy to its order; Infinity: until settle() is called. */
   settleAfter = 900
-  /** How many of the next buys are answered with `busy` although they are carried out. */
+  /** The number of further buys that are performed but get a `busy` reply. */
   busyBuys = 0
-  /** Milliseconds from an order to its end, if it is not paid. */
+  /** Milliseconds from an order to its expiry, if it is not paid. */
   payWindow = 60_000
-  /** Whether the payment gateway answers. */
+  /** Whether the payment gateway fails. */
   gatewayAway = false
-  /** Zero bits that work has to bring. */
+  /** Zero bits that a proof of work needs. */
   bits = 12
   slots = []
   sales = new Map()
   orders = new Map()
   #keys = new Map()
-  /** Whose each pass is and for which sale, and the work that was asked for. */
+  /** The user and sale of each pass, and the assigned work. */
   #passes = new Map()
   #work = new Map()
   description =
@@ -39,7 +39,7 @@ export class StandInShop {
   #next = 7301444480512000000n
   #events = 0
 
-  /** `tell` is called with what happens; a slot holds so many sales. */
+  /** `tell` receives the events; `sales` is the number of sales per slot. */
   constructor(tell, sales = goods.length) {
     this.tell = tell
     this.goods = Array.from({ length: sales }, (_, n) => goods[n % goods.length])
@@ -47,7 +47,7 @@ export class StandInShop {
     for (let n = 0; n < 8; n++) this.#addSlot(start + n * SLOT_MS)
   }
 
-  /** A sale as its own route tells it, or undefined. */
+  /** A sale as its HTTP route returns it, or undefined. */
   detail(id) {
     const sale = this.sales.get(id)
     return sale && { ...sale, phase: 'open', description: this.description, rules: this.rules }
@@ -95,7 +95,7 @@ export class StandInShop {
     return now < of.opens_at ? 'upcoming' : now < of.closes_at ? 'open' : 'closed'
   }
 
-  /** Moves the day so that the current slot ends in so many milliseconds. */
+  /** Moves the day so that the current slot ends in `ms` milliseconds. */
   endCurrentIn(ms) {
     const by = Date.now() + ms - this.current().closes_at
     for (const window of [...this.slots, ...this.sales.values()]) {
@@ -104,7 +104,7 @@ export class StandInShop {
     }
   }
 
-  /** Tells everyone when the slots are. */
+  /** Sends the slots to all clients. */
   tellSlots() {
     for (const { id, ...slot } of this.slots) {
       this.tell(undefined, { ev: 'slot', ...slot, slot: id, phase: this.phase(slot) })
@@ -139,7 +139,7 @@ export class StandInShop {
     }))
   }
 
-  /** Answers `{ok}` or `{error}`. */
+  /** Returns `{ok}` or `{error}`. */
   buy(user, { sale: id, qty, key, address, pass }) {
     const known = this.#keys.get(`${user}/${id}/${key}`)
     if (known) return { ok: this.#receipt(known) }
@@ -166,7 +166,7 @@ export class StandInShop {
     return { ok: this.#receipt(order) }
   }
 
-  /** Answers with a pass, or with what comes before it; `picture` makes captchas. */
+  /** Returns a pass or the required challenge; `picture` creates captchas. */
   pass(user, { sale: id }, picture) {
     const sale = this.sales.get(id)
     if (!sale?.pass) return refuse('wrong_state')
@@ -180,7 +180,7 @@ export class StandInShop {
     return { ok: { challenge: { kind: 'work', id: text, text, bits: this.bits, until } } }
   }
 
-  /** Answers a solution; `read` says whether a captcha shows that. */
+  /** Checks a solution; `read` reports whether the captcha shows the given text. */
   solve(user, { sale, task, answer }, read) {
     const bits = this.#work.get(task)
     if (bits === undefined) return read(task, answer) ? this.#give(user, sale) : refuse('captcha_required')
@@ -215,12 +215,12 @@ export class StandInShop {
     this.orders.set(order.id, order)
     this.#keys.set(`${user}/${sale.id}/${key}`, order)
     if (this.settleAfter < Infinity) {
-      setTimeout(() => this.#settle(order), this.settleAfter).unref() // nobody waits for it at the end
+      setTimeout(() => this.#settle(order), this.settleAfter).unref() // does not keep the process alive
     }
     return order
   }
 
-  /** Makes an order of every reservation, now. */
+  /** Creates the orders of all reservations now. */
   settle() {
     for (const order of this.orders.values()) if (order.state === 'reserved') this.#settle(order)
   }
@@ -233,7 +233,7 @@ export class StandInShop {
     setTimeout(() => this.#giveBack(order, 'expired'), this.payWindow).unref()
   }
 
-  /** Ends the time to pay of every order, now. */
+  /** Expires all unpaid orders now. */
   expire() {
     for (const order of this.orders.values()) if (order.state === 'pending') this.#giveBack(order, 'expired')
   }
@@ -309,8 +309,8 @@ export class StandInShop {
   }
 
   /**
-   * One step of simulated shoppers: some press; of those who hold a unit some pay, some let it go. However long it goes on,
-   * they leave units to who is looked at.
+   * One step of simulated shoppers: some buy, and some who hold a unit pay or cancel. They always leave units to the
+   * tested shopper.
    */
   bustle() {
     for (const sale of this.sales.values()) {
@@ -328,7 +328,7 @@ export class StandInShop {
     }
   }
 
-  /** Changes a sale and tells everyone. */
+  /** Changes a sale and sends it to all clients. */
   change(id, what) {
     const sale = this.sales.get(id)
     Object.assign(sale, what)
@@ -336,7 +336,7 @@ export class StandInShop {
   }
 }
 
-/** An order as its buyer sees it: JSON leaves out what is undefined. */
+/** An order as its buyer sees it; JSON omits undefined fields. */
 function publicOrder(order) {
   return { ...order, user: undefined, key: undefined }
 }

@@ -3,12 +3,12 @@ import type { Address } from '../protocol/types'
 import { usePreferences } from '../stores/preferences'
 import { useAccountClient } from './client'
 
-/** The address book of whoever we are, and with it the address that goes along with orders: its default one. */
+/** The address book of the current user, and the address sent with orders: the default of the book. */
 export function useAddresses() {
   const preferences = usePreferences()
   const client = useAccountClient()
 
-  /** Reads the book. One that is empty takes in the address that only this browser knew. */
+  /** Reads the book. An address that only this browser has stored is added to an empty book. */
   async function read(): Promise<SavedAddress[]> {
     let book = await client.addresses()
     if (book.length === 0 && preferences.address) {
@@ -26,7 +26,7 @@ export function useAddresses() {
     preferences.deliverTo(wanted)
   }
 
-  /** Writes an address; a new one is the one that goes along. */
+  /** Saves an address; a new one becomes the default. */
   async function write(address: Address, of?: SavedAddress): Promise<void> {
     if (!of) await client.addAddress({ ...address, default: true })
     else await client.changeAddress(of.id, { ...address, default: of.default })

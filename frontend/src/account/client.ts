@@ -17,7 +17,7 @@ import { useSession } from '../stores/session'
 import { askServer } from './http'
 import { parseSession, type Session } from './token'
 
-/** The guest who made an account in this browser: its orders are the account's. */
+/** Stored if the guest of this browser created an account: the guest's orders belong to the account. */
 export const REGISTERED = 'registered'
 
 export interface CaptchaAnswer {
@@ -40,11 +40,11 @@ export interface Credentials {
   device: string
 }
 
-/** The account routes. Each rejects with Refused, with Lost, or with Malformed for an answer that cannot be read. */
+/** The account routes. Each rejects with Refused, with Lost, or with Malformed if the response cannot be parsed. */
 export function useAccountClient() {
   const session = useSession()
 
-  /** Asks as who we are, with a token that still lives; one that was not taken is renewed, once. */
+  /** Calls a route with the current access token. If the server rejects the token, renews it and retries once. */
   async function mine(method: string, path: string, body?: unknown): Promise<unknown> {
     if (!session.usable()) await session.renew()
     try {
@@ -56,7 +56,10 @@ export function useAccountClient() {
     }
   }
 
-  /** As `mine` for what needs a password: there `unauthorized` is about the password, and asking again costs a try. */
+  /**
+   * Like `mine`, for routes that need a password. There `unauthorized` means a wrong password, so no retry follows: it
+   * would use up an attempt.
+   */
   async function proven(path: string, body: unknown): Promise<void> {
     if (!session.usable()) await session.renew()
     await askServer('POST', path, { body, token: session.token })
@@ -64,7 +67,9 @@ export function useAccountClient() {
 
   return {
     captcha: async (): Promise<Captcha> => parseCaptcha(await askServer('GET', '/auth/captcha')),
-    /** With a guest's token, the first log in with the same guest's token keeps the guest's id, and so the orders. */
+    /**
+     * With a guest's token, the first login with the same guest's token keeps the guest's id, and therefore the orders.
+     */
     register: async (fields: Registration): Promise<void> => {
       const token = session.isAccount ? undefined : session.token
       await askServer('POST', '/auth/register', { body: fields, token })
@@ -80,7 +85,7 @@ export function useAccountClient() {
       const answer = await askServer('POST', '/auth/login', { body: credentials, token, byCookie: true })
       return { ...parseSession(answer), account: true }
     },
-    /** By the cookie, which outlives the access token. */
+    /** Uses the cookie, which outlives the access token. */
     logout: async (everywhere: boolean): Promise<void> => {
       await askServer('POST', '/auth/logout', { body: everywhere ? { everywhere } : {}, byCookie: true })
     },
@@ -99,7 +104,7 @@ export function useAccountClient() {
     signOutDevice: async (id: string): Promise<void> => {
       await mine('DELETE', `/me/devices/${id}`)
     },
-    /** Of a shipped order; again, it answers the same. */
+    /** Confirms a shipped order; idempotent. */
     confirmReceipt: async (order: string): Promise<void> => {
       await mine('POST', `/orders/${order}/receipt`)
     },

@@ -18,7 +18,7 @@ const SYSTEMS: [RegExp, string][] = [
   [/Linux/, 'Linux'],
 ]
 
-/** What people call this browser in a list of their devices: "Firefox, Windows". */
+/** The name of this browser in the device list: "Firefox, Windows". */
 export function deviceName(agent = navigator.userAgent): string {
   const first = (of: [RegExp, string][]): string | undefined => of.find(([sign]) => sign.test(agent))?.[1]
   return [first(BROWSERS), first(SYSTEMS)].filter(Boolean).join(', ')

@@ -1,22 +1,22 @@
 import { parseRefusal } from '../protocol/parse'
 import { parseSession, type Session } from './token'
 
-/** The server does not let guests in; a token must come from somewhere else. */
+/** GuestsOff: the server creates no guests, so a token must be pasted. */
 export class GuestsOff extends Error {
   override name = 'GuestsOff'
 }
 
-/** The server does not renew the token that was shown: it has ended, or is of another shop. */
+/** NotRenewed: the server does not renew the token, because it has expired or belongs to another shop. */
 export class NotRenewed extends Error {
   override name = 'NotRenewed'
 }
 
-/** Other tabs wait for the answer, so it must not take for ever. */
+/** Other tabs wait for the response, so the request needs a time limit. */
 const ANSWER_WITHIN_MS = 10_000
 
 /**
- * Asks for a guest's token. With a token that is still valid the server keeps the same user, which is how a
- * guest renews. Rejects with GuestsOff, with NotRenewed, or with another error when trying again later makes sense.
+ * Requests a guest token. With a valid token the server keeps the same user, so this also renews a guest. Rejects with
+ * GuestsOff, with NotRenewed, or with another error if a later retry makes sense.
  */
 export async function askForGuest(valid?: string): Promise<Session> {
   const answer = await fetch('/api/v1/auth/guest', {

@@ -3,18 +3,21 @@ import { fields } from '../protocol/fields'
 import { parseRefusal } from '../protocol/parse'
 import type { ErrorCode, Refusal } from '../protocol/types'
 
-/** Other tabs may wait for an answer, so it must not take for ever. */
+/** Other tabs may wait for a response, so requests need a time limit. */
 const ANSWER_WITHIN_MS = 15_000
 
 export interface Question {
   body?: unknown
-  /** Who asks; a guest's or an account's access token. */
+  /** The access token of a guest or an account. */
   token?: string | undefined
-  /** Says that our own page asks: needed where the browser's cookie speaks for the shopper. */
+  /** Adds the header that marks a request of our own page; required where the cookie authenticates the shopper. */
   byCookie?: boolean
 }
 
-/** Asks a route of the shop. Rejects with Refused when it says no, and with Lost when nobody knows. */
+/**
+ * Calls a route of the shop. Rejects with Refused if the server rejects the call, and with Lost if the outcome is
+ * unknown.
+ */
 export async function askServer(method: string, path: string, question: Question = {}): Promise<unknown> {
   const { body, token, byCookie } = question
   let answer: Response
@@ -38,7 +41,7 @@ export async function askServer(method: string, path: string, question: Question
   throw new Refused(refusalOf(answer.status, said))
 }
 
-/** What a proxy in between says has no code: its status has to do. */
+/** The response of an intermediate proxy has no code, so its status is mapped to one. */
 const CODES: Record<number, ErrorCode> = {
   400: 'bad_request',
   401: 'unauthorized',

@@ -1,12 +1,12 @@
-/** A link that the shop has sent by mail. */
+/** A link from a mail of the shop. */
 export interface MailLink {
   kind: 'activate' | 'reset'
   token: string
 }
 
 /**
- * The link by which the shopper came. Its token is in the fragment, which browsers do not send; mails of older versions
- * have it in the query. It is removed from the address bar and the history at once, before any request.
+ * Returns the mail link with which the page was opened. Its token is in the fragment, which browsers do not send; mails
+ * of older versions have it in the query. It is removed from the address bar and the history before any request.
  */
 export function takeLink(): MailLink | undefined {
   const query = new URLSearchParams(window.location.hash.slice(1) || window.location.search)

@@ -4,8 +4,8 @@ import { NotRenewed } from './guest'
 import { parseSession, type Session } from './token'
 
 /**
- * Asks for a fresh access token of the account that this browser is logged in to, which its cookie proves. Rejects with
- * NotRenewed when the browser is logged in no more, or with another error when trying again later makes sense.
+ * Requests a new access token for the account of this browser, authenticated by the cookie. Rejects with NotRenewed if
+ * the browser is logged out, or with another error if a later retry makes sense.
  */
 export async function refreshAccount(): Promise<Session> {
   try {

@@ -2,20 +2,20 @@ import { fields, Malformed } from '../protocol/fields'
 import { parseUser } from '../protocol/parse'
 import type { User } from '../protocol/types'
 
-/** Who we are to the server. */
+/** The current user and the access token. */
 export interface Session {
-  /** Empty for an account whose token this page has not asked for yet. */
+  /** Empty for an account whose access token was not requested yet. */
   access: string
   user: User
-  /** When the token ends, Unix milliseconds; 0 when the token does not say. */
+  /** The expiry of the token, Unix milliseconds; 0 if the token has no expiry. */
   expires: number
-  /** When it was made; 0 when the token does not say. */
+  /** The time of issue, Unix milliseconds; 0 if the token does not contain it. */
   issued: number
-  /** An account. Its token stays in memory: the browser's cookie gets a new one. */
+  /** Set for an account. Its token stays in memory, because the cookie obtains a new one. */
   account?: true
 }
 
-/** Reads what a JWT says of itself, without checking it: only the server can. Undefined for anything else. */
+/** Reads the claims of a JWT without verification, which only the server can do. Undefined for other strings. */
 function claims(token: string): Record<string, unknown> | undefined {
   const body = token.split('.')[1]
   if (!body) return undefined
@@ -30,26 +30,26 @@ function claims(token: string): Record<string, unknown> | undefined {
   }
 }
 
-/** When the token was made and when it ends, Unix milliseconds; 0 when it does not say. */
+/** The times of issue and expiry of a token, Unix milliseconds; 0 if absent. */
 function lifeOf(token: string): Pick<Session, 'issued' | 'expires'> {
   const said = claims(token)
   const millis = (value: unknown): number => (typeof value === 'number' ? value * 1000 : 0)
   return { issued: millis(said?.iat), expires: millis(said?.exp) }
 }
 
-/** Reads what the routes that sign somebody in answer. */
+/** Parses the response of the sign-in routes. */
 export function parseSession(value: unknown): Session {
   const { access, user } = fields(value, 'session')
   if (typeof access !== 'string' || access === '') throw new Malformed('access is not a text')
   return { access, user: parseUser(user), ...lifeOf(access) }
 }
 
-/** What of a session outlives the page: of an account who it is, and no token. */
+/** The part of a session that is stored: for an account only the user, without a token. */
 export function keepable({ access, user, account }: Session): unknown {
   return account ? { user, account } : { access, user }
 }
 
-/** Reads what outlived the page. */
+/** Parses a stored session. */
 export function parseKept(value: unknown): Session {
   const { user, account } = fields(value, 'session')
   return account === true
@@ -57,7 +57,7 @@ export function parseKept(value: unknown): Session {
     : parseSession(value)
 }
 
-/** Makes a session of a token that somebody pasted; undefined when it is no token that names a user. */
+/** Makes a session from a pasted token; undefined if it is not a token with a user. */
 export function sessionOf(token: string): Session | undefined {
   const access = token.trim()
   const said = claims(access)

@@ -1,6 +1,6 @@
 import type { PayVia } from '../protocol/types'
 
-/** The gateway has a page for each: one for hands, one for a mouse. */
+/** The payment page for this device: the gateway has one for touch and one for a mouse. */
 export function wayToPay(): PayVia {
   return window.matchMedia('(pointer: coarse) and (max-width: 820px)').matches ? 'wap' : 'page'
 }
@@ -11,9 +11,8 @@ export interface Departure {
 }
 
 /**
- * Prepares to send the shopper to the gateway: with a mouse into another tab, so that this page stays live; on a
- * phone in this one. The tab must be opened while the press is still being handled, or the browser blocks it, and
- * then this page has to do.
+ * Prepares to open the gateway: with a mouse in another tab, so that this page stays live; on a phone in this tab. The
+ * browser only allows a new tab while it handles the click; if it blocks the tab, this tab is used.
  */
 export function departure(via: PayVia): Departure {
   const tab = via === 'page' ? window.open('', '_blank') : null
@@ -29,8 +28,8 @@ export function departure(via: PayVia): Departure {
 }
 
 /**
- * Whether the shopper comes back from the gateway; what it wrote into the address goes away. It proves nothing:
- * only an event says that an order is paid.
+ * Reports whether the shopper returns from the gateway, and removes the gateway's parameters from the address. This
+ * does not prove a payment: only an order event does.
  */
 export function cameBack(): boolean {
   if (!new URLSearchParams(window.location.search).has('out_trade_no')) return false

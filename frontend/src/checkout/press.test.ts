@@ -19,7 +19,7 @@ function refused(code: ErrorCode, retry_ms = 0): Refused {
   return new Refused({ code, message: '', retry_ms, orders: [] })
 }
 
-/** A backend that gives the scripted answers in turn. */
+/** A backend that returns the scripted replies in order. */
 function backendWith(...answers: (Receipt | Error)[]) {
   const buys: BuyFields[] = []
   const pauses: number[] = []
@@ -136,7 +136,7 @@ describe('keys', () => {
       [press.key, undefined],
       [press.key, 'pass 1'],
     ])
-    // What the shopper has just done is not made to wait.
+    // A challenge that the shopper has just solved adds no pause.
     expect(pauses).toEqual([])
   })
 

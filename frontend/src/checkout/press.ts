@@ -2,64 +2,64 @@ import { Lost, Refused } from '../live/ops'
 import type { Address, BuyFields, Order, Receipt, Refusal } from '../protocol/types'
 
 /**
- * One press of Buy. Its content never changes: the key belongs to exactly this quantity and address, and is
- * kept until the outcome is known.
+ * One buy attempt. Its content never changes: the key belongs to exactly this quantity and address, and is kept until
+ * the outcome is known.
  */
 export interface Press {
   readonly key: string
-  /** Who pressed; another user's press is never repeated. */
+  /** The user of the attempt; it is never repeated as another user. */
   readonly user: string
   readonly sale: string
   readonly qty: number
   readonly address?: Address
   readonly pressedAt: number
-  /** What was to be bought, for telling the outcome when the sale is out of sight. */
+  /** The product name, for messages while the sale is not displayed. */
   readonly product: string
 }
 
 export type Outcome =
   | { kind: 'reserved'; receipt: Receipt }
-  /** An order event with this key told the outcome before the reply did. */
+  /** An order event with this key arrived before the reply. */
   | { kind: 'settled'; order: Order }
   | { kind: 'refused'; refusal: Refusal }
-  /** The shopper did not want to do what the shop asks for. */
+  /** The shopper dismissed the challenge. */
   | { kind: 'givenup' }
-  /** Somebody else is signed in now, for whom it must not be repeated. */
+  /** Another user is signed in now; the attempt must not be repeated as this user. */
   | { kind: 'foreign' }
 
-/** The server, as far as a press needs it. */
+/** The server functions that a buy attempt needs. */
 export interface Backend {
   buy(fields: BuyFields): Promise<Receipt>
-  /** Who is signed in. */
+  /** The id of the current user. */
   user(): string | undefined
-  /** Resolves as soon as there is a connection with a user. */
+  /** Resolves as soon as the page is connected with a user. */
   untilLive(): Promise<void>
-  /** The order that an event has told for this key. */
+  /** The order that an event reported for this key. */
   orderOf(key: string): Order | undefined
   pause(ms: number): Promise<void>
-  /** The pass for a sale that is at hand. */
+  /** The available pass for a sale. */
   passFor(sale: string): string | undefined
-  /** Gets a pass, by whatever the shop wants for it; false when the shopper gave up. Rejects as ops do. */
+  /** Gets a pass by solving the challenges of the shop; false if the shopper gave up. Rejects as ops do. */
   earnPass(sale: string): Promise<boolean>
 }
 
 const PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 5_000
-/** A press this close to the opening waits for it instead of being refused. */
+/** An attempt this close to the opening waits for it instead of failing, in milliseconds. */
 const EDGE_MS = 2_000
-/** So many passes are earned for one press at most: who is not let in with them will not be with another one. */
+/** Maximum passes earned for one attempt. If the server rejects all of them, it will reject another one too. */
 const MOST_PASSES = 3
 
 /**
- * A key of 16 random characters, 80 bits: it has to differ from this buyer's others in one sale, and Redis keeps it twice
- * with each order. randomUUID would need a secure context, which a shop on a LAN is not.
+ * A key of 16 random characters, 80 bits. It must be unique among this buyer's attempts in one sale, and Redis stores
+ * it twice with each order. randomUUID needs a secure context, which plain HTTP on a LAN lacks.
  */
 export function newKey(): string {
   const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (n) => alphabet[n % 32]).join('')
 }
 
-/** Whether the server has not decided yet, so that the same key must be asked again. */
+/** Reports whether the outcome is still undecided, so that the request must be repeated with the same key. */
 function undecided(refusal: Refusal): boolean {
   switch (refusal.code) {
     case 'busy':
@@ -79,10 +79,9 @@ function wantsPass({ code }: Refusal): boolean {
 }
 
 /**
- * Carries a press until its outcome is known. Unknown is not failed: after `busy`, a lost connection, an answer that
- * cannot be read or a silent server the same press is repeated with the same key, as often as it takes; the server gives the
- * same order for it, and no pass is asked for then: only a press that is new to the server needs one. `repeating` is
- * called before each repeat.
+ * Repeats a buy attempt until its outcome is known. After `busy`, a lost connection, an unreadable reply or a timeout,
+ * it sends the same key again, without a limit. The server returns the same order for the key and requires no pass if
+ * it has seen the key. `repeating` is called before each repeat.
  */
 export async function carry(press: Press, backend: Backend, repeating: () => void): Promise<Outcome> {
   const { key, sale, qty, address } = press

@@ -1,10 +1,10 @@
 /**
- * SHA-256 in plain TypeScript. The browser's own answers only in promises, which cost a proof of work ten times what it
- * computes, and has none on a page that did not come over HTTPS.
+ * SHA-256 in plain TypeScript. WebCrypto only returns promises, which cost ten times the computation in a proof of
+ * work. It is also unavailable on pages without HTTPS.
  */
 
 const BLOCK = 64
-/** The fractional parts of the square and cube roots of the first primes, 32 bits of each. */
+/** The fractional parts of the square and cube roots of the first primes, 32 bits each. */
 const primes = firstPrimes(64)
 const K = Int32Array.from(primes, (p) => fraction(Math.cbrt(p)))
 const START = Int32Array.from(primes.slice(0, 8), (p) => fraction(Math.sqrt(p)))
@@ -20,7 +20,7 @@ function fraction(root: number): number {
   return Math.floor((root - Math.floor(root)) * 2 ** 32) | 0
 }
 
-/** Takes one block of 64 bytes into the state. */
+/** Adds one block of 64 bytes to the state. */
 function compress(state: Int32Array, bytes: Uint8Array, from: number): void {
   const w = W
   for (let i = 0; i < 16; i++) {
@@ -38,7 +38,7 @@ function compress(state: Int32Array, bytes: Uint8Array, from: number): void {
     const s1 = ((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10)
     w[i] = ((w[i - 16] as number) + s0 + (w[i - 7] as number) + s1) | 0
   }
-  // One by one: taking the state apart as a list costs more than a round.
+  // Separate variables: destructuring the array costs more than a round.
   let a = state[0] as number
   let b = state[1] as number
   let c = state[2] as number
@@ -71,10 +71,10 @@ function compress(state: Int32Array, bytes: Uint8Array, from: number): void {
   state[7] = ((state[7] as number) + h) | 0
 }
 
-/** Hashes texts that all begin alike: what they share is computed once. */
+/** Hashes texts with a common prefix, which is processed once. */
 export class PrefixHasher {
   readonly #shared = START.slice()
-  /** What is left of the beginning, then the end, then the padding. */
+  /** The incomplete block of the prefix, followed by the suffix and the padding. */
   readonly #tail: Uint8Array
   readonly #tailView: DataView
   readonly #kept: number
@@ -92,7 +92,10 @@ export class PrefixHasher {
     this.#tail.set(bytes.subarray(whole))
   }
 
-  /** The hash of the beginning and of an end of at most 40 ASCII characters, as eight words; overwritten by the next. */
+  /**
+   * The hash of the prefix and a suffix of at most 40 ASCII characters, as eight words. The next call overwrites the
+   * result.
+   */
   hash(end: string): Int32Array {
     const tail = this.#tail
     let at = this.#kept
@@ -107,7 +110,7 @@ export class PrefixHasher {
   }
 }
 
-/** How many bits are zero at the beginning of a hash. */
+/** Number of leading zero bits of a hash. */
 export function leadingZeros(hash: Int32Array): number {
   let zeros = 0
   for (const word of hash) {

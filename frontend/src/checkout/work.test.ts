@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { solveWork, type Solver } from './work'
 import type { WorkNews, WorkOrder } from './work.worker'
 
-/** Runs the worker's own script, with this test in place of the page around it, until it has the answer. */
+/** Runs the worker's script, with this test instead of the page, until it returns the solution. */
 async function runWorker(order: WorkOrder): Promise<string> {
   let onmessage: ((event: { data: WorkOrder }) => void) | undefined
   const answer = new Promise<string>((resolve) => {

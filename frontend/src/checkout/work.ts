@@ -1,6 +1,6 @@
 import type { WorkNews, WorkOrder } from './work.worker'
 
-/** The part of Worker that is used, so that tests can put another one in its place. */
+/** The part of Worker that is used; tests replace it. */
 export type Solver = Pick<Worker, 'postMessage' | 'terminate' | 'onmessage' | 'onerror'>
 
 function openSolver(): Solver {
@@ -8,8 +8,9 @@ function openSolver(): Solver {
 }
 
 /**
- * Finds the number whose SHA-256 with the text begins with so many zero bits, in a worker beside the page. `heard` takes
- * how likely it was to be found by now, from 0 to 1: nobody can say how far it really is. Rejects when `signal` aborts.
+ * Finds a number whose SHA-256 together with the text has at least `bits` leading zero bits, in a worker. `heard`
+ * receives the probability of success so far, from 0 to 1, because real progress cannot be measured. Rejects when
+ * `signal` aborts.
  */
 export function solveWork(
   order: WorkOrder,

@@ -1,17 +1,17 @@
 /// <reference lib="webworker" />
 import { leadingZeros, PrefixHasher } from './sha256'
 
-/** What the page asks of this worker, and what it is told. */
+/** The messages between the page and this worker. */
 export interface WorkOrder {
   text: string
   bits: number
 }
 export type WorkNews = { tries: number } | { answer: string }
 
-/** It computes for so long, then rests: a phone with one core draws the page meanwhile. */
+/** The worker computes for WORK_MS, then rests, so that a phone with one core can draw the page. */
 const WORK_MS = 24
 const REST_MS = 4
-/** How many numbers are tried between two looks at the clock, and how many spells of work between two words. */
+/** ROUND: hashes between two reads of the clock. TELL_EVERY: work periods between two progress messages. */
 const ROUND = 512
 const TELL_EVERY = 5
 

@@ -1,4 +1,4 @@
-/** The outlines of the icons, drawn on 24 × 24. */
+/** The outlines of the icons, on a grid of 24 × 24. */
 export const shapes = {
   bag: 'M6 8h12l1 12H5L6 8Zm3 0V6a3 3 0 0 1 6 0v2',
   pin: 'M12 21s7-6.1 7-11.5a7 7 0 0 0-14 0C5 14.9 12 21 12 21Zm0-9a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5Z',

@@ -1,6 +1,9 @@
 import { onBeforeUnmount, onMounted, ref, type Ref, type ShallowRef } from 'vue'
 
-/** Where the finger or the mouse was last, from the top of the window in its heights; the focus counts until then. */
+/**
+ * The last vertical position of the finger or mouse, as a share of the window height. Until the first pointer event,
+ * the focus counts.
+ */
 let pointer: number | undefined
 for (const name of ['pointerdown', 'pointermove'] as const) {
   window.addEventListener(name, ({ clientY }) => (pointer = clientY / innerHeight), { passive: true })
@@ -16,8 +19,8 @@ function hand(): number {
 }
 
 /**
- * Whether what lies over the page belongs to the bottom of the window: whenever something is added to it, it goes to
- * the half where the finger is not, so that nothing comes between the finger and what it was about to press.
+ * Returns whether an overlay belongs to the bottom of the window. Each time an element is added, the overlay moves to
+ * the half without the finger, so that it never appears under the finger.
  */
 export function useAway(element: Readonly<ShallowRef<Element | null>>): Ref<boolean> {
   const low = ref(false)

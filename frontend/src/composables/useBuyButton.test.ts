@@ -14,7 +14,7 @@ import { useBuyButton } from './useBuyButton'
 
 const press = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 1, product: 'Kettle', pressedAt: 0 }
 
-/** Two frames at most, also where the clock was set to another time within one. */
+/** At most two frames, also if the clock was set within one. */
 const DRAWN_MS = 64
 
 let scope: EffectScope
@@ -104,7 +104,7 @@ describe('the Buy button', () => {
     await vi.advanceTimersByTimeAsync(5_000)
     presses.end(press)
     expect(calm.value).toBe(true)
-    await vi.advanceTimersByTimeAsync(1_499) // of which some pass before it is drawn
+    await vi.advanceTimersByTimeAsync(1_499) // some of them pass before it is drawn
     expect(calm.value).toBe(true)
     await vi.advanceTimersByTimeAsync(DRAWN_MS + 1)
     expect(calm.value).toBe(false)

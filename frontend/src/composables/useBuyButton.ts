@@ -9,12 +9,12 @@ import { phaseAt } from '../stores/slots'
 import { useWords } from '../words'
 import { CALM_MS, FRESH_MS, useCalm } from './useCalm'
 
-/** In these states an order holds no unit. */
+/** States in which an order holds no unit. */
 const GAVE_BACK: OrderState[] = ['cancelled', 'expired', 'refused', 'refunded']
 
 /**
- * What the main button of a sale says and does. It is Buy only for who has nothing of the sale: from the press on it
- * follows the order, and becomes Pay. Another unit has a control of its own (`another`).
+ * The label and the action of a sale's main button. It is Buy only while the shopper has no order of the sale. After a
+ * buy it shows the order, and becomes Pay. A separate control buys another unit (`another`).
  */
 export function useBuyButton(sale: () => Sale) {
   const live = useLive()
@@ -25,7 +25,7 @@ export function useBuyButton(sale: () => Sale) {
 
   const phase = computed(() => phaseAt(sale(), live.now))
   const press = computed(() => presses.onSale(sale().id))
-  /** The last press on this sale, if it was refused and that was not read yet. */
+  /** The last attempt in this sale, if it was rejected and the message was not dismissed. */
   const refused = computed(() =>
     presses.ended.findLast((press) => press.sale === sale().id && press.ending?.kind === 'refused'),
   )
@@ -38,12 +38,12 @@ export function useBuyButton(sale: () => Sale) {
   }
 
   const ofSale = computed(() => orders.all.filter((order) => order.sale === sale().id))
-  /** The shopper's orders that hold units of this sale, newest first, as far as the page knows. */
+  /** The shopper's orders that hold units of this sale, newest first, among the loaded orders. */
   const holding = computed(() =>
     ofSale.value.filter(({ state }) => !['refunding', ...GAVE_BACK].includes(state)),
   )
   const mine = computed(() => units(holding.value))
-  /** What was refunded keeps counting to the limit. */
+  /** Refunded units still count towards the limit. */
   const allowed = computed(() => {
     const counted = ofSale.value.filter(({ state }) => state === 'refunded' || !GAVE_BACK.includes(state))
     return Math.max(0, sale().limit - units(counted))
@@ -64,7 +64,7 @@ export function useBuyButton(sale: () => Sale) {
     if (unpaid.value) return live.canAsk && isPayable(unpaid.value, live.now) ? 'pay' : 'rest'
     return forSale.value && mine.value === 0 ? 'buy' : 'rest'
   })
-  /** Whether one more unit can be bought beside those that the shopper has. */
+  /** Whether a shopper with units can buy one more. */
   const another = computed(() => forSale.value && mine.value > 0 && !reserved.value)
 
   const label = computed(() => {
@@ -83,7 +83,7 @@ export function useBuyButton(sale: () => Sale) {
     return live.canAsk ? w.press : w.offline
   })
 
-  /** Everything that can become of presses on this sale: when it changes, the buttons mean something else. */
+  /** A key of all outcomes in this sale. When it changes, the buttons change their meaning. */
   const outcomes = computed(() =>
     [press.value?.key, ...ofSale.value.map(({ id, state }) => `${id} ${state}`)].join(),
   )

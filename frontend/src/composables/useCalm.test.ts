@@ -21,7 +21,7 @@ it('is calm until what came under the finger was drawn, however long that takes,
   outcome.value = 'b'
   expect(calm?.value).toBe(true)
   frame()
-  vi.advanceTimersByTime(10 * FRESH_MS) // so long are the cards of another slot drawn on a slow phone
+  vi.advanceTimersByTime(10 * FRESH_MS) // a slow phone needs this long to draw the cards of another slot
   expect(calm?.value).toBe(true)
   frame()
   vi.advanceTimersByTime(FRESH_MS - 1)

@@ -1,16 +1,15 @@
 import { readonly, ref, watch, type Ref } from 'vue'
 import { useDrawn, useTimer } from '../timers'
 
-/** A press this soon after an outcome was meant for what was there before, in milliseconds. */
+/** A click this soon after an outcome was meant for the previous state, in milliseconds. */
 export const CALM_MS = 1_500
-/** Where something has come under a finger that had pressed something else: the second click of a double click. */
+/** For a control that appears under a finger: ignores the second click of a double click, in milliseconds. */
 export const FRESH_MS = 500
 
 /**
- * Whether presses do not count just now, because something has become of an earlier one and the button has another
- * meaning since. Calm begins in the very moment in which `outcome` changes, before anything is drawn, and with
- * `atFirst` also when the button appears; both last so many milliseconds from when that was drawn, which takes its time
- * where many cards change at once: nobody has seen it before.
+ * Reports whether clicks are ignored, because an outcome has just changed the meaning of the button. The calm period
+ * starts synchronously when `outcome` changes, and with `atFirst` also when the button appears. It ends `after` or
+ * `atFirst` milliseconds after the change was drawn, because drawing can be slow and the shopper cannot react before.
  */
 export function useCalm(outcome: () => unknown, after = CALM_MS, atFirst = 0): Readonly<Ref<boolean>> {
   const calm = ref(false)

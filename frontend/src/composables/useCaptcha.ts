@@ -2,9 +2,9 @@ import { ref, shallowRef } from 'vue'
 import type { AccountClient, CaptchaAnswer } from '../account/client'
 import type { Captcha } from '../protocol/account'
 
-/** A picture from the shop and what the shopper read from it. Each serves for one try. */
+/** A captcha and the shopper's text for it. Each captcha is valid for one attempt. */
 export function useCaptcha(client: AccountClient) {
-  /** Undefined while it is on its way, and where there is none. */
+  /** Undefined while loading, and after a failure. */
   const picture = shallowRef<Captcha>()
   const missing = ref(false)
   const typed = ref('')
@@ -21,7 +21,7 @@ export function useCaptcha(client: AccountClient) {
     }
   }
 
-  /** What was read; undefined as long as there is nothing. */
+  /** The entered text; undefined if it is empty. */
   function answer(): CaptchaAnswer | undefined {
     const read = typed.value.trim()
     return picture.value && read ? { id: picture.value.id, answer: read } : undefined

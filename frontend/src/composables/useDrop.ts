@@ -1,8 +1,8 @@
 import { ref, watch } from 'vue'
 
 /**
- * The last fall of a number, for showing "−3" as it happens: `count` grows with each fall, so that it can
- * key an animation.
+ * The last decrease of a number, for an animation like "−3". `count` grows with each decrease, so that it can key the
+ * animation.
  */
 export function useDrop(value: () => number) {
   const by = ref(0)

@@ -1,6 +1,6 @@
 import { onBeforeUnmount, onMounted, ref, type Ref, type ShallowRef } from 'vue'
 
-/** Whether any part of an element is in sight. */
+/** Whether any part of an element is visible. */
 export function useInView(element: Readonly<ShallowRef<Element | null>>): Ref<boolean> {
   const inView = ref(true)
   let observer: IntersectionObserver | undefined

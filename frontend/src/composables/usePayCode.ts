@@ -4,13 +4,15 @@ import { useShop } from '../shop/open'
 import type { PayCode } from '../shop/paying'
 import { useLive } from '../stores/live'
 
-/** The code of an order that is on show: asked for at once, and again when its answer was lost and the shop is back. */
+/**
+ * The payment code of the displayed order. It is requested at once, and again after a reconnect if the reply was lost.
+ */
 export function usePayCode(order: Order) {
   const shop = useShop()
   const live = useLive()
-  /** Undefined while the shop is being asked. */
+  /** Undefined while loading. */
   const code = shallowRef<PayCode>()
-  /** When the gateway stops taking money, a little before the deadline of the order; undefined before it was told. */
+  /** The end of the gateway's payment window, a little before the order's deadline; undefined until it is loaded. */
   const until = ref<number>()
 
   async function ask(): Promise<void> {

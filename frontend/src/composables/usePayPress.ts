@@ -3,7 +3,7 @@ import type { Order } from '../protocol/types'
 import { useShop } from '../shop/open'
 import { usePaySheet } from '../stores/paysheet'
 
-/** What a press of Pay does. A phone cannot scan itself: there the cashier opens at once. */
+/** Returns the action of Pay. A phone cannot scan its own screen, so there it opens the cashier at once. */
 export function usePayPress(): (order: Order) => void {
   const shop = useShop()
   const sheet = usePaySheet()

@@ -4,12 +4,12 @@ import type { Order } from '../protocol/types'
 import { useSales } from '../stores/sales'
 import { useWords } from '../words'
 
-/** A bar that has only begun is seen to be one. */
+/** The minimum visible share of a bar. */
 const LEAST = 0.04
-/** Where the waiting of each order began, so that all its bars fill up towards "next" alike. */
+/** The initial place of each order, so that all its bars show the same progress. */
 const began = new Map<string, number>()
 
-/** The place of a reservation in words, about how long it takes, and how far it has come; it moves with every tick. */
+/** The place of a reservation as text, the estimated wait, and the progress. They change with every tick. */
 export function usePlace(order: () => Order) {
   const sales = useSales()
   const words = useWords()

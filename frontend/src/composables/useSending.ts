@@ -4,13 +4,13 @@ import type { ErrorCode } from '../protocol/types'
 import { useWords } from '../words'
 import { useAccountWords } from '../words/account'
 
-/** One form that is sent: whether its answer is awaited, and in words why it was not accepted. */
+/** The state of one form: whether a request is running, and the error text of the last one. */
 export function useSending() {
   const words = useWords()
   const account = useAccountWords()
   const sending = ref(false)
   const problem = ref('')
-  /** The code of the last refusal; undefined when there was none. */
+  /** The error code of the last request; undefined if it succeeded. */
   const refused = ref<ErrorCode>()
 
   function explain(error: unknown, said: Partial<Record<ErrorCode, string>>): string {
@@ -29,10 +29,7 @@ export function useSending() {
     return words.value.errors[code]
   }
 
-  /**
-   * Sends what `run` sends, unless something is under way; true when it was accepted. `said` has words for refusals that
-   * mean something of their own here.
-   */
+  /** Runs `run` unless a request is running; returns true on success. `said` overrides the texts of error codes. */
   async function send(
     run: () => Promise<unknown>,
     said: Partial<Record<ErrorCode, string>> = {},

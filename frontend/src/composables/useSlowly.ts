@@ -1,17 +1,17 @@
 import { shallowRef, watch, type Ref } from 'vue'
 import { useTimer } from '../timers'
 
-/** How often a label may change that is read out and not seen, in milliseconds. */
+/** Minimum interval between changes of a label for screen readers, in milliseconds. */
 const EVERY_MS = 5_000
 
 /**
- * A value that follows another one slowly: for labels of screen readers, which nobody hears ten times a second. When
- * `edge` changes it follows at once.
+ * Returns a value that follows another one with a limited rate, for labels of screen readers. When `edge` changes, it
+ * follows at once.
  */
 export function useSlowly<T>(value: () => T, edge: () => unknown): Readonly<Ref<T>> {
   const slow = shallowRef(value())
   const timer = useTimer()
-  // Another moment for each label: they do not all change in the same tick.
+  // A random phase per label, so that the labels do not all change in the same tick.
   let changedAt = performance.now() - Math.random() * EVERY_MS
 
   function follow(): void {

@@ -2,7 +2,7 @@ import { computed, ref } from 'vue'
 import { usePreferences, type Theme } from '../stores/preferences'
 import { useListener } from '../timers'
 
-/** The theme that is seen now (the choice, else the system's), and a switch to the other one. */
+/** The effective theme (the shopper's choice, else the system's), and a function that switches it. */
 export function useTheme() {
   const preferences = usePreferences()
   const query = matchMedia('(prefers-color-scheme: dark)')

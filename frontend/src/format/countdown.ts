@@ -1,11 +1,11 @@
-/** The time left as people read it: "1:02:03", "02:03", and "00:00" when it is over. */
+/** The time left as text: "1:02:03", "02:03", and "00:00" at the end. */
 export function countdown(ms: number): string {
   return countdownParts(ms).join(':')
 }
 
 /**
- * The same in parts, for drawing: hours only when there are any. A second that has begun counts in full, so
- * that 00:00 appears at the very instant and not a second before it.
+ * The parts of the time left, with hours only if there are any. Seconds are rounded up, so that 00:00 appears exactly
+ * at the end.
  */
 export function countdownParts(ms: number): string[] {
   const left = Math.max(0, Math.ceil(ms / 1000))
@@ -15,12 +15,12 @@ export function countdownParts(ms: number): string[] {
   return hours > 0 ? [String(hours), ...rest] : rest
 }
 
-/** The hour and minute of an instant where the reader is. */
+/** The hour and minute of an instant in the reader's time zone. */
 export function clockTime(at: number, lang: string): string {
   return new Date(at).toLocaleTimeString(lang, { hour: '2-digit', minute: '2-digit', hour12: false })
 }
 
-/** The day, hour and minute of an instant where the reader is. */
+/** The day, hour and minute of an instant in the reader's time zone. */
 export function dayAndTime(at: number, lang: string): string {
   return new Date(at).toLocaleString(lang, { dateStyle: 'medium', timeStyle: 'short', hour12: false })
 }

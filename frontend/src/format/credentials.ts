@@ -1,12 +1,12 @@
 export const SHORTEST_PASSWORD = 8
 export const LONGEST_PASSWORD = 128
 
-/** Whether it looks like an e-mail address; the shop looks closer. */
+/** A rough check of an e-mail address; the server checks it fully. */
 export function isEmail(text: string): boolean {
   return /^[^\s@]+@[^\s@]+\.[^\s@.]+$|^[^\s@]+@localhost$/.test(text) && text.length <= 254
 }
 
-/** What a new password lacks, before the shop is asked. */
+/** The rule that a new password violates, checked before the request. */
 export function passwordProblem(password: string, email: string): 'short' | 'long' | 'same' | undefined {
   const length = [...password].length
   if (length < SHORTEST_PASSWORD) return 'short'

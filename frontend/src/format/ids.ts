@@ -1,4 +1,4 @@
-/** Orders two 64-bit ids given as decimal strings: negative when `a` is the smaller (older) one. */
+/** Compares two 64-bit ids given as decimal strings: negative if `a` is smaller (older). */
 export function compareIds(a: string, b: string): number {
   if (a.length !== b.length) return a.length - b.length
   return a < b ? -1 : a > b ? 1 : 0

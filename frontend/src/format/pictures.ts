@@ -1,13 +1,13 @@
-/** How wide both forms are of a picture that operators have uploaded, in pixels; narrower ones stay as they were. */
+/** Widths of the two forms of an uploaded picture, in pixels; narrower pictures are not enlarged. */
 const SMALL = 400
 const LARGE = 1600
 
-/** The small form of a picture that was uploaded; one that comes with the page has none. */
+/** The small form of an uploaded picture. Pictures of the page itself have no small form. */
 export function smallOf(url: string): string {
   return url.replace(/^(\/images\/[0-9a-f]{64})\.(jpg|png)$/, '$1.small.$2')
 }
 
-/** Both forms for `srcset`, of which the browser takes what its window needs; nothing where there is one alone. */
+/** Both forms for `srcset`; undefined if only one exists. */
 export function formsOf(url: string): string | undefined {
   const small = smallOf(url)
   return small === url ? undefined : `${small} ${String(SMALL)}w, ${url} ${String(LARGE)}w`

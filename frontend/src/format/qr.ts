@@ -1,15 +1,18 @@
 import { correction, generate } from 'lean-qr/nano'
 
-/** What readers need around a code, in modules. */
+/** The required margin around a code, in modules. */
 const QUIET_ZONE = 4
 
-/** A QR code as a drawing: one path of its dark modules, on a square of `side` modules with a quiet zone. */
+/** A QR code as a drawing: one path of its dark modules, on a square of `side` modules including the quiet zone. */
 export interface QrDrawing {
   side: number
   path: string
 }
 
-/** Draws a text as a QR code that bears some glare on the screen. Each run of dark modules in a row is a piece of the path. */
+/**
+ * Draws a text as a QR code whose error correction tolerates some glare. Each run of dark modules in a row is one piece
+ * of the path.
+ */
 export function drawQr(text: string): QrDrawing {
   const code = generate(text, { minCorrectionLevel: correction.M })
   let path = ''

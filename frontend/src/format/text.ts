@@ -1,4 +1,4 @@
-/** What somebody typed, without line breaks: the server stores none. */
+/** Replaces line breaks in typed text, because the server stores none. */
 export function oneLine(text: string): string {
   return text.trim().replace(/\s+/g, ' ')
 }

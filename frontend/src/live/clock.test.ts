@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { ServerClock } from './clock'
 
-/** Two clocks that the test moves: ours runs from 0, the server's is 1,000,000 ahead. */
+/** Two clocks that the test moves: ours starts at 0, the server's is 1,000,000 ms ahead. */
 function clocks() {
   let elapsed = 0
   const clock = new ServerClock(
     () => elapsed,
     () => 42,
   )
-  /** A question and its answer, with the given time on the way there and back. */
+  /** A request and its reply, with the given travel times. */
   const roundTrip = (there: number, back: number): void => {
     const sentAt = elapsed
     const said = sentAt + there + 1_000_000

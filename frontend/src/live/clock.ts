@@ -1,4 +1,4 @@
-/** One round trip: how far the server's clock is ahead of ours, and how long the trip took. */
+/** One round trip: the server clock's lead over ours, and the duration of the trip. */
 interface Sample {
   offset: number
   roundTrip: number
@@ -9,33 +9,33 @@ const MAX_SAMPLES = 8
 const MAX_AGE_MS = 5 * 60_000
 
 /**
- * The server's clock as this page knows it. The shortest round trip is the most trustworthy, because half of
- * it is the most that the estimate can be wrong; old samples fall out, so that a drifting clock is followed.
+ * An estimate of the server's clock. It uses the shortest round trip, because half of its duration bounds the error.
+ * Old samples are dropped, so that the estimate follows a drifting clock.
  */
 export class ServerClock {
   #samples: Sample[] = []
   readonly #elapsed: () => number
   readonly #wall: () => number
 
-  /** `elapsed` is our monotonic clock in milliseconds; `wall` serves until the first sample. */
+  /** `elapsed` is our monotonic clock in milliseconds; `wall` is used until the first sample. */
   constructor(elapsed: () => number = () => performance.now(), wall: () => number = () => Date.now()) {
     this.#elapsed = elapsed
     this.#wall = wall
   }
 
-  /** The server's time now, in Unix milliseconds. */
+  /** The server's current time, in Unix milliseconds. */
   now(): number {
     const best = this.#best()
     return best ? this.#elapsed() + best.offset : this.#wall()
   }
 
-  /** How far `now()` can be off, in milliseconds; infinite before the first answer. */
+  /** The maximum error of `now()`, in milliseconds; infinite before the first sample. */
   uncertainty(): number {
     const best = this.#best()
     return best ? best.roundTrip / 2 : Infinity
   }
 
-  /** Takes in an answer: the server said `serverNow` to a question that was sent at `sentAt` of our monotonic clock. */
+  /** Adds a sample: the server returned `serverNow` to a request sent at `sentAt` of our monotonic clock. */
   answer(sentAt: number, serverNow: number): void {
     const now = this.#elapsed()
     const roundTrip = Math.max(0, now - sentAt)
@@ -43,7 +43,7 @@ export class ServerClock {
     this.#samples.push({ offset: serverNow - (sentAt + now) / 2, roundTrip, takenAt: now })
   }
 
-  /** Drops what was learnt: after a sleep the monotonic clock may have stood still. */
+  /** Drops all samples: during sleep the monotonic clock may have stopped. */
   forget(): void {
     this.#samples = this.#samples.slice(-1).map((s) => ({ ...s, roundTrip: Infinity }))
   }

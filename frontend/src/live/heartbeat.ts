@@ -1,18 +1,21 @@
 import { Lost, Unreadable } from './ops'
 import type { LiveSocket } from './socket'
 
-/** The first round trips come quickly, for a good estimate of the server's clock. */
+/** The first round trips follow quickly, for a good estimate of the server's clock. */
 const FIRST_PAUSES_MS = [0, 150, 300, 600, 1_200]
-/** Then so often at least: it follows a clock that drifts. */
+/** Afterwards, the maximum interval in milliseconds, to follow a drifting clock. */
 const STEADY_MS = 15_000
-/** Somebody who looks at the page wants to know soon that the line is dead: after so long without a word it asks. */
+/**
+ * While the page is visible, a beat also follows this silence, in milliseconds, so that a dead connection is noticed
+ * soon.
+ */
 const QUIET_MS = 1_500
 const LOOK_MS = 250
 
 /**
- * Asks the server for the time again and again on one connection: that measures its clock and notices a
- * connection that died without a word, which a browser does not tell. `heard` takes each answer with the moment of
- * `performance.now()` at which it was asked for. Call it on every welcome; the returned function ends it.
+ * Requests the server's time repeatedly on one connection. This measures the server's clock and detects a dead
+ * connection, which the browser does not report. `heard` receives each reply with the time of its request, by
+ * `performance.now()`. Call startHeartbeat on every welcome; the returned function stops it.
  */
 export function startHeartbeat(
   socket: LiveSocket,
@@ -29,7 +32,7 @@ export function startHeartbeat(
       const { now } = await socket.request('time', { t0: Math.round(sentAt) })
       if (!stopped) heard(sentAt, now)
     } catch (error) {
-      // An answer that cannot be read is a word all the same.
+      // An unreadable reply still proves that the connection works.
       if (!stopped && error instanceof Lost && !(error instanceof Unreadable)) return socket.reconnect()
     }
     plan()

@@ -1,7 +1,7 @@
 import { parseReply } from '../protocol/parse'
 import type { Op, Refusal, OpReplies } from '../protocol/types'
 
-/** The server refused an op and said why. */
+/** Refused: the server rejected an op with a reason. */
 export class Refused extends Error {
   override name = 'Refused'
   readonly refusal: Refusal
@@ -12,12 +12,12 @@ export class Refused extends Error {
   }
 }
 
-/** No answer came: the connection broke or took too long. What became of the op is unknown. */
+/** Lost: no reply, because the connection broke or timed out. The outcome of the op is unknown. */
 export class Lost extends Error {
   override name = 'Lost'
 }
 
-/** An answer came that cannot be read. What became of the op is as unknown as without one. */
+/** Unreadable: the reply cannot be parsed. The outcome of the op is unknown. */
 export class Unreadable extends Lost {
   override name = 'Unreadable'
 }
@@ -28,12 +28,12 @@ interface Pending {
   timer: ReturnType<typeof setTimeout>
 }
 
-/** Ops under way on one connection, each waiting for the reply with its id. */
+/** Pending ops of one connection, by request id. */
 export class PendingOps {
   #next = 1
   readonly #pending = new Map<number, Pending>()
 
-  /** Registers an op; `send` gets the id to put on the wire. Rejects with Refused or Lost, and with nothing else. */
+  /** Registers an op; `send` receives the id for the frame. Rejects only with Refused or Lost. */
   open<O extends Op>(op: O, timeoutMs: number, send: (id: number) => void): Promise<OpReplies[O]> {
     const id = this.#next++
     return new Promise((resolve, reject) => {
@@ -55,7 +55,7 @@ export class PendingOps {
     })
   }
 
-  /** Hands a reply to whoever waits for it; a reply that came too late finds nobody. */
+  /** Delivers a reply to its op; a late reply is ignored. */
   settle(id: number, ok: unknown): void {
     this.#take(id)?.settle(ok)
   }
@@ -68,7 +68,7 @@ export class PendingOps {
     return this.#pending.size === 0
   }
 
-  /** The connection is gone: nothing of what is under way will be answered. */
+  /** Rejects all pending ops with Lost when the connection ends. */
   loseAll(): void {
     for (const id of [...this.#pending.keys()]) this.#take(id)?.fail(new Lost('connection lost'))
   }

@@ -4,49 +4,49 @@ import type { Op, OpFields, OpReplies, Refusal, ServerEvent, Welcome } from '../
 import { backoff, BLOCKED, mayReturn } from './backoff'
 import { Lost, PendingOps, Refused } from './ops'
 
-/** The part of WebSocket that is used, so that tests can put another one in its place. */
+/** The part of WebSocket that is used; tests replace it. */
 export type Wire = Pick<WebSocket, 'readyState' | 'send' | 'close' | 'onopen' | 'onmessage' | 'onclose'>
 
 export type LiveState =
   | { name: 'connecting' }
   | { name: 'live' }
-  /** Lost; the next attempt comes after `delayMs`. */
+  /** Lost; the next attempt follows after `delayMs`. */
   | { name: 'waiting'; delayMs: number }
-  /** The server asked us to stay away, or close() was called. */
+  /** The server forbids a reconnect, or close() was called. */
   | { name: 'stopped'; code: number }
 
-/** Asks the server. Rejects with Refused when it says no, and with Lost when nobody knows. */
+/** Sends an op. Rejects with Refused if the server rejects it, and with Lost if the outcome is unknown. */
 export type Ask = <O extends Op>(op: O, fields: OpFields[O]) => Promise<OpReplies[O]>
 
-/** Who listens to the socket. */
+/** The callbacks of the socket. */
 export interface Listener {
   /**
-   * What to say in `hello`; asked again for every connection, because token and cursor change. A promise holds the
-   * hello back.
+   * Returns the fields of `hello`. It is called for every connection, because token and cursor change. A promise delays
+   * the hello.
    */
   introduce(): OpFields['hello'] | Promise<OpFields['hello']>
-  /** A hello is on its way: what is asked here goes out behind it, without waiting for its answer. */
+  /** The hello was sent. Ops sent here follow it without waiting for its reply. */
   greeted(ask: Ask): void
-  /** A hello was answered; `sentAt` is when it was sent, by `performance.now()`. */
+  /** The hello succeeded; `sentAt` is its send time by `performance.now()`. */
   welcomed(welcome: Welcome, sentAt: number): void
-  /** A hello was refused. The socket waits: correct the introduction and call reconnect(). */
+  /** The hello was rejected. The socket waits: correct the fields and call reconnect(). */
   turnedAway(refusal: Refusal): void
-  /** Twice in a row a connection did not come about at all, so that nobody could say why. */
+  /** Two connections in a row were never opened, and the browser reports no reason. */
   unreached(): void
   heard(event: ServerEvent): void
-  /** An event that this page's protocol does not name. */
+  /** An event that this page's protocol does not define. */
   heardElse(event: unknown): void
   changed(state: LiveState): void
 }
 
-/** The readyState of a WebSocket that carries frames. */
+/** The readyState of an open WebSocket. */
 const OPEN = 1
 
 const ANSWER_WITHIN_MS = 8_000
 const WELCOME_WITHIN_MS = 10_000
-/** A connection that said nothing for so long is silent, if an answer is overdue. */
+/** A connection without a frame for this time, in milliseconds, is silent if a reply is overdue. */
 const SILENT_MS = 3_000
-/** When an answer is overdue. */
+/** A reply is overdue after this time, in milliseconds. */
 const OVERDUE_MS = 1_500
 
 export function dialPage(): Wire {
@@ -54,8 +54,8 @@ export function dialPage(): Wire {
 }
 
 /**
- * The one connection to the server. It says hello, stays connected with growing jittered pauses, keeps to
- * what `bye` and the close codes ask for, and carries ops to their replies. It knows nothing of sales or orders.
+ * LiveSocket is the only connection to the server. It sends hello, reconnects with growing jittered pauses, obeys `bye`
+ * and the close codes, and delivers replies to their ops. It does not depend on sales or orders.
  */
 export class LiveSocket {
   #wire: Wire | undefined
@@ -67,7 +67,7 @@ export class LiveSocket {
   #greeted = false
   #opened = false
   #closed = false
-  /** When the server last said anything, and when the first question after that was sent; `performance.now()`. */
+  /** Time of the last frame, and of the first request after it, by `performance.now()`. */
   #heardAt = -Infinity
   #askedAt: number | undefined
   readonly #listener: Listener
@@ -82,19 +82,19 @@ export class LiveSocket {
     return this.#state
   }
 
-  /** Whether hello was said on the present connection, with whatever token there was. */
+  /** Whether hello was sent on the current connection, with or without a token. */
   get isGreeted(): boolean {
     return this.#greeted
   }
 
-  /** How long nothing was heard, in milliseconds. */
+  /** The time since the last frame, in milliseconds. */
   get quietMs(): number {
     return performance.now() - this.#heardAt
   }
 
   /**
-   * Whether the server should have said something by now and did not. A browser does not tell that the network
-   * stands still; and a shop in which nothing happens says nothing, so that only a question shows it.
+   * Whether a frame from the server is overdue. The browser does not report a stalled network, and an idle shop sends
+   * nothing, so only an unanswered request proves it.
    */
   get isSilent(): boolean {
     if (this.quietMs < SILENT_MS) return false
@@ -102,7 +102,7 @@ export class LiveSocket {
     return this.#askedAt !== undefined && performance.now() - this.#askedAt >= OVERDUE_MS
   }
 
-  /** Connects now, whatever was planned: at the start, with a new token, or when the network is back. */
+  /** Connects now and cancels a planned attempt: at the start, with a new token, or when the network is back. */
   reconnect(): void {
     if (this.#closed) return
     this.#leave()
@@ -120,21 +120,21 @@ export class LiveSocket {
     wire.onclose = (event) => this.#lost(wire, event.code)
   }
 
-  /** The shop keeps us out: nothing connects again until reconnect() is called. */
+  /** The server blocks this client: no attempt follows until reconnect() is called. */
   keptOut(): void {
     if (this.#closed) return
     this.#leave()
     this.#become({ name: 'stopped', code: BLOCKED })
   }
 
-  /** Ends for good: nobody connects again. */
+  /** Closes permanently; reconnect() has no effect afterwards. */
   close(): void {
     this.#closed = true
     this.#leave()
     this.#become({ name: 'stopped', code: 0 })
   }
 
-  /** Asks the server. Rejects with Refused when it says no, and with Lost when nobody knows. */
+  /** Sends an op. Rejects with Refused if the server rejects it, and with Lost if the outcome is unknown. */
   request<O extends Op>(op: O, fields: OpFields[O]): Promise<OpReplies[O]> {
     if (this.#state.name !== 'live' || !this.#wire) return Promise.reject(new Lost('not connected'))
     return this.#send(this.#wire, op, fields)
@@ -143,8 +143,8 @@ export class LiveSocket {
   #send<O extends Op>(wire: Wire, op: O, fields: OpFields[O]): Promise<OpReplies[O]> {
     this.#askedAt ??= performance.now()
     return this.#pending.open(op, ANSWER_WITHIN_MS, (id) => {
-      // What is sent on a wire that is closing is dropped, with an error in the console; its end is told in a moment, and
-      // with it all that is under way is lost.
+      // A closing socket would drop the frame and log an error. Its close event follows soon and rejects the pending
+      // ops.
       if (wire.readyState === OPEN) wire.send(JSON.stringify({ id, op, ...fields }))
     })
   }
@@ -182,7 +182,8 @@ export class LiveSocket {
     this.#heardAt = performance.now()
     this.#askedAt = undefined
     this.#read(data)
-    // What is under way still waits for its answer: without it a line that dies now would be noticed when that is lost.
+    // Pending ops still wait for replies. Restarting their time detects a connection that dies now before the ops time
+    // out.
     if (wire === this.#wire && !this.#pending.isEmpty) this.#askedAt = this.#heardAt
   }
 
@@ -222,7 +223,7 @@ export class LiveSocket {
     if (!opened && this.#attempt === 2) this.#listener.unreached()
   }
 
-  /** Lets go of the present connection; nothing of it is heard any more. */
+  /** Abandons the current connection and ignores its further events. */
   #leave(): void {
     clearTimeout(this.#timer)
     const wire = this.#wire

@@ -7,6 +7,6 @@ function draw(node: MarkupNode): VNode | string {
   return h(node.name, link, node.inner.map(draw))
 }
 
-/** A description as people will see it. */
+/** Renders a description as shoppers see it. */
 export const MarkupView: FunctionalComponent<{ html: string }> = ({ html }) =>
   h('div', { class: 'markup' }, parseMarkup(html).map(draw))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseMarkup, type MarkupNode } from './markup'
 
-/** Writes a tree as one line. */
+/** Formats a tree as one line. */
 function told(nodes: readonly MarkupNode[]): string {
   return nodes
     .map((node) =>

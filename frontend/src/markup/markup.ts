@@ -1,20 +1,20 @@
-// The little HTML of descriptions as a tree: what the server leaves of it is what is shown, and nothing is ever handed to
-// the browser as HTML.
+// Parses the limited HTML of descriptions into a tree. The page renders the tree itself and never passes HTML to the
+// browser.
 
-/** What descriptions may be made of; the server keeps the same list. */
+/** The allowed elements; the server uses the same list. */
 const ELEMENTS = ['p', 'br', 'strong', 'em', 'ul', 'ol', 'li', 'a'] as const
 export type ElementName = (typeof ELEMENTS)[number]
 
 export interface MarkupElement {
   readonly name: ElementName
-  /** Of a link. */
+  /** Only for links. */
   readonly href?: string
   readonly inner: readonly MarkupNode[]
 }
 export type MarkupNode = string | MarkupElement
 
 const TAG = /<!--[\s\S]*?-->|<(\/?)([a-z][a-z0-9]*)\b([^>]*)>/gi
-/** What stands inside of these is no text for people. */
+/** Elements whose content is not shown. */
 const MUTE = /<(script|style|title|textarea|iframe|noscript|template|object)\b[\s\S]*?(<\/\1\s*>|$)/gi
 const HREF = /\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/i
 const ENTITY = /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi
@@ -28,7 +28,7 @@ function decode(text: string): string {
   })
 }
 
-/** An address that a link may lead to: https, and nobody's credentials. */
+/** The target of a link, if it is allowed: https without credentials. */
 function linkOf(attributes: string): string | undefined {
   const [, double, single, bare] = HREF.exec(attributes) ?? []
   const address = decode(double ?? single ?? bare ?? '')
@@ -37,7 +37,7 @@ function linkOf(attributes: string): string | undefined {
   return protocol === 'https:' && !username && !password ? href : undefined
 }
 
-/** Deeper ones leave their text: nobody writes such, and drawing them goes as deep. */
+/** Maximum depth; deeper elements keep only their text. It limits the recursion of the renderer. */
 const DEEPEST = 24
 
 interface Open {
@@ -46,7 +46,9 @@ interface Open {
   inner: MarkupNode[]
 }
 
-/** Reads a description. Elements that are not allowed leave their text; what is not closed ends with what is around it. */
+/**
+ * Parses a description. Elements that are not allowed keep only their text. An unclosed element ends with its parent.
+ */
 export function parseMarkup(html: string): MarkupNode[] {
   const bare = html.replace(MUTE, '')
   const root: Open = { name: undefined, inner: [] }

@@ -1,15 +1,18 @@
-/** What the account routes answer, read from `unknown` like all wire data; only the account sheets load it. */
+/**
+ * Parses the responses of the account routes from `unknown`, like all wire data. Only the account sheets load this
+ * module.
+ */
 import { fields, id, number, numberOr, optional, readable, text } from './fields'
 import { parseAddress, parsePicture } from './parse'
 import type { Address } from './types'
 
-/** A picture with characters that a person types. */
+/** A captcha picture. */
 export interface Captcha {
   readonly id: string
   readonly image: string
 }
 
-/** Who we are, as the account sheet shows it. */
+/** The user's profile in the account sheet. */
 export interface Profile {
   readonly id: string
   readonly name: string
@@ -24,7 +27,7 @@ export interface Device {
   readonly name: string
   readonly created_at: number
   readonly last_seen_at: number
-  /** The one that asks. */
+  /** The current device. */
   readonly current: boolean
 }
 

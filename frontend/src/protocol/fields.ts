@@ -1,6 +1,6 @@
-// How a field of wire data is read: what is not of the kind that it should be is Malformed, with its name.
+// Readers for fields of wire data. A field of the wrong type throws a Malformed with its name.
 
-/** Wire data that is not what the protocol says. */
+/** Wire data that violates the protocol. */
 export class Malformed extends Error {
   override name = 'Malformed'
 }
@@ -21,7 +21,7 @@ export function list<T>(f: Fields, name: string, item: (value: unknown) => T): T
   return value.map(item)
 }
 
-/** The items of a list that can be read. */
+/** The items of a list that can be parsed; others are skipped. */
 export function readable<T>(f: Fields, name: string, item: (value: unknown) => T): T[] {
   return list(f, name, (value) => value).flatMap((value) => {
     try {
@@ -56,7 +56,7 @@ export function numberOr(f: Fields, name: string, fallback: number): number {
   return f[name] === undefined ? fallback : number(f, name)
 }
 
-/** Fields that may be absent: 0 and "" count as absent too, because Go writes them for "not set". */
+/** Optional fields. 0 and "" also count as absent, because Go writes them for unset fields. */
 export function optional<K extends string, T>(
   f: Fields,
   name: K,

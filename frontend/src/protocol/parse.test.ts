@@ -11,9 +11,9 @@ interface Golden {
   frame: { id?: number; ok?: unknown; error?: unknown; ev?: string; op?: string }
 }
 
-/** The golden frames are shared with the server: what it must write, this page must read. */
+/** The golden frames are shared with the server, which must write them; this page must parse them. */
 const folder = join(import.meta.dirname, '../../../realtime/testdata/protocol')
-/** What operators alone are told: the page does not know it. */
+/** Frames for operators, which this page does not parse. */
 const ofOperators = ['board.json']
 const files = readdirSync(folder).filter((name) => name.endsWith('.json') && !ofOperators.includes(name))
 const replyOps = [
@@ -55,14 +55,14 @@ describe('golden frames', () => {
         if (frame.ev !== undefined) {
           expect(event(parsed).ev).toBe(frame.ev)
         } else if (frame.error !== undefined) {
-          // Codes that this page does not know would have become "internal".
+          // Unknown codes would have become "internal".
           expect(parsed).toMatchObject({ kind: 'error', id: frame.id, error: frame.error })
         } else {
           const op = file.replace('.json', '') as Op
           expect(replyOps).toContain(op)
           expect(parsed).toMatchObject({ kind: 'ok', id: frame.id })
           const reply = parseReply(op, frame.ok) as object
-          // Whatever the page reads of a reply is exactly what the server wrote.
+          // Every parsed field of a reply equals the field that the server wrote.
           expect(frame.ok).toMatchObject(withoutDefaults(reply, frame.ok))
         }
       })
@@ -76,7 +76,7 @@ it('events of operators are passed over', () => {
   for (const { frame } of told) expect(parseFrame(JSON.stringify(frame))).toMatchObject({ kind: 'unknown' })
 })
 
-/** Drops `reset: false`, which the server does not write. */
+/** Drops `reset: false`, which the server omits. */
 function withoutDefaults(reply: object, ok: unknown): object {
   const said = ok as Record<string, unknown>
   return Object.fromEntries(Object.entries(reply).filter(([key, value]) => value !== false || key in said))

@@ -1,8 +1,8 @@
 /**
- * Everything that comes over the socket enters here as `unknown` and leaves as a type of types.ts, or not at all
- * (answers of the account routes enter in account.ts): a field that is missing or of another kind throws a Malformed
- * that names it. Unknown fields are ignored, as the protocol demands; of a list only what cannot be read is left out,
- * and a word that a later server may have added (a state, a phase) never makes the rest unreadable.
+ * Parses every frame of the socket from `unknown` into a type of types.ts; account.ts parses the account routes. A
+ * missing field or a field of the wrong type throws a Malformed with its name. Unknown fields are ignored, as the
+ * protocol requires. In a list, only unreadable items are dropped. An unknown value that a later server may add (a
+ * state, a phase) does not invalidate the rest.
  */
 import {
   fields,
@@ -55,7 +55,7 @@ function stateOf(f: Fields): OrderState {
   return ORDER_STATES.find((known) => known === state) ?? 'unknown'
 }
 
-/** The page draws phases by its clock; only `closed` tells it more. */
+/** The page computes phases by its clock; only `closed` adds information. */
 function phaseOf(f: Fields): Phase {
   const phase = text(f, 'phase')
   return PHASES.find((known) => known === phase) ?? 'open'
@@ -83,7 +83,7 @@ function parseSlot(value: unknown): Slot {
   }
 }
 
-/** Pictures come from this site or over https; anything else (javascript:, data:) is dropped. */
+/** Pictures must come from this site or over https; other URLs (javascript:, data:) are dropped. */
 function parseImage(value: unknown): Image {
   const f = fields(value, 'image')
   const url = text(f, 'url')
@@ -122,7 +122,7 @@ export function parseSale(value: unknown): Sale {
   }
 }
 
-/** A sentence by the languages of its readers. */
+/** Texts by language. */
 export function parseTexts(value: unknown): Record<string, string> {
   const texts = value === undefined ? {} : fields(value, 'texts')
   return Object.fromEntries(Object.keys(texts).map((lang) => [lang, text(texts, lang)]))
@@ -182,7 +182,7 @@ function parsePersonal(value: unknown): PersonalEvent {
   return { ev: 'order', cursor: text(f, 'cursor'), key: text(f, 'key'), order: parseOrder(f.order) }
 }
 
-/** The missed events, and whether one could not be read, so that the orders must be read instead. */
+/** The missed events. `torn` reports that one was unreadable, so that the orders must be read instead. */
 function parseMissed(f: Fields): { missed: PersonalEvent[]; torn: boolean } {
   const known = list(f, 'missed', (value) => value).filter(
     (value) => (value as Fields | null)?.ev === 'order',
@@ -240,7 +240,7 @@ function parsePayment(value: unknown): Payment {
   }
 }
 
-/** A picture that came along with an answer; nothing but a PNG is shown. */
+/** A picture inside a reply; only PNG is allowed. */
 export function parsePicture(f: Fields): string {
   const image = text(f, 'image')
   if (!image.startsWith('data:image/png;base64,')) throw new Malformed('image is not a PNG')
@@ -287,12 +287,12 @@ const replyParsers: { [O in Op]: (ok: unknown) => OpReplies[O] } = {
   board: (ok) => ok,
 }
 
-/** Reads the `ok` of a reply to the given op. */
+/** Parses the `ok` field of a reply to the given op. */
 export function parseReply<O extends Op>(op: O, ok: unknown): OpReplies[O] {
   return replyParsers[op](ok)
 }
 
-/** Reads an error object; a code this page does not know yet counts as `internal`. */
+/** Parses an error object; an unknown code becomes `internal`. */
 export function parseRefusal(value: unknown): Refusal {
   const f = fields(value, 'error')
   const code = ERROR_CODES.find((known) => known === f.code) ?? 'internal'
@@ -336,7 +336,7 @@ function parseEvent(f: Fields): ServerEvent | undefined {
   }
 }
 
-/** Reads one text frame from the server. */
+/** Parses one text frame from the server. */
 export function parseFrame(data: unknown): ServerFrame {
   if (typeof data !== 'string') throw new Malformed('frame is not text')
   let value: unknown

@@ -1,6 +1,6 @@
 /**
- * The words of the socket protocol, version 1. Ids are strings (64 bit), times are Unix milliseconds of the
- * server's clock, money is whole fen. What the server has told is replaced, never written to.
+ * The types of the socket protocol, version 1. Ids are strings (64 bit), times are Unix milliseconds of the server's
+ * clock, amounts are whole fen. Objects from the server are replaced, never modified.
  */
 
 export const SUBPROTOCOL = 'stampede.v1'
@@ -43,7 +43,7 @@ export const ORDER_STATES = [
   'refunding',
   'refunded',
 ] as const
-/** What this page does not know yet is shown as `unknown`. */
+/** States that this page does not support become `unknown`. */
 export type OrderState = (typeof ORDER_STATES)[number] | 'unknown'
 
 /** A time window in which its sales are open. */
@@ -52,7 +52,7 @@ export interface Slot {
   readonly phase: Phase
   readonly opens_at: number
   readonly closes_at: number
-  /** How many sales it offers. */
+  /** Number of sales. */
   readonly sales: number
 }
 
@@ -69,22 +69,22 @@ export interface Product {
   readonly list_price_fen: number
 }
 
-/** What is told of a product when somebody asks for it. */
+/** The details of a product, loaded on demand. */
 export interface Details {
-  /** HTML of the shop; shown by MarkupView alone. */
+  /** HTML; only MarkupView renders it. */
   readonly description: string
   /** Plain text. */
   readonly rules: string
 }
 
-/** The numbers of a sale that move. */
+/** The changing numbers of a sale. */
 export interface Counters {
   /** Units free to reserve now. */
   readonly stock: number
   /** Units reserved or unpaid. */
   readonly held: number
   readonly sold: number
-  /** Tickets settled so far; what a place is counted from. */
+  /** Tickets settled so far; the base of a buyer's place. */
   readonly done: number
   /** Orders per second, averaged over 5 s. */
   readonly rate: number
@@ -104,9 +104,9 @@ export interface Sale extends Counters {
   readonly limit: number
   readonly phase: Phase
   readonly paused: boolean
-  /** What comes before a pass: `none`, `captcha` or `work`. */
+  /** The challenge before a pass: `none`, `captcha` or `work`. */
   readonly challenge: string
-  /** Only who shows a pass may buy. */
+  /** A buy requires a pass. */
   readonly pass?: boolean
   readonly opens_at: number
   readonly closes_at: number
@@ -128,7 +128,7 @@ export interface Order {
   readonly state: OrderState
   readonly reason?: string
   readonly ticket: number
-  /** Grows with each state; 0 while there is no row yet. */
+  /** Grows with each state; 0 before the row exists. */
   readonly rev: number
   readonly created_at: number
   readonly pay_by?: number
@@ -138,7 +138,7 @@ export interface Order {
   readonly address?: Address
 }
 
-/** A buy that was accepted and has no row yet. */
+/** An accepted buy whose row does not exist yet. */
 export interface Reservation {
   readonly order: string
   readonly sale: string
@@ -153,14 +153,14 @@ export interface User {
   readonly name: string
 }
 
-/** What `hello` answers. */
+/** The reply to `hello`. */
 export interface Welcome {
   readonly now: number
   readonly user?: User
   readonly cursor: string
   /** Personal events since the cursor that was sent. */
   readonly missed: readonly PersonalEvent[]
-  /** `missed` is not all: read `orders` instead. */
+  /** `missed` is incomplete: read `orders` instead. */
   readonly reset: boolean
   readonly reservations: readonly Reservation[]
 }
@@ -170,7 +170,7 @@ export interface WatchView {
   readonly sales: readonly Sale[]
 }
 
-/** What an accepted `buy` answers. */
+/** The reply to an accepted `buy`. */
 export interface Receipt {
   readonly order: string
   readonly ticket: number
@@ -194,7 +194,7 @@ export interface OrderEvent {
   readonly order: Order
 }
 
-/** Told as it happens; after a reconnect the newest state of each order that changed. */
+/** Sent when it happens; after a reconnect, the newest state of each changed order. */
 export type PersonalEvent = OrderEvent
 
 export type ServerEvent =
@@ -202,17 +202,17 @@ export type ServerEvent =
   | { ev: 'slot'; slot: Slot }
   | { ev: 'sale'; sale: Sale }
   | PersonalEvent
-  /** What the shop tells everybody, until then or until it says something else; an empty text takes it back. */
+  /** The shop's banner, until `until` or the next banner; an empty text removes it. */
   | { ev: 'notice'; level: string; text: string; texts: Readonly<Record<string, string>>; until?: number }
   | { ev: 'bye'; code: number; retry_ms: number }
 
-/** Why an op was refused, in the protocol's words. */
+/** The error of a rejected op. */
 export interface Refusal {
   readonly code: ErrorCode
   readonly message: string
-  /** When trying again makes sense; 0 when the server did not say. */
+  /** The pause before a retry in milliseconds; 0 if the server sent none. */
   readonly retry_ms: number
-  /** With `limit_reached`: what the buyer already holds. */
+  /** With `limit_reached`: the orders that the buyer already has. */
   readonly orders: readonly { id: string; state: OrderState }[]
 }
 
@@ -220,25 +220,25 @@ export type ServerFrame =
   | { kind: 'ok'; id: number; ok: unknown }
   | { kind: 'error'; id: number; error: Refusal }
   | { kind: 'event'; event: ServerEvent }
-  /** An event that shoppers are not told, or one of a later version of the protocol. */
+  /** An event for operators, or of a later protocol version. */
   | { kind: 'unknown'; event: unknown }
 
 export interface BuyFields {
   readonly sale: string
   readonly qty: number
-  /** Chosen by the client, 8–64 characters; the same for every repeat of one press. */
+  /** Chosen by the client, 8–64 characters; the same for every repeat of one buy attempt. */
   readonly key: string
   readonly address?: Address
   readonly pass?: string
 }
 
-/** Lets its owner buy once in one sale; `until` is when it ends. */
+/** Allows its owner one buy in one sale, until `until`. */
 export interface BuyPass {
   readonly pass: string
   readonly until: number
 }
 
-/** What a shopper does for a pass: the browser computes, or a person reads a picture. */
+/** The challenge for a pass: proof of work, or a captcha. */
 export type Challenge =
   | {
       readonly kind: 'work'
@@ -251,20 +251,20 @@ export type Challenge =
 
 export type PassAnswer = BuyPass | { readonly challenge: Challenge }
 
-/** How to pay: on a page of a desktop's or a phone's browser, in the gateway's app, or by a code. */
+/** The payment method: a desktop or mobile web page, the gateway's app, or a code. */
 export type PayVia = 'page' | 'wap' | 'app' | 'qr'
 
-/** Where to pay: one of the first three, depending on the way. */
+/** The payment target: one of the first three fields, depending on the method. */
 export interface Payment {
   readonly url?: string
   readonly order_string?: string
   readonly qr?: string
   readonly pay_by: number
-  /** When the gateway stops taking money, a little before `pay_by`. */
+  /** The end of the gateway's payment window, a little before `pay_by`. */
   readonly pay_until?: number
 }
 
-/** What a client may ask, and with which fields. */
+/** The ops of a client, with their fields. */
 export interface OpFields {
   hello: { token?: string; cursor?: string; lang?: string }
   renew: { token: string }
@@ -283,7 +283,7 @@ export interface OpFields {
   board: { on: boolean }
 }
 
-/** What the server answers to each of them. */
+/** The replies of the server, by op. */
 export interface OpReplies {
   hello: Welcome
   renew: unknown

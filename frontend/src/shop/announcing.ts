@@ -8,16 +8,15 @@ import { useTimer } from '../timers'
 type Notice = Extract<ServerEvent, { ev: 'notice' }>
 
 /**
- * What an operator tells everybody: one notice at a time, until it ends, is taken back or was read. It is told again with
- * every connection, so one that was read does not come back. It is told in the shopper's language, if the shop has it in
- * that.
+ * Shows the operators' banner until it ends, is withdrawn or was dismissed. The server sends it on every connection, so
+ * a dismissed one is not shown again. It uses the shopper's language if the banner has it.
  */
 export function openAnnouncing() {
   const live = useLive()
   const notices = useNotices()
   const end = useTimer()
   const preferences = usePreferences()
-  /** What was read, in every language that it was said in. */
+  /** The texts of the dismissed banner, in all languages. */
   let read = new Set<string>()
   let newest: Notice | undefined
 

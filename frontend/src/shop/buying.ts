@@ -14,7 +14,7 @@ import { onKept } from '../storage'
 import { usePause } from '../timers'
 import { useWords } from '../words'
 
-/** Presses of Buy: from the button to their outcome. */
+/** Buy attempts, from the click to the outcome. */
 export function openBuying(socket: LiveSocket, earnPass: (sale: string) => Promise<boolean>) {
   const live = useLive()
   const session = useSession()
@@ -25,10 +25,10 @@ export function openBuying(socket: LiveSocket, earnPass: (sale: string) => Promi
   const sales = useSales()
   const notices = useNotices()
   const words = useWords()
-  /** Keys of presses that this tab carries, or waits to carry on. */
+  /** Keys of the attempts that this tab performs, or waits to resume. */
   const carried = new Set<string>()
 
-  /** Presses that go on as soon as the server knows who we are. */
+  /** Attempts that continue when a connection has a user. */
   const waiting: (() => void)[] = []
   const closed = new Promise<void>((resolve) => onScopeDispose(resolve))
 
@@ -53,7 +53,7 @@ export function openBuying(socket: LiveSocket, earnPass: (sale: string) => Promi
     untilLive: () => new Promise((resolve) => (live.ready ? resolve() : waiting.push(resolve))),
   }
 
-  /** Presses Buy. Nothing happens while an earlier press on the sale is still under way. */
+  /** Starts a buy attempt. It does nothing while an earlier attempt in the sale is pending. */
   function buy(sale: string, qty: number): void {
     const user = session.user?.id
     if (!user || presses.onSale(sale)) return
@@ -69,16 +69,18 @@ export function openBuying(socket: LiveSocket, earnPass: (sale: string) => Promi
     }
     presses.begin(press)
     const followed = follow(press)
-    // Other tabs wait for this one with the press; the press does not wait for the lock.
+    // The lock makes other tabs wait for this attempt; the attempt does not wait for the lock.
     void lock(press, () => followed)
   }
 
-  /** Has the press in hand, for all tabs to see, as long as this runs and the shop is open. */
+  /** Holds the lock of the attempt across all tabs while `run` runs and the shop is open. */
   function lock(press: Press, run: () => Promise<void>): Promise<unknown> | undefined {
     return webLocks()?.request(`stampede.press.${press.key}`, () => Promise.race([run(), closed]))
   }
 
-  /** Goes on with what an earlier page left open; with what another tab has in hand only when that tab is gone. */
+  /**
+   * Resumes the open attempts of an earlier page. An attempt of another tab is resumed only after that tab has closed.
+   */
   function resume(): void {
     const user = session.user?.id
     if (!user || !live.ready) return
@@ -90,7 +92,7 @@ export function openBuying(socket: LiveSocket, earnPass: (sale: string) => Promi
     }
   }
 
-  /** Carries a press to its end; `doubted` says that the shopper has waited for its outcome for long already. */
+  /** Repeats an attempt until its outcome is known; `doubted` means that the shopper has already waited long for it. */
   async function follow(press: Press, doubted = false): Promise<void> {
     if (!presses.isOpen(press.key)) return
     carried.add(press.key)
@@ -100,7 +102,7 @@ export function openBuying(socket: LiveSocket, earnPass: (sale: string) => Promi
       presses.repeat(press.key)
     })
     carried.delete(press.key)
-    // Another tab may have been quicker, and its words may have been read by now.
+    // Another tab may have finished it first, and its message may already be dismissed.
     if (presses.isOpen(press.key))
       settle(press, outcome, asked || !sales.shown?.some(({ id }) => id === press.sale))
   }

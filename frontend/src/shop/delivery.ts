@@ -4,14 +4,14 @@ import { usePreferences } from '../stores/preferences'
 import { useSession } from '../stores/session'
 
 /**
- * Keeps the address that goes along with orders that of whoever we are: it goes with its owner, and the book of an
- * account may have changed on another device. Guests open their book themselves.
+ * Keeps the delivery address in sync with the current user: it changes with the user, and another device may have
+ * changed the book of an account. Guests load their book themselves.
  */
 export function openDelivery(): void {
   const live = useLive()
   const session = useSession()
   const preferences = usePreferences()
-  /** Whose book was asked for on this page. */
+  /** The user whose book was loaded on this page. */
   let read: string | undefined
   let changed = false
   const scope = getCurrentScope()

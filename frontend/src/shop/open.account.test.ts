@@ -11,7 +11,7 @@ import { goLive, pass, shop, tokenOf, visit, visitedBeforeEach, wire, wires } fr
 const SIGNED_OUT = 4506
 const LIFE_MS = 900_000
 
-/** What the account routes answer, by path, and what each was asked. */
+/** The responses of the account routes by path, and the recorded requests. */
 const answers = new Map<string, { status: number; body?: unknown }>()
 const asked: { path: string; headers: Record<string, string>; body: unknown }[] = []
 
@@ -179,7 +179,7 @@ describe('an account', () => {
     vi.stubGlobal('fetch', (url: string, init?: RequestInit) =>
       url.endsWith('/auth/guest') ? new Promise((resolve) => (answer = resolve)) : others(url, init),
     )
-    // The shop ends the guest's connection as soon as it has let the account in.
+    // The server closes the guest's connection as soon as the account is logged in.
     wire().drop(SIGNED_OUT)
     await pass(10)
     await logIn('7')

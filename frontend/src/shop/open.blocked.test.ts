@@ -12,7 +12,7 @@ const AN_HOUR_MS = 3_600_000
 
 visitedBeforeEach()
 
-/** The card that is shown then, on the page that is open. */
+/** The card that the open page shows then. */
 function card(): HTMLElement {
   const element = document.createElement('div')
   createApp(KeptOut).provide(shopKey, shop).mount(element)

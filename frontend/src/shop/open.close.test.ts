@@ -8,7 +8,7 @@ import { goLive, pass, pendingEvent, shop, visit, visitedBeforeEach, wire, wires
 
 visitedBeforeEach()
 
-/** What listens to the window and the document now, beyond what listened before. */
+/** The current listeners of window and document that did not exist before. */
 function listening(): Set<string> {
   const heard = new Set<string>()
   for (const [name, target] of Object.entries({ window, document })) {
@@ -60,7 +60,7 @@ it('leaves no timer, no listener, no lock and no connection behind, whatever was
   expect(vi.getTimerCount()).toBe(0)
   expect(wires.every(({ closed }) => closed)).toBe(true)
   await Promise.all(locks)
-  // What the stores themselves listen to goes with them.
+  // The listeners of the stores are removed with the stores.
   expect([...heard].map((what) => what.split(' ')[1])).toEqual(['storage'])
 })
 

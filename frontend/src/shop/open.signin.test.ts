@@ -59,7 +59,7 @@ describe('signing in', () => {
     expect(useSession().user?.id).toBe('7')
     expect(localStorage.getItem('stampede.session')).toContain('"7"')
     expect(guest).toHaveBeenCalledTimes(2)
-    // Watching goes on meanwhile, also after a reload, where the guest is told again.
+    // Watching continues meanwhile, also after a reload, which shows the ended guest again.
     expect(wire().last('hello').token).toBeUndefined()
     expect(wire().last('watch')).toBeDefined()
     await visit()
@@ -127,7 +127,7 @@ describe('signing in', () => {
     const body = { access: tokenOf('7', Date.now() + 3_600_000), user: { id: '7', name: 'G' } }
     answer({ ok: true, status: 200, json: () => Promise.resolve(body) })
     await pass()
-    // Nobody is told that the connection was lost: it is exchanged.
+    // The page does not report a lost connection, because the connection is replaced.
     expect(useLive().freshness).toBe('live')
     await goLive()
     expect(wire().last('hello').token).toBe(body.access)

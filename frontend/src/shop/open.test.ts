@@ -76,7 +76,7 @@ describe('the end of a press', () => {
   const texts = (): string[] => useNotices().notices.map(({ text }) => text)
   const past = { id: '1', phase: 'closed' as const, opens_at: 1, closes_at: 2 }
 
-  /** The slot of the press has ended, and the shopper has gone on to the next one. */
+  /** The slot of the attempt has ended, and the shopper has opened the next one. */
   function rollOver(): void {
     useSlots().replace([slot(past), slot({ id: '2', opens_at: 2, closes_at: Date.now() + 3_600_000 })])
     useSales().replaceSlot('2', [sale({ id: '22', slot: '2' })])
@@ -224,7 +224,7 @@ describe('slots', () => {
     wire().answer('watch', { slots: day, sales: [sale()] })
     await pass(30_000)
     expect(wire().sent.filter((frame) => frame.op === 'watch')).toHaveLength(1)
-    // Each page asks at its own moment, 20 to 10 seconds before the edge; the answer follows at once.
+    // Each page sends its request at its own moment, 20 to 10 seconds before the opening; the reply follows at once.
     while (wire().last('watch').slot !== '2' && Date.now() < edge - 9_000) await pass(500)
     expect(wire().last('watch').slot).toBe('2')
     wire().answer('watch', { slots: day, sales: [sale({ id: '22', slot: '2' })] })

@@ -27,12 +27,12 @@ import { openReceiving } from './receiving'
 import { openSignIn } from './signin'
 import { openWatching } from './watching'
 
-/** What people can do in the shop; what they see is in the stores. */
+/** The actions of a shopper. The stores hold the displayed data. */
 export interface Shop {
   buy(sale: string, qty: number): void
-  /** Gets the pass of a sale before Buy is pressed, when a person has to do something for it. */
+  /** Gets the pass of a sale before a buy, when it needs a captcha. */
   getReady(sale: string): Promise<void>
-  /** What the shopper does with the challenge on show. */
+  /** The actions on the displayed challenge. */
   challenge: { answer(text: string): void; other(): void; giveUp(): void }
   cancel(order: Order): Promise<void>
   cancelling: Readonly<Ref<ReadonlySet<string>>>
@@ -40,19 +40,19 @@ export interface Shop {
   paying: Readonly<Ref<ReadonlySet<string>>>
   payCode(order: Order): Promise<PayCode>
   refund(order: Order, reason: string): Promise<void>
-  /** Says that a shipped order has come. */
+  /** Confirms the receipt of a shipped order. */
   receive(order: Order): Promise<void>
   receiving: Readonly<Ref<ReadonlySet<string>>>
   olderOrders(): Promise<void>
   signIn(token: string): boolean
-  /** Becomes the account that a log in gave a token for. */
+  /** Switches to the account of a login. */
   logIn(session: Session): void
-  /** Is a guest again, after the server has logged the account out. */
+  /** Switches back to a guest after the server has logged the account out. */
   logOut(): void
-  /** Becomes a new guest in place of one whose token has ended; false when that fails now. */
+  /** Replaces a guest whose token has expired by a new guest; false if that fails now. */
   startOver(): Promise<boolean>
   reconnect(): void
-  /** Ends whatever the shop has begun. Nothing of it is left, and nothing comes back. */
+  /** Closes the shop: all timers, listeners and connections end. */
   close(): void
 }
 
@@ -66,10 +66,13 @@ export function useShop(): Shop {
 
 const CLOCK_MS = 200
 const SAMPLE_MS = 500
-/** How long a hello waits for a guest's token that was just asked for; without one it costs a second connection. */
+/**
+ * Maximum time that a hello waits for a requested guest token, in milliseconds; without the token a second connection
+ * is necessary.
+ */
 const TOKEN_WITHIN_MS = 300
 
-/** Opens the shop for the page. Pinia must be installed before. */
+/** The Vue plugin that opens the shop. Install Pinia before. */
 export const shopPlugin: Plugin = {
   install(app) {
     const shop = openShop()
@@ -78,14 +81,14 @@ export const shopPlugin: Plugin = {
   },
 }
 
-/** Opens a shop whose connections `dial` makes. */
+/** Opens a shop; `dial` creates its connections. */
 export function openShop(dial: () => Wire = dialPage): Shop {
   const scope = effectScope(true)
   const shop = scope.run(() => startShop(dial)) as Omit<Shop, 'close'>
   return { ...shop, close: () => scope.stop() }
 }
 
-/** One socket, and the stores that listen to it, until the scope around it ends. */
+/** Starts the socket and its stores in the current scope. */
 function startShop(dial: () => Wire): Omit<Shop, 'close'> {
   const live = useLive()
   const slots = useSlots()
@@ -122,7 +125,8 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
     },
     turnedAway: () => signIn.turnedAway(),
     unreached() {
-      // A browser does not say why a handshake failed; other questions hear from the shop that it keeps us out.
+      // The browser does not report why a handshake failed. An HTTP request shows whether the server blocks this
+      // client.
       void askServer('GET', '/time').catch((error: unknown) => {
         if (error instanceof Refused && error.refusal.code === 'forbidden') socket.keptOut()
       })

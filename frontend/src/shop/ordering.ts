@@ -14,7 +14,7 @@ import { useExplain } from './explain'
 const PAGE = 20
 const RETRY_MS = 1_000
 
-/** The shopper's own orders: reading, hearing, cancelling. */
+/** Reads, updates and cancels the shopper's orders. */
 export function openOrdering(socket: LiveSocket) {
   const orders = useOrders()
   const presses = usePresses()
@@ -22,11 +22,11 @@ export function openOrdering(socket: LiveSocket) {
   const notices = useNotices()
   const words = useWords()
   const explain = useExplain()
-  /** Orders whose cancelling is under way. */
+  /** Orders with a running cancel request. */
   const cancelling = ref(new Set<string>())
   const retry = useTimer()
 
-  /** Takes a hello and reads the orders again when that is not enough. */
+  /** Applies a hello reply, and reads the orders again if it is incomplete. */
   async function welcomed(welcome: Welcome): Promise<void> {
     if (!orders.welcome(welcome)) return
     try {
@@ -37,7 +37,7 @@ export function openOrdering(socket: LiveSocket) {
         if (order) undone(`lost-${id}`, { ...order, reason: 'lost' })
       }
     } catch (error) {
-      // A lost connection says hello again by itself.
+      // After a lost connection, the next hello repeats this.
       if (error instanceof Refused) retry.start(error.refusal.retry_ms || RETRY_MS, () => welcomed(welcome))
     }
   }
@@ -48,7 +48,7 @@ export function openOrdering(socket: LiveSocket) {
     if (known && event.order.rev <= known.rev) return
     const { order } = event
     notices.say(words.value.orders.happened[order.state](order.product_name))
-    // A reservation that became no order is gone from the card on which it was pressed.
+    // A reservation without an order is shown on the card of its sale.
     if (order.state === 'refused' && known?.state === 'reserved') undone(event.key, order)
   }
 
@@ -58,7 +58,7 @@ export function openOrdering(socket: LiveSocket) {
     presses.end(press, { kind: 'undone', reason })
   }
 
-  /** Reads the next older page. */
+  /** Loads the next older page. */
   async function older(): Promise<void> {
     const last = orders.all.findLast((order) => order.state !== 'reserved')
     try {
@@ -68,7 +68,7 @@ export function openOrdering(socket: LiveSocket) {
     }
   }
 
-  /** Cancels an order. Repeating it after a lost connection is safe; the event tells the outcome in any case. */
+  /** Cancels an order. It is idempotent; the order event reports the outcome in any case. */
   async function cancel(order: Order): Promise<void> {
     if (cancelling.value.has(order.id)) return
     cancelling.value.add(order.id)

@@ -7,8 +7,8 @@ import { useSales } from '../stores/sales'
 import { useWords } from '../words'
 
 /**
- * Tells what became of each press, or that we still ask, wherever the shopper looks. The card of the sale tells a
- * refusal and a press under way by itself; this tells the rest, and those too once the card is out of sight.
+ * Shows the outcome of each buy attempt, or that it is pending. The card of a displayed sale shows pending and rejected
+ * attempts itself; this shows the others, and those of sales that are not displayed.
  */
 export function openOutcomes(): void {
   const presses = usePresses()
@@ -49,7 +49,7 @@ export function openOutcomes(): void {
       for (const about of before?.keys() ?? []) if (!now.has(about)) notices.withdraw(about)
       for (const [about, { press, text }] of now) {
         const { ending, key } = press
-        // What is still open has no outcome that could be read: it is told again when it has one.
+        // A pending attempt has no outcome to dismiss: its message is replaced by the outcome.
         notices.stand(about, ending?.kind === 'ordered' ? 'info' : 'warn', text, () => {
           if (ending) presses.forget(key)
         })

@@ -6,7 +6,7 @@ import { useSession } from '../stores/session'
 import { sale } from '../testing/samples'
 import { goLive, pass, shop, visitedBeforeEach, wire } from '../testing/visit'
 
-// The work itself has tests of its own; here it takes 600 ms.
+// The proof of work has its own tests; here it takes 600 ms.
 const solve = vi.hoisted(() => vi.fn())
 vi.mock('../checkout/work', () => ({ solveWork: solve }))
 
@@ -111,7 +111,7 @@ describe('a pass', () => {
     await pass(1_000)
     expect(usePasses().shown).toBeUndefined()
     expect(ops('solve')).toEqual([])
-    // Who gave up knows it.
+    // No message follows when the shopper gives up.
     expect(usePresses().kept).toEqual([])
     expect(ops('buy')).toHaveLength(1)
   })

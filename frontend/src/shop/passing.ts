@@ -11,32 +11,31 @@ import { useSession } from '../stores/session'
 import { phaseAt } from '../stores/slots'
 import { useInterval, usePause } from '../timers'
 
-/** Passes are given out a minute before the opening; each page begins somewhere in between. */
+/** Passes are available 60 s before the opening. Each page starts at a random time, 55 to 15 s before it. */
 const LEAD_MS = 55_000
 const SPREAD_MS = 40_000
-/** A pass at hand is replaced when this much of it is left. */
+/** A pass is replaced when less than this time is left, in milliseconds. */
 const RENEW_MS = 20_000
 const LOOK_MS = 1_000
-/** After a refusal without a time of its own. */
+/** The pause after a rejection without `retry_ms`, in milliseconds. */
 const RETRY_MS = 5_000
-/** Work that takes no longer is not worth a sheet. */
+/** Work up to this duration, in milliseconds, is done without a sheet. */
 const UNSEEN_MS = 250
 
-/** What the shopper does with a captcha: an answer to it, another one, or none at all. */
+/** The shopper's action on a captcha: a solution, a request for another one, or giving up. */
 type Move = { answer: string } | 'other' | 'giveup'
 
 type Captcha = Extract<Challenge, { kind: 'captcha' }>
 
-/** A pass on its way; its end is a captcha where a person has to do something first. */
+/** A running request for a pass. It resolves to a captcha if a person must solve one first. */
 interface Job {
   done: Promise<Captcha | undefined>
   control: AbortController
 }
 
 /**
- * Gets what the shop wants to see before a buy. Of the sales in sight whose passes cost nothing, or only work, one is got
- * ready near the opening and kept fresh, so that Buy stays one press; what a person has to do waits for the press, or
- * for who wants to be ready before.
+ * Obtains passes. For a visible sale without a captcha, it gets one near the opening and keeps it fresh, so that a buy
+ * is one click. Captchas wait for the buy, or for the shopper's request.
  */
 export function openPassing(socket: LiveSocket) {
   const live = useLive()
@@ -51,7 +50,7 @@ export function openPassing(socket: LiveSocket) {
   let turn: Promise<unknown> = Promise.resolve()
   let move: ((move: Move) => void) | undefined
 
-  /** Gets a pass that needs no person; a second wish for the same joins the first. */
+  /** Gets a pass without a person; a second call for the same sale joins the first. */
   function start(sale: string): Job {
     const known = jobs.get(sale)
     if (known) return known
@@ -81,7 +80,7 @@ export function openPassing(socket: LiveSocket) {
     return undefined
   }
 
-  /** Gets a pass with the shopper looking on, one after the other; false when the shopper gave up. Rejects as ops do. */
+  /** Gets a pass with the shopper's help, one sale at a time; false if the shopper gave up. Rejects as ops do. */
   function earn(sale: string, press = true): Promise<boolean> {
     const mine = turn.then(() => attended(sale, press))
     turn = mine.catch(() => undefined)
@@ -103,7 +102,9 @@ export function openPassing(socket: LiveSocket) {
     }
   }
 
-  /** Waits for a pass that needs no person, with a sheet when it takes long; the captcha when it needs one. */
+  /**
+   * Waits for a pass without a person, and shows a sheet if it takes long. Resolves to the captcha if one is needed.
+   */
   async function watchWork(sale: string, press: boolean): Promise<Captcha | 'giveup' | undefined> {
     const job = start(sale)
     const left = waitForMove()
@@ -118,7 +119,7 @@ export function openPassing(socket: LiveSocket) {
     return ended
   }
 
-  /** Asks a person what pictures show until one is right; false when the shopper gave up. */
+  /** Shows captchas until one is solved; false if the shopper gave up. */
   async function person(sale: string, press: boolean, first: Captcha): Promise<boolean> {
     let captcha = first
     let wrong = false
@@ -135,7 +136,10 @@ export function openPassing(socket: LiveSocket) {
     }
   }
 
-  /** One more captcha; undefined when the shop wants none any more. Who was wrong too often waits for it. */
+  /**
+   * Requests the next captcha; undefined if none is needed any longer. After too many wrong solutions it waits for the
+   * server's pause.
+   */
   async function another(
     sale: string,
     press: boolean,
@@ -169,7 +173,7 @@ export function openPassing(socket: LiveSocket) {
     return new Promise((resolve) => (move = resolve))
   }
 
-  /** Whether a pass should be at hand soon that costs the shopper nothing. */
+  /** Reports whether a pass without a captcha will soon be needed for the sale. */
   function isWanted(id: string): boolean {
     const sale = sales.byId.get(id)
     if (!sale?.pass || sale.challenge === 'captcha' || sale.paused || jobs.has(id)) return false
@@ -179,7 +183,7 @@ export function openPassing(socket: LiveSocket) {
     return phase === 'open' ? sale.stock > 0 : phase === 'upcoming' && sale.opens_at - live.now < lead
   }
 
-  /** One at a time: nothing of this hurries. */
+  /** One request at a time, because preparation is not urgent. */
   function look(): void {
     if (document.hidden || !live.canAsk || jobs.size > 0) return
     const id = [...passes.inSight].find(isWanted)
@@ -206,7 +210,7 @@ export function openPassing(socket: LiveSocket) {
   )
   onScopeDispose(endJobs)
 
-  /** Gets ready before the press. What is refused then is told by the press. */
+  /** Gets a pass before the buy. A rejection is only logged; the buy reports it. */
   async function getReady(sale: string): Promise<void> {
     await earn(sale, false).catch((error: unknown) => console.warn('no pass yet:', error))
   }

@@ -7,16 +7,16 @@ import { asReadonly } from '../stores/readonly'
 import { usePause } from '../timers'
 import { useExplain } from './explain'
 
-/** How often a busy shop is asked for one press; each time it is the same payment. */
+/** Maximum attempts per click while the server is busy; each attempt returns the same payment. */
 const TRIES = 5
-/** For a code fewer: the shopper waits in front of an empty square, and has another way. */
+/** Fewer attempts for a code: the shopper sees an empty square and has another payment method. */
 const CODE_TRIES = 2
 const RETRY_MS = 500
 
-/** The text of a code that a phone scans and until when it can be paid, or why there is none. */
+/** The text and end of a payment code, or the reason of a failure. */
 export type PayCode = { text: string; until: number } | { problem: ErrorCode | 'lost' }
 
-/** Paying, and asking for the money back. What becomes of it is told by `order` events, never by these replies. */
+/** Payments and refund requests. `order` events report their outcome, never these replies. */
 export function openPaying(socket: LiveSocket) {
   const explain = useExplain()
   /** Orders whose payment is being opened. */
@@ -40,7 +40,7 @@ export function openPaying(socket: LiveSocket) {
     }
   }
 
-  /** Asks for a code; it is the same payment as in any other way. */
+  /** Requests a code; it belongs to the same payment as the other methods. */
   async function payCode(order: Order): Promise<PayCode> {
     try {
       const { qr, pay_by, pay_until } = await ask(order.id, 'qr', CODE_TRIES)

@@ -4,11 +4,11 @@ import type { Order } from '../protocol/types'
 import { asReadonly } from '../stores/readonly'
 import { useExplain } from './explain'
 
-/** Saying that an order has come. That it is finished is told by an `order` event, not by this reply. */
+/** Confirms receipts. An `order` event reports the finished order, not this reply. */
 export function openReceiving() {
   const client = useAccountClient()
   const explain = useExplain()
-  /** Orders whose receipt is being confirmed. */
+  /** Orders with a running confirmation. */
   const receiving = ref(new Set<string>())
 
   async function receive(order: Order): Promise<void> {

@@ -11,8 +11,8 @@ import { useTimer } from '../timers'
 const RETRY_RENEWAL_MS = 20_000
 
 /**
- * Keeps us signed in, as one guest or account for all tabs of this browser: gets a token, replaces it long before it
- * ends, and follows what another tab does. A token that ended is told, never replaced by itself.
+ * Keeps the page signed in, with one guest or account for all tabs of this browser. It gets a token, replaces it long
+ * before it expires, and follows other tabs. An expired guest is reported, never replaced automatically.
  */
 export function openSignIn(socket: LiveSocket) {
   const live = useLive()
@@ -21,7 +21,7 @@ export function openSignIn(socket: LiveSocket) {
   let failures = 0
   const later = useTimer()
 
-  /** Connects at once, because watching needs no token, and gets one meanwhile. */
+  /** Connects at once, because watching needs no token, and gets a token meanwhile. */
   function enter(): void {
     const token = session.token
     if (!token && !session.ended) void sign()
@@ -31,36 +31,36 @@ export function openSignIn(socket: LiveSocket) {
 
   async function sign(): Promise<void> {
     later.stop()
-    // Ready already is who logged in meanwhile.
+    // A login in the meantime has already connected.
     if (await session.renew()) return live.ready || live.isBlocked ? undefined : signedIn()
-    // Whoever looks at this page now need not be the one who was logged in.
+    // The session has ended, and another person may use the page now, so the account's orders are removed.
     if (session.ended && session.isAccount) orders.belongTo(undefined)
     if (!session.ended && !session.guestsOff) later.start(backoff(failures++), sign)
   }
 
-  /** A hello that is still to come takes the token along; after one without it, another connection must. */
+  /** A hello that was not sent yet will use the token. After a hello, a new connection is necessary. */
   function signedIn(): void {
     orders.belongTo(session.user?.id)
     if (socket.isGreeted || live.state.name === 'stopped') socket.reconnect()
   }
 
-  /** The server did not take our token. We watch without one until it is renewed, or told to have ended. */
+  /** The server rejected the token. The page watches without one until the token is renewed or has ended. */
   function turnedAway(): void {
     session.doubt()
-    // The first time the hello of the new connection can take the renewed token along.
+    // On the first failure, the hello of the new connection can already use the renewed token.
     if (failures === 0) void sign()
     else later.start(backoff(failures), sign)
     failures++
     socket.reconnect()
   }
 
-  /** The connection outlived its token. Often a newer one is at hand that could not be told in time. */
+  /** The token expired during the connection. Often a newer token exists that could not be sent in time. */
   function tokenEnded(): void {
     if (session.usable()) enter()
     else turnedAway()
   }
 
-  /** The token counts no more, by the word of the server. Whoever may have another one gets it. */
+  /** The server revoked the token. If another tab has stored a newer one, it is used. */
   function revoked(): void {
     failures = 0
     if (session.adopt() && session.usable()) signedIn()
@@ -89,7 +89,7 @@ export function openSignIn(socket: LiveSocket) {
     plan()
   }
 
-  /** Prolongs the connection. When this fails it ends in time, and the next hello uses the new token. */
+  /** Extends the connection. If this fails, the connection ends on time, and the next hello uses the new token. */
   async function tellToken(): Promise<void> {
     const token = session.token
     if (!token || !live.ready) return
@@ -98,39 +98,39 @@ export function openSignIn(socket: LiveSocket) {
     })
   }
 
-  /** Another tab has stored a token: a newer one of the same user, or that of another one. */
+  /** Another tab has stored a token, of the same user or of another user. */
   onKept('session', () => {
     const { user, ended } = session
     if (!session.adopt()) return
-    // Of an account only who it is was stored.
+    // An account is stored without its token.
     if (!session.token) return enter()
     if (user?.id !== session.user?.id || ended || !live.ready) return signedIn()
     void tellToken()
     plan()
   })
 
-  /** Becomes the account that a log in gave a token for. */
+  /** Switches to the account of a login. */
   function logIn(fresh: Session): void {
     session.logIn(fresh)
     failures = 0
     signedIn()
   }
 
-  /** Is a guest again: the one of before, or a new one. */
+  /** Switches back to the previous guest, or to a new one. */
   function logOut(): void {
     session.logOut()
     failures = 0
     enter()
   }
 
-  /** Becomes a new guest, as the shopper agreed; false when that fails now. */
+  /** Switches to a new guest with the shopper's consent; false if that fails now. */
   async function startOver(): Promise<boolean> {
     const replaced = await session.replace()
     if (replaced) signedIn()
     return replaced
   }
 
-  /** Signs in with a pasted token; false when it is none. */
+  /** Signs in with a pasted token; false if it is invalid. */
   function paste(token: string): boolean {
     const accepted = session.paste(token)
     if (accepted) signedIn()

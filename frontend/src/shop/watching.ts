@@ -7,22 +7,22 @@ import { phaseAt, useSlots } from '../stores/slots'
 import { useTimer } from '../timers'
 
 const RETRY_MS = 1_000
-/** The next slot is watched this long before it opens, so that its sales are there at the very instant. */
+/** The next slot is watched this long before it opens, in milliseconds, so that its sales are loaded at the opening. */
 const LEAD_MS = 10_000
 
 /**
- * Watches the slot that the page shows and, shortly before it opens, the next one. A slot that has ended is read once
- * and let go, and instead the one is watched that the shopper goes on to.
+ * Watches the displayed slot and, shortly before it opens, the next one. An ended slot is read once and unwatched; then
+ * the current slot is watched instead.
  */
 export function openWatching(socket: LiveSocket) {
   const live = useLive()
   const slots = useSlots()
   const sales = useSales()
-  /** Another lead for each page: not all of them ask at once. */
+  /** A random lead per page spreads the requests. */
   const lead = LEAD_MS * (1 + Math.random())
   /** Slots that this connection watches. */
   const watched = new Set<string>()
-  /** The current slot was asked for, whichever it is, and the answer is still to come. */
+  /** The current slot, with an unknown id, was requested and has no reply yet. */
   let asked = false
   const request: Ask = (op, fields) => socket.request(op, fields)
   const retry = useTimer()
@@ -39,7 +39,7 @@ export function openWatching(socket: LiveSocket) {
     () => new Set([onShow.value, ahead.value].flatMap((slot) => (slot ? [slot.id] : []))),
   )
 
-  /** Asks for a slot, or for the current one while none is known. */
+  /** Watches a slot, or the current slot if none is known. */
   async function look(slot?: string, ask = request): Promise<void> {
     if (slot) watched.add(slot)
     else asked = true
@@ -56,7 +56,7 @@ export function openWatching(socket: LiveSocket) {
       if (slot) watched.delete(slot)
       else asked = false
       const refusal = error instanceof Refused ? error.refusal : undefined
-      // The slot is gone from the day: it stays on show if people see it, else the current one takes its place.
+      // The slot was deleted. It stays visible if its sales were loaded; otherwise the current slot replaces it.
       const gone = refusal?.code === 'not_found'
       if (gone && slot) forget(slot)
       retry.start(refusal?.retry_ms || RETRY_MS, () => (gone ? look() : adjust()))
@@ -69,9 +69,9 @@ export function openWatching(socket: LiveSocket) {
     sales.endSlot(slot)
   }
 
-  /** Brings what is watched in line with what is wanted. */
+  /** Watches and unwatches slots until they match the wanted set. */
   function adjust(): void {
-    // A new connection begins by watching.
+    // On a new connection, greeted() sends the first watch.
     if (!live.isLive) return
     if (wanted.value.size === 0) return asked ? undefined : void look()
     for (const slot of watched) {
@@ -89,7 +89,7 @@ export function openWatching(socket: LiveSocket) {
     },
   )
 
-  /** A new connection watches nothing yet. The first question goes out behind its hello. */
+  /** A new connection watches nothing yet. The first watch is sent directly after its hello. */
   function greeted(ask: Ask): void {
     retry.stop()
     watched.clear()

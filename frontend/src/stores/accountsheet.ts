@@ -2,7 +2,7 @@ import { defineStore } from 'pinia'
 import { ref } from 'vue'
 import { asReadonly } from './readonly'
 
-/** What the account sheet shows: before the log in, by a link of a mail, and of one's own account. */
+/** The views of the account sheet: before the login, for a link from a mail, and for the account. */
 export type AccountView =
   | 'login'
   | 'register'
@@ -18,19 +18,19 @@ export type AccountView =
   | 'data'
   | 'erase'
 
-/** Which mail is on its way: to activate, once more to activate, or to choose a new password. */
+/** The mail that was sent: activation, repeated activation, or password reset. */
 export type SentMail = 'activate' | 'again' | 'reset'
 
-/** The one sheet in which everything about an account happens, and what its views hand on to each other. */
+/** The sheet for all account functions, and the values that its views share. */
 export const useAccountSheet = defineStore('accountsheet', () => {
   const isOpen = ref(false)
   const view = ref<AccountView>('login')
-  /** The e-mail address that was typed last, for the next form. */
+  /** The last entered e-mail address, for the next form. */
   const email = ref('')
   const sent = ref<SentMail>('activate')
-  /** The token of a link; never kept anywhere else. */
+  /** The token of a link; it is not stored anywhere else. */
   const token = ref('')
-  /** What has just become of something, above the next form. */
+  /** A result message above the next form. */
   const note = ref('')
 
   function show(wanted: AccountView, told = ''): void {
@@ -50,7 +50,7 @@ export const useAccountSheet = defineStore('accountsheet', () => {
     show('sent')
   }
 
-  /** Nothing that was typed stays. */
+  /** Deletes everything that was typed. */
   function close(): void {
     isOpen.value = false
     token.value = note.value = email.value = ''

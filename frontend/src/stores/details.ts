@@ -7,24 +7,24 @@ import { useLive } from './live'
 import { asReadonly } from './readonly'
 import { useSales } from './sales'
 
-/** So long details count as they were read; older ones are shown while they are read again. */
+/** Details are fresh for this time, in milliseconds; older ones are shown while they reload. */
 const FRESH_MS = 60_000
 
 interface Read extends Details {
-  /** When they were asked for. */
+  /** The time of the request. */
   readonly at: number
 }
 
-/** The one sheet that shows what a card has no room for, and what was read for it. */
+/** The sheet with the details of a sale, and the cache of loaded details. */
 export const useDetails = defineStore('details', () => {
   const live = useLive()
   const sales = useSales()
   const id = ref('')
   const isOpen = ref(false)
   const read = ref(new Map<string, Read>())
-  /** Nothing is known of the shown sale, and it could not be read. */
+  /** Loading failed, and nothing is cached for the displayed sale. */
   const failed = ref(false)
-  /** As it is now: it may open, or be sold out, while its sheet is open. */
+  /** The current sale: it may open or sell out while its sheet is open. */
   const sale = computed(() => sales.byId.get(id.value))
   const details = computed(() => read.value.get(id.value))
 
@@ -34,7 +34,7 @@ export const useDetails = defineStore('details', () => {
     void look()
   }
 
-  /** Reads the shown sale, unless that was done just now. */
+  /** Loads the displayed sale unless its details are fresh. */
   async function look(): Promise<void> {
     const [wanted, at] = [id.value, live.instant()]
     failed.value = false

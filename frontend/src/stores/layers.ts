@@ -1,10 +1,7 @@
 import { defineStore } from 'pinia'
 import { computed, ref } from 'vue'
 
-/**
- * The dialogs that are open, the topmost last. Everything below it can neither be pressed nor heard, so messages
- * appear in the topmost one.
- */
+/** The open dialogs, the topmost last. Everything below the topmost one is inert, so messages appear in it. */
 export const useLayers = defineStore('layers', () => {
   const open = ref<symbol[]>([])
   const top = computed(() => open.value.at(-1))

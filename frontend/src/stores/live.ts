@@ -6,35 +6,34 @@ import type { LiveState } from '../live/socket'
 import { asReadonly } from './readonly'
 
 /**
- * What can be said of the numbers on the page: `live`, they are of this moment; `connecting`, an expected word is
- * overdue or a connection is being made, and they may be old; `lost`, there is no connection and none is being made
- * right now.
+ * Freshness of the displayed numbers. `live`: current. `connecting`: a frame is overdue or a connection is being made,
+ * so they may be stale. `lost`: not connected, and no attempt is running.
  */
 export type Freshness = 'live' | 'connecting' | 'lost'
 
-/** Whether we are connected, and the server's time as everything on the page sees it. */
+/** The connection state, and the server's time for everything on the page. */
 export const useLive = defineStore('live', () => {
   const clock = new ServerClock()
   const state = shallowRef<LiveState>({ name: 'connecting' })
-  /** The server's time as it is drawn, Unix milliseconds, refreshed a few times a second. */
+  /** The server's time for display, Unix milliseconds, refreshed a few times a second. */
   const now = ref(clock.now())
-  /** When the next attempt comes, by the same time; 0 when none is planned. */
+  /** The time of the next attempt by the server's clock; 0 if none is planned. */
   const retryAt = ref(0)
   const isLive = computed(() => state.value.name === 'live')
-  /** The shop keeps us out. Nothing connects again until somebody asks for it. */
+  /** The server blocks this client. It reconnects only on request. */
   const isBlocked = computed(() => state.value.name === 'stopped' && state.value.code === BLOCKED)
-  /** The server knows who we are on this connection: personal ops work. */
+  /** The server has accepted our user on this connection: personal ops work. */
   const ready = ref(false)
-  /** An expected word is overdue. */
+  /** A frame is overdue. */
   const silent = ref(false)
   const wasLive = ref(false)
   const freshness = computed<Freshness>(() => {
     if (state.value.name === 'waiting' || state.value.name === 'stopped') return 'lost'
     if (silent.value) return 'connecting'
-    // A connection that we leave for a better one, with a newer token, was heard a moment ago.
+    // While the page replaces a connection, for example with a newer token, the numbers stay live.
     return isLive.value || wasLive.value ? 'live' : 'connecting'
   })
-  /** A buy can be asked for now, and an answer be expected. */
+  /** An op such as a buy can be sent, and a reply can be expected. */
   const canAsk = computed(() => ready.value && !silent.value)
 
   function become(next: LiveState): void {
@@ -45,13 +44,13 @@ export const useLive = defineStore('live', () => {
     retryAt.value = next.name === 'waiting' ? clock.now() + next.delayMs : 0
   }
 
-  /** Takes a hello's answer: whether the server knows us by it. */
+  /** Applies the reply of a hello; `known` reports whether the server accepted our user. */
   function welcomed(known: boolean): void {
     ready.value = known
     refresh()
   }
 
-  /** Takes the time, and whether an expected word is overdue. */
+  /** Updates the time, and whether a frame is overdue. */
   function refresh(overdue = false): void {
     now.value = clock.now()
     silent.value = overdue
@@ -69,11 +68,11 @@ export const useLive = defineStore('live', () => {
     become,
     welcomed,
     refresh,
-    /** The server's time at this very moment, for what is reckoned and not drawn. */
+    /** The server's time at this moment, for computations instead of display. */
     instant: () => clock.now(),
-    /** Takes the server's time, as it was answered to a question that was sent at `sentAt` of `performance.now()`. */
+    /** Adds a clock sample: the server's time in the reply to a request sent at `sentAt` of `performance.now()`. */
     hearTime: (sentAt: number, serverNow: number) => clock.answer(sentAt, serverNow),
-    /** The monotonic clock may have stood still: what was learnt is doubtful. */
+    /** Drops the clock samples, because the monotonic clock may have stopped. */
     doubtTime: () => clock.forget(),
   }
 })

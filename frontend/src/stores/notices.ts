@@ -6,14 +6,14 @@ export interface Notice {
   id: number
   level: string
   text: string
-  /** What it is about; what the shop tells everybody says so. */
+  /** The subject of the message; ANNOUNCED for the operators' banner. */
   about?: string
 }
 
-/** What an operator tells everybody. */
+/** The subject of the operators' banner. */
 export const ANNOUNCED = 'announced'
 
-/** A notice about one thing, which stays until the shopper has read it or the thing is over. */
+/** A message about one subject. It stays until the shopper dismisses it or it is withdrawn. */
 interface Standing extends Notice {
   about: string
   read: () => void
@@ -21,7 +21,7 @@ interface Standing extends Notice {
 
 const MAX_PASSING = 3
 
-/** What the shop tells everyone and each, and what is read out to those who do not see the page. */
+/** All messages to the shopper, and the announcements for screen readers. */
 export const useNotices = defineStore('notices', () => {
   const passing = shallowRef<readonly Notice[]>([])
   const standing = shallowRef<readonly Standing[]>([])
@@ -30,7 +30,7 @@ export const useNotices = defineStore('notices', () => {
   const spoken = ref('')
   let next = 1
 
-  /** Tells something; of these only the latest are kept. */
+  /** Adds a message; only the latest ones are kept. */
   function post(level: string, text: string): void {
     passing.value = [...passing.value.filter((n) => n.text !== text), { id: next++, level, text }].slice(
       -MAX_PASSING,
@@ -38,7 +38,7 @@ export const useNotices = defineStore('notices', () => {
     say(text)
   }
 
-  /** Tells about one thing, in place of what was told about it before; `read` is called when the shopper dismisses it. */
+  /** Shows a message about a subject and replaces the previous one; `read` is called when the shopper dismisses it. */
   function stand(about: string, level: string, text: string, read: () => void = () => undefined): void {
     const known = standing.value.find((notice) => notice.about === about)
     if (known?.text !== text) say(text)
@@ -48,7 +48,7 @@ export const useNotices = defineStore('notices', () => {
       : [...standing.value, notice]
   }
 
-  /** The thing is over: nothing more to tell about it. */
+  /** Removes the message about a subject. */
   function withdraw(about: string): void {
     standing.value = standing.value.filter((notice) => notice.about !== about)
   }
@@ -62,7 +62,7 @@ export const useNotices = defineStore('notices', () => {
     passing.value = passing.value.filter((notice) => notice.id !== id)
   }
 
-  /** Says a sentence; the same one twice in a row is said again. */
+  /** Announces a sentence to screen readers, also if it equals the previous one. */
   function say(sentence: string): void {
     spoken.value = spoken.value === sentence ? `${sentence}\u00a0` : sentence
   }

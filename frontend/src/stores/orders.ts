@@ -15,19 +15,19 @@ import type {
 import { asReadonly } from './readonly'
 import { useSales } from './sales'
 
-/** Whether the shopper still waits for something to happen with the order. */
+/** Reports whether the order is still in progress. */
 export function isRunning(state: OrderState): boolean {
   return state === 'reserved' || state === 'pending'
 }
 
-/** Whether the order waits for its payment and there is time for it, by the server's clock. */
+/** Reports whether the order can still be paid, by the server's clock. */
 export function isPayable(order: Order, now: number): boolean {
   return order.state === 'pending' && (order.pay_by ?? 0) > now
 }
 
 /**
- * The shopper's own orders, newest first. They come from three sides (replies, events, pages) in any order;
- * `rev` tells which of two versions is the newer one.
+ * The shopper's orders, newest first. Replies, events and pages deliver them in any order; the higher `rev` is the
+ * newer version.
  */
 export const useOrders = defineStore('orders', () => {
   const sales = useSales()
@@ -35,9 +35,9 @@ export const useOrders = defineStore('orders', () => {
   const orders = asReadonly(byId)
   const idOfKey = new Map<string, string>()
   let owner: string | undefined
-  /** Up to where changes of orders are known; empty for a fresh page. */
+  /** The cursor of the last received order change; empty on a new page. */
   const cursor = ref('')
-  /** Older orders exist that were not read yet. */
+  /** Older orders exist that were not loaded. */
   const more = ref(false)
   const loaded = ref(false)
 
@@ -49,14 +49,14 @@ export const useOrders = defineStore('orders', () => {
     if (!known || order.rev > known.rev) byId.value.set(order.id, order)
   }
 
-  /** Takes the answer to a buy. When an event was quicker, its order stays. */
+  /** Applies the reply of a buy. If the order event arrived first, its order stays. */
   function reserve(press: Press, receipt: Receipt, now: number): void {
     const { key, sale, qty, address } = press
     const { order, ticket } = receipt
     adopt({ order, key, sale, qty, ticket, created_at: now }, address)
   }
 
-  /** Draws a reservation as an order; until there is a row, name and price are those of the sale. */
+  /** Shows a reservation as an order. Until the row exists, name and price are those of the sale. */
   function adopt({ order, key, ...reserved }: Reservation, address?: Address): void {
     idOfKey.set(key, order)
     const sale = sales.byId.get(reserved.sale)
@@ -80,11 +80,12 @@ export const useOrders = defineStore('orders', () => {
   }
 
   /**
-   * Takes what a hello told. True when it is not enough and the orders must be read again: at the first
-   * hello, after a reset, or when a reservation vanished without an event.
+   * Applies the reply of a hello. Returns true if the orders must be read again: at the first hello, after a reset, or
+   * if a reservation disappeared without an event.
    */
   function welcome(w: Welcome): boolean {
-    // Another history of the database may lack states that were heard: whatever it tells replaces them.
+    // After a reset, the database may lack states that the page has received, so any newly received state replaces
+    // them.
     if (w.reset) byId.value.forEach((order, id) => byId.value.set(id, { ...order, rev: 0 }))
     w.missed.forEach(hear)
     for (const reservation of w.reservations) adopt(reservation)
@@ -95,8 +96,8 @@ export const useOrders = defineStore('orders', () => {
   }
 
   /**
-   * Takes the newest page of orders after such a hello. A reservation that neither the hello nor the page
-   * knows is lost on the server (only embedded stores do that) and is forgotten; its ids are returned.
+   * Applies the newest page of orders after such a hello. A reservation that is in neither the hello nor the page is
+   * lost on the server, which only happens with embedded stores. It is deleted; the deleted ids are returned.
    */
   function restart(page: OrderPage, reservations: readonly Reservation[]): string[] {
     page.orders.forEach(upsert)
@@ -110,7 +111,6 @@ export const useOrders = defineStore('orders', () => {
     return lost
   }
 
-  /** Takes a page of older orders. */
   function append(page: OrderPage): void {
     page.orders.forEach(upsert)
     more.value = page.more
@@ -120,7 +120,7 @@ export const useOrders = defineStore('orders', () => {
     return byId.value.get(idOfKey.get(key) ?? '')
   }
 
-  /** Says whose orders these are from now on: nothing of another user may stay. */
+  /** Sets the owner of the orders; orders of another user are deleted. */
   function belongTo(user: string | undefined): void {
     if (user === owner) return
     owner = user

@@ -4,33 +4,33 @@ import type { BuyPass } from '../protocol/types'
 import { useLive } from './live'
 import { asReadonly } from './readonly'
 
-/** A pass that ends this soon may not reach the server in time. */
+/** A pass that ends this soon, in milliseconds, may not reach the server in time. */
 const MARGIN_MS = 1_500
 
-/** What a shopper is asked for, or waits for, before a pass; `press` says that a press of Buy goes on afterwards. */
+/** The challenge before a pass; `press` means that a buy continues afterwards. */
 export interface Challenge {
   readonly sale: string
   readonly press: boolean
   readonly kind: 'work' | 'captcha'
-  /** The picture; undefined while it is on its way. */
+  /** The picture; undefined while it loads. */
   readonly image?: string
-  /** The last answer was wrong. */
+  /** The last solution was wrong. */
   readonly wrong?: boolean
-  /** The next picture comes at this instant of the server's clock. */
+  /** The next captcha is available at this instant of the server's clock. */
   readonly waitsUntil?: number
 }
 
-/** The passes at hand, those on their way, and the challenge that is on show. They belong to this page and its user. */
+/** The available passes, the running work, and the displayed challenge. They belong to this page and its user. */
 export const usePasses = defineStore('passes', () => {
   const live = useLive()
   const bySale = ref(new Map<string, BuyPass>())
-  /** How far the work for a pass is, from 0 to 1, by sale. */
+  /** The progress of proof of work, from 0 to 1, by sale. */
   const working = ref(new Map<string, number>())
-  /** Sales whose cards are in sight. */
+  /** Sales whose cards are visible. */
   const inSight = ref(new Set<string>())
   const shown = shallowRef<Challenge>()
 
-  /** How long the pass for a sale still serves, in milliseconds. */
+  /** The remaining validity of a sale's pass, in milliseconds. */
   function left(sale: string, now: number): number {
     const pass = bySale.value.get(sale)
     return pass ? Math.max(0, pass.until - MARGIN_MS - now) : 0
@@ -45,7 +45,7 @@ export const usePasses = defineStore('passes', () => {
     working.value.delete(sale)
   }
 
-  /** The pass is spent, or was not taken. */
+  /** The pass was used or rejected. */
   function drop(sale: string): void {
     bySale.value.delete(sale)
   }
@@ -64,7 +64,7 @@ export const usePasses = defineStore('passes', () => {
     shown.value = challenge
   }
 
-  /** Somebody else is here now. */
+  /** Deletes everything after a change of the user. */
   function clear(): void {
     bySale.value.clear()
     working.value.clear()

@@ -12,15 +12,15 @@ function among<T extends string>(words: readonly T[]): (value: unknown) => T | u
   return (value) => words.find((word) => word === value)
 }
 
-/** What the shopper chose about the page, remembered in this browser. */
+/** The shopper's settings, stored in this browser. */
 export const usePreferences = defineStore('preferences', () => {
   const browserLang: Lang = navigator.language.toLowerCase().startsWith('zh') ? 'zh' : 'en'
   const lang = ref<Lang>(recall('lang', among(['en', 'zh'] as const)) ?? browserLang)
-  /** Undefined follows the system. */
+  /** Undefined: follow the system. */
   const theme = ref<Theme | undefined>(recall('theme', among(['light', 'dark'] as const)))
-  /** Where orders go; undefined sends none along. */
+  /** The delivery address of orders; undefined sends none. */
   const address = ref<Address | undefined>(recall('address', parseAddress))
-  /** The shopper wants none to go along, whatever the address book holds. */
+  /** The shopper chose to send no address, independent of the address book. */
   const withoutAddress = ref(recall('noaddress', (value) => value === true) ?? false)
 
   watchEffect(() => {
@@ -49,12 +49,12 @@ export const usePreferences = defineStore('preferences', () => {
     theme: asReadonly(theme),
     address: asReadonly(address),
     speak: (wanted: Lang) => (lang.value = wanted),
-    /** Undefined follows the system. */
+    /** Undefined: follow the system. */
     paint: (wanted: Theme | undefined) => (theme.value = wanted),
     withoutAddress: asReadonly(withoutAddress),
-    /** Undefined when there is none yet. */
+    /** Sets the delivery address; undefined removes it. */
     deliverTo,
-    /** Sends no address along, though there may be some. */
+    /** Sends no address, although the book may have some. */
     deliverNowhere,
   }
 })

@@ -6,7 +6,7 @@ import { usePresses } from './presses'
 const press = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 1, product: 'Kettle', pressedAt: 0 }
 const other = { ...press, key: 'k-00000000', sale: '12' }
 
-/** What another tab, or this page after a reload, sees. */
+/** The store as another tab, or this page after a reload, sees it. */
 function anotherTab() {
   const here = createPinia()
   setActivePinia(here)

@@ -6,15 +6,17 @@ import { Malformed, parseAddress } from '../protocol/parse'
 import { keep, onKept, recallAll } from '../storage'
 import { asReadonly } from './readonly'
 
-/** A press that is older is not repeated after a reload: the shopper has long looked elsewhere. */
+/**
+ * Maximum age, in milliseconds, at which an attempt is repeated after a reload; later the shopper no longer expects it.
+ */
 const MAX_AGE_MS = 5 * 60_000
-/** Each press is a value of its own in the store, so that tabs do not overwrite each other's. */
+/** Each attempt is a separate value in the store, so that tabs do not overwrite each other's attempts. */
 const FAMILY = 'press.'
 
 /**
- * What became of a press, to be told until it is read. `ordered` is told only when it was long in doubt; `undone` is
- * a reservation that became no order, `late` was not answered in time and is not repeated, `foreign` was pressed by
- * a guest whom this browser is no more.
+ * The outcome of an attempt, shown until it is dismissed. `ordered`: shown only after a long doubt. `undone`: the
+ * reservation became no order. `late`: no reply in time, and no further repeat. `foreign`: the attempt of a guest who
+ * is no longer signed in.
  */
 export type Ending =
   | { kind: 'refused'; code: ErrorCode }
@@ -23,7 +25,7 @@ export type Ending =
   | { kind: 'late' }
   | { kind: 'foreign' }
 
-/** A press, open until it has an ending. */
+/** An attempt; it is open until it has an ending. */
 export interface StoredPress extends Press {
   ending?: Ending
 }
@@ -62,20 +64,20 @@ function parsePress(value: unknown): StoredPress {
 }
 
 /**
- * Presses of Buy whose outcome is not known yet, and those whose outcome was not read yet. Both outlive the page, and
- * are the same in all tabs: only its key finds out what became of a press, and only its words tell the shopper.
+ * Buy attempts with an unknown outcome, and those whose outcome was not dismissed yet. They survive the page and are
+ * shared by all tabs, because only the key can find the outcome.
  */
 export const usePresses = defineStore('presses', () => {
   const kept = shallowRef<readonly StoredPress[]>([])
-  /** Keys of presses that had to be repeated. */
+  /** Keys of attempts that had to be repeated. */
   const repeated = ref(new Set<string>())
   const open = computed(() => kept.value.filter((press) => !press.ending))
   const ended = computed(() => kept.value.filter((press) => press.ending))
 
-  /** Keys of presses that only this page knows, because the store took nothing. */
+  /** Keys of attempts that only this page holds, because the store rejected them. */
   const unstored = new Set<string>()
 
-  /** Takes what the tabs of this browser have stored. */
+  /** Reads the attempts from the store, which all tabs share. */
   function read(): void {
     kept.value = recallAll(FAMILY, parsePress)
       .concat(kept.value.filter(({ key }) => unstored.has(key)))
@@ -88,7 +90,7 @@ export const usePresses = defineStore('presses', () => {
     else unstored.add(press.key)
   }
 
-  /** Forgets a press: its outcome is plain to see, or was read. */
+  /** Deletes an attempt whose outcome is visible or was dismissed. */
   function forget(key: string): void {
     kept.value = kept.value.filter((press) => press.key !== key)
     repeated.value.delete(key)
@@ -96,25 +98,25 @@ export const usePresses = defineStore('presses', () => {
     keep(FAMILY + key, undefined)
   }
 
-  /** Begins a press; who presses again has read why the last one failed. */
+  /** Starts an attempt. It dismisses earlier outcomes of the sale. */
   function begin(press: Press): void {
     ended.value.filter(({ sale }) => sale === press.sale).forEach(({ key }) => forget(key))
     put(press)
   }
 
-  /** Ends a press, with words when there is something to tell. */
+  /** Ends an attempt; `ending` is its message, if it needs one. */
   function end(press: Press, ending?: Ending): void {
     repeated.value.delete(press.key)
     if (ending) put({ ...press, ending })
     else forget(press.key)
   }
 
-  /** The press had no answer yet, and is asked for again. */
+  /** The attempt had no reply and is repeated. */
   function repeat(key: string): void {
     repeated.value.add(key)
   }
 
-  /** The press under way on a sale: one at a time. */
+  /** The pending attempt in a sale; at most one exists. */
   function onSale(sale: string): StoredPress | undefined {
     return open.value.find((press) => press.sale === sale)
   }
@@ -123,7 +125,7 @@ export const usePresses = defineStore('presses', () => {
     return open.value.some((press) => press.key === key)
   }
 
-  /** Presses of this user that are open; those that are not to be repeated any more end with words. */
+  /** The open attempts of this user. Attempts of others end as `foreign`, those too old to repeat as `late`. */
   function inherit(user: string, now: number): Press[] {
     for (const press of open.value) {
       if (press.user !== user) end(press, { kind: 'foreign' })

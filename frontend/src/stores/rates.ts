@@ -4,10 +4,10 @@ import { asReadonly } from './readonly'
 import { useSales } from './sales'
 import { useSlots } from './slots'
 
-/** How many samples are kept. */
+/** Number of samples kept. */
 export const MAX_SAMPLES = 90
 
-/** How fast the shown slot sells: orders a second, sampled steadily, newest last. */
+/** The sales rate of the displayed slot: orders per second, sampled at a fixed interval, newest last. */
 export const useRates = defineStore('rates', () => {
   const sales = useSales()
   const slots = useSlots()
@@ -15,14 +15,14 @@ export const useRates = defineStore('rates', () => {
 
   const rate = computed(() => (sales.shown ?? []).reduce((sum, sale) => sum + sale.rate, 0))
   const watching = computed(() => Math.max(0, ...(sales.shown ?? []).map((sale) => sale.watching)))
-  /** Units that are taken in this slot: held or sold. */
+  /** Units held or sold in this slot. */
   const taken = computed(() => (sales.shown ?? []).reduce((sum, sale) => sum + sale.held + sale.sold, 0))
 
   function sample(): void {
     samples.value = [...samples.value.slice(1 - MAX_SAMPLES), rate.value]
   }
 
-  // Another slot has rates of its own.
+  // Each slot has its own rates.
   watch(
     () => slots.shown?.id,
     () => (samples.value = []),

@@ -9,20 +9,20 @@ import { useSales } from './sales'
 
 beforeEach(() => setActivePinia(createPinia()))
 
-// The compiler refuses what the comments expect, and so does the running page.
+// Both the compiler and the running page reject these writes.
 describe('what a store hands out', () => {
   it('cannot be written, at any depth', () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     useSales().change(sale())
     useOrders().upsert(order())
     const writes = [
-      // @ts-expect-error: told by a hello
+      // @ts-expect-error: set by a hello
       () => (useLive().ready = true),
-      // @ts-expect-error: told by ticks
+      // @ts-expect-error: set by ticks
       () => (useSales().byId.get('11').stock = 0),
-      // @ts-expect-error: told by events
+      // @ts-expect-error: set by events
       () => useOrders().byId.clear(),
-      // @ts-expect-error: chosen by speak()
+      // @ts-expect-error: set by `speak()`
       () => (usePreferences().lang = 'zh'),
     ]
     for (const write of writes) write()

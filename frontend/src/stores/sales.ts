@@ -5,15 +5,15 @@ import type { Sale, TickLine } from '../protocol/types'
 import { asReadonly } from './readonly'
 import { useSlots } from './slots'
 
-/** The sales that were told by snapshots, with their numbers of this moment. */
+/** The sales of the received snapshots, with their current numbers. */
 export const useSales = defineStore('sales', () => {
   const slots = useSlots()
   const byId = ref(new Map<string, Sale>())
   const sales = asReadonly(byId)
-  /** Slots whose sales were read on this connection or an earlier one. */
+  /** Slots whose sales were loaded on this or an earlier connection. */
   const readSlots = ref(new Set<string>())
 
-  /** The sales of the shown slot; undefined while they are still to come. */
+  /** The sales of the displayed slot; undefined while loading. */
   const shown = computed(() => {
     const slot = slots.shown
     if (!slot || !readSlots.value.has(slot.id)) return undefined
@@ -21,8 +21,8 @@ export const useSales = defineStore('sales', () => {
   })
 
   /**
-   * Takes the snapshot of a slot. What it no longer holds is gone; while the slot is on show it stays, closed, because
-   * the cards behind it would move under the finger.
+   * Applies the snapshot of a slot and removes sales that it lacks. In the displayed slot such sales stay, closed,
+   * because removing a card would move the others under the finger.
    */
   function replaceSlot(slot: string, fresh: readonly Sale[]): void {
     const kept = new Set(fresh.map((sale) => sale.id))
@@ -35,7 +35,7 @@ export const useSales = defineStore('sales', () => {
     readSlots.value.add(slot)
   }
 
-  /** Takes the word of the server that it has no such slot: its sales are over. */
+  /** Closes the sales of a slot that the server has deleted. */
   function endSlot(slot: string): void {
     for (const sale of ofSlot(slot)) change({ ...sale, phase: 'closed' })
   }
@@ -49,8 +49,8 @@ export const useSales = defineStore('sales', () => {
   }
 
   /**
-   * Takes the newest numbers; a tick may name a sale that is no longer watched. They are written into the sale, so that
-   * only what shows a number is drawn again.
+   * Applies the newest numbers; a tick may contain a sale that is no longer watched. It writes into the sale objects,
+   * so that only components that show a changed number are redrawn.
    */
   function tick(lines: readonly TickLine[]): void {
     for (const { id, ...counters } of lines) {

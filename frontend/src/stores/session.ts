@@ -9,30 +9,30 @@ import { useLive } from './live'
 import { asReadonly } from './readonly'
 
 const NAME = 'session'
-/** The guest that this browser was before it logged in, and is again afterwards. */
+/** The guest of this browser before the login; restored after the logout. */
 const GUEST = 'guest'
 
 /**
- * What the token is worth: `good` as far as we know, `doubted` after the server refused it, `ended` when it cannot be
- * renewed either. An ended one stays until the shopper agrees to become somebody else.
+ * The state of the token. `good`: not rejected so far. `doubted`: the server rejected it. `ended`: it cannot be
+ * renewed. It stays `ended` until the shopper agrees to become another user.
  */
 type TokenState = 'good' | 'doubted' | 'ended'
 
-/** Who we are, and the token that proves it: one for all tabs of this browser. */
+/** The current user and token, shared by all tabs of this browser. */
 export const useSession = defineStore('session', () => {
   const live = useLive()
   const session = shallowRef<Session | undefined>(recall(NAME, parseKept))
   const tokenState = ref<TokenState>('good')
-  /** The server lets no guests in: a token must be pasted. */
+  /** The server creates no guests: a token must be pasted. */
   const guestsOff = ref(false)
   const user = computed(() => session.value?.user)
-  /** Logged in to an account, and no guest. */
+  /** Logged in to an account, not a guest. */
   const isAccount = computed(() => session.value?.account === true)
   const ended = computed(() => tokenState.value === 'ended')
-  /** The token to show to the server; undefined when there is none that it may take. */
+  /** The token for the server; undefined if the server would not accept it. */
   const token = computed(() => (tokenState.value === 'good' ? session.value?.access || undefined : undefined))
 
-  /** How long the token still lives, in milliseconds. */
+  /** The remaining lifetime of the token, in milliseconds. */
   function left(): number {
     const expires = session.value?.expires
     return expires ? expires - live.instant() : Infinity
@@ -53,7 +53,7 @@ export const useSession = defineStore('session', () => {
     keep(NAME, keepable(fresh))
   }
 
-  /** Takes over what another tab has stored since; true when that is another token than ours, or somebody else. */
+  /** Adopts the session that another tab has stored; true if its token or user differs from ours. */
   function adopt(): boolean {
     const stored = recall(NAME, parseKept)
     if (!stored || isOurs(stored)) return false
@@ -67,17 +67,17 @@ export const useSession = defineStore('session', () => {
     return stored.access === ours?.access
   }
 
-  /** The server did not accept the token. */
+  /** The server rejected the token. */
   function doubt(): void {
     if (session.value) tokenState.value = 'doubted'
   }
 
-  /** Asks for a token of the same user, or as nobody for that of a new guest. */
+  /** Requests a token for the same user, or for a new guest if `as` is undefined. */
   async function ask(as: Session | undefined): Promise<boolean> {
     if (adopt() && token.value) return true
     const before = session.value
     const known = as && before
-    // Whoever logs in or out while this is asked is somebody else by the time of its answer.
+    // A login or logout during the request makes its response stale.
     const isStale = (): boolean => session.value !== before
     try {
       const fresh = known?.account ? await refreshAccount() : await sameGuest(known)
@@ -91,7 +91,7 @@ export const useSession = defineStore('session', () => {
     }
   }
 
-  /** Nobody becomes another guest unasked: the orders of the old one would be out of reach. */
+  /** Never switches to another guest automatically, because the orders of the old guest would become unreachable. */
   async function sameGuest(guest: Session | undefined): Promise<Session> {
     const fresh = await askForGuest(guest?.access)
     if (guest && fresh.user.id !== guest.user.id) throw new NotRenewed('another guest came back')
@@ -100,7 +100,7 @@ export const useSession = defineStore('session', () => {
 
   let asking: Promise<boolean> | undefined
 
-  /** Gets a token, for the same user if there was one. False when there is none to be had now. */
+  /** Gets a token, for the same user if there was one; false if none is available now. */
   function renew(): Promise<boolean> {
     asking ??= exclusive('guest', () => ask(session.value)).finally(() => (asking = undefined))
     return asking
@@ -110,17 +110,17 @@ export const useSession = defineStore('session', () => {
     return asking !== undefined
   }
 
-  /** Resolves when nobody asks for a token any more. */
+  /** Resolves when no token request is running. */
   function settled(): Promise<unknown> {
     return asking ?? Promise.resolve()
   }
 
-  /** Becomes a new guest in place of one whose token has ended; false when that fails now. */
+  /** Replaces a guest whose token has expired by a new guest; false if that fails now. */
   function replace(): Promise<boolean> {
     return exclusive('guest', () => ask(undefined))
   }
 
-  /** Becomes the account that a log in gave a token for. Another guest than its own waits until it logs out. */
+  /** Switches to the account of a login. A guest with another id is kept until the logout. */
   function logIn(fresh: Session): void {
     const before = session.value
     const isSame = before?.user.id === fresh.user.id
@@ -128,7 +128,7 @@ export const useSession = defineStore('session', () => {
     take(fresh)
   }
 
-  /** Is the account no more, but the guest of before it, or nobody. */
+  /** Switches from the account back to the earlier guest, or to no user. */
   function logOut(): void {
     const guest = recall(GUEST, parseKept)
     keep(GUEST, undefined)
@@ -137,12 +137,12 @@ export const useSession = defineStore('session', () => {
     keep(NAME, guest && keepable(guest))
   }
 
-  /** The shopper has another name now. */
+  /** Changes the shopper's name. */
   function rename(name: string): void {
     if (session.value) take({ ...session.value, user: { ...session.value.user, name } })
   }
 
-  /** Takes a token that the shopper pasted; false when it is none. */
+  /** Sets a pasted token; false if it is invalid. */
   function paste(pasted: string): boolean {
     const made = sessionOf(pasted)
     if (made) take(made)
@@ -150,8 +150,8 @@ export const useSession = defineStore('session', () => {
   }
 
   /**
-   * How long until the token should be replaced, in milliseconds; undefined when it never ends. Half of its life is
-   * left then, so that who closes the page now can come back for a while.
+   * The time until the token should be replaced, in milliseconds; undefined if it never expires. Half of its lifetime
+   * remains then, so that a shopper who closes the page can return for a while.
    */
   function renewIn(): number | undefined {
     const s = session.value

@@ -1,7 +1,7 @@
 import { vi } from 'vitest'
 import { useLive } from '../stores/live'
 
-/** It is that instant, for the page too; `overdue` says that an expected word has not come. */
+/** Sets the time of the test and of the page; `overdue` means that a frame is overdue. */
 export function at(now: number, overdue = false): void {
   vi.setSystemTime(now)
   useLive().refresh(overdue)

@@ -2,16 +2,16 @@ import type { Wire } from '../live/socket'
 
 type Sent = { id: number; op: string } & Record<string, unknown>
 
-/** A connection in memory: the test plays the server. */
+/** A connection in memory; the test acts as the server. */
 export class FakeWire implements Wire {
   onopen: WebSocket['onopen'] = null
   onmessage: WebSocket['onmessage'] = null
   onclose: WebSocket['onclose'] = null
-  /** As of a WebSocket: 0 connecting, 1 open, 2 closing, 3 closed. */
+  /** As in WebSocket: 0 connecting, 1 open, 2 closing, 3 closed. */
   readyState = 0
   readonly sent: Sent[] = []
   closed = false
-  /** When set, `time` is answered at once, so that the heartbeat stays calm. */
+  /** If set, `time` gets its reply at once, so that the heartbeat stays quiet. */
   serverClock: (() => number) | undefined
 
   send(data: string): void {
@@ -48,7 +48,7 @@ export class FakeWire implements Wire {
     return found
   }
 
-  /** Answers the last op of that name. */
+  /** Replies to the last op of that name. */
   answer(op: string, ok: unknown): void {
     this.say({ id: this.last(op).id, ok })
   }

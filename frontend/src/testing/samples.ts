@@ -1,6 +1,6 @@
 import type { Order, Sale, Slot, Welcome } from '../protocol/types'
 
-/** Objects as the server tells them, for tests that care about a field or two. */
+/** Sample objects of the server, for tests that need only a field or two. */
 
 export function slot(over: Partial<Slot> = {}): Slot {
   return { id: '1', phase: 'open', opens_at: 1_000, closes_at: 2_000, sales: 1, ...over }

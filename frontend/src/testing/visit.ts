@@ -1,16 +1,16 @@
-// The whole page's logic, opened as a visitor opens it, on a line that the test answers.
+// Opens the complete logic of the page, on a connection that the test controls.
 import { createPinia, disposePinia, setActivePinia, type Pinia } from 'pinia'
 import { afterEach, beforeEach, vi } from 'vitest'
 import { openShop, type Shop } from '../shop/open'
 import { FakeWire } from './fakewire'
 import { order, sale, slot, welcome } from './samples'
 
-/** All lines that the page has dialled, the newest last. */
+/** All connections that the page has opened, newest last. */
 export const wires: FakeWire[] = []
-/** The shop of the page that is open now. */
+/** The shop of the open page. */
 export let shop: Shop
 
-/** What the guest endpoint answers, and what it was asked. */
+/** The response of the guest endpoint, as a mock that records its requests. */
 export const guest = vi.fn<(init?: RequestInit) => { status: number; body: unknown }>()
 
 export function tokenOf(user: string, expires: number): string {
@@ -28,7 +28,7 @@ export async function pass(ms = 0): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms)
 }
 
-/** Answers hello, watch and orders the way a server in the middle of a sale does. */
+/** Replies to hello, watch and orders like a server during a sale. */
 export async function goLive(over: Parameters<typeof welcome>[0] = {}): Promise<void> {
   wire().open()
   wire().answer('hello', welcome({ now: Date.now(), ...over }))
@@ -44,7 +44,7 @@ export function pendingEvent() {
   return { ev: 'order' as const, cursor: '1-6', key, order: order({ pay_by: Date.now() + 60_000 }) }
 }
 
-/** Every test of the file begins with a page that has just been opened, on a clock of its own. */
+/** Every test of the file starts with a new page and a fake clock. */
 export function visitedBeforeEach(): void {
   beforeEach(begin)
   afterEach(end)
@@ -63,7 +63,7 @@ async function begin(): Promise<void> {
     const { status, body } = guest(init)
     return Promise.resolve({ ok: status < 300, status, json: () => Promise.resolve(body) })
   })
-  // One tab, which never waits for a lock.
+  // One tab, so a lock is always free.
   const request = (_: string, run: () => unknown): unknown => run()
   Object.defineProperty(navigator, 'locks', { configurable: true, value: { request } })
   await visit()
@@ -71,7 +71,7 @@ async function begin(): Promise<void> {
 
 let pinia: Pinia | undefined
 
-/** The page before is closed: it hears nothing any more. */
+/** Closes the previous page, which then receives nothing. */
 function leave(): void {
   if (!pinia) return
   shop.close()
@@ -79,7 +79,7 @@ function leave(): void {
   pinia = undefined
 }
 
-/** A page is opened in this browser, for the first time or again. */
+/** Opens a page in this browser, for the first time or again. */
 export async function visit(): Promise<void> {
   leave()
   setActivePinia((pinia = createPinia()))

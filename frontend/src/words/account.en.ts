@@ -1,4 +1,4 @@
-/** The sentences of the account sheets, loaded with them; account.zh.ts has the same shape. */
+/** The texts of the account sheets, loaded with them; account.zh.ts has the same shape. */
 export const accountEn = {
   back: 'Back',
   email: 'E-mail',

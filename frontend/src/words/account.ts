@@ -3,7 +3,7 @@ import { usePreferences } from '../stores/preferences'
 import { accountEn, type AccountWords } from './account.en'
 import { accountZh } from './account.zh'
 
-/** The sentences of the account sheets in the language that the shopper reads. */
+/** The texts of the account sheets in the shopper's language. */
 export function useAccountWords(): ComputedRef<AccountWords> {
   const preferences = usePreferences()
   return computed(() => (preferences.lang === 'zh' ? accountZh : accountEn))

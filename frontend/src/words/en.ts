@@ -1,6 +1,6 @@
 import type { ErrorCode, OrderState, Phase } from '../protocol/types'
 
-/** Every sentence of the page; zh.ts has the same shape. */
+/** The texts of the page; zh.ts has the same shape. */
 export const en = {
   shop: {
     tagline: 'Live flash sale',

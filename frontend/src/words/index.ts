@@ -5,7 +5,7 @@ import { zh } from './zh'
 
 export type { Words }
 
-/** The sentences in the language that the shopper reads. */
+/** The texts in the shopper's language. */
 export function useWords(): ComputedRef<Words> {
   const preferences = usePreferences()
   return computed(() => (preferences.lang === 'zh' ? zh : en))

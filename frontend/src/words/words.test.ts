@@ -5,7 +5,7 @@ import { accountZh } from './account.zh'
 import { en } from './en'
 import { zh } from './zh'
 
-/** All paths to sentences in an object. */
+/** All paths to texts in an object. */
 function paths(words: object, prefix = ''): string[] {
   return Object.entries(words).flatMap(([key, value]) =>
     typeof value === 'object' ? paths(value as object, `${prefix}${key}.`) : [`${prefix}${key}`],
