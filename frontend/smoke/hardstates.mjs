@@ -121,7 +121,7 @@ export async function hardStates(report, browser) {
     if (last.address?.name !== 'Li Lei') throw new Error('the order has no address')
   })
   await check('a notice appears', async () => {
-    shop.notify(undefined, { ev: 'notice', level: 'info', text: 'More kettles at noon.' })
+    shop.tell(undefined, { ev: 'notice', level: 'info', text: 'More kettles at noon.' })
     await soon(page.locator('.notices').getByText('More kettles at noon.'))
   })
   await check('speaks Chinese and turns dark', async () => {

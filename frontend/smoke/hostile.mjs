@@ -48,7 +48,7 @@ export async function hostile(report, browser) {
     await expectNoSideways(page)
   })
   await report.check('hostile: a notice is text', async () => {
-    shop.notify(undefined, { ev: 'notice', level: 'warn', text: `Notice: ${texts[1]}` })
+    shop.tell(undefined, { ev: 'notice', level: 'warn', text: `Notice: ${texts[1]}` })
     await soon(page.getByText('Notice: ').first())
     await expectTexts(page, [`Notice: ${texts[1]}`])
   })

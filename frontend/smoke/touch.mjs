@@ -263,7 +263,7 @@ export async function dialogs({ check, looks, browser, page, hand, standIn, shop
   await page.evaluate(recordSpoken)
   await check('a message appears over the page and moves nothing', async () => {
     await hand.watchShifts()
-    shop.notify(undefined, { ev: 'notice', level: 'info', text: 'Welcome.' })
+    shop.tell(undefined, { ev: 'notice', level: 'info', text: 'Welcome.' })
     await expectOnTop('Welcome.')
     await hand.expectNoShift()
   })
@@ -271,7 +271,7 @@ export async function dialogs({ check, looks, browser, page, hand, standIn, shop
     await page.locator('.bag').click()
     await soon(dialog)
     await soon(dialog.locator('.notices li').filter({ hasText: 'Welcome.' }))
-    shop.notify(undefined, { ev: 'notice', level: 'warn', text: note })
+    shop.tell(undefined, { ev: 'notice', level: 'warn', text: note })
     await expectOnTop(note)
     // A notification replaces the previous one.
     await soon(page.locator('.notices li').filter({ hasText: 'Welcome.' }), 'detached')
@@ -287,7 +287,7 @@ export async function dialogs({ check, looks, browser, page, hand, standIn, shop
     await page.keyboard.press('Escape')
     await soon(dialog, 'hidden')
     await soon(page.locator('.notices li').filter({ hasText: note }))
-    shop.notify(undefined, { ev: 'notice', level: 'info', text: 'Soon.' })
+    shop.tell(undefined, { ev: 'notice', level: 'info', text: 'Soon.' })
     await expectOnTop('Soon.')
     await page.locator('.notices button').first().click()
     await soon(page.locator('.notices li').first(), 'detached')
