@@ -68,8 +68,8 @@ func (h *Hub) push(change shop.Change, devices []*client) *trace.Span {
 // subscribed records a new subscription. Rows are read for earlier messages.
 func (h *Hub) subscribed() { h.update((*sequences).subscribed) }
 
-// firstPublished returns the order and the sale of a frame about a new pending row. OrderFrame escapes quotes, so a text
-// from a user cannot imitate its fields.
+// firstPublished returns the order and the sale of a frame about a new pending row. OrderFrame escapes quotes, so a
+// text from a user cannot imitate its fields.
 func firstPublished(frame string) (order, sale shop.ID, first bool) {
 	_, rest, ok := strings.Cut(frame, `"order":{"id":"`)
 	if !ok {

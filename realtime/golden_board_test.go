@@ -9,7 +9,8 @@ func goldPoint() board.Point {
 	return board.Point{
 		At: goldNow - 5000, BuysS: 310.2, ReservedS: 12.4, ConfirmedS: 12.2, HiddenS: 1.5,
 		RefusedS:  map[shop.Code]float64{shop.SoldOut: 293.8, shop.RateLimited: 4},
-		LatencyMS: board.LatencyTimes{P50: 14, P99: 62, N: 61}, Sockets: 1532, Open: 6, Lags: []int64{0, 3}, Pending: 12,
+		LatencyMS: board.LatencyTimes{P50: 14, P99: 62, N: 61}, Sockets: 1532, Open: 6, Lags: []int64{0, 3},
+		Pending: 12,
 	}
 }
 

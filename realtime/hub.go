@@ -46,8 +46,8 @@ type Options struct {
 	// call ShowBoard once per second while BoardWatched is true.
 	BoardHistory func(ctx context.Context) []board.Point
 
-	// FirstPublished is called when the first event of an order is queued for clients of this node; may be nil. It must be
-	// fast.
+	// FirstPublished is called when the first event of an order is queued for clients of this node; may be nil. It must
+	// be fast.
 	FirstPublished func(order, sale shop.ID)
 
 	// MayBuy admits a buy or returns RateLimited; nil: admits all. It must be fast.

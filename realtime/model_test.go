@@ -137,7 +137,9 @@ func newWorld(ctx context.Context, t *rapid.T, lender *client) *world {
 		w.parts[i] = modelPartition{epoch: 1, lastEpoch: 1}
 	}
 	for range 2 {
-		n := &modelNode{hub: NewHub(Options{Shop: (&fakeShop{}).calls(), Partitions: modelParts, Orders: w, Sequences: w})}
+		n := &modelNode{
+			hub: NewHub(Options{Shop: (&fakeShop{}).calls(), Partitions: modelParts, Orders: w, Sequences: w}),
+		}
 		go n.hub.hellos.serve(ctx, n.hub.answerHellos)
 		w.nodes = append(w.nodes, n)
 	}
@@ -333,7 +335,9 @@ func (w *world) publish(i int) {
 	o := w.order(change.order, change.row)
 	p := partitionOf(change.order)
 	w.parts[p].published++
-	text := shop.AppendChange(fmt.Appendf(nil, "%d %d\n", w.parts[p].published-1, w.parts[p].published), o.User, OrderFrame(&o))
+	text := shop.AppendChange(
+		fmt.Appendf(nil, "%d %d\n", w.parts[p].published-1, w.parts[p].published), o.User, OrderFrame(&o),
+	)
 	for _, n := range w.nodes {
 		if n.subscribed {
 			n.under[p] = append(n.under[p], string(text))

@@ -250,7 +250,9 @@ func (c *client) solve(ctx *opContext, r *request) (any, error) {
 }
 
 // requestPass requests a pass for the user of the connection.
-func (c *client) requestPass(r *request, ask func(q admission.PassQuestion) (admission.PassAnswer, error)) (any, error) {
+func (c *client) requestPass(
+	r *request, ask func(q admission.PassQuestion) (admission.PassAnswer, error),
+) (any, error) {
 	user, err := c.buyer()
 	if err != nil {
 		return nil, err

@@ -6,9 +6,9 @@ import (
 	"stampede/app/shop"
 )
 
-// personalState is the special state of a connection's personal events. Most connections have none: their frames carry the
-// proven instant of the node, because this node has sent all events since their hello. The mutex of the client guards
-// it.
+// personalState is the special state of a connection's personal events. Most connections have none: their frames carry
+// the proven instant of the node, because this node has sent all events since their hello. The mutex of the client
+// guards it.
 type personalState struct {
 	greets bool     // hello is running: events wait in held until its reply
 	held   []string // frames without a cursor

@@ -6,8 +6,8 @@ import (
 	"stampede/app/shop"
 )
 
-// sequences tracks which messages of every partition this node has received, and which instant they prove. It only holds
-// state: callers read Redis and the database, and pass the results with the time since Hub.began.
+// sequences tracks which messages of every partition this node has received, and which instant they prove. It only
+// holds state: callers read Redis and the database, and pass the results with the time since Hub.began.
 //
 //	subscribed ─ `ask` ─ restart ─┬─ received … `ask` ─ looked ─ proven …   while no message is missing
 //	     ▲         ▲              │

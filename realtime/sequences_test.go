@@ -12,8 +12,8 @@ func ends(one, two int64) []shop.SequenceEnd {
 	return []shop.SequenceEnd{{Last: one, Epoch: 1}, {Last: two, Epoch: 1}}
 }
 
-// completeSequences returns chains of two partitions that continue after messages 100 and 200. Late messages are no longer
-// expected.
+// completeSequences returns chains of two partitions that continue after messages 100 and 200. Late messages are no
+// longer expected.
 func completeSequences() *sequences {
 	c := newSequences(2, 5*time.Second)
 	c.subscribed()

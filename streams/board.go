@@ -23,8 +23,8 @@ const (
 	turnLife    = 4 * board.PointEvery
 )
 
-// PublishFigures replaces the figures of this node. With a turn it also reports whether this node is the first to claim it:
-// that node adds the point to the history.
+// PublishFigures replaces the figures of this node. With a turn it also reports whether this node is the first to claim
+// it: that node adds the point to the history.
 func (l *Inventory) PublishFigures(ctx context.Context, f board.NodeFigures, turn shop.Millis) (first bool, err error) {
 	text, err := json.Marshal(f)
 	if err != nil {

@@ -96,9 +96,9 @@ func (s *servers) end(server string, call *asked) {
 	delete(s.late[server], call)
 }
 
-// perPartition reads from the partitions in one call per server, in parallel. A server that fails or does not reply fails only
-// its own partitions (PartitionsAway), unless no server replies; read may also return a PartitionsAway. The values of
-// read must not be shared: a late value arrives after its caller has returned.
+// perPartition reads from the partitions in one call per server, in parallel. A server that fails or does not reply
+// fails only its own partitions (PartitionsAway), unless no server replies; read may also return a PartitionsAway. The
+// values of read must not be shared: a late value arrives after its caller has returned.
 func perPartition[T any](
 	ctx context.Context, l *Inventory, partitions []int, patience time.Duration,
 	read func(ctx context.Context, some []int) (T, error),

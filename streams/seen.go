@@ -82,7 +82,9 @@ func (s *seen) lastOrders(epoch int64, partition int) (of []shop.LastOrder) {
 		return nil
 	}
 	for sale, r := range s.last {
-		of = append(of, shop.LastOrder{Sale: shop.SaleRef{ID: sale, Partition: partition}, User: r.user, Order: r.order})
+		of = append(
+			of, shop.LastOrder{Sale: shop.SaleRef{ID: sale, Partition: partition}, User: r.user, Order: r.order},
+		)
 	}
 	return of
 }

@@ -52,7 +52,9 @@ func (l *Inventory) Counters(ctx context.Context, sales []shop.SaleRef) ([]shop.
 		at       []int
 		counters []shop.Counters
 	}
-	parts, err := perPartition(ctx, l, partitions, tickPatience, func(ctx context.Context, some []int) (p part, err error) {
+	parts, err := perPartition(ctx, l, partitions, tickPatience, func(
+		ctx context.Context, some []int,
+	) (p part, err error) {
 		var refs []shop.SaleRef
 		for _, partition := range some {
 			for _, i := range at[partition] {

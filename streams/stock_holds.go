@@ -61,7 +61,9 @@ func (l *Inventory) onHolds(
 		bySale[sale] = append(bySale[sale], i)
 	}
 	type done struct{ at []int } // indexes for which the script returned 1
-	groups, err := perPartition(ctx, l, partitions, callLimit, func(ctx context.Context, some []int) (d done, err error) {
+	groups, err := perPartition(ctx, l, partitions, callLimit, func(
+		ctx context.Context, some []int,
+	) (d done, err error) {
 		var calls []call
 		var chunks [][]int
 		for sale, at := range bySale {

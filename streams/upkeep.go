@@ -32,7 +32,9 @@ func (k *LagFixer) Run(ctx context.Context) error {
 // runOnce returns how many groups were corrected.
 func (k *LagFixer) runOnce(ctx context.Context) (fixed int, err error) {
 	l := k.inventory
-	groups, err := perPartition(ctx, l, l.all(), readPatience, func(ctx context.Context, some []int) (fixed int, err error) {
+	groups, err := perPartition(ctx, l, l.all(), readPatience, func(
+		ctx context.Context, some []int,
+	) (fixed int, err error) {
 		calls := make([]call, len(some))
 		for i, p := range some {
 			keys := &l.parts[p].keys

@@ -101,7 +101,8 @@ func (a *Accounts) Prove(ctx context.Context, u *shop.User, password string) err
 // proves is Prove for a caller that has a place in the hasher's queue.
 func (a *Accounts) proves(ctx context.Context, u *shop.User, password string) error {
 	key := "change:" + u.ID.String()
-	if a.Counters.count(ctx, failuresWithin, key)[0] > proofTries { // counted first, because attempts may run concurrently
+	// counted first, because attempts may run concurrently
+	if a.Counters.count(ctx, failuresWithin, key)[0] > proofTries {
 		return shop.Fail(shop.Forbidden, "too many tries: try again in a quarter of an hour, or reset it by mail")
 	}
 	fit, err := a.Hasher.Fits(ctx, u.Password, password)

@@ -5,5 +5,6 @@
 //
 // A background job ([SaleFinisherJob], [Finisher]) repeats the effects if a process crashes between the COMMIT and the
 // effect. Each change carries the version that its operator has seen. Another version is a conflict, and the error
-// contains the current record. Entry points: [CatalogueService], [SaleService], [ShippingService], [BlockService], [SettingsService].
+// contains the current record. Entry points: [CatalogueService], [SaleService], [ShippingService], [BlockService],
+// [SettingsService].
 package backoffice

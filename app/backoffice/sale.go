@@ -50,7 +50,9 @@ func (d *SaleService) Terms(ctx context.Context, sale shop.ID) (shop.SaleTerms, 
 }
 
 // PauseSale stops buys. Holds stay valid and orders can still be paid.
-func (d *SaleService) PauseSale(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct) (OperatorSale, error) {
+func (d *SaleService) PauseSale(
+	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct,
+) (OperatorSale, error) {
 	return d.edit(ctx, actor, "sale.pause", sale, a, func(s *shop.Sale, _ shop.Millis) error {
 		if s.Paused {
 			return shop.Fail(shop.WrongState, "the sale is paused already")
@@ -61,7 +63,9 @@ func (d *SaleService) PauseSale(ctx context.Context, actor journal.Actor, sale s
 }
 
 // ResumeSale allows buys again.
-func (d *SaleService) ResumeSale(ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct) (OperatorSale, error) {
+func (d *SaleService) ResumeSale(
+	ctx context.Context, actor journal.Actor, sale shop.ID, a SaleAct,
+) (OperatorSale, error) {
 	return d.edit(ctx, actor, "sale.resume", sale, a, func(s *shop.Sale, _ shop.Millis) error {
 		if !s.Paused {
 			return shop.Fail(shop.WrongState, "the sale is not paused")

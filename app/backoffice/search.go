@@ -23,7 +23,9 @@ const maxSearch = 254
 
 // SearchOrders pages through orders. text is the number of a trade or of an order, a user's id or an e-mail address;
 // "": all orders.
-func (d *SearchService) SearchOrders(ctx context.Context, q store.OrderSearch, text string) ([]shop.Order, bool, error) {
+func (d *SearchService) SearchOrders(
+	ctx context.Context, q store.OrderSearch, text string,
+) ([]shop.Order, bool, error) {
 	found, err := d.narrow(ctx, &q, strings.TrimSpace(text))
 	if err != nil || !found {
 		return nil, false, shop.Unreadable("orders", err)

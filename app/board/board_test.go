@@ -142,7 +142,8 @@ func TestBoardSumsUpWhatNodesSay(t *testing.T) {
 		b.RefusedS[shop.Busy] != 1 {
 		t.Errorf("summed up to %+v", b)
 	}
-	if b.LatencyMS.N != 100 || b.LatencyMS.P50 < 10 || b.LatencyMS.P50 > 15 || b.LatencyMS.P99 < 300 || b.LatencyMS.P99 > 500 {
+	if b.LatencyMS.N != 100 || b.LatencyMS.P50 < 10 || b.LatencyMS.P50 > 15 || b.LatencyMS.P99 < 300 ||
+		b.LatencyMS.P99 > 500 {
 		t.Errorf("press to order: %+v", b.LatencyMS)
 	}
 	if want := (PaymentFigures{Open: 5, InDoubt: 4, RefundsStuck: 1}); b.Payments != want {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// latencyBounds has the upper bounds, in milliseconds, of the histogram classes for times from buy attempt to order; one
-// more class has the longer times. The bounds are closer together where people notice a difference.
+// latencyBounds has the upper bounds, in milliseconds, of the histogram classes for times from buy attempt to order;
+// one more class has the longer times. The bounds are closer together where people notice a difference.
 var latencyBounds = [...]float64{
 	2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 10_000, 30_000,
 }

@@ -53,8 +53,8 @@ func (b *bench) check(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// receivedAll waits until every shopper has received an event of every order, for at most drainWithin. It counts missing
-// and surplus orders.
+// receivedAll waits until every shopper has received an event of every order, for at most drainWithin. It counts
+// missing and surplus orders.
 func (b *bench) receivedAll(ctx context.Context, r *Result) error {
 	until := time.Now().Add(drainWithin)
 	err := b.crowd.attend(ctx, func(l *loop) (time.Duration, bool) {

@@ -15,8 +15,8 @@ const (
 	markBound = 100_000 // marks beyond it are dropped: the reconciler publishes again, clients ignore repeats
 )
 
-// PublishMarks records in batches which later states were published, so that no order waits for this commit. If a crash loses a
-// mark, the state is published twice.
+// PublishMarks records in batches which later states were published, so that no order waits for this commit. If a crash
+// loses a mark, the state is published twice.
 type PublishMarks struct {
 	Store Store
 

@@ -33,7 +33,9 @@ func (s *busyShop) Expire(_ context.Context, ids []shop.ID, _ shop.Millis) ([]sh
 	if ids[0] == 2 {
 		time.Sleep(s.locked)
 	}
-	return []shop.Order{{ID: ids[0], Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 1, Touched: true}}, nil
+	return []shop.Order{
+		{ID: ids[0], Sale: 7, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 1, Touched: true},
+	}, nil
 }
 
 func (s *busyShop) Return(_ context.Context, r []shop.Return) ([]bool, error) {

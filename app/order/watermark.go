@@ -11,8 +11,8 @@ import (
 
 const watermarkEvery = 5 * time.Second
 
-// PublishedWatermark stores the instant up to which the new rows of each partition are published, because Redis may lose
-// their entries. A recovery processes only rows with later change timestamps.
+// PublishedWatermark stores the instant up to which the new rows of each partition are published, because Redis may
+// lose their entries. A recovery processes only rows with later change timestamps.
 //
 // Proof for an instant T of the database's clock: N is the newest entry of the stream after T was read. Every row with
 // a change timestamp up to T comes from an entry up to N. So all these rows are published once all entries up to N are

@@ -12,7 +12,9 @@ import (
 
 // effectsOf returns effects on fakes that share a trace.
 func effectsOf(inventory order.Redis, orders order.Store, notifier order.Notifier) *order.Effects {
-	return &order.Effects{Redis: inventory, Notifier: notifier, Store: orders, PublishMarks: &order.PublishMarks{Store: orders}}
+	return &order.Effects{
+		Redis: inventory, Notifier: notifier, Store: orders, PublishMarks: &order.PublishMarks{Store: orders},
+	}
 }
 
 // stores is the database interface of this package and its effects.
@@ -182,7 +184,8 @@ func TestDecideAboutLateMoney(t *testing.T) {
 			t.Parallel()
 			tr := &fakes.Trace{}
 			w := &lateWorld{Trace: tr, closes: now, row: shop.Order{
-				ID: 1, Sale: 7, User: 9, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 2, TradeNo: "T", CancelledAt: 5,
+				ID: 1, Sale: 7, User: 9, State: shop.Expired, Hold: 1, Rev: 2, PublishedRev: 2, TradeNo: "T",
+				CancelledAt: 5,
 			}}
 			c.change(w)
 			cashier := &Cashier{

@@ -110,8 +110,9 @@ func newTestCashier() (*Cashier, *wordyGateway, *tradeStore, *fakes.Redis) {
 	tr := &fakes.Trace{}
 	inventory := &fakes.Redis{Trace: tr, At: 1_000_000}
 	book := &tradeStore{Trace: tr, outcome: OutcomeTaken, row: shop.Order{
-		ID: 1, Sale: 7, User: 9, State: shop.Pending, Hold: 1, Rev: 1, PublishedRev: 1, AmountFen: 4900, ProductName: "Lamp",
-		PayBy: 1_000_000 + shop.Millis((payWindow - time.Minute).Milliseconds()),
+		ID: 1, Sale: 7, User: 9, State: shop.Pending, Hold: 1, Rev: 1, PublishedRev: 1, AmountFen: 4900,
+		ProductName: "Lamp",
+		PayBy:       1_000_000 + shop.Millis((payWindow - time.Minute).Milliseconds()),
 	}}
 	gateway := &wordyGateway{Trace: tr}
 	orders := &fakes.DueStore{Trace: tr}

@@ -14,7 +14,9 @@ import (
 
 // effectsOf returns effects on fakes that share a trace.
 func effectsOf(inventory order.Redis, orders order.Store, notifier order.Notifier) *order.Effects {
-	return &order.Effects{Redis: inventory, Notifier: notifier, Store: orders, PublishMarks: &order.PublishMarks{Store: orders}}
+	return &order.Effects{
+		Redis: inventory, Notifier: notifier, Store: orders, PublishMarks: &order.PublishMarks{Store: orders},
+	}
 }
 
 // rest has the calls that a test does not expect: they panic. It is embedded one level deeper than the fakes, so that

@@ -18,9 +18,10 @@ func (p *parts) composeAccounts(c *Config, issuer *account.Issuer) {
 	counters := account.NewCounters(p.stores.client)
 	p.accounts = &account.Accounts{
 		Store: p.stores.db, Mailer: p.mails.stream,
-		Issuer: issuer, Hasher: account.NewHasher(), Captchas: account.NewCaptchas(counters, p.clock.Now), Counters: counters,
-		Watch: &account.Watch{Store: p.stores.db, Issuer: issuer},
-		Mint:  p.lease.Mint, Now: p.clock.Now, Public: c.PublicURL,
+		Issuer: issuer, Hasher: account.NewHasher(), Captchas: account.NewCaptchas(counters, p.clock.Now),
+		Counters: counters,
+		Watch:    &account.Watch{Store: p.stores.db, Issuer: issuer},
+		Mint:     p.lease.Mint, Now: p.clock.Now, Public: c.PublicURL,
 	}
 }
 

@@ -104,8 +104,8 @@ func TestClusterAddressOfOneServer(t *testing.T) {
 	}
 }
 
-// checkFailoverWarnings checks that operators see the cost of a lost primary (P2): online replicas that no buy waits for,
-// too few replicas for the configured wait, and a setting with which one lost primary stops all partitions.
+// checkFailoverWarnings checks that operators see the cost of a lost primary (P2): online replicas that no buy waits
+// for, too few replicas for the configured wait, and a setting with which one lost primary stops all partitions.
 func checkFailoverWarnings(t *testing.T, config Config, cluster *kit.RedisCluster) {
 	t.Helper()
 	ctx := kit.Context(t)

@@ -20,8 +20,8 @@ const (
 	worthwhile   = 16 << 20         // minimum gain, bytes
 )
 
-// releaseResources returns memory to the operating system while the node is idle. Under load the collector keeps its slow
-// pace, because earlier collections would cost processor time.
+// releaseResources returns memory to the operating system while the node is idle. Under load the collector keeps its
+// slow pace, because earlier collections would cost processor time.
 func releaseMemory(ctx context.Context) error {
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(pace))

@@ -125,6 +125,8 @@ func (t *Tools) FailedJobs(ctx context.Context) (*backoffice.FailedJobs, error) 
 	}
 	return &backoffice.FailedJobs{Store: t.stores.db, Letters: &recovery.DeadLetters{
 		Redis: inventory, Store: t.stores.db, PayWindow: t.config.PayWindow,
-		Effects: &order.Effects{Redis: inventory, Notifier: inventory, Store: t.stores.db, PublishMarks: t.publishMarks},
+		Effects: &order.Effects{
+			Redis: inventory, Notifier: inventory, Store: t.stores.db, PublishMarks: t.publishMarks,
+		},
 	}}, nil
 }

@@ -142,8 +142,8 @@ func changesOf(rows []changedRow, since shop.Millis, most int) shop.Changes {
 	return c
 }
 
-// keepChangedAt is part of every change of a row that gives it no new state: changed_at stays, because the buyer sees no
-// change.
+// keepChangedAt is part of every change of a row that gives it no new state: changed_at stays, because the buyer sees
+// no change.
 const keepChangedAt = "changed_at = changed_at"
 
 // Touch sets changed_at of the rows to now, so that absent nodes find them, and returns the rows. It locks the rows
@@ -182,8 +182,8 @@ func (s *Store) TouchSince(ctx context.Context, ids []shop.ID, since shop.Millis
 	return nil
 }
 
-// MarkPublished marks the rows as published, with one statement per revision. A row with a newer state stays unpublished for
-// that state. A row that is already marked stays as it is.
+// MarkPublished marks the rows as published, with one statement per revision. A row with a newer state stays
+// unpublished for that state. A row that is already marked stays as it is.
 func (s *Store) MarkPublished(ctx context.Context, published []*shop.Order) error {
 	byRev := make(map[int][]shop.ID, 4)
 	for _, o := range published {

@@ -62,9 +62,9 @@ func (s *Store) OrdersOfSale(ctx context.Context, sale, after shop.ID, limit int
 		})
 }
 
-// Unpublished lists orders with an unpublished state, the oldest first, except those of the partitions but. They include
-// archived orders whose late payment is being refunded. before is compared with the wall clock of the process that
-// wrote the row.
+// Unpublished lists orders with an unpublished state, the oldest first, except those of the partitions but. They
+// include archived orders whose late payment is being refunded. before is compared with the wall clock of the process
+// that wrote the row.
 func (s *Store) Unpublished(ctx context.Context, before shop.Millis, limit int, but ...int) ([]shop.Order, error) {
 	return s.readBoth(ctx, "read untold orders", "unpublished_since", limit,
 		func(q *bun.SelectQuery, _ string) *bun.SelectQuery {

@@ -106,7 +106,9 @@ func TestOverdueListsPendingOnes(t *testing.T) {
 			if got, err := h.Overdue(h.ctx, payBy, 10, but); err != nil || len(got) != want {
 				t.Errorf("without partition %d: %v, %v, want %d", but, ids(got), err, want)
 			}
-			if got, err := h.Unpublished(h.ctx, shop.Millis(1)<<42, 10, but); err != nil || len(got) > 0 && but == part {
+			if got, err := h.Unpublished(
+				h.ctx, shop.Millis(1)<<42, 10, but,
+			); err != nil || len(got) > 0 && but == part {
 				t.Errorf("untold without partition %d: %v, %v", but, ids(got), err)
 			}
 		}

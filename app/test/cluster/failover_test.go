@@ -139,8 +139,8 @@ func (f *failover) fail() {
 	}
 }
 
-// reconnectAll makes the failed primary a replica of the promoted server. A paused primary detects the promotion only after
-// it resumes, and may send some replies before that.
+// reconnectAll makes the failed primary a replica of the promoted server. A paused primary detects the promotion only
+// after it resumes, and may send some replies before that.
 func (f *failover) comeBack() {
 	f.t.Helper()
 	if !f.frozen {
@@ -291,8 +291,8 @@ func (f *failover) sides() (n int) {
 	return n
 }
 
-// checkLossReported checks that a loss is logged, and that its buyer sees no such order: it is in no list, and a retry with the same
-// key creates a new order.
+// checkLossReported checks that a loss is logged, and that its buyer sees no such order: it is in no list, and a retry
+// with the same key creates a new order.
 func (f *failover) checkLossReported(p *press) {
 	t := f.t
 	t.Helper()

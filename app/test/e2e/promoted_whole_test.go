@@ -62,7 +62,8 @@ func (p *promotion) goOnBuying(c *confirmed, stop <-chan struct{}) {
 		for published := false; !published; {
 			var o shop.Order
 			status, text := p.n.get("/api/v1/orders/"+receipt.Order.String(), who)
-			if published = status == http.StatusOK && json.Unmarshal(text, &o) == nil && o.State == shop.Pending; published {
+			if published = status == http.StatusOK && json.Unmarshal(text, &o) == nil &&
+				o.State == shop.Pending; published {
 				c.mu.Lock()
 				c.orders = append(c.orders, receipt.Order)
 				c.mu.Unlock()

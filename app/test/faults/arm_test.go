@@ -22,7 +22,8 @@ func strikesIn(t *testing.T, spec string, fails error) (strikes []string) {
 		t.Fatal(err)
 	}
 	x := &order.Expirer{Redis: redisOf{}, Store: databaseOf{}, Effects: &order.Effects{
-		Redis: redisOf{}, Notifier: redisOf{}, Store: databaseOf{}, PublishMarks: &order.PublishMarks{Store: databaseOf{}},
+		Redis: redisOf{}, Notifier: redisOf{}, Store: databaseOf{},
+		PublishMarks: &order.PublishMarks{Store: databaseOf{}},
 	}}
 	ctx := With(t.Context(), func(ctx context.Context, name string, call func() error) error {
 		return a.Fault(ctx, name, func() error {

@@ -46,8 +46,8 @@ var points = []Point{
 
 	at("recover.after-advance", after, "Store.AdvanceEpoch"),
 	at("recover.after-close", after, "script close"),
-	at("recover.after-end", after, "Store.EndLost"),    // orders that had ended in Redis are ended in the database
-	at("recover.in-write", after, "Store.InsertLost"),  // one batch of stream entries has its rows
+	at("recover.after-end", after, "Store.EndLost"),        // orders that had ended in Redis are ended in the database
+	at("recover.in-write", after, "Store.InsertLost"),      // one batch of stream entries has its rows
 	at("recover.after-compare", after, "script set_stuck"), // for one sale
 	at("recover.after-restore", after, "script restore"),
 	at("recover.before-open", before, "script open"),

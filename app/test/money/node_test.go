@@ -36,7 +36,9 @@ func (w *world) node(m *mortal) *node {
 	alipay, err := alipay.New(w.shop) // with its own circuit breaker
 	w.must(err)
 	inventory, gateway := recorded{w.inventory, w.buyers}, faults.Gateway(alipay, m.fault)
-	effects := &order.Effects{Redis: inventory, Notifier: w.buyers, Store: w.db, PublishMarks: &order.PublishMarks{Store: w.db}}
+	effects := &order.Effects{
+		Redis: inventory, Notifier: w.buyers, Store: w.db, PublishMarks: &order.PublishMarks{Store: w.db},
+	}
 	n := &node{w: w, m: m, ctx: faults.With(w.ctx, m.fault), gateway: gateway, effects: effects}
 	n.fulfiller = &order.Fulfiller{
 		Catalogue: catalog.NewCatalogue(w.db, nil, time.UTC), Redis: inventory, Store: w.db, Effects: effects,
