@@ -189,7 +189,7 @@ var stampCases = []stampCase{
 	{"Revive", "a refused one", isClaimed, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return one(h.Revive(h.ctx, o, h.epoch, payBy))
 	}, true},
-	{"Restamp", "a pending one", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	{"Touch", "a pending one", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return h.Touch(h.ctx, []shop.ID{o.ID})
 	}, true},
 
@@ -248,7 +248,7 @@ var stampCases = []stampCase{
 	{"OrdersOfSale", "read", isPending, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		return h.OrdersOfSale(h.ctx, o.Sale, o.ID-1, 1)
 	}, false},
-	{"Untold", "read", isExpired, func(h *testShop, o shop.Order) ([]shop.Order, error) {
+	{"Unpublished", "read", isExpired, func(h *testShop, o shop.Order) ([]shop.Order, error) {
 		got, err := h.Unpublished(h.ctx, shop.MillisOf(time.Now()).Add(time.Hour), 1000)
 		return only(o, got), err
 	}, false},
