@@ -40,7 +40,7 @@ var rows = []row{
 		ours: "sockets/burst p99_ms", baseline: "sockets/burst time_p99_ms",
 	},
 	{
-		name: "sold-out answers ÷ `time` ops", unit: "ops/s", least: 0.9, digits: 2,
+		name: "sold-out replies ÷ `time` ops", unit: "ops/s", least: 0.9, digits: 2,
 		ours: "sockets/soldout per_second", baseline: "sockets/time per_second",
 	},
 	{
