@@ -62,7 +62,7 @@ var alarmParts = map[string]string{
 	AlarmEntryStuck:     "an-entry-is-stuck",
 	AlarmDeadLetters:    "dead-letters",
 	AlarmClosed:         "database-failover-and-restore",
-	AlarmSaleStuck:      "what-an-operator-settles",
+	AlarmSaleStuck:      "recovery-problems",
 	AlarmDatabaseRisk:   "a-database-at-risk",
 }
 

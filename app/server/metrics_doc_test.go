@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-var update = flag.Bool("update", false, "write deploy/METRICS.md anew")
+var update = flag.Bool("update", false, "rewrite deploy/METRICS.md")
 
 const metricsPage = "../../deploy/METRICS.md"
 
@@ -26,9 +26,9 @@ var labelSets = map[string]string{
 	"route":     "the patterns of the routes",
 	"status":    "HTTP statuses",
 	"outcome":   "`success`, `forged`, `unreadable`, `failed`, `turned_away`",
-	"result":    "of a mail `sent`, `dead`, `unsent`; of a delivery `taken`, `parked`, `undelivered`",
-	"state":     "of mails `waiting`, `dead`; of refunds `asked`, `open`, `stuck`",
-	"version":   "the one that runs",
+	"result":    "of an e-mail `sent`, `dead`, `unsent`; of a delivery `taken`, `parked`, `undelivered`",
+	"state":     "of e-mails `waiting`, `dead`; of refunds `asked`, `open`, `stuck`",
+	"version":   "the running version",
 	"from":      "`replica`, `primary`",
 }
 
@@ -71,7 +71,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		var labels []string
 		for _, found := range labelName.FindAllStringSubmatch(parts[3]+","+parts[4], -1) {
 			if labelSets[found[1]] == "" {
-				t.Errorf("%s has the label %s, of which nobody says what it may be", name, found[1])
+				t.Errorf("%s has the label %s, which is not in labelSets", name, found[1])
 			}
 			labels = append(labels, "`"+found[1]+"`")
 		}
@@ -103,7 +103,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		t.Errorf("deploy/METRICS.md and the registry differ; go test ./app/server -run Metrics -update (%v)", err)
 		for line := range strings.Lines(got) {
 			if !strings.Contains(string(want), line) {
-				t.Logf("not there: %s", line)
+				t.Logf("missing: %s", line)
 			}
 		}
 	}
@@ -112,12 +112,13 @@ func TestMetricsAreDocumented(t *testing.T) {
 
 const metricsHead = `# Metrics
 
-` + "`/metrics`" + ` on the listener of ` + "`STAMPEDE_METRICS_LISTEN`" + `, for Prometheus. Beside these are those of Go and of the process,
-` + "`go_…` and `process_…`" + `, as [client_golang](https://pkg.go.dev/github.com/prometheus/client_golang/prometheus/collectors) has them.
-What is said of streams, mails and sales is the same on every node: take ` + "`max`" + ` over them; what a node counts itself is to be added up.
-This page is held to the registry by a test; [alerts](prometheus/alerts.yml) and a [dashboard](grafana/stampede.json) use no others.
+` + "`/metrics`" + ` on the listener of ` + "`STAMPEDE_METRICS_LISTEN`" + `, for Prometheus. It also has the metrics of Go and of the
+process, ` + "`go_…` and `process_…`" + `, see [client_golang](https://pkg.go.dev/github.com/prometheus/client_golang/prometheus/collectors).
+Gauges of streams, e-mails and sales have the same value on every node: use ` + "`max`" + ` over all nodes. Add up the counters of the
+nodes. A test compares this page with the registry. The [alerts](prometheus/alerts.yml) and the
+[dashboard](grafana/stampede.json) use only these metrics.
 
-| name | type | unit | labels | what |
+| name | type | unit | labels | meaning |
 |---|---|---|---|---|
 `
 

@@ -49,7 +49,7 @@ func TestKilledSweeping(t *testing.T) {
 				t.Errorf("P5: the last unit was back %v after its deadline", late)
 			}
 			w.rest(next,
-				fmt.Sprintf("%d pending at the kill, back %v later; what fell due afterwards %v late", left, healed,
+				fmt.Sprintf("%d pending at the kill, units back after %v; later deadlines %v late", left, healed,
 					late))
 		})
 	}
