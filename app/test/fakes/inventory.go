@@ -12,10 +12,12 @@ import (
 // Trace records the calls of a flow in order.
 type Trace struct{ Steps []string }
 
+// Add records a step.
 func (tr *Trace) Add(format string, args ...any) {
 	tr.Steps = append(tr.Steps, fmt.Sprintf(format, args...))
 }
 
+// Redis records the steps of a flow. Methods that a test does not use panic.
 type Redis struct {
 	Inventory
 	*Trace
@@ -48,6 +50,7 @@ func (l *Redis) Return(_ context.Context, r []shop.Return) ([]bool, error) {
 	return make([]bool, len(r)), nil
 }
 
+// Notifier records published orders.
 type Notifier struct {
 	*Trace
 	Published []*shop.Order
@@ -78,6 +81,7 @@ func (l *Redis) Withdraw(_ context.Context, gone []shop.SoldHold) ([]bool, error
 	return make([]bool, len(gone)), nil
 }
 
+// WantSteps fails the test if the recorded steps differ.
 func WantSteps(t *testing.T, tr *Trace, want ...string) {
 	t.Helper()
 	if !slices.Equal(tr.Steps, want) {
