@@ -141,6 +141,7 @@ check 'file lengths' lengths || true
 check 'line widths' columns || true
 check 'gofumpt' formatted || true
 check 'imports point inward (layers)' .run/tools/layers || true
+check 'plain words (WRITING.md)' .run/tools/words || true
 check 'go vet, and bodies are read raw' vetted || true
 check 'staticcheck' statically_checked || true
 check 'the tools themselves' tools_module || true
