@@ -57,7 +57,7 @@ export async function hardStates(report, browser) {
     standIn.bustling = false // stops changes by simulated shoppers
     backpack.tickets += 12
     await button(backpack).click()
-    await soon(card(backpack).getByText('12 before you'))
+    await soon(card(backpack).getByText('12 ahead of you'))
     const bars = () =>
       page
         .locator('.place .progress > span')
