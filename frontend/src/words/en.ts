@@ -25,7 +25,7 @@ export const en = {
     label: 'Recent orders per second',
     rate: 'orders per second',
     watching: 'watching',
-    taken: 'units reserved or sold',
+    taken: 'units taken',
   },
   sale: {
     off: (percent: number) => `${String(percent)}% off`,
