@@ -40,7 +40,7 @@ func (s *readinessDeps) durability(ctx context.Context) ([]backoffice.Check, err
 	if s.config.Embedded() {
 		return []backoffice.Check{{
 			State: backoffice.CheckWarn, Code: backoffice.FoundEmbedded, Do: "Use Redis and MySQL for a real sale",
-			Says: "embedded stores are for trying out: a crash loses reservations without a row",
+			Says: "embedded stores are for tests only; a crash loses reservations that are not in the database",
 		}}, nil
 	}
 	weak, err := s.stores.weaknesses(ctx)

@@ -197,10 +197,7 @@ class Keeper {
     await this.told('8 slots are created')
     await this.button('Daily template').click()
     await page.locator('[name=day]').fill(tomorrow)
-    await page
-      .getByRole('navigation', { name: 'Time span' })
-      .getByRole('link', { name: 'Week' })
-      .click()
+    await page.getByRole('navigation', { name: 'Time span' }).getByRole('link', { name: 'Week' }).click()
     await page.getByRole('button', { name: `${tomorrow} 22:00` }).click()
     await this.button('Remove slot').click()
     await this.button('Yes, remove it').click()

@@ -1,4 +1,4 @@
-import { list, number, plural } from '../../src/format/intl'
+import { list, plural } from '../../src/format/intl'
 
 /** The texts of the pages for work after a sale; words.zh.ts has the same shape. */
 export const en = {

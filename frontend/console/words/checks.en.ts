@@ -114,7 +114,10 @@ export const checksEn: Record<string, CheckWords> = {
     says: () => 'no mail server is set; e-mails are written to files',
     do: () => 'Set STAMPEDE_SMTP_URL',
   },
-  mails_dead: { says: (of) => `e-mails that could not be sent: ${of('dead')}`, do: () => 'Run stampede mail list' },
+  mails_dead: {
+    says: (of) => `e-mails that could not be sent: ${of('dead')}`,
+    do: () => 'Run stampede mail list',
+  },
   mails_sent: { says: () => 'a mail server is set, and all e-mails were sent' },
   embedded: {
     says: () => 'embedded stores are for tests only; a crash loses reservations that are not in the database',

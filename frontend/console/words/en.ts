@@ -309,7 +309,8 @@ export const en = {
       retry: (order: string) => `Retry the refund of order ${order}?`,
     },
     intro: {
-      approve: (amount: string) => `${amount} goes back to the payment method of the buyer. This cannot be undone.`,
+      approve: (amount: string) =>
+        `${amount} goes back to the payment method of the buyer. This cannot be undone.`,
       decline: (amount: string) => `The shop keeps ${amount}. The buyer can request a refund again.`,
       retry: (amount: string) => `${amount} is not refunded yet.`,
     },

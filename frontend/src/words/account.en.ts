@@ -76,7 +76,8 @@ export const accountEn = {
     title: 'Activate your account',
     intro: 'Please enter the password that you chose when you registered.',
     submit: 'Activate account',
-    wrong: 'The password differs from the one that you registered with. If you have forgotten it, register again.',
+    wrong:
+      'The password differs from the one that you registered with. If you have forgotten it, register again.',
     notMe: 'I did not register. Delete this account',
     deletedTitle: 'The account is deleted',
     deleted: 'You can create your own account with this e-mail address at any time.',
@@ -112,7 +113,8 @@ export const accountEn = {
     out: 'Log out',
     everywhere: 'Log out on all devices',
     everywhereText: 'Logs you out on this device and on all others. You can log in again at once.',
-    loggedOut: 'You are logged out and continue as a guest. You see the orders of your account when you log in.',
+    loggedOut:
+      'You are logged out and continue as a guest. You see the orders of your account when you log in.',
   },
   profile: {
     title: 'Name and language',
@@ -130,7 +132,8 @@ export const accountEn = {
   },
   devices: {
     title: 'Devices',
-    intro: 'You are logged in on these devices. If you do not know a device, sign it out and change your password.',
+    intro:
+      'You are logged in on these devices. If you do not know a device, sign it out and change your password.',
     current: 'This device',
     unnamed: 'Unknown device',
     since: (when: string) => `Logged in on ${when}`,

@@ -1,4 +1,4 @@
-import { fromNow, number, plural, unit } from '../format/intl'
+import { fromNow, number, unit } from '../format/intl'
 import type { ErrorCode, OrderState, Phase } from '../protocol/types'
 
 /** The texts of the page; zh.ts has the same shape. */
@@ -132,7 +132,8 @@ export const en = {
       unknown_sale: 'This sale no longer exists. Nothing was charged.',
       duplicate_key: 'This purchase was already saved as another order.',
       undeliverable: 'The order could not be saved. Nothing was charged.',
-      paid_late: 'Your payment arrived after the order had ended. Units were still available, so your order is valid.',
+      paid_late:
+        'Your payment arrived after the order had ended. Units were still available, so your order is valid.',
       paid_late_sold_out:
         'Your payment arrived after the order had ended, and the product is sold out. You will get a refund.',
       paid_late_limit:
@@ -152,7 +153,8 @@ export const en = {
     workLabel: 'Progress',
     workThen: 'Your purchase then continues automatically.',
     captchaTitle: 'Confirm that you are human',
-    captchaIntro: (name: string) => `Type the characters of the picture. Your purchase of ${name} then continues automatically.`,
+    captchaIntro: (name: string) =>
+      `Type the characters of the picture. Your purchase of ${name} then continues automatically.`,
     readyIntro: (name: string) =>
       `Type the characters of the picture. You can then buy ${name} at once when the sale opens.`,
     picture: 'A picture with letters or digits. Type them into the next field.',
@@ -190,7 +192,8 @@ export const en = {
     offline: 'You are offline. Your payment still counts.',
     noCode: {
       busy: 'The payment gateway cannot provide a QR code right now. Try again, or pay in this browser.',
-      wrong_state: 'The payment gateway cannot provide a QR code for this order. You can pay in this browser.',
+      wrong_state:
+        'The payment gateway cannot provide a QR code for this order. You can pay in this browser.',
       lost: 'No response from the shop. You may be offline.',
     },
     again: 'Try again',
