@@ -95,7 +95,7 @@ export const en = {
     cancelLabel: (name: string) => `Cancel the order for ${name}`,
     receive: 'I received it',
     receiving: 'Confirming…',
-    receiveLabel: (name: string) => `Confirm that you received ${name}`,
+    receiveLabel: (name: string) => `I received it: ${name}`,
     tracking: (number: string) => `Parcel ${number}`,
     number: (id: string) => `No. ${id}`,
     times: (qty: number) => `× ${number(qty)}`,

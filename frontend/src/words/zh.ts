@@ -88,7 +88,7 @@ export const zh: Words = {
     payLate: '支付已超时',
     pay: '去支付',
     paying: '正在打开…',
-    payLabel: (name) => `支付：${name}`,
+    payLabel: (name) => `去支付：${name}`,
     cancel: '取消订单',
     cancelling: '正在取消…',
     cancelLabel: (name) => `取消订单：${name}`,
