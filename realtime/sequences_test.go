@@ -67,7 +67,7 @@ func TestChains(t *testing.T) {
 		}, "another epoch of Redis", false, 4 * second},
 		"numbers went back": {func(c *sequences) {
 			c.look(ends(99, 200))
-		}, "the numbers of messages went back", false, 4 * second},
+		}, "message numbers went back", false, 4 * second},
 		"an end is not reached":  {func(c *sequences) { c.look(ends(101, 200)) }, notReached, false, 6 * second},
 		"there is time to reach": {func(c *sequences) { c.look(ends(101, 200)) }, "", false, 4 * second},
 		"it is reached in time": {func(c *sequences) {
@@ -90,7 +90,7 @@ func TestChains(t *testing.T) {
 		"an end goes back before it is reached": {func(c *sequences) {
 			c.look(ends(102, 200))
 			c.look(ends(100, 200))
-		}, "the numbers of messages went back", false, 4 * second},
+		}, "message numbers went back", false, 4 * second},
 		"a server is away": {func(c *sequences) { c.look(firstAway) }, "", false, 4 * second},
 		"it is back": {func(c *sequences) {
 			c.look(firstAway)
@@ -109,8 +109,8 @@ func TestChains(t *testing.T) {
 		"one is back whose beginning nobody knows": {func(c *sequences) {
 			c.restartAway()
 			c.look(ends(100, 200))
-		}, "a partition is back", false, 4 * second},
-		"subscribed anew": {(*sequences).subscribed, "subscribed anew", false, 4 * second},
+		}, "a partition is reachable again", false, 4 * second},
+		"new subscription": {(*sequences).subscribed, "new subscription", false, 4 * second},
 	} {
 		sequences := completeSequences()
 		c.happens(sequences)
