@@ -22,7 +22,7 @@ func TestUnreadableIDs(t *testing.T) {
 	} {
 		var r request
 		if err := r.decode([]byte(frame)); err == nil || !r.unreadable || r.id != 0 || err.Code != shop.BadRequest {
-			t.Errorf("%s: id %d, %v", frame, r.id, err)
+			t.Errorf("%s: got id %d, error %v", frame, r.id, err)
 		}
 	}
 }
@@ -68,10 +68,10 @@ func FuzzDecode(f *testing.F) {
 		var r request
 		err := r.decode(frame)
 		if r.unreadable && (err == nil || r.id != 0) {
-			t.Fatalf("unreadable, but id %d and %v", r.id, err)
+			t.Fatalf("the frame is unreadable, but has id %d and error %v", r.id, err)
 		}
 		if r.id < 0 {
-			t.Fatalf("id %d", r.id)
+			t.Fatalf("got id %d, want at least 0", r.id)
 		}
 		sameAsEncodingJSON(t, frame)
 		if buy, err := r.buyRequest(); err == nil && (buy.Qty < 1 || buy.Sale <= 0) {
@@ -97,7 +97,7 @@ func sameAsEncodingJSON(t *testing.T, frame []byte) {
 	got := make(map[string]json.RawMessage)
 	ok := utf8.Valid(frame) && fields(frame, func(name, value []byte) { got[string(name)] = value })
 	if ok != valid {
-		t.Fatalf("%q is an object: %v, encoding/json says %v", frame, ok, valid)
+		t.Fatalf("%q is an object: got %v, encoding/json returns %v", frame, ok, valid)
 	}
 	if diff := cmp.Diff(want, got); ok && diff != "" {
 		t.Fatalf("%q (-encoding/json +ours):\n%s", frame, diff)
