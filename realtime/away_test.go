@@ -76,7 +76,7 @@ func TestNodeBeginsWhileTheDatabaseIsAway(t *testing.T) {
 	p := n.dial(t)
 	ok := p.hello(7, "")
 	if ok.Cursor != noCursor.String() || ok.Reset {
-		t.Fatalf("hello returned %+v", ok)
+		t.Fatalf("unexpected reply to hello: %+v", ok)
 	}
 	n.feed.queueEvent(t, state(7, 100, 1))
 	p.awaitFresh("100/1")
@@ -132,7 +132,7 @@ func TestFailoverOfTheDatabase(t *testing.T) {
 	n.feed.queueEvent(t, state(7, 100, 3))
 	h := again.awaitOrder("a repeated rev", func(h received) bool { return h.Order.Rev == 3 })
 	if ok := n.dial(t).hello(7, h.Cursor); ok.Reset {
-		t.Errorf("hello returned %+v", ok)
+		t.Errorf("unexpected reply to hello: %+v", ok)
 	}
 	nonBuyer.fence() // a client without orders stays
 	again.fence()
@@ -166,7 +166,7 @@ func TestHelloWaitsForRowsOnlySoLong(t *testing.T) {
 	n.feed.set(func(d *database) { d.before = func() { <-hold } })
 	p := n.dial(t)
 	if ok := p.hello(7, cursor); ok.Reset || len(ok.Missed) != 0 || ok.Cursor != cursor {
-		t.Errorf("hello returned %+v", ok)
+		t.Errorf("unexpected reply to hello: %+v", ok)
 	}
 	n.feed.queueEvent(t, state(7, 101, 1))
 	p.awaitFresh("101/1")

@@ -40,7 +40,7 @@ func TestQuantities(t *testing.T) {
 		}
 		buy, err := r.buyRequest()
 		if want == 0 && (err == nil || err.Code != shop.BadRequest || !strings.Contains(err.Message, "qty")) {
-			t.Errorf("qty %s: %v, %v", qty, buy, err)
+			t.Errorf("qty %s: got %v, error %v", qty, buy, err)
 		}
 		if want != 0 && (err != nil || buy.Qty != want) {
 			t.Errorf("qty %s: %d, %v, want %d", qty, buy.Qty, err, want)
@@ -75,13 +75,13 @@ func FuzzDecode(f *testing.F) {
 		}
 		sameAsEncodingJSON(t, frame)
 		if buy, err := r.buyRequest(); err == nil && (buy.Qty < 1 || buy.Sale <= 0) {
-			t.Fatalf("accepted %+v", buy)
+			t.Fatalf("an invalid buy was accepted: %+v", buy)
 		}
 		if q, err := r.ordersQuery(); err == nil && (q.Limit < 1 || q.Limit > maxOrders) {
-			t.Fatalf("accepted %+v", q)
+			t.Fatalf("an invalid page query was accepted: %+v", q)
 		}
 		if _, ids, err := r.watched(); err == nil && len(ids) > maxWatchedSales {
-			t.Fatalf("accepted %d sales", len(ids))
+			t.Fatalf("a list of %d sales was accepted", len(ids))
 		}
 		if t0, err := r.roundTrip(); err == nil {
 			encode(roundTrip{T0: t0})
@@ -100,6 +100,6 @@ func sameAsEncodingJSON(t *testing.T, frame []byte) {
 		t.Fatalf("%q is an object: got %v, encoding/json returns %v", frame, ok, valid)
 	}
 	if diff := cmp.Diff(want, got); ok && diff != "" {
-		t.Fatalf("%q (-encoding/json +ours):\n%s", frame, diff)
+		t.Fatalf("%q (-encoding/json +decode):\n%s", frame, diff)
 	}
 }

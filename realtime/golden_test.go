@@ -196,8 +196,8 @@ func serverFrames() map[string][]byte {
 			Kind: shop.ChallengeCaptcha, ID: "c-1",
 			Image: "data:image/png;base64,iVBORw0KGgo=", Until: goldNow + 300_000,
 		}}}),
-		"solve/solved":              encode(reply{16, admission.PassAnswer{Pass: goldPass, Until: goldNow + 240_000}}),
-		"cancel/cancelled":          encode(reply{7, stateReply{shop.Cancelled}}),
+		"solve/solved":           encode(reply{16, admission.PassAnswer{Pass: goldPass, Until: goldNow + 240_000}}),
+		"cancel/cancelled":       encode(reply{7, stateReply{shop.Cancelled}}),
 		"cancel/already expired": encode(reply{7, stateReply{shop.Expired}}),
 		"pay/on a page": encode(reply{
 			13, payment.Payable{
@@ -217,22 +217,22 @@ func serverFrames() map[string][]byte {
 				Until: goldNow + 288_000,
 			},
 		}),
-		"refund/refunding":    encode(reply{14, stateReply{shop.Refunding}}),
+		"refund/refunding":           encode(reply{14, stateReply{shop.Refunding}}),
 		"refund/an operator decides": encode(reply{14, stateReply{shop.Paid}}),
 		"orders/a page": encode(reply{
 			8, orderPage{[]shop.Order{goldPending(), goldRefused2}, true},
 		}),
-		"orders/none":           encode(reply{8, orderPage{[]shop.Order{}, false}}),
-		"seen/done":            encode(reply{9, empty{}}),
+		"orders/none":   encode(reply{8, orderPage{[]shop.Order{}, false}}),
+		"seen/done":     encode(reply{9, empty{}}),
 		"board/history": encode(reply{17, boardReply{goldNow, []board.Point{goldPoint()}}}),
 		"board/empty history": encode(reply{
 			17, boardReply{goldNow, []board.Point{}},
 		}),
-		"board/left": encode(reply{18, empty{}}),
-		"board/no alarm":          encode(boardEvent{"board", goldBoard()}),
-		"board/an alarm":             encode(boardEvent{"board", goldAlarm()}),
-		"tick/one sale changed":      goldTick(goldView()),
-		"tick/whole watch set":       goldTick(goldView(), goldView2()),
+		"board/left":            encode(reply{18, empty{}}),
+		"board/no alarm":        encode(boardEvent{"board", goldBoard()}),
+		"board/an alarm":        encode(boardEvent{"board", goldAlarm()}),
+		"tick/one sale changed": goldTick(goldView()),
+		"tick/whole watch set":  goldTick(goldView(), goldView2()),
 		"slot/opened": encode(slotEvent{
 			"slot", goldSlot, shop.Open, goldNow - 60_000, goldNow + 240_000, 6,
 		}),
@@ -253,15 +253,15 @@ func serverFrames() map[string][]byte {
 		"order/paid":                goldEvent(goldPaid, 43),
 		"order/paid late, revived":  goldEvent(goldRevived, 44),
 		"order/paid late, sold out": goldEvent(goldTooLate, 44),
-		"order/paid late, refunded":          goldEvent(goldGivenBack, 45),
+		"order/paid late, refunded": goldEvent(goldGivenBack, 45),
 		"order/refund requested":    goldEvent(goldAsked, 44),
 		"order/refund declined":     goldEvent(goldDeclined, 45),
 		"order/refunding":           goldEvent(goldRefunding, 46),
 		"order/refunded":            goldEvent(goldRefunded, 47),
 		"order/shipped":             goldEvent(goldShipped, 44),
 		"notice/information":        encode(noticeEvent{"notice", "info", "More kettles at noon.", 0, nil}),
-		"notice/with an end time":        encode(noticeEvent{"notice", "info", "More kettles at noon.", 1_790_000_000_000, nil}),
-		"notice/removed":         encode(noticeEvent{"notice", "info", "", 0, nil}),
+		"notice/with an end time":   encode(noticeEvent{"notice", "info", "More kettles at noon.", 1_790_000_000_000, nil}),
+		"notice/removed":            encode(noticeEvent{"notice", "info", "", 0, nil}),
 		"notice/in languages": encode(noticeEvent{
 			"notice", "info", "More kettles at noon.", 0, map[string]string{"zh": "中午补货。"},
 		}),
@@ -302,10 +302,10 @@ func serverFrames() map[string][]byte {
 		"errors/outcome unknown": goldError(6,
 			shop.FailBusy("the outcome is unknown; repeat with the same key", 500e6)),
 		"errors/paused by an operator": goldError(6, shop.Fail(shop.Paused, "the sale is paused")),
-		"errors/pass required":        goldError(6, shop.Fail(shop.PassRequired, "request a pass first")),
-		"errors/captcha required":     goldError(6, shop.Fail(shop.CaptchaRequired, "solve the captcha first")),
+		"errors/pass required":         goldError(6, shop.Fail(shop.PassRequired, "request a pass first")),
+		"errors/captcha required":      goldError(6, shop.Fail(shop.CaptchaRequired, "solve the captcha first")),
 		"errors/order ended":           goldError(12, shop.Fail(shop.OrderExpired, "the order has expired")),
-		"errors/internal error":     goldError(6, shop.AsError(os.ErrClosed)),
+		"errors/internal error":        goldError(6, shop.AsError(os.ErrClosed)),
 	}
 }
 
@@ -376,10 +376,10 @@ func TestFieldsOfClientFrames(t *testing.T) {
 	}
 	r = read("time/round trip with a fraction")
 	if t0, err := r.roundTrip(); err != nil || t0 != "151234.5" {
-		t.Errorf("time: %v, %v", t0, err)
+		t.Errorf("time: got t0 %v, error %v", t0, err)
 	}
 	r = read("watch/sales")
 	if _, ids, err := r.watched(); err != nil || len(ids) != 2 || ids[1] != goldSale2 {
-		t.Errorf("watch: %v, %v", ids, err)
+		t.Errorf("watch: got ids %v, error %v", ids, err)
 	}
 }

@@ -174,7 +174,7 @@ func TestClocksMinutesApart(t *testing.T) {
 			n.awaitProven()
 			again := n.dial(t).hello(7, ok.Cursor)
 			if again.Reset || len(again.Missed) != 2 {
-				t.Errorf("hello returned %+v", again)
+				t.Errorf("unexpected reply to hello: %+v", again)
 			}
 		})
 	}

@@ -75,7 +75,7 @@ func startNodeOn(t *testing.T, f *feed, change ...func(o *Options)) *node {
 		n.drain(patience)
 		cancel()
 		if err := <-ran; !errors.Is(err, context.Canceled) {
-			t.Errorf("hub ended with %v", err)
+			t.Errorf("unexpected error of the hub: %v", err)
 		}
 		if err := web.Shutdown(); err != nil {
 			t.Errorf("shut down: %v", err)

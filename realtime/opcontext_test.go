@@ -36,7 +36,7 @@ func TestWithinReleased(t *testing.T) {
 	w.release()
 	<-done
 	if !errors.Is(w.Err(), context.Canceled) {
-		t.Fatalf("%v", w.Err())
+		t.Fatalf("unexpected error of the context: %v", w.Err())
 	}
 	newOpContext(nil, time.Now().Add(time.Hour), &request{}).release() // no caller of Done or Err
 }

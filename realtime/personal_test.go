@@ -239,7 +239,7 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	if wantMissed(t, &ok, "100/1"); len(ok.Reservations) != 1 {
-		t.Fatalf("hello returned %+v", ok)
+		t.Fatalf("unexpected reply to hello: %+v", ok)
 	}
 	n.feed.queueEvent(t, state(7, 103, 1))
 	n.feed.queueEvent(t, state(7, 106, 1)) // same partition: order is kept

@@ -80,7 +80,7 @@ func TestNewsDuringASnapshotComesAfterIt(t *testing.T) {
 		}
 	}
 	if reply == -1 || sale < reply || slot < reply {
-		t.Errorf("reply at %d, sale at %d, slot at %d", reply, sale, slot)
+		t.Errorf("want the reply before the events; got reply at %d, sale at %d, slot at %d", reply, sale, slot)
 	}
 }
 

@@ -19,7 +19,7 @@ func TestEveryOpAnswersUnderItsID(t *testing.T) {
 	p := startNode(t).dial(t)
 	ok := p.hello(7, "")
 	if ok.User == nil || ok.User.ID != 7 || ok.Session == "" || ok.Cursor == "" || ok.Reset {
-		t.Fatalf("hello returned %+v", ok)
+		t.Fatalf("unexpected reply to hello: %+v", ok)
 	}
 	for _, op := range []string{
 		`"op":"time","t0":12.5`,
@@ -156,7 +156,7 @@ func TestWithoutTokenOnlyWatchingWorks(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).dial(t)
 	if ok := p.hello(0, ""); ok.User != nil || ok.Cursor != "" {
-		t.Fatalf("hello without a token returned %+v", ok)
+		t.Fatalf("unexpected reply to hello without a token: %+v", ok)
 	}
 	p.must(`"op":"watch"`, nil)
 	p.must(`"op":"unwatch"`, nil)
@@ -228,7 +228,7 @@ func TestSilentPeerIsPingedThenClosed(t *testing.T) {
 	}
 	bye, code := f.Event.(*wsclient.ByeEvent), binary.BigEndian.Uint16([]byte(readText(t, dead)))
 	if bye.Code != int(CloseIdle) || bye.RetryMS <= 0 || code != uint16(CloseIdle) {
-		t.Errorf("ended with code %d after %s", code, last)
+		t.Errorf("unexpected close code %d after %s", code, last)
 	}
 }
 
@@ -271,7 +271,7 @@ func TestOpsTakeTurnsWithABuyUnderWay(t *testing.T) {
 	}
 	p.mu.Unlock()
 	if !slices.Equal(order, []int64{101, 102}) {
-		t.Fatalf("replies in the order %v", order)
+		t.Fatalf("unexpected order of the replies: %v", order)
 	}
 }
 

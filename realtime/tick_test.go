@@ -54,7 +54,7 @@ func TestOneFrameIsEncodedPerWatchSetAndTick(t *testing.T) {
 		kit.Eventually(t, patience, func() (bool, string) { return n.allWritten(), "waiting for ticks" })
 	}
 	if encoded := testutil.ToFloat64(n.hub.metrics.encodedTicks) - before; encoded != 20 {
-		t.Errorf("encoded %v frames for 10 ticks of 2 watch sets with %d clients", encoded, clients)
+		t.Errorf("got %v encoded frames for 10 ticks of 2 watch sets with %d clients, want one per set and tick", encoded, clients)
 	}
 	for _, p := range peers {
 		p.awaitTick("last tick", func(lines map[shop.ID]wsclient.TickLine) bool {

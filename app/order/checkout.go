@@ -377,7 +377,7 @@ func (r *BuyRequest) validate() error {
 		return shop.Fail(shop.BadRequest, "qty must be a whole number of at least 1")
 	}
 	if r.Qty > maxQty {
-		return shop.Failf(shop.LimitReached, "qty is %d, want at most %d", r.Qty, maxQty)
+		return shop.Failf(shop.LimitReached, "qty %d is above the limit of %d", r.Qty, maxQty)
 	}
 	if !validKey(r.Key) {
 		return shop.Fail(shop.BadRequest, "key must be 8 to 64 characters of A-Z a-z 0-9 . _ -")

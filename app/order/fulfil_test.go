@@ -157,7 +157,7 @@ func TestFulfilBlamesNobodyForAFaultOfTheMoment(t *testing.T) {
 	book.transient = fmt.Errorf("server has gone away: %w", shop.ErrTransient)
 	verdicts, err := f.Fulfil(context.Background(), entries(4))
 	if verdicts != nil || !errors.Is(err, shop.ErrTransient) {
-		t.Fatalf("verdicts %v, err %v", verdicts, err)
+		t.Fatalf("unexpected verdicts %v or error %v", verdicts, err)
 	}
 	if len(book.sizes) != 1 {
 		t.Errorf("a transient fault must not split the batch: got batches of %v", book.sizes)
