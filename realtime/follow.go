@@ -133,7 +133,8 @@ func (h *Hub) sequenceEnds(ctx context.Context) ([]shop.SequenceEnd, error) {
 		return nil, fmt.Errorf("read the latest message numbers: %w", err)
 	}
 	if len(ends) != h.options.Partitions {
-		return nil, fmt.Errorf("got message numbers of %d partitions, want %d: %w", len(ends), h.options.Partitions, shop.ErrPermanent)
+		return nil, fmt.Errorf("got message numbers of %d partitions, want %d: %w", len(ends), h.options.Partitions,
+			shop.ErrPermanent)
 	}
 	return ends, nil
 }

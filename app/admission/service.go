@@ -99,7 +99,8 @@ func (d *PassService) SolvePass(ctx context.Context, q PassQuestion) (PassAnswer
 	}
 	pass, until, ok := d.Passes.done(q.Task, q.Answer, sale.ID, q.User, now)
 	if !ok {
-		return PassAnswer{}, shop.Fail(shop.PassRequired, "the nonce does not solve a task of this user and sale; request a new task")
+		return PassAnswer{}, shop.Fail(shop.PassRequired,
+			"the nonce does not solve a task of this user and sale; request a new task")
 	}
 	return PassAnswer{Pass: pass, Until: until}, nil
 }

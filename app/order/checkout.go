@@ -192,7 +192,7 @@ func (t *Checkout) orderID() (shop.ID, error) {
 	id, err := t.Mint()
 	if err != nil {
 		return 0, fmt.Errorf("mint order id: %w",
-			errors.Join(err, shop.FailBusy("no order id is available right now; repeat with the same key", shop.BusyRetry)))
+			errors.Join(err, shop.FailBusy("no order id is available; repeat with the same key", shop.BusyRetry)))
 	}
 	return id, nil
 }

@@ -99,7 +99,8 @@ func (x *Expirer) Cancel(ctx context.Context, user, id shop.ID) (shop.OrderState
 		}
 		if row.State == shop.Pending {
 			if x.Closer == nil {
-				return "", shop.FailBusy("the order has an open payment, and this node has no payment gateway; try again", 4*shop.BusyRetry)
+				return "", shop.FailBusy("the order has an open payment, and this node has no payment gateway; try again",
+					4*shop.BusyRetry)
 			}
 			row, err = x.Closer.Cancel(ctx, row)
 			if err != nil {
