@@ -1,7 +1,7 @@
 # Sourced by every drill. Provides nodes on the private stores of `deploy/scripts/services.sh run`, simulated buyers,
 # and functions that print the transcript:
 #
-#   `tell` TEXT                        prints a sentence
+#   `explain` TEXT                     prints a sentence
 #   `sees` SECONDS PATTERN 'COMMAND'   prints the command and its output once it matches the pattern, or fails
 #   `shows` 'COMMAND'                  prints the command and its output
 #
@@ -61,7 +61,7 @@ fit() {
     awk -v most="$lines" 'NR <= most; END { if (NR > most) print "… " NR - most " lines more" }'
 }
 
-tell() { printf '\n# %s\n' "$*"; }
+explain() { printf '\n# %s\n' "$*"; }
 
 shows() {
   printf '$ %s\n' "$1"
@@ -154,7 +154,7 @@ settled() { [[ $(waiting) == 0 ]]; }
 # proves ends every drill: the crowd stops, every reservation gets its row, and the audit passes.
 proves() {
   disperse
-  tell 'Nothing waits any more, and the books are right.'
+  explain 'No reservation waits, and the audit passes.'
   wait_for 60 settled
   sees 30 '^[1-9][0-9]* sales audited, 0 failed$' 'stampede audit | tail -n 1'
 }

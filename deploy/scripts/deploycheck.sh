@@ -35,7 +35,7 @@ units() {
   local unit
   check 'systemd reads the units' read_units || true
   for unit in deploy/stampede.service deploy/stampede@.service; do
-    check "$(basename "$unit") is exposed by 1.5 of 10 at most" hardened "$unit" || true
+    check "$(basename "$unit") has an exposure of at most 1.5 of 10" hardened "$unit" || true
   done
 }
 
@@ -75,8 +75,8 @@ files() {
   for made in overlays/production overlays/kind migrate; do
     check "deploy/kubernetes/$made" kubernetes "deploy/kubernetes/$made" || true
   done
-  check 'deploy/compose.yaml, as compose reads it' "$folder/deploycheck" compose deploy/compose.yaml || true
-  check 'slips of the pen are found' slip || true
+  check 'deploy/compose.yaml' "$folder/deploycheck" compose deploy/compose.yaml || true
+  check 'misspelt fields and wrong types are found' slip || true
 }
 
 # sockets_held needs Redis, MariaDB and nginx (install.sh), 20,000 descriptors per process, and two cores for two
