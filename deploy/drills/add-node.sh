@@ -12,7 +12,7 @@ sees 10 '^ready$' 'curl http://b:9090/readyz'
 sees 20 '  2 nodes' 'stampede status | head -n 2'
 sees 20 'name.* name' "redis-cli XINFO CONSUMERS 'stampede:{0}:orders' fulfil | paste -sd' '"
 explain 'The new node also sells.'
-disperse
+end_crowd
 shows "stampede load chain --target 127.0.0.1:${listen[b]} --sockets 20 --hot 2 --rate 100 --for 2s | head -n 2"
 explain 'The node stops on SIGTERM. Other nodes take over its unfinished work.'
 signal b TERM

@@ -4,14 +4,14 @@
 # shellcheck source=deploy/drills/common.sh
 source "$(dirname "$0")/common.sh"
 
-in_hand() { [[ $(redis-cli --raw XPENDING 'stampede:{0}:orders' fulfil | head -n 1) != 0 ]]; }
+has_pending() { [[ $(redis-cli --raw XPENDING 'stampede:{0}:orders' fulfil | head -n 1) != 0 ]]; }
 
 node a api,sweeper
 node w worker
 crowd a
 explain 'Worker w holds entries of partition 0 (it waits for the database). It is now paused.'
 store mariadb STOP
-wait_for 20 in_hand
+wait_for 20 has_pending
 signal w STOP
 store mariadb CONT
 sees 10 ' w-|[0-9]' "redis-cli XINFO CONSUMERS 'stampede:{0}:orders' fulfil | paste -sd' '"

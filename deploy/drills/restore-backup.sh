@@ -13,7 +13,7 @@ shows 'redis-cli CONFIG SET auto-aof-rewrite-percentage 0'
 sees 30 'in_progress:0' "redis-cli INFO persistence | grep aof_rewrite_in_progress"
 shows "cp -r $(realpath "$TMPDIR/..")/redis/appendonlydir $backup && redis-cli CONFIG SET auto-aof-rewrite-percentage 100"
 sees 20 '^[1-9]' "mariadb-dump --single-transaction --routines stampede > $backup/stampede.sql && wc -l < $backup/stampede.sql"
-disperse
+end_crowd
 wait_for 60 settled
 shows "mariadb -N stampede -e 'SELECT COUNT(*) FROM orders'"
 

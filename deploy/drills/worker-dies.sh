@@ -3,14 +3,14 @@
 # shellcheck source=deploy/drills/common.sh
 source "$(dirname "$0")/common.sh"
 
-in_hand() { [[ $(redis-cli --raw XPENDING 'stampede:{0}:orders' fulfil | head -n 1) != 0 ]]; }
+has_pending() { [[ $(redis-cli --raw XPENDING 'stampede:{0}:orders' fulfil | head -n 1) != 0 ]]; }
 
 node a api,sweeper
 node w worker
 crowd a
 explain 'A worker has read entries and waits for the database when it is killed (kill -9). The database continues, but no worker settles the entries.'
 store mariadb STOP
-wait_for 20 in_hand
+wait_for 20 has_pending
 signal w KILL
 store mariadb CONT
 shows "redis-cli XINFO CONSUMERS 'stampede:{0}:orders' fulfil | paste -sd' '"
