@@ -32,7 +32,7 @@ func TestUnitsGoBackAfterTheCommitOfTheirRow(t *testing.T) {
 	if err != nil || !slices.Equal(finished, []shop.ID{1, 3}) {
 		t.Fatalf("finished %v (%v), want orders 1 and 3", finished, err)
 	}
-	if want := []string{"commit 3", "return 1", "sell 1", "tell 1"}; !slices.Equal(book.Steps, want) {
+	if want := []string{"commit 3", "return 1", "sell 1", "publish 1"}; !slices.Equal(book.Steps, want) {
 		t.Fatalf("steps %v, want %v", book.Steps, want)
 	}
 	if r := inventory.Returned[0]; r.Order != 1 || r.Hold != 3 || r.Burn {

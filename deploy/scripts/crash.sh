@@ -61,7 +61,7 @@ figures() {
 
 write() {
   local kept
-  [[ -e $last ]] || { echo 'there was no long run yet: crash.sh --long' >&2 && return 1; }
+  [[ -e $last ]] || { echo 'no report of a long run exists: run crash.sh --long' >&2 && return 1; }
   kept=$(mktemp)
   {
     sed '/<!-- crash: begin/q' "$safety"

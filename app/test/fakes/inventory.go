@@ -62,7 +62,7 @@ func (f *Notifier) Publish(_ context.Context, _ int, _ shop.Millis, rows []*shop
 		f.Late--
 		return shop.ErrTooLate
 	}
-	f.Add("tell %d", len(rows))
+	f.Add("publish %d", len(rows))
 	f.Published = append(f.Published, rows...)
 	return nil
 }
