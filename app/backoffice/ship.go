@@ -91,7 +91,7 @@ func (d *ShippingService) ConfirmReceipt(ctx context.Context, user, order shop.I
 	case err != nil:
 		return "", shop.Unsettled("confirm the receipt of order "+order.String(), err)
 	case asked:
-		return "", shop.Fail(shop.WrongState, "you have requested a refund; the shop decides on it first")
+		return "", shop.Fail(shop.WrongState, "you have requested your money back; the shop decides on the refund first")
 	case row.State != shop.Finished:
 		return "", shop.Fail(shop.WrongState, "an order that is "+string(row.State)+" cannot be confirmed")
 	}

@@ -125,7 +125,7 @@ func TestReceiptIsTheBuyers(t *testing.T) {
 		{1, 8, shop.NotFound, "no such order", nil},
 		{1, 9, "", "", []string{"ConfirmReceipt", "sell 1", "tell 1"}},
 		{1, 9, "", "", []string{"ConfirmReceipt", "sell 1", "Touch", "tell 1"}}, // until marked as published
-		{2, 9, shop.WrongState, "requested a refund", []string{"ConfirmReceipt"}},
+		{2, 9, shop.WrongState, "money back", []string{"ConfirmReceipt"}},
 		{3, 9, shop.WrongState, "paid cannot", []string{"ConfirmReceipt"}},
 		{4, 9, shop.WrongState, "refunded cannot", []string{"ConfirmReceipt"}},
 	} {

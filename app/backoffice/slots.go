@@ -166,7 +166,7 @@ func (d *CatalogueService) RemoveSlot(ctx context.Context, actor journal.Actor, 
 		}
 		slot.Phase = shop.PhaseAt(d.Now(), slot.OpensAt, slot.ClosesAt)
 		if slot.Sales > 0 {
-			return journal.Act{}, shop.Failf(shop.WrongState, "the slot has %d sales: only a slot without sales can be removed", slot.Sales)
+			return journal.Act{}, shop.Failf(shop.WrongState, "the slot has %d sales: only an empty slot can be removed", slot.Sales)
 		}
 		kind := "slot.remove"
 		archived, err := tx.RemoveSlot(ctx, id)

@@ -99,7 +99,7 @@ func TestCatalogueFromTheCommandLine(t *testing.T) {
 	cut(exitUsage, "", "sale edit SALE --opens noon")
 	cut(exitFailed, "", "sale edit SALE --limit 99999")
 	cut(exitOK, "made sale", "sale copy SALE --slot SECOND")
-	cut(exitFailed, "only a slot without sales", "slot remove SECOND")
+	cut(exitFailed, "only an empty slot", "slot remove SECOND")
 	cut(exitOK, "", "sale export FOLDER/sales.csv")
 	cut(exitOK, "0 made, 0 changed, 2 the same", "sale import FOLDER/sales.csv")
 	write("sales.csv", []byte("id,price\n"+sale.ID.String()+",x\n"))
